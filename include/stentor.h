@@ -1,0 +1,301 @@
+/* Stentor: linear stencils with arbitrary coefficients, at the speed of the machine.
+ *
+ * Describe a problem, get a plan, execute it many times:
+ *
+ *     stn_context *ctx;    stn_context_create(NULL, &ctx, &err);
+ *     stn_stencil *heat;   stn_stencil_parse("heat-2d:alpha=0.2", &heat, &err);
+ *     stn_problem p = STN_PROBLEM_INIT;
+ *     p.stencil = heat;  p.extent[0] = ny;  p.extent[1] = nx;  p.steps = 500;
+ *     stn_plan *plan;      stn_plan_create(ctx, &p, NULL, &plan, &err);
+ *     stn_plan_execute(plan, in, out, NULL, &err);
+ *
+ * What is computed, for every grid point x and step t:
+ *
+ *     u[t+1](x) = sum over taps o of  weight[o] * u[t](x + offset[o])
+ *
+ * that is, a correlation, as PDE codes write stencils (scipy.ndimage.correlate, not convolve). The host strategy,
+ * run in float64 one step after the other, is the definition; every other strategy is held to it.
+ *
+ * Conventions
+ *   Axes     C order: axis 0 is the slowest, axis rank-1 the fastest. Extents and strides count elements, 64 bits.
+ *   Structs  A zero-initialised struct is valid and means "the defaults". Structs that may grow start with
+ *            struct_size; use their _INIT macro, or leave it 0 for the layout of this header.
+ *   Errors   Every call that can fail returns a stn_status and takes a stn_error (or NULL) that the caller owns. It
+ *            gets one sentence that says what was wrong, where, and what to do. On failure outputs are NULL or
+ *            untouched; nothing leaks. The library never prints, aborts or keeps global state.
+ *   Threads  Different objects may be used from different threads freely. One stn_context may create plans from
+ *            many threads at once. A stn_stencil is immutable. One stn_plan may be executed from several threads at
+ *            once only with separate workspaces (stn_plan_execute_with); stn_plan_set_weights needs it alone.
+ */
+#ifndef STENTOR_H
+#define STENTOR_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define STN_VERSION_MAJOR 0
+#define STN_VERSION_MINOR 1
+#define STN_VERSION_PATCH 0
+
+#if defined(__GNUC__)
+#define STN_API __attribute__((visibility("default")))
+#else
+#define STN_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- Status and errors ------------------------------------------------------------------------------------------ */
+
+/* name, exit code of the `stentor` command, meaning */
+#define STN_STATUS_LIST(X)                                                                                             \
+    X(STN_OK, 0, "success")                                                                                            \
+    X(STN_ERROR_INVALID_ARGUMENT, 2, "an argument is invalid")                                                         \
+    X(STN_ERROR_OUT_OF_MEMORY, 3, "out of memory")                                                                     \
+    X(STN_ERROR_NO_DEVICE, 4, "no usable GPU")                                                                         \
+    X(STN_ERROR_DRIVER, 5, "the CUDA driver reported an error")                                                        \
+    X(STN_ERROR_NO_COMPILER, 6, "NVRTC is missing or unusable and no stored kernel fits")                              \
+    X(STN_ERROR_COMPILE, 7, "a kernel did not compile")                                                                \
+    X(STN_ERROR_UNSUPPORTED, 8, "no strategy serves this problem")                                                     \
+    X(STN_ERROR_IO, 9, "a file could not be read or written")                                                          \
+    X(STN_ERROR_FORMAT, 10, "a file's content is not what its format demands")                                         \
+    X(STN_ERROR_INTERNAL, 11, "an internal error: please report it")
+
+typedef enum stn_status {
+#define STN_STATUS_ENUM(name, exit_code, text) name,
+    STN_STATUS_LIST(STN_STATUS_ENUM)
+#undef STN_STATUS_ENUM
+} stn_status;
+
+/* The constant English meaning of a status. Never NULL. */
+STN_API const char *stn_status_string(stn_status status);
+
+/* The process exit code that the `stentor` command uses for a status. */
+STN_API int stn_status_exit_code(stn_status status);
+
+/* The story of one failure; owned by the caller, filled by the call that failed, untouched by one that succeeded. */
+typedef struct stn_error {
+    stn_status status;
+    char message[1020]; /* one sentence: what, where, what to do; always terminated */
+} stn_error;
+
+typedef enum stn_log_level { STN_LOG_DEBUG, STN_LOG_INFO, STN_LOG_WARNING, STN_LOG_ERROR } stn_log_level;
+
+/* Receives what the library has to say. May be called from any thread that is inside a call on the context. */
+typedef void (*stn_log_fn)(void *user, stn_log_level level, const char *message);
+
+STN_API const char *stn_version(void);
+
+/* Frees text that the library returned (stn_plan_describe and others). NULL is fine. */
+STN_API void stn_text_free(char *text);
+
+/* ---- Stencils --------------------------------------------------------------------------------------------------- */
+
+#define STN_MAX_RANK 3
+#define STN_MAX_RADIUS 64  /* largest |offset| of a tap along any axis */
+#define STN_MAX_TAPS 35937 /* 33^3 */
+
+typedef struct stn_tap {
+    int64_t offset[STN_MAX_RANK]; /* along axis 0, 1, 2; entries past the rank must be 0 */
+    double weight;                /* finite */
+} stn_tap;
+
+typedef struct stn_stencil stn_stencil; /* immutable once made */
+
+/* A stencil from a list of taps, copied. rank 1..3. Two taps at one offset, a weight that is not finite, or an offset
+ * past STN_MAX_RADIUS is an error that names the tap. */
+STN_API stn_status stn_stencil_create(int rank, size_t ntaps, const stn_tap *taps, stn_stencil **stencil,
+                                      stn_error *error);
+
+/* A stencil from a dense array of weights in C order, centred; extents must be odd. Zeros are taps too unless
+ * they are exactly 0.0, which are dropped (an all-zero array keeps one zero tap at the centre). */
+STN_API stn_status stn_stencil_create_dense(int rank, const size_t *extent, const double *weights,
+                                            stn_stencil **stencil, stn_error *error);
+
+/* A stencil by name: heat-1d, heat-2d, heat-3d (alpha=), 1d5p, 1d7p, box-2d9p, box-2d49p, box-3d27p, star-2d13p,
+ * laplace-1d, laplace-2d, laplace-3d (order=2..16), gaussian-1d, -2d, -3d (sigma=, truncate=; gaussian alone is 2D).
+ * Form: NAME or NAME:key=value,key=value. An unknown name's error lists the known ones. */
+STN_API stn_status stn_stencil_parse(const char *spec, stn_stencil **stencil, stn_error *error);
+
+STN_API void stn_stencil_destroy(stn_stencil *stencil); /* NULL is fine */
+
+STN_API int stn_stencil_rank(const stn_stencil *stencil);
+STN_API size_t stn_stencil_tap_count(const stn_stencil *stencil);
+/* The taps, sorted by offset (axis 0 first); owned by the stencil. The order of weights in stn_plan_set_weights. */
+STN_API const stn_tap *stn_stencil_taps(const stn_stencil *stencil);
+
+/* max over frequencies k of |K(k)|, K(k) = sum_o w_o exp(2 pi i k.o), the symbol: above 1 a long run grows without
+ * bound in any method. Sampled densely and refined around the largest sample; good to about 1e-6. */
+STN_API double stn_stencil_max_symbol(const stn_stencil *stencil);
+
+/* ---- Problems --------------------------------------------------------------------------------------------------- */
+
+typedef enum stn_dtype { STN_F64, STN_F32, STN_F16 } stn_dtype; /* f16: IEEE half storage, float32 arithmetic */
+
+STN_API size_t stn_dtype_size(stn_dtype dtype);
+STN_API const char *stn_dtype_name(stn_dtype dtype);
+STN_API stn_status stn_dtype_parse(const char *name, stn_dtype *dtype, stn_error *error);
+
+/* What a tap sees past an edge; a b c d are the points of an axis. The names are scipy.ndimage's, plus fixed. A tap
+ * past the edges of several axes at once: each axis folds its own index; where one gives a constant, the slowest such
+ * axis decides the value. */
+typedef enum stn_boundary_kind {
+    STN_WRAP,     /* the grid repeats:                          ... c d | a b c d | a b ...  both sides or none */
+    STN_CONSTANT, /* a value:                                   ... v v | a b c d | v v ...                     */
+    STN_NEAREST,  /* the last point repeats:                    ... a a | a b c d | d d ...                     */
+    STN_REFLECT,  /* mirrored about the edge of the last cell:  ... b a | a b c d | d c ...                     */
+    STN_MIRROR,   /* mirrored about the last point's centre:    ... c b | a b c d | c b ...                     */
+    STN_FIXED     /* points whose taps would reach past this side keep their initial values (Dirichlet)         */
+} stn_boundary_kind;
+
+typedef struct stn_boundary {
+    stn_boundary_kind kind; /* 0 is STN_WRAP */
+    double value;           /* for STN_CONSTANT */
+} stn_boundary;
+
+/* Parses "KIND" or "LOW:HIGH" for one axis, where each is wrap, constant, constant=V, nearest, reflect, mirror or
+ * fixed, into sides[0] (low) and sides[1] (high). */
+STN_API stn_status stn_boundary_parse(const char *spec, stn_boundary sides[2], stn_error *error);
+
+typedef struct stn_problem {
+    size_t struct_size;
+    const stn_stencil *stencil;                  /* borrowed during the call only; plans copy it */
+    size_t extent[STN_MAX_RANK];                 /* points along each of the stencil's axes */
+    ptrdiff_t in_stride[STN_MAX_RANK];           /* elements; all 0 means dense in C order */
+    ptrdiff_t out_stride[STN_MAX_RANK];          /* likewise */
+    size_t batch;                                /* independent grids; 0 means 1 */
+    ptrdiff_t in_batch_stride, out_batch_stride; /* elements between grids; 0 means dense */
+    stn_boundary boundary[STN_MAX_RANK][2];      /* [axis][0 = low side, 1 = high side] */
+    stn_dtype dtype;
+    uint64_t steps;   /* 0 means 1 */
+    double tolerance; /* relative L2 error allowed; 0 means rounding of dtype only */
+    int in_place;     /* non-zero: in and out will be the same pointer (same strides) */
+} stn_problem;
+#define STN_PROBLEM_INIT                                                                                               \
+    { .struct_size = sizeof(stn_problem) }
+
+/* Checks a problem without planning it: extents, size overflow, strides that overlap, radius against extents,
+ * boundary pairs, finite values. A tap that reaches further past a side than the axis is long is refused. Needs no
+ * device. */
+STN_API stn_status stn_problem_validate(const stn_problem *problem, stn_error *error);
+
+/* ---- Contexts --------------------------------------------------------------------------------------------------- */
+
+typedef struct stn_context stn_context;
+
+#define STN_DEVICE_AUTO 0 /* the first usable GPU, else the host */
+#define STN_DEVICE_HOST (-1)
+#define STN_DEVICE_CUDA(n) ((n) + 1)
+
+typedef struct stn_context_options {
+    size_t struct_size;
+    int device;            /* STN_DEVICE_AUTO, STN_DEVICE_HOST or STN_DEVICE_CUDA(n) */
+    int threads;           /* host threads; 0: all that this process may use */
+    const char *cache_dir; /* NULL: $STENTOR_CACHE_DIR, $XDG_CACHE_HOME/stentor, ~/.cache/stentor; ":memory:": none */
+    stn_log_fn log;        /* NULL: silence */
+    void *log_user;
+    const char *arch; /* "sm_90": plan and compile for a GPU that is not here (no execution); NULL: the device's */
+    int cache_shared; /* non-zero: accept a cache folder that others own or may write (explicit trust) */
+    const char *const *packs; /* files of ready kernels, searched first; NULL-terminated, or NULL */
+    const void *pack_data;    /* a pack in memory, borrowed for the context's life, or NULL */
+    size_t pack_size;
+} stn_context_options;
+#define STN_CONTEXT_OPTIONS_INIT                                                                                       \
+    { .struct_size = sizeof(stn_context_options) }
+
+/* options may be NULL. Loads what it needs at run time; with STN_DEVICE_AUTO a machine without a GPU gives a host
+ * context. The context must outlive its plans. */
+STN_API stn_status stn_context_create(const stn_context_options *options, stn_context **context, stn_error *error);
+STN_API void stn_context_destroy(stn_context *context); /* NULL is fine; plans must be gone */
+
+/* Non-zero if plans of this context take device pointers. */
+STN_API int stn_context_is_device(const stn_context *context);
+
+/* What the context found: device, driver, NVRTC, cuFFT, cuBLAS, cache folder, what is missing and how to get it. Text
+ * for people, or one JSON object. *text is the caller's, freed with stn_text_free. */
+typedef enum stn_format { STN_TEXT, STN_JSON } stn_format;
+STN_API stn_status stn_context_describe(stn_context *context, stn_format format, char **text, stn_error *error);
+
+/* Counters since the context was made. */
+typedef struct stn_cache_stats {
+    uint64_t memory_hits, pack_hits, disk_hits, misses; /* kernels */
+    uint64_t rejected;                                  /* damaged or foreign entries dropped */
+    uint64_t bytes_read, bytes_written;
+    double compile_seconds, load_seconds;
+} stn_cache_stats;
+STN_API void stn_context_cache_stats(stn_context *context, stn_cache_stats *stats);
+
+/* Memory where the context's plans run: device memory on a GPU, host memory otherwise. For programs that have no other
+ * CUDA code; any device pointer of the device's primary context serves as well. upload and download wait until the
+ * bytes have arrived. Errors: out of memory, driver. */
+STN_API stn_status stn_memory_alloc(stn_context *context, size_t bytes, void **pointer, stn_error *error);
+STN_API void stn_memory_free(stn_context *context, void *pointer);
+STN_API stn_status stn_memory_upload(stn_context *context, void *to, const void *from_host, size_t bytes,
+                                     stn_error *error);
+STN_API stn_status stn_memory_download(stn_context *context, void *to_host, const void *from, size_t bytes,
+                                       stn_error *error);
+/* Waits for all work on a stream (NULL: the default stream). */
+STN_API stn_status stn_synchronize(stn_context *context, void *stream, stn_error *error);
+
+/* ---- Plans ------------------------------------------------------------------------------------------------------ */
+
+typedef struct stn_plan stn_plan;
+
+typedef struct stn_plan_options {
+    size_t struct_size;
+    const char *strategy;  /* NULL or "auto": the cheapest; else "host", "direct", ... */
+    int no_auto_workspace; /* non-zero: the plan allocates no workspace; use stn_plan_execute_with */
+    int tune;              /* non-zero: measure the best candidates now and remember the fastest on disk */
+} stn_plan_options;
+#define STN_PLAN_OPTIONS_INIT                                                                                          \
+    { .struct_size = sizeof(stn_plan_options) }
+
+/* Chooses a strategy by its estimated cost, renders and compiles (or finds stored) its kernels, builds its tables and
+ * workspace. options may be NULL. The plan holds copies of all it needs but keeps using the context. */
+STN_API stn_status stn_plan_create(stn_context *context, const stn_problem *problem, const stn_plan_options *options,
+                                   stn_plan **plan, stn_error *error);
+STN_API void stn_plan_destroy(stn_plan *plan); /* NULL is fine; waits for nothing: synchronise first */
+
+/* Runs all steps from in to out, in stream order. Pointers are device pointers on a GPU context, host pointers
+ * otherwise (the call then returns when done; stream is ignored). stream is a CUstream or cudaStream_t, NULL for the
+ * default stream. in keeps its content unless the problem is in place. Once warm (after the first call) this
+ * allocates, compiles and synchronises nothing and can be captured in a CUDA graph. */
+STN_API stn_status stn_plan_execute(stn_plan *plan, const void *in, void *out, void *stream, stn_error *error);
+
+/* The same with the caller's workspace of stn_plan_workspace_size bytes, aligned to 256. May be shared between plans
+ * whose executions do not overlap. */
+STN_API stn_status stn_plan_execute_with(stn_plan *plan, const void *in, void *out, void *workspace, void *stream,
+                                         stn_error *error);
+STN_API size_t stn_plan_workspace_size(const stn_plan *plan);
+
+/* New weights, one for each tap in the order of stn_stencil_taps. No compile. Executions enqueued before keep the old
+ * weights, as does a graph captured before. Weights must be finite. */
+STN_API stn_status stn_plan_set_weights(stn_plan *plan, size_t count, const double *weights, stn_error *error);
+
+/* The plan in words: problem, strategy and its parameters, the ranking of all candidates with their predicted time,
+ * kernels and their resources, stability. *text is the caller's, freed with stn_text_free. */
+STN_API stn_status stn_plan_describe(const stn_plan *plan, stn_format format, char **text, stn_error *error);
+
+STN_API const char *stn_plan_strategy(const stn_plan *plan); /* owned by the plan */
+STN_API double stn_plan_predicted_seconds(const stn_plan *plan);
+
+/* The kernels that a plan uses, for people who want to look at them (`stentor compile --keep`). Pointers are owned by
+ * the plan. Fields that are not known (registers without a device, PTX of a stored kernel) are 0 or NULL. */
+typedef struct stn_kernel_info {
+    const char *name;   /* template, such as "direct_march" */
+    const char *params; /* the rendered params.cuh */
+    const char *source; /* the template's own text */
+    const char *ptx;
+    const void *cubin;
+    size_t cubin_size;
+    int registers, shared_bytes, local_bytes, threads;
+} stn_kernel_info;
+STN_API size_t stn_plan_kernel_count(const stn_plan *plan);
+STN_API stn_status stn_plan_kernel(const stn_plan *plan, size_t index, stn_kernel_info *info, stn_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

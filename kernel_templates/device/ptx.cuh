@@ -1,0 +1,146 @@
+// The only file with inline PTX: every word of it that kernels use, by its plain name. The emulator has a twin of this
+// file in C++ with the same names (tests/emulator/shim/device/ptx.cuh); a word added here is added there.
+//
+// Fragment layouts (PTX ISA, "Matrix fragments for mma"), with g = lane / 4 and t = lane % 4:
+//
+//   f64 m8n8k4      a: (g,t)                    b: (t,g)              c: (g,2t) (g,2t+1)
+//   f64 m16n8k4     a: (g,t) (g+8,t)            b: (t,g)              c: (g,2t) (g,2t+1) (g+8,2t) (g+8,2t+1)
+//   f64 m16n8k8     a: (g,t) (g+8,t) (g,t+4) (g+8,t+4)                b: (t,g) (t+4,g)                    c: as above
+//   f64 m16n8k16    a: (g,t) (g+8,t) (g,t+4) (g+8,t+4) ... (g,t+12) (g+8,t+12)   b: (t,g) (t+4,g) (t+8,g) (t+12,g)
+#pragma once
+using half_t = unsigned short;  // IEEE binary16 bits
+struct alignas(16) bytes16 {
+    unsigned x, y, z, w;
+};
+struct alignas(8) bytes8 {
+    unsigned x, y;
+};
+
+// ---- half <-> float, round to nearest even
+__device__ __forceinline__ float half_to_float(half_t h) {
+    float f;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(f) : "h"(h));
+    return f;
+}
+__device__ __forceinline__ half_t float_to_half(float f) {
+    half_t h;
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(h) : "f"(f));
+    return h;
+}
+
+// ---- asynchronous copies, global -> shared (sm_80). A group is what was issued since the last commit.
+__device__ __forceinline__ unsigned shared_address(const void *p) {
+    return static_cast<unsigned>(__cvta_generic_to_shared(p));
+}
+__device__ __forceinline__ void copy_async_16(void *to, const void *from) {
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared_address(to)), "l"(from) : "memory");
+}
+__device__ __forceinline__ void copy_async_8(void *to, const void *from) {
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" ::"r"(shared_address(to)), "l"(from) : "memory");
+}
+__device__ __forceinline__ void copy_async_4(void *to, const void *from) {
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(shared_address(to)), "l"(from) : "memory");
+}
+__device__ __forceinline__ void copy_async_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+// Waits until at most N of this thread's newest groups are still in flight.
+template <int N>
+__device__ __forceinline__ void copy_async_wait() {
+    asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory");
+}
+
+// ---- f64 tensor products, c += a b
+__device__ __forceinline__ void mma_m8n8k4(double (&c)[2], double a, double b) {
+    asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0,%1},{%2},{%3},{%0,%1};"
+                 : "+d"(c[0]), "+d"(c[1])
+                 : "d"(a), "d"(b));
+}
+#if __CUDA_ARCH__ >= 900
+__device__ __forceinline__ void mma_m16n8k4(double (&c)[4], const double (&a)[2], double b) {
+    asm volatile("mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%0,%1,%2,%3},{%4,%5},{%6},{%0,%1,%2,%3};"
+                 : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
+                 : "d"(a[0]), "d"(a[1]), "d"(b));
+}
+__device__ __forceinline__ void mma_m16n8k8(double (&c)[4], const double (&a)[4], const double (&b)[2]) {
+    asm volatile("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0,%1,%2,%3},{%4,%5,%6,%7},{%8,%9},{%0,%1,%2,%3};"
+                 : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
+                 : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(b[0]), "d"(b[1]));
+}
+__device__ __forceinline__ void mma_m16n8k16(double (&c)[4], const double (&a)[8], const double (&b)[4]) {
+    asm volatile(
+        "mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64 {%0,%1,%2,%3},{%4,%5,%6,%7,%8,%9,%10,%11},"
+        "{%12,%13,%14,%15},{%0,%1,%2,%3};"
+        : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
+        : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(a[4]), "d"(a[5]), "d"(a[6]), "d"(a[7]), "d"(b[0]), "d"(b[1]),
+          "d"(b[2]), "d"(b[3]));
+}
+#endif
+
+// ---- f16 tensor products, f32 accumulation; registers hold two halves, the lower column (a) or row (b) first
+__device__ __forceinline__ void mma_f16_m16n8k8(float (&c)[4], const unsigned (&a)[2], unsigned b) {
+    asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0,%1,%2,%3},{%4,%5},{%6},{%0,%1,%2,%3};"
+                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+                 : "r"(a[0]), "r"(a[1]), "r"(b));
+}
+__device__ __forceinline__ void mma_f16_m16n8k16(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
+    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3},{%4,%5,%6,%7},{%8,%9},{%0,%1,%2,%3};"
+                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+
+// ---- tf32 tensor products, f32 accumulation; operands are float bits, rounded by float_to_tf32
+__device__ __forceinline__ unsigned float_to_tf32(float f) {
+    unsigned bits;
+    asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(f));
+    return bits;
+}
+__device__ __forceinline__ void mma_tf32_m16n8k4(float (&c)[4], const unsigned (&a)[2], unsigned b) {
+    asm volatile("mma.sync.aligned.m16n8k4.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3},{%4,%5},{%6},{%0,%1,%2,%3};"
+                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+                 : "r"(a[0]), "r"(a[1]), "r"(b));
+}
+__device__ __forceinline__ void mma_tf32_m16n8k8(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
+    asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3},{%4,%5,%6,%7},{%8,%9},{%0,%1,%2,%3};"
+                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+
+// ---- 2:4 sparse products: a holds the non-zeros only, `meta` their places (two bits each), SELECTOR which lanes give
+// it
+template <int SELECTOR>
+__device__ __forceinline__ void mma_sp_f16_m16n8k16(float (&c)[4], const unsigned (&a)[2], const unsigned (&b)[2],
+                                                    unsigned meta) {
+    asm volatile(
+        "mma.sp::ordered_metadata.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3},{%4,%5},{%6,%7},"
+        "{%0,%1,%2,%3},%8,%9;"
+        : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+        : "r"(a[0]), "r"(a[1]), "r"(b[0]), "r"(b[1]), "r"(meta), "n"(SELECTOR));
+}
+template <int SELECTOR>
+__device__ __forceinline__ void mma_sp_f16_m16n8k32(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[4],
+                                                    unsigned meta) {
+    asm volatile(
+        "mma.sp::ordered_metadata.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32 {%0,%1,%2,%3},{%4,%5,%6,%7},"
+        "{%8,%9,%10,%11},{%0,%1,%2,%3},%12,%13;"
+        : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]), "r"(b[2]), "r"(b[3]), "r"(meta),
+          "n"(SELECTOR));
+}
+template <int SELECTOR>
+__device__ __forceinline__ void mma_sp_tf32_m16n8k8(float (&c)[4], const unsigned (&a)[2], const unsigned (&b)[2],
+                                                    unsigned meta) {
+    asm volatile(
+        "mma.sp::ordered_metadata.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3},{%4,%5},{%6,%7},"
+        "{%0,%1,%2,%3},%8,%9;"
+        : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+        : "r"(a[0]), "r"(a[1]), "r"(b[0]), "r"(b[1]), "r"(meta), "n"(SELECTOR));
+}
+template <int SELECTOR>
+__device__ __forceinline__ void mma_sp_tf32_m16n8k16(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[4],
+                                                     unsigned meta) {
+    asm volatile(
+        "mma.sp::ordered_metadata.sync.aligned.m16n8k16.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3},{%4,%5,%6,%7},"
+        "{%8,%9,%10,%11},{%0,%1,%2,%3},%12,%13;"
+        : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]), "r"(b[2]), "r"(b[3]), "r"(meta),
+          "n"(SELECTOR));
+}

@@ -1,0 +1,16 @@
+/* Small whole-number maths: sizes that cannot overflow unnoticed, rounding. */
+#ifndef STN_BASE_ARITH_H
+#define STN_BASE_ARITH_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+static inline bool stn_mul_overflows(int64_t a, int64_t b, int64_t *product) {
+    return __builtin_mul_overflow(a, b, product);
+}
+static inline bool stn_add_overflows(int64_t a, int64_t b, int64_t *sum) { return __builtin_add_overflow(a, b, sum); }
+static inline int64_t stn_div_up(int64_t a, int64_t b) { return (a + b - 1) / b; } /* a >= 0, b > 0 */
+static inline int64_t stn_round_up(int64_t a, int64_t b) { return stn_div_up(a, b) * b; }
+static inline int64_t stn_min(int64_t a, int64_t b) { return a < b ? a : b; }
+static inline int64_t stn_max(int64_t a, int64_t b) { return a > b ? a : b; }
+#endif

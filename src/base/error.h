@@ -1,0 +1,28 @@
+/* How a failure travels: a status up the call chain, its story into the caller's stn_error. */
+#ifndef STN_BASE_ERROR_H
+#define STN_BASE_ERROR_H
+#include <stdarg.h>
+
+#include "stentor.h"
+
+/* Writes the story (cut to fit, always terminated) and gives back the status, so that callers can `return
+ * stn_fail(...)`. error may be NULL. */
+__attribute__((format(printf, 3, 4))) stn_status stn_fail(stn_error *error, stn_status status, const char *format, ...);
+
+/* The sentence for a failed allocation of `bytes` for `what`. */
+stn_status stn_fail_memory(stn_error *error, const char *what, size_t bytes);
+
+/* Returns from the calling function with the status of a call that failed. */
+#define STN_TRY(call)                                                                                                  \
+    do {                                                                                                               \
+        stn_status stn_try_status_ = (call);                                                                           \
+        if (stn_try_status_ != STN_OK) return stn_try_status_;                                                         \
+    } while (0)
+
+/* Jumps to `label` with `status` set when a call failed: for functions with one clean-up exit. */
+#define STN_TRY_GOTO(status, call, label)                                                                              \
+    do {                                                                                                               \
+        (status) = (call);                                                                                             \
+        if ((status) != STN_OK) goto label;                                                                            \
+    } while (0)
+#endif

@@ -1,0 +1,14 @@
+#include "base/log.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+void stn_log(const stn_logger *logger, stn_log_level level, const char *format, ...) {
+    if (!logger || !logger->fn) return;
+    char message[4096];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    logger->fn(logger->user, level, message);
+}

@@ -1,0 +1,106 @@
+/* The text builder. */
+#include "base/text.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+
+static bool reserve(stn_text *text, size_t more) {
+    if (text->failed) return false;
+    if (more >= SIZE_MAX - text->size - 1) return !(text->failed = true);
+    size_t need = text->size + more + 1;
+    if (need <= text->capacity) return true;
+    size_t capacity = need < 256 ? 256 : need + need / 2;
+    char *grown = capacity > need ? realloc(text->data, capacity) : NULL;
+    if (!grown) return !(text->failed = true);
+    text->data = grown;
+    text->capacity = capacity;
+    return true;
+}
+
+void stn_text_append(stn_text *text, const char *bytes, size_t size) {
+    if (!reserve(text, size)) return;
+    if (size) memcpy(text->data + text->size, bytes, size);
+    text->size += size;
+    text->data[text->size] = '\0';
+}
+
+void stn_text_printf(stn_text *text, const char *format, ...) {
+    va_list arguments, again;
+    va_start(arguments, format);
+    va_copy(again, arguments);
+    int size = vsnprintf(NULL, 0, format, arguments);
+    va_end(arguments);
+    if (size < 0)
+        text->failed = true;
+    else if (reserve(text, (size_t)size)) {
+        vsnprintf(text->data + text->size, (size_t)size + 1, format, again);
+        text->size += (size_t)size;
+    }
+    va_end(again);
+}
+
+void stn_json_comma(stn_text *text) {
+    if (!text->size) return;
+    char last = text->data[text->size - 1];
+    if (last != '{' && last != '[' && last != ',' && last != ':') stn_text_append(text, ",", 1);
+}
+
+void stn_json_string(stn_text *text, const char *value) {
+    if (!value) {
+        stn_text_append(text, "null", 4);
+        return;
+    }
+    stn_text_append(text, "\"", 1);
+    for (const char *p = value; *p; p++) {
+        unsigned char c = (unsigned char)*p;
+        if (c == '"' || c == '\\')
+            stn_text_printf(text, "\\%c", c);
+        else if (c < 0x20)
+            stn_text_printf(text, "\\u%04x", c);
+        else
+            stn_text_append(text, p, 1);
+    }
+    stn_text_append(text, "\"", 1);
+}
+
+void stn_json_number(stn_text *text, double value) {
+    if (!isfinite(value)) {
+        stn_text_append(text, "null", 4);
+        return;
+    }
+    char digits[40];
+    for (int precision = 6; precision <= 17; precision++) {
+        snprintf(digits, sizeof digits, "%.*g", precision, value);
+        if (strtod(digits, NULL) == value) break;
+    }
+    stn_text_append(text, digits, strlen(digits));
+}
+
+void stn_json_key(stn_text *text, const char *key) {
+    stn_json_comma(text);
+    stn_json_string(text, key);
+    stn_text_append(text, ":", 1);
+}
+
+stn_status stn_text_take(stn_text *text, char **data, stn_error *error) {
+    if (!text->size && !text->failed) stn_text_append(text, "", 0);
+    if (text->failed) {
+        stn_text_clear(text);
+        return stn_fail(error, STN_ERROR_OUT_OF_MEMORY, "there is no memory left for a text");
+    }
+    *data = text->data;
+    *text = (stn_text)STN_TEXT_EMPTY;
+    return STN_OK;
+}
+
+void stn_text_clear(stn_text *text) {
+    free(text->data);
+    *text = (stn_text)STN_TEXT_EMPTY;
+}
+
+void stn_text_free(char *text) { free(text); }

@@ -1,0 +1,29 @@
+/* A growing text with a sticky error: append freely, look once at the end. */
+#ifndef STN_BASE_TEXT_H
+#define STN_BASE_TEXT_H
+#include <stdbool.h>
+
+#include "stentor.h"
+
+typedef struct stn_text {
+    char *data; /* NULL while empty */
+    size_t size, capacity;
+    bool failed; /* an allocation failed; later appends do nothing */
+} stn_text;
+#define STN_TEXT_EMPTY                                                                                                 \
+    { NULL, 0, 0, false }
+
+void stn_text_append(stn_text *text, const char *bytes, size_t size);
+__attribute__((format(printf, 2, 3))) void stn_text_printf(stn_text *text, const char *format, ...);
+
+/* JSON. Members of an object or array: call stn_json_comma before each one; it writes a comma unless the last character
+ * opens an object or array. */
+void stn_json_comma(stn_text *text);
+void stn_json_string(stn_text *text, const char *value); /* quoted and escaped; NULL becomes null */
+void stn_json_number(stn_text *text, double value);      /* shortest form that reads back equal; not finite: null */
+void stn_json_key(stn_text *text, const char *key);      /* comma, "key": */
+
+/* Hands the text over (an empty text gives ""); *data is freed with stn_text_free. The builder is empty afterwards. */
+stn_status stn_text_take(stn_text *text, char **data, stn_error *error);
+void stn_text_clear(stn_text *text);
+#endif

@@ -1,0 +1,49 @@
+/* NVRTC, opened at run time: text -> PTX and cubin. */
+#ifndef STN_COMPILE_COMPILER_H
+#define STN_COMPILE_COMPILER_H
+#include "base/log.h"
+#include "render/render.h"
+#include "stentor.h"
+
+typedef struct stn_compiler stn_compiler; /* thread-safe: NVRTC compiles concurrently */
+
+/* Finds and opens NVRTC: $STENTOR_NVRTC_PATH (file or folder), one already loaded, pip's nvidia folders, the loader's
+ * path, $CUDA_HOME and usual toolkit folders; its builtins are preloaded from beside it. STN_ERROR_NO_COMPILER names
+ * all that was tried and how to get it. */
+stn_status stn_compiler_open(const stn_logger *logger, stn_compiler **compiler, stn_error *error);
+void stn_compiler_close(stn_compiler *compiler);
+
+/* "nvrtc 13.0 build 0123abcd": version and ELF build id, a part of every cache key. Owned by the compiler. */
+const char *stn_compiler_identity(const stn_compiler *compiler);
+const char *stn_compiler_path(const stn_compiler *compiler);
+/* Highest sm number (90 for sm_90) that this NVRTC has machine code for, and whether it knows `sm`. */
+int stn_compiler_newest_sm(const stn_compiler *compiler);
+bool stn_compiler_knows(const stn_compiler *compiler, int sm);
+
+typedef struct stn_compile_request {
+    const char *name;            /* the template's file name, used in messages */
+    const char *source;          /* its text */
+    const stn_template *headers; /* what it may include, params.cuh's rendered text among them */
+    size_t header_count;
+    const char *const *options; /* besides the arch */
+    size_t option_count;
+    int sm; /* 90: cubin for sm_90 and PTX for compute_90 */
+} stn_compile_request;
+
+typedef struct stn_compile_output {
+    char *ptx; /* NUL-terminated */
+    size_t ptx_size;
+    void *cubin; /* NULL when NVRTC does not know the chip: then the PTX goes to the driver */
+    size_t cubin_size;
+    double seconds;
+} stn_compile_output;
+
+/* STN_ERROR_COMPILE carries the first error line; the whole log goes to the logger at STN_LOG_ERROR. */
+stn_status stn_compile(stn_compiler *compiler, const stn_compile_request *request, stn_compile_output *output,
+                       stn_error *error);
+void stn_compile_output_free(stn_compile_output *output);
+
+/* The options that every kernel is compiled with, for the cache key and the compiler alike. */
+extern const char *const stn_compile_options[];
+extern const size_t stn_compile_option_count;
+#endif

@@ -1,0 +1,21 @@
+/* From (template, params) to a kernel that can be launched: render -> key -> memo -> packs -> disk -> NVRTC -> driver.
+ */
+#ifndef STN_CONTEXT_KERNEL_H
+#define STN_CONTEXT_KERNEL_H
+#include "launch/driver.h"
+#include "stentor.h"
+
+typedef struct stn_kernel {
+    char *name;   /* template without .cu; also the __global__ function's name */
+    char *params; /* rendered params.cuh */
+    char *ptx;    /* kept for describe; may be NULL */
+    void *cubin;
+    size_t cubin_size;
+    stn_module *module; /* NULL when planned for an absent GPU */
+} stn_kernel;
+
+/* `name` is a template's name without ".cu" ("direct_march"), `params` the text of its params.cuh. The context owns the
+ * kernel and shares it between plans until it is destroyed. */
+stn_status stn_kernel_get(stn_context *context, const char *name, const char *params, stn_kernel **kernel,
+                          stn_error *error);
+#endif

@@ -1,0 +1,36 @@
+/* What a plan is made for: the device (or the host) and its ceilings. A value, so plans for absent GPUs work too. */
+#ifndef STN_PLAN_MACHINE_H
+#define STN_PLAN_MACHINE_H
+#include <stdbool.h>
+#include <stddef.h>
+
+/* units that do arithmetic, each with its own ceiling */
+#define STN_UNIT_LIST(X)                                                                                               \
+    X(STN_UNIT_FMA_F64, "f64 fma")                                                                                     \
+    X(STN_UNIT_FMA_F32, "f32 fma")                                                                                     \
+    X(STN_UNIT_TENSOR_F64, "f64 tensor")                                                                               \
+    X(STN_UNIT_TENSOR_TF32, "tf32 tensor")                                                                             \
+    X(STN_UNIT_TENSOR_F16, "f16 tensor")
+
+typedef enum stn_unit {
+#define STN_UNIT_ENUM(name, text) name,
+    STN_UNIT_LIST(STN_UNIT_ENUM)
+#undef STN_UNIT_ENUM
+        STN_UNIT_COUNT
+} stn_unit;
+
+typedef struct stn_machine {
+    bool is_device; /* false: the host */
+    bool present;   /* false: planned for (--arch), not here */
+    char name[128];
+    char arch[16]; /* "sm_90"; "" on the host */
+    int sm;        /* 90; 0 on the host */
+    int multiprocessors;
+    int threads; /* host: worker threads; device: most resident threads a multiprocessor */
+    size_t shared_per_block, shared_per_multiprocessor, registers_per_multiprocessor, l2_bytes, memory_bytes;
+    double copy_bandwidth;        /* bytes/s, read + write, measured once per device (or assumed, see measured) */
+    double flops[STN_UNIT_COUNT]; /* operations/s, an FMA counts two */
+    double launch_seconds;        /* one dependent launch */
+    bool measured;
+} stn_machine;
+#endif

@@ -1,0 +1,37 @@
+/* The plan: a task, the strategy chosen for it, and what that strategy built. */
+#ifndef STN_PLAN_PLAN_H
+#define STN_PLAN_PLAN_H
+#include "plan/strategy.h"
+
+#define STN_PLAN_KERNELS 8
+#define STN_PLAN_RANKING 64
+
+typedef struct stn_ranked {
+    const stn_strategy *strategy;
+    stn_candidate candidate;
+    stn_estimate estimate;
+    char reason[160]; /* why not, when it does not apply */
+    bool applies;
+} stn_ranked;
+
+struct stn_kernel;
+
+struct stn_plan {
+    stn_context *context; /* outlives the plan */
+    stn_task task;        /* owned */
+    stn_machine machine;
+    const stn_strategy *strategy;
+    stn_candidate candidate;
+    stn_estimate estimate;
+    stn_ranked ranking[STN_PLAN_RANKING]; /* cheapest first, those that do not apply last */
+    size_t ranked;
+    void *state; /* the strategy's */
+    struct stn_kernel
+        *kernels[STN_PLAN_KERNELS]; /* borrowed from the context's memo, for describe; see context/kernel.h */
+    size_t nkernels;
+    size_t workspace_size;
+    void *workspace; /* owned; NULL when none is needed or the caller brings it */
+    bool caller_workspace;
+    double max_symbol;
+};
+#endif

@@ -1,0 +1,44 @@
+/* What a strategy is. One .c in strategies/, one row in the table of plan.c; always this skeleton. */
+#ifndef STN_PLAN_STRATEGY_H
+#define STN_PLAN_STRATEGY_H
+#include "base/text.h"
+#include "plan/machine.h"
+#include "problem/task.h"
+#include "stentor.h"
+
+#define STN_CANDIDATE_VALUES 16
+
+/* One way for a strategy to run a task: tile, unrolling, fused steps... The meaning of values[] is the strategy's own.
+ */
+typedef struct stn_candidate {
+    int values[STN_CANDIDATE_VALUES];
+} stn_candidate;
+
+/* The cost of a candidate: seconds = sum over launches of max(bytes / bandwidth, flops / unit rate) + launch. */
+typedef struct stn_estimate {
+    double bytes, flops; /* of the whole run */
+    stn_unit unit;
+    double launches;
+    double halo_waste; /* part of the work that is done twice */
+    double seconds;
+} stn_estimate;
+
+typedef struct stn_strategy {
+    const char *name;
+    /* Can it run this task on this machine? If not, one phrase says why. */
+    bool (*applies)(const stn_task *task, const stn_machine *machine, char *reason, size_t reason_size);
+    /* At most `most` candidates, best guess first; returns how many. */
+    size_t (*candidates)(const stn_task *task, const stn_machine *machine, stn_candidate *list, size_t most);
+    void (*estimate)(const stn_task *task, const stn_machine *machine, const stn_candidate *candidate,
+                     stn_estimate *estimate);
+    /* Builds kernels, tables and workspace size for plan->candidate into plan->state. */
+    stn_status (*prepare)(stn_plan *plan, stn_error *error);
+    stn_status (*execute)(stn_plan *plan, const void *in, void *out, void *workspace, void *stream, stn_error *error);
+    stn_status (*set_weights)(stn_plan *plan, stn_error *error); /* plan->task.taps hold the new ones */
+    void (*describe)(const stn_plan *plan, stn_format format,
+                     stn_text *text); /* parameters: text line or JSON members */
+    void (*release)(stn_plan *plan);  /* frees plan->state; must accept a half-built one */
+} stn_strategy;
+
+extern const stn_strategy stn_strategy_host, stn_strategy_direct;
+#endif

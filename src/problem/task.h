@@ -1,0 +1,54 @@
+/* A task: a validated problem, lifted to three axes, with nothing left to default. It is what strategies see.
+ *
+ * Lifting puts missing slow axes in front with extent 1: a 1D problem has n = {1, 1, nx}, a 2D one {1, ny, nx}; offsets
+ * likewise. So axis 2 is always the fastest, and a loop over three axes serves every rank. */
+#ifndef STN_PROBLEM_TASK_H
+#define STN_PROBLEM_TASK_H
+#include <stdbool.h>
+
+#include "base/text.h"
+#include "stentor.h"
+
+typedef enum stn_pattern { STN_PATTERN_STAR, STN_PATTERN_BOX, STN_PATTERN_GENERAL } stn_pattern;
+
+typedef struct stn_task {
+    int rank;
+    int64_t n[3];
+    int64_t in_stride[3], out_stride[3]; /* elements */
+    int64_t batch, in_batch_stride, out_batch_stride;
+    stn_boundary boundary[3][2];
+    stn_dtype dtype;
+    uint64_t steps; /* at least 1 */
+    double tolerance;
+    bool in_place;
+    size_t ntaps;
+    stn_tap *taps;       /* owned; lifted offsets, sorted */
+    int reach[3][2];     /* how far taps reach towards the low and the high side of each axis, both >= 0 */
+    stn_pattern pattern; /* star: at most one offset is non-zero in each tap; box: every offset in the reach is a tap */
+} stn_task;
+
+/* Validates and lifts. The task owns its taps: stn_task_clear. */
+stn_status stn_task_make(const stn_problem *problem, stn_task *task, stn_error *error);
+stn_status stn_task_copy(const stn_task *from, stn_task *to, stn_error *error);
+void stn_task_clear(stn_task *task);
+
+int64_t stn_task_points(const stn_task *task); /* batch * n0 * n1 * n2 */
+
+/* Elements from the first to one past the last that a grid layout touches, all batches. */
+int64_t stn_task_span(const stn_task *task, bool of_output);
+
+/* The index that axis `axis` of extent n sees for index i, |past the edge| <= n: folded by the side's rule, again if
+ * the fold lands past the other side. Returns -1 past a constant low side or fixed low side, -2 for a high one. This is
+ * the definition that host and kernels share (device/index.cuh is its twin). */
+int64_t stn_fold(int64_t i, int64_t n, const stn_boundary sides[2]);
+
+/* True if point (i0, i1, i2) keeps its initial value: a tap would reach past a fixed side. */
+bool stn_task_frozen(const stn_task *task, const int64_t index[3]);
+bool stn_task_has_kind(const stn_task *task, stn_boundary_kind kind); /* on any side that a tap reaches past */
+
+const char *stn_pattern_name(stn_pattern pattern);
+const char *stn_boundary_name(stn_boundary_kind kind);
+/* "heat" of a problem in one line, and as a JSON object. */
+void stn_task_print(const stn_task *task, stn_text *text);
+void stn_task_json(const stn_task *task, stn_text *text);
+#endif

@@ -1,0 +1,34 @@
+/* plan -> the text of params.cuh, the only rendered file. Every other template is constant text. */
+#ifndef STN_RENDER_RENDER_H
+#define STN_RENDER_RENDER_H
+#include "base/text.h"
+
+/* One embedded template: kernel_templates/ relative name ("direct_march.cu", "device/ptx.cuh"), text, bytes. */
+typedef struct stn_template {
+    const char *name;
+    const char *text; /* NUL-terminated */
+    size_t size;      /* without the NUL */
+} stn_template;
+
+/* The table that embed.py wrote at build time, params.cuh (the documented defaults) included. */
+extern const stn_template stn_embedded_templates[];
+extern const size_t stn_embedded_template_count;
+
+/* All templates as one owned set: the embedded ones, or those read from $STENTOR_TEMPLATE_DIR when it is set (edit and
+ * rerun without a rebuild). Read once per context. */
+typedef struct stn_templates {
+    stn_template *list;
+    size_t count;
+    bool from_disk; /* then texts are owned too */
+} stn_templates;
+stn_status stn_templates_load(stn_templates *templates, stn_error *error);
+const stn_template *stn_templates_find(const stn_templates *templates, const char *name); /* NULL if there is none */
+void stn_templates_free(stn_templates *templates);
+
+/* Building params.cuh: a stn_text, opened by stn_params_begin, then one line a parameter. */
+void stn_params_begin(stn_text *params);
+void stn_params_int(stn_text *params, const char *name, int64_t value);     /* constexpr int NAME = value; */
+void stn_params_type(stn_text *params, const char *name, const char *type); /* using NAME = type; */
+void stn_params_ints(stn_text *params, const char *name, const int *values,
+                     size_t n); /* constexpr int NAME[n] = {...}; */
+#endif
