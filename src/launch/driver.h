@@ -5,12 +5,18 @@
 
 #include "base/log.h"
 #include "launch/cuda_types.h"
+#include "launch/driver_functions.h"
 #include "plan/machine.h"
 #include "stentor.h"
 
-/* The implementer lists the functions in driver_functions.h as X(name, version, (argument types)) and expands it here.
- */
-typedef struct stn_driver stn_driver;
+typedef struct stn_driver stn_driver; /* immutable once open: any thread may use it */
+
+/* The functions of driver_functions.h, by the driver's own names. */
+typedef struct stn_driver_functions {
+#define STN_DRIVER_FIELD(name, version, arguments) stn_cu_result(*name) arguments;
+    STN_DRIVER_FUNCTION_LIST(STN_DRIVER_FIELD)
+#undef STN_DRIVER_FIELD
+} stn_driver_functions;
 
 /* Opens libcuda.so.1 ($STENTOR_CUDA_PATH overrides), resolves through cuGetProcAddress, calls cuInit. Failures:
  * STN_ERROR_NO_DEVICE with one sentence (no library, no device, driver too old). */
@@ -18,16 +24,33 @@ stn_status stn_driver_open(const stn_logger *logger, stn_driver **driver, stn_er
 void stn_driver_close(stn_driver *driver);
 int stn_driver_version(const stn_driver *driver); /* 13000 */
 int stn_driver_device_count(const stn_driver *driver);
+const char *stn_driver_path(const stn_driver *driver); /* the file or name that was opened; owned by the driver */
+/* The raw table, for what this header has no word for (streams and graphs in tests). A context must be current:
+ * stn_device_enter. */
+const stn_driver_functions *stn_driver_table(const stn_driver *driver);
+/* STN_OK for 0; else writes "cuXxx failed: NAME (text): what to do". */
+stn_status stn_driver_check(const stn_driver *driver, const char *function, stn_cu_result result, stn_error *error);
 
 /* A device: its primary context, retained. All calls push that context and pop it again: the caller's stays current. */
 typedef struct stn_device stn_device;
 stn_status stn_device_open(stn_driver *driver, int ordinal, stn_device **device, stn_error *error);
 void stn_device_close(stn_device *device);
-/* Name, arch, counts; ceilings are assumed from the arch here and measured by stn_device_measure. */
+/* Makes the device's primary context current, and the caller's again. Every call below does this by itself. */
+stn_status stn_device_enter(stn_device *device, stn_error *error);
+void stn_device_leave(stn_device *device);
+const stn_driver *stn_device_driver(const stn_device *device);
+/* "GPU-" and 32 hexadecimal digits; owned by the device. */
+const char *stn_device_uuid(const stn_device *device);
+/* Name, arch, counts; ceilings are assumed from the arch here, scaled by clocks and counts; see
+ * stn_device_measure_copy. */
 void stn_device_describe(const stn_device *device, stn_machine *machine);
+/* Measures the copy bandwidth, bytes/s of reading plus writing: a device-to-device copy of at least 4 L2 caches, the
+ * median of 5. Takes a few milliseconds and that much memory. */
+stn_status stn_device_measure_copy(stn_device *device, double *bytes_per_second, stn_error *error);
 /* The ceilings of an arch that is not here ("sm_80", "sm_90", "sm_100"); false if the name is not sm_NN. */
 bool stn_machine_for_arch(const char *arch, stn_machine *machine);
 
+/* Device memory; 0 bytes give a valid pointer too. upload and download return when the bytes have arrived. */
 stn_status stn_device_alloc(stn_device *device, size_t bytes, void **pointer, stn_error *error);
 void stn_device_free(stn_device *device, void *pointer);
 stn_status stn_device_upload(stn_device *device, void *to, const void *from, size_t bytes, stn_error *error);
@@ -45,7 +68,8 @@ void stn_timer_destroy(stn_timer *timer);
 
 /* A loaded module with one kernel. */
 typedef struct stn_module stn_module;
-/* image: a cubin or NUL-terminated PTX. */
+/* image: a cubin or NUL-terminated PTX, copied. An error carries the driver's own log of a PTX it refused. The device
+ * must outlive the module. */
 stn_status stn_module_load(stn_device *device, const void *image, const char *kernel_name, stn_module **module,
                            stn_error *error);
 void stn_module_unload(stn_module *module);
