@@ -1,0 +1,25 @@
+/* The text of params.cuh: one line a parameter. */
+#include <limits.h>
+#include <string.h>
+
+#include "render/render.h"
+
+void stn_params_begin(stn_text *params) { stn_text_printf(params, "#pragma once\n"); }
+
+void stn_params_int(stn_text *params, const char *name, int64_t value) {
+    const char *type = value >= INT_MIN && value <= INT_MAX ? "int" : "long long";
+    if (value == INT64_MIN) /* C++ has no literal for it */
+        stn_text_printf(params, "constexpr %s %s = %lld - 1;\n", type, name, (long long)(value + 1));
+    else
+        stn_text_printf(params, "constexpr %s %s = %lld;\n", type, name, (long long)value);
+}
+
+void stn_params_type(stn_text *params, const char *name, const char *type) {
+    stn_text_printf(params, "using %s = %s;\n", name, type);
+}
+
+void stn_params_ints(stn_text *params, const char *name, const int *values, size_t n) {
+    stn_text_printf(params, "constexpr int %s[%zu] = {", name, n);
+    for (size_t i = 0; i < n; i++) stn_text_printf(params, i ? ", %d" : "%d", values[i]);
+    stn_text_printf(params, "};\n");
+}
