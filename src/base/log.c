@@ -1,3 +1,4 @@
+/* Formats a message for the callback. */
 #include "base/log.h"
 
 #include <stdarg.h>

@@ -1,0 +1,65 @@
+#!/usr/bin/env python3
+"""Data flows one way: a room includes only itself, rooms before it, and the public header.
+
+Usage: include_rule.py ROOT. Prints each violation as FILE:LINE: sentence; exits 1 if there is one.
+"""
+import pathlib
+import re
+import sys
+
+ROOMS = ['base', 'problem', 'plan', 'render', 'compile', 'cache', 'launch', 'host', 'context', 'strategies', 'tune',
+         'io', 'cli']
+# base only includes the public header because that declares stn_status; the other rooms may for the same reason.
+PUBLIC = 'stentor.h'
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include\s*"([^"]+)"', re.MULTILINE)
+
+
+def room_folder(root, room):
+    """Every room lies under src/ but the cache, which is a component of its own."""
+    return root / 'cache' if room == 'cache' else root / 'src' / room
+
+
+def target_room(root, source, name):
+    """The room that an #include "name" in file `source` leads to; None when it leads nowhere that exists."""
+    for folder in (source.parent, root / 'src', root):
+        found = folder / name
+        if not found.is_file():
+            continue
+        parts = found.resolve().relative_to(root).parts
+        if parts[0] == 'src' and len(parts) > 2:
+            return parts[1]
+        return parts[0]
+    # A header that the build makes: its path still names its room.
+    first = name.split('/')[0]
+    return first if '/' in name and first in ROOMS else None
+
+
+def violations(root):
+    """A list of sentences, one for each #include that goes against the flow."""
+    root = pathlib.Path(root).resolve()
+    found = []
+    for folder in sorted((root / 'src').iterdir()):
+        if folder.is_dir() and folder.name not in ROOMS:
+            found.append(f'src/{folder.name}: a room without a place in the order: add it to {pathlib.Path(__file__).name}')
+    for level, room in enumerate(ROOMS):
+        for source in sorted(room_folder(root, room).rglob('*.[ch]')):
+            text = source.read_text(encoding='utf-8')
+            for match in INCLUDE.finditer(text):
+                name = match.group(1)
+                place = f'{source.relative_to(root)}:{text.count(chr(10), 0, match.start()) + 1}'
+                target = target_room(root, source, name)
+                if name == PUBLIC or target == room:
+                    continue
+                if target is None and '/' not in name and not (source.parent / name).exists():
+                    continue  # beside the source, written by the build
+                if target not in ROOMS:
+                    found.append(f'{place}: room {room} includes "{name}", which is in no room')
+                elif ROOMS.index(target) > level:
+                    found.append(f'{place}: room {room} includes "{name}" of the later room {target}')
+    return found
+
+
+if __name__ == '__main__':
+    problems = violations(sys.argv[1])
+    print('\n'.join(problems) or 'every include goes with the flow')
+    sys.exit(1 if problems else 0)

@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+"""Rules that every source file keeps: an opening comment, a bearable length, nothing left to do, pure templates.
+
+Usage: source_rules.py ROOT. Prints each violation as FILE:LINE: sentence and exits 1 if there is one; files that are
+merely long are named as warnings.
+"""
+import pathlib
+import re
+import sys
+
+FOLDERS = ['src', 'cache', 'include', 'kernel_templates', 'bench', 'examples', 'tests']
+C_LIKE = {'.c', '.h', '.cu', '.cuh', '.cpp', '.hpp'}
+SCRIPTS = {'.py', '.sh'}
+LONG, TOO_LONG = 400, 600
+LONGER_BY_NATURE = {'include/stentor.h'}  # the manual
+UNFINISHED = re.compile(r'\b(TO' r'DO|FIX' r'ME|X' r'XX)\b')
+SYSTEM_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include\s*<', re.MULTILINE)
+INLINE_ASSEMBLY = re.compile(r'\b(?:asm|__asm__)\b(?:\s+volatile)?\s*\(')
+COMMENT = re.compile(r'//[^\n]*|/\*.*?\*/', re.DOTALL)
+
+
+def sources(root):
+    for folder in FOLDERS:
+        for path in sorted((root / folder).rglob('*')):
+            if path.is_file() and path.suffix in C_LIKE | SCRIPTS:
+                yield path
+
+
+def line_of(text, position):
+    return text.count('\n', 0, position) + 1
+
+
+def without_comments(text):
+    """The code alone, with line numbers kept."""
+    return COMMENT.sub(lambda match: re.sub(r'[^\n]', ' ', match.group()), text)
+
+
+def opening_problem(path, text):
+    """A file opens with what it is for."""
+    body = text[text.find('\n') + 1:] if text.startswith('#!') else text
+    opening = ('/*', '//') if path.suffix in C_LIKE else ('"""', "'''", '#')
+    return None if body.lstrip().startswith(opening) else '1: does not open with a comment that says what it is for'
+
+
+def template_problems(path, text):
+    """Templates are compiled by NVRTC without a toolkit, and every word of PTX has its twin in the emulator."""
+    code = without_comments(text)
+    for match in SYSTEM_INCLUDE.finditer(code):
+        yield f'{line_of(code, match.start())}: a template includes a system header: there is none where it is compiled'
+    if not (path.parent.name == 'device' and path.name.startswith('ptx') and path.suffix == '.cuh'):
+        for match in INLINE_ASSEMBLY.finditer(code):
+            yield f'{line_of(code, match.start())}: inline PTX outside device/ptx*.cuh: the emulator has no twin of it'
+
+
+def violations(root):
+    """(violations, warnings): two lists of sentences."""
+    root = pathlib.Path(root).resolve()
+    found, warnings = [], []
+    for path in sources(root):
+        name, text = str(path.relative_to(root)), path.read_text(encoding='utf-8')
+        problems = [opening_problem(path, text)] if text.strip() else []
+        problems += [f'{line_of(text, match.start())}: says "{match.group()}": finish it or file it'
+                     for match in UNFINISHED.finditer(text)]
+        if name.startswith('kernel_templates/') and path.suffix in C_LIKE:
+            problems += template_problems(path, text)
+        found += [f'{name}:{problem}' for problem in problems if problem]
+        length = text.count('\n')
+        if length > TOO_LONG and name not in LONGER_BY_NATURE:
+            found.append(f'{name}:{length}: longer than {TOO_LONG} lines: split it by concept')
+        elif length > LONG and name not in LONGER_BY_NATURE:
+            warnings.append(f'{name}: {length} lines')
+    return found, warnings
+
+
+if __name__ == '__main__':
+    problems, long_files = violations(sys.argv[1])
+    for warning in long_files:
+        print('long:', warning)
+    print('\n'.join(problems) or 'every source file keeps the rules')
+    sys.exit(1 if problems else 0)
