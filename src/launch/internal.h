@@ -1,0 +1,29 @@
+/* What the files of launch/ share. */
+#ifndef STN_LAUNCH_INTERNAL_H
+#define STN_LAUNCH_INTERNAL_H
+#include "base/error.h"
+#include "launch/driver.h"
+
+struct stn_driver {
+    stn_driver_functions call;
+    int version, device_count;
+    char *path;
+};
+
+struct stn_device {
+    const stn_driver *driver; /* outlives the device */
+    stn_cu_device handle;
+    stn_cu_context context;
+    int ordinal;
+    stn_machine machine;
+    char uuid[4 + 32 + 1];
+};
+
+/* A driver call, its failure told. */
+#define STN_CU(driver, function, arguments, error)                                                                     \
+    stn_driver_check((driver), #function, (driver)->call.function arguments, (error))
+
+/* machine.c: the ceilings of the nearest known chip at or below `sm`. clock and memory rate in Hz and bytes/s; 0: not
+ * reported, take the known chip's. */
+void stn_machine_assume(stn_machine *machine, int sm, int multiprocessors, double clock, double memory_rate);
+#endif

@@ -1,0 +1,93 @@
+/* Timing on a stream by events, and the copy bandwidth measured with it. */
+#include <stdlib.h>
+
+#include "launch/internal.h"
+
+struct stn_timer {
+    stn_device *device; /* outlives the timer */
+    stn_cu_event start, stop;
+};
+
+stn_status stn_timer_create(stn_device *device, stn_timer **timer, stn_error *error) {
+    *timer = NULL;
+    stn_timer *made = calloc(1, sizeof *made);
+    if (!made) return stn_fail_memory(error, "a timer", sizeof *made);
+    made->device = device;
+    stn_status status;
+    STN_TRY_GOTO(status, stn_device_enter(device, error), done);
+    status = STN_CU(device->driver, cuEventCreate, (&made->start, STN_CU_EVENT_DEFAULT), error);
+    if (status == STN_OK) status = STN_CU(device->driver, cuEventCreate, (&made->stop, STN_CU_EVENT_DEFAULT), error);
+    stn_device_leave(device);
+    if (status == STN_OK) {
+        *timer = made;
+        made = NULL;
+    }
+done:
+    stn_timer_destroy(made);
+    return status;
+}
+
+stn_status stn_timer_start(stn_timer *timer, void *stream, stn_error *error) {
+    STN_TRY(stn_device_enter(timer->device, error));
+    stn_status status = STN_CU(timer->device->driver, cuEventRecord, (timer->start, (stn_cu_stream)stream), error);
+    stn_device_leave(timer->device);
+    return status;
+}
+
+stn_status stn_timer_stop(stn_timer *timer, void *stream, double *seconds, stn_error *error) {
+    const stn_driver *driver = timer->device->driver;
+    STN_TRY(stn_device_enter(timer->device, error));
+    float milliseconds = 0;
+    stn_status status = STN_CU(driver, cuEventRecord, (timer->stop, (stn_cu_stream)stream), error);
+    if (status == STN_OK) status = STN_CU(driver, cuEventSynchronize, (timer->stop), error);
+    if (status == STN_OK)
+        status = STN_CU(driver, cuEventElapsedTime, (&milliseconds, timer->start, timer->stop), error);
+    stn_device_leave(timer->device);
+    if (status == STN_OK) *seconds = 1e-3 * (double)milliseconds;
+    return status;
+}
+
+void stn_timer_destroy(stn_timer *timer) {
+    if (!timer) return;
+    if (stn_device_enter(timer->device, NULL) == STN_OK) {
+        if (timer->start) timer->device->driver->call.cuEventDestroy(timer->start);
+        if (timer->stop) timer->device->driver->call.cuEventDestroy(timer->stop);
+        stn_device_leave(timer->device);
+    }
+    free(timer);
+}
+
+enum { COPIES = 5 };
+
+static int by_value(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+stn_status stn_device_measure_copy(stn_device *device, double *bytes_per_second, stn_error *error) {
+    size_t bytes = 4 * device->machine.l2_bytes; /* each buffer, so nothing of the next copy is still in L2 */
+    void *from = NULL, *to = NULL;
+    stn_timer *timer = NULL;
+    double seconds[COPIES];
+    stn_status status;
+    STN_TRY_GOTO(status, stn_device_alloc(device, bytes, &from, error), done);
+    STN_TRY_GOTO(status, stn_device_alloc(device, bytes, &to, error), done);
+    STN_TRY_GOTO(status, stn_timer_create(device, &timer, error), done);
+    STN_TRY_GOTO(status, stn_device_copy(device, from, to, bytes, NULL, error), done); /* warm, and pages touched */
+    for (int i = 0; i < COPIES; i++) {
+        STN_TRY_GOTO(status, stn_timer_start(timer, NULL, error), done);
+        STN_TRY_GOTO(status, stn_device_copy(device, to, from, bytes, NULL, error), done);
+        STN_TRY_GOTO(status, stn_timer_stop(timer, NULL, &seconds[i], error), done);
+    }
+    qsort(seconds, COPIES, sizeof *seconds, by_value);
+    if (seconds[COPIES / 2] > 0)
+        *bytes_per_second = 2.0 * (double)bytes / seconds[COPIES / 2];
+    else
+        status =
+            stn_fail(error, STN_ERROR_DRIVER, "the GPU's clock did not move during a copy: time is not measurable");
+done:
+    stn_timer_destroy(timer);
+    stn_device_free(device, from);
+    stn_device_free(device, to);
+    return status;
+}

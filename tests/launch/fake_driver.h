@@ -1,0 +1,18 @@
+/* What a test can set in the stand-in driver, and see of it. */
+#ifndef FAKE_DRIVER_H
+#define FAKE_DRIVER_H
+#include "launch/cuda_types.h"
+
+typedef struct fake_state {
+    int version, devices;
+    stn_cu_result init, load, launch, alloc; /* what these calls give back */
+    const char *absent;                      /* a function that this driver does not have */
+    const char *jit_log;
+    int depth, deepest; /* of the stack of contexts */
+    int outside;        /* calls that need a context and were made without ours */
+    int allocations, events, modules, retained;
+    int launches, clustered;
+    stn_cu_launch_config last;
+    int last_argument;
+} fake_state;
+#endif

@@ -1,0 +1,45 @@
+/* Our declarations of the driver against the toolkit's own headers: values, sizes, places, signatures and the release
+ * that brought each. All is checked by the compiler; running it only says how much. */
+#include <cuda.h>
+#include <cudaTypedefs.h>
+#include <stdio.h>
+
+#include "launch/cuda_types.h"
+#include "launch/driver_functions.h"
+
+#define CHECK_VALUE(name, value) _Static_assert((long long)(value) == (long long)(name), #name);
+STN_CU_CONSTANT_LIST(CHECK_VALUE)
+
+#define SAME_SIZE(ours, theirs) _Static_assert(sizeof(ours) == sizeof(theirs), #ours)
+SAME_SIZE(stn_cu_result, CUresult);
+SAME_SIZE(stn_cu_enum, CUdevice_attribute);
+SAME_SIZE(stn_cu_device, CUdevice);
+SAME_SIZE(stn_cu_pointer, CUdeviceptr);
+SAME_SIZE(stn_cu_uuid, CUuuid);
+SAME_SIZE(stn_cu_launch_attribute, CUlaunchAttribute);
+SAME_SIZE(stn_cu_launch_config, CUlaunchConfig);
+
+#define SAME_PLACE(our_type, our_field, their_type, their_field)                                                       \
+    _Static_assert(offsetof(our_type, our_field) == offsetof(their_type, their_field), #our_field)
+SAME_PLACE(stn_cu_launch_attribute, value.cluster.z, CUlaunchAttribute, value.clusterDim.z);
+SAME_PLACE(stn_cu_launch_config, grid_z, CUlaunchConfig, gridDimZ);
+SAME_PLACE(stn_cu_launch_config, block_z, CUlaunchConfig, blockDimZ);
+SAME_PLACE(stn_cu_launch_config, shared_bytes, CUlaunchConfig, sharedMemBytes);
+SAME_PLACE(stn_cu_launch_config, stream, CUlaunchConfig, hStream);
+SAME_PLACE(stn_cu_launch_config, attributes, CUlaunchConfig, attrs);
+SAME_PLACE(stn_cu_launch_config, attribute_count, CUlaunchConfig, numAttrs);
+
+/* The toolkit names a function's type by the release that brought it: PFN_cuMemAlloc_v3020. So our pinned release must
+ * be one of those, and the signature must be that one's; our own structs take the place of the toolkit's. */
+#define stn_cu_uuid CUuuid
+#define stn_cu_launch_config CUlaunchConfig
+#define CHECK_FUNCTION(name, version, arguments)                                                                       \
+    _Static_assert(__builtin_types_compatible_p(stn_cu_result(*) arguments, PFN_##name##_v##version), #name);
+STN_DRIVER_FUNCTION_LIST(CHECK_FUNCTION)
+
+int main(void) {
+#define COUNT(...) +1
+    printf("%d constants and %d functions equal those of CUDA %d.%d's headers\n", STN_CU_CONSTANT_LIST(COUNT),
+           STN_DRIVER_FUNCTION_LIST(COUNT), CUDA_VERSION / 1000, CUDA_VERSION % 1000 / 10);
+    return 0;
+}

@@ -1,0 +1,232 @@
+/* The launch room against a stand-in driver: opening, errors, the caller's context, memory, modules, launches. */
+#include <criterion/criterion.h>
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "fake_driver.h"
+#include "launch/driver.h"
+
+static fake_state *fake;
+static stn_driver *driver;
+static stn_device *device;
+static stn_error error;
+
+static void use_fake(void) {
+    setenv("STENTOR_CUDA_PATH", FAKE_DRIVER, 1);
+    void *library = dlopen(FAKE_DRIVER, RTLD_NOW);
+    cr_assert(library, "%s", dlerror());
+    fake_state *(*state)(void);
+    void *entry = dlsym(library, "fake_driver_state");
+    memcpy(&state, &entry, sizeof entry);
+    fake = state();
+}
+static void open_device(void) {
+    use_fake();
+    cr_assert_eq(stn_driver_open(NULL, &driver, &error), STN_OK, "%s", error.message);
+    cr_assert_eq(stn_device_open(driver, 0, &device, &error), STN_OK, "%s", error.message);
+}
+/* Nothing left behind, and the caller's context is current again. */
+static void close_device(void) {
+    stn_device_close(device);
+    stn_driver_close(driver);
+    cr_expect_eq(fake->depth, 0, "a context was left pushed");
+    cr_expect_eq(fake->outside, 0, "calls without the context");
+    cr_expect_eq(fake->retained, 0);
+    cr_expect_eq(fake->allocations, 0);
+    cr_expect_eq(fake->events, 0);
+    cr_expect_eq(fake->modules, 0);
+}
+
+static void expect_no_driver(const char *part) {
+    cr_expect_eq(stn_driver_open(NULL, &driver, &error), STN_ERROR_NO_DEVICE);
+    cr_expect_null(driver);
+    cr_expect_eq(error.status, STN_ERROR_NO_DEVICE);
+    cr_expect(strstr(error.message, part), "\"%s\" does not say \"%s\"", error.message, part);
+}
+
+Test(driver, a_library_that_is_not_there) {
+    setenv("STENTOR_CUDA_PATH", "/nowhere/libcuda.so.1", 1);
+    expect_no_driver("STENTOR_CUDA_PATH is set to \"/nowhere/libcuda.so.1\"");
+}
+Test(driver, a_file_that_is_no_library) {
+    setenv("STENTOR_CUDA_PATH", __FILE__, 1);
+    expect_no_driver("STENTOR_CUDA_PATH");
+}
+Test(driver, a_library_without_the_entry_point_is_too_old) {
+    setenv("STENTOR_CUDA_PATH", OLD_DRIVER, 1);
+    expect_no_driver("older than CUDA 12.0");
+}
+Test(driver, too_old_by_its_version) {
+    use_fake();
+    fake->version = 11080;
+    expect_no_driver("serves CUDA 11.8 and 12.0 is needed");
+}
+Test(driver, no_gpu) {
+    use_fake();
+    fake->devices = 0;
+    expect_no_driver("sees no GPU");
+    fake->init = 100;
+    expect_no_driver("cuInit failed");
+}
+Test(driver, a_function_is_missing) {
+    use_fake();
+    fake->absent = "cuLaunchKernelEx";
+    expect_no_driver("lacks cuLaunchKernelEx of CUDA 11.6");
+}
+Test(driver, the_folder_of_the_library_will_do) {
+    char folder[] = FAKE_DRIVER, command[4096];
+    *strrchr(folder, '/') = '\0';
+    snprintf(command, sizeof command, "ln -sf %s %s/libcuda.so.1", FAKE_DRIVER, folder);
+    cr_assert_eq(system(command), 0);
+    setenv("STENTOR_CUDA_PATH", folder, 1);
+    cr_expect_eq(stn_driver_open(NULL, &driver, &error), STN_OK, "%s", error.message);
+    stn_driver_close(driver);
+}
+Test(driver, an_error_names_call_code_and_remedy) {
+    open_device();
+    cr_expect_eq(stn_driver_check(driver, "cuThing", 0, &error), STN_OK);
+    cr_expect_eq(stn_driver_check(driver, "cuThing", 2, &error), STN_ERROR_OUT_OF_MEMORY);
+    cr_expect_str_eq(error.message,
+                     "cuThing failed: CUDA_ERROR_OUT_OF_MEMORY = 2 (out of memory): free device memory or use a "
+                     "smaller problem");
+    cr_expect_eq(stn_driver_check(driver, "cuThing", 4242, &error), STN_ERROR_DRIVER);
+    cr_expect(strstr(error.message, "cuThing failed: an unknown error = 4242"), "%s", error.message);
+    close_device();
+}
+
+Test(device, an_ordinal_out_of_range) {
+    use_fake();
+    cr_assert_eq(stn_driver_open(NULL, &driver, &error), STN_OK);
+    cr_expect_eq(stn_device_open(driver, 2, &device, &error), STN_ERROR_NO_DEVICE);
+    cr_expect(strstr(error.message, "no GPU 2") && strstr(error.message, "2 GPU(s)"), "%s", error.message);
+    cr_expect_eq(stn_device_open(driver, -1, &device, &error), STN_ERROR_NO_DEVICE);
+    stn_driver_close(driver);
+}
+Test(device, what_it_tells_scales_the_ceilings) {
+    open_device();
+    stn_machine machine, whole;
+    stn_device_describe(device, &machine);
+    cr_expect_str_eq(machine.name, "Fake GPU 0");
+    cr_expect_str_eq(machine.arch, "sm_90");
+    cr_expect_eq(machine.sm, 90);
+    cr_expect(machine.is_device && machine.present && !machine.measured);
+    cr_expect_eq(machine.shared_per_block, 232448u);
+    cr_expect_eq(machine.l2_bytes, (size_t)50 << 20);
+    cr_expect_eq(machine.memory_bytes, (size_t)1 << 30);
+    cr_expect_str_eq(stn_device_uuid(device), "GPU-abababababababababababababababab");
+    cr_assert(stn_machine_for_arch("sm_90", &whole));
+    cr_expect_not(whole.present);
+    for (int unit = 0; unit < STN_UNIT_COUNT; unit++) /* 66 of the H200's 132 multiprocessors, the same clock */
+        cr_expect_float_eq(machine.flops[unit], whole.flops[unit] / 2, 1e3);
+    cr_expect_float_eq(machine.copy_bandwidth, 4.26e12, 0.05e12);
+    close_device();
+}
+Test(device, ceilings_of_absent_chips) {
+    stn_machine machine;
+    cr_assert(stn_machine_for_arch("sm_80", &machine));
+    cr_expect_float_eq(machine.flops[STN_UNIT_TENSOR_F64], 19.5e12, 1e6);
+    cr_assert(stn_machine_for_arch("sm_121", &machine)); /* unknown: the nearest below, under its own name */
+    cr_expect_str_eq(machine.arch, "sm_121");
+    cr_expect_eq(machine.sm, 121);
+    const char *wrong[] = {"", "90", "sm_", "sm_9", "sm_90a", "sm_9000", "compute_90", "sm_ 90", "SM_90"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        cr_expect_not(stn_machine_for_arch(wrong[i], &machine), "%s", wrong[i]);
+}
+Test(device, memory) {
+    open_device();
+    void *a, *b;
+    int in[4] = {1, 2, 3, 4}, out[4] = {0};
+    cr_assert_eq(stn_device_alloc(device, sizeof in, &a, &error), STN_OK);
+    cr_assert_eq(stn_device_alloc(device, sizeof in, &b, &error), STN_OK);
+    cr_expect_eq(stn_device_upload(device, a, in, sizeof in, &error), STN_OK);
+    cr_expect_eq(stn_device_copy(device, b, a, sizeof in, NULL, &error), STN_OK);
+    cr_expect_eq(stn_device_download(device, out, b, sizeof in, &error), STN_OK);
+    cr_expect_arr_eq(in, out, sizeof in);
+    cr_expect_eq(stn_device_synchronize(device, NULL, &error), STN_OK);
+    stn_device_free(device, a);
+    stn_device_free(device, b);
+    stn_device_free(device, NULL);
+    cr_expect_eq(stn_device_alloc(device, 0, &a, &error), STN_OK);
+    cr_expect_not_null(a);
+    stn_device_free(device, a);
+    fake->alloc = 2;
+    cr_expect_eq(stn_device_alloc(device, 1000, &a, &error), STN_ERROR_OUT_OF_MEMORY);
+    cr_expect(strstr(error.message, "1000 bytes") && strstr(error.message, "123 of 456"), "%s", error.message);
+    cr_expect_null(a);
+    close_device();
+}
+Test(device, timing_and_bandwidth) {
+    open_device();
+    stn_timer *timer;
+    double seconds = 0, bandwidth = 0;
+    cr_assert_eq(stn_timer_create(device, &timer, &error), STN_OK);
+    cr_expect_eq(stn_timer_start(timer, NULL, &error), STN_OK);
+    cr_expect_eq(stn_timer_stop(timer, NULL, &seconds, &error), STN_OK);
+    cr_expect_float_eq(seconds, 0.25e-3, 1e-9);
+    stn_timer_destroy(timer);
+    cr_expect_eq(stn_device_measure_copy(device, &bandwidth, &error), STN_OK);
+    cr_expect_float_eq(bandwidth, 2 * 4 * 50 * 1048576.0 / 0.25e-3, 1e6);
+    fake->alloc = 2;
+    cr_expect_eq(stn_device_measure_copy(device, &bandwidth, &error), STN_ERROR_OUT_OF_MEMORY);
+    close_device();
+}
+
+Test(module, launch_passes_everything_on) {
+    open_device();
+    stn_module *module;
+    cr_assert_eq(stn_module_load(device, "image", "kernel", &module, &error), STN_OK, "%s", error.message);
+    stn_module_info info = stn_module_describe(module);
+    cr_expect(info.registers == 14 && info.shared_bytes == 11 && info.local_bytes == 13 && info.max_threads == 10);
+    cr_expect_eq(stn_module_occupancy(module, 256, 2048), 6);
+    cr_expect_eq(stn_module_allow_shared(module, 100000, &error), STN_OK);
+    cr_expect_eq(stn_module_allow_shared(module, 232448, &error), STN_ERROR_UNSUPPORTED, "11 static bytes more");
+    int argument = 77;
+    stn_launch launch = {{2, 3, 4}, {32, 2, 1}, 512, (void *)0x123, 0};
+    cr_expect_eq(stn_module_launch(module, &launch, &argument, &error), STN_OK);
+    cr_expect_eq(fake->last_argument, 77);
+    cr_expect(fake->last.grid_x == 2 && fake->last.grid_y == 3 && fake->last.grid_z == 4);
+    cr_expect(fake->last.block_x == 32 && fake->last.block_y == 2 && fake->last.block_z == 1);
+    cr_expect(fake->last.shared_bytes == 512 && fake->last.stream == (void *)0x123 && fake->clustered == 0);
+    launch.cluster = 2;
+    cr_expect_eq(stn_module_launch(module, &launch, &argument, &error), STN_OK);
+    cr_expect(fake->clustered == 2 && fake->last.grid_z == 4 && fake->last.shared_bytes == 512);
+    fake->launch = 1;
+    cr_expect_eq(stn_module_launch(module, &launch, &argument, &error), STN_ERROR_DRIVER);
+    cr_expect(strstr(error.message, "cuLaunchKernelEx failed"), "%s", error.message);
+    stn_module_unload(module);
+    close_device();
+}
+Test(module, a_refused_image_comes_with_the_drivers_log) {
+    open_device();
+    stn_module *module;
+    fake->load = 218;
+    fake->jit_log = "ptxas error: line 3;\n  unexpected word\n";
+    cr_expect_eq(stn_module_load(device, "image", "kernel", &module, &error), STN_ERROR_DRIVER);
+    cr_expect_null(module);
+    cr_expect(strstr(error.message, "cuModuleLoadDataEx failed: CUDA_ERROR_INVALID_PTX"), "%s", error.message);
+    cr_expect(strstr(error.message, "ptxas error: line 3;   unexpected word"), "%s", error.message);
+    cr_expect_null(strchr(error.message, '\n'));
+    fake->load = 0;
+    cr_expect_eq(stn_module_load(device, "image", "absent", &module, &error), STN_ERROR_DRIVER);
+    cr_expect(strstr(error.message, "cuModuleGetFunction failed"), "%s", error.message);
+    close_device();
+}
+/* Our share of a launch; the driver's own comes on top. The bound is far above what it takes, for slow machines. */
+Test(module, a_launch_costs_little) {
+    open_device();
+    stn_module *module;
+    cr_assert_eq(stn_module_load(device, "image", "kernel", &module, &error), STN_OK);
+    int argument = 1;
+    const stn_launch launch = {{1, 1, 1}, {32, 1, 1}, 0, NULL, 0};
+    struct timespec begin, end;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begin);
+    for (int i = 0; i < 100000; i++) stn_module_launch(module, &launch, &argument, NULL);
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &end);
+    double each = ((double)(end.tv_sec - begin.tv_sec) + 1e-9 * (double)(end.tv_nsec - begin.tv_nsec)) / 100000;
+    cr_expect_lt(each, 1e-6, "%g s a launch", each);
+    stn_module_unload(module);
+    close_device();
+}
