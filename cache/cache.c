@@ -1,0 +1,262 @@
+/* Packs and disk behind one door, and the counters. */
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "cache/entry.h"
+#include "cache/gc.h"
+#include "cache/lock.h"
+
+enum { DEFAULT_FILES = 16384, DEFAULT_WAIT_MS = 30000 };
+#define DEFAULT_BYTES ((uint64_t)1 << 30)
+
+typedef struct opened_pack {
+    stn_pack *pack;
+    atomic_bool *passed; /* one an entry: damaged, or would not load */
+} opened_pack;
+
+struct stn_cache {
+    const stn_logger *logger;
+    stn_disk disk;
+    opened_pack *packs;
+    size_t npacks;
+    stn_pack_writer *record; /* borrowed; NULL mostly */
+    pthread_mutex_t lock;    /* guards stats */
+    stn_cache_stats stats;   /* what the disk does not count itself */
+};
+
+/* ---- opening ----------------------------------------------------------------------------------------------------- */
+
+static stn_status add_pack(stn_cache *cache, stn_pack *pack, stn_error *error) {
+    opened_pack *added = &cache->packs[cache->npacks];
+    size_t count = stn_pack_count(pack);
+    added->passed = calloc(count ? count : 1, sizeof *added->passed);
+    if (!added->passed) {
+        stn_pack_close(pack);
+        return stn_fail_memory(error, "a pack of kernels", count);
+    }
+    added->pack = pack;
+    cache->npacks++;
+    return STN_OK;
+}
+
+static stn_status open_packs(stn_cache *cache, const stn_cache_options *options, stn_error *error) {
+    size_t count = 0;
+    while (options->packs && options->packs[count]) count++;
+    cache->packs = calloc(count + 1, sizeof *cache->packs);
+    if (!cache->packs) return stn_fail_memory(error, "packs of kernels", count);
+    for (size_t i = 0; i <= count; i++) {
+        stn_pack *pack;
+        if (i < count)
+            STN_TRY(stn_pack_open(options->packs[i], &pack, error));
+        else if (options->pack_data)
+            STN_TRY(stn_pack_open_memory(options->pack_data, options->pack_size, &pack, error));
+        else
+            break;
+        STN_TRY(add_pack(cache, pack, error));
+    }
+    return STN_OK;
+}
+
+/* A folder that is there but not to be used is known, and said, from the start. */
+static void check_folder(stn_folder *folder) {
+    int fd = stn_folder_open(folder, false);
+    if (fd >= 0)
+        close(fd);
+    else if (errno != ENOENT)
+        stn_folder_clear(folder);
+}
+
+stn_status stn_cache_open(const stn_cache_options *options, stn_cache **cache, stn_error *error) {
+    static const stn_cache_options defaults;
+    if (!options) options = &defaults;
+    stn_cache *made = calloc(1, sizeof *made);
+    if (!made) return stn_fail_memory(error, "the kernel cache", sizeof *made);
+    pthread_mutex_init(&made->lock, NULL);
+    made->logger = options->logger;
+    made->disk.max_bytes = options->max_bytes ? options->max_bytes : DEFAULT_BYTES;
+    made->disk.max_files = options->max_files ? options->max_files : DEFAULT_FILES;
+    made->disk.lock_wait_ms = options->lock_wait_ms ? options->lock_wait_ms : DEFAULT_WAIT_MS;
+    made->disk.keep_source = options->keep_source;
+    stn_status status = open_packs(made, options, error);
+    if (status == STN_OK)
+        status = stn_folder_init(&made->disk.folder, options->dir, options->shared, options->logger, error);
+    if (status != STN_OK) {
+        stn_cache_close(made);
+        return status;
+    }
+    check_folder(&made->disk.folder);
+    *cache = made;
+    return STN_OK;
+}
+
+void stn_cache_close(stn_cache *cache) {
+    if (!cache) return;
+    for (size_t i = 0; i < cache->npacks; i++) {
+        stn_pack_close(cache->packs[i].pack);
+        free(cache->packs[i].passed);
+    }
+    free(cache->packs);
+    stn_folder_clear(&cache->disk.folder);
+    pthread_mutex_destroy(&cache->lock);
+    free(cache);
+}
+
+const char *stn_cache_dir(const stn_cache *cache) { return cache->disk.folder.path; }
+
+const char *stn_cache_dir_problem(const stn_cache *cache) {
+    return atomic_load(&cache->disk.folder.told) ? cache->disk.folder.problem : NULL;
+}
+
+/* ---- finding and storing ----------------------------------------------------------------------------------------- */
+
+static void note_pack_hit(stn_cache *cache, uint64_t bytes) {
+    pthread_mutex_lock(&cache->lock);
+    cache->stats.pack_hits++;
+    cache->stats.bytes_read += bytes;
+    pthread_mutex_unlock(&cache->lock);
+}
+
+static void pass_over(stn_cache *cache, opened_pack *in, size_t index) {
+    if (atomic_exchange(&in->passed[index], true)) return;
+    pthread_mutex_lock(&cache->lock);
+    cache->stats.rejected++;
+    pthread_mutex_unlock(&cache->lock);
+}
+
+static void record(stn_cache *cache, const stn_key *key, const stn_entry *entry) {
+    if (!cache->record) return;
+    stn_error why = {0};
+    if (stn_pack_add(cache->record, key, entry, &why) != STN_OK)
+        stn_log(cache->logger, STN_LOG_WARNING, "a kernel is missing from the pack: %s", why.message);
+}
+
+static bool find_in_packs(stn_cache *cache, const stn_key *source, stn_entry *entry) {
+    for (size_t i = 0; i < cache->npacks; i++) {
+        opened_pack *in = &cache->packs[i];
+        size_t index;
+        if (!stn_pack_find(in->pack, source, &index) || atomic_load(&in->passed[index])) continue;
+        stn_error why = {0};
+        stn_key key;
+        if (stn_pack_read(in->pack, index, &key, entry, &why) == STN_OK) {
+            note_pack_hit(cache, stn_pack_entry_bytes(in->pack, index));
+            record(cache, &key, entry);
+            return true;
+        }
+        stn_log(cache->logger, STN_LOG_WARNING, "%s; it is passed over", why.message);
+        pass_over(cache, in, index);
+    }
+    return false;
+}
+
+static stn_cache_source note_disk_hit(stn_cache *cache, const stn_key *key, const stn_entry *entry) {
+    pthread_mutex_lock(&cache->lock);
+    cache->stats.disk_hits++;
+    pthread_mutex_unlock(&cache->lock);
+    record(cache, key, entry);
+    return STN_CACHE_DISK;
+}
+
+stn_cache_source stn_cache_find_pack(stn_cache *cache, const stn_key *source, stn_entry *entry) {
+    return find_in_packs(cache, source, entry) ? STN_CACHE_PACK : STN_CACHE_NONE;
+}
+
+stn_cache_source stn_cache_find(stn_cache *cache, const stn_key *key, stn_entry *entry) {
+    if (find_in_packs(cache, key, entry)) return STN_CACHE_PACK;
+    return stn_disk_find(&cache->disk, key, entry) ? note_disk_hit(cache, key, entry) : STN_CACHE_NONE;
+}
+
+stn_cache_source stn_cache_find_source(stn_cache *cache, const stn_key *source, stn_entry *entry) {
+    if (find_in_packs(cache, source, entry)) return STN_CACHE_PACK;
+    stn_key key;
+    return stn_disk_find_source(&cache->disk, source, &key, entry) ? note_disk_hit(cache, &key, entry) : STN_CACHE_NONE;
+}
+
+void stn_cache_store(stn_cache *cache, const stn_key *key, const stn_entry *entry) {
+    record(cache, key, entry);
+    stn_disk_store(&cache->disk, key, entry);
+}
+
+void stn_cache_reject(stn_cache *cache, const stn_key *key) {
+    for (size_t i = 0; i < cache->npacks; i++) {
+        size_t index;
+        if (!stn_pack_find(cache->packs[i].pack, key, &index) || atomic_load(&cache->packs[i].passed[index])) continue;
+        pass_over(cache, &cache->packs[i], index); /* the first that had it is where it came from */
+        return;
+    }
+    (void)stn_disk_remove(&cache->disk, key);
+}
+
+void stn_cache_record(stn_cache *cache, stn_pack_writer *writer) { cache->record = writer; }
+
+stn_cache_lock *stn_cache_lock_key(stn_cache *cache, const stn_key *key) { return stn_disk_lock(&cache->disk, key); }
+
+/* ---- counters ---------------------------------------------------------------------------------------------------- */
+
+void stn_cache_stats_get(stn_cache *cache, stn_cache_stats *stats) {
+    pthread_mutex_lock(&cache->lock);
+    *stats = cache->stats;
+    pthread_mutex_unlock(&cache->lock);
+    stats->rejected += atomic_load(&cache->disk.rejected);
+    stats->bytes_read += atomic_load(&cache->disk.bytes_read);
+    stats->bytes_written += atomic_load(&cache->disk.bytes_written);
+}
+
+void stn_cache_count(stn_cache *cache, double compile_seconds, double load_seconds, bool memory_hit) {
+    pthread_mutex_lock(&cache->lock);
+    cache->stats.compile_seconds += compile_seconds;
+    cache->stats.load_seconds += load_seconds;
+    if (compile_seconds > 0) cache->stats.misses++;
+    if (memory_hit) cache->stats.memory_hits++;
+    pthread_mutex_unlock(&cache->lock);
+}
+
+/* ---- the folder as a whole --------------------------------------------------------------------------------------- */
+
+stn_status stn_cache_each(stn_cache *cache, stn_cache_visit visit, void *user, stn_error *error) {
+    return stn_disk_each(&cache->disk, visit, user, error);
+}
+
+typedef struct resolving {
+    const char *prefix;
+    size_t digits, found;
+    stn_key key;
+} resolving;
+
+static void resolve_one(void *user, const stn_key *key) {
+    resolving *search = user;
+    char hex[65];
+    stn_key_hex(key, hex);
+    if (strncasecmp(hex, search->prefix, search->digits)) return;
+    search->key = *key;
+    search->found++;
+}
+
+stn_status stn_cache_resolve(stn_cache *cache, const char *prefix, stn_key *key, stn_error *error) {
+    resolving search = {.prefix = prefix, .digits = strlen(prefix)};
+    if (search.digits < 4 || search.digits > 64 || strspn(prefix, "0123456789abcdefABCDEF") != search.digits)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                        "\"%s\" is no key: give the first 4 to 64 hex digits that `stentor cache list` shows", prefix);
+    STN_TRY(stn_disk_keys(&cache->disk, resolve_one, &search, error));
+    if (search.found != 1)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "%zu stored kernels have a key that starts with %s: %s",
+                        search.found, prefix,
+                        search.found ? "give more digits" : "`stentor cache list` shows the keys");
+    *key = search.key;
+    return STN_OK;
+}
+
+stn_status stn_cache_verify(stn_cache *cache, stn_cache_sweep *sweep, stn_error *error) {
+    return stn_disk_verify(&cache->disk, sweep, error);
+}
+
+stn_status stn_cache_gc(stn_cache *cache, int64_t spare_seconds, stn_cache_sweep *sweep, stn_error *error) {
+    return stn_disk_gc(&cache->disk, spare_seconds, sweep, error);
+}
+
+stn_status stn_cache_clear(stn_cache *cache, stn_cache_sweep *sweep, stn_error *error) {
+    return stn_disk_clear(&cache->disk, sweep, error);
+}

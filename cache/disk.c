@@ -1,0 +1,200 @@
+/* Reading and writing entries as files. Whatever goes wrong, the run goes on: at worst a kernel is compiled again. */
+#include "cache/disk.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "cache/entry.h"
+#include "cache/file.h"
+
+enum { TOUCH_SECONDS = 60, SWEEP_STORES = 64 };
+
+void stn_disk_place(const stn_key *key, char sub[3], char name[STN_DISK_NAME]) {
+    char hex[65];
+    stn_key_hex(key, hex);
+    memcpy(sub, hex, 2);
+    sub[2] = '\0';
+    memcpy(name, hex + 2, STN_DISK_NAME);
+}
+
+/* The whole file; NULL with errno on trouble, 0 bytes included (errno 0: shorter than it was said to be). */
+static unsigned char *read_all(int fd, size_t size) {
+    unsigned char *image = malloc(size ? size : 1);
+    if (!image) return NULL;
+    size_t done = 0;
+    while (done < size) {
+        ssize_t got = read(fd, image + done, size - done);
+        if (got > 0)
+            done += (size_t)got;
+        else if (got == 0 || errno != EINTR) {
+            if (got == 0) errno = 0;
+            free(image);
+            return NULL;
+        }
+    }
+    return image;
+}
+
+stn_status stn_disk_read(const stn_disk *disk, int sub, const char *name, const stn_key *key, stn_entry *entry,
+                         struct stat *status, stn_error *error, bool use) {
+    /* O_NONBLOCK: something else under this name (a FIFO) must not hang the run. */
+    int fd = openat(sub, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0 && errno == ELOOP && !fstatat(sub, name, status, AT_SYMLINK_NOFOLLOW))
+        return stn_fail(error, STN_ERROR_FORMAT, "it is a symlink");
+    if (fd < 0) return stn_fail(error, STN_ERROR_IO, "it cannot be opened: %s", strerror(errno));
+    stn_status result = STN_OK;
+    unsigned char *image = NULL;
+    const char *distrust;
+    stn_key own;
+    if (fstat(fd, status))
+        result = stn_fail(error, STN_ERROR_IO, "it cannot be examined: %s", strerror(errno));
+    else if (!S_ISREG(status->st_mode))
+        result = stn_fail(error, STN_ERROR_FORMAT, "it is not a plain file");
+    else if ((distrust = stn_folder_distrust(&disk->folder, status)))
+        result = stn_fail(error, STN_ERROR_FORMAT, "it %s", distrust);
+    else if (status->st_size < STN_ENTRY_HEADER || (uint64_t)status->st_size > STN_ENTRY_MAX)
+        result = stn_fail(error, STN_ERROR_FORMAT, "its size of %lld bytes is impossible", (long long)status->st_size);
+    else if (!(image = read_all(fd, (size_t)status->st_size)))
+        result = errno ? stn_fail(error, STN_ERROR_IO, "it cannot be read: %s", strerror(errno))
+                       : stn_fail(error, STN_ERROR_FORMAT, "it is cut short");
+    else
+        result = stn_entry_decode(image, (size_t)status->st_size, &own, entry, error);
+    if (result == STN_OK && memcmp(&own, key, sizeof own)) {
+        stn_entry_clear(entry);
+        result = stn_fail(error, STN_ERROR_FORMAT, "it is the entry of another key");
+    }
+    /* The time of last use, for the sweep; relatime leaves the access time a day behind. */
+    if (result == STN_OK && use && time(NULL) - status->st_mtime > TOUCH_SECONDS) (void)futimens(fd, NULL);
+    free(image);
+    close(fd);
+    return result;
+}
+
+/* Removes a file if it still is the one that was looked at: another process may have put a good one in its place. */
+static void remove_same(int sub, const char *name, const struct stat *seen) {
+    struct stat now;
+    if (!fstatat(sub, name, &now, AT_SYMLINK_NOFOLLOW) && now.st_ino == seen->st_ino && now.st_dev == seen->st_dev)
+        (void)unlinkat(sub, name, 0);
+}
+
+bool stn_disk_find(stn_disk *disk, const stn_key *key, stn_entry *entry) {
+    char sub_name[3], name[STN_DISK_NAME];
+    stn_disk_place(key, sub_name, name);
+    int root = stn_folder_open(&disk->folder, false);
+    int sub = root < 0 ? -1 : stn_folder_open_sub(&disk->folder, root, sub_name, false);
+    stn_status result = STN_ERROR_IO;
+    if (sub >= 0) {
+        struct stat status;
+        stn_error why = {0};
+        result = stn_disk_read(disk, sub, name, key, entry, &status, &why, true);
+        if (result == STN_OK)
+            atomic_fetch_add(&disk->bytes_read, (unsigned long long)status.st_size);
+        else if (result == STN_ERROR_FORMAT) {
+            stn_log(disk->folder.logger, STN_LOG_INFO, "the stored kernel %s/%s/%s is removed and made again: %s",
+                    disk->folder.path, sub_name, name, why.message);
+            atomic_fetch_add(&disk->rejected, 1);
+            remove_same(sub, name, &status);
+        }
+        close(sub);
+    }
+    if (root >= 0) close(root);
+    return result == STN_OK;
+}
+
+bool stn_disk_find_source(stn_disk *disk, const stn_key *source, stn_key *key, stn_entry *entry) {
+    char sub_name[3], name[STN_DISK_NAME], alias[STN_DISK_NAME + sizeof STN_DISK_ALIAS], target[80];
+    stn_disk_place(source, sub_name, name);
+    snprintf(alias, sizeof alias, "%s%s", name, STN_DISK_ALIAS);
+    int root = stn_folder_open(&disk->folder, false);
+    int sub = root < 0 ? -1 : stn_folder_open_sub(&disk->folder, root, sub_name, false);
+    ssize_t size = sub < 0 ? -1 : readlinkat(sub, alias, target, sizeof target);
+    if (sub >= 0) close(sub);
+    if (root >= 0) close(root);
+    if (size == 64) { /* the text is the entry's key, nothing else */
+        target[64] = '\0';
+        if (!stn_key_parse(target, key) || !stn_disk_find(disk, key, entry)) return false;
+        if (!memcmp(stn_entry_source(key, entry), source, sizeof *source)) return true;
+        stn_entry_clear(entry);
+        return false;
+    }
+    *key = *source;
+    return stn_disk_find(disk, source, entry); /* an entry that has no other source key is its own */
+}
+
+/* Points the source key at this entry. Without it only a search without a compiler is the poorer: no warning. */
+static void put_alias(stn_disk *disk, int root, const stn_key *source, const stn_key *key) {
+    char sub_name[3], name[STN_DISK_NAME], alias[STN_DISK_NAME + sizeof STN_DISK_ALIAS], hex[65];
+    stn_disk_place(source, sub_name, name);
+    snprintf(alias, sizeof alias, "%s%s", name, STN_DISK_ALIAS);
+    stn_key_hex(key, hex);
+    int sub = stn_folder_open_sub(&disk->folder, root, sub_name, true);
+    if (sub < 0) return;
+    (void)stn_file_link(sub, STN_DISK_TEMP, alias, hex);
+    close(sub);
+}
+
+/* One attempt. errno ENOENT: the folder vanished meanwhile. */
+static bool store(stn_disk *disk, const stn_key *key, const stn_entry *entry, const void *image, size_t size) {
+    char sub_name[3], name[STN_DISK_NAME], params[STN_DISK_NAME + sizeof STN_DISK_PARAMS];
+    mode_t mode = disk->folder.shared ? 0666 : 0600;
+    stn_disk_place(key, sub_name, name);
+    int root = stn_folder_open(&disk->folder, true);
+    if (root < 0) return false;
+    int sub = stn_folder_open_sub(&disk->folder, root, sub_name, true);
+    bool good = sub >= 0 && stn_file_put(sub, STN_DISK_TEMP, name, mode, image, size, true);
+    int why = errno;
+    if (good) {
+        const stn_key *source = stn_entry_source(key, entry);
+        if (memcmp(source, key, sizeof *key)) put_alias(disk, root, source, key);
+        snprintf(params, sizeof params, "%s%s", name, STN_DISK_PARAMS);
+        if (disk->keep_source && entry->params)
+            (void)stn_file_put(sub, STN_DISK_TEMP, params, mode, entry->params, strlen(entry->params), false);
+    }
+    if (sub >= 0) close(sub);
+    close(root);
+    errno = why;
+    return good;
+}
+
+void stn_disk_store(stn_disk *disk, const stn_key *key, const stn_entry *entry) {
+    if (!disk->folder.path) return;
+    unsigned char *image = NULL;
+    size_t size = 0;
+    stn_error why = {0};
+    if (stn_entry_encode(key, entry, &image, &size, &why) != STN_OK) {
+        stn_folder_warn(&disk->folder, "a kernel is kept in memory only: %s", why.message);
+        return;
+    }
+    bool good = false;
+    for (int attempt = 0; attempt < 3 && !good; attempt++) {
+        good = store(disk, key, entry, image, size);
+        if (!good && errno != ENOENT) break;
+    }
+    if (good) {
+        atomic_fetch_add(&disk->bytes_written, size);
+        if (atomic_fetch_add(&disk->stores, 1) % SWEEP_STORES == 0) stn_disk_sweep(disk);
+    } else
+        stn_folder_warn(&disk->folder,
+                        "kernels are kept in memory only, as the cache folder %s cannot be written: %s; make room or "
+                        "name another with STENTOR_CACHE_DIR",
+                        disk->folder.path, strerror(errno));
+    free(image);
+}
+
+bool stn_disk_remove(stn_disk *disk, const stn_key *key) {
+    char sub_name[3], name[STN_DISK_NAME];
+    stn_disk_place(key, sub_name, name);
+    int root = stn_folder_open(&disk->folder, false);
+    int sub = root < 0 ? -1 : stn_folder_open_sub(&disk->folder, root, sub_name, false);
+    bool gone = sub >= 0 && !unlinkat(sub, name, 0);
+    if (gone) atomic_fetch_add(&disk->rejected, 1);
+    if (sub >= 0) close(sub);
+    if (root >= 0) close(root);
+    return gone;
+}

@@ -1,0 +1,148 @@
+/* Finding and trusting the cache's folder: kernels that someone else could have written are never run. */
+#include "cache/folder.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+
+static const char *environment(const char *name) {
+    const char *value = getenv(name);
+    return value && *value ? value : NULL;
+}
+
+/* "base/rest", made absolute so that a later chdir does not move the cache; NULL if there is no memory. */
+static char *join(const char *base, const char *rest) {
+    char *path = NULL, *here = NULL;
+    if (*base != '/' && !(here = getcwd(NULL, 0))) return NULL;
+    int size = asprintf(&path, "%s%s%s%s", here ? here : "", here ? "/" : "", base, rest);
+    free(here);
+    return size < 0 ? NULL : path;
+}
+
+stn_status stn_folder_init(stn_folder *folder, const char *dir, bool shared, const stn_logger *logger,
+                           stn_error *error) {
+    folder->shared = shared;
+    folder->logger = logger;
+    const char *base = dir, *rest = "";
+    if (!base) base = environment("STENTOR_CACHE_DIR");
+    if (!base && (base = environment("XDG_CACHE_HOME"))) {
+        rest = "/stentor";
+        if (*base != '/') base = NULL; /* the XDG specification: relative ones are to be ignored */
+    }
+    if (!base && (base = environment("HOME"))) rest = "/.cache/stentor";
+    if (!base) {
+        stn_folder_warn(folder,
+                        "kernels are kept in memory only, as neither STENTOR_CACHE_DIR nor XDG_CACHE_HOME nor "
+                        "HOME is set");
+        return STN_OK;
+    }
+    if (!strcmp(base, ":memory:")) return STN_OK;
+    folder->path = join(base, rest);
+    if (!folder->path) return stn_fail_memory(error, "the cache folder's path", strlen(base));
+    return STN_OK;
+}
+
+void stn_folder_clear(stn_folder *folder) {
+    free(folder->path);
+    folder->path = NULL;
+}
+
+void stn_folder_warn(stn_folder *folder, const char *format, ...) {
+    if (atomic_exchange(&folder->warned, true)) return;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(folder->problem, sizeof folder->problem, format, arguments);
+    va_end(arguments);
+    atomic_store(&folder->told, true);
+    stn_log(folder->logger, STN_LOG_WARNING, "%s", folder->problem);
+}
+
+const char *stn_folder_distrust(const stn_folder *folder, const struct stat *status) {
+    if (folder->shared) return NULL;
+    if (status->st_uid != geteuid()) return "is not owned by this user";
+    if (status->st_mode & (S_IWGRP | S_IWOTH)) return "may be written by other users";
+    return NULL;
+}
+
+/* Makes the folder and its parents, for this user only. On failure errno is that of the first part that failed. */
+static int make_path(const stn_folder *folder) {
+    char *path = strdup(folder->path);
+    if (!path) return -1;
+    mode_t mode = folder->shared ? 0777 : 0700; /* shared: the user's umask decides */
+    int why = 0;
+    bool last = false, made = false;
+    for (char *slash = path + 1; !last; slash++) {
+        slash = strchrnul(slash, '/');
+        last = !*slash;
+        *slash = '\0';
+        made = !mkdir(path, mode) || errno == EEXIST;
+        if (!made && !why) why = errno; /* perhaps only a parent that exists and may not be written: go on */
+        *slash = last ? '\0' : '/';
+    }
+    free(path);
+    errno = why;
+    return made ? 0 : -1;
+}
+
+/* Checks an opened folder; closes it when it is not to be trusted. */
+static int trust(stn_folder *folder, int fd, const char *name) {
+    struct stat status;
+    const char *why = fstat(fd, &status) ? strerror(errno) : stn_folder_distrust(folder, &status);
+    if (!why) return fd;
+    stn_folder_warn(folder,
+                    "kernels are kept in memory only, as the cache folder %s%s%s %s: give it to this user alone (chmod "
+                    "go-w), name another with STENTOR_CACHE_DIR, or share it by explicit option",
+                    folder->path, *name ? "/" : "", name, why);
+    close(fd);
+    errno = EPERM;
+    return -1;
+}
+
+static int flags(const stn_folder *folder) {
+    return O_RDONLY | O_DIRECTORY | O_CLOEXEC | (folder->shared ? 0 : O_NOFOLLOW);
+}
+
+/* The warning for a folder that would not open. */
+static int refuse(stn_folder *folder, const char *name, int why) {
+    /* O_NOFOLLOW with O_DIRECTORY says ENOTDIR for a symlink on some systems, ELOOP on others. */
+    const char *reason = why == ENOTDIR || why == ELOOP ? "is a symlink or no folder" : strerror(why);
+    stn_folder_warn(folder,
+                    "kernels are kept in memory only, as the cache folder %s%s%s cannot be used: %s; name another with "
+                    "STENTOR_CACHE_DIR",
+                    folder->path, *name ? "/" : "", name, reason);
+    errno = EPERM;
+    return -1;
+}
+
+int stn_folder_open(stn_folder *folder, bool create) {
+    if (!folder->path) {
+        errno = ENOENT;
+        return -1;
+    }
+    int fd = open(folder->path, flags(folder));
+    if (fd < 0 && errno == ENOENT) {
+        if (!create) return -1;
+        if (make_path(folder)) return refuse(folder, "", errno);
+        fd = open(folder->path, flags(folder));
+    }
+    return fd < 0 ? refuse(folder, "", errno) : trust(folder, fd, "");
+}
+
+int stn_folder_open_sub(stn_folder *folder, int root, const char *name, bool create) {
+    int fd = openat(root, name, flags(folder));
+    if (fd < 0 && errno == ENOENT) {
+        if (!create) return -1;
+        /* The folder itself may vanish between its opening and this: then errno is ENOENT and the caller tries again.
+         */
+        if (mkdirat(root, name, folder->shared ? 0777 : 0700) && errno != EEXIST)
+            return errno == ENOENT ? -1 : refuse(folder, name, errno);
+        fd = openat(root, name, flags(folder));
+        if (fd < 0 && errno == ENOENT) return -1;
+    }
+    return fd < 0 ? refuse(folder, name, errno) : trust(folder, fd, name);
+}

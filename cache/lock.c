@@ -1,0 +1,71 @@
+/* One compile per key between processes: a byte range of one lock file, where the byte's position is the key.
+ *
+ * The kernel drops such a lock when its holder dies, so none goes stale, and the file is never removed, so no two
+ * processes can hold "the" lock of two different files. It belongs to the open file description: threads exclude each
+ * other as processes do. */
+#include "cache/lock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cache/entry.h"
+
+struct stn_cache_lock {
+    int fd;
+};
+
+static int64_t milliseconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static int open_lock(stn_disk *disk) {
+    int root = stn_folder_open(&disk->folder, true);
+    if (root < 0) return -1;
+    int fd = openat(root, STN_LOCK_NAME, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK,
+                    disk->folder.shared ? 0666 : 0600);
+    close(root);
+    return fd;
+}
+
+/* True once held; false when there is no such lock here or the time is up. */
+static bool wait_for(int fd, const stn_key *key, int64_t deadline) {
+    /* Two keys that agree in 62 bits would wait for each other, at no harm. */
+    struct flock range = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
+    range.l_start = (off_t)(stn_get64(key->bytes) >> 2);
+    for (long pause = 500000; fcntl(fd, F_OFD_SETLK, &range); pause = pause < 8000000 ? pause * 2 : pause) {
+        if (errno != EAGAIN && errno != EACCES && errno != EINTR) return false;
+        if (milliseconds() >= deadline) return false;
+        nanosleep(&(struct timespec){.tv_nsec = pause}, NULL);
+    }
+    return true;
+}
+
+stn_cache_lock *stn_disk_lock(stn_disk *disk, const stn_key *key) {
+    if (!disk->folder.path) return NULL;
+    stn_cache_lock *lock = malloc(sizeof *lock);
+    if (!lock) return NULL;
+    int64_t deadline = milliseconds() + disk->lock_wait_ms;
+    /* When the folder was deleted and made anew meanwhile, others lock another file: then once more. */
+    for (int attempt = 0; attempt < 3; attempt++) {
+        struct stat status;
+        lock->fd = open_lock(disk);
+        if (lock->fd < 0) break;
+        bool held = wait_for(lock->fd, key, deadline);
+        if (held && !fstat(lock->fd, &status) && status.st_nlink) return lock;
+        close(lock->fd);
+        if (!held) break;
+    }
+    free(lock);
+    return NULL;
+}
+
+void stn_cache_unlock(stn_cache_lock *lock) {
+    if (!lock) return;
+    close(lock->fd);
+    free(lock);
+}

@@ -1,0 +1,110 @@
+/* Values made once per process: a hash table of slots; whoever comes first makes, the others wait. */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "cache/cache.h"
+
+#define HASH_NONFATAL_OOM 1 /* uthash would end the process otherwise */
+#define uthash_nonfatal_oom(slot) ((slot)->state = SLOT_FAILED)
+#include <uthash.h>
+
+typedef enum slot_state { SLOT_MAKING, SLOT_READY, SLOT_FAILED } slot_state;
+
+typedef struct slot {
+    stn_key key;
+    slot_state state;
+    size_t users; /* threads inside stn_memo_get that look at this slot while it is made */
+    void *value;
+    stn_status status; /* of a failure, with its story, for those who wait */
+    stn_error error;
+    UT_hash_handle hh;
+} slot;
+
+struct stn_memo {
+    pthread_mutex_t lock;
+    pthread_cond_t made;
+    slot *slots;
+    stn_memo_free free_value;
+    void *user;
+};
+
+stn_status stn_memo_create(stn_memo_free free_value, void *user, stn_memo **memo, stn_error *error) {
+    stn_memo *made = calloc(1, sizeof *made);
+    if (!made) return stn_fail_memory(error, "the kernels in memory", sizeof *made);
+    pthread_mutex_init(&made->lock, NULL);
+    pthread_cond_init(&made->made, NULL);
+    made->free_value = free_value;
+    made->user = user;
+    *memo = made;
+    return STN_OK;
+}
+
+/* A new slot in the table, in the making; NULL if there is no memory. Call locked. */
+static slot *slot_add(stn_memo *memo, const stn_key *key) {
+    slot *added = calloc(1, sizeof *added);
+    if (!added) return NULL;
+    added->key = *key;
+    added->state = SLOT_MAKING;
+    HASH_ADD(hh, memo->slots, key, sizeof added->key, added);
+    if (added->state == SLOT_FAILED) {
+        free(added);
+        return NULL;
+    }
+    return added;
+}
+
+/* Calls `make` without the lock and settles the slot. Call locked. */
+static void slot_make(stn_memo *memo, slot *mine, stn_memo_make make, void *make_user) {
+    pthread_mutex_unlock(&memo->lock);
+    void *value = NULL;
+    stn_error story = {0};
+    stn_status status = make(make_user, &mine->key, &value, &story);
+    pthread_mutex_lock(&memo->lock);
+    mine->value = value;
+    mine->status = status;
+    mine->error = story;
+    mine->state = status == STN_OK ? SLOT_READY : SLOT_FAILED;
+    if (status != STN_OK) HASH_DEL(memo->slots, mine); /* the next one to ask tries again */
+    pthread_cond_broadcast(&memo->made);
+}
+
+stn_status stn_memo_get(stn_memo *memo, const stn_key *key, stn_memo_make make, void *make_user, void **value,
+                        bool *hit, stn_error *error) {
+    pthread_mutex_lock(&memo->lock);
+    slot *found = NULL;
+    HASH_FIND(hh, memo->slots, key, sizeof *key, found);
+    bool there = found != NULL;
+    if (!found && !(found = slot_add(memo, key))) {
+        pthread_mutex_unlock(&memo->lock);
+        return stn_fail_memory(error, "a kernel in memory", sizeof *found);
+    }
+    found->users++;
+    if (!there) slot_make(memo, found, make, make_user);
+    while (found->state == SLOT_MAKING) pthread_cond_wait(&memo->made, &memo->lock);
+    found->users--;
+    stn_status status = found->status;
+    if (status == STN_OK)
+        *value = found->value;
+    else {
+        if (error) *error = found->error;
+        if (!found->users) free(found); /* it left the table when it failed */
+    }
+    pthread_mutex_unlock(&memo->lock);
+    if (hit) *hit = there && status == STN_OK;
+    return status;
+}
+
+void stn_memo_destroy(stn_memo *memo) {
+    if (!memo) return;
+    slot *each, *next;
+    HASH_ITER(hh, memo->slots, each, next) {
+        HASH_DEL(memo->slots, each);
+        if (memo->free_value) memo->free_value(memo->user, each->value);
+        free(each);
+    }
+    pthread_cond_destroy(&memo->made);
+    pthread_mutex_destroy(&memo->lock);
+    free(memo);
+}

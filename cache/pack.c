@@ -1,0 +1,214 @@
+/* Reading packs. Header and index are checked when a pack is opened, each entry when it is read.
+ *
+ * A file is read by position, not mapped: when somebody overwrites or cuts a mapped file, touching it kills the
+ * process; read this way it is an entry whose checksum is wrong. */
+#include "cache/pack.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sodium/crypto_hash_sha256.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+
+struct stn_pack {
+    char *name;
+    int fd;                    /* -1: in memory */
+    const unsigned char *data; /* borrowed; NULL: in a file */
+    uint64_t size;
+    unsigned char *index; /* owned copy, checked: later changes of the file cannot lead reads astray */
+    size_t count;
+};
+
+void stn_pack_checksum(const unsigned char *header, const unsigned char *index, size_t index_size,
+                       unsigned char sum[32]) {
+    crypto_hash_sha256_state state;
+    crypto_hash_sha256_init(&state);
+    crypto_hash_sha256_update(&state, header, STN_PACK_AT_SUM);
+    if (index_size) crypto_hash_sha256_update(&state, index, index_size);
+    crypto_hash_sha256_final(&state, sum);
+}
+
+/* `size` bytes from `offset`, all or nothing. */
+static bool read_at(const stn_pack *pack, uint64_t offset, void *bytes, size_t size) {
+    if (pack->data) {
+        if (offset > pack->size || size > pack->size - offset) return false;
+        memcpy(bytes, pack->data + offset, size);
+        return true;
+    }
+    for (size_t done = 0; done < size;) {
+        ssize_t got = pread(pack->fd, (char *)bytes + done, size - done, (off_t)(offset + done));
+        if (got == 0 || (got < 0 && errno != EINTR)) return false;
+        if (got > 0) done += (size_t)got;
+    }
+    return true;
+}
+
+static const unsigned char *row_at(const stn_pack *pack, size_t i) { return pack->index + i * STN_PACK_ROW; }
+
+/* Rows sorted by key, none twice; their entries follow the index without gaps and end where the pack ends. */
+static stn_status check_rows(const stn_pack *pack, stn_error *error) {
+    uint64_t next = STN_PACK_HEADER + (uint64_t)pack->count * STN_PACK_ROW;
+    for (size_t i = 0; i < pack->count; i++) {
+        const unsigned char *row = row_at(pack, i);
+        uint64_t offset = stn_get64(row + STN_PACK_ROW_OFFSET), size = stn_get64(row + STN_PACK_ROW_SIZE);
+        if (i && memcmp(row - STN_PACK_ROW, row, 32) >= 0)
+            return stn_fail(error, STN_ERROR_FORMAT, "the pack %s is damaged: row %zu of its index is out of order",
+                            pack->name, i);
+        if (offset != next || size < STN_ENTRY_HEADER || size > STN_ENTRY_MAX || size > pack->size - offset)
+            return stn_fail(error, STN_ERROR_FORMAT, "the pack %s is damaged: row %zu of its index points astray",
+                            pack->name, i);
+        next = offset + size;
+    }
+    if (next != pack->size)
+        return stn_fail(error, STN_ERROR_FORMAT, "the pack %s is damaged: %llu bytes follow its last entry", pack->name,
+                        (unsigned long long)(pack->size - next));
+    return STN_OK;
+}
+
+static stn_status read_index(stn_pack *pack, stn_error *error) {
+    unsigned char header[STN_PACK_HEADER], sum[32];
+    if (pack->size < 12 || !read_at(pack, 0, header, 12) || memcmp(header, STN_PACK_MAGIC, 8))
+        return stn_fail(error, STN_ERROR_FORMAT, "%s is not a pack of kernels: make one with `stentor pack build`",
+                        pack->name);
+    uint32_t version = stn_get32(header + STN_PACK_AT_VERSION);
+    if (version != STN_PACK_VERSION)
+        return stn_fail(error, STN_ERROR_FORMAT,
+                        "the pack %s has format version %u and this library reads version %u: build it anew with this "
+                        "version's `stentor pack build`",
+                        pack->name, (unsigned)version, STN_PACK_VERSION);
+    if (pack->size < STN_PACK_HEADER || !read_at(pack, 0, header, sizeof header))
+        return stn_fail(error, STN_ERROR_FORMAT, "the pack %s is cut short", pack->name);
+    uint64_t count = stn_get64(header + STN_PACK_AT_COUNT);
+    if (stn_get32(header + STN_PACK_AT_FLAGS) || stn_get64(header + STN_PACK_AT_SIZE) != pack->size ||
+        count > (pack->size - STN_PACK_HEADER) / STN_PACK_ROW)
+        return stn_fail(error, STN_ERROR_FORMAT,
+                        "the pack %s is damaged: its header does not fit its size of %llu bytes", pack->name,
+                        (unsigned long long)pack->size);
+    pack->count = (size_t)count;
+    size_t size = pack->count * STN_PACK_ROW;
+    pack->index = malloc(size ? size : 1);
+    if (!pack->index) return stn_fail_memory(error, "a pack's index", size);
+    if (!read_at(pack, STN_PACK_HEADER, pack->index, size))
+        return stn_fail(error, STN_ERROR_IO, "the index of the pack %s cannot be read", pack->name);
+    stn_pack_checksum(header, pack->index, size, sum);
+    if (memcmp(sum, header + STN_PACK_AT_SUM, sizeof sum))
+        return stn_fail(error, STN_ERROR_FORMAT, "the pack %s is damaged: the checksum of its index is wrong",
+                        pack->name);
+    return check_rows(pack, error);
+}
+
+static stn_status new_pack(const char *name, stn_pack **pack, stn_error *error) {
+    *pack = calloc(1, sizeof **pack);
+    if (*pack) {
+        (*pack)->fd = -1;
+        (*pack)->name = strdup(name);
+        if ((*pack)->name) return STN_OK;
+    }
+    free(*pack);
+    *pack = NULL;
+    return stn_fail_memory(error, "a pack of kernels", sizeof **pack);
+}
+
+stn_status stn_pack_open(const char *path, stn_pack **pack, stn_error *error) {
+    stn_pack *made;
+    STN_TRY(new_pack(path, &made, error));
+    stn_status result;
+    struct stat status;
+    made->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (made->fd < 0 || fstat(made->fd, &status))
+        result = stn_fail(error, STN_ERROR_IO, "the pack %s cannot be opened: %s", path, strerror(errno));
+    else if (!S_ISREG(status.st_mode))
+        result = stn_fail(error, STN_ERROR_IO, "the pack %s is not a plain file", path);
+    else {
+        made->size = (uint64_t)status.st_size;
+        result = read_index(made, error);
+    }
+    if (result != STN_OK) {
+        stn_pack_close(made);
+        return result;
+    }
+    *pack = made;
+    return STN_OK;
+}
+
+stn_status stn_pack_open_memory(const void *data, size_t size, stn_pack **pack, stn_error *error) {
+    stn_pack *made;
+    STN_TRY(new_pack("in memory", &made, error));
+    made->data = data;
+    made->size = size;
+    stn_status result = read_index(made, error);
+    if (result != STN_OK) {
+        stn_pack_close(made);
+        return result;
+    }
+    *pack = made;
+    return STN_OK;
+}
+
+void stn_pack_close(stn_pack *pack) {
+    if (!pack) return;
+    if (pack->fd >= 0) close(pack->fd);
+    free(pack->index);
+    free(pack->name);
+    free(pack);
+}
+
+const char *stn_pack_name(const stn_pack *pack) { return pack->name; }
+
+size_t stn_pack_count(const stn_pack *pack) { return pack->count; }
+
+uint64_t stn_pack_entry_bytes(const stn_pack *pack, size_t index) {
+    return stn_get64(row_at(pack, index) + STN_PACK_ROW_SIZE);
+}
+
+bool stn_pack_find(const stn_pack *pack, const stn_key *source, size_t *index) {
+    size_t low = 0, high = pack->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        int order = memcmp(row_at(pack, middle), source->bytes, sizeof source->bytes);
+        if (order == 0) {
+            *index = middle;
+            return true;
+        }
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return false;
+}
+
+stn_status stn_pack_read(const stn_pack *pack, size_t index, stn_key *key, stn_entry *entry, stn_error *error) {
+    const unsigned char *row = row_at(pack, index);
+    uint64_t offset = stn_get64(row + STN_PACK_ROW_OFFSET);
+    size_t size = (size_t)stn_pack_entry_bytes(pack, index);
+    unsigned char *image = malloc(size);
+    if (!image) return stn_fail_memory(error, "a kernel of a pack", size);
+    stn_error why = {0};
+    stn_key own;
+    stn_status result = read_at(pack, offset, image, size) ? stn_entry_decode(image, size, &own, entry, &why)
+                                                           : stn_fail(&why, STN_ERROR_FORMAT, "it cannot be read");
+    free(image);
+    if (result == STN_OK && memcmp(stn_entry_source(&own, entry), row, 32)) {
+        stn_entry_clear(entry);
+        result = stn_fail(&why, STN_ERROR_FORMAT, "it is the entry of another key");
+    }
+    if (result != STN_OK)
+        return stn_fail(error, result, "entry %zu of the pack %s is damaged: %s", index, pack->name, why.message);
+    if (key) *key = own;
+    return STN_OK;
+}
+
+stn_status stn_pack_verify(const stn_pack *pack, stn_error *error) {
+    for (size_t i = 0; i < pack->count; i++) {
+        stn_entry entry;
+        STN_TRY(stn_pack_read(pack, i, NULL, &entry, error));
+        stn_entry_clear(&entry);
+    }
+    return STN_OK;
+}

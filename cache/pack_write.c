@@ -1,0 +1,163 @@
+/* Building packs: entries gathered in memory, sorted by source key, written in one go. */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "cache/file.h"
+#include "cache/pack.h"
+
+typedef struct piece {
+    stn_key source;
+    unsigned char *image;
+    size_t size;
+} piece;
+
+struct stn_pack_writer {
+    pthread_mutex_t lock;
+    piece *pieces; /* sorted by source key */
+    size_t count, capacity;
+};
+
+stn_status stn_pack_writer_create(stn_pack_writer **writer, stn_error *error) {
+    stn_pack_writer *made = calloc(1, sizeof *made);
+    if (!made) return stn_fail_memory(error, "a pack", sizeof *made);
+    pthread_mutex_init(&made->lock, NULL);
+    *writer = made;
+    return STN_OK;
+}
+
+void stn_pack_writer_destroy(stn_pack_writer *writer) {
+    if (!writer) return;
+    for (size_t i = 0; i < writer->count; i++) free(writer->pieces[i].image);
+    free(writer->pieces);
+    pthread_mutex_destroy(&writer->lock);
+    free(writer);
+}
+
+/* Where a source key is, or belongs. */
+static size_t position(const stn_pack_writer *writer, const stn_key *source, bool *there) {
+    size_t low = 0, high = writer->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        int order = memcmp(&writer->pieces[middle].source, source, sizeof *source);
+        if (order == 0) {
+            *there = true;
+            return middle;
+        }
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    *there = false;
+    return low;
+}
+
+/* Takes the image if it returns true; *failed: no memory. Call locked. */
+static bool insert(stn_pack_writer *writer, const piece *added, bool *failed) {
+    bool there;
+    size_t at = position(writer, &added->source, &there);
+    *failed = false;
+    if (there) return false;
+    if (writer->count == writer->capacity) {
+        size_t capacity = writer->capacity ? 2 * writer->capacity : 16;
+        piece *grown = realloc(writer->pieces, capacity * sizeof *grown);
+        if (!grown) {
+            *failed = true;
+            return false;
+        }
+        writer->pieces = grown;
+        writer->capacity = capacity;
+    }
+    memmove(writer->pieces + at + 1, writer->pieces + at, (writer->count - at) * sizeof(piece));
+    writer->pieces[at] = *added;
+    writer->count++;
+    return true;
+}
+
+stn_status stn_pack_add(stn_pack_writer *writer, const stn_key *key, const stn_entry *entry, stn_error *error) {
+    piece added = {.source = *stn_entry_source(key, entry)};
+    STN_TRY(stn_entry_encode(key, entry, &added.image, &added.size, error));
+    bool failed;
+    pthread_mutex_lock(&writer->lock);
+    bool taken = insert(writer, &added, &failed);
+    pthread_mutex_unlock(&writer->lock);
+    if (!taken) free(added.image);
+    return failed ? stn_fail_memory(error, "a pack", added.size) : STN_OK;
+}
+
+stn_status stn_pack_add_pack(stn_pack_writer *writer, const stn_pack *pack, stn_error *error) {
+    for (size_t i = 0; i < stn_pack_count(pack); i++) {
+        stn_key key;
+        stn_entry entry;
+        STN_TRY(stn_pack_read(pack, i, &key, &entry, error));
+        stn_status status = stn_pack_add(writer, &key, &entry, error);
+        stn_entry_clear(&entry);
+        if (status != STN_OK) return status;
+    }
+    return STN_OK;
+}
+
+size_t stn_pack_writer_count(stn_pack_writer *writer) {
+    pthread_mutex_lock(&writer->lock);
+    size_t count = writer->count;
+    pthread_mutex_unlock(&writer->lock);
+    return count;
+}
+
+/* Header, index and entries into `bytes`. */
+static void lay_out(const stn_pack_writer *writer, unsigned char *bytes, size_t size) {
+    size_t index_size = writer->count * STN_PACK_ROW;
+    uint64_t offset = STN_PACK_HEADER + index_size;
+    memcpy(bytes, STN_PACK_MAGIC, 8);
+    stn_put32(bytes + STN_PACK_AT_VERSION, STN_PACK_VERSION);
+    stn_put32(bytes + STN_PACK_AT_FLAGS, 0);
+    stn_put64(bytes + STN_PACK_AT_COUNT, writer->count);
+    stn_put64(bytes + STN_PACK_AT_SIZE, size);
+    unsigned char *row = bytes + STN_PACK_HEADER;
+    for (size_t i = 0; i < writer->count; i++, row += STN_PACK_ROW) {
+        const piece *each = &writer->pieces[i];
+        memcpy(row, each->source.bytes, sizeof each->source.bytes);
+        stn_put64(row + STN_PACK_ROW_OFFSET, offset);
+        stn_put64(row + STN_PACK_ROW_SIZE, each->size);
+        memcpy(bytes + offset, each->image, each->size);
+        offset += each->size;
+    }
+    stn_pack_checksum(bytes, bytes + STN_PACK_HEADER, index_size, bytes + STN_PACK_AT_SUM);
+}
+
+stn_status stn_pack_finish(stn_pack_writer *writer, void **data, size_t *size, stn_error *error) {
+    stn_status status = STN_OK;
+    pthread_mutex_lock(&writer->lock);
+    size_t total = STN_PACK_HEADER + writer->count * STN_PACK_ROW;
+    for (size_t i = 0; i < writer->count; i++) total += writer->pieces[i].size;
+    unsigned char *bytes = malloc(total);
+    if (bytes) {
+        lay_out(writer, bytes, total);
+        *data = bytes;
+        *size = total;
+    } else
+        status = stn_fail_memory(error, "a pack", total);
+    pthread_mutex_unlock(&writer->lock);
+    return status;
+}
+
+stn_status stn_pack_write(stn_pack_writer *writer, const char *path, stn_error *error) {
+    void *bytes = NULL;
+    size_t size;
+    char *temp = NULL;
+    stn_status status = stn_pack_finish(writer, &bytes, &size, error);
+    if (status == STN_OK && asprintf(&temp, "%s.tmp-", path) < 0) {
+        temp = NULL;
+        status = stn_fail_memory(error, "a path", strlen(path));
+    }
+    if (status == STN_OK && !stn_file_put(AT_FDCWD, temp, path, 0666, bytes, size, true))
+        status = stn_fail(error, STN_ERROR_IO, "the pack %s cannot be written: %s", path, strerror(errno));
+    free(temp);
+    free(bytes);
+    return status;
+}

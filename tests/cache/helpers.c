@@ -1,0 +1,135 @@
+/* See helpers.h. */
+#include "helpers.h"
+
+#include <criterion/criterion.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+char *make_temp_folder(void) {
+    char *path = strdup("/tmp/stentor-cache-test-XXXXXX");
+    cr_assert_not_null(mkdtemp(path));
+    return path;
+}
+
+static int remove_one(const char *path, const struct stat *status, int type, struct FTW *where) {
+    (void)status, (void)type, (void)where;
+    return remove(path);
+}
+
+void remove_temp_folder(char *path) {
+    nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    free(path);
+}
+
+char *path_in(const char *folder, const char *name) {
+    char *path;
+    cr_assert(asprintf(&path, "%s/%s", folder, name) > 0);
+    return path;
+}
+
+stn_key key_of_number(unsigned number) {
+    stn_key_builder *builder;
+    stn_key key;
+    cr_assert_eq(stn_key_begin(&builder, NULL), STN_OK);
+    stn_key_add(builder, "number", &number, sizeof number);
+    stn_key_finish(builder, &key);
+    return key;
+}
+
+stn_entry entry_of_number(unsigned number, size_t cubin_size) {
+    stn_entry entry = {0};
+    cr_assert(asprintf(&entry.metadata, "kernel: test\nnumber: %u\n", number) > 0);
+    cr_assert(asprintf(&entry.params, "constexpr int NUMBER = %u;\n", number) > 0);
+    cr_assert(asprintf(&entry.ptx, ".version 8.0 // %u\n", number) > 0);
+    entry.ptx_size = strlen(entry.ptx);
+    entry.cubin = malloc(cubin_size ? cubin_size : 1);
+    entry.cubin_size = cubin_size;
+    for (size_t i = 0; i < cubin_size; i++) ((unsigned char *)entry.cubin)[i] = (unsigned char)(number + i * 7);
+    return entry;
+}
+
+bool entry_is_of_number(const stn_entry *entry, unsigned number) {
+    stn_entry wanted = entry_of_number(number, entry->cubin_size);
+    bool same = entry->metadata && !strcmp(entry->metadata, wanted.metadata) && entry->params &&
+                !strcmp(entry->params, wanted.params) && entry->ptx && entry->ptx_size == wanted.ptx_size &&
+                !memcmp(entry->ptx, wanted.ptx, wanted.ptx_size + 1) &&
+                (!entry->cubin_size || !memcmp(entry->cubin, wanted.cubin, wanted.cubin_size));
+    stn_entry_clear(&wanted);
+    return same;
+}
+
+char *entry_path(const char *folder, const stn_key *key) {
+    char hex[65], *path;
+    stn_key_hex(key, hex);
+    cr_assert(asprintf(&path, "%s/%.2s/%s", folder, hex, hex + 2) > 0);
+    return path;
+}
+
+unsigned char *read_file(const char *path, size_t *size) {
+    FILE *file = fopen(path, "rb");
+    if (!file) return NULL;
+    unsigned char *bytes = malloc(1 << 20);
+    *size = fread(bytes, 1, 1 << 20, file);
+    fclose(file);
+    return bytes;
+}
+
+void write_file(const char *path, const void *bytes, size_t size) {
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    cr_assert(fd >= 0, "%s", path);
+    cr_assert_eq(write(fd, bytes, size), (ssize_t)size);
+    close(fd);
+}
+
+bool exists(const char *path) {
+    struct stat status;
+    return !lstat(path, &status);
+}
+
+static unsigned counted;
+static const char *counted_prefix;
+
+static int count_one(const char *path, const struct stat *status, int type, struct FTW *where) {
+    (void)status;
+    if (type == FTW_F && (!counted_prefix || !strncmp(path + where->base, counted_prefix, strlen(counted_prefix))))
+        counted++;
+    return 0;
+}
+
+unsigned count_files(const char *folder, const char *prefix_or_null) {
+    counted = 0;
+    counted_prefix = prefix_or_null;
+    nftw(folder, count_one, 16, FTW_PHYS);
+    return counted;
+}
+
+void set_age(const char *path, long seconds) {
+    struct timespec times[2] = {{.tv_sec = time(NULL) - seconds}, {.tv_sec = time(NULL) - seconds}};
+    cr_assert_eq(utimensat(AT_FDCWD, path, times, AT_SYMLINK_NOFOLLOW), 0, "%s", path);
+}
+
+static void count_message(void *user, stn_log_level level, const char *message) {
+    counting_log *log = user;
+    if (level < STN_LOG_WARNING) return;
+    atomic_fetch_add(&log->warnings, 1);
+    snprintf(log->last, sizeof log->last, "%s", message);
+}
+
+void counting_log_init(counting_log *log) {
+    memset(log, 0, sizeof *log);
+    log->logger = (stn_logger){count_message, log};
+}
+
+stn_cache *open_cache(const char *dir, counting_log *log) {
+    stn_cache *cache;
+    stn_error error = {0};
+    stn_cache_options options = {.dir = dir, .logger = log ? &log->logger : NULL};
+    cr_assert_eq(stn_cache_open(&options, &cache, &error), STN_OK, "%s", error.message);
+    return cache;
+}

@@ -1,0 +1,30 @@
+/* What the cache's tests share: a folder of their own, entries that can be told apart, a log that counts. */
+#ifndef STN_TESTS_CACHE_HELPERS_H
+#define STN_TESTS_CACHE_HELPERS_H
+#include <stdatomic.h>
+
+#include "cache/cache.h"
+
+char *make_temp_folder(void);              /* freed with remove_temp_folder */
+void remove_temp_folder(char *path);       /* and all that is in it */
+char *path_in(const char *, const char *); /* "folder/name", from malloc */
+
+stn_key key_of_number(unsigned number);
+stn_entry entry_of_number(unsigned number, size_t cubin_size);     /* freed with stn_entry_clear */
+bool entry_is_of_number(const stn_entry *entry, unsigned number);  /* of any cubin size */
+char *entry_path(const char *folder, const stn_key *key);          /* DIR/ab/cdef..., from malloc */
+unsigned char *read_file(const char *path, size_t *size);          /* from malloc; NULL when absent */
+void write_file(const char *path, const void *bytes, size_t size); /* mode 0600 */
+bool exists(const char *path);
+unsigned count_files(const char *folder, const char *prefix_or_null); /* plain files, at any depth */
+void set_age(const char *path, long seconds);                         /* last use that long ago */
+
+typedef struct counting_log {
+    stn_logger logger;
+    atomic_uint warnings;
+    char last[1024];
+} counting_log;
+void counting_log_init(counting_log *log);
+
+stn_cache *open_cache(const char *dir, counting_log *log); /* or the test fails */
+#endif

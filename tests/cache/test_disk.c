@@ -1,0 +1,194 @@
+/* The disk: found again, damaged ones removed and made again, caps, sweeps, the folder as a whole. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "helpers.h"
+
+static void store_number(stn_cache *cache, unsigned number, size_t cubin) {
+    stn_key key = key_of_number(number);
+    stn_entry entry = entry_of_number(number, cubin);
+    stn_cache_store(cache, &key, &entry);
+    stn_entry_clear(&entry);
+}
+
+static bool find_number(stn_cache *cache, unsigned number) {
+    stn_key key = key_of_number(number);
+    stn_entry entry = {0};
+    stn_cache_source from = stn_cache_find(cache, &key, &entry);
+    bool good = from != STN_CACHE_NONE && entry_is_of_number(&entry, number);
+    if (from != STN_CACHE_NONE) cr_assert(good, "a wrong entry was given");
+    stn_entry_clear(&entry);
+    return good;
+}
+
+Test(disk, finds_what_was_stored_also_in_another_cache) {
+    char *dir = make_temp_folder();
+    counting_log log;
+    counting_log_init(&log);
+    stn_cache *cache = open_cache(dir, &log);
+    cr_assert_str_eq(stn_cache_dir(cache), dir);
+    cr_assert_null(stn_cache_dir_problem(cache));
+    cr_assert_not(find_number(cache, 1));
+    for (unsigned i = 0; i < 20; i++) store_number(cache, i, 100);
+    for (unsigned i = 0; i < 20; i++) cr_assert(find_number(cache, i));
+    cr_assert_not(find_number(cache, 20));
+    stn_cache_stats stats;
+    stn_cache_count(cache, 0.5, 0.25, false);
+    stn_cache_count(cache, 0, 0.25, true);
+    stn_cache_stats_get(cache, &stats);
+    cr_assert_eq(stats.disk_hits, 20);
+    cr_assert_eq(stats.misses, 1);
+    cr_assert_eq(stats.memory_hits, 1);
+    cr_assert_eq(stats.compile_seconds, 0.5);
+    cr_assert_eq(stats.load_seconds, 0.5);
+    cr_assert_eq(stats.bytes_read, stats.bytes_written);
+    stn_cache_close(cache);
+    cache = open_cache(dir, &log);
+    for (unsigned i = 0; i < 20; i++) cr_assert(find_number(cache, i));
+    stn_cache_close(cache);
+    cr_assert_eq(log.warnings, 0, "%s", log.last);
+    cr_assert_eq(count_files(dir, ".tmp-"), 0);
+    remove_temp_folder(dir);
+}
+
+Test(disk, files_are_for_this_user_only_and_where_FORMAT_says) {
+    char *parent = make_temp_folder(), *dir = path_in(parent, "a/b");
+    stn_cache *cache = open_cache(dir, NULL);
+    cr_assert_not(exists(dir), "made when the first entry is stored");
+    store_number(cache, 1, 10);
+    stn_key key = key_of_number(1);
+    char *path = entry_path(dir, &key);
+    struct stat status;
+    cr_assert_eq(stat(dir, &status), 0);
+    cr_assert_eq(status.st_mode & 0777, 0700);
+    cr_assert_eq(stat(path, &status), 0);
+    cr_assert_eq(status.st_mode & 0777, 0600);
+    stn_cache_close(cache);
+    free(path);
+    free(dir);
+    remove_temp_folder(parent);
+}
+
+Test(disk, every_flip_and_truncation_of_the_file_is_recovered_from) {
+    char *dir = make_temp_folder();
+    counting_log log;
+    counting_log_init(&log);
+    stn_cache *cache = open_cache(dir, &log);
+    store_number(cache, 4, 8);
+    stn_key key = key_of_number(4);
+    char *path = entry_path(dir, &key);
+    size_t size;
+    unsigned char *good = read_file(path, &size), *bad = malloc(size + 1);
+    for (size_t i = 0; i < 2 * size + 1; i++) {
+        memcpy(bad, good, size);
+        bad[size] = 0;
+        if (i < size) bad[i] ^= 0x41;
+        write_file(path, bad, i < size ? size : i == 2 * size ? size + 1 : i - size);
+        cr_assert_not(find_number(cache, 4), "change %zu", i);
+        cr_assert_not(exists(path), "change %zu: removed", i);
+    }
+    stn_cache_stats stats;
+    stn_cache_stats_get(cache, &stats);
+    cr_assert_eq(stats.rejected, 2 * size + 1);
+    store_number(cache, 4, 8);
+    cr_assert(find_number(cache, 4));
+    cr_assert_eq(log.warnings, 0);
+    stn_cache_close(cache);
+    free(good);
+    free(bad);
+    free(path);
+    remove_temp_folder(dir);
+}
+
+Test(disk, an_entry_under_another_key_is_not_given) {
+    char *dir = make_temp_folder();
+    stn_cache *cache = open_cache(dir, NULL);
+    store_number(cache, 1, 8);
+    store_number(cache, 2, 8);
+    stn_key one = key_of_number(1), two = key_of_number(2);
+    char *from = entry_path(dir, &one), *to = entry_path(dir, &two);
+    cr_assert_eq(rename(from, to), 0);
+    cr_assert_not(find_number(cache, 2));
+    cr_assert_not(exists(to));
+    stn_cache_close(cache);
+    free(from);
+    free(to);
+    remove_temp_folder(dir);
+}
+
+Test(disk, a_rejected_entry_is_gone) {
+    char *dir = make_temp_folder();
+    stn_cache *cache = open_cache(dir, NULL);
+    stn_key key = key_of_number(1);
+    store_number(cache, 1, 8);
+    cr_assert(find_number(cache, 1));
+    stn_cache_reject(cache, &key);
+    cr_assert_not(find_number(cache, 1));
+    stn_cache_stats stats;
+    stn_cache_stats_get(cache, &stats);
+    cr_assert_eq(stats.rejected, 1);
+    stn_cache_close(cache);
+    remove_temp_folder(dir);
+}
+
+Test(disk, a_source_key_finds_the_newest_compilers_entry) {
+    char *dir = make_temp_folder();
+    stn_cache *cache = open_cache(dir, NULL);
+    stn_key source = key_of_number(100);
+    for (unsigned compiler = 1; compiler <= 2; compiler++) {
+        stn_key key = key_of_number(compiler);
+        stn_entry entry = entry_of_number(compiler, 8);
+        entry.source = source;
+        stn_cache_store(cache, &key, &entry);
+        stn_entry_clear(&entry);
+        cr_assert_eq(stn_cache_find_source(cache, &source, &entry), STN_CACHE_DISK);
+        cr_assert(entry_is_of_number(&entry, compiler));
+        stn_entry_clear(&entry);
+    }
+    stn_entry entry;
+    stn_key key = key_of_number(2), absent = key_of_number(101);
+    cr_assert_eq(stn_cache_find_source(cache, &absent, &entry), STN_CACHE_NONE);
+    cr_assert_eq(stn_cache_find(cache, &source, &entry), STN_CACHE_NONE, "a source key is no key");
+    stn_cache_reject(cache, &key);
+    cr_assert_eq(stn_cache_find_source(cache, &source, &entry), STN_CACHE_NONE, "its entry is gone");
+    stn_cache_close(cache);
+    remove_temp_folder(dir);
+}
+
+Test(disk, in_memory_there_is_none) {
+    stn_cache *cache = open_cache(":memory:", NULL);
+    stn_error error = {0};
+    stn_cache_sweep sweep;
+    stn_key key = key_of_number(1);
+    cr_assert_null(stn_cache_dir(cache));
+    store_number(cache, 1, 8);
+    cr_assert_not(find_number(cache, 1));
+    cr_assert_null(stn_cache_lock_key(cache, &key));
+    cr_assert_eq(stn_cache_gc(cache, 0, &sweep, &error), STN_ERROR_IO);
+    cr_assert_not_null(strstr(error.message, "memory"));
+    stn_cache_close(cache);
+}
+
+Test(disk, the_source_is_kept_beside_it_on_request) {
+    char *dir = make_temp_folder(), *path, *params;
+    stn_cache *cache;
+    stn_cache_options options = {.dir = dir, .keep_source = true};
+    cr_assert_eq(stn_cache_open(&options, &cache, NULL), STN_OK);
+    store_number(cache, 3, 8);
+    stn_key key = key_of_number(3);
+    path = entry_path(dir, &key);
+    cr_assert(asprintf(&params, "%s.params.cuh", path) > 0);
+    size_t size;
+    unsigned char *text = read_file(params, &size);
+    cr_assert_not_null(text);
+    cr_assert(!memcmp(text, "constexpr int NUMBER = 3;\n", size));
+    stn_cache_close(cache);
+    free(text);
+    free(path);
+    free(params);
+    remove_temp_folder(dir);
+}

@@ -1,0 +1,135 @@
+/* Entries: every change of a single byte and every truncation is seen. */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cache/entry.h"
+#include "helpers.h"
+
+static unsigned char *image_of(unsigned number, size_t cubin, size_t *size) {
+    stn_key key = key_of_number(number);
+    stn_entry entry = entry_of_number(number, cubin);
+    unsigned char *image;
+    cr_assert_eq(stn_entry_encode(&key, &entry, &image, size, NULL), STN_OK);
+    stn_entry_clear(&entry);
+    return image;
+}
+
+static bool decodes(const unsigned char *image, size_t size) {
+    stn_key key;
+    stn_entry entry = {0};
+    unsigned char *exact = malloc(size ? size : 1); /* so that a sanitizer sees a read past the end */
+    memcpy(exact, image, size);
+    stn_error error = {0};
+    bool good = stn_entry_decode(exact, size, &key, &entry, &error) == STN_OK;
+    if (!good) cr_assert(error.status == STN_ERROR_FORMAT && *error.message);
+    if (!good) cr_assert(!entry.metadata && !entry.cubin);
+    stn_entry_clear(&entry);
+    free(exact);
+    return good;
+}
+
+Test(entry, goes_there_and_back) {
+    size_t size;
+    unsigned char *image = image_of(3, 100, &size);
+    stn_key key, wanted = key_of_number(3);
+    stn_entry entry;
+    cr_assert_eq(stn_entry_decode(image, size, &key, &entry, NULL), STN_OK);
+    cr_assert(!memcmp(&key, &wanted, sizeof key));
+    cr_assert(!memcmp(&entry.source, &wanted, sizeof key), "no source key: its own");
+    cr_assert(entry_is_of_number(&entry, 3));
+    cr_assert_eq(entry.cubin_size, 100);
+    stn_entry_clear(&entry);
+    free(image);
+}
+
+Test(entry, may_lack_anything) {
+    stn_key key = key_of_number(1), own;
+    stn_entry none = {0}, back;
+    none.source = key_of_number(2);
+    unsigned char *image;
+    size_t size;
+    cr_assert_eq(stn_entry_encode(&key, &none, &image, &size, NULL), STN_OK);
+    cr_assert_eq(size, STN_ENTRY_HEADER);
+    cr_assert_eq(stn_entry_decode(image, size, &own, &back, NULL), STN_OK);
+    cr_assert_str_eq(back.metadata, "");
+    cr_assert_str_eq(back.params, "");
+    cr_assert_null(back.ptx);
+    cr_assert_null(back.cubin);
+    cr_assert(!memcmp(&back.source, &none.source, sizeof key));
+    stn_entry_clear(&back);
+    free(image);
+}
+
+Test(entry, every_flip_of_every_byte_is_seen) {
+    size_t size;
+    unsigned char *image = image_of(5, 40, &size);
+    cr_assert(decodes(image, size));
+    for (size_t i = 0; i < size; i++)
+        for (unsigned flip = 1; flip < 256; flip++) {
+            image[i] ^= (unsigned char)flip;
+            cr_assert_not(decodes(image, size), "byte %zu changed by %u", i, flip);
+            image[i] ^= (unsigned char)flip;
+        }
+    cr_assert(decodes(image, size));
+    free(image);
+}
+
+Test(entry, every_truncation_and_growth_is_seen) {
+    size_t size;
+    unsigned char *image = image_of(6, 40, &size);
+    for (size_t cut = 0; cut < size; cut++) cr_assert_not(decodes(image, cut), "cut to %zu", cut);
+    unsigned char *longer = calloc(1, size + 64);
+    memcpy(longer, image, size);
+    for (size_t more = 1; more <= 64; more++) cr_assert_not(decodes(longer, size + more), "%zu more", more);
+    free(longer);
+    free(image);
+}
+
+/* Headers that lie but carry a right checksum, as a hostile writer would make them. */
+Test(entry, hostile_sizes_are_refused) {
+    size_t size;
+    unsigned char *image = image_of(8, 40, &size);
+    const uint64_t lies[] = {
+        0, 1, size, size - STN_ENTRY_HEADER + 1, UINT32_MAX, INT64_MAX, UINT64_MAX, UINT64_MAX - 40, (uint64_t)1 << 63};
+    for (int part = 0; part < 4; part++)
+        for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
+            unsigned char *at = image + 80 + 8 * part;
+            uint64_t kept = stn_get64(at);
+            stn_put64(at, lies[i]);
+            stn_entry_checksum(image, size, image + 112);
+            cr_assert_not(decodes(image, size), "part %d of size %llu", part, (unsigned long long)lies[i]);
+            stn_put64(at, kept);
+        }
+    stn_entry_checksum(image, size, image + 112);
+    cr_assert(decodes(image, size));
+    image[STN_ENTRY_HEADER + 3] = 0;
+    stn_entry_checksum(image, size, image + 112);
+    cr_assert_not(decodes(image, size), "a NUL in the text");
+    free(image);
+}
+
+Test(entry, a_future_version_is_named) {
+    size_t size;
+    unsigned char *image = image_of(9, 4, &size);
+    stn_put32(image + 8, 7);
+    stn_entry_checksum(image, size, image + 112);
+    stn_key key;
+    stn_entry entry;
+    stn_error error = {0};
+    cr_assert_eq(stn_entry_decode(image, size, &key, &entry, &error), STN_ERROR_FORMAT);
+    cr_assert_not_null(strstr(error.message, "version is 7"), "%s", error.message);
+    free(image);
+}
+
+Test(entry, too_big_a_kernel_is_not_kept) {
+    stn_key key = key_of_number(1);
+    stn_entry entry = entry_of_number(1, 4);
+    entry.cubin_size = STN_ENTRY_MAX; /* refused before it is read */
+    unsigned char *image = NULL;
+    size_t size;
+    cr_assert_eq(stn_entry_encode(&key, &entry, &image, &size, NULL), STN_ERROR_FORMAT);
+    cr_assert_null(image);
+    entry.cubin_size = 4;
+    stn_entry_clear(&entry);
+}
