@@ -2,6 +2,7 @@
 #include "base/error.h"
 
 #include <stdio.h>
+#include <string.h>
 
 const char *stn_status_string(stn_status status) {
     switch (status) {
@@ -27,11 +28,13 @@ int stn_status_exit_code(stn_status status) {
 
 stn_status stn_fail(stn_error *error, stn_status status, const char *format, ...) {
     if (!error) return status;
-    error->status = status;
+    char message[sizeof error->message] = ""; /* the arguments may point into the old one */
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(error->message, sizeof error->message, format, arguments);
+    vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
+    error->status = status;
+    memcpy(error->message, message, strlen(message) + 1);
     return status;
 }
 

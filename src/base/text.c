@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/number.h"
 
 static bool reserve(stn_text *text, size_t more) {
     if (text->failed) return false;
@@ -50,20 +51,37 @@ void stn_json_comma(stn_text *text) {
     if (last != '{' && last != '[' && last != ',' && last != ':') stn_text_append(text, ",", 1);
 }
 
+/* Bytes of the well-formed UTF-8 character at p, 0 if there is none: a continuation out of place, an overlong form, a
+ * surrogate, a code point past U+10FFFF. */
+static size_t utf8_size(const unsigned char *p) {
+    if (p[0] < 0x80) return 1;
+    size_t size = p[0] >= 0xf0 ? 4 : p[0] >= 0xe0 ? 3 : 2;
+    if (p[0] < 0xc2 || p[0] > 0xf4) return 0;
+    for (size_t i = 1; i < size; i++)
+        if ((p[i] & 0xc0) != 0x80) return 0;
+    if ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] > 0x9f)) return 0;
+    if ((p[0] == 0xf0 && p[1] < 0x90) || (p[0] == 0xf4 && p[1] > 0x8f)) return 0;
+    return size;
+}
+
 void stn_json_string(stn_text *text, const char *value) {
     if (!value) {
         stn_text_append(text, "null", 4);
         return;
     }
     stn_text_append(text, "\"", 1);
-    for (const char *p = value; *p; p++) {
+    for (const char *p = value; *p;) {
         unsigned char c = (unsigned char)*p;
+        size_t size = utf8_size((const unsigned char *)p);
         if (c == '"' || c == '\\')
             stn_text_printf(text, "\\%c", c);
         else if (c < 0x20)
             stn_text_printf(text, "\\u%04x", c);
+        else if (!size) /* file names need not be UTF-8, JSON must */
+            stn_text_append(text, "\\ufffd", 6);
         else
-            stn_text_append(text, p, 1);
+            stn_text_append(text, p, size);
+        p += size ? size : 1;
     }
     stn_text_append(text, "\"", 1);
 }
@@ -73,11 +91,8 @@ void stn_json_number(stn_text *text, double value) {
         stn_text_append(text, "null", 4);
         return;
     }
-    char digits[40];
-    for (int precision = 6; precision <= 17; precision++) {
-        snprintf(digits, sizeof digits, "%.*g", precision, value);
-        if (strtod(digits, NULL) == value) break;
-    }
+    char digits[STN_NUMBER_SIZE];
+    stn_number_format(value, digits);
     stn_text_append(text, digits, strlen(digits));
 }
 

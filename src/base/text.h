@@ -19,9 +19,10 @@ __attribute__((format(printf, 2, 3))) void stn_text_printf(stn_text *text, const
 /* JSON. Members of an object or array: call stn_json_comma before each one; it writes a comma unless the last character
  * opens an object or array. */
 void stn_json_comma(stn_text *text);
-void stn_json_string(stn_text *text, const char *value); /* quoted and escaped; NULL becomes null */
-void stn_json_number(stn_text *text, double value);      /* shortest form that reads back equal; not finite: null */
-void stn_json_key(stn_text *text, const char *key);      /* comma, "key": */
+void stn_json_string(stn_text *text,
+                     const char *value); /* quoted and escaped, bytes that are not UTF-8 as U+FFFD; NULL becomes null */
+void stn_json_number(stn_text *text, double value); /* shortest form that reads back equal; not finite: null */
+void stn_json_key(stn_text *text, const char *key); /* comma, "key": */
 
 /* Hands the text over (an empty text gives ""); *data is freed with stn_text_free. The builder is empty afterwards. */
 stn_status stn_text_take(stn_text *text, char **data, stn_error *error);

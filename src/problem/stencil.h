@@ -9,5 +9,11 @@ struct stn_stencil {
     stn_tap *taps; /* sorted by offset, axis 0 first */
 };
 
-/* The named stencils' builders live in named.c; this copies, sorts and checks. */
+/* stn_stencil_max_symbol of bare taps, lifted or not, in any order; at least one, every |offset| at most
+ * STN_MAX_RADIUS. Infinite when the weights add up past the range of double. */
+double stn_taps_max_symbol(size_t ntaps, const stn_tap *taps);
+
+/* An offset as people write it: "(0, -1)". text holds STN_OFFSET_TEXT bytes. */
+#define STN_OFFSET_TEXT 80
+void stn_offset_print(int rank, const int64_t offset[STN_MAX_RANK], char text[STN_OFFSET_TEXT]);
 #endif

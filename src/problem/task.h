@@ -14,8 +14,8 @@ typedef enum stn_pattern { STN_PATTERN_STAR, STN_PATTERN_BOX, STN_PATTERN_GENERA
 typedef struct stn_task {
     int rank;
     int64_t n[3];
-    int64_t in_stride[3], out_stride[3]; /* elements */
-    int64_t batch, in_batch_stride, out_batch_stride;
+    int64_t in_stride[3], out_stride[3]; /* elements, positive; an axis of extent 1 has what a dense layout gives it */
+    int64_t batch, in_batch_stride, out_batch_stride; /* likewise */
     stn_boundary boundary[3][2];
     stn_dtype dtype;
     uint64_t steps; /* at least 1 */
@@ -29,6 +29,10 @@ typedef struct stn_task {
 
 /* Validates and lifts. The task owns its taps: stn_task_clear. */
 stn_status stn_task_make(const stn_problem *problem, stn_task *task, stn_error *error);
+/* New weights, one for each tap in order; untouched on failure. Errors: wrong count, NULL, not finite or past the
+ * range of the dtype's arithmetic. */
+stn_status stn_task_set_weights(stn_task *task, size_t count, const double *weights, stn_error *error);
+/* `to` is overwritten, not cleared; it is empty on failure, as after a failed stn_task_make. */
 stn_status stn_task_copy(const stn_task *from, stn_task *to, stn_error *error);
 void stn_task_clear(stn_task *task);
 
@@ -48,7 +52,8 @@ bool stn_task_has_kind(const stn_task *task, stn_boundary_kind kind); /* on any 
 
 const char *stn_pattern_name(stn_pattern pattern);
 const char *stn_boundary_name(stn_boundary_kind kind);
-/* "heat" of a problem in one line, and as a JSON object. */
+/* The task in one line without a newline, such as "2D 344 x 403, f64, star of 5 taps, boundary reflect, 500 steps", and
+ * as one JSON object. Extents, strides and boundaries there have the problem's rank, not three axes. */
 void stn_task_print(const stn_task *task, stn_text *text);
 void stn_task_json(const stn_task *task, stn_text *text);
 #endif

@@ -1,0 +1,110 @@
+/* Boundaries: their names, their syntax, and the index that a tap sees past an edge. */
+#include <string.h>
+
+#include "base/error.h"
+#include "base/number.h"
+#include "problem/task.h"
+
+static const char *const kinds[] = {
+    [STN_WRAP] = "wrap",       [STN_CONSTANT] = "constant", [STN_NEAREST] = "nearest",
+    [STN_REFLECT] = "reflect", [STN_MIRROR] = "mirror",     [STN_FIXED] = "fixed",
+};
+#define KINDS (sizeof kinds / sizeof kinds[0])
+
+const char *stn_boundary_name(stn_boundary_kind kind) { return (size_t)kind < KINDS ? kinds[kind] : "unknown"; }
+
+static stn_status parse_side(const char *text, size_t size, stn_boundary *side, stn_error *error) {
+    const char *equals = memchr(text, '=', size);
+    size_t name_size = equals ? (size_t)(equals - text) : size, kind = 0;
+    while (kind < KINDS && !(strlen(kinds[kind]) == name_size && memcmp(kinds[kind], text, name_size) == 0)) kind++;
+    int shown = (int)(size < 60 ? size : 60); /* enough to recognise it by */
+    if (kind == KINDS)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                        "the boundary \"%.*s\" is unknown: use wrap, constant, constant=VALUE, nearest, reflect, "
+                        "mirror or fixed",
+                        shown, text);
+    *side = (stn_boundary){(stn_boundary_kind)kind, 0};
+    if (!equals) return STN_OK;
+    if (kind != STN_CONSTANT)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "the boundary \"%.*s\" has a value: only constant takes one",
+                        shown, text);
+    if (!stn_number_parse(equals + 1, size - name_size - 1, &side->value))
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                        "the boundary \"%.*s\" has no finite number after the equals sign: write constant=0.5", shown,
+                        text);
+    return STN_OK;
+}
+
+stn_status stn_boundary_parse(const char *spec, stn_boundary sides[2], stn_error *error) {
+    if (!spec || !sides)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "the boundary's %s is NULL", spec ? "place" : "text");
+    const char *colon = strchr(spec, ':');
+    stn_boundary parsed[2];
+    STN_TRY(parse_side(spec, colon ? (size_t)(colon - spec) : strlen(spec), &parsed[0], error));
+    parsed[1] = parsed[0];
+    if (colon) STN_TRY(parse_side(colon + 1, strlen(colon + 1), &parsed[1], error));
+    if ((parsed[0].kind == STN_WRAP) != (parsed[1].kind == STN_WRAP))
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                        "the boundary \"%.60s\" wraps on one side only: an axis wraps on both sides or on none", spec);
+    memcpy(sides, parsed, sizeof parsed);
+    return STN_OK;
+}
+
+static int64_t fold_low(int64_t i, int64_t n, stn_boundary_kind kind) {
+    switch (kind) {
+        case STN_WRAP:
+            return i + n;
+        case STN_NEAREST:
+            return 0;
+        case STN_REFLECT:
+            return -1 - i;
+        case STN_MIRROR:
+            return n == 1 ? 0 : -i;
+        case STN_CONSTANT:
+        case STN_FIXED:
+            break;
+    }
+    return -1;
+}
+
+static int64_t fold_high(int64_t i, int64_t n, stn_boundary_kind kind) {
+    switch (kind) {
+        case STN_WRAP:
+            return i - n;
+        case STN_NEAREST:
+            return n - 1;
+        case STN_REFLECT:
+            return 2 * n - 1 - i;
+        case STN_MIRROR:
+            return n == 1 ? 0 : 2 * (n - 1) - i;
+        case STN_CONSTANT:
+        case STN_FIXED:
+            break;
+    }
+    return -2;
+}
+
+int64_t stn_fold(int64_t i, int64_t n, const stn_boundary sides[2]) {
+    while (i < 0 || i >= n) { /* twice at most: a mirror n points deep lands one past the other side */
+        stn_boundary_kind kind = sides[i >= n].kind;
+        if (kind == STN_CONSTANT || kind == STN_FIXED) return i < 0 ? -1 : -2;
+        i = i < 0 ? fold_low(i, n, kind) : fold_high(i, n, kind);
+    }
+    return i;
+}
+
+bool stn_task_frozen(const stn_task *task, const int64_t index[3]) {
+    for (int axis = 0; axis < 3; axis++) {
+        const stn_boundary *sides = task->boundary[axis];
+        if (sides[0].kind == STN_FIXED && index[axis] < task->reach[axis][0]) return true;
+        if (sides[1].kind == STN_FIXED && index[axis] >= task->n[axis] - task->reach[axis][1]) return true;
+    }
+    return false;
+}
+
+bool stn_task_has_kind(const stn_task *task, stn_boundary_kind kind) {
+    for (int axis = 0; axis < 3; axis++)
+        for (int side = 0; side < 2; side++)
+            if (task->reach[axis][side] && task->boundary[axis][side].kind == kind) return true;
+    return false;
+}

@@ -1,0 +1,26 @@
+/* The element types by size and name. */
+#include <string.h>
+
+#include "base/error.h"
+
+static const struct {
+    const char *name;
+    size_t size;
+} dtypes[] = {[STN_F64] = {"f64", 8}, [STN_F32] = {"f32", 4}, [STN_F16] = {"f16", 2}};
+
+#define DTYPES (sizeof dtypes / sizeof dtypes[0])
+
+size_t stn_dtype_size(stn_dtype dtype) { return (size_t)dtype < DTYPES ? dtypes[dtype].size : 0; }
+
+const char *stn_dtype_name(stn_dtype dtype) { return (size_t)dtype < DTYPES ? dtypes[dtype].name : "unknown"; }
+
+stn_status stn_dtype_parse(const char *name, stn_dtype *dtype, stn_error *error) {
+    if (!name || !dtype)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "the dtype's %s is NULL", name ? "place" : "name");
+    for (size_t i = 0; i < DTYPES; i++) {
+        if (strcmp(name, dtypes[i].name) != 0) continue;
+        *dtype = (stn_dtype)i;
+        return STN_OK;
+    }
+    return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "the dtype \"%.60s\" is unknown: use f64, f32 or f16", name);
+}

@@ -1,0 +1,100 @@
+/* Strides: defaults, overlap, and the memory that a grid spans. */
+#include "problem/layout.h"
+
+#include <inttypes.h>
+
+#include "base/arith.h"
+#include "base/error.h"
+
+static stn_status fail_size(const stn_task *task, const char *side, stn_error *error) {
+    return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                    "the %sput grids span more bytes of %s than 63 bits can count: lower the extents, strides or batch",
+                    side, stn_dtype_name(task->dtype));
+}
+
+static stn_status check_signs(const stn_task *task, const char *side, const ptrdiff_t *stride, bool dense,
+                              ptrdiff_t batch_stride, stn_error *error) {
+    for (int axis = 0; axis < task->rank; axis++) {
+        if (stride[axis] < 0)
+            return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                            "%s_stride[%d] is %td: strides must be positive, point to the first element in memory",
+                            side, axis, stride[axis]);
+        if (stride[axis] == 0 && !dense && task->n[3 - task->rank + axis] > 1)
+            return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                            "%s_stride[%d] is 0 while other strides are not: give all strides, or none for dense", side,
+                            axis);
+    }
+    if (batch_stride < 0)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                        "%s_batch_stride is %td: it must be positive, or 0 for dense", side, batch_stride);
+    return STN_OK;
+}
+
+/* Fills lifted[] from the fastest axis on; false on overflow. */
+static bool lift(const stn_task *task, const ptrdiff_t *stride, bool dense, int64_t lifted[3]) {
+    int64_t next = 1; /* the stride that a dense layout would give */
+    for (int axis = 2; axis >= 0; axis--) {
+        int own = axis - (3 - task->rank);
+        lifted[axis] = own < 0 || dense || task->n[axis] == 1 ? next : (int64_t)stride[own];
+        if (stn_mul_overflows(lifted[axis], task->n[axis], &next)) return false;
+    }
+    return true;
+}
+
+/* Axes, the batch as number 3, from the smallest stride to the largest: each must step past all that the ones before it
+ * span. That is enough for no two points to meet, and asks no more than what real layouts do. */
+static stn_status check_overlap(const stn_task *task, const char *side, const int64_t lifted[3], int64_t batch_stride,
+                                stn_error *error) {
+    int64_t n[4] = {task->n[0], task->n[1], task->n[2], task->batch}, span = 1, reach;
+    int64_t stride[4] = {lifted[0], lifted[1], lifted[2], batch_stride};
+    bool done[4] = {false, false, false, false};
+    for (int step = 0; step < 4; step++) {
+        int axis = -1;
+        for (int a = 3; a >= 0; a--)
+            if (!done[a] && (axis < 0 || stride[a] < stride[axis])) axis = a;
+        done[axis] = true;
+        if (n[axis] == 1) continue;
+        if (stride[axis] < span && axis == 3)
+            return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                            "%s_batch_stride is %" PRId64 ", but a grid covers %" PRId64
+                            " elements, so grids overlap: use a larger one, or 0 for dense",
+                            side, stride[axis], span);
+        if (stride[axis] < span)
+            return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                            "%s_stride[%d] is %" PRId64 ", but axes of smaller stride cover %" PRId64
+                            " elements, so points overlap: use a larger one, or all 0 for dense",
+                            side, axis - (3 - task->rank), stride[axis], span);
+        if (stn_mul_overflows(n[axis] - 1, stride[axis], &reach) || stn_add_overflows(span, reach, &span))
+            return fail_size(task, side, error);
+    }
+    if (stn_mul_overflows(span, (int64_t)stn_dtype_size(task->dtype), &reach)) return fail_size(task, side, error);
+    return STN_OK;
+}
+
+stn_status stn_layout_lift(stn_task *task, bool of_output, const ptrdiff_t *stride, ptrdiff_t batch_stride,
+                           stn_error *error) {
+    const char *side = of_output ? "out" : "in";
+    int64_t *lifted = of_output ? task->out_stride : task->in_stride, most = 0, size;
+    bool dense = true;
+    for (int axis = 0; axis < task->rank; axis++) dense = dense && stride[axis] == 0;
+    STN_TRY(check_signs(task, side, stride, dense, batch_stride, error));
+    if (!lift(task, stride, dense, lifted)) return fail_size(task, side, error);
+    for (int axis = 0; axis < 3; axis++) {
+        if (stn_mul_overflows(task->n[axis], lifted[axis], &size)) return fail_size(task, side, error);
+        most = stn_max(most, size);
+    }
+    int64_t between = batch_stride && task->batch > 1 ? (int64_t)batch_stride : most;
+    STN_TRY(check_overlap(task, side, lifted, between, error));
+    *(of_output ? &task->out_batch_stride : &task->in_batch_stride) = between;
+    return STN_OK;
+}
+
+int64_t stn_task_points(const stn_task *task) { return task->batch * task->n[0] * task->n[1] * task->n[2]; }
+
+int64_t stn_task_span(const stn_task *task, bool of_output) {
+    const int64_t *stride = of_output ? task->out_stride : task->in_stride;
+    int64_t between = of_output ? task->out_batch_stride : task->in_batch_stride;
+    int64_t last = (task->batch - 1) * between;
+    for (int axis = 0; axis < 3; axis++) last += (task->n[axis] - 1) * stride[axis];
+    return last + 1;
+}

@@ -1,0 +1,218 @@
+/* The largest |K(k)| of a stencil: K(k) = sum over taps o of weight[o] exp(i k.o), k in [0, 2 pi)^3.
+ *
+ * |K|^2 is a trigonometric polynomial, so samples a few times denser than its degree come within some percent of every
+ * peak; the largest samples, one a peak, are then climbed. Taps are summed axis by axis: into a plane of sums over
+ * axis 0, into a row over axis 1, into K over axis 2, so a sample costs about as much as one row of taps. */
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "base/arith.h"
+#include "problem/stencil.h"
+
+#define PEAKS 8
+#define WIDEST (2 * STN_MAX_RADIUS + 1)
+#define MOST_SAMPLES (4 * WIDEST)
+#define SCAN_BUDGET 3e7 /* complex multiply-adds, some 50 ms: bounds the time that wide 3D stencils take */
+#define CLIMB_STEPS 400
+
+typedef struct cplx {
+    double re, im;
+} cplx;
+
+static cplx madd(cplx sum, cplx a, cplx b) {
+    return (cplx){sum.re + a.re * b.re - a.im * b.im, sum.im + a.re * b.im + a.im * b.re};
+}
+
+typedef struct peak {
+    int at[3]; /* sample */
+    double value;
+} peak;
+
+typedef struct search {
+    size_t ntaps;
+    const stn_tap *taps;
+    int low[3], width[3]; /* the lowest offset and how many offsets there are along each axis */
+    int samples[3];       /* over a full turn; 1 where the width is 1 */
+    int scanned[3];       /* of these, how many are looked at: K(-k) is the conjugate of K(k) */
+    peak peaks[PEAKS];
+    cplx roots[3][MOST_SAMPLES]; /* exp(2 pi i j / samples) */
+    cplx row[WIDEST];
+    cplx plane[WIDEST * WIDEST];
+} search;
+
+static void measure(search *s) {
+    for (int axis = 0; axis < 3; axis++) {
+        int64_t low = s->taps[0].offset[axis], high = low;
+        for (size_t i = 1; i < s->ntaps; i++) {
+            low = stn_min(low, s->taps[i].offset[axis]);
+            high = stn_max(high, s->taps[i].offset[axis]);
+        }
+        s->low[axis] = (int)low;
+        s->width[axis] = (int)(high - low + 1);
+    }
+}
+
+/* Samples an axis: `density` for each offset, even, so that both k = 0 and k = pi are among them. */
+static double choose_samples(search *s, double density) {
+    bool halved = false;
+    for (int axis = 0; axis < 3; axis++) {
+        int wanted = 2 * (int)ceil(density * s->width[axis] / 2);
+        if (wanted > MOST_SAMPLES) wanted = MOST_SAMPLES;
+        s->samples[axis] = s->width[axis] == 1 ? 1 : wanted < 16 ? 16 : wanted;
+        s->scanned[axis] = s->samples[axis];
+        if (halved || s->samples[axis] == 1) continue;
+        s->scanned[axis] = s->samples[axis] / 2 + 1;
+        halved = true;
+    }
+    double rows = (double)s->scanned[0] * s->scanned[1];
+    return s->scanned[0] * (double)s->ntaps + rows * s->width[2] * (s->width[1] + (double)s->scanned[2]);
+}
+
+static void fill_roots(search *s) {
+    for (int axis = 0; axis < 3; axis++)
+        for (int j = 0; j < s->samples[axis]; j++) {
+            double angle = 2 * M_PI * j / s->samples[axis];
+            s->roots[axis][j] = (cplx){cos(angle), sin(angle)};
+        }
+}
+
+/* exp(i k o) at sample j for the offset that is `place` above the lowest; leaving the lowest out only turns K's phase.
+ */
+static cplx root(const search *s, int axis, int j, int place) {
+    return s->roots[axis][(int64_t)j * place % s->samples[axis]];
+}
+
+static void fill_plane(search *s, int j0) {
+    for (int i = 0; i < s->width[1] * s->width[2]; i++) s->plane[i] = (cplx){0, 0};
+    for (size_t i = 0; i < s->ntaps; i++) {
+        const int64_t *o = s->taps[i].offset;
+        cplx *sum = &s->plane[(o[1] - s->low[1]) * s->width[2] + (o[2] - s->low[2])];
+        *sum = madd(*sum, (cplx){s->taps[i].weight, 0}, root(s, 0, j0, (int)o[0] - s->low[0]));
+    }
+}
+
+static void fill_row(search *s, int j1) {
+    for (int o2 = 0; o2 < s->width[2]; o2++) s->row[o2] = (cplx){0, 0};
+    for (int o1 = 0; o1 < s->width[1]; o1++) {
+        cplx phase = root(s, 1, j1, o1);
+        for (int o2 = 0; o2 < s->width[2]; o2++) s->row[o2] = madd(s->row[o2], s->plane[o1 * s->width[2] + o2], phase);
+    }
+}
+
+static double sum_row(const search *s, int j2) {
+    cplx sum = {0, 0};
+    for (int o2 = 0, turn = 0; o2 < s->width[2]; o2++) {
+        sum = madd(sum, s->row[o2], s->roots[2][turn]);
+        turn += j2;
+        if (turn >= s->samples[2]) turn -= s->samples[2];
+    }
+    return hypot(sum.re, sum.im);
+}
+
+static bool adjacent(const search *s, const int a[3], const int b[3]) {
+    for (int axis = 0; axis < 3; axis++) {
+        int apart = abs(a[axis] - b[axis]);
+        if (apart > 1 && apart < s->samples[axis] - 1) return false;
+    }
+    return true;
+}
+
+/* Keeps the largest samples; of neighbours, which climb the same peak, the larger one. */
+static void offer(search *s, peak sample) {
+    int lowest = 0;
+    for (int i = 0; i < PEAKS; i++)
+        if (s->peaks[i].value < s->peaks[lowest].value) lowest = i;
+    if (!(sample.value > s->peaks[lowest].value)) return;
+    for (int i = 0; i < PEAKS; i++) {
+        if (s->peaks[i].value < 0 || !adjacent(s, sample.at, s->peaks[i].at)) continue;
+        if (sample.value > s->peaks[i].value) s->peaks[i] = sample;
+        return;
+    }
+    s->peaks[lowest] = sample;
+}
+
+static void scan(search *s) {
+    for (int i = 0; i < PEAKS; i++) s->peaks[i].value = -1;
+    for (int j0 = 0; j0 < s->scanned[0]; j0++) {
+        fill_plane(s, j0);
+        for (int j1 = 0; j1 < s->scanned[1]; j1++) {
+            fill_row(s, j1);
+            for (int j2 = 0; j2 < s->scanned[2]; j2++) offer(s, (peak){{j0, j1, j2}, sum_row(s, j2)});
+        }
+    }
+}
+
+/* |K(k)| at any k. The row and the roots' first elements are free for reuse after the scan. */
+static double magnitude(search *s, const double k[3]) {
+    for (int axis = 0; axis < 3; axis++)
+        for (int place = 0; place < s->width[axis]; place++) {
+            double angle = k[axis] * (s->low[axis] + place);
+            s->roots[axis][place] = (cplx){cos(angle), sin(angle)};
+        }
+    cplx sum = {0, 0};
+    for (size_t i = 0; i < s->ntaps; i++) {
+        const int64_t *o = s->taps[i].offset;
+        cplx phase = {s->taps[i].weight, 0};
+        for (int axis = 0; axis < 3; axis++)
+            if (s->width[axis] > 1) phase = madd((cplx){0, 0}, phase, s->roots[axis][o[axis] - s->low[axis]]);
+        sum.re += phase.re;
+        sum.im += phase.im;
+    }
+    return hypot(sum.re, sum.im);
+}
+
+/* Compass search from a sample: along each axis either way, half the step when no way leads up. */
+static double climb(search *s, const peak *from) {
+    double k[3], best = from->value, scale = 1;
+    for (int axis = 0; axis < 3; axis++) k[axis] = 2 * M_PI * from->at[axis] / s->samples[axis];
+    for (int step = 0; step < CLIMB_STEPS && scale > 0x1p-16; step++) {
+        bool moved = false;
+        for (int way = 0; way < 6; way++) {
+            int axis = way / 2;
+            double before = k[axis], length = scale * 2 * M_PI / s->samples[axis];
+            if (s->width[axis] == 1) continue;
+            k[axis] += way % 2 ? -length : length;
+            double value = magnitude(s, k);
+            if (value > best) {
+                best = value;
+                moved = true;
+            } else
+                k[axis] = before;
+        }
+        if (!moved) scale /= 2;
+    }
+    return best;
+}
+
+/* |K| where each k is 0 or pi, with the bits of `corner` saying which: the weights with some signs flipped. */
+static double corner_magnitude(size_t ntaps, const stn_tap *taps, int corner) {
+    double sum = 0;
+    for (size_t i = 0; i < ntaps; i++) {
+        const int64_t *o = taps[i].offset;
+        int64_t flips = (corner & 1 ? o[0] : 0) + (corner & 2 ? o[1] : 0) + (corner & 4 ? o[2] : 0);
+        sum += flips % 2 ? -taps[i].weight : taps[i].weight;
+    }
+    return fabs(sum);
+}
+
+double stn_taps_max_symbol(size_t ntaps, const stn_tap *taps) {
+    double bound = 0, best = 0;
+    for (size_t i = 0; i < ntaps; i++) bound += fabs(taps[i].weight);
+    /* Most stencils in use peak at a corner, where |K| is the sum of all |weight|, and nothing can be above that. */
+    for (int corner = 0; corner < 8; corner++) best = fmax(best, corner_magnitude(ntaps, taps, corner));
+    if (best >= bound || !isfinite(bound)) return bound;
+
+    search *s = malloc(sizeof *s);
+    if (!s) return bound; /* right to say in want of memory: an upper bound */
+    s->ntaps = ntaps;
+    s->taps = taps;
+    measure(s);
+    for (double density = 4; choose_samples(s, density) > SCAN_BUDGET && density > 2; density -= 0.5) continue;
+    fill_roots(s);
+    scan(s);
+    for (int i = 0; i < PEAKS; i++)
+        if (s->peaks[i].value >= 0) best = fmax(best, climb(s, &s->peaks[i]));
+    free(s);
+    return best;
+}
