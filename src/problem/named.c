@@ -115,12 +115,13 @@ static stn_status build_gaussian(const named *entry, const double *parameters, s
     if (!(truncate >= 0))
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "%s has the truncate %g: it must not be below 0",
                         entry->name, truncate);
-    double reach = floor(truncate * sigma + 0.5);
-    if (reach > STN_MAX_RADIUS || pow(2 * reach + 1, entry->rank) > STN_MAX_TAPS)
+    double reach = floor(truncate * sigma + 0.5), most = STN_MAX_RADIUS;
+    while (pow(2 * most + 1, entry->rank) > STN_MAX_TAPS) most--;
+    if (!(reach <= most))
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
-                        "%s with sigma=%g and truncate=%g has the radius %g: more than %d, or more than %d taps; "
+                        "%s with sigma=%g and truncate=%g has the radius %g, but the largest is %g: "
                         "lower sigma or truncate",
-                        entry->name, sigma, truncate, reach, STN_MAX_RADIUS, STN_MAX_TAPS);
+                        entry->name, sigma, truncate, reach, most);
     int radius = (int)reach;
     for (int d = 0; d <= radius; d++) {
         line[d] = exp(-0.5 * (d / sigma) * (d / sigma));

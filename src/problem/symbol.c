@@ -27,6 +27,7 @@ static cplx madd(cplx sum, cplx a, cplx b) {
 typedef struct peak {
     int at[3]; /* sample */
     double value;
+    double k[3], scale; /* where the climb is, and its step in samples */
 } peak;
 
 typedef struct search {
@@ -138,7 +139,7 @@ static void scan(search *s) {
         fill_plane(s, j0);
         for (int j1 = 0; j1 < s->scanned[1]; j1++) {
             fill_row(s, j1);
-            for (int j2 = 0; j2 < s->scanned[2]; j2++) offer(s, (peak){{j0, j1, j2}, sum_row(s, j2)});
+            for (int j2 = 0; j2 < s->scanned[2]; j2++) offer(s, (peak){.at = {j0, j1, j2}, .value = sum_row(s, j2)});
         }
     }
 }
@@ -151,54 +152,76 @@ static double magnitude(search *s, const double k[3]) {
             s->roots[axis][place] = (cplx){cos(angle), sin(angle)};
         }
     cplx sum = {0, 0};
-    for (size_t i = 0; i < s->ntaps; i++) {
-        const int64_t *o = s->taps[i].offset;
-        cplx phase = {s->taps[i].weight, 0};
-        for (int axis = 0; axis < 3; axis++)
-            if (s->width[axis] > 1) phase = madd((cplx){0, 0}, phase, s->roots[axis][o[axis] - s->low[axis]]);
-        sum.re += phase.re;
-        sum.im += phase.im;
+    for (size_t i = 0; i < s->ntaps;) { /* a line of taps along axis 2 at a time */
+        const int64_t *first = s->taps[i].offset;
+        cplx line = {0, 0};
+        for (; i < s->ntaps; i++) {
+            const int64_t *o = s->taps[i].offset;
+            if (o[0] != first[0] || o[1] != first[1]) break;
+            line.re += s->taps[i].weight * s->roots[2][o[2] - s->low[2]].re;
+            line.im += s->taps[i].weight * s->roots[2][o[2] - s->low[2]].im;
+        }
+        line = madd((cplx){0, 0}, line, s->roots[1][first[1] - s->low[1]]);
+        sum = madd(sum, line, s->roots[0][first[0] - s->low[0]]);
     }
     return hypot(sum.re, sum.im);
 }
 
-/* Compass search from a sample: along each axis either way, half the step when no way leads up. */
-static double climb(search *s, const peak *from) {
-    double k[3], best = from->value, scale = 1;
-    for (int axis = 0; axis < 3; axis++) k[axis] = 2 * M_PI * from->at[axis] / s->samples[axis];
-    for (int step = 0; step < CLIMB_STEPS && scale > 0x1p-16; step++) {
+/* Compass search from where the peak stands: along each axis either way, half the step when no way leads up, until the
+ * step is down to `finest` samples. */
+static void climb(search *s, peak *top, double finest) {
+    for (int step = 0; step < CLIMB_STEPS && top->scale > finest; step++) {
         bool moved = false;
         for (int way = 0; way < 6; way++) {
             int axis = way / 2;
-            double before = k[axis], length = scale * 2 * M_PI / s->samples[axis];
+            double before = top->k[axis], length = top->scale * 2 * M_PI / s->samples[axis];
             if (s->width[axis] == 1) continue;
-            k[axis] += way % 2 ? -length : length;
-            double value = magnitude(s, k);
-            if (value > best) {
-                best = value;
-                moved = true;
-            } else
-                k[axis] = before;
+            top->k[axis] += way % 2 ? -length : length;
+            double value = magnitude(s, top->k);
+            moved = moved || value > top->value;
+            if (value > top->value)
+                top->value = value;
+            else
+                top->k[axis] = before;
         }
-        if (!moved) scale /= 2;
+        if (!moved) top->scale /= 2;
+    }
+}
+
+/* All peaks roughly, which leaves at most some percent to gain, then those that can still win. */
+static double climb_all(search *s) {
+    double best = 0;
+    for (int i = 0; i < PEAKS && s->peaks[i].value >= 0; i++) {
+        peak *top = &s->peaks[i];
+        for (int axis = 0; axis < 3; axis++) top->k[axis] = 2 * M_PI * top->at[axis] / s->samples[axis];
+        top->scale = 1;
+        climb(s, top, 0.2);
+        best = fmax(best, top->value);
+    }
+    for (int i = 0; i < PEAKS && s->peaks[i].value >= 0; i++) {
+        if (s->peaks[i].value < 0.95 * best) continue;
+        climb(s, &s->peaks[i], 0x1p-14);
+        best = fmax(best, s->peaks[i].value);
     }
     return best;
 }
 
-/* |K| where each k is 0 or pi, with the bits of `corner` saying which: the weights with some signs flipped. */
+/* |K| where each k is 0 or pi, with the bits of `corner` saying which: the weights with some signs flipped. Summed in
+ * long double, as the bound is, so that weights that add up to 1 are not reported as growing. */
 static double corner_magnitude(size_t ntaps, const stn_tap *taps, int corner) {
-    double sum = 0;
+    long double sum = 0;
     for (size_t i = 0; i < ntaps; i++) {
         const int64_t *o = taps[i].offset;
         int64_t flips = (corner & 1 ? o[0] : 0) + (corner & 2 ? o[1] : 0) + (corner & 4 ? o[2] : 0);
         sum += flips % 2 ? -taps[i].weight : taps[i].weight;
     }
-    return fabs(sum);
+    return (double)fabsl(sum);
 }
 
 double stn_taps_max_symbol(size_t ntaps, const stn_tap *taps) {
-    double bound = 0, best = 0;
-    for (size_t i = 0; i < ntaps; i++) bound += fabs(taps[i].weight);
+    long double sum = 0;
+    for (size_t i = 0; i < ntaps; i++) sum += fabs(taps[i].weight);
+    double bound = (double)sum, best = 0;
     /* Most stencils in use peak at a corner, where |K| is the sum of all |weight|, and nothing can be above that. */
     for (int corner = 0; corner < 8; corner++) best = fmax(best, corner_magnitude(ntaps, taps, corner));
     if (best >= bound || !isfinite(bound)) return bound;
@@ -211,8 +234,7 @@ double stn_taps_max_symbol(size_t ntaps, const stn_tap *taps) {
     for (double density = 4; choose_samples(s, density) > SCAN_BUDGET && density > 2; density -= 0.5) continue;
     fill_roots(s);
     scan(s);
-    for (int i = 0; i < PEAKS; i++)
-        if (s->peaks[i].value >= 0) best = fmax(best, climb(s, &s->peaks[i]));
+    best = fmax(best, climb_all(s));
     free(s);
     return best;
 }
