@@ -9,13 +9,6 @@
 //   f64 m16n8k16    a: (g,t) (g+8,t) (g,t+4) (g+8,t+4) ... (g,t+12) (g+8,t+12)   b: (t,g) (t+4,g) (t+8,g) (t+12,g)
 #pragma once
 using half_t = unsigned short;  // IEEE binary16 bits
-struct alignas(16) bytes16 {
-    unsigned x, y, z, w;
-};
-struct alignas(8) bytes8 {
-    unsigned x, y;
-};
-
 // ---- half <-> float, round to nearest even
 __device__ __forceinline__ float half_to_float(half_t h) {
     float f;
@@ -26,6 +19,72 @@ __device__ __forceinline__ half_t float_to_half(float f) {
     half_t h;
     asm("cvt.rn.f16.f32 %0, %1;" : "=h"(h) : "f"(f));
     return h;
+}
+
+// ---- runs of N elements in one access: N * sizeof(element) is 2, 4, 8 or 16 bytes, aligned to that. Loads go through
+// the read-only path, so memory that is read so must not be written by the same launch; the compiler may move them
+// freely.
+__device__ __forceinline__ void load_run(double (&to)[1], const double *from) {
+    asm("ld.global.nc.f64 %0, [%1];" : "=d"(to[0]) : "l"(from));
+}
+__device__ __forceinline__ void load_run(double (&to)[2], const double *from) {
+    asm("ld.global.nc.v2.f64 {%0,%1}, [%2];" : "=d"(to[0]), "=d"(to[1]) : "l"(from));
+}
+__device__ __forceinline__ void load_run(float (&to)[1], const float *from) {
+    asm("ld.global.nc.f32 %0, [%1];" : "=f"(to[0]) : "l"(from));
+}
+__device__ __forceinline__ void load_run(float (&to)[2], const float *from) {
+    asm("ld.global.nc.v2.f32 {%0,%1}, [%2];" : "=f"(to[0]), "=f"(to[1]) : "l"(from));
+}
+__device__ __forceinline__ void load_run(float (&to)[4], const float *from) {
+    asm("ld.global.nc.v4.f32 {%0,%1,%2,%3}, [%4];" : "=f"(to[0]), "=f"(to[1]), "=f"(to[2]), "=f"(to[3]) : "l"(from));
+}
+__device__ __forceinline__ void load_run(half_t (&to)[1], const half_t *from) {
+    asm("ld.global.nc.u16 %0, [%1];" : "=h"(to[0]) : "l"(from));
+}
+__device__ __forceinline__ void load_run(half_t (&to)[2], const half_t *from) {
+    asm("ld.global.nc.v2.u16 {%0,%1}, [%2];" : "=h"(to[0]), "=h"(to[1]) : "l"(from));
+}
+__device__ __forceinline__ void load_run(half_t (&to)[4], const half_t *from) {
+    asm("ld.global.nc.v4.u16 {%0,%1,%2,%3}, [%4];" : "=h"(to[0]), "=h"(to[1]), "=h"(to[2]), "=h"(to[3]) : "l"(from));
+}
+__device__ __forceinline__ void load_run(half_t (&to)[8], const half_t *from) {
+    unsigned w[4];
+    asm("ld.global.nc.v4.u32 {%0,%1,%2,%3}, [%4];" : "=r"(w[0]), "=r"(w[1]), "=r"(w[2]), "=r"(w[3]) : "l"(from));
+#pragma unroll
+    for (int i = 0; i < 8; i++) to[i] = static_cast<half_t>(w[i / 2] >> (i % 2 * 16));
+}
+__device__ __forceinline__ void store_run(double *to, const double (&from)[1]) {
+    asm volatile("st.global.f64 [%0], %1;" ::"l"(to), "d"(from[0]));
+}
+__device__ __forceinline__ void store_run(double *to, const double (&from)[2]) {
+    asm volatile("st.global.v2.f64 [%0], {%1,%2};" ::"l"(to), "d"(from[0]), "d"(from[1]));
+}
+__device__ __forceinline__ void store_run(float *to, const float (&from)[1]) {
+    asm volatile("st.global.f32 [%0], %1;" ::"l"(to), "f"(from[0]));
+}
+__device__ __forceinline__ void store_run(float *to, const float (&from)[2]) {
+    asm volatile("st.global.v2.f32 [%0], {%1,%2};" ::"l"(to), "f"(from[0]), "f"(from[1]));
+}
+__device__ __forceinline__ void store_run(float *to, const float (&from)[4]) {
+    asm volatile("st.global.v4.f32 [%0], {%1,%2,%3,%4};" ::"l"(to), "f"(from[0]), "f"(from[1]), "f"(from[2]),
+                 "f"(from[3]));
+}
+__device__ __forceinline__ void store_run(half_t *to, const half_t (&from)[1]) {
+    asm volatile("st.global.u16 [%0], %1;" ::"l"(to), "h"(from[0]));
+}
+__device__ __forceinline__ void store_run(half_t *to, const half_t (&from)[2]) {
+    asm volatile("st.global.v2.u16 [%0], {%1,%2};" ::"l"(to), "h"(from[0]), "h"(from[1]));
+}
+__device__ __forceinline__ void store_run(half_t *to, const half_t (&from)[4]) {
+    asm volatile("st.global.v4.u16 [%0], {%1,%2,%3,%4};" ::"l"(to), "h"(from[0]), "h"(from[1]), "h"(from[2]),
+                 "h"(from[3]));
+}
+__device__ __forceinline__ void store_run(half_t *to, const half_t (&from)[8]) {
+    unsigned w[4];
+#pragma unroll
+    for (int i = 0; i < 4; i++) w[i] = from[2 * i] | static_cast<unsigned>(from[2 * i + 1]) << 16;
+    asm volatile("st.global.v4.u32 [%0], {%1,%2,%3,%4};" ::"l"(to), "r"(w[0]), "r"(w[1]), "r"(w[2]), "r"(w[3]));
 }
 
 // ---- asynchronous copies, global -> shared (sm_80). A group is what was issued since the last commit.

@@ -1,0 +1,19 @@
+// Storage and arithmetic types: what is kept in memory (double, float, half) and what it is computed in.
+#pragma once
+#include "device/ptx.cuh"
+
+__device__ __forceinline__ double widen(double v) { return v; }
+__device__ __forceinline__ float widen(float v) { return v; }
+__device__ __forceinline__ float widen(half_t v) { return half_to_float(v); }
+template <class S>
+__device__ __forceinline__ S narrow(double v) {
+    return static_cast<S>(v);
+}
+template <class S>
+__device__ __forceinline__ S narrow(float v) {
+    return static_cast<S>(v);
+}
+template <>
+__device__ __forceinline__ half_t narrow<half_t>(float v) {
+    return float_to_half(v);
+}

@@ -1,0 +1,44 @@
+// Where a tap past an edge looks: one axis's index, folded back by the rule of the side it left. The twin of stn_fold.
+//
+//   wrap       ... c d | a b c d | a b ...        reflect   ... b a | a b c d | d c ...
+//   nearest    ... a a | a b c d | d d ...        mirror    ... c b | a b c d | c b ...
+//   constant, fixed: there is no such point: PAST_LOW or PAST_HIGH (past a fixed side the value is never used)
+#pragma once
+enum boundary_kind { WRAP = 0, CONSTANT = 1, NEAREST = 2, REFLECT = 3, MIRROR = 4, FIXED = 5 };
+constexpr long long PAST_LOW = -1, PAST_HIGH = -2;
+
+// One fold past the low side (i < 0), or past the high side (i >= n).
+template <int KIND>
+__device__ __forceinline__ long long fold_low(long long i, long long n) {
+    if (KIND == WRAP) return i + n;
+    if (KIND == NEAREST) return 0;
+    if (KIND == REFLECT) return -1 - i;
+    if (KIND == MIRROR) return n == 1 ? 0 : -i;
+    return PAST_LOW;
+}
+template <int KIND>
+__device__ __forceinline__ long long fold_high(long long i, long long n) {
+    if (KIND == WRAP) return i - n;
+    if (KIND == NEAREST) return n - 1;
+    if (KIND == REFLECT) return 2 * n - 1 - i;
+    if (KIND == MIRROR) return n == 1 ? 0 : 2 * (n - 1) - i;
+    return PAST_HIGH;
+}
+
+// i lies at most n past an edge; then a fold overshoots the other side by at most one point, and three folds suffice.
+template <int LOW, int HIGH>
+__device__ __forceinline__ long long fold(long long i, long long n) {
+    if (i >= 0 && i < n) return i;
+    if (i < 0) {
+        i = fold_low<LOW>(i, n);
+        if (LOW == CONSTANT || LOW == FIXED || i < n) return i;
+        i = fold_high<HIGH>(i, n);
+        if (HIGH == CONSTANT || HIGH == FIXED || i >= 0) return i;
+        return fold_low<LOW>(i, n);
+    }
+    i = fold_high<HIGH>(i, n);
+    if (HIGH == CONSTANT || HIGH == FIXED || i >= 0) return i;
+    i = fold_low<LOW>(i, n);
+    if (LOW == CONSTANT || LOW == FIXED || i < n) return i;
+    return fold_high<HIGH>(i, n);
+}

@@ -1,0 +1,32 @@
+// The parameters of one kernel. At run time Stentor writes a replacement of this file, the only rendered one; these
+// documented defaults (heat-2d, f64, constant sides) let every template be read, and compiled by plain nvcc, as it is.
+#pragma once
+
+// ---- types
+using STORE = double;  // an element in memory: double, float or half_t
+using REAL = double;   // what it is computed in: double, or float for float and half_t
+
+// ---- the stencil: tap k looks at (z + TAP_Z[k], y + TAP_Y[k], x + TAP_X[k]); x is the fastest axis.
+// direct_tile walks along z; a 2D problem's axes are z and x. Taps are sorted by y, then z, then x.
+constexpr int NTAPS = 5;
+constexpr int TAP_Z[NTAPS] = {-1, 0, 0, 0, 1};
+constexpr int TAP_Y[NTAPS] = {0, 0, 0, 0, 0};
+constexpr int TAP_X[NTAPS] = {0, -1, 0, 1, 0};
+constexpr int Z_LOW = 1, Z_HIGH = 1;  // reach of the taps towards each side
+constexpr int Y_LOW = 0, Y_HIGH = 0;
+constexpr int X_LOW = 1, X_HIGH = 1;
+
+// ---- what lies past each side: boundary_kind of device/index.cuh (1: constant)
+constexpr int Z_SIDE_LOW = 1, Z_SIDE_HIGH = 1;
+constexpr int Y_SIDE_LOW = 1, Y_SIDE_HIGH = 1;
+constexpr int X_SIDE_LOW = 1, X_SIDE_HIGH = 1;
+
+// ---- shape of the work
+constexpr int VECTOR = 2;  // consecutive points along x a thread computes, in one access; 1 where rows are not aligned
+constexpr int ROWS = 1;    // rows along y a thread computes (direct_line: runs of VECTOR points)
+constexpr int CHUNK = 4;   // planes along z a thread computes
+constexpr int THREADS_X = 32;  // threads of a block along each axis
+constexpr int THREADS_Y = 1;
+constexpr int THREADS_Z = 8;
+constexpr int BLOCKS = 1;   // blocks that must fit on a multiprocessor (caps the registers)
+constexpr int UNROLL = 16;  // planes in one turn of the walk
