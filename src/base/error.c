@@ -4,6 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#undef stn_fail /* the analyzer's view of them, in error.h */
+#undef stn_fail_memory
+
 const char *stn_status_string(stn_status status) {
     switch (status) {
 #define STN_STATUS_CASE(name, exit_code, text)                                                                         \

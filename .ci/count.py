@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+"""What .ci/run needs to read: README's commands, test logs, sources to analyse, and the sum of all results.
+
+    count.py readme README.md N      the N-th ```sh block under the heading "Build and test"
+    count.py meson testlog.json [P]  one line a test: "pass|fail|skip NAME REASON", names prefixed with P
+    count.py sources commands.json   the C files of the library, the command and the bench, one a line
+    count.py sum COUNTS              prints what failed and was skipped, then the closing line; exits 1 on a failure
+"""
+import json
+import pathlib
+import re
+import sys
+
+SKIPPED, TIMED_OUT = 77, 'TIMEOUT'
+# Criterion's own lines; a case that leaks does not fail by itself, so the sanitizers' words count too.
+CASE = re.compile(r'^\[(PASS|FAIL|SKIP)\] ([^\s:]+::[^\s:]+):? ?(.*)$', re.MULTILINE)
+SYNTHESIS = re.compile(r'Synthesis: Tested: (\d+) \| Passing: (\d+) \| Failing: (\d+) \| Crashing: (\d+)')
+FINDING = re.compile(r'(ERROR: (?:Address|Leak|Thread|Memory)Sanitizer.*|runtime error: .*)')
+
+
+def readme_block(text, number):
+    """The commands of a block, or None."""
+    heading = re.search(r'^#+ *Build and test *$', text, re.MULTILINE)
+    if not heading:
+        return None
+    section = text[heading.end():]
+    following = re.search(r'^# |^## ', section, re.MULTILINE)
+    blocks = re.findall(r'^```sh\n(.*?)^```', section[:following.start() if following else None], re.MULTILINE | re.DOTALL)
+    return blocks[number - 1] if len(blocks) >= number else None
+
+
+def last_line(text):
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return lines[-1] if lines else ''
+
+
+def test_results(record):
+    """(verdict, name, reason) of each case in one test of Meson's log; a test without cases is one case."""
+    name, output = record['name'], record.get('stdout', '') + '\n' + record.get('stderr', '')
+    if record['result'] == 'SKIP' or record.get('returncode') == SKIPPED:
+        return [('skip', name, last_line(output))]
+    verdicts = {'PASS': 'pass', 'FAIL': 'fail', 'SKIP': 'skip'}
+    results = [(verdicts[word], f'{name}/{case}', '' if word == 'PASS' else reason.strip())
+               for word, case, reason in CASE.findall(output)]
+    whole = SYNTHESIS.search(output)
+    if whole and int(whole.group(1)) != sum(1 for result in results if result[0] != 'skip'):
+        tested, passing = int(whole.group(1)), int(whole.group(2))  # parameterised: cases without a line of their own
+        results = [result for result in results if result[0] == 'skip']
+        results += [('pass', name, '')] * passing + [('fail', name, last_line(output))] * (tested - passing)
+    finding = FINDING.search(output)
+    failed = record['result'] not in ('OK', 'EXPECTEDFAIL')
+    if finding:
+        results.append(('fail', name, finding.group(1)))
+    elif failed and not any(result[0] == 'fail' for result in results):
+        why = 'out of time' if record['result'] == TIMED_OUT else last_line(output)
+        results.append(('fail', name, why or f"exit status {record.get('returncode')}"))
+    elif not results:
+        results.append(('pass', name, ''))
+    return results
+
+
+def print_meson(path, prefix):
+    for line in pathlib.Path(path).read_text(encoding='utf-8').splitlines():
+        for verdict, name, reason in test_results(json.loads(line)):
+            print(verdict, (prefix + name).replace(' ', '-'), ' '.join(reason.split()))
+
+
+def print_sources(path):
+    commands = pathlib.Path(path)
+    if not commands.is_file():
+        return
+    seen = set()
+    for command in json.loads(commands.read_text(encoding='utf-8')):
+        source = (pathlib.Path(command['directory']) / command['file']).resolve()
+        if source.suffix == '.c' and 'tests' not in source.parts and source.is_relative_to(pathlib.Path.cwd()):
+            if not source.is_relative_to(commands.parent.resolve()):
+                seen.add(str(source))
+    print('\n'.join(sorted(seen)))
+
+
+def print_sum(path):
+    totals, told = {'pass': 0, 'fail': 0, 'skip': 0}, set()
+    for line in pathlib.Path(path).read_text(encoding='utf-8').splitlines():
+        verdict, name, *reason = line.split(' ', 2)
+        totals[verdict] += 1
+        if verdict != 'pass' and line not in told:
+            told.add(line)
+            print({'fail': 'FAILED ', 'skip': 'skipped'}[verdict], name + (': ' + reason[0] if reason and reason[0] else ''))
+    print('{pass} passed, {fail} failed, {skip} skipped'.format(**totals))
+    return 1 if totals['fail'] or not totals['pass'] else 0
+
+
+def main(mode, path, argument=''):
+    if mode == 'readme':
+        block = readme_block(pathlib.Path(path).read_text(encoding='utf-8'), int(argument))
+        print(block or '', end='')
+        return 0 if block else 1
+    if mode == 'meson':
+        print_meson(path, argument)
+    elif mode == 'sources':
+        print_sources(path)
+    elif mode == 'sum':
+        return print_sum(path)
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(main(*sys.argv[1:]))

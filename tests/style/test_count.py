@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+"""CI's counting is right about what passed, failed, leaked and was skipped."""
+import contextlib
+import importlib.util
+import io
+import pathlib
+import sys
+import tempfile
+import unittest
+
+path = pathlib.Path(sys.argv.pop(1) if len(sys.argv) > 1 else pathlib.Path(__file__).parents[2]) / '.ci' / 'count.py'
+spec = importlib.util.spec_from_file_location('count', path)
+count = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(count)
+
+CASES = '[PASS] s::ok: (0.00s)\n[SKIP] s::gpu: no GPU: none found\n'
+
+
+def verdicts(result, code, stderr='', stdout=''):
+    return count.test_results({'name': 't', 'result': result, 'returncode': code, 'stdout': stdout, 'stderr': stderr})
+
+
+class Counting(unittest.TestCase):
+    def test_a_plain_test_is_one_case(self):
+        self.assertEqual(verdicts('OK', 0, 'words'), [('pass', 't', '')])
+        self.assertEqual(verdicts('FAIL', 1, 'words\nthe reason\n'), [('fail', 't', 'the reason')])
+        self.assertEqual(verdicts('FAIL', -11), [('fail', 't', 'exit status -11')])
+        self.assertEqual(verdicts('TIMEOUT', -15, 'words'), [('fail', 't', 'out of time')])
+
+    def test_skips_tell_why(self):
+        self.assertEqual(verdicts('SKIP', 77, '', 'no GPU here\n'), [('skip', 't', 'no GPU here')])
+
+    def test_cases_are_counted(self):
+        log = CASES + '[====] Synthesis: Tested: 1 | Passing: 1 | Failing: 0 | Crashing: 0 \n'
+        self.assertEqual(verdicts('OK', 0, log), [('pass', 't/s::ok', ''), ('skip', 't/s::gpu', 'no GPU: none found')])
+        log = CASES + '[FAIL] s::bad: (0.00s)\n[====] Synthesis: Tested: 2 | Passing: 1 | Failing: 1 | Crashing: 0 \n'
+        self.assertEqual([found[0] for found in verdicts('FAIL', 1, log)], ['pass', 'skip', 'fail'])
+
+    def test_parameters_are_cases(self):
+        log = '[====] Synthesis: Tested: 30 | Passing: 28 | Failing: 2 | Crashing: 1 \n'
+        self.assertEqual([found[0] for found in verdicts('FAIL', 1, log)], ['pass'] * 28 + ['fail'] * 2)
+
+    def test_a_test_that_dies_after_its_cases_fails(self):
+        self.assertEqual([found[0] for found in verdicts('FAIL', -6, CASES)], ['pass', 'skip', 'fail'])
+
+    def test_a_leak_is_a_failure(self):
+        log = CASES + '==7==ERROR: LeakSanitizer: detected memory leaks\n'
+        self.assertEqual(verdicts('OK', 0, log)[-1], ('fail', 't', 'ERROR: LeakSanitizer: detected memory leaks'))
+
+    def test_readme_blocks(self):
+        text = '# X\n```sh\nzero\n```\n## Build and test\n```sh\none\n```\nthen\n```c\nno\n```\n```sh\ntwo\n```\n## Use\n```sh\nthree\n```\n'
+        self.assertEqual(count.readme_block(text, 1), 'one\n')
+        self.assertEqual(count.readme_block(text, 2), 'two\n')
+        self.assertIsNone(count.readme_block(text, 3))
+        self.assertIsNone(count.readme_block('# X\n', 1))
+
+    def closing(self, lines):
+        with tempfile.NamedTemporaryFile('w', suffix='.txt') as file, contextlib.redirect_stdout(io.StringIO()) as out:
+            file.write(lines)
+            file.flush()
+            code = count.main('sum', file.name)
+        return code, out.getvalue().splitlines()
+
+    def test_the_closing_line(self):
+        self.assertEqual(self.closing('pass a \npass b \nskip c no GPU\n'),
+                         (0, ['skipped c: no GPU', '2 passed, 0 failed, 1 skipped']))
+        code, lines = self.closing('pass a \nfail b why\n')
+        self.assertEqual((code, lines[-1]), (1, '1 passed, 1 failed, 0 skipped'))
+        self.assertEqual(self.closing('')[0], 1)
+
+
+if __name__ == '__main__':
+    unittest.main()
