@@ -36,7 +36,7 @@ def last_line(text):
 
 def test_results(record):
     """(verdict, name, reason) of each case in one test of Meson's log; a test without cases is one case."""
-    name, output = record['name'], record.get('stdout', '') + '\n' + record.get('stderr', '')
+    name, output = record['name'].split(' / ')[-1], record.get('stdout', '') + '\n' + record.get('stderr', '')
     if record['result'] == 'SKIP' or record.get('returncode') == SKIPPED:
         return [('skip', name, last_line(output))]
     verdicts = {'PASS': 'pass', 'FAIL': 'fail', 'SKIP': 'skip'}
