@@ -1,0 +1,23 @@
+/* An 8-bit RGB picture in memory. */
+#ifndef STN_IO_IMAGE_H
+#define STN_IO_IMAGE_H
+#include <stdint.h>
+
+#include "stentor.h"
+
+typedef struct stn_image {
+    size_t width, height;
+    uint8_t *rgb; /* owned: height rows of width pixels of 3 bytes */
+} stn_image;
+
+stn_status stn_image_make(size_t width, size_t height, stn_image *image, stn_error *error); /* white */
+void stn_image_clear(stn_image *image);
+
+/* Text of letters STN_GLYPH_WIDE * scale pixels apart, its top left corner at (x, y); what falls outside is cut. */
+#define STN_GLYPH_WIDE 6
+#define STN_GLYPH_HIGH 7
+void stn_image_text(stn_image *image, size_t x, size_t y, size_t scale, const char *text);
+
+/* Writes a PNG that appears whole or not at all. */
+stn_status stn_image_write_png(const char *path, const stn_image *image, stn_error *error);
+#endif

@@ -1,0 +1,34 @@
+/* NumPy's .npy files, format 1.0, 2.0 and 3.0: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
+ */
+#ifndef STN_IO_NPY_H
+#define STN_IO_NPY_H
+#include <stdbool.h>
+
+#include "io/array.h"
+
+#define STN_NPY_MAGIC "\x93NUMPY"
+#define STN_NPY_HEADER_MAX 65536 /* bytes of header text accepted; NumPy itself stops at 10000 */
+
+typedef struct stn_npy_header {
+    char kind;    /* 'f' float, 'i' signed, 'u' unsigned, 'b' bool */
+    int item;     /* bytes a value: 1, 2, 4, 8 */
+    bool swap;    /* the other byte order than this machine's */
+    bool fortran; /* first axis fastest */
+    int rank;     /* 0..STN_ARRAY_RANK */
+    size_t extent[STN_ARRAY_RANK];
+    size_t count;  /* product of the extents; count * item does not overflow */
+    size_t offset; /* bytes before the values */
+} stn_npy_header;
+
+/* Reads the header from the first `size` bytes of a file. name is used in messages. Any bytes are safe. Errors:
+ * STN_ERROR_FORMAT (not a .npy, or a damaged one), STN_ERROR_UNSUPPORTED (a dtype or rank that is not a grid's). */
+stn_status stn_npy_parse(const char *name, const void *bytes, size_t size, stn_npy_header *header, stn_error *error);
+
+/* Reads a whole file. Values are converted to *dtype, or, if dtype is NULL, keep the file's floating type (whole
+ * numbers become f32 up to 16 bits, else f64). Fortran order becomes C order. A finite value that the dtype cannot hold
+ * is an error. *array is the caller's: stn_array_clear. */
+stn_status stn_npy_read(const char *path, const stn_dtype *dtype, stn_array *array, stn_error *error);
+
+/* Writes a file that appears whole or not at all (io/output.h), little-endian, format 1.0. */
+stn_status stn_npy_write(const char *path, const stn_array *array, stn_error *error);
+#endif

@@ -1,0 +1,32 @@
+/* A file that appears whole or not at all: written beside its place under another name, synced, then renamed. */
+#ifndef STN_IO_OUTPUT_H
+#define STN_IO_OUTPUT_H
+#include <stdio.h>
+#include <sys/types.h>
+
+#include "stentor.h"
+
+typedef struct stn_output {
+    char *path;  /* where it shall appear, symbolic links resolved */
+    char *temp;  /* its name until then; NULL when path is a device or a pipe, which is written straight */
+    FILE *file;  /* write here */
+    int slot;    /* in the list of files that a signal removes */
+    mode_t mode; /* of the file that it replaces, or 0 */
+} stn_output;
+
+/* Finds out, leaving nothing behind, whether stn_output_open would succeed now: for use before a long run. */
+stn_status stn_output_probe(const char *path, stn_error *error);
+
+/* Starts a file. The folder must exist; an existing file keeps its content until stn_output_commit. */
+stn_status stn_output_open(const char *path, stn_output *output, stn_error *error);
+
+/* Flush, sync, rename. On failure the place keeps what it had. Ends the output either way. */
+stn_status stn_output_commit(stn_output *output, stn_error *error);
+
+/* Gives up: removes the temporary file. An output that is not open is fine. */
+void stn_output_abandon(stn_output *output);
+
+/* Makes SIGINT, SIGTERM and SIGHUP remove unfinished files before they end the process. Call once, at the start of a
+ * command; this is process state and so no business of the library. */
+void stn_output_catch_signals(void);
+#endif

@@ -1,0 +1,120 @@
+/* Files appear whole or not at all. */
+#include <criterion/criterion.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "files.h"
+#include "io/npy.h"
+#include "io/output.h"
+
+TestSuite(output, .init = files_enter, .fini = files_leave);
+
+static void expect_content(const char *name, const char *content) {
+    size_t size = 0;
+    unsigned char *bytes = file_get(name, &size);
+    cr_assert_not_null(bytes, "%s is not there", name);
+    cr_assert(size == strlen(content) && !memcmp(bytes, content, size), "%s has other content", name);
+    free(bytes);
+}
+
+Test(output, commit_replaces_and_keeps_the_mode) {
+    file_put("a", "old", 3);
+    chmod("a", 0640);
+    stn_output output;
+    cr_assert_eq(stn_output_open("a", &output, NULL), STN_OK);
+    fputs("new", output.file);
+    fflush(output.file);
+    expect_content("a", "old");
+    cr_assert_eq(stn_output_commit(&output, NULL), STN_OK);
+    expect_content("a", "new");
+    struct stat about;
+    stat("a", &about);
+    cr_assert_eq(about.st_mode & 0777, 0640);
+    cr_assert_eq(files_count(), 1);
+}
+
+Test(output, abandon_leaves_the_old_file_and_nothing_else) {
+    file_put("a", "old", 3);
+    stn_output output;
+    cr_assert_eq(stn_output_open("a", &output, NULL), STN_OK);
+    fputs("half of it", output.file);
+    stn_output_abandon(&output);
+    expect_content("a", "old");
+    cr_assert_eq(files_count(), 1);
+}
+
+Test(output, a_symbolic_link_stays_a_link) {
+    file_put("target", "old", 3);
+    cr_assert_eq(symlink("target", "link"), 0);
+    stn_output output;
+    cr_assert_eq(stn_output_open("link", &output, NULL), STN_OK);
+    fputs("new", output.file);
+    cr_assert_eq(stn_output_commit(&output, NULL), STN_OK);
+    expect_content("target", "new");
+    struct stat about;
+    lstat("link", &about);
+    cr_assert(S_ISLNK(about.st_mode));
+}
+
+Test(output, a_device_is_written_straight) {
+    stn_output output;
+    struct stat about;
+    cr_assert_eq(stn_output_open("/dev/null", &output, NULL), STN_OK);
+    fputs("gone", output.file);
+    cr_assert_eq(stn_output_commit(&output, NULL), STN_OK);
+    stat("/dev/null", &about);
+    cr_assert(S_ISCHR(about.st_mode));
+}
+
+Test(output, a_full_device_is_an_error) {
+    size_t extent[] = {100000};
+    stn_array a = {0};
+    stn_error error;
+    stn_array_make(1, extent, STN_F64, &a, NULL);
+    cr_assert_eq(stn_npy_write("/dev/full", &a, &error), STN_ERROR_IO);
+    cr_assert_not_null(strstr(error.message, "No space"), "%s", error.message);
+    stn_array_clear(&a);
+}
+
+Test(output, places_that_cannot_be_written_are_named) {
+    stn_error error;
+    mkdir("folder", 0700);
+    cr_assert_eq(stn_output_probe("folder", &error), STN_ERROR_IO);
+    cr_assert_not_null(strstr(error.message, "folder"));
+    cr_assert_eq(stn_output_probe("absent/a.npy", &error), STN_ERROR_IO);
+    cr_assert_not_null(strstr(error.message, "absent"));
+    cr_assert_eq(stn_output_probe("", &error), STN_ERROR_IO);
+}
+
+Test(output, probe_leaves_nothing) {
+    cr_assert_eq(stn_output_probe("a", NULL), STN_OK);
+    cr_assert_eq(files_count(), 0);
+    file_put("a", "old", 3);
+    cr_assert_eq(stn_output_probe("a", NULL), STN_OK);
+    expect_content("a", "old");
+    cr_assert_eq(files_count(), 1);
+}
+
+Test(output, a_signal_removes_the_unfinished_file) {
+    file_put("a", "old", 3);
+    pid_t child = fork();
+    if (child == 0) {
+        stn_output output;
+        stn_output_catch_signals();
+        if (stn_output_open("a", &output, NULL) != STN_OK) _exit(1);
+        fputs("half", output.file);
+        fflush(output.file);
+        if (files_count() != 2) _exit(2);
+        raise(SIGTERM);
+        _exit(3);
+    }
+    int state;
+    waitpid(child, &state, 0);
+    cr_assert(WIFSIGNALED(state) && WTERMSIG(state) == SIGTERM, "state %d", state);
+    expect_content("a", "old");
+    cr_assert_eq(files_count(), 1);
+}
