@@ -1,6 +1,8 @@
 /* NVRTC, opened at run time: text -> PTX and cubin. */
 #ifndef STN_COMPILE_COMPILER_H
 #define STN_COMPILE_COMPILER_H
+#include <stdbool.h>
+
 #include "base/log.h"
 #include "render/render.h"
 #include "stentor.h"
@@ -13,8 +15,19 @@ typedef struct stn_compiler stn_compiler; /* thread-safe: NVRTC compiles concurr
 stn_status stn_compiler_open(const stn_logger *logger, stn_compiler **compiler, stn_error *error);
 void stn_compiler_close(stn_compiler *compiler);
 
-/* "nvrtc 13.0 build 0123abcd": version and ELF build id, a part of every cache key. Owned by the compiler. */
+/* Which NVRTC would be opened, found without opening it, which takes tens of milliseconds: enough for a cache key.
+ * False if there is none, or only one that the loader alone can find. A file that is found and then turns out to be
+ * unusable is passed over by stn_compiler_open, so compare identities after opening. */
+typedef struct stn_compiler_place {
+    char path[4096];
+    char identity[160];
+} stn_compiler_place;
+bool stn_compiler_locate(stn_compiler_place *place);
+
+/* "nvrtc build 0123abcd": the ELF build id, which tells versions and builds apart; a part of every cache key. Owned by
+ * the compiler, as are the others. */
 const char *stn_compiler_identity(const stn_compiler *compiler);
+const char *stn_compiler_version(const stn_compiler *compiler); /* "13.0" */
 const char *stn_compiler_path(const stn_compiler *compiler);
 /* Highest sm number (90 for sm_90) that this NVRTC has machine code for, and whether it knows `sm`. */
 int stn_compiler_newest_sm(const stn_compiler *compiler);
@@ -31,9 +44,9 @@ typedef struct stn_compile_request {
 } stn_compile_request;
 
 typedef struct stn_compile_output {
-    char *ptx; /* NUL-terminated */
-    size_t ptx_size;
-    void *cubin; /* NULL when NVRTC does not know the chip: then the PTX goes to the driver */
+    char *ptx;       /* NUL-terminated */
+    size_t ptx_size; /* without the NUL */
+    void *cubin;     /* NULL when NVRTC does not know the chip: then the PTX goes to the driver */
     size_t cubin_size;
     double seconds;
 } stn_compile_output;

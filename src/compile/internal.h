@@ -1,0 +1,20 @@
+/* What the files of compile/ share. */
+#ifndef STN_COMPILE_INTERNAL_H
+#define STN_COMPILE_INTERNAL_H
+#include <stdbool.h>
+
+#include "base/error.h"
+#include "compile/compiler.h"
+#include "compile/library.h"
+#include "compile/nvrtc_functions.h"
+
+struct stn_compiler {
+    stn_nvrtc_functions call;
+    const stn_logger *logger; /* borrowed for the compiler's life */
+    int major, minor;
+    int *archs; /* ascending: 75, 80, ... */
+    int arch_count;
+    char *path;
+    char identity[160], version[32];
+};
+#endif

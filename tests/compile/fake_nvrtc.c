@@ -1,0 +1,31 @@
+/* A stand-in for libnvrtc that compiles nothing: it has a version (FAKE_MAJOR) and all functions. For tests of the
+ * search; the emulator has one whose output runs. */
+#include "compile/nvrtc_functions.h"
+
+#define FAKE __attribute__((visibility("default"))) stn_nvrtc_result
+FAKE nvrtcVersion(int *major, int *minor) { return *major = FAKE_MAJOR, *minor = 3, 0; }
+#if FAKE_MAJOR >= 12
+FAKE nvrtcGetNumSupportedArchs(int *count) { return *count = 3, 0; }
+FAKE nvrtcGetSupportedArchs(int *archs) { return archs[0] = 90, archs[1] = 75, archs[2] = 80, 0; }
+FAKE nvrtcGetCUBINSize(stn_nvrtc_program program, size_t *size) { return (void)program, *size = 0, 0; }
+FAKE nvrtcGetCUBIN(stn_nvrtc_program program, char *data) { return (void)program, (void)data, 0; }
+#endif
+FAKE nvrtcCreateProgram(stn_nvrtc_program *program, const char *source, const char *name, int count,
+                        const char *const *headers, const char *const *names) {
+    (void)source, (void)name, (void)count, (void)headers, (void)names;
+    *program = (stn_nvrtc_program)0x1;
+    return 0;
+}
+FAKE nvrtcDestroyProgram(stn_nvrtc_program *program) { return *program = NULL, 0; }
+/* Fails as a library whose builtins are not found does. */
+FAKE nvrtcCompileProgram(stn_nvrtc_program program, int count, const char *const *options) {
+    (void)program, (void)count, (void)options;
+    return STN_NVRTC_BUILTIN_FAILURE;
+}
+FAKE nvrtcGetPTXSize(stn_nvrtc_program program, size_t *size) { return (void)program, *size = 0, 0; }
+FAKE nvrtcGetPTX(stn_nvrtc_program program, char *data) { return (void)program, (void)data, 0; }
+FAKE nvrtcGetProgramLogSize(stn_nvrtc_program program, size_t *size) { return (void)program, *size = 0, 0; }
+FAKE nvrtcGetProgramLog(stn_nvrtc_program program, char *data) { return (void)program, (void)data, 0; }
+__attribute__((visibility("default"))) const char *nvrtcGetErrorString(stn_nvrtc_result result) {
+    return result ? "NVRTC_ERROR" : "NVRTC_SUCCESS";
+}

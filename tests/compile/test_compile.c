@@ -1,0 +1,135 @@
+/* Text -> PTX and cubin with the real NVRTC; skipped where there is none. */
+#include <criterion/criterion.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "compile/compiler.h"
+
+static stn_compiler *compiler;
+static stn_error error;
+static char said[65536];
+
+static void hear(void *user, stn_log_level level, const char *message) {
+    if (level != STN_LOG_ERROR) return;
+    strncat(user, message, sizeof said - strlen(said) - 2);
+    strcat(user, "\n");
+}
+static const stn_logger logger = {hear, said};
+static void open_compiler(void) {
+    cr_assert_eq(stn_compiler_open(&logger, &compiler, &error), STN_OK, "%s", error.message);
+}
+static void close_compiler(void) { stn_compiler_close(compiler); }
+TestSuite(compile, .init = open_compiler, .fini = close_compiler);
+
+static const char *const source =
+    "#include \"device/words.cuh\"\n#include \"params.cuh\"\n"
+    "extern \"C\" __global__ void twice(double *p) { p[threadIdx.x] = FACTOR * word(p[threadIdx.x]); }\n";
+static const stn_template headers[] = {
+    {"device/words.cuh", "#pragma once\n__device__ double word(double x) { return x + 1; }\n", 0},
+    {"params.cuh", "#pragma once\nconstexpr int FACTOR = 2;\n", 0}};
+
+static stn_compile_request request_for(int sm) {
+    return (stn_compile_request){"twice.cu", source, headers, 2, stn_compile_options, stn_compile_option_count, sm};
+}
+
+Test(compile, ptx_and_cubin_of_one_compile) {
+    stn_compile_request request = request_for(90);
+    stn_compile_output output;
+    cr_assert_eq(stn_compile(compiler, &request, &output, &error), STN_OK, "%s", error.message);
+    cr_assert(output.ptx && output.cubin);
+    cr_expect_eq(output.ptx_size, strlen(output.ptx));
+    cr_expect(strstr(output.ptx, ".target sm_90") && strstr(output.ptx, ".entry twice("), "%s", output.ptx);
+    cr_expect(output.cubin_size > 500 && !memcmp(output.cubin, "\177ELF", 4));
+    cr_expect_gt(output.seconds, 0);
+    stn_compile_output_free(&output);
+}
+Test(compile, a_chip_of_the_future_gets_ptx_only) {
+    stn_compile_request request = request_for(stn_compiler_newest_sm(compiler) + 77);
+    stn_compile_output output;
+    char target[32];
+    cr_assert_eq(stn_compile(compiler, &request, &output, &error), STN_OK, "%s", error.message);
+    snprintf(target, sizeof target, ".target sm_%d", stn_compiler_newest_sm(compiler));
+    cr_expect(output.ptx && strstr(output.ptx, target), "%s", output.ptx);
+    cr_expect(!output.cubin && !output.cubin_size);
+    stn_compile_output_free(&output);
+}
+Test(compile, an_error_carries_the_line_at_fault) {
+    stn_compile_request request = request_for(80);
+    request.source = "#warning first\n\nextern \"C\" __global__ void k() { nonsense(); }\n";
+    stn_compile_output output;
+    cr_expect_eq(stn_compile(compiler, &request, &output, &error), STN_ERROR_COMPILE);
+    cr_expect(!output.ptx && !output.cubin);
+    cr_expect(strstr(error.message, "twice.cu did not compile for sm_80"), "%s", error.message);
+    cr_expect(strstr(error.message, "twice.cu(3): error: identifier \"nonsense\" is undefined"), "%s", error.message);
+    cr_expect(strstr(said, "nonsense") && strstr(said, "1 error detected"), "the log: %s", said);
+}
+Test(compile, an_include_that_is_not_there) {
+    stn_compile_request request = request_for(80);
+    request.header_count = 1;
+    stn_compile_output output;
+    cr_expect_eq(stn_compile(compiler, &request, &output, &error), STN_ERROR_COMPILE);
+    cr_expect(strstr(error.message, "params.cuh"), "%s", error.message);
+}
+Test(compile, an_option_that_is_not_one) {
+    const char *options[] = {"--no-such-option"};
+    stn_compile_request request = request_for(80);
+    request.options = options;
+    request.option_count = 1;
+    stn_compile_output output;
+    cr_expect_eq(stn_compile(compiler, &request, &output, &error), STN_ERROR_COMPILE);
+    cr_expect(strstr(error.message, "no-such-option"), "%s", error.message);
+}
+
+/* Every template that is a header compiles alone, for each chip that matters: a typing error shows here first. */
+Test(compile, embedded_headers) {
+    stn_templates set;
+    cr_assert_eq(stn_templates_load(&set, &error), STN_OK, "%s", error.message);
+    for (size_t i = 0; i < set.count; i++) {
+        if (!strstr(set.list[i].name, ".cuh")) continue;
+        char text[256];
+        snprintf(text, sizeof text, "#include \"%s\"\nextern \"C\" __global__ void k() {}\n", set.list[i].name);
+        const int chips[] = {80, 90, 100};
+        for (size_t c = 0; c < 3; c++) {
+            if (!stn_compiler_knows(compiler, chips[c])) continue;
+            stn_compile_request request = {
+                "alone.cu", text, set.list, set.count, stn_compile_options, stn_compile_option_count, chips[c]};
+            stn_compile_output output;
+            cr_expect_eq(stn_compile(compiler, &request, &output, &error), STN_OK, "%s", error.message);
+            stn_compile_output_free(&output);
+        }
+    }
+    stn_templates_free(&set);
+}
+
+static void *compile_one(void *user) {
+    stn_compile_request request = request_for(90);
+    stn_status status = stn_compile(compiler, &request, user, NULL);
+    return (void *)(uintptr_t)status;
+}
+Test(compile, threads_get_the_same_bytes) {
+    pthread_t threads[4];
+    stn_compile_output outputs[4];
+    for (int i = 0; i < 4; i++) cr_assert_eq(pthread_create(&threads[i], NULL, compile_one, &outputs[i]), 0);
+    for (int i = 0; i < 4; i++) {
+        void *status;
+        pthread_join(threads[i], &status);
+        cr_assert_null(status);
+        cr_expect_eq(outputs[i].cubin_size, outputs[0].cubin_size);
+        cr_expect(!memcmp(outputs[i].cubin, outputs[0].cubin, outputs[0].cubin_size));
+    }
+    for (int i = 0; i < 4; i++) stn_compile_output_free(&outputs[i]);
+}
+
+/* Before Criterion starts: it has no way to end with "skipped". */
+__attribute__((constructor)) static void skip_without_nvrtc(void) {
+    stn_compiler_place place;
+    if (stn_compiler_locate(&place)) return;
+    stn_error why = {0};
+    if (stn_compiler_open(NULL, &compiler, &why) == STN_OK) return; /* the loader knew one */
+    printf("skipped: %s\n", why.message);
+    fflush(stdout);
+    _exit(77);
+}

@@ -1,0 +1,165 @@
+/* Where NVRTC is looked for, in which order, and what is said when it will not do. Stand-in libraries; no toolkit. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compile/compiler.h"
+#include "compile/library.h"
+
+static char home[64];
+static stn_compiler *compiler;
+static stn_error error;
+
+/* Runs a shell command with the test's own folder as H. */
+static void shell(const char *command) {
+    char line[4096];
+    snprintf(line, sizeof line, "H=%s; NEW=%s; OLD=%s; %s", home, NEW_NVRTC, OLD_NVRTC, command);
+    cr_assert_eq(system(line), 0, "%s", line);
+}
+static void make_home(void) {
+    strcpy(home, "/tmp/stentor-search-XXXXXX");
+    cr_assert(mkdtemp(home));
+    setenv("HOME", home, 1);
+    setenv("PATH", "/usr/bin:/bin", 1);
+    const char *gone[] = {"STENTOR_NVRTC_PATH", "VIRTUAL_ENV", "CONDA_PREFIX",
+                          "LD_LIBRARY_PATH",    "CUDA_HOME",   "CUDA_PATH"};
+    for (size_t i = 0; i < sizeof gone / sizeof *gone; i++) unsetenv(gone[i]);
+}
+static void remove_home(void) { shell("rm -rf $H"); }
+TestSuite(search, .init = make_home, .fini = remove_home);
+
+static void expect_found(const char *below_home) {
+    char path[256];
+    stn_compiler_place place;
+    snprintf(path, sizeof path, "%s/%s", home, below_home);
+    cr_assert(stn_compiler_locate(&place), "%s was not located", path);
+    cr_expect_str_eq(place.path, path);
+    cr_assert_eq(stn_compiler_open(NULL, &compiler, &error), STN_OK, "%s", error.message);
+    cr_expect_str_eq(stn_compiler_path(compiler), path);
+    cr_expect_str_eq(stn_compiler_identity(compiler), place.identity);
+    stn_compiler_close(compiler);
+}
+static void expect_missing(const char *part) {
+    cr_expect_eq(stn_compiler_open(NULL, &compiler, &error), STN_ERROR_NO_COMPILER);
+    cr_expect_null(compiler);
+    cr_expect(strstr(error.message, part), "\"%s\" does not say \"%s\"", error.message, part);
+}
+static void set(const char *variable, const char *below_home) {
+    char path[256];
+    snprintf(path, sizeof path, "%s/%s", home, below_home);
+    setenv(variable, path, 1);
+}
+
+#define WHEEL "lib/python3.11/site-packages/nvidia/"
+
+Test(search, each_place_goes_before_the_next) {
+    shell("mkdir -p $H/cuda/lib64; cp $NEW $H/cuda/lib64/libnvrtc.so.12");
+    set("CUDA_HOME", "cuda");
+    shell("mkdir -p $H/path; cp $NEW $H/path/libnvrtc.so.12.3.52");
+    set("LD_LIBRARY_PATH", "path");
+    expect_found("path/libnvrtc.so.12.3.52");
+    shell("mkdir -p $H/.local/" WHEEL "cuda_nvrtc/lib; cp $NEW $H/.local/" WHEEL "cuda_nvrtc/lib/libnvrtc.so.12");
+    expect_found(".local/" WHEEL "cuda_nvrtc/lib/libnvrtc.so.12");
+    shell("mkdir -p $H/.local/" WHEEL "cu13/lib; cp $NEW $H/.local/" WHEEL "cu13/lib/libnvrtc.so.13");
+    expect_found(".local/" WHEEL "cu13/lib/libnvrtc.so.13");
+    shell("mkdir -p $H/venv/" WHEEL "cu13/lib; cp $NEW $H/venv/" WHEEL "cu13/lib/libnvrtc.so.13");
+    set("VIRTUAL_ENV", "venv");
+    expect_found("venv/" WHEEL "cu13/lib/libnvrtc.so.13");
+    shell("cp $NEW $H/libmine.so");
+    set("STENTOR_NVRTC_PATH", "libmine.so");
+    expect_found("libmine.so");
+    set("STENTOR_NVRTC_PATH", "path"); /* a folder will do */
+    expect_found("path/libnvrtc.so.12.3.52");
+}
+Test(search, the_newest_of_a_folder) {
+    shell(
+        "mkdir $H/path; for v in 9 12 13 13.0.48; do cp $NEW $H/path/libnvrtc.so.$v; done; "
+        "touch $H/path/libnvrtc-builtins.so.14 $H/path/libnvrtc.alt.so.14");
+    set("STENTOR_NVRTC_PATH", "path");
+    expect_found("path/libnvrtc.so.13.0.48");
+}
+Test(search, python_on_the_path) {
+    shell("mkdir -p $H/py/bin $H/py/" WHEEL "cu13/lib; cp $NEW $H/py/" WHEEL
+          "cu13/lib/libnvrtc.so.13; "
+          "touch $H/py/bin/python3; chmod +x $H/py/bin/python3");
+    set("PATH", "py/bin");
+    expect_found("py/bin/../" WHEEL "cu13/lib/libnvrtc.so.13");
+    setenv("PATH", "/usr/bin:/bin", 1);
+}
+Test(search, one_that_is_too_old_is_passed_over) {
+    shell("mkdir -p $H/venv/" WHEEL "cuda_nvrtc/lib $H/path; cp $OLD $H/venv/" WHEEL
+          "cuda_nvrtc/lib/libnvrtc.so.11.2; "
+          "cp $NEW $H/path/libnvrtc.so.12");
+    set("VIRTUAL_ENV", "venv");
+    set("LD_LIBRARY_PATH", "path");
+    cr_assert_eq(stn_compiler_open(NULL, &compiler, &error), STN_OK, "%s", error.message);
+    cr_expect(strstr(stn_compiler_path(compiler), "/path/libnvrtc.so.12"), "%s", stn_compiler_path(compiler));
+    stn_compiler_close(compiler);
+}
+Test(search, the_variable_names_one_that_will_not_do) {
+    shell("cp $OLD $H/libnvrtc.so.11; echo no > $H/text; mkdir $H/empty");
+    set("STENTOR_NVRTC_PATH", "libnvrtc.so.11");
+    expect_missing("is no NVRTC of 12.0 or later");
+    expect_missing("which STENTOR_NVRTC_PATH names");
+    set("STENTOR_NVRTC_PATH", "text");
+    expect_missing("/text could not be opened");
+    set("STENTOR_NVRTC_PATH", "empty");
+    expect_missing("/empty");
+    set("STENTOR_NVRTC_PATH", "gone/libnvrtc.so");
+    expect_missing("/gone/libnvrtc.so");
+    stn_compiler_place place;
+    cr_expect_not(stn_compiler_locate(&place));
+}
+Test(search, advice_names_the_wheel) {
+    const struct {
+        const stn_library_spec *spec;
+        const char *command;
+    } rows[] = {{&stn_library_nvrtc, "`pip install nvidia-cuda-nvrtc`"},
+                {&stn_library_cufft, "`pip install nvidia-cufft`"},
+                {&stn_library_cublas, "`pip install nvidia-cublas`"}};
+    for (size_t i = 0; i < 3; i++) {
+        stn_text text = STN_TEXT_EMPTY;
+        stn_library_advice(rows[i].spec, &text);
+        cr_expect(strstr(text.data, rows[i].command), "%s", text.data);
+        stn_text_clear(&text);
+    }
+}
+Test(search, chips) {
+    setenv("STENTOR_NVRTC_PATH", NEW_NVRTC, 1);
+    cr_assert_eq(stn_compiler_open(NULL, &compiler, &error), STN_OK, "%s", error.message);
+    cr_expect_eq(stn_compiler_newest_sm(compiler), 90);
+    cr_expect(stn_compiler_knows(compiler, 80) && !stn_compiler_knows(compiler, 86));
+    stn_compile_request request = {.name = "k.cu", .source = "", .sm = 70};
+    stn_compile_output output;
+    cr_expect_eq(stn_compile(compiler, &request, &output, &error), STN_ERROR_NO_COMPILER);
+    cr_expect(strstr(error.message, "sm_75 and newer, not for sm_70"), "%s", error.message);
+    request.sm = 80;
+    cr_expect_eq(stn_compile(compiler, &request, &output, &error), STN_ERROR_NO_COMPILER);
+    cr_expect(strstr(error.message, "libnvrtc-builtins.so.12.3"), "%s", error.message);
+    stn_compiler_close(compiler);
+}
+Test(search, build_ids) {
+    char a[160], b[160];
+    cr_assert(stn_library_build(NEW_NVRTC, a, sizeof a));
+    cr_assert(stn_library_build(OLD_NVRTC, b, sizeof b));
+    cr_expect_str_neq(a, b);
+    cr_expect(!strncmp(a, "build ", 6) && strlen(a) == 6 + 40, "%s", a);
+    shell("cp $NEW $H/stripped.so; objcopy --remove-section .note.gnu.build-id $H/stripped.so");
+    char path[256];
+    snprintf(path, sizeof path, "%s/stripped.so", home);
+    cr_assert(stn_library_build(path, b, sizeof b));
+    cr_expect(!strncmp(b, "file stripped.so of ", 20), "%s", b);
+    /* Cut anywhere, a file gives an answer or none, and never reads past its end. */
+    snprintf(path, sizeof path, "%s/cut.so", home);
+    for (int size = 0; size < 4096; size += 400) {
+        char command[128];
+        snprintf(command, sizeof command, "head -c %d $NEW > $H/cut.so", size);
+        shell(command);
+        cr_expect_eq(stn_library_build(path, b, sizeof b), size >= 64, "%d bytes", size);
+        cr_expect(size < 64 || !strcmp(a, b) || !strncmp(b, "file cut.so", 11), "%d bytes: %s", size, b);
+    }
+    cr_expect_not(stn_library_build("/etc/passwd", b, sizeof b));
+    cr_expect_not(stn_library_build("/etc", b, sizeof b));
+    cr_expect_not(stn_library_build("/nowhere", b, sizeof b));
+}
