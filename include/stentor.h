@@ -172,6 +172,7 @@ typedef struct stn_problem {
     uint64_t steps;   /* 0 means 1 */
     double tolerance; /* relative L2 error allowed; 0 means rounding of dtype only */
     int in_place;     /* non-zero: in and out will be the same pointer (same strides) */
+    int alignment;    /* bytes that device pointers in and out are multiples of, a power of two; 0 means 16 */
 } stn_problem;
 #define STN_PROBLEM_INIT                                                                                               \
     { .struct_size = sizeof(stn_problem) }

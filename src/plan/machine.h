@@ -4,6 +4,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "stentor.h"
+
 /* units that do arithmetic, each with its own ceiling */
 #define STN_UNIT_LIST(X)                                                                                               \
     X(STN_UNIT_FMA_F64, "f64 fma")                                                                                     \
@@ -33,4 +35,7 @@ typedef struct stn_machine {
     double launch_seconds;        /* one dependent launch */
     bool measured;
 } stn_machine;
+
+/* What a context plans for. Owned by the context. */
+const stn_machine *stn_context_machine(const stn_context *context);
 #endif

@@ -36,6 +36,12 @@ static stn_status lift_scalars(const stn_problem *problem, stn_task *task, stn_e
     if (!(problem->tolerance >= 0 && isfinite(problem->tolerance)))
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
                         "the problem's tolerance is %g: it must be finite and not below 0", problem->tolerance);
+    int alignment = problem->alignment ? problem->alignment : 16, least = (int)stn_dtype_size(problem->dtype);
+    if (alignment < least || alignment > 4096 || (alignment & (alignment - 1)))
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                        "the problem's alignment is %d bytes: it must be a power of two from %d (one %s) to 4096",
+                        alignment, least, stn_dtype_name(problem->dtype));
+    task->alignment = alignment;
     task->rank = problem->stencil->rank;
     task->dtype = problem->dtype;
     task->tolerance = problem->tolerance;

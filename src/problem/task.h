@@ -21,6 +21,7 @@ typedef struct stn_task {
     uint64_t steps; /* at least 1 */
     double tolerance;
     bool in_place;
+    int alignment; /* bytes, a power of two, at least the dtype's size */
     size_t ntaps;
     stn_tap *taps;       /* owned; lifted offsets, sorted */
     int reach[3][2];     /* how far taps reach towards the low and the high side of each axis, both >= 0 */

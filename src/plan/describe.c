@@ -1,0 +1,106 @@
+/* A plan in words and as JSON: problem, choice, ranking, stability. */
+#include <inttypes.h>
+#include <math.h>
+
+#include "base/error.h"
+#include "plan/plan.h"
+
+static const char *unit_name(stn_unit unit) {
+    switch (unit) {
+#define STN_UNIT_CASE(name, text)                                                                                      \
+    case name:                                                                                                         \
+        return text;
+        STN_UNIT_LIST(STN_UNIT_CASE)
+#undef STN_UNIT_CASE
+        case STN_UNIT_COUNT: break;
+    }
+    return "none";
+}
+
+static double max_symbol(const stn_plan *plan) {
+    stn_stencil *stencil = NULL;
+    stn_tap *taps = plan->task.taps;
+    double symbol = NAN;
+    if (stn_stencil_create(3, plan->task.ntaps, taps, &stencil, NULL) == STN_OK) symbol = stn_stencil_max_symbol(stencil);
+    stn_stencil_destroy(stencil);
+    return symbol;
+}
+
+static void describe_json(const stn_plan *plan, stn_text *text) {
+    stn_text_append(text, "{", 1);
+    stn_json_key(text, "problem");
+    stn_task_json(&plan->task, text);
+    stn_json_key(text, "machine");
+    stn_json_string(text, plan->machine.name);
+    stn_json_key(text, "strategy");
+    stn_json_string(text, plan->strategy->name);
+    stn_json_key(text, "parameters");
+    stn_text_append(text, "{", 1);
+    plan->strategy->describe(plan, STN_JSON, text);
+    stn_text_append(text, "}", 1);
+    stn_json_key(text, "predicted_seconds");
+    stn_json_number(text, plan->estimate.seconds);
+    stn_json_key(text, "workspace_bytes");
+    stn_json_number(text, (double)plan->workspace_size);
+    stn_json_key(text, "max_symbol");
+    stn_json_number(text, max_symbol(plan));
+    stn_json_key(text, "ranking");
+    stn_text_append(text, "[", 1);
+    for (size_t i = 0; i < plan->ranked; i++) {
+        const stn_ranked *r = &plan->ranking[i];
+        stn_json_comma(text);
+        stn_text_append(text, "{", 1);
+        stn_json_key(text, "strategy");
+        stn_json_string(text, r->strategy->name);
+        if (r->applies) {
+            const struct { const char *key; double value; } numbers[] = {
+                {"seconds", r->estimate.seconds}, {"bytes", r->estimate.bytes},       {"flops", r->estimate.flops},
+                {"launches", r->estimate.launches}, {"halo_waste", r->estimate.halo_waste}};
+            for (size_t n = 0; n < sizeof numbers / sizeof *numbers; n++) {
+                stn_json_key(text, numbers[n].key);
+                stn_json_number(text, numbers[n].value);
+            }
+            stn_json_key(text, "unit");
+            stn_json_string(text, unit_name(r->estimate.unit));
+        } else {
+            stn_json_key(text, "does_not_apply");
+            stn_json_string(text, r->reason);
+        }
+        stn_text_append(text, "}", 1);
+    }
+    stn_text_append(text, "]}", 2);
+}
+
+static void describe_text(const stn_plan *plan, stn_text *text) {
+    double symbol = max_symbol(plan);
+    stn_text_printf(text, "problem:    ");
+    stn_task_print(&plan->task, text);
+    stn_text_printf(text, "\nmachine:    %s%s\nstrategy:   %s, ", plan->machine.name,
+                    plan->machine.is_device && !plan->machine.present ? " (not here)" : "", plan->strategy->name);
+    plan->strategy->describe(plan, STN_TEXT, text);
+    stn_text_printf(text, "\npredicted:  %.6g s, workspace %zu bytes\nstability:  max |symbol| %.9g%s\nranking:\n",
+                    plan->estimate.seconds, plan->workspace_size, symbol,
+                    symbol > 1 + 1e-9 ? " (grows without bound in a long run)" : "");
+    for (size_t i = 0; i < plan->ranked; i++) {
+        const stn_ranked *r = &plan->ranking[i];
+        if (r->applies)
+            stn_text_printf(text, "  %2zu. %-9s %.6g s  (%.4g GB, %.4g GFLOP on %s, %.0f launches, %.1f%% done twice)\n",
+                            i + 1, r->strategy->name, r->estimate.seconds, r->estimate.bytes * 1e-9,
+                            r->estimate.flops * 1e-9, unit_name(r->estimate.unit), r->estimate.launches,
+                            100 * r->estimate.halo_waste);
+        else
+            stn_text_printf(text, "   -  %-9s does not apply: %s\n", r->strategy->name, r->reason);
+    }
+}
+
+stn_status stn_plan_describe(const stn_plan *plan, stn_format format, char **result, stn_error *error) {
+    if (!plan || !result)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "stn_plan_describe needs a plan and a place for the text");
+    *result = NULL;
+    stn_text text = STN_TEXT_EMPTY;
+    if (format == STN_JSON)
+        describe_json(plan, &text);
+    else
+        describe_text(plan, &text);
+    return stn_text_take(&text, result, error);
+}

@@ -1,0 +1,276 @@
+/* direct: one launch a step on the CUDA cores. Any taps, dtype, boundary and stride; the stepping path on the GPU.
+ *
+ * Three kernels: direct_line (1D), direct_tile (2D and 3D) and direct_gather (stencils too large to unroll, and grids
+ * whose fastest axis is strided). How a kernel is shaped is in direct_shape.c. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arith.h"
+#include "base/error.h"
+#include "context/context.h"
+#include "context/kernel.h"
+#include "plan/plan.h"
+#include "strategies/direct_shape.h"
+
+/* Arguments as the kernels declare them; values (constants, then weights) follow in the kernel's arithmetic type. */
+typedef struct line_header {
+    const void *in;
+    void *out;
+    int64_t nx, in_batch, out_batch, tiles;
+} line_header;
+typedef struct tile_header {
+    const void *in;
+    void *out;
+    int64_t nz, ny, nx, in_z, in_y, out_z, out_y, in_batch, out_batch;
+    int32_t tiles_x, tiles_y, tiles_z, unused;
+} tile_header;
+typedef struct gather_header {
+    const void *in;
+    void *out;
+    void *taps;
+    int64_t nz, ny, nx, in_z, in_y, in_x, out_z, out_y, out_x, in_batch, out_batch, points;
+    int32_t ntaps, unused;
+} gather_header;
+
+/* Where a grid lies: the user's, or the workspace's. */
+typedef struct layout {
+    int64_t stride[3], batch;
+} layout;
+
+typedef struct direct_state {
+    direct_shape shape;
+    stn_kernel *kernel;
+    layout in, out, work;
+    void *taps;                 /* direct_gather: the table, device memory */
+    size_t values_size;
+    unsigned char values[4096]; /* constants and weights, as the kernel takes them */
+} direct_state;
+
+static bool applies(const stn_task *task, const stn_machine *machine, char *reason, size_t reason_size) {
+    if (!machine->is_device) {
+        snprintf(reason, reason_size, "it needs a GPU and this context is for the host");
+        return false;
+    }
+    if (stn_task_points(task) / 128 > INT64_C(0x7fffffff)) {
+        snprintf(reason, reason_size, "the grid has more than 2^38 points");
+        return false;
+    }
+    return true;
+}
+
+static size_t candidates(const stn_task *task, const stn_machine *machine, stn_candidate *list, size_t most) {
+    direct_shape shapes[8];
+    size_t count = direct_shapes(task, machine, shapes, most < 8 ? most : 8);
+    for (size_t i = 0; i < count; i++) memcpy(list[i].values, &shapes[i], sizeof shapes[i]);
+    return count;
+}
+
+static direct_shape shape_of(const stn_candidate *candidate) {
+    direct_shape shape;
+    memcpy(&shape, candidate->values, sizeof shape);
+    return shape;
+}
+
+static void estimate(const stn_task *task, const stn_machine *machine, const stn_candidate *candidate,
+                     stn_estimate *result) {
+    direct_shape shape = shape_of(candidate);
+    direct_cost(task, machine, &shape, result);
+}
+
+/* ---- building -------------------------------------------------------------------------------------------------- */
+
+/* The two values of each axis, and the weights in the kernel's tap order. */
+static void fill_values(const stn_task *task, direct_state *state) {
+    double values[sizeof state->values / 4];
+    size_t count = 0;
+    int first_axis = state->shape.kernel == DIRECT_LINE ? 2 : 0;
+    for (int k = first_axis; k < 3; k++)
+        for (int side = 0; side < 2; side++)
+            values[count++] = task->boundary[direct_axis(task, &state->shape, k)][side].value;
+    if (state->shape.kernel != DIRECT_GATHER) {
+        uint16_t order[DIRECT_MAX_TAPS];
+        direct_tap_order(task, &state->shape, order);
+        for (size_t k = 0; k < task->ntaps; k++) values[count++] = task->taps[order[k]].weight;
+    }
+    bool wide = task->dtype == STN_F64;
+    for (size_t i = 0; i < count; i++) {
+        float narrow = (float)values[i];
+        if (wide)
+            memcpy(state->values + i * 8, &values[i], 8);
+        else
+            memcpy(state->values + i * 4, &narrow, 4);
+    }
+    state->values_size = count * (wide ? 8 : 4);
+}
+
+typedef struct gather_tap64 {
+    int64_t offset;
+    double weight;
+    int32_t z, y, x, unused;
+} gather_tap64;
+typedef struct gather_tap32 {
+    int64_t offset;
+    float weight;
+    int32_t z, y, x;
+} gather_tap32;
+
+/* The table of direct_gather for one input layout at `to` (32 or 24 bytes a tap). */
+static void fill_taps(const stn_task *task, const layout *in, unsigned char *to) {
+    for (size_t k = 0; k < task->ntaps; k++) {
+        const int64_t *o = task->taps[k].offset;
+        int64_t linear = o[0] * in->stride[0] + o[1] * in->stride[1] + o[2] * in->stride[2];
+        gather_tap64 wide = {linear, task->taps[k].weight, (int32_t)o[0], (int32_t)o[1], (int32_t)o[2], 0};
+        gather_tap32 narrow = {linear, (float)task->taps[k].weight, wide.z, wide.y, wide.x};
+        if (task->dtype == STN_F64)
+            memcpy(to + k * sizeof wide, &wide, sizeof wide);
+        else
+            memcpy(to + k * sizeof narrow, &narrow, sizeof narrow);
+    }
+}
+
+static size_t taps_size(const stn_task *task) {
+    return task->ntaps * (task->dtype == STN_F64 ? sizeof(gather_tap64) : sizeof(gather_tap32));
+}
+
+/* Two tables, one for steps that read the user's grids, one for those that read the workspace, one after the other; out
+ * has a third because its strides may differ from in's. */
+static stn_status upload_taps(stn_plan *plan, direct_state *state, stn_error *error) {
+    size_t size = taps_size(&plan->task);
+    unsigned char *tables = malloc(3 * size);
+    if (!tables) return stn_fail_memory(error, "the table of taps", 3 * size);
+    fill_taps(&plan->task, &state->in, tables);
+    fill_taps(&plan->task, &state->out, tables + size);
+    fill_taps(&plan->task, &state->work, tables + 2 * size);
+    stn_status status = STN_OK;
+    if (!state->taps)
+        status = stn_device_alloc(plan->context->device, 3 * size, &state->taps, error);
+    else /* executions under way still read the old weights */
+        status = stn_device_synchronize_all(plan->context->device, error);
+    if (status == STN_OK) status = stn_device_upload(plan->context->device, state->taps, tables, 3 * size, error);
+    free(tables);
+    return status;
+}
+
+/* The workspace holds one grid: packed in rows of whole 16 bytes; as the user's own layout in place, where it is copied
+ * as it is. */
+static size_t plan_layouts(const stn_task *task, direct_state *state) {
+    memcpy(state->in.stride, task->in_stride, sizeof state->in.stride);
+    memcpy(state->out.stride, task->out_stride, sizeof state->out.stride);
+    state->in.batch = task->in_batch_stride;
+    state->out.batch = task->out_batch_stride;
+    int64_t size = (int64_t)stn_dtype_size(task->dtype);
+    if (task->in_place) {
+        state->work = state->in;
+        return (size_t)(stn_task_span(task, false) * size);
+    }
+    layout *work = &state->work;
+    work->stride[2] = 1;
+    work->stride[1] = stn_round_up(task->n[2], 16 / size);
+    work->stride[0] = work->stride[1] * task->n[1];
+    work->batch = work->stride[0] * task->n[0];
+    return task->steps > 1 ? (size_t)(work->batch * task->batch * size) : 0;
+}
+
+static stn_status prepare(stn_plan *plan, stn_error *error) {
+    direct_state *state = calloc(1, sizeof *state);
+    if (!state) return stn_fail_memory(error, "a plan", sizeof *state);
+    plan->state = state;
+    state->shape = shape_of(&plan->candidate);
+    plan->workspace_size = plan_layouts(&plan->task, state);
+    fill_values(&plan->task, state);
+
+    stn_text params = STN_TEXT_EMPTY;
+    direct_params(&plan->task, &state->shape, &params);
+    char *text;
+    STN_TRY(stn_text_take(&params, &text, error));
+    stn_status status = stn_kernel_get(plan->context, direct_kernel_name(&state->shape), text, &state->kernel, error);
+    stn_text_free(text);
+    if (status != STN_OK) return status;
+    plan->kernels[plan->nkernels++] = state->kernel;
+    if (state->shape.kernel == DIRECT_GATHER && plan->machine.present) return upload_taps(plan, state, error);
+    return STN_OK;
+}
+
+static stn_status set_weights(stn_plan *plan, stn_error *error) {
+    direct_state *state = plan->state;
+    fill_values(&plan->task, state);
+    if (state->shape.kernel == DIRECT_GATHER && plan->machine.present) return upload_taps(plan, state, error);
+    return STN_OK;
+}
+
+static void release(stn_plan *plan) {
+    direct_state *state = plan->state;
+    if (!state) return;
+    if (state->taps) stn_device_free(plan->context->device, state->taps);
+    free(state);
+    plan->state = NULL;
+}
+
+/* ---- running --------------------------------------------------------------------------------------------------- */
+
+/* One step from `in` to `out`: the kernel's arguments on the stack, then the launch. */
+static stn_status step(const stn_plan *plan, const layout *from, const void *in, const layout *to, void *out,
+                       void *stream, stn_error *error) {
+    const direct_state *state = plan->state;
+    const direct_shape *shape = &state->shape;
+    const stn_task *task = &plan->task;
+    _Alignas(16) unsigned char arguments[sizeof(gather_header) + sizeof state->values];
+    size_t header;
+    int z = direct_axis(task, shape, 0), y = direct_axis(task, shape, 1), x = direct_axis(task, shape, 2);
+    int64_t blocks;
+    if (shape->kernel == DIRECT_LINE) {
+        int64_t tiles = stn_div_up(task->n[2], (int64_t)shape->vector * shape->rows * shape->threads[2]);
+        line_header h = {in, out, task->n[2], from->batch, to->batch, tiles};
+        memcpy(arguments, &h, header = sizeof h);
+        blocks = tiles * task->batch;
+    } else if (shape->kernel == DIRECT_TILE) {
+        int64_t tiles[3];
+        direct_tiles(task, shape, tiles);
+        tile_header h = {in, out, task->n[z], task->n[y], task->n[x], from->stride[z], from->stride[y], to->stride[z],
+                         to->stride[y], from->batch, to->batch, (int32_t)tiles[2], (int32_t)tiles[1], (int32_t)tiles[0], 0};
+        memcpy(arguments, &h, header = sizeof h);
+        blocks = tiles[0] * tiles[1] * tiles[2] * task->batch;
+    } else {
+        size_t table = from == &state->in ? 0 : from == &state->out ? 1 : 2;
+        gather_header h = {in, out, (unsigned char *)state->taps + table * taps_size(task), task->n[z], task->n[y],
+                           task->n[x], from->stride[z], from->stride[y], from->stride[x], to->stride[z], to->stride[y],
+                           to->stride[x], from->batch, to->batch, stn_task_points(task), (int32_t)task->ntaps, 0};
+        memcpy(arguments, &h, header = sizeof h);
+        blocks = stn_min(stn_div_up(stn_task_points(task), shape->threads[2]), INT64_C(1) << 30);
+    }
+    memcpy(arguments + header, state->values, state->values_size);
+    stn_launch launch = {.grid = {(unsigned)blocks, 1, 1},
+                         .block = {(unsigned)(shape->threads[0] * shape->threads[1] * shape->threads[2]), 1, 1},
+                         .stream = stream};
+    return stn_module_launch(state->kernel->module, &launch, arguments, error);
+}
+
+/* T steps by turns between workspace and out, so that the last one lands in out. In place and odd, the first step would
+ * read what it writes: it starts from a copy. */
+static stn_status execute(stn_plan *plan, const void *in, void *out, void *workspace, void *stream, stn_error *error) {
+    direct_state *state = plan->state;
+    uint64_t steps = plan->task.steps;
+    const layout *from = &state->in;
+    const void *source = in;
+    if (plan->task.in_place && steps % 2) {
+        STN_TRY(stn_device_copy(plan->context->device, workspace, in, plan->workspace_size, stream, error));
+        from = &state->work, source = workspace;
+    }
+    for (uint64_t t = 1; t <= steps; t++) {
+        bool to_out = (steps - t) % 2 == 0;
+        const layout *to = to_out ? &state->out : &state->work;
+        void *target = to_out ? out : workspace;
+        STN_TRY(step(plan, from, source, to, target, stream, error));
+        from = to, source = target;
+    }
+    return STN_OK;
+}
+
+static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
+    const direct_state *state = plan->state;
+    direct_describe(&state->shape, format, text);
+}
+
+const stn_strategy stn_strategy_direct = {"direct", applies, candidates, estimate, prepare,
+                                          execute,  set_weights, describe, release};

@@ -1,0 +1,252 @@
+/* Shapes of the direct kernels. The rules were read off sweeps on an H200: in 2D short walks of many small blocks run at
+ * 93-99% of the copy bandwidth; what costs is too few resident threads, so blocks are as many as registers allow. */
+#include "strategies/direct_shape.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arith.h"
+#include "render/render.h"
+
+#define ARGUMENT_BYTES 3900 /* of the 4 KiB, less the header */
+#define UNROLLED_FMAS 6000  /* more than this and a compile takes seconds */
+#define LINE_REACH 32
+
+int direct_axis(const stn_task *task, const direct_shape *shape, int kernel_axis) {
+    if (shape->kernel != DIRECT_TILE || task->rank == 3) return kernel_axis;
+    static const int flat[3] = {1, 0, 2};
+    return flat[kernel_axis];
+}
+
+static int real_words(const stn_task *task) { return task->dtype == STN_F64 ? 2 : 1; }
+
+/* The widest access, in elements, that every row of every grid allows. */
+static int widest_vector(const stn_task *task) {
+    int size = (int)stn_dtype_size(task->dtype), vector = 16 / size;
+    while (vector > 1) {
+        bool fits = task->alignment % (vector * size) == 0;
+        for (int axis = 0; axis < 2; axis++) {
+            bool moves = task->n[axis] > 1;
+            fits = fits && !(moves && (task->in_stride[axis] % vector || task->out_stride[axis] % vector));
+        }
+        fits = fits && !(task->batch > 1 && (task->in_batch_stride % vector || task->out_batch_stride % vector));
+        if (fits) break;
+        vector /= 2;
+    }
+    return vector;
+}
+
+static int span(const stn_task *task, int vector) {
+    return (int)(stn_round_up(task->reach[2][0], vector) + vector + stn_round_up(task->reach[2][1], vector));
+}
+
+/* Registers of a walk: partial sums, one line of the window and its neighbour in flight, addresses. */
+static int tile_registers(const stn_task *task, const direct_shape *shape) {
+    int z = direct_axis(task, shape, 0);
+    int depth = task->reach[z][0] + task->reach[z][1] + 1;
+    int reals = depth * shape->rows * shape->vector + span(task, shape->vector);
+    return 20 + real_words(task) * (reals + (task->ntaps > 25 ? (int)stn_min((int64_t)task->ntaps, 49) / 2 : 0));
+}
+
+static void fit_blocks(const stn_task *task, const stn_machine *machine, direct_shape *shape) {
+    int threads = shape->threads[0] * shape->threads[1] * shape->threads[2];
+    int registers = (int)stn_round_up(stn_max(tile_registers(task, shape), 32), 8);
+    int by_registers = (int)(machine->registers_per_multiprocessor / (size_t)(threads * registers));
+    shape->blocks = (int)stn_max(1, stn_min(by_registers, machine->threads / threads));
+}
+
+static void fit_unroll(const stn_task *task, direct_shape *shape) {
+    int z = direct_axis(task, shape, 0);
+    int depth = task->reach[z][0] + task->reach[z][1] + 1, planes = shape->chunk + depth - 1;
+    int64_t fmas = (int64_t)task->ntaps * shape->rows * shape->vector;
+    shape->unroll = fmas * planes <= UNROLLED_FMAS ? planes : fmas * depth <= UNROLLED_FMAS ? depth : 1;
+}
+
+static direct_shape tile_shape(const stn_task *task, const stn_machine *machine, int vector, int rows, int chunk, int tz,
+                               int ty, int tx) {
+    direct_shape shape = {DIRECT_TILE, vector, rows, chunk, {tz, ty, tx}, 1, 1};
+    fit_unroll(task, &shape);
+    fit_blocks(task, machine, &shape);
+    return shape;
+}
+
+static bool tile_fits(const stn_task *task, const direct_shape *shape) {
+    size_t values = (6 + task->ntaps) * (task->dtype == STN_F64 ? 8 : 4);
+    return task->ntaps <= DIRECT_MAX_TAPS && values <= ARGUMENT_BYTES && task->in_stride[2] == 1 &&
+           task->out_stride[2] == 1 && task->n[2] < INT32_MAX && tile_registers(task, shape) <= 220 &&
+           (int64_t)task->ntaps * shape->rows * shape->vector <= UNROLLED_FMAS / 2;
+}
+
+static size_t tile_shapes(const stn_task *task, const stn_machine *machine, direct_shape *shapes, size_t most) {
+    direct_shape tried[4];
+    size_t tries = 0, count = 0;
+    for (int vector = widest_vector(task); vector >= 1 && !count; vector /= 2) {
+        tries = 0;
+        if (task->rank == 2) {
+            int reach = task->reach[1][0] + task->reach[1][1];
+            bool light = task->ntaps <= 5 && reach <= 2;
+            if (light) tried[tries++] = tile_shape(task, machine, vector, 1, 2, 16, 1, 32);
+            if (reach <= 2) tried[tries++] = tile_shape(task, machine, vector, 1, 4, 4, 1, 64);
+            if (task->ntaps <= 25) tried[tries++] = tile_shape(task, machine, vector, 1, 6, 4, 1, 32);
+            tried[tries++] = tile_shape(task, machine, vector, 1, 8, 4, 1, 32);
+        } else {
+            int rows = task->reach[0][0] + task->reach[0][1] <= 4 ? 2 : 1;
+            if (task->dtype == STN_F64) {
+                tried[tries++] = tile_shape(task, machine, vector, rows, 16, 1, 4, 32);
+                tried[tries++] = tile_shape(task, machine, vector, rows, 8, 1, 8, 16);
+            } else {
+                tried[tries++] = tile_shape(task, machine, vector, rows, 16, 1, 8, 16);
+                tried[tries++] = tile_shape(task, machine, vector, rows, 8, 1, 4, 32);
+            }
+        }
+        for (size_t i = 0; i < tries && count < most; i++)
+            if (tile_fits(task, &tried[i])) shapes[count++] = tried[i];
+    }
+    return count;
+}
+
+static bool line_fits(const stn_task *task) {
+    return task->rank == 1 && task->in_stride[2] == 1 && task->out_stride[2] == 1 &&
+           task->reach[2][0] <= LINE_REACH && task->reach[2][1] <= LINE_REACH;
+}
+
+size_t direct_shapes(const stn_task *task, const stn_machine *machine, direct_shape *shapes, size_t most) {
+    size_t count = 0;
+    if (line_fits(task)) {
+        int vector = widest_vector(task);
+        shapes[count++] = (direct_shape){DIRECT_LINE, vector, 1, 1, {1, 1, 256}, 1, 1};
+        if (count < most) shapes[count++] = (direct_shape){DIRECT_LINE, vector, 4, 1, {1, 1, 128}, 1, 1};
+    } else if (task->rank > 1)
+        count = tile_shapes(task, machine, shapes, most - 1);
+    if (count < most) shapes[count++] = (direct_shape){DIRECT_GATHER, 1, 1, 1, {1, 1, 256}, 1, 1};
+    return count;
+}
+
+void direct_tiles(const stn_task *task, const direct_shape *shape, int64_t tiles[3]) {
+    int64_t brick[3] = {(int64_t)shape->chunk * shape->threads[0], (int64_t)shape->rows * shape->threads[1],
+                        (int64_t)shape->vector * shape->threads[2]};
+    for (int k = 0; k < 3; k++) tiles[k] = stn_div_up(task->n[direct_axis(task, shape, k)], brick[k]);
+}
+
+/* Planes that a walk reads twice come from the second level cache or from memory: they cost about a tenth of a read. A
+ * block at an edge takes about three times as long. */
+static double tile_slowdown(const stn_task *task, const direct_shape *shape) {
+    int z = direct_axis(task, shape, 0), y = direct_axis(task, shape, 1);
+    int64_t tiles[3];
+    direct_tiles(task, shape, tiles);
+    double inner = 1;
+    for (int k = 0; k < 3; k++) {
+        int axis = direct_axis(task, shape, k);
+        if (task->reach[axis][0] + task->reach[axis][1]) inner *= (double)stn_max(tiles[k] - 2, 0) / (double)tiles[k];
+    }
+    double again_z = (double)(task->reach[z][0] + task->reach[z][1]) / shape->chunk;
+    double again_y = (double)(task->reach[y][0] + task->reach[y][1]) / ((double)shape->rows * shape->threads[1]);
+    double narrow = 16.0 / (double)(shape->vector * (int)stn_dtype_size(task->dtype));
+    double base = task->rank == 3 ? 1.12 : 1.0;
+    return (base + 0.02 * again_z + 0.03 * again_y + 0.1 * (narrow - 1)) * (inner + 3 * (1 - inner));
+}
+
+void direct_cost(const stn_task *task, const stn_machine *machine, const direct_shape *shape, stn_estimate *e) {
+    double points = (double)stn_task_points(task), size = (double)stn_dtype_size(task->dtype);
+    double steps = (double)task->steps;
+    e->unit = task->dtype == STN_F64 ? STN_UNIT_FMA_F64 : STN_UNIT_FMA_F32;
+    e->launches = steps;
+    e->bytes = 2 * size * points * steps;
+    e->flops = 2 * (double)task->ntaps * points * steps;
+    e->halo_waste = 0;
+    double memory = e->bytes / machine->copy_bandwidth, arithmetic = e->flops / (0.8 * machine->flops[e->unit]);
+    if (shape->kernel == DIRECT_TILE) {
+        double slow = tile_slowdown(task, shape);
+        memory *= slow;
+        e->halo_waste = (double)(task->reach[direct_axis(task, shape, 0)][0] +
+                                 task->reach[direct_axis(task, shape, 0)][1]) / shape->chunk;
+    } else if (shape->kernel == DIRECT_LINE) {
+        memory *= shape->rows > 1 ? 1.02 : 1.01;
+    } else { /* a load, its table entry and some ten instructions a tap: about 16 cycles of a multiprocessor a warp */
+        double clock = machine->flops[STN_UNIT_FMA_F32] / (256.0 * machine->multiprocessors);
+        arithmetic = (double)(task->ntaps + 8) * points * steps / 32 * 16 / (machine->multiprocessors * clock);
+    }
+    e->seconds = (memory > arithmetic ? memory : arithmetic) + e->launches * machine->launch_seconds;
+}
+
+const char *direct_kernel_name(const direct_shape *shape) {
+    static const char *const names[] = {"direct_line", "direct_tile", "direct_gather"};
+    return names[shape->kernel];
+}
+
+/* By kernel y, then z, then x: direct_tile visits a line of its window once. */
+void direct_tap_order(const stn_task *task, const direct_shape *shape, uint16_t order[DIRECT_MAX_TAPS]) {
+    int key[3] = {direct_axis(task, shape, 1), direct_axis(task, shape, 0), direct_axis(task, shape, 2)};
+    for (size_t i = 0; i < task->ntaps; i++) {
+        size_t place = i;
+        for (; place > 0; place--) {
+            const int64_t *a = task->taps[order[place - 1]].offset, *b = task->taps[i].offset;
+            int64_t difference = 0;
+            for (int k = 0; k < 3 && !difference; k++) difference = a[key[k]] - b[key[k]];
+            if (difference <= 0) break;
+            order[place] = order[place - 1];
+        }
+        order[place] = (uint16_t)i;
+    }
+}
+
+static void tap_params(const stn_task *task, const direct_shape *shape, stn_text *params) {
+    uint16_t order[DIRECT_MAX_TAPS];
+    int values[DIRECT_MAX_TAPS];
+    direct_tap_order(task, shape, order);
+    static const char *const names[3] = {"TAP_Z", "TAP_Y", "TAP_X"};
+    stn_params_int(params, "NTAPS", (int64_t)task->ntaps);
+    for (int k = 0; k < 3; k++) {
+        int axis = direct_axis(task, shape, k);
+        for (size_t i = 0; i < task->ntaps; i++) values[i] = (int)task->taps[order[i]].offset[axis];
+        stn_params_ints(params, names[k], values, task->ntaps);
+    }
+}
+
+void direct_params(const stn_task *task, const direct_shape *shape, stn_text *params) {
+    static const char *const store[] = {"double", "float", "unsigned short"}; /* by stn_dtype */
+    stn_params_begin(params);
+    stn_params_type(params, "STORE", store[task->dtype]);
+    stn_params_type(params, "REAL", task->dtype == STN_F64 ? "double" : "float");
+    if (shape->kernel != DIRECT_GATHER) tap_params(task, shape, params);
+    static const char axis_names[3] = "ZYX";
+    for (int k = 0; k < 3; k++) {
+        int axis = direct_axis(task, shape, k);
+        char name[16];
+        for (int side = 0; side < 2; side++) {
+            const char *which = side ? "HIGH" : "LOW";
+            snprintf(name, sizeof name, "%c_%s", axis_names[k], which);
+            stn_params_int(params, name, task->reach[axis][side]);
+            snprintf(name, sizeof name, "%c_SIDE_%s", axis_names[k], which);
+            stn_params_int(params, name, task->boundary[axis][side].kind);
+        }
+    }
+    stn_params_int(params, "VECTOR", shape->vector);
+    stn_params_int(params, "ROWS", shape->rows);
+    stn_params_int(params, "CHUNK", shape->chunk);
+    stn_params_int(params, "THREADS_X", shape->threads[2]);
+    stn_params_int(params, "THREADS_Y", shape->threads[1]);
+    stn_params_int(params, "THREADS_Z", shape->threads[0]);
+    stn_params_int(params, "BLOCKS", shape->blocks);
+    stn_params_int(params, "UNROLL", shape->unroll);
+}
+
+void direct_describe(const direct_shape *shape, stn_format format, stn_text *text) {
+    if (format == STN_TEXT) {
+        stn_text_printf(text, "kernel %s, %d x %d x %d points a thread, %d x %d x %d threads a block",
+                        direct_kernel_name(shape), shape->chunk, shape->rows, shape->vector, shape->threads[0],
+                        shape->threads[1], shape->threads[2]);
+        return;
+    }
+    const struct { const char *key; int value; } numbers[] = {
+        {"vector", shape->vector}, {"rows", shape->rows}, {"chunk", shape->chunk}, {"threads_z", shape->threads[0]},
+        {"threads_y", shape->threads[1]}, {"threads_x", shape->threads[2]}, {"blocks", shape->blocks},
+        {"unroll", shape->unroll}};
+    stn_json_key(text, "kernel");
+    stn_json_string(text, direct_kernel_name(shape));
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        stn_json_key(text, numbers[i].key);
+        stn_json_number(text, numbers[i].value);
+    }
+}

@@ -1,0 +1,37 @@
+/* How the direct kernels are shaped for a task: which kernel, how many points a thread, how many threads a block; what
+ * that costs; and its params.cuh. */
+#ifndef STN_STRATEGIES_DIRECT_SHAPE_H
+#define STN_STRATEGIES_DIRECT_SHAPE_H
+#include "plan/strategy.h"
+
+#define DIRECT_MAX_TAPS 480 /* weights travel in the 4 KiB of kernel arguments */
+
+typedef enum direct_kernel { DIRECT_LINE, DIRECT_TILE, DIRECT_GATHER } direct_kernel;
+
+/* Kernel axes are z, y, x = 0, 1, 2. Fits a stn_candidate. */
+typedef struct direct_shape {
+    int kernel;     /* direct_kernel */
+    int vector;     /* points along x in one access */
+    int rows;       /* rows along y a thread computes (direct_line: runs of `vector` points) */
+    int chunk;      /* planes along z a thread computes */
+    int threads[3]; /* of a block, along z, y, x */
+    int blocks;     /* that must fit on a multiprocessor */
+    int unroll;     /* planes in one turn of the walk */
+} direct_shape;
+_Static_assert(sizeof(direct_shape) <= sizeof(stn_candidate), "a shape is a candidate");
+
+size_t direct_shapes(const stn_task *task, const stn_machine *machine, direct_shape *shapes, size_t most);
+void direct_cost(const stn_task *task, const stn_machine *machine, const direct_shape *shape, stn_estimate *estimate);
+
+/* The task's axis behind kernel axis 0 (z), 1 (y) or 2 (x). In 2D direct_tile walks along the task's axis 1, and its y is
+ * the axis of extent 1. */
+int direct_axis(const stn_task *task, const direct_shape *shape, int kernel_axis);
+/* Blocks along z, y and x of direct_tile. */
+void direct_tiles(const stn_task *task, const direct_shape *shape, int64_t tiles[3]);
+/* The task's tap indices in the order in which the kernel takes its weights. */
+void direct_tap_order(const stn_task *task, const direct_shape *shape, uint16_t order[DIRECT_MAX_TAPS]);
+
+const char *direct_kernel_name(const direct_shape *shape);
+void direct_params(const stn_task *task, const direct_shape *shape, stn_text *params);
+void direct_describe(const direct_shape *shape, stn_format format, stn_text *text);
+#endif
