@@ -58,6 +58,7 @@ stn_status stn_device_download(stn_device *device, void *to, const void *from, s
 stn_status stn_device_copy(stn_device *device, void *to, const void *from, size_t bytes, void *stream,
                            stn_error *error);
 stn_status stn_device_synchronize(stn_device *device, void *stream, stn_error *error);
+stn_status stn_device_synchronize_all(stn_device *device, stn_error *error); /* all streams of the device */
 
 /* Timing on a stream. */
 typedef struct stn_timer stn_timer;

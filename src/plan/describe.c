@@ -12,7 +12,8 @@ static const char *unit_name(stn_unit unit) {
         return text;
         STN_UNIT_LIST(STN_UNIT_CASE)
 #undef STN_UNIT_CASE
-        case STN_UNIT_COUNT: break;
+        case STN_UNIT_COUNT:
+            break;
     }
     return "none";
 }
@@ -21,7 +22,8 @@ static double max_symbol(const stn_plan *plan) {
     stn_stencil *stencil = NULL;
     stn_tap *taps = plan->task.taps;
     double symbol = NAN;
-    if (stn_stencil_create(3, plan->task.ntaps, taps, &stencil, NULL) == STN_OK) symbol = stn_stencil_max_symbol(stencil);
+    if (stn_stencil_create(3, plan->task.ntaps, taps, &stencil, NULL) == STN_OK)
+        symbol = stn_stencil_max_symbol(stencil);
     stn_stencil_destroy(stencil);
     return symbol;
 }
@@ -53,9 +55,14 @@ static void describe_json(const stn_plan *plan, stn_text *text) {
         stn_json_key(text, "strategy");
         stn_json_string(text, r->strategy->name);
         if (r->applies) {
-            const struct { const char *key; double value; } numbers[] = {
-                {"seconds", r->estimate.seconds}, {"bytes", r->estimate.bytes},       {"flops", r->estimate.flops},
-                {"launches", r->estimate.launches}, {"halo_waste", r->estimate.halo_waste}};
+            const struct {
+                const char *key;
+                double value;
+            } numbers[] = {{"seconds", r->estimate.seconds},
+                           {"bytes", r->estimate.bytes},
+                           {"flops", r->estimate.flops},
+                           {"launches", r->estimate.launches},
+                           {"halo_waste", r->estimate.halo_waste}};
             for (size_t n = 0; n < sizeof numbers / sizeof *numbers; n++) {
                 stn_json_key(text, numbers[n].key);
                 stn_json_number(text, numbers[n].value);
@@ -84,10 +91,10 @@ static void describe_text(const stn_plan *plan, stn_text *text) {
     for (size_t i = 0; i < plan->ranked; i++) {
         const stn_ranked *r = &plan->ranking[i];
         if (r->applies)
-            stn_text_printf(text, "  %2zu. %-9s %.6g s  (%.4g GB, %.4g GFLOP on %s, %.0f launches, %.1f%% done twice)\n",
-                            i + 1, r->strategy->name, r->estimate.seconds, r->estimate.bytes * 1e-9,
-                            r->estimate.flops * 1e-9, unit_name(r->estimate.unit), r->estimate.launches,
-                            100 * r->estimate.halo_waste);
+            stn_text_printf(
+                text, "  %2zu. %-9s %.6g s  (%.4g GB, %.4g GFLOP on %s, %.0f launches, %.1f%% done twice)\n", i + 1,
+                r->strategy->name, r->estimate.seconds, r->estimate.bytes * 1e-9, r->estimate.flops * 1e-9,
+                unit_name(r->estimate.unit), r->estimate.launches, 100 * r->estimate.halo_waste);
         else
             stn_text_printf(text, "   -  %-9s does not apply: %s\n", r->strategy->name, r->reason);
     }

@@ -89,7 +89,8 @@ static stn_status read_options(const stn_plan_options *given, stn_plan_options *
     if (size > sizeof *options)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
                         "stn_plan_options has %zu bytes but this library knows %zu: use the header of the library that "
-                        "runs", size, sizeof *options);
+                        "runs",
+                        size, sizeof *options);
     memcpy(options, given, size);
     return STN_OK;
 }
@@ -155,7 +156,8 @@ static stn_status check_pointers(const stn_plan *plan, const void *in, const voi
     if (plan->machine.is_device && ((uintptr_t)in % alignment || (uintptr_t)out % alignment))
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
                         "the %s pointer is not a multiple of %d bytes as the plan expects: align it, or plan with a "
-                        "smaller problem.alignment", (uintptr_t)in % alignment ? "in" : "out", plan->task.alignment);
+                        "smaller problem.alignment",
+                        (uintptr_t)in % alignment ? "in" : "out", plan->task.alignment);
     if (!plan->machine.present && plan->machine.is_device)
         return stn_fail(error, STN_ERROR_NO_DEVICE,
                         "this plan was made for %s, which is not here: it can be looked at but not run",

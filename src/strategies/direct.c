@@ -42,7 +42,7 @@ typedef struct direct_state {
     direct_shape shape;
     stn_kernel *kernel;
     layout in, out, work;
-    void *taps;                 /* direct_gather: the table, device memory */
+    void *taps; /* direct_gather: the table, device memory */
     size_t values_size;
     unsigned char values[4096]; /* constants and weights, as the kernel takes them */
 } direct_state;
@@ -227,15 +227,42 @@ static stn_status step(const stn_plan *plan, const layout *from, const void *in,
     } else if (shape->kernel == DIRECT_TILE) {
         int64_t tiles[3];
         direct_tiles(task, shape, tiles);
-        tile_header h = {in, out, task->n[z], task->n[y], task->n[x], from->stride[z], from->stride[y], to->stride[z],
-                         to->stride[y], from->batch, to->batch, (int32_t)tiles[2], (int32_t)tiles[1], (int32_t)tiles[0], 0};
+        tile_header h = {in,
+                         out,
+                         task->n[z],
+                         task->n[y],
+                         task->n[x],
+                         from->stride[z],
+                         from->stride[y],
+                         to->stride[z],
+                         to->stride[y],
+                         from->batch,
+                         to->batch,
+                         (int32_t)tiles[2],
+                         (int32_t)tiles[1],
+                         (int32_t)tiles[0],
+                         0};
         memcpy(arguments, &h, header = sizeof h);
         blocks = tiles[0] * tiles[1] * tiles[2] * task->batch;
     } else {
         size_t table = from == &state->in ? 0 : from == &state->out ? 1 : 2;
-        gather_header h = {in, out, (unsigned char *)state->taps + table * taps_size(task), task->n[z], task->n[y],
-                           task->n[x], from->stride[z], from->stride[y], from->stride[x], to->stride[z], to->stride[y],
-                           to->stride[x], from->batch, to->batch, stn_task_points(task), (int32_t)task->ntaps, 0};
+        gather_header h = {in,
+                           out,
+                           (unsigned char *)state->taps + table * taps_size(task),
+                           task->n[z],
+                           task->n[y],
+                           task->n[x],
+                           from->stride[z],
+                           from->stride[y],
+                           from->stride[x],
+                           to->stride[z],
+                           to->stride[y],
+                           to->stride[x],
+                           from->batch,
+                           to->batch,
+                           stn_task_points(task),
+                           (int32_t)task->ntaps,
+                           0};
         memcpy(arguments, &h, header = sizeof h);
         blocks = stn_min(stn_div_up(stn_task_points(task), shape->threads[2]), INT64_C(1) << 30);
     }
@@ -272,5 +299,5 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
     direct_describe(&state->shape, format, text);
 }
 
-const stn_strategy stn_strategy_direct = {"direct", applies, candidates, estimate, prepare,
-                                          execute,  set_weights, describe, release};
+const stn_strategy stn_strategy_direct = {"direct", applies,     candidates, estimate, prepare,
+                                          execute,  set_weights, describe,   release};

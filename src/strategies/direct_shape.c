@@ -1,5 +1,5 @@
-/* Shapes of the direct kernels. The rules were read off sweeps on an H200: in 2D short walks of many small blocks run at
- * 93-99% of the copy bandwidth; what costs is too few resident threads, so blocks are as many as registers allow. */
+/* Shapes of the direct kernels. The rules were read off sweeps on an H200: in 2D short walks of many small blocks run
+ * at 93-99% of the copy bandwidth; what costs is too few resident threads, so blocks are as many as registers allow. */
 #include "strategies/direct_shape.h"
 
 #include <stdio.h>
@@ -63,8 +63,8 @@ static void fit_unroll(const stn_task *task, direct_shape *shape) {
     shape->unroll = fmas * planes <= UNROLLED_FMAS ? planes : fmas * depth <= UNROLLED_FMAS ? depth : 1;
 }
 
-static direct_shape tile_shape(const stn_task *task, const stn_machine *machine, int vector, int rows, int chunk, int tz,
-                               int ty, int tx) {
+static direct_shape tile_shape(const stn_task *task, const stn_machine *machine, int vector, int rows, int chunk,
+                               int tz, int ty, int tx) {
     direct_shape shape = {DIRECT_TILE, vector, rows, chunk, {tz, ty, tx}, 1, 1};
     fit_unroll(task, &shape);
     fit_blocks(task, machine, &shape);
@@ -107,8 +107,8 @@ static size_t tile_shapes(const stn_task *task, const stn_machine *machine, dire
 }
 
 static bool line_fits(const stn_task *task) {
-    return task->rank == 1 && task->in_stride[2] == 1 && task->out_stride[2] == 1 &&
-           task->reach[2][0] <= LINE_REACH && task->reach[2][1] <= LINE_REACH;
+    return task->rank == 1 && task->in_stride[2] == 1 && task->out_stride[2] == 1 && task->reach[2][0] <= LINE_REACH &&
+           task->reach[2][1] <= LINE_REACH;
 }
 
 size_t direct_shapes(const stn_task *task, const stn_machine *machine, direct_shape *shapes, size_t most) {
@@ -159,8 +159,9 @@ void direct_cost(const stn_task *task, const stn_machine *machine, const direct_
     if (shape->kernel == DIRECT_TILE) {
         double slow = tile_slowdown(task, shape);
         memory *= slow;
-        e->halo_waste = (double)(task->reach[direct_axis(task, shape, 0)][0] +
-                                 task->reach[direct_axis(task, shape, 0)][1]) / shape->chunk;
+        e->halo_waste =
+            (double)(task->reach[direct_axis(task, shape, 0)][0] + task->reach[direct_axis(task, shape, 0)][1]) /
+            shape->chunk;
     } else if (shape->kernel == DIRECT_LINE) {
         memory *= shape->rows > 1 ? 1.02 : 1.01;
     } else { /* a load, its table entry and some ten instructions a tap: about 16 cycles of a multiprocessor a warp */
@@ -239,10 +240,13 @@ void direct_describe(const direct_shape *shape, stn_format format, stn_text *tex
                         shape->threads[1], shape->threads[2]);
         return;
     }
-    const struct { const char *key; int value; } numbers[] = {
-        {"vector", shape->vector}, {"rows", shape->rows}, {"chunk", shape->chunk}, {"threads_z", shape->threads[0]},
-        {"threads_y", shape->threads[1]}, {"threads_x", shape->threads[2]}, {"blocks", shape->blocks},
-        {"unroll", shape->unroll}};
+    const struct {
+        const char *key;
+        int value;
+    } numbers[] = {{"vector", shape->vector},        {"rows", shape->rows},
+                   {"chunk", shape->chunk},          {"threads_z", shape->threads[0]},
+                   {"threads_y", shape->threads[1]}, {"threads_x", shape->threads[2]},
+                   {"blocks", shape->blocks},        {"unroll", shape->unroll}};
     stn_json_key(text, "kernel");
     stn_json_string(text, direct_kernel_name(shape));
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {

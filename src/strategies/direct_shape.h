@@ -23,8 +23,8 @@ _Static_assert(sizeof(direct_shape) <= sizeof(stn_candidate), "a shape is a cand
 size_t direct_shapes(const stn_task *task, const stn_machine *machine, direct_shape *shapes, size_t most);
 void direct_cost(const stn_task *task, const stn_machine *machine, const direct_shape *shape, stn_estimate *estimate);
 
-/* The task's axis behind kernel axis 0 (z), 1 (y) or 2 (x). In 2D direct_tile walks along the task's axis 1, and its y is
- * the axis of extent 1. */
+/* The task's axis behind kernel axis 0 (z), 1 (y) or 2 (x). In 2D direct_tile walks along the task's axis 1, and its y
+ * is the axis of extent 1. */
 int direct_axis(const stn_task *task, const direct_shape *shape, int kernel_axis);
 /* Blocks along z, y and x of direct_tile. */
 void direct_tiles(const stn_task *task, const direct_shape *shape, int64_t tiles[3]);
