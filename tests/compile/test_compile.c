@@ -83,14 +83,15 @@ Test(compile, an_option_that_is_not_one) {
     cr_expect(strstr(error.message, "no-such-option"), "%s", error.message);
 }
 
-/* Every template that is a header compiles alone, for each chip that matters: a typing error shows here first. */
-Test(compile, embedded_headers) {
+/* Every template compiles with params.cuh's defaults, headers alone, for each kind of chip: a typing error shows here
+ * first. */
+Test(compile, embedded_templates) {
     stn_templates set;
     cr_assert_eq(stn_templates_load(&set, &error), STN_OK, "%s", error.message);
     for (size_t i = 0; i < set.count; i++) {
-        if (!strstr(set.list[i].name, ".cuh")) continue;
         char text[256];
-        snprintf(text, sizeof text, "#include \"%s\"\nextern \"C\" __global__ void k() {}\n", set.list[i].name);
+        bool kernel = !strstr(set.list[i].name, ".cuh");
+        snprintf(text, sizeof text, "#include \"%s\"\n", set.list[i].name);
         const int chips[] = {80, 90, 100};
         for (size_t c = 0; c < 3; c++) {
             if (!stn_compiler_knows(compiler, chips[c])) continue;
@@ -98,6 +99,7 @@ Test(compile, embedded_headers) {
                 "alone.cu", text, set.list, set.count, stn_compile_options, stn_compile_option_count, chips[c]};
             stn_compile_output output;
             cr_expect_eq(stn_compile(compiler, &request, &output, &error), STN_OK, "%s", error.message);
+            cr_expect(!kernel || (output.ptx && strstr(output.ptx, ".entry")), "%s holds no kernel", set.list[i].name);
             stn_compile_output_free(&output);
         }
     }

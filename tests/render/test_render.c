@@ -32,6 +32,21 @@ Test(render, embedded_templates_equal_their_files) {
     }
 }
 
+/* One that meson.build does not list would be missing at run time only. */
+Test(render, every_template_is_embedded) {
+    unsetenv("STENTOR_TEMPLATE_DIR");
+    stn_templates embedded, folder;
+    stn_error error = {0};
+    cr_assert_eq(stn_templates_load(&embedded, &error), STN_OK);
+    setenv("STENTOR_TEMPLATE_DIR", TEMPLATE_FOLDER, 1);
+    cr_assert_eq(stn_templates_load(&folder, &error), STN_OK, "%s", error.message);
+    for (size_t i = 0; i < folder.count; i++)
+        cr_expect(stn_templates_find(&embedded, folder.list[i].name), "kernel_templates/meson.build does not list %s",
+                  folder.list[i].name);
+    stn_templates_free(&embedded);
+    stn_templates_free(&folder);
+}
+
 Test(render, params_are_one_line_each) {
     stn_text text = STN_TEXT_EMPTY;
     const int list[3] = {1, -2, 3};
