@@ -25,6 +25,7 @@
     X(cuCtxPopCurrent, 4000, (stn_cu_context *context))                                                                \
     X(cuCtxGetCurrent, 4000, (stn_cu_context *context))                                                                \
     X(cuCtxSetCurrent, 4000, (stn_cu_context context))                                                                 \
+    X(cuCtxSynchronize, 2000, (void))                                                                                  \
     X(cuMemGetInfo, 3020, (size_t *free_bytes, size_t *total_bytes))                                                   \
     X(cuMemAlloc, 3020, (stn_cu_pointer *pointer, size_t bytes))                                                       \
     X(cuMemFree, 3020, (stn_cu_pointer pointer))                                                                       \

@@ -67,6 +67,7 @@ FAKE(cuCtxPopCurrent)(stn_cu_context *context) {
 }
 FAKE(cuCtxGetCurrent)(stn_cu_context *context) { return *context = stack[fake.depth], 0; }
 FAKE(cuCtxSetCurrent)(stn_cu_context context) { return stack[fake.depth] = context, 0; }
+FAKE(cuCtxSynchronize)(void) { return inside(); }
 FAKE(cuMemGetInfo)(size_t *unused, size_t *total) { return *unused = 123, *total = 456, inside(); }
 FAKE(cuMemAlloc)(stn_cu_pointer *pointer, size_t bytes) {
     NEEDS_CONTEXT;
@@ -172,13 +173,13 @@ __attribute__((visibility("default"))) stn_cu_result cuGetProcAddress_v2(const c
         ROW(cuInit) ROW(cuDriverGetVersion) ROW(cuGetErrorName) ROW(cuGetErrorString) ROW(cuDeviceGetCount)
             ROW(cuDeviceGet) ROW(cuDeviceGetName) ROW(cuDeviceGetUuid) ROW(cuDeviceGetAttribute) ROW(cuDeviceTotalMem)
                 ROW(cuDevicePrimaryCtxRetain) ROW(cuDevicePrimaryCtxRelease) ROW(cuCtxPushCurrent) ROW(cuCtxPopCurrent)
-                    ROW(cuCtxGetCurrent) ROW(cuCtxSetCurrent) ROW(cuMemGetInfo) ROW(cuMemAlloc) ROW(cuMemFree)
-                        ROW(cuMemcpyHtoD) ROW(cuMemcpyDtoH) ROW(cuMemcpyDtoDAsync) ROW(cuModuleLoadDataEx)
-                            ROW(cuModuleUnload) ROW(cuModuleGetFunction) ROW(cuFuncGetAttribute) ROW(cuFuncSetAttribute)
-                                ROW(cuOccupancyMaxActiveBlocksPerMultiprocessor) ROW(cuLaunchKernel)
-                                    ROW(cuLaunchKernelEx) ROW(cuStreamSynchronize) ROW(cuEventCreate)
-                                        ROW(cuEventDestroy) ROW(cuEventRecord) ROW(cuEventSynchronize)
-                                            ROW(cuEventElapsedTime)};
+                    ROW(cuCtxGetCurrent) ROW(cuCtxSetCurrent) ROW(cuCtxSynchronize) ROW(cuMemGetInfo) ROW(cuMemAlloc)
+                        ROW(cuMemFree) ROW(cuMemcpyHtoD) ROW(cuMemcpyDtoH) ROW(cuMemcpyDtoDAsync)
+                            ROW(cuModuleLoadDataEx) ROW(cuModuleUnload) ROW(cuModuleGetFunction) ROW(cuFuncGetAttribute)
+                                ROW(cuFuncSetAttribute) ROW(cuOccupancyMaxActiveBlocksPerMultiprocessor)
+                                    ROW(cuLaunchKernel) ROW(cuLaunchKernelEx) ROW(cuStreamSynchronize)
+                                        ROW(cuEventCreate) ROW(cuEventDestroy) ROW(cuEventRecord)
+                                            ROW(cuEventSynchronize) ROW(cuEventElapsedTime)};
     (void)version;
     if (flags || (fake.absent && !strcmp(name, fake.absent)))
         return *found = STN_CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND, STN_CUDA_ERROR_NOT_FOUND;

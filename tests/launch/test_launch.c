@@ -146,6 +146,7 @@ Test(device, memory) {
     cr_expect_eq(stn_device_download(device, out, b, sizeof in, &error), STN_OK);
     cr_expect_arr_eq(in, out, sizeof in);
     cr_expect_eq(stn_device_synchronize(device, NULL, &error), STN_OK);
+    cr_expect_eq(stn_device_synchronize_all(device, &error), STN_OK);
     stn_device_free(device, a);
     stn_device_free(device, b);
     stn_device_free(device, NULL);
