@@ -133,3 +133,20 @@ stn_cache *open_cache(const char *dir, counting_log *log) {
     cr_assert_eq(stn_cache_open(&options, &cache, &error), STN_OK, "%s", error.message);
     return cache;
 }
+
+void store_number(stn_cache *cache, unsigned number, size_t cubin) {
+    stn_key key = key_of_number(number);
+    stn_entry entry = entry_of_number(number, cubin);
+    stn_cache_store(cache, &key, &entry);
+    stn_entry_clear(&entry);
+}
+
+bool find_number(stn_cache *cache, unsigned number) {
+    stn_key key = key_of_number(number);
+    stn_entry entry = {0};
+    stn_cache_source from = stn_cache_find(cache, &key, &entry);
+    bool good = from != STN_CACHE_NONE && entry_is_of_number(&entry, number);
+    if (from != STN_CACHE_NONE) cr_assert(good, "a wrong entry was given");
+    stn_entry_clear(&entry);
+    return good;
+}

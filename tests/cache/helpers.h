@@ -27,4 +27,6 @@ typedef struct counting_log {
 void counting_log_init(counting_log *log);
 
 stn_cache *open_cache(const char *dir, counting_log *log); /* or the test fails */
+void store_number(stn_cache *cache, unsigned number, size_t cubin_size);
+bool find_number(stn_cache *cache, unsigned number); /* a wrong entry fails the test */
 #endif

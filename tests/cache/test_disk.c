@@ -8,23 +8,6 @@
 
 #include "helpers.h"
 
-static void store_number(stn_cache *cache, unsigned number, size_t cubin) {
-    stn_key key = key_of_number(number);
-    stn_entry entry = entry_of_number(number, cubin);
-    stn_cache_store(cache, &key, &entry);
-    stn_entry_clear(&entry);
-}
-
-static bool find_number(stn_cache *cache, unsigned number) {
-    stn_key key = key_of_number(number);
-    stn_entry entry = {0};
-    stn_cache_source from = stn_cache_find(cache, &key, &entry);
-    bool good = from != STN_CACHE_NONE && entry_is_of_number(&entry, number);
-    if (from != STN_CACHE_NONE) cr_assert(good, "a wrong entry was given");
-    stn_entry_clear(&entry);
-    return good;
-}
-
 Test(disk, finds_what_was_stored_also_in_another_cache) {
     char *dir = make_temp_folder();
     counting_log log;

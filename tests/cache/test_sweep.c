@@ -1,0 +1,246 @@
+/* The folder as a whole: caps, least recently used first, temporaries, listing, checking, clearing. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "helpers.h"
+
+enum { HOUR = 3600, DAY = 24 * HOUR };
+
+static stn_cache *open_capped(const char *dir, uint64_t bytes, uint64_t files) {
+    stn_cache *cache;
+    stn_cache_options options = {.dir = dir, .max_bytes = bytes, .max_files = files};
+    cr_assert_eq(stn_cache_open(&options, &cache, NULL), STN_OK);
+    return cache;
+}
+
+static void age_number(const char *dir, unsigned number, long seconds) {
+    stn_key key = key_of_number(number);
+    char *path = entry_path(dir, &key);
+    set_age(path, seconds);
+    free(path);
+}
+
+static bool on_disk(const char *dir, unsigned number) {
+    stn_key key = key_of_number(number);
+    char *path = entry_path(dir, &key);
+    bool there = exists(path);
+    free(path);
+    return there;
+}
+
+Test(sweep, the_file_cap_removes_what_was_used_longest_ago) {
+    char *dir = make_temp_folder();
+    stn_cache *cache = open_capped(dir, 0, 4);
+    for (unsigned i = 0; i < 10; i++) store_number(cache, i, 8);
+    for (unsigned i = 0; i < 10; i++) age_number(dir, i, (2 + (i * 7) % 10) * DAY); /* in no order of keys */
+    cr_assert(find_number(cache, 7));                                               /* the oldest but a few, used now */
+    stn_cache_sweep sweep;
+    cr_assert_eq(stn_cache_gc(cache, -1, &sweep, NULL), STN_OK);
+    cr_assert_eq(sweep.files, 4);
+    cr_assert_eq(sweep.removed_files, 6);
+    cr_assert(sweep.bytes > 0 && sweep.removed_bytes > sweep.bytes);
+    for (unsigned i = 0; i < 10; i++) {
+        bool young = i == 7 || (i * 7) % 10 <= 2;
+        cr_assert_eq(on_disk(dir, i), young, "entry %u", i);
+    }
+    stn_cache_close(cache);
+    remove_temp_folder(dir);
+}
+
+Test(sweep, the_byte_cap_holds) {
+    char *dir = make_temp_folder();
+    stn_cache *cache = open_capped(dir, 50000, 0);
+    for (unsigned i = 0; i < 10; i++) {
+        store_number(cache, i, 10000);
+        age_number(dir, i, (20 - i) * DAY);
+    }
+    stn_cache_sweep sweep;
+    cr_assert_eq(stn_cache_gc(cache, -1, &sweep, NULL), STN_OK);
+    cr_assert_eq(sweep.files, 4, "%llu", (unsigned long long)sweep.files);
+    cr_assert(sweep.bytes <= 50000);
+    for (unsigned i = 0; i < 10; i++) cr_assert_eq(on_disk(dir, i), i >= 6);
+    stn_cache_close(cache);
+    remove_temp_folder(dir);
+}
+
+Test(sweep, the_last_day_is_spared) {
+    char *dir = make_temp_folder();
+    stn_cache *cache = open_capped(dir, 0, 1);
+    for (unsigned i = 0; i < 5; i++) store_number(cache, i, 8);
+    age_number(dir, 1, 23 * HOUR);
+    age_number(dir, 2, 25 * HOUR);
+    stn_cache_sweep sweep;
+    cr_assert_eq(stn_cache_gc(cache, -1, &sweep, NULL), STN_OK);
+    cr_assert_eq(sweep.removed_files, 1);
+    cr_assert_not(on_disk(dir, 2));
+    cr_assert_eq(stn_cache_gc(cache, 0, &sweep, NULL), STN_OK);
+    cr_assert_eq(sweep.files, 1);
+    stn_cache_close(cache);
+    remove_temp_folder(dir);
+}
+
+Test(sweep, storing_sweeps_now_and_then) {
+    char *dir = make_temp_folder();
+    stn_cache *cache = open_capped(dir, 0, 10);
+    for (unsigned i = 0; i < 30; i++) {
+        store_number(cache, i, 8);
+        age_number(dir, i, 2 * DAY);
+    }
+    stn_cache_close(cache);
+    cr_assert_eq(count_files(dir, NULL), 30);
+    cache = open_capped(dir, 0, 10);
+    store_number(cache, 100, 8); /* a cache object's first store is followed by a sweep */
+    cr_assert_eq(count_files(dir, NULL), 10);
+    for (unsigned i = 101; i < 200; i++) {
+        store_number(cache, i, 8);
+        age_number(dir, i, 2 * DAY);
+    }
+    cr_assert(count_files(dir, NULL) < 80, "%u", count_files(dir, NULL));
+    stn_cache_close(cache);
+    remove_temp_folder(dir);
+}
+
+Test(sweep, use_is_noted_but_not_every_time) {
+    char *dir = make_temp_folder();
+    stn_cache *cache = open_capped(dir, 0, 0);
+    store_number(cache, 1, 8);
+    stn_key key = key_of_number(1);
+    char *path = entry_path(dir, &key);
+    struct stat status;
+    set_age(path, 30);
+    cr_assert(find_number(cache, 1));
+    cr_assert_eq(stat(path, &status), 0);
+    cr_assert(time(NULL) - status.st_mtime >= 30, "half a minute is recent enough");
+    set_age(path, 1000);
+    cr_assert(find_number(cache, 1));
+    cr_assert_eq(stat(path, &status), 0);
+    cr_assert(time(NULL) - status.st_mtime < 10);
+    stn_cache_close(cache);
+    free(path);
+    remove_temp_folder(dir);
+}
+
+Test(sweep, leftovers_go_and_strangers_stay) {
+    char *dir = make_temp_folder();
+    stn_cache *cache;
+    stn_cache_options options = {.dir = dir, .keep_source = true};
+    cr_assert_eq(stn_cache_open(&options, &cache, NULL), STN_OK);
+    stn_key keys[2];
+    char *path[2], *params[2], *alias[2], *sub = NULL;
+    for (unsigned i = 0; i < 2; i++) {
+        stn_entry entry = entry_of_number(i, 8);
+        stn_key source = key_of_number(50 + i);
+        keys[i] = key_of_number(i);
+        entry.source = source;
+        stn_cache_store(cache, &keys[i], &entry);
+        stn_entry_clear(&entry);
+        path[i] = entry_path(dir, &keys[i]);
+        char *source_path = entry_path(dir, &source);
+        cr_assert(asprintf(&params[i], "%s.params.cuh", path[i]) > 0);
+        cr_assert(asprintf(&alias[i], "%s.any", source_path) > 0);
+        free(source_path);
+        cr_assert(exists(params[i]) && exists(alias[i]));
+        set_age(params[i], 2 * HOUR);
+        set_age(alias[i], 2 * HOUR);
+    }
+    cr_assert_eq(unlink(path[0]), 0);
+    sub = strdup(path[1]);
+    *strrchr(sub, '/') = '\0';
+    char *old = path_in(sub, ".tmp-0000000000000001"), *young = path_in(sub, ".tmp-0000000000000002");
+    char *stranger = path_in(sub, "notes.txt"), *outside = path_in(dir, "README");
+    write_file(old, "x", 1);
+    write_file(young, "x", 1);
+    write_file(stranger, "x", 1);
+    write_file(outside, "x", 1);
+    set_age(old, 2 * HOUR);
+    set_age(stranger, 1000 * DAY);
+    stn_cache_sweep sweep;
+    cr_assert_eq(stn_cache_gc(cache, -1, &sweep, NULL), STN_OK);
+    cr_assert_not(exists(old));
+    cr_assert(exists(young), "perhaps still being written");
+    cr_assert(exists(stranger) && exists(outside));
+    cr_assert(!exists(params[0]) && !exists(alias[0]), "their entry is gone");
+    cr_assert(exists(path[1]) && exists(params[1]) && exists(alias[1]));
+    cr_assert_eq(stn_cache_clear(cache, &sweep, NULL), STN_OK);
+    cr_assert_eq(sweep.files, 0);
+    cr_assert(!exists(path[1]) && !exists(params[1]) && !exists(alias[1]) && !exists(young));
+    cr_assert(exists(stranger) && exists(outside));
+    stn_cache_close(cache);
+    for (unsigned i = 0; i < 2; i++) free(path[i]), free(params[i]), free(alias[i]);
+    free(sub), free(old), free(young), free(stranger), free(outside);
+    remove_temp_folder(dir);
+}
+
+typedef struct listing {
+    unsigned good, bad, stop_at;
+    stn_key last;
+    bool sorted;
+} listing;
+
+static bool list_one(void *user, const stn_cache_item *item) {
+    listing *list = user;
+    if (list->good + list->bad && memcmp(&list->last, &item->key, sizeof item->key) >= 0) list->sorted = false;
+    list->last = item->key;
+    cr_assert(item->bytes > 0 && item->used > 0);
+    if (item->entry) {
+        cr_assert_not_null(strstr(item->entry->metadata, "kernel: test"));
+        list->good++;
+    } else {
+        cr_assert_not_null(item->fault);
+        list->bad++;
+    }
+    return list->good + list->bad != list->stop_at;
+}
+
+Test(sweep, each_lists_and_verify_removes_the_damaged) {
+    char *dir = make_temp_folder();
+    stn_cache *cache = open_capped(dir, 0, 0);
+    listing list = {.sorted = true};
+    cr_assert_eq(stn_cache_each(cache, list_one, &list, NULL), STN_OK);
+    cr_assert_eq(list.good + list.bad, 0);
+    for (unsigned i = 0; i < 30; i++) store_number(cache, i, 8);
+    for (unsigned i = 0; i < 3; i++) {
+        stn_key key = key_of_number(i);
+        char *path = entry_path(dir, &key);
+        write_file(path, "damaged", 7);
+        free(path);
+    }
+    cr_assert_eq(stn_cache_each(cache, list_one, &list, NULL), STN_OK);
+    cr_assert(list.good == 27 && list.bad == 3 && list.sorted);
+    cr_assert(on_disk(dir, 0), "looking changes nothing");
+    list = (listing){.sorted = true, .stop_at = 5};
+    cr_assert_eq(stn_cache_each(cache, list_one, &list, NULL), STN_OK);
+    cr_assert_eq(list.good + list.bad, 5);
+    stn_cache_sweep sweep;
+    cr_assert_eq(stn_cache_verify(cache, &sweep, NULL), STN_OK);
+    cr_assert_eq(sweep.damaged, 3);
+    cr_assert_eq(sweep.files, 27);
+    cr_assert_not(on_disk(dir, 0));
+    stn_cache_close(cache);
+    remove_temp_folder(dir);
+}
+
+Test(sweep, a_prefix_resolves_to_one_key) {
+    char *dir = make_temp_folder();
+    stn_cache *cache = open_capped(dir, 0, 0);
+    for (unsigned i = 0; i < 30; i++) store_number(cache, i, 8);
+    stn_key key = key_of_number(9), found;
+    stn_error error = {0};
+    char hex[65];
+    stn_key_hex(&key, hex);
+    cr_assert_eq(stn_cache_resolve(cache, hex, &found, &error), STN_OK, "%s", error.message);
+    hex[10] = '\0';
+    cr_assert_eq(stn_cache_resolve(cache, hex, &found, &error), STN_OK, "%s", error.message);
+    cr_assert(!memcmp(&key, &found, sizeof key));
+    cr_assert_eq(stn_cache_resolve(cache, "abc", &found, &error), STN_ERROR_INVALID_ARGUMENT);
+    cr_assert_eq(stn_cache_resolve(cache, "nothex", &found, &error), STN_ERROR_INVALID_ARGUMENT);
+    cr_assert_eq(stn_cache_resolve(cache, "0123456789abcdef", &found, &error), STN_ERROR_INVALID_ARGUMENT);
+    cr_assert_not_null(strstr(error.message, "0 stored kernels"), "%s", error.message);
+    stn_cache_close(cache);
+    remove_temp_folder(dir);
+}

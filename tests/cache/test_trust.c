@@ -1,0 +1,313 @@
+/* Folders that others could have written are refused with one warning; folders that cannot be used cost one warning.
+ * Either way the run goes on. */
+#include <criterion/criterion.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "helpers.h"
+
+enum { NOBODY = 65534 };
+
+/* Refused: warned once, in memory only, nothing read, nothing written. */
+static void expect_refused(const char *dir, const char *reason) {
+    counting_log log;
+    counting_log_init(&log);
+    stn_cache *cache = open_cache(dir, &log);
+    for (unsigned i = 0; i < 3; i++) {
+        store_number(cache, i, 8);
+        cr_assert_not(find_number(cache, i));
+    }
+    cr_assert_eq(log.warnings, 1, "%u warnings", log.warnings);
+    cr_assert_not_null(strstr(log.last, reason), "%s", log.last);
+    cr_assert_not_null(strstr(log.last, dir), "%s", log.last);
+    cr_assert_null(stn_cache_dir(cache));
+    cr_assert_str_eq(stn_cache_dir_problem(cache), log.last);
+    stn_cache_sweep sweep;
+    stn_error error = {0};
+    cr_assert_eq(stn_cache_clear(cache, &sweep, &error), STN_ERROR_IO);
+    cr_assert_not_null(strstr(error.message, reason), "%s", error.message);
+    stn_cache_close(cache);
+}
+
+static void expect_shared_works(const char *dir) {
+    counting_log log;
+    counting_log_init(&log);
+    stn_cache *cache;
+    stn_cache_options options = {.dir = dir, .shared = true, .logger = &log.logger};
+    cr_assert_eq(stn_cache_open(&options, &cache, NULL), STN_OK);
+    store_number(cache, 1, 8);
+    cr_assert(find_number(cache, 1));
+    cr_assert_eq(log.warnings, 0, "%s", log.last);
+    stn_cache_close(cache);
+}
+
+Test(trust, a_folder_that_others_may_write_is_refused) {
+    char *dir = make_temp_folder();
+    cr_assert_eq(chmod(dir, 0770), 0);
+    expect_refused(dir, "may be written by other users");
+    cr_assert_eq(chmod(dir, 0702), 0);
+    expect_refused(dir, "may be written by other users");
+    cr_assert_eq(count_files(dir, NULL), 0);
+    expect_shared_works(dir);
+    remove_temp_folder(dir);
+}
+
+Test(trust, a_symlink_is_refused) {
+    char *dir = make_temp_folder(), *real = path_in(dir, "real"), *link = path_in(dir, "link");
+    cr_assert_eq(mkdir(real, 0700), 0);
+    cr_assert_eq(symlink(real, link), 0);
+    expect_refused(link, "symlink");
+    expect_shared_works(link);
+    free(real);
+    free(link);
+    remove_temp_folder(dir);
+}
+
+Test(trust, a_file_in_place_of_the_folder_is_refused) {
+    char *dir = make_temp_folder(), *file = path_in(dir, "file");
+    write_file(file, "x", 1);
+    expect_refused(file, "no folder");
+    char *below = path_in(file, "below");
+    expect_refused(below, "no folder");
+    free(below);
+    free(file);
+    remove_temp_folder(dir);
+}
+
+Test(trust, a_folder_of_another_user_is_refused) {
+    if (geteuid() != 0) cr_skip("needs root to make another user's folder");
+    char *dir = make_temp_folder();
+    cr_assert_eq(chown(dir, NOBODY, NOBODY), 0);
+    expect_refused(dir, "not owned by this user");
+    expect_shared_works(dir);
+    remove_temp_folder(dir);
+}
+
+/* Stores one, spoils its subfolder or file, expects it not to be given. */
+static void expect_not_given(void (*spoil)(const char *entry, const char *sub)) {
+    char *dir = make_temp_folder();
+    counting_log log;
+    counting_log_init(&log);
+    stn_cache *cache = open_cache(dir, &log);
+    store_number(cache, 1, 8);
+    cr_assert(find_number(cache, 1));
+    stn_key key = key_of_number(1);
+    char *entry = entry_path(dir, &key), *sub = strdup(entry);
+    *strrchr(sub, '/') = '\0';
+    spoil(entry, sub);
+    cr_assert_not(find_number(cache, 1));
+    cr_assert_not(find_number(cache, 1));
+    cr_assert(log.warnings <= 1);
+    stn_cache_close(cache);
+    free(entry);
+    free(sub);
+    remove_temp_folder(dir);
+}
+
+static void open_file_to_all(const char *entry, const char *sub) {
+    (void)sub;
+    cr_assert_eq(chmod(entry, 0666), 0);
+}
+static void open_sub_to_all(const char *entry, const char *sub) {
+    (void)entry;
+    cr_assert_eq(chmod(sub, 0777), 0);
+}
+static void link_file(const char *entry, const char *sub) {
+    char *away = path_in(sub, "away");
+    cr_assert_eq(rename(entry, away), 0);
+    cr_assert_eq(symlink(away, entry), 0);
+    free(away);
+}
+static void link_sub(const char *entry, const char *sub) {
+    (void)entry;
+    char *away;
+    cr_assert(asprintf(&away, "%s-away", sub) > 0);
+    cr_assert_eq(rename(sub, away), 0);
+    cr_assert_eq(symlink(away, sub), 0);
+    free(away);
+}
+static void fifo_for_file(const char *entry, const char *sub) {
+    (void)sub;
+    cr_assert_eq(unlink(entry), 0);
+    cr_assert_eq(mkfifo(entry, 0600), 0);
+}
+static void folder_for_file(const char *entry, const char *sub) {
+    (void)sub;
+    cr_assert_eq(unlink(entry), 0);
+    cr_assert_eq(mkdir(entry, 0700), 0);
+}
+
+Test(trust, what_lies_inside_is_checked_too, .timeout = 20) {
+    expect_not_given(open_file_to_all);
+    expect_not_given(open_sub_to_all);
+    expect_not_given(link_file);
+    expect_not_given(link_sub);
+    expect_not_given(fifo_for_file);
+    expect_not_given(folder_for_file);
+}
+
+/* Can be read but not written: hits are served, stores cost one warning. */
+static void expect_read_only(const char *dir) {
+    counting_log log;
+    counting_log_init(&log);
+    stn_cache *cache = open_cache(dir, &log);
+    cr_assert(find_number(cache, 1), "%s", log.last);
+    for (unsigned i = 2; i < 600; i++) store_number(cache, i, 8); /* every subfolder */
+    stn_key key = key_of_number(5);
+    stn_cache_unlock(stn_cache_lock_key(cache, &key));
+    cr_assert_eq(log.warnings, 1, "%u warnings, %s", log.warnings, log.last);
+    cr_assert(find_number(cache, 1));
+    cr_assert_not(find_number(cache, 3));
+    stn_cache_close(cache);
+}
+
+static void one_entry(const char *dir) {
+    stn_cache *cache = open_cache(dir, NULL);
+    store_number(cache, 1, 8);
+    cr_assert(find_number(cache, 1));
+    stn_cache_close(cache);
+}
+
+Test(trust, a_folder_without_write_permission_is_read_with_one_warning) {
+    if (geteuid() == 0) cr_assert_eq(setresuid(NOBODY, NOBODY, NOBODY), 0); /* root may write everywhere */
+    char *dir = make_temp_folder();
+    one_entry(dir);
+    stn_key key = key_of_number(1);
+    char *sub = entry_path(dir, &key);
+    *strrchr(sub, '/') = '\0';
+    cr_assert_eq(chmod(sub, 0500), 0);
+    cr_assert_eq(chmod(dir, 0500), 0);
+    expect_read_only(dir);
+    chmod(dir, 0700);
+    chmod(sub, 0700);
+    free(sub);
+    remove_temp_folder(dir);
+}
+
+Test(trust, a_parent_without_write_permission_costs_one_warning) {
+    if (geteuid() == 0) cr_assert_eq(setresuid(NOBODY, NOBODY, NOBODY), 0);
+    char *parent = make_temp_folder(), *dir = path_in(parent, "below/it");
+    cr_assert_eq(chmod(parent, 0500), 0);
+    counting_log log;
+    counting_log_init(&log);
+    stn_cache *cache = open_cache(dir, &log);
+    cr_assert_eq(log.warnings, 0, "nothing was stored yet");
+    for (unsigned i = 0; i < 3; i++) {
+        store_number(cache, i, 8);
+        cr_assert_not(find_number(cache, i));
+    }
+    cr_assert_eq(log.warnings, 1);
+    cr_assert_not_null(strstr(log.last, "Permission denied"), "%s", log.last);
+    stn_cache_close(cache);
+    chmod(parent, 0700);
+    free(dir);
+    remove_temp_folder(parent);
+}
+
+/* A file system of our own in this test's process only; false where that is not allowed. */
+static bool mount_small(const char *at, const char *size) {
+    if (unshare(CLONE_NEWNS)) return false;
+    if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL)) return false;
+    return !mount("stentor-test", at, "tmpfs", 0, size);
+}
+
+Test(trust, a_read_only_file_system_is_read_with_one_warning) {
+    char *parent = make_temp_folder(), *dir = path_in(parent, "cache");
+    bool mounted = mount_small(parent, "size=1m");
+    if (mounted) {
+        one_entry(dir);
+        cr_assert_eq(mount("stentor-test", parent, NULL, MS_REMOUNT | MS_RDONLY, NULL), 0);
+        expect_read_only(dir);
+        cr_assert_eq(umount(parent), 0);
+    }
+    free(dir);
+    remove_temp_folder(parent);
+    if (!mounted) cr_skip("mounting is not allowed here");
+}
+
+Test(trust, a_full_file_system_costs_one_warning_and_loses_nothing) {
+    char *parent = make_temp_folder(), *dir = path_in(parent, "cache");
+    bool mounted = mount_small(parent, "size=256k");
+    if (mounted) {
+        counting_log log;
+        counting_log_init(&log);
+        stn_cache *cache = open_cache(dir, &log);
+        unsigned kept = 0, lost = 0;
+        for (unsigned i = 0; i < 200; i++) store_number(cache, i, 9000);
+        for (unsigned i = 0; i < 200; i++) find_number(cache, i) ? kept++ : lost++;
+        cr_assert(kept > 5 && lost > 100, "%u kept, %u lost", kept, lost);
+        cr_assert_eq(log.warnings, 1, "%u warnings", log.warnings);
+        cr_assert_not_null(strstr(log.last, "No space left"), "%s", log.last);
+        stn_cache_stats stats;
+        stn_cache_stats_get(cache, &stats);
+        cr_assert_eq(stats.rejected, 0, "nothing half-written was ever in place");
+        cr_assert_eq(count_files(dir, ".tmp-"), 0);
+        stn_cache_sweep sweep; /* there is room again: it works again */
+        cr_assert_eq(stn_cache_clear(cache, &sweep, NULL), STN_OK);
+        store_number(cache, 1, 9000);
+        cr_assert(find_number(cache, 1));
+        stn_cache_close(cache);
+        cr_assert_eq(umount(parent), 0);
+    }
+    free(dir);
+    remove_temp_folder(parent);
+    if (!mounted) cr_skip("mounting is not allowed here");
+}
+
+Test(trust, a_folder_deleted_underneath_is_made_again) {
+    char *parent = make_temp_folder();
+    counting_log log;
+    counting_log_init(&log);
+    char *dir = path_in(parent, "cache"), *away = path_in(parent, "away");
+    stn_cache *cache = open_cache(dir, &log);
+    store_number(cache, 1, 8);
+    cr_assert_eq(rename(dir, away), 0);
+    cr_assert_not(find_number(cache, 1));
+    store_number(cache, 1, 8);
+    cr_assert(find_number(cache, 1));
+    cr_assert_eq(log.warnings, 0, "%s", log.last);
+    stn_cache_close(cache);
+    free(dir);
+    free(away);
+    remove_temp_folder(parent);
+}
+
+/* ---- where the folder is ----------------------------------------------------------------------------------------- */
+
+static void expect_dir(const char *dir) {
+    stn_cache *cache = open_cache(NULL, NULL);
+    if (dir)
+        cr_assert_str_eq(stn_cache_dir(cache), dir);
+    else
+        cr_assert_null(stn_cache_dir(cache));
+    stn_cache_close(cache);
+}
+
+Test(trust, the_environment_says_where) {
+    unsetenv("STENTOR_CACHE_DIR");
+    unsetenv("XDG_CACHE_HOME");
+    setenv("HOME", "/nowhere/home", 1);
+    expect_dir("/nowhere/home/.cache/stentor");
+    setenv("XDG_CACHE_HOME", "/nowhere/xdg", 1);
+    expect_dir("/nowhere/xdg/stentor");
+    setenv("XDG_CACHE_HOME", "relative", 1);
+    expect_dir("/nowhere/home/.cache/stentor");
+    setenv("XDG_CACHE_HOME", "", 1);
+    expect_dir("/nowhere/home/.cache/stentor");
+    setenv("STENTOR_CACHE_DIR", "/nowhere/own", 1);
+    expect_dir("/nowhere/own");
+    setenv("STENTOR_CACHE_DIR", ":memory:", 1);
+    expect_dir(NULL);
+    cr_assert_eq(chdir("/tmp"), 0);
+    setenv("STENTOR_CACHE_DIR", "some-relative-folder", 1);
+    expect_dir("/tmp/some-relative-folder");
+    unsetenv("STENTOR_CACHE_DIR");
+    unsetenv("HOME");
+    expect_dir(NULL);
+}
