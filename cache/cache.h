@@ -33,6 +33,8 @@ typedef struct stn_entry {
     stn_key source; /* the key of the same inputs without the compiler; all zero: the entry's own key */
 } stn_entry;        /* owns its members */
 void stn_entry_clear(stn_entry *entry);
+/* The metadata's line "label: value", cut to size; "?" and false when there is none. */
+bool stn_entry_field(const stn_entry *entry, const char *label, char *value, size_t size);
 
 /* ---- the cache: packs and disk; one per context, thread-safe ----------------------------------------------------- */
 typedef struct stn_cache stn_cache;

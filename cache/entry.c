@@ -2,6 +2,7 @@
 #include "cache/entry.h"
 
 #include <sodium/crypto_hash_sha256.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -104,6 +105,9 @@ stn_status stn_entry_decode(const unsigned char *image, size_t size, stn_key *ke
     const unsigned char *ptx = params + length[1], *cubin = ptx + length[2];
     if (memchr(metadata, 0, length[0] + length[1] + length[2]))
         return stn_fail(error, STN_ERROR_FORMAT, "its text holds a NUL byte");
+    static const stn_key none;
+    if (!memcmp(image + AT_SOURCE, &none, sizeof none))
+        return stn_fail(error, STN_ERROR_FORMAT, "its source key is empty");
     bool failed = false;
     stn_entry made = {.ptx_size = length[2], .cubin_size = length[3]};
     memcpy(&made.source, image + AT_SOURCE, sizeof made.source);
@@ -118,4 +122,18 @@ stn_status stn_entry_decode(const unsigned char *image, size_t size, stn_key *ke
     memcpy(key, image + AT_KEY, sizeof *key);
     *entry = made;
     return STN_OK;
+}
+
+bool stn_entry_field(const stn_entry *entry, const char *label, char *value, size_t size) {
+    size_t label_size = strlen(label);
+    for (const char *line = entry->metadata; line && *line; line += *line == '\n') {
+        size_t length = strcspn(line, "\n");
+        if (length > label_size + 1 && !memcmp(line, label, label_size) && !memcmp(line + label_size, ": ", 2)) {
+            snprintf(value, size, "%.*s", (int)(length - label_size - 2), line + label_size + 2);
+            return true;
+        }
+        line += length;
+    }
+    snprintf(value, size, "?");
+    return false;
 }

@@ -133,3 +133,20 @@ Test(entry, too_big_a_kernel_is_not_kept) {
     entry.cubin_size = 4;
     stn_entry_clear(&entry);
 }
+
+Test(entry, metadata_fields_are_found_by_label) {
+    stn_entry entry = {.metadata = "arch: sm_90\nkernel: direct: march\nempty: \nlast: end"};
+    char value[16];
+    cr_assert(stn_entry_field(&entry, "arch", value, sizeof value));
+    cr_assert_str_eq(value, "sm_90");
+    cr_assert(stn_entry_field(&entry, "kernel", value, sizeof value));
+    cr_assert_str_eq(value, "direct: march");
+    cr_assert(stn_entry_field(&entry, "empty", value, sizeof value));
+    cr_assert_str_eq(value, "");
+    cr_assert(stn_entry_field(&entry, "last", value, 3));
+    cr_assert_str_eq(value, "en");
+    cr_assert_not(stn_entry_field(&entry, "kern", value, sizeof value));
+    cr_assert_str_eq(value, "?");
+    entry.metadata = NULL;
+    cr_assert_not(stn_entry_field(&entry, "arch", value, sizeof value));
+}

@@ -1,0 +1,49 @@
+/* What the fuzz targets share. Run as TARGET CORPUS_FOLDER; STENTOR_FUZZ_SEEDS=FOLDER has the target write its seeds
+ * there first (the corpus folder is a good place). */
+#ifndef STN_TESTS_CACHE_FUZZ_H
+#define STN_TESTS_CACHE_FUZZ_H
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cache/cache.h"
+
+int LLVMFuzzerInitialize(int *argc, char ***argv);
+int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
+
+/* A statement that must hold for every input. */
+#define FUZZ_CHECK(condition)                                                                                          \
+    do {                                                                                                               \
+        if (!(condition)) {                                                                                            \
+            fprintf(stderr, "%s:%d: %s does not hold\n", __FILE__, __LINE__, #condition);                              \
+            abort();                                                                                                   \
+        }                                                                                                              \
+    } while (0)
+
+static inline void fuzz_seed(const char *name, const void *bytes, size_t size) {
+    const char *folder = getenv("STENTOR_FUZZ_SEEDS");
+    char path[512];
+    if (!folder) return;
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *file = fopen(path, "wb");
+    FUZZ_CHECK(file && fwrite(bytes, 1, size, file) == size && !fclose(file));
+}
+
+/* Entry number 0, 1, ... for seeds; its members are not to be freed. */
+static inline stn_entry fuzz_entry(unsigned number, stn_key *key) {
+    static char cubin[] =
+        "\x7f"
+        "ELF and some code";
+    memset(key, (int)(17 + number), sizeof *key);
+    stn_entry entry = {.metadata = "kernel: fuzz\narch: sm_90\n",
+                       .params = "constexpr int RADIUS = 1;\n",
+                       .ptx = ".version 8.0\n",
+                       .ptx_size = 13};
+    if (number % 2) {
+        entry.cubin = cubin;
+        entry.cubin_size = sizeof cubin;
+    }
+    if (number % 3) memset(&entry.source, (int)(99 - number), sizeof entry.source);
+    return entry;
+}
+#endif

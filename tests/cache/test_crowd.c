@@ -1,0 +1,279 @@
+/* Many at once: processes and threads on one cold cache compile each kernel once; killed at any moment they leave
+ * nothing bad and lose nothing that was in place. The compiler is a stand-in that counts. */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "helpers.h"
+
+enum { PROCESSES = 16, THREADS = 16, KEYS = 4, CUBIN = 3000 };
+
+/* ---- a kernel got as the context gets it: memo, find, lock, find, compile, store --------------------------------- */
+
+typedef struct process {
+    stn_cache *cache;
+    stn_memo *memo;
+    const char *counters; /* folder: one file a key, one byte a compile */
+    pthread_barrier_t start;
+    unsigned rounds;
+    atomic_uint wrong;
+} process;
+
+typedef struct order {
+    process *in;
+    unsigned number;
+} order;
+
+static void compile_counted(const char *counters, unsigned number) {
+    char path[256];
+    snprintf(path, sizeof path, "%s/%u", counters, number);
+    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    if (write(fd, "x", 1) != 1) abort();
+    close(fd);
+    usleep(15000);
+}
+
+static stn_status make_entry(void *user, const stn_key *key, void **value, stn_error *error) {
+    order *o = user;
+    stn_cache *cache = o->in->cache;
+    stn_entry *entry = calloc(1, sizeof *entry);
+    if (!entry) return stn_fail_memory(error, "an entry", sizeof *entry);
+    if (stn_cache_find(cache, key, entry) == STN_CACHE_NONE) {
+        stn_cache_lock *lock = stn_cache_lock_key(cache, key);
+        if (stn_cache_find(cache, key, entry) == STN_CACHE_NONE) {
+            compile_counted(o->in->counters, o->number);
+            *entry = entry_of_number(o->number, CUBIN);
+            stn_cache_store(cache, key, entry);
+        }
+        stn_cache_unlock(lock);
+    }
+    *value = entry;
+    return STN_OK;
+}
+
+static void free_entry(void *user, void *value) {
+    (void)user;
+    stn_entry_clear(value);
+    free(value);
+}
+
+static void *thread_main(void *user) {
+    process *in = user;
+    pthread_barrier_wait(&in->start);
+    for (unsigned i = 0; i < KEYS; i++) {
+        stn_key key = key_of_number(i);
+        void *value = NULL;
+        if (stn_memo_get(in->memo, &key, make_entry, &(order){in, i}, &value, NULL, NULL) != STN_OK ||
+            !entry_is_of_number(value, i) || ((stn_entry *)value)->cubin_size != CUBIN)
+            atomic_fetch_add(&in->wrong, 1);
+    }
+    return NULL;
+}
+
+/* One process with all its threads; the exit code says how many results were wrong. */
+static int process_main(const char *dir, const char *counters, int go) {
+    process in = {.counters = counters};
+    char byte;
+    if (read(go, &byte, 1) != 0) return 100; /* the other end is closed for all at once */
+    stn_cache_options options = {.dir = dir};
+    if (stn_cache_open(&options, &in.cache, NULL) != STN_OK) return 101;
+    if (stn_memo_create(free_entry, NULL, &in.memo, NULL) != STN_OK) return 102;
+    pthread_barrier_init(&in.start, NULL, THREADS);
+    pthread_t threads[THREADS];
+    for (int i = 0; i < THREADS; i++)
+        if (pthread_create(&threads[i], NULL, thread_main, &in)) return 103;
+    for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
+    stn_memo_destroy(in.memo);
+    stn_cache_close(in.cache);
+    return in.wrong ? 1 : 0;
+}
+
+/* Starts all processes together and waits; `meanwhile` runs in the parent as long as they do. */
+static void crowd(const char *dir, const char *counters, void (*meanwhile)(const char *dir)) {
+    int go[2];
+    pid_t pids[PROCESSES];
+    cr_assert_eq(pipe(go), 0);
+    for (int i = 0; i < PROCESSES; i++) {
+        pids[i] = fork();
+        cr_assert(pids[i] >= 0);
+        if (!pids[i]) {
+            close(go[1]);
+            _exit(process_main(dir, counters, go[0]));
+        }
+    }
+    close(go[1]);
+    for (int running = PROCESSES; running;) {
+        int status;
+        pid_t gone = waitpid(-1, &status, meanwhile ? WNOHANG : 0);
+        if (gone > 0) {
+            cr_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0, "a process ended with %x", (unsigned)status);
+            running--;
+        } else
+            meanwhile(dir);
+    }
+    close(go[0]);
+}
+
+static size_t compiles(const char *counters, unsigned number) {
+    char name[16];
+    snprintf(name, sizeof name, "%u", number);
+    char *path = path_in(counters, name);
+    struct stat status;
+    size_t count = stat(path, &status) ? 0 : (size_t)status.st_size;
+    free(path);
+    return count;
+}
+
+Test(crowd, sixteen_processes_of_sixteen_threads_compile_once, .timeout = 60) {
+    char *parent = make_temp_folder(), *dir = path_in(parent, "cache"), *counters = path_in(parent, "compiles");
+    cr_assert_eq(mkdir(counters, 0700), 0);
+    crowd(dir, counters, NULL);
+    for (unsigned i = 0; i < KEYS; i++)
+        cr_assert_eq(compiles(counters, i), 1, "kernel %u: %zu times", i, compiles(counters, i));
+    crowd(dir, counters, NULL); /* warm: none at all */
+    for (unsigned i = 0; i < KEYS; i++) cr_assert_eq(compiles(counters, i), 1);
+    free(dir), free(counters);
+    remove_temp_folder(parent);
+}
+
+static void delete_it(const char *dir) {
+    char *away;
+    cr_assert(asprintf(&away, "%s-%lx", dir, (long)clock()) > 0);
+    if (!rename(dir, away)) usleep(3000); /* the renamed one is removed with its parent */
+    free(away);
+}
+
+Test(crowd, results_are_right_with_the_folder_deleted_underneath, .timeout = 60) {
+    char *parent = make_temp_folder(), *dir = path_in(parent, "cache"), *counters = path_in(parent, "compiles");
+    cr_assert_eq(mkdir(counters, 0700), 0);
+    crowd(dir, counters, delete_it);
+    for (unsigned i = 0; i < KEYS; i++) cr_assert(compiles(counters, i) >= 1);
+    free(dir), free(counters);
+    remove_temp_folder(parent);
+}
+
+static void close_it(const char *dir) {
+    (void)!chmod(dir, 0500);
+    usleep(5000);
+    (void)!chmod(dir, 0700);
+    usleep(2000);
+}
+
+Test(crowd, results_are_right_with_the_folder_made_read_only, .timeout = 60) {
+    if (geteuid() == 0) cr_assert_eq(setresuid(65534, 65534, 65534), 0); /* root may write everywhere */
+    char *parent = make_temp_folder(), *dir = path_in(parent, "cache"), *counters = path_in(parent, "compiles");
+    cr_assert_eq(mkdir(counters, 0700), 0);
+    crowd(dir, counters, close_it);
+    chmod(dir, 0700);
+    free(dir), free(counters);
+    remove_temp_folder(parent);
+}
+
+/* ---- the lock ---------------------------------------------------------------------------------------------------- */
+
+Test(crowd, the_wait_for_a_lock_is_bounded_and_the_dead_hold_none) {
+    char *dir = make_temp_folder();
+    stn_cache *cache;
+    stn_cache_options options = {.dir = dir, .lock_wait_ms = 150};
+    cr_assert_eq(stn_cache_open(&options, &cache, NULL), STN_OK);
+    stn_key key = key_of_number(1), other = key_of_number(2);
+    int ready[2];
+    cr_assert_eq(pipe(ready), 0);
+    pid_t holder = fork();
+    if (!holder) {
+        if (!stn_cache_lock_key(cache, &key) || write(ready[1], "x", 1) != 1) _exit(1);
+        pause();
+    }
+    char byte;
+    cr_assert_eq(read(ready[0], &byte, 1), 1);
+    struct timespec before, after;
+    clock_gettime(CLOCK_MONOTONIC, &before);
+    cr_assert_null(stn_cache_lock_key(cache, &key));
+    clock_gettime(CLOCK_MONOTONIC, &after);
+    double waited = (double)(after.tv_sec - before.tv_sec) + (double)(after.tv_nsec - before.tv_nsec) * 1e-9;
+    cr_assert(waited >= 0.149 && waited < 5, "waited %g s", waited);
+    stn_cache_lock *lock = stn_cache_lock_key(cache, &other);
+    cr_assert_not_null(lock, "other keys are free");
+    stn_cache_unlock(lock);
+    kill(holder, SIGKILL);
+    waitpid(holder, NULL, 0);
+    lock = stn_cache_lock_key(cache, &key);
+    cr_assert_not_null(lock);
+    cr_assert_null(stn_cache_lock_key(cache, &key), "threads exclude each other too");
+    stn_cache_unlock(lock);
+    stn_cache_unlock(NULL);
+    stn_cache_close(cache);
+    remove_temp_folder(dir);
+}
+
+/* ---- SIGKILL ----------------------------------------------------------------------------------------------------- */
+
+enum { KILL_KEYS = 40 };
+
+/* Stores round after round and says so, entry by entry, until it is killed. */
+static void store_until_killed(const char *dir, int told, unsigned seed) {
+    stn_cache_options options = {.dir = dir, .keep_source = true};
+    stn_cache *cache;
+    if (stn_cache_open(&options, &cache, NULL) != STN_OK) _exit(1);
+    for (unsigned i = seed;; i++) {
+        unsigned number = i % KILL_KEYS;
+        stn_key key = key_of_number(number);
+        stn_entry entry = entry_of_number(number, 100 + (i * 7919) % 60000);
+        stn_cache_lock *lock = stn_cache_lock_key(cache, &key);
+        stn_cache_store(cache, &key, &entry);
+        stn_cache_unlock(lock);
+        unsigned char byte = (unsigned char)number;
+        if (write(told, &byte, 1) != 1) _exit(2);
+        stn_entry_clear(&entry);
+    }
+}
+
+Test(crowd, killed_at_any_moment_nothing_bad_stays_and_nothing_is_lost, .timeout = 600) {
+    const char *many = getenv("STENTOR_TEST_KILLS");
+    unsigned kills = many ? (unsigned)atoi(many) : 100, stored_in_all = 0, temps = 0;
+    char *dir = make_temp_folder();
+    bool stored[KILL_KEYS] = {false};
+    counting_log log;
+    counting_log_init(&log);
+    unsigned random = 12345;
+    for (unsigned i = 0; i < kills; i++) {
+        int told[2];
+        cr_assert_eq(pipe(told), 0);
+        pid_t child = fork();
+        if (!child) store_until_killed(dir, told[1], i * 3);
+        close(told[1]);
+        random = random * 1664525u + 1013904223u;
+        usleep(random % 8000);
+        kill(child, SIGKILL);
+        int status;
+        waitpid(child, &status, 0);
+        cr_assert(WIFSIGNALED(status), "the child ended by itself: %x", (unsigned)status);
+        unsigned char byte;
+        while (read(told[0], &byte, 1) == 1) stored[byte] = true, stored_in_all++;
+        close(told[0]);
+        stn_cache *cache = open_cache(dir, &log);
+        for (unsigned k = 0; k < KILL_KEYS; k++) { /* find_number fails the test on a wrong entry */
+            bool found = find_number(cache, k);
+            cr_assert(found || !stored[k], "kill %u: entry %u is lost", i, k);
+        }
+        stn_cache_stats stats;
+        stn_cache_stats_get(cache, &stats);
+        cr_assert_eq(stats.rejected, 0, "kill %u left a bad entry", i);
+        stn_cache_close(cache);
+    }
+    temps = count_files(dir, ".tmp-");
+    cr_log_info("%u kills, %u entries stored, %u temporaries left", kills, stored_in_all, temps);
+    cr_assert(stored_in_all > 0);
+    cr_assert_eq(log.warnings, 0, "%s", log.last);
+    remove_temp_folder(dir);
+}

@@ -1,0 +1,306 @@
+/* Packs: what goes in comes out; every change of a byte and every truncation is seen; merging; searched first. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cache/pack.h"
+#include "helpers.h"
+
+static void add_number(stn_pack_writer *writer, unsigned number, size_t cubin) {
+    stn_key key = key_of_number(number);
+    stn_entry entry = entry_of_number(number, cubin);
+    entry.source = key_of_number(number + 1000);
+    cr_assert_eq(stn_pack_add(writer, &key, &entry, NULL), STN_OK);
+    stn_entry_clear(&entry);
+}
+
+static unsigned char *pack_of(unsigned first, unsigned count, size_t cubin, size_t *size) {
+    stn_pack_writer *writer;
+    void *data;
+    cr_assert_eq(stn_pack_writer_create(&writer, NULL), STN_OK);
+    for (unsigned i = 0; i < count; i++) add_number(writer, first + i, cubin);
+    cr_assert_eq(stn_pack_writer_count(writer), count);
+    cr_assert_eq(stn_pack_finish(writer, &data, size, NULL), STN_OK);
+    stn_pack_writer_destroy(writer);
+    return data;
+}
+
+static bool pack_has(const stn_pack *pack, unsigned number) {
+    stn_key source = key_of_number(number + 1000), key, wanted = key_of_number(number);
+    stn_entry entry;
+    size_t index;
+    if (!stn_pack_find(pack, &source, &index)) return false;
+    stn_error error = {0};
+    cr_assert_eq(stn_pack_read(pack, index, &key, &entry, &error), STN_OK, "%s", error.message);
+    cr_assert(!memcmp(&key, &wanted, sizeof key) && entry_is_of_number(&entry, number));
+    stn_entry_clear(&entry);
+    return true;
+}
+
+Test(pack, goes_there_and_back) {
+    for (unsigned count = 0; count < 12; count++) {
+        size_t size;
+        unsigned char *data = pack_of(0, count, 50, &size);
+        stn_pack *pack;
+        cr_assert_eq(stn_pack_open_memory(data, size, &pack, NULL), STN_OK);
+        cr_assert_eq(stn_pack_count(pack), count);
+        for (unsigned i = 0; i < 20; i++) cr_assert_eq(pack_has(pack, i), i < count);
+        cr_assert_eq(stn_pack_verify(pack, NULL), STN_OK);
+        stn_pack_close(pack);
+        free(data);
+    }
+}
+
+Test(pack, bytes_do_not_depend_on_the_order) {
+    size_t size, other_size;
+    unsigned char *data = pack_of(0, 9, 20, &size);
+    stn_pack_writer *writer;
+    void *other;
+    cr_assert_eq(stn_pack_writer_create(&writer, NULL), STN_OK);
+    for (unsigned i = 0; i < 9; i++) add_number(writer, i * 4 % 9, 20);
+    add_number(writer, 3, 777); /* the first of a key stays */
+    cr_assert_eq(stn_pack_finish(writer, &other, &other_size, NULL), STN_OK);
+    cr_assert_eq(size, other_size);
+    cr_assert(!memcmp(data, other, size));
+    stn_pack_writer_destroy(writer);
+    free(data);
+    free(other);
+}
+
+static bool all_well(const unsigned char *data, size_t size) {
+    unsigned char *exact = malloc(size ? size : 1);
+    memcpy(exact, data, size);
+    stn_pack *pack = NULL;
+    stn_error error = {0};
+    stn_status status = stn_pack_open_memory(exact, size, &pack, &error);
+    if (status == STN_OK) status = stn_pack_verify(pack, &error);
+    if (status != STN_OK) cr_assert(status == STN_ERROR_FORMAT && strstr(error.message, "in memory"));
+    stn_pack_close(pack);
+    free(exact);
+    return status == STN_OK;
+}
+
+Test(pack, every_flip_of_every_byte_is_seen) {
+    size_t size;
+    unsigned char *data = pack_of(0, 3, 10, &size);
+    cr_assert(all_well(data, size));
+    for (size_t i = 0; i < size; i++)
+        for (unsigned flip = 1; flip < 256; flip = flip * 2 + flip % 3) {
+            data[i] ^= (unsigned char)flip;
+            cr_assert_not(all_well(data, size), "byte %zu changed by %u", i, flip);
+            data[i] ^= (unsigned char)flip;
+        }
+    cr_assert(all_well(data, size));
+    free(data);
+}
+
+Test(pack, every_truncation_and_growth_is_seen) {
+    size_t size;
+    unsigned char *data = pack_of(0, 3, 10, &size);
+    for (size_t cut = 0; cut < size; cut++) cr_assert_not(all_well(data, cut), "cut to %zu", cut);
+    unsigned char *longer = calloc(1, size + 70);
+    memcpy(longer, data, size);
+    for (size_t more = 1; more <= 70; more++) cr_assert_not(all_well(longer, size + more), "%zu more", more);
+    free(longer);
+    free(data);
+}
+
+/* Lies with right checksums, as a hostile writer would make them. */
+Test(pack, hostile_indexes_are_refused) {
+    size_t size;
+    unsigned char *data = pack_of(0, 3, 10, &size);
+    const uint64_t lies[] = {0,         1,          STN_PACK_HEADER, size, size - 1, UINT32_MAX,
+                             INT64_MAX, UINT64_MAX, UINT64_MAX - 200};
+    const size_t fields[] = {STN_PACK_AT_COUNT,
+                             STN_PACK_AT_SIZE,
+                             STN_PACK_HEADER + 32,
+                             STN_PACK_HEADER + 40,
+                             STN_PACK_HEADER + 2 * STN_PACK_ROW + 32,
+                             STN_PACK_HEADER + 2 * STN_PACK_ROW + 40};
+    for (size_t f = 0; f < sizeof fields / sizeof *fields; f++)
+        for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
+            uint64_t kept = stn_get64(data + fields[f]);
+            if (kept == lies[i]) continue;
+            stn_put64(data + fields[f], lies[i]);
+            uint64_t count = stn_get64(data + STN_PACK_AT_COUNT);
+            if (count <= 3)
+                stn_pack_checksum(data, data + STN_PACK_HEADER, count * STN_PACK_ROW, data + STN_PACK_AT_SUM);
+            cr_assert_not(all_well(data, size), "field %zu as %llu", fields[f], (unsigned long long)lies[i]);
+            stn_put64(data + fields[f], kept);
+        }
+    unsigned char row[STN_PACK_ROW]; /* two rows swapped: out of order */
+    memcpy(row, data + STN_PACK_HEADER, sizeof row);
+    memcpy(data + STN_PACK_HEADER, data + STN_PACK_HEADER + STN_PACK_ROW, 32);
+    memcpy(data + STN_PACK_HEADER + STN_PACK_ROW, row, 32);
+    stn_pack_checksum(data, data + STN_PACK_HEADER, (size_t)3 * STN_PACK_ROW, data + STN_PACK_AT_SUM);
+    cr_assert_not(all_well(data, size));
+    free(data);
+}
+
+Test(pack, a_future_version_is_named) {
+    size_t size;
+    unsigned char *data = pack_of(0, 1, 10, &size);
+    stn_put32(data + STN_PACK_AT_VERSION, 9);
+    stn_pack *pack;
+    stn_error error = {0};
+    cr_assert_eq(stn_pack_open_memory(data, size, &pack, &error), STN_ERROR_FORMAT);
+    cr_assert_not_null(strstr(error.message, "version 9"), "%s", error.message);
+    cr_assert_not_null(strstr(error.message, "stentor pack build"), "%s", error.message);
+    free(data);
+}
+
+Test(pack, files_are_written_whole_and_merged) {
+    char *dir = make_temp_folder(), *path[3];
+    stn_error error = {0};
+    stn_pack *pack[3];
+    stn_pack_writer *writer;
+    for (unsigned i = 0; i < 3; i++) path[i] = path_in(dir, i == 0 ? "a.stnpack" : i == 1 ? "b.stnpack" : "c.stnpack");
+    for (unsigned i = 0; i < 2; i++) {
+        cr_assert_eq(stn_pack_writer_create(&writer, NULL), STN_OK);
+        for (unsigned k = 0; k < 4; k++) add_number(writer, 3 * i + k, 30);
+        cr_assert_eq(stn_pack_write(writer, path[i], &error), STN_OK, "%s", error.message);
+        stn_pack_writer_destroy(writer);
+        cr_assert_eq(stn_pack_open(path[i], &pack[i], &error), STN_OK, "%s", error.message);
+        cr_assert_str_eq(stn_pack_name(pack[i]), path[i]);
+    }
+    cr_assert_eq(stn_pack_writer_create(&writer, NULL), STN_OK);
+    for (unsigned i = 0; i < 2; i++) cr_assert_eq(stn_pack_add_pack(writer, pack[i], &error), STN_OK);
+    cr_assert_eq(stn_pack_write(writer, path[2], &error), STN_OK);
+    cr_assert_eq(stn_pack_open(path[2], &pack[2], &error), STN_OK);
+    cr_assert_eq(stn_pack_count(pack[2]), 7);
+    for (unsigned i = 0; i < 8; i++) cr_assert_eq(pack_has(pack[2], i), i < 7);
+    cr_assert_eq(count_files(dir, NULL), 3, "no temporaries");
+    char *nowhere = path_in(dir, "absent/d.stnpack");
+    cr_assert_eq(stn_pack_write(writer, nowhere, &error), STN_ERROR_IO);
+    cr_assert_not_null(strstr(error.message, nowhere));
+    cr_assert_eq(stn_pack_open(nowhere, &pack[0], &error), STN_ERROR_IO);
+    cr_assert_eq(stn_pack_open(dir, &pack[0], &error), STN_ERROR_IO);
+    for (unsigned i = 1; i < 3; i++) stn_pack_close(pack[i]);
+    stn_pack_writer_destroy(writer);
+    for (unsigned i = 0; i < 3; i++) free(path[i]);
+    free(nowhere);
+    remove_temp_folder(dir);
+}
+
+Test(pack, a_file_cut_or_overwritten_while_open_is_damage_not_death) {
+    char *dir = make_temp_folder(), *path = path_in(dir, "a.stnpack");
+    size_t size;
+    unsigned char *data = pack_of(0, 4, 3000, &size);
+    write_file(path, data, size);
+    stn_pack *pack;
+    cr_assert_eq(stn_pack_open(path, &pack, NULL), STN_OK);
+    memset(data, 0xaa, size);
+    write_file(path, data, size);
+    stn_error error = {0};
+    cr_assert_eq(stn_pack_verify(pack, &error), STN_ERROR_FORMAT);
+    cr_assert_eq(truncate(path, 0), 0);
+    cr_assert_eq(stn_pack_verify(pack, &error), STN_ERROR_FORMAT);
+    stn_pack_close(pack);
+    free(data);
+    free(path);
+    remove_temp_folder(dir);
+}
+
+/* ---- packs in a cache -------------------------------------------------------------------------------------------- */
+
+static stn_cache_source find_source(stn_cache *cache, unsigned number) {
+    stn_key source = key_of_number(number + 1000);
+    stn_entry entry;
+    stn_cache_source from = stn_cache_find_source(cache, &source, &entry);
+    if (from == STN_CACHE_NONE) return from;
+    cr_assert(entry_is_of_number(&entry, number));
+    stn_entry_clear(&entry);
+    return from;
+}
+
+Test(pack, is_searched_before_the_disk) {
+    char *dir = make_temp_folder(), *path = path_in(dir, "a.stnpack"), *folder = path_in(dir, "cache");
+    size_t size, memory_size;
+    unsigned char *data = pack_of(0, 2, 10, &size), *memory = pack_of(2, 2, 10, &memory_size);
+    write_file(path, data, size);
+    counting_log log;
+    counting_log_init(&log);
+    stn_cache *cache;
+    const char *packs[] = {path, NULL};
+    stn_cache_options options = {
+        .dir = folder, .packs = packs, .pack_data = memory, .pack_size = memory_size, .logger = &log.logger};
+    cr_assert_eq(stn_cache_open(&options, &cache, NULL), STN_OK);
+    for (unsigned i = 0; i < 4; i++) cr_assert_eq(find_source(cache, i), STN_CACHE_PACK);
+    cr_assert_eq(find_source(cache, 4), STN_CACHE_NONE);
+    stn_key key = key_of_number(1), source = key_of_number(1001);
+    stn_entry entry = entry_of_number(1, 10);
+    entry.source = source;
+    stn_cache_store(cache, &key, &entry);
+    stn_entry_clear(&entry);
+    cr_assert_eq(find_source(cache, 1), STN_CACHE_PACK);
+    stn_cache_reject(cache, &source); /* it would not load */
+    cr_assert_eq(find_source(cache, 1), STN_CACHE_DISK);
+    cr_assert_eq(stn_cache_find_pack(cache, &source, &entry), STN_CACHE_NONE);
+    stn_cache_stats stats;
+    stn_cache_stats_get(cache, &stats);
+    cr_assert(stats.pack_hits == 5 && stats.disk_hits == 1 && stats.rejected == 1 && stats.bytes_read > 0);
+    cr_assert_eq(log.warnings, 0);
+    stn_cache_close(cache);
+    free(data), free(memory), free(path), free(folder);
+    remove_temp_folder(dir);
+}
+
+Test(pack, a_damaged_entry_is_passed_over_with_one_warning) {
+    char *dir = make_temp_folder(), *path = path_in(dir, "a.stnpack");
+    size_t size;
+    unsigned char *data = pack_of(0, 2, 10, &size);
+    data[size - 1] ^= 1; /* the entry laid out last */
+    write_file(path, data, size);
+    counting_log log;
+    counting_log_init(&log);
+    stn_cache *cache;
+    const char *packs[] = {path, NULL};
+    stn_cache_options options = {.dir = ":memory:", .packs = packs, .logger = &log.logger};
+    cr_assert_eq(stn_cache_open(&options, &cache, NULL), STN_OK);
+    int found = 0;
+    for (unsigned i = 0; i < 6; i++) found += find_source(cache, i % 2) == STN_CACHE_PACK;
+    cr_assert_eq(found, 3);
+    cr_assert_eq(log.warnings, 1);
+    cr_assert_not_null(strstr(log.last, path));
+    stn_cache_close(cache);
+    free(data), free(path);
+    remove_temp_folder(dir);
+}
+
+Test(pack, one_that_cannot_be_used_is_an_error) {
+    stn_cache *cache;
+    stn_error error = {0};
+    const char *packs[] = {"/nowhere/kernels.stnpack", NULL};
+    stn_cache_options options = {.dir = ":memory:", .packs = packs};
+    cr_assert_eq(stn_cache_open(&options, &cache, &error), STN_ERROR_IO);
+    cr_assert_not_null(strstr(error.message, packs[0]), "%s", error.message);
+    options = (stn_cache_options){.dir = ":memory:", .pack_data = "nonsense", .pack_size = 8};
+    cr_assert_eq(stn_cache_open(&options, &cache, &error), STN_ERROR_FORMAT);
+}
+
+Test(pack, a_cache_records_what_it_finds_and_stores) {
+    char *dir = make_temp_folder();
+    size_t size;
+    unsigned char *memory = pack_of(5, 1, 10, &size);
+    stn_cache *cache;
+    stn_cache_options options = {.dir = dir, .pack_data = memory, .pack_size = size};
+    cr_assert_eq(stn_cache_open(&options, &cache, NULL), STN_OK);
+    store_number(cache, 1, 8);
+    store_number(cache, 9, 8);
+    stn_pack_writer *writer;
+    cr_assert_eq(stn_pack_writer_create(&writer, NULL), STN_OK);
+    stn_cache_record(cache, writer);
+    cr_assert(find_number(cache, 1));
+    store_number(cache, 2, 8);
+    cr_assert_eq(find_source(cache, 5), STN_CACHE_PACK);
+    stn_cache_record(cache, NULL);
+    cr_assert(find_number(cache, 9));
+    cr_assert_eq(stn_pack_writer_count(writer), 3);
+    stn_pack_writer_destroy(writer);
+    stn_cache_close(cache);
+    free(memory);
+    remove_temp_folder(dir);
+}
