@@ -72,10 +72,3 @@ stn_status stn_device_synchronize_all(stn_device *device, stn_error *error) {
     stn_device_leave(device);
     return status;
 }
-
-stn_status stn_device_synchronize_all(stn_device *device, stn_error *error) {
-    STN_TRY(stn_device_enter(device, error));
-    stn_status status = STN_CU(device->driver, cuCtxSynchronize, (), error);
-    stn_device_leave(device);
-    return status;
-}
