@@ -37,7 +37,8 @@ static stn_status parse_side(const char *text, size_t size, stn_boundary *side, 
 
 stn_status stn_boundary_parse(const char *spec, stn_boundary sides[2], stn_error *error) {
     if (!spec || !sides)
-        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "the boundary's %s is NULL", spec ? "place" : "text");
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "the boundary's %s is NULL: pass %s",
+                        spec ? "place" : "text", spec ? "two stn_boundary" : "wrap, reflect or another rule");
     const char *colon = strchr(spec, ':');
     stn_boundary parsed[2];
     STN_TRY(parse_side(spec, colon ? (size_t)(colon - spec) : strlen(spec), &parsed[0], error));

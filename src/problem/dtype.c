@@ -16,7 +16,8 @@ const char *stn_dtype_name(stn_dtype dtype) { return (size_t)dtype < DTYPES ? dt
 
 stn_status stn_dtype_parse(const char *name, stn_dtype *dtype, stn_error *error) {
     if (!name || !dtype)
-        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "the dtype's %s is NULL", name ? "place" : "name");
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "the dtype's %s is NULL: pass %s", name ? "place" : "name",
+                        name ? "a stn_dtype *" : "f64, f32 or f16");
     for (size_t i = 0; i < DTYPES; i++) {
         if (strcmp(name, dtypes[i].name) != 0) continue;
         *dtype = (stn_dtype)i;

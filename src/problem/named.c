@@ -189,7 +189,8 @@ static stn_status parse_parameter(const named *entry, const char *item, size_t s
 
 stn_status stn_stencil_parse(const char *spec, stn_stencil **stencil, stn_error *error) {
     if (!spec || !stencil)
-        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "the stencil's %s is NULL", spec ? "place" : "name");
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "the stencil's %s is NULL: pass %s", spec ? "place" : "name",
+                        spec ? "a stn_stencil **" : "one such as heat-2d:alpha=0.2");
     *stencil = NULL;
     size_t size = strcspn(spec, ":"), i = 0;
     while (i < NAMES && !(strlen(table[i].name) == size && memcmp(table[i].name, spec, size) == 0)) i++;

@@ -1,0 +1,280 @@
+/* From problem to task: lifting, defaults, and every refusal. */
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "problem/task.h"
+#include "refusal.h"
+
+static stn_stencil *heat;
+
+static void make_heat(void) { cr_assert_eq(stn_stencil_parse("heat-2d:alpha=0.2", &heat, NULL), STN_OK); }
+static void destroy_heat(void) { stn_stencil_destroy(heat); }
+TestSuite(task, .init = make_heat, .fini = destroy_heat);
+
+/* A good problem to spoil. */
+static stn_problem good(void) {
+    stn_problem problem = STN_PROBLEM_INIT;
+    problem.stencil = heat;
+    problem.extent[0] = 20;
+    problem.extent[1] = 30;
+    return problem;
+}
+
+static stn_task made(const stn_problem *problem) {
+    stn_error error = {STN_OK, ""};
+    stn_task task;
+    cr_assert_eq(stn_task_make(problem, &task, &error), STN_OK, "%s", error.message);
+    cr_expect_eq(stn_problem_validate(problem, NULL), STN_OK);
+    return task;
+}
+
+static void refused(const stn_problem *problem, const char *first, const char *second) {
+    static const stn_task empty;
+    stn_error error;
+    stn_task task;
+    memset(&task, 0xee, sizeof task);
+    expect_refusal(stn_task_make(problem, &task, &error), &error, first, second);
+    cr_expect_null(task.taps);
+    cr_expect_eq(task.ntaps, empty.ntaps);
+    expect_refusal(stn_problem_validate(problem, &error), &error, first, second);
+    cr_expect_eq(stn_problem_validate(problem, NULL), STN_ERROR_INVALID_ARGUMENT);
+}
+
+Test(task, is_lifted_with_every_default_filled_in) {
+    stn_problem problem = good();
+    stn_task task = made(&problem);
+    cr_expect_eq(task.rank, 2);
+    const int64_t n[3] = {1, 20, 30}, stride[3] = {600, 30, 1};
+    cr_expect_arr_eq(task.n, n, sizeof n);
+    cr_expect_arr_eq(task.in_stride, stride, sizeof stride);
+    cr_expect_arr_eq(task.out_stride, stride, sizeof stride);
+    cr_expect(task.batch == 1 && task.in_batch_stride == 600 && task.out_batch_stride == 600);
+    cr_expect(task.steps == 1 && task.dtype == STN_F64 && task.tolerance == 0 && !task.in_place);
+    cr_assert_eq(task.ntaps, 5u);
+    const int64_t offsets[5][2] = {{-1, 0}, {0, -1}, {0, 0}, {0, 1}, {1, 0}};
+    for (int i = 0; i < 5; i++) {
+        cr_expect_eq(task.taps[i].offset[0], 0);
+        cr_expect_arr_eq(task.taps[i].offset + 1, offsets[i], sizeof offsets[i]);
+        cr_expect_eq(task.taps[i].weight, stn_stencil_taps(heat)[i].weight);
+    }
+    const int reach[3][2] = {{0, 0}, {1, 1}, {1, 1}};
+    cr_expect_arr_eq(task.reach, reach, sizeof reach);
+    cr_expect_eq(task.pattern, STN_PATTERN_STAR);
+    cr_expect(stn_task_points(&task) == 600 && stn_task_span(&task, false) == 600 && stn_task_span(&task, true) == 600);
+    stn_task_clear(&task);
+    cr_expect_null(task.taps);
+}
+
+Test(task, keeps_what_is_given) {
+    stn_problem problem = good();
+    problem.batch = 3;
+    problem.steps = UINT64_MAX;
+    problem.tolerance = 1e-3;
+    problem.dtype = STN_F16;
+    problem.in_place = 7;
+    problem.boundary[0][0] = (stn_boundary){STN_FIXED, 5};
+    problem.boundary[0][1] = (stn_boundary){STN_CONSTANT, -2};
+    stn_task task = made(&problem);
+    cr_expect(task.batch == 3 && task.steps == UINT64_MAX && task.tolerance == 1e-3 && task.dtype == STN_F16);
+    cr_expect_eq(task.in_place, true);
+    cr_expect_eq(task.boundary[0][0].kind, STN_WRAP);
+    cr_expect(task.boundary[1][0].kind == STN_FIXED && task.boundary[1][0].value == 0);
+    cr_expect(task.boundary[1][1].kind == STN_CONSTANT && task.boundary[1][1].value == -2);
+    cr_expect_eq(task.boundary[2][1].kind, STN_WRAP);
+    cr_expect_eq(stn_task_points(&task), 1800);
+    stn_task_clear(&task);
+}
+
+static void shape(int rank, size_t ntaps, const stn_tap *taps, stn_pattern pattern, int low, int high) {
+    stn_problem problem = {.extent = {9, 9, 9}};
+    stn_stencil *stencil = NULL;
+    cr_assert_eq(stn_stencil_create(rank, ntaps, taps, &stencil, NULL), STN_OK);
+    problem.stencil = stencil;
+    stn_task task = made(&problem);
+    stn_stencil_destroy(stencil); /* the task has its own */
+    cr_expect_eq(task.pattern, pattern, "%s", stn_pattern_name(task.pattern));
+    cr_expect(task.reach[3 - rank][0] == low && task.reach[3 - rank][1] == high, "along the slowest axis");
+    stn_task_clear(&task);
+}
+
+Test(task, patterns_and_reaches) {
+    shape(1, 1, (stn_tap[]){{{0}, 1}}, STN_PATTERN_STAR, 0, 0);
+    shape(1, 2, (stn_tap[]){{{-3}, 1}, {{2}, 1}}, STN_PATTERN_STAR, 3, 2);
+    shape(1, 2, (stn_tap[]){{{5}, 1}, {{2}, 1}}, STN_PATTERN_STAR, 0, 5);
+    shape(2, 1, (stn_tap[]){{{-1, 1}, 1}}, STN_PATTERN_GENERAL, 1, 0);
+    shape(3, 2, (stn_tap[]){{{-1, 0, 0}, 1}, {{0, 4, 0}, 1}}, STN_PATTERN_STAR, 1, 0);
+    const stn_tap corner[] = {{{0, 0}, 1}, {{0, 1}, 1}, {{1, 0}, 1}, {{1, 1}, 1}};
+    shape(2, 4, corner, STN_PATTERN_BOX, 0, 1);
+    shape(2, 3, corner + 1, STN_PATTERN_GENERAL, 0, 1);
+}
+
+Test(task, a_reach_as_long_as_the_axis_is_the_most) {
+    const stn_boundary_kind kinds[] = {STN_WRAP, STN_CONSTANT, STN_NEAREST, STN_REFLECT, STN_MIRROR, STN_FIXED};
+    stn_stencil *stencil = NULL;
+    cr_assert_eq(stn_stencil_create(2, 2, (stn_tap[]){{{0, -3}, 1}, {{0, 2}, 1}}, &stencil, NULL), STN_OK);
+    for (int k = 0; k < 6; k++) {
+        stn_problem problem = {.stencil = stencil, .extent = {1, 3}};
+        for (int side = 0; side < 2; side++) problem.boundary[1][side].kind = kinds[k];
+        stn_task task = made(&problem);
+        stn_task_clear(&task);
+        problem.extent[1] = 2;
+        refused(&problem, "reach 3 points past the low side of axis 1", "only 2");
+    }
+    stn_stencil_destroy(stencil);
+}
+
+Test(task, structs_of_other_sizes) {
+    stn_problem problem = good();
+    problem.struct_size = 0;
+    stn_task task = made(&problem);
+    stn_task_clear(&task);
+    problem.struct_size = sizeof problem + 8;
+    refused(&problem, "struct_size", "knows only");
+    problem.struct_size = SIZE_MAX;
+    refused(&problem, "struct_size", "knows only");
+
+    /* A caller of an older header has no dtype, steps, ...: exactly its bytes are read, the rest is 0. */
+    size_t size = offsetof(stn_problem, dtype);
+    stn_problem *older = malloc(size);
+    problem = good();
+    problem.struct_size = size;
+    memcpy(older, &problem, size);
+    task = made(older);
+    cr_expect(task.dtype == STN_F64 && task.steps == 1 && task.n[2] == 30);
+    stn_task_clear(&task);
+    free(older);
+    problem.struct_size = sizeof(size_t);
+    refused(&problem, "stencil is NULL", "stn_stencil_create");
+}
+
+Test(task, bad_scalars_are_refused) {
+    refused(NULL, "problem is NULL", "stn_problem");
+    stn_problem problem = good();
+    problem.stencil = NULL;
+    refused(&problem, "stencil is NULL", "stn_stencil_parse");
+    problem = good();
+    problem.dtype = (stn_dtype)3;
+    refused(&problem, "dtype 3", "STN_F16");
+    problem.dtype = (stn_dtype)-1;
+    refused(&problem, "dtype -1", "STN_F16");
+    const double tolerances[] = {-1e-9, NAN, INFINITY};
+    for (int i = 0; i < 3; i++) {
+        problem = good();
+        problem.tolerance = tolerances[i];
+        refused(&problem, "tolerance", "finite and not below 0");
+    }
+}
+
+Test(task, bad_sizes_are_refused) {
+    stn_problem problem = good();
+    problem.extent[1] = 0;
+    refused(&problem, "extent[1] is 0", "at least one point");
+    const size_t sizes[][3] = {{SIZE_MAX, 1, 1},
+                               {1, (size_t)1 << 63, 1},
+                               {(size_t)1 << 60, 1, 1}, /* 2^60 points fit, their 8 bytes each do not */
+                               {(size_t)1 << 31, (size_t)1 << 31, 0},
+                               {1, 1, SIZE_MAX},
+                               {(size_t)1 << 30, (size_t)1 << 20, (size_t)1 << 20}};
+    for (int i = 0; i < 6; i++) {
+        problem = good();
+        problem.extent[0] = sizes[i][0];
+        problem.extent[1] = sizes[i][1];
+        problem.batch = sizes[i][2];
+        refused(&problem, "more bytes of f64 than 63 bits", "lower the extents");
+    }
+    problem = good();
+    problem.extent[0] = problem.extent[1] = (size_t)1 << 30;
+    problem.dtype = STN_F16;
+    stn_task task = made(&problem);
+    cr_expect_eq(stn_task_points(&task), (int64_t)1 << 60);
+    stn_task_clear(&task);
+}
+
+Test(task, bad_boundaries_are_refused_though_no_tap_may_reach_them) {
+    stn_stencil *identity = NULL;
+    cr_assert_eq(stn_stencil_create(2, 1, &(stn_tap){{0}, 1}, &identity, NULL), STN_OK);
+    for (int reaching = 0; reaching < 2; reaching++) {
+        stn_problem problem = good();
+        if (!reaching) problem.stencil = identity;
+        const stn_problem start = problem;
+        problem.boundary[1][0].kind = (stn_boundary_kind)6;
+        refused(&problem, "boundary kind 6 on the low side of axis 1", "STN_FIXED");
+        problem.boundary[1][0].kind = (stn_boundary_kind)-1;
+        refused(&problem, "boundary kind -1 on the low side of axis 1", "STN_FIXED");
+        problem = start;
+        problem.boundary[0][1].kind = STN_NEAREST;
+        refused(&problem, "axis 0 wraps on its low side only", "both sides");
+        problem = start;
+        problem.boundary[1][0].kind = STN_NEAREST;
+        refused(&problem, "axis 1 wraps on its high side only", "both sides");
+        const double values[] = {NAN, INFINITY, -INFINITY};
+        for (int i = 0; i < 3; i++) {
+            problem.boundary[1][0] = (stn_boundary){STN_NEAREST, 0};
+            problem.boundary[1][1] = (stn_boundary){STN_CONSTANT, values[i]};
+            refused(&problem, "constant boundary on the high side of axis 1", "finite");
+        }
+    }
+    stn_stencil_destroy(identity);
+}
+
+Test(task, values_must_fit_the_dtype) {
+    const struct {
+        stn_dtype dtype;
+        double fits, too_large;
+    } cases[] = {{STN_F64, 1e308, 0}, {STN_F32, 3.4e38, 3.5e38}, {STN_F16, -65504, -65505}};
+    for (int i = 0; i < 3; i++) {
+        stn_problem problem = good();
+        problem.dtype = cases[i].dtype;
+        problem.boundary[0][0] = (stn_boundary){STN_NEAREST, 1e300}; /* not a constant: not looked at */
+        problem.boundary[0][1] = (stn_boundary){STN_CONSTANT, cases[i].fits};
+        stn_task task = made(&problem);
+        stn_task_clear(&task);
+        if (!cases[i].too_large) continue;
+        problem.boundary[0][1].value = cases[i].too_large;
+        refused(&problem, "constant boundary on the high side of axis 0", stn_dtype_name(cases[i].dtype));
+    }
+    stn_stencil *large = NULL;
+    cr_assert_eq(stn_stencil_create(1, 1, &(stn_tap){{0}, 1e39}, &large, NULL), STN_OK);
+    stn_problem problem = {.stencil = large, .extent = {4}};
+    stn_task task = made(&problem);
+    stn_task_clear(&task);
+    problem.dtype = STN_F32;
+    refused(&problem, "weight 0 is 1e+39", "use f64");
+    problem.dtype = STN_F16;
+    refused(&problem, "weight 0 is 1e+39", "float32");
+    stn_stencil_destroy(large);
+}
+
+Test(task, copies_are_independent) {
+    stn_problem problem = good();
+    stn_task task = made(&problem), copy;
+    cr_assert_eq(stn_task_copy(&task, &copy, NULL), STN_OK);
+    cr_expect_neq(task.taps, copy.taps);
+    cr_expect_arr_eq(task.taps, copy.taps, 5 * sizeof *copy.taps);
+    task.taps[2].weight = 99;
+    stn_task_clear(&task);
+    cr_expect(copy.ntaps == 5 && copy.n[1] == 20 && copy.taps[2].weight != 99);
+    stn_task_clear(&copy);
+    stn_task_clear(&copy);
+}
+
+Test(task, weights_can_be_replaced) {
+    stn_problem problem = good();
+    problem.dtype = STN_F32;
+    stn_task task = made(&problem);
+    double weights[5] = {1, 2, 3, 4, 5};
+    cr_expect_eq(stn_task_set_weights(&task, 5, weights, NULL), STN_OK);
+    for (int i = 0; i < 5; i++) cr_expect_eq(task.taps[i].weight, i + 1);
+    stn_error error;
+    expect_refusal(stn_task_set_weights(&task, 4, weights, &error), &error, "4 new weights", "5 taps");
+    expect_refusal(stn_task_set_weights(&task, 5, NULL, &error), &error, "NULL", "array");
+    weights[0] = 77;
+    weights[3] = NAN;
+    expect_refusal(stn_task_set_weights(&task, 5, weights, &error), &error, "weight 3 is nan", "finite");
+    weights[3] = 1e300;
+    expect_refusal(stn_task_set_weights(&task, 5, weights, &error), &error, "weight 3 is 1e+300", "f32");
+    cr_expect_eq(task.taps[0].weight, 1, "nothing changes on failure");
+    stn_task_clear(&task);
+}
