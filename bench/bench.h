@@ -1,0 +1,84 @@
+/* What the pieces of the bench share: the machine under measurement, and how a thing is timed on it. */
+#ifndef STN_BENCH_BENCH_H
+#define STN_BENCH_BENCH_H
+#include <stdbool.h>
+
+#include "cases.h"
+#include "context/context.h"
+
+typedef struct bench {
+    stn_context *context;
+    stn_device *device; /* NULL on the host; borrowed from the context */
+    stn_timer *timer;   /* NULL on the host */
+    stn_pool *pool;     /* for filling, and for copies on the host */
+    bool quick;
+    int repeat;            /* timed runs; the median counts */
+    double copy_bandwidth; /* bytes/s, read + write */
+} bench;
+
+typedef stn_status (*bench_work)(void *user, stn_error *error);
+
+stn_status bench_open(int device, int threads, const char *cache_dir, bench *machine, stn_error *error);
+void bench_close(bench *machine);
+
+/* Seconds by the wall clock since some fixed moment. */
+double bench_now(void);
+
+/* The median time of machine->repeat runs after two warm-up runs, by events on a GPU and the wall clock on the host. */
+stn_status bench_time(bench *machine, bench_work work, void *user, double *seconds, stn_error *error);
+
+/* Fills machine->copy_bandwidth: copies between arrays of about 4 GiB on a GPU, of 512 MiB on the host. */
+stn_status bench_measure_copy(bench *machine, stn_error *error);
+
+/* ---- data.c: random values that are a function of the index, so that no copy on the host is needed -------------- */
+/* In [-1, 1), uniform, rounded to the dtype. */
+double bench_value(uint64_t index, stn_dtype dtype);
+double bench_load(const void *data, uint64_t index, stn_dtype dtype);
+/* Fills `count` elements at `data` (where the context's memory is) with bench_value of their index. */
+stn_status bench_fill(bench *machine, void *data, uint64_t count, stn_dtype dtype, stn_error *error);
+
+/* ---- check.c ---------------------------------------------------------------------------------------------------- */
+typedef struct bench_buffers {
+    void *in;            /* filled by bench_fill; unchanged */
+    void *out, *scratch; /* as large; scratch only where steps > 1 */
+} bench_buffers;
+/* Runs the plan once and compares a sample of points, faces and corners included: one step with a direct evaluation on
+ * the CPU; several with single steps of the plain strategy on the same machine, themselves so compared. Gives the
+ * relative L2 error of the sample (NaN if a point was not written) and the largest one that rounding explains. */
+stn_status bench_check(bench *machine, const stn_problem *problem, stn_plan *plan, const bench_buffers *buffers,
+                       double *found, double *allowed, stn_error *error);
+
+/* ---- overhead.c ------------------------------------------------------------------------------------------------- */
+typedef struct bench_overhead {
+    double context_seconds;                 /* driver start included */
+    double cold_plan_seconds;               /* first plan of a process, nothing cached: NVRTC's start and compile */
+    double warm_context_seconds;            /* the next process */
+    double warm_plan_seconds, load_seconds; /* its first plan, from the disk; the driver's part of that */
+    double memory_plan_seconds;             /* the same plan again in the same context */
+    double execute_seconds;                 /* the CPU's part of one execute */
+    char strategy[32];
+} bench_overhead;
+/* Each in a fresh child process, so call this before bench_open: a process that has used the driver must not fork. */
+stn_status bench_measure_overhead(int device, bench_overhead *overhead, stn_error *error);
+
+/* ---- report.c --------------------------------------------------------------------------------------------------- */
+typedef struct bench_result {
+    const bench_case *what;
+    size_t extent[STN_MAX_RANK];
+    uint64_t steps;
+    const char *boundary;
+    stn_dtype dtype;
+    char strategy[32];
+    double seconds, gstencils, bandwidth, percent_of_copy; /* bandwidth: bytes/s that one read and write a step take */
+    double bar;                                            /* in what->unit; 0: none */
+    double error, allowed;
+    char problem[256]; /* why it was not measured; "" if it was */
+} bench_result;
+
+bool bench_result_right(const bench_result *result);
+bool bench_result_reaches_bar(const bench_result *result);
+void bench_report_text(const bench *machine, const bench_result *results, size_t count, stn_text *text);
+void bench_report_json(const bench *machine, const bench_result *results, size_t count, const bench_overhead *overhead,
+                       stn_text *text);
+void bench_report_overhead(const bench_overhead *overhead, stn_text *text);
+#endif

@@ -1,0 +1,30 @@
+/* What is measured: the cases and the bars that they must reach, as data. */
+#ifndef STN_BENCH_CASES_H
+#define STN_BENCH_CASES_H
+#include <stdint.h>
+
+#include "stentor.h"
+
+typedef enum bar_unit { BAR_PERCENT_OF_COPY, BAR_GSTENCILS } bar_unit;
+
+typedef struct bench_case {
+    const char *group;    /* step: one sweep beside the copy bandwidth; time, lowrank: whole runs of 1000 steps */
+    const char *name;     /* the usual name of the stencil */
+    const char *stencil;  /* for stn_stencil_parse */
+    const char *strategy; /* NULL: the planner's choice */
+    int rank;
+    size_t extent[STN_MAX_RANK];
+    uint64_t steps;
+    bar_unit unit;
+    double bar_f64, bar_f32; /* 0: none */
+    const char *peer;        /* the best peer measured on the same kind of GPU in f64, NULL if there is none */
+    double peer_gstencils;
+} bench_case;
+
+extern const bench_case bench_cases[];
+extern const size_t bench_case_count;
+
+/* Sizes for the host (beyond its caches) and for a quick run, by rank. */
+void bench_extent_host(int rank, size_t extent[STN_MAX_RANK]);
+void bench_extent_quick(int rank, size_t extent[STN_MAX_RANK]);
+#endif

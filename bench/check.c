@@ -1,0 +1,178 @@
+/* Is the result right? Asked of a sample of points before anything is timed. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "bench.h"
+#include "problem/task.h"
+
+enum { SEGMENTS = 256, LENGTH = 32 }; /* points are sampled by short runs along the fastest axis */
+
+typedef struct sample {
+    int64_t index[SEGMENTS][3]; /* first point of each segment, lifted to three axes */
+    int64_t length;
+    double values[SEGMENTS * LENGTH];
+} sample;
+
+/* Low face, high face or anywhere, so that faces, edges and corners are all met. */
+static int64_t pick(uint64_t *state, int64_t extent, int64_t length) {
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    uint64_t bits = *state >> 33;
+    int64_t last = extent - length, near = (int64_t)(bits >> 2) % 4;
+    if (near > last) near = last;
+    if (bits % 4 == 0) return near;
+    if (bits % 4 == 1) return last - near;
+    return (int64_t)((bits >> 2) % (uint64_t)(last + 1));
+}
+
+static void choose(const stn_task *task, sample *chosen) {
+    uint64_t state = 2025;
+    chosen->length = task->n[2] < LENGTH ? task->n[2] : LENGTH;
+    for (int s = 0; s < SEGMENTS; s++)
+        for (int axis = 0; axis < 3; axis++)
+            chosen->index[s][axis] = pick(&state, task->n[axis], axis == 2 ? chosen->length : 1);
+}
+
+static uint64_t linear(const stn_task *task, const int64_t index[3]) {
+    return (uint64_t)((index[0] * task->n[1] + index[1]) * task->n[2] + index[2]);
+}
+
+/* What a tap at (possibly outside) index sees of the initial values. */
+static double seen(const stn_task *task, const int64_t index[3]) {
+    int64_t folded[3];
+    for (int axis = 0; axis < 3; axis++) {
+        folded[axis] = stn_fold(index[axis], task->n[axis], task->boundary[axis]);
+        if (folded[axis] < 0) return task->boundary[axis][folded[axis] == -1 ? 0 : 1].value;
+    }
+    return bench_value(linear(task, folded), task->dtype);
+}
+
+static double one_step(const stn_task *task, const int64_t index[3]) {
+    if (stn_task_frozen(task, index)) return bench_value(linear(task, index), task->dtype);
+    double sum = 0;
+    for (size_t k = 0; k < task->ntaps; k++) {
+        const stn_tap *tap = &task->taps[k];
+        const int64_t place[3] = {index[0] + tap->offset[0], index[1] + tap->offset[1], index[2] + tap->offset[2]};
+        sum += tap->weight * seen(task, place);
+    }
+    return sum;
+}
+
+static void evaluate(const stn_task *task, sample *expected) {
+    for (int s = 0; s < SEGMENTS; s++)
+        for (int64_t i = 0; i < expected->length; i++) {
+            const int64_t index[3] = {expected->index[s][0], expected->index[s][1], expected->index[s][2] + i};
+            expected->values[s * LENGTH + i] = one_step(task, index);
+        }
+}
+
+/* Reads the sample's points of data, or writes NaN to them. */
+static stn_status transfer(bench *machine, const stn_task *task, void *data, sample *points, bool poison,
+                           stn_error *error) {
+    double piece[LENGTH]; /* bytes of any dtype; all ones is NaN in each */
+    size_t size = stn_dtype_size(task->dtype), bytes = (size_t)points->length * size;
+    memset(piece, 0xff, sizeof piece);
+    for (int s = 0; s < SEGMENTS; s++) {
+        char *place = (char *)data + linear(task, points->index[s]) * size;
+        if (poison) {
+            STN_TRY(stn_memory_upload(machine->context, place, piece, bytes, error));
+            continue;
+        }
+        STN_TRY(stn_memory_download(machine->context, piece, place, bytes, error));
+        for (int64_t i = 0; i < points->length; i++)
+            points->values[s * LENGTH + i] = bench_load(piece, (uint64_t)i, task->dtype);
+    }
+    return STN_OK;
+}
+
+static double relative_error(const sample *found, const sample *expected) {
+    double difference = 0, norm = 0;
+    for (int s = 0; s < SEGMENTS; s++)
+        for (int64_t i = 0; i < found->length; i++) {
+            double e = expected->values[s * LENGTH + i], d = found->values[s * LENGTH + i] - e;
+            difference += d * d;
+            norm += e * e;
+        }
+    return norm > 0 ? sqrt(difference / norm) : sqrt(difference);
+}
+
+/* Rounding of a stepping run of T steps, and of a fused one beside it. */
+static double allowance(const stn_task *task) {
+    double steps = (double)task->steps, fused = 1 + log2(steps);
+    if (task->dtype == STN_F64) return 1e-13 * fused;
+    if (task->dtype == STN_F32) return steps > 1 ? 1e-6 * (sqrt(steps) + fused) : 1e-6;
+    return 1e-3 * sqrt(steps);
+}
+
+static stn_status run_poisoned(bench *machine, const stn_task *task, stn_plan *plan, const void *in, void *out,
+                               sample *points, stn_error *error) {
+    STN_TRY(transfer(machine, task, out, points, true, error));
+    STN_TRY(stn_plan_execute(plan, in, out, NULL, error));
+    STN_TRY(stn_synchronize(machine->context, NULL, error));
+    return transfer(machine, task, out, points, false, error);
+}
+
+/* The sample after task->steps single steps of the plain strategy, the first of them compared with the CPU. */
+static stn_status step_by_step(bench *machine, const stn_problem *problem, const stn_task *task,
+                               const bench_buffers *buffers, sample *expected, stn_error *error) {
+    stn_problem one = *problem;
+    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
+    stn_plan *plan = NULL;
+    stn_task single = *task; /* borrows the taps */
+    single.steps = 1;
+    one.steps = 1;
+    options.strategy = machine->device ? "direct" : "host";
+    sample *first = malloc(sizeof *first);
+    if (!first) return stn_fail_memory(error, "a sample", sizeof *first);
+    *first = *expected;
+    evaluate(&single, expected);
+    stn_status status;
+    STN_TRY_GOTO(status, stn_plan_create(machine->context, &one, &options, &plan, error), done);
+    STN_TRY_GOTO(status, run_poisoned(machine, &single, plan, buffers->in, buffers->out, first, error), done);
+    double wrong = relative_error(first, expected);
+    if (!(wrong <= allowance(&single))) {
+        status = stn_fail(error, STN_ERROR_INTERNAL,
+                          "a single %s step, the reference of longer runs, is off by %.2g in relative L2",
+                          options.strategy, wrong);
+        goto done;
+    }
+    void *from = buffers->out, *to = buffers->scratch;
+    for (uint64_t step = 1; step < task->steps; step++) {
+        STN_TRY_GOTO(status, stn_plan_execute(plan, from, to, NULL, error), done);
+        void *swap = from;
+        from = to;
+        to = swap;
+    }
+    STN_TRY_GOTO(status, stn_synchronize(machine->context, NULL, error), done);
+    status = transfer(machine, task, from, expected, false, error);
+done:
+    stn_plan_destroy(plan);
+    free(first);
+    return status;
+}
+
+stn_status bench_check(bench *machine, const stn_problem *problem, stn_plan *plan, const bench_buffers *buffers,
+                       double *found, double *allowed, stn_error *error) {
+    stn_task task;
+    STN_TRY(stn_task_make(problem, &task, error));
+    stn_status status = STN_OK;
+    sample *samples = calloc(2, sizeof *samples), *result = samples, *expected = samples + 1;
+    if (!samples) {
+        status = stn_fail_memory(error, "two samples", 2 * sizeof *samples);
+        goto done;
+    }
+    choose(&task, result);
+    *expected = *result;
+    STN_TRY_GOTO(status, run_poisoned(machine, &task, plan, buffers->in, buffers->out, result, error), done);
+    if (task.steps == 1)
+        evaluate(&task, expected);
+    else
+        STN_TRY_GOTO(status, step_by_step(machine, problem, &task, buffers, expected, error), done);
+    *found = relative_error(result, expected);
+    *allowed = allowance(&task);
+done:
+    free(samples);
+    stn_task_clear(&task);
+    return status;
+}

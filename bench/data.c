@@ -1,0 +1,58 @@
+/* Random input as a function of the index. */
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "base/half.h"
+#include "bench.h"
+
+double bench_value(uint64_t index, stn_dtype dtype) {
+    uint64_t bits = index + 0x9e3779b97f4a7c15u; /* the finaliser of splitmix64 */
+    bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9u;
+    bits = (bits ^ (bits >> 27)) * 0x94d049bb133111ebu;
+    bits ^= bits >> 31;
+    double value = (double)((int64_t)bits >> 11) * 0x1p-52;
+    if (dtype == STN_F32) return (float)value;
+    if (dtype == STN_F16) return stn_half_to_float(stn_float_to_half((float)value));
+    return value;
+}
+
+double bench_load(const void *data, uint64_t index, stn_dtype dtype) {
+    if (dtype == STN_F32) return ((const float *)data)[index];
+    if (dtype == STN_F16) return stn_half_to_float(((const uint16_t *)data)[index]);
+    return ((const double *)data)[index];
+}
+
+typedef struct filling {
+    void *data;
+    uint64_t first;
+    stn_dtype dtype;
+} filling;
+
+static void fill_piece(void *user, int64_t begin, int64_t end) {
+    const filling *work = user;
+    for (int64_t i = begin; i < end; i++) {
+        double value = bench_value(work->first + (uint64_t)i, work->dtype);
+        if (work->dtype == STN_F32)
+            ((float *)work->data)[i] = (float)value;
+        else if (work->dtype == STN_F16)
+            ((uint16_t *)work->data)[i] = stn_float_to_half((float)value);
+        else
+            ((double *)work->data)[i] = value;
+    }
+}
+
+stn_status bench_fill(bench *machine, void *data, uint64_t count, stn_dtype dtype, stn_error *error) {
+    const uint64_t most = (uint64_t)1 << 23;
+    size_t size = stn_dtype_size(dtype), bytes = (size_t)most * size;
+    void *piece = malloc(bytes);
+    if (!piece) return stn_fail_memory(error, "a piece of the input", bytes);
+    stn_status status = STN_OK;
+    for (uint64_t first = 0; first < count && status == STN_OK; first += most) {
+        uint64_t part = count - first < most ? count - first : most;
+        filling work = {piece, first, dtype};
+        stn_pool_for(machine->pool, (int64_t)part, 1 << 16, fill_piece, &work);
+        status = stn_memory_upload(machine->context, (char *)data + first * size, piece, (size_t)part * size, error);
+    }
+    free(piece);
+    return status;
+}

@@ -1,0 +1,191 @@
+/* stentor-bench: each case beside the roof that was measured in the same run. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "bench.h"
+#include "options.h"
+
+enum { QUICK_STEPS = 10, WRONG = 1, DTYPES = 3 };
+static const double host_bar = 50; /* percent of copy for one step of heat-2d in f64 */
+
+static void resolve(const bench *machine, const bench_options *options, const bench_case *what, stn_dtype dtype,
+                    bench_result *result) {
+    *result = (bench_result){.what = what, .dtype = dtype, .boundary = options->boundary, .steps = what->steps};
+    memcpy(result->extent, what->extent, sizeof result->extent);
+    bool full = machine->device && !machine->quick;
+    if (machine->quick)
+        bench_extent_quick(what->rank, result->extent);
+    else if (!machine->device)
+        bench_extent_host(what->rank, result->extent);
+    if (!full && result->steps > QUICK_STEPS) result->steps = QUICK_STEPS;
+    if (options->rank) memcpy(result->extent, options->extent, sizeof result->extent);
+    if (options->steps) result->steps = options->steps;
+    bool as_stated = full && !options->rank && !options->steps;
+    if (as_stated) result->bar = dtype == STN_F64 ? what->bar_f64 : dtype == STN_F32 ? what->bar_f32 : 0;
+    if (!machine->device && !machine->quick && result->steps == 1 && dtype == STN_F64 && !strcmp(what->name, "heat-2d"))
+        result->bar = host_bar;
+    const char *strategy = options->strategy ? options->strategy : machine->device ? what->strategy : NULL;
+    snprintf(result->strategy, sizeof result->strategy, "%s", strategy ? strategy : "auto");
+}
+
+static size_t points(const bench_result *result) {
+    size_t count = 1;
+    for (int axis = 0; axis < result->what->rank; axis++) count *= result->extent[axis];
+    return count;
+}
+
+typedef struct execution {
+    stn_plan *plan;
+    const bench_buffers *buffers;
+} execution;
+
+static stn_status execute(void *user, stn_error *error) {
+    execution *work = user;
+    return stn_plan_execute(work->plan, work->buffers->in, work->buffers->out, NULL, error);
+}
+
+/* Checks and times one case. */
+static stn_status measure(bench *machine, const bench_buffers *buffers, bench_result *result, stn_error *error) {
+    stn_stencil *stencil = NULL;
+    execution work = {NULL, buffers};
+    stn_problem problem = STN_PROBLEM_INIT;
+    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
+    stn_status status;
+    STN_TRY_GOTO(status, stn_stencil_parse(result->what->stencil, &stencil, error), done);
+    problem.stencil = stencil;
+    problem.dtype = result->dtype;
+    problem.steps = result->steps;
+    memcpy(problem.extent, result->extent, sizeof problem.extent);
+    STN_TRY_GOTO(status, bench_boundary(result->boundary, result->what->rank, problem.boundary, error), done);
+    options.strategy = result->strategy;
+    STN_TRY_GOTO(status, stn_plan_create(machine->context, &problem, &options, &work.plan, error), done);
+    snprintf(result->strategy, sizeof result->strategy, "%s", stn_plan_strategy(work.plan));
+    STN_TRY_GOTO(status, bench_check(machine, &problem, work.plan, buffers, &result->error, &result->allowed, error),
+                 done);
+    STN_TRY_GOTO(status, bench_time(machine, execute, &work, &result->seconds, error), done);
+    double updates = (double)points(result) * (double)result->steps;
+    result->gstencils = 1e-9 * updates / result->seconds;
+    result->bandwidth = 2 * (double)stn_dtype_size(result->dtype) * updates / result->seconds;
+    result->percent_of_copy = 100 * result->bandwidth / machine->copy_bandwidth;
+done:
+    stn_plan_destroy(work.plan);
+    stn_stencil_destroy(stencil);
+    return status;
+}
+
+/* All results of one dtype share their buffers: the input is a function of the index. */
+static stn_status measure_all(bench *machine, bench_result *results, size_t count, stn_dtype dtype, stn_error *error) {
+    bench_buffers buffers = {0};
+    size_t most = 0;
+    bool scratch = false;
+    for (size_t i = 0; i < count; i++) {
+        if (results[i].dtype != dtype) continue;
+        if (points(&results[i]) > most) most = points(&results[i]);
+        scratch |= results[i].steps > 1;
+    }
+    if (!most) return STN_OK;
+    size_t bytes = most * stn_dtype_size(dtype);
+    stn_status status;
+    STN_TRY_GOTO(status, stn_memory_alloc(machine->context, bytes, &buffers.in, error), done);
+    STN_TRY_GOTO(status, stn_memory_alloc(machine->context, bytes, &buffers.out, error), done);
+    if (scratch) STN_TRY_GOTO(status, stn_memory_alloc(machine->context, bytes, &buffers.scratch, error), done);
+    STN_TRY_GOTO(status, bench_fill(machine, buffers.in, most, dtype, error), done);
+    for (size_t i = 0; i < count; i++) {
+        stn_error story = {0};
+        if (results[i].dtype == dtype && measure(machine, &buffers, &results[i], &story) != STN_OK)
+            snprintf(results[i].problem, sizeof results[i].problem, "%.*s", (int)sizeof results[i].problem - 1,
+                     story.message);
+    }
+done:
+    stn_memory_free(machine->context, buffers.in);
+    stn_memory_free(machine->context, buffers.out);
+    stn_memory_free(machine->context, buffers.scratch);
+    return status;
+}
+
+static size_t select_cases(const bench *machine, const bench_options *options, bench_result *results) {
+    static const stn_dtype dtypes[DTYPES] = {STN_F64, STN_F32, STN_F16};
+    size_t count = 0;
+    for (size_t i = 0; i < bench_case_count; i++)
+        for (int d = 0; d < DTYPES; d++) {
+            const bench_case *what = &bench_cases[i];
+            if (!bench_listed(options->groups, what->group) || !bench_listed(options->cases, what->name)) continue;
+            if (!bench_listed(options->dtypes, stn_dtype_name(dtypes[d]))) continue;
+            if (options->rank && options->rank != what->rank) continue;
+            resolve(machine, options, what, dtypes[d], &results[count++]);
+        }
+    return count;
+}
+
+static void list_cases(void) {
+    for (size_t i = 0; i < bench_case_count; i++) {
+        const bench_case *what = &bench_cases[i];
+        printf("%-8s %-20s %llu steps, bar %.0f%s\n", what->group, what->name, (unsigned long long)what->steps,
+               what->bar_f64, what->unit == BAR_PERCENT_OF_COPY ? "% of copy" : " GStencil/s in f64");
+    }
+}
+
+static stn_status run_cases(const bench_options *options, stn_text *text, bool *wrong, stn_error *error) {
+    bench machine = {.quick = options->quick, .repeat = options->repeat};
+    bench_result *results = NULL;
+    size_t count, most = bench_case_count * DTYPES;
+    stn_status status;
+    STN_TRY_GOTO(status, bench_open(options->device, options->threads, NULL, &machine, error), done);
+    results = calloc(most, sizeof *results);
+    if (!results) {
+        status = stn_fail_memory(error, "the results", most * sizeof *results);
+        goto done;
+    }
+    count = select_cases(&machine, options, results);
+    if (!count) {
+        status = stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "no case has these names: see stentor-bench --list");
+        goto done;
+    }
+    STN_TRY_GOTO(status, bench_measure_copy(&machine, error), done);
+    for (int dtype = STN_F64; dtype <= STN_F16; dtype++)
+        STN_TRY_GOTO(status, measure_all(&machine, results, count, (stn_dtype)dtype, error), done);
+    for (size_t i = 0; i < count; i++) *wrong |= !*results[i].problem && !bench_result_right(&results[i]);
+    if (options->json)
+        bench_report_json(&machine, results, count, NULL, text);
+    else
+        bench_report_text(&machine, results, count, text);
+done:
+    free(results);
+    bench_close(&machine);
+    return status;
+}
+
+static stn_status run_overhead(const bench_options *options, stn_text *text, stn_error *error) {
+    bench_overhead overhead;
+    STN_TRY(bench_measure_overhead(options->device, &overhead, error));
+    if (options->json) {
+        bench none = {0};
+        bench_report_json(&none, NULL, 0, &overhead, text);
+    } else
+        bench_report_overhead(&overhead, text);
+    return STN_OK;
+}
+
+int main(int argc, char **argv) {
+    bench_options options;
+    int exit_code;
+    if (!bench_options_parse(argc, argv, &options, &exit_code)) return exit_code;
+    if (options.list) {
+        list_cases();
+        return 0;
+    }
+    stn_text text = STN_TEXT_EMPTY;
+    stn_error error = {0};
+    bool wrong = false;
+    stn_status status =
+        options.overhead ? run_overhead(&options, &text, &error) : run_cases(&options, &text, &wrong, &error);
+    if (status != STN_OK)
+        fprintf(stderr, "stentor-bench: %s\n", error.message);
+    else if (text.data)
+        fputs(text.data, stdout);
+    stn_text_clear(&text);
+    return status != STN_OK ? stn_status_exit_code(status) : wrong ? WRONG : 0;
+}
