@@ -166,7 +166,7 @@ typedef struct stn_problem {
     ptrdiff_t in_stride[STN_MAX_RANK];           /* elements; all 0 means dense in C order */
     ptrdiff_t out_stride[STN_MAX_RANK];          /* likewise */
     size_t batch;                                /* independent grids; 0 means 1 */
-    ptrdiff_t in_batch_stride, out_batch_stride; /* elements between grids; 0 means dense */
+    ptrdiff_t in_batch_stride, out_batch_stride; /* elements between grids; 0: the largest extent * stride of an axis */
     stn_boundary boundary[STN_MAX_RANK][2];      /* [axis][0 = low side, 1 = high side] */
     stn_dtype dtype;
     uint64_t steps;   /* 0 means 1 */
