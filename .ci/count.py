@@ -15,7 +15,9 @@ SKIPPED, TIMED_OUT = 77, 'TIMEOUT'
 # Criterion's own lines; a case that leaks does not fail by itself, so the sanitizers' words count too.
 CASE = re.compile(r'^\[(PASS|FAIL|SKIP)\] ([^\s:]+::[^\s:]+):? ?(.*)$', re.MULTILINE)
 SYNTHESIS = re.compile(r'Synthesis: Tested: (\d+) \| Passing: (\d+) \| Failing: (\d+) \| Crashing: (\d+)')
-FINDING = re.compile(r'(ERROR: (?:Address|Leak|Thread|Memory)Sanitizer.*|runtime error: .*)')
+FINDING = re.compile(r'(ERROR: (?:Address|Thread|Memory)Sanitizer.*|runtime error: .*)')
+LEAK = re.compile(r'^(?:Direct|Indirect) leak of .*\n((?: +#\d+ .*\n)+)', re.MULTILINE)
+NOT_OURS = re.compile(r'libcriterion\.so|interceptor|libc\.so')
 
 
 def readme_block(text, number):
@@ -34,6 +36,18 @@ def last_line(text):
     return lines[-1] if lines else ''
 
 
+def finding(output):
+    """What a sanitizer found, or None. A leak with no frame of ours is Criterion's own."""
+    found = FINDING.search(output)
+    if found:
+        return found.group(1)
+    for leak in LEAK.finditer(output):
+        ours = [frame for frame in leak.group(1).splitlines() if not NOT_OURS.search(frame)]
+        if ours:
+            return leak.group(0).splitlines()[0] + ' in ' + ours[0].split(' in ', 1)[-1]
+    return None
+
+
 def test_results(record):
     """(verdict, name, reason) of each case in one test of Meson's log; a test without cases is one case."""
     name, output = record['name'].split(' / ')[-1], record.get('stdout', '') + '\n' + record.get('stderr', '')
@@ -47,10 +61,10 @@ def test_results(record):
         tested, passing = int(whole.group(1)), int(whole.group(2))  # parameterised: cases without a line of their own
         results = [result for result in results if result[0] == 'skip']
         results += [('pass', name, '')] * passing + [('fail', name, last_line(output))] * (tested - passing)
-    finding = FINDING.search(output)
+    found = finding(output)
     failed = record['result'] not in ('OK', 'EXPECTEDFAIL')
-    if finding:
-        results.append(('fail', name, finding.group(1)))
+    if found:
+        results.append(('fail', name, found))
     elif failed and not any(result[0] == 'fail' for result in results):
         why = 'out of time' if record['result'] == TIMED_OUT else last_line(output)
         results.append(('fail', name, why or f"exit status {record.get('returncode')}"))

@@ -44,8 +44,19 @@ class Counting(unittest.TestCase):
         self.assertEqual([found[0] for found in verdicts('FAIL', -6, CASES)], ['pass', 'skip', 'fail'])
 
     def test_a_leak_is_a_failure(self):
-        log = CASES + '==7==ERROR: LeakSanitizer: detected memory leaks\n'
-        self.assertEqual(verdicts('OK', 0, log)[-1], ('fail', 't', 'ERROR: LeakSanitizer: detected memory leaks'))
+        log = CASES + 'ERROR: LeakSanitizer: detected memory leaks\n\nDirect leak of 48 byte(s) in 1 object(s) allocated from:\n'
+        log += '    #0 0x7f in __interceptor_calloc ../asan_malloc_linux.cpp:77\n'
+        theirs = log + '    #1 0x7f  (/lib/x86_64-linux-gnu/libcriterion.so.3+0x1a332)\n\n'
+        ours = log + '    #1 0x55 in new_pack ../cache/pack.c:106\n' + theirs
+        self.assertEqual([found[0] for found in verdicts('OK', 0, theirs)], ['pass', 'skip'])
+        self.assertEqual(verdicts('OK', 0, ours)[-1], ('fail', 't', 'Direct leak of 48 byte(s) in 1 object(s) allocated '
+                                                       'from: in new_pack ../cache/pack.c:106'))
+
+    def test_undefined_behaviour_is_a_failure(self):
+        log = CASES + '../src/x.c:3:4: runtime error: signed integer overflow\n'
+        self.assertEqual(verdicts('OK', 0, log)[-1], ('fail', 't', 'runtime error: signed integer overflow'))
+        log = CASES + '==7==ERROR: AddressSanitizer: heap-buffer-overflow\n'
+        self.assertEqual(verdicts('OK', 0, log)[-1][0], 'fail')
 
     def test_readme_blocks(self):
         text = '# X\n```sh\nzero\n```\n## Build and test\n```sh\none\n```\nthen\n```c\nno\n```\n```sh\ntwo\n```\n## Use\n```sh\nthree\n```\n'
