@@ -1,0 +1,101 @@
+// State of the stand-in driver, shared by its files.
+#pragma once
+#include <memory>
+#include <mutex>
+#include <set>
+#include <thread>
+
+#include "abi.h"
+#include "launch.h"
+#include "memory.h"
+#include "settings.h"
+
+#define EXPORT extern "C" __attribute__((visibility("default")))
+
+namespace stn_emulator {
+
+struct ChipFacts {
+    int multiprocessors, shared_optin, shared_multiprocessor, l2_bytes, threads_multiprocessor, blocks_multiprocessor,
+        clock_khz, memory_khz, bus_bits;
+    const char *name;
+};
+
+struct Operation {  // of a stream or a graph
+    enum Kind { LAUNCH, COPY, FILL } kind;
+    CUfunction function;
+    GridLaunch launch;
+    void *to;
+    const void *from;
+    size_t bytes;
+    unsigned char value;
+};
+
+struct Capture {  // shared by the streams that take part in one
+    std::vector<Operation> operations;
+    CUstream origin;
+    int mode;
+    std::thread::id thread;
+    bool valid = true;
+    std::set<CUstream> unjoined;
+};
+
+extern std::recursive_mutex driver_mutex;  // held by every call while it changes state
+extern Settings settings;
+extern bool initialized;
+ChipFacts chip_facts();
+
+// The state of the current context, or why there is none: a check at the start of most calls.
+CUresult check_context();
+void set_sticky(CUresult error);
+bool is_live(const void *handle);
+void set_live(const void *handle, bool live);
+size_t live_count();
+// An error, and the end of the capture, if this thread must not allocate or load now.
+CUresult check_not_capturing();
+
+}  // namespace stn_emulator
+
+struct CUctx_st {
+    int device, users;
+    CUresult sticky;
+};
+struct CUfunc_st {
+    stn_emulator::Kernel kernel;
+    CUmodule module;
+    int max_shared;
+};
+struct CUmod_st {
+    void *library;
+    std::string path;
+    int file = -1;  // of a private copy
+    std::vector<CUfunc_st *> functions;
+    std::vector<void *> globals;
+    int sm;
+};
+struct CUstream_st {
+    unsigned flags;
+    std::shared_ptr<stn_emulator::Capture> capture;
+};
+struct CUevent_st {
+    unsigned flags;
+    bool recorded = false;
+    double seconds = 0;
+    std::shared_ptr<stn_emulator::Capture> capture;
+    CUstream stream = nullptr;
+};
+struct CUgraph_st {
+    std::vector<stn_emulator::Operation> operations;
+};
+struct CUgraphExec_st {
+    std::vector<stn_emulator::Operation> operations;
+};
+
+// Counts the call and fails it when asked to.
+#define COUNTED(error)                                                                                                 \
+    if (stn_emulator::count_call(__func__)) return error
+#define INITIALIZED()                                                                                                  \
+    std::lock_guard<std::recursive_mutex> driver_lock(stn_emulator::driver_mutex);                                     \
+    if (!stn_emulator::initialized) return CUDA_ERROR_NOT_INITIALIZED
+#define IN_CONTEXT()                                                                                                   \
+    INITIALIZED();                                                                                                     \
+    if (CUresult context_result = stn_emulator::check_context()) return context_result

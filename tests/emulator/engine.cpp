@@ -1,0 +1,435 @@
+// Running one block. The scheduler picks a warp, runs its lanes until each of them waits or is done, then settles what
+// they wait for: a warp-wide word when all lanes of its mask have come, a barrier when all threads of the block have.
+#include "engine.h"
+
+#include <sys/mman.h>
+
+#include <cstdio>
+#include <cstring>
+
+#include "fiber.h"
+#include "memory.h"
+
+namespace stn_emulator {
+
+thread_local Worker *worker;
+
+static std::string at_place(Place p) { return p.file ? std::string(p.file) + ":" + std::to_string(p.line) : "?"; }
+
+static std::string triple(uint3 v) {
+    return "(" + std::to_string(v.x) + ", " + std::to_string(v.y) + ", " + std::to_string(v.z) + ")";
+}
+
+static bool same_place(Place a, Place b) { return a.line == b.line && strcmp(a.file, b.file) == 0; }
+
+uint64_t Worker::next_random() {  // xorshift64*
+    random ^= random >> 12;
+    random ^= random << 25;
+    random ^= random >> 27;
+    return random * 0x2545f4914f6cdd1dull;
+}
+
+// ---- memory: a region for the stacks, one for shared memory with its end at a guard page
+
+bool Worker::prepare() {
+    if (region) return true;
+    const size_t shared_bytes = 256 * 1024;
+    void *p =
+        mmap(nullptr, 2 * REGION_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *s = mmap(nullptr, shared_bytes + 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED || s == MAP_FAILED) return false;
+    uintptr_t aligned = (reinterpret_cast<uintptr_t>(p) + REGION_BYTES - 1) & ~(REGION_BYTES - 1);
+    region = reinterpret_cast<unsigned char *>(aligned);
+    shared_region = static_cast<unsigned char *>(s);
+    mprotect(shared_region, PAGE, PROT_NONE);
+    mprotect(shared_region + PAGE + shared_bytes, PAGE, PROT_NONE);
+    return true;
+}
+
+// ---- errors
+
+void Worker::set_error(LaunchError code, unsigned who, const std::string &text, Place place) {
+    if (error != ERROR_NONE) return;
+    error = code;
+    message = "kernel " + kernel->name + ", block " + triple(block.index) + ", thread " + triple(thread(who)->index) +
+              ", seed " + std::to_string(seed) + ": " + text;
+    if (place.file) message += " (" + at_place(place) + ")";
+}
+
+void Worker::fail(LaunchError code, const std::string &text, Place place) {
+    set_error(code, current, text, place);
+    for (;;) yield();  // the scheduler abandons this fiber
+}
+
+// ---- fibers
+
+void Worker::yield() {
+    in_fiber = false;
+    stn_switch(&lanes[current].stack_pointer, scheduler);
+}
+
+static void lane_main() {
+    Worker *w = worker;
+    w->kernel->call(w->values);
+    w->lanes[w->current].state = State::DONE;
+    for (;;) w->yield();
+}
+
+void Worker::start_lane(unsigned i) {
+    unsigned char *slot = region + (FIRST_SLOT + i) * STACK_BYTES;
+    if (i >= stacks) {
+        mprotect(slot, PAGE, PROT_NONE);
+        stacks = i + 1;
+    }
+    // Stacks start at different offsets: equal ones would share the same few cache sets.
+    unsigned char *top = slot + STACK_BYTES - 64 - (i * 7 % 64) * 128;
+    Lane &lane = lanes[i];
+    lane.stack_pointer = new_stack(top, lane_main);
+    lane.state = State::READY;
+    lane.committed = 0;
+    lane.copies.clear();
+    Thread *t = thread(i);
+    t->linear = i;
+    t->block = &block;
+    t->index = {i % block.threads.x, i / block.threads.x % block.threads.y, i / block.threads.x / block.threads.y};
+}
+
+void Worker::resume(unsigned i) {
+    current = i;
+    in_fiber = true;
+    stn_switch(&scheduler, lanes[i].stack_pointer);
+    if (lanes[i].state == State::DONE) alive--;
+}
+
+// ---- warp-wide words
+
+void Worker::shuffle(unsigned first, unsigned mask) {
+    uint64_t value[WARP];
+    for (unsigned l = 0; l < WARP; l++)
+        if (mask >> l & 1) value[l] = lanes[first + l].value;
+    for (unsigned l = 0; l < WARP; l++) {
+        if (!(mask >> l & 1)) continue;
+        Lane &lane = lanes[first + l];
+        int width = lane.width, base = (int)l / width * width, from = 0, n = lane.argument;
+        switch (lane.mode) {
+            case SHUFFLE_INDEX:
+                from = base + (n & (width - 1));
+                break;
+            case SHUFFLE_UP:
+                from = (int)l - n < base ? (int)l : (int)l - n;
+                break;
+            case SHUFFLE_DOWN:
+                from = (int)l + n >= base + width ? (int)l : (int)l + n;
+                break;
+            default:  // xor: from an earlier part of the warp too, as on the GPU
+                from = ((int)l ^ n) >= base + width ? (int)l : ((int)l ^ n);
+        }
+        if (!(mask >> from & 1))
+            set_error(ERROR_LAUNCH_FAILED, first + l,
+                      "lane " + std::to_string(l) + " shuffles from lane " + std::to_string(from) +
+                          ", which is not in the mask",
+                      lane.place);
+        else
+            lane.value = value[from];
+    }
+}
+
+void Worker::vote(unsigned first, unsigned mask) {
+    unsigned ballot = 0;
+    for (unsigned l = 0; l < WARP; l++)
+        if ((mask >> l & 1) && lanes[first + l].value) ballot |= 1u << l;
+    for (unsigned l = 0; l < WARP; l++) {
+        if (!(mask >> l & 1)) continue;
+        Lane &lane = lanes[first + l];
+        lane.value = lane.mode == VOTE_ANY ? ballot != 0 : lane.mode == VOTE_ALL ? ballot == mask : ballot;
+    }
+}
+
+// All lanes of the mask wait at a word: is it the same one?
+bool Worker::check_group(unsigned first, unsigned mask, unsigned leader) {
+    const Lane &head = lanes[first + leader];
+    for (unsigned l = 0; l < WARP; l++) {
+        if (!(mask >> l & 1)) continue;
+        const Lane &lane = lanes[first + l];
+        if (lane.word == head.word && lane.mode == head.mode && lane.mask == mask && same_place(lane.place, head.place))
+            continue;
+        set_error(ERROR_LAUNCH_FAILED, first + l,
+                  "lanes of one mask are at different warp-wide words, or give different masks: lane " +
+                      std::to_string(leader) + " at " + at_place(head.place) + ", lane " + std::to_string(l),
+                  lane.place);
+        return false;
+    }
+    return true;
+}
+
+// Settles every word whose lanes have all come. True if any lane can go on.
+bool Worker::resolve(unsigned warp) {
+    unsigned first = warp * WARP, count = threads - first < WARP ? threads - first : WARP, waiting = 0, present = 0;
+    for (unsigned l = 0; l < count; l++) {
+        if (lanes[first + l].state == State::COLLECTIVE) waiting |= 1u << l;
+        if (lanes[first + l].state != State::DONE) present |= 1u << l;
+    }
+    bool any = false;
+    while (waiting && error == ERROR_NONE) {
+        unsigned leader = (unsigned)__builtin_ctz(waiting);
+        Lane &head = lanes[first + leader];
+        unsigned mask = head.mask;
+        if (mask & ~present) {
+            unsigned missing = (unsigned)__builtin_ctz(mask & ~present);
+            set_error(ERROR_LAUNCH_FAILED, first + leader,
+                      "lane " + std::to_string(missing) + " is in the mask but " +
+                          (missing < count ? "has left the kernel" : "does not exist"),
+                      head.place);
+            return false;
+        }
+        if ((mask & waiting) != mask) {  // another lane may still come
+            waiting &= ~(1u << leader);
+            continue;
+        }
+        if (!check_group(first, mask, leader)) return false;
+        if (head.word == Word::SHUFFLE)
+            shuffle(first, mask);
+        else if (head.word == Word::VOTE)
+            vote(first, mask);
+        else {
+            std::string text;
+            if (!multiply(static_cast<Mma>(head.mode), &lanes[first], &text))
+                set_error(ERROR_LAUNCH_FAILED, first + leader, text, head.place);
+        }
+        for (unsigned l = 0; l < count; l++)
+            if (mask >> l & 1) lanes[first + l].state = State::READY;
+        waiting &= ~mask;
+        any = true;
+    }
+    return any;
+}
+
+// Runs a warp until all of its lanes wait for something outside it (false), or until chance stops it (true).
+bool Worker::run_warp(unsigned warp) {
+    unsigned first = warp * WARP, count = threads - first < WARP ? threads - first : WARP;
+    for (;;) {
+        unsigned long long chance = next_random() >> 32;
+        unsigned turn = chance & 31, flip = chance >> 5 & 31;
+        bool ran = false;
+        for (unsigned i = 0; i < WARP; i++) {
+            unsigned l = ((i + turn) & 31) ^ flip;  // the lanes in some order
+            if (l >= count || lanes[first + l].state != State::READY) continue;
+            ran = true;
+            resume(first + l);
+            if (error != ERROR_NONE) return false;
+        }
+        bool more = resolve(warp);
+        if (error != ERROR_NONE || (!ran && !more)) return false;
+        if ((chance >> 10 & 7) == 0) return true;
+    }
+}
+
+// ---- barriers
+
+bool Worker::release(int id, std::vector<unsigned> *runnable) {
+    unsigned waiting = 0, hits = 0;
+    const Lane *head = nullptr;
+    for (unsigned i = 0; i < threads; i++) {
+        const Lane &lane = lanes[i];
+        if (lane.state != State::BARRIER || lane.argument != id) continue;
+        if (!head) head = &lane;
+        waiting++;
+        hits += lane.value != 0;
+        if (id == 0 && (lane.mode != head->mode || !same_place(lane.place, head->place))) {
+            set_error(ERROR_LAUNCH_FAILED, i,
+                      "divergent barrier: thread " + triple(thread((unsigned)(head - lanes))->index) + " waits at " +
+                          at_place(head->place) + ", this one elsewhere",
+                      lane.place);
+            return false;
+        }
+    }
+    if (!head || waiting < (head->width ? (unsigned)head->width : alive)) return false;
+    uint64_t result = head->mode == REDUCE_OR ? hits != 0 : head->mode == REDUCE_AND ? hits == waiting : hits;
+    for (unsigned i = 0; i < threads; i++) {
+        Lane &lane = lanes[i];
+        if (lane.state != State::BARRIER || lane.argument != id) continue;
+        lane.value = result;
+        lane.state = State::READY;
+        if (runnable->empty() || runnable->back() != i / WARP) runnable->push_back(i / WARP);
+    }
+    return true;
+}
+
+bool Worker::release_barriers(std::vector<unsigned> *runnable) {
+    bool any = false;
+    for (int id = 0; id < 16 && error == ERROR_NONE; id++) any = release(id, runnable) || any;
+    return any;
+}
+
+void Worker::report_deadlock() {
+    for (unsigned i = 0; i < threads; i++) {
+        const Lane &lane = lanes[i];
+        if (lane.state == State::COLLECTIVE) {
+            char mask[12];
+            snprintf(mask, sizeof mask, "%08x", lane.mask);
+            return set_error(ERROR_LAUNCH_FAILED, i,
+                             std::string("deadlock: waits for lanes of mask ") + mask + " that do not come",
+                             lane.place);
+        }
+    }
+    for (unsigned i = 0; i < threads; i++)
+        if (lanes[i].state == State::BARRIER)
+            return set_error(ERROR_LAUNCH_FAILED, i, "deadlock: waits at a barrier that others do not reach",
+                             lanes[i].place);
+}
+
+void Worker::schedule() {
+    std::vector<unsigned> runnable;
+    for (unsigned w = 0; w * WARP < threads; w++) runnable.push_back(w);
+    while (alive > 0 && error == ERROR_NONE) {
+        if (runnable.empty()) {
+            if (!release_barriers(&runnable)) {
+                if (error == ERROR_NONE) report_deadlock();
+                return;
+            }
+            continue;
+        }
+        size_t pick = (next_random() >> 33) % runnable.size();
+        unsigned warp = runnable[pick];
+        runnable[pick] = runnable.back();
+        runnable.pop_back();
+        if (run_warp(warp)) runnable.push_back(warp);
+    }
+}
+
+// ---- the block
+
+void Worker::check_shared() {
+    unsigned padded = (block.shared_bytes + 127) / 128 * 128;
+    for (unsigned i = block.shared_bytes; i < padded; i++)
+        if (block.shared[i] != POISON) {
+            set_error(ERROR_ILLEGAL_ADDRESS, 0, "wrote just past the end of shared memory", {nullptr, 0});
+            return;
+        }
+}
+
+LaunchError Worker::run_block(const Kernel &k, void *const *v, dim3 grid, dim3 shape, uint3 index, unsigned shared,
+                              uint64_t s) {
+    kernel = &k;
+    values = v;
+    seed = s;
+    // Each block has its own sequence, whichever OS thread runs it.
+    random = (s + 1) * 0x9e3779b97f4a7c15ull ^
+             (index.x + 0x10001ull * index.y + 0x100000003ull * index.z) * 0xbf58476d1ce4e5b9ull;
+    if (random == 0) random = 1;
+    next_random();
+    unsigned padded = (shared + 127) / 128 * 128;
+    block.index = index;
+    block.grid = grid;
+    block.threads = shape;
+    block.shared_bytes = shared;
+    block.shared = shared_region + PAGE + 256 * 1024 - padded;
+    memset(block.shared, POISON, padded);
+    threads = alive = shape.x * shape.y * shape.z;
+    error = ERROR_NONE;
+    message.clear();
+    for (unsigned i = 0; i < threads; i++) start_lane(i);
+    Worker *outer = worker;
+    worker = this;
+    if (sigsetjmp(escape, 0) == 0) schedule();  // a fault in a kernel comes back here
+    in_fiber = false;
+    worker = outer;
+    if (error == ERROR_NONE) check_shared();
+    return error;
+}
+
+// ---- what kernels call; all of it runs on a fiber
+
+static int on_barrier(int id, int count, Reduce reduce, int predicate, Place place) {
+    Worker *w = worker;
+    Lane &lane = w->lanes[w->current];
+    if (id < 0 || id > 15 || count < 0 || count % 32 != 0)
+        w->fail(ERROR_LAUNCH_FAILED, "barrier " + std::to_string(id) + " of " + std::to_string(count) + " threads",
+                place);
+    lane.mode = reduce;
+    lane.argument = id;
+    lane.width = count;
+    lane.value = predicate != 0;
+    lane.place = place;
+    lane.state = State::BARRIER;
+    w->yield();
+    return (int)lane.value;
+}
+
+static uint64_t wait_for_warp(Word word, unsigned mode, unsigned mask, uint64_t value, Place place) {
+    Worker *w = worker;
+    Lane &lane = w->lanes[w->current];
+    if (!(mask >> w->current % WARP & 1)) w->fail(ERROR_LAUNCH_FAILED, "a lane calls with a mask that lacks it", place);
+    lane.word = word;
+    lane.mode = (unsigned char)mode;
+    lane.mask = mask;
+    lane.value = value;
+    lane.place = place;
+    lane.state = State::COLLECTIVE;
+    w->yield();
+    return lane.value;
+}
+
+static unsigned long long on_shuffle(Shuffle mode, unsigned mask, unsigned long long value, int argument, int width,
+                                     Place place) {
+    Lane &lane = worker->lanes[worker->current];
+    if (width < 1 || width > 32 || (width & (width - 1)))
+        worker->fail(ERROR_LAUNCH_FAILED, "a shuffle's width must be 1, 2, 4, 8, 16 or 32", place);
+    lane.argument = argument;
+    lane.width = width;
+    return wait_for_warp(Word::SHUFFLE, mode, mask, value, place);
+}
+
+static unsigned on_vote(Vote mode, unsigned mask, int predicate, Place place) {
+    return (unsigned)wait_for_warp(Word::VOTE, mode, mask, predicate != 0, place);
+}
+
+static void on_mma(Mma shape, void *c, const void *a, const void *b, unsigned metadata, int selector, Place place) {
+    Lane &lane = worker->lanes[worker->current];
+    lane.c = c;
+    lane.a = a;
+    lane.b = b;
+    lane.argument = selector;
+    wait_for_warp(Word::MMA, shape, 0xffffffffu, metadata, place);
+}
+
+static void on_copy_async(void *to, const void *from, unsigned bytes, Place place) {
+    Worker *w = worker;
+    unsigned char *target = static_cast<unsigned char *>(to);
+    const unsigned char *source = static_cast<const unsigned char *>(from);
+    if ((reinterpret_cast<uintptr_t>(to) | reinterpret_cast<uintptr_t>(from)) % bytes)
+        w->fail(ERROR_MISALIGNED, "copy_async_" + std::to_string(bytes) + " of misaligned addresses", place);
+    if (target < w->block.shared || target + bytes > w->block.shared + w->block.shared_bytes)
+        w->fail(ERROR_ILLEGAL_ADDRESS, "copy_async to outside of shared memory", place);
+    if (!memory_holds(from, bytes)) w->fail(ERROR_ILLEGAL_ADDRESS, "copy_async reads " + memory_describe(from), place);
+    memset(target, POISON, bytes);  // until its group has been waited for
+    Lane &lane = w->lanes[w->current];
+    lane.copies.push_back({target, source, bytes, lane.committed});
+}
+
+static void on_copy_async_commit() { worker->lanes[worker->current].committed++; }
+
+static void on_copy_async_wait(int newest, Place) {
+    Lane &lane = worker->lanes[worker->current];
+    size_t kept = 0;
+    for (const Copy &copy : lane.copies) {
+        if (copy.group < lane.committed && (int)(lane.committed - copy.group) > newest)
+            memcpy(copy.to, copy.from, copy.bytes);
+        else
+            lane.copies[kept++] = copy;
+    }
+    lane.copies.resize(kept);
+}
+
+static long long on_clock() {
+    static thread_local long long ticks;
+    worker->yield();  // a thread that polls must let others run
+    return ticks += 100;
+}
+
+static void on_fail(const char *message, Place place) { worker->fail(ERROR_ASSERT, message, place); }
+
+const Engine engine_table = {on_barrier,           on_shuffle,         on_vote,  on_mma, on_copy_async,
+                             on_copy_async_commit, on_copy_async_wait, on_clock, on_fail};
+
+}  // namespace stn_emulator

@@ -1,0 +1,101 @@
+// Running one block: a fiber a thread, warps in random order, barriers and warp-wide words as on the GPU.
+#pragma once
+#include <csetjmp>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "shim/engine.h"
+
+namespace stn_emulator {
+
+constexpr unsigned MAX_THREADS = 1024, WARP = 32;
+
+// The driver's error codes that a kernel can end with.
+enum LaunchError {
+    ERROR_NONE = 0,
+    ERROR_ILLEGAL_ADDRESS = 700,
+    ERROR_ASSERT = 710,
+    ERROR_MISALIGNED = 716,
+    ERROR_LAUNCH_FAILED = 719
+};
+
+enum class State : unsigned char { READY, COLLECTIVE, BARRIER, DONE };
+enum class Word : unsigned char { SHUFFLE, VOTE, MMA };
+
+struct Copy {  // an asynchronous copy that has not landed
+    unsigned char *to;
+    const unsigned char *from;
+    unsigned bytes, group;
+};
+
+struct Lane {
+    void *stack_pointer;
+    State state;
+    Word word;
+    unsigned char mode;  // Shuffle, Vote, Mma or Reduce
+    unsigned mask;
+    uint64_t value;       // in: what is shuffled or voted; out: the result
+    int argument, width;  // barrier: id, count
+    void *c;
+    const void *a, *b;
+    Place place;
+    unsigned committed;  // groups of asynchronous copies
+    std::vector<Copy> copies;
+};
+
+struct Kernel {
+    std::string name;
+    void (*call)(void *const *values);
+    std::vector<unsigned> sizes;
+    int max_threads;
+};
+
+// One OS thread's means to run blocks.
+struct Worker {
+    unsigned char *region = nullptr;
+    unsigned stacks = 0;  // how many have their guard page
+    unsigned char *shared_region = nullptr;
+    Lane lanes[MAX_THREADS];
+    Block block;
+    const Kernel *kernel;
+    void *const *values;
+    uint64_t seed, random;
+    void *scheduler;  // its stack pointer while a fiber runs
+    unsigned current, threads, alive;
+    bool in_fiber = false;
+    sigjmp_buf escape;
+    LaunchError error;
+    std::string message;
+
+    bool prepare();  // false: no memory
+    // Runs the block to its end; ERROR_NONE or the error, its story in `message`.
+    LaunchError run_block(const Kernel &kernel, void *const *values, dim3 grid, dim3 threads, uint3 index,
+                          unsigned shared, uint64_t seed);
+    Thread *thread(unsigned i) { return reinterpret_cast<Thread *>(region) + FIRST_SLOT + i; }
+    uint64_t next_random();
+    void yield();  // from the fiber to the scheduler
+    [[noreturn]] void fail(LaunchError code, const std::string &text, Place place);
+    void set_error(LaunchError code, unsigned who, const std::string &text, Place place);
+
+   private:
+    void start_lane(unsigned i);
+    void resume(unsigned i);
+    bool run_warp(unsigned warp);
+    bool resolve(unsigned warp);
+    bool check_group(unsigned first, unsigned mask, unsigned waiting);
+    void shuffle(unsigned first, unsigned mask);
+    void vote(unsigned first, unsigned mask);
+    bool release_barriers(std::vector<unsigned> *runnable);
+    bool release(int id, std::vector<unsigned> *runnable);
+    void schedule();
+    void report_deadlock();
+    void check_shared();
+};
+
+extern thread_local Worker *worker;  // of this OS thread while it runs a block
+extern const Engine engine_table;
+// The product of a whole warp; false and a message if the metadata is wrong.
+bool multiply(Mma shape, Lane *lanes, std::string *message);
+
+}  // namespace stn_emulator

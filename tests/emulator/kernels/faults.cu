@@ -1,0 +1,96 @@
+// Kernels with one fault each, which the emulator must find. Not for a GPU.
+#include "device/ptx.cuh"
+
+struct arguments {
+    const void *in;
+    void *out;
+    int n;
+};
+
+extern __shared__ __align__(128) unsigned char stn_shared[];
+
+extern "C" __global__ void fine(const __grid_constant__ arguments args) {
+    static_cast<int *>(args.out)[threadIdx.x] = threadIdx.x;
+}
+extern "C" __global__ void reads_past_end(const __grid_constant__ arguments args) {
+    static_cast<int *>(args.out)[threadIdx.x] = static_cast<const int *>(args.in)[args.n + threadIdx.x];
+}
+extern "C" __global__ void writes_before(const __grid_constant__ arguments args) {
+    static_cast<int *>(args.out)[-1 - static_cast<int>(threadIdx.x)] = 1;
+}
+extern "C" __global__ void shared_past_end(const __grid_constant__ arguments args) {
+    reinterpret_cast<int *>(stn_shared)[args.n + threadIdx.x] = 1;
+}
+extern "C" __global__ void shared_slack(const __grid_constant__ arguments args) {
+    if (threadIdx.x == 0) stn_shared[args.n] = 1;
+}
+extern "C" __global__ void reads_poison(const __grid_constant__ arguments args) {
+    static_cast<double *>(args.out)[threadIdx.x] = reinterpret_cast<double *>(stn_shared)[threadIdx.x] + 1.0;
+}
+extern "C" __global__ void missing_lane(const __grid_constant__ arguments args) {
+    if (threadIdx.x == 7) return;
+    static_cast<int *>(args.out)[threadIdx.x] = __shfl_sync(0xffffffffu, threadIdx.x, 0);
+}
+// A block of 16 has no lanes 16 to 31; in one of 32 they wait elsewhere.
+extern "C" __global__ void absent_lane(const __grid_constant__ arguments args) {
+    static_cast<int *>(args.out)[threadIdx.x] =
+        threadIdx.x < 16 ? __shfl_sync(0xffffffffu, threadIdx.x, 0) : 0 * __syncthreads_count(1);
+}
+extern "C" __global__ void foreign_mask(const __grid_constant__ arguments args) {
+    static_cast<int *>(args.out)[threadIdx.x] = __shfl_sync(0x0000ffffu, threadIdx.x, 0);
+}
+extern "C" __global__ void divergent_barrier(const __grid_constant__ arguments args) {
+    if (threadIdx.x < 16)
+        __syncthreads();
+    else
+        __syncthreads();
+    static_cast<int *>(args.out)[threadIdx.x] = 1;
+}
+// No barrier between writing and reading what another warp wrote
+extern "C" __global__ void races(const __grid_constant__ arguments args) {
+    double *tile = reinterpret_cast<double *>(stn_shared);
+    tile[threadIdx.x] = threadIdx.x;
+    static_cast<double *>(args.out)[threadIdx.x] = tile[(threadIdx.x + 32) % blockDim.x];
+}
+// The same within a warp
+extern "C" __global__ void races_in_warp(const __grid_constant__ arguments args) {
+    double *tile = reinterpret_cast<double *>(stn_shared);
+    tile[threadIdx.x] = threadIdx.x;
+    static_cast<double *>(args.out)[threadIdx.x] = tile[threadIdx.x ^ 1];
+}
+// Blocks that read what other blocks write
+extern "C" __global__ void races_between_blocks(const __grid_constant__ arguments args) {
+    int *out = static_cast<int *>(args.out);
+    const unsigned b = blockIdx.x;
+    if (threadIdx.x == 0) out[b] = b == 0 ? 1 : out[b - 1] + 1;
+}
+extern "C" __global__ void forgets_wait(const __grid_constant__ arguments args) {
+    double *tile = reinterpret_cast<double *>(stn_shared);
+    copy_async_8(tile + threadIdx.x, static_cast<const double *>(args.in) + threadIdx.x);
+    copy_async_commit();
+    __syncthreads();
+    static_cast<double *>(args.out)[threadIdx.x] = tile[threadIdx.x];
+}
+extern "C" __global__ void waits_for_too_few(const __grid_constant__ arguments args) {
+    double *tile = reinterpret_cast<double *>(stn_shared);
+    copy_async_8(tile + threadIdx.x, static_cast<const double *>(args.in) + threadIdx.x);
+    copy_async_commit();
+    copy_async_wait<1>();
+    __syncthreads();
+    static_cast<double *>(args.out)[threadIdx.x] = tile[threadIdx.x];
+}
+extern "C" __global__ void copies_past_end(const __grid_constant__ arguments args) {
+    copy_async_16(stn_shared + 16 * threadIdx.x, static_cast<const char *>(args.in) + 16 * (threadIdx.x + args.n));
+    copy_async_commit();
+    copy_async_wait<0>();
+}
+extern "C" __global__ void misaligned(const __grid_constant__ arguments args) {
+    const bytes16 *p = reinterpret_cast<const bytes16 *>(static_cast<const char *>(args.in) + 4);
+    static_cast<bytes16 *>(args.out)[threadIdx.x] = p[threadIdx.x];
+}
+extern "C" __global__ void outside_array(const __grid_constant__ arguments args) {
+    int local[4] = {1, 2, 3, 4};
+    for (int i = 0; i < 4; i++) local[i] += args.n;
+    static_cast<int *>(args.out)[threadIdx.x] = local[args.n];
+}
+extern "C" __global__ void fails_assert(const __grid_constant__ arguments args) { assert(args.n == 0); }

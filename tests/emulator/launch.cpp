@@ -1,0 +1,210 @@
+// Blocks in some order on a few OS threads; faults in kernels become errors.
+#include "launch.h"
+
+#include <signal.h>
+#include <sys/mman.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdio>
+#include <cstring>
+#include <mutex>
+#include <numeric>
+#include <thread>
+
+#include "memory.h"
+
+namespace stn_emulator {
+
+// ---- faults
+
+static struct sigaction previous[65];
+
+static void on_fault(int signal, siginfo_t *info, void *context) {
+    Worker *w = worker;
+    if (!w || !w->in_fiber) {  // not ours: as if this handler were not there
+        const struct sigaction &old = previous[signal];
+        if (old.sa_flags & SA_SIGINFO) return old.sa_sigaction(signal, info, context);
+        if (old.sa_handler != SIG_DFL && old.sa_handler != SIG_IGN) return old.sa_handler(signal);
+        sigaction(signal, &old, nullptr);
+        return;
+    }
+    unsigned char *address = static_cast<unsigned char *>(info->si_addr);
+    std::string text;
+    LaunchError code = ERROR_ILLEGAL_ADDRESS;
+    char hex[32];
+    snprintf(hex, sizeof hex, "%p", static_cast<void *>(address));
+    if (signal == SIGILL || signal == SIGTRAP) {
+        code = ERROR_MISALIGNED;
+        text = "misaligned address, or index outside of an array";
+    } else if (signal == SIGFPE) {
+        code = ERROR_LAUNCH_FAILED;
+        text = "integer division by zero";
+    } else if (address >= w->region && address < w->region + REGION_BYTES)
+        text = "the thread's stack is full: its local arrays are too large for the emulator";
+    else if (address >= w->shared_region && address < w->shared_region + 256 * 1024 + 2 * PAGE)
+        text = std::string("illegal address ") + hex + ": outside of the " + std::to_string(w->block.shared_bytes) +
+               " bytes of shared memory";
+    else
+        text = std::string("illegal address ") + hex + ": " + memory_describe(address);
+    w->set_error(code, w->current, text, {nullptr, 0});
+    siglongjmp(w->escape, 1);
+}
+
+static void install_handlers() {
+    static std::once_flag once;
+    std::call_once(once, [] {
+        struct sigaction action = {};
+        action.sa_sigaction = on_fault;
+        action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
+        for (int signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP}) sigaction(signal, &action, &previous[signal]);
+    });
+}
+
+// A fiber's stack may be the fault: handlers run on a stack of their own, one for each OS thread.
+static void give_signal_stack() {
+    static thread_local bool given;
+    if (given) return;
+    given = true;
+    stack_t stack = {};
+    stack.ss_size = 256 * 1024;
+    stack.ss_sp = mmap(nullptr, stack.ss_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (stack.ss_sp != MAP_FAILED) sigaltstack(&stack, nullptr);
+}
+
+// ---- the grid
+
+struct Job {
+    const GridLaunch *launch;
+    std::vector<void *> values;
+    uint64_t seed, total;
+    uint64_t step, start;  // block n of the order is (start + n step) mod total
+    std::atomic<uint64_t> next{0};
+    std::mutex mutex;
+    LaunchError error = ERROR_NONE;
+    std::string message;
+};
+
+__extension__ typedef unsigned __int128 wide;  // start + n step may need more than 64 bits
+
+static void run_blocks(Job *job, Worker *w, uint64_t part) {
+    const GridLaunch &l = *job->launch;
+    for (;;) {
+        uint64_t from = job->next.fetch_add(part);
+        if (from >= job->total) return;
+        uint64_t to = from + part < job->total ? from + part : job->total;
+        for (uint64_t n = from; n < to; n++) {
+            uint64_t b = (uint64_t)((job->start + (wide)n * job->step) % job->total);
+            uint3 index = {(unsigned)(b % l.grid.x), (unsigned)(b / l.grid.x % l.grid.y),
+                           (unsigned)(b / l.grid.x / l.grid.y)};
+            LaunchError e = w->run_block(*l.kernel, job->values.data(), l.grid, l.block, index, l.shared, job->seed);
+            if (e == ERROR_NONE) continue;
+            std::lock_guard<std::mutex> lock(job->mutex);
+            if (job->error == ERROR_NONE) {
+                job->error = e;
+                job->message = w->message;
+            }
+            job->next = job->total;
+            return;
+        }
+    }
+}
+
+// OS threads that help; they wait between launches and live as long as the process.
+struct Pool {
+    std::mutex mutex;
+    std::condition_variable wake, done;
+    std::vector<std::thread> threads;
+    Job *job = nullptr;
+    uint64_t part = 1, turn = 0;
+    unsigned wanted = 0, busy = 0;
+
+    void help() {
+        give_signal_stack();
+        Worker *own = new Worker;
+        uint64_t seen = 0;
+        std::unique_lock<std::mutex> lock(mutex);
+        for (;;) {
+            wake.wait(lock, [&] { return turn != seen && wanted > 0; });
+            seen = turn;
+            wanted--;
+            Job *mine = job;
+            lock.unlock();
+            if (own->prepare()) run_blocks(mine, own, part);
+            lock.lock();
+            if (--busy == 0) done.notify_all();
+        }
+    }
+    void run(Job *j, Worker *w, uint64_t p, unsigned helpers) {
+        {
+            std::lock_guard<std::mutex> lock(mutex);
+            while (threads.size() < helpers) threads.emplace_back([this] { help(); });
+            job = j;
+            part = p;
+            wanted = busy = helpers;
+            turn++;
+        }
+        wake.notify_all();
+        run_blocks(j, w, p);
+        std::unique_lock<std::mutex> lock(mutex);
+        busy -= wanted;  // those that did not wake in time are not needed
+        wanted = 0;
+        done.wait(lock, [&] { return busy == 0; });
+    }
+};
+
+static void choose_order(Job *job, uint64_t launch_number) {
+    uint64_t r = (job->seed + launch_number) * 0x9e3779b97f4a7c15ull;
+    r ^= r >> 29;
+    job->start = 0;
+    job->step = 1;
+    if (r % 3 == 1) {  // from the last
+        job->start = job->total - 1;
+        job->step = job->total - 1;
+    } else if (r % 3 == 2) {  // scattered
+        job->start = (r >> 8) % job->total;
+        job->step = (r >> 20) % job->total | 1;
+        while (std::gcd(job->step, job->total) != 1) job->step++;
+    }
+    if (job->total == 1) job->step = 1;
+}
+
+LaunchError run_grid(const GridLaunch &launch, const Settings &settings) {
+    static std::mutex one_at_a_time;
+    static Pool *pool = new Pool;
+    static Worker *caller = new Worker;
+    static uint64_t launches;
+    std::lock_guard<std::mutex> lock(one_at_a_time);
+    install_handlers();
+    give_signal_stack();
+    if (!caller->prepare()) return ERROR_LAUNCH_FAILED;
+    Job job;
+    job.launch = &launch;
+    job.seed = settings.seed + launches * 1000003;  // the same for the n-th launch of every run
+    job.total = (uint64_t)launch.grid.x * launch.grid.y * launch.grid.z;
+    std::vector<unsigned char> arguments(launch.arguments.size() + 64);  // from a multiple of 64 on
+    unsigned char *base = arguments.data() + (64 - reinterpret_cast<uintptr_t>(arguments.data()) % 64) % 64;
+    if (!launch.arguments.empty()) memcpy(base, launch.arguments.data(), launch.arguments.size());
+    for (size_t offset : launch.offsets) job.values.push_back(base + offset);
+    choose_order(&job, launches++);
+    uint64_t threads = job.total * launch.block.x * launch.block.y * launch.block.z;
+    uint64_t part = job.total / 64 < 1 ? 1 : job.total / 64 > 64 ? 64 : job.total / 64;
+    unsigned helpers = threads < 4096 || job.total < 2 ? 0 : (unsigned)settings.threads - 1;
+    if (helpers)
+        pool->run(&job, caller, part, helpers);
+    else
+        run_blocks(&job, caller, part);
+    if (job.error == ERROR_NONE) {
+        std::string damage = memory_damage();
+        if (!damage.empty()) {
+            job.error = ERROR_ILLEGAL_ADDRESS;
+            job.message = "kernel " + launch.kernel->name + ", seed " + std::to_string(job.seed) + ": " + damage;
+        }
+    }
+    if (job.error != ERROR_NONE)
+        fprintf(stderr, "stentor emulator: %s [STENTOR_EMULATOR_SEED=%llu, launch %llu]\n", job.message.c_str(),
+                (unsigned long long)settings.seed, (unsigned long long)(launches - 1));
+    return job.error;
+}
+
+}  // namespace stn_emulator

@@ -1,0 +1,139 @@
+// Matrix products of a warp. Where each register's elements lie (PTX ISA, matrix fragments for mma and mma.sp), with
+// g = lane / 4 and t = lane % 4; element i of a lane counts 16-bit halves from the low one, or whole registers:
+//
+//   16-bit a   row g + 8 (i / 2 % 2)   column 2t + i % 2 + 8 (i / 4)       b   row 2t + i % 2 + 8 (i / 2)   column g
+//   others a   row g + 8 (i % 2)       column t + 4 (i / 2)                b   row t + 4 i                  column g
+//   c          row g + 8 (i / 2)       column 2t + i % 2
+//   m8n8k4     a (g, t)   b (t, g)   c (g, 2t + i)
+//
+// Sparse a has the layout of a dense one half as wide. Its column j is, for 16 bits, non-zero j % 2 of the four
+// columns 4 (j / 2) ..., for tf32 the non-zero of the two columns 2j, 2j + 1. The metadata of a row are 16 bits for
+// each 16 (tf32: 8) columns, 4 bits a chunk, lowest first: two 2-bit places for 16 bits; 0b0100 (first) or 0b1110
+// (second) for tf32. Lane 4g + selector gives those of rows g (low half) and g + 8 (high half); of the shapes twice as
+// wide, lane 4g + 2 selector gives the first 16 (8) columns and lane 4g + 2 selector + 1 the others.
+#include <cmath>
+#include <cstring>
+
+#include "engine.h"
+
+namespace stn_emulator {
+
+enum class Type { F64, F16, TF32 };
+
+struct Shape {
+    const char *name;
+    Type type;
+    int rows, depth;  // columns: 8
+    bool sparse;
+};
+
+static const Shape shapes[MMA_COUNT] = {
+    {"mma_m8n8k4", Type::F64, 8, 4, false},           {"mma_m16n8k4", Type::F64, 16, 4, false},
+    {"mma_m16n8k8", Type::F64, 16, 8, false},         {"mma_m16n8k16", Type::F64, 16, 16, false},
+    {"mma_f16_m16n8k8", Type::F16, 16, 8, false},     {"mma_f16_m16n8k16", Type::F16, 16, 16, false},
+    {"mma_tf32_m16n8k4", Type::TF32, 16, 4, false},   {"mma_tf32_m16n8k8", Type::TF32, 16, 8, false},
+    {"mma_sp_f16_m16n8k16", Type::F16, 16, 16, true}, {"mma_sp_f16_m16n8k32", Type::F16, 16, 32, true},
+    {"mma_sp_tf32_m16n8k8", Type::TF32, 16, 8, true}, {"mma_sp_tf32_m16n8k16", Type::TF32, 16, 16, true},
+};
+
+constexpr int MAX_DEPTH = 32, COLUMNS = 8;
+
+struct Operands {
+    double a[16][MAX_DEPTH];  // as stored: half as wide when sparse
+    int k[16][MAX_DEPTH];     // the row of b that each meets
+    double b[MAX_DEPTH][COLUMNS];
+};
+
+static double half_value(uint16_t h) {
+    int exponent = h >> 10 & 31, mantissa = h & 0x3ff;
+    double value = exponent == 31  ? (mantissa ? NAN : INFINITY)
+                   : exponent == 0 ? ldexp(mantissa, -24)
+                                   : ldexp(1024 + mantissa, exponent - 25);
+    return h & 0x8000 ? -value : value;
+}
+
+static double tf32_value(uint32_t bits) {  // the hardware does not look at the low 13 bits
+    bool nan = (bits & 0x7fffffffu) > 0x7f800000u;
+    bits &= ~0x1fffu;
+    float f;
+    memcpy(&f, &bits, 4);
+    return nan ? NAN : static_cast<double>(f);
+}
+
+static double element(Type type, const void *registers, int i) {
+    if (type == Type::F64) return static_cast<const double *>(registers)[i];
+    if (type == Type::F16) return half_value(static_cast<const uint16_t *>(registers)[i]);
+    return tf32_value(static_cast<const uint32_t *>(registers)[i]);
+}
+
+static void gather(const Shape &s, const Lane *lanes, Operands *o) {
+    const int stored = s.sparse ? s.depth / 2 : s.depth;
+    const int a_count = s.rows * stored / 32, b_count = s.depth * COLUMNS / 32;
+    for (int lane = 0; lane < 32; lane++) {
+        int g = lane / 4, t = lane % 4;
+        for (int i = 0; i < a_count; i++) {
+            int row = s.type == Type::F16 ? g + 8 * (i / 2 % 2) : g + 8 * (i % 2);
+            int column = s.type == Type::F16 ? 2 * t + i % 2 + 8 * (i / 4) : t + 4 * (i / 2);
+            o->a[row][column] = element(s.type, lanes[lane].a, i);
+            o->k[row][column] = column;
+        }
+        for (int i = 0; i < b_count; i++) {
+            int row = s.type == Type::F16 ? 2 * t + i % 2 + 8 * (i / 2) : t + 4 * i;
+            o->b[row][g] = element(s.type, lanes[lane].b, i);
+        }
+    }
+}
+
+// Where the stored elements of a sparse a belong.
+static bool spread(const Shape &s, const Lane *lanes, Operands *o, std::string *message) {
+    const bool wide = s.depth == (s.type == Type::F16 ? 32 : 16);
+    const int selector = lanes[0].argument, chunks = s.type == Type::F16 ? s.depth / 4 : s.depth / 2;
+    for (int lane = 0; lane < 32; lane++)
+        if (lanes[lane].argument != selector || selector < 0 || selector >= (wide ? 2 : 4)) {
+            *message = std::string(s.name) + ": the selector must be 0 to " + (wide ? "1" : "3");
+            return false;
+        }
+    for (int row = 0; row < 16; row++)
+        for (int chunk = 0; chunk < chunks; chunk++) {
+            int lane = 4 * (row % 8) + (wide ? 2 * selector + chunk / 4 : selector);
+            unsigned bits = static_cast<unsigned>(lanes[lane].value) >> (16 * (row / 8) + 4 * (chunk % 4)) & 15u;
+            int first = bits & 3, second = static_cast<int>(bits >> 2);
+            bool good = s.type == Type::F16 ? first < second : bits == 0x4 || bits == 0xe;
+            if (!good) {
+                *message = std::string(s.name) + ": metadata " + std::to_string(bits) + " of row " +
+                           std::to_string(row) + ", chunk " + std::to_string(chunk) + " (lane " + std::to_string(lane) +
+                           ") is not an ordered pair";
+                return false;
+            }
+            if (s.type == Type::F16) {
+                o->k[row][2 * chunk] = 4 * chunk + first;
+                o->k[row][2 * chunk + 1] = 4 * chunk + second;
+            } else
+                o->k[row][chunk] = 2 * chunk + (bits == 0xe);
+        }
+    return true;
+}
+
+bool multiply(Mma which, Lane *lanes, std::string *message) {
+    const Shape &s = shapes[which];
+    const int stored = s.sparse ? s.depth / 2 : s.depth;
+    Operands o;
+    gather(s, lanes, &o);
+    if (s.sparse && !spread(s, lanes, &o, message)) return false;
+    for (int lane = 0; lane < 32; lane++)
+        for (int i = 0; i < s.rows * COLUMNS / 32; i++) {
+            int row = lane / 4 + 8 * (i / 2), column = 2 * (lane % 4) + i % 2;
+            if (s.type == Type::F64) {
+                double *c = static_cast<double *>(lanes[lane].c) + i;
+                for (int j = 0; j < stored; j++) *c = fma(o.a[row][j], o.b[o.k[row][j]][column], *c);
+            } else {  // products are exact in double, the sum nearly so
+                float *c = static_cast<float *>(lanes[lane].c) + i;
+                double sum = *c;
+                for (int j = 0; j < stored; j++) sum += o.a[row][j] * o.b[o.k[row][j]][column];
+                *c = static_cast<float>(sum);
+            }
+        }
+    return true;
+}
+
+}  // namespace stn_emulator

@@ -1,0 +1,28 @@
+// What the environment sets, the calls that are to fail, and how often each was made. Used by both stand-ins.
+#pragma once
+#include <cstdint>
+#include <string>
+
+namespace stn_emulator {
+
+// Read anew at every cuInit.
+struct Settings {
+    int sm = 90;                   // STENTOR_EMULATOR_SM: 80, 90, 100, ...
+    int multiprocessors = 0;       // STENTOR_EMULATOR_MULTIPROCESSORS; 0: as the chip has
+    int devices = 1;               // STENTOR_EMULATOR_DEVICES
+    int driver_version = 13000;    // STENTOR_EMULATOR_DRIVER_VERSION
+    uint64_t memory = 4ull << 30;  // STENTOR_EMULATOR_MEMORY, bytes of each device
+    uint64_t seed = 1;             // STENTOR_EMULATOR_SEED: a number, or "random"
+    int threads = 2;               // STENTOR_EMULATOR_THREADS: OS threads that run blocks
+};
+Settings read_settings();
+
+// Counts a call; true if STENTOR_EMULATOR_FAIL ("cuMemAlloc_v2:3,nvrtcCompileProgram:1", or ":*" for every call) names
+// it. Counts start again whenever that variable changes. "cuMemAlloc" stands for "cuMemAlloc_v2" too.
+bool count_call(const char *name);
+uint64_t calls_made(const char *name);
+void reset_calls();
+
+std::string environment(const char *name, const char *otherwise);
+
+}  // namespace stn_emulator

@@ -1,0 +1,83 @@
+// The twin of kernel_templates/device/ptx.cuh for the emulator: the same words, in C++. Layouts are in ../../mma.cpp.
+#pragma once
+using half_t = unsigned short;  // IEEE binary16 bits
+struct alignas(16) bytes16 {
+    unsigned x, y, z, w;
+};
+struct alignas(8) bytes8 {
+    unsigned x, y;
+};
+
+// ---- half <-> float, round to nearest even; NaN becomes the one that GPUs give
+__device__ __forceinline__ float half_to_float(half_t h) {
+    unsigned sign = (unsigned)(h & 0x8000u) << 16, magnitude = h & 0x7fffu;
+    if (magnitude > 0x7c00u) return __uint_as_float(0x7fffffffu);
+    if (magnitude == 0x7c00u) return __uint_as_float(sign | 0x7f800000u);
+    // Read as a float, the bits are the value times 2^-112, subnormals included: an exact product.
+    return __uint_as_float(sign | __float_as_uint(__uint_as_float(magnitude << 13) * 0x1p112f));
+}
+__device__ __forceinline__ half_t float_to_half(float f) {
+    unsigned bits = __float_as_uint(f), sign = bits >> 16 & 0x8000u;
+    bits &= 0x7fffffffu;
+    if (bits > 0x7f800000u) return 0x7fff;
+    if (bits >= 0x477ff000u) return (half_t)(sign | 0x7c00u);  // rounds past 65504
+    if (bits < 0x38800000u)  // below 2^-14: the sum's last place is 2^-24, so it rounds as the subnormal does
+        return (half_t)(sign | (__float_as_uint(__uint_as_float(bits) + 0.5f) - 0x3f000000u));
+    return (half_t)(sign | ((bits - 0x38000000u + 0xfffu + (bits >> 13 & 1u)) >> 13));
+}
+
+// ---- asynchronous copies, global -> shared. A group is what was issued since the last commit.
+__device__ __forceinline__ unsigned shared_address(const void *p) { return (unsigned)__cvta_generic_to_shared(p); }
+__device__ __forceinline__ void copy_async_16(void *to, const void *from, STN_WHERE) {
+    stn_emulator::engine->copy_async(to, from, 16, place);
+}
+__device__ __forceinline__ void copy_async_8(void *to, const void *from, STN_WHERE) {
+    stn_emulator::engine->copy_async(to, from, 8, place);
+}
+__device__ __forceinline__ void copy_async_4(void *to, const void *from, STN_WHERE) {
+    stn_emulator::engine->copy_async(to, from, 4, place);
+}
+__device__ __forceinline__ void copy_async_commit() { stn_emulator::engine->copy_async_commit(); }
+template <int N>
+__device__ __forceinline__ void copy_async_wait(STN_WHERE) {
+    stn_emulator::engine->copy_async_wait(N, place);
+}
+
+// ---- tensor products, c += a b. Every lane hands over its registers; the last one to arrive lets the warp's product
+// be formed.
+#define STN_MMA(name, SHAPE, C, NC, A, NA, B, NB)                                                                      \
+    __device__ __forceinline__ void name(C(&c)[NC], const A(&a)[NA], const B(&b)[NB], STN_WHERE) {                     \
+        stn_emulator::engine->mma(stn_emulator::SHAPE, c, a, b, 0, 0, place);                                          \
+    }
+#define STN_MMA_ONE_B(name, SHAPE, C, NC, A, NA, B)                                                                    \
+    __device__ __forceinline__ void name(C(&c)[NC], const A(&a)[NA], B b, STN_WHERE) {                                 \
+        stn_emulator::engine->mma(stn_emulator::SHAPE, c, a, &b, 0, 0, place);                                         \
+    }
+#define STN_MMA_SPARSE(name, SHAPE, NA, NB)                                                                            \
+    template <int SELECTOR>                                                                                            \
+    __device__ __forceinline__ void name(float(&c)[4], const unsigned(&a)[NA], const unsigned(&b)[NB], unsigned meta,  \
+                                         STN_WHERE) {                                                                  \
+        stn_emulator::engine->mma(stn_emulator::SHAPE, c, a, b, meta, SELECTOR, place);                                \
+    }
+__device__ __forceinline__ void mma_m8n8k4(double (&c)[2], double a, double b, STN_WHERE) {
+    stn_emulator::engine->mma(stn_emulator::MMA_F64_M8N8K4, c, &a, &b, 0, 0, place);
+}
+#if __CUDA_ARCH__ >= 900
+STN_MMA_ONE_B(mma_m16n8k4, MMA_F64_M16N8K4, double, 4, double, 2, double)
+STN_MMA(mma_m16n8k8, MMA_F64_M16N8K8, double, 4, double, 4, double, 2)
+STN_MMA(mma_m16n8k16, MMA_F64_M16N8K16, double, 4, double, 8, double, 4)
+#endif
+STN_MMA_ONE_B(mma_f16_m16n8k8, MMA_F16_M16N8K8, float, 4, unsigned, 2, unsigned)
+STN_MMA(mma_f16_m16n8k16, MMA_F16_M16N8K16, float, 4, unsigned, 4, unsigned, 2)
+// Round to nearest, ties away from zero, at 10 bits of mantissa.
+__device__ __forceinline__ unsigned float_to_tf32(float f) {
+    unsigned bits = __float_as_uint(f);
+    if ((bits & 0x7f800000u) == 0x7f800000u) return bits & 0x7fffffu ? 0x7fffffffu : bits;
+    return (bits + 0x1000u) & ~0x1fffu;
+}
+STN_MMA_ONE_B(mma_tf32_m16n8k4, MMA_TF32_M16N8K4, float, 4, unsigned, 2, unsigned)
+STN_MMA(mma_tf32_m16n8k8, MMA_TF32_M16N8K8, float, 4, unsigned, 4, unsigned, 2)
+STN_MMA_SPARSE(mma_sp_f16_m16n8k16, MMA_SP_F16_M16N8K16, 2, 2)
+STN_MMA_SPARSE(mma_sp_f16_m16n8k32, MMA_SP_F16_M16N8K32, 4, 4)
+STN_MMA_SPARSE(mma_sp_tf32_m16n8k8, MMA_SP_TF32_M16N8K8, 2, 2)
+STN_MMA_SPARSE(mma_sp_tf32_m16n8k16, MMA_SP_TF32_M16N8K16, 4, 4)

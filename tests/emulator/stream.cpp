@@ -1,0 +1,480 @@
+// The stand-in for libcuda.so.1: memory, copies, streams, events, launches, graphs. Work is done as it is submitted;
+// what a kernel did wrong shows at the next call, as on the GPU.
+#include <cstring>
+#include <ctime>
+#include <memory>
+
+#include "driver.h"
+
+using namespace stn_emulator;
+
+static std::vector<std::shared_ptr<Capture>> captures;  // those that go on
+
+namespace stn_emulator {
+
+CUresult check_not_capturing() {
+    for (auto &c : captures) {
+        bool forbidden = c->mode == 0 || (c->mode == 1 && c->thread == std::this_thread::get_id());
+        if (!forbidden) continue;
+        c->valid = false;
+        return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    }
+    return CUDA_SUCCESS;
+}
+
+}  // namespace stn_emulator
+
+static bool is_default(CUstream s) { return reinterpret_cast<uintptr_t>(s) <= 2; }
+static bool good_stream(CUstream s) { return is_default(s) || is_live(s); }
+
+// The capture that work on this stream goes to, if there is one.
+static CUresult capture_of(CUstream stream, Capture **capture) {
+    *capture = nullptr;
+    if (!good_stream(stream)) return CUDA_ERROR_INVALID_HANDLE;
+    if (is_default(stream)) {
+        for (auto &c : captures)
+            if (!(c->origin->flags & 1)) {  // a blocking stream captures: the legacy stream would wait for it
+                c->valid = false;
+                return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+            }
+        return CUDA_SUCCESS;
+    }
+    *capture = stream->capture.get();
+    return *capture && !(*capture)->valid ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED : CUDA_SUCCESS;
+}
+
+static void perform(const Operation &o) {
+    if (o.kind == Operation::COPY)
+        memmove(o.to, o.from, o.bytes);
+    else if (o.kind == Operation::FILL)
+        memset(o.to, o.value, o.bytes);
+    else if (LaunchError e = run_grid(o.launch, settings))
+        set_sticky(static_cast<CUresult>(e));
+}
+
+static CUresult submit(CUstream stream, const Operation &operation) {
+    Capture *capture;
+    if (CUresult r = capture_of(stream, &capture)) return r;
+    if (capture) {
+        capture->operations.push_back(operation);
+        if (stream != capture->origin) capture->unjoined.insert(stream);
+    } else
+        perform(operation);
+    return CUDA_SUCCESS;
+}
+
+// ---- memory
+
+static void *host(CUdeviceptr p) { return reinterpret_cast<void *>(p); }
+
+EXPORT CUresult cuMemAlloc_v2(CUdeviceptr *pointer, size_t bytes) {
+    COUNTED(CUDA_ERROR_OUT_OF_MEMORY);
+    IN_CONTEXT();
+    if (!pointer || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
+    if (CUresult r = check_not_capturing()) return r;
+    void *p = memory_alloc(bytes);
+    if (!p) return CUDA_ERROR_OUT_OF_MEMORY;
+    *pointer = reinterpret_cast<CUdeviceptr>(p);
+    return CUDA_SUCCESS;
+}
+
+EXPORT CUresult cuMemFree_v2(CUdeviceptr pointer) {
+    COUNTED(CUDA_ERROR_INVALID_VALUE);
+    INITIALIZED();
+    CUresult context = check_context();  // memory of a context in error goes too
+    if (context == CUDA_ERROR_INVALID_CONTEXT) return context;
+    if (CUresult r = check_not_capturing()) return r;
+    if (pointer == 0) return context;
+    return memory_free(host(pointer)) ? context : CUDA_ERROR_INVALID_VALUE;
+}
+
+EXPORT CUresult cuMemGetInfo_v2(size_t *free, size_t *total) {
+    COUNTED(CUDA_ERROR_UNKNOWN);
+    IN_CONTEXT();
+    uint64_t f, t;
+    memory_info(&f, &t);
+    if (free) *free = f;
+    if (total) *total = t;
+    return CUDA_SUCCESS;
+}
+
+EXPORT CUresult cuPointerGetAttribute(void *data, int attribute, CUdeviceptr pointer) {
+    COUNTED(CUDA_ERROR_INVALID_VALUE);
+    IN_CONTEXT();
+    void *start;
+    size_t bytes;
+    if (!data || !memory_starts(host(pointer), &start, &bytes)) return CUDA_ERROR_INVALID_VALUE;
+    switch (attribute) {
+        case 2:
+            *static_cast<unsigned *>(data) = 2;  // device memory
+            return CUDA_SUCCESS;
+        case 3:
+            *static_cast<CUdeviceptr *>(data) = pointer;
+            return CUDA_SUCCESS;
+        case 8:
+        case 9:  // not managed; device 0
+            *static_cast<int *>(data) = 0;
+            return CUDA_SUCCESS;
+        case 11:
+            *static_cast<void **>(data) = start;
+            return CUDA_SUCCESS;
+        case 12:
+            *static_cast<size_t *>(data) = bytes;
+            return CUDA_SUCCESS;
+        default:
+            return CUDA_ERROR_INVALID_VALUE;
+    }
+}
+
+// ---- copies
+
+static CUresult copy(CUstream stream, void *to, const void *from, size_t bytes, bool to_device, bool from_device) {
+    if (bytes == 0) return CUDA_SUCCESS;
+    if (!to || !from) return CUDA_ERROR_INVALID_VALUE;
+    if ((to_device && !memory_holds(to, bytes)) || (from_device && !memory_holds(from, bytes)))
+        return CUDA_ERROR_INVALID_VALUE;
+    Operation o = {};
+    o.kind = Operation::COPY;
+    o.to = to;
+    o.from = from;
+    o.bytes = bytes;
+    return submit(stream, o);
+}
+
+// A copy that waits: as the legacy stream does it, and never while anything captures.
+static CUresult copy_now(void *to, const void *from, size_t bytes, bool to_device, bool from_device) {
+    if (CUresult r = check_not_capturing()) return r;
+    return copy(nullptr, to, from, bytes, to_device, from_device);
+}
+
+EXPORT CUresult cuMemcpyHtoD_v2(CUdeviceptr to, const void *from, size_t bytes) {
+    COUNTED(CUDA_ERROR_INVALID_VALUE);
+    IN_CONTEXT();
+    return copy_now(host(to), from, bytes, true, false);
+}
+EXPORT CUresult cuMemcpyDtoH_v2(void *to, CUdeviceptr from, size_t bytes) {
+    COUNTED(CUDA_ERROR_INVALID_VALUE);
+    IN_CONTEXT();
+    return copy_now(to, host(from), bytes, false, true);
+}
+EXPORT CUresult cuMemcpyDtoD_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes) {
+    COUNTED(CUDA_ERROR_INVALID_VALUE);
+    IN_CONTEXT();
+    return copy_now(host(to), host(from), bytes, true, true);
+}
+EXPORT CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from, size_t bytes, CUstream stream) {
+    COUNTED(CUDA_ERROR_INVALID_VALUE);
+    IN_CONTEXT();
+    return copy(stream, host(to), from, bytes, true, false);
+}
+EXPORT CUresult cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t bytes, CUstream stream) {
+    COUNTED(CUDA_ERROR_INVALID_VALUE);
+    IN_CONTEXT();
+    return copy(stream, to, host(from), bytes, false, true);
+}
+EXPORT CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) {
+    COUNTED(CUDA_ERROR_INVALID_VALUE);
+    IN_CONTEXT();
+    return copy(stream, host(to), host(from), bytes, true, true);
+}
+EXPORT CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) {
+    COUNTED(CUDA_ERROR_INVALID_VALUE);
+    IN_CONTEXT();
+    // Either side may be the host's; a side that begins on the device must stay there.
+    return copy(stream, host(to), host(from), bytes, memory_holds(host(to), 1), memory_holds(host(from), 1));
+}
+EXPORT CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t bytes, CUstream stream) {
+    COUNTED(CUDA_ERROR_INVALID_VALUE);
+    IN_CONTEXT();
+    if (bytes == 0) return CUDA_SUCCESS;
+    if (!memory_holds(host(to), bytes)) return CUDA_ERROR_INVALID_VALUE;
+    Operation o = {};
+    o.kind = Operation::FILL;
+    o.to = host(to);
+    o.bytes = bytes;
+    o.value = value;
+    return submit(stream, o);
+}
+
+// ---- launches
+
+static CUresult check_launch(CUfunction f, const CUlaunchConfig &c) {
+    uint64_t threads = (uint64_t)c.blockDimX * c.blockDimY * c.blockDimZ;
+    if (!f) return CUDA_ERROR_INVALID_HANDLE;
+    if (!c.gridDimX || !c.gridDimY || !c.gridDimZ || !threads) return CUDA_ERROR_INVALID_VALUE;
+    if (c.gridDimX > 2147483647u || c.gridDimY > 65535 || c.gridDimZ > 65535) return CUDA_ERROR_INVALID_VALUE;
+    if (c.blockDimX > 1024 || c.blockDimY > 1024 || c.blockDimZ > 64 || threads > 1024) return CUDA_ERROR_INVALID_VALUE;
+    if ((int)threads > f->kernel.max_threads || (int64_t)c.sharedMemBytes > f->max_shared)
+        return CUDA_ERROR_INVALID_VALUE;
+    for (unsigned i = 0; i < c.numAttrs; i++) {
+        if (c.attrs[i].id != CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) continue;
+        auto cluster = c.attrs[i].value.cluster;
+        if (cluster.x * cluster.y * cluster.z == 0 || cluster.x * cluster.y * cluster.z > 8 || settings.sm < 90)
+            return CUDA_ERROR_INVALID_CLUSTER_SIZE;
+        if (c.gridDimX % cluster.x || c.gridDimY % cluster.y || c.gridDimZ % cluster.z)
+            return CUDA_ERROR_INVALID_CLUSTER_SIZE;
+    }
+    return CUDA_SUCCESS;
+}
+
+static CUresult launch(const CUlaunchConfig &c, CUfunction f, void **parameters, void **extra) {
+    if (CUresult r = check_launch(f, c)) return r;
+    Operation o = {};
+    o.kind = Operation::LAUNCH;
+    o.function = f;
+    GridLaunch &l = o.launch;
+    l.kernel = &f->kernel;
+    l.grid = {c.gridDimX, c.gridDimY, c.gridDimZ};
+    l.block = {c.blockDimX, c.blockDimY, c.blockDimZ};
+    l.shared = c.sharedMemBytes;
+    const char *buffer = nullptr;
+    for (void **e = extra; e && *e; e += 2)
+        if (reinterpret_cast<uintptr_t>(*e) == 1) buffer = static_cast<const char *>(e[1]);
+    if (buffer && f->kernel.sizes.size() > 1) return CUDA_ERROR_NOT_SUPPORTED;  // would need each one's alignment
+    if (!buffer && !parameters && !f->kernel.sizes.empty()) return CUDA_ERROR_INVALID_VALUE;
+    for (size_t i = 0; i < f->kernel.sizes.size(); i++) {
+        size_t at = (l.arguments.size() + 63) / 64 * 64;
+        l.arguments.resize(at + f->kernel.sizes[i]);
+        l.offsets.push_back(at);
+        memcpy(&l.arguments[at], buffer ? buffer : static_cast<const char *>(parameters[i]), f->kernel.sizes[i]);
+    }
+    return submit(c.hStream, o);
+}
+
+EXPORT CUresult cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+                               unsigned bz, unsigned shared, CUstream stream, void **parameters, void **extra) {
+    COUNTED(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
+    IN_CONTEXT();
+    CUlaunchConfig c = {gx, gy, gz, bx, by, bz, shared, stream, nullptr, 0};
+    return launch(c, f, parameters, extra);
+}
+
+EXPORT CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, void **parameters, void **extra) {
+    COUNTED(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
+    IN_CONTEXT();
+    if (!config) return CUDA_ERROR_INVALID_VALUE;
+    return launch(*config, f, parameters, extra);
+}
+
+// ---- streams
+
+EXPORT CUresult cuStreamCreate(CUstream *stream, unsigned flags) {
+    COUNTED(CUDA_ERROR_OUT_OF_MEMORY);
+    IN_CONTEXT();
+    if (!stream || flags > 1) return CUDA_ERROR_INVALID_VALUE;
+    *stream = new CUstream_st{flags, nullptr};
+    set_live(*stream, true);
+    return CUDA_SUCCESS;
+}
+
+static void end_capture(const std::shared_ptr<Capture> &capture) {
+    for (size_t i = 0; i < captures.size(); i++)
+        if (captures[i] == capture) captures.erase(captures.begin() + (ptrdiff_t)i--);
+}
+
+EXPORT CUresult cuStreamDestroy_v2(CUstream stream) {
+    COUNTED(CUDA_ERROR_INVALID_HANDLE);
+    INITIALIZED();
+    if (!is_live(stream)) return CUDA_ERROR_INVALID_HANDLE;
+    if (stream->capture && stream->capture->origin == stream) end_capture(stream->capture);
+    set_live(stream, false);
+    delete stream;
+    return check_context();
+}
+
+// Waiting for a capturing stream, or for all of them, is not allowed and ends the capture.
+static CUresult wait_allowed(CUstream stream) {
+    if (!good_stream(stream)) return CUDA_ERROR_INVALID_HANDLE;
+    Capture *capture;
+    if (CUresult r = capture_of(stream, &capture)) return r;
+    if (!capture) return CUDA_SUCCESS;
+    capture->valid = false;
+    return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+}
+
+EXPORT CUresult cuStreamSynchronize(CUstream stream) {
+    COUNTED(CUDA_ERROR_LAUNCH_FAILED);
+    IN_CONTEXT();
+    return wait_allowed(stream);
+}
+EXPORT CUresult cuStreamQuery(CUstream stream) {
+    COUNTED(CUDA_ERROR_LAUNCH_FAILED);
+    IN_CONTEXT();
+    return wait_allowed(stream);
+}
+EXPORT CUresult cuCtxSynchronize() {
+    COUNTED(CUDA_ERROR_LAUNCH_FAILED);
+    IN_CONTEXT();
+    for (auto &c : captures) {
+        c->valid = false;
+        return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    }
+    return CUDA_SUCCESS;
+}
+
+EXPORT CUresult cuStreamIsCapturing(CUstream stream, int *status) {
+    COUNTED(CUDA_ERROR_UNKNOWN);
+    IN_CONTEXT();
+    if (!status || !good_stream(stream)) return CUDA_ERROR_INVALID_VALUE;
+    *status = is_default(stream) || !stream->capture ? 0 : stream->capture->valid ? 1 : 2;
+    return CUDA_SUCCESS;
+}
+
+EXPORT CUresult cuStreamBeginCapture_v2(CUstream stream, int mode) {
+    COUNTED(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    IN_CONTEXT();
+    if (is_default(stream)) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    if (!is_live(stream)) return CUDA_ERROR_INVALID_HANDLE;
+    if (mode < 0 || mode > 2) return CUDA_ERROR_INVALID_VALUE;
+    if (stream->capture) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    auto capture = std::make_shared<Capture>();
+    capture->origin = stream;
+    capture->mode = mode;
+    capture->thread = std::this_thread::get_id();
+    stream->capture = capture;
+    captures.push_back(capture);
+    return CUDA_SUCCESS;
+}
+
+EXPORT CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph) {
+    COUNTED(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+    IN_CONTEXT();
+    if (is_default(stream) || !is_live(stream) || !graph) return CUDA_ERROR_INVALID_VALUE;
+    auto capture = stream->capture;
+    if (!capture) return CUDA_ERROR_INVALID_VALUE;
+    *graph = nullptr;
+    if (capture->origin != stream) return CUDA_ERROR_STREAM_CAPTURE_UNMATCHED;
+    if (capture->mode != 2 && capture->thread != std::this_thread::get_id())
+        return CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
+    end_capture(capture);
+    stream->capture = nullptr;
+    if (!capture->valid) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+    capture->valid = false;  // streams that joined leave it
+    if (!capture->unjoined.empty()) return CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
+    *graph = new CUgraph_st{capture->operations};
+    set_live(*graph, true);
+    return CUDA_SUCCESS;
+}
+
+// ---- graphs
+
+EXPORT CUresult cuGraphInstantiateWithFlags(CUgraphExec *exec, CUgraph graph, unsigned long long) {
+    COUNTED(CUDA_ERROR_OUT_OF_MEMORY);
+    IN_CONTEXT();
+    if (!exec || !is_live(graph)) return CUDA_ERROR_INVALID_VALUE;
+    *exec = new CUgraphExec_st{graph->operations};
+    set_live(*exec, true);
+    return CUDA_SUCCESS;
+}
+
+EXPORT CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream) {
+    COUNTED(CUDA_ERROR_LAUNCH_FAILED);
+    IN_CONTEXT();
+    if (!is_live(exec)) return CUDA_ERROR_INVALID_HANDLE;
+    for (const Operation &o : exec->operations)
+        if (CUresult r = submit(stream, o)) return r;
+    return CUDA_SUCCESS;
+}
+
+EXPORT CUresult cuGraphExecDestroy(CUgraphExec exec) {
+    COUNTED(CUDA_ERROR_INVALID_VALUE);
+    INITIALIZED();
+    if (!is_live(exec)) return CUDA_ERROR_INVALID_VALUE;
+    set_live(exec, false);
+    delete exec;
+    return CUDA_SUCCESS;
+}
+
+EXPORT CUresult cuGraphDestroy(CUgraph graph) {
+    COUNTED(CUDA_ERROR_INVALID_VALUE);
+    INITIALIZED();
+    if (!is_live(graph)) return CUDA_ERROR_INVALID_VALUE;
+    set_live(graph, false);
+    delete graph;
+    return CUDA_SUCCESS;
+}
+
+// ---- events
+
+static double now() {
+    timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+EXPORT CUresult cuEventCreate(CUevent *event, unsigned flags) {
+    COUNTED(CUDA_ERROR_OUT_OF_MEMORY);
+    IN_CONTEXT();
+    if (!event || flags > 7) return CUDA_ERROR_INVALID_VALUE;
+    *event = new CUevent_st;
+    (*event)->flags = flags;
+    set_live(*event, true);
+    return CUDA_SUCCESS;
+}
+
+EXPORT CUresult cuEventDestroy_v2(CUevent event) {
+    COUNTED(CUDA_ERROR_INVALID_HANDLE);
+    INITIALIZED();
+    if (!is_live(event)) return CUDA_ERROR_INVALID_HANDLE;
+    set_live(event, false);
+    delete event;
+    return CUDA_SUCCESS;
+}
+
+EXPORT CUresult cuEventRecord(CUevent event, CUstream stream) {
+    COUNTED(CUDA_ERROR_INVALID_HANDLE);
+    IN_CONTEXT();
+    if (!is_live(event)) return CUDA_ERROR_INVALID_HANDLE;
+    Capture *capture;
+    if (CUresult r = capture_of(stream, &capture)) return r;
+    event->capture = capture ? stream->capture : nullptr;
+    event->stream = stream;
+    event->recorded = true;
+    event->seconds = now();
+    return CUDA_SUCCESS;
+}
+
+EXPORT CUresult cuEventSynchronize(CUevent event) {
+    COUNTED(CUDA_ERROR_LAUNCH_FAILED);
+    IN_CONTEXT();
+    if (!is_live(event)) return CUDA_ERROR_INVALID_HANDLE;
+    return event->capture ? CUDA_ERROR_CAPTURED_EVENT : CUDA_SUCCESS;
+}
+EXPORT CUresult cuEventQuery(CUevent event) {
+    COUNTED(CUDA_ERROR_LAUNCH_FAILED);
+    IN_CONTEXT();
+    if (!is_live(event)) return CUDA_ERROR_INVALID_HANDLE;
+    return event->capture ? CUDA_ERROR_CAPTURED_EVENT : CUDA_SUCCESS;
+}
+
+EXPORT CUresult cuEventElapsedTime_v2(float *milliseconds, CUevent start, CUevent end) {
+    COUNTED(CUDA_ERROR_INVALID_HANDLE);
+    IN_CONTEXT();
+    if (!milliseconds) return CUDA_ERROR_INVALID_VALUE;
+    if (!is_live(start) || !is_live(end) || !start->recorded || !end->recorded || (start->flags & 2) ||
+        (end->flags & 2))
+        return CUDA_ERROR_INVALID_HANDLE;
+    if (start->capture || end->capture) return CUDA_ERROR_CAPTURED_EVENT;
+    *milliseconds = static_cast<float>((end->seconds - start->seconds) * 1e3);
+    return CUDA_SUCCESS;
+}
+EXPORT CUresult cuEventElapsedTime(float *milliseconds, CUevent start, CUevent end) {
+    return cuEventElapsedTime_v2(milliseconds, start, end);
+}
+
+EXPORT CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags) {
+    COUNTED(CUDA_ERROR_INVALID_HANDLE);
+    IN_CONTEXT();
+    (void)flags;
+    if (!is_live(event) || !good_stream(stream)) return CUDA_ERROR_INVALID_HANDLE;
+    auto capture = event->capture;
+    if (!capture || !capture->valid) return CUDA_SUCCESS;  // all work is done as it is submitted
+    if (is_default(stream)) return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+    if (stream->capture && stream->capture->valid && stream->capture != capture) return CUDA_ERROR_STREAM_CAPTURE_MERGE;
+    if (stream->capture != capture) {  // the stream takes part in the capture from here on
+        stream->capture = capture;
+        capture->unjoined.insert(stream);
+    }
+    capture->unjoined.erase(event->stream);
+    return CUDA_SUCCESS;
+}

@@ -1,0 +1,100 @@
+// Kernels with a fault each: the emulator must find it, and must find none where there is none.
+#include <cmath>
+
+#include "test_machine.h"
+
+struct FaultCase {
+    const char *kernel;
+    unsigned threads, shared;
+    int n;
+    CUresult expected;
+};
+
+// in holds 64 doubles, out as many
+static const FaultCase cases[] = {
+    {"fine", 64, 0, 0, CUDA_SUCCESS},
+    {"reads_past_end", 32, 0, 128, CUDA_ERROR_ILLEGAL_ADDRESS},
+    {"writes_before", 1, 0, 0, CUDA_ERROR_ILLEGAL_ADDRESS},
+    {"writes_before", 1024, 0, 0, CUDA_ERROR_ILLEGAL_ADDRESS},
+    {"shared_past_end", 32, 128, 0, CUDA_SUCCESS},
+    {"shared_past_end", 32, 128, 1, CUDA_ERROR_ILLEGAL_ADDRESS},
+    {"shared_slack", 32, 100, 99, CUDA_SUCCESS},
+    {"shared_slack", 32, 100, 100, CUDA_ERROR_ILLEGAL_ADDRESS},
+    {"missing_lane", 32, 0, 0, CUDA_ERROR_LAUNCH_FAILED},
+    {"absent_lane", 16, 0, 0, CUDA_ERROR_LAUNCH_FAILED},
+    {"absent_lane", 32, 0, 0, CUDA_ERROR_LAUNCH_FAILED},
+    {"foreign_mask", 32, 0, 0, CUDA_ERROR_LAUNCH_FAILED},
+    {"divergent_barrier", 32, 0, 0, CUDA_ERROR_LAUNCH_FAILED},
+    {"divergent_barrier", 16, 0, 0, CUDA_SUCCESS},
+    {"copies_past_end", 32, 512, 0, CUDA_SUCCESS},
+    {"copies_past_end", 32, 512, 1, CUDA_ERROR_ILLEGAL_ADDRESS},
+    {"copies_past_end", 32, 256, 0, CUDA_ERROR_ILLEGAL_ADDRESS},
+    {"misaligned", 1, 0, 0, CUDA_ERROR_MISALIGNED_ADDRESS},
+    {"outside_array", 1, 0, 3, CUDA_SUCCESS},
+    {"outside_array", 1, 0, 4, CUDA_ERROR_MISALIGNED_ADDRESS},
+    {"fails_assert", 1, 0, 0, CUDA_SUCCESS},
+    {"fails_assert", 1, 0, 1, CUDA_ERROR_ASSERT},
+};
+
+static void faults_are_found() {
+    CUmodule m = load_kernels("faults");
+    for (const FaultCase &f : cases) {
+        Buffer<double> in(std::vector<double>(64, 1.0)), out(std::vector<double>(64, 2.0));
+        WordArguments a = {in.pointer, out.pointer, f.n};
+        CHECK(launch(m, f.kernel, {}, {f.threads}, f.shared, &a) == CUDA_SUCCESS);
+        CUresult result = cuCtxSynchronize();
+        if (result != f.expected) printf("%s(%d): %d, not %d\n", f.kernel, f.n, result, f.expected);
+        CHECK(result == f.expected);
+        CHECK(cuMemcpyHtoD_v2(in.pointer, &a, 8) == f.expected);  // an error stays until the context ends
+        if (result) renew_context();
+    }
+    cuModuleUnload(m);
+}
+
+static int count_nan(const std::vector<double> &v) {
+    int n = 0;
+    for (double x : v) n += std::isnan(x);
+    return n;
+}
+
+static void poison_spreads() {
+    CUmodule m = load_kernels("faults");
+    Buffer<double> in(std::vector<double>(64, 1.0)), out(64);
+    CHECK(count_nan(out.get()) == 64);  // new memory
+    WordArguments a = {in.pointer, out.pointer, 0};
+    for (const char *kernel : {"reads_poison", "forgets_wait", "waits_for_too_few"}) {
+        out.put(std::vector<double>(64, 0.0));
+        CHECK(launch(m, kernel, {}, {64}, 512, &a) == CUDA_SUCCESS);
+        CHECK(cuCtxSynchronize() == CUDA_SUCCESS);
+        CHECK(count_nan(out.get()) == 64);
+    }
+    cuModuleUnload(m);
+}
+
+// Some of 20 launches, each with its own order of warps, lanes and blocks, must see the race.
+static void races_show() {
+    CUmodule m = load_kernels("faults");
+    int seen[3] = {};
+    for (int attempt = 0; attempt < 20; attempt++) {
+        Buffer<double> out(64);
+        WordArguments a = {0, out.pointer, 0};
+        CHECK(launch(m, "races", {}, {64}, 512, &a) == CUDA_SUCCESS);
+        seen[0] += count_nan(out.get()) > 0;
+        CHECK(launch(m, "races_in_warp", {}, {64}, 512, &a) == CUDA_SUCCESS);
+        seen[1] += count_nan(out.get()) > 0;
+        Buffer<int> sums(std::vector<int>(128, 0));
+        a.out = sums.pointer;
+        CHECK(launch(m, "races_between_blocks", {128}, {32}, 0, &a) == CUDA_SUCCESS);
+        seen[2] += sums.get()[127] != 128;
+    }
+    CHECK(seen[0] > 0);
+    CHECK(seen[1] > 0);
+    CHECK(seen[2] > 0);
+    cuModuleUnload(m);
+}
+
+const std::vector<Test> fault_tests = {
+    {"faults_are_found", faults_are_found, false},
+    {"poison_spreads", poison_spreads, false},
+    {"races_show", races_show, false},
+};

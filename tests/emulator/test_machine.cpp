@@ -1,0 +1,152 @@
+// Opens the machine and runs the tests: `emulator-test emulated|gpu [name]`. 77: there is none.
+#include "test_machine.h"
+
+#include <dlfcn.h>
+
+#include <cstring>
+
+#define X(name, types) CUresult(*name) types;
+DRIVER_FUNCTIONS(X)
+#undef X
+#define X(name, types) int(*name) types;
+NVRTC_FUNCTIONS(X)
+#undef X
+uint64_t (*stentor_emulator_calls)(const char *);
+size_t (*stentor_emulator_live)();
+int machine_sm, checks, failures;
+bool machine_emulated;
+const char *test_name = "";
+static CUcontext context;
+
+static void *open_first(const char *variable, const std::vector<std::string> &names) {
+    const char *path = getenv(variable);
+    if (path && *path) return dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    for (const std::string &name : names)
+        if (void *library = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL)) return library;
+    return nullptr;
+}
+
+bool open_machine(bool emulated) {
+    machine_emulated = emulated;
+    void *driver = open_first("STENTOR_CUDA_PATH", {"libcuda.so.1"});
+    void *nvrtc =
+        open_first("STENTOR_NVRTC_PATH", {"libnvrtc.so.13", "libnvrtc.so.12", "/usr/local/cuda/lib64/libnvrtc.so"});
+    if (!driver || !nvrtc) {
+        printf("no driver or no NVRTC: %s\n", dlerror());
+        return false;
+    }
+#define X(name, types)                                                                                                 \
+    name = reinterpret_cast<decltype(name)>(dlsym(driver, #name));                                                     \
+    if (!name) return printf("the driver lacks %s\n", #name), false;
+    DRIVER_FUNCTIONS(X)
+#undef X
+#define X(name, types)                                                                                                 \
+    name = reinterpret_cast<decltype(name)>(dlsym(nvrtc, #name));                                                      \
+    if (!name) return printf("NVRTC lacks %s\n", #name), false;
+    NVRTC_FUNCTIONS(X)
+#undef X
+    stentor_emulator_calls = reinterpret_cast<uint64_t (*)(const char *)>(dlsym(driver, "stentor_emulator_calls"));
+    stentor_emulator_live = reinterpret_cast<size_t (*)()>(dlsym(driver, "stentor_emulator_live"));
+    int major, minor;
+    if (cuInit(0) || cuDevicePrimaryCtxRetain(&context, 0) || cuCtxPushCurrent_v2(context)) return false;
+    if (cuDeviceGetAttribute(&major, 75, 0) || cuDeviceGetAttribute(&minor, 76, 0)) return false;
+    machine_sm = 10 * major + minor;
+    return true;
+}
+
+void close_machine() {
+    cuCtxPopCurrent_v2(nullptr);
+    cuDevicePrimaryCtxRelease_v2(0);
+}
+
+void renew_context() {
+    close_machine();
+    if (cuDevicePrimaryCtxRetain(&context, 0) || cuCtxPushCurrent_v2(context)) abort();
+}
+
+static std::string read_text(const std::string &path) {
+    std::string text;
+    FILE *file = fopen(path.c_str(), "rb");
+    if (!file) return text;
+    char part[4096];
+    for (size_t n; (n = fread(part, 1, sizeof part, file)) > 0;) text.append(part, n);
+    fclose(file);
+    return text;
+}
+
+std::string compile_text(const std::string &text, int sm, bool ptx, int *result, std::string *log,
+                         const std::vector<std::string> &options) {
+    std::string header = read_text(std::string(KERNEL_TEMPLATES) + "/device/ptx.cuh"), image;
+    const char *headers[] = {header.c_str()}, *names[] = {"device/ptx.cuh"};
+    std::string arch = "--gpu-architecture=" + std::string(ptx ? "compute_" : "sm_") + std::to_string(sm);
+    std::vector<const char *> words = {arch.c_str(), "--std=c++17"};
+    for (const std::string &option : options) words.push_back(option.c_str());
+    void *program = nullptr;
+    *result = nvrtcCreateProgram(&program, text.c_str(), "test.cu", 1, headers, names);
+    if (*result) return image;
+    *result = nvrtcCompileProgram(program, static_cast<int>(words.size()), words.data());
+    size_t size = 0;
+    if (log && nvrtcGetProgramLogSize(program, &size) == 0 && size > 0) {
+        log->resize(size);
+        nvrtcGetProgramLog(program, &(*log)[0]);
+    }
+    if (*result == 0 && (ptx ? nvrtcGetPTXSize : nvrtcGetCUBINSize)(program, &size) == 0) {
+        image.resize(size);
+        (ptx ? nvrtcGetPTX : nvrtcGetCUBIN)(program, &image[0]);
+    }
+    nvrtcDestroyProgram(&program);
+    return image;
+}
+
+CUmodule load_kernels(const char *name, const std::vector<std::string> &options) {
+    std::string text = read_text(std::string(TEST_KERNELS) + "/" + name + ".cu"), log;
+    int result;
+    std::string image = compile_text(text, machine_sm, false, &result, &log, options);
+    CUmodule module = nullptr;
+    if (result) printf("%s.cu does not compile: %s\n", name, log.c_str());
+    CHECK(result == 0 && cuModuleLoadDataEx(&module, image.data(), 0, nullptr, nullptr) == CUDA_SUCCESS);
+    return module;
+}
+
+CUfunction get_function(CUmodule module, const char *name) {
+    CUfunction function = nullptr;
+    CHECK(cuModuleGetFunction(&function, module, name) == CUDA_SUCCESS);
+    return function;
+}
+
+CUresult launch(CUmodule module, const char *name, Size grid, Size block, unsigned shared, void *arguments,
+                CUstream stream) {
+    CUfunction f = get_function(module, name);
+    if (!f) return CUDA_ERROR_NOT_FOUND;
+    if (shared > 48 * 1024) cuFuncSetAttribute(f, 8, static_cast<int>(shared));
+    void *parameters[] = {arguments};
+    return cuLaunchKernel(f, grid.x, grid.y, grid.z, block.x, block.y, block.z, shared, stream, parameters, nullptr);
+}
+
+int main(int argc, char **argv) {
+    bool gpu = argc > 1 && strcmp(argv[1], "gpu") == 0;
+    if (gpu) {
+        unsetenv("STENTOR_CUDA_PATH");
+        unsetenv("STENTOR_NVRTC_PATH");
+    } else if (system("g++ --version >/dev/null 2>&1") != 0 && !getenv("STENTOR_EMULATOR_CXX")) {
+        printf("skipped: the emulator compiles kernels with g++, which is not installed\n");
+        return 77;
+    }
+    if (!open_machine(!gpu)) {
+        if (gpu) printf("skipped: no GPU\n");
+        return gpu ? 77 : 1;
+    }
+    int run = 0;
+    for (const auto *list : {&word_tests, &fragment_tests, &fault_tests, &driver_tests})
+        for (const Test &test : *list) {
+            if ((gpu && !test.on_gpu) || (argc > 2 && !strstr(test.name, argv[2]))) continue;
+            test_name = test.name;
+            int before = failures;
+            test.run();
+            run++;
+            printf("%s %s\n", failures == before ? "ok  " : "FAIL", test.name);
+        }
+    close_machine();
+    printf("%d tests, %d checks, %d failed (sm_%d, %s)\n", run, checks, failures, machine_sm, gpu ? "GPU" : "emulated");
+    return failures || run == 0;
+}

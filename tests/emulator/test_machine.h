@@ -1,0 +1,134 @@
+// A GPU for the tests, real or emulated: the driver and NVRTC opened by path, kernels compiled from tests/emulator.
+#pragma once
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "abi.h"
+
+// name, arguments
+#define DRIVER_FUNCTIONS(X)                                                                                            \
+    X(cuInit, (unsigned))                                                                                              \
+    X(cuDriverGetVersion, (int *))                                                                                     \
+    X(cuDeviceGetCount, (int *))                                                                                       \
+    X(cuDeviceGetAttribute, (int *, int, CUdevice))                                                                    \
+    X(cuDevicePrimaryCtxRetain, (CUcontext *, CUdevice))                                                               \
+    X(cuDevicePrimaryCtxRelease_v2, (CUdevice))                                                                        \
+    X(cuCtxPushCurrent_v2, (CUcontext))                                                                                \
+    X(cuCtxPopCurrent_v2, (CUcontext *))                                                                               \
+    X(cuCtxSynchronize, ())                                                                                            \
+    X(cuModuleLoadDataEx, (CUmodule *, const void *, unsigned, int *, void **))                                        \
+    X(cuModuleUnload, (CUmodule))                                                                                      \
+    X(cuModuleGetFunction, (CUfunction *, CUmodule, const char *))                                                     \
+    X(cuModuleGetGlobal_v2, (CUdeviceptr *, size_t *, CUmodule, const char *))                                         \
+    X(cuFuncSetAttribute, (CUfunction, int, int))                                                                      \
+    X(cuFuncGetAttribute, (int *, int, CUfunction))                                                                    \
+    X(cuLaunchKernel,                                                                                                  \
+      (CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream, void **, void **))  \
+    X(cuMemAlloc_v2, (CUdeviceptr *, size_t))                                                                          \
+    X(cuMemFree_v2, (CUdeviceptr))                                                                                     \
+    X(cuMemcpyHtoD_v2, (CUdeviceptr, const void *, size_t))                                                            \
+    X(cuMemcpyDtoH_v2, (void *, CUdeviceptr, size_t))                                                                  \
+    X(cuMemcpyDtoDAsync_v2, (CUdeviceptr, CUdeviceptr, size_t, CUstream))                                              \
+    X(cuMemsetD8Async, (CUdeviceptr, unsigned char, size_t, CUstream))                                                 \
+    X(cuStreamCreate, (CUstream *, unsigned))                                                                          \
+    X(cuStreamDestroy_v2, (CUstream))                                                                                  \
+    X(cuStreamSynchronize, (CUstream))                                                                                 \
+    X(cuStreamWaitEvent, (CUstream, CUevent, unsigned))                                                                \
+    X(cuStreamIsCapturing, (CUstream, int *))                                                                          \
+    X(cuStreamBeginCapture_v2, (CUstream, int))                                                                        \
+    X(cuStreamEndCapture, (CUstream, CUgraph *))                                                                       \
+    X(cuGraphInstantiateWithFlags, (CUgraphExec *, CUgraph, unsigned long long))                                       \
+    X(cuGraphLaunch, (CUgraphExec, CUstream))                                                                          \
+    X(cuGraphExecDestroy, (CUgraphExec))                                                                               \
+    X(cuGraphDestroy, (CUgraph))                                                                                       \
+    X(cuEventCreate, (CUevent *, unsigned))                                                                            \
+    X(cuEventRecord, (CUevent, CUstream))                                                                              \
+    X(cuEventSynchronize, (CUevent))                                                                                   \
+    X(cuEventElapsedTime, (float *, CUevent, CUevent))                                                                 \
+    X(cuEventDestroy_v2, (CUevent))                                                                                    \
+    X(cuGetErrorName, (CUresult, const char **))                                                                       \
+    X(cuGetProcAddress_v2, (const char *, void **, int, uint64_t, int *))
+
+#define NVRTC_FUNCTIONS(X)                                                                                             \
+    X(nvrtcCreateProgram, (void **, const char *, const char *, int, const char *const *, const char *const *))        \
+    X(nvrtcCompileProgram, (void *, int, const char *const *))                                                         \
+    X(nvrtcGetCUBINSize, (void *, size_t *))                                                                           \
+    X(nvrtcGetCUBIN, (void *, char *))                                                                                 \
+    X(nvrtcGetPTXSize, (void *, size_t *))                                                                             \
+    X(nvrtcGetPTX, (void *, char *))                                                                                   \
+    X(nvrtcGetProgramLogSize, (void *, size_t *))                                                                      \
+    X(nvrtcGetProgramLog, (void *, char *))                                                                            \
+    X(nvrtcDestroyProgram, (void **))
+
+#define X(name, types) extern CUresult(*name) types;
+DRIVER_FUNCTIONS(X)
+#undef X
+#define X(name, types) extern int(*name) types;
+NVRTC_FUNCTIONS(X)
+#undef X
+extern uint64_t (*stentor_emulator_calls)(const char *);  // null on a real GPU
+extern size_t (*stentor_emulator_live)();
+extern int machine_sm;
+extern bool machine_emulated;
+
+bool open_machine(bool emulated);  // false: there is none
+void close_machine();
+// Ends the context and begins a new one: after a kernel's error.
+void renew_context();
+
+// From kernels/NAME.cu with the templates' headers; prints the log and returns null if it does not compile.
+CUmodule load_kernels(const char *name, const std::vector<std::string> &options = {});
+std::string compile_text(const std::string &text, int sm, bool ptx, int *result, std::string *log,
+                         const std::vector<std::string> &options = {});
+
+// Device memory that a test owns.
+template <class T>
+struct Buffer {
+    CUdeviceptr pointer = 0;
+    size_t count;
+    explicit Buffer(size_t n) : count(n) {
+        if (cuMemAlloc_v2(&pointer, n * sizeof(T)) != CUDA_SUCCESS) abort();
+    }
+    explicit Buffer(const std::vector<T> &values) : Buffer(values.size()) { put(values); }
+    ~Buffer() { cuMemFree_v2(pointer); }
+    Buffer(const Buffer &) = delete;
+    void put(const std::vector<T> &values) { cuMemcpyHtoD_v2(pointer, values.data(), count * sizeof(T)); }
+    std::vector<T> get(CUresult *result = nullptr) const {
+        std::vector<T> values(count);
+        CUresult r = cuMemcpyDtoH_v2(values.data(), pointer, count * sizeof(T));
+        if (result) *result = r;
+        return values;
+    }
+};
+
+struct Size {
+    unsigned x = 1, y = 1, z = 1;
+};
+struct WordArguments {  // of kernels/words.cu and faults.cu
+    CUdeviceptr in, out;
+    int n;
+};
+CUfunction get_function(CUmodule module, const char *name);
+CUresult launch(CUmodule module, const char *name, Size grid, Size block, unsigned shared, void *arguments,
+                CUstream stream = nullptr);
+
+// ---- checks
+extern int checks, failures;
+extern const char *test_name;
+#define CHECK(condition)                                                                                               \
+    do {                                                                                                               \
+        checks++;                                                                                                      \
+        if (!(condition)) {                                                                                            \
+            failures++;                                                                                                \
+            printf("%s:%d: %s: failed: %s\n", __FILE__, __LINE__, test_name, #condition);                              \
+        }                                                                                                              \
+    } while (0)
+struct Test {
+    const char *name;
+    void (*run)();
+    bool on_gpu;
+};
+extern const std::vector<Test> fragment_tests, word_tests, fault_tests, driver_tests;
