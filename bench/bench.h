@@ -72,6 +72,7 @@ typedef struct bench_result {
     double seconds, gstencils, bandwidth, percent_of_copy; /* bandwidth: bytes/s that one read and write a step take */
     double bar;                                            /* in what->unit; 0: none */
     double error, allowed;
+    stn_status status; /* of measuring it */
     char problem[256]; /* why it was not measured; "" if it was */
 } bench_result;
 

@@ -95,7 +95,9 @@ static stn_status measure_all(bench *machine, bench_result *results, size_t coun
     STN_TRY_GOTO(status, bench_fill(machine, buffers.in, most, dtype, error), done);
     for (size_t i = 0; i < count; i++) {
         stn_error story = {0};
-        if (results[i].dtype == dtype && measure(machine, &buffers, &results[i], &story) != STN_OK)
+        if (results[i].dtype != dtype) continue;
+        results[i].status = measure(machine, &buffers, &results[i], &story);
+        if (results[i].status != STN_OK)
             snprintf(results[i].problem, sizeof results[i].problem, "%.*s", (int)sizeof results[i].problem - 1,
                      story.message);
     }
@@ -147,7 +149,14 @@ static stn_status run_cases(const bench_options *options, stn_text *text, bool *
     STN_TRY_GOTO(status, bench_measure_copy(&machine, error), done);
     for (int dtype = STN_F64; dtype <= STN_F16; dtype++)
         STN_TRY_GOTO(status, measure_all(&machine, results, count, (stn_dtype)dtype, error), done);
-    for (size_t i = 0; i < count; i++) *wrong |= !*results[i].problem && !bench_result_right(&results[i]);
+    size_t measured = 0;
+    for (size_t i = 0; i < count; i++) {
+        measured += results[i].status == STN_OK;
+        /* An internal error is a reference that is itself wrong. */
+        *wrong |=
+            results[i].status == STN_OK ? !bench_result_right(&results[i]) : results[i].status == STN_ERROR_INTERNAL;
+    }
+    *wrong |= !measured;
     if (options->json)
         bench_report_json(&machine, results, count, NULL, text);
     else

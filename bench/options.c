@@ -27,7 +27,7 @@ static const char help[] =
     "  --overhead         first plan with a cold and a warm cache, and one execute, instead of the cases\n"
     "  --json             one JSON object instead of tables\n"
     "  --list             the cases and their bars\n"
-    "Exit codes: 0, 1 if a result is wrong, else those of the stentor command.\n";
+    "Exit codes: 0, 1 if a result is wrong or nothing could be measured, else those of the stentor command.\n";
 
 static bool parse_count(const char *text, unsigned long long most, unsigned long long *value) {
     char *end;
