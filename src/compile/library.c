@@ -11,12 +11,29 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-const stn_library_spec stn_library_nvrtc = {
-    "NVRTC", "STENTOR_NVRTC_PATH", "libnvrtc.so", "{cu13,cuda_nvrtc}/lib", {"libnvrtc.so.13", "libnvrtc.so.12", NULL}};
-const stn_library_spec stn_library_cufft = {
-    "cuFFT", "STENTOR_CUFFT_PATH", "libcufft.so", "{cu13,cufft}/lib", {"libcufft.so.12", "libcufft.so.11", NULL}};
-const stn_library_spec stn_library_cublas = {
-    "cuBLAS", "STENTOR_CUBLAS_PATH", "libcublas.so", "{cu13,cublas}/lib", {"libcublas.so.13", "libcublas.so.12", NULL}};
+const stn_library_spec stn_library_nvrtc = {"NVRTC",
+                                            "STENTOR_NVRTC_PATH",
+                                            "libnvrtc.so",
+                                            {"cu13", "cuda_nvrtc", NULL},
+                                            {"libnvrtc.so.14", "libnvrtc.so.13", "libnvrtc.so.12", NULL}};
+const stn_library_spec stn_library_cufft = {"cuFFT",
+                                            "STENTOR_CUFFT_PATH",
+                                            "libcufft.so",
+                                            {"cu13", "cufft", NULL},
+                                            {"libcufft.so.13", "libcufft.so.12", "libcufft.so.11", NULL}};
+const stn_library_spec stn_library_cublas = {"cuBLAS",
+                                             "STENTOR_CUBLAS_PATH",
+                                             "libcublas.so",
+                                             {"cu13", "cublas", NULL},
+                                             {"libcublas.so.14", "libcublas.so.13", "libcublas.so.12", NULL}};
+
+#if defined(__aarch64__)
+#define DEBIAN_FOLDER "aarch64-linux-gnu"
+#define TOOLKIT_TARGET "targets/sbsa-linux/lib"
+#else
+#define DEBIAN_FOLDER "x86_64-linux-gnu"
+#define TOOLKIT_TARGET "targets/x86_64-linux/lib"
+#endif
 
 typedef struct search {
     const stn_library_spec *spec;
@@ -24,43 +41,51 @@ typedef struct search {
     void *user;
 } search;
 
-static int newest_first(const void *a, const void *b) { return strverscmp(*(char *const *)b, *(char *const *)a); }
-
-/* How many of the first paths lie in the same folder. */
-static size_t same_folder(char *const *paths, size_t count) {
-    size_t same = 1, length = (size_t)(strrchr(paths[0], '/') - paths[0]) + 1;
-    while (same < count && !strncmp(paths[0], paths[same], length) && !strchr(paths[same] + length, '/')) same++;
-    return same;
+/* Joins two parts of a path; false if it gets too long or the first is missing or empty. */
+static bool join(char path[PATH_MAX], const char *folder, const char *name) {
+    return folder && *folder && snprintf(path, PATH_MAX, "%s/%s", folder, name) < PATH_MAX;
 }
 
-/* Every STEM.VERSION in the folders that a pattern names: folders in the pattern's order, the newest file first. */
-static bool in_folders(const search *s, const char *pattern) {
-    char files[PATH_MAX];
-    if (snprintf(files, sizeof files, "%s/%s.[0-9]*", pattern, s->spec->stem) >= (int)sizeof files) return false;
+/* The library by its known names, newest first. Asks for files rather than reading the folder: that of a distribution
+ * holds thousands. */
+static bool in_folder(const search *s, const char *folder) {
+    char path[PATH_MAX];
+    for (const char *const *soname = s->spec->sonames; *soname; soname++)
+        if (join(path, folder, *soname) && !access(path, R_OK) && s->visit(s->user, path)) return true;
+    return false;
+}
+
+static bool below(const search *s, const char *folder, const char *name) {
+    char path[PATH_MAX];
+    return join(path, folder, name) && in_folder(s, path);
+}
+
+/* Every folder that a pattern names. */
+static bool in_folders(const search *s, const char *pattern, bool (*look)(const search *s, const char *folder)) {
     glob_t found;
-    if (glob(files, GLOB_BRACE, NULL, &found)) return false;
     bool done = false;
-    for (size_t i = 0, end; i < found.gl_pathc && !done; i = end) {
-        end = i + same_folder(found.gl_pathv + i, found.gl_pathc - i);
-        qsort(found.gl_pathv + i, end - i, sizeof *found.gl_pathv, newest_first);
-        for (size_t j = i; j < end && !done; j++) done = s->visit(s->user, found.gl_pathv[j]);
-    }
+    if (glob(pattern, 0, NULL, &found)) return false;
+    for (size_t i = 0; i < found.gl_pathc && !done; i++) done = look(s, found.gl_pathv[i]);
     globfree(&found);
     return done;
 }
 
-/* The same below a folder that a variable names; an empty variable names none. */
-static bool below(const search *s, const char *folder, const char *pattern) {
-    char whole[PATH_MAX];
-    if (!folder || !*folder || snprintf(whole, sizeof whole, "%s/%s", folder, pattern) >= (int)sizeof whole)
-        return false;
-    return in_folders(s, whole);
-}
+static int newest_first(const void *a, const void *b) { return strverscmp(*(char *const *)b, *(char *const *)a); }
 
+/* The variable's file, or any version in its folder. */
 static bool in_variable(const search *s, const char *value) {
     struct stat info;
-    if (!stat(value, &info) && S_ISDIR(info.st_mode)) return in_folders(s, value);
-    return s->visit(s->user, value);
+    char pattern[PATH_MAX];
+    if (stat(value, &info) || !S_ISDIR(info.st_mode)) return s->visit(s->user, value);
+    glob_t found;
+    bool done = false;
+    if (snprintf(pattern, sizeof pattern, "%s/%s.[0-9]*", value, s->spec->stem) >= (int)sizeof pattern ||
+        glob(pattern, GLOB_NOSORT, NULL, &found))
+        return false;
+    qsort(found.gl_pathv, found.gl_pathc, sizeof *found.gl_pathv, newest_first);
+    for (size_t i = 0; i < found.gl_pathc && !done; i++) done = s->visit(s->user, found.gl_pathv[i]);
+    globfree(&found);
+    return done;
 }
 
 static bool already_loaded(const search *s) {
@@ -75,53 +100,72 @@ static bool already_loaded(const search *s) {
     return done;
 }
 
-/* The folder above bin/ of the python3 that the user would start. */
-static bool python_prefix(char prefix[PATH_MAX]) {
-    const char *path = getenv("PATH");
-    while (path && *path) {
-        int length = (int)strcspn(path, ":");
-        char file[PATH_MAX];
-        if (length && snprintf(file, sizeof file, "%.*s/python3", length, path) < (int)sizeof file &&
-            !access(file, X_OK)) {
-            snprintf(prefix, PATH_MAX, "%.*s/..", length, path);
-            return true;
-        }
-        path += length + (path[length] == ':');
+/* ---- pip's wheels: PREFIX/lib/python3.x/site-packages/nvidia/WHEEL/lib ------------------------------------------- */
+
+static bool in_packages(const search *s, const char *python) {
+    static const char *const kinds[] = {"site-packages/nvidia", "dist-packages/nvidia"};
+    char nvidia[PATH_MAX], wheel[PATH_MAX];
+    for (int kind = 0; kind < 2; kind++) {
+        if (!join(nvidia, python, kinds[kind]) || access(nvidia, X_OK)) continue;
+        for (const char *const *name = s->spec->wheels; *name; name++)
+            if (join(wheel, nvidia, *name) && below(s, wheel, "lib")) return true;
     }
     return false;
 }
 
-static bool in_wheels(const search *s) {
-    char pattern[256], prefix[PATH_MAX];
-    snprintf(pattern, sizeof pattern, "lib/python3*/{site,dist}-packages/nvidia/%s", s->spec->wheels);
-    if (below(s, getenv("VIRTUAL_ENV"), pattern) || below(s, getenv("CONDA_PREFIX"), pattern) ||
-        below(s, getenv("CONDA_PREFIX"), "{lib,targets/*-linux/lib}"))
-        return true;
-    if (python_prefix(prefix) && below(s, prefix, pattern)) return true;
-    const char *home = getenv("HOME");
-    if (home && *home) {
-        snprintf(prefix, sizeof prefix, "%s/.local", home);
-        if (below(s, prefix, pattern)) return true;
-    }
-    return below(s, "/usr/local", pattern) || below(s, "/usr", pattern);
+static bool in_prefix(const search *s, const char *prefix) {
+    char pattern[PATH_MAX];
+    return join(pattern, prefix, "lib/python3*") && in_folders(s, pattern, in_packages);
 }
 
-static bool on_loader_path(const search *s) {
-    for (const char *path = getenv("LD_LIBRARY_PATH"); path && *path;) {
-        int length = (int)strcspn(path, ":");
-        char folder[PATH_MAX];
-        if (length && snprintf(folder, sizeof folder, "%.*s", length, path) < (int)sizeof folder &&
-            in_folders(s, folder))
-            return true;
-        path += length + (path[length] == ':');
+/* The next folder of a list with colons; false at its end. */
+static bool next_folder(const char **list, char folder[PATH_MAX]) {
+    while (*list && **list) {
+        int length = (int)strcspn(*list, ":");
+        bool fits = length && snprintf(folder, PATH_MAX, "%.*s", length, *list) < PATH_MAX;
+        *list += length + ((*list)[length] == ':');
+        if (fits) return true;
     }
-    return in_folders(s, "{/usr/local/lib,/lib/*-linux-gnu,/usr/lib/*-linux-gnu,/lib64,/usr/lib64,/usr/lib}");
+    return false;
+}
+
+/* The prefix of the python3 that the user would start. */
+static bool of_python_on_path(const search *s) {
+    char folder[PATH_MAX], file[PATH_MAX];
+    for (const char *list = getenv("PATH"); next_folder(&list, folder);)
+        if (join(file, folder, "python3") && !access(file, X_OK)) return join(file, folder, "..") && in_prefix(s, file);
+    return false;
+}
+
+static bool in_wheels(const search *s) {
+    char user[PATH_MAX];
+    const char *conda = getenv("CONDA_PREFIX");
+    return in_prefix(s, getenv("VIRTUAL_ENV")) || in_prefix(s, conda) || below(s, conda, "lib") ||
+           below(s, conda, TOOLKIT_TARGET) || of_python_on_path(s) ||
+           (join(user, getenv("HOME"), ".local") && in_prefix(s, user)) || in_prefix(s, "/usr/local") ||
+           in_prefix(s, "/usr");
+}
+
+/* ---- the loader's path and toolkits ------------------------------------------------------------------------------ */
+
+static bool on_loader_path(const search *s) {
+    static const char *const usual[] = {"/usr/local/lib", "/usr/lib/" DEBIAN_FOLDER, "/usr/lib64", "/usr/lib"};
+    char folder[PATH_MAX];
+    for (const char *list = getenv("LD_LIBRARY_PATH"); next_folder(&list, folder);)
+        if (in_folder(s, folder)) return true;
+    for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
+        if (in_folder(s, usual[i])) return true;
+    return false;
+}
+
+static bool in_toolkit(const search *s, const char *root) {
+    return below(s, root, "lib64") || below(s, root, "lib") || below(s, root, TOOLKIT_TARGET);
 }
 
 static bool in_toolkits(const search *s) {
-    const char *const parts = "{lib64,lib,targets/*-linux/lib}";
-    return below(s, getenv("CUDA_HOME"), parts) || below(s, getenv("CUDA_PATH"), parts) ||
-           below(s, "/usr/local/cuda", parts) || below(s, "/usr/local/cuda-*", parts) || below(s, "/opt/cuda", parts);
+    return in_toolkit(s, getenv("CUDA_HOME")) || in_toolkit(s, getenv("CUDA_PATH")) ||
+           in_toolkit(s, "/usr/local/cuda") || in_folders(s, "/usr/local/cuda-*", in_toolkit) ||
+           in_toolkit(s, "/opt/cuda");
 }
 
 bool stn_library_search(const stn_library_spec *spec, stn_library_visit visit, void *user) {

@@ -11,8 +11,8 @@ typedef struct stn_library_spec {
     const char *name;       /* "NVRTC" */
     const char *variable;   /* of the environment: a file or a folder; when it is set nothing else is looked at */
     const char *stem;       /* "libnvrtc.so": files are STEM.VERSION */
-    const char *wheels;     /* folders below site-packages/nvidia, as a glob pattern: "{cu13,cuda_nvrtc}/lib" */
-    const char *sonames[4]; /* newest first, ends with NULL */
+    const char *wheels[4];  /* folders below site-packages/nvidia that have its lib/; ends with NULL */
+    const char *sonames[4]; /* newest first, the next one that may come included; ends with NULL */
 } stn_library_spec;
 
 extern const stn_library_spec stn_library_nvrtc, stn_library_cufft, stn_library_cublas;

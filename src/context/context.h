@@ -3,6 +3,7 @@
 #ifndef STN_CONTEXT_CONTEXT_H
 #define STN_CONTEXT_CONTEXT_H
 #include <pthread.h>
+#include <stdbool.h>
 
 #include "base/log.h"
 #include "cache/cache.h"
@@ -22,12 +23,28 @@ struct stn_context {
     stn_memo *kernels;
     pthread_mutex_t lock; /* guards compiler, pool and measuring */
     stn_compiler *compiler;
-    int threads;
-    char no_device[512]; /* AUTO found no GPU: why */
+    stn_error no_compiler;      /* why it could not be opened; status 0: not tried */
+    stn_compiler_place located; /* what would be opened; an empty identity: nothing */
+    bool looked;
+    stn_key templates_key; /* of all templates' names and texts, hashed once */
+    int threads;           /* as asked for; 0: all that the process may use */
+    char no_device[1020];  /* AUTO found no GPU: why */
 };
 
 /* Opens NVRTC on first need; the same error every time it is missing. */
 stn_status stn_context_compiler(stn_context *context, stn_compiler **compiler, stn_error *error);
+/* The identity of the NVRTC that is open, or else of the one that would be opened; "" when there is none. Opens
+ * nothing: a kernel that is stored already costs no start of NVRTC. Borrowed; it changes at most once, when the
+ * compiler opens. */
+const char *stn_context_compiler_identity(stn_context *context);
 /* The pool of host threads, made on first need. */
 stn_status stn_context_pool(stn_context *context, stn_pool **pool, stn_error *error);
+/* Replaces the assumed copy bandwidth by the measured one: the one that is remembered in the cache folder for this GPU
+ * and driver, or else measured now and remembered. Does nothing on a context without a present GPU. No other thread may
+ * be using the context. */
+stn_status stn_context_measure(stn_context *context, stn_error *error);
+/* Only what is remembered; called when the context is made. */
+void stn_context_recall_measured(stn_context *context);
+/* The host as a machine: names and sizes from the system, ceilings assumed. threads: 0 for all. */
+void stn_machine_of_host(int threads, stn_machine *machine);
 #endif

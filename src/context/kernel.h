@@ -18,4 +18,6 @@ typedef struct stn_kernel {
  * kernel and shares it between plans until it is destroyed. */
 stn_status stn_kernel_get(stn_context *context, const char *name, const char *params, stn_kernel **kernel,
                           stn_error *error);
+/* For the context alone. */
+void stn_kernel_free(stn_kernel *kernel);
 #endif

@@ -1,14 +1,27 @@
-/* A stand-in for libnvrtc that compiles nothing: it has a version (FAKE_MAJOR) and all functions. For tests of the
- * search; the emulator has one whose output runs. */
+/* A stand-in for libnvrtc: it has a version (FAKE_MAJOR) and all functions. It compiles nothing and says that its
+ * builtins are missing; but where FAKE_NVRTC_LOG names a file, it appends a line to that and gives made-up PTX and cubin.
+ * For tests of what happens around a compile; the emulator has one whose output runs. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
 #include "compile/nvrtc_functions.h"
+
+#define PTX "PTX made up"
+#define CUBIN "cubin made up"
 
 #define FAKE __attribute__((visibility("default"))) stn_nvrtc_result
 FAKE nvrtcVersion(int *major, int *minor) { return *major = FAKE_MAJOR, *minor = 3, 0; }
 #if FAKE_MAJOR >= 12
 FAKE nvrtcGetNumSupportedArchs(int *count) { return *count = 3, 0; }
 FAKE nvrtcGetSupportedArchs(int *archs) { return archs[0] = 90, archs[1] = 75, archs[2] = 80, 0; }
-FAKE nvrtcGetCUBINSize(stn_nvrtc_program program, size_t *size) { return (void)program, *size = 0, 0; }
-FAKE nvrtcGetCUBIN(stn_nvrtc_program program, char *data) { return (void)program, (void)data, 0; }
+FAKE nvrtcGetCUBINSize(stn_nvrtc_program program, size_t *size) { return (void)program, *size = strlen(CUBIN), 0; }
+FAKE nvrtcGetCUBIN(stn_nvrtc_program program, char *data) {
+    (void)program;
+    return memcpy(data, CUBIN, strlen(CUBIN)), 0;
+}
 #endif
 FAKE nvrtcCreateProgram(stn_nvrtc_program *program, const char *source, const char *name, int count,
                         const char *const *headers, const char *const *names) {
@@ -17,13 +30,16 @@ FAKE nvrtcCreateProgram(stn_nvrtc_program *program, const char *source, const ch
     return 0;
 }
 FAKE nvrtcDestroyProgram(stn_nvrtc_program *program) { return *program = NULL, 0; }
-/* Fails as a library whose builtins are not found does. */
 FAKE nvrtcCompileProgram(stn_nvrtc_program program, int count, const char *const *options) {
-    (void)program, (void)count, (void)options;
-    return STN_NVRTC_BUILTIN_FAILURE;
+    const char *log = getenv("FAKE_NVRTC_LOG");
+    if (!log || !*log) return STN_NVRTC_BUILTIN_FAILURE;
+    int file = open(log, O_WRONLY | O_CREAT | O_APPEND, 0600);
+    (void)program;
+    dprintf(file, "%s\n", count ? options[0] : "");
+    return close(file) ? 11 : 0;
 }
-FAKE nvrtcGetPTXSize(stn_nvrtc_program program, size_t *size) { return (void)program, *size = 0, 0; }
-FAKE nvrtcGetPTX(stn_nvrtc_program program, char *data) { return (void)program, (void)data, 0; }
+FAKE nvrtcGetPTXSize(stn_nvrtc_program program, size_t *size) { return (void)program, *size = sizeof PTX, 0; }
+FAKE nvrtcGetPTX(stn_nvrtc_program program, char *data) { return (void)program, memcpy(data, PTX, sizeof PTX), 0; }
 FAKE nvrtcGetProgramLogSize(stn_nvrtc_program program, size_t *size) { return (void)program, *size = 0, 0; }
 FAKE nvrtcGetProgramLog(stn_nvrtc_program program, char *data) { return (void)program, (void)data, 0; }
 __attribute__((visibility("default"))) const char *nvrtcGetErrorString(stn_nvrtc_result result) {

@@ -2,6 +2,7 @@
  * tells it to fail. (The emulator, tests/emulator, is the one that runs kernels.) */
 #include "fake_driver.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,7 +100,8 @@ FAKE(cuMemcpyDtoDAsync)(stn_cu_pointer to, stn_cu_pointer from, size_t bytes, st
 FAKE(cuModuleLoadDataEx)
 (stn_cu_module *module, const void *image, unsigned count, stn_cu_enum *options, void **values) {
     NEEDS_CONTEXT;
-    if (fake.load) {
+    bool refused = fake.refused && !strncmp(image, fake.refused, strlen(fake.refused));
+    if (fake.load || refused) {
         char *log = NULL;
         size_t size = 0;
         for (unsigned i = 0; i < count; i++) {
@@ -107,14 +109,14 @@ FAKE(cuModuleLoadDataEx)
             if (options[i] == STN_CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES) size = (uintptr_t)values[i];
         }
         if (log && size && fake.jit_log) snprintf(log, size, "%s", fake.jit_log);
-        return fake.load;
+        return fake.load ? fake.load : STN_CUDA_ERROR_NO_BINARY_FOR_GPU;
     }
     fake.modules++;
     return *module = (stn_cu_module)(uintptr_t)image, 0;
 }
 FAKE(cuModuleUnload)(stn_cu_module module) { return (void)module, fake.modules--, inside(); }
 FAKE(cuModuleGetFunction)(stn_cu_function *function, stn_cu_module module, const char *name) {
-    if (strcmp(name, "kernel")) return STN_CUDA_ERROR_NOT_FOUND;
+    if (!strcmp(name, "absent")) return STN_CUDA_ERROR_NOT_FOUND;
     return *function = (stn_cu_function)module, inside();
 }
 FAKE(cuFuncGetAttribute)(int *value, stn_cu_enum attribute, stn_cu_function function) {

@@ -1,0 +1,181 @@
+/* The context's life: options, choice of device, and what is opened on first need. */
+#include "context/context.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "context/kernel.h"
+
+/* ---- options ----------------------------------------------------------------------------------------------------- */
+
+static stn_status read_options(const stn_context_options *given, stn_context_options *options, stn_error *error) {
+    *options = (stn_context_options)STN_CONTEXT_OPTIONS_INIT;
+    if (!given) return STN_OK;
+    size_t size = given->struct_size ? given->struct_size : sizeof *options;
+    if (size > sizeof *options)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                        "stn_context_options has %zu bytes and this library knows %zu: use the header of the library "
+                        "that runs",
+                        size, sizeof *options);
+    memcpy(options, given, size);
+    if (options->device < STN_DEVICE_HOST)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                        "the device %d is none: use STN_DEVICE_AUTO, STN_DEVICE_HOST or STN_DEVICE_CUDA(n)",
+                        options->device);
+    if (options->threads < 0)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "%d threads were asked for: use 0 for all, or a number",
+                        options->threads);
+    if (options->arch && options->device == STN_DEVICE_HOST)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                        "the arch %s is a GPU's but the device is the host: leave one of them out", options->arch);
+    if (!options->pack_data != !options->pack_size)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "a pack in memory needs both pack_data and pack_size");
+    return STN_OK;
+}
+
+/* ---- device ------------------------------------------------------------------------------------------------------ */
+
+/* GPU `ordinal`, or with -1 the first that opens. */
+static stn_status open_gpu(stn_context *context, int ordinal, stn_error *error) {
+    STN_TRY(stn_driver_open(&context->logger, &context->driver, error));
+    int first = ordinal < 0 ? 0 : ordinal, count = stn_driver_device_count(context->driver);
+    stn_status status = stn_device_open(context->driver, first, &context->device, error);
+    for (int i = 1; ordinal < 0 && status != STN_OK && i < count; i++)
+        status = stn_device_open(context->driver, i, &context->device, NULL); /* the first one's story is told */
+    if (status == STN_OK)
+        stn_device_describe(context->device, &context->machine);
+    else {
+        stn_driver_close(context->driver);
+        context->driver = NULL;
+    }
+    return status;
+}
+
+static stn_status choose_device(stn_context *context, const stn_context_options *options, stn_error *error) {
+    if (options->arch) {
+        if (stn_machine_for_arch(options->arch, &context->machine)) return STN_OK;
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                        "\"%s\" is no GPU architecture: write it as sm_80, sm_90, sm_100", options->arch);
+    }
+    if (options->device > STN_DEVICE_AUTO) return open_gpu(context, options->device - STN_DEVICE_CUDA(0), error);
+    if (options->device == STN_DEVICE_AUTO) {
+        stn_error why = {0};
+        if (open_gpu(context, -1, &why) == STN_OK) return STN_OK;
+        snprintf(context->no_device, sizeof context->no_device, "%s", why.message);
+        stn_log(&context->logger, STN_LOG_INFO, "running on the host: %s", why.message);
+    }
+    stn_machine_of_host(context->threads, &context->machine);
+    return STN_OK;
+}
+
+/* ---- creation and destruction ------------------------------------------------------------------------------------ */
+
+static void free_kernel(void *user, void *value) {
+    (void)user;
+    stn_kernel_free(value);
+}
+
+static stn_status hash_templates(stn_context *context, stn_error *error) {
+    stn_key_builder *builder;
+    STN_TRY(stn_key_begin(&builder, error));
+    for (size_t i = 0; i < context->templates.count; i++) {
+        const stn_template *item = &context->templates.list[i];
+        stn_key_add_text(builder, "template", item->name);
+        stn_key_add(builder, "text", item->text, item->size);
+    }
+    stn_key_finish(builder, &context->templates_key);
+    return STN_OK;
+}
+
+static stn_status open_parts(stn_context *context, const stn_context_options *options, stn_error *error) {
+    const stn_cache_options cache = {.dir = options->cache_dir,
+                                     .shared = options->cache_shared != 0,
+                                     .packs = options->packs,
+                                     .pack_data = options->pack_data,
+                                     .pack_size = options->pack_size,
+                                     .logger = &context->logger};
+    STN_TRY(choose_device(context, options, error));
+    STN_TRY(stn_templates_load(&context->templates, error));
+    STN_TRY(hash_templates(context, error));
+    STN_TRY(stn_cache_open(&cache, &context->cache, error));
+    STN_TRY(stn_memo_create(free_kernel, NULL, &context->kernels, error));
+    stn_context_recall_measured(context);
+    return STN_OK;
+}
+
+stn_status stn_context_create(const stn_context_options *given, stn_context **context, stn_error *error) {
+    if (!context)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "stn_context_create needs a place for the context");
+    *context = NULL;
+    stn_context_options options;
+    STN_TRY(read_options(given, &options, error));
+    stn_context *made = calloc(1, sizeof *made);
+    if (!made) return stn_fail_memory(error, "a context", sizeof *made);
+    pthread_mutex_init(&made->lock, NULL);
+    made->logger = (stn_logger){options.log, options.log_user};
+    made->threads = options.threads;
+    stn_status status = open_parts(made, &options, error);
+    if (status != STN_OK) {
+        stn_context_destroy(made);
+        return status;
+    }
+    *context = made;
+    return STN_OK;
+}
+
+void stn_context_destroy(stn_context *context) {
+    if (!context) return;
+    stn_memo_destroy(context->kernels); /* unloads modules: before the device */
+    stn_cache_close(context->cache);
+    stn_compiler_close(context->compiler);
+    stn_device_close(context->device);
+    stn_driver_close(context->driver);
+    stn_pool_destroy(context->pool);
+    stn_templates_free(&context->templates);
+    pthread_mutex_destroy(&context->lock);
+    free(context);
+}
+
+int stn_context_is_device(const stn_context *context) { return context && context->machine.is_device; }
+const stn_machine *stn_context_machine(const stn_context *context) { return &context->machine; }
+
+void stn_context_cache_stats(stn_context *context, stn_cache_stats *stats) {
+    if (!stats) return;
+    *stats = (stn_cache_stats){0};
+    if (context) stn_cache_stats_get(context->cache, stats);
+}
+
+/* ---- on first need ----------------------------------------------------------------------------------------------- */
+
+stn_status stn_context_compiler(stn_context *context, stn_compiler **compiler, stn_error *error) {
+    pthread_mutex_lock(&context->lock);
+    if (!context->compiler && !context->no_compiler.status)
+        (void)stn_compiler_open(&context->logger, &context->compiler, &context->no_compiler);
+    *compiler = context->compiler;
+    pthread_mutex_unlock(&context->lock);
+    if (*compiler) return STN_OK;
+    return stn_fail(error, context->no_compiler.status, "%s", context->no_compiler.message);
+}
+
+const char *stn_context_compiler_identity(stn_context *context) {
+    pthread_mutex_lock(&context->lock);
+    if (!context->looked && !context->compiler && !stn_compiler_locate(&context->located))
+        context->located.identity[0] = '\0';
+    context->looked = true;
+    const char *identity = context->compiler             ? stn_compiler_identity(context->compiler)
+                           : context->no_compiler.status ? ""
+                                                         : context->located.identity;
+    pthread_mutex_unlock(&context->lock);
+    return identity;
+}
+
+stn_status stn_context_pool(stn_context *context, stn_pool **pool, stn_error *error) {
+    stn_status status = STN_OK;
+    pthread_mutex_lock(&context->lock);
+    if (!context->pool) status = stn_pool_create(context->threads, &context->pool, error);
+    *pool = context->pool;
+    pthread_mutex_unlock(&context->lock);
+    return status;
+}

@@ -1,0 +1,262 @@
+/* From (template, params) to a kernel that can be launched.
+ *
+ * Two keys of cache/FORMAT.md: the source key leaves out the compiler, the full key has its identity. Both are known
+ * without opening NVRTC, whose start takes tens of milliseconds: its identity is read from its file.
+ *
+ *     memory (source key) -> packs (source key) -> disk (full key) -> compile, under the key's lock, looking again
+ * first
+ *
+ * Where there is no NVRTC that works: disk by the source key, whatever compiler made the entry; then packs' entries
+ * for older chips, whose PTX the driver translates. An entry that the driver refuses is rejected, and the search goes
+ * on as if it had not been there. */
+#include "context/kernel.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/error.h"
+#include "context/context.h"
+
+typedef struct request {
+    stn_context *context;
+    const char *name, *params;
+    stn_key source; /* without the compiler */
+} request;
+
+void stn_kernel_free(stn_kernel *kernel) {
+    if (!kernel) return;
+    stn_module_unload(kernel->module);
+    free(kernel->name);
+    free(kernel->params);
+    free(kernel->ptx);
+    free(kernel->cubin);
+    free(kernel);
+}
+
+/* ---- keys -------------------------------------------------------------------------------------------------------- */
+
+/* compiler: NULL for the source key. */
+static stn_status make_key(const request *want, int sm, const char *compiler, stn_key *key, stn_error *error) {
+    stn_key_builder *builder;
+    char arch[16];
+    STN_TRY(stn_key_begin(&builder, error));
+    stn_key_add_text(builder, "kernel", want->name);
+    stn_key_add(builder, "templates", want->context->templates_key.bytes, sizeof want->context->templates_key.bytes);
+    stn_key_add_text(builder, "params", want->params);
+    for (size_t i = 0; i < stn_compile_option_count; i++) stn_key_add_text(builder, "option", stn_compile_options[i]);
+    snprintf(arch, sizeof arch, "sm_%d", sm);
+    stn_key_add_text(builder, "arch", arch);
+    stn_key_add_text(builder, "made", "PTX, and cubin where the compiler knows the arch");
+    if (compiler) stn_key_add_text(builder, "compiler", compiler);
+    stn_key_finish(builder, key);
+    return STN_OK;
+}
+
+/* ---- from an entry to a kernel ----------------------------------------------------------------------------------- */
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* The cubin, and where the driver refuses that or there is none, the PTX. */
+static stn_status load_module(const request *want, stn_kernel *kernel, stn_error *error) {
+    stn_device *device = want->context->device;
+    if (!device) return STN_OK; /* planned for an absent GPU */
+    double begin = now();
+    stn_status status = STN_ERROR_DRIVER;
+    if (kernel->cubin) status = stn_module_load(device, kernel->cubin, kernel->name, &kernel->module, error);
+    if (status == STN_ERROR_DRIVER && kernel->ptx)
+        status = stn_module_load(device, kernel->ptx, kernel->name, &kernel->module, error);
+    stn_cache_count(want->context->cache, 0, now() - begin, false);
+    return status;
+}
+
+/* Makes the kernel of an entry and clears the entry. */
+static stn_status use_entry(const request *want, stn_entry *entry, stn_kernel **kernel, stn_error *error) {
+    stn_kernel *made = calloc(1, sizeof *made);
+    stn_status status = STN_OK;
+    if (!made || !(made->name = strdup(want->name)) || !(made->params = strdup(want->params)))
+        status = stn_fail_memory(error, "a kernel", sizeof *made);
+    else {
+        made->ptx = entry->ptx;
+        made->cubin = entry->cubin;
+        made->cubin_size = entry->cubin_size;
+        entry->ptx = NULL;
+        entry->cubin = NULL;
+        status = made->ptx || made->cubin ? load_module(want, made, error)
+                                          : stn_fail(error, STN_ERROR_DRIVER, "a stored kernel is empty");
+    }
+    stn_entry_clear(entry);
+    if (status != STN_OK) {
+        stn_kernel_free(made);
+        return status;
+    }
+    *kernel = made;
+    return STN_OK;
+}
+
+/* The same of an entry that was found: *kernel stays NULL when there is none or the driver refuses it, which is then
+ * rejected. Fails only for want of memory or of a working device. */
+static stn_status use_found(const request *want, stn_cache_source found, const stn_key *key, stn_entry *entry,
+                            stn_kernel **kernel, stn_error *error) {
+    if (found == STN_CACHE_NONE) return STN_OK;
+    stn_error why = {0};
+    stn_status status = use_entry(want, entry, kernel, &why);
+    if (status == STN_OK) return STN_OK;
+    if (status != STN_ERROR_DRIVER) return stn_fail(error, status, "%s", why.message);
+    stn_log(&want->context->logger, STN_LOG_WARNING, "a stored kernel (%s) is dropped: %s", want->name, why.message);
+    stn_cache_reject(want->context->cache, key);
+    return STN_OK;
+}
+
+/* ---- compiling --------------------------------------------------------------------------------------------------- */
+
+/* All headers, with the rendered params.cuh in the place of the defaults. */
+static stn_template *headers_for(const request *want, size_t *count) {
+    const stn_templates *templates = &want->context->templates;
+    stn_template *headers = calloc(templates->count + 1, sizeof *headers);
+    *count = 0;
+    if (!headers) return NULL;
+    for (size_t i = 0; i < templates->count; i++) {
+        const stn_template *item = &templates->list[i];
+        size_t length = strlen(item->name);
+        if (length > 4 && !strcmp(item->name + length - 4, ".cuh") && strcmp(item->name, "params.cuh"))
+            headers[(*count)++] = *item;
+    }
+    headers[(*count)++] = (stn_template){"params.cuh", want->params, strlen(want->params)};
+    return headers;
+}
+
+static stn_status describe_entry(const request *want, const stn_compiler *compiler, stn_entry *entry,
+                                 stn_error *error) {
+    stn_text text = STN_TEXT_EMPTY;
+    stn_text_printf(&text, "kernel: %s\narch: %s\nlibrary: stentor %s\ncompiler: NVRTC %s, %s\noptions:", want->name,
+                    want->context->machine.arch, stn_version(), stn_compiler_version(compiler),
+                    stn_compiler_identity(compiler));
+    for (size_t i = 0; i < stn_compile_option_count; i++) stn_text_printf(&text, " %s", stn_compile_options[i]);
+    stn_text_printf(&text, "\n");
+    STN_TRY(stn_text_take(&text, &entry->metadata, error));
+    entry->params = strdup(want->params);
+    return entry->params ? STN_OK : stn_fail_memory(error, "a kernel's parameters", strlen(want->params));
+}
+
+/* Compiles and stores; the entry is the caller's. */
+static stn_status compile(const request *want, stn_compiler *compiler, const stn_key *key, stn_entry *entry,
+                          stn_error *error) {
+    stn_context *context = want->context;
+    char file[256];
+    snprintf(file, sizeof file, "%s.cu", want->name);
+    const stn_template *source = stn_templates_find(&context->templates, file);
+    if (!source) return stn_fail(error, STN_ERROR_INTERNAL, "there is no kernel template %s: please report this", file);
+    stn_compile_request job = {.name = source->name,
+                               .source = source->text,
+                               .options = stn_compile_options,
+                               .option_count = stn_compile_option_count,
+                               .sm = context->machine.sm};
+    stn_template *headers = headers_for(want, &job.header_count);
+    if (!headers) return stn_fail_memory(error, "a list of headers", context->templates.count * sizeof *headers);
+    job.headers = headers;
+    stn_compile_output output;
+    stn_status status = stn_compile(compiler, &job, &output, error);
+    free(headers);
+    if (status != STN_OK) return status;
+    stn_cache_count(context->cache, output.seconds, 0, false);
+    *entry = (stn_entry){.ptx = output.ptx,
+                         .ptx_size = output.ptx_size,
+                         .cubin = output.cubin,
+                         .cubin_size = output.cubin_size,
+                         .source = want->source};
+    status = describe_entry(want, compiler, entry, error);
+    if (status == STN_OK)
+        stn_cache_store(context->cache, key, entry);
+    else
+        stn_entry_clear(entry);
+    return status;
+}
+
+/* One process at a time compiles a kernel; whoever waited finds it stored. */
+static stn_status compile_once(const request *want, stn_compiler *compiler, stn_kernel **kernel, stn_error *error) {
+    stn_key key;
+    stn_entry entry = {0};
+    STN_TRY(make_key(want, want->context->machine.sm, stn_compiler_identity(compiler), &key, error));
+    stn_cache_lock *lock = stn_cache_lock_key(want->context->cache, &key);
+    stn_cache_source found = stn_cache_find(want->context->cache, &key, &entry);
+    stn_status status = use_found(want, found, &key, &entry, kernel, error);
+    if (status == STN_OK && !*kernel) status = compile(want, compiler, &key, &entry, error);
+    stn_cache_unlock(lock);
+    if (status == STN_OK && !*kernel) status = use_entry(want, &entry, kernel, error);
+    return status;
+}
+
+/* ---- the search -------------------------------------------------------------------------------------------------- */
+
+/* Without a compiler: any compiler's entry of the disk, then older chips' entries of packs. */
+static stn_status find_without_compiler(const request *want, stn_kernel **kernel, stn_error *error) {
+    static const int older[] = {120, 110, 103, 100, 90, 89, 87, 86, 80, 75};
+    stn_cache *cache = want->context->cache;
+    stn_entry entry = {0};
+    stn_cache_source found = stn_cache_find_source(cache, &want->source, &entry);
+    STN_TRY(use_found(want, found, &want->source, &entry, kernel, error));
+    for (size_t i = 0; i < sizeof older / sizeof *older && !*kernel; i++) {
+        stn_key key;
+        if (older[i] >= want->context->machine.sm) continue;
+        STN_TRY(make_key(want, older[i], NULL, &key, error));
+        found = stn_cache_find_pack(cache, &key, &entry);
+        STN_TRY(use_found(want, found, &key, &entry, kernel, error));
+    }
+    return STN_OK;
+}
+
+static stn_status find_stored(const request *want, stn_kernel **kernel, stn_error *error) {
+    stn_cache *cache = want->context->cache;
+    stn_entry entry = {0};
+    stn_cache_source found = stn_cache_find_pack(cache, &want->source, &entry);
+    STN_TRY(use_found(want, found, &want->source, &entry, kernel, error));
+    const char *identity = stn_context_compiler_identity(want->context);
+    if (*kernel || !*identity) return STN_OK;
+    stn_key key;
+    STN_TRY(make_key(want, want->context->machine.sm, identity, &key, error));
+    found = stn_cache_find(cache, &key, &entry);
+    return use_found(want, found, &key, &entry, kernel, error);
+}
+
+static stn_status make(void *user, const stn_key *source, void **value, stn_error *error) {
+    const request *want = user;
+    (void)source; /* it is want->source */
+    stn_kernel *kernel = NULL;
+    stn_compiler *compiler;
+    STN_TRY(find_stored(want, &kernel, error));
+    if (!kernel) {
+        stn_error missing = {0};
+        stn_status status = stn_context_compiler(want->context, &compiler, &missing);
+        if (status == STN_OK) {
+            STN_TRY(compile_once(want, compiler, &kernel, error));
+        } else {
+            STN_TRY(find_without_compiler(want, &kernel, error));
+            if (!kernel)
+                return stn_fail(error, status, "the kernel %s for %s is not stored and cannot be compiled: %s",
+                                want->name, want->context->machine.arch, missing.message);
+        }
+    }
+    *value = kernel;
+    return STN_OK;
+}
+
+stn_status stn_kernel_get(stn_context *context, const char *name, const char *params, stn_kernel **kernel,
+                          stn_error *error) {
+    *kernel = NULL;
+    if (!context->machine.is_device)
+        return stn_fail(error, STN_ERROR_INTERNAL, "the kernel %s was asked for on the host: please report this", name);
+    request want = {.context = context, .name = name, .params = params};
+    STN_TRY(make_key(&want, context->machine.sm, NULL, &want.source, error));
+    void *value;
+    bool hit;
+    STN_TRY(stn_memo_get(context->kernels, &want.source, make, &want, &value, &hit, error));
+    if (hit) stn_cache_count(context->cache, 0, 0, true);
+    *kernel = value;
+    return STN_OK;
+}

@@ -1,0 +1,65 @@
+/* Memory where plans run, for programs that have no CUDA code of their own. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "context/context.h"
+
+enum { HOST_ALIGNMENT = 64 }; /* a cache line, and the widest vector */
+
+static stn_status check_place(const stn_context *context, const char *function, stn_error *error) {
+    if (!context) return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "%s needs a context", function);
+    if (!context->machine.is_device || context->device) return STN_OK;
+    return stn_fail(error, STN_ERROR_NO_DEVICE, "%s: this context plans for %s, which is not here, and has no memory",
+                    function, context->machine.arch);
+}
+
+static stn_status check_copy(const stn_context *context, const char *function, const void *to, const void *from,
+                             size_t bytes, stn_error *error) {
+    STN_TRY(check_place(context, function, error));
+    if (bytes && (!to || !from))
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "%s: the %s pointer is NULL", function,
+                        to ? "source" : "target");
+    return STN_OK;
+}
+
+stn_status stn_memory_alloc(stn_context *context, size_t bytes, void **pointer, stn_error *error) {
+    if (!pointer) return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "stn_memory_alloc needs a place for the pointer");
+    *pointer = NULL;
+    STN_TRY(check_place(context, "stn_memory_alloc", error));
+    if (context->device) return stn_device_alloc(context->device, bytes, pointer, error);
+    size_t padded = bytes ? bytes : 1;
+    if (padded > SIZE_MAX - HOST_ALIGNMENT) return stn_fail_memory(error, "a grid", bytes);
+    padded = (padded + HOST_ALIGNMENT - 1) / HOST_ALIGNMENT * HOST_ALIGNMENT; /* as aligned_alloc demands */
+    if (!(*pointer = aligned_alloc(HOST_ALIGNMENT, padded))) return stn_fail_memory(error, "a grid", bytes);
+    return STN_OK;
+}
+
+void stn_memory_free(stn_context *context, void *pointer) {
+    if (!pointer || !context) return;
+    if (context->device)
+        stn_device_free(context->device, pointer);
+    else
+        free(pointer);
+}
+
+stn_status stn_memory_upload(stn_context *context, void *to, const void *from_host, size_t bytes, stn_error *error) {
+    STN_TRY(check_copy(context, "stn_memory_upload", to, from_host, bytes, error));
+    if (context->device) return stn_device_upload(context->device, to, from_host, bytes, error);
+    if (bytes) memmove(to, from_host, bytes);
+    return STN_OK;
+}
+
+stn_status stn_memory_download(stn_context *context, void *to_host, const void *from, size_t bytes, stn_error *error) {
+    STN_TRY(check_copy(context, "stn_memory_download", to_host, from, bytes, error));
+    if (context->device) return stn_device_download(context->device, to_host, from, bytes, error);
+    if (bytes) memmove(to_host, from, bytes);
+    return STN_OK;
+}
+
+stn_status stn_synchronize(stn_context *context, void *stream, stn_error *error) {
+    STN_TRY(check_place(context, "stn_synchronize", error));
+    if (context->device) return stn_device_synchronize(context->device, stream, error);
+    return STN_OK; /* host plans are done when their call returns */
+}

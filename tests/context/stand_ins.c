@@ -1,0 +1,45 @@
+/* Sets up and clears away what a context finds. */
+#include "stand_ins.h"
+
+#include <criterion/criterion.h>
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+fake_state *fake;
+char stand_ins_folder[64];
+static char log_file[80];
+
+void stand_ins_start(void) {
+    strcpy(stand_ins_folder, "/tmp/stentor-context-XXXXXX");
+    cr_assert(mkdtemp(stand_ins_folder));
+    snprintf(log_file, sizeof log_file, "%s/compiles", stand_ins_folder);
+    setenv("STENTOR_CACHE_DIR", stand_ins_folder, 1);
+    setenv("FAKE_NVRTC_LOG", log_file, 1);
+    setenv("STENTOR_CUDA_PATH", FAKE_DRIVER, 1);
+    setenv("STENTOR_NVRTC_PATH", FAKE_NVRTC, 1);
+    setenv("STENTOR_CUFFT_PATH", FAKE_NVRTC, 1);
+    setenv("STENTOR_CUBLAS_PATH", "/nowhere", 1);
+    unsetenv("STENTOR_TEMPLATE_DIR");
+    void *library = dlopen(FAKE_DRIVER, RTLD_NOW);
+    cr_assert(library, "%s", dlerror());
+    fake_state *(*state)(void);
+    void *entry = dlsym(library, "fake_driver_state");
+    memcpy(&state, &entry, sizeof entry);
+    fake = state();
+}
+
+void stand_ins_end(void) {
+    char command[128];
+    snprintf(command, sizeof command, "rm -rf %s", stand_ins_folder);
+    cr_expect_eq(system(command), 0);
+}
+
+int stand_ins_compiles(void) {
+    FILE *file = fopen(log_file, "r");
+    int lines = 0;
+    for (int c; file && (c = fgetc(file)) != EOF;) lines += c == '\n';
+    if (file) fclose(file);
+    return lines;
+}

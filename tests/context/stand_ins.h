@@ -1,0 +1,11 @@
+/* The surroundings of a context in tests: the stand-in driver and NVRTC, and a cache folder of its own. */
+#ifndef STAND_INS_H
+#define STAND_INS_H
+#include "../launch/fake_driver.h"
+
+extern fake_state *fake;
+extern char stand_ins_folder[64]; /* the cache folder */
+void stand_ins_start(void);
+void stand_ins_end(void);
+int stand_ins_compiles(void); /* how often the stand-in NVRTC has compiled */
+#endif

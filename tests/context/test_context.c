@@ -1,0 +1,216 @@
+/* Contexts: choosing a device, memory, what is found and what is missing. Stand-in driver and NVRTC. */
+#include <criterion/criterion.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "context/context.h"
+#include "stand_ins.h"
+
+static stn_context *context;
+static stn_error error;
+
+TestSuite(context, .init = stand_ins_start, .fini = stand_ins_end);
+
+static stn_status create(int device) {
+    stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
+    options.device = device;
+    return stn_context_create(&options, &context, &error);
+}
+static void expect_error(stn_status status, stn_status wanted, const char *part) {
+    cr_expect_eq(status, wanted, "%s, not %s: %s", stn_status_string(status), stn_status_string(wanted), error.message);
+    cr_expect_null(context);
+    cr_expect(strstr(error.message, part), "\"%s\" does not say \"%s\"", error.message, part);
+}
+
+Test(context, auto_takes_the_gpu) {
+    cr_assert_eq(create(STN_DEVICE_AUTO), STN_OK, "%s", error.message);
+    cr_expect(stn_context_is_device(context));
+    cr_expect_str_eq(stn_context_machine(context)->name, "Fake GPU 0");
+    stn_context_destroy(context);
+    cr_assert_eq(create(STN_DEVICE_CUDA(1)), STN_OK, "%s", error.message);
+    cr_expect_str_eq(stn_context_machine(context)->name, "Fake GPU 1");
+    stn_context_destroy(context);
+    cr_expect(fake->depth == 0 && fake->retained == 0);
+}
+Test(context, auto_falls_back_to_the_host_and_keeps_the_reason) {
+    setenv("STENTOR_CUDA_PATH", "/nowhere/libcuda.so.1", 1);
+    cr_assert_eq(create(STN_DEVICE_AUTO), STN_OK, "%s", error.message);
+    cr_expect_not(stn_context_is_device(context));
+    char *text;
+    cr_assert_eq(stn_context_describe(context, STN_TEXT, &text, &error), STN_OK);
+    cr_expect(strstr(text, "no GPU: STENTOR_CUDA_PATH is set to \"/nowhere/libcuda.so.1\""), "%s", text);
+    stn_text_free(text);
+    stn_context_destroy(context);
+    expect_error((context = NULL, create(STN_DEVICE_CUDA(0))), STN_ERROR_NO_DEVICE, "/nowhere/libcuda.so.1");
+}
+Test(context, options_that_are_wrong) {
+    expect_error(create(STN_DEVICE_CUDA(7)), STN_ERROR_NO_DEVICE, "no GPU 7: this process sees 2 GPU(s)");
+    expect_error(create(-2), STN_ERROR_INVALID_ARGUMENT, "device -2");
+    stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
+    options.threads = -1;
+    expect_error(stn_context_create(&options, &context, &error), STN_ERROR_INVALID_ARGUMENT, "-1 threads");
+    options = (stn_context_options)STN_CONTEXT_OPTIONS_INIT;
+    options.arch = "hopper";
+    expect_error(stn_context_create(&options, &context, &error), STN_ERROR_INVALID_ARGUMENT, "\"hopper\"");
+    options.arch = "sm_90";
+    options.device = STN_DEVICE_HOST;
+    expect_error(stn_context_create(&options, &context, &error), STN_ERROR_INVALID_ARGUMENT, "sm_90");
+    options = (stn_context_options){.struct_size = sizeof options + 8};
+    expect_error(stn_context_create(&options, &context, &error), STN_ERROR_INVALID_ARGUMENT, "stn_context_options");
+    options = (stn_context_options){.pack_size = 8};
+    expect_error(stn_context_create(&options, &context, &error), STN_ERROR_INVALID_ARGUMENT, "pack_data");
+    const char *const packs[] = {"/nowhere/kernels.stnpack", NULL};
+    options = (stn_context_options){.packs = packs};
+    cr_expect_neq(stn_context_create(&options, &context, &error), STN_OK);
+    cr_expect(strstr(error.message, "/nowhere/kernels.stnpack"), "%s", error.message);
+    cr_expect_eq(stn_context_create(NULL, NULL, &error), STN_ERROR_INVALID_ARGUMENT);
+    cr_expect_eq(fake->retained, 0, "a device was left open");
+    stn_context_destroy(NULL);
+    setenv("STENTOR_TEMPLATE_DIR", "/nowhere", 1);
+    expect_error(create(STN_DEVICE_AUTO), STN_ERROR_IO, "/nowhere");
+}
+Test(context, an_older_and_smaller_struct_will_do) {
+    stn_context_options options;
+    memset(&options, 0xff, sizeof options); /* what lies past its end is not read */
+    options.struct_size = offsetof(stn_context_options, log);
+    options.device = STN_DEVICE_HOST;
+    options.threads = 3;
+    options.cache_dir = ":memory:";
+    cr_assert_eq(stn_context_create(&options, &context, &error), STN_OK, "%s", error.message);
+    cr_expect_eq(stn_context_machine(context)->threads, 3);
+    stn_context_destroy(context);
+}
+Test(context, a_gpu_that_is_not_here_needs_no_driver) {
+    setenv("STENTOR_CUDA_PATH", "/nowhere", 1);
+    stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
+    options.arch = "sm_80";
+    cr_assert_eq(stn_context_create(&options, &context, &error), STN_OK, "%s", error.message);
+    cr_expect(stn_context_is_device(context) && !stn_context_machine(context)->present);
+    void *pointer;
+    cr_expect_eq(stn_memory_alloc(context, 8, &pointer, &error), STN_ERROR_NO_DEVICE);
+    cr_expect(strstr(error.message, "sm_80, which is not here"), "%s", error.message);
+    cr_expect_eq(stn_synchronize(context, NULL, &error), STN_ERROR_NO_DEVICE);
+    cr_expect_eq(stn_context_measure(context, &error), STN_OK, "nothing to measure");
+    stn_context_destroy(context);
+}
+
+static void check_memory(void) {
+    void *pointer;
+    char in[100], out[100] = {0};
+    for (int i = 0; i < 100; i++) in[i] = (char)(i * 7);
+    cr_assert_eq(stn_memory_alloc(context, sizeof in, &pointer, &error), STN_OK, "%s", error.message);
+    cr_expect_eq(stn_memory_upload(context, pointer, in, sizeof in, &error), STN_OK);
+    cr_expect_eq(stn_memory_download(context, out, pointer, sizeof in, &error), STN_OK);
+    cr_expect(!memcmp(in, out, sizeof in));
+    cr_expect_eq(stn_synchronize(context, NULL, &error), STN_OK);
+    cr_expect_eq(stn_memory_upload(context, NULL, in, 1, &error), STN_ERROR_INVALID_ARGUMENT);
+    cr_expect(strstr(error.message, "target pointer is NULL"), "%s", error.message);
+    cr_expect_eq(stn_memory_download(context, out, NULL, 1, &error), STN_ERROR_INVALID_ARGUMENT);
+    cr_expect_eq(stn_memory_upload(context, NULL, NULL, 0, &error), STN_OK);
+    stn_memory_free(context, pointer);
+    stn_memory_free(context, NULL);
+    cr_assert_eq(stn_memory_alloc(context, 0, &pointer, &error), STN_OK);
+    stn_memory_free(context, pointer);
+}
+Test(context, memory_of_the_host) {
+    cr_assert_eq(create(STN_DEVICE_HOST), STN_OK);
+    check_memory();
+    void *pointer;
+    cr_assert_eq(stn_memory_alloc(context, 100, &pointer, &error), STN_OK);
+    cr_expect_eq((uintptr_t)pointer % 64, 0u);
+    stn_memory_free(context, pointer);
+    const size_t sizes[] = {SIZE_MAX, SIZE_MAX - 60, SIZE_MAX / 2};
+    for (int i = 0; i < 3; i++) {
+        cr_expect_eq(stn_memory_alloc(context, sizes[i], &pointer, &error), STN_ERROR_OUT_OF_MEMORY);
+        cr_expect_null(pointer);
+    }
+    cr_expect_eq(stn_memory_alloc(context, 1, NULL, &error), STN_ERROR_INVALID_ARGUMENT);
+    cr_expect_eq(stn_memory_alloc(NULL, 1, &pointer, &error), STN_ERROR_INVALID_ARGUMENT);
+    stn_context_destroy(context);
+}
+Test(context, memory_of_the_gpu) {
+    cr_assert_eq(create(STN_DEVICE_CUDA(0)), STN_OK);
+    check_memory();
+    stn_context_destroy(context);
+    cr_expect_eq(fake->allocations, 0);
+}
+
+static json_t *describe(void) {
+    char *text;
+    json_error_t why;
+    cr_assert_eq(stn_context_describe(context, STN_JSON, &text, &error), STN_OK, "%s", error.message);
+    json_t *json = json_loads(text, JSON_REJECT_DUPLICATES, &why);
+    cr_assert(json, "%s: %s", why.text, text);
+    stn_text_free(text);
+    return json;
+}
+static const char *member(json_t *json, const char *key, const char *inner) {
+    json_t *found = json_object_get(json, key);
+    cr_assert(found, "no %s", key);
+    return json_string_value(inner ? json_object_get(found, inner) : found);
+}
+Test(context, describe_a_gpu) {
+    cr_assert_eq(create(STN_DEVICE_CUDA(0)), STN_OK);
+    json_t *json = describe();
+    cr_expect_str_eq(member(json, "device", "kind"), "cuda");
+    cr_expect_str_eq(member(json, "device", "arch"), "sm_90");
+    cr_expect_str_eq(member(json, "driver", "version"), "13.0");
+    cr_expect_str_eq(member(json, "nvrtc", "version"), "12.3");
+    cr_expect_str_eq(member(json, "nvrtc", "path"), FAKE_NVRTC);
+    cr_expect_str_eq(member(json, "cufft", "path"), FAKE_NVRTC, "any shared object is believed by its place");
+    cr_expect_null(member(json, "cublas", "path"));
+    cr_expect(strstr(member(json, "cublas", "problem"), "STENTOR_CUBLAS_PATH"));
+    json_decref(json);
+    char *text;
+    cr_assert_eq(stn_context_describe(context, STN_TEXT, &text, &error), STN_OK);
+    cr_expect(strstr(text, "driver       CUDA 13.0, 2 GPU(s)"), "%s", text);
+    cr_expect(strstr(text, "cuBLAS       not found: "), "%s", text);
+    stn_text_free(text);
+    cr_expect_eq(stn_context_describe(context, (stn_format)7, &text, &error), STN_ERROR_INVALID_ARGUMENT);
+    stn_context_destroy(context);
+}
+Test(context, describe_a_bare_machine) {
+    setenv("STENTOR_NVRTC_PATH", "/nowhere", 1);
+    setenv("STENTOR_CUDA_PATH", "/nowhere", 1);
+    setenv("STENTOR_CACHE_DIR", ":memory:", 1);
+    cr_assert_eq(create(STN_DEVICE_AUTO), STN_OK);
+    json_t *json = describe();
+    cr_expect_str_eq(member(json, "device", "kind"), "host");
+    cr_expect(strstr(member(json, "no_device", NULL), "/nowhere"));
+    cr_expect(json_is_null(json_object_get(json, "driver")));
+    cr_expect(strstr(member(json, "nvrtc", "problem"), "STENTOR_NVRTC_PATH"));
+    json_decref(json);
+    stn_context_destroy(context);
+}
+
+Test(context, the_measured_bandwidth_is_remembered) {
+    char path[512];
+    snprintf(path, sizeof path, "%s/machines/GPU-abababababababababababababababab-driver-13000.txt", stand_ins_folder);
+    cr_assert_eq(create(STN_DEVICE_CUDA(0)), STN_OK);
+    double assumed = stn_context_machine(context)->copy_bandwidth;
+    cr_expect_not(stn_context_machine(context)->measured);
+    cr_assert_eq(stn_context_measure(context, &error), STN_OK, "%s", error.message);
+    double measured = stn_context_machine(context)->copy_bandwidth;
+    cr_expect(stn_context_machine(context)->measured && measured != assumed);
+    stn_context_destroy(context);
+    cr_assert_eq(create(STN_DEVICE_CUDA(0)), STN_OK);
+    cr_expect(stn_context_machine(context)->measured);
+    cr_expect_eq(stn_context_machine(context)->copy_bandwidth, measured);
+    stn_context_destroy(context);
+    cr_assert_eq(create(STN_DEVICE_CUDA(1)), STN_OK); /* another GPU */
+    cr_expect_not(stn_context_machine(context)->measured);
+    stn_context_destroy(context);
+    const char *wrong[] = {
+        "", "copy_bandwidth", "copy_bandwidth \n", "copy_bandwidth 12\n", "copy_bandwidth nan\n", "bandwidth 4e12\n"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        FILE *file = fopen(path, "w");
+        cr_assert(file);
+        fputs(wrong[i], file);
+        fclose(file);
+        cr_assert_eq(create(STN_DEVICE_CUDA(0)), STN_OK);
+        cr_expect_not(stn_context_machine(context)->measured, "\"%s\"", wrong[i]);
+        stn_context_destroy(context);
+    }
+}

@@ -1,0 +1,196 @@
+/* From (template, params) to a kernel: memory, packs, disk, NVRTC, driver, and each of them missing or failing.
+ * Stand-in driver and NVRTC, the real cache. */
+#include <criterion/criterion.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "context/context.h"
+#include "context/kernel.h"
+#include "stand_ins.h"
+
+static stn_context *context;
+static stn_kernel *kernel;
+static stn_error error;
+static stn_cache_stats stats;
+
+TestSuite(kernel, .init = stand_ins_start, .fini = stand_ins_end);
+
+static const char *const params = "#pragma once\nconstexpr int ANSWER = 42;\n";
+
+static void open_with(stn_context_options options) {
+    cr_assert_eq(stn_context_create(&options, &context, &error), STN_OK, "%s", error.message);
+}
+static void open_gpu(void) { open_with((stn_context_options){.device = STN_DEVICE_CUDA(0)}); }
+static stn_status get(const char *text) { return stn_kernel_get(context, "direct_tile", text, &kernel, &error); }
+static void expect_kernel(const char *text) {
+    cr_assert_eq(get(text), STN_OK, "%s", error.message);
+    cr_expect_str_eq(kernel->name, "direct_tile");
+    cr_expect_str_eq(kernel->params, text);
+    cr_expect_str_eq(kernel->ptx, "PTX made up");
+    cr_expect_eq(kernel->cubin_size, strlen("cubin made up"));
+}
+static void close_context(void) {
+    stn_context_destroy(context);
+    cr_expect_eq(fake->modules, 0, "a module stayed loaded");
+    cr_expect_eq(fake->depth, 0);
+}
+static void hide_nvrtc(void) { setenv("STENTOR_NVRTC_PATH", "/nowhere/libnvrtc.so", 1); }
+#define COUNTERS(field) (stn_context_cache_stats(context, &stats), stats.field)
+
+Test(kernel, compiled_once_then_remembered_then_stored) {
+    open_gpu();
+    expect_kernel(params);
+    stn_kernel *first = kernel;
+    cr_expect_not_null(kernel->module);
+    expect_kernel(params);
+    cr_expect_eq(kernel, first, "the same kernel is shared");
+    cr_expect_eq(stand_ins_compiles(), 1);
+    cr_expect(COUNTERS(misses) == 1 && stats.memory_hits == 1 && stats.disk_hits == 0);
+    cr_expect(stats.compile_seconds > 0 && stats.load_seconds > 0 && stats.bytes_written > 0);
+    close_context();
+
+    open_gpu();
+    expect_kernel(params);
+    cr_expect_eq(stand_ins_compiles(), 1);
+    cr_expect(COUNTERS(disk_hits) == 1 && stats.misses == 0);
+    cr_expect_null(context->compiler, "a stored kernel must not open NVRTC, which is slow");
+    expect_kernel("#pragma once\nconstexpr int ANSWER = 43;\n");
+    cr_expect_eq(stand_ins_compiles(), 2);
+    close_context();
+}
+Test(kernel, what_makes_another_kernel) {
+    open_gpu();
+    expect_kernel(params);
+    cr_assert_eq(stn_kernel_get(context, "direct_line", params, &kernel, &error), STN_OK);
+    cr_expect_eq(stand_ins_compiles(), 2, "the template's name");
+    close_context();
+    open_with((stn_context_options){.arch = "sm_80"});
+    expect_kernel(params);
+    cr_expect_eq(stand_ins_compiles(), 3, "the arch");
+    cr_expect_null(kernel->module);
+    close_context();
+    char command[512]; /* another build of NVRTC */
+    snprintf(command, sizeof command, "cp %s %s/other.so && objcopy --remove-section .note.gnu.build-id %s/other.so",
+             FAKE_NVRTC, stand_ins_folder, stand_ins_folder);
+    cr_assert_eq(system(command), 0);
+    snprintf(command, sizeof command, "%s/other.so", stand_ins_folder);
+    setenv("STENTOR_NVRTC_PATH", command, 1);
+    open_gpu();
+    expect_kernel(params);
+    cr_expect_eq(stand_ins_compiles(), 4, "the compiler");
+    close_context();
+    snprintf(command, sizeof command, "cp -r %s %s/t && echo '// edited' >> %s/t/device/index.cuh", TEMPLATE_FOLDER,
+             stand_ins_folder, stand_ins_folder);
+    cr_assert_eq(system(command), 0);
+    snprintf(command, sizeof command, "%s/t", stand_ins_folder);
+    setenv("STENTOR_TEMPLATE_DIR", command, 1);
+    open_gpu();
+    expect_kernel(params);
+    cr_expect_eq(stand_ins_compiles(), 5, "a template's text");
+    close_context();
+}
+Test(kernel, without_nvrtc_a_stored_kernel_runs) {
+    open_gpu();
+    expect_kernel(params);
+    close_context();
+    hide_nvrtc();
+    open_gpu();
+    expect_kernel(params);
+    cr_expect_eq(COUNTERS(disk_hits), 1u);
+    cr_expect_eq(get("// other\n"), STN_ERROR_NO_COMPILER);
+    cr_expect_null(kernel);
+    cr_expect(strstr(error.message, "direct_tile for sm_90 is not stored"), "%s", error.message);
+    cr_expect(strstr(error.message, "/nowhere/libnvrtc.so"), "%s", error.message);
+    stn_error first = error;
+    cr_expect_eq(get("// other\n"), STN_ERROR_NO_COMPILER);
+    cr_expect_str_eq(first.message, error.message);
+    close_context();
+}
+Test(kernel, a_pack_serves_without_nvrtc_and_before_the_disk) {
+    stn_pack_writer *writer;
+    void *pack;
+    size_t size;
+    cr_assert_eq(stn_pack_writer_create(&writer, &error), STN_OK);
+    open_with((stn_context_options){.arch = "sm_90"});
+    stn_cache_record(context->cache, writer);
+    expect_kernel(params);
+    close_context();
+    cr_assert_eq(stn_pack_finish(writer, &pack, &size, &error), STN_OK, "%s", error.message);
+    stn_pack_writer_destroy(writer);
+
+    open_with((stn_context_options){.device = STN_DEVICE_CUDA(0), .pack_data = pack, .pack_size = size});
+    expect_kernel(params);
+    cr_expect(COUNTERS(pack_hits) == 1 && stats.disk_hits == 0);
+    close_context();
+
+    hide_nvrtc();
+    stn_context_options bare = {.cache_dir = ":memory:", .pack_data = pack, .pack_size = size};
+    open_with(bare);
+    expect_kernel(params);
+    cr_expect_eq(COUNTERS(pack_hits), 1u);
+    close_context();
+    bare.arch = "sm_103"; /* newer than the pack: its PTX will do */
+    open_with(bare);
+    expect_kernel(params);
+    cr_expect_eq(COUNTERS(pack_hits), 1u);
+    close_context();
+    bare.arch = "sm_80"; /* older: nothing will do */
+    open_with(bare);
+    cr_expect_eq(get(params), STN_ERROR_NO_COMPILER);
+    close_context();
+    free(pack);
+}
+Test(kernel, a_stored_kernel_that_does_not_load_is_made_again) {
+    open_gpu();
+    expect_kernel(params);
+    close_context();
+    open_gpu();
+    fake->refused = "cubin";
+    expect_kernel(params); /* the PTX serves in its place */
+    cr_expect_eq(COUNTERS(rejected), 0u);
+    close_context();
+    open_gpu();
+    fake->load = 209;
+    cr_expect_eq(get(params), STN_ERROR_DRIVER, "what was just compiled is refused too");
+    cr_expect_eq(stand_ins_compiles(), 2);
+    cr_expect_eq(COUNTERS(rejected), 1u);
+    fake->load = 0;
+    expect_kernel(params); /* from disk, where the second compile went */
+    cr_expect_eq(stand_ins_compiles(), 2);
+    close_context();
+}
+Test(kernel, errors_travel) {
+    open_gpu();
+    cr_expect_eq(stn_kernel_get(context, "no_such", params, &kernel, &error), STN_ERROR_INTERNAL);
+    cr_expect(strstr(error.message, "no_such.cu"), "%s", error.message);
+    setenv("FAKE_NVRTC_LOG", "", 1);
+    cr_expect_eq(get(params), STN_ERROR_NO_COMPILER);
+    cr_expect(strstr(error.message, "builtins"), "%s", error.message);
+    close_context();
+    open_with((stn_context_options){.device = STN_DEVICE_HOST});
+    cr_expect_eq(get(params), STN_ERROR_INTERNAL);
+    stn_context_destroy(context);
+}
+
+static void *get_in_thread(void *user) {
+    stn_kernel **place = user;
+    stn_status status = stn_kernel_get(context, "direct_tile", params, place, NULL);
+    return (void *)(uintptr_t)status;
+}
+Test(kernel, threads_share_one_compile) {
+    pthread_t threads[8];
+    stn_kernel *kernels[8];
+    open_gpu();
+    for (int i = 0; i < 8; i++) cr_assert_eq(pthread_create(&threads[i], NULL, get_in_thread, &kernels[i]), 0);
+    for (int i = 0; i < 8; i++) {
+        void *status;
+        pthread_join(threads[i], &status);
+        cr_expect_null(status);
+        cr_expect_eq(kernels[i], kernels[0]);
+    }
+    cr_expect_eq(stand_ins_compiles(), 1);
+    close_context();
+}
