@@ -122,12 +122,11 @@ static std::string blank_comments(const std::string &s) {
 static std::string without_shared(const std::string &s, std::string *log) {
     std::string bare = blank_comments(s), out = s;
     for (size_t at = 0; (at = bare.find("__shared__", at)) != std::string::npos; at++) {
-        size_t start = bare.rfind("extern", at), stop = bare.find(';', at), name = bare.find("stn_shared", at);
-        size_t statement = bare.find_last_of(";{}", at);
-        if (start == std::string::npos || stop == std::string::npos || name > stop ||
-            (statement != std::string::npos && start < statement)) {
+        size_t start = bare.rfind("extern", at), stop = bare.find(';', at), statement = bare.find_last_of(";{}", at);
+        if (start == std::string::npos || (statement != std::string::npos && start < statement)) continue;  // static
+        if (stop == std::string::npos || bare.find("stn_shared", at) > stop) {
             *log +=
-                "error: shared memory must be declared as extern __shared__ __align__(128) unsigned char "
+                "error: dynamic shared memory must be declared as extern __shared__ __align__(128) unsigned char "
                 "stn_shared[];\n";
             return s;
         }

@@ -429,7 +429,11 @@ static long long on_clock() {
 
 static void on_fail(const char *message, Place place) { worker->fail(ERROR_ASSERT, message, place); }
 
-const Engine engine_table = {on_barrier,           on_shuffle,         on_vote,  on_mma, on_copy_async,
-                             on_copy_async_commit, on_copy_async_wait, on_clock, on_fail};
+static void on_misaligned(const void *, int bytes, Place place) {
+    worker->fail(ERROR_MISALIGNED, "misaligned access of " + std::to_string(bytes) + " bytes", place);
+}
+
+const Engine engine_table = {on_barrier,           on_shuffle,         on_vote,  on_mma,  on_copy_async,
+                             on_copy_async_commit, on_copy_async_wait, on_clock, on_fail, on_misaligned};
 
 }  // namespace stn_emulator

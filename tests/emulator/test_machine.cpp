@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 
 #include <cstring>
+#include <filesystem>
 
 #define X(name, types) CUresult(*name) types;
 DRIVER_FUNCTIONS(X)
@@ -64,7 +65,7 @@ void renew_context() {
     if (cuDevicePrimaryCtxRetain(&context, 0) || cuCtxPushCurrent_v2(context)) abort();
 }
 
-static std::string read_text(const std::string &path) {
+std::string read_text(const std::string &path) {
     std::string text;
     FILE *file = fopen(path.c_str(), "rb");
     if (!file) return text;
@@ -74,15 +75,29 @@ static std::string read_text(const std::string &path) {
     return text;
 }
 
+// Every header of the templates, params.cuh with its defaults.
+static void template_headers(std::vector<std::string> *names, std::vector<std::string> *texts) {
+    namespace fs = std::filesystem;
+    for (const auto &file : fs::recursive_directory_iterator(KERNEL_TEMPLATES)) {
+        if (file.path().extension() != ".cuh") continue;
+        names->push_back(fs::relative(file.path(), KERNEL_TEMPLATES).string());
+        texts->push_back(read_text(file.path().string()));
+    }
+}
+
 std::string compile_text(const std::string &text, int sm, bool ptx, int *result, std::string *log,
                          const std::vector<std::string> &options) {
-    std::string header = read_text(std::string(KERNEL_TEMPLATES) + "/device/ptx.cuh"), image;
-    const char *headers[] = {header.c_str()}, *names[] = {"device/ptx.cuh"};
-    std::string arch = "--gpu-architecture=" + std::string(ptx ? "compute_" : "sm_") + std::to_string(sm);
+    std::vector<std::string> header_names, header_texts;
+    template_headers(&header_names, &header_texts);
+    std::vector<const char *> names, headers;
+    for (const std::string &name : header_names) names.push_back(name.c_str());
+    for (const std::string &header : header_texts) headers.push_back(header.c_str());
+    std::string image, arch = "--gpu-architecture=" + std::string(ptx ? "compute_" : "sm_") + std::to_string(sm);
     std::vector<const char *> words = {arch.c_str(), "--std=c++17"};
     for (const std::string &option : options) words.push_back(option.c_str());
     void *program = nullptr;
-    *result = nvrtcCreateProgram(&program, text.c_str(), "test.cu", 1, headers, names);
+    *result = nvrtcCreateProgram(&program, text.c_str(), "test.cu", static_cast<int>(names.size()), headers.data(),
+                                 names.data());
     if (*result) return image;
     *result = nvrtcCompileProgram(program, static_cast<int>(words.size()), words.data());
     size_t size = 0;
@@ -137,7 +152,7 @@ int main(int argc, char **argv) {
         return gpu ? 77 : 1;
     }
     int run = 0;
-    for (const auto *list : {&word_tests, &fragment_tests, &fault_tests, &driver_tests})
+    for (const auto *list : {&word_tests, &fragment_tests, &fault_tests, &driver_tests, &template_tests})
         for (const Test &test : *list) {
             if ((gpu && !test.on_gpu) || (argc > 2 && !strstr(test.name, argv[2]))) continue;
             test_name = test.name;

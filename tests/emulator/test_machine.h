@@ -80,6 +80,7 @@ void close_machine();
 void renew_context();
 
 // From kernels/NAME.cu with the templates' headers; prints the log and returns null if it does not compile.
+std::string read_text(const std::string &path);
 CUmodule load_kernels(const char *name, const std::vector<std::string> &options = {});
 std::string compile_text(const std::string &text, int sm, bool ptx, int *result, std::string *log,
                          const std::vector<std::string> &options = {});
@@ -131,4 +132,4 @@ struct Test {
     void (*run)();
     bool on_gpu;
 };
-extern const std::vector<Test> fragment_tests, word_tests, fault_tests, driver_tests;
+extern const std::vector<Test> word_tests, fragment_tests, fault_tests, driver_tests, template_tests;

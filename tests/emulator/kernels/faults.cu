@@ -85,8 +85,13 @@ extern "C" __global__ void copies_past_end(const __grid_constant__ arguments arg
     copy_async_wait<0>();
 }
 extern "C" __global__ void misaligned(const __grid_constant__ arguments args) {
-    const bytes16 *p = reinterpret_cast<const bytes16 *>(static_cast<const char *>(args.in) + 4);
-    static_cast<bytes16 *>(args.out)[threadIdx.x] = p[threadIdx.x];
+    const double *p = reinterpret_cast<const double *>(static_cast<const char *>(args.in) + args.n);
+    static_cast<double *>(args.out)[threadIdx.x] = p[threadIdx.x];
+}
+extern "C" __global__ void misaligned_run(const __grid_constant__ arguments args) {
+    double run[2];
+    load_run(run, static_cast<const double *>(args.in) + args.n);
+    store_run(static_cast<double *>(args.out), run);
 }
 extern "C" __global__ void outside_array(const __grid_constant__ arguments args) {
     int local[4] = {1, 2, 3, 4};

@@ -121,7 +121,7 @@ extern "C" __global__ void places(const __grid_constant__ arguments args) {
 
 // Early leavers do not hold a barrier up
 extern "C" __global__ void early(const __grid_constant__ arguments args) {
-    int *tile = reinterpret_cast<int *>(stn_shared);
+    __shared__ int tile[256];
     const int i = threadIdx.x;
     if (i >= args.n) return;
     tile[i] = i;

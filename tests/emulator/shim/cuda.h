@@ -39,7 +39,9 @@ __forceinline__ Thread *self() {
 #define blockIdx (stn_emulator::self()->block->index)
 #define blockDim (stn_emulator::self()->block->threads)
 #define gridDim (stn_emulator::self()->block->grid)
-// The only shared array that kernels may declare; the emulator takes its declaration out of the source.
+// Dynamic shared memory; the emulator takes its declaration out of the source. Static arrays are for small fixed things:
+// an OS thread runs one block at a time, so they are its own, but they are not poisoned and have no guard page.
+#define __shared__ static thread_local
 #define stn_shared (stn_emulator::self()->block->shared)
 
 #define STN_WHERE stn_emulator::Place place = stn_emulator::Place::here()

@@ -68,6 +68,7 @@ struct Engine {
     void (*copy_async_wait)(int newest, Place place);
     long long (*clock)();
     void (*fail)(const char *message, Place place);
+    void (*misaligned)(const void *address, int bytes, Place place);
 };
 
 struct KernelEntry {

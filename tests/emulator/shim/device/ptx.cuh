@@ -1,12 +1,6 @@
 // The twin of kernel_templates/device/ptx.cuh for the emulator: the same words, in C++. Layouts are in ../../mma.cpp.
 #pragma once
 using half_t = unsigned short;  // IEEE binary16 bits
-struct alignas(16) bytes16 {
-    unsigned x, y, z, w;
-};
-struct alignas(8) bytes8 {
-    unsigned x, y;
-};
 
 // ---- half <-> float, round to nearest even; NaN becomes the one that GPUs give
 __device__ __forceinline__ float half_to_float(half_t h) {
@@ -24,6 +18,23 @@ __device__ __forceinline__ half_t float_to_half(float f) {
     if (bits < 0x38800000u)  // below 2^-14: the sum's last place is 2^-24, so it rounds as the subnormal does
         return (half_t)(sign | (__float_as_uint(__uint_as_float(bits) + 0.5f) - 0x3f000000u));
     return (half_t)(sign | ((bits - 0x38000000u + 0xfffu + (bits >> 13 & 1u)) >> 13));
+}
+
+// ---- runs of N elements in one access
+template <class T, int N>
+__device__ __forceinline__ void check_run(const T *p, stn_emulator::Place place) {
+    static_assert(N * sizeof(T) == 2 || N * sizeof(T) == 4 || N * sizeof(T) == 8 || N * sizeof(T) == 16, "one access");
+    if ((size_t)p % (N * sizeof(T))) stn_emulator::engine->misaligned(p, N * sizeof(T), place);
+}
+template <class T, int N>
+__device__ __forceinline__ void load_run(T (&to)[N], const T *from, STN_WHERE) {
+    check_run<T, N>(from, place);
+    for (int i = 0; i < N; i++) to[i] = from[i];
+}
+template <class T, int N>
+__device__ __forceinline__ void store_run(T *to, const T (&from)[N], STN_WHERE) {
+    check_run<T, N>(to, place);
+    for (int i = 0; i < N; i++) to[i] = from[i];
 }
 
 // ---- asynchronous copies, global -> shared. A group is what was issued since the last commit.
