@@ -4,17 +4,14 @@
 #include <stdint.h>
 #include <string.h>
 
+/* Masks instead of branches, so that compilers vectorise loops over it. */
 static inline float stn_half_to_float(uint16_t h) {
-    uint32_t sign = (uint32_t)(h & 0x8000u) << 16, exponent = (h >> 10) & 0x1fu, mantissa = h & 0x3ffu, bits;
-    float value;
-    if (exponent == 0) { /* zero or subnormal: mantissa * 2^-24 is exact in float */
-        value = (float)mantissa * 0x1p-24f;
-        memcpy(&bits, &value, 4);
-        bits |= sign;
-    } else if (exponent == 31)
-        bits = sign | 0x7f800000u | (mantissa << 13);
-    else
-        bits = sign | ((exponent + 112) << 23) | (mantissa << 13);
+    uint32_t sign = (uint32_t)(h & 0x8000u) << 16, magnitude = h & 0x7fffu, small, bits;
+    uint32_t is_small = -(uint32_t)(magnitude < 0x400u), is_special = -(uint32_t)(magnitude >= 0x7c00u);
+    float value = (float)(int32_t)magnitude * 0x1p-24f; /* exact for zero and subnormals, whose mantissa this is */
+    memcpy(&small, &value, 4);
+    bits = (magnitude << 13) + 0x38000000u + (is_special & 0x38000000u); /* infinity and NaN: exponent 255 */
+    bits = sign | (is_small & small) | (~is_small & bits);
     memcpy(&value, &bits, 4);
     return value;
 }

@@ -1,0 +1,113 @@
+/* T steps: grids taken in turns that stay in cache, boxes of a step shared out over the pool, two buffers in turn. */
+#include "base/arith.h"
+#include "host/host.h"
+#include "host/step.h"
+
+/* Small grids of a batch run all their steps together, about so many points at once. */
+#define WAVE_POINTS (1 << 20)
+/* Of the rows that the next row's taps see again: half of a common L2 cache. */
+#define CACHED_BYTES (1 << 19)
+/* At least so many boxes for each thread, where they are not small: a thread that was held up then delays little. */
+#define BOXES_PER_THREAD 16
+#define SMALL_BOX 4096 /* points */
+/* Points times taps, below which waking a thread costs more than it saves. */
+#define SMALL_WORK (1 << 15)
+
+/* How a grid is cut into boxes. */
+typedef struct stn_cut {
+    int64_t size[3], count[3];
+} stn_cut;
+
+/* One pass over a wave of grids. */
+typedef struct stn_pass {
+    stn_step step;
+    stn_cut cut;
+    void (*box)(const stn_step *step, int64_t batch, const stn_box *box);
+} stn_pass;
+
+static int64_t wave_grids(const stn_task *task) {
+    int64_t points = task->n[0] * task->n[1] * task->n[2];
+    return stn_min(task->batch, stn_max(1, WAVE_POINTS / points));
+}
+
+size_t stn_host_workspace(const stn_task *task) {
+    if (task->steps == 1 && !task->in_place) return 0;
+    return (size_t)(wave_grids(task) * task->n[0] * task->n[1] * task->n[2]) * stn_dtype_size(task->dtype);
+}
+
+/* Boxes are marched along the slowest axis. Across it they are so small that the rows which the next row's taps see
+ * again are still in cache, and so many that all threads have some. */
+static stn_cut cut_grid(const stn_task *task, int64_t grids, int threads) {
+    const int64_t *n = task->n, cached = CACHED_BYTES / (int64_t)stn_dtype_size(task->dtype);
+    int64_t planes = n[0] > 1 ? task->reach[0][0] + task->reach[0][1] + 2 : 1;
+    int64_t rows = n[1] > 1 ? task->reach[1][0] + task->reach[1][1] + 2 : 1;
+    stn_cut cut;
+    cut.size[2] = stn_min(n[2], stn_max(cached / (planes * rows), 1024));
+    cut.size[1] = n[0] > 1 ? stn_min(n[1], stn_max(cached / (planes * cut.size[2]), rows)) : n[1];
+    cut.size[0] = n[0];
+    for (;;) {
+        for (int a = 0; a < 3; a++) {
+            cut.count[a] = stn_div_up(n[a], cut.size[a]);
+            cut.size[a] = stn_div_up(n[a], cut.count[a]);
+            cut.count[a] = stn_div_up(n[a], cut.size[a]);
+        }
+        bool enough = grids * cut.count[0] * cut.count[1] * cut.count[2] >= (int64_t)threads * BOXES_PER_THREAD;
+        if (enough || threads == 1 || cut.size[0] * cut.size[1] * cut.size[2] < 2 * SMALL_BOX) return cut;
+        int slowest = cut.size[0] > 1 ? 0 : cut.size[1] > 1 ? 1 : 2;
+        cut.size[slowest] = stn_div_up(cut.size[slowest], 2);
+    }
+}
+
+static void run_boxes(void *user, int64_t begin, int64_t end) {
+    const stn_pass *pass = user;
+    const stn_cut *cut = &pass->cut;
+    for (int64_t item = begin; item < end; item++) {
+        int64_t rest = item, at[3];
+        stn_box box;
+        for (int a = 2; a >= 0; a--) {
+            at[a] = rest % cut->count[a];
+            rest /= cut->count[a];
+            box.begin[a] = at[a] * cut->size[a];
+            box.end[a] = stn_min(box.begin[a] + cut->size[a], pass->step.task->n[a]);
+        }
+        pass->box(&pass->step, rest, &box);
+    }
+}
+
+static void run_pass(stn_pass *pass, stn_pool *pool, int64_t grids, stn_layout from, stn_layout to) {
+    const stn_cut *cut = &pass->cut;
+    int64_t work = cut->size[0] * cut->size[1] * cut->size[2] * (int64_t)pass->step.task->ntaps;
+    pass->step.from = from;
+    pass->step.to = to;
+    stn_pool_for(pool, grids * cut->count[0] * cut->count[1] * cut->count[2], stn_div_up(SMALL_WORK, work), run_boxes,
+                 pass);
+}
+
+/* All steps of the grids from `first` on. The buffers take turns so that the last step writes to out. */
+static void run_wave(const stn_task *task, stn_pool *pool, int64_t first, int64_t grids, const void *in, void *out,
+                     void *workspace) {
+    int64_t size = (int64_t)stn_dtype_size(task->dtype);
+    stn_layout from = {(char *)in + first * task->in_batch_stride * size, {0}, task->in_batch_stride};
+    stn_layout to = {(char *)out + first * task->out_batch_stride * size, {0}, task->out_batch_stride};
+    stn_layout work = {workspace, {task->n[1] * task->n[2], task->n[2], 1}, task->n[0] * task->n[1] * task->n[2]};
+    for (int a = 0; a < 3; a++) from.stride[a] = task->in_stride[a], to.stride[a] = task->out_stride[a];
+
+    stn_pass pass = {.cut = cut_grid(task, grids, stn_pool_threads(pool)), .box = stn_step_box};
+    stn_step_begin(&pass.step, task);
+    /* In place, `to` may not be written while `from` is read: start with the workspace, and copy if that ends there. */
+    bool to_work = task->in_place || task->steps % 2 == 0;
+    for (uint64_t t = 0; t < task->steps; t++, to_work = !to_work) {
+        run_pass(&pass, pool, grids, from, to_work ? work : to);
+        from = to_work ? work : to;
+    }
+    if (from.base != to.base) {
+        pass.box = stn_step_copy;
+        run_pass(&pass, pool, grids, from, to);
+    }
+}
+
+void stn_host_run(const stn_task *task, stn_pool *pool, const void *in, void *out, void *workspace) {
+    int64_t wave = wave_grids(task);
+    for (int64_t first = 0; first < task->batch; first += wave)
+        run_wave(task, pool, first, stn_min(wave, task->batch - first), in, out, workspace);
+}

@@ -1,0 +1,274 @@
+/* The host against a second opinion: pad the whole grid by copying, then sum every tap of every point. Both sum in tap
+ * order, so every bit must agree. */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "grids.h"
+
+/* A grid of doubles with `pad` more points on every side of every axis. */
+typedef struct padded {
+    int64_t pad[3], size[3];
+    double *u;
+} padded;
+
+static double *at(const padded *p, int64_t i, int64_t j, int64_t k) {
+    return p->u + ((i + p->pad[0]) * p->size[1] + j + p->pad[1]) * p->size[2] + k + p->pad[2];
+}
+
+static double *at_axis(const padded *p, int axis, int64_t i, int64_t other1, int64_t other2) {
+    if (axis == 0) return at(p, i, other1, other2);
+    return axis == 1 ? at(p, other1, i, other2) : at(p, other1, other2, i);
+}
+
+static double rounded(const stn_task *task, double value) {
+    double element;
+    set(task->dtype, &element, 0, value);
+    return get(task->dtype, &element, 0);
+}
+
+/* The k-th point past a side of a line, by copying what is there already. */
+static void pad_point(const stn_task *task, const padded *p, int axis, int side, int64_t k, int64_t a, int64_t b) {
+    int64_t n = task->n[axis], from = 0, to = side ? n + k : -1 - k;
+    switch (task->boundary[axis][side].kind) {
+        case STN_WRAP:
+            from = side ? k : n - 1 - k;
+            break;
+        case STN_NEAREST:
+            from = side ? n - 1 : 0;
+            break;
+        case STN_REFLECT:
+            from = side ? n - 1 - k : k;
+            break;
+        case STN_MIRROR:
+            from = n == 1 ? 0 : side ? n - 2 - k : k + 1;
+            break;
+        case STN_CONSTANT:
+        case STN_FIXED:
+            *at_axis(p, axis, to, a, b) = rounded(task, task->boundary[axis][side].value);
+            return;
+    }
+    *at_axis(p, axis, to, a, b) = *at_axis(p, axis, from, a, b);
+}
+
+/* Fast axes first: so a slower axis overwrites corners, and its constant wins. */
+static void pad_all(const stn_task *task, const padded *p) {
+    for (int axis = 2; axis >= 0; axis--) {
+        int other1 = axis == 0 ? 1 : 0, other2 = axis == 2 ? 1 : 2;
+        int64_t margin1 = other1 > axis ? p->pad[other1] : 0, margin2 = other2 > axis ? p->pad[other2] : 0;
+        for (int64_t a = -margin1; a < task->n[other1] + margin1; a++)
+            for (int64_t b = -margin2; b < task->n[other2] + margin2; b++)
+                for (int64_t k = 0; k < p->pad[axis]; k++)
+                    for (int side = 0; side < 2; side++) pad_point(task, p, axis, side, k, a, b);
+    }
+}
+
+static bool frozen(const stn_task *task, const int64_t x[3]) {
+    for (size_t t = 0; t < task->ntaps; t++)
+        for (int a = 0; a < 3; a++) {
+            int64_t seen = x[a] + task->taps[t].offset[a];
+            if (seen < 0 && task->boundary[a][0].kind == STN_FIXED) return true;
+            if (seen >= task->n[a] && task->boundary[a][1].kind == STN_FIXED) return true;
+        }
+    return false;
+}
+
+static double evaluate(const stn_task *task, const padded *p, const int64_t x[3]) {
+    double wide = 0;
+    float narrow = 0;
+    if (frozen(task, x)) return *at(p, x[0], x[1], x[2]);
+    for (size_t t = 0; t < task->ntaps; t++) {
+        const stn_tap *tap = &task->taps[t];
+        double u = *at(p, x[0] + tap->offset[0], x[1] + tap->offset[1], x[2] + tap->offset[2]);
+        wide += tap->weight * u;
+        narrow += (float)tap->weight * (float)u;
+    }
+    return task->dtype == STN_F64 ? wide : rounded(task, narrow);
+}
+
+/* All steps of one grid, dense[] in and out. */
+static void brute(const stn_task *task, double *dense) {
+    padded p;
+    for (int a = 0; a < 3; a++) {
+        p.pad[a] = task->reach[a][0] > task->reach[a][1] ? task->reach[a][0] : task->reach[a][1];
+        p.size[a] = task->n[a] + 2 * p.pad[a];
+    }
+    p.u = calloc((size_t)(p.size[0] * p.size[1] * p.size[2]), sizeof *p.u);
+    for (uint64_t step = 0; step < task->steps; step++) {
+        int64_t x[3], index = 0;
+        for (x[0] = 0; x[0] < task->n[0]; x[0]++)
+            for (x[1] = 0; x[1] < task->n[1]; x[1]++)
+                for (x[2] = 0; x[2] < task->n[2]; x[2]++) *at(&p, x[0], x[1], x[2]) = dense[index++];
+        pad_all(task, &p);
+        index = 0;
+        for (x[0] = 0; x[0] < task->n[0]; x[0]++)
+            for (x[1] = 0; x[1] < task->n[1]; x[1]++)
+                for (x[2] = 0; x[2] < task->n[2]; x[2]++) dense[index++] = evaluate(task, &p, x);
+    }
+    free(p.u);
+}
+
+/* Where point `index` of grid `batch` lies. */
+static int64_t element(const stn_task *task, bool of_output, int64_t batch, int64_t index) {
+    const int64_t *stride = of_output ? task->out_stride : task->in_stride;
+    int64_t place = batch * (of_output ? task->out_batch_stride : task->in_batch_stride);
+    for (int a = 2; a >= 0; a--) {
+        place += index % task->n[a] * stride[a];
+        index /= task->n[a];
+    }
+    return place;
+}
+
+/* Runs a task on random numbers and compares every point, the untouched gaps, and that the input is kept. */
+static void check(const stn_task *task, int threads, uint64_t *state, const char *what) {
+    int64_t points = stn_task_points(task) / task->batch;
+    int64_t in_span = stn_task_span(task, false), out_span = stn_task_span(task, true);
+    size_t size = stn_dtype_size(task->dtype);
+    void *in = poisoned(task->dtype, in_span), *kept = poisoned(task->dtype, in_span);
+    void *out = task->in_place ? in : poisoned(task->dtype, out_span);
+    double *dense = malloc((size_t)points * sizeof *dense);
+    for (int64_t b = 0; b < task->batch; b++)
+        for (int64_t i = 0; i < points; i++) set(task->dtype, in, element(task, false, b, i), random_unit(state));
+    memcpy(kept, in, (size_t)in_span * size);
+    run(task, threads, in, out);
+
+    cr_assert(task->in_place || !memcmp(in, kept, (size_t)in_span * size), "%s: the input was written to", what);
+    for (int64_t b = 0; b < task->batch; b++) {
+        for (int64_t i = 0; i < points; i++) dense[i] = get(task->dtype, kept, element(task, false, b, i));
+        brute(task, dense);
+        for (int64_t i = 0; i < points; i++) {
+            int64_t e = element(task, true, b, i);
+            double got = get(task->dtype, out, e);
+            cr_assert_eq(got, dense[i], "%s: grid %d point %d is %.17g, not %.17g", what, (int)b, (int)i, got,
+                         dense[i]);
+            memset((char *)out + (size_t)e * size, 0xff, size);
+        }
+    }
+    for (size_t i = 0; i < (size_t)out_span * size; i++)
+        cr_assert_eq(((unsigned char *)out)[i], 0xff, "%s: a gap between points was written to", what);
+    if (out != in) free(out);
+    free(in);
+    free(kept);
+    free(dense);
+}
+
+/* Distinct random taps within the extents. */
+static size_t random_taps(uint64_t *state, int rank, const size_t *extent, int64_t radius, size_t most, stn_tap *taps) {
+    size_t wanted = (size_t)random_int(state, 1, (int64_t)most), made = 0;
+    for (size_t i = 0; i < wanted; i++) {
+        stn_tap tap = {.weight = random_unit(state)};
+        for (int a = 0; a < rank; a++) {
+            int64_t r = (int64_t)extent[a] < radius ? (int64_t)extent[a] : radius;
+            tap.offset[a] = random_int(state, -r, r);
+        }
+        bool known = false;
+        for (size_t j = 0; j < made; j++) known = known || !memcmp(taps[j].offset, tap.offset, sizeof tap.offset);
+        if (!known) taps[made++] = tap;
+    }
+    return made;
+}
+
+static void random_boundary(uint64_t *state, stn_boundary sides[2]) {
+    for (int side = 0; side < 2; side++) {
+        sides[side].kind = (stn_boundary_kind)random_int(state, STN_CONSTANT, STN_FIXED);
+        sides[side].value = sides[side].kind == STN_CONSTANT ? random_unit(state) : 0;
+    }
+    if (!random_int(state, 0, 5)) sides[0] = sides[1] = (stn_boundary){STN_WRAP, 0};
+}
+
+/* A layout at random: dense, padded, transposed, every other point, grids interleaved. */
+static void random_layout(uint64_t *state, int rank, const stn_problem *problem, ptrdiff_t *stride,
+                          ptrdiff_t *between) {
+    ptrdiff_t next = 1;
+    bool transposed = random_int(state, 0, 3) == 0, interleaved = random_int(state, 0, 3) == 0;
+    if (random_int(state, 0, 2) == 0) return;
+    if (interleaved) *between = next, next = (ptrdiff_t)problem->batch + random_int(state, 0, 1);
+    if (random_int(state, 0, 2) == 0) next *= 2;
+    for (int i = 0; i < rank; i++) {
+        int axis = transposed ? i : rank - 1 - i;
+        stride[axis] = next;
+        next = next * (ptrdiff_t)problem->extent[axis] + random_int(state, 0, 3);
+    }
+    if (!interleaved) *between = next;
+}
+
+static void check_random(uint64_t *state, int rank, stn_dtype dtype, const stn_boundary *given, int given_axis) {
+    stn_tap taps[40];
+    stn_problem problem = {.dtype = dtype, .batch = (size_t)random_int(state, 1, 3)};
+    for (int a = 0; a < rank; a++) {
+        problem.extent[a] = (size_t)random_int(state, 1, a == rank - 1 ? 40 : 9);
+        random_boundary(state, problem.boundary[a]);
+    }
+    if (random_int(state, 0, 9) == 0) problem.extent[rank - 1] = (size_t)random_int(state, 500, 1300);
+    if (given) memcpy(problem.boundary[given_axis], given, sizeof problem.boundary[0]);
+    size_t ntaps = random_taps(state, rank, problem.extent, random_int(state, 0, 4), 40, taps);
+    random_layout(state, rank, &problem, problem.in_stride, &problem.in_batch_stride);
+    problem.in_place = random_int(state, 0, 2) == 0;
+    if (problem.in_place) {
+        memcpy(problem.out_stride, problem.in_stride, sizeof problem.in_stride);
+        problem.out_batch_stride = problem.in_batch_stride;
+    } else
+        random_layout(state, rank, &problem, problem.out_stride, &problem.out_batch_stride);
+    problem.steps = (uint64_t)random_int(state, 1, 4);
+    uint64_t seed = *state;
+    stn_task task = make_task(rank, ntaps, taps, problem);
+    stn_text text = STN_TEXT_EMPTY;
+    stn_task_print(&task, &text);
+    stn_text_printf(&text, " (random state %llu)", (unsigned long long)seed);
+    check(&task, (int)random_int(state, 1, 3), state, text.data);
+    stn_text_clear(&text);
+    stn_task_clear(&task);
+}
+
+static void check_dtype(stn_dtype dtype) {
+    uint64_t state = 7 + (uint64_t)dtype;
+    for (int rank = 1; rank <= 3; rank++)
+        for (int axis = 0; axis < rank; axis++)
+            for (int pair = 0; pair < 26; pair++) { /* 5 x 5 kinds that need not come in pairs, and wrap */
+                stn_boundary sides[2] = {{STN_WRAP, 0}, {STN_WRAP, 0}};
+                if (pair < 25) {
+                    sides[0] = (stn_boundary){(stn_boundary_kind)(STN_CONSTANT + pair / 5), pair / 5 ? 0 : 0.75};
+                    sides[1] = (stn_boundary){(stn_boundary_kind)(STN_CONSTANT + pair % 5), pair % 5 ? 0 : -1.3};
+                }
+                for (int repeat = 0; repeat < 6; repeat++) check_random(&state, rank, dtype, sides, axis);
+            }
+}
+
+Test(brute, f64_all_boundaries_ranks_strides_batches) { check_dtype(STN_F64); }
+Test(brute, f32_all_boundaries_ranks_strides_batches) { check_dtype(STN_F32); }
+Test(brute, f16_all_boundaries_ranks_strides_batches) { check_dtype(STN_F16); }
+
+/* Large enough to be cut into many boxes along each axis, with more taps than one round sums. */
+static void check_large(int rank, const size_t *extent, int64_t radius, stn_dtype dtype) {
+    uint64_t state = 99;
+    stn_tap taps[40];
+    stn_problem problem = {.dtype = dtype, .steps = 2, .batch = 1};
+    memcpy(problem.extent, extent, sizeof problem.extent);
+    for (int a = 0; a < rank; a++) {
+        problem.boundary[a][0] = (stn_boundary){STN_CONSTANT, 0.5 + a};
+        problem.boundary[a][1] = (stn_boundary){STN_MIRROR, 0};
+    }
+    size_t ntaps = random_taps(&state, rank, extent, radius, 40, taps);
+    stn_task task = make_task(rank, ntaps, taps, problem);
+    check(&task, 3, &state, "large");
+    stn_task_clear(&task);
+}
+
+Test(brute, large_1d) { check_large(1, (size_t[3]){200003}, 64, STN_F64); }
+Test(brute, large_2d) { check_large(2, (size_t[3]){301, 1111}, 5, STN_F64); }
+Test(brute, large_2d_half) { check_large(2, (size_t[3]){301, 1111}, 5, STN_F16); }
+Test(brute, large_3d) { check_large(3, (size_t[3]){61, 67, 71}, 3, STN_F32); }
+Test(brute, tall) { check_large(2, (size_t[3]){70001, 3}, 2, STN_F64); }
+
+Test(brute, many_small_grids) { /* more points than one wave of grids takes */
+    uint64_t state = 5;
+    stn_tap taps[9];
+    stn_problem problem = {.dtype = STN_F64, .steps = 3, .batch = 5, .extent = {467, 601}};
+    size_t ntaps = random_taps(&state, 2, problem.extent, 1, 9, taps);
+    for (int in_place = 0; in_place < 2; in_place++) {
+        problem.in_place = in_place;
+        stn_task task = make_task(2, ntaps, taps, problem);
+        check(&task, 2, &state, "many grids");
+        stn_task_clear(&task);
+    }
+}

@@ -1,0 +1,143 @@
+/* The pool: every item once, loops from many threads, asleep when idle, sane counts only. */
+#include <criterion/criterion.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "host/pool.h"
+
+#define ITEMS 5000
+
+static stn_pool *make_pool(int threads) {
+    stn_error error = {0};
+    stn_pool *pool;
+    cr_assert_eq(stn_pool_create(threads, &pool, &error), STN_OK, "%s", error.message);
+    return pool;
+}
+
+typedef struct tally {
+    atomic_int items[ITEMS];
+    int64_t grain, count;
+    atomic_int short_pieces;
+} tally;
+
+static void count_items(void *user, int64_t begin, int64_t end) {
+    tally *t = user;
+    if (end - begin < t->grain && end != t->count) t->short_pieces++;
+    for (int64_t i = begin; i < end; i++) t->items[i]++;
+}
+
+static void check_loop(stn_pool *pool, int64_t count, int64_t grain) {
+    static _Thread_local tally t;
+    memset(&t, 0, sizeof t);
+    t.grain = grain;
+    t.count = count;
+    stn_pool_for(pool, count, grain, count_items, &t);
+    for (int64_t i = 0; i < ITEMS; i++) cr_assert_eq(t.items[i], i < count, "item %d ran %d times", (int)i, t.items[i]);
+    cr_assert_eq(t.short_pieces, 0);
+}
+
+Test(pool, each_item_once) {
+    const int64_t counts[] = {0, 1, 2, 3, 7, 64, 999, ITEMS}, grains[] = {0, 1, 5, 1000, 100000};
+    for (int threads = 1; threads <= 9; threads += 2) {
+        stn_pool *pool = make_pool(threads);
+        cr_expect_eq(stn_pool_threads(pool), threads);
+        for (int c = 0; c < 8; c++)
+            for (int g = 0; g < 5; g++)
+                for (int repeat = 0; repeat < 5; repeat++) check_loop(pool, counts[c], grains[g]);
+        stn_pool_destroy(pool);
+    }
+}
+
+static void *many_loops(void *pool) {
+    for (int i = 0; i < 100; i++) check_loop(pool, ITEMS, 10);
+    return NULL;
+}
+
+Test(pool, loops_from_many_threads) {
+    stn_pool *pool = make_pool(3);
+    pthread_t callers[6];
+    for (int i = 0; i < 6; i++) pthread_create(&callers[i], NULL, many_loops, pool);
+    for (int i = 0; i < 6; i++) pthread_join(callers[i], NULL);
+    stn_pool_destroy(pool);
+}
+
+typedef struct meeting {
+    pthread_barrier_t barrier;
+} meeting;
+
+static void meet(void *user, int64_t begin, int64_t end) {
+    (void)begin;
+    (void)end;
+    pthread_barrier_wait(&((meeting *)user)->barrier);
+}
+
+Test(pool, threads_run_together, .timeout = 20) { /* hangs unless two threads are inside at once */
+    stn_pool *pool = make_pool(2);
+    meeting m;
+    pthread_barrier_init(&m.barrier, NULL, 2);
+    for (int i = 0; i < 100; i++) stn_pool_for(pool, 2, 1, meet, &m);
+    pthread_barrier_destroy(&m.barrier);
+    stn_pool_destroy(pool);
+}
+
+static double cpu_seconds(void) {
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+           1e-6 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+}
+
+Test(pool, sleeps_when_idle) {
+    stn_pool *pool = make_pool(4);
+    check_loop(pool, ITEMS, 1);
+    double before = cpu_seconds();
+    nanosleep(&(struct timespec){.tv_nsec = 200000000}, NULL);
+    cr_expect_lt(cpu_seconds() - before, 0.05);
+    stn_pool_destroy(pool);
+}
+
+Test(pool, default_is_what_the_process_may_use) {
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET((size_t)sched_getcpu(), &one);
+    stn_pool *pool = make_pool(0);
+    cr_expect_leq(stn_pool_threads(pool), (int)sysconf(_SC_NPROCESSORS_CONF));
+    stn_pool_destroy(pool);
+    cr_assert_eq(sched_setaffinity(0, sizeof one, &one), 0);
+    pool = make_pool(0);
+    cr_expect_eq(stn_pool_threads(pool), 1);
+    stn_pool_destroy(pool);
+}
+
+Test(pool, refuses_absurd_counts) {
+    stn_error error = {0};
+    stn_pool *pool = (stn_pool *)&error;
+    cr_expect_eq(stn_pool_create(-1, &pool, &error), STN_ERROR_INVALID_ARGUMENT);
+    cr_expect_null(pool);
+    cr_expect_not_null(strstr(error.message, "threads is -1"));
+    cr_expect_eq(stn_pool_create(1 << 20, &pool, NULL), STN_ERROR_INVALID_ARGUMENT);
+    stn_pool_destroy(NULL);
+}
+
+Test(pool, no_more_threads_is_an_error) {
+#ifdef __SANITIZE_ADDRESS__
+    cr_skip_test("AddressSanitizer itself needs the memory that this test takes away");
+#endif
+    struct rlimit limit, none; /* no address space is left for stacks */
+    stn_error error = {0};
+    stn_pool *pool;
+    getrlimit(RLIMIT_AS, &limit);
+    none = limit;
+    none.rlim_cur = 1;
+    cr_assert_eq(setrlimit(RLIMIT_AS, &none), 0);
+    stn_status status = stn_pool_create(4, &pool, &error);
+    setrlimit(RLIMIT_AS, &limit);
+    cr_expect_eq(status, STN_ERROR_OUT_OF_MEMORY);
+    cr_expect_null(pool);
+    cr_expect_not_null(strstr(error.message, "host thread 2 of 4"), "%s", error.message);
+}
