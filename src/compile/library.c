@@ -28,10 +28,10 @@ const stn_library_spec stn_library_cublas = {"cuBLAS",
                                              {"libcublas.so.14", "libcublas.so.13", "libcublas.so.12", NULL}};
 
 #if defined(__aarch64__)
-#define DEBIAN_FOLDER "aarch64-linux-gnu"
+#define DEBIAN_FOLDER "/usr/lib/aarch64-linux-gnu"
 #define TOOLKIT_TARGET "targets/sbsa-linux/lib"
 #else
-#define DEBIAN_FOLDER "x86_64-linux-gnu"
+#define DEBIAN_FOLDER "/usr/lib/x86_64-linux-gnu"
 #define TOOLKIT_TARGET "targets/x86_64-linux/lib"
 #endif
 
@@ -149,7 +149,7 @@ static bool in_wheels(const search *s) {
 /* ---- the loader's path and toolkits ------------------------------------------------------------------------------ */
 
 static bool on_loader_path(const search *s) {
-    static const char *const usual[] = {"/usr/local/lib", "/usr/lib/" DEBIAN_FOLDER, "/usr/lib64", "/usr/lib"};
+    static const char *const usual[] = {"/usr/local/lib", DEBIAN_FOLDER, "/usr/lib64", "/usr/lib"};
     char folder[PATH_MAX];
     for (const char *list = getenv("LD_LIBRARY_PATH"); next_folder(&list, folder);)
         if (in_folder(s, folder)) return true;
