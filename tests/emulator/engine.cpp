@@ -4,6 +4,7 @@
 
 #include <sys/mman.h>
 
+#include <cstdarg>
 #include <cstdio>
 #include <cstring>
 
@@ -56,7 +57,12 @@ void Worker::set_error(LaunchError code, unsigned who, const std::string &text, 
     if (place.file) message += " (" + at_place(place) + ")";
 }
 
-void Worker::fail(LaunchError code, const std::string &text, Place place) {
+void Worker::fail(LaunchError code, Place place, const char *format, ...) {
+    char text[200];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(text, sizeof text, format, list);
+    va_end(list);
     set_error(code, current, text, place);
     for (;;) yield();  // the scheduler abandons this fiber
 }
@@ -226,7 +232,7 @@ bool Worker::run_warp(unsigned warp) {
 
 // ---- barriers
 
-bool Worker::release(int id, std::vector<unsigned> *runnable) {
+bool Worker::release(int id) {
     unsigned waiting = 0, hits = 0;
     const Lane *head = nullptr;
     for (unsigned i = 0; i < threads; i++) {
@@ -250,14 +256,14 @@ bool Worker::release(int id, std::vector<unsigned> *runnable) {
         if (lane.state != State::BARRIER || lane.argument != id) continue;
         lane.value = result;
         lane.state = State::READY;
-        if (runnable->empty() || runnable->back() != i / WARP) runnable->push_back(i / WARP);
+        if (runnable.empty() || runnable.back() != i / WARP) runnable.push_back(i / WARP);
     }
     return true;
 }
 
-bool Worker::release_barriers(std::vector<unsigned> *runnable) {
+bool Worker::release_barriers() {
     bool any = false;
-    for (int id = 0; id < 16 && error == ERROR_NONE; id++) any = release(id, runnable) || any;
+    for (int id = 0; id < 16 && error == ERROR_NONE; id++) any = release(id) || any;
     return any;
 }
 
@@ -279,11 +285,11 @@ void Worker::report_deadlock() {
 }
 
 void Worker::schedule() {
-    std::vector<unsigned> runnable;
+    runnable.clear();  // a member: a fault leaves this function by a jump
     for (unsigned w = 0; w * WARP < threads; w++) runnable.push_back(w);
     while (alive > 0 && error == ERROR_NONE) {
         if (runnable.empty()) {
-            if (!release_barriers(&runnable)) {
+            if (!release_barriers()) {
                 if (error == ERROR_NONE) report_deadlock();
                 return;
             }
@@ -344,8 +350,7 @@ static int on_barrier(int id, int count, Reduce reduce, int predicate, Place pla
     Worker *w = worker;
     Lane &lane = w->lanes[w->current];
     if (id < 0 || id > 15 || count < 0 || count % 32 != 0)
-        w->fail(ERROR_LAUNCH_FAILED, "barrier " + std::to_string(id) + " of " + std::to_string(count) + " threads",
-                place);
+        w->fail(ERROR_LAUNCH_FAILED, place, "there is no barrier %d of %d threads", id, count);
     lane.mode = reduce;
     lane.argument = id;
     lane.width = count;
@@ -359,7 +364,7 @@ static int on_barrier(int id, int count, Reduce reduce, int predicate, Place pla
 static uint64_t wait_for_warp(Word word, unsigned mode, unsigned mask, uint64_t value, Place place) {
     Worker *w = worker;
     Lane &lane = w->lanes[w->current];
-    if (!(mask >> w->current % WARP & 1)) w->fail(ERROR_LAUNCH_FAILED, "a lane calls with a mask that lacks it", place);
+    if (!(mask >> w->current % WARP & 1)) w->fail(ERROR_LAUNCH_FAILED, place, "a lane calls with a mask that lacks it");
     lane.word = word;
     lane.mode = (unsigned char)mode;
     lane.mask = mask;
@@ -374,7 +379,7 @@ static unsigned long long on_shuffle(Shuffle mode, unsigned mask, unsigned long 
                                      Place place) {
     Lane &lane = worker->lanes[worker->current];
     if (width < 1 || width > 32 || (width & (width - 1)))
-        worker->fail(ERROR_LAUNCH_FAILED, "a shuffle's width must be 1, 2, 4, 8, 16 or 32", place);
+        worker->fail(ERROR_LAUNCH_FAILED, place, "a shuffle's width must be 1, 2, 4, 8, 16 or 32");
     lane.argument = argument;
     lane.width = width;
     return wait_for_warp(Word::SHUFFLE, mode, mask, value, place);
@@ -398,10 +403,14 @@ static void on_copy_async(void *to, const void *from, unsigned bytes, Place plac
     unsigned char *target = static_cast<unsigned char *>(to);
     const unsigned char *source = static_cast<const unsigned char *>(from);
     if ((reinterpret_cast<uintptr_t>(to) | reinterpret_cast<uintptr_t>(from)) % bytes)
-        w->fail(ERROR_MISALIGNED, "copy_async_" + std::to_string(bytes) + " of misaligned addresses", place);
+        w->fail(ERROR_MISALIGNED, place, "copy_async_%u of misaligned addresses", bytes);
     if (target < w->block.shared || target + bytes > w->block.shared + w->block.shared_bytes)
-        w->fail(ERROR_ILLEGAL_ADDRESS, "copy_async to outside of shared memory", place);
-    if (!memory_holds(from, bytes)) w->fail(ERROR_ILLEGAL_ADDRESS, "copy_async reads " + memory_describe(from), place);
+        w->fail(ERROR_ILLEGAL_ADDRESS, place, "copy_async to outside of shared memory");
+    if (!memory_holds(from, bytes)) {
+        char text[160];
+        snprintf(text, sizeof text, "%s", memory_describe(from).c_str());
+        w->fail(ERROR_ILLEGAL_ADDRESS, place, "copy_async reads %s", text);
+    }
     memset(target, POISON, bytes);  // until its group has been waited for
     Lane &lane = w->lanes[w->current];
     lane.copies.push_back({target, source, bytes, lane.committed});
@@ -427,10 +436,10 @@ static long long on_clock() {
     return ticks += 100;
 }
 
-static void on_fail(const char *message, Place place) { worker->fail(ERROR_ASSERT, message, place); }
+static void on_fail(const char *message, Place place) { worker->fail(ERROR_ASSERT, place, "%s", message); }
 
 static void on_misaligned(const void *, int bytes, Place place) {
-    worker->fail(ERROR_MISALIGNED, "misaligned access of " + std::to_string(bytes) + " bytes", place);
+    worker->fail(ERROR_MISALIGNED, place, "misaligned access of %d bytes", bytes);
 }
 
 const Engine engine_table = {on_barrier,           on_shuffle,         on_vote,  on_mma,  on_copy_async,

@@ -67,6 +67,7 @@ struct Worker {
     sigjmp_buf escape;
     LaunchError error;
     std::string message;
+    std::vector<unsigned> runnable;  // warps
 
     bool prepare();  // false: no memory
     // Runs the block to its end; ERROR_NONE or the error, its story in `message`.
@@ -75,7 +76,9 @@ struct Worker {
     Thread *thread(unsigned i) { return reinterpret_cast<Thread *>(region) + FIRST_SLOT + i; }
     uint64_t next_random();
     void yield();  // from the fiber to the scheduler
-    [[noreturn]] void fail(LaunchError code, const std::string &text, Place place);
+    // Ends the launch from a fiber, whose stack is abandoned: the caller must not own anything.
+    [[noreturn]] void fail(LaunchError code, Place place, const char *format, ...)
+        __attribute__((format(printf, 4, 5)));
     void set_error(LaunchError code, unsigned who, const std::string &text, Place place);
 
    private:
@@ -86,8 +89,8 @@ struct Worker {
     bool check_group(unsigned first, unsigned mask, unsigned waiting);
     void shuffle(unsigned first, unsigned mask);
     void vote(unsigned first, unsigned mask);
-    bool release_barriers(std::vector<unsigned> *runnable);
-    bool release(int id, std::vector<unsigned> *runnable);
+    bool release_barriers();
+    bool release(int id);
     void schedule();
     void report_deadlock();
     void check_shared();

@@ -20,6 +20,29 @@ namespace stn_emulator {
 
 static struct sigaction previous[65];
 
+// What a fault of the running fiber was.
+static void note_fault(Worker *w, int signal, const void *where) {
+    const unsigned char *address = static_cast<const unsigned char *>(where);
+    const unsigned char *shared_end = w->shared_region + 256 * 1024 + 2 * PAGE;
+    LaunchError code = ERROR_ILLEGAL_ADDRESS;
+    char hex[32];
+    snprintf(hex, sizeof hex, "%p", where);
+    std::string text = std::string("illegal address ") + hex + ": ";
+    if (signal == SIGILL || signal == SIGTRAP) {
+        code = ERROR_MISALIGNED;
+        text = "misaligned address, or index outside of an array";
+    } else if (signal == SIGFPE) {
+        code = ERROR_LAUNCH_FAILED;
+        text = "integer division by zero";
+    } else if (address >= w->region && address < w->region + REGION_BYTES)
+        text = "the thread's stack is full: its local arrays are too large for the emulator";
+    else if (address >= w->shared_region && address < shared_end)
+        text += "outside of the " + std::to_string(w->block.shared_bytes) + " bytes of shared memory";
+    else
+        text += memory_describe(address);
+    w->set_error(code, w->current, text, {nullptr, 0});
+}
+
 static void on_fault(int signal, siginfo_t *info, void *context) {
     Worker *w = worker;
     if (!w || !w->in_fiber) {  // not ours: as if this handler were not there
@@ -29,26 +52,8 @@ static void on_fault(int signal, siginfo_t *info, void *context) {
         sigaction(signal, &old, nullptr);
         return;
     }
-    unsigned char *address = static_cast<unsigned char *>(info->si_addr);
-    std::string text;
-    LaunchError code = ERROR_ILLEGAL_ADDRESS;
-    char hex[32];
-    snprintf(hex, sizeof hex, "%p", static_cast<void *>(address));
-    if (signal == SIGILL || signal == SIGTRAP) {
-        code = ERROR_MISALIGNED;
-        text = "misaligned address, or index outside of an array";
-    } else if (signal == SIGFPE) {
-        code = ERROR_LAUNCH_FAILED;
-        text = "integer division by zero";
-    } else if (address >= w->region && address < w->region + REGION_BYTES)
-        text = "the thread's stack is full: its local arrays are too large for the emulator";
-    else if (address >= w->shared_region && address < w->shared_region + 256 * 1024 + 2 * PAGE)
-        text = std::string("illegal address ") + hex + ": outside of the " + std::to_string(w->block.shared_bytes) +
-               " bytes of shared memory";
-    else
-        text = std::string("illegal address ") + hex + ": " + memory_describe(address);
-    w->set_error(code, w->current, text, {nullptr, 0});
-    siglongjmp(w->escape, 1);
+    note_fault(w, signal, info->si_addr);
+    siglongjmp(w->escape, 1);  // nothing lives in this frame that would be lost
 }
 
 static void install_handlers() {
