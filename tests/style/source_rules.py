@@ -16,6 +16,8 @@ LONGER_BY_NATURE = {'include/stentor.h'}  # the manual
 UNFINISHED = re.compile(r'\b(TO' r'DO|FIX' r'ME|X' r'XX)\b')
 SYSTEM_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include\s*<', re.MULTILINE)
 INLINE_ASSEMBLY = re.compile(r'\b(?:asm|__asm__)\b(?:\s+volatile)?\s*\(')
+PTX_WORD = re.compile(r'__forceinline__\s+[\w:<>,\s]*?(\w+)\s*\(')
+TWINS = 'tests/emulator/shim/device'
 COMMENT = re.compile(r'//[^\n]*|/\*.*?\*/', re.DOTALL)
 
 
@@ -52,10 +54,24 @@ def template_problems(path, text):
             yield f'{line_of(code, match.start())}: inline PTX outside device/ptx*.cuh: the emulator has no twin of it'
 
 
+def twin_problems(root):
+    """Every word of device/ptx*.cuh that the emulator does not know."""
+    for path in sorted((root / 'kernel_templates' / 'device').glob('ptx*.cuh')):
+        twin = root / TWINS / path.name
+        known = twin.read_text(encoding='utf-8') if twin.is_file() else ''
+        text = without_comments(path.read_text(encoding='utf-8'))
+        seen = set()
+        for match in PTX_WORD.finditer(text):
+            word = match.group(1)
+            if word not in seen and not re.search(rf'\b{word}\b', known):
+                yield f'{path.relative_to(root)}:{line_of(text, match.start())}: {word} has no twin in {TWINS}/{path.name}'
+            seen.add(word)
+
+
 def violations(root):
     """(violations, warnings): two lists of sentences."""
     root = pathlib.Path(root).resolve()
-    found, warnings = [], []
+    found, warnings = list(twin_problems(root)), []
     for path in sources(root):
         name, text = str(path.relative_to(root)), path.read_text(encoding='utf-8')
         problems = [opening_problem(path, text)] if text.strip() else []

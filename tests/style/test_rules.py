@@ -15,7 +15,8 @@ GOOD = {
     'cache/cache.h': '/* the cache */\n',
     'src/launch/driver.c': '/* driver */\n#include "cache/cache.h"\n',
     'include/stentor.h': '/* the manual */\n',
-    'kernel_templates/device/ptx.cuh': '// words\nvoid f() { asm volatile("exit;"); }\n',
+    'kernel_templates/device/ptx.cuh': '// words\n__device__ __forceinline__ void leave() { asm volatile("exit;"); }\n',
+    'tests/emulator/shim/device/ptx.cuh': '// twins\n__device__ __forceinline__ void leave(int where) {}\n',
     'kernel_templates/march.cu': '// march: no asm("here"), no\n// #include <cuda_fp16.h>\n#include "device/ptx.cuh"\n',
     'tests/style/rule.py': '#!/usr/bin/env python3\n"""a rule"""\n',
 }
@@ -86,6 +87,11 @@ class Rules(unittest.TestCase):
     def test_ptx_has_one_place(self):
         self.assertIn('march.cu:2: inline PTX',
                       self.one_source(kernel_templates__march_dot_cu='// march\nvoid f() { asm("exit;"); }\n'))
+
+    def test_every_word_has_a_twin(self):
+        text = '// words\n__device__ __forceinline__ unsigned long\nstay(int a) { return 1; }\n'
+        self.assertIn('kernel_templates/device/ptx.cuh:2: stay has no twin',
+                      self.one_source(kernel_templates__device__ptx_dot_cuh=text))
 
 
 if __name__ == '__main__':
