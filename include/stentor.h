@@ -249,6 +249,7 @@ typedef struct stn_plan_options {
     const char *strategy;  /* NULL or "auto": the cheapest; else "host", "direct", ... */
     int no_auto_workspace; /* non-zero: the plan allocates no workspace; use stn_plan_execute_with */
     int tune;              /* non-zero: measure the best candidates now and remember the fastest on disk */
+    int estimate_only;     /* non-zero: choose and describe, build nothing: needs no compiler, cannot be executed */
 } stn_plan_options;
 #define STN_PLAN_OPTIONS_INIT                                                                                          \
     { .struct_size = sizeof(stn_plan_options) }

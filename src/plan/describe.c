@@ -38,12 +38,12 @@ static void describe_json(const stn_plan *plan, stn_text *text) {
     stn_json_string(text, plan->strategy->name);
     stn_json_key(text, "parameters");
     stn_text_append(text, "{", 1);
-    plan->strategy->describe(plan, STN_JSON, text);
+    if (!plan->estimate_only) plan->strategy->describe(plan, STN_JSON, text);
     stn_text_append(text, "}", 1);
     stn_json_key(text, "predicted_seconds");
     stn_json_number(text, plan->estimate.seconds);
     stn_json_key(text, "workspace_bytes");
-    stn_json_number(text, (double)plan->workspace_size);
+    stn_json_number(text, plan->estimate_only ? NAN : (double)plan->workspace_size);
     stn_json_key(text, "max_symbol");
     stn_json_number(text, max_symbol(plan));
     stn_json_key(text, "ranking");
@@ -84,9 +84,13 @@ static void describe_text(const stn_plan *plan, stn_text *text) {
     stn_task_print(&plan->task, text);
     stn_text_printf(text, "\nmachine:    %s%s\nstrategy:   %s, ", plan->machine.name,
                     plan->machine.is_device && !plan->machine.present ? " (not here)" : "", plan->strategy->name);
-    plan->strategy->describe(plan, STN_TEXT, text);
-    stn_text_printf(text, "\npredicted:  %.6g s, workspace %zu bytes\nstability:  max |symbol| %.9g%s\nranking:\n",
-                    plan->estimate.seconds, plan->workspace_size, symbol,
+    if (plan->estimate_only)
+        stn_text_printf(text, "estimated only");
+    else
+        plan->strategy->describe(plan, STN_TEXT, text);
+    stn_text_printf(text, "\npredicted:  %.6g s", plan->estimate.seconds);
+    if (!plan->estimate_only) stn_text_printf(text, ", workspace %zu bytes", plan->workspace_size);
+    stn_text_printf(text, "\nstability:  max |symbol| %.9g%s\nranking:\n", symbol,
                     symbol > 1 + 1e-9 ? " (grows without bound in a long run)" : "");
     for (size_t i = 0; i < plan->ranked; i++) {
         const stn_ranked *r = &plan->ranking[i];

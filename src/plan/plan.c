@@ -108,11 +108,12 @@ stn_status stn_plan_create(stn_context *context, const stn_problem *problem, con
     plan->context = context;
     plan->machine = *stn_context_machine(context);
     plan->caller_workspace = options.no_auto_workspace != 0;
+    plan->estimate_only = options.estimate_only != 0;
 
     stn_status status;
     STN_TRY_GOTO(status, stn_task_make(problem, &plan->task, error), failed);
     STN_TRY_GOTO(status, choose(plan, options.strategy, error), failed);
-    STN_TRY_GOTO(status, plan->strategy->prepare(plan, error), failed);
+    if (!plan->estimate_only) STN_TRY_GOTO(status, plan->strategy->prepare(plan, error), failed);
     if (plan->workspace_size && !plan->caller_workspace && (plan->machine.present || !plan->machine.is_device))
         STN_TRY_GOTO(status, stn_memory_alloc(context, plan->workspace_size, &plan->workspace, error), failed);
     *result = plan;
@@ -137,6 +138,12 @@ stn_status stn_plan_execute(stn_plan *plan, const void *in, void *out, void *str
                         "this plan was made without a workspace: use stn_plan_execute_with and bring %zu bytes",
                         plan->workspace_size);
     return stn_plan_execute_with(plan, in, out, plan->workspace, stream, error);
+}
+
+static stn_status check_prepared(const stn_plan *plan, stn_error *error) {
+    if (!plan->estimate_only) return STN_OK;
+    return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                    "this plan was made with estimate_only: make one without it to execute it or set its weights");
 }
 
 /* The pointers against what the plan was made for. */
@@ -168,6 +175,7 @@ static stn_status check_pointers(const stn_plan *plan, const void *in, const voi
 stn_status stn_plan_execute_with(stn_plan *plan, const void *in, void *out, void *workspace, void *stream,
                                  stn_error *error) {
     if (!plan) return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "stn_plan_execute_with needs a plan");
+    STN_TRY(check_prepared(plan, error));
     STN_TRY(check_pointers(plan, in, out, workspace, error));
     return plan->strategy->execute(plan, in, out, workspace, stream, error);
 }
@@ -179,6 +187,7 @@ double stn_plan_predicted_seconds(const stn_plan *plan) { return plan ? plan->es
 stn_status stn_plan_set_weights(stn_plan *plan, size_t count, const double *weights, stn_error *error) {
     if (!plan || !weights)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "stn_plan_set_weights needs a plan and weights");
+    STN_TRY(check_prepared(plan, error));
     STN_TRY(stn_task_set_weights(&plan->task, count, weights, error));
     return plan->strategy->set_weights(plan, error);
 }
