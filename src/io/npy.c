@@ -51,7 +51,7 @@ static double decode(const stn_npy_header *header, const unsigned char *at) {
 #undef STN_AS
 }
 
-static stn_dtype natural_dtype(const stn_npy_header *header) {
+stn_dtype stn_npy_dtype(const stn_npy_header *header) {
     if (header->kind == 'f') return header->item == 8 ? STN_F64 : header->item == 4 ? STN_F32 : STN_F16;
     return header->item <= 2 ? STN_F32 : STN_F64; /* float32 holds 16-bit numbers exactly */
 }
@@ -149,12 +149,19 @@ done:
     return status;
 }
 
+stn_status stn_npy_read_header(const char *path, stn_npy_header *header, stn_error *error) {
+    int fd = -1;
+    STN_TRY(open_header(path, &fd, header, error));
+    close(fd);
+    return STN_OK;
+}
+
 stn_status stn_npy_read(const char *path, const stn_dtype *dtype, stn_array *array, stn_error *error) {
     stn_npy_header header;
     stn_array result = {0};
     int fd = -1;
     STN_TRY(open_header(path, &fd, &header, error));
-    stn_dtype want = dtype ? *dtype : natural_dtype(&header);
+    stn_dtype want = dtype ? *dtype : stn_npy_dtype(&header);
     stn_status status = stn_array_make(header.rank, header.extent, want, &result, error);
     if (status == STN_OK) {
         bool as_stored = header.kind == 'f' && header.item == dtype_sizes[want] && !header.swap && !header.fortran;

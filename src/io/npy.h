@@ -24,9 +24,15 @@ typedef struct stn_npy_header {
  * STN_ERROR_FORMAT (not a .npy, or a damaged one), STN_ERROR_UNSUPPORTED (a dtype or rank that is not a grid's). */
 stn_status stn_npy_parse(const char *name, const void *bytes, size_t size, stn_npy_header *header, stn_error *error);
 
-/* Reads a whole file. Values are converted to *dtype, or, if dtype is NULL, keep the file's floating type (whole
- * numbers become f32 up to 16 bits, else f64). Fortran order becomes C order. A finite value that the dtype cannot hold
- * is an error. *array is the caller's: stn_array_clear. */
+/* Reads a file's header and checks that the file is as long as it promises. */
+stn_status stn_npy_read_header(const char *path, stn_npy_header *header, stn_error *error);
+
+/* The dtype that stn_npy_read gives the values of such a file when it is not told one. */
+stn_dtype stn_npy_dtype(const stn_npy_header *header);
+
+/* Reads a whole file. Values are converted to *dtype, or, if dtype is NULL, get the one of stn_npy_dtype: the file's
+ * floating type; f32 for whole numbers up to 16 bits, f64 for longer ones. Fortran order becomes C order. A finite
+ * value that the dtype cannot hold is an error. *array is the caller's: stn_array_clear. */
 stn_status stn_npy_read(const char *path, const stn_dtype *dtype, stn_array *array, stn_error *error);
 
 /* Writes a file that appears whole or not at all (io/output.h), little-endian, format 1.0. */

@@ -175,3 +175,10 @@ stn_status stn_output_probe(const char *path, stn_error *error) {
     stn_output_abandon(&output);
     return STN_OK;
 }
+
+stn_status stn_output_write(const char *path, const void *bytes, size_t size, stn_error *error) {
+    stn_output output;
+    STN_TRY(stn_output_open(path, &output, error));
+    if (size) fwrite(bytes, 1, size, output.file); /* commit looks at the stream's error */
+    return stn_output_commit(&output, error);
+}

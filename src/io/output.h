@@ -26,6 +26,9 @@ stn_status stn_output_commit(stn_output *output, stn_error *error);
 /* Gives up: removes the temporary file. An output that is not open is fine. */
 void stn_output_abandon(stn_output *output);
 
+/* Open, write these bytes, commit. */
+stn_status stn_output_write(const char *path, const void *bytes, size_t size, stn_error *error);
+
 /* Makes SIGINT, SIGTERM and SIGHUP remove unfinished files before they end the process. Call once, at the start of a
  * command; this is process state and so no business of the library. */
 void stn_output_catch_signals(void);

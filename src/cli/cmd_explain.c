@@ -1,0 +1,50 @@
+/* stentor explain: the strategies that could serve a problem, the cheapest first. */
+#include <stdio.h>
+
+#include "base/error.h"
+#include "cli/command.h"
+#include "cli/settings.h"
+
+typedef struct explain_settings {
+    cli_problem_settings problem;
+    cli_device_settings device;
+    cli_report_settings report;
+} explain_settings;
+
+static stn_status explain(const explain_settings *settings, stn_error *error) {
+    cli_job job = {0};
+    stn_context *context = NULL;
+    stn_plan *plan = NULL;
+    char *text = NULL;
+    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
+    options.strategy = settings->device.strategy;
+    options.estimate_only = !settings->device.tune; /* no compiler is needed to say what would be done */
+    options.no_auto_workspace = 1;
+    options.tune = settings->device.tune;
+    stn_status status;
+    STN_TRY_GOTO(status, cli_job_make(&settings->problem, &job, error), done);
+    STN_TRY_GOTO(status, cli_open_context(&settings->device, &settings->report, &context, error), done);
+    STN_TRY_GOTO(status, stn_plan_create(context, &job.problem, &options, &plan, error), done);
+    STN_TRY_GOTO(status, stn_plan_describe(plan, settings->report.json ? STN_JSON : STN_TEXT, &text, error), done);
+    if (!settings->report.quiet) printf("%s%s", text, settings->report.json ? "\n" : "");
+done:
+    stn_text_free(text);
+    stn_plan_destroy(plan);
+    stn_context_destroy(context);
+    cli_job_clear(&job);
+    return status;
+}
+
+stn_status cmd_explain(int argc, char **argv, stn_error *error) {
+    explain_settings settings = {.problem.steps = 1};
+    cli_group groups[] = {CLI_PROBLEM_GROUP(&settings.problem), CLI_ARCH_GROUP(&settings.device),
+                          CLI_DEVICE_GROUP(&settings.device), CLI_REPORT_GROUP(&settings.report)};
+    cli_usage usage = {.command = "explain",
+                       .summary = "show which strategies could serve a problem, and what each would cost",
+                       .synopsis = "--size NxN --stencil NAME [options]",
+                       .groups = groups,
+                       .group_count = sizeof groups / sizeof *groups};
+    bool help;
+    STN_TRY(cli_parse(&usage, argc, argv, &help, error));
+    return help ? STN_OK : explain(&settings, error);
+}

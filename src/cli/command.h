@@ -1,0 +1,17 @@
+/* What a command of `stentor` is: one row in the table of main.c, one cmd_*.c. */
+#ifndef STN_CLI_COMMAND_H
+#define STN_CLI_COMMAND_H
+#include "stentor.h"
+
+typedef struct cli_command {
+    const char *name;
+    const char *summary; /* one line for `stentor --help` */
+    /* argv[0] is the command's name. What went wrong is in *error; main prints it and exits with the status's code. */
+    stn_status (*run)(int argc, char **argv, stn_error *error);
+} cli_command;
+
+stn_status cmd_run(int argc, char **argv, stn_error *error);
+stn_status cmd_compile(int argc, char **argv, stn_error *error);
+stn_status cmd_explain(int argc, char **argv, stn_error *error);
+stn_status cmd_doctor(int argc, char **argv, stn_error *error);
+#endif

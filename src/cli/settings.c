@@ -1,0 +1,263 @@
+/* Shared options and what they mean. */
+#include "cli/settings.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/number.h"
+#include "io/npy.h"
+#include "io/taps.h"
+
+#define AT(member) offsetof(cli_problem_settings, member)
+const cli_option cli_problem_options[8] = {
+    {"--in", "FILE.npy", CLI_TEXT, AT(in),
+     "the grid: one axis for each of the stencil's, or one more in front\nfor a batch of independent grids"},
+    {"--size", "NxN", CLI_TEXT, AT(size), "instead of --in: the extents of a grid of random numbers"},
+    {"--random", "SEED", CLI_COUNT, AT(random), "with --size: where the random numbers start (default 0)"},
+    {"--stencil", "NAME[:k=v]", CLI_TEXT, AT(stencil),
+     "heat-1d, heat-2d, heat-3d (alpha=), 1d5p, 1d7p, box-2d9p, box-2d49p,\nbox-3d27p, star-2d13p, laplace-1d, -2d, "
+     "-3d (order=2..16),\ngaussian-1d, -2d, -3d (sigma=, truncate=)"},
+    {"--taps", "FILE", CLI_TEXT, AT(taps),
+     "instead of --stencil: dense weights of odd extents, centred (.npy),\nor JSON [{\"offset\": [0, 1], \"weight\": "
+     "0.25}, ...]"},
+    {"--boundary", "B[,B...]", CLI_TEXT, AT(boundary),
+     "one for all axes or one for each; LOW:HIGH for its two sides; of\nwrap, constant[=v], nearest, reflect, mirror, "
+     "fixed (default wrap)"},
+    {"--steps", "N", CLI_COUNT, AT(steps), "time steps (default 1)"},
+    {"--dtype", "f64|f32|f16", CLI_TEXT, AT(dtype),
+     "compute in this type (default: the file's; f32 for whole numbers\nof 16 bits and less, f64 for longer ones and "
+     "for --size)"},
+};
+#undef AT
+#define AT(member) offsetof(cli_device_settings, member)
+const cli_option cli_device_options[6] = {
+    {"--device", "auto|host|cuda[:n]", CLI_TEXT, AT(device), "where to compute (default auto: a GPU if there is one)"},
+    {"--strategy", "NAME", CLI_TEXT, AT(strategy), "auto (the cheapest by estimate), host, direct, ... (default auto)"},
+    {"--tune", NULL, CLI_FLAG, AT(tune), "measure the best candidates first, and remember the fastest"},
+    {"--threads", "N", CLI_COUNT, AT(threads), "host threads (default: all that this process may use)"},
+    {"--cache-dir", "DIR", CLI_TEXT, AT(cache_dir),
+     "kernels on disk; \":memory:\" for none (default $STENTOR_CACHE_DIR,\n$XDG_CACHE_HOME/stentor, ~/.cache/stentor)"},
+    {"--pack", "FILE", CLI_LIST, AT(packs), "a file of ready kernels, searched first; may be given again"},
+};
+const cli_option cli_arch_options[1] = {
+    {"--arch", "sm_90", CLI_TEXT, AT(arch), "plan and compile for this architecture instead of a device"},
+};
+#undef AT
+#define AT(member) offsetof(cli_report_settings, member)
+const cli_option cli_report_options[3] = {
+    {"--json", NULL, CLI_FLAG, AT(json), "one JSON object on the standard output"},
+    {"--quiet", NULL, CLI_FLAG, AT(quiet), "say nothing but errors"},
+    {"--verbose", NULL, CLI_FLAG, AT(verbose), "pass on all that the library has to say, on stderr"},
+};
+#undef AT
+
+static stn_status load_stencil(const cli_problem_settings *settings, stn_stencil **stencil, stn_error *error) {
+    if (!settings->taps == !settings->stencil)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "%s: give either --stencil NAME or --taps FILE",
+                        settings->taps ? "--stencil and --taps exclude each other" : "no stencil is named");
+    return settings->taps ? stn_taps_read(settings->taps, stencil, error)
+                          : stn_stencil_parse(settings->stencil, stencil, error);
+}
+
+/* "512x512" into the job's extents. */
+static stn_status parse_size(const char *text, cli_job *job, stn_error *error) {
+    const char *at = text;
+    for (;;) {
+        char part[32];
+        size_t length = strcspn(at, "x");
+        uint64_t extent = 0;
+        snprintf(part, sizeof part, "%.*s", (int)(length < 31 ? length : 31), at);
+        if (length > 31 || !cli_parse_count(part, &extent) || extent == 0)
+            return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "--size %s: '%s' is not a number of points from 1 up",
+                            text, part);
+        if (job->rank == STN_ARRAY_RANK)
+            return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                            "--size %s: a grid has up to 3 axes, and one in front for a batch", text);
+        job->extent[job->rank++] = extent;
+        if (!at[length]) return STN_OK;
+        at += length + 1;
+    }
+}
+
+/* Extents and dtype from --size or the file's header; --dtype goes first. */
+static stn_status find_grid(const cli_problem_settings *settings, cli_job *job, stn_error *error) {
+    if (!settings->in == !settings->size)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "%s: give either --in FILE.npy or --size NxN",
+                        settings->in ? "--in and --size exclude each other" : "no grid is given");
+    job->problem.dtype = STN_F64;
+    if (settings->size)
+        STN_TRY(parse_size(settings->size, job, error));
+    else {
+        stn_npy_header header;
+        STN_TRY(stn_npy_read_header(settings->in, &header, error));
+        job->rank = header.rank;
+        memcpy(job->extent, header.extent, sizeof job->extent);
+        job->problem.dtype = stn_npy_dtype(&header);
+    }
+    job->points = 1;
+    for (int axis = 0; axis < job->rank; axis++)
+        if (__builtin_mul_overflow(job->points, job->extent[axis], &job->points))
+            return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "--size %s: more points than 64 bits count",
+                            settings->size);
+    return settings->dtype ? stn_dtype_parse(settings->dtype, &job->problem.dtype, error) : STN_OK;
+}
+
+/* The grid's axes become the problem's extents and batch. */
+static stn_status fit_grid(const cli_problem_settings *settings, cli_job *job, stn_error *error) {
+    int rank = stn_stencil_rank(job->stencil), batched = job->rank - rank;
+    if (batched != 0 && batched != 1)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                        "the stencil has %d ax%s but %s has %d: give a grid of %d, or of %d for a batch", rank,
+                        rank == 1 ? "is" : "es", settings->in ? settings->in : "--size", job->rank, rank, rank + 1);
+    if (batched && job->extent[0] == 0)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "'%s' holds a batch of no grids", settings->in);
+    job->problem.batch = batched ? job->extent[0] : 1;
+    for (int axis = 0; axis < rank; axis++) job->problem.extent[axis] = job->extent[axis + batched];
+    return STN_OK;
+}
+
+static stn_status parse_boundaries(const char *text, int rank, stn_problem *problem, stn_error *error) {
+    const char *at = text;
+    int axis = 0;
+    for (;;) {
+        char part[128];
+        size_t length = strcspn(at, ",");
+        if (length >= sizeof part)
+            return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "--boundary %.40s...: a part is too long", text);
+        memcpy(part, at, length);
+        part[length] = '\0';
+        if (axis < rank) STN_TRY(stn_boundary_parse(part, problem->boundary[axis], error));
+        axis++;
+        if (!at[length]) break;
+        at += length + 1;
+    }
+    if (axis == 1)
+        for (; axis < rank; axis++) memcpy(problem->boundary[axis], problem->boundary[0], sizeof problem->boundary[0]);
+    if (axis != rank)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                        "--boundary %s names %d axes but the stencil has %d: give one for all, or one for each", text,
+                        axis, rank);
+    return STN_OK;
+}
+
+stn_status cli_job_make(const cli_problem_settings *settings, cli_job *job, stn_error *error) {
+    memset(job, 0, sizeof *job);
+    job->problem = (stn_problem)STN_PROBLEM_INIT;
+    stn_status status;
+    if (settings->steps == 0)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "--steps 0 would do nothing: give 1 or more");
+    STN_TRY_GOTO(status, load_stencil(settings, &job->stencil, error), fail);
+    STN_TRY_GOTO(status, find_grid(settings, job, error), fail);
+    STN_TRY_GOTO(status, fit_grid(settings, job, error), fail);
+    if (settings->boundary)
+        STN_TRY_GOTO(status, parse_boundaries(settings->boundary, stn_stencil_rank(job->stencil), &job->problem, error),
+                     fail);
+    job->problem.stencil = job->stencil;
+    job->problem.steps = settings->steps;
+    STN_TRY_GOTO(status, stn_problem_validate(&job->problem, error), fail);
+    return STN_OK;
+fail:
+    cli_job_clear(job);
+    return status;
+}
+
+void cli_job_clear(cli_job *job) {
+    stn_stencil_destroy(job->stencil);
+    memset(job, 0, sizeof *job);
+}
+
+/* The index'th of seed's numbers (splitmix64): any one of them without those before. */
+static double random_unit(uint64_t seed, uint64_t index) {
+    uint64_t z = seed + (index + 1) * 0x9e3779b97f4a7c15u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return (double)((z ^ (z >> 31)) >> 11) * 0x1p-53;
+}
+
+stn_status cli_job_grid(const cli_problem_settings *settings, const cli_job *job, stn_array *grid, stn_error *error) {
+    if (settings->in) {
+        STN_TRY(stn_npy_read(settings->in, &job->problem.dtype, grid, error));
+        if (grid->rank == job->rank && !memcmp(grid->extent, job->extent, sizeof grid->extent)) return STN_OK;
+        stn_array_clear(grid);
+        return stn_fail(error, STN_ERROR_IO, "'%s' changed while it was read: is another program writing it?",
+                        settings->in);
+    }
+    STN_TRY(stn_array_make(job->rank, job->extent, job->problem.dtype, grid, error));
+    for (size_t i = 0; i < grid->count; i++) stn_array_set(grid, i, random_unit(settings->random, i));
+    return STN_OK;
+}
+
+static stn_status parse_device(const char *text, int *device, stn_error *error) {
+    uint64_t index = 0;
+    *device = STN_DEVICE_AUTO;
+    if (!text || !strcmp(text, "auto")) return STN_OK;
+    if (!strcmp(text, "host"))
+        *device = STN_DEVICE_HOST;
+    else if (!strcmp(text, "cuda"))
+        *device = STN_DEVICE_CUDA(0);
+    else if (!strncmp(text, "cuda:", 5) && cli_parse_count(text + 5, &index) && index < 1024)
+        *device = STN_DEVICE_CUDA((int)index);
+    else
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "--device '%s' is unknown: give auto, host, cuda or cuda:n",
+                        text);
+    return STN_OK;
+}
+
+static void print_log(void *user, stn_log_level level, const char *message) {
+    static const char *const names[] = {"debug", "info", "warning", "error"};
+    const cli_report_settings *report = user;
+    if (report->quiet || (level < STN_LOG_WARNING && !report->verbose)) return;
+    fprintf(stderr, "stentor: %s: %s\n", names[level], message);
+}
+
+stn_status cli_open_context(const cli_device_settings *settings, const cli_report_settings *report,
+                            stn_context **context, stn_error *error) {
+    stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
+    STN_TRY(parse_device(settings->device, &options.device, error));
+    if (settings->threads > 4096)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "--threads %llu: give up to 4096",
+                        (unsigned long long)settings->threads);
+    if (settings->arch && settings->device)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                        "--arch and --device exclude each other: --arch is for a GPU that is not here");
+    /* the host strategy asked for by name must not fail because there happens to be a GPU */
+    if (settings->strategy && !strcmp(settings->strategy, "host") && options.device == STN_DEVICE_AUTO)
+        options.device = STN_DEVICE_HOST;
+    options.threads = (int)settings->threads;
+    options.cache_dir = settings->cache_dir;
+    options.packs = settings->packs[0] ? settings->packs : NULL;
+    options.arch = settings->arch;
+    options.log = print_log;
+    options.log_user = (void *)(uintptr_t)report;
+    return stn_context_create(&options, context, error);
+}
+
+void cli_format_extents(const cli_job *job, char *text, size_t size) {
+    size_t used = 0;
+    text[0] = '\0';
+    for (int axis = 0; axis < job->rank && used < size; axis++)
+        used += (size_t)snprintf(text + used, size - used, axis ? " x %zu" : "%zu", job->extent[axis]);
+}
+
+static void format_side(const stn_boundary *side, char *text, size_t size) {
+    static const char *const names[] = {"wrap", "constant", "nearest", "reflect", "mirror", "fixed"};
+    char number[STN_NUMBER_SIZE];
+    stn_number_format(side->value, number);
+    bool value = side->kind == STN_CONSTANT && side->value != 0;
+    snprintf(text, size, "%s%s%s", names[side->kind], value ? "=" : "", value ? number : "");
+}
+
+void cli_format_boundary(const cli_job *job, char *text, size_t size) {
+    size_t used = 0;
+    text[0] = '\0';
+    for (int axis = 0; axis < stn_stencil_rank(job->stencil) && used < size; axis++) {
+        char low[64], high[64];
+        format_side(&job->problem.boundary[axis][0], low, sizeof low);
+        format_side(&job->problem.boundary[axis][1], high, sizeof high);
+        bool same = !strcmp(low, high);
+        used += (size_t)snprintf(text + used, size - used, "%s%s%s%s", axis ? "," : "", low, same ? "" : ":",
+                                 same ? "" : high);
+    }
+}

@@ -1,0 +1,54 @@
+/* The options that several commands share, and what becomes of them: a stencil, a problem, a grid, a context. */
+#ifndef STN_CLI_SETTINGS_H
+#define STN_CLI_SETTINGS_H
+#include "cli/options.h"
+#include "io/array.h"
+
+typedef struct cli_problem_settings { /* as given; NULL: not given */
+    const char *in, *size, *taps, *stencil, *boundary, *dtype;
+    uint64_t steps, random;
+} cli_problem_settings;
+
+typedef struct cli_device_settings {
+    const char *device, *strategy, *cache_dir, *packs[CLI_LIST_MOST + 1];
+    const char *arch; /* only where cli_arch_options are offered */
+    uint64_t threads;
+    bool tune;
+} cli_device_settings;
+
+typedef struct cli_report_settings {
+    bool json, quiet, verbose;
+} cli_report_settings;
+
+extern const cli_option cli_problem_options[8], cli_device_options[6], cli_arch_options[1], cli_report_options[3];
+#define CLI_PROBLEM_GROUP(settings) CLI_GROUP("Problem", cli_problem_options, settings)
+#define CLI_DEVICE_GROUP(settings) CLI_GROUP("Where and how", cli_device_options, settings)
+#define CLI_ARCH_GROUP(settings) CLI_GROUP("For a GPU that is not here", cli_arch_options, settings)
+#define CLI_REPORT_GROUP(settings) CLI_GROUP("Report", cli_report_options, settings)
+
+/* What a command computes; all of it owned. Zero is empty. */
+typedef struct cli_job {
+    stn_stencil *stencil;
+    stn_problem problem; /* valid: stn_problem_validate has agreed; dense strides */
+    int rank;            /* of the grid: the stencil's, one more with a batch in front */
+    size_t extent[STN_ARRAY_RANK];
+    size_t points; /* product of the extents */
+} cli_job;
+
+/* Stencil, extents (from --size or the header of --in), dtype, boundaries, steps. Reads no grid. */
+stn_status cli_job_make(const cli_problem_settings *settings, cli_job *job, stn_error *error);
+void cli_job_clear(cli_job *job);
+
+/* The grid itself: the file, or uniform random numbers in [0, 1) from --random's seed. *grid is the caller's. */
+stn_status cli_job_grid(const cli_problem_settings *settings, const cli_job *job, stn_array *grid, stn_error *error);
+
+/* Opens a context as the options say. Log messages go to stderr: warnings, or with --verbose all, or with --quiet none.
+ * report must outlive the context. */
+stn_status cli_open_context(const cli_device_settings *settings, const cli_report_settings *report,
+                            stn_context **context, stn_error *error);
+
+/* "344 x 403" */
+void cli_format_extents(const cli_job *job, char *text, size_t size);
+/* The boundaries as --boundary would say them, one part an axis. */
+void cli_format_boundary(const cli_job *job, char *text, size_t size);
+#endif
