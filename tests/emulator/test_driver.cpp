@@ -9,10 +9,10 @@ static void capture_and_replay() {
     for (int i = 0; i < 256; i++) in[i] = i;
     Buffer<double> from(in), to(256);
     WordArguments a = {from.pointer, to.pointer, 256};
-    CUstream stream, side;
-    CUgraph graph;
-    CUgraphExec exec;
-    CUevent fork, join;
+    CUstream stream = nullptr, side = nullptr;
+    CUgraph graph = nullptr;
+    CUgraphExec exec = nullptr;
+    CUevent fork = nullptr, join = nullptr;
     int status = -1;
     CHECK(!cuStreamCreate(&stream, 1) && !cuStreamCreate(&side, 1));
     CHECK(!cuEventCreate(&fork, 2) && !cuEventCreate(&join, 2));
@@ -38,10 +38,10 @@ static void capture_and_replay() {
 }
 
 static void capture_forbids() {
-    CUstream stream, other;
-    CUgraph graph;
+    CUstream stream = nullptr, other = nullptr;
+    CUgraph graph = nullptr;
     CUdeviceptr p;
-    CUevent event;
+    CUevent event = nullptr;
     Buffer<int> b(4);
     int host[4];
     CHECK(!cuStreamCreate(&stream, 1) && !cuStreamCreate(&other, 1) && !cuEventCreate(&event, 2));
@@ -126,7 +126,7 @@ static void other_devices() {
 }
 
 static void images() {
-    CUmodule m, second;
+    CUmodule m = nullptr, second = nullptr;
     int result;
     std::string log, text = "__constant__ int value;\nextern \"C\" __global__ void get(int *out) { *out = value; }\n";
     std::string cubin80 = compile_text(text, 80, false, &result, nullptr),
@@ -168,8 +168,8 @@ static void images() {
 }
 
 static void events_and_order() {
-    CUevent a, b;
-    CUstream s;
+    CUevent a = nullptr, b = nullptr;
+    CUstream s = nullptr;
     float ms = -1;
     CHECK(!cuEventCreate(&a, 0) && !cuEventCreate(&b, 0) && !cuStreamCreate(&s, 1));
     CHECK(cuEventElapsedTime(&ms, a, b) == CUDA_ERROR_INVALID_HANDLE);

@@ -139,6 +139,7 @@ CUresult launch(CUmodule module, const char *name, Size grid, Size block, unsign
 }
 
 int main(int argc, char **argv) {
+    setvbuf(stdout, nullptr, _IOLBF, 0);
     bool gpu = argc > 1 && strcmp(argv[1], "gpu") == 0;
     if (gpu) {
         unsetenv("STENTOR_CUDA_PATH");

@@ -60,7 +60,7 @@ static void shuffle_and_vote() {
         CHECK(o[4] == (lane ^ 19));
         CHECK(o[5] == (partner < lane / 8 * 8 + 8 ? partner : lane));
         CHECK(o[6] == 0x49249249);
-        CHECK(o[7] == 1);
+        CHECK(o[7] == 5);
         CHECK(o[8] == (lane % 2 == 0 ? 30 : -1));
         CHECK(o[9] == 31 - lane);
         CHECK(o[10] == (lane < 31 ? lane + 1 : 31));

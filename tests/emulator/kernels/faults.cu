@@ -46,23 +46,19 @@ extern "C" __global__ void divergent_barrier(const __grid_constant__ arguments a
         __syncthreads();
     static_cast<int *>(args.out)[threadIdx.x] = 1;
 }
-// No barrier between writing and reading what another warp wrote
+// No barrier between writing and reading what a thread n further wrote. Any fixed order of warps and lanes hides it in
+// one direction.
 extern "C" __global__ void races(const __grid_constant__ arguments args) {
     double *tile = reinterpret_cast<double *>(stn_shared);
-    tile[threadIdx.x] = threadIdx.x;
-    static_cast<double *>(args.out)[threadIdx.x] = tile[(threadIdx.x + 32) % blockDim.x];
+    const int i = threadIdx.x, other = i + args.n;
+    tile[i] = i;
+    static_cast<double *>(args.out)[i] = other >= 0 && other < static_cast<int>(blockDim.x) ? tile[other] : 0.0;
 }
-// The same within a warp
-extern "C" __global__ void races_in_warp(const __grid_constant__ arguments args) {
-    double *tile = reinterpret_cast<double *>(stn_shared);
-    tile[threadIdx.x] = threadIdx.x;
-    static_cast<double *>(args.out)[threadIdx.x] = tile[threadIdx.x ^ 1];
-}
-// Blocks that read what other blocks write
+// Blocks that read what the block n further writes
 extern "C" __global__ void races_between_blocks(const __grid_constant__ arguments args) {
-    int *out = static_cast<int *>(args.out);
-    const unsigned b = blockIdx.x;
-    if (threadIdx.x == 0) out[b] = b == 0 ? 1 : out[b - 1] + 1;
+    double *out = static_cast<double *>(args.out);
+    const int b = blockIdx.x, other = b + args.n;
+    if (threadIdx.x == 0) out[b] = other >= 0 && other < static_cast<int>(gridDim.x) ? out[other] + 1.0 : 1.0;
 }
 extern "C" __global__ void forgets_wait(const __grid_constant__ arguments args) {
     double *tile = reinterpret_cast<double *>(stn_shared);

@@ -49,7 +49,8 @@ extern "C" __global__ void shuffles(const __grid_constant__ arguments args) {
     out[4] = __shfl_xor_sync(all, lane, 19);
     out[5] = __shfl_xor_sync(all, lane, 12, 8);
     out[6] = static_cast<int>(__ballot_sync(all, lane % 3 == 0));
-    out[7] = __any_sync(all, lane == 40) * 2 + __all_sync(all, lane < 32);
+    out[7] = __all_sync(all, lane < 32) + 2 * __all_sync(all, lane < 31) + 4 * __any_sync(all, lane == 3) +
+             8 * __any_sync(all, lane == 40);
     out[8] = -1;
     if (lane % 2 == 0) out[8] = __shfl_sync(0x55555555u, lane, 30);
     out[9] = static_cast<int>(__shfl_sync(all, static_cast<float>(lane) * 0.5f, 31 - lane) * 2.0f);
