@@ -1,5 +1,6 @@
 /* A stand-in for libnvrtc: it has a version (FAKE_MAJOR) and all functions. It compiles nothing and says that its
- * builtins are missing; but where FAKE_NVRTC_LOG names a file, it appends a line to that and gives made-up PTX and cubin.
+ * builtins are missing; but where FAKE_NVRTC_LOG names a file, it appends the rendered parameter's line to that and gives
+ * made-up PTX and cubin.
  * For tests of what happens around a compile; the emulator has one whose output runs. */
 #include <fcntl.h>
 #include <stdio.h>
@@ -14,7 +15,7 @@
 
 #define FAKE __attribute__((visibility("default"))) stn_nvrtc_result
 FAKE nvrtcVersion(int *major, int *minor) { return *major = FAKE_MAJOR, *minor = 3, 0; }
-#if FAKE_MAJOR >= 12
+#if FAKE_MAJOR >= 11
 FAKE nvrtcGetNumSupportedArchs(int *count) { return *count = 3, 0; }
 FAKE nvrtcGetSupportedArchs(int *archs) { return archs[0] = 90, archs[1] = 75, archs[2] = 80, 0; }
 FAKE nvrtcGetCUBINSize(stn_nvrtc_program program, size_t *size) { return (void)program, *size = strlen(CUBIN), 0; }
@@ -25,17 +26,22 @@ FAKE nvrtcGetCUBIN(stn_nvrtc_program program, char *data) {
 #endif
 FAKE nvrtcCreateProgram(stn_nvrtc_program *program, const char *source, const char *name, int count,
                         const char *const *headers, const char *const *names) {
-    (void)source, (void)name, (void)count, (void)headers, (void)names;
-    *program = (stn_nvrtc_program)0x1;
+    (void)source, (void)name;
+    char *params = NULL; /* the text of the only params.cuh is all that there is to a program */
+    for (int i = 0; i < count; i++)
+        if (!strcmp(names[i], "params.cuh") && !params) params = strdup(headers[i]);
+    *program = (stn_nvrtc_program)(params ? params : strdup("no params.cuh\n"));
     return 0;
 }
-FAKE nvrtcDestroyProgram(stn_nvrtc_program *program) { return *program = NULL, 0; }
+FAKE nvrtcDestroyProgram(stn_nvrtc_program *program) {
+    free(*program);
+    return *program = NULL, 0;
+}
 FAKE nvrtcCompileProgram(stn_nvrtc_program program, int count, const char *const *options) {
-    const char *log = getenv("FAKE_NVRTC_LOG");
+    const char *log = getenv("FAKE_NVRTC_LOG"), *params = (const char *)program, *line = strchr(params, '\n') + 1;
     if (!log || !*log) return STN_NVRTC_BUILTIN_FAILURE;
     int file = open(log, O_WRONLY | O_CREAT | O_APPEND, 0600);
-    (void)program;
-    dprintf(file, "%s\n", count ? options[0] : "");
+    dprintf(file, "%s %.*s\n", count ? options[0] : "", (int)strcspn(line, "\n"), line);
     return close(file) ? 11 : 0;
 }
 FAKE nvrtcGetPTXSize(stn_nvrtc_program program, size_t *size) { return (void)program, *size = sizeof PTX, 0; }

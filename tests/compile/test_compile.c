@@ -106,6 +106,17 @@ Test(compile, embedded_templates) {
     stn_templates_free(&set);
 }
 
+/* Without this, an NVRTC that the loader does not know cannot compile. */
+Test(compile, builtins_are_loaded_from_beside_it) {
+    char line[4096];
+    bool loaded = false;
+    FILE *maps = fopen("/proc/self/maps", "r");
+    cr_assert(maps);
+    while (fgets(line, sizeof line, maps)) loaded = loaded || strstr(line, "/libnvrtc-builtins.so.");
+    fclose(maps);
+    cr_expect(loaded);
+}
+
 static void *compile_one(void *user) {
     stn_compile_request request = request_for(90);
     stn_status status = stn_compile(compiler, &request, user, NULL);

@@ -99,8 +99,10 @@ Test(search, one_that_is_too_old_is_passed_over) {
 }
 Test(search, the_variable_names_one_that_will_not_do) {
     shell("cp $OLD $H/libnvrtc.so.11; echo no > $H/text; mkdir $H/empty");
+    setenv("STENTOR_NVRTC_PATH", NO_NVRTC, 1);
+    expect_missing("lacks nvrtcGetNumSupportedArchs and is no NVRTC of 12.0 or later");
     set("STENTOR_NVRTC_PATH", "libnvrtc.so.11");
-    expect_missing("is no NVRTC of 12.0 or later");
+    expect_missing("libnvrtc.so.11 is NVRTC 11.3 and 12.0 is needed");
     expect_missing("which STENTOR_NVRTC_PATH names");
     set("STENTOR_NVRTC_PATH", "text");
     expect_missing("/text could not be opened");
@@ -159,6 +161,24 @@ Test(search, build_ids) {
         cr_expect_eq(stn_library_build(path, b, sizeof b), size >= 64, "%d bytes", size);
         cr_expect(size < 64 || !strcmp(a, b) || !strncmp(b, "file cut.so", 11), "%d bytes: %s", size, b);
     }
+    /* Nor does any wrong byte in its headers and notes lead it astray (a sanitizer would tell). */
+    shell("cp $NEW $H/cut.so");
+    FILE *file = fopen(path, "r+b");
+    cr_assert(file);
+    for (long at = 0; at < 1024; at++) {
+        fseek(file, at, SEEK_SET);
+        int byte = fgetc(file);
+        for (int wrong = 0; wrong < 256; wrong += 85) {
+            fseek(file, at, SEEK_SET);
+            fputc(wrong, file);
+            fflush(file);
+            (void)stn_library_build(path, b, sizeof b);
+        }
+        fseek(file, at, SEEK_SET);
+        fputc(byte, file);
+    }
+    fclose(file);
+    cr_expect(stn_library_build(path, b, sizeof b) && !strcmp(a, b));
     cr_expect_not(stn_library_build("/etc/passwd", b, sizeof b));
     cr_expect_not(stn_library_build("/etc", b, sizeof b));
     cr_expect_not(stn_library_build("/nowhere", b, sizeof b));

@@ -7,5 +7,6 @@ extern fake_state *fake;
 extern char stand_ins_folder[64]; /* the cache folder */
 void stand_ins_start(void);
 void stand_ins_end(void);
-int stand_ins_compiles(void); /* how often the stand-in NVRTC has compiled */
+int stand_ins_compiles(void);                  /* how often the stand-in NVRTC has compiled */
+int stand_ins_compiled_with(const char *text); /* how often with this in the arch and the second line of params.cuh */
 #endif

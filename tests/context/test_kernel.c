@@ -48,6 +48,7 @@ Test(kernel, compiled_once_then_remembered_then_stored) {
     expect_kernel(params);
     cr_expect_eq(kernel, first, "the same kernel is shared");
     cr_expect_eq(stand_ins_compiles(), 1);
+    cr_expect_eq(stand_ins_compiled_with("=sm_90 constexpr int ANSWER = 42;"), 1, "the rendered params.cuh, the arch");
     cr_expect(COUNTERS(misses) == 1 && stats.memory_hits == 1 && stats.disk_hits == 0);
     cr_expect(stats.compile_seconds > 0 && stats.load_seconds > 0 && stats.bytes_written > 0);
     close_context();

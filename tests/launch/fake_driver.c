@@ -44,7 +44,7 @@ FAKE(cuDeviceGetUuid)(stn_cu_uuid *uuid, stn_cu_device device) {
     return 0;
 }
 FAKE(cuDeviceGetAttribute)(int *value, stn_cu_enum attribute, stn_cu_device device) {
-    static const int values[][2] = {{75, 9},      {76, 0},      {16, 66},    {13, 1980000},  {36, 3201000}, {37, 6144},
+    static const int values[][2] = {{75, 9},      {76, 0},      {16, 66},    {13, 990000},   {36, 3201000}, {37, 6144},
                                     {97, 232448}, {81, 233472}, {82, 65536}, {38, 50 << 20}, {39, 2048},    {1, 1024}};
     for (size_t i = 0; device >= 70 && i < sizeof values / sizeof *values; i++)
         if ((stn_cu_enum)values[i][0] == attribute) return *value = values[i][1], 0;
