@@ -218,10 +218,10 @@ static void bad_metadata() {
 
 // Random operands with full mantissas: as close to the exact sum as the accumulator allows.
 static void fragment_rounding() {
+    if (machine_sm < 90) return;
     CUmodule m = load_kernels("fragments");
     std::vector<double> a(32 * 8), b(32 * 4), c(32 * 4);
     unsigned state = 99;
-    if (machine_sm < 90) return;
     for (auto *v : {&a, &b, &c})
         for (double &x : *v) x = (random_bits(&state) + random_bits(&state) * 0x1p-24) * 0x1p-24 - 0.5;
     Buffer<double> da(a), db(b), dc(c);

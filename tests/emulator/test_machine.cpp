@@ -19,21 +19,43 @@ bool machine_emulated;
 const char *test_name = "";
 static CUcontext context;
 
-static void *open_first(const char *variable, const std::vector<std::string> &names) {
-    const char *path = getenv(variable);
-    if (path && *path) return dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    for (const std::string &name : names)
-        if (void *library = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL)) return library;
+static std::string variable(const char *name, const char *otherwise) {
+    const char *value = getenv(name);
+    return value && *value ? value : otherwise;
+}
+
+std::string kernel_folder() { return variable("STENTOR_SOURCE_ROOT", SOURCE_ROOT) + "/tests/emulator/kernels"; }
+std::string template_folder() { return variable("STENTOR_SOURCE_ROOT", SOURCE_ROOT) + "/kernel_templates"; }
+
+// NVRTC as a file, or as a folder that holds it; its builtins, which it does not find by itself, come first.
+static void *open_nvrtc(const std::string &path) {
+    namespace fs = std::filesystem;
+    std::error_code error;
+    if (!fs::is_directory(path, error)) return dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    void *library = nullptr;
+    for (const char *prefix : {"libnvrtc-builtins.so.", "libnvrtc.so."})
+        for (const auto &file : fs::directory_iterator(path, error))
+            if (file.path().filename().string().rfind(prefix, 0) == 0)
+                library = dlopen(file.path().c_str(), RTLD_NOW | RTLD_GLOBAL);
+    return library;
+}
+
+static void *open_first_nvrtc(bool emulated) {
+    std::string path = variable("STENTOR_NVRTC_PATH", "");
+    if (emulated) return open_nvrtc(path);
+    if (!path.empty() && path.find("emulated") == std::string::npos)
+        if (void *library = open_nvrtc(path)) return library;
+    for (const char *place : {"libnvrtc.so.13", "libnvrtc.so.12", "/usr/local/cuda/lib64", "/usr/local/cuda/lib"})
+        if (void *library = open_nvrtc(place)) return library;
     return nullptr;
 }
 
 bool open_machine(bool emulated) {
     machine_emulated = emulated;
-    void *driver = open_first("STENTOR_CUDA_PATH", {"libcuda.so.1"});
-    void *nvrtc =
-        open_first("STENTOR_NVRTC_PATH", {"libnvrtc.so.13", "libnvrtc.so.12", "/usr/local/cuda/lib64/libnvrtc.so"});
+    std::string path = emulated ? variable("STENTOR_CUDA_PATH", "") : "libcuda.so.1";
+    void *driver = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL), *nvrtc = open_first_nvrtc(emulated);
     if (!driver || !nvrtc) {
-        printf("no driver or no NVRTC: %s\n", dlerror());
+        printf("there is no %s\n", driver ? "NVRTC" : "driver");
         return false;
     }
 #define X(name, types)                                                                                                 \
@@ -78,9 +100,9 @@ std::string read_text(const std::string &path) {
 // Every header of the templates, params.cuh with its defaults.
 static void template_headers(std::vector<std::string> *names, std::vector<std::string> *texts) {
     namespace fs = std::filesystem;
-    for (const auto &file : fs::recursive_directory_iterator(KERNEL_TEMPLATES)) {
+    for (const auto &file : fs::recursive_directory_iterator(template_folder())) {
         if (file.path().extension() != ".cuh") continue;
-        names->push_back(fs::relative(file.path(), KERNEL_TEMPLATES).string());
+        names->push_back(fs::relative(file.path(), template_folder()).string());
         texts->push_back(read_text(file.path().string()));
     }
 }
@@ -114,7 +136,7 @@ std::string compile_text(const std::string &text, int sm, bool ptx, int *result,
 }
 
 CUmodule load_kernels(const char *name, const std::vector<std::string> &options) {
-    std::string text = read_text(std::string(TEST_KERNELS) + "/" + name + ".cu"), log;
+    std::string text = read_text(kernel_folder() + "/" + name + ".cu"), log;
     int result;
     std::string image = compile_text(text, machine_sm, false, &result, &log, options);
     CUmodule module = nullptr;
@@ -141,10 +163,7 @@ CUresult launch(CUmodule module, const char *name, Size grid, Size block, unsign
 int main(int argc, char **argv) {
     setvbuf(stdout, nullptr, _IOLBF, 0);
     bool gpu = argc > 1 && strcmp(argv[1], "gpu") == 0;
-    if (gpu) {
-        unsetenv("STENTOR_CUDA_PATH");
-        unsetenv("STENTOR_NVRTC_PATH");
-    } else if (system("g++ --version >/dev/null 2>&1") != 0 && !getenv("STENTOR_EMULATOR_CXX")) {
+    if (!gpu && system("g++ --version >/dev/null 2>&1") != 0 && !getenv("STENTOR_EMULATOR_CXX")) {
         printf("skipped: the emulator compiles kernels with g++, which is not installed\n");
         return 77;
     }

@@ -81,6 +81,7 @@ void renew_context();
 
 // From kernels/NAME.cu with the templates' headers; prints the log and returns null if it does not compile.
 std::string read_text(const std::string &path);
+std::string kernel_folder(), template_folder();  // under $STENTOR_SOURCE_ROOT, if the sources have moved
 CUmodule load_kernels(const char *name, const std::vector<std::string> &options = {});
 std::string compile_text(const std::string &text, int sm, bool ptx, int *result, std::string *log,
                          const std::vector<std::string> &options = {});

@@ -15,8 +15,8 @@ static std::vector<std::string> words_of(const std::string &text) {
 }
 
 static void every_word_has_a_twin() {
-    std::string twin = read_text(std::string(TEST_KERNELS) + "/../shim/device/ptx.cuh");
-    std::vector<std::string> words = words_of(read_text(std::string(KERNEL_TEMPLATES) + "/device/ptx.cuh"));
+    std::string twin = read_text(kernel_folder() + "/../shim/device/ptx.cuh");
+    std::vector<std::string> words = words_of(read_text(template_folder() + "/device/ptx.cuh"));
     CHECK(words.size() > 20);
     for (const std::string &word : words) {
         bool found = twin.find(word + "(") != std::string::npos || twin.find("(" + word + ",") != std::string::npos;
@@ -27,7 +27,7 @@ static void every_word_has_a_twin() {
 
 static void every_template_compiles() {
     int count = 0;
-    for (const auto &file : std::filesystem::directory_iterator(KERNEL_TEMPLATES)) {
+    for (const auto &file : std::filesystem::directory_iterator(template_folder())) {
         if (file.path().extension() != ".cu") continue;
         int result;
         std::string log, image = compile_text(read_text(file.path().string()), machine_sm, false, &result, &log);
