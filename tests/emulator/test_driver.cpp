@@ -7,7 +7,7 @@ static void capture_and_replay() {
     CUmodule m = load_kernels("words");
     std::vector<double> in(256);
     for (int i = 0; i < 256; i++) in[i] = i;
-    Buffer<double> from(in), to(256);
+    Buffer<double> from(in), to(std::vector<double>(256, -1.0));
     WordArguments a = {from.pointer, to.pointer, 256};
     CUstream stream = nullptr, side = nullptr;
     CUgraph graph = nullptr;
@@ -190,5 +190,5 @@ const std::vector<Test> driver_tests = {
     {"memory_rules", memory_rules, false},
     {"other_devices", other_devices, false},
     {"images", images, false},
-    {"events_and_order", events_and_order, true},
+    {"events_and_order", events_and_order, false},  // it uses a dead handle
 };
