@@ -1,0 +1,143 @@
+/* The host strategy behind the public interface: when it applies, what it costs, plans used from several threads. */
+#include <criterion/criterion.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "grids.h"
+#include "plan/strategy.h"
+
+#define N 67
+#define POINTS (N * N)
+
+static const stn_tap taps[3] = {{{-1, 0}, 0.25}, {{0, 0}, 0.5}, {{0, 2}, 0.25}};
+
+static stn_problem problem_of(stn_stencil *stencil, uint64_t steps) {
+    stn_problem problem = STN_PROBLEM_INIT;
+    problem.stencil = stencil;
+    problem.extent[0] = problem.extent[1] = N;
+    problem.steps = steps;
+    return problem;
+}
+
+static stn_context *host_context(int threads) {
+    stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
+    stn_error error = {0};
+    stn_context *context;
+    options.device = STN_DEVICE_HOST;
+    options.threads = threads;
+    options.cache_dir = ":memory:";
+    cr_assert_eq(stn_context_create(&options, &context, &error), STN_OK, "%s", error.message);
+    return context;
+}
+
+static stn_plan *make_plan(stn_context *context, uint64_t steps, const char *strategy) {
+    stn_plan_options options = {.strategy = strategy};
+    stn_error error = {0};
+    stn_stencil *stencil;
+    stn_plan *plan;
+    cr_assert_eq(stn_stencil_create(2, 3, taps, &stencil, &error), STN_OK, "%s", error.message);
+    stn_problem problem = problem_of(stencil, steps);
+    cr_assert_eq(stn_plan_create(context, &problem, &options, &plan, &error), STN_OK, "%s", error.message);
+    stn_stencil_destroy(stencil);
+    return plan;
+}
+
+static void fill(double *u) {
+    uint64_t state = 21;
+    for (int i = 0; i < POINTS; i++) u[i] = random_unit(&state);
+}
+
+Test(strategy, applies_on_the_host_only) {
+    stn_task task = make_task(2, 3, taps, problem_of(NULL, 1));
+    stn_machine machine = {.threads = 2};
+    char reason[160] = "";
+    cr_expect(stn_strategy_host.applies(&task, &machine, reason, sizeof reason));
+    machine.is_device = true;
+    cr_expect_not(stn_strategy_host.applies(&task, &machine, reason, sizeof reason));
+    cr_expect_not_null(strstr(reason, "device"));
+    stn_task_clear(&task);
+}
+
+Test(strategy, cost_is_the_larger_of_moving_and_arithmetic) {
+    stn_machine machine = {.copy_bandwidth = 1e10, .launch_seconds = 1e-6};
+    machine.flops[STN_UNIT_FMA_F64] = 1e12;
+    stn_task task = make_task(2, 3, taps, problem_of(NULL, 10));
+    stn_candidate candidate;
+    stn_estimate estimate;
+    cr_assert_eq(stn_strategy_host.candidates(&task, &machine, &candidate, 1), 1);
+    stn_strategy_host.estimate(&task, &machine, &candidate, &estimate);
+    cr_expect_float_eq(estimate.bytes, 10.0 * POINTS * 16, 1);
+    cr_expect_float_eq(estimate.flops, 10.0 * POINTS * 6, 1);
+    cr_expect_float_eq(estimate.seconds, 10.0 * POINTS * 16 / 1e10 + 1e-5, 1e-12);
+    machine.flops[STN_UNIT_FMA_F64] = 1e9;
+    stn_strategy_host.estimate(&task, &machine, &candidate, &estimate);
+    cr_expect_float_eq(estimate.seconds, 10.0 * POINTS * 6 / 1e9 + 1e-5, 1e-12);
+    stn_task_clear(&task);
+}
+
+Test(strategy, describe_tells_the_threads) {
+    stn_context *context = host_context(3);
+    stn_plan *plan = make_plan(context, 4, "host");
+    char *text = NULL, *json = NULL;
+    cr_assert_eq(stn_plan_describe(plan, STN_TEXT, &text, NULL), STN_OK);
+    cr_assert_eq(stn_plan_describe(plan, STN_JSON, &json, NULL), STN_OK);
+    cr_expect_not_null(strstr(text, "on 3 threads"), "%s", text);
+    cr_expect_not_null(strstr(json, "\"threads\":"), "%s", json);
+    cr_expect_eq(stn_plan_workspace_size(plan), POINTS * sizeof(double));
+    stn_text_free(text);
+    stn_text_free(json);
+    stn_plan_destroy(plan);
+    stn_context_destroy(context);
+}
+
+Test(strategy, new_weights_count_from_the_next_run) {
+    static double in[POINTS], out[POINTS];
+    const double weights[3] = {0, 3, 0};
+    stn_context *context = host_context(2);
+    stn_plan *plan = make_plan(context, 2, NULL);
+    fill(in);
+    cr_assert_str_eq(stn_plan_strategy(plan), "host");
+    cr_assert_eq(stn_plan_execute(plan, in, out, NULL, NULL), STN_OK);
+    cr_expect_neq(out[5], 9 * in[5]);
+    cr_assert_eq(stn_plan_set_weights(plan, 3, weights, NULL), STN_OK);
+    cr_assert_eq(stn_plan_execute(plan, in, out, NULL, NULL), STN_OK);
+    for (int i = 0; i < POINTS; i++) cr_assert_eq(out[i], 3 * (3 * in[i]));
+    stn_plan_destroy(plan);
+    stn_context_destroy(context);
+}
+
+typedef struct caller {
+    stn_plan *plan;
+    const double *in;
+    double out[POINTS];
+} caller;
+
+static void *execute_often(void *argument) {
+    caller *c = argument;
+    void *workspace = malloc(stn_plan_workspace_size(c->plan));
+    for (int i = 0; i < 20; i++) stn_plan_execute_with(c->plan, c->in, c->out, workspace, NULL, NULL);
+    free(workspace);
+    return NULL;
+}
+
+Test(strategy, one_plan_from_several_threads) {
+    static caller callers[4];
+    static double in[POINTS], alone[POINTS];
+    pthread_t threads[4];
+    stn_context *context = host_context(2);
+    stn_plan *plan = make_plan(context, 5, "host");
+    fill(in);
+    cr_assert_eq(stn_plan_execute(plan, in, alone, NULL, NULL), STN_OK);
+    for (int i = 0; i < 4; i++) {
+        callers[i].plan = plan;
+        callers[i].in = in;
+        pthread_create(&threads[i], NULL, execute_often, &callers[i]);
+    }
+    for (int i = 0; i < 4; i++) {
+        pthread_join(threads[i], NULL);
+        cr_expect_arr_eq(callers[i].out, alone, sizeof alone);
+    }
+    stn_plan_destroy(plan);
+    stn_context_destroy(context);
+}
