@@ -152,10 +152,11 @@ static void check(const stn_task *task, int threads, uint64_t *state, const char
     free(dense);
 }
 
-/* Distinct random taps within the extents. */
-static size_t random_taps(uint64_t *state, int rank, const size_t *extent, int64_t radius, size_t most, stn_tap *taps) {
-    size_t wanted = (size_t)random_int(state, 1, (int64_t)most), made = 0;
-    for (size_t i = 0; i < wanted; i++) {
+/* Distinct random taps within the extents, as many as there are tries or a few less. */
+static size_t random_taps(uint64_t *state, int rank, const size_t *extent, int64_t radius, size_t tries,
+                          stn_tap *taps) {
+    size_t made = 0;
+    for (size_t i = 0; i < tries; i++) {
         stn_tap tap = {.weight = random_unit(state)};
         for (int a = 0; a < rank; a++) {
             int64_t r = (int64_t)extent[a] < radius ? (int64_t)extent[a] : radius;
@@ -201,7 +202,8 @@ static void check_random(uint64_t *state, int rank, stn_dtype dtype, const stn_b
     }
     if (random_int(state, 0, 9) == 0) problem.extent[rank - 1] = (size_t)random_int(state, 500, 1300);
     if (given) memcpy(problem.boundary[given_axis], given, sizeof problem.boundary[0]);
-    size_t ntaps = random_taps(state, rank, problem.extent, random_int(state, 0, 4), 40, taps);
+    size_t ntaps =
+        random_taps(state, rank, problem.extent, random_int(state, 0, 4), (size_t)random_int(state, 1, 40), taps);
     random_layout(state, rank, &problem, problem.in_stride, &problem.in_batch_stride);
     problem.in_place = random_int(state, 0, 2) == 0;
     if (problem.in_place) {
@@ -238,27 +240,40 @@ Test(brute, f64_all_boundaries_ranks_strides_batches) { check_dtype(STN_F64); }
 Test(brute, f32_all_boundaries_ranks_strides_batches) { check_dtype(STN_F32); }
 Test(brute, f16_all_boundaries_ranks_strides_batches) { check_dtype(STN_F16); }
 
-/* Large enough to be cut into many boxes along each axis, with more taps than one round sums. */
-static void check_large(int rank, const size_t *extent, int64_t radius, stn_dtype dtype) {
-    uint64_t state = 99;
+/* Large enough to be cut into many boxes along each axis; with few taps, summed in one round over whole rows, and with
+ * many. */
+static void check_large(int rank, const size_t *extent, int64_t radius, size_t tries, stn_dtype dtype) {
+    uint64_t state = 5;
     stn_tap taps[40];
     stn_problem problem = {.dtype = dtype, .steps = 2, .batch = 1};
     memcpy(problem.extent, extent, sizeof problem.extent);
     for (int a = 0; a < rank; a++) {
         problem.boundary[a][0] = (stn_boundary){STN_CONSTANT, 0.5 + a};
-        problem.boundary[a][1] = (stn_boundary){STN_MIRROR, 0};
+        problem.boundary[a][1] = a == 1 ? (stn_boundary){STN_MIRROR, 0} : (stn_boundary){STN_CONSTANT, -0.5};
     }
-    size_t ntaps = random_taps(&state, rank, extent, radius, 40, taps);
+    size_t ntaps = random_taps(&state, rank, extent, radius, tries, taps);
     stn_task task = make_task(rank, ntaps, taps, problem);
     check(&task, 3, &state, "large");
     stn_task_clear(&task);
 }
 
-Test(brute, large_1d) { check_large(1, (size_t[3]){200003}, 64, STN_F64); }
-Test(brute, large_2d) { check_large(2, (size_t[3]){301, 1111}, 5, STN_F64); }
-Test(brute, large_2d_half) { check_large(2, (size_t[3]){301, 1111}, 5, STN_F16); }
-Test(brute, large_3d) { check_large(3, (size_t[3]){61, 67, 71}, 3, STN_F32); }
-Test(brute, tall) { check_large(2, (size_t[3]){70001, 3}, 2, STN_F64); }
+Test(brute, large_1d) { check_large(1, (size_t[3]){200003}, 64, 40, STN_F64); }
+Test(brute, large_2d) { check_large(2, (size_t[3]){301, 1111}, 5, 40, STN_F64); }
+Test(brute, large_2d_few_taps) { check_large(2, (size_t[3]){61, 16001}, 1, 9, STN_F64); }
+Test(brute, large_2d_half) { check_large(2, (size_t[3]){301, 1111}, 5, 40, STN_F16); }
+Test(brute, large_3d) { check_large(3, (size_t[3]){61, 67, 71}, 3, 40, STN_F32); }
+Test(brute, tall) { check_large(2, (size_t[3]){70001, 3}, 2, 9, STN_F64); }
+
+Test(brute, wide_planes) { /* rows far longer than a buffer, beside planes of a constant */
+    uint64_t state = 2;
+    const stn_tap taps[] = {{{-1}, 0.3}, {{0, 0, -1}, 0.1}, {{0}, 0.2}, {{0, 0, 1}, 0.1}, {{1}, 0.3}};
+    stn_problem problem = {.extent = {5, 3, 8101}};
+    problem.boundary[0][0] = (stn_boundary){STN_CONSTANT, 2};
+    problem.boundary[0][1] = (stn_boundary){STN_CONSTANT, 3};
+    stn_task task = make_task(3, 5, taps, problem);
+    check(&task, 2, &state, "wide planes");
+    stn_task_clear(&task);
+}
 
 Test(brute, many_small_grids) { /* more points than one wave of grids takes */
     uint64_t state = 5;
@@ -267,6 +282,7 @@ Test(brute, many_small_grids) { /* more points than one wave of grids takes */
     size_t ntaps = random_taps(&state, 2, problem.extent, 1, 9, taps);
     for (int in_place = 0; in_place < 2; in_place++) {
         problem.in_place = in_place;
+        problem.out_batch_stride = in_place ? 0 : 467 * 601 + 10;
         stn_task task = make_task(2, ntaps, taps, problem);
         check(&task, 2, &state, "many grids");
         stn_task_clear(&task);
