@@ -31,11 +31,12 @@ static int ascending(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-static bool read_archs(stn_compiler *compiler) {
+static bool read_archs(stn_compiler *compiler, bool *no_memory) {
     int count = 0;
     if (compiler->call.nvrtcGetNumSupportedArchs(&count) || count < 1) return false;
-    if (!(compiler->archs = calloc((size_t)count, sizeof *compiler->archs))) return false;
-    if (compiler->call.nvrtcGetSupportedArchs(compiler->archs)) return false;
+    compiler->archs = calloc((size_t)count, sizeof *compiler->archs);
+    *no_memory = !compiler->archs;
+    if (*no_memory || compiler->call.nvrtcGetSupportedArchs(compiler->archs)) return false;
     compiler->arch_count = count;
     qsort(compiler->archs, (size_t)count, sizeof *compiler->archs, ascending);
     return true;
@@ -67,7 +68,7 @@ static char *path_of(void *library, const char *asked) {
 }
 
 /* Takes the library at `path` for the compiler if it will do; else says why not and leaves the compiler empty. */
-static bool try_library(stn_compiler *compiler, const char *path, stn_text *reasons) {
+static bool try_library(stn_compiler *compiler, const char *path, stn_text *reasons, bool *no_memory) {
     /* Never unloaded: it keeps state of its own, and opening it again is slow. */
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     const char *missing = NULL;
@@ -82,11 +83,11 @@ static bool try_library(stn_compiler *compiler, const char *path, stn_text *reas
     else if (compiler->call.nvrtcVersion(&compiler->major, &compiler->minor) || compiler->major < OLDEST_MAJOR) {
         stn_text_printf(reasons, "%s is NVRTC %d.%d and 12.0 is needed; ", path, compiler->major, compiler->minor);
         works = false;
-    } else if (!read_archs(compiler)) {
+    } else if (!read_archs(compiler, no_memory)) {
         stn_text_printf(reasons, "%s does not tell which chips it knows; ", path);
         works = false;
-    } else if (!(compiler->path = path_of(library, path)))
-        works = false;
+    } else
+        works = !(*no_memory = !(compiler->path = path_of(library, path)));
     if (works)
         preload_builtins(compiler);
     else {
@@ -100,11 +101,12 @@ static bool try_library(stn_compiler *compiler, const char *path, stn_text *reas
 typedef struct opening {
     stn_compiler *compiler;
     stn_text reasons;
+    bool no_memory;
 } opening;
 
 static bool try_to_open(void *user, const char *path) {
     opening *o = user;
-    return try_library(o->compiler, path, &o->reasons);
+    return try_library(o->compiler, path, &o->reasons, &o->no_memory) || o->no_memory; /* no use in going on */
 }
 
 /* Cuts at the last whole word that fits: the advice that follows matters more than a long list of reasons. */
@@ -122,9 +124,11 @@ stn_status stn_compiler_open(const stn_logger *logger, stn_compiler **compiler, 
     stn_compiler *made = calloc(1, sizeof *made);
     if (!made) return stn_fail_memory(error, "the compiler", sizeof *made);
     made->logger = logger;
-    opening o = {made, STN_TEXT_EMPTY};
-    if (!stn_library_search(&stn_library_nvrtc, try_to_open, &o)) {
-        stn_status status = fail_not_found(&o.reasons, error);
+    opening o = {made, STN_TEXT_EMPTY, false};
+    bool found = stn_library_search(&stn_library_nvrtc, try_to_open, &o);
+    if (!found || o.no_memory) {
+        stn_status status =
+            found ? stn_fail_memory(error, "the compiler", sizeof *made) : fail_not_found(&o.reasons, error);
         stn_text_clear(&o.reasons);
         stn_compiler_close(made);
         return status;

@@ -150,13 +150,16 @@ void stn_context_cache_stats(stn_context *context, stn_cache_stats *stats) {
 /* ---- on first need ----------------------------------------------------------------------------------------------- */
 
 stn_status stn_context_compiler(stn_context *context, stn_compiler **compiler, stn_error *error) {
+    stn_error why = {0};
     pthread_mutex_lock(&context->lock);
-    if (!context->compiler && !context->no_compiler.status)
-        (void)stn_compiler_open(&context->logger, &context->compiler, &context->no_compiler);
+    if (!context->compiler && !context->no_compiler.status) {
+        stn_status status = stn_compiler_open(&context->logger, &context->compiler, &why);
+        if (status == STN_ERROR_NO_COMPILER) context->no_compiler = why; /* want of memory may pass */
+    } else
+        why = context->no_compiler;
     *compiler = context->compiler;
     pthread_mutex_unlock(&context->lock);
-    if (*compiler) return STN_OK;
-    return stn_fail(error, context->no_compiler.status, "%s", context->no_compiler.message);
+    return *compiler ? STN_OK : stn_fail(error, why.status, "%s", why.message);
 }
 
 const char *stn_context_compiler_identity(stn_context *context) {

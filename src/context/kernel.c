@@ -233,14 +233,15 @@ static stn_status make(void *user, const stn_key *source, void **value, stn_erro
     if (!kernel) {
         stn_error missing = {0};
         stn_status status = stn_context_compiler(want->context, &compiler, &missing);
-        if (status == STN_OK) {
+        if (status == STN_OK)
             STN_TRY(compile_once(want, compiler, &kernel, error));
-        } else {
+        else if (status != STN_ERROR_NO_COMPILER)
+            return stn_fail(error, status, "%s", missing.message);
+        else
             STN_TRY(find_without_compiler(want, &kernel, error));
-            if (!kernel)
-                return stn_fail(error, status, "the kernel %s for %s is not stored and cannot be compiled: %s",
-                                want->name, want->context->machine.arch, missing.message);
-        }
+        if (!kernel)
+            return stn_fail(error, status, "the kernel %s for %s is not stored and cannot be compiled: %s", want->name,
+                            want->context->machine.arch, missing.message);
     }
     *value = kernel;
     return STN_OK;
