@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+"""The command on a GPU, which here is the emulated one: kernels written, compiled and launched; results as the host's.
+
+EXAMPLE_02 names the example that brings its own stream and device pointers.
+"""
+import json
+import os
+import subprocess
+import unittest
+
+from command import CommandTest, npy_values
+
+
+class Emulated(CommandTest):
+    def test_runs_equal_the_host(self):
+        """Every boundary, dtype and rank once, through the command; the strategies' own tests go deeper."""
+        cases = [('heat-1d:alpha=0.2', '67', 'mirror:fixed', 'f64'), ('1d7p', '3x50', 'constant=1.5', 'f32'),
+                 ('heat-2d:alpha=0.2', '31x45', 'reflect', 'f64'), ('box-2d9p', '20x33', 'wrap,nearest', 'f32'),
+                 ('star-2d13p', '17x19', 'fixed', 'f16'), ('heat-3d:alpha=0.1', '7x9x11', 'nearest,wrap,mirror', 'f32')]
+        within = {'f64': 1e-14, 'f32': 1e-6, 'f16': 2e-3}
+        for stencil, size, boundary, dtype in cases:
+            with self.subTest(stencil=stencil, dtype=dtype):
+                for device in ('cuda', 'host'):
+                    done = self.succeed('run', '--size', size, '--stencil', stencil, '--boundary', boundary, '--dtype',
+                                        dtype, '--steps', 5, '--device', device, '--out', device + '.npy', '--json')
+                    self.assertEqual(json.loads(done.stdout)['device'], device)
+                ours, theirs = (npy_values(self.path / f'{device}.npy') for device in ('cuda', 'host'))
+                self.assertEqual(ours[:2], theirs[:2])
+                scale = max(abs(v) for v in theirs[2])
+                self.assertGreater(scale, 0)
+                for a, b in zip(ours[2], theirs[2]):
+                    self.assertLessEqual(abs(a - b), within[dtype] * scale)
+
+    def test_auto_finds_the_gpu(self):
+        done = self.succeed('run', '--size', '20x20', '--stencil', 'heat-2d:alpha=0.2', '--progress', '--steps', 23)
+        self.assertIn('strategy   direct, on the GPU', done.stdout)
+        self.assertIn('step 23 of 23', done.stderr)
+
+    def test_the_host_may_be_asked_for_by_its_strategy(self):
+        done = self.succeed('run', '--size', '20x20', '--stencil', 'heat-2d:alpha=0.2', '--strategy', 'host')
+        self.assertIn('strategy   host, on the host', done.stdout)
+
+    def test_kernels_are_stored_and_found_again(self):
+        """The second process needs no compiler."""
+        arguments = ('run', '--size', '20x20', '--stencil', 'heat-2d:alpha=0.2', '--out', 'out.npy', '--cache-dir', 'kept')
+        self.succeed(*arguments)
+        first = (self.path / 'out.npy').read_bytes()
+        self.succeed(*arguments, STENTOR_NVRTC_PATH='/nonexistent')
+        self.assertEqual((self.path / 'out.npy').read_bytes(), first)
+
+    def test_doctor_names_the_gpu(self):
+        self.assertIn('Emulated', self.succeed('doctor').stdout)
+
+    def test_a_failing_driver_keeps_the_output(self):
+        self.put('out.npy', 'old result')
+        self.refuse(4, 'STENTOR_CUDA_PATH', 'run', '--size', '20x20', '--stencil', 'heat-2d:alpha=0.2', '--device', 'cuda',
+                    '--out', 'out.npy', STENTOR_CUDA_PATH='/nonexistent')
+        self.assertEqual((self.path / 'out.npy').read_text(), 'old result')
+
+    def test_own_stream_and_pointers(self):
+        """Example 02 opens libcuda.so.1 by its name, so it must be found under that."""
+        (self.path / 'libcuda.so.1').symlink_to(os.environ['STENTOR_CUDA_PATH'])
+        done = subprocess.run([os.environ['EXAMPLE_02']], capture_output=True, text=True, cwd=self.path, timeout=60,
+                              env=dict(os.environ, LD_LIBRARY_PATH=str(self.path), STENTOR_CACHE_DIR=':memory:'))
+        self.assertEqual((done.returncode, done.stdout), (0, 'every mean is 1, as it should be\n'), done.stderr)
+
+
+if __name__ == '__main__':
+    unittest.main()
