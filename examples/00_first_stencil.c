@@ -12,7 +12,7 @@ int main(void) {
     stn_stencil *heat = NULL;
     stn_plan *plan = NULL;
     double *in = calloc(N * N, sizeof *in), *out = calloc(N * N, sizeof *out), total = 0;
-    if (!in || !out) return 1;
+    if (!in || !out) goto done;
     for (int y = 100; y < 150; y++)
         for (int x = 100; x < 150; x++) in[y * N + x] = 1;
 

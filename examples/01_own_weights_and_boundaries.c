@@ -28,7 +28,7 @@ int main(void) {
     stn_plan *plan = NULL;
     double before = 0, slow = 0, fast = 0;
     float *dye = calloc(NY * NX, sizeof *dye), *later = calloc(NY * NX, sizeof *later);
-    if (!dye || !later) return 1;
+    if (!dye || !later) goto done;
     for (int y = 4; y < 12; y++)
         for (int x = 20; x < 30; x++) dye[y * NX + x] = 1;
 

@@ -78,14 +78,13 @@ int main(void) {
     void *primary = NULL, *stream = NULL;
     uint64_t device[2] = {0, 0};
     float *in = calloc(N, sizeof *in), *out = calloc(N, sizeof *out);
-    int right = 0;
-    if (!in || !out) return 1;
+    int right = 0, result = 1;
+    if (!in || !out) goto done;
     for (int i = 0; i < N; i++) in[i] = (float)(i % 3);
     if (!open_driver() || cuda.init(0) != 0 || cuda.retain(&primary, 0) != 0 || cuda.set_current(primary) != 0) {
         printf("there is no CUDA GPU here: skipped\n");
-        free(in);
-        free(out);
-        return SKIPPED;
+        result = SKIPPED;
+        goto done;
     }
     stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
     options.device = STN_DEVICE_CUDA(0);
@@ -97,12 +96,14 @@ int main(void) {
         for (int i = 1; i + 1 < N; i++) right &= out[i] > 0.999f && out[i] < 1.001f;
         printf("%s\n", right ? "every mean is 1, as it should be" : "wrong result");
     }
+    result = !right;
     if (err.status != STN_OK) fprintf(stderr, "%s\n", err.message);
     for (int i = 0; i < 2; i++)
         if (device[i]) cuda.free(device[i]);
     if (stream) cuda.stream_destroy(stream);
     stn_context_destroy(ctx);
+done:
     free(in);
     free(out);
-    return !right;
+    return result;
 }

@@ -22,7 +22,7 @@ static const int dtype_sizes[] = {[STN_F64] = 8, [STN_F32] = 4, [STN_F16] = 2};
 
 /* One value of the file as a double; whole numbers past 2^53 round. */
 static double decode(const stn_npy_header *header, const unsigned char *at) {
-    unsigned char b[8];
+    unsigned char b[8] = {0};
     for (int i = 0; i < header->item; i++) b[i] = at[header->swap ? header->item - 1 - i : i];
 #define STN_AS(type)                                                                                                   \
     do {                                                                                                               \
@@ -125,7 +125,7 @@ fail:
 
 static stn_status convert_values(int fd, const char *path, const stn_npy_header *header, stn_array *array,
                                  stn_error *error) {
-    unsigned char *block = malloc((size_t)BLOCK * 8);
+    unsigned char *block = calloc(BLOCK, 8);
     if (!block) return stn_fail_memory(error, "a read buffer", (size_t)BLOCK * 8);
     stn_status status = STN_OK;
     double limit = largest[array->dtype];

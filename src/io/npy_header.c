@@ -58,7 +58,7 @@ static bool take_string(scanner *s, char *text, size_t most) {
 
 /* descr: byte order, kind, item size */
 static stn_status read_descr(scanner *s, stn_npy_header *header) {
-    char text[16];
+    char text[16] = "";
     skip_space(s);
     if (s->at < s->end && *s->at == '[')
         return stn_fail(s->error, STN_ERROR_UNSUPPORTED,

@@ -105,8 +105,10 @@ Test(npy, fortran_order_is_transposed) {
     put_npy("t.npy", 1, "{\"shape\": (2, 3, 4), \"fortran_order\": True, \"descr\": \"<f4\"}", stored, sizeof stored);
     stn_array a = {0};
     cr_assert_eq(stn_npy_read("t.npy", NULL, &a, NULL), STN_OK);
-    for (size_t at = 0; at < 24; at++)
-        cr_assert_eq(stn_array_get(&a, at), (double)(100 * (at / 12) + 10 * (at / 4 % 3) + at % 4));
+    for (size_t i = 0; i < 2; i++)
+        for (size_t j = 0; j < 3; j++)
+            for (size_t k = 0; k < 4; k++)
+                cr_assert_eq(stn_array_get(&a, (i * 3 + j) * 4 + k), (double)(100 * i + 10 * j + k));
     stn_array_clear(&a);
 }
 
