@@ -1,9 +1,9 @@
 /* One time step: u'(x) = sum over taps of weight * u(x + offset).
  *
- * A row of points is computed in pieces. For a piece, each tap sees a line: the piece's points
- * shifted by the tap's offset. Where a line lies contiguous inside the grid it is read in place; else (past an edge,
- * strided, or stored as half) it is first gathered into a buffer. Either way the same kernel sums the same numbers in
- * the same order, tap by tap. */
+ * A row of points is computed in pieces. For a piece, each tap sees a line: the piece's points shifted by the tap's
+ * offset. Where a line lies contiguous inside the grid it is read in place; else (past an edge, strided, or stored as
+ * half) it is first gathered into a buffer. Either way the same kernel sums the same numbers in the same order, tap by
+ * tap. */
 #include "host/step.h"
 
 #include <string.h>
@@ -11,8 +11,8 @@
 #include "base/arith.h"
 #include "base/half.h"
 
-#define PIECE 512
-#define SHORT 128
+#define PIECE 512 /* points: the lines of nine taps stay in a common L1 cache */
+#define SHORT 128 /* points of a row that is gathered whole */
 #define LINE (PIECE + 2 * STN_MAX_RADIUS)
 
 typedef union stn_line {
