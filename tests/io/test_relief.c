@@ -27,7 +27,8 @@ static picture read_png(const char *name) {
 static stn_array ramp(size_t ny, size_t nx, double along_y, double along_x) {
     stn_array a = {0};
     cr_assert_eq(stn_array_make(2, (size_t[]){ny, nx}, STN_F32, &a, NULL), STN_OK);
-    for (size_t i = 0; i < a.count; i++) stn_array_set(&a, i, along_y * (double)(i / nx) + along_x * (double)(i % nx));
+    for (size_t y = 0; y < ny; y++)
+        for (size_t x = 0; x < nx; x++) stn_array_set(&a, y * nx + x, along_y * (double)y + along_x * (double)x);
     return a;
 }
 
