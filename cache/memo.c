@@ -98,11 +98,13 @@ stn_status stn_memo_get(stn_memo *memo, const stn_key *key, stn_memo_make make, 
 
 void stn_memo_destroy(stn_memo *memo) {
     if (!memo) return;
-    slot *each, *next;
-    HASH_ITER(hh, memo->slots, each, next) {
-        HASH_DEL(memo->slots, each);
+    slot *each = memo->slots;
+    HASH_CLEAR(hh, memo->slots); /* frees the table; the slots stay linked */
+    while (each) {
+        slot *next = each->hh.next;
         if (memo->free_value) memo->free_value(memo->user, each->value);
         free(each);
+        each = next;
     }
     pthread_cond_destroy(&memo->made);
     pthread_mutex_destroy(&memo->lock);

@@ -178,7 +178,7 @@ Test(pack, files_are_written_whole_and_merged) {
     cr_assert_not_null(strstr(error.message, nowhere));
     cr_assert_eq(stn_pack_open(nowhere, &pack[0], &error), STN_ERROR_IO);
     cr_assert_eq(stn_pack_open(dir, &pack[0], &error), STN_ERROR_IO);
-    for (unsigned i = 1; i < 3; i++) stn_pack_close(pack[i]);
+    for (unsigned i = 0; i < 3; i++) stn_pack_close(pack[i]);
     stn_pack_writer_destroy(writer);
     for (unsigned i = 0; i < 3; i++) free(path[i]);
     free(nowhere);
