@@ -103,6 +103,13 @@ Test(entry, hostile_sizes_are_refused) {
         }
     stn_entry_checksum(image, size, image + 112);
     cr_assert(decodes(image, size));
+    uint64_t metadata = stn_get64(image + 80), params = stn_get64(image + 88);
+    stn_put64(image + 80, metadata + params + 1); /* sizes whose sum wraps around to the right one */
+    stn_put64(image + 88, UINT64_MAX);
+    stn_entry_checksum(image, size, image + 112);
+    cr_assert_not(decodes(image, size), "sizes that wrap around");
+    stn_put64(image + 80, metadata);
+    stn_put64(image + 88, params);
     image[STN_ENTRY_HEADER + 3] = 0;
     stn_entry_checksum(image, size, image + 112);
     cr_assert_not(decodes(image, size), "a NUL in the text");

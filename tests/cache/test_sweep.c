@@ -152,7 +152,8 @@ Test(sweep, leftovers_go_and_strangers_stay) {
     sub = strdup(path[1]);
     *strrchr(sub, '/') = '\0';
     char *old = path_in(sub, ".tmp-0000000000000001"), *young = path_in(sub, ".tmp-0000000000000002");
-    char *stranger = path_in(sub, "notes.txt"), *outside = path_in(dir, "README");
+    char *stranger = path_in(sub, "notes, by chance 62 characters long, that are none of ours.txt"),
+         *outside = path_in(dir, "README");
     write_file(old, "x", 1);
     write_file(young, "x", 1);
     write_file(stranger, "x", 1);
