@@ -86,8 +86,8 @@ def print_sources(path):
     seen = set()
     for command in json.loads(commands.read_text(encoding='utf-8')):
         source = (pathlib.Path(command['directory']) / command['file']).resolve()
-        if source.suffix == '.c' and 'tests' not in source.parts and source.is_relative_to(pathlib.Path.cwd()):
-            if not source.is_relative_to(commands.parent.resolve()):
+        for room in ('src', 'cache', 'bench'):
+            if source.suffix == '.c' and source.is_relative_to(pathlib.Path.cwd() / room):
                 seen.add(str(source))
     print('\n'.join(sorted(seen)))
 

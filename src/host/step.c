@@ -153,10 +153,11 @@ static void compute_piece(const stn_step *step, int64_t batch, const int64_t at[
     bool in_place = step->to.stride[2] == 1 && task->dtype != STN_F16;
     void *sum = in_place ? (void *)(row + at[2] * (int64_t)stn_dtype_size(task->dtype)) : &buffer;
     size_t rounds = (task->ntaps + STN_KERNEL_TAPS - 1) / STN_KERNEL_TAPS;
-    for (size_t round = 0; round < rounds; round++) { /* as even as can be: 10 taps are 5 + 5 */
+    size_t round = 0;
+    do { /* at least one tap; as even as can be: 10 taps are 5 + 5 */
         size_t first = task->ntaps * round / rounds, past = task->ntaps * (round + 1) / rounds;
         add_taps(step, batch, at, count, first, (int)(past - first), sum);
-    }
+    } while (++round < rounds);
     if (!in_place) scatter(step, row, at[2], count, &buffer);
 }
 
