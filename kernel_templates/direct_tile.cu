@@ -3,24 +3,27 @@
 //     out(z, y, x) = sum over taps k of  w[k] * in(z + TAP_Z[k], y + TAP_Y[k], x + TAP_X[k])
 //
 // A thread owns a small brick, VECTOR points along x, ROWS along y (1 in 2D, where z and x are the axes), CHUNK along
-// z, and walks it plane by plane. It reads the plane's window straight from memory in accesses of VECTOR elements:
+// z, and walks it plane by plane. It reads the plane's window straight from memory, in slots of VECTOR elements:
 //
-//            x-SPAN_LOW      x        x+VECTOR
-//     y-Y_LOW    +-----------+----------+-----------+
-//                |           |  window  |           |      a block's bricks lie side by side (THREADS_X, _Y, _Z of
-//                them),
-//     y          |           +----------+           |      so their windows overlap in the first level cache, and
-//                |           |  points  |           |      blocks that run together overlap in the second
-//     y+ROWS     |           +----------+           |
-//                +-----------+----------+-----------+
+//             low slots     x       x+VECTOR  high slots
+//     y-Y_LOW    +------+------+----------+------+
+//                |      |      |  centre  |      |      a block's bricks lie side by side (THREADS_X, _Y, _Z of them),
+//     y          |      |      +----------+      |      so their windows overlap in the first level cache, and blocks
+//                |      |      |  points  |      |      that run together overlap in the second
+//     y+ROWS     |      |      +----------+      |
+//                +------+------+----------+------+
 //
 // The plane at z adds to the outputs z-Z_HIGH .. z+Z_LOW at once; their partial sums live in registers:
 //
 //     sum[0] (output z-Z_HIGH, complete after this plane)  ...  sum[DEPTH-1] (output z+Z_LOW, just begun)
 //
-// No shared memory, no barrier: with the walk unrolled the compiler asks for many windows before it needs the first. (A
-// ring of planes in shared memory reached 83% of the copy bandwidth on an H200 where this reaches 95%.)
-// A block whose windows meet an edge takes the same walk with every element folded (device/index.cuh); no other pays.
+// No shared memory, no barrier: with the walk unrolled the compiler asks for many windows before it needs the first.
+//
+// A block whose windows meet an edge walks the same way (EDGE), still without branches. Planes, lines and slots past an
+// edge are folded to where they are read (device/index.cuh); since VECTOR divides nx, a slot lies inside or outside as
+// a whole, and only what is in the slot must then be put right:
+//     wrap  as it is     nearest  one element, repeated     reflect  reversed     constant  the value
+//     mirror  reversed and shifted by one, so a second slot is read
 #include "device/element.cuh"
 #include "device/index.cuh"
 #include "params.cuh"
@@ -29,22 +32,23 @@ constexpr int THREADS = THREADS_X * THREADS_Y * THREADS_Z;
 constexpr int BX = THREADS_X * VECTOR, BY = THREADS_Y * ROWS, BZ = THREADS_Z * CHUNK;
 constexpr int DEPTH = Z_LOW + Z_HIGH + 1;
 constexpr int LINES = ROWS + Y_LOW + Y_HIGH;  // rows of a window
-constexpr int round_up(int a, int b) { return (a + b - 1) / b * b; }
-constexpr int SPAN_LOW = round_up(X_LOW, VECTOR), SPAN = SPAN_LOW + VECTOR + round_up(X_HIGH, VECTOR);
+constexpr int LOW_SLOTS = (X_LOW + VECTOR - 1) / VECTOR, HIGH_SLOTS = (X_HIGH + VECTOR - 1) / VECTOR;
+constexpr int SLOTS = LOW_SLOTS + 1 + HIGH_SLOTS, SPAN = SLOTS * VECTOR, CENTRE = LOW_SLOTS * VECTOR;
 constexpr bool ANY_FIXED = (Z_SIDE_LOW == FIXED && Z_LOW) || (Z_SIDE_HIGH == FIXED && Z_HIGH) ||
                            (Y_SIDE_LOW == FIXED && Y_LOW) || (Y_SIDE_HIGH == FIXED && Y_HIGH) ||
                            (X_SIDE_LOW == FIXED && X_LOW) || (X_SIDE_HIGH == FIXED && X_HIGH);
+constexpr bool Z_CONSTANT = (Z_SIDE_LOW == CONSTANT && Z_LOW) || (Z_SIDE_HIGH == CONSTANT && Z_HIGH);
+constexpr bool Y_CONSTANT = (Y_SIDE_LOW == CONSTANT && Y_LOW) || (Y_SIDE_HIGH == CONSTANT && Y_HIGH);
 static_assert(VECTOR * sizeof(STORE) <= 16, "a thread's points along x are at most one access");
 
 struct tile_arguments {
     const STORE *in;
     STORE *out;
-    long long nz, ny, nx;
     long long in_z, in_y, out_z, out_y;  // strides, elements; along x they are 1
     long long in_batch, out_batch;
+    int nz, ny, nx;                 // every extent is larger than the reach along it; VECTOR divides nx
     int tiles_x, tiles_y, tiles_z;  // blocks along each axis; x fastest, then y, z, batch
-    int unused;
-    REAL constant[3][2];  // value past each side, axes z, y, x
+    REAL constant[3][2];            // value past each side, axes z, y, x
     REAL weight[NTAPS];
 };
 
@@ -67,99 +71,140 @@ constexpr span_table needed_spans() {
 }
 constexpr span_table NEEDED = needed_spans();
 
-// Where a thread is: its brick's first point, and for a block at an edge the folded x of every element of a window.
+// Where a thread is; at an edge, where it reads.
 struct brick {
     const STORE *grid;
-    long long x, y, z;
-    int folded_x[SPAN];
+    int x, y, z;       // its first point
+    int line[LINES];   // folded y of each line of the window; PAST_LOW or PAST_HIGH past a constant side
+    int slot[SLOTS];   // folded x of each slot's first element
+    bool past[SLOTS];  // the slot lies outside the grid
 };
 
-// One line of a window. EDGE: each element is folded, and points past a constant side take its value.
+// The slot (x, x + VECTOR) past the low or high edge: where the elements that it stands for begin.
+template <int KIND>
+__device__ __forceinline__ int fold_slot_low(int x, int nx) {
+    if (KIND == WRAP) return x + nx;
+    if (KIND == REFLECT) return -x - VECTOR;
+    if (KIND == MIRROR) return VECTOR == 1 ? -x : -x - VECTOR;
+    return 0;
+}
+template <int KIND>
+__device__ __forceinline__ int fold_slot_high(int x, int nx) {
+    if (KIND == WRAP) return x - nx;
+    if (KIND == REFLECT) return 2 * nx - x - VECTOR;
+    if (KIND == MIRROR) return VECTOR == 1 ? 2 * (nx - 1) - x : 2 * nx - x - VECTOR;
+    return nx - VECTOR;
+}
+
+// What a slot past the low edge holds, from the elements read for it; `other` is the slot that follows (mirror only).
+template <int KIND>
+__device__ __forceinline__ void right_low(STORE (&run)[VECTOR], const STORE (&other)[VECTOR], STORE constant,
+                                          bool past) {
+    STORE folded[VECTOR];
+#pragma unroll
+    for (int e = 0; e < VECTOR; e++) {
+        folded[e] = run[e];
+        if (KIND == CONSTANT) folded[e] = constant;
+        if (KIND == NEAREST) folded[e] = run[0];
+        if (KIND == REFLECT) folded[e] = run[VECTOR - 1 - e];
+        if (KIND == MIRROR && VECTOR > 1) folded[e] = e ? run[VECTOR - e] : other[0];
+    }
+#pragma unroll
+    for (int e = 0; e < VECTOR; e++) run[e] = past ? folded[e] : run[e];
+}
+// The same past the high edge; `other` is the slot before.
+template <int KIND>
+__device__ __forceinline__ void right_high(STORE (&run)[VECTOR], const STORE (&other)[VECTOR], STORE constant,
+                                           bool past) {
+    STORE folded[VECTOR];
+#pragma unroll
+    for (int e = 0; e < VECTOR; e++) {
+        folded[e] = run[e];
+        if (KIND == CONSTANT) folded[e] = constant;
+        if (KIND == NEAREST) folded[e] = run[VECTOR - 1];
+        if (KIND == REFLECT) folded[e] = run[VECTOR - 1 - e];
+        if (KIND == MIRROR && VECTOR > 1)
+            folded[e] = e < VECTOR - 1 ? run[VECTOR - 2 - e < 0 ? 0 : VECTOR - 2 - e] : other[VECTOR - 1];
+    }
+#pragma unroll
+    for (int e = 0; e < VECTOR; e++) run[e] = past ? folded[e] : run[e];
+}
+
+// One line of a window. `blank`: the plane or the line lies past a constant side, all of it has `value`.
 template <bool EDGE>
-__device__ __forceinline__ void load_line(const tile_arguments &a, const brick &b, const STORE *plane, long long y,
-                                          int line, REAL (&window)[SPAN]) {
-    long long fy = y;
-    if (EDGE) fy = y >= a.ny + Y_HIGH ? 0 : fold<Y_SIDE_LOW, Y_SIDE_HIGH>(y, a.ny);
-    const STORE *const row = plane + fy * a.in_y;
+__device__ __forceinline__ void load_line(const tile_arguments &a, const brick &b, const STORE *row, int line,
+                                          bool blank, REAL value, REAL (&window)[SPAN]) {
 #pragma unroll
-    for (int s = 0; s < SPAN; s += VECTOR) {
-        if (s + VECTOR <= SPAN_LOW + NEEDED.low[line] || s >= SPAN_LOW + VECTOR + NEEDED.high[line]) continue;
-        if (!EDGE) {
-            STORE run[VECTOR];
-            load_run(run, row + b.x - SPAN_LOW + s);
-#pragma unroll
-            for (int e = 0; e < VECTOR; e++) window[s + e] = widen(run[e]);
-        } else {
-#pragma unroll
-            for (int e = 0; e < VECTOR; e++) {
-                const int fx = b.folded_x[s + e];
-                window[s + e] = fy < 0   ? a.constant[1][fy == PAST_HIGH]
-                                : fx < 0 ? a.constant[2][fx == PAST_HIGH]
-                                         : widen(row[fx]);
-            }
+    for (int s = 0; s < SLOTS; s++) {
+        const int low = s * VECTOR - CENTRE;  // the slot's first x, from the thread's
+        if (low + VECTOR <= NEEDED.low[line] || low > NEEDED.high[line]) continue;
+        STORE run[VECTOR], other[VECTOR] = {};
+        load_run(run, row + (EDGE ? b.slot[s] : b.x + low));
+        if (EDGE && s < LOW_SLOTS) {
+            if (X_SIDE_LOW == MIRROR && VECTOR > 1) load_run(other, row + b.slot[s] + (b.past[s] ? VECTOR : 0));
+            right_low<X_SIDE_LOW>(run, other, narrow<STORE>(a.constant[2][0]), b.past[s]);
+        } else if (EDGE && s > LOW_SLOTS) {
+            if (X_SIDE_HIGH == MIRROR && VECTOR > 1) load_run(other, row + b.slot[s] - (b.past[s] ? VECTOR : 0));
+            right_high<X_SIDE_HIGH>(run, other, narrow<STORE>(a.constant[2][1]), b.past[s]);
         }
+#pragma unroll
+        for (int e = 0; e < VECTOR; e++)
+            window[s * VECTOR + e] = EDGE && (Z_CONSTANT || Y_CONSTANT) && blank ? value : widen(run[e]);
     }
 }
 
 // sum[d][r][v] += the taps that look at plane z.
 template <bool EDGE>
-__device__ __forceinline__ void add_plane(const tile_arguments &a, const brick &b, long long z,
+__device__ __forceinline__ void add_plane(const tile_arguments &a, const brick &b, int z,
                                           REAL (&sum)[DEPTH][ROWS][VECTOR]) {
-    if (EDGE) z = z >= a.nz + Z_HIGH ? 0 : fold<Z_SIDE_LOW, Z_SIDE_HIGH>(z, a.nz);
-    const STORE *const plane = b.grid + z * a.in_z;
+    const int fz = EDGE ? fold<Z_SIDE_LOW, Z_SIDE_HIGH>(z < a.nz + Z_HIGH ? z : 0, a.nz) : z;
+    const STORE *const plane = b.grid + (fz < 0 ? 0 : fz) * a.in_z;
 #pragma unroll
     for (int line = 0; line < LINES; line++) {
+        const int fy = EDGE ? b.line[line] : b.y + line - Y_LOW;
+        const bool blank = (Z_CONSTANT && fz < 0) || (Y_CONSTANT && fy < 0);
+        const REAL value = Z_CONSTANT && fz < 0 ? a.constant[0][fz == PAST_HIGH] : a.constant[1][fy == PAST_HIGH];
         REAL window[SPAN];
-        if (EDGE && z < 0)
-#pragma unroll
-            for (int s = 0; s < SPAN; s++) window[s] = a.constant[0][z == PAST_HIGH];
-        else
-            load_line<EDGE>(a, b, plane, b.y + line - Y_LOW, line, window);
+        load_line<EDGE>(a, b, plane + (fy < 0 ? 0 : fy) * a.in_y, line, blank, value, window);
 #pragma unroll
         for (int k = 0; k < NTAPS; k++) {
             const int r = line - Y_LOW - TAP_Y[k];  // the row that sees this line through tap k
             if (r < 0 || r >= ROWS) continue;
 #pragma unroll
             for (int v = 0; v < VECTOR; v++)
-                sum[Z_HIGH - TAP_Z[k]][r][v] += a.weight[k] * window[SPAN_LOW + v + TAP_X[k]];
+                sum[Z_HIGH - TAP_Z[k]][r][v] += a.weight[k] * window[CENTRE + v + TAP_X[k]];
         }
     }
 }
 
 // Does point (z, y, x) keep its value, because a tap would reach past a fixed side?
-__device__ __forceinline__ bool frozen(const tile_arguments &a, long long z, long long y, long long x) {
+__device__ __forceinline__ bool frozen(const tile_arguments &a, int z, int y, int x) {
     return (Z_SIDE_LOW == FIXED && z < Z_LOW) || (Z_SIDE_HIGH == FIXED && z >= a.nz - Z_HIGH) ||
            (Y_SIDE_LOW == FIXED && y < Y_LOW) || (Y_SIDE_HIGH == FIXED && y >= a.ny - Y_HIGH) ||
            (X_SIDE_LOW == FIXED && x < X_LOW) || (X_SIDE_HIGH == FIXED && x >= a.nx - X_HIGH);
 }
 
 template <bool EDGE>
-__device__ __forceinline__ void save_plane(const tile_arguments &a, const brick &b, STORE *out, long long z,
+__device__ __forceinline__ void save_plane(const tile_arguments &a, const brick &b, STORE *out, int z,
                                            const REAL (&sum)[ROWS][VECTOR]) {
 #pragma unroll
     for (int r = 0; r < ROWS; r++) {
-        STORE *const row = out + z * a.out_z + (b.y + r) * a.out_y + b.x;
+        if (EDGE && (z >= a.nz || b.y + r >= a.ny)) continue;
         STORE result[VECTOR];
 #pragma unroll
-        for (int v = 0; v < VECTOR; v++) result[v] = narrow<STORE>(sum[r][v]);
-        if (!EDGE) {
-            store_run(row, result);
-            continue;
-        }
-        if (z >= a.nz || b.y + r >= a.ny) continue;
-#pragma unroll
         for (int v = 0; v < VECTOR; v++) {
-            if (b.x + v >= a.nx) continue;
-            row[v] = ANY_FIXED && frozen(a, z, b.y + r, b.x + v) ? b.grid[z * a.in_z + (b.y + r) * a.in_y + b.x + v]
-                                                                 : result[v];
+            result[v] = narrow<STORE>(sum[r][v]);
+            if (EDGE && ANY_FIXED && frozen(a, z, b.y + r, b.x + v))
+                result[v] = b.grid[z * a.in_z + (b.y + r) * a.in_y + b.x + v];
         }
+        store_run(out + z * a.out_z + (b.y + r) * a.out_y + b.x, result);
     }
 }
 
 template <bool EDGE>
 __device__ __forceinline__ void walk(const tile_arguments &a, const brick &b, STORE *out) {
     REAL sum[DEPTH][ROWS][VECTOR] = {};
-#pragma unroll(EDGE ? 1 : UNROLL)
+#pragma unroll UNROLL
     for (int p = 0; p < CHUNK + Z_LOW + Z_HIGH; p++) {
         add_plane<EDGE>(a, b, b.z + p - Z_LOW, sum);
         if (p >= Z_LOW + Z_HIGH) save_plane<EDGE>(a, b, out, b.z + p - Z_LOW - Z_HIGH, sum[0]);
@@ -175,11 +220,11 @@ __device__ __forceinline__ void walk(const tile_arguments &a, const brick &b, ST
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) direct_tile(const __grid_constant__ tile_arguments a) {
     unsigned block = blockIdx.x;
-    const long long x0 = static_cast<long long>(block % a.tiles_x) * BX;
+    const int x0 = block % a.tiles_x * BX;
     block /= a.tiles_x;
-    const long long y0 = static_cast<long long>(block % a.tiles_y) * BY;
+    const int y0 = block % a.tiles_y * BY;
     block /= a.tiles_y;
-    const long long z0 = static_cast<long long>(block % a.tiles_z) * BZ;
+    const int z0 = block % a.tiles_z * BZ;
     const long long batch = block / a.tiles_z;
 
     brick b;
@@ -188,18 +233,23 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) direct_tile(const 
     b.y = y0 + threadIdx.x / THREADS_X % THREADS_Y * ROWS;
     b.z = z0 + threadIdx.x / (THREADS_X * THREADS_Y) * CHUNK;
     STORE *const out = a.out + batch * a.out_batch;
-
-    const bool inside = x0 >= SPAN_LOW && x0 + BX + SPAN - SPAN_LOW - VECTOR <= a.nx && y0 >= Y_LOW &&
+    const bool inside = x0 >= CENTRE && x0 + BX + HIGH_SLOTS * VECTOR <= a.nx && y0 >= Y_LOW &&
                         y0 + BY + Y_HIGH <= a.ny && z0 >= Z_LOW && z0 + BZ + Z_HIGH <= a.nz;
     if (inside) {
         walk<false>(a, b, out);
         return;
     }
+    if (b.x >= a.nx || b.y >= a.ny || b.z >= a.nz) return;
 #pragma unroll
-    for (int s = 0; s < SPAN; s++) {
-        const long long x = b.x - SPAN_LOW + s;
-        const bool unused = x < -X_LOW || x >= a.nx + X_HIGH;
-        b.folded_x[s] = unused ? 0 : static_cast<int>(fold<X_SIDE_LOW, X_SIDE_HIGH>(x, a.nx));
+    for (int i = 0; i < LINES; i++) {
+        const int y = b.y + i - Y_LOW;
+        b.line[i] = y < a.ny + Y_HIGH ? fold<Y_SIDE_LOW, Y_SIDE_HIGH>(y, a.ny) : 0;
+    }
+#pragma unroll
+    for (int s = 0; s < SLOTS; s++) {
+        const int x = b.x + s * VECTOR - CENTRE;
+        b.past[s] = x < 0 || x >= a.nx;
+        b.slot[s] = x < 0 ? fold_slot_low<X_SIDE_LOW>(x, a.nx) : x >= a.nx ? fold_slot_high<X_SIDE_HIGH>(x, a.nx) : x;
     }
     walk<true>(a, b, out);
 }

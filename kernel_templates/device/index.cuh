@@ -5,7 +5,7 @@
 //   constant, fixed: there is no such point: PAST_LOW or PAST_HIGH (past a fixed side the value is never used)
 #pragma once
 enum boundary_kind { WRAP = 0, CONSTANT = 1, NEAREST = 2, REFLECT = 3, MIRROR = 4, FIXED = 5 };
-constexpr long long PAST_LOW = -1, PAST_HIGH = -2;
+constexpr int PAST_LOW = -1, PAST_HIGH = -2;
 
 // One fold past the low side (i < 0), or past the high side (i >= n).
 template <int KIND>
