@@ -137,9 +137,9 @@ __device__ __forceinline__ void load_line(const tile_arguments &a, const brick &
 #pragma unroll
     for (int s = 0; s < SLOTS; s++) {
         const int low = s * VECTOR - CENTRE;  // the slot's first x, from the thread's
-        if (low + VECTOR <= NEEDED.low[line] || low > NEEDED.high[line]) continue;
+        if (low + VECTOR <= NEEDED.low[line] || low >= VECTOR + NEEDED.high[line]) continue;
         STORE run[VECTOR], other[VECTOR] = {};
-        load_run(run, row + (EDGE ? b.slot[s] : b.x + low));
+        load_run(run, row + (EDGE ? b.slot[s] : s * VECTOR));
         if (EDGE && s < LOW_SLOTS) {
             if (X_SIDE_LOW == MIRROR && VECTOR > 1) load_run(other, row + b.slot[s] + (b.past[s] ? VECTOR : 0));
             right_low<X_SIDE_LOW>(run, other, narrow<STORE>(a.constant[2][0]), b.past[s]);
@@ -153,19 +153,24 @@ __device__ __forceinline__ void load_line(const tile_arguments &a, const brick &
     }
 }
 
-// sum[d][r][v] += the taps that look at plane z.
+// sum[d][r][v] += the taps that look at plane z; `first` is the window's first element there, if no edge is near.
 template <bool EDGE>
-__device__ __forceinline__ void add_plane(const tile_arguments &a, const brick &b, int z,
+__device__ __forceinline__ void add_plane(const tile_arguments &a, const brick &b, const STORE *first, int z,
                                           REAL (&sum)[DEPTH][ROWS][VECTOR]) {
     const int fz = EDGE ? fold<Z_SIDE_LOW, Z_SIDE_HIGH>(z < a.nz + Z_HIGH ? z : 0, a.nz) : z;
-    const STORE *const plane = b.grid + (fz < 0 ? 0 : fz) * a.in_z;
 #pragma unroll
     for (int line = 0; line < LINES; line++) {
-        const int fy = EDGE ? b.line[line] : b.y + line - Y_LOW;
-        const bool blank = (Z_CONSTANT && fz < 0) || (Y_CONSTANT && fy < 0);
-        const REAL value = Z_CONSTANT && fz < 0 ? a.constant[0][fz == PAST_HIGH] : a.constant[1][fy == PAST_HIGH];
+        const STORE *row = first + line * a.in_y;
+        bool blank = false;
+        REAL value = 0;
+        if (EDGE) {
+            const int fy = b.line[line];
+            row = b.grid + (fz < 0 ? 0 : fz) * a.in_z + (fy < 0 ? 0 : fy) * a.in_y;
+            blank = (Z_CONSTANT && fz < 0) || (Y_CONSTANT && fy < 0);
+            value = Z_CONSTANT && fz < 0 ? a.constant[0][fz == PAST_HIGH] : a.constant[1][fy == PAST_HIGH];
+        }
         REAL window[SPAN];
-        load_line<EDGE>(a, b, plane + (fy < 0 ? 0 : fy) * a.in_y, line, blank, value, window);
+        load_line<EDGE>(a, b, row, line, blank, value, window);
 #pragma unroll
         for (int k = 0; k < NTAPS; k++) {
             const int r = line - Y_LOW - TAP_Y[k];  // the row that sees this line through tap k
@@ -197,17 +202,20 @@ __device__ __forceinline__ void save_plane(const tile_arguments &a, const brick 
             if (EDGE && ANY_FIXED && frozen(a, z, b.y + r, b.x + v))
                 result[v] = b.grid[z * a.in_z + (b.y + r) * a.in_y + b.x + v];
         }
-        store_run(out + z * a.out_z + (b.y + r) * a.out_y + b.x, result);
+        store_run(out + r * a.out_y, result);
     }
 }
 
 template <bool EDGE>
 __device__ __forceinline__ void walk(const tile_arguments &a, const brick &b, STORE *out) {
+    const STORE *const first =
+        b.grid + (b.z - Z_LOW) * a.in_z + (b.y - Y_LOW) * a.in_y + b.x - CENTRE;  // used away from edges only
     REAL sum[DEPTH][ROWS][VECTOR] = {};
-#pragma unroll UNROLL
+#pragma unroll(EDGE ? 1 : UNROLL)
     for (int p = 0; p < CHUNK + Z_LOW + Z_HIGH; p++) {
-        add_plane<EDGE>(a, b, b.z + p - Z_LOW, sum);
-        if (p >= Z_LOW + Z_HIGH) save_plane<EDGE>(a, b, out, b.z + p - Z_LOW - Z_HIGH, sum[0]);
+        add_plane<EDGE>(a, b, first + p * a.in_z, b.z + p - Z_LOW, sum);
+        if (p >= Z_LOW + Z_HIGH)
+            save_plane<EDGE>(a, b, out + (p - Z_LOW - Z_HIGH) * a.out_z, b.z + p - Z_LOW - Z_HIGH, sum[0]);
 #pragma unroll
         for (int d = 0; d < DEPTH; d++)
 #pragma unroll
@@ -232,7 +240,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) direct_tile(const 
     b.x = x0 + threadIdx.x % THREADS_X * VECTOR;
     b.y = y0 + threadIdx.x / THREADS_X % THREADS_Y * ROWS;
     b.z = z0 + threadIdx.x / (THREADS_X * THREADS_Y) * CHUNK;
-    STORE *const out = a.out + batch * a.out_batch;
+    STORE *const out = a.out + batch * a.out_batch + b.z * a.out_z + b.y * a.out_y + b.x;
     const bool inside = x0 >= CENTRE && x0 + BX + HIGH_SLOTS * VECTOR <= a.nx && y0 >= Y_LOW &&
                         y0 + BY + Y_HIGH <= a.ny && z0 >= Z_LOW && z0 + BZ + Z_HIGH <= a.nz;
     if (inside) {

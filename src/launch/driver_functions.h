@@ -23,7 +23,6 @@
     X(cuDevicePrimaryCtxRelease, 11000, (stn_cu_device device))                                                        \
     X(cuCtxPushCurrent, 4000, (stn_cu_context context))                                                                \
     X(cuCtxPopCurrent, 4000, (stn_cu_context *context))                                                                \
-    X(cuCtxSynchronize, 2000, (void))                                                                                 \
     X(cuCtxGetCurrent, 4000, (stn_cu_context *context))                                                                \
     X(cuCtxSetCurrent, 4000, (stn_cu_context context))                                                                 \
     X(cuCtxSynchronize, 2000, (void))                                                                                  \

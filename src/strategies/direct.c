@@ -22,8 +22,8 @@ typedef struct line_header {
 typedef struct tile_header {
     const void *in;
     void *out;
-    int64_t nz, ny, nx, in_z, in_y, out_z, out_y, in_batch, out_batch;
-    int32_t tiles_x, tiles_y, tiles_z, unused;
+    int64_t in_z, in_y, out_z, out_y, in_batch, out_batch;
+    int32_t nz, ny, nx, tiles_x, tiles_y, tiles_z;
 } tile_header;
 typedef struct gather_header {
     const void *in;
@@ -229,19 +229,18 @@ static stn_status step(const stn_plan *plan, const layout *from, const void *in,
         direct_tiles(task, shape, tiles);
         tile_header h = {in,
                          out,
-                         task->n[z],
-                         task->n[y],
-                         task->n[x],
                          from->stride[z],
                          from->stride[y],
                          to->stride[z],
                          to->stride[y],
                          from->batch,
                          to->batch,
+                         (int32_t)task->n[z],
+                         (int32_t)task->n[y],
+                         (int32_t)task->n[x],
                          (int32_t)tiles[2],
                          (int32_t)tiles[1],
-                         (int32_t)tiles[0],
-                         0};
+                         (int32_t)tiles[0]};
         memcpy(arguments, &h, header = sizeof h);
         blocks = tiles[0] * tiles[1] * tiles[2] * task->batch;
     } else {

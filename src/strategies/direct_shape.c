@@ -25,7 +25,7 @@ static int real_words(const stn_task *task) { return task->dtype == STN_F64 ? 2 
 static int widest_vector(const stn_task *task) {
     int size = (int)stn_dtype_size(task->dtype), vector = 16 / size;
     while (vector > 1) {
-        bool fits = task->alignment % (vector * size) == 0;
+        bool fits = task->alignment % (vector * size) == 0 && task->n[2] % vector == 0;
         for (int axis = 0; axis < 2; axis++) {
             bool moves = task->n[axis] > 1;
             fits = fits && !(moves && (task->in_stride[axis] % vector || task->out_stride[axis] % vector));
@@ -41,12 +41,16 @@ static int span(const stn_task *task, int vector) {
     return (int)(stn_round_up(task->reach[2][0], vector) + vector + stn_round_up(task->reach[2][1], vector));
 }
 
-/* Registers of a walk: partial sums, one line of the window and its neighbour in flight, addresses. */
+/* Registers that a walk gets: partial sums, one line of the window and its neighbour in flight, addresses; the rest was
+ * read off sweeps: with more, too few threads are resident, with fewer, it spills. */
 static int tile_registers(const stn_task *task, const direct_shape *shape) {
-    int z = direct_axis(task, shape, 0);
+    int z = direct_axis(task, shape, 0), words = real_words(task);
     int depth = task->reach[z][0] + task->reach[z][1] + 1;
-    int reals = depth * shape->rows * shape->vector + span(task, shape->vector);
-    return 20 + real_words(task) * (reals + (task->ntaps > 25 ? (int)stn_min((int64_t)task->ntaps, 49) / 2 : 0));
+    if (task->rank == 2 && task->pattern == STN_PATTERN_STAR && depth <= 3) return 32;
+    int rest = task->rank == 3                     ? (words == 2 ? 8 : 24)
+               : task->pattern == STN_PATTERN_STAR ? (words == 2 ? -12 : -4)
+                                                   : (task->ntaps > 25 ? 12 : 4);
+    return 20 + rest + words * (depth * shape->rows * shape->vector + span(task, shape->vector));
 }
 
 static void fit_blocks(const stn_task *task, const stn_machine *machine, direct_shape *shape) {
@@ -71,10 +75,20 @@ static direct_shape tile_shape(const stn_task *task, const stn_machine *machine,
     return shape;
 }
 
+/* direct_tile counts indices in 32 bits and folds whole slots of a line: every axis must be longer than the taps reach. */
+static bool extents_fit(const stn_task *task, const direct_shape *shape) {
+    for (int axis = 0; axis < 3; axis++) {
+        int64_t reach = stn_max(task->reach[axis][0], task->reach[axis][1]);
+        int64_t least = axis < 2 ? reach + 1 : stn_round_up(reach, shape->vector) + shape->vector;
+        if (task->n[axis] < (reach ? least : 1) || task->n[axis] > INT32_MAX / 2) return false;
+    }
+    return true;
+}
+
 static bool tile_fits(const stn_task *task, const direct_shape *shape) {
     size_t values = (6 + task->ntaps) * (task->dtype == STN_F64 ? 8 : 4);
     return task->ntaps <= DIRECT_MAX_TAPS && values <= ARGUMENT_BYTES && task->in_stride[2] == 1 &&
-           task->out_stride[2] == 1 && task->n[2] < INT32_MAX && tile_registers(task, shape) <= 220 &&
+           task->out_stride[2] == 1 && extents_fit(task, shape) && tile_registers(task, shape) <= 220 &&
            (int64_t)task->ntaps * shape->rows * shape->vector <= UNROLLED_FMAS / 2;
 }
 
@@ -85,20 +99,18 @@ static size_t tile_shapes(const stn_task *task, const stn_machine *machine, dire
         tries = 0;
         if (task->rank == 2) {
             int reach = task->reach[1][0] + task->reach[1][1];
-            bool light = task->ntaps <= 5 && reach <= 2;
-            if (light) tried[tries++] = tile_shape(task, machine, vector, 1, 2, 16, 1, 32);
-            if (reach <= 2) tried[tries++] = tile_shape(task, machine, vector, 1, 4, 4, 1, 64);
-            if (task->ntaps <= 25) tried[tries++] = tile_shape(task, machine, vector, 1, 6, 4, 1, 32);
+            if (reach <= 2 && task->pattern == STN_PATTERN_STAR)
+                tried[tries++] = tile_shape(task, machine, vector, 1, 2, 8, 1, 32);
+            else if (reach <= 2)
+                tried[tries++] = tile_shape(task, machine, vector, 1, 4, 8, 1, 32);
+            tried[tries++] = tile_shape(task, machine, vector, 1, 6, 4, 1, 32);
             tried[tries++] = tile_shape(task, machine, vector, 1, 8, 4, 1, 32);
         } else {
             int rows = task->reach[0][0] + task->reach[0][1] <= 4 ? 2 : 1;
-            if (task->dtype == STN_F64) {
-                tried[tries++] = tile_shape(task, machine, vector, rows, 16, 1, 4, 32);
-                tried[tries++] = tile_shape(task, machine, vector, rows, 8, 1, 8, 16);
-            } else {
-                tried[tries++] = tile_shape(task, machine, vector, rows, 16, 1, 8, 16);
-                tried[tries++] = tile_shape(task, machine, vector, rows, 8, 1, 4, 32);
-            }
+            int chunk = task->dtype == STN_F64 ? 16 : 8;
+            bool wide = task->dtype == STN_F64 || task->pattern == STN_PATTERN_STAR;
+            tried[tries++] = tile_shape(task, machine, vector, rows, chunk, 1, wide ? 8 : 4, 32);
+            tried[tries++] = tile_shape(task, machine, vector, rows, chunk, 1, wide ? 4 : 8, 32);
         }
         for (size_t i = 0; i < tries && count < most; i++)
             if (tile_fits(task, &tried[i])) shapes[count++] = tried[i];
@@ -129,8 +141,8 @@ void direct_tiles(const stn_task *task, const direct_shape *shape, int64_t tiles
     for (int k = 0; k < 3; k++) tiles[k] = stn_div_up(task->n[direct_axis(task, shape, k)], brick[k]);
 }
 
-/* Planes that a walk reads twice come from the second level cache or from memory: they cost about a tenth of a read. A
- * block at an edge takes about three times as long. */
+/* Planes and rows that are read twice come mostly from the caches; blocks at an edge take some 15% longer; narrow
+ * accesses cost instructions. */
 static double tile_slowdown(const stn_task *task, const direct_shape *shape) {
     int z = direct_axis(task, shape, 0), y = direct_axis(task, shape, 1);
     int64_t tiles[3];
@@ -140,11 +152,10 @@ static double tile_slowdown(const stn_task *task, const direct_shape *shape) {
         int axis = direct_axis(task, shape, k);
         if (task->reach[axis][0] + task->reach[axis][1]) inner *= (double)stn_max(tiles[k] - 2, 0) / (double)tiles[k];
     }
-    double again_z = (double)(task->reach[z][0] + task->reach[z][1]) / shape->chunk;
+    double again_z = (double)(task->reach[z][0] + task->reach[z][1]) / (shape->chunk * shape->threads[0]);
     double again_y = (double)(task->reach[y][0] + task->reach[y][1]) / ((double)shape->rows * shape->threads[1]);
     double narrow = 16.0 / (double)(shape->vector * (int)stn_dtype_size(task->dtype));
-    double base = task->rank == 3 ? 1.12 : 1.0;
-    return (base + 0.02 * again_z + 0.03 * again_y + 0.1 * (narrow - 1)) * (inner + 3 * (1 - inner));
+    return (1.01 + 0.2 * again_z + 0.1 * again_y + 0.1 * (narrow - 1)) * (inner + 1.15 * (1 - inner));
 }
 
 void direct_cost(const stn_task *task, const stn_machine *machine, const direct_shape *shape, stn_estimate *e) {

@@ -1,0 +1,139 @@
+/* See compare.h. */
+#include "compare.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/half.h"
+#include "host/host.h"
+#include "problem/task.h"
+
+uint64_t dice_next(dice *d) { /* splitmix64 */
+    uint64_t z = d->state += UINT64_C(0x9e3779b97f4a7c15);
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+int dice_int(dice *d, int low, int high) { return low + (int)(dice_next(d) % (uint64_t)(high - low + 1)); }
+double dice_real(dice *d) { return (double)(int64_t)dice_next(d) * 0x1p-63; }
+
+stn_stencil *random_stencil(dice *d, int rank, taps_kind kind, int radius) {
+    int side = 2 * radius + 1, most = rank == 1 ? side : rank == 2 ? side * side : side * side * side;
+    stn_tap *taps = calloc((size_t)most, sizeof *taps);
+    size_t count = 0;
+    double sum = 0;
+    for (int i = 0; i < most; i++) {
+        int rest = i, off_axis = 0;
+        stn_tap tap = {{0, 0, 0}, 0.1 + fabs(dice_real(d))};
+        for (int axis = rank - 1; axis >= 0; axis--) {
+            tap.offset[axis] = rest % side - radius;
+            off_axis += tap.offset[axis] != 0;
+            rest /= side;
+        }
+        bool kept = kind == TAPS_BOX || (kind == TAPS_STAR && off_axis <= 1) ||
+                    (kind == TAPS_RANDOM && (dice_int(d, 0, 2) == 0 || i == most - 1));
+        if (!kept) continue;
+        sum += tap.weight;
+        if (dice_int(d, 0, 3) == 0) tap.weight = -tap.weight;
+        taps[count++] = tap;
+    }
+    for (size_t k = 0; k < count; k++) taps[k].weight /= sum;
+    stn_stencil *stencil = NULL;
+    stn_stencil_create(rank, count, taps, &stencil, NULL);
+    free(taps);
+    return stencil;
+}
+
+static double element(stn_dtype dtype, const void *data, int64_t i) {
+    if (dtype == STN_F64) return ((const double *)data)[i];
+    if (dtype == STN_F32) return ((const float *)data)[i];
+    return stn_half_to_float(((const uint16_t *)data)[i]);
+}
+
+static void set_element(stn_dtype dtype, void *data, int64_t i, double value) {
+    if (dtype == STN_F64)
+        ((double *)data)[i] = value;
+    else if (dtype == STN_F32)
+        ((float *)data)[i] = (float)value;
+    else
+        ((uint16_t *)data)[i] = stn_float_to_half((float)value);
+}
+
+/* Every point, then every element that is none. */
+static void measure(const stn_task *task, const void *got, const void *expected, comparison *result) {
+    int64_t span = stn_task_span(task, true);
+    unsigned char *is_point = calloc(1, (size_t)span);
+    double error = 0, size = 0;
+    result->all_written = true;
+    for (int64_t b = 0; b < task->batch; b++)
+        for (int64_t z = 0; z < task->n[0]; z++)
+            for (int64_t y = 0; y < task->n[1]; y++)
+                for (int64_t x = 0; x < task->n[2]; x++) {
+                    int64_t i = b * task->out_batch_stride + z * task->out_stride[0] + y * task->out_stride[1] +
+                                x * task->out_stride[2];
+                    double g = element(task->dtype, got, i), e = element(task->dtype, expected, i);
+                    is_point[i] = 1;
+                    if (isnan(g)) result->all_written = false;
+                    error += (g - e) * (g - e);
+                    size += e * e;
+                }
+    if (!task->in_place)
+        for (int64_t i = 0; i < span; i++)
+            if (!is_point[i] && !isnan(element(task->dtype, got, i))) result->all_written = false;
+    result->relative_l2 = size > 0 ? sqrt(error / size) : sqrt(error);
+    free(is_point);
+}
+
+static double bar_of(const stn_task *task, bool fused) {
+    double steps = (double)task->steps;
+    if (task->dtype == STN_F64) return 1e-13 * (1 + log2(steps));
+    if (task->dtype == STN_F32) return fused ? 1e-6 * (1 + log2(steps)) : 1e-6 * sqrt(steps);
+    return 1e-3 * sqrt(steps);
+}
+
+static stn_status run_plan(stn_context *context, const stn_problem *problem, const char *strategy, const void *in,
+                           size_t in_bytes, void *out, size_t out_bytes, comparison *result) {
+    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
+    options.strategy = strategy;
+    stn_plan *plan = NULL;
+    void *device_in = NULL, *device_out = NULL;
+    stn_error *error = &result->error;
+    stn_status status = stn_plan_create(context, problem, &options, &plan, error);
+    if (status == STN_OK) snprintf(result->strategy, sizeof result->strategy, "%s", stn_plan_strategy(plan));
+    if (status == STN_OK) status = stn_memory_alloc(context, in_bytes, &device_in, error);
+    if (status == STN_OK && !problem->in_place) status = stn_memory_alloc(context, out_bytes, &device_out, error);
+    void *target = problem->in_place ? device_in : device_out;
+    if (status == STN_OK && !problem->in_place) status = stn_memory_upload(context, target, out, out_bytes, error);
+    if (status == STN_OK) status = stn_memory_upload(context, device_in, in, in_bytes, error);
+    if (status == STN_OK) status = stn_plan_execute(plan, device_in, target, NULL, error);
+    if (status == STN_OK) status = stn_synchronize(context, NULL, error);
+    if (status == STN_OK) status = stn_memory_download(context, out, target, out_bytes, error);
+    stn_memory_free(context, device_in);
+    stn_memory_free(context, device_out);
+    stn_plan_destroy(plan);
+    return status;
+}
+
+bool compare_with_host(stn_context *context, stn_pool *pool, const stn_problem *problem, const char *strategy,
+                       bool fused, uint64_t seed, comparison *result) {
+    memset(result, 0, sizeof *result);
+    stn_task task;
+    if (stn_task_make(problem, &task, &result->error) != STN_OK) return false;
+    dice d = {seed};
+    size_t size = stn_dtype_size(task.dtype);
+    size_t in_bytes = (size_t)stn_task_span(&task, false) * size, out_bytes = (size_t)stn_task_span(&task, true) * size;
+    void *in = malloc(in_bytes), *got = malloc(out_bytes), *expected = malloc(out_bytes);
+    void *workspace = malloc(stn_host_workspace(&task) + 1);
+    for (size_t i = 0; i < in_bytes / size; i++) set_element(task.dtype, in, (int64_t)i, dice_real(&d));
+    for (size_t i = 0; i < out_bytes / size; i++) set_element(task.dtype, got, (int64_t)i, NAN);
+    memcpy(expected, problem->in_place ? in : got, out_bytes);
+    stn_host_run(&task, pool, problem->in_place ? expected : in, expected, workspace);
+    stn_status status = run_plan(context, problem, strategy, in, in_bytes, got, out_bytes, result);
+    if (status == STN_OK) measure(&task, got, expected, result);
+    result->bar = bar_of(&task, fused);
+    free(in), free(got), free(expected), free(workspace);
+    stn_task_clear(&task);
+    return status == STN_OK && result->all_written && result->relative_l2 <= result->bar;
+}

@@ -1,0 +1,33 @@
+/* A strategy on the context's device against the host definition, for one problem made of random numbers. */
+#ifndef STN_TESTS_COMPARE_H
+#define STN_TESTS_COMPARE_H
+#include <stdbool.h>
+
+#include "host/pool.h"
+#include "stentor.h"
+
+/* Numbers from a seed; never the C library's, so that a case is the same everywhere. */
+typedef struct dice {
+    uint64_t state;
+} dice;
+uint64_t dice_next(dice *d);
+int dice_int(dice *d, int low, int high); /* inclusive */
+double dice_real(dice *d);                /* in [-1, 1) */
+
+typedef enum taps_kind { TAPS_STAR, TAPS_BOX, TAPS_RANDOM } taps_kind;
+/* Random weights whose magnitudes sum to 1, so that many steps stay small. TAPS_RANDOM: one tap in three of the box, its
+ * corners and centre not among them more often than others. */
+stn_stencil *random_stencil(dice *d, int rank, taps_kind kind, int radius);
+
+typedef struct comparison {
+    double relative_l2, bar;
+    bool all_written; /* no point still holds the poison, no padding was touched */
+    char strategy[32];
+    stn_error error; /* of the first call that failed */
+} comparison;
+
+/* Plans `problem` with `strategy`, runs it on random data with a poisoned output, and compares every point with the host.
+ * True if the result is within numerics.md's bar for stepping strategies (fused: the bar of fused ones). */
+bool compare_with_host(stn_context *context, stn_pool *pool, const stn_problem *problem, const char *strategy,
+                       bool fused, uint64_t seed, comparison *result);
+#endif
