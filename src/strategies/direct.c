@@ -8,6 +8,7 @@
 
 #include "base/arith.h"
 #include "base/error.h"
+#include "base/half.h"
 #include "context/context.h"
 #include "context/kernel.h"
 #include "plan/plan.h"
@@ -80,6 +81,11 @@ static void estimate(const stn_task *task, const stn_machine *machine, const stn
 
 /* ---- building -------------------------------------------------------------------------------------------------- */
 
+/* What a point of the grid's dtype would hold: the grid goes on past a constant side as if it were stored. */
+static double stored_value(const stn_task *task, double value) {
+    return task->dtype == STN_F16 ? stn_half_to_float(stn_float_to_half((float)value)) : value;
+}
+
 /* The two values of each axis, and the weights in the kernel's tap order. */
 static void fill_values(const stn_task *task, direct_state *state) {
     double values[sizeof state->values / 4];
@@ -87,7 +93,7 @@ static void fill_values(const stn_task *task, direct_state *state) {
     int first_axis = state->shape.kernel == DIRECT_LINE ? 2 : 0;
     for (int k = first_axis; k < 3; k++)
         for (int side = 0; side < 2; side++)
-            values[count++] = task->boundary[direct_axis(task, &state->shape, k)][side].value;
+            values[count++] = stored_value(task, task->boundary[direct_axis(task, &state->shape, k)][side].value);
     if (state->shape.kernel != DIRECT_GATHER) {
         uint16_t order[DIRECT_MAX_TAPS];
         direct_tap_order(task, &state->shape, order);

@@ -40,8 +40,8 @@ static stn_problem problem_of(stn_stencil *stencil, const int *extent, stn_dtype
 static void random_sides(dice *d, stn_problem *p, int rank) {
     for (int axis = 0; axis < rank; axis++) {
         int low = dice_int(d, 0, 5), high = low ? dice_int(d, 1, 5) : 0;
-        p->boundary[axis][0] = (stn_boundary){(stn_boundary_kind)low, low == STN_CONSTANT ? 0.75 : 0};
-        p->boundary[axis][1] = (stn_boundary){(stn_boundary_kind)high, high == STN_CONSTANT ? -1.25 : 0};
+        p->boundary[axis][0] = (stn_boundary){(stn_boundary_kind)low, low == STN_CONSTANT ? 0.7 : 0};
+        p->boundary[axis][1] = (stn_boundary){(stn_boundary_kind)high, high == STN_CONSTANT ? -1.3 : 0};
     }
 }
 
@@ -68,8 +68,8 @@ static void boundary_pairs(suite *s) {
                     random_extents(&d, rank, radius, extent);
                     stn_problem p = problem_of(stencil, extent, dtype);
                     random_sides(&d, &p, rank);
-                    p.boundary[axis][0] = (stn_boundary){(stn_boundary_kind)low, low == STN_CONSTANT ? 0.5 : 0};
-                    p.boundary[axis][1] = (stn_boundary){(stn_boundary_kind)high, high == STN_CONSTANT ? -1.5 : 0};
+                    p.boundary[axis][0] = (stn_boundary){(stn_boundary_kind)low, low == STN_CONSTANT ? 0.3 : 0};
+                    p.boundary[axis][1] = (stn_boundary){(stn_boundary_kind)high, high == STN_CONSTANT ? -1.1 : 0};
                     p.steps = (uint64_t)dice_int(&d, 1, 3);
                     char what[160];
                     snprintf(what, sizeof what, "%dD %s:%s on axis %d, %s radius %d, %s, %llu steps", rank,
