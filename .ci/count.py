@@ -15,6 +15,13 @@ SKIPPED, TIMED_OUT = 77, 'TIMEOUT'
 # Criterion's own lines; a case that leaks does not fail by itself, so the sanitizers' words count too.
 CASE = re.compile(r'^\[(PASS|FAIL|SKIP)\] ([^\s:]+::[^\s:]+):? ?(.*)$', re.MULTILINE)
 SYNTHESIS = re.compile(r'Synthesis: Tested: (\d+) \| Passing: (\d+) \| Failing: (\d+) \| Crashing: (\d+)')
+# The lines of TAP, and of Python's unittest.
+POINT = re.compile(r'^(ok|not ok)\b *\d* *-? *([^#\n]*)(?:# *(?i:SKIP) *(.*))?$', re.MULTILINE)
+PLAN = re.compile(r'^1\.\.\d', re.MULTILINE)
+NO_POINTS = re.compile(r'^1\.\.0 *# *SKIP *(.*)$', re.MULTILINE | re.IGNORECASE)
+UNITTEST = re.compile(r'^Ran (\d+) tests? in .*\n+(OK|FAILED)(.*)$', re.MULTILINE)
+UNITTEST_FAILURE = re.compile(r'^(?:FAIL|ERROR): (\S+)', re.MULTILINE)
+UNITTEST_SKIP = re.compile(r'skipped=(\d+)')
 FINDING = re.compile(r'(ERROR: (?:Address|Thread|Memory)Sanitizer.*|runtime error: .*)')
 LEAK = re.compile(r'^(?:Direct|Indirect) leak of .*\n((?: +#\d+ .*\n)+)', re.MULTILINE)
 NOT_OURS = re.compile(r'libcriterion\.so|interceptor|libc\.so')
@@ -48,11 +55,7 @@ def finding(output):
     return None
 
 
-def test_results(record):
-    """(verdict, name, reason) of each case in one test of Meson's log; a test without cases is one case."""
-    name, output = record['name'].split(' / ')[-1], record.get('stdout', '') + '\n' + record.get('stderr', '')
-    if record['result'] == 'SKIP' or record.get('returncode') == SKIPPED:
-        return [('skip', name, last_line(output))]
+def criterion_cases(name, output):
     verdicts = {'PASS': 'pass', 'FAIL': 'fail', 'SKIP': 'skip'}
     results = [(verdicts[word], f'{name}/{case}', '' if word == 'PASS' else reason.strip())
                for word, case, reason in CASE.findall(output)]
@@ -61,6 +64,35 @@ def test_results(record):
         tested, passing = int(whole.group(1)), int(whole.group(2))  # parameterised: cases without a line of their own
         results = [result for result in results if result[0] == 'skip']
         results += [('pass', name, '')] * passing + [('fail', name, last_line(output))] * (tested - passing)
+    return results
+
+
+def tap_cases(name, output):
+    if not PLAN.search(output):
+        return []
+    return [('skip' if why else 'pass' if word == 'ok' else 'fail',
+             f'{name}/{case.strip()}', why or '') for word, case, why in POINT.findall(output)]
+
+
+def unittest_cases(name, output):
+    whole = UNITTEST.search(output)
+    if not whole:
+        return []
+    failed = sorted(set(UNITTEST_FAILURE.findall(output)))
+    skipped = UNITTEST_SKIP.search(whole.group(3))
+    skips = int(skipped.group(1)) if skipped else 0
+    passing = max(0, int(whole.group(1)) - len(failed) - skips)
+    return ([('pass', name, '')] * passing + [('skip', name, 'its own log says why')] * skips +
+            [('fail', f'{name}/{case}', '') for case in failed])
+
+
+def test_results(record):
+    """(verdict, name, reason) of each case in one test of Meson's log; a test without cases is one case."""
+    name, output = record['name'].split(' / ')[-1], record.get('stdout', '') + '\n' + record.get('stderr', '')
+    if record['result'] == 'SKIP' or record.get('returncode') == SKIPPED:
+        none = NO_POINTS.search(output)
+        return [('skip', name, none.group(1) if none else last_line(output))]
+    results = criterion_cases(name, output) or tap_cases(name, output) or unittest_cases(name, output)
     found = finding(output)
     failed = record['result'] not in ('OK', 'EXPECTEDFAIL')
     if found:

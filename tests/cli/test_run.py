@@ -199,7 +199,10 @@ class Run(CommandTest):
         arguments = [BINARY, 'run', '--size', '1000x1000', '--stencil', 'heat-2d:alpha=0.2', '--steps', '20000',
                      '--device', 'host', '--threads', '1']
         env = dict(os.environ, STENTOR_CACHE_DIR=':memory:')
-        ours, theirs = pty.openpty()
+        try:
+            ours, theirs = pty.openpty()
+        except OSError as trouble:
+            self.skipTest(f'no terminal to draw on: {trouble}')
         process = subprocess.Popen(arguments, stderr=theirs, stdout=subprocess.DEVNULL, env=env)
         os.close(theirs)
         seen = b''

@@ -43,6 +43,18 @@ class Counting(unittest.TestCase):
     def test_a_test_that_dies_after_its_cases_fails(self):
         self.assertEqual([found[0] for found in verdicts('FAIL', -6, CASES)], ['pass', 'skip', 'fail'])
 
+    def test_tap_points_are_cases(self):
+        log = '1..3\nok 1 - sizes\nnot ok 2 - radii\nok 3 - large # SKIP no memory\n'
+        self.assertEqual(verdicts('FAIL', 0, '', log), [('pass', 't/sizes', ''), ('fail', 't/radii', ''),
+                                                        ('skip', 't/large', 'no memory')])
+        self.assertEqual(verdicts('SKIP', 0, '', '1..0 # SKIP no GPU\n'), [('skip', 't', 'no GPU')])
+
+    def test_unittest_cases_are_counted(self):
+        log = '..\n---\nRan 3 tests in 0.1s\n\nOK (skipped=1)\n'
+        self.assertEqual([found[0] for found in verdicts('OK', 0, log)], ['pass', 'pass', 'skip'])
+        log = 'ERROR: test_x (__main__.Run)\nwords\nRan 3 tests in 0.1s\n\nFAILED (errors=1)\n'
+        self.assertEqual(verdicts('FAIL', 1, log), [('pass', 't', ''), ('pass', 't', ''), ('fail', 't/test_x', '')])
+
     def test_a_leak_is_a_failure(self):
         log = CASES + 'ERROR: LeakSanitizer: detected memory leaks\n\nDirect leak of 48 byte(s) in 1 object(s) allocated from:\n'
         log += '    #0 0x7f in __interceptor_calloc ../asan_malloc_linux.cpp:77\n'
