@@ -21,7 +21,8 @@ PLAN = re.compile(r'^1\.\.\d', re.MULTILINE)
 NO_POINTS = re.compile(r'^1\.\.0 *# *SKIP *(.*)$', re.MULTILINE | re.IGNORECASE)
 UNITTEST = re.compile(r'^Ran (\d+) tests? in .*\n+(OK|FAILED)(.*)$', re.MULTILINE)
 UNITTEST_FAILURE = re.compile(r'^(?:FAIL|ERROR): (\S+)', re.MULTILINE)
-UNITTEST_SKIP = re.compile(r'skipped=(\d+)')
+UNITTEST_SKIPS = re.compile(r'skipped=(\d+)')
+UNITTEST_SKIP = re.compile(r'^(\S+) \(.*\)(?:\n.*)? \.\.\. skipped [\'"](.*)[\'"]$', re.MULTILINE)  # with -v only
 FINDING = re.compile(r'(ERROR: (?:Address|Thread|Memory)Sanitizer.*|runtime error: .*)')
 LEAK = re.compile(r'^(?:Direct|Indirect) leak of .*\n((?: +#\d+ .*\n)+)', re.MULTILINE)
 NOT_OURS = re.compile(r'libcriterion\.so|interceptor|libc\.so')
@@ -79,11 +80,11 @@ def unittest_cases(name, output):
     if not whole:
         return []
     failed = sorted(set(UNITTEST_FAILURE.findall(output)))
-    skipped = UNITTEST_SKIP.search(whole.group(3))
-    skips = int(skipped.group(1)) if skipped else 0
-    passing = max(0, int(whole.group(1)) - len(failed) - skips)
-    return ([('pass', name, '')] * passing + [('skip', name, 'its own log says why')] * skips +
-            [('fail', f'{name}/{case}', '') for case in failed])
+    counted = UNITTEST_SKIPS.search(whole.group(3))
+    skips = [('skip', f'{name}/{case}', why) for case, why in UNITTEST_SKIP.findall(output)]
+    skips += [('skip', name, 'one of its cases')] * (int(counted.group(1)) - len(skips) if counted else 0)
+    passing = max(0, int(whole.group(1)) - len(failed) - len(skips))
+    return [('pass', name, '')] * passing + skips + [('fail', f'{name}/{case}', '') for case in failed]
 
 
 def test_results(record):

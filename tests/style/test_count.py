@@ -52,6 +52,8 @@ class Counting(unittest.TestCase):
     def test_unittest_cases_are_counted(self):
         log = '..\n---\nRan 3 tests in 0.1s\n\nOK (skipped=1)\n'
         self.assertEqual([found[0] for found in verdicts('OK', 0, log)], ['pass', 'pass', 'skip'])
+        log = "test_w (__main__.Errors.test_w)\nWords. ... skipped 'root may'\ntest_x (m.X) ... ok\n" + log
+        self.assertEqual(verdicts('OK', 0, log)[-1], ('skip', 't/test_w', 'root may'))
         log = 'ERROR: test_x (__main__.Run)\nwords\nRan 3 tests in 0.1s\n\nFAILED (errors=1)\n'
         self.assertEqual(verdicts('FAIL', 1, log), [('pass', 't', ''), ('pass', 't', ''), ('fail', 't/test_x', '')])
 
