@@ -134,8 +134,6 @@ stn_status stn_pack_add_pack(stn_pack_writer *writer, const stn_pack *pack, stn_
 size_t stn_pack_writer_count(stn_pack_writer *writer);
 /* The pack's bytes, the same for the same entries in whatever order they came. *data is freed with free(). */
 stn_status stn_pack_finish(stn_pack_writer *writer, void **data, size_t *size, stn_error *error);
-/* The same into a file: temp, fsync, rename; an existing file survives a failure. */
-stn_status stn_pack_write(stn_pack_writer *writer, const char *path, stn_error *error);
 /* From now on every entry that the cache finds or stores is added to the writer too (NULL: no longer). Set it while no
  * other thread uses the cache. */
 void stn_cache_record(stn_cache *cache, stn_pack_writer *writer);

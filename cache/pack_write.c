@@ -1,13 +1,9 @@
-/* Building packs: entries gathered in memory, sorted by source key, written in one go. */
-#include <errno.h>
-#include <fcntl.h>
+/* Building packs: entries gathered in memory, sorted by source key, laid out in one go. */
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "cache/file.h"
 #include "cache/pack.h"
 
 typedef struct piece {
@@ -143,21 +139,5 @@ stn_status stn_pack_finish(stn_pack_writer *writer, void **data, size_t *size, s
     } else
         status = stn_fail_memory(error, "a pack", total);
     pthread_mutex_unlock(&writer->lock);
-    return status;
-}
-
-stn_status stn_pack_write(stn_pack_writer *writer, const char *path, stn_error *error) {
-    void *bytes = NULL;
-    size_t size;
-    char *temp = NULL;
-    stn_status status = stn_pack_finish(writer, &bytes, &size, error);
-    if (status == STN_OK && asprintf(&temp, "%s.tmp-", path) < 0) {
-        temp = NULL;
-        status = stn_fail_memory(error, "a path", strlen(path));
-    }
-    if (status == STN_OK && !stn_file_put(AT_FDCWD, temp, path, 0666, bytes, size, true))
-        status = stn_fail(error, STN_ERROR_IO, "the pack %s cannot be written: %s", path, strerror(errno));
-    free(temp);
-    free(bytes);
     return status;
 }

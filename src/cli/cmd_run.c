@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/counters.h"
 #include "cli/runner.h"
 #include "cli/settings.h"
 #include "io/npy.h"
@@ -121,6 +122,7 @@ static stn_status print_json(const run_settings *settings, const cli_job *job, c
                              const run_summary *summary, stn_error *error) {
     stn_text text = STN_TEXT_EMPTY;
     char *plan = NULL, *data = NULL;
+    stn_cache_stats stats;
     STN_TRY(stn_plan_describe(runner->plan, STN_JSON, &plan, error));
     stn_text_printf(&text, "{");
     stn_json_key(&text, "strategy"), stn_json_string(&text, summary->strategy);
@@ -141,6 +143,8 @@ static stn_status print_json(const run_settings *settings, const cli_job *job, c
     stn_json_key(&text, "nonfinite"), stn_text_printf(&text, "%zu", summary->nonfinite);
     stn_json_key(&text, "out"), stn_json_string(&text, settings->out);
     stn_json_key(&text, "png"), stn_json_string(&text, settings->png);
+    stn_context_cache_stats(runner->context, &stats);
+    stn_json_key(&text, "cache"), cli_json_counters(&stats, &text);
     stn_json_key(&text, "plan"), stn_text_printf(&text, "%s", plan);
     stn_text_printf(&text, "}\n");
     stn_text_free(plan);

@@ -11,6 +11,8 @@ static const cli_command commands[] = {
     {"run", "apply a stencil to a grid, for any number of steps", cmd_run},
     {"explain", "show which strategies could serve a problem, and what each would cost", cmd_explain},
     {"compile", "render and compile a problem's kernels, for a GPU that need not be here", cmd_compile},
+    {"cache", "show and keep up the kernels that are stored on disk", cmd_cache},
+    {"pack", "ready kernels in one file, for machines without NVRTC", cmd_pack},
     {"doctor", "show what was found on this machine, what is missing, and how to get it", cmd_doctor},
 };
 static const size_t command_count = sizeof commands / sizeof *commands;

@@ -32,13 +32,15 @@ const cli_option cli_problem_options[8] = {
 };
 #undef AT
 #define AT(member) offsetof(cli_device_settings, member)
-const cli_option cli_device_options[6] = {
+const cli_option cli_device_options[7] = {
     {"--device", "auto|host|cuda[:n]", CLI_TEXT, AT(device), "where to compute (default auto: a GPU if there is one)"},
     {"--strategy", "NAME", CLI_TEXT, AT(strategy), "auto (the cheapest by estimate), host, direct, ... (default auto)"},
     {"--tune", NULL, CLI_FLAG, AT(tune), "measure the best candidates first, and remember the fastest"},
     {"--threads", "N", CLI_COUNT, AT(threads), "host threads (default: all that this process may use)"},
     {"--cache-dir", "DIR", CLI_TEXT, AT(cache_dir),
      "kernels on disk; \":memory:\" for none (default $STENTOR_CACHE_DIR,\n$XDG_CACHE_HOME/stentor, ~/.cache/stentor)"},
+    {"--cache-shared", NULL, CLI_FLAG, AT(cache_shared),
+     "accept a cache folder that others own or may write, or a symlink"},
     {"--pack", "FILE", CLI_LIST, AT(packs), "a file of ready kernels, searched first; may be given again"},
 };
 const cli_option cli_arch_options[1] = {
@@ -212,6 +214,8 @@ static void print_log(void *user, stn_log_level level, const char *message) {
     fprintf(stderr, "stentor: %s: %s\n", names[level], message);
 }
 
+stn_logger cli_logger(const cli_report_settings *report) { return (stn_logger){print_log, (void *)(uintptr_t)report}; }
+
 stn_status cli_open_context(const cli_device_settings *settings, const cli_report_settings *report,
                             stn_context **context, stn_error *error) {
     stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
@@ -229,8 +233,10 @@ stn_status cli_open_context(const cli_device_settings *settings, const cli_repor
     options.cache_dir = settings->cache_dir;
     options.packs = settings->packs[0] ? settings->packs : NULL;
     options.arch = settings->arch;
-    options.log = print_log;
-    options.log_user = (void *)(uintptr_t)report;
+    options.cache_shared = settings->cache_shared;
+    stn_logger logger = cli_logger(report);
+    options.log = logger.fn;
+    options.log_user = logger.user;
     return stn_context_create(&options, context, error);
 }
 

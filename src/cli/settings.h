@@ -1,6 +1,7 @@
 /* The options that several commands share, and what becomes of them: a stencil, a problem, a grid, a context. */
 #ifndef STN_CLI_SETTINGS_H
 #define STN_CLI_SETTINGS_H
+#include "base/log.h"
 #include "cli/options.h"
 #include "io/array.h"
 
@@ -13,14 +14,14 @@ typedef struct cli_device_settings {
     const char *device, *strategy, *cache_dir, *packs[CLI_LIST_MOST + 1];
     const char *arch; /* only where cli_arch_options are offered */
     uint64_t threads;
-    bool tune;
+    bool tune, cache_shared;
 } cli_device_settings;
 
 typedef struct cli_report_settings {
     bool json, quiet, verbose;
 } cli_report_settings;
 
-extern const cli_option cli_problem_options[8], cli_device_options[6], cli_arch_options[1], cli_report_options[3];
+extern const cli_option cli_problem_options[8], cli_device_options[7], cli_arch_options[1], cli_report_options[3];
 #define CLI_PROBLEM_GROUP(settings) CLI_GROUP("Problem", cli_problem_options, settings)
 #define CLI_DEVICE_GROUP(settings) CLI_GROUP("Where and how", cli_device_options, settings)
 #define CLI_ARCH_GROUP(settings) CLI_GROUP("For a GPU that is not here", cli_arch_options, settings)
@@ -46,6 +47,9 @@ stn_status cli_job_grid(const cli_problem_settings *settings, const cli_job *job
  * report must outlive the context. */
 stn_status cli_open_context(const cli_device_settings *settings, const cli_report_settings *report,
                             stn_context **context, stn_error *error);
+
+/* Messages to stderr in the same way. report must outlive the logger. */
+stn_logger cli_logger(const cli_report_settings *report);
 
 /* "344 x 403" */
 void cli_format_extents(const cli_job *job, char *text, size_t size);

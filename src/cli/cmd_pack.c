@@ -1,0 +1,205 @@
+/* stentor pack: ready kernels in one file, for machines without NVRTC. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "cache/cache.h"
+#include "cli/command.h"
+#include "cli/counters.h"
+#include "cli/pack_build.h"
+#include "io/output.h"
+
+enum { PACKS_MOST = 63 }; /* in one command */
+
+typedef struct pack_settings {
+    cli_pack_order order;
+    cli_report_settings report;
+} pack_settings;
+
+#define AT(member) offsetof(pack_settings, order.member)
+static const cli_option pack_options[] = {
+    {"--out", "FILE.stnpack", CLI_TEXT, AT(out), "build, merge: the pack to write"},
+    {"-o", "FILE.stnpack", CLI_TEXT, AT(out), "the same"},
+    {"--arch", "sm_80,sm_90", CLI_TEXT, AT(archs), "build: the architectures to compile for"},
+    {"--problems", "LIST.json", CLI_TEXT, AT(problems),
+     "build: a list of objects with stencil or taps, size, and perhaps\nboundary, dtype, steps, strategy; values as "
+     "for "
+     "'stentor run', or\nlists of values for all their combinations"},
+    {"--threads", "N", CLI_COUNT, AT(threads), "build: compile on N threads (default: all that this process may use)"},
+    {"--cache-dir", "DIR", CLI_TEXT, AT(cache_dir), "build: kernels that are stored there are not compiled again"},
+    {"--pack", "FILE", CLI_LIST, AT(packs), "build: nor are those of this pack; may be given again"},
+};
+#undef AT
+
+/* ---- build ------------------------------------------------------------------------------------------------------- */
+
+static stn_status build(const pack_settings *settings, stn_error *error) {
+    const cli_pack_order *order = &settings->order;
+    const char *missing = !order->archs ? "--arch" : !order->problems ? "--problems" : !order->out ? "-o" : NULL;
+    if (missing)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                        "%s is missing: stentor pack build --arch sm_90 --problems LIST.json -o FILE.stnpack", missing);
+    cli_pack_result result;
+    STN_TRY(cli_pack_build(order, &settings->report, &result, error));
+    char bytes[32];
+    cli_format_bytes(result.bytes, bytes, sizeof bytes);
+    if (settings->report.json) {
+        stn_text text = STN_TEXT_EMPTY;
+        char *data;
+        stn_text_printf(&text, "{\"problems\":%zu,\"archs\":%zu,\"kernels\":%zu,\"bytes\":%zu,\"threads\":%zu",
+                        result.problems, result.archs, result.kernels, result.bytes, result.threads);
+        stn_json_key(&text, "seconds"), stn_json_number(&text, result.seconds);
+        stn_json_key(&text, "out"), stn_json_string(&text, order->out);
+        stn_json_key(&text, "cache"), cli_json_counters(&result.stats, &text);
+        stn_text_printf(&text, "}\n");
+        STN_TRY(stn_text_take(&text, &data, error));
+        fputs(data, stdout);
+        stn_text_free(data);
+    } else if (!settings->report.quiet)
+        printf("%s: %zu kernels, %s, for %zu problems on %zu architectures; %llu compiled, %.1f s on %zu threads\n",
+               order->out, result.kernels, bytes, result.problems, result.archs,
+               (unsigned long long)result.stats.misses, result.seconds, result.threads);
+    return STN_OK;
+}
+
+/* ---- list and verify --------------------------------------------------------------------------------------------- */
+
+static void show_entry(const stn_entry *entry, const stn_key *source, uint64_t bytes, bool json, stn_text *text) {
+    char hex[65], arch[16], kernel[64], compiler[160], size[32];
+    stn_key_hex(source, hex);
+    (void)stn_entry_field(entry, "arch", arch, sizeof arch);
+    (void)stn_entry_field(entry, "kernel", kernel, sizeof kernel);
+    (void)stn_entry_field(entry, "compiler", compiler, sizeof compiler);
+    if (!json) {
+        cli_format_bytes(bytes, size, sizeof size);
+        stn_text_printf(text, "%.16s  %-8s %10s  %-24s %.60s\n", hex, arch, size, kernel, compiler);
+        return;
+    }
+    stn_json_comma(text);
+    stn_text_printf(text, "{\"source_key\":\"%s\"", hex);
+    stn_json_key(text, "arch"), stn_json_string(text, arch);
+    stn_json_key(text, "kernel"), stn_json_string(text, kernel);
+    stn_json_key(text, "compiler"), stn_json_string(text, compiler);
+    stn_json_key(text, "bytes"), stn_text_printf(text, "%llu", (unsigned long long)bytes);
+    stn_json_key(text, "ptx_bytes"), stn_text_printf(text, "%zu", entry->ptx_size);
+    stn_json_key(text, "cubin_bytes"), stn_text_printf(text, "%zu}", entry->cubin_size);
+}
+
+static stn_status list_pack(const stn_pack *pack, bool json, stn_text *text, stn_error *error) {
+    for (size_t i = 0; i < stn_pack_count(pack); i++) {
+        stn_key key;
+        stn_entry entry;
+        STN_TRY(stn_pack_read(pack, i, &key, &entry, error));
+        show_entry(&entry, &entry.source, stn_pack_entry_bytes(pack, i), json, text);
+        stn_entry_clear(&entry);
+    }
+    return STN_OK;
+}
+
+static stn_status list(const pack_settings *settings, const char *const *paths, stn_error *error) {
+    stn_text text = STN_TEXT_EMPTY;
+    char *data = NULL;
+    stn_status status = STN_OK;
+    if (settings->report.json) stn_text_printf(&text, "[");
+    for (; *paths && status == STN_OK; paths++) {
+        stn_pack *pack;
+        STN_TRY_GOTO(status, stn_pack_open(*paths, &pack, error), done);
+        status = list_pack(pack, settings->report.json, &text, error);
+        stn_pack_close(pack);
+    }
+    if (settings->report.json) stn_text_printf(&text, "]\n");
+    if (status == STN_OK) status = stn_text_take(&text, &data, error);
+    if (status == STN_OK && !settings->report.quiet) fputs(data, stdout);
+done:
+    stn_text_clear(&text);
+    stn_text_free(data);
+    return status;
+}
+
+static stn_status verify(const pack_settings *settings, const char *const *paths, stn_error *error) {
+    for (size_t i = 0; paths[i]; i++) {
+        stn_pack *pack;
+        STN_TRY(stn_pack_open(paths[i], &pack, error));
+        stn_status status = stn_pack_verify(pack, error);
+        if (status == STN_OK && settings->report.json)
+            printf("%s{\"pack\":%zu,\"kernels\":%zu,\"good\":true}%s", i ? "," : "[", i, stn_pack_count(pack),
+                   paths[i + 1] ? "" : "]\n");
+        else if (status == STN_OK && !settings->report.quiet)
+            printf("%s: %zu kernels, all good\n", paths[i], stn_pack_count(pack));
+        stn_pack_close(pack);
+        if (status != STN_OK) return status;
+    }
+    return STN_OK;
+}
+
+/* ---- merge ------------------------------------------------------------------------------------------------------- */
+
+static stn_status merge(const pack_settings *settings, const char *const *paths, stn_error *error) {
+    stn_pack_writer *writer = NULL;
+    void *data = NULL;
+    size_t size, count = 0;
+    stn_status status = STN_OK;
+    if (!settings->order.out)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "-o is missing: stentor pack merge -o OUT.stnpack A B ...");
+    STN_TRY_GOTO(status, stn_pack_writer_create(&writer, error), done);
+    for (; *paths; paths++) {
+        stn_pack *pack;
+        STN_TRY_GOTO(status, stn_pack_open(*paths, &pack, error), done);
+        status = stn_pack_add_pack(writer, pack, error);
+        stn_pack_close(pack);
+        if (status != STN_OK) goto done;
+    }
+    count = stn_pack_writer_count(writer);
+    STN_TRY_GOTO(status, stn_pack_finish(writer, &data, &size, error), done);
+    STN_TRY_GOTO(status, stn_output_write(settings->order.out, data, size, error), done);
+    if (settings->report.json)
+        printf("{\"kernels\":%zu,\"bytes\":%zu}\n", count, size);
+    else if (!settings->report.quiet)
+        printf("%s: %zu kernels\n", settings->order.out, count);
+done:
+    free(data);
+    stn_pack_writer_destroy(writer);
+    return status;
+}
+
+stn_status cmd_pack(int argc, char **argv, stn_error *error) {
+    pack_settings settings = {0};
+    const char *words[PACKS_MOST + 2] = {NULL};
+    cli_group groups[] = {CLI_GROUP("Packs", pack_options, &settings), CLI_REPORT_GROUP(&settings.report)};
+    cli_usage usage = {.command = "pack",
+                       .summary = "ready kernels in one file, for machines without NVRTC",
+                       .synopsis = "build|list|verify|merge [FILE.stnpack ...] [options]",
+                       .notes =
+                           "  stentor pack build --arch sm_80,sm_90,sm_100 --problems list.json -o kernels.stnpack\n"
+                           "  stentor pack list FILE...          what is in it\n"
+                           "  stentor pack verify FILE...        check every byte\n"
+                           "  stentor pack merge -o OUT FILE...  all kernels in one pack; the first of a kind stays\n"
+                           "A pack is used by 'stentor run --pack FILE', or by stn_context_options.packs.\n",
+                       .groups = groups,
+                       .group_count = sizeof groups / sizeof *groups,
+                       .words = words,
+                       .words_most = PACKS_MOST + 1,
+                       .words_least = 1};
+    bool help;
+    STN_TRY(cli_parse(&usage, argc, argv, &help, error));
+    if (help) return STN_OK;
+    const char *const *files = words + 1;
+    bool building = !strcmp(words[0], "build");
+    if (building && *files)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "'%s' is one argument too many: see 'stentor pack --help'",
+                        *files);
+    if (building) return build(&settings, error);
+    stn_status (*const run)(const pack_settings *, const char *const *, stn_error *) =
+        !strcmp(words[0], "list")     ? list
+        : !strcmp(words[0], "verify") ? verify
+        : !strcmp(words[0], "merge")  ? merge
+                                      : NULL;
+    if (!run)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "there is no 'pack %s': give build, list, verify or merge",
+                        words[0]);
+    if (!*files)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "no pack is named: stentor pack %s FILE.stnpack ...",
+                        words[0]);
+    return run(&settings, files, error);
+}

@@ -1,0 +1,176 @@
+/* stentor pack build: one context an architecture, whose cache hands every kernel that it finds or makes to the pack; a
+ * queue of (problem, architecture) that threads take from. */
+#include "cli/pack_build.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "cli/progress.h"
+#include "context/context.h"
+#include "io/output.h"
+
+enum { ARCHS_MOST = 16, THREADS_MOST = 256 };
+
+typedef struct build {
+    const cli_pack_order *order;
+    cli_problem_list problems;
+    cli_job *jobs; /* one a problem */
+    char archs[ARCHS_MOST][16];
+    size_t arch_count;
+    stn_context *contexts[ARCHS_MOST];
+    stn_pack_writer *writer;
+    atomic_size_t next; /* in the queue: problem * arch_count + arch */
+    atomic_bool failed;
+    pthread_mutex_t lock; /* guards error */
+    stn_error error;      /* the first one */
+} build;
+
+static stn_status split_archs(build *b, stn_error *error) {
+    for (const char *at = b->order->archs; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
+        size_t length = strcspn(at, ",");
+        if (b->arch_count == ARCHS_MOST || !length || length >= sizeof b->archs[0])
+            return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                            "--arch '%.60s': give 1 to %d architectures, such as sm_80,sm_90", b->order->archs,
+                            ARCHS_MOST);
+        snprintf(b->archs[b->arch_count++], sizeof b->archs[0], "%.*s", (int)length, at);
+    }
+    return STN_OK;
+}
+
+static stn_status make_jobs(build *b, stn_error *error) {
+    STN_TRY(cli_problem_list_read(b->order->problems, &b->problems, error));
+    b->jobs = calloc(b->problems.count, sizeof *b->jobs);
+    if (!b->jobs) return stn_fail_memory(error, "the problems", b->problems.count * sizeof *b->jobs);
+    for (size_t i = 0; i < b->problems.count; i++) {
+        stn_error why = {0};
+        stn_status status = cli_job_make(&b->problems.list[i].settings, &b->jobs[i], &why);
+        if (status != STN_OK)
+            return stn_fail(error, status, "'%s': problem %zu (%s): %s", b->order->problems, i,
+                            b->problems.list[i].label, why.message);
+    }
+    return STN_OK;
+}
+
+static stn_status open_contexts(build *b, const cli_report_settings *report, stn_error *error) {
+    STN_TRY(stn_pack_writer_create(&b->writer, error));
+    for (size_t i = 0; i < b->arch_count; i++) {
+        cli_device_settings settings = {.arch = b->archs[i], .cache_dir = b->order->cache_dir};
+        memcpy(settings.packs, b->order->packs, sizeof settings.packs);
+        STN_TRY(cli_open_context(&settings, report, &b->contexts[i], error));
+        stn_cache_record(b->contexts[i]->cache, b->writer);
+    }
+    return STN_OK;
+}
+
+static void note_failure(build *b, size_t problem, size_t arch, stn_status status, const stn_error *why) {
+    pthread_mutex_lock(&b->lock);
+    if (!atomic_exchange(&b->failed, true))
+        (void)stn_fail(&b->error, status, "'%s': problem %zu (%s) for %s: %s", b->order->problems, problem,
+                       b->problems.list[problem].label, b->archs[arch], why->message);
+    pthread_mutex_unlock(&b->lock);
+}
+
+/* Works until the queue is empty. progress: NULL on all threads but one. */
+static void work(build *b, cli_progress *progress) {
+    size_t item, count = b->problems.count * b->arch_count;
+    while (!atomic_load(&b->failed) && (item = atomic_fetch_add(&b->next, 1)) < count) {
+        if (progress) cli_progress_update(progress, item);
+        size_t problem = item / b->arch_count, arch = item % b->arch_count;
+        stn_plan_options options = STN_PLAN_OPTIONS_INIT;
+        stn_plan *plan = NULL;
+        stn_error why = {0};
+        options.strategy = b->problems.list[problem].strategy;
+        options.no_auto_workspace = 1; /* nothing is run here */
+        stn_status status = stn_plan_create(b->contexts[arch], &b->jobs[problem].problem, &options, &plan, &why);
+        if (status != STN_OK) note_failure(b, problem, arch, status, &why);
+        stn_plan_destroy(plan);
+    }
+}
+
+static void *thread_main(void *user) {
+    work(user, NULL);
+    return NULL;
+}
+
+static size_t allowed_threads(uint64_t wanted, size_t items) {
+    cpu_set_t set;
+    size_t count = wanted ? (size_t)wanted : sched_getaffinity(0, sizeof set, &set) ? 1 : (size_t)CPU_COUNT(&set);
+    if (count > THREADS_MOST) count = THREADS_MOST;
+    return count < items ? count : items;
+}
+
+/* All of the queue; this thread works too, so that it is done even when no other can be started. */
+static size_t work_together(build *b, bool show) {
+    pthread_t threads[THREADS_MOST];
+    size_t started = 0, count = allowed_threads(b->order->threads, b->problems.count * b->arch_count);
+    while (started + 1 < count && !pthread_create(&threads[started], NULL, thread_main, b)) started++;
+    cli_progress progress;
+    cli_progress_start(&progress, show, b->problems.count * b->arch_count);
+    work(b, &progress);
+    cli_progress_end(&progress);
+    for (size_t i = 0; i < started; i++) pthread_join(threads[i], NULL);
+    return started + 1;
+}
+
+static void add_stats(build *b, stn_cache_stats *sum) {
+    for (size_t i = 0; i < b->arch_count; i++) {
+        stn_cache_stats one;
+        stn_context_cache_stats(b->contexts[i], &one);
+        sum->memory_hits += one.memory_hits;
+        sum->pack_hits += one.pack_hits;
+        sum->disk_hits += one.disk_hits;
+        sum->misses += one.misses;
+        sum->rejected += one.rejected;
+        sum->bytes_read += one.bytes_read;
+        sum->bytes_written += one.bytes_written;
+        sum->compile_seconds += one.compile_seconds;
+        sum->load_seconds += one.load_seconds;
+    }
+}
+
+stn_status cli_pack_build(const cli_pack_order *order, const cli_report_settings *report, cli_pack_result *result,
+                          stn_error *error) {
+    build b = {.order = order};
+    stn_status status;
+    void *pack = NULL;
+    double start = cli_now();
+    *result = (cli_pack_result){0};
+    pthread_mutex_init(&b.lock, NULL);
+    STN_TRY_GOTO(status, stn_output_probe(order->out, error), done); /* before minutes of compiling */
+    STN_TRY_GOTO(status, split_archs(&b, error), done);
+    STN_TRY_GOTO(status, make_jobs(&b, error), done);
+    STN_TRY_GOTO(status, open_contexts(&b, report, error), done);
+    result->threads = work_together(&b, !report->quiet && !report->json && isatty(STDERR_FILENO));
+    if (b.failed) {
+        if (error) *error = b.error;
+        status = b.error.status;
+        goto done;
+    }
+    result->kernels = stn_pack_writer_count(b.writer);
+    if (!result->kernels) {
+        status = stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "the problems of '%s' need no kernels: there is no pack",
+                          order->problems);
+        goto done;
+    }
+    STN_TRY_GOTO(status, stn_pack_finish(b.writer, &pack, &result->bytes, error), done);
+    STN_TRY_GOTO(status, stn_output_write(order->out, pack, result->bytes, error), done);
+    result->problems = b.problems.count;
+    result->archs = b.arch_count;
+    add_stats(&b, &result->stats);
+    result->seconds = cli_now() - start;
+done:
+    free(pack);
+    for (size_t i = 0; i < b.arch_count; i++) stn_context_destroy(b.contexts[i]);
+    stn_pack_writer_destroy(b.writer);
+    for (size_t i = 0; b.jobs && i < b.problems.count; i++) cli_job_clear(&b.jobs[i]);
+    free(b.jobs);
+    cli_problem_list_clear(&b.problems);
+    pthread_mutex_destroy(&b.lock);
+    return status;
+}
