@@ -59,7 +59,7 @@ static void rank(stn_plan *plan, const char *name) {
             insert_ranked(plan, &entry);
             continue;
         }
-        stn_candidate list[CANDIDATES_OF_ONE];
+        stn_candidate list[CANDIDATES_OF_ONE] = {0};
         size_t count = strategies[i]->candidates(&plan->task, &plan->machine, list, CANDIDATES_OF_ONE);
         for (size_t c = 0; c < count; c++) {
             entry.candidate = list[c];
@@ -80,6 +80,40 @@ static stn_status choose(stn_plan *plan, const char *name, stn_error *error) {
     const stn_ranked *first = &plan->ranking[0];
     return stn_fail(error, STN_ERROR_UNSUPPORTED, "strategy %s cannot run this problem: %s; use strategy auto",
                     first->strategy->name, first->reason);
+}
+
+/* What is missing where only stored kernels can run, and how to get it. */
+static stn_status fail_not_stored(const stn_plan *plan, const stn_error *why, stn_error *error) {
+    stn_text problem = STN_TEXT_EMPTY;
+    char *text = NULL;
+    stn_task_print(&plan->task, &problem);
+    STN_TRY(stn_text_take(&problem, &text, error));
+    stn_status status = stn_fail(
+        error, STN_ERROR_NO_COMPILER,
+        "no stored kernel serves this problem (%.300s) on %s; where there is NVRTC, 'stentor pack build --arch "
+        "%s --problems LIST.json -o FILE.stnpack' makes one to be used with --pack here; %s",
+        text, plan->machine.arch, plan->machine.arch, why->message);
+    stn_text_free(text);
+    return status;
+}
+
+/* Lets the cheapest candidate build what it needs. Where there is no compiler, the cheapest whose kernels are stored: a
+ * pack's were chosen for a typical GPU of the architecture, whose ranking may differ from this one's. */
+static stn_status prepare(stn_plan *plan, stn_error *error) {
+    stn_error first = {0}, why = {0};
+    for (size_t i = 0; i < plan->ranked && plan->ranking[i].applies; i++) {
+        plan->strategy = plan->ranking[i].strategy;
+        plan->candidate = plan->ranking[i].candidate;
+        plan->estimate = plan->ranking[i].estimate;
+        stn_status status = plan->strategy->prepare(plan, &why);
+        if (status == STN_OK) return STN_OK;
+        if (status != STN_ERROR_NO_COMPILER) return stn_fail(error, status, "%s", why.message);
+        if (!first.status) first = why;
+        plan->strategy->release(plan);
+        plan->nkernels = 0;
+        plan->workspace_size = 0;
+    }
+    return fail_not_stored(plan, &first, error);
 }
 
 static stn_status read_options(const stn_plan_options *given, stn_plan_options *options, stn_error *error) {
@@ -113,7 +147,7 @@ stn_status stn_plan_create(stn_context *context, const stn_problem *problem, con
     stn_status status;
     STN_TRY_GOTO(status, stn_task_make(problem, &plan->task, error), failed);
     STN_TRY_GOTO(status, choose(plan, options.strategy, error), failed);
-    if (!plan->estimate_only) STN_TRY_GOTO(status, plan->strategy->prepare(plan, error), failed);
+    if (!plan->estimate_only) STN_TRY_GOTO(status, prepare(plan, error), failed);
     if (plan->workspace_size && !plan->caller_workspace && (plan->machine.present || !plan->machine.is_device))
         STN_TRY_GOTO(status, stn_memory_alloc(context, plan->workspace_size, &plan->workspace, error), failed);
     *result = plan;

@@ -109,6 +109,24 @@ unsigned count_files(const char *folder, const char *prefix_or_null) {
     return counted;
 }
 
+static int damage_one(const char *path, const struct stat *status, int type, struct FTW *where) {
+    if (type != FTW_F || status->st_size < 144 || strlen(path + where->base) != 62) return 0;
+    int fd = open(path, O_RDWR);
+    char byte;
+    cr_assert_eq(pread(fd, &byte, 1, 150), 1);
+    byte ^= 4;
+    cr_assert_eq(pwrite(fd, &byte, 1, 150), 1);
+    close(fd);
+    counted++;
+    return 0;
+}
+
+unsigned damage_entries(const char *folder) {
+    counted = 0;
+    nftw(folder, damage_one, 16, FTW_PHYS);
+    return counted;
+}
+
 void set_age(const char *path, long seconds) {
     struct timespec times[2] = {{.tv_sec = time(NULL) - seconds}, {.tv_sec = time(NULL) - seconds}};
     cr_assert_eq(utimensat(AT_FDCWD, path, times, AT_SYMLINK_NOFOLLOW), 0, "%s", path);

@@ -19,6 +19,8 @@ bool exists(const char *path);
 unsigned count_files(const char *folder, const char *prefix_or_null); /* plain files, at any depth */
 void set_age(const char *path, long seconds);                         /* last use that long ago */
 
+unsigned damage_entries(const char *folder); /* one byte of every entry; how many there were */
+
 typedef struct counting_log {
     stn_logger logger;
     atomic_uint warnings;

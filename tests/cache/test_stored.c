@@ -1,0 +1,117 @@
+/* Plans where only stored kernels can run: packs, disk entries and what is said when there is neither. NVRTC is the
+ * emulated one, hidden again by its environment variable. */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "context/context.h"
+#include "helpers.h"
+#include "plan/plan.h"
+
+static stn_stencil *stencil;
+static stn_problem problem = STN_PROBLEM_INIT;
+
+static void set_up(void) {
+    cr_assert_eq(stn_stencil_parse("heat-2d", &stencil, NULL), STN_OK);
+    problem.stencil = stencil;
+    problem.extent[0] = 500;
+    problem.extent[1] = 700;
+}
+
+static void tear_down(void) { stn_stencil_destroy(stencil); }
+
+TestSuite(stored, .init = set_up, .fini = tear_down);
+
+static stn_context *open_context(const char *dir, const void *pack, size_t size) {
+    stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
+    stn_context *context;
+    stn_error error = {0};
+    options.arch = "sm_90";
+    options.cache_dir = dir;
+    options.pack_data = pack;
+    options.pack_size = size;
+    cr_assert_eq(stn_context_create(&options, &context, &error), STN_OK, "%s", error.message);
+    return context;
+}
+
+static stn_plan *plan_with(stn_context *context, int estimate_only) {
+    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
+    stn_plan *plan;
+    stn_error error = {0};
+    options.estimate_only = estimate_only;
+    cr_assert_eq(stn_plan_create(context, &problem, &options, &plan, &error), STN_OK, "%s", error.message);
+    return plan;
+}
+
+static void hide_compiler(void) { setenv("STENTOR_NVRTC_PATH", "/nonexistent", 1); }
+
+Test(stored, a_candidate_whose_kernels_are_stored_serves_where_the_best_is_not) {
+    stn_context *context = open_context(":memory:", NULL, 0);
+    stn_pack_writer *writer;
+    void *pack;
+    size_t size;
+    stn_error error = {0};
+    cr_assert_eq(stn_pack_writer_create(&writer, NULL), STN_OK);
+    stn_cache_record(context->cache, writer);
+    stn_plan *plan = plan_with(context, 1);
+    size_t worst = 0;
+    while (worst + 1 < plan->ranked && plan->ranking[worst + 1].applies) worst++;
+    cr_assert(worst > 0, "this problem has one candidate only");
+    stn_candidate chosen = plan->ranking[worst].candidate;
+    plan->candidate = chosen;
+    cr_assert_eq(plan->ranking[worst].strategy->prepare(plan, &error), STN_OK, "%s", error.message);
+    stn_plan_destroy(plan);
+    cr_assert_eq(stn_pack_writer_count(writer), 1);
+    cr_assert_eq(stn_pack_finish(writer, &pack, &size, NULL), STN_OK);
+    stn_pack_writer_destroy(writer);
+    stn_context_destroy(context);
+
+    hide_compiler();
+    context = open_context(":memory:", pack, size);
+    plan = plan_with(context, 0);
+    cr_assert(!memcmp(&plan->candidate, &chosen, sizeof chosen));
+    cr_assert_eq(plan->nkernels, 1);
+    stn_cache_stats stats;
+    stn_context_cache_stats(context, &stats);
+    cr_assert(stats.pack_hits == 1 && stats.misses == 0);
+    stn_plan_destroy(plan);
+    stn_context_destroy(context);
+    free(pack);
+}
+
+Test(stored, what_is_not_stored_is_named_with_the_remedy) {
+    hide_compiler();
+    stn_context *context = open_context(":memory:", NULL, 0);
+    stn_plan *plan = NULL;
+    stn_error error = {0};
+    cr_assert_eq(stn_plan_create(context, &problem, NULL, &plan, &error), STN_ERROR_NO_COMPILER);
+    cr_assert_null(plan);
+    const char *const parts[] = {"500 x 700", "f64", "sm_90", "stentor pack build", "--pack", "NVRTC"};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        cr_assert_not_null(strstr(error.message, parts[i]), "%s: %s", parts[i], error.message);
+    stn_context_destroy(context);
+}
+
+Test(stored, the_disk_serves_without_a_compiler_and_recovers_from_damage_with_one) {
+    char *dir = make_temp_folder();
+    for (int round = 0; round < 3; round++) { /* compile; damaged: compile again; no compiler: from disk */
+        if (round == 2) hide_compiler();
+        stn_context *context = open_context(dir, NULL, 0);
+        stn_plan *plan = plan_with(context, 0);
+        stn_cache_stats stats;
+        stn_context_cache_stats(context, &stats);
+        cr_assert_eq(stats.misses, round < 2, "round %d", round);
+        cr_assert_eq(stats.rejected, round == 1, "round %d", round);
+        cr_assert_eq(stats.disk_hits, round == 2, "round %d", round);
+        stn_kernel_info info;
+        cr_assert_eq(stn_plan_kernel(plan, 0, &info, NULL), STN_OK);
+        cr_assert_not_null(info.ptx);
+        stn_plan_destroy(plan);
+        if (round == 0) {
+            unsigned damaged = damage_entries(dir);
+            cr_assert_eq(damaged, 1);
+        }
+        stn_context_destroy(context);
+    }
+    remove_temp_folder(dir);
+}

@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+"""stentor cache: what the folder holds, and its upkeep. Kernels come from whatever NVRTC the environment has."""
+import json
+import os
+import time
+import unittest
+
+from command import CommandTest
+
+PROBLEM = ('compile', '--arch', 'sm_90', '--size', '100x100', '--stencil', 'heat-2d', '--quiet', '--cache-dir', 'kept')
+
+
+class Cache(CommandTest):
+    def setUp(self):
+        super().setUp()
+        probe = self.stentor(*PROBLEM)
+        if probe.returncode == 6:
+            self.skipTest('NVRTC is not here')
+        self.assertEqual(probe.returncode, 0, probe.stderr)
+
+    def cache(self, *arguments):
+        return self.succeed('cache', *arguments, '--cache-dir', 'kept').stdout
+
+    def listed(self):
+        return json.loads(self.cache('list', '--json'))
+
+    def file_of(self, key):
+        return self.path / 'kept' / key[:2] / key[2:]
+
+    def test_list_and_show(self):
+        [kernel] = self.listed()
+        self.assertEqual((kernel['arch'], kernel['fault']), ('sm_90', None))
+        self.assertGreater(kernel['ptx_bytes'], 0)
+        self.assertEqual(kernel['bytes'], self.file_of(kernel['key']).stat().st_size)
+        self.assertLess(abs(kernel['used'] - time.time()), 60)
+        text = self.cache('list')
+        self.assertIn(kernel['key'][:16], text)
+        self.assertIn('1 kernels', text)
+        shown = self.cache('show', kernel['key'][:10])
+        for part in (kernel['key'], 'arch: sm_90', 'compiler: NVRTC', 'constexpr int'):
+            self.assertIn(part, shown)
+        self.assertIn('constexpr int', json.loads(self.cache('show', kernel['key'], '--json'))['params'])
+
+    def test_verify_removes_the_damaged(self):
+        [kernel] = self.listed()
+        self.assertIn('1 kernels', self.cache('verify'))
+        path = self.file_of(kernel['key'])
+        content = bytearray(path.read_bytes())
+        content[-1] ^= 1
+        path.write_bytes(content)
+        self.assertIn('checksum', self.listed()[0]['fault'])
+        self.assertIn('damaged', self.cache('list'))
+        self.assertEqual(json.loads(self.cache('verify', '--json'))['damaged'], 1)
+        self.assertEqual(self.listed(), [])
+        self.succeed(*PROBLEM)
+        self.assertEqual(len(self.listed()), 1)
+
+    def test_gc_and_clear(self):
+        for stencil in ('box-2d9p', 'box-2d49p'):
+            self.succeed(*PROBLEM, '--stencil', stencil)
+        kernels = self.listed()
+        self.assertEqual(len(kernels), 3)
+        oldest = self.file_of(kernels[1]['key'])
+        os.utime(oldest, (0, 0))
+        self.cache('gc', '--max-files', 1)
+        self.assertEqual(len(self.listed()), 2, 'what was used today is spared')
+        self.assertFalse(oldest.exists())
+        self.cache('gc', '--max-files', 1, '--spare-hours', 0)
+        self.assertEqual(len(self.listed()), 1)
+        self.assertEqual(json.loads(self.cache('clear', '--json'))['files'], 0)
+        self.assertEqual(self.listed(), [])
+
+    def test_shared_folders(self):
+        os.chmod(self.path / 'kept', 0o777)
+        done = self.refuse_twice('cache', 'list', '--cache-dir', 'kept')
+        self.assertIn('may be written by other users', done.stderr)
+        self.assertEqual(len(json.loads(self.succeed('cache', 'list', '--json', '--shared', '--cache-dir', 'kept').stdout)), 1)
+        self.succeed(*PROBLEM, '--cache-shared')
+
+    def refuse_twice(self, *arguments):
+        """A warning and then the error."""
+        done = self.stentor(*arguments)
+        self.assertEqual((done.returncode, done.stdout), (9, ''))
+        return done
+
+
+class Mistakes(CommandTest):
+    def test_path(self):
+        self.assertEqual(self.succeed('cache', 'path', '--cache-dir', 'some').stdout, f'{os.path.realpath(self.path)}/some\n')
+        self.assertFalse((self.path / 'some').exists())
+        self.refuse(9, 'memory only', 'cache', 'path')
+        self.refuse(9, 'memory', 'cache', 'list')
+
+    def test_an_absent_folder_is_empty(self):
+        self.assertIn('0 kernels', self.succeed('cache', 'list', '--cache-dir', 'absent').stdout)
+        self.succeed('cache', 'clear', '--cache-dir', 'absent')
+        self.assertFalse((self.path / 'absent').exists())
+
+    def test_arguments(self):
+        self.refuse(2, 'argument is missing', 'cache')
+        self.refuse(2, 'list, show, verify', 'cache', 'lst')
+        self.refuse(2, 'stentor cache show KEY', 'cache', 'show')
+        self.refuse(2, 'one argument too many', 'cache', 'list', 'abcd', '--cache-dir', 'x')
+        self.refuse(2, '4 to 64 hex digits', 'cache', 'show', 'xyz', '--cache-dir', 'x')
+        self.refuse(2, '0 stored kernels', 'cache', 'show', 'abcdef', '--cache-dir', 'x')
+
+
+if __name__ == '__main__':
+    unittest.main()

@@ -1,0 +1,105 @@
+#!/usr/bin/env python3
+"""stentor pack: kernels built here, run there without NVRTC. The GPU is the emulated one."""
+import json
+import unittest
+
+from command import CommandTest, npy_values
+
+NOWHERE = {'STENTOR_NVRTC_PATH': '/nonexistent'}
+PROBLEMS = [{'stencil': ['heat-2d:alpha=0.2', 'box-2d9p'], 'size': '20x33', 'dtype': ['f64', 'f32'], 'boundary': 'reflect'},
+            {'stencil': 'heat-1d:alpha=0.2', 'size': '100', 'steps': 3}]
+
+
+class Pack(CommandTest):
+    def build(self, out='kernels.stnpack', problems=PROBLEMS, arch='sm_80,sm_90', **more):
+        self.put('list.json', json.dumps(problems))
+        return json.loads(self.succeed('pack', 'build', '--arch', arch, '--problems', 'list.json', '-o', out, '--json',
+                                       **more).stdout)
+
+    def run_it(self, out, *more, stencil='heat-2d:alpha=0.2', size='20x33', dtype='f64', boundary='reflect', **environment):
+        return self.stentor('run', '--size', size, '--stencil', stencil, '--boundary', boundary, '--dtype', dtype, '--out',
+                            out, '--steps', 3, '--json', *more, **environment)
+
+    def test_runs_from_a_pack_without_a_compiler(self):
+        report = self.build()
+        self.assertEqual((report['problems'], report['archs'], report['kernels']), (5, 2, 10))
+        self.assertEqual(report['cache']['misses'], 10)
+        for stencil, dtype in (('heat-2d:alpha=0.2', 'f64'), ('heat-2d:alpha=0.1', 'f32'), ('box-2d9p', 'f64')):
+            with self.subTest(stencil=stencil, dtype=dtype):
+                done = self.run_it('gpu.npy', '--device', 'cuda', '--pack', 'kernels.stnpack', stencil=stencil,
+                                   dtype=dtype, **NOWHERE)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                cache = json.loads(done.stdout)['cache']
+                self.assertEqual((cache['pack_hits'], cache['misses']), (1, 0))
+                self.assertEqual(self.run_it('host.npy', '--device', 'host', stencil=stencil, dtype=dtype).returncode, 0)
+                ours, theirs = npy_values(self.path / 'gpu.npy'), npy_values(self.path / 'host.npy')
+                self.assertEqual(ours[:2], theirs[:2])
+                for a, b in zip(ours[2], theirs[2]):
+                    self.assertLessEqual(abs(a - b), 1e-14 if dtype == 'f64' else 1e-6)
+
+    def test_what_is_missing_is_named(self):
+        self.build()
+        done = self.run_it('out.npy', '--pack', 'kernels.stnpack', stencil='star-2d13p', boundary='wrap', **NOWHERE)
+        self.assertEqual(done.returncode, 6)
+        for part in ('20 x 33', 'f64', '13 taps', 'wrap', 'sm_90', 'stentor pack build --arch sm_90', '--pack', 'NVRTC'):
+            self.assertIn(part, done.stderr)
+
+    def test_builds_are_reproducible_and_use_what_is_stored(self):
+        first = self.build('a.stnpack')
+        again = self.build('b.stnpack')
+        self.succeed('pack', 'build', '--arch', 'sm_90,sm_80', '--problems', 'list.json', '-o', 'c.stnpack', '--pack',
+                     'a.stnpack', '--threads', 1, **NOWHERE)
+        contents = [(self.path / f'{name}.stnpack').read_bytes() for name in 'abc']
+        self.assertEqual(contents[0], contents[1])
+        self.assertEqual(contents[0], contents[2])
+        self.assertEqual(first['bytes'], again['bytes'])
+
+    def test_list_verify_merge(self):
+        self.build('a.stnpack', PROBLEMS[:1], 'sm_90')
+        self.build('b.stnpack', PROBLEMS[1:], 'sm_80')
+        self.succeed('pack', 'merge', '-o', 'c.stnpack', 'a.stnpack', 'b.stnpack', 'a.stnpack')
+        kernels = json.loads(self.succeed('pack', 'list', '--json', 'c.stnpack').stdout)
+        self.assertEqual(sorted(kernel['arch'] for kernel in kernels), ['sm_80'] + 4 * ['sm_90'])
+        self.assertEqual(self.succeed('pack', 'list', 'c.stnpack').stdout.count('sm_90'), 4)
+        self.assertIn('5 kernels, all good', self.succeed('pack', 'verify', 'c.stnpack').stdout)
+        content = bytearray((self.path / 'c.stnpack').read_bytes())
+        content[-1] ^= 1
+        self.put('c.stnpack', bytes(content))
+        self.refuse(10, 'checksum', 'pack', 'verify', 'c.stnpack')
+        self.refuse(10, 'c.stnpack', 'pack', 'list', 'c.stnpack')
+        self.refuse(10, 'c.stnpack', 'pack', 'merge', '-o', 'd.stnpack', 'c.stnpack')
+        self.assertFalse((self.path / 'd.stnpack').exists())
+        self.put('c.stnpack', bytes(content[:100]))
+        self.refuse(10, 'c.stnpack', 'run', '--size', '20x20', '--stencil', 'heat-2d', '--pack', 'c.stnpack')
+
+    def test_a_failed_build_keeps_the_old_pack(self):
+        self.put('kernels.stnpack', 'old')
+        self.put('list.json', json.dumps(PROBLEMS))
+        self.refuse(6, "'list.json': problem", 'pack', 'build', '--arch', 'sm_90', '--problems', 'list.json', '-o',
+                    'kernels.stnpack', **NOWHERE)
+        self.assertEqual((self.path / 'kernels.stnpack').read_text(), 'old')
+
+    def test_mistakes(self):
+        build = ('pack', 'build', '--arch', 'sm_90', '-o', 'x.stnpack', '--problems', 'list.json')
+        for content, says in (('[', 'not valid JSON'), ('{}', 'not a list of problems'), ('[]', 'not a list'),
+                              ('[3]', 'item 0 is no object'), ('[{"stencl": "heat-2d"}]', 'stencl'),
+                              ('[{"stencil": 3}]', 'wants a text'), ('[{"steps": "3"}]', 'whole number'),
+                              ('[{"steps": []}]', 'no problem')):
+            self.put('list.json', content)
+            self.refuse(10, says, *build)
+        self.put('list.json', '[{"stencil": "heat-2d"}]')
+        self.refuse(2, 'problem 0 (heat-2d): no grid is given', *build)
+        self.put('list.json', json.dumps(PROBLEMS))
+        self.refuse(2, 'sm_9x', 'pack', 'build', '--arch', 'sm_90,sm_9x', '-o', 'x.stnpack', '--problems', 'list.json')
+        self.refuse(2, '--arch', 'pack', 'build', '--arch', 'sm_90,,sm_80', '-o', 'x', '--problems', 'list.json')
+        self.refuse(2, '--arch is missing', 'pack', 'build', '-o', 'x', '--problems', 'list.json')
+        self.refuse(2, '-o is missing', 'pack', 'merge', 'a')
+        self.refuse(2, 'no pack is named', 'pack', 'list')
+        self.refuse(2, 'build, list', 'pack', 'bild')
+        self.refuse(9, 'absent', 'pack', 'list', 'absent')
+        self.refuse(9, 'absent', 'pack', 'build', '--arch', 'sm_90', '-o', 'absent/x', '--problems', 'list.json')
+        self.assertEqual([p.name for p in self.path.iterdir()], ['list.json'])
+
+
+if __name__ == '__main__':
+    unittest.main()
