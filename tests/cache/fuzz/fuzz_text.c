@@ -1,0 +1,99 @@
+/* Any bytes as the texts that people and files give: a stencil, a boundary, a dtype, a key, a list of problems. Refused
+ * with a sentence, or taken whole; the first byte says which text it is. */
+#include "cli/problem_list.h"
+#include "fuzz.h"
+
+int LLVMFuzzerInitialize(int *argc, char ***argv) {
+    (void)argc, (void)argv;
+    static const char *const seeds[] = {
+        "0heat-2d:alpha=0.2",
+        "0gaussian-3d:sigma=1.5,truncate=3",
+        "0laplace:order=8",
+        "0box-3d27p",
+        "1reflect",
+        "1constant=1.5:nearest",
+        "1wrap",
+        "2f64",
+        "3e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+        "4[{\"stencil\": [\"heat-2d\", \"box-2d9p\"], \"size\": \"64x64\", \"dtype\": [\"f64\", \"f32\"], \"steps\": "
+        "3}]",
+        "4[{\"taps\": \"a.npy\", \"boundary\": \"wrap,fixed:mirror\", \"strategy\": \"direct\"}]",
+    };
+    for (size_t i = 0; i < sizeof seeds / sizeof *seeds; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "text-%zu", i);
+        fuzz_seed(name, seeds[i], strlen(seeds[i]));
+    }
+    return 0;
+}
+
+static void expect_story(stn_status status, const stn_error *error) {
+    if (status != STN_OK) FUZZ_CHECK(error->status == status && *error->message);
+}
+
+static void try_stencil(const char *text) {
+    stn_stencil *stencil = NULL;
+    stn_error error = {0};
+    stn_status status = stn_stencil_parse(text, &stencil, &error);
+    expect_story(status, &error);
+    FUZZ_CHECK((status == STN_OK) == (stencil != NULL));
+    if (stencil) FUZZ_CHECK(stn_stencil_tap_count(stencil) > 0 && stn_stencil_rank(stencil) <= STN_MAX_RANK);
+    stn_stencil_destroy(stencil);
+}
+
+static void try_boundary(const char *text) {
+    stn_boundary sides[2];
+    stn_error error = {0};
+    stn_status status = stn_boundary_parse(text, sides, &error);
+    expect_story(status, &error);
+    if (status == STN_OK) FUZZ_CHECK(sides[0].kind <= STN_FIXED && sides[1].kind <= STN_FIXED);
+}
+
+static void try_key(const char *text) {
+    stn_key key;
+    char hex[65];
+    if (!stn_key_parse(text, &key)) return;
+    stn_key_hex(&key, hex);
+    FUZZ_CHECK(!strcasecmp(hex, text));
+}
+
+static void try_list(const char *bytes, size_t size) {
+    cli_problem_list problems = {0};
+    stn_error error = {0};
+    stn_status status = cli_problem_list_parse("list", bytes, size, &problems, &error);
+    expect_story(status, &error);
+    FUZZ_CHECK((status == STN_OK) == (problems.count > 0) && problems.count <= CLI_PROBLEMS_MOST);
+    for (size_t i = 0; i < problems.count; i++) /* every text can be read, every label ends */
+        FUZZ_CHECK(strlen(problems.list[i].label) < sizeof problems.list[i].label &&
+                   problems.list[i].settings.steps > 0);
+    cli_problem_list_clear(&problems);
+}
+
+int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size) {
+    if (!size) return 0;
+    char *text = malloc(size); /* what follows the first byte, with a terminator */
+    FUZZ_CHECK(text);
+    memcpy(text, data + 1, size - 1);
+    text[size - 1] = '\0';
+    stn_dtype dtype;
+    stn_error error = {0};
+    switch (data[0] % 5) { /* the digits of the seeds: '0' is 48 */
+        case 3:
+            try_stencil(text);
+            break;
+        case 4:
+            try_boundary(text);
+            break;
+        case 0:
+            expect_story(stn_dtype_parse(text, &dtype, &error), &error);
+            break;
+        case 1:
+            try_key(text);
+            break;
+        case 2:
+            try_list(text, size - 1);
+            break;
+    }
+    free(text);
+    return 0;
+}
