@@ -29,6 +29,8 @@ static const cli_option pack_options[] = {
     {"--threads", "N", CLI_COUNT, AT(threads), "build: compile on N threads (default: all that this process may use)"},
     {"--cache-dir", "DIR", CLI_TEXT, AT(cache_dir), "build: kernels that are stored there are not compiled again"},
     {"--pack", "FILE", CLI_LIST, AT(packs), "build: nor are those of this pack; may be given again"},
+    {"--all-ptx", NULL, CLI_FLAG, AT(all_ptx),
+     "build: keep the PTX of every architecture, not of the newest alone\n(which serves GPUs newer than all of them)"},
 };
 #undef AT
 

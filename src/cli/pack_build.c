@@ -134,6 +134,43 @@ static void add_stats(build *b, stn_cache_stats *sum) {
     }
 }
 
+static int number_of(const char *arch) { return atoi(arch + strcspn(arch, "0123456789")); }
+
+/* A second pack without the PTX that no GPU would want: one that is newer than an architecture here takes the PTX of
+ * the newest, and one that is not has its cubin. */
+static stn_status drop_ptx(build *b, stn_error *error) {
+    stn_pack_writer *lean = NULL;
+    stn_pack *pack = NULL;
+    void *data = NULL;
+    size_t size;
+    stn_status status;
+    int newest = 0;
+    for (size_t i = 0; i < b->arch_count; i++)
+        if (number_of(b->archs[i]) > newest) newest = number_of(b->archs[i]);
+    STN_TRY_GOTO(status, stn_pack_writer_create(&lean, error), done);
+    STN_TRY_GOTO(status, stn_pack_finish(b->writer, &data, &size, error), done);
+    STN_TRY_GOTO(status, stn_pack_open_memory(data, size, &pack, error), done);
+    for (size_t i = 0; i < stn_pack_count(pack) && status == STN_OK; i++) {
+        stn_key key;
+        stn_entry entry;
+        char arch[16];
+        STN_TRY_GOTO(status, stn_pack_read(pack, i, &key, &entry, error), done);
+        if (entry.cubin && stn_entry_field(&entry, "arch", arch, sizeof arch) && number_of(arch) < newest)
+            entry.ptx_size = 0;
+        status = stn_pack_add(lean, &key, &entry, error);
+        stn_entry_clear(&entry);
+    }
+done:
+    if (status == STN_OK) {
+        stn_pack_writer_destroy(b->writer);
+        b->writer = lean;
+    } else
+        stn_pack_writer_destroy(lean);
+    stn_pack_close(pack);
+    free(data);
+    return status;
+}
+
 stn_status cli_pack_build(const cli_pack_order *order, const cli_report_settings *report, cli_pack_result *result,
                           stn_error *error) {
     build b = {.order = order};
@@ -158,6 +195,7 @@ stn_status cli_pack_build(const cli_pack_order *order, const cli_report_settings
                           order->problems);
         goto done;
     }
+    if (!order->all_ptx) STN_TRY_GOTO(status, drop_ptx(&b, error), done);
     STN_TRY_GOTO(status, stn_pack_finish(b.writer, &pack, &result->bytes, error), done);
     STN_TRY_GOTO(status, stn_output_write(order->out, pack, result->bytes, error), done);
     result->problems = b.problems.count;

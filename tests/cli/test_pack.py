@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """stentor pack: kernels built here, run there without NVRTC. The GPU is the emulated one."""
 import json
+import os
 import unittest
 
 from command import CommandTest, npy_values
 
+NAMED = os.environ['NAMED_PROBLEMS']
 NOWHERE = {'STENTOR_NVRTC_PATH': '/nonexistent'}
 PROBLEMS = [{'stencil': ['heat-2d:alpha=0.2', 'box-2d9p'], 'size': '20x33', 'dtype': ['f64', 'f32'], 'boundary': 'reflect'},
             {'stencil': 'heat-1d:alpha=0.2', 'size': '100', 'steps': 3}]
@@ -71,6 +73,23 @@ class Pack(CommandTest):
         self.assertFalse((self.path / 'd.stnpack').exists())
         self.put('c.stnpack', bytes(content[:100]))
         self.refuse(10, 'c.stnpack', 'run', '--size', '20x20', '--stencil', 'heat-2d', '--pack', 'c.stnpack')
+
+    def test_only_the_newest_keeps_its_ptx(self):
+        self.build(arch='sm_80,sm_90,sm_100')
+        def ptx():
+            kernels = json.loads(self.succeed('pack', 'list', '--json', 'kernels.stnpack').stdout)
+            return sorted({(kernel['arch'], kernel['ptx_bytes'] > 0) for kernel in kernels})
+        self.assertEqual(ptx(), [('sm_100', True), ('sm_80', False), ('sm_90', False)])
+        self.succeed('pack', 'build', '--all-ptx', '--arch', 'sm_80,sm_90', '--problems', 'list.json', '-o', 'kernels.stnpack')
+        self.assertEqual(ptx(), [('sm_80', True), ('sm_90', True)])
+
+    def test_the_named_stencils_list_is_sound(self):
+        report = json.loads(self.succeed('pack', 'build', '--arch', 'sm_90', '--problems', NAMED, '-o', 'named.stnpack',
+                                         '--json').stdout)
+        self.assertGreater(report['kernels'], 60)
+        for stencil, size in (('laplace-3d:order=2', '31x32x33'), ('box-2d49p', '100x127'), ('gaussian-1d', '4096')):
+            done = self.run_it('out.npy', '--pack', 'named.stnpack', stencil=stencil, size=size, boundary='reflect', **NOWHERE)
+            self.assertEqual(done.returncode, 0, f'{stencil}: {done.stderr}')
 
     def test_a_failed_build_keeps_the_old_pack(self):
         self.put('kernels.stnpack', 'old')
