@@ -19,9 +19,9 @@
 //
 // No shared memory, no barrier: with the walk unrolled the compiler asks for many windows before it needs the first.
 //
-// A block whose windows meet an edge walks the same way (EDGE), still without branches. Planes, lines and slots past an
-// edge are folded to where they are read (device/index.cuh); since VECTOR divides nx, a slot lies inside or outside as
-// a whole, and only what is in the slot must then be put right:
+// Near edges the same walk reads folded planes and lines (FOLD_YZ) and folded slots (FOLD_X), still without branches
+// (device/index.cuh). Since VECTOR divides nx, a slot lies inside or outside as a whole, and only what is in the slot must
+// then be put right:
 //     wrap  as it is     nearest  one element, repeated     reflect  reversed     constant  the value
 //     mirror  reversed and shifted by one, so a second slot is read
 #include "device/element.cuh"
@@ -71,13 +71,14 @@ constexpr span_table needed_spans() {
 }
 constexpr span_table NEEDED = needed_spans();
 
-// Where a thread is; at an edge, where it reads.
+// Where a thread is and, near an edge, where it reads.
 struct brick {
     const STORE *grid;
     int x, y, z;       // its first point
     int line[LINES];   // folded y of each line of the window; PAST_LOW or PAST_HIGH past a constant side
     int slot[SLOTS];   // folded x of each slot's first element
     bool past[SLOTS];  // the slot lies outside the grid
+    unsigned frozen;   // bit v: point x + v keeps its value, because a tap would reach past a fixed side along x
 };
 
 // The slot (x, x + VECTOR) past the low or high edge: where the elements that it stands for begin.
@@ -131,7 +132,7 @@ __device__ __forceinline__ void right_high(STORE (&run)[VECTOR], const STORE (&o
 }
 
 // One line of a window. `blank`: the plane or the line lies past a constant side, all of it has `value`.
-template <bool EDGE>
+template <bool FOLD_X, bool FOLD_YZ>
 __device__ __forceinline__ void load_line(const tile_arguments &a, const brick &b, const STORE *row, int line,
                                           bool blank, REAL value, REAL (&window)[SPAN]) {
 #pragma unroll
@@ -139,38 +140,39 @@ __device__ __forceinline__ void load_line(const tile_arguments &a, const brick &
         const int low = s * VECTOR - CENTRE;  // the slot's first x, from the thread's
         if (low + VECTOR <= NEEDED.low[line] || low >= VECTOR + NEEDED.high[line]) continue;
         STORE run[VECTOR], other[VECTOR] = {};
-        load_run(run, row + (EDGE ? b.slot[s] : s * VECTOR));
-        if (EDGE && s < LOW_SLOTS) {
+        load_run(run, row + (FOLD_X ? b.slot[s] : s * VECTOR));
+        if (FOLD_X && s < LOW_SLOTS) {
             if (X_SIDE_LOW == MIRROR && VECTOR > 1) load_run(other, row + b.slot[s] + (b.past[s] ? VECTOR : 0));
             right_low<X_SIDE_LOW>(run, other, narrow<STORE>(a.constant[2][0]), b.past[s]);
-        } else if (EDGE && s > LOW_SLOTS) {
+        } else if (FOLD_X && s > LOW_SLOTS) {
             if (X_SIDE_HIGH == MIRROR && VECTOR > 1) load_run(other, row + b.slot[s] - (b.past[s] ? VECTOR : 0));
             right_high<X_SIDE_HIGH>(run, other, narrow<STORE>(a.constant[2][1]), b.past[s]);
         }
 #pragma unroll
         for (int e = 0; e < VECTOR; e++)
-            window[s * VECTOR + e] = EDGE && (Z_CONSTANT || Y_CONSTANT) && blank ? value : widen(run[e]);
+            window[s * VECTOR + e] = FOLD_YZ && (Z_CONSTANT || Y_CONSTANT) && blank ? value : widen(run[e]);
     }
 }
 
-// sum[d][r][v] += the taps that look at plane z; `first` is the window's first element there, if no edge is near.
-template <bool EDGE>
+// sum[d][r][v] += the taps that look at plane z; `first` is where its window begins (x from 0 if FOLD_X), if the plane
+// and all lines are inside.
+template <bool FOLD_X, bool FOLD_YZ>
 __device__ __forceinline__ void add_plane(const tile_arguments &a, const brick &b, const STORE *first, int z,
                                           REAL (&sum)[DEPTH][ROWS][VECTOR]) {
-    const int fz = EDGE ? fold<Z_SIDE_LOW, Z_SIDE_HIGH>(z < a.nz + Z_HIGH ? z : 0, a.nz) : z;
+    const int fz = FOLD_YZ ? fold<Z_SIDE_LOW, Z_SIDE_HIGH>(z < a.nz + Z_HIGH ? z : 0, a.nz) : z;
 #pragma unroll
     for (int line = 0; line < LINES; line++) {
         const STORE *row = first + line * a.in_y;
         bool blank = false;
         REAL value = 0;
-        if (EDGE) {
+        if (FOLD_YZ) {
             const int fy = b.line[line];
             row = b.grid + (fz < 0 ? 0 : fz) * a.in_z + (fy < 0 ? 0 : fy) * a.in_y;
             blank = (Z_CONSTANT && fz < 0) || (Y_CONSTANT && fy < 0);
             value = Z_CONSTANT && fz < 0 ? a.constant[0][fz == PAST_HIGH] : a.constant[1][fy == PAST_HIGH];
         }
         REAL window[SPAN];
-        load_line<EDGE>(a, b, row, line, blank, value, window);
+        load_line<FOLD_X, FOLD_YZ>(a, b, row, line, blank, value, window);
 #pragma unroll
         for (int k = 0; k < NTAPS; k++) {
             const int r = line - Y_LOW - TAP_Y[k];  // the row that sees this line through tap k
@@ -182,40 +184,42 @@ __device__ __forceinline__ void add_plane(const tile_arguments &a, const brick &
     }
 }
 
-// Does point (z, y, x) keep its value, because a tap would reach past a fixed side?
-__device__ __forceinline__ bool frozen(const tile_arguments &a, int z, int y, int x) {
+// Does row (z, y) keep its values, because a tap would reach past a fixed side along z or y?
+__device__ __forceinline__ bool frozen_row(const tile_arguments &a, int z, int y) {
     return (Z_SIDE_LOW == FIXED && z < Z_LOW) || (Z_SIDE_HIGH == FIXED && z >= a.nz - Z_HIGH) ||
-           (Y_SIDE_LOW == FIXED && y < Y_LOW) || (Y_SIDE_HIGH == FIXED && y >= a.ny - Y_HIGH) ||
-           (X_SIDE_LOW == FIXED && x < X_LOW) || (X_SIDE_HIGH == FIXED && x >= a.nx - X_HIGH);
+           (Y_SIDE_LOW == FIXED && y < Y_LOW) || (Y_SIDE_HIGH == FIXED && y >= a.ny - Y_HIGH);
 }
 
-template <bool EDGE>
+template <bool FOLD_X, bool FOLD_YZ>
 __device__ __forceinline__ void save_plane(const tile_arguments &a, const brick &b, STORE *out, int z,
                                            const REAL (&sum)[ROWS][VECTOR]) {
 #pragma unroll
     for (int r = 0; r < ROWS; r++) {
-        if (EDGE && (z >= a.nz || b.y + r >= a.ny)) continue;
+        if (FOLD_YZ && (z >= a.nz || b.y + r >= a.ny)) continue;
         STORE result[VECTOR];
 #pragma unroll
-        for (int v = 0; v < VECTOR; v++) {
-            result[v] = narrow<STORE>(sum[r][v]);
-            if (EDGE && ANY_FIXED && frozen(a, z, b.y + r, b.x + v))
-                result[v] = b.grid[z * a.in_z + (b.y + r) * a.in_y + b.x + v];
+        for (int v = 0; v < VECTOR; v++) result[v] = narrow<STORE>(sum[r][v]);
+        if (FOLD_X && ANY_FIXED) {  // frozen points get their value back; it was read for this brick, so it is near
+            const bool row = FOLD_YZ && frozen_row(a, z, b.y + r);
+            STORE before[VECTOR];
+            if (!FOLD_YZ || row || b.frozen) load_run(before, b.grid + z * a.in_z + (b.y + r) * a.in_y + b.x);
+#pragma unroll
+            for (int v = 0; v < VECTOR; v++) result[v] = row || b.frozen >> v & 1 ? before[v] : result[v];
         }
         store_run(out + r * a.out_y, result);
     }
 }
 
-template <bool EDGE>
+template <bool FOLD_X, bool FOLD_YZ>
 __device__ __forceinline__ void walk(const tile_arguments &a, const brick &b, STORE *out) {
-    const STORE *const first =
-        b.grid + (b.z - Z_LOW) * a.in_z + (b.y - Y_LOW) * a.in_y + b.x - CENTRE;  // used away from edges only
+    const STORE *const first =  // of the first plane, as add_plane wants it
+        b.grid + (b.z - Z_LOW) * a.in_z + (b.y - Y_LOW) * a.in_y + (FOLD_X ? 0 : b.x - CENTRE);
     REAL sum[DEPTH][ROWS][VECTOR] = {};
-#pragma unroll(EDGE ? 1 : UNROLL)
+#pragma unroll(FOLD_YZ ? 1 : UNROLL)
     for (int p = 0; p < CHUNK + Z_LOW + Z_HIGH; p++) {
-        add_plane<EDGE>(a, b, first + p * a.in_z, b.z + p - Z_LOW, sum);
+        add_plane<FOLD_X, FOLD_YZ>(a, b, first + p * a.in_z, b.z + p - Z_LOW, sum);
         if (p >= Z_LOW + Z_HIGH)
-            save_plane<EDGE>(a, b, out + (p - Z_LOW - Z_HIGH) * a.out_z, b.z + p - Z_LOW - Z_HIGH, sum[0]);
+            save_plane<FOLD_X, FOLD_YZ>(a, b, out + (p - Z_LOW - Z_HIGH) * a.out_z, b.z + p - Z_LOW - Z_HIGH, sum[0]);
 #pragma unroll
         for (int d = 0; d < DEPTH; d++)
 #pragma unroll
@@ -241,23 +245,32 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) direct_tile(const 
     b.y = y0 + threadIdx.x / THREADS_X % THREADS_Y * ROWS;
     b.z = z0 + threadIdx.x / (THREADS_X * THREADS_Y) * CHUNK;
     STORE *const out = a.out + batch * a.out_batch + b.z * a.out_z + b.y * a.out_y + b.x;
-    const bool inside = x0 >= CENTRE && x0 + BX + HIGH_SLOTS * VECTOR <= a.nx && y0 >= Y_LOW &&
-                        y0 + BY + Y_HIGH <= a.ny && z0 >= Z_LOW && z0 + BZ + Z_HIGH <= a.nz;
-    if (inside) {
-        walk<false>(a, b, out);
+    const bool inside_x = x0 >= CENTRE && x0 + BX + HIGH_SLOTS * VECTOR <= a.nx;
+    const bool inside_yz = y0 >= Y_LOW && y0 + BY + Y_HIGH <= a.ny && z0 >= Z_LOW && z0 + BZ + Z_HIGH <= a.nz;
+    if (inside_x && inside_yz) {
+        walk<false, false>(a, b, out);
         return;
     }
     if (b.x >= a.nx || b.y >= a.ny || b.z >= a.nz) return;
+    b.frozen = 0;
 #pragma unroll
-    for (int i = 0; i < LINES; i++) {
-        const int y = b.y + i - Y_LOW;
-        b.line[i] = y < a.ny + Y_HIGH ? fold<Y_SIDE_LOW, Y_SIDE_HIGH>(y, a.ny) : 0;
-    }
+    for (int v = 0; v < VECTOR; v++)
+        if ((X_SIDE_LOW == FIXED && b.x + v < X_LOW) || (X_SIDE_HIGH == FIXED && b.x + v >= a.nx - X_HIGH))
+            b.frozen |= 1u << v;
 #pragma unroll
     for (int s = 0; s < SLOTS; s++) {
         const int x = b.x + s * VECTOR - CENTRE;
         b.past[s] = x < 0 || x >= a.nx;
         b.slot[s] = x < 0 ? fold_slot_low<X_SIDE_LOW>(x, a.nx) : x >= a.nx ? fold_slot_high<X_SIDE_HIGH>(x, a.nx) : x;
     }
-    walk<true>(a, b, out);
+    if (COLUMN_WALK && inside_yz) {
+        walk<true, false>(a, b, out);
+        return;
+    }
+#pragma unroll
+    for (int i = 0; i < LINES; i++) {
+        const int y = b.y + i - Y_LOW;
+        b.line[i] = y < a.ny + Y_HIGH ? fold<Y_SIDE_LOW, Y_SIDE_HIGH>(y, a.ny) : 0;
+    }
+    walk<true, true>(a, b, out);
 }

@@ -53,9 +53,9 @@ static int tile_registers(const stn_task *task, const direct_shape *shape) {
     return 20 + rest + words * (depth * shape->rows * shape->vector + span(task, shape->vector));
 }
 
-static void fit_blocks(const stn_task *task, const stn_machine *machine, direct_shape *shape) {
+static void fit_blocks(const stn_machine *machine, direct_shape *shape, int registers) {
     int threads = shape->threads[0] * shape->threads[1] * shape->threads[2];
-    int registers = (int)stn_round_up(stn_max(tile_registers(task, shape), 32), 8);
+    registers = (int)stn_round_up(stn_max(registers, 32), 8);
     int by_registers = (int)(machine->registers_per_multiprocessor / (size_t)(threads * registers));
     shape->blocks = (int)stn_max(1, stn_min(by_registers, machine->threads / threads));
 }
@@ -67,11 +67,12 @@ static void fit_unroll(const stn_task *task, direct_shape *shape) {
     shape->unroll = fmas * planes <= UNROLLED_FMAS ? planes : fmas * depth <= UNROLLED_FMAS ? depth : 1;
 }
 
+/* `registers`: what a sweep found best for it; 0: by tile_registers. */
 static direct_shape tile_shape(const stn_task *task, const stn_machine *machine, int vector, int rows, int chunk,
-                               int tz, int ty, int tx) {
-    direct_shape shape = {DIRECT_TILE, vector, rows, chunk, {tz, ty, tx}, 1, 1};
+                               int tz, int ty, int registers) {
+    direct_shape shape = {DIRECT_TILE, vector, rows, chunk, {tz, ty, 32}, 1, 1, 0, 0};
     fit_unroll(task, &shape);
-    fit_blocks(task, machine, &shape);
+    fit_blocks(machine, &shape, registers ? registers : tile_registers(task, &shape));
     return shape;
 }
 
@@ -92,28 +93,44 @@ static bool tile_fits(const stn_task *task, const direct_shape *shape) {
            (int64_t)task->ntaps * shape->rows * shape->vector <= UNROLLED_FMAS / 2;
 }
 
+/* Best first, as sweeps found them. */
+static size_t flat_shapes(const stn_task *task, const stn_machine *machine, int vector, direct_shape shapes[4]) {
+    size_t count = 0;
+    bool near = task->reach[1][0] + task->reach[1][1] <= 2;
+    if (near && task->pattern == STN_PATTERN_STAR)
+        shapes[count++] = tile_shape(task, machine, vector, 1, 2, 8, 1, 32);
+    else if (near)
+        shapes[count++] = tile_shape(task, machine, vector, 1, 4, 8, 1, 0);
+    bool long_walk = task->ntaps > 25 && task->dtype != STN_F64;
+    shapes[count++] = tile_shape(task, machine, vector, 1, long_walk ? 8 : 6, 4, 1, 0);
+    shapes[count++] = tile_shape(task, machine, vector, 1, long_walk ? 6 : 8, 4, 1, 0);
+    return count;
+}
+
+static size_t solid_shapes(const stn_task *task, const stn_machine *machine, int vector, direct_shape shapes[4]) {
+    size_t count = 0;
+    bool wide = task->dtype == STN_F64, star = task->pattern == STN_PATTERN_STAR;
+    int depth = task->reach[0][0] + task->reach[0][1];
+    if (depth <= 2 && wide && star) shapes[count++] = tile_shape(task, machine, vector, 6, 8, 1, 4, 160);
+    if (depth <= 2 && wide && !star) shapes[count++] = tile_shape(task, machine, vector, 2, 24, 1, 4, 96);
+    if (depth <= 2 && !wide && star) shapes[count++] = tile_shape(task, machine, vector, 2, 8, 1, 4, 80);
+    shapes[count++] = tile_shape(task, machine, vector, depth <= 4 ? 2 : 1, 16, 1, 8, depth <= 2 && !wide ? 80 : 0);
+    shapes[count++] = tile_shape(task, machine, vector, 1, 8, 1, 8, 0);
+    for (size_t i = 0; i < count; i++) shapes[i].column_walk = 1;
+    return count;
+}
+
 static size_t tile_shapes(const stn_task *task, const stn_machine *machine, direct_shape *shapes, size_t most) {
-    direct_shape tried[4];
-    size_t tries = 0, count = 0;
+    size_t count = 0;
     for (int vector = widest_vector(task); vector >= 1 && !count; vector /= 2) {
-        tries = 0;
-        if (task->rank == 2) {
-            int reach = task->reach[1][0] + task->reach[1][1];
-            if (reach <= 2 && task->pattern == STN_PATTERN_STAR)
-                tried[tries++] = tile_shape(task, machine, vector, 1, 2, 8, 1, 32);
-            else if (reach <= 2)
-                tried[tries++] = tile_shape(task, machine, vector, 1, 4, 8, 1, 32);
-            tried[tries++] = tile_shape(task, machine, vector, 1, 6, 4, 1, 32);
-            tried[tries++] = tile_shape(task, machine, vector, 1, 8, 4, 1, 32);
-        } else {
-            int rows = task->reach[0][0] + task->reach[0][1] <= 4 ? 2 : 1;
-            int chunk = task->dtype == STN_F64 ? 16 : 8;
-            bool wide = task->dtype == STN_F64 || task->pattern == STN_PATTERN_STAR;
-            tried[tries++] = tile_shape(task, machine, vector, rows, chunk, 1, wide ? 8 : 4, 32);
-            tried[tries++] = tile_shape(task, machine, vector, rows, chunk, 1, wide ? 4 : 8, 32);
-        }
+        direct_shape tried[4];
+        size_t tries =
+            task->rank == 2 ? flat_shapes(task, machine, vector, tried) : solid_shapes(task, machine, vector, tried);
         for (size_t i = 0; i < tries && count < most; i++)
-            if (tile_fits(task, &tried[i])) shapes[count++] = tried[i];
+            if (tile_fits(task, &tried[i])) {
+                tried[i].place = (int)count;
+                shapes[count++] = tried[i];
+            }
     }
     return count;
 }
@@ -127,11 +144,11 @@ size_t direct_shapes(const stn_task *task, const stn_machine *machine, direct_sh
     size_t count = 0;
     if (line_fits(task)) {
         int vector = widest_vector(task);
-        shapes[count++] = (direct_shape){DIRECT_LINE, vector, 1, 1, {1, 1, 256}, 1, 1};
-        if (count < most) shapes[count++] = (direct_shape){DIRECT_LINE, vector, 4, 1, {1, 1, 128}, 1, 1};
+        shapes[count++] = (direct_shape){DIRECT_LINE, vector, 1, 1, {1, 1, 256}, 1, 1, 0, 0};
+        if (count < most) shapes[count++] = (direct_shape){DIRECT_LINE, vector, 4, 1, {1, 1, 128}, 1, 1, 0, 1};
     } else if (task->rank > 1)
         count = tile_shapes(task, machine, shapes, most - 1);
-    if (count < most) shapes[count++] = (direct_shape){DIRECT_GATHER, 1, 1, 1, {1, 1, 256}, 1, 1};
+    if (count < most) shapes[count++] = (direct_shape){DIRECT_GATHER, 1, 1, 1, {1, 1, 256}, 1, 1, 0, 0};
     return count;
 }
 
@@ -141,10 +158,9 @@ void direct_tiles(const stn_task *task, const direct_shape *shape, int64_t tiles
     for (int k = 0; k < 3; k++) tiles[k] = stn_div_up(task->n[direct_axis(task, shape, k)], brick[k]);
 }
 
-/* Planes and rows that are read twice come mostly from the caches; blocks at an edge take some 15% longer; narrow
- * accesses cost instructions. */
+/* Over the copy bandwidth's time. Sweeps order the shapes of one problem (place) more finely than a model could; blocks
+ * at an edge take some 15% longer; narrow accesses cost instructions. */
 static double tile_slowdown(const stn_task *task, const direct_shape *shape) {
-    int z = direct_axis(task, shape, 0), y = direct_axis(task, shape, 1);
     int64_t tiles[3];
     direct_tiles(task, shape, tiles);
     double inner = 1;
@@ -152,10 +168,9 @@ static double tile_slowdown(const stn_task *task, const direct_shape *shape) {
         int axis = direct_axis(task, shape, k);
         if (task->reach[axis][0] + task->reach[axis][1]) inner *= (double)stn_max(tiles[k] - 2, 0) / (double)tiles[k];
     }
-    double again_z = (double)(task->reach[z][0] + task->reach[z][1]) / (shape->chunk * shape->threads[0]);
-    double again_y = (double)(task->reach[y][0] + task->reach[y][1]) / ((double)shape->rows * shape->threads[1]);
     double narrow = 16.0 / (double)(shape->vector * (int)stn_dtype_size(task->dtype));
-    return (1.01 + 0.2 * again_z + 0.1 * again_y + 0.1 * (narrow - 1)) * (inner + 1.15 * (1 - inner));
+    double base = (task->rank == 3 ? 1.06 : 1.01) + 0.02 * shape->place;
+    return (base + 0.1 * (narrow - 1)) * (inner + 1.15 * (1 - inner));
 }
 
 void direct_cost(const stn_task *task, const stn_machine *machine, const direct_shape *shape, stn_estimate *e) {
@@ -168,8 +183,7 @@ void direct_cost(const stn_task *task, const stn_machine *machine, const direct_
     e->halo_waste = 0;
     double memory = e->bytes / machine->copy_bandwidth, arithmetic = e->flops / (0.8 * machine->flops[e->unit]);
     if (shape->kernel == DIRECT_TILE) {
-        double slow = tile_slowdown(task, shape);
-        memory *= slow;
+        memory *= tile_slowdown(task, shape);
         e->halo_waste =
             (double)(task->reach[direct_axis(task, shape, 0)][0] + task->reach[direct_axis(task, shape, 0)][1]) /
             shape->chunk;
@@ -242,6 +256,7 @@ void direct_params(const stn_task *task, const direct_shape *shape, stn_text *pa
     stn_params_int(params, "THREADS_Z", shape->threads[0]);
     stn_params_int(params, "BLOCKS", shape->blocks);
     stn_params_int(params, "UNROLL", shape->unroll);
+    stn_params_int(params, "COLUMN_WALK", shape->column_walk);
 }
 
 void direct_describe(const direct_shape *shape, stn_format format, stn_text *text) {
@@ -254,10 +269,15 @@ void direct_describe(const direct_shape *shape, stn_format format, stn_text *tex
     const struct {
         const char *key;
         int value;
-    } numbers[] = {{"vector", shape->vector},        {"rows", shape->rows},
-                   {"chunk", shape->chunk},          {"threads_z", shape->threads[0]},
-                   {"threads_y", shape->threads[1]}, {"threads_x", shape->threads[2]},
-                   {"blocks", shape->blocks},        {"unroll", shape->unroll}};
+    } numbers[] = {{"vector", shape->vector},
+                   {"rows", shape->rows},
+                   {"chunk", shape->chunk},
+                   {"threads_z", shape->threads[0]},
+                   {"threads_y", shape->threads[1]},
+                   {"threads_x", shape->threads[2]},
+                   {"blocks", shape->blocks},
+                   {"unroll", shape->unroll},
+                   {"column_walk", shape->column_walk}};
     stn_json_key(text, "kernel");
     stn_json_string(text, direct_kernel_name(shape));
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {

@@ -10,13 +10,15 @@ typedef enum direct_kernel { DIRECT_LINE, DIRECT_TILE, DIRECT_GATHER } direct_ke
 
 /* Kernel axes are z, y, x = 0, 1, 2. Fits a stn_candidate. */
 typedef struct direct_shape {
-    int kernel;     /* direct_kernel */
-    int vector;     /* points along x in one access */
-    int rows;       /* rows along y a thread computes (direct_line: runs of `vector` points) */
-    int chunk;      /* planes along z a thread computes */
-    int threads[3]; /* of a block, along z, y, x */
-    int blocks;     /* that must fit on a multiprocessor */
-    int unroll;     /* planes in one turn of the walk */
+    int kernel;      /* direct_kernel */
+    int vector;      /* points along x in one access */
+    int rows;        /* rows along y a thread computes (direct_line: runs of `vector` points) */
+    int chunk;       /* planes along z a thread computes */
+    int threads[3];  /* of a block, along z, y, x */
+    int blocks;      /* that must fit on a multiprocessor */
+    int unroll;      /* planes in one turn of the walk */
+    int column_walk; /* blocks at an edge along x alone have a walk of their own */
+    int place;       /* in the list of shapes for the problem, best first */
 } direct_shape;
 _Static_assert(sizeof(direct_shape) <= sizeof(stn_candidate), "a shape is a candidate");
 

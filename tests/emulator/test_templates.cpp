@@ -44,5 +44,5 @@ static void every_template_compiles() {
 
 const std::vector<Test> template_tests = {
     {"every_word_has_a_twin", every_word_has_a_twin, false},
-    {"every_template_compiles", every_template_compiles, true},
+    {"every_template_compiles", every_template_compiles, false},
 };

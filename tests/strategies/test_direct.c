@@ -180,12 +180,31 @@ static void large(suite *s) {
         }
 }
 
+/* More than 2^31 points: indices that no longer fit 32 bits. Takes a minute, 9 GB on the device and 20 GB on the host. */
+static void huge(suite *s) {
+    if (!s->full) return;
+    static const struct { int rank, extent[3]; } grids[] = {{1, {2147485000, 0, 0}}, {2, {46349, 46352, 0}}};
+    for (size_t g = 0; g < sizeof grids / sizeof *grids; g++) {
+        dice d = {700 + g};
+        stn_stencil *stencil = random_stencil(&d, grids[g].rank, TAPS_BOX, 1);
+        stn_problem p = problem_of(stencil, grids[g].extent, STN_F16);
+        if (g == 0) p.extent[0] += 1000; /* past INT32_MAX */
+        random_sides(&d, &p, grids[g].rank);
+        check(s, g ? "2D, more than 2^31 points" : "1D, more than 2^31 points", &p, d.state);
+        stn_stencil_destroy(stencil);
+    }
+}
+
 int main(int argc, char **argv) {
     static const struct {
         const char *name;
         void (*run)(suite *);
-    } parts[] = {
-        {"boundaries", boundary_pairs}, {"radii", radii}, {"layouts", layouts}, {"sizes", sizes}, {"large", large}};
+    } parts[] = {{"boundaries", boundary_pairs},
+                 {"radii", radii},
+                 {"layouts", layouts},
+                 {"sizes", sizes},
+                 {"large", large},
+                 {"huge", huge}};
     suite s = {0};
     const char *only = NULL;
     for (int i = 1; i < argc; i++) {
