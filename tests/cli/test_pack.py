@@ -39,6 +39,17 @@ class Pack(CommandTest):
                 for a, b in zip(ours[2], theirs[2]):
                     self.assertLessEqual(abs(a - b), 1e-14 if dtype == 'f64' else 1e-6)
 
+    def test_newer_gpus_and_older_drivers(self):
+        """A newer GPU takes the PTX, which a driver older than the NVRTC that made it refuses; a cubin it loads."""
+        self.build()
+        cases = [('90', '12000', 0), ('100', '13000', 0), ('120', '13000', 0), ('100', '12000', 6), ('80', '12000', 0),
+                 ('75', '13000', 6)]
+        for sm, driver, code in cases:
+            with self.subTest(sm=sm, driver=driver):
+                done = self.run_it('out.npy', '--device', 'cuda', '--pack', 'kernels.stnpack', STENTOR_EMULATOR_SM=sm,
+                                   STENTOR_EMULATOR_DRIVER_VERSION=driver, **NOWHERE)
+                self.assertEqual(done.returncode, code, done.stderr)
+
     def test_what_is_missing_is_named(self):
         self.build()
         done = self.run_it('out.npy', '--pack', 'kernels.stnpack', stencil='star-2d13p', boundary='wrap', **NOWHERE)
