@@ -183,7 +183,7 @@ static void large(suite *s) {
 /* More than 2^31 points: indices that no longer fit 32 bits. Takes a minute, 9 GB on the device and 20 GB on the host. */
 static void huge(suite *s) {
     if (!s->full) return;
-    static const struct { int rank, extent[3]; } grids[] = {{1, {2147485000, 0, 0}}, {2, {46349, 46352, 0}}};
+    static const struct { int rank, extent[3]; } grids[] = {{1, {2147483000, 0, 0}}, {2, {46349, 46352, 0}}};
     for (size_t g = 0; g < sizeof grids / sizeof *grids; g++) {
         dice d = {700 + g};
         stn_stencil *stencil = random_stencil(&d, grids[g].rank, TAPS_BOX, 1);

@@ -1,0 +1,258 @@
+/* Plans: choosing, running, new weights, workspaces, graphs, and every wrong call. On the host, and with a GPU or the
+ * emulator (their cases are skipped without one). */
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "context/context.h"
+#include "stentor.h"
+
+static stn_error error;
+#define OK(call) cr_assert_eq((call), STN_OK, "%s", error.message)
+#define FAILS(call, status, words)                                                                                     \
+    do {                                                                                                               \
+        cr_assert_eq((call), (status), "another status");                                                              \
+        cr_assert_not_null(strstr(error.message, (words)), "'%s' lacks '%s'", error.message, (words));                 \
+    } while (0)
+
+enum { NY = 20, NX = 24, N = NY * NX };
+
+static stn_context *context_on(int device) {
+    stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
+    stn_context *context = NULL;
+    options.device = device;
+    options.cache_dir = ":memory:";
+    stn_status status = stn_context_create(&options, &context, &error);
+    if (status == STN_ERROR_NO_DEVICE) cr_skip_test("no GPU: %s", error.message);
+    cr_assert_eq(status, STN_OK, "%s", error.message);
+    return context;
+}
+
+static stn_stencil *stencil_of(const char *spec) {
+    stn_stencil *stencil = NULL;
+    OK(stn_stencil_parse(spec, &stencil, &error));
+    return stencil;
+}
+
+static stn_problem problem_of(const stn_stencil *stencil, uint64_t steps) {
+    stn_problem p = STN_PROBLEM_INIT;
+    p.stencil = stencil;
+    p.extent[0] = NY, p.extent[1] = NX;
+    p.steps = steps;
+    for (int axis = 0; axis < 2; axis++)
+        for (int side = 0; side < 2; side++) p.boundary[axis][side].kind = STN_REFLECT;
+    return p;
+}
+
+static void ramp(double *grid) {
+    for (int i = 0; i < N; i++) grid[i] = sin(0.37 * i) + 0.01 * i;
+}
+
+/* What the host makes of the ramp. */
+static void expected(const stn_problem *p, double *out) {
+    stn_context *host = context_on(STN_DEVICE_HOST);
+    stn_plan *plan;
+    double in[N];
+    ramp(in);
+    OK(stn_plan_create(host, p, NULL, &plan, &error));
+    OK(stn_plan_execute(plan, in, out, NULL, &error));
+    stn_plan_destroy(plan);
+    stn_context_destroy(host);
+}
+
+static void near(const double *got, const double *want) {
+    for (int i = 0; i < N; i++) cr_assert(fabs(got[i] - want[i]) <= 1e-13 * (1 + fabs(want[i])), "point %d", i);
+}
+
+Test(plan, ranks_and_describes) {
+    stn_context *host = context_on(STN_DEVICE_HOST);
+    stn_stencil *stencil = stencil_of("heat-2d:alpha=0.2");
+    stn_problem p = problem_of(stencil, 10);
+    stn_plan *plan;
+    char *text;
+    OK(stn_plan_create(host, &p, NULL, &plan, &error));
+    cr_assert_str_eq(stn_plan_strategy(plan), "host");
+    cr_assert(stn_plan_predicted_seconds(plan) > 0);
+    OK(stn_plan_describe(plan, STN_TEXT, &text, &error));
+    cr_assert_not_null(strstr(text, "direct"), "the ranking lacks direct: %s", text);
+    cr_assert_not_null(strstr(text, "does not apply"));
+    stn_text_free(text);
+    OK(stn_plan_describe(plan, STN_JSON, &text, &error));
+    cr_assert_not_null(strstr(text, "\"strategy\":\"host\""), "%s", text);
+    cr_assert_not_null(strstr(text, "\"max_symbol\":1"), "%s", text);
+    stn_text_free(text);
+    stn_plan_destroy(plan);
+    stn_stencil_destroy(stencil);
+    stn_context_destroy(host);
+}
+
+Test(plan, refuses_wrong_calls) {
+    stn_context *host = context_on(STN_DEVICE_HOST);
+    stn_stencil *stencil = stencil_of("heat-2d:alpha=0.2");
+    stn_problem p = problem_of(stencil, 1);
+    stn_plan *plan = NULL;
+    double in[N], out[N], weights[5] = {1, 2, 3, 4, NAN};
+    ramp(in);
+    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
+    options.strategy = "fast";
+    FAILS(stn_plan_create(host, &p, &options, &plan, &error), STN_ERROR_INVALID_ARGUMENT, "auto, host, direct");
+    cr_assert_null(plan);
+    options.strategy = "direct";
+    FAILS(stn_plan_create(host, &p, &options, &plan, &error), STN_ERROR_UNSUPPORTED, "needs a GPU");
+    options.strategy = NULL;
+    options.struct_size = 4096;
+    FAILS(stn_plan_create(host, &p, &options, &plan, &error), STN_ERROR_INVALID_ARGUMENT, "stn_plan_options");
+    FAILS(stn_plan_create(NULL, &p, NULL, &plan, &error), STN_ERROR_INVALID_ARGUMENT, "context");
+    FAILS(stn_plan_create(host, &p, NULL, NULL, &error), STN_ERROR_INVALID_ARGUMENT, "place");
+    FAILS(stn_plan_create(host, NULL, NULL, &plan, &error), STN_ERROR_INVALID_ARGUMENT, "problem");
+    OK(stn_plan_create(host, &p, NULL, &plan, &error));
+    FAILS(stn_plan_execute(NULL, in, out, NULL, &error), STN_ERROR_INVALID_ARGUMENT, "plan");
+    FAILS(stn_plan_execute(plan, NULL, out, NULL, &error), STN_ERROR_INVALID_ARGUMENT, "in pointer is NULL");
+    FAILS(stn_plan_execute(plan, in, NULL, NULL, &error), STN_ERROR_INVALID_ARGUMENT, "out pointer is NULL");
+    FAILS(stn_plan_execute(plan, in, in, NULL, &error), STN_ERROR_INVALID_ARGUMENT, "in_place");
+    FAILS(stn_plan_set_weights(plan, 4, weights, &error), STN_ERROR_INVALID_ARGUMENT, "5");
+    FAILS(stn_plan_set_weights(plan, 5, weights, &error), STN_ERROR_INVALID_ARGUMENT, "weight 4");
+    FAILS(stn_plan_set_weights(plan, 5, NULL, &error), STN_ERROR_INVALID_ARGUMENT, "weights");
+    FAILS(stn_plan_describe(NULL, STN_TEXT, NULL, &error), STN_ERROR_INVALID_ARGUMENT, "plan");
+    stn_plan_destroy(plan);
+    stn_plan_destroy(NULL);
+    stn_stencil_destroy(stencil);
+    stn_context_destroy(host);
+}
+
+Test(plan, runs_without_a_gpu_only_on_paper) {
+    stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
+    options.arch = "sm_90";
+    options.cache_dir = ":memory:";
+    stn_context *context;
+    OK(stn_context_create(&options, &context, &error));
+    stn_stencil *stencil = stencil_of("heat-2d:alpha=0.2");
+    stn_problem p = problem_of(stencil, 1);
+    stn_plan_options estimate = STN_PLAN_OPTIONS_INIT;
+    estimate.estimate_only = 1;
+    stn_plan *plan;
+    _Alignas(16) double in[N], out[N];
+    OK(stn_plan_create(context, &p, &estimate, &plan, &error));
+    cr_assert_str_eq(stn_plan_strategy(plan), "direct");
+    cr_assert_neq(stn_plan_execute(plan, in, out, NULL, &error), STN_OK);
+    stn_plan_destroy(plan);
+    stn_stencil_destroy(stencil);
+    stn_context_destroy(context);
+}
+
+/* A device plan with its grids. */
+typedef struct bench {
+    stn_context *context;
+    stn_stencil *stencil;
+    stn_problem problem;
+    stn_plan *plan;
+    void *in, *out;
+} bench;
+
+static bench bench_of(uint64_t steps, const stn_plan_options *options) {
+    bench b = {.context = context_on(STN_DEVICE_CUDA(0)), .stencil = stencil_of("heat-2d:alpha=0.2")};
+    double in[N];
+    ramp(in);
+    b.problem = problem_of(b.stencil, steps);
+    OK(stn_plan_create(b.context, &b.problem, options, &b.plan, &error));
+    OK(stn_memory_alloc(b.context, sizeof in, &b.in, &error));
+    OK(stn_memory_alloc(b.context, sizeof in, &b.out, &error));
+    OK(stn_memory_upload(b.context, b.in, in, sizeof in, &error));
+    return b;
+}
+
+static void bench_check(bench *b, const stn_problem *p) {
+    double got[N], want[N];
+    expected(p, want);
+    OK(stn_memory_download(b->context, got, b->out, sizeof got, &error));
+    near(got, want);
+}
+
+static void bench_end(bench *b) {
+    stn_memory_free(b->context, b->in);
+    stn_memory_free(b->context, b->out);
+    stn_plan_destroy(b->plan);
+    stn_stencil_destroy(b->stencil);
+    stn_context_destroy(b->context);
+}
+
+Test(plan_on_device, checks_alignment) {
+    bench b = bench_of(1, NULL);
+    FAILS(stn_plan_execute(b.plan, (char *)b.in + 8, b.out, NULL, &error), STN_ERROR_INVALID_ARGUMENT, "alignment");
+    FAILS(stn_plan_execute(b.plan, b.in, (char *)b.out + 8, NULL, &error), STN_ERROR_INVALID_ARGUMENT, "out pointer");
+    bench_end(&b);
+}
+
+Test(plan_on_device, takes_new_weights) {
+    bench b = bench_of(3, NULL);
+    double weights[5] = {0.1, 0.15, 0.4, 0.2, 0.05};
+    OK(stn_plan_execute(b.plan, b.in, b.out, NULL, &error));
+    OK(stn_plan_set_weights(b.plan, 5, weights, &error));
+    OK(stn_plan_execute(b.plan, b.in, b.out, NULL, &error));
+    stn_tap taps[5];
+    memcpy(taps, stn_stencil_taps(b.stencil), sizeof taps);
+    for (int k = 0; k < 5; k++) taps[k].weight = weights[k];
+    stn_stencil *other;
+    OK(stn_stencil_create(2, 5, taps, &other, &error));
+    stn_problem p = b.problem;
+    p.stencil = other;
+    bench_check(&b, &p);
+    stn_stencil_destroy(other);
+    bench_end(&b);
+}
+
+Test(plan_on_device, takes_the_callers_workspace) {
+    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
+    options.no_auto_workspace = 1;
+    bench b = bench_of(4, &options);
+    size_t size = stn_plan_workspace_size(b.plan);
+    cr_assert(size > 0);
+    FAILS(stn_plan_execute(b.plan, b.in, b.out, NULL, &error), STN_ERROR_INVALID_ARGUMENT, "stn_plan_execute_with");
+    FAILS(stn_plan_execute_with(b.plan, b.in, b.out, NULL, NULL, &error), STN_ERROR_INVALID_ARGUMENT, "workspace");
+    void *workspace;
+    OK(stn_memory_alloc(b.context, size, &workspace, &error));
+    OK(stn_plan_execute_with(b.plan, b.in, b.out, workspace, NULL, &error));
+    bench_check(&b, &b.problem);
+    stn_memory_free(b.context, workspace);
+    bench_end(&b);
+}
+
+/* A warm execute is captured, and the graph replays it: any allocation, copy or wait inside would break the capture. */
+Test(plan_on_device, is_captured_in_a_graph) {
+    bench b = bench_of(5, NULL);
+    const stn_driver_functions *cu = stn_driver_table(b.context->driver);
+    OK(stn_plan_execute(b.plan, b.in, b.out, NULL, &error));
+    stn_cu_stream stream;
+    stn_cu_graph graph;
+    stn_cu_graph_exec exec;
+    OK(stn_device_enter(b.context->device, &error));
+    cr_assert_eq(cu->cuStreamCreate(&stream, 1), 0);
+    cr_assert_eq(cu->cuStreamBeginCapture(stream, 0), 0);
+    OK(stn_plan_execute(b.plan, b.in, b.out, stream, &error));
+    cr_assert_eq(cu->cuStreamEndCapture(stream, &graph), 0);
+    cr_assert_eq(cu->cuGraphInstantiateWithFlags(&exec, graph, 0), 0);
+    cr_assert_eq(cu->cuMemsetD8Async((uintptr_t)b.out, 255, N * sizeof(double), stream), 0);
+    cr_assert_eq(cu->cuGraphLaunch(exec, stream), 0);
+    cr_assert_eq(cu->cuStreamSynchronize(stream), 0);
+    bench_check(&b, &b.problem);
+    cu->cuGraphExecDestroy(exec);
+    cu->cuGraphDestroy(graph);
+    cu->cuStreamDestroy(stream);
+    stn_device_leave(b.context->device);
+    bench_end(&b);
+}
+
+Test(plan_on_device, serves_two_plans_of_one_kernel) {
+    bench b = bench_of(2, NULL);
+    stn_cache_stats stats;
+    stn_plan *twin;
+    OK(stn_plan_create(b.context, &b.problem, NULL, &twin, &error));
+    stn_context_cache_stats(b.context, &stats);
+    cr_assert_eq(stats.misses, 1u);
+    cr_assert_eq(stats.memory_hits, 1u);
+    OK(stn_plan_execute(twin, b.in, b.out, NULL, &error));
+    bench_check(&b, &b.problem);
+    stn_plan_destroy(twin);
+    bench_end(&b);
+}
