@@ -62,15 +62,61 @@ static double now(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+/* What the driver makes of an entry's PTX for this device has a key of its own: the PTX's inputs, the driver, the
+ * device. */
+static stn_status translation_key(const request *want, const stn_entry *from, stn_key *key, stn_error *error) {
+    stn_key_builder *builder;
+    char driver[16];
+    STN_TRY(stn_key_begin(&builder, error));
+    snprintf(driver, sizeof driver, "%d", stn_driver_version(want->context->driver));
+    stn_key_add(builder, "translation of", from->source.bytes, sizeof from->source.bytes);
+    stn_key_add_text(builder, "made by", from->metadata ? from->metadata : "");
+    stn_key_add_text(builder, "driver", driver);
+    stn_key_add_text(builder, "arch", want->context->machine.arch);
+    stn_key_finish(builder, key);
+    return STN_OK;
+}
+
+static void store_translation(const request *want, const stn_entry *from, const stn_key *key, stn_entry *translated) {
+    stn_text text = STN_TEXT_EMPTY;
+    char arch[16];
+    int version = stn_driver_version(want->context->driver);
+    (void)stn_entry_field(from, "arch", arch, sizeof arch);
+    stn_text_printf(&text, "kernel: %s\narch: %s\nlibrary: stentor %s\ncompiler: driver, CUDA %d.%d, from PTX for %s\n",
+                    want->name, want->context->machine.arch, stn_version(), version / 1000, version % 1000 / 10, arch);
+    translated->params = strdup(want->params);
+    if (stn_text_take(&text, &translated->metadata, NULL) == STN_OK && translated->params)
+        stn_cache_store(want->context->cache, key, translated);
+}
+
+/* The driver's own compiler takes as long as NVRTC does, so what it makes is kept too. Where that cannot be had (an odd
+ * driver, no memory), the driver may still load the PTX by itself, and tells why if it does not. */
+static stn_status load_ptx(const request *want, const stn_entry *from, stn_kernel *kernel, stn_error *error) {
+    stn_device *device = want->context->device;
+    stn_entry kept = {0};
+    stn_key key;
+    STN_TRY(translation_key(want, from, &key, error));
+    if (stn_cache_find(want->context->cache, &key, &kept) != STN_CACHE_NONE) {
+        bool loaded = kept.cubin && stn_module_load(device, kept.cubin, kernel->name, &kernel->module, NULL) == STN_OK;
+        stn_entry_clear(&kept);
+        if (loaded) return STN_OK;
+        stn_cache_reject(want->context->cache, &key);
+    }
+    if (stn_device_translate(device, kernel->ptx, &kept.cubin, &kept.cubin_size, NULL) == STN_OK &&
+        stn_module_load(device, kept.cubin, kernel->name, &kernel->module, NULL) == STN_OK)
+        store_translation(want, from, &key, &kept);
+    stn_entry_clear(&kept);
+    return kernel->module ? STN_OK : stn_module_load(device, kernel->ptx, kernel->name, &kernel->module, error);
+}
+
 /* The cubin, and where the driver refuses that or there is none, the PTX. */
-static stn_status load_module(const request *want, stn_kernel *kernel, stn_error *error) {
+static stn_status load_module(const request *want, const stn_entry *from, stn_kernel *kernel, stn_error *error) {
     stn_device *device = want->context->device;
     if (!device) return STN_OK; /* planned for an absent GPU */
     double begin = now();
     stn_status status = STN_ERROR_DRIVER;
     if (kernel->cubin) status = stn_module_load(device, kernel->cubin, kernel->name, &kernel->module, error);
-    if (status == STN_ERROR_DRIVER && kernel->ptx)
-        status = stn_module_load(device, kernel->ptx, kernel->name, &kernel->module, error);
+    if (status == STN_ERROR_DRIVER && kernel->ptx) status = load_ptx(want, from, kernel, error);
     stn_cache_count(want->context->cache, 0, now() - begin, false);
     return status;
 }
@@ -87,7 +133,7 @@ static stn_status use_entry(const request *want, stn_entry *entry, stn_kernel **
         made->cubin_size = entry->cubin_size;
         entry->ptx = NULL;
         entry->cubin = NULL;
-        status = made->ptx || made->cubin ? load_module(want, made, error)
+        status = made->ptx || made->cubin ? load_module(want, entry, made, error)
                                           : stn_fail(error, STN_ERROR_DRIVER, "a stored kernel is empty");
     }
     stn_entry_clear(entry);

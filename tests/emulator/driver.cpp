@@ -303,7 +303,7 @@ static void add_function(CUmodule m, const KernelEntry &entry) {
 }
 
 // Can this chip run it? A cubin runs within its major version, PTX on every newer chip.
-static CUresult check_target(const Program &p) {
+CUresult stn_emulator::check_target(const Program &p) {
     if (p.ptx && p.ptx_version > settings.driver_version) return CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
     if (p.ptx) return p.sm <= settings.sm ? CUDA_SUCCESS : CUDA_ERROR_NO_BINARY_FOR_GPU;
     return p.sm / 10 == settings.sm / 10 && p.sm % 10 <= settings.sm % 10 ? CUDA_SUCCESS : CUDA_ERROR_NO_BINARY_FOR_GPU;

@@ -50,6 +50,9 @@ void set_sticky(CUresult error);
 bool is_live(const void *handle);
 void set_live(const void *handle, bool live);
 size_t live_count();
+// Whether this chip and driver can load it.
+struct Program;
+CUresult check_target(const Program &program);
 // An error, and the end of the capture, if this thread must not allocate or load now.
 CUresult check_not_capturing();
 
