@@ -28,6 +28,20 @@ struct stn_cache {
     stn_cache_stats stats;   /* what the disk does not count itself */
 };
 
+/* What the caller wants, else a whole number above 0 in the environment, else the default. */
+static uint64_t limit(uint64_t wanted, const char *variable, uint64_t otherwise) {
+    const char *text = getenv(variable);
+    char *end = NULL;
+    unsigned long long value = text && *text >= '0' && *text <= '9' ? strtoull(text, &end, 10) : 0;
+    if (wanted) return wanted;
+    return value && !*end ? value : otherwise;
+}
+
+static bool asked(const char *variable) {
+    const char *text = getenv(variable);
+    return text && *text && strcmp(text, "0") != 0;
+}
+
 /* ---- opening ----------------------------------------------------------------------------------------------------- */
 
 static stn_status add_pack(stn_cache *cache, stn_pack *pack, stn_error *error) {
@@ -77,10 +91,10 @@ stn_status stn_cache_open(const stn_cache_options *options, stn_cache **cache, s
     if (!made) return stn_fail_memory(error, "the kernel cache", sizeof *made);
     pthread_mutex_init(&made->lock, NULL);
     made->logger = options->logger;
-    made->disk.max_bytes = options->max_bytes ? options->max_bytes : DEFAULT_BYTES;
-    made->disk.max_files = options->max_files ? options->max_files : DEFAULT_FILES;
+    made->disk.max_bytes = limit(options->max_bytes, "STENTOR_CACHE_MAX_BYTES", DEFAULT_BYTES);
+    made->disk.max_files = limit(options->max_files, "STENTOR_CACHE_MAX_FILES", DEFAULT_FILES);
     made->disk.lock_wait_ms = options->lock_wait_ms ? options->lock_wait_ms : DEFAULT_WAIT_MS;
-    made->disk.keep_source = options->keep_source;
+    made->disk.keep_source = options->keep_source || asked("STENTOR_CACHE_KEEP_SOURCE");
     stn_status status = open_packs(made, options, error);
     if (status == STN_OK)
         status = stn_folder_init(&made->disk.folder, options->dir, options->shared, options->logger, error);

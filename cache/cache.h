@@ -45,10 +45,10 @@ typedef struct stn_cache_options {
     const void *pack_data;    /* borrowed for the cache's life */
     size_t pack_size;
     const stn_logger *logger; /* borrowed for the cache's life */
-    uint64_t max_bytes;       /* size of all entries together; 0: 1 GiB */
-    uint64_t max_files;       /* 0: 16384 */
+    uint64_t max_bytes;       /* size of all entries together; 0: $STENTOR_CACHE_MAX_BYTES, else 1 GiB */
+    uint64_t max_files;       /* 0: $STENTOR_CACHE_MAX_FILES, else 16384 */
     unsigned lock_wait_ms;    /* longest wait for another process's compile; 0: 30 s */
-    bool keep_source;         /* write each entry's params.cuh beside it, for people */
+    bool keep_source; /* write each entry's params.cuh beside it, for people; also $STENTOR_CACHE_KEEP_SOURCE=1 */
 } stn_cache_options;
 /* Fails only on out of memory or a pack that cannot be used; a disk folder that cannot be used is one warning. The
  * folder is made when the first entry is stored. */

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/counters.h"
 #include "cli/settings.h"
 #include "io/output.h"
 
@@ -72,7 +73,9 @@ static void json_kernel(const stn_kernel_info *info, stn_text *text) {
     stn_text_printf(text, "}");
 }
 
-static stn_status show_kernels(const compile_settings *settings, const stn_plan *plan, stn_error *error) {
+static stn_status show_kernels(const compile_settings *settings, stn_context *context, const stn_plan *plan,
+                               stn_error *error) {
+    stn_cache_stats stats;
     stn_text text = STN_TEXT_EMPTY;
     char *data = NULL;
     bool json = settings->report.json;
@@ -95,7 +98,12 @@ static stn_status show_kernels(const compile_settings *settings, const stn_plan 
             STN_TRY_GOTO(status, keep_kernel(settings->keep, &info, twins_before(plan, i, info.name), error), done);
         json ? json_kernel(&info, &text) : print_kernel(&info, &text);
     }
-    if (json) stn_text_printf(&text, "]}\n");
+    if (json) {
+        stn_context_cache_stats(context, &stats);
+        stn_text_printf(&text, "]");
+        stn_json_key(&text, "cache"), cli_json_counters(&stats, &text);
+        stn_text_printf(&text, "}\n");
+    }
     STN_TRY_GOTO(status, stn_text_take(&text, &data, error), done);
     if (!settings->report.quiet) fputs(data, stdout);
 done:
@@ -119,7 +127,7 @@ static stn_status compile(const compile_settings *settings, stn_error *error) {
     }
     STN_TRY_GOTO(status, cli_open_context(&settings->device, &settings->report, &context, error), done);
     STN_TRY_GOTO(status, stn_plan_create(context, &job.problem, &options, &plan, error), done);
-    status = show_kernels(settings, plan, error);
+    status = show_kernels(settings, context, plan, error);
 done:
     stn_plan_destroy(plan);
     stn_context_destroy(context);

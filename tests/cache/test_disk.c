@@ -180,6 +180,15 @@ Test(disk, the_source_is_kept_beside_it_on_request) {
     cr_assert_not_null(text);
     cr_assert(!memcmp(text, "constexpr int NUMBER = 3;\n", size));
     stn_cache_close(cache);
+    setenv("STENTOR_CACHE_KEEP_SOURCE", "1", 1);
+    cache = open_cache(dir, NULL);
+    store_number(cache, 4, 8);
+    stn_cache_close(cache);
+    setenv("STENTOR_CACHE_KEEP_SOURCE", "0", 1);
+    cache = open_cache(dir, NULL);
+    store_number(cache, 5, 8);
+    stn_cache_close(cache);
+    cr_assert_eq(count_files(dir, NULL), 3 + 2, "three entries, two sources");
     free(text);
     free(path);
     free(params);

@@ -52,6 +52,23 @@ Test(sweep, the_file_cap_removes_what_was_used_longest_ago) {
     remove_temp_folder(dir);
 }
 
+Test(sweep, the_environment_sets_caps) {
+    char *dir = make_temp_folder();
+    setenv("STENTOR_CACHE_MAX_FILES", "nonsense", 1);
+    stn_cache *cache = open_capped(dir, 0, 0);
+    for (unsigned i = 0; i < 10; i++) store_number(cache, i, 8);
+    stn_cache_sweep sweep;
+    cr_assert_eq(stn_cache_gc(cache, 0, &sweep, NULL), STN_OK);
+    cr_assert_eq(sweep.files, 10);
+    stn_cache_close(cache);
+    setenv("STENTOR_CACHE_MAX_FILES", "3", 1);
+    cache = open_capped(dir, 0, 0);
+    cr_assert_eq(stn_cache_gc(cache, 0, &sweep, NULL), STN_OK);
+    cr_assert_eq(sweep.files, 3);
+    stn_cache_close(cache);
+    remove_temp_folder(dir);
+}
+
 Test(sweep, the_byte_cap_holds) {
     char *dir = make_temp_folder();
     stn_cache *cache = open_capped(dir, 50000, 0);

@@ -41,6 +41,11 @@ class Cache(CommandTest):
             self.assertIn(part, shown)
         self.assertIn('constexpr int', json.loads(self.cache('show', kernel['key'], '--json'))['params'])
 
+    def test_counters(self):
+        report = json.loads(self.succeed(*(word for word in PROBLEM if word != '--quiet'), '--json').stdout)
+        self.assertEqual((report['cache']['disk_hits'], report['cache']['misses']), (1, 0))
+        self.assertEqual(report['cache']['bytes_read'], self.listed()[0]['bytes'])
+
     def test_verify_removes_the_damaged(self):
         [kernel] = self.listed()
         self.assertIn('1 kernels', self.cache('verify'))
