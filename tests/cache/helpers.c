@@ -4,9 +4,11 @@
 #include <criterion/criterion.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -167,4 +169,10 @@ bool find_number(stn_cache *cache, unsigned number) {
     if (from != STN_CACHE_NONE) cr_assert(good, "a wrong entry was given");
     stn_entry_clear(&entry);
     return good;
+}
+
+bool mount_small(const char *at, const char *size) {
+    if (unshare(CLONE_NEWNS)) return false;
+    if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL)) return false;
+    return !mount("stentor-test", at, "tmpfs", 0, size);
 }

@@ -21,6 +21,9 @@ void set_age(const char *path, long seconds);                         /* last us
 
 unsigned damage_entries(const char *folder); /* one byte of every entry; how many there were */
 
+/* A file system of our own, seen by this test's process (and its children) only; false where that is not allowed. */
+bool mount_small(const char *at, const char *size);
+
 typedef struct counting_log {
     stn_logger logger;
     atomic_uint warnings;

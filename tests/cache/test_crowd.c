@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -177,6 +178,29 @@ Test(crowd, results_are_right_with_the_folder_made_read_only, .timeout = 60) {
     chmod(dir, 0700);
     free(dir), free(counters);
     remove_temp_folder(parent);
+}
+
+Test(crowd, results_are_right_on_a_full_file_system, .timeout = 60) {
+    char *parent = make_temp_folder(), *small = path_in(parent, "small"), *dir = path_in(small, "cache");
+    char *counters = path_in(parent, "compiles");
+    cr_assert_eq(mkdir(small, 0700), 0);
+    cr_assert_eq(mkdir(counters, 0700), 0);
+    bool mounted = mount_small(small, "size=8k"); /* room for two kernels of four */
+    if (mounted) {
+        size_t compiled = 0;
+        crowd(dir, counters, NULL);
+        for (unsigned i = 0; i < KEYS; i++) compiled += compiles(counters, i);
+        cr_assert(compiled > KEYS, "%zu compiles: nothing was ever short of room", compiled);
+        stn_cache *cache = open_cache(dir, NULL);
+        stn_cache_sweep sweep;
+        cr_assert_eq(stn_cache_verify(cache, &sweep, NULL), STN_OK);
+        cr_assert_eq(sweep.damaged, 0);
+        stn_cache_close(cache);
+        cr_assert_eq(umount(small), 0);
+    }
+    free(small), free(dir), free(counters);
+    remove_temp_folder(parent);
+    if (!mounted) cr_skip("mounting is not allowed here");
 }
 
 /* ---- the lock ---------------------------------------------------------------------------------------------------- */

@@ -2,7 +2,6 @@
  * Either way the run goes on. */
 #include <criterion/criterion.h>
 #include <fcntl.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -208,13 +207,6 @@ Test(trust, a_parent_without_write_permission_costs_one_warning) {
     chmod(parent, 0700);
     free(dir);
     remove_temp_folder(parent);
-}
-
-/* A file system of our own in this test's process only; false where that is not allowed. */
-static bool mount_small(const char *at, const char *size) {
-    if (unshare(CLONE_NEWNS)) return false;
-    if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL)) return false;
-    return !mount("stentor-test", at, "tmpfs", 0, size);
 }
 
 Test(trust, a_read_only_file_system_is_read_with_one_warning) {
