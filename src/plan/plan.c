@@ -9,7 +9,7 @@
 #include "base/error.h"
 
 /* Every strategy; one row each. */
-static const stn_strategy *const strategies[] = {&stn_strategy_host, &stn_strategy_direct};
+static const stn_strategy *const strategies[] = {&stn_strategy_host, &stn_strategy_direct, &stn_strategy_lowrank};
 #define STRATEGY_COUNT (sizeof strategies / sizeof *strategies)
 #define CANDIDATES_OF_ONE 16
 

@@ -40,5 +40,5 @@ typedef struct stn_strategy {
     void (*release)(stn_plan *plan);  /* frees plan->state; must accept a half-built one */
 } stn_strategy;
 
-extern const stn_strategy stn_strategy_host, stn_strategy_direct;
+extern const stn_strategy stn_strategy_host, stn_strategy_direct, stn_strategy_lowrank;
 #endif

@@ -1,0 +1,174 @@
+/* Shapes of the lowrank kernels, and what they cost. Rules and factors were read off sweeps on an H200. */
+#include "strategies/lowrank_shape.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/arith.h"
+#include "render/render.h"
+
+#define MOST_BLOCKS_X 9 /* partial sums of 8 columns that a walk holds in registers */
+#define MOST_BLOCKS_Y 10
+#define MOST_REACH_LINE 96
+#define MOST_TERMS 16
+#define PLANE_PITCH 18
+
+static bool is_line(const stn_task *task) { return task->rank == 1; }
+
+int lowrank_reach(const stn_task *task, const lowrank_shape *shape, int axis, int side) {
+    return shape->fused * task->reach[axis][side];
+}
+int lowrank_window(const stn_task *task, const lowrank_shape *shape, int axis) {
+    return lowrank_reach(task, shape, axis, 0) + lowrank_reach(task, shape, axis, 1) + 1;
+}
+
+/* Blocks of 8 rows or columns that a tile of `size` points sees; the window begins `lead` points before it. */
+static int blocks_seen(int size, int lead, int high) { return (int)stn_div_up(size + lead + high, 8); }
+static int lead_x(const stn_task *task, const lowrank_shape *shape) {
+    return (int)stn_round_up(lowrank_reach(task, shape, 2, 0), 4);
+}
+static int blocks_x(const stn_task *task, const lowrank_shape *shape) {
+    return blocks_seen(is_line(task) ? 16 : 8, lead_x(task, shape), lowrank_reach(task, shape, 2, 1));
+}
+static int blocks_y(const stn_task *task, const lowrank_shape *shape) {
+    return blocks_seen(16, lowrank_reach(task, shape, 1, 0), lowrank_reach(task, shape, 1, 1));
+}
+
+/* Products of 16 x 8 x 8 for 128 points. */
+static int products(const stn_task *task, const lowrank_shape *shape) {
+    if (is_line(task)) return blocks_x(task, shape);
+    return shape->terms * (blocks_y(task, shape) + blocks_x(task, shape));
+}
+
+/* 16-byte accesses need every row of every grid to be aligned. */
+static int widest_vector(const stn_task *task) {
+    bool even = task->alignment >= 16;
+    if (task->rank > 1) even = even && task->in_stride[1] % 2 == 0 && task->out_stride[1] % 2 == 0;
+    if (task->batch > 1) even = even && task->in_batch_stride % 2 == 0 && task->out_batch_stride % 2 == 0;
+    return even ? 2 : 1;
+}
+
+static int64_t chunk_points(const lowrank_shape *shape) { return (int64_t)shape->warps * 8 * shape->segment; }
+
+int64_t lowrank_chunks(const stn_task *task, const lowrank_shape *shape) {
+    return stn_div_up(task->n[2], chunk_points(shape));
+}
+
+void lowrank_tiles(const stn_task *task, const lowrank_shape *shape, int64_t *tiles_y, int64_t *tiles_x) {
+    *tiles_y = stn_div_up(task->n[1], 16 * shape->warps);
+    *tiles_x = stn_div_up(task->n[2], shape->segment);
+}
+
+size_t lowrank_shared(const stn_task *task, const lowrank_shape *shape) {
+    int64_t stage;
+    if (is_line(task))
+        stage = stn_round_up(chunk_points(shape) + 8 * (blocks_x(task, shape) - 2), 16);
+    else
+        stage = (int64_t)(16 * (shape->warps - 1) + 8 * blocks_y(task, shape)) * PLANE_PITCH;
+    return (size_t)(stage * shape->stages) * sizeof(double);
+}
+
+/* Stages of 16 columns that a block of the plane walks through. */
+static double walk_steps(const stn_task *task, const lowrank_shape *shape, int64_t segment) {
+    return (double)stn_div_up(stn_min(segment, task->n[2]) + 8 * (blocks_x(task, shape) - 1), 16);
+}
+
+/* A short walk reads and computes its lead again and again, a long one leaves multiprocessors idle at the end. */
+static void fit_segment(const stn_task *task, const stn_machine *machine, lowrank_shape *shape) {
+    double best = INFINITY, rows = (double)(task->batch * stn_div_up(task->n[1], 16 * shape->warps));
+    double slots = (double)machine->multiprocessors * shape->blocks;
+    for (int64_t tiles = 1; tiles <= 64; tiles++) {
+        int64_t segment = stn_round_up(stn_div_up(task->n[2], tiles), 16);
+        if (segment < 64 && tiles > 1) break;
+        double cost = walk_steps(task, shape, segment) * fmax(1, rows * (double)tiles / slots + 0.4);
+        if (cost >= best) continue;
+        best = cost;
+        shape->segment = (int)stn_min(segment, INT32_MAX);
+    }
+}
+
+static void fit_warps(const stn_task *task, lowrank_shape *shape) {
+    shape->warps = 4;
+    if (is_line(task)) {
+        bool short_window = blocks_x(task, shape) <= 18;
+        shape->stages = 2;
+        shape->held = 1;
+        shape->warps = short_window ? 4 : 8;
+        shape->segment = short_window ? 128 : 64;
+        shape->blocks = short_window ? 2 : 1;
+        return;
+    }
+    shape->stages = 3;
+    shape->held = shape->terms == 1;
+    int blocks = blocks_x(task, shape);
+    shape->blocks = shape->held ? (blocks <= 3 ? 4 : blocks <= 5 ? 3 : 2) : (blocks <= 5 ? 4 : blocks <= 7 ? 3 : 2);
+}
+
+bool lowrank_fit(const stn_task *task, const stn_machine *machine, int fused, int terms, lowrank_shape *shape) {
+    memset(shape, 0, sizeof *shape);
+    shape->launches = (int)stn_min((int64_t)((task->steps + (uint64_t)fused - 1) / (uint64_t)fused), INT32_MAX);
+    shape->fused = fused;
+    shape->terms = terms;
+    shape->vector = widest_vector(task);
+    int weights = lowrank_window(task, shape, 2) + (is_line(task) ? 0 : lowrank_window(task, shape, 1));
+    if (terms > MOST_TERMS || weights * terms > LOWRANK_MAX_WEIGHTS) return false;
+    if (is_line(task)) {
+        for (int side = 0; side < 2; side++)
+            if (lowrank_reach(task, shape, 2, side) > MOST_REACH_LINE) return false;
+    } else if (blocks_x(task, shape) > MOST_BLOCKS_X || blocks_y(task, shape) > MOST_BLOCKS_Y)
+        return false;
+    fit_warps(task, shape);
+    if (!is_line(task)) fit_segment(task, machine, shape);
+    return lowrank_shared(task, shape) <= machine->shared_per_block;
+}
+
+/* One launch: the tensor cores or the memory, each at the part of its rate that the kernels reach, and the walk of one
+ * block, which no number of multiprocessors makes shorter. */
+void lowrank_cost(const stn_task *task, const stn_machine *machine, const lowrank_shape *shape, stn_estimate *e) {
+    double points = (double)stn_task_points(task), launches = ceil((double)task->steps / shape->fused);
+    double clock = machine->flops[STN_UNIT_FMA_F32] / (256.0 * machine->multiprocessors);
+    double per_tile = products(task, shape), tiles, walk;
+    if (is_line(task)) {
+        double chunks = (double)(task->batch * lowrank_chunks(task, shape));
+        tiles = chunks * (double)(chunk_points(shape) / 128);
+        walk = (double)(shape->segment / 16) * per_tile * 40 + 1500;
+    } else {
+        int64_t tiles_y, tiles_x;
+        lowrank_tiles(task, shape, &tiles_y, &tiles_x);
+        double steps = walk_steps(task, shape, shape->segment);
+        tiles = (double)(task->batch * tiles_y * tiles_x) * steps * 2 * shape->warps;
+        walk = steps * (2 * per_tile * 40 + 300) + 1500;
+    }
+    e->unit = STN_UNIT_TENSOR_F64;
+    e->launches = launches;
+    e->bytes = 16 * points * launches;
+    e->flops = 2048 * per_tile * tiles * launches;
+    e->halo_waste = tiles * 128 / points - 1;
+    double memory = e->bytes / (0.75 * machine->copy_bandwidth);
+    double arithmetic = e->flops / (0.72 * machine->flops[e->unit]);
+    e->seconds = fmax(memory, arithmetic) + launches * (machine->launch_seconds + 0.6 * walk / clock);
+}
+
+const char *lowrank_kernel_name(const stn_task *task) { return is_line(task) ? "lowrank_line" : "lowrank_plane"; }
+
+static bool wraps(const stn_task *task, int axis) { return task->boundary[axis][0].kind == STN_WRAP; }
+
+void lowrank_params(const stn_task *task, const lowrank_shape *shape, stn_text *params) {
+    stn_params_begin(params);
+    stn_params_int(params, "X_LOW", lowrank_reach(task, shape, 2, 0));
+    stn_params_int(params, "X_HIGH", lowrank_reach(task, shape, 2, 1));
+    stn_params_int(params, "X_WRAPS", wraps(task, 2));
+    stn_params_int(params, "VECTOR", shape->vector);
+    stn_params_int(params, "WARPS", shape->warps);
+    stn_params_int(params, "STAGES", shape->stages);
+    stn_params_int(params, "BLOCKS", shape->blocks);
+    if (is_line(task)) {
+        stn_params_int(params, "SEGMENT", shape->segment);
+        return;
+    }
+    stn_params_int(params, "Y_LOW", lowrank_reach(task, shape, 1, 0));
+    stn_params_int(params, "Y_HIGH", lowrank_reach(task, shape, 1, 1));
+    stn_params_int(params, "Y_WRAPS", wraps(task, 1));
+    stn_params_int(params, "TERMS", shape->terms);
+    stn_params_int(params, "HELD", shape->held);
+}

@@ -1,0 +1,36 @@
+/* How the lowrank kernels are shaped for a task: steps fused, terms, warps a block; what that costs; its params.cuh. */
+#ifndef STN_STRATEGIES_LOWRANK_SHAPE_H
+#define STN_STRATEGIES_LOWRANK_SHAPE_H
+#include "plan/strategy.h"
+#include "strategies/lowrank_terms.h"
+
+#define LOWRANK_MAX_WEIGHTS 480 /* weights travel in the 4 KiB of kernel arguments */
+
+/* Fits a stn_candidate. */
+typedef struct lowrank_shape {
+    int fused;    /* most steps that one launch does; launches share the task's steps evenly */
+    int launches; /* of `fused` or `fused` - 1 steps */
+    int terms;    /* 1 in 1D */
+    int vector;   /* elements of one access along x: 2, or 1 where rows are not aligned */
+    int warps, stages, blocks;
+    int held;    /* bands stay in registers (1D: always) */
+    int segment; /* 1D: points of a segment; 2D: columns of a block's walk */
+} lowrank_shape;
+_Static_assert(sizeof(lowrank_shape) <= sizeof(stn_candidate), "a shape is a candidate");
+
+/* The shape for launches of at most `fused` steps with this many terms; false if no kernel can take it. */
+bool lowrank_fit(const stn_task *task, const stn_machine *machine, int fused, int terms, lowrank_shape *shape);
+void lowrank_cost(const stn_task *task, const stn_machine *machine, const lowrank_shape *shape, stn_estimate *estimate);
+
+/* Window of the fused taps along axis 1 (y) or 2 (x): points towards a side, and all of them. */
+int lowrank_reach(const stn_task *task, const lowrank_shape *shape, int axis, int side);
+int lowrank_window(const stn_task *task, const lowrank_shape *shape, int axis);
+/* Bytes of dynamic shared memory, threads, and blocks of one launch. */
+size_t lowrank_shared(const stn_task *task, const lowrank_shape *shape);
+/* Chunks of one line, or tiles along y and x of one plane. */
+int64_t lowrank_chunks(const stn_task *task, const lowrank_shape *shape);
+void lowrank_tiles(const stn_task *task, const lowrank_shape *shape, int64_t *tiles_y, int64_t *tiles_x);
+
+const char *lowrank_kernel_name(const stn_task *task);
+void lowrank_params(const stn_task *task, const lowrank_shape *shape, stn_text *params);
+#endif

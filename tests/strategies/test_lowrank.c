@@ -1,0 +1,289 @@
+/* lowrank against host: ranks, radii, steps, sizes, layouts, weights of every structure, and new weights on a plan, on
+ * whatever device there is (the emulator in CI, a GPU elsewhere). Prints TAP. Usage: test_lowrank [--full] [--only PART]. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compare.h"
+
+typedef struct suite {
+    stn_context *context;
+    stn_pool *pool;
+    bool full;
+    int run, failed;
+} suite;
+
+static void report(suite *s, bool good, const char *what, const char *detail) {
+    s->run++;
+    if (!good) s->failed++;
+    printf("%s %d - %s\n", good ? "ok" : "not ok", s->run, what);
+    if (!good) printf("# %s\n", detail);
+    fflush(stdout);
+}
+
+static void check(suite *s, const char *what, const stn_problem *problem, uint64_t seed) {
+    comparison c;
+    char detail[1200];
+    bool good = compare_with_host(s->context, s->pool, problem, "lowrank", true, seed, &c);
+    snprintf(detail, sizeof detail, "relative L2 %.3g, bar %.3g, %s; %s", c.relative_l2, c.bar,
+             c.all_written ? "all written" : "a point unwritten or padding touched",
+             c.error.status ? c.error.message : "no error");
+    report(s, good, what, detail);
+}
+
+static const char *const taps_names[] = {"star", "box", "random"};
+
+static stn_problem problem_of(const stn_stencil *stencil, int n0, int n1, uint64_t steps) {
+    stn_problem p = STN_PROBLEM_INIT;
+    p.stencil = stencil;
+    p.extent[0] = (size_t)n0;
+    if (stn_stencil_rank(stencil) > 1) p.extent[1] = (size_t)n1;
+    p.steps = steps;
+    return p;
+}
+
+/* Every radius and tap pattern. */
+static void radii(suite *s) {
+    for (int rank = 1; rank <= 2; rank++)
+        for (int radius = 1; radius <= 8; radius++)
+            for (int taps = 0; taps < 3; taps++) {
+                if (rank == 2 && taps && radius > 6) continue; /* more terms than the kernel takes */
+                if (!s->full && (radius + taps + rank) % 3) continue;
+                dice d = {(uint64_t)(rank * 1000 + radius * 10 + taps)};
+                stn_stencil *stencil = random_stencil(&d, rank, (taps_kind)taps, radius);
+                stn_problem p = problem_of(stencil, dice_int(&d, radius, rank == 1 ? 5000 : 90),
+                                           dice_int(&d, radius, 90), (uint64_t)dice_int(&d, 1, 3));
+                char what[160];
+                snprintf(what, sizeof what, "%dD %s radius %d, %llu steps", rank, taps_names[taps], radius,
+                         (unsigned long long)p.steps);
+                check(s, what, &p, d.state);
+                stn_stencil_destroy(stencil);
+            }
+}
+
+/* T = 1 to 20, on odd sizes. */
+static void steps(suite *s) {
+    for (int rank = 1; rank <= 2; rank++)
+        for (int t = 1; t <= 20; t++) {
+            if (!s->full && (t + rank) % 5 && t != 20) continue;
+            dice d = {(uint64_t)(rank * 100 + t)};
+            stn_stencil *stencil = random_stencil(&d, rank, rank == 1 ? TAPS_RANDOM : TAPS_STAR, 1 + t % 2);
+            stn_problem p = problem_of(stencil, rank == 1 ? 4999 : 67, 131, (uint64_t)t);
+            char what[160];
+            snprintf(what, sizeof what, "%dD radius %d, %d steps", rank, 1 + t % 2, t);
+            check(s, what, &p, d.state);
+            stn_stencil_destroy(stencil);
+        }
+    stn_stencil *heat = NULL;
+    stn_stencil_parse("heat-1d", &heat, NULL);
+    stn_problem p = problem_of(heat, 12345, 0, 200);
+    check(s, "heat-1d, 200 steps: two lengths of launches", &p, 5);
+    stn_stencil_destroy(heat);
+}
+
+/* Sizes around those of tiles and segments; far smaller than the fused taps reach. */
+static void sizes(suite *s) {
+    static const int lines[] = {1, 2, 3, 7, 16, 63, 64, 127, 128, 129, 511, 1024, 4095, 4096, 4097, 8191};
+    static const int planes[][2] = {{1, 1},   {1, 40},  {40, 1},  {2, 3},   {15, 17},  {16, 16},  {17, 15}, {63, 64},
+                                    {64, 63}, {65, 66}, {128, 9}, {9, 128}, {130, 33}, {33, 200}, {3, 500}};
+    dice d = {17};
+    stn_stencil *line = random_stencil(&d, 1, TAPS_BOX, 1), *plane = random_stencil(&d, 2, TAPS_BOX, 1);
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        if (!s->full && i % 3) continue;
+        stn_problem p = problem_of(line, lines[i], 0, 12);
+        char what[80];
+        snprintf(what, sizeof what, "1D, %d points, 12 steps", lines[i]);
+        check(s, what, &p, i);
+    }
+    for (size_t i = 0; i < sizeof planes / sizeof *planes; i++) {
+        if (!s->full && i % 3) continue;
+        stn_problem p = problem_of(plane, planes[i][0], planes[i][1], 4);
+        char what[80];
+        snprintf(what, sizeof what, "2D, %d x %d points, 4 steps", planes[i][0], planes[i][1]);
+        check(s, what, &p, i);
+    }
+    stn_stencil_destroy(line);
+    stn_stencil_destroy(plane);
+}
+
+/* Dense weights of some structure, 3 x 3 or 5 x 5. */
+typedef enum structure {
+    SEPARABLE,
+    SYMMETRIC,
+    UNIFORM,
+    ZERO_CORNERS,
+    ZERO_CENTRE,
+    ONE_SIDED,
+    ILL,
+    ONE_TAP,
+    ZERO,
+    STRUCTURES
+} structure;
+static const char *const structure_names[] = {
+    "separable",       "symmetric in both axes", "uniform", "zero corners", "zero centre", "one-sided",
+    "ill-conditioned", "one tap off centre",     "all zero"};
+
+static void fill_weights(dice *d, structure kind, int side, double *w) {
+    double u[5], v[5], sum = 0;
+    int half = side / 2;
+    for (int i = 0; i < side; i++) u[i] = 0.2 + fabs(dice_real(d)), v[i] = 0.2 + fabs(dice_real(d));
+    for (int i = 0; i < side * side; i++) {
+        int y = i / side - half, x = i % side - half;
+        double value = dice_real(d);
+        if (kind == SEPARABLE) value = u[y + half] * v[x + half];
+        if (kind == SYMMETRIC) value = cos(abs(y) * 2 + abs(x) * abs(x) + abs(x) * abs(y));
+        if (kind == UNIFORM) value = 1;
+        if (kind == ZERO_CORNERS && abs(y) == half && abs(x) == half) value = 0;
+        if (kind == ZERO_CENTRE && !y && !x) value = 0;
+        if (kind == ONE_SIDED && (y > 0 || x > 0)) value = 0;
+        if (kind == ILL) value = u[y + half] * v[x + half] + 1e-13 * value;
+        if (kind == ONE_TAP) value = y == -half && x == half;
+        if (kind == ZERO) value = 0;
+        w[i] = value;
+        sum += fabs(value);
+    }
+    for (int i = 0; i < side * side && sum > 0; i++) w[i] /= sum;
+}
+
+static void weights(suite *s) {
+    for (int kind = 0; kind < STRUCTURES; kind++)
+        for (int side = 3; side <= 5; side += 2)
+            for (int t = 1; t <= 8; t += 7) {
+                if (!s->full && (kind + side / 2 + t) % 2) continue;
+                dice d = {(uint64_t)(kind * 100 + side * 10 + t)};
+                double w[25];
+                size_t extent[2] = {(size_t)side, (size_t)side};
+                fill_weights(&d, (structure)kind, side, w);
+                stn_stencil *stencil = NULL;
+                stn_stencil_create_dense(2, extent, w, &stencil, NULL);
+                stn_problem p = problem_of(stencil, 53, 70, (uint64_t)t);
+                char what[160];
+                snprintf(what, sizeof what, "%d x %d %s, %d steps", side, side, structure_names[kind], t);
+                check(s, what, &p, d.state);
+                stn_stencil_destroy(stencil);
+            }
+}
+
+typedef enum layout_kind { PADDED, ODD_ROWS, BATCHED, IN_PLACE, UNALIGNED, LAYOUTS } layout_kind;
+static const char *const layout_names[] = {"padded rows", "rows of an odd pitch", "a batch", "in place",
+                                           "alignment of one element"};
+
+static void layouts(suite *s) {
+    for (int rank = 1; rank <= 2; rank++)
+        for (int layout = 0; layout < LAYOUTS; layout++)
+            for (uint64_t t = 1; t <= 40; t += 39) {
+                if (rank == 1 && layout <= ODD_ROWS) continue;
+                dice d = {(uint64_t)(rank * 100 + layout)};
+                stn_stencil *stencil = random_stencil(&d, rank, TAPS_STAR, 1);
+                stn_problem p = problem_of(stencil, rank == 1 ? 777 : 41, 54, t);
+                if (layout == PADDED || layout == ODD_ROWS) {
+                    p.in_stride[1] = p.out_stride[1] = 1;
+                    p.in_stride[0] = layout == PADDED ? 64 : 57;
+                    p.out_stride[0] = layout == PADDED ? 96 : 61;
+                }
+                if (layout == BATCHED) p.batch = 3;
+                if (layout == IN_PLACE) p.in_place = 1;
+                if (layout == UNALIGNED) p.alignment = 8;
+                char what[160];
+                snprintf(what, sizeof what, "%dD %s, %llu steps", rank, layout_names[layout], (unsigned long long)t);
+                check(s, what, &p, d.state);
+                stn_stencil_destroy(stencil);
+            }
+}
+
+/* A plan's result against a fresh plan's, by the host strategy's definition: relative L2. */
+static double run_and_compare(suite *s, stn_plan *plan, const stn_problem *p, const double *in, size_t count) {
+    stn_context *host = NULL;
+    stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
+    options.device = STN_DEVICE_HOST;
+    stn_plan *definition = NULL;
+    double *got = malloc(count * 8), *expected = malloc(count * 8), error = 0, size = 0;
+    void *a = NULL, *b = NULL;
+    stn_memory_alloc(s->context, count * 8, &a, NULL);
+    stn_memory_alloc(s->context, count * 8, &b, NULL);
+    stn_memory_upload(s->context, a, in, count * 8, NULL);
+    bool good = stn_plan_execute(plan, a, b, NULL, NULL) == STN_OK;
+    stn_synchronize(s->context, NULL, NULL);
+    stn_memory_download(s->context, got, b, count * 8, NULL);
+    good = good && stn_context_create(&options, &host, NULL) == STN_OK &&
+           stn_plan_create(host, p, NULL, &definition, NULL) == STN_OK &&
+           stn_plan_execute(definition, in, expected, NULL, NULL) == STN_OK;
+    for (size_t i = 0; good && i < count; i++) {
+        error += (got[i] - expected[i]) * (got[i] - expected[i]);
+        size += expected[i] * expected[i];
+    }
+    stn_plan_destroy(definition);
+    stn_context_destroy(host);
+    stn_memory_free(s->context, a);
+    stn_memory_free(s->context, b);
+    free(got), free(expected);
+    return good ? sqrt(error / size) : INFINITY;
+}
+
+/* New weights of the same rank, of a lower one, and of a higher one, on a plan made for a separable stencil. */
+static void new_weights(suite *s) {
+    enum { NY = 50, NX = 66 };
+    static double in[NY * NX];
+    dice d = {99};
+    for (size_t i = 0; i < NY * NX; i++) in[i] = dice_real(&d);
+    size_t extent[2] = {3, 3};
+    double w[25];
+    fill_weights(&d, SEPARABLE, 3, w);
+    stn_stencil *stencil = NULL;
+    stn_stencil_create_dense(2, extent, w, &stencil, NULL);
+    stn_problem p = problem_of(stencil, NY, NX, 10);
+    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
+    options.strategy = "lowrank";
+    stn_plan *plan = NULL;
+    stn_error error = {0};
+    bool made = stn_plan_create(s->context, &p, &options, &plan, &error) == STN_OK;
+    report(s, made, "a plan for a separable stencil", error.message);
+    static const structure kinds[] = {SEPARABLE, UNIFORM, SYMMETRIC, ZERO_CENTRE, SEPARABLE};
+    for (size_t k = 0; made && k < sizeof kinds / sizeof *kinds; k++) {
+        fill_weights(&d, kinds[k], 3, w);
+        if (kinds[k] == ZERO_CENTRE) w[4] = 1e-9; /* a tap stays a tap */
+        stn_stencil *fresh = NULL;
+        stn_stencil_create_dense(2, extent, w, &fresh, NULL);
+        stn_problem q = p;
+        q.stencil = fresh;
+        bool set = stn_plan_set_weights(plan, 9, w, &error) == STN_OK;
+        double relative = set ? run_and_compare(s, plan, &q, in, NY * NX) : INFINITY;
+        char what[120], detail[1200];
+        snprintf(what, sizeof what, "new weights, %s", structure_names[kinds[k]]);
+        snprintf(detail, sizeof detail, "relative L2 %.3g; %s", relative, set ? "no error" : error.message);
+        report(s, relative < 5e-13, what, detail);
+        stn_stencil_destroy(fresh);
+    }
+    stn_plan_destroy(plan);
+    stn_stencil_destroy(stencil);
+}
+
+int main(int argc, char **argv) {
+    static const struct {
+        const char *name;
+        void (*run)(suite *);
+    } parts[] = {{"radii", radii},     {"steps", steps},     {"sizes", sizes},
+                 {"weights", weights}, {"layouts", layouts}, {"new-weights", new_weights}};
+    suite s = {0};
+    const char *only = NULL;
+    for (int i = 1; i < argc; i++) {
+        if (!strcmp(argv[i], "--full")) s.full = true;
+        if (!strcmp(argv[i], "--only") && i + 1 < argc) only = argv[++i];
+    }
+    stn_error error;
+    stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
+    options.device = STN_DEVICE_CUDA(0);
+    options.cache_dir = ":memory:";
+    if (stn_context_create(&options, &s.context, &error) != STN_OK) {
+        printf("1..0 # SKIP %s\n", error.message);
+        return 0;
+    }
+    if (stn_pool_create(2, &s.pool, &error) != STN_OK) return 1;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (!only || !strcmp(only, parts[i].name)) parts[i].run(&s);
+    printf("1..%d\n", s.run);
+    stn_pool_destroy(s.pool);
+    stn_context_destroy(s.context);
+    return s.failed != 0;
+}
