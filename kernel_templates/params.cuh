@@ -39,3 +39,9 @@ constexpr int WARPS = 4;                 // of a block
 constexpr int STAGES = 2;                // parts of the grid in shared memory: one is computed on, the others arrive
 constexpr int SEGMENT = 128;             // lowrank_line: points of a segment
 constexpr int HELD = 0;                  // the bands stay in registers; else they are read again for every column
+// ---- several steps in one launch (direct_time_*)
+constexpr int FUSED = 2;                              // steps
+constexpr int POINTS = 4;                             // consecutive points along x that a lane holds
+constexpr int PREFETCH = 1;                           // rows along z that are asked for ahead
+constexpr int Z_REACH = 1, Y_REACH = 0, X_REACH = 1;  // the larger of LOW and HIGH
+constexpr int MIRROR_Z = 0, MIRROR_X = 0;  // 1: weights at opposite offsets are equal, so sums are formed first

@@ -1,7 +1,8 @@
-/* direct: one launch a step on the CUDA cores. Any taps, dtype, boundary and stride; the stepping path on the GPU.
+/* direct: steps on the CUDA cores. Any taps, dtype, boundary and stride; the stepping path on the GPU.
  *
- * Three kernels: direct_line (1D), direct_tile (2D and 3D) and direct_gather (stencils too large to unroll, and grids
- * whose fastest axis is strided). How a kernel is shaped is in direct_shape.c. */
+ * One step a launch: direct_line (1D), direct_tile (2D and 3D) and direct_gather (stencils too large to unroll, and grids
+ * whose fastest axis is strided); how these are shaped is in direct_shape.c. Several steps a launch: direct_time_*, in
+ * direct_time.c. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 #include "context/kernel.h"
 #include "plan/plan.h"
 #include "strategies/direct_shape.h"
+#include "strategies/direct_time.h"
 
 /* Arguments as the kernels declare them; values (constants, then weights) follow in the kernel's arithmetic type. */
 typedef struct line_header {
@@ -26,6 +28,12 @@ typedef struct tile_header {
     int64_t in_z, in_y, out_z, out_y, in_batch, out_batch;
     int32_t nz, ny, nx, tiles_x, tiles_y, tiles_z;
 } tile_header;
+typedef struct time_header {
+    const void *in;
+    void *out;
+    int64_t nz, ny, nx, in_z, in_y, out_z, out_y, in_batch, out_batch, tiles;
+    int32_t tiles_x, tiles_y, tiles_z, chunk;
+} time_header;
 typedef struct gather_header {
     const void *in;
     void *out;
@@ -39,13 +47,20 @@ typedef struct layout {
     int64_t stride[3], batch;
 } layout;
 
-typedef struct direct_state {
+/* A kernel and what it takes besides the grids. */
+typedef struct pass {
     direct_shape shape;
     stn_kernel *kernel;
-    layout in, out, work;
-    void *taps; /* direct_gather: the table, device memory */
+    size_t slot; /* in plan->kernels */
     size_t values_size;
     unsigned char values[4096]; /* constants and weights, as the kernel takes them */
+} pass;
+
+typedef struct direct_state {
+    pass most, rest; /* all launches but perhaps one, and that one: the steps that a fused kernel leaves over */
+    bool has_rest;
+    layout in, out, work;
+    void *taps; /* direct_gather: the table, device memory */
 } direct_state;
 
 static bool applies(const stn_task *task, const stn_machine *machine, char *reason, size_t reason_size) {
@@ -61,8 +76,9 @@ static bool applies(const stn_task *task, const stn_machine *machine, char *reas
 }
 
 static size_t candidates(const stn_task *task, const stn_machine *machine, stn_candidate *list, size_t most) {
-    direct_shape shapes[8];
+    direct_shape shapes[16];
     size_t count = direct_shapes(task, machine, shapes, most < 8 ? most : 8);
+    count += direct_time_shapes(task, machine, shapes + count, (most < 16 ? most : 16) - count);
     for (size_t i = 0; i < count; i++) memcpy(list[i].values, &shapes[i], sizeof shapes[i]);
     return count;
 }
@@ -76,7 +92,10 @@ static direct_shape shape_of(const stn_candidate *candidate) {
 static void estimate(const stn_task *task, const stn_machine *machine, const stn_candidate *candidate,
                      stn_estimate *result) {
     direct_shape shape = shape_of(candidate);
-    direct_cost(task, machine, &shape, result);
+    if (shape.fused > 1)
+        direct_time_cost(task, machine, &shape, result);
+    else
+        direct_cost(task, machine, &shape, result);
 }
 
 /* ---- building -------------------------------------------------------------------------------------------------- */
@@ -86,28 +105,30 @@ static double stored_value(const stn_task *task, double value) {
     return task->dtype == STN_F16 ? stn_half_to_float(stn_float_to_half((float)value)) : value;
 }
 
-/* The two values of each axis, and the weights in the kernel's tap order. */
-static void fill_values(const stn_task *task, direct_state *state) {
-    double values[sizeof state->values / 4];
+/* The two values of each axis, then the weights in the order in which the kernel takes them. */
+static void fill_values(const stn_task *task, pass *p) {
+    double values[sizeof p->values / 4];
     size_t count = 0;
-    int first_axis = state->shape.kernel == DIRECT_LINE ? 2 : 0;
+    int first_axis = p->shape.kernel == DIRECT_LINE ? 2 : 0;
     for (int k = first_axis; k < 3; k++)
         for (int side = 0; side < 2; side++)
-            values[count++] = stored_value(task, task->boundary[direct_axis(task, &state->shape, k)][side].value);
-    if (state->shape.kernel != DIRECT_GATHER) {
+            values[count++] = stored_value(task, task->boundary[direct_axis(task, &p->shape, k)][side].value);
+    if (p->shape.fused > 1)
+        count += direct_time_weights(task, &p->shape, values + count);
+    else if (p->shape.kernel != DIRECT_GATHER) {
         uint16_t order[DIRECT_MAX_TAPS];
-        direct_tap_order(task, &state->shape, order);
+        direct_tap_order(task, &p->shape, order);
         for (size_t k = 0; k < task->ntaps; k++) values[count++] = task->taps[order[k]].weight;
     }
     bool wide = task->dtype == STN_F64;
     for (size_t i = 0; i < count; i++) {
         float narrow = (float)values[i];
         if (wide)
-            memcpy(state->values + i * 8, &values[i], 8);
+            memcpy(p->values + i * 8, &values[i], 8);
         else
-            memcpy(state->values + i * 4, &narrow, 4);
+            memcpy(p->values + i * 4, &narrow, 4);
     }
-    state->values_size = count * (wide ? 8 : 4);
+    p->values_size = count * (wide ? 8 : 4);
 }
 
 typedef struct gather_tap64 {
@@ -160,7 +181,7 @@ static stn_status upload_taps(stn_plan *plan, direct_state *state, stn_error *er
 
 /* The workspace holds one grid: packed in rows of whole 16 bytes; as the user's own layout in place, where it is copied
  * as it is. */
-static size_t plan_layouts(const stn_task *task, direct_state *state) {
+static size_t plan_layouts(const stn_task *task, direct_state *state, uint64_t launches) {
     memcpy(state->in.stride, task->in_stride, sizeof state->in.stride);
     memcpy(state->out.stride, task->out_stride, sizeof state->out.stride);
     state->in.batch = task->in_batch_stride;
@@ -175,34 +196,63 @@ static size_t plan_layouts(const stn_task *task, direct_state *state) {
     work->stride[1] = stn_round_up(task->n[2], 16 / size);
     work->stride[0] = work->stride[1] * task->n[1];
     work->batch = work->stride[0] * task->n[0];
-    return task->steps > 1 ? (size_t)(work->batch * task->batch * size) : 0;
+    return launches > 1 ? (size_t)(work->batch * task->batch * size) : 0;
+}
+
+static stn_status get_kernel(stn_plan *plan, pass *p, stn_error *error) {
+    stn_text params = STN_TEXT_EMPTY;
+    direct_params(&plan->task, &p->shape, &params);
+    char *text;
+    STN_TRY(stn_text_take(&params, &text, error));
+    stn_status status = stn_kernel_get(plan->context, direct_kernel_name(&p->shape), text, &p->kernel, error);
+    stn_text_free(text);
+    if (status == STN_OK) plan->kernels[p->slot] = p->kernel;
+    return status;
+}
+
+static stn_status prepare_pass(stn_plan *plan, pass *p, stn_error *error) {
+    fill_values(&plan->task, p);
+    p->slot = plan->nkernels;
+    STN_TRY(get_kernel(plan, p, error));
+    plan->nkernels++;
+    if (p->shape.kernel == DIRECT_GATHER && plan->machine.present) return upload_taps(plan, plan->state, error);
+    return STN_OK;
+}
+
+static uint64_t launches(const stn_plan *plan) {
+    const direct_state *state = plan->state;
+    return plan->task.steps / (uint64_t)state->most.shape.fused + state->has_rest;
 }
 
 static stn_status prepare(stn_plan *plan, stn_error *error) {
     direct_state *state = calloc(1, sizeof *state);
     if (!state) return stn_fail_memory(error, "a plan", sizeof *state);
     plan->state = state;
-    state->shape = shape_of(&plan->candidate);
-    plan->workspace_size = plan_layouts(&plan->task, state);
-    fill_values(&plan->task, state);
+    state->most.shape = shape_of(&plan->candidate);
+    if (state->most.shape.fused > 1)
+        state->has_rest = direct_time_rest(&plan->task, &plan->machine, &state->most.shape, &state->rest.shape);
+    plan->workspace_size = plan_layouts(&plan->task, state, launches(plan));
+    STN_TRY(prepare_pass(plan, &state->most, error));
+    return state->has_rest ? prepare_pass(plan, &state->rest, error) : STN_OK;
+}
 
-    stn_text params = STN_TEXT_EMPTY;
-    direct_params(&plan->task, &state->shape, &params);
-    char *text;
-    STN_TRY(stn_text_take(&params, &text, error));
-    stn_status status = stn_kernel_get(plan->context, direct_kernel_name(&state->shape), text, &state->kernel, error);
-    stn_text_free(text);
-    if (status != STN_OK) return status;
-    plan->kernels[plan->nkernels++] = state->kernel;
-    if (state->shape.kernel == DIRECT_GATHER && plan->machine.present) return upload_taps(plan, state, error);
+/* A kernel that adds opposite points first is no longer right when their weights differ: then another takes its place. */
+static stn_status renew_pass(stn_plan *plan, pass *p, stn_error *error) {
+    fill_values(&plan->task, p);
+    if (p->shape.fused > 1) {
+        int mirror = direct_time_mirror(&plan->task, &p->shape);
+        if (mirror == p->shape.mirror) return STN_OK;
+        p->shape.mirror = mirror;
+        return get_kernel(plan, p, error);
+    }
+    if (p->shape.kernel == DIRECT_GATHER && plan->machine.present) return upload_taps(plan, plan->state, error);
     return STN_OK;
 }
 
 static stn_status set_weights(stn_plan *plan, stn_error *error) {
     direct_state *state = plan->state;
-    fill_values(&plan->task, state);
-    if (state->shape.kernel == DIRECT_GATHER && plan->machine.present) return upload_taps(plan, state, error);
-    return STN_OK;
+    STN_TRY(renew_pass(plan, &state->most, error));
+    return state->has_rest ? renew_pass(plan, &state->rest, error) : STN_OK;
 }
 
 static void release(stn_plan *plan) {
@@ -215,13 +265,13 @@ static void release(stn_plan *plan) {
 
 /* ---- running --------------------------------------------------------------------------------------------------- */
 
-/* One step from `in` to `out`: the kernel's arguments on the stack, then the launch. */
-static stn_status step(const stn_plan *plan, const layout *from, const void *in, const layout *to, void *out,
-                       void *stream, stn_error *error) {
+/* One launch from `in` to `out`: the kernel's arguments on the stack. */
+static stn_status launch(const stn_plan *plan, const pass *p, const layout *from, const void *in, const layout *to,
+                         void *out, void *stream, stn_error *error) {
     const direct_state *state = plan->state;
-    const direct_shape *shape = &state->shape;
+    const direct_shape *shape = &p->shape;
     const stn_task *task = &plan->task;
-    _Alignas(16) unsigned char arguments[sizeof(gather_header) + sizeof state->values];
+    _Alignas(16) unsigned char arguments[sizeof(gather_header) + sizeof p->values];
     size_t header;
     int z = direct_axis(task, shape, 0), y = direct_axis(task, shape, 1), x = direct_axis(task, shape, 2);
     int64_t blocks;
@@ -230,6 +280,27 @@ static stn_status step(const stn_plan *plan, const layout *from, const void *in,
         line_header h = {in, out, task->n[2], from->batch, to->batch, tiles};
         memcpy(arguments, &h, header = sizeof h);
         blocks = tiles * task->batch;
+    } else if (shape->fused > 1) {
+        int64_t tiles[3];
+        direct_time_tiles(task, shape, tiles);
+        blocks = tiles[0] * tiles[1] * tiles[2] * task->batch;
+        time_header h = {in,
+                         out,
+                         task->n[z],
+                         task->n[y],
+                         task->n[x],
+                         from->stride[z],
+                         from->stride[y],
+                         to->stride[z],
+                         to->stride[y],
+                         from->batch,
+                         to->batch,
+                         blocks,
+                         (int32_t)tiles[2],
+                         (int32_t)tiles[1],
+                         (int32_t)tiles[0],
+                         shape->chunk};
+        memcpy(arguments, &h, header = sizeof h);
     } else if (shape->kernel == DIRECT_TILE) {
         int64_t tiles[3];
         direct_tiles(task, shape, tiles);
@@ -271,29 +342,31 @@ static stn_status step(const stn_plan *plan, const layout *from, const void *in,
         memcpy(arguments, &h, header = sizeof h);
         blocks = stn_min(stn_div_up(stn_task_points(task), shape->threads[2]), INT64_C(1) << 30);
     }
-    memcpy(arguments + header, state->values, state->values_size);
-    stn_launch launch = {.grid = {(unsigned)blocks, 1, 1},
-                         .block = {(unsigned)(shape->threads[0] * shape->threads[1] * shape->threads[2]), 1, 1},
-                         .stream = stream};
-    return stn_module_launch(state->kernel->module, &launch, arguments, error);
+    memcpy(arguments + header, p->values, p->values_size);
+    stn_launch shape_of_launch = {
+        .grid = {(unsigned)blocks, 1, 1},
+        .block = {(unsigned)(shape->threads[0] * shape->threads[1] * shape->threads[2]), 1, 1},
+        .stream = stream};
+    return stn_module_launch(p->kernel->module, &shape_of_launch, arguments, error);
 }
 
-/* T steps by turns between workspace and out, so that the last one lands in out. In place and odd, the first step would
+/* Launches by turns between workspace and out, so that the last one lands in out. In place and odd, the first would
  * read what it writes: it starts from a copy. */
 static stn_status execute(stn_plan *plan, const void *in, void *out, void *workspace, void *stream, stn_error *error) {
     direct_state *state = plan->state;
-    uint64_t steps = plan->task.steps;
+    uint64_t count = launches(plan);
     const layout *from = &state->in;
     const void *source = in;
-    if (plan->task.in_place && steps % 2) {
+    if (plan->task.in_place && count % 2) {
         STN_TRY(stn_device_copy(plan->context->device, workspace, in, plan->workspace_size, stream, error));
         from = &state->work, source = workspace;
     }
-    for (uint64_t t = 1; t <= steps; t++) {
-        bool to_out = (steps - t) % 2 == 0;
+    for (uint64_t i = 1; i <= count; i++) {
+        const pass *p = state->has_rest && i == count ? &state->rest : &state->most;
+        bool to_out = (count - i) % 2 == 0;
         const layout *to = to_out ? &state->out : &state->work;
         void *target = to_out ? out : workspace;
-        STN_TRY(step(plan, from, source, to, target, stream, error));
+        STN_TRY(launch(plan, p, from, source, to, target, stream, error));
         from = to, source = target;
     }
     return STN_OK;
@@ -301,7 +374,7 @@ static stn_status execute(stn_plan *plan, const void *in, void *out, void *works
 
 static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
     const direct_state *state = plan->state;
-    direct_describe(&state->shape, format, text);
+    direct_describe(&state->most.shape, format, text);
 }
 
 const stn_strategy stn_strategy_direct = {"direct", applies,     candidates, estimate, prepare,

@@ -8,21 +8,22 @@
 
 #include "base/arith.h"
 #include "render/render.h"
+#include "strategies/direct_time.h"
 
 #define ARGUMENT_BYTES 3900 /* of the 4 KiB, less the header */
 #define UNROLLED_FMAS 6000  /* more than this and a compile takes seconds */
 #define LINE_REACH 32
 
 int direct_axis(const stn_task *task, const direct_shape *shape, int kernel_axis) {
-    if (shape->kernel != DIRECT_TILE || task->rank == 3) return kernel_axis;
+    bool walks = shape->kernel == DIRECT_TILE || shape->kernel == DIRECT_TIME_PLANE;
+    if (!walks || task->rank == 3) return kernel_axis;
     static const int flat[3] = {1, 0, 2};
     return flat[kernel_axis];
 }
 
 static int real_words(const stn_task *task) { return task->dtype == STN_F64 ? 2 : 1; }
 
-/* The widest access, in elements, that every row of every grid allows. */
-static int widest_vector(const stn_task *task) {
+int direct_widest_vector(const stn_task *task) {
     int size = (int)stn_dtype_size(task->dtype), vector = 16 / size;
     while (vector > 1) {
         bool fits = task->alignment % (vector * size) == 0 && task->n[2] % vector == 0;
@@ -70,7 +71,7 @@ static void fit_unroll(const stn_task *task, direct_shape *shape) {
 /* `registers`: what a sweep found best for it; 0: by tile_registers. */
 static direct_shape tile_shape(const stn_task *task, const stn_machine *machine, int vector, int rows, int chunk,
                                int tz, int ty, int registers) {
-    direct_shape shape = {DIRECT_TILE, vector, rows, chunk, {tz, ty, 32}, 1, 1, 0, 0};
+    direct_shape shape = {DIRECT_TILE, vector, rows, chunk, {tz, ty, 32}, 1, 1, .fused = 1};
     fit_unroll(task, &shape);
     fit_blocks(machine, &shape, registers ? registers : tile_registers(task, &shape));
     return shape;
@@ -122,7 +123,7 @@ static size_t solid_shapes(const stn_task *task, const stn_machine *machine, int
 
 static size_t tile_shapes(const stn_task *task, const stn_machine *machine, direct_shape *shapes, size_t most) {
     size_t count = 0;
-    for (int vector = widest_vector(task); vector >= 1 && !count; vector /= 2) {
+    for (int vector = direct_widest_vector(task); vector >= 1 && !count; vector /= 2) {
         direct_shape tried[4];
         size_t tries =
             task->rank == 2 ? flat_shapes(task, machine, vector, tried) : solid_shapes(task, machine, vector, tried);
@@ -143,12 +144,13 @@ static bool line_fits(const stn_task *task) {
 size_t direct_shapes(const stn_task *task, const stn_machine *machine, direct_shape *shapes, size_t most) {
     size_t count = 0;
     if (line_fits(task)) {
-        int vector = widest_vector(task);
-        shapes[count++] = (direct_shape){DIRECT_LINE, vector, 1, 1, {1, 1, 256}, 1, 1, 0, 0};
-        if (count < most) shapes[count++] = (direct_shape){DIRECT_LINE, vector, 4, 1, {1, 1, 128}, 1, 1, 0, 1};
+        int vector = direct_widest_vector(task);
+        shapes[count++] = (direct_shape){DIRECT_LINE, vector, 1, 1, {1, 1, 256}, 1, 1, .fused = 1};
+        if (count < most)
+            shapes[count++] = (direct_shape){DIRECT_LINE, vector, 4, 1, {1, 1, 128}, 1, 1, .place = 1, .fused = 1};
     } else if (task->rank > 1)
         count = tile_shapes(task, machine, shapes, most - 1);
-    if (count < most) shapes[count++] = (direct_shape){DIRECT_GATHER, 1, 1, 1, {1, 1, 256}, 1, 1, 0, 0};
+    if (count < most) shapes[count++] = (direct_shape){DIRECT_GATHER, 1, 1, 1, {1, 1, 256}, 1, 1, .fused = 1};
     return count;
 }
 
@@ -197,7 +199,8 @@ void direct_cost(const stn_task *task, const stn_machine *machine, const direct_
 }
 
 const char *direct_kernel_name(const direct_shape *shape) {
-    static const char *const names[] = {"direct_line", "direct_tile", "direct_gather"};
+    static const char *const names[] = {"direct_line", "direct_tile", "direct_gather", "direct_time_line",
+                                        "direct_time_plane"};
     return names[shape->kernel];
 }
 
@@ -250,16 +253,22 @@ void direct_params(const stn_task *task, const direct_shape *shape, stn_text *pa
     }
     stn_params_int(params, "VECTOR", shape->vector);
     stn_params_int(params, "ROWS", shape->rows);
-    stn_params_int(params, "CHUNK", shape->chunk);
+    stn_params_int(params, "CHUNK", shape->fused > 1 ? 1 : shape->chunk); /* there an argument */
     stn_params_int(params, "THREADS_X", shape->threads[2]);
     stn_params_int(params, "THREADS_Y", shape->threads[1]);
     stn_params_int(params, "THREADS_Z", shape->threads[0]);
     stn_params_int(params, "BLOCKS", shape->blocks);
     stn_params_int(params, "UNROLL", shape->unroll);
     stn_params_int(params, "COLUMN_WALK", shape->column_walk);
+    if (shape->fused > 1) direct_time_params(task, shape, params);
 }
 
 void direct_describe(const direct_shape *shape, stn_format format, stn_text *text) {
+    if (format == STN_TEXT && shape->fused > 1) {
+        stn_text_printf(text, "kernel %s, %d steps a launch, %d points a lane, tiles of %d rows",
+                        direct_kernel_name(shape), shape->fused, shape->points, shape->chunk);
+        return;
+    }
     if (format == STN_TEXT) {
         stn_text_printf(text, "kernel %s, %d x %d x %d points a thread, %d x %d x %d threads a block",
                         direct_kernel_name(shape), shape->chunk, shape->rows, shape->vector, shape->threads[0],
@@ -277,7 +286,9 @@ void direct_describe(const direct_shape *shape, stn_format format, stn_text *tex
                    {"threads_x", shape->threads[2]},
                    {"blocks", shape->blocks},
                    {"unroll", shape->unroll},
-                   {"column_walk", shape->column_walk}};
+                   {"column_walk", shape->column_walk},
+                   {"fused", shape->fused},
+                   {"points", shape->points}};
     stn_json_key(text, "kernel");
     stn_json_string(text, direct_kernel_name(shape));
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {

@@ -6,7 +6,14 @@
 
 #define DIRECT_MAX_TAPS 480 /* weights travel in the 4 KiB of kernel arguments */
 
-typedef enum direct_kernel { DIRECT_LINE, DIRECT_TILE, DIRECT_GATHER } direct_kernel;
+typedef enum direct_kernel {
+    DIRECT_LINE,
+    DIRECT_TILE,
+    DIRECT_GATHER,
+    DIRECT_TIME_LINE, /* these make several steps in one launch: direct_time.h */
+    DIRECT_TIME_PLANE
+} direct_kernel;
+enum { DIRECT_MIRROR_X = 1, DIRECT_MIRROR_Z = 2 };
 
 /* Kernel axes are z, y, x = 0, 1, 2. Fits a stn_candidate. */
 typedef struct direct_shape {
@@ -19,6 +26,10 @@ typedef struct direct_shape {
     int unroll;      /* planes in one turn of the walk */
     int column_walk; /* blocks at an edge along x alone have a walk of their own */
     int place;       /* in the list of shapes for the problem, best first */
+    int fused;       /* steps in one launch */
+    int points;      /* direct_time_*: points along x that a lane holds */
+    int mirror;      /* direct_time_*: DIRECT_MIRROR_* bits */
+    int operations;  /* direct_time_*: arithmetic instructions a point and step */
 } direct_shape;
 _Static_assert(sizeof(direct_shape) <= sizeof(stn_candidate), "a shape is a candidate");
 
@@ -28,6 +39,10 @@ void direct_cost(const stn_task *task, const stn_machine *machine, const direct_
 /* The task's axis behind kernel axis 0 (z), 1 (y) or 2 (x). In 2D direct_tile walks along the task's axis 1, and its y
  * is the axis of extent 1. */
 int direct_axis(const stn_task *task, const direct_shape *shape, int kernel_axis);
+/* The larger of the reaches towards the two sides of a kernel axis. */
+int direct_reach(const stn_task *task, const direct_shape *shape, int kernel_axis);
+/* The widest access, in elements, that every row of every grid allows. */
+int direct_widest_vector(const stn_task *task);
 /* Blocks along z, y and x of direct_tile. */
 void direct_tiles(const stn_task *task, const direct_shape *shape, int64_t tiles[3]);
 /* The task's tap indices in the order in which the kernel takes its weights. */

@@ -8,6 +8,7 @@
 
 #include "base/half.h"
 #include "host/host.h"
+#include "plan/plan.h"
 #include "problem/task.h"
 
 uint64_t dice_next(dice *d) { /* splitmix64 */
@@ -93,15 +94,42 @@ static double bar_of(const stn_task *task, bool fused) {
     return 1e-3 * sqrt(steps);
 }
 
-static stn_status run_plan(stn_context *context, const stn_problem *problem, const char *strategy, const void *in,
-                           size_t in_bytes, void *out, size_t out_bytes, comparison *result) {
+/* As stn_plan_create does, for the candidate at place `pick` of the ranking. */
+static stn_status build_candidate(stn_plan *plan, int pick, stn_error *error) {
+    plan->candidate = plan->ranking[pick].candidate;
+    plan->estimate = plan->ranking[pick].estimate;
+    plan->estimate_only = false;
+    stn_status status = plan->strategy->prepare(plan, error);
+    if (status == STN_OK && plan->workspace_size)
+        status = stn_memory_alloc(plan->context, plan->workspace_size, &plan->workspace, error);
+    return status;
+}
+
+static stn_status make_plan(stn_context *context, const stn_problem *problem, const char *strategy, int pick,
+                            stn_plan **plan, comparison *result) {
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
     options.strategy = strategy;
+    options.estimate_only = pick >= 0;
+    stn_status status = stn_plan_create(context, problem, &options, plan, &result->error);
+    if (status == STN_OK && pick >= 0) status = build_candidate(*plan, pick, &result->error);
+    if (status != STN_OK) return status;
+    stn_text text = STN_TEXT_EMPTY;
+    (*plan)->strategy->describe(*plan, STN_TEXT, &text);
+    char *taken;
+    if (stn_text_take(&text, &taken, NULL) == STN_OK) {
+        snprintf(result->parameters, sizeof result->parameters, "%s", taken);
+        stn_text_free(taken);
+    }
+    snprintf(result->strategy, sizeof result->strategy, "%s", stn_plan_strategy(*plan));
+    return STN_OK;
+}
+
+static stn_status run_plan(stn_context *context, const stn_problem *problem, const char *strategy, int pick,
+                           const void *in, size_t in_bytes, void *out, size_t out_bytes, comparison *result) {
     stn_plan *plan = NULL;
     void *device_in = NULL, *device_out = NULL;
     stn_error *error = &result->error;
-    stn_status status = stn_plan_create(context, problem, &options, &plan, error);
-    if (status == STN_OK) snprintf(result->strategy, sizeof result->strategy, "%s", stn_plan_strategy(plan));
+    stn_status status = make_plan(context, problem, strategy, pick, &plan, result);
     if (status == STN_OK) status = stn_memory_alloc(context, in_bytes, &device_in, error);
     if (status == STN_OK && !problem->in_place) status = stn_memory_alloc(context, out_bytes, &device_out, error);
     void *target = problem->in_place ? device_in : device_out;
@@ -116,8 +144,8 @@ static stn_status run_plan(stn_context *context, const stn_problem *problem, con
     return status;
 }
 
-bool compare_with_host(stn_context *context, stn_pool *pool, const stn_problem *problem, const char *strategy,
-                       bool fused, uint64_t seed, comparison *result) {
+bool compare_candidate_with_host(stn_context *context, stn_pool *pool, const stn_problem *problem, const char *strategy,
+                                 int pick, bool fused, uint64_t seed, comparison *result) {
     memset(result, 0, sizeof *result);
     stn_task task;
     if (stn_task_make(problem, &task, &result->error) != STN_OK) return false;
@@ -130,10 +158,15 @@ bool compare_with_host(stn_context *context, stn_pool *pool, const stn_problem *
     for (size_t i = 0; i < out_bytes / size; i++) set_element(task.dtype, got, (int64_t)i, NAN);
     memcpy(expected, problem->in_place ? in : got, out_bytes);
     stn_host_run(&task, pool, problem->in_place ? expected : in, expected, workspace);
-    stn_status status = run_plan(context, problem, strategy, in, in_bytes, got, out_bytes, result);
+    stn_status status = run_plan(context, problem, strategy, pick, in, in_bytes, got, out_bytes, result);
     if (status == STN_OK) measure(&task, got, expected, result);
     result->bar = bar_of(&task, fused);
     free(in), free(got), free(expected), free(workspace);
     stn_task_clear(&task);
     return status == STN_OK && result->all_written && result->relative_l2 <= result->bar;
+}
+
+bool compare_with_host(stn_context *context, stn_pool *pool, const stn_problem *problem, const char *strategy,
+                       bool fused, uint64_t seed, comparison *result) {
+    return compare_candidate_with_host(context, pool, problem, strategy, -1, fused, seed, result);
 }

@@ -21,13 +21,16 @@ stn_stencil *random_stencil(dice *d, int rank, taps_kind kind, int radius);
 
 typedef struct comparison {
     double relative_l2, bar;
-    bool all_written; /* no point still holds the poison, no padding was touched */
-    char strategy[32];
-    stn_error error; /* of the first call that failed */
+    bool all_written;                   /* no point still holds the poison, no padding was touched */
+    char strategy[32], parameters[256]; /* of the plan */
+    stn_error error;                    /* of the first call that failed */
 } comparison;
 
 /* Plans `problem` with `strategy`, runs it on random data with a poisoned output, and compares every point with the host.
  * True if the result is within numerics.md's bar for stepping strategies (fused: the bar of fused ones). */
+/* pick: which of the strategy's candidates to run, in the order of their cost; -1: the planner's choice. */
+bool compare_candidate_with_host(stn_context *context, stn_pool *pool, const stn_problem *problem, const char *strategy,
+                                 int pick, bool fused, uint64_t seed, comparison *result);
 bool compare_with_host(stn_context *context, stn_pool *pool, const stn_problem *problem, const char *strategy,
                        bool fused, uint64_t seed, comparison *result);
 #endif

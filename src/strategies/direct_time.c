@@ -1,0 +1,285 @@
+/* See direct_time.h. The rules and the rates were read off sweeps on an H200: a warp without neighbours, as many stages in
+ * flight as registers hold, and few enough registers that eight to twelve warps fit on a multiprocessor. */
+#include "strategies/direct_time.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/arith.h"
+#include "render/render.h"
+
+#define MAX_REACH 4      /* of the 2D kernel, along either axis */
+#define LINE_MAX_REACH 8 /* of the 1D kernel */
+#define LANES 32
+
+int direct_reach(const stn_task *task, const direct_shape *shape, int kernel_axis) {
+    const int *reach = task->reach[direct_axis(task, shape, kernel_axis)];
+    return reach[0] > reach[1] ? reach[0] : reach[1];
+}
+
+static int margin_x(const stn_task *task, const direct_shape *shape) {
+    return (int)stn_round_up((int64_t)shape->fused * direct_reach(task, shape, 2), shape->vector);
+}
+
+static int own_x(const stn_task *task, const direct_shape *shape) {
+    return LANES * shape->points - 2 * margin_x(task, shape);
+}
+
+void direct_time_tiles(const stn_task *task, const direct_shape *shape, int64_t tiles[3]) {
+    tiles[0] = stn_div_up(task->n[direct_axis(task, shape, 0)], shape->chunk);
+    tiles[1] = 1;
+    tiles[2] = stn_div_up(task->n[2], own_x(task, shape));
+}
+
+/* ---- weights ------------------------------------------------------------------------------------------------------ */
+
+size_t direct_time_weights(const stn_task *task, const direct_shape *shape, double *weights) {
+    int reach[3], side[3];
+    for (int k = 0; k < 3; k++) {
+        reach[k] = direct_reach(task, shape, k);
+        side[k] = 2 * reach[k] + 1;
+    }
+    size_t count = (size_t)(side[0] * side[1] * side[2]);
+    for (size_t i = 0; i < count; i++) weights[i] = 0;
+    for (size_t t = 0; t < task->ntaps; t++) {
+        int64_t at = 0;
+        for (int k = 0; k < 3; k++) at = at * side[k] + task->taps[t].offset[direct_axis(task, shape, k)] + reach[k];
+        weights[at] = task->taps[t].weight;
+    }
+    return count;
+}
+
+static bool is_tap(const stn_task *task, const direct_shape *shape, int64_t z, int64_t x, double *weight) {
+    for (size_t t = 0; t < task->ntaps; t++) {
+        const int64_t *o = task->taps[t].offset;
+        if (o[direct_axis(task, shape, 0)] != z || o[2] != x) continue;
+        *weight = task->taps[t].weight;
+        return true;
+    }
+    return false;
+}
+
+static bool mirrored(const stn_task *task, const direct_shape *shape, int bit) {
+    for (size_t t = 0; t < task->ntaps; t++) {
+        int64_t z = task->taps[t].offset[direct_axis(task, shape, 0)], x = task->taps[t].offset[2];
+        double other;
+        bool there = bit == DIRECT_MIRROR_Z ? is_tap(task, shape, -z, x, &other) : is_tap(task, shape, z, -x, &other);
+        if (!there || other != task->taps[t].weight) return false;
+    }
+    return true;
+}
+
+/* Arithmetic instructions a point and step. */
+static int operations(const stn_task *task, const direct_shape *shape, int mirror) {
+    int64_t rz = direct_reach(task, shape, 0), rx = direct_reach(task, shape, 2);
+    bool mx = mirror & DIRECT_MIRROR_X, mz = mirror & DIRECT_MIRROR_Z;
+    bool pair[STN_MAX_RADIUS + 1] = {false};
+    int count = 0;
+    double unused;
+    for (int64_t z = -rz; z <= (mz ? 0 : rz); z++) {
+        int row = 0;
+        for (int64_t x = mx ? 0 : -rx; x <= rx; x++) {
+            if (!is_tap(task, shape, z, x, &unused)) continue;
+            row++;
+            if (mx && x) pair[x] = true;
+        }
+        count += row;
+        if (mz && z && row) count += z == -rz ? 1 : 2; /* added to both outputs; to the newest it is the first */
+    }
+    for (int64_t x = 1; mx && x <= rx; x++) count += pair[x];
+    return count;
+}
+
+int direct_time_mirror(const stn_task *task, const direct_shape *shape) {
+    int best = 0, allowed = 0;
+    for (int bit = 1; bit <= DIRECT_MIRROR_Z; bit *= 2)
+        if (mirrored(task, shape, bit)) allowed |= bit;
+    if (shape->kernel == DIRECT_TIME_LINE) allowed &= DIRECT_MIRROR_X;
+    for (int mirror = 1; mirror <= 3; mirror++)
+        if ((mirror & ~allowed) == 0 && operations(task, shape, mirror) < operations(task, shape, best)) best = mirror;
+    return best;
+}
+
+/* ---- cost --------------------------------------------------------------------------------------------------------- */
+
+typedef struct load {
+    double tiles, turns, turn_seconds, latency; /* a turn: one row of one tile through all stages */
+} load;
+
+/* Seconds of one launch: what the multiprocessors have to do, and half a tile's own time for the start and the end. */
+static double work_seconds(const load *l) {
+    return l->tiles * l->turns * l->turn_seconds + 0.5 * l->turns * l->latency;
+}
+
+static load load_of(const stn_task *task, const stn_machine *machine, const direct_shape *shape) {
+    bool wide = task->dtype == STN_F64, line = shape->kernel == DIRECT_TIME_LINE;
+    double rate =
+        machine->flops[wide ? STN_UNIT_FMA_F64 : STN_UNIT_FMA_F32] / 2; /* instructions times lanes a second */
+    double count = shape->operations;
+    double clock = machine->flops[STN_UNIT_FMA_F32] / (256.0 * machine->multiprocessors);
+    double points = (double)LANES * shape->points * shape->fused;
+    double extra = line ? 0.2 : wide ? 2.5 + 0.4 * direct_reach(task, shape, 2) : 6; /* shuffles, moves, loads */
+    double spent = (line ? 1.0 : 1.2) * count + extra;
+    int64_t tiles[3];
+    direct_time_tiles(task, shape, tiles);
+    load l;
+    l.tiles = (double)(tiles[0] * tiles[1] * tiles[2] * task->batch);
+    l.turns = line ? 1 : shape->chunk + 2.0 * shape->fused * direct_reach(task, shape, 0);
+    l.turn_seconds = points * spent / (0.9 * rate);
+    l.latency = shape->fused * (40 + count * shape->points * (wide ? 2 : 1)) / clock;
+    return l;
+}
+
+/* The rows of a tile: few tiles repeat fewer rows, many fill the machine. */
+static void fit_chunk(const stn_task *task, const stn_machine *machine, direct_shape *shape) {
+    int64_t n = task->n[direct_axis(task, shape, 0)];
+    int rows = 4 * shape->fused * direct_reach(task, shape, 0), best = 0;
+    double least = 0;
+    for (int64_t tiles = 1; tiles <= n; tiles = tiles * 5 / 4 + 1) {
+        shape->chunk = (int)stn_div_up(n, tiles);
+        load l = load_of(task, machine, shape);
+        double seconds = work_seconds(&l);
+        /* warps at work at once: with fewer, each is as slow as its chain of stages */
+        double resident = (double)machine->multiprocessors * shape->blocks;
+        double alone = ceil(l.tiles / resident) * l.turns * l.latency;
+        if (alone > seconds) seconds = alone;
+        if (!best || seconds < least) least = seconds, best = shape->chunk;
+        if (shape->chunk < rows / 4) break;
+    }
+    shape->chunk = best;
+}
+
+static double launch_cost(const stn_task *task, const stn_machine *machine, const direct_shape *shape) {
+    load l = load_of(task, machine, shape);
+    double bytes = 2.0 * (double)stn_dtype_size(task->dtype) * (double)stn_task_points(task);
+    double memory = bytes / (0.88 * machine->copy_bandwidth), seconds = work_seconds(&l);
+    double alone = ceil(l.tiles / ((double)machine->multiprocessors * shape->blocks)) * l.turns * l.latency;
+    if (l.tiles < (double)machine->multiprocessors * shape->blocks && alone > seconds) seconds = alone;
+    return (memory > seconds ? memory : seconds) + machine->launch_seconds;
+}
+
+bool direct_time_rest(const stn_task *task, const stn_machine *machine, const direct_shape *shape, direct_shape *rest) {
+    int left = (int)(task->steps % (uint64_t)shape->fused);
+    if (left == 0) return false;
+    if (left == 1) {
+        direct_shape tried[8];
+        size_t count = direct_shapes(task, machine, tried, 8);
+        double least = 0;
+        for (size_t i = 0; i < count; i++) {
+            stn_estimate e;
+            direct_cost(task, machine, &tried[i], &e);
+            if (i == 0 || e.seconds < least) least = e.seconds, *rest = tried[i];
+        }
+        return true;
+    }
+    *rest = *shape;
+    rest->fused = left;
+    return true;
+}
+
+void direct_time_cost(const stn_task *task, const stn_machine *machine, const direct_shape *shape, stn_estimate *e) {
+    double points = (double)stn_task_points(task), launches = floor((double)task->steps / shape->fused);
+    load l = load_of(task, machine, shape);
+    e->unit = task->dtype == STN_F64 ? STN_UNIT_FMA_F64 : STN_UNIT_FMA_F32;
+    double computed = l.tiles * l.turns * LANES * shape->points;
+    e->halo_waste = computed / points - 1;
+    e->seconds = launches * launch_cost(task, machine, shape);
+    e->launches = launches;
+    direct_shape rest;
+    if (direct_time_rest(task, machine, shape, &rest)) {
+        e->launches++;
+        if (rest.fused > 1)
+            e->seconds += launch_cost(task, machine, &rest);
+        else {
+            stn_estimate one;
+            direct_cost(task, machine, &rest, &one);
+            e->seconds += one.seconds / (double)task->steps;
+        }
+    }
+    e->bytes = e->launches * 2 * (double)stn_dtype_size(task->dtype) * points;
+    e->flops = (1 + e->halo_waste) * 2.0 * shape->operations * points * (double)task->steps;
+}
+
+/* ---- shapes ------------------------------------------------------------------------------------------------------- */
+
+static bool takes(const stn_task *task, const direct_shape *shape) {
+    int longest = shape->kernel == DIRECT_TIME_LINE ? LINE_MAX_REACH : MAX_REACH;
+    for (int k = 0; k < 3; k++) {
+        int axis = direct_axis(task, shape, k), reach = direct_reach(task, shape, k);
+        bool used = k == 2 || (k == 0 && shape->kernel == DIRECT_TIME_PLANE);
+        if (used ? reach < 1 || reach > longest : reach > 0) return false;
+        if (used && task->n[axis] < 2 * reach + 2) return false;
+    }
+    return task->in_stride[2] == 1 && task->out_stride[2] == 1;
+}
+
+static bool fits(const stn_task *task, const direct_shape *shape) {
+    int64_t tiles[3];
+    direct_time_tiles(task, shape, tiles);
+    return shape->fused >= 2 && (uint64_t)shape->fused <= task->steps && own_x(task, shape) >= 8 * shape->points &&
+           own_x(task, shape) > 2 * LINE_MAX_REACH && tiles[0] * tiles[2] * task->batch < INT64_C(0x7fffffff) &&
+           direct_reach(task, shape, 2) <= shape->points;
+}
+
+static direct_shape time_shape(const stn_task *task, const stn_machine *machine, direct_kernel kernel, int fused,
+                               int points, int blocks) {
+    direct_shape shape = {.kernel = kernel, .rows = 1, .chunk = 1, .threads = {1, 1, LANES}, .unroll = 1};
+    shape.vector = (int)stn_min(direct_widest_vector(task), points);
+    shape.fused = fused;
+    shape.points = points;
+    shape.blocks = blocks;
+    shape.mirror = direct_time_mirror(task, &shape);
+    shape.operations = operations(task, &shape, shape.mirror);
+    if (kernel == DIRECT_TIME_LINE)
+        shape.unroll = 4;
+    else
+        fit_chunk(task, machine, &shape);
+    return shape;
+}
+
+static size_t line_shapes(const stn_task *task, const stn_machine *machine, direct_shape *shapes, size_t most) {
+    int reach = task->reach[2][0] > task->reach[2][1] ? task->reach[2][0] : task->reach[2][1];
+    bool wide = task->dtype == STN_F64;
+    static const int spread[] = {64, 48, 32, 16, 8, 4}; /* points of a margin */
+    size_t count = 0;
+    for (size_t i = 0; i < sizeof spread / sizeof *spread && count < most; i++) {
+        int points = wide && spread[i] <= 32 ? 16 : 32, blocks = points == 16 ? 24 : wide ? 12 : 20;
+        int fused = (int)stn_min((uint64_t)(spread[i] / reach), task->steps);
+        if (fused < 2) break;
+        direct_shape shape = time_shape(task, machine, DIRECT_TIME_LINE, fused, points, blocks);
+        if (fits(task, &shape)) shapes[count++] = shape;
+        if ((uint64_t)fused == task->steps) break;
+    }
+    return count;
+}
+
+/* The partial sums of all stages stay in registers: 80 doubles or 96 floats a lane are what fits. */
+static size_t plane_shapes(const stn_task *task, const stn_machine *machine, direct_shape *shapes, size_t most) {
+    bool wide = task->dtype == STN_F64;
+    int reach = task->reach[1][0] > task->reach[1][1] ? task->reach[1][0] : task->reach[1][1];
+    int sums = 2 * reach * 4, deepest = (wide ? task->ntaps > 5 ? 72 : 80 : 96) / sums;
+    size_t count = 0;
+    for (int fused = (int)stn_min((uint64_t)deepest, task->steps); fused >= 2 && count < most; fused--) {
+        int held = fused * sums;
+        int blocks = wide ? held > 48 ? 8 : 12 : held > 64 ? 12 : 16;
+        direct_shape shape = time_shape(task, machine, DIRECT_TIME_PLANE, fused, 4, blocks);
+        if (fits(task, &shape)) shapes[count++] = shape;
+    }
+    return count;
+}
+
+size_t direct_time_shapes(const stn_task *task, const stn_machine *machine, direct_shape *shapes, size_t most) {
+    direct_shape probe = {.kernel = task->rank == 1 ? DIRECT_TIME_LINE : DIRECT_TIME_PLANE};
+    if (task->rank == 3 || task->steps < 2 || !takes(task, &probe)) return 0;
+    return task->rank == 1 ? line_shapes(task, machine, shapes, most) : plane_shapes(task, machine, shapes, most);
+}
+
+void direct_time_params(const stn_task *task, const direct_shape *shape, stn_text *params) {
+    static const char *const names[3] = {"Z_REACH", "Y_REACH", "X_REACH"};
+    for (int k = 0; k < 3; k++) stn_params_int(params, names[k], direct_reach(task, shape, k));
+    stn_params_int(params, "FUSED", shape->fused);
+    stn_params_int(params, "POINTS", shape->points);
+    stn_params_int(params, "PREFETCH", 1);
+    stn_params_int(params, "MIRROR_X", (shape->mirror & DIRECT_MIRROR_X) != 0);
+    stn_params_int(params, "MIRROR_Z", (shape->mirror & DIRECT_MIRROR_Z) != 0);
+}

@@ -1,0 +1,214 @@
+/* direct with several steps in one launch against host: every boundary pair, rank, dtype, tap pattern and radius, numbers of
+ * steps that leave a rest, tiles that are partial and more than one. Prints TAP. Usage: test_time [--full] [--only PART]. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compare.h"
+#include "plan/plan.h"
+#include "strategies/direct_shape.h"
+
+#define RANKS 2 /* 1D and 2D */
+
+typedef struct suite {
+    stn_context *context;
+    stn_pool *pool;
+    bool full;
+    int run, failed;
+} suite;
+
+static const char *const side_names[] = {"wrap", "constant", "nearest", "reflect", "mirror", "fixed"};
+static const char *const taps_names[] = {"star", "box", "random"};
+
+/* The places in the ranking of candidates that fuse steps; returns how many. */
+static int fused_places(suite *s, const stn_problem *problem, int places[STN_PLAN_RANKING]) {
+    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
+    options.strategy = "direct";
+    options.estimate_only = 1;
+    stn_plan *plan = NULL;
+    int count = 0;
+    if (stn_plan_create(s->context, problem, &options, &plan, NULL) != STN_OK) return 0;
+    for (size_t i = 0; i < plan->ranked; i++) {
+        direct_shape shape;
+        memcpy(&shape, plan->ranking[i].candidate.values, sizeof shape);
+        if (shape.fused > 1) places[count++] = (int)i;
+    }
+    stn_plan_destroy(plan);
+    return count;
+}
+
+/* One of the candidates, by the dice. A problem without any is a failure of the test. */
+static void check(suite *s, dice *d, const char *what, const stn_problem *problem) {
+    int places[STN_PLAN_RANKING], count = fused_places(s, problem, places);
+    comparison c = {.bar = 0};
+    bool good = count > 0 && compare_candidate_with_host(s->context, s->pool, problem, "direct",
+                                                         places[dice_int(d, 0, count - 1)], true, d->state, &c);
+    s->run++;
+    if (!good) s->failed++;
+    printf("%s %d - %s: %s\n", good ? "ok" : "not ok", s->run, what, c.parameters);
+    if (!good)
+        printf("# %d candidates, relative L2 %.3g, bar %.3g, %s; %s\n", count, c.relative_l2, c.bar,
+               c.all_written ? "all written" : "a point unwritten or padding touched",
+               c.error.status ? c.error.message : "no error");
+    fflush(stdout);
+}
+
+static stn_problem problem_of(stn_stencil *stencil, const int *extent, stn_dtype dtype) {
+    stn_problem p = STN_PROBLEM_INIT;
+    p.stencil = stencil;
+    p.dtype = dtype;
+    for (int axis = 0; axis < stn_stencil_rank(stencil); axis++) p.extent[axis] = (size_t)extent[axis];
+    return p;
+}
+
+static void random_sides(dice *d, stn_problem *p, int rank) {
+    for (int axis = 0; axis < rank; axis++) {
+        int low = dice_int(d, 0, 5), high = low ? dice_int(d, 1, 5) : 0;
+        p->boundary[axis][0] = (stn_boundary){(stn_boundary_kind)low, low == STN_CONSTANT ? 0.7 : 0};
+        p->boundary[axis][1] = (stn_boundary){(stn_boundary_kind)high, high == STN_CONSTANT ? -1.3 : 0};
+    }
+}
+
+/* From the least that the kernels take, mostly odd. */
+static void random_extents(dice *d, int rank, int radius, int extent[3]) {
+    for (int axis = 0; axis < rank; axis++) {
+        int least = 2 * radius + 2;
+        extent[axis] = dice_int(d, least, rank == 1 ? 900 : rank == 2 ? 90 : 30);
+        if (axis == rank - 1 && rank > 1) extent[axis] = dice_int(d, least, 150);
+        if (axis == rank - 1 && dice_int(d, 0, 1)) extent[axis] = (extent[axis] + 8) / 8 * 8;
+    }
+}
+
+static void boundary_pairs(suite *s) {
+    for (int rank = 1; rank <= RANKS; rank++)
+        for (int low = 0; low < 6; low++)
+            for (int high = low ? 1 : 0; high < (low ? 6 : 1); high++)
+                for (int axis = 0; axis < rank; axis++) {
+                    if (!s->full && (low * 7 + high * 3 + axis + rank) % 3) continue;
+                    dice d = {(uint64_t)(rank * 1000 + low * 100 + high * 10 + axis + 7)};
+                    stn_dtype dtype = (stn_dtype)dice_int(&d, 0, 2);
+                    int extent[3], radius = dice_int(&d, 1, 3);
+                    taps_kind taps = (taps_kind)dice_int(&d, 0, 2);
+                    stn_stencil *stencil = random_stencil(&d, rank, taps, radius);
+                    random_extents(&d, rank, radius, extent);
+                    stn_problem p = problem_of(stencil, extent, dtype);
+                    random_sides(&d, &p, rank);
+                    p.boundary[axis][0] = (stn_boundary){(stn_boundary_kind)low, low == STN_CONSTANT ? 0.3 : 0};
+                    p.boundary[axis][1] = (stn_boundary){(stn_boundary_kind)high, high == STN_CONSTANT ? -1.1 : 0};
+                    p.steps =
+                        (uint64_t)dice_int(&d, 2, dtype == STN_F16 ? 4 : 23); /* random weights shrink what f16 holds */
+                    char what[160];
+                    snprintf(what, sizeof what, "%dD %s:%s on axis %d, %s radius %d, %s, %llu steps", rank,
+                             side_names[low], side_names[high], axis, taps_names[taps], radius, stn_dtype_name(dtype),
+                             (unsigned long long)p.steps);
+                    check(s, &d, what, &p);
+                    stn_stencil_destroy(stencil);
+                }
+}
+
+static void radii(suite *s) {
+    for (int rank = 1; rank <= RANKS; rank++)
+        for (int radius = 1; radius <= 4; radius++)
+            for (int taps = 0; taps < 3; taps++)
+                for (int dtype = 0; dtype < 3; dtype++) {
+                    if (!s->full && (radius + taps + dtype + rank) % 3) continue;
+                    dice d = {(uint64_t)(7000 + rank * 1000 + radius * 100 + taps * 10 + dtype)};
+                    int extent[3];
+                    stn_stencil *stencil = random_stencil(&d, rank, (taps_kind)taps, radius);
+                    random_extents(&d, rank, radius, extent);
+                    stn_problem p = problem_of(stencil, extent, (stn_dtype)dtype);
+                    random_sides(&d, &p, rank);
+                    p.steps = (uint64_t)dice_int(&d, 2, p.dtype == STN_F16 ? 4 : 40);
+                    char what[160];
+                    snprintf(what, sizeof what, "%dD %s radius %d, %s, %llu steps", rank, taps_names[taps], radius,
+                             stn_dtype_name(p.dtype), (unsigned long long)p.steps);
+                    check(s, &d, what, &p);
+                    stn_stencil_destroy(stencil);
+                }
+}
+
+/* Named stencils, whose opposite weights are equal, on grids of many tiles, steps that leave every kind of rest. */
+static void tiles(suite *s) {
+    static const struct {
+        const char *stencil;
+        int extent[3];
+        uint64_t steps;
+    } grids[] = {{"heat-1d", {20001, 0, 0}, 193}, {"1d7p", {7777, 0, 0}, 50},       {"heat-2d", {301, 523, 0}, 21},
+                 {"box-2d9p", {403, 344, 0}, 13}, {"star-2d13p", {190, 418, 0}, 7}, {"box-2d49p", {290, 333, 0}, 5},
+                 {"heat-2d", {40, 1504, 0}, 30}};
+    for (size_t g = 0; g < sizeof grids / sizeof *grids; g++)
+        for (int dtype = 0; dtype < 3; dtype++) {
+            if (!s->full && ((int)g + 1) % 3 != dtype) continue;
+            dice d = {500 + g * 10 + (uint64_t)dtype};
+            stn_stencil *stencil = NULL;
+            stn_error error = {0};
+            if (stn_stencil_parse(grids[g].stencil, &stencil, &error) != STN_OK) continue;
+            stn_problem p = problem_of(stencil, grids[g].extent, (stn_dtype)dtype);
+            random_sides(&d, &p, stn_stencil_rank(stencil));
+            p.steps = grids[g].steps;
+            char what[160];
+            snprintf(what, sizeof what, "%s, many tiles, %s, %llu steps", grids[g].stencil, stn_dtype_name(p.dtype),
+                     (unsigned long long)p.steps);
+            check(s, &d, what, &p);
+            stn_stencil_destroy(stencil);
+        }
+}
+
+typedef enum layout_kind { PADDED, BATCHED, IN_PLACE, UNALIGNED, LAYOUTS } layout_kind;
+static const char *const layout_names[] = {"padded rows", "a batch", "in place", "alignment of one element"};
+
+static void layouts(suite *s) {
+    for (int rank = 1; rank <= RANKS; rank++)
+        for (int layout = 0; layout < LAYOUTS; layout++)
+            for (int steps = 16; steps <= 18; steps++) {
+                if (!s->full && (rank + layout + steps) % 3) continue;
+                dice d = {(uint64_t)(90000 + rank * 100 + layout * 10 + steps)};
+                int extent[3];
+                stn_stencil *stencil = random_stencil(&d, rank, TAPS_STAR, 1);
+                random_extents(&d, rank, 1, extent);
+                stn_problem p = problem_of(stencil, extent, (stn_dtype)(steps % 3));
+                random_sides(&d, &p, rank);
+                p.steps = (uint64_t)steps;
+                if (layout == PADDED && rank == 2) {
+                    p.in_stride[1] = p.out_stride[1] = 1;
+                    p.in_stride[0] = (extent[1] + 23) / 8 * 8;
+                    p.out_stride[0] = p.in_stride[0] + 16;
+                }
+                if (layout == BATCHED) p.batch = 3;
+                if (layout == IN_PLACE) p.in_place = 1;
+                if (layout == UNALIGNED) p.alignment = (int)stn_dtype_size(p.dtype);
+                char what[160];
+                snprintf(what, sizeof what, "%dD %s, %s, %d steps", rank, layout_names[layout], stn_dtype_name(p.dtype),
+                         steps);
+                check(s, &d, what, &p);
+                stn_stencil_destroy(stencil);
+            }
+}
+
+int main(int argc, char **argv) {
+    static const struct {
+        const char *name;
+        void (*run)(suite *);
+    } parts[] = {{"boundaries", boundary_pairs}, {"radii", radii}, {"tiles", tiles}, {"layouts", layouts}};
+    suite s = {0};
+    const char *only = NULL;
+    for (int i = 1; i < argc; i++) {
+        if (!strcmp(argv[i], "--full")) s.full = true;
+        if (!strcmp(argv[i], "--only") && i + 1 < argc) only = argv[++i];
+    }
+    stn_error error;
+    stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
+    options.device = STN_DEVICE_CUDA(0);
+    options.cache_dir = ":memory:";
+    if (stn_context_create(&options, &s.context, &error) != STN_OK) {
+        printf("1..0 # SKIP %s\n", error.message);
+        return 0;
+    }
+    if (stn_pool_create(2, &s.pool, &error) != STN_OK) return 1;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (!only || !strcmp(only, parts[i].name)) parts[i].run(&s);
+    printf("1..%d\n", s.run);
+    stn_pool_destroy(s.pool);
+    stn_context_destroy(s.context);
+    return s.failed != 0;
+}
