@@ -3,15 +3,15 @@
 //     out(y, x) = sum over terms q, i, j of  u[q][i] * v[q][j] * in(y + i - Y_LOW, x + j - X_LOW)
 //
 // that is, out = sum over q of  U_q X V_q  with banded Toeplitz U_q (rows) and V_q (columns); see device/band.cuh. A
-// warp owns 16 rows and walks along x, 8 columns at a time; a block's warps lie one below the other:
+// warp owns 16 rows and walks along x, two columns of 8 at a time; a block's warps lie one below the other:
 //
 //              x ->   columns of 8
-//     warp 0   | j-2 | j-1 |  j  |      T_q = U_q X(:, j)          BLOCKS_Y products, 16 x 8
+//     warp 0   | j-1 |  j  | j+1 |      T_q = U_q X(:, j)          BLOCKS_Y products, 16 x 8
 //     warp 1   |     |     |     |      sum(j - d) += T_q V_q(d)   BLOCKS_X products, for d = 0 .. BLOCKS_X - 1
 //     ...
 //
 // so every column is read once from shared memory for all terms, T_q never leaves its registers, and the only state of
-// the walk are BLOCKS_X partial sums. Columns come to shared memory 16 at a time, STAGES - 1 stages ahead:
+// the walk are BLOCKS_X + 1 partial sums. Columns come to shared memory 16 at a time, STAGES - 1 stages ahead:
 //
 //     stage:   row 0   | 16 columns | 2 unused |     a row is 18 doubles long: rows 2t apart lie in different banks
 //              row 1   | ...
@@ -53,21 +53,26 @@ __device__ __forceinline__ void read_bands(term_bands &to, const double *bands, 
         for (int e = 0; e < 2; e++) to.x[d][e] = bands[BAND_Y + BAND_PAD + 8 * d + 2 * t + e - g];
 }
 
-// One term of one column of tiles: sum[d] gathers output column j - d.
-__device__ __forceinline__ void add_term(double (&sum)[BLOCKS_X][4], const double (&in)[BLOCKS_Y][2],
+// One term of the two columns j and j + 1: sum[e] gathers output column j + 1 - e. Products that wait for each other
+// alternate with the neighbour's, which do not.
+__device__ __forceinline__ void add_term(double (&sum)[BLOCKS_X + 1][4], const double (&in)[2][BLOCKS_Y][2],
                                          const term_bands &bands) {
     const double zero[2] = {0, 0};
-    double rows[4] = {};
+    double rows[2][4] = {};
 #pragma unroll
     for (int k = 0; k < BLOCKS_Y; k++) {
         double left[4];
         join_halves(left, k < BLOCKS_Y - 1 ? bands.y[k < BLOCKS_Y - 1 ? k : 0] : zero,
                     k ? bands.y[k ? k - 1 : 0] : zero);
-        product(rows, left, in[k]);
+        product(rows[0], left, in[0][k]);
+        product(rows[1], left, in[1][k]);
     }
-    const double left[4] = {rows[0], rows[2], rows[1], rows[3]};
+    const double left[2][4] = {{rows[0][0], rows[0][2], rows[0][1], rows[0][3]},
+                               {rows[1][0], rows[1][2], rows[1][1], rows[1][3]}};
 #pragma unroll
-    for (int d = 0; d < BLOCKS_X; d++) product(sum[d], left, bands.x[d]);
+    for (int d = 0; d < BLOCKS_X; d++) product(sum[d + 1], left[0], bands.x[d]);
+#pragma unroll
+    for (int d = 0; d < BLOCKS_X; d++) product(sum[d], left[1], bands.x[d]);
 }
 
 __device__ __forceinline__ void load_stage(const plane_arguments &a, const double *grid, const long long *row_start,
@@ -128,7 +133,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) lowrank_plane(cons
         if (s < steps) load_stage(a, grid, row_start, x0 - LEAD + 16 * s, shared + s * STAGE);
         copy_async_commit();
     }
-    double sum[BLOCKS_X][4] = {};
+    double sum[BLOCKS_X + 1][4] = {};
     int slot = 0;
 #pragma unroll 1
     for (int s = 0; s < steps; s++) {
@@ -140,30 +145,30 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) lowrank_plane(cons
         copy_async_commit();
         const double *const mine = shared + slot * STAGE + (warp * 16 + 2 * t) * PITCH + g;
         slot = slot + 1 < STAGES ? slot + 1 : 0;
+        double in[2][BLOCKS_Y][2];
+#pragma unroll
+        for (int k = 0; k < BLOCKS_Y; k++)
+            for (int h = 0; h < 2; h++)
+                for (int e = 0; e < 2; e++) in[h][k][e] = mine[(8 * k + e) * PITCH + 8 * h];
+        if (HELD) {
+#pragma unroll
+            for (int q = 0; q < TERMS; q++) add_term(sum, in, held[HELD ? q : 0]);
+        } else {
+#pragma unroll 1
+            for (int q = 0; q < TERMS; q++) {
+                term_bands read;
+                read_bands(read, bands[q], g, t);
+                add_term(sum, in, read);
+            }
+        }
 #pragma unroll
         for (int h = 0; h < 2; h++) {
-            double in[BLOCKS_Y][2];
-#pragma unroll
-            for (int k = 0; k < BLOCKS_Y; k++)
-                for (int e = 0; e < 2; e++) in[k][e] = mine[(8 * k + e) * PITCH + 8 * h];
-            if (HELD) {
-#pragma unroll
-                for (int q = 0; q < TERMS; q++) add_term(sum, in, held[HELD ? q : 0]);
-            } else {
-#pragma unroll 1
-                for (int q = 0; q < TERMS; q++) {
-                    term_bands read;
-                    read_bands(read, bands[q], g, t);
-                    add_term(sum, in, read);
-                }
-            }
             const int done = 2 * s + h - (BLOCKS_X - 1);
             if (done >= 0 && 8 * done < columns)
-                store_tile(a, out, y0 + 16 * warp + g, x0 + 8 * done + 2 * t, sum[BLOCKS_X - 1]);
-#pragma unroll
-            for (int d = BLOCKS_X - 1; d > 0; d--)
-                for (int e = 0; e < 4; e++) sum[d][e] = sum[d - 1][e];
-            for (int e = 0; e < 4; e++) sum[0][e] = 0;
+                store_tile(a, out, y0 + 16 * warp + g, x0 + 8 * done + 2 * t, sum[BLOCKS_X - h]);
         }
+#pragma unroll
+        for (int d = BLOCKS_X; d >= 0; d--)
+            for (int e = 0; e < 4; e++) sum[d][e] = d > 1 ? sum[d > 1 ? d - 2 : 0][e] : 0;
     }
 }

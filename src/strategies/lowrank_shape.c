@@ -80,7 +80,8 @@ static void fit_segment(const stn_task *task, const stn_machine *machine, lowran
     for (int64_t tiles = 1; tiles <= 64; tiles++) {
         int64_t segment = stn_round_up(stn_div_up(task->n[2], tiles), 16);
         if (segment < 64 && tiles > 1) break;
-        double cost = walk_steps(task, shape, segment) * fmax(1, rows * (double)tiles / slots + 0.4);
+        double waves = rows * (double)tiles / slots;
+        double cost = walk_steps(task, shape, segment) * (fmax(1, waves) + ceil(waves)) / 2;
         if (cost >= best) continue;
         best = cost;
         shape->segment = (int)stn_min(segment, INT32_MAX);
@@ -90,7 +91,7 @@ static void fit_segment(const stn_task *task, const stn_machine *machine, lowran
 static void fit_warps(const stn_task *task, lowrank_shape *shape) {
     shape->warps = 4;
     if (is_line(task)) {
-        bool short_window = blocks_x(task, shape) <= 18;
+        bool short_window = blocks_x(task, shape) <= 22;
         shape->stages = 2;
         shape->held = 1;
         shape->warps = short_window ? 4 : 8;
@@ -99,9 +100,12 @@ static void fit_warps(const stn_task *task, lowrank_shape *shape) {
         return;
     }
     shape->stages = 3;
-    shape->held = shape->terms == 1;
     int blocks = blocks_x(task, shape);
-    shape->blocks = shape->held ? (blocks <= 3 ? 4 : blocks <= 5 ? 3 : 2) : (blocks <= 5 ? 4 : blocks <= 7 ? 3 : 2);
+    shape->held = shape->terms <= 2 && blocks <= 2;
+    if (shape->terms == 1)
+        shape->blocks = shape->held || blocks > 6 ? 3 : 4;
+    else
+        shape->blocks = shape->held ? 3 : blocks <= 2 ? 4 : blocks <= 6 ? 3 : 2;
 }
 
 bool lowrank_fit(const stn_task *task, const stn_machine *machine, int fused, int terms, lowrank_shape *shape) {
@@ -144,8 +148,9 @@ void lowrank_cost(const stn_task *task, const stn_machine *machine, const lowran
     e->bytes = 16 * points * launches;
     e->flops = 2048 * per_tile * tiles * launches;
     e->halo_waste = tiles * 128 / points - 1;
-    double memory = e->bytes / (0.75 * machine->copy_bandwidth);
-    double arithmetic = e->flops / (0.72 * machine->flops[e->unit]);
+    bool long_chains = !is_line(task) && shape->terms == 1 && blocks_x(task, shape) > 5;
+    double memory = e->bytes / ((is_line(task) ? 0.86 : 0.75) * machine->copy_bandwidth);
+    double arithmetic = e->flops / ((long_chains ? 0.54 : 0.7) * machine->flops[e->unit]);
     e->seconds = fmax(memory, arithmetic) + launches * (machine->launch_seconds + 0.6 * walk / clock);
 }
 
