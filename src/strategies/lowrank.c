@@ -41,7 +41,9 @@ typedef struct lowrank_state {
     int resident; /* 1D: blocks that run at once */
     size_t nsweeps;
     sweep sweeps[2];
+    stn_slabs *slabs[2]; /* of each sweep; NULL where all axes wrap */
     stn_grid_layout in, out, work;
+    size_t grid_bytes; /* of the workspace; the slabs' follows */
 } lowrank_state;
 
 static bool applies(const stn_task *task, const stn_machine *machine, char *reason, size_t reason_size) {
@@ -58,13 +60,10 @@ static bool applies(const stn_task *task, const stn_machine *machine, char *reas
         why = "the fastest axis is strided";
     else if (stn_task_points(task) >> 37 || task->steps >> 31)
         why = "the grid has 2^37 points or more, or there are 2^31 steps or more";
-    for (int axis = 1; axis < 3 && !why; axis++)
-        for (int side = 0; side < 2; side++)
-            if (task->reach[axis][side] && task->boundary[axis][side].kind != STN_WRAP)
-                why = "it serves wrap boundaries only, so far";
     if (!why) {
         stn_candidate one;
-        if (!stn_strategy_lowrank.candidates(task, machine, &one, 1)) why = "its taps need too many separable terms";
+        if (!stn_strategy_lowrank.candidates(task, machine, &one, 1))
+            why = "its taps need too many separable terms, or their margins cover the grid";
     }
     if (why) snprintf(reason, reason_size, "%s", why);
     return !why;
@@ -116,13 +115,18 @@ static size_t best_shapes(const stn_task *task, const stn_machine *machine, int 
     lowrank_shape shape;
     lowrank_taps taps;
     size_t count = 0;
+    int terms = 0;
     if (lowrank_taps_make(task, &taps, NULL) != STN_OK) return 0;
     for (int fused = 1; (uint64_t)fused <= task->steps && fused <= most_fused; fused++) {
         if (fused > 1 && lowrank_taps_fuse(task, &taps, NULL) != STN_OK) break;
+        int64_t low[3], high[3];
         if (!lowrank_fit(task, machine, fused, 1, &shape)) break; /* more steps reach further still */
+        if (!stn_slabs_interior(task, fused, low, high)) break;
+        int before = terms;
+        terms = count_terms(task, &taps);
         if (!worth_trying(task, fused)) continue;
-        int terms = count_terms(task, &taps);
-        if (terms && lowrank_fit(task, machine, fused, terms, &shape))
+        int most_terms = task->steps % (uint64_t)shape.launches ? (int)stn_max(terms, before) : terms;
+        if (most_terms && lowrank_fit(task, machine, fused, most_terms, &shape))
             insert_candidate(task, machine, &shape, best, &count, most);
     }
     lowrank_taps_clear(&taps);
@@ -243,9 +247,8 @@ static stn_status get_kernel(stn_plan *plan, const lowrank_shape *shape, stn_ker
     STN_TRY(stn_text_take(&params, &text, error));
     stn_status status = stn_kernel_get(plan->context, lowrank_kernel_name(&plan->task), text, kernel, error);
     stn_text_free(text);
-    size_t shared = lowrank_shared(&plan->task, shape);
-    if (status == STN_OK && (*kernel)->module && shared > 48 << 10)
-        status = stn_module_allow_shared((*kernel)->module, shared, error);
+    if (status == STN_OK && (*kernel)->module)
+        status = stn_module_allow_shared((*kernel)->module, lowrank_shared(&plan->task, shape), error);
     return status;
 }
 
@@ -258,6 +261,9 @@ static stn_status build(stn_plan *plan, lowrank_state *state, stn_error *error) 
     STN_TRY(make_sweeps(&plan->task, &plan->machine, &state->shape, state->sweeps, state->nsweeps, error));
     STN_TRY(get_kernel(plan, &state->shape, &state->kernel, error));
     plan->kernels[0] = state->kernel;
+    plan->nkernels = 1; /* the slabs add theirs */
+    for (size_t i = 0; i < state->nsweeps; i++)
+        STN_TRY(stn_slabs_create(plan, state->sweeps[i].fused, &state->slabs[i], error));
     if (state->kernel->module) {
         int blocks = stn_module_occupancy(state->kernel->module, 32 * state->shape.warps,
                                           lowrank_shared(&plan->task, &state->shape));
@@ -266,36 +272,68 @@ static stn_status build(stn_plan *plan, lowrank_state *state, stn_error *error) 
     return STN_OK;
 }
 
+static size_t slabs_bytes(const lowrank_state *state) {
+    size_t first = stn_slabs_workspace(state->slabs[0]), second = stn_slabs_workspace(state->slabs[1]);
+    return first > second ? first : second;
+}
+
+static void destroy_slabs(stn_plan *plan, lowrank_state *state) {
+    for (int i = 0; i < 2; i++) {
+        stn_slabs_destroy(plan, state->slabs[i]);
+        state->slabs[i] = NULL;
+    }
+}
+
 static stn_status prepare(stn_plan *plan, stn_error *error) {
     lowrank_state *state = calloc(1, sizeof *state);
     if (!state) return stn_fail_memory(error, "a plan", sizeof *state);
     plan->state = state;
     state->shape = shape_of(&plan->candidate);
-    plan->workspace_size = plan_layouts(&plan->task, state);
+    state->grid_bytes = (size_t)stn_round_up((int64_t)plan_layouts(&plan->task, state), 256);
     STN_TRY(build(plan, state, error));
-    plan->nkernels = 1;
+    plan->workspace_size = state->grid_bytes + slabs_bytes(state);
     return STN_OK;
 }
 
-/* Weights of the same rank or less need no compile. A higher rank needs a kernel for more terms, or fewer fused steps. */
+/* A kernel and slabs of the weights' higher rank: for more terms, or for fewer fused steps. */
+static stn_status rebuild(stn_plan *plan, lowrank_state *next, stn_error *error) {
+    struct stn_kernel *kernels[STN_PLAN_KERNELS];
+    size_t nkernels = plan->nkernels;
+    memcpy(kernels, plan->kernels, sizeof kernels);
+    next->slabs[0] = next->slabs[1] = NULL;
+    stn_status status = build(plan, next, error);
+    if (status == STN_OK && next->grid_bytes + slabs_bytes(next) > plan->workspace_size)
+        status = fail_terms(next->shape.fused, next->shape.terms, error);
+    if (status == STN_OK) return STN_OK;
+    destroy_slabs(plan, next);
+    memcpy(plan->kernels, kernels, sizeof kernels);
+    plan->nkernels = nkernels;
+    return status;
+}
+
+/* Weights of the same rank or less need no compile. */
 static stn_status set_weights(stn_plan *plan, stn_error *error) {
     lowrank_state *state = plan->state, next = *state;
     stn_error full = {0};
     stn_status status = make_sweeps(&plan->task, &plan->machine, &next.shape, next.sweeps, next.nsweeps, &full);
-    if (status == STN_ERROR_UNSUPPORTED) {
-        if (!best_shapes(&plan->task, &plan->machine, state->shape.fused, &next.shape, 1))
-            return fail_terms(1, next.shape.terms, error);
-        STN_TRY(build(plan, &next, error));
-    } else if (status != STN_OK) {
+    if (status != STN_OK && status != STN_ERROR_UNSUPPORTED) {
         if (error) *error = full;
         return status;
-    } else if (next.shape.terms > state->shape.terms)
-        STN_TRY(build(plan, &next, error));
+    }
+    if (status == STN_ERROR_UNSUPPORTED &&
+        !best_shapes(&plan->task, &plan->machine, state->shape.fused, &next.shape, 1))
+        return fail_terms(1, next.shape.terms, error);
+    if (status == STN_ERROR_UNSUPPORTED || next.shape.terms > state->shape.terms) {
+        STN_TRY(rebuild(plan, &next, error));
+        destroy_slabs(plan, state);
+    } else
+        for (size_t i = 0; i < next.nsweeps; i++) STN_TRY(stn_slabs_set_weights(plan, next.slabs[i], error));
     *state = next;
     return STN_OK;
 }
 
 static void release(stn_plan *plan) {
+    if (plan->state) destroy_slabs(plan, plan->state);
     free(plan->state);
     plan->state = NULL;
 }
@@ -330,7 +368,7 @@ static stn_status launch_sweep(const stn_plan *plan, const sweep *sweep, const s
     return stn_module_launch(state->kernel->module, &launch, arguments, error);
 }
 
-/* Launches by turns between workspace and out, so that the last one lands in out. In place and odd, the first would read
+/* Each launch gets the points right that no face reaches, and the slabs then the others. Launches by turns between workspace and out, so that the last one lands in out. In place and odd, the first would read
  * what it writes: it starts from a copy. */
 static stn_status execute(stn_plan *plan, const void *in, void *out, void *workspace, void *stream, stn_error *error) {
     lowrank_state *state = plan->state;
@@ -338,15 +376,18 @@ static stn_status execute(stn_plan *plan, const void *in, void *out, void *works
     const stn_grid_layout *from = &state->in;
     const void *source = in;
     if (plan->task.in_place && launches % 2) {
-        STN_TRY(stn_device_copy(plan->context->device, workspace, in, plan->workspace_size, stream, error));
+        STN_TRY(stn_device_copy(plan->context->device, workspace, in,
+                                (size_t)stn_task_span(&plan->task, false) * sizeof(double), stream, error));
         from = &state->work, source = workspace;
     }
     for (uint64_t i = 0; i < launches; i++) {
         bool to_out = (launches - 1 - i) % 2 == 0;
         const stn_grid_layout *to = to_out ? &state->out : &state->work;
         void *target = to_out ? out : workspace;
-        const sweep *sweep = &state->sweeps[state->nsweeps == 2 && i >= longer];
-        STN_TRY(launch_sweep(plan, sweep, from, source, to, target, stream, error));
+        int which = state->nsweeps == 2 && i >= longer;
+        STN_TRY(launch_sweep(plan, &state->sweeps[which], from, source, to, target, stream, error));
+        STN_TRY(stn_slabs_run(plan, state->slabs[which], from, source, to, target,
+                              (unsigned char *)workspace + state->grid_bytes, stream, error));
         from = to, source = target;
     }
     return STN_OK;

@@ -6,12 +6,14 @@
 
 #include "base/arith.h"
 #include "render/render.h"
+#include "strategies/slabs.h"
 
 #define MOST_BLOCKS_X 9 /* partial sums of 8 columns that a walk holds in registers */
 #define MOST_BLOCKS_Y 10
 #define MOST_REACH_LINE 96
 #define MOST_TERMS 16
 #define PLANE_PITCH 18
+#define STATIC_SHARED 20480 /* bands and row starts take less */
 
 static bool is_line(const stn_task *task) { return task->rank == 1; }
 
@@ -123,7 +125,7 @@ bool lowrank_fit(const stn_task *task, const stn_machine *machine, int fused, in
         return false;
     fit_warps(task, shape);
     if (!is_line(task)) fit_segment(task, machine, shape);
-    return lowrank_shared(task, shape) <= machine->shared_per_block;
+    return lowrank_shared(task, shape) + STATIC_SHARED <= machine->shared_per_block;
 }
 
 /* One launch: the tensor cores or the memory, each at the part of its rate that the kernels reach, and the walk of one
@@ -151,7 +153,8 @@ void lowrank_cost(const stn_task *task, const stn_machine *machine, const lowran
     bool long_chains = !is_line(task) && shape->terms == 1 && blocks_x(task, shape) > 5;
     double memory = e->bytes / ((is_line(task) ? 0.86 : 0.75) * machine->copy_bandwidth);
     double arithmetic = e->flops / ((long_chains ? 0.54 : 0.7) * machine->flops[e->unit]);
-    e->seconds = fmax(memory, arithmetic) + launches * (machine->launch_seconds + 0.6 * walk / clock);
+    e->seconds = fmax(memory, arithmetic) + launches * (machine->launch_seconds + 0.6 * walk / clock +
+                                                        stn_slabs_seconds(task, machine, shape->fused));
 }
 
 const char *lowrank_kernel_name(const stn_task *task) { return is_line(task) ? "lowrank_line" : "lowrank_plane"; }

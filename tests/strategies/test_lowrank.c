@@ -43,6 +43,39 @@ static stn_problem problem_of(const stn_stencil *stencil, int n0, int n1, uint64
     return p;
 }
 
+static void random_sides(dice *d, stn_problem *p, int rank) {
+    for (int axis = 0; axis < rank; axis++) {
+        int low = dice_int(d, 0, 5), high = low ? dice_int(d, 1, 5) : 0;
+        p->boundary[axis][0] = (stn_boundary){(stn_boundary_kind)low, low == STN_CONSTANT ? 0.7 : 0};
+        p->boundary[axis][1] = (stn_boundary){(stn_boundary_kind)high, high == STN_CONSTANT ? -1.3 : 0};
+    }
+}
+
+static const char *const side_names[] = {"wrap", "constant", "nearest", "reflect", "mirror", "fixed"};
+
+/* Every pair of sides on every axis, the other axis at random: fused launches and slabs. */
+static void boundaries(suite *s) {
+    for (int rank = 1; rank <= 2; rank++)
+        for (int low = 0; low < 6; low++)
+            for (int high = low ? 1 : 0; high < (low ? 6 : 1); high++)
+                for (int axis = 0; axis < rank; axis++) {
+                    if (!s->full && (low * 7 + high * 3 + axis + rank) % 3) continue;
+                    dice d = {(uint64_t)(rank * 1000 + low * 100 + high * 10 + axis)};
+                    int radius = dice_int(&d, 1, 2);
+                    stn_stencil *stencil = random_stencil(&d, rank, (taps_kind)dice_int(&d, 0, 2), radius);
+                    stn_problem p = problem_of(stencil, rank == 1 ? dice_int(&d, 600, 9000) : dice_int(&d, 65, 130),
+                                               dice_int(&d, 65, 150), (uint64_t)dice_int(&d, 1, 20));
+                    random_sides(&d, &p, rank);
+                    p.boundary[axis][0] = (stn_boundary){(stn_boundary_kind)low, low == STN_CONSTANT ? 0.3 : 0};
+                    p.boundary[axis][1] = (stn_boundary){(stn_boundary_kind)high, high == STN_CONSTANT ? -1.1 : 0};
+                    char what[160];
+                    snprintf(what, sizeof what, "%dD %s:%s on axis %d, radius %d, %llu steps", rank, side_names[low],
+                             side_names[high], axis, radius, (unsigned long long)p.steps);
+                    check(s, what, &p, d.state);
+                    stn_stencil_destroy(stencil);
+                }
+}
+
 /* Every radius and tap pattern. */
 static void radii(suite *s) {
     for (int rank = 1; rank <= 2; rank++)
@@ -183,6 +216,7 @@ static void layouts(suite *s) {
                     p.out_stride[0] = layout == PADDED ? 96 : 61;
                 }
                 if (layout == BATCHED) p.batch = 3;
+                p.boundary[rank - 1][0].kind = p.boundary[rank - 1][1].kind = layout % 2 ? STN_REFLECT : STN_WRAP;
                 if (layout == IN_PLACE) p.in_place = 1;
                 if (layout == UNALIGNED) p.alignment = 8;
                 char what[160];
@@ -233,6 +267,7 @@ static void new_weights(suite *s) {
     stn_stencil *stencil = NULL;
     stn_stencil_create_dense(2, extent, w, &stencil, NULL);
     stn_problem p = problem_of(stencil, NY, NX, 10);
+    p.boundary[0][0].kind = p.boundary[0][1].kind = STN_FIXED;
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
     options.strategy = "lowrank";
     stn_plan *plan = NULL;
@@ -263,8 +298,13 @@ int main(int argc, char **argv) {
     static const struct {
         const char *name;
         void (*run)(suite *);
-    } parts[] = {{"radii", radii},     {"steps", steps},     {"sizes", sizes},
-                 {"weights", weights}, {"layouts", layouts}, {"new-weights", new_weights}};
+    } parts[] = {{"boundaries", boundaries},
+                 {"radii", radii},
+                 {"steps", steps},
+                 {"sizes", sizes},
+                 {"weights", weights},
+                 {"layouts", layouts},
+                 {"new-weights", new_weights}};
     suite s = {0};
     const char *only = NULL;
     for (int i = 1; i < argc; i++) {
