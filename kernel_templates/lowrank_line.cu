@@ -20,9 +20,9 @@ constexpr int THREADS = 32 * WARPS;
 constexpr int LEAD = round_up(X_LOW, 4);                 // the chunk begins LEAD points before its first output
 constexpr int BLOCKS_IN = (16 + LEAD + X_HIGH + 7) / 8;  // of 8 points, that a tile sees
 constexpr int TILES = SEGMENT / 16;
-constexpr int POINTS = WARPS * 8 * SEGMENT;           // outputs of a chunk
-constexpr int INPUTS = POINTS + 8 * (BLOCKS_IN - 2);  // inputs of a chunk
-constexpr int STAGE = round_up(INPUTS, 16);           // with room for swapped halves
+constexpr int OUTPUTS = WARPS * 8 * SEGMENT;           // outputs of a chunk
+constexpr int INPUTS = OUTPUTS + 8 * (BLOCKS_IN - 2);  // inputs of a chunk
+constexpr int STAGE = round_up(INPUTS, 16);            // with room for swapped halves
 constexpr int SLOTS_A_SEGMENT = SEGMENT / 2;
 static_assert(SEGMENT % 16 == 0, "a segment is whole tiles");
 static_assert(STAGES == 1 || STAGES == 2, "one or two chunks in shared memory");
@@ -40,7 +40,7 @@ __device__ __forceinline__ int slot_place(int slot) { return slot ^ ((slot / SLO
 
 __device__ __forceinline__ void load_chunk(const line_arguments &a, long long chunk, double *stage) {
     const double *const line = a.in + chunk / a.chunks * a.in_batch;
-    const long long x0 = chunk % a.chunks * POINTS - LEAD;
+    const long long x0 = chunk % a.chunks * OUTPUTS - LEAD;
     if (VECTOR == 2 && x0 >= 0 && x0 + INPUTS <= a.nx) {
         const double *from = line + x0;
         for (int slot = threadIdx.x; slot < INPUTS / 2; slot += THREADS)
@@ -73,8 +73,8 @@ __device__ __forceinline__ void compute_chunk(const line_arguments &a, long long
         }
     }
     double *const out = a.out + chunk / a.chunks * a.out_batch;
-    const long long x0 = chunk % a.chunks * POINTS + (warp * 8 + 2 * t) * SEGMENT + g;
-    const bool whole = (chunk % a.chunks + 1) * POINTS <= a.nx;
+    const long long x0 = chunk % a.chunks * OUTPUTS + (warp * 8 + 2 * t) * SEGMENT + g;
+    const bool whole = (chunk % a.chunks + 1) * OUTPUTS <= a.nx;
 #pragma unroll
     for (int tile = 0; tile < TILES; tile++)
 #pragma unroll
