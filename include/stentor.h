@@ -43,6 +43,15 @@
 #define STN_API
 #endif
 
+/* An initialiser for a struct that starts with struct_size. */
+#ifdef __cplusplus
+#define STN_INIT_OF(type)                                                                                              \
+    { sizeof(type) }
+#else
+#define STN_INIT_OF(type)                                                                                              \
+    { .struct_size = sizeof(type) }
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -162,7 +171,7 @@ STN_API stn_status stn_boundary_parse(const char *spec, stn_boundary sides[2], s
 typedef struct stn_problem {
     size_t struct_size;
     const stn_stencil *stencil;                  /* borrowed during the call only; plans copy it */
-    size_t extent[STN_MAX_RANK];                 /* points along each of the stencil's axes */
+    size_t extent[STN_MAX_RANK];                 /* points along each of the stencil's axes; more are not looked at */
     ptrdiff_t in_stride[STN_MAX_RANK];           /* elements; all 0 means dense in C order */
     ptrdiff_t out_stride[STN_MAX_RANK];          /* likewise */
     size_t batch;                                /* independent grids; 0 means 1 */
@@ -174,8 +183,7 @@ typedef struct stn_problem {
     int in_place;     /* non-zero: in and out will be the same pointer (same strides) */
     int alignment;    /* bytes that device pointers in and out are multiples of, a power of two; 0 means 16 */
 } stn_problem;
-#define STN_PROBLEM_INIT                                                                                               \
-    { .struct_size = sizeof(stn_problem) }
+#define STN_PROBLEM_INIT STN_INIT_OF(stn_problem)
 
 /* Checks a problem without planning it: extents, size overflow, strides that overlap, radius against extents,
  * boundary pairs, finite values. A tap that reaches further past a side than the axis is long is refused. Needs no
@@ -203,8 +211,7 @@ typedef struct stn_context_options {
     const void *pack_data;    /* a pack in memory, borrowed for the context's life, or NULL */
     size_t pack_size;
 } stn_context_options;
-#define STN_CONTEXT_OPTIONS_INIT                                                                                       \
-    { .struct_size = sizeof(stn_context_options) }
+#define STN_CONTEXT_OPTIONS_INIT STN_INIT_OF(stn_context_options)
 
 /* options may be NULL. Loads what it needs at run time; with STN_DEVICE_AUTO a machine without a GPU gives a host
  * context. The context must outlive its plans. */
@@ -248,11 +255,10 @@ typedef struct stn_plan_options {
     size_t struct_size;
     const char *strategy;  /* NULL or "auto": the cheapest; else "host", "direct", ... */
     int no_auto_workspace; /* non-zero: the plan allocates no workspace; use stn_plan_execute_with */
-    int tune;              /* non-zero: measure the best candidates now and remember the fastest on disk */
+    int tune;              /* reserved for measuring the best candidates: no effect yet */
     int estimate_only;     /* non-zero: choose and describe, build nothing: needs no compiler, cannot be executed */
 } stn_plan_options;
-#define STN_PLAN_OPTIONS_INIT                                                                                          \
-    { .struct_size = sizeof(stn_plan_options) }
+#define STN_PLAN_OPTIONS_INIT STN_INIT_OF(stn_plan_options)
 
 /* Chooses a strategy by its estimated cost, renders and compiles (or finds stored) its kernels, builds its tables and
  * workspace. options may be NULL. The plan holds copies of all it needs but keeps using the context. */
@@ -286,7 +292,7 @@ STN_API double stn_plan_predicted_seconds(const stn_plan *plan);
 /* The kernels that a plan uses, for people who want to look at them (`stentor compile --keep`). Pointers are owned by
  * the plan. Fields that are not known (registers without a device, PTX of a stored kernel) are 0 or NULL. */
 typedef struct stn_kernel_info {
-    const char *name;   /* template, such as "direct_march" */
+    const char *name;   /* template, such as "direct_tile" */
     const char *params; /* the rendered params.cuh */
     const char *source; /* the template's own text */
     const char *ptx;

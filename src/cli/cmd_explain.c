@@ -18,9 +18,7 @@ static stn_status explain(const explain_settings *settings, stn_error *error) {
     char *text = NULL;
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
     options.strategy = settings->device.strategy;
-    options.estimate_only = !settings->device.tune; /* no compiler is needed to say what would be done */
-    options.no_auto_workspace = 1;
-    options.tune = settings->device.tune;
+    options.estimate_only = 1; /* no compiler is needed to say what would be done */
     stn_status status;
     STN_TRY_GOTO(status, cli_job_make(&settings->problem, &job, error), done);
     STN_TRY_GOTO(status, cli_open_context(&settings->device, &settings->report, &context, error), done);

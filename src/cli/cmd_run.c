@@ -13,6 +13,7 @@
 #include "io/npy.h"
 #include "io/output.h"
 #include "io/relief.h"
+#include "problem/stencil.h"
 
 typedef struct run_settings {
     cli_problem_settings problem;
@@ -22,8 +23,6 @@ typedef struct run_settings {
     uint64_t repeat;
     bool progress;
 } run_settings;
-
-#define STABLE_WITHIN 1e-6 /* of max |symbol|: what stn_stencil_max_symbol is good to */
 
 typedef struct run_summary {
     const char *strategy;
@@ -80,24 +79,36 @@ static void summarize(const cli_job *job, const cli_runner *runner, const stn_ar
     summary->seconds = seconds;
     summary->rate = seconds > 0 ? (double)job->points * (double)job->problem.steps / seconds : 0;
     summary->max_symbol = stn_stencil_max_symbol(job->stencil);
-    summary->stable = summary->max_symbol <= 1 + STABLE_WITHIN;
+    summary->stable = summary->max_symbol <= 1 + STN_SYMBOL_ERROR;
     summary->log10_growth = (double)job->problem.steps * log10(summary->max_symbol);
     summary->nonfinite = stn_array_nonfinite(result);
 }
 
+static stn_status prepare_png(const run_settings *settings, const cli_job *job, const stn_array *result,
+                              const stn_panel *before, stn_output *png, stn_error *error) {
+    stn_panel after = {0};
+    char caption[64];
+    snprintf(caption, sizeof caption, "after %llu step%s", (unsigned long long)job->problem.steps,
+             job->problem.steps == 1 ? "" : "s");
+    STN_TRY(stn_panel_make(result, job->rank > stn_stencil_rank(job->stencil), &after, error));
+    stn_status status = stn_relief_prepare(settings->png, before, &after, "before", caption, png, error);
+    stn_panel_clear(&after);
+    return status;
+}
+
+/* Both files are complete before either takes its place. */
 static stn_status write_outputs(const run_settings *settings, const cli_job *job, const stn_array *result,
                                 const stn_panel *before, stn_error *error) {
-    if (settings->png) {
-        stn_panel after = {0};
-        char caption[64];
-        snprintf(caption, sizeof caption, "after %llu step%s", (unsigned long long)job->problem.steps,
-                 job->problem.steps == 1 ? "" : "s");
-        STN_TRY(stn_panel_make(result, job->rank > stn_stencil_rank(job->stencil), &after, error));
-        stn_status status = stn_relief_write(settings->png, before, &after, "before", caption, error);
-        stn_panel_clear(&after);
-        if (status != STN_OK) return status;
-    }
-    return settings->out ? stn_npy_write(settings->out, result, error) : STN_OK;
+    stn_output out = {0}, png = {0};
+    stn_status status = STN_OK;
+    if (settings->png) STN_TRY_GOTO(status, prepare_png(settings, job, result, before, &png, error), done);
+    if (settings->out) STN_TRY_GOTO(status, stn_npy_prepare(settings->out, result, &out, error), done);
+    STN_TRY_GOTO(status, stn_output_commit(&out, error), done);
+    STN_TRY_GOTO(status, stn_output_commit(&png, error), done);
+done:
+    stn_output_abandon(&out);
+    stn_output_abandon(&png);
+    return status;
 }
 
 static void print_text(const run_settings *settings, const cli_job *job, const run_summary *summary) {

@@ -9,6 +9,7 @@
 #include "base/number.h"
 #include "io/npy.h"
 #include "io/taps.h"
+#include "problem/task.h"
 
 #define AT(member) offsetof(cli_problem_settings, member)
 const cli_option cli_problem_options[8] = {
@@ -32,10 +33,9 @@ const cli_option cli_problem_options[8] = {
 };
 #undef AT
 #define AT(member) offsetof(cli_device_settings, member)
-const cli_option cli_device_options[7] = {
+const cli_option cli_device_options[6] = {
     {"--device", "auto|host|cuda[:n]", CLI_TEXT, AT(device), "where to compute (default auto: a GPU if there is one)"},
     {"--strategy", "NAME", CLI_TEXT, AT(strategy), "auto (the cheapest by estimate), host, direct, ... (default auto)"},
-    {"--tune", NULL, CLI_FLAG, AT(tune), "measure the best candidates first, and remember the fastest"},
     {"--threads", "N", CLI_COUNT, AT(threads), "host threads (default: all that this process may use)"},
     {"--cache-dir", "DIR", CLI_TEXT, AT(cache_dir),
      "kernels on disk; \":memory:\" for none (default $STENTOR_CACHE_DIR,\n$XDG_CACHE_HOME/stentor, ~/.cache/stentor)"},
@@ -248,11 +248,10 @@ void cli_format_extents(const cli_job *job, char *text, size_t size) {
 }
 
 static void format_side(const stn_boundary *side, char *text, size_t size) {
-    static const char *const names[] = {"wrap", "constant", "nearest", "reflect", "mirror", "fixed"};
     char number[STN_NUMBER_SIZE];
     stn_number_format(side->value, number);
     bool value = side->kind == STN_CONSTANT && side->value != 0;
-    snprintf(text, size, "%s%s%s", names[side->kind], value ? "=" : "", value ? number : "");
+    snprintf(text, size, "%s%s%s", stn_boundary_name(side->kind), value ? "=" : "", value ? number : "");
 }
 
 void cli_format_boundary(const cli_job *job, char *text, size_t size) {

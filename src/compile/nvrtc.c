@@ -109,7 +109,7 @@ static bool try_to_open(void *user, const char *path) {
     return try_library(o->compiler, path, &o->reasons, &o->no_memory) || o->no_memory; /* no use in going on */
 }
 
-/* Cuts at the last whole word that fits: the advice that follows matters more than a long list of reasons. */
+/* The advice matters more than a long list of reasons, which is cut. */
 static stn_status fail_not_found(stn_text *reasons, stn_error *error) {
     stn_text advice = STN_TEXT_EMPTY;
     stn_library_advice(&stn_library_nvrtc, &advice);

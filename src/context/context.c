@@ -6,20 +6,13 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/grown.h"
 #include "context/kernel.h"
 
 /* ---- options ----------------------------------------------------------------------------------------------------- */
 
 static stn_status read_options(const stn_context_options *given, stn_context_options *options, stn_error *error) {
-    *options = (stn_context_options)STN_CONTEXT_OPTIONS_INIT;
-    if (!given) return STN_OK;
-    size_t size = given->struct_size ? given->struct_size : sizeof *options;
-    if (size > sizeof *options)
-        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
-                        "stn_context_options has %zu bytes and this library knows %zu: use the header of the library "
-                        "that runs",
-                        size, sizeof *options);
-    memcpy(options, given, size);
+    STN_TRY(stn_read_grown("stn_context_options", given, options, sizeof *options, error));
     if (options->device < STN_DEVICE_HOST)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
                         "the device %d is none: use STN_DEVICE_AUTO, STN_DEVICE_HOST or STN_DEVICE_CUDA(n)",

@@ -285,9 +285,7 @@ static stn_status make(void *user, const stn_key *source, void **value, stn_erro
             return stn_fail(error, status, "%s", missing.message);
         else
             STN_TRY(find_without_compiler(want, &kernel, error));
-        if (!kernel)
-            return stn_fail(error, status, "the kernel %s for %s is not stored and cannot be compiled: %s", want->name,
-                            want->context->machine.arch, missing.message);
+        if (!kernel) return stn_fail(error, status, "%s", missing.message);
     }
     *value = kernel;
     return STN_OK;

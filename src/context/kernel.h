@@ -14,7 +14,7 @@ typedef struct stn_kernel {
     stn_module *module; /* NULL when planned for an absent GPU */
 } stn_kernel;
 
-/* `name` is a template's name without ".cu" ("direct_march"), `params` the text of its params.cuh. The context owns the
+/* `name` is a template's name without ".cu" ("direct_tile"), `params` the text of its params.cuh. The context owns the
  * kernel and shares it between plans until it is destroyed. */
 stn_status stn_kernel_get(stn_context *context, const char *name, const char *params, stn_kernel **kernel,
                           stn_error *error);

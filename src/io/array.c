@@ -46,7 +46,7 @@ size_t stn_array_nonfinite(const stn_array *array) {
 }
 
 stn_status stn_array_make(int rank, const size_t *extent, stn_dtype dtype, stn_array *array, stn_error *error) {
-    size_t item = dtype == STN_F64 ? 8 : dtype == STN_F32 ? 4 : 2, count = 1, bytes;
+    size_t item = stn_dtype_size(dtype), count = 1, bytes;
     for (int axis = 0; axis < rank; axis++)
         if (__builtin_mul_overflow(count, extent[axis], &count))
             return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "io/output.h"
 
 /* Just the letters that captions use; each row is 5 bits, the leftmost the highest. */
 static const struct glyph {
@@ -79,17 +78,16 @@ static bool encode(png_structp png, png_infop info, FILE *file, const stn_image 
     return true;
 }
 
-stn_status stn_image_write_png(const char *path, const stn_image *image, stn_error *error) {
-    stn_output output;
-    STN_TRY(stn_output_open(path, &output, error));
+stn_status stn_image_prepare_png(const char *path, const stn_image *image, stn_output *output, stn_error *error) {
+    STN_TRY(stn_output_open(path, output, error));
     png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, NULL, on_png_error, on_png_warning);
     png_infop info = png ? png_create_info_struct(png) : NULL;
     errno = 0;
-    bool done = info && encode(png, info, output.file, image);
+    bool done = info && encode(png, info, output->file, image);
     int why = errno ? errno : ENOMEM;
     png_destroy_write_struct(&png, &info);
-    if (done) return stn_output_commit(&output, error);
-    stn_output_abandon(&output);
+    if (done) return stn_output_finish(output, error);
+    stn_output_abandon(output);
     return stn_fail(error, STN_ERROR_IO, "cannot write '%s': %s; what was there before is untouched", path,
                     strerror(why));
 }

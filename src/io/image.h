@@ -3,6 +3,7 @@
 #define STN_IO_IMAGE_H
 #include <stdint.h>
 
+#include "io/output.h"
 #include "stentor.h"
 
 typedef struct stn_image {
@@ -18,6 +19,6 @@ void stn_image_clear(stn_image *image);
 #define STN_GLYPH_HIGH 7
 void stn_image_text(stn_image *image, size_t x, size_t y, size_t scale, const char *text);
 
-/* Writes a PNG that appears whole or not at all. */
-stn_status stn_image_write_png(const char *path, const stn_image *image, stn_error *error);
+/* Writes a PNG up to the commit, which makes it appear. */
+stn_status stn_image_prepare_png(const char *path, const stn_image *image, stn_output *output, stn_error *error);
 #endif

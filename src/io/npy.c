@@ -12,13 +12,10 @@
 
 #include "base/error.h"
 #include "base/half.h"
-#include "io/output.h"
 
 #define BLOCK 65536 /* values converted at a time */
 static const double largest[] = {
     [STN_F64] = 1.7976931348623157e308, [STN_F32] = 3.4028234663852886e38, [STN_F16] = 65504.0};
-static const char *const dtype_names[] = {[STN_F64] = "f64", [STN_F32] = "f32", [STN_F16] = "f16"};
-static const int dtype_sizes[] = {[STN_F64] = 8, [STN_F32] = 4, [STN_F16] = 2};
 
 /* One value of the file as a double; whole numbers past 2^53 round. */
 static double decode(const stn_npy_header *header, const unsigned char *at) {
@@ -137,7 +134,7 @@ static stn_status convert_values(int fd, const char *path, const stn_npy_header 
             if (isfinite(value) && fabs(value) > limit) {
                 status = stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
                                   "'%s' holds %g, which is past the range of %s: choose a wider --dtype", path, value,
-                                  dtype_names[array->dtype]);
+                                  stn_dtype_name(array->dtype));
                 goto done;
             }
             stn_array_set(array, place(header, done + i), value);
@@ -164,7 +161,8 @@ stn_status stn_npy_read(const char *path, const stn_dtype *dtype, stn_array *arr
     stn_dtype want = dtype ? *dtype : stn_npy_dtype(&header);
     stn_status status = stn_array_make(header.rank, header.extent, want, &result, error);
     if (status == STN_OK) {
-        bool as_stored = header.kind == 'f' && header.item == dtype_sizes[want] && !header.swap && !header.fortran;
+        bool as_stored =
+            header.kind == 'f' && (size_t)header.item == stn_dtype_size(want) && !header.swap && !header.fortran;
         status = as_stored ? read_all(fd, path, result.data, header.count * (size_t)header.item, error)
                            : convert_values(fd, path, &header, &result, error);
     }
@@ -198,19 +196,24 @@ static size_t make_preamble(const stn_array *array, unsigned char *bytes, size_t
     return total;
 }
 
-stn_status stn_npy_write(const char *path, const stn_array *array, stn_error *error) {
+stn_status stn_npy_prepare(const char *path, const stn_array *array, stn_output *output, stn_error *error) {
     unsigned char preamble[512];
-    size_t item = (size_t)dtype_sizes[array->dtype];
+    size_t item = stn_dtype_size(array->dtype);
     size_t size = make_preamble(array, preamble, sizeof preamble);
-    stn_output output;
-    STN_TRY(stn_output_open(path, &output, error));
+    STN_TRY(stn_output_open(path, output, error));
     /* the machines that this runs on are little-endian: x86-64, aarch64 */
-    if (!size || fwrite(preamble, 1, size, output.file) != size ||
-        fwrite(array->data, item, array->count, output.file) != array->count) {
+    if (!size || fwrite(preamble, 1, size, output->file) != size ||
+        fwrite(array->data, item, array->count, output->file) != array->count) {
         int why = errno;
-        stn_output_abandon(&output);
+        stn_output_abandon(output);
         return stn_fail(error, STN_ERROR_IO, "cannot write '%s': %s; what was there before is untouched", path,
                         strerror(why));
     }
+    return stn_output_finish(output, error);
+}
+
+stn_status stn_npy_write(const char *path, const stn_array *array, stn_error *error) {
+    stn_output output;
+    STN_TRY(stn_npy_prepare(path, array, &output, error));
     return stn_output_commit(&output, error);
 }

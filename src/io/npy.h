@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "io/array.h"
+#include "io/output.h"
 
 #define STN_NPY_MAGIC "\x93NUMPY"
 #define STN_NPY_HEADER_MAX 65536 /* bytes of header text accepted; NumPy itself stops at 10000 */
@@ -21,7 +22,7 @@ typedef struct stn_npy_header {
 } stn_npy_header;
 
 /* Reads the header from the first `size` bytes of a file. name is used in messages. Any bytes are safe. Errors:
- * STN_ERROR_FORMAT (not a .npy, or a damaged one), STN_ERROR_UNSUPPORTED (a dtype or rank that is not a grid's). */
+ * STN_ERROR_FORMAT: not a .npy, a damaged one, or a dtype or rank that is not a grid's. */
 stn_status stn_npy_parse(const char *name, const void *bytes, size_t size, stn_npy_header *header, stn_error *error);
 
 /* Reads a file's header and checks that the file is as long as it promises. */
@@ -37,4 +38,6 @@ stn_status stn_npy_read(const char *path, const stn_dtype *dtype, stn_array *arr
 
 /* Writes a file that appears whole or not at all (io/output.h), little-endian, format 1.0. */
 stn_status stn_npy_write(const char *path, const stn_array *array, stn_error *error);
+/* The same up to stn_output_commit. */
+stn_status stn_npy_prepare(const char *path, const stn_array *array, stn_output *output, stn_error *error);
 #endif

@@ -61,7 +61,7 @@ static stn_status read_descr(scanner *s, stn_npy_header *header) {
     char text[16] = "";
     skip_space(s);
     if (s->at < s->end && *s->at == '[')
-        return stn_fail(s->error, STN_ERROR_UNSUPPORTED,
+        return stn_fail(s->error, STN_ERROR_FORMAT,
                         "'%s' holds records with several fields: save one field as a plain array of numbers", s->name);
     if (!take_string(s, text, sizeof text)) return damaged(s, "its 'descr' is not a short string");
     static const uint16_t one = 1;
@@ -76,7 +76,7 @@ static stn_status read_descr(scanner *s, stn_npy_header *header) {
                       (header->item == 1 || header->item == 2 || header->item == 4 || header->item == 8);
     bool bool_type = header->kind == 'b' && header->item == 1;
     if (float_type || whole_type || bool_type) return STN_OK;
-    return stn_fail(s->error, STN_ERROR_UNSUPPORTED,
+    return stn_fail(s->error, STN_ERROR_FORMAT,
                     "'%s' holds values of type '%s': convert them to float64, float32, float16 or whole numbers of 8 "
                     "to 64 bits",
                     s->name, text);
@@ -105,7 +105,7 @@ static stn_status read_shape(scanner *s, stn_npy_header *header) {
         size_t extent = 0;
         STN_TRY(read_extent(s, &extent));
         if (header->rank == STN_ARRAY_RANK)
-            return stn_fail(s->error, STN_ERROR_UNSUPPORTED,
+            return stn_fail(s->error, STN_ERROR_FORMAT,
                             "'%s' has more than %d axes: a grid has 1 to 3, and one in front for a batch", s->name,
                             STN_ARRAY_RANK);
         header->extent[header->rank++] = extent;

@@ -32,6 +32,7 @@ void stn_output_catch_signals(void) {
         if (sigaction(numbers[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN) /* nohup stays nohup */
             sigaction(numbers[i], &action, NULL);
     }
+    signal(SIGXFSZ, SIG_IGN); /* past a limit on file sizes writing fails, and says so */
 }
 
 static void forget(stn_output *output) {
@@ -132,32 +133,36 @@ static void sync_folder(const char *path) {
     free(copy);
 }
 
-stn_status stn_output_commit(stn_output *output, stn_error *error) {
-    int fd = fileno(output->file);
-    bool bad = fflush(output->file) != 0 || ferror(output->file);
+static stn_status fail_write(stn_output *output, int why, stn_error *error) {
+    stn_status status = stn_fail(error, STN_ERROR_IO, "cannot write '%s': %s; what was there before is untouched",
+                                 output->path, strerror(why));
+    stn_output_abandon(output);
+    return status;
+}
+
+stn_status stn_output_finish(stn_output *output, stn_error *error) {
+    FILE *file = output->file;
+    bool bad = fflush(file) != 0 || ferror(file);
     if (output->temp && !bad) {
-        if (output->mode) (void)!fchmod(fd, output->mode);
-        bad = fsync(fd) != 0;
+        if (output->mode) (void)!fchmod(fileno(file), output->mode);
+        bad = fsync(fileno(file)) != 0;
     }
     int why = errno;
-    if (fclose(output->file) != 0 && !bad) {
-        bad = true;
-        why = errno;
-    }
     output->file = NULL;
-    if (output->temp && !bad && rename(output->temp, output->path) != 0) {
+    if (fclose(file) != 0 && !bad) {
         bad = true;
         why = errno;
     }
-    stn_status status = STN_OK;
-    if (bad) {
-        status = stn_fail(error, STN_ERROR_IO, "cannot write '%s': %s; what was there before is untouched",
-                          output->path, strerror(why));
-        if (output->temp) unlink(output->temp);
-    } else if (output->temp)
-        sync_folder(output->path);
+    return bad ? fail_write(output, why, error) : STN_OK;
+}
+
+stn_status stn_output_commit(stn_output *output, stn_error *error) {
+    if (!output->path) return STN_OK;
+    if (output->file) STN_TRY(stn_output_finish(output, error));
+    if (output->temp && rename(output->temp, output->path) != 0) return fail_write(output, errno, error);
+    if (output->temp) sync_folder(output->path);
     forget(output);
-    return status;
+    return STN_OK;
 }
 
 void stn_output_abandon(stn_output *output) {

@@ -20,7 +20,12 @@ stn_status stn_output_probe(const char *path, stn_error *error);
 /* Starts a file. The folder must exist; an existing file keeps its content until stn_output_commit. */
 stn_status stn_output_open(const char *path, stn_output *output, stn_error *error);
 
-/* Flush, sync, rename. On failure the place keeps what it had. Ends the output either way. */
+/* Flush, sync, close: what can fail for want of space fails here. Then only the commit is left, so that several outputs
+ * can appear together. Ends the output when it fails. */
+stn_status stn_output_finish(stn_output *output, stn_error *error);
+
+/* Finish, if that is still to do, and rename. On failure the place keeps what it had. Ends the output either way. An
+ * output that is not open is fine. */
 stn_status stn_output_commit(stn_output *output, stn_error *error);
 
 /* Gives up: removes the temporary file. An output that is not open is fine. */

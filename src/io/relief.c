@@ -125,8 +125,9 @@ static void draw_panel(stn_image *image, size_t left, size_t top, size_t zoom, c
         }
 }
 
-stn_status stn_relief_write(const char *path, const stn_panel *before, const stn_panel *after,
-                            const char *before_caption, const char *after_caption, stn_error *error) {
+stn_status stn_relief_prepare(const char *path, const stn_panel *before, const stn_panel *after,
+                              const char *before_caption, const char *after_caption, stn_output *output,
+                              stn_error *error) {
     if (before->height != after->height || before->width != after->width)
         return stn_fail(error, STN_ERROR_INTERNAL, "the two reliefs differ in size");
     size_t longest = before->height > before->width ? before->height : before->width;
@@ -142,7 +143,7 @@ stn_status stn_relief_write(const char *path, const stn_panel *before, const stn
     draw_panel(&image, MARGIN + step_x, top + step_y, zoom, after, &l);
     stn_image_text(&image, MARGIN, MARGIN, CAPTION_SCALE, before_caption);
     stn_image_text(&image, MARGIN + step_x, MARGIN + step_y, CAPTION_SCALE, after_caption);
-    stn_status status = stn_image_write_png(path, &image, error);
+    stn_status status = stn_image_prepare_png(path, &image, output, error);
     stn_image_clear(&image);
     return status;
 }

@@ -2,6 +2,7 @@
 #ifndef STN_IO_RELIEF_H
 #define STN_IO_RELIEF_H
 #include "io/array.h"
+#include "io/output.h"
 
 /* A map made small enough to look at: at most STN_PANEL_MOST points a side. */
 #define STN_PANEL_MOST 1200
@@ -17,7 +18,8 @@ void stn_panel_clear(stn_panel *panel);
 
 /* Writes both panels, of one size, into one PNG, each with a caption (lower-case letters of "before after steps",
  * digits). Light from the north-west; colours and vertical exaggeration are those of `before` in both, so that the two
- * compare. The file appears whole or not at all. */
-stn_status stn_relief_write(const char *path, const stn_panel *before, const stn_panel *after,
-                            const char *before_caption, const char *after_caption, stn_error *error);
+ * compare. The file appears with stn_output_commit. */
+stn_status stn_relief_prepare(const char *path, const stn_panel *before, const stn_panel *after,
+                              const char *before_caption, const char *after_caption, stn_output *output,
+                              stn_error *error);
 #endif

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "plan/plan.h"
+#include "problem/stencil.h"
 
 static const char *unit_name(stn_unit unit) {
     switch (unit) {
@@ -16,16 +17,6 @@ static const char *unit_name(stn_unit unit) {
             break;
     }
     return "none";
-}
-
-static double max_symbol(const stn_plan *plan) {
-    stn_stencil *stencil = NULL;
-    stn_tap *taps = plan->task.taps;
-    double symbol = NAN;
-    if (stn_stencil_create(3, plan->task.ntaps, taps, &stencil, NULL) == STN_OK)
-        symbol = stn_stencil_max_symbol(stencil);
-    stn_stencil_destroy(stencil);
-    return symbol;
 }
 
 static void describe_json(const stn_plan *plan, stn_text *text) {
@@ -45,7 +36,7 @@ static void describe_json(const stn_plan *plan, stn_text *text) {
     stn_json_key(text, "workspace_bytes");
     stn_json_number(text, plan->estimate_only ? NAN : (double)plan->workspace_size);
     stn_json_key(text, "max_symbol");
-    stn_json_number(text, max_symbol(plan));
+    stn_json_number(text, stn_taps_max_symbol(plan->task.ntaps, plan->task.taps));
     stn_json_key(text, "ranking");
     stn_text_append(text, "[", 1);
     for (size_t i = 0; i < plan->ranked; i++) {
@@ -79,7 +70,7 @@ static void describe_json(const stn_plan *plan, stn_text *text) {
 }
 
 static void describe_text(const stn_plan *plan, stn_text *text) {
-    double symbol = max_symbol(plan);
+    double symbol = stn_taps_max_symbol(plan->task.ntaps, plan->task.taps);
     stn_text_printf(text, "problem:    ");
     stn_task_print(&plan->task, text);
     stn_text_printf(text, "\nmachine:    %s%s\nstrategy:   %s, ", plan->machine.name,
@@ -91,12 +82,12 @@ static void describe_text(const stn_plan *plan, stn_text *text) {
     stn_text_printf(text, "\npredicted:  %.6g s", plan->estimate.seconds);
     if (!plan->estimate_only) stn_text_printf(text, ", workspace %zu bytes", plan->workspace_size);
     stn_text_printf(text, "\nstability:  max |symbol| %.9g%s\nranking:\n", symbol,
-                    symbol > 1 + 1e-9 ? " (grows without bound in a long run)" : "");
+                    symbol > 1 + STN_SYMBOL_ERROR ? " (grows without bound in a long run)" : "");
     for (size_t i = 0; i < plan->ranked; i++) {
         const stn_ranked *r = &plan->ranking[i];
         if (r->applies)
             stn_text_printf(
-                text, "  %2zu. %-9s %.6g s  (%.4g GB, %.4g GFLOP on %s, %.0f launches, %.1f%% done twice)\n", i + 1,
+                text, "  %2zu. %-9s %.6g s  (%.4g GB, %.4g GFLOP on %s, %.0f launches, halo waste %.1f%%)\n", i + 1,
                 r->strategy->name, r->estimate.seconds, r->estimate.bytes * 1e-9, r->estimate.flops * 1e-9,
                 unit_name(r->estimate.unit), r->estimate.launches, 100 * r->estimate.halo_waste);
         else
@@ -108,6 +99,9 @@ stn_status stn_plan_describe(const stn_plan *plan, stn_format format, char **res
     if (!plan || !result)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "stn_plan_describe needs a plan and a place for the text");
     *result = NULL;
+    if (format != STN_TEXT && format != STN_JSON)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "the format %d is neither STN_TEXT nor STN_JSON",
+                        (int)format);
     stn_text text = STN_TEXT_EMPTY;
     if (format == STN_JSON)
         describe_json(plan, &text);

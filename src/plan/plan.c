@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/grown.h"
 
 /* Every strategy; one row each. */
 static const stn_strategy *const strategies[] = {&stn_strategy_host, &stn_strategy_direct, &stn_strategy_lowrank};
@@ -90,9 +91,9 @@ static stn_status fail_not_stored(const stn_plan *plan, const stn_error *why, st
     STN_TRY(stn_text_take(&problem, &text, error));
     stn_status status = stn_fail(
         error, STN_ERROR_NO_COMPILER,
-        "no stored kernel serves this problem (%.300s) on %s; where there is NVRTC, 'stentor pack build --arch "
-        "%s --problems LIST.json -o FILE.stnpack' makes one to be used with --pack here; %s",
-        text, plan->machine.arch, plan->machine.arch, why->message);
+        "no stored kernel serves this problem (%.300s) on %s, and none can be compiled: %s; or make a pack elsewhere, "
+        "with 'stentor pack build --arch %s --problems LIST.json -o FILE.stnpack', and name it with --pack here",
+        text, plan->machine.arch, why->message, plan->machine.arch);
     stn_text_free(text);
     return status;
 }
@@ -116,26 +117,13 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
     return fail_not_stored(plan, &first, error);
 }
 
-static stn_status read_options(const stn_plan_options *given, stn_plan_options *options, stn_error *error) {
-    *options = (stn_plan_options)STN_PLAN_OPTIONS_INIT;
-    if (!given) return STN_OK;
-    size_t size = given->struct_size ? given->struct_size : sizeof *options;
-    if (size > sizeof *options)
-        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
-                        "stn_plan_options has %zu bytes but this library knows %zu: use the header of the library that "
-                        "runs",
-                        size, sizeof *options);
-    memcpy(options, given, size);
-    return STN_OK;
-}
-
 stn_status stn_plan_create(stn_context *context, const stn_problem *problem, const stn_plan_options *given,
                            stn_plan **result, stn_error *error) {
     if (!result) return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "stn_plan_create needs a place for the plan");
     *result = NULL;
     if (!context) return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "stn_plan_create needs a context");
     stn_plan_options options;
-    STN_TRY(read_options(given, &options, error));
+    STN_TRY(stn_read_grown("stn_plan_options", given, &options, sizeof options, error));
     STN_TRY(check_name(options.strategy, error));
     stn_plan *plan = calloc(1, sizeof *plan);
     if (!plan) return stn_fail_memory(error, "a plan", sizeof *plan);

@@ -33,6 +33,5 @@ struct stn_plan {
     void *workspace; /* owned; NULL when none is needed or the caller brings it */
     bool caller_workspace;
     bool estimate_only; /* strategy and candidate are chosen, nothing is prepared: no state */
-    double max_symbol;
 };
 #endif

@@ -1,14 +1,17 @@
 /* Stencils by name.
  *
- *   heat-1d, -2d, -3d       u + alpha * sum of (neighbour - u) over the 2 rank neighbours: one explicit step of the
- * heat equation. alpha = 0.125 unless given, PolyBench's heat-3d at rank 3; max |symbol| is 1 for 0 <= alpha <= 1 / (2
- * rank). 1d5p, 1d7p              all offsets up to radius 2 and 3, box-2d9p, 2d49p, 3d27p  all offsets in a box of
- * radius 1, 3, 1, star-2d13p              the axes up to radius 3: the averaging stencils. A weight is 1 / (1 +
- * |offset|^2) over the sum of them all, so they are positive, add up to 1 (max |symbol| is 1) and are not separable, as
- * weights at large are not. laplace-1d, -2d, -3d    second derivatives by central differences on a unit grid, summed
- * over the axes, exact to order = 2, 4 ... 16 (2 unless given), radius order / 2. "laplace" is laplace-2d. gaussian-1d,
- * -2d, -3d   weights of scipy.ndimage.gaussian_filter: exp(-x^2 / (2 sigma^2)) up to the radius floor(truncate * sigma
- * + 0.5), adding up to 1; sigma = 1 and truncate = 4 unless given. "gaussian" is gaussian-2d.
+ * heat-1d, -2d, -3d      u + alpha * sum of (neighbour - u) over the 2 rank neighbours: one explicit step of the heat
+ *                        equation. alpha = 0.125 unless given, which is PolyBench's heat-3d at rank 3; max |symbol|
+ *                        is 1 for 0 <= alpha <= 1 / (2 rank).
+ * 1d5p, 1d7p             Averages over all offsets up to radius 2 and 3; over all offsets in a box of radius 1, 3 and
+ * box-2d9p, -2d49p,      1; and over the axes up to radius 3. A weight is 1 / (1 + |offset|^2), divided by the sum of
+ * box-3d27p,             them all: positive, adding up to 1 (max |symbol| is 1), and not separable, as weights at
+ * star-2d13p             large are not.
+ * laplace-1d, -2d, -3d   Second derivatives by central differences on a unit grid, summed over the axes, exact to
+ *                        order = 2, 4 ... 16 (2 unless given); the radius is order / 2. "laplace" is laplace-2d.
+ * gaussian-1d, -2d, -3d  Weights of scipy.ndimage.gaussian_filter: exp(-x^2 / (2 sigma^2)) up to the radius
+ *                        floor(truncate * sigma + 0.5), adding up to 1; sigma = 1 and truncate = 4 unless given.
+ *                        "gaussian" is gaussian-2d.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -181,7 +181,9 @@ void stn_stencil_destroy(stn_stencil *stencil) {
     free(stencil);
 }
 
-int stn_stencil_rank(const stn_stencil *stencil) { return stencil->rank; }
-size_t stn_stencil_tap_count(const stn_stencil *stencil) { return stencil->ntaps; }
-const stn_tap *stn_stencil_taps(const stn_stencil *stencil) { return stencil->taps; }
-double stn_stencil_max_symbol(const stn_stencil *stencil) { return stn_taps_max_symbol(stencil->ntaps, stencil->taps); }
+int stn_stencil_rank(const stn_stencil *stencil) { return stencil ? stencil->rank : 0; }
+size_t stn_stencil_tap_count(const stn_stencil *stencil) { return stencil ? stencil->ntaps : 0; }
+const stn_tap *stn_stencil_taps(const stn_stencil *stencil) { return stencil ? stencil->taps : NULL; }
+double stn_stencil_max_symbol(const stn_stencil *stencil) {
+    return stencil ? stn_taps_max_symbol(stencil->ntaps, stencil->taps) : 0;
+}

@@ -10,7 +10,9 @@ struct stn_stencil {
 };
 
 /* stn_stencil_max_symbol of bare taps, lifted or not, in any order; at least one, every |offset| at most
- * STN_MAX_RADIUS. Infinite when the weights add up past the range of double. */
+ * STN_MAX_RADIUS. Infinite when the weights add up past the range of double. A stencil counts as stable up to
+ * 1 + STN_SYMBOL_ERROR. */
+#define STN_SYMBOL_ERROR 1e-6
 double stn_taps_max_symbol(size_t ntaps, const stn_tap *taps);
 
 /* An offset as people write it: "(0, -1)". text holds STN_OFFSET_TEXT bytes. */

@@ -9,20 +9,14 @@
 
 #include "base/arith.h"
 #include "base/error.h"
+#include "base/grown.h"
 #include "problem/layout.h"
 #include "problem/stencil.h"
 
 /* The problem in this library's layout: fields that an older caller did not know are 0. */
 static stn_status read_problem(const stn_problem *given, stn_problem *problem, stn_error *error) {
     if (!given) return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "the problem is NULL: pass a stn_problem");
-    size_t size = given->struct_size ? given->struct_size : sizeof *problem;
-    if (size > sizeof *problem)
-        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
-                        "the problem's struct_size is %zu but this library knows only %zu bytes: "
-                        "use a library as new as the header, or STN_PROBLEM_INIT",
-                        size, sizeof *problem);
-    memset(problem, 0, sizeof *problem);
-    memcpy(problem, given, size);
+    STN_TRY(stn_read_grown("stn_problem", given, problem, sizeof *problem, error));
     if (!problem->stencil)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
                         "the problem's stencil is NULL: make one with stn_stencil_create or stn_stencil_parse");

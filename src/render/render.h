@@ -3,7 +3,7 @@
 #define STN_RENDER_RENDER_H
 #include "base/text.h"
 
-/* One embedded template: kernel_templates/ relative name ("direct_march.cu", "device/ptx.cuh"), text, bytes. */
+/* One embedded template: kernel_templates/ relative name ("direct_tile.cu", "device/ptx.cuh"), text, bytes. */
 typedef struct stn_template {
     const char *name;
     const char *text; /* NUL-terminated */

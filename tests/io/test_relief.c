@@ -42,7 +42,10 @@ static picture draw(const stn_array *before, const stn_array *after) {
     stn_error error;
     cr_assert_eq(stn_panel_make(before, 0, &a, &error), STN_OK, "%s", error.message);
     cr_assert_eq(stn_panel_make(after, 0, &b, &error), STN_OK, "%s", error.message);
-    cr_assert_eq(stn_relief_write("a.png", &a, &b, "before", "after 7 steps", &error), STN_OK, "%s", error.message);
+    stn_output output;
+    stn_status status = stn_relief_prepare("a.png", &a, &b, "before", "after 7 steps", &output, &error);
+    if (status == STN_OK) status = stn_output_commit(&output, &error);
+    cr_assert_eq(status, STN_OK, "%s", error.message);
     stn_panel_clear(&a);
     stn_panel_clear(&b);
     cr_assert_eq(files_count(), 1);
