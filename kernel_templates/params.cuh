@@ -23,10 +23,10 @@ constexpr int X_SIDE_LOW = 1, X_SIDE_HIGH = 1;
 
 // ---- shape of the work
 constexpr int VECTOR = 2;  // consecutive points along x a thread computes, in one access; 1 where rows are not aligned
-constexpr int ROWS = 1;    // rows along y a thread computes (direct_line: runs of VECTOR points)
+constexpr int ROWS = 2;    // rows along y a thread computes (direct_line: runs of VECTOR points)
 constexpr int CHUNK = 4;   // planes along z a thread computes
 constexpr int THREADS_X = 32;  // threads of a block along each axis
-constexpr int THREADS_Y = 1;
+constexpr int THREADS_Y = 4;
 constexpr int THREADS_Z = 8;
 constexpr int BLOCKS = 1;       // blocks that must fit on a multiprocessor (caps the registers)
 constexpr int UNROLL = 16;      // planes in one turn of the walk
@@ -39,9 +39,10 @@ constexpr int WARPS = 4;                 // of a block
 constexpr int STAGES = 2;                // parts of the grid in shared memory: one is computed on, the others arrive
 constexpr int SEGMENT = 128;             // lowrank_line: points of a segment
 constexpr int HELD = 0;                  // the bands stay in registers; else they are read again for every column
+
 // ---- several steps in one launch (direct_time_*)
 constexpr int FUSED = 2;                              // steps
 constexpr int POINTS = 4;                             // consecutive points along x that a lane holds
 constexpr int PREFETCH = 1;                           // rows along z that are asked for ahead
-constexpr int Z_REACH = 1, Y_REACH = 0, X_REACH = 1;  // the larger of LOW and HIGH
+constexpr int Z_REACH = 1, Y_REACH = 1, X_REACH = 1;  // the larger of LOW and HIGH
 constexpr int MIRROR_Z = 0, MIRROR_X = 0;  // 1: weights at opposite offsets are equal, so sums are formed first

@@ -199,8 +199,8 @@ void direct_cost(const stn_task *task, const stn_machine *machine, const direct_
 }
 
 const char *direct_kernel_name(const direct_shape *shape) {
-    static const char *const names[] = {"direct_line", "direct_tile", "direct_gather", "direct_time_line",
-                                        "direct_time_plane"};
+    static const char *const names[] = {"direct_line",      "direct_tile",       "direct_gather",
+                                        "direct_time_line", "direct_time_plane", "direct_time_brick"};
     return names[shape->kernel];
 }
 

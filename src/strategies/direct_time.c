@@ -21,13 +21,19 @@ static int margin_x(const stn_task *task, const direct_shape *shape) {
     return (int)stn_round_up((int64_t)shape->fused * direct_reach(task, shape, 2), shape->vector);
 }
 
+/* threads: of a line or a plane one warp along x; of a brick warps above each other, each threads[2] lanes wide. */
 static int own_x(const stn_task *task, const direct_shape *shape) {
-    return LANES * shape->points - 2 * margin_x(task, shape);
+    return shape->threads[2] * shape->points - 2 * margin_x(task, shape);
+}
+
+static int own_y(const stn_task *task, const direct_shape *shape) {
+    if (shape->kernel != DIRECT_TIME_BRICK) return 1;
+    return shape->threads[1] * shape->rows - 2 * shape->fused * direct_reach(task, shape, 1);
 }
 
 void direct_time_tiles(const stn_task *task, const direct_shape *shape, int64_t tiles[3]) {
     tiles[0] = stn_div_up(task->n[direct_axis(task, shape, 0)], shape->chunk);
-    tiles[1] = 1;
+    tiles[1] = stn_div_up(task->n[direct_axis(task, shape, 1)], own_y(task, shape));
     tiles[2] = stn_div_up(task->n[2], own_x(task, shape));
 }
 
@@ -71,6 +77,7 @@ static bool mirrored(const stn_task *task, const direct_shape *shape, int bit) {
 
 /* Arithmetic instructions a point and step. */
 static int operations(const stn_task *task, const direct_shape *shape, int mirror) {
+    if (shape->kernel == DIRECT_TIME_BRICK) return (int)task->ntaps;
     int64_t rz = direct_reach(task, shape, 0), rx = direct_reach(task, shape, 2);
     bool mx = mirror & DIRECT_MIRROR_X, mz = mirror & DIRECT_MIRROR_Z;
     bool pair[STN_MAX_RADIUS + 1] = {false};
@@ -94,6 +101,7 @@ int direct_time_mirror(const stn_task *task, const direct_shape *shape) {
     int best = 0, allowed = 0;
     for (int bit = 1; bit <= DIRECT_MIRROR_Z; bit *= 2)
         if (mirrored(task, shape, bit)) allowed |= bit;
+    if (shape->kernel == DIRECT_TIME_BRICK) return 0;
     if (shape->kernel == DIRECT_TIME_LINE) allowed &= DIRECT_MIRROR_X;
     for (int mirror = 1; mirror <= 3; mirror++)
         if ((mirror & ~allowed) == 0 && operations(task, shape, mirror) < operations(task, shape, best)) best = mirror;
@@ -117,16 +125,19 @@ static load load_of(const stn_task *task, const stn_machine *machine, const dire
         machine->flops[wide ? STN_UNIT_FMA_F64 : STN_UNIT_FMA_F32] / 2; /* instructions times lanes a second */
     double count = shape->operations;
     double clock = machine->flops[STN_UNIT_FMA_F32] / (256.0 * machine->multiprocessors);
-    double points = (double)LANES * shape->points * shape->fused;
+    double points = (double)shape->threads[1] * shape->threads[2] * shape->rows * shape->points * shape->fused;
     double extra = line ? 0.2 : wide ? 2.5 + 0.4 * direct_reach(task, shape, 2) : 6; /* shuffles, moves, loads */
     double spent = (line ? 1.0 : 1.2) * count + extra;
+    if (shape->kernel == DIRECT_TIME_BRICK) spent = count + (wide ? 19 : 22);
     int64_t tiles[3];
     direct_time_tiles(task, shape, tiles);
     load l;
     l.tiles = (double)(tiles[0] * tiles[1] * tiles[2] * task->batch);
     l.turns = line ? 1 : shape->chunk + 2.0 * shape->fused * direct_reach(task, shape, 0);
     l.turn_seconds = points * spent / (0.9 * rate);
-    l.latency = shape->fused * (40 + count * shape->points * (wide ? 2 : 1)) / clock;
+    int warps = shape->threads[1] * shape->threads[2] / LANES; /* four of them issue at once */
+    double instructions = count * shape->points * shape->rows * (double)stn_div_up(warps, 4);
+    l.latency = shape->fused * (40 + 20 * (warps > 1) + instructions * (wide ? 2 : 1)) / clock;
     return l;
 }
 
@@ -181,7 +192,7 @@ void direct_time_cost(const stn_task *task, const stn_machine *machine, const di
     double points = (double)stn_task_points(task), launches = floor((double)task->steps / shape->fused);
     load l = load_of(task, machine, shape);
     e->unit = task->dtype == STN_F64 ? STN_UNIT_FMA_F64 : STN_UNIT_FMA_F32;
-    double computed = l.tiles * l.turns * LANES * shape->points;
+    double computed = l.tiles * l.turns * shape->threads[1] * shape->threads[2] * shape->rows * shape->points;
     e->halo_waste = computed / points - 1;
     e->seconds = launches * launch_cost(task, machine, shape);
     e->launches = launches;
@@ -206,7 +217,7 @@ static bool takes(const stn_task *task, const direct_shape *shape) {
     int longest = shape->kernel == DIRECT_TIME_LINE ? LINE_MAX_REACH : MAX_REACH;
     for (int k = 0; k < 3; k++) {
         int axis = direct_axis(task, shape, k), reach = direct_reach(task, shape, k);
-        bool used = k == 2 || (k == 0 && shape->kernel == DIRECT_TIME_PLANE);
+        bool used = k == 2 || (k == 0 && shape->kernel == DIRECT_TIME_PLANE) || shape->kernel == DIRECT_TIME_BRICK;
         if (used ? reach < 1 || reach > longest : reach > 0) return false;
         if (used && task->n[axis] < 2 * reach + 2) return false;
     }
@@ -214,11 +225,15 @@ static bool takes(const stn_task *task, const direct_shape *shape) {
 }
 
 static bool fits(const stn_task *task, const direct_shape *shape) {
+    if (shape->fused < 2 || (uint64_t)shape->fused > task->steps) return false;
+    bool brick = shape->kernel == DIRECT_TIME_BRICK;
+    int reach_x = direct_reach(task, shape, 2), reach_y = direct_reach(task, shape, 1);
+    if (reach_x > shape->points || own_x(task, shape) <= reach_x) return false;
+    if (!brick && own_x(task, shape) < 8 * shape->points) return false;
+    if (brick && (reach_y > shape->rows || own_y(task, shape) <= reach_y)) return false;
     int64_t tiles[3];
     direct_time_tiles(task, shape, tiles);
-    return shape->fused >= 2 && (uint64_t)shape->fused <= task->steps && own_x(task, shape) >= 8 * shape->points &&
-           own_x(task, shape) > 2 * LINE_MAX_REACH && tiles[0] * tiles[2] * task->batch < INT64_C(0x7fffffff) &&
-           direct_reach(task, shape, 2) <= shape->points;
+    return (double)tiles[0] * (double)tiles[1] * (double)tiles[2] * (double)task->batch < 0x7fffffff;
 }
 
 static direct_shape time_shape(const stn_task *task, const stn_machine *machine, direct_kernel kernel, int fused,
@@ -268,10 +283,40 @@ static size_t plane_shapes(const stn_task *task, const stn_machine *machine, dir
     return count;
 }
 
+/* Tiles of a plane of a 3D grid; what a lane holds of all stages must stay in registers. */
+static size_t brick_shapes(const stn_task *task, const stn_machine *machine, direct_shape *shapes, size_t most) {
+    static const struct {
+        bool wide;
+        int fused, points, rows, lanes_x, warps, blocks;
+    } sweeps[] = {{true, 3, 2, 4, 32, 8, 1},  {true, 2, 2, 4, 16, 4, 3},  {true, 2, 2, 4, 16, 8, 1},
+                  {true, 2, 2, 2, 16, 8, 2},  {false, 3, 2, 4, 32, 8, 2}, {false, 3, 2, 4, 16, 8, 2},
+                  {false, 2, 2, 4, 16, 8, 2}, {false, 2, 4, 4, 8, 1, 12}};
+    bool wide = task->dtype == STN_F64;
+    size_t count = 0;
+    for (size_t i = 0; i < sizeof sweeps / sizeof *sweeps && count < most; i++) {
+        int points = sweeps[i].points, lanes_x = sweeps[i].lanes_x;
+        if (sweeps[i].wide != wide || (uint64_t)sweeps[i].fused > task->steps) continue;
+        direct_shape shape = {.kernel = DIRECT_TIME_BRICK, .rows = sweeps[i].rows, .chunk = 1, .unroll = 1};
+        shape.vector = (int)stn_min(direct_widest_vector(task), points);
+        shape.fused = sweeps[i].fused;
+        shape.points = points;
+        shape.threads[0] = 1, shape.threads[1] = LANES / lanes_x * sweeps[i].warps, shape.threads[2] = lanes_x;
+        shape.blocks = sweeps[i].blocks;
+        shape.operations = operations(task, &shape, 0);
+        if (!fits(task, &shape)) continue;
+        fit_chunk(task, machine, &shape);
+        shapes[count++] = shape;
+    }
+    return count;
+}
+
 size_t direct_time_shapes(const stn_task *task, const stn_machine *machine, direct_shape *shapes, size_t most) {
-    direct_shape probe = {.kernel = task->rank == 1 ? DIRECT_TIME_LINE : DIRECT_TIME_PLANE};
-    if (task->rank == 3 || task->steps < 2 || !takes(task, &probe)) return 0;
-    return task->rank == 1 ? line_shapes(task, machine, shapes, most) : plane_shapes(task, machine, shapes, most);
+    static const direct_kernel kernels[] = {DIRECT_TIME_LINE, DIRECT_TIME_PLANE, DIRECT_TIME_BRICK};
+    direct_shape probe = {.kernel = kernels[task->rank - 1]};
+    if (task->steps < 2 || !takes(task, &probe)) return 0;
+    return task->rank == 1   ? line_shapes(task, machine, shapes, most)
+           : task->rank == 2 ? plane_shapes(task, machine, shapes, most)
+                             : brick_shapes(task, machine, shapes, most);
 }
 
 void direct_time_params(const stn_task *task, const direct_shape *shape, stn_text *params) {

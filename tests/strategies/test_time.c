@@ -8,8 +8,6 @@
 #include "plan/plan.h"
 #include "strategies/direct_shape.h"
 
-#define RANKS 2 /* 1D and 2D */
-
 typedef struct suite {
     stn_context *context;
     stn_pool *pool;
@@ -80,14 +78,14 @@ static void random_extents(dice *d, int rank, int radius, int extent[3]) {
 }
 
 static void boundary_pairs(suite *s) {
-    for (int rank = 1; rank <= RANKS; rank++)
+    for (int rank = 1; rank <= 3; rank++)
         for (int low = 0; low < 6; low++)
             for (int high = low ? 1 : 0; high < (low ? 6 : 1); high++)
                 for (int axis = 0; axis < rank; axis++) {
                     if (!s->full && (low * 7 + high * 3 + axis + rank) % 3) continue;
                     dice d = {(uint64_t)(rank * 1000 + low * 100 + high * 10 + axis + 7)};
                     stn_dtype dtype = (stn_dtype)dice_int(&d, 0, 2);
-                    int extent[3], radius = dice_int(&d, 1, 3);
+                    int extent[3], radius = dice_int(&d, 1, rank == 3 ? 2 : 3);
                     taps_kind taps = (taps_kind)dice_int(&d, 0, 2);
                     stn_stencil *stencil = random_stencil(&d, rank, taps, radius);
                     random_extents(&d, rank, radius, extent);
@@ -107,8 +105,8 @@ static void boundary_pairs(suite *s) {
 }
 
 static void radii(suite *s) {
-    for (int rank = 1; rank <= RANKS; rank++)
-        for (int radius = 1; radius <= 4; radius++)
+    for (int rank = 1; rank <= 3; rank++)
+        for (int radius = 1; radius <= (rank == 3 ? 2 : 4); radius++)
             for (int taps = 0; taps < 3; taps++)
                 for (int dtype = 0; dtype < 3; dtype++) {
                     if (!s->full && (radius + taps + dtype + rank) % 3) continue;
@@ -135,7 +133,7 @@ static void tiles(suite *s) {
         uint64_t steps;
     } grids[] = {{"heat-1d", {20001, 0, 0}, 193}, {"1d7p", {7777, 0, 0}, 50},       {"heat-2d", {301, 523, 0}, 21},
                  {"box-2d9p", {403, 344, 0}, 13}, {"star-2d13p", {190, 418, 0}, 7}, {"box-2d49p", {290, 333, 0}, 5},
-                 {"heat-2d", {40, 1504, 0}, 30}};
+                 {"heat-2d", {40, 1504, 0}, 30},  {"heat-3d", {45, 70, 122}, 7},    {"box-3d27p", {30, 33, 64}, 3}};
     for (size_t g = 0; g < sizeof grids / sizeof *grids; g++)
         for (int dtype = 0; dtype < 3; dtype++) {
             if (!s->full && ((int)g + 1) % 3 != dtype) continue;
@@ -158,7 +156,7 @@ typedef enum layout_kind { PADDED, BATCHED, IN_PLACE, UNALIGNED, LAYOUTS } layou
 static const char *const layout_names[] = {"padded rows", "a batch", "in place", "alignment of one element"};
 
 static void layouts(suite *s) {
-    for (int rank = 1; rank <= RANKS; rank++)
+    for (int rank = 1; rank <= 3; rank++)
         for (int layout = 0; layout < LAYOUTS; layout++)
             for (int steps = 16; steps <= 18; steps++) {
                 if (!s->full && (rank + layout + steps) % 3) continue;
