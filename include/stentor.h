@@ -278,8 +278,8 @@ STN_API stn_status stn_plan_execute_with(stn_plan *plan, const void *in, void *o
                                          stn_error *error);
 STN_API size_t stn_plan_workspace_size(const stn_plan *plan);
 
-/* New weights, one for each tap in the order of stn_stencil_taps. No compile. Executions enqueued before keep the old
- * weights, as does a graph captured before. Weights must be finite. */
+/* New weights, one for each tap in the order of stn_stencil_taps; they must be finite. No compile, as a rule. Executions
+ * enqueued before keep the old weights. Capture graphs anew: one captured before may use the old or the new ones. */
 STN_API stn_status stn_plan_set_weights(stn_plan *plan, size_t count, const double *weights, stn_error *error);
 
 /* The plan in words: problem, strategy and its parameters, the ranking of all candidates with their predicted time,

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "cli/command.h"
 #include "cli/settings.h"
+#include "context/context.h"
 
 stn_status cmd_doctor(int argc, char **argv, stn_error *error) {
     cli_device_settings device = {0};
@@ -12,6 +13,9 @@ stn_status cmd_doctor(int argc, char **argv, stn_error *error) {
     cli_usage usage = {.command = "doctor",
                        .summary = "show what was found on this machine, what is missing, and how to get it",
                        .synopsis = "[options]",
+                       .notes =
+                           "A GPU's copy bandwidth is measured and remembered in the cache folder: later plans are "
+                           "chosen by it.\n",
                        .groups = groups,
                        .group_count = sizeof groups / sizeof *groups};
     bool help;
@@ -20,6 +24,9 @@ stn_status cmd_doctor(int argc, char **argv, stn_error *error) {
     stn_context *context = NULL;
     char *text = NULL;
     STN_TRY(cli_open_context(&device, &report, &context, error));
+    stn_error why;
+    if (stn_context_measure(context, &why) != STN_OK) /* a GPU that cannot even copy: all the more to be told about */
+        fprintf(stderr, "stentor: the copy bandwidth could not be measured: %s\n", why.message);
     stn_status status = stn_context_describe(context, report.json ? STN_JSON : STN_TEXT, &text, error);
     if (status == STN_OK && !report.quiet) printf("%s%s", text, report.json ? "\n" : "");
     stn_text_free(text);

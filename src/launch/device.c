@@ -89,6 +89,5 @@ void stn_device_leave(stn_device *device) {
     device->driver->call.cuCtxPopCurrent(&popped);
 }
 
-const stn_driver *stn_device_driver(const stn_device *device) { return device->driver; }
 const char *stn_device_uuid(const stn_device *device) { return device->uuid; }
 void stn_device_describe(const stn_device *device, stn_machine *machine) { *machine = device->machine; }

@@ -38,7 +38,6 @@ void stn_device_close(stn_device *device);
 /* Makes the device's primary context current, and the caller's again. Every call below does this by itself. */
 stn_status stn_device_enter(stn_device *device, stn_error *error);
 void stn_device_leave(stn_device *device);
-const stn_driver *stn_device_driver(const stn_device *device);
 /* "GPU-" and 32 hexadecimal digits; owned by the device. */
 const char *stn_device_uuid(const stn_device *device);
 /* Name, arch, counts; ceilings are assumed from the arch here, scaled by clocks and counts; see

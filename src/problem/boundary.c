@@ -102,10 +102,3 @@ bool stn_task_frozen(const stn_task *task, const int64_t index[3]) {
     }
     return false;
 }
-
-bool stn_task_has_kind(const stn_task *task, stn_boundary_kind kind) {
-    for (int axis = 0; axis < 3; axis++)
-        for (int side = 0; side < 2; side++)
-            if (task->reach[axis][side] && task->boundary[axis][side].kind == kind) return true;
-    return false;
-}

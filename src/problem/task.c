@@ -190,17 +190,6 @@ stn_status stn_task_set_weights(stn_task *task, size_t count, const double *weig
     return STN_OK;
 }
 
-stn_status stn_task_copy(const stn_task *from, stn_task *to, stn_error *error) {
-    *to = *from;
-    to->taps = malloc(from->ntaps * sizeof *to->taps);
-    if (!to->taps) {
-        memset(to, 0, sizeof *to);
-        return stn_fail_memory(error, "the taps of a problem", from->ntaps * sizeof *to->taps);
-    }
-    memcpy(to->taps, from->taps, from->ntaps * sizeof *to->taps);
-    return STN_OK;
-}
-
 void stn_task_clear(stn_task *task) {
     free(task->taps);
     memset(task, 0, sizeof *task);

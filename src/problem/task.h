@@ -33,8 +33,6 @@ stn_status stn_task_make(const stn_problem *problem, stn_task *task, stn_error *
 /* New weights, one for each tap in order; untouched on failure. Errors: wrong count, NULL, not finite or past the
  * range of the dtype's arithmetic. */
 stn_status stn_task_set_weights(stn_task *task, size_t count, const double *weights, stn_error *error);
-/* `to` is overwritten, not cleared; it is empty on failure, as after a failed stn_task_make. */
-stn_status stn_task_copy(const stn_task *from, stn_task *to, stn_error *error);
 void stn_task_clear(stn_task *task);
 
 int64_t stn_task_points(const stn_task *task); /* batch * n0 * n1 * n2 */
@@ -49,7 +47,6 @@ int64_t stn_fold(int64_t i, int64_t n, const stn_boundary sides[2]);
 
 /* True if point (i0, i1, i2) keeps its initial value: a tap would reach past a fixed side. */
 bool stn_task_frozen(const stn_task *task, const int64_t index[3]);
-bool stn_task_has_kind(const stn_task *task, stn_boundary_kind kind); /* on any side that a tap reaches past */
 
 const char *stn_pattern_name(stn_pattern pattern);
 const char *stn_boundary_name(stn_boundary_kind kind);

@@ -247,19 +247,6 @@ Test(task, values_must_fit_the_dtype) {
     stn_stencil_destroy(large);
 }
 
-Test(task, copies_are_independent) {
-    stn_problem problem = good();
-    stn_task task = made(&problem), copy;
-    cr_assert_eq(stn_task_copy(&task, &copy, NULL), STN_OK);
-    cr_expect_neq(task.taps, copy.taps);
-    cr_expect_arr_eq(task.taps, copy.taps, 5 * sizeof *copy.taps);
-    task.taps[2].weight = 99;
-    stn_task_clear(&task);
-    cr_expect(copy.ntaps == 5 && copy.n[1] == 20 && copy.taps[2].weight != 99);
-    stn_task_clear(&copy);
-    stn_task_clear(&copy);
-}
-
 Test(task, weights_can_be_replaced) {
     stn_problem problem = good();
     problem.dtype = STN_F32;
