@@ -90,7 +90,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) lowrank_line(const
     __shared__ double band[band_size(BLOCKS_IN)];
     const int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
 
-    fill_band(band, band_size(BLOCKS_IN), a.weight, X_LOW + X_HIGH + 1, LEAD - X_LOW, threadIdx.x, THREADS);
+    fill_band<0>(band, band_size(BLOCKS_IN), a.weight, X_LOW + X_HIGH + 1, LEAD - X_LOW, threadIdx.x, THREADS);
     long long chunk = blockIdx.x;
     if (STAGES == 2 && chunk < a.all_chunks) load_chunk(a, chunk, shared);
     __syncthreads();

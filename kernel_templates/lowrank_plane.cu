@@ -26,8 +26,11 @@ constexpr int BLOCKS_X = (8 + LEAD + X_HIGH + 7) / 8;    // of 8 columns, that a
 constexpr int LINES = 16 * (WARPS - 1) + 8 * BLOCKS_Y;
 constexpr int PITCH = 18, STAGE = LINES * PITCH;
 constexpr int BAND_Y = band_size(BLOCKS_Y - 1), BAND_X = band_size(BLOCKS_X);
+constexpr int WEIGHTS_Y = EVEN ? Y_LOW + 1 : Y_LOW + Y_HIGH + 1;  // given, of a term
+constexpr int WEIGHTS_X = EVEN ? X_LOW + 1 : X_LOW + X_HIGH + 1;
 constexpr int SLOT = VECTOR;  // elements of one copy
 constexpr int SLOTS = 16 / SLOT, COPIES = LINES * SLOTS;
+static_assert(!EVEN || (Y_LOW == Y_HIGH && X_LOW == X_HIGH), "even weights reach as far to either side");
 static_assert(STAGES >= 2, "the walk computes on one stage while others arrive");
 
 struct plane_arguments {
@@ -37,7 +40,7 @@ struct plane_arguments {
     long long in_y, out_y, in_batch, out_batch;  // strides, elements; along x they are 1
     long long segment;                           // columns of a block's walk, a multiple of 16
     long long tiles_y, tiles_x;                  // blocks of one grid
-    double u[TERMS][Y_LOW + Y_HIGH + 1], v[TERMS][X_LOW + X_HIGH + 1];
+    double u[TERMS][WEIGHTS_Y], v[TERMS][WEIGHTS_X];
 };
 
 // Both factors' blocks for one term: in registers, or read from shared memory as they are needed.
@@ -117,8 +120,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) lowrank_plane(cons
 
     for (int i = threadIdx.x; i < LINES; i += THREADS) row_start[i] = fold_far<Y_WRAPS>(y0 - Y_LOW + i, a.ny) * a.in_y;
     for (int q = 0; q < TERMS; q++) {
-        fill_band(bands[q], BAND_Y, a.u[q], Y_LOW + Y_HIGH + 1, 0, threadIdx.x, THREADS);
-        fill_band(bands[q] + BAND_Y, BAND_X, a.v[q], X_LOW + X_HIGH + 1, LEAD - X_LOW, threadIdx.x, THREADS);
+        fill_band<EVEN>(bands[q], BAND_Y, a.u[q], Y_LOW + Y_HIGH + 1, 0, threadIdx.x, THREADS);
+        fill_band<EVEN>(bands[q] + BAND_Y, BAND_X, a.v[q], X_LOW + X_HIGH + 1, LEAD - X_LOW, threadIdx.x, THREADS);
     }
     __syncthreads();
     term_bands held[HELD ? TERMS : 1];

@@ -39,6 +39,7 @@ constexpr int WARPS = 4;                 // of a block
 constexpr int STAGES = 2;                // parts of the grid in shared memory: one is computed on, the others arrive
 constexpr int SEGMENT = 128;             // lowrank_line: points of a segment
 constexpr int HELD = 0;                  // the bands stay in registers; else they are read again for every column
+constexpr int EVEN = 1;                  // weights are the same from either end: half of them are given
 
 // ---- several steps in one launch (direct_time_*)
 constexpr int FUSED = 2;                              // steps

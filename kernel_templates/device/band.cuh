@@ -29,12 +29,14 @@ __device__ __forceinline__ void product(double (&c)[4], const double (&a)[4], co
 constexpr int BAND_PAD = 7;
 constexpr int band_size(int blocks) { return 8 * blocks + 2 * BAND_PAD; }
 
-// All threads of the block fill `padded`; `skip` zeros stand before the weights. Follow it by a barrier.
+// All threads of the block fill `padded`; `skip` zeros stand before the weights. Of EVEN weights, the same from either
+// end, only the first half is given, the one in the middle included. Follow it by a barrier.
+template <int EVEN>
 __device__ __forceinline__ void fill_band(double *padded, int size, const double *weight, int count, int skip,
                                           int thread, int threads) {
     for (int i = thread; i < size; i += threads) {
         const int j = i - BAND_PAD - skip;
-        padded[i] = j >= 0 && j < count ? weight[j] : 0.0;
+        padded[i] = j >= 0 && j < count ? weight[EVEN && j > count / 2 ? count - 1 - j : j] : 0.0;
     }
 }
 

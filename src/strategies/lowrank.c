@@ -154,9 +154,10 @@ static void estimate(const stn_task *task, const stn_machine *machine, const stn
 
 /* ---- building -------------------------------------------------------------------------------------------------- */
 
-/* The weights of a window in a larger one: both are centred on the same point. */
-static void place_window(const double *from, int count, int low, double *to, int to_low) {
-    memcpy(to + to_low - low, from, (size_t)count * sizeof *to);
+/* A term's vector in the window of the longer sweep, both centred on the same point: the first `count` weights of it. */
+static void place_window(const double *from, int size, int low, double *to, int count, int to_low) {
+    int shift = to_low - low;
+    for (int i = 0; i < size && i + shift < count; i++) to[i + shift] = from[i];
 }
 
 static void fill_line(const stn_task *task, const lowrank_shape *shape, const lowrank_taps *taps, sweep *to) {
@@ -167,12 +168,12 @@ static void fill_line(const stn_task *task, const lowrank_shape *shape, const lo
 
 static void fill_plane(const stn_task *task, const lowrank_shape *shape, const lowrank_taps *taps,
                        const lowrank_terms *terms, sweep *to) {
-    int window_y = lowrank_window(task, shape, 1), window_x = lowrank_window(task, shape, 2);
-    double *v = to->weights + shape->terms * window_y;
+    int given_y = lowrank_given(task, shape, 1), given_x = lowrank_given(task, shape, 2);
+    double *v = to->weights + shape->terms * given_y;
     for (int q = 0; q < terms->count && q < shape->terms; q++) {
-        place_window(terms->u + q * terms->rows, terms->rows, taps->low[0], to->weights + q * window_y,
+        place_window(terms->u + q * terms->rows, terms->rows, taps->low[0], to->weights + q * given_y, given_y,
                      lowrank_reach(task, shape, 1, 0));
-        place_window(terms->v + q * terms->columns, terms->columns, taps->low[1], v + q * window_x,
+        place_window(terms->v + q * terms->columns, terms->columns, taps->low[1], v + q * given_x, given_x,
                      lowrank_reach(task, shape, 2, 0));
     }
     to->terms = terms->count;
@@ -211,8 +212,10 @@ static stn_status make_sweeps(const stn_task *task, const stn_machine *machine, 
         if (status == STN_OK) shape->terms = (int)stn_max(shape->terms, terms[i].count);
     }
     lowrank_shape larger;
-    if (status == STN_OK && !lowrank_fit(task, machine, shape->fused, shape->terms, &larger))
-        status = fail_terms(shape->fused, shape->terms, error);
+    int given = lowrank_given(task, shape, 1) + lowrank_given(task, shape, 2);
+    bool fits = lowrank_fit(task, machine, shape->fused, shape->terms, &larger) && shape->even <= larger.even &&
+                (task->rank == 1 || given * shape->terms <= LOWRANK_MAX_WEIGHTS);
+    if (status == STN_OK && !fits) status = fail_terms(shape->fused, shape->terms, error);
     for (size_t i = 0; i < nsweeps && status == STN_OK && task->rank > 1; i++) {
         lowrank_taps window = {.low = {sweeps[i].fused * task->reach[1][0], sweeps[i].fused * task->reach[2][0]}};
         fill_plane(task, shape, &window, &terms[i], &sweeps[i]);

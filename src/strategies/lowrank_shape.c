@@ -11,6 +11,7 @@
 #define MOST_BLOCKS_X 9 /* partial sums of 8 columns that a walk holds in registers */
 #define MOST_BLOCKS_Y 10
 #define MOST_REACH_LINE 96
+#define MOST_FUSED 96
 #define MOST_TERMS 16
 #define PLANE_PITCH 18
 #define STATIC_SHARED 20480 /* bands and row starts take less */
@@ -22,6 +23,24 @@ int lowrank_reach(const stn_task *task, const lowrank_shape *shape, int axis, in
 }
 int lowrank_window(const stn_task *task, const lowrank_shape *shape, int axis) {
     return lowrank_reach(task, shape, axis, 0) + lowrank_reach(task, shape, axis, 1) + 1;
+}
+
+int lowrank_given(const stn_task *task, const lowrank_shape *shape, int axis) {
+    return shape->even ? lowrank_reach(task, shape, axis, 0) + 1 : lowrank_window(task, shape, axis);
+}
+
+bool lowrank_even(const stn_task *task) {
+    for (size_t k = 0; k < task->ntaps; k++)
+        for (int axis = 1; axis < 3; axis++) {
+            int64_t mirrored[3] = {task->taps[k].offset[0], task->taps[k].offset[1], task->taps[k].offset[2]};
+            mirrored[axis] = -mirrored[axis];
+            bool found = false;
+            for (size_t i = 0; i < task->ntaps && !found; i++)
+                found = task->taps[i].offset[1] == mirrored[1] && task->taps[i].offset[2] == mirrored[2] &&
+                        task->taps[i].weight == task->taps[k].weight;
+            if (!found) return false;
+        }
+    return true;
 }
 
 /* Blocks of 8 rows or columns that a tile of `size` points sees; the window begins `lead` points before it. */
@@ -75,15 +94,16 @@ static double walk_steps(const stn_task *task, const lowrank_shape *shape, int64
     return (double)stn_div_up(stn_min(segment, task->n[2]) + 8 * (blocks_x(task, shape) - 1), 16);
 }
 
-/* A short walk reads and computes its lead again and again, a long one leaves multiprocessors idle at the end. */
+/* A short walk begins and reads its lead again and again, a long one leaves multiprocessors idle at the end; blocks whose
+ * columns lie whole 2 KiB apart meet in the same channels of memory. */
 static void fit_segment(const stn_task *task, const stn_machine *machine, lowrank_shape *shape) {
     double best = INFINITY, rows = (double)(task->batch * stn_div_up(task->n[1], 16 * shape->warps));
     double slots = (double)machine->multiprocessors * shape->blocks;
     for (int64_t tiles = 1; tiles <= 64; tiles++) {
         int64_t segment = stn_round_up(stn_div_up(task->n[2], tiles), 16);
         if (segment < 64 && tiles > 1) break;
-        double waves = rows * (double)tiles / slots;
-        double cost = walk_steps(task, shape, segment) * (fmax(1, waves) + ceil(waves)) / 2;
+        double cost = (walk_steps(task, shape, segment) + 6) * (fmax(1, rows * (double)tiles / slots) + 0.5);
+        if (segment % 256 == 0 && tiles > 1) cost *= 1.05;
         if (cost >= best) continue;
         best = cost;
         shape->segment = (int)stn_min(segment, INT32_MAX);
@@ -112,17 +132,19 @@ static void fit_warps(const stn_task *task, lowrank_shape *shape) {
 
 bool lowrank_fit(const stn_task *task, const stn_machine *machine, int fused, int terms, lowrank_shape *shape) {
     memset(shape, 0, sizeof *shape);
+    if (fused > MOST_FUSED) return false;
     shape->launches = (int)stn_min((int64_t)((task->steps + (uint64_t)fused - 1) / (uint64_t)fused), INT32_MAX);
     shape->fused = fused;
     shape->terms = terms;
     shape->vector = widest_vector(task);
-    int weights = lowrank_window(task, shape, 2) + (is_line(task) ? 0 : lowrank_window(task, shape, 1));
-    if (terms > MOST_TERMS || weights * terms > LOWRANK_MAX_WEIGHTS) return false;
     if (is_line(task)) {
         for (int side = 0; side < 2; side++)
             if (lowrank_reach(task, shape, 2, side) > MOST_REACH_LINE) return false;
     } else if (blocks_x(task, shape) > MOST_BLOCKS_X || blocks_y(task, shape) > MOST_BLOCKS_Y)
         return false;
+    shape->even = !is_line(task) && lowrank_even(task);
+    int weights = lowrank_given(task, shape, 2) + (is_line(task) ? 0 : lowrank_given(task, shape, 1));
+    if (terms > MOST_TERMS || weights * terms > LOWRANK_MAX_WEIGHTS) return false;
     fit_warps(task, shape);
     if (!is_line(task)) fit_segment(task, machine, shape);
     return lowrank_shared(task, shape) + STATIC_SHARED <= machine->shared_per_block;
@@ -152,7 +174,7 @@ void lowrank_cost(const stn_task *task, const stn_machine *machine, const lowran
     e->halo_waste = tiles * 128 / points - 1;
     bool long_chains = !is_line(task) && shape->terms == 1 && blocks_x(task, shape) > 5;
     double memory = e->bytes / ((is_line(task) ? 0.86 : 0.75) * machine->copy_bandwidth);
-    double arithmetic = e->flops / ((long_chains ? 0.54 : 0.7) * machine->flops[e->unit]);
+    double arithmetic = e->flops / ((long_chains ? 0.56 : 0.73) * machine->flops[e->unit]);
     e->seconds = fmax(memory, arithmetic) + launches * (machine->launch_seconds + 0.6 * walk / clock +
                                                         stn_slabs_seconds(task, machine, shape->fused));
 }
@@ -179,4 +201,5 @@ void lowrank_params(const stn_task *task, const lowrank_shape *shape, stn_text *
     stn_params_int(params, "Y_WRAPS", wraps(task, 1));
     stn_params_int(params, "TERMS", shape->terms);
     stn_params_int(params, "HELD", shape->held);
+    stn_params_int(params, "EVEN", shape->even);
 }

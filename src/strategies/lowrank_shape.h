@@ -14,10 +14,13 @@ typedef struct lowrank_shape {
     int vector;   /* elements of one access along x: 2, or 1 where rows are not aligned */
     int warps, stages, blocks;
     int held;    /* bands stay in registers (1D: always) */
+    int even;    /* 2D: taps are symmetric in both axes, so that half of each vector tells it */
     int segment; /* 1D: points of a segment; 2D: columns of a block's walk */
 } lowrank_shape;
 _Static_assert(sizeof(lowrank_shape) <= sizeof(stn_candidate), "a shape is a candidate");
 
+/* Are the taps symmetric in both axes? Then so are the vectors of their terms. */
+bool lowrank_even(const stn_task *task);
 /* The shape for launches of at most `fused` steps with this many terms; false if no kernel can take it. */
 bool lowrank_fit(const stn_task *task, const stn_machine *machine, int fused, int terms, lowrank_shape *shape);
 void lowrank_cost(const stn_task *task, const stn_machine *machine, const lowrank_shape *shape, stn_estimate *estimate);
@@ -25,6 +28,7 @@ void lowrank_cost(const stn_task *task, const stn_machine *machine, const lowran
 /* Window of the fused taps along axis 1 (y) or 2 (x): points towards a side, and all of them. */
 int lowrank_reach(const stn_task *task, const lowrank_shape *shape, int axis, int side);
 int lowrank_window(const stn_task *task, const lowrank_shape *shape, int axis);
+int lowrank_given(const stn_task *task, const lowrank_shape *shape, int axis); /* of it, as the kernel takes it */
 /* Bytes of dynamic shared memory, threads, and blocks of one launch. */
 size_t lowrank_shared(const stn_task *task, const lowrank_shape *shape);
 /* Chunks of one line, or tiles along y and x of one plane. */

@@ -108,7 +108,12 @@ static void steps(suite *s) {
             check(s, what, &p, d.state);
             stn_stencil_destroy(stencil);
         }
-    stn_stencil *heat = NULL;
+    stn_tap still = {{0, 0, 0}, 1};
+    stn_stencil *heat = NULL, *identity = NULL;
+    stn_stencil_create(1, 1, &still, &identity, NULL);
+    stn_problem q = problem_of(identity, 1000, 0, 500);
+    check(s, "one tap that stays, 500 steps", &q, 6);
+    stn_stencil_destroy(identity);
     stn_stencil_parse("heat-1d", &heat, NULL);
     stn_problem p = problem_of(heat, 12345, 0, 200);
     check(s, "heat-1d, 200 steps: two lengths of launches", &p, 5);
@@ -274,7 +279,7 @@ static void new_weights(suite *s) {
     stn_error error = {0};
     bool made = stn_plan_create(s->context, &p, &options, &plan, &error) == STN_OK;
     report(s, made, "a plan for a separable stencil", error.message);
-    static const structure kinds[] = {SEPARABLE, UNIFORM, SYMMETRIC, ZERO_CENTRE, SEPARABLE};
+    static const structure kinds[] = {SEPARABLE, UNIFORM, SYMMETRIC, ZERO_CENTRE, SEPARABLE, SYMMETRIC};
     for (size_t k = 0; made && k < sizeof kinds / sizeof *kinds; k++) {
         fill_weights(&d, kinds[k], 3, w);
         if (kinds[k] == ZERO_CENTRE) w[4] = 1e-9; /* a tap stays a tap */
