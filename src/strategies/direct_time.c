@@ -126,15 +126,17 @@ static load load_of(const stn_task *task, const stn_machine *machine, const dire
     double count = shape->operations;
     double clock = machine->flops[STN_UNIT_FMA_F32] / (256.0 * machine->multiprocessors);
     double points = (double)shape->threads[1] * shape->threads[2] * shape->rows * shape->points * shape->fused;
-    double extra = line ? 0.2 : wide ? 2.5 + 0.4 * direct_reach(task, shape, 2) : 6; /* shuffles, moves, loads */
-    double spent = (line ? 1.0 : 1.2) * count + extra;
-    if (shape->kernel == DIRECT_TIME_BRICK) spent = count + (wide ? 19 : 22);
+    /* Instructions a point and step, as if all were arithmetic: shuffles and moves besides, and a turn's loads and stores. */
+    double spent = 0.95 * count + 0.3, far = 2.0 * (direct_reach(task, shape, 2) - 1);
+    if (shape->kernel == DIRECT_TIME_PLANE)
+        spent = wide ? 0.8 * count + 45.0 / shape->fused + far : 0.9 * count + 7.5 + 12.0 / shape->fused + 3 * far;
+    if (shape->kernel == DIRECT_TIME_BRICK) spent = 1.1 * count + (wide ? 21 : 24);
     int64_t tiles[3];
     direct_time_tiles(task, shape, tiles);
     load l;
     l.tiles = (double)(tiles[0] * tiles[1] * tiles[2] * task->batch);
     l.turns = line ? 1 : shape->chunk + 2.0 * shape->fused * direct_reach(task, shape, 0);
-    l.turn_seconds = points * spent / (0.9 * rate);
+    l.turn_seconds = points * spent / rate;
     int warps = shape->threads[1] * shape->threads[2] / LANES; /* four of them issue at once */
     double instructions = count * shape->points * shape->rows * (double)stn_div_up(warps, 4);
     l.latency = shape->fused * (40 + 20 * (warps > 1) + instructions * (wide ? 2 : 1)) / clock;
@@ -166,6 +168,8 @@ static double launch_cost(const stn_task *task, const stn_machine *machine, cons
     double memory = bytes / (0.88 * machine->copy_bandwidth), seconds = work_seconds(&l);
     double alone = ceil(l.tiles / ((double)machine->multiprocessors * shape->blocks)) * l.turns * l.latency;
     if (l.tiles < (double)machine->multiprocessors * shape->blocks && alone > seconds) seconds = alone;
+    if (shape->kernel == DIRECT_TIME_LINE)
+        return seconds + 0.5 * memory + machine->launch_seconds; /* one after the other */
     return (memory > seconds ? memory : seconds) + machine->launch_seconds;
 }
 
@@ -276,7 +280,7 @@ static size_t plane_shapes(const stn_task *task, const stn_machine *machine, dir
     size_t count = 0;
     for (int fused = (int)stn_min((uint64_t)deepest, task->steps); fused >= 2 && count < most; fused--) {
         int held = fused * sums;
-        int blocks = wide ? held > 48 ? 8 : 12 : held > 64 ? 12 : 16;
+        int blocks = wide ? held > 48 || reach > 1 ? 8 : 12 : held > 64 ? 12 : 16;
         direct_shape shape = time_shape(task, machine, DIRECT_TIME_PLANE, fused, 4, blocks);
         if (fits(task, &shape)) shapes[count++] = shape;
     }
