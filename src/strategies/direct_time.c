@@ -114,11 +114,6 @@ typedef struct load {
     double tiles, turns, turn_seconds, latency; /* a turn: one row of one tile through all stages */
 } load;
 
-/* Seconds of one launch: what the multiprocessors have to do, and half a tile's own time for the start and the end. */
-static double work_seconds(const load *l) {
-    return l->tiles * l->turns * l->turn_seconds + 0.5 * l->turns * l->latency;
-}
-
 static load load_of(const stn_task *task, const stn_machine *machine, const direct_shape *shape) {
     bool wide = task->dtype == STN_F64, line = shape->kernel == DIRECT_TIME_LINE;
     double rate =
@@ -129,8 +124,9 @@ static load load_of(const stn_task *task, const stn_machine *machine, const dire
     /* Instructions a point and step, as if all were arithmetic: shuffles and moves besides, and a turn's loads and stores. */
     double spent = 0.95 * count + 0.3, far = 2.0 * (direct_reach(task, shape, 2) - 1);
     if (shape->kernel == DIRECT_TIME_PLANE)
-        spent = wide ? 0.8 * count + 45.0 / shape->fused + far : 0.9 * count + 7.5 + 12.0 / shape->fused + 3 * far;
-    if (shape->kernel == DIRECT_TIME_BRICK) spent = 1.1 * count + (wide ? 21 : 24);
+        spent = wide ? 0.8 * count + 45.0 / shape->fused + far : 0.8 * count + 5 + 40.0 / shape->fused + 2 * far;
+    if (shape->kernel == DIRECT_TIME_BRICK)
+        spent = 0.85 * count + (wide ? 8.5 + 34.0 / shape->fused : 15 + 30.0 / shape->fused);
     int64_t tiles[3];
     direct_time_tiles(task, shape, tiles);
     load l;
@@ -143,21 +139,25 @@ static load load_of(const stn_task *task, const stn_machine *machine, const dire
     return l;
 }
 
-/* The rows of a tile: few tiles repeat fewer rows, many fill the machine. */
+/* Seconds of one launch's work. Tiles run in waves of as many as are resident; the last of a wave are late by a third of a
+ * tile, being at edges. A wave's turn is as long as its arithmetic, or as one tile's chain of stages. */
+static double work_seconds(const load *l, const stn_machine *machine, const direct_shape *shape) {
+    double resident = (double)machine->multiprocessors * shape->blocks;
+    double turn = (l->tiles < resident ? l->tiles : resident) * l->turn_seconds;
+    if (turn < l->latency) turn = l->latency;
+    return (ceil(l->tiles / resident) + 0.3) / 1.07 * l->turns * turn;
+}
+
+/* The rows of a tile: long ones repeat fewer rows, short ones fill the last wave. */
 static void fit_chunk(const stn_task *task, const stn_machine *machine, direct_shape *shape) {
-    int64_t n = task->n[direct_axis(task, shape, 0)];
-    int rows = 4 * shape->fused * direct_reach(task, shape, 0), best = 0;
+    int64_t n = task->n[direct_axis(task, shape, 0)], most = n / direct_reach(task, shape, 0);
+    int best = (int)stn_min(n, INT32_MAX);
     double least = 0;
-    for (int64_t tiles = 1; tiles <= n; tiles = tiles * 5 / 4 + 1) {
-        shape->chunk = (int)stn_div_up(n, tiles);
+    for (int64_t tiles = 1; tiles <= most && tiles <= 1024; tiles += 1 + tiles / 64) {
+        shape->chunk = (int)stn_min(stn_div_up(n, tiles), INT32_MAX);
         load l = load_of(task, machine, shape);
-        double seconds = work_seconds(&l);
-        /* warps at work at once: with fewer, each is as slow as its chain of stages */
-        double resident = (double)machine->multiprocessors * shape->blocks;
-        double alone = ceil(l.tiles / resident) * l.turns * l.latency;
-        if (alone > seconds) seconds = alone;
-        if (!best || seconds < least) least = seconds, best = shape->chunk;
-        if (shape->chunk < rows / 4) break;
+        double seconds = work_seconds(&l, machine, shape);
+        if (tiles == 1 || seconds < least) least = seconds, best = shape->chunk;
     }
     shape->chunk = best;
 }
@@ -165,11 +165,8 @@ static void fit_chunk(const stn_task *task, const stn_machine *machine, direct_s
 static double launch_cost(const stn_task *task, const stn_machine *machine, const direct_shape *shape) {
     load l = load_of(task, machine, shape);
     double bytes = 2.0 * (double)stn_dtype_size(task->dtype) * (double)stn_task_points(task);
-    double memory = bytes / (0.88 * machine->copy_bandwidth), seconds = work_seconds(&l);
-    double alone = ceil(l.tiles / ((double)machine->multiprocessors * shape->blocks)) * l.turns * l.latency;
-    if (l.tiles < (double)machine->multiprocessors * shape->blocks && alone > seconds) seconds = alone;
-    if (shape->kernel == DIRECT_TIME_LINE)
-        return seconds + 0.5 * memory + machine->launch_seconds; /* one after the other */
+    double memory = bytes / (0.88 * machine->copy_bandwidth), seconds = work_seconds(&l, machine, shape);
+    if (shape->kernel == DIRECT_TIME_LINE) seconds += 0.5 * memory; /* a tile is read, stepped and written in turn */
     return (memory > seconds ? memory : seconds) + machine->launch_seconds;
 }
 
