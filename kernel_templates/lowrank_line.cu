@@ -48,7 +48,7 @@ __device__ __forceinline__ void load_chunk(const line_arguments &a, long long ch
     } else
 #pragma unroll 1
         for (int i = threadIdx.x; i < INPUTS; i += THREADS)
-            copy_async_8(stage + 2 * slot_place(i / 2) + i % 2, line + fold_far<X_WRAPS>(x0 + i, a.nx));
+            copy_async_8(stage + 2 * slot_place(i / 2) + i % 2, line + fold_far<X_SIDE_LOW, X_SIDE_HIGH>(x0 + i, a.nx));
     copy_async_commit();
 }
 

@@ -84,7 +84,7 @@ __device__ __forceinline__ void load_stage(const plane_arguments &a, const doubl
 #pragma unroll 1
         for (int i = threadIdx.x; i < LINES * 16; i += THREADS)
             copy_async_8(stage + i / 16 * PITCH + i % 16,
-                         grid + row_start[i / 16] + fold_far<X_WRAPS>(x + i % 16, a.nx));
+                         grid + row_start[i / 16] + fold_far<X_SIDE_LOW, X_SIDE_HIGH>(x + i % 16, a.nx));
     } else
 #pragma unroll 4
         for (int i = threadIdx.x; i < COPIES; i += THREADS)
@@ -118,7 +118,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) lowrank_plane(cons
     const double *const grid = a.in + batch * a.in_batch;
     double *const out = a.out + batch * a.out_batch;
 
-    for (int i = threadIdx.x; i < LINES; i += THREADS) row_start[i] = fold_far<Y_WRAPS>(y0 - Y_LOW + i, a.ny) * a.in_y;
+    for (int i = threadIdx.x; i < LINES; i += THREADS)
+        row_start[i] = fold_far<Y_SIDE_LOW, Y_SIDE_HIGH>(y0 - Y_LOW + i, a.ny) * a.in_y;
     for (int q = 0; q < TERMS; q++) {
         fill_band<EVEN>(bands[q], BAND_Y, a.u[q], Y_LOW + Y_HIGH + 1, 0, threadIdx.x, THREADS);
         fill_band<EVEN>(bands[q] + BAND_Y, BAND_X, a.v[q], X_LOW + X_HIGH + 1, LEAD - X_LOW, threadIdx.x, THREADS);

@@ -33,7 +33,6 @@ constexpr int UNROLL = 16;      // planes in one turn of the walk
 constexpr int COLUMN_WALK = 0;  // 1: blocks at an edge along x alone have an unrolled walk (3D: one block in six)
 
 // ---- lowrank: X_LOW .. Y_HIGH above are then those of the fused taps
-constexpr int X_WRAPS = 0, Y_WRAPS = 0;  // the axis wraps; else other kernels put the margins right
 constexpr int TERMS = 2;                 // separable terms of a plane's taps
 constexpr int WARPS = 4;                 // of a block
 constexpr int STAGES = 2;                // parts of the grid in shared memory: one is computed on, the others arrive

@@ -331,6 +331,7 @@ static stn_status set_weights(stn_plan *plan, stn_error *error) {
         destroy_slabs(plan, state);
     } else
         for (size_t i = 0; i < next.nsweeps; i++) STN_TRY(stn_slabs_set_weights(plan, next.slabs[i], error));
+    next.shape.extended = lowrank_extended(&plan->task); /* slabs are there in any case */
     *state = next;
     return STN_OK;
 }
@@ -389,8 +390,9 @@ static stn_status execute(stn_plan *plan, const void *in, void *out, void *works
         void *target = to_out ? out : workspace;
         int which = state->nsweeps == 2 && i >= longer;
         STN_TRY(launch_sweep(plan, &state->sweeps[which], from, source, to, target, stream, error));
-        STN_TRY(stn_slabs_run(plan, state->slabs[which], from, source, to, target,
-                              (unsigned char *)workspace + state->grid_bytes, stream, error));
+        if (!state->shape.extended)
+            STN_TRY(stn_slabs_run(plan, state->slabs[which], from, source, to, target,
+                                  (unsigned char *)workspace + state->grid_bytes, stream, error));
         from = to, source = target;
     }
     return STN_OK;

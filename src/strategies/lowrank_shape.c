@@ -29,17 +29,30 @@ int lowrank_given(const stn_task *task, const lowrank_shape *shape, int axis) {
     return shape->even ? lowrank_reach(task, shape, axis, 0) + 1 : lowrank_window(task, shape, axis);
 }
 
-bool lowrank_even(const stn_task *task) {
-    for (size_t k = 0; k < task->ntaps; k++)
-        for (int axis = 1; axis < 3; axis++) {
-            int64_t mirrored[3] = {task->taps[k].offset[0], task->taps[k].offset[1], task->taps[k].offset[2]};
-            mirrored[axis] = -mirrored[axis];
-            bool found = false;
-            for (size_t i = 0; i < task->ntaps && !found; i++)
-                found = task->taps[i].offset[1] == mirrored[1] && task->taps[i].offset[2] == mirrored[2] &&
-                        task->taps[i].weight == task->taps[k].weight;
-            if (!found) return false;
+bool lowrank_symmetric(const stn_task *task, int axis) {
+    for (size_t k = 0; k < task->ntaps; k++) {
+        const stn_tap *tap = &task->taps[k];
+        bool found = tap->offset[axis] == 0;
+        for (size_t i = 0; i < task->ntaps && !found; i++) {
+            const stn_tap *other = &task->taps[i];
+            found = other->weight == tap->weight && other->offset[axis] == -tap->offset[axis] &&
+                    other->offset[3 - axis] == tap->offset[3 - axis]; /* axes 1 and 2 */
         }
+        if (!found) return false;
+    }
+    return true;
+}
+
+bool lowrank_extended(const stn_task *task) {
+    for (int axis = 1; axis < 3; axis++) {
+        if (!task->reach[axis][0] && !task->reach[axis][1]) continue;
+        bool mirrors = true;
+        for (int side = 0; side < 2; side++) {
+            stn_boundary_kind kind = task->boundary[axis][side].kind;
+            mirrors = mirrors && (kind == STN_REFLECT || kind == STN_MIRROR);
+        }
+        if (task->boundary[axis][0].kind != STN_WRAP && !(mirrors && lowrank_symmetric(task, axis))) return false;
+    }
     return true;
 }
 
@@ -142,7 +155,8 @@ bool lowrank_fit(const stn_task *task, const stn_machine *machine, int fused, in
             if (lowrank_reach(task, shape, 2, side) > MOST_REACH_LINE) return false;
     } else if (blocks_x(task, shape) > MOST_BLOCKS_X || blocks_y(task, shape) > MOST_BLOCKS_Y)
         return false;
-    shape->even = !is_line(task) && lowrank_even(task);
+    shape->even = !is_line(task) && lowrank_symmetric(task, 1) && lowrank_symmetric(task, 2);
+    shape->extended = lowrank_extended(task);
     int weights = lowrank_given(task, shape, 2) + (is_line(task) ? 0 : lowrank_given(task, shape, 1));
     if (terms > MOST_TERMS || weights * terms > LOWRANK_MAX_WEIGHTS) return false;
     fit_warps(task, shape);
@@ -159,13 +173,13 @@ void lowrank_cost(const stn_task *task, const stn_machine *machine, const lowran
     if (is_line(task)) {
         double chunks = (double)(task->batch * lowrank_chunks(task, shape));
         tiles = chunks * (double)(chunk_points(shape) / 128);
-        walk = (double)(shape->segment / 16) * per_tile * 40 + 1500;
+        walk = (double)(shape->segment / 16) * per_tile * 40 + 7000;
     } else {
         int64_t tiles_y, tiles_x;
         lowrank_tiles(task, shape, &tiles_y, &tiles_x);
         double steps = walk_steps(task, shape, shape->segment);
         tiles = (double)(task->batch * tiles_y * tiles_x) * steps * 2 * shape->warps;
-        walk = steps * (2 * per_tile * 40 + 300) + 1500;
+        walk = steps * (2 * per_tile * 40 + 300) + 8000;
     }
     e->unit = STN_UNIT_TENSOR_F64;
     e->launches = launches;
@@ -175,19 +189,22 @@ void lowrank_cost(const stn_task *task, const stn_machine *machine, const lowran
     bool long_chains = !is_line(task) && shape->terms == 1 && blocks_x(task, shape) > 5;
     double memory = e->bytes / ((is_line(task) ? 0.86 : 0.75) * machine->copy_bandwidth);
     double arithmetic = e->flops / ((long_chains ? 0.56 : 0.73) * machine->flops[e->unit]);
-    e->seconds = fmax(memory, arithmetic) + launches * (machine->launch_seconds + 0.6 * walk / clock +
-                                                        stn_slabs_seconds(task, machine, shape->fused));
+    double slabs = shape->extended ? 0 : stn_slabs_seconds(task, machine, shape->fused);
+    e->seconds = fmax(memory, arithmetic) + launches * (machine->launch_seconds + 0.6 * walk / clock + slabs);
 }
 
 const char *lowrank_kernel_name(const stn_task *task) { return is_line(task) ? "lowrank_line" : "lowrank_plane"; }
 
-static bool wraps(const stn_task *task, int axis) { return task->boundary[axis][0].kind == STN_WRAP; }
+static void side_params(const stn_task *task, int axis, stn_text *params) {
+    stn_params_int(params, axis == 2 ? "X_SIDE_LOW" : "Y_SIDE_LOW", task->boundary[axis][0].kind);
+    stn_params_int(params, axis == 2 ? "X_SIDE_HIGH" : "Y_SIDE_HIGH", task->boundary[axis][1].kind);
+}
 
 void lowrank_params(const stn_task *task, const lowrank_shape *shape, stn_text *params) {
     stn_params_begin(params);
     stn_params_int(params, "X_LOW", lowrank_reach(task, shape, 2, 0));
     stn_params_int(params, "X_HIGH", lowrank_reach(task, shape, 2, 1));
-    stn_params_int(params, "X_WRAPS", wraps(task, 2));
+    side_params(task, 2, params);
     stn_params_int(params, "VECTOR", shape->vector);
     stn_params_int(params, "WARPS", shape->warps);
     stn_params_int(params, "STAGES", shape->stages);
@@ -198,7 +215,7 @@ void lowrank_params(const stn_task *task, const lowrank_shape *shape, stn_text *
     }
     stn_params_int(params, "Y_LOW", lowrank_reach(task, shape, 1, 0));
     stn_params_int(params, "Y_HIGH", lowrank_reach(task, shape, 1, 1));
-    stn_params_int(params, "Y_WRAPS", wraps(task, 1));
+    side_params(task, 1, params);
     stn_params_int(params, "TERMS", shape->terms);
     stn_params_int(params, "HELD", shape->held);
     stn_params_int(params, "EVEN", shape->even);

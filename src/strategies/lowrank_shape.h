@@ -13,14 +13,18 @@ typedef struct lowrank_shape {
     int terms;    /* 1 in 1D */
     int vector;   /* elements of one access along x: 2, or 1 where rows are not aligned */
     int warps, stages, blocks;
-    int held;    /* bands stay in registers (1D: always) */
-    int even;    /* 2D: taps are symmetric in both axes, so that half of each vector tells it */
-    int segment; /* 1D: points of a segment; 2D: columns of a block's walk */
+    int held;     /* bands stay in registers (1D: always) */
+    int extended; /* fused launches are right up to the faces: axes wrap, or mirror symmetric taps */
+    int even;     /* 2D: taps are symmetric in both axes, so that half of each vector tells it */
+    int segment;  /* 1D: points of a segment; 2D: columns of a block's walk */
 } lowrank_shape;
 _Static_assert(sizeof(lowrank_shape) <= sizeof(stn_candidate), "a shape is a candidate");
 
-/* Are the taps symmetric in both axes? Then so are the vectors of their terms. */
-bool lowrank_even(const stn_task *task);
+/* Are the taps the same mirrored along an axis? In both, the vectors of their terms are even; where the boundary mirrors too,
+ * any number of steps sees the grid's mirror image past the face. */
+bool lowrank_symmetric(const stn_task *task, int axis);
+/* Then no point needs slabs. */
+bool lowrank_extended(const stn_task *task);
 /* The shape for launches of at most `fused` steps with this many terms; false if no kernel can take it. */
 bool lowrank_fit(const stn_task *task, const stn_machine *machine, int fused, int terms, lowrank_shape *shape);
 void lowrank_cost(const stn_task *task, const stn_machine *machine, const lowrank_shape *shape, stn_estimate *estimate);

@@ -76,6 +76,30 @@ static void boundaries(suite *s) {
                 }
 }
 
+/* Symmetric taps between mirrors: no slabs, folds far past the faces. */
+static void mirrors(suite *s) {
+    static const stn_boundary_kind kinds[] = {STN_REFLECT, STN_MIRROR};
+    for (int rank = 1; rank <= 2; rank++)
+        for (int pair = 0; pair < 4; pair++)
+            for (int n = 33; n <= 330; n *= 10) {
+                stn_stencil *stencil = NULL;
+                stn_stencil_parse(rank == 1  ? "1d5p"
+                                  : pair % 2 ? "gaussian-2d:sigma=0.6,truncate=3"
+                                             : "box-2d9p",
+                                  &stencil, NULL);
+                stn_problem p = problem_of(stencil, n, 65 + pair, n == 33 ? 7 : 20);
+                for (int axis = 0; axis < rank; axis++) {
+                    p.boundary[axis][0].kind = kinds[(pair + axis) / 2 % 2];
+                    p.boundary[axis][1].kind = kinds[(pair + axis) % 2];
+                }
+                char what[160];
+                snprintf(what, sizeof what, "%dD %s:%s, %d points, %llu steps", rank, side_names[p.boundary[0][0].kind],
+                         side_names[p.boundary[0][1].kind], n, (unsigned long long)p.steps);
+                check(s, what, &p, (uint64_t)(n + pair));
+                stn_stencil_destroy(stencil);
+            }
+}
+
 /* Every radius and tap pattern. */
 static void radii(suite *s) {
     for (int rank = 1; rank <= 2; rank++)
@@ -272,7 +296,7 @@ static void new_weights(suite *s) {
     stn_stencil *stencil = NULL;
     stn_stencil_create_dense(2, extent, w, &stencil, NULL);
     stn_problem p = problem_of(stencil, NY, NX, 10);
-    p.boundary[0][0].kind = p.boundary[0][1].kind = STN_FIXED;
+    p.boundary[0][0].kind = p.boundary[0][1].kind = STN_REFLECT; /* slabs or not, as the weights are */
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
     options.strategy = "lowrank";
     stn_plan *plan = NULL;
@@ -303,13 +327,8 @@ int main(int argc, char **argv) {
     static const struct {
         const char *name;
         void (*run)(suite *);
-    } parts[] = {{"boundaries", boundaries},
-                 {"radii", radii},
-                 {"steps", steps},
-                 {"sizes", sizes},
-                 {"weights", weights},
-                 {"layouts", layouts},
-                 {"new-weights", new_weights}};
+    } parts[] = {{"boundaries", boundaries}, {"mirrors", mirrors}, {"radii", radii},     {"steps", steps},
+                 {"sizes", sizes},           {"weights", weights}, {"layouts", layouts}, {"new-weights", new_weights}};
     suite s = {0};
     const char *only = NULL;
     for (int i = 1; i < argc; i++) {
