@@ -236,15 +236,16 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
     return state->has_rest ? prepare_pass(plan, &state->rest, error) : STN_OK;
 }
 
-/* A kernel that adds opposite points first is no longer right when their weights differ: then another takes its place. */
+/* A kernel that adds opposite points first is no longer right when their weights differ: then another takes its place.
+ * When that fails, kernel and values stay those of the old weights. */
 static stn_status renew_pass(stn_plan *plan, pass *p, stn_error *error) {
-    fill_values(&plan->task, p);
-    if (p->shape.fused > 1) {
-        int mirror = direct_time_mirror(&plan->task, &p->shape);
-        if (mirror == p->shape.mirror) return STN_OK;
-        p->shape.mirror = mirror;
-        return get_kernel(plan, p, error);
+    if (p->shape.fused > 1 && !direct_time_mirror_holds(&plan->task, &p->shape)) {
+        pass renewed = *p;
+        renewed.shape.mirror = direct_time_mirror(&plan->task, &p->shape);
+        STN_TRY(get_kernel(plan, &renewed, error));
+        *p = renewed;
     }
+    fill_values(&plan->task, p);
     if (p->shape.kernel == DIRECT_GATHER && plan->machine.present) return upload_taps(plan, plan->state, error);
     return STN_OK;
 }

@@ -97,6 +97,12 @@ static int operations(const stn_task *task, const direct_shape *shape, int mirro
     return count;
 }
 
+bool direct_time_mirror_holds(const stn_task *task, const direct_shape *shape) {
+    for (int bit = 1; bit <= DIRECT_MIRROR_Z; bit *= 2)
+        if ((shape->mirror & bit) && !mirrored(task, shape, bit)) return false;
+    return true;
+}
+
 int direct_time_mirror(const stn_task *task, const direct_shape *shape) {
     int best = 0, allowed = 0;
     for (int bit = 1; bit <= DIRECT_MIRROR_Z; bit *= 2)

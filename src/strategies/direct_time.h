@@ -16,6 +16,8 @@ bool direct_time_rest(const stn_task *task, const stn_machine *machine, const di
 
 /* Which axes' opposite weights are equal and worth adding first (bits DIRECT_MIRROR_*), for the weights the task has now. */
 int direct_time_mirror(const stn_task *task, const direct_shape *shape);
+/* Are the weights that shape->mirror takes to be equal so now? */
+bool direct_time_mirror_holds(const stn_task *task, const direct_shape *shape);
 /* Tiles along z, y and x of one grid. */
 void direct_time_tiles(const stn_task *task, const direct_shape *shape, int64_t tiles[3]);
 /* Weights of every offset within the reach, z slowest; 0 where there is no tap. Returns how many. */

@@ -1,5 +1,6 @@
 /* direct with several steps in one launch against host: every boundary pair, rank, dtype, tap pattern and radius, numbers of
  * steps that leave a rest, tiles that are partial and more than one. Prints TAP. Usage: test_time [--full] [--only PART]. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -183,11 +184,73 @@ static void layouts(suite *s) {
             }
 }
 
+/* A kernel that was made for equal opposite weights is replaced when new ones differ: against a plan made with them. */
+static bool same_after_new_weights(suite *s, const char *name, char *why, size_t why_size) {
+    stn_stencil *old = NULL, *fresh = NULL;
+    stn_plan *plan[2] = {NULL, NULL};
+    stn_error error = {0};
+    enum { NY = 37, NX = 154, N = NY * NX };
+    double *grid = malloc(3 * N * sizeof *grid), difference = 0;
+    void *in = NULL, *out = NULL;
+    dice d = {77};
+    for (int i = 0; i < 3 * N; i++) grid[i] = i < N ? dice_real(&d) : NAN;
+    bool good = stn_stencil_parse(name, &old, &error) == STN_OK;
+    size_t count = good ? stn_stencil_tap_count(old) : 0;
+    stn_tap taps[64];
+    double weights[64];
+    for (size_t k = 0; k < count; k++) {
+        taps[k] = stn_stencil_taps(old)[k];
+        weights[k] = taps[k].weight *= 0.5 + 0.1 * dice_real(&d);
+    }
+    good = good && stn_stencil_create(2, count, taps, &fresh, &error) == STN_OK;
+    const int extent[3] = {NY, NX, 0};
+    for (int p = 0; p < 2 && good; p++) {
+        stn_problem problem = problem_of(p ? fresh : old, extent, STN_F64);
+        stn_plan_options options = STN_PLAN_OPTIONS_INIT;
+        options.strategy = "direct";
+        problem.steps = 10;
+        good = stn_plan_create(s->context, &problem, &options, &plan[p], &error) == STN_OK;
+    }
+    good = good && stn_plan_set_weights(plan[0], count, weights, &error) == STN_OK &&
+           stn_memory_alloc(s->context, N * sizeof *grid, &in, &error) == STN_OK &&
+           stn_memory_alloc(s->context, N * sizeof *grid, &out, &error) == STN_OK &&
+           stn_memory_upload(s->context, in, grid, N * sizeof *grid, &error) == STN_OK;
+    for (int p = 0; p < 2 && good; p++)
+        good = stn_plan_execute(plan[p], in, out, NULL, &error) == STN_OK &&
+               stn_synchronize(s->context, NULL, &error) == STN_OK &&
+               stn_memory_download(s->context, grid + (p + 1) * N, out, N * sizeof *grid, &error) == STN_OK;
+    for (int i = 0; i < N && good; i++) difference = fmax(difference, fabs(grid[N + i] - grid[2 * N + i]));
+    snprintf(why, why_size, "differs by %.3g; %s", difference, good ? "no error" : error.message);
+    stn_memory_free(s->context, in);
+    stn_memory_free(s->context, out);
+    for (int p = 0; p < 2; p++) stn_plan_destroy(plan[p]);
+    stn_stencil_destroy(old);
+    stn_stencil_destroy(fresh);
+    free(grid);
+    return good && difference < 1e-14;
+}
+
+static void new_weights(suite *s) {
+    static const char *const names[] = {"box-2d9p", "box-2d49p", "heat-2d"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char why[1200];
+        bool good = same_after_new_weights(s, names[i], why, sizeof why);
+        s->run++;
+        if (!good) s->failed++;
+        printf("%s %d - %s with new weights\n", good ? "ok" : "not ok", s->run, names[i]);
+        if (!good) printf("# %s\n", why);
+    }
+}
+
 int main(int argc, char **argv) {
     static const struct {
         const char *name;
         void (*run)(suite *);
-    } parts[] = {{"boundaries", boundary_pairs}, {"radii", radii}, {"tiles", tiles}, {"layouts", layouts}};
+    } parts[] = {{"boundaries", boundary_pairs},
+                 {"radii", radii},
+                 {"tiles", tiles},
+                 {"layouts", layouts},
+                 {"new-weights", new_weights}};
     suite s = {0};
     const char *only = NULL;
     for (int i = 1; i < argc; i++) {
