@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -53,6 +54,9 @@ static stn_status check_outputs(const run_settings *settings, const cli_job *job
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "--repeat wants 1 to 1000000");
     if (settings->png && stn_stencil_rank(job->stencil) < 2)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "--png draws grids of two or three axes: this has one");
+    if (settings->out && settings->png && !strcmp(settings->out, settings->png))
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                        "--out and --png both name '%s': give each a file of its own", settings->out);
     if (settings->out) STN_TRY(stn_output_probe(settings->out, error));
     return settings->png ? stn_output_probe(settings->png, error) : STN_OK;
 }

@@ -10,8 +10,7 @@ typedef struct cli_pack_order {
     uint64_t threads; /* 0: as many as this process may use */
     const char *cache_dir;
     const char *packs[CLI_LIST_MOST + 1]; /* ready kernels are taken from there */
-    bool
-        all_ptx; /* keep every architecture's PTX; else only the newest's, which serves all GPUs that are newer still */
+    bool all_ptx; /* keep every architecture's PTX, not only the newest's, which serves all GPUs that are newer still */
 } cli_pack_order;
 
 typedef struct cli_pack_result {

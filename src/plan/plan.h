@@ -26,8 +26,8 @@ struct stn_plan {
     stn_ranked ranking[STN_PLAN_RANKING]; /* cheapest first, those that do not apply last */
     size_t ranked;
     void *state; /* the strategy's */
-    struct stn_kernel
-        *kernels[STN_PLAN_KERNELS]; /* borrowed from the context's memo, for describe; see context/kernel.h */
+    /* borrowed from the context, for describe; see context/kernel.h */
+    struct stn_kernel *kernels[STN_PLAN_KERNELS];
     size_t nkernels;
     size_t workspace_size;
     void *workspace; /* owned; NULL when none is needed or the caller brings it */

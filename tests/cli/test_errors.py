@@ -122,6 +122,7 @@ class Files(CommandTest):
             for name in ('absent/out', 'folder', ''):
                 self.refuse(IO, name or 'empty', 'run', '--size', '2000x2000', *HEAT, '--steps', 10**9, '--device',
                             'host', f'{option}={name}')
+        self.refuse(USAGE, 'a file of its own', 'run', *SMALL, '--out', 'same', '--png', 'same')
         self.refuse(USAGE, 'two or three axes', 'run', '--size', 8, '--stencil', 'heat-1d:alpha=0.2', '--png', 'a.png')
 
     @unittest.skipIf(os.geteuid() == 0, 'root may write anywhere')
