@@ -186,9 +186,10 @@ void lowrank_cost(const stn_task *task, const stn_machine *machine, const lowran
     e->bytes = 16 * points * launches;
     e->flops = 2048 * per_tile * tiles * launches;
     e->halo_waste = tiles * 128 / points - 1;
-    bool long_chains = !is_line(task) && shape->terms == 1 && blocks_x(task, shape) > 5;
-    double memory = e->bytes / ((is_line(task) ? 0.86 : 0.75) * machine->copy_bandwidth);
-    double arithmetic = e->flops / ((long_chains ? 0.56 : 0.73) * machine->flops[e->unit]);
+    bool line = is_line(task), long_chains = !line && shape->terms == 1 && blocks_x(task, shape) > 5;
+    double tensor_part = line ? (shape->warps == 4 ? 0.73 : 0.65) : long_chains ? 0.56 : 0.73;
+    double memory = e->bytes / ((line ? 0.86 : 0.75) * machine->copy_bandwidth);
+    double arithmetic = e->flops / (tensor_part * machine->flops[e->unit]);
     double slabs = shape->extended ? 0 : stn_slabs_seconds(task, machine, shape->fused);
     e->seconds = fmax(memory, arithmetic) + launches * (machine->launch_seconds + 0.6 * walk / clock + slabs);
 }
