@@ -132,7 +132,8 @@ static load load_of(const stn_task *task, const stn_machine *machine, const dire
     if (shape->kernel == DIRECT_TIME_PLANE)
         spent = wide ? 0.8 * count + 45.0 / shape->fused + far : 0.8 * count + 5 + 40.0 / shape->fused + 2 * far;
     if (shape->kernel == DIRECT_TIME_BRICK)
-        spent = 0.85 * count + (wide ? 8.5 + 34.0 / shape->fused : 15 + 30.0 / shape->fused);
+        spent = (direct_reach(task, shape, 0) > 1 ? 1.5 : 0.85) * count +
+                (wide ? 8.5 + 34.0 / shape->fused : 15 + 30.0 / shape->fused);
     int64_t tiles[3];
     direct_time_tiles(task, shape, tiles);
     load l;
@@ -231,13 +232,21 @@ static bool takes(const stn_task *task, const direct_shape *shape) {
     return task->in_stride[2] == 1 && task->out_stride[2] == 1;
 }
 
+/* Partial sums in registers; rows for the neighbours and a plane at an edge in static shared memory. */
+static bool brick_holds(const stn_task *task, const direct_shape *shape) {
+    int real = task->dtype == STN_F64 ? 8 : 4, width = shape->threads[2] * shape->points;
+    int sums = shape->fused * 2 * direct_reach(task, shape, 0) * shape->rows * shape->points;
+    int rows = shape->fused * shape->threads[1] * 2 * direct_reach(task, shape, 1);
+    return sums * real <= 48 * 8 && (rows + shape->threads[1] * shape->rows) * width * real <= 48 << 10;
+}
+
 static bool fits(const stn_task *task, const direct_shape *shape) {
     if (shape->fused < 2 || (uint64_t)shape->fused > task->steps) return false;
     bool brick = shape->kernel == DIRECT_TIME_BRICK;
     int reach_x = direct_reach(task, shape, 2), reach_y = direct_reach(task, shape, 1);
     if (reach_x > shape->points || own_x(task, shape) <= reach_x) return false;
     if (!brick && own_x(task, shape) < 8 * shape->points) return false;
-    if (brick && (reach_y > shape->rows || own_y(task, shape) <= reach_y)) return false;
+    if (brick && (reach_y > shape->rows || own_y(task, shape) <= reach_y || !brick_holds(task, shape))) return false;
     int64_t tiles[3];
     direct_time_tiles(task, shape, tiles);
     return (double)tiles[0] * (double)tiles[1] * (double)tiles[2] * (double)task->batch < 0x7fffffff;
@@ -308,7 +317,8 @@ static size_t brick_shapes(const stn_task *task, const stn_machine *machine, dir
         shape.fused = sweeps[i].fused;
         shape.points = points;
         shape.threads[0] = 1, shape.threads[1] = LANES / lanes_x * sweeps[i].warps, shape.threads[2] = lanes_x;
-        shape.blocks = sweeps[i].blocks;
+        bool far = direct_reach(task, &shape, 0) > 1; /* not swept: room for what is held more */
+        shape.blocks = far ? (sweeps[i].blocks + 1) / 2 : sweeps[i].blocks;
         shape.operations = operations(task, &shape, 0);
         if (!fits(task, &shape)) continue;
         fit_chunk(task, machine, &shape);
