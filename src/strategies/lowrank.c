@@ -63,7 +63,7 @@ static bool applies(const stn_task *task, const stn_machine *machine, char *reas
     if (!why) {
         stn_candidate one;
         if (!stn_strategy_lowrank.candidates(task, machine, &one, 1))
-            why = "its taps need too many separable terms, or their margins cover the grid";
+            why = "its taps need too many separable terms, or their margins cover the grid, or the batch is too large";
     }
     if (why) snprintf(reason, reason_size, "%s", why);
     return !why;

@@ -160,8 +160,13 @@ bool lowrank_fit(const stn_task *task, const stn_machine *machine, int fused, in
     int weights = lowrank_given(task, shape, 2) + (is_line(task) ? 0 : lowrank_given(task, shape, 1));
     if (terms > MOST_TERMS || weights * terms > LOWRANK_MAX_WEIGHTS) return false;
     fit_warps(task, shape);
-    if (!is_line(task)) fit_segment(task, machine, shape);
-    return lowrank_shared(task, shape) + STATIC_SHARED <= machine->shared_per_block;
+    int64_t tiles_y = 1, tiles_x = 1;
+    if (!is_line(task)) {
+        fit_segment(task, machine, shape);
+        lowrank_tiles(task, shape, &tiles_y, &tiles_x);
+    }
+    return lowrank_shared(task, shape) + STATIC_SHARED <= machine->shared_per_block &&
+           task->batch <= INT32_MAX / tiles_y / tiles_x; /* blocks of one launch */
 }
 
 /* One launch: the tensor cores or the memory, each at the part of its rate that the kernels reach, and the walk of one
