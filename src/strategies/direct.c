@@ -75,12 +75,29 @@ static bool applies(const stn_task *task, const stn_machine *machine, char *reas
     return true;
 }
 
+/* Blocks of one launch; direct_gather takes what it gets. */
+static int64_t block_count(const stn_task *task, const direct_shape *shape) {
+    int64_t tiles[3] = {1, 1, 1};
+    if (shape->kernel == DIRECT_LINE)
+        tiles[2] = stn_div_up(task->n[2], (int64_t)shape->vector * shape->rows * shape->threads[2]);
+    else if (shape->fused > 1)
+        direct_time_tiles(task, shape, tiles);
+    else if (shape->kernel == DIRECT_TILE)
+        direct_tiles(task, shape, tiles);
+    else
+        return 1;
+    int64_t blocks = tiles[0] * tiles[1] * tiles[2];
+    return stn_mul_overflows(blocks, task->batch, &blocks) ? INT64_MAX : blocks;
+}
+
+/* A shape that needs more blocks than a launch can have is left out. */
 static size_t candidates(const stn_task *task, const stn_machine *machine, stn_candidate *list, size_t most) {
     direct_shape shapes[16];
-    size_t count = direct_shapes(task, machine, shapes, most < 8 ? most : 8);
+    size_t count = direct_shapes(task, machine, shapes, most < 8 ? most : 8), kept = 0;
     count += direct_time_shapes(task, machine, shapes + count, (most < 16 ? most : 16) - count);
-    for (size_t i = 0; i < count; i++) memcpy(list[i].values, &shapes[i], sizeof shapes[i]);
-    return count;
+    for (size_t i = 0; i < count; i++)
+        if (block_count(task, &shapes[i]) <= INT32_MAX) memcpy(list[kept++].values, &shapes[i], sizeof shapes[i]);
+    return kept;
 }
 
 static direct_shape shape_of(const stn_candidate *candidate) {
@@ -266,89 +283,87 @@ static void release(stn_plan *plan) {
 
 /* ---- running --------------------------------------------------------------------------------------------------- */
 
-/* One launch from `in` to `out`: the kernel's arguments on the stack. */
-static stn_status launch(const stn_plan *plan, const pass *p, const layout *from, const void *in, const layout *to,
-                         void *out, void *stream, stn_error *error) {
+/* A grid and where it lies, as a launch reads or writes it. */
+typedef struct side {
+    const layout *at;
+    void *data;
+} side;
+
+/* The kernel's arguments before the values; returns their size and how many blocks there are. */
+static size_t line_arguments(const stn_task *task, const direct_shape *shape, side from, side to, void *arguments,
+                             int64_t *blocks) {
+    int64_t tiles = stn_div_up(task->n[2], (int64_t)shape->vector * shape->rows * shape->threads[2]);
+    line_header h = {from.data, to.data, task->n[2], from.at->batch, to.at->batch, tiles};
+    *blocks = tiles * task->batch;
+    memcpy(arguments, &h, sizeof h);
+    return sizeof h;
+}
+
+static size_t time_arguments(const stn_task *task, const direct_shape *shape, side from, side to, void *arguments,
+                             int64_t *blocks) {
+    int z = direct_axis(task, shape, 0), y = direct_axis(task, shape, 1), x = direct_axis(task, shape, 2);
+    int64_t tiles[3];
+    direct_time_tiles(task, shape, tiles);
+    *blocks = tiles[0] * tiles[1] * tiles[2] * task->batch;
+    time_header h = {.in = from.data, .out = to.data, .nz = task->n[z], .ny = task->n[y], .nx = task->n[x]};
+    h.in_z = from.at->stride[z], h.in_y = from.at->stride[y], h.in_batch = from.at->batch;
+    h.out_z = to.at->stride[z], h.out_y = to.at->stride[y], h.out_batch = to.at->batch;
+    h.tiles = *blocks, h.chunk = shape->chunk;
+    h.tiles_x = (int32_t)tiles[2], h.tiles_y = (int32_t)tiles[1], h.tiles_z = (int32_t)tiles[0];
+    memcpy(arguments, &h, sizeof h);
+    return sizeof h;
+}
+
+static size_t tile_arguments(const stn_task *task, const direct_shape *shape, side from, side to, void *arguments,
+                             int64_t *blocks) {
+    int z = direct_axis(task, shape, 0), y = direct_axis(task, shape, 1), x = direct_axis(task, shape, 2);
+    int64_t tiles[3];
+    direct_tiles(task, shape, tiles);
+    *blocks = tiles[0] * tiles[1] * tiles[2] * task->batch;
+    tile_header h = {.in = from.data, .out = to.data};
+    h.in_z = from.at->stride[z], h.in_y = from.at->stride[y], h.in_batch = from.at->batch;
+    h.out_z = to.at->stride[z], h.out_y = to.at->stride[y], h.out_batch = to.at->batch;
+    h.nz = (int32_t)task->n[z], h.ny = (int32_t)task->n[y], h.nx = (int32_t)task->n[x];
+    h.tiles_x = (int32_t)tiles[2], h.tiles_y = (int32_t)tiles[1], h.tiles_z = (int32_t)tiles[0];
+    memcpy(arguments, &h, sizeof h);
+    return sizeof h;
+}
+
+static size_t gather_arguments(const stn_task *task, const direct_shape *shape, side from, side to, void *table,
+                               void *arguments, int64_t *blocks) {
+    const layout *in = from.at, *out = to.at;
+    int64_t points = stn_task_points(task);
+    gather_header h = {.in = from.data, .out = to.data, .taps = table, .points = points, .ntaps = (int32_t)task->ntaps};
+    h.nz = task->n[0], h.ny = task->n[1], h.nx = task->n[2];
+    h.in_z = in->stride[0], h.in_y = in->stride[1], h.in_x = in->stride[2], h.in_batch = in->batch;
+    h.out_z = out->stride[0], h.out_y = out->stride[1], h.out_x = out->stride[2], h.out_batch = out->batch;
+    *blocks = stn_min(stn_div_up(points, shape->threads[2]), INT64_C(1) << 30); /* each walks on by the whole grid */
+    memcpy(arguments, &h, sizeof h);
+    return sizeof h;
+}
+
+/* One launch: the kernel's arguments on the stack. */
+static stn_status launch(const stn_plan *plan, const pass *p, side from, side to, void *stream, stn_error *error) {
     const direct_state *state = plan->state;
     const direct_shape *shape = &p->shape;
     const stn_task *task = &plan->task;
     _Alignas(16) unsigned char arguments[sizeof(gather_header) + sizeof p->values];
-    size_t header;
-    int z = direct_axis(task, shape, 0), y = direct_axis(task, shape, 1), x = direct_axis(task, shape, 2);
+    size_t header, table = from.at == &state->in ? 0 : from.at == &state->out ? 1 : 2;
     int64_t blocks;
-    if (shape->kernel == DIRECT_LINE) {
-        int64_t tiles = stn_div_up(task->n[2], (int64_t)shape->vector * shape->rows * shape->threads[2]);
-        line_header h = {in, out, task->n[2], from->batch, to->batch, tiles};
-        memcpy(arguments, &h, header = sizeof h);
-        blocks = tiles * task->batch;
-    } else if (shape->fused > 1) {
-        int64_t tiles[3];
-        direct_time_tiles(task, shape, tiles);
-        blocks = tiles[0] * tiles[1] * tiles[2] * task->batch;
-        time_header h = {in,
-                         out,
-                         task->n[z],
-                         task->n[y],
-                         task->n[x],
-                         from->stride[z],
-                         from->stride[y],
-                         to->stride[z],
-                         to->stride[y],
-                         from->batch,
-                         to->batch,
-                         blocks,
-                         (int32_t)tiles[2],
-                         (int32_t)tiles[1],
-                         (int32_t)tiles[0],
-                         shape->chunk};
-        memcpy(arguments, &h, header = sizeof h);
-    } else if (shape->kernel == DIRECT_TILE) {
-        int64_t tiles[3];
-        direct_tiles(task, shape, tiles);
-        tile_header h = {in,
-                         out,
-                         from->stride[z],
-                         from->stride[y],
-                         to->stride[z],
-                         to->stride[y],
-                         from->batch,
-                         to->batch,
-                         (int32_t)task->n[z],
-                         (int32_t)task->n[y],
-                         (int32_t)task->n[x],
-                         (int32_t)tiles[2],
-                         (int32_t)tiles[1],
-                         (int32_t)tiles[0]};
-        memcpy(arguments, &h, header = sizeof h);
-        blocks = tiles[0] * tiles[1] * tiles[2] * task->batch;
-    } else {
-        size_t table = from == &state->in ? 0 : from == &state->out ? 1 : 2;
-        gather_header h = {in,
-                           out,
-                           (unsigned char *)state->taps + table * taps_size(task),
-                           task->n[z],
-                           task->n[y],
-                           task->n[x],
-                           from->stride[z],
-                           from->stride[y],
-                           from->stride[x],
-                           to->stride[z],
-                           to->stride[y],
-                           to->stride[x],
-                           from->batch,
-                           to->batch,
-                           stn_task_points(task),
-                           (int32_t)task->ntaps,
-                           0};
-        memcpy(arguments, &h, header = sizeof h);
-        blocks = stn_min(stn_div_up(stn_task_points(task), shape->threads[2]), INT64_C(1) << 30);
-    }
+    if (shape->kernel == DIRECT_LINE)
+        header = line_arguments(task, shape, from, to, arguments, &blocks);
+    else if (shape->fused > 1)
+        header = time_arguments(task, shape, from, to, arguments, &blocks);
+    else if (shape->kernel == DIRECT_TILE)
+        header = tile_arguments(task, shape, from, to, arguments, &blocks);
+    else
+        header = gather_arguments(task, shape, from, to, (unsigned char *)state->taps + table * taps_size(task),
+                                  arguments, &blocks);
     memcpy(arguments + header, p->values, p->values_size);
-    stn_launch shape_of_launch = {
-        .grid = {(unsigned)blocks, 1, 1},
-        .block = {(unsigned)(shape->threads[0] * shape->threads[1] * shape->threads[2]), 1, 1},
-        .stream = stream};
-    return stn_module_launch(p->kernel->module, &shape_of_launch, arguments, error);
+    stn_launch how = {.grid = {(unsigned)blocks, 1, 1}, .stream = stream};
+    how.block[0] = (unsigned)(shape->threads[0] * shape->threads[1] * shape->threads[2]);
+    how.block[1] = how.block[2] = 1;
+    return stn_module_launch(p->kernel->module, &how, arguments, error);
 }
 
 /* Launches by turns between workspace and out, so that the last one lands in out. In place and odd, the first would
@@ -356,19 +371,16 @@ static stn_status launch(const stn_plan *plan, const pass *p, const layout *from
 static stn_status execute(stn_plan *plan, const void *in, void *out, void *workspace, void *stream, stn_error *error) {
     direct_state *state = plan->state;
     uint64_t count = launches(plan);
-    const layout *from = &state->in;
-    const void *source = in;
+    side from = {&state->in, (void *)in};
     if (plan->task.in_place && count % 2) {
         STN_TRY(stn_device_copy(plan->context->device, workspace, in, plan->workspace_size, stream, error));
-        from = &state->work, source = workspace;
+        from = (side){&state->work, workspace};
     }
     for (uint64_t i = 1; i <= count; i++) {
         const pass *p = state->has_rest && i == count ? &state->rest : &state->most;
-        bool to_out = (count - i) % 2 == 0;
-        const layout *to = to_out ? &state->out : &state->work;
-        void *target = to_out ? out : workspace;
-        STN_TRY(launch(plan, p, from, source, to, target, stream, error));
-        from = to, source = target;
+        side to = (count - i) % 2 == 0 ? (side){&state->out, out} : (side){&state->work, workspace};
+        STN_TRY(launch(plan, p, from, to, stream, error));
+        from = to;
     }
     return STN_OK;
 }

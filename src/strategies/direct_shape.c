@@ -171,7 +171,9 @@ static double tile_slowdown(const stn_task *task, const direct_shape *shape) {
         if (task->reach[axis][0] + task->reach[axis][1]) inner *= (double)stn_max(tiles[k] - 2, 0) / (double)tiles[k];
     }
     double narrow = 16.0 / (double)(shape->vector * (int)stn_dtype_size(task->dtype));
-    double base = (task->rank == 3 ? 1.06 : 1.01) + 0.02 * shape->place;
+    bool star = task->pattern == STN_PATTERN_STAR;
+    double solid = star ? 1.08 : task->dtype == STN_F64 ? 1.2 : 1.12; /* as measured in 3D */
+    double base = (task->rank == 3 ? solid : 1.01) + 0.02 * shape->place;
     return (base + 0.1 * (narrow - 1)) * (inner + 1.15 * (1 - inner));
 }
 
@@ -183,7 +185,8 @@ void direct_cost(const stn_task *task, const stn_machine *machine, const direct_
     e->bytes = 2 * size * points * steps;
     e->flops = 2 * (double)task->ntaps * points * steps;
     e->halo_waste = 0;
-    double memory = e->bytes / machine->copy_bandwidth, arithmetic = e->flops / (0.8 * machine->flops[e->unit]);
+    double memory = e->bytes / machine->copy_bandwidth,
+           arithmetic = e->flops / ((task->dtype == STN_F64 ? 0.78 : 0.7) * machine->flops[e->unit]);
     if (shape->kernel == DIRECT_TILE) {
         memory *= tile_slowdown(task, shape);
         e->halo_waste =

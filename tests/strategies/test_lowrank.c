@@ -5,34 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compare.h"
-
-typedef struct suite {
-    stn_context *context;
-    stn_pool *pool;
-    bool full;
-    int run, failed;
-} suite;
-
-static void report(suite *s, bool good, const char *what, const char *detail) {
-    s->run++;
-    if (!good) s->failed++;
-    printf("%s %d - %s\n", good ? "ok" : "not ok", s->run, what);
-    if (!good) printf("# %s\n", detail);
-    fflush(stdout);
-}
+#include "suite.h"
 
 static void check(suite *s, const char *what, const stn_problem *problem, uint64_t seed) {
-    comparison c;
-    char detail[1200];
-    bool good = compare_with_host(s->context, s->pool, problem, "lowrank", true, seed, &c);
-    snprintf(detail, sizeof detail, "relative L2 %.3g, bar %.3g, %s; %s", c.relative_l2, c.bar,
-             c.all_written ? "all written" : "a point unwritten or padding touched",
-             c.error.status ? c.error.message : "no error");
-    report(s, good, what, detail);
+    suite_compare(s, "lowrank", true, what, problem, seed);
 }
-
-static const char *const taps_names[] = {"star", "box", "random"};
 
 static stn_problem problem_of(const stn_stencil *stencil, int n0, int n1, uint64_t steps) {
     stn_problem p = STN_PROBLEM_INIT;
@@ -42,16 +19,6 @@ static stn_problem problem_of(const stn_stencil *stencil, int n0, int n1, uint64
     p.steps = steps;
     return p;
 }
-
-static void random_sides(dice *d, stn_problem *p, int rank) {
-    for (int axis = 0; axis < rank; axis++) {
-        int low = dice_int(d, 0, 5), high = low ? dice_int(d, 1, 5) : 0;
-        p->boundary[axis][0] = (stn_boundary){(stn_boundary_kind)low, low == STN_CONSTANT ? 0.7 : 0};
-        p->boundary[axis][1] = (stn_boundary){(stn_boundary_kind)high, high == STN_CONSTANT ? -1.3 : 0};
-    }
-}
-
-static const char *const side_names[] = {"wrap", "constant", "nearest", "reflect", "mirror", "fixed"};
 
 /* Every pair of sides on every axis, the other axis at random: fused launches and slabs. */
 static void boundaries(suite *s) {
@@ -302,7 +269,7 @@ static void new_weights(suite *s) {
     stn_plan *plan = NULL;
     stn_error error = {0};
     bool made = stn_plan_create(s->context, &p, &options, &plan, &error) == STN_OK;
-    report(s, made, "a plan for a separable stencil", error.message);
+    suite_report(s, made, "a plan for a separable stencil", error.message);
     static const structure kinds[] = {SEPARABLE, UNIFORM, SYMMETRIC, ZERO_CENTRE, SEPARABLE, SYMMETRIC};
     for (size_t k = 0; made && k < sizeof kinds / sizeof *kinds; k++) {
         fill_weights(&d, kinds[k], 3, w);
@@ -316,7 +283,7 @@ static void new_weights(suite *s) {
         char what[120], detail[1200];
         snprintf(what, sizeof what, "new weights, %s", structure_names[kinds[k]]);
         snprintf(detail, sizeof detail, "relative L2 %.3g; %s", relative, set ? "no error" : error.message);
-        report(s, relative < 5e-13, what, detail);
+        suite_report(s, relative < 5e-13, what, detail);
         stn_stencil_destroy(fresh);
     }
     stn_plan_destroy(plan);
@@ -324,30 +291,8 @@ static void new_weights(suite *s) {
 }
 
 int main(int argc, char **argv) {
-    static const struct {
-        const char *name;
-        void (*run)(suite *);
-    } parts[] = {{"boundaries", boundaries}, {"mirrors", mirrors}, {"radii", radii},     {"steps", steps},
-                 {"sizes", sizes},           {"weights", weights}, {"layouts", layouts}, {"new-weights", new_weights}};
-    suite s = {0};
-    const char *only = NULL;
-    for (int i = 1; i < argc; i++) {
-        if (!strcmp(argv[i], "--full")) s.full = true;
-        if (!strcmp(argv[i], "--only") && i + 1 < argc) only = argv[++i];
-    }
-    stn_error error;
-    stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
-    options.device = STN_DEVICE_CUDA(0);
-    options.cache_dir = ":memory:";
-    if (stn_context_create(&options, &s.context, &error) != STN_OK) {
-        printf("1..0 # SKIP %s\n", error.message);
-        return 0;
-    }
-    if (stn_pool_create(2, &s.pool, &error) != STN_OK) return 1;
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        if (!only || !strcmp(only, parts[i].name)) parts[i].run(&s);
-    printf("1..%d\n", s.run);
-    stn_pool_destroy(s.pool);
-    stn_context_destroy(s.context);
-    return s.failed != 0;
+    static const suite_part parts[] = {
+        {"boundaries", boundaries}, {"mirrors", mirrors}, {"radii", radii},     {"steps", steps},
+        {"sizes", sizes},           {"weights", weights}, {"layouts", layouts}, {"new-weights", new_weights}};
+    return suite_main(argc, argv, parts, sizeof parts / sizeof *parts);
 }

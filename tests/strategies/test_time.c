@@ -5,19 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compare.h"
 #include "plan/plan.h"
 #include "strategies/direct_shape.h"
-
-typedef struct suite {
-    stn_context *context;
-    stn_pool *pool;
-    bool full;
-    int run, failed;
-} suite;
-
-static const char *const side_names[] = {"wrap", "constant", "nearest", "reflect", "mirror", "fixed"};
-static const char *const taps_names[] = {"star", "box", "random"};
+#include "suite.h"
 
 /* The places in the ranking of candidates that fuse steps; returns how many. */
 static int fused_places(suite *s, const stn_problem *problem, int places[STN_PLAN_RANKING]) {
@@ -42,14 +32,10 @@ static void check(suite *s, dice *d, const char *what, const stn_problem *proble
     comparison c = {.bar = 0};
     bool good = count > 0 && compare_candidate_with_host(s->context, s->pool, problem, "direct",
                                                          places[dice_int(d, 0, count - 1)], true, d->state, &c);
-    s->run++;
-    if (!good) s->failed++;
-    printf("%s %d - %s: %s\n", good ? "ok" : "not ok", s->run, what, c.parameters);
-    if (!good)
-        printf("# %d candidates, relative L2 %.3g, bar %.3g, %s; %s\n", count, c.relative_l2, c.bar,
-               c.all_written ? "all written" : "a point unwritten or padding touched",
-               c.error.status ? c.error.message : "no error");
-    fflush(stdout);
+    char named[400], detail[1200];
+    snprintf(named, sizeof named, "%s: %s", what, count ? c.parameters : "no candidate fuses steps");
+    suite_detail(&c, detail, sizeof detail);
+    suite_report(s, good, named, detail);
 }
 
 static stn_problem problem_of(stn_stencil *stencil, const int *extent, stn_dtype dtype) {
@@ -58,14 +44,6 @@ static stn_problem problem_of(stn_stencil *stencil, const int *extent, stn_dtype
     p.dtype = dtype;
     for (int axis = 0; axis < stn_stencil_rank(stencil); axis++) p.extent[axis] = (size_t)extent[axis];
     return p;
-}
-
-static void random_sides(dice *d, stn_problem *p, int rank) {
-    for (int axis = 0; axis < rank; axis++) {
-        int low = dice_int(d, 0, 5), high = low ? dice_int(d, 1, 5) : 0;
-        p->boundary[axis][0] = (stn_boundary){(stn_boundary_kind)low, low == STN_CONSTANT ? 0.7 : 0};
-        p->boundary[axis][1] = (stn_boundary){(stn_boundary_kind)high, high == STN_CONSTANT ? -1.3 : 0};
-    }
 }
 
 /* From the least that the kernels take, mostly odd. */
@@ -235,41 +213,17 @@ static void new_weights(suite *s) {
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         char why[1200];
         bool good = same_after_new_weights(s, names[i], why, sizeof why);
-        s->run++;
-        if (!good) s->failed++;
-        printf("%s %d - %s with new weights\n", good ? "ok" : "not ok", s->run, names[i]);
-        if (!good) printf("# %s\n", why);
+        char what[80];
+        snprintf(what, sizeof what, "%s with new weights", names[i]);
+        suite_report(s, good, what, why);
     }
 }
 
 int main(int argc, char **argv) {
-    static const struct {
-        const char *name;
-        void (*run)(suite *);
-    } parts[] = {{"boundaries", boundary_pairs},
-                 {"radii", radii},
-                 {"tiles", tiles},
-                 {"layouts", layouts},
-                 {"new-weights", new_weights}};
-    suite s = {0};
-    const char *only = NULL;
-    for (int i = 1; i < argc; i++) {
-        if (!strcmp(argv[i], "--full")) s.full = true;
-        if (!strcmp(argv[i], "--only") && i + 1 < argc) only = argv[++i];
-    }
-    stn_error error;
-    stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
-    options.device = STN_DEVICE_CUDA(0);
-    options.cache_dir = ":memory:";
-    if (stn_context_create(&options, &s.context, &error) != STN_OK) {
-        printf("1..0 # SKIP %s\n", error.message);
-        return 0;
-    }
-    if (stn_pool_create(2, &s.pool, &error) != STN_OK) return 1;
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        if (!only || !strcmp(only, parts[i].name)) parts[i].run(&s);
-    printf("1..%d\n", s.run);
-    stn_pool_destroy(s.pool);
-    stn_context_destroy(s.context);
-    return s.failed != 0;
+    static const suite_part parts[] = {{"boundaries", boundary_pairs},
+                                       {"radii", radii},
+                                       {"tiles", tiles},
+                                       {"layouts", layouts},
+                                       {"new-weights", new_weights}};
+    return suite_main(argc, argv, parts, sizeof parts / sizeof *parts);
 }

@@ -1,0 +1,32 @@
+/* What the tests of strategies share: parts that run alone or together, TAP, problems with random sides. */
+#ifndef STN_TESTS_SUITE_H
+#define STN_TESTS_SUITE_H
+#include "compare.h"
+
+typedef struct suite {
+    stn_context *context; /* of a GPU, or of the emulator */
+    stn_pool *pool;
+    bool full; /* --full: every case, not CI's slice */
+    int run, failed;
+} suite;
+
+typedef struct suite_part {
+    const char *name;
+    void (*run)(suite *);
+} suite_part;
+
+extern const char *const side_names[6]; /* by stn_boundary_kind */
+extern const char *const taps_names[3]; /* by taps_kind */
+
+/* One line of TAP; detail (may be NULL) follows a failure. */
+void suite_report(suite *s, bool good, const char *what, const char *detail);
+/* Compares with the host as compare_with_host does and reports. */
+void suite_compare(suite *s, const char *strategy, bool fused, const char *what, const stn_problem *problem,
+                   uint64_t seed);
+/* The story of a comparison that failed. */
+void suite_detail(const comparison *c, char *detail, size_t size);
+/* Any pair of sides on each axis; constants are no round numbers. */
+void random_sides(dice *d, stn_problem *problem, int rank);
+/* main of such a test: [--full] [--only PART]; without a GPU the plan says so: 1..0 # SKIP. */
+int suite_main(int argc, char **argv, const suite_part *parts, size_t count);
+#endif
