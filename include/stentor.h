@@ -214,7 +214,8 @@ typedef struct stn_context_options {
 #define STN_CONTEXT_OPTIONS_INIT STN_INIT_OF(stn_context_options)
 
 /* options may be NULL. Loads what it needs at run time; with STN_DEVICE_AUTO a machine without a GPU gives a host
- * context. The context must outlive its plans. */
+ * context. The context must outlive its plans.
+ * The first context on a GPU measures its copy bandwidth (milliseconds) and remembers it in the cache folder. */
 STN_API stn_status stn_context_create(const stn_context_options *options, stn_context **context, stn_error *error);
 STN_API void stn_context_destroy(stn_context *context); /* NULL is fine; plans must be gone */
 

@@ -98,6 +98,12 @@ static stn_status open_parts(stn_context *context, const stn_context_options *op
     return STN_OK;
 }
 
+/* Once per GPU and driver, where the result can be kept. A GPU too full or too busy to copy keeps what was assumed. */
+static void measure_once(stn_context *context) {
+    if (context->device && !context->machine.measured && stn_cache_dir(context->cache))
+        stn_context_measure(context, NULL);
+}
+
 stn_status stn_context_create(const stn_context_options *given, stn_context **context, stn_error *error) {
     if (!context)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "stn_context_create needs a place for the context");
@@ -114,6 +120,7 @@ stn_status stn_context_create(const stn_context_options *given, stn_context **co
         stn_context_destroy(made);
         return status;
     }
+    measure_once(made);
     *context = made;
     return STN_OK;
 }
