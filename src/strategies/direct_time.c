@@ -204,7 +204,7 @@ void direct_time_cost(const stn_task *task, const stn_machine *machine, const di
     e->halo_waste = computed / points - 1;
     e->seconds = launches * launch_cost(task, machine, shape);
     e->launches = launches;
-    direct_shape rest;
+    direct_shape rest = *shape;
     if (direct_time_rest(task, machine, shape, &rest)) {
         e->launches++;
         if (rest.fused > 1)

@@ -195,7 +195,7 @@ static stn_status fail_terms(int fused, int terms, stn_error *error) {
 }
 
 /* Both sweeps for the task's taps. shape.terms grows to what they need; what does not fit is an error. */
-static stn_status make_sweeps(const stn_task *task, const stn_machine *machine, lowrank_shape *shape, sweep sweeps[2],
+static stn_status make_sweeps(const stn_task *task, const stn_machine *machine, lowrank_shape *shape, sweep *sweeps,
                               size_t nsweeps, stn_error *error) {
     lowrank_taps taps;
     lowrank_terms terms[2] = {{0}, {0}};

@@ -177,8 +177,9 @@ void lowrank_cost(const stn_task *task, const stn_machine *machine, const lowran
     double per_tile = products(task, shape), tiles, walk;
     if (is_line(task)) {
         double chunks = (double)(task->batch * lowrank_chunks(task, shape));
-        tiles = chunks * (double)(chunk_points(shape) / 128);
-        walk = (double)(shape->segment / 16) * per_tile * 40 + 7000;
+        int64_t tiles_of_chunk = chunk_points(shape) / 128, tiles_of_segment = shape->segment / 16;
+        tiles = chunks * (double)tiles_of_chunk;
+        walk = (double)tiles_of_segment * per_tile * 40 + 7000;
     } else {
         int64_t tiles_y, tiles_x;
         lowrank_tiles(task, shape, &tiles_y, &tiles_x);
