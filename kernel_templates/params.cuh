@@ -1,5 +1,5 @@
 // The parameters of one kernel. At run time Stentor writes a replacement of this file, the only rendered one; these
-// documented defaults (heat-2d, f64, constant sides) let every template be read, and compiled by plain nvcc, as it is.
+// documented defaults (heat-2d, f64, constant sides) let every template be read, and compiled by NVRTC, as it is.
 #pragma once
 
 // ---- types
