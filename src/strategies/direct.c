@@ -15,6 +15,7 @@
 #include "plan/plan.h"
 #include "strategies/direct_shape.h"
 #include "strategies/direct_time.h"
+#include "strategies/layout.h"
 
 /* Arguments as the kernels declare them; values (constants, then weights) follow in the kernel's arithmetic type. */
 typedef struct line_header {
@@ -42,11 +43,6 @@ typedef struct gather_header {
     int32_t ntaps, unused;
 } gather_header;
 
-/* Where a grid lies: the user's, or the workspace's. */
-typedef struct layout {
-    int64_t stride[3], batch;
-} layout;
-
 /* A kernel and what it takes besides the grids. */
 typedef struct pass {
     direct_shape shape;
@@ -59,7 +55,7 @@ typedef struct pass {
 typedef struct direct_state {
     pass most, rest; /* all launches but perhaps one, and that one: the steps that a fused kernel leaves over */
     bool has_rest;
-    layout in, out, work;
+    stn_layouts at;
     void *taps; /* direct_gather: the table, device memory */
 } direct_state;
 
@@ -160,7 +156,7 @@ typedef struct gather_tap32 {
 } gather_tap32;
 
 /* The table of direct_gather for one input layout at `to` (32 or 24 bytes a tap). */
-static void fill_taps(const stn_task *task, const layout *in, unsigned char *to) {
+static void fill_taps(const stn_task *task, const stn_grid_layout *in, unsigned char *to) {
     for (size_t k = 0; k < task->ntaps; k++) {
         const int64_t *o = task->taps[k].offset;
         int64_t linear = o[0] * in->stride[0] + o[1] * in->stride[1] + o[2] * in->stride[2];
@@ -184,9 +180,9 @@ static stn_status upload_taps(stn_plan *plan, direct_state *state, stn_error *er
     if (!size) return STN_OK; /* every stencil has a tap, but the analyser cannot see it */
     unsigned char *tables = malloc(3 * size);
     if (!tables) return stn_fail_memory(error, "the table of taps", 3 * size);
-    fill_taps(&plan->task, &state->in, tables);
-    fill_taps(&plan->task, &state->out, tables + size);
-    fill_taps(&plan->task, &state->work, tables + 2 * size);
+    fill_taps(&plan->task, &state->at.in, tables);
+    fill_taps(&plan->task, &state->at.out, tables + size);
+    fill_taps(&plan->task, &state->at.work, tables + 2 * size);
     stn_status status = STN_OK;
     if (!state->taps)
         status = stn_device_alloc(plan->context->device, 3 * size, &state->taps, error);
@@ -195,26 +191,6 @@ static stn_status upload_taps(stn_plan *plan, direct_state *state, stn_error *er
     if (status == STN_OK) status = stn_device_upload(plan->context->device, state->taps, tables, 3 * size, error);
     free(tables);
     return status;
-}
-
-/* The workspace holds one grid: packed in rows of whole 16 bytes; as the user's own layout in place, where it is copied
- * as it is. */
-static size_t plan_layouts(const stn_task *task, direct_state *state, uint64_t launches) {
-    memcpy(state->in.stride, task->in_stride, sizeof state->in.stride);
-    memcpy(state->out.stride, task->out_stride, sizeof state->out.stride);
-    state->in.batch = task->in_batch_stride;
-    state->out.batch = task->out_batch_stride;
-    int64_t size = (int64_t)stn_dtype_size(task->dtype);
-    if (task->in_place) {
-        state->work = state->in;
-        return (size_t)(stn_task_span(task, false) * size);
-    }
-    layout *work = &state->work;
-    work->stride[2] = 1;
-    work->stride[1] = stn_round_up(task->n[2], 16 / size);
-    work->stride[0] = work->stride[1] * task->n[1];
-    work->batch = work->stride[0] * task->n[0];
-    return launches > 1 ? (size_t)(work->batch * task->batch * size) : 0;
 }
 
 static stn_status get_kernel(stn_plan *plan, pass *p, stn_error *error) {
@@ -249,7 +225,8 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
     state->most.shape = shape_of(&plan->candidate);
     if (state->most.shape.fused > 1)
         state->has_rest = direct_time_rest(&plan->task, &plan->machine, &state->most.shape, &state->rest.shape);
-    plan->workspace_size = plan_layouts(&plan->task, state, launches(plan));
+    state->at = stn_task_layouts(&plan->task, launches(plan));
+    plan->workspace_size = state->at.work_bytes;
     STN_TRY(prepare_pass(plan, &state->most, error));
     return state->has_rest ? prepare_pass(plan, &state->rest, error) : STN_OK;
 }
@@ -286,7 +263,7 @@ static void release(stn_plan *plan) {
 
 /* A grid and where it lies, as a launch reads or writes it. */
 typedef struct side {
-    const layout *at;
+    const stn_grid_layout *at;
     void *data;
 } side;
 
@@ -332,7 +309,7 @@ static size_t tile_arguments(const stn_task *task, const direct_shape *shape, si
 
 static size_t gather_arguments(const stn_task *task, const direct_shape *shape, side from, side to, void *table,
                                void *arguments, int64_t *blocks) {
-    const layout *in = from.at, *out = to.at;
+    const stn_grid_layout *in = from.at, *out = to.at;
     int64_t points = stn_task_points(task);
     gather_header h = {.in = from.data, .out = to.data, .taps = table, .points = points, .ntaps = (int32_t)task->ntaps};
     h.nz = task->n[0], h.ny = task->n[1], h.nx = task->n[2];
@@ -349,7 +326,7 @@ static stn_status launch(const stn_plan *plan, const pass *p, side from, side to
     const direct_shape *shape = &p->shape;
     const stn_task *task = &plan->task;
     _Alignas(16) unsigned char arguments[sizeof(gather_header) + sizeof p->values];
-    size_t header, table = from.at == &state->in ? 0 : from.at == &state->out ? 1 : 2;
+    size_t header, table = from.at == &state->at.in ? 0 : from.at == &state->at.out ? 1 : 2;
     int64_t blocks;
     if (shape->kernel == DIRECT_LINE)
         header = line_arguments(task, shape, from, to, arguments, &blocks);
@@ -372,14 +349,14 @@ static stn_status launch(const stn_plan *plan, const pass *p, side from, side to
 static stn_status execute(stn_plan *plan, const void *in, void *out, void *workspace, void *stream, stn_error *error) {
     direct_state *state = plan->state;
     uint64_t count = launches(plan);
-    side from = {&state->in, (void *)in};
+    side from = {&state->at.in, (void *)in};
     if (plan->task.in_place && count % 2) {
         STN_TRY(stn_device_copy(plan->context->device, workspace, in, plan->workspace_size, stream, error));
-        from = (side){&state->work, workspace};
+        from = (side){&state->at.work, workspace};
     }
     for (uint64_t i = 1; i <= count; i++) {
         const pass *p = state->has_rest && i == count ? &state->rest : &state->most;
-        side to = (count - i) % 2 == 0 ? (side){&state->out, out} : (side){&state->work, workspace};
+        side to = (count - i) % 2 == 0 ? (side){&state->at.out, out} : (side){&state->at.work, workspace};
         STN_TRY(launch(plan, p, from, to, stream, error));
         from = to;
     }

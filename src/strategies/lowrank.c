@@ -42,8 +42,8 @@ typedef struct lowrank_state {
     size_t nsweeps;
     sweep sweeps[2];
     stn_slabs *slabs[2]; /* of each sweep; NULL where all axes wrap */
-    stn_grid_layout in, out, work;
-    size_t grid_bytes; /* of the workspace; the slabs' follows */
+    stn_layouts at;
+    size_t grid_bytes; /* of the workspace, whole 256; the slabs' follows */
 } lowrank_state;
 
 static bool applies(const stn_task *task, const stn_machine *machine, char *reason, size_t reason_size) {
@@ -225,24 +225,6 @@ static stn_status make_sweeps(const stn_task *task, const stn_machine *machine, 
     return status;
 }
 
-/* The workspace holds one grid: packed in rows of whole 16 bytes; as the user's own layout in place, where it is copied
- * as it is. */
-static size_t plan_layouts(const stn_task *task, lowrank_state *state) {
-    memcpy(state->in.stride, task->in_stride, sizeof state->in.stride);
-    memcpy(state->out.stride, task->out_stride, sizeof state->out.stride);
-    state->in.batch = task->in_batch_stride;
-    state->out.batch = task->out_batch_stride;
-    if (task->in_place) {
-        state->work = state->in;
-        return (size_t)stn_task_span(task, false) * sizeof(double);
-    }
-    state->work.stride[2] = 1;
-    state->work.stride[1] = stn_round_up(task->n[2], 2);
-    state->work.stride[0] = state->work.stride[1] * task->n[1];
-    state->work.batch = state->work.stride[0];
-    return task->steps > 1 ? (size_t)(state->work.batch * task->batch) * sizeof(double) : 0;
-}
-
 static stn_status get_kernel(stn_plan *plan, const lowrank_shape *shape, stn_kernel **kernel, stn_error *error) {
     stn_text params = STN_TEXT_EMPTY;
     lowrank_params(&plan->task, shape, &params);
@@ -292,7 +274,8 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
     if (!state) return stn_fail_memory(error, "a plan", sizeof *state);
     plan->state = state;
     state->shape = shape_of(&plan->candidate);
-    state->grid_bytes = (size_t)stn_round_up((int64_t)plan_layouts(&plan->task, state), 256);
+    state->at = stn_task_layouts(&plan->task, plan->task.steps); /* new weights may need more launches */
+    state->grid_bytes = (size_t)stn_round_up((int64_t)state->at.work_bytes, 256);
     STN_TRY(build(plan, state, error));
     plan->workspace_size = state->grid_bytes + slabs_bytes(state);
     return STN_OK;
@@ -344,22 +327,24 @@ static void release(stn_plan *plan) {
 
 /* ---- running --------------------------------------------------------------------------------------------------- */
 
-static stn_status launch_sweep(const stn_plan *plan, const sweep *sweep, const stn_grid_layout *from, const void *in,
-                               const stn_grid_layout *to, void *out, void *stream, stn_error *error) {
+/* A stn_interior; `user` is a sweep. */
+static stn_status launch_sweep(const stn_plan *plan, const void *user, const stn_fused_launch *l, stn_error *error) {
     const lowrank_state *state = plan->state;
+    const sweep *sweep = user;
+    const stn_grid_layout *from = l->from, *to = l->to;
     const stn_task *task = &plan->task;
     _Alignas(16) unsigned char arguments[sizeof(plane_header) + sizeof sweep->weights];
     size_t header;
     int64_t blocks;
     if (task->rank == 1) {
         int64_t chunks = lowrank_chunks(task, &state->shape), all = chunks * task->batch;
-        line_header h = {in, out, task->n[2], from->batch, to->batch, chunks, all};
+        line_header h = {l->in, l->out, task->n[2], from->batch, to->batch, chunks, all};
         memcpy(arguments, &h, header = sizeof h);
         blocks = stn_min(all, state->resident);
     } else {
         int64_t tiles_y, tiles_x;
         lowrank_tiles(task, &state->shape, &tiles_y, &tiles_x);
-        plane_header h = {in,          out,       task->n[1],           task->n[2], from->stride[1], to->stride[1],
+        plane_header h = {l->in,       l->out,    task->n[1],           task->n[2], from->stride[1], to->stride[1],
                           from->batch, to->batch, state->shape.segment, tiles_y,    tiles_x};
         memcpy(arguments, &h, header = sizeof h);
         blocks = tiles_y * tiles_x * task->batch;
@@ -368,31 +353,30 @@ static stn_status launch_sweep(const stn_plan *plan, const sweep *sweep, const s
     stn_launch launch = {.grid = {(unsigned)blocks, 1, 1},
                          .block = {32 * (unsigned)state->shape.warps, 1, 1},
                          .shared = lowrank_shared(task, &state->shape),
-                         .stream = stream};
+                         .stream = l->stream};
     return stn_module_launch(state->kernel->module, &launch, arguments, error);
 }
 
-/* Each launch gets the points right that no face reaches, and the slabs then the others. Launches by turns between workspace and out, so that the last one lands in out. In place and odd, the first would read
+/* Launches by turns between workspace and out, so that the last one lands in out. In place and odd, the first would read
  * what it writes: it starts from a copy. */
 static stn_status execute(stn_plan *plan, const void *in, void *out, void *workspace, void *stream, stn_error *error) {
     lowrank_state *state = plan->state;
     uint64_t launches = (uint64_t)state->shape.launches, longer = plan->task.steps % launches;
-    const stn_grid_layout *from = &state->in;
+    const stn_grid_layout *from = &state->at.in;
     const void *source = in;
     if (plan->task.in_place && launches % 2) {
-        STN_TRY(stn_device_copy(plan->context->device, workspace, in,
-                                (size_t)stn_task_span(&plan->task, false) * sizeof(double), stream, error));
-        from = &state->work, source = workspace;
+        STN_TRY(stn_device_copy(plan->context->device, workspace, in, state->at.work_bytes, stream, error));
+        from = &state->at.work, source = workspace;
     }
     for (uint64_t i = 0; i < launches; i++) {
         bool to_out = (launches - 1 - i) % 2 == 0;
-        const stn_grid_layout *to = to_out ? &state->out : &state->work;
+        const stn_grid_layout *to = to_out ? &state->at.out : &state->at.work;
         void *target = to_out ? out : workspace;
         int which = state->nsweeps == 2 && i >= longer;
-        STN_TRY(launch_sweep(plan, &state->sweeps[which], from, source, to, target, stream, error));
-        if (!state->shape.extended)
-            STN_TRY(stn_slabs_run(plan, state->slabs[which], from, source, to, target,
-                                  (unsigned char *)workspace + state->grid_bytes, stream, error));
+        stn_fused_launch l = {from, to, source, target, stream};
+        const stn_slabs *slabs = state->shape.extended ? NULL : state->slabs[which];
+        STN_TRY(stn_slabs_run(plan, slabs, launch_sweep, &state->sweeps[which], &l,
+                              (unsigned char *)workspace + state->grid_bytes, error));
         from = to, source = target;
     }
     return STN_OK;

@@ -220,8 +220,9 @@ static void fill_box(const stn_task *task, const stn_slabs *slabs, const face *f
     }
 }
 
-stn_status stn_slabs_run(const stn_plan *plan, const stn_slabs *slabs, const stn_grid_layout *from, const void *in,
-                         const stn_grid_layout *to, void *out, void *workspace, void *stream, stn_error *error) {
+stn_status stn_slabs_run(const stn_plan *plan, const stn_slabs *slabs, stn_interior interior, const void *user,
+                         const stn_fused_launch *l, void *workspace, stn_error *error) {
+    STN_TRY(interior(plan, user, l, error));
     if (!slabs) return STN_OK;
     _Alignas(16) unsigned char arguments[sizeof(slab_header) + sizeof slabs->values];
     for (int step = 1; step <= slabs->fused; step++) {
@@ -229,7 +230,7 @@ stn_status stn_slabs_run(const stn_plan *plan, const stn_slabs *slabs, const stn
         int64_t points = 0;
         for (size_t i = 0; i < slabs->nfaces; i++) {
             slab_box *box = &h.box[h.boxes];
-            fill_box(&plan->task, slabs, &slabs->faces[i], step, from, in, to, out, workspace, box);
+            fill_box(&plan->task, slabs, &slabs->faces[i], step, l->from, l->in, l->to, l->out, workspace, box);
             if (!box->points) continue;
             points += box->points;
             h.boxes++;
@@ -238,7 +239,7 @@ stn_status stn_slabs_run(const stn_plan *plan, const stn_slabs *slabs, const stn
         memcpy(arguments, &h, sizeof h);
         memcpy(arguments + sizeof h, slabs->values, slabs->values_size);
         stn_launch launch = {
-            .grid = {(unsigned)stn_div_up(points, THREADS), 1, 1}, .block = {THREADS, 1, 1}, .stream = stream};
+            .grid = {(unsigned)stn_div_up(points, THREADS), 1, 1}, .block = {THREADS, 1, 1}, .stream = l->stream};
         STN_TRY(stn_module_launch(slabs->kernel->module, &launch, arguments, error));
     }
     return STN_OK;
