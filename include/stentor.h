@@ -190,6 +190,52 @@ typedef struct stn_problem {
  * device. */
 STN_API stn_status stn_problem_validate(const stn_problem *problem, stn_error *error);
 
+/* ---- Transforms -------------------------------------------------------------------------------------------------- */
+
+/* Batched discrete Fourier transforms of 1 to 3 axes, with the habits of cuFFT and FFTW; on GPUs on tensor cores, after
+ * tcFFT (Li, Cheng, Lin 2021). For a transform of n points along an axis, and likewise along each of the axes:
+ *
+ *     forward:  out[k] = scale * sum over j of  in[j] * exp(-2 pi i j k / n)
+ *     inverse:  out[k] = scale * sum over j of  in[j] * exp(+2 pi i j k / n)
+ *
+ * Input and output are in natural order. A complex number is two numbers of the dtype, real part first (cufftComplex,
+ * fftw_complex, C's complex). One plan transforms in one direction, as in FFTW; a second plan from the same struct with
+ * the other direction or kind shares what it can. Sizes that no strategy of Stentor serves go to cuFFT, where there is
+ * one; stn_plan_describe says which strategy runs and why not another. */
+typedef enum stn_transform_kind {
+    STN_C2C, /* complex to complex */
+    STN_R2C, /* real to the half of its spectrum that says all: elements 0 to n/2 of the last axis; always forward */
+    STN_C2R  /* the way back, always inverse: reads elements 0 to n/2 of the last axis, out has n real numbers there */
+} stn_transform_kind;
+
+typedef enum stn_direction { STN_FORWARD, STN_INVERSE } stn_direction;
+
+typedef struct stn_transform {
+    size_t struct_size;
+    int rank;                    /* axes that are transformed, 1 to 3; axis rank-1 is the last one */
+    size_t extent[STN_MAX_RANK]; /* points along each; of R2C and C2R the real side's, as in cuFFT and FFTW */
+    /* Elements (complex numbers, or real ones on the real side of R2C and C2R) from one point to the next, for each
+     * axis; all 0: dense in C order. The real side of an in-place R2C or C2R is then padded: its last axis takes
+     * 2 (n/2 + 1) real numbers, so that each row lies where its half spectrum lies. Given strides must do the same: 1
+     * along the last axis, and the real side's others twice the complex side's. */
+    ptrdiff_t in_stride[STN_MAX_RANK], out_stride[STN_MAX_RANK];
+    size_t batch;                                /* independent transforms; 0 means 1 */
+    ptrdiff_t in_batch_stride, out_batch_stride; /* elements between them; 0: the largest extent * stride of an axis */
+    stn_transform_kind kind;
+    stn_direction direction;             /* of C2C; the others have their own and it is not looked at */
+    stn_dtype dtype;                     /* of real and imaginary parts, in and out */
+    int f16_sums;                        /* non-zero, f16 only: products and sums in f16 too, as in the paper's fastest
+                                            form; less exact. Default: float32 sums. A strategy may sum in float32 anyhow */
+    double forward_scale, inverse_scale; /* each for its direction; 0 means 1: there and back gives n times the input */
+    int in_place;                        /* non-zero: in and out will be the same pointer (C2C: same strides) */
+    int alignment;                       /* bytes that device pointers are multiples of, a power of two; 0 means 16 */
+} stn_transform;
+#define STN_TRANSFORM_INIT STN_INIT_OF(stn_transform)
+
+/* Checks a transform without planning it: rank, extents, size overflow, strides that overlap, in-place layouts, finite
+ * scales. Needs no device. */
+STN_API stn_status stn_transform_validate(const stn_transform *transform, stn_error *error);
+
 /* ---- Contexts --------------------------------------------------------------------------------------------------- */
 
 typedef struct stn_context stn_context;
@@ -265,6 +311,11 @@ typedef struct stn_plan_options {
  * workspace. options may be NULL. The plan holds copies of all it needs but keeps using the context. */
 STN_API stn_status stn_plan_create(stn_context *context, const stn_problem *problem, const stn_plan_options *options,
                                    stn_plan **plan, stn_error *error);
+/* The same for a transform; the plan is executed, described and destroyed as any other. The input of a C2R that is not
+ * in place keeps its content. Errors besides those above: STN_ERROR_UNSUPPORTED when only cuFFT could serve it and cuFFT
+ * is not here (what was looked for, and how to get it), or when nothing serves it. Source: the paper named above. */
+STN_API stn_status stn_plan_create_fft(stn_context *context, const stn_transform *transform,
+                                       const stn_plan_options *options, stn_plan **plan, stn_error *error);
 STN_API void stn_plan_destroy(stn_plan *plan); /* NULL is fine; waits for nothing: synchronise first */
 
 /* Runs all steps from in to out, in stream order. Pointers are device pointers on a GPU context, host pointers
@@ -280,7 +331,8 @@ STN_API stn_status stn_plan_execute_with(stn_plan *plan, const void *in, void *o
 STN_API size_t stn_plan_workspace_size(const stn_plan *plan);
 
 /* New weights, one for each tap in the order of stn_stencil_taps; they must be finite. No compile, as a rule. Executions
- * enqueued before keep the old weights. Capture graphs anew: one captured before may use the old or the new ones. */
+ * enqueued before keep the old weights. Capture graphs anew: one captured before may use the old or the new ones. Not
+ * for transforms, which have no weights. */
 STN_API stn_status stn_plan_set_weights(stn_plan *plan, size_t count, const double *weights, stn_error *error);
 
 /* The plan in words: problem, strategy and its parameters, the ranking of all candidates with their predicted time,

@@ -1,6 +1,7 @@
 /* The text builder. */
 #include "base/text.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -100,6 +101,18 @@ void stn_json_key(stn_text *text, const char *key) {
     stn_json_comma(text);
     stn_json_string(text, key);
     stn_text_append(text, ":", 1);
+}
+
+void stn_json_integer(stn_text *text, const char *key, int64_t value) {
+    stn_json_key(text, key);
+    stn_text_printf(text, "%" PRId64, value);
+}
+
+void stn_json_integers(stn_text *text, const char *key, const int64_t *values, int count) {
+    stn_json_key(text, key);
+    stn_text_append(text, "[", 1);
+    for (int i = 0; i < count; i++) stn_text_printf(text, "%s%" PRId64, i ? "," : "", values[i]);
+    stn_text_append(text, "]", 1);
 }
 
 stn_status stn_text_take(stn_text *text, char **data, stn_error *error) {

@@ -23,6 +23,9 @@ void stn_json_string(stn_text *text,
                      const char *value); /* quoted and escaped, bytes that are not UTF-8 as U+FFFD; NULL becomes null */
 void stn_json_number(stn_text *text, double value); /* shortest form that reads back equal; not finite: null */
 void stn_json_key(stn_text *text, const char *key); /* comma, "key": */
+/* The key and its value: a whole number, an array of them. */
+void stn_json_integer(stn_text *text, const char *key, int64_t value);
+void stn_json_integers(stn_text *text, const char *key, const int64_t *values, int count);
 
 /* Hands the text over (an empty text gives ""); *data is freed with stn_text_free. The builder is empty afterwards. */
 stn_status stn_text_take(stn_text *text, char **data, stn_error *error);

@@ -22,7 +22,7 @@ static const char *unit_name(stn_unit unit) {
 static void describe_json(const stn_plan *plan, stn_text *text) {
     stn_text_append(text, "{", 1);
     stn_json_key(text, "problem");
-    stn_task_json(&plan->task, text);
+    stn_plan_json_work(plan, text);
     stn_json_key(text, "machine");
     stn_json_string(text, plan->machine.name);
     stn_json_key(text, "strategy");
@@ -35,8 +35,10 @@ static void describe_json(const stn_plan *plan, stn_text *text) {
     stn_json_number(text, plan->estimate.seconds);
     stn_json_key(text, "workspace_bytes");
     stn_json_number(text, plan->estimate_only ? NAN : (double)plan->workspace_size);
-    stn_json_key(text, "max_symbol");
-    stn_json_number(text, stn_taps_max_symbol(plan->task.ntaps, plan->task.taps));
+    if (plan->kind == STN_PLAN_STENCIL) {
+        stn_json_key(text, "max_symbol");
+        stn_json_number(text, stn_taps_max_symbol(plan->task.ntaps, plan->task.taps));
+    }
     stn_json_key(text, "ranking");
     stn_text_append(text, "[", 1);
     for (size_t i = 0; i < plan->ranked; i++) {
@@ -70,9 +72,8 @@ static void describe_json(const stn_plan *plan, stn_text *text) {
 }
 
 static void describe_text(const stn_plan *plan, stn_text *text) {
-    double symbol = stn_taps_max_symbol(plan->task.ntaps, plan->task.taps);
-    stn_text_printf(text, "problem:    ");
-    stn_task_print(&plan->task, text);
+    stn_text_printf(text, "%s", plan->kind == STN_PLAN_FFT ? "transform:  " : "problem:    ");
+    stn_plan_print_work(plan, text);
     stn_text_printf(text, "\nmachine:    %s%s\nstrategy:   %s, ", plan->machine.name,
                     plan->machine.is_device && !plan->machine.present ? " (not here)" : "", plan->strategy->name);
     if (plan->estimate_only)
@@ -81,8 +82,12 @@ static void describe_text(const stn_plan *plan, stn_text *text) {
         plan->strategy->describe(plan, STN_TEXT, text);
     stn_text_printf(text, "\npredicted:  %.6g s", plan->estimate.seconds);
     if (!plan->estimate_only) stn_text_printf(text, ", workspace %zu bytes", plan->workspace_size);
-    stn_text_printf(text, "\nstability:  max |symbol| %.9g%s\nranking:\n", symbol,
-                    symbol > 1 + STN_SYMBOL_ERROR ? " (grows without bound in a long run)" : "");
+    if (plan->kind == STN_PLAN_STENCIL) {
+        double symbol = stn_taps_max_symbol(plan->task.ntaps, plan->task.taps);
+        stn_text_printf(text, "\nstability:  max |symbol| %.9g%s", symbol,
+                        symbol > 1 + STN_SYMBOL_ERROR ? " (grows without bound in a long run)" : "");
+    }
+    stn_text_printf(text, "\nranking:\n");
     for (size_t i = 0; i < plan->ranked; i++) {
         const stn_ranked *r = &plan->ranking[i];
         if (r->applies)

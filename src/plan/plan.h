@@ -1,4 +1,4 @@
-/* The plan: a task, the strategy chosen for it, and what that strategy built. */
+/* The plan: a task or a transform, the strategy chosen for it, and what that strategy built. */
 #ifndef STN_PLAN_PLAN_H
 #define STN_PLAN_PLAN_H
 #include "plan/strategy.h"
@@ -16,9 +16,13 @@ typedef struct stn_ranked {
 
 struct stn_kernel;
 
+typedef enum stn_plan_kind { STN_PLAN_STENCIL, STN_PLAN_FFT } stn_plan_kind;
+
 struct stn_plan {
     stn_context *context; /* outlives the plan */
-    stn_task task;        /* owned */
+    stn_plan_kind kind;
+    stn_task task; /* owned; of a stencil's plan */
+    stn_fft fft;   /* of a transform's */
     stn_machine machine;
     const stn_strategy *strategy;
     stn_candidate candidate;
@@ -34,4 +38,7 @@ struct stn_plan {
     bool caller_workspace;
     bool estimate_only; /* strategy and candidate are chosen, nothing is prepared: no state */
 };
+/* What the plan computes, in one line and as JSON. */
+void stn_plan_print_work(const stn_plan *plan, stn_text *text);
+void stn_plan_json_work(const stn_plan *plan, stn_text *text);
 #endif

@@ -1,9 +1,11 @@
-/* What a strategy is. One .c in strategies/, one row in the table of plan.c; always this skeleton. */
+/* What a strategy is, of stencils or of transforms. One .c in strategies/, one row in a table of plan.c; always this
+ * skeleton. */
 #ifndef STN_PLAN_STRATEGY_H
 #define STN_PLAN_STRATEGY_H
 #include "base/text.h"
 #include "plan/machine.h"
 #include "problem/task.h"
+#include "problem/transform.h"
 #include "stentor.h"
 
 #define STN_CANDIDATE_VALUES 16
@@ -23,6 +25,9 @@ typedef struct stn_estimate {
     double seconds;
 } stn_estimate;
 
+/* That sum for a run whose launches are alike. */
+double stn_estimate_seconds(const stn_estimate *estimate, const stn_machine *machine);
+
 typedef struct stn_strategy {
     const char *name;
     /* Can it run this task on this machine? If not, one phrase says why. */
@@ -31,14 +36,25 @@ typedef struct stn_strategy {
     size_t (*candidates)(const stn_task *task, const stn_machine *machine, stn_candidate *list, size_t most);
     void (*estimate)(const stn_task *task, const stn_machine *machine, const stn_candidate *candidate,
                      stn_estimate *estimate);
-    /* Builds kernels, tables and workspace size for plan->candidate into plan->state. */
+    /* Builds kernels, tables and workspace size for plan->candidate into plan->state. STN_ERROR_NO_COMPILER and
+     * STN_ERROR_UNSUPPORTED let the next candidate try. */
     stn_status (*prepare)(stn_plan *plan, stn_error *error);
     stn_status (*execute)(stn_plan *plan, const void *in, void *out, void *workspace, void *stream, stn_error *error);
-    stn_status (*set_weights)(stn_plan *plan, stn_error *error); /* plan->task.taps hold the new ones */
+    stn_status (*set_weights)(stn_plan *plan, stn_error *error); /* plan->task.taps hold the new ones; stencils only */
     void (*describe)(const stn_plan *plan, stn_format format,
                      stn_text *text); /* parameters: text line or JSON members */
     void (*release)(stn_plan *plan);  /* frees plan->state; must accept a half-built one */
 } stn_strategy;
 
+/* A strategy of transforms chooses by plan->fft; all else is the same skeleton. */
+typedef struct stn_fft_strategy {
+    stn_strategy run; /* without applies, candidates, estimate and set_weights */
+    bool (*applies)(const stn_fft *fft, const stn_machine *machine, char *reason, size_t reason_size);
+    size_t (*candidates)(const stn_fft *fft, const stn_machine *machine, stn_candidate *list, size_t most);
+    void (*estimate)(const stn_fft *fft, const stn_machine *machine, const stn_candidate *candidate,
+                     stn_estimate *estimate);
+} stn_fft_strategy;
+
 extern const stn_strategy stn_strategy_host, stn_strategy_direct, stn_strategy_lowrank;
+extern const stn_fft_strategy stn_fft_strategy_host, stn_fft_strategy_fft;
 #endif

@@ -64,18 +64,6 @@ void stn_task_print(const stn_task *task, stn_text *text) {
     if (task->in_place) stn_text_printf(text, ", in place");
 }
 
-static void json_integers(stn_text *text, const char *key, const int64_t *values, int count) {
-    stn_json_key(text, key);
-    stn_text_append(text, "[", 1);
-    for (int i = 0; i < count; i++) stn_text_printf(text, "%s%" PRId64, i ? "," : "", values[i]);
-    stn_text_append(text, "]", 1);
-}
-
-static void json_integer(stn_text *text, const char *key, int64_t value) {
-    stn_json_key(text, key);
-    stn_text_printf(text, "%" PRId64, value);
-}
-
 static void json_side(stn_text *text, const stn_boundary *side, int reach) {
     stn_text_append(text, "{", 1);
     stn_json_key(text, "kind");
@@ -84,7 +72,7 @@ static void json_side(stn_text *text, const stn_boundary *side, int reach) {
         stn_json_key(text, "value");
         stn_json_number(text, side->value);
     }
-    json_integer(text, "reach", reach);
+    stn_json_integer(text, "reach", reach);
     stn_text_append(text, "}", 1);
 }
 
@@ -105,13 +93,13 @@ static void json_boundaries(const stn_task *task, stn_text *text) {
 void stn_task_json(const stn_task *task, stn_text *text) {
     int first = 3 - task->rank;
     stn_text_append(text, "{", 1);
-    json_integer(text, "rank", task->rank);
-    json_integers(text, "extent", task->n + first, task->rank);
-    json_integer(text, "batch", task->batch);
-    json_integers(text, "in_stride", task->in_stride + first, task->rank);
-    json_integers(text, "out_stride", task->out_stride + first, task->rank);
-    json_integer(text, "in_batch_stride", task->in_batch_stride);
-    json_integer(text, "out_batch_stride", task->out_batch_stride);
+    stn_json_integer(text, "rank", task->rank);
+    stn_json_integers(text, "extent", task->n + first, task->rank);
+    stn_json_integer(text, "batch", task->batch);
+    stn_json_integers(text, "in_stride", task->in_stride + first, task->rank);
+    stn_json_integers(text, "out_stride", task->out_stride + first, task->rank);
+    stn_json_integer(text, "in_batch_stride", task->in_batch_stride);
+    stn_json_integer(text, "out_batch_stride", task->out_batch_stride);
     json_boundaries(task, text);
     stn_json_key(text, "dtype");
     stn_json_string(text, stn_dtype_name(task->dtype));

@@ -1,0 +1,14 @@
+/* The definition of transforms: any size and dtype on the CPU, computed in float64 and rounded once at the end. */
+#ifndef STN_HOST_FFT_H
+#define STN_HOST_FFT_H
+#include "host/pool.h"
+#include "problem/transform.h"
+
+typedef struct stn_host_fft stn_host_fft; /* tables; immutable, so several threads may run it with own workspaces */
+
+/* threads: of the pool that will run it. */
+stn_status stn_host_fft_create(const stn_fft *fft, int threads, stn_host_fft **made, stn_error *error);
+void stn_host_fft_destroy(stn_host_fft *host); /* NULL is fine */
+size_t stn_host_fft_workspace(const stn_host_fft *host);
+void stn_host_fft_run(const stn_host_fft *host, stn_pool *pool, const void *in, void *out, void *workspace);
+#endif
