@@ -39,6 +39,10 @@ void random_sides(dice *d, stn_problem *problem, int rank) {
 }
 
 int suite_main(int argc, char **argv, const suite_part *parts, size_t count) {
+    return suite_main_on(STN_DEVICE_CUDA(0), argc, argv, parts, count);
+}
+
+int suite_main_on(int device, int argc, char **argv, const suite_part *parts, size_t count) {
     suite s = {0};
     const char *only = NULL;
     for (int i = 1; i < argc; i++) {
@@ -47,7 +51,7 @@ int suite_main(int argc, char **argv, const suite_part *parts, size_t count) {
     }
     stn_error error;
     stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
-    options.device = STN_DEVICE_CUDA(0);
+    options.device = device;
     options.cache_dir = ":memory:";
     if (stn_context_create(&options, &s.context, &error) != STN_OK) {
         printf("1..0 # SKIP %s\n", error.message);

@@ -29,4 +29,6 @@ void suite_detail(const comparison *c, char *detail, size_t size);
 void random_sides(dice *d, stn_problem *problem, int rank);
 /* main of such a test: [--full] [--only PART]; without a GPU the plan says so: 1..0 # SKIP. */
 int suite_main(int argc, char **argv, const suite_part *parts, size_t count);
+/* The same on another device than the first GPU, as stn_context_options has it. */
+int suite_main_on(int device, int argc, char **argv, const suite_part *parts, size_t count);
 #endif

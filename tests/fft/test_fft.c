@@ -1,0 +1,319 @@
+/* Transforms by one strategy against their definition. Prints TAP; what a strategy says it does not serve is skipped by
+ * name. Usage: test_fft --strategy NAME [--full] [--only PART]; the strategy host runs on the host, others on a GPU. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compare_fft.h"
+
+static const char *strategy;
+
+/* ---- one case ---------------------------------------------------------------------------------------------------- */
+
+static void report(suite *s, bool good, const fft_comparison *c, const char *what) {
+    char line[700], detail[1200];
+    if (!c->served && c->error.status) {
+        snprintf(line, sizeof line, "%s # SKIP %.200s", what, c->error.message);
+        suite_report(s, true, line, NULL);
+        return;
+    }
+    snprintf(detail, sizeof detail, "relative L2 %.3g, bar %.3g, %s; %s; %.600s", c->relative_l2, c->bar,
+             c->all_written ? "all written" : "an element unwritten, padding touched or the input changed",
+             c->parameters, c->error.status ? c->error.message : "no error");
+    suite_report(s, good, what, detail);
+}
+
+static void name_of(const stn_transform *t, char *what, size_t size) {
+    static const char *const kinds[] = {"c2c", "r2c", "c2r"};
+    size_t used = (size_t)snprintf(what, size, "%s %s%s ", stn_dtype_name(t->dtype), kinds[t->kind],
+                                   t->direction == STN_INVERSE ? " inverse" : "");
+    for (int a = 0; a < t->rank; a++)
+        used += (size_t)snprintf(what + used, size - used, "%s%zu", a ? "x" : "", t->extent[a]);
+    snprintf(what + used, size - used, " batch %zu%s%s%s", t->batch ? t->batch : 1, t->in_place ? ", in place" : "",
+             t->in_stride[0] ? ", strided" : "", t->f16_sums ? ", f16 sums" : "");
+}
+
+static void check(suite *s, const stn_transform *t, const char *more) {
+    fft_comparison c;
+    char what[300];
+    name_of(t, what, sizeof what);
+    strncat(what, more, sizeof what - strlen(what) - 1);
+    bool good = compare_fft(s, t, strategy, -1, 1000 + (uint64_t)s->run, &c);
+    report(s, good, &c, what);
+}
+
+static stn_transform line(stn_dtype dtype, size_t n, size_t batch) {
+    stn_transform t = STN_TRANSFORM_INIT;
+    t.rank = 1;
+    t.extent[0] = n;
+    t.batch = batch;
+    t.dtype = dtype;
+    return t;
+}
+
+static size_t largest(const suite *s) { /* points of a case */
+    return (size_t)1 << (strcmp(strategy, "host") ? s->full ? 24 : 14 : s->full ? 22 : 16);
+}
+
+/* ---- parts ------------------------------------------------------------------------------------------------------- */
+
+/* Every power of two, both directions by turns, one and many. */
+static void powers(suite *s) {
+    for (int d = STN_F64; d <= STN_F16; d++)
+        for (size_t n = 2, i = 0; n <= largest(s); n *= 2, i++)
+            for (int many = 0; many < 2; many++) {
+                size_t batch = !many ? 1 : n < 64 ? 67 : n < 4096 ? 5 : 2;
+                stn_transform t = line((stn_dtype)d, n, batch);
+                t.direction = (i + (size_t)many) % 2 ? STN_INVERSE : STN_FORWARD;
+                if (d == STN_F16 && n > 4096) t.forward_scale = t.inverse_scale = 1 / sqrt((double)n);
+                check(s, &t, "");
+            }
+}
+
+/* Sizes that are products of small primes, primes, and twice a large prime. */
+static void others(suite *s) {
+    static const size_t sizes[] = {1,   3,   5,   6,    7,    9,    11,   12,   15,   17,   24,
+                                   31,  35,  49,  61,   67,   96,   97,   100,  101,  105,  120,
+                                   210, 243, 360, 1000, 1009, 1029, 2018, 3125, 6561, 10007};
+    for (int d = STN_F64; d <= STN_F16; d++)
+        for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+            if (!s->full && (i + (size_t)d) % 2) continue;
+            stn_transform t = line((stn_dtype)d, sizes[i], 1 + i % 4);
+            t.direction = i % 3 == 1 ? STN_INVERSE : STN_FORWARD;
+            check(s, &t, "");
+        }
+}
+
+static void real(suite *s) {
+    static const size_t sizes[] = {1, 2, 3, 4, 5, 8, 16, 30, 32, 64, 101, 128, 256, 500, 512, 1024, 2048, 4096, 8192};
+    for (int d = STN_F64; d <= STN_F16; d++)
+        for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+            for (int way = 0; way < 4; way++) {
+                if (!s->full && way / 2 != (int)(i % 2)) continue;
+                stn_transform t = line((stn_dtype)d, sizes[i], 1 + i % 3);
+                t.kind = way % 2 ? STN_C2R : STN_R2C;
+                t.in_place = way / 2;
+                check(s, &t, "");
+            }
+}
+
+/* Two and three axes, of every kind, in and out of place. */
+static void planes(suite *s) {
+    static const struct {
+        int rank;
+        size_t extent[3];
+        bool slow;
+    } sizes[] = {{2, {2, 2}, 0},     {2, {8, 4}, 0},       {2, {16, 16}, 0},   {2, {32, 128}, 0},
+                 {2, {1, 16}, 0},    {2, {16, 1}, 0},      {2, {6, 10}, 0},    {2, {64, 64}, 0},
+                 {2, {256, 256}, 1}, {2, {512, 256}, 1},   {2, {512, 512}, 1}, {2, {256, 1024}, 1},
+                 {2, {100, 60}, 1},  {2, {2048, 2048}, 1}, {3, {4, 8, 2}, 0},  {3, {16, 8, 32}, 0},
+                 {3, {3, 5, 7}, 0},  {3, {64, 64, 64}, 1}, {3, {1, 4, 1}, 0}};
+    for (int d = STN_F64; d <= STN_F16; d++)
+        for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+            for (int way = 0; way < 8; way++) {
+                if (!s->full && (sizes[i].slow || way % 4 != (int)(i + (size_t)d) % 4)) continue;
+                stn_transform t = STN_TRANSFORM_INIT;
+                size_t points = 1;
+                t.rank = sizes[i].rank;
+                for (int a = 0; a < 3; a++) t.extent[a] = sizes[i].extent[a], points *= a < t.rank ? t.extent[a] : 1;
+                t.dtype = (stn_dtype)d;
+                t.batch = points > 4096 ? 1 + (size_t)way % 2 : 3;
+                t.kind = way % 4 < 2 ? STN_C2C : way % 4 == 2 ? STN_R2C : STN_C2R;
+                t.direction = way % 4 == 1 ? STN_INVERSE : STN_FORWARD;
+                t.in_place = way / 4;
+                if (d == STN_F16 && points > 4096) t.forward_scale = t.inverse_scale = 1 / sqrt((double)points);
+                check(s, &t, "");
+            }
+}
+
+/* Strides of elements, rows and transforms, on each side apart; an odd start that asks for less alignment. */
+static void layouts(suite *s) {
+    dice d = {77};
+    for (int i = 0; i < (s->full ? 90 : 24); i++) {
+        stn_transform t = STN_TRANSFORM_INIT;
+        t.rank = 1 + i % 3;
+        t.dtype = (stn_dtype)(i / 3 % 3);
+        t.kind = (stn_transform_kind)dice_int(&d, 0, 2);
+        t.batch = (size_t)dice_int(&d, 1, 5);
+        t.in_place = t.kind == STN_C2C && dice_int(&d, 0, 2) == 0;
+        for (int a = 0; a < t.rank; a++) t.extent[a] = (size_t)1 << dice_int(&d, 1, t.rank == 1 ? 9 : 4);
+        for (int side = 0; side < 2; side++) {
+            bool half = t.kind == (side ? STN_R2C : STN_C2R);
+            ptrdiff_t *stride = side ? t.out_stride : t.in_stride, next = dice_int(&d, 1, 3);
+            for (int a = t.rank - 1; a >= 0; a--) {
+                ptrdiff_t n = (ptrdiff_t)t.extent[a], count = half && a == t.rank - 1 ? n / 2 + 1 : n;
+                stride[a] = next;
+                next *= count + dice_int(&d, 0, 3);
+            }
+            *(side ? &t.out_batch_stride : &t.in_batch_stride) = next + dice_int(&d, 0, 1) * stride[0];
+        }
+        if (t.in_place) {
+            memcpy(t.out_stride, t.in_stride, sizeof t.out_stride);
+            t.out_batch_stride = t.in_batch_stride;
+        }
+        t.alignment = t.dtype == STN_F64 ? 16 : 8;
+        check(s, &t, "");
+    }
+    /* Columns: the transforms lie side by side. */
+    for (int dtype = STN_F64; dtype <= STN_F16; dtype++) {
+        stn_transform t = line((stn_dtype)dtype, 64, 37);
+        t.in_stride[0] = t.out_stride[0] = 37;
+        t.in_batch_stride = t.out_batch_stride = 1;
+        check(s, &t, ", columns");
+        t.out_stride[0] = 0, t.out_batch_stride = 0;
+        check(s, &t, ", columns to rows");
+    }
+}
+
+static void scales(suite *s) {
+    for (int i = 0; i < 18; i++) {
+        stn_transform t = line((stn_dtype)(i % 3), i % 2 ? 256 : 16, 3);
+        t.kind = (stn_transform_kind)(i / 3 % 3);
+        t.direction = i % 2 ? STN_INVERSE : STN_FORWARD;
+        t.forward_scale = 0.375;
+        t.inverse_scale = i % 4 ? 1.0 / 256 : 0;
+        t.in_place = i % 5 == 0;
+        if (i > 11) t.rank = 2, t.extent[1] = 8;
+        check(s, &t, ", scaled");
+    }
+    stn_transform t = line(STN_F16, 1024, 2);
+    t.f16_sums = 1;
+    check(s, &t, "");
+}
+
+/* Each of the strategy's candidates for some transforms. */
+static void candidates(suite *s) {
+    static const size_t sizes[] = {256, 1024, 4096, 65536, 131072};
+    for (int dtype = STN_F64; dtype <= STN_F16; dtype++)
+        for (size_t i = 0; i < sizeof sizes / sizeof *sizes - (s->full ? 0 : 2); i++) {
+            stn_transform t = line((stn_dtype)dtype, sizes[i], 3);
+            if (dtype == STN_F16) t.forward_scale = 1 / sqrt((double)sizes[i]);
+            for (int pick = 0;; pick++) {
+                fft_comparison c;
+                char what[400];
+                bool good = compare_fft(s, &t, strategy, pick, 5, &c);
+                if (!c.served && pick) break;
+                name_of(&t, what, 300);
+                snprintf(what + strlen(what), 100, ", candidate %d", pick);
+                report(s, good, &c, what);
+                if (!c.served) break;
+            }
+        }
+}
+
+/* ---- properties -------------------------------------------------------------------------------------------------- */
+
+static void expect_near(suite *s, const stn_transform *t, const char *property, const double *got,
+                        const double *expected, bool ran, double slack, const stn_error *error) {
+    char what[300], detail[1200];
+    size_t count = 2 * t->extent[0] * (t->rank > 1 ? t->extent[1] : 1);
+    double found = ran ? relative_l2(got, expected, count) : INFINITY;
+    double bar = slack * fft_bar(t->dtype, false, (double)count / 2);
+    name_of(t, what, 200);
+    snprintf(what + strlen(what), 100, ", %s", property);
+    if (!ran && error->status == STN_ERROR_UNSUPPORTED) {
+        snprintf(what + strlen(what), sizeof what - strlen(what), " # SKIP not served");
+        suite_report(s, true, what, NULL);
+        return;
+    }
+    snprintf(detail, sizeof detail, "relative L2 %.3g, bar %.3g; %s", found, bar, ran ? "" : error->message);
+    suite_report(s, found <= bar, what, detail);
+}
+
+enum { POINTS = 4096 };
+static double a[2 * POINTS], b[2 * POINTS], fa[2 * POINTS], fb[2 * POINTS], want[2 * POINTS];
+
+/* A random line and its transform in a and fa. */
+static bool random_line(suite *s, const stn_transform *t, uint64_t seed, double *x, double *fx, stn_error *error) {
+    dice d = {seed};
+    size_t n = t->extent[0];
+    for (size_t i = 0; i < 2 * n; i++) x[i] = floor(dice_real(&d) * 256) / 256; /* exact in f16, sums too */
+    return run_dense(s, t, strategy, x, fx, error);
+}
+
+static void impulse(suite *s, const stn_transform *t) {
+    stn_error error = {0};
+    size_t n = t->extent[0], place = n / 3;
+    memset(a, 0, sizeof a);
+    a[2 * place] = 1;
+    bool ran = run_dense(s, t, strategy, a, fa, &error);
+    for (size_t k = 0; k < n; k++) {
+        double turn = -2 * acos(-1) * (double)(place * k % n) / (double)n;
+        want[2 * k] = cos(turn), want[2 * k + 1] = sin(turn);
+    }
+    expect_near(s, t, "impulse", fa, want, ran, 1, &error);
+}
+
+static void linear(suite *s, const stn_transform *t) {
+    stn_error error = {0};
+    static double sum[2 * POINTS], fsum[2 * POINTS];
+    size_t n = t->extent[0];
+    bool ran = random_line(s, t, 1, a, fa, &error) && random_line(s, t, 2, b, fb, &error);
+    for (size_t i = 0; i < 2 * n; i++) sum[i] = a[i] + 2 * b[i], want[i] = fa[i] + 2 * fb[i];
+    ran = ran && run_dense(s, t, strategy, sum, fsum, &error);
+    expect_near(s, t, "linearity", fsum, want, ran, 2, &error);
+}
+
+static void shift(suite *s, const stn_transform *t) {
+    stn_error error = {0};
+    size_t n = t->extent[0], by = n / 5 + 1;
+    bool ran = random_line(s, t, 3, a, fa, &error);
+    for (size_t i = 0; i < n; i++) memcpy(b + 2 * ((i + by) % n), a + 2 * i, 2 * sizeof *b);
+    ran = ran && run_dense(s, t, strategy, b, fb, &error);
+    for (size_t k = 0; k < n; k++) {
+        double turn = -2 * acos(-1) * (double)(by * k % n) / (double)n, re = cos(turn), im = sin(turn);
+        want[2 * k] = fa[2 * k] * re - fa[2 * k + 1] * im;
+        want[2 * k + 1] = fa[2 * k] * im + fa[2 * k + 1] * re;
+    }
+    expect_near(s, t, "shift", fb, want, ran, 2, &error);
+}
+
+static void parseval(suite *s, const stn_transform *t) {
+    stn_error error = {0};
+    char what[300], detail[1200];
+    size_t n = t->extent[0];
+    double before = 0, after = 0;
+    bool ran = random_line(s, t, 4, a, fa, &error);
+    for (size_t i = 0; i < 2 * n; i++) before += a[i] * a[i], after += fa[i] * fa[i] / (double)n;
+    name_of(t, what, sizeof what - 50);
+    strcat(what, ran || error.status != STN_ERROR_UNSUPPORTED ? ", Parseval" : ", Parseval # SKIP not served");
+    snprintf(detail, sizeof detail, "%g of %g; %s", after, before, ran ? "" : error.message);
+    suite_report(s,
+                 ran ? fabs(after / before - 1) <= 2 * fft_bar(t->dtype, false, (double)n)
+                     : error.status == STN_ERROR_UNSUPPORTED,
+                 what, detail);
+}
+
+static void there_and_back(suite *s, const stn_transform *t) {
+    stn_error error = {0};
+    stn_transform back = *t;
+    back.direction = STN_INVERSE;
+    back.inverse_scale = 1 / (double)t->extent[0];
+    bool ran = random_line(s, t, 5, a, fa, &error) && run_dense(s, &back, strategy, fa, b, &error);
+    expect_near(s, t, "there and back", b, a, ran, 2, &error);
+}
+
+static void properties(suite *s) {
+    static const size_t sizes[] = {2, 16, 30, 64, 97, 256, 360, 512, 1024, 4096};
+    for (int d = STN_F64; d <= STN_F16; d++)
+        for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+            if (!s->full && (i + (size_t)d) % 2) continue;
+            stn_transform t = line((stn_dtype)d, sizes[i], 1);
+            impulse(s, &t), linear(s, &t), shift(s, &t), parseval(s, &t), there_and_back(s, &t);
+        }
+}
+
+int main(int argc, char **argv) {
+    static const suite_part parts[] = {{"powers", powers},         {"others", others},        {"real", real},
+                                       {"planes", planes},         {"layouts", layouts},      {"scales", scales},
+                                       {"properties", properties}, {"candidates", candidates}};
+    for (int i = 1; i + 1 < argc; i++)
+        if (!strcmp(argv[i], "--strategy")) strategy = argv[i + 1];
+    if (!strategy) {
+        fprintf(stderr, "usage: test_fft --strategy NAME [--full] [--only PART]\n");
+        return 2;
+    }
+    return suite_main_on(strcmp(strategy, "host") ? STN_DEVICE_CUDA(0) : STN_DEVICE_HOST, argc, argv, parts,
+                         sizeof parts / sizeof *parts);
+}
