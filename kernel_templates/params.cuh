@@ -39,6 +39,9 @@ constexpr int STAGES = 2;     // parts of the grid in shared memory: one is comp
 constexpr int SEGMENT = 128;  // lowrank_line: points of a segment
 constexpr int HELD = 0;       // the bands stay in registers; else they are read again for every column
 constexpr int EVEN = 1;       // weights are the same from either end: half of them are given
+constexpr int DATA_PARTS = 1;  // device/fragment.cuh: parts of an element, of a weight
+constexpr int BAND_PARTS = 1;
+constexpr int PAIRED = 0;  // lowrank_line: rows g and g + 8 of a tile are neighbouring outputs, stored at once
 
 // ---- several steps in one launch (direct_time_*)
 constexpr int FUSED = 2;                              // steps

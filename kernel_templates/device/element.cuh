@@ -17,3 +17,8 @@ template <>
 __device__ __forceinline__ half_t narrow<half_t>(float v) {
     return float_to_half(v);
 }
+
+// One element to shared memory; there are no asynchronous copies of two bytes.
+__device__ __forceinline__ void copy_element(double *to, const double *from) { copy_async_8(to, from); }
+__device__ __forceinline__ void copy_element(float *to, const float *from) { copy_async_4(to, from); }
+__device__ __forceinline__ void copy_element(half_t *to, const half_t *from) { *to = *from; }

@@ -1,4 +1,4 @@
-/* lowrank: many steps in one launch, as banded Toeplitz products on the f64 tensor cores (LoRAStencil).
+/* lowrank: many steps in one launch, as banded Toeplitz products on the tensor cores (LoRAStencil).
  *
  * f steps are one stencil, convolved with itself on the host (lowrank_terms.c). In 1D it is one banded product; in 2D
  * its weights are a sum of separable terms, each a chain of two banded products. See kernel_templates/lowrank_*.cu. */
@@ -13,6 +13,7 @@
 #include "context/kernel.h"
 #include "plan/plan.h"
 #include "strategies/lowrank_shape.h"
+#include "strategies/lowrank_types.h"
 #include "strategies/slabs.h"
 
 /* Arguments as the kernels declare them; the weights follow. */
@@ -32,7 +33,8 @@ typedef struct sweep {
     int fused;
     int terms; /* of them; up to shape.terms, the rest are zeros */
     double residual;
-    double weights[LOWRANK_MAX_WEIGHTS]; /* as the kernel takes them: line w, or plane u then v */
+    double weights[LOWRANK_MAX_WEIGHTS]; /* line w, or plane u then v */
+    unsigned char values[(1 + LOWRANK_MAX_WEIGHTS) * sizeof(double)]; /* as the kernel takes them */
 } sweep;
 
 typedef struct lowrank_state {
@@ -51,9 +53,9 @@ static bool applies(const stn_task *task, const stn_machine *machine, char *reas
     if (!machine->is_device)
         why = "it needs a GPU and this context is for the host";
     else if (machine->sm < 80)
-        why = "it needs f64 tensor cores: sm_80 or newer";
-    else if (task->dtype != STN_F64)
-        why = "it takes f64 grids only, so far";
+        why = "it needs tensor cores for f64 and tf32: sm_80 or newer";
+    else if (task->dtype != STN_F64 && task->rank != 1)
+        why = "it takes f32 and f16 grids in 1D only, so far";
     else if (task->rank == 3)
         why = "it takes 1D and 2D grids only, so far";
     else if (task->in_stride[2] != 1 || task->out_stride[2] != 1)
@@ -164,6 +166,7 @@ static void fill_line(const stn_task *task, const lowrank_shape *shape, const lo
     int shift = lowrank_reach(task, shape, 2, 0) - taps->low[1];
     for (int x = 0; x < taps->columns; x++) to->weights[x + shift] = (double)taps->weight[x];
     to->terms = 1;
+    lowrank_pack_scaled(task->dtype, to->weights, lowrank_window(task, shape, 2), to->values);
 }
 
 static void fill_plane(const stn_task *task, const lowrank_shape *shape, const lowrank_taps *taps,
@@ -178,6 +181,7 @@ static void fill_plane(const stn_task *task, const lowrank_shape *shape, const l
     }
     to->terms = terms->count;
     to->residual = terms->residual;
+    lowrank_pack(task->dtype, to->weights, LOWRANK_MAX_WEIGHTS, to->values);
 }
 
 /* The largest error that the terms may leave: the task's tolerance shared out to all launches, in a norm that bounds what
@@ -333,7 +337,7 @@ static stn_status launch_sweep(const stn_plan *plan, const void *user, const stn
     const sweep *sweep = user;
     const stn_grid_layout *from = l->from, *to = l->to;
     const stn_task *task = &plan->task;
-    _Alignas(16) unsigned char arguments[sizeof(plane_header) + sizeof sweep->weights];
+    _Alignas(16) unsigned char arguments[sizeof(plane_header) + sizeof sweep->values];
     size_t header;
     int64_t blocks;
     if (task->rank == 1) {
@@ -349,7 +353,7 @@ static stn_status launch_sweep(const stn_plan *plan, const void *user, const stn
         memcpy(arguments, &h, header = sizeof h);
         blocks = tiles_y * tiles_x * task->batch;
     }
-    memcpy(arguments + header, sweep->weights, sizeof sweep->weights);
+    memcpy(arguments + header, sweep->values, sizeof sweep->values);
     stn_launch launch = {.grid = {(unsigned)blocks, 1, 1},
                          .block = {32 * (unsigned)state->shape.warps, 1, 1},
                          .shared = lowrank_shared(task, &state->shape),
@@ -396,11 +400,14 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
                             first->residual);
         else
             stn_text_printf(text, ", %d taps", lowrank_window(&plan->task, shape, 2));
-        stn_text_printf(text, ", %d warps a block", shape->warps);
+        stn_text_printf(text, ", %s products, %d warps a block", lowrank_arithmetic(plan->task.dtype, shape->products),
+                        shape->warps);
         return;
     }
     stn_json_key(text, "kernel");
     stn_json_string(text, lowrank_kernel_name(&plan->task));
+    stn_json_key(text, "arithmetic");
+    stn_json_string(text, lowrank_arithmetic(plan->task.dtype, shape->products));
     const struct {
         const char *key;
         double value;

@@ -6,6 +6,7 @@
 
 #include "base/arith.h"
 #include "render/render.h"
+#include "strategies/lowrank_types.h"
 #include "strategies/slabs.h"
 
 #define MOST_BLOCKS_X 9 /* partial sums of 8 columns that a walk holds in registers */
@@ -59,10 +60,11 @@ bool lowrank_extended(const stn_task *task) {
 /* Blocks of 8 rows or columns that a tile of `size` points sees; the window begins `lead` points before it. */
 static int blocks_seen(int size, int lead, int high) { return (int)stn_div_up(size + lead + high, 8); }
 static int lead_x(const stn_task *task, const lowrank_shape *shape) {
-    return (int)stn_round_up(lowrank_reach(task, shape, 2, 0), 4);
+    return (int)stn_round_up(lowrank_reach(task, shape, 2, 0), stn_max(4, lowrank_slot(task->dtype)));
 }
 static int blocks_x(const stn_task *task, const lowrank_shape *shape) {
-    return blocks_seen(is_line(task) ? 16 : 8, lead_x(task, shape), lowrank_reach(task, shape, 2, 1));
+    int blocks = blocks_seen(is_line(task) ? 16 : 8, lead_x(task, shape), lowrank_reach(task, shape, 2, 1));
+    return (int)stn_round_up(blocks, lowrank_step(task->dtype));
 }
 static int blocks_y(const stn_task *task, const lowrank_shape *shape) {
     return blocks_seen(16, lowrank_reach(task, shape, 1, 0), lowrank_reach(task, shape, 1, 1));
@@ -76,10 +78,11 @@ static int products(const stn_task *task, const lowrank_shape *shape) {
 
 /* 16-byte accesses need every row of every grid to be aligned. */
 static int widest_vector(const stn_task *task) {
-    bool even = task->alignment >= 16;
-    if (task->rank > 1) even = even && task->in_stride[1] % 2 == 0 && task->out_stride[1] % 2 == 0;
-    if (task->batch > 1) even = even && task->in_batch_stride % 2 == 0 && task->out_batch_stride % 2 == 0;
-    return even ? 2 : 1;
+    int slot = lowrank_slot(task->dtype);
+    bool whole = task->alignment >= 16;
+    if (task->rank > 1) whole = whole && task->in_stride[1] % slot == 0 && task->out_stride[1] % slot == 0;
+    if (task->batch > 1) whole = whole && task->in_batch_stride % slot == 0 && task->out_batch_stride % slot == 0;
+    return whole ? slot : 1;
 }
 
 static int64_t chunk_points(const lowrank_shape *shape) { return (int64_t)shape->warps * 8 * shape->segment; }
@@ -96,10 +99,10 @@ void lowrank_tiles(const stn_task *task, const lowrank_shape *shape, int64_t *ti
 size_t lowrank_shared(const stn_task *task, const lowrank_shape *shape) {
     int64_t stage;
     if (is_line(task))
-        stage = stn_round_up(chunk_points(shape) + 8 * (blocks_x(task, shape) - 2), 16);
+        stage = stn_round_up(chunk_points(shape) + 8 * (blocks_x(task, shape) - 2), 8 * lowrank_slot(task->dtype));
     else
         stage = (int64_t)(16 * (shape->warps - 1) + 8 * blocks_y(task, shape)) * PLANE_PITCH;
-    return (size_t)(stage * shape->stages) * sizeof(double);
+    return (size_t)(stage * shape->stages) * stn_dtype_size(task->dtype);
 }
 
 /* Stages of 16 columns that a block of the plane walks through. */
@@ -149,6 +152,7 @@ bool lowrank_fit(const stn_task *task, const stn_machine *machine, int fused, in
     shape->launches = (int)stn_min((int64_t)((task->steps + (uint64_t)fused - 1) / (uint64_t)fused), INT32_MAX);
     shape->fused = fused;
     shape->terms = terms;
+    shape->products = lowrank_products(task, shape->launches);
     shape->vector = widest_vector(task);
     if (is_line(task)) {
         for (int side = 0; side < 2; side++)
@@ -187,10 +191,10 @@ void lowrank_cost(const stn_task *task, const stn_machine *machine, const lowran
         tiles = (double)(task->batch * tiles_y * tiles_x) * steps * 2 * shape->warps;
         walk = steps * (2 * per_tile * 40 + 300) + 8000;
     }
-    e->unit = STN_UNIT_TENSOR_F64;
+    e->unit = lowrank_unit(task->dtype);
     e->launches = launches;
-    e->bytes = 16 * points * launches;
-    e->flops = 2048 * per_tile * tiles * launches;
+    e->bytes = 2 * (double)stn_dtype_size(task->dtype) * points * launches;
+    e->flops = 2048 * per_tile * shape->products * tiles * launches;
     e->halo_waste = tiles * 128 / points - 1;
     bool line = is_line(task), long_chains = !line && shape->terms == 1 && blocks_x(task, shape) > 5;
     double tensor_part = line ? (shape->warps == 4 ? 0.73 : 0.65) : long_chains ? 0.56 : 0.73;
@@ -209,6 +213,10 @@ static void side_params(const stn_task *task, int axis, stn_text *params) {
 
 void lowrank_params(const stn_task *task, const lowrank_shape *shape, stn_text *params) {
     stn_params_begin(params);
+    stn_params_type(params, "STORE", lowrank_store_name(task->dtype));
+    stn_params_type(params, "REAL", lowrank_real_name(task->dtype));
+    stn_params_int(params, "DATA_PARTS", lowrank_data_parts(shape->products));
+    stn_params_int(params, "BAND_PARTS", lowrank_band_parts(shape->products));
     stn_params_int(params, "X_LOW", lowrank_reach(task, shape, 2, 0));
     stn_params_int(params, "X_HIGH", lowrank_reach(task, shape, 2, 1));
     side_params(task, 2, params);
@@ -218,6 +226,7 @@ void lowrank_params(const stn_task *task, const lowrank_shape *shape, stn_text *
     stn_params_int(params, "BLOCKS", shape->blocks);
     if (is_line(task)) {
         stn_params_int(params, "SEGMENT", shape->segment);
+        stn_params_int(params, "PAIRED", task->dtype == STN_F16);
         return;
     }
     stn_params_int(params, "Y_LOW", lowrank_reach(task, shape, 1, 0));

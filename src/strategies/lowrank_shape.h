@@ -11,7 +11,8 @@ typedef struct lowrank_shape {
     int fused;    /* most steps that one launch does; launches share the task's steps evenly */
     int launches; /* of `fused` or `fused` - 1 steps */
     int terms;    /* 1 in 1D */
-    int vector;   /* elements of one access along x: 2, or 1 where rows are not aligned */
+    int products; /* lowrank_products */
+    int vector;   /* elements of one access along x: 16 bytes, or 1 where rows are not aligned */
     int warps, stages, blocks;
     int held;     /* bands stay in registers (1D: always) */
     int extended; /* fused launches are right up to the faces: axes wrap, or mirror symmetric taps */

@@ -114,6 +114,11 @@ static bool spread(const Shape &s, const Lane *lanes, Operands *o, std::string *
     return true;
 }
 
+static float towards_zero(double value) {
+    float nearest = static_cast<float>(value);
+    return fabs(static_cast<double>(nearest)) > fabs(value) ? nextafterf(nearest, 0) : nearest;
+}
+
 bool multiply(Mma which, Lane *lanes, std::string *message) {
     const Shape &s = shapes[which];
     const int stored = s.sparse ? s.depth / 2 : s.depth;
@@ -126,11 +131,11 @@ bool multiply(Mma which, Lane *lanes, std::string *message) {
             if (s.type == Type::F64) {
                 double *c = static_cast<double *>(lanes[lane].c) + i;
                 for (int j = 0; j < stored; j++) *c = fma(o.a[row][j], o.b[o.k[row][j]][column], *c);
-            } else {  // products are exact in double, the sum nearly so
+            } else {  // products are exact in double, the sum nearly so; f32 sums are cut off, not rounded
                 float *c = static_cast<float *>(lanes[lane].c) + i;
                 double sum = *c;
                 for (int j = 0; j < stored; j++) sum += o.a[row][j] * o.b[o.k[row][j]][column];
-                *c = static_cast<float>(sum);
+                *c = towards_zero(sum);
             }
         }
     return true;

@@ -1,7 +1,9 @@
 /* See suite.h. */
 #include "suite.h"
 
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 const char *const side_names[6] = {"wrap", "constant", "nearest", "reflect", "mirror", "fixed"};
@@ -25,7 +27,10 @@ void suite_compare(suite *s, const char *strategy, bool fused, const char *what,
                    uint64_t seed) {
     comparison c;
     char detail[1200];
-    bool good = compare_with_host(s->context, s->pool, problem, strategy, fused, seed, &c);
+    stn_problem typed = *problem;
+    if (s->dtype_given) typed.dtype = s->dtype, typed.tolerance = s->tolerance;
+    bool good = compare_with_host(s->context, s->pool, &typed, strategy, fused, seed, &c);
+    s->worst = fmax(s->worst, good ? c.relative_l2 / c.bar : 0);
     suite_detail(&c, detail, sizeof detail);
     suite_report(s, good, what, detail);
 }
@@ -47,6 +52,12 @@ int suite_main_on(int device, int argc, char **argv, const suite_part *parts, si
     const char *only = NULL;
     for (int i = 1; i < argc; i++) {
         if (!strcmp(argv[i], "--full")) s.full = true;
+        if (!strcmp(argv[i], "--tolerance") && i + 1 < argc) s.tolerance = strtod(argv[++i], NULL);
+        if (!strcmp(argv[i], "--dtype") && i + 1 < argc) {
+            i++;
+            s.dtype_given = true;
+            s.dtype = !strcmp(argv[i], "f16") ? STN_F16 : !strcmp(argv[i], "f32") ? STN_F32 : STN_F64;
+        }
         if (!strcmp(argv[i], "--only") && i + 1 < argc) only = argv[++i];
     }
     stn_error error;
@@ -60,7 +71,7 @@ int suite_main_on(int device, int argc, char **argv, const suite_part *parts, si
     if (stn_pool_create(2, &s.pool, &error) != STN_OK) return 1;
     for (size_t i = 0; i < count; i++)
         if (!only || !strcmp(only, parts[i].name)) parts[i].run(&s);
-    printf("1..%d\n", s.run);
+    printf("1..%d\n# largest error of those that passed: %.2g of its bar\n", s.run, s.worst);
     stn_pool_destroy(s.pool);
     stn_context_destroy(s.context);
     return s.failed != 0;

@@ -7,7 +7,11 @@ typedef struct suite {
     stn_context *context; /* of a GPU, or of the emulator */
     stn_pool *pool;
     bool full; /* --full: every case, not CI's slice */
+    bool dtype_given;  /* --dtype f32, --tolerance 5e-4: instead of the problems' own */
+    stn_dtype dtype;
+    double tolerance;
     int run, failed;
+    double worst; /* error over bar of the cases that passed */
 } suite;
 
 typedef struct suite_part {
@@ -27,7 +31,7 @@ void suite_compare(suite *s, const char *strategy, bool fused, const char *what,
 void suite_detail(const comparison *c, char *detail, size_t size);
 /* Any pair of sides on each axis; constants are no round numbers. */
 void random_sides(dice *d, stn_problem *problem, int rank);
-/* main of such a test: [--full] [--only PART]; without a GPU the plan says so: 1..0 # SKIP. */
+/* main of such a test: [--full] [--only PART] [--dtype T] [--tolerance X]; without a GPU the plan says so: 1..0 # SKIP. */
 int suite_main(int argc, char **argv, const suite_part *parts, size_t count);
 /* The same on another device than the first GPU, as stn_context_options has it. */
 int suite_main_on(int device, int argc, char **argv, const suite_part *parts, size_t count);

@@ -1,0 +1,146 @@
+// Tensor products of 16 x 8 x 8 by element type, for kernels that are the same for all of them.
+//
+//   STORE    product                    an element, in so many PARTS
+//   double   f64 m16n8k8                1: as it is
+//   float    tf32 m16n8k8               1: its upper 11 bits;      2: and the next 11, of what that leaves
+//   half_t   f16 m16n8k16, f32 sums     1: it, or a weight's upper 11 bits;   2: and the next 11
+//
+// Indices of the sum go in blocks of 8; STEP blocks make one product. Of every block a lane (g = lane / 4, t = lane % 4)
+// holds elements 2t and 2t+1: of the left factor's rows g (top) and g + 8 (bottom), of the right one's column g. Where
+// a fragment says t and t + 4, both factors are permuted alike: the product is the same. So an accumulator,
+// (g,2t) (g,2t+1) (g+8,2t) (g+8,2t+1), is the left factor of the next product as it stands, for every type.
+#pragma once
+#include "device/element.cuh"
+
+template <class STORE>
+struct tensor;
+template <>
+struct tensor<double> {
+    using real = double;  // of sums and weights
+    static constexpr int STEP = 1;
+    struct pair {
+        double e[2];
+    };
+};
+template <>
+struct tensor<float> {
+    using real = float;
+    static constexpr int STEP = 1;
+    struct pair {
+        unsigned e[2];
+    };
+};
+template <>
+struct tensor<half_t> {
+    using real = float;
+    static constexpr int STEP = 2;
+    struct pair {
+        unsigned e;
+    };
+};
+
+// The part of two values that tensor cores take; `low` and `high` become what it leaves.
+__device__ __forceinline__ void take_part(tensor<double>::pair &to, double &low, double &high) {
+    to.e[0] = low, to.e[1] = high;
+    low = high = 0;
+}
+__device__ __forceinline__ void take_part(tensor<float>::pair &to, float &low, float &high) {
+    to.e[0] = float_to_tf32(low), to.e[1] = float_to_tf32(high);
+    low -= __uint_as_float(to.e[0]), high -= __uint_as_float(to.e[1]);
+}
+__device__ __forceinline__ void take_part(tensor<half_t>::pair &to, float &low, float &high) {
+    const half_t a = float_to_half(low), b = float_to_half(high);
+    to.e = a | static_cast<unsigned>(b) << 16;
+    low -= half_to_float(a), high -= half_to_float(b);
+}
+
+template <class STORE, int PARTS>
+struct operand {
+    typename tensor<STORE>::pair part[PARTS];
+};
+template <class STORE, int PARTS>
+__device__ __forceinline__ operand<STORE, PARTS> make_operand(typename tensor<STORE>::real low,
+                                                              typename tensor<STORE>::real high) {
+    operand<STORE, PARTS> made;
+#pragma unroll
+    for (int p = 0; p < PARTS; p++) take_part(made.part[p], low, high);
+    return made;
+}
+
+// Two neighbours in shared memory.
+template <int PARTS>
+__device__ __forceinline__ void load_operand(operand<double, PARTS> &to, const double *from) {
+    to = make_operand<double, PARTS>(from[0], from[1]);
+}
+template <int PARTS>
+__device__ __forceinline__ void load_operand(operand<float, PARTS> &to, const float *from) {
+    const unsigned long long both = *reinterpret_cast<const unsigned long long *>(from);
+    to = make_operand<float, PARTS>(__uint_as_float(static_cast<unsigned>(both)),
+                                    __uint_as_float(static_cast<unsigned>(both >> 32)));
+}
+__device__ __forceinline__ void load_operand(operand<half_t, 1> &to, const half_t *from) {
+    to.part[0].e = *reinterpret_cast<const unsigned *>(from);
+}
+
+// ---- one product of parts
+__device__ __forceinline__ void product(double (&c)[4], const double (&a)[4], const double (&b)[2]) {
+#if __CUDA_ARCH__ >= 900
+    mma_m16n8k8(c, a, b);
+#else  // four of the fragments of sm_80 have the same layout
+    double low[2] = {c[0], c[1]}, high[2] = {c[2], c[3]};
+    mma_m8n8k4(low, a[0], b[0]);
+    mma_m8n8k4(low, a[2], b[1]);
+    mma_m8n8k4(high, a[1], b[0]);
+    mma_m8n8k4(high, a[3], b[1]);
+    c[0] = low[0], c[1] = low[1], c[2] = high[0], c[3] = high[1];
+#endif
+}
+template <int L, int R>
+__device__ __forceinline__ void product_of_parts(double (&c)[4], const operand<double, L> (&top)[1],
+                                                 const operand<double, L> (&bottom)[1], int,
+                                                 const operand<double, R> (&right)[1], int) {
+    const double(&u)[2] = top[0].part[0].e, (&v)[2] = bottom[0].part[0].e;
+    const double a[4] = {u[0], v[0], u[1], v[1]};
+    product(c, a, right[0].part[0].e);
+}
+template <int L, int R>
+__device__ __forceinline__ void product_of_parts(float (&c)[4], const operand<float, L> (&top)[1],
+                                                 const operand<float, L> (&bottom)[1], int l,
+                                                 const operand<float, R> (&right)[1], int r) {
+    const unsigned(&u)[2] = top[0].part[l].e, (&v)[2] = bottom[0].part[l].e;
+    const unsigned a[4] = {u[0], v[0], u[1], v[1]};
+    mma_tf32_m16n8k8(c, a, right[0].part[r].e);
+}
+template <int L, int R>
+__device__ __forceinline__ void product_of_parts(float (&c)[4], const operand<half_t, L> (&top)[2],
+                                                 const operand<half_t, L> (&bottom)[2], int l,
+                                                 const operand<half_t, R> (&right)[2], int r) {
+    const unsigned a[4] = {top[0].part[l].e, bottom[0].part[l].e, top[1].part[l].e, bottom[1].part[l].e};
+    const unsigned b[2] = {right[0].part[r].e, right[1].part[r].e};
+    mma_f16_m16n8k16(c, a, b);
+}
+
+// ---- a tile of 16 x 8 sums. Where factors have two parts, products with a second one gather apart in `rest`; that of two
+// second ones is below the last bit.
+template <class REAL, bool SPLIT>
+struct tile {
+    REAL sum[4], rest[4];
+    __device__ __forceinline__ REAL value(int e) const { return SPLIT ? sum[e] + rest[e] : sum[e]; }
+};
+
+// c += left right. The tensor cores cut off what f32 sums do not hold, always towards zero; over a long sum, and over
+// launches, that adds up. So where f32 is asked for (two parts on both sides), each product starts from zero and is
+// added to the sum with rounding.
+template <class STORE, class REAL, bool SPLIT, int L, int R>
+__device__ __forceinline__ void multiply(tile<REAL, SPLIT> &c, const operand<STORE, L> (&top)[tensor<STORE>::STEP],
+                                         const operand<STORE, L> (&bottom)[tensor<STORE>::STEP],
+                                         const operand<STORE, R> (&right)[tensor<STORE>::STEP]) {
+    if (L == 2 && R == 2) {
+        REAL fresh[4] = {};
+        product_of_parts(fresh, top, bottom, 0, right, 0);
+        for (int e = 0; e < 4; e++) c.sum[e] += fresh[e];
+    } else
+        product_of_parts(c.sum, top, bottom, 0, right, 0);
+    if (L == 2) product_of_parts(c.rest, top, bottom, L - 1, right, 0);
+    if (R == 2) product_of_parts(c.rest, top, bottom, 0, right, R - 1);
+}

@@ -1,0 +1,65 @@
+/* See lowrank_types.h. */
+#include "strategies/lowrank_types.h"
+
+#include <math.h>
+#include <string.h>
+
+/* numerics.md's bars for data rounded to 11 bits */
+#define TF32_ERROR 5e-4
+#define F16_ERROR 1e-3
+#define WEIGHT_ERROR 0x1p-11 /* of one launch with weights of 11 bits */
+
+int lowrank_products(const stn_task *task, int launches) {
+    if (task->dtype == STN_F64) return 1;
+    bool coarse = launches * WEIGHT_ERROR <= task->tolerance;
+    if (task->dtype == STN_F16) return coarse && task->tolerance >= F16_ERROR ? 1 : 2;
+    return task->tolerance < TF32_ERROR ? 3 : coarse ? 1 : 2;
+}
+
+int lowrank_data_parts(int products) { return products == 3 ? 2 : 1; }
+int lowrank_band_parts(int products) { return products > 1 ? 2 : 1; }
+
+const char *lowrank_arithmetic(stn_dtype dtype, int products) {
+    if (dtype == STN_F64) return "f64";
+    if (dtype == STN_F16) return products == 1 ? "f16" : "f16 x 2";
+    return products == 1 ? "tf32" : products == 2 ? "tf32 x 2" : "tf32 x 3";
+}
+
+stn_unit lowrank_unit(stn_dtype dtype) {
+    return dtype == STN_F64 ? STN_UNIT_TENSOR_F64 : dtype == STN_F32 ? STN_UNIT_TENSOR_TF32 : STN_UNIT_TENSOR_F16;
+}
+int lowrank_slot(stn_dtype dtype) { return 16 / (int)stn_dtype_size(dtype); }
+int lowrank_step(stn_dtype dtype) { return dtype == STN_F16 ? 2 : 1; }
+const char *lowrank_store_name(stn_dtype dtype) {
+    return dtype == STN_F64 ? "double" : dtype == STN_F32 ? "float" : "half_t";
+}
+const char *lowrank_real_name(stn_dtype dtype) { return dtype == STN_F64 ? "double" : "float"; }
+
+static size_t pack(stn_dtype dtype, double value, unsigned char *to) {
+    float narrow = (float)value;
+    if (dtype == STN_F64) {
+        memcpy(to, &value, sizeof value);
+        return sizeof value;
+    }
+    memcpy(to, &narrow, sizeof narrow);
+    return sizeof narrow;
+}
+
+size_t lowrank_pack(stn_dtype dtype, const double *weights, int count, unsigned char *to) {
+    size_t size = 0;
+    for (int i = 0; i < count; i++) size += pack(dtype, weights[i], to + size);
+    return size;
+}
+
+size_t lowrank_pack_scaled(stn_dtype dtype, const double *weights, int count, unsigned char *to) {
+    double largest = 0, scale = 1;
+    int exponent = 0;
+    for (int i = 0; i < count; i++) largest = fmax(largest, fabs(weights[i]));
+    if (dtype == STN_F16 && largest > 0 && isfinite(largest)) {
+        frexp(largest, &exponent);
+        scale = ldexp(1, exponent);
+    }
+    size_t size = pack(dtype, scale, to);
+    for (int i = 0; i < count; i++) size += pack(dtype, weights[i] / scale, to + size);
+    return size;
+}

@@ -1,0 +1,29 @@
+/* What the lowrank kernels do with each element type: device/fragment.cuh, seen from the host. */
+#ifndef STN_STRATEGIES_LOWRANK_TYPES_H
+#define STN_STRATEGIES_LOWRANK_TYPES_H
+#include "base/text.h"
+#include "plan/machine.h"
+#include "problem/task.h"
+
+/* Products on the tensor cores for one product of elements, in a run of so many launches. f64: 1. f32: 3, of upper and
+ * lower halves, have f32's error. f16: 2, the weights in halves. Fewer when the task's tolerance allows: an element that
+ * is rounded to 11 bits errs by chance, so its errors hardly grow; a weight errs alike in every launch, by 2^-11 at most,
+ * and that adds up. */
+int lowrank_products(const stn_task *task, int launches);
+/* Of an element and of a weight, as the kernels split them: DATA_PARTS and BAND_PARTS. */
+int lowrank_data_parts(int products);
+int lowrank_band_parts(int products);
+/* In words: "tf32 x 3", as describe says it. */
+const char *lowrank_arithmetic(stn_dtype dtype, int products);
+
+stn_unit lowrank_unit(stn_dtype dtype);
+int lowrank_slot(stn_dtype dtype); /* elements of 16 bytes */
+int lowrank_step(stn_dtype dtype); /* blocks of 8 that one product takes at once */
+const char *lowrank_store_name(stn_dtype dtype);
+const char *lowrank_real_name(stn_dtype dtype);
+
+/* Weights as a kernel takes them, after the power of two that they are divided by: half precision holds few small numbers.
+ * The bytes written, (count + 1) * 8 at most. */
+size_t lowrank_pack_scaled(stn_dtype dtype, const double *weights, int count, unsigned char *to);
+size_t lowrank_pack(stn_dtype dtype, const double *weights, int count, unsigned char *to);
+#endif
