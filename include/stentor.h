@@ -178,10 +178,13 @@ typedef struct stn_problem {
     ptrdiff_t in_batch_stride, out_batch_stride; /* elements between grids; 0: the largest extent * stride of an axis */
     stn_boundary boundary[STN_MAX_RANK][2];      /* [axis][0 = low side, 1 = high side] */
     stn_dtype dtype;
-    uint64_t steps;   /* 0 means 1 */
-    double tolerance; /* relative L2 error allowed; 0 means rounding of dtype only */
-    int in_place;     /* non-zero: in and out will be the same pointer (same strides) */
-    int alignment;    /* bytes that device pointers in and out are multiples of, a power of two; 0 means 16 */
+    uint64_t steps; /* 0 means 1 */
+    /* Relative L2 error allowed for the whole run, of numbers of usual size; 0 means rounding of dtype only. Above that
+     * a strategy may drop separable terms of the taps, and use tensor cores with less than dtype's precision: f32 by TF32
+     * from 5e-4 on, f16 with weights rounded to f16 from 1e-3 on. `stn_plan_describe` says which arithmetic was chosen. */
+    double tolerance;
+    int in_place;  /* non-zero: in and out will be the same pointer (same strides) */
+    int alignment; /* bytes that device pointers in and out are multiples of, a power of two; 0 means 16 */
 } stn_problem;
 #define STN_PROBLEM_INIT STN_INIT_OF(stn_problem)
 

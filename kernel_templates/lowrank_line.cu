@@ -17,7 +17,7 @@
 
 constexpr int round_up(int a, int b) { return (a + b - 1) / b * b; }
 constexpr int THREADS = 32 * WARPS, STEP = tensor<STORE>::STEP;
-constexpr int SLOT = 16 / sizeof(STORE);                   // elements of one copy
+constexpr int SLOT = 16 / sizeof(STORE);                    // elements of one copy
 constexpr int LEAD = round_up(X_LOW, SLOT < 4 ? 4 : SLOT);  // the chunk begins LEAD points before its first output
 constexpr int BLOCKS_IN = round_up((16 + LEAD + X_HIGH + 7) / 8, STEP);  // of 8 points, that a tile sees
 constexpr int TILES = SEGMENT / 16;
@@ -52,7 +52,8 @@ __device__ __forceinline__ void read_band(held_band &held, const REAL *band, int
         held.top[k] = make_operand<STORE, BAND_PARTS>(top[0], top[1]);
         if (PAIRED) held.bottom[PAIRED ? k : 0] = make_operand<STORE, BAND_PARTS>(top[-1], top[0]);
     }
-    if (!PAIRED) held.top[BLOCKS_IN - 1] = held.bottom[0] = make_operand<STORE, BAND_PARTS>(0, 0);  // known: no register
+    if (!PAIRED)
+        held.top[BLOCKS_IN - 1] = held.bottom[0] = make_operand<STORE, BAND_PARTS>(0, 0);  // known: no register
 }
 
 __device__ __forceinline__ int place(int point) { return point ^ (point / SEGMENT % SLOT * 8); }
@@ -105,7 +106,9 @@ __device__ __forceinline__ void compute_chunk(const line_arguments &a, long long
             band_operand top[STEP], bottom[STEP];
             for (int s = 0; s < STEP; s++) {
                 top[s] = held.top[k + s];
-                bottom[s] = PAIRED ? held.bottom[PAIRED ? k + s : 0] : k + s ? held.top[k + s ? k + s - 1 : 0] : held.bottom[0];
+                bottom[s] = PAIRED  ? held.bottom[PAIRED ? k + s : 0]
+                            : k + s ? held.top[k + s ? k + s - 1 : 0]
+                                    : held.bottom[0];
             }
             multiply(sum[n], top, bottom, in);
         }

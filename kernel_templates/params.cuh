@@ -33,12 +33,12 @@ constexpr int UNROLL = 16;      // planes in one turn of the walk
 constexpr int COLUMN_WALK = 0;  // 1: blocks at an edge along x alone have an unrolled walk (3D: one block in six)
 
 // ---- lowrank: X_LOW .. Y_HIGH above are then those of the fused taps
-constexpr int TERMS = 2;      // separable terms of a plane's taps
-constexpr int WARPS = 4;      // of a block
-constexpr int STAGES = 2;     // parts of the grid in shared memory: one is computed on, the others arrive
-constexpr int SEGMENT = 128;  // lowrank_line: points of a segment
-constexpr int HELD = 0;       // the bands stay in registers; else they are read again for every column
-constexpr int EVEN = 1;       // weights are the same from either end: half of them are given
+constexpr int TERMS = 2;       // separable terms of a plane's taps
+constexpr int WARPS = 4;       // of a block
+constexpr int STAGES = 2;      // parts of the grid in shared memory: one is computed on, the others arrive
+constexpr int SEGMENT = 128;   // lowrank_line: points of a segment
+constexpr int HELD = 0;        // the bands stay in registers; else they are read again for every column
+constexpr int EVEN = 1;        // weights are the same from either end: half of them are given
 constexpr int DATA_PARTS = 1;  // device/fragment.cuh: parts of an element, of a weight
 constexpr int BAND_PARTS = 1;
 constexpr int PAIRED = 0;  // lowrank_line: rows g and g + 8 of a tile are neighbouring outputs, stored at once

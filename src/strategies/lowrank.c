@@ -33,7 +33,7 @@ typedef struct sweep {
     int fused;
     int terms; /* of them; up to shape.terms, the rest are zeros */
     double residual;
-    double weights[LOWRANK_MAX_WEIGHTS]; /* line w, or plane u then v */
+    double weights[LOWRANK_MAX_WEIGHTS];                              /* line w, or plane u then v */
     unsigned char values[(1 + LOWRANK_MAX_WEIGHTS) * sizeof(double)]; /* as the kernel takes them */
 } sweep;
 

@@ -21,6 +21,7 @@ stn_stencil *random_stencil(dice *d, int rank, taps_kind kind, int radius);
 
 typedef struct comparison {
     double relative_l2, bar;
+    double rounding;                    /* relative L2 of the answer itself, rounded to the dtype */
     bool all_written;                   /* no point still holds the poison, no padding was touched */
     char strategy[32], parameters[256]; /* of the plan */
     stn_error error;                    /* of the first call that failed */

@@ -6,8 +6,8 @@
 typedef struct suite {
     stn_context *context; /* of a GPU, or of the emulator */
     stn_pool *pool;
-    bool full; /* --full: every case, not CI's slice */
-    bool dtype_given;  /* --dtype f32, --tolerance 5e-4: instead of the problems' own */
+    bool full;        /* --full: every case, not CI's slice */
+    bool dtype_given; /* --dtype f32, --tolerance 5e-4: instead of the problems' own */
     stn_dtype dtype;
     double tolerance;
     int run, failed;

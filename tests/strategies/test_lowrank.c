@@ -260,6 +260,7 @@ static double run_and_compare(suite *s, stn_plan *plan, const stn_problem *p, co
 
 /* New weights of the same rank, of a lower one, and of a higher one, on a plan made for a separable stencil. */
 static void new_weights(suite *s) {
+    if (s->dtype != STN_F64) return;
     enum { NY = 50, NX = 66 };
     static double in[NY * NX];
     dice d = {99};
