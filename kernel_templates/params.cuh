@@ -49,3 +49,25 @@ constexpr int POINTS = 4;                             // consecutive points alon
 constexpr int PREFETCH = 1;                           // rows along z that are asked for ahead
 constexpr int Z_REACH = 1, Y_REACH = 1, X_REACH = 1;  // the larger of LOW and HIGH
 constexpr int MIRROR_Z = 0, MIRROR_X = 0;  // 1: weights at opposite offsets are equal, so sums are formed first
+
+// ---- fft_line: transforms of lines
+constexpr int FFT_LENGTH = 256;  // complex points of a line
+constexpr int FFT_STAGES = 2;    // and their radices: 2, 4, 8, 16, 32, 3, 5, 7
+constexpr int FFT_RADIX[FFT_STAGES] = {16, 16};
+constexpr int FFT_POINTS = 16;        // of a thread; every radix divides it
+constexpr int FFT_LINES = 8;          // of a block
+constexpr int FFT_LOOPS = 3;          // over lines: 1 where all lie evenly, at most 3
+constexpr int FFT_LINES_FAST_IN = 0;  // 1: neighbouring threads read neighbouring lines; else points
+constexpr int FFT_LINES_FAST_OUT = 0;
+constexpr int FFT_IN_STRIDE = 1;  // from point to point, where it is known; else 0
+constexpr int FFT_OUT_STRIDE = 1;
+using FFT_CELL = double;         // half of a point in shared memory: REAL or half_t
+constexpr int FFT_PAD = 16;      // a point is left out after as many
+constexpr int FFT_PITCH = 273;   // points from line to line in shared memory
+constexpr int FFT_TABLE = 1024;  // a stage with more twiddles than this forms powers of fewer
+constexpr int FFT_INVERSE = 0;
+constexpr int FFT_SCALE = 0;       // outputs are multiplied by an argument
+constexpr int FFT_OUTER = 0;       // outputs are multiplied by roots between two launches: by which loop
+constexpr int FFT_OUTER_LOW = 8;   // log2 of the first of the two tables of these
+constexpr int FFT_LOAD_REAL = 0;   // complex-to-real: N + 1 coefficients come in
+constexpr int FFT_STORE_REAL = 0;  // real-to-complex: N + 1 coefficients go out

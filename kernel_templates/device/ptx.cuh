@@ -20,6 +20,22 @@ __device__ __forceinline__ half_t float_to_half(float f) {
     asm("cvt.rn.f16.f32 %0, %1;" : "=h"(h) : "f"(f));
     return h;
 }
+// Two halves in one word, the first in the lower part.
+__device__ __forceinline__ unsigned floats_to_half2(float first, float second) {
+    unsigned both;
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(second), "f"(first));
+    return both;
+}
+__device__ __forceinline__ float half2_low(unsigned both) {
+    float f;
+    asm("{.reg .b16 low, high; mov.b32 {low, high}, %1; cvt.f32.f16 %0, low;}" : "=f"(f) : "r"(both));
+    return f;
+}
+__device__ __forceinline__ float half2_high(unsigned both) {
+    float f;
+    asm("{.reg .b16 low, high; mov.b32 {low, high}, %1; cvt.f32.f16 %0, high;}" : "=f"(f) : "r"(both));
+    return f;
+}
 
 // ---- runs of N elements in one access: N * sizeof(element) is 2, 4, 8 or 16 bytes, aligned to that. Loads go through
 // the read-only path, so memory that is read so must not be written by the same launch; the compiler may move them
@@ -54,6 +70,9 @@ __device__ __forceinline__ void load_run(half_t (&to)[8], const half_t *from) {
 #pragma unroll
     for (int i = 0; i < 8; i++) to[i] = static_cast<half_t>(w[i / 2] >> (i % 2 * 16));
 }
+__device__ __forceinline__ void load_run(unsigned (&to)[1], const unsigned *from) {
+    asm("ld.global.nc.u32 %0, [%1];" : "=r"(to[0]) : "l"(from));
+}
 __device__ __forceinline__ void store_run(double *to, const double (&from)[1]) {
     asm volatile("st.global.f64 [%0], %1;" ::"l"(to), "d"(from[0]));
 }
@@ -85,6 +104,9 @@ __device__ __forceinline__ void store_run(half_t *to, const half_t (&from)[8]) {
 #pragma unroll
     for (int i = 0; i < 4; i++) w[i] = from[2 * i] | static_cast<unsigned>(from[2 * i + 1]) << 16;
     asm volatile("st.global.v4.u32 [%0], {%1,%2,%3,%4};" ::"l"(to), "r"(w[0]), "r"(w[1]), "r"(w[2]), "r"(w[3]));
+}
+__device__ __forceinline__ void store_run(unsigned *to, const unsigned (&from)[1]) {
+    asm volatile("st.global.u32 [%0], %1;" ::"l"(to), "r"(from[0]));
 }
 
 // ---- asynchronous copies, global -> shared (sm_80). A group is what was issued since the last commit.

@@ -1,13 +1,233 @@
-/* The fft strategy: batched transforms on tensor cores, after tcFFT. Its kernels are on their way. */
+/* The fft strategy: batched transforms after tcFFT, by fft_line. How a transform becomes passes is in fft_passes.c, how
+ * the kernel is shaped for each in fft_shape.c. */
+#include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
+#include "base/arith.h"
+#include "base/error.h"
+#include "context/context.h"
+#include "context/kernel.h"
 #include "plan/plan.h"
+#include "strategies/fft_passes.h"
+#include "strategies/fft_shape.h"
 
-static bool applies(const stn_fft *fft, const stn_machine *machine, char *reason, size_t reason_size) {
-    (void)fft;
-    (void)machine;
-    snprintf(reason, reason_size, "it has no kernels yet");
-    return false;
+/* Arguments as the kernel declares them; the scale follows in its arithmetic type. */
+typedef struct line_header {
+    const void *in;
+    void *out;
+    const void *twiddle, *outer, *real;
+    int64_t in_stride, out_stride, in_line[3], out_line[3], lines;
+    uint32_t tiles, rows;
+} line_header;
+
+typedef struct fft_state {
+    fft_passes passes;
+    fft_shape shape[FFT_MAX_PASSES];
+    stn_kernel *kernel[FFT_MAX_PASSES];
+    fft_tables tables[FFT_MAX_PASSES];
+    size_t first[FFT_MAX_PASSES]; /* of the pass's tables, in complex numbers */
+    void *roots;                  /* device memory: the tables of all passes */
+} fft_state;
+
+/* The passes and their shapes; false, and why, where there are none. */
+static bool find_shapes(const stn_fft *fft, const stn_machine *machine, fft_state *state, char *reason, size_t size) {
+    if (!fft_passes_of(fft, &state->passes, reason, size)) return false;
+    for (int i = 0; i < state->passes.count; i++) {
+        const fft_pass *pass = &state->passes.pass[i];
+        if (!fft_shape_for(pass, fft->dtype, machine, &state->shape[i])) {
+            snprintf(reason, size, "it has no kernel for lines of %" PRId64 " points", pass->length);
+            return false;
+        }
+        if (fft_shape_blocks(pass, &state->shape[i]) > INT32_MAX) {
+            snprintf(reason, size, "it would need more than 2^31 blocks of threads");
+            return false;
+        }
+    }
+    return true;
 }
 
-const stn_fft_strategy stn_fft_strategy_fft = {.run = {.name = "fft"}, .applies = applies};
+static bool applies(const stn_fft *fft, const stn_machine *machine, char *reason, size_t reason_size) {
+    if (!machine->is_device) {
+        snprintf(reason, reason_size, "it needs a GPU and this context is for the host");
+        return false;
+    }
+    fft_state state;
+    return find_shapes(fft, machine, &state, reason, reason_size);
+}
+
+static size_t candidates(const stn_fft *fft, const stn_machine *machine, stn_candidate *list, size_t most) {
+    (void)fft;
+    (void)machine;
+    if (!most) return 0;
+    list[0] = (stn_candidate){{0}};
+    return 1;
+}
+
+/* ---- what it costs ----------------------------------------------------------------------------------------------- */
+
+/* Bytes that a pass reads and writes. */
+static double pass_bytes(const fft_pass *pass, stn_dtype dtype) {
+    double lines = (double)pass->loop[0].n * (double)pass->loop[1].n * (double)pass->loop[2].n;
+    return lines * (double)(2 * pass->length + pass->load_real + pass->store_real) * 2 * (double)stn_dtype_size(dtype);
+}
+
+/* Part of the copy bandwidth that a full launch reaches: measured on an H200. */
+static double efficiency(const fft_pass *pass, const fft_shape *shape, stn_dtype dtype) {
+    double part = dtype == STN_F16 ? 0.9 : 0.95;
+    if (shape->length > 4096) part *= dtype == STN_F16 || dtype == STN_F64 ? 0.75 : 0.9;
+    if (fft_fast_in(pass)) part *= shape->length > 256 ? 0.8 : 0.9;
+    if (fft_fast_out(pass)) part *= shape->length > 256 ? 0.9 : 0.95;
+    return part;
+}
+
+/* A block waits for memory twice and for itself at each exchange; a launch is as many turns of blocks as it takes. */
+static double pass_seconds(const fft_pass *pass, const fft_shape *shape, stn_dtype dtype, const stn_machine *machine) {
+    double turns = ceil((double)fft_shape_blocks(pass, shape) / (double)(machine->multiprocessors * shape->blocks));
+    double waiting = turns * (1.6e-6 + 0.4e-6 * shape->stages);
+    double moving = pass_bytes(pass, dtype) / (machine->copy_bandwidth * efficiency(pass, shape, dtype));
+    return fmax(waiting, moving) + machine->launch_seconds;
+}
+
+static void estimate(const stn_fft *fft, const stn_machine *machine, const stn_candidate *candidate,
+                     stn_estimate *result) {
+    (void)candidate;
+    fft_state state;
+    char reason[160];
+    *result = (stn_estimate){.unit = fft->dtype == STN_F64 ? STN_UNIT_FMA_F64 : STN_UNIT_FMA_F32, .seconds = INFINITY};
+    if (!find_shapes(fft, machine, &state, reason, sizeof reason)) return;
+    result->seconds = 0;
+    for (int i = 0; i < state.passes.count; i++) {
+        const fft_pass *pass = &state.passes.pass[i];
+        result->bytes += pass_bytes(pass, fft->dtype);
+        result->seconds += pass_seconds(pass, &state.shape[i], fft->dtype, machine);
+    }
+    result->flops = stn_fft_flops(fft);
+    result->launches = state.passes.count;
+}
+
+/* ---- building ---------------------------------------------------------------------------------------------------- */
+
+static size_t root_bytes(const stn_plan *plan) { return plan->fft.dtype == STN_F64 ? 16 : 8; }
+
+/* The tables of all passes, computed here and copied to the device. */
+static stn_status upload_roots(stn_plan *plan, fft_state *state, stn_error *error) {
+    size_t count = 0;
+    for (int i = 0; i < state->passes.count; i++) {
+        fft_tables t = fft_shape_tables(&state->passes.pass[i], &state->shape[i], plan->fft.dtype, NULL);
+        state->tables[i] = t, state->first[i] = count;
+        count += t.twiddles + t.outer + t.real;
+    }
+    if (!plan->machine.present || !count) return STN_OK;
+    size_t size = count * root_bytes(plan);
+    unsigned char *roots = malloc(size);
+    if (!roots) return stn_fail_memory(error, "the tables of roots", size);
+    for (int i = 0; i < state->passes.count; i++)
+        fft_shape_tables(&state->passes.pass[i], &state->shape[i], plan->fft.dtype,
+                         roots + state->first[i] * root_bytes(plan));
+    stn_status status = stn_device_alloc(plan->context->device, size, &state->roots, error);
+    if (status == STN_OK) status = stn_device_upload(plan->context->device, state->roots, roots, size, error);
+    free(roots);
+    return status;
+}
+
+static stn_status prepare_pass(stn_plan *plan, fft_state *state, int i, stn_error *error) {
+    stn_text params = STN_TEXT_EMPTY;
+    char *text;
+    fft_shape_params(&state->passes.pass[i], &state->shape[i], plan->fft.dtype, &params);
+    STN_TRY(stn_text_take(&params, &text, error));
+    stn_status status = stn_kernel_get(plan->context, "fft_line", text, &state->kernel[i], error);
+    stn_text_free(text);
+    if (status != STN_OK) return status;
+    plan->kernels[plan->nkernels++] = state->kernel[i];
+    size_t shared = fft_shape_shared(&state->passes.pass[i], &state->shape[i], plan->fft.dtype);
+    if (!state->kernel[i]->module || shared <= 48 * 1024) return STN_OK;
+    return stn_module_allow_shared(state->kernel[i]->module, shared, error);
+}
+
+static stn_status prepare(stn_plan *plan, stn_error *error) {
+    fft_state *state = calloc(1, sizeof *state);
+    if (!state) return stn_fail_memory(error, "a plan", sizeof *state);
+    plan->state = state;
+    char reason[160];
+    if (!find_shapes(&plan->fft, &plan->machine, state, reason, sizeof reason))
+        return stn_fail(error, STN_ERROR_UNSUPPORTED, "strategy fft cannot run this transform: %s", reason);
+    plan->workspace_size = (size_t)state->passes.work * 2 * stn_dtype_size(plan->fft.dtype);
+    for (int i = 0; i < state->passes.count; i++) STN_TRY(prepare_pass(plan, state, i, error));
+    return upload_roots(plan, state, error);
+}
+
+static void release(stn_plan *plan) {
+    fft_state *state = plan->state;
+    if (!state) return;
+    if (state->roots) stn_device_free(plan->context->device, state->roots);
+    free(state);
+    plan->state = NULL;
+}
+
+/* ---- running ----------------------------------------------------------------------------------------------------- */
+
+static stn_status launch(const stn_plan *plan, int i, const void *from, void *to, void *stream, stn_error *error) {
+    const fft_state *state = plan->state;
+    const fft_pass *pass = &state->passes.pass[i];
+    const fft_shape *shape = &state->shape[i];
+    const unsigned char *twiddle = (const unsigned char *)state->roots + state->first[i] * root_bytes(plan);
+    const unsigned char *outer = twiddle + state->tables[i].twiddles * root_bytes(plan);
+    line_header h = {.in = from, .out = to, .twiddle = twiddle, .outer = outer};
+    h.real = outer + state->tables[i].outer * root_bytes(plan);
+    h.in_stride = pass->in_stride, h.out_stride = pass->out_stride;
+    for (int k = 0; k < 3; k++) h.in_line[k] = pass->loop[k].in, h.out_line[k] = pass->loop[k].out;
+    h.lines = pass->loop[0].n;
+    h.tiles = (uint32_t)stn_div_up(h.lines, shape->lines);
+    h.rows = (uint32_t)pass->loop[1].n;
+
+    _Alignas(16) unsigned char arguments[sizeof h + sizeof(double)];
+    float narrow = (float)pass->scale;
+    memcpy(arguments, &h, sizeof h);
+    if (plan->fft.dtype == STN_F64)
+        memcpy(arguments + sizeof h, &pass->scale, sizeof pass->scale);
+    else
+        memcpy(arguments + sizeof h, &narrow, sizeof narrow);
+    stn_launch how = {.grid = {(unsigned)fft_shape_blocks(pass, shape), 1, 1}, .stream = stream};
+    how.block[0] = (unsigned)shape->threads, how.block[1] = how.block[2] = 1;
+    how.shared = fft_shape_shared(pass, shape, plan->fft.dtype);
+    return stn_module_launch(state->kernel[i]->module, &how, arguments, error);
+}
+
+static stn_status execute(stn_plan *plan, const void *in, void *out, void *workspace, void *stream, stn_error *error) {
+    const fft_state *state = plan->state;
+    for (int i = 0; i < state->passes.count; i++) {
+        const fft_pass *pass = &state->passes.pass[i];
+        const void *from = pass->from == FFT_IN ? in : pass->from == FFT_OUT ? out : workspace;
+        void *to = pass->to == FFT_WORK ? workspace : out; /* a pass writes to its input only in place, which is out */
+        STN_TRY(launch(plan, i, from, to, stream, error));
+    }
+    return STN_OK;
+}
+
+/* "2 passes: 512 points in 16 x 32, 16 lines a block; ..." */
+static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
+    const fft_state *state = plan->state;
+    if (format == STN_JSON) {
+        int64_t lengths[FFT_MAX_PASSES];
+        for (int i = 0; i < state->passes.count; i++) lengths[i] = state->passes.pass[i].length;
+        stn_json_integers(text, "passes", lengths, state->passes.count);
+        return;
+    }
+    stn_text_printf(text, "%d pass%s:", state->passes.count, state->passes.count == 1 ? "" : "es");
+    for (int i = 0; i < state->passes.count; i++) {
+        const fft_shape *shape = &state->shape[i];
+        stn_text_printf(text, "%s %d points by radix", i ? ";" : "", shape->length);
+        for (int s = 0; s < shape->stages; s++) stn_text_printf(text, "%s%d", s ? " x " : " ", shape->radix[s]);
+        stn_text_printf(text, ", %d lines a block", shape->lines);
+    }
+}
+
+const stn_fft_strategy stn_fft_strategy_fft = {
+    .run = {.name = "fft", .prepare = prepare, .execute = execute, .describe = describe, .release = release},
+    .applies = applies,
+    .candidates = candidates,
+    .estimate = estimate,
+};

@@ -19,6 +19,11 @@ __device__ __forceinline__ half_t float_to_half(float f) {
         return (half_t)(sign | (__float_as_uint(__uint_as_float(bits) + 0.5f) - 0x3f000000u));
     return (half_t)(sign | ((bits - 0x38000000u + 0xfffu + (bits >> 13 & 1u)) >> 13));
 }
+__device__ __forceinline__ unsigned floats_to_half2(float first, float second) {
+    return float_to_half(first) | (unsigned)float_to_half(second) << 16;
+}
+__device__ __forceinline__ float half2_low(unsigned both) { return half_to_float((half_t)both); }
+__device__ __forceinline__ float half2_high(unsigned both) { return half_to_float((half_t)(both >> 16)); }
 
 // ---- runs of N elements in one access
 template <class T, int N>

@@ -1,0 +1,86 @@
+// Complex numbers: arithmetic in float or double, and how they lie in memory: as pairs (re, im) of a storage type.
+#pragma once
+#include "device/element.cuh"
+
+template <class T>
+struct alignas(2 * sizeof(T)) complex {
+    T re, im;
+};
+
+template <class T>
+__device__ __forceinline__ complex<T> operator+(complex<T> a, complex<T> b) {
+    return {a.re + b.re, a.im + b.im};
+}
+template <class T>
+__device__ __forceinline__ complex<T> operator-(complex<T> a, complex<T> b) {
+    return {a.re - b.re, a.im - b.im};
+}
+template <class T>
+__device__ __forceinline__ complex<T> operator*(complex<T> a, complex<T> b) {
+    return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
+}
+template <class T>
+__device__ __forceinline__ complex<T> operator*(T a, complex<T> b) {
+    return {a * b.re, a * b.im};
+}
+template <class T>
+__device__ __forceinline__ complex<T> conjugate(complex<T> a) {
+    return {a.re, -a.im};
+}
+template <class T>
+__device__ __forceinline__ complex<T> swapped(complex<T> a) {  // i times the conjugate
+    return {a.im, a.re};
+}
+template <class T>
+__device__ __forceinline__ complex<T> minus_i(complex<T> a) {  // -i a
+    return {a.im, -a.re};
+}
+
+// ---- pairs in global memory, one access each
+__device__ __forceinline__ complex<double> load_pair(const double *from) {
+    double v[2];
+    load_run(v, from);
+    return {v[0], v[1]};
+}
+__device__ __forceinline__ complex<float> load_pair(const float *from) {
+    float v[2];
+    load_run(v, from);
+    return {v[0], v[1]};
+}
+__device__ __forceinline__ complex<float> load_pair(const half_t *from) {
+    unsigned both[1];
+    load_run(both, reinterpret_cast<const unsigned *>(from));
+    return {half2_low(both[0]), half2_high(both[0])};
+}
+template <class T>
+__device__ __forceinline__ void store_pair(T *to, complex<T> z) {
+    const T v[2] = {z.re, z.im};
+    store_run(to, v);
+}
+__device__ __forceinline__ void store_pair(half_t *to, complex<float> z) {
+    const unsigned both[1] = {floats_to_half2(z.re, z.im)};
+    store_run(reinterpret_cast<unsigned *>(to), both);
+}
+
+// ---- pairs in shared memory: of the arithmetic type as they are, of halves packed into one word
+template <class S>
+struct packed {
+    using type = complex<S>;
+};
+template <>
+struct packed<half_t> {
+    using type = unsigned;
+};
+template <class T>
+__device__ __forceinline__ void put(complex<T> *to, complex<T> z) {
+    *to = z;
+}
+__device__ __forceinline__ void put(unsigned *to, complex<float> z) { *to = floats_to_half2(z.re, z.im); }
+template <class T>
+__device__ __forceinline__ complex<T> get(const complex<T> *from) {
+    return *from;
+}
+__device__ __forceinline__ complex<float> get(const unsigned *from) {
+    const unsigned both = *from;
+    return {half2_low(both), half2_high(both)};
+}

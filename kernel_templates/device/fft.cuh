@@ -1,0 +1,161 @@
+// Discrete Fourier transforms in registers:  X[k] = sum over n of  x[n] * w^(n k),  w = exp(-2 pi i / R), R points of one
+// thread, in natural order before and after. An inverse transform is the same between two swaps of re and im.
+//
+// R = A * B, n = B n1 + n2, k = k1 + A k2:  B transforms of A points, roots w^(n2 k1), then A transforms of B points. All
+// indices are known when the loops are unrolled, so products with roots that are 1, -i or (1 - i) / sqrt(2) vanish or
+// shrink.
+#pragma once
+#include "device/complex.cuh"
+
+// cos(2 pi k / 64), k = 0 .. 16: by symmetry every 64th root of one
+constexpr double COS64[17] = {1.0,
+                              0.99518472667219688624,
+                              0.98078528040323044913,
+                              0.95694033573220886494,
+                              0.92387953251128675613,
+                              0.88192126434835502971,
+                              0.83146961230254523708,
+                              0.77301045336273696081,
+                              0.70710678118654752440,
+                              0.63439328416364549822,
+                              0.55557023301960222474,
+                              0.47139673682599764856,
+                              0.38268343236508977173,
+                              0.29028467725446236764,
+                              0.19509032201612826785,
+                              0.09801714032956060199,
+                              0.0};
+__device__ __forceinline__ double cosine64(int k) {
+    k = (k % 64 + 64) % 64;
+    k = k > 32 ? 64 - k : k;
+    return k > 16 ? -COS64[32 - k] : COS64[k];
+}
+
+// z * exp(-2 pi i k / 64)
+template <class T>
+__device__ __forceinline__ complex<T> times_root64(complex<T> z, int k) {
+    const T half = T(COS64[8]);
+    k = k % 64;
+    if (k == 0) return z;
+    if (k == 16) return {z.im, -z.re};
+    if (k == 32) return {-z.re, -z.im};
+    if (k == 48) return {-z.im, z.re};
+    if (k == 8) return {half * (z.re + z.im), half * (z.im - z.re)};
+    if (k == 24) return {half * (z.im - z.re), -half * (z.re + z.im)};
+    const T c = T(cosine64(k)), s = T(cosine64(k - 16));
+    return {z.re * c + z.im * s, z.im * c - z.re * s};
+}
+
+template <class T>
+__device__ __forceinline__ void dft3(complex<T> (&x)[3]) {
+    const T s = T(0.86602540378443864676);
+    const complex<T> sum = x[1] + x[2], turned = minus_i(s * (x[1] - x[2])), mid = x[0] - T(0.5) * sum;
+    x[0] = x[0] + sum, x[1] = mid + turned, x[2] = mid - turned;
+}
+
+// An odd prime: the sums and differences of x[n] and x[R - n] by cosines and sines.
+template <int R, class T>
+__device__ __forceinline__ void dft_odd(complex<T> (&x)[R], const double (&cosine)[R], const double (&sine)[R]) {
+    constexpr int H = R / 2;
+    complex<T> sum[H], difference[H], out[R];
+    out[0] = x[0];
+#pragma unroll
+    for (int n = 1; n <= H; n++) {
+        sum[n - 1] = x[n] + x[R - n], difference[n - 1] = x[n] - x[R - n];
+        out[0] = out[0] + sum[n - 1];
+    }
+#pragma unroll
+    for (int k = 1; k <= H; k++) {
+        complex<T> even = x[0], odd = {T(0), T(0)};
+#pragma unroll
+        for (int n = 1; n <= H; n++) {
+            even = even + T(cosine[n * k % R]) * sum[n - 1];
+            odd = odd + T(sine[n * k % R]) * difference[n - 1];
+        }
+        out[k] = even + minus_i(odd), out[R - k] = even - minus_i(odd);
+    }
+#pragma unroll
+    for (int k = 0; k < R; k++) x[k] = out[k];
+}
+constexpr double COS5[5] = {1.0, 0.30901699437494742410, -0.80901699437494742410, -0.80901699437494742410,
+                            0.30901699437494742410};
+constexpr double SIN5[5] = {0.0, 0.95105651629515357212, 0.58778525229247312917, -0.58778525229247312917,
+                            -0.95105651629515357212};
+constexpr double COS7[7] = {1.0,
+                            0.62348980185873353053,
+                            -0.22252093395631440429,
+                            -0.90096886790241912624,
+                            -0.90096886790241912624,
+                            -0.22252093395631440429,
+                            0.62348980185873353053};
+constexpr double SIN7[7] = {0.0,
+                            0.78183148246802980871,
+                            0.97492791218182360702,
+                            0.43388373911755812048,
+                            -0.43388373911755812048,
+                            -0.97492791218182360702,
+                            -0.78183148246802980871};
+
+template <int R, class T>
+__device__ __forceinline__ void dft(complex<T> (&x)[R]) {
+    static_assert(R == 1 || R == 2 || R == 3 || R == 4 || R == 5 || R == 7 || R == 8 || R == 16 || R == 32,
+                  "a radix that has a butterfly");
+    if constexpr (R == 2) {
+        const complex<T> a = x[0] + x[1], b = x[0] - x[1];
+        x[0] = a, x[1] = b;
+    } else if constexpr (R == 3) {
+        dft3(x);
+    } else if constexpr (R == 5) {
+        dft_odd<5>(x, COS5, SIN5);
+    } else if constexpr (R == 7) {
+        dft_odd<7>(x, COS7, SIN7);
+    } else if constexpr (R == 4) {
+        const complex<T> a = x[0] + x[2], b = x[0] - x[2], c = x[1] + x[3], d = minus_i(x[1] - x[3]);
+        x[0] = a + c, x[1] = b + d, x[2] = a - c, x[3] = b - d;
+    } else if constexpr (R > 4) {
+        constexpr int A = R == 8 ? 2 : 4, B = R / A;
+#pragma unroll
+        for (int n2 = 0; n2 < B; n2++) {
+            complex<T> y[A];
+#pragma unroll
+            for (int n1 = 0; n1 < A; n1++) y[n1] = x[B * n1 + n2];
+            dft<A>(y);
+#pragma unroll
+            for (int k1 = 0; k1 < A; k1++) x[B * k1 + n2] = times_root64(y[k1], n2 * k1 * (64 / R));
+        }
+        complex<T> out[R];
+#pragma unroll
+        for (int k1 = 0; k1 < A; k1++) {
+            complex<T> y[B];
+#pragma unroll
+            for (int n2 = 0; n2 < B; n2++) y[n2] = x[B * k1 + n2];
+            dft<B>(y);
+#pragma unroll
+            for (int k2 = 0; k2 < B; k2++) out[k1 + A * k2] = y[k2];
+        }
+#pragma unroll
+        for (int k = 0; k < R; k++) x[k] = out[k];
+    }
+}
+
+// x[r] *= w^r for r = 1 .. R - 1: from a table of all of them, [r - 1][many] at `table`, or from w alone, by products of
+// few factors, so that errors stay at a few roundings.
+template <int R, class T>
+__device__ __forceinline__ void times_table(complex<T> (&x)[R], const T *table, int many) {
+#pragma unroll
+    for (int r = 1; r < R; r++) x[r] = x[r] * load_pair(table + 2 * (r - 1) * many);
+}
+template <int R, class T>
+__device__ __forceinline__ void times_powers(complex<T> (&x)[R], complex<T> w) {
+    constexpr int LOW = R < 4 ? R : 4;
+    complex<T> low[LOW], high = {T(1), T(0)};
+    low[0] = high;
+#pragma unroll
+    for (int r = 1; r < LOW; r++) low[r] = r == 1 ? w : low[r / 2] * low[r - r / 2];
+    const complex<T> step = R > 4 ? low[LOW / 2] * low[LOW - LOW / 2] : w;
+#pragma unroll
+    for (int r = 1; r < R; r++) {
+        if (r % LOW == 0) high = r == LOW ? step : high * step;
+        x[r] = x[r] * (r < LOW ? low[r] : r % LOW == 0 ? high : low[r % LOW] * high);
+    }
+}

@@ -1,0 +1,292 @@
+/* The shapes of fft_line: measured ones for powers of two, a rule for the rest; tables of roots. */
+#include "strategies/fft_shape.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/arith.h"
+#include "render/render.h"
+
+/* Radices for lines of 2^i points and the points of a thread: as few exchanges as registers allow. */
+typedef struct plan_row {
+    int points;
+    int radix[FFT_MAX_STAGES];
+} plan_row;
+static const plan_row narrow_rows[] = {
+    [1] = {2, {2}},
+    [2] = {4, {4}},
+    [3] = {8, {8}},
+    [4] = {4, {4, 4}},
+    [5] = {8, {8, 4}},
+    [6] = {8, {8, 8}},
+    [7] = {16, {16, 8}},
+    [8] = {16, {16, 16}},
+    [9] = {32, {16, 32}},
+    [10] = {32, {32, 32}},
+    [11] = {16, {8, 16, 16}},
+    [12] = {16, {16, 16, 16}},
+    [13] = {32, {32, 16, 16}},
+    [14] = {32, {16, 32, 32}},
+};
+static const plan_row wide_rows[] = {
+    /* f64: a point takes four registers */
+    [1] = {2, {2}},
+    [2] = {4, {4}},
+    [3] = {8, {8}},
+    [4] = {4, {4, 4}},
+    [5] = {8, {8, 4}},
+    [6] = {8, {8, 8}},
+    [7] = {8, {4, 4, 8}},
+    [8] = {16, {16, 16}},
+    [9] = {16, {8, 8, 8}},
+    [10] = {16, {16, 16, 4}},
+    [11] = {16, {8, 16, 16}},
+    [12] = {16, {16, 16, 16}},
+    [13] = {16, {2, 16, 16, 16}},
+};
+
+int64_t fft_longest(stn_dtype dtype, bool across) {
+    if (across) return dtype == STN_F64 ? 512 : 1024;
+    return dtype == STN_F64 ? 8192 : 16384;
+}
+
+static int log2_of(int64_t n) {
+    int bits = 0;
+    while ((INT64_C(1) << bits) < n) bits++;
+    return bits;
+}
+
+/* ---- radices ----------------------------------------------------------------------------------------------------- */
+
+static bool power_of_two(int64_t n, bool wide, fft_shape *shape) {
+    const plan_row *rows = wide ? wide_rows : narrow_rows;
+    size_t count = wide ? sizeof wide_rows / sizeof *wide_rows : sizeof narrow_rows / sizeof *narrow_rows;
+    size_t i = (size_t)log2_of(n);
+    if (i >= count || n != INT64_C(1) << i) return false;
+    shape->points = rows[i].points;
+    memcpy(shape->radix, rows[i].radix, sizeof shape->radix);
+    while (shape->stages < FFT_MAX_STAGES && shape->radix[shape->stages]) shape->stages++;
+    return true;
+}
+
+/* 2^a 3^b 5^c 7^d: odd radices first; a thread holds the product of the different ones, which every one divides, and as
+ * large a power of two as there is room for. */
+static bool mixed(int64_t n, bool wide, fft_shape *shape) {
+    static const int primes[] = {7, 5, 3};
+    int most = wide ? 21 : 30;
+    shape->points = 1;
+    for (int i = 0; i < 3; i++) {
+        if (n % primes[i] == 0) shape->points *= primes[i];
+        for (; n % primes[i] == 0; n /= primes[i]) {
+            if (shape->stages == FFT_MAX_STAGES) return false;
+            shape->radix[shape->stages++] = primes[i];
+        }
+    }
+    if (shape->points > most) return false;
+    int two = 1;
+    while (two < 16 && two * 2 <= n && shape->points * two * 2 <= most) two *= 2;
+    shape->points *= two;
+    while (n > 1) {
+        int radix = (int)stn_min(n, two);
+        if (radix < 2 || n % radix || shape->stages == FFT_MAX_STAGES) return false;
+        shape->radix[shape->stages++] = radix;
+        n /= radix;
+    }
+    return true;
+}
+
+/* ---- shared memory ----------------------------------------------------------------------------------------------- */
+
+static int cell_bytes(const fft_shape *shape, stn_dtype dtype) {
+    return shape->half_cells ? 4 : dtype == STN_F64 ? 16 : 8;
+}
+
+/* The place of a thread, as the kernel has it. */
+static void place_of(const fft_shape *shape, bool lines_fast, int thread, int *t, int *line) {
+    int across = shape->length / shape->points;
+    *t = lines_fast ? thread / shape->lines : thread % across;
+    *line = lines_fast ? thread % shape->lines : thread / across;
+}
+
+static int padded(const fft_shape *shape, int a) { return a + a / shape->pad; }
+
+/* Turns that the first warp's access takes; `to` gives each thread's cell. */
+static int turns(const int cell[32], int threads, int bytes) {
+    int group = 128 / bytes, sum = 0; /* cells that one turn can serve, one from each bank */
+    for (int first = 0; first < threads; first += group) {
+        int worst = 0;
+        for (int bank = 0; bank < group; bank++) {
+            int different = 0;
+            for (int i = first; i < first + group && i < threads; i++) {
+                bool seen = cell[i] % group != bank;
+                for (int j = first; j < i && !seen; j++) seen = cell[j] == cell[i];
+                different += !seen;
+            }
+            if (different > worst) worst = different;
+        }
+        sum += worst;
+    }
+    return sum;
+}
+
+/* Turns of all exchanges. */
+static int clashes(const fft_pass *pass, const fft_shape *shape, stn_dtype dtype) {
+    int sum = 0, before = 1, threads = (int)stn_min(shape->threads, 32), cell[32], t, line;
+    for (int s = 0; s + 1 < shape->stages; s++) {
+        int radix = shape->radix[s];
+        for (int i = 0; i < threads; i++) {
+            place_of(shape, s == 0 ? fft_fast_in(pass) : fft_fast_out(pass), i, &t, &line);
+            cell[i] = line * shape->pitch + padded(shape, t / before * before * radix + t % before);
+        }
+        sum += turns(cell, threads, cell_bytes(shape, dtype));
+        for (int i = 0; i < threads; i++) {
+            place_of(shape, fft_fast_out(pass), i, &t, &line);
+            cell[i] = line * shape->pitch + padded(shape, t);
+        }
+        sum += turns(cell, threads, cell_bytes(shape, dtype));
+        before *= radix;
+    }
+    return sum;
+}
+
+#define NO_PAD (1 << 20)
+
+/* Padding is additive, as the kernel takes it to be, where everything is a power of two. */
+static void choose_places(const fft_pass *pass, stn_dtype dtype, bool additive, fft_shape *shape) {
+    static const int pads[] = {NO_PAD, 8, 16, 32, 64};
+    fft_shape best = *shape;
+    int fewest = INT32_MAX;
+    for (int i = 0; i < (additive ? 5 : 1); i++) {
+        fft_shape tried = *shape;
+        tried.pad = pads[i];
+        int least = padded(&tried, shape->length) + 1;
+        for (int extra = 0; extra < 17; extra++) {
+            tried.pitch = least + extra;
+            int count = clashes(pass, &tried, dtype);
+            if (count < fewest || (count == fewest && tried.pitch < best.pitch)) fewest = count, best = tried;
+        }
+    }
+    *shape = best;
+}
+
+size_t fft_shape_shared(const fft_pass *pass, const fft_shape *shape, stn_dtype dtype) {
+    if (shape->stages == 1 && !pass->load_real && !pass->store_real) return 0;
+    return (size_t)shape->pitch * (size_t)shape->lines * (size_t)cell_bytes(shape, dtype);
+}
+
+/* ---- the shape --------------------------------------------------------------------------------------------------- */
+
+/* Registers a thread should have, found by timing on an H200. */
+static int registers(stn_dtype dtype, int points) {
+    int words = points * (dtype == STN_F64 ? 4 : 2);
+    if (dtype == STN_F64) return words > 32 ? 128 : 80;
+    if (words > 32) return 96;
+    if (words > 16) return dtype == STN_F16 ? 56 : 80;
+    return dtype == STN_F16 ? 40 : 64;
+}
+
+/* Lines side by side in memory: 64 bytes of them at least, where a line lies across. */
+static int lines_for(const fft_pass *pass, stn_dtype dtype, int across) {
+    int least = 1, threads = across >= 128 ? across : 128;
+    if (fft_fast_in(pass) || fft_fast_out(pass)) least = 64 / (2 * (int)stn_dtype_size(dtype));
+    int lines = (int)stn_max(least, threads / across);
+    while (lines * across % 32) lines++; /* whole warps */
+    return lines;
+}
+
+bool fft_shape_for(const fft_pass *pass, stn_dtype dtype, const stn_machine *machine, fft_shape *shape) {
+    *shape = (fft_shape){.length = (int)pass->length, .table = 1024};
+    bool wide = dtype == STN_F64, additive = power_of_two(pass->length, wide, shape);
+    if (!additive) {
+        *shape = (fft_shape){.length = (int)pass->length, .table = 1024};
+        if (pass->load_real || pass->store_real || !mixed(pass->length, wide, shape)) return false;
+    }
+    int across = shape->length / shape->points;
+    shape->lines = lines_for(pass, dtype, across);
+    shape->threads = across * shape->lines;
+    if (shape->threads > 1024) return false;
+    bool moves = fft_fast_in(pass) != fft_fast_out(pass);
+    if (shape->stages == 1 && moves) return false;
+    int registers_each = (int)stn_min(registers(dtype, shape->points), 65536 / shape->threads);
+    shape->blocks = (int)stn_max(1, 65536 / (registers_each * shape->threads));
+    shape->half_cells = dtype == STN_F16 && shape->points == 32 && !pass->load_real && !pass->store_real;
+    choose_places(pass, dtype, additive, shape);
+    return fft_shape_shared(pass, shape, dtype) <= machine->shared_per_block;
+}
+
+int64_t fft_shape_blocks(const fft_pass *pass, const fft_shape *shape) {
+    int64_t blocks = stn_div_up(pass->loop[0].n, shape->lines);
+    for (int i = 1; i < 3; i++)
+        if (stn_mul_overflows(blocks, pass->loop[i].n, &blocks)) return INT64_MAX;
+    return blocks;
+}
+
+/* ---- tables ------------------------------------------------------------------------------------------------------ */
+
+/* exp(-2 pi i k / n) as number `at` of a table. */
+static void put_root(void *to, size_t at, bool wide, int64_t k, int64_t n) {
+    if (!to) return;
+    const long double turn = 6.283185307179586476925286766559L;
+    long double angle = turn * (long double)(k % n) / (long double)n;
+    double re = (double)cosl(angle), im = (double)-sinl(angle);
+    if (wide)
+        ((double *)to)[2 * at] = re, ((double *)to)[2 * at + 1] = im;
+    else
+        ((float *)to)[2 * at] = (float)re, ((float *)to)[2 * at + 1] = (float)im;
+}
+
+static int outer_low(const fft_pass *pass) { return (log2_of(pass->outer) + 1) / 2; }
+
+fft_tables fft_shape_tables(const fft_pass *pass, const fft_shape *shape, stn_dtype dtype, void *to) {
+    fft_tables t = {0, 0, 0};
+    bool wide = dtype == STN_F64;
+    size_t at = 0;
+    int before = shape->radix[0];
+    for (int s = 1; s < shape->stages; s++) {
+        int radix = shape->radix[s], rows = before * (radix - 1) <= shape->table ? radix - 1 : 1;
+        for (int r = 1; r <= rows; r++)
+            for (int k = 0; k < before; k++) put_root(to, at++, wide, (int64_t)r * k, (int64_t)before * radix);
+        before *= radix;
+    }
+    t.twiddles = at;
+    if (pass->outer) {
+        int64_t low = INT64_C(1) << outer_low(pass);
+        for (int64_t i = 0; i < low; i++) put_root(to, at++, wide, i, pass->outer);
+        for (int64_t i = 0; i * low < pass->outer; i++) put_root(to, at++, wide, i * low, pass->outer);
+    }
+    t.outer = at - t.twiddles;
+    if (pass->load_real || pass->store_real)
+        for (int i = 0; i < shape->length / shape->points; i++) put_root(to, at++, wide, i, 2 * pass->length);
+    t.real = at - t.twiddles - t.outer;
+    return t;
+}
+
+/* ---- params.cuh -------------------------------------------------------------------------------------------------- */
+
+void fft_shape_params(const fft_pass *pass, const fft_shape *shape, stn_dtype dtype, stn_text *params) {
+    const char *real = dtype == STN_F64 ? "double" : "float";
+    stn_params_begin(params);
+    stn_params_type(params, "STORE", dtype == STN_F16 ? "unsigned short" : real);
+    stn_params_type(params, "REAL", real);
+    stn_params_type(params, "FFT_CELL", shape->half_cells ? "unsigned short" : real);
+    stn_params_int(params, "BLOCKS", shape->blocks);
+    stn_params_int(params, "FFT_LENGTH", shape->length);
+    stn_params_int(params, "FFT_STAGES", shape->stages);
+    stn_params_ints(params, "FFT_RADIX", shape->radix, (size_t)shape->stages);
+    stn_params_int(params, "FFT_POINTS", shape->points);
+    stn_params_int(params, "FFT_LINES", shape->lines);
+    stn_params_int(params, "FFT_LOOPS", pass->loops);
+    stn_params_int(params, "FFT_LINES_FAST_IN", fft_fast_in(pass));
+    stn_params_int(params, "FFT_LINES_FAST_OUT", fft_fast_out(pass));
+    stn_params_int(params, "FFT_IN_STRIDE", pass->in_stride == 1);
+    stn_params_int(params, "FFT_OUT_STRIDE", pass->out_stride == 1);
+    stn_params_int(params, "FFT_PAD", shape->pad);
+    stn_params_int(params, "FFT_PITCH", shape->pitch);
+    stn_params_int(params, "FFT_TABLE", shape->table);
+    stn_params_int(params, "FFT_INVERSE", pass->inverse);
+    stn_params_int(params, "FFT_SCALE", pass->scale != 1);
+    stn_params_int(params, "FFT_OUTER", pass->outer ? pass->outer_loop + 1 : 0);
+    stn_params_int(params, "FFT_OUTER_LOW", pass->outer ? outer_low(pass) : 0);
+    stn_params_int(params, "FFT_LOAD_REAL", pass->load_real);
+    stn_params_int(params, "FFT_STORE_REAL", pass->store_real);
+}
