@@ -3,7 +3,7 @@
  * An axis of N = N1 N2 points, n = N2 n1 + n2, k = k1 + N1 k2:
  *
  *     pass 1:  over n1, for each n2:  y[k1, n2] = w_N^(k1 n2) sum over n1 of x[n1, n2] w_N1^(n1 k1)     in its place
- *     pass 2:  over n2, for each k1:  X[k1 + N1 k2] = sum over n2 of y[k1, n2] w_N2^(n2 k2)             into natural order
+ *     pass 2:  over n2, for each k1:  X[k1 + N1 k2] = sum over n2 of y[k1, n2] w_N2^(n2 k2)         into natural order
  *
  * and with N = N1 (N2 N3) the second is again two of these. Neighbouring n2, then neighbouring k1, lie side by side, so
  * that every access is as long as a tile of lines is wide. */
