@@ -92,6 +92,7 @@ typedef struct stn_cu_uuid {
     X(CU_EVENT_DISABLE_TIMING, 2)                                                                                      \
     X(CU_STREAM_DEFAULT, 0)                                                                                            \
     X(CU_STREAM_NON_BLOCKING, 1)                                                                                       \
+    X(CU_STREAM_CAPTURE_STATUS_NONE, 0)                                                                                \
     X(CU_STREAM_CAPTURE_MODE_GLOBAL, 0)                                                                                \
     X(CU_STREAM_CAPTURE_MODE_THREAD_LOCAL, 1)                                                                          \
     X(CU_STREAM_CAPTURE_MODE_RELAXED, 2)                                                                               \

@@ -3,7 +3,7 @@
 #define STN_PLAN_PLAN_H
 #include "plan/strategy.h"
 
-#define STN_PLAN_KERNELS 8
+#define STN_PLAN_KERNELS 16
 #define STN_PLAN_RANKING 64
 
 typedef struct stn_ranked {

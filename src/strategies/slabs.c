@@ -1,48 +1,56 @@
-/* See slabs.h. A slab is stepped between two buffers of its own; its first step reads the grid, its last one writes it. */
+/* See slabs.h. The two margins of an axis are stepped together, on the grid pinched along that axis to what f steps of
+ * them can see:
+ *
+ *     0    m0   depth0            n - depth1   m1   n         depth0 = depth1 = f * (both reaches of the axis)
+ *     |####|.....|                     |.....|####|
+ *                    pinched:  |####|.....|.....|####|
+ *
+ * Its faces are the grid's own. Where the two parts meet, what one step gets wrong is a reach wider after each step, and
+ * after f of them it has come up to the margins (#). So a strip is a task like the grid's, for strategy direct. */
 #include "strategies/slabs.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/arith.h"
 #include "base/error.h"
-#include "base/half.h"
 #include "context/context.h"
 #include "context/kernel.h"
-#include "strategies/direct_shape.h"
+#include "render/render.h"
 
 #define FACES 6
 #define THREADS 256
-#define MOST_TAPS 380 /* whose weights fit into a kernel's arguments beside the boxes */
+#define ROWS 4 /* points of a thread */
 
-/* As slabs_step.cu declares them; constants and weights follow in the kernel's arithmetic type. */
-typedef struct slab_box {
+/* As slabs_copy.cu declares them. */
+typedef struct copy_box {
     const void *in;
     void *out;
-    int64_t in_stride[3], out_stride[3], in_batch, out_batch, low[3], extent[3], points;
-} slab_box;
-typedef struct slab_header {
-    slab_box box[FACES];
-    int64_t n[3], boxes;
-} slab_header;
+    int64_t in_stride[3], out_stride[3], in_batch, out_batch, extent[3], threads;
+} copy_box;
+typedef struct copy_arguments {
+    copy_box box[FACES];
+    int64_t boxes;
+} copy_arguments;
 
-/* One face with a margin to step. */
-typedef struct face {
-    int axis, side;
-    stn_grid_layout layout; /* of its buffers */
-    int64_t origin[3];      /* the buffers' first point */
-    size_t buffer[2];       /* bytes into the workspace */
-} face;
+/* The margins of one axis; or of all, when the strip holds the whole grid. */
+typedef struct strip {
+    int axis;
+    int64_t depth[2]; /* points of the axis at its low and at its high side; together n: the whole grid */
+    stn_plan *plan;
+    stn_grid_layout layout;
+    size_t in, out, work; /* bytes into the workspace; in and out may be the same */
+} strip;
 
 struct stn_slabs {
     int fused;
-    stn_kernel *kernel;
-    size_t nfaces;
-    face faces[FACES];
     int64_t low[3], high[3]; /* the interior */
+    size_t nstrips;
+    strip strips[3];
+    stn_kernel *copy;
+    stn_fork *fork; /* a branch for each strip; NULL for an absent GPU */
     size_t workspace;
-    size_t values_size;
-    unsigned char values[(6 + MOST_TAPS) * 8];
 };
 
 static bool has_face(const stn_task *task, int axis, int side) {
@@ -60,129 +68,169 @@ bool stn_slabs_interior(const stn_task *task, int fused, int64_t low[3], int64_t
     return any;
 }
 
-/* The part of its axis that a face's slab holds after step j of f: what step f wants, and a reach more for each step to
- * come. */
-static void slab_range(const stn_task *task, int fused, int axis, int side, int step, int64_t *low, int64_t *high) {
-    int64_t n = task->n[axis], margin = (int64_t)fused * task->reach[axis][side];
-    int64_t depth = stn_min(n, margin + (int64_t)(fused - step) * task->reach[axis][!side]);
-    *low = side ? n - depth : 0;
-    *high = side ? n : depth;
+/* ---- strips ---------------------------------------------------------------------------------------------------- */
+
+static bool is_whole(const stn_task *task, const strip *s) { return s->depth[0] + s->depth[1] == task->n[s->axis]; }
+
+/* Axis, depths and layout of every strip; one that is the whole grid makes all others needless. */
+static size_t find_strips(const stn_task *task, int fused, strip strips[3]) {
+    size_t count = 0;
+    for (int axis = 0; axis < 3; axis++) {
+        bool low = has_face(task, axis, 0), high = has_face(task, axis, 1);
+        if (!low && !high) continue;
+        int64_t n = task->n[axis], depth = (int64_t)fused * (task->reach[axis][0] + task->reach[axis][1]);
+        strip s = {.axis = axis, .depth = {low ? depth : 0, high ? depth : 0}};
+        bool whole = s.depth[0] + s.depth[1] >= n;
+        if (whole) s.depth[0] = n, s.depth[1] = 0;
+        int64_t extent[3] = {task->n[0], task->n[1], task->n[2]};
+        extent[axis] = s.depth[0] + s.depth[1];
+        s.layout = stn_packed_layout(extent, task->dtype);
+        if (whole) count = 0;
+        strips[count++] = s;
+        if (whole) break;
+    }
+    return count;
 }
 
-/* The box of step j. The last step's boxes share no point: axis 0 takes the corners, then axis 1. */
-static void slab_extent(const stn_task *task, const stn_slabs *slabs, const face *f, int step, int64_t low[3],
-                        int64_t high[3]) {
-    for (int axis = 0; axis < 3; axis++) {
-        bool inner = step == slabs->fused && axis < f->axis;
-        low[axis] = inner ? slabs->low[axis] : 0;
-        high[axis] = inner ? slabs->high[axis] : task->n[axis];
+/* The task of a strip; it borrows the taps. */
+static stn_task strip_task(const stn_task *task, int fused, const strip *s) {
+    stn_task own = *task;
+    own.n[s->axis] = s->depth[0] + s->depth[1];
+    memcpy(own.in_stride, s->layout.stride, sizeof own.in_stride);
+    memcpy(own.out_stride, s->layout.stride, sizeof own.out_stride);
+    own.in_batch_stride = own.out_batch_stride = s->layout.batch;
+    own.steps = (uint64_t)fused;
+    own.in_place = false;
+    own.alignment = 16;
+    return own;
+}
+
+/* The cheapest way of strategy direct. */
+static bool choose(const stn_task *task, const stn_machine *machine, stn_candidate *best, stn_estimate *estimate) {
+    stn_candidate list[16];
+    stn_estimate e;
+    size_t count = stn_strategy_direct.candidates(task, machine, list, 16);
+    for (size_t i = 0; i < count; i++) {
+        stn_strategy_direct.estimate(task, machine, &list[i], &e);
+        if (i == 0 || e.seconds < estimate->seconds) *best = list[i], *estimate = e;
     }
-    slab_range(task, slabs->fused, f->axis, f->side, step, &low[f->axis], &high[f->axis]);
-    if (step == slabs->fused && f->side) low[f->axis] = stn_max(low[f->axis], slabs->high[f->axis]);
+    return count > 0;
 }
 
 double stn_slabs_seconds(const stn_task *task, const stn_machine *machine, int fused) {
-    double points = 0, others = (double)stn_task_points(task);
-    bool any = false;
-    for (int axis = 0; axis < 3; axis++)
-        for (int side = 0; side < 2; side++) {
-            if (!has_face(task, axis, side)) continue;
-            any = true;
-            for (int step = 1; step <= fused; step++) {
-                int64_t low, high;
-                slab_range(task, fused, axis, side, step, &low, &high);
-                points += others / (double)task->n[axis] * (double)(high - low);
-            }
-        }
-    if (!any) return 0;
-    /* a load and its address a tap, some thirty instructions a point, as direct_gather's model counts them */
-    double clock = machine->flops[STN_UNIT_FMA_F32] / (256.0 * machine->multiprocessors);
-    double warps = points * ((double)task->ntaps * 5 + 30) / 32;
-    return warps / (machine->multiprocessors * 2 * clock) + fused * machine->launch_seconds;
-}
-
-static direct_shape slab_shape(void) {
-    return (direct_shape){.kernel = DIRECT_LINE,
-                          .vector = 1,
-                          .rows = 1,
-                          .chunk = 1,
-                          .threads = {1, 1, THREADS},
-                          .blocks = 1,
-                          .unroll = 1,
-                          .fused = 1};
-}
-
-static void fill_values(const stn_task *task, stn_slabs *slabs) {
-    double values[6 + MOST_TAPS];
-    size_t count = 0;
-    uint16_t order[DIRECT_MAX_TAPS];
-    direct_shape shape = slab_shape();
-    for (int axis = 0; axis < 3; axis++)
-        for (int side = 0; side < 2; side++) {
-            double value = task->boundary[axis][side].value;
-            bool half = task->dtype == STN_F16;
-            values[count++] = half ? stn_half_to_float(stn_float_to_half((float)value)) : value;
-        }
-    direct_tap_order(task, &shape, order);
-    for (size_t k = 0; k < task->ntaps; k++) values[count++] = task->taps[order[k]].weight;
+    strip strips[3];
+    size_t count = find_strips(task, fused, strips);
+    double seconds = 0;
     for (size_t i = 0; i < count; i++) {
-        float narrow = (float)values[i];
-        if (task->dtype == STN_F64)
-            memcpy(slabs->values + i * 8, &values[i], 8);
-        else
-            memcpy(slabs->values + i * 4, &narrow, 4);
+        stn_task own = strip_task(task, fused, &strips[i]);
+        stn_candidate best;
+        stn_estimate e;
+        if (!choose(&own, machine, &best, &e)) return INFINITY;
+        seconds += 1.4 * e.seconds; /* beside a 2D interior, as measured */
     }
-    slabs->values_size = count * (task->dtype == STN_F64 ? 8 : 4);
+    return count ? seconds + 3 * machine->launch_seconds : 0;
 }
 
-/* Faces, their buffers and where these lie. Step 1's boxes are the largest that are kept. */
-static void place_faces(const stn_task *task, stn_slabs *slabs) {
-    size_t size = stn_dtype_size(task->dtype);
-    for (int axis = 0; axis < 3; axis++)
-        for (int side = 0; side < 2; side++) {
-            if (!has_face(task, axis, side)) continue;
-            face *f = &slabs->faces[slabs->nfaces++];
-            f->axis = axis, f->side = side;
-            int64_t high[3];
-            slab_extent(task, slabs, f, 1, f->origin, high);
-            f->layout.stride[2] = 1;
-            f->layout.stride[1] = high[2] - f->origin[2];
-            f->layout.stride[0] = f->layout.stride[1] * (high[1] - f->origin[1]);
-            f->layout.batch = f->layout.stride[0] * (high[0] - f->origin[0]);
-            for (int b = 0; b < 2 && slabs->fused > 1; b++) {
-                f->buffer[b] = slabs->workspace;
-                slabs->workspace += (size_t)stn_round_up(f->layout.batch * task->batch * (int64_t)size, 256);
-            }
-        }
+static stn_status copy_taps(stn_task *task, stn_error *error) {
+    stn_tap *taps = malloc(task->ntaps * sizeof *taps);
+    if (!taps) return stn_fail_memory(error, "taps", task->ntaps * sizeof *taps);
+    memcpy(taps, task->taps, task->ntaps * sizeof *taps);
+    task->taps = taps;
+    return STN_OK;
+}
+
+static void destroy_plan(stn_plan *plan) {
+    if (!plan) return;
+    stn_strategy_direct.release(plan);
+    stn_task_clear(&plan->task);
+    free(plan);
+}
+
+/* A plan for the strip. Launches by turns between two grids: with an even number of them the result lies in the first,
+ * with an odd number it lies in a third. */
+static stn_status plan_strip(const stn_plan *parent, int fused, strip *s, stn_error *error) {
+    stn_plan *plan = calloc(1, sizeof *plan);
+    if (!plan) return stn_fail_memory(error, "a plan", sizeof *plan);
+    plan->context = parent->context;
+    plan->machine = parent->machine;
+    plan->strategy = &stn_strategy_direct;
+    plan->task = strip_task(&parent->task, fused, s);
+    stn_status status = copy_taps(&plan->task, error);
+    if (status != STN_OK) {
+        free(plan);
+        return status;
+    }
+    s->plan = plan;
+    if (!choose(&plan->task, &plan->machine, &plan->candidate, &plan->estimate))
+        return stn_fail(error, STN_ERROR_UNSUPPORTED,
+                        "the faces of this grid need more blocks than a launch can have: use a smaller batch");
+    plan->task.in_place = fmod(plan->estimate.launches, 2) == 0;
+    return stn_strategy_direct.prepare(plan, error);
+}
+
+static void place_buffers(const stn_task *task, stn_slabs *slabs) {
+    for (size_t i = 0; i < slabs->nstrips; i++) {
+        strip *s = &slabs->strips[i];
+        int64_t size = (int64_t)stn_dtype_size(task->dtype);
+        size_t grid = (size_t)stn_round_up(s->layout.batch * task->batch * size, 256);
+        s->in = slabs->workspace;
+        s->out = s->plan->task.in_place ? s->in : s->in + grid;
+        s->work = s->out + grid;
+        slabs->workspace = s->work + (size_t)stn_round_up((int64_t)s->plan->workspace_size, 256);
+    }
+}
+
+/* ---- building -------------------------------------------------------------------------------------------------- */
+
+/* For describe and packs; strips share kernels. */
+static void list_kernel(stn_plan *plan, stn_kernel *kernel) {
+    for (size_t i = 0; i < plan->nkernels; i++)
+        if (plan->kernels[i] == kernel) return;
+    if (plan->nkernels < STN_PLAN_KERNELS) plan->kernels[plan->nkernels++] = kernel;
+}
+
+static void list_kernels(stn_plan *plan, const stn_slabs *slabs) {
+    list_kernel(plan, slabs->copy);
+    for (size_t i = 0; i < slabs->nstrips; i++)
+        for (size_t k = 0; k < slabs->strips[i].plan->nkernels; k++)
+            list_kernel(plan, slabs->strips[i].plan->kernels[k]);
+}
+
+static stn_status get_copy(const stn_plan *plan, stn_slabs *slabs, stn_error *error) {
+    static const char *const store[] = {"double", "float", "unsigned short"}; /* by stn_dtype */
+    stn_text params = STN_TEXT_EMPTY;
+    stn_params_begin(&params);
+    stn_params_type(&params, "STORE", store[plan->task.dtype]);
+    stn_params_int(&params, "ROWS", ROWS);
+    stn_params_int(&params, "THREADS_X", THREADS);
+    char *text;
+    STN_TRY(stn_text_take(&params, &text, error));
+    stn_status status = stn_kernel_get(plan->context, "slabs_copy", text, &slabs->copy, error);
+    stn_text_free(text);
+    return status;
 }
 
 stn_status stn_slabs_create(stn_plan *plan, int fused, stn_slabs **result, stn_error *error) {
     *result = NULL;
-    if (stn_slabs_seconds(&plan->task, &plan->machine, fused) == 0) return STN_OK;
-    if (plan->task.ntaps > MOST_TAPS)
-        return stn_fail(error, STN_ERROR_UNSUPPORTED, "slabs take at most %d taps, not %zu: use strategy direct",
-                        MOST_TAPS, plan->task.ntaps);
+    strip strips[3];
+    size_t count = find_strips(&plan->task, fused, strips);
+    if (!count) return STN_OK;
     stn_slabs *slabs = calloc(1, sizeof *slabs);
     if (!slabs) return stn_fail_memory(error, "the slabs", sizeof *slabs);
     slabs->fused = fused;
+    slabs->nstrips = count;
+    memcpy(slabs->strips, strips, sizeof strips);
     stn_slabs_interior(&plan->task, fused, slabs->low, slabs->high);
-    place_faces(&plan->task, slabs);
-    fill_values(&plan->task, slabs);
-
-    direct_shape shape = slab_shape();
-    stn_text params = STN_TEXT_EMPTY;
-    char *text = NULL;
-    direct_params(&plan->task, &shape, &params);
-    stn_status status = stn_text_take(&params, &text, error);
-    if (status == STN_OK) status = stn_kernel_get(plan->context, "slabs_step", text, &slabs->kernel, error);
-    stn_text_free(text);
+    stn_status status = get_copy(plan, slabs, error);
+    for (size_t i = 0; i < count && status == STN_OK; i++) status = plan_strip(plan, fused, &slabs->strips[i], error);
+    if (status == STN_OK && plan->machine.present)
+        status = stn_fork_create(plan->context->device, (int)count, &slabs->fork, error);
     if (status != STN_OK) {
-        free(slabs);
+        stn_slabs_destroy(plan, slabs);
         return status;
     }
-    bool listed = false; /* slabs of another f share the kernel */
-    for (size_t i = 0; i < plan->nkernels; i++) listed = listed || plan->kernels[i] == slabs->kernel;
-    if (!listed && plan->nkernels < STN_PLAN_KERNELS) plan->kernels[plan->nkernels++] = slabs->kernel;
+    place_buffers(&plan->task, slabs);
+    list_kernels(plan, slabs);
     *result = slabs;
     return STN_OK;
 }
@@ -190,62 +238,114 @@ stn_status stn_slabs_create(stn_plan *plan, int fused, stn_slabs **result, stn_e
 size_t stn_slabs_workspace(const stn_slabs *slabs) { return slabs ? slabs->workspace : 0; }
 
 stn_status stn_slabs_set_weights(stn_plan *plan, stn_slabs *slabs, stn_error *error) {
-    (void)error;
-    if (slabs) fill_values(&plan->task, slabs);
-    return STN_OK;
-}
-
-/* A grid that holds only the box from `origin` on, seen as if it held everything. */
-static unsigned char *shifted(const void *grid, const stn_grid_layout *layout, const int64_t origin[3], size_t size) {
-    int64_t elements = 0;
-    for (int axis = 0; axis < 3; axis++) elements += origin[axis] * layout->stride[axis];
-    return (unsigned char *)((uintptr_t)grid - (uintptr_t)(elements * (int64_t)size));
-}
-
-static void fill_box(const stn_task *task, const stn_slabs *slabs, const face *f, int step, const stn_grid_layout *from,
-                     const void *in, const stn_grid_layout *to, void *out, unsigned char *workspace, slab_box *box) {
-    size_t size = stn_dtype_size(task->dtype);
-    const stn_grid_layout *reads = step == 1 ? from : &f->layout, *writes = step == slabs->fused ? to : &f->layout;
-    int64_t high[3];
-    box->in = step == 1 ? in : shifted(workspace + f->buffer[step % 2], reads, f->origin, size);
-    box->out = step == slabs->fused ? out : shifted(workspace + f->buffer[(step + 1) % 2], writes, f->origin, size);
-    memcpy(box->in_stride, reads->stride, sizeof box->in_stride);
-    memcpy(box->out_stride, writes->stride, sizeof box->out_stride);
-    box->in_batch = reads->batch, box->out_batch = writes->batch;
-    slab_extent(task, slabs, f, step, box->low, high);
-    box->points = task->batch;
-    for (int axis = 0; axis < 3; axis++) {
-        box->extent[axis] = stn_max(high[axis] - box->low[axis], 0);
-        box->points *= box->extent[axis];
-    }
-}
-
-stn_status stn_slabs_run(const stn_plan *plan, const stn_slabs *slabs, stn_interior interior, const void *user,
-                         const stn_fused_launch *l, void *workspace, stn_error *error) {
-    STN_TRY(interior(plan, user, l, error));
     if (!slabs) return STN_OK;
-    _Alignas(16) unsigned char arguments[sizeof(slab_header) + sizeof slabs->values];
-    for (int step = 1; step <= slabs->fused; step++) {
-        slab_header h = {.n = {plan->task.n[0], plan->task.n[1], plan->task.n[2]}};
-        int64_t points = 0;
-        for (size_t i = 0; i < slabs->nfaces; i++) {
-            slab_box *box = &h.box[h.boxes];
-            fill_box(&plan->task, slabs, &slabs->faces[i], step, l->from, l->in, l->to, l->out, workspace, box);
-            if (!box->points) continue;
-            points += box->points;
-            h.boxes++;
-        }
-        if (!points) continue;
-        memcpy(arguments, &h, sizeof h);
-        memcpy(arguments + sizeof h, slabs->values, slabs->values_size);
-        stn_launch launch = {
-            .grid = {(unsigned)stn_div_up(points, THREADS), 1, 1}, .block = {THREADS, 1, 1}, .stream = l->stream};
-        STN_TRY(stn_module_launch(slabs->kernel->module, &launch, arguments, error));
+    for (size_t i = 0; i < slabs->nstrips; i++) {
+        stn_plan *own = slabs->strips[i].plan;
+        memcpy(own->task.taps, plan->task.taps, own->task.ntaps * sizeof *own->task.taps);
+        STN_TRY(stn_strategy_direct.set_weights(own, error));
     }
+    list_kernels(plan, slabs);
     return STN_OK;
 }
 
 void stn_slabs_destroy(stn_plan *plan, stn_slabs *slabs) {
-    (void)plan; /* its kernel is the context's */
+    (void)plan; /* the copy's kernel is the context's */
+    if (!slabs) return;
+    for (size_t i = 0; i < slabs->nstrips; i++) destroy_plan(slabs->strips[i].plan);
+    stn_fork_destroy(slabs->fork);
     free(slabs);
+}
+
+/* ---- running --------------------------------------------------------------------------------------------------- */
+
+/* The bytes of a grid's point. */
+static unsigned char *point(const void *grid, const stn_grid_layout *layout, const int64_t index[3], size_t size) {
+    int64_t elements = 0;
+    for (int axis = 0; axis < 3; axis++) elements += index[axis] * layout->stride[axis];
+    return (unsigned char *)grid + elements * (int64_t)size;
+}
+
+/* One more box, if it holds any point. */
+static void add_box(const stn_task *task, copy_arguments *a, const stn_grid_layout *from, const void *in,
+                    const stn_grid_layout *to, void *out, const int64_t extent[3]) {
+    if (extent[0] <= 0 || extent[1] <= 0 || extent[2] <= 0) return;
+    copy_box *box = &a->box[a->boxes++];
+    *box = (copy_box){.in = in, .out = out, .in_batch = from->batch, .out_batch = to->batch};
+    memcpy(box->in_stride, from->stride, sizeof box->in_stride);
+    memcpy(box->out_stride, to->stride, sizeof box->out_stride);
+    memcpy(box->extent, extent, sizeof box->extent);
+    box->threads = task->batch * extent[0] * stn_div_up(extent[1], ROWS) * extent[2];
+}
+
+static stn_status copy(const stn_slabs *slabs, copy_arguments *a, void *stream, stn_error *error) {
+    int64_t threads = 0;
+    for (int64_t i = 0; i < a->boxes; i++) threads += a->box[i].threads;
+    if (!threads) return STN_OK;
+    stn_launch launch = {
+        .grid = {(unsigned)stn_div_up(threads, THREADS), 1, 1}, .block = {THREADS, 1, 1}, .stream = stream};
+    return stn_module_launch(slabs->copy->module, &launch, a, error);
+}
+
+/* The grid's two ends side by side. */
+static stn_status gather(const stn_task *task, const stn_slabs *slabs, const strip *s, const stn_fused_launch *l,
+                         unsigned char *to, void *stream, stn_error *error) {
+    copy_arguments a = {.boxes = 0};
+    size_t size = stn_dtype_size(task->dtype);
+    for (int side = 0; side < 2; side++) {
+        int64_t extent[3] = {task->n[0], task->n[1], task->n[2]}, from_index[3] = {0}, to_index[3] = {0};
+        extent[s->axis] = s->depth[side];
+        if (side) from_index[s->axis] = task->n[s->axis] - s->depth[1], to_index[s->axis] = s->depth[0];
+        add_box(task, &a, l->from, point(l->in, l->from, from_index, size), &s->layout,
+                point(to, &s->layout, to_index, size), extent);
+    }
+    return copy(slabs, &a, stream, error);
+}
+
+static stn_status step_strip(const stn_task *task, const stn_slabs *slabs, const strip *s, const stn_fused_launch *l,
+                             unsigned char *workspace, void *stream, stn_error *error) {
+    STN_TRY(gather(task, slabs, s, l, workspace + s->in, stream, error));
+    return stn_strategy_direct.execute(s->plan, workspace + s->in, workspace + s->out, workspace + s->work, stream,
+                                       error);
+}
+
+/* The margins, and nothing else, out of the strips. They share no point: axis 0 takes the corners, then axis 1. */
+static stn_status scatter(const stn_task *task, const stn_slabs *slabs, const stn_fused_launch *l,
+                          const unsigned char *workspace, stn_error *error) {
+    copy_arguments a = {.boxes = 0};
+    size_t size = stn_dtype_size(task->dtype);
+    bool whole = is_whole(task, &slabs->strips[0]);
+    const strip *s = slabs->strips;
+    for (int face = 0; face < FACES; face++) {
+        int axis = face / 2, side = face % 2;
+        if (!has_face(task, axis, side)) continue;
+        int64_t low[3], extent[3];
+        for (int k = 0; k < 3; k++) {
+            low[k] = k < axis ? slabs->low[k] : 0;
+            extent[k] = (k < axis ? slabs->high[k] : task->n[k]) - low[k];
+        }
+        low[axis] = side ? slabs->high[axis] : 0;
+        extent[axis] = side ? task->n[axis] - slabs->high[axis] : slabs->low[axis];
+        while (!whole && s->axis != axis) s++;
+        int64_t there[3] = {low[0], low[1], low[2]};
+        if (side && !whole) there[axis] -= task->n[axis] - s->depth[0] - s->depth[1];
+        add_box(task, &a, &s->layout, point(workspace + s->out, &s->layout, there, size), l->to,
+                point(l->out, l->to, low, size), extent);
+    }
+    return copy(slabs, &a, l->stream, error);
+}
+
+stn_status stn_slabs_run(const stn_plan *plan, const stn_slabs *slabs, stn_interior interior, const void *user,
+                         const stn_fused_launch *l, void *workspace, stn_error *error) {
+    if (!slabs) return interior(plan, user, l, error);
+    bool beside = false;
+    stn_status status = stn_fork_begin(slabs->fork, l->stream, &beside, error);
+    for (size_t i = 0; i < slabs->nstrips && status == STN_OK; i++)
+        status = step_strip(&plan->task, slabs, &slabs->strips[i], l, workspace,
+                            beside ? stn_fork_branch(slabs->fork, (int)i) : l->stream, error);
+    if (status == STN_OK) status = interior(plan, user, l, error);
+    if (beside) {
+        stn_status joined = stn_fork_end(slabs->fork, l->stream, status == STN_OK ? error : NULL);
+        if (status == STN_OK) status = joined;
+    }
+    return status == STN_OK ? scatter(&plan->task, slabs, l, workspace, error) : status;
 }

@@ -36,7 +36,8 @@ struct Capture {  // shared by the streams that take part in one
     int mode;
     std::thread::id thread;
     bool valid = true;
-    std::set<CUstream> unjoined;
+    unsigned long long id = 0;
+    std::set<CUstream> joined, unjoined;  // besides the origin
 };
 
 extern std::recursive_mutex driver_mutex;  // held by every call while it changes state

@@ -9,6 +9,7 @@
 using namespace stn_emulator;
 
 static std::vector<std::shared_ptr<Capture>> captures;  // those that go on
+static unsigned long long last_capture;
 
 namespace stn_emulator {
 
@@ -258,13 +259,21 @@ EXPORT CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, voi
 
 // ---- streams
 
-EXPORT CUresult cuStreamCreate(CUstream *stream, unsigned flags) {
-    COUNTED(CUDA_ERROR_OUT_OF_MEMORY);
-    IN_CONTEXT();
+static CUresult create_stream(CUstream *stream, unsigned flags) {
     if (!stream || flags > 1) return CUDA_ERROR_INVALID_VALUE;
     *stream = new CUstream_st{flags, nullptr};
     set_live(*stream, true);
     return CUDA_SUCCESS;
+}
+EXPORT CUresult cuStreamCreate(CUstream *stream, unsigned flags) {
+    COUNTED(CUDA_ERROR_OUT_OF_MEMORY);
+    IN_CONTEXT();
+    return create_stream(stream, flags);
+}
+EXPORT CUresult cuStreamCreateWithPriority(CUstream *stream, unsigned flags, int) {
+    COUNTED(CUDA_ERROR_OUT_OF_MEMORY);
+    IN_CONTEXT();
+    return create_stream(stream, flags);
 }
 
 static void end_capture(const std::shared_ptr<Capture> &capture) {
@@ -277,6 +286,7 @@ EXPORT CUresult cuStreamDestroy_v2(CUstream stream) {
     INITIALIZED();
     if (!is_live(stream)) return CUDA_ERROR_INVALID_HANDLE;
     if (stream->capture && stream->capture->origin == stream) end_capture(stream->capture);
+    if (stream->capture) stream->capture->joined.erase(stream);
     set_live(stream, false);
     delete stream;
     return check_context();
@@ -320,6 +330,18 @@ EXPORT CUresult cuStreamIsCapturing(CUstream stream, int *status) {
     return CUDA_SUCCESS;
 }
 
+EXPORT CUresult cuStreamGetCaptureInfo(CUstream stream, int *status, unsigned long long *id) {
+    COUNTED(CUDA_ERROR_UNKNOWN);
+    IN_CONTEXT();
+    if (!status || !good_stream(stream)) return CUDA_ERROR_INVALID_VALUE;
+    Capture *capture;
+    CUresult r = capture_of(stream, &capture);
+    if (r == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT) return r;
+    *status = r ? 2 : capture ? 1 : 0;
+    if (id && *status == 1) *id = capture->id;
+    return CUDA_SUCCESS;
+}
+
 EXPORT CUresult cuStreamBeginCapture_v2(CUstream stream, int mode) {
     COUNTED(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
     IN_CONTEXT();
@@ -330,6 +352,7 @@ EXPORT CUresult cuStreamBeginCapture_v2(CUstream stream, int mode) {
     auto capture = std::make_shared<Capture>();
     capture->origin = stream;
     capture->mode = mode;
+    capture->id = ++last_capture;
     capture->thread = std::this_thread::get_id();
     stream->capture = capture;
     captures.push_back(capture);
@@ -348,8 +371,9 @@ EXPORT CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph) {
         return CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
     end_capture(capture);
     stream->capture = nullptr;
+    for (CUstream joined : capture->joined) joined->capture = nullptr;
     if (!capture->valid) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
-    capture->valid = false;  // streams that joined leave it
+    capture->valid = false;  // its events mean nothing any more
     if (!capture->unjoined.empty()) return CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
     *graph = new CUgraph_st{capture->operations};
     set_live(*graph, true);
@@ -473,6 +497,7 @@ EXPORT CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags
     if (stream->capture && stream->capture->valid && stream->capture != capture) return CUDA_ERROR_STREAM_CAPTURE_MERGE;
     if (stream->capture != capture) {  // the stream takes part in the capture from here on
         stream->capture = capture;
+        capture->joined.insert(stream);
         capture->unjoined.insert(stream);
     }
     capture->unjoined.erase(event->stream);
