@@ -130,6 +130,7 @@ void stn_context_destroy(stn_context *context) {
     stn_memo_destroy(context->kernels); /* unloads modules: before the device */
     stn_cache_close(context->cache);
     stn_compiler_close(context->compiler);
+    stn_cufft_close(context->cufft);
     stn_device_close(context->device);
     stn_driver_close(context->driver);
     stn_pool_destroy(context->pool);
@@ -172,6 +173,19 @@ const char *stn_context_compiler_identity(stn_context *context) {
                                                          : context->located.identity;
     pthread_mutex_unlock(&context->lock);
     return identity;
+}
+
+stn_status stn_context_cufft(stn_context *context, stn_cufft **cufft, stn_error *error) {
+    stn_error why = {0};
+    pthread_mutex_lock(&context->lock);
+    if (!context->cufft && !context->no_cufft.status) {
+        stn_status status = stn_cufft_open(&context->logger, &context->cufft, &why);
+        if (status == STN_ERROR_UNSUPPORTED) context->no_cufft = why;
+    } else
+        why = context->no_cufft;
+    *cufft = context->cufft;
+    pthread_mutex_unlock(&context->lock);
+    return *cufft ? STN_OK : stn_fail(error, why.status, "%s", why.message);
 }
 
 stn_status stn_context_pool(stn_context *context, stn_pool **pool, stn_error *error) {

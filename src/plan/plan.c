@@ -12,7 +12,8 @@
 
 /* Every strategy, of stencils and of transforms; one row each. */
 static const stn_strategy *const strategies[] = {&stn_strategy_host, &stn_strategy_direct, &stn_strategy_lowrank};
-static const stn_fft_strategy *const fft_strategies[] = {&stn_fft_strategy_host, &stn_fft_strategy_fft};
+static const stn_fft_strategy *const fft_strategies[] = {&stn_fft_strategy_host, &stn_fft_strategy_fft,
+                                                         &stn_fft_strategy_cufft};
 #define CANDIDATES_OF_ONE 16
 
 /* ---- what differs between the kinds of plan ---------------------------------------------------------------------- */

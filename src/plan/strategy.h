@@ -56,5 +56,5 @@ typedef struct stn_fft_strategy {
 } stn_fft_strategy;
 
 extern const stn_strategy stn_strategy_host, stn_strategy_direct, stn_strategy_lowrank;
-extern const stn_fft_strategy stn_fft_strategy_host, stn_fft_strategy_fft;
+extern const stn_fft_strategy stn_fft_strategy_host, stn_fft_strategy_fft, stn_fft_strategy_cufft;
 #endif

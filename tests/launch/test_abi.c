@@ -3,8 +3,12 @@
 #include <cuda.h>
 #include <cudaTypedefs.h>
 #include <stdio.h>
+#if __has_include(<cufftXt.h>)
+#include <cufftXt.h>
+#endif
 
 #include "launch/cuda_types.h"
+#include "launch/cufft_functions.h"
 #include "launch/driver_functions.h"
 
 #define CHECK_VALUE(name, value) _Static_assert((long long)(value) == (long long)(name), #name);
@@ -36,6 +40,22 @@ SAME_PLACE(stn_cu_launch_config, attribute_count, CUlaunchConfig, numAttrs);
 #define CHECK_FUNCTION(name, version, arguments)                                                                       \
     _Static_assert(__builtin_types_compatible_p(stn_cu_result(*) arguments, PFN_##name##_v##version), #name);
 STN_DRIVER_FUNCTION_LIST(CHECK_FUNCTION)
+
+#if __has_include(<cufftXt.h>)
+#if CUFFT_VERSION >= 12000 /* older ones lack some results */
+#define CHECK_RESULT(name, value, advice) _Static_assert((int)name == (value), #name);
+STN_CUFFT_RESULT_LIST(CHECK_RESULT)
+#endif
+_Static_assert(STN_CUFFT_FORWARD == CUFFT_FORWARD && STN_CUFFT_INVERSE == CUFFT_INVERSE, "directions");
+_Static_assert((int)STN_CUDA_R_16F == (int)CUDA_R_16F && (int)STN_CUDA_C_16F == (int)CUDA_C_16F, "f16");
+_Static_assert((int)STN_CUDA_R_32F == (int)CUDA_R_32F && (int)STN_CUDA_C_32F == (int)CUDA_C_32F, "f32");
+_Static_assert((int)STN_CUDA_R_64F == (int)CUDA_R_64F && (int)STN_CUDA_C_64F == (int)CUDA_C_64F, "f64");
+_Static_assert(sizeof(stn_cufft_handle) == sizeof(cufftHandle), "handle");
+#define stn_cufft_type cudaDataType
+#define CHECK_CUFFT(name, arguments)                                                                                   \
+    _Static_assert(__builtin_types_compatible_p(cufftResult(*) arguments, __typeof__(&name)), #name);
+STN_CUFFT_FUNCTION_LIST(CHECK_CUFFT)
+#endif
 
 int main(void) {
 #define COUNT(...) +1
