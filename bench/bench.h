@@ -79,7 +79,8 @@ typedef struct bench_result {
 bool bench_result_right(const bench_result *result);
 bool bench_result_reaches_bar(const bench_result *result);
 void bench_report_text(const bench *machine, const bench_result *results, size_t count, stn_text *text);
-void bench_report_json(const bench *machine, const bench_result *results, size_t count, const bench_overhead *overhead,
-                       stn_text *text);
+/* transforms: their JSON array, or NULL. */
+void bench_report_json(const bench *machine, const bench_result *results, size_t count, const char *transforms,
+                       const bench_overhead *overhead, stn_text *text);
 void bench_report_overhead(const bench_overhead *overhead, stn_text *text);
 #endif

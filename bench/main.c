@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "bench.h"
+#include "fft.h"
 #include "options.h"
 
 enum { QUICK_STEPS = 10, WRONG = 1, DTYPES = 3 };
@@ -115,7 +116,7 @@ static size_t select_cases(const bench *machine, const bench_options *options, b
         for (int d = 0; d < DTYPES; d++) {
             const bench_case *what = &bench_cases[i];
             if (!bench_listed(options->groups, what->group) || !bench_listed(options->cases, what->name)) continue;
-            if (!bench_listed(options->dtypes, stn_dtype_name(dtypes[d]))) continue;
+            if (!bench_listed(options->dtypes ? options->dtypes : "f64,f32", stn_dtype_name(dtypes[d]))) continue;
             if (options->rank && options->rank != what->rank) continue;
             resolve(machine, options, what, dtypes[d], &results[count++]);
         }
@@ -128,12 +129,35 @@ static void list_cases(void) {
         printf("%-8s %-20s %llu steps, bar %.0f%s\n", what->group, what->name, (unsigned long long)what->steps,
                what->bar_f64, what->unit == BAR_PERCENT_OF_COPY ? "% of copy" : " GStencil/s in f64");
     }
+    fft_case transforms[FFT_CASES];
+    size_t count = bench_fft_cases(transforms);
+    for (size_t i = 0; i < count; i++) {
+        const fft_case *what = &transforms[i];
+        printf("%-9s %-20s %s %s, bar %.0f GB/s, %.2f of cuFFT\n", what->group, what->name,
+               stn_dtype_name(what->transform.dtype), stn_transform_kind_name(what->transform.kind), what->bar,
+               what->of_cufft);
+    }
+}
+
+static void report(const bench_options *options, const bench *machine, const bench_result *results, size_t count,
+                   const fft_result *transforms, size_t transform_count, stn_text *text) {
+    stn_text array = STN_TEXT_EMPTY;
+    if (options->json) {
+        bench_fft_json(transforms, transform_count, &array);
+        bench_report_json(machine, results, count, array.data, NULL, text);
+        stn_text_clear(&array);
+        return;
+    }
+    if (count) bench_report_text(machine, results, count, text);
+    if (count && transform_count) stn_text_printf(text, "\n");
+    if (transform_count) bench_fft_text(machine, transforms, transform_count, text);
 }
 
 static stn_status run_cases(const bench_options *options, stn_text *text, bool *wrong, stn_error *error) {
     bench machine = {.quick = options->quick, .repeat = options->repeat};
     bench_result *results = NULL;
-    size_t count, most = bench_case_count * DTYPES;
+    fft_result *transforms = NULL;
+    size_t count, transform_count = 0, most = bench_case_count * DTYPES;
     stn_status status;
     STN_TRY_GOTO(status, bench_open(options->device, options->threads, NULL, &machine, error), done);
     results = calloc(most, sizeof *results);
@@ -142,11 +166,13 @@ static stn_status run_cases(const bench_options *options, stn_text *text, bool *
         goto done;
     }
     count = select_cases(&machine, options, results);
-    if (!count) {
+    STN_TRY_GOTO(status, bench_measure_copy(&machine, error), done);
+    if (!options->rank)
+        STN_TRY_GOTO(status, bench_fft_run(&machine, options, &transforms, &transform_count, error), done);
+    if (!count && !transform_count) {
         status = stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "no case has these names: see stentor-bench --list");
         goto done;
     }
-    STN_TRY_GOTO(status, bench_measure_copy(&machine, error), done);
     for (int dtype = STN_F64; dtype <= STN_F16; dtype++)
         STN_TRY_GOTO(status, measure_all(&machine, results, count, (stn_dtype)dtype, error), done);
     size_t measured = 0;
@@ -156,12 +182,14 @@ static stn_status run_cases(const bench_options *options, stn_text *text, bool *
         *wrong |=
             results[i].status == STN_OK ? !bench_result_right(&results[i]) : results[i].status == STN_ERROR_INTERNAL;
     }
+    for (size_t i = 0; i < transform_count; i++) {
+        measured += !*transforms[i].ours.problem;
+        *wrong |= !*transforms[i].ours.problem && !bench_fft_right(&transforms[i]);
+    }
     *wrong |= !measured;
-    if (options->json)
-        bench_report_json(&machine, results, count, NULL, text);
-    else
-        bench_report_text(&machine, results, count, text);
+    report(options, &machine, results, count, transforms, transform_count, text);
 done:
+    free(transforms);
     free(results);
     bench_close(&machine);
     return status;
@@ -172,7 +200,7 @@ static stn_status run_overhead(const bench_options *options, stn_text *text, stn
     STN_TRY(bench_measure_overhead(options->device, &overhead, error));
     if (options->json) {
         bench none = {0};
-        bench_report_json(&none, NULL, 0, &overhead, text);
+        bench_report_json(&none, NULL, 0, NULL, &overhead, text);
     } else
         bench_report_overhead(&overhead, text);
     return STN_OK;

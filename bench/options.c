@@ -13,9 +13,9 @@ enum { USAGE = 2 };
 static const char help[] =
     "usage: stentor-bench [options]\n"
     "Measures copy bandwidth, then each case beside its roof. Results are checked before they are timed.\n"
-    "  --group NAMES      step (default), time, lowrank, all\n"
-    "  --case NAMES       only these cases, such as heat-2d,box-2d9p\n"
-    "  --dtype NAMES      f64,f32 (default), f16\n"
+    "  --group NAMES      step (default), time, lowrank; fft, fft-few, fft-types; all\n"
+    "  --case NAMES       only these cases, such as heat-2d,box-2d9p,131072\n"
+    "  --dtype NAMES      f64,f32 (default of stencils; transforms: all), f16\n"
     "  --strategy NAME    instead of each case's own\n"
     "  --boundary SPEC    fixed (default), wrap, ..., LOW:HIGH; one for all axes, or one an axis: wrap,fixed:nearest\n"
     "  --size NxNxN       instead of each case's own; skips cases of another rank\n"
@@ -134,7 +134,7 @@ bool bench_options_parse(int argc, char **argv, bench_options *options, int *exi
         {"json", no_argument, NULL, 'j'},           {"list", no_argument, NULL, 'l'},
         {"help", no_argument, NULL, 'h'},           {NULL, 0, NULL, 0},
     };
-    *options = (bench_options){.repeat = 9, .groups = "step", .dtypes = "f64,f32", .boundary = "fixed"};
+    *options = (bench_options){.repeat = 9, .groups = "step", .boundary = "fixed"};
     *exit_code = USAGE;
     for (int option; (option = getopt_long(argc, argv, "", names, NULL)) != -1;) {
         if (option == 'h') {

@@ -117,8 +117,8 @@ static void json_overhead(const bench_overhead *overhead, stn_text *text) {
     stn_text_printf(text, "}");
 }
 
-void bench_report_json(const bench *machine, const bench_result *results, size_t count, const bench_overhead *overhead,
-                       stn_text *text) {
+void bench_report_json(const bench *machine, const bench_result *results, size_t count, const char *transforms,
+                       const bench_overhead *overhead, stn_text *text) {
     stn_text_printf(text, "{");
     json_string(text, "version", stn_version());
     if (machine->context) {
@@ -130,6 +130,10 @@ void bench_report_json(const bench *machine, const bench_result *results, size_t
         stn_text_printf(text, "[");
         for (size_t i = 0; i < count; i++) json_row(&results[i], text);
         stn_text_printf(text, "]");
+    }
+    if (transforms) {
+        stn_json_key(text, "transforms");
+        stn_text_printf(text, "%s", transforms);
     }
     if (overhead) json_overhead(overhead, text);
     stn_text_printf(text, "}\n");

@@ -1,0 +1,256 @@
+/* Transforms, ours and cuFFT's side by side: checked, timed, and put into a table. */
+#include "fft.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+
+#define SHORT_RUN 3e-4 /* seconds: shorter ones are timed many in a row */
+enum { MOST_IN_A_ROW = 100, QUICK_POINTS = 1 << 13 };
+#define ACCURACY 1.2 /* f16: the relative error beside cuFFT's on the same data */
+
+typedef struct fft_buffers {
+    void *in, *out;
+} fft_buffers;
+
+typedef struct execution {
+    stn_plan *plan;
+    const fft_buffers *buffers;
+    int in_a_row;
+} execution;
+
+static stn_status execute(void *user, stn_error *error) {
+    execution *work = user;
+    for (int i = 0; i < work->in_a_row; i++)
+        STN_TRY(stn_plan_execute(work->plan, work->buffers->in, work->buffers->out, NULL, error));
+    return STN_OK;
+}
+
+static stn_status time_plan(bench *machine, stn_plan *plan, const fft_buffers *buffers, double *seconds,
+                            stn_error *error) {
+    execution work = {plan, buffers, 1};
+    int repeat = machine->repeat;
+    machine->repeat = 1;
+    stn_status status = bench_time(machine, execute, &work, seconds, error);
+    machine->repeat = repeat;
+    if (status != STN_OK) return status;
+    if (machine->device && !machine->quick && *seconds < SHORT_RUN)
+        work.in_a_row = (int)fmin(MOST_IN_A_ROW, ceil(SHORT_RUN / fmax(*seconds, 1e-6)));
+    STN_TRY(bench_time(machine, execute, &work, seconds, error));
+    *seconds /= work.in_a_row;
+    return STN_OK;
+}
+
+static stn_status run_one(bench *machine, const stn_transform *transform, const stn_fft *fft, const fft_sample *sample,
+                          const fft_buffers *buffers, fft_timing *timing, stn_error *error) {
+    stn_plan *plan = NULL;
+    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
+    options.strategy = timing->strategy;
+    stn_status status;
+    STN_TRY_GOTO(status, stn_plan_create_fft(machine->context, transform, &options, &plan, error), done);
+    snprintf(timing->strategy, sizeof timing->strategy, "%s", stn_plan_strategy(plan));
+    STN_TRY_GOTO(status, bench_fft_poison(machine, fft, sample, buffers->out, error), done);
+    STN_TRY_GOTO(status, stn_plan_execute(plan, buffers->in, buffers->out, NULL, error), done);
+    STN_TRY_GOTO(status, stn_synchronize(machine->context, NULL, error), done);
+    STN_TRY_GOTO(status, bench_fft_error(machine, fft, sample, buffers->out, &timing->error, error), done);
+    STN_TRY_GOTO(status, time_plan(machine, plan, buffers, &timing->seconds, error), done);
+done:
+    stn_plan_destroy(plan);
+    return status;
+}
+
+static void measure_one(bench *machine, const stn_transform *transform, const stn_fft *fft, const fft_sample *sample,
+                        const fft_buffers *buffers, fft_timing *timing) {
+    stn_error story = {0};
+    if (run_one(machine, transform, fft, sample, buffers, timing, &story) != STN_OK)
+        snprintf(timing->problem, sizeof timing->problem, "%.*s", (int)sizeof timing->problem - 1, story.message);
+}
+
+static double allowance(const stn_fft *fft) {
+    double points = (double)fft->n[0] * (double)fft->n[1] * (double)fft->n[2];
+    return fft->dtype == STN_F64 ? 1e-15 * log2(points) : fft->dtype == STN_F32 ? 1e-6 : 1e-3;
+}
+
+static stn_status measure(bench *machine, const char *strategy, const fft_buffers *buffers, fft_result *result,
+                          stn_error *error) {
+    stn_fft fft;
+    fft_sample sample = {0};
+    STN_TRY(stn_fft_make(&result->what.transform, &fft, error));
+    result->bytes = stn_fft_bytes(&fft);
+    result->flops = stn_fft_flops(&fft);
+    result->allowed = allowance(&fft);
+    snprintf(result->ours.strategy, sizeof result->ours.strategy, "%s", strategy ? strategy : "auto");
+    snprintf(result->cufft.strategy, sizeof result->cufft.strategy, "cufft");
+    stn_status status = bench_fft_sample(machine, &fft, &sample, error);
+    if (status == STN_OK) {
+        measure_one(machine, &result->what.transform, &fft, &sample, buffers, &result->ours);
+        if (machine->device)
+            measure_one(machine, &result->what.transform, &fft, &sample, buffers, &result->cufft);
+        else
+            snprintf(result->cufft.problem, sizeof result->cufft.problem, "no GPU");
+    }
+    bench_fft_sample_clear(&sample);
+    return status;
+}
+
+/* ---- selection --------------------------------------------------------------------------------------------------- */
+
+/* "131072" names "131072 x 512" too. */
+static bool named(const char *names, const char *name) {
+    char first[48];
+    snprintf(first, sizeof first, "%.*s", (int)strcspn(name, " "), name);
+    return bench_listed(names, name) || bench_listed(names, first);
+}
+
+static size_t points(const stn_transform *t) { return t->extent[0] * (t->rank > 1 ? t->extent[1] : 1); }
+
+static size_t select_cases(const bench *machine, const bench_options *options, fft_result *list) {
+    fft_case cases[FFT_CASES];
+    size_t all = bench_fft_cases(cases), count = 0;
+    bool small = machine->quick || !machine->device;
+    size_t most = machine->quick ? QUICK_POINTS : (size_t)1 << 22;
+    for (size_t i = 0; i < all; i++) {
+        fft_case *c = &cases[i];
+        if (!bench_listed(options->groups, c->group) || !named(options->cases, c->name)) continue;
+        if (!bench_listed(options->dtypes, stn_dtype_name(c->transform.dtype))) continue;
+        if (small) { /* a smaller batch of those that are not too large: no bars then */
+            if (points(&c->transform) > most) continue;
+            if (points(&c->transform) * c->transform.batch > most) c->transform.batch = most / points(&c->transform);
+            snprintf(c->name + strcspn(c->name, " "), 24, " x %zu", c->transform.batch);
+            c->bar = c->of_cufft = c->peer = 0;
+        }
+        list[count++] = (fft_result){.what = *c};
+    }
+    return count;
+}
+
+/* The cases of a dtype share their buffers. */
+static stn_status measure_dtype(bench *machine, const bench_options *options, stn_dtype dtype, fft_result *list,
+                                size_t count, stn_error *error) {
+    fft_buffers buffers = {0};
+    size_t most = 0;
+    for (size_t i = 0; i < count; i++) {
+        const stn_transform *t = &list[i].what.transform;
+        size_t elements = (points(t) + (t->kind == STN_R2C ? points(t) / t->extent[t->rank - 1] : 0)) * t->batch;
+        if (t->dtype == dtype && elements > most) most = elements;
+    }
+    if (!most) return STN_OK;
+    size_t bytes = most * 2 * stn_dtype_size(dtype);
+    stn_status status;
+    STN_TRY_GOTO(status, stn_memory_alloc(machine->context, bytes, &buffers.in, error), done);
+    STN_TRY_GOTO(status, stn_memory_alloc(machine->context, bytes, &buffers.out, error), done);
+    STN_TRY_GOTO(status, bench_fill(machine, buffers.in, 2 * most, dtype, error), done);
+    for (size_t i = 0; i < count && status == STN_OK; i++)
+        if (list[i].what.transform.dtype == dtype)
+            status = measure(machine, options->strategy, &buffers, &list[i], error);
+done:
+    stn_memory_free(machine->context, buffers.in);
+    stn_memory_free(machine->context, buffers.out);
+    return status;
+}
+
+stn_status bench_fft_run(bench *machine, const bench_options *options, fft_result **list, size_t *count,
+                         stn_error *error) {
+    *count = 0;
+    *list = calloc(FFT_CASES, sizeof **list);
+    if (!*list) return stn_fail_memory(error, "the results", FFT_CASES * sizeof **list);
+    *count = select_cases(machine, options, *list);
+    for (int dtype = STN_F64; dtype <= STN_F16; dtype++)
+        STN_TRY(measure_dtype(machine, options, (stn_dtype)dtype, *list, *count, error));
+    return STN_OK;
+}
+
+/* ---- report ------------------------------------------------------------------------------------------------------ */
+
+bool bench_fft_right(const fft_result *result) {
+    return !*result->ours.problem && result->ours.error <= result->allowed;
+}
+
+static double rate(const fft_result *result, const fft_timing *timing) {
+    return *timing->problem ? NAN : 1e-9 * result->bytes / timing->seconds;
+}
+
+static const char *verdict(const fft_result *r) {
+    if (*r->ours.problem) return "not run";
+    if (!bench_fft_right(r)) return "WRONG";
+    bool beside = !*r->cufft.problem;
+    bool asked = r->what.bar || r->what.of_cufft;
+    if (beside && asked && r->what.transform.dtype == STN_F16 && !(r->ours.error <= ACCURACY * r->cufft.error))
+        return "less exact than cuFFT";
+    if (r->what.bar && rate(r, &r->ours) < r->what.bar) return "short";
+    if (r->what.of_cufft && beside && r->ours.seconds * r->what.of_cufft > r->cufft.seconds) return "short";
+    return r->what.bar || (r->what.of_cufft && beside) ? "pass" : "";
+}
+
+static void text_row(const bench *machine, const fft_result *r, stn_text *text) {
+    stn_text_printf(text, "| %s | %s %s | %s ", r->what.name, stn_dtype_name(r->what.transform.dtype),
+                    stn_transform_kind_name(r->what.transform.kind), r->ours.strategy);
+    if (*r->ours.problem)
+        stn_text_printf(text, "| | | | | ");
+    else
+        stn_text_printf(text, "| %.4f | %.1f | %.0f | %.1f | %.1e ", 1e3 * r->ours.seconds,
+                        1e-12 * r->flops / r->ours.seconds, rate(r, &r->ours),
+                        1e11 * rate(r, &r->ours) / machine->copy_bandwidth, r->ours.error);
+    if (*r->cufft.problem)
+        stn_text_printf(text, "| | | | ");
+    else
+        stn_text_printf(text, "| %.0f | %.1e | %.2f | ", rate(r, &r->cufft), r->cufft.error,
+                        *r->ours.problem ? NAN : r->cufft.seconds / r->ours.seconds);
+    if (r->what.bar) stn_text_printf(text, "%.0f GB/s (%.0f) ", r->what.bar, r->what.peer);
+    if (r->what.of_cufft) stn_text_printf(text, "%.2f of cuFFT ", r->what.of_cufft);
+    stn_text_printf(text, "| %s |\n", verdict(r));
+}
+
+void bench_fft_text(const bench *machine, const fft_result *list, size_t count, stn_text *text) {
+    stn_text_printf(text,
+                    "%s, copy %.0f GB/s (read + write), medians of %d, out of place, random input, checked by "
+                    "sample; GB/s for one read and one write\n\n",
+                    machine->context->machine.name, 1e-9 * machine->copy_bandwidth, machine->repeat);
+    stn_text_printf(text,
+                    "| transform | | strategy | ms | TFLOPS | GB/s | %% of copy | L2 error | cuFFT GB/s | its L2 "
+                    "error | times as fast | bar | |\n|---|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|---|\n");
+    for (size_t i = 0; i < count; i++) text_row(machine, &list[i], text);
+    for (size_t i = 0; i < count; i++) {
+        const fft_result *r = &list[i];
+        if (*r->ours.problem) stn_text_printf(text, "\n%s: %s\n", r->what.name, r->ours.problem);
+        if (machine->device && *r->cufft.problem)
+            stn_text_printf(text, "\n%s, cuFFT: %s\n", r->what.name, r->cufft.problem);
+    }
+}
+
+static void json_timing(const fft_result *r, const fft_timing *timing, const char *key, stn_text *text) {
+    stn_json_key(text, key);
+    stn_text_printf(text, "{");
+    stn_json_key(text, "strategy"), stn_json_string(text, timing->strategy);
+    stn_json_key(text, "problem"), stn_json_string(text, *timing->problem ? timing->problem : NULL);
+    if (!*timing->problem) {
+        stn_json_key(text, "seconds"), stn_json_number(text, timing->seconds);
+        stn_json_key(text, "bytes_per_second"), stn_json_number(text, 1e9 * rate(r, timing));
+        stn_json_key(text, "relative_error"), stn_json_number(text, timing->error);
+    }
+    stn_text_printf(text, "}");
+}
+
+void bench_fft_json(const fft_result *list, size_t count, stn_text *text) {
+    stn_text_printf(text, "[");
+    for (size_t i = 0; i < count; i++) {
+        const fft_result *r = &list[i];
+        stn_json_comma(text);
+        stn_text_printf(text, "{");
+        stn_json_key(text, "group"), stn_json_string(text, r->what.group);
+        stn_json_key(text, "case"), stn_json_string(text, r->what.name);
+        stn_json_key(text, "kind"), stn_json_string(text, stn_transform_kind_name(r->what.transform.kind));
+        stn_json_key(text, "dtype"), stn_json_string(text, stn_dtype_name(r->what.transform.dtype));
+        json_timing(r, &r->ours, "ours", text);
+        json_timing(r, &r->cufft, "cufft", text);
+        stn_json_key(text, "allowed_error"), stn_json_number(text, r->allowed);
+        stn_json_key(text, "bar_bytes_per_second"), stn_json_number(text, r->what.bar ? 1e9 * r->what.bar : NAN);
+        stn_json_key(text, "bar_of_cufft"), stn_json_number(text, r->what.of_cufft ? r->what.of_cufft : NAN);
+        stn_json_key(text, "verdict"), stn_json_string(text, verdict(r));
+        stn_text_printf(text, "}");
+    }
+    stn_text_printf(text, "]");
+}
