@@ -50,7 +50,7 @@ constexpr int PREFETCH = 1;                           // rows along z that are a
 constexpr int Z_REACH = 1, Y_REACH = 1, X_REACH = 1;  // the larger of LOW and HIGH
 constexpr int MIRROR_Z = 0, MIRROR_X = 0;  // 1: weights at opposite offsets are equal, so sums are formed first
 
-// ---- fft_line: transforms of lines
+// ---- fft_line: transforms of lines; fft_warp reads WARPS, BLOCKS, STAGES and the first, the inverse and the scale of these
 constexpr int FFT_LENGTH = 256;  // complex points of a line
 constexpr int FFT_STAGES = 2;    // and their radices: 2, 4, 8, 16, 32, 3, 5, 7
 constexpr int FFT_RADIX[FFT_STAGES] = {16, 16};

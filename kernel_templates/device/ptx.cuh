@@ -108,6 +108,10 @@ __device__ __forceinline__ void store_run(half_t *to, const half_t (&from)[8]) {
 __device__ __forceinline__ void store_run(unsigned *to, const unsigned (&from)[1]) {
     asm volatile("st.global.u32 [%0], %1;" ::"l"(to), "r"(from[0]));
 }
+__device__ __forceinline__ void store_run(unsigned *to, const unsigned (&from)[4]) {
+    asm volatile("st.global.v4.u32 [%0], {%1,%2,%3,%4};" ::"l"(to), "r"(from[0]), "r"(from[1]), "r"(from[2]),
+                 "r"(from[3]));
+}
 
 // ---- asynchronous copies, global -> shared (sm_80). A group is what was issued since the last commit.
 __device__ __forceinline__ unsigned shared_address(const void *p) {

@@ -1,5 +1,5 @@
-/* The fft strategy: batched transforms after tcFFT, by fft_line. How a transform becomes passes is in fft_passes.c, how
- * the kernel is shaped for each in fft_shape.c. */
+/* The fft strategy: batched transforms after tcFFT. How a transform becomes passes is in fft_passes.c. A pass is a launch of
+ * fft_line, which takes any, shaped by fft_shape.c, or of fft_warp, on tensor cores, which takes some (fft_warp.c). */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -13,6 +13,7 @@
 #include "plan/plan.h"
 #include "strategies/fft_passes.h"
 #include "strategies/fft_shape.h"
+#include "strategies/fft_warp.h"
 
 /* Arguments as the kernel declares them; the scale follows in its arithmetic type. */
 typedef struct line_header {
@@ -25,18 +26,24 @@ typedef struct line_header {
 
 typedef struct fft_state {
     fft_passes passes;
-    fft_shape shape[FFT_MAX_PASSES];
+    bool warp[FFT_MAX_PASSES];       /* the pass is fft_warp's */
+    fft_shape shape[FFT_MAX_PASSES]; /* of fft_line */
     stn_kernel *kernel[FFT_MAX_PASSES];
     fft_tables tables[FFT_MAX_PASSES];
     size_t first[FFT_MAX_PASSES]; /* of the pass's tables, in complex numbers */
     void *roots;                  /* device memory: the tables of all passes */
 } fft_state;
 
+/* A candidate's only value: passes that fft_warp can take are its own. */
+enum { ON_TENSOR_CORES };
+
 /* The passes and their shapes; false, and why, where there are none. */
-static bool find_shapes(const stn_fft *fft, const stn_machine *machine, fft_state *state, char *reason, size_t size) {
+static bool find_shapes(const stn_fft *fft, const stn_machine *machine, const stn_candidate *candidate,
+                        fft_state *state, char *reason, size_t size) {
     if (!fft_passes_of(fft, &state->passes, reason, size)) return false;
     for (int i = 0; i < state->passes.count; i++) {
         const fft_pass *pass = &state->passes.pass[i];
+        state->warp[i] = candidate->values[ON_TENSOR_CORES] && fft_warp_fits(fft, machine, pass);
         if (!fft_shape_for(pass, fft->dtype, machine, &state->shape[i])) {
             snprintf(reason, size, "it has no kernel for lines of %" PRId64 " points", pass->length);
             return false;
@@ -55,15 +62,21 @@ static bool applies(const stn_fft *fft, const stn_machine *machine, char *reason
         return false;
     }
     fft_state state;
-    return find_shapes(fft, machine, &state, reason, reason_size);
+    stn_candidate plain = {{0}};
+    return find_shapes(fft, machine, &plain, &state, reason, reason_size);
 }
 
 static size_t candidates(const stn_fft *fft, const stn_machine *machine, stn_candidate *list, size_t most) {
-    (void)fft;
-    (void)machine;
-    if (!most) return 0;
-    list[0] = (stn_candidate){{0}};
-    return 1;
+    fft_state state;
+    char reason[160];
+    stn_candidate tensor = {{[ON_TENSOR_CORES] = 1}};
+    size_t count = 0;
+    bool any = false;
+    if (find_shapes(fft, machine, &tensor, &state, reason, sizeof reason))
+        for (int i = 0; i < state.passes.count; i++) any = any || state.warp[i];
+    if (any && count < most) list[count++] = tensor;
+    if (count < most) list[count++] = (stn_candidate){{0}};
+    return count;
 }
 
 /* ---- what it costs ----------------------------------------------------------------------------------------------- */
@@ -93,16 +106,16 @@ static double pass_seconds(const fft_pass *pass, const fft_shape *shape, stn_dty
 
 static void estimate(const stn_fft *fft, const stn_machine *machine, const stn_candidate *candidate,
                      stn_estimate *result) {
-    (void)candidate;
     fft_state state;
     char reason[160];
     *result = (stn_estimate){.unit = fft->dtype == STN_F64 ? STN_UNIT_FMA_F64 : STN_UNIT_FMA_F32, .seconds = INFINITY};
-    if (!find_shapes(fft, machine, &state, reason, sizeof reason)) return;
+    if (!find_shapes(fft, machine, candidate, &state, reason, sizeof reason)) return;
     result->seconds = 0;
     for (int i = 0; i < state.passes.count; i++) {
         const fft_pass *pass = &state.passes.pass[i];
         result->bytes += pass_bytes(pass, fft->dtype);
-        result->seconds += pass_seconds(pass, &state.shape[i], fft->dtype, machine);
+        result->seconds +=
+            state.warp[i] ? fft_warp_seconds(pass, machine) : pass_seconds(pass, &state.shape[i], fft->dtype, machine);
     }
     result->flops = stn_fft_flops(fft);
     result->launches = state.passes.count;
@@ -112,11 +125,19 @@ static void estimate(const stn_fft *fft, const stn_machine *machine, const stn_c
 
 static size_t root_bytes(const stn_plan *plan) { return plan->fft.dtype == STN_F64 ? 16 : 8; }
 
+/* The tables of a pass, as complex numbers. `to` may be NULL: only count. */
+static fft_tables tables_of(const stn_plan *plan, const fft_state *state, int i, void *to) {
+    const fft_pass *pass = &state->passes.pass[i];
+    if (!state->warp[i]) return fft_shape_tables(pass, &state->shape[i], plan->fft.dtype, to);
+    if (to) fft_warp_roots(pass, to);
+    return (fft_tables){.twiddles = (size_t)pass->length};
+}
+
 /* The tables of all passes, computed here and copied to the device. */
 static stn_status upload_roots(stn_plan *plan, fft_state *state, stn_error *error) {
     size_t count = 0;
     for (int i = 0; i < state->passes.count; i++) {
-        fft_tables t = fft_shape_tables(&state->passes.pass[i], &state->shape[i], plan->fft.dtype, NULL);
+        fft_tables t = tables_of(plan, state, i, NULL);
         state->tables[i] = t, state->first[i] = count;
         count += t.twiddles + t.outer + t.real;
     }
@@ -124,9 +145,7 @@ static stn_status upload_roots(stn_plan *plan, fft_state *state, stn_error *erro
     size_t size = count * root_bytes(plan);
     unsigned char *roots = malloc(size);
     if (!roots) return stn_fail_memory(error, "the tables of roots", size);
-    for (int i = 0; i < state->passes.count; i++)
-        fft_shape_tables(&state->passes.pass[i], &state->shape[i], plan->fft.dtype,
-                         roots + state->first[i] * root_bytes(plan));
+    for (int i = 0; i < state->passes.count; i++) tables_of(plan, state, i, roots + state->first[i] * root_bytes(plan));
     stn_status status = stn_device_alloc(plan->context->device, size, &state->roots, error);
     if (status == STN_OK) status = stn_device_upload(plan->context->device, state->roots, roots, size, error);
     free(roots);
@@ -136,12 +155,17 @@ static stn_status upload_roots(stn_plan *plan, fft_state *state, stn_error *erro
 static stn_status prepare_pass(stn_plan *plan, fft_state *state, int i, stn_error *error) {
     stn_text params = STN_TEXT_EMPTY;
     char *text;
-    fft_shape_params(&state->passes.pass[i], &state->shape[i], plan->fft.dtype, &params);
+    if (state->warp[i])
+        fft_warp_params(&state->passes.pass[i], &params);
+    else
+        fft_shape_params(&state->passes.pass[i], &state->shape[i], plan->fft.dtype, &params);
     STN_TRY(stn_text_take(&params, &text, error));
-    stn_status status = stn_kernel_get(plan->context, "fft_line", text, &state->kernel[i], error);
+    const char *name = state->warp[i] ? "fft_warp" : "fft_line";
+    stn_status status = stn_kernel_get(plan->context, name, text, &state->kernel[i], error);
     stn_text_free(text);
     if (status != STN_OK) return status;
     plan->kernels[plan->nkernels++] = state->kernel[i];
+    if (state->warp[i]) return STN_OK;
     size_t shared = fft_shape_shared(&state->passes.pass[i], &state->shape[i], plan->fft.dtype);
     if (!state->kernel[i]->module || shared <= 48 * 1024) return STN_OK;
     return stn_module_allow_shared(state->kernel[i]->module, shared, error);
@@ -152,7 +176,7 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
     if (!state) return stn_fail_memory(error, "a plan", sizeof *state);
     plan->state = state;
     char reason[160];
-    if (!find_shapes(&plan->fft, &plan->machine, state, reason, sizeof reason))
+    if (!find_shapes(&plan->fft, &plan->machine, &plan->candidate, state, reason, sizeof reason))
         return stn_fail(error, STN_ERROR_UNSUPPORTED, "strategy fft cannot run this transform: %s", reason);
     plan->workspace_size = (size_t)state->passes.work * 2 * stn_dtype_size(plan->fft.dtype);
     for (int i = 0; i < state->passes.count; i++) STN_TRY(prepare_pass(plan, state, i, error));
@@ -174,6 +198,8 @@ static stn_status launch(const stn_plan *plan, int i, const void *from, void *to
     const fft_pass *pass = &state->passes.pass[i];
     const fft_shape *shape = &state->shape[i];
     const unsigned char *twiddle = (const unsigned char *)state->roots + state->first[i] * root_bytes(plan);
+    if (state->warp[i])
+        return fft_warp_launch(state->kernel[i], pass, &plan->machine, from, to, twiddle, stream, error);
     const unsigned char *outer = twiddle + state->tables[i].twiddles * root_bytes(plan);
     line_header h = {.in = from, .out = to, .twiddle = twiddle, .outer = outer};
     h.real = outer + state->tables[i].outer * root_bytes(plan);
@@ -219,6 +245,10 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
     stn_text_printf(text, "%d pass%s:", state->passes.count, state->passes.count == 1 ? "" : "es");
     for (int i = 0; i < state->passes.count; i++) {
         const fft_shape *shape = &state->shape[i];
+        if (state->warp[i]) {
+            stn_text_printf(text, "%s %d points on tensor cores, a warp each", i ? ";" : "", shape->length);
+            continue;
+        }
         stn_text_printf(text, "%s %d points by radix", i ? ";" : "", shape->length);
         for (int s = 0; s < shape->stages; s++) stn_text_printf(text, "%s%d", s ? " x " : " ", shape->radix[s]);
         stn_text_printf(text, ", %d lines a block", shape->lines);
