@@ -16,6 +16,7 @@
 //     stage:   row 0   | 16 columns | 2 unused |     a row is 18 doubles long: rows 2t apart lie in different banks
 //              row 1   | ...
 #include "device/band.cuh"
+#include "device/walk.cuh"
 #include "params.cuh"
 
 constexpr int round_up(int a, int b) { return (a + b - 1) / b * b; }
@@ -28,8 +29,6 @@ constexpr int PITCH = 18, STAGE = LINES * PITCH;
 constexpr int BAND_Y = band_size(BLOCKS_Y - 1), BAND_X = band_size(BLOCKS_X);
 constexpr int WEIGHTS_Y = EVEN ? Y_LOW + 1 : Y_LOW + Y_HIGH + 1;  // given, of a term
 constexpr int WEIGHTS_X = EVEN ? X_LOW + 1 : X_LOW + X_HIGH + 1;
-constexpr int SLOT = VECTOR;  // elements of one copy
-constexpr int SLOTS = 16 / SLOT, COPIES = LINES * SLOTS;
 static_assert(!EVEN || (Y_LOW == Y_HIGH && X_LOW == X_HIGH), "even weights reach as far to either side");
 static_assert(STAGES >= 2, "the walk computes on one stage while others arrive");
 
@@ -78,18 +77,10 @@ __device__ __forceinline__ void add_term(double (&sum)[BLOCKS_X + 1][4], const d
     for (int d = 0; d < BLOCKS_X; d++) product(sum[d], left[1], bands.x[d]);
 }
 
-__device__ __forceinline__ void load_stage(const plane_arguments &a, const double *grid, const long long *row_start,
-                                           long long x, double *stage) {
-    if (VECTOR == 1 || x < 0 || x + 16 > a.nx) {
-#pragma unroll 1
-        for (int i = threadIdx.x; i < LINES * 16; i += THREADS)
-            copy_async_8(stage + i / 16 * PITCH + i % 16,
-                         grid + row_start[i / 16] + fold_far<X_SIDE_LOW, X_SIDE_HIGH>(x + i % 16, a.nx));
-    } else
-#pragma unroll 4
-        for (int i = threadIdx.x; i < COPIES; i += THREADS)
-            copy_async_16(stage + i / SLOTS * PITCH + i % SLOTS * 2, grid + row_start[i / SLOTS] + x + i % SLOTS * 2);
-}
+// Where a row of a stage begins.
+struct row_place {
+    __device__ __forceinline__ constexpr int operator()(int row) const { return row * PITCH; }
+};
 
 __device__ __forceinline__ void store_tile(const plane_arguments &a, double *out, long long y, long long x,
                                            const double (&tile)[4]) {
@@ -132,21 +123,21 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) lowrank_plane(cons
 
     const long long columns = a.nx - x0 < a.segment ? a.nx - x0 : a.segment;
     const int steps = static_cast<int>((columns + 8 * (BLOCKS_X - 1) + 15) / 16);
-#pragma unroll
-    for (int s = 0; s < STAGES - 1; s++) {
-        if (s < steps) load_stage(a, grid, row_start, x0 - LEAD + 16 * s, shared + s * STAGE);
+    const auto fetch = [&](int s, int slot) {
+        if (s < steps)
+            load_stage<LINES, THREADS, VECTOR, X_SIDE_LOW, X_SIDE_HIGH>(shared + slot * STAGE, row_place(), grid,
+                                                                        row_start, x0 - LEAD + 16LL * s, a.nx);
         copy_async_commit();
-    }
+    };
+#pragma unroll
+    for (int s = 0; s < STAGES - 1; s++) fetch(s, s);
     double sum[BLOCKS_X + 1][4] = {};
     int slot = 0;
 #pragma unroll 1
     for (int s = 0; s < steps; s++) {
         copy_async_wait<STAGES - 2>();
         __syncthreads();  // stage s is here for all, and stage s - 1 has been read by all
-        const int ahead = s + STAGES - 1;
-        if (ahead < steps)
-            load_stage(a, grid, row_start, x0 - LEAD + 16LL * ahead, shared + (slot ? slot - 1 : STAGES - 1) * STAGE);
-        copy_async_commit();
+        fetch(s + STAGES - 1, slot ? slot - 1 : STAGES - 1);
         const double *const mine = shared + slot * STAGE + (warp * 16 + 2 * t) * PITCH + g;
         slot = slot + 1 < STAGES ? slot + 1 : 0;
         double in[2][BLOCKS_Y][2];

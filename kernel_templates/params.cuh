@@ -33,7 +33,11 @@ constexpr int UNROLL = 16;      // planes in one turn of the walk
 constexpr int COLUMN_WALK = 0;  // 1: blocks at an edge along x alone have an unrolled walk (3D: one block in six)
 
 // ---- lowrank: X_LOW .. Y_HIGH above are then those of the fused taps
-constexpr int TERMS = 2;       // separable terms of a plane's taps
+constexpr int TERMS = 2;                   // separable terms of a plane's taps
+constexpr int TERM_Y_LOW[TERMS] = {1, 0};  // lowrank_mixed: how far each reaches; past that its weights are 0
+constexpr int TERM_Y_HIGH[TERMS] = {1, 0};
+constexpr int TERM_X_LOW[TERMS] = {0, 1};
+constexpr int TERM_X_HIGH[TERMS] = {0, 1};
 constexpr int WARPS = 4;       // of a block
 constexpr int STAGES = 2;      // parts of the grid in shared memory: one is computed on, the others arrive
 constexpr int SEGMENT = 128;   // lowrank_line: points of a segment

@@ -95,6 +95,17 @@ __device__ __forceinline__ void product(double (&c)[4], const double (&a)[4], co
     c[0] = low[0], c[1] = low[1], c[2] = high[0], c[3] = high[1];
 #endif
 }
+// 16 x 8 x 4: half as deep, at the same rate.
+__device__ __forceinline__ void product(double (&c)[4], const double (&a)[2], double b) {
+#if __CUDA_ARCH__ >= 900
+    mma_m16n8k4(c, a, b);
+#else
+    double low[2] = {c[0], c[1]}, high[2] = {c[2], c[3]};
+    mma_m8n8k4(low, a[0], b);
+    mma_m8n8k4(high, a[1], b);
+    c[0] = low[0], c[1] = low[1], c[2] = high[0], c[3] = high[1];
+#endif
+}
 template <int L, int R>
 __device__ __forceinline__ void product_of_parts(double (&c)[4], const operand<double, L> (&top)[1],
                                                  const operand<double, L> (&bottom)[1], int,

@@ -42,3 +42,18 @@ __device__ __forceinline__ long long fold(long long i, long long n) {
     if (LOW == CONSTANT || LOW == FIXED || i < n) return i;
     return fold_high<HIGH>(i, n);
 }
+
+// The index that is read for index i, however far it lies outside: folded where the axis wraps, and where both sides
+// mirror it, for then symmetric taps see the same grid in every step. Else the nearest one: what is computed from it is
+// not kept.
+template <int LOW, int HIGH>
+__device__ __forceinline__ long long fold_far(long long i, long long n) {
+    if (i >= 0 && i < n) return i;
+    const bool mirrors = (LOW == REFLECT || LOW == MIRROR) && (HIGH == REFLECT || HIGH == MIRROR);
+    if (LOW != WRAP && !mirrors) return i < 0 ? 0 : n - 1;
+    const long long period = LOW == WRAP ? n : 2 * n - (LOW == MIRROR) - (HIGH == MIRROR);
+    if (period == 0) return 0;  // one point between two mirrors
+    i %= period;
+    if (i < 0) i += period;
+    return i < n ? i : HIGH == REFLECT ? 2 * n - 1 - i : 2 * (n - 1) - i;
+}

@@ -12,7 +12,7 @@
 #include "context/context.h"
 #include "context/kernel.h"
 #include "plan/plan.h"
-#include "strategies/lowrank_shape.h"
+#include "strategies/lowrank_sweep.h"
 #include "strategies/lowrank_types.h"
 #include "strategies/slabs.h"
 
@@ -28,21 +28,13 @@ typedef struct plane_header {
     int64_t ny, nx, in_y, out_y, in_batch, out_batch, segment, tiles_y, tiles_x;
 } plane_header;
 
-/* One operator of so many fused steps; a plan has one, or two when its launches do not divide the steps evenly. */
-typedef struct sweep {
-    int fused;
-    int terms; /* of them; up to shape.terms, the rest are zeros */
-    double residual;
-    double weights[LOWRANK_MAX_WEIGHTS];                              /* line w, or plane u then v */
-    unsigned char values[(1 + LOWRANK_MAX_WEIGHTS) * sizeof(double)]; /* as the kernel takes them */
-} sweep;
-
 typedef struct lowrank_state {
     lowrank_shape shape;
+    lowrank_pattern pattern; /* 2D: the terms that the kernel is for */
     stn_kernel *kernel;
     int resident; /* 1D: blocks that run at once */
     size_t nsweeps;
-    sweep sweeps[2];
+    lowrank_sweep sweeps[2];
     stn_slabs *slabs[2]; /* of each sweep; NULL where all axes wrap */
     stn_layouts at;
     size_t grid_bytes; /* of the workspace, whole 256; the slabs' follows */
@@ -84,16 +76,6 @@ static bool worth_trying(const stn_task *task, int fused) {
     return fewer && (whole || fused <= 4 || task->steps <= 128);
 }
 
-/* Terms of the fused taps; 0 when they are too many or memory is short. */
-static int count_terms(const stn_task *task, const lowrank_taps *taps) {
-    lowrank_terms terms;
-    if (task->rank == 1) return 1;
-    if (lowrank_terms_make(taps, 0, &terms, NULL) != STN_OK) return 0;
-    int count = terms.count;
-    lowrank_terms_clear(&terms);
-    return count;
-}
-
 /* Cheapest first, at most `most`. */
 static void insert_candidate(const stn_task *task, const stn_machine *machine, const lowrank_shape *shape,
                              lowrank_shape *list, size_t *count, size_t most) {
@@ -105,34 +87,63 @@ static void insert_candidate(const stn_task *task, const stn_machine *machine, c
         if (other.seconds <= own.seconds) break;
     }
     if (place == most) return;
+    if (place > 0 && other.seconds == own.seconds && list[place - 1].fused == shape->fused) return; /* no other work */
     size_t kept = *count < most ? *count : most - 1;
     memmove(list + place + 1, list + place, (kept - place) * sizeof *list);
     list[place] = *shape;
     *count = kept + 1;
 }
 
+/* Candidates so far, and what they are for. */
+typedef struct search {
+    const stn_task *task;
+    const stn_machine *machine;
+    lowrank_shape *best;
+    size_t count, most;
+} search;
+
+/* 2D: the kernels for these taps, split in one way; `before` holds the terms of one step less, which some launches may
+ * do. */
+static void try_split(search *s, const lowrank_shape *shape, const lowrank_taps *taps, lowrank_split split,
+                      lowrank_terms *before) {
+    lowrank_terms terms;
+    if (lowrank_terms_make(s->task, taps, split, 0, &terms, NULL) != STN_OK) return;
+    lowrank_pattern pattern = {0};
+    int place[LOWRANK_MAX_TERMS];
+    bool changed, good = terms.count && lowrank_pattern_cover(&pattern, &terms, place, &changed);
+    if (good && s->task->steps % (uint64_t)shape->launches && before->count)
+        good = lowrank_pattern_cover(&pattern, before, place, &changed);
+    for (int mixed = 0; mixed < 2 && good && worth_trying(s->task, taps->fused); mixed++) {
+        lowrank_shape own = *shape;
+        own.mixed = mixed;
+        own.split = (int)split;
+        if ((mixed || split == LOWRANK_SVD) && lowrank_fit_terms(s->task, s->machine, &pattern, &own))
+            insert_candidate(s->task, s->machine, &own, s->best, &s->count, s->most);
+    }
+    lowrank_terms_clear(before);
+    *before = terms;
+}
+
 /* The best shapes with at most `most_fused` steps a launch, cheapest first; how many. */
 static size_t best_shapes(const stn_task *task, const stn_machine *machine, int most_fused, lowrank_shape *best,
                           size_t most) {
+    search s = {task, machine, best, 0, most};
     lowrank_shape shape;
     lowrank_taps taps;
-    size_t count = 0;
-    int terms = 0;
+    lowrank_terms before[LOWRANK_SPLITS] = {{0}};
     if (lowrank_taps_make(task, &taps, NULL) != STN_OK) return 0;
     for (int fused = 1; (uint64_t)fused <= task->steps && fused <= most_fused; fused++) {
         if (fused > 1 && lowrank_taps_fuse(task, &taps, NULL) != STN_OK) break;
         int64_t low[3], high[3];
-        if (!lowrank_fit(task, machine, fused, 1, &shape)) break; /* more steps reach further still */
+        if (!lowrank_fit(task, fused, &shape)) break; /* more steps reach further still */
         if (!stn_slabs_interior(task, fused, low, high)) break;
-        int before = terms;
-        terms = count_terms(task, &taps);
-        if (!worth_trying(task, fused)) continue;
-        int most_terms = task->steps % (uint64_t)shape.launches ? (int)stn_max(terms, before) : terms;
-        if (most_terms && lowrank_fit(task, machine, fused, most_terms, &shape))
-            insert_candidate(task, machine, &shape, best, &count, most);
+        if (task->rank == 1 && worth_trying(task, fused)) insert_candidate(task, machine, &shape, best, &s.count, most);
+        for (int split = 0; split < LOWRANK_SPLITS && task->rank > 1; split++)
+            try_split(&s, &shape, &taps, (lowrank_split)split, &before[split]);
     }
+    for (int split = 0; split < LOWRANK_SPLITS; split++) lowrank_terms_clear(&before[split]);
     lowrank_taps_clear(&taps);
-    return count;
+    return s.count;
 }
 
 static size_t candidates(const stn_task *task, const stn_machine *machine, stn_candidate *list, size_t most) {
@@ -156,85 +167,13 @@ static void estimate(const stn_task *task, const stn_machine *machine, const stn
 
 /* ---- building -------------------------------------------------------------------------------------------------- */
 
-/* A term's vector in the window of the longer sweep, both centred on the same point: the first `count` weights of it. */
-static void place_window(const double *from, int size, int low, double *to, int count, int to_low) {
-    int shift = to_low - low;
-    for (int i = 0; i < size && i + shift < count; i++) to[i + shift] = from[i];
-}
-
-static void fill_line(const stn_task *task, const lowrank_shape *shape, const lowrank_taps *taps, sweep *to) {
-    int shift = lowrank_reach(task, shape, 2, 0) - taps->low[1];
-    for (int x = 0; x < taps->columns; x++) to->weights[x + shift] = (double)taps->weight[x];
-    to->terms = 1;
-    lowrank_pack_scaled(task->dtype, to->weights, lowrank_window(task, shape, 2), to->values);
-}
-
-static void fill_plane(const stn_task *task, const lowrank_shape *shape, const lowrank_taps *taps,
-                       const lowrank_terms *terms, sweep *to) {
-    int given_y = lowrank_given(task, shape, 1), given_x = lowrank_given(task, shape, 2);
-    double *v = to->weights + shape->terms * given_y;
-    for (int q = 0; q < terms->count && q < shape->terms; q++) {
-        place_window(terms->u + q * terms->rows, terms->rows, taps->low[0], to->weights + q * given_y, given_y,
-                     lowrank_reach(task, shape, 1, 0));
-        place_window(terms->v + q * terms->columns, terms->columns, taps->low[1], v + q * given_x, given_x,
-                     lowrank_reach(task, shape, 2, 0));
-    }
-    to->terms = terms->count;
-    to->residual = terms->residual;
-    lowrank_pack(task->dtype, to->weights, LOWRANK_MAX_WEIGHTS, to->values);
-}
-
-/* The largest error that the terms may leave: the task's tolerance shared out to all launches, in a norm that bounds what
- * the operator can do to any grid. */
-static double term_tolerance(const stn_task *task, const lowrank_shape *shape) {
-    double entries = (double)lowrank_window(task, shape, 1) * lowrank_window(task, shape, 2);
-    return task->tolerance / (entries * shape->launches);
-}
-
-static stn_status fail_terms(int fused, int terms, stn_error *error) {
-    return stn_fail(error, STN_ERROR_UNSUPPORTED,
-                    "%d fused steps of these weights need %d separable terms, more than the kernel takes: make a new "
-                    "plan with strategy auto",
-                    fused, terms);
-}
-
-/* Both sweeps for the task's taps. shape.terms grows to what they need; what does not fit is an error. */
-static stn_status make_sweeps(const stn_task *task, const stn_machine *machine, lowrank_shape *shape, sweep *sweeps,
-                              size_t nsweeps, stn_error *error) {
-    lowrank_taps taps;
-    lowrank_terms terms[2] = {{0}, {0}};
-    stn_status status = lowrank_taps_make(task, &taps, error);
-    for (size_t i = nsweeps; i-- > 0 && status == STN_OK;) { /* the shorter sweep is the last one, and made first */
-        while (status == STN_OK && taps.fused < sweeps[i].fused) status = lowrank_taps_fuse(task, &taps, error);
-        if (status != STN_OK) break;
-        memset(sweeps[i].weights, 0, sizeof sweeps[i].weights);
-        if (task->rank == 1) {
-            fill_line(task, shape, &taps, &sweeps[i]);
-            continue;
-        }
-        status = lowrank_terms_make(&taps, term_tolerance(task, shape), &terms[i], error);
-        if (status == STN_OK) shape->terms = (int)stn_max(shape->terms, terms[i].count);
-    }
-    lowrank_shape larger;
-    int given = lowrank_given(task, shape, 1) + lowrank_given(task, shape, 2);
-    bool fits = lowrank_fit(task, machine, shape->fused, shape->terms, &larger) && shape->even <= larger.even &&
-                (task->rank == 1 || given * shape->terms <= LOWRANK_MAX_WEIGHTS);
-    if (status == STN_OK && !fits) status = fail_terms(shape->fused, shape->terms, error);
-    for (size_t i = 0; i < nsweeps && status == STN_OK && task->rank > 1; i++) {
-        lowrank_taps window = {.low = {sweeps[i].fused * task->reach[1][0], sweeps[i].fused * task->reach[2][0]}};
-        fill_plane(task, shape, &window, &terms[i], &sweeps[i]);
-    }
-    for (int i = 0; i < 2; i++) lowrank_terms_clear(&terms[i]);
-    lowrank_taps_clear(&taps);
-    return status;
-}
-
-static stn_status get_kernel(stn_plan *plan, const lowrank_shape *shape, stn_kernel **kernel, stn_error *error) {
+static stn_status get_kernel(stn_plan *plan, const lowrank_shape *shape, const lowrank_pattern *pattern,
+                             stn_kernel **kernel, stn_error *error) {
     stn_text params = STN_TEXT_EMPTY;
-    lowrank_params(&plan->task, shape, &params);
+    lowrank_params(&plan->task, shape, pattern, &params);
     char *text;
     STN_TRY(stn_text_take(&params, &text, error));
-    stn_status status = stn_kernel_get(plan->context, lowrank_kernel_name(&plan->task), text, kernel, error);
+    stn_status status = stn_kernel_get(plan->context, lowrank_kernel_name(&plan->task, shape), text, kernel, error);
     stn_text_free(text);
     if (status == STN_OK && (*kernel)->module)
         status = stn_module_allow_shared((*kernel)->module, lowrank_shared(&plan->task, shape), error);
@@ -247,8 +186,10 @@ static stn_status build(stn_plan *plan, lowrank_state *state, stn_error *error) 
     state->nsweeps = steps % launches ? 2 : 1;
     state->sweeps[0].fused = state->shape.fused = (int)((steps + launches - 1) / launches);
     state->sweeps[1].fused = (int)(steps / launches);
-    STN_TRY(make_sweeps(&plan->task, &plan->machine, &state->shape, state->sweeps, state->nsweeps, error));
-    STN_TRY(get_kernel(plan, &state->shape, &state->kernel, error));
+    bool grown;
+    STN_TRY(lowrank_sweeps_make(&plan->task, &plan->machine, &state->shape, &state->pattern, state->sweeps,
+                                state->nsweeps, &grown, error));
+    STN_TRY(get_kernel(plan, &state->shape, &state->pattern, &state->kernel, error));
     plan->kernels[0] = state->kernel;
     plan->nkernels = 1; /* the slabs add theirs */
     for (size_t i = 0; i < state->nsweeps; i++)
@@ -285,7 +226,7 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
     return STN_OK;
 }
 
-/* A kernel and slabs of the weights' higher rank: for more terms, or for fewer fused steps. */
+/* A kernel and slabs for weights that split otherwise: for more or wider terms, or for fewer fused steps. */
 static stn_status rebuild(stn_plan *plan, lowrank_state *next, stn_error *error) {
     struct stn_kernel *kernels[STN_PLAN_KERNELS];
     size_t nkernels = plan->nkernels;
@@ -293,7 +234,7 @@ static stn_status rebuild(stn_plan *plan, lowrank_state *next, stn_error *error)
     next->slabs[0] = next->slabs[1] = NULL;
     stn_status status = build(plan, next, error);
     if (status == STN_OK && next->grid_bytes + slabs_bytes(next) > plan->workspace_size)
-        status = fail_terms(next->shape.fused, next->shape.terms, error);
+        status = lowrank_fail_terms(next->shape.fused, next->shape.terms, error);
     if (status == STN_OK) return STN_OK;
     destroy_slabs(plan, next);
     memcpy(plan->kernels, kernels, sizeof kernels);
@@ -301,19 +242,24 @@ static stn_status rebuild(stn_plan *plan, lowrank_state *next, stn_error *error)
     return status;
 }
 
-/* Weights of the same rank or less need no compile. */
+/* Weights whose terms fit the pattern need no compile. */
 static stn_status set_weights(stn_plan *plan, stn_error *error) {
     lowrank_state *state = plan->state, next = *state;
     stn_error full = {0};
-    stn_status status = make_sweeps(&plan->task, &plan->machine, &next.shape, next.sweeps, next.nsweeps, &full);
+    bool grown;
+    stn_status status = lowrank_sweeps_make(&plan->task, &plan->machine, &next.shape, &next.pattern, next.sweeps,
+                                            next.nsweeps, &grown, &full);
     if (status != STN_OK && status != STN_ERROR_UNSUPPORTED) {
         if (error) *error = full;
         return status;
     }
-    if (status == STN_ERROR_UNSUPPORTED &&
-        !best_shapes(&plan->task, &plan->machine, state->shape.fused, &next.shape, 1))
-        return fail_terms(1, next.shape.terms, error);
-    if (status == STN_ERROR_UNSUPPORTED || next.shape.terms > state->shape.terms) {
+    if (status == STN_ERROR_UNSUPPORTED) {
+        if (!best_shapes(&plan->task, &plan->machine, state->shape.fused, &next.shape, 1))
+            return lowrank_fail_terms(1, next.shape.terms, error);
+        next.pattern.count = 0;
+        grown = true;
+    }
+    if (grown) {
         STN_TRY(rebuild(plan, &next, error));
         destroy_slabs(plan, state);
     } else
@@ -334,7 +280,7 @@ static void release(stn_plan *plan) {
 /* A stn_interior; `user` is a sweep. */
 static stn_status launch_sweep(const stn_plan *plan, const void *user, const stn_fused_launch *l, stn_error *error) {
     const lowrank_state *state = plan->state;
-    const sweep *sweep = user;
+    const lowrank_sweep *sweep = user;
     const stn_grid_layout *from = l->from, *to = l->to;
     const stn_task *task = &plan->task;
     _Alignas(16) unsigned char arguments[sizeof(plane_header) + sizeof sweep->values];
@@ -389,15 +335,15 @@ static stn_status execute(stn_plan *plan, const void *in, void *out, void *works
 static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
     const lowrank_state *state = plan->state;
     const lowrank_shape *shape = &state->shape;
-    const sweep *first = &state->sweeps[0];
+    const lowrank_sweep *first = &state->sweeps[0];
     if (format == STN_TEXT) {
-        stn_text_printf(text, "kernel %s, %d launches of %d fused steps", lowrank_kernel_name(&plan->task),
+        stn_text_printf(text, "kernel %s, %d launches of %d fused steps", lowrank_kernel_name(&plan->task, shape),
                         shape->launches, first->fused);
         if (state->nsweeps == 2) stn_text_printf(text, " or %d", state->sweeps[1].fused);
         if (plan->task.rank > 1)
-            stn_text_printf(text, ", %d x %d taps in %d separable terms (residual %.2g)",
+            stn_text_printf(text, ", %d x %d taps in %d separable terms (%s, residual %.2g)",
                             lowrank_window(&plan->task, shape, 1), lowrank_window(&plan->task, shape, 2), first->terms,
-                            first->residual);
+                            lowrank_split_name((lowrank_split)shape->split), first->residual);
         else
             stn_text_printf(text, ", %d taps", lowrank_window(&plan->task, shape, 2));
         stn_text_printf(text, ", %s products, %d warps a block", lowrank_arithmetic(plan->task.dtype, shape->products),
@@ -405,9 +351,13 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
         return;
     }
     stn_json_key(text, "kernel");
-    stn_json_string(text, lowrank_kernel_name(&plan->task));
+    stn_json_string(text, lowrank_kernel_name(&plan->task, shape));
     stn_json_key(text, "arithmetic");
     stn_json_string(text, lowrank_arithmetic(plan->task.dtype, shape->products));
+    if (plan->task.rank > 1) {
+        stn_json_key(text, "split");
+        stn_json_string(text, lowrank_split_name((lowrank_split)shape->split));
+    }
     const struct {
         const char *key;
         double value;

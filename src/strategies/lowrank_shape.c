@@ -13,8 +13,13 @@
 #define MOST_BLOCKS_Y 10
 #define MOST_REACH_LINE 96
 #define MOST_FUSED 96
-#define MOST_TERMS 16
 #define PLANE_PITCH 18
+#define MIXED_PAIR 36 /* two rows of lowrank_mixed */
+/* lowrank_mixed, numbers that a lane holds: the bands, its rows and the sums. Up to 58 three blocks fit on a
+ * multiprocessor, up to 72 two, and then registers spill; so many sums and products are all unrolled. */
+#define MIXED_THREE_BLOCKS 58
+#define MIXED_TWO_BLOCKS 72
+#define MIXED_MOST_SUMS 96
 #define STATIC_SHARED 20480 /* bands and row starts take less */
 
 static bool is_line(const stn_task *task) { return task->rank == 1; }
@@ -70,9 +75,11 @@ static int blocks_y(const stn_task *task, const lowrank_shape *shape) {
     return blocks_seen(16, lowrank_reach(task, shape, 1, 0), lowrank_reach(task, shape, 1, 1));
 }
 
-/* Products of 16 x 8 x 8 for 128 points. */
-static int products(const stn_task *task, const lowrank_shape *shape) {
+/* Products of 16 x 8 x 8 for 128 points, or what takes as long: lowrank_mixed has products of half that depth, and its
+ * sums run at half the rate, in the same pipe. */
+static double products(const stn_task *task, const lowrank_shape *shape) {
     if (is_line(task)) return blocks_x(task, shape);
+    if (shape->mixed) return shape->bands / 2.0 + shape->sums / 4.0;
     return shape->terms * (blocks_y(task, shape) + blocks_x(task, shape));
 }
 
@@ -102,6 +109,7 @@ size_t lowrank_shared(const stn_task *task, const lowrank_shape *shape) {
         stage = stn_round_up(chunk_points(shape) + 8 * (blocks_x(task, shape) - 2), 8 * lowrank_slot(task->dtype));
     else
         stage = (int64_t)(16 * (shape->warps - 1) + 8 * blocks_y(task, shape)) * PLANE_PITCH;
+    if (shape->mixed) stage = stn_div_up(16 * shape->warps + lowrank_window(task, shape, 1) - 1, 2) * MIXED_PAIR;
     return (size_t)(stage * shape->stages) * stn_dtype_size(task->dtype);
 }
 
@@ -146,31 +154,56 @@ static void fit_warps(const stn_task *task, lowrank_shape *shape) {
         shape->blocks = shape->held ? 3 : blocks <= 2 ? 4 : blocks <= 6 ? 3 : 2;
 }
 
-bool lowrank_fit(const stn_task *task, const stn_machine *machine, int fused, int terms, lowrank_shape *shape) {
+bool lowrank_fit(const stn_task *task, int fused, lowrank_shape *shape) {
     memset(shape, 0, sizeof *shape);
     if (fused > MOST_FUSED) return false;
     shape->launches = (int)stn_min((int64_t)((task->steps + (uint64_t)fused - 1) / (uint64_t)fused), INT32_MAX);
     shape->fused = fused;
-    shape->terms = terms;
+    shape->terms = 1;
     shape->products = lowrank_products(task, shape->launches);
     shape->vector = widest_vector(task);
-    if (is_line(task)) {
-        for (int side = 0; side < 2; side++)
-            if (lowrank_reach(task, shape, 2, side) > MOST_REACH_LINE) return false;
-    } else if (blocks_x(task, shape) > MOST_BLOCKS_X || blocks_y(task, shape) > MOST_BLOCKS_Y)
-        return false;
-    shape->even = !is_line(task) && lowrank_symmetric(task, 1) && lowrank_symmetric(task, 2);
     shape->extended = lowrank_extended(task);
-    int weights = lowrank_given(task, shape, 2) + (is_line(task) ? 0 : lowrank_given(task, shape, 1));
-    if (terms > MOST_TERMS || weights * terms > LOWRANK_MAX_WEIGHTS) return false;
-    fit_warps(task, shape);
-    int64_t tiles_y = 1, tiles_x = 1;
     if (!is_line(task)) {
-        fit_segment(task, machine, shape);
-        lowrank_tiles(task, shape, &tiles_y, &tiles_x);
+        shape->even = lowrank_symmetric(task, 1) && lowrank_symmetric(task, 2);
+        return blocks_x(task, shape) <= MOST_BLOCKS_X && blocks_y(task, shape) <= MOST_BLOCKS_Y;
     }
+    for (int side = 0; side < 2; side++)
+        if (lowrank_reach(task, shape, 2, side) > MOST_REACH_LINE) return false;
+    fit_warps(task, shape);
+    return true;
+}
+
+static bool fit_mixed(const stn_task *task, const lowrank_pattern *pattern, lowrank_shape *shape) {
+    shape->bands = lowrank_pattern_blocks(pattern);
+    shape->sums = lowrank_pattern_sums(pattern, shape->even);
+    int held = shape->bands + lowrank_window(task, shape, 1) + 1 + 4 * (blocks_x(task, shape) + 1);
+    shape->warps = 4;
+    shape->stages = 3;
+    shape->blocks = held <= MIXED_THREE_BLOCKS ? 3 : 2;
+    return held <= MIXED_TWO_BLOCKS && shape->sums <= MIXED_MOST_SUMS && task->dtype == STN_F64;
+}
+
+bool lowrank_fit_terms(const stn_task *task, const stn_machine *machine, const lowrank_pattern *pattern,
+                       lowrank_shape *shape) {
+    shape->terms = pattern->count;
+    if ((lowrank_given(task, shape, 1) + lowrank_given(task, shape, 2)) * shape->terms > LOWRANK_MAX_WEIGHTS)
+        return false;
+    if (!shape->mixed)
+        fit_warps(task, shape);
+    else if (!fit_mixed(task, pattern, shape))
+        return false;
+    fit_segment(task, machine, shape);
+    int64_t tiles_y, tiles_x;
+    lowrank_tiles(task, shape, &tiles_y, &tiles_x);
     return lowrank_shared(task, shape) + STATIC_SHARED <= machine->shared_per_block &&
            task->batch <= INT32_MAX / tiles_y / tiles_x; /* blocks of one launch */
+}
+
+bool lowrank_holds(const stn_task *task, const stn_machine *machine, const lowrank_shape *shape,
+                   const lowrank_pattern *pattern) {
+    lowrank_shape wider = *shape;
+    bool even = lowrank_symmetric(task, 1) && lowrank_symmetric(task, 2);
+    return (even || !shape->even) && lowrank_fit_terms(task, machine, pattern, &wider);
 }
 
 /* One launch: the tensor cores or the memory, each at the part of its rate that the kernels reach, and the walk of one
@@ -198,20 +231,34 @@ void lowrank_cost(const stn_task *task, const stn_machine *machine, const lowran
     e->halo_waste = tiles * 128 / points - 1;
     bool line = is_line(task), long_chains = !line && shape->terms == 1 && blocks_x(task, shape) > 5;
     double tensor_part = line ? (shape->warps == 4 ? 0.73 : 0.65) : long_chains ? 0.56 : 0.73;
+    if (shape->mixed) tensor_part = shape->blocks > 2 ? 0.62 : 0.5;
     double memory = e->bytes / ((line ? 0.86 : 0.75) * machine->copy_bandwidth);
     double arithmetic = e->flops / (tensor_part * machine->flops[e->unit]);
     double slabs = shape->extended ? 0 : stn_slabs_seconds(task, machine, shape->fused);
     e->seconds = fmax(memory, arithmetic) + launches * (machine->launch_seconds + 0.6 * walk / clock + slabs);
 }
 
-const char *lowrank_kernel_name(const stn_task *task) { return is_line(task) ? "lowrank_line" : "lowrank_plane"; }
+const char *lowrank_kernel_name(const stn_task *task, const lowrank_shape *shape) {
+    return is_line(task) ? "lowrank_line" : shape->mixed ? "lowrank_mixed" : "lowrank_plane";
+}
 
 static void side_params(const stn_task *task, int axis, stn_text *params) {
     stn_params_int(params, axis == 2 ? "X_SIDE_LOW" : "Y_SIDE_LOW", task->boundary[axis][0].kind);
     stn_params_int(params, axis == 2 ? "X_SIDE_HIGH" : "Y_SIDE_HIGH", task->boundary[axis][1].kind);
 }
 
-void lowrank_params(const stn_task *task, const lowrank_shape *shape, stn_text *params) {
+static void term_params(const lowrank_pattern *pattern, stn_text *params) {
+    static const char *const names[2][2] = {{"TERM_Y_LOW", "TERM_Y_HIGH"}, {"TERM_X_LOW", "TERM_X_HIGH"}};
+    for (int axis = 0; axis < 2; axis++)
+        for (int side = 0; side < 2; side++) {
+            int reach[LOWRANK_MAX_TERMS];
+            for (int q = 0; q < pattern->count; q++) reach[q] = (axis ? pattern->term[q].x : pattern->term[q].y)[side];
+            stn_params_ints(params, names[axis][side], reach, (size_t)pattern->count);
+        }
+}
+
+void lowrank_params(const stn_task *task, const lowrank_shape *shape, const lowrank_pattern *pattern,
+                    stn_text *params) {
     stn_params_begin(params);
     stn_params_type(params, "STORE", lowrank_store_name(task->dtype));
     stn_params_type(params, "REAL", lowrank_real_name(task->dtype));
@@ -233,6 +280,9 @@ void lowrank_params(const stn_task *task, const lowrank_shape *shape, stn_text *
     stn_params_int(params, "Y_HIGH", lowrank_reach(task, shape, 1, 1));
     side_params(task, 1, params);
     stn_params_int(params, "TERMS", shape->terms);
-    stn_params_int(params, "HELD", shape->held);
+    if (shape->mixed)
+        term_params(pattern, params);
+    else
+        stn_params_int(params, "HELD", shape->held);
     stn_params_int(params, "EVEN", shape->even);
 }

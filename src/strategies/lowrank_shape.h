@@ -2,9 +2,9 @@
 #ifndef STN_STRATEGIES_LOWRANK_SHAPE_H
 #define STN_STRATEGIES_LOWRANK_SHAPE_H
 #include "plan/strategy.h"
-#include "strategies/lowrank_terms.h"
+#include "strategies/lowrank_pattern.h"
 
-#define LOWRANK_MAX_WEIGHTS 480 /* weights travel in the 4 KiB of kernel arguments */
+#define LOWRANK_MAX_WEIGHTS 640 /* weights travel as kernel arguments, 4 KiB and from CUDA 12.1 on 32 */
 
 /* Fits a stn_candidate. */
 typedef struct lowrank_shape {
@@ -18,6 +18,10 @@ typedef struct lowrank_shape {
     int extended; /* fused launches are right up to the faces: axes wrap, or mirror symmetric taps */
     int even;     /* 2D: taps are symmetric in both axes, so that half of each vector tells it */
     int segment;  /* 1D: points of a segment; 2D: columns of a block's walk */
+    int mixed;    /* 2D: lowrank_mixed, sums along y and products along x; else products along both */
+    int split;    /* 2D: a lowrank_split */
+    int bands;    /* lowrank_mixed: lowrank_pattern_blocks */
+    int sums;     /* and lowrank_pattern_sums */
 } lowrank_shape;
 _Static_assert(sizeof(lowrank_shape) <= sizeof(stn_candidate), "a shape is a candidate");
 
@@ -26,8 +30,14 @@ _Static_assert(sizeof(lowrank_shape) <= sizeof(stn_candidate), "a shape is a can
 bool lowrank_symmetric(const stn_task *task, int axis);
 /* Then no point needs slabs. */
 bool lowrank_extended(const stn_task *task);
-/* The shape for launches of at most `fused` steps with this many terms; false if no kernel can take it. */
-bool lowrank_fit(const stn_task *task, const stn_machine *machine, int fused, int terms, lowrank_shape *shape);
+/* The shape for launches of at most `fused` steps, in 2D but for its terms; false if no kernel can take it. */
+bool lowrank_fit(const stn_task *task, int fused, lowrank_shape *shape);
+/* 2D: the rest of it, for a pattern of terms and shape->mixed and shape->split. */
+bool lowrank_fit_terms(const stn_task *task, const stn_machine *machine, const lowrank_pattern *pattern,
+                       lowrank_shape *shape);
+/* Can this shape's kernel, with another pattern, take the weights that the task has now? */
+bool lowrank_holds(const stn_task *task, const stn_machine *machine, const lowrank_shape *shape,
+                   const lowrank_pattern *pattern);
 void lowrank_cost(const stn_task *task, const stn_machine *machine, const lowrank_shape *shape, stn_estimate *estimate);
 
 /* Window of the fused taps along axis 1 (y) or 2 (x): points towards a side, and all of them. */
@@ -40,6 +50,7 @@ size_t lowrank_shared(const stn_task *task, const lowrank_shape *shape);
 int64_t lowrank_chunks(const stn_task *task, const lowrank_shape *shape);
 void lowrank_tiles(const stn_task *task, const lowrank_shape *shape, int64_t *tiles_y, int64_t *tiles_x);
 
-const char *lowrank_kernel_name(const stn_task *task);
-void lowrank_params(const stn_task *task, const lowrank_shape *shape, stn_text *params);
+const char *lowrank_kernel_name(const stn_task *task, const lowrank_shape *shape);
+/* `pattern`: for lowrank_mixed. */
+void lowrank_params(const stn_task *task, const lowrank_shape *shape, const lowrank_pattern *pattern, stn_text *params);
 #endif

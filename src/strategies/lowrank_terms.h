@@ -1,32 +1,37 @@
-/* Fused taps and their separable terms: the mathematics of the lowrank strategy, on the host and above the data's
+/* Fused taps as a sum of separable terms: the mathematics of the lowrank strategy, on the host and above the data's
  * precision. */
 #ifndef STN_STRATEGIES_LOWRANK_TERMS_H
 #define STN_STRATEGIES_LOWRANK_TERMS_H
-#include "base/error.h"
-#include "problem/task.h"
+#include "strategies/lowrank_taps.h"
 
-/* The taps of f steps in one, dense: weight[y * columns + x] belongs to the offset (y - low[0], x - low[1]). */
-typedef struct lowrank_taps {
-    int fused; /* f */
-    int rows, columns, low[2];
-    long double *weight; /* owned; rows * columns */
-} lowrank_taps;
+/* Ways to split taps W into terms u v^T. */
+typedef enum lowrank_split {
+    LOWRANK_SVD,     /* any taps: the fewest terms, each as wide as W */
+    LOWRANK_PYRAMID, /* taps even in both axes: terms that get narrower by a row or more each, the last one a single tap */
+    LOWRANK_STAR,    /* powers of a star A + B, A along y and B along x: C(f, k) A^k B^(f - k), so wide as that is */
+    LOWRANK_SPLITS
+} lowrank_split;
+const char *lowrank_split_name(lowrank_split split);
 
-/* The taps of one step of a 1D or 2D task (rows = 1 in 1D). Errors: out of memory. */
-stn_status lowrank_taps_make(const stn_task *task, lowrank_taps *taps, stn_error *error);
-/* One step more: taps convolved with the task's. On failure `taps` is as before. */
-stn_status lowrank_taps_fuse(const stn_task *task, lowrank_taps *taps, stn_error *error);
-void lowrank_taps_clear(lowrank_taps *taps);
-
-/* weight[y][x] = sum over terms q of  u[q][y] v[q][x], largest term first. */
+/* weight[y][x] = sum over terms q of  u[q][y] v[q][x]. */
 typedef struct lowrank_terms {
-    int count, rows, columns;
-    double *u, *v;   /* owned; count rows of `rows` and of `columns` numbers */
-    double residual; /* what the terms, as they are rounded to double, leave: relative, Frobenius */
+    int count, rows, columns, low[2]; /* no terms: taps cannot be split in this way */
+    double *u, *v;                    /* owned; count rows of `rows` and of `columns` numbers */
+    double residual;                  /* what the terms, as they are rounded to double, leave: relative, Frobenius */
 } lowrank_terms;
 
-/* The fewest terms whose residual is at most `tolerance` (relative, Frobenius), but no less than rounding: the singular
- * value decomposition. At least one term, of zeros if all weights are. Errors: out of memory. */
-stn_status lowrank_terms_make(const lowrank_taps *taps, double tolerance, lowrank_terms *terms, stn_error *error);
+/* The fewest terms of this kind whose residual is at most `tolerance` (relative, Frobenius), but no less than rounding.
+ * SVD: at least one term, of zeros if all weights are; the others: none where they do not apply, or lose digits. `task`
+ * gives the star's axes, and may be NULL for the others. Errors: out of memory. */
+stn_status lowrank_terms_make(const stn_task *task, const lowrank_taps *taps, lowrank_split split, double tolerance,
+                              lowrank_terms *terms, stn_error *error);
 void lowrank_terms_clear(lowrank_terms *terms);
+/* How far term q reaches along axis 0 (y) or 1 (x) towards the low and the high side: past that it is 0. */
+void lowrank_terms_reach(const lowrank_terms *terms, int q, int axis, int reach[2]);
+
+/* The splits themselves: terms into u and v, which have room for as many as W has rows or columns, or one more than
+ * there are fused steps. `dropped`: the norm that may be left out. */
+stn_status lowrank_split_svd(const lowrank_taps *taps, double dropped, lowrank_terms *terms, stn_error *error);
+stn_status lowrank_split_pyramid(const lowrank_taps *taps, lowrank_terms *terms, stn_error *error);
+stn_status lowrank_split_star(const stn_task *task, int fused, lowrank_terms *terms, stn_error *error);
 #endif

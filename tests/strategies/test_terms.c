@@ -30,7 +30,7 @@ static int terms_of(const char *name, int fused, double tolerance) {
     stn_task task = task_of(name);
     lowrank_taps taps = power_of(&task, fused);
     lowrank_terms terms;
-    cr_assert_eq(lowrank_terms_make(&taps, tolerance, &terms, NULL), STN_OK);
+    cr_assert_eq(lowrank_terms_make(NULL, &taps, LOWRANK_SVD, tolerance, &terms, NULL), STN_OK);
     cr_expect_leq(terms.residual, fmax(tolerance, 3e-16), "%s: residual %g", name, terms.residual);
     int count = terms.count;
     lowrank_terms_clear(&terms);
@@ -68,7 +68,7 @@ Test(terms, zeros_are_one_term_of_zeros) {
     long double weight[6] = {0};
     lowrank_taps taps = {.fused = 1, .rows = 2, .columns = 3, .weight = weight};
     lowrank_terms terms;
-    cr_assert_eq(lowrank_terms_make(&taps, 0, &terms, NULL), STN_OK);
+    cr_assert_eq(lowrank_terms_make(NULL, &taps, LOWRANK_SVD, 0, &terms, NULL), STN_OK);
     cr_expect_eq(terms.count, 1);
     cr_expect_eq(terms.residual, 0);
     for (int i = 0; i < 2; i++) cr_expect_eq(terms.u[i], 0);
@@ -83,7 +83,7 @@ Test(terms, ill_conditioned_weights_keep_their_residual) {
             weight[y * 5 + x] = 1 / (1.0L + x + y) + (y == x ? 1e-12L : 0) + (y * x == 16 ? 1e8L : 0);
     lowrank_taps taps = {.fused = 1, .rows = 5, .columns = 5, .weight = weight};
     lowrank_terms terms;
-    cr_assert_eq(lowrank_terms_make(&taps, 0, &terms, NULL), STN_OK);
+    cr_assert_eq(lowrank_terms_make(NULL, &taps, LOWRANK_SVD, 0, &terms, NULL), STN_OK);
     cr_expect_leq(terms.residual, 3e-16);
     cr_expect_leq(terms.count, 5);
     lowrank_terms_clear(&terms);

@@ -1,0 +1,123 @@
+/* Fused taps as separable terms by their singular value decomposition: cross approximation to the rank, then one-sided
+ * Jacobi. The fewest terms that there are, each as wide as the taps. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "strategies/lowrank_terms.h"
+
+/* W = Q M^T, column by column: q[k] of `rows` numbers, m[k] of `columns`. */
+typedef struct factors {
+    int rows, columns, count;
+    long double *q, *m;
+} factors;
+
+static long double dot(const long double *a, const long double *b, int n) {
+    long double sum = 0;
+    for (int i = 0; i < n; i++) sum += a[i] * b[i];
+    return sum;
+}
+
+static long double norm(const long double *a, int n) { return sqrtl(dot(a, a, n)); }
+
+/* Columns of W that span it, orthonormal, into f->q: the residual's column with the largest entry, again and again until
+ * nothing above `least` is left. `rest` is a copy of W and is used up. */
+static void find_columns(factors *f, long double *rest, long double least) {
+    int most = f->rows < f->columns ? f->rows : f->columns;
+    for (f->count = 0; f->count < most; f->count++) {
+        int best = 0;
+        for (int i = 1; i < f->rows * f->columns; i++)
+            if (fabsl(rest[i]) > fabsl(rest[best])) best = i;
+        if (fabsl(rest[best]) <= least) return;
+        long double *q = f->q + f->count * f->rows;
+        for (int y = 0; y < f->rows; y++) q[y] = rest[y * f->columns + best % f->columns];
+        for (int turn = 0; turn < 2; turn++) { /* twice is enough for full precision */
+            for (int k = 0; k < f->count; k++) {
+                long double along = dot(q, f->q + k * f->rows, f->rows);
+                for (int y = 0; y < f->rows; y++) q[y] -= along * f->q[k * f->rows + y];
+            }
+            long double size = norm(q, f->rows);
+            for (int y = 0; y < f->rows; y++) q[y] /= size;
+        }
+        for (int x = 0; x < f->columns; x++) {
+            long double along = 0;
+            for (int y = 0; y < f->rows; y++) along += q[y] * rest[y * f->columns + x];
+            for (int y = 0; y < f->rows; y++) rest[y * f->columns + x] -= along * q[y];
+        }
+    }
+}
+
+static void rotate(long double *a, long double *b, int n, long double c, long double s) {
+    for (int i = 0; i < n; i++) {
+        long double x = a[i], y = b[i];
+        a[i] = c * x - s * y;
+        b[i] = s * x + c * y;
+    }
+}
+
+/* Turns pairs of columns of M, and of Q alike, until M's are orthogonal: their lengths are the singular values. */
+static void make_orthogonal(factors *f) {
+    bool turned = true;
+    for (int sweep = 0; sweep < 40 && turned; sweep++) {
+        turned = false;
+        for (int i = 0; i < f->count; i++)
+            for (int j = i + 1; j < f->count; j++) {
+                long double *a = f->m + i * f->columns, *b = f->m + j * f->columns;
+                long double aa = dot(a, a, f->columns), bb = dot(b, b, f->columns), ab = dot(a, b, f->columns);
+                if (fabsl(ab) <= 1e-18L * sqrtl(aa * bb)) continue;
+                long double tau = (bb - aa) / (2 * ab);
+                long double t = (tau < 0 ? -1 : 1) / (fabsl(tau) + sqrtl(1 + tau * tau)), c = 1 / sqrtl(1 + t * t);
+                rotate(a, b, f->columns, c, c * t);
+                rotate(f->q + i * f->rows, f->q + j * f->rows, f->rows, c, c * t);
+                turned = true;
+            }
+    }
+}
+
+/* The factors by falling length of M's columns, the shortest dropped as long as they weigh no more than `dropped`. */
+static int order_terms(const factors *f, int *order, long double *length, long double dropped) {
+    for (int k = 0; k < f->count; k++) {
+        length[k] = norm(f->m + k * f->columns, f->columns);
+        int place = k;
+        for (; place > 0 && length[order[place - 1]] < length[k]; place--) order[place] = order[place - 1];
+        order[place] = k;
+    }
+    int count = f->count;
+    long double tail = 0;
+    while (count > 1) {
+        tail += length[order[count - 1]] * length[order[count - 1]];
+        if (sqrtl(tail) > dropped) break;
+        count--;
+    }
+    return count;
+}
+
+static void fill_terms(const factors *f, const int *order, const long double *length, lowrank_terms *terms) {
+    for (int q = 0; q < terms->count && f->count; q++) {
+        int k = order[q];
+        long double root = sqrtl(length[k]); /* shared out evenly */
+        for (int y = 0; y < f->rows; y++) terms->u[q * f->rows + y] = (double)(f->q[k * f->rows + y] * root);
+        for (int x = 0; x < f->columns; x++) terms->v[q * f->columns + x] = (double)(f->m[k * f->columns + x] / root);
+    }
+}
+
+stn_status lowrank_split_svd(const lowrank_taps *taps, double dropped, lowrank_terms *terms, stn_error *error) {
+    int rows = taps->rows, columns = taps->columns, most = rows < columns ? rows : columns;
+    size_t all = (size_t)rows * (size_t)columns, work = all + (size_t)most * (size_t)(rows + columns + 2);
+    long double *memory = calloc(work, sizeof *memory);
+    if (!memory) return stn_fail_memory(error, "the terms of fused taps", work * sizeof *memory);
+    factors f = {rows, columns, 0, memory + all, memory + all + (size_t)most * (size_t)rows};
+    long double *length = f.m + (size_t)most * (size_t)columns;
+    int *order = (int *)(length + most);
+    memcpy(memory, taps->weight, all * sizeof *memory);
+    find_columns(&f, memory, norm(taps->weight, (int)all) * 0x1p-62L);
+    for (int k = 0; k < f.count; k++)
+        for (int y = 0; y < rows; y++)
+            for (int x = 0; x < columns; x++) f.m[k * columns + x] += f.q[k * rows + y] * taps->weight[y * columns + x];
+    make_orthogonal(&f);
+    terms->count = order_terms(&f, order, length, dropped);
+    if (terms->count < 1) terms->count = 1;
+    fill_terms(&f, order, length, terms);
+    free(memory);
+    return STN_OK;
+}

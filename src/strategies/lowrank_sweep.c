@@ -1,0 +1,108 @@
+/* See lowrank_sweep.h. */
+#include "strategies/lowrank_sweep.h"
+
+#include <string.h>
+
+#include "base/arith.h"
+#include "base/error.h"
+#include "strategies/lowrank_types.h"
+
+/* A term's vector in the window of the longer sweep, both centred on the same point: the first `count` weights of it. */
+static void place_window(const double *from, int size, int low, double *to, int count, int to_low) {
+    int shift = to_low - low;
+    for (int i = 0; i < size && i + shift < count; i++) to[i + shift] = from[i];
+}
+
+static void fill_line(const stn_task *task, const lowrank_shape *shape, const lowrank_taps *taps, lowrank_sweep *to) {
+    int shift = lowrank_reach(task, shape, 2, 0) - taps->low[1];
+    for (int x = 0; x < taps->columns; x++) to->weights[x + shift] = (double)taps->weight[x];
+    to->terms = 1;
+    lowrank_pack_scaled(task->dtype, to->weights, lowrank_window(task, shape, 2), to->values);
+}
+
+/* lowrank_mixed takes a factor of a single tap as 1: the other one has its weight. */
+static void take_single_taps(const lowrank_span *span, double *u, int rows, int y, double *v, int columns, int x) {
+    if (!span->x[0] && !span->x[1])
+        for (int i = 0; i < rows; i++) u[i] *= v[x];
+    else if (!span->y[0] && !span->y[1])
+        for (int i = 0; i < columns; i++) v[i] *= u[y];
+}
+
+static void fill_plane(const stn_task *task, const lowrank_shape *shape, const lowrank_pattern *pattern,
+                       const lowrank_terms *terms, const int *place, lowrank_sweep *to) {
+    int given[2] = {lowrank_given(task, shape, 1), lowrank_given(task, shape, 2)};
+    int low[2] = {lowrank_reach(task, shape, 1, 0), lowrank_reach(task, shape, 2, 0)};
+    for (int q = 0; q < terms->count; q++) {
+        double *u = to->weights + place[q] * given[0];
+        double *v = to->weights + shape->terms * given[0] + place[q] * given[1];
+        place_window(terms->u + q * terms->rows, terms->rows, terms->low[0], u, given[0], low[0]);
+        place_window(terms->v + q * terms->columns, terms->columns, terms->low[1], v, given[1], low[1]);
+        if (shape->mixed) take_single_taps(&pattern->term[place[q]], u, given[0], low[0], v, given[1], low[1]);
+    }
+    to->terms = terms->count;
+    to->residual = terms->residual;
+    lowrank_pack(task->dtype, to->weights, LOWRANK_MAX_WEIGHTS, to->values);
+}
+
+/* The largest error that the terms may leave: the task's tolerance shared out to all launches, in a norm that bounds what
+ * the operator can do to any grid. */
+static double term_tolerance(const stn_task *task, const lowrank_shape *shape) {
+    double entries = (double)lowrank_window(task, shape, 1) * lowrank_window(task, shape, 2);
+    return task->tolerance / (entries * shape->launches);
+}
+
+stn_status lowrank_fail_terms(int fused, int terms, stn_error *error) {
+    return stn_fail(error, STN_ERROR_UNSUPPORTED,
+                    "%d fused steps of these weights need %d separable terms, more than the kernel takes: make a new "
+                    "plan with strategy auto",
+                    fused, terms);
+}
+
+/* Terms of one sweep, and their places in the pattern. */
+typedef struct placed_terms {
+    lowrank_terms terms;
+    int place[LOWRANK_MAX_TERMS];
+} placed_terms;
+
+/* Places for the terms of all sweeps, the longest one first. No terms, or too many, are an error: then these weights do
+ * not split as those that the kernel was made for. */
+static stn_status place_terms(const stn_task *task, const stn_machine *machine, lowrank_shape *shape,
+                              lowrank_pattern *pattern, placed_terms *made, size_t nsweeps, bool *grown,
+                              stn_error *error) {
+    lowrank_pattern wider = *pattern;
+    bool widened = false, good = true;
+    for (size_t i = 0; i < nsweeps && good; i++)
+        good = made[i].terms.count && lowrank_pattern_cover(&wider, &made[i].terms, made[i].place, &widened);
+    if (!good || !lowrank_holds(task, machine, shape, &wider))
+        return lowrank_fail_terms(shape->fused, made[0].terms.count, error);
+    *grown = shape->mixed ? widened : wider.count > pattern->count;
+    *pattern = wider;
+    shape->terms = wider.count;
+    return STN_OK;
+}
+
+stn_status lowrank_sweeps_make(const stn_task *task, const stn_machine *machine, lowrank_shape *shape,
+                               lowrank_pattern *pattern, lowrank_sweep *sweeps, size_t nsweeps, bool *grown,
+                               stn_error *error) {
+    lowrank_taps taps;
+    placed_terms made[2] = {{.terms = {0}}, {.terms = {0}}};
+    stn_status status = lowrank_taps_make(task, &taps, error);
+    *grown = false;
+    for (size_t i = nsweeps; i-- > 0 && status == STN_OK;) { /* the shorter sweep is the last one, and made first */
+        while (status == STN_OK && taps.fused < sweeps[i].fused) status = lowrank_taps_fuse(task, &taps, error);
+        if (status != STN_OK) break;
+        memset(sweeps[i].weights, 0, sizeof sweeps[i].weights);
+        if (task->rank == 1)
+            fill_line(task, shape, &taps, &sweeps[i]);
+        else
+            status = lowrank_terms_make(task, &taps, (lowrank_split)shape->split, term_tolerance(task, shape),
+                                        &made[i].terms, error);
+    }
+    if (status == STN_OK && task->rank > 1)
+        status = place_terms(task, machine, shape, pattern, made, nsweeps, grown, error);
+    for (size_t i = 0; i < nsweeps && status == STN_OK && task->rank > 1; i++)
+        fill_plane(task, shape, pattern, &made[i].terms, made[i].place, &sweeps[i]);
+    for (int i = 0; i < 2; i++) lowrank_terms_clear(&made[i].terms);
+    lowrank_taps_clear(&taps);
+    return status;
+}
