@@ -9,6 +9,7 @@
 #include "cache/entry.h"
 #include "cache/gc.h"
 #include "cache/lock.h"
+#include "cache/notes.h"
 
 enum { DEFAULT_FILES = 16384, DEFAULT_WAIT_MS = 30000 };
 #define DEFAULT_BYTES ((uint64_t)1 << 30)
@@ -249,12 +250,18 @@ static void resolve_one(void *user, const stn_key *key) {
     search->found++;
 }
 
+static bool resolve_note(void *user, const stn_note_item *item) {
+    resolve_one(user, &item->key);
+    return true;
+}
+
 stn_status stn_cache_resolve(stn_cache *cache, const char *prefix, stn_key *key, stn_error *error) {
     resolving search = {.prefix = prefix, .digits = strlen(prefix)};
     if (search.digits < 4 || search.digits > 64 || strspn(prefix, "0123456789abcdefABCDEF") != search.digits)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
                         "\"%s\" is no key: give the first 4 to 64 hex digits that `stentor cache list` shows", prefix);
     STN_TRY(stn_disk_keys(&cache->disk, resolve_one, &search, error));
+    STN_TRY(stn_notes_each(&cache->disk.folder, resolve_note, &search, error));
     if (search.found != 1)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "%zu stored kernels have a key that starts with %s: %s",
                         search.found, prefix,
@@ -264,13 +271,34 @@ stn_status stn_cache_resolve(stn_cache *cache, const char *prefix, stn_key *key,
 }
 
 stn_status stn_cache_verify(stn_cache *cache, stn_cache_sweep *sweep, stn_error *error) {
-    return stn_disk_verify(&cache->disk, sweep, error);
+    STN_TRY(stn_disk_verify(&cache->disk, sweep, error));
+    return stn_notes_sweep(&cache->disk.folder, STN_NOTES_DAMAGED, 0, 0, sweep, error);
 }
 
 stn_status stn_cache_gc(stn_cache *cache, int64_t spare_seconds, stn_cache_sweep *sweep, stn_error *error) {
-    return stn_disk_gc(&cache->disk, spare_seconds, sweep, error);
+    STN_TRY(stn_disk_gc(&cache->disk, spare_seconds, sweep, error));
+    size_t most = cache->disk.max_files < STN_NOTES_MOST ? (size_t)cache->disk.max_files : STN_NOTES_MOST;
+    return stn_notes_sweep(&cache->disk.folder, STN_NOTES_OLD, most, spare_seconds, sweep, error);
 }
 
 stn_status stn_cache_clear(stn_cache *cache, stn_cache_sweep *sweep, stn_error *error) {
-    return stn_disk_clear(&cache->disk, sweep, error);
+    STN_TRY(stn_disk_clear(&cache->disk, sweep, error));
+    return stn_notes_sweep(&cache->disk.folder, STN_NOTES_ALL, 0, 0, sweep, error);
+}
+
+/* ---- notes ------------------------------------------------------------------------------------------------------- */
+
+bool stn_cache_note_find(stn_cache *cache, const stn_key *key, char **text) {
+    return stn_notes_find(&cache->disk.folder, key, text);
+}
+
+void stn_cache_note_store(stn_cache *cache, const stn_key *key, const char *text) {
+    stn_notes_store(&cache->disk.folder, key, text);
+}
+
+void stn_cache_note_reject(stn_cache *cache, const stn_key *key) { (void)stn_notes_remove(&cache->disk.folder, key); }
+
+stn_status stn_cache_note_each(stn_cache *cache, bool (*visit)(void *user, const stn_note_item *item), void *user,
+                               stn_error *error) {
+    return stn_notes_each(&cache->disk.folder, visit, user, error);
 }

@@ -91,20 +91,40 @@ typedef bool (*stn_cache_visit)(void *user, const stn_cache_item *item); /* fals
 /* Reads and checks every entry, in the order of keys. Changes nothing. Having no disk folder is an error that says
  * why; an absent one is empty. */
 stn_status stn_cache_each(stn_cache *cache, stn_cache_visit visit, void *user, stn_error *error);
-/* The one key on disk that starts with these hex digits (at least 4). */
+/* The one key on disk, of an entry or a note, that starts with these hex digits (at least 4). */
 stn_status stn_cache_resolve(stn_cache *cache, const char *prefix, stn_key *key, stn_error *error);
 
+/* ---- notes.c: what was measured, remembered beside the kernels: a short text for a key ---------------------------- */
+/* *text is freed with free(). False when there is none; a damaged one is removed and counts as absent. */
+bool stn_cache_note_find(stn_cache *cache, const stn_key *key, char **text);
+/* Best effort, as stn_cache_store. */
+void stn_cache_note_store(stn_cache *cache, const stn_key *key, const char *text);
+/* The note was found but its text makes no sense. */
+void stn_cache_note_reject(stn_cache *cache, const stn_key *key);
+typedef struct stn_note_item {
+    stn_key key;
+    uint64_t bytes;    /* of the file */
+    int64_t used;      /* last use, seconds since 1970 */
+    const char *text;  /* NULL when it is damaged */
+    const char *fault; /* what is wrong with it, or NULL */
+} stn_note_item;       /* all borrowed during the visit */
+/* Every note, in the order of keys. Changes nothing. */
+stn_status stn_cache_note_each(stn_cache *cache, bool (*visit)(void *user, const stn_note_item *item), void *user,
+                               stn_error *error);
+
+/* Of kernels and notes together. */
 typedef struct stn_cache_sweep {
-    uint64_t files, bytes;                 /* entries kept */
+    uint64_t files, bytes;                 /* entries kept; bytes of notes too */
+    uint64_t notes;                        /* notes kept */
     uint64_t removed_files, removed_bytes; /* entries, temporaries and leftovers removed */
-    uint64_t damaged;                      /* of those removed, how many entries were damaged (verify only) */
+    uint64_t damaged;                      /* of those removed, how many were damaged (verify only) */
 } stn_cache_sweep;
 /* Removes damaged entries. */
 stn_status stn_cache_verify(stn_cache *cache, stn_cache_sweep *sweep, stn_error *error);
 /* Removes what was used longest ago until the caps hold, but nothing that was used in the last `spare_seconds`
  * (negative: 24 hours), and temporaries that are older than an hour. */
 stn_status stn_cache_gc(stn_cache *cache, int64_t spare_seconds, stn_cache_sweep *sweep, stn_error *error);
-/* Removes every entry; leaves files that are not the cache's. */
+/* Removes every entry and note; leaves files that are not the cache's. */
 stn_status stn_cache_clear(stn_cache *cache, stn_cache_sweep *sweep, stn_error *error);
 
 /* ---- pack.c, pack_write.c: many entries in one read-only file ---------------------------------------------------- */
