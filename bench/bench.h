@@ -11,7 +11,7 @@ typedef struct bench {
     stn_device *device; /* NULL on the host; borrowed from the context */
     stn_timer *timer;   /* NULL on the host */
     stn_pool *pool;     /* for filling, and for copies on the host */
-    bool quick;
+    bool quick, tune;
     int repeat;            /* timed runs; the median counts */
     double copy_bandwidth; /* bytes/s, read + write */
 } bench;

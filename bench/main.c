@@ -62,6 +62,7 @@ static stn_status measure(bench *machine, const bench_buffers *buffers, bench_re
     memcpy(problem.extent, result->extent, sizeof problem.extent);
     STN_TRY_GOTO(status, bench_boundary(result->boundary, result->what->rank, problem.boundary, error), done);
     options.strategy = result->strategy;
+    options.tune = machine->tune;
     STN_TRY_GOTO(status, stn_plan_create(machine->context, &problem, &options, &work.plan, error), done);
     snprintf(result->strategy, sizeof result->strategy, "%s", stn_plan_strategy(work.plan));
     STN_TRY_GOTO(status, bench_check(machine, &problem, work.plan, buffers, &result->error, &result->allowed, error),
@@ -154,7 +155,7 @@ static void report(const bench_options *options, const bench *machine, const ben
 }
 
 static stn_status run_cases(const bench_options *options, stn_text *text, bool *wrong, stn_error *error) {
-    bench machine = {.quick = options->quick, .repeat = options->repeat};
+    bench machine = {.quick = options->quick, .tune = options->tune, .repeat = options->repeat};
     bench_result *results = NULL;
     fft_result *transforms = NULL;
     size_t count, transform_count = 0, most = bench_case_count * DTYPES;

@@ -21,6 +21,7 @@ static const char help[] =
     "  --size NxNxN       instead of each case's own; skips cases of another rank\n"
     "  --steps N          instead of each case's own\n"
     "  --repeat N         timed runs, the median counts: 9 unless given\n"
+    "  --tune             measure each case's candidates first and take the fastest, instead of the estimate's\n"
     "  --device NAME      auto (default), host, cuda, cuda:N\n"
     "  --threads N        host threads\n"
     "  --quick            small sizes, at most 10 steps: shows that it works, not how fast it is\n"
@@ -113,6 +114,9 @@ static bool parse_one(int option, const char *value, bench_options *options) {
         case 'j':
             options->json = true;
             break;
+        case 'T':
+            options->tune = true;
+            break;
         case 'l':
             options->list = true;
             break;
@@ -125,14 +129,23 @@ static bool parse_one(int option, const char *value, bench_options *options) {
 
 bool bench_options_parse(int argc, char **argv, bench_options *options, int *exit_code) {
     static const struct option names[] = {
-        {"group", required_argument, NULL, 'g'},    {"case", required_argument, NULL, 'c'},
-        {"dtype", required_argument, NULL, 'd'},    {"strategy", required_argument, NULL, 's'},
-        {"boundary", required_argument, NULL, 'b'}, {"size", required_argument, NULL, 'x'},
-        {"steps", required_argument, NULL, 'n'},    {"repeat", required_argument, NULL, 'r'},
-        {"device", required_argument, NULL, 'D'},   {"threads", required_argument, NULL, 't'},
-        {"quick", no_argument, NULL, 'q'},          {"overhead", no_argument, NULL, 'o'},
-        {"json", no_argument, NULL, 'j'},           {"list", no_argument, NULL, 'l'},
-        {"help", no_argument, NULL, 'h'},           {NULL, 0, NULL, 0},
+        {"group", required_argument, NULL, 'g'},
+        {"case", required_argument, NULL, 'c'},
+        {"dtype", required_argument, NULL, 'd'},
+        {"strategy", required_argument, NULL, 's'},
+        {"boundary", required_argument, NULL, 'b'},
+        {"size", required_argument, NULL, 'x'},
+        {"steps", required_argument, NULL, 'n'},
+        {"repeat", required_argument, NULL, 'r'},
+        {"device", required_argument, NULL, 'D'},
+        {"threads", required_argument, NULL, 't'},
+        {"quick", no_argument, NULL, 'q'},
+        {"overhead", no_argument, NULL, 'o'},
+        {"json", no_argument, NULL, 'j'},
+        {"list", no_argument, NULL, 'l'},
+        {"tune", no_argument, NULL, 'T'},
+        {"help", no_argument, NULL, 'h'},
+        {NULL, 0, NULL, 0},
     };
     *options = (bench_options){.repeat = 9, .groups = "step", .boundary = "fixed"};
     *exit_code = USAGE;

@@ -15,7 +15,7 @@ typedef struct bench_options {
     size_t extent[STN_MAX_RANK]; /* 0: each case's own */
     int rank;                    /* of extent */
     uint64_t steps;              /* 0: each case's own */
-    bool quick, json, overhead, list;
+    bool quick, tune, json, overhead, list;
 } bench_options;
 
 /* False after printing what is wrong, or the help; *exit_code is then the process's. */

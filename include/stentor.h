@@ -305,13 +305,29 @@ typedef struct stn_plan_options {
     size_t struct_size;
     const char *strategy;  /* NULL or "auto": the cheapest; else "host", "direct", ... */
     int no_auto_workspace; /* non-zero: the plan allocates no workspace; use stn_plan_execute_with */
-    int tune;              /* reserved for measuring the best candidates: no effect yet */
+    int tune;              /* non-zero: measure instead of estimating, and remember: see stn_plan_create */
     int estimate_only;     /* non-zero: choose and describe, build nothing: needs no compiler, cannot be executed */
+    double tune_seconds;   /* with tune: about so long at most; 0: 10 seconds */
 } stn_plan_options;
 #define STN_PLAN_OPTIONS_INIT STN_INIT_OF(stn_plan_options)
 
 /* Chooses a strategy by its estimated cost, renders and compiles (or finds stored) its kernels, builds its tables and
- * workspace. options may be NULL. The plan holds copies of all it needs but keeps using the context. */
+ * workspace. options may be NULL. The plan holds copies of all it needs but keeps using the context.
+ *
+ * With options.tune the likely candidates (strategies, steps a launch, tiles), best estimate first, are compiled, run for a
+ * few launches on random grids, compared with single steps of the direct strategy, and timed; the fastest one whose result is
+ * right is the plan's.
+ *   Cost      seconds, mostly compiles (kept in the cache, on as many host threads as the context has), at most about
+ *             tune_seconds; device memory for three grids and a workspace, freed before the call returns. It uses the
+ *             default stream and waits. What cannot be measured (no memory, a candidate that does not compile) is
+ *             passed over; if nothing can, the estimate decides.
+ *   Memory    The times are kept in the cache folder, under the problem (extents, strides, boundary kinds, dtype, steps,
+ *             taps' offsets and symmetry, but not their values), GPU, driver and library. Later plans of the same problem
+ *             use them, without tune too, and stn_plan_describe shows them. With the folder ":memory:" only this plan
+ *             profits.
+ *   Nowhere   On the host, and in a context for a GPU that is not here, there is nothing to measure: tune has no effect but a
+ *             warning in the log.
+ *   Threads   One thread of a context tunes at a time, others wait; other work on the GPU meanwhile disturbs the times. */
 STN_API stn_status stn_plan_create(stn_context *context, const stn_problem *problem, const stn_plan_options *options,
                                    stn_plan **plan, stn_error *error);
 /* The same for a transform; the plan is executed, described and destroyed as any other. The input of a C2R that is not

@@ -19,6 +19,7 @@ static stn_status explain(const explain_settings *settings, stn_error *error) {
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
     options.strategy = settings->device.strategy;
     options.estimate_only = 1; /* no compiler is needed to say what would be done */
+    options.tune = settings->device.tune;
     stn_status status;
     STN_TRY_GOTO(status, cli_job_make(&settings->problem, &job, error), done);
     STN_TRY_GOTO(status, cli_open_context(&settings->device, &settings->report, &context, error), done);
@@ -36,7 +37,8 @@ done:
 stn_status cmd_explain(int argc, char **argv, stn_error *error) {
     explain_settings settings = {.problem.steps = 1};
     cli_group groups[] = {CLI_PROBLEM_GROUP(&settings.problem), CLI_ARCH_GROUP(&settings.device),
-                          CLI_DEVICE_GROUP(&settings.device), CLI_REPORT_GROUP(&settings.report)};
+                          CLI_DEVICE_GROUP(&settings.device), CLI_TUNE_GROUP(&settings.device),
+                          CLI_REPORT_GROUP(&settings.report)};
     cli_usage usage = {.command = "explain",
                        .summary = "show which strategies could serve a problem, and what each would cost",
                        .synopsis = "--size NxN --stencil NAME [options]",

@@ -221,7 +221,8 @@ done:
 stn_status cmd_run(int argc, char **argv, stn_error *error) {
     run_settings settings = {.problem.steps = 1, .repeat = 1};
     cli_group groups[] = {CLI_PROBLEM_GROUP(&settings.problem), CLI_GROUP("Output", run_options, &settings),
-                          CLI_DEVICE_GROUP(&settings.device), CLI_REPORT_GROUP(&settings.report)};
+                          CLI_DEVICE_GROUP(&settings.device), CLI_TUNE_GROUP(&settings.device),
+                          CLI_REPORT_GROUP(&settings.report)};
     cli_usage usage = {.command = "run",
                        .summary = "apply a stencil to a grid, for any number of steps",
                        .synopsis = "--in FILE.npy --stencil NAME [options]",

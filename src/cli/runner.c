@@ -10,12 +10,13 @@
 #define CHUNK_SECONDS 0.25 /* of work between two looks at the clock */
 #define CHUNKS_MOST 1000
 
-static stn_status make_plan(stn_context *context, const cli_job *job, const char *strategy, uint64_t steps,
+static stn_status make_plan(stn_context *context, const cli_job *job, const char *strategy, uint64_t steps, bool tune,
                             stn_plan **plan, stn_error *error) {
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
     stn_problem problem = job->problem;
     problem.steps = steps;
     options.strategy = strategy;
+    options.tune = tune;
     options.no_auto_workspace = 1; /* the plans take turns with one workspace */
     return stn_plan_create(context, &problem, &options, plan, error);
 }
@@ -32,8 +33,8 @@ static void split(cli_runner *runner, const cli_job *job, cli_show show) {
     if (chunk == 0) chunk = 1;
     rest = runner->steps % chunk;
     const char *strategy = stn_plan_strategy(runner->plan);
-    bool made = make_plan(runner->context, job, strategy, chunk, &runner->chunk_plan, NULL) == STN_OK &&
-                (!rest || make_plan(runner->context, job, strategy, rest, &runner->rest_plan, NULL) == STN_OK);
+    bool made = make_plan(runner->context, job, strategy, chunk, runner->tune, &runner->chunk_plan, NULL) == STN_OK &&
+                (!rest || make_plan(runner->context, job, strategy, rest, false, &runner->rest_plan, NULL) == STN_OK);
     if (!made) return;
     runner->chunk = chunk;
     runner->rest = rest;
@@ -45,10 +46,12 @@ stn_status cli_runner_make(stn_context *context, const cli_job *job, const cli_d
     memset(runner, 0, sizeof *runner);
     runner->context = context;
     runner->steps = job->problem.steps;
+    runner->tune = settings->tune;
     stn_status status;
     if (__builtin_mul_overflow(job->points, stn_dtype_size(job->problem.dtype), &runner->grid_bytes))
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "the grid has more bytes than memory can address");
-    STN_TRY_GOTO(status, make_plan(context, job, settings->strategy, runner->steps, &runner->plan, error), fail);
+    STN_TRY_GOTO(status, make_plan(context, job, settings->strategy, runner->steps, runner->tune, &runner->plan, error),
+                 fail);
     split(runner, job, show);
     stn_plan *plans[] = {runner->plan, runner->chunk_plan, runner->rest_plan};
     size_t workspace = 0;

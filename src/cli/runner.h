@@ -10,7 +10,7 @@ typedef struct cli_runner {
     uint64_t steps, chunk, rest; /* chunk 0: all at once */
     size_t grid_bytes;
     void *grids[2], *workspace; /* where the context computes */
-    bool show_progress;
+    bool show_progress, tune;
 } cli_runner;
 
 typedef enum cli_show { CLI_SHOW_AUTO, CLI_SHOW_ALWAYS, CLI_SHOW_NEVER } cli_show;

@@ -43,6 +43,11 @@ const cli_option cli_device_options[6] = {
      "accept a cache folder that others own or may write, or a symlink"},
     {"--pack", "FILE", CLI_LIST, AT(packs), "a file of ready kernels, searched first; may be given again"},
 };
+const cli_option cli_tune_options[1] = {
+    {"--tune", NULL, CLI_FLAG, AT(tune),
+     "measure the likely candidates first (seconds), take the fastest, and\nremember the times in the cache folder for "
+     "later runs"},
+};
 const cli_option cli_arch_options[1] = {
     {"--arch", "sm_90", CLI_TEXT, AT(arch), "plan and compile for this architecture instead of a device"},
 };

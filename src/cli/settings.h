@@ -15,15 +15,18 @@ typedef struct cli_device_settings {
     const char *arch; /* only where cli_arch_options are offered */
     uint64_t threads;
     bool cache_shared;
+    bool tune; /* only where cli_tune_options are offered */
 } cli_device_settings;
 
 typedef struct cli_report_settings {
     bool json, quiet, verbose;
 } cli_report_settings;
 
-extern const cli_option cli_problem_options[8], cli_device_options[6], cli_arch_options[1], cli_report_options[3];
+extern const cli_option cli_problem_options[8], cli_device_options[6], cli_arch_options[1], cli_tune_options[1],
+    cli_report_options[3];
 #define CLI_PROBLEM_GROUP(settings) CLI_GROUP("Problem", cli_problem_options, settings)
 #define CLI_DEVICE_GROUP(settings) CLI_GROUP("Where and how", cli_device_options, settings)
+#define CLI_TUNE_GROUP(settings) CLI_GROUP("Measuring", cli_tune_options, settings)
 #define CLI_ARCH_GROUP(settings) CLI_GROUP("For a GPU that is not here", cli_arch_options, settings)
 #define CLI_REPORT_GROUP(settings) CLI_GROUP("Report", cli_report_options, settings)
 

@@ -113,6 +113,7 @@ stn_status stn_context_create(const stn_context_options *given, stn_context **co
     stn_context *made = calloc(1, sizeof *made);
     if (!made) return stn_fail_memory(error, "a context", sizeof *made);
     pthread_mutex_init(&made->lock, NULL);
+    pthread_mutex_init(&made->tuning, NULL);
     made->logger = (stn_logger){options.log, options.log_user};
     made->threads = options.threads;
     stn_status status = open_parts(made, &options, error);
@@ -135,6 +136,7 @@ void stn_context_destroy(stn_context *context) {
     stn_driver_close(context->driver);
     stn_pool_destroy(context->pool);
     stn_templates_free(&context->templates);
+    pthread_mutex_destroy(&context->tuning);
     pthread_mutex_destroy(&context->lock);
     free(context);
 }

@@ -22,7 +22,8 @@ struct stn_context {
     stn_templates templates;
     stn_cache *cache;
     stn_memo *kernels;
-    pthread_mutex_t lock; /* guards compiler, cuFFT, pool and measuring */
+    pthread_mutex_t lock;   /* guards compiler, cuFFT, pool and measuring */
+    pthread_mutex_t tuning; /* held while candidates are measured: one thread at a time */
     stn_compiler *compiler;
     stn_error no_compiler;      /* why it could not be opened; status 0: not tried */
     stn_compiler_place located; /* what would be opened; an empty identity: nothing */

@@ -19,6 +19,25 @@ static const char *unit_name(stn_unit unit) {
     return "none";
 }
 
+/* Its name among the strategy's candidates; "" where it has none. */
+static void name_candidate(const stn_plan *plan, const stn_strategy *strategy, const stn_candidate *candidate,
+                           stn_text *text) {
+    if (strategy->name_candidate) strategy->name_candidate(&plan->task, candidate, text);
+}
+
+static void json_candidate(const stn_plan *plan, const stn_strategy *strategy, const stn_candidate *candidate,
+                           bool applies, stn_text *text) {
+    stn_text name = STN_TEXT_EMPTY;
+    if (applies) name_candidate(plan, strategy, candidate, &name);
+    stn_json_key(text, "candidate");
+    stn_text_append(&name, "", 1);
+    stn_json_string(text, name.failed || !applies ? NULL : name.data);
+    text->failed |= name.failed;
+    stn_text_clear(&name);
+}
+
+static const char *const chosen_words[] = {"estimated", "measured", "measured, remembered"};
+
 static void describe_json(const stn_plan *plan, stn_text *text) {
     stn_text_append(text, "{", 1);
     stn_json_key(text, "problem");
@@ -27,12 +46,17 @@ static void describe_json(const stn_plan *plan, stn_text *text) {
     stn_json_string(text, plan->machine.name);
     stn_json_key(text, "strategy");
     stn_json_string(text, plan->strategy->name);
+    json_candidate(plan, plan->strategy, &plan->candidate, true, text);
     stn_json_key(text, "parameters");
     stn_text_append(text, "{", 1);
     if (!plan->estimate_only) plan->strategy->describe(plan, STN_JSON, text);
     stn_text_append(text, "}", 1);
     stn_json_key(text, "predicted_seconds");
     stn_json_number(text, plan->estimate.seconds);
+    stn_json_key(text, "measured_seconds");
+    stn_json_number(text, plan->measured > 0 ? plan->measured : NAN);
+    stn_json_key(text, "chosen");
+    stn_json_string(text, chosen_words[plan->chosen]);
     stn_json_key(text, "workspace_bytes");
     stn_json_number(text, plan->estimate_only ? NAN : (double)plan->workspace_size);
     if (plan->kind == STN_PLAN_STENCIL) {
@@ -47,6 +71,9 @@ static void describe_json(const stn_plan *plan, stn_text *text) {
         stn_text_append(text, "{", 1);
         stn_json_key(text, "strategy");
         stn_json_string(text, r->strategy->name);
+        json_candidate(plan, r->strategy, &r->candidate, r->applies, text);
+        stn_json_key(text, "measured_seconds");
+        stn_json_number(text, r->measured > 0 ? r->measured : NAN);
         if (r->applies) {
             const struct {
                 const char *key;
@@ -71,16 +98,29 @@ static void describe_json(const stn_plan *plan, stn_text *text) {
     stn_text_append(text, "]}", 2);
 }
 
+static void text_row(const stn_plan *plan, size_t i, stn_text *text) {
+    const stn_ranked *r = &plan->ranking[i];
+    stn_text_printf(text, "  %2zu. %-9s %.6g s", i + 1, r->strategy->name, r->estimate.seconds);
+    if (r->measured > 0) stn_text_printf(text, ", measured %.6g s", r->measured);
+    if (r->strategy->name_candidate) stn_text_printf(text, ": ");
+    name_candidate(plan, r->strategy, &r->candidate, text);
+    stn_text_printf(text, "  (%.4g GB, %.4g GFLOP on %s, %.0f launches, halo waste %.1f%%)\n", r->estimate.bytes * 1e-9,
+                    r->estimate.flops * 1e-9, unit_name(r->estimate.unit), r->estimate.launches,
+                    100 * r->estimate.halo_waste);
+}
+
 static void describe_text(const stn_plan *plan, stn_text *text) {
     stn_text_printf(text, "%s", plan->kind == STN_PLAN_FFT ? "transform:  " : "problem:    ");
     stn_plan_print_work(plan, text);
     stn_text_printf(text, "\nmachine:    %s%s\nstrategy:   %s, ", plan->machine.name,
                     plan->machine.is_device && !plan->machine.present ? " (not here)" : "", plan->strategy->name);
-    if (plan->estimate_only)
-        stn_text_printf(text, "estimated only");
-    else
+    if (plan->estimate_only) {
+        name_candidate(plan, plan->strategy, &plan->candidate, text);
+        stn_text_printf(text, plan->strategy->name_candidate ? " (nothing built)" : "nothing built");
+    } else
         plan->strategy->describe(plan, STN_TEXT, text);
     stn_text_printf(text, "\npredicted:  %.6g s", plan->estimate.seconds);
+    if (plan->measured > 0) stn_text_printf(text, ", %s: %.6g s", chosen_words[plan->chosen], plan->measured);
     if (!plan->estimate_only) stn_text_printf(text, ", workspace %zu bytes", plan->workspace_size);
     if (plan->kind == STN_PLAN_STENCIL) {
         double symbol = stn_taps_max_symbol(plan->task.ntaps, plan->task.taps);
@@ -91,10 +131,7 @@ static void describe_text(const stn_plan *plan, stn_text *text) {
     for (size_t i = 0; i < plan->ranked; i++) {
         const stn_ranked *r = &plan->ranking[i];
         if (r->applies)
-            stn_text_printf(
-                text, "  %2zu. %-9s %.6g s  (%.4g GB, %.4g GFLOP on %s, %.0f launches, halo waste %.1f%%)\n", i + 1,
-                r->strategy->name, r->estimate.seconds, r->estimate.bytes * 1e-9, r->estimate.flops * 1e-9,
-                unit_name(r->estimate.unit), r->estimate.launches, 100 * r->estimate.halo_waste);
+            text_row(plan, i, text);
         else
             stn_text_printf(text, "   -  %-9s does not apply: %s\n", r->strategy->name, r->reason);
     }

@@ -14,7 +14,8 @@
 static const stn_strategy *const strategies[] = {&stn_strategy_host, &stn_strategy_direct, &stn_strategy_lowrank};
 static const stn_fft_strategy *const fft_strategies[] = {&stn_fft_strategy_host, &stn_fft_strategy_fft,
                                                          &stn_fft_strategy_cufft};
-#define CANDIDATES_OF_ONE 16
+#define MOST_CANDIDATES 64
+#define TUNE_SECONDS 10
 
 /* ---- what differs between the kinds of plan ---------------------------------------------------------------------- */
 
@@ -106,8 +107,10 @@ static void insert_ranked(stn_plan *plan, const stn_ranked *entry) {
     plan->ranked = kept + 1;
 }
 
-static void rank(stn_plan *plan, const char *name) {
+void stn_plan_rank(stn_plan *plan, const char *name, size_t most) {
     const stn_strategy *strategy;
+    if (most > MOST_CANDIDATES) most = MOST_CANDIDATES;
+    plan->ranked = 0;
     for (size_t i = 0; (strategy = row(plan->kind, i)); i++) {
         if (!wanted(name, strategy)) continue;
         stn_ranked entry = {.strategy = strategy};
@@ -116,8 +119,8 @@ static void rank(stn_plan *plan, const char *name) {
             insert_ranked(plan, &entry);
             continue;
         }
-        stn_candidate list[CANDIDATES_OF_ONE] = {0};
-        size_t count = candidates(plan, strategy, list, CANDIDATES_OF_ONE);
+        stn_candidate list[MOST_CANDIDATES] = {0};
+        size_t count = candidates(plan, strategy, list, most);
         for (size_t c = 0; c < count; c++) {
             entry.candidate = list[c];
             estimate(plan, strategy, &list[c], &entry.estimate);
@@ -126,12 +129,24 @@ static void rank(stn_plan *plan, const char *name) {
     }
 }
 
-static stn_status choose(stn_plan *plan, const char *name, stn_error *error) {
-    rank(plan, name);
+static void take(stn_plan *plan, const stn_ranked *row) {
+    plan->strategy = row->strategy;
+    plan->candidate = row->candidate;
+    plan->estimate = row->estimate;
+    plan->measured = row->measured;
+}
+
+static stn_status choose(stn_plan *plan, const stn_plan_options *options, stn_error *error) {
+    const char *name = options->strategy;
+    stn_plan_rank(plan, name, STN_CANDIDATES);
+    if (plan->kind == STN_PLAN_STENCIL && plan->ranked && plan->ranking[0].applies) {
+        if (options->tune)
+            stn_tuner_default.tune(plan, name, options->tune_seconds > 0 ? options->tune_seconds : TUNE_SECONDS);
+        else
+            stn_tuner_default.recall(plan, name);
+    }
     if (plan->ranked && plan->ranking[0].applies) {
-        plan->strategy = plan->ranking[0].strategy;
-        plan->candidate = plan->ranking[0].candidate;
-        plan->estimate = plan->ranking[0].estimate;
+        take(plan, &plan->ranking[0]);
         return STN_OK;
     }
     const stn_ranked *first = &plan->ranking[0];
@@ -167,9 +182,7 @@ static stn_status fail_not_stored(const stn_plan *plan, const stn_error *why, st
 static stn_status prepare(stn_plan *plan, stn_error *error) {
     stn_error first = {0}, why = {0};
     for (size_t i = 0; i < plan->ranked && plan->ranking[i].applies; i++) {
-        plan->strategy = plan->ranking[i].strategy;
-        plan->candidate = plan->ranking[i].candidate;
-        plan->estimate = plan->ranking[i].estimate;
+        take(plan, &plan->ranking[i]);
         stn_status status = plan->strategy->prepare(plan, &why);
         if (status == STN_OK) return STN_OK;
         if (status != STN_ERROR_NO_COMPILER && status != STN_ERROR_UNSUPPORTED)
@@ -193,6 +206,9 @@ static stn_status create(stn_context *context, stn_plan_kind kind, const void *w
     stn_plan_options options;
     STN_TRY(stn_read_grown("stn_plan_options", given, &options, sizeof options, error));
     STN_TRY(check_name(kind, options.strategy, error));
+    if (!(options.tune_seconds >= 0))
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "tune_seconds is %g: give 0 for the default, or more",
+                        options.tune_seconds);
     stn_plan *plan = calloc(1, sizeof *plan);
     if (!plan) return stn_fail_memory(error, "a plan", sizeof *plan);
     plan->context = context;
@@ -205,7 +221,7 @@ static stn_status create(stn_context *context, stn_plan_kind kind, const void *w
     STN_TRY_GOTO(status,
                  kind == STN_PLAN_FFT ? stn_fft_make(work, &plan->fft, error) : stn_task_make(work, &plan->task, error),
                  failed);
-    STN_TRY_GOTO(status, choose(plan, options.strategy, error), failed);
+    STN_TRY_GOTO(status, choose(plan, &options, error), failed);
     if (!plan->estimate_only) STN_TRY_GOTO(status, prepare(plan, error), failed);
     if (plan->workspace_size && !plan->caller_workspace && (plan->machine.present || !plan->machine.is_device))
         STN_TRY_GOTO(status, stn_memory_alloc(context, plan->workspace_size, &plan->workspace, error), failed);

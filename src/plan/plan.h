@@ -10,9 +10,12 @@ typedef struct stn_ranked {
     const stn_strategy *strategy;
     stn_candidate candidate;
     stn_estimate estimate;
+    double measured;  /* seconds of the whole run, as `tune` measured it; 0: not known */
     char reason[160]; /* why not, when it does not apply */
     bool applies;
 } stn_ranked;
+
+typedef enum stn_chosen { STN_CHOSEN_BY_ESTIMATE, STN_CHOSEN_BY_MEASURING, STN_CHOSEN_BY_MEMORY } stn_chosen;
 
 struct stn_kernel;
 
@@ -27,6 +30,8 @@ struct stn_plan {
     const stn_strategy *strategy;
     stn_candidate candidate;
     stn_estimate estimate;
+    double measured; /* of the candidate, as in its row of the ranking */
+    stn_chosen chosen;
     stn_ranked ranking[STN_PLAN_RANKING]; /* cheapest first, those that do not apply last */
     size_t ranked;
     void *state; /* the strategy's */
@@ -41,4 +46,18 @@ struct stn_plan {
 /* What the plan computes, in one line and as JSON. */
 void stn_plan_print_work(const stn_plan *plan, stn_text *text);
 void stn_plan_json_work(const stn_plan *plan, stn_text *text);
+
+/* Fills the ranking anew, by estimate. name: NULL or "auto" for all strategies; most: candidates of each. */
+void stn_plan_rank(stn_plan *plan, const char *name, size_t most);
+/* A plan that runs exactly this candidate, without a workspace of its own. Copies the task. */
+stn_status stn_plan_build(stn_context *context, const stn_task *task, const stn_strategy *strategy,
+                          const stn_candidate *candidate, stn_plan **plan, stn_error *error);
+
+/* What the room `tune` lends to stn_plan_create: both may put another order and measured times into the ranking, and say so in
+ * plan->chosen. Neither can fail: at worst the ranking stays as it was estimated. */
+typedef struct stn_tuner {
+    void (*recall)(stn_plan *plan, const char *strategy);               /* what was measured before */
+    void (*tune)(stn_plan *plan, const char *strategy, double seconds); /* measures, in about so many seconds */
+} stn_tuner;
+extern const stn_tuner stn_tuner_default;
 #endif

@@ -9,6 +9,7 @@
 #include "stentor.h"
 
 #define STN_CANDIDATE_VALUES 16
+#define STN_CANDIDATES 16 /* of one strategy, that a plan is chosen from by estimate */
 
 /* One way for a strategy to run a task: tile, unrolling, fused steps... The meaning of values[] is the strategy's own.
  */
@@ -32,7 +33,8 @@ typedef struct stn_strategy {
     const char *name;
     /* Can it run this task on this machine? If not, one phrase says why. */
     bool (*applies)(const stn_task *task, const stn_machine *machine, char *reason, size_t reason_size);
-    /* At most `most` candidates, best guess first; returns how many. */
+    /* At most `most` candidates, best guess first; returns how many. Asked for more than STN_CANDIDATES, those that are
+     * worth measuring follow those that the estimate chooses from. */
     size_t (*candidates)(const stn_task *task, const stn_machine *machine, stn_candidate *list, size_t most);
     void (*estimate)(const stn_task *task, const stn_machine *machine, const stn_candidate *candidate,
                      stn_estimate *estimate);
@@ -44,6 +46,11 @@ typedef struct stn_strategy {
     void (*describe)(const stn_plan *plan, stn_format format,
                      stn_text *text); /* parameters: text line or JSON members */
     void (*release)(stn_plan *plan);  /* frees plan->state; must accept a half-built one */
+    /* What tells a candidate from the others, in a few words: "plane, 8 steps a launch, 4 points a lane". */
+    void (*name_candidate)(const stn_task *task, const stn_candidate *candidate, stn_text *text);
+    /* For measuring: the same kernels in at most `launches` launches. Fills *trial and returns its steps, task->steps when
+     * the whole run has no more launches. NULL: only whole runs can be measured. */
+    uint64_t (*shorten)(const stn_task *task, const stn_candidate *candidate, uint64_t launches, stn_candidate *trial);
 } stn_strategy;
 
 /* A strategy of transforms chooses by plan->fft; all else is the same skeleton. */

@@ -190,6 +190,16 @@ stn_status stn_task_set_weights(stn_task *task, size_t count, const double *weig
     return STN_OK;
 }
 
+stn_status stn_task_copy(const stn_task *task, stn_task *copy, stn_error *error) {
+    size_t size = task->ntaps * sizeof *task->taps;
+    stn_tap *taps = malloc(size ? size : 1);
+    if (!taps) return stn_fail_memory(error, "the taps of a task", size);
+    memcpy(taps, task->taps, size);
+    *copy = *task;
+    copy->taps = taps;
+    return STN_OK;
+}
+
 void stn_task_clear(stn_task *task) {
     free(task->taps);
     memset(task, 0, sizeof *task);

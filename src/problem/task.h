@@ -33,6 +33,8 @@ stn_status stn_task_make(const stn_problem *problem, stn_task *task, stn_error *
 /* New weights, one for each tap in order; untouched on failure. Errors: wrong count, NULL, not finite or past the
  * range of the dtype's arithmetic. */
 stn_status stn_task_set_weights(stn_task *task, size_t count, const double *weights, stn_error *error);
+/* A task of its own with the same content. */
+stn_status stn_task_copy(const stn_task *task, stn_task *copy, stn_error *error);
 void stn_task_clear(stn_task *task);
 
 int64_t stn_task_points(const stn_task *task); /* batch * n0 * n1 * n2 */

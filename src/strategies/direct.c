@@ -88,9 +88,12 @@ static int64_t block_count(const stn_task *task, const direct_shape *shape) {
 
 /* A shape that needs more blocks than a launch can have is left out. */
 static size_t candidates(const stn_task *task, const stn_machine *machine, stn_candidate *list, size_t most) {
-    direct_shape shapes[16];
-    size_t count = direct_shapes(task, machine, shapes, most < 8 ? most : 8), kept = 0;
-    count += direct_time_shapes(task, machine, shapes + count, (most < 16 ? most : 16) - count);
+    direct_shape shapes[STN_CANDIDATES + 32];
+    size_t least = most < STN_CANDIDATES ? most : STN_CANDIDATES, room = sizeof shapes / sizeof *shapes;
+    size_t count = direct_shapes(task, machine, shapes, least < 8 ? least : 8), kept = 0;
+    count += direct_time_shapes(task, machine, shapes + count, least - count);
+    if (most > STN_CANDIDATES)
+        count += direct_variants(task, machine, shapes, count, shapes + count, (most < room ? most : room) - count);
     for (size_t i = 0; i < count; i++)
         if (block_count(task, &shapes[i]) <= INT32_MAX) memcpy(list[kept++].values, &shapes[i], sizeof shapes[i]);
     return kept;
@@ -368,5 +371,18 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
     direct_describe(&state->most.shape, format, text);
 }
 
-const stn_strategy stn_strategy_direct = {"direct", applies,     candidates, estimate, prepare,
-                                          execute,  set_weights, describe,   release};
+static void name_candidate(const stn_task *task, const stn_candidate *candidate, stn_text *text) {
+    direct_shape shape = shape_of(candidate);
+    (void)task;
+    direct_name(&shape, text);
+}
+
+/* A shape serves any number of whole launches. */
+static uint64_t shorten(const stn_task *task, const stn_candidate *candidate, uint64_t most, stn_candidate *trial) {
+    uint64_t fused = (uint64_t)shape_of(candidate).fused;
+    *trial = *candidate;
+    return most < task->steps / fused ? most * fused : task->steps;
+}
+
+const stn_strategy stn_strategy_direct = {"direct",    applies,  candidates, estimate,       prepare, execute,
+                                          set_weights, describe, release,    name_candidate, shorten};

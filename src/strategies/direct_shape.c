@@ -141,6 +141,14 @@ static bool line_fits(const stn_task *task) {
            task->reach[2][1] <= LINE_REACH;
 }
 
+bool direct_refit(const stn_task *task, const stn_machine *machine, direct_shape *shape) {
+    int threads = shape->threads[0] * shape->threads[1] * shape->threads[2];
+    if (shape->blocks < 1 || shape->chunk < 1 || shape->blocks * threads > machine->threads) return false;
+    if (shape->kernel != DIRECT_TILE) return false;
+    fit_unroll(task, shape);
+    return tile_fits(task, shape);
+}
+
 size_t direct_shapes(const stn_task *task, const stn_machine *machine, direct_shape *shapes, size_t most) {
     size_t count = 0;
     if (line_fits(task)) {
@@ -266,16 +274,30 @@ void direct_params(const stn_task *task, const direct_shape *shape, stn_text *pa
     if (shape->fused > 1) direct_time_params(task, shape, params);
 }
 
-void direct_describe(const direct_shape *shape, stn_format format, stn_text *text) {
-    if (format == STN_TEXT && shape->fused > 1) {
-        stn_text_printf(text, "kernel %s, %d steps a launch, %d points a lane, tiles of %d rows",
-                        direct_kernel_name(shape), shape->fused, shape->points, shape->chunk);
-        return;
+void direct_name(const direct_shape *shape, stn_text *text) {
+    static const char *const names[] = {"line", "tile", "gather", "line", "plane", "brick"};
+    stn_text_printf(text, "%s, ", names[shape->kernel]);
+    if (shape->kernel == DIRECT_GATHER)
+        stn_text_printf(text, "a point a thread");
+    else if (shape->fused == 1)
+        stn_text_printf(text, "%d x %d x %d points a thread, %d x %d x %d threads a block", shape->chunk, shape->rows,
+                        shape->vector, shape->threads[0], shape->threads[1], shape->threads[2]);
+    else {
+        stn_text_printf(text, "%d steps a launch, ", shape->fused);
+        if (shape->kernel == DIRECT_TIME_BRICK)
+            stn_text_printf(text, "%d x %d points a lane, %d x %d lanes", shape->rows, shape->points, shape->threads[1],
+                            shape->threads[2]);
+        else
+            stn_text_printf(text, "%d points a lane", shape->points);
+        if (shape->kernel != DIRECT_TIME_LINE) stn_text_printf(text, ", tiles of %d rows", shape->chunk);
     }
+    stn_text_printf(text, ", %d block%s", shape->blocks, shape->blocks == 1 ? "" : "s");
+}
+
+void direct_describe(const direct_shape *shape, stn_format format, stn_text *text) {
     if (format == STN_TEXT) {
-        stn_text_printf(text, "kernel %s, %d x %d x %d points a thread, %d x %d x %d threads a block",
-                        direct_kernel_name(shape), shape->chunk, shape->rows, shape->vector, shape->threads[0],
-                        shape->threads[1], shape->threads[2]);
+        stn_text_printf(text, "kernel %s: ", direct_kernel_name(shape));
+        direct_name(shape, text);
         return;
     }
     const struct {

@@ -35,6 +35,12 @@ typedef struct direct_shape {
 _Static_assert(sizeof(direct_shape) <= sizeof(stn_candidate), "a shape is a candidate");
 
 size_t direct_shapes(const stn_task *task, const stn_machine *machine, direct_shape *shapes, size_t most);
+/* Neighbours of the best of `shapes` (more or fewer blocks, longer or shorter tiles, other points a lane), for measuring:
+ * estimates are not that fine. Returns how many, at most `most`. */
+size_t direct_variants(const stn_task *task, const stn_machine *machine, const direct_shape *shapes, size_t count,
+                       direct_shape *variants, size_t most);
+/* After a change of a one-step shape's chunk or blocks; false when no kernel takes it. */
+bool direct_refit(const stn_task *task, const stn_machine *machine, direct_shape *shape);
 void direct_cost(const stn_task *task, const stn_machine *machine, const direct_shape *shape, stn_estimate *estimate);
 
 /* The task's axis behind kernel axis 0 (z), 1 (y) or 2 (x). In 2D direct_tile walks along the task's axis 1, and its y
@@ -51,5 +57,7 @@ void direct_tap_order(const stn_task *task, const direct_shape *shape, uint16_t 
 
 const char *direct_kernel_name(const direct_shape *shape);
 void direct_params(const stn_task *task, const direct_shape *shape, stn_text *params);
+/* What tells it from other shapes: "plane, 8 steps a launch, 4 points a lane, ...". */
+void direct_name(const direct_shape *shape, stn_text *text);
 void direct_describe(const direct_shape *shape, stn_format format, stn_text *text);
 #endif

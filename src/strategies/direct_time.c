@@ -11,6 +11,7 @@
 #define MAX_REACH 4      /* of the 2D kernel, along either axis */
 #define LINE_MAX_REACH 8 /* of the 1D kernel */
 #define LANES 32
+#define BLOCKS_MOST 32 /* that a multiprocessor holds, of any kernel */
 
 int direct_reach(const stn_task *task, const direct_shape *shape, int kernel_axis) {
     const int *reach = task->reach[direct_axis(task, shape, kernel_axis)];
@@ -250,6 +251,14 @@ static bool fits(const stn_task *task, const direct_shape *shape) {
     int64_t tiles[3];
     direct_time_tiles(task, shape, tiles);
     return (double)tiles[0] * (double)tiles[1] * (double)tiles[2] * (double)task->batch < 0x7fffffff;
+}
+
+bool direct_time_refit(const stn_task *task, const stn_machine *machine, direct_shape *shape, bool chunk) {
+    int threads = shape->threads[0] * shape->threads[1] * shape->threads[2];
+    if (shape->blocks < 1 || shape->chunk < 1 || shape->points < shape->vector) return false;
+    if (shape->blocks > BLOCKS_MOST || shape->blocks * threads > machine->threads || !fits(task, shape)) return false;
+    if (chunk && shape->kernel != DIRECT_TIME_LINE) fit_chunk(task, machine, shape);
+    return true;
 }
 
 static direct_shape time_shape(const stn_task *task, const stn_machine *machine, direct_kernel kernel, int fused,

@@ -7,6 +7,8 @@
 /* Shapes for task->steps steps, most promising first; none when the task is one that these kernels do not take (a strided
  * fastest axis, a reach too long, an extent that no tile fits). */
 size_t direct_time_shapes(const stn_task *task, const stn_machine *machine, direct_shape *shapes, size_t most);
+/* After a change of a shape's points, blocks or fused; false when no kernel takes it. With `chunk` that is chosen anew. */
+bool direct_time_refit(const stn_task *task, const stn_machine *machine, direct_shape *shape, bool chunk);
 /* Of the whole run: launches of shape->fused steps, and what is left over as direct_time_rest does it. */
 void direct_time_cost(const stn_task *task, const stn_machine *machine, const direct_shape *shape,
                       stn_estimate *estimate);

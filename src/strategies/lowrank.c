@@ -370,5 +370,27 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
     }
 }
 
-const stn_strategy stn_strategy_lowrank = {"lowrank", applies,     candidates, estimate, prepare,
-                                           execute,   set_weights, describe,   release};
+static void name_candidate(const stn_task *task, const stn_candidate *candidate, stn_text *text) {
+    lowrank_shape shape = shape_of(candidate);
+    stn_text_printf(text, "%d steps a launch", shape.fused);
+    if (task->rank > 1)
+        stn_text_printf(text, ", %d separable term%s (%s)%s", shape.terms, shape.terms == 1 ? "" : "s",
+                        lowrank_split_name((lowrank_split)shape.split), shape.mixed ? ", sums along y" : "");
+    stn_text_printf(text, ", %s products, %d warps, %d block%s", lowrank_arithmetic(task->dtype, shape.products),
+                    shape.warps, shape.blocks, shape.blocks == 1 ? "" : "s");
+}
+
+static uint64_t shorten(const stn_task *task, const stn_candidate *candidate, uint64_t most, stn_candidate *trial) {
+    lowrank_shape shape = shape_of(candidate);
+    uint64_t steps = task->steps;
+    if (most < (uint64_t)shape.launches) {
+        shape.launches = (int)most;
+        steps = most * (uint64_t)shape.fused;
+    }
+    *trial = *candidate;
+    memcpy(trial->values, &shape, sizeof shape);
+    return steps;
+}
+
+const stn_strategy stn_strategy_lowrank = {"lowrank",   applies,  candidates, estimate,       prepare, execute,
+                                           set_weights, describe, release,    name_candidate, shorten};

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """The command on a GPU, which here is the emulated one: kernels written, compiled and launched; results as the host's.
 
-EXAMPLE_02 names the example that brings its own stream and device pointers.
+EXAMPLE_02 names the example that brings its own stream and device pointers, TEMPLATES the folder of kernel templates.
 """
 import json
 import os
+import shutil
 import subprocess
 import unittest
 
@@ -47,6 +48,48 @@ class Emulated(CommandTest):
         first = (self.path / 'out.npy').read_bytes()
         self.succeed(*arguments, STENTOR_NVRTC_PATH='/nonexistent')
         self.assertEqual((self.path / 'out.npy').read_bytes(), first)
+
+    SMALL = ('--size', '20x24', '--stencil', 'heat-2d:alpha=0.2', '--boundary', 'fixed', '--steps', 3, '--cache-dir', 'kept')
+
+    def test_tuning_is_remembered(self):
+        tuned = json.loads(self.succeed('explain', *self.SMALL, '--tune', '--json').stdout)
+        self.assertEqual(tuned['chosen'], 'measured')
+        self.assertGreater(tuned['measured_seconds'], 0)
+        done = self.succeed('run', *self.SMALL, '--json', '--out', 'out.npy')
+        plan = json.loads(done.stdout)['plan']
+        for key in ('strategy', 'candidate', 'measured_seconds'):
+            self.assertEqual(plan[key], tuned[key], key)
+        self.assertEqual(plan['chosen'], 'measured, remembered')
+        names = [(row['strategy'], row['candidate']) for row in plan['ranking'] if 'does_not_apply' not in row]
+        self.assertEqual(len(names), len(set(names)), 'two rows that look alike')
+        listed = json.loads(self.succeed('cache', 'list', '--json', '--cache-dir', 'kept').stdout)
+        [note] = [item for item in listed if 'measured' in item]
+        self.assertIn('2D 20 x 24', note['measured'])
+        self.assertIn('1 measured problem', self.succeed('cache', 'list', '--cache-dir', 'kept').stdout)
+        self.assertIn('candidate: ', self.succeed('cache', 'show', note['key'][:12], '--cache-dir', 'kept').stdout)
+        cleared = json.loads(self.succeed('cache', 'clear', '--json', '--cache-dir', 'kept').stdout)
+        self.assertEqual((cleared['files'], cleared['measured']), (0, 0))
+        again = json.loads(self.succeed('explain', *self.SMALL, '--json').stdout)
+        self.assertEqual((again['chosen'], again['measured_seconds']), ('estimated', None))
+
+    def test_a_kernel_that_is_wrong_does_not_win(self):
+        """One template doubles what it reads: its candidates are found out, told about and not used."""
+        templates = self.path / 'templates'
+        shutil.copytree(os.environ['TEMPLATES'], templates)
+        fused = templates / 'direct_time_plane.cu'
+        text = fused.read_text()
+        after = '#include "params.cuh"\n'
+        self.assertEqual(text.count(after), 1)
+        fused.write_text(text.replace(after, after + '#define widen(v) (REAL(2) * widen(v))\n'))
+        done = self.succeed('run', *self.SMALL, '--strategy', 'direct', '--tune', '--out', 'out.npy', '--json',
+                            STENTOR_TEMPLATE_DIR=str(templates))
+        self.assertIn('gives a wrong result', done.stderr)
+        plan = json.loads(done.stdout)['plan']
+        self.assertNotIn('plane', plan['candidate'])
+        self.assertTrue(any('wrong result' in row.get('does_not_apply', '') for row in plan['ranking']))
+        self.succeed('run', *self.SMALL, '--device', 'host', '--out', 'host.npy')
+        for a, b in zip(npy_values(self.path / 'out.npy')[2], npy_values(self.path / 'host.npy')[2]):
+            self.assertLessEqual(abs(a - b), 1e-14)
 
     def test_doctor_names_the_gpu(self):
         self.assertIn('Emulated', self.succeed('doctor').stdout)

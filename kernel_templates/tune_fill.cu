@@ -1,0 +1,29 @@
+// Random numbers, for grids that candidates are measured on: zeros would be cheaper to compute with.
+//
+//     out[i] = low + (high - low) * hash(seed, i),    hash uniform in [0, 1)
+//
+// One thread an element, then the element a whole grid of threads further:  | t0 t1 t2 ... t(N-1) | t0 t1 ...
+// NaN for both ends fills with NaN, which shows what is never written. Reads STORE, REAL, THREADS_X.
+#include "device/element.cuh"
+#include "params.cuh"
+
+struct fill_arguments {
+    STORE *out;
+    long long count;
+    unsigned long long seed;
+    double low, high;
+};
+
+// splitmix64 (Steele, Lea, Flood 2014): neighbours' numbers have nothing in common.
+__device__ __forceinline__ double hash(unsigned long long seed, unsigned long long i) {
+    unsigned long long z = seed + (i + 1) * 0x9e3779b97f4a7c15ull;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+    return static_cast<double>((z ^ (z >> 31)) >> 11) / 9007199254740992.0;
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS_X) tune_fill(const __grid_constant__ fill_arguments a) {
+    const long long step = static_cast<long long>(gridDim.x) * THREADS_X;
+    for (long long i = static_cast<long long>(blockIdx.x) * THREADS_X + threadIdx.x; i < a.count; i += step)
+        a.out[i] = narrow<STORE>(static_cast<REAL>(a.low + (a.high - a.low) * hash(a.seed, i)));
+}

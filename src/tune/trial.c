@@ -1,0 +1,254 @@
+/* See trial.h. Samples are as long as clocks can tell and no longer: what is measured is a rate, and the estimate knows how
+ * the whole run's launches compare with the trial's. */
+#include "tune/trial.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arith.h"
+#include "base/error.h"
+#include "context/context.h"
+#include "render/render.h"
+
+#define TRIAL_SECONDS 1e-3
+enum { LAUNCHES_LEAST = 2, LAUNCHES_MOST = 8, REPEATS_MOST = 4096, THREADS = 256, BLOCKS_MOST = 1024 };
+enum { SEED = 2025 };
+
+/* Twins of the kernels' arguments. */
+typedef struct fill_arguments {
+    void *out;
+    int64_t count;
+    uint64_t seed;
+    double low, high;
+} fill_arguments;
+typedef struct compare_arguments {
+    const void *got, *want;
+    double *out;
+    int64_t count;
+} compare_arguments;
+
+/* ---- the stage --------------------------------------------------------------------------------------------------- */
+
+static stn_status get_kernel(stn_context *context, stn_dtype dtype, const char *name, stn_kernel **kernel,
+                             stn_error *error) {
+    static const char *const store[] = {"double", "float", "unsigned short"}; /* by stn_dtype */
+    stn_text params = STN_TEXT_EMPTY;
+    char *text;
+    stn_params_begin(&params);
+    stn_params_type(&params, "STORE", store[dtype]);
+    stn_params_type(&params, "REAL", dtype == STN_F64 ? "double" : "float");
+    stn_params_int(&params, "THREADS_X", THREADS);
+    STN_TRY(stn_text_take(&params, &text, error));
+    stn_status status = stn_kernel_get(context, name, text, kernel, error);
+    stn_text_free(text);
+    return status;
+}
+
+static unsigned block_count(int64_t elements) {
+    return (unsigned)stn_min(stn_div_up(elements, 4 * THREADS), BLOCKS_MOST);
+}
+
+static stn_status fill(const tune_stage *stage, void *grid, int64_t elements, double low, double high,
+                       stn_error *error) {
+    fill_arguments arguments = {grid, elements, SEED, low, high};
+    stn_launch launch = {.grid = {block_count(elements), 1, 1}, .block = {THREADS, 1, 1}};
+    return stn_module_launch(stage->fill->module, &launch, &arguments, error);
+}
+
+/* The first candidate of direct whose launches are single steps. */
+static stn_status find_trusted(tune_stage *stage, stn_error *error) {
+    const stn_strategy *direct = &stn_strategy_direct;
+    const stn_machine *machine = &stage->context->machine;
+    stn_candidate list[STN_CANDIDATES] = {0}, unused;
+    char reason[160] = "it offers no single steps";
+    size_t count = 0;
+    if (direct->applies(stage->task, machine, reason, sizeof reason))
+        count = direct->candidates(stage->task, machine, list, STN_CANDIDATES);
+    for (size_t i = 0; i < count; i++)
+        if (direct->shorten(stage->task, &list[i], 1, &unused) == 1) {
+            stage->trusted = list[i];
+            return STN_OK;
+        }
+    return stn_fail(error, STN_ERROR_UNSUPPORTED, "there is nothing to compare with: strategy direct: %s", reason);
+}
+
+static size_t bytes_of(const stn_task *task, bool of_output) {
+    return (size_t)stn_task_span(task, of_output) * stn_dtype_size(task->dtype);
+}
+
+static stn_status open_stage(tune_stage *stage, stn_error *error) {
+    stn_context *context = stage->context;
+    const stn_task *task = stage->task;
+    STN_TRY(find_trusted(stage, error));
+    STN_TRY(get_kernel(context, task->dtype, "tune_fill", &stage->fill, error));
+    STN_TRY(get_kernel(context, task->dtype, "tune_compare", &stage->compare, error));
+    STN_TRY(stn_timer_create(context->device, &stage->timer, error));
+    if (!task->in_place) STN_TRY(stn_memory_alloc(context, bytes_of(task, false), &stage->in, error));
+    STN_TRY(stn_memory_alloc(context, bytes_of(task, true), &stage->out, error));
+    STN_TRY(stn_memory_alloc(context, bytes_of(task, true), &stage->want, error));
+    STN_TRY(stn_memory_alloc(context, BLOCKS_MOST * 3 * sizeof(double), &stage->sums, error));
+    return task->in_place ? STN_OK : fill(stage, stage->in, stn_task_span(task, false), -1, 1, error);
+}
+
+stn_status tune_stage_open(stn_context *context, const stn_task *task, tune_stage *stage, stn_error *error) {
+    *stage = (tune_stage){.context = context, .task = task};
+    stn_status status = open_stage(stage, error);
+    if (status != STN_OK) tune_stage_close(stage);
+    return status;
+}
+
+void tune_stage_close(tune_stage *stage) {
+    void *const memory[] = {stage->in, stage->out, stage->want, stage->sums, stage->workspace};
+    for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) stn_memory_free(stage->context, memory[i]);
+    stn_timer_destroy(stage->timer);
+    *stage = (tune_stage){0};
+}
+
+/* ---- running a plan ---------------------------------------------------------------------------------------------- */
+
+static stn_status make_room(tune_stage *stage, const stn_plan *plan, stn_error *error) {
+    if (plan->workspace_size <= stage->workspace_size) return STN_OK;
+    stn_memory_free(stage->context, stage->workspace); /* all work on it has been waited for */
+    stage->workspace = NULL;
+    stage->workspace_size = 0;
+    STN_TRY(stn_memory_alloc(stage->context, plan->workspace_size, &stage->workspace, error));
+    stage->workspace_size = plan->workspace_size;
+    return STN_OK;
+}
+
+/* Into `out` or `want`, which hold NaN before, or in place the random input. */
+static stn_status run_fresh(const tune_stage *stage, stn_plan *plan, void *to, stn_error *error) {
+    bool in_place = stage->task->in_place;
+    STN_TRY(fill(stage, to, stn_task_span(stage->task, true), in_place ? -1 : NAN, in_place ? 1 : NAN, error));
+    return stn_plan_execute_with(plan, in_place ? to : stage->in, to, stage->workspace, NULL, error);
+}
+
+static stn_status run_trusted(tune_stage *stage, uint64_t steps, stn_error *error) {
+    stn_task task = *stage->task;
+    stn_plan *plan;
+    task.steps = steps;
+    stage->want_steps = 0;
+    STN_TRY(stn_plan_build(stage->context, &task, &stn_strategy_direct, &stage->trusted, &plan, error));
+    stn_status status = make_room(stage, plan, error);
+    if (status == STN_OK) status = run_fresh(stage, plan, stage->want, error);
+    if (status == STN_OK) status = stn_synchronize(stage->context, NULL, error); /* before the plan's tables go */
+    stn_plan_destroy(plan);
+    if (status == STN_OK) stage->want_steps = steps;
+    return status;
+}
+
+/* What a trial reads: in place what it wrote before. */
+static const void *input_of(const tune_stage *stage) { return stage->in ? stage->in : stage->out; }
+
+/* ---- comparing --------------------------------------------------------------------------------------------------- */
+
+/* Ten times what the project allows any strategy: a mistake is larger by far. */
+static double allowed_difference(const stn_task *task, uint64_t steps) {
+    double T = (double)steps;
+    double rounding = task->dtype == STN_F64   ? 1e-13 * (1 + log2(T))
+                      : task->dtype == STN_F32 ? 1e-6 * (sqrt(T) + log2(T))
+                                               : 1e-3 * sqrt(T);
+    return 10 * rounding + 2 * task->tolerance;
+}
+
+static stn_status compare(const tune_stage *stage, double *difference, stn_error *error) {
+    int64_t elements = stn_task_span(stage->task, true);
+    unsigned blocks = block_count(elements);
+    double sums[BLOCKS_MOST * 3], total[3] = {0};
+    compare_arguments arguments = {stage->out, stage->want, stage->sums, elements};
+    stn_launch launch = {.grid = {blocks, 1, 1}, .block = {THREADS, 1, 1}};
+    STN_TRY(stn_module_launch(stage->compare->module, &launch, &arguments, error));
+    STN_TRY(stn_synchronize(stage->context, NULL, error));
+    STN_TRY(stn_memory_download(stage->context, sums, stage->sums, blocks * 3 * sizeof(double), error));
+    for (unsigned i = 0; i < 3 * blocks; i++) total[i % 3] += sums[i];
+    if (total[2] > 0)
+        return stn_fail(error, STN_ERROR_UNSUPPORTED, "values overflow in so many steps, so nothing can be compared");
+    *difference = total[1] > 0 ? sqrt(total[0] / total[1]) : sqrt(total[0]);
+    return STN_OK;
+}
+
+/* ---- trials ------------------------------------------------------------------------------------------------------ */
+
+/* As the estimate of the whole run has it. Short trials are repeated. */
+static uint64_t launches_for(const stn_estimate *whole) {
+    double one = whole->seconds / fmax(whole->launches, 1), wanted = TRIAL_SECONDS / one;
+    return wanted >= LAUNCHES_MOST ? LAUNCHES_MOST : wanted > LAUNCHES_LEAST ? (uint64_t)wanted : LAUNCHES_LEAST;
+}
+
+void tune_trial_build(stn_context *context, const stn_task *task, tune_trial *trial) {
+    const stn_strategy *strategy = trial->strategy;
+    stn_candidate candidate = trial->candidate;
+    stn_task shorter = *task;
+    stn_estimate whole = {0};
+    strategy->estimate(task, &context->machine, &candidate, &whole);
+    if (strategy->shorten) shorter.steps = strategy->shorten(task, &trial->candidate, launches_for(&whole), &candidate);
+    if (stn_plan_build(context, &shorter, strategy, &candidate, &trial->plan, &trial->why) != STN_OK) {
+        trial->state = TUNE_SKIPPED;
+        return;
+    }
+    trial->scale = shorter.steps == task->steps ? 1 : whole.seconds / trial->plan->estimate.seconds;
+}
+
+static stn_status check(tune_stage *stage, tune_trial *trial, double *difference, stn_error *error) {
+    uint64_t steps = trial->plan->task.steps;
+    if (stage->want_steps != steps) STN_TRY(run_trusted(stage, steps, error));
+    STN_TRY(make_room(stage, trial->plan, error));
+    STN_TRY(run_fresh(stage, trial->plan, stage->out, error));
+    STN_TRY(compare(stage, difference, error));
+    STN_TRY(stn_timer_start(stage->timer, NULL, error));
+    STN_TRY(stn_plan_execute_with(trial->plan, input_of(stage), stage->out, stage->workspace, NULL, error));
+    return stn_timer_stop(stage->timer, NULL, &trial->once, error);
+}
+
+void tune_trial_lengthen(tune_trial *trial, double seconds) {
+    double repeats = seconds / fmax(trial->once, 1e-9);
+    trial->repeats = repeats >= REPEATS_MOST ? REPEATS_MOST : repeats > 1 ? (int)repeats : 1;
+}
+
+void tune_trial_check(tune_stage *stage, tune_trial *trial, double *difference) {
+    *difference = NAN;
+    if (trial->state != TUNE_NEW) return;
+    if (check(stage, trial, difference, &trial->why) != STN_OK)
+        trial->state = TUNE_SKIPPED;
+    else
+        trial->state = *difference <= allowed_difference(stage->task, trial->plan->task.steps) ? TUNE_GOOD : TUNE_WRONG;
+}
+
+static stn_status sample(tune_stage *stage, const tune_trial *trial, double *seconds, stn_error *error) {
+    int64_t elements = stn_task_span(stage->task, true);
+    if (stage->task->in_place) STN_TRY(fill(stage, stage->out, elements, -1, 1, error)); /* lest it fade to zero */
+    STN_TRY(stn_timer_start(stage->timer, NULL, error));
+    for (int i = 0; i < trial->repeats; i++)
+        STN_TRY(stn_plan_execute_with(trial->plan, input_of(stage), stage->out, stage->workspace, NULL, error));
+    STN_TRY(stn_timer_stop(stage->timer, NULL, seconds, error));
+    *seconds *= trial->scale / trial->repeats;
+    return STN_OK;
+}
+
+void tune_trial_time(tune_stage *stage, tune_trial *trial) {
+    double seconds;
+    if (trial->state != TUNE_GOOD || trial->count == TUNE_SAMPLES) return;
+    if (sample(stage, trial, &seconds, &trial->why) != STN_OK || !(seconds > 0))
+        trial->state = TUNE_SKIPPED;
+    else
+        trial->samples[trial->count++] = seconds;
+}
+
+static int by_value(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+double tune_trial_median(const tune_trial *trial) {
+    double sorted[TUNE_SAMPLES];
+    if (!trial->count) return INFINITY;
+    memcpy(sorted, trial->samples, trial->count * sizeof *sorted);
+    qsort(sorted, trial->count, sizeof *sorted, by_value);
+    return (sorted[(trial->count - 1) / 2] + sorted[trial->count / 2]) / 2;
+}
+
+void tune_trial_clear(tune_trial *trial) {
+    stn_plan_destroy(trial->plan);
+    trial->plan = NULL;
+}

@@ -1,0 +1,153 @@
+/* What is remembered: read back as it was written, refused when it was not, under a key of all that decides a time. */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "context/context.h"
+#include "tune/record.h"
+
+static stn_error error;
+#define OK(call) cr_assert_eq((call), STN_OK, "%s", error.message)
+
+static stn_plan *plan_of(stn_context *context, const stn_problem *problem) {
+    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
+    stn_plan *plan;
+    options.estimate_only = 1;
+    OK(stn_plan_create(context, problem, &options, &plan, &error));
+    return plan;
+}
+
+typedef struct world {
+    stn_context *context;
+    stn_stencil *stencil;
+    stn_problem problem;
+} world;
+
+static world world_of(void) {
+    world w = {.problem = STN_PROBLEM_INIT};
+    stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
+    options.arch = "sm_90";
+    options.cache_dir = ":memory:";
+    OK(stn_context_create(&options, &w.context, &error));
+    OK(stn_stencil_parse("heat-2d:alpha=0.2", &w.stencil, &error));
+    w.problem.stencil = w.stencil;
+    w.problem.extent[0] = 30, w.problem.extent[1] = 40;
+    w.problem.steps = 10;
+    return w;
+}
+
+static void end_world(world *w) {
+    stn_stencil_destroy(w->stencil);
+    stn_context_destroy(w->context);
+}
+
+static stn_key key_of(stn_context *context, const stn_problem *problem) {
+    stn_plan *plan = plan_of(context, problem);
+    stn_key key;
+    OK(tune_key(plan, &key, &error));
+    stn_plan_destroy(plan);
+    return key;
+}
+
+Test(record, is_read_back_as_written) {
+    world w = world_of();
+    stn_plan *plan = plan_of(w.context, &w.problem);
+    static tune_records written, read;
+    stn_candidate candidate = {{1, -2, 2147483647, -2147483647 - 1}};
+    tune_record_set(&written, "direct", &candidate, 0.125);
+    tune_record_set(&written, "lowrank", &candidate, 1e-9 / 3);
+    candidate.values[15] = 7;
+    tune_record_set(&written, "direct", &candidate, 0);
+    tune_record_set(&written, "direct", &candidate, 3);
+    tune_record_set(&written, "direct", &candidate, 0); /* replaces */
+    cr_assert_eq(written.count, 3u);
+    stn_text text = STN_TEXT_EMPTY;
+    tune_records_print(plan, &written, &text);
+    stn_text_append(&text, "", 1);
+    cr_assert(tune_records_parse(text.data, &read), "%s", text.data);
+    cr_assert_eq(read.count, 3u);
+    for (size_t i = 0; i < read.count; i++) {
+        cr_assert_str_eq(read.list[i].strategy, written.list[i].strategy);
+        cr_assert_eq(read.list[i].seconds, written.list[i].seconds);
+        cr_assert_eq(memcmp(&read.list[i].candidate, &written.list[i].candidate, sizeof candidate), 0);
+    }
+    cr_assert_eq(tune_record_find(&read, "direct", &candidate)->seconds, 0);
+    cr_assert_null(tune_record_find(&read, "host", &candidate));
+    stn_text_clear(&text);
+    stn_plan_destroy(plan);
+    end_world(&w);
+}
+
+#define HEAD "problem: p\ndevice: d\n"
+#define VALUES " 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16"
+Test(record, that_was_not_so_written_is_refused) {
+    static const char *const wrong[] = {
+        "",
+        "problem: p\n",
+        "device: d\nproblem: p\n",
+        HEAD "candidate: direct 0.5" VALUES,
+        HEAD "candidate: direct 0.5" VALUES " \n",
+        HEAD "candidate: direct 0.5" VALUES " 17\n",
+        HEAD "candidate: direct 0.5 1 2 3\n",
+        HEAD "candidate: direct 0" VALUES "\n",
+        HEAD "candidate: direct -1" VALUES "\n",
+        HEAD "candidate: direct nan" VALUES "\n",
+        HEAD "candidate: direct 0x1" VALUES "\n",
+        HEAD "candidate:  direct 0.5" VALUES "\n",
+        HEAD "candidate: a-strategy-with-a-name-much-too-long 0.5" VALUES "\n",
+        HEAD "candidate: direct 0.5 01 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\n",
+        HEAD "candidate: direct 0.5 99999999999 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\n",
+        HEAD "candidate: direct 0.5" VALUES "\ncandidate: direct 0.6" VALUES "\n",
+        HEAD "\n",
+        HEAD "remark: x\n",
+    };
+    static tune_records read;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        cr_assert_not(tune_records_parse(wrong[i], &read), "text %zu: %s", i, wrong[i]);
+    cr_assert(tune_records_parse(HEAD "candidate: direct 0.5" VALUES "\n", &read));
+    cr_assert(tune_records_parse(HEAD "candidate: direct wrong" VALUES "\n", &read));
+    cr_assert(tune_records_parse(HEAD, &read));
+}
+
+Test(record, has_a_key_of_all_that_decides_a_time) {
+    world w = world_of();
+    stn_problem other[8];
+    stn_key first = key_of(w.context, &w.problem), again = key_of(w.context, &w.problem);
+    cr_assert_eq(memcmp(&first, &again, sizeof first), 0);
+    for (int i = 0; i < 8; i++) other[i] = w.problem;
+    other[0].extent[1] = 44;
+    other[1].steps = 11;
+    other[2].dtype = STN_F32;
+    other[3].boundary[0][0].kind = other[3].boundary[0][1].kind = STN_FIXED;
+    other[4].in_place = 1;
+    other[5].batch = 2;
+    other[6].tolerance = 1e-3;
+    other[7].alignment = 8;
+    for (int i = 0; i < 8; i++) {
+        stn_key key = key_of(w.context, &other[i]);
+        cr_assert_neq(memcmp(&first, &key, sizeof key), 0, "problem %d", i);
+    }
+    end_world(&w);
+}
+
+static stn_key key_of_weights(world *w, const double weights[5]) {
+    stn_tap taps[5];
+    stn_stencil *stencil;
+    memcpy(taps, stn_stencil_taps(w->stencil), sizeof taps);
+    for (int i = 0; i < 5; i++) taps[i].weight = weights[i];
+    OK(stn_stencil_create(2, 5, taps, &stencil, &error));
+    stn_problem problem = w->problem;
+    problem.stencil = stencil;
+    stn_key key = key_of(w->context, &problem);
+    stn_stencil_destroy(stencil);
+    return key;
+}
+
+Test(record, has_a_key_of_the_weights_symmetry_alone) {
+    world w = world_of();
+    stn_key first = key_of(w.context, &w.problem);
+    stn_key scaled = key_of_weights(&w, (double[]){0.1, 0.15, 0.3, 0.15, 0.1}); /* by offset: -y, -x, 0, +x, +y */
+    stn_key skewed = key_of_weights(&w, (double[]){0.1, 0.15, 0.3, 0.25, 0.1});
+    cr_assert_eq(memcmp(&first, &scaled, sizeof first), 0);
+    cr_assert_neq(memcmp(&first, &skewed, sizeof first), 0);
+    end_world(&w);
+}

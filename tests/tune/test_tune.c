@@ -1,0 +1,362 @@
+/* Tuning from end to end, on the emulator or a GPU: what it picks is right, remembered and read back; what is damaged, wrong or
+ * no longer on offer is not used. */
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../cache/helpers.h"
+#include "base/error.h"
+#include "context/context.h"
+#include "tune/record.h"
+#include "tune/trial.h"
+
+static stn_error error;
+#define OK(call) cr_assert_eq((call), STN_OK, "%s", error.message)
+
+enum { NY = 20, NX = 24, N = NY * NX, STEPS = 3 };
+
+typedef struct world {
+    char *dir;
+    stn_context *context;
+    stn_stencil *stencil;
+    stn_problem problem;
+    unsigned warnings;
+    char last[1024];
+} world;
+
+static void count_warning(void *user, stn_log_level level, const char *message) {
+    world *w = user;
+    if (level < STN_LOG_WARNING) return;
+    w->warnings++;
+    snprintf(w->last, sizeof w->last, "%s", message);
+}
+
+static void open_context(world *w, const char *dir) {
+    stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
+    options.device = STN_DEVICE_CUDA(0);
+    options.cache_dir = dir;
+    options.log = count_warning;
+    options.log_user = w;
+    stn_status status = stn_context_create(&options, &w->context, &error);
+    if (status == STN_ERROR_NO_DEVICE) cr_skip_test("no GPU: %s", error.message);
+    cr_assert_eq(status, STN_OK, "%s", error.message);
+}
+
+static void begin(world *w) {
+    *w = (world){.dir = make_temp_folder(), .problem = STN_PROBLEM_INIT};
+    open_context(w, w->dir);
+    OK(stn_stencil_parse("heat-2d:alpha=0.2", &w->stencil, &error));
+    w->problem.stencil = w->stencil;
+    w->problem.extent[0] = NY, w->problem.extent[1] = NX;
+    w->problem.steps = STEPS;
+    for (int i = 0; i < 4; i++) w->problem.boundary[i / 2][i % 2].kind = STN_FIXED;
+}
+
+static void end(world *w) {
+    stn_stencil_destroy(w->stencil);
+    stn_context_destroy(w->context);
+    remove_temp_folder(w->dir);
+}
+
+/* The next process. */
+static void reopen(world *w) {
+    stn_context_destroy(w->context);
+    open_context(w, w->dir);
+}
+
+static stn_plan *plan_of(world *w, bool tune, double seconds) {
+    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
+    stn_plan *plan;
+    options.tune = tune;
+    options.tune_seconds = seconds;
+    OK(stn_plan_create(w->context, &w->problem, &options, &plan, &error));
+    return plan;
+}
+
+static size_t measured_rows(const stn_plan *plan) {
+    size_t count = 0;
+    for (size_t i = 0; i < plan->ranked; i++) count += plan->ranking[i].measured > 0;
+    return count;
+}
+
+/* As the host has it, at every point. */
+static void expect_right(world *w, stn_plan *plan) {
+    double in[N], got[N], want[N];
+    void *from, *to;
+    stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
+    stn_context *host;
+    stn_plan *definition;
+    for (int i = 0; i < N; i++) in[i] = sin(0.37 * i) + 0.01 * i;
+    options.device = STN_DEVICE_HOST;
+    options.cache_dir = ":memory:";
+    OK(stn_context_create(&options, &host, &error));
+    stn_problem problem = w->problem;
+    problem.in_place = 0;
+    OK(stn_plan_create(host, &problem, NULL, &definition, &error));
+    OK(stn_plan_execute(definition, in, want, NULL, &error));
+    OK(stn_memory_alloc(w->context, sizeof in, &from, &error));
+    OK(stn_memory_alloc(w->context, sizeof in, &to, &error));
+    OK(stn_memory_upload(w->context, from, in, sizeof in, &error));
+    void *result = w->problem.in_place ? from : to;
+    OK(stn_plan_execute(plan, from, result, NULL, &error));
+    OK(stn_memory_download(w->context, got, result, sizeof got, &error));
+    for (int i = 0; i < N; i++) cr_assert(fabs(got[i] - want[i]) <= 1e-12 * (1 + fabs(want[i])), "point %d", i);
+    stn_memory_free(w->context, from);
+    stn_memory_free(w->context, to);
+    stn_plan_destroy(definition);
+    stn_context_destroy(host);
+}
+
+static void expect_same_choice(const stn_plan *a, const stn_plan *b) {
+    cr_assert_str_eq(a->strategy->name, b->strategy->name);
+    cr_assert_eq(memcmp(&a->candidate, &b->candidate, sizeof a->candidate), 0);
+}
+
+Test(tune, picks_what_is_fastest_and_remembers_it) {
+    world w;
+    begin(&w);
+    stn_plan *tuned = plan_of(&w, true, 60);
+    cr_assert_eq(tuned->chosen, STN_CHOSEN_BY_MEASURING);
+    cr_assert(measured_rows(tuned) >= 3, "%zu", measured_rows(tuned));
+    for (size_t i = 0; i < tuned->ranked; i++)
+        if (tuned->ranking[i].measured > 0) cr_assert(tuned->measured <= tuned->ranking[i].measured);
+    expect_right(&w, tuned);
+    cr_assert_eq(w.warnings, 0u, "%s", w.last);
+
+    stn_context *first = w.context;
+    open_context(&w, w.dir); /* another process, meanwhile */
+    stn_plan *recalled = plan_of(&w, false, 0);
+    cr_assert_eq(recalled->chosen, STN_CHOSEN_BY_MEMORY);
+    cr_assert_eq(recalled->measured, tuned->measured);
+    expect_same_choice(recalled, tuned);
+    expect_right(&w, recalled);
+    char *text;
+    OK(stn_plan_describe(recalled, STN_TEXT, &text, &error));
+    cr_assert_not_null(strstr(text, "measured, remembered"), "%s", text);
+    stn_text_free(text);
+    OK(stn_plan_describe(recalled, STN_JSON, &text, &error));
+    cr_assert_not_null(strstr(text, "\"chosen\":\"measured, remembered\""), "%s", text);
+    stn_text_free(text);
+    w.problem.steps++; /* another problem */
+    stn_plan *other = plan_of(&w, false, 0);
+    cr_assert_eq(other->chosen, STN_CHOSEN_BY_ESTIMATE);
+    cr_assert_eq(measured_rows(other), 0u);
+    stn_plan_destroy(other);
+    stn_plan_destroy(recalled);
+    stn_plan_destroy(tuned);
+    stn_context_destroy(first);
+    end(&w);
+}
+
+Test(tune, in_place_and_without_a_folder) {
+    world w;
+    begin(&w);
+    stn_context_destroy(w.context);
+    open_context(&w, ":memory:");
+    w.problem.in_place = 1;
+    stn_plan *tuned = plan_of(&w, true, 60);
+    cr_assert_eq(tuned->chosen, STN_CHOSEN_BY_MEASURING);
+    cr_assert(measured_rows(tuned) >= 3);
+    expect_right(&w, tuned);
+    stn_plan *later = plan_of(&w, false, 0);
+    cr_assert_eq(later->chosen, STN_CHOSEN_BY_ESTIMATE);
+    stn_plan_destroy(later);
+    stn_plan_destroy(tuned);
+    cr_assert_eq(w.warnings, 0u, "%s", w.last);
+    end(&w);
+}
+
+Test(tune, keeps_to_its_time) {
+    world w;
+    begin(&w);
+    stn_plan *tuned = plan_of(&w, true, 1e-9);
+    cr_assert_eq(measured_rows(tuned), 1u, "%zu", measured_rows(tuned));
+    expect_right(&w, tuned);
+    stn_plan_destroy(tuned);
+    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
+    options.tune_seconds = -1;
+    cr_assert_eq(stn_plan_create(w.context, &w.problem, &options, &tuned, &error), STN_ERROR_INVALID_ARGUMENT);
+    cr_assert_not_null(strstr(error.message, "tune_seconds"));
+    end(&w);
+}
+
+/* The key and the records that a tuned plan left. */
+static void left_by_tuning(world *w, stn_key *key, tune_records *records) {
+    stn_plan *tuned = plan_of(w, true, 1e-9);
+    char *text;
+    OK(tune_key(tuned, key, &error));
+    cr_assert(stn_cache_note_find(w->context->cache, key, &text));
+    cr_assert(tune_records_parse(text, records));
+    free(text);
+    stn_plan_destroy(tuned);
+}
+
+static void leave(world *w, const stn_key *key, const tune_records *records) {
+    stn_plan *plan = plan_of(w, false, 0);
+    stn_text text = STN_TEXT_EMPTY;
+    tune_records_print(plan, records, &text);
+    stn_text_append(&text, "", 1);
+    stn_cache_note_store(w->context->cache, key, text.data);
+    stn_text_clear(&text);
+    stn_plan_destroy(plan);
+}
+
+Test(tune, a_file_that_makes_no_sense_is_dropped) {
+    static tune_records records;
+    world w;
+    stn_key key;
+    char *text;
+    begin(&w);
+    left_by_tuning(&w, &key, &records);
+    stn_cache_note_store(w.context->cache, &key, "problem: p\ndevice: d\ncandidate: direct soon 1 2 3\n");
+    reopen(&w);
+    stn_plan *plan = plan_of(&w, false, 0);
+    cr_assert_eq(plan->chosen, STN_CHOSEN_BY_ESTIMATE);
+    expect_right(&w, plan);
+    cr_assert_not(stn_cache_note_find(w.context->cache, &key, &text), "it is still there");
+    stn_plan_destroy(plan);
+    end(&w);
+}
+
+Test(tune, a_candidate_that_is_not_on_offer_is_ignored) {
+    static tune_records records;
+    world w;
+    stn_key key;
+    begin(&w);
+    left_by_tuning(&w, &key, &records);
+    cr_assert_eq(records.count, 1u);
+    records.list[0].candidate.values[1] += 100;
+    records.list[0].seconds = 1e-12;
+    leave(&w, &key, &records);
+    stn_plan *plan = plan_of(&w, false, 0);
+    cr_assert_eq(plan->chosen, STN_CHOSEN_BY_ESTIMATE);
+    cr_assert_eq(measured_rows(plan), 0u);
+    expect_right(&w, plan);
+    stn_plan_destroy(plan);
+    end(&w);
+}
+
+Test(tune, a_candidate_that_was_wrong_is_not_chosen) {
+    static tune_records records;
+    world w;
+    stn_key key;
+    begin(&w);
+    stn_plan *estimated = plan_of(&w, false, 0);
+    left_by_tuning(&w, &key, &records);
+    records.list[0].candidate = estimated->candidate;
+    records.list[0].seconds = 0;
+    leave(&w, &key, &records);
+    stn_plan *plan = plan_of(&w, false, 0);
+    cr_assert_neq(memcmp(&plan->candidate, &estimated->candidate, sizeof plan->candidate), 0);
+    expect_right(&w, plan);
+    stn_plan_destroy(plan);
+    stn_plan_destroy(estimated);
+    end(&w);
+}
+
+/* ---- one trial --------------------------------------------------------------------------------------------------- */
+
+static bool forgets_a_point;
+
+/* The last point of the grid stays as it was, or the last row is another. */
+static stn_status execute_wrongly(stn_plan *plan, const void *in, void *out, void *workspace, void *stream,
+                                  stn_error *why) {
+    STN_TRY(stn_strategy_direct.execute(plan, in, out, workspace, stream, why));
+    size_t bytes = (forgets_a_point ? 1 : NX) * sizeof(double);
+    char *last = (char *)out + N * sizeof(double) - bytes;
+    static const unsigned char nan_bytes[8] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
+    if (forgets_a_point) return stn_device_upload(plan->context->device, last, nan_bytes, bytes, why);
+    return stn_device_copy(plan->context->device, last, out, bytes, stream, why);
+}
+
+static stn_status fail_to_prepare(stn_plan *plan, stn_error *why) {
+    (void)plan;
+    return stn_fail_memory(why, "a test", 1);
+}
+
+static tune_state try_strategy(const stn_strategy *strategy) {
+    world w;
+    begin(&w);
+    stn_plan *plan = plan_of(&w, false, 0);
+    tune_stage stage;
+    tune_trial trial = {.strategy = strategy, .candidate = plan->candidate};
+    double difference;
+    OK(tune_stage_open(w.context, &plan->task, &stage, &error));
+    tune_trial_build(w.context, &plan->task, &trial);
+    tune_trial_check(&stage, &trial, &difference);
+    tune_trial_lengthen(&trial, 0);
+    tune_trial_time(&stage, &trial);
+    cr_assert_eq(trial.count, trial.state == TUNE_GOOD, "only what is right is timed");
+    tune_trial_clear(&trial);
+    tune_stage_close(&stage);
+    stn_plan_destroy(plan);
+    tune_state state = trial.state;
+    end(&w);
+    return state;
+}
+
+Test(trial, of_what_is_right_is_good) { cr_assert_eq(try_strategy(&stn_strategy_direct), TUNE_GOOD); }
+
+Test(trial, of_a_wrong_result_cannot_win) {
+    stn_strategy liar = stn_strategy_direct;
+    liar.execute = execute_wrongly;
+    forgets_a_point = false;
+    cr_assert_eq(try_strategy(&liar), TUNE_WRONG);
+    forgets_a_point = true;
+    cr_assert_eq(try_strategy(&liar), TUNE_WRONG);
+}
+
+Test(trial, that_cannot_be_built_is_skipped) {
+    stn_strategy poor = stn_strategy_direct;
+    poor.prepare = fail_to_prepare;
+    cr_assert_eq(try_strategy(&poor), TUNE_SKIPPED);
+}
+
+Test(trial, of_fewer_launches_tells_the_whole_runs_time) {
+    world w;
+    begin(&w);
+    w.problem.steps = 300;
+    stn_plan *plan = plan_of(&w, false, 0);
+    tune_trial trial = {.strategy = &stn_strategy_direct, .candidate = plan->candidate};
+    tune_trial_build(w.context, &plan->task, &trial);
+    cr_assert_eq(trial.state, TUNE_NEW, "%s", trial.why.message);
+    uint64_t steps = trial.plan->task.steps;
+    cr_assert(steps < 300, "%llu steps", (unsigned long long)steps);
+    cr_assert(fabs(trial.scale * (double)steps / 300 - 1) < 0.25, "scale %g of %llu steps", trial.scale,
+              (unsigned long long)steps);
+    tune_trial_clear(&trial);
+    stn_plan_destroy(plan);
+    end(&w);
+}
+
+/* ---- where there is nothing to measure --------------------------------------------------------------------------- */
+
+Test(nowhere, has_no_effect_but_a_warning) {
+    for (int i = 0; i < 2; i++) {
+        world w = {.problem = STN_PROBLEM_INIT};
+        stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
+        if (i)
+            options.arch = "sm_90";
+        else
+            options.device = STN_DEVICE_HOST;
+        options.cache_dir = ":memory:";
+        options.log = count_warning;
+        options.log_user = &w;
+        OK(stn_context_create(&options, &w.context, &error));
+        OK(stn_stencil_parse("heat-1d", &w.stencil, &error));
+        w.problem.stencil = w.stencil;
+        w.problem.extent[0] = 100;
+        stn_plan_options plan_options = STN_PLAN_OPTIONS_INIT;
+        plan_options.tune = plan_options.estimate_only = 1;
+        stn_plan *plan;
+        OK(stn_plan_create(w.context, &w.problem, &plan_options, &plan, &error));
+        cr_assert_eq(plan->chosen, STN_CHOSEN_BY_ESTIMATE);
+        cr_assert_eq(w.warnings, 1u);
+        cr_assert_not_null(strstr(w.last, "nothing is measured"), "%s", w.last);
+        stn_plan_destroy(plan);
+        stn_stencil_destroy(w.stencil);
+        stn_context_destroy(w.context);
+    }
+}
