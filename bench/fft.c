@@ -128,8 +128,8 @@ static size_t select_cases(const bench *machine, const bench_options *options, f
 }
 
 /* The cases of a dtype share their buffers. */
-static stn_status measure_dtype(bench *machine, const bench_options *options, stn_dtype dtype, fft_result *list,
-                                size_t count, stn_error *error) {
+static stn_status measure_dtype(bench *machine, const bench_options *options, stn_dtype dtype, fft_done done,
+                                fft_result *list, size_t count, bool *started, stn_error *error) {
     fft_buffers buffers = {0};
     size_t most = 0;
     for (size_t i = 0; i < count; i++) {
@@ -140,26 +140,51 @@ static stn_status measure_dtype(bench *machine, const bench_options *options, st
     if (!most) return STN_OK;
     size_t bytes = most * 2 * stn_dtype_size(dtype);
     stn_status status;
-    STN_TRY_GOTO(status, stn_memory_alloc(machine->context, bytes, &buffers.in, error), done);
-    STN_TRY_GOTO(status, stn_memory_alloc(machine->context, bytes, &buffers.out, error), done);
-    STN_TRY_GOTO(status, bench_fill(machine, buffers.in, 2 * most, dtype, error), done);
-    for (size_t i = 0; i < count && status == STN_OK; i++)
-        if (list[i].what.transform.dtype == dtype)
-            status = measure(machine, options->strategy, &buffers, &list[i], error);
-done:
+    STN_TRY_GOTO(status, stn_memory_alloc(machine->context, bytes, &buffers.in, error), failed);
+    STN_TRY_GOTO(status, stn_memory_alloc(machine->context, bytes, &buffers.out, error), failed);
+    STN_TRY_GOTO(status, bench_fill(machine, buffers.in, 2 * most, dtype, error), failed);
+    for (size_t i = 0; i < count; i++) {
+        if (list[i].what.transform.dtype != dtype) continue;
+        list[i].first = *started ? false : (*started = true);
+        STN_TRY_GOTO(status, measure(machine, options->strategy, &buffers, &list[i], error), failed);
+        if (done) done(machine, &list[i]);
+    }
+failed:
     stn_memory_free(machine->context, buffers.in);
     stn_memory_free(machine->context, buffers.out);
     return status;
 }
 
-stn_status bench_fft_run(bench *machine, const bench_options *options, fft_result **list, size_t *count,
+/* Compiles on all threads what the cases will ask for: a compile takes much longer than a measurement. */
+typedef struct warming {
+    bench *machine;
+    const bench_options *options;
+    const fft_result *list;
+} warming;
+
+static void warm_up(void *user, int64_t begin, int64_t end) {
+    const warming *w = user;
+    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
+    options.strategy = w->options->strategy;
+    options.no_auto_workspace = 1;
+    for (int64_t i = begin; i < end; i++) {
+        stn_plan *plan = NULL;
+        if (stn_plan_create_fft(w->machine->context, &w->list[i].what.transform, &options, &plan, NULL) == STN_OK)
+            stn_plan_destroy(plan);
+    }
+}
+
+stn_status bench_fft_run(bench *machine, const bench_options *options, fft_done done, fft_result **list, size_t *count,
                          stn_error *error) {
     *count = 0;
     *list = calloc(FFT_CASES, sizeof **list);
     if (!*list) return stn_fail_memory(error, "the results", FFT_CASES * sizeof **list);
     *count = select_cases(machine, options, *list);
+    bool started = false;
+    warming w = {machine, options, *list};
+    if (machine->device) stn_pool_for(machine->pool, (int64_t)*count, 1, warm_up, &w);
     for (int dtype = STN_F64; dtype <= STN_F16; dtype++)
-        STN_TRY(measure_dtype(machine, options, (stn_dtype)dtype, *list, *count, error));
+        STN_TRY(measure_dtype(machine, options, (stn_dtype)dtype, done, *list, *count, &started, error));
     return STN_OK;
 }
 
@@ -185,34 +210,36 @@ static const char *verdict(const fft_result *r) {
     return r->what.bar || (r->what.of_cufft && beside) ? "pass" : "";
 }
 
-static void text_row(const bench *machine, const fft_result *r, stn_text *text) {
-    stn_text_printf(text, "| %s | %s %s | %s ", r->what.name, stn_dtype_name(r->what.transform.dtype),
-                    stn_transform_kind_name(r->what.transform.kind), r->ours.strategy);
-    if (*r->ours.problem)
-        stn_text_printf(text, "| | | | | ");
-    else
-        stn_text_printf(text, "| %.4f | %.1f | %.0f | %.1f | %.1e ", 1e3 * r->ours.seconds,
-                        1e-12 * r->flops / r->ours.seconds, rate(r, &r->ours),
-                        1e11 * rate(r, &r->ours) / machine->copy_bandwidth, r->ours.error);
-    if (*r->cufft.problem)
-        stn_text_printf(text, "| | | | ");
-    else
-        stn_text_printf(text, "| %.0f | %.1e | %.2f | ", rate(r, &r->cufft), r->cufft.error,
-                        *r->ours.problem ? NAN : r->cufft.seconds / r->ours.seconds);
-    if (r->what.bar) stn_text_printf(text, "%.0f GB/s (%.0f) ", r->what.bar, r->what.peer);
-    if (r->what.of_cufft) stn_text_printf(text, "%.2f of cuFFT ", r->what.of_cufft);
-    stn_text_printf(text, "| %s |\n", verdict(r));
+static void print_head(const bench *machine) {
+    printf(
+        "%s, copy %.0f GB/s (read + write), medians of %d, out of place, random input, checked by sample; GB/s for one "
+        "read and one write\n\n"
+        "| transform | | strategy | ms | TFLOPS | GB/s | %% of copy | L2 error | cuFFT GB/s | its L2 error | times as "
+        "fast | bar | |\n|---|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|---|\n",
+        machine->context->machine.name, 1e-9 * machine->copy_bandwidth, machine->repeat);
 }
 
-void bench_fft_text(const bench *machine, const fft_result *list, size_t count, stn_text *text) {
-    stn_text_printf(text,
-                    "%s, copy %.0f GB/s (read + write), medians of %d, out of place, random input, checked by "
-                    "sample; GB/s for one read and one write\n\n",
-                    machine->context->machine.name, 1e-9 * machine->copy_bandwidth, machine->repeat);
-    stn_text_printf(text,
-                    "| transform | | strategy | ms | TFLOPS | GB/s | %% of copy | L2 error | cuFFT GB/s | its L2 "
-                    "error | times as fast | bar | |\n|---|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|---|\n");
-    for (size_t i = 0; i < count; i++) text_row(machine, &list[i], text);
+void bench_fft_row(const bench *machine, const fft_result *r) {
+    if (r->first) print_head(machine);
+    printf("| %s | %s %s | %s ", r->what.name, stn_dtype_name(r->what.transform.dtype),
+           stn_transform_kind_name(r->what.transform.kind), r->ours.strategy);
+    if (*r->ours.problem)
+        printf("| | | | | ");
+    else
+        printf("| %.4f | %.1f | %.0f | %.1f | %.1e ", 1e3 * r->ours.seconds, 1e-12 * r->flops / r->ours.seconds,
+               rate(r, &r->ours), 1e11 * rate(r, &r->ours) / machine->copy_bandwidth, r->ours.error);
+    if (*r->cufft.problem)
+        printf("| | | | ");
+    else
+        printf("| %.0f | %.1e | %.2f | ", rate(r, &r->cufft), r->cufft.error,
+               *r->ours.problem ? NAN : r->cufft.seconds / r->ours.seconds);
+    if (r->what.bar) printf("%.0f GB/s (%.0f) ", r->what.bar, r->what.peer);
+    if (r->what.of_cufft) printf("%.2f of cuFFT ", r->what.of_cufft);
+    printf("| %s |\n", verdict(r));
+    fflush(stdout);
+}
+
+void bench_fft_problems(const bench *machine, const fft_result *list, size_t count, stn_text *text) {
     for (size_t i = 0; i < count; i++) {
         const fft_result *r = &list[i];
         if (*r->ours.problem) stn_text_printf(text, "\n%s: %s\n", r->what.name, r->ours.problem);

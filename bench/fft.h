@@ -45,12 +45,17 @@ typedef struct fft_result {
     double bytes, flops; /* of one read and one write; 5 N log2 N */
     double allowed;      /* error that rounding explains */
     fft_timing ours, cufft;
+    bool first; /* of those measured */
 } fft_result;
 
-/* Measures all cases that the options name, ours and cuFFT's side by side; *list is the caller's to free. */
-stn_status bench_fft_run(bench *machine, const bench_options *options, fft_result **list, size_t *count,
+/* Measures all cases that the options name, ours and cuFFT's side by side; calls `done` (may be NULL) for each as soon as
+ * it is measured. *list is the caller's to free. */
+typedef void (*fft_done)(const bench *machine, const fft_result *result);
+stn_status bench_fft_run(bench *machine, const bench_options *options, fft_done done, fft_result **list, size_t *count,
                          stn_error *error);
 bool bench_fft_right(const fft_result *result);
-void bench_fft_text(const bench *machine, const fft_result *list, size_t count, stn_text *text);
+/* The table's rows go to stdout one by one, with its head before the first. */
+void bench_fft_row(const bench *machine, const fft_result *result);
+void bench_fft_problems(const bench *machine, const fft_result *list, size_t count, stn_text *text);
 void bench_fft_json(const fft_result *list, size_t count, stn_text *text); /* an array */
 #endif

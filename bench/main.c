@@ -149,9 +149,9 @@ static void report(const bench_options *options, const bench *machine, const ben
         stn_text_clear(&array);
         return;
     }
-    if (count) bench_report_text(machine, results, count, text);
     if (count && transform_count) stn_text_printf(text, "\n");
-    if (transform_count) bench_fft_text(machine, transforms, transform_count, text);
+    if (count) bench_report_text(machine, results, count, text);
+    bench_fft_problems(machine, transforms, transform_count, text);
 }
 
 static stn_status run_cases(const bench_options *options, stn_text *text, bool *wrong, stn_error *error) {
@@ -169,7 +169,10 @@ static stn_status run_cases(const bench_options *options, stn_text *text, bool *
     count = select_cases(&machine, options, results);
     STN_TRY_GOTO(status, bench_measure_copy(&machine, error), done);
     if (!options->rank)
-        STN_TRY_GOTO(status, bench_fft_run(&machine, options, &transforms, &transform_count, error), done);
+        STN_TRY_GOTO(status,
+                     bench_fft_run(&machine, options, options->json ? NULL : bench_fft_row, &transforms,
+                                   &transform_count, error),
+                     done);
     if (!count && !transform_count) {
         status = stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "no case has these names: see stentor-bench --list");
         goto done;

@@ -20,7 +20,7 @@ typedef struct stn_cufft_plan stn_cufft_plan; /* several threads may execute it:
 stn_status stn_cufft_plan_create(const stn_cufft *cufft, stn_device *device, const stn_fft *fft, stn_cufft_plan **plan,
                                  size_t *workspace, stn_error *error);
 void stn_cufft_plan_destroy(stn_cufft_plan *plan); /* NULL is fine */
-/* A c2r of several axes leaves its input in ruins. */
+/* A c2r of several axes that is not in place is not for this. */
 stn_status stn_cufft_plan_execute(stn_cufft_plan *plan, void *in, void *out, void *workspace, void *stream,
                                   stn_error *error);
 #endif

@@ -1,5 +1,8 @@
 /* The cufft strategy of transforms: what our own kernels do not serve, by NVIDIA's library. Its scale factors are a kernel
- * of ours after it. */
+ * of ours after it.
+ *
+ * A c2r of several axes would ruin its input, and cuFFT 12.0 was seen to fail on it out of place. It is done in place in
+ * the workspace: input moved there, transformed, the real numbers moved out and scaled on the way. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,22 +18,36 @@ enum { THREADS = 256, MOST_BLOCKS = 1 << 20 };
 
 /* As scale.cu declares it, in the larger of the two arithmetic types. */
 typedef struct scale_arguments {
-    void *data;
-    int64_t n[3], stride[3], batch_stride, per, count;
+    const void *from;
+    void *to;
+    int64_t n[3], per, count, from_stride[3], from_batch, to_stride[3], to_batch;
     unsigned char factor[8];
 } scale_arguments;
 
 typedef struct cufft_state {
     stn_cufft_plan *plan;
-    stn_kernel *scale; /* NULL: the factor is 1 */
-    size_t own;        /* bytes of workspace that are cuFFT's; the input's copy follows */
+    stn_fft fft;       /* what cuFFT does: the plan's transform, or that in place in the workspace */
+    stn_kernel *scale; /* NULL: nothing to move and the factor is 1 */
+    size_t own;        /* bytes of workspace that are cuFFT's; `fft` in place follows */
     int version;
 } cufft_state;
 
-/* cuFFT's c2r of several axes ruins its input, which the caller keeps unless it is in place. */
-static bool copies_input(const stn_fft *fft) { return fft->kind == STN_C2R && fft->rank > 1 && !fft->in_place; }
-static size_t input_bytes(const stn_fft *fft) {
-    return (size_t)stn_fft_span(fft, &fft->in) * stn_fft_element(fft, &fft->in);
+static bool moves(const stn_fft *fft) { return fft->kind == STN_C2R && fft->rank > 1 && !fft->in_place; }
+
+/* The same transform in place, dense. */
+static stn_status make_in_place(const stn_fft *fft, stn_fft *made, stn_error *error) {
+    stn_transform t = STN_TRANSFORM_INIT;
+    t.rank = fft->rank;
+    for (int axis = 0; axis < fft->rank; axis++) t.extent[axis] = (size_t)fft->n[3 - fft->rank + axis];
+    t.batch = (size_t)fft->batch;
+    t.kind = fft->kind;
+    t.dtype = fft->dtype;
+    t.in_place = 1;
+    return stn_fft_make(&t, made, error);
+}
+
+static size_t side_bytes(const stn_fft *fft, const stn_fft_side *side) {
+    return (size_t)stn_fft_span(fft, side) * stn_fft_element(fft, side);
 }
 
 /* ---- choosing ---------------------------------------------------------------------------------------------------- */
@@ -40,7 +57,7 @@ static bool applies(const stn_fft *fft, const stn_machine *machine, char *reason
         snprintf(reason, reason_size, "cuFFT plans for a GPU that is here only");
         return false;
     }
-    return stn_cufft_takes(fft, reason, reason_size);
+    return moves(fft) || stn_cufft_takes(fft, reason, reason_size);
 }
 
 static size_t candidates(const stn_fft *fft, const stn_machine *machine, stn_candidate *list, size_t most) {
@@ -77,11 +94,12 @@ static void estimate(const stn_fft *fft, const stn_machine *machine, const stn_c
     *estimate = (stn_estimate){.unit = fft->dtype == STN_F64 ? STN_UNIT_FMA_F64 : STN_UNIT_FMA_F32};
     estimate->bytes = stn_fft_bytes(fft) * passes * slow / 0.85;
     if (fft->dtype == STN_F16 && passes > 1) estimate->bytes *= 2.2;
-    if (copies_input(fft)) estimate->bytes += 2 * (double)input_bytes(fft);
-    if (fft->scale != 1)
+    if (moves(fft))
+        estimate->bytes += 2 * stn_fft_bytes(fft);
+    else if (fft->scale != 1)
         estimate->bytes += 2 * (double)stn_fft_count(fft, &fft->out) * (double)stn_fft_element(fft, &fft->out);
     estimate->flops = stn_fft_flops(fft) * slow;
-    estimate->launches = passes + copies_input(fft) + (fft->scale != 1);
+    estimate->launches = passes + (moves(fft) ? 2 : fft->scale != 1);
     estimate->seconds = stn_estimate_seconds(estimate, machine);
 }
 
@@ -109,12 +127,15 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
     stn_cufft *cufft;
     STN_TRY(stn_context_cufft(plan->context, &cufft, error));
     state->version = stn_cufft_version(cufft);
-    STN_TRY(stn_cufft_plan_create(cufft, plan->context->device, &plan->fft, &state->plan, &state->own, error));
-    if (plan->fft.scale != 1) STN_TRY(get_scale(plan, state, error));
+    state->fft = plan->fft;
+    if (moves(&plan->fft)) STN_TRY(make_in_place(&plan->fft, &state->fft, error));
+    STN_TRY(stn_cufft_plan_create(cufft, plan->context->device, &state->fft, &state->plan, &state->own, error));
+    if (moves(&plan->fft) || plan->fft.scale != 1) STN_TRY(get_scale(plan, state, error));
     plan->workspace_size = state->own;
-    if (copies_input(&plan->fft)) {
+    if (moves(&plan->fft)) {
+        size_t in = side_bytes(&state->fft, &state->fft.in), out = side_bytes(&state->fft, &state->fft.out);
         state->own = (size_t)stn_round_up((int64_t)state->own, 256);
-        plan->workspace_size = state->own + input_bytes(&plan->fft);
+        plan->workspace_size = state->own + (in > out ? in : out);
     }
     return STN_OK;
 }
@@ -133,21 +154,24 @@ static bool is_dense(const stn_fft *fft, const stn_fft_side *side) {
     return stn_fft_span(fft, side) == stn_fft_count(fft, side);
 }
 
-static stn_status scale(const stn_plan *plan, void *data, void *stream, stn_error *error) {
+/* Moves all elements of a side from one layout to another (or the same) and multiplies them. */
+static stn_status move(const stn_plan *plan, const stn_fft_side *from, const void *source, const stn_fft_side *to,
+                       void *target, double factor, void *stream, stn_error *error) {
     const cufft_state *state = plan->state;
     const stn_fft *fft = &plan->fft;
-    const stn_fft_side *side = &fft->out;
-    scale_arguments a = {.data = data, .per = side->real ? 1 : 2, .batch_stride = side->batch_stride};
-    memcpy(a.n, side->n, sizeof a.n);
-    memcpy(a.stride, side->stride, sizeof a.stride);
-    a.count = stn_fft_count(fft, side) * a.per;
-    if (is_dense(fft, side)) {
-        a.n[0] = a.n[1] = 1, a.n[2] = stn_fft_count(fft, side);
-        a.stride[2] = 1;
+    scale_arguments a = {.from = source, .to = target, .per = to->real ? 1 : 2};
+    memcpy(a.n, to->n, sizeof a.n);
+    memcpy(a.from_stride, from->stride, sizeof a.from_stride);
+    memcpy(a.to_stride, to->stride, sizeof a.to_stride);
+    a.from_batch = from->batch_stride, a.to_batch = to->batch_stride;
+    a.count = stn_fft_count(fft, to) * a.per;
+    if (from == to && is_dense(fft, to)) { /* in any order */
+        a.n[0] = a.n[1] = 1, a.n[2] = stn_fft_count(fft, to);
+        a.from_stride[2] = a.to_stride[2] = 1;
     }
-    float single = (float)fft->scale;
+    float single = (float)factor;
     if (fft->dtype == STN_F64)
-        memcpy(a.factor, &fft->scale, sizeof fft->scale);
+        memcpy(a.factor, &factor, sizeof factor);
     else
         memcpy(a.factor, &single, sizeof single);
     stn_launch how = {.grid = {1, 1, 1}, .block = {THREADS, 1, 1}, .stream = stream};
@@ -157,25 +181,28 @@ static stn_status scale(const stn_plan *plan, void *data, void *stream, stn_erro
 
 static stn_status execute(stn_plan *plan, const void *in, void *out, void *workspace, void *stream, stn_error *error) {
     cufft_state *state = plan->state;
-    void *from = (void *)in;
-    if (copies_input(&plan->fft)) {
-        from = (char *)workspace + state->own;
-        STN_TRY(stn_device_copy(plan->context->device, from, in, input_bytes(&plan->fft), stream, error));
+    const stn_fft *fft = &plan->fft, *inner = &state->fft;
+    void *own = state->own ? workspace : NULL;
+    if (moves(fft)) {
+        void *held = (char *)workspace + state->own;
+        STN_TRY(move(plan, &fft->in, in, &inner->in, held, 1, stream, error));
+        STN_TRY(stn_cufft_plan_execute(state->plan, held, held, own, stream, error));
+        return move(plan, &inner->out, held, &fft->out, out, fft->scale, stream, error);
     }
-    STN_TRY(stn_cufft_plan_execute(state->plan, from, out, workspace, stream, error));
-    return state->scale ? scale(plan, out, stream, error) : STN_OK;
+    STN_TRY(stn_cufft_plan_execute(state->plan, (void *)in, out, own, stream, error));
+    return state->scale ? move(plan, &fft->out, out, &fft->out, out, fft->scale, stream, error) : STN_OK;
 }
 
 static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
     const cufft_state *state = plan->state;
     if (format == STN_JSON) {
         stn_json_integer(text, "cufft_version", state->version);
-        stn_json_key(text, "copies_input");
-        stn_text_printf(text, "%s", copies_input(&plan->fft) ? "true" : "false");
+        stn_json_key(text, "in_workspace");
+        stn_text_printf(text, "%s", moves(&plan->fft) ? "true" : "false");
     } else
         stn_text_printf(text, "NVIDIA cuFFT %d.%d%s%s", state->version / 1000, state->version % 1000 / 100,
-                        copies_input(&plan->fft) ? ", from a copy of the input" : "",
-                        state->scale ? ", then scaled" : "");
+                        moves(&plan->fft) ? ", in place in the workspace" : "",
+                        plan->fft.scale != 1 ? ", then scaled" : "");
 }
 
 const stn_fft_strategy stn_fft_strategy_cufft = {

@@ -223,7 +223,10 @@ bool compare_fft(suite *s, const stn_transform *transform, const char *strategy,
     if (stn_fft_make(transform, &fft, &result->error) != STN_OK) return false;
     stn_status status = make_plan(s, transform, strategy, pick, &plan, result);
     result->served = status != STN_ERROR_UNSUPPORTED;
-    result->bar = fft_bar(fft.dtype, fft.f16_sums, (double)(fft.n[0] * fft.n[1] * fft.n[2]));
+    double points = (double)(fft.n[0] * fft.n[1] * fft.n[2]);
+    result->bar = fft_bar(fft.dtype, fft.f16_sums, points);
+    /* cuFFT's f16 is less exact than what we ask of ourselves: 0.0011 at 256 points, 0.0031 at 2^24 (on an H200). */
+    if (fft.dtype == STN_F16 && !strcmp(strategy, "cufft")) result->bar = fmax(result->bar, 2e-4 * log2(points));
     if (status != STN_OK) return stn_plan_destroy(plan), false;
     trial t;
     trial_make(s, &fft, seed, &t);

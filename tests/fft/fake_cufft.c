@@ -1,6 +1,6 @@
 /* A stand-in for libcufft, for the emulator: plans of any layout, transformed by their defining sums in host memory, a line
  * at a time. It has cuFFT's habits that matter here: it brings no workspace unless told, writes all over what it is given,
- * ruins the input of a c2r of several axes, and fails the call that $FAKE_CUFFT_FAIL names. */
+ * refuses a c2r of several axes out of place, and fails the call that $FAKE_CUFFT_FAIL names. */
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -154,13 +154,12 @@ FAKE cufftXtExec(stn_cufft_handle plan, void *in, void *out, int direction) {
     const struct fake *p = &plans[plan - 1];
     if (fails("cufftXtExec")) return STN_CUFFT_EXEC_FAILED;
     if (!p->workspace) return STN_CUFFT_NO_WORKSPACE;
+    if (is_real(p->out.type) && in != out && p->n[0] * p->n[1] > 1) return STN_CUFFT_EXEC_FAILED;
     memset(p->workspace, 0x55, WORKSPACE);
     long long points = p->n[0] * p->n[1] * p->n[2], k[3];
     double *x = malloc((size_t)points * 2 * sizeof *x);
     for (long long b = 0; b < p->batch; b++) {
         load(p, b, in, x);
-        if (is_real(p->out.type) && in != out && p->n[1] > 1)
-            set_number(p->in.type, in, 2 * place(&p->in, b, (const long long[3]){0, 0, 0}), 12345);
         for (int axis = 0; axis < 3; axis++)
             for (k[0] = 0; k[0] < (axis == 0 ? 1 : p->n[0]); k[0]++)
                 for (k[1] = 0; k[1] < (axis == 1 ? 1 : p->n[1]); k[1]++)
