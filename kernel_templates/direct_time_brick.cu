@@ -14,7 +14,8 @@
 //     +-----------------------------------+
 //
 // Boundaries as there: along x and y a plane passes through shared memory and points past an edge take the value of their
-// fold; along z a plane is added in the place of each plane past an edge that folds to it; frozen points keep their value.
+// fold, and frozen points keep theirs; along z device/edge.cuh.
+#include "device/edge.cuh"
 #include "device/element.cuh"
 #include "device/index.cuh"
 #include "params.cuh"
@@ -77,7 +78,6 @@ struct tile {
     REAL *exchange;   // HEIGHT * WIDTH values of shared memory
 };
 
-__device__ __forceinline__ bool inside(long long i, long long n) { return i >= 0 && i < n; }
 __device__ __forceinline__ long long wrapped(long long i, long long n) {
     i %= n;
     return i < 0 ? i + n : i;
@@ -206,12 +206,45 @@ __device__ __forceinline__ void refresh_plane(const brick_arguments &a, const ti
         }
 }
 
-// A stage takes a plane of its level and gives the plane, Z_REACH earlier, of the next.
-template <bool EDGE_XY>
-__device__ __forceinline__ void take_plane(const brick_arguments &a, const tile &t, rows_type &rows, patch &plane,
-                                           patch (&sums)[DEPTH - 1]) {
+// A plane near an edge along z, added in the place of those that fold to it; `plane` is the output that is complete.
+__device__ __forceinline__ void add_folded(const brick_arguments &a, const tile &t, const window_type &window,
+                                           unsigned folded, unsigned frozen, patch &plane, patch (&sums)[DEPTH - 1]) {
+#pragma unroll 1
+    for (int g = -2 * Z_REACH; g <= 2 * Z_REACH; g++) {
+        if (!(folded >> (2 * Z_REACH + g) & 1)) continue;
+#pragma unroll
+        for (int d = 0; d < DEPTH; d++) {
+            const int tap = DEPTH - 1 - d + g;
+            if (tap < 0 || tap >= DEPTH || (frozen >> d & 1)) continue;
+#pragma unroll
+            for (int r = 0; r < ROWS; r++)
+#pragma unroll
+                for (int v = 0; v < POINTS; v++) {
+                    REAL &sum = d ? sums[d ? d - 1 : 0][r][v] : plane[r][v];
+                    REAL more = sum;
+#pragma unroll
+                    for (int i = 0; i < SIDE_Y; i++)
+#pragma unroll
+                        for (int k = 0; k < SIDE_X; k++)
+                            if (TAPS.any[i][k]) more += a.weight[tap][i][k] * window[r + i][v + k];
+                    if (!ANY_FIXED_XY || !(t.frozen >> (r * POINTS + v) & 1)) sum = more;
+                }
+        }
+    }
+}
+
+// A stage takes plane z of its level and gives the plane, Z_REACH earlier, of the next.
+template <bool EDGE_XY, bool EDGE_Z>
+__device__ __forceinline__ void take_plane(const brick_arguments &a, const tile &t, rows_type &rows, long long z,
+                                           patch &plane, patch (&sums)[DEPTH - 1]) {
     window_type window;
-    if (EDGE_XY) refresh_plane(a, t, plane);
+    const unsigned folded = EDGE_Z ? folded_rows(z, a.nz) : 0, frozen = EDGE_Z ? frozen_outputs(z, a.nz) : 0;
+    if (EDGE_XY && !(EDGE_Z && t.inside)) refresh_plane(a, t, plane);
+    if (EDGE_Z && past_z(z, a.nz))
+#pragma unroll
+        for (int r = 0; r < ROWS; r++)
+#pragma unroll
+            for (int v = 0; v < POINTS; v++) plane[r][v] = value_past_z(z, a.constant[0]);
     widen_plane(plane, rows, window);
 #pragma unroll
     for (int r = 0; r < ROWS; r++)
@@ -228,76 +261,16 @@ __device__ __forceinline__ void take_plane(const brick_arguments &a, const tile 
                         if (TAPS.has[DEPTH - 1 - d][i][k])
                             next[d] += a.weight[DEPTH - 1 - d][i][k] * window[r + i][v + k];
             }
-            if (EDGE_XY && ANY_FIXED_XY && (t.frozen >> (r * POINTS + v) & 1)) {
+            const bool point = EDGE_XY && ANY_FIXED_XY && (t.frozen >> (r * POINTS + v) & 1);
 #pragma unroll
-                for (int d = 0; d <= Z_REACH; d++)
+            for (int d = 0; d <= Z_REACH; d++)  // a frozen point keeps its value, and nothing is added to it afterwards
+                if (point || (frozen >> d & 1))
                     next[d] = d == Z_REACH ? plane[r][v] : sums[d < DEPTH - 1 ? d : 0][r][v];
-            }
             plane[r][v] = next[0];
 #pragma unroll
             for (int d = 0; d < DEPTH - 1; d++) sums[d][r][v] = next[d + 1];
         }
-}
-
-// ---- at an edge along z
-
-// Where the plane past an edge z folds to, if a plane of its level stands for it; else negative.
-__device__ __forceinline__ long long stand_in(long long z, long long nz) {
-    if (inside(z, nz) || Z_SIDE_LOW == WRAP) return -1;
-    return z < 0 ? fold_low<Z_SIDE_LOW>(z, nz) : fold_high<Z_SIDE_HIGH>(z, nz);
-}
-
-__device__ __forceinline__ bool frozen_plane(const brick_arguments &a, long long z) {
-    return (Z_SIDE_LOW == FIXED && z < Z_LOW) || (Z_SIDE_HIGH == FIXED && z >= a.nz - Z_HIGH);
-}
-
-// As take_plane, for plane z of its level, with every rule.
-__device__ __forceinline__ void take_edge_plane(const brick_arguments &a, const tile &t, rows_type &rows, long long z,
-                                                patch &plane, patch (&sums)[DEPTH - 1]) {
-    const bool low = Z_SIDE_LOW == CONSTANT && z < 0, high = Z_SIDE_HIGH == CONSTANT && z >= a.nz;
-    const bool arrives = inside(z, a.nz) || low || high || Z_SIDE_LOW == WRAP;
-    if (!t.inside) refresh_plane(a, t, plane);
-    patch complete;
-#pragma unroll
-    for (int r = 0; r < ROWS; r++)
-#pragma unroll
-        for (int v = 0; v < POINTS; v++) {
-            if (low || high) plane[r][v] = a.constant[0][high];
-            complete[r][v] = sums[0][r][v];
-#pragma unroll
-            for (int d = 0; d < DEPTH - 1; d++)
-                sums[d][r][v] = d + 1 < DEPTH - 1 ? sums[d + 1 < DEPTH - 1 ? d + 1 : d][r][v] : REAL(0);
-        }
-    window_type window;
-    widen_plane(plane, rows, window);
-#pragma unroll 1
-    for (int g = -2 * Z_REACH; g <= 2 * Z_REACH; g++) {  // as itself, and as each plane past an edge that folds to it
-        if (g == 0 ? !arrives : !inside(z, a.nz) || stand_in(z + g, a.nz) != z) continue;
-#pragma unroll
-        for (int d = 0; d < DEPTH; d++) {
-            const int tap = DEPTH - 1 - d + g;
-            if (tap < 0 || tap >= DEPTH || frozen_plane(a, z - Z_REACH + d)) continue;
-#pragma unroll
-            for (int r = 0; r < ROWS; r++)
-#pragma unroll
-                for (int v = 0; v < POINTS; v++) {
-                    if (t.frozen >> (r * POINTS + v) & 1) continue;
-                    REAL &sum = d ? sums[d ? d - 1 : 0][r][v] : complete[r][v];
-#pragma unroll
-                    for (int i = 0; i < SIDE_Y; i++)
-#pragma unroll
-                        for (int k = 0; k < SIDE_X; k++)
-                            if (TAPS.any[i][k]) sum += a.weight[tap][i][k] * window[r + i][v + k];
-                }
-        }
-    }
-#pragma unroll
-    for (int r = 0; r < ROWS; r++)
-#pragma unroll
-        for (int v = 0; v < POINTS; v++) {
-            if (frozen_plane(a, z) || (t.frozen >> (r * POINTS + v) & 1)) sums[Z_REACH - 1][r][v] = plane[r][v];
-            plane[r][v] = complete[r][v];
-        }
+    if (FOLDS_Z && folded) add_folded(a, t, window, folded, frozen, plane, sums);
 }
 
 // Points of the margins are not stored.
@@ -371,13 +344,13 @@ extern "C" __global__ void __launch_bounds__(32 * BLOCK_WARPS, BLOCKS)
         const bool inside_z = Z_SIDE_LOW == WRAP || (z >= (FUSED + 1) * Z_REACH && z + 2 * Z_REACH < a.nz);
         if (!inside_z) {
 #pragma unroll
-            for (int s = 0; s < FUSED; s++) take_edge_plane(a, t, rows[s], z - s * Z_REACH, plane, sums[s]);
+            for (int s = 0; s < FUSED; s++) take_plane<true, true>(a, t, rows[s], z - s * Z_REACH, plane, sums[s]);
         } else if ((X_SIDE_LOW == WRAP && Y_SIDE_LOW == WRAP) || t.inside) {
 #pragma unroll
-            for (int s = 0; s < FUSED; s++) take_plane<false>(a, t, rows[s], plane, sums[s]);
+            for (int s = 0; s < FUSED; s++) take_plane<false, false>(a, t, rows[s], z, plane, sums[s]);
         } else {
 #pragma unroll
-            for (int s = 0; s < FUSED; s++) take_plane<true>(a, t, rows[s], plane, sums[s]);
+            for (int s = 0; s < FUSED; s++) take_plane<true, false>(a, t, rows[s], z, plane, sums[s]);
         }
         const long long done = z - FUSED * Z_REACH;
         if (done >= z0) store_plane(a, t, out, done, own_y, own_x, plane);

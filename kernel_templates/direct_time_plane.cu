@@ -14,21 +14,24 @@
 // sums move on by being written one place lower.
 //
 // Boundaries: turns that meet an edge take the same steps with these additions, so every level is right at every point.
-//   along x   a row passes through shared memory, and points past an edge take the value of their fold
-//   along z   the rows past an edge never arrive; the row that such a row folds to is added in its place too
-//   fixed     a frozen point's sum is replaced by its value;   wrap: margins are read from the other end, and just step
+//   along x   a row passes through shared memory, and points past an edge take the value of their fold; frozen points
+//             keep theirs;   wrap: margins are read from the other end, and just step
+//   along z   device/edge.cuh
+// Where one tile SPANS all of a row, nothing comes in from its ends: its margins only hold the points past the edges.
+#include "device/edge.cuh"
 #include "device/element.cuh"
 #include "device/index.cuh"
 #include "params.cuh"
 
 constexpr int WIDTH = 32 * POINTS;
 constexpr int round_up(int a, int b) { return (a + b - 1) / b * b; }
-constexpr int MARGIN = round_up(FUSED * X_REACH, VECTOR);
+constexpr int MARGIN = round_up(SPANS ? X_REACH : FUSED * X_REACH, VECTOR);
 constexpr int OWN = WIDTH - 2 * MARGIN;  // points along x that a tile stores
 constexpr int DEPTH = 2 * Z_REACH + 1;
 constexpr int SIDE = 2 * X_REACH + 1;
 static_assert(X_REACH >= 1 && Z_REACH >= 1 && X_REACH <= POINTS && OWN > X_REACH, "a lane's neighbours hold its halo");
 static_assert(POINTS % VECTOR == 0 && VECTOR * sizeof(STORE) <= 16, "a lane's points are whole accesses");
+static_assert(!SPANS || X_SIDE_LOW != WRAP, "what lies past an end is made out of the row itself");
 static_assert((MIRROR_X == 0 || MIRROR_X == 1) && (MIRROR_Z == 0 || MIRROR_Z == 1), "flags");
 
 struct plane_arguments {
@@ -62,8 +65,6 @@ constexpr tap_map find_taps() {
 constexpr tap_map TAPS = find_taps();
 constexpr bool ANY_FIXED_X = (X_SIDE_LOW == FIXED && X_LOW) || (X_SIDE_HIGH == FIXED && X_HIGH);
 
-__device__ __forceinline__ bool inside(long long i, long long n) { return i >= 0 && i < n; }
-
 struct tile {
     const STORE *grid;
     long long x;      // of this lane's first point
@@ -91,13 +92,22 @@ __device__ __forceinline__ void load_row(const plane_arguments &a, const tile &t
         return;
     }
 #pragma unroll
-    for (int v = 0; v < POINTS; v++) {
-        long long x = t.x + v;
-        if (X_SIDE_LOW == WRAP) {
-            x %= a.nx;
-            if (x < 0) x += a.nx;
-        }
-        if (x >= 0 && x < a.nx) row[v] = from[x];
+    for (int s = 0; s < POINTS; s += VECTOR) {
+        STORE run[VECTOR] = {};
+        if (t.x + s >= 0 && t.x + s + VECTOR <= a.nx)
+            load_run(run, from + t.x + s);
+        else
+#pragma unroll
+            for (int e = 0; e < VECTOR; e++) {
+                long long x = t.x + s + e;
+                if (X_SIDE_LOW == WRAP) {
+                    x %= a.nx;
+                    if (x < 0) x += a.nx;
+                }
+                if (x >= 0 && x < a.nx) run[e] = from[x];
+            }
+#pragma unroll
+        for (int e = 0; e < VECTOR; e++) row[s + e] = run[e];
     }
 }
 
@@ -147,12 +157,39 @@ __device__ __forceinline__ void refresh_row(const plane_arguments &a, const tile
     }
 }
 
-// A stage takes a row of its level and gives the row, Z_REACH earlier, of the next.
-template <bool EDGE_X>
-__device__ __forceinline__ void take_row(const plane_arguments &a, const tile &t, REAL (&row)[POINTS],
+// A row near an edge along z, added in the place of those that fold to it; `row` is the output that is complete.
+__device__ __forceinline__ void add_folded(const plane_arguments &a, const tile &t,
+                                           const REAL (&window)[POINTS + 2 * X_REACH], unsigned folded, unsigned frozen,
+                                           REAL (&row)[POINTS], REAL (&sums)[DEPTH - 1][POINTS]) {
+#pragma unroll 1
+    for (int g = -2 * Z_REACH; g <= 2 * Z_REACH; g++) {
+        if (!(folded >> (2 * Z_REACH + g) & 1)) continue;
+#pragma unroll
+        for (int d = 0; d < DEPTH; d++) {
+            const int tap = DEPTH - 1 - d + g;
+            if (tap < 0 || tap >= DEPTH || (frozen >> d & 1)) continue;
+#pragma unroll
+            for (int v = 0; v < POINTS; v++) {
+                REAL &sum = d ? sums[d ? d - 1 : 0][v] : row[v];
+                REAL more = sum;
+#pragma unroll
+                for (int k = 0; k < SIDE; k++) more += a.weight[tap][k] * window[v + k];
+                if (!ANY_FIXED_X || !(t.frozen >> v & 1)) sum = more;
+            }
+        }
+    }
+}
+
+// A stage takes row z of its level and gives the row, Z_REACH earlier, of the next.
+template <bool EDGE_X, bool EDGE_Z>
+__device__ __forceinline__ void take_row(const plane_arguments &a, const tile &t, long long z, REAL (&row)[POINTS],
                                          REAL (&sums)[DEPTH - 1][POINTS]) {
     REAL window[POINTS + 2 * X_REACH], pairs[X_REACH + 1][POINTS];
-    if (EDGE_X) refresh_row(a, t, row);
+    const unsigned folded = EDGE_Z ? folded_rows(z, a.nz) : 0, frozen = EDGE_Z ? frozen_outputs(z, a.nz) : 0;
+    if (EDGE_X && !(EDGE_Z && t.inside_x)) refresh_row(a, t, row);
+    if (EDGE_Z && past_z(z, a.nz))
+#pragma unroll
+        for (int v = 0; v < POINTS; v++) row[v] = value_past_z(z, a.constant[0]);
     widen_row(row, window);
     if (MIRROR_X)
 #pragma unroll
@@ -178,68 +215,15 @@ __device__ __forceinline__ void take_row(const plane_arguments &a, const tile &t
                 next[DEPTH - 1 - d] += both;
             }
         }
-        if (EDGE_X && ANY_FIXED_X && (t.frozen >> v & 1)) {
+        const bool point = EDGE_X && ANY_FIXED_X && (t.frozen >> v & 1);
 #pragma unroll
-            for (int d = 0; d <= Z_REACH; d++) next[d] = d == Z_REACH ? row[v] : sums[d < DEPTH - 1 ? d : 0][v];
-        }
+        for (int d = 0; d <= Z_REACH; d++)  // a frozen point keeps its value, and nothing is added to it afterwards
+            if (point || (frozen >> d & 1)) next[d] = d == Z_REACH ? row[v] : sums[d < DEPTH - 1 ? d : 0][v];
         row[v] = next[0];
 #pragma unroll
         for (int d = 0; d < DEPTH - 1; d++) sums[d][v] = next[d + 1];
     }
-}
-
-// ---- at an edge along z
-
-// Where the row past an edge z folds to, if a row of its level stands for it; else -1.
-__device__ __forceinline__ long long stand_in(long long z, long long nz) {
-    if (inside(z, nz) || Z_SIDE_LOW == WRAP) return -1;
-    if (z < 0) return fold_low<Z_SIDE_LOW>(z, nz);
-    return fold_high<Z_SIDE_HIGH>(z, nz);
-}
-
-__device__ __forceinline__ bool frozen_row(const plane_arguments &a, long long z) {
-    return (Z_SIDE_LOW == FIXED && z < Z_LOW) || (Z_SIDE_HIGH == FIXED && z >= a.nz - Z_HIGH);
-}
-
-// As take_row, for row z of its level, with every rule.
-__device__ __forceinline__ void take_edge_row(const plane_arguments &a, const tile &t, long long z, REAL (&row)[POINTS],
-                                              REAL (&sums)[DEPTH - 1][POINTS]) {
-    const bool low = Z_SIDE_LOW == CONSTANT && z < 0, high = Z_SIDE_HIGH == CONSTANT && z >= a.nz;
-    const bool arrives = inside(z, a.nz) || low || high || Z_SIDE_LOW == WRAP;
-    if (!t.inside_x) refresh_row(a, t, row);
-    if (low || high)
-#pragma unroll
-        for (int v = 0; v < POINTS; v++) row[v] = a.constant[0][high];
-    REAL window[POINTS + 2 * X_REACH], complete[POINTS];
-    widen_row(row, window);
-#pragma unroll
-    for (int v = 0; v < POINTS; v++) {
-        complete[v] = sums[0][v];
-#pragma unroll
-        for (int d = 0; d < DEPTH - 1; d++)
-            sums[d][v] = d + 1 < DEPTH - 1 ? sums[d + 1 < DEPTH - 1 ? d + 1 : d][v] : REAL(0);
-    }
-#pragma unroll 1
-    for (int g = -2 * Z_REACH; g <= 2 * Z_REACH; g++) {  // as itself, and as each row past an edge that folds to it
-        if (g == 0 ? !arrives : !inside(z, a.nz) || stand_in(z + g, a.nz) != z) continue;
-#pragma unroll
-        for (int d = 0; d < DEPTH; d++) {
-            const int tap = DEPTH - 1 - d + g;
-            if (tap < 0 || tap >= DEPTH || frozen_row(a, z - Z_REACH + d)) continue;
-#pragma unroll
-            for (int v = 0; v < POINTS; v++) {
-                if (t.frozen >> v & 1) continue;
-                REAL &sum = d ? sums[d ? d - 1 : 0][v] : complete[v];
-#pragma unroll
-                for (int k = 0; k < SIDE; k++) sum += a.weight[tap][k] * window[v + k];
-            }
-        }
-    }
-#pragma unroll
-    for (int v = 0; v < POINTS; v++) {
-        if (frozen_row(a, z) || (t.frozen >> v & 1)) sums[Z_REACH - 1][v] = row[v];
-        row[v] = complete[v];
-    }
+    if (FOLDS_Z && folded) add_folded(a, t, window, folded, frozen, row, sums);
 }
 
 // Lanes whose points belong to the margins store nothing.
@@ -308,13 +292,13 @@ extern "C" __global__ void __launch_bounds__(32, BLOCKS) direct_time_plane(const
         const bool inside_z = Z_SIDE_LOW == WRAP || (z >= (FUSED + 1) * Z_REACH && z + 2 * Z_REACH < a.nz);
         if (!inside_z) {
 #pragma unroll
-            for (int s = 0; s < FUSED; s++) take_edge_row(a, t, z - s * Z_REACH, row, sums[s]);
+            for (int s = 0; s < FUSED; s++) take_row<true, true>(a, t, z - s * Z_REACH, row, sums[s]);
         } else if (X_SIDE_LOW == WRAP || t.inside_x) {
 #pragma unroll
-            for (int s = 0; s < FUSED; s++) take_row<false>(a, t, row, sums[s]);
+            for (int s = 0; s < FUSED; s++) take_row<false, false>(a, t, z, row, sums[s]);
         } else {
 #pragma unroll
-            for (int s = 0; s < FUSED; s++) take_row<true>(a, t, row, sums[s]);
+            for (int s = 0; s < FUSED; s++) take_row<true, false>(a, t, z, row, sums[s]);
         }
         const long long done = z - FUSED * Z_REACH;
         if (done >= z0) store_row(a, t, out, done, own, row);

@@ -52,6 +52,7 @@ constexpr int FUSED = 2;                              // steps
 constexpr int POINTS = 4;                             // consecutive points along x that a lane holds
 constexpr int PREFETCH = 1;                           // rows along z that are asked for ahead
 constexpr int Z_REACH = 1, Y_REACH = 1, X_REACH = 1;  // the larger of LOW and HIGH
+constexpr int SPANS = 0;                              // 1: a tile is as wide as the grid
 constexpr int MIRROR_Z = 0, MIRROR_X = 0;  // 1: weights at opposite offsets are equal, so sums are formed first
 
 // ---- fft_line: transforms of lines; fft_warp reads WARPS, BLOCKS, STAGES and the first, the inverse and the scale of these

@@ -18,7 +18,15 @@ int direct_reach(const stn_task *task, const direct_shape *shape, int kernel_axi
     return reach[0] > reach[1] ? reach[0] : reach[1];
 }
 
+/* Does one tile of the plane hold whole rows, and the points past their ends? Then nothing comes in from there. */
+static bool spans(const stn_task *task, const direct_shape *shape) {
+    if (shape->kernel != DIRECT_TIME_PLANE || task->boundary[2][0].kind == STN_WRAP) return false;
+    int64_t past = stn_round_up(direct_reach(task, shape, 2), shape->vector);
+    return task->n[2] + 2 * past <= (int64_t)shape->threads[2] * shape->points;
+}
+
 static int margin_x(const stn_task *task, const direct_shape *shape) {
+    if (spans(task, shape)) return (int)stn_round_up(direct_reach(task, shape, 2), shape->vector);
     return (int)stn_round_up((int64_t)shape->fused * direct_reach(task, shape, 2), shape->vector);
 }
 
@@ -293,16 +301,28 @@ static size_t line_shapes(const stn_task *task, const stn_machine *machine, dire
     return count;
 }
 
+/* Points a lane: four, but where one tile can hold whole rows, what these need. */
+static int plane_points(const stn_task *task, int reach) {
+    for (int points = 2; points <= 8; points *= 2) {
+        direct_shape shape = {.kernel = DIRECT_TIME_PLANE, .threads = {1, 1, LANES}, .points = points};
+        shape.vector = (int)stn_min(direct_widest_vector(task), points);
+        if (reach <= points && spans(task, &shape)) return points;
+    }
+    return 4;
+}
+
 /* The partial sums of all stages stay in registers: 80 doubles or 96 floats a lane are what fits. */
 static size_t plane_shapes(const stn_task *task, const stn_machine *machine, direct_shape *shapes, size_t most) {
     bool wide = task->dtype == STN_F64;
     int reach = task->reach[1][0] > task->reach[1][1] ? task->reach[1][0] : task->reach[1][1];
-    int sums = 2 * reach * 4, deepest = (wide ? task->ntaps > 5 ? 72 : 80 : 96) / sums;
+    direct_shape probe = {.kernel = DIRECT_TIME_PLANE};
+    int points = plane_points(task, direct_reach(task, &probe, 2));
+    int sums = 2 * reach * points, deepest = (wide ? task->ntaps > 5 ? 72 : 80 : 96) / sums;
     size_t count = 0;
     for (int fused = (int)stn_min((uint64_t)deepest, task->steps); fused >= 2 && count < most; fused--) {
         int held = fused * sums;
         int blocks = wide ? held > 48 || reach > 1 ? 8 : 12 : held > 64 ? 12 : 16;
-        direct_shape shape = time_shape(task, machine, DIRECT_TIME_PLANE, fused, 4, blocks);
+        direct_shape shape = time_shape(task, machine, DIRECT_TIME_PLANE, fused, points, blocks);
         if (fits(task, &shape)) shapes[count++] = shape;
     }
     return count;
@@ -351,6 +371,7 @@ void direct_time_params(const stn_task *task, const direct_shape *shape, stn_tex
     stn_params_int(params, "FUSED", shape->fused);
     stn_params_int(params, "POINTS", shape->points);
     stn_params_int(params, "PREFETCH", 1);
+    stn_params_int(params, "SPANS", spans(task, shape));
     stn_params_int(params, "MIRROR_X", (shape->mirror & DIRECT_MIRROR_X) != 0);
     stn_params_int(params, "MIRROR_Z", (shape->mirror & DIRECT_MIRROR_Z) != 0);
 }
