@@ -6,7 +6,8 @@
  *                    pinched:  |####|.....|.....|####|
  *
  * Its faces are the grid's own. Where the two parts meet, what one step gets wrong is a reach wider after each step, and
- * after f of them it has come up to the margins (#). So a strip is a task like the grid's, for strategy direct. */
+ * after f of them it has come up to the margins (#). So a strip is a task like the grid's, for strategy direct. In 2D
+ * those of axis 0 are turned, so that all are long and narrow: then one warp spans a row, from face to face. */
 #include "strategies/slabs.h"
 
 #include <math.h>
@@ -37,9 +38,10 @@ typedef struct copy_arguments {
 /* The margins of one axis; or of all, when the strip holds the whole grid. */
 typedef struct strip {
     int axis;
-    int64_t depth[2]; /* points of the axis at its low and at its high side; together n: the whole grid */
+    bool turned;            /* its task has axes 1 and 2 in each other's place */
+    int64_t depth[2];       /* points of the axis at its low and at its high side; together n: the whole grid */
+    stn_grid_layout layout; /* by the grid's axes */
     stn_plan *plan;
-    stn_grid_layout layout;
     size_t in, out, work; /* bytes into the workspace; in and out may be the same */
 } strip;
 
@@ -72,6 +74,32 @@ bool stn_slabs_interior(const stn_task *task, int fused, int64_t low[3], int64_t
 
 static bool is_whole(const stn_task *task, const strip *s) { return s->depth[0] + s->depth[1] == task->n[s->axis]; }
 
+static void swap(int64_t *a, int64_t *b) {
+    int64_t was = *a;
+    *a = *b, *b = was;
+}
+
+/* Past two constant sides at a corner the slower axis decides, so the axes cannot change places if that matters. */
+static bool may_turn(const stn_task *task) {
+    const stn_boundary *known = NULL;
+    for (int i = 0; i < 4; i++) {
+        const stn_boundary *side = &task->boundary[1 + i / 2][i % 2];
+        if (side->kind != STN_CONSTANT) continue;
+        if (known && known->value != side->value) return false;
+        known = side;
+    }
+    return task->rank == 2;
+}
+
+static stn_grid_layout strip_layout(const stn_task *task, const strip *s) {
+    int64_t extent[3] = {task->n[0], task->n[1], task->n[2]};
+    extent[s->axis] = s->depth[0] + s->depth[1];
+    if (s->turned) swap(&extent[1], &extent[2]);
+    stn_grid_layout layout = stn_packed_layout(extent, task->dtype);
+    if (s->turned) swap(&layout.stride[1], &layout.stride[2]);
+    return layout;
+}
+
 /* Axis, depths and layout of every strip; one that is the whole grid makes all others needless. */
 static size_t find_strips(const stn_task *task, int fused, strip strips[3]) {
     size_t count = 0;
@@ -82,9 +110,8 @@ static size_t find_strips(const stn_task *task, int fused, strip strips[3]) {
         strip s = {.axis = axis, .depth = {low ? depth : 0, high ? depth : 0}};
         bool whole = s.depth[0] + s.depth[1] >= n;
         if (whole) s.depth[0] = n, s.depth[1] = 0;
-        int64_t extent[3] = {task->n[0], task->n[1], task->n[2]};
-        extent[axis] = s.depth[0] + s.depth[1];
-        s.layout = stn_packed_layout(extent, task->dtype);
+        s.turned = !whole && axis == 1 && may_turn(task);
+        s.layout = strip_layout(task, &s);
         if (whole) count = 0;
         strips[count++] = s;
         if (whole) break;
@@ -92,13 +119,45 @@ static size_t find_strips(const stn_task *task, int fused, strip strips[3]) {
     return count;
 }
 
-/* The task of a strip; it borrows the taps. */
-static stn_task strip_task(const stn_task *task, int fused, const strip *s) {
+static int by_offset(const void *a, const void *b) {
+    const int64_t *x = ((const stn_tap *)a)->offset, *y = ((const stn_tap *)b)->offset;
+    for (int k = 0; k < 3; k++)
+        if (x[k] != y[k]) return x[k] < y[k] ? -1 : 1;
+    return 0;
+}
+
+/* The grid's taps with the weights they have now, in the order that a task keeps. */
+static void set_taps(const stn_task *task, const strip *s, stn_tap *taps) {
+    memcpy(taps, task->taps, task->ntaps * sizeof *taps);
+    if (!s->turned) return;
+    for (size_t k = 0; k < task->ntaps; k++) swap(&taps[k].offset[1], &taps[k].offset[2]);
+    qsort(taps, task->ntaps, sizeof *taps, by_offset);
+}
+
+static void turn(stn_task *task) {
+    swap(&task->n[1], &task->n[2]);
+    for (int side = 0; side < 2; side++) {
+        stn_boundary boundary = task->boundary[1][side];
+        int reach = task->reach[1][side];
+        task->boundary[1][side] = task->boundary[2][side], task->boundary[2][side] = boundary;
+        task->reach[1][side] = task->reach[2][side], task->reach[2][side] = reach;
+    }
+}
+
+/* The task of a strip; `taps` are its own. */
+static stn_task strip_task(const stn_task *task, int fused, const strip *s, stn_tap *taps) {
     stn_task own = *task;
+    own.taps = taps;
+    set_taps(task, s, taps);
     own.n[s->axis] = s->depth[0] + s->depth[1];
-    memcpy(own.in_stride, s->layout.stride, sizeof own.in_stride);
-    memcpy(own.out_stride, s->layout.stride, sizeof own.out_stride);
-    own.in_batch_stride = own.out_batch_stride = s->layout.batch;
+    stn_grid_layout layout = s->layout;
+    if (s->turned) {
+        turn(&own);
+        swap(&layout.stride[1], &layout.stride[2]);
+    }
+    memcpy(own.in_stride, layout.stride, sizeof own.in_stride);
+    memcpy(own.out_stride, layout.stride, sizeof own.out_stride);
+    own.in_batch_stride = own.out_batch_stride = layout.batch;
     own.steps = (uint64_t)fused;
     own.in_place = false;
     own.alignment = 16;
@@ -120,23 +179,17 @@ static bool choose(const stn_task *task, const stn_machine *machine, stn_candida
 double stn_slabs_seconds(const stn_task *task, const stn_machine *machine, int fused) {
     strip strips[3];
     size_t count = find_strips(task, fused, strips);
-    double seconds = 0;
-    for (size_t i = 0; i < count; i++) {
-        stn_task own = strip_task(task, fused, &strips[i]);
+    stn_tap *taps = count ? malloc(task->ntaps * sizeof *taps) : NULL;
+    double seconds = taps ? 3 * machine->launch_seconds : 0;
+    for (size_t i = 0; i < count && taps; i++) {
+        stn_task own = strip_task(task, fused, &strips[i], taps);
         stn_candidate best;
         stn_estimate e;
-        if (!choose(&own, machine, &best, &e)) return INFINITY;
-        seconds += 1.4 * e.seconds; /* beside a 2D interior, as measured */
+        seconds +=
+            choose(&own, machine, &best, &e) ? 1.4 * e.seconds : INFINITY; /* beside a 2D interior, as measured */
     }
-    return count ? seconds + 3 * machine->launch_seconds : 0;
-}
-
-static stn_status copy_taps(stn_task *task, stn_error *error) {
-    stn_tap *taps = malloc(task->ntaps * sizeof *taps);
-    if (!taps) return stn_fail_memory(error, "taps", task->ntaps * sizeof *taps);
-    memcpy(taps, task->taps, task->ntaps * sizeof *taps);
-    task->taps = taps;
-    return STN_OK;
+    free(taps);
+    return seconds;
 }
 
 static void destroy_plan(stn_plan *plan) {
@@ -154,13 +207,14 @@ static stn_status plan_strip(const stn_plan *parent, int fused, strip *s, stn_er
     plan->context = parent->context;
     plan->machine = parent->machine;
     plan->strategy = &stn_strategy_direct;
-    plan->task = strip_task(&parent->task, fused, s);
-    stn_status status = copy_taps(&plan->task, error);
-    if (status != STN_OK) {
+    size_t size = parent->task.ntaps * sizeof(stn_tap);
+    stn_tap *taps = malloc(size);
+    if (!taps) {
         free(plan);
-        return status;
+        return stn_fail_memory(error, "taps", size);
     }
     s->plan = plan;
+    plan->task = strip_task(&parent->task, fused, s, taps);
     if (!choose(&plan->task, &plan->machine, &plan->candidate, &plan->estimate))
         return stn_fail(error, STN_ERROR_UNSUPPORTED,
                         "the faces of this grid need more blocks than a launch can have: use a smaller batch");
@@ -241,7 +295,7 @@ stn_status stn_slabs_set_weights(stn_plan *plan, stn_slabs *slabs, stn_error *er
     if (!slabs) return STN_OK;
     for (size_t i = 0; i < slabs->nstrips; i++) {
         stn_plan *own = slabs->strips[i].plan;
-        memcpy(own->task.taps, plan->task.taps, own->task.ntaps * sizeof *own->task.taps);
+        set_taps(&plan->task, &slabs->strips[i], own->task.taps);
         STN_TRY(stn_strategy_direct.set_weights(own, error));
     }
     list_kernels(plan, slabs);
