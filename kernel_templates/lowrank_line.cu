@@ -2,16 +2,19 @@
 //
 //     out(x) = sum over j of  w[j] * in(x + j - X_LOW),   w: the stencil convolved with itself, X_LOW + X_HIGH + 1 long
 //
-// A block brings INPUTS consecutive points to shared memory, while it computes on the chunk before. A warp owns 8
-// neighbouring segments of SEGMENT points, one a column of the product; a tile is 16 points of each:
+// A block brings INPUTS consecutive points to shared memory, while it computes on the chunk before. A warp owns 16
+// neighbouring segments of SEGMENT points, one a row of the product; a tile is WIDTH points of each:
 //
-//                        segment 0   1   2 .. 7
-//     tile 0, rows 0-15     |  x    x+S     |        out(x + i + S n) = sum over j of  band(i, j) * in(x + j + S n)
-//     tile 1, rows 16-31    |               |
+//                     tile 0     tile 1
+//     segment 0    | x .. x+7 |    ..    |         out(x + i + S n) = sum over j of  in(x + j + S n) * band(j, i)
+//     segment 1    | x+S ..   |          |
+//        ..                                        S: SEGMENT, n: the segment
+//     segment 15   |          |          |
 //
-// Eight points j of all 8 segments are one right factor, used for every tile of the segment as soon as it is read; the
-// band stays in registers. Types and their parts: device/fragment.cuh. Eight points are 1/2, 1/4 or 1/8 of a line of
-// 128 bytes; so many neighbouring segments have theirs at different places of it, and never meet in a bank.
+// Eight points j of all segments are one left factor, used for every tile of the segment as soon as it is read; the band
+// stays in registers. Types and their parts: device/fragment.cuh. Eight points are 1/2, 1/4 or 1/8 of a line of 128 bytes;
+// so many neighbouring segments have theirs at different places of it, and never meet in a bank. PAIRED tiles are 16 wide,
+// two products whose columns 2t and 2t+1 are outputs 4t, 4t+1 and 4t+2, 4t+3: a lane stores four neighbours at once.
 #include "device/band.cuh"
 #include "params.cuh"
 
@@ -19,13 +22,17 @@ constexpr int round_up(int a, int b) { return (a + b - 1) / b * b; }
 constexpr int THREADS = 32 * WARPS, STEP = tensor<STORE>::STEP;
 constexpr int SLOT = 16 / sizeof(STORE);                    // elements of one copy
 constexpr int LEAD = round_up(X_LOW, SLOT < 4 ? 4 : SLOT);  // the chunk begins LEAD points before its first output
-constexpr int BLOCKS_IN = round_up((16 + LEAD + X_HIGH + 7) / 8, STEP);  // of 8 points, that a tile sees
-constexpr int TILES = SEGMENT / 16;
-constexpr int OUTPUTS = WARPS * 8 * SEGMENT;           // outputs of a chunk
-constexpr int INPUTS = OUTPUTS + 8 * (BLOCKS_IN - 2);  // inputs of a chunk
-constexpr int STAGE = round_up(INPUTS, 8 * SLOT);      // whole lines
-constexpr bool SPLIT = DATA_PARTS > 1 || BAND_PARTS > 1;
-static_assert(SEGMENT % 16 == 0 && SEGMENT % (8 * SLOT) == 0, "a segment is whole tiles and whole lines");
+constexpr int BLOCKS_OUT = PAIRED ? 2 : 1, WIDTH = 8 * BLOCKS_OUT;
+constexpr int BLOCKS_IN = round_up((WIDTH + LEAD + X_HIGH + 7) / 8, STEP);  // of 8 points, that a tile sees
+constexpr int TILES = SEGMENT / 8;                                          // of 8 outputs; PAIRED: halves of them
+constexpr int SEEN = TILES - BLOCKS_OUT + BLOCKS_IN;                        // blocks of 8 points that a segment sees
+constexpr int OUTPUTS = WARPS * 16 * SEGMENT;                               // outputs of a chunk
+constexpr int INPUTS = OUTPUTS + 8 * (BLOCKS_IN - BLOCKS_OUT);              // inputs of a chunk
+constexpr int STAGE = round_up(INPUTS, 8 * SLOT);                           // whole lines
+constexpr int TURN = 2, GROUP = 4;  // blocks, and tiles, whose products alternate
+constexpr bool APART = sums_apart(DATA_PARTS, BAND_PARTS);
+static_assert(SEGMENT % (8 * SLOT) == 0 && TILES % GROUP == 0, "a segment is whole lines and groups of tiles");
+static_assert(BLOCKS_OUT % STEP == 0, "products of 16 points need tiles of 16");
 static_assert(STAGES == 1 || STAGES == 2, "one or two chunks in shared memory");
 
 struct line_arguments {
@@ -37,24 +44,6 @@ struct line_arguments {
     REAL scale;            // of all weights; 1 but for f16
     REAL weight[X_LOW + X_HIGH + 1];
 };
-
-// Blocks k of the band: rows 0 to 7 of a tile, and rows 8 to 15 where these are not rows 0 to 7 of block k - 1.
-using band_operand = operand<STORE, BAND_PARTS>;
-struct held_band {
-    band_operand top[BLOCKS_IN], bottom[PAIRED ? BLOCKS_IN : 1];
-};
-__device__ __forceinline__ int output_of_row(int row) { return PAIRED ? 2 * (row % 8) + row / 8 : row; }
-
-__device__ __forceinline__ void read_band(held_band &held, const REAL *band, int g, int t) {
-#pragma unroll
-    for (int k = 0; k < BLOCKS_IN; k++) {
-        const REAL *const top = band + BAND_PAD + 8 * k + 2 * t - output_of_row(g);
-        held.top[k] = make_operand<STORE, BAND_PARTS>(top[0], top[1]);
-        if (PAIRED) held.bottom[PAIRED ? k : 0] = make_operand<STORE, BAND_PARTS>(top[-1], top[0]);
-    }
-    if (!PAIRED)
-        held.top[BLOCKS_IN - 1] = held.bottom[0] = make_operand<STORE, BAND_PARTS>(0, 0);  // known: no register
-}
 
 __device__ __forceinline__ int place(int point) { return point ^ (point / SEGMENT % SLOT * 8); }
 
@@ -72,52 +61,80 @@ __device__ __forceinline__ void load_chunk(const line_arguments &a, long long ch
     copy_async_commit();
 }
 
-__device__ __forceinline__ void store_tile(const line_arguments &a, STORE *out, long long x, bool whole,
-                                           const tile<REAL, SPLIT> &sum) {
+// Blocks of the band; of PAIRED tiles, for either half.
+using band_operand = operand<STORE, BAND_PARTS>;
+__device__ __forceinline__ void read_band(band_operand (&held)[BLOCKS_OUT][BLOCKS_IN], const REAL *band, int g, int t) {
 #pragma unroll
-    for (int column = 0; column < 2; column++, x += SEGMENT) {  // (g, 2t) (g, 2t+1) (g+8, 2t) (g+8, 2t+1)
-        STORE run[2];
-        for (int e = 0; e < 2; e++) {
-            const REAL value = sum.value(2 * e + column);
-            run[e] = narrow<STORE>(sizeof(STORE) == 2 ? value * a.scale : value);
+    for (int half = 0; half < BLOCKS_OUT; half++)
+#pragma unroll
+        for (int k = 0; k < BLOCKS_IN; k++) {
+            const int output = PAIRED ? g / 2 * 4 + 2 * half + g % 2 : g;
+            const REAL *const from = band + BAND_PAD + 8 * k + 2 * t - output;
+            held[half][k] = make_operand<STORE, BAND_PARTS>(from[0], from[1]);
         }
-        if (PAIRED && VECTOR > 1 && whole)
-            store_run(out + x, run);
-        else
-            for (int e = 0; e < 2; e++)
-                if (whole || x + output_of_row(8 * e) < a.nx) out[x + output_of_row(8 * e)] = run[e];
+}
+
+// Products of blocks `block` to block + TURN - 1 with the band for tiles `first` to first + GROUP - 1.
+__device__ __forceinline__ void add_products(REAL (&sum)[TILES][4], int first, int block,
+                                             const operand<STORE, DATA_PARTS> (&in)[TURN][2],
+                                             const band_operand (&held)[BLOCKS_OUT][BLOCKS_IN]) {
+    REAL apart[GROUP][4] = {};
+#pragma unroll
+    for (int pass = 0; pass < passes(DATA_PARTS, BAND_PARTS); pass++)
+#pragma unroll
+        for (int s = 0; s < TURN; s += STEP)
+#pragma unroll
+            for (int i = 0; i < GROUP; i++) {
+                const int half = (first + i) % BLOCKS_OUT, k = block + s - (first + i - half);
+                if (k < 0 || k >= BLOCKS_IN) continue;
+                operand<STORE, DATA_PARTS> top[STEP], bottom[STEP];
+                band_operand right[STEP];
+                for (int b = 0; b < STEP; b++) top[b] = in[s + b][0], bottom[b] = in[s + b][1], right[b] = held[half][k + b];
+                product_pass(pass, APART ? apart[i] : sum[first + i], top, bottom, right);
+            }
+    if (APART)
+#pragma unroll
+        for (int i = 0; i < GROUP; i++) add_tile(sum[first + i], apart[i]);
+}
+
+// One row of BLOCKS_OUT tiles, from output x on: this lane has two neighbours of each.
+__device__ __forceinline__ void store_row(const line_arguments &a, STORE *out, long long x, bool whole,
+                                          const REAL (&sum)[TILES][4], int tile, int row) {
+    STORE run[2 * BLOCKS_OUT];
+    for (int e = 0; e < 2 * BLOCKS_OUT; e++) {
+        const REAL value = sum[tile + e / 2][2 * row + e % 2];
+        run[e] = narrow<STORE>(sizeof(STORE) == 2 ? value * a.scale : value);
     }
+    if (VECTOR > 1 && whole)
+        store_run(out + x, run);
+    else
+        for (int e = 0; e < 2 * BLOCKS_OUT; e++)
+            if (x + e < a.nx) out[x + e] = run[e];
 }
 
 __device__ __forceinline__ void compute_chunk(const line_arguments &a, long long chunk, const STORE *stage,
-                                              const held_band &held) {
+                                              const band_operand (&held)[BLOCKS_OUT][BLOCKS_IN]) {
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, t = lane % 4;
-    tile<REAL, SPLIT> sum[TILES] = {};
+    REAL sum[TILES][4] = {};
 #pragma unroll
-    for (int block = 0; block < 2 * (TILES - 1) + BLOCKS_IN; block += STEP) {
-        operand<STORE, DATA_PARTS> in[STEP];
+    for (int block = 0; block < SEEN; block += TURN) {
+        operand<STORE, DATA_PARTS> in[TURN][2];
 #pragma unroll
-        for (int s = 0; s < STEP; s++)
-            load_operand(in[s], stage + place((warp * 8 + g) * SEGMENT + 8 * (block + s) + 2 * t));
+        for (int s = 0; s < TURN && block + s < SEEN; s++)
+            for (int h = 0; h < 2; h++)
+                load_operand(in[s][h], stage + place((warp * 16 + 8 * h + g) * SEGMENT + 8 * (block + s) + 2 * t));
 #pragma unroll
-        for (int n = 0; n < TILES; n++) {
-            const int k = block - 2 * n;
-            if (k < 0 || k >= BLOCKS_IN) continue;
-            band_operand top[STEP], bottom[STEP];
-            for (int s = 0; s < STEP; s++) {
-                top[s] = held.top[k + s];
-                bottom[s] = PAIRED  ? held.bottom[PAIRED ? k + s : 0]
-                            : k + s ? held.top[k + s ? k + s - 1 : 0]
-                                    : held.bottom[0];
-            }
-            multiply(sum[n], top, bottom, in);
-        }
+        for (int n = 0; n < TILES; n += GROUP)
+            if (block + TURN > n && block < n + GROUP + BLOCKS_IN) add_products(sum, n, block, in, held);
     }
     STORE *const out = a.out + chunk / a.chunks * a.out_batch;
-    const long long x0 = chunk % a.chunks * OUTPUTS + (warp * 8 + 2 * t) * SEGMENT + output_of_row(g);
     const bool whole = (chunk % a.chunks + 1) * OUTPUTS <= a.nx;
 #pragma unroll
-    for (int n = 0; n < TILES; n++) store_tile(a, out, x0 + 16 * n, whole, sum[n]);
+    for (int row = 0; row < 2; row++) {
+        const long long x = chunk % a.chunks * OUTPUTS + (warp * 16 + 8 * row + g) * SEGMENT + 2 * BLOCKS_OUT * t;
+#pragma unroll
+        for (int tile = 0; tile < TILES; tile += BLOCKS_OUT) store_row(a, out, x + 8 * tile, whole, sum, tile, row);
+    }
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) lowrank_line(const __grid_constant__ line_arguments a) {
@@ -130,7 +147,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) lowrank_line(const
     long long chunk = blockIdx.x;
     if (STAGES == 2 && chunk < a.all_chunks) load_chunk(a, chunk, shared);
     __syncthreads();
-    held_band held;
+    band_operand held[BLOCKS_OUT][BLOCKS_IN];
     read_band(held, band, lane / 4, lane % 4);
     int stage = 0;
     for (; chunk < a.all_chunks; chunk += gridDim.x) {

@@ -39,19 +39,28 @@ struct tensor<half_t> {
     };
 };
 
-// The part of two values that tensor cores take; `low` and `high` become what it leaves.
+// Part P of PARTS of two values; `low` and `high` become what it leaves.
+template <int P, int PARTS>
 __device__ __forceinline__ void take_part(tensor<double>::pair &to, double &low, double &high) {
     to.e[0] = low, to.e[1] = high;
-    low = high = 0;
 }
+// Tensor cores do not look at the low 13 bits of a tf32. An only part is rounded. A first one too, by an addition that
+// some NaN do not survive: they do in the second. That is cut off, which is as good as rounded, for what is left of many
+// numbers has either sign.
+template <int P, int PARTS>
+__device__ __forceinline__ unsigned tf32_part(float value) {
+    if (PARTS == 1) return float_to_tf32(value);
+    return P == 0 ? (__float_as_uint(value) + 0x1000u) & ~0x1fffu : __float_as_uint(value);
+}
+template <int P, int PARTS>
 __device__ __forceinline__ void take_part(tensor<float>::pair &to, float &low, float &high) {
-    to.e[0] = float_to_tf32(low), to.e[1] = float_to_tf32(high);
+    to.e[0] = tf32_part<P, PARTS>(low), to.e[1] = tf32_part<P, PARTS>(high);
     low -= __uint_as_float(to.e[0]), high -= __uint_as_float(to.e[1]);
 }
+template <int P, int PARTS>
 __device__ __forceinline__ void take_part(tensor<half_t>::pair &to, float &low, float &high) {
-    const half_t a = float_to_half(low), b = float_to_half(high);
-    to.e = a | static_cast<unsigned>(b) << 16;
-    low -= half_to_float(a), high -= half_to_float(b);
+    to.e = floats_to_half2(low, high);
+    low -= half2_low(to.e), high -= half2_high(to.e);
 }
 
 template <class STORE, int PARTS>
@@ -62,8 +71,8 @@ template <class STORE, int PARTS>
 __device__ __forceinline__ operand<STORE, PARTS> make_operand(typename tensor<STORE>::real low,
                                                               typename tensor<STORE>::real high) {
     operand<STORE, PARTS> made;
-#pragma unroll
-    for (int p = 0; p < PARTS; p++) take_part(made.part[p], low, high);
+    take_part<0, PARTS>(made.part[0], low, high);
+    if (PARTS > 1) take_part<1, PARTS>(made.part[PARTS - 1], low, high);
     return made;
 }
 
@@ -131,27 +140,24 @@ __device__ __forceinline__ void product_of_parts(float (&c)[4], const operand<ha
     mma_f16_m16n8k16(c, a, b);
 }
 
-// ---- a tile of 16 x 8 sums. Where factors have two parts, products with a second one gather apart in `rest`; that of two
-// second ones is below the last bit.
-template <class REAL, bool SPLIT>
-struct tile {
-    REAL sum[4], rest[4];
-    __device__ __forceinline__ REAL value(int e) const { return SPLIT ? sum[e] + rest[e] : sum[e]; }
-};
+// ---- factors of several parts: so many passes, the smallest products first; that of two second parts is below the last
+// bit. Passes of one product wait for each other, so kernels take one pass of several products after another.
+constexpr int passes(int left_parts, int right_parts) { return left_parts + right_parts - 1; }
+template <class STORE, int L, int R>
+__device__ __forceinline__ void product_pass(int pass, typename tensor<STORE>::real (&c)[4],
+                                             const operand<STORE, L> (&top)[tensor<STORE>::STEP],
+                                             const operand<STORE, L> (&bottom)[tensor<STORE>::STEP],
+                                             const operand<STORE, R> (&right)[tensor<STORE>::STEP]) {
+    const bool last = pass == passes(L, R) - 1, left_rest = !last && L == 2 && pass == 0;
+    product_of_parts(c, top, bottom, left_rest, right, !last && !left_rest);
+}
 
-// c += left right. The tensor cores cut off what f32 sums do not hold, always towards zero; over a long sum, and over
-// launches, that adds up. So where f32 is asked for (two parts on both sides), each product starts from zero and is
-// added to the sum with rounding.
-template <class STORE, class REAL, bool SPLIT, int L, int R>
-__device__ __forceinline__ void multiply(tile<REAL, SPLIT> &c, const operand<STORE, L> (&top)[tensor<STORE>::STEP],
-                                         const operand<STORE, L> (&bottom)[tensor<STORE>::STEP],
-                                         const operand<STORE, R> (&right)[tensor<STORE>::STEP]) {
-    if (L == 2 && R == 2) {
-        REAL fresh[4] = {};
-        product_of_parts(fresh, top, bottom, 0, right, 0);
-        for (int e = 0; e < 4; e++) c.sum[e] += fresh[e];
-    } else
-        product_of_parts(c.sum, top, bottom, 0, right, 0);
-    if (L == 2) product_of_parts(c.rest, top, bottom, L - 1, right, 0);
-    if (R == 2) product_of_parts(c.rest, top, bottom, 0, right, R - 1);
+// Tensor cores cut off what an f32 sum does not hold, always towards zero; over a long sum, and over launches, that adds
+// up. Where f32's own precision is asked for, with two parts on both sides, a product is summed up from zero and then
+// added with rounding.
+constexpr bool sums_apart(int left_parts, int right_parts) { return left_parts == 2 && right_parts == 2; }
+template <class REAL>
+__device__ __forceinline__ void add_tile(REAL (&sum)[4], const REAL (&product)[4]) {
+#pragma unroll
+    for (int e = 0; e < 4; e++) sum[e] += product[e];
 }

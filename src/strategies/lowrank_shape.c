@@ -67,8 +67,11 @@ static int blocks_seen(int size, int lead, int high) { return (int)stn_div_up(si
 static int lead_x(const stn_task *task, const lowrank_shape *shape) {
     return (int)stn_round_up(lowrank_reach(task, shape, 2, 0), stn_max(4, lowrank_slot(task->dtype)));
 }
+/* Blocks of 8 outputs that a tile has along x: f16's products take 16 points at once, and tiles of a line lie as far apart. */
+static int line_blocks_out(const stn_task *task) { return is_line(task) && task->dtype == STN_F16 ? 2 : 1; }
 static int blocks_x(const stn_task *task, const lowrank_shape *shape) {
-    int blocks = blocks_seen(is_line(task) ? 16 : 8, lead_x(task, shape), lowrank_reach(task, shape, 2, 1));
+    int width = 8 * line_blocks_out(task);
+    int blocks = blocks_seen(width, lead_x(task, shape), lowrank_reach(task, shape, 2, 1));
     return (int)stn_round_up(blocks, lowrank_step(task->dtype));
 }
 static int blocks_y(const stn_task *task, const lowrank_shape *shape) {
@@ -92,7 +95,7 @@ static int widest_vector(const stn_task *task) {
     return whole ? slot : 1;
 }
 
-static int64_t chunk_points(const lowrank_shape *shape) { return (int64_t)shape->warps * 8 * shape->segment; }
+static int64_t chunk_points(const lowrank_shape *shape) { return (int64_t)shape->warps * 16 * shape->segment; }
 
 int64_t lowrank_chunks(const stn_task *task, const lowrank_shape *shape) {
     return stn_div_up(task->n[2], chunk_points(shape));
@@ -106,7 +109,8 @@ void lowrank_tiles(const stn_task *task, const lowrank_shape *shape, int64_t *ti
 size_t lowrank_shared(const stn_task *task, const lowrank_shape *shape) {
     int64_t stage;
     if (is_line(task))
-        stage = stn_round_up(chunk_points(shape) + 8 * (blocks_x(task, shape) - 2), 8 * lowrank_slot(task->dtype));
+        stage = stn_round_up(chunk_points(shape) + 8 * (blocks_x(task, shape) - line_blocks_out(task)),
+                             8 * lowrank_slot(task->dtype));
     else
         stage = (int64_t)(16 * (shape->warps - 1) + 8 * blocks_y(task, shape)) * PLANE_PITCH;
     if (shape->mixed) stage = stn_div_up(16 * shape->warps + lowrank_window(task, shape, 1) - 1, 2) * MIXED_PAIR;
@@ -141,7 +145,7 @@ static void fit_warps(const stn_task *task, lowrank_shape *shape) {
         shape->stages = 2;
         shape->held = 1;
         shape->warps = short_window ? 4 : 8;
-        shape->segment = short_window ? 128 : 64;
+        shape->segment = 64;
         shape->blocks = short_window ? 2 : 1;
         return;
     }
@@ -214,7 +218,7 @@ void lowrank_cost(const stn_task *task, const stn_machine *machine, const lowran
     double per_tile = products(task, shape), tiles, walk;
     if (is_line(task)) {
         double chunks = (double)(task->batch * lowrank_chunks(task, shape));
-        int64_t tiles_of_chunk = chunk_points(shape) / 128, tiles_of_segment = shape->segment / 16;
+        int64_t tiles_of_chunk = chunk_points(shape) / 128, tiles_of_segment = shape->segment / 8;
         tiles = chunks * (double)tiles_of_chunk;
         walk = (double)tiles_of_segment * per_tile * 40 + 7000;
     } else {
@@ -273,7 +277,7 @@ void lowrank_params(const stn_task *task, const lowrank_shape *shape, const lowr
     stn_params_int(params, "BLOCKS", shape->blocks);
     if (is_line(task)) {
         stn_params_int(params, "SEGMENT", shape->segment);
-        stn_params_int(params, "PAIRED", task->dtype == STN_F16);
+        stn_params_int(params, "PAIRED", line_blocks_out(task) - 1);
         return;
     }
     stn_params_int(params, "Y_LOW", lowrank_reach(task, shape, 1, 0));
