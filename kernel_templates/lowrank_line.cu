@@ -89,7 +89,8 @@ __device__ __forceinline__ void add_products(REAL (&sum)[TILES][4], int first, i
                 if (k < 0 || k >= BLOCKS_IN) continue;
                 operand<STORE, DATA_PARTS> top[STEP], bottom[STEP];
                 band_operand right[STEP];
-                for (int b = 0; b < STEP; b++) top[b] = in[s + b][0], bottom[b] = in[s + b][1], right[b] = held[half][k + b];
+                for (int b = 0; b < STEP; b++)
+                    top[b] = in[s + b][0], bottom[b] = in[s + b][1], right[b] = held[half][k + b];
                 product_pass(pass, APART ? apart[i] : sum[first + i], top, bottom, right);
             }
     if (APART)

@@ -138,17 +138,20 @@ static void fit_segment(const stn_task *task, const stn_machine *machine, lowran
     }
 }
 
+/* Three blocks on a multiprocessor as long as their registers hold the band; longer segments where parts are few. */
+static void fit_line(const stn_task *task, lowrank_shape *shape) {
+    bool few_parts = task->dtype != STN_F64 && shape->products < 3;
+    int most = task->dtype == STN_F16 && shape->products == 1 ? 26 : task->dtype == STN_F16 || !few_parts ? 14 : 0;
+    if (task->dtype == STN_F64) most = 0;
+    shape->warps = 4;
+    shape->stages = 2;
+    shape->held = 1;
+    shape->segment = few_parts ? 128 : 64;
+    shape->blocks = blocks_x(task, shape) <= most ? 3 : 2;
+}
+
 static void fit_warps(const stn_task *task, lowrank_shape *shape) {
     shape->warps = 4;
-    if (is_line(task)) {
-        bool short_window = blocks_x(task, shape) <= 22;
-        shape->stages = 2;
-        shape->held = 1;
-        shape->warps = short_window ? 4 : 8;
-        shape->segment = 64;
-        shape->blocks = short_window ? 2 : 1;
-        return;
-    }
     shape->stages = 3;
     int blocks = blocks_x(task, shape);
     shape->held = shape->terms <= 2 && blocks <= 2;
@@ -173,7 +176,7 @@ bool lowrank_fit(const stn_task *task, int fused, lowrank_shape *shape) {
     }
     for (int side = 0; side < 2; side++)
         if (lowrank_reach(task, shape, 2, side) > MOST_REACH_LINE) return false;
-    fit_warps(task, shape);
+    fit_line(task, shape);
     return true;
 }
 
@@ -210,6 +213,12 @@ bool lowrank_holds(const stn_task *task, const stn_machine *machine, const lowra
     return (even || !shape->even) && lowrank_fit_terms(task, machine, pattern, &wider);
 }
 
+/* The part of the tensor cores' rate that lowrank_line reaches: single products leave less time to load for the next. */
+static double line_tensor_part(const stn_task *task, const lowrank_shape *shape) {
+    if (task->dtype == STN_F64) return 0.74;
+    return shape->products == 1 ? 0.46 : 0.61;
+}
+
 /* One launch: the tensor cores or the memory, each at the part of its rate that the kernels reach, and the walk of one
  * block, which no number of multiprocessors makes shorter. */
 void lowrank_cost(const stn_task *task, const stn_machine *machine, const lowrank_shape *shape, stn_estimate *e) {
@@ -234,9 +243,9 @@ void lowrank_cost(const stn_task *task, const stn_machine *machine, const lowran
     e->flops = 2048 * per_tile * shape->products * tiles * launches;
     e->halo_waste = tiles * 128 / points - 1;
     bool line = is_line(task), long_chains = !line && shape->terms == 1 && blocks_x(task, shape) > 5;
-    double tensor_part = line ? (shape->warps == 4 ? 0.73 : 0.65) : long_chains ? 0.56 : 0.73;
+    double tensor_part = line ? line_tensor_part(task, shape) : long_chains ? 0.56 : 0.73;
     if (shape->mixed) tensor_part = shape->blocks > 2 ? 0.62 : 0.5;
-    double memory = e->bytes / ((line ? 0.86 : 0.75) * machine->copy_bandwidth);
+    double memory = e->bytes / ((line && task->dtype != STN_F16 ? 0.82 : 0.75) * machine->copy_bandwidth);
     double arithmetic = e->flops / (tensor_part * machine->flops[e->unit]);
     double slabs = shape->extended ? 0 : stn_slabs_seconds(task, machine, shape->fused);
     e->seconds = fmax(memory, arithmetic) + launches * (machine->launch_seconds + 0.6 * walk / clock + slabs);
