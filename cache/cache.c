@@ -288,6 +288,8 @@ stn_status stn_cache_clear(stn_cache *cache, stn_cache_sweep *sweep, stn_error *
 
 /* ---- notes ------------------------------------------------------------------------------------------------------- */
 
+bool stn_cache_has_notes(stn_cache *cache) { return stn_notes_any(&cache->disk.folder); }
+
 bool stn_cache_note_find(stn_cache *cache, const stn_key *key, char **text) {
     return stn_notes_find(&cache->disk.folder, key, text);
 }

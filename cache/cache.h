@@ -97,6 +97,8 @@ stn_status stn_cache_resolve(stn_cache *cache, const char *prefix, stn_key *key,
 /* ---- notes.c: what was measured, remembered beside the kernels: a short text for a key ---------------------------- */
 /* *text is freed with free(). False when there is none; a damaged one is removed and counts as absent. */
 bool stn_cache_note_find(stn_cache *cache, const stn_key *key, char **text);
+/* Is there a folder of notes? One look, for those who never stored any. */
+bool stn_cache_has_notes(stn_cache *cache);
 /* Best effort, as stn_cache_store. */
 void stn_cache_note_store(stn_cache *cache, const stn_key *key, const char *text);
 /* The note was found but its text makes no sense. */

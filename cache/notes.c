@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <sodium/crypto_hash_sha256.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,6 +40,13 @@ static int open_folder(stn_folder *folder, bool create) {
     close(root);
     errno = why;
     return notes;
+}
+
+bool stn_notes_any(const stn_folder *folder) {
+    char path[PATH_MAX];
+    if (!folder->path) return false;
+    int size = snprintf(path, sizeof path, "%s/%s", folder->path, STN_NOTES_FOLDER);
+    return size < (int)sizeof path && !access(path, F_OK);
 }
 
 /* The whole file into image[STN_NOTE_MAX + 1]; the size, or -1. */

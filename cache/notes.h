@@ -7,6 +7,8 @@
 #define STN_NOTE_MAX ((size_t)1 << 16) /* bytes of a file */
 enum { STN_NOTES_MOST = 1024 };        /* files; more, and those used longest ago go */
 
+/* Is there a folder of them? */
+bool stn_notes_any(const stn_folder *folder);
 /* *text is freed with free(). A damaged note is removed. */
 bool stn_notes_find(stn_folder *folder, const stn_key *key, char **text);
 /* Best effort: trouble is one warning. */

@@ -138,13 +138,11 @@ static void take(stn_plan *plan, const stn_ranked *row) {
 
 static stn_status choose(stn_plan *plan, const stn_plan_options *options, stn_error *error) {
     const char *name = options->strategy;
-    stn_plan_rank(plan, name, STN_CANDIDATES);
-    if (plan->kind == STN_PLAN_STENCIL && plan->ranked && plan->ranking[0].applies) {
-        if (options->tune)
-            stn_tuner_default.tune(plan, name, options->tune_seconds > 0 ? options->tune_seconds : TUNE_SECONDS);
-        else
-            stn_tuner_default.recall(plan, name);
-    }
+    bool measurable = plan->kind == STN_PLAN_STENCIL;
+    if (measurable && options->tune)
+        stn_tuner_default.tune(plan, name, options->tune_seconds > 0 ? options->tune_seconds : TUNE_SECONDS);
+    else if (!measurable || !stn_tuner_default.recall(plan, name))
+        stn_plan_rank(plan, name, STN_CANDIDATES);
     if (plan->ranked && plan->ranking[0].applies) {
         take(plan, &plan->ranking[0]);
         return STN_OK;

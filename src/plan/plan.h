@@ -53,10 +53,11 @@ void stn_plan_rank(stn_plan *plan, const char *name, size_t most);
 stn_status stn_plan_build(stn_context *context, const stn_task *task, const stn_strategy *strategy,
                           const stn_candidate *candidate, stn_plan **plan, stn_error *error);
 
-/* What the room `tune` lends to stn_plan_create: both may put another order and measured times into the ranking, and say so in
- * plan->chosen. Neither can fail: at worst the ranking stays as it was estimated. */
+/* What the room `tune` lends to stn_plan_create. Both rank the candidates, put measured times into the ranking where they know
+ * some, order it by them and say so in plan->chosen. Neither can fail: at worst the ranking is as it was estimated. */
 typedef struct stn_tuner {
-    void (*recall)(stn_plan *plan, const char *strategy);               /* what was measured before */
+    bool (*recall)(stn_plan *plan,
+                   const char *strategy); /* what was measured before; false: nothing is known or ranked */
     void (*tune)(stn_plan *plan, const char *strategy, double seconds); /* measures, in about so many seconds */
 } stn_tuner;
 extern const stn_tuner stn_tuner_default;

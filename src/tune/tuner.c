@@ -109,16 +109,18 @@ static bool recall_records(const stn_plan *plan, const stn_key *key, tune_record
     return good;
 }
 
-static void recall(stn_plan *plan, const char *strategy) {
+static bool recall(stn_plan *plan, const char *strategy) {
     stn_key key;
-    if (!plan->context->device || !stn_cache_dir(plan->context->cache)) return;
+    if (!plan->context->device || !stn_cache_has_notes(plan->context->cache)) return false;
     tune_records *records = malloc(sizeof *records);
-    if (records && tune_key(plan, &key, NULL) == STN_OK && recall_records(plan, &key, records)) {
+    bool known = records && tune_key(plan, &key, NULL) == STN_OK && recall_records(plan, &key, records);
+    if (known) {
         stn_plan_rank(plan, strategy, WIDE);
-        if (!apply(plan, records)) stn_plan_rank(plan, strategy, STN_CANDIDATES);
+        known = apply(plan, records);
         settle(plan, STN_CHOSEN_BY_MEMORY);
     }
     free(records);
+    return known;
 }
 
 /* ---- trials ------------------------------------------------------------------------------------------------------ */
@@ -289,22 +291,24 @@ static void remember(const stn_plan *plan, const stn_key *key, const tune_record
     stn_text_free(data);
 }
 
+/* Ranks by estimate where nothing can be measured or remembered. */
 static void tune_locked(stn_plan *plan, const char *strategy, double seconds) {
-    const stn_logger *logger = &plan->context->logger;
     tune_records *records = malloc(sizeof *records);
     stn_error why = {0};
     stn_key key;
-    if (!records || tune_key(plan, &key, &why) != STN_OK) {
-        free(records);
-        return;
+    bool ready = records && tune_key(plan, &key, &why) == STN_OK;
+    if (ready) {
+        (void)recall_records(plan, &key, records);
+        stn_plan_rank(plan, strategy, WIDE);
+        if (!plan->ranked || !plan->ranking[0].applies)
+            ready = false;
+        else if (run_session(plan, seconds, records, &why) == STN_OK)
+            remember(plan, &key, records);
+        else
+            stn_log(&plan->context->logger, STN_LOG_WARNING, "nothing could be measured, so the estimate decides: %s",
+                    why.message);
     }
-    (void)recall_records(plan, &key, records);
-    stn_plan_rank(plan, strategy, WIDE);
-    if (run_session(plan, seconds, records, &why) != STN_OK)
-        stn_log(logger, STN_LOG_WARNING, "nothing could be measured, so the estimate decides: %s", why.message);
-    else
-        remember(plan, &key, records);
-    if (!apply(plan, records)) stn_plan_rank(plan, strategy, STN_CANDIDATES);
+    if (!ready || !apply(plan, records)) stn_plan_rank(plan, strategy, STN_CANDIDATES);
     settle(plan, STN_CHOSEN_BY_MEASURING);
     free(records);
 }
@@ -315,6 +319,7 @@ static void tune(stn_plan *plan, const char *strategy, double seconds) {
         stn_log(&context->logger, STN_LOG_WARNING, "nothing is measured, as %s: the estimate decides",
                 context->machine.is_device ? "the GPU that is planned for is not here"
                                            : "plans of the host have no choice");
+        stn_plan_rank(plan, strategy, STN_CANDIDATES);
         return;
     }
     pthread_mutex_lock(&context->tuning);
