@@ -138,8 +138,8 @@ __device__ __forceinline__ void times_outer(value (&z)[E], int t, unsigned index
         value y[R];
         const value first = outer_root(table, index * (t + b * T));
 #pragma unroll
-        for (int r = 0; r < R; r++) y[r] = z[b + r * (E / R)] * first;
-        times_powers<R>(y, step);
+        for (int r = 0; r < R; r++) y[r] = z[b + r * (E / R)];
+        times_progression<R>(y, first, step);
 #pragma unroll
         for (int r = 0; r < R; r++) z[b + r * (E / R)] = y[r];
     }

@@ -148,8 +148,7 @@ __device__ __forceinline__ void times_table(complex<T> (&x)[R], const T *table, 
 template <int R, class T>
 __device__ __forceinline__ void times_powers(complex<T> (&x)[R], complex<T> w) {
     constexpr int LOW = R < 4 ? R : 4;
-    complex<T> low[LOW], high = {T(1), T(0)};
-    low[0] = high;
+    complex<T> low[LOW], high;
 #pragma unroll
     for (int r = 1; r < LOW; r++) low[r] = r == 1 ? w : low[r / 2] * low[r - r / 2];
     const complex<T> step = R > 4 ? low[LOW / 2] * low[LOW - LOW / 2] : w;
@@ -157,5 +156,20 @@ __device__ __forceinline__ void times_powers(complex<T> (&x)[R], complex<T> w) {
     for (int r = 1; r < R; r++) {
         if (r % LOW == 0) high = r == LOW ? step : high * step;
         x[r] = x[r] * (r < LOW ? low[r] : r % LOW == 0 ? high : low[r % LOW] * high);
+    }
+}
+// x[r] *= first * w^r
+template <int R, class T>
+__device__ __forceinline__ void times_progression(complex<T> (&x)[R], complex<T> first, complex<T> w) {
+    constexpr int LOW = R < 4 ? R : 4;
+    complex<T> low[LOW], high;
+    const complex<T> w2 = w * w, step = w2 * w2;
+    low[0] = first;
+#pragma unroll
+    for (int r = 1; r < LOW; r++) low[r] = r == 1 ? first * w : low[r - 2] * w2;
+#pragma unroll
+    for (int r = 0; r < R; r++) {
+        if (r && r % LOW == 0) high = r == LOW ? step : high * step;
+        x[r] = x[r] * (r < LOW ? low[r] : low[r % LOW] * high);
     }
 }

@@ -7,46 +7,81 @@
 #include "base/arith.h"
 #include "render/render.h"
 
-/* Radices for lines of 2^i points and the points of a thread: as few exchanges as registers allow. */
+/* Radices for lines of 2^i points and the points of a thread, found by timing on an H200: as few exchanges as registers
+ * allow, and the more threads, the longer the waits are. */
 typedef struct plan_row {
     int points;
     int radix[FFT_MAX_STAGES];
+    int threads;     /* of a block at least */
+    bool half_cells; /* exchanges in f16 are worth their rounding */
 } plan_row;
-static const plan_row narrow_rows[] = {
-    [1] = {2, {2}},
-    [2] = {4, {4}},
-    [3] = {8, {8}},
-    [4] = {4, {4, 4}},
-    [5] = {8, {8, 4}},
-    [6] = {8, {8, 8}},
-    [7] = {16, {16, 8}},
-    [8] = {16, {16, 16}},
-    [9] = {32, {16, 32}},
-    [10] = {32, {32, 32}},
-    [11] = {16, {8, 16, 16}},
-    [12] = {16, {16, 16, 16}},
-    [13] = {32, {32, 16, 16}},
-    [14] = {32, {16, 32, 32}},
+static const plan_row f16_rows[] = {
+    [1] = {2, {2}, 128, false},           [2] = {4, {4}, 128, false},           [3] = {8, {8}, 128, false},
+    [4] = {4, {4, 4}, 128, true},         [5] = {8, {8, 4}, 128, true},         [6] = {8, {8, 8}, 128, true},
+    [7] = {16, {16, 8}, 128, false},      [8] = {16, {16, 16}, 128, false},     [9] = {32, {16, 32}, 128, false},
+    [10] = {32, {32, 32}, 128, true},     [11] = {16, {8, 16, 16}, 128, true},  [12] = {32, {16, 16, 16}, 128, true},
+    [13] = {32, {32, 16, 16}, 256, true}, [14] = {32, {16, 32, 32}, 512, true},
 };
-static const plan_row wide_rows[] = {
-    /* f64: a point takes four registers */
-    [1] = {2, {2}},
-    [2] = {4, {4}},
-    [3] = {8, {8}},
-    [4] = {4, {4, 4}},
-    [5] = {8, {8, 4}},
-    [6] = {8, {8, 8}},
-    [7] = {8, {4, 4, 8}},
-    [8] = {16, {16, 16}},
-    [9] = {16, {8, 8, 8}},
-    [10] = {16, {16, 16, 4}},
-    [11] = {16, {8, 16, 16}},
-    [12] = {16, {16, 16, 16}},
-    [13] = {16, {2, 16, 16, 16}},
+static const plan_row f32_rows[] = {
+    [1] = {2, {2}, 256, false},
+    [2] = {4, {4}, 256, false},
+    [3] = {8, {8}, 256, false},
+    [4] = {4, {4, 4}, 256, false},
+    [5] = {8, {8, 4}, 256, false},
+    [6] = {8, {8, 8}, 256, false},
+    [7] = {8, {4, 4, 8}, 128, false},
+    [8] = {8, {4, 8, 8}, 256, false},
+    [9] = {16, {2, 16, 16}, 256, false},
+    [10] = {16, {4, 16, 16}, 256, false},
+    [11] = {16, {8, 16, 16}, 256, false},
+    [12] = {16, {16, 16, 16}, 256, false},
+    [13] = {32, {32, 16, 16}, 256, false},
+    [14] = {32, {16, 32, 32}, 512, false},
 };
+static const plan_row f64_rows[] = {
+    [1] = {2, {2}, 256, false},
+    [2] = {4, {4}, 256, false},
+    [3] = {8, {8}, 256, false},
+    [4] = {4, {4, 4}, 256, false},
+    [5] = {8, {8, 4}, 256, false},
+    [6] = {8, {8, 8}, 256, false},
+    [7] = {8, {4, 4, 8}, 256, false},
+    [8] = {8, {4, 8, 8}, 256, false},
+    [9] = {16, {8, 8, 8}, 256, false},
+    [10] = {16, {16, 4, 16}, 256, false},
+    [11] = {16, {8, 16, 16}, 256, false},
+    [12] = {16, {16, 16, 16}, 256, false},
+    [13] = {16, {2, 16, 16, 16}, 512, false},
+};
+/* The same where lines lie across memory, a block's side by side: fewer threads a line, for a tile has many lines. */
+static const plan_row f16_columns[] = {
+    [7] = {16, {16, 8}, 128, true},
+    [8] = {16, {16, 16}, 128, true},
+    [9] = {32, {16, 32}, 128, true},
+    [10] = {32, {32, 32}, 256, true},
+};
+static const plan_row f32_columns[] = {
+    [7] = {16, {16, 8}, 128, false},
+    [8] = {16, {16, 16}, 256, false},
+    [9] = {32, {16, 32}, 256, false},
+    [10] = {32, {32, 32}, 256, false},
+};
+static const plan_row f64_columns[] = {
+    [7] = {16, {16, 8}, 64, false},
+    [8] = {16, {16, 16}, 128, false},
+    [9] = {16, {2, 16, 16}, 256, false},
+    [10] = {16, {4, 16, 16}, 256, false},
+};
+#define ROWS_OF(table) table, sizeof table / sizeof *table
+static const struct plan_table {
+    const plan_row *row;
+    size_t count;
+} plan_tables[2][3] = {/* along memory, across; by stn_dtype */
+                       {{ROWS_OF(f64_rows)}, {ROWS_OF(f32_rows)}, {ROWS_OF(f16_rows)}},
+                       {{ROWS_OF(f64_columns)}, {ROWS_OF(f32_columns)}, {ROWS_OF(f16_columns)}}};
 
 int64_t fft_longest(stn_dtype dtype, bool across) {
-    if (across) return dtype == STN_F64 ? 512 : 1024;
+    if (across) return 1024;
     return dtype == STN_F64 ? 8192 : 16384;
 }
 
@@ -58,15 +93,19 @@ static int log2_of(int64_t n) {
 
 /* ---- radices ----------------------------------------------------------------------------------------------------- */
 
-static bool power_of_two(int64_t n, bool wide, fft_shape *shape) {
-    const plan_row *rows = wide ? wide_rows : narrow_rows;
-    size_t count = wide ? sizeof wide_rows / sizeof *wide_rows : sizeof narrow_rows / sizeof *narrow_rows;
+static const plan_row *row_of(stn_dtype dtype, bool across, int64_t n) {
+    const struct plan_table *table = &plan_tables[across][dtype];
     size_t i = (size_t)log2_of(n);
-    if (i >= count || n != INT64_C(1) << i) return false;
-    shape->points = rows[i].points;
-    memcpy(shape->radix, rows[i].radix, sizeof shape->radix);
+    if (n != INT64_C(1) << i || i < 1) return NULL;
+    if (across && (i >= table->count || !table->row[i].points)) table = &plan_tables[0][dtype];
+    return i < table->count ? &table->row[i] : NULL;
+}
+
+static void take_row(const plan_row *row, fft_shape *shape) {
+    shape->points = row->points;
+    memcpy(shape->radix, row->radix, sizeof shape->radix);
     while (shape->stages < FFT_MAX_STAGES && shape->radix[shape->stages]) shape->stages++;
-    return true;
+    shape->half_cells = row->half_cells;
 }
 
 /* 2^a 3^b 5^c 7^d: odd radices first; a thread holds the product of the different ones, which every one divides, and as
@@ -176,41 +215,48 @@ size_t fft_shape_shared(const fft_pass *pass, const fft_shape *shape, stn_dtype 
 
 /* ---- the shape --------------------------------------------------------------------------------------------------- */
 
-/* Registers a thread should have, found by timing on an H200. */
-static int registers(stn_dtype dtype, int points) {
-    int words = points * (dtype == STN_F64 ? 4 : 2);
+/* Registers a thread should have, found by timing on an H200. A real transform holds its points twice. */
+static int registers(const fft_pass *pass, const fft_shape *shape, stn_dtype dtype) {
+    int words = shape->points * (dtype == STN_F64 ? 4 : 2);
+    bool real = pass->load_real || pass->store_real;
     if (dtype == STN_F64) return words > 32 ? 128 : 80;
-    if (words > 32) return 96;
-    if (words > 16) return dtype == STN_F16 ? 56 : 80;
-    return dtype == STN_F16 ? 40 : 64;
+    if (words > 32) return real ? 128 : shape->half_cells ? 80 : 96;
+    if (words > 16) return dtype == STN_F16 && !real ? 56 : 80;
+    return 64;
 }
 
-/* Lines side by side in memory: 64 bytes of them at least, where a line lies across. */
-static int lines_for(const fft_pass *pass, stn_dtype dtype, int across) {
-    int least = 1, threads = across >= 128 ? across : 128;
-    if (fft_fast_in(pass) || fft_fast_out(pass)) least = 64 / (2 * (int)stn_dtype_size(dtype));
+/* Lines side by side: to fill the block and, where they lie across, 64 to 128 bytes of memory. */
+static int lines_for(const fft_pass *pass, stn_dtype dtype, int across, int threads) {
+    int least = 1;
+    if (fft_fast_in(pass) || fft_fast_out(pass)) {
+        int bytes = dtype != STN_F16 && pass->length < 1024 ? 128 : 64;
+        if (dtype == STN_F16 && pass->length >= 1024) bytes = 32;
+        least = bytes / (2 * (int)stn_dtype_size(dtype));
+    }
     int lines = (int)stn_max(least, threads / across);
     while (lines * across % 32) lines++; /* whole warps */
     return lines;
 }
 
 bool fft_shape_for(const fft_pass *pass, stn_dtype dtype, const stn_machine *machine, fft_shape *shape) {
-    *shape = (fft_shape){.length = (int)pass->length, .table = 1024};
-    bool wide = dtype == STN_F64, additive = power_of_two(pass->length, wide, shape);
-    if (!additive) {
-        *shape = (fft_shape){.length = (int)pass->length, .table = 1024};
-        if (pass->load_real || pass->store_real || !mixed(pass->length, wide, shape)) return false;
-    }
+    *shape = (fft_shape){.length = (int)pass->length};
+    bool columns = fft_fast_in(pass) || fft_fast_out(pass), real = pass->load_real || pass->store_real;
+    const plan_row *row = row_of(dtype, columns, pass->length);
+    if (row)
+        take_row(row, shape);
+    else if (real || !mixed(pass->length, dtype == STN_F64, shape))
+        return false;
     int across = shape->length / shape->points;
-    shape->lines = lines_for(pass, dtype, across);
+    shape->lines = lines_for(pass, dtype, across, row ? row->threads : 128);
     shape->threads = across * shape->lines;
     if (shape->threads > 1024) return false;
     bool moves = fft_fast_in(pass) != fft_fast_out(pass);
     if (shape->stages == 1 && moves) return false;
-    int registers_each = (int)stn_min(registers(dtype, shape->points), 65536 / shape->threads);
-    shape->blocks = (int)stn_max(1, 65536 / (registers_each * shape->threads));
-    shape->half_cells = dtype == STN_F16 && shape->points == 32 && !pass->load_real && !pass->store_real;
-    choose_places(pass, dtype, additive, shape);
+    if (pass->scale != 1) shape->half_cells = false; /* what overflows there may be in range when scaled */
+    shape->table = dtype == STN_F16 && shape->length > 1024 && shape->length <= 8192 ? 8192 : 1024;
+    int each = (int)stn_min(registers(pass, shape, dtype), 65536 / shape->threads);
+    shape->blocks = (int)stn_max(1, 65536 / (each * shape->threads));
+    choose_places(pass, dtype, row != NULL, shape);
     return fft_shape_shared(pass, shape, dtype) <= machine->shared_per_block;
 }
 
