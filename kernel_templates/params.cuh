@@ -59,7 +59,7 @@ constexpr int MIRROR_Z = 0, MIRROR_X = 0;  // 1: weights at opposite offsets are
 constexpr int FFT_LENGTH = 256;  // complex points of a line
 constexpr int FFT_STAGES = 2;    // and their radices: 2, 4, 8, 16, 32, 3, 5, 7
 constexpr int FFT_RADIX[FFT_STAGES] = {16, 16};
-constexpr int FFT_POINTS = 16;        // of a thread; every radix divides it
+constexpr int FFT_THREADS = 16;       // of a line
 constexpr int FFT_LINES = 8;          // of a block
 constexpr int FFT_LOOPS = 3;          // over lines: 1 where all lie evenly, at most 3
 constexpr int FFT_LINES_FAST_IN = 0;  // 1: neighbouring threads read neighbouring lines; else points

@@ -87,20 +87,11 @@ static double pass_bytes(const fft_pass *pass, stn_dtype dtype) {
     return lines * (double)(2 * pass->length + pass->load_real + pass->store_real) * 2 * (double)stn_dtype_size(dtype);
 }
 
-/* Part of the copy bandwidth that a full launch reaches: measured on an H200. */
-static double efficiency(const fft_pass *pass, const fft_shape *shape, stn_dtype dtype) {
-    double part = dtype == STN_F16 ? 0.9 : 0.95;
-    if (shape->length > 4096) part *= dtype == STN_F16 || dtype == STN_F64 ? 0.75 : 0.9;
-    if (fft_fast_in(pass)) part *= shape->length > 256 ? 0.8 : 0.9;
-    if (fft_fast_out(pass)) part *= shape->length > 256 ? 0.9 : 0.95;
-    return part;
-}
-
 /* A block waits for memory twice and for itself at each exchange; a launch is as many turns of blocks as it takes. */
 static double pass_seconds(const fft_pass *pass, const fft_shape *shape, stn_dtype dtype, const stn_machine *machine) {
     double turns = ceil((double)fft_shape_blocks(pass, shape) / (double)(machine->multiprocessors * shape->blocks));
     double waiting = turns * (1.6e-6 + 0.4e-6 * shape->stages);
-    double moving = pass_bytes(pass, dtype) / (machine->copy_bandwidth * efficiency(pass, shape, dtype));
+    double moving = pass_bytes(pass, dtype) / (machine->copy_bandwidth * fft_shape_part(pass, shape, dtype));
     return fmax(waiting, moving) + machine->launch_seconds;
 }
 

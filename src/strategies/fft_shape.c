@@ -7,70 +7,80 @@
 #include "base/arith.h"
 #include "render/render.h"
 
-/* Radices for lines of 2^i points and the points of a thread, found by timing on an H200: as few exchanges as registers
- * allow, and the more threads, the longer the waits are. */
+/* Radices for lines of 2^i points, found by timing on an H200: as few exchanges as registers allow, and the more threads,
+ * the longer the waits are. */
 typedef struct plan_row {
-    int points;
+    int points; /* of a thread */
     int radix[FFT_MAX_STAGES];
     int threads;     /* of a block at least */
     bool half_cells; /* exchanges in f16 are worth their rounding */
+    double part;     /* of the copy bandwidth that a large batch reaches */
 } plan_row;
 static const plan_row f16_rows[] = {
-    [1] = {2, {2}, 128, false},           [2] = {4, {4}, 128, false},           [3] = {8, {8}, 128, false},
-    [4] = {4, {4, 4}, 128, true},         [5] = {8, {8, 4}, 128, true},         [6] = {8, {8, 8}, 128, true},
-    [7] = {16, {16, 8}, 128, false},      [8] = {16, {16, 16}, 128, false},     [9] = {32, {16, 32}, 128, false},
-    [10] = {32, {32, 32}, 128, true},     [11] = {16, {8, 16, 16}, 128, true},  [12] = {32, {16, 16, 16}, 128, true},
-    [13] = {32, {32, 16, 16}, 256, true}, [14] = {32, {16, 32, 32}, 512, true},
+    [1] = {2, {2}, 128, false, 0.7},
+    [2] = {4, {4}, 128, false, 0.8},
+    [3] = {8, {8}, 128, false, 0.6},
+    [4] = {4, {4, 4}, 128, true, 0.93},
+    [5] = {8, {8, 4}, 128, true, 0.7},
+    [6] = {8, {8, 8}, 128, true, 0.96},
+    [7] = {16, {16, 8}, 128, false, 0.89},
+    [8] = {16, {16, 16}, 128, false, 0.94},
+    [9] = {32, {16, 32}, 128, false, 0.93},
+    [10] = {32, {32, 32}, 128, true, 0.945},
+    [11] = {16, {8, 16, 16}, 128, true, 0.865},
+    [12] = {32, {16, 16, 16}, 128, true, 0.855},
+    [13] = {32, {32, 16, 16}, 256, true, 0.79},
+    [14] = {32, {16, 32, 32}, 512, true, 0.56},
 };
 static const plan_row f32_rows[] = {
-    [1] = {2, {2}, 256, false},
-    [2] = {4, {4}, 256, false},
-    [3] = {8, {8}, 256, false},
-    [4] = {4, {4, 4}, 256, false},
-    [5] = {8, {8, 4}, 256, false},
-    [6] = {8, {8, 8}, 256, false},
-    [7] = {8, {4, 4, 8}, 128, false},
-    [8] = {8, {4, 8, 8}, 256, false},
-    [9] = {16, {2, 16, 16}, 256, false},
-    [10] = {16, {4, 16, 16}, 256, false},
-    [11] = {16, {8, 16, 16}, 256, false},
-    [12] = {16, {16, 16, 16}, 256, false},
-    [13] = {32, {32, 16, 16}, 256, false},
-    [14] = {32, {16, 32, 32}, 512, false},
+    [1] = {2, {2}, 256, false, 0.8},
+    [2] = {4, {4}, 256, false, 0.8},
+    [3] = {8, {8}, 256, false, 0.6},
+    [4] = {4, {4, 4}, 256, false, 0.8},
+    [5] = {8, {8, 4}, 256, false, 0.8},
+    [6] = {8, {8, 8}, 256, false, 0.955},
+    [7] = {8, {4, 4, 8}, 128, false, 0.965},
+    [8] = {8, {4, 8, 8}, 256, false, 0.97},
+    [9] = {16, {2, 16, 16}, 256, false, 0.965},
+    [10] = {16, {4, 16, 16}, 256, false, 0.96},
+    [11] = {16, {8, 16, 16}, 256, false, 0.96},
+    [12] = {16, {16, 16, 16}, 256, false, 0.96},
+    [13] = {32, {32, 16, 16}, 256, false, 0.95},
+    [14] = {32, {16, 32, 32}, 512, false, 0.79},
 };
 static const plan_row f64_rows[] = {
-    [1] = {2, {2}, 256, false},
-    [2] = {4, {4}, 256, false},
-    [3] = {8, {8}, 256, false},
-    [4] = {4, {4, 4}, 256, false},
-    [5] = {8, {8, 4}, 256, false},
-    [6] = {8, {8, 8}, 256, false},
-    [7] = {8, {4, 4, 8}, 256, false},
-    [8] = {8, {4, 8, 8}, 256, false},
-    [9] = {16, {8, 8, 8}, 256, false},
-    [10] = {16, {16, 4, 16}, 256, false},
-    [11] = {16, {8, 16, 16}, 256, false},
-    [12] = {16, {16, 16, 16}, 256, false},
-    [13] = {16, {2, 16, 16, 16}, 512, false},
+    [1] = {2, {2}, 256, false, 0.8},
+    [2] = {4, {4}, 256, false, 0.7},
+    [3] = {8, {8}, 256, false, 0.5},
+    [4] = {4, {4, 4}, 256, false, 0.8},
+    [5] = {8, {8, 4}, 256, false, 0.8},
+    [6] = {8, {8, 8}, 256, false, 0.965},
+    [7] = {8, {4, 4, 8}, 256, false, 0.97},
+    [8] = {8, {4, 8, 8}, 256, false, 0.97},
+    [9] = {16, {8, 8, 8}, 256, false, 0.97},
+    [10] = {16, {16, 4, 16}, 256, false, 0.965},
+    [11] = {16, {8, 16, 16}, 256, false, 0.965},
+    [12] = {16, {16, 16, 16}, 256, false, 0.96},
+    [13] = {16, {2, 16, 16, 16}, 512, false, 0.7},
 };
 /* The same where lines lie across memory, a block's side by side: fewer threads a line, for a tile has many lines. */
 static const plan_row f16_columns[] = {
-    [7] = {16, {16, 8}, 128, true},
-    [8] = {16, {16, 16}, 128, true},
-    [9] = {32, {16, 32}, 128, true},
-    [10] = {32, {32, 32}, 256, true},
+    [7] = {16, {16, 8}, 128, true, 0.88},
+    [8] = {16, {16, 16}, 128, true, 0.85},
+    [9] = {32, {16, 32}, 128, true, 0.85},
+    [10] = {32, {32, 32}, 256, true, 0.65},
 };
 static const plan_row f32_columns[] = {
-    [7] = {16, {16, 8}, 128, false},
-    [8] = {16, {16, 16}, 256, false},
-    [9] = {32, {16, 32}, 256, false},
-    [10] = {32, {32, 32}, 256, false},
+    [7] = {16, {16, 8}, 128, false, 0.95},
+    [8] = {16, {16, 16}, 256, false, 0.95},
+    [9] = {32, {16, 32}, 256, false, 0.94},
+    [10] = {32, {32, 32}, 256, false, 0.79},
 };
 static const plan_row f64_columns[] = {
-    [7] = {16, {16, 8}, 64, false},
-    [8] = {16, {16, 16}, 128, false},
-    [9] = {16, {2, 16, 16}, 256, false},
-    [10] = {16, {4, 16, 16}, 256, false},
+    [7] = {16, {16, 8}, 64, false, 0.965},
+    [8] = {16, {16, 16}, 128, false, 0.965},
+    [9] = {16, {2, 16, 16}, 256, false, 0.955},
+    [10] = {16, {4, 16, 16}, 256, false, 0.785},
 };
 #define ROWS_OF(table) table, sizeof table / sizeof *table
 static const struct plan_table {
@@ -102,36 +112,51 @@ static const plan_row *row_of(stn_dtype dtype, bool across, int64_t n) {
 }
 
 static void take_row(const plan_row *row, fft_shape *shape) {
-    shape->points = row->points;
+    shape->across = shape->length / row->points;
     memcpy(shape->radix, row->radix, sizeof shape->radix);
     while (shape->stages < FFT_MAX_STAGES && shape->radix[shape->stages]) shape->stages++;
     shape->half_cells = row->half_cells;
+    shape->part = row->part;
 }
 
-/* 2^a 3^b 5^c 7^d: odd radices first; a thread holds the product of the different ones, which every one divides, and as
- * large a power of two as there is room for. */
+/* Points that a thread holds at most: in a stage of radix r it has every across-th of the n / r butterflies. */
+static int points_of(const fft_shape *shape) {
+    int most = 0;
+    for (int s = 0; s < shape->stages; s++) {
+        int radix = shape->radix[s], each = (shape->length / radix + shape->across - 1) / shape->across;
+        if (each * radix > most) most = each * radix;
+    }
+    return most;
+}
+
+/* The threads of a line that idle least, none with more than `most` points. */
+static bool choose_threads(int most, fft_shape *shape) {
+    int64_t least = INT64_MAX;
+    int best = 0, n = shape->length, first = (n + most - 1) / most;
+    for (int across = first; across <= 2 * first + 4 && across <= 1024; across++) {
+        int64_t work = 0;
+        for (int s = 0; s < shape->stages; s++)
+            work += (int64_t)stn_div_up(n / shape->radix[s], across) * shape->radix[s] * across;
+        shape->across = across;
+        if (points_of(shape) <= most && work < least) least = work, best = across;
+    }
+    shape->across = best;
+    return best > 0;
+}
+
+/* 2^a 3^b 5^c 7^d: odd radices first, the power of two in equal parts. */
 static bool mixed(int64_t n, bool wide, fft_shape *shape) {
     static const int primes[] = {7, 5, 3};
-    int most = wide ? 21 : 30;
-    shape->points = 1;
-    for (int i = 0; i < 3; i++) {
-        if (n % primes[i] == 0) shape->points *= primes[i];
+    for (int i = 0; i < 3; i++)
         for (; n % primes[i] == 0; n /= primes[i]) {
             if (shape->stages == FFT_MAX_STAGES) return false;
             shape->radix[shape->stages++] = primes[i];
         }
-    }
-    if (shape->points > most) return false;
-    int two = 1;
-    while (two < 16 && two * 2 <= n && shape->points * two * 2 <= most) two *= 2;
-    shape->points *= two;
-    while (n > 1) {
-        int radix = (int)stn_min(n, two);
-        if (radix < 2 || n % radix || shape->stages == FFT_MAX_STAGES) return false;
-        shape->radix[shape->stages++] = radix;
-        n /= radix;
-    }
-    return true;
+    int bits = log2_of(n), largest = wide ? 3 : 4, parts = (bits + largest - 1) / largest;
+    if (n != INT64_C(1) << bits || shape->stages + parts > FFT_MAX_STAGES) return false;
+    for (int i = 0; i < parts; i++) shape->radix[shape->stages++] = 1 << ((bits + i) / parts);
+    shape->part = 0.6; /* not yet timed */
+    return choose_threads(wide ? 12 : 16, shape);
 }
 
 /* ---- shared memory ----------------------------------------------------------------------------------------------- */
@@ -142,9 +167,8 @@ static int cell_bytes(const fft_shape *shape, stn_dtype dtype) {
 
 /* The place of a thread, as the kernel has it. */
 static void place_of(const fft_shape *shape, bool lines_fast, int thread, int *t, int *line) {
-    int across = shape->length / shape->points;
-    *t = lines_fast ? thread / shape->lines : thread % across;
-    *line = lines_fast ? thread % shape->lines : thread / across;
+    *t = lines_fast ? thread / shape->lines : thread % shape->across;
+    *line = lines_fast ? thread % shape->lines : thread / shape->across;
 }
 
 static int padded(const fft_shape *shape, int a) { return a + a / shape->pad; }
@@ -217,7 +241,7 @@ size_t fft_shape_shared(const fft_pass *pass, const fft_shape *shape, stn_dtype 
 
 /* Registers a thread should have, found by timing on an H200. A real transform holds its points twice. */
 static int registers(const fft_pass *pass, const fft_shape *shape, stn_dtype dtype) {
-    int words = shape->points * (dtype == STN_F64 ? 4 : 2);
+    int words = points_of(shape) * (dtype == STN_F64 ? 4 : 2);
     bool real = pass->load_real || pass->store_real;
     if (dtype == STN_F64) return words > 32 ? 128 : 80;
     if (words > 32) return real ? 128 : shape->half_cells ? 80 : 96;
@@ -225,7 +249,7 @@ static int registers(const fft_pass *pass, const fft_shape *shape, stn_dtype dty
     return 64;
 }
 
-/* Lines side by side: to fill the block and, where they lie across, 64 to 128 bytes of memory. */
+/* Lines side by side: to fill the block and, where they lie across, 32 to 128 bytes of memory. */
 static int lines_for(const fft_pass *pass, stn_dtype dtype, int across, int threads) {
     int least = 1;
     if (fft_fast_in(pass) || fft_fast_out(pass)) {
@@ -234,30 +258,46 @@ static int lines_for(const fft_pass *pass, stn_dtype dtype, int across, int thre
         least = bytes / (2 * (int)stn_dtype_size(dtype));
     }
     int lines = (int)stn_max(least, threads / across);
-    while (lines * across % 32) lines++; /* whole warps */
+    while (lines > 1 && lines * across > 1024) lines /= 2;
+    while (32 % across == 0 && lines * across % 32) lines++; /* whole warps, which wait for themselves only */
     return lines;
+}
+
+/* Threads of a block where few lines make it up. A real transform waits twice more, in the smaller blocks the better. */
+static int threads_for(const fft_pass *pass, const plan_row *row) {
+    if (!row) return 128;
+    return pass->load_real || pass->store_real ? (int)stn_min(row->threads, 128) : row->threads;
 }
 
 bool fft_shape_for(const fft_pass *pass, stn_dtype dtype, const stn_machine *machine, fft_shape *shape) {
     *shape = (fft_shape){.length = (int)pass->length};
-    bool columns = fft_fast_in(pass) || fft_fast_out(pass), real = pass->load_real || pass->store_real;
+    bool columns = fft_fast_in(pass) || fft_fast_out(pass);
     const plan_row *row = row_of(dtype, columns, pass->length);
     if (row)
         take_row(row, shape);
-    else if (real || !mixed(pass->length, dtype == STN_F64, shape))
+    else if (!mixed(pass->length, dtype == STN_F64, shape))
         return false;
-    int across = shape->length / shape->points;
-    shape->lines = lines_for(pass, dtype, across, row ? row->threads : 128);
-    shape->threads = across * shape->lines;
+    shape->lines = lines_for(pass, dtype, shape->across, threads_for(pass, row));
+    shape->threads = shape->across * shape->lines;
     if (shape->threads > 1024) return false;
     bool moves = fft_fast_in(pass) != fft_fast_out(pass);
     if (shape->stages == 1 && moves) return false;
-    if (pass->scale != 1) shape->half_cells = false; /* what overflows there may be in range when scaled */
+    if (pass->scale != 1 || pass->load_real || pass->store_real)
+        shape->half_cells = false; /* what overflows there may be in range when scaled */
     shape->table = dtype == STN_F16 && shape->length > 1024 && shape->length <= 8192 ? 8192 : 1024;
     int each = (int)stn_min(registers(pass, shape, dtype), 65536 / shape->threads);
     shape->blocks = (int)stn_max(1, 65536 / (each * shape->threads));
     choose_places(pass, dtype, row != NULL, shape);
     return fft_shape_shared(pass, shape, dtype) <= machine->shared_per_block;
+}
+
+/* Measured apart: roots between launches cost a seventh, outputs that change places with inputs gain a twentieth. */
+double fft_shape_part(const fft_pass *pass, const fft_shape *shape, stn_dtype dtype) {
+    double part = shape->part;
+    if (fft_fast_in(pass) != fft_fast_out(pass)) part = fmin(0.95, part * 1.06);
+    if (pass->outer && dtype == STN_F16) part *= 0.87;
+    if (pass->load_real || pass->store_real) part *= dtype == STN_F16 ? 0.78 : 0.96;
+    return part;
 }
 
 int64_t fft_shape_blocks(const fft_pass *pass, const fft_shape *shape) {
@@ -283,6 +323,12 @@ static void put_root(void *to, size_t at, bool wide, int64_t k, int64_t n) {
 
 static int outer_low(const fft_pass *pass) { return (log2_of(pass->outer) + 1) / 2; }
 
+/* Roots of a real transform: where a thread's points are evenly apart, those of its first. */
+static int real_roots(const fft_shape *shape) {
+    int points = points_of(shape);
+    return points * shape->across == shape->length && 32 % points == 0 ? shape->across : shape->length;
+}
+
 fft_tables fft_shape_tables(const fft_pass *pass, const fft_shape *shape, stn_dtype dtype, void *to) {
     fft_tables t = {0, 0, 0};
     bool wide = dtype == STN_F64;
@@ -302,7 +348,7 @@ fft_tables fft_shape_tables(const fft_pass *pass, const fft_shape *shape, stn_dt
     }
     t.outer = at - t.twiddles;
     if (pass->load_real || pass->store_real)
-        for (int i = 0; i < shape->length / shape->points; i++) put_root(to, at++, wide, i, 2 * pass->length);
+        for (int i = 0; i < real_roots(shape); i++) put_root(to, at++, wide, i, 2 * pass->length);
     t.real = at - t.twiddles - t.outer;
     return t;
 }
@@ -319,7 +365,7 @@ void fft_shape_params(const fft_pass *pass, const fft_shape *shape, stn_dtype dt
     stn_params_int(params, "FFT_LENGTH", shape->length);
     stn_params_int(params, "FFT_STAGES", shape->stages);
     stn_params_ints(params, "FFT_RADIX", shape->radix, (size_t)shape->stages);
-    stn_params_int(params, "FFT_POINTS", shape->points);
+    stn_params_int(params, "FFT_THREADS", shape->across);
     stn_params_int(params, "FFT_LINES", shape->lines);
     stn_params_int(params, "FFT_LOOPS", pass->loops);
     stn_params_int(params, "FFT_LINES_FAST_IN", fft_fast_in(pass));

@@ -10,13 +10,14 @@
 typedef struct fft_shape {
     int length; /* complex points of a line */
     int stages, radix[FFT_MAX_STAGES];
-    int points;  /* of a thread */
+    int across;  /* threads of a line */
     int lines;   /* of a block */
     int threads; /* of a block */
     int blocks;  /* that must fit on a multiprocessor */
     bool half_cells;
     int pad, pitch; /* of shared memory: fft_line.cu */
     int table;      /* most twiddles of a stage that are stored one by one */
+    double part;    /* of the copy bandwidth that long lines of blocks reach */
 } fft_shape;
 
 /* Is there a shape for this pass? */
@@ -24,6 +25,8 @@ bool fft_shape_for(const fft_pass *pass, stn_dtype dtype, const stn_machine *mac
 /* The longest line of one pass: along memory on both sides, or across it. */
 int64_t fft_longest(stn_dtype dtype, bool across);
 size_t fft_shape_shared(const fft_pass *pass, const fft_shape *shape, stn_dtype dtype);
+/* Part of the copy bandwidth that a large pass reaches. */
+double fft_shape_part(const fft_pass *pass, const fft_shape *shape, stn_dtype dtype);
 /* Blocks of the launch. */
 int64_t fft_shape_blocks(const fft_pass *pass, const fft_shape *shape);
 

@@ -128,6 +128,29 @@ static void planes(suite *s) {
             }
 }
 
+/* Axes that are split: two passes, three, and columns, beside each other and one alone. */
+static void splits(suite *s) {
+    for (int d = STN_F64; d <= STN_F16; d++) {
+        stn_transform t = line((stn_dtype)d, (size_t)1 << 15, 2);
+        t.forward_scale = t.inverse_scale = 1.0 / 256;
+        check(s, &t, "");
+        t.in_place = 1;
+        check(s, &t, "");
+        t.in_place = 0, t.extent[0] = 31104, t.batch = 1; /* 2^7 3^5 */
+        check(s, &t, "");
+        t.extent[0] = 1 << 12, t.in_stride[0] = t.out_stride[0] = t.batch = 6,
+        t.in_batch_stride = t.out_batch_stride = 1;
+        check(s, &t, ", columns");
+        t = line((stn_dtype)d, 2048, 1);
+        t.rank = 2, t.extent[1] = 12, t.direction = STN_INVERSE, t.inverse_scale = 1.0 / 128;
+        check(s, &t, "");
+        if (!s->full && d != STN_F32) continue;
+        t = line((stn_dtype)d, (size_t)1 << 21, 1);
+        t.forward_scale = 1.0 / 1024;
+        check(s, &t, ", three passes");
+    }
+}
+
 /* Strides of elements, rows and transforms, on each side apart; an odd start that asks for less alignment. */
 static void layouts(suite *s) {
     dice d = {77};
@@ -325,9 +348,9 @@ static void properties(suite *s) {
 }
 
 int main(int argc, char **argv) {
-    static const suite_part parts[] = {{"powers", powers},         {"others", others},        {"real", real},
-                                       {"planes", planes},         {"layouts", layouts},      {"scales", scales},
-                                       {"properties", properties}, {"candidates", candidates}};
+    static const suite_part parts[] = {{"powers", powers},         {"others", others},         {"real", real},
+                                       {"planes", planes},         {"layouts", layouts},       {"scales", scales},
+                                       {"properties", properties}, {"candidates", candidates}, {"splits", splits}};
     for (int i = 1; i + 1 < argc; i++)
         if (!strcmp(argv[i], "--strategy")) strategy = argv[i + 1];
     if (!strategy) {
