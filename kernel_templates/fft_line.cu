@@ -55,7 +55,7 @@ constexpr int most_points() {
     return most;
 }
 constexpr int E = most_points();
-constexpr bool EVEN = N == E * T && 32 % E == 0;  // a thread's points are E, T apart: their 64th roots are known
+constexpr bool REGULAR = N == E * T && 32 % E == 0;  // a thread's points are E, T apart: their 64th roots are known
 static_assert(FFT_STAGES > 1 || !MOVES, "threads change places at an exchange");
 
 using cell = packed<FFT_CELL>::type;  // a point in shared memory
@@ -66,7 +66,7 @@ struct fft_arguments {
     STORE *out;
     const REAL *twiddle;  // of each stage but the first, [r - 1][j mod L], or [j mod L] where powers are formed
     const REAL *outer;    // w_M^i for i < 2^FFT_OUTER_LOW, then w_M^(i 2^FFT_OUTER_LOW)
-    const REAL *real;     // exp(-pi i k / N) for k < T where EVEN, else for k < N
+    const REAL *real;     // exp(-pi i k / N) for k < T where REGULAR, else for k < N
     long long in_stride, out_stride;    // complex elements from point to point
     long long in_line[3], out_line[3];  // from line to line: neighbours, then two outer loops
     long long lines;                    // side by side
@@ -190,7 +190,7 @@ __device__ __forceinline__ void mirrored(const value (&z)[E], value (&mirror)[E]
 // exp(-pi i k / N) for point h of stage S; `first` is that of k = t.
 template <int S>
 __device__ __forceinline__ value half_root(const REAL *table, value first, int t, int h) {
-    if (EVEN) return times_root64(first, 32 / E * h);
+    if (REGULAR) return times_root64(first, 32 / E * h);
     return stage<S>::holds(h, t) ? load_pair(table + 2 * (t + stage<S>::offset(h))) : first;
 }
 

@@ -45,7 +45,7 @@ constexpr int HELD = 0;        // the bands stay in registers; else they are rea
 constexpr int EVEN = 1;        // weights are the same from either end: half of them are given
 constexpr int DATA_PARTS = 1;  // device/fragment.cuh: parts of an element, of a weight
 constexpr int BAND_PARTS = 1;
-constexpr int PAIRED = 0;      // lowrank_line: tiles are 16 points wide, not 8
+constexpr int PAIRED = 0;  // lowrank_line: tiles are 16 points wide, not 8
 
 // ---- several steps in one launch (direct_time_*)
 constexpr int FUSED = 2;                              // steps

@@ -326,7 +326,8 @@ static int outer_low(const fft_pass *pass) { return (log2_of(pass->outer) + 1) /
 /* Roots of a real transform: where a thread's points are evenly apart, those of its first. */
 static int real_roots(const fft_shape *shape) {
     int points = points_of(shape);
-    return points * shape->across == shape->length && 32 % points == 0 ? shape->across : shape->length;
+    bool even = points > 0 && points * shape->across == shape->length && 32 % points == 0;
+    return even ? shape->across : shape->length;
 }
 
 fft_tables fft_shape_tables(const fft_pass *pass, const fft_shape *shape, stn_dtype dtype, void *to) {
