@@ -11,6 +11,7 @@ typedef struct cli_command {
 } cli_command;
 
 stn_status cmd_run(int argc, char **argv, stn_error *error);
+stn_status cmd_fft(int argc, char **argv, stn_error *error);
 stn_status cmd_compile(int argc, char **argv, stn_error *error);
 stn_status cmd_explain(int argc, char **argv, stn_error *error);
 stn_status cmd_cache(int argc, char **argv, stn_error *error);

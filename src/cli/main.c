@@ -9,6 +9,7 @@
 
 static const cli_command commands[] = {
     {"run", "apply a stencil to a grid, for any number of steps", cmd_run},
+    {"fft", "transform a grid: Fourier transforms of up to three axes", cmd_fft},
     {"explain", "show which strategies could serve a problem, and what each would cost", cmd_explain},
     {"compile", "render and compile a problem's kernels, for a GPU that need not be here", cmd_compile},
     {"cache", "show and keep up the kernels that are stored on disk", cmd_cache},

@@ -68,10 +68,9 @@ static stn_status load_stencil(const cli_problem_settings *settings, stn_stencil
                           : stn_stencil_parse(settings->stencil, stencil, error);
 }
 
-/* "512x512" into the job's extents. */
-static stn_status parse_size(const char *text, cli_job *job, stn_error *error) {
+stn_status cli_parse_size(const char *text, size_t extent_of[STN_ARRAY_RANK], int *rank, stn_error *error) {
     const char *at = text;
-    for (;;) {
+    for (*rank = 0;;) {
         char part[32];
         size_t length = strcspn(at, "x");
         uint64_t extent = 0;
@@ -79,10 +78,10 @@ static stn_status parse_size(const char *text, cli_job *job, stn_error *error) {
         if (length > 31 || !cli_parse_count(part, &extent) || extent == 0)
             return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "--size %s: '%s' is not a number of points from 1 up",
                             text, part);
-        if (job->rank == STN_ARRAY_RANK)
+        if (*rank == STN_ARRAY_RANK)
             return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
                             "--size %s: a grid has up to 3 axes, and one in front for a batch", text);
-        job->extent[job->rank++] = extent;
+        extent_of[(*rank)++] = extent;
         if (!at[length]) return STN_OK;
         at += length + 1;
     }
@@ -95,7 +94,7 @@ static stn_status find_grid(const cli_problem_settings *settings, cli_job *job, 
                         settings->in ? "--in and --size exclude each other" : "no grid is given");
     job->problem.dtype = STN_F64;
     if (settings->size)
-        STN_TRY(parse_size(settings->size, job, error));
+        STN_TRY(cli_parse_size(settings->size, job->extent, &job->rank, error));
     else {
         stn_npy_header header;
         STN_TRY(stn_npy_read_header(settings->in, &header, error));
@@ -175,8 +174,8 @@ void cli_job_clear(cli_job *job) {
     memset(job, 0, sizeof *job);
 }
 
-/* The index'th of seed's numbers (splitmix64): any one of them without those before. */
-static double random_unit(uint64_t seed, uint64_t index) {
+/* splitmix64 */
+double cli_random_unit(uint64_t seed, uint64_t index) {
     uint64_t z = seed + (index + 1) * 0x9e3779b97f4a7c15u;
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
     z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
@@ -192,7 +191,7 @@ stn_status cli_job_grid(const cli_problem_settings *settings, const cli_job *job
                         settings->in);
     }
     STN_TRY(stn_array_make(job->rank, job->extent, job->problem.dtype, grid, error));
-    for (size_t i = 0; i < grid->count; i++) stn_array_set(grid, i, random_unit(settings->random, i));
+    for (size_t i = 0; i < grid->count; i++) stn_array_set(grid, i, cli_random_unit(settings->random, i));
     return STN_OK;
 }
 

@@ -54,6 +54,11 @@ stn_status cli_open_context(const cli_device_settings *settings, const cli_repor
 /* Messages to stderr in the same way. report must outlive the logger. */
 stn_logger cli_logger(const cli_report_settings *report);
 
+/* "512x512" into extents, 1 to STN_ARRAY_RANK of them. */
+stn_status cli_parse_size(const char *text, size_t extent[STN_ARRAY_RANK], int *rank, stn_error *error);
+/* The index'th of seed's numbers, in [0, 1): any one of them without those before. */
+double cli_random_unit(uint64_t seed, uint64_t index);
+
 /* "344 x 403" */
 void cli_format_extents(const cli_job *job, char *text, size_t size);
 /* The boundaries as --boundary would say them, one part an axis. */

@@ -41,12 +41,15 @@ void stn_array_set(stn_array *array, size_t index, double value) {
 
 size_t stn_array_nonfinite(const stn_array *array) {
     size_t bad = 0;
-    for (size_t i = 0; i < array->count; i++) bad += !isfinite(stn_array_get(array, i));
+    for (size_t i = 0; i < stn_array_numbers(array); i++) bad += !isfinite(stn_array_get(array, i));
     return bad;
 }
 
-stn_status stn_array_make(int rank, const size_t *extent, stn_dtype dtype, stn_array *array, stn_error *error) {
-    size_t item = stn_dtype_size(dtype), count = 1, bytes;
+size_t stn_array_numbers(const stn_array *array) { return array->count * (array->is_complex ? 2 : 1); }
+
+static stn_status make(int rank, const size_t *extent, stn_dtype dtype, bool is_complex, stn_array *array,
+                       stn_error *error) {
+    size_t item = stn_dtype_size(dtype) * (is_complex ? 2 : 1), count = 1, bytes;
     for (int axis = 0; axis < rank; axis++)
         if (__builtin_mul_overflow(count, extent[axis], &count))
             return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
@@ -56,7 +59,15 @@ stn_status stn_array_make(int rank, const size_t *extent, stn_dtype dtype, stn_a
                         "the grid has %zu points, more bytes than memory can address: use a smaller grid", count);
     void *data = calloc(bytes ? bytes : 1, 1);
     if (!data) return stn_fail_memory(error, "the grid", bytes);
-    *array = (stn_array){.rank = rank, .count = count, .dtype = dtype, .data = data};
+    *array = (stn_array){.rank = rank, .count = count, .dtype = dtype, .data = data, .is_complex = is_complex};
     for (int axis = 0; axis < rank; axis++) array->extent[axis] = extent[axis];
     return STN_OK;
+}
+
+stn_status stn_array_make(int rank, const size_t *extent, stn_dtype dtype, stn_array *array, stn_error *error) {
+    return make(rank, extent, dtype, false, array, error);
+}
+
+stn_status stn_array_make_complex(int rank, const size_t *extent, stn_dtype dtype, stn_array *array, stn_error *error) {
+    return make(rank, extent, dtype, true, array, error);
 }

@@ -54,8 +54,7 @@ stn_dtype stn_npy_dtype(const stn_npy_header *header) {
 }
 
 /* The place in C order of the value that is `index` in the file. */
-static size_t place(const stn_npy_header *header, size_t index) {
-    if (!header->fortran || header->rank < 2) return index;
+static size_t value_place(const stn_npy_header *header, size_t index) {
     size_t stride[STN_ARRAY_RANK], at = 0;
     stride[header->rank - 1] = 1;
     for (int axis = header->rank - 1; axis > 0; axis--) stride[axis - 1] = stride[axis] * header->extent[axis];
@@ -64,6 +63,13 @@ static size_t place(const stn_npy_header *header, size_t index) {
         index /= header->extent[axis];
     }
     return at;
+}
+
+/* The same of a number. */
+static size_t place(const stn_npy_header *header, size_t index) {
+    if (!header->fortran || header->rank < 2) return index;
+    size_t per = (size_t)header->per;
+    return value_place(header, index / per) * per + index % per;
 }
 
 /* Reads exactly `size` bytes; a short file is an error. */
@@ -81,7 +87,7 @@ static stn_status read_all(int fd, const char *path, void *bytes, size_t size, s
     return STN_OK;
 }
 
-static stn_status open_header(const char *path, int *out, stn_npy_header *header, stn_error *error) {
+static stn_status open_header(const char *path, bool complex_too, int *out, stn_npy_header *header, stn_error *error) {
     stn_status status = STN_OK;
     unsigned char *start = NULL;
     struct stat about;
@@ -99,8 +105,11 @@ static stn_status open_header(const char *path, int *out, stn_npy_header *header
         goto fail;
     }
     STN_TRY_GOTO(status, read_all(fd, path, start, size, error), fail);
-    STN_TRY_GOTO(status, stn_npy_parse(path, start, size, header, error), fail);
-    size_t expected = header->offset + header->count * (size_t)header->item;
+    STN_TRY_GOTO(status,
+                 complex_too ? stn_npy_parse_any(path, start, size, header, error)
+                             : stn_npy_parse(path, start, size, header, error),
+                 fail);
+    size_t expected = header->offset + header->count * (size_t)(header->per * header->item);
     if (file_size != expected) {
         status = stn_fail(error, STN_ERROR_FORMAT,
                           "'%s' has %zu bytes where its header promises %zu: it is %s; write it again with numpy.save",
@@ -126,8 +135,9 @@ static stn_status convert_values(int fd, const char *path, const stn_npy_header 
     if (!block) return stn_fail_memory(error, "a read buffer", (size_t)BLOCK * 8);
     stn_status status = STN_OK;
     double limit = largest[array->dtype];
-    for (size_t done = 0; done < header->count;) {
-        size_t now = header->count - done < BLOCK ? header->count - done : BLOCK;
+    size_t count = header->count * (size_t)header->per;
+    for (size_t done = 0; done < count;) {
+        size_t now = count - done < BLOCK ? count - done : BLOCK;
         STN_TRY_GOTO(status, read_all(fd, path, block, now * (size_t)header->item, error), done);
         for (size_t i = 0; i < now; i++) {
             double value = decode(header, block + i * (size_t)header->item);
@@ -146,24 +156,26 @@ done:
     return status;
 }
 
-stn_status stn_npy_read_header(const char *path, stn_npy_header *header, stn_error *error) {
+static stn_status read_header(const char *path, bool complex_too, stn_npy_header *header, stn_error *error) {
     int fd = -1;
-    STN_TRY(open_header(path, &fd, header, error));
+    STN_TRY(open_header(path, complex_too, &fd, header, error));
     close(fd);
     return STN_OK;
 }
 
-stn_status stn_npy_read(const char *path, const stn_dtype *dtype, stn_array *array, stn_error *error) {
+static stn_status read_file(const char *path, bool complex_too, const stn_dtype *dtype, stn_array *array,
+                            stn_error *error) {
     stn_npy_header header;
     stn_array result = {0};
     int fd = -1;
-    STN_TRY(open_header(path, &fd, &header, error));
+    STN_TRY(open_header(path, complex_too, &fd, &header, error));
     stn_dtype want = dtype ? *dtype : stn_npy_dtype(&header);
-    stn_status status = stn_array_make(header.rank, header.extent, want, &result, error);
+    stn_status status = header.per == 2 ? stn_array_make_complex(header.rank, header.extent, want, &result, error)
+                                        : stn_array_make(header.rank, header.extent, want, &result, error);
     if (status == STN_OK) {
         bool as_stored =
             header.kind == 'f' && (size_t)header.item == stn_dtype_size(want) && !header.swap && !header.fortran;
-        status = as_stored ? read_all(fd, path, result.data, header.count * (size_t)header.item, error)
+        status = as_stored ? read_all(fd, path, result.data, header.count * (size_t)(header.per * header.item), error)
                            : convert_values(fd, path, &header, &result, error);
     }
     close(fd);
@@ -175,6 +187,19 @@ stn_status stn_npy_read(const char *path, const stn_dtype *dtype, stn_array *arr
     return STN_OK;
 }
 
+stn_status stn_npy_read_header(const char *path, stn_npy_header *header, stn_error *error) {
+    return read_header(path, false, header, error);
+}
+stn_status stn_npy_read_header_any(const char *path, stn_npy_header *header, stn_error *error) {
+    return read_header(path, true, header, error);
+}
+stn_status stn_npy_read(const char *path, const stn_dtype *dtype, stn_array *array, stn_error *error) {
+    return read_file(path, false, dtype, array, error);
+}
+stn_status stn_npy_read_any(const char *path, const stn_dtype *dtype, stn_array *array, stn_error *error) {
+    return read_file(path, true, dtype, array, error);
+}
+
 /* The whole preamble, padded so that values start at a multiple of 64 bytes; returns its size. */
 static size_t make_preamble(const stn_array *array, unsigned char *bytes, size_t most) {
     char shape[128] = "", text[256];
@@ -182,9 +207,12 @@ static size_t make_preamble(const stn_array *array, unsigned char *bytes, size_t
         size_t used = strlen(shape);
         snprintf(shape + used, sizeof shape - used, axis && array->rank > 1 ? ", %zu" : "%zu", array->extent[axis]);
     }
-    const char *types[] = {[STN_F64] = "<f8", [STN_F32] = "<f4", [STN_F16] = "<f2"};
+    static const char *const types[] = {[STN_F64] = "<f8", [STN_F32] = "<f4", [STN_F16] = "<f2"};
+    static const char *const pairs[] = {[STN_F64] = "<c16", [STN_F32] = "<c8", [STN_F16] = "<f2"};
+    bool pair_axis = array->is_complex && array->dtype == STN_F16;
+    const char *after = pair_axis ? array->rank ? ", 2" : "2," : array->rank == 1 ? "," : "";
     int size = snprintf(text, sizeof text, "{'descr': '%s', 'fortran_order': False, 'shape': (%s%s), }",
-                        types[array->dtype], shape, array->rank == 1 ? "," : "");
+                        (array->is_complex ? pairs : types)[array->dtype], shape, after);
     size_t total = (10 + (size_t)size + 1 + 63) / 64 * 64, length = total - 10;
     if (total > most) return 0;
     memcpy(bytes, STN_NPY_MAGIC "\x01\x00", 8);
@@ -198,12 +226,12 @@ static size_t make_preamble(const stn_array *array, unsigned char *bytes, size_t
 
 stn_status stn_npy_prepare(const char *path, const stn_array *array, stn_output *output, stn_error *error) {
     unsigned char preamble[512];
-    size_t item = stn_dtype_size(array->dtype);
+    size_t item = stn_dtype_size(array->dtype), count = stn_array_numbers(array);
     size_t size = make_preamble(array, preamble, sizeof preamble);
     STN_TRY(stn_output_open(path, output, error));
     /* the machines that this runs on are little-endian: x86-64, aarch64 */
     if (!size || fwrite(preamble, 1, size, output->file) != size ||
-        fwrite(array->data, item, array->count, output->file) != array->count) {
+        fwrite(array->data, item, count, output->file) != count) {
         int why = errno;
         stn_output_abandon(output);
         return stn_fail(error, STN_ERROR_IO, "cannot write '%s': %s; what was there before is untouched", path,

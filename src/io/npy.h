@@ -12,21 +12,26 @@
 
 typedef struct stn_npy_header {
     char kind;    /* 'f' float, 'i' signed, 'u' unsigned, 'b' bool */
-    int item;     /* bytes a value: 1, 2, 4, 8 */
+    int item;     /* bytes a number: 1, 2, 4, 8 */
+    int per;      /* numbers a value: 1, or 2 of a complex one (kind 'f') */
     bool swap;    /* the other byte order than this machine's */
     bool fortran; /* first axis fastest */
     int rank;     /* 0..STN_ARRAY_RANK */
     size_t extent[STN_ARRAY_RANK];
-    size_t count;  /* product of the extents; count * item does not overflow */
+    size_t count;  /* product of the extents; count * per * item does not overflow */
     size_t offset; /* bytes before the values */
 } stn_npy_header;
 
 /* Reads the header from the first `size` bytes of a file. name is used in messages. Any bytes are safe. Errors:
  * STN_ERROR_FORMAT: not a .npy, a damaged one, or a dtype or rank that is not a grid's. */
 stn_status stn_npy_parse(const char *name, const void *bytes, size_t size, stn_npy_header *header, stn_error *error);
+/* The same, complex numbers too: c8 and c16. */
+stn_status stn_npy_parse_any(const char *name, const void *bytes, size_t size, stn_npy_header *header,
+                             stn_error *error);
 
 /* Reads a file's header and checks that the file is as long as it promises. */
 stn_status stn_npy_read_header(const char *path, stn_npy_header *header, stn_error *error);
+stn_status stn_npy_read_header_any(const char *path, stn_npy_header *header, stn_error *error);
 
 /* The dtype that stn_npy_read gives the values of such a file when it is not told one. */
 stn_dtype stn_npy_dtype(const stn_npy_header *header);
@@ -35,8 +40,11 @@ stn_dtype stn_npy_dtype(const stn_npy_header *header);
  * floating type; f32 for whole numbers up to 16 bits, f64 for longer ones. Fortran order becomes C order. A finite
  * value that the dtype cannot hold is an error. *array is the caller's: stn_array_clear. */
 stn_status stn_npy_read(const char *path, const stn_dtype *dtype, stn_array *array, stn_error *error);
+/* The same, complex numbers too. */
+stn_status stn_npy_read_any(const char *path, const stn_dtype *dtype, stn_array *array, stn_error *error);
 
-/* Writes a file that appears whole or not at all (io/output.h), little-endian, format 1.0. */
+/* Writes a file that appears whole or not at all (io/output.h), little-endian, format 1.0. Complex f16, for which NumPy has
+ * no type, becomes f2 with a last axis of 2: real and imaginary part. */
 stn_status stn_npy_write(const char *path, const stn_array *array, stn_error *error);
 /* The same up to stn_output_commit. */
 stn_status stn_npy_prepare(const char *path, const stn_array *array, stn_output *output, stn_error *error);

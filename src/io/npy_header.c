@@ -10,6 +10,7 @@ typedef struct scanner {
     const char *name; /* of the file */
     const char *at, *end;
     stn_error *error;
+    bool complex_too;
 } scanner;
 
 #define PREFIX_V1 10 /* magic, major, minor, 16-bit length */
@@ -67,9 +68,11 @@ static stn_status read_descr(scanner *s, stn_npy_header *header) {
     static const uint16_t one = 1;
     bool little = *(const unsigned char *)&one == 1;
     char order = text[0];
-    if (!strchr("<>=|", order) || strlen(text) != 3) order = '\0';
-    header->kind = order ? text[1] : '?';
-    header->item = order ? text[2] - '0' : 0;
+    bool pairs = s->complex_too && (!strcmp(text + 1, "c8") || !strcmp(text + 1, "c16"));
+    if (!strchr("<>=|", order) || (strlen(text) != 3 && !pairs)) order = '\0';
+    header->kind = order ? pairs ? 'f' : text[1] : '?';
+    header->item = order ? pairs ? strlen(text) == 4 ? 8 : 4 : text[2] - '0' : 0;
+    header->per = pairs ? 2 : 1;
     header->swap = (order == '<' && !little) || (order == '>' && little);
     bool float_type = header->kind == 'f' && (header->item == 2 || header->item == 4 || header->item == 8);
     bool whole_type = (header->kind == 'i' || header->kind == 'u') &&
@@ -149,9 +152,10 @@ static stn_status read_dictionary(scanner *s, stn_npy_header *header) {
     return s->at == s->end ? STN_OK : damaged(s, "its header has more text after the dictionary");
 }
 
-stn_status stn_npy_parse(const char *name, const void *bytes, size_t size, stn_npy_header *header, stn_error *error) {
+static stn_status parse(const char *name, const void *bytes, size_t size, bool complex_too, stn_npy_header *header,
+                        stn_error *error) {
     const unsigned char *b = bytes;
-    scanner s = {.name = name, .error = error};
+    scanner s = {.name = name, .error = error, .complex_too = complex_too};
     memset(header, 0, sizeof *header);
     size_t compare = size < 6 ? size : 6;
     if (size == 0) return damaged(&s, "it is empty");
@@ -176,8 +180,17 @@ stn_status stn_npy_parse(const char *name, const void *bytes, size_t size, stn_n
         if (__builtin_mul_overflow(header->count, header->extent[axis], &header->count))
             return damaged(&s, "its extents multiply to more than 64 bits hold");
     size_t total;
-    if (__builtin_mul_overflow(header->count, (size_t)header->item, &total) ||
+    if (__builtin_mul_overflow(header->count, (size_t)(header->item * header->per), &total) ||
         __builtin_add_overflow(total, header->offset, &total) || total > PTRDIFF_MAX)
         return damaged(&s, "its extents multiply to more bytes than memory can address");
     return STN_OK;
+}
+
+stn_status stn_npy_parse(const char *name, const void *bytes, size_t size, stn_npy_header *header, stn_error *error) {
+    return parse(name, bytes, size, false, header, error);
+}
+
+stn_status stn_npy_parse_any(const char *name, const void *bytes, size_t size, stn_npy_header *header,
+                             stn_error *error) {
+    return parse(name, bytes, size, true, header, error);
 }

@@ -8,7 +8,7 @@ import tempfile
 import unittest
 
 BINARY = os.environ['STENTOR_COMMAND']
-FORMATS = {'<f8': 'd', '<f4': 'f', '<f2': 'e', '<i2': 'h', '>f4': 'f'}
+FORMATS = {'<f8': 'd', '<f4': 'f', '<f2': 'e', '<i2': 'h', '>f4': 'f', '<c16': 'd', '<c8': 'f'}
 
 
 def npy_bytes(shape, values, descr='<f8', fortran=False):
@@ -19,12 +19,13 @@ def npy_bytes(shape, values, descr='<f8', fortran=False):
 
 
 def npy_values(path):
-    """(shape, descr, flat values) of a file that the command wrote."""
+    """(shape, descr, flat numbers) of a file that the command wrote; two numbers of a complex value."""
     data = pathlib.Path(path).read_bytes()
     size = struct.unpack_from('<H', data, 8)[0]
     header = eval(data[10:10 + size])  # the command's own output
     count = math.prod(header['shape'])
     descr = header['descr']
+    count *= 2 if 'c' in descr else 1
     return header['shape'], descr, list(struct.unpack_from(f'{descr[0]}{count}{FORMATS[descr]}', data, 10 + size))
 
 

@@ -1,0 +1,214 @@
+/* stentor fft: read an array, transform some of its axes, write the result. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/counters.h"
+#include "cli/fft_job.h"
+#include "cli/progress.h"
+#include "io/npy.h"
+#include "io/output.h"
+#include "problem/transform.h"
+
+#define AT(member) offsetof(fft_settings, member)
+static const cli_option fft_options[] = {
+    {"--in", "FILE.npy", CLI_TEXT, AT(in), "the array: real or complex (c8, c16), of 1 to 4 axes"},
+    {"--size", "NxN", CLI_TEXT, AT(size), "instead of --in: the extents of an array of random numbers"},
+    {"--random", "SEED", CLI_COUNT, AT(random), "with --size: where the random numbers start (default 0)"},
+    {"--out", "FILE.npy", CLI_TEXT, AT(out), "the result"},
+    {"--axes", "A[,A...]", CLI_TEXT, AT(axes),
+     "the axes to transform, up to 3; -1 is the last (default all).\nThe last one named is the one that --real halves"},
+    {"--inverse", NULL, CLI_FLAG, AT(inverse), "the other way: exp(+2 pi i j k / n)"},
+    {"--real", NULL, CLI_FLAG, AT(real),
+     "real numbers in, half of the spectrum out (n/2 + 1 along the last\naxis); with --inverse the way back"},
+    {"--points", "N", CLI_COUNT, AT(points),
+     "with --real --inverse: real numbers along the last axis (default\n2 (m - 1), an even number)"},
+    {"--norm", "NAME", CLI_TEXT, AT(norm),
+     "who divides by the number of points: backward (the inverse, the\ndefault), forward, ortho (both by its root), "
+     "none"},
+    {"--dtype", "f64|f32|f16", CLI_TEXT, AT(dtype),
+     "compute and write in this type (default: the file's; f32 for --size)"},
+    {"--f16-sums", NULL, CLI_FLAG, AT(f16_sums), "with f16: sums in f16 too, where a strategy can"},
+    {"--pairs", NULL, CLI_FLAG, AT(pairs),
+     "the file's last axis, of 2, is real and imaginary part: so complex\nf16 is written, for which .npy has no type"},
+    {"--repeat", "N", CLI_COUNT, AT(repeat), "run N times and give the median time (default 1)"},
+    {"--explain", NULL, CLI_FLAG, AT(explain),
+     "only say which strategies could do it, what each would cost, and\nwhy others do not apply"},
+};
+#undef AT
+
+/* The plan at work: its memory, where it runs. */
+typedef struct fft_run {
+    stn_context *context;
+    stn_plan *plan;
+    void *in, *out;
+    size_t in_bytes, out_bytes;
+    double seconds;
+} fft_run;
+
+static int compare(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static size_t bytes_of(const stn_array *array) { return stn_array_numbers(array) * stn_dtype_size(array->dtype); }
+
+static stn_status execute(fft_run *run, uint64_t repeat, const stn_array *in, stn_array *out, stn_error *error) {
+    double *seconds = calloc(repeat, sizeof *seconds);
+    if (!seconds) return stn_fail_memory(error, "the times", repeat * sizeof *seconds);
+    stn_status status;
+    run->in_bytes = bytes_of(in);
+    run->out_bytes = bytes_of(out);
+    STN_TRY_GOTO(status, stn_memory_alloc(run->context, run->in_bytes, &run->in, error), done);
+    STN_TRY_GOTO(status, stn_memory_alloc(run->context, run->out_bytes, &run->out, error), done);
+    STN_TRY_GOTO(status, stn_memory_upload(run->context, run->in, in->data, run->in_bytes, error), done);
+    for (uint64_t i = 0; i < repeat; i++) {
+        double start = cli_now();
+        STN_TRY_GOTO(status, stn_plan_execute(run->plan, run->in, run->out, NULL, error), done);
+        STN_TRY_GOTO(status, stn_synchronize(run->context, NULL, error), done);
+        seconds[i] = cli_now() - start;
+    }
+    qsort(seconds, repeat, sizeof *seconds, compare);
+    run->seconds = 0.5 * (seconds[(repeat - 1) / 2] + seconds[repeat / 2]);
+    status = stn_memory_download(run->context, out->data, run->out, run->out_bytes, error);
+done:
+    free(seconds);
+    return status;
+}
+
+static void run_clear(fft_run *run) {
+    stn_plan_destroy(run->plan);
+    if (run->in) stn_memory_free(run->context, run->in);
+    if (run->out) stn_memory_free(run->context, run->out);
+    stn_context_destroy(run->context);
+}
+
+/* ---- report ------------------------------------------------------------------------------------------------------ */
+
+static bool writes_pairs(const fft_job *job) { return job->out_complex && job->transform.dtype == STN_F16; }
+
+static void print_text(const fft_settings *settings, const fft_job *job, const fft_run *run) {
+    stn_fft fft;
+    stn_text words = STN_TEXT_EMPTY;
+    if (stn_fft_make(&job->transform, &fft, NULL) != STN_OK) return;
+    stn_fft_print(&fft, &words);
+    printf("strategy   %s, on the %s\n", stn_plan_strategy(run->plan),
+           stn_context_is_device(run->context) ? "GPU" : "host");
+    printf("transform  %s\n", words.data ? words.data : "");
+    printf("time       %.4g s", run->seconds);
+    if (settings->repeat > 1) printf(" (median of %llu)", (unsigned long long)settings->repeat);
+    printf("\nspeed      %.4g GB/s for one read and one write\n", 1e-9 * stn_fft_bytes(&fft) / run->seconds);
+    if (settings->out)
+        printf("wrote      %s%s\n", settings->out,
+               writes_pairs(job) ? " (complex f16 as pairs of f2: read them back with --pairs)" : "");
+    stn_text_clear(&words);
+}
+
+static stn_status print_json(const fft_settings *settings, const fft_job *job, const fft_run *run, size_t nonfinite,
+                             stn_error *error) {
+    stn_text text = STN_TEXT_EMPTY;
+    char *plan = NULL, *data = NULL;
+    stn_cache_stats stats;
+    STN_TRY(stn_plan_describe(run->plan, STN_JSON, &plan, error));
+    stn_text_printf(&text, "{");
+    stn_json_key(&text, "strategy"), stn_json_string(&text, stn_plan_strategy(run->plan));
+    stn_json_key(&text, "device"), stn_json_string(&text, stn_context_is_device(run->context) ? "cuda" : "host");
+    stn_json_key(&text, "extents"), stn_text_printf(&text, "[");
+    for (int axis = 0; axis < job->rank; axis++)
+        stn_json_comma(&text), stn_text_printf(&text, "%zu", job->out_extent[axis]);
+    stn_text_printf(&text, "]");
+    stn_json_key(&text, "dtype"), stn_json_string(&text, stn_dtype_name(job->transform.dtype));
+    stn_json_key(&text, "complex"), stn_text_printf(&text, "%s", job->out_complex ? "true" : "false");
+    stn_json_key(&text, "pairs"), stn_text_printf(&text, "%s", writes_pairs(job) ? "true" : "false");
+    stn_json_key(&text, "repeat"), stn_text_printf(&text, "%llu", (unsigned long long)settings->repeat);
+    stn_json_key(&text, "seconds"), stn_json_number(&text, run->seconds);
+    stn_json_key(&text, "nonfinite"), stn_text_printf(&text, "%zu", nonfinite);
+    stn_json_key(&text, "out"), stn_json_string(&text, settings->out);
+    stn_context_cache_stats(run->context, &stats);
+    stn_json_key(&text, "cache"), cli_json_counters(&stats, &text);
+    stn_json_key(&text, "plan"), stn_text_printf(&text, "%s", plan);
+    stn_text_printf(&text, "}\n");
+    stn_text_free(plan);
+    STN_TRY(stn_text_take(&text, &data, error));
+    fputs(data, stdout);
+    stn_text_free(data);
+    return STN_OK;
+}
+
+static stn_status report(const fft_settings *settings, const fft_job *job, const fft_run *run, const stn_array *out,
+                         stn_error *error) {
+    size_t nonfinite = stn_array_nonfinite(out);
+    if (settings->report.quiet && !settings->report.json) return STN_OK;
+    if (!settings->report.quiet && nonfinite)
+        fprintf(stderr, "stentor: warning: %zu of %zu numbers of the result are NaN or infinite%s\n", nonfinite,
+                stn_array_numbers(out),
+                job->transform.dtype == STN_F16 ? ": past the range of f16, try --norm ortho or forward" : "");
+    if (settings->report.json) return print_json(settings, job, run, nonfinite, error);
+    print_text(settings, job, run);
+    return STN_OK;
+}
+
+/* ---- the command ------------------------------------------------------------------------------------------------- */
+
+static stn_status make_plan(const fft_settings *settings, const fft_job *job, fft_run *run, stn_error *error) {
+    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
+    options.strategy = settings->device.strategy;
+    options.estimate_only = settings->explain;
+    STN_TRY(cli_open_context(&settings->device, &settings->report, &run->context, error));
+    return stn_plan_create_fft(run->context, &job->transform, &options, &run->plan, error);
+}
+
+static stn_status explain(const fft_settings *settings, const fft_run *run, stn_error *error) {
+    char *text = NULL;
+    STN_TRY(stn_plan_describe(run->plan, settings->report.json ? STN_JSON : STN_TEXT, &text, error));
+    if (!settings->report.quiet) printf("%s%s", text, settings->report.json ? "\n" : "");
+    stn_text_free(text);
+    return STN_OK;
+}
+
+static stn_status transform(const fft_settings *settings, stn_error *error) {
+    fft_job job;
+    fft_run run = {0};
+    stn_array in = {0}, out = {0};
+    stn_status status;
+    if (settings->repeat < 1 || settings->repeat > 1000000)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "--repeat wants 1 to 1000000");
+    STN_TRY(fft_job_make(settings, &job, error));
+    if (settings->out && !settings->explain) STN_TRY(stn_output_probe(settings->out, error));
+    STN_TRY_GOTO(status, make_plan(settings, &job, &run, error), done);
+    if (settings->explain) {
+        status = explain(settings, &run, error);
+        goto done;
+    }
+    STN_TRY_GOTO(status, fft_job_input(settings, &job, &in, error), done);
+    STN_TRY_GOTO(status, fft_job_output(&job, &out, error), done);
+    STN_TRY_GOTO(status, execute(&run, settings->repeat, &in, &out, error), done);
+    STN_TRY_GOTO(status, fft_job_put_back(&job, &out, error), done);
+    if (settings->out) STN_TRY_GOTO(status, stn_npy_write(settings->out, &out, error), done);
+    status = report(settings, &job, &run, &out, error);
+done:
+    run_clear(&run);
+    stn_array_clear(&in);
+    stn_array_clear(&out);
+    return status;
+}
+
+stn_status cmd_fft(int argc, char **argv, stn_error *error) {
+    fft_settings settings = {.repeat = 1};
+    cli_group groups[] = {CLI_GROUP("Transform", fft_options, &settings), CLI_ARCH_GROUP(&settings.device),
+                          CLI_DEVICE_GROUP(&settings.device), CLI_REPORT_GROUP(&settings.report)};
+    cli_usage usage = {.command = "fft",
+                       .summary = "transform a grid: Fourier transforms of up to three axes",
+                       .synopsis = "--in FILE.npy --out FILE.npy [--axes A,A] [--inverse] [options]",
+                       .notes =
+                           "As numpy.fft: fft, ifft, fft2, fftn, and with --real rfft, irfft, rfftn, irfftn.\n"
+                           "The output appears only after success; what was there before is kept until then.\n",
+                       .groups = groups,
+                       .group_count = sizeof groups / sizeof *groups};
+    bool help;
+    STN_TRY(cli_parse(&usage, argc, argv, &help, error));
+    return help ? STN_OK : transform(&settings, error);
+}

@@ -1,0 +1,262 @@
+/* See fft_job.h. */
+#include "cli/fft_job.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "io/npy.h"
+
+/* ---- what is asked ------------------------------------------------------------------------------------------------ */
+
+/* What lies in the file, or will be made up: extents, dtype, whether elements are complex. */
+typedef struct content {
+    int rank;
+    size_t extent[STN_ARRAY_RANK];
+    stn_dtype dtype;
+    bool is_complex;
+} content;
+
+static stn_status look(const fft_settings *settings, content *c, stn_error *error) {
+    if (!settings->in == !settings->size)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "%s: give either --in FILE.npy or --size NxN",
+                        settings->in ? "--in and --size exclude each other" : "no array is given");
+    if (settings->size) {
+        c->dtype = STN_F32;
+        c->is_complex = !settings->real || settings->inverse;
+        return cli_parse_size(settings->size, c->extent, &c->rank, error);
+    }
+    stn_npy_header header;
+    STN_TRY(stn_npy_read_header_any(settings->in, &header, error));
+    c->rank = header.rank;
+    memcpy(c->extent, header.extent, sizeof c->extent);
+    c->dtype = stn_npy_dtype(&header);
+    c->is_complex = header.per == 2;
+    if (!settings->pairs) return STN_OK;
+    if (c->is_complex || c->rank < 1 || c->extent[c->rank - 1] != 2)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                        "--pairs wants real numbers with a last axis of 2, real and imaginary part: '%s' is not so",
+                        settings->in);
+    c->rank--;
+    c->is_complex = true;
+    return STN_OK;
+}
+
+/* "0,-1" into chosen[], all axes when it is NULL. */
+static stn_status parse_axes(const char *text, int rank, int chosen[STN_MAX_RANK], int *count, stn_error *error) {
+    *count = 0;
+    if (!text) {
+        if (rank < 1 || rank > STN_MAX_RANK)
+            return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                            "the array has %d axes and 1 to %d can be transformed: name them with --axes", rank,
+                            STN_MAX_RANK);
+        for (; *count < rank; ++*count) chosen[*count] = *count;
+        return STN_OK;
+    }
+    for (const char *at = text;;) {
+        uint64_t axis = 0;
+        char part[16];
+        size_t length = strcspn(at, ",");
+        bool negative = *at == '-';
+        snprintf(part, sizeof part, "%.*s", (int)(length < 15 ? length : 15), at);
+        bool number = length < 15 && cli_parse_count(part + negative, &axis) && (!negative || axis > 0);
+        if (!number || axis > (uint64_t)rank || (!negative && axis == (uint64_t)rank))
+            return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                            "--axes %s: '%s' is no axis of an array of %d: give 0 to %d, or -1 for the last", text,
+                            part, rank, rank - 1);
+        int which = negative ? rank - (int)axis : (int)axis;
+        for (int i = 0; i < *count; i++)
+            if (chosen[i] == which)
+                return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "--axes %s names axis %d twice", text, which);
+        if (*count == STN_MAX_RANK)
+            return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "--axes %s: up to %d axes can be transformed", text,
+                            STN_MAX_RANK);
+        chosen[(*count)++] = which;
+        if (!at[length]) return STN_OK;
+        at += length + 1;
+    }
+}
+
+/* NumPy's three, and none. */
+static stn_status set_scale(const char *norm, double points, stn_transform *t, stn_error *error) {
+    if (!norm || !strcmp(norm, "backward"))
+        t->inverse_scale = 1 / points;
+    else if (!strcmp(norm, "forward"))
+        t->forward_scale = 1 / points;
+    else if (!strcmp(norm, "ortho"))
+        t->forward_scale = t->inverse_scale = 1 / sqrt(points);
+    else if (strcmp(norm, "none") != 0)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "--norm %s: give backward, ortho, forward or none", norm);
+    return STN_OK;
+}
+
+static stn_status set_kind(const fft_settings *settings, const content *c, stn_transform *t, stn_error *error) {
+    t->kind = !settings->real ? STN_C2C : settings->inverse ? STN_C2R : STN_R2C;
+    t->direction = settings->inverse ? STN_INVERSE : STN_FORWARD;
+    if (settings->points && t->kind != STN_C2R)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "--points is for --real --inverse only");
+    if (t->kind == STN_R2C && c->is_complex)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                        "--real transforms real numbers but '%s' holds complex ones: leave --real out, or add "
+                        "--inverse for the way back",
+                        settings->in);
+    if (t->kind == STN_C2R && !c->is_complex)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                        "--real --inverse reads a half spectrum but '%s' holds real numbers%s", settings->in,
+                        c->extent[c->rank > 0 ? c->rank - 1 : 0] == 2 ? ": are they --pairs?" : "");
+    return STN_OK;
+}
+
+/* The last transformed axis of a real transform: its points, and what a file of the half spectrum has there. */
+static stn_status halve(const fft_settings *settings, int last, fft_job *job, stn_error *error) {
+    stn_transform *t = &job->transform;
+    size_t *points = &t->extent[t->rank - 1];
+    if (t->kind == STN_R2C) job->out_extent[last] = *points / 2 + 1;
+    if (t->kind != STN_C2R) return STN_OK;
+    size_t given = *points;
+    *points = settings->points ? settings->points : given > 1 ? 2 * (given - 1) : 1;
+    if (*points / 2 + 1 != given)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                        "--points %zu have %zu numbers in their half spectrum but axis %d has %zu: give %zu or %zu",
+                        *points, *points / 2 + 1, last, given, 2 * (given - 1), 2 * given - 1);
+    job->out_extent[last] = *points;
+    return STN_OK;
+}
+
+stn_status fft_job_make(const fft_settings *settings, fft_job *job, stn_error *error) {
+    content c = {0};
+    int chosen[STN_MAX_RANK] = {0};
+    memset(job, 0, sizeof *job);
+    stn_transform *t = &job->transform;
+    *t = (stn_transform)STN_TRANSFORM_INIT;
+    STN_TRY(look(settings, &c, error));
+    t->dtype = c.dtype;
+    if (settings->dtype) STN_TRY(stn_dtype_parse(settings->dtype, &t->dtype, error));
+    STN_TRY(parse_axes(settings->axes, c.rank, chosen, &t->rank, error));
+    STN_TRY(set_kind(settings, &c, t, error));
+    t->f16_sums = settings->f16_sums;
+    job->rank = c.rank;
+    job->in_complex = t->kind != STN_R2C;
+    job->out_complex = t->kind != STN_C2R;
+    memcpy(job->in_extent, c.extent, sizeof c.extent);
+    memcpy(job->out_extent, c.extent, sizeof c.extent);
+    int used = 0;
+    t->batch = 1;
+    for (int axis = 0; axis < c.rank; axis++) {
+        bool transformed = false;
+        for (int i = 0; i < t->rank; i++) transformed = transformed || chosen[i] == axis;
+        if (transformed) continue;
+        job->order[used++] = axis;
+        if (!c.extent[axis] || __builtin_mul_overflow(t->batch, c.extent[axis], &t->batch))
+            return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                            "axis %d of the array has %zu elements, so there is no transform to do", axis,
+                            c.extent[axis]);
+    }
+    double points = 1;
+    for (int i = 0; i < t->rank; i++) {
+        job->order[used++] = chosen[i];
+        t->extent[i] = c.extent[chosen[i]];
+    }
+    STN_TRY(halve(settings, chosen[t->rank - 1], job, error));
+    for (int i = 0; i < t->rank; i++) points *= (double)t->extent[i];
+    STN_TRY(set_scale(settings->norm, points, t, error));
+    return stn_transform_validate(t, error);
+}
+
+/* ---- arrays ------------------------------------------------------------------------------------------------------ */
+
+/* Elements from an array whose axes are in one order to one in another: to's axis i is from's axis order[i]. */
+static void permute(const stn_array *from, const int *order, stn_array *to) {
+    size_t stride[STN_ARRAY_RANK], index[STN_ARRAY_RANK] = {0}, next = 1;
+    size_t element = stn_dtype_size(from->dtype) * (from->is_complex ? 2 : 1), at = 0;
+    for (int axis = from->rank - 1; axis >= 0; axis--) {
+        stride[axis] = next;
+        next *= from->extent[axis];
+    }
+    for (size_t i = 0; i < from->count; i++) {
+        memcpy((char *)to->data + i * element, (const char *)from->data + at * element, element);
+        for (int axis = to->rank - 1; axis >= 0; axis--) { /* the next index of to, and its place in from */
+            at += stride[order[axis]];
+            if (++index[axis] < to->extent[axis]) break;
+            at -= stride[order[axis]] * to->extent[axis];
+            index[axis] = 0;
+        }
+    }
+}
+
+static stn_status make_array(bool is_complex, int rank, const size_t *extent, stn_dtype dtype, stn_array *array,
+                             stn_error *error) {
+    return is_complex ? stn_array_make_complex(rank, extent, dtype, array, error)
+                      : stn_array_make(rank, extent, dtype, array, error);
+}
+
+static stn_status reorder(const int *order, stn_array *array, stn_error *error) {
+    bool same = true;
+    size_t extent[STN_ARRAY_RANK];
+    stn_array moved;
+    for (int axis = 0; axis < array->rank; axis++) {
+        same = same && order[axis] == axis;
+        extent[axis] = array->extent[order[axis]];
+    }
+    if (same) return STN_OK;
+    STN_TRY(make_array(array->is_complex, array->rank, extent, array->dtype, &moved, error));
+    permute(array, order, &moved);
+    stn_array_clear(array);
+    *array = moved;
+    return STN_OK;
+}
+
+/* Real numbers where complex ones are wanted. */
+static stn_status widen(stn_array *array, stn_error *error) {
+    stn_array made;
+    STN_TRY(stn_array_make_complex(array->rank, array->extent, array->dtype, &made, error));
+    for (size_t i = 0; i < array->count; i++) stn_array_set(&made, 2 * i, stn_array_get(array, i));
+    stn_array_clear(array);
+    *array = made;
+    return STN_OK;
+}
+
+static stn_status read_input(const fft_settings *settings, const fft_job *job, stn_array *array, stn_error *error) {
+    STN_TRY(stn_npy_read_any(settings->in, &job->transform.dtype, array, error));
+    if (settings->pairs && !array->is_complex && array->rank == job->rank + 1 && array->extent[job->rank] == 2) {
+        array->rank--;
+        array->count /= 2;
+        array->is_complex = true;
+        array->extent[array->rank] = 0;
+    }
+    bool same = array->rank == job->rank;
+    for (int axis = 0; axis < job->rank && same; axis++) same = array->extent[axis] == job->in_extent[axis];
+    if (!same || (array->is_complex && !job->in_complex))
+        return stn_fail(error, STN_ERROR_IO, "'%s' changed while it was read: is another program writing it?",
+                        settings->in);
+    return job->in_complex && !array->is_complex ? widen(array, error) : STN_OK;
+}
+
+stn_status fft_job_input(const fft_settings *settings, const fft_job *job, stn_array *array, stn_error *error) {
+    stn_status status = STN_OK;
+    memset(array, 0, sizeof *array);
+    if (settings->in)
+        status = read_input(settings, job, array, error);
+    else {
+        status = make_array(job->in_complex, job->rank, job->in_extent, job->transform.dtype, array, error);
+        for (size_t i = 0; status == STN_OK && i < stn_array_numbers(array); i++)
+            stn_array_set(array, i, cli_random_unit(settings->random, i));
+    }
+    if (status == STN_OK) status = reorder(job->order, array, error);
+    if (status != STN_OK) stn_array_clear(array);
+    return status;
+}
+
+stn_status fft_job_output(const fft_job *job, stn_array *array, stn_error *error) {
+    size_t extent[STN_ARRAY_RANK];
+    for (int axis = 0; axis < job->rank; axis++) extent[axis] = job->out_extent[job->order[axis]];
+    return make_array(job->out_complex, job->rank, extent, job->transform.dtype, array, error);
+}
+
+stn_status fft_job_put_back(const fft_job *job, stn_array *array, stn_error *error) {
+    int back[STN_ARRAY_RANK] = {0};
+    for (int axis = 0; axis < job->rank; axis++) back[job->order[axis]] = axis;
+    return reorder(back, array, error);
+}

@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+"""stentor fft: what NumPy's fft module would give, held to sums written here in plain Python."""
+import cmath
+import itertools
+import json
+import math
+import random
+import unittest
+
+from command import CommandTest, npy_values
+
+
+def transform(values, shape, axes, sign, scale=1.0):
+    """The sums themselves, axis by axis; flat complex values in C order."""
+    values = list(values)
+    for axis in axes:
+        n, inner = shape[axis], math.prod(shape[axis + 1:])
+        roots = [cmath.exp(sign * 2j * math.pi * k / n) for k in range(n)]
+        after = [0j] * len(values)
+        for outer, rest in itertools.product(range(math.prod(shape[:axis])), range(inner)):
+            start = outer * n * inner + rest
+            for k in range(n):
+                after[start + k * inner] = sum(values[start + j * inner] * roots[j * k % n] for j in range(n))
+        values = after
+    return [scale * v for v in values]
+
+
+def numbers(values):
+    return [part for v in values for part in (v.real, v.imag)]
+
+
+class Fft(CommandTest):
+    def setUp(self):
+        super().setUp()
+        self.dice = random.Random(11)
+
+    def some(self, count):
+        return [complex(self.dice.uniform(-1, 1), self.dice.uniform(-1, 1)) for _ in range(count)]
+
+    def check(self, name, shape, descr, expected, within):
+        found_shape, found_descr, found = npy_values(self.path / name)
+        self.assertEqual((found_shape, found_descr), (tuple(shape), descr))
+        self.assertEqual(len(found), len(expected))
+        for a, b in zip(found, expected):
+            self.assertAlmostEqual(a, b, delta=within)
+
+    def test_forward_and_inverse(self):
+        x = self.some(30)
+        self.put_npy('x.npy', [30], numbers(x), descr='<c16')
+        self.succeed('fft', '--in', 'x.npy', '--out', 'y.npy', '--device', 'host')
+        self.check('y.npy', [30], '<c16', numbers(transform(x, [30], [0], -1)), 1e-12)
+        self.succeed('fft', '--in', 'y.npy', '--out', 'z.npy', '--inverse', '--device', 'host')
+        self.check('z.npy', [30], '<c16', numbers(x), 1e-14)
+
+    def test_axes(self):
+        """Any of them, in any order; the others are a batch, wherever they lie."""
+        shape = [3, 4, 5]
+        x = self.some(60)
+        self.put_npy('x.npy', shape, numbers(x), descr='<c16')
+        for axes, which in (('0', [0]), ('1', [1]), ('-1', [2]), ('0,2', [0, 2]), ('2,0', [0, 2]), (None, [0, 1, 2])):
+            chosen = ['--axes', axes] if axes else []
+            self.succeed('fft', '--in', 'x.npy', '--out', 'y.npy', '--device', 'host', *chosen)
+            self.check('y.npy', shape, '<c16', numbers(transform(x, shape, which, -1)), 1e-12)
+
+    def test_norms(self):
+        x = self.some(8)
+        self.put_npy('x.npy', [8], numbers(x), descr='<c16')
+        for norm, way, scale in (('backward', [], 1), ('forward', [], 1 / 8), ('ortho', [], 8 ** -0.5),
+                                 ('none', ['--inverse'], 1), ('ortho', ['--inverse'], 8 ** -0.5),
+                                 ('forward', ['--inverse'], 1), ('backward', ['--inverse'], 1 / 8)):
+            self.succeed('fft', '--in', 'x.npy', '--out', 'y.npy', '--norm', norm, '--device', 'host', *way)
+            self.check('y.npy', [8], '<c16', numbers(transform(x, [8], [0], 1 if way else -1, scale)), 1e-13)
+
+    def test_real(self):
+        """Half of the spectrum, and the way back for even and odd sizes."""
+        for n in (6, 7):
+            x = [self.dice.uniform(-1, 1) for _ in range(4 * n)]
+            self.put_npy('x.npy', [4, n], x)
+            self.succeed('fft', '--in', 'x.npy', '--out', 'y.npy', '--real', '--device', 'host')
+            whole = transform([complex(v) for v in x], [4, n], [0, 1], -1)
+            half = [whole[i * n + k] for i in range(4) for k in range(n // 2 + 1)]
+            self.check('y.npy', [4, n // 2 + 1], '<c16', numbers(half), 1e-12)
+            points = ['--points', n] if n % 2 else []
+            self.succeed('fft', '--in', 'y.npy', '--out', 'z.npy', '--real', '--inverse', '--device', 'host', *points)
+            self.check('z.npy', [4, n], '<f8', x, 1e-13)
+
+    def test_real_numbers_without_real(self):
+        self.put_npy('x.npy', [4], [1.0, 2.0, 3.0, 4.0], descr='<f4')
+        self.succeed('fft', '--in', 'x.npy', '--out', 'y.npy', '--device', 'host')
+        self.check('y.npy', [4], '<c8', [10, 0, -2, 2, -2, 0, -2, -2], 1e-6)
+
+    def test_pairs(self):
+        """Complex f16 goes out as pairs and comes back in."""
+        x = self.some(12)
+        self.put_npy('x.npy', [3, 4], numbers(x), descr='<c8')
+        told = self.succeed('fft', '--in', 'x.npy', '--out', 'y.npy', '--axes', '1', '--dtype', 'f16', '--device', 'host')
+        self.assertIn('pairs', told.stdout)
+        self.check('y.npy', [3, 4, 2], '<f2', numbers(transform(x, [3, 4], [1], -1)), 5e-3)
+        self.succeed('fft', '--in', 'y.npy', '--out', 'z.npy', '--axes', '1', '--pairs', '--inverse', '--dtype', 'f32',
+                     '--device', 'host')
+        self.check('z.npy', [3, 4], '<c8', numbers(x), 5e-3)
+
+    def test_fortran_order(self):
+        x = self.some(6)
+        columns = [x[i * 3 + j] for j in range(3) for i in range(2)]
+        self.put_npy('x.npy', [2, 3], numbers(columns), descr='<c16', fortran=True)
+        self.succeed('fft', '--in', 'x.npy', '--out', 'y.npy', '--axes', '1', '--device', 'host')
+        self.check('y.npy', [2, 3], '<c16', numbers(transform(x, [2, 3], [1], -1)), 1e-13)
+
+    def test_report(self):
+        done = self.succeed('fft', '--size', '16x8', '--axes', '0', '--repeat', 3, '--device', 'host', '--json')
+        told = json.loads(done.stdout)
+        self.assertEqual((told['strategy'], told['extents'], told['dtype']), ('host', [16, 8], 'f32'))
+        self.assertEqual(told['plan']['problem']['batch'], 8)
+        self.assertGreater(told['seconds'], 0)
+        self.assertEqual(self.succeed('fft', '--size', '8', '--quiet', '--device', 'host').stdout, '')
+
+    def test_explain(self):
+        done = self.succeed('fft', '--size', '1024x1000', '--explain', '--arch', 'sm_90')
+        self.assertIn('2D 1024 x 1000 c2c forward, f32', done.stdout)
+        self.assertIn('strategy:   fft', done.stdout)
+        self.assertIn('cufft     does not apply: cuFFT plans for a GPU that is here only', done.stdout)
+        self.refuse(8, 'no strategy can run this problem', 'fft', '--size', '1021', '--explain', '--arch', 'sm_90')
+
+    def test_overflow_is_told(self):
+        self.put_npy('x.npy', [64], [3000.0] * 64, descr='<f2')
+        done = self.succeed('fft', '--in', 'x.npy', '--out', 'y.npy', '--device', 'host')
+        self.assertIn('--norm ortho', done.stderr)
+
+    def test_wrong_calls(self):
+        self.put_npy('real.npy', [4, 6], [0.5] * 24)
+        self.put_npy('complex.npy', [6], [0.5] * 12, descr='<c16')
+        self.put_npy('none.npy', [0, 6], [])
+        for says, *call in (('give either --in', ), ("'3' is no axis", '--in', 'real.npy', '--axes', '0,3'),
+                            ("'-3' is no axis", '--in', 'real.npy', '--axes', '-3'),
+                            ('names axis 1 twice', '--in', 'real.npy', '--axes', '1,-1'),
+                            ('give backward, ortho', '--in', 'real.npy', '--norm', 'unitary'),
+                            ('holds complex ones', '--in', 'complex.npy', '--real'),
+                            ('holds real numbers', '--in', 'real.npy', '--real', '--inverse'),
+                            ('--points 9 have 5', '--in', 'complex.npy', '--real', '--inverse', '--points', 9),
+                            ('is for --real --inverse only', '--in', 'real.npy', '--points', 9),
+                            ('last axis of 2', '--in', 'real.npy', '--pairs'),
+                            ('f16_sums is set but', '--in', 'real.npy', '--f16-sums'),
+                            ('no transform to do', '--in', 'none.npy', '--axes', '1'),
+                            ('extent[0] is 0', '--in', 'none.npy'),
+                            ("there is no strategy 'direct' of transforms", '--in', 'real.npy', '--strategy', 'direct'),
+                            ('4 axes and 1 to 3', '--size', '2x2x2x2'), ('--repeat wants', '--size', 4, '--repeat', 0)):
+            self.refuse(2, says, 'fft', *call, '--device', 'host')
+        self.refuse(9, 'cannot open', 'fft', '--in', 'nothing.npy')
+        self.refuse(10, '<c16', 'run', '--in', 'complex.npy', '--stencil', 'heat-1d')
+
+
+if __name__ == '__main__':
+    unittest.main()
