@@ -129,6 +129,11 @@ typedef struct load {
     double tiles, turns, turn_seconds, latency; /* a turn: one row of one tile through all stages */
 } load;
 
+/* So many partial sums in a lane's registers that fewer warps are resident than hide latencies. */
+static bool many_sums(const stn_task *task, const direct_shape *shape) {
+    return shape->fused * 2 * direct_reach(task, shape, 0) * shape->points > 64;
+}
+
 static load load_of(const stn_task *task, const stn_machine *machine, const direct_shape *shape) {
     bool wide = task->dtype == STN_F64, line = shape->kernel == DIRECT_TIME_LINE;
     double rate =
@@ -139,7 +144,8 @@ static load load_of(const stn_task *task, const stn_machine *machine, const dire
     /* Instructions a point and step, as if all were arithmetic: shuffles and moves besides, and a turn's loads and stores. */
     double spent = 0.95 * count + 0.3, far = 2.0 * (direct_reach(task, shape, 2) - 1);
     if (shape->kernel == DIRECT_TIME_PLANE)
-        spent = wide ? 0.8 * count + 45.0 / shape->fused + far : 0.8 * count + 5 + 40.0 / shape->fused + 2 * far;
+        spent = wide ? 0.8 * count + 45.0 / shape->fused + far
+                     : (0.7 * count + 1.6 + 60.0 / shape->fused + 0.8 * far) * (many_sums(task, shape) ? 1.25 : 1);
     if (shape->kernel == DIRECT_TIME_BRICK)
         spent = (direct_reach(task, shape, 0) > 1 ? 1.5 : 0.85) * count +
                 (wide ? 8.5 + 34.0 / shape->fused : 15 + 30.0 / shape->fused);
@@ -321,7 +327,7 @@ static size_t plane_shapes(const stn_task *task, const stn_machine *machine, dir
     size_t count = 0;
     for (int fused = (int)stn_min((uint64_t)deepest, task->steps); fused >= 2 && count < most; fused--) {
         int held = fused * sums;
-        int blocks = wide ? held > 48 || reach > 1 ? 8 : 12 : held > 64 ? 12 : 16;
+        int blocks = wide ? held > 48 || reach > 1 ? 8 : 12 : held > 64 ? 12 : 16; /* 64: as many_sums */
         direct_shape shape = time_shape(task, machine, DIRECT_TIME_PLANE, fused, points, blocks);
         if (fits(task, &shape)) shapes[count++] = shape;
     }
