@@ -19,11 +19,15 @@ __device__ __forceinline__ void load_stage(double *stage, PLACE place, const dou
     const int row = threadIdx.x / SLOTS, column = threadIdx.x % SLOTS * 2;
     double *const to = stage + place(row) + column;
     const double *const from = grid + x + column;
-    long long start[(LINES + SKIP - 1) / SKIP];
+    constexpr int AT_ONCE = 5 * SKIP;  // row starts are waited for together, for a copy lets no later access pass
 #pragma unroll
-    for (int i = 0; i < LINES; i += SKIP)  // all of them before the first copy, so that they are waited for once
-        if (i + SKIP <= LINES || row < LINES - i) start[i / SKIP] = row_start[row + i];
+    for (int first = 0; first < LINES; first += AT_ONCE) {
+        long long start[5];
 #pragma unroll
-    for (int i = 0; i < LINES; i += SKIP)
-        if (i + SKIP <= LINES || row < LINES - i) copy_async_16(to + place(i), from + start[i / SKIP]);
+        for (int i = first; i < first + AT_ONCE && i < LINES; i += SKIP)
+            if (i + SKIP <= LINES || row < LINES - i) start[(i - first) / SKIP] = row_start[row + i];
+#pragma unroll
+        for (int i = first; i < first + AT_ONCE && i < LINES; i += SKIP)
+            if (i + SKIP <= LINES || row < LINES - i) copy_async_16(to + place(i), from + start[(i - first) / SKIP]);
+    }
 }
