@@ -8,7 +8,7 @@
 #include "problem/transform.h"
 #include "stentor.h"
 
-#define STN_CANDIDATE_VALUES 16
+#define STN_CANDIDATE_VALUES 20
 #define STN_CANDIDATES 16 /* of one strategy, that a plan is chosen from by estimate */
 
 /* One way for a strategy to run a task: tile, unrolling, fused steps... The meaning of values[] is the strategy's own.

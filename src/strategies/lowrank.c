@@ -117,6 +117,7 @@ static void try_split(search *s, const lowrank_shape *shape, const lowrank_taps 
         lowrank_shape own = *shape;
         own.mixed = mixed;
         own.split = (int)split;
+        own.residual = (float)terms.residual;
         if ((mixed || split == LOWRANK_SVD) && lowrank_fit_terms(s->task, s->machine, &pattern, &own))
             insert_candidate(s->task, s->machine, &own, s->best, &s->count, s->most);
     }
@@ -149,7 +150,10 @@ static size_t best_shapes(const stn_task *task, const stn_machine *machine, int 
 static size_t candidates(const stn_task *task, const stn_machine *machine, stn_candidate *list, size_t most) {
     lowrank_shape best[4];
     size_t count = best_shapes(task, machine, INT_MAX, best, most < 4 ? most : 4);
-    for (size_t i = 0; i < count; i++) memcpy(list[i].values, &best[i], sizeof best[i]);
+    for (size_t i = 0; i < count; i++) {
+        memset(&list[i], 0, sizeof list[i]);
+        memcpy(list[i].values, &best[i], sizeof best[i]);
+    }
     return count;
 }
 
@@ -374,8 +378,9 @@ static void name_candidate(const stn_task *task, const stn_candidate *candidate,
     lowrank_shape shape = shape_of(candidate);
     stn_text_printf(text, "%d steps a launch", shape.fused);
     if (task->rank > 1)
-        stn_text_printf(text, ", %d separable term%s (%s)%s", shape.terms, shape.terms == 1 ? "" : "s",
-                        lowrank_split_name((lowrank_split)shape.split), shape.mixed ? ", sums along y" : "");
+        stn_text_printf(text, ", %d separable term%s (%s, residual %.2g)%s", shape.terms, shape.terms == 1 ? "" : "s",
+                        lowrank_split_name((lowrank_split)shape.split), shape.residual,
+                        shape.mixed ? ", sums along y" : "");
     stn_text_printf(text, ", %s products, %d warps, %d block%s", lowrank_arithmetic(task->dtype, shape.products),
                     shape.warps, shape.blocks, shape.blocks == 1 ? "" : "s");
 }

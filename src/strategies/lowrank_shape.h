@@ -14,14 +14,15 @@ typedef struct lowrank_shape {
     int products; /* lowrank_products */
     int vector;   /* elements of one access along x: 16 bytes, or 1 where rows are not aligned */
     int warps, stages, blocks;
-    int held;     /* bands stay in registers (1D: always) */
-    int extended; /* fused launches are right up to the faces: axes wrap, or mirror symmetric taps */
-    int even;     /* 2D: taps are symmetric in both axes, so that half of each vector tells it */
-    int segment;  /* 1D: points of a segment; 2D: columns of a block's walk */
-    int mixed;    /* 2D: lowrank_mixed, sums along y and products along x; else products along both */
-    int split;    /* 2D: a lowrank_split */
-    int bands;    /* lowrank_mixed: lowrank_pattern_blocks */
-    int sums;     /* and lowrank_pattern_sums */
+    int held;       /* bands stay in registers (1D: always) */
+    int extended;   /* fused launches are right up to the faces: axes wrap, or mirror symmetric taps */
+    int even;       /* 2D: taps are symmetric in both axes, so that half of each vector tells it */
+    int segment;    /* 1D: points of a segment; 2D: columns of a block's walk */
+    int mixed;      /* 2D: lowrank_mixed, sums along y and products along x; else products along both */
+    int split;      /* 2D: a lowrank_split */
+    int bands;      /* lowrank_mixed: lowrank_pattern_blocks */
+    int sums;       /* and lowrank_pattern_sums */
+    float residual; /* 2D: what the terms leave of the taps, relative */
 } lowrank_shape;
 _Static_assert(sizeof(lowrank_shape) <= sizeof(stn_candidate), "a shape is a candidate");
 

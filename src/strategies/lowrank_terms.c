@@ -9,7 +9,7 @@
 #define DIGITS_LOST 0x1p-50 /* a residual above this: pivots were too small, another split is better */
 
 const char *lowrank_split_name(lowrank_split split) {
-    static const char *const names[LOWRANK_SPLITS] = {"svd", "pyramid", "star"};
+    static const char *const names[LOWRANK_SPLITS] = {"svd", "star", "pyramid"};
     return names[split];
 }
 

@@ -7,8 +7,8 @@
 /* Ways to split taps W into terms u v^T. */
 typedef enum lowrank_split {
     LOWRANK_SVD,     /* any taps: the fewest terms, each as wide as W */
-    LOWRANK_PYRAMID, /* taps even in both axes: terms that get narrower by a row or more each, the last one a single tap */
     LOWRANK_STAR,    /* powers of a star A + B, A along y and B along x: C(f, k) A^k B^(f - k), so wide as that is */
+    LOWRANK_PYRAMID, /* taps even in both axes: terms that get narrower by a row or more each, the last one a single tap */
     LOWRANK_SPLITS
 } lowrank_split;
 const char *lowrank_split_name(lowrank_split split);

@@ -1,9 +1,10 @@
 /* Powers of a stencil and their separable terms: ranks that are known, residuals, sums that powers must have. */
 #include <criterion/criterion.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "strategies/lowrank_terms.h"
+#include "strategies/lowrank_pattern.h"
 
 static stn_task task_of(const char *name) {
     stn_stencil *stencil = NULL;
@@ -37,6 +38,133 @@ static int terms_of(const char *name, int fused, double tolerance) {
     lowrank_taps_clear(&taps);
     stn_task_clear(&task);
     return count;
+}
+
+/* The terms of `fused` steps split in one way; *terms is the caller's. */
+static void split_of(const char *name, int fused, lowrank_split split, lowrank_terms *terms) {
+    stn_task task = task_of(name);
+    lowrank_taps taps = power_of(&task, fused);
+    cr_assert_eq(lowrank_terms_make(&task, &taps, split, 0, terms, NULL), STN_OK);
+    cr_expect_leq(terms->residual, 3e-16, "%s, %d steps, %s: residual %g", name, fused, lowrank_split_name(split),
+                  terms->residual);
+    lowrank_taps_clear(&taps);
+    stn_task_clear(&task);
+}
+
+static void expect_reach(const lowrank_terms *terms, int q, int along_y, int along_x) {
+    int y[2], x[2];
+    lowrank_terms_reach(terms, q, 0, y);
+    lowrank_terms_reach(terms, q, 1, x);
+    cr_expect(y[0] == along_y && y[1] == along_y, "term %d reaches %d:%d along y, not %d", q, y[0], y[1], along_y);
+    cr_expect(x[0] == along_x && x[1] == along_x, "term %d reaches %d:%d along x, not %d", q, x[0], x[1], along_x);
+}
+
+Test(terms, a_pyramid_gets_narrower_down_to_one_tap) {
+    for (int fused = 1; fused <= 2; fused++) {
+        lowrank_terms terms;
+        split_of("box-2d49p", fused, LOWRANK_PYRAMID, &terms);
+        cr_assert_eq(terms.count, 3 * fused + 1);
+        for (int q = 0; q < terms.count; q++) expect_reach(&terms, q, 3 * fused - q, 3 * fused - q);
+        lowrank_terms_clear(&terms);
+    }
+}
+
+Test(terms, powers_of_a_star_share_out_their_reach) {
+    for (int fused = 1; fused <= 4; fused++) {
+        lowrank_terms terms;
+        split_of("star-2d13p", fused, LOWRANK_STAR, &terms);
+        cr_assert_eq(terms.count, fused + 1);
+        for (int q = 0; q < terms.count; q++) expect_reach(&terms, q, 3 * q, 3 * (fused - q));
+        lowrank_terms_clear(&terms);
+    }
+}
+
+Test(terms, splits_are_for_their_own_taps) {
+    lowrank_terms terms;
+    split_of("box-2d9p", 2, LOWRANK_STAR, &terms);
+    cr_expect_eq(terms.count, 0, "a box is no star");
+    lowrank_terms_clear(&terms);
+    long double uniform[9] = {1, 1, 1, 1, 1, 1, 1, 1, 1};
+    lowrank_taps even = {.fused = 1, .rows = 3, .columns = 3, .low = {1, 1}, .weight = uniform};
+    cr_assert_eq(lowrank_terms_make(NULL, &even, LOWRANK_PYRAMID, 0, &terms, NULL), STN_OK);
+    cr_expect_eq(terms.count, 1, "a uniform box is the first term of its pyramid");
+    lowrank_terms_clear(&terms);
+    long double lopsided[9] = {1, 2, 1, 2, 3, 2, 1, 2, 1.5L};
+    lowrank_taps taps = {.fused = 1, .rows = 3, .columns = 3, .low = {1, 1}, .weight = lopsided};
+    cr_assert_eq(lowrank_terms_make(NULL, &taps, LOWRANK_PYRAMID, 0, &terms, NULL), STN_OK);
+    cr_expect_eq(terms.count, 0, "uneven taps have no pyramid");
+    lowrank_terms_clear(&terms);
+}
+
+/* Even weights of any kind: corners, centres and whole rows of zeros, pivots of all sizes. Where digits are lost all the
+ * same, there is no pyramid. */
+Test(terms, pyramids_need_no_corner) {
+    int none = 0;
+    for (int radius = 1; radius <= 8; radius++)
+        for (int kind = 0; kind < 5; kind++) {
+            long double weight[17 * 17];
+            int side = 2 * radius + 1;
+            for (int i = 0; i < side * side; i++) {
+                int y = abs(i / side - radius), x = abs(i % side - radius);
+                long double value = cosl(y * 2 + x * x + x * y);
+                if (kind == 0 && y == radius && x == radius) value = 0;
+                if (kind == 1 && y + x > radius) value = 0; /* a diamond */
+                if (kind == 2) value = powl(10, -y * x);
+                if (kind == 3 && (y == radius || x == radius - 1 || !(y + x))) value = 0;
+                if (kind == 4) value = y == x ? 1e-14L : 1;
+                weight[i] = value;
+            }
+            lowrank_taps taps = {.fused = 1, .rows = side, .columns = side, .low = {radius, radius}, .weight = weight};
+            lowrank_terms terms;
+            cr_assert_eq(lowrank_terms_make(NULL, &taps, LOWRANK_PYRAMID, 0, &terms, NULL), STN_OK);
+            cr_expect_leq(terms.count, radius + 1, "radius %d, kind %d: %d terms", radius, kind, terms.count);
+            if (terms.count)
+                cr_expect_leq(terms.residual, 9e-16, "radius %d, kind %d: residual %g", radius, kind, terms.residual);
+            else
+                cr_expect_gt(terms.residual, 8e-16, "radius %d, kind %d", radius, kind);
+            none += terms.count == 0;
+            lowrank_terms_clear(&terms);
+        }
+    cr_expect_leq(none, 1);
+}
+
+/* A kernel for f steps takes those of f - 1, and other weights, as they are. */
+Test(pattern, holds_shorter_powers_and_other_weights) {
+    static const char *const names[][2] = {{"heat-2d", "heat-2d:alpha=0.05"},
+                                           {"star-2d13p", "star-2d13p"},
+                                           {"box-2d49p", "box-2d49p"},
+                                           {"box-2d9p", "box-2d9p"}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        for (int split = LOWRANK_SVD + 1; split < LOWRANK_SPLITS; split++)
+            for (int fused = 2; fused <= 4; fused++) {
+                lowrank_terms longer, shorter, other;
+                int place[LOWRANK_MAX_TERMS];
+                bool changed = false;
+                split_of(names[i][0], fused, (lowrank_split)split, &longer);
+                split_of(names[i][0], fused - 1, (lowrank_split)split, &shorter);
+                split_of(names[i][1], fused, (lowrank_split)split, &other);
+                lowrank_pattern pattern = {0};
+                cr_assert(lowrank_pattern_cover(&pattern, &longer, place, &changed));
+                cr_expect_eq(pattern.count, longer.count);
+                cr_expect_eq(changed, longer.count > 0);
+                changed = false;
+                cr_assert(lowrank_pattern_cover(&pattern, &shorter, place, &changed));
+                cr_assert(lowrank_pattern_cover(&pattern, &other, place, &changed));
+                cr_expect(!changed, "%s, %d steps, %s", names[i][0], fused, lowrank_split_name((lowrank_split)split));
+                for (int q = 0; q < other.count; q++)
+                    for (int p = 0; p < q; p++) cr_expect_neq(place[p], place[q]);
+                lowrank_terms_clear(&longer), lowrank_terms_clear(&shorter), lowrank_terms_clear(&other);
+            }
+}
+
+Test(pattern, counts_what_the_kernel_does) {
+    lowrank_pattern cross = {2, {{{1, 1}, {0, 0}}, {{0, 0}, {1, 1}}}};
+    cr_expect_eq(lowrank_pattern_blocks(&cross), 4);
+    cr_expect_eq(lowrank_pattern_sums(&cross, true), 4, "a pair, two products, and the sum with the other term");
+    cr_expect_eq(lowrank_pattern_sums(&cross, false), 4);
+    lowrank_pattern wide = {1, {{{2, 3}, {5, 6}}}};
+    cr_expect_eq(lowrank_pattern_blocks(&wide), 6, "columns -5 to 13 touch blocks of four -2 to 3");
+    cr_expect_eq(lowrank_pattern_sums(&wide, false), 6);
 }
 
 Test(terms, ranks_that_are_known) {

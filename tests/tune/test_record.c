@@ -78,7 +78,7 @@ Test(record, is_read_back_as_written) {
 }
 
 #define HEAD "problem: p\ndevice: d\n"
-#define VALUES " 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16"
+#define VALUES " 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20"
 Test(record, that_was_not_so_written_is_refused) {
     static const char *const wrong[] = {
         "",
@@ -86,7 +86,7 @@ Test(record, that_was_not_so_written_is_refused) {
         "device: d\nproblem: p\n",
         HEAD "candidate: direct 0.5" VALUES,
         HEAD "candidate: direct 0.5" VALUES " \n",
-        HEAD "candidate: direct 0.5" VALUES " 17\n",
+        HEAD "candidate: direct 0.5" VALUES " 21\n",
         HEAD "candidate: direct 0.5 1 2 3\n",
         HEAD "candidate: direct 0" VALUES "\n",
         HEAD "candidate: direct -1" VALUES "\n",
