@@ -24,6 +24,7 @@ typedef struct world {
     stn_context *context;
     stn_stencil *stencil;
     stn_problem problem;
+    const char *strategy; /* NULL: auto */
     unsigned warnings;
     char last[1024];
 } world;
@@ -70,6 +71,7 @@ static void reopen(world *w) {
 static stn_plan *plan_of(world *w, bool tune, double seconds) {
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
     stn_plan *plan;
+    options.strategy = w->strategy;
     options.tune = tune;
     options.tune_seconds = seconds;
     OK(stn_plan_create(w->context, &w->problem, &options, &plan, &error));
@@ -246,6 +248,7 @@ Test(tune, a_candidate_that_was_wrong_is_not_chosen) {
     begin(&w);
     stn_plan *estimated = plan_of(&w, false, 0);
     left_by_tuning(&w, &key, &records);
+    snprintf(records.list[0].strategy, sizeof records.list[0].strategy, "%s", estimated->strategy->name);
     records.list[0].candidate = estimated->candidate;
     records.list[0].seconds = 0;
     leave(&w, &key, &records);
@@ -280,6 +283,7 @@ static stn_status fail_to_prepare(stn_plan *plan, stn_error *why) {
 static tune_state try_strategy(const stn_strategy *strategy) {
     world w;
     begin(&w);
+    w.strategy = "direct";
     stn_plan *plan = plan_of(&w, false, 0);
     tune_stage stage;
     tune_trial trial = {.strategy = strategy, .candidate = plan->candidate};
@@ -319,6 +323,7 @@ Test(trial, of_fewer_launches_tells_the_whole_runs_time) {
     world w;
     begin(&w);
     w.problem.steps = 300;
+    w.strategy = "direct";
     stn_plan *plan = plan_of(&w, false, 0);
     tune_trial trial = {.strategy = &stn_strategy_direct, .candidate = plan->candidate};
     tune_trial_build(w.context, &plan->task, &trial);
