@@ -245,6 +245,26 @@ static void candidates(suite *s) {
         }
 }
 
+/* f16 beside cuFFT on the same data: at most 1.2 times its error. */
+static void beside(suite *s) {
+    for (size_t n = 256; n <= largest(s); n *= 2)
+        for (int rank = 1; rank < 3; rank++) {
+            stn_transform t = line(STN_F16, n, n < 65536 ? 64 : 3);
+            fft_comparison ours, its;
+            char what[300], detail[300];
+            t.rank = rank;
+            if (rank > 1) t.extent[0] = n / 16, t.extent[1] = 16;
+            if (n > 4096) t.forward_scale = 1 / sqrt((double)n);
+            name_of(&t, what, 200);
+            strcat(what, ", beside cuFFT");
+            bool good = compare_fft(s, &t, strategy, -1, n, &ours);
+            compare_fft(s, &t, "cufft", -1, n, &its);
+            if (its.error.status) strcat(what, " # SKIP no cuFFT");
+            snprintf(detail, sizeof detail, "relative L2 %.3g, cuFFT's %.3g", ours.relative_l2, its.relative_l2);
+            suite_report(s, good && (its.error.status || ours.relative_l2 <= 1.2 * its.relative_l2), what, detail);
+        }
+}
+
 /* ---- properties -------------------------------------------------------------------------------------------------- */
 
 static void expect_near(suite *s, const stn_transform *t, const char *property, const double *got,
@@ -350,7 +370,8 @@ static void properties(suite *s) {
 int main(int argc, char **argv) {
     static const suite_part parts[] = {{"powers", powers},         {"others", others},         {"real", real},
                                        {"planes", planes},         {"layouts", layouts},       {"scales", scales},
-                                       {"properties", properties}, {"candidates", candidates}, {"splits", splits}};
+                                       {"properties", properties}, {"candidates", candidates}, {"beside", beside},
+                                       {"splits", splits}};
     for (int i = 1; i + 1 < argc; i++)
         if (!strcmp(argv[i], "--strategy")) strategy = argv[i + 1];
     if (!strategy) {

@@ -53,6 +53,26 @@ static stn_status attempt(stn_context *context, int k, const void *in, void *out
     return status;
 }
 
+/* Transform number k of KINDS, every kind and dtype, good or refused by turns. */
+static stn_status attempt_fft(stn_context *context, int k, const void *in, void *out, bool execute) {
+    stn_transform transform = STN_TRANSFORM_INIT;
+    stn_plan *plan = NULL;
+    stn_error error = {0};
+    bool bad = k % 5 == 4;
+    transform.rank = 1 + k % 2;
+    transform.extent[0] = stn_context_is_device(context) ? 16 : 67; /* on the host a prime, by a convolution */
+    transform.extent[1] = 8;
+    transform.kind = (stn_transform_kind)(k / 2 % 3);
+    transform.dtype = (stn_dtype)(k % 3);
+    transform.batch = bad ? SIZE_MAX : 3;
+    stn_status status = stn_plan_create_fft(context, &transform, NULL, &plan, &error);
+    if (status == STN_OK && execute) status = stn_plan_execute(plan, in, out, NULL, &error);
+    stn_plan_destroy(plan);
+    if (bad && status == STN_ERROR_INVALID_ARGUMENT) return STN_OK;
+    if (bad || status != STN_OK) printf("transform %d: %s\n", k, bad ? "was not refused" : error.message);
+    return bad ? STN_ERROR_INTERNAL : status;
+}
+
 /* Bytes that the process holds by malloc. */
 static double held(void) {
     struct mallinfo2 now = mallinfo2();
@@ -66,6 +86,7 @@ static int run(stn_context *context, long plans, const void *in, void *out) {
         bool refused = false, execute = i < WARM_UP || i / KINDS % 16 == 0;
         if (i == WARM_UP) first = held();
         if (attempt(context, (int)(i % KINDS), in, out, execute, &refused) != STN_OK) return LEAKY;
+        if (i % 16 == 0 && attempt_fft(context, (int)(i / 16 % 15), in, out, execute) != STN_OK) return LEAKY;
         refusals += refused;
     }
     last = held();
