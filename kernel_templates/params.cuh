@@ -39,13 +39,26 @@ constexpr int TERM_Y_HIGH[TERMS] = {1, 0};
 constexpr int TERM_X_LOW[TERMS] = {0, 1};
 constexpr int TERM_X_HIGH[TERMS] = {0, 1};
 constexpr int WARPS = 4;       // of a block
-constexpr int STAGES = 2;      // parts of the grid in shared memory: one is computed on, the others arrive
+constexpr int STAGES = 4;      // parts of the grid in shared memory: one is computed on, the others arrive
 constexpr int SEGMENT = 128;   // lowrank_line: points of a segment
 constexpr int HELD = 0;        // the bands stay in registers; else they are read again for every column
 constexpr int EVEN = 1;        // weights are the same from either end: half of them are given
 constexpr int DATA_PARTS = 1;  // device/fragment.cuh: parts of an element, of a weight
 constexpr int BAND_PARTS = 1;
 constexpr int PAIRED = 0;  // lowrank_line: tiles are 16 points wide, not 8
+
+// ---- lowrank_brick: the fused taps are the sum over rights r of (vector of sum RIGHT_SUM[r] along z) (its own along y)
+// (vector of left RIGHT_LEFT[r] along x); Z_LOW .. X_HIGH are theirs
+constexpr int LEFTS = 2, SUMS = 2, RIGHTS = 3;  // vectors along x, along z, and their pairs
+constexpr int IDENTITY = 1;                     // left 0 is one weight, 1, in the middle
+constexpr int RIGHT_LEFT[RIGHTS] = {0, 0, 1};
+constexpr int RIGHT_SUM[RIGHTS] = {0, 1, 1};
+constexpr int RIGHT_LOW[RIGHTS] = {0, 0, 0};  // how far its own reaches; past that its weights are 0
+constexpr int RIGHT_HIGH[RIGHTS] = {0, 0, 0};
+constexpr int SUM_USED[6] = {1, 0, 1, 0, 1, 0};  // SUMS times the planes from -Z_LOW on: which ones a sum goes to
+constexpr int TILES = 2;                         // of 8 rows, of a warp
+constexpr int WARPS_X = 2, WARPS_Y = 2;          // of a block
+constexpr int RING = 1;  // planes that only single weights reach stay in shared memory, not in the queue of sums
 
 // ---- several steps in one launch (direct_time_*)
 constexpr int FUSED = 2;                              // steps

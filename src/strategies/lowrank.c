@@ -12,9 +12,10 @@
 #include "context/context.h"
 #include "context/kernel.h"
 #include "plan/plan.h"
+#include "strategies/lowrank_3d.h"
 #include "strategies/lowrank_sweep.h"
 #include "strategies/lowrank_types.h"
-#include "strategies/slabs.h"
+#include "strategies/turns.h"
 
 /* Arguments as the kernels declare them; the weights follow. */
 typedef struct line_header {
@@ -48,8 +49,6 @@ static bool applies(const stn_task *task, const stn_machine *machine, char *reas
         why = "it needs tensor cores for f64 and tf32: sm_80 or newer";
     else if (task->dtype != STN_F64 && task->rank != 1)
         why = "it takes f32 and f16 grids in 1D only, so far";
-    else if (task->rank == 3)
-        why = "it takes 1D and 2D grids only, so far";
     else if (task->in_stride[2] != 1 || task->out_stride[2] != 1)
         why = "the fastest axis is strided";
     else if (stn_task_points(task) >> 37 || task->steps >> 31)
@@ -149,6 +148,7 @@ static size_t best_shapes(const stn_task *task, const stn_machine *machine, int 
 
 static size_t candidates(const stn_task *task, const stn_machine *machine, stn_candidate *list, size_t most) {
     lowrank_shape best[4];
+    if (task->rank == 3) return lowrank_3d_candidates(task, machine, list, most);
     size_t count = best_shapes(task, machine, INT_MAX, best, most < 4 ? most : 4);
     for (size_t i = 0; i < count; i++) {
         memset(&list[i], 0, sizeof list[i]);
@@ -165,6 +165,10 @@ static lowrank_shape shape_of(const stn_candidate *candidate) {
 
 static void estimate(const stn_task *task, const stn_machine *machine, const stn_candidate *candidate,
                      stn_estimate *result) {
+    if (task->rank == 3) {
+        lowrank_3d_estimate(task, machine, candidate, result);
+        return;
+    }
     lowrank_shape shape = shape_of(candidate);
     lowrank_cost(task, machine, &shape, result);
 }
@@ -219,6 +223,7 @@ static void destroy_slabs(stn_plan *plan, lowrank_state *state) {
 }
 
 static stn_status prepare(stn_plan *plan, stn_error *error) {
+    if (plan->task.rank == 3) return lowrank_3d_prepare(plan, error);
     lowrank_state *state = calloc(1, sizeof *state);
     if (!state) return stn_fail_memory(error, "a plan", sizeof *state);
     plan->state = state;
@@ -248,6 +253,7 @@ static stn_status rebuild(stn_plan *plan, lowrank_state *next, stn_error *error)
 
 /* Weights whose terms fit the pattern need no compile. */
 static stn_status set_weights(stn_plan *plan, stn_error *error) {
+    if (plan->task.rank == 3) return lowrank_3d_set_weights(plan, error);
     lowrank_state *state = plan->state, next = *state;
     stn_error full = {0};
     bool grown;
@@ -274,6 +280,10 @@ static stn_status set_weights(stn_plan *plan, stn_error *error) {
 }
 
 static void release(stn_plan *plan) {
+    if (plan->task.rank == 3) {
+        lowrank_3d_release(plan);
+        return;
+    }
     if (plan->state) destroy_slabs(plan, plan->state);
     free(plan->state);
     plan->state = NULL;
@@ -311,32 +321,33 @@ static stn_status launch_sweep(const stn_plan *plan, const void *user, const stn
     return stn_module_launch(state->kernel->module, &launch, arguments, error);
 }
 
-/* Launches by turns between workspace and out, so that the last one lands in out. In place and odd, the first would read
- * what it writes: it starts from a copy. */
+typedef struct run {
+    const lowrank_state *state;
+    unsigned char *slabs;
+} run;
+
+static stn_status take_turn(const stn_plan *plan, const void *user, uint64_t i, const stn_fused_launch *l,
+                            stn_error *error) {
+    const lowrank_state *state = ((const run *)user)->state;
+    uint64_t longer = plan->task.steps % (uint64_t)state->shape.launches;
+    int which = state->nsweeps == 2 && i >= longer;
+    const stn_slabs *slabs = state->shape.extended ? NULL : state->slabs[which];
+    return stn_slabs_run(plan, slabs, launch_sweep, &state->sweeps[which], l, ((const run *)user)->slabs, error);
+}
+
 static stn_status execute(stn_plan *plan, const void *in, void *out, void *workspace, void *stream, stn_error *error) {
-    lowrank_state *state = plan->state;
-    uint64_t launches = (uint64_t)state->shape.launches, longer = plan->task.steps % launches;
-    const stn_grid_layout *from = &state->at.in;
-    const void *source = in;
-    if (plan->task.in_place && launches % 2) {
-        STN_TRY(stn_device_copy(plan->context->device, workspace, in, state->at.work_bytes, stream, error));
-        from = &state->at.work, source = workspace;
-    }
-    for (uint64_t i = 0; i < launches; i++) {
-        bool to_out = (launches - 1 - i) % 2 == 0;
-        const stn_grid_layout *to = to_out ? &state->at.out : &state->at.work;
-        void *target = to_out ? out : workspace;
-        int which = state->nsweeps == 2 && i >= longer;
-        stn_fused_launch l = {from, to, source, target, stream};
-        const stn_slabs *slabs = state->shape.extended ? NULL : state->slabs[which];
-        STN_TRY(stn_slabs_run(plan, slabs, launch_sweep, &state->sweeps[which], &l,
-                              (unsigned char *)workspace + state->grid_bytes, error));
-        from = to, source = target;
-    }
-    return STN_OK;
+    if (plan->task.rank == 3) return lowrank_3d_execute(plan, in, out, workspace, stream, error);
+    const lowrank_state *state = plan->state;
+    run r = {state, (unsigned char *)workspace + state->grid_bytes};
+    return stn_take_turns(plan, &state->at, (uint64_t)state->shape.launches, in, out, workspace, stream, take_turn, &r,
+                          error);
 }
 
 static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
+    if (plan->task.rank == 3) {
+        lowrank_3d_describe(plan, format, text);
+        return;
+    }
     const lowrank_state *state = plan->state;
     const lowrank_shape *shape = &state->shape;
     const lowrank_sweep *first = &state->sweeps[0];
@@ -375,6 +386,10 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
 }
 
 static void name_candidate(const stn_task *task, const stn_candidate *candidate, stn_text *text) {
+    if (task->rank == 3) {
+        lowrank_3d_name(candidate, text);
+        return;
+    }
     lowrank_shape shape = shape_of(candidate);
     stn_text_printf(text, "%d steps a launch", shape.fused);
     if (task->rank > 1)
@@ -386,6 +401,7 @@ static void name_candidate(const stn_task *task, const stn_candidate *candidate,
 }
 
 static uint64_t shorten(const stn_task *task, const stn_candidate *candidate, uint64_t most, stn_candidate *trial) {
+    if (task->rank == 3) return lowrank_3d_shorten(task, candidate, most, trial);
     lowrank_shape shape = shape_of(candidate);
     uint64_t steps = task->steps;
     if (most < (uint64_t)shape.launches) {

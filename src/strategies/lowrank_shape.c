@@ -41,8 +41,9 @@ bool lowrank_symmetric(const stn_task *task, int axis) {
         bool found = tap->offset[axis] == 0;
         for (size_t i = 0; i < task->ntaps && !found; i++) {
             const stn_tap *other = &task->taps[i];
-            found = other->weight == tap->weight && other->offset[axis] == -tap->offset[axis] &&
-                    other->offset[3 - axis] == tap->offset[3 - axis]; /* axes 1 and 2 */
+            found = other->weight == tap->weight;
+            for (int a = 0; a < 3; a++)
+                found = found && other->offset[a] == (a == axis ? -tap->offset[a] : tap->offset[a]);
         }
         if (!found) return false;
     }
@@ -50,7 +51,7 @@ bool lowrank_symmetric(const stn_task *task, int axis) {
 }
 
 bool lowrank_extended(const stn_task *task) {
-    for (int axis = 1; axis < 3; axis++) {
+    for (int axis = 0; axis < 3; axis++) {
         if (!task->reach[axis][0] && !task->reach[axis][1]) continue;
         bool mirrors = true;
         for (int side = 0; side < 2; side++) {

@@ -202,3 +202,32 @@ bool compare_with_host(stn_context *context, stn_pool *pool, const stn_problem *
                        bool fused, uint64_t seed, comparison *result) {
     return compare_candidate_with_host(context, pool, problem, strategy, -1, fused, seed, result);
 }
+
+double compare_plan_with_host(stn_context *context, stn_plan *plan, const stn_problem *p, const double *in,
+                              size_t count) {
+    stn_context *host = NULL;
+    stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
+    options.device = STN_DEVICE_HOST;
+    stn_plan *definition = NULL;
+    double *got = malloc(count * 8), *expected = malloc(count * 8), error = 0, size = 0;
+    void *a = NULL, *b = NULL;
+    stn_memory_alloc(context, count * 8, &a, NULL);
+    stn_memory_alloc(context, count * 8, &b, NULL);
+    stn_memory_upload(context, a, in, count * 8, NULL);
+    bool good = stn_plan_execute(plan, a, b, NULL, NULL) == STN_OK;
+    stn_synchronize(context, NULL, NULL);
+    stn_memory_download(context, got, b, count * 8, NULL);
+    good = good && stn_context_create(&options, &host, NULL) == STN_OK &&
+           stn_plan_create(host, p, NULL, &definition, NULL) == STN_OK &&
+           stn_plan_execute(definition, in, expected, NULL, NULL) == STN_OK;
+    for (size_t i = 0; good && i < count; i++) {
+        error += (got[i] - expected[i]) * (got[i] - expected[i]);
+        size += expected[i] * expected[i];
+    }
+    stn_plan_destroy(definition);
+    stn_context_destroy(host);
+    stn_memory_free(context, a);
+    stn_memory_free(context, b);
+    free(got), free(expected);
+    return good ? sqrt(error / size) : INFINITY;
+}

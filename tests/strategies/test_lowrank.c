@@ -278,35 +278,6 @@ static void layouts(suite *s) {
             }
 }
 
-/* A plan's result against a fresh plan's, by the host strategy's definition: relative L2. */
-static double run_and_compare(suite *s, stn_plan *plan, const stn_problem *p, const double *in, size_t count) {
-    stn_context *host = NULL;
-    stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
-    options.device = STN_DEVICE_HOST;
-    stn_plan *definition = NULL;
-    double *got = malloc(count * 8), *expected = malloc(count * 8), error = 0, size = 0;
-    void *a = NULL, *b = NULL;
-    stn_memory_alloc(s->context, count * 8, &a, NULL);
-    stn_memory_alloc(s->context, count * 8, &b, NULL);
-    stn_memory_upload(s->context, a, in, count * 8, NULL);
-    bool good = stn_plan_execute(plan, a, b, NULL, NULL) == STN_OK;
-    stn_synchronize(s->context, NULL, NULL);
-    stn_memory_download(s->context, got, b, count * 8, NULL);
-    good = good && stn_context_create(&options, &host, NULL) == STN_OK &&
-           stn_plan_create(host, p, NULL, &definition, NULL) == STN_OK &&
-           stn_plan_execute(definition, in, expected, NULL, NULL) == STN_OK;
-    for (size_t i = 0; good && i < count; i++) {
-        error += (got[i] - expected[i]) * (got[i] - expected[i]);
-        size += expected[i] * expected[i];
-    }
-    stn_plan_destroy(definition);
-    stn_context_destroy(host);
-    stn_memory_free(s->context, a);
-    stn_memory_free(s->context, b);
-    free(got), free(expected);
-    return good ? sqrt(error / size) : INFINITY;
-}
-
 /* New weights of the same rank, of a lower one, and of a higher one, on a plan made for a separable stencil. */
 static void new_weights(suite *s) {
     if (s->dtype != STN_F64) return;
@@ -336,7 +307,7 @@ static void new_weights(suite *s) {
         stn_problem q = p;
         q.stencil = fresh;
         bool set = stn_plan_set_weights(plan, 9, w, &error) == STN_OK;
-        double relative = set ? run_and_compare(s, plan, &q, in, NY * NX) : INFINITY;
+        double relative = set ? compare_plan_with_host(s->context, plan, &q, in, NY * NX) : INFINITY;
         char what[120], detail[1200];
         snprintf(what, sizeof what, "new weights, %s", structure_names[kinds[k]]);
         snprintf(detail, sizeof detail, "relative L2 %.3g; %s", relative, set ? "no error" : error.message);

@@ -1,0 +1,306 @@
+/* See lowrank_3d.h. A launch of f steps is one walk of lowrank_brick over the fused taps' core; where T is no multiple of f,
+ * two lengths of launches share it, each with a kernel of its own. */
+#include "strategies/lowrank_3d.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arith.h"
+#include "base/error.h"
+#include "context/context.h"
+#include "context/kernel.h"
+#include "strategies/lowrank_brick.h"
+#include "strategies/lowrank_shape.h"
+#include "strategies/turns.h"
+
+typedef struct brick_sweep {
+    lowrank_brick brick;
+    int terms, lefts, sums;
+    double residual;
+    double values[LOWRANK_CORE_VALUES];
+    stn_kernel *kernel;
+    stn_slabs *slabs; /* NULL where all axes wrap */
+} brick_sweep;
+
+typedef struct brick_state {
+    int launches, extended;
+    size_t nsweeps;
+    brick_sweep sweeps[2]; /* of one step less, the second */
+    stn_layouts at;
+    size_t grid_bytes; /* of the workspace, whole 256; the slabs' follows */
+} brick_state;
+
+/* ---- candidates ------------------------------------------------------------------------------------------------ */
+
+static lowrank_brick brick_of(const stn_candidate *candidate) {
+    lowrank_brick brick;
+    memcpy(&brick, candidate->values, sizeof brick);
+    return brick;
+}
+
+static void insert_candidate(const stn_task *task, const stn_machine *machine, const lowrank_brick *brick,
+                             stn_candidate *list, size_t *count, size_t most) {
+    stn_estimate own, other;
+    lowrank_brick_cost(task, machine, brick, &own);
+    size_t place = *count;
+    for (; place > 0; place--) {
+        lowrank_3d_estimate(task, machine, &list[place - 1], &other);
+        if (other.seconds <= own.seconds) break;
+    }
+    if (place == most) return;
+    size_t kept = *count < most ? *count : most - 1;
+    memmove(list + place + 1, list + place, (kept - place) * sizeof *list);
+    memset(&list[place], 0, sizeof *list);
+    memcpy(list[place].values, brick, sizeof *brick);
+    *count = kept + 1;
+}
+
+/* Those of at most `most_fused` steps a launch. */
+static size_t find_bricks(const stn_task *task, const stn_machine *machine, int most_fused, stn_candidate *list,
+                          size_t most) {
+    lowrank_cube cube;
+    lowrank_core core;
+    lowrank_brick brick;
+    size_t count = 0;
+    if (lowrank_cube_make(task, &cube, NULL) != STN_OK) return 0;
+    for (int fused = 1; (uint64_t)fused <= task->steps && fused <= most_fused; fused++) {
+        int64_t low[3], high[3];
+        if (fused > 1 && lowrank_cube_fuse(task, &cube, NULL) != STN_OK) break;
+        if (stn_max(stn_max(cube.size[0], cube.size[1]), cube.size[2]) > LOWRANK_CORE_SIDE) break;
+        if (!stn_slabs_interior(task, fused, low, high)) break;
+        bool fewer = fused == 1 || (task->steps + (uint64_t)fused - 1) / (uint64_t)fused <
+                                       (task->steps + (uint64_t)fused - 2) / (uint64_t)(fused - 1);
+        if (fewer && lowrank_brick_fit(task, machine, &cube, &core, &brick))
+            insert_candidate(task, machine, &brick, list, &count, most);
+        if (cube.size[0] * cube.size[1] * cube.size[2] == 1) break; /* one tap: f steps are no more work than one */
+    }
+    lowrank_cube_clear(&cube);
+    return count;
+}
+
+size_t lowrank_3d_candidates(const stn_task *task, const stn_machine *machine, stn_candidate *list, size_t most) {
+    return find_bricks(task, machine, LOWRANK_CORE_SIDE, list, stn_min(most, 4));
+}
+
+void lowrank_3d_estimate(const stn_task *task, const stn_machine *machine, const stn_candidate *candidate,
+                         stn_estimate *result) {
+    lowrank_brick brick = brick_of(candidate);
+    lowrank_brick_cost(task, machine, &brick, result);
+}
+
+/* ---- building -------------------------------------------------------------------------------------------------- */
+
+static stn_status fail_terms(int fused, stn_error *error) {
+    return stn_fail(error, STN_ERROR_UNSUPPORTED,
+                    "%d fused steps of these weights need more terms than the kernel takes: make a new plan with "
+                    "strategy auto",
+                    fused);
+}
+
+static stn_status get_kernel(stn_plan *plan, const lowrank_cube *cube, const lowrank_core *core, brick_sweep *to,
+                             stn_error *error) {
+    stn_text params = STN_TEXT_EMPTY;
+    char *text;
+    lowrank_brick_params(&plan->task, cube, core, &to->brick, &params);
+    STN_TRY(stn_text_take(&params, &text, error));
+    stn_status status = stn_kernel_get(plan->context, "lowrank_brick", text, &to->kernel, error);
+    stn_text_free(text);
+    if (status == STN_OK && to->kernel->module)
+        status = stn_module_allow_shared(to->kernel->module, (size_t)to->brick.shared, error);
+    return status;
+}
+
+/* The sweep of `fused` steps, from taps of at most as many. */
+static stn_status make_sweep(stn_plan *plan, lowrank_cube *cube, int fused, brick_sweep *to, stn_error *error) {
+    lowrank_core core;
+    while (cube->fused < fused) STN_TRY(lowrank_cube_fuse(&plan->task, cube, error));
+    if (!lowrank_brick_fit(&plan->task, &plan->machine, cube, &core, &to->brick)) return fail_terms(fused, error);
+    to->terms = core.rights, to->lefts = core.lefts, to->sums = core.sums, to->residual = core.residual;
+    lowrank_brick_values(cube, &core, to->values);
+    return get_kernel(plan, cube, &core, to, error);
+}
+
+/* Kernels and weights of state->launches launches; their slabs stay as they are. */
+static stn_status make_sweeps(stn_plan *plan, brick_state *state, stn_error *error) {
+    uint64_t launches = (uint64_t)state->launches, steps = plan->task.steps;
+    lowrank_cube cube;
+    STN_TRY(lowrank_cube_make(&plan->task, &cube, error));
+    state->nsweeps = steps % launches ? 2 : 1;
+    stn_status status = STN_OK;
+    for (size_t i = state->nsweeps; i-- > 0 && status == STN_OK;) /* the shorter one first */
+        status = make_sweep(plan, &cube, (int)((steps + (i ? 0 : launches - 1)) / launches), &state->sweeps[i], error);
+    lowrank_cube_clear(&cube);
+    state->extended = lowrank_extended(&plan->task);
+    return status;
+}
+
+static stn_status make_slabs(stn_plan *plan, brick_state *state, stn_error *error) {
+    plan->nkernels = 0; /* the slabs add theirs */
+    for (size_t i = 0; i < state->nsweeps; i++) plan->kernels[plan->nkernels++] = state->sweeps[i].kernel;
+    for (size_t i = 0; i < state->nsweeps; i++)
+        STN_TRY(stn_slabs_create(plan, state->sweeps[i].brick.fused, &state->sweeps[i].slabs, error));
+    return STN_OK;
+}
+
+static void destroy_slabs(stn_plan *plan, brick_state *state) {
+    for (int i = 0; i < 2; i++) {
+        stn_slabs_destroy(plan, state->sweeps[i].slabs);
+        state->sweeps[i].slabs = NULL;
+    }
+}
+
+static size_t workspace_of(const brick_state *state) {
+    size_t first = stn_slabs_workspace(state->sweeps[0].slabs), second = stn_slabs_workspace(state->sweeps[1].slabs);
+    return state->grid_bytes + (first > second ? first : second);
+}
+
+stn_status lowrank_3d_prepare(stn_plan *plan, stn_error *error) {
+    brick_state *state = calloc(1, sizeof *state);
+    if (!state) return stn_fail_memory(error, "a plan", sizeof *state);
+    plan->state = state;
+    state->launches = brick_of(&plan->candidate).launches;
+    state->at = stn_task_layouts(&plan->task, plan->task.steps); /* new weights may need more launches */
+    state->grid_bytes = (size_t)stn_round_up((int64_t)state->at.work_bytes, 256);
+    STN_TRY(make_sweeps(plan, state, error));
+    STN_TRY(make_slabs(plan, state, error));
+    plan->workspace_size = workspace_of(state);
+    return STN_OK;
+}
+
+/* Fewer steps a launch, for weights whose core grows too fast. */
+static stn_status rebuild(stn_plan *plan, brick_state *next, stn_error *error) {
+    struct stn_kernel *kernels[STN_PLAN_KERNELS];
+    size_t nkernels = plan->nkernels;
+    stn_candidate best;
+    if (!find_bricks(&plan->task, &plan->machine, next->sweeps[0].brick.fused, &best, 1)) return fail_terms(1, error);
+    memcpy(kernels, plan->kernels, sizeof kernels);
+    for (int i = 0; i < 2; i++) next->sweeps[i].slabs = NULL;
+    next->launches = brick_of(&best).launches;
+    stn_status status = make_sweeps(plan, next, error);
+    if (status == STN_OK) status = make_slabs(plan, next, error);
+    if (status == STN_OK && workspace_of(next) > plan->workspace_size)
+        status = fail_terms(next->sweeps[0].brick.fused, error);
+    if (status == STN_OK) return STN_OK;
+    destroy_slabs(plan, next);
+    memcpy(plan->kernels, kernels, sizeof kernels);
+    plan->nkernels = nkernels;
+    return status;
+}
+
+/* Weights with as many vectors of the same reach give the same parameters: then the kernels are there already. */
+stn_status lowrank_3d_set_weights(stn_plan *plan, stn_error *error) {
+    brick_state *state = plan->state, *next = malloc(sizeof *next);
+    if (!next) return stn_fail_memory(error, "new weights", sizeof *next);
+    stn_error full = {0};
+    *next = *state;
+    stn_status status = make_sweeps(plan, next, &full);
+    if (status == STN_ERROR_UNSUPPORTED) {
+        *next = *state;
+        status = rebuild(plan, next, &full);
+        if (status == STN_OK) destroy_slabs(plan, state);
+    } else
+        for (size_t i = 0; i < next->nsweeps && status == STN_OK; i++) {
+            plan->kernels[i] = next->sweeps[i].kernel;
+            status = stn_slabs_set_weights(plan, next->sweeps[i].slabs, &full);
+        }
+    if (status == STN_OK)
+        *state = *next;
+    else if (error)
+        *error = full;
+    free(next);
+    return status;
+}
+
+void lowrank_3d_release(stn_plan *plan) {
+    if (plan->state) destroy_slabs(plan, plan->state);
+    free(plan->state);
+    plan->state = NULL;
+}
+
+/* ---- running --------------------------------------------------------------------------------------------------- */
+
+/* A stn_interior; `user` is a sweep. */
+static stn_status launch_brick(const stn_plan *plan, const void *user, const stn_fused_launch *l, stn_error *error) {
+    const brick_sweep *sweep = user;
+    lowrank_brick_arguments arguments;
+    int64_t blocks = lowrank_brick_words(&plan->task, &sweep->brick, l, arguments.words);
+    memcpy(arguments.values, sweep->values, sizeof arguments.values);
+    stn_launch launch = {.grid = {(unsigned)blocks, 1, 1},
+                         .block = {32 * (unsigned)(sweep->brick.warps_x * sweep->brick.warps_y), 1, 1},
+                         .shared = (size_t)sweep->brick.shared,
+                         .stream = l->stream};
+    return stn_module_launch(sweep->kernel->module, &launch, &arguments, error);
+}
+
+typedef struct run {
+    const brick_state *state;
+    unsigned char *slabs;
+} run;
+
+static stn_status take_turn(const stn_plan *plan, const void *user, uint64_t i, const stn_fused_launch *l,
+                            stn_error *error) {
+    const run *r = user;
+    uint64_t longer = plan->task.steps % (uint64_t)r->state->launches;
+    const brick_sweep *sweep = &r->state->sweeps[r->state->nsweeps == 2 && i >= longer];
+    return stn_slabs_run(plan, r->state->extended ? NULL : sweep->slabs, launch_brick, sweep, l, r->slabs, error);
+}
+
+stn_status lowrank_3d_execute(stn_plan *plan, const void *in, void *out, void *workspace, void *stream,
+                              stn_error *error) {
+    const brick_state *state = plan->state;
+    run r = {state, (unsigned char *)workspace + state->grid_bytes};
+    return stn_take_turns(plan, &state->at, (uint64_t)state->launches, in, out, workspace, stream, take_turn, &r,
+                          error);
+}
+
+void lowrank_3d_describe(const stn_plan *plan, stn_format format, stn_text *text) {
+    const brick_state *state = plan->state;
+    const brick_sweep *first = &state->sweeps[0];
+    const lowrank_brick *b = &first->brick;
+    if (format == STN_TEXT) {
+        stn_text_printf(text, "kernel lowrank_brick, %d launches of %d fused steps", state->launches, b->fused);
+        if (state->nsweeps == 2) stn_text_printf(text, " or %d", state->sweeps[1].brick.fused);
+        stn_text_printf(text,
+                        ", planes of %d terms (%d vectors along x, %d along z, residual %.2g), %d products a tile, "
+                        "%d x %d warps a block",
+                        first->terms, first->lefts, first->sums, first->residual, b->products / b->tiles, b->warps_y,
+                        b->warps_x);
+        return;
+    }
+    stn_json_key(text, "kernel");
+    stn_json_string(text, "lowrank_brick");
+    const struct {
+        const char *key;
+        double value;
+    } numbers[] = {{"fused_steps", b->fused},
+                   {"sweeps", state->launches},
+                   {"terms", first->terms},
+                   {"lefts", first->lefts},
+                   {"sums", first->sums},
+                   {"residual", first->residual},
+                   {"warps", b->warps_x * b->warps_y},
+                   {"stages", b->stages},
+                   {"chunk", b->chunk}};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        stn_json_key(text, numbers[i].key);
+        stn_json_number(text, numbers[i].value);
+    }
+}
+
+void lowrank_3d_name(const stn_candidate *candidate, stn_text *text) {
+    lowrank_brick b = brick_of(candidate);
+    stn_text_printf(text, "%d steps a launch, %d products a tile, %d x %d warps, %d block%s, planes by %d", b.fused,
+                    b.products / b.tiles, b.warps_y, b.warps_x, b.blocks, b.blocks == 1 ? "" : "s", b.chunk);
+}
+
+uint64_t lowrank_3d_shorten(const stn_task *task, const stn_candidate *candidate, uint64_t most, stn_candidate *trial) {
+    lowrank_brick b = brick_of(candidate);
+    uint64_t steps = task->steps;
+    if (most < (uint64_t)b.launches) {
+        b.launches = (int)most;
+        steps = most * (uint64_t)b.fused;
+    }
+    *trial = *candidate;
+    memcpy(trial->values, &b, sizeof b);
+    return steps;
+}

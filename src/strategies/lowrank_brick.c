@@ -1,0 +1,266 @@
+/* See lowrank_brick.h. Rules and factors were read off sweeps on an H200. */
+#include "strategies/lowrank_brick.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/arith.h"
+#include "render/render.h"
+#include "strategies/lowrank_shape.h"
+
+/* ---- what the kernel works out of its parameters, as far as its shape needs it ----------------------------------- */
+
+typedef struct span {
+    int low, high;
+    bool banded, single;
+} span;
+
+static bool is_plain(const lowrank_core *core, int r) { return core->identity && core->left[r] == 0; }
+static bool is_single(const lowrank_core *core, int r) { return core->low[r] == 0 && core->high[r] == 0; }
+
+static span span_of(const lowrank_core *core, bool plain) {
+    span s = {0};
+    for (int r = 0; r < core->rights; r++) {
+        if (is_plain(core, r) != plain) continue;
+        s.low = (int)stn_max(s.low, core->low[r]), s.high = (int)stn_max(s.high, core->high[r]);
+        if (is_single(core, r))
+            s.single = true;
+        else
+            s.banded = true;
+    }
+    return s;
+}
+
+/* Reach along z of what passes through the queue of partial sums, when single weights at its ends do not. */
+static void inner_reach(const lowrank_cube *cube, const lowrank_core *core, int inner[2]) {
+    inner[0] = inner[1] = 0;
+    for (int r = 0; r < core->rights; r++)
+        for (int z = 0; z < cube->size[0]; z++) {
+            int dz = z - cube->low[0];
+            if ((is_plain(core, r) && is_single(core, r)) || core->c[core->sum[r]][z] == 0) continue;
+            inner[0] = (int)stn_max(inner[0], -dz), inner[1] = (int)stn_max(inner[1], dz);
+        }
+}
+
+/* Terms of one left, right and sum each, alike: the kernel's loop. */
+static bool is_uniform(const lowrank_cube *cube, const lowrank_core *core) {
+    if (core->identity || core->lefts < 2 || core->lefts != core->rights || core->lefts != core->sums) return false;
+    for (int r = 0; r < core->rights; r++) {
+        int planes = 0;
+        for (int z = 0; z < cube->size[0]; z++) planes += core->c[r][z] != 0;
+        if (core->left[r] != r || core->sum[r] != r || is_single(core, r) || planes < 2) return false;
+        if (core->low[r] != core->low[0] || core->high[r] != core->high[0]) return false;
+    }
+    return true;
+}
+
+static int lead_x(const lowrank_cube *cube) { return (int)stn_round_up(cube->low[2], 2); }
+static int steps_x(const lowrank_cube *cube) {
+    return (int)stn_div_up(16 + lead_x(cube) + cube->size[2] - 1 - cube->low[2], 4);
+}
+
+/* Products of a warp for one plane, and the bytes of one stage. */
+static void count_work(const lowrank_cube *cube, const lowrank_core *core, lowrank_brick *b) {
+    span bands = span_of(core, false), plain = span_of(core, true);
+    int rows = 8 * b->tiles, lead = bands.single ? (int)stn_round_up(bands.low, 4) : bands.low, products = 0;
+    int halves = bands.banded || bands.single ? (int)stn_div_up(rows + lead + bands.high, 4) : 0;
+    int halves_plain = plain.banded ? (int)stn_div_up(rows + plain.low + plain.high, 4) : 0;
+    products += (core->lefts - core->identity) * steps_x(cube) * (int)stn_div_up(halves, 2);
+    for (int r = 0; r < core->rights; r++)
+        for (int m = 0; m < 8 && !is_single(core, r); m++) {
+            int first = 4 * m - (is_plain(core, r) ? plain.low : lead);
+            products += first + 3 >= -core->low[r] && first <= 7 + core->high[r] ? b->tiles : 0;
+        }
+    b->products = products;
+    int before = (int)stn_max(stn_max(lead, plain.low), cube->low[1]);
+    int after = (int)stn_max(stn_max(4 * halves - lead, 4 * halves_plain - plain.low) - rows, 0);
+    int lines = before + rows * b->warps_y + after, width = 16 * (b->warps_x - 1) + 4 * steps_x(cube);
+    b->shared = lines * (int)(stn_round_up(width - 4, 16) + 4) * (int)sizeof(double);
+}
+
+/* ---- the shape --------------------------------------------------------------------------------------------------- */
+
+/* 16-byte accesses need every row of every plane and grid to be aligned. */
+static int widest_vector(const stn_task *task) {
+    bool even = task->alignment >= 16;
+    for (int axis = 0; axis < 2; axis++)
+        even = even && task->in_stride[axis] % 2 == 0 && task->out_stride[axis] % 2 == 0;
+    if (task->batch > 1) even = even && task->in_batch_stride % 2 == 0 && task->out_batch_stride % 2 == 0;
+    return even ? 2 : 1;
+}
+
+static void count_tiles(const stn_task *task, const lowrank_brick *b, int64_t tiles[3]) {
+    tiles[0] = stn_div_up(task->n[0], b->chunk);
+    tiles[1] = stn_div_up(task->n[1], 8 * b->tiles * b->warps_y);
+    tiles[2] = stn_div_up(task->n[2], 16 * b->warps_x);
+}
+
+/* Planes that are read before the first output, or after the last, make short walks dear; whole waves of blocks leave no
+ * multiprocessor idle. */
+static void fit_chunk(const stn_task *task, const stn_machine *machine, int depth, lowrank_brick *b) {
+    int64_t tiles[3];
+    double best = INFINITY, slots = (double)machine->multiprocessors * b->blocks;
+    for (int64_t parts = 1; parts <= 64 && parts <= task->n[0]; parts++) {
+        int64_t chunk = stn_min(stn_div_up(task->n[0], parts), INT32_MAX / 2);
+        lowrank_brick tried = *b;
+        tried.chunk = (int)chunk;
+        count_tiles(task, &tried, tiles);
+        double waves = (double)tiles[0] * (double)tiles[1] * (double)tiles[2] * (double)task->batch / slots;
+        double cost = ((double)chunk + depth + 5) * (ceil(waves) + 0.05);
+        if (cost >= best) continue;
+        best = cost;
+        b->chunk = (int)chunk;
+    }
+}
+
+/* Blocks of few warps, as many as the registers hold: while one waits at its barrier others compute. Spilled registers cost
+ * more than any of it gains. */
+static bool fit_block(const stn_task *task, const stn_machine *machine, const lowrank_cube *cube,
+                      const lowrank_core *core, lowrank_brick *b) {
+    static const struct {
+        int tiles, warps_x, warps_y, blocks;
+    } blocks[] = {{2, 2, 2, 4}, {2, 2, 3, 2}, {2, 2, 2, 2}, {1, 4, 2, 1}};
+    int inner[2], side = cube->size[0], bands = core->lefts - core->identity;
+    inner_reach(cube, core, inner);
+    for (int ring = 1; ring >= 0; ring--) {
+        int depth = ring ? inner[0] + inner[1] + 1 : side, beyond = side - depth;
+        if (ring && beyond == 0) continue;
+        bool loop = is_uniform(cube, core) || (bands == 1 && core->rights == 1);
+        int own = 70 + (loop ? (steps_x(cube) > 5 ? 28 : 12) : 8 * core->rights);
+        for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) {
+            int warps = blocks[i].warps_x * blocks[i].warps_y * blocks[i].blocks;
+            int registers = (int)stn_min(255, 65536 / (32 * warps) / 8 * 8);
+            bool last = i + 1 == sizeof blocks / sizeof *blocks;
+            if (ring && last) continue; /* so many stages leave no room */
+            if (8 * blocks[i].tiles * depth + own > registers && !last) continue;
+            b->tiles = blocks[i].tiles, b->warps_x = blocks[i].warps_x, b->warps_y = blocks[i].warps_y;
+            b->blocks = blocks[i].blocks, b->ring = ring, b->stages = beyond * ring + 3;
+            b->held = bands == 1 && core->rights == 1;
+            count_work(cube, core, b);
+            b->shared *= b->stages;
+            size_t bytes = (size_t)b->shared + 16384; /* the bands beside it */
+            if (bytes > machine->shared_per_block || bytes * (size_t)b->blocks > machine->shared_per_multiprocessor)
+                continue;
+            fit_chunk(task, machine, depth, b);
+            return true;
+        }
+    }
+    return false;
+}
+
+bool lowrank_brick_fit(const stn_task *task, const stn_machine *machine, const lowrank_cube *cube, lowrank_core *core,
+                       lowrank_brick *brick) {
+    lowrank_core tried;
+    stn_estimate best = {.seconds = INFINITY}, cost;
+    for (int way = 0; way < LOWRANK_CORE_WAYS; way++) {
+        if (way == LOWRANK_CORE_LARGEST && best.seconds < INFINITY) continue;
+        if (!lowrank_core_make(task, cube, (lowrank_core_way)way, &tried)) continue;
+        lowrank_brick b = {.fused = cube->fused, .vector = widest_vector(task), .chunk = 1};
+        b.extended = lowrank_extended(task);
+        b.launches = (int)((task->steps + (uint64_t)b.fused - 1) / (uint64_t)b.fused);
+        if (!fit_block(task, machine, cube, &tried, &b)) continue;
+        int64_t tiles[3];
+        count_tiles(task, &b, tiles);
+        if (tiles[0] * tiles[1] > INT32_MAX || tiles[0] * tiles[1] * tiles[2] > INT32_MAX / task->batch) continue;
+        lowrank_brick_cost(task, machine, &b, &cost);
+        if (cost.seconds >= best.seconds) continue;
+        best = cost;
+        *core = tried;
+        *brick = b;
+    }
+    return best.seconds < INFINITY;
+}
+
+/* One launch: the tensor cores or the memory, each at the part of its rate that the kernel reaches, and the walk of one
+ * block, which no number of multiprocessors makes shorter. Halos come from the second level cache, at a third of the price. */
+void lowrank_brick_cost(const stn_task *task, const stn_machine *machine, const lowrank_brick *b, stn_estimate *e) {
+    int64_t tiles[3];
+    count_tiles(task, b, tiles);
+    double points = (double)stn_task_points(task), launches = ceil((double)task->steps / b->fused);
+    double clock = machine->flops[STN_UNIT_FMA_F32] / (256.0 * machine->multiprocessors), halo = 1;
+    for (int axis = 1; axis < 3; axis++) {
+        double tile = axis == 1 ? 8 * b->tiles * b->warps_y : 16 * b->warps_x;
+        halo *= 1 + b->fused * (task->reach[axis][0] + task->reach[axis][1]) / tile;
+    }
+    double depth = 1 + b->fused * (task->reach[0][0] + task->reach[0][1]);
+    double blocks = (double)(tiles[0] * tiles[1] * tiles[2] * task->batch), planes = (double)b->chunk + depth - 1;
+    double products = b->products * planes * b->warps_x * b->warps_y * blocks;
+    double walk = planes * (b->products * 20 + 400) + 5000;
+    e->unit = STN_UNIT_TENSOR_F64;
+    e->launches = launches;
+    e->bytes = 16 * points * launches;
+    e->flops = 1024 * products * launches;
+    e->halo_waste = blocks * (double)b->chunk * 128 * b->tiles * b->warps_x * b->warps_y / points - 1;
+    double tensor_part = b->tiles == 1 ? 0.33 : 0.46;
+    double memory = (8 + 8 * (1 + 0.35 * (halo - 1))) * points * launches / (0.8 * machine->copy_bandwidth);
+    double arithmetic = e->flops / (tensor_part * machine->flops[e->unit]);
+    double slabs = b->extended ? 0 : stn_slabs_seconds(task, machine, b->fused);
+    e->seconds = fmax(memory, arithmetic) + launches * (machine->launch_seconds + 0.6 * walk / clock * 0.1 + slabs);
+}
+
+/* ---- what the kernel is given ------------------------------------------------------------------------------------ */
+
+void lowrank_brick_params(const stn_task *task, const lowrank_cube *cube, const lowrank_core *core,
+                          const lowrank_brick *b, stn_text *params) {
+    static const char *const names[3][4] = {{"Z_LOW", "Z_HIGH", "Z_SIDE_LOW", "Z_SIDE_HIGH"},
+                                            {"Y_LOW", "Y_HIGH", "Y_SIDE_LOW", "Y_SIDE_HIGH"},
+                                            {"X_LOW", "X_HIGH", "X_SIDE_LOW", "X_SIDE_HIGH"}};
+    int used[LOWRANK_CORE_SIDE * LOWRANK_CORE_SIDE];
+    stn_params_begin(params);
+    for (int axis = 0; axis < 3; axis++) {
+        stn_params_int(params, names[axis][0], cube->low[axis]);
+        stn_params_int(params, names[axis][1], cube->size[axis] - 1 - cube->low[axis]);
+        for (int side = 0; side < 2; side++)
+            stn_params_int(params, names[axis][2 + side], task->boundary[axis][side].kind);
+    }
+    const struct {
+        const char *name;
+        int value;
+    } numbers[] = {{"LEFTS", core->lefts}, {"SUMS", core->sums}, {"RIGHTS", core->rights}, {"IDENTITY", core->identity},
+                   {"VECTOR", b->vector},  {"TILES", b->tiles},  {"WARPS_X", b->warps_x},  {"WARPS_Y", b->warps_y},
+                   {"STAGES", b->stages},  {"RING", b->ring},    {"HELD", b->held},        {"BLOCKS", b->blocks}};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        stn_params_int(params, numbers[i].name, numbers[i].value);
+    stn_params_ints(params, "RIGHT_LEFT", core->left, (size_t)core->rights);
+    stn_params_ints(params, "RIGHT_SUM", core->sum, (size_t)core->rights);
+    stn_params_ints(params, "RIGHT_LOW", core->low, (size_t)core->rights);
+    stn_params_ints(params, "RIGHT_HIGH", core->high, (size_t)core->rights);
+    for (int k = 0; k < core->sums; k++)
+        for (int z = 0; z < cube->size[0]; z++) used[k * cube->size[0] + z] = core->c[k][z] != 0;
+    stn_params_ints(params, "SUM_USED", used, (size_t)(core->sums * cube->size[0]));
+}
+
+void lowrank_brick_values(const lowrank_cube *cube, const lowrank_core *core, double values[LOWRANK_CORE_VALUES]) {
+    double *to = values;
+    memset(values, 0, LOWRANK_CORE_VALUES * sizeof *values);
+    for (int k = 0; k < core->sums; k++)
+        for (int z = 0; z < cube->size[0]; z++) *to++ = core->c[k][z];
+    for (int l = core->identity; l < core->lefts; l++)
+        for (int x = 0; x < cube->size[2]; x++) *to++ = core->u[l][x];
+    if (core->lefts == core->identity) to += cube->size[2];
+    for (int r = 0; r < core->rights; r++)
+        for (int y = 0; y < cube->size[1]; y++) *to++ = core->v[r][y];
+}
+
+int64_t lowrank_brick_words(const stn_task *task, const lowrank_brick *b, const stn_fused_launch *l,
+                            int64_t words[LOWRANK_BRICK_HEADER]) {
+    const struct {
+        const void *in;
+        void *out;
+        int64_t n[3], in_z, in_y, out_z, out_y, in_batch, out_batch, chunk;
+    } head = {l->in,
+              l->out,
+              {task->n[0], task->n[1], task->n[2]},
+              l->from->stride[0],
+              l->from->stride[1],
+              l->to->stride[0],
+              l->to->stride[1],
+              l->from->batch,
+              l->to->batch,
+              b->chunk};
+    _Static_assert(sizeof head + 3 * sizeof *words == LOWRANK_BRICK_HEADER * sizeof *words,
+                   "as the kernel declares it");
+    memcpy(words, &head, sizeof head);
+    count_tiles(task, b, words + LOWRANK_BRICK_HEADER - 3);
+    return words[12] * words[13] * words[14] * task->batch;
+}

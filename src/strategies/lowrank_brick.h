@@ -1,0 +1,41 @@
+/* How the kernel lowrank_brick is shaped for a core of taps; what that costs; its params.cuh and arguments. */
+#ifndef STN_STRATEGIES_LOWRANK_BRICK_H
+#define STN_STRATEGIES_LOWRANK_BRICK_H
+#include "plan/strategy.h"
+#include "strategies/lowrank_core.h"
+#include "strategies/slabs.h"
+
+/* Fits a stn_candidate. */
+typedef struct lowrank_brick {
+    int fused;                   /* most steps that one launch does; launches share the task's steps evenly */
+    int launches;                /* of `fused` or `fused` - 1 steps */
+    int vector;                  /* elements of one access along x: 2, or 1 where rows are not aligned */
+    int tiles, warps_x, warps_y; /* 8-row tiles of a warp, warps of a block */
+    int stages, ring, held, blocks;
+    int extended; /* fused launches are right up to the faces: axes wrap, or mirror symmetric taps */
+    int chunk;    /* planes of a block's walk */
+    int products; /* 16 x 8 x 4, of a warp for one plane */
+    int shared;   /* bytes, dynamic */
+} lowrank_brick;
+_Static_assert(sizeof(lowrank_brick) <= sizeof(stn_candidate), "a brick is a candidate");
+
+/* The cheapest core of the cube and the brick for it; false if the kernel can take none. */
+bool lowrank_brick_fit(const stn_task *task, const stn_machine *machine, const lowrank_cube *cube, lowrank_core *core,
+                       lowrank_brick *brick);
+void lowrank_brick_cost(const stn_task *task, const stn_machine *machine, const lowrank_brick *brick,
+                        stn_estimate *estimate);
+void lowrank_brick_params(const stn_task *task, const lowrank_cube *cube, const lowrank_core *core,
+                          const lowrank_brick *brick, stn_text *params);
+
+/* The launch of one sweep: `arguments` as the kernel declares them. */
+#define LOWRANK_BRICK_HEADER 15 /* words before the weights */
+typedef struct lowrank_brick_arguments {
+    int64_t words[LOWRANK_BRICK_HEADER];
+    double values[LOWRANK_CORE_VALUES];
+} lowrank_brick_arguments;
+/* The vectors, packed as the kernel declares them. */
+void lowrank_brick_values(const lowrank_cube *cube, const lowrank_core *core, double values[LOWRANK_CORE_VALUES]);
+/* Everything before them; returns how many blocks there are. */
+int64_t lowrank_brick_words(const stn_task *task, const lowrank_brick *brick, const stn_fused_launch *launch,
+                            int64_t words[LOWRANK_BRICK_HEADER]);
+#endif
