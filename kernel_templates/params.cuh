@@ -70,7 +70,7 @@ constexpr int MIRROR_Z = 0, MIRROR_X = 0;  // 1: weights at opposite offsets are
 
 // ---- fft_line: transforms of lines; fft_warp reads WARPS, BLOCKS, STAGES and the first, the inverse and the scale of these
 constexpr int FFT_LENGTH = 256;  // complex points of a line
-constexpr int FFT_STAGES = 2;    // and their radices: 2, 4, 8, 16, 32, 3, 5, 7
+constexpr int FFT_STAGES = 2;    // and their radices: 2 to 10, 12, 14, 15, 16 or 32
 constexpr int FFT_RADIX[FFT_STAGES] = {16, 16};
 constexpr int FFT_THREADS = 16;       // of a line
 constexpr int FFT_LINES = 8;          // of a block

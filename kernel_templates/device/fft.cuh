@@ -1,8 +1,7 @@
 // Discrete Fourier transforms in registers:  X[k] = sum over n of  x[n] * w^(n k),  w = exp(-2 pi i / R), R points of one
 // thread, in natural order before and after. An inverse transform is the same between two swaps of re and im.
 //
-// R = A * B, n = B n1 + n2, k = k1 + A k2:  B transforms of A points, roots w^(n2 k1), then A transforms of B points. All
-// indices are known when the loops are unrolled, so products with roots that are 1, -i or (1 - i) / sqrt(2) vanish or
+// All indices are known when the loops are unrolled, so products with roots that are 1, -i or (1 - i) / sqrt(2) vanish or
 // shrink.
 #pragma once
 #include "device/complex.cuh"
@@ -43,6 +42,15 @@ __device__ __forceinline__ complex<T> times_root64(complex<T> z, int k) {
     if (k == 8) return {half * (z.re + z.im), half * (z.im - z.re)};
     if (k == 24) return {half * (z.im - z.re), -half * (z.re + z.im)};
     const T c = T(cosine64(k)), s = T(cosine64(k - 16));
+    return {z.re * c + z.im * s, z.im * c - z.re * s};
+}
+
+// z * exp(-2 pi i k / 9), k = 0, 1, 2, 4
+template <class T>
+__device__ __forceinline__ complex<T> times_root9(complex<T> z, int k) {
+    if (k == 0) return z;
+    const T c = T(k == 1 ? 0.76604444311897803520 : k == 2 ? 0.17364817766693034885 : -0.93969262078590838405);
+    const T s = T(k == 1 ? 0.64278760968653932632 : k == 2 ? 0.98480775301220805937 : 0.34202014332566873304);
     return {z.re * c + z.im * s, z.im * c - z.re * s};
 }
 
@@ -97,44 +105,86 @@ constexpr double SIN7[7] = {0.0,
                             -0.78183148246802980871};
 
 template <int R, class T>
+__device__ __forceinline__ void dft(complex<T> (&x)[R]);
+
+// Coprime A and B: n = B n1 + A n2 and k = k1 mod A, = k2 mod B leave no roots between (Good and Thomas).
+template <int A, int B, class T>
+__device__ __forceinline__ void dft_coprime(complex<T> (&x)[A * B]) {
+    complex<T> y[A * B];
+#pragma unroll
+    for (int n2 = 0; n2 < B; n2++) {
+        complex<T> part[A];
+#pragma unroll
+        for (int n1 = 0; n1 < A; n1++) part[n1] = x[(B * n1 + A * n2) % (A * B)];
+        dft<A>(part);
+#pragma unroll
+        for (int k1 = 0; k1 < A; k1++) y[B * k1 + n2] = part[k1];
+    }
+#pragma unroll
+    for (int k1 = 0; k1 < A; k1++) {
+        complex<T> part[B];
+#pragma unroll
+        for (int n2 = 0; n2 < B; n2++) part[n2] = y[B * k1 + n2];
+        dft<B>(part);
+#pragma unroll
+        for (int k2 = 0; k2 < B; k2++) y[B * k1 + k2] = part[k2];
+    }
+#pragma unroll
+    for (int k = 0; k < A * B; k++) x[k] = y[k % A * B + k % B];
+}
+
+// 9 = 3 * 3, and the powers of two: n = B n1 + n2, k = k1 + A k2.
+template <int A, int B, class T>
+__device__ __forceinline__ void dft_split(complex<T> (&x)[A * B]) {
+    constexpr int R = A * B;
+    complex<T> out[R];
+#pragma unroll
+    for (int n2 = 0; n2 < B; n2++) {
+        complex<T> part[A];
+#pragma unroll
+        for (int n1 = 0; n1 < A; n1++) part[n1] = x[B * n1 + n2];
+        dft<A>(part);
+#pragma unroll
+        for (int k1 = 0; k1 < A; k1++)
+            x[B * k1 + n2] = R == 9 ? times_root9(part[k1], n2 * k1) : times_root64(part[k1], n2 * k1 * (64 / R));
+    }
+#pragma unroll
+    for (int k1 = 0; k1 < A; k1++) {
+        complex<T> part[B];
+#pragma unroll
+        for (int n2 = 0; n2 < B; n2++) part[n2] = x[B * k1 + n2];
+        dft<B>(part);
+#pragma unroll
+        for (int k2 = 0; k2 < B; k2++) out[k1 + A * k2] = part[k2];
+    }
+#pragma unroll
+    for (int k = 0; k < R; k++) x[k] = out[k];
+}
+
+template <int R, class T>
 __device__ __forceinline__ void dft(complex<T> (&x)[R]) {
-    static_assert(R == 1 || R == 2 || R == 3 || R == 4 || R == 5 || R == 7 || R == 8 || R == 16 || R == 32,
-                  "a radix that has a butterfly");
+    static_assert((R >= 1 && R <= 10) || R == 12 || (R >= 14 && R <= 16) || R == 32, "a radix that has a butterfly");
     if constexpr (R == 2) {
         const complex<T> a = x[0] + x[1], b = x[0] - x[1];
         x[0] = a, x[1] = b;
     } else if constexpr (R == 3) {
         dft3(x);
+    } else if constexpr (R == 4) {
+        const complex<T> a = x[0] + x[2], b = x[0] - x[2], c = x[1] + x[3], d = minus_i(x[1] - x[3]);
+        x[0] = a + c, x[1] = b + d, x[2] = a - c, x[3] = b - d;
     } else if constexpr (R == 5) {
         dft_odd<5>(x, COS5, SIN5);
     } else if constexpr (R == 7) {
         dft_odd<7>(x, COS7, SIN7);
-    } else if constexpr (R == 4) {
-        const complex<T> a = x[0] + x[2], b = x[0] - x[2], c = x[1] + x[3], d = minus_i(x[1] - x[3]);
-        x[0] = a + c, x[1] = b + d, x[2] = a - c, x[3] = b - d;
-    } else if constexpr (R > 4) {
-        constexpr int A = R == 8 ? 2 : 4, B = R / A;
-#pragma unroll
-        for (int n2 = 0; n2 < B; n2++) {
-            complex<T> y[A];
-#pragma unroll
-            for (int n1 = 0; n1 < A; n1++) y[n1] = x[B * n1 + n2];
-            dft<A>(y);
-#pragma unroll
-            for (int k1 = 0; k1 < A; k1++) x[B * k1 + n2] = times_root64(y[k1], n2 * k1 * (64 / R));
-        }
-        complex<T> out[R];
-#pragma unroll
-        for (int k1 = 0; k1 < A; k1++) {
-            complex<T> y[B];
-#pragma unroll
-            for (int n2 = 0; n2 < B; n2++) y[n2] = x[B * k1 + n2];
-            dft<B>(y);
-#pragma unroll
-            for (int k2 = 0; k2 < B; k2++) out[k1 + A * k2] = y[k2];
-        }
-#pragma unroll
-        for (int k = 0; k < R; k++) x[k] = out[k];
+    } else if constexpr (R == 12) {
+        dft_coprime<4, 3>(x);
+    } else if constexpr (R == 15) {
+        dft_coprime<3, 5>(x);
+    } else if constexpr (R == 6 || R == 10 || R == 14) {
+        dft_coprime<2, R / 2>(x);
+    } else if constexpr (R > 1) {
+        constexpr int A = R == 8 ? 2 : R == 9 ? 3 : 4;
+        dft_split<A, R / A>(x);
     }
 }
 

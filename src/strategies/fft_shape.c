@@ -144,19 +144,38 @@ static bool choose_threads(int most, fft_shape *shape) {
     return best > 0;
 }
 
-/* 2^a 3^b 5^c 7^d: odd radices first, the power of two in equal parts. */
-static bool mixed(int64_t n, bool wide, fft_shape *shape) {
-    static const int primes[] = {7, 5, 3};
-    for (int i = 0; i < 3; i++)
-        for (; n % primes[i] == 0; n /= primes[i]) {
-            if (shape->stages == FFT_MAX_STAGES) return false;
-            shape->radix[shape->stages++] = primes[i];
+/* The fewest radices of at most `most` whose product is n, in rising order; of equally many those with the smallest sum. */
+typedef struct search {
+    int most, radix[FFT_MAX_STAGES], best[FFT_MAX_STAGES], count, sum;
+} search;
+static void search_radices(search *s, int64_t n, int from, int depth, int sum) {
+    static const int radices[] = {2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 15, 16};
+    if (n == 1 && (depth < s->count || (depth == s->count && sum < s->sum))) {
+        memcpy(s->best, s->radix, sizeof s->best);
+        s->count = depth, s->sum = sum;
+    }
+    if (n == 1 || depth == FFT_MAX_STAGES || depth >= s->count) return;
+    for (size_t i = 0; i < sizeof radices / sizeof *radices; i++)
+        if (radices[i] >= from && radices[i] <= s->most && n % radices[i] == 0) {
+            s->radix[depth] = radices[i];
+            search_radices(s, n / radices[i], radices[i], depth + 1, sum + radices[i]);
         }
-    int bits = log2_of(n), largest = wide ? 3 : 4, parts = (bits + largest - 1) / largest;
-    if (n != INT64_C(1) << bits || shape->stages + parts > FFT_MAX_STAGES) return false;
-    for (int i = 0; i < parts; i++) shape->radix[shape->stages++] = 1 << ((bits + i) / parts);
+}
+
+/* 2^a 3^b 5^c 7^d in few stages; an odd radix goes first, for its writes meet in no bank. */
+static bool mixed(int64_t n, bool wide, fft_shape *shape) {
+    search s = {.most = wide ? 12 : 16, .count = FFT_MAX_STAGES + 1};
+    search_radices(&s, n, 2, 0, 0);
+    if (s.count > FFT_MAX_STAGES) return false;
+    shape->stages = s.count;
+    memcpy(shape->radix, s.best, sizeof shape->radix);
+    for (int i = 1; i < s.count && shape->radix[0] % 2 == 0; i++)
+        if (shape->radix[i] % 2) {
+            int even = shape->radix[0];
+            shape->radix[0] = shape->radix[i], shape->radix[i] = even;
+        }
     shape->part = 0.6; /* not yet timed */
-    return choose_threads(wide ? 12 : 16, shape);
+    return choose_threads(16, shape) || (!wide && choose_threads(32, shape));
 }
 
 /* ---- shared memory ----------------------------------------------------------------------------------------------- */

@@ -76,7 +76,7 @@ static void powers(suite *s) {
 static void others(suite *s) {
     static const size_t sizes[] = {1,   3,   5,   6,    7,    9,    11,   12,   15,   17,   24,
                                    31,  35,  49,  61,   67,   96,   97,   100,  101,  105,  120,
-                                   210, 243, 360, 1000, 1009, 1029, 2018, 3125, 6561, 10007};
+                                   210, 243, 360, 1000, 1009, 1029, 2018, 3125, 6561, 7203, 10007};
     for (int d = STN_F64; d <= STN_F16; d++)
         for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
             if (!s->full && (i + (size_t)d) % 2) continue;
