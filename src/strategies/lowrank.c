@@ -64,6 +64,8 @@ static bool applies(const stn_task *task, const stn_machine *machine, char *reas
 
 /* ---- candidates ------------------------------------------------------------------------------------------------ */
 
+#define MOST_BEST 4
+
 /* Reaches of fused taps that are worth a look: full blocks of 8 rows and columns. */
 static bool worth_trying(const stn_task *task, int fused) {
     int reach = 1;
@@ -75,31 +77,29 @@ static bool worth_trying(const stn_task *task, int fused) {
     return fewer && (whole || fused <= 4 || task->steps <= 128);
 }
 
-/* Cheapest first, at most `most`. */
-static void insert_candidate(const stn_task *task, const stn_machine *machine, const lowrank_shape *shape,
-                             lowrank_shape *list, size_t *count, size_t most) {
-    stn_estimate own, other;
-    lowrank_cost(task, machine, shape, &own);
-    size_t place = *count;
-    for (; place > 0; place--) {
-        lowrank_cost(task, machine, &list[place - 1], &other);
-        if (other.seconds <= own.seconds) break;
-    }
-    if (place == most) return;
-    if (place > 0 && other.seconds == own.seconds && list[place - 1].fused == shape->fused) return; /* no other work */
-    size_t kept = *count < most ? *count : most - 1;
-    memmove(list + place + 1, list + place, (kept - place) * sizeof *list);
-    list[place] = *shape;
-    *count = kept + 1;
-}
-
-/* Candidates so far, and what they are for. */
+/* Candidates so far, cheapest first, and what they are for. */
 typedef struct search {
     const stn_task *task;
     const stn_machine *machine;
     lowrank_shape *best;
-    size_t count, most;
+    size_t count, most; /* MOST_BEST at most */
+    double seconds[MOST_BEST];
 } search;
+
+static void insert_candidate(search *s, const lowrank_shape *shape) {
+    stn_estimate own;
+    lowrank_cost(s->task, s->machine, shape, &own);
+    size_t place = s->count;
+    while (place > 0 && s->seconds[place - 1] > own.seconds) place--;
+    if (place == s->most) return;
+    if (place > 0 && s->seconds[place - 1] == own.seconds && s->best[place - 1].fused == shape->fused)
+        return; /* no other work */
+    size_t kept = s->count < s->most ? s->count : s->most - 1;
+    memmove(s->best + place + 1, s->best + place, (kept - place) * sizeof *s->best);
+    memmove(s->seconds + place + 1, s->seconds + place, (kept - place) * sizeof *s->seconds);
+    s->best[place] = *shape, s->seconds[place] = own.seconds;
+    s->count = kept + 1;
+}
 
 /* 2D: the kernels for these taps, split in one way; `before` holds the terms of one step less, which some launches may
  * do. */
@@ -118,7 +118,7 @@ static void try_split(search *s, const lowrank_shape *shape, const lowrank_taps 
         own.split = (int)split;
         own.residual = (float)terms.residual;
         if ((mixed || split == LOWRANK_SVD) && lowrank_fit_terms(s->task, s->machine, &pattern, &own))
-            insert_candidate(s->task, s->machine, &own, s->best, &s->count, s->most);
+            insert_candidate(s, &own);
     }
     lowrank_terms_clear(before);
     *before = terms;
@@ -127,7 +127,7 @@ static void try_split(search *s, const lowrank_shape *shape, const lowrank_taps 
 /* The best shapes with at most `most_fused` steps a launch, cheapest first; how many. */
 static size_t best_shapes(const stn_task *task, const stn_machine *machine, int most_fused, lowrank_shape *best,
                           size_t most) {
-    search s = {task, machine, best, 0, most};
+    search s = {.task = task, .machine = machine, .best = best, .most = most};
     lowrank_shape shape;
     lowrank_taps taps;
     lowrank_terms before[LOWRANK_SPLITS] = {{0}};
@@ -137,7 +137,7 @@ static size_t best_shapes(const stn_task *task, const stn_machine *machine, int 
         int64_t low[3], high[3];
         if (!lowrank_fit(task, fused, &shape)) break; /* more steps reach further still */
         if (!stn_slabs_interior(task, fused, low, high)) break;
-        if (task->rank == 1 && worth_trying(task, fused)) insert_candidate(task, machine, &shape, best, &s.count, most);
+        if (task->rank == 1 && worth_trying(task, fused)) insert_candidate(&s, &shape);
         for (int split = 0; split < LOWRANK_SPLITS && task->rank > 1; split++)
             try_split(&s, &shape, &taps, (lowrank_split)split, &before[split]);
     }
@@ -147,9 +147,9 @@ static size_t best_shapes(const stn_task *task, const stn_machine *machine, int 
 }
 
 static size_t candidates(const stn_task *task, const stn_machine *machine, stn_candidate *list, size_t most) {
-    lowrank_shape best[4];
+    lowrank_shape best[MOST_BEST];
     if (task->rank == 3) return lowrank_3d_candidates(task, machine, list, most);
-    size_t count = best_shapes(task, machine, INT_MAX, best, most < 4 ? most : 4);
+    size_t count = best_shapes(task, machine, INT_MAX, best, most < MOST_BEST ? most : MOST_BEST);
     for (size_t i = 0; i < count; i++) {
         memset(&list[i], 0, sizeof list[i]);
         memcpy(list[i].values, &best[i], sizeof best[i]);
@@ -200,8 +200,9 @@ static stn_status build(stn_plan *plan, lowrank_state *state, stn_error *error) 
     STN_TRY(get_kernel(plan, &state->shape, &state->pattern, &state->kernel, error));
     plan->kernels[0] = state->kernel;
     plan->nkernels = 1; /* the slabs add theirs */
+    double interior = plan->estimate.seconds / plan->estimate.launches;
     for (size_t i = 0; i < state->nsweeps; i++)
-        STN_TRY(stn_slabs_create(plan, state->sweeps[i].fused, &state->slabs[i], error));
+        STN_TRY(stn_slabs_create(plan, state->sweeps[i].fused, interior, &state->slabs[i], error));
     if (state->kernel->module) {
         int blocks = stn_module_occupancy(state->kernel->module, 32 * state->shape.warps,
                                           lowrank_shared(&plan->task, &state->shape));

@@ -137,8 +137,9 @@ static stn_status make_sweeps(stn_plan *plan, brick_state *state, stn_error *err
 static stn_status make_slabs(stn_plan *plan, brick_state *state, stn_error *error) {
     plan->nkernels = 0; /* the slabs add theirs */
     for (size_t i = 0; i < state->nsweeps; i++) plan->kernels[plan->nkernels++] = state->sweeps[i].kernel;
+    double interior = plan->estimate.seconds / plan->estimate.launches;
     for (size_t i = 0; i < state->nsweeps; i++)
-        STN_TRY(stn_slabs_create(plan, state->sweeps[i].brick.fused, &state->sweeps[i].slabs, error));
+        STN_TRY(stn_slabs_create(plan, state->sweeps[i].brick.fused, interior, &state->sweeps[i].slabs, error));
     return STN_OK;
 }
 

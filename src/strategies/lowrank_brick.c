@@ -194,8 +194,9 @@ void lowrank_brick_cost(const stn_task *task, const stn_machine *machine, const 
     double tensor_part = b->tiles == 1 ? 0.33 : 0.46;
     double memory = (8 + 8 * (1 + 0.35 * (halo - 1))) * points * launches / (0.8 * machine->copy_bandwidth);
     double arithmetic = e->flops / (tensor_part * machine->flops[e->unit]);
-    double slabs = b->extended ? 0 : stn_slabs_seconds(task, machine, b->fused);
-    e->seconds = fmax(memory, arithmetic) + launches * (machine->launch_seconds + 0.6 * walk / clock * 0.1 + slabs);
+    double launch = fmax(memory, arithmetic) / launches + 0.6 * walk / clock * 0.1;
+    double slabs = b->extended ? 0 : stn_slabs_seconds(task, machine, b->fused, launch);
+    e->seconds = launches * (machine->launch_seconds + launch + slabs);
 }
 
 /* ---- what the kernel is given ------------------------------------------------------------------------------------ */

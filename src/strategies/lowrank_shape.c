@@ -248,8 +248,9 @@ void lowrank_cost(const stn_task *task, const stn_machine *machine, const lowran
     if (shape->mixed) tensor_part = shape->blocks > 2 ? 0.62 : 0.5;
     double memory = e->bytes / ((line && task->dtype != STN_F16 ? 0.82 : 0.75) * machine->copy_bandwidth);
     double arithmetic = e->flops / (tensor_part * machine->flops[e->unit]);
-    double slabs = shape->extended ? 0 : stn_slabs_seconds(task, machine, shape->fused);
-    e->seconds = fmax(memory, arithmetic) + launches * (machine->launch_seconds + 0.6 * walk / clock + slabs);
+    double launch = fmax(memory, arithmetic) / launches + 0.6 * walk / clock;
+    double slabs = shape->extended ? 0 : stn_slabs_seconds(task, machine, shape->fused, launch);
+    e->seconds = launches * (machine->launch_seconds + launch + slabs);
 }
 
 const char *lowrank_kernel_name(const stn_task *task, const lowrank_shape *shape) {

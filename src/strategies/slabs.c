@@ -19,6 +19,7 @@
 #include "context/context.h"
 #include "context/kernel.h"
 #include "render/render.h"
+#include "strategies/direct_shape.h"
 
 #define FACES 6
 #define THREADS 256
@@ -164,32 +165,56 @@ static stn_task strip_task(const stn_task *task, int fused, const strip *s, stn_
     return own;
 }
 
-/* The cheapest way of strategy direct. */
-static bool choose(const stn_task *task, const stn_machine *machine, stn_candidate *best, stn_estimate *estimate) {
-    stn_candidate list[16];
-    stn_estimate e;
-    size_t count = stn_strategy_direct.candidates(task, machine, list, 16);
-    for (size_t i = 0; i < count; i++) {
-        stn_strategy_direct.estimate(task, machine, &list[i], &e);
-        if (i == 0 || e.seconds < estimate->seconds) *best = list[i], *estimate = e;
-    }
-    return count > 0;
+/* ---- cost ------------------------------------------------------------------------------------------------------ */
+
+/* What a strip takes beside an interior. Its launches hide behind the interior's for as long as that runs; what they keep
+ * busy is the interior's loss: here twice their arithmetic at the full rate, being short rows of dependent stages, or their
+ * traffic. */
+static double seconds_beside(const stn_machine *machine, const stn_estimate *e, double interior) {
+    double busy = fmax(2 * e->flops / machine->flops[e->unit], e->bytes / machine->copy_bandwidth);
+    return fmax(busy, e->seconds - interior);
 }
 
-double stn_slabs_seconds(const stn_task *task, const stn_machine *machine, int fused) {
+/* The way of strategy direct that takes least beside the interior. Alone a walk is best cut into many short ones, that
+ * all multiprocessors are busy; beside an interior into few, that repeat fewer rows. */
+static double choose(const stn_task *task, const stn_machine *machine, double interior, stn_candidate *best,
+                     stn_estimate *estimate) {
+    stn_candidate list[16];
+    double least = INFINITY;
+    size_t count = stn_strategy_direct.candidates(task, machine, list, 16);
+    for (size_t i = 0; i < count; i++) {
+        direct_shape shape;
+        memcpy(&shape, list[i].values, sizeof shape);
+        bool walks = shape.kernel == DIRECT_TIME_PLANE || shape.kernel == DIRECT_TIME_BRICK;
+        int64_t longest = walks ? task->n[direct_axis(task, &shape, 0)] : shape.chunk;
+        for (int64_t chunk = shape.chunk; chunk <= longest; chunk *= 2) {
+            shape.chunk = (int)chunk;
+            memcpy(list[i].values, &shape, sizeof shape);
+            stn_estimate e;
+            stn_strategy_direct.estimate(task, machine, &list[i], &e);
+            double seconds = seconds_beside(machine, &e, interior);
+            if (seconds < least) least = seconds, *best = list[i], *estimate = e;
+        }
+    }
+    return least;
+}
+
+double stn_slabs_seconds(const stn_task *task, const stn_machine *machine, int fused, double interior) {
     strip strips[3];
     size_t count = find_strips(task, fused, strips);
     stn_tap *taps = count ? malloc(task->ntaps * sizeof *taps) : NULL;
-    double seconds = taps ? 3 * machine->launch_seconds : 0;
+    double seconds = 0, points = 0;
     for (size_t i = 0; i < count && taps; i++) {
         stn_task own = strip_task(task, fused, &strips[i], taps);
         stn_candidate best;
         stn_estimate e;
-        seconds +=
-            choose(&own, machine, &best, &e) ? 1.4 * e.seconds : INFINITY; /* beside a 2D interior, as measured */
+        seconds += choose(&own, machine, interior, &best, &e);
+        points += (double)stn_task_points(&own);
     }
     free(taps);
-    return seconds;
+    if (!count) return 0;
+    double scattered = points * (double)stn_dtype_size(task->dtype) / machine->copy_bandwidth; /* half of the points */
+    return seconds + scattered + 2 * machine->launch_seconds;
 }
 
 static void destroy_plan(stn_plan *plan) {
@@ -199,9 +224,8 @@ static void destroy_plan(stn_plan *plan) {
     free(plan);
 }
 
-/* A plan for the strip. Launches by turns between two grids: with an even number of them the result lies in the first,
- * with an odd number it lies in a third. */
-static stn_status plan_strip(const stn_plan *parent, int fused, strip *s, stn_error *error) {
+/* A plan for the strip. It is in place where that needs no copy. */
+static stn_status plan_strip(const stn_plan *parent, int fused, double interior, strip *s, stn_error *error) {
     stn_plan *plan = calloc(1, sizeof *plan);
     if (!plan) return stn_fail_memory(error, "a plan", sizeof *plan);
     plan->context = parent->context;
@@ -215,22 +239,26 @@ static stn_status plan_strip(const stn_plan *parent, int fused, strip *s, stn_er
     }
     s->plan = plan;
     plan->task = strip_task(&parent->task, fused, s, taps);
-    if (!choose(&plan->task, &plan->machine, &plan->candidate, &plan->estimate))
+    if (isinf(choose(&plan->task, &plan->machine, interior, &plan->candidate, &plan->estimate)))
         return stn_fail(error, STN_ERROR_UNSUPPORTED,
                         "the faces of this grid need more blocks than a launch can have: use a smaller batch");
     plan->task.in_place = fmod(plan->estimate.launches, 2) == 0;
     return stn_strategy_direct.prepare(plan, error);
 }
 
+/* Room for slabs of fewer fused steps too, which new weights may call for: their launches may be odd in number, and where a
+ * strip is the whole grid, they may have one for each axis. */
 static void place_buffers(const stn_task *task, stn_slabs *slabs) {
+    size_t axes = 0;
+    for (int axis = 0; axis < 3; axis++) axes += has_face(task, axis, 0) || has_face(task, axis, 1);
     for (size_t i = 0; i < slabs->nstrips; i++) {
         strip *s = &slabs->strips[i];
         int64_t size = (int64_t)stn_dtype_size(task->dtype);
         size_t grid = (size_t)stn_round_up(s->layout.batch * task->batch * size, 256);
         s->in = slabs->workspace;
-        s->out = s->plan->task.in_place ? s->in : s->in + grid;
-        s->work = s->out + grid;
-        slabs->workspace = s->work + (size_t)stn_round_up((int64_t)s->plan->workspace_size, 256);
+        s->work = s->in + grid;
+        s->out = s->plan->task.in_place ? s->in : s->work + grid;
+        slabs->workspace += 3 * grid * (is_whole(task, s) ? axes : 1);
     }
 }
 
@@ -264,7 +292,7 @@ static stn_status get_copy(const stn_plan *plan, stn_slabs *slabs, stn_error *er
     return status;
 }
 
-stn_status stn_slabs_create(stn_plan *plan, int fused, stn_slabs **result, stn_error *error) {
+stn_status stn_slabs_create(stn_plan *plan, int fused, double interior, stn_slabs **result, stn_error *error) {
     *result = NULL;
     strip strips[3];
     size_t count = find_strips(&plan->task, fused, strips);
@@ -276,7 +304,8 @@ stn_status stn_slabs_create(stn_plan *plan, int fused, stn_slabs **result, stn_e
     memcpy(slabs->strips, strips, sizeof strips);
     stn_slabs_interior(&plan->task, fused, slabs->low, slabs->high);
     stn_status status = get_copy(plan, slabs, error);
-    for (size_t i = 0; i < count && status == STN_OK; i++) status = plan_strip(plan, fused, &slabs->strips[i], error);
+    for (size_t i = 0; i < count && status == STN_OK; i++)
+        status = plan_strip(plan, fused, interior, &slabs->strips[i], error);
     if (status == STN_OK && plan->machine.present)
         status = stn_fork_create(plan->context->device, (int)count, &slabs->fork, error);
     if (status != STN_OK) {

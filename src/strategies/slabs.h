@@ -11,13 +11,13 @@
  * wrap or that no tap leaves. False if it is empty: then fusing f steps is no use. Needs no slabs object: for estimates and
  * candidates. */
 bool stn_slabs_interior(const stn_task *task, int fused, int64_t low[3], int64_t high[3]);
-/* Seconds that the slabs of one launch of f steps take; 0 when there are none. */
-double stn_slabs_seconds(const stn_task *task, const stn_machine *machine, int fused);
+/* Seconds that slabs add to one launch of f steps whose own kernel takes `interior` seconds; 0 when there are none. */
+double stn_slabs_seconds(const stn_task *task, const stn_machine *machine, int fused, double interior);
 
 typedef struct stn_slabs stn_slabs;
-/* For launches of `fused` steps of plan->task; *slabs is NULL when there are none, which the calls below accept. Adds its
+/* For launches of `fused` steps of plan->task, whose own kernel takes `interior` seconds by estimate; *slabs is NULL when there are none, which the calls below accept. Adds its
  * kernel to plan->kernels. Errors: those of stn_kernel_get, memory. */
-stn_status stn_slabs_create(stn_plan *plan, int fused, stn_slabs **slabs, stn_error *error);
+stn_status stn_slabs_create(stn_plan *plan, int fused, double interior, stn_slabs **slabs, stn_error *error);
 /* Bytes of workspace, a multiple of 256; it holds nothing between runs, so slabs of different f may share it. */
 size_t stn_slabs_workspace(const stn_slabs *slabs);
 /* plan->task.taps hold new weights. */

@@ -1,11 +1,15 @@
 /* Slabs alone against host: after a launch of f steps that leaves the interior out, every point of the margins is right and
- * none of the interior is touched. Prints TAP. Usage: test_slabs [--full]. */
+ * none of the interior is touched. Also with new weights, captured in a graph, and from two threads at once. Prints TAP.
+ * Usage: test_slabs [--full]. */
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "compare.h"
+#include "context/context.h"
 #include "host/host.h"
 #include "strategies/slabs.h"
 
@@ -16,21 +20,26 @@ typedef struct tally {
     int wrong, touched; /* points */
 } tally;
 
+static double element(const stn_task *task, const void *grid, int64_t i) {
+    return task->dtype == STN_F64 ? ((const double *)grid)[i] : (double)((const float *)grid)[i];
+}
+
 /* `got` was all NaN before. */
-static tally count_wrong(const stn_task *task, int fused, const double *got, const double *want) {
+static tally count_wrong(const stn_task *task, int fused, const void *got, const void *want) {
     int64_t low[3], high[3];
     tally t = {0};
     stn_slabs_interior(task, fused, low, high);
+    const double bar = task->dtype == STN_F64 ? 1e-12 : 1e-5;
     for (int64_t b = 0; b < task->batch; b++)
         for (int64_t z = 0; z < task->n[0]; z++)
             for (int64_t y = 0; y < task->n[1]; y++)
                 for (int64_t x = 0; x < task->n[2]; x++) {
                     int64_t i = b * task->out_batch_stride + z * task->out_stride[0] + y * task->out_stride[1] + x;
                     bool inner = z >= low[0] && z < high[0] && y >= low[1] && y < high[1] && x >= low[2] && x < high[2];
-                    double difference = fabs(got[i] - want[i]);
+                    double value = element(task, got, i), difference = fabs(value - element(task, want, i));
                     if (inner)
-                        t.touched += !isnan(got[i]);
-                    else if (!(difference < 1e-12))
+                        t.touched += !isnan(value);
+                    else if (!(difference < bar))
                         t.wrong++;
                     else if (difference > t.worst)
                         t.worst = difference;
@@ -44,92 +53,298 @@ static stn_status nothing(const stn_plan *plan, const void *user, const stn_fuse
     return STN_OK;
 }
 
-static stn_status run_slabs(stn_plan *plan, const double *in, double *out, size_t bytes, stn_error *error) {
-    stn_context *context = plan->context;
-    int fused = (int)plan->task.steps;
-    const stn_task *task = &plan->task;
-    void *device_in = NULL, *device_out = NULL, *workspace = NULL;
-    stn_slabs *slabs = NULL;
-    stn_grid_layout from = {{task->in_stride[0], task->in_stride[1], task->in_stride[2]}, task->in_batch_stride};
-    stn_grid_layout to = {{task->out_stride[0], task->out_stride[1], task->out_stride[2]}, task->out_batch_stride};
-    stn_status status = stn_slabs_create(plan, fused, &slabs, error);
-    if (status == STN_OK) status = stn_memory_alloc(context, bytes, &device_in, error);
-    if (status == STN_OK) status = stn_memory_alloc(context, bytes, &device_out, error);
-    if (status == STN_OK) status = stn_memory_alloc(context, stn_slabs_workspace(slabs), &workspace, error);
-    if (status == STN_OK) status = stn_memory_upload(context, device_in, in, bytes, error);
-    if (status == STN_OK) status = stn_memory_upload(context, device_out, out, bytes, error);
-    if (status == STN_OK)
-        status = stn_slabs_run(plan, slabs, nothing, NULL, &(stn_fused_launch){&from, &to, device_in, device_out, NULL},
-                               workspace, error);
-    if (status == STN_OK) status = stn_synchronize(context, NULL, error);
-    if (status == STN_OK) status = stn_memory_download(context, out, device_out, bytes, error);
-    stn_slabs_destroy(plan, slabs);
-    stn_memory_free(context, device_in);
-    stn_memory_free(context, device_out);
-    stn_memory_free(context, workspace);
+/* Slabs, and grids for one caller of them at a time. */
+typedef struct rig {
+    stn_context *context;
+    stn_pool *pool;
+    stn_plan *plan; /* for its task and context */
+    stn_slabs *slabs;
+    stn_grid_layout from, to;
+    size_t bytes;
+    void *in, *want, *poison; /* host */
+} rig;
+typedef struct grids {
+    void *in, *out, *workspace; /* device */
+} grids;
+
+static void rig_expect(rig *r) {
+    void *workspace = malloc(stn_host_workspace(&r->plan->task) + 1);
+    stn_host_run(&r->plan->task, r->pool, r->in, r->want, workspace);
+    free(workspace);
+}
+
+static stn_status rig_make(rig *r, const stn_problem *problem, uint64_t seed, stn_error *error) {
+    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
+    options.strategy = "direct";
+    options.estimate_only = 1;
+    STN_TRY(stn_plan_create(r->context, problem, &options, &r->plan, error));
+    const stn_task *task = &r->plan->task;
+    STN_TRY(stn_slabs_create(r->plan, (int)task->steps, 1e-4, &r->slabs, error));
+    r->from = (stn_grid_layout){{task->in_stride[0], task->in_stride[1], task->in_stride[2]}, task->in_batch_stride};
+    r->to = (stn_grid_layout){{task->out_stride[0], task->out_stride[1], task->out_stride[2]}, task->out_batch_stride};
+    size_t count = (size_t)stn_task_span(task, false), size = stn_dtype_size(task->dtype);
+    r->bytes = count * size;
+    r->in = malloc(r->bytes), r->want = malloc(r->bytes), r->poison = malloc(r->bytes);
+    memset(r->poison, 0xff, r->bytes); /* NaN in both types */
+    dice d = {seed};
+    for (size_t i = 0; i < count; i++) {
+        double value = dice_real(&d);
+        float narrow = (float)value;
+        memcpy((char *)r->in + i * size, task->dtype == STN_F64 ? (void *)&value : (void *)&narrow, size);
+    }
+    rig_expect(r);
+    return STN_OK;
+}
+
+static void rig_clear(rig *r) {
+    stn_slabs_destroy(r->plan, r->slabs);
+    stn_plan_destroy(r->plan);
+    free(r->in), free(r->want), free(r->poison);
+    *r = (rig){.context = r->context, .pool = r->pool};
+}
+
+static stn_status grids_make(const rig *r, grids *g, stn_error *error) {
+    STN_TRY(stn_memory_alloc(r->context, r->bytes, &g->in, error));
+    STN_TRY(stn_memory_alloc(r->context, r->bytes, &g->out, error));
+    STN_TRY(stn_memory_alloc(r->context, stn_slabs_workspace(r->slabs), &g->workspace, error));
+    STN_TRY(stn_memory_upload(r->context, g->in, r->in, r->bytes, error));
+    return stn_memory_upload(r->context, g->out, r->poison, r->bytes, error);
+}
+
+static void grids_clear(const rig *r, grids *g) {
+    stn_memory_free(r->context, g->in);
+    stn_memory_free(r->context, g->out);
+    stn_memory_free(r->context, g->workspace);
+    *g = (grids){0};
+}
+
+static stn_status launch(const rig *r, const grids *g, void *stream, stn_error *error) {
+    stn_fused_launch l = {&r->from, &r->to, g->in, g->out, stream};
+    return stn_slabs_run(r->plan, r->slabs, nothing, NULL, &l, g->workspace, error);
+}
+
+/* What `out` holds, counted; then it holds poison again. */
+static stn_status look(const rig *r, const grids *g, tally *t, stn_error *error) {
+    void *got = malloc(r->bytes);
+    stn_status status = stn_memory_download(r->context, got, g->out, r->bytes, error);
+    if (status == STN_OK) *t = count_wrong(&r->plan->task, (int)r->plan->task.steps, got, r->want);
+    free(got);
+    return status == STN_OK ? stn_memory_upload(r->context, g->out, r->poison, r->bytes, error) : status;
+}
+
+/* One run, one with new weights. */
+static stn_status run_twice(rig *r, grids *g, uint64_t seed, tally t[2], stn_error *error) {
+    STN_TRY(grids_make(r, g, error));
+    STN_TRY(launch(r, g, NULL, error));
+    STN_TRY(stn_synchronize(r->context, NULL, error));
+    STN_TRY(look(r, g, &t[0], error));
+    dice d = {seed};
+    double weights[400];
+    size_t count = r->plan->task.ntaps;
+    for (size_t i = 0; i < count; i++) weights[i] = dice_real(&d) / (double)count;
+    STN_TRY(stn_task_set_weights(&r->plan->task, count, weights, error));
+    STN_TRY(stn_slabs_set_weights(r->plan, r->slabs, error));
+    rig_expect(r);
+    STN_TRY(launch(r, g, NULL, error));
+    STN_TRY(stn_synchronize(r->context, NULL, error));
+    return look(r, g, &t[1], error);
+}
+
+static int run, failed;
+
+static void report(bool good, const tally *t, const stn_error *error, const char *what) {
+    run++, failed += !good;
+    printf("%s %d - %s\n", good ? "ok" : "not ok", run, what);
+    if (!good)
+        printf("# %d wrong, %d of the interior touched, worst of the others %.3g; %s\n", t->wrong, t->touched, t->worst,
+               error->status ? error->message : "no error");
+    fflush(stdout);
+}
+
+static bool right(const tally *t) { return !t->wrong && !t->touched; }
+
+/* A case by its number. The caller destroys the stencil. */
+static stn_stencil *random_case(int c, stn_problem *p, uint64_t *seed, char *name, size_t size) {
+    dice d = {(uint64_t)(4000 + c)};
+    int rank = 1 + c % 3, radius = dice_int(&d, 1, rank == 3 ? 2 : 3), fused = dice_int(&d, 1, 5);
+    *p = (stn_problem)STN_PROBLEM_INIT;
+    stn_stencil *stencil = random_stencil(&d, rank, (taps_kind)dice_int(&d, 0, 2), radius);
+    p->stencil = stencil;
+    p->steps = (uint64_t)fused;
+    p->batch = c % 4 == 1 ? 2 : 1;
+    p->dtype = c % 5 == 3 ? STN_F32 : STN_F64;
+    for (int axis = 0; axis < rank; axis++) {
+        int low = dice_int(&d, 0, 5), high = low ? dice_int(&d, 1, 5) : 0;
+        int longest = rank == 3 ? 24 : c % 2 ? 60 : 140; /* long enough to be pinched, or taken whole */
+        p->extent[axis] = (size_t)dice_int(&d, 2 * radius + 2, longest);
+        p->boundary[axis][0] = (stn_boundary){(stn_boundary_kind)low, low == STN_CONSTANT ? 0.7 : 0};
+        double value = c % 7 == 0 ? 0.7 : -1.3; /* corners of equal constants, and of others */
+        p->boundary[axis][1] = (stn_boundary){(stn_boundary_kind)high, high == STN_CONSTANT ? value : 0};
+    }
+    *seed = d.state;
+    snprintf(name, size, "%dD radius %d, %d steps, %s, axis 0 %s:%s", rank, radius, fused, stn_dtype_name(p->dtype),
+             side_names[p->boundary[0][0].kind], side_names[p->boundary[0][1].kind]);
+    return stencil;
+}
+
+static void check_case(rig *r, int c) {
+    stn_problem p;
+    uint64_t seed;
+    char name[128];
+    stn_stencil *stencil = random_case(c, &p, &seed, name, sizeof name);
+    grids g = {0};
+    tally t[2] = {{.wrong = -1}, {.wrong = -1}};
+    stn_error error = {0};
+    stn_status status = rig_make(r, &p, seed, &error);
+    if (status == STN_OK) status = run_twice(r, &g, seed, t, &error);
+    bool first = right(&t[0]);
+    report(status == STN_OK && first && right(&t[1]), first ? &t[1] : &t[0], &error, name);
+    grids_clear(r, &g);
+    rig_clear(r);
+    stn_stencil_destroy(stencil);
+}
+
+/* A grid with strips along every axis. */
+static stn_stencil *plain_case(stn_problem *p) {
+    dice d = {77};
+    *p = (stn_problem)STN_PROBLEM_INIT;
+    stn_stencil *stencil = random_stencil(&d, 2, TAPS_BOX, 1);
+    p->stencil = stencil;
+    p->steps = 4;
+    p->extent[0] = 61, p->extent[1] = 47;
+    for (int i = 0; i < 4; i++) p->boundary[i / 2][i % 2].kind = i < 2 ? STN_FIXED : STN_REFLECT;
+    return stencil;
+}
+
+/* ---- in a graph */
+
+#define CU(call) (device_call = (call), device_call == 0)
+
+/* Captured once, launched twice; in the meantime the same slabs run in a stream that is not captured. */
+static stn_status run_captured(const rig *r, grids g[2], tally t[3], stn_error *error) {
+    const stn_driver_functions *call = stn_driver_table(r->context->driver);
+    stn_cu_stream stream = NULL;
+    stn_cu_stream other = NULL;
+    stn_cu_graph graph = NULL;
+    stn_cu_graph_exec exec = NULL;
+    stn_cu_result device_call = 0;
+    stn_status status = grids_make(r, &g[0], error);
+    if (status == STN_OK) status = grids_make(r, &g[1], error);
+    bool good = CU(call->cuStreamCreate(&stream, STN_CU_STREAM_NON_BLOCKING)) &&
+                CU(call->cuStreamCreate(&other, STN_CU_STREAM_NON_BLOCKING)) &&
+                CU(call->cuStreamBeginCapture(stream, STN_CU_STREAM_CAPTURE_MODE_RELAXED));
+    if (good && status == STN_OK) status = launch(r, &g[0], stream, error);
+    if (good && status == STN_OK) status = launch(r, &g[0], stream, error);
+    if (good && status == STN_OK) status = launch(r, &g[1], other, error);
+    good = good && CU(call->cuStreamEndCapture(stream, &graph)) && CU(call->cuStreamSynchronize(other));
+    if (good && status == STN_OK) status = look(r, &g[1], &t[2], error);
+    good = good && CU(call->cuGraphInstantiateWithFlags(&exec, graph, 0));
+    for (int i = 0; i < 2 && good && status == STN_OK; i++) {
+        good = CU(call->cuGraphLaunch(exec, stream)) && CU(call->cuStreamSynchronize(stream));
+        if (good) status = look(r, &g[0], &t[i], error);
+    }
+    if (status == STN_OK) status = stn_driver_check(r->context->driver, "a call around a graph", device_call, error);
+    if (exec) call->cuGraphExecDestroy(exec);
+    if (graph) call->cuGraphDestroy(graph);
+    if (stream) call->cuStreamDestroy(stream);
+    if (other) call->cuStreamDestroy(other);
     return status;
 }
 
-static bool check(stn_context *context, stn_pool *pool, const stn_problem *problem, uint64_t seed, tally *t,
-                  stn_error *error) {
-    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
-    stn_plan *plan = NULL;
-    options.strategy = "direct";
-    options.estimate_only = 1; /* for its task and context */
-    if (stn_plan_create(context, problem, &options, &plan, error) != STN_OK) return false;
-    dice d = {seed};
-    size_t count = (size_t)stn_task_span(&plan->task, false), bytes = count * sizeof(double);
-    double *in = malloc(bytes), *got = malloc(bytes), *want = malloc(bytes);
-    void *workspace = malloc(stn_host_workspace(&plan->task) + 1);
-    for (size_t i = 0; i < count; i++) in[i] = dice_real(&d), got[i] = NAN;
-    stn_host_run(&plan->task, pool, in, want, workspace);
-    stn_status status = run_slabs(plan, in, got, bytes, error);
-    *t = count_wrong(&plan->task, (int)plan->task.steps, got, want);
-    free(in), free(got), free(want), free(workspace);
-    stn_plan_destroy(plan);
-    return status == STN_OK && !t->wrong && !t->touched;
+static void check_graph(rig *r) {
+    stn_problem p;
+    stn_stencil *stencil = plain_case(&p);
+    grids g[2] = {{0}};
+    tally t[3] = {{.wrong = -1}, {.wrong = -1}, {.wrong = -1}};
+    stn_error error = {0};
+    stn_status status = rig_make(r, &p, 5, &error);
+    if (status == STN_OK) status = stn_device_enter(r->context->device, &error);
+    if (status == STN_OK) {
+        status = run_captured(r, g, t, &error);
+        stn_device_leave(r->context->device);
+    }
+    for (int i = 0; i < 3; i++) {
+        static const char *const names[] = {"a graph's first launch", "its second", "beside its capture"};
+        report(status == STN_OK && right(&t[i]), &t[i], &error, names[i]);
+    }
+    grids_clear(r, &g[0]);
+    grids_clear(r, &g[1]);
+    rig_clear(r);
+    stn_stencil_destroy(stencil);
+}
+
+/* ---- from two threads */
+
+typedef struct caller {
+    const rig *rig;
+    grids grids;
+    tally worst;
+    stn_status status;
+    stn_error error;
+} caller;
+
+static stn_status call_often(caller *c, stn_cu_stream stream) {
+    for (int i = 0; i < 20; i++) {
+        tally t;
+        STN_TRY(launch(c->rig, &c->grids, stream, &c->error));
+        STN_TRY(stn_synchronize(c->rig->context, stream, &c->error));
+        STN_TRY(look(c->rig, &c->grids, &t, &c->error));
+        if (i == 0 || !right(&t)) c->worst = t;
+    }
+    return STN_OK;
+}
+
+static void *call_from_thread(void *argument) {
+    caller *c = argument;
+    stn_device *device = c->rig->context->device;
+    const stn_driver_functions *call = stn_driver_table(c->rig->context->driver);
+    stn_cu_stream stream = NULL;
+    c->status = stn_device_enter(device, &c->error);
+    if (c->status != STN_OK) return NULL;
+    if (call->cuStreamCreate(&stream, STN_CU_STREAM_NON_BLOCKING) == 0) {
+        c->status = call_often(c, stream);
+        call->cuStreamDestroy(stream);
+    }
+    stn_device_leave(device);
+    return NULL;
+}
+
+static void check_threads(rig *r) {
+    stn_problem p;
+    stn_stencil *stencil = plain_case(&p);
+    caller callers[2] = {{.rig = r, .worst = {.wrong = -1}}, {.rig = r, .worst = {.wrong = -1}}};
+    pthread_t threads[2];
+    stn_error error = {0};
+    stn_status status = rig_make(r, &p, 6, &error);
+    for (int i = 0; i < 2 && status == STN_OK; i++) status = grids_make(r, &callers[i].grids, &error);
+    for (int i = 0; i < 2 && status == STN_OK; i++) pthread_create(&threads[i], NULL, call_from_thread, &callers[i]);
+    for (int i = 0; i < 2; i++) {
+        if (status == STN_OK) pthread_join(threads[i], NULL);
+        bool good = status == STN_OK && callers[i].status == STN_OK && right(&callers[i].worst);
+        report(good, &callers[i].worst, status == STN_OK ? &callers[i].error : &error, "one of two threads");
+        grids_clear(r, &callers[i].grids);
+    }
+    rig_clear(r);
+    stn_stencil_destroy(stencil);
 }
 
 int main(int argc, char **argv) {
     bool full = argc > 1 && !strcmp(argv[1], "--full");
-    stn_context *context;
-    stn_pool *pool;
+    rig r = {0};
     stn_error error = {0};
     stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
     options.device = STN_DEVICE_CUDA(0);
     options.cache_dir = ":memory:";
-    if (stn_context_create(&options, &context, &error) != STN_OK) {
+    if (stn_context_create(&options, &r.context, &error) != STN_OK) {
         printf("1..0 # SKIP %s\n", error.message);
         return 0;
     }
-    if (stn_pool_create(2, &pool, &error) != STN_OK) return 1;
-    int run = 0, failed = 0;
-    for (int c = 0; c < (full ? 120 : 18); c++) {
-        dice d = {(uint64_t)(4000 + c)};
-        int rank = 1 + c % 3, radius = dice_int(&d, 1, rank == 3 ? 2 : 3), fused = dice_int(&d, 1, 5);
-        stn_stencil *stencil = random_stencil(&d, rank, (taps_kind)dice_int(&d, 0, 2), radius);
-        stn_problem p = STN_PROBLEM_INIT;
-        p.stencil = stencil;
-        p.steps = (uint64_t)fused;
-        p.batch = c % 4 == 1 ? 2 : 1;
-        for (int axis = 0; axis < rank; axis++) {
-            int low = dice_int(&d, 0, 5), high = low ? dice_int(&d, 1, 5) : 0;
-            p.extent[axis] = (size_t)dice_int(&d, 2 * radius + 2, rank == 3 ? 24 : 60);
-            p.boundary[axis][0] = (stn_boundary){(stn_boundary_kind)low, low == STN_CONSTANT ? 0.7 : 0};
-            p.boundary[axis][1] = (stn_boundary){(stn_boundary_kind)high, high == STN_CONSTANT ? -1.3 : 0};
-        }
-        tally t = {0};
-        bool good = check(context, pool, &p, d.state, &t, &error);
-        run++, failed += !good;
-        printf("%s %d - %dD radius %d, %d steps, axis 0 %s:%s\n", good ? "ok" : "not ok", run, rank, radius, fused,
-               side_names[p.boundary[0][0].kind], side_names[p.boundary[0][1].kind]);
-        if (!good)
-            printf("# %d wrong, %d of the interior touched, worst of the others %.3g; %s\n", t.wrong, t.touched,
-                   t.worst, error.status ? error.message : "no error");
-        stn_stencil_destroy(stencil);
-    }
+    if (stn_pool_create(2, &r.pool, &error) != STN_OK) return 1;
+    check_graph(&r);
+    check_threads(&r);
+    for (int c = 0; c < (full ? 90 : 24); c++) check_case(&r, c);
     printf("1..%d\n", run);
-    stn_pool_destroy(pool);
-    stn_context_destroy(context);
+    stn_pool_destroy(r.pool);
+    stn_context_destroy(r.context);
     return failed != 0;
 }
