@@ -22,7 +22,8 @@ static fft_case *add(fft_case *list, size_t *count, const char *group, stn_dtype
     return c;
 }
 
-/* The paper's sizes, 2^26 points of each: bars and the better of cuFFT and tcFFT. */
+/* The paper's sizes (its figures 4 and 5, and with the errors its table 4), 2^26 points of each: bars and the better of
+ * cuFFT and tcFFT. Its figure 7 is group fft-batch. */
 static const struct {
     size_t rows, n, batch;
     double bar, peer;
@@ -41,6 +42,8 @@ size_t bench_fft_cases(fft_case list[FFT_CASES]) {
     for (int log2 = 8; log2 <= 27; log2++)
         for (size_t batch = 1; batch <= 8; batch *= 8)
             add(list, &count, "fft-few", STN_F16, 0, (size_t)1 << log2, batch)->of_cufft = 0.9;
+    for (size_t batch = 1; batch <= 512; batch *= 2) add(list, &count, "fft-batch", STN_F16, 0, 131072, batch);
+    for (size_t batch = 1; batch <= 512; batch *= 2) add(list, &count, "fft-batch", STN_F16, 512, 256, batch);
     for (int dtype = STN_F64; dtype <= STN_F32; dtype++)
         for (int kind = STN_C2C; kind <= STN_R2C; kind++)
             for (size_t n = 256; n <= 8192; n *= 2) {

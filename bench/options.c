@@ -13,7 +13,8 @@ enum { USAGE = 2 };
 static const char help[] =
     "usage: stentor-bench [options]\n"
     "Measures copy bandwidth, then each case beside its roof. Results are checked before they are timed.\n"
-    "  --group NAMES      step (default), time, lowrank; fft, fft-few, fft-types; all\n"
+    "  --group NAMES      step (default), time, lowrank; fft, fft-few, fft-batch,\n"
+    "                     fft-types; all\n"
     "  --case NAMES       only these cases, such as heat-2d,box-2d9p,131072\n"
     "  --dtype NAMES      f64,f32 (default of stencils; transforms: all), f16\n"
     "  --strategy NAME    instead of each case's own\n"
