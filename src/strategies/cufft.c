@@ -123,12 +123,24 @@ static stn_status get_scale(stn_plan *plan, cufft_state *state, stn_error *error
     return status;
 }
 
+/* cuFFT, or what is missing and why it is needed. */
+static stn_status open_cufft(const stn_plan *plan, stn_cufft **cufft, stn_error *error) {
+    stn_error why;
+    stn_status status = stn_context_cufft(plan->context, cufft, &why);
+    if (status == STN_OK) return STN_OK;
+    for (size_t i = 0; i < plan->ranked; i++)
+        if (plan->ranking[i].strategy == &stn_fft_strategy_fft.run && !plan->ranking[i].applies)
+            return stn_fail(error, status, "only cuFFT could run this transform (fft: %s), but there is %s",
+                            plan->ranking[i].reason, why.message);
+    return stn_fail(error, status, "%s", why.message);
+}
+
 static stn_status prepare(stn_plan *plan, stn_error *error) {
     cufft_state *state = calloc(1, sizeof *state);
     if (!state) return stn_fail_memory(error, "a plan", sizeof *state);
     plan->state = state;
     stn_cufft *cufft;
-    STN_TRY(stn_context_cufft(plan->context, &cufft, error));
+    STN_TRY(open_cufft(plan, &cufft, error));
     state->version = stn_cufft_version(cufft);
     state->fft = plan->fft;
     if (moves(&plan->fft)) STN_TRY(make_in_place(&plan->fft, &state->fft, error));

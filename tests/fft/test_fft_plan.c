@@ -159,6 +159,7 @@ Test(fft_cufft, missing) {
     setenv("STENTOR_CUFFT_PATH", "/nowhere/libcufft.so", 1);
     FAILS(stn_plan_create_fft(context, &t, NULL, &plan, &error), STN_ERROR_UNSUPPORTED,
           "no usable cuFFT: /nowhere/libcufft.so could not be opened");
+    cr_expect(strstr(error.message, "only cuFFT could run this transform (fft: it has no kernel"), "%s", error.message);
     cr_expect(strstr(error.message, "which STENTOR_CUFFT_PATH names"), "%s", error.message);
     t = line(64); /* ours */
     OK(stn_plan_create_fft(context, &t, NULL, &plan, &error));
