@@ -192,7 +192,7 @@ __device__ __forceinline__ void load_stage(const brick_arguments &a, const copie
     if (row >= ROWS_AT_ONCE) return;
     const double *const plane = c.grid + fold_far<Z_SIDE_LOW, Z_SIDE_HIGH>(z, a.nz) * a.in_z;
     double *const to = stage + SKIP_Y * PITCH + 2 * slot;
-#pragma unroll 1
+#pragma unroll
     for (int k = 0; k < (COPIED + ROWS_AT_ONCE - 1) / ROWS_AT_ONCE; k++) {
         const int i = row + k * ROWS_AT_ONCE;
         if (i >= COPIED) break;

@@ -113,6 +113,20 @@ static void fit_chunk(const stn_task *task, const stn_machine *machine, int dept
     }
 }
 
+/* One stage is computed on, `beyond` more stay or must be there, three arrive, or two where there is no room for three. */
+static bool fit_stages(const stn_machine *machine, const lowrank_cube *cube, const lowrank_core *core, int beyond,
+                       lowrank_brick *b) {
+    count_work(cube, core, b);
+    int stage = b->shared;
+    for (b->stages = beyond + 4; b->stages >= beyond + 3; b->stages--) {
+        b->shared = stage * b->stages;
+        size_t bytes = (size_t)b->shared + 16384; /* the bands beside it */
+        if (bytes <= machine->shared_per_block && bytes * (size_t)b->blocks <= machine->shared_per_multiprocessor)
+            return true;
+    }
+    return false;
+}
+
 /* Blocks of few warps, as many as the registers hold: while one waits at its barrier others compute. Spilled registers cost
  * more than any of it gains. */
 static bool fit_block(const stn_task *task, const stn_machine *machine, const lowrank_cube *cube,
@@ -134,13 +148,9 @@ static bool fit_block(const stn_task *task, const stn_machine *machine, const lo
             if (ring && last) continue; /* so many stages leave no room */
             if (8 * blocks[i].tiles * depth + own > registers && !last) continue;
             b->tiles = blocks[i].tiles, b->warps_x = blocks[i].warps_x, b->warps_y = blocks[i].warps_y;
-            b->blocks = blocks[i].blocks, b->ring = ring, b->stages = beyond * ring + 3;
+            b->blocks = blocks[i].blocks, b->ring = ring;
             b->held = bands == 1 && core->rights == 1;
-            count_work(cube, core, b);
-            b->shared *= b->stages;
-            size_t bytes = (size_t)b->shared + 16384; /* the bands beside it */
-            if (bytes > machine->shared_per_block || bytes * (size_t)b->blocks > machine->shared_per_multiprocessor)
-                continue;
+            if (!fit_stages(machine, cube, core, beyond * ring, b)) continue;
             fit_chunk(task, machine, depth, b);
             return true;
         }
