@@ -218,6 +218,7 @@ static void tensor_lines(suite *s) {
             fft_comparison c;
             char what[300];
             bool good = compare_fft(s, &t, strategy, pick, 40 + (uint64_t)i, &c);
+            if (!c.served && pick) continue; /* the host has but one way */
             name_of(&t, what, sizeof what);
             report(s, good, &c, what);
         }
