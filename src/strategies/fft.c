@@ -1,5 +1,6 @@
 /* The fft strategy: batched transforms after tcFFT. How a transform becomes passes is in fft_passes.c. A pass is a launch of
- * fft_line, which takes any, shaped by fft_shape.c, or of fft_warp, on tensor cores, which takes some (fft_warp.c). */
+ * fft_line, which takes any, shaped by fft_shape.c, or of fft_warp, on tensor cores, which takes some (fft_warp.c), or,
+ * of real numbers in several passes, of fft_real (fft_real.c). */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -12,6 +13,7 @@
 #include "context/kernel.h"
 #include "plan/plan.h"
 #include "strategies/fft_passes.h"
+#include "strategies/fft_real.h"
 #include "strategies/fft_shape.h"
 #include "strategies/fft_warp.h"
 
@@ -24,10 +26,13 @@ typedef struct line_header {
     uint32_t tiles, rows;
 } line_header;
 
+typedef enum pass_kernel { BY_LINE, BY_WARP, BY_REAL } pass_kernel;
+static const char *const kernel_names[] = {[BY_LINE] = "fft_line", [BY_WARP] = "fft_warp", [BY_REAL] = "fft_real"};
+
 typedef struct fft_state {
     fft_passes passes;
-    int64_t turns;                   /* times that the passes run, each time over the next transforms of the batch */
-    bool warp[FFT_MAX_PASSES];       /* the pass is fft_warp's */
+    int64_t turns; /* times that the passes run, each time over the next transforms of the batch */
+    pass_kernel by[FFT_MAX_PASSES];
     fft_shape shape[FFT_MAX_PASSES]; /* of fft_line */
     stn_kernel *kernel[FFT_MAX_PASSES];
     fft_tables tables[FFT_MAX_PASSES];
@@ -48,12 +53,13 @@ static bool find_shapes(const stn_fft *fft, const stn_machine *machine, const st
     if (!fft_passes_of(&part, &state->passes, reason, size)) return false;
     for (int i = 0; i < state->passes.count; i++) {
         const fft_pass *pass = &state->passes.pass[i];
-        state->warp[i] = candidate->values[ON_TENSOR_CORES] && fft_warp_fits(fft, machine, pass);
-        if (!fft_shape_for(pass, fft->dtype, machine, &state->shape[i])) {
+        bool warp = candidate->values[ON_TENSOR_CORES] && !pass->only_real && fft_warp_fits(fft, machine, pass);
+        state->by[i] = pass->only_real ? BY_REAL : warp ? BY_WARP : BY_LINE;
+        if (!pass->only_real && !fft_shape_for(pass, fft->dtype, machine, &state->shape[i])) {
             snprintf(reason, size, "it has no kernel for lines of %" PRId64 " points", pass->length);
             return false;
         }
-        if (fft_shape_blocks(pass, &state->shape[i]) > INT32_MAX) {
+        if ((pass->only_real ? fft_real_blocks(pass) : fft_shape_blocks(pass, &state->shape[i])) > INT32_MAX) {
             snprintf(reason, size, "it would need more than 2^31 blocks of threads");
             return false;
         }
@@ -90,7 +96,7 @@ static size_t candidates(const stn_fft *fft, const stn_machine *machine, stn_can
     size_t count = 0;
     bool any = false;
     if (!find_shapes(fft, machine, &tensor, &state, reason, sizeof reason)) return 0;
-    for (int i = 0; i < state.passes.count; i++) any = any || state.warp[i];
+    for (int i = 0; i < state.passes.count; i++) any = any || state.by[i] == BY_WARP;
     int part = at_a_time(fft, machine, state.passes.count);
     for (int cached = 0; cached <= (part > 0); cached++)
         for (int on = any; on >= 0; on--)
@@ -107,12 +113,22 @@ static double pass_bytes(const fft_pass *pass, stn_dtype dtype) {
     return lines * (double)(2 * pass->length + pass->load_real + pass->store_real) * 2 * (double)stn_dtype_size(dtype);
 }
 
-/* A block waits for memory twice and for itself at each exchange; a launch is as many turns of blocks as it takes. */
-static double pass_seconds(const fft_pass *pass, const fft_shape *shape, stn_dtype dtype, const stn_machine *machine) {
-    double turns = ceil((double)fft_shape_blocks(pass, shape) / (double)(machine->multiprocessors * shape->blocks));
-    double waiting = turns * (1.6e-6 + 0.4e-6 * shape->stages);
+/* The first blocks wait for memory, then all compute, about 40 instructions a point, in as many turns as it takes. */
+static double line_seconds(const fft_pass *pass, const fft_shape *shape, stn_dtype dtype, const stn_machine *machine) {
+    double blocks = (double)fft_shape_blocks(pass, shape), each = ceil(blocks / machine->multiprocessors);
+    double resident = fmin(each, shape->blocks), turns = ceil(each / resident);
+    double points =
+        resident * shape->lines * shape->length; /* of a multiprocessor, which does 128 instructions a cycle */
+    double waiting = 1.5e-6 + turns * points * 40 / 128 / 1.7e9;
     double moving = pass_bytes(pass, dtype) / (machine->copy_bandwidth * fft_shape_part(pass, shape, dtype));
     return fmax(waiting, moving) + machine->launch_seconds;
+}
+
+static double pass_seconds(const stn_fft *fft, const stn_machine *machine, const fft_state *state, int i) {
+    const fft_pass *pass = &state->passes.pass[i];
+    if (state->by[i] == BY_LINE) return line_seconds(pass, &state->shape[i], fft->dtype, machine);
+    if (state->by[i] == BY_WARP) return fft_warp_seconds(pass, machine);
+    return pass_bytes(pass, fft->dtype) / (0.8 * machine->copy_bandwidth) + machine->launch_seconds;
 }
 
 /* What a launch over part of the batch takes beyond its bytes: the cache saves less than that on an H200. */
@@ -126,10 +142,8 @@ static void estimate(const stn_fft *fft, const stn_machine *machine, const stn_c
     if (!find_shapes(fft, machine, candidate, &state, reason, sizeof reason)) return;
     double seconds = 0, bytes = 0;
     for (int i = 0; i < state.passes.count; i++) {
-        const fft_pass *pass = &state.passes.pass[i];
-        bytes += pass_bytes(pass, fft->dtype);
-        seconds +=
-            state.warp[i] ? fft_warp_seconds(pass, machine) : pass_seconds(pass, &state.shape[i], fft->dtype, machine);
+        bytes += pass_bytes(&state.passes.pass[i], fft->dtype);
+        seconds += pass_seconds(fft, machine, &state, i);
     }
     if (state.turns > 1) seconds += state.passes.count * TURN_SECONDS;
     result->bytes = bytes * (double)state.turns;
@@ -145,7 +159,8 @@ static size_t root_bytes(const stn_plan *plan) { return plan->fft.dtype == STN_F
 /* The tables of a pass, as complex numbers. `to` may be NULL: only count. */
 static fft_tables tables_of(const stn_plan *plan, const fft_state *state, int i, void *to) {
     const fft_pass *pass = &state->passes.pass[i];
-    if (!state->warp[i]) return fft_shape_tables(pass, &state->shape[i], plan->fft.dtype, to);
+    if (state->by[i] == BY_LINE) return fft_shape_tables(pass, &state->shape[i], plan->fft.dtype, to);
+    if (state->by[i] == BY_REAL) return (fft_tables){.twiddles = fft_real_roots(pass, plan->fft.dtype, to)};
     if (to) fft_warp_roots(pass, to);
     return (fft_tables){.twiddles = (size_t)pass->length};
 }
@@ -172,17 +187,18 @@ static stn_status upload_roots(stn_plan *plan, fft_state *state, stn_error *erro
 static stn_status prepare_pass(stn_plan *plan, fft_state *state, int i, stn_error *error) {
     stn_text params = STN_TEXT_EMPTY;
     char *text;
-    if (state->warp[i])
+    if (state->by[i] == BY_LINE)
+        fft_shape_params(&state->passes.pass[i], &state->shape[i], plan->fft.dtype, &params);
+    else if (state->by[i] == BY_WARP)
         fft_warp_params(&state->passes.pass[i], &params);
     else
-        fft_shape_params(&state->passes.pass[i], &state->shape[i], plan->fft.dtype, &params);
+        fft_real_params(&state->passes.pass[i], plan->fft.dtype, &params);
     STN_TRY(stn_text_take(&params, &text, error));
-    const char *name = state->warp[i] ? "fft_warp" : "fft_line";
-    stn_status status = stn_kernel_get(plan->context, name, text, &state->kernel[i], error);
+    stn_status status = stn_kernel_get(plan->context, kernel_names[state->by[i]], text, &state->kernel[i], error);
     stn_text_free(text);
     if (status != STN_OK) return status;
     plan->kernels[plan->nkernels++] = state->kernel[i];
-    if (state->warp[i]) return STN_OK;
+    if (state->by[i] != BY_LINE) return STN_OK;
     size_t shared = fft_shape_shared(&state->passes.pass[i], &state->shape[i], plan->fft.dtype);
     if (!state->kernel[i]->module || shared <= 48 * 1024) return STN_OK;
     return stn_module_allow_shared(state->kernel[i]->module, shared, error);
@@ -215,7 +231,8 @@ static stn_status launch(const stn_plan *plan, int i, const void *from, void *to
     const fft_pass *pass = &state->passes.pass[i];
     const fft_shape *shape = &state->shape[i];
     const unsigned char *twiddle = (const unsigned char *)state->roots + state->first[i] * root_bytes(plan);
-    if (state->warp[i])
+    if (state->by[i] == BY_REAL) return fft_real_launch(state->kernel[i], pass, from, to, twiddle, stream, error);
+    if (state->by[i] == BY_WARP)
         return fft_warp_launch(state->kernel[i], pass, &plan->machine, from, to, twiddle, stream, error);
     const unsigned char *outer = twiddle + state->tables[i].twiddles * root_bytes(plan);
     line_header h = {.in = from, .out = to, .twiddle = twiddle, .outer = outer};
@@ -272,8 +289,9 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
     stn_text_printf(text, "%d pass%s:", state->passes.count, state->passes.count == 1 ? "" : "es");
     for (int i = 0; i < state->passes.count; i++) {
         const fft_shape *shape = &state->shape[i];
-        if (state->warp[i]) {
-            stn_text_printf(text, "%s %d points on tensor cores, a warp each", i ? ";" : "", shape->length);
+        if (state->by[i] != BY_LINE) {
+            stn_text_printf(text, "%s %" PRId64 " %s", i ? ";" : "", state->passes.pass[i].length,
+                            state->by[i] == BY_WARP ? "points on tensor cores, a warp each" : "pairs of real numbers");
             continue;
         }
         stn_text_printf(text, "%s %d points by radix", i ? ";" : "", shape->length);

@@ -31,6 +31,8 @@ typedef struct step {
     layout from, to;
 } step;
 
+static const char *const uneven = "its axes and batches lie too unevenly for the kernel's three loops over lines";
+
 static bool refuse(char *reason, size_t size, const char *why) {
     snprintf(reason, size, "%s", why);
     return false;
@@ -207,40 +209,65 @@ static int64_t root_up(int64_t n, int power) {
     return r;
 }
 
+/* Between a half spectrum and the transform of a line's pairs of real numbers, where that takes several passes. */
+static bool real_pass(const step *s, const layout *from, const layout *to, fft_passes *passes) {
+    step here = *s;
+    here.from = *from, here.to = *to;
+    loops l = other_loops(&here);
+    fft_pass *pass = add_pass(passes, &here, s->length);
+    pass->only_real = true;
+    pass->load_real = s->fft->kind == STN_C2R, pass->store_real = !pass->load_real;
+    pass->in_stride = from->stride[2], pass->out_stride = to->stride[2];
+    return set_loops(pass, &l, 0);
+}
+
+static bool two_or_three(const step *s, const layout *work, fft_passes *passes, char *reason, size_t size) {
+    int64_t longest = fft_longest(s->fft->dtype, true), n1 = factor_below(s->length, root_up(s->length, 2));
+    bool fits = true;
+    if (s->length / n1 <= longest) {
+        fits = first_pass(s, work, n1, passes) && last_pass(s, work, n1, passes);
+    } else {
+        n1 = s->length / factor_below(s->length, s->length / root_up(s->length, 3));
+        int64_t rest = s->length / n1, n2 = rest / factor_below(rest, root_up(rest, 2));
+        if (n1 > longest || n2 > longest || rest / n2 > longest)
+            return refuse(reason, size, "an axis is longer than three passes serve");
+        fits = three_passes(s, work, n1, n2, passes);
+    }
+    return fits || refuse(reason, size, uneven);
+}
+
 /* Splits where one block cannot hold a line. */
 static bool add_step(const step *s, fft_passes *passes, char *reason, size_t size) {
-    const char *const uneven = "its axes and batches lie too unevenly for the kernel's three loops over lines";
     loops others = other_loops(s);
     bool across = others.count && s->from.stride[s->axis] > others.loop[0].in;
     if (s->length <= fft_longest(s->fft->dtype, across)) return one_pass(s, passes) || refuse(reason, size, uneven);
-    if (s->fft->kind != STN_C2C && s->axis == 2)
-        return refuse(reason, size, "its real lines are too long for one block");
     if (!smooth(s->length) || s->length > INT64_C(1) << 30)
         return refuse(reason, size, "an axis is longer than its kernels serve");
-    if (s->from.place == FFT_WORK) return refuse(reason, size, "two of its axes need a workspace at a time");
+    if (s->to.place == FFT_WORK) return refuse(reason, size, "two of its axes need a workspace at a time");
     layout work = work_layout(s->n);
     passes->work = work.batch * s->fft->batch;
-    int64_t longest = fft_longest(s->fft->dtype, true), root = root_up(s->length, 2);
-    int64_t n1 = factor_below(s->length, root);
-    if (s->length / n1 <= longest)
-        return (first_pass(s, &work, n1, passes) && last_pass(s, &work, n1, passes)) || refuse(reason, size, uneven);
-    n1 = s->length / factor_below(s->length, s->length / root_up(s->length, 3));
-    int64_t rest = s->length / n1, n2 = rest / factor_below(rest, root_up(rest, 2));
-    if (n1 > longest || n2 > longest || rest / n2 > longest)
-        return refuse(reason, size, "an axis is longer than three passes serve");
-    return three_passes(s, &work, n1, n2, passes) || refuse(reason, size, uneven);
+    step inner = *s;
+    bool real = s->fft->kind != STN_C2C && s->axis == 2;
+    if (real && s->fft->inverse) {
+        if (!real_pass(s, &s->from, &work, passes)) return refuse(reason, size, uneven);
+        inner.from = work;
+    }
+    if (!two_or_three(&inner, &work, passes, reason, size)) return false;
+    return !real || s->fft->inverse || real_pass(s, &s->to, &s->to, passes) || refuse(reason, size, uneven);
 }
 
 /* Each pass takes its share of the scale, so that half precision neither overflows nor fades in between. */
 static void share_scale(double scale, fft_passes *passes) {
     double all = 0;
-    for (int i = 0; i < passes->count; i++) all += log((double)passes->pass[i].length);
-    fft_pass *last = &passes->pass[passes->count - 1];
-    if (scale < 0 || passes->count == 1)
-        last->scale = scale;
-    else
-        for (int i = 0; i < passes->count; i++)
-            passes->pass[i].scale = pow(scale, log((double)passes->pass[i].length) / all);
+    fft_pass *last = NULL;
+    for (int i = 0; i < passes->count; i++) {
+        if (passes->pass[i].only_real) continue;
+        last = &passes->pass[i];
+        all += log((double)last->length);
+    }
+    for (int i = 0; i < passes->count && scale > 0; i++)
+        if (!passes->pass[i].only_real) passes->pass[i].scale = pow(scale, log((double)passes->pass[i].length) / all);
+    if (last && (scale <= 0 || (double)last->length > exp(all * 0.999))) last->scale = scale;
 }
 
 bool fft_passes_of(const stn_fft *fft, fft_passes *passes, char *reason, size_t size) {

@@ -1,5 +1,6 @@
 /* A transform as passes over memory: each reads every point once and writes it once, and transforms lines of points that
- * one block can hold. An axis that is too long is two or three of them, with roots of one in between. */
+ * one block can hold. An axis that is too long is two or three of them, with roots of one in between; of real numbers, with
+ * one more that makes a half spectrum of Z[k] and Z[N - k], or the other way. */
 #ifndef STN_STRATEGIES_FFT_PASSES_H
 #define STN_STRATEGIES_FFT_PASSES_H
 #include "problem/transform.h"
@@ -20,6 +21,7 @@ typedef struct fft_pass {
     fft_loop loop[3];              /* the first is shared out to blocks in tiles */
     int loops;                     /* that are more than one line */
     bool load_real, store_real;    /* the half spectrum of `length` + 1 elements comes in, or goes out */
+    bool only_real;                /* and that is all: nothing is transformed */
     bool inverse;
     int64_t outer;  /* outputs are multiplied by the roots of one of this order, to the power k * (index of a loop) */
     int outer_loop; /* which */

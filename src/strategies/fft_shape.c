@@ -340,7 +340,15 @@ static void put_root(void *to, size_t at, bool wide, int64_t k, int64_t n) {
         ((float *)to)[2 * at] = (float)re, ((float *)to)[2 * at + 1] = (float)im;
 }
 
-static int outer_low(const fft_pass *pass) { return (log2_of(pass->outer) + 1) / 2; }
+int fft_root_low(int64_t order) { return (log2_of(order) + 1) / 2; }
+
+size_t fft_root_tables(int64_t order, int64_t end, stn_dtype dtype, void *to) {
+    int64_t low = INT64_C(1) << fft_root_low(order);
+    size_t at = 0;
+    for (int64_t i = 0; i < low; i++) put_root(to, at++, dtype == STN_F64, i, order);
+    for (int64_t i = 0; i < end; i += low) put_root(to, at++, dtype == STN_F64, i, order);
+    return at;
+}
 
 /* Roots of a real transform: where a thread's points are evenly apart, those of its first. */
 static int real_roots(const fft_shape *shape) {
@@ -362,9 +370,8 @@ fft_tables fft_shape_tables(const fft_pass *pass, const fft_shape *shape, stn_dt
     }
     t.twiddles = at;
     if (pass->outer) {
-        int64_t low = INT64_C(1) << outer_low(pass);
-        for (int64_t i = 0; i < low; i++) put_root(to, at++, wide, i, pass->outer);
-        for (int64_t i = 0; i * low < pass->outer; i++) put_root(to, at++, wide, i * low, pass->outer);
+        void *next = to ? (unsigned char *)to + at * (wide ? 16 : 8) : NULL;
+        at += fft_root_tables(pass->outer, pass->outer, dtype, next);
     }
     t.outer = at - t.twiddles;
     if (pass->load_real || pass->store_real)
@@ -375,12 +382,17 @@ fft_tables fft_shape_tables(const fft_pass *pass, const fft_shape *shape, stn_dt
 
 /* ---- params.cuh -------------------------------------------------------------------------------------------------- */
 
-void fft_shape_params(const fft_pass *pass, const fft_shape *shape, stn_dtype dtype, stn_text *params) {
+void fft_types(stn_dtype dtype, stn_text *params) {
     const char *real = dtype == STN_F64 ? "double" : "float";
-    stn_params_begin(params);
     stn_params_type(params, "STORE", dtype == STN_F16 ? "unsigned short" : real);
     stn_params_type(params, "REAL", real);
-    stn_params_type(params, "FFT_CELL", shape->half_cells ? "unsigned short" : real);
+}
+
+void fft_shape_params(const fft_pass *pass, const fft_shape *shape, stn_dtype dtype, stn_text *params) {
+    const char *cell = shape->half_cells ? "unsigned short" : dtype == STN_F64 ? "double" : "float";
+    stn_params_begin(params);
+    fft_types(dtype, params);
+    stn_params_type(params, "FFT_CELL", cell);
     stn_params_int(params, "BLOCKS", shape->blocks);
     stn_params_int(params, "FFT_LENGTH", shape->length);
     stn_params_int(params, "FFT_STAGES", shape->stages);
@@ -398,7 +410,7 @@ void fft_shape_params(const fft_pass *pass, const fft_shape *shape, stn_dtype dt
     stn_params_int(params, "FFT_INVERSE", pass->inverse);
     stn_params_int(params, "FFT_SCALE", pass->scale != 1);
     stn_params_int(params, "FFT_OUTER", pass->outer ? pass->outer_loop + 1 : 0);
-    stn_params_int(params, "FFT_OUTER_LOW", pass->outer ? outer_low(pass) : 0);
+    stn_params_int(params, "FFT_OUTER_LOW", pass->outer ? fft_root_low(pass->outer) : 0);
     stn_params_int(params, "FFT_LOAD_REAL", pass->load_real);
     stn_params_int(params, "FFT_STORE_REAL", pass->store_real);
 }

@@ -144,6 +144,13 @@ static void splits(suite *s) {
         t = line((stn_dtype)d, 2048, 1);
         t.rank = 2, t.extent[1] = 12, t.direction = STN_INVERSE, t.inverse_scale = 1.0 / 128;
         check(s, &t, "");
+        for (int way = 0; way < 4; way++) { /* real lines of two passes, and the real side's axis of two */
+            t = line((stn_dtype)d, 65536, 2);
+            if (way / 2) t.rank = 2, t.extent[0] = 3, t.extent[1] = 65536, t.batch = 1;
+            t.kind = way % 2 ? STN_C2R : STN_R2C, t.in_place = way == 1 || way == 2;
+            t.forward_scale = t.inverse_scale = 1.0 / 256;
+            check(s, &t, "");
+        }
         if (!s->full && d != STN_F32) continue;
         t = line((stn_dtype)d, (size_t)1 << 21, 1);
         t.forward_scale = 1.0 / 1024;
