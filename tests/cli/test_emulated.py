@@ -32,6 +32,21 @@ class Emulated(CommandTest):
                 for a, b in zip(ours[2], theirs[2]):
                     self.assertLessEqual(abs(a - b), within[dtype] * scale)
 
+    def test_transforms_equal_the_host(self):
+        within = {'f64': 1e-14, 'f32': 1e-6, 'f16': 2e-3}
+        for size, dtype, *more in (('5x16', 'f64', '--axes', '1'), ('16x6', 'f32', '--axes', '0', '--inverse'),
+                                   ('3x8x16', 'f16', '--axes', '1,2', '--norm', 'ortho'), ('4x32', 'f32', '--real')):
+            with self.subTest(size=size, dtype=dtype):
+                for device in ('cuda', 'host'):
+                    done = self.succeed('fft', '--size', size, '--dtype', dtype, *more, '--device', device, '--out',
+                                        device + '.npy', '--json')
+                    self.assertEqual(json.loads(done.stdout)['device'], device)
+                ours, theirs = (npy_values(self.path / f'{device}.npy') for device in ('cuda', 'host'))
+                self.assertEqual(ours[:2], theirs[:2])
+                scale = max(abs(v) for v in theirs[2])
+                for a, b in zip(ours[2], theirs[2]):
+                    self.assertLessEqual(abs(a - b), within[dtype] * scale)
+
     def test_auto_finds_the_gpu(self):
         done = self.succeed('run', '--size', '20x20', '--stencil', 'heat-2d:alpha=0.2', '--progress', '--steps', 23)
         self.assertRegex(done.stdout, r'strategy   (direct|lowrank), on the GPU')
