@@ -32,7 +32,7 @@ constexpr int THREADS = 32 * WARPS_X * WARPS_Y;
 constexpr int SIDE_Z = Z_LOW + Z_HIGH + 1;
 constexpr int SIDE_Y = Y_LOW + Y_HIGH + 1, SIDE_X = X_LOW + X_HIGH + 1;
 constexpr int BANDS = larger(LEFTS - IDENTITY, 1);  // lefts that are bands
-constexpr int ROWS = 8 * TILES;                     // of a warp
+constexpr int WARP_ROWS = 8 * TILES;                // of a warp
 
 // What the rights need of T: rows past the tile, and whether any adds T's own registers.
 struct reach {
@@ -72,7 +72,7 @@ constexpr int LEAD_Y = OF_BANDS.single ? round_up(OF_BANDS.low, 4) : OF_BANDS.lo
 constexpr int LEAD_PLAIN = OF_PLAIN.low;
 constexpr int LEAD_X = round_up(X_LOW, 2);
 constexpr bool SWAPPED = OF_BANDS.single && LEAD_Y % 8 == 4;
-constexpr int halves(int lead, int high) { return (ROWS + lead + high + 3) / 4; }  // of 4 rows, that a warp sees
+constexpr int halves(int lead, int high) { return (WARP_ROWS + lead + high + 3) / 4; }  // of 4 rows, that a warp sees
 constexpr int HALVES_T = OF_BANDS.banded || OF_BANDS.single ? halves(LEAD_Y, OF_BANDS.high) : 0;
 constexpr int HALVES_X = OF_PLAIN.banded ? halves(LEAD_PLAIN, OF_PLAIN.high) : 0;
 constexpr int STEPS = (16 + LEAD_X + X_HIGH + 3) / 4, PAIRS = STEPS / 2;
@@ -81,9 +81,10 @@ constexpr int LAST_T = HALVES_T ? last_half(LEAD_Y, OF_BANDS.high) : 0;
 constexpr int LAST_PLAIN = HALVES_X ? last_half(LEAD_PLAIN, OF_PLAIN.high) : 0, LAST = larger(LAST_T, LAST_PLAIN);
 constexpr int DELAY_T = LAST_T / 2, DELAY_PLAIN = LAST_PLAIN / 2;  // blocks from a tile's first to its last
 
-constexpr int TILE_X = 16 * WARPS_X, TILE_Y = ROWS * WARPS_Y;
+constexpr int TILE_X = 16 * WARPS_X, TILE_Y = WARP_ROWS * WARPS_Y;
 constexpr int ROW_FIRST = larger(LEAD_Y, larger(LEAD_PLAIN, Y_LOW));  // rows in shared memory before the block's
-constexpr int LINES = ROW_FIRST + TILE_Y + larger(larger(HALVES_T * 4 - LEAD_Y, HALVES_X * 4 - LEAD_PLAIN) - ROWS, 0);
+constexpr int LINES =
+    ROW_FIRST + TILE_Y + larger(larger(HALVES_T * 4 - LEAD_Y, HALVES_X * 4 - LEAD_PLAIN) - WARP_ROWS, 0);
 constexpr int WIDTH = TILE_X - 16 + 4 * STEPS;
 constexpr int PITCH = (WIDTH + 11) / 16 * 16 + 4, STAGE = LINES * PITCH;
 constexpr int COPIED = TILE_Y + Y_LOW + Y_HIGH;  // rows; the others are zeros
@@ -263,8 +264,8 @@ __device__ __forceinline__ void add_single(tile_sums (&sums)[DEPTH], tile_sums (
 #pragma unroll
     for (int half = 0; half < 2; half++) {
         const int first = 8 * j + 4 * half - LEAD_Y;
-        if (first < 0 || first >= ROWS) continue;
-        double(&to)[4] = target(sums, y, r, first >= 0 && first < ROWS ? first / 8 : 0);
+        if (first < 0 || first >= WARP_ROWS) continue;
+        double(&to)[4] = target(sums, y, r, first >= 0 && first < WARP_ROWS ? first / 8 : 0);
 #pragma unroll
         for (int e = 0; e < 4; e += 2) to[first / 4 % 2 + e] += weight * rows[half + e];
     }
@@ -345,7 +346,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) lowrank_brick(cons
     __shared__ bands b;
     __shared__ long long row_start[COPIED];
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, t = lane % 4;
-    const int warp_x = warp % WARPS_X * 16, warp_y = warp / WARPS_X * ROWS;
+    const int warp_x = warp % WARPS_X * 16, warp_y = warp / WARPS_X * WARP_ROWS;
     long long number = blockIdx.x;
     const long long x0 = number % a.tiles_x * TILE_X;
     number /= a.tiles_x;

@@ -24,16 +24,16 @@ constexpr int SLOT = 16 / sizeof(STORE);                    // elements of one c
 constexpr int LEAD = round_up(X_LOW, SLOT < 4 ? 4 : SLOT);  // the chunk begins LEAD points before its first output
 constexpr int BLOCKS_OUT = PAIRED ? 2 : 1, WIDTH = 8 * BLOCKS_OUT;
 constexpr int BLOCKS_IN = round_up((WIDTH + LEAD + X_HIGH + 7) / 8, STEP);  // of 8 points, that a tile sees
-constexpr int TILES = SEGMENT / 8;                                          // of 8 outputs; PAIRED: halves of them
-constexpr int SEEN = TILES - BLOCKS_OUT + BLOCKS_IN;                        // blocks of 8 points that a segment sees
+constexpr int SEGMENT_TILES = SEGMENT / 8;                                  // of 8 outputs; PAIRED: halves of them
+constexpr int SEEN = SEGMENT_TILES - BLOCKS_OUT + BLOCKS_IN;                // blocks of 8 points that a segment sees
 constexpr int OUTPUTS = WARPS * 16 * SEGMENT;                               // outputs of a chunk
 constexpr int INPUTS = OUTPUTS + 8 * (BLOCKS_IN - BLOCKS_OUT);              // inputs of a chunk
 constexpr int STAGE = round_up(INPUTS, 8 * SLOT);                           // whole lines
 constexpr int TURN = 2, GROUP = 4;  // blocks, and tiles, whose products alternate
 constexpr bool APART = sums_apart(DATA_PARTS, BAND_PARTS);
-static_assert(SEGMENT % (8 * SLOT) == 0 && TILES % GROUP == 0, "a segment is whole lines and groups of tiles");
+static_assert(SEGMENT % (8 * SLOT) == 0 && SEGMENT_TILES % GROUP == 0, "a segment is whole lines and groups of tiles");
 static_assert(BLOCKS_OUT % STEP == 0, "products of 16 points need tiles of 16");
-static_assert(STAGES == 1 || STAGES == 2, "one or two chunks in shared memory");
+constexpr int BUFFERS = STAGES > 1 ? 2 : 1;  // chunks in shared memory
 
 struct line_arguments {
     const STORE *in;
@@ -75,7 +75,7 @@ __device__ __forceinline__ void read_band(band_operand (&held)[BLOCKS_OUT][BLOCK
 }
 
 // Products of blocks `block` to block + TURN - 1 with the band for tiles `first` to first + GROUP - 1.
-__device__ __forceinline__ void add_products(REAL (&sum)[TILES][4], int first, int block,
+__device__ __forceinline__ void add_products(REAL (&sum)[SEGMENT_TILES][4], int first, int block,
                                              const operand<STORE, DATA_PARTS> (&in)[TURN][2],
                                              const band_operand (&held)[BLOCKS_OUT][BLOCKS_IN]) {
     REAL apart[GROUP][4] = {};
@@ -100,7 +100,7 @@ __device__ __forceinline__ void add_products(REAL (&sum)[TILES][4], int first, i
 
 // One row of BLOCKS_OUT tiles, from output x on: this lane has two neighbours of each.
 __device__ __forceinline__ void store_row(const line_arguments &a, STORE *out, long long x, bool whole,
-                                          const REAL (&sum)[TILES][4], int tile, int row) {
+                                          const REAL (&sum)[SEGMENT_TILES][4], int tile, int row) {
     STORE run[2 * BLOCKS_OUT];
     for (int e = 0; e < 2 * BLOCKS_OUT; e++) {
         const REAL value = sum[tile + e / 2][2 * row + e % 2];
@@ -116,7 +116,7 @@ __device__ __forceinline__ void store_row(const line_arguments &a, STORE *out, l
 __device__ __forceinline__ void compute_chunk(const line_arguments &a, long long chunk, const STORE *stage,
                                               const band_operand (&held)[BLOCKS_OUT][BLOCKS_IN]) {
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, t = lane % 4;
-    REAL sum[TILES][4] = {};
+    REAL sum[SEGMENT_TILES][4] = {};
 #pragma unroll
     for (int block = 0; block < SEEN; block += TURN) {
         operand<STORE, DATA_PARTS> in[TURN][2];
@@ -125,7 +125,7 @@ __device__ __forceinline__ void compute_chunk(const line_arguments &a, long long
             for (int h = 0; h < 2; h++)
                 load_operand(in[s][h], stage + place((warp * 16 + 8 * h + g) * SEGMENT + 8 * (block + s) + 2 * t));
 #pragma unroll
-        for (int n = 0; n < TILES; n += GROUP)
+        for (int n = 0; n < SEGMENT_TILES; n += GROUP)
             if (block + TURN > n && block < n + GROUP + BLOCKS_IN) add_products(sum, n, block, in, held);
     }
     STORE *const out = a.out + chunk / a.chunks * a.out_batch;
@@ -134,25 +134,26 @@ __device__ __forceinline__ void compute_chunk(const line_arguments &a, long long
     for (int row = 0; row < 2; row++) {
         const long long x = chunk % a.chunks * OUTPUTS + (warp * 16 + 8 * row + g) * SEGMENT + 2 * BLOCKS_OUT * t;
 #pragma unroll
-        for (int tile = 0; tile < TILES; tile += BLOCKS_OUT) store_row(a, out, x + 8 * tile, whole, sum, tile, row);
+        for (int tile = 0; tile < SEGMENT_TILES; tile += BLOCKS_OUT)
+            store_row(a, out, x + 8 * tile, whole, sum, tile, row);
     }
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) lowrank_line(const __grid_constant__ line_arguments a) {
     extern __shared__ __align__(128) unsigned char stn_shared[];
-    STORE *const shared = reinterpret_cast<STORE *>(stn_shared);  // STAGES stages
+    STORE *const shared = reinterpret_cast<STORE *>(stn_shared);  // BUFFERS stages
     __shared__ REAL band[band_size(BLOCKS_IN)];
     const int lane = threadIdx.x % 32;
 
     fill_band<0>(band, band_size(BLOCKS_IN), a.weight, X_LOW + X_HIGH + 1, LEAD - X_LOW, threadIdx.x, THREADS);
     long long chunk = blockIdx.x;
-    if (STAGES == 2 && chunk < a.all_chunks) load_chunk(a, chunk, shared);
+    if (BUFFERS == 2 && chunk < a.all_chunks) load_chunk(a, chunk, shared);
     __syncthreads();
     band_operand held[BLOCKS_OUT][BLOCKS_IN];
     read_band(held, band, lane / 4, lane % 4);
     int stage = 0;
     for (; chunk < a.all_chunks; chunk += gridDim.x) {
-        if (STAGES == 1) {
+        if (BUFFERS == 1) {
             load_chunk(a, chunk, shared);
             copy_async_wait<0>();
         } else if (chunk + gridDim.x < a.all_chunks) {
@@ -163,6 +164,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) lowrank_line(const
         __syncthreads();
         compute_chunk(a, chunk, shared + stage * STAGE, held);
         __syncthreads();  // the next load overwrites what was read here
-        stage = (STAGES - 1) - stage * (STAGES - 1);
+        stage = (BUFFERS - 1) - stage * (BUFFERS - 1);
     }
 }
