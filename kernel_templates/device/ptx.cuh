@@ -113,24 +113,51 @@ __device__ __forceinline__ void store_run(unsigned *to, const unsigned (&from)[4
                  "r"(from[3]));
 }
 
-// ---- asynchronous copies, global -> shared (sm_80). A group is what was issued since the last commit.
+// ---- asynchronous copies, global -> shared (sm_80). A group is what was issued since the last commit. On older chips a copy is
+// a plain load and a plain store: it has landed when the word returns.
 __device__ __forceinline__ unsigned shared_address(const void *p) {
     return static_cast<unsigned>(__cvta_generic_to_shared(p));
 }
 __device__ __forceinline__ void copy_async_16(void *to, const void *from) {
+#if __CUDA_ARCH__ >= 800
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared_address(to)), "l"(from) : "memory");
+#else
+    unsigned w[4];
+    asm volatile("ld.global.v4.u32 {%0,%1,%2,%3}, [%4];" : "=r"(w[0]), "=r"(w[1]), "=r"(w[2]), "=r"(w[3]) : "l"(from));
+    asm volatile("st.shared.v4.u32 [%0], {%1,%2,%3,%4};" ::"r"(shared_address(to)), "r"(w[0]), "r"(w[1]), "r"(w[2]),
+                 "r"(w[3])
+                 : "memory");
+#endif
 }
 __device__ __forceinline__ void copy_async_8(void *to, const void *from) {
+#if __CUDA_ARCH__ >= 800
     asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" ::"r"(shared_address(to)), "l"(from) : "memory");
+#else
+    unsigned w[2];
+    asm volatile("ld.global.v2.u32 {%0,%1}, [%2];" : "=r"(w[0]), "=r"(w[1]) : "l"(from));
+    asm volatile("st.shared.v2.u32 [%0], {%1,%2};" ::"r"(shared_address(to)), "r"(w[0]), "r"(w[1]) : "memory");
+#endif
 }
 __device__ __forceinline__ void copy_async_4(void *to, const void *from) {
+#if __CUDA_ARCH__ >= 800
     asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(shared_address(to)), "l"(from) : "memory");
+#else
+    unsigned w;
+    asm volatile("ld.global.u32 %0, [%1];" : "=r"(w) : "l"(from));
+    asm volatile("st.shared.u32 [%0], %1;" ::"r"(shared_address(to)), "r"(w) : "memory");
+#endif
 }
-__device__ __forceinline__ void copy_async_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+__device__ __forceinline__ void copy_async_commit() {
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
 // Waits until at most N of this thread's newest groups are still in flight.
 template <int N>
 __device__ __forceinline__ void copy_async_wait() {
+#if __CUDA_ARCH__ >= 800
     asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory");
+#endif
 }
 
 // ---- f64 tensor products, c += a b

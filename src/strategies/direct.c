@@ -203,6 +203,9 @@ static stn_status get_kernel(stn_plan *plan, pass *p, stn_error *error) {
     STN_TRY(stn_text_take(&params, &text, error));
     stn_status status = stn_kernel_get(plan->context, direct_kernel_name(&p->shape), text, &p->kernel, error);
     stn_text_free(text);
+    size_t shared = p->shape.fused > 1 ? direct_time_shared(&plan->task, &p->shape) : 0;
+    if (status == STN_OK && plan->machine.present && shared > 0)
+        status = stn_module_allow_shared(p->kernel->module, shared, error);
     if (status == STN_OK) plan->kernels[p->slot] = p->kernel;
     return status;
 }
@@ -344,6 +347,7 @@ static stn_status launch(const stn_plan *plan, const pass *p, side from, side to
     stn_launch how = {.grid = {(unsigned)blocks, 1, 1}, .stream = stream};
     how.block[0] = (unsigned)(shape->threads[0] * shape->threads[1] * shape->threads[2]);
     how.block[1] = how.block[2] = 1;
+    if (shape->fused > 1) how.shared = direct_time_shared(task, shape);
     return stn_module_launch(p->kernel->module, &how, arguments, error);
 }
 

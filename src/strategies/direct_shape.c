@@ -15,7 +15,7 @@
 #define LINE_REACH 32
 
 int direct_axis(const stn_task *task, const direct_shape *shape, int kernel_axis) {
-    bool walks = shape->kernel == DIRECT_TILE || shape->kernel == DIRECT_TIME_PLANE;
+    bool walks = shape->kernel == DIRECT_TILE || shape->kernel == DIRECT_TIME_TILE;
     if (!walks || task->rank == 3) return kernel_axis;
     static const int flat[3] = {1, 0, 2};
     return flat[kernel_axis];
@@ -210,8 +210,8 @@ void direct_cost(const stn_task *task, const stn_machine *machine, const direct_
 }
 
 const char *direct_kernel_name(const direct_shape *shape) {
-    static const char *const names[] = {"direct_line",      "direct_tile",       "direct_gather",
-                                        "direct_time_line", "direct_time_plane", "direct_time_brick"};
+    static const char *const names[] = {"direct_line", "direct_tile", "direct_gather", "direct_time_line",
+                                        "direct_time_tile"};
     return names[shape->kernel];
 }
 
@@ -275,8 +275,9 @@ void direct_params(const stn_task *task, const direct_shape *shape, stn_text *pa
 }
 
 void direct_name(const direct_shape *shape, stn_text *text) {
-    static const char *const names[] = {"line", "tile", "gather", "line", "plane", "brick"};
-    stn_text_printf(text, "%s, ", names[shape->kernel]);
+    static const char *const names[] = {"line", "tile", "gather", "line", "plane"};
+    bool brick = shape->kernel == DIRECT_TIME_TILE && shape->threads[1] > 1;
+    stn_text_printf(text, "%s, ", brick ? "brick" : names[shape->kernel]);
     if (shape->kernel == DIRECT_GATHER)
         stn_text_printf(text, "a point a thread");
     else if (shape->fused == 1)
@@ -284,7 +285,7 @@ void direct_name(const direct_shape *shape, stn_text *text) {
                         shape->vector, shape->threads[0], shape->threads[1], shape->threads[2]);
     else {
         stn_text_printf(text, "%d steps a launch, ", shape->fused);
-        if (shape->kernel == DIRECT_TIME_BRICK)
+        if (brick)
             stn_text_printf(text, "%d x %d points a lane, %d x %d lanes", shape->rows, shape->points, shape->threads[1],
                             shape->threads[2]);
         else

@@ -11,8 +11,7 @@ typedef enum direct_kernel {
     DIRECT_TILE,
     DIRECT_GATHER,
     DIRECT_TIME_LINE, /* these make several steps in one launch: direct_time.h */
-    DIRECT_TIME_PLANE,
-    DIRECT_TIME_BRICK
+    DIRECT_TIME_TILE
 } direct_kernel;
 enum { DIRECT_MIRROR_X = 1, DIRECT_MIRROR_Z = 2 };
 

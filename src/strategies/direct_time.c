@@ -8,10 +8,11 @@
 #include "base/arith.h"
 #include "render/render.h"
 
-#define MAX_REACH 4      /* of the 2D kernel, along either axis */
+#define MAX_REACH 4      /* of direct_time_tile, along any axis */
 #define LINE_MAX_REACH 8 /* of the 1D kernel */
 #define LANES 32
 #define BLOCKS_MOST 32 /* that a multiprocessor holds, of any kernel */
+#define PREFETCH 2     /* planes that direct_time_tile asks for ahead: a third gained nothing, one lost a tenth in 3D */
 
 int direct_reach(const stn_task *task, const direct_shape *shape, int kernel_axis) {
     const int *reach = task->reach[direct_axis(task, shape, kernel_axis)];
@@ -20,7 +21,7 @@ int direct_reach(const stn_task *task, const direct_shape *shape, int kernel_axi
 
 /* Does one tile of the plane hold whole rows, and the points past their ends? Then nothing comes in from there. */
 static bool spans(const stn_task *task, const direct_shape *shape) {
-    if (shape->kernel != DIRECT_TIME_PLANE || task->boundary[2][0].kind == STN_WRAP) return false;
+    if (shape->kernel != DIRECT_TIME_TILE || task->rank != 2 || task->boundary[2][0].kind == STN_WRAP) return false;
     int64_t past = stn_round_up(direct_reach(task, shape, 2), shape->vector);
     return task->n[2] + 2 * past <= (int64_t)shape->threads[2] * shape->points;
 }
@@ -30,13 +31,13 @@ static int margin_x(const stn_task *task, const direct_shape *shape) {
     return (int)stn_round_up((int64_t)shape->fused * direct_reach(task, shape, 2), shape->vector);
 }
 
-/* threads: of a line or a plane one warp along x; of a brick warps above each other, each threads[2] lanes wide. */
+/* threads: of a line or in 2D one warp along x; in 3D warps above each other, each threads[2] lanes wide. */
 static int own_x(const stn_task *task, const direct_shape *shape) {
     return shape->threads[2] * shape->points - 2 * margin_x(task, shape);
 }
 
 static int own_y(const stn_task *task, const direct_shape *shape) {
-    if (shape->kernel != DIRECT_TIME_BRICK) return 1;
+    if (shape->kernel != DIRECT_TIME_TILE) return 1;
     return shape->threads[1] * shape->rows - 2 * shape->fused * direct_reach(task, shape, 1);
 }
 
@@ -64,10 +65,12 @@ size_t direct_time_weights(const stn_task *task, const direct_shape *shape, doub
     return count;
 }
 
-static bool is_tap(const stn_task *task, const direct_shape *shape, int64_t z, int64_t x, double *weight) {
+static bool is_tap(const stn_task *task, const direct_shape *shape, const int64_t at[3], double *weight) {
     for (size_t t = 0; t < task->ntaps; t++) {
         const int64_t *o = task->taps[t].offset;
-        if (o[direct_axis(task, shape, 0)] != z || o[2] != x) continue;
+        bool here = true;
+        for (int k = 0; k < 3; k++) here = here && o[direct_axis(task, shape, k)] == at[k];
+        if (!here) continue;
         *weight = task->taps[t].weight;
         return true;
     }
@@ -76,33 +79,38 @@ static bool is_tap(const stn_task *task, const direct_shape *shape, int64_t z, i
 
 static bool mirrored(const stn_task *task, const direct_shape *shape, int bit) {
     for (size_t t = 0; t < task->ntaps; t++) {
-        int64_t z = task->taps[t].offset[direct_axis(task, shape, 0)], x = task->taps[t].offset[2];
+        int64_t at[3];
+        for (int k = 0; k < 3; k++) at[k] = task->taps[t].offset[direct_axis(task, shape, k)];
+        int k = bit == DIRECT_MIRROR_Z ? 0 : 2;
+        at[k] = -at[k];
         double other;
-        bool there = bit == DIRECT_MIRROR_Z ? is_tap(task, shape, -z, x, &other) : is_tap(task, shape, z, -x, &other);
-        if (!there || other != task->taps[t].weight) return false;
+        if (!is_tap(task, shape, at, &other) || other != task->taps[t].weight) return false;
     }
     return true;
 }
 
-/* Arithmetic instructions a point and step. */
+/* Arithmetic instructions a point and step; in 3D without the sums of opposite points of rows that two lanes need. */
 static int operations(const stn_task *task, const direct_shape *shape, int mirror) {
-    if (shape->kernel == DIRECT_TIME_BRICK) return (int)task->ntaps;
-    int64_t rz = direct_reach(task, shape, 0), rx = direct_reach(task, shape, 2);
+    int64_t reach[3];
+    for (int k = 0; k < 3; k++) reach[k] = direct_reach(task, shape, k);
     bool mx = mirror & DIRECT_MIRROR_X, mz = mirror & DIRECT_MIRROR_Z;
-    bool pair[STN_MAX_RADIUS + 1] = {false};
     int count = 0;
     double unused;
-    for (int64_t z = -rz; z <= (mz ? 0 : rz); z++) {
-        int row = 0;
-        for (int64_t x = mx ? 0 : -rx; x <= rx; x++) {
-            if (!is_tap(task, shape, z, x, &unused)) continue;
-            row++;
-            if (mx && x) pair[x] = true;
-        }
-        count += row;
-        if (mz && z && row) count += z == -rz ? 1 : 2; /* added to both outputs; to the newest it is the first */
+    for (int64_t z = -reach[0]; z <= (mz ? 0 : reach[0]); z++) {
+        int plane = 0;
+        for (int64_t y = -reach[1]; y <= reach[1]; y++)
+            for (int64_t x = mx ? 0 : -reach[2]; x <= reach[2]; x++)
+                plane += is_tap(task, shape, (int64_t[3]){z, y, x}, &unused);
+        count += plane;
+        if (mz && z && plane)
+            count += z == -reach[0] ? 1 : 2; /* added to both outputs; to the newest it is the first */
     }
-    for (int64_t x = 1; mx && x <= rx; x++) count += pair[x];
+    for (int64_t x = 1; mx && x <= reach[2];
+         x++) { /* a sum for every row of taps at this distance, but planes share them */
+        bool pair = false;
+        for (size_t t = 0; t < task->ntaps; t++) pair = pair || task->taps[t].offset[2] == x;
+        count += pair;
+    }
     return count;
 }
 
@@ -116,11 +124,20 @@ int direct_time_mirror(const stn_task *task, const direct_shape *shape) {
     int best = 0, allowed = 0;
     for (int bit = 1; bit <= DIRECT_MIRROR_Z; bit *= 2)
         if (mirrored(task, shape, bit)) allowed |= bit;
-    if (shape->kernel == DIRECT_TIME_BRICK) return 0;
     if (shape->kernel == DIRECT_TIME_LINE) allowed &= DIRECT_MIRROR_X;
     for (int mirror = 1; mirror <= 3; mirror++)
         if ((mirror & ~allowed) == 0 && operations(task, shape, mirror) < operations(task, shape, best)) best = mirror;
     return best;
+}
+
+/* EARLY of device/time_tile.cuh: one barrier a turn. */
+static bool is_early(const stn_task *task, const direct_shape *shape) {
+    if (direct_reach(task, shape, 1) == 0 || (shape->mirror & DIRECT_MIRROR_Z)) return false;
+    for (size_t t = 0; t < task->ntaps; t++) {
+        const int64_t *o = task->taps[t].offset;
+        if (o[direct_axis(task, shape, 0)] && (o[direct_axis(task, shape, 1)] || o[2])) return false;
+    }
+    return true;
 }
 
 /* ---- cost --------------------------------------------------------------------------------------------------------- */
@@ -129,9 +146,16 @@ typedef struct load {
     double tiles, turns, turn_seconds, latency; /* a turn: one row of one tile through all stages */
 } load;
 
-/* So many partial sums in a lane's registers that fewer warps are resident than hide latencies. */
-static bool many_sums(const stn_task *task, const direct_shape *shape) {
-    return shape->fused * 2 * direct_reach(task, shape, 0) * shape->points > 64;
+/* Instructions a point and step, as if all were arithmetic: shuffles and moves besides, and what a launch costs a point. Read
+ * off sweeps: f64 in 2D and 3D is held up by memory and latency more than by its arithmetic; in f32 in 2D four warps a scheduler
+ * hide more than three. */
+static double spent_on_point(const stn_task *task, const direct_shape *shape, double count, bool wide) {
+    double fused = shape->fused;
+    if (shape->kernel == DIRECT_TIME_LINE) return 0.95 * count + 0.3;
+    if (task->rank == 2 && wide) return 0.5 * count + 50 / fused;
+    if (task->rank == 2) return (1.04 * count - 0.6 + 40 / fused) * (shape->blocks < 16 ? 1.2 : 1);
+    double chained = is_early(task, shape) ? 0 : 3, far = direct_reach(task, shape, 0) > 1 ? 0.6 * count : 0;
+    return chained + far + (wide ? 0.65 * count + 37 / fused : 0.9 * count + 3 + 30 / fused);
 }
 
 static load load_of(const stn_task *task, const stn_machine *machine, const direct_shape *shape) {
@@ -141,14 +165,7 @@ static load load_of(const stn_task *task, const stn_machine *machine, const dire
     double count = shape->operations;
     double clock = machine->flops[STN_UNIT_FMA_F32] / (256.0 * machine->multiprocessors);
     double points = (double)shape->threads[1] * shape->threads[2] * shape->rows * shape->points * shape->fused;
-    /* Instructions a point and step, as if all were arithmetic: shuffles and moves besides, and a turn's loads and stores. */
-    double spent = 0.95 * count + 0.3, far = 2.0 * (direct_reach(task, shape, 2) - 1);
-    if (shape->kernel == DIRECT_TIME_PLANE)
-        spent = wide ? 0.8 * count + 45.0 / shape->fused + far
-                     : (0.7 * count + 1.6 + 60.0 / shape->fused + 0.8 * far) * (many_sums(task, shape) ? 1.25 : 1);
-    if (shape->kernel == DIRECT_TIME_BRICK)
-        spent = (direct_reach(task, shape, 0) > 1 ? 1.5 : 0.85) * count +
-                (wide ? 8.5 + 34.0 / shape->fused : 15 + 30.0 / shape->fused);
+    double spent = spent_on_point(task, shape, count, wide);
     int64_t tiles[3];
     direct_time_tiles(task, shape, tiles);
     load l;
@@ -240,28 +257,48 @@ static bool takes(const stn_task *task, const direct_shape *shape) {
     int longest = shape->kernel == DIRECT_TIME_LINE ? LINE_MAX_REACH : MAX_REACH;
     for (int k = 0; k < 3; k++) {
         int axis = direct_axis(task, shape, k), reach = direct_reach(task, shape, k);
-        bool used = k == 2 || (k == 0 && shape->kernel == DIRECT_TIME_PLANE) || shape->kernel == DIRECT_TIME_BRICK;
+        bool used = k == 2 || (shape->kernel == DIRECT_TIME_TILE && (k == 0 || task->rank == 3));
         if (used ? reach < 1 || reach > longest : reach > 0) return false;
         if (used && task->n[axis] < 2 * reach + 2) return false;
+        if (shape->kernel == DIRECT_TIME_TILE && task->n[axis] > INT32_MAX / 4) return false; /* counted in 32 bits */
     }
     return task->in_stride[2] == 1 && task->out_stride[2] == 1;
 }
 
-/* Partial sums in registers; rows for the neighbours and a plane at an edge in static shared memory. */
-static bool brick_holds(const stn_task *task, const direct_shape *shape) {
-    int real = task->dtype == STN_F64 ? 8 : 4, width = shape->threads[2] * shape->points;
-    int sums = shape->fused * 2 * direct_reach(task, shape, 0) * shape->rows * shape->points;
-    int rows = shape->fused * shape->threads[1] * 2 * direct_reach(task, shape, 1);
-    return sums * real <= 48 * 8 && (rows + shape->threads[1] * shape->rows) * width * real <= 48 << 10;
+/* As shared_type of device/time_tile.cuh. */
+size_t direct_time_shared(const stn_task *task, const direct_shape *shape) {
+    if (shape->kernel != DIRECT_TIME_TILE) return 0;
+    size_t size = stn_dtype_size(task->dtype), real = task->dtype == STN_F64 ? 8 : 4;
+    size_t width = (size_t)(shape->threads[2] * shape->points), height = (size_t)(shape->threads[1] * shape->rows);
+    int reach = direct_reach(task, shape, 1);
+    bool turned = shape->points > shape->vector, refresh = false;
+    for (int k = 1; k < 3; k++)
+        for (int side = 0; side < 2; side++) {
+            stn_boundary_kind kind = task->boundary[direct_axis(task, shape, k)][side].kind;
+            refresh = refresh || (kind != STN_WRAP && kind != STN_FIXED);
+        }
+    size_t rows = (size_t)shape->threads[1] * width * (reach ? 2 * (size_t)reach * (size_t)shape->fused : 1);
+    size_t bytes = (size_t)(PREFETCH + 1 + turned) * width * height * size;
+    bytes = (size_t)stn_round_up((int64_t)bytes, (int64_t)real) + (refresh ? width * height : 2) * real;
+    return (size_t)stn_round_up((int64_t)bytes, 16) + (is_early(task, shape) ? 2 : 1) * rows * real + 16;
 }
 
-static bool fits(const stn_task *task, const direct_shape *shape) {
+/* Partial sums, and with EARLY the planes of a turn, stay in registers, of which a lane has at most 255. */
+static bool registers_hold(const stn_task *task, const direct_shape *shape) {
+    int words = task->dtype == STN_F64 ? 2 : 1, points = shape->rows * shape->points, z = direct_reach(task, shape, 0);
+    int held = words * (2 * z * shape->fused + 2 * z + 1) * points;
+    int lanes = shape->threads[1] * shape->threads[2] * shape->blocks;
+    return held + 44 <= (lanes > 256 ? 65536 / lanes : 255);
+}
+
+static bool fits(const stn_task *task, const stn_machine *machine, const direct_shape *shape) {
     if (shape->fused < 2 || (uint64_t)shape->fused > task->steps) return false;
-    bool brick = shape->kernel == DIRECT_TIME_BRICK;
+    bool solid = task->rank == 3;
     int reach_x = direct_reach(task, shape, 2), reach_y = direct_reach(task, shape, 1);
     if (reach_x > shape->points || own_x(task, shape) <= reach_x) return false;
-    if (!brick && own_x(task, shape) < 8 * shape->points) return false;
-    if (brick && (reach_y > shape->rows || own_y(task, shape) <= reach_y || !brick_holds(task, shape))) return false;
+    if (!solid && own_x(task, shape) < 8 * shape->points) return false;
+    if (solid && (reach_y > shape->rows || own_y(task, shape) <= reach_y || !registers_hold(task, shape))) return false;
+    if (direct_time_shared(task, shape) > machine->shared_per_block) return false;
     int64_t tiles[3];
     direct_time_tiles(task, shape, tiles);
     return (double)tiles[0] * (double)tiles[1] * (double)tiles[2] * (double)task->batch < 0x7fffffff;
@@ -270,7 +307,8 @@ static bool fits(const stn_task *task, const direct_shape *shape) {
 bool direct_time_refit(const stn_task *task, const stn_machine *machine, direct_shape *shape, bool chunk) {
     int threads = shape->threads[0] * shape->threads[1] * shape->threads[2];
     if (shape->blocks < 1 || shape->chunk < 1 || shape->points < shape->vector) return false;
-    if (shape->blocks > BLOCKS_MOST || shape->blocks * threads > machine->threads || !fits(task, shape)) return false;
+    if (shape->blocks > BLOCKS_MOST || shape->blocks * threads > machine->threads || !fits(task, machine, shape))
+        return false;
     if (chunk && shape->kernel != DIRECT_TIME_LINE) fit_chunk(task, machine, shape);
     return true;
 }
@@ -301,61 +339,63 @@ static size_t line_shapes(const stn_task *task, const stn_machine *machine, dire
         int fused = (int)stn_min((uint64_t)(spread[i] / reach), task->steps);
         if (fused < 2) break;
         direct_shape shape = time_shape(task, machine, DIRECT_TIME_LINE, fused, points, blocks);
-        if (fits(task, &shape)) shapes[count++] = shape;
+        if (fits(task, machine, &shape)) shapes[count++] = shape;
         if ((uint64_t)fused == task->steps) break;
     }
     return count;
 }
 
 /* Points a lane: four, but where one tile can hold whole rows, what these need. */
-static int plane_points(const stn_task *task, int reach) {
+static int flat_points(const stn_task *task, int reach) {
     for (int points = 2; points <= 8; points *= 2) {
-        direct_shape shape = {.kernel = DIRECT_TIME_PLANE, .threads = {1, 1, LANES}, .points = points};
+        direct_shape shape = {.kernel = DIRECT_TIME_TILE, .threads = {1, 1, LANES}, .points = points};
         shape.vector = (int)stn_min(direct_widest_vector(task), points);
         if (reach <= points && spans(task, &shape)) return points;
     }
     return 4;
 }
 
-/* The partial sums of all stages stay in registers: 80 doubles or 96 floats a lane are what fits. */
-static size_t plane_shapes(const stn_task *task, const stn_machine *machine, direct_shape *shapes, size_t most) {
+/* The partial sums of all stages stay in registers: 72 doubles or 96 floats a lane are what fits. A spill costs more than a
+ * step gains: what local memory there is beside so much shared memory does not stay near. */
+static size_t flat_shapes(const stn_task *task, const stn_machine *machine, direct_shape *shapes, size_t most) {
     bool wide = task->dtype == STN_F64;
-    int reach = task->reach[1][0] > task->reach[1][1] ? task->reach[1][0] : task->reach[1][1];
-    direct_shape probe = {.kernel = DIRECT_TIME_PLANE};
-    int points = plane_points(task, direct_reach(task, &probe, 2));
-    int sums = 2 * reach * points, deepest = (wide ? task->ntaps > 5 ? 72 : 80 : 96) / sums;
+    direct_shape probe = {.kernel = DIRECT_TIME_TILE};
+    int points = flat_points(task, direct_reach(task, &probe, 2));
+    int sums = 2 * direct_reach(task, &probe, 0) * points, deepest = (wide ? 72 : 96) / sums;
     size_t count = 0;
     for (int fused = (int)stn_min((uint64_t)deepest, task->steps); fused >= 2 && count < most; fused--) {
         int held = fused * sums;
-        int blocks = wide ? held > 48 || reach > 1 ? 8 : 12 : held > 64 ? 12 : 16; /* 64: as many_sums */
-        direct_shape shape = time_shape(task, machine, DIRECT_TIME_PLANE, fused, points, blocks);
-        if (fits(task, &shape)) shapes[count++] = shape;
+        direct_shape shape = time_shape(task, machine, DIRECT_TIME_TILE, fused, points,
+                                        wide                                 ? 8
+                                        : held > (task->ntaps > 5 ? 80 : 64) ? 12
+                                                                             : 16);
+        if (fits(task, machine, &shape)) shapes[count++] = shape;
     }
     return count;
 }
 
 /* Tiles of a plane of a 3D grid; what a lane holds of all stages must stay in registers. */
-static size_t brick_shapes(const stn_task *task, const stn_machine *machine, direct_shape *shapes, size_t most) {
+static size_t solid_shapes(const stn_task *task, const stn_machine *machine, direct_shape *shapes, size_t most) {
     static const struct {
         bool wide;
         int fused, points, rows, lanes_x, warps, blocks;
-    } sweeps[] = {{true, 3, 2, 4, 32, 8, 1},  {true, 2, 2, 4, 16, 4, 3},  {true, 2, 2, 4, 16, 8, 1},
-                  {true, 2, 2, 2, 16, 8, 2},  {false, 3, 2, 4, 32, 8, 2}, {false, 3, 2, 4, 16, 8, 2},
-                  {false, 2, 2, 4, 16, 8, 2}, {false, 2, 4, 4, 8, 1, 12}};
+    } sweeps[] = {{true, 3, 2, 4, 32, 8, 1},   {true, 2, 2, 4, 32, 12, 1}, {true, 2, 2, 4, 32, 8, 1},
+                  {true, 2, 2, 2, 16, 8, 2},   {false, 3, 4, 4, 16, 8, 1}, {false, 3, 2, 4, 32, 8, 2},
+                  {false, 2, 2, 4, 32, 16, 1}, {false, 2, 4, 4, 16, 8, 1}, {false, 2, 2, 4, 16, 8, 2}};
     bool wide = task->dtype == STN_F64;
     size_t count = 0;
     for (size_t i = 0; i < sizeof sweeps / sizeof *sweeps && count < most; i++) {
         int points = sweeps[i].points, lanes_x = sweeps[i].lanes_x;
         if (sweeps[i].wide != wide || (uint64_t)sweeps[i].fused > task->steps) continue;
-        direct_shape shape = {.kernel = DIRECT_TIME_BRICK, .rows = sweeps[i].rows, .chunk = 1, .unroll = 1};
+        direct_shape shape = {.kernel = DIRECT_TIME_TILE, .rows = sweeps[i].rows, .chunk = 1, .unroll = 1};
         shape.vector = (int)stn_min(direct_widest_vector(task), points);
         shape.fused = sweeps[i].fused;
         shape.points = points;
         shape.threads[0] = 1, shape.threads[1] = LANES / lanes_x * sweeps[i].warps, shape.threads[2] = lanes_x;
-        bool far = direct_reach(task, &shape, 0) > 1; /* not swept: room for what is held more */
-        shape.blocks = far ? (sweeps[i].blocks + 1) / 2 : sweeps[i].blocks;
-        shape.operations = operations(task, &shape, 0);
-        if (!fits(task, &shape)) continue;
+        shape.blocks = sweeps[i].blocks;
+        shape.mirror = direct_time_mirror(task, &shape);
+        shape.operations = operations(task, &shape, shape.mirror);
+        if (!fits(task, machine, &shape)) continue;
         fit_chunk(task, machine, &shape);
         shapes[count++] = shape;
     }
@@ -363,12 +403,11 @@ static size_t brick_shapes(const stn_task *task, const stn_machine *machine, dir
 }
 
 size_t direct_time_shapes(const stn_task *task, const stn_machine *machine, direct_shape *shapes, size_t most) {
-    static const direct_kernel kernels[] = {DIRECT_TIME_LINE, DIRECT_TIME_PLANE, DIRECT_TIME_BRICK};
-    direct_shape probe = {.kernel = kernels[task->rank - 1]};
+    direct_shape probe = {.kernel = task->rank == 1 ? DIRECT_TIME_LINE : DIRECT_TIME_TILE};
     if (task->steps < 2 || !takes(task, &probe)) return 0;
     return task->rank == 1   ? line_shapes(task, machine, shapes, most)
-           : task->rank == 2 ? plane_shapes(task, machine, shapes, most)
-                             : brick_shapes(task, machine, shapes, most);
+           : task->rank == 2 ? flat_shapes(task, machine, shapes, most)
+                             : solid_shapes(task, machine, shapes, most);
 }
 
 void direct_time_params(const stn_task *task, const direct_shape *shape, stn_text *params) {
@@ -376,7 +415,7 @@ void direct_time_params(const stn_task *task, const direct_shape *shape, stn_tex
     for (int k = 0; k < 3; k++) stn_params_int(params, names[k], direct_reach(task, shape, k));
     stn_params_int(params, "FUSED", shape->fused);
     stn_params_int(params, "POINTS", shape->points);
-    stn_params_int(params, "PREFETCH", 1);
+    stn_params_int(params, "PREFETCH", PREFETCH);
     stn_params_int(params, "SPANS", spans(task, shape));
     stn_params_int(params, "MIRROR_X", (shape->mirror & DIRECT_MIRROR_X) != 0);
     stn_params_int(params, "MIRROR_Z", (shape->mirror & DIRECT_MIRROR_Z) != 0);

@@ -24,6 +24,8 @@ bool direct_time_mirror_holds(const stn_task *task, const direct_shape *shape);
 void direct_time_tiles(const stn_task *task, const direct_shape *shape, int64_t tiles[3]);
 /* Weights of every offset within the reach, z slowest; 0 where there is no tap. Returns how many. */
 size_t direct_time_weights(const stn_task *task, const direct_shape *shape, double *weights);
+/* Bytes of dynamic shared memory of a block. */
+size_t direct_time_shared(const stn_task *task, const direct_shape *shape);
 /* The part of params.cuh that only these kernels read. */
 void direct_time_params(const stn_task *task, const direct_shape *shape, stn_text *params);
 #endif

@@ -33,7 +33,7 @@ static int times_power(int value, int power) { return power < 0 ? value >> -powe
 static bool make_variant(const stn_task *task, const stn_machine *machine, const direct_shape *from, change by,
                          direct_shape *to) {
     *to = *from;
-    bool one_step = from->fused == 1, brick = from->kernel == DIRECT_TIME_BRICK;
+    bool one_step = from->fused == 1, brick = from->kernel == DIRECT_TIME_TILE && from->threads[1] > 1;
     int some = one_step ? (from->blocks + 3) / 4 : brick ? 1 : 4; /* blocks that make a difference */
     to->blocks += by.blocks * some;
     to->chunk = times_power(from->chunk, by.chunk);

@@ -91,7 +91,7 @@ class Emulated(CommandTest):
         """One template doubles what it reads: its candidates are found out, told about and not used."""
         templates = self.path / 'templates'
         shutil.copytree(os.environ['TEMPLATES'], templates)
-        fused = templates / 'direct_time_plane.cu'
+        fused = templates / 'device' / 'time_tile.cuh'
         text = fused.read_text()
         after = '#include "params.cuh"\n'
         self.assertEqual(text.count(after), 1)
