@@ -47,89 +47,6 @@ void direct_time_tiles(const stn_task *task, const direct_shape *shape, int64_t 
     tiles[2] = stn_div_up(task->n[2], own_x(task, shape));
 }
 
-/* ---- weights ------------------------------------------------------------------------------------------------------ */
-
-size_t direct_time_weights(const stn_task *task, const direct_shape *shape, double *weights) {
-    int reach[3], side[3];
-    for (int k = 0; k < 3; k++) {
-        reach[k] = direct_reach(task, shape, k);
-        side[k] = 2 * reach[k] + 1;
-    }
-    size_t count = (size_t)(side[0] * side[1] * side[2]);
-    for (size_t i = 0; i < count; i++) weights[i] = 0;
-    for (size_t t = 0; t < task->ntaps; t++) {
-        int64_t at = 0;
-        for (int k = 0; k < 3; k++) at = at * side[k] + task->taps[t].offset[direct_axis(task, shape, k)] + reach[k];
-        weights[at] = task->taps[t].weight;
-    }
-    return count;
-}
-
-static bool is_tap(const stn_task *task, const direct_shape *shape, const int64_t at[3], double *weight) {
-    for (size_t t = 0; t < task->ntaps; t++) {
-        const int64_t *o = task->taps[t].offset;
-        bool here = true;
-        for (int k = 0; k < 3; k++) here = here && o[direct_axis(task, shape, k)] == at[k];
-        if (!here) continue;
-        *weight = task->taps[t].weight;
-        return true;
-    }
-    return false;
-}
-
-static bool mirrored(const stn_task *task, const direct_shape *shape, int bit) {
-    for (size_t t = 0; t < task->ntaps; t++) {
-        int64_t at[3];
-        for (int k = 0; k < 3; k++) at[k] = task->taps[t].offset[direct_axis(task, shape, k)];
-        int k = bit == DIRECT_MIRROR_Z ? 0 : 2;
-        at[k] = -at[k];
-        double other;
-        if (!is_tap(task, shape, at, &other) || other != task->taps[t].weight) return false;
-    }
-    return true;
-}
-
-/* Arithmetic instructions a point and step; in 3D without the sums of opposite points of rows that two lanes need. */
-static int operations(const stn_task *task, const direct_shape *shape, int mirror) {
-    int64_t reach[3];
-    for (int k = 0; k < 3; k++) reach[k] = direct_reach(task, shape, k);
-    bool mx = mirror & DIRECT_MIRROR_X, mz = mirror & DIRECT_MIRROR_Z;
-    int count = 0;
-    double unused;
-    for (int64_t z = -reach[0]; z <= (mz ? 0 : reach[0]); z++) {
-        int plane = 0;
-        for (int64_t y = -reach[1]; y <= reach[1]; y++)
-            for (int64_t x = mx ? 0 : -reach[2]; x <= reach[2]; x++)
-                plane += is_tap(task, shape, (int64_t[3]){z, y, x}, &unused);
-        count += plane;
-        if (mz && z && plane)
-            count += z == -reach[0] ? 1 : 2; /* added to both outputs; to the newest it is the first */
-    }
-    for (int64_t x = 1; mx && x <= reach[2];
-         x++) { /* a sum for every row of taps at this distance, but planes share them */
-        bool pair = false;
-        for (size_t t = 0; t < task->ntaps; t++) pair = pair || task->taps[t].offset[2] == x;
-        count += pair;
-    }
-    return count;
-}
-
-bool direct_time_mirror_holds(const stn_task *task, const direct_shape *shape) {
-    for (int bit = 1; bit <= DIRECT_MIRROR_Z; bit *= 2)
-        if ((shape->mirror & bit) && !mirrored(task, shape, bit)) return false;
-    return true;
-}
-
-int direct_time_mirror(const stn_task *task, const direct_shape *shape) {
-    int best = 0, allowed = 0;
-    for (int bit = 1; bit <= DIRECT_MIRROR_Z; bit *= 2)
-        if (mirrored(task, shape, bit)) allowed |= bit;
-    if (shape->kernel == DIRECT_TIME_LINE) allowed &= DIRECT_MIRROR_X;
-    for (int mirror = 1; mirror <= 3; mirror++)
-        if ((mirror & ~allowed) == 0 && operations(task, shape, mirror) < operations(task, shape, best)) best = mirror;
-    return best;
-}
-
 /* EARLY of device/time_tile.cuh: one barrier a turn. */
 static bool is_early(const stn_task *task, const direct_shape *shape) {
     if (direct_reach(task, shape, 1) == 0 || (shape->mirror & DIRECT_MIRROR_Z)) return false;
@@ -321,7 +238,7 @@ static direct_shape time_shape(const stn_task *task, const stn_machine *machine,
     shape.points = points;
     shape.blocks = blocks;
     shape.mirror = direct_time_mirror(task, &shape);
-    shape.operations = operations(task, &shape, shape.mirror);
+    shape.operations = direct_time_operations(task, &shape, shape.mirror);
     if (kernel == DIRECT_TIME_LINE)
         shape.unroll = 4;
     else
@@ -394,7 +311,7 @@ static size_t solid_shapes(const stn_task *task, const stn_machine *machine, dir
         shape.threads[0] = 1, shape.threads[1] = LANES / lanes_x * sweeps[i].warps, shape.threads[2] = lanes_x;
         shape.blocks = sweeps[i].blocks;
         shape.mirror = direct_time_mirror(task, &shape);
-        shape.operations = operations(task, &shape, shape.mirror);
+        shape.operations = direct_time_operations(task, &shape, shape.mirror);
         if (!fits(task, machine, &shape)) continue;
         fit_chunk(task, machine, &shape);
         shapes[count++] = shape;

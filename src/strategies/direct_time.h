@@ -16,6 +16,8 @@ void direct_time_cost(const stn_task *task, const stn_machine *machine, const di
  * left. One step is left to a one-step kernel. */
 bool direct_time_rest(const stn_task *task, const stn_machine *machine, const direct_shape *shape, direct_shape *rest);
 
+/* Arithmetic instructions a point and step; in 3D without the sums of opposite points of rows that two lanes need. */
+int direct_time_operations(const stn_task *task, const direct_shape *shape, int mirror);
 /* Which axes' opposite weights are equal and worth adding first (bits DIRECT_MIRROR_*), for the weights the task has now. */
 int direct_time_mirror(const stn_task *task, const direct_shape *shape);
 /* Are the weights that shape->mirror takes to be equal so now? */
