@@ -368,6 +368,7 @@ EXPORT CUresult cuModuleUnload(CUmodule module) {
     COUNTED(CUDA_ERROR_INVALID_HANDLE);
     INITIALIZED();
     if (!is_live(module)) return CUDA_ERROR_INVALID_HANDLE;
+    finish_all();
     set_live(module, false);
     close_module(module);
     return check_context();

@@ -1,5 +1,6 @@
 // State of the stand-in driver, shared by its files.
 #pragma once
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -21,13 +22,15 @@ struct ChipFacts {
 };
 
 struct Operation {  // of a stream or a graph
-    enum Kind { LAUNCH, COPY, FILL } kind;
+    enum Kind { LAUNCH, COPY, FILL, WAIT } kind;
     CUfunction function;
     GridLaunch launch;
     void *to;
     const void *from;
     size_t bytes;
     unsigned char value;
+    CUstream other;  // WAIT: for so much of its work
+    uint64_t until;
 };
 
 struct Capture {  // shared by the streams that take part in one
@@ -54,6 +57,14 @@ size_t live_count();
 // Whether this chip and driver can load it.
 struct Program;
 CUresult check_target(const Program &program);
+// Work of streams (queue.cpp). `until`: so many operations from the stream's first on.
+void stream_created(CUstream stream);
+void stream_destroyed(CUstream stream);
+void submit_now_or_later(CUstream stream, bool is_default, const Operation &operation);
+void finish(CUstream stream, uint64_t until);
+void finish_with_chance(CUstream stream);
+void finish_blocking();
+void finish_all();
 // An error, and the end of the capture, if this thread must not allocate or load now.
 CUresult check_not_capturing();
 
@@ -79,6 +90,8 @@ struct CUmod_st {
 struct CUstream_st {
     unsigned flags;
     std::shared_ptr<stn_emulator::Capture> capture;
+    std::deque<stn_emulator::Operation> waiting = {};
+    uint64_t submitted = 0, done = 0;  // operations
 };
 struct CUevent_st {
     unsigned flags;
@@ -86,6 +99,7 @@ struct CUevent_st {
     double seconds = 0;
     std::shared_ptr<stn_emulator::Capture> capture;
     CUstream stream = nullptr;
+    uint64_t until = 0;  // of its work
 };
 struct CUgraph_st {
     std::vector<stn_emulator::Operation> operations;

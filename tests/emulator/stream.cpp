@@ -1,5 +1,5 @@
-// The stand-in for libcuda.so.1: memory, copies, streams, events, launches, graphs. Work is done as it is submitted;
-// what a kernel did wrong shows at the next call, as on the GPU.
+// The stand-in for libcuda.so.1: memory, copies, streams, events, launches, graphs. When work is done: queue.cpp. What a
+// kernel did wrong shows at the next call, as on the GPU.
 #include <cstring>
 #include <ctime>
 #include <memory>
@@ -44,15 +44,6 @@ static CUresult capture_of(CUstream stream, Capture **capture) {
     return *capture && !(*capture)->valid ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED : CUDA_SUCCESS;
 }
 
-static void perform(const Operation &o) {
-    if (o.kind == Operation::COPY)
-        memmove(o.to, o.from, o.bytes);
-    else if (o.kind == Operation::FILL)
-        memset(o.to, o.value, o.bytes);
-    else if (LaunchError e = run_grid(o.launch, settings))
-        set_sticky(static_cast<CUresult>(e));
-}
-
 static CUresult submit(CUstream stream, const Operation &operation) {
     Capture *capture;
     if (CUresult r = capture_of(stream, &capture)) return r;
@@ -60,7 +51,7 @@ static CUresult submit(CUstream stream, const Operation &operation) {
         capture->operations.push_back(operation);
         if (stream != capture->origin) capture->unjoined.insert(stream);
     } else
-        perform(operation);
+        submit_now_or_later(stream, is_default(stream), operation);
     return CUDA_SUCCESS;
 }
 
@@ -85,6 +76,7 @@ EXPORT CUresult cuMemFree_v2(CUdeviceptr pointer) {
     CUresult context = check_context();  // memory of a context in error goes too
     if (context == CUDA_ERROR_INVALID_CONTEXT) return context;
     if (CUresult r = check_not_capturing()) return r;
+    finish_all();
     if (pointer == 0) return context;
     return memory_free(host(pointer)) ? context : CUDA_ERROR_INVALID_VALUE;
 }
@@ -263,6 +255,7 @@ static CUresult create_stream(CUstream *stream, unsigned flags) {
     if (!stream || flags > 1) return CUDA_ERROR_INVALID_VALUE;
     *stream = new CUstream_st{flags, nullptr};
     set_live(*stream, true);
+    stream_created(*stream);
     return CUDA_SUCCESS;
 }
 EXPORT CUresult cuStreamCreate(CUstream *stream, unsigned flags) {
@@ -287,6 +280,7 @@ EXPORT CUresult cuStreamDestroy_v2(CUstream stream) {
     if (!is_live(stream)) return CUDA_ERROR_INVALID_HANDLE;
     if (stream->capture && stream->capture->origin == stream) end_capture(stream->capture);
     if (stream->capture) stream->capture->joined.erase(stream);
+    stream_destroyed(stream);
     set_live(stream, false);
     delete stream;
     return check_context();
@@ -297,7 +291,13 @@ static CUresult wait_allowed(CUstream stream) {
     if (!good_stream(stream)) return CUDA_ERROR_INVALID_HANDLE;
     Capture *capture;
     if (CUresult r = capture_of(stream, &capture)) return r;
-    if (!capture) return CUDA_SUCCESS;
+    if (!capture) {
+        if (is_default(stream))
+            finish_blocking();
+        else
+            finish_with_chance(stream);
+        return check_context();
+    }
     capture->valid = false;
     return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
 }
@@ -319,7 +319,8 @@ EXPORT CUresult cuCtxSynchronize() {
         c->valid = false;
         return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     }
-    return CUDA_SUCCESS;
+    finish_all();
+    return check_context();
 }
 
 EXPORT CUresult cuStreamIsCapturing(CUstream stream, int *status) {
@@ -454,6 +455,7 @@ EXPORT CUresult cuEventRecord(CUevent event, CUstream stream) {
     event->capture = capture ? stream->capture : nullptr;
     event->stream = stream;
     event->recorded = true;
+    event->until = is_default(stream) || capture ? 0 : stream->submitted;
     event->seconds = now();
     return CUDA_SUCCESS;
 }
@@ -462,13 +464,17 @@ EXPORT CUresult cuEventSynchronize(CUevent event) {
     COUNTED(CUDA_ERROR_LAUNCH_FAILED);
     IN_CONTEXT();
     if (!is_live(event)) return CUDA_ERROR_INVALID_HANDLE;
-    return event->capture ? CUDA_ERROR_CAPTURED_EVENT : CUDA_SUCCESS;
+    if (event->capture) return CUDA_ERROR_CAPTURED_EVENT;
+    if (event->recorded && !is_default(event->stream)) finish(event->stream, event->until);
+    return check_context();
 }
 EXPORT CUresult cuEventQuery(CUevent event) {
     COUNTED(CUDA_ERROR_LAUNCH_FAILED);
     IN_CONTEXT();
     if (!is_live(event)) return CUDA_ERROR_INVALID_HANDLE;
-    return event->capture ? CUDA_ERROR_CAPTURED_EVENT : CUDA_SUCCESS;
+    if (event->capture) return CUDA_ERROR_CAPTURED_EVENT;
+    if (event->recorded && !is_default(event->stream)) finish(event->stream, event->until);
+    return check_context();
 }
 
 EXPORT CUresult cuEventElapsedTime_v2(float *milliseconds, CUevent start, CUevent end) {
@@ -492,7 +498,18 @@ EXPORT CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags
     (void)flags;
     if (!is_live(event) || !good_stream(stream)) return CUDA_ERROR_INVALID_HANDLE;
     auto capture = event->capture;
-    if (!capture || !capture->valid) return CUDA_SUCCESS;  // all work is done as it is submitted
+    if (!capture || !capture->valid) {
+        Capture *own;
+        if (CUresult r = capture_of(stream, &own)) return r;
+        if (!event->recorded) return CUDA_SUCCESS;
+        if (own) return CUDA_ERROR_STREAM_CAPTURE_ISOLATION;
+        if (capture || is_default(event->stream)) return CUDA_SUCCESS;
+        Operation o = {};
+        o.kind = Operation::WAIT;
+        o.other = event->stream;
+        o.until = event->until;
+        return submit(stream, o);
+    }
     if (is_default(stream)) return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
     if (stream->capture && stream->capture->valid && stream->capture != capture) return CUDA_ERROR_STREAM_CAPTURE_MERGE;
     if (stream->capture != capture) {  // the stream takes part in the capture from here on

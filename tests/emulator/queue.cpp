@@ -1,0 +1,81 @@
+// When the work of streams is done: not before something waits for it. Work that waits for the work of another stream has
+// that done first; whether streams that nothing waits for yet come before or after, chance decides. So work of two streams
+// that no event orders happens in the wrong order, for some seed or for all.
+#include <cstring>
+
+#include "driver.h"
+
+namespace stn_emulator {
+
+static std::vector<CUstream> streams;  // those that exist; the default stream's work is done at once
+static uint64_t chance;
+
+void stream_created(CUstream stream) { streams.push_back(stream); }
+void stream_destroyed(CUstream stream) {
+    finish(stream, stream->submitted);
+    for (size_t i = 0; i < streams.size(); i++)
+        if (streams[i] == stream) streams.erase(streams.begin() + (ptrdiff_t)i--);
+}
+
+static bool exists(CUstream stream) {
+    for (CUstream s : streams)
+        if (s == stream) return true;
+    return false;
+}
+
+static void perform(const Operation &o) {
+    if (o.kind == Operation::COPY)
+        memmove(o.to, o.from, o.bytes);
+    else if (o.kind == Operation::FILL)
+        memset(o.to, o.value, o.bytes);
+    else if (o.kind == Operation::WAIT)
+        finish(o.other, o.until);
+    else if (LaunchError e = run_grid(o.launch, settings))
+        set_sticky(static_cast<CUresult>(e));
+}
+
+void finish(CUstream stream, uint64_t until) {
+    while (exists(stream) && !stream->waiting.empty() && stream->done < until) {
+        Operation next = std::move(stream->waiting.front());
+        stream->waiting.pop_front();
+        stream->done++;
+        perform(next);
+    }
+}
+
+static void others_first() {
+    chance = (chance + settings.seed) * 6364136223846793005ull + 1442695040888963407ull;
+    const bool oldest_first = chance >> 62 & 1;
+    if (chance >> 63)
+        for (size_t i = 0; i < streams.size(); i++) {
+            CUstream s = streams[oldest_first ? i : streams.size() - 1 - i];
+            finish(s, s->submitted);
+        }
+}
+
+void finish_with_chance(CUstream stream) {
+    others_first();
+    finish(stream, stream->submitted);
+}
+
+void finish_blocking() {
+    for (CUstream s : streams)
+        if (!(s->flags & 1)) finish(s, s->submitted);
+}
+
+void finish_all() {
+    for (CUstream s : streams) finish(s, s->submitted);
+}
+
+// The default stream waits for those that are not its like, and has them wait.
+void submit_now_or_later(CUstream stream, bool is_default, const Operation &operation) {
+    if (is_default) {
+        finish_blocking();
+        perform(operation);
+        return;
+    }
+    stream->waiting.push_back(operation);
+    stream->submitted++;
+}
+
+}  // namespace stn_emulator
