@@ -64,6 +64,29 @@ static void capture_forbids() {
     CHECK(!cuStreamDestroy_v2(stream) && !cuStreamDestroy_v2(other) && !cuEventDestroy_v2(event));
 }
 
+// Work of a stream waits until something waits for it, and then for what events say and for nothing else.
+static void work_waits() {
+    CUstream first = nullptr, second = nullptr, blocking = nullptr;
+    CUevent event = nullptr;
+    Buffer<int> b(std::vector<int>(4, 7));
+    CHECK(!cuStreamCreate(&first, 1) && !cuStreamCreate(&second, 1) && !cuStreamCreate(&blocking, 0));
+    CHECK(!cuEventCreate(&event, 2) && !cuStreamWaitEvent(second, event, 0));  // it was never recorded
+    CHECK(!cuMemsetD8Async(b.pointer, 1, 4, first) && b.get()[0] == 7);
+    CHECK(!cuEventRecord(event, first) && !cuMemsetD8Async(b.pointer, 2, 4, first));
+    CHECK(!cuEventSynchronize(event) && b.get()[0] == 0x01010101);
+    CHECK(!cuEventRecord(event, first) && !cuStreamWaitEvent(second, event, 0));
+    CHECK(!cuMemsetD8Async(b.pointer + 4, 3, 4, second) && b.get()[1] == 7);
+    CHECK(!cuStreamSynchronize(second) && b.get()[0] == 0x02020202 && b.get()[1] == 0x03030303);
+    CHECK(!cuMemsetD8Async(b.pointer, 4, 4, blocking) && b.get()[0] == 0x04040404);  // the copy waited for it
+    CHECK(!cuMemsetD8Async(b.pointer, 5, 4, first) && !cuCtxSynchronize() && b.get()[0] == 0x05050505);
+    CHECK(!cuStreamBeginCapture_v2(second, 0) && !cuEventRecord(event, first));
+    CHECK(cuStreamWaitEvent(second, event, 0) == CUDA_ERROR_STREAM_CAPTURE_ISOLATION);
+    CUgraph graph = nullptr;
+    CHECK(!cuStreamEndCapture(second, &graph) && !cuGraphDestroy(graph));
+    CHECK(!cuStreamDestroy_v2(first) && !cuStreamDestroy_v2(second) && !cuStreamDestroy_v2(blocking));
+    CHECK(!cuEventDestroy_v2(event));
+}
+
 static void failures_on_request() {
     CUdeviceptr p = 0;
     setenv("STENTOR_EMULATOR_FAIL", "cuMemAlloc_v2:3,cuStreamCreate:1,nvrtcCompileProgram:2", 1);
@@ -186,6 +209,7 @@ static void events_and_order() {
 const std::vector<Test> driver_tests = {
     {"capture_and_replay", capture_and_replay, true},
     {"capture_forbids", capture_forbids, false},
+    {"work_waits", work_waits, false},
     {"failures_on_request", failures_on_request, false},
     {"memory_rules", memory_rules, false},
     {"other_devices", other_devices, false},
