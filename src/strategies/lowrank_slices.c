@@ -1,0 +1,131 @@
+/* See lowrank_slices.h: Gram and Schmidt, with pivots. */
+#include "strategies/lowrank_slices.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define INDEPENDENT 0x1p-51L /* of all weights: a slice that others leave more of is one of its own */
+
+long double *lowrank_cube_at(const lowrank_cube *cube, int z, int y, int x) {
+    return cube->weight + ((size_t)z * (size_t)cube->size[1] + (size_t)y) * (size_t)cube->size[2] + x;
+}
+
+static long double dot(const long double *a, const long double *b, int n) {
+    long double sum = 0;
+    for (int i = 0; i < n; i++) sum += a[i] * b[i];
+    return sum;
+}
+
+static bool cut_slices(const lowrank_cube *cube, int axis, lowrank_slices *s) {
+    *s = (lowrank_slices){.count = cube->size[axis], .length = cube->size[(axis + 1) % 3] * cube->size[(axis + 2) % 3]};
+    if (s->count < 1 || s->length < 1) return false; /* never; for the analyser */
+    s->slice = calloc(3 * (size_t)s->count * (size_t)s->length, sizeof *s->slice);
+    if (!s->slice) return false;
+    s->q = s->slice + (size_t)s->count * (size_t)s->length;
+    for (int z = 0, i = 0; z < cube->size[0]; z++)
+        for (int y = 0; y < cube->size[1]; y++)
+            for (int x = 0; x < cube->size[2]; x++, i++) {
+                int at = axis ? x : z, place = axis ? z * cube->size[1] + y : y * cube->size[2] + x;
+                s->slice[at * s->length + place] = cube->weight[i];
+            }
+    return true;
+}
+
+/* What is left of slice i when its part along all q is gone; twice is enough for full precision. */
+static long double leave(lowrank_slices *s, int i, long double *rest, long double along[LOWRANK_CORE_SIDE]) {
+    memcpy(rest, s->slice + i * s->length, (size_t)s->length * sizeof *rest);
+    memset(along, 0, LOWRANK_CORE_SIDE * sizeof *along);
+    for (int turn = 0; turn < 2; turn++)
+        for (int k = 0; k < s->rank; k++) {
+            long double *q = s->q + k * s->length, part = dot(rest, q, s->length);
+            for (int j = 0; j < s->length; j++) rest[j] -= part * q[j];
+            along[k] += part;
+        }
+    return sqrtl(dot(rest, rest, s->length));
+}
+
+static bool is_pivot(const lowrank_slices *s, int i) {
+    for (int k = 0; k < s->rank; k++)
+        if (s->pivot[k] == i) return true;
+    return false;
+}
+
+/* The next slice to look at: farthest from the middle, or the one of which most is left; -1: none with more than `least`. */
+static int next_slice(lowrank_slices *s, bool outer_first, int turn, int low, long double least) {
+    long double along[LOWRANK_CORE_SIDE], *rest = s->q + (size_t)s->count * (size_t)s->length, most = least;
+    if (outer_first) {
+        int seen = 0;
+        for (int reach = s->count; reach >= 0; reach--)
+            for (int side = 1; side >= -1; side -= 2) {
+                int i = low + side * reach;
+                if (i < 0 || i >= s->count || (reach == 0 && side < 0) || seen++ < turn) continue;
+                return i;
+            }
+        return -1;
+    }
+    int best = -1;
+    for (int i = 0; i < s->count; i++) {
+        if (is_pivot(s, i)) continue;
+        long double left = leave(s, i, rest, along);
+        if (left > most) best = i, most = left;
+    }
+    return best;
+}
+
+static void find_pivots(lowrank_slices *s, bool outer_first, int low, long double least) {
+    long double along[LOWRANK_CORE_SIDE], *rest = s->q + (size_t)s->count * (size_t)s->length;
+    for (int turn = 0; turn < s->count; turn++) {
+        int i = next_slice(s, outer_first, turn, low, least);
+        if (i < 0) return;
+        long double left = leave(s, i, rest, along);
+        if (left <= least) continue;
+        for (int j = 0; j < s->length; j++) s->q[s->rank * s->length + j] = rest[j] / left;
+        for (int k = 0; k < s->rank; k++) s->upper[k][s->rank] = along[k];
+        s->upper[s->rank][s->rank] = left;
+        s->pivot[s->rank++] = i;
+    }
+    if (s->rank) return;
+    s->pivot[s->rank++] = low; /* nothing but zeros */
+    s->upper[0][0] = 1;
+}
+
+/* Every slice as a sum of the pivots. A slice that equals one says so exactly; traces of rounding are no weights. */
+static void find_parts(lowrank_slices *s) {
+    long double along[LOWRANK_CORE_SIDE], *rest = s->q + (size_t)s->count * (size_t)s->length;
+    for (int i = 0; i < s->count; i++) {
+        int same = -1;
+        for (int k = 0; k < s->rank && same < 0; k++) {
+            const long double *a = s->slice + i * s->length, *b = s->slice + s->pivot[k] * s->length;
+            bool equal = true;
+            for (int j = 0; j < s->length && equal; j++) equal = fabsl(a[j] - b[j]) <= 0x1p-58L * fabsl(b[j]);
+            if (equal) same = k;
+        }
+        if (same >= 0) {
+            s->part[same][i] = 1;
+            continue;
+        }
+        leave(s, i, rest, along);
+        for (int k = s->rank - 1; k >= 0; k--) {
+            long double value = along[k];
+            for (int j = k + 1; j < s->rank; j++) value -= s->upper[k][j] * s->part[j][i];
+            s->part[k][i] = value / s->upper[k][k];
+        }
+        for (int k = 0; k < s->rank; k++)
+            if (fabsl(s->part[k][i]) < 0x1p-52L) s->part[k][i] = 0;
+    }
+}
+
+bool lowrank_slices_make(const lowrank_cube *cube, int axis, bool outer_first, lowrank_slices *slices) {
+    if (!cut_slices(cube, axis, slices)) return false;
+    int count = slices->count * slices->length;
+    long double least = INDEPENDENT * sqrtl(dot(slices->slice, slices->slice, count));
+    find_pivots(slices, outer_first, cube->low[axis], least);
+    find_parts(slices);
+    return true;
+}
+
+void lowrank_slices_clear(lowrank_slices *slices) {
+    free(slices->slice);
+    slices->slice = NULL;
+}
