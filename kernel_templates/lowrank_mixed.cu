@@ -4,7 +4,7 @@
 //     T_q(y, x)  = sum over i of  u[q][i] * in(y + i - U_LOW, x)           sums: x stays, so a lane needs its own column only
 //     out(y, x)  = sum over terms q, j of  v[q][j] * T_q(y, x + j - V_LOW)  products: banded Toeplitz V_q, a Toeplitz matrix of its weights
 //
-// A term without a reach along x adds T_q as it is; one without a reach along y takes T_q = in. Of every 4 columns a lane
+// A term without a reach along x adds T_q as it is. Along y the middle weight is 1 where it can be. Of every 4 columns a lane
 // (g = lane / 4, t = lane % 4) holds two rows of one:
 //
 //              x ->    t=0 1 2 3 | 0 1 2 3 |       rows 2g and 2g+1 are rows g and g + 8 of a left factor, columns 4k + t its
@@ -17,7 +17,7 @@
 // columns that are not complete yet. Columns come to shared memory STAGES - 1 stages ahead; after every two rows 4 places
 // are unused, so that lanes g = 0..3, t = 0..3 read from different banks.
 //
-// Reads TERMS, TERM_Y_LOW .. TERM_X_HIGH, EVEN; Y_LOW .. X_HIGH, the sides; VECTOR, WARPS, STAGES, BLOCKS.
+// Reads TERMS, TERM_Y_LOW .. TERM_X_HIGH, TERM_UNIT, EVEN; Y_LOW .. X_HIGH, the sides; VECTOR, WARPS, STAGES, BLOCKS.
 #include "device/fragment.cuh"
 #include "device/unroll.cuh"
 #include "device/walk.cuh"
@@ -62,8 +62,7 @@ using lane_rows = double[2 + Y_LOW + Y_HIGH];
 template <int Q, int R>
 __device__ __forceinline__ double sum_rows(const mixed_arguments &a, const lane_rows &in) {
     constexpr int middle = R + Y_LOW, low = TERM_Y_LOW[Q], high = TERM_Y_HIGH[Q];
-    if (low + high == 0 && TERM_X_LOW[Q] + TERM_X_HIGH[Q] > 0) return in[middle];
-    double sum = a.u[Q][Y_LOW] * in[middle];
+    double sum = TERM_UNIT[Q] ? in[middle] : a.u[Q][Y_LOW] * in[middle];
     unroll<1, low + 1>(
         [&](auto i) { sum += a.u[Q][Y_LOW - i] * (EVEN ? in[middle - i] + in[middle + i] : in[middle - i]); });
     if (!EVEN) unroll<1, high + 1>([&](auto i) { sum += a.u[Q][Y_LOW + i] * in[middle + i]; });

@@ -244,11 +244,15 @@ void lowrank_cost(const stn_task *task, const stn_machine *machine, const lowran
     e->flops = 2048 * per_tile * shape->products * tiles * launches;
     e->halo_waste = tiles * 128 / points - 1;
     bool line = is_line(task), long_chains = !line && shape->terms == 1 && blocks_x(task, shape) > 5;
-    double tensor_part = line ? line_tensor_part(task, shape) : long_chains ? 0.56 : 0.73;
+    double tensor_part = line ? line_tensor_part(task, shape) : long_chains ? 0.56 : shape->terms > 2 ? 0.77 : 0.73;
     if (shape->mixed) tensor_part = shape->blocks > 2 ? 0.62 : 0.5;
-    double memory = e->bytes / ((line && task->dtype != STN_F16 ? 0.82 : 0.75) * machine->copy_bandwidth);
+    double memory_part = line && task->dtype != STN_F16 ? 0.82 : shape->mixed ? 0.78 : 0.75;
+    double memory = e->bytes / (memory_part * machine->copy_bandwidth);
     double arithmetic = e->flops / (tensor_part * machine->flops[e->unit]);
-    double launch = fmax(memory, arithmetic) / launches + 0.6 * walk / clock;
+    double longer = fmax(memory, arithmetic), shorter = fmin(memory, arithmetic);
+    if (shape->mixed)
+        longer *= pow(1 + pow(shorter / longer, 6), 1 / 6.0); /* where they are alike, they delay each other */
+    double launch = longer / launches + 0.6 * walk / clock;
     double slabs = shape->extended ? 0 : stn_slabs_seconds(task, machine, shape->fused, launch);
     e->seconds = launches * (machine->launch_seconds + launch + slabs);
 }
@@ -270,6 +274,9 @@ static void term_params(const lowrank_pattern *pattern, stn_text *params) {
             for (int q = 0; q < pattern->count; q++) reach[q] = (axis ? pattern->term[q].x : pattern->term[q].y)[side];
             stn_params_ints(params, names[axis][side], reach, (size_t)pattern->count);
         }
+    int unit[LOWRANK_MAX_TERMS];
+    for (int q = 0; q < pattern->count; q++) unit[q] = lowrank_pattern_unit(&pattern->term[q]);
+    stn_params_ints(params, "TERM_UNIT", unit, (size_t)pattern->count);
 }
 
 void lowrank_params(const stn_task *task, const lowrank_shape *shape, const lowrank_pattern *pattern,

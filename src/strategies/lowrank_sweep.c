@@ -20,14 +20,6 @@ static void fill_line(const stn_task *task, const lowrank_shape *shape, const lo
     lowrank_pack_scaled(task->dtype, to->weights, lowrank_window(task, shape, 2), to->values);
 }
 
-/* lowrank_mixed takes a factor of a single tap as 1: the other one has its weight. */
-static void take_single_taps(const lowrank_span *span, double *u, int rows, int y, double *v, int columns, int x) {
-    if (!span->x[0] && !span->x[1])
-        for (int i = 0; i < rows; i++) u[i] *= v[x];
-    else if (!span->y[0] && !span->y[1])
-        for (int i = 0; i < columns; i++) v[i] *= u[y];
-}
-
 static void fill_plane(const stn_task *task, const lowrank_shape *shape, const lowrank_pattern *pattern,
                        const lowrank_terms *terms, const int *place, lowrank_sweep *to) {
     int given[2] = {lowrank_given(task, shape, 1), lowrank_given(task, shape, 2)};
@@ -37,7 +29,7 @@ static void fill_plane(const stn_task *task, const lowrank_shape *shape, const l
         double *v = to->weights + shape->terms * given[0] + place[q] * given[1];
         place_window(terms->u + q * terms->rows, terms->rows, terms->low[0], u, given[0], low[0]);
         place_window(terms->v + q * terms->columns, terms->columns, terms->low[1], v, given[1], low[1]);
-        if (shape->mixed) take_single_taps(&pattern->term[place[q]], u, given[0], low[0], v, given[1], low[1]);
+        if (shape->mixed) lowrank_pattern_scale(&pattern->term[place[q]], u, given[0], low[0], v, given[1], low[1]);
     }
     to->terms = terms->count;
     to->residual = terms->residual;

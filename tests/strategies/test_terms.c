@@ -157,14 +157,29 @@ Test(pattern, holds_shorter_powers_and_other_weights) {
             }
 }
 
+Test(pattern, scaling_keeps_the_term) {
+    lowrank_span both = {{1, 1}, {1, 1}, 1}, along_y = {{1, 1}, {0, 0}, 1}, hollow = {{1, 1}, {1, 1}, 0};
+    const lowrank_span *const places[] = {&both, &along_y, &hollow};
+    for (int i = 0; i < 3; i++) {
+        double u[3] = {0.5, -2, 0.25}, v[3] = {i == 1 ? 0 : 3, 5, i == 1 ? 0 : 7}, product[9];
+        for (int k = 0; k < 9; k++) product[k] = u[k / 3] * v[k % 3];
+        lowrank_pattern_scale(places[i], u, 3, 1, v, 3, 1);
+        if (i == 0) cr_expect_eq(u[1], 1);
+        if (i == 1) v[1] = 1; /* as the kernel takes it */
+        for (int k = 0; k < 9; k++) cr_expect_lt(fabs(u[k / 3] * v[k % 3] - product[k]), 1e-15, "place %d", i);
+    }
+}
+
 Test(pattern, counts_what_the_kernel_does) {
-    lowrank_pattern cross = {2, {{{1, 1}, {0, 0}}, {{0, 0}, {1, 1}}}};
+    lowrank_pattern cross = {2, {{{1, 1}, {0, 0}, 0}, {{0, 0}, {1, 1}, 1}}};
     cr_expect_eq(lowrank_pattern_blocks(&cross), 4);
     cr_expect_eq(lowrank_pattern_sums(&cross, true), 4, "a pair, two products, and the sum with the other term");
     cr_expect_eq(lowrank_pattern_sums(&cross, false), 4);
-    lowrank_pattern wide = {1, {{{2, 3}, {5, 6}}}};
+    lowrank_pattern wide = {1, {{{2, 3}, {5, 6}, 0}}};
     cr_expect_eq(lowrank_pattern_blocks(&wide), 6, "columns -5 to 13 touch blocks of four -2 to 3");
     cr_expect_eq(lowrank_pattern_sums(&wide, false), 6);
+    wide.term[0].central = 1;
+    cr_expect_eq(lowrank_pattern_sums(&wide, false), 5, "the middle row is added as it is");
 }
 
 Test(terms, ranks_that_are_known) {
