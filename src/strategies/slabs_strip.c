@@ -157,8 +157,11 @@ double stn_slabs_seconds(const stn_task *task, const stn_machine *machine, int f
     for (size_t i = 0; i < count && taps; i++) {
         stn_task own = strip_task(task, fused, &strips[i], taps);
         stn_candidate best;
-        stn_estimate e;
-        if (!strip_choose(&own, machine, interior, &best, &e)) busy = INFINITY;
+        stn_estimate e = {0};
+        if (!strip_choose(&own, machine, interior, &best, &e)) {
+            busy = INFINITY;
+            break;
+        }
         busy += busy_seconds(machine, &e);
         beyond = fmax(beyond, seconds_beyond(&e, interior));
         points += (double)stn_task_points(&own);
