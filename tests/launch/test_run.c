@@ -149,6 +149,29 @@ Test(run, captured_in_a_graph) {
     stn_device_leave(device);
     release(&a);
 }
+/* Branches are one caller's at a time; a stream goes on when they are done. */
+Test(run, streams_beside_a_callers) {
+    arguments a = upload();
+    stn_fork *fork;
+    bool taken, again;
+    OK(stn_fork_create(device, 2, &fork, &error));
+    for (int i = 0; i < 2; i++) {
+        OK(stn_fork_begin(fork, NULL, &taken, &error));
+        cr_assert(taken);
+        cr_expect_neq(stn_fork_branch(fork, 0), stn_fork_branch(fork, 1));
+        OK(stn_fork_begin(fork, NULL, &again, &error));
+        cr_expect(!again, "they are taken");
+        stn_launch launch = usual;
+        launch.stream = stn_fork_branch(fork, 1);
+        OK(stn_module_launch(module, &launch, &a, &error));
+        OK(stn_fork_end(fork, NULL, &error));
+        OK(stn_device_synchronize(device, NULL, &error));
+    }
+    expect_scaled(&a, 3);
+    stn_fork_destroy(fork);
+    stn_fork_destroy(NULL);
+    release(&a);
+}
 Test(run, the_callers_context_stays) {
     const stn_driver_functions *call = stn_driver_table(driver);
     stn_cu_context before, after;
