@@ -1,7 +1,9 @@
 /* Slabs: what makes a fused strategy right near the faces of a grid.
  *
  * A launch that fuses f steps into one operator is right only where no tap of the f steps reaches past a face: f * reach
- * points inside each side that does not wrap. These margins are small stencil problems of their own. */
+ * points inside each side that does not wrap. These margins are small stencil problems of their own (slabs_strip.h): they
+ * are stepped by plans of strategy direct, on streams beside the caller's, while the strategy's own launch runs; then
+ * copied to where they belong. */
 #ifndef STN_STRATEGIES_SLABS_H
 #define STN_STRATEGIES_SLABS_H
 #include "plan/plan.h"
@@ -15,8 +17,9 @@ bool stn_slabs_interior(const stn_task *task, int fused, int64_t low[3], int64_t
 double stn_slabs_seconds(const stn_task *task, const stn_machine *machine, int fused, double interior);
 
 typedef struct stn_slabs stn_slabs;
-/* For launches of `fused` steps of plan->task, whose own kernel takes `interior` seconds by estimate; *slabs is NULL when there are none, which the calls below accept. Adds its
- * kernel to plan->kernels. Errors: those of stn_kernel_get, memory. */
+/* For launches of `fused` steps of plan->task, whose own kernel takes `interior` seconds by estimate; *slabs is NULL when
+ * there are none, which the calls below accept. Adds its kernels to plan->kernels. Errors: those of stn_kernel_get,
+ * memory, driver. */
 stn_status stn_slabs_create(stn_plan *plan, int fused, double interior, stn_slabs **slabs, stn_error *error);
 /* Bytes of workspace, a multiple of 256; it holds nothing between runs, so slabs of different f may share it. */
 size_t stn_slabs_workspace(const stn_slabs *slabs);
