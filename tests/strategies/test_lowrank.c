@@ -278,37 +278,39 @@ static void layouts(suite *s) {
             }
 }
 
-/* New weights of the same rank, of a lower one, and of a higher one, on a plan made for a separable stencil. */
-static void new_weights(suite *s) {
-    if (s->dtype != STN_F64) return;
+/* A plan made for weights of one structure, then given others of the same taps: of the same rank and pattern, of lower
+ * ones, and of higher ones. */
+static void new_weights_after(suite *s, structure first, int side, uint64_t steps, const structure *kinds,
+                              size_t count) {
     enum { NY = 50, NX = 66 };
     static double in[NY * NX];
-    dice d = {99};
+    dice d = {99 + (uint64_t)side};
     for (size_t i = 0; i < NY * NX; i++) in[i] = dice_real(&d);
-    size_t extent[2] = {3, 3};
-    double w[25];
-    fill_weights(&d, SEPARABLE, 3, w);
+    size_t extent[2] = {(size_t)side, (size_t)side}, taps = (size_t)(side * side);
+    double w[49];
+    fill_weights(&d, first, side, w);
     stn_stencil *stencil = NULL;
     stn_stencil_create_dense(2, extent, w, &stencil, NULL);
-    stn_problem p = problem_of(stencil, NY, NX, 10);
+    stn_problem p = problem_of(stencil, NY, NX, steps);
     p.boundary[0][0].kind = p.boundary[0][1].kind = STN_REFLECT; /* slabs or not, as the weights are */
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
     options.strategy = "lowrank";
     stn_plan *plan = NULL;
     stn_error error = {0};
+    char what[160], detail[1200];
     bool made = stn_plan_create(s->context, &p, &options, &plan, &error) == STN_OK;
-    suite_report(s, made, "a plan for a separable stencil", error.message);
-    static const structure kinds[] = {SEPARABLE, UNIFORM, SYMMETRIC, ZERO_CENTRE, SEPARABLE, SYMMETRIC};
-    for (size_t k = 0; made && k < sizeof kinds / sizeof *kinds; k++) {
-        fill_weights(&d, kinds[k], 3, w);
-        if (kinds[k] == ZERO_CENTRE) w[4] = 1e-9; /* a tap stays a tap */
+    snprintf(what, sizeof what, "a plan for %d x %d weights, %s", side, side, structure_names[first]);
+    suite_report(s, made, what, error.message);
+    for (size_t k = 0; made && k < count; k++) {
+        fill_weights(&d, kinds[k], side, w);
+        for (size_t i = 0; i < taps; i++)
+            if (w[i] == 0) w[i] = 1e-15; /* a tap stays a tap */
         stn_stencil *fresh = NULL;
         stn_stencil_create_dense(2, extent, w, &fresh, NULL);
         stn_problem q = p;
         q.stencil = fresh;
-        bool set = stn_plan_set_weights(plan, 9, w, &error) == STN_OK;
+        bool set = stn_plan_set_weights(plan, taps, w, &error) == STN_OK;
         double relative = set ? compare_plan_with_host(s->context, plan, &q, in, NY * NX) : INFINITY;
-        char what[120], detail[1200];
         snprintf(what, sizeof what, "new weights, %s", structure_names[kinds[k]]);
         snprintf(detail, sizeof detail, "relative L2 %.3g; %s", relative, set ? "no error" : error.message);
         suite_report(s, relative < 5e-13, what, detail);
@@ -316,6 +318,16 @@ static void new_weights(suite *s) {
     }
     stn_plan_destroy(plan);
     stn_stencil_destroy(stencil);
+}
+
+static void new_weights(suite *s) {
+    if (s->dtype != STN_F64) return;
+    static const structure after_separable[] = {SEPARABLE, UNIFORM, SYMMETRIC, ZERO_CENTRE, SEPARABLE, SYMMETRIC};
+    new_weights_after(s, SEPARABLE, 3, 10, after_separable, sizeof after_separable / sizeof *after_separable);
+    static const structure after_pyramid[] = {SYMMETRIC,         EVEN_ZERO_CORNERS, EVEN_ZERO_CENTRE, EVEN_RANK_TWO,
+                                              EVEN_TINY_CORNERS, ONE_SIDED,         SYMMETRIC,        UNIFORM};
+    for (int side = 3; side <= 7; side += 2)
+        new_weights_after(s, SYMMETRIC, side, 3, after_pyramid, sizeof after_pyramid / sizeof *after_pyramid);
 }
 
 int main(int argc, char **argv) {
