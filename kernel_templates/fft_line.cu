@@ -23,6 +23,8 @@
 // FFT_STORE_REAL makes their N + 1 coefficients out of Z[k] and Z[N - k]; FFT_LOAD_REAL goes the other way.
 //
 // Shared memory: point a of a line lies at a + a / FFT_PAD, lines FFT_PITCH apart, chosen so that banks do not clash.
+//
+// Reads STORE, REAL, BLOCKS and all of FFT_*.
 #include "device/fft.cuh"
 #include "params.cuh"
 

@@ -296,7 +296,7 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
         }
         stn_text_printf(text, "%s %d points by radix", i ? ";" : "", shape->length);
         for (int s = 0; s < shape->stages; s++) stn_text_printf(text, "%s%d", s ? " x " : " ", shape->radix[s]);
-        stn_text_printf(text, ", %d lines a block", shape->lines);
+        stn_text_printf(text, ", %d line%s a block", shape->lines, shape->lines == 1 ? "" : "s");
     }
 }
 

@@ -268,16 +268,23 @@ static int registers(const fft_pass *pass, const fft_shape *shape, stn_dtype dty
     return 64;
 }
 
-/* Lines side by side: to fill the block and, where they lie across, 32 to 128 bytes of memory. */
-static int lines_for(const fft_pass *pass, stn_dtype dtype, int across, int threads) {
-    int least = 1;
-    if (fft_fast_in(pass) || fft_fast_out(pass)) {
-        int bytes = dtype != STN_F16 && pass->length < 1024 ? 128 : 64;
-        if (dtype == STN_F16 && pass->length >= 1024) bytes = 32;
-        least = bytes / (2 * (int)stn_dtype_size(dtype));
-    }
-    int lines = (int)stn_max(least, threads / across);
+/* Bytes of memory that lie side by side in a tile, where lines lie across it. */
+static int tile_bytes(const fft_pass *pass, stn_dtype dtype) {
+    if (dtype == STN_F16) return pass->length >= 1024 ? 32 : 64;
+    return pass->length >= 1024 ? 64 : 128;
+}
+
+/* Lines of a block: to fill it and, where they lie across, long accesses; but where there are too few for every
+ * multiprocessor to have a block, fewer, for nothing else hides their waits. */
+static int lines_for(const fft_pass *pass, stn_dtype dtype, const stn_machine *machine, int across, int threads) {
+    bool columns = fft_fast_in(pass) || fft_fast_out(pass);
+    int pair = 2 * (int)stn_dtype_size(dtype), least = columns ? (int)stn_max(1, 32 / pair) : 1;
+    int64_t rows = pass->loop[1].n * pass->loop[2].n;
+    int lines = (int)stn_max(columns ? tile_bytes(pass, dtype) / pair : 1, threads / across);
     while (lines > 1 && lines * across > 1024) lines /= 2;
+    while (lines / 2 >= least && lines / 2 * across >= 32 &&
+           stn_div_up(pass->loop[0].n, lines / 2) * rows <= machine->multiprocessors)
+        lines /= 2;
     while (32 % across == 0 && lines * across % 32) lines++; /* whole warps, which wait for themselves only */
     return lines;
 }
@@ -296,7 +303,7 @@ bool fft_shape_for(const fft_pass *pass, stn_dtype dtype, const stn_machine *mac
         take_row(row, shape);
     else if (!mixed(pass->length, dtype == STN_F64, shape))
         return false;
-    shape->lines = lines_for(pass, dtype, shape->across, threads_for(pass, row));
+    shape->lines = lines_for(pass, dtype, machine, shape->across, threads_for(pass, row));
     shape->threads = shape->across * shape->lines;
     if (shape->threads > 1024) return false;
     bool moves = fft_fast_in(pass) != fft_fast_out(pass);
@@ -305,7 +312,7 @@ bool fft_shape_for(const fft_pass *pass, stn_dtype dtype, const stn_machine *mac
         shape->half_cells = false; /* what overflows there may be in range when scaled */
     shape->table = dtype == STN_F16 && shape->length > 1024 && shape->length <= 8192 ? 8192 : 1024;
     int each = (int)stn_min(registers(pass, shape, dtype), 65536 / shape->threads);
-    shape->blocks = (int)stn_max(1, 65536 / (each * shape->threads));
+    shape->blocks = (int)stn_min(16, stn_max(1, 65536 / (each * shape->threads)));
     choose_places(pass, dtype, row != NULL, shape);
     return fft_shape_shared(pass, shape, dtype) <= machine->shared_per_block;
 }
