@@ -24,6 +24,7 @@ typedef struct brick_sweep {
 
 typedef struct brick_state {
     int launches, extended;
+    int form; /* of blocks, as the candidate asks for it */
     size_t nsweeps;
     brick_sweep sweeps[2]; /* of one step less, the second */
     stn_layouts at;
@@ -70,7 +71,7 @@ static size_t find_bricks(const stn_task *task, const stn_machine *machine, int 
         if (!stn_slabs_interior(task, fused, low, high)) break;
         bool fewer = fused == 1 || (task->steps + (uint64_t)fused - 1) / (uint64_t)fused <
                                        (task->steps + (uint64_t)fused - 2) / (uint64_t)(fused - 1);
-        if (fewer && lowrank_brick_fit(task, machine, &cube, &core, &brick))
+        if (fewer && lowrank_brick_fit(task, machine, &cube, 0, &core, &brick))
             insert_candidate(task, machine, &brick, list, &count, most);
         if (cube.size[0] * cube.size[1] * cube.size[2] == 1) break; /* one tap: f steps are no more work than one */
     }
@@ -78,8 +79,32 @@ static size_t find_bricks(const stn_task *task, const stn_machine *machine, int 
     return count;
 }
 
+/* Other forms of the block for the candidate's steps, for measuring; how many. */
+static size_t find_variants(const stn_task *task, const stn_machine *machine, const stn_candidate *of,
+                            stn_candidate *list, size_t most) {
+    lowrank_cube cube;
+    lowrank_core core;
+    lowrank_brick usual = brick_of(of), brick;
+    size_t count = 0;
+    if (lowrank_cube_make(task, &cube, NULL) != STN_OK) return 0;
+    while (cube.fused < usual.fused && lowrank_cube_fuse(task, &cube, NULL) == STN_OK) continue;
+    for (int form = 1; form <= lowrank_brick_forms() && cube.fused == usual.fused && count < most; form++) {
+        if (!lowrank_brick_fit(task, machine, &cube, form, &core, &brick)) continue;
+        brick.form = 0;
+        if (!memcmp(&brick, &usual, sizeof brick)) continue;
+        brick.form = form;
+        memset(&list[count], 0, sizeof *list);
+        memcpy(list[count++].values, &brick, sizeof brick);
+    }
+    lowrank_cube_clear(&cube);
+    return count;
+}
+
 size_t lowrank_3d_candidates(const stn_task *task, const stn_machine *machine, stn_candidate *list, size_t most) {
-    return find_bricks(task, machine, LOWRANK_CORE_SIDE, list, stn_min(most, 4));
+    size_t best = find_bricks(task, machine, LOWRANK_CORE_SIDE, list, stn_min(most, 4)), count = best;
+    for (size_t i = 0; i < best && i < 2 && most > STN_CANDIDATES; i++)
+        count += find_variants(task, machine, &list[i], list + count, most - count);
+    return count;
 }
 
 void lowrank_3d_estimate(const stn_task *task, const stn_machine *machine, const stn_candidate *candidate,
@@ -111,10 +136,14 @@ static stn_status get_kernel(stn_plan *plan, const lowrank_cube *cube, const low
 }
 
 /* The sweep of `fused` steps, from taps of at most as many. */
-static stn_status make_sweep(stn_plan *plan, lowrank_cube *cube, int fused, brick_sweep *to, stn_error *error) {
+static stn_status make_sweep(stn_plan *plan, lowrank_cube *cube, int fused, int form, brick_sweep *to,
+                             stn_error *error) {
+    const stn_task *task = &plan->task;
     lowrank_core core;
     while (cube->fused < fused) STN_TRY(lowrank_cube_fuse(&plan->task, cube, error));
-    if (!lowrank_brick_fit(&plan->task, &plan->machine, cube, &core, &to->brick)) return fail_terms(fused, error);
+    if (!(form && lowrank_brick_fit(task, &plan->machine, cube, form, &core, &to->brick)) &&
+        !lowrank_brick_fit(task, &plan->machine, cube, 0, &core, &to->brick))
+        return fail_terms(fused, error);
     to->terms = core.rights, to->lefts = core.lefts, to->sums = core.sums, to->residual = core.residual;
     lowrank_brick_values(cube, &core, to->values);
     return get_kernel(plan, cube, &core, to, error);
@@ -128,7 +157,8 @@ static stn_status make_sweeps(stn_plan *plan, brick_state *state, stn_error *err
     state->nsweeps = steps % launches ? 2 : 1;
     stn_status status = STN_OK;
     for (size_t i = state->nsweeps; i-- > 0 && status == STN_OK;) /* the shorter one first */
-        status = make_sweep(plan, &cube, (int)((steps + (i ? 0 : launches - 1)) / launches), &state->sweeps[i], error);
+        status = make_sweep(plan, &cube, (int)((steps + (i ? 0 : launches - 1)) / launches), state->form,
+                            &state->sweeps[i], error);
     lowrank_cube_clear(&cube);
     state->extended = lowrank_extended(&plan->task);
     return status;
@@ -160,6 +190,7 @@ stn_status lowrank_3d_prepare(stn_plan *plan, stn_error *error) {
     if (!state) return stn_fail_memory(error, "a plan", sizeof *state);
     plan->state = state;
     state->launches = brick_of(&plan->candidate).launches;
+    state->form = brick_of(&plan->candidate).form;
     state->at = stn_task_layouts(&plan->task, plan->task.steps); /* new weights may need more launches */
     state->grid_bytes = (size_t)stn_round_up((int64_t)state->at.work_bytes, 256);
     STN_TRY(make_sweeps(plan, state, error));
@@ -290,8 +321,9 @@ void lowrank_3d_describe(const stn_plan *plan, stn_format format, stn_text *text
 
 void lowrank_3d_name(const stn_candidate *candidate, stn_text *text) {
     lowrank_brick b = brick_of(candidate);
-    stn_text_printf(text, "%d steps a launch, %d products a tile, %d x %d warps, %d block%s, planes by %d", b.fused,
-                    b.products / b.tiles, b.warps_y, b.warps_x, b.blocks, b.blocks == 1 ? "" : "s", b.chunk);
+    stn_text_printf(text, "%d steps a launch, %d products a tile, %d x %d warps of %d, %d block%s, planes by %d%s",
+                    b.fused, b.products / b.tiles, b.warps_y, b.warps_x, b.tiles, b.blocks, b.blocks == 1 ? "" : "s",
+                    b.chunk, b.ring ? ", single weights apart" : "");
 }
 
 uint64_t lowrank_3d_shorten(const stn_task *task, const stn_candidate *candidate, uint64_t most, stn_candidate *trial) {

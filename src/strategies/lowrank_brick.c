@@ -127,45 +127,64 @@ static bool fit_stages(const stn_machine *machine, const lowrank_cube *cube, con
     return false;
 }
 
-/* Blocks of few warps, as many as the registers hold: while one waits at its barrier others compute. Spilled registers cost
- * more than any of it gains. */
+/* Forms of a block, in the order in which they are tried: few warps, as many blocks as the registers hold, for while one
+ * waits at its barrier others compute. Spilled registers cost more than any of it gains. The rest are for measuring. */
+typedef struct form {
+    int tiles, warps_x, warps_y, blocks;
+} form;
+static const form forms[] = {{2, 2, 2, 4}, {2, 2, 3, 2}, {2, 2, 2, 2}, {1, 4, 2, 1}, {2, 2, 2, 3},
+                             {2, 4, 2, 2}, {2, 4, 2, 1}, {4, 4, 2, 1}, {1, 2, 2, 4}, {1, 2, 4, 2}};
+enum { FORMS = sizeof forms / sizeof *forms, USUAL = 4, LAST_RESORT = 3 };
+
+/* By the kernels that were compiled: the queue's sums, the bands while their turn comes, addresses. */
+static int registers_needed(const lowrank_cube *cube, const lowrank_core *core, int tiles, int depth) {
+    bool loop = is_uniform(cube, core) || core->rights == 1;
+    return 8 * tiles * depth + 70 + (loop ? (steps_x(cube) > 5 ? 28 : 12) : 8 * core->rights);
+}
+
+static int registers_given(const form *f) {
+    return (int)stn_min(255, 65536 / (32 * f->warps_x * f->warps_y * f->blocks) / 8 * 8);
+}
+
+/* One form, with the ring or without; `spill`: registers that may be missing. */
+static bool fit_form(const stn_task *task, const stn_machine *machine, const lowrank_cube *cube,
+                     const lowrank_core *core, int number, int ring, int spill, lowrank_brick *b) {
+    int inner[2], side = cube->size[0];
+    inner_reach(cube, core, inner);
+    int depth = ring ? inner[0] + inner[1] + 1 : side;
+    const form *f = &forms[number];
+    if (ring && depth == side) return false;
+    if (registers_needed(cube, core, f->tiles, depth) > registers_given(f) + spill) return false;
+    b->tiles = f->tiles, b->warps_x = f->warps_x, b->warps_y = f->warps_y, b->blocks = f->blocks;
+    b->ring = ring;
+    b->held = core->rights == 1 && !core->identity;
+    if (!fit_stages(machine, cube, core, side - depth, b)) return false;
+    fit_chunk(task, machine, depth, b);
+    return true;
+}
+
+/* The form that the brick asks for, or the first that fits. */
 static bool fit_block(const stn_task *task, const stn_machine *machine, const lowrank_cube *cube,
                       const lowrank_core *core, lowrank_brick *b) {
-    static const struct {
-        int tiles, warps_x, warps_y, blocks;
-    } blocks[] = {{2, 2, 2, 4}, {2, 2, 3, 2}, {2, 2, 2, 2}, {1, 4, 2, 1}};
-    int inner[2], side = cube->size[0], bands = core->lefts - core->identity;
-    inner_reach(cube, core, inner);
-    for (int ring = 1; ring >= 0; ring--) {
-        int depth = ring ? inner[0] + inner[1] + 1 : side, beyond = side - depth;
-        if (ring && beyond == 0) continue;
-        bool loop = is_uniform(cube, core) || (bands == 1 && core->rights == 1);
-        int own = 70 + (loop ? (steps_x(cube) > 5 ? 28 : 12) : 8 * core->rights);
-        for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) {
-            int warps = blocks[i].warps_x * blocks[i].warps_y * blocks[i].blocks;
-            int registers = (int)stn_min(255, 65536 / (32 * warps) / 8 * 8);
-            bool last = i + 1 == sizeof blocks / sizeof *blocks;
-            if (ring && last) continue; /* so many stages leave no room */
-            if (8 * blocks[i].tiles * depth + own > registers && !last) continue;
-            b->tiles = blocks[i].tiles, b->warps_x = blocks[i].warps_x, b->warps_y = blocks[i].warps_y;
-            b->blocks = blocks[i].blocks, b->ring = ring;
-            b->held = bands == 1 && core->rights == 1;
-            if (!fit_stages(machine, cube, core, beyond * ring, b)) continue;
-            fit_chunk(task, machine, depth, b);
-            return true;
+    if (b->form) return fit_form(task, machine, cube, core, (b->form - 1) % FORMS, (b->form - 1) / FORMS, 24, b);
+    for (int ring = 1; ring >= 0; ring--)
+        for (int i = 0; i < USUAL; i++) {
+            if (i == LAST_RESORT && ring) continue; /* so many stages leave no room */
+            if (fit_form(task, machine, cube, core, i, ring, i == LAST_RESORT ? 1000 : 0, b)) return true;
         }
-    }
     return false;
 }
 
-bool lowrank_brick_fit(const stn_task *task, const stn_machine *machine, const lowrank_cube *cube, lowrank_core *core,
-                       lowrank_brick *brick) {
+int lowrank_brick_forms(void) { return 2 * FORMS; }
+
+bool lowrank_brick_fit(const stn_task *task, const stn_machine *machine, const lowrank_cube *cube, int form_asked,
+                       lowrank_core *core, lowrank_brick *brick) {
     lowrank_core tried;
     stn_estimate best = {.seconds = INFINITY}, cost;
     for (int way = 0; way < LOWRANK_CORE_WAYS; way++) {
         if (way == LOWRANK_CORE_LARGEST && best.seconds < INFINITY) continue;
         if (!lowrank_core_make(task, cube, (lowrank_core_way)way, &tried)) continue;
-        lowrank_brick b = {.fused = cube->fused, .vector = widest_vector(task), .chunk = 1};
+        lowrank_brick b = {.fused = cube->fused, .vector = widest_vector(task), .form = form_asked, .chunk = 1};
         b.extended = lowrank_extended(task);
         b.launches = (int)((task->steps + (uint64_t)b.fused - 1) / (uint64_t)b.fused);
         if (!fit_block(task, machine, cube, &tried, &b)) continue;
@@ -201,10 +220,10 @@ void lowrank_brick_cost(const stn_task *task, const stn_machine *machine, const 
     e->bytes = 16 * points * launches;
     e->flops = 1024 * products * launches;
     e->halo_waste = blocks * (double)b->chunk * 128 * b->tiles * b->warps_x * b->warps_y / points - 1;
-    double tensor_part = b->tiles == 1 ? 0.33 : 0.46;
+    double tensor_part = b->tiles == 1 ? 0.33 : b->warps_x * b->warps_y * b->blocks >= 12 ? 0.49 : 0.45;
     double memory = (8 + 8 * (1 + 0.35 * (halo - 1))) * points * launches / (0.8 * machine->copy_bandwidth);
     double arithmetic = e->flops / (tensor_part * machine->flops[e->unit]);
-    double launch = fmax(memory, arithmetic) / launches + 0.6 * walk / clock * 0.1;
+    double launch = fmax(fmax(memory, arithmetic) / launches, walk / clock);
     double slabs = b->extended ? 0 : stn_slabs_seconds(task, machine, b->fused, launch);
     e->seconds = launches * (machine->launch_seconds + launch + slabs);
 }

@@ -16,12 +16,15 @@ typedef struct lowrank_brick {
     int chunk;    /* planes of a block's walk */
     int products; /* 16 x 8 x 4, of a warp for one plane */
     int shared;   /* bytes, dynamic */
+    int form;     /* of the block, as it was asked for; 0: by rule */
 } lowrank_brick;
 _Static_assert(sizeof(lowrank_brick) <= sizeof(stn_candidate), "a brick is a candidate");
 
-/* The cheapest core of the cube and the brick for it; false if the kernel can take none. */
-bool lowrank_brick_fit(const stn_task *task, const stn_machine *machine, const lowrank_cube *cube, lowrank_core *core,
-                       lowrank_brick *brick);
+/* The cheapest core of the cube and the brick for it, of one form from 1 to lowrank_brick_forms, or of the usual one (0);
+ * false if the kernel can take none. */
+bool lowrank_brick_fit(const stn_task *task, const stn_machine *machine, const lowrank_cube *cube, int form_asked,
+                       lowrank_core *core, lowrank_brick *brick);
+int lowrank_brick_forms(void);
 void lowrank_brick_cost(const stn_task *task, const stn_machine *machine, const lowrank_brick *brick,
                         stn_estimate *estimate);
 void lowrank_brick_params(const stn_task *task, const lowrank_cube *cube, const lowrank_core *core,

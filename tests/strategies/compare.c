@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "base/half.h"
 #include "host/host.h"
 #include "plan/plan.h"
@@ -143,7 +144,15 @@ static stn_status make_plan(stn_context *context, const stn_problem *problem, co
     options.strategy = strategy;
     options.estimate_only = pick >= 0;
     stn_status status = stn_plan_create(context, problem, &options, plan, &result->error);
-    if (status == STN_OK && pick >= 0) status = build_candidate(*plan, pick, &result->error);
+    if (status == STN_OK && pick >= COMPARE_MEASURED) {
+        pick -= COMPARE_MEASURED;
+        stn_plan_rank(*plan, strategy, STN_PLAN_RANKING);
+    }
+    if (status == STN_OK && pick >= 0) {
+        if ((size_t)pick >= (*plan)->ranked || !(*plan)->ranking[pick].applies)
+            return stn_fail(&result->error, STN_ERROR_INVALID_ARGUMENT, "there is no candidate %d", pick);
+        status = build_candidate(*plan, pick, &result->error);
+    }
     if (status != STN_OK) return status;
     stn_text text = STN_TEXT_EMPTY;
     (*plan)->strategy->describe(*plan, STN_TEXT, &text);

@@ -29,7 +29,9 @@ typedef struct comparison {
 
 /* Plans `problem` with `strategy`, runs it on random data with a poisoned output, and compares every point with the host.
  * True if the result is within numerics.md's bar for stepping strategies (fused: the bar of fused ones). */
-/* pick: which of the strategy's candidates to run, in the order of their cost; -1: the planner's choice. */
+/* pick: which of the strategy's candidates to run, in the order of their cost; -1: the planner's choice; from
+ * COMPARE_MEASURED on: counted from there, among those worth measuring too. */
+#define COMPARE_MEASURED 1000
 bool compare_candidate_with_host(stn_context *context, stn_pool *pool, const stn_problem *problem, const char *strategy,
                                  int pick, bool fused, uint64_t seed, comparison *result);
 bool compare_with_host(stn_context *context, stn_pool *pool, const stn_problem *problem, const char *strategy,
