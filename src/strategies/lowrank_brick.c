@@ -113,6 +113,13 @@ static void fit_chunk(const stn_task *task, const stn_machine *machine, int dept
     }
 }
 
+/* Beside the stages: the bands, with zeros around them, and the rows' places; a KiB that every block takes. */
+static size_t fixed_bytes(const lowrank_cube *cube, const lowrank_core *core, const lowrank_brick *b) {
+    int bands = (int)stn_max(core->lefts - core->identity, 1), rows = 8 * b->tiles * b->warps_y + cube->size[1] - 1;
+    int band_x = 4 * steps_x(cube) + 34, band_y = 39 + 8 + cube->size[1];
+    return (size_t)(bands * band_x + core->rights * band_y + rows) * sizeof(double) + 1024;
+}
+
 /* One stage is computed on, `beyond` more stay or must be there, three arrive, or two where there is no room for three. */
 static bool fit_stages(const stn_machine *machine, const lowrank_cube *cube, const lowrank_core *core, int beyond,
                        lowrank_brick *b) {
@@ -120,7 +127,7 @@ static bool fit_stages(const stn_machine *machine, const lowrank_cube *cube, con
     int stage = b->shared;
     for (b->stages = beyond + 4; b->stages >= beyond + 3; b->stages--) {
         b->shared = stage * b->stages;
-        size_t bytes = (size_t)b->shared + 16384; /* the bands beside it */
+        size_t bytes = (size_t)b->shared + fixed_bytes(cube, core, b);
         if (bytes <= machine->shared_per_block && bytes * (size_t)b->blocks <= machine->shared_per_multiprocessor)
             return true;
     }
