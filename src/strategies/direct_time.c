@@ -262,12 +262,13 @@ static size_t line_shapes(const stn_task *task, const stn_machine *machine, dire
     return count;
 }
 
-/* Points a lane: four, but where one tile can hold whole rows, what these need. */
-static int flat_points(const stn_task *task, int reach) {
+/* Points a lane: four, but where one tile can hold whole rows, what these need, if registers hold the sums of two steps. */
+static int flat_points(const stn_task *task, int sums_most) {
     for (int points = 2; points <= 8; points *= 2) {
         direct_shape shape = {.kernel = DIRECT_TIME_TILE, .threads = {1, 1, LANES}, .points = points};
         shape.vector = (int)stn_min(direct_widest_vector(task), points);
-        if (reach <= points && spans(task, &shape)) return points;
+        int sums = 2 * direct_reach(task, &shape, 0) * points;
+        if (direct_reach(task, &shape, 2) <= points && 2 * sums <= sums_most && spans(task, &shape)) return points;
     }
     return 4;
 }
@@ -277,8 +278,8 @@ static int flat_points(const stn_task *task, int reach) {
 static size_t flat_shapes(const stn_task *task, const stn_machine *machine, direct_shape *shapes, size_t most) {
     bool wide = task->dtype == STN_F64;
     direct_shape probe = {.kernel = DIRECT_TIME_TILE};
-    int points = flat_points(task, direct_reach(task, &probe, 2));
-    int sums = 2 * direct_reach(task, &probe, 0) * points, deepest = (wide ? 72 : 96) / sums;
+    int sums_most = wide ? 72 : 96, points = flat_points(task, sums_most);
+    int sums = 2 * direct_reach(task, &probe, 0) * points, deepest = sums_most / sums;
     size_t count = 0;
     for (int fused = (int)stn_min((uint64_t)deepest, task->steps); fused >= 2 && count < most; fused--) {
         int held = fused * sums;
