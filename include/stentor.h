@@ -181,7 +181,8 @@ typedef struct stn_problem {
     uint64_t steps; /* 0 means 1 */
     /* Relative L2 error allowed for the whole run, of numbers of usual size; 0 means rounding of dtype only. Above that
      * a strategy may drop separable terms of the taps, and use tensor cores with less than dtype's precision: f32 by TF32
-     * from 5e-4 on, f16 with weights rounded to f16 from 1e-3 on. `stn_plan_describe` says which arithmetic was chosen. */
+     * from 5e-4 on (2D: 1e-3), f16 with weights rounded to f16 from 1e-3 on. stn_plan_describe says which arithmetic was
+     * chosen. */
     double tolerance;
     int in_place;  /* non-zero: in and out will be the same pointer (same strides) */
     int alignment; /* bytes that device pointers in and out are multiples of, a power of two; 0 means 16 */

@@ -63,14 +63,15 @@ __device__ __forceinline__ void load_chunk(const line_arguments &a, long long ch
 
 // Blocks of the band; of PAIRED tiles, for either half.
 using band_operand = operand<STORE, BAND_PARTS>;
-__device__ __forceinline__ void read_band(band_operand (&held)[BLOCKS_OUT][BLOCKS_IN], const REAL *band, int g, int t) {
+using band_entry = band<STORE, BAND_PARTS>::entry;
+__device__ __forceinline__ void read_band(band_operand (&held)[BLOCKS_OUT][BLOCKS_IN], const band_entry *band, int g,
+                                          int t) {
 #pragma unroll
     for (int half = 0; half < BLOCKS_OUT; half++)
 #pragma unroll
         for (int k = 0; k < BLOCKS_IN; k++) {
             const int output = PAIRED ? g / 2 * 4 + 2 * half + g % 2 : g;
-            const REAL *const from = band + BAND_PAD + 8 * k + 2 * t - output;
-            held[half][k] = make_operand<STORE, BAND_PARTS>(from[0], from[1]);
+            held[half][k] = band_pair(band + BAND_PAD + 8 * k + 2 * t - output);
         }
 }
 
@@ -142,15 +143,15 @@ __device__ __forceinline__ void compute_chunk(const line_arguments &a, long long
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) lowrank_line(const __grid_constant__ line_arguments a) {
     extern __shared__ __align__(128) unsigned char stn_shared[];
     STORE *const shared = reinterpret_cast<STORE *>(stn_shared);  // BUFFERS stages
-    __shared__ REAL band[band_size(BLOCKS_IN)];
+    __shared__ band_entry padded[band_size(BLOCKS_IN)];
     const int lane = threadIdx.x % 32;
 
-    fill_band<0>(band, band_size(BLOCKS_IN), a.weight, X_LOW + X_HIGH + 1, LEAD - X_LOW, threadIdx.x, THREADS);
+    fill_band<0>(padded, band_size(BLOCKS_IN), a.weight, X_LOW + X_HIGH + 1, LEAD - X_LOW, threadIdx.x, THREADS);
     long long chunk = blockIdx.x;
     if (BUFFERS == 2 && chunk < a.all_chunks) load_chunk(a, chunk, shared);
     __syncthreads();
     band_operand held[BLOCKS_OUT][BLOCKS_IN];
-    read_band(held, band, lane / 4, lane % 4);
+    read_band(held, padded, lane / 4, lane % 4);
     int stage = 0;
     for (; chunk < a.all_chunks; chunk += gridDim.x) {
         if (BUFFERS == 1) {

@@ -1,4 +1,4 @@
-// Several steps of a 2D stencil at once, as chains of two products on the f64 tensor cores (LoRAStencil).
+// Several steps of a 2D stencil at once, as chains of two products on the tensor cores (LoRAStencil).
 //
 //     out(y, x) = sum over terms q, i, j of  u[q][i] * v[q][j] * in(y + i - Y_LOW, x + j - X_LOW)
 //
@@ -13,19 +13,24 @@
 // so every column is read once from shared memory for all terms, T_q never leaves its registers, and the only state of
 // the walk are BLOCKS_X + 1 partial sums. Columns come to shared memory 16 at a time, STAGES - 1 stages ahead:
 //
-//     stage:   row 0   | 16 columns | 2 unused |     a row is 18 doubles long: rows 2t apart lie in different banks
+//     stage:   row 0   | 16 columns | unused |     16 bytes of a row are unused: rows 2t apart lie in different banks
 //              row 1   | ...
+//
+// Types and their parts: device/fragment.cuh.
 #include "device/band.cuh"
 #include "device/walk.cuh"
 #include "params.cuh"
 
 constexpr int round_up(int a, int b) { return (a + b - 1) / b * b; }
-constexpr int THREADS = 32 * WARPS;
-constexpr int LEAD = round_up(X_LOW, 4);                 // the first column read, before the first output
-constexpr int BLOCKS_Y = (16 + Y_LOW + Y_HIGH + 7) / 8;  // of 8 rows, that a tile sees
-constexpr int BLOCKS_X = (8 + LEAD + X_HIGH + 7) / 8;    // of 8 columns, that a tile sees
+constexpr int THREADS = 32 * WARPS, STEP = tensor<STORE>::STEP;
+constexpr int SLOT = 16 / sizeof(STORE);                    // elements of one copy
+constexpr int LEAD = round_up(X_LOW, SLOT < 4 ? 4 : SLOT);  // the first column read, before the first output
+constexpr int BLOCKS_Y = round_up((16 + Y_LOW + Y_HIGH + 7) / 8, STEP);  // of 8 rows, that a tile sees
+constexpr int BLOCKS_X = (8 + LEAD + X_HIGH + 7) / 8;                    // of 8 columns, that a tile sees
 constexpr int LINES = 16 * (WARPS - 1) + 8 * BLOCKS_Y;
-constexpr int PITCH = 18, STAGE = LINES * PITCH;
+constexpr int PITCH = 16 + SLOT, STAGE = LINES * PITCH;
+constexpr bool APART = sums_apart(DATA_PARTS, BAND_PARTS);
+constexpr int CHAINS = sizeof(STORE) == 8 ? 1 : 2;  // sums of a tile's rows that do not wait for each other
 constexpr int BAND_Y = band_size(BLOCKS_Y - 1), BAND_X = band_size(BLOCKS_X);
 constexpr int WEIGHTS_Y = EVEN ? Y_LOW + 1 : Y_LOW + Y_HIGH + 1;  // given, of a term
 constexpr int WEIGHTS_X = EVEN ? X_LOW + 1 : X_LOW + X_HIGH + 1;
@@ -33,48 +38,100 @@ static_assert(!EVEN || (Y_LOW == Y_HIGH && X_LOW == X_HIGH), "even weights reach
 static_assert(STAGES >= 2, "the walk computes on one stage while others arrive");
 
 struct plane_arguments {
-    const double *in;
-    double *out;
+    const STORE *in;
+    STORE *out;
     long long ny, nx;
     long long in_y, out_y, in_batch, out_batch;  // strides, elements; along x they are 1
     long long segment;                           // columns of a block's walk, a multiple of 16
     long long tiles_y, tiles_x;                  // blocks of one grid
-    double u[TERMS][WEIGHTS_Y], v[TERMS][WEIGHTS_X];
+    REAL scale;                                  // of all v; 1 but for f16
+    REAL u[TERMS][WEIGHTS_Y], v[TERMS][WEIGHTS_X];
 };
 
 // Both factors' blocks for one term: in registers, or read from shared memory as they are needed.
+using data_operand = operand<STORE, DATA_PARTS>;
+using band_operand = operand<STORE, BAND_PARTS>;
+using band_entry = band<STORE, BAND_PARTS>::entry;
 struct term_bands {
-    double y[BLOCKS_Y - 1][2], x[BLOCKS_X][2];
+    band_operand y[BLOCKS_Y], x[BLOCKS_X], zero;
 };
-__device__ __forceinline__ void read_bands(term_bands &to, const double *bands, int g, int t) {
+__device__ __forceinline__ void read_bands(term_bands &to, const band_entry *bands, int g, int t) {
+    to.zero = make_operand<STORE, BAND_PARTS>(0, 0);
 #pragma unroll
-    for (int k = 0; k < BLOCKS_Y - 1; k++)
-        for (int e = 0; e < 2; e++) to.y[k][e] = bands[BAND_PAD + 8 * k + 2 * t + e - g];
+    for (int k = 0; k < BLOCKS_Y - 1; k++) to.y[k] = band_pair(bands + BAND_PAD + 8 * k + 2 * t - g);
+    to.y[BLOCKS_Y - 1] = to.zero;  // rows 0 to 7 do not reach so far
 #pragma unroll
-    for (int d = 0; d < BLOCKS_X; d++)
-        for (int e = 0; e < 2; e++) to.x[d][e] = bands[BAND_Y + BAND_PAD + 8 * d + 2 * t + e - g];
+    for (int d = 0; d < BLOCKS_X; d++) to.x[d] = band_pair(bands + BAND_Y + BAND_PAD + 8 * d + 2 * t - g);
 }
 
-// One term of the two columns j and j + 1: sum[e] gathers output column j + 1 - e. Products that wait for each other
-// alternate with the neighbour's, which do not.
-__device__ __forceinline__ void add_term(double (&sum)[BLOCKS_X + 1][4], const double (&in)[2][BLOCKS_Y][2],
-                                         const term_bands &bands) {
-    const double zero[2] = {0, 0};
-    double rows[2][4] = {};
+// T_q of the two columns: U_q times their blocks.
+__device__ __forceinline__ void multiply_rows(REAL (&rows)[2][4], const data_operand (&in)[2][BLOCKS_Y],
+                                              const term_bands &bands) {
+    REAL sum[2][CHAINS][4] = {};
 #pragma unroll
-    for (int k = 0; k < BLOCKS_Y; k++) {
-        double left[4];
-        join_halves(left, k < BLOCKS_Y - 1 ? bands.y[k < BLOCKS_Y - 1 ? k : 0] : zero,
-                    k ? bands.y[k ? k - 1 : 0] : zero);
-        product(rows[0], left, in[0][k]);
-        product(rows[1], left, in[1][k]);
+    for (int turn = 0; turn < BLOCKS_Y; turn += CHAINS * STEP) {
+        REAL apart[2][CHAINS][4] = {};
+#pragma unroll
+        for (int pass = 0; pass < passes(BAND_PARTS, DATA_PARTS); pass++)
+#pragma unroll
+            for (int c = 0; c < CHAINS; c++)
+#pragma unroll
+                for (int h = 0; h < 2; h++) {
+                    if (turn + c * STEP >= BLOCKS_Y) continue;
+                    band_operand top[STEP], bottom[STEP];
+                    data_operand right[STEP];
+                    for (int b = 0; b < STEP; b++) {
+                        const int k = turn + c * STEP + b;
+                        top[b] = bands.y[k], bottom[b] = k ? bands.y[k ? k - 1 : 0] : bands.zero, right[b] = in[h][k];
+                    }
+                    product_pass(pass, APART ? apart[h][c] : sum[h][c], top, bottom, right);
+                }
+        if (APART)
+            for (int h = 0; h < 2; h++)
+                for (int c = 0; c < CHAINS; c++) add_tile(sum[h][c], apart[h][c]);
     }
-    const double left[2][4] = {{rows[0][0], rows[0][2], rows[0][1], rows[0][3]},
-                               {rows[1][0], rows[1][2], rows[1][1], rows[1][3]}};
 #pragma unroll
-    for (int d = 0; d < BLOCKS_X; d++) product(sum[d + 1], left[0], bands.x[d]);
+    for (int h = 0; h < 2; h++)
 #pragma unroll
-    for (int d = 0; d < BLOCKS_X; d++) product(sum[d], left[1], bands.x[d]);
+        for (int e = 0; e < 4; e++) rows[h][e] = CHAINS > 1 ? sum[h][0][e] + sum[h][CHAINS - 1][e] : sum[h][0][e];
+}
+
+// T_q V_q: sum[e] gathers output column j + 1 - e, from block e - 1 of the band for column j, and e for column j + 1.
+__device__ __forceinline__ void multiply_columns(int pass, REAL (&sum)[BLOCKS_X + 1][4], const data_operand (&top)[2],
+                                                 const data_operand (&bottom)[2], const term_bands &bands) {
+#pragma unroll
+    for (int h = 0; h < 2; h += STEP)
+#pragma unroll
+        for (int e = 0; e <= BLOCKS_X; e++) {
+            if (STEP == 1 && (e - 1 + h < 0 || e - 1 + h >= BLOCKS_X)) continue;
+            data_operand left[2][STEP];
+            band_operand right[STEP];
+            for (int b = 0; b < STEP; b++) {
+                const int d = e - 1 + h + b;
+                left[0][b] = top[h + b], left[1][b] = bottom[h + b];
+                right[b] = d >= 0 && d < BLOCKS_X ? bands.x[d >= 0 && d < BLOCKS_X ? d : 0] : bands.zero;
+            }
+            product_pass(pass, sum[e], left[0], left[1], right);
+        }
+}
+
+// One term of the two columns j and j + 1. Products that wait for each other alternate with others, which do not.
+__device__ __forceinline__ void add_term(REAL (&sum)[BLOCKS_X + 1][4], const data_operand (&in)[2][BLOCKS_Y],
+                                         const term_bands &bands) {
+    REAL rows[2][4], apart[BLOCKS_X + 1][4] = {};
+    multiply_rows(rows, in, bands);
+    data_operand top[2], bottom[2];
+#pragma unroll
+    for (int h = 0; h < 2; h++) {
+        top[h] = make_operand<STORE, DATA_PARTS>(rows[h][0], rows[h][1]);
+        bottom[h] = make_operand<STORE, DATA_PARTS>(rows[h][2], rows[h][3]);
+    }
+#pragma unroll
+    for (int pass = 0; pass < passes(DATA_PARTS, BAND_PARTS); pass++)
+        multiply_columns(pass, APART ? apart : sum, top, bottom, bands);
+    if (APART)
+#pragma unroll
+        for (int e = 0; e <= BLOCKS_X; e++) add_tile(sum[e], apart[e]);
 }
 
 // Where a row of a stage begins.
@@ -82,14 +139,16 @@ struct row_place {
     __device__ __forceinline__ constexpr int operator()(int row) const { return row * PITCH; }
 };
 
-__device__ __forceinline__ void store_tile(const plane_arguments &a, double *out, long long y, long long x,
-                                           const double (&tile)[4]) {
+__device__ __forceinline__ void store_tile(const plane_arguments &a, STORE *out, long long y, long long x,
+                                           const REAL (&tile)[4]) {
 #pragma unroll
     for (int half = 0; half < 2; half++) {
         if (y + 8 * half >= a.ny) continue;
-        double *const to = out + (y + 8 * half) * a.out_y + x;
-        const double run[2] = {tile[2 * half], tile[2 * half + 1]};
-        if (VECTOR == 2 && x + 2 <= a.nx)
+        STORE *const to = out + (y + 8 * half) * a.out_y + x;
+        STORE run[2];
+        for (int e = 0; e < 2; e++)
+            run[e] = narrow<STORE>(sizeof(STORE) == 2 ? tile[2 * half + e] * a.scale : tile[2 * half + e]);
+        if (VECTOR > 1 && x + 2 <= a.nx)
             store_run(to, run);
         else
             for (int e = 0; e < 2; e++)
@@ -99,15 +158,15 @@ __device__ __forceinline__ void store_tile(const plane_arguments &a, double *out
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) lowrank_plane(const __grid_constant__ plane_arguments a) {
     extern __shared__ __align__(128) unsigned char stn_shared[];
-    double *const shared = reinterpret_cast<double *>(stn_shared);  // STAGES stages
-    __shared__ double bands[TERMS][BAND_Y + BAND_X];
+    STORE *const shared = reinterpret_cast<STORE *>(stn_shared);  // STAGES stages
+    __shared__ band_entry bands[TERMS][BAND_Y + BAND_X];
     __shared__ long long row_start[LINES];
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, t = lane % 4;
     const long long tile_x = blockIdx.x % a.tiles_x, rest = blockIdx.x / a.tiles_x;
     const long long tile_y = rest % a.tiles_y, batch = rest / a.tiles_y;
     const long long y0 = tile_y * 16 * WARPS, x0 = tile_x * a.segment;
-    const double *const grid = a.in + batch * a.in_batch;
-    double *const out = a.out + batch * a.out_batch;
+    const STORE *const grid = a.in + batch * a.in_batch;
+    STORE *const out = a.out + batch * a.out_batch;
 
     for (int i = threadIdx.x; i < LINES; i += THREADS)
         row_start[i] = fold_far<Y_SIDE_LOW, Y_SIDE_HIGH>(y0 - Y_LOW + i, a.ny) * a.in_y;
@@ -131,20 +190,22 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) lowrank_plane(cons
     };
 #pragma unroll
     for (int s = 0; s < STAGES - 1; s++) fetch(s, s);
-    double sum[BLOCKS_X + 1][4] = {};
+    REAL sum[BLOCKS_X + 1][4] = {};
     int slot = 0;
 #pragma unroll 1
     for (int s = 0; s < steps; s++) {
         copy_async_wait<STAGES - 2>();
         __syncthreads();  // stage s is here for all, and stage s - 1 has been read by all
         fetch(s + STAGES - 1, slot ? slot - 1 : STAGES - 1);
-        const double *const mine = shared + slot * STAGE + (warp * 16 + 2 * t) * PITCH + g;
+        const STORE *const mine = shared + slot * STAGE + (warp * 16 + 2 * t) * PITCH + g;
         slot = slot + 1 < STAGES ? slot + 1 : 0;
-        double in[2][BLOCKS_Y][2];
+        data_operand in[2][BLOCKS_Y];
 #pragma unroll
         for (int k = 0; k < BLOCKS_Y; k++)
-            for (int h = 0; h < 2; h++)
-                for (int e = 0; e < 2; e++) in[h][k][e] = mine[(8 * k + e) * PITCH + 8 * h];
+            for (int h = 0; h < 2; h++) {
+                const STORE *const from = mine + 8 * k * PITCH + 8 * h;
+                load_operand(in[h][k], from, from + PITCH);
+            }
         if (HELD) {
 #pragma unroll
             for (int q = 0; q < TERMS; q++) add_term(sum, in, held[HELD ? q : 0]);

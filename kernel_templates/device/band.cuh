@@ -8,23 +8,42 @@
 #include "device/fragment.cuh"
 #include "device/index.cuh"
 
-// A vector of weights with zeros before and after, so that every block of the band can be read: block k, element e of
-// a lane, is padded[BAND_PAD + 8k + 2t + e - g]. (The padding is enough for 16 rows.)
+// A vector of weights with zeros before and after, so that every block of the band can be read: block k of a lane is pair
+// BAND_PAD + 8k + 2t - g of it, an element and the next. In f64 these are two reads; other types are kept as pairs, in
+// their parts. (The padding is enough for 16 rows.)
 constexpr int BAND_PAD = 15;
 constexpr int band_size(int blocks) { return 8 * blocks + 2 * BAND_PAD; }
+template <class STORE, int PARTS>
+struct band {
+    using entry = operand<STORE, PARTS>;
+};
+template <int PARTS>
+struct band<double, PARTS> {
+    using entry = double;
+};
+__device__ __forceinline__ void set_entry(double &to, double value, double) { to = value; }
+template <class STORE, int PARTS>
+__device__ __forceinline__ void set_entry(operand<STORE, PARTS> &to, float value, float next) {
+    to = make_operand<STORE, PARTS>(value, next);
+}
+__device__ __forceinline__ operand<double, 1> band_pair(const double *band) {
+    return make_operand<double, 1>(band[0], band[1]);
+}
+template <class STORE, int PARTS>
+__device__ __forceinline__ operand<STORE, PARTS> band_pair(const operand<STORE, PARTS> *band) {
+    return *band;
+}
 
 // All threads of the block fill `padded`; `skip` zeros stand before the weights. Of EVEN weights, the same from either
 // end, only the first half is given, the one in the middle included. Follow it by a barrier.
-template <int EVEN, class REAL>
-__device__ __forceinline__ void fill_band(REAL *padded, int size, const REAL *weight, int count, int skip, int thread,
+template <int EVEN, class ENTRY, class REAL>
+__device__ __forceinline__ void fill_band(ENTRY *padded, int size, const REAL *weight, int count, int skip, int thread,
                                           int threads) {
+    const auto at = [&](int j) -> REAL {
+        return j >= 0 && j < count ? weight[EVEN && j > count / 2 ? count - 1 - j : j] : 0;
+    };
     for (int i = thread; i < size; i += threads) {
         const int j = i - BAND_PAD - skip;
-        padded[i] = j >= 0 && j < count ? weight[EVEN && j > count / 2 ? count - 1 - j : j] : 0;
+        set_entry(padded[i], at(j), at(j + 1));
     }
-}
-
-// The left factor of block k, out of the halves of blocks k and k - 1.
-__device__ __forceinline__ void join_halves(double (&a)[4], const double (&block)[2], const double (&before)[2]) {
-    a[0] = block[0], a[1] = before[0], a[2] = block[1], a[3] = before[1];
 }

@@ -64,7 +64,7 @@ __device__ __forceinline__ void take_part(tensor<half_t>::pair &to, float &low, 
 }
 
 template <class STORE, int PARTS>
-struct operand {
+struct alignas(sizeof(typename tensor<STORE>::pair) * PARTS) operand {  // read from shared memory at once
     typename tensor<STORE>::pair part[PARTS];
 };
 template <class STORE, int PARTS>
@@ -76,7 +76,15 @@ __device__ __forceinline__ operand<STORE, PARTS> make_operand(typename tensor<ST
     return made;
 }
 
-// Two neighbours in shared memory.
+// Two elements in shared memory, wherever they lie.
+template <class STORE, int PARTS>
+__device__ __forceinline__ void load_operand(operand<STORE, PARTS> &to, const STORE *low, const STORE *high) {
+    to = make_operand<STORE, PARTS>(*low, *high);
+}
+__device__ __forceinline__ void load_operand(operand<half_t, 1> &to, const half_t *low, const half_t *high) {
+    to.part[0].e = *low | static_cast<unsigned>(*high) << 16;
+}
+// Two neighbours.
 template <int PARTS>
 __device__ __forceinline__ void load_operand(operand<double, PARTS> &to, const double *from) {
     to = make_operand<double, PARTS>(from[0], from[1]);

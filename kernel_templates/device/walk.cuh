@@ -1,24 +1,24 @@
 // Rows of a 2D grid on their way into shared memory, 16 columns at a time, for kernels whose blocks walk along x.
 #pragma once
+#include "device/element.cuh"
 #include "device/index.cuh"
-#include "device/ptx.cuh"
 
 // The block's threads ask for columns x to x + 15 of all LINES rows: row i of the grid begins at row_start[i], and goes to
 // stage + place(i). Past the grid's sides, and where rows are not aligned (VECTOR 1), element by element.
-template <int LINES, int THREADS, int VECTOR, int LOW, int HIGH, class PLACE>
-__device__ __forceinline__ void load_stage(double *stage, PLACE place, const double *grid, const long long *row_start,
+template <int LINES, int THREADS, int VECTOR, int LOW, int HIGH, class STORE, class PLACE>
+__device__ __forceinline__ void load_stage(STORE *stage, PLACE place, const STORE *grid, const long long *row_start,
                                            long long x, long long nx) {
-    constexpr int SLOTS = 8, SKIP = THREADS / SLOTS;  // of 16 bytes in a row; rows that are copied at once
+    constexpr int SLOTS = sizeof(STORE), SKIP = THREADS / SLOTS;  // of 16 bytes in a row; rows that are copied at once
     if (VECTOR == 1 || x < 0 || x + 16 > nx) {
 #pragma unroll 1
         for (int i = threadIdx.x; i < LINES * 16; i += THREADS)
-            copy_async_8(stage + place(i / 16) + i % 16,
+            copy_element(stage + place(i / 16) + i % 16,
                          grid + row_start[i / 16] + fold_far<LOW, HIGH>(x + i % 16, nx));
         return;
     }
-    const int row = threadIdx.x / SLOTS, column = threadIdx.x % SLOTS * 2;
-    double *const to = stage + place(row) + column;
-    const double *const from = grid + x + column;
+    const int row = threadIdx.x / SLOTS, column = threadIdx.x % SLOTS * (16 / SLOTS);
+    STORE *const to = stage + place(row) + column;
+    const STORE *const from = grid + x + column;
     constexpr int AT_ONCE = 5 * SKIP;  // row starts are waited for together, for a copy lets no later access pass
 #pragma unroll
     for (int first = 0; first < LINES; first += AT_ONCE) {

@@ -47,8 +47,8 @@ static bool applies(const stn_task *task, const stn_machine *machine, char *reas
         why = "it needs a GPU and this context is for the host";
     else if (machine->sm < 80)
         why = "it needs tensor cores for f64 and tf32: sm_80 or newer";
-    else if (task->dtype != STN_F64 && task->rank != 1)
-        why = "it takes f32 and f16 grids in 1D only, so far";
+    else if (task->dtype != STN_F64 && task->rank == 3)
+        why = "it takes f32 and f16 grids in 1D and 2D only, so far";
     else if (task->in_stride[2] != 1 || task->out_stride[2] != 1)
         why = "the fastest axis is strided";
     else if (stn_task_points(task) >> 37 || task->steps >> 31)
@@ -106,7 +106,8 @@ static void insert_candidate(search *s, const lowrank_shape *shape) {
 static void try_split(search *s, const lowrank_shape *shape, const lowrank_taps *taps, lowrank_split split,
                       lowrank_terms *before) {
     lowrank_terms terms;
-    if (lowrank_terms_make(s->task, taps, split, 0, &terms, NULL) != STN_OK) return;
+    double tolerance = lowrank_term_tolerance(s->task, shape);
+    if (lowrank_terms_make(s->task, taps, split, tolerance, &terms, NULL) != STN_OK) return;
     lowrank_pattern pattern = {0};
     int place[LOWRANK_MAX_TERMS];
     bool changed, good = terms.count && lowrank_pattern_cover(&pattern, &terms, place, &changed);

@@ -13,14 +13,15 @@
 #define MOST_BLOCKS_Y 10
 #define MOST_REACH_LINE 96
 #define MOST_FUSED 96
-#define PLANE_PITCH 18
 #define MIXED_PAIR 36 /* two rows of lowrank_mixed */
 /* lowrank_mixed, numbers that a lane holds: the bands, its rows and the sums. Up to 58 three blocks fit on a
  * multiprocessor, up to 72 two, and then registers spill; so many sums and products are all unrolled. */
 #define MIXED_THREE_BLOCKS 58
 #define MIXED_TWO_BLOCKS 72
 #define MIXED_MOST_SUMS 96
-#define STATIC_SHARED 20480 /* bands and row starts take less */
+#define STATIC_SHARED 20480 /* its bands and row starts take less */
+#define MOST_STATIC_SHARED 49152
+#define BAND_PADS 30 /* device/band.cuh */
 
 static bool is_line(const stn_task *task) { return task->rank == 1; }
 
@@ -33,6 +34,13 @@ int lowrank_window(const stn_task *task, const lowrank_shape *shape, int axis) {
 
 int lowrank_given(const stn_task *task, const lowrank_shape *shape, int axis) {
     return shape->even ? lowrank_reach(task, shape, axis, 0) + 1 : lowrank_window(task, shape, axis);
+}
+
+/* f64's own rounding is where the terms end in any case. */
+double lowrank_term_tolerance(const stn_task *task, const lowrank_shape *shape) {
+    double entries = (double)lowrank_window(task, shape, 1) * lowrank_window(task, shape, 2);
+    double rounding = task->dtype == STN_F32 ? 0x1p-24 : task->dtype == STN_F16 ? 0x1p-13 : 0;
+    return fmax(task->tolerance / entries, rounding) / shape->launches;
 }
 
 bool lowrank_symmetric(const stn_task *task, int axis) {
@@ -69,14 +77,15 @@ static int lead_x(const stn_task *task, const lowrank_shape *shape) {
     return (int)stn_round_up(lowrank_reach(task, shape, 2, 0), stn_max(4, lowrank_slot(task->dtype)));
 }
 /* Blocks of 8 outputs that a tile has along x: f16's products take 16 points at once, and tiles of a line lie as far apart. */
-static int line_blocks_out(const stn_task *task) { return is_line(task) && task->dtype == STN_F16 ? 2 : 1; }
+static int line_blocks_out(const stn_task *task) { return task->dtype == STN_F16 ? 2 : 1; }
 static int blocks_x(const stn_task *task, const lowrank_shape *shape) {
-    int width = 8 * line_blocks_out(task);
+    int width = is_line(task) ? 8 * line_blocks_out(task) : 8;
     int blocks = blocks_seen(width, lead_x(task, shape), lowrank_reach(task, shape, 2, 1));
-    return (int)stn_round_up(blocks, lowrank_step(task->dtype));
+    return is_line(task) ? (int)stn_round_up(blocks, lowrank_step(task->dtype)) : blocks;
 }
 static int blocks_y(const stn_task *task, const lowrank_shape *shape) {
-    return blocks_seen(16, lowrank_reach(task, shape, 1, 0), lowrank_reach(task, shape, 1, 1));
+    int blocks = blocks_seen(16, lowrank_reach(task, shape, 1, 0), lowrank_reach(task, shape, 1, 1));
+    return (int)stn_round_up(blocks, lowrank_step(task->dtype));
 }
 
 /* Products of 16 x 8 x 8 for 128 points, or what takes as long: lowrank_mixed has products of half that depth, and its
@@ -84,7 +93,8 @@ static int blocks_y(const stn_task *task, const lowrank_shape *shape) {
 static double products(const stn_task *task, const lowrank_shape *shape) {
     if (is_line(task)) return blocks_x(task, shape);
     if (shape->mixed) return shape->bands / 2.0 + shape->sums / 4.0;
-    return shape->terms * (blocks_y(task, shape) + blocks_x(task, shape));
+    int shared = lowrank_step(task->dtype) - 1; /* two columns at once begin and end with half a product */
+    return shape->terms * (blocks_y(task, shape) + blocks_x(task, shape) + shared);
 }
 
 /* 16-byte accesses need every row of every grid to be aligned. */
@@ -107,13 +117,26 @@ void lowrank_tiles(const stn_task *task, const lowrank_shape *shape, int64_t *ti
     *tiles_x = stn_div_up(task->n[2], shape->segment);
 }
 
+static int plane_lines(const stn_task *task, const lowrank_shape *shape) {
+    return 16 * (shape->warps - 1) + 8 * blocks_y(task, shape);
+}
+
+/* Static shared memory of lowrank_plane: bands, where f64 is kept by element and other types as pairs in parts, and the
+ * starts of rows. */
+static size_t plane_static_shared(const stn_task *task, const lowrank_shape *shape) {
+    int pair = task->dtype == STN_F16 ? 4 : 8;
+    int entry = task->dtype == STN_F64 ? 8 : pair * lowrank_band_parts(shape->products);
+    int entries = 8 * (blocks_y(task, shape) - 1 + blocks_x(task, shape)) + 2 * BAND_PADS;
+    return (size_t)shape->terms * (size_t)(entries * entry) + (size_t)plane_lines(task, shape) * 8;
+}
+
 size_t lowrank_shared(const stn_task *task, const lowrank_shape *shape) {
     int64_t stage;
     if (is_line(task))
         stage = stn_round_up(chunk_points(shape) + 8 * (blocks_x(task, shape) - line_blocks_out(task)),
                              8 * lowrank_slot(task->dtype));
     else
-        stage = (int64_t)(16 * (shape->warps - 1) + 8 * blocks_y(task, shape)) * PLANE_PITCH;
+        stage = (int64_t)plane_lines(task, shape) * (16 + lowrank_slot(task->dtype));
     if (shape->mixed) stage = stn_div_up(16 * shape->warps + lowrank_window(task, shape, 1) - 1, 2) * MIXED_PAIR;
     return (size_t)(stage * shape->stages) * stn_dtype_size(task->dtype);
 }
@@ -151,7 +174,15 @@ static void fit_line(const stn_task *task, lowrank_shape *shape) {
     shape->blocks = blocks_x(task, shape) <= most ? 3 : 2;
 }
 
-static void fit_warps(const stn_task *task, lowrank_shape *shape) {
+/* f32 and f16: the band of a single term stays in registers. */
+static void fit_plane_parts(const stn_task *task, lowrank_shape *shape) {
+    int pair = task->dtype == STN_F32 ? 2 : 1;
+    int band = (blocks_y(task, shape) + blocks_x(task, shape)) * pair * lowrank_band_parts(shape->products);
+    shape->held = shape->terms == 1;
+    if (shape->held) shape->blocks = band <= 24 ? 4 : band <= 48 ? 3 : 2;
+}
+
+static void fit_plane(const stn_task *task, lowrank_shape *shape) {
     shape->warps = 4;
     shape->stages = 3;
     int blocks = blocks_x(task, shape);
@@ -160,6 +191,7 @@ static void fit_warps(const stn_task *task, lowrank_shape *shape) {
         shape->blocks = shape->held || blocks > 6 ? 3 : 4;
     else
         shape->blocks = shape->held ? 3 : blocks <= 2 ? 4 : blocks <= 6 ? 3 : 2;
+    if (task->dtype != STN_F64) fit_plane_parts(task, shape);
 }
 
 bool lowrank_fit(const stn_task *task, int fused, lowrank_shape *shape) {
@@ -197,13 +229,14 @@ bool lowrank_fit_terms(const stn_task *task, const stn_machine *machine, const l
     if ((lowrank_given(task, shape, 1) + lowrank_given(task, shape, 2)) * shape->terms > LOWRANK_MAX_WEIGHTS)
         return false;
     if (!shape->mixed)
-        fit_warps(task, shape);
+        fit_plane(task, shape);
     else if (!fit_mixed(task, pattern, shape))
         return false;
+    size_t fixed = shape->mixed ? STATIC_SHARED : plane_static_shared(task, shape);
     fit_segment(task, machine, shape);
     int64_t tiles_y, tiles_x;
     lowrank_tiles(task, shape, &tiles_y, &tiles_x);
-    return lowrank_shared(task, shape) + STATIC_SHARED <= machine->shared_per_block &&
+    return fixed <= MOST_STATIC_SHARED && lowrank_shared(task, shape) + fixed <= machine->shared_per_block &&
            task->batch <= INT32_MAX / tiles_y / tiles_x; /* blocks of one launch */
 }
 
@@ -214,10 +247,15 @@ bool lowrank_holds(const stn_task *task, const stn_machine *machine, const lowra
     return (even || !shape->even) && lowrank_fit_terms(task, machine, pattern, &wider);
 }
 
-/* The part of the tensor cores' rate that lowrank_line reaches: single products leave less time to load for the next. */
-static double line_tensor_part(const stn_task *task, const lowrank_shape *shape) {
-    if (task->dtype == STN_F64) return 0.74;
-    return shape->products == 1 ? 0.46 : 0.61;
+/* The part of the tensor cores' rate that a kernel reaches. Single products of f32 and f16 leave less time to load for the
+ * next. */
+static double tensor_part(const stn_task *task, const lowrank_shape *shape) {
+    bool parts = task->dtype != STN_F64;
+    if (shape->mixed) return shape->blocks > 2 ? 0.62 : 0.5;
+    if (is_line(task)) return !parts ? 0.74 : shape->products == 1 ? 0.46 : 0.61;
+    bool long_chains = shape->terms == 1 && blocks_x(task, shape) > 5;
+    double f64 = long_chains ? 0.56 : shape->terms > 2 ? 0.77 : 0.73;
+    return f64 * (!parts ? 1 : shape->products == 1 ? 0.55 : 0.7);
 }
 
 /* One launch: the tensor cores or the memory, each at the part of its rate that the kernels reach, and the walk of one
@@ -243,12 +281,10 @@ void lowrank_cost(const stn_task *task, const stn_machine *machine, const lowran
     e->bytes = 2 * (double)stn_dtype_size(task->dtype) * points * launches;
     e->flops = 2048 * per_tile * shape->products * tiles * launches;
     e->halo_waste = tiles * 128 / points - 1;
-    bool line = is_line(task), long_chains = !line && shape->terms == 1 && blocks_x(task, shape) > 5;
-    double tensor_part = line ? line_tensor_part(task, shape) : long_chains ? 0.56 : shape->terms > 2 ? 0.77 : 0.73;
-    if (shape->mixed) tensor_part = shape->blocks > 2 ? 0.62 : 0.5;
+    bool line = is_line(task);
     double memory_part = line && task->dtype != STN_F16 ? 0.82 : shape->mixed ? 0.78 : 0.75;
     double memory = e->bytes / (memory_part * machine->copy_bandwidth);
-    double arithmetic = e->flops / (tensor_part * machine->flops[e->unit]);
+    double arithmetic = e->flops / (tensor_part(task, shape) * machine->flops[e->unit]);
     double longer = fmax(memory, arithmetic), shorter = fmin(memory, arithmetic);
     if (shape->mixed)
         longer *= pow(1 + pow(shorter / longer, 6), 1 / 6.0); /* where they are alike, they delay each other */

@@ -45,6 +45,9 @@ void lowrank_cost(const stn_task *task, const stn_machine *machine, const lowran
 int lowrank_reach(const stn_task *task, const lowrank_shape *shape, int axis, int side);
 int lowrank_window(const stn_task *task, const lowrank_shape *shape, int axis);
 int lowrank_given(const stn_task *task, const lowrank_shape *shape, int axis); /* of it, as the kernel takes it */
+/* 2D: the largest residual that the terms may leave: the task's tolerance, in a norm that bounds what the operator can do to
+ * any grid, or what the dtype rounds away; shared out to all launches, for they all err alike. */
+double lowrank_term_tolerance(const stn_task *task, const lowrank_shape *shape);
 /* Bytes of dynamic shared memory, threads, and blocks of one launch. */
 size_t lowrank_shared(const stn_task *task, const lowrank_shape *shape);
 /* Chunks of one line, or tiles along y and x of one plane. */

@@ -1,6 +1,7 @@
 /* See lowrank_sweep.h. */
 #include "strategies/lowrank_sweep.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/arith.h"
@@ -17,7 +18,17 @@ static void fill_line(const stn_task *task, const lowrank_shape *shape, const lo
     int shift = lowrank_reach(task, shape, 2, 0) - taps->low[1];
     for (int x = 0; x < taps->columns; x++) to->weights[x + shift] = (double)taps->weight[x];
     to->terms = 1;
-    lowrank_pack_scaled(task->dtype, to->weights, lowrank_window(task, shape, 2), to->values);
+    lowrank_pack(task->dtype, true, to->weights, lowrank_window(task, shape, 2), 0, to->values);
+}
+
+/* Makes the weights of u, as the kernel takes it, sum up to 1 at most: T_q is no larger than the grid's numbers then, which
+ * f16 may hardly hold. */
+static void make_bounded(double *u, int rows, bool even, double *v, int columns) {
+    double sum = 0;
+    for (int i = 0; i < rows; i++) sum += fabs(u[i]) * (even && i < rows - 1 ? 2 : 1);
+    if (!(sum > 0) || !isfinite(sum)) return;
+    for (int i = 0; i < rows; i++) u[i] /= sum;
+    for (int i = 0; i < columns; i++) v[i] *= sum;
 }
 
 static void fill_plane(const stn_task *task, const lowrank_shape *shape, const lowrank_pattern *pattern,
@@ -29,18 +40,13 @@ static void fill_plane(const stn_task *task, const lowrank_shape *shape, const l
         double *v = to->weights + shape->terms * given[0] + place[q] * given[1];
         place_window(terms->u + q * terms->rows, terms->rows, terms->low[0], u, given[0], low[0]);
         place_window(terms->v + q * terms->columns, terms->columns, terms->low[1], v, given[1], low[1]);
+        if (task->dtype == STN_F16) make_bounded(u, given[0], shape->even, v, given[1]);
         if (shape->mixed) lowrank_pattern_scale(&pattern->term[place[q]], u, given[0], low[0], v, given[1], low[1]);
     }
     to->terms = terms->count;
     to->residual = terms->residual;
-    lowrank_pack(task->dtype, to->weights, LOWRANK_MAX_WEIGHTS, to->values);
-}
-
-/* The largest error that the terms may leave: the task's tolerance shared out to all launches, in a norm that bounds what
- * the operator can do to any grid. */
-static double term_tolerance(const stn_task *task, const lowrank_shape *shape) {
-    double entries = (double)lowrank_window(task, shape, 1) * lowrank_window(task, shape, 2);
-    return task->tolerance / (entries * shape->launches);
+    int all = shape->terms * (given[0] + given[1]);
+    lowrank_pack(task->dtype, !shape->mixed, to->weights, all, shape->terms * given[0], to->values);
 }
 
 stn_status lowrank_fail_terms(int fused, int terms, stn_error *error) {
@@ -87,7 +93,7 @@ stn_status lowrank_sweeps_make(const stn_task *task, const stn_machine *machine,
         if (task->rank == 1)
             fill_line(task, shape, &taps, &sweeps[i]);
         else
-            status = lowrank_terms_make(task, &taps, (lowrank_split)shape->split, term_tolerance(task, shape),
+            status = lowrank_terms_make(task, &taps, (lowrank_split)shape->split, lowrank_term_tolerance(task, shape),
                                         &made[i].terms, error);
     }
     if (status == STN_OK && task->rank > 1)

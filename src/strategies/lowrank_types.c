@@ -11,9 +11,10 @@
 
 int lowrank_products(const stn_task *task, int launches) {
     if (task->dtype == STN_F64) return 1;
-    bool coarse = launches * WEIGHT_ERROR <= task->tolerance;
+    int factors = task->rank > 1 ? 2 : 1; /* of every weight; and so often is an element rounded in one launch */
+    bool coarse = launches * factors * WEIGHT_ERROR <= task->tolerance;
     if (task->dtype == STN_F16) return coarse && task->tolerance >= F16_ERROR ? 1 : 2;
-    return task->tolerance < TF32_ERROR ? 3 : coarse ? 1 : 2;
+    return task->tolerance < factors * TF32_ERROR ? 3 : coarse ? 1 : 2;
 }
 
 int lowrank_data_parts(int products) { return products == 3 ? 2 : 1; }
@@ -45,21 +46,14 @@ static size_t pack(stn_dtype dtype, double value, unsigned char *to) {
     return sizeof narrow;
 }
 
-size_t lowrank_pack(stn_dtype dtype, const double *weights, int count, unsigned char *to) {
-    size_t size = 0;
-    for (int i = 0; i < count; i++) size += pack(dtype, weights[i], to + size);
-    return size;
-}
-
-size_t lowrank_pack_scaled(stn_dtype dtype, const double *weights, int count, unsigned char *to) {
+void lowrank_pack(stn_dtype dtype, bool scaled, const double *weights, int count, int first, unsigned char *to) {
     double largest = 0, scale = 1;
     int exponent = 0;
-    for (int i = 0; i < count; i++) largest = fmax(largest, fabs(weights[i]));
+    for (int i = first; i < count; i++) largest = fmax(largest, fabs(weights[i]));
     if (dtype == STN_F16 && largest > 0 && isfinite(largest)) {
         frexp(largest, &exponent);
         scale = ldexp(1, exponent);
     }
-    size_t size = pack(dtype, scale, to);
-    for (int i = 0; i < count; i++) size += pack(dtype, weights[i] / scale, to + size);
-    return size;
+    if (scaled) to += pack(dtype, scale, to);
+    for (int i = 0; i < count; i++) to += pack(dtype, i < first ? weights[i] : weights[i] / scale, to);
 }

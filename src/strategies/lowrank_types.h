@@ -22,8 +22,7 @@ int lowrank_step(stn_dtype dtype); /* blocks of 8 that one product takes at once
 const char *lowrank_store_name(stn_dtype dtype);
 const char *lowrank_real_name(stn_dtype dtype);
 
-/* Weights as a kernel takes them, after the power of two that they are divided by: half precision holds few small numbers.
- * The bytes written, (count + 1) * 8 at most. */
-size_t lowrank_pack_scaled(stn_dtype dtype, const double *weights, int count, unsigned char *to);
-size_t lowrank_pack(stn_dtype dtype, const double *weights, int count, unsigned char *to);
+/* Weights as a kernel takes them: `count` numbers, before which, where `scaled`, comes the power of two that those from
+ * `first` on are divided by, for half precision holds few small numbers. At most (count + 1) * 8 bytes. */
+void lowrank_pack(stn_dtype dtype, bool scaled, const double *weights, int count, int first, unsigned char *to);
 #endif
