@@ -12,6 +12,7 @@ typedef struct bench {
     stn_timer *timer;   /* NULL on the host */
     stn_pool *pool;     /* for filling, and for copies on the host */
     bool quick, tune;
+    double tolerance;      /* of stencils */
     int repeat;            /* timed runs; the median counts */
     double copy_bandwidth; /* bytes/s, read + write */
 } bench;

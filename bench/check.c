@@ -101,7 +101,7 @@ static double relative_error(const sample *found, const sample *expected) {
 static double allowance(const stn_task *task) {
     double steps = (double)task->steps, fused = 1 + log2(steps);
     if (task->dtype == STN_F64) return 1e-13 * fused;
-    if (task->dtype == STN_F32) return steps > 1 ? 1e-6 * (sqrt(steps) + fused) : 1e-6;
+    if (task->dtype == STN_F32) return fmax(task->tolerance, steps > 1 ? 1e-6 * (sqrt(steps) + fused) : 1e-6);
     return 1e-3 * sqrt(steps);
 }
 

@@ -59,6 +59,7 @@ static stn_status measure(bench *machine, const bench_buffers *buffers, bench_re
     problem.stencil = stencil;
     problem.dtype = result->dtype;
     problem.steps = result->steps;
+    problem.tolerance = machine->tolerance;
     memcpy(problem.extent, result->extent, sizeof problem.extent);
     STN_TRY_GOTO(status, bench_boundary(result->boundary, result->what->rank, problem.boundary, error), done);
     options.strategy = result->strategy;
@@ -155,7 +156,8 @@ static void report(const bench_options *options, const bench *machine, const ben
 }
 
 static stn_status run_cases(const bench_options *options, stn_text *text, bool *wrong, stn_error *error) {
-    bench machine = {.quick = options->quick, .tune = options->tune, .repeat = options->repeat};
+    bench machine = {
+        .quick = options->quick, .tune = options->tune, .tolerance = options->tolerance, .repeat = options->repeat};
     bench_result *results = NULL;
     fft_result *transforms = NULL;
     size_t count, transform_count = 0, most = bench_case_count * DTYPES;

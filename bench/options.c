@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/number.h"
 
 enum { USAGE = 2 };
 
@@ -21,6 +22,7 @@ static const char help[] =
     "  --boundary SPEC    fixed (default), wrap, ..., LOW:HIGH; one for all axes, or one an axis: wrap,fixed:nearest\n"
     "  --size NxNxN       instead of each case's own; skips cases of another rank\n"
     "  --steps N          instead of each case's own\n"
+    "  --tolerance X      relative L2 error allowed of stencils: from 5e-4 on, f32 may use TF32\n"
     "  --repeat N         timed runs, the median counts: 9 unless given\n"
     "  --tune             measure each case's candidates first and take the fastest, instead of the estimate's\n"
     "  --device NAME      auto (default), host, cuda, cuda:N\n"
@@ -98,6 +100,9 @@ static bool parse_one(int option, const char *value, bench_options *options) {
             good = parse_count(value, (unsigned long long)1 << 40, &number);
             options->steps = number;
             break;
+        case 'e':
+            good = stn_number_parse(value, strlen(value), &options->tolerance) && options->tolerance >= 0;
+            break;
         case 'r':
             good = parse_count(value, 101, &number);
             options->repeat = (int)number;
@@ -130,23 +135,15 @@ static bool parse_one(int option, const char *value, bench_options *options) {
 
 bool bench_options_parse(int argc, char **argv, bench_options *options, int *exit_code) {
     static const struct option names[] = {
-        {"group", required_argument, NULL, 'g'},
-        {"case", required_argument, NULL, 'c'},
-        {"dtype", required_argument, NULL, 'd'},
-        {"strategy", required_argument, NULL, 's'},
-        {"boundary", required_argument, NULL, 'b'},
-        {"size", required_argument, NULL, 'x'},
-        {"steps", required_argument, NULL, 'n'},
-        {"repeat", required_argument, NULL, 'r'},
-        {"device", required_argument, NULL, 'D'},
-        {"threads", required_argument, NULL, 't'},
-        {"quick", no_argument, NULL, 'q'},
-        {"overhead", no_argument, NULL, 'o'},
-        {"json", no_argument, NULL, 'j'},
-        {"list", no_argument, NULL, 'l'},
-        {"tune", no_argument, NULL, 'T'},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0},
+        {"group", required_argument, NULL, 'g'},    {"case", required_argument, NULL, 'c'},
+        {"dtype", required_argument, NULL, 'd'},    {"strategy", required_argument, NULL, 's'},
+        {"boundary", required_argument, NULL, 'b'}, {"size", required_argument, NULL, 'x'},
+        {"steps", required_argument, NULL, 'n'},    {"tolerance", required_argument, NULL, 'e'},
+        {"repeat", required_argument, NULL, 'r'},   {"device", required_argument, NULL, 'D'},
+        {"threads", required_argument, NULL, 't'},  {"quick", no_argument, NULL, 'q'},
+        {"overhead", no_argument, NULL, 'o'},       {"json", no_argument, NULL, 'j'},
+        {"list", no_argument, NULL, 'l'},           {"tune", no_argument, NULL, 'T'},
+        {"help", no_argument, NULL, 'h'},           {NULL, 0, NULL, 0},
     };
     *options = (bench_options){.repeat = 9, .groups = "step", .boundary = "fixed"};
     *exit_code = USAGE;

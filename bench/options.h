@@ -15,6 +15,7 @@ typedef struct bench_options {
     size_t extent[STN_MAX_RANK]; /* 0: each case's own */
     int rank;                    /* of extent */
     uint64_t steps;              /* 0: each case's own */
+    double tolerance;            /* of stencils: stn_problem's */
     bool quick, tune, json, overhead, list;
 } bench_options;
 

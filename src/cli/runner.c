@@ -15,6 +15,7 @@ static stn_status make_plan(stn_context *context, const cli_job *job, const char
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
     stn_problem problem = job->problem;
     problem.steps = steps;
+    problem.tolerance *= (double)steps / (double)job->problem.steps; /* which is the whole run's */
     options.strategy = strategy;
     options.tune = tune;
     options.no_auto_workspace = 1; /* the plans take turns with one workspace */

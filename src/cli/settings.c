@@ -12,7 +12,7 @@
 #include "problem/task.h"
 
 #define AT(member) offsetof(cli_problem_settings, member)
-const cli_option cli_problem_options[8] = {
+const cli_option cli_problem_options[9] = {
     {"--in", "FILE.npy", CLI_TEXT, AT(in),
      "the grid: one axis for each of the stencil's, or one more in front\nfor a batch of independent grids"},
     {"--size", "NxN", CLI_TEXT, AT(size), "instead of --in: the extents of a grid of random numbers"},
@@ -30,6 +30,8 @@ const cli_option cli_problem_options[8] = {
     {"--dtype", "f64|f32|f16", CLI_TEXT, AT(dtype),
      "compute in this type (default: the file's; f32 for whole numbers\nof 16 bits and less, f64 for longer ones and "
      "for --size)"},
+    {"--tolerance", "X", CLI_TEXT, AT(tolerance),
+     "relative L2 error allowed (default 0: rounding of the type only);\nfrom 5e-4 on, f32 may use TF32"},
 };
 #undef AT
 #define AT(member) offsetof(cli_device_settings, member)
@@ -154,6 +156,9 @@ stn_status cli_job_make(const cli_problem_settings *settings, cli_job *job, stn_
     stn_status status;
     if (settings->steps == 0)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "--steps 0 would do nothing: give 1 or more");
+    if (settings->tolerance &&
+        !stn_number_parse(settings->tolerance, strlen(settings->tolerance), &job->problem.tolerance))
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "--tolerance %s: that is no number", settings->tolerance);
     STN_TRY_GOTO(status, load_stencil(settings, &job->stencil, error), fail);
     STN_TRY_GOTO(status, find_grid(settings, job, error), fail);
     STN_TRY_GOTO(status, fit_grid(settings, job, error), fail);

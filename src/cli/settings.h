@@ -6,7 +6,7 @@
 #include "io/array.h"
 
 typedef struct cli_problem_settings { /* as given; NULL: not given */
-    const char *in, *size, *taps, *stencil, *boundary, *dtype;
+    const char *in, *size, *taps, *stencil, *boundary, *dtype, *tolerance;
     uint64_t steps, random;
 } cli_problem_settings;
 
@@ -22,7 +22,7 @@ typedef struct cli_report_settings {
     bool json, quiet, verbose;
 } cli_report_settings;
 
-extern const cli_option cli_problem_options[8], cli_device_options[6], cli_arch_options[1], cli_tune_options[1],
+extern const cli_option cli_problem_options[9], cli_device_options[6], cli_arch_options[1], cli_tune_options[1],
     cli_report_options[3];
 #define CLI_PROBLEM_GROUP(settings) CLI_GROUP("Problem", cli_problem_options, settings)
 #define CLI_DEVICE_GROUP(settings) CLI_GROUP("Where and how", cli_device_options, settings)

@@ -28,6 +28,8 @@ class Usage(CommandTest):
         for steps in ('-1', 'ten', '1.5', '', '99999999999999999999', '1e30', '0x10', ' 5'):
             self.refuse(USAGE, 'whole number', 'run', *SMALL, f'--steps={steps}')
         self.refuse(USAGE, '--steps 0', 'run', *SMALL, '--steps', 0)
+        for tolerance in ('x', '', 'inf', '-1'):
+            self.refuse(USAGE, 'tolerance', 'run', *SMALL, f'--tolerance={tolerance}')
         self.refuse(USAGE, '--repeat', 'run', *SMALL, '--repeat', 0)
 
     def test_help_and_version(self):
@@ -187,6 +189,11 @@ class Looks(CommandTest):
         self.assertIn('ranking', text)
         ranking = json.loads(self.succeed('explain', *SMALL, '--device', 'host', '--json').stdout)['ranking']
         self.assertEqual(ranking[0]['strategy'], 'host')
+
+    def test_tensor_cores_with_less_precision_are_asked_for(self):
+        line = ('explain', '--size', 2**27, '--stencil', 'heat-1d', '--dtype', 'f32', '--steps', 90, '--arch', 'sm_90')
+        self.assertIn('tf32 x 3', self.succeed(*line).stdout)
+        self.assertNotIn('tf32 x 3', self.succeed(*line, '--tolerance', '5e-4').stdout)
 
     def test_explain_for_an_absent_gpu_needs_no_compiler(self):
         done = self.succeed('explain', '--size', '16384x16384', *HEAT, '--steps', 100, '--arch', 'sm_90', '--json',
