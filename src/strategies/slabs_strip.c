@@ -115,17 +115,27 @@ stn_task strip_task(const stn_task *task, int fused, const strip *s, stn_tap *ta
 
 /* ---- cost ------------------------------------------------------------------------------------------------------ */
 
-/* What a strip's launches keep busy, which is the interior's loss: twice their arithmetic at the full rate, as rows are
- * short and stages wait for each other, or their traffic. */
+/* What a strip's launches keep busy, which is the interior's loss: its arithmetic or its traffic, several times over, as rows
+ * are short and a strip's blocks take registers from the interior's. As measured on an H200 in 2D and 3D. */
 static double busy_seconds(const stn_machine *machine, const stn_estimate *e) {
-    return fmax(2 * e->flops / machine->flops[e->unit], e->bytes / machine->copy_bandwidth);
+    return 2.7 * fmax(2 * e->flops / machine->flops[e->unit], e->bytes / machine->copy_bandwidth);
 }
 
-/* What sticks out of an interior: rows near faces take half as long again as the estimate says of others. */
-static double seconds_beyond(const stn_estimate *e, double interior) { return 1.5 * e->seconds - interior; }
+/* A walk of few warps goes by what one row takes from memory to memory, not by what a full machine does at a time: on an
+ * H200 some 0.1 us a stage, and more with more taps. */
+static double strip_seconds(const stn_task *task, const direct_shape *shape, const stn_estimate *e, bool walks) {
+    if (!walks) return 3 * e->seconds;
+    int axis = direct_axis(task, shape, 0), reach = task->reach[axis][0] + task->reach[axis][1];
+    double rows = (double)stn_min(shape->chunk, task->n[axis]) + (double)shape->fused * reach;
+    double row = 1e-7 + shape->fused * (1.3e-7 + 6e-9 * (double)task->ntaps);
+    return fmax(3 * e->seconds, e->launches * (rows * row * (task->rank == 3 ? 2 : 1) + 4e-6));
+}
 
-/* Alone, a walk is best cut into many short ones, that all multiprocessors have work; beside an interior into few, that repeat
- * fewer rows. */
+/* What sticks out of an interior beside which the strip runs half as fast. */
+static double seconds_beyond(double seconds, double interior) { return 2 * seconds - interior; }
+
+/* Alone, a walk is best cut into many short ones, that all multiprocessors have work; beside an interior into fewer, that
+ * repeat fewer rows, as long as they end before it does. */
 bool strip_choose(const stn_task *task, const stn_machine *machine, double interior, stn_candidate *best,
                   stn_estimate *estimate) {
     stn_candidate list[16];
@@ -141,7 +151,8 @@ bool strip_choose(const stn_task *task, const stn_machine *machine, double inter
             memcpy(list[i].values, &shape, sizeof shape);
             stn_estimate e;
             stn_strategy_direct.estimate(task, machine, &list[i], &e);
-            double seconds = fmax(busy_seconds(machine, &e), seconds_beyond(&e, interior));
+            e.seconds = strip_seconds(task, &shape, &e, walks);
+            double seconds = fmax(busy_seconds(machine, &e), seconds_beyond(e.seconds, interior));
             if (seconds < least) least = seconds, *best = list[i], *estimate = e;
             chunk *= 2;
         } while (walks && chunk <= longest);
@@ -163,7 +174,7 @@ double stn_slabs_seconds(const stn_task *task, const stn_machine *machine, int f
             break;
         }
         busy += busy_seconds(machine, &e);
-        beyond = fmax(beyond, seconds_beyond(&e, interior));
+        beyond = fmax(beyond, seconds_beyond(e.seconds, interior));
         points += (double)stn_task_points(&own);
     }
     free(taps);
