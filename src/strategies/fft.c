@@ -31,7 +31,6 @@ static const char *const kernel_names[] = {[BY_LINE] = "fft_line", [BY_WARP] = "
 
 typedef struct fft_state {
     fft_passes passes;
-    int64_t turns; /* times that the passes run, each time over the next transforms of the batch */
     pass_kernel by[FFT_MAX_PASSES];
     fft_shape shape[FFT_MAX_PASSES]; /* of fft_line */
     stn_kernel *kernel[FFT_MAX_PASSES];
@@ -40,17 +39,13 @@ typedef struct fft_state {
     void *roots;                  /* device memory: the tables of all passes */
 } fft_state;
 
-/* A candidate's values: passes that fft_warp can take are its own; all passes over so many transforms of the batch before
- * the next ones' turn, so that what a pass leaves is still in the second level cache for the next pass (0: over all). */
-enum { ON_TENSOR_CORES, AT_A_TIME };
+/* A candidate's only value: passes that fft_warp can take are its own. */
+enum { ON_TENSOR_CORES };
 
 /* The passes and their shapes; false, and why, where there are none. */
 static bool find_shapes(const stn_fft *fft, const stn_machine *machine, const stn_candidate *candidate,
                         fft_state *state, char *reason, size_t size) {
-    stn_fft part = *fft;
-    if (candidate->values[AT_A_TIME]) part.batch = candidate->values[AT_A_TIME];
-    state->turns = fft->batch / part.batch;
-    if (!fft_passes_of(&part, &state->passes, reason, size)) return false;
+    if (!fft_passes_of(fft, &state->passes, reason, size)) return false;
     for (int i = 0; i < state->passes.count; i++) {
         const fft_pass *pass = &state->passes.pass[i];
         bool warp = candidate->values[ON_TENSOR_CORES] && !pass->only_real && fft_warp_fits(fft, machine, pass);
@@ -77,31 +72,16 @@ static bool applies(const stn_fft *fft, const stn_machine *machine, char *reason
     return find_shapes(fft, machine, &plain, &state, reason, reason_size);
 }
 
-/* Transforms that leave at most a third of the second level cache between two passes, where that divides the batch and
- * keeps pointers aligned; 0 if all do, or there is nothing between passes. */
-static int at_a_time(const stn_fft *fft, const stn_machine *machine, int passes) {
-    int64_t in = fft->in.batch_stride * (int64_t)stn_fft_element(fft, &fft->in);
-    int64_t out = fft->out.batch_stride * (int64_t)stn_fft_element(fft, &fft->out);
-    int64_t most = (int64_t)machine->l2_bytes / 3 / stn_max(in, out);
-    if (passes < 2 || most < 1 || most >= fft->batch) return 0;
-    while (fft->batch % most || most * in % fft->alignment || most * out % fft->alignment)
-        if (--most < 1) return 0;
-    return (int)most;
-}
-
 static size_t candidates(const stn_fft *fft, const stn_machine *machine, stn_candidate *list, size_t most) {
     fft_state state;
     char reason[160];
     stn_candidate tensor = {{[ON_TENSOR_CORES] = 1}};
     size_t count = 0;
     bool any = false;
-    if (!find_shapes(fft, machine, &tensor, &state, reason, sizeof reason)) return 0;
-    for (int i = 0; i < state.passes.count; i++) any = any || state.by[i] == BY_WARP;
-    int part = at_a_time(fft, machine, state.passes.count);
-    for (int cached = 0; cached <= (part > 0); cached++)
-        for (int on = any; on >= 0; on--)
-            if (count < most)
-                list[count++] = (stn_candidate){{[ON_TENSOR_CORES] = on, [AT_A_TIME] = cached ? part : 0}};
+    if (find_shapes(fft, machine, &tensor, &state, reason, sizeof reason))
+        for (int i = 0; i < state.passes.count; i++) any = any || state.by[i] == BY_WARP;
+    if (any && count < most) list[count++] = tensor;
+    if (count < most) list[count++] = (stn_candidate){{0}};
     return count;
 }
 
@@ -131,25 +111,19 @@ static double pass_seconds(const stn_fft *fft, const stn_machine *machine, const
     return pass_bytes(pass, fft->dtype) / (0.8 * machine->copy_bandwidth) + machine->launch_seconds;
 }
 
-/* What a launch over part of the batch takes beyond its bytes: the cache saves less than that on an H200. */
-#define TURN_SECONDS 2e-6
-
 static void estimate(const stn_fft *fft, const stn_machine *machine, const stn_candidate *candidate,
                      stn_estimate *result) {
     fft_state state;
     char reason[160];
     *result = (stn_estimate){.unit = fft->dtype == STN_F64 ? STN_UNIT_FMA_F64 : STN_UNIT_FMA_F32, .seconds = INFINITY};
     if (!find_shapes(fft, machine, candidate, &state, reason, sizeof reason)) return;
-    double seconds = 0, bytes = 0;
+    result->seconds = 0;
     for (int i = 0; i < state.passes.count; i++) {
-        bytes += pass_bytes(&state.passes.pass[i], fft->dtype);
-        seconds += pass_seconds(fft, machine, &state, i);
+        result->bytes += pass_bytes(&state.passes.pass[i], fft->dtype);
+        result->seconds += pass_seconds(fft, machine, &state, i);
     }
-    if (state.turns > 1) seconds += state.passes.count * TURN_SECONDS;
-    result->bytes = bytes * (double)state.turns;
-    result->seconds = seconds * (double)state.turns;
     result->flops = stn_fft_flops(fft);
-    result->launches = state.passes.count * (double)state.turns;
+    result->launches = state.passes.count;
 }
 
 /* ---- building ---------------------------------------------------------------------------------------------------- */
@@ -258,19 +232,11 @@ static stn_status launch(const stn_plan *plan, int i, const void *from, void *to
 
 static stn_status execute(stn_plan *plan, const void *in, void *out, void *workspace, void *stream, stn_error *error) {
     const fft_state *state = plan->state;
-    const stn_fft *fft = &plan->fft;
-    int64_t part = fft->batch / state->turns;
-    size_t in_turn = (size_t)(part * fft->in.batch_stride) * stn_fft_element(fft, &fft->in);
-    size_t out_turn = (size_t)(part * fft->out.batch_stride) * stn_fft_element(fft, &fft->out);
-    for (int64_t turn = 0; turn < state->turns; turn++) {
-        const char *given = (const char *)in + (size_t)turn * in_turn;
-        char *wanted = (char *)out + (size_t)turn * out_turn;
-        for (int i = 0; i < state->passes.count; i++) {
-            const fft_pass *pass = &state->passes.pass[i];
-            const void *from = pass->from == FFT_IN ? given : pass->from == FFT_OUT ? wanted : (const char *)workspace;
-            /* a pass writes to its input only in place, which is out */
-            STN_TRY(launch(plan, i, from, pass->to == FFT_WORK ? workspace : wanted, stream, error));
-        }
+    for (int i = 0; i < state->passes.count; i++) {
+        const fft_pass *pass = &state->passes.pass[i];
+        const void *from = pass->from == FFT_IN ? in : pass->from == FFT_OUT ? out : workspace;
+        void *to = pass->to == FFT_WORK ? workspace : out; /* a pass writes to its input only in place, which is out */
+        STN_TRY(launch(plan, i, from, to, stream, error));
     }
     return STN_OK;
 }
@@ -282,10 +248,8 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
         int64_t lengths[FFT_MAX_PASSES];
         for (int i = 0; i < state->passes.count; i++) lengths[i] = state->passes.pass[i].length;
         stn_json_integers(text, "passes", lengths, state->passes.count);
-        stn_json_integers(text, "turns", &state->turns, 1);
         return;
     }
-    if (state->turns > 1) stn_text_printf(text, "%" PRId64 " turns of ", state->turns);
     stn_text_printf(text, "%d pass%s:", state->passes.count, state->passes.count == 1 ? "" : "es");
     for (int i = 0; i < state->passes.count; i++) {
         const fft_shape *shape = &state->shape[i];

@@ -232,28 +232,6 @@ static void tensor_lines(suite *s) {
     }
 }
 
-/* All candidates where the batch is more than the second level cache holds: in turns, in and out of place, with gaps. */
-static void turns(suite *s) {
-    static const char *const ways[] = {"", "", ", with gaps"};
-    size_t many = s->full ? 1200 : 24, rows = s->full ? 64 : 16, columns = s->full ? 256 : 32; /* a small cache there */
-    for (int i = 0; i < 9; i++) {
-        stn_transform t = line((stn_dtype)(i % 3), rows, many);
-        t.rank = 2, t.extent[1] = columns;
-        t.in_place = i / 3 == 1;
-        if (i / 3 == 2) t.in_batch_stride = (ptrdiff_t)(rows * columns) + 24;
-        if (i == 7) t.kind = STN_R2C;
-        for (int pick = 0; pick < 4; pick++) {
-            fft_comparison c;
-            char what[300];
-            bool good = compare_fft(s, &t, strategy, pick, 60 + (uint64_t)i, &c);
-            if (!c.served && pick) break;
-            name_of(&t, what, 200);
-            snprintf(what + strlen(what), 100, "%s, candidate %d", ways[i / 3 % 3], pick);
-            report(s, good, &c, what);
-        }
-    }
-}
-
 /* Each of the strategy's candidates for some transforms. */
 static void candidates(suite *s) {
     tensor_lines(s);
@@ -398,17 +376,10 @@ static void properties(suite *s) {
 }
 
 int main(int argc, char **argv) {
-    static const suite_part parts[] = {{"powers", powers},
-                                       {"others", others},
-                                       {"real", real},
-                                       {"planes", planes},
-                                       {"layouts", layouts},
-                                       {"scales", scales},
-                                       {"properties", properties},
-                                       {"candidates", candidates},
-                                       {"beside", beside},
-                                       {"splits", splits},
-                                       {"turns", turns}};
+    static const suite_part parts[] = {{"powers", powers},         {"others", others},         {"real", real},
+                                       {"planes", planes},         {"layouts", layouts},       {"scales", scales},
+                                       {"properties", properties}, {"candidates", candidates}, {"beside", beside},
+                                       {"splits", splits}};
     for (int i = 1; i + 1 < argc; i++)
         if (!strcmp(argv[i], "--strategy")) strategy = argv[i + 1];
     if (!strategy) {
