@@ -86,14 +86,19 @@ typedef struct search {
     double seconds[MOST_BEST];
 } search;
 
+/* Equal seconds alone do not say so: slabs beside a launch may hide how long it takes. */
+static bool same_work(const lowrank_shape *a, const lowrank_shape *b) {
+    return a->fused == b->fused && a->mixed == b->mixed && a->terms == b->terms && a->bands == b->bands &&
+           a->sums == b->sums;
+}
+
 static void insert_candidate(search *s, const lowrank_shape *shape) {
     stn_estimate own;
     lowrank_cost(s->task, s->machine, shape, &own);
     size_t place = s->count;
     while (place > 0 && s->seconds[place - 1] > own.seconds) place--;
     if (place == s->most) return;
-    if (place > 0 && s->seconds[place - 1] == own.seconds && s->best[place - 1].fused == shape->fused)
-        return; /* no other work */
+    if (place > 0 && s->seconds[place - 1] == own.seconds && same_work(&s->best[place - 1], shape)) return;
     size_t kept = s->count < s->most ? s->count : s->most - 1;
     memmove(s->best + place + 1, s->best + place, (kept - place) * sizeof *s->best);
     memmove(s->seconds + place + 1, s->seconds + place, (kept - place) * sizeof *s->seconds);
