@@ -13,6 +13,7 @@
 #include "context/kernel.h"
 #include "plan/plan.h"
 #include "strategies/lowrank_3d.h"
+#include "strategies/lowrank_search.h"
 #include "strategies/lowrank_sweep.h"
 #include "strategies/lowrank_types.h"
 #include "strategies/turns.h"
@@ -53,109 +54,18 @@ static bool applies(const stn_task *task, const stn_machine *machine, char *reas
         why = "the fastest axis is strided";
     else if (stn_task_points(task) >> 37 || task->steps >> 31)
         why = "the grid has 2^37 points or more, or there are 2^31 steps or more";
-    if (!why) {
-        stn_candidate one;
-        if (!stn_strategy_lowrank.candidates(task, machine, &one, 1))
-            why = "its taps need too many separable terms, or their margins cover the grid, or the batch is too large";
-    }
+    else if (!(task->rank == 3 ? lowrank_3d_any(task, machine) : lowrank_search_any(task, machine)))
+        why = "its taps need too many separable terms, or their margins cover the grid, or the batch is too large";
     if (why) snprintf(reason, reason_size, "%s", why);
     return !why;
 }
 
 /* ---- candidates ------------------------------------------------------------------------------------------------ */
 
-#define MOST_BEST 4
-
-/* Reaches of fused taps that are worth a look: full blocks of 8 rows and columns. */
-static bool worth_trying(const stn_task *task, int fused) {
-    int reach = 1;
-    for (int axis = 1; axis < 3; axis++)
-        for (int side = 0; side < 2; side++) reach = (int)stn_max(reach, task->reach[axis][side]);
-    bool whole = reach * fused % 4 == 0 || reach * (fused + 1) / 4 != reach * fused / 4;
-    bool fewer = fused == 1 || (task->steps + (uint64_t)fused - 1) / (uint64_t)fused <
-                                   (task->steps + (uint64_t)fused - 2) / (uint64_t)(fused - 1);
-    return fewer && (whole || fused <= 4 || task->steps <= 128);
-}
-
-/* Candidates so far, cheapest first, and what they are for. */
-typedef struct search {
-    const stn_task *task;
-    const stn_machine *machine;
-    lowrank_shape *best;
-    size_t count, most; /* MOST_BEST at most */
-    double seconds[MOST_BEST];
-} search;
-
-/* Equal seconds alone do not say so: slabs beside a launch may hide how long it takes. */
-static bool same_work(const lowrank_shape *a, const lowrank_shape *b) {
-    return a->fused == b->fused && a->mixed == b->mixed && a->terms == b->terms && a->bands == b->bands &&
-           a->sums == b->sums;
-}
-
-static void insert_candidate(search *s, const lowrank_shape *shape) {
-    stn_estimate own;
-    lowrank_cost(s->task, s->machine, shape, &own);
-    size_t place = s->count;
-    while (place > 0 && s->seconds[place - 1] > own.seconds) place--;
-    if (place == s->most) return;
-    if (place > 0 && s->seconds[place - 1] == own.seconds && same_work(&s->best[place - 1], shape)) return;
-    size_t kept = s->count < s->most ? s->count : s->most - 1;
-    memmove(s->best + place + 1, s->best + place, (kept - place) * sizeof *s->best);
-    memmove(s->seconds + place + 1, s->seconds + place, (kept - place) * sizeof *s->seconds);
-    s->best[place] = *shape, s->seconds[place] = own.seconds;
-    s->count = kept + 1;
-}
-
-/* 2D: the kernels for these taps, split in one way; `before` holds the terms of one step less, which some launches may
- * do. */
-static void try_split(search *s, const lowrank_shape *shape, const lowrank_taps *taps, lowrank_split split,
-                      lowrank_terms *before) {
-    lowrank_terms terms;
-    double tolerance = lowrank_term_tolerance(s->task, shape);
-    if (lowrank_terms_make(s->task, taps, split, tolerance, &terms, NULL) != STN_OK) return;
-    lowrank_pattern pattern = {0};
-    int place[LOWRANK_MAX_TERMS];
-    bool changed, good = terms.count && lowrank_pattern_cover(&pattern, &terms, place, &changed);
-    if (good && s->task->steps % (uint64_t)shape->launches && before->count)
-        good = lowrank_pattern_cover(&pattern, before, place, &changed);
-    for (int mixed = 0; mixed < 2 && good && worth_trying(s->task, taps->fused); mixed++) {
-        lowrank_shape own = *shape;
-        own.mixed = mixed;
-        own.split = (int)split;
-        own.residual = (float)terms.residual;
-        if ((mixed || split == LOWRANK_SVD) && lowrank_fit_terms(s->task, s->machine, &pattern, &own))
-            insert_candidate(s, &own);
-    }
-    lowrank_terms_clear(before);
-    *before = terms;
-}
-
-/* The best shapes with at most `most_fused` steps a launch, cheapest first; how many. */
-static size_t best_shapes(const stn_task *task, const stn_machine *machine, int most_fused, lowrank_shape *best,
-                          size_t most) {
-    search s = {.task = task, .machine = machine, .best = best, .most = most};
-    lowrank_shape shape;
-    lowrank_taps taps;
-    lowrank_terms before[LOWRANK_SPLITS] = {{0}};
-    if (lowrank_taps_make(task, &taps, NULL) != STN_OK) return 0;
-    for (int fused = 1; (uint64_t)fused <= task->steps && fused <= most_fused; fused++) {
-        if (fused > 1 && lowrank_taps_fuse(task, &taps, NULL) != STN_OK) break;
-        int64_t low[3], high[3];
-        if (!lowrank_fit(task, fused, &shape)) break; /* more steps reach further still */
-        if (!stn_slabs_interior(task, fused, low, high)) break;
-        if (task->rank == 1 && worth_trying(task, fused)) insert_candidate(&s, &shape);
-        for (int split = 0; split < LOWRANK_SPLITS && task->rank > 1; split++)
-            try_split(&s, &shape, &taps, (lowrank_split)split, &before[split]);
-    }
-    for (int split = 0; split < LOWRANK_SPLITS; split++) lowrank_terms_clear(&before[split]);
-    lowrank_taps_clear(&taps);
-    return s.count;
-}
-
 static size_t candidates(const stn_task *task, const stn_machine *machine, stn_candidate *list, size_t most) {
-    lowrank_shape best[MOST_BEST];
+    lowrank_shape best[LOWRANK_MOST_BEST];
     if (task->rank == 3) return lowrank_3d_candidates(task, machine, list, most);
-    size_t count = best_shapes(task, machine, INT_MAX, best, most < MOST_BEST ? most : MOST_BEST);
+    size_t count = lowrank_search(task, machine, INT_MAX, best, most);
     for (size_t i = 0; i < count; i++) {
         memset(&list[i], 0, sizeof list[i]);
         memcpy(list[i].values, &best[i], sizeof best[i]);
@@ -271,7 +181,7 @@ static stn_status set_weights(stn_plan *plan, stn_error *error) {
         return status;
     }
     if (status == STN_ERROR_UNSUPPORTED) {
-        if (!best_shapes(&plan->task, &plan->machine, state->shape.fused, &next.shape, 1))
+        if (!lowrank_search(&plan->task, &plan->machine, state->shape.fused, &next.shape, 1))
             return lowrank_fail_terms(1, next.shape.terms, error);
         next.pattern.count = 0;
         grown = true;

@@ -39,44 +39,75 @@ static lowrank_brick brick_of(const stn_candidate *candidate) {
     return brick;
 }
 
-static void insert_candidate(const stn_task *task, const stn_machine *machine, const lowrank_brick *brick,
-                             stn_candidate *list, size_t *count, size_t most) {
-    stn_estimate own, other;
-    lowrank_brick_cost(task, machine, brick, &own);
-    size_t place = *count;
-    for (; place > 0; place--) {
-        lowrank_3d_estimate(task, machine, &list[place - 1], &other);
-        if (other.seconds <= own.seconds) break;
-    }
-    if (place == most) return;
-    size_t kept = *count < most ? *count : most - 1;
-    memmove(list + place + 1, list + place, (kept - place) * sizeof *list);
-    memset(&list[place], 0, sizeof *list);
-    memcpy(list[place].values, brick, sizeof *brick);
-    *count = kept + 1;
+#define MOST_CANDIDATES 4
+#define MOST_FAILURES 2 /* so many f in a row that have no core, or no chance to be cheaper: nor have more steps */
+
+/* Candidates so far, cheapest first, and what they are for. */
+typedef struct search {
+    const stn_task *task;
+    const stn_machine *machine;
+    stn_candidate *list;
+    size_t count, most; /* MOST_CANDIDATES at most */
+    double seconds[MOST_CANDIDATES];
+    lowrank_brick last; /* of the last f that has one; that of more steps has no fewer products */
+} search;
+
+/* Can f steps with the last brick's products be one of the best, as far as its interior tells? */
+static bool has_chance(const search *s, int fused) {
+    lowrank_brick bare = s->last;
+    stn_estimate e;
+    if (s->count < s->most) return true;
+    bare.fused = fused;
+    bare.extended = 1;
+    lowrank_brick_cost(s->task, s->machine, &bare, &e);
+    return e.seconds < s->seconds[s->count - 1];
 }
 
-/* Those of at most `most_fused` steps a launch. */
+static void insert_candidate(search *s, const lowrank_brick *brick) {
+    stn_estimate own;
+    lowrank_brick_cost(s->task, s->machine, brick, &own);
+    size_t place = s->count;
+    while (place > 0 && s->seconds[place - 1] > own.seconds) place--;
+    if (place == s->most) return;
+    size_t kept = s->count < s->most ? s->count : s->most - 1;
+    memmove(s->list + place + 1, s->list + place, (kept - place) * sizeof *s->list);
+    memmove(s->seconds + place + 1, s->seconds + place, (kept - place) * sizeof *s->seconds);
+    memset(&s->list[place], 0, sizeof *s->list);
+    memcpy(s->list[place].values, brick, sizeof *brick);
+    s->seconds[place] = own.seconds;
+    s->count = kept + 1;
+}
+
+/* Those of at most `most_fused` steps a launch; stops when `enough` are found. */
 static size_t find_bricks(const stn_task *task, const stn_machine *machine, int most_fused, stn_candidate *list,
-                          size_t most) {
+                          size_t most, size_t enough) {
+    search s = {.task = task, .machine = machine, .list = list, .most = stn_min(most, MOST_CANDIDATES)};
     lowrank_cube cube;
     lowrank_core core;
-    lowrank_brick brick;
-    size_t count = 0;
+    int failures = 0;
     if (lowrank_cube_make(task, &cube, NULL) != STN_OK) return 0;
-    for (int fused = 1; (uint64_t)fused <= task->steps && fused <= most_fused; fused++) {
+    for (int fused = 1; (uint64_t)fused <= task->steps && fused <= most_fused && s.count < enough; fused++) {
         int64_t low[3], high[3];
         if (fused > 1 && lowrank_cube_fuse(task, &cube, NULL) != STN_OK) break;
         if (stn_max(stn_max(cube.size[0], cube.size[1]), cube.size[2]) > LOWRANK_CORE_SIDE) break;
         if (!stn_slabs_interior(task, fused, low, high)) break;
         bool fewer = fused == 1 || (task->steps + (uint64_t)fused - 1) / (uint64_t)fused <
                                        (task->steps + (uint64_t)fused - 2) / (uint64_t)(fused - 1);
-        if (fewer && lowrank_brick_fit(task, machine, &cube, 0, &core, &brick))
-            insert_candidate(task, machine, &brick, list, &count, most);
+        if (!fewer) continue;
+        if (has_chance(&s, fused) && lowrank_brick_fit(task, machine, &cube, 0, &core, &s.last)) {
+            insert_candidate(&s, &s.last);
+            failures = 0;
+        } else if (++failures == MOST_FAILURES)
+            break;
         if (cube.size[0] * cube.size[1] * cube.size[2] == 1) break; /* one tap: f steps are no more work than one */
     }
     lowrank_cube_clear(&cube);
-    return count;
+    return s.count;
+}
+
+bool lowrank_3d_any(const stn_task *task, const stn_machine *machine) {
+    stn_candidate any;
+    return find_bricks(task, machine, LOWRANK_CORE_SIDE, &any, 1, 1) > 0;
 }
 
 /* Other forms of the block for the candidate's steps, for measuring; how many. */
@@ -101,7 +132,7 @@ static size_t find_variants(const stn_task *task, const stn_machine *machine, co
 }
 
 size_t lowrank_3d_candidates(const stn_task *task, const stn_machine *machine, stn_candidate *list, size_t most) {
-    size_t best = find_bricks(task, machine, LOWRANK_CORE_SIDE, list, stn_min(most, 4)), count = best;
+    size_t best = find_bricks(task, machine, LOWRANK_CORE_SIDE, list, most, SIZE_MAX), count = best;
     for (size_t i = 0; i < best && i < 2 && most > STN_CANDIDATES; i++)
         count += find_variants(task, machine, &list[i], list + count, most - count);
     return count;
@@ -204,7 +235,8 @@ static stn_status rebuild(stn_plan *plan, brick_state *next, stn_error *error) {
     struct stn_kernel *kernels[STN_PLAN_KERNELS];
     size_t nkernels = plan->nkernels;
     stn_candidate best;
-    if (!find_bricks(&plan->task, &plan->machine, next->sweeps[0].brick.fused, &best, 1)) return fail_terms(1, error);
+    if (!find_bricks(&plan->task, &plan->machine, next->sweeps[0].brick.fused, &best, 1, SIZE_MAX))
+        return fail_terms(1, error);
     memcpy(kernels, plan->kernels, sizeof kernels);
     for (int i = 0; i < 2; i++) next->sweeps[i].slabs = NULL;
     next->launches = brick_of(&best).launches;

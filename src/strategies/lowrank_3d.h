@@ -3,6 +3,7 @@
 #define STN_STRATEGIES_LOWRANK_3D_H
 #include "plan/plan.h"
 
+bool lowrank_3d_any(const stn_task *task, const stn_machine *machine); /* is there any candidate? */
 size_t lowrank_3d_candidates(const stn_task *task, const stn_machine *machine, stn_candidate *list, size_t most);
 void lowrank_3d_estimate(const stn_task *task, const stn_machine *machine, const stn_candidate *candidate,
                          stn_estimate *estimate);

@@ -1,0 +1,158 @@
+/* See lowrank_search.h. */
+#include "strategies/lowrank_search.h"
+
+#include <limits.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/arith.h"
+#include "strategies/slabs.h"
+
+#define MOST_FAILURES 2 /* taps of so many f in a row that cannot be split in one way: nor can those of more steps */
+#define MOST_IDLE 4     /* so many f in a row have no chance to be cheaper: nor have more steps */
+
+/* Reaches of fused taps that are worth a look: full blocks of 8 rows and columns. */
+static bool worth_trying(const stn_task *task, int fused) {
+    int reach = 1;
+    for (int axis = 1; axis < 3; axis++)
+        for (int side = 0; side < 2; side++) reach = (int)stn_max(reach, task->reach[axis][side]);
+    bool whole = reach * fused % 4 == 0 || reach * (fused + 1) / 4 != reach * fused / 4;
+    bool fewer = fused == 1 || (task->steps + (uint64_t)fused - 1) / (uint64_t)fused <
+                                   (task->steps + (uint64_t)fused - 2) / (uint64_t)(fused - 1);
+    return fewer && (whole || fused <= 4 || task->steps <= 128);
+}
+
+/* 2D: what is known of one way to split the taps. */
+typedef struct attempt {
+    lowrank_pattern pattern; /* of the last f that were split; those of more steps are no narrower, and no fewer */
+    int failures;            /* since then */
+} attempt;
+
+/* Candidates so far, cheapest first, and what they are for. */
+typedef struct search {
+    const stn_task *task;
+    const stn_machine *machine;
+    lowrank_shape *best;
+    size_t count, most; /* LOWRANK_MOST_BEST at most */
+    double seconds[LOWRANK_MOST_BEST];
+    lowrank_taps taps; /* 2D: of as many steps as were needed so far */
+    attempt attempts[LOWRANK_SPLITS];
+} search;
+
+/* Can this shape be one of the best, as far as its interior tells? What its slabs take is more work to find out. */
+static bool may_win(const search *s, const lowrank_shape *shape) {
+    lowrank_shape bare = *shape;
+    stn_estimate e;
+    if (s->count < s->most) return true;
+    bare.extended = 1;
+    lowrank_cost(s->task, s->machine, &bare, &e);
+    return e.seconds < s->seconds[s->count - 1];
+}
+
+static void insert_candidate(search *s, const lowrank_shape *shape) {
+    stn_estimate own;
+    if (!may_win(s, shape)) return;
+    lowrank_cost(s->task, s->machine, shape, &own);
+    size_t place = s->count;
+    while (place > 0 && s->seconds[place - 1] > own.seconds) place--;
+    if (place == s->most) return;
+    if (place > 0 && s->seconds[place - 1] == own.seconds && s->best[place - 1].fused == shape->fused)
+        return; /* no other work */
+    size_t kept = s->count < s->most ? s->count : s->most - 1;
+    memmove(s->best + place + 1, s->best + place, (kept - place) * sizeof *s->best);
+    memmove(s->seconds + place + 1, s->seconds + place, (kept - place) * sizeof *s->seconds);
+    s->best[place] = *shape, s->seconds[place] = own.seconds;
+    s->count = kept + 1;
+}
+
+/* The kernels for terms of this pattern: which of them fit (2 bits), as `shapes`. */
+static unsigned fit_kernels(const search *s, const lowrank_shape *shape, lowrank_split split,
+                            const lowrank_pattern *pattern, lowrank_shape shapes[2]) {
+    unsigned fits = 0;
+    for (int mixed = split == LOWRANK_SVD ? 0 : 1; mixed < 2; mixed++) {
+        shapes[mixed] = *shape;
+        shapes[mixed].mixed = mixed;
+        shapes[mixed].split = (int)split;
+        if (lowrank_fit_terms(s->task, s->machine, pattern, &shapes[mixed])) fits |= 1u << mixed;
+    }
+    return fits;
+}
+
+/* Has this shape a chance with taps split in this way, were their terms no wider than those of fewer steps? */
+static bool has_chance(const search *s, const lowrank_shape *shape, lowrank_split split) {
+    const attempt *a = &s->attempts[split];
+    lowrank_shape shapes[2];
+    if (a->failures == MOST_FAILURES) return false;
+    if (!a->pattern.count) return true;
+    unsigned fits = fit_kernels(s, shape, split, &a->pattern, shapes);
+    for (int mixed = 0; mixed < 2; mixed++)
+        if (fits >> mixed & 1 && may_win(s, &shapes[mixed])) return true;
+    return false;
+}
+
+/* The kernels for s->taps, split in one way. */
+static void try_split(search *s, const lowrank_shape *shape, lowrank_split split) {
+    attempt *a = &s->attempts[split];
+    lowrank_terms terms;
+    lowrank_pattern pattern = {0};
+    lowrank_shape shapes[2];
+    int place[LOWRANK_MAX_TERMS];
+    bool changed;
+    a->failures++;
+    if (lowrank_terms_make(s->task, &s->taps, split, lowrank_term_tolerance(s->task, shape), &terms, NULL) != STN_OK) return;
+    if (terms.count && lowrank_pattern_cover(&pattern, &terms, place, &changed)) {
+        unsigned fits = fit_kernels(s, shape, split, &pattern, shapes);
+        for (int mixed = 0; mixed < 2; mixed++) {
+            shapes[mixed].residual = (float)terms.residual;
+            if (fits >> mixed & 1) insert_candidate(s, &shapes[mixed]);
+        }
+        a->pattern = pattern;
+        a->failures = 0;
+    }
+    lowrank_terms_clear(&terms);
+}
+
+/* All kernels for this shape's steps; false where none has a chance. */
+static bool try_plane(search *s, const lowrank_shape *shape) {
+    bool tried = false;
+    for (int split = 0; split < LOWRANK_SPLITS; split++) {
+        if (!has_chance(s, shape, (lowrank_split)split)) continue;
+        while (s->taps.fused < shape->fused)
+            if (lowrank_taps_fuse(s->task, &s->taps, NULL) != STN_OK) return false;
+        try_split(s, shape, (lowrank_split)split);
+        tried = true;
+    }
+    return tried;
+}
+
+/* Stops when `enough` are found. */
+static size_t find_shapes(const stn_task *task, const stn_machine *machine, int most_fused, lowrank_shape *best,
+                          size_t most, size_t enough) {
+    search s = {.task = task, .machine = machine, .best = best, .most = most};
+    lowrank_shape shape;
+    int idle = 0;
+    if (lowrank_taps_make(task, &s.taps, NULL) != STN_OK) return 0;
+    for (int fused = 1; (uint64_t)fused <= task->steps && fused <= most_fused && s.count < enough; fused++) {
+        int64_t low[3], high[3];
+        if (!worth_trying(task, fused)) continue;
+        if (!lowrank_fit(task, fused, &shape)) break; /* more steps reach further still */
+        if (!stn_slabs_interior(task, fused, low, high)) break;
+        if (task->rank == 1)
+            insert_candidate(&s, &shape);
+        else
+            idle = try_plane(&s, &shape) ? 0 : idle + 1;
+        if (idle == MOST_IDLE) break;
+    }
+    lowrank_taps_clear(&s.taps);
+    return s.count;
+}
+
+size_t lowrank_search(const stn_task *task, const stn_machine *machine, int most_fused, lowrank_shape *best,
+                      size_t most) {
+    return find_shapes(task, machine, most_fused, best, most < LOWRANK_MOST_BEST ? most : LOWRANK_MOST_BEST, SIZE_MAX);
+}
+
+bool lowrank_search_any(const stn_task *task, const stn_machine *machine) {
+    lowrank_shape any;
+    return find_shapes(task, machine, INT_MAX, &any, 1, 1) > 0;
+}
