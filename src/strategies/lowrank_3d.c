@@ -78,6 +78,12 @@ static void insert_candidate(search *s, const lowrank_brick *brick) {
     s->count = kept + 1;
 }
 
+static bool too_long(const stn_task *task, int fused) {
+    for (int axis = 0; axis < 3; axis++)
+        if (fused * (task->reach[axis][0] + task->reach[axis][1]) + 1 > LOWRANK_CORE_SIDE) return true;
+    return false;
+}
+
 /* Those of at most `most_fused` steps a launch; stops when `enough` are found. */
 static size_t find_bricks(const stn_task *task, const stn_machine *machine, int most_fused, stn_candidate *list,
                           size_t most, size_t enough) {
@@ -88,9 +94,8 @@ static size_t find_bricks(const stn_task *task, const stn_machine *machine, int 
     if (lowrank_cube_make(task, &cube, NULL) != STN_OK) return 0;
     for (int fused = 1; (uint64_t)fused <= task->steps && fused <= most_fused && s.count < enough; fused++) {
         int64_t low[3], high[3];
+        if (too_long(task, fused) || !stn_slabs_interior(task, fused, low, high)) break;
         if (fused > 1 && lowrank_cube_fuse(task, &cube, NULL) != STN_OK) break;
-        if (stn_max(stn_max(cube.size[0], cube.size[1]), cube.size[2]) > LOWRANK_CORE_SIDE) break;
-        if (!stn_slabs_interior(task, fused, low, high)) break;
         bool fewer = fused == 1 || (task->steps + (uint64_t)fused - 1) / (uint64_t)fused <
                                        (task->steps + (uint64_t)fused - 2) / (uint64_t)(fused - 1);
         if (!fewer) continue;

@@ -8,6 +8,7 @@
 
 #include "strategies/lowrank_pair.h"
 #include "strategies/lowrank_slices.h"
+#include "strategies/lowrank_taps.h"
 
 #define SIDE LOWRANK_CORE_SIDE
 #define EXACT 0x1p-50    /* residual that counts as rounding */
@@ -47,19 +48,10 @@ stn_status lowrank_cube_fuse(const stn_task *task, lowrank_cube *cube, stn_error
         next.size[axis] = cube->size[axis] + task->reach[axis][0] + task->reach[axis][1];
     }
     STN_TRY(cube_alloc(&next, error));
-    for (size_t k = 0; k < task->ntaps; k++) {
-        const stn_tap *tap = &task->taps[k];
-        int by[3];
-        for (int axis = 0; axis < 3; axis++) by[axis] = (int)tap->offset[axis] + task->reach[axis][0];
-        for (int z = 0; z < cube->size[0]; z++)
-            for (int y = 0; y < cube->size[1]; y++)
-                for (int x = 0; x < cube->size[2]; x++)
-                    *lowrank_cube_at(&next, z + by[0], y + by[1], x + by[2]) +=
-                        tap->weight * *lowrank_cube_at(cube, z, y, x);
-    }
-    lowrank_cube_clear(cube);
-    *cube = next;
-    return STN_OK;
+    stn_status status = lowrank_convolve(task, cube->size, cube->weight, next.weight, error);
+    lowrank_cube_clear(status == STN_OK ? cube : &next);
+    if (status == STN_OK) *cube = next;
+    return status;
 }
 
 void lowrank_cube_clear(lowrank_cube *cube) {

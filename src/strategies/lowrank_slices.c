@@ -20,7 +20,8 @@ static long double dot(const long double *a, const long double *b, int n) {
 static bool cut_slices(const lowrank_cube *cube, int axis, lowrank_slices *s) {
     *s = (lowrank_slices){.count = cube->size[axis], .length = cube->size[(axis + 1) % 3] * cube->size[(axis + 2) % 3]};
     if (s->count < 1 || s->length < 1) return false; /* never; for the analyser */
-    s->slice = calloc(3 * (size_t)s->count * (size_t)s->length, sizeof *s->slice);
+    size_t vectors = 3 * (size_t)s->count + 1;       /* slices, q and one more, room for what is left of slices */
+    s->slice = calloc(vectors * (size_t)s->length, sizeof *s->slice);
     if (!s->slice) return false;
     s->q = s->slice + (size_t)s->count * (size_t)s->length;
     for (int z = 0, i = 0; z < cube->size[0]; z++)
@@ -45,46 +46,63 @@ static long double leave(lowrank_slices *s, int i, long double *rest, long doubl
     return sqrtl(dot(rest, rest, s->length));
 }
 
-static bool is_pivot(const lowrank_slices *s, int i) {
-    for (int k = 0; k < s->rank; k++)
-        if (s->pivot[k] == i) return true;
-    return false;
+/* The pivot that slice i equals; -1: none. */
+static int same_pivot(const lowrank_slices *s, int i) {
+    for (int k = 0; k < s->rank; k++) {
+        const long double *a = s->slice + i * s->length, *b = s->slice + s->pivot[k] * s->length;
+        bool equal = true;
+        for (int j = 0; j < s->length && equal; j++) equal = fabsl(a[j] - b[j]) <= 0x1p-58L * fabsl(b[j]);
+        if (equal) return k;
+    }
+    return -1;
 }
 
-/* The next slice to look at: farthest from the middle, or the one of which most is left; -1: none with more than `least`. */
-static int next_slice(lowrank_slices *s, bool outer_first, int turn, int low, long double least) {
-    long double along[LOWRANK_CORE_SIDE], *rest = s->q + (size_t)s->count * (size_t)s->length, most = least;
-    if (outer_first) {
-        int seen = 0;
-        for (int reach = s->count; reach >= 0; reach--)
-            for (int side = 1; side >= -1; side -= 2) {
-                int i = low + side * reach;
-                if (i < 0 || i >= s->count || (reach == 0 && side < 0) || seen++ < turn) continue;
-                return i;
-            }
-        return -1;
+/* Slice i is one that spans, if more than `least` is left of it. */
+static void take_pivot(lowrank_slices *s, int i, long double least) {
+    long double along[LOWRANK_CORE_SIDE], *rest = s->q + s->rank * s->length;
+    if (same_pivot(s, i) >= 0) return;
+    long double left = leave(s, i, rest, along);
+    if (left <= least) return;
+    for (int j = 0; j < s->length; j++) rest[j] /= left;
+    for (int k = 0; k < s->rank; k++) s->upper[k][s->rank] = along[k];
+    s->upper[s->rank][s->rank] = left;
+    s->pivot[s->rank++] = i;
+}
+
+/* Farthest from the middle first. */
+static void find_outer(lowrank_slices *s, int low, long double least) {
+    for (int reach = s->count; reach >= 0; reach--)
+        for (int side = reach ? 1 : -1; side >= -1; side -= 2) {
+            int i = low + side * reach;
+            if (i >= 0 && i < s->count) take_pivot(s, i, least);
+        }
+}
+
+/* That of which most is left first: `left` holds what is, of all slices, nearly enough to choose by. */
+static void find_largest(lowrank_slices *s, long double *left, long double least) {
+    memcpy(left, s->slice, (size_t)s->count * (size_t)s->length * sizeof *left);
+    for (int turn = 0; turn < s->count; turn++) {
+        int best = -1, before = s->rank;
+        long double most = least * least;
+        for (int i = 0; i < s->count; i++) {
+            long double size = dot(left + i * s->length, left + i * s->length, s->length);
+            if (size > most) best = i, most = size;
+        }
+        if (best >= 0) take_pivot(s, best, least);
+        if (s->rank == before) return;
+        const long double *q = s->q + before * s->length;
+        for (int i = 0; i < s->count; i++) {
+            long double *rest = left + i * s->length, part = dot(rest, q, s->length);
+            for (int j = 0; j < s->length; j++) rest[j] = i == best ? 0 : rest[j] - part * q[j];
+        }
     }
-    int best = -1;
-    for (int i = 0; i < s->count; i++) {
-        if (is_pivot(s, i)) continue;
-        long double left = leave(s, i, rest, along);
-        if (left > most) best = i, most = left;
-    }
-    return best;
 }
 
 static void find_pivots(lowrank_slices *s, bool outer_first, int low, long double least) {
-    long double along[LOWRANK_CORE_SIDE], *rest = s->q + (size_t)s->count * (size_t)s->length;
-    for (int turn = 0; turn < s->count; turn++) {
-        int i = next_slice(s, outer_first, turn, low, least);
-        if (i < 0) return;
-        long double left = leave(s, i, rest, along);
-        if (left <= least) continue;
-        for (int j = 0; j < s->length; j++) s->q[s->rank * s->length + j] = rest[j] / left;
-        for (int k = 0; k < s->rank; k++) s->upper[k][s->rank] = along[k];
-        s->upper[s->rank][s->rank] = left;
-        s->pivot[s->rank++] = i;
-    }
+    if (outer_first)
+        find_outer(s, low, least);
+    else
+        find_largest(s, s->q + (size_t)(s->count + 1) * (size_t)s->length, least);
     if (s->rank) return;
     s->pivot[s->rank++] = low; /* nothing but zeros */
     s->upper[0][0] = 1;
@@ -94,13 +112,7 @@ static void find_pivots(lowrank_slices *s, bool outer_first, int low, long doubl
 static void find_parts(lowrank_slices *s) {
     long double along[LOWRANK_CORE_SIDE], *rest = s->q + (size_t)s->count * (size_t)s->length;
     for (int i = 0; i < s->count; i++) {
-        int same = -1;
-        for (int k = 0; k < s->rank && same < 0; k++) {
-            const long double *a = s->slice + i * s->length, *b = s->slice + s->pivot[k] * s->length;
-            bool equal = true;
-            for (int j = 0; j < s->length && equal; j++) equal = fabsl(a[j] - b[j]) <= 0x1p-58L * fabsl(b[j]);
-            if (equal) same = k;
-        }
+        int same = same_pivot(s, i);
         if (same >= 0) {
             s->part[same][i] = 1;
             continue;

@@ -21,24 +21,54 @@ stn_status lowrank_taps_make(const stn_task *task, lowrank_taps *taps, stn_error
     return STN_OK;
 }
 
+/* A frame of zeros around `from` leaves one sum over the taps for every weight. */
+stn_status lowrank_convolve(const stn_task *task, const int size[3], const long double *from, long double *to,
+                            stn_error *error) {
+    int more[3], padded[3];
+    for (int axis = 0; axis < 3; axis++) {
+        more[axis] = task->reach[axis][0] + task->reach[axis][1];
+        padded[axis] = size[axis] + 2 * more[axis];
+    }
+    size_t count = (size_t)padded[0] * (size_t)padded[1] * (size_t)padded[2];
+    long double *frame = calloc(count, sizeof *frame);
+    ptrdiff_t *back = malloc(task->ntaps * sizeof *back); /* from a weight's place to the one that a tap multiplies */
+    stn_status status = frame && back ? STN_OK : fail_taps(error, count * sizeof *frame);
+    for (int z = 0; z < size[0] && status == STN_OK; z++)
+        for (int y = 0; y < size[1]; y++)
+            memcpy(frame + ((ptrdiff_t)(z + more[0]) * padded[1] + y + more[1]) * padded[2] + more[2],
+                   from + ((ptrdiff_t)z * size[1] + y) * size[2], (size_t)size[2] * sizeof *frame);
+    for (size_t k = 0; k < task->ntaps && status == STN_OK; k++) {
+        const int64_t *offset = task->taps[k].offset;
+        back[k] = 0;
+        for (int axis = 0; axis < 3; axis++)
+            back[k] = back[k] * padded[axis] + task->reach[axis][1] - (ptrdiff_t)offset[axis];
+    }
+    for (int z = 0; z < size[0] + more[0] && status == STN_OK; z++)
+        for (int y = 0; y < size[1] + more[1]; y++)
+            for (int x = 0; x < size[2] + more[2]; x++) {
+                const long double *place = frame + ((ptrdiff_t)z * padded[1] + y) * padded[2] + x;
+                long double sum = 0;
+                for (size_t k = 0; k < task->ntaps; k++) sum += task->taps[k].weight * place[back[k]];
+                *to++ = sum;
+            }
+    free(back);
+    free(frame);
+    return status;
+}
+
 stn_status lowrank_taps_fuse(const stn_task *task, lowrank_taps *taps, stn_error *error) {
     lowrank_taps next = {.fused = taps->fused + 1,
                          .rows = taps->rows + task->reach[1][0] + task->reach[1][1],
                          .columns = taps->columns + task->reach[2][0] + task->reach[2][1],
                          .low = {taps->low[0] + task->reach[1][0], taps->low[1] + task->reach[2][0]}};
     size_t count = (size_t)next.rows * (size_t)next.columns;
-    next.weight = calloc(count, sizeof *next.weight);
+    next.weight = malloc(count * sizeof *next.weight);
     if (!next.weight) return fail_taps(error, count * sizeof *next.weight);
-    for (size_t k = 0; k < task->ntaps; k++) {
-        const stn_tap *tap = &task->taps[k];
-        int64_t dy = tap->offset[1] + task->reach[1][0], dx = tap->offset[2] + task->reach[2][0];
-        for (int y = 0; y < taps->rows; y++)
-            for (int x = 0; x < taps->columns; x++)
-                next.weight[(y + dy) * next.columns + x + dx] += tap->weight * taps->weight[y * taps->columns + x];
-    }
-    lowrank_taps_clear(taps);
-    *taps = next;
-    return STN_OK;
+    stn_status status =
+        lowrank_convolve(task, (int[3]){1, taps->rows, taps->columns}, taps->weight, next.weight, error);
+    lowrank_taps_clear(status == STN_OK ? taps : &next);
+    if (status == STN_OK) *taps = next;
+    return status;
 }
 
 void lowrank_taps_clear(lowrank_taps *taps) {

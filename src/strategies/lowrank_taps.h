@@ -15,5 +15,9 @@ typedef struct lowrank_taps {
 stn_status lowrank_taps_make(const stn_task *task, lowrank_taps *taps, stn_error *error);
 /* One step more: taps convolved with the task's. On failure `taps` is as before. */
 stn_status lowrank_taps_fuse(const stn_task *task, lowrank_taps *taps, stn_error *error);
+/* Weights of `size`, dense, convolved with the task's taps: `to` has reach[axis][0] + reach[axis][1] more along each axis.
+ * Errors: out of memory. */
+stn_status lowrank_convolve(const stn_task *task, const int size[3], const long double *from, long double *to,
+                            stn_error *error);
 void lowrank_taps_clear(lowrank_taps *taps);
 #endif
