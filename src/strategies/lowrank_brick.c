@@ -198,7 +198,9 @@ bool lowrank_brick_fit(const stn_task *task, const stn_machine *machine, const l
         int64_t tiles[3];
         count_tiles(task, &b, tiles);
         if (tiles[0] * tiles[1] > INT32_MAX || tiles[0] * tiles[1] * tiles[2] > INT32_MAX / task->batch) continue;
-        lowrank_brick_cost(task, machine, &b, &cost);
+        lowrank_brick bare = b; /* slabs are the same for all ways, and more work to look at */
+        bare.extended = 1;
+        lowrank_brick_cost(task, machine, &bare, &cost);
         if (cost.seconds >= best.seconds) continue;
         best = cost;
         *core = tried;

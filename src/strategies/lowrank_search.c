@@ -24,7 +24,7 @@ static bool worth_trying(const stn_task *task, int fused) {
 
 /* 2D: what is known of one way to split the taps. */
 typedef struct attempt {
-    lowrank_pattern pattern; /* of the last f that were split; those of more steps are no narrower, and no fewer */
+    lowrank_pattern pattern; /* of the last f that were split */
     int failures;            /* since then */
 } attempt;
 
@@ -78,16 +78,49 @@ static unsigned fit_kernels(const search *s, const lowrank_shape *shape, lowrank
     return fits;
 }
 
-/* Has this shape a chance with taps split in this way, were their terms no wider than those of fewer steps? */
-static bool has_chance(const search *s, const lowrank_shape *shape, lowrank_split split) {
-    const attempt *a = &s->attempts[split];
+/* Could kernels for terms of this pattern be among the best? */
+static bool pattern_may_win(const search *s, const lowrank_shape *shape, lowrank_split split,
+                            const lowrank_pattern *pattern) {
     lowrank_shape shapes[2];
-    if (a->failures == MOST_FAILURES) return false;
-    if (!a->pattern.count) return true;
-    unsigned fits = fit_kernels(s, shape, split, &a->pattern, shapes);
+    unsigned fits = fit_kernels(s, shape, split, pattern, shapes);
     for (int mixed = 0; mixed < 2; mixed++)
         if (fits >> mixed & 1 && may_win(s, &shapes[mixed])) return true;
     return false;
+}
+
+/* SVD: the most terms, each as wide as the taps, whose kernels could be among the best. */
+static int affordable_terms(const search *s, const lowrank_shape *shape) {
+    lowrank_pattern pattern;
+    for (int i = 0; i < LOWRANK_MAX_TERMS; i++)
+        for (int side = 0; side < 2; side++) {
+            pattern.term[i].y[side] = lowrank_reach(s->task, shape, 1, side);
+            pattern.term[i].x[side] = lowrank_reach(s->task, shape, 2, side);
+        }
+    int least = 0, most = LOWRANK_MAX_TERMS;
+    while (least < most) {
+        pattern.count = (least + most + 1) / 2;
+        if (pattern_may_win(s, shape, LOWRANK_SVD, &pattern))
+            least = pattern.count;
+        else
+            most = pattern.count - 1;
+    }
+    return least;
+}
+
+static bool fuse(search *s, int fused) {
+    while (s->taps.fused < fused)
+        if (lowrank_taps_fuse(s->task, &s->taps, NULL) != STN_OK) return false;
+    return true;
+}
+
+/* Has this shape a chance with taps split in this way? Terms of stars and pyramids get no fewer, and no narrower, with
+ * more steps; those of the SVD may: what takes long to split is asked first. */
+static bool has_chance(search *s, const lowrank_shape *shape, lowrank_split split) {
+    const attempt *a = &s->attempts[split];
+    if (a->failures == MOST_FAILURES) return false;
+    if (split != LOWRANK_SVD) return !a->pattern.count || pattern_may_win(s, shape, split, &a->pattern);
+    int most = affordable_terms(s, shape);
+    return most && fuse(s, shape->fused) && !lowrank_svd_exceeds(&s->taps, shape->even, 0, most);
 }
 
 /* The kernels for s->taps, split in one way. */
@@ -117,8 +150,7 @@ static bool try_plane(search *s, const lowrank_shape *shape) {
     bool tried = false;
     for (int split = 0; split < LOWRANK_SPLITS; split++) {
         if (!has_chance(s, shape, (lowrank_split)split)) continue;
-        while (s->taps.fused < shape->fused)
-            if (lowrank_taps_fuse(s->task, &s->taps, NULL) != STN_OK) return false;
+        if (!fuse(s, shape->fused)) return false;
         try_split(s, shape, (lowrank_split)split);
         tried = true;
     }

@@ -6,6 +6,9 @@
 
 #include "strategies/lowrank_terms.h"
 
+#define ORTHOGONAL 1e-16L /* of their lengths, the product of two columns: its square is lost */
+#define SLACK 16          /* by so much elimination may leave more than the best terms do */
+
 /* W = Q M^T, column by column: q[k] of `rows` numbers, m[k] of `columns`. */
 typedef struct factors {
     int rows, columns, count;
@@ -47,6 +50,37 @@ static void find_columns(factors *f, long double *rest, long double least) {
     }
 }
 
+/* ---- how many there are, at least ------------------------------------------------------------------------------ */
+
+/* Elimination with full pivots leaves nearly as little as the singular vectors do. Of even taps one quarter tells it: a
+ * part of a matrix needs no more terms than the whole. */
+bool lowrank_svd_exceeds(const lowrank_taps *taps, bool even, double tolerance, int most) {
+    int rows = even ? taps->low[0] + 1 : taps->rows, columns = even ? taps->low[1] + 1 : taps->columns;
+    int all = taps->rows * taps->columns, count = rows * columns;
+    long double *rest = malloc((size_t)count * sizeof *rest);
+    if (!rest) return false;
+    for (int y = 0; y < rows; y++)
+        memcpy(rest + y * columns, taps->weight + y * taps->columns, (size_t)columns * sizeof *rest);
+    long double dropped = SLACK * norm(taps->weight, all) * fmaxl(tolerance, LOWRANK_ROUNDING);
+    for (int k = 0; k < most; k++) {
+        int best = 0;
+        for (int i = 1; i < count; i++)
+            if (fabsl(rest[i]) > fabsl(rest[best])) best = i;
+        if (fabsl(rest[best]) * sqrtl(count) <= dropped) break;
+        const long double *row = rest + best / columns * columns, pivot = rest[best];
+        for (int y = 0; y < rows; y++) {
+            long double part = rest[y * columns + best % columns] / pivot;
+            for (int x = 0; x < columns && y != best / columns; x++) rest[y * columns + x] -= part * row[x];
+        }
+        memset(rest + best / columns * columns, 0, (size_t)columns * sizeof *rest);
+    }
+    bool exceeds = norm(rest, count) > dropped;
+    free(rest);
+    return exceeds;
+}
+
+/* ---- the terms ------------------------------------------------------------------------------------------------- */
+
 static void rotate(long double *a, long double *b, int n, long double c, long double s) {
     for (int i = 0; i < n; i++) {
         long double x = a[i], y = b[i];
@@ -55,22 +89,27 @@ static void rotate(long double *a, long double *b, int n, long double c, long do
     }
 }
 
-/* Turns pairs of columns of M, and of Q alike, until M's are orthogonal: their lengths are the singular values. */
-static void make_orthogonal(factors *f) {
+/* Turns columns i and j of M, and of Q alike, until M's are orthogonal; their lengths are kept up to date. */
+static bool turn_pair(factors *f, int i, int j, long double *length2) {
+    long double *a = f->m + i * f->columns, *b = f->m + j * f->columns, ab = dot(a, b, f->columns);
+    if (fabsl(ab) <= ORTHOGONAL * sqrtl(length2[i] * length2[j])) return false;
+    long double tau = (length2[j] - length2[i]) / (2 * ab);
+    long double t = (tau < 0 ? -1 : 1) / (fabsl(tau) + sqrtl(1 + tau * tau)), c = 1 / sqrtl(1 + t * t);
+    rotate(a, b, f->columns, c, c * t);
+    rotate(f->q + i * f->rows, f->q + j * f->rows, f->rows, c, c * t);
+    length2[i] = fmaxl(length2[i] - t * ab, 0);
+    length2[j] += t * ab;
+    return true;
+}
+
+/* All pairs, until nothing turns: the lengths of M's columns are the singular values. `length2` is scratch. */
+static void make_orthogonal(factors *f, long double *length2) {
     bool turned = true;
     for (int sweep = 0; sweep < 40 && turned; sweep++) {
         turned = false;
+        for (int k = 0; k < f->count; k++) length2[k] = dot(f->m + k * f->columns, f->m + k * f->columns, f->columns);
         for (int i = 0; i < f->count; i++)
-            for (int j = i + 1; j < f->count; j++) {
-                long double *a = f->m + i * f->columns, *b = f->m + j * f->columns;
-                long double aa = dot(a, a, f->columns), bb = dot(b, b, f->columns), ab = dot(a, b, f->columns);
-                if (fabsl(ab) <= 1e-18L * sqrtl(aa * bb)) continue;
-                long double tau = (bb - aa) / (2 * ab);
-                long double t = (tau < 0 ? -1 : 1) / (fabsl(tau) + sqrtl(1 + tau * tau)), c = 1 / sqrtl(1 + t * t);
-                rotate(a, b, f->columns, c, c * t);
-                rotate(f->q + i * f->rows, f->q + j * f->rows, f->rows, c, c * t);
-                turned = true;
-            }
+            for (int j = i + 1; j < f->count; j++) turned = turn_pair(f, i, j, length2) || turned;
     }
 }
 
@@ -114,7 +153,7 @@ stn_status lowrank_split_svd(const lowrank_taps *taps, double dropped, lowrank_t
     for (int k = 0; k < f.count; k++)
         for (int y = 0; y < rows; y++)
             for (int x = 0; x < columns; x++) f.m[k * columns + x] += f.q[k * rows + y] * taps->weight[y * columns + x];
-    make_orthogonal(&f);
+    make_orthogonal(&f, length);
     terms->count = order_terms(&f, order, length, dropped);
     if (terms->count < 1) terms->count = 1;
     fill_terms(&f, order, length, terms);

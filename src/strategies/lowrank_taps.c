@@ -21,7 +21,22 @@ stn_status lowrank_taps_make(const stn_task *task, lowrank_taps *taps, stn_error
     return STN_OK;
 }
 
-/* A frame of zeros around `from` leaves one sum over the taps for every weight. */
+/* Sums over the taps for `count` places in a row: several at a time, as each sum waits for its own last addition. */
+static void sum_row(const stn_task *task, const ptrdiff_t *back, const long double *place, int count, long double *to) {
+    int x = 0;
+    for (; x + 3 < count; x += 4) {
+        long double sum[4] = {0};
+        for (size_t k = 0; k < task->ntaps; k++)
+            for (int i = 0; i < 4; i++) sum[i] += task->taps[k].weight * place[x + i + back[k]];
+        memcpy(to + x, sum, sizeof sum);
+    }
+    for (; x < count; x++) {
+        to[x] = 0;
+        for (size_t k = 0; k < task->ntaps; k++) to[x] += task->taps[k].weight * place[x + back[k]];
+    }
+}
+
+/* A frame of zeros around `from` makes all weights one sum over the taps. */
 stn_status lowrank_convolve(const stn_task *task, const int size[3], const long double *from, long double *to,
                             stn_error *error) {
     int more[3], padded[3];
@@ -31,26 +46,18 @@ stn_status lowrank_convolve(const stn_task *task, const int size[3], const long 
     }
     size_t count = (size_t)padded[0] * (size_t)padded[1] * (size_t)padded[2];
     long double *frame = calloc(count, sizeof *frame);
-    ptrdiff_t *back = malloc(task->ntaps * sizeof *back); /* from a weight's place to the one that a tap multiplies */
+    ptrdiff_t *back = calloc(task->ntaps, sizeof *back); /* from a weight's place to the one that a tap multiplies */
     stn_status status = frame && back ? STN_OK : fail_taps(error, count * sizeof *frame);
     for (int z = 0; z < size[0] && status == STN_OK; z++)
         for (int y = 0; y < size[1]; y++)
             memcpy(frame + ((ptrdiff_t)(z + more[0]) * padded[1] + y + more[1]) * padded[2] + more[2],
                    from + ((ptrdiff_t)z * size[1] + y) * size[2], (size_t)size[2] * sizeof *frame);
-    for (size_t k = 0; k < task->ntaps && status == STN_OK; k++) {
-        const int64_t *offset = task->taps[k].offset;
-        back[k] = 0;
+    for (size_t k = 0; k < task->ntaps && status == STN_OK; k++)
         for (int axis = 0; axis < 3; axis++)
-            back[k] = back[k] * padded[axis] + task->reach[axis][1] - (ptrdiff_t)offset[axis];
-    }
+            back[k] = back[k] * padded[axis] + task->reach[axis][1] - (ptrdiff_t)task->taps[k].offset[axis];
     for (int z = 0; z < size[0] + more[0] && status == STN_OK; z++)
-        for (int y = 0; y < size[1] + more[1]; y++)
-            for (int x = 0; x < size[2] + more[2]; x++) {
-                const long double *place = frame + ((ptrdiff_t)z * padded[1] + y) * padded[2] + x;
-                long double sum = 0;
-                for (size_t k = 0; k < task->ntaps; k++) sum += task->taps[k].weight * place[back[k]];
-                *to++ = sum;
-            }
+        for (int y = 0; y < size[1] + more[1]; y++, to += size[2] + more[2])
+            sum_row(task, back, frame + ((ptrdiff_t)z * padded[1] + y) * padded[2], size[2] + more[2], to);
     free(back);
     free(frame);
     return status;

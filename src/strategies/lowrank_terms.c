@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROUNDING 0x1p-54L   /* of a double, relative */
 #define DIGITS_LOST 0x1p-50 /* a residual above this: pivots were too small, another split is better */
 
 const char *lowrank_split_name(lowrank_split split) {
@@ -64,7 +63,7 @@ stn_status lowrank_terms_make(const stn_task *task, const lowrank_taps *taps, lo
     long double size = 0;
     for (int i = 0; i < taps->rows * taps->columns; i++) size += taps->weight[i] * taps->weight[i];
     size = sqrtl(size);
-    long double dropped = size * fmaxl(tolerance, ROUNDING);
+    long double dropped = size * fmaxl(tolerance, LOWRANK_ROUNDING);
     if (status == STN_OK) {
         if (split == LOWRANK_SVD) status = lowrank_split_svd(taps, (double)dropped, terms, error);
         if (split == LOWRANK_PYRAMID) status = lowrank_split_pyramid(taps, terms, error);

@@ -31,7 +31,12 @@ void lowrank_terms_reach(const lowrank_terms *terms, int q, int axis, int reach[
 
 /* The splits themselves: terms into u and v, which have room for as many as W has rows or columns, or one more than
  * there are fused steps. `dropped`: the norm that may be left out. */
+#define LOWRANK_ROUNDING 0x1p-54L /* of a double, relative */
 stn_status lowrank_split_svd(const lowrank_taps *taps, double dropped, lowrank_terms *terms, stn_error *error);
 stn_status lowrank_split_pyramid(const lowrank_taps *taps, lowrank_terms *terms, stn_error *error);
 stn_status lowrank_split_star(const stn_task *task, int fused, lowrank_terms *terms, stn_error *error);
+
+/* Are the terms of LOWRANK_SVD more than `most`? Much less work than to split: false may be wrong by a few terms, true is right.
+ * `even`: the taps are symmetric in both axes. */
+bool lowrank_svd_exceeds(const lowrank_taps *taps, bool even, double tolerance, int most);
 #endif
