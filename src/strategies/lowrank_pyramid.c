@@ -23,20 +23,20 @@ static long double largest(const long double *a, int n, int stride) {
     return most;
 }
 
-/* False where the taps are not even. */
-static bool take_quarter(const lowrank_taps *taps, quarter *q) {
+bool lowrank_take_quarter(const lowrank_taps *taps, long double *weight) {
+    int rows = taps->rows / 2 + 1, columns = taps->columns / 2 + 1;
     long double most = largest(taps->weight, taps->rows * taps->columns, 1);
     if (taps->rows != 2 * taps->low[0] + 1 || taps->columns != 2 * taps->low[1] + 1) return false;
-    for (int y = 0; y < q->rows; y++)
-        for (int x = 0; x < q->columns; x++) {
+    for (int y = 0; y < rows; y++)
+        for (int x = 0; x < columns; x++) {
             long double sum = 0;
             for (int side = 0; side < 4; side++) {
                 int row = taps->low[0] + (side & 1 ? y : -y), column = taps->low[1] + (side & 2 ? x : -x);
-                long double weight = taps->weight[row * taps->columns + column];
-                if (side && fabsl(weight - sum / side) > most * EVEN_TO) return false;
-                sum += weight;
+                long double one = taps->weight[row * taps->columns + column];
+                if (side && fabsl(one - sum / side) > most * EVEN_TO) return false;
+                sum += one;
             }
-            q->weight[y * q->columns + x] = sum / 4;
+            weight[y * columns + x] = sum / 4;
         }
     return true;
 }
@@ -74,7 +74,7 @@ stn_status lowrank_split_pyramid(const lowrank_taps *taps, lowrank_terms *terms,
     size_t count = (size_t)q.rows * (size_t)q.columns;
     q.weight = calloc(count, sizeof *q.weight);
     if (!q.weight) return stn_fail_memory(error, "a quarter of fused taps", count * sizeof *q.weight);
-    if (take_quarter(taps, &q)) {
+    if (lowrank_take_quarter(taps, q.weight)) {
         long double nothing = NOTHING * largest(q.weight, (int)count, 1);
         for (int y = q.rows - 1; y >= 0; y--) {
             int x = find_pivot(&q, y, nothing), k = terms->count;

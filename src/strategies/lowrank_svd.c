@@ -7,11 +7,13 @@
 #include "strategies/lowrank_terms.h"
 
 #define ORTHOGONAL 1e-16L /* of their lengths, the product of two columns: its square is lost */
-#define SLACK 16          /* by so much elimination may leave more than the best terms do */
+#define SQRT2 1.41421356237309504880168872420969808L
+#define SLACK 16 /* by so much elimination may leave more than the best terms do */
 
 /* W = Q M^T, column by column: q[k] of `rows` numbers, m[k] of `columns`. */
 typedef struct factors {
     int rows, columns, count;
+    bool quarter; /* W is one quarter of even taps */
     long double *q, *m;
 } factors;
 
@@ -131,28 +133,56 @@ static int order_terms(const factors *f, int *order, long double *length, long d
     return count;
 }
 
+/* The taps, or their quarter if they are even: weights that stand for two or four of the same are scaled, so that the
+ * singular values stay. */
+static factors take_weights(const lowrank_taps *taps, long double *weight) {
+    factors f = {.rows = taps->rows, .columns = taps->columns};
+    if (lowrank_take_quarter(taps, weight)) {
+        f = (factors){.rows = taps->low[0] + 1, .columns = taps->low[1] + 1, .quarter = true};
+        for (int y = 0; y < f.rows; y++)
+            for (int x = 0; x < f.columns; x++) weight[y * f.columns + x] *= (y ? SQRT2 : 1) * (x ? SQRT2 : 1);
+    } else
+        memcpy(weight, taps->weight, (size_t)f.rows * (size_t)f.columns * sizeof *weight);
+    return f;
+}
+
+/* One vector of a term, both halves of it if it is of a quarter. */
+static void fill_vector(const factors *f, const long double *from, int count, long double scale, double *to) {
+    for (int i = 0; i < count; i++)
+        if (f->quarter)
+            to[count - 1 - i] = to[count - 1 + i] = (double)(from[i] * scale / (i ? SQRT2 : 1));
+        else
+            to[i] = (double)(from[i] * scale);
+}
+
 static void fill_terms(const factors *f, const int *order, const long double *length, lowrank_terms *terms) {
     for (int q = 0; q < terms->count && f->count; q++) {
         int k = order[q];
         long double root = sqrtl(length[k]); /* shared out evenly */
-        for (int y = 0; y < f->rows; y++) terms->u[q * f->rows + y] = (double)(f->q[k * f->rows + y] * root);
-        for (int x = 0; x < f->columns; x++) terms->v[q * f->columns + x] = (double)(f->m[k * f->columns + x] / root);
+        fill_vector(f, f->q + k * f->rows, f->rows, root, terms->u + q * terms->rows);
+        fill_vector(f, f->m + k * f->columns, f->columns, 1 / root, terms->v + q * terms->columns);
     }
 }
 
 stn_status lowrank_split_svd(const lowrank_taps *taps, double dropped, lowrank_terms *terms, stn_error *error) {
-    int rows = taps->rows, columns = taps->columns, most = rows < columns ? rows : columns;
-    size_t all = (size_t)rows * (size_t)columns, work = all + (size_t)most * (size_t)(rows + columns + 2);
+    int most = taps->rows < taps->columns ? taps->rows : taps->columns;
+    size_t all = (size_t)taps->rows * (size_t)taps->columns;
+    size_t work = 2 * all + (size_t)most * (size_t)(taps->rows + taps->columns + 2);
     long double *memory = calloc(work, sizeof *memory);
     if (!memory) return stn_fail_memory(error, "the terms of fused taps", work * sizeof *memory);
-    factors f = {rows, columns, 0, memory + all, memory + all + (size_t)most * (size_t)rows};
-    long double *length = f.m + (size_t)most * (size_t)columns;
+    long double *weight = memory, *rest = memory + all;
+    factors f = take_weights(taps, weight);
+    f.q = rest + all;
+    f.m = f.q + most * f.rows;
+    long double *length = f.m + most * f.columns;
     int *order = (int *)(length + most);
-    memcpy(memory, taps->weight, all * sizeof *memory);
-    find_columns(&f, memory, norm(taps->weight, (int)all) * 0x1p-62L);
+    size_t count = (size_t)f.rows * (size_t)f.columns;
+    memcpy(rest, weight, count * sizeof *rest);
+    find_columns(&f, rest, norm(weight, (int)count) * 0x1p-62L);
     for (int k = 0; k < f.count; k++)
-        for (int y = 0; y < rows; y++)
-            for (int x = 0; x < columns; x++) f.m[k * columns + x] += f.q[k * rows + y] * taps->weight[y * columns + x];
+        for (int y = 0; y < f.rows; y++)
+            for (int x = 0; x < f.columns; x++)
+                f.m[k * f.columns + x] += f.q[k * f.rows + y] * weight[y * f.columns + x];
     make_orthogonal(&f, length);
     terms->count = order_terms(&f, order, length, dropped);
     if (terms->count < 1) terms->count = 1;

@@ -36,7 +36,19 @@ static void sum_row(const stn_task *task, const ptrdiff_t *back, const long doub
     }
 }
 
-/* A frame of zeros around `from` makes all weights one sum over the taps. */
+/* Are the weights, and the task's taps, the same with all offsets negated? Taps are sorted. */
+static bool turns_about(const stn_task *task, const long double *weight, size_t count) {
+    bool same = true;
+    for (size_t k = 0; k < task->ntaps && same; k++) {
+        const stn_tap *tap = &task->taps[k], *other = &task->taps[task->ntaps - 1 - k];
+        same = tap->weight == other->weight;
+        for (int axis = 0; axis < 3; axis++) same = same && tap->offset[axis] == -other->offset[axis];
+    }
+    for (size_t i = 0; i < count / 2 && same; i++) same = weight[i] == weight[count - 1 - i];
+    return same;
+}
+
+/* A frame of zeros around `from` makes all weights one sum over the taps. Half of them tell the rest where turning changes nothing. */
 stn_status lowrank_convolve(const stn_task *task, const int size[3], const long double *from, long double *to,
                             stn_error *error) {
     int more[3], padded[3];
@@ -55,9 +67,12 @@ stn_status lowrank_convolve(const stn_task *task, const int size[3], const long 
     for (size_t k = 0; k < task->ntaps && status == STN_OK; k++)
         for (int axis = 0; axis < 3; axis++)
             back[k] = back[k] * padded[axis] + task->reach[axis][1] - (ptrdiff_t)task->taps[k].offset[axis];
-    for (int z = 0; z < size[0] + more[0] && status == STN_OK; z++)
-        for (int y = 0; y < size[1] + more[1]; y++, to += size[2] + more[2])
-            sum_row(task, back, frame + ((ptrdiff_t)z * padded[1] + y) * padded[2], size[2] + more[2], to);
+    int columns = size[2] + more[2], lines = size[1] + more[1], rows = (size[0] + more[0]) * lines;
+    bool half = turns_about(task, from, (size_t)size[0] * (size_t)size[1] * (size_t)size[2]);
+    for (int row = 0; row < (half ? (rows + 1) / 2 : rows) && status == STN_OK; row++)
+        sum_row(task, back, frame + ((ptrdiff_t)(row / lines) * padded[1] + row % lines) * padded[2], columns,
+                to + (ptrdiff_t)row * columns);
+    for (ptrdiff_t i = 0, all = (ptrdiff_t)rows * columns; i < all / 2 && half; i++) to[all - 1 - i] = to[i];
     free(back);
     free(frame);
     return status;

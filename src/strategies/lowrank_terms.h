@@ -35,6 +35,9 @@ void lowrank_terms_reach(const lowrank_terms *terms, int q, int axis, int reach[
 stn_status lowrank_split_svd(const lowrank_taps *taps, double dropped, lowrank_terms *terms, stn_error *error);
 stn_status lowrank_split_pyramid(const lowrank_taps *taps, lowrank_terms *terms, stn_error *error);
 stn_status lowrank_split_star(const stn_task *task, int fused, lowrank_terms *terms, stn_error *error);
+/* One quarter of taps that are even in both axes, the centre included: weight[y * (columns / 2 + 1) + x]. False where they
+ * are not. */
+bool lowrank_take_quarter(const lowrank_taps *taps, long double *weight);
 
 /* Are the terms of LOWRANK_SVD more than `most`? Much less work than to split: false may be wrong by a few terms, true is right.
  * `even`: the taps are symmetric in both axes. */
