@@ -90,12 +90,14 @@ static bool pattern_may_win(const search *s, const lowrank_shape *shape, lowrank
 
 /* SVD: the most terms, each as wide as the taps, whose kernels could be among the best. */
 static int affordable_terms(const search *s, const lowrank_shape *shape) {
-    lowrank_pattern pattern;
-    for (int i = 0; i < LOWRANK_MAX_TERMS; i++)
+    lowrank_pattern pattern = {0};
+    for (int i = 0; i < LOWRANK_MAX_TERMS; i++) {
+        pattern.term[i].central = 1;
         for (int side = 0; side < 2; side++) {
             pattern.term[i].y[side] = lowrank_reach(s->task, shape, 1, side);
             pattern.term[i].x[side] = lowrank_reach(s->task, shape, 2, side);
         }
+    }
     int least = 0, most = LOWRANK_MAX_TERMS;
     while (least < most) {
         pattern.count = (least + most + 1) / 2;
@@ -120,7 +122,8 @@ static bool has_chance(search *s, const lowrank_shape *shape, lowrank_split spli
     if (a->failures == MOST_FAILURES) return false;
     if (split != LOWRANK_SVD) return !a->pattern.count || pattern_may_win(s, shape, split, &a->pattern);
     int most = affordable_terms(s, shape);
-    return most && fuse(s, shape->fused) && !lowrank_svd_exceeds(&s->taps, shape->even, 0, most);
+    return most && fuse(s, shape->fused) &&
+           !lowrank_svd_exceeds(&s->taps, shape->even, lowrank_term_tolerance(s->task, shape), most);
 }
 
 /* The kernels for s->taps, split in one way. */
@@ -132,7 +135,8 @@ static void try_split(search *s, const lowrank_shape *shape, lowrank_split split
     int place[LOWRANK_MAX_TERMS];
     bool changed;
     a->failures++;
-    if (lowrank_terms_make(s->task, &s->taps, split, lowrank_term_tolerance(s->task, shape), &terms, NULL) != STN_OK) return;
+    if (lowrank_terms_make(s->task, &s->taps, split, lowrank_term_tolerance(s->task, shape), &terms, NULL) != STN_OK)
+        return;
     if (terms.count && lowrank_pattern_cover(&pattern, &terms, place, &changed)) {
         unsigned fits = fit_kernels(s, shape, split, &pattern, shapes);
         for (int mixed = 0; mixed < 2; mixed++) {

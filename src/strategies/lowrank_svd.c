@@ -115,8 +115,9 @@ static void make_orthogonal(factors *f, long double *length2) {
     }
 }
 
-/* The factors by falling length of M's columns, the shortest dropped as long as they weigh no more than `dropped`. */
-static int order_terms(const factors *f, int *order, long double *length, long double dropped) {
+/* The factors by falling length of M's columns, the shortest dropped as long as they weigh no more than `dropped`, with
+ * what is `left` beside them. */
+static int order_terms(const factors *f, int *order, long double *length, long double left, long double dropped) {
     for (int k = 0; k < f->count; k++) {
         length[k] = norm(f->m + k * f->columns, f->columns);
         int place = k;
@@ -124,7 +125,7 @@ static int order_terms(const factors *f, int *order, long double *length, long d
         order[place] = k;
     }
     int count = f->count;
-    long double tail = 0;
+    long double tail = left * left;
     while (count > 1) {
         tail += length[order[count - 1]] * length[order[count - 1]];
         if (sqrtl(tail) > dropped) break;
@@ -178,13 +179,13 @@ stn_status lowrank_split_svd(const lowrank_taps *taps, double dropped, lowrank_t
     int *order = (int *)(length + most);
     size_t count = (size_t)f.rows * (size_t)f.columns;
     memcpy(rest, weight, count * sizeof *rest);
-    find_columns(&f, rest, norm(weight, (int)count) * 0x1p-62L);
+    find_columns(&f, rest, fmaxl(norm(weight, (int)count) * 0x1p-62L, dropped / (SLACK * sqrtl(count))));
     for (int k = 0; k < f.count; k++)
         for (int y = 0; y < f.rows; y++)
             for (int x = 0; x < f.columns; x++)
                 f.m[k * f.columns + x] += f.q[k * f.rows + y] * weight[y * f.columns + x];
     make_orthogonal(&f, length);
-    terms->count = order_terms(&f, order, length, dropped);
+    terms->count = order_terms(&f, order, length, norm(rest, (int)count), dropped);
     if (terms->count < 1) terms->count = 1;
     fill_terms(&f, order, length, terms);
     free(memory);
