@@ -49,6 +49,12 @@ static bool may_win(const search *s, const lowrank_shape *shape) {
     return e.seconds < s->seconds[s->count - 1];
 }
 
+/* Stars and pyramids may be the same terms. Seconds alone do not tell: slabs may hide what the interior takes. */
+static bool same_work(const lowrank_shape *a, const lowrank_shape *b) {
+    return a->fused == b->fused && a->mixed == b->mixed && a->terms == b->terms && a->bands == b->bands &&
+           a->sums == b->sums && a->segment == b->segment;
+}
+
 static void insert_candidate(search *s, const lowrank_shape *shape) {
     stn_estimate own;
     if (!may_win(s, shape)) return;
@@ -56,8 +62,8 @@ static void insert_candidate(search *s, const lowrank_shape *shape) {
     size_t place = s->count;
     while (place > 0 && s->seconds[place - 1] > own.seconds) place--;
     if (place == s->most) return;
-    if (place > 0 && s->seconds[place - 1] == own.seconds && s->best[place - 1].fused == shape->fused)
-        return; /* no other work */
+    for (size_t i = 0; i < s->count; i++)
+        if (same_work(&s->best[i], shape)) return;
     size_t kept = s->count < s->most ? s->count : s->most - 1;
     memmove(s->best + place + 1, s->best + place, (kept - place) * sizeof *s->best);
     memmove(s->seconds + place + 1, s->seconds + place, (kept - place) * sizeof *s->seconds);
