@@ -26,6 +26,7 @@ static bool worth_trying(const stn_task *task, int fused) {
 typedef struct attempt {
     lowrank_pattern pattern; /* of the last f that were split */
     int failures;            /* since then */
+    int fused, terms;        /* the last f that were looked at; their terms, at least */
 } attempt;
 
 /* Candidates so far, cheapest first, and what they are for. */
@@ -115,6 +116,13 @@ static int affordable_terms(const search *s, const lowrank_shape *shape) {
     return least;
 }
 
+/* Terms of one step less, which some launches do, at least; 0: none do, or nothing is known. */
+static int shorter_terms(const search *s, const lowrank_shape *shape, lowrank_split split) {
+    const attempt *a = &s->attempts[split];
+    bool shorter = s->task->steps % (uint64_t)shape->launches != 0;
+    return shorter && a->fused == shape->fused - 1 ? a->terms : 0;
+}
+
 static bool fuse(search *s, int fused) {
     while (s->taps.fused < fused)
         if (lowrank_taps_fuse(s->task, &s->taps, NULL) != STN_OK) return false;
@@ -124,12 +132,14 @@ static bool fuse(search *s, int fused) {
 /* Has this shape a chance with taps split in this way? Terms of stars and pyramids get no fewer, and no narrower, with
  * more steps; those of the SVD may: what takes long to split is asked first. */
 static bool has_chance(search *s, const lowrank_shape *shape, lowrank_split split) {
-    const attempt *a = &s->attempts[split];
+    attempt *a = &s->attempts[split];
     if (a->failures == MOST_FAILURES) return false;
     if (split != LOWRANK_SVD) return !a->pattern.count || pattern_may_win(s, shape, split, &a->pattern);
     int most = affordable_terms(s, shape);
-    return most && fuse(s, shape->fused) &&
-           !lowrank_svd_exceeds(&s->taps, shape->even, lowrank_term_tolerance(s->task, shape), most);
+    if (!most || shorter_terms(s, shape, split) > most || !fuse(s, shape->fused)) return false;
+    if (!lowrank_svd_exceeds(&s->taps, shape->even, lowrank_term_tolerance(s->task, shape), most)) return true;
+    a->fused = shape->fused, a->terms = most + 1;
+    return false;
 }
 
 /* The kernels for s->taps, split in one way. */
@@ -144,6 +154,8 @@ static void try_split(search *s, const lowrank_shape *shape, lowrank_split split
     if (lowrank_terms_make(s->task, &s->taps, split, lowrank_term_tolerance(s->task, shape), &terms, NULL) != STN_OK)
         return;
     if (terms.count && lowrank_pattern_cover(&pattern, &terms, place, &changed)) {
+        int least = (int)stn_min(shorter_terms(s, shape, split), LOWRANK_MAX_TERMS);
+        while (pattern.count < least) pattern.term[pattern.count++] = pattern.term[0];
         unsigned fits = fit_kernels(s, shape, split, &pattern, shapes);
         for (int mixed = 0; mixed < 2; mixed++) {
             shapes[mixed].residual = (float)terms.residual;
@@ -151,6 +163,7 @@ static void try_split(search *s, const lowrank_shape *shape, lowrank_split split
         }
         a->pattern = pattern;
         a->failures = 0;
+        a->fused = shape->fused, a->terms = terms.count;
     }
     lowrank_terms_clear(&terms);
 }
