@@ -34,6 +34,7 @@ static void check(suite *s, dice *d, const char *what, const stn_problem *proble
                                                          places[dice_int(d, 0, count - 1)], true, d->state, &c);
     char named[400], detail[1200];
     snprintf(named, sizeof named, "%s: %s", what, count ? c.parameters : "no candidate fuses steps");
+    if (good) s->worst = fmax(s->worst, c.relative_l2 / c.bar);
     suite_detail(&c, detail, sizeof detail);
     suite_report(s, good, named, detail);
 }
