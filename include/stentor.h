@@ -351,7 +351,7 @@ STN_API stn_status stn_plan_execute_with(stn_plan *plan, const void *in, void *o
 STN_API size_t stn_plan_workspace_size(const stn_plan *plan);
 
 /* New weights, one for each tap in the order of stn_stencil_taps; they must be finite. No compile, as a rule. Executions
- * enqueued before keep the old weights. Capture graphs anew: one captured before may use the old or the new ones. Not
+ * enqueued before keep the old weights, and so does the plan if this fails. Capture graphs anew: one captured before may use the old or the new ones. Not
  * for transforms, which have no weights. */
 STN_API stn_status stn_plan_set_weights(stn_plan *plan, size_t count, const double *weights, stn_error *error);
 

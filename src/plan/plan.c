@@ -307,6 +307,16 @@ stn_status stn_plan_set_weights(stn_plan *plan, size_t count, const double *weig
     if (plan->kind == STN_PLAN_FFT)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "a transform has no weights to set");
     STN_TRY(check_prepared(plan, error));
-    STN_TRY(stn_task_set_weights(&plan->task, count, weights, error));
-    return plan->strategy->set_weights(plan, error);
+    size_t taps = plan->task.ntaps;
+    double *before = malloc(taps * sizeof *before);
+    if (!before) return stn_fail_memory(error, "the weights of before", taps * sizeof *before);
+    for (size_t i = 0; i < taps; i++) before[i] = plan->task.taps[i].weight;
+    stn_status status = stn_task_set_weights(&plan->task, count, weights, error);
+    if (status == STN_OK) {
+        status = plan->strategy->set_weights(plan, error);
+        if (status != STN_OK && stn_task_set_weights(&plan->task, taps, before, NULL) == STN_OK)
+            plan->strategy->set_weights(plan, NULL); /* takes back what was done by half */
+    }
+    free(before);
+    return status;
 }

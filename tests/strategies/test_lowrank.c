@@ -315,8 +315,54 @@ static void new_weights_after(suite *s, structure first, int side, uint64_t step
     stn_stencil_destroy(stencil);
 }
 
+/* Weights that call for a kernel which cannot be compiled: refused, and the plan goes on with those that it had. */
+static void refused_weights(suite *s) {
+    enum { SIDE = 5, TAPS = SIDE * SIDE, NY = 50, NX = 66 };
+    const char *driver = getenv("STENTOR_CUDA_PATH");
+    if (!driver || !strstr(driver, "emulated")) return; /* only the emulator's compiler fails on request */
+    static double in[NY * NX];
+    dice d = {91};
+    for (size_t i = 0; i < NY * NX; i++) in[i] = dice_real(&d);
+    size_t extent[2] = {SIDE, SIDE};
+    double old[TAPS], new[TAPS];
+    fill_weights(&d, SEPARABLE, SIDE, old);
+    fill_weights(&d, ONE_SIDED, SIDE, new);
+    stn_context_options fresh = STN_CONTEXT_OPTIONS_INIT;
+    fresh.cache_dir = ":memory:";
+    stn_context *context = NULL;
+    stn_stencil *stencil = NULL;
+    stn_plan *plan = NULL;
+    stn_error error = {0};
+    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
+    options.strategy = "lowrank";
+    stn_stencil_create_dense(2, extent, old, &stencil, NULL);
+    stn_problem p = problem_of(stencil, NY, NX, 6);
+    bool made = stn_context_create(&fresh, &context, &error) == STN_OK &&
+                stn_plan_create(context, &p, &options, &plan, &error) == STN_OK;
+    if (made) {
+        char *before = NULL, *after = NULL;
+        stn_plan_describe(plan, STN_JSON, &before, NULL);
+        setenv("STENTOR_EMULATOR_FAIL", "nvrtcCompileProgram:*", 1);
+        bool set = stn_plan_set_weights(plan, TAPS, new, &error) == STN_OK;
+        unsetenv("STENTOR_EMULATOR_FAIL");
+        suite_report(s, !set, "weights that need a kernel which does not compile are refused", "they were taken");
+        stn_plan_describe(plan, STN_JSON, &after, NULL);
+        bool same = before && after && !strcmp(before, after);
+        double relative = compare_plan_with_host(context, plan, &p, in, NY * NX);
+        suite_report(s, same && relative < 5e-13, "a plan that refused new weights has its old ones",
+                     same ? "it gives another result" : "it describes itself otherwise");
+        stn_text_free(before);
+        stn_text_free(after);
+    } else
+        suite_report(s, false, "a plan for separable weights", error.message);
+    stn_plan_destroy(plan);
+    stn_context_destroy(context);
+    stn_stencil_destroy(stencil);
+}
+
 static void new_weights(suite *s) {
     if (s->dtype != STN_F64) return;
+    refused_weights(s);
     static const structure after_separable[] = {SEPARABLE, UNIFORM, SYMMETRIC, ZERO_CENTRE, SEPARABLE, SYMMETRIC};
     new_weights_after(s, SEPARABLE, 3, 10, after_separable, sizeof after_separable / sizeof *after_separable);
     static const structure after_pyramid[] = {SYMMETRIC,         EVEN_ZERO_CORNERS, EVEN_ZERO_CENTRE, EVEN_RANK_TWO,
