@@ -18,6 +18,12 @@ void stn_params_type(stn_text *params, const char *name, const char *type) {
     stn_text_printf(params, "using %s = %s;\n", name, type);
 }
 
+void stn_params_elements(stn_text *params, stn_dtype dtype) {
+    static const char *const store[] = {"double", "float", "unsigned short"}; /* by stn_dtype */
+    stn_params_type(params, "STORE", store[dtype]);
+    stn_params_type(params, "REAL", dtype == STN_F64 ? "double" : "float");
+}
+
 void stn_params_ints(stn_text *params, const char *name, const int *values, size_t n) {
     stn_text_printf(params, "constexpr int %s[%zu] = {", name, n);
     for (size_t i = 0; i < n; i++) stn_text_printf(params, i ? ", %d" : "%d", values[i]);

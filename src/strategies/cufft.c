@@ -109,12 +109,10 @@ static void estimate(const stn_fft *fft, const stn_machine *machine, const stn_c
 /* ---- building ---------------------------------------------------------------------------------------------------- */
 
 static stn_status get_scale(stn_plan *plan, cufft_state *state, stn_error *error) {
-    static const char *const stores[] = {[STN_F64] = "double", [STN_F32] = "float", [STN_F16] = "half_t"};
     stn_text params = STN_TEXT_EMPTY;
     char *text;
     stn_params_begin(&params);
-    stn_params_type(&params, "STORE", stores[plan->fft.dtype]);
-    stn_params_type(&params, "REAL", plan->fft.dtype == STN_F64 ? "double" : "float");
+    stn_params_elements(&params, plan->fft.dtype);
     stn_params_int(&params, "THREADS_X", THREADS);
     STN_TRY(stn_text_take(&params, &text, error));
     stn_status status = stn_kernel_get(plan->context, "scale", text, &state->scale, error);

@@ -245,10 +245,8 @@ static void tap_params(const stn_task *task, const direct_shape *shape, stn_text
 }
 
 void direct_params(const stn_task *task, const direct_shape *shape, stn_text *params) {
-    static const char *const store[] = {"double", "float", "unsigned short"}; /* by stn_dtype */
     stn_params_begin(params);
-    stn_params_type(params, "STORE", store[task->dtype]);
-    stn_params_type(params, "REAL", task->dtype == STN_F64 ? "double" : "float");
+    stn_params_elements(params, task->dtype);
     if (shape->kernel != DIRECT_GATHER) tap_params(task, shape, params);
     static const char axis_names[3] = "ZYX";
     for (int k = 0; k < 3; k++) {

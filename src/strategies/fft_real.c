@@ -32,7 +32,7 @@ size_t fft_real_roots(const fft_pass *pass, stn_dtype dtype, void *to) {
 
 void fft_real_params(const fft_pass *pass, stn_dtype dtype, stn_text *params) {
     stn_params_begin(params);
-    fft_types(dtype, params);
+    stn_params_elements(params, dtype);
     stn_params_int(params, "THREADS_X", THREADS);
     stn_params_int(params, "FFT_OUTER_LOW", fft_root_low(2 * pass->length));
     stn_params_int(params, "FFT_LOAD_REAL", pass->load_real);

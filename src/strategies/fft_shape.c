@@ -389,16 +389,10 @@ fft_tables fft_shape_tables(const fft_pass *pass, const fft_shape *shape, stn_dt
 
 /* ---- params.cuh -------------------------------------------------------------------------------------------------- */
 
-void fft_types(stn_dtype dtype, stn_text *params) {
-    const char *real = dtype == STN_F64 ? "double" : "float";
-    stn_params_type(params, "STORE", dtype == STN_F16 ? "unsigned short" : real);
-    stn_params_type(params, "REAL", real);
-}
-
 void fft_shape_params(const fft_pass *pass, const fft_shape *shape, stn_dtype dtype, stn_text *params) {
     const char *cell = shape->half_cells ? "unsigned short" : dtype == STN_F64 ? "double" : "float";
     stn_params_begin(params);
-    fft_types(dtype, params);
+    stn_params_elements(params, dtype);
     stn_params_type(params, "FFT_CELL", cell);
     stn_params_int(params, "BLOCKS", shape->blocks);
     stn_params_int(params, "FFT_LENGTH", shape->length);

@@ -42,7 +42,5 @@ fft_tables fft_shape_tables(const fft_pass *pass, const fft_shape *shape, stn_dt
 int fft_root_low(int64_t order);
 size_t fft_root_tables(int64_t order, int64_t end, stn_dtype dtype, void *to);
 
-/* STORE and REAL. */
-void fft_types(stn_dtype dtype, stn_text *params);
 void fft_shape_params(const fft_pass *pass, const fft_shape *shape, stn_dtype dtype, stn_text *params);
 #endif

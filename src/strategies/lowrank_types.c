@@ -31,10 +31,6 @@ stn_unit lowrank_unit(stn_dtype dtype) {
 }
 int lowrank_slot(stn_dtype dtype) { return 16 / (int)stn_dtype_size(dtype); }
 int lowrank_step(stn_dtype dtype) { return dtype == STN_F16 ? 2 : 1; }
-const char *lowrank_store_name(stn_dtype dtype) {
-    return dtype == STN_F64 ? "double" : dtype == STN_F32 ? "float" : "half_t";
-}
-const char *lowrank_real_name(stn_dtype dtype) { return dtype == STN_F64 ? "double" : "float"; }
 
 static size_t pack(stn_dtype dtype, double value, unsigned char *to) {
     float narrow = (float)value;

@@ -105,10 +105,9 @@ static void list_kernels(stn_plan *plan, const stn_slabs *slabs) {
 }
 
 static stn_status get_copy(const stn_plan *plan, stn_slabs *slabs, stn_error *error) {
-    static const char *const store[] = {"double", "float", "unsigned short"}; /* by stn_dtype */
     stn_text params = STN_TEXT_EMPTY;
     stn_params_begin(&params);
-    stn_params_type(&params, "STORE", store[plan->task.dtype]);
+    stn_params_elements(&params, plan->task.dtype);
     stn_params_int(&params, "ROWS", ROWS);
     stn_params_int(&params, "THREADS_X", THREADS);
     char *text;
