@@ -59,7 +59,7 @@ static void find_columns(factors *f, long double *rest, long double least) {
 bool lowrank_svd_exceeds(const lowrank_taps *taps, bool even, double tolerance, int most) {
     int rows = even ? taps->low[0] + 1 : taps->rows, columns = even ? taps->low[1] + 1 : taps->columns;
     int all = taps->rows * taps->columns, count = rows * columns;
-    long double *rest = malloc((size_t)count * sizeof *rest);
+    long double *rest = calloc((size_t)count, sizeof *rest);
     if (!rest) return false;
     for (int y = 0; y < rows; y++)
         memcpy(rest + y * columns, taps->weight + y * taps->columns, (size_t)columns * sizeof *rest);
