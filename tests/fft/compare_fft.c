@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/half.h"
 #include "plan/plan.h"
 #include "reference.h"
 
@@ -28,21 +27,6 @@ double relative_l2(const double *got, const double *expected, size_t count) {
 }
 
 /* ---- numbers of a dtype ------------------------------------------------------------------------------------------ */
-
-static double number(stn_dtype dtype, const void *data, int64_t i) {
-    if (dtype == STN_F64) return ((const double *)data)[i];
-    if (dtype == STN_F32) return ((const float *)data)[i];
-    return stn_half_to_float(((const uint16_t *)data)[i]);
-}
-
-static void set_number(stn_dtype dtype, void *data, int64_t i, double value) {
-    if (dtype == STN_F64)
-        ((double *)data)[i] = value;
-    else if (dtype == STN_F32)
-        ((float *)data)[i] = (float)value;
-    else
-        ((uint16_t *)data)[i] = stn_float_to_half((float)value);
-}
 
 static bool is_poison(stn_dtype dtype, const void *data, int64_t i) {
     static const unsigned char ones[8] = {255, 255, 255, 255, 255, 255, 255, 255};
@@ -78,12 +62,12 @@ typedef struct copying {
 } copying;
 static void spread(void *user, int64_t at, int64_t dense) { /* and what rounding left of each */
     copying *c = user;
-    set_number(c->dtype, c->data, at, c->dense[dense]);
-    c->dense[dense] = number(c->dtype, c->data, at);
+    set_element(c->dtype, c->data, at, c->dense[dense]);
+    c->dense[dense] = element(c->dtype, c->data, at);
 }
 static void collect(void *user, int64_t at, int64_t dense) {
     copying *c = user;
-    c->dense[dense] = number(c->dtype, c->data, at);
+    c->dense[dense] = element(c->dtype, c->data, at);
     c->is_point[at] = 1;
     if (isnan(c->dense[dense])) c->unwritten = true;
 }
@@ -247,10 +231,10 @@ bool run_dense(suite *s, const stn_transform *transform, const char *strategy, c
     if (make_plan(s, transform, strategy, -1, &plan, &unused) != STN_OK) return *error = unused.error, false;
     size_t in_bytes = span_bytes(&fft, &fft.in), out_bytes = span_bytes(&fft, &fft.out);
     void *from = malloc(in_bytes), *to = malloc(out_bytes);
-    for (size_t i = 0; i < numbers(&fft, &fft.in); i++) set_number(fft.dtype, from, (int64_t)i, in[i]);
+    for (size_t i = 0; i < numbers(&fft, &fft.in); i++) set_element(fft.dtype, from, (int64_t)i, in[i]);
     memset(to, 255, out_bytes);
     bool good = run_plan(s, plan, from, in_bytes, to, out_bytes, error) == STN_OK;
-    for (size_t i = 0; i < numbers(&fft, &fft.out); i++) out[i] = number(fft.dtype, to, (int64_t)i);
+    for (size_t i = 0; i < numbers(&fft, &fft.out); i++) out[i] = element(fft.dtype, to, (int64_t)i);
     free(from), free(to);
     stn_plan_destroy(plan);
     return good;

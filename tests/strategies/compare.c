@@ -48,13 +48,13 @@ stn_stencil *random_stencil(dice *d, int rank, taps_kind kind, int radius) {
     return stencil;
 }
 
-static double element(stn_dtype dtype, const void *data, int64_t i) {
+double element(stn_dtype dtype, const void *data, int64_t i) {
     if (dtype == STN_F64) return ((const double *)data)[i];
     if (dtype == STN_F32) return ((const float *)data)[i];
     return stn_half_to_float(((const uint16_t *)data)[i]);
 }
 
-static void set_element(stn_dtype dtype, void *data, int64_t i, double value) {
+void set_element(stn_dtype dtype, void *data, int64_t i, double value) {
     if (dtype == STN_F64)
         ((double *)data)[i] = value;
     else if (dtype == STN_F32)

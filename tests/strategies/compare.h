@@ -2,6 +2,7 @@
 #ifndef STN_TESTS_COMPARE_H
 #define STN_TESTS_COMPARE_H
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "host/pool.h"
 #include "stentor.h"
@@ -13,6 +14,10 @@ typedef struct dice {
 uint64_t dice_next(dice *d);
 int dice_int(dice *d, int low, int high); /* inclusive */
 double dice_real(dice *d);                /* in [-1, 1) */
+
+/* Number i of data of a dtype. */
+double element(stn_dtype dtype, const void *data, int64_t i);
+void set_element(stn_dtype dtype, void *data, int64_t i, double value);
 
 typedef enum taps_kind { TAPS_STAR, TAPS_BOX, TAPS_RANDOM } taps_kind;
 /* Random weights whose magnitudes sum to 1, so that many steps stay small. TAPS_RANDOM: one tap in three of the box, its

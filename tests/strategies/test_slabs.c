@@ -20,10 +20,6 @@ typedef struct tally {
     int wrong, touched; /* points */
 } tally;
 
-static double element(const stn_task *task, const void *grid, int64_t i) {
-    return task->dtype == STN_F64 ? ((const double *)grid)[i] : (double)((const float *)grid)[i];
-}
-
 /* `got` was all NaN before. */
 static tally count_wrong(const stn_task *task, int fused, const void *got, const void *want) {
     int64_t low[3], high[3];
@@ -36,7 +32,8 @@ static tally count_wrong(const stn_task *task, int fused, const void *got, const
                 for (int64_t x = 0; x < task->n[2]; x++) {
                     int64_t i = b * task->out_batch_stride + z * task->out_stride[0] + y * task->out_stride[1] + x;
                     bool inner = z >= low[0] && z < high[0] && y >= low[1] && y < high[1] && x >= low[2] && x < high[2];
-                    double value = element(task, got, i), difference = fabs(value - element(task, want, i));
+                    double value = element(task->dtype, got, i),
+                           difference = fabs(value - element(task->dtype, want, i));
                     if (inner)
                         t.touched += !isnan(value);
                     else if (!(difference < bar))

@@ -335,20 +335,3 @@ Test(trial, of_fewer_launches_tells_the_whole_runs_time) {
     stn_plan_destroy(plan);
     end(&w);
 }
-
-/* ---- without a GPU ----------------------------------------------------------------------------------------------- */
-
-/* Before Criterion starts: it has no way to end with "skipped". */
-__attribute__((constructor)) static void skip_without_device(void) {
-    stn_error why = {0};
-    stn_driver *there;
-    stn_compiler_place place;
-    if (stn_driver_open(NULL, &there, &why) == STN_OK) {
-        stn_driver_close(there);
-        if (stn_compiler_locate(&place)) return;
-        strcpy(why.message, "there is no NVRTC");
-    }
-    printf("skipped: %s\n", why.message);
-    fflush(stdout);
-    _exit(77);
-}
