@@ -90,3 +90,6 @@ constexpr int FFT_OUTER = 0;       // outputs are multiplied by roots between tw
 constexpr int FFT_OUTER_LOW = 8;   // log2 of the first of the two tables of these
 constexpr int FFT_LOAD_REAL = 0;   // complex-to-real: N + 1 coefficients come in
 constexpr int FFT_STORE_REAL = 0;  // real-to-complex: N + 1 coefficients go out
+
+// ---- fft_image reads WARPS, BLOCKS and this
+constexpr int CLUSTER = 8;  // blocks that hold an image together

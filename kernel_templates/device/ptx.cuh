@@ -256,3 +256,37 @@ __device__ __forceinline__ void mma_sp_tf32_m16n8k16(float (&c)[4], const unsign
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]), "r"(b[2]), "r"(b[3]), "r"(meta),
           "n"(SELECTOR));
 }
+
+// ---- clusters (sm_90): blocks that run together and read each other's shared memory. On older chips a block is one of
+// its own.
+__device__ __forceinline__ unsigned cluster_rank() {  // of this block
+    unsigned rank = 0;
+#if __CUDA_ARCH__ >= 900
+    asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+#endif
+    return rank;
+}
+// All threads of all blocks come here; what they wrote to shared memory before is seen after.
+__device__ __forceinline__ void cluster_barrier() {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
+#else
+    __syncthreads();
+#endif
+}
+// 16 bytes that lie in block `rank` where `from` lies in this one.
+__device__ __forceinline__ void cluster_load(unsigned (&to)[4], const unsigned *from, unsigned rank) {
+#if __CUDA_ARCH__ >= 900
+    asm volatile(
+        "{.reg .u32 there; mapa.shared::cluster.u32 there, %4, %5;\n"
+        "ld.shared::cluster.v4.u32 {%0,%1,%2,%3}, [there];}"
+        : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+        : "r"(shared_address(from)), "r"(rank)
+        : "memory");
+#else
+    asm volatile("ld.shared.v4.u32 {%0,%1,%2,%3}, [%4];"
+                 : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+                 : "r"(shared_address(from))
+                 : "memory");
+#endif
+}

@@ -1,5 +1,6 @@
-// Running one block. The scheduler picks a warp, runs its lanes until each of them waits or is done, then settles what
-// they wait for: a warp-wide word when all lanes of its mask have come, a barrier when all threads of the block have.
+// Running one block or a cluster of them. The scheduler picks a warp, runs its lanes until each of them waits or is done, then settles what
+// they wait for: a warp-wide word when all lanes of its mask have come, a barrier when all threads of the block
+// or the cluster have.
 #include "engine.h"
 
 #include <sys/mman.h>
@@ -30,20 +31,19 @@ uint64_t Worker::next_random() {  // xorshift64*
     return random * 0x2545f4914f6cdd1dull;
 }
 
-// ---- memory: a region for the stacks, one for shared memory with its end at a guard page
+// ---- memory: a region for the stacks, one for the blocks' shared memory, each with its end at a guard page
 
 bool Worker::prepare() {
     if (region) return true;
-    const size_t shared_bytes = 256 * 1024;
     void *p =
         mmap(nullptr, 2 * REGION_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    void *s = mmap(nullptr, shared_bytes + 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *s = mmap(nullptr, shared_region_bytes(PAGE), PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (p == MAP_FAILED || s == MAP_FAILED) return false;
     uintptr_t aligned = (reinterpret_cast<uintptr_t>(p) + REGION_BYTES - 1) & ~(REGION_BYTES - 1);
     region = reinterpret_cast<unsigned char *>(aligned);
     shared_region = static_cast<unsigned char *>(s);
-    mprotect(shared_region, PAGE, PROT_NONE);
-    mprotect(shared_region + PAGE + shared_bytes, PAGE, PROT_NONE);
+    for (unsigned b = 0; b <= MAX_CLUSTER; b++) mprotect(shared_region + b * (SHARED_BYTES + PAGE), PAGE, PROT_NONE);
     return true;
 }
 
@@ -52,8 +52,8 @@ bool Worker::prepare() {
 void Worker::set_error(LaunchError code, unsigned who, const std::string &text, Place place) {
     if (error != ERROR_NONE) return;
     error = code;
-    message = "kernel " + kernel->name + ", block " + triple(block.index) + ", thread " + triple(thread(who)->index) +
-              ", seed " + std::to_string(seed) + ": " + text;
+    message = "kernel " + kernel->name + ", block " + triple(blocks[who / stride].index) + ", thread " +
+              triple(thread(who)->index) + ", seed " + std::to_string(seed) + ": " + text;
     if (place.file) message += " (" + at_place(place) + ")";
 }
 
@@ -95,16 +95,19 @@ void Worker::start_lane(unsigned i) {
     lane.committed = 0;
     lane.copies.clear();
     Thread *t = thread(i);
-    t->linear = i;
+    const Block &block = blocks[i / stride];
+    const unsigned linear = i % stride;
+    t->linear = linear;
     t->block = &block;
-    t->index = {i % block.threads.x, i / block.threads.x % block.threads.y, i / block.threads.x / block.threads.y};
+    t->index = {linear % block.threads.x, linear / block.threads.x % block.threads.y,
+                linear / block.threads.x / block.threads.y};
 }
 
 void Worker::resume(unsigned i) {
     current = i;
     in_fiber = true;
     stn_switch(&scheduler, lanes[i].stack_pointer);
-    if (lanes[i].state == State::DONE) alive--;
+    if (lanes[i].state == State::DONE) alive--, living[i / stride]--;
 }
 
 // ---- warp-wide words
@@ -168,9 +171,15 @@ bool Worker::check_group(unsigned first, unsigned mask, unsigned leader) {
     return true;
 }
 
+unsigned Worker::lanes_of(unsigned warp) const {
+    const dim3 &shape = blocks[0].threads;
+    const unsigned left = shape.x * shape.y * shape.z - warp * WARP % stride;
+    return left < WARP ? left : WARP;
+}
+
 // Settles every word whose lanes have all come. True if any lane can go on.
 bool Worker::resolve(unsigned warp) {
-    unsigned first = warp * WARP, count = threads - first < WARP ? threads - first : WARP, waiting = 0, present = 0;
+    unsigned first = warp * WARP, count = lanes_of(warp), waiting = 0, present = 0;
     for (unsigned l = 0; l < count; l++) {
         if (lanes[first + l].state == State::COLLECTIVE) waiting |= 1u << l;
         if (lanes[first + l].state != State::DONE) present |= 1u << l;
@@ -212,7 +221,7 @@ bool Worker::resolve(unsigned warp) {
 
 // Runs a warp until all of its lanes wait for something outside it (false), or until chance stops it (true).
 bool Worker::run_warp(unsigned warp) {
-    unsigned first = warp * WARP, count = threads - first < WARP ? threads - first : WARP;
+    unsigned first = warp * WARP, count = lanes_of(warp);
     for (;;) {
         unsigned long long chance = next_random() >> 32;
         unsigned turn = chance & 31, flip = chance >> 5 & 31;
@@ -232,10 +241,16 @@ bool Worker::run_warp(unsigned warp) {
 
 // ---- barriers
 
-bool Worker::release(int id) {
-    unsigned waiting = 0, hits = 0;
+void Worker::wake(unsigned i, uint64_t value) {
+    lanes[i].value = value;
+    lanes[i].state = State::READY;
+    if (runnable.empty() || runnable.back() != i / WARP) runnable.push_back(i / WARP);
+}
+
+bool Worker::release(unsigned block, int id) {
+    unsigned waiting = 0, hits = 0, from = block * stride, to = from + stride;
     const Lane *head = nullptr;
-    for (unsigned i = 0; i < threads; i++) {
+    for (unsigned i = from; i < to; i++) {
         const Lane &lane = lanes[i];
         if (lane.state != State::BARRIER || lane.argument != id) continue;
         if (!head) head = &lane;
@@ -249,26 +264,32 @@ bool Worker::release(int id) {
             return false;
         }
     }
-    if (!head || waiting < (head->width ? (unsigned)head->width : alive)) return false;
+    if (!head || waiting < (head->width ? (unsigned)head->width : living[block])) return false;
     uint64_t result = head->mode == REDUCE_OR ? hits != 0 : head->mode == REDUCE_AND ? hits == waiting : hits;
-    for (unsigned i = 0; i < threads; i++) {
-        Lane &lane = lanes[i];
-        if (lane.state != State::BARRIER || lane.argument != id) continue;
-        lane.value = result;
-        lane.state = State::READY;
-        if (runnable.empty() || runnable.back() != i / WARP) runnable.push_back(i / WARP);
-    }
+    for (unsigned i = from; i < to; i++)
+        if (lanes[i].state == State::BARRIER && lanes[i].argument == id) wake(i, result);
+    return true;
+}
+
+bool Worker::release_cluster() {
+    unsigned waiting = 0;
+    for (unsigned i = 0; i < size * stride; i++) waiting += lanes[i].state == State::CLUSTER;
+    if (!waiting || waiting < alive) return false;
+    for (unsigned i = 0; i < size * stride; i++)
+        if (lanes[i].state == State::CLUSTER) wake(i, 0);
+    cluster_barriers++;
     return true;
 }
 
 bool Worker::release_barriers() {
     bool any = false;
-    for (int id = 0; id < 16 && error == ERROR_NONE; id++) any = release(id) || any;
-    return any;
+    for (unsigned block = 0; block < size; block++)
+        for (int id = 0; id < 16 && error == ERROR_NONE; id++) any = release(block, id) || any;
+    return release_cluster() || any;
 }
 
 void Worker::report_deadlock() {
-    for (unsigned i = 0; i < threads; i++) {
+    for (unsigned i = 0; i < size * stride; i++) {
         const Lane &lane = lanes[i];
         if (lane.state == State::COLLECTIVE) {
             char mask[12];
@@ -278,15 +299,15 @@ void Worker::report_deadlock() {
                              lane.place);
         }
     }
-    for (unsigned i = 0; i < threads; i++)
-        if (lanes[i].state == State::BARRIER)
+    for (unsigned i = 0; i < size * stride; i++)
+        if (lanes[i].state == State::BARRIER || lanes[i].state == State::CLUSTER)
             return set_error(ERROR_LAUNCH_FAILED, i, "deadlock: waits at a barrier that others do not reach",
                              lanes[i].place);
 }
 
 void Worker::schedule() {
     runnable.clear();  // a member: a fault leaves this function by a jump
-    for (unsigned w = 0; w * WARP < threads; w++) runnable.push_back(w);
+    for (unsigned w = 0; w * WARP < size * stride; w++) runnable.push_back(w);
     while (alive > 0 && error == ERROR_NONE) {
         if (runnable.empty()) {
             if (!release_barriers()) {
@@ -303,44 +324,64 @@ void Worker::schedule() {
     }
 }
 
-// ---- the block
+// ---- the blocks
 
-void Worker::check_shared() {
+void Worker::check_shared(const Block &block) {
     unsigned padded = (block.shared_bytes + 127) / 128 * 128;
     for (unsigned i = block.shared_bytes; i < padded; i++)
         if (block.shared[i] != POISON) {
-            set_error(ERROR_ILLEGAL_ADDRESS, 0, "wrote just past the end of shared memory", {nullptr, 0});
+            set_error(ERROR_ILLEGAL_ADDRESS, block.rank * stride, "wrote just past the end of shared memory",
+                      {nullptr, 0});
             return;
         }
 }
 
-LaunchError Worker::run_block(const Kernel &k, void *const *v, dim3 grid, dim3 shape, uint3 index, unsigned shared,
-                              uint64_t s) {
+void Worker::place_blocks(dim3 grid, dim3 shape, dim3 cluster, uint3 first, unsigned shared) {
+    const unsigned padded = (shared + 127) / 128 * 128;
+    for (unsigned b = 0; b < size; b++) {
+        Block &block = blocks[b];
+        block.index = {first.x + b % cluster.x, first.y + b / cluster.x % cluster.y,
+                       first.z + b / cluster.x / cluster.y};
+        block.grid = grid;
+        block.threads = shape;
+        block.rank = b;
+        block.shared_bytes = shared;
+        block.shared = shared_region + (b + 1) * (SHARED_BYTES + PAGE) - padded;
+        memset(block.shared, POISON, padded);
+    }
+}
+
+LaunchError Worker::run_cluster(const Kernel &k, void *const *v, dim3 grid, dim3 shape, dim3 cluster, uint3 first,
+                                unsigned shared, uint64_t s) {
     kernel = &k;
     values = v;
     seed = s;
-    // Each block has its own sequence, whichever OS thread runs it.
+    // Each cluster has its own sequence, whichever OS thread runs it.
     random = (s + 1) * 0x9e3779b97f4a7c15ull ^
-             (index.x + 0x10001ull * index.y + 0x100000003ull * index.z) * 0xbf58476d1ce4e5b9ull;
+             (first.x + 0x10001ull * first.y + 0x100000003ull * first.z) * 0xbf58476d1ce4e5b9ull;
     if (random == 0) random = 1;
     next_random();
-    unsigned padded = (shared + 127) / 128 * 128;
-    block.index = index;
-    block.grid = grid;
-    block.threads = shape;
-    block.shared_bytes = shared;
-    block.shared = shared_region + PAGE + 256 * 1024 - padded;
-    memset(block.shared, POISON, padded);
-    threads = alive = shape.x * shape.y * shape.z;
+    const unsigned threads = shape.x * shape.y * shape.z;
+    size = cluster.x * cluster.y * cluster.z;
+    stride = (threads + WARP - 1) / WARP * WARP;
+    place_blocks(grid, shape, cluster, first, shared);
+    alive = threads * size;
+    cluster_barriers = 0;
     error = ERROR_NONE;
     message.clear();
-    for (unsigned i = 0; i < threads; i++) start_lane(i);
+    for (unsigned i = 0; i < size * stride; i++) {
+        if (i % stride < threads)
+            start_lane(i);
+        else
+            lanes[i].state = State::DONE;
+    }
+    for (unsigned b = 0; b < size; b++) living[b] = threads;
     Worker *outer = worker;
     worker = this;
     if (sigsetjmp(escape, 0) == 0) schedule();  // a fault in a kernel comes back here
     in_fiber = false;
     worker = outer;
-    if (error == ERROR_NONE) check_shared();
+    for (unsigned b = 0; b < size && error == ERROR_NONE; b++) check_shared(blocks[b]);
     return error;
 }
 
@@ -404,7 +445,8 @@ static void on_copy_async(void *to, const void *from, unsigned bytes, Place plac
     const unsigned char *source = static_cast<const unsigned char *>(from);
     if ((reinterpret_cast<uintptr_t>(to) | reinterpret_cast<uintptr_t>(from)) % bytes)
         w->fail(ERROR_MISALIGNED, place, "copy_async_%u of misaligned addresses", bytes);
-    if (target < w->block.shared || target + bytes > w->block.shared + w->block.shared_bytes)
+    const Block &block = w->own_block();
+    if (target < block.shared || target + bytes > block.shared + block.shared_bytes)
         w->fail(ERROR_ILLEGAL_ADDRESS, place, "copy_async to outside of shared memory");
     if (!memory_holds(from, bytes)) {
         char text[160];
@@ -430,6 +472,31 @@ static void on_copy_async_wait(int newest, Place) {
     lane.copies.resize(kept);
 }
 
+static void on_cluster_barrier(Place place) {
+    Lane &lane = worker->lanes[worker->current];
+    lane.place = place;
+    lane.state = State::CLUSTER;
+    worker->yield();
+}
+
+// Where another block of the cluster has what lies at `mine` in this one.
+static const void *on_cluster_shared(const void *mine, unsigned bytes, unsigned rank, Place place) {
+    Worker *w = worker;
+    const Block &own = w->own_block();
+    const unsigned char *p = static_cast<const unsigned char *>(mine);
+    if (rank >= w->size)
+        w->fail(ERROR_ILLEGAL_ADDRESS, place, "there is no block %u in a cluster of %u", rank, w->size);
+    if (p < own.shared || p + bytes > own.shared + own.shared_bytes)
+        w->fail(ERROR_ILLEGAL_ADDRESS, place, "outside of the %u bytes of shared memory", own.shared_bytes);
+    if (reinterpret_cast<uintptr_t>(p) % bytes)
+        w->fail(ERROR_MISALIGNED, place, "misaligned access of %u bytes", bytes);
+    if (w->cluster_barriers == 0)
+        w->fail(ERROR_ILLEGAL_ADDRESS, place, "block %u of the cluster may not have started: no cluster_barrier yet",
+                rank);
+    if (w->living[rank] == 0) w->fail(ERROR_ILLEGAL_ADDRESS, place, "block %u of the cluster has ended", rank);
+    return w->blocks[rank].shared + (p - own.shared);
+}
+
 static long long on_clock() {
     static thread_local long long ticks;
     worker->yield();  // a thread that polls must let others run
@@ -442,7 +509,8 @@ static void on_misaligned(const void *, int bytes, Place place) {
     worker->fail(ERROR_MISALIGNED, place, "misaligned access of %d bytes", bytes);
 }
 
-const Engine engine_table = {on_barrier,           on_shuffle,         on_vote,  on_mma,  on_copy_async,
-                             on_copy_async_commit, on_copy_async_wait, on_clock, on_fail, on_misaligned};
+const Engine engine_table = {
+    on_barrier,         on_shuffle,         on_vote,           on_mma,   on_copy_async, on_copy_async_commit,
+    on_copy_async_wait, on_cluster_barrier, on_cluster_shared, on_clock, on_fail,       on_misaligned};
 
 }  // namespace stn_emulator

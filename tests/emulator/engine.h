@@ -1,4 +1,4 @@
-// Running one block: a fiber a thread, warps in random order, barriers and warp-wide words as on the GPU.
+// Running one block, or the blocks of a cluster together: a fiber a thread, warps in random order, barriers and warp-wide words as on the GPU.
 #pragma once
 #include <csetjmp>
 #include <cstdint>
@@ -9,7 +9,9 @@
 
 namespace stn_emulator {
 
-constexpr unsigned MAX_THREADS = 1024, WARP = 32;
+constexpr unsigned WARP = 32;
+constexpr unsigned MAX_LANES = 2016, MAX_CLUSTER = 8;  // of all blocks that run together; whole warps
+constexpr size_t SHARED_BYTES = 256 * 1024;            // what a block's shared memory may take
 
 // The driver's error codes that a kernel can end with.
 enum LaunchError {
@@ -20,7 +22,7 @@ enum LaunchError {
     ERROR_LAUNCH_FAILED = 719
 };
 
-enum class State : unsigned char { READY, COLLECTIVE, BARRIER, DONE };
+enum class State : unsigned char { READY, COLLECTIVE, BARRIER, CLUSTER, DONE };
 enum class Word : unsigned char { SHUFFLE, VOTE, MMA };
 
 struct Copy {  // an asynchronous copy that has not landed
@@ -51,18 +53,22 @@ struct Kernel {
     int max_threads;
 };
 
+// Guard pages before, between and after the blocks' shared memory.
+inline size_t shared_region_bytes(size_t page) { return MAX_CLUSTER * (SHARED_BYTES + page) + page; }
+
 // One OS thread's means to run blocks.
 struct Worker {
     unsigned char *region = nullptr;
     unsigned stacks = 0;  // how many have their guard page
     unsigned char *shared_region = nullptr;
-    Lane lanes[MAX_THREADS];
-    Block block;
+    Lane lanes[MAX_LANES];      // block b's from b * stride on
+    Block blocks[MAX_CLUSTER];  // one, or those of a cluster
+    unsigned living[MAX_CLUSTER], size, stride, cluster_barriers;
     const Kernel *kernel;
     void *const *values;
     uint64_t seed, random;
     void *scheduler;  // its stack pointer while a fiber runs
-    unsigned current, threads, alive;
+    unsigned current, alive;
     bool in_fiber = false;
     sigjmp_buf escape;
     LaunchError error;
@@ -70,9 +76,10 @@ struct Worker {
     std::vector<unsigned> runnable;  // warps
 
     bool prepare();  // false: no memory
-    // Runs the block to its end; ERROR_NONE or the error, its story in `message`.
-    LaunchError run_block(const Kernel &kernel, void *const *values, dim3 grid, dim3 threads, uint3 index,
-                          unsigned shared, uint64_t seed);
+    // Runs the blocks of a cluster, from `first` on, to their end; ERROR_NONE or the error, its story in `message`.
+    LaunchError run_cluster(const Kernel &kernel, void *const *values, dim3 grid, dim3 threads, dim3 cluster,
+                            uint3 first, unsigned shared, uint64_t seed);
+    Block &own_block() { return blocks[current / stride]; }  // the running fiber's
     Thread *thread(unsigned i) { return reinterpret_cast<Thread *>(region) + FIRST_SLOT + i; }
     uint64_t next_random();
     void yield();  // from the fiber to the scheduler
@@ -90,10 +97,14 @@ struct Worker {
     void shuffle(unsigned first, unsigned mask);
     void vote(unsigned first, unsigned mask);
     bool release_barriers();
-    bool release(int id);
+    bool release(unsigned block, int id);
+    bool release_cluster();
+    void wake(unsigned i, uint64_t value);
+    unsigned lanes_of(unsigned warp) const;
+    void place_blocks(dim3 grid, dim3 threads, dim3 cluster, uint3 first, unsigned shared);
     void schedule();
     void report_deadlock();
-    void check_shared();
+    void check_shared(const Block &block);
 };
 
 extern thread_local Worker *worker;  // of this OS thread while it runs a block

@@ -23,7 +23,7 @@ static struct sigaction previous[65];
 // What a fault of the running fiber was.
 static void note_fault(Worker *w, int signal, const void *where) {
     const unsigned char *address = static_cast<const unsigned char *>(where);
-    const unsigned char *shared_end = w->shared_region + 256 * 1024 + 2 * PAGE;
+    const unsigned char *shared_end = w->shared_region + shared_region_bytes(PAGE);
     LaunchError code = ERROR_ILLEGAL_ADDRESS;
     char hex[32];
     snprintf(hex, sizeof hex, "%p", where);
@@ -37,7 +37,7 @@ static void note_fault(Worker *w, int signal, const void *where) {
     } else if (address >= w->region && address < w->region + REGION_BYTES)
         text = "the thread's stack is full: its local arrays are too large for the emulator";
     else if (address >= w->shared_region && address < shared_end)
-        text += "outside of the " + std::to_string(w->block.shared_bytes) + " bytes of shared memory";
+        text += "outside of the " + std::to_string(w->own_block().shared_bytes) + " bytes of shared memory";
     else
         text += memory_describe(address);
     w->set_error(code, w->current, text, {nullptr, 0});
@@ -83,7 +83,8 @@ struct Job {
     const GridLaunch *launch;
     std::vector<void *> values;
     uint64_t seed, total;
-    uint64_t step, start;  // block n of the order is (start + n step) mod total
+    dim3 clusters;         // how many along each axis; a block that is in none is one of its own
+    uint64_t step, start;  // cluster n of the order is (start + n step) mod total
     std::atomic<uint64_t> next{0};
     std::mutex mutex;
     LaunchError error = ERROR_NONE;
@@ -92,7 +93,7 @@ struct Job {
 
 __extension__ typedef unsigned __int128 wide;  // start + n step may need more than 64 bits
 
-static void run_blocks(Job *job, Worker *w, uint64_t part) {
+static void run_clusters(Job *job, Worker *w, uint64_t part) {
     const GridLaunch &l = *job->launch;
     for (;;) {
         uint64_t from = job->next.fetch_add(part);
@@ -100,9 +101,11 @@ static void run_blocks(Job *job, Worker *w, uint64_t part) {
         uint64_t to = from + part < job->total ? from + part : job->total;
         for (uint64_t n = from; n < to; n++) {
             uint64_t b = (uint64_t)((job->start + (wide)n * job->step) % job->total);
-            uint3 index = {(unsigned)(b % l.grid.x), (unsigned)(b / l.grid.x % l.grid.y),
-                           (unsigned)(b / l.grid.x / l.grid.y)};
-            LaunchError e = w->run_block(*l.kernel, job->values.data(), l.grid, l.block, index, l.shared, job->seed);
+            const dim3 &many = job->clusters;
+            uint3 first = {(unsigned)(b % many.x) * l.cluster.x, (unsigned)(b / many.x % many.y) * l.cluster.y,
+                           (unsigned)(b / many.x / many.y) * l.cluster.z};
+            LaunchError e =
+                w->run_cluster(*l.kernel, job->values.data(), l.grid, l.block, l.cluster, first, l.shared, job->seed);
             if (e == ERROR_NONE) continue;
             std::lock_guard<std::mutex> lock(job->mutex);
             if (job->error == ERROR_NONE) {
@@ -135,7 +138,7 @@ struct Pool {
             wanted--;
             Job *mine = job;
             lock.unlock();
-            if (own->prepare()) run_blocks(mine, own, part);
+            if (own->prepare()) run_clusters(mine, own, part);
             lock.lock();
             if (--busy == 0) done.notify_all();
         }
@@ -150,7 +153,7 @@ struct Pool {
             turn++;
         }
         wake.notify_all();
-        run_blocks(j, w, p);
+        run_clusters(j, w, p);
         std::unique_lock<std::mutex> lock(mutex);
         busy -= wanted;  // those that did not wake in time are not needed
         wanted = 0;
@@ -186,19 +189,21 @@ LaunchError run_grid(const GridLaunch &launch, const Settings &settings) {
     Job job;
     job.launch = &launch;
     job.seed = settings.seed + launches * 1000003;  // the same for the n-th launch of every run
-    job.total = (uint64_t)launch.grid.x * launch.grid.y * launch.grid.z;
+    const dim3 &grid = launch.grid, &cluster = launch.cluster;
+    job.clusters = {grid.x / cluster.x, grid.y / cluster.y, grid.z / cluster.z};
+    job.total = (uint64_t)job.clusters.x * job.clusters.y * job.clusters.z;
     std::vector<unsigned char> arguments(launch.arguments.size() + 64);  // from a multiple of 64 on
     unsigned char *base = arguments.data() + (64 - reinterpret_cast<uintptr_t>(arguments.data()) % 64) % 64;
     if (!launch.arguments.empty()) memcpy(base, launch.arguments.data(), launch.arguments.size());
     for (size_t offset : launch.offsets) job.values.push_back(base + offset);
     choose_order(&job, launches++);
-    uint64_t threads = job.total * launch.block.x * launch.block.y * launch.block.z;
+    uint64_t threads = (uint64_t)grid.x * grid.y * grid.z * launch.block.x * launch.block.y * launch.block.z;
     uint64_t part = job.total / 64 < 1 ? 1 : job.total / 64 > 64 ? 64 : job.total / 64;
     unsigned helpers = threads < 4096 || job.total < 2 ? 0 : (unsigned)settings.threads - 1;
     if (helpers)
         pool->run(&job, caller, part, helpers);
     else
-        run_blocks(&job, caller, part);
+        run_clusters(&job, caller, part);
     if (job.error == ERROR_NONE) {
         std::string damage = memory_damage();
         if (!damage.empty()) {

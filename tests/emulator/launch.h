@@ -7,7 +7,7 @@ namespace stn_emulator {
 
 struct GridLaunch {
     const Kernel *kernel;
-    dim3 grid, block;
+    dim3 grid, block, cluster;
     unsigned shared;
     std::vector<unsigned char> arguments;  // each at a multiple of 64
     std::vector<size_t> offsets;

@@ -206,6 +206,8 @@ static CUresult check_launch(CUfunction f, const CUlaunchConfig &c) {
             return CUDA_ERROR_INVALID_CLUSTER_SIZE;
         if (c.gridDimX % cluster.x || c.gridDimY % cluster.y || c.gridDimZ % cluster.z)
             return CUDA_ERROR_INVALID_CLUSTER_SIZE;
+        if ((threads + WARP - 1) / WARP * WARP * cluster.x * cluster.y * cluster.z > MAX_LANES)
+            return CUDA_ERROR_NOT_SUPPORTED;  // a limit of the emulator
     }
     return CUDA_SUCCESS;
 }
@@ -220,6 +222,11 @@ static CUresult launch(const CUlaunchConfig &c, CUfunction f, void **parameters,
     l.grid = {c.gridDimX, c.gridDimY, c.gridDimZ};
     l.block = {c.blockDimX, c.blockDimY, c.blockDimZ};
     l.shared = c.sharedMemBytes;
+    for (unsigned i = 0; i < c.numAttrs; i++)
+        if (c.attrs[i].id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) {
+            auto cluster = c.attrs[i].value.cluster;
+            l.cluster = {cluster.x, cluster.y, cluster.z};
+        }
     const char *buffer = nullptr;
     for (void **e = extra; e && *e; e += 2)
         if (reinterpret_cast<uintptr_t>(*e) == 1) buffer = static_cast<const char *>(e[1]);

@@ -103,8 +103,35 @@ static void races_show() {
     cuModuleUnload(m);
 }
 
+static void cluster_faults() {
+    CUmodule m = load_kernels("faults");
+    const CUresult expected[] = {CUDA_SUCCESS,
+                                 CUDA_ERROR_ILLEGAL_ADDRESS,
+                                 CUDA_ERROR_LAUNCH_FAILED,
+                                 CUDA_ERROR_ILLEGAL_ADDRESS,
+                                 CUDA_ERROR_MISALIGNED_ADDRESS,
+                                 CUDA_ERROR_ILLEGAL_ADDRESS,
+                                 CUDA_ERROR_ILLEGAL_ADDRESS};
+    for (int n = 0; n < 7; n++) {
+        const int launches = n == 6 ? 20 : 3;  // the last fault needs luck
+        int seen = 0;
+        for (int attempt = 0; attempt < launches; attempt++) {
+            Buffer<unsigned> out(128);
+            WordArguments a = {0, out.pointer, n};
+            CHECK(!launch_clusters(m, "cluster_faults", 2, {2}, {32}, 512, &a));
+            CUresult result = cuCtxSynchronize();
+            seen += result == expected[n];
+            if (result) renew_context();
+            if (result && result != expected[n]) printf("cluster_faults(%d): %d\n", n, result);
+        }
+        CHECK(n == 6 ? seen > 0 : seen == launches);
+    }
+    cuModuleUnload(m);
+}
+
 const std::vector<Test> fault_tests = {
     {"faults_are_found", faults_are_found, false},
     {"poison_spreads", poison_spreads, false},
     {"races_show", races_show, false},
+    {"cluster_faults", cluster_faults, false},
 };

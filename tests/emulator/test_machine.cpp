@@ -160,6 +160,18 @@ CUresult launch(CUmodule module, const char *name, Size grid, Size block, unsign
     return cuLaunchKernel(f, grid.x, grid.y, grid.z, block.x, block.y, block.z, shared, stream, parameters, nullptr);
 }
 
+CUresult launch_clusters(CUmodule module, const char *name, unsigned cluster, Size grid, Size block, unsigned shared,
+                         void *arguments) {
+    CUfunction f = get_function(module, name);
+    if (!f) return CUDA_ERROR_NOT_FOUND;
+    CUlaunchAttribute attribute = {};
+    attribute.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+    attribute.value.cluster = {cluster, 1, 1};
+    CUlaunchConfig config = {grid.x, grid.y, grid.z, block.x, block.y, block.z, shared, nullptr, &attribute, 1};
+    void *parameters[] = {arguments};
+    return cuLaunchKernelEx(&config, f, parameters, nullptr);
+}
+
 int main(int argc, char **argv) {
     setvbuf(stdout, nullptr, _IOLBF, 0);
     bool gpu = argc > 1 && strcmp(argv[1], "gpu") == 0;

@@ -27,6 +27,7 @@
     X(cuFuncGetAttribute, (int *, int, CUfunction))                                                                    \
     X(cuLaunchKernel,                                                                                                  \
       (CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream, void **, void **))  \
+    X(cuLaunchKernelEx, (const CUlaunchConfig *, CUfunction, void **, void **))                                        \
     X(cuMemAlloc_v2, (CUdeviceptr *, size_t))                                                                          \
     X(cuMemFree_v2, (CUdeviceptr))                                                                                     \
     X(cuMemcpyHtoD_v2, (CUdeviceptr, const void *, size_t))                                                            \
@@ -116,6 +117,9 @@ struct WordArguments {  // of kernels/words.cu and faults.cu
 CUfunction get_function(CUmodule module, const char *name);
 CUresult launch(CUmodule module, const char *name, Size grid, Size block, unsigned shared, void *arguments,
                 CUstream stream = nullptr);
+// The same in clusters of so many blocks along x.
+CUresult launch_clusters(CUmodule module, const char *name, unsigned cluster, Size grid, Size block, unsigned shared,
+                         void *arguments);
 
 // ---- checks
 extern int checks, failures;

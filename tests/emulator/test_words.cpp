@@ -201,6 +201,28 @@ static void early_leavers() {
     cuModuleUnload(m);
 }
 
+static void clusters() {
+    if (machine_sm < 90) return;
+    CUmodule m = load_kernels("words");
+    for (unsigned size : {1, 2, 4, 8})
+        for (unsigned threads : {32, 96, 17}) {
+            const unsigned blocks = 24, count = 4 * threads;
+            Buffer<unsigned> to(blocks * count);
+            WordArguments a = {0, to.pointer, static_cast<int>(size)};
+            CHECK(!launch_clusters(m, "cluster_turn", size, {blocks}, {threads}, 4 * count, &a));
+            CHECK(cuCtxSynchronize() == CUDA_SUCCESS);
+            std::vector<unsigned> out = to.get();
+            for (unsigned i = 0; i < out.size(); i++) {
+                const unsigned block = i / count, next = block / size * size + (block + 1) % size;
+                const unsigned thread = threads - 1 - i % count / 4;
+                CHECK(out[i] == next * count + 4 * thread + i % 4);
+            }
+        }
+    WordArguments a = {};
+    CHECK(launch_clusters(m, "cluster_turn", 4, {6}, {32}, 512, &a) == CUDA_ERROR_INVALID_CLUSTER_SIZE);
+    cuModuleUnload(m);
+}
+
 const std::vector<Test> word_tests = {
     {"barrier", barrier, true},
     {"scan", scan, true},
@@ -211,4 +233,5 @@ const std::vector<Test> word_tests = {
     {"copy_pipeline", copy_pipeline, true},
     {"block_and_thread_places", block_and_thread_places, true},
     {"early_leavers", early_leavers, true},
+    {"clusters", clusters, true},
 };

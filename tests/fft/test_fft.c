@@ -232,24 +232,47 @@ static void tensor_lines(suite *s) {
     }
 }
 
+/* Every candidate for a transform. */
+static void each_candidate(suite *s, const stn_transform *t) {
+    for (int pick = 0;; pick++) {
+        fft_comparison c;
+        char what[400];
+        bool good = compare_fft(s, t, strategy, pick, 5, &c);
+        if (!c.served && pick) return;
+        name_of(t, what, 300);
+        snprintf(what + strlen(what), 100, ", candidate %d", pick);
+        report(s, good, &c, what);
+        if (!c.served) return;
+    }
+}
+
+/* f16 images that a cluster of blocks can hold: both ways, scaled and not, with gaps, in place. */
+static void images(suite *s) {
+    for (int i = 0; i < (s->full ? 16 : 4); i++) {
+        stn_transform t = line(STN_F16, 256, s->full ? 1 + (size_t)i * 17 : 1 + (size_t)i % 2);
+        t.rank = 2, t.extent[1] = 256;
+        t.direction = i % 2 ? STN_INVERSE : STN_FORWARD;
+        t.forward_scale = 1.0 / 256, t.inverse_scale = i % 4 == 1 ? 1.0 / 65536 : 1.0 / 300;
+        t.in_place = i / 2 % 2;
+        if (i % 4 >= 2) {
+            t.in_stride[0] = 260, t.in_stride[1] = 1, t.in_batch_stride = 67000;
+            t.out_stride[0] = t.in_place ? 260 : 264, t.out_stride[1] = 1;
+            t.out_batch_stride = t.in_place ? 67000 : 68000;
+        }
+        each_candidate(s, &t);
+    }
+}
+
 /* Each of the strategy's candidates for some transforms. */
 static void candidates(suite *s) {
     tensor_lines(s);
+    images(s);
     static const size_t sizes[] = {256, 512, 1024, 4096, 65536, 131072};
     for (int dtype = STN_F64; dtype <= STN_F16; dtype++)
         for (size_t i = 0; i < sizeof sizes / sizeof *sizes - (s->full ? 0 : 2); i++) {
             stn_transform t = line((stn_dtype)dtype, sizes[i], 3);
             if (dtype == STN_F16) t.forward_scale = 1 / sqrt((double)sizes[i]);
-            for (int pick = 0;; pick++) {
-                fft_comparison c;
-                char what[400];
-                bool good = compare_fft(s, &t, strategy, pick, 5, &c);
-                if (!c.served && pick) break;
-                name_of(&t, what, 300);
-                snprintf(what + strlen(what), 100, ", candidate %d", pick);
-                report(s, good, &c, what);
-                if (!c.served) break;
-            }
+            each_candidate(s, &t);
         }
 }
 

@@ -95,3 +95,15 @@ extern "C" __global__ void outside_array(const __grid_constant__ arguments args)
     static_cast<int *>(args.out)[threadIdx.x] = local[args.n];
 }
 extern "C" __global__ void fails_assert(const __grid_constant__ arguments args) { assert(args.n == 0); }
+
+// Clusters of two, with a fault of kind n each (0: none).
+extern "C" __global__ void cluster_faults(const __grid_constant__ arguments args) {
+    unsigned *mine = reinterpret_cast<unsigned *>(stn_shared), run[4];
+    const unsigned i = threadIdx.x, rank = cluster_rank();
+    for (int k = 0; k < 4; k++) mine[4 * i + k] = i;
+    if (args.n != 1) cluster_barrier();          // 1: the other block may not have started
+    if (args.n == 2 && i == 0) __syncthreads();  // while the others wait for it at the next barrier
+    cluster_load(run, mine + 4 * i + (args.n == 3 ? 128 : args.n == 4), args.n == 5 ? 2 : 1 - rank);
+    if (args.n != 6) cluster_barrier();  // 6: the other may have ended
+    store_run(static_cast<unsigned *>(args.out) + 4 * i, run);
+}

@@ -129,3 +129,15 @@ extern "C" __global__ void early(const __grid_constant__ arguments args) {
     __syncthreads();
     static_cast<int *>(args.out)[i] = tile[args.n - 1 - i];
 }
+
+// Each block of a cluster of n hands its numbers on: out of thread i of block b are four of thread 31 - i of the next one.
+extern "C" __global__ void cluster_turn(const __grid_constant__ arguments args) {
+    unsigned *mine = reinterpret_cast<unsigned *>(stn_shared);
+    const unsigned i = threadIdx.x, count = 4 * blockDim.x, rank = cluster_rank();
+    for (unsigned k = 0; k < 4; k++) mine[4 * i + k] = blockIdx.x * count + 4 * i + k;
+    cluster_barrier();
+    unsigned run[4];
+    cluster_load(run, mine + 4 * (blockDim.x - 1 - i), (rank + 1) % args.n);
+    store_run(static_cast<unsigned *>(args.out) + blockIdx.x * count + 4 * i, run);
+    cluster_barrier();
+}

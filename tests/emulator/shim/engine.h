@@ -19,7 +19,7 @@ struct Block {
     dim3 threads, grid;
     unsigned char *shared;  // shared + shared_bytes (rounded up to 128) is a guard page
     unsigned shared_bytes;
-    int worker;
+    unsigned rank;  // in its cluster
 };
 
 struct alignas(64) Thread {  // Thread of slot s lies at region + s * sizeof(Thread)
@@ -66,6 +66,8 @@ struct Engine {
     void (*copy_async)(void *to, const void *from, unsigned bytes, Place place);
     void (*copy_async_commit)();
     void (*copy_async_wait)(int newest, Place place);
+    void (*cluster_barrier)(Place place);
+    const void *(*cluster_shared)(const void *mine, unsigned bytes, unsigned rank, Place place);
     long long (*clock)();
     void (*fail)(const char *message, Place place);
     void (*misaligned)(const void *address, int bytes, Place place);

@@ -97,3 +97,11 @@ STN_MMA_SPARSE(mma_sp_f16_m16n8k16, MMA_SP_F16_M16N8K16, 2, 2)
 STN_MMA_SPARSE(mma_sp_f16_m16n8k32, MMA_SP_F16_M16N8K32, 4, 4)
 STN_MMA_SPARSE(mma_sp_tf32_m16n8k8, MMA_SP_TF32_M16N8K8, 2, 2)
 STN_MMA_SPARSE(mma_sp_tf32_m16n8k16, MMA_SP_TF32_M16N8K16, 4, 4)
+
+// ---- clusters
+__device__ __forceinline__ unsigned cluster_rank() { return stn_emulator::self()->block->rank; }
+__device__ __forceinline__ void cluster_barrier(STN_WHERE) { stn_emulator::engine->cluster_barrier(place); }
+__device__ __forceinline__ void cluster_load(unsigned (&to)[4], const unsigned *from, unsigned rank, STN_WHERE) {
+    const void *there = stn_emulator::engine->cluster_shared(from, sizeof to, rank, place);
+    __builtin_memcpy(to, there, sizeof to);
+}

@@ -1,0 +1,189 @@
+// Fourier transforms of f16 images of 256 x 256 points, each read once and written once: a cluster of CLUSTER blocks
+// holds an image in its shared memory.
+//
+//     X[k, l] = sum over n of w256^(k n)  sum over c of w256^(l c)  x[n, c]
+//
+//              n = t + 16 r        rows: t = LOCAL b + its own LOCAL are block b's, and all r of them
+//
+//     block 0  [rows of t = 0 .. ]    1. rows: two transforms of 16 in a warp's registers (device/dft16.cuh)
+//     block 1  [rows of t = 4 .. ]    2. columns, first half: over r, for each t, in place: times w256^(t k1)
+//        :                               ---- the blocks wait for each other ----
+//     block 3  [rows of t = 12 ..]    3. columns, second half: over t, from all blocks: k = k1 + 16 k2, to memory
+//
+// Shared memory: row (t, r) has 64 chunks of 4 points. Chunk h of the 8 of group G, columns 32 G .. 32 G + 31, lies at
+// place(h, G) ^ swizzle(r), so that every access is of 16 bytes, without bank conflicts, and stores in step 3 are of 64 bytes.
+//
+// Reads WARPS, BLOCKS and CLUSTER.
+#include "device/dft16.cuh"
+#include "params.cuh"
+
+constexpr int LOCAL = 16 / CLUSTER, ROWS_OF_WARP = 16 * LOCAL / WARPS;
+static_assert(16 % CLUSTER == 0 && 16 * LOCAL % WARPS == 0 && 8 * LOCAL % WARPS == 0, "equal shares");
+
+struct fft_arguments {
+    const unsigned *in;  // points: two halves
+    unsigned *out;
+    const float *roots;             // w256^i, of an inverse transform conjugate
+    long long in_row, out_row;      // points from row to row
+    long long in_image, out_image;  // and from image to image
+    float share;                    // the square root of the scale
+    int unused;
+};
+
+struct alignas(16) chunk {
+    unsigned point[4];
+};
+struct alignas(8) two_points {
+    unsigned first, second;
+};
+__device__ __forceinline__ int swizzle(int r) { return r / 4 % 4 * 2 + r / 2 % 2; }
+
+__device__ __forceinline__ unsigned pack(complex<float> z) { return floats_to_half2(z.re, z.im); }
+
+// Row `row` of the block: in `chunks`, as they come, chunk q at q ^ 2 (q / 16).
+__device__ __forceinline__ void request_row(chunk *chunks, const unsigned *in, int lane) {
+#pragma unroll
+    for (int i = 0; i < 2; i++) {
+        const int q = lane + 32 * i;
+        copy_async_16(chunks + (q ^ q / 16 * 2), in + 4 * q);
+    }
+}
+
+// Step 1 for the row r in `chunks`, in place.
+__device__ __forceinline__ void transform_row(const dft16_roots &f, const complex<float> (&between)[2][2][2],
+                                              chunk *chunks, int r, int g, int t) {
+    unsigned x[2][4], middle[2][4], last[2][4];
+#pragma unroll
+    for (int s = 0; s < 4; s++) {  // points 16 (4t + s) + 2g + i
+        const unsigned *two = chunks[(16 * t + 4 * s + g / 2) ^ 2 * t].point + g % 2 * 2;
+        const two_points both = *reinterpret_cast<const two_points *>(two);
+        x[0][s] = both.first, x[1][s] = both.second;
+    }
+    __syncwarp();
+#pragma unroll
+    for (int i = 0; i < 2; i++) {
+        complex<float> y[2][2];
+        dft16(f, x[i], y);
+#pragma unroll
+        for (int m = 0; m < 2; m++)
+#pragma unroll
+            for (int e = 0; e < 2; e++) middle[m][2 * e + i] = pack(y[m][e] * between[i][m][e]);
+    }
+#pragma unroll
+    for (int m = 0; m < 2; m++) {  // columns 16 (2g + m') + 4t + 2e + m
+        complex<float> y[2][2];
+        dft16(f, middle[m], y);
+#pragma unroll
+        for (int high = 0; high < 2; high++)
+#pragma unroll
+            for (int e = 0; e < 2; e++) last[high][2 * e + m] = pack(y[high][e]);
+    }
+#pragma unroll
+    for (int high = 0; high < 2; high++) {
+        const int at = (2 * t + (high ^ g % 2)) ^ swizzle(r);
+        chunks[8 * g + at] = {{last[high][0], last[high][1], last[high][2], last[high][3]}};
+    }
+}
+
+// Rows FIRST and on of the warp, each when it has come.
+template <int FIRST>
+__device__ __forceinline__ void transform_rows(const dft16_roots &f, const complex<float> (&between)[2][2][2],
+                                               chunk (*row)[64], int warp, int g, int t) {
+    copy_async_wait<ROWS_OF_WARP - 1 - FIRST>();
+    __syncwarp();
+    const int mine = warp + WARPS * FIRST;
+    transform_row(f, between, row[mine], mine % 16, g, t);
+    if constexpr (FIRST + 1 < ROWS_OF_WARP) transform_rows<FIRST + 1>(f, between, row, warp, g, t);
+}
+
+// Transforms of 16 words each in the 4 columns that a lane's chunks hold: result[m][e].
+__device__ __forceinline__ void transform_chunks(const dft16_roots &f, const unsigned (&x)[4][4],
+                                                 const complex<float> (&factor)[2], unsigned (&result)[2][2][4]) {
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        const unsigned column[4] = {x[0][i], x[1][i], x[2][i], x[3][i]};
+        complex<float> y[2][2];
+        dft16(f, column, y);
+#pragma unroll
+        for (int m = 0; m < 2; m++)
+#pragma unroll
+            for (int e = 0; e < 2; e++) result[m][e][i] = pack(y[m][e] * factor[m]);
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS) fft_image(const __grid_constant__ fft_arguments a) {
+    extern __shared__ __align__(16) unsigned char stn_shared[];
+    chunk(*const row)[64] = reinterpret_cast<chunk(*)[64]>(stn_shared);  // 16 t + r
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, t = lane % 4;
+    const int rank = static_cast<int>(cluster_rank());
+    const unsigned *const in = a.in + blockIdx.x / CLUSTER * a.in_image;
+    unsigned *const out = a.out + blockIdx.x / CLUSTER * a.out_image;
+
+#pragma unroll
+    for (int i = 0; i < ROWS_OF_WARP; i++) {
+        const int mine = warp + WARPS * i;
+        request_row(row[mine], in + (rank * LOCAL + mine / 16 + mine % 16 * 16) * a.in_row, lane);
+        copy_async_commit();
+    }
+    const auto root = [&](int i) { return load_pair(a.roots + 2 * (i % 256)); };
+    dft16_roots f;
+    set_dft16(f, g, t, [&](int i) { return root(16 * i); });
+    {
+        complex<float> between[2][2][2];  // [i][m][e]: point 4t + 2e + i, coefficient 2g + m
+#pragma unroll
+        for (int i = 0; i < 2; i++)
+#pragma unroll
+            for (int m = 0; m < 2; m++)
+#pragma unroll
+                for (int e = 0; e < 2; e++) between[i][m][e] = a.share * root((2 * g + m) * (4 * t + 2 * e + i));
+        transform_rows<0>(f, between, row, warp, g, t);
+    }
+    __syncthreads();
+
+#pragma unroll 1
+    for (int unit = warp; unit < 8 * LOCAL; unit += WARPS) {  // over r, for one t
+        const int group = unit % 8, mine = unit / 8;
+        chunk(*const from)[64] = row + 16 * mine;
+        unsigned x[4][4], result[2][2][4];
+#pragma unroll
+        for (int s = 0; s < 4; s++) {
+            const chunk c = from[4 * t + s][8 * group + (g ^ swizzle(4 * t + s))];
+#pragma unroll
+            for (int i = 0; i < 4; i++) x[s][i] = c.point[i];
+        }
+        complex<float> factor[2];
+#pragma unroll
+        for (int m = 0; m < 2; m++) factor[m] = a.share * root((rank * LOCAL + mine) * (2 * g + m));
+        transform_chunks(f, x, factor, result);
+        __syncwarp();
+#pragma unroll
+        for (int m = 0; m < 2; m++)
+#pragma unroll
+            for (int e = 0; e < 2; e++) {
+                const int k1 = 2 * g + m;
+                const unsigned(&y)[4] = result[m][e];
+                from[k1][8 * group + ((2 * t + e) ^ swizzle(k1))] = {{y[0], y[1], y[2], y[3]}};
+            }
+    }
+    cluster_barrier();
+
+#pragma unroll 1
+    for (int unit = warp; unit < 8 * LOCAL; unit += WARPS) {  // over t, for one k1
+        const int group = unit % 8, k1 = rank * LOCAL + unit / 8;
+        unsigned x[4][4], result[2][2][4];
+#pragma unroll
+        for (int s = 0; s < 4; s++) {
+            const int from = 4 * t + s;
+            cluster_load(x[s], row[from % LOCAL * 16 + k1][8 * group + (g ^ swizzle(k1))].point, from / LOCAL);
+        }
+        const complex<float> one[2] = {{1.0f, 0.0f}, {1.0f, 0.0f}};
+        transform_chunks(f, x, one, result);
+        unsigned *const to = out + k1 * a.out_row + 32 * group + 4 * t;
+#pragma unroll
+        for (int m = 0; m < 2; m++)
+#pragma unroll
+            for (int e = 0; e < 2; e++)
+                store_run(to + 16 * (2 * g + m) * a.out_row + 16 * (e ^ group % 2), result[m][e]);
+    }
+    cluster_barrier();  // until all have read what is here
+}
