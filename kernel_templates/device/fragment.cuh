@@ -147,15 +147,22 @@ __device__ __forceinline__ void product_of_parts(float (&c)[4], const operand<ha
     const unsigned b[2] = {right[0].part[r].e, right[1].part[r].e};
     mma_f16_m16n8k16(c, a, b);
 }
+template <int L, int R>  // of one block: half as deep
+__device__ __forceinline__ void product_of_parts(float (&c)[4], const operand<half_t, L> (&top)[1],
+                                                 const operand<half_t, L> (&bottom)[1], int l,
+                                                 const operand<half_t, R> (&right)[1], int r) {
+    const unsigned a[2] = {top[0].part[l].e, bottom[0].part[l].e};
+    mma_f16_m16n8k8(c, a, right[0].part[r].e);
+}
 
 // ---- factors of several parts: so many passes, the smallest products first; that of two second parts is below the last
 // bit. Passes of one product wait for each other, so kernels take one pass of several products after another.
 constexpr int passes(int left_parts, int right_parts) { return left_parts + right_parts - 1; }
-template <class STORE, int L, int R>
+template <class STORE, int L, int R, int BLOCKS>
 __device__ __forceinline__ void product_pass(int pass, typename tensor<STORE>::real (&c)[4],
-                                             const operand<STORE, L> (&top)[tensor<STORE>::STEP],
-                                             const operand<STORE, L> (&bottom)[tensor<STORE>::STEP],
-                                             const operand<STORE, R> (&right)[tensor<STORE>::STEP]) {
+                                             const operand<STORE, L> (&top)[BLOCKS],
+                                             const operand<STORE, L> (&bottom)[BLOCKS],
+                                             const operand<STORE, R> (&right)[BLOCKS]) {
     const bool last = pass == passes(L, R) - 1, left_rest = !last && L == 2 && pass == 0;
     product_of_parts(c, top, bottom, left_rest, right, !last && !left_rest);
 }

@@ -48,8 +48,6 @@ static bool applies(const stn_task *task, const stn_machine *machine, char *reas
         why = "it needs a GPU and this context is for the host";
     else if (machine->sm < 80)
         why = "it needs tensor cores for f64 and tf32: sm_80 or newer";
-    else if (task->dtype != STN_F64 && task->rank == 3)
-        why = "it takes f32 and f16 grids in 1D and 2D only, so far";
     else if (task->in_stride[2] != 1 || task->out_stride[2] != 1)
         why = "the fastest axis is strided";
     else if (stn_task_points(task) >> 37 || task->steps >> 31)
@@ -304,7 +302,7 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
 
 static void name_candidate(const stn_task *task, const stn_candidate *candidate, stn_text *text) {
     if (task->rank == 3) {
-        lowrank_3d_name(candidate, text);
+        lowrank_3d_name(task, candidate, text);
         return;
     }
     lowrank_shape shape = shape_of(candidate);

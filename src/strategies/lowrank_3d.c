@@ -11,13 +11,14 @@
 #include "context/kernel.h"
 #include "strategies/lowrank_brick.h"
 #include "strategies/lowrank_shape.h"
+#include "strategies/lowrank_types.h"
 #include "strategies/turns.h"
 
 typedef struct brick_sweep {
     lowrank_brick brick;
     int terms, lefts, sums;
     double residual;
-    double values[LOWRANK_CORE_VALUES];
+    unsigned char values[LOWRANK_BRICK_VALUES];
     stn_kernel *kernel;
     stn_slabs *slabs; /* NULL where all axes wrap */
 } brick_sweep;
@@ -181,7 +182,7 @@ static stn_status make_sweep(stn_plan *plan, lowrank_cube *cube, int fused, int 
         !lowrank_brick_fit(task, &plan->machine, cube, 0, &core, &to->brick))
         return fail_terms(fused, error);
     to->terms = core.rights, to->lefts = core.lefts, to->sums = core.sums, to->residual = core.residual;
-    lowrank_brick_values(cube, &core, to->values);
+    lowrank_brick_values(task, cube, &core, to->values);
     return get_kernel(plan, cube, &core, to, error);
 }
 
@@ -330,14 +331,16 @@ void lowrank_3d_describe(const stn_plan *plan, stn_format format, stn_text *text
         stn_text_printf(text, "kernel lowrank_brick, %d launches of %d fused steps", state->launches, b->fused);
         if (state->nsweeps == 2) stn_text_printf(text, " or %d", state->sweeps[1].brick.fused);
         stn_text_printf(text,
-                        ", planes of %d terms (%d vectors along x, %d along z, residual %.2g), %d products a tile, "
+                        ", planes of %d terms (%d vectors along x, %d along z, residual %.2g), %d %s products a tile, "
                         "%d x %d warps a block",
-                        first->terms, first->lefts, first->sums, first->residual, b->products / b->tiles, b->warps_y,
-                        b->warps_x);
+                        first->terms, first->lefts, first->sums, first->residual, b->products / b->tiles,
+                        lowrank_arithmetic(plan->task.dtype, b->passes), b->warps_y, b->warps_x);
         return;
     }
     stn_json_key(text, "kernel");
     stn_json_string(text, "lowrank_brick");
+    stn_json_key(text, "arithmetic");
+    stn_json_string(text, lowrank_arithmetic(plan->task.dtype, b->passes));
     const struct {
         const char *key;
         double value;
@@ -356,11 +359,11 @@ void lowrank_3d_describe(const stn_plan *plan, stn_format format, stn_text *text
     }
 }
 
-void lowrank_3d_name(const stn_candidate *candidate, stn_text *text) {
+void lowrank_3d_name(const stn_task *task, const stn_candidate *candidate, stn_text *text) {
     lowrank_brick b = brick_of(candidate);
-    stn_text_printf(text, "%d steps a launch, %d products a tile, %d x %d warps of %d, %d block%s, planes by %d%s",
-                    b.fused, b.products / b.tiles, b.warps_y, b.warps_x, b.tiles, b.blocks, b.blocks == 1 ? "" : "s",
-                    b.chunk, b.ring ? ", single weights apart" : "");
+    stn_text_printf(text, "%d steps a launch, %d %s products a tile, %d x %d warps of %d, %d block%s, planes by %d%s",
+                    b.fused, b.products / b.tiles, lowrank_arithmetic(task->dtype, b.passes), b.warps_y, b.warps_x,
+                    b.tiles, b.blocks, b.blocks == 1 ? "" : "s", b.chunk, b.ring ? ", single weights apart" : "");
 }
 
 uint64_t lowrank_3d_shorten(const stn_task *task, const stn_candidate *candidate, uint64_t most, stn_candidate *trial) {

@@ -13,6 +13,6 @@ stn_status lowrank_3d_execute(stn_plan *plan, const void *in, void *out, void *w
 stn_status lowrank_3d_set_weights(stn_plan *plan, stn_error *error);
 void lowrank_3d_describe(const stn_plan *plan, stn_format format, stn_text *text);
 void lowrank_3d_release(stn_plan *plan);
-void lowrank_3d_name(const stn_candidate *candidate, stn_text *text);
+void lowrank_3d_name(const stn_task *task, const stn_candidate *candidate, stn_text *text);
 uint64_t lowrank_3d_shorten(const stn_task *task, const stn_candidate *candidate, uint64_t most, stn_candidate *trial);
 #endif

@@ -7,6 +7,7 @@
 #include "base/arith.h"
 #include "render/render.h"
 #include "strategies/lowrank_shape.h"
+#include "strategies/lowrank_types.h"
 
 /* ---- what the kernel works out of its parameters, as far as its shape needs it ----------------------------------- */
 
@@ -54,40 +55,56 @@ static bool is_uniform(const lowrank_cube *cube, const lowrank_core *core) {
     return true;
 }
 
+static int grain_of(const stn_task *task) { return task->dtype == STN_F64 ? 4 : 8; }
 static int lead_x(const lowrank_cube *cube) { return (int)stn_round_up(cube->low[2], 2); }
-static int steps_x(const lowrank_cube *cube) {
-    return (int)stn_div_up(16 + lead_x(cube) + cube->size[2] - 1 - cube->low[2], 4);
+static int steps_x(const stn_task *task, const lowrank_cube *cube) {
+    return (int)stn_div_up(16 + lead_x(cube) + cube->size[2] - 1 - cube->low[2], grain_of(task));
+}
+/* Columns of a stage, and elements from row to row. */
+static int stage_width(const stn_task *task, const lowrank_cube *cube, const lowrank_brick *b) {
+    int slot = lowrank_slot(task->dtype), skip = (int)stn_round_up(cube->low[2], slot) - lead_x(cube);
+    return (int)stn_round_up(skip + 16 * (b->warps_x - 1) + grain_of(task) * steps_x(task, cube), slot);
+}
+static int stage_pitch(const stn_task *task, int width) {
+    int beyond = task->dtype == STN_F64 ? 4 : 8;
+    return (int)stn_round_up(width - beyond, 16) + beyond;
 }
 
-/* Products of a warp for one plane, and the bytes of one stage. */
-static void count_work(const lowrank_cube *cube, const lowrank_core *core, lowrank_brick *b) {
+/* Of a point, for one plane: its additions along z, and single weights, each of which is a load and a few operations. */
+static int count_sums(const lowrank_cube *cube, const lowrank_core *core) {
+    bool counted[LOWRANK_CORE_SIDE][LOWRANK_CORE_SIDE] = {{false}};
+    int sums = 0;
+    for (int r = 0; r < core->rights; r++) {
+        int l = core->left[r], k = core->sum[r], planes = 0;
+        for (int z = 0; z < cube->size[0]; z++) planes += core->c[k][z] != 0;
+        sums += (counted[l][k] || planes == 1 ? 0 : planes) + 4 * is_single(core, r);
+        counted[l][k] = true;
+    }
+    return sums;
+}
+
+/* Products of a warp for one plane, sums of a lane, and the bytes of one stage. */
+static void count_work(const stn_task *task, const lowrank_cube *cube, const lowrank_core *core, lowrank_brick *b) {
     span bands = span_of(core, false), plain = span_of(core, true);
-    int rows = 8 * b->tiles, lead = bands.single ? (int)stn_round_up(bands.low, 4) : bands.low, products = 0;
-    int halves = bands.banded || bands.single ? (int)stn_div_up(rows + lead + bands.high, 4) : 0;
-    int halves_plain = plain.banded ? (int)stn_div_up(rows + plain.low + plain.high, 4) : 0;
-    products += (core->lefts - core->identity) * steps_x(cube) * (int)stn_div_up(halves, 2);
+    int grain = grain_of(task), rows = 8 * b->tiles, products = 0;
+    int lead = bands.single ? (int)stn_round_up(bands.low, grain) : bands.low;
+    int grains = bands.banded || bands.single ? (int)stn_div_up(rows + lead + bands.high, grain) : 0;
+    int grains_plain = plain.banded ? (int)stn_div_up(rows + plain.low + plain.high, grain) : 0;
+    products += (core->lefts - core->identity) * steps_x(task, cube) * (int)stn_div_up(grains * grain, 8);
     for (int r = 0; r < core->rights; r++)
         for (int m = 0; m < 8 && !is_single(core, r); m++) {
-            int first = 4 * m - (is_plain(core, r) ? plain.low : lead);
-            products += first + 3 >= -core->low[r] && first <= 7 + core->high[r] ? b->tiles : 0;
+            int first = grain * m - (is_plain(core, r) ? plain.low : lead);
+            products += first + grain - 1 >= -core->low[r] && first <= 7 + core->high[r] ? b->tiles : 0;
         }
     b->products = products;
+    b->sums = 4 * b->tiles * count_sums(cube, core);
     int before = (int)stn_max(stn_max(lead, plain.low), cube->low[1]);
-    int after = (int)stn_max(stn_max(4 * halves - lead, 4 * halves_plain - plain.low) - rows, 0);
-    int lines = before + rows * b->warps_y + after, width = 16 * (b->warps_x - 1) + 4 * steps_x(cube);
-    b->shared = lines * (int)(stn_round_up(width - 4, 16) + 4) * (int)sizeof(double);
+    int after = (int)stn_max(stn_max(grain * grains - lead, grain * grains_plain - plain.low) - rows, 0);
+    int lines = before + rows * b->warps_y + after, pitch = stage_pitch(task, stage_width(task, cube, b));
+    b->shared = lines * pitch * (int)stn_dtype_size(task->dtype);
 }
 
 /* ---- the shape --------------------------------------------------------------------------------------------------- */
-
-/* 16-byte accesses need every row of every plane and grid to be aligned. */
-static int widest_vector(const stn_task *task) {
-    bool even = task->alignment >= 16;
-    for (int axis = 0; axis < 2; axis++)
-        even = even && task->in_stride[axis] % 2 == 0 && task->out_stride[axis] % 2 == 0;
-    if (task->batch > 1) even = even && task->in_batch_stride % 2 == 0 && task->out_batch_stride % 2 == 0;
-    return even ? 2 : 1;
-}
 
 static void count_tiles(const stn_task *task, const lowrank_brick *b, int64_t tiles[3]) {
     tiles[0] = stn_div_up(task->n[0], b->chunk);
@@ -113,21 +130,27 @@ static void fit_chunk(const stn_task *task, const stn_machine *machine, int dept
     }
 }
 
-/* Beside the stages: the bands, with zeros around them, and the rows' places; a KiB that every block takes. */
-static size_t fixed_bytes(const lowrank_cube *cube, const lowrank_core *core, const lowrank_brick *b) {
+#define MOST_STATIC_SHARED (48 * 1024)
+/* Beside the stages: the bands, with zeros around them, by element in f64 and else as pairs in parts; where rows and columns
+ * begin. */
+static size_t static_bytes(const stn_task *task, const lowrank_cube *cube, const lowrank_core *core, lowrank_brick *b) {
     int bands = (int)stn_max(core->lefts - core->identity, 1), rows = 8 * b->tiles * b->warps_y + cube->size[1] - 1;
-    int band_x = 4 * steps_x(cube) + 34, band_y = 39 + 8 + cube->size[1];
-    return (size_t)(bands * band_x + core->rights * band_y + rows) * sizeof(double) + 1024;
+    int band_x = grain_of(task) * steps_x(task, cube) + 34, band_y = 39 + 8 + cube->size[1];
+    int pair = task->dtype == STN_F16 ? 4 : 8;
+    int entry = task->dtype == STN_F64 ? 8 : pair * lowrank_band_parts(b->passes);
+    return (size_t)((bands * band_x + core->rights * band_y) * entry + (rows + stage_width(task, cube, b)) * 8);
 }
 
 /* One stage is computed on, `beyond` more stay or must be there, three arrive, or two where there is no room for three. */
-static bool fit_stages(const stn_machine *machine, const lowrank_cube *cube, const lowrank_core *core, int beyond,
-                       lowrank_brick *b) {
-    count_work(cube, core, b);
+static bool fit_stages(const stn_task *task, const stn_machine *machine, const lowrank_cube *cube,
+                       const lowrank_core *core, int beyond, lowrank_brick *b) {
+    count_work(task, cube, core, b);
     int stage = b->shared;
+    size_t fixed = static_bytes(task, cube, core, b);
+    if (fixed > MOST_STATIC_SHARED) return false;
     for (b->stages = beyond + 4; b->stages >= beyond + 3; b->stages--) {
         b->shared = stage * b->stages;
-        size_t bytes = (size_t)b->shared + fixed_bytes(cube, core, b);
+        size_t bytes = (size_t)b->shared + fixed + 1024; /* that every block takes */
         if (bytes <= machine->shared_per_block && bytes * (size_t)b->blocks <= machine->shared_per_multiprocessor)
             return true;
     }
@@ -142,11 +165,17 @@ typedef struct form {
 static const form forms[] = {{2, 2, 2, 4}, {2, 2, 3, 2}, {2, 2, 2, 2}, {1, 4, 2, 1}, {2, 2, 2, 3},
                              {2, 4, 2, 2}, {2, 4, 2, 1}, {4, 4, 2, 1}, {1, 2, 2, 4}, {1, 2, 4, 2}};
 enum { FORMS = sizeof forms / sizeof *forms, USUAL = 4, LAST_RESORT = 3 };
+static const int usual[2][USUAL] = {{0, 1, 2, LAST_RESORT}, {0, 4, 2, LAST_RESORT}}; /* of f64, of other types */
 
 /* By the kernels that were compiled: the queue's sums, the bands while their turn comes, addresses. */
-static int registers_needed(const lowrank_cube *cube, const lowrank_core *core, int tiles, int depth) {
-    bool loop = is_uniform(cube, core) || core->rights == 1;
-    return 8 * tiles * depth + 70 + (loop ? (steps_x(cube) > 5 ? 28 : 12) : 8 * core->rights);
+static int registers_needed(const stn_task *task, const lowrank_cube *cube, const lowrank_core *core, int passes,
+                            int tiles, int depth) {
+    int sums = 4 * tiles * depth, columns = grain_of(task) * steps_x(task, cube);
+    bool one = core->rights == 1, loop = one || is_uniform(cube, core);
+    if (task->dtype == STN_F64) return 2 * sums + 70 + (loop ? (columns > 20 ? 28 : 12) : 8 * core->rights);
+    if (task->dtype == STN_F16) return sums + (loop ? 62 : 50 + 8 * core->rights);
+    if (!loop) return sums + 70 + 8 * core->rights;
+    return sums + (one ? 88 : passes == 3 ? 96 : 72) + (columns > 24 ? 22 : 0);
 }
 
 static int registers_given(const form *f) {
@@ -161,11 +190,11 @@ static bool fit_form(const stn_task *task, const stn_machine *machine, const low
     int depth = ring ? inner[0] + inner[1] + 1 : side;
     const form *f = &forms[number];
     if (ring && depth == side) return false;
-    if (registers_needed(cube, core, f->tiles, depth) > registers_given(f) + spill) return false;
+    if (registers_needed(task, cube, core, b->passes, f->tiles, depth) > registers_given(f) + spill) return false;
     b->tiles = f->tiles, b->warps_x = f->warps_x, b->warps_y = f->warps_y, b->blocks = f->blocks;
     b->ring = ring;
     b->held = core->rights == 1 && !core->identity;
-    if (!fit_stages(machine, cube, core, side - depth, b)) return false;
+    if (!fit_stages(task, machine, cube, core, side - depth, b)) return false;
     fit_chunk(task, machine, depth, b);
     return true;
 }
@@ -176,8 +205,9 @@ static bool fit_block(const stn_task *task, const stn_machine *machine, const lo
     if (b->form) return fit_form(task, machine, cube, core, (b->form - 1) % FORMS, (b->form - 1) / FORMS, 24, b);
     for (int ring = 1; ring >= 0; ring--)
         for (int i = 0; i < USUAL; i++) {
-            if (i == LAST_RESORT && ring) continue; /* so many stages leave no room */
-            if (fit_form(task, machine, cube, core, i, ring, i == LAST_RESORT ? 1000 : 0, b)) return true;
+            int form = usual[task->dtype != STN_F64][i];
+            if (form == LAST_RESORT && ring) continue; /* so many stages leave no room */
+            if (fit_form(task, machine, cube, core, form, ring, form == LAST_RESORT ? 1000 : 0, b)) return true;
         }
     return false;
 }
@@ -191,9 +221,10 @@ bool lowrank_brick_fit(const stn_task *task, const stn_machine *machine, const l
     for (int way = 0; way < LOWRANK_CORE_WAYS; way++) {
         if (way == LOWRANK_CORE_LARGEST && best.seconds < INFINITY) continue;
         if (!lowrank_core_make(task, cube, (lowrank_core_way)way, &tried)) continue;
-        lowrank_brick b = {.fused = cube->fused, .vector = widest_vector(task), .form = form_asked, .chunk = 1};
+        lowrank_brick b = {.fused = cube->fused, .vector = lowrank_vector(task), .form = form_asked, .chunk = 1};
         b.extended = lowrank_extended(task);
         b.launches = (int)((task->steps + (uint64_t)b.fused - 1) / (uint64_t)b.fused);
+        b.passes = lowrank_products(task, b.launches);
         if (!fit_block(task, machine, cube, &tried, &b)) continue;
         int64_t tiles[3];
         count_tiles(task, &b, tiles);
@@ -207,6 +238,13 @@ bool lowrank_brick_fit(const stn_task *task, const stn_machine *machine, const l
         *brick = b;
     }
     return best.seconds < INFINITY;
+}
+
+/* The part of the tensor cores' rate that products by themselves reach. */
+static double tensor_part(const stn_task *task, const lowrank_brick *b) {
+    if (task->dtype == STN_F16) return 0.33;
+    if (task->dtype == STN_F32) return b->passes == 3 ? 0.47 : 0.36;
+    return b->tiles == 1 ? 0.33 : b->warps_x * b->warps_y * b->blocks >= 12 ? 0.49 : 0.45;
 }
 
 /* One launch: the tensor cores or the memory, each at the part of its rate that the kernel reaches, and the walk of one
@@ -223,15 +261,20 @@ void lowrank_brick_cost(const stn_task *task, const stn_machine *machine, const 
     double depth = 1 + b->fused * (task->reach[0][0] + task->reach[0][1]);
     double blocks = (double)(tiles[0] * tiles[1] * tiles[2] * task->batch), planes = (double)b->chunk + depth - 1;
     double products = b->products * planes * b->warps_x * b->warps_y * blocks;
-    double walk = planes * (b->products * 20 + 400) + 5000;
-    e->unit = STN_UNIT_TENSOR_F64;
+    double walk = planes * (b->products * b->passes * 20 + 400) + 5000;
+    double size = (double)stn_dtype_size(task->dtype);
+    e->unit = lowrank_unit(task->dtype);
     e->launches = launches;
-    e->bytes = 16 * points * launches;
-    e->flops = 1024 * products * launches;
+    e->bytes = 2 * size * points * launches;
+    e->flops = 256 * grain_of(task) * products * b->passes * launches;
     e->halo_waste = blocks * (double)b->chunk * 128 * b->tiles * b->warps_x * b->warps_y / points - 1;
-    double tensor_part = b->tiles == 1 ? 0.33 : b->warps_x * b->warps_y * b->blocks >= 12 ? 0.49 : 0.45;
-    double memory = (8 + 8 * (1 + 0.35 * (halo - 1))) * points * launches / (0.8 * machine->copy_bandwidth);
-    double arithmetic = e->flops / (tensor_part * machine->flops[e->unit]);
+    double memory = size * (2 + 0.35 * (halo - 1)) * points * launches / (0.8 * machine->copy_bandwidth);
+    double arithmetic = e->flops / (tensor_part(task, b) * machine->flops[e->unit]);
+    if (task->dtype != STN_F64) { /* f64's sums and products share a pipe: they are in its part */
+        double cycles = (b->sums / 3.0 + 30 * b->tiles) * products / b->products / machine->multiprocessors;
+        bool few = b->warps_x * b->warps_y * b->blocks < 12;
+        arithmetic = (arithmetic + launches * cycles / clock) * (few ? 1.15 : 1);
+    }
     double launch = fmax(fmax(memory, arithmetic) / launches, walk / clock);
     double slabs = b->extended ? 0 : stn_slabs_seconds(task, machine, b->fused, launch);
     e->seconds = launches * (machine->launch_seconds + launch + slabs);
@@ -246,6 +289,9 @@ void lowrank_brick_params(const stn_task *task, const lowrank_cube *cube, const 
                                             {"X_LOW", "X_HIGH", "X_SIDE_LOW", "X_SIDE_HIGH"}};
     int used[LOWRANK_CORE_SIDE * LOWRANK_CORE_SIDE];
     stn_params_begin(params);
+    stn_params_elements(params, task->dtype);
+    stn_params_int(params, "DATA_PARTS", lowrank_data_parts(b->passes));
+    stn_params_int(params, "BAND_PARTS", lowrank_band_parts(b->passes));
     for (int axis = 0; axis < 3; axis++) {
         stn_params_int(params, names[axis][0], cube->low[axis]);
         stn_params_int(params, names[axis][1], cube->size[axis] - 1 - cube->low[axis]);
@@ -269,16 +315,33 @@ void lowrank_brick_params(const stn_task *task, const lowrank_cube *cube, const 
     stn_params_ints(params, "SUM_USED", used, (size_t)(core->sums * cube->size[0]));
 }
 
-void lowrank_brick_values(const lowrank_cube *cube, const lowrank_core *core, double values[LOWRANK_CORE_VALUES]) {
-    double *to = values;
-    memset(values, 0, LOWRANK_CORE_VALUES * sizeof *values);
+/* f16: rows of T stay as small as the data's if a left's weights sum to 1. */
+static void make_bounded(lowrank_core *core) {
+    for (int l = core->identity; l < core->lefts; l++) {
+        double sum = 0;
+        for (int x = 0; x < LOWRANK_CORE_SIDE; x++) sum += fabs(core->u[l][x]);
+        if (!(sum > 0) || !isfinite(sum)) continue;
+        for (int x = 0; x < LOWRANK_CORE_SIDE; x++) core->u[l][x] /= sum;
+        for (int r = 0; r < core->rights; r++)
+            for (int y = 0; y < LOWRANK_CORE_SIDE && core->left[r] == l; y++) core->v[r][y] *= sum;
+    }
+}
+
+void lowrank_brick_values(const stn_task *task, const lowrank_cube *cube, const lowrank_core *core,
+                          unsigned char values[LOWRANK_BRICK_VALUES]) {
+    double numbers[LOWRANK_CORE_VALUES] = {0}, *to = numbers;
+    lowrank_core bounded = *core;
+    if (task->dtype == STN_F16) make_bounded(&bounded);
     for (int k = 0; k < core->sums; k++)
         for (int z = 0; z < cube->size[0]; z++) *to++ = core->c[k][z];
     for (int l = core->identity; l < core->lefts; l++)
-        for (int x = 0; x < cube->size[2]; x++) *to++ = core->u[l][x];
+        for (int x = 0; x < cube->size[2]; x++) *to++ = bounded.u[l][x];
     if (core->lefts == core->identity) to += cube->size[2];
+    int first = (int)(to - numbers);
     for (int r = 0; r < core->rights; r++)
-        for (int y = 0; y < cube->size[1]; y++) *to++ = core->v[r][y];
+        for (int y = 0; y < cube->size[1]; y++) *to++ = bounded.v[r][y];
+    memset(values, 0, LOWRANK_BRICK_VALUES);
+    lowrank_pack(task->dtype, true, numbers, (int)(to - numbers), first, values);
 }
 
 int64_t lowrank_brick_words(const stn_task *task, const lowrank_brick *b, const stn_fused_launch *l,

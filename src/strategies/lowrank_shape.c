@@ -97,15 +97,6 @@ static double products(const stn_task *task, const lowrank_shape *shape) {
     return shape->terms * (blocks_y(task, shape) + blocks_x(task, shape) + shared);
 }
 
-/* 16-byte accesses need every row of every grid to be aligned. */
-static int widest_vector(const stn_task *task) {
-    int slot = lowrank_slot(task->dtype);
-    bool whole = task->alignment >= 16;
-    if (task->rank > 1) whole = whole && task->in_stride[1] % slot == 0 && task->out_stride[1] % slot == 0;
-    if (task->batch > 1) whole = whole && task->in_batch_stride % slot == 0 && task->out_batch_stride % slot == 0;
-    return whole ? slot : 1;
-}
-
 static int64_t chunk_points(const lowrank_shape *shape) { return (int64_t)shape->warps * 16 * shape->segment; }
 
 int64_t lowrank_chunks(const stn_task *task, const lowrank_shape *shape) {
@@ -201,7 +192,7 @@ bool lowrank_fit(const stn_task *task, int fused, lowrank_shape *shape) {
     shape->fused = fused;
     shape->terms = 1;
     shape->products = lowrank_products(task, shape->launches);
-    shape->vector = widest_vector(task);
+    shape->vector = lowrank_vector(task);
     shape->extended = lowrank_extended(task);
     if (!is_line(task)) {
         shape->even = lowrank_symmetric(task, 1) && lowrank_symmetric(task, 2);

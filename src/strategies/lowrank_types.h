@@ -19,6 +19,8 @@ const char *lowrank_arithmetic(stn_dtype dtype, int products);
 stn_unit lowrank_unit(stn_dtype dtype);
 int lowrank_slot(stn_dtype dtype); /* elements of 16 bytes */
 int lowrank_step(stn_dtype dtype); /* blocks of 8 that one product takes at once */
+/* The widest access along x that every row of every plane and grid is aligned to: as many elements, or 1. */
+int lowrank_vector(const stn_task *task);
 
 /* Weights as a kernel takes them: `count` numbers, before which, where `scaled`, comes the power of two that those from
  * `first` on are divided by, for half precision holds few small numbers. At most (count + 1) * 8 bytes. */

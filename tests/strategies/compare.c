@@ -218,25 +218,33 @@ double compare_plan_with_host(stn_context *context, stn_plan *plan, const stn_pr
     stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
     options.device = STN_DEVICE_HOST;
     stn_plan *definition = NULL;
-    double *got = malloc(count * 8), *expected = malloc(count * 8), error = 0, size = 0;
-    void *a = NULL, *b = NULL;
-    stn_memory_alloc(context, count * 8, &a, NULL);
-    stn_memory_alloc(context, count * 8, &b, NULL);
-    stn_memory_upload(context, a, in, count * 8, NULL);
+    stn_problem exact = *p;
+    exact.dtype = STN_F64;
+    size_t bytes = count * stn_dtype_size(p->dtype);
+    void *got = malloc(bytes), *a = NULL, *b = NULL;
+    double *source = malloc(count * 8), *expected = malloc(count * 8), error = 0, size = 0;
+    for (size_t i = 0; i < count; i++) {
+        set_element(p->dtype, got, (int64_t)i, in[i]);
+        source[i] = element(p->dtype, got, (int64_t)i);
+    }
+    stn_memory_alloc(context, bytes, &a, NULL);
+    stn_memory_alloc(context, bytes, &b, NULL);
+    stn_memory_upload(context, a, got, bytes, NULL);
     bool good = stn_plan_execute(plan, a, b, NULL, NULL) == STN_OK;
     stn_synchronize(context, NULL, NULL);
-    stn_memory_download(context, got, b, count * 8, NULL);
+    stn_memory_download(context, got, b, bytes, NULL);
     good = good && stn_context_create(&options, &host, NULL) == STN_OK &&
-           stn_plan_create(host, p, NULL, &definition, NULL) == STN_OK &&
-           stn_plan_execute(definition, in, expected, NULL, NULL) == STN_OK;
+           stn_plan_create(host, &exact, NULL, &definition, NULL) == STN_OK &&
+           stn_plan_execute(definition, source, expected, NULL, NULL) == STN_OK;
     for (size_t i = 0; good && i < count; i++) {
-        error += (got[i] - expected[i]) * (got[i] - expected[i]);
+        double off = element(p->dtype, got, (int64_t)i) - expected[i];
+        error += off * off;
         size += expected[i] * expected[i];
     }
     stn_plan_destroy(definition);
     stn_context_destroy(host);
     stn_memory_free(context, a);
     stn_memory_free(context, b);
-    free(got), free(expected);
+    free(got), free(source), free(expected);
     return good ? sqrt(error / size) : INFINITY;
 }

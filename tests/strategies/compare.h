@@ -41,8 +41,8 @@ bool compare_candidate_with_host(stn_context *context, stn_pool *pool, const stn
                                  int pick, bool fused, uint64_t seed, comparison *result);
 bool compare_with_host(stn_context *context, stn_pool *pool, const stn_problem *problem, const char *strategy,
                        bool fused, uint64_t seed, comparison *result);
-/* A plan's result for f64 grids of `count` dense points against a fresh plan's on the host: relative L2; infinite when a
- * call fails. */
+/* A plan's result for grids of `count` dense points, `in` rounded to its type, against a fresh plan's on the host in f64:
+ * relative L2; infinite when a call fails. */
 double compare_plan_with_host(stn_context *context, stn_plan *plan, const stn_problem *p, const double *in,
                               size_t count);
 #endif

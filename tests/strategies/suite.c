@@ -23,12 +23,17 @@ void suite_detail(const comparison *c, char *detail, size_t size) {
              c->error.status ? c->error.message : "no error");
 }
 
+stn_problem suite_problem(const suite *s, const stn_problem *problem) {
+    stn_problem typed = *problem;
+    if (s->dtype_given) typed.dtype = s->dtype, typed.tolerance = s->tolerance;
+    return typed;
+}
+
 void suite_compare(suite *s, const char *strategy, bool fused, const char *what, const stn_problem *problem,
                    uint64_t seed) {
     comparison c;
     char detail[1200];
-    stn_problem typed = *problem;
-    if (s->dtype_given) typed.dtype = s->dtype, typed.tolerance = s->tolerance;
+    stn_problem typed = suite_problem(s, problem);
     bool good = compare_with_host(s->context, s->pool, &typed, strategy, fused, seed, &c);
     s->worst = fmax(s->worst, good ? c.relative_l2 / c.bar : 0);
     suite_detail(&c, detail, sizeof detail);

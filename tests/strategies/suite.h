@@ -24,6 +24,8 @@ extern const char *const taps_names[3]; /* by taps_kind */
 
 /* One line of TAP; detail (may be NULL) follows a failure. */
 void suite_report(suite *s, bool good, const char *what, const char *detail);
+/* The problem in the type and with the tolerance that were given, if any. */
+stn_problem suite_problem(const suite *s, const stn_problem *problem);
 /* Compares with the host as compare_with_host does and reports. */
 void suite_compare(suite *s, const char *strategy, bool fused, const char *what, const stn_problem *problem,
                    uint64_t seed);

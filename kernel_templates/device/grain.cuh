@@ -1,0 +1,66 @@
+// The smallest products of a type: GRAIN terms of a sum, 4 in f64 and 8 in others. Bands that end within a block of 8 cost
+// f64 half of it.
+//
+//   f64      m16n8k4    of a block of 8 a lane holds two grains of one element: 2t and 2t+1, or t and t+4
+//   others   as device/fragment.cuh, one block: one grain of two elements
+#pragma once
+#include "device/fragment.cuh"
+
+template <class STORE>
+constexpr int grain_size() {
+    return sizeof(STORE) == 8 ? 4 : 8;
+}
+template <class STORE, int PARTS>
+struct grain {
+    using operand = ::operand<STORE, PARTS>;
+};
+template <int PARTS>
+struct grain<double, PARTS> {
+    using operand = double;
+};
+
+// One pass of c += (top, bottom) right: rows 0 .. 7 and 8 .. 15 of the left factor.
+template <class STORE, int L, int R>
+__device__ __forceinline__ void grain_product(int pass, typename tensor<STORE>::real (&c)[4],
+                                              const operand<STORE, L> &top, const operand<STORE, L> &bottom,
+                                              const operand<STORE, R> &right) {
+    const operand<STORE, L> tops[1] = {top}, bottoms[1] = {bottom};
+    const operand<STORE, R> rights[1] = {right};
+    product_pass(pass, c, tops, bottoms, rights);
+}
+__device__ __forceinline__ void grain_product(int, double (&c)[4], double top, double bottom, double right) {
+    const double left[2] = {top, bottom};
+    product(c, left, right);
+}
+
+// COUNT grains of a row in shared memory, from a multiple of two elements on. Blocks' elements 2t and 2t+1; f64 takes an
+// odd grain at the end by itself.
+template <int PARTS, int COUNT>
+__device__ __forceinline__ void load_grains(double (&to)[COUNT], const double *from, int t) {
+    struct __align__(16) pair {
+        double value[2];
+    };
+#pragma unroll
+    for (int s = 0; s + 1 < COUNT; s += 2) {
+        const pair both = *reinterpret_cast<const pair *>(from + 4 * s + 2 * t);
+        to[s] = both.value[0], to[s + 1] = both.value[1];
+    }
+    if (COUNT % 2) to[COUNT - 1] = from[4 * (COUNT - 1) + t];
+}
+template <int PARTS, int COUNT, class STORE>
+__device__ __forceinline__ void load_grains(operand<STORE, PARTS> (&to)[COUNT], const STORE *from, int t) {
+#pragma unroll
+    for (int s = 0; s < COUNT; s++) load_operand(to[s], from + 8 * s + 2 * t);
+}
+
+// Number q of the grains of an accumulator's block, as the left factor of the next product.
+template <int PARTS>
+__device__ __forceinline__ void take_grain(double &top, double &bottom, const double (&block)[4], int q) {
+    top = block[q], bottom = block[q + 2];
+}
+template <int PARTS, class STORE>
+__device__ __forceinline__ void take_grain(operand<STORE, PARTS> &top, operand<STORE, PARTS> &bottom,
+                                           const float (&block)[4], int) {
+    top = make_operand<STORE, PARTS>(block[0], block[1]);
+    bottom = make_operand<STORE, PARTS>(block[2], block[3]);
+}
