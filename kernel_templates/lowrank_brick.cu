@@ -43,8 +43,8 @@ struct brick_arguments {
     REAL c[SUMS][SIDE_Z], u[BANDS][SIDE_X], v[RIGHTS][SIDE_Y];
 };
 
-// Where rows of 8 along y lie in a fragment: register `half` of lane t. A warp's loads of rows, and of single elements, do
-// not meet in a bank.
+// Where rows of 8 along y lie in a fragment: register `half` of lane t. A warp's loads of rows do not meet in a bank, nor
+// do those of single elements, but for f32's, of which two do.
 __device__ __forceinline__ int row_of(int half, int t) { return GRAIN == 8 ? 2 * t + half : half ? 4 + (t ^ 2) : t; }
 __device__ __forceinline__ int row_out(int half, int t) { return SWAPPED ? half ? 4 + t : t ^ 2 : row_of(half, t); }
 
