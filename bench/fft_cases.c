@@ -44,6 +44,7 @@ size_t bench_fft_cases(fft_case list[FFT_CASES]) {
             add(list, &count, "fft-few", STN_F16, 0, (size_t)1 << log2, batch)->of_cufft = 0.9;
     for (size_t batch = 1; batch <= 512; batch *= 2) add(list, &count, "fft-batch", STN_F16, 0, 131072, batch);
     for (size_t batch = 1; batch <= 512; batch *= 2) add(list, &count, "fft-batch", STN_F16, 512, 256, batch);
+    for (size_t batch = 1; batch <= 1024; batch *= 4) add(list, &count, "fft-batch", STN_F16, 256, 256, batch);
     for (int dtype = STN_F64; dtype <= STN_F32; dtype++)
         for (int kind = STN_C2C; kind <= STN_R2C; kind++)
             for (size_t n = 256; n <= 8192; n *= 2) {

@@ -13,7 +13,7 @@
 // Shared memory: row (t, r) has 64 chunks of 4 points. Chunk h of the 8 of group G, columns 32 G .. 32 G + 31, lies at
 // place(h, G) ^ swizzle(r), so that every access is of 16 bytes, without bank conflicts, and stores in step 3 are of 64 bytes.
 //
-// Reads WARPS, BLOCKS and CLUSTER.
+// Reads WARPS, BLOCKS, CLUSTER and FFT_INVERSE.
 #include "device/dft16.cuh"
 #include "params.cuh"
 
@@ -23,23 +23,18 @@ static_assert(16 % CLUSTER == 0 && 16 * LOCAL % WARPS == 0 && 8 * LOCAL % WARPS 
 struct fft_arguments {
     const unsigned *in;  // points: two halves
     unsigned *out;
-    const float *roots;             // w256^i, of an inverse transform conjugate
     long long in_row, out_row;      // points from row to row
     long long in_image, out_image;  // and from image to image
     float share;                    // the square root of the scale
     int unused;
 };
 
-struct alignas(16) chunk {
-    unsigned point[4];
-};
+// w256^i
+__device__ __forceinline__ complex<float> root(int i) { return turn_root<FFT_INVERSE>(static_cast<unsigned>(i) << 24); }
+
 struct alignas(8) two_points {
     unsigned first, second;
 };
-__device__ __forceinline__ int swizzle(int r) { return r / 4 % 4 * 2 + r / 2 % 2; }
-
-__device__ __forceinline__ unsigned pack(complex<float> z) { return floats_to_half2(z.re, z.im); }
-
 // Row `row` of the block: in `chunks`, as they come, chunk q at q ^ 2 (q / 16).
 __device__ __forceinline__ void request_row(chunk *chunks, const unsigned *in, int lane) {
 #pragma unroll
@@ -52,7 +47,8 @@ __device__ __forceinline__ void request_row(chunk *chunks, const unsigned *in, i
 // Step 1 for the row r in `chunks`, in place.
 __device__ __forceinline__ void transform_row(const dft16_roots &f, const complex<float> (&between)[2][2][2],
                                               chunk *chunks, int r, int g, int t) {
-    unsigned x[2][4], middle[2][4], last[2][4];
+    unsigned x[2][4], middle[2][4];
+    chunk last[2];
 #pragma unroll
     for (int s = 0; s < 4; s++) {  // points 16 (4t + s) + 2g + i
         const unsigned *two = chunks[(16 * t + 4 * s + g / 2) ^ 2 * t].point + g % 2 * 2;
@@ -67,7 +63,7 @@ __device__ __forceinline__ void transform_row(const dft16_roots &f, const comple
 #pragma unroll
         for (int m = 0; m < 2; m++)
 #pragma unroll
-            for (int e = 0; e < 2; e++) middle[m][2 * e + i] = pack(y[m][e] * between[i][m][e]);
+            for (int e = 0; e < 2; e++) put(&middle[m][2 * e + i], y[m][e] * between[i][m][e]);
     }
 #pragma unroll
     for (int m = 0; m < 2; m++) {  // columns 16 (2g + m') + 4t + 2e + m
@@ -76,12 +72,12 @@ __device__ __forceinline__ void transform_row(const dft16_roots &f, const comple
 #pragma unroll
         for (int high = 0; high < 2; high++)
 #pragma unroll
-            for (int e = 0; e < 2; e++) last[high][2 * e + m] = pack(y[high][e]);
+            for (int e = 0; e < 2; e++) put(&last[high].point[2 * e + m], y[high][e]);
     }
 #pragma unroll
     for (int high = 0; high < 2; high++) {
         const int at = (2 * t + (high ^ g % 2)) ^ swizzle(r);
-        chunks[8 * g + at] = {{last[high][0], last[high][1], last[high][2], last[high][3]}};
+        chunks[8 * g + at] = last[high];
     }
 }
 
@@ -94,21 +90,6 @@ __device__ __forceinline__ void transform_rows(const dft16_roots &f, const compl
     const int mine = warp + WARPS * FIRST;
     transform_row(f, between, row[mine], mine % 16, g, t);
     if constexpr (FIRST + 1 < ROWS_OF_WARP) transform_rows<FIRST + 1>(f, between, row, warp, g, t);
-}
-
-// Transforms of 16 words each in the 4 columns that a lane's chunks hold: result[m][e].
-__device__ __forceinline__ void transform_chunks(const dft16_roots &f, const unsigned (&x)[4][4],
-                                                 const complex<float> (&factor)[2], unsigned (&result)[2][2][4]) {
-#pragma unroll
-    for (int i = 0; i < 4; i++) {
-        const unsigned column[4] = {x[0][i], x[1][i], x[2][i], x[3][i]};
-        complex<float> y[2][2];
-        dft16(f, column, y);
-#pragma unroll
-        for (int m = 0; m < 2; m++)
-#pragma unroll
-            for (int e = 0; e < 2; e++) result[m][e][i] = pack(y[m][e] * factor[m]);
-    }
 }
 
 extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS) fft_image(const __grid_constant__ fft_arguments a) {
@@ -125,9 +106,8 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS) fft_image(const
         request_row(row[mine], in + (rank * LOCAL + mine / 16 + mine % 16 * 16) * a.in_row, lane);
         copy_async_commit();
     }
-    const auto root = [&](int i) { return load_pair(a.roots + 2 * (i % 256)); };
     dft16_roots f;
-    set_dft16(f, g, t, [&](int i) { return root(16 * i); });
+    set_dft16<FFT_INVERSE>(f, g, t);
     {
         complex<float> between[2][2][2];  // [i][m][e]: point 4t + 2e + i, coefficient 2g + m
 #pragma unroll
@@ -142,48 +122,38 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS) fft_image(const
 
 #pragma unroll 1
     for (int unit = warp; unit < 8 * LOCAL; unit += WARPS) {  // over r, for one t
-        const int group = unit % 8, mine = unit / 8;
-        chunk(*const from)[64] = row + 16 * mine;
-        unsigned x[4][4], result[2][2][4];
+        const int mine = unit / 8, first = unit % 8 * 8;
+        chunk(*const part)[64] = row + 16 * mine, x[4], result[2][2];
 #pragma unroll
-        for (int s = 0; s < 4; s++) {
-            const chunk c = from[4 * t + s][8 * group + (g ^ swizzle(4 * t + s))];
+        for (int s = 0; s < 4; s++) x[s] = part[4 * t + s][first + (g ^ swizzle(4 * t + s))];
+        complex<float> between[2];
 #pragma unroll
-            for (int i = 0; i < 4; i++) x[s][i] = c.point[i];
-        }
-        complex<float> factor[2];
-#pragma unroll
-        for (int m = 0; m < 2; m++) factor[m] = a.share * root((rank * LOCAL + mine) * (2 * g + m));
-        transform_chunks(f, x, factor, result);
+        for (int m = 0; m < 2; m++) between[m] = a.share * root((rank * LOCAL + mine) * (2 * g + m));
+        dft16_columns(f, x, result, [&](int m, int, int, complex<float> y) { return y * between[m]; });
         __syncwarp();
 #pragma unroll
         for (int m = 0; m < 2; m++)
 #pragma unroll
-            for (int e = 0; e < 2; e++) {
-                const int k1 = 2 * g + m;
-                const unsigned(&y)[4] = result[m][e];
-                from[k1][8 * group + ((2 * t + e) ^ swizzle(k1))] = {{y[0], y[1], y[2], y[3]}};
-            }
+            for (int e = 0; e < 2; e++) part[2 * g + m][first + ((2 * t + e) ^ swizzle(2 * g + m))] = result[m][e];
     }
     cluster_barrier();
 
 #pragma unroll 1
     for (int unit = warp; unit < 8 * LOCAL; unit += WARPS) {  // over t, for one k1
         const int group = unit % 8, k1 = rank * LOCAL + unit / 8;
-        unsigned x[4][4], result[2][2][4];
+        chunk x[4], result[2][2];
 #pragma unroll
         for (int s = 0; s < 4; s++) {
             const int from = 4 * t + s;
-            cluster_load(x[s], row[from % LOCAL * 16 + k1][8 * group + (g ^ swizzle(k1))].point, from / LOCAL);
+            cluster_load(x[s].point, row[from % LOCAL * 16 + k1][8 * group + (g ^ swizzle(k1))].point, from / LOCAL);
         }
-        const complex<float> one[2] = {{1.0f, 0.0f}, {1.0f, 0.0f}};
-        transform_chunks(f, x, one, result);
+        dft16_columns(f, x, result, [](int, int, int, complex<float> y) { return y; });
         unsigned *const to = out + k1 * a.out_row + 32 * group + 4 * t;
 #pragma unroll
         for (int m = 0; m < 2; m++)
 #pragma unroll
             for (int e = 0; e < 2; e++)
-                store_run(to + 16 * (2 * g + m) * a.out_row + 16 * (e ^ group % 2), result[m][e]);
+                store_run(to + 16 * (2 * g + m) * a.out_row + 16 * (e ^ group % 2), result[m][e].point);
     }
     cluster_barrier();  // until all have read what is here
 }

@@ -13,17 +13,23 @@
 #pragma once
 #include "device/complex.cuh"
 
+// exp(-+ 2 pi i turn / 2^32), to some 2^-20, which is enough beside halves and costs less than a table: products wrap.
+template <bool INVERSE>
+__device__ __forceinline__ complex<float> turn_root(unsigned turn) {
+    const float angle = static_cast<float>(static_cast<int>(turn)) * 1.46291807926715968e-9f;
+    return {cos_approx(angle), INVERSE ? sin_approx(angle) : -sin_approx(angle)};
+}
+
 struct dft16_roots {
     unsigned left[2][2][4];  // [m][half of the points]
 };
-// `root(i)` is w16^i, or its conjugate for inverse transforms.
-template <class Root>
-__device__ __forceinline__ void set_dft16(dft16_roots &f, int g, int t, Root root) {
+template <bool INVERSE>
+__device__ __forceinline__ void set_dft16(dft16_roots &f, int g, int t) {
 #pragma unroll
     for (int m = 0; m < 2; m++)
 #pragma unroll
         for (int s = 0; s < 4; s++) {
-            const complex<float> w = root((2 * g + m) * (4 * t + s) % 16);
+            const complex<float> w = turn_root<INVERSE>(static_cast<unsigned>((2 * g + m) * (4 * t + s)) << 28);
             f.left[m][s / 2][s % 2 * 2] = floats_to_half2(w.re, -w.im);
             f.left[m][s / 2][s % 2 * 2 + 1] = floats_to_half2(w.im, w.re);
         }
@@ -38,5 +44,30 @@ __device__ __forceinline__ void dft16(const dft16_roots &f, const unsigned (&x)[
         mma_f16_m16n8k16(sum, f.left[m][1], high);
 #pragma unroll
         for (int e = 0; e < 2; e++) y[m][e] = {sum[e], sum[2 + e]};
+    }
+}
+
+// Four points side by side, as they are read and written at once.
+struct alignas(16) chunk {
+    unsigned point[4];
+};
+// Rows of 8 chunks: where chunks of rows 4t + s, chunks g, are read, and of rows 2g + m, chunks 2t + e, written, no banks
+// clash if chunk i of row r lies at i ^ swizzle(r).
+__device__ __forceinline__ int swizzle(int r) { return r / 4 % 4 * 2 + r / 2 % 2; }
+
+// 32 columns of 16 points: x[s] is chunk g of row 4t + s; result[m][e] becomes chunk 2t + e of row 2g + m, each point
+// y times its factor: finish(m, e, place in the chunk, y).
+template <class Finish>
+__device__ __forceinline__ void dft16_columns(const dft16_roots &f, const chunk (&x)[4], chunk (&result)[2][2],
+                                              Finish finish) {
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        const unsigned column[4] = {x[0].point[i], x[1].point[i], x[2].point[i], x[3].point[i]};
+        complex<float> y[2][2];
+        dft16(f, column, y);
+#pragma unroll
+        for (int m = 0; m < 2; m++)
+#pragma unroll
+            for (int e = 0; e < 2; e++) put(&result[m][e].point[i], finish(m, e, i, y[m][e]));
     }
 }

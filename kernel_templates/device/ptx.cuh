@@ -37,6 +37,18 @@ __device__ __forceinline__ float half2_high(unsigned both) {
     return f;
 }
 
+// ---- of an angle from -pi to pi, to 2^-20
+__device__ __forceinline__ float sin_approx(float angle) {
+    float s;
+    asm("sin.approx.f32 %0, %1;" : "=f"(s) : "f"(angle));
+    return s;
+}
+__device__ __forceinline__ float cos_approx(float angle) {
+    float c;
+    asm("cos.approx.f32 %0, %1;" : "=f"(c) : "f"(angle));
+    return c;
+}
+
 // ---- runs of N elements in one access: N * sizeof(element) is 2, 4, 8 or 16 bytes, aligned to that. Loads go through
 // the read-only path, so memory that is read so must not be written by the same launch; the compiler may move them
 // freely.

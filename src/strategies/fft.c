@@ -1,6 +1,7 @@
 /* The fft strategy: batched transforms after tcFFT. How a transform becomes passes is in fft_passes.c. A pass is a launch of
  * fft_line, which takes any, shaped by fft_shape.c, or of fft_warp, on tensor cores, which takes some (fft_warp.c), or,
- * of real numbers in several passes, of fft_real (fft_real.c), or of fft_image, all of an image at once (fft_cluster.c). */
+ * of real numbers in several passes, of fft_real (fft_real.c), or of fft_image and fft_long, in clusters of blocks
+ * (fft_cluster.c). */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -27,9 +28,12 @@ typedef struct line_header {
     uint32_t tiles, rows;
 } line_header;
 
-typedef enum pass_kernel { BY_LINE, BY_WARP, BY_REAL, BY_IMAGE } pass_kernel;
-static const char *const kernel_names[] = {
-    [BY_LINE] = "fft_line", [BY_WARP] = "fft_warp", [BY_REAL] = "fft_real", [BY_IMAGE] = "fft_image"};
+typedef enum pass_kernel { BY_LINE, BY_WARP, BY_REAL, BY_IMAGE, BY_LONG } pass_kernel;
+static const char *const kernel_names[] = {[BY_LINE] = "fft_line",
+                                           [BY_WARP] = "fft_warp",
+                                           [BY_REAL] = "fft_real",
+                                           [BY_IMAGE] = "fft_image",
+                                           [BY_LONG] = "fft_long"};
 
 typedef struct fft_state {
     fft_passes passes;
@@ -44,18 +48,25 @@ typedef struct fft_state {
 /* A candidate's values: passes that fft_warp can take are its own; so are fft_image's, before all. */
 enum { ON_TENSOR_CORES, IN_CLUSTERS };
 
+static bool by_cluster(const fft_state *state, int i) { return state->by[i] == BY_IMAGE || state->by[i] == BY_LONG; }
+
 /* The passes and their shapes; false, and why, where there are none. */
 static bool find_shapes(const stn_fft *fft, const stn_machine *machine, const stn_candidate *candidate,
                         fft_state *state, char *reason, size_t size) {
-    if (!fft_passes_of(fft, &state->passes, reason, size)) return false;
-    if (candidate->values[IN_CLUSTERS] && fft_cluster_image(fft, machine, &state->passes)) {
+    bool clusters = candidate->values[IN_CLUSTERS];
+    if (clusters && fft_cluster_image(fft, machine, &state->passes)) {
         state->by[0] = BY_IMAGE;
         return true;
     }
+    if (!fft_passes_of(fft, clusters ? FFT_CLUSTER_LINE : 0, &state->passes, reason, size)) return false;
     for (int i = 0; i < state->passes.count; i++) {
         const fft_pass *pass = &state->passes.pass[i];
         bool warp = candidate->values[ON_TENSOR_CORES] && !pass->only_real && fft_warp_fits(fft, machine, pass);
         state->by[i] = pass->only_real ? BY_REAL : warp ? BY_WARP : BY_LINE;
+        if (clusters && fft_cluster_long(fft, machine, pass)) {
+            state->by[i] = BY_LONG;
+            continue;
+        }
         if (!pass->only_real && !fft_shape_for(pass, fft->dtype, machine, &state->shape[i])) {
             snprintf(reason, size, "it has no kernel for lines of %" PRId64 " points", pass->length);
             return false;
@@ -74,22 +85,26 @@ static bool applies(const stn_fft *fft, const stn_machine *machine, char *reason
         return false;
     }
     fft_state state;
-    stn_candidate plain = {{0}};
-    return find_shapes(fft, machine, &plain, &state, reason, reason_size);
+    stn_candidate plain = {{0}}, clusters = {{[IN_CLUSTERS] = 1}};
+    return find_shapes(fft, machine, &clusters, &state, reason, reason_size) ||
+           find_shapes(fft, machine, &plain, &state, reason, reason_size);
+}
+
+/* Does this candidate run, and by a kernel that others leave alone, if it names one? */
+static bool stands(const stn_fft *fft, const stn_machine *machine, const stn_candidate *candidate) {
+    fft_state state;
+    char reason[160];
+    if (!find_shapes(fft, machine, candidate, &state, reason, sizeof reason)) return false;
+    bool any = !candidate->values[ON_TENSOR_CORES] && !candidate->values[IN_CLUSTERS];
+    for (int i = 0; i < state.passes.count; i++) any = any || state.by[i] == BY_WARP || by_cluster(&state, i);
+    return any;
 }
 
 static size_t candidates(const stn_fft *fft, const stn_machine *machine, stn_candidate *list, size_t most) {
-    fft_state state;
-    char reason[160];
-    stn_candidate tensor = {{[ON_TENSOR_CORES] = 1}};
-    fft_passes image;
+    static const stn_candidate all[] = {{{[IN_CLUSTERS] = 1}}, {{[ON_TENSOR_CORES] = 1}}, {{0}}};
     size_t count = 0;
-    bool any = false;
-    if (fft_cluster_image(fft, machine, &image) && count < most) list[count++] = (stn_candidate){{[IN_CLUSTERS] = 1}};
-    if (find_shapes(fft, machine, &tensor, &state, reason, sizeof reason))
-        for (int i = 0; i < state.passes.count; i++) any = any || state.by[i] == BY_WARP;
-    if (any && count < most) list[count++] = tensor;
-    if (count < most) list[count++] = (stn_candidate){{0}};
+    for (size_t i = 0; i < sizeof all / sizeof *all && count < most; i++)
+        if (stands(fft, machine, &all[i])) list[count++] = all[i];
     return count;
 }
 
@@ -116,7 +131,7 @@ static double pass_seconds(const stn_fft *fft, const stn_machine *machine, const
     const fft_pass *pass = &state->passes.pass[i];
     if (state->by[i] == BY_LINE) return line_seconds(pass, &state->shape[i], fft->dtype, machine);
     if (state->by[i] == BY_WARP) return fft_warp_seconds(pass, machine);
-    if (state->by[i] == BY_IMAGE) return fft_cluster_seconds(pass, machine);
+    if (by_cluster(state, i)) return fft_cluster_seconds(pass, machine);
     return pass_bytes(pass, fft->dtype) / (0.8 * machine->copy_bandwidth) + machine->launch_seconds;
 }
 
@@ -144,7 +159,7 @@ static fft_tables tables_of(const stn_plan *plan, const fft_state *state, int i,
     const fft_pass *pass = &state->passes.pass[i];
     if (state->by[i] == BY_LINE) return fft_shape_tables(pass, &state->shape[i], plan->fft.dtype, to);
     if (state->by[i] == BY_REAL) return (fft_tables){.twiddles = fft_real_roots(pass, plan->fft.dtype, to)};
-    if (state->by[i] == BY_IMAGE) return (fft_tables){.twiddles = fft_cluster_roots(pass, to)};
+    if (by_cluster(state, i)) return (fft_tables){0};
     if (to) fft_warp_roots(pass, to);
     return (fft_tables){.twiddles = (size_t)pass->length};
 }
@@ -175,8 +190,8 @@ static stn_status prepare_pass(stn_plan *plan, fft_state *state, int i, stn_erro
         fft_shape_params(&state->passes.pass[i], &state->shape[i], plan->fft.dtype, &params);
     else if (state->by[i] == BY_WARP)
         fft_warp_params(&state->passes.pass[i], &params);
-    else if (state->by[i] == BY_IMAGE)
-        fft_cluster_params(&params);
+    else if (by_cluster(state, i))
+        fft_cluster_params(&state->passes.pass[i], &params);
     else
         fft_real_params(&state->passes.pass[i], plan->fft.dtype, &params);
     STN_TRY(stn_text_take(&params, &text, error));
@@ -218,7 +233,8 @@ static stn_status launch(const stn_plan *plan, int i, const void *from, void *to
     const fft_shape *shape = &state->shape[i];
     const unsigned char *twiddle = (const unsigned char *)state->roots + state->first[i] * root_bytes(plan);
     if (state->by[i] == BY_REAL) return fft_real_launch(state->kernel[i], pass, from, to, twiddle, stream, error);
-    if (state->by[i] == BY_IMAGE) return fft_cluster_launch(state->kernel[i], pass, from, to, twiddle, stream, error);
+    if (state->by[i] == BY_IMAGE) return fft_image_launch(state->kernel[i], pass, from, to, stream, error);
+    if (state->by[i] == BY_LONG) return fft_long_launch(state->kernel[i], pass, from, to, stream, error);
     if (state->by[i] == BY_WARP)
         return fft_warp_launch(state->kernel[i], pass, &plan->machine, from, to, twiddle, stream, error);
     const unsigned char *outer = twiddle + state->tables[i].twiddles * root_bytes(plan);
@@ -269,7 +285,8 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
         if (state->by[i] != BY_LINE) {
             static const char *const words[] = {[BY_WARP] = "points on tensor cores, a warp each",
                                                 [BY_REAL] = "pairs of real numbers",
-                                                [BY_IMAGE] = "points on tensor cores, a cluster of blocks each"};
+                                                [BY_IMAGE] = "points on tensor cores, a cluster of blocks each",
+                                                [BY_LONG] = "points on tensor cores, 16 lines a cluster of blocks"};
             stn_text_printf(text, "%s %" PRId64 " %s", i ? ";" : "", state->passes.pass[i].length, words[state->by[i]]);
             continue;
         }

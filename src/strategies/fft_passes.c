@@ -25,6 +25,7 @@ typedef struct layout {
 /* A step: the transform along one axis. */
 typedef struct step {
     const stn_fft *fft;
+    int64_t first; /* of fft_passes_of */
     int axis;
     int64_t length; /* complex points */
     int64_t n[3];   /* complex elements of the other axes */
@@ -223,8 +224,9 @@ static bool real_pass(const step *s, const layout *from, const layout *to, fft_p
 
 static bool two_or_three(const step *s, const layout *work, fft_passes *passes, char *reason, size_t size) {
     int64_t longest = fft_longest(s->fft->dtype, true), n1 = factor_below(s->length, root_up(s->length, 2));
-    bool fits = true;
-    if (s->length / n1 <= longest) {
+    bool fits = true, first = s->first && s->length % s->first == 0;
+    if (first && (s->length / s->first <= longest || s->length / s->first == s->first)) n1 = s->first;
+    if (s->length / n1 <= longest || n1 == s->first) {
         fits = first_pass(s, work, n1, passes) && last_pass(s, work, n1, passes);
     } else {
         n1 = s->length / factor_below(s->length, s->length / root_up(s->length, 3));
@@ -270,13 +272,13 @@ static void share_scale(double scale, fft_passes *passes) {
     if (last && (scale <= 0 || (double)last->length > exp(all * 0.999))) last->scale = scale;
 }
 
-bool fft_passes_of(const stn_fft *fft, fft_passes *passes, char *reason, size_t size) {
+bool fft_passes_of(const stn_fft *fft, int64_t first, fft_passes *passes, char *reason, size_t size) {
     memset(passes, 0, sizeof *passes);
     layout in, out;
     if (!complex_layout(fft, &fft->in, FFT_IN, &in) || !complex_layout(fft, &fft->out, FFT_OUT, &out))
         return refuse(reason, size, "its real rows are odd or do not start at even places");
     bool real = fft->kind != STN_C2C;
-    step s = {.fft = fft};
+    step s = {.fft = fft, .first = first};
     for (int axis = 0; axis < 3; axis++) s.n[axis] = fft->n[axis];
     if (real) s.n[2] = fft->n[2] / 2 + 1;
     int order[3], count = 0;

@@ -34,8 +34,9 @@ typedef struct fft_passes {
     int64_t work; /* complex elements of the workspace */
 } fft_passes;
 
-/* False if the transform cannot be done so; then `reason` says why. */
-bool fft_passes_of(const stn_fft *fft, fft_passes *passes, char *reason, size_t reason_size);
+/* False if the transform cannot be done so; then `reason` says why. A line that takes several passes takes two where its
+ * first can have `first` points and the second as many, or as few as one block can hold; 0: as even as can be. */
+bool fft_passes_of(const stn_fft *fft, int64_t first, fft_passes *passes, char *reason, size_t reason_size);
 /* Do neighbouring threads read (write) neighbouring lines, not neighbouring points of a line? */
 static inline bool fft_fast_in(const fft_pass *pass) {
     return pass->loop[0].n > 1 && pass->in_stride > pass->loop[0].in;

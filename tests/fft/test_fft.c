@@ -249,7 +249,7 @@ static void each_candidate(suite *s, const stn_transform *t) {
 /* f16 images that a cluster of blocks can hold: both ways, scaled and not, with gaps, in place. */
 static void images(suite *s) {
     for (int i = 0; i < (s->full ? 16 : 4); i++) {
-        stn_transform t = line(STN_F16, 256, s->full ? 1 + (size_t)i * 17 : 1 + (size_t)i % 2);
+        stn_transform t = line(STN_F16, 256, 1 + (size_t)(s->full ? i == 15 ? 128 : i : i % 2));
         t.rank = 2, t.extent[1] = 256;
         t.direction = i % 2 ? STN_INVERSE : STN_FORWARD;
         t.forward_scale = 1.0 / 256, t.inverse_scale = i % 4 == 1 ? 1.0 / 65536 : 1.0 / 300;
@@ -263,10 +263,32 @@ static void images(suite *s) {
     }
 }
 
+/* f16 lines of which a cluster holds sixteen: as they are, and as the passes of longer ones. */
+static void long_lines(suite *s) {
+    for (int inverse = 0; inverse < 2; inverse++) {
+        stn_transform t = line(STN_F16, 4096, inverse ? 48 : 16); /* rows to columns */
+        t.direction = inverse ? STN_INVERSE : STN_FORWARD;
+        t.forward_scale = t.inverse_scale = 1.0 / 64;
+        t.in_stride[0] = 1, t.in_batch_stride = 4100;
+        t.out_stride[0] = (ptrdiff_t)t.batch + 4, t.out_batch_stride = 1;
+        each_candidate(s, &t);
+        for (int power = 21; power <= (s->full && !inverse ? 24 : 21); power++) {
+            t = line(STN_F16, (size_t)1 << power, power < 24 && s->full ? 3 : 1);
+            t.direction = inverse ? STN_INVERSE : STN_FORWARD;
+            t.forward_scale = t.inverse_scale = 1 / sqrt((double)t.extent[0]);
+            t.in_place = inverse;
+            each_candidate(s, &t);
+        }
+        t.kind = inverse ? STN_C2R : STN_R2C, t.extent[0] = (size_t)1 << 22;
+        each_candidate(s, &t);
+    }
+}
+
 /* Each of the strategy's candidates for some transforms. */
 static void candidates(suite *s) {
     tensor_lines(s);
     images(s);
+    long_lines(s);
     static const size_t sizes[] = {256, 512, 1024, 4096, 65536, 131072};
     for (int dtype = STN_F64; dtype <= STN_F16; dtype++)
         for (size_t i = 0; i < sizeof sizes / sizeof *sizes - (s->full ? 0 : 2); i++) {

@@ -25,6 +25,10 @@ __device__ __forceinline__ unsigned floats_to_half2(float first, float second) {
 __device__ __forceinline__ float half2_low(unsigned both) { return half_to_float((half_t)both); }
 __device__ __forceinline__ float half2_high(unsigned both) { return half_to_float((half_t)(both >> 16)); }
 
+// ---- of an angle from -pi to pi; cut to about the precision of a GPU
+__device__ __forceinline__ float sin_approx(float angle) { return rintf(sinf(angle) * 0x1p20f) * 0x1p-20f; }
+__device__ __forceinline__ float cos_approx(float angle) { return rintf(cosf(angle) * 0x1p20f) * 0x1p-20f; }
+
 // ---- runs of N elements in one access
 template <class T, int N>
 __device__ __forceinline__ void check_run(const T *p, stn_emulator::Place place) {
