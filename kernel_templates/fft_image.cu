@@ -5,13 +5,14 @@
 //
 //              n = t + 16 r        rows: t = LOCAL b + its own LOCAL are block b's, and all r of them
 //
-//     block 0  [rows of t = 0 .. ]    1. rows: two transforms of 16 in a warp's registers (device/dft16.cuh)
-//     block 1  [rows of t = 4 .. ]    2. columns, first half: over r, for each t, in place: times w256^(t k1)
+//     block 0  [rows of t = 0, 1  ]   1. rows: two transforms of 16 in a warp's registers (device/dft16.cuh)
+//     block 1  [rows of t = 2, 3  ]   2. columns, first half: over r, for each t, in place: times w256^(t k1)
 //        :                               ---- the blocks wait for each other ----
-//     block 3  [rows of t = 12 ..]    3. columns, second half: over t, from all blocks: k = k1 + 16 k2, to memory
+//     block 7  [rows of t = 14, 15]   3. columns, second half: over t, from all blocks: k = k1 + 16 k2, to memory
 //
-// Shared memory: row (t, r) has 64 chunks of 4 points. Chunk h of the 8 of group G, columns 32 G .. 32 G + 31, lies at
-// place(h, G) ^ swizzle(r), so that every access is of 16 bytes, without bank conflicts, and stores in step 3 are of 64 bytes.
+// Shared memory: row (t, r) has 64 chunks of 4 points, at first in their order (request_row), after step 1 those of columns
+// 32 G + 16 q + 4 j, q = 0, 1, j = 0 .. 3, at 8 G + ((2 j + (q ^ G % 2)) ^ swizzle(r)): so no banks clash, and step 3 stores
+// 64 bytes of a row at once.
 //
 // Reads WARPS, BLOCKS, CLUSTER and FFT_INVERSE.
 #include "device/dft16.cuh"
@@ -35,7 +36,7 @@ __device__ __forceinline__ complex<float> root(int i) { return turn_root<FFT_INV
 struct alignas(8) two_points {
     unsigned first, second;
 };
-// Row `row` of the block: in `chunks`, as they come, chunk q at q ^ 2 (q / 16).
+// A row as it comes: chunk q at q ^ 2 (q / 16).
 __device__ __forceinline__ void request_row(chunk *chunks, const unsigned *in, int lane) {
 #pragma unroll
     for (int i = 0; i < 2; i++) {

@@ -91,5 +91,5 @@ constexpr int FFT_OUTER_LOW = 8;   // log2 of the first of the two tables of the
 constexpr int FFT_LOAD_REAL = 0;   // complex-to-real: N + 1 coefficients come in
 constexpr int FFT_STORE_REAL = 0;  // real-to-complex: N + 1 coefficients go out
 
-// ---- fft_image reads WARPS, BLOCKS and this
-constexpr int CLUSTER = 8;  // blocks that hold an image together
+// ---- fft_image and fft_long read WARPS, BLOCKS, FFT_INVERSE, the latter FFT_OUTER (0, 1), and this
+constexpr int CLUSTER = 8;  // blocks that hold an image, or lines, together

@@ -45,7 +45,8 @@ typedef struct fft_state {
     void *roots;                  /* device memory: the tables of all passes */
 } fft_state;
 
-/* A candidate's values: passes that fft_warp can take are its own; so are fft_image's, before all. */
+/* A candidate's values: passes that fft_warp can take are its own; images are fft_image's, and long lines are split so that
+ * fft_long can take passes of them. */
 enum { ON_TENSOR_CORES, IN_CLUSTERS };
 
 static bool by_cluster(const fft_state *state, int i) { return state->by[i] == BY_IMAGE || state->by[i] == BY_LONG; }
@@ -79,17 +80,6 @@ static bool find_shapes(const stn_fft *fft, const stn_machine *machine, const st
     return true;
 }
 
-static bool applies(const stn_fft *fft, const stn_machine *machine, char *reason, size_t reason_size) {
-    if (!machine->is_device) {
-        snprintf(reason, reason_size, "it needs a GPU and this context is for the host");
-        return false;
-    }
-    fft_state state;
-    stn_candidate plain = {{0}}, clusters = {{[IN_CLUSTERS] = 1}};
-    return find_shapes(fft, machine, &clusters, &state, reason, reason_size) ||
-           find_shapes(fft, machine, &plain, &state, reason, reason_size);
-}
-
 /* Does this candidate run, and by a kernel that others leave alone, if it names one? */
 static bool stands(const stn_fft *fft, const stn_machine *machine, const stn_candidate *candidate) {
     fft_state state;
@@ -98,6 +88,16 @@ static bool stands(const stn_fft *fft, const stn_machine *machine, const stn_can
     bool any = !candidate->values[ON_TENSOR_CORES] && !candidate->values[IN_CLUSTERS];
     for (int i = 0; i < state.passes.count; i++) any = any || state.by[i] == BY_WARP || by_cluster(&state, i);
     return any;
+}
+
+static bool applies(const stn_fft *fft, const stn_machine *machine, char *reason, size_t reason_size) {
+    if (!machine->is_device) {
+        snprintf(reason, reason_size, "it needs a GPU and this context is for the host");
+        return false;
+    }
+    fft_state state;
+    stn_candidate plain = {{0}}, clusters = {{[IN_CLUSTERS] = 1}};
+    return stands(fft, machine, &clusters) || find_shapes(fft, machine, &plain, &state, reason, reason_size);
 }
 
 static size_t candidates(const stn_fft *fft, const stn_machine *machine, stn_candidate *list, size_t most) {

@@ -165,6 +165,23 @@ static void float_to_narrow() {
     cuModuleUnload(m);
 }
 
+static void sine_and_cosine() {
+    CUmodule m = load_kernels("words");
+    std::vector<float> in;
+    for (int i = -1000; i <= 1000; i++) in.push_back(static_cast<float>(i * (3.14159265358979 / 1000)));
+    Buffer<float> from(in), to(2 * in.size());
+    WordArguments a = {from.pointer, to.pointer, static_cast<int>(in.size())};
+    check_launch(m, "waves", {static_cast<unsigned>(in.size() / 128 + 1)}, {128}, 0, &a);
+    std::vector<float> out = to.get();
+    double worst = 0;
+    for (size_t i = 0; i < in.size(); i++) {
+        worst = fmax(worst, fabs(out[2 * i] - sin(static_cast<double>(in[i]))));
+        worst = fmax(worst, fabs(out[2 * i + 1] - cos(static_cast<double>(in[i]))));
+    }
+    CHECK(worst < 1e-6 && worst > 0);
+    cuModuleUnload(m);
+}
+
 static void copy_pipeline() {
     CUmodule m = load_kernels("words");
     std::vector<double> in(64 * 5);
@@ -230,6 +247,7 @@ const std::vector<Test> word_tests = {
     {"votes_and_atomics", votes_and_atomics, true},
     {"half_to_float", half_to_float, true},
     {"float_to_narrow", float_to_narrow, true},
+    {"sine_and_cosine", sine_and_cosine, true},
     {"copy_pipeline", copy_pipeline, true},
     {"block_and_thread_places", block_and_thread_places, true},
     {"early_leavers", early_leavers, true},

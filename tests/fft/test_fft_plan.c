@@ -135,6 +135,37 @@ Test(fft_plan, an_estimate_builds_nothing) {
     stn_context_destroy(context);
 }
 
+/* Clusters of blocks, which came with sm_90, hold images and long lines; other chips get the passes that all have. */
+Test(fft_plan, clusters_where_there_are_some) {
+    static const struct {
+        const char *arch;
+        size_t rank, extent[2], batch;
+        const char *words;
+    } cases[] = {{"sm_90", 2, {256, 256}, 1024, " 1 launches"},
+                 {"sm_80", 2, {256, 256}, 1024, " 2 launches"},
+                 {"sm_90", 1, {1 << 24, 0}, 4, " 2 launches"},
+                 {"sm_80", 1, {1 << 24, 0}, 4, " 3 launches"},
+                 {"sm_100", 2, {256, 256}, 1024, " 1 launches"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        stn_context_options where = STN_CONTEXT_OPTIONS_INIT;
+        stn_plan_options options = STN_PLAN_OPTIONS_INIT;
+        stn_context *context;
+        stn_plan *plan;
+        char *text;
+        where.arch = cases[i].arch, where.cache_dir = ":memory:", options.estimate_only = 1;
+        OK(stn_context_create(&where, &context, &error));
+        stn_transform t = line(cases[i].extent[0]);
+        t.rank = (int)cases[i].rank, t.extent[1] = cases[i].extent[1], t.batch = cases[i].batch, t.dtype = STN_F16;
+        OK(stn_plan_create_fft(context, &t, &options, &plan, &error));
+        OK(stn_plan_describe(plan, STN_TEXT, &text, &error));
+        const char *first = strstr(text, "1. fft"), *found = first ? strstr(first, " launches") : NULL;
+        cr_expect(found && !strncmp(found - 2, cases[i].words, strlen(cases[i].words)), "case %zu:\n%s", i, text);
+        stn_text_free(text);
+        stn_plan_destroy(plan);
+        stn_context_destroy(context);
+    }
+}
+
 /* ---- cuFFT, on the emulator -------------------------------------------------------------------------------------- */
 
 Test(fft_cufft, other_sizes_go_there) {

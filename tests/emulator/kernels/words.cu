@@ -141,3 +141,12 @@ extern "C" __global__ void cluster_turn(const __grid_constant__ arguments args) 
     store_run(static_cast<unsigned *>(args.out) + blockIdx.x * count + 4 * i, run);
     cluster_barrier();
 }
+
+// Sine and cosine of each angle
+extern "C" __global__ void waves(const __grid_constant__ arguments args) {
+    const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+    if (i >= args.n) return;
+    const float angle = static_cast<const float *>(args.in)[i];
+    static_cast<float *>(args.out)[2 * i] = sin_approx(angle);
+    static_cast<float *>(args.out)[2 * i + 1] = cos_approx(angle);
+}
