@@ -69,6 +69,12 @@ constexpr int Z_REACH = 1, Y_REACH = 1, X_REACH = 1;  // the larger of LOW and H
 constexpr int SPANS = 0;                              // 1: a tile is as wide as the grid
 constexpr int MIRROR_Z = 0, MIRROR_X = 0;  // 1: weights at opposite offsets are equal, so sums are formed first
 
+// ---- slabs_tile: FUSED, *_REACH, ROWS and POINTS as above
+constexpr int BOX_Z[3] = {4, 4, 8};  // points of a tile's box, for faces normal to z, y and x
+constexpr int BOX_Y[3] = {2, 2, 2};
+constexpr int BOX_X[3] = {16, 16, 4};
+constexpr int BUFFERS = 1;  // boxes in shared memory
+
 // ---- fft_line: transforms of lines; fft_warp reads WARPS, BLOCKS, STAGES and the first, the inverse and the scale of these
 constexpr int FFT_LENGTH = 256;  // complex points of a line
 constexpr int FFT_STAGES = 2;    // and their radices: 2 to 10, 12, 14, 15, 16 or 32

@@ -1,18 +1,18 @@
-// Boxes of points from one place to another: the slabs along the faces of a grid, into grids of their own and back.
+// Two boxes of points from one place to another: the two ends of a grid, into a grid of their own and back.
 //
-//     out(p) = in(p)     for p in box 0, box 1, ...
+//     out(p) = in(p)     for p in box 0, box 1
 //
 //     +-----------------------------+
-//     |           box 0             |      All boxes in one launch. A thread has ROWS points above each other, threads lie
-//     +----+-----------------+------+      along x, then y, then z, then the grids of the batch. Both pointers are those
-//     | b2 |    interior     |  b3  |      of a box's first point.
-//     +----+-----------------+------+
+//     |           box 0             |      Both in one launch. A thread has ROWS points above each other, threads lie along x,
+//     +-----------------------------+      then y, then z, then the grids of the batch. Both pointers are those of a box's
+//     |                             |      first point.
+//     +-----------------------------+
 //     |           box 1             |
 //     +-----------------------------+
 #include "device/element.cuh"
 #include "params.cuh"
 
-constexpr int BOXES = 6;
+constexpr int BOXES = 2;
 static_assert(ROWS >= 1 && THREADS_X >= 32, "a thread has rows, a block has warps");
 
 struct copy_box {

@@ -320,3 +320,9 @@ stn_status stn_plan_set_weights(stn_plan *plan, size_t count, const double *weig
     free(before);
     return status;
 }
+
+void stn_plan_list_kernel(stn_plan *plan, struct stn_kernel *kernel) {
+    for (size_t i = 0; i < plan->nkernels; i++)
+        if (plan->kernels[i] == kernel) return;
+    if (plan->nkernels < STN_PLAN_KERNELS) plan->kernels[plan->nkernels++] = kernel;
+}

@@ -43,6 +43,8 @@ struct stn_plan {
     bool caller_workspace;
     bool estimate_only; /* strategy and candidate are chosen, nothing is prepared: no state */
 };
+/* For a strategy that prepares: one of the plan's kernels, if it is not in its list. */
+void stn_plan_list_kernel(stn_plan *plan, struct stn_kernel *kernel);
 /* What the plan computes, in one line and as JSON. */
 void stn_plan_print_work(const stn_plan *plan, stn_text *text);
 void stn_plan_json_work(const stn_plan *plan, stn_text *text);

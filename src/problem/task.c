@@ -10,6 +10,7 @@
 #include "base/arith.h"
 #include "base/error.h"
 #include "base/grown.h"
+#include "base/half.h"
 #include "problem/layout.h"
 #include "problem/stencil.h"
 
@@ -210,4 +211,9 @@ stn_status stn_problem_validate(const stn_problem *problem, stn_error *error) {
     stn_status status = stn_task_make(problem, &task, error);
     stn_task_clear(&task);
     return status;
+}
+
+double stn_task_outside(const stn_task *task, int axis, int side) {
+    double value = task->boundary[axis][side].value;
+    return task->dtype == STN_F16 ? stn_half_to_float(stn_float_to_half((float)value)) : value;
 }

@@ -47,6 +47,9 @@ int64_t stn_task_span(const stn_task *task, bool of_output);
  * the definition that host and kernels share (device/index.cuh is its twin). */
 int64_t stn_fold(int64_t i, int64_t n, const stn_boundary sides[2]);
 
+/* The value past a constant side, as a point of the dtype would hold it: the grid goes on there as if it were stored. */
+double stn_task_outside(const stn_task *task, int axis, int side);
+
 /* True if point (i0, i1, i2) keeps its initial value: a tap would reach past a fixed side. */
 bool stn_task_frozen(const stn_task *task, const int64_t index[3]);
 

@@ -9,7 +9,6 @@
 
 #include "base/arith.h"
 #include "base/error.h"
-#include "base/half.h"
 #include "context/context.h"
 #include "context/kernel.h"
 #include "plan/plan.h"
@@ -116,11 +115,6 @@ static void estimate(const stn_task *task, const stn_machine *machine, const stn
 
 /* ---- building -------------------------------------------------------------------------------------------------- */
 
-/* What a point of the grid's dtype would hold: the grid goes on past a constant side as if it were stored. */
-static double stored_value(const stn_task *task, double value) {
-    return task->dtype == STN_F16 ? stn_half_to_float(stn_float_to_half((float)value)) : value;
-}
-
 /* The two values of each axis, then the weights in the order in which the kernel takes them. */
 static void fill_values(const stn_task *task, pass *p) {
     double values[sizeof p->values / 4];
@@ -128,7 +122,7 @@ static void fill_values(const stn_task *task, pass *p) {
     int first_axis = p->shape.kernel == DIRECT_LINE ? 2 : 0;
     for (int k = first_axis; k < 3; k++)
         for (int side = 0; side < 2; side++)
-            values[count++] = stored_value(task, task->boundary[direct_axis(task, &p->shape, k)][side].value);
+            values[count++] = stn_task_outside(task, direct_axis(task, &p->shape, k), side);
     if (p->shape.fused > 1)
         count += direct_time_weights(task, &p->shape, values + count);
     else if (p->shape.kernel != DIRECT_GATHER) {

@@ -276,7 +276,7 @@ void lowrank_brick_cost(const stn_task *task, const stn_machine *machine, const 
         arithmetic = (arithmetic + launches * cycles / clock) * (few ? 1.15 : 1);
     }
     double launch = fmax(fmax(memory, arithmetic) / launches, walk / clock);
-    double slabs = b->extended ? 0 : stn_slabs_seconds(task, machine, b->fused, launch);
+    double slabs = b->extended ? 0 : stn_slabs_seconds(task, machine, b->fused);
     e->seconds = launches * (machine->launch_seconds + launch + slabs);
 }
 

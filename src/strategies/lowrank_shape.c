@@ -280,7 +280,7 @@ void lowrank_cost(const stn_task *task, const stn_machine *machine, const lowran
     if (shape->mixed)
         longer *= pow(1 + pow(shorter / longer, 6), 1 / 6.0); /* where they are alike, they delay each other */
     double launch = longer / launches + 0.6 * walk / clock;
-    double slabs = shape->extended ? 0 : stn_slabs_seconds(task, machine, shape->fused, launch);
+    double slabs = shape->extended ? 0 : stn_slabs_seconds(task, machine, shape->fused);
     e->seconds = launches * (machine->launch_seconds + launch + slabs);
 }
 

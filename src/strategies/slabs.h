@@ -1,9 +1,8 @@
 /* Slabs: what makes a fused strategy right near the faces of a grid.
  *
  * A launch that fuses f steps into one operator is right only where no tap of the f steps reaches past a face: f * reach
- * points inside each side that does not wrap. These margins are small stencil problems of their own (slabs_strip.h): they
- * are stepped by plans of strategy direct, on streams beside the caller's, while the strategy's own launch runs; then
- * copied to where they belong. */
+ * points inside each side that does not wrap. After the strategy's own launch, another one steps these margins, f steps in
+ * shared memory (slabs_tile.cu); of stencils with too many taps for that, as small tasks of strategy direct (slabs_strips.h). */
 #ifndef STN_STRATEGIES_SLABS_H
 #define STN_STRATEGIES_SLABS_H
 #include "plan/plan.h"
@@ -13,14 +12,15 @@
  * wrap or that no tap leaves. False if it is empty: then fusing f steps is no use. Needs no slabs object: for estimates and
  * candidates. */
 bool stn_slabs_interior(const stn_task *task, int fused, int64_t low[3], int64_t high[3]);
-/* Seconds that slabs add to one launch of f steps whose own kernel takes `interior` seconds; 0 when there are none. */
-double stn_slabs_seconds(const stn_task *task, const stn_machine *machine, int fused, double interior);
+/* Does this side take a margin? */
+bool stn_slabs_has_face(const stn_task *task, int axis, int side);
+/* Seconds that slabs add to one launch of f steps; 0 when there are none. */
+double stn_slabs_seconds(const stn_task *task, const stn_machine *machine, int fused);
 
 typedef struct stn_slabs stn_slabs;
-/* For launches of `fused` steps of plan->task, whose own kernel takes `interior` seconds by estimate; *slabs is NULL when
- * there are none, which the calls below accept. Adds its kernels to plan->kernels. Errors: those of stn_kernel_get,
- * memory, driver. */
-stn_status stn_slabs_create(stn_plan *plan, int fused, double interior, stn_slabs **slabs, stn_error *error);
+/* For launches of `fused` steps of plan->task; *slabs is NULL when there are none, which the calls below accept. Adds its
+ * kernels to plan->kernels. Errors: those of stn_kernel_get, memory, driver. */
+stn_status stn_slabs_create(stn_plan *plan, int fused, stn_slabs **slabs, stn_error *error);
 /* Bytes of workspace, a multiple of 256; it holds nothing between runs, so slabs of different f may share it. */
 size_t stn_slabs_workspace(const stn_slabs *slabs);
 /* plan->task.taps hold new weights. */
@@ -39,5 +39,5 @@ typedef stn_status (*stn_interior)(const stn_plan *plan, const void *user, const
  * stn_slabs_workspace bytes, 256-byte aligned. Allocates nothing, waits for nothing. */
 stn_status stn_slabs_run(const stn_plan *plan, const stn_slabs *slabs, stn_interior interior, const void *user,
                          const stn_fused_launch *launch, void *workspace, stn_error *error);
-void stn_slabs_destroy(stn_plan *plan, stn_slabs *slabs);
+void stn_slabs_destroy(stn_slabs *slabs);
 #endif

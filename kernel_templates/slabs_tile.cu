@@ -1,0 +1,345 @@
+// FUSED steps of the margins at the faces of a grid, which one operator for FUSED steps gets wrong, in one launch.
+//
+//     u(t+1, p) = sum over taps k of  w[k] * u(t, p + TAP[k]),   t = 0 .. FUSED-1,   for the points p of
+//
+//     +------------------------------+
+//     |   margin of a face           |     margins: FUSED * reach points inside each side that does not wrap;
+//     +---+----------------------+---+     they share no point, as those of the slower axis take the corners
+//     |   |  the operator's      |   |
+//     |   |  own points          |   |
+//     +---+----------------------+---+
+//
+// A block owns a tile of one margin, as deep as that is, and keeps the box of all that its points depend on: FUSED reaches
+// more on every side but the face's own, where points past the face have the values that the boundary gives them.
+//
+//        past the face        . . . . . . . . . . .        each step, what is right
+//        the face         ----+---+-----------+---+----    shrinks by a reach from
+//                             | \ |  tile     | / |        the sides that are no faces
+//                             |  \+-----------+/  |
+//                             +-------------------+
+//
+// A thread holds a patch of ROWS x POINTS points of one plane of the box in registers; all threads leave their points in
+// shared memory for their neighbours. There lie the first points of all patches side by side, then all second points, ..,
+// so that threads side by side never meet in a bank.
+//
+// The shape of the box depends on the axis that the face is normal to: BOX_Z[axis] x BOX_Y[axis] x BOX_X[axis].
+#include "device/element.cuh"
+#include "device/index.cuh"
+#include "params.cuh"
+
+constexpr int FACES = 6;
+constexpr int SIDE[3][2] = {{Z_SIDE_LOW, Z_SIDE_HIGH}, {Y_SIDE_LOW, Y_SIDE_HIGH}, {X_SIDE_LOW, X_SIDE_HIGH}};
+constexpr int TAPS_REACH[3][2] = {{Z_LOW, Z_HIGH}, {Y_LOW, Y_HIGH}, {X_LOW, X_HIGH}};
+constexpr int REACH[3] = {Z_REACH, Y_REACH, X_REACH};  // the larger one of each axis
+constexpr int WINDOW = POINTS + X_LOW + X_HIGH;
+
+__device__ constexpr bool has_face(int axis, int side) {
+    return SIDE[axis][side] != WRAP && TAPS_REACH[axis][side] > 0;
+}
+__device__ constexpr bool has_faces(int axis) { return has_face(axis, 0) || has_face(axis, 1); }
+__device__ constexpr bool folds(int side) { return side == NEAREST || side == REFLECT || side == MIRROR; }
+__device__ constexpr bool folds_along(int axis) {
+    return (has_face(axis, 0) && folds(SIDE[axis][0])) || (has_face(axis, 1) && folds(SIDE[axis][1]));
+}
+constexpr bool FOLDS = folds_along(0) || folds_along(1) || folds_along(2);
+
+typedef long long place;  // an index of an axis
+
+struct face {
+    place low[3], end[3];  // its margin
+    int tiles[3];
+    int axis, side, first;  // of its blocks, among those of a grid
+};
+struct slab_arguments {
+    const STORE *in;
+    STORE *out;
+    long long in_stride[3], out_stride[3], in_batch, out_batch;
+    place n[3];
+    int faces, blocks;  // of a grid
+    face at[FACES];
+    REAL constant[3][2];  // value past each side, axes z, y, x
+    REAL weight[NTAPS];
+};
+
+// The box of a tile at a face normal to AXIS, and where its cells lie in shared memory: with room for a reach of rows and
+// columns around it, which patches at its rim look at for points that nobody needs.
+template <int AXIS>
+struct box {
+    static constexpr int PLANES = BOX_Z[AXIS], HEIGHT = BOX_Y[AXIS], WIDTH = BOX_X[AXIS];
+    static constexpr int LANES_X = WIDTH / POINTS, LANES_Y = HEIGHT / ROWS, LANES = PLANES * LANES_Y * LANES_X;
+    static constexpr int PAD = (X_REACH + POINTS - 1) / POINTS;  // cells before and after a row
+    static constexpr int PITCH = LANES_X + 2 * PAD, PLANE = (HEIGHT + 2 * Y_REACH) * PITCH, CLASS = PLANES * PLANE;
+    static constexpr int CELLS = POINTS * CLASS;
+    static_assert(WIDTH % POINTS == 0 && HEIGHT % ROWS == 0 && LANES <= THREADS_X, "patches tile the box");
+    // Where the point at (z, y, x) of the box lies; x may be negative.
+    static __device__ constexpr int cell(int z, int y, int x) {
+        const int column = x + PAD * POINTS;
+        return column % POINTS * CLASS + z * PLANE + (y + Y_REACH) * PITCH + column / POINTS;
+    }
+    static __device__ constexpr int offset(int z, int y, int x) { return cell(z, y, x) - cell(0, 0, 0); }
+    static constexpr int extent(int axis) { return axis == 0 ? PLANES : axis == 1 ? HEIGHT : WIDTH; }
+};
+
+// What a thread holds.
+typedef REAL patch[ROWS][POINTS];
+constexpr unsigned ALL = ROWS * POINTS == 32 ? ~0u : (1u << (ROWS * POINTS % 32)) - 1;
+
+// Indices of an axis from low to end - 1.
+struct range {
+    int low, end;
+    __device__ bool has(int i) const { return i >= low && i < end; }
+    __device__ bool has(int first, int count) const { return first >= low && first + count <= end; }
+};
+
+// Its ranges count from where the box begins, which may lie outside the grid.
+struct tile {
+    place origin[3];
+    range own[3], grid[3];
+    range stepped[3];  // not past a face, and not where a tap would reach past a fixed side
+};
+
+__device__ __forceinline__ int near(place i) {
+    return static_cast<int>(i < -(1 << 24) ? -(1 << 24) : i > 1 << 24 ? 1 << 24 : i);
+}
+
+template <int AXIS>
+__device__ __forceinline__ tile place_tile(const slab_arguments &a, const face &f, int number) {
+    tile t;
+#pragma unroll
+    for (int k = 2; k >= 0; k--) {
+        const int own = k == AXIS ? near(f.end[k] - f.low[k]) : box<AXIS>::extent(k) - 2 * FUSED * REACH[k];
+        const place low = f.low[k] + static_cast<place>(number % f.tiles[k]) * own;
+        number /= f.tiles[k];
+        const bool at_low = k == AXIS && f.side == 0;
+        const int before = at_low ? (SIDE[k][0] == FIXED ? 0 : TAPS_REACH[k][0]) : FUSED * REACH[k];
+        t.origin[k] = low - before;
+        t.own[k] = {before, before + (f.end[k] - low < own ? near(f.end[k] - low) : own)};
+        t.grid[k] = {near(-t.origin[k]), near(a.n[k] - t.origin[k])};
+        t.stepped[k] = {t.grid[k].low + (SIDE[k][0] == FIXED ? TAPS_REACH[k][0] : 0),
+                        t.grid[k].end - (SIDE[k][1] == FIXED ? TAPS_REACH[k][1] : 0)};
+        if (SIDE[k][0] == WRAP) t.stepped[k] = {-(1 << 24), 1 << 24};
+    }
+    return t;
+}
+
+// Of axis A, for index i of the box's points: the index in the grid whose value it has before the first step; PAST_LOW,
+// PAST_HIGH past a constant or fixed side; ABSENT where nothing depends on it.
+constexpr place ABSENT = -3;
+template <int A>
+__device__ __forceinline__ place source(place i, place n) {
+    if (i >= 0 && i < n) return i;
+    if (SIDE[A][0] == WRAP) return fold_far<WRAP, WRAP>(i, n);
+    if (i < -TAPS_REACH[A][0] || i >= n + TAPS_REACH[A][1]) return ABSENT;
+    return fold<SIDE[A][0], SIDE[A][1]>(i, n);
+}
+
+__device__ __forceinline__ REAL first_value(const slab_arguments &a, const STORE *grid, place z, place y, place x) {
+    z = source<0>(z, a.n[0]), y = source<1>(y, a.n[1]), x = source<2>(x, a.n[2]);
+    if (z == ABSENT || y == ABSENT || x == ABSENT) return 0;
+    if (z < 0) return a.constant[0][z == PAST_HIGH];
+    if (y < 0) return a.constant[1][y == PAST_HIGH];
+    if (x < 0) return a.constant[2][x == PAST_HIGH];
+    return widen(grid[z * a.in_stride[0] + y * a.in_stride[1] + x * a.in_stride[2]]);
+}
+
+// The last step that is needed of points first to first + count - 1 of an axis: as many before FUSED as reaches lie
+// between them and the block's own.
+__device__ __forceinline__ int last_step(int first, int count, const range &own, int reach) {
+    const int gap = first >= own.end ? first - own.end + 1 : own.low - first - count + 1;
+    return gap <= 0 ? FUSED : reach == 0 ? 0 : FUSED - (gap + reach - 1) / reach;
+}
+
+// next = the patch one step later; row by row of what it looks at, so that few points are held at a time. `cells` is where
+// its first point lies. MIRROR_X: points at opposite offsets along x have the same weight, and are added first.
+template <int AXIS>
+__device__ __forceinline__ void step_patch(const slab_arguments &a, const REAL *cells, const patch &own, patch &next) {
+#pragma unroll
+    for (int r = 0; r < ROWS; r++)
+#pragma unroll
+        for (int v = 0; v < POINTS; v++) next[r][v] = 0;
+#pragma unroll
+    for (int dz = -Z_LOW; dz <= Z_HIGH; dz++)
+#pragma unroll
+        for (int i = -Y_LOW; i < ROWS + Y_HIGH; i++) {
+            REAL window[WINDOW], pair[X_LOW + 1][POINTS];
+#pragma unroll
+            for (int x = 0; x < WINDOW; x++) {
+                const int column = x - X_LOW;
+                const bool mine = dz == 0 && i >= 0 && i < ROWS && column >= 0 && column < POINTS;
+                window[x] = mine ? own[mine ? i : 0][mine ? column : 0] : cells[box<AXIS>::offset(dz, i, column)];
+            }
+#pragma unroll
+            for (int d = 1; d <= (MIRROR_X ? X_LOW : 0); d++)
+#pragma unroll
+                for (int v = 0; v < POINTS; v++) pair[d][v] = window[X_LOW + v - d] + window[X_LOW + v + d];
+#pragma unroll
+            for (int k = 0; k < NTAPS; k++) {
+                const int r = i - TAP_Y[k], d = -TAP_X[k];
+                if (TAP_Z[k] != dz || r < 0 || r >= ROWS || (MIRROR_X && d < 0)) continue;
+#pragma unroll
+                for (int v = 0; v < POINTS; v++)
+                    next[r][v] += a.weight[k] * (MIRROR_X && d ? pair[MIRROR_X ? d : 0][v] : window[X_LOW + v - d]);
+            }
+        }
+}
+
+// How far from i the point lies that it folds to: out of any box if there is none.
+template <int A>
+__device__ __forceinline__ int shift(const slab_arguments &a, const tile &t, int i) {
+    if (SIDE[A][0] == WRAP || t.grid[A].has(i)) return 0;
+    const place from = source<A>(t.origin[A] + i, a.n[A]);
+    return from < 0 ? -(1 << 24) : near(from - t.origin[A] - i);
+}
+
+// Points past a face along axis A, from those that they fold to; those past a slower axis's face are done there.
+template <int AXIS, int A>
+__device__ __forceinline__ void refresh_axis(const slab_arguments &a, const tile &t, REAL *cells) {
+    constexpr int LOW = TAPS_REACH[A][0], LAYERS = LOW + TAPS_REACH[A][1];
+    constexpr int HEIGHT = A == 1 ? 1 : box<AXIS>::HEIGHT, WIDTH = A == 2 ? 1 : box<AXIS>::WIDTH;
+    constexpr int LAYER = (A == 0 ? 1 : box<AXIS>::PLANES) * HEIGHT * WIDTH;
+    for (int i = threadIdx.x; i < LAYERS * LAYER; i += THREADS_X) {
+        const int layer = i / LAYER;
+        int to[3] = {A == 0 ? 0 : i % LAYER / (HEIGHT * WIDTH), i / WIDTH % HEIGHT, i % WIDTH};
+        to[A] = layer < LOW ? t.grid[A].low + layer - LOW : t.grid[A].end + layer - LOW;
+        if (!folds(SIDE[A][layer >= LOW])) continue;
+        const int by[3] = {shift<0>(a, t, to[0]), shift<1>(a, t, to[1]), shift<2>(a, t, to[2])};
+        bool here = (A < 1 || by[0] == 0) && (A < 2 || by[1] == 0);
+#pragma unroll
+        for (int k = 0; k < 3; k++) {  // nothing depends on the others, or they lie past a constant side as well
+            const range extent = {0, box<AXIS>::extent(k)};
+            here = here && extent.has(to[k]) && extent.has(to[k] + by[k]);
+        }
+        if (here)
+            cells[box<AXIS>::cell(to[0], to[1], to[2])] =
+                cells[box<AXIS>::cell(to[0] + by[0], to[1] + by[1], to[2] + by[2])];
+    }
+}
+
+// A patch of the box.
+struct patch_place {
+    int z, y, x, cell;
+    unsigned changes;  // bit r * POINTS + v: a step changes that point
+    int last;          // the last step that it is needed for
+};
+
+template <int AXIS>
+__device__ __forceinline__ patch_place find_patch(const tile &t) {
+    typedef box<AXIS> box;
+    const int lane = threadIdx.x, x = lane % box::LANES_X * POINTS, y = lane / box::LANES_X % box::LANES_Y * ROWS;
+    const int z = lane / (box::LANES_X * box::LANES_Y);
+    patch_place p = {z, y, x, box::cell(z, y, x), 0, 0};
+    if (lane >= box::LANES || !t.stepped[0].has(z)) return p;
+    if (t.stepped[1].has(y, ROWS) && t.stepped[2].has(x, POINTS))
+        p.changes = ALL;
+    else
+#pragma unroll
+        for (int r = 0; r < ROWS; r++)
+#pragma unroll
+            for (int v = 0; v < POINTS; v++)
+                if (t.stepped[1].has(y + r) && t.stepped[2].has(x + v)) p.changes |= 1u << (r * POINTS + v);
+    if (p.changes)
+        p.last = min(min(last_step(z, 1, t.own[0], Z_REACH), last_step(y, ROWS, t.own[1], Y_REACH)),
+                     last_step(x, POINTS, t.own[2], X_REACH));
+    return p;
+}
+
+__device__ __forceinline__ void load_patch(const slab_arguments &a, const STORE *grid, const tile &t,
+                                           const patch_place &p, patch &own) {
+    const place z = t.origin[0] + p.z, y = t.origin[1] + p.y, x = t.origin[2] + p.x;
+    if (t.grid[0].has(p.z) && t.grid[1].has(p.y, ROWS) && t.grid[2].has(p.x, POINTS)) {
+        const STORE *const from = grid + z * a.in_stride[0] + y * a.in_stride[1] + x * a.in_stride[2];
+#pragma unroll
+        for (int r = 0; r < ROWS; r++)
+#pragma unroll
+            for (int v = 0; v < POINTS; v++) own[r][v] = widen(from[r * a.in_stride[1] + v * a.in_stride[2]]);
+        return;
+    }
+#pragma unroll
+    for (int r = 0; r < ROWS; r++)
+#pragma unroll
+        for (int v = 0; v < POINTS; v++) own[r][v] = first_value(a, grid, z, y + r, x + v);
+}
+
+__device__ __forceinline__ void store_patch(const slab_arguments &a, const tile &t, const patch_place &p,
+                                            const patch &own, STORE *out) {
+    if (!t.own[0].has(p.z)) return;
+    STORE *const to = out + (t.origin[0] + p.z) * a.out_stride[0] + (t.origin[1] + p.y) * a.out_stride[1] +
+                      (t.origin[2] + p.x) * a.out_stride[2];
+#pragma unroll
+    for (int r = 0; r < ROWS; r++)
+#pragma unroll
+        for (int v = 0; v < POINTS; v++)
+            if (t.own[1].has(p.y + r) && t.own[2].has(p.x + v))
+                to[r * a.out_stride[1] + v * a.out_stride[2]] = narrow<STORE>(own[r][v]);
+}
+
+template <int AXIS>
+__device__ __forceinline__ void leave_patch(const patch &own, REAL *cells) {
+#pragma unroll
+    for (int r = 0; r < ROWS; r++)
+#pragma unroll
+        for (int v = 0; v < POINTS; v++) cells[box<AXIS>::offset(0, r, v)] = own[r][v];
+}
+
+template <int AXIS>
+__device__ __forceinline__ void step_tile(const slab_arguments &a, const face &f, int number, const STORE *grid,
+                                          STORE *out, REAL *cells) {
+    const tile t = place_tile<AXIS>(a, f, number);
+    const patch_place p = find_patch<AXIS>(t);
+    const bool has_patch = threadIdx.x < box<AXIS>::LANES;
+    constexpr int OTHER = BUFFERS > 1 ? box<AXIS>::CELLS : 0;
+    patch own;
+    if (has_patch) {
+        load_patch(a, grid, t, p, own);
+        leave_patch<AXIS>(own, cells + p.cell);
+        if (OTHER) leave_patch<AXIS>(own, cells + OTHER + p.cell);  // for points that no step changes
+    }
+    __syncthreads();
+#pragma unroll 1
+    for (int s = 1; s <= FUSED; s++) {
+        const int from = s % 2 ? 0 : OTHER, to = OTHER - from;
+        if (s <= p.last) {
+            patch next;
+            step_patch<AXIS>(a, cells + from + p.cell, own, next);
+#pragma unroll
+            for (int r = 0; r < ROWS; r++)
+#pragma unroll
+                for (int v = 0; v < POINTS; v++)
+                    if (p.changes >> (r * POINTS + v) & 1) own[r][v] = next[r][v];
+        }
+        if (s == FUSED) break;
+        if (!OTHER) __syncthreads();  // all have read what they need
+        if (s <= p.last) leave_patch<AXIS>(own, cells + to + p.cell);
+        __syncthreads();
+        if (!FOLDS) continue;
+        if constexpr (folds_along(0)) refresh_axis<AXIS, 0>(a, t, cells + to);
+        if constexpr (folds_along(1)) refresh_axis<AXIS, 1>(a, t, cells + to);
+        if constexpr (folds_along(2)) refresh_axis<AXIS, 2>(a, t, cells + to);
+        __syncthreads();
+        if (!has_patch || p.changes == ALL) continue;
+#pragma unroll
+        for (int r = 0; r < ROWS; r++)
+#pragma unroll
+            for (int v = 0; v < POINTS; v++)
+                if (!(p.changes >> (r * POINTS + v) & 1)) own[r][v] = cells[to + p.cell + box<AXIS>::offset(0, r, v)];
+    }
+    if (has_patch) store_patch(a, t, p, own, out);
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS_X, BLOCKS) slabs_tile(const __grid_constant__ slab_arguments a) {
+    extern __shared__ __align__(16) unsigned char stn_shared[];
+    REAL *const cells = reinterpret_cast<REAL *>(stn_shared);
+    const long long batch = blockIdx.x / a.blocks;
+    const int number = static_cast<int>(blockIdx.x - batch * a.blocks);
+    int which = 0;
+    while (which + 1 < a.faces && number >= a.at[which + 1].first) which++;
+    const face &f = a.at[which];
+    const STORE *const grid = a.in + batch * a.in_batch;
+    STORE *const out = a.out + batch * a.out_batch;
+    if constexpr (has_faces(0))
+        if (f.axis == 0) step_tile<0>(a, f, number - f.first, grid, out, cells);
+    if constexpr (has_faces(1))
+        if (f.axis == 1) step_tile<1>(a, f, number - f.first, grid, out, cells);
+    if constexpr (has_faces(2))
+        if (f.axis == 2) step_tile<2>(a, f, number - f.first, grid, out, cells);
+}

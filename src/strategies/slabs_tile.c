@@ -1,0 +1,353 @@
+/* See slabs_tile.h. The rates were read off sweeps on an H200. */
+#include "strategies/slabs_tile.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/arith.h"
+#include "render/render.h"
+
+#define MAX_TAPS 130     /* they are unrolled, for faces normal to three axes */
+#define MAX_THREADS 1024 /* of a block */
+#define MAX_REACH 32     /* along any axis */
+#define WARP 32
+#define FACES 6
+
+static const char axis_names[3] = {'Z', 'Y', 'X'};
+
+static int reach_of(const stn_task *task, int axis) {
+    return task->reach[axis][0] > task->reach[axis][1] ? task->reach[axis][0] : task->reach[axis][1];
+}
+
+static bool has_faces(const stn_task *task, int axis) {
+    return stn_slabs_has_face(task, axis, 0) || stn_slabs_has_face(task, axis, 1);
+}
+
+bool slabs_tile_mirrors(const stn_task *task) {
+    if (task->reach[2][0] != task->reach[2][1] || task->reach[2][0] == 0) return false;
+    for (size_t i = 0; i < task->ntaps; i++) {
+        const stn_tap *a = &task->taps[i];
+        bool found = false;
+        for (size_t k = 0; k < task->ntaps && !found; k++) {
+            const stn_tap *b = &task->taps[k];
+            found = b->offset[0] == a->offset[0] && b->offset[1] == a->offset[1] && b->offset[2] == -a->offset[2] &&
+                    b->weight == a->weight;
+        }
+        if (!found) return false;
+    }
+    return true;
+}
+
+/* ---- boxes --------------------------------------------------------------------------------------------------------- */
+
+static int patch_extent(const slabs_tile *tile, int axis) {
+    return axis == 0 ? 1 : axis == 1 ? tile->rows : tile->points;
+}
+
+/* What a block's points of the face's own axis depend on: their own margin, f reaches more, and a reach past the face, where
+ * points have values that somebody looks at. */
+static int depth_of(const stn_task *task, int fused, int axis) {
+    int most = 0;
+    for (int side = 0; side < 2; side++) {
+        if (!stn_slabs_has_face(task, axis, side)) continue;
+        int reach = task->reach[axis][side], past = task->boundary[axis][side].kind == STN_FIXED ? 0 : reach;
+        int depth = fused * (reach + reach_of(task, axis)) + past;
+        if (depth > most) most = depth;
+    }
+    return most;
+}
+
+/* Of a box: the block's own points along an axis. */
+static int own_of(const stn_task *task, const slabs_tile *tile, int normal, int axis) {
+    if (axis == normal) {
+        int low = task->reach[axis][0], high = task->reach[axis][1];
+        return tile->fused * (low > high ? low : high);
+    }
+    return tile->box[normal][axis] - 2 * tile->fused * reach_of(task, axis);
+}
+
+static int lanes_of(const slabs_tile *tile, int normal) {
+    const int *box = tile->box[normal];
+    return box[0] * (box[1] / tile->rows) * (box[2] / tile->points);
+}
+
+/* Cells of shared memory, as `box` of the kernel counts them. */
+static size_t cells_of(const stn_task *task, const slabs_tile *tile, int normal) {
+    const int *box = tile->box[normal];
+    int pad = (int)stn_div_up(reach_of(task, 2), tile->points);
+    int pitch = box[2] / tile->points + 2 * pad, height = box[1] + 2 * reach_of(task, 1);
+    return (size_t)tile->points * (size_t)box[0] * (size_t)height * (size_t)pitch;
+}
+
+/* Tiles of both faces of an axis, in one grid. */
+static double tiles_of(const stn_task *task, const slabs_tile *tile, int normal) {
+    double count = stn_slabs_has_face(task, normal, 0) + stn_slabs_has_face(task, normal, 1);
+    for (int k = 0; k < 3; k++)
+        if (k != normal) count *= (double)stn_div_up(task->n[k], own_of(task, tile, normal, k));
+    return count;
+}
+
+/* Patches at work, added up over all steps: after each of them a reach less lies around the block's own points, on one side of
+ * the face's axis and on both sides of the others. A product of three such lines is summed by powers of the step. */
+static double active_patches(const stn_task *task, const slabs_tile *tile, int normal) {
+    double f = tile->fused, sum[4] = {f, f * (f - 1) / 2, f * (f - 1) * (2 * f - 1) / 6, f * f * (f - 1) * (f - 1) / 4};
+    double p[4] = {1, 0, 0, 0};
+    for (int k = 0; k < 3; k++) {
+        double size = patch_extent(tile, k), own = own_of(task, tile, normal, k), reach = reach_of(task, k);
+        double at = own / size + (size > 1 && k != normal ? 0.5 : 0), slope = (k == normal ? 1 : 2) * reach / size;
+        for (int d = 3; d >= 0; d--) p[d] = p[d] * at + (d ? p[d - 1] * slope : 0);
+    }
+    return p[0] * sum[0] + p[1] * sum[1] + p[2] * sum[2] + p[3] * sum[3];
+}
+
+/* ---- cost ---------------------------------------------------------------------------------------------------------- */
+
+/* What one patch does in one step. */
+typedef struct patch_work {
+    double accesses, operations; /* of shared memory; arithmetic */
+} patch_work;
+
+static patch_work work_of(const stn_task *task, const slabs_tile *tile) {
+    static const int most = 2 * MAX_REACH + 8;
+    patch_work w = {tile->rows * tile->points, 0}; /* each point is left for the others */
+    int taps = 0, pairs = 0;
+    int64_t plane = INT64_MIN;
+    bool distance[MAX_REACH + 1] = {false};
+    for (size_t i = 0; i < task->ntaps; i++) {
+        const int64_t *o = task->taps[i].offset;
+        if (o[0] != plane) memset(distance, 0, sizeof distance), plane = o[0];
+        if (tile->mirror && o[2] > 0) {
+            pairs += !distance[o[2]];
+            distance[o[2]] = true;
+            continue;
+        }
+        taps++;
+    }
+    int reach_y = reach_of(task, 1);
+    w.operations = tile->points * (taps * tile->rows + (double)pairs * (tile->rows + 2 * reach_y));
+    /* of each plane of taps, rows that they look at and how far they go along x */
+    for (int z = -task->reach[0][0]; z <= task->reach[0][1]; z++)
+        for (int y = -task->reach[1][0]; y < tile->rows + task->reach[1][1]; y++) {
+            bool seen[2 * MAX_REACH + 8] = {false};
+            for (size_t i = 0; i < task->ntaps; i++) {
+                const int64_t *o = task->taps[i].offset;
+                if (o[0] != z || y - o[1] < 0 || y - o[1] >= tile->rows) continue;
+                for (int v = 0; v < tile->points; v++) seen[o[2] + v + MAX_REACH] = true;
+            }
+            for (int x = 0; x < most; x++) {
+                bool mine = z == 0 && y >= 0 && y < tile->rows && x >= MAX_REACH && x < MAX_REACH + tile->points;
+                w.accesses += seen[x] && !mine;
+            }
+        }
+    return w;
+}
+
+/* Cycles of a multiprocessor for one tile: reading, steps, writing; and what passes from a tile's begin to its end at least. */
+typedef struct tile_cost {
+    double cycles, latency;
+} tile_cost;
+
+static tile_cost cost_of(const stn_task *task, const slabs_tile *tile, const patch_work *w, int normal) {
+    bool wide = task->dtype == STN_F64;
+    double step = w->accesses / (wide ? 16 : 32) + w->operations / (wide ? 64 : 128);
+    double lanes = lanes_of(tile, normal), moved = lanes * tile->rows * tile->points;
+    double ends = moved / 4 + lanes * 3; /* from memory and back, by single elements */
+    double barrier = tile->buffers > 1 ? 60 : 90;
+    tile_cost c = {.cycles = active_patches(task, tile, normal) * step + ends};
+    c.latency = 3500 + tile->fused * (barrier + 200) + c.cycles;
+    return c;
+}
+
+static double clock_of(const stn_machine *machine) {
+    return machine->flops[STN_UNIT_FMA_F32] / (256.0 * machine->multiprocessors);
+}
+
+/* How many blocks run on a multiprocessor at a time: registers for two patches, shared memory, threads. */
+static int resident(const stn_task *task, const stn_machine *machine, const slabs_tile *tile) {
+    int words = task->dtype == STN_F64 ? 2 : 1, registers = 2 * words * tile->rows * tile->points + 44;
+    int by_registers = 65536 / (registers * tile->threads), by_threads = machine->threads / tile->threads;
+    size_t whole = machine->shared_per_multiprocessor ? machine->shared_per_multiprocessor : machine->shared_per_block;
+    int by_shared = (int)(whole / (tile->shared + 1024));
+    int least = by_registers < by_threads ? by_registers : by_threads;
+    return least < by_shared ? least : by_shared;
+}
+
+/* Shared memory, blocks, seconds of a tile whose boxes are known; false if it does not fit. */
+static bool finish(const stn_task *task, const stn_machine *machine, const patch_work *w, slabs_tile *tile) {
+    size_t cells = 0;
+    int lanes = WARP;
+    for (int k = 0; k < 3; k++)
+        if (has_faces(task, k)) {
+            size_t own = cells_of(task, tile, k);
+            if (own > cells) cells = own;
+            if (lanes_of(tile, k) > lanes) lanes = lanes_of(tile, k);
+        }
+    tile->threads = (int)stn_round_up(lanes, WARP);
+    tile->shared = (size_t)tile->buffers * cells * (task->dtype == STN_F64 ? 8 : 4);
+    if (tile->shared > machine->shared_per_block) return false;
+    tile->blocks = resident(task, machine, tile);
+    if (tile->blocks < 1) return false;
+    double tiles = 0, cycles = 0, latency = 0;
+    for (int k = 0; k < 3; k++)
+        if (has_faces(task, k)) {
+            double count = tiles_of(task, tile, k) * (double)task->batch;
+            tile_cost c = cost_of(task, tile, w, k);
+            tiles += count, cycles += count * c.cycles;
+            if (c.latency > latency) latency = c.latency;
+        }
+    if (!(tiles < INT32_MAX)) return false;
+    double waves = tiles / ((double)machine->multiprocessors * tile->blocks);
+    waves = waves < 8 ? ceil(waves) : waves + 0.5;
+    double busy = cycles / machine->multiprocessors, waiting = waves * (latency + (tile->blocks - 1) * cycles / tiles);
+    tile->seconds = (busy > waiting ? busy : waiting) / clock_of(machine) + machine->launch_seconds;
+    return true;
+}
+
+/* The extents of the box at faces normal to an axis: along it they are given, across it they are as long as threads and the
+ * grid allow; in 3D the shape that costs least a point of the face. */
+static bool fit_box(const stn_task *task, const patch_work *w, slabs_tile *tile, int normal, int threads) {
+    int *box = tile->box[normal], across[2], count = 0;
+    for (int k = 0; k < 3; k++) {
+        box[k] = patch_extent(tile, k);
+        if (k == normal)
+            box[k] = (int)stn_round_up(depth_of(task, tile->fused, k), patch_extent(tile, k));
+        else if (task->n[k] > 1)
+            across[count++] = k;
+    }
+    int groups = threads / lanes_of(tile, normal); /* patches that are left for the other axes */
+    if (groups < 1) return false;
+    if (count == 0) return true;
+    int best[2] = {0, 0};
+    double least = INFINITY;
+    static const int tried[] = {1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 28, 32, 40, 48, 64};
+    for (size_t i = 0; i < (count == 2 ? sizeof tried / sizeof *tried : 1); i++) {
+        int first = count == 2 ? tried[i] : groups, second = count == 2 ? groups / first : 1;
+        for (int c = 0; c < count; c++) {
+            int k = across[c], size = patch_extent(tile, k);
+            int64_t longest = stn_round_up(task->n[k] + 2 * tile->fused * reach_of(task, k), size);
+            box[k] = (int)stn_min((int64_t)(c ? second : first) * size, longest);
+        }
+        bool holds = second >= 1;
+        for (int c = 0; c < count; c++) holds = holds && own_of(task, tile, normal, across[c]) > 0;
+        if (!holds) continue;
+        double cost = tiles_of(task, tile, normal) * cost_of(task, tile, w, normal).cycles;
+        if (cost < least) least = cost, best[0] = box[across[0]], best[1] = count == 2 ? box[across[1]] : 0;
+    }
+    for (int c = 0; c < count; c++) box[across[c]] = best[c];
+    return least < INFINITY;
+}
+
+bool slabs_tile_choose(const stn_task *task, const stn_machine *machine, int fused, slabs_tile *best) {
+    static const struct {
+        int rows, points;
+    } patches[] = {{4, 2}, {8, 2}, {2, 2}, {4, 4}, {4, 1}, {2, 4}, {1, 4}, {1, 2}};
+    static const int threads[] = {128, 192, 256, 384, 512, 768, MAX_THREADS};
+    if (task->ntaps > MAX_TAPS) return false;
+    for (int k = 0; k < 3; k++)
+        if (reach_of(task, k) > MAX_REACH) return false;
+    best->seconds = INFINITY;
+    int mirror = slabs_tile_mirrors(task);
+    for (size_t i = 0; i < sizeof patches / sizeof *patches; i++) {
+        slabs_tile tile = {.fused = fused, .rows = patches[i].rows, .points = patches[i].points, .mirror = mirror};
+        if (task->rank == 1 && tile.rows > 1) continue;
+        if (task->rank > 1 && tile.rows == 1) continue;
+        const patch_work w = work_of(task, &tile);
+        for (size_t t = 0; t < sizeof threads / sizeof *threads; t++) {
+            bool fits = true;
+            for (int k = 0; k < 3 && fits; k++) fits = !has_faces(task, k) || fit_box(task, &w, &tile, k, threads[t]);
+            for (tile.buffers = 1; tile.buffers <= 2 && fits; tile.buffers++)
+                if (finish(task, machine, &w, &tile) && tile.seconds < best->seconds) *best = tile;
+        }
+    }
+    return best->seconds < INFINITY;
+}
+
+/* ---- for the kernel ------------------------------------------------------------------------------------------------ */
+
+void slabs_tile_params(const stn_task *task, const slabs_tile *tile, stn_text *params) {
+    stn_params_begin(params);
+    stn_params_elements(params, task->dtype);
+    stn_params_int(params, "NTAPS", (int64_t)task->ntaps);
+    for (int k = 0; k < 3; k++) {
+        char name[16];
+        int offsets[MAX_TAPS], box[3];
+        for (size_t i = 0; i < task->ntaps; i++) offsets[i] = (int)task->taps[i].offset[k];
+        for (int normal = 0; normal < 3; normal++)
+            box[normal] = has_faces(task, normal) ? tile->box[normal][k] : patch_extent(tile, k);
+        snprintf(name, sizeof name, "TAP_%c", axis_names[k]);
+        stn_params_ints(params, name, offsets, task->ntaps);
+        snprintf(name, sizeof name, "BOX_%c", axis_names[k]);
+        stn_params_ints(params, name, box, 3);
+        snprintf(name, sizeof name, "%c_REACH", axis_names[k]);
+        stn_params_int(params, name, reach_of(task, k));
+        for (int side = 0; side < 2; side++) {
+            snprintf(name, sizeof name, "%c_%s", axis_names[k], side ? "HIGH" : "LOW");
+            stn_params_int(params, name, task->reach[k][side]);
+            snprintf(name, sizeof name, "%c_SIDE_%s", axis_names[k], side ? "HIGH" : "LOW");
+            stn_params_int(params, name, task->boundary[k][side].kind);
+        }
+    }
+    stn_params_int(params, "FUSED", tile->fused);
+    stn_params_int(params, "ROWS", tile->rows);
+    stn_params_int(params, "POINTS", tile->points);
+    stn_params_int(params, "THREADS_X", tile->threads);
+    stn_params_int(params, "BLOCKS", tile->blocks);
+    stn_params_int(params, "BUFFERS", tile->buffers);
+    stn_params_int(params, "MIRROR_X", tile->mirror);
+}
+
+/* As slabs_tile.cu declares them. */
+typedef struct face {
+    int64_t low[3], end[3];
+    int32_t tiles[3], axis, side, first;
+} face;
+typedef struct header {
+    const void *in;
+    void *out;
+    int64_t in_stride[3], out_stride[3], in_batch, out_batch, n[3];
+    int32_t faces, blocks;
+    face at[FACES];
+} header;
+_Static_assert(sizeof(header) + (FACES + MAX_TAPS) * sizeof(double) <= SLABS_TILE_ARGUMENTS, "arguments fit a launch");
+
+/* The margins share no point: those of the slower axis take the corners. */
+static void add_face(const stn_task *task, const slabs_tile *tile, const int64_t low[3], const int64_t high[3],
+                     int axis, int side, header *h) {
+    face *f = &h->at[h->faces++];
+    *f = (face){.axis = axis, .side = side, .first = h->blocks};
+    int32_t count = 1;
+    for (int k = 0; k < 3; k++) {
+        f->low[k] = k < axis ? low[k] : 0;
+        f->end[k] = k < axis ? high[k] : task->n[k];
+        if (k == axis && side) f->low[k] = high[k];
+        if (k == axis && !side) f->end[k] = low[k];
+        int64_t points = f->end[k] - f->low[k];
+        f->tiles[k] = k == axis ? points > 0 : (int32_t)stn_div_up(points, own_of(task, tile, axis, k));
+        count *= f->tiles[k];
+    }
+    h->blocks += count;
+}
+
+size_t slabs_tile_arguments(const stn_task *task, const slabs_tile *tile, const stn_fused_launch *launch,
+                            unsigned char arguments[SLABS_TILE_ARGUMENTS], int64_t *blocks) {
+    header h = {.in = launch->in, .out = launch->out, .in_batch = launch->from->batch, .out_batch = launch->to->batch};
+    int64_t low[3], high[3];
+    stn_slabs_interior(task, tile->fused, low, high);
+    for (int k = 0; k < 3; k++) {
+        h.in_stride[k] = launch->from->stride[k], h.out_stride[k] = launch->to->stride[k], h.n[k] = task->n[k];
+        for (int side = 0; side < 2; side++)
+            if (stn_slabs_has_face(task, k, side)) add_face(task, tile, low, high, k, side, &h);
+    }
+    *blocks = h.blocks * task->batch;
+    memcpy(arguments, &h, sizeof h);
+    size_t size = sizeof h;
+    for (size_t i = 0; i < FACES + task->ntaps; i++) {
+        double value = i < FACES ? stn_task_outside(task, (int)i / 2, (int)i % 2) : task->taps[i - FACES].weight;
+        float narrow = (float)value;
+        bool wide = task->dtype == STN_F64;
+        memcpy(arguments + size, wide ? (void *)&value : (void *)&narrow, wide ? 8 : 4);
+        size += wide ? 8 : 4;
+    }
+    return size;
+}

@@ -1,0 +1,30 @@
+/* How slabs_tile.cu is shaped for the margins of f fused steps: boxes, patches, blocks; what a launch costs; its params.cuh
+ * and its arguments. */
+#ifndef STN_STRATEGIES_SLABS_TILE_H
+#define STN_STRATEGIES_SLABS_TILE_H
+#include "base/text.h"
+#include "strategies/slabs.h"
+
+#define SLABS_TILE_ARGUMENTS 4096 /* bytes, at most */
+
+typedef struct slabs_tile {
+    int fused;
+    int rows, points; /* of a thread's patch, along y and x */
+    int threads;
+    int blocks;    /* that must fit on a multiprocessor */
+    int buffers;   /* boxes in shared memory: with two a step needs one barrier */
+    int mirror;    /* weights at opposite offsets along x are equal, so their points are added first */
+    int box[3][3]; /* extents along z, y, x of the box at a face normal to each axis; 0 where there is none */
+    size_t shared; /* bytes of a block */
+    double seconds;
+} slabs_tile;
+
+/* The cheapest shape by estimate; false if there is none: too many taps, or no box holds what they reach. */
+bool slabs_tile_choose(const stn_task *task, const stn_machine *machine, int fused, slabs_tile *best);
+/* Do the weights still allow to add opposite points first? */
+bool slabs_tile_mirrors(const stn_task *task);
+void slabs_tile_params(const stn_task *task, const slabs_tile *tile, stn_text *params);
+/* Writes the kernel's arguments; returns how many bytes. `blocks`: of the launch. */
+size_t slabs_tile_arguments(const stn_task *task, const slabs_tile *tile, const stn_fused_launch *launch,
+                            unsigned char arguments[SLABS_TILE_ARGUMENTS], int64_t *blocks);
+#endif
