@@ -61,20 +61,24 @@ struct slab_arguments {
     REAL weight[NTAPS];
 };
 
-// The box of a tile at a face normal to AXIS, and where its cells lie in shared memory: with room for a reach of rows and
-// columns around it, which patches at its rim look at for points that nobody needs.
+// The box of a tile at a face normal to AXIS, and where its points lie in shared memory. Where fewer patches lie side by side
+// than there are banks, SKEW cells after each row of patches let the next go on in the next banks. Patches at the rim look past
+// it, for points that nobody needs: they find whatever lies there, and at both ends some cells that are never written.
+constexpr int BANKS = 128 / sizeof(REAL);
 template <int AXIS>
 struct box {
     static constexpr int PLANES = BOX_Z[AXIS], HEIGHT = BOX_Y[AXIS], WIDTH = BOX_X[AXIS];
     static constexpr int LANES_X = WIDTH / POINTS, LANES_Y = HEIGHT / ROWS, LANES = PLANES * LANES_Y * LANES_X;
-    static constexpr int PAD = (X_REACH + POINTS - 1) / POINTS;  // cells before and after a row
-    static constexpr int PITCH = LANES_X + 2 * PAD, PLANE = (HEIGHT + 2 * Y_REACH) * PITCH, CLASS = PLANES * PLANE;
-    static constexpr int CELLS = POINTS * CLASS;
+    static constexpr int SKEW = LANES_X < BANKS ? (LANES_X + ROWS * (BANKS - LANES_X)) % BANKS : 0;
+    static constexpr int GROUP = ROWS * LANES_X + SKEW, PLANE = LANES_Y * GROUP, CLASS = PLANES * PLANE;
+    static constexpr int PAST_X = (X_REACH + POINTS - 1) / POINTS, PAST_Y = (Y_REACH + ROWS - 1) / ROWS;  // patches
+    static constexpr int RIM = PAST_Y * GROUP + PAST_X, CELLS = POINTS * CLASS + 2 * RIM;
     static_assert(WIDTH % POINTS == 0 && HEIGHT % ROWS == 0 && LANES <= THREADS_X, "patches tile the box");
-    // Where the point at (z, y, x) of the box lies; x may be negative.
+    // Of the point at (z, y, x) of the box; y and x may lie past it.
     static __device__ constexpr int cell(int z, int y, int x) {
-        const int column = x + PAD * POINTS;
-        return column % POINTS * CLASS + z * PLANE + (y + Y_REACH) * PITCH + column / POINTS;
+        const int row = y + PAST_Y * ROWS, column = x + PAST_X * POINTS;  // not negative
+        const int patch = (row / ROWS - PAST_Y) * GROUP + column / POINTS - PAST_X;
+        return RIM + column % POINTS * CLASS + z * PLANE + patch + row % ROWS * LANES_X;
     }
     static __device__ constexpr int offset(int z, int y, int x) { return cell(z, y, x) - cell(0, 0, 0); }
     static constexpr int extent(int axis) { return axis == 0 ? PLANES : axis == 1 ? HEIGHT : WIDTH; }
@@ -287,7 +291,7 @@ __device__ __forceinline__ void step_tile(const slab_arguments &a, const face &f
     const tile t = place_tile<AXIS>(a, f, number);
     const patch_place p = find_patch<AXIS>(t);
     const bool has_patch = threadIdx.x < box<AXIS>::LANES;
-    constexpr int OTHER = BUFFERS > 1 ? box<AXIS>::CELLS : 0;
+    constexpr int OTHER = BOXES > 1 ? box<AXIS>::CELLS : 0;
     patch own;
     if (has_patch) {
         load_patch(a, grid, t, p, own);

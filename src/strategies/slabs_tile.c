@@ -1,4 +1,4 @@
-/* See slabs_tile.h. The rates were read off sweeps on an H200. */
+/* See slabs_tile.h. The rates were fitted to sweeps over shapes on an H200. */
 #include "strategies/slabs_tile.h"
 
 #include <math.h>
@@ -45,14 +45,23 @@ static int patch_extent(const slabs_tile *tile, int axis) {
     return axis == 0 ? 1 : axis == 1 ? tile->rows : tile->points;
 }
 
+/* How deep the margin of a side is: f reaches. Along x in 3D, where it is one short run in each of very many rows, whole 32
+ * bytes, for memory reads what a write of less leaves over. The points that this adds are right as well. */
+static int margin_of(const stn_task *task, int fused, int axis, int side) {
+    int64_t points = (int64_t)fused * task->reach[axis][side], run = 32 / (int64_t)stn_dtype_size(task->dtype);
+    int64_t whole = stn_round_up(points, run);
+    bool rounded = axis == 2 && task->rank == 3 && whole <= 2 * points && 4 * whole <= task->n[axis];
+    return (int)(rounded ? whole : points);
+}
+
 /* What a block's points of the face's own axis depend on: their own margin, f reaches more, and a reach past the face, where
  * points have values that somebody looks at. */
 static int depth_of(const stn_task *task, int fused, int axis) {
     int most = 0;
     for (int side = 0; side < 2; side++) {
         if (!stn_slabs_has_face(task, axis, side)) continue;
-        int reach = task->reach[axis][side], past = task->boundary[axis][side].kind == STN_FIXED ? 0 : reach;
-        int depth = fused * (reach + reach_of(task, axis)) + past;
+        int past = task->boundary[axis][side].kind == STN_FIXED ? 0 : task->reach[axis][side];
+        int depth = margin_of(task, fused, axis, side) + fused * reach_of(task, axis) + past;
         if (depth > most) most = depth;
     }
     return most;
@@ -60,11 +69,9 @@ static int depth_of(const stn_task *task, int fused, int axis) {
 
 /* Of a box: the block's own points along an axis. */
 static int own_of(const stn_task *task, const slabs_tile *tile, int normal, int axis) {
-    if (axis == normal) {
-        int low = task->reach[axis][0], high = task->reach[axis][1];
-        return tile->fused * (low > high ? low : high);
-    }
-    return tile->box[normal][axis] - 2 * tile->fused * reach_of(task, axis);
+    if (axis != normal) return tile->box[normal][axis] - 2 * tile->fused * reach_of(task, axis);
+    int low = margin_of(task, tile->fused, axis, 0), high = margin_of(task, tile->fused, axis, 1);
+    return low > high ? low : high;
 }
 
 static int lanes_of(const slabs_tile *tile, int normal) {
@@ -74,10 +81,12 @@ static int lanes_of(const slabs_tile *tile, int normal) {
 
 /* Cells of shared memory, as `box` of the kernel counts them. */
 static size_t cells_of(const stn_task *task, const slabs_tile *tile, int normal) {
-    const int *box = tile->box[normal];
-    int pad = (int)stn_div_up(reach_of(task, 2), tile->points);
-    int pitch = box[2] / tile->points + 2 * pad, height = box[1] + 2 * reach_of(task, 1);
-    return (size_t)tile->points * (size_t)box[0] * (size_t)height * (size_t)pitch;
+    const int *box = tile->box[normal], banks = task->dtype == STN_F64 ? 16 : 32;
+    int lanes_x = box[2] / tile->points, lanes_y = box[1] / tile->rows;
+    int skew = lanes_x < banks ? (lanes_x + tile->rows * (banks - lanes_x)) % banks : 0;
+    int group = tile->rows * lanes_x + skew;
+    int64_t rim = stn_div_up(reach_of(task, 1), tile->rows) * group + stn_div_up(reach_of(task, 2), tile->points);
+    return (size_t)(tile->points * box[0] * lanes_y * group + 2 * rim);
 }
 
 /* Tiles of both faces of an axis, in one grid. */
@@ -143,19 +152,20 @@ static patch_work work_of(const stn_task *task, const slabs_tile *tile) {
     return w;
 }
 
-/* Cycles of a multiprocessor for one tile: reading, steps, writing; and what passes from a tile's begin to its end at least. */
+/* Of the tiles at faces normal to one axis, in all grids: how many, cycles of a multiprocessor, bytes from and to memory by
+ * runs of 64, weighed by how much slower than a copy they go. */
 typedef struct tile_cost {
-    double cycles, latency;
+    double tiles, cycles, bytes;
 } tile_cost;
 
 static tile_cost cost_of(const stn_task *task, const slabs_tile *tile, const patch_work *w, int normal) {
     bool wide = task->dtype == STN_F64;
+    const int *box = tile->box[normal];
     double step = w->accesses / (wide ? 16 : 32) + w->operations / (wide ? 64 : 128);
-    double lanes = lanes_of(tile, normal), moved = lanes * tile->rows * tile->points;
-    double ends = moved / 4 + lanes * 3; /* from memory and back, by single elements */
-    double barrier = tile->buffers > 1 ? 60 : 90;
-    tile_cost c = {.cycles = active_patches(task, tile, normal) * step + ends};
-    c.latency = 3500 + tile->fused * (barrier + 200) + c.cycles;
+    double size = (double)stn_dtype_size(task->dtype), runs = (double)box[0] * box[1] * ceil(box[2] * size / 64);
+    tile_cost c = {.tiles = tiles_of(task, tile, normal) * (double)task->batch};
+    c.cycles = c.tiles * active_patches(task, tile, normal) * step;
+    c.bytes = c.tiles * runs * 64 * (normal == 2 && task->rank == 3 ? 1.5 : 3.8);
     return c;
 }
 
@@ -163,10 +173,13 @@ static double clock_of(const stn_machine *machine) {
     return machine->flops[STN_UNIT_FMA_F32] / (256.0 * machine->multiprocessors);
 }
 
-/* How many blocks run on a multiprocessor at a time: registers for two patches, shared memory, threads. */
+/* How many blocks run on a multiprocessor at a time: registers for a patch and a row of what it looks at, shared memory, threads. */
 static int resident(const stn_task *task, const stn_machine *machine, const slabs_tile *tile) {
-    int words = task->dtype == STN_F64 ? 2 : 1, registers = 2 * words * tile->rows * tile->points + 44;
-    int by_registers = 65536 / (registers * tile->threads), by_threads = machine->threads / tile->threads;
+    int words = task->dtype == STN_F64 ? 2 : 1, points = tile->rows * tile->points;
+    int window = tile->points + task->reach[2][0] + task->reach[2][1];
+    int registers = (int)stn_round_up(words * (points + points / 8 + window) + 28, 8);
+    int by_registers = 65536 / (registers * (int)stn_round_up(tile->threads, WARP)),
+        by_threads = machine->threads / tile->threads;
     size_t whole = machine->shared_per_multiprocessor ? machine->shared_per_multiprocessor : machine->shared_per_block;
     int by_shared = (int)(whole / (tile->shared + 1024));
     int least = by_registers < by_threads ? by_registers : by_threads;
@@ -188,25 +201,27 @@ static bool finish(const stn_task *task, const stn_machine *machine, const patch
     if (tile->shared > machine->shared_per_block) return false;
     tile->blocks = resident(task, machine, tile);
     if (tile->blocks < 1) return false;
-    double tiles = 0, cycles = 0, latency = 0;
+    tile_cost all = {0};
     for (int k = 0; k < 3; k++)
         if (has_faces(task, k)) {
-            double count = tiles_of(task, tile, k) * (double)task->batch;
             tile_cost c = cost_of(task, tile, w, k);
-            tiles += count, cycles += count * c.cycles;
-            if (c.latency > latency) latency = c.latency;
+            all.tiles += c.tiles, all.cycles += c.cycles, all.bytes += c.bytes;
         }
-    if (!(tiles < INT32_MAX)) return false;
-    double waves = tiles / ((double)machine->multiprocessors * tile->blocks);
-    waves = waves < 8 ? ceil(waves) : waves + 0.5;
-    double busy = cycles / machine->multiprocessors, waiting = waves * (latency + (tile->blocks - 1) * cycles / tiles);
-    tile->seconds = (busy > waiting ? busy : waiting) / clock_of(machine) + machine->launch_seconds;
+    if (!(all.tiles < INT32_MAX)) return false;
+    /* Blocks that run beside each other hide each other's waits, and waves are not always full. */
+    double beside = fmin(tile->blocks, ceil(all.tiles / machine->multiprocessors));
+    double waves = all.tiles / (machine->multiprocessors * beside), full = waves < 4 ? ceil(waves) : waves + 0.3;
+    double cycles = full / waves * all.cycles / machine->multiprocessors * (0.43 + 180 / (beside * tile->threads));
+    double steps = 350 * full * tile->fused / beside;
+    double busy = (cycles + steps) / clock_of(machine) + all.bytes / machine->copy_bandwidth;
+    tile->seconds = (beside < 2 ? 1.15 : 1) * busy + machine->launch_seconds;
     return true;
 }
 
 /* The extents of the box at faces normal to an axis: along it they are given, across it they are as long as threads and the
  * grid allow; in 3D the shape that costs least a point of the face. */
-static bool fit_box(const stn_task *task, const patch_work *w, slabs_tile *tile, int normal, int threads) {
+static bool fit_box(const stn_task *task, const stn_machine *machine, const patch_work *w, slabs_tile *tile, int normal,
+                    int threads) {
     int *box = tile->box[normal], across[2], count = 0;
     for (int k = 0; k < 3; k++) {
         box[k] = patch_extent(tile, k);
@@ -231,7 +246,8 @@ static bool fit_box(const stn_task *task, const patch_work *w, slabs_tile *tile,
         bool holds = second >= 1;
         for (int c = 0; c < count; c++) holds = holds && own_of(task, tile, normal, across[c]) > 0;
         if (!holds) continue;
-        double cost = tiles_of(task, tile, normal) * cost_of(task, tile, w, normal).cycles;
+        tile_cost c = cost_of(task, tile, w, normal);
+        double cost = 0.7 * c.cycles / machine->multiprocessors / clock_of(machine) + c.bytes / machine->copy_bandwidth;
         if (cost < least) least = cost, best[0] = box[across[0]], best[1] = count == 2 ? box[across[1]] : 0;
     }
     for (int c = 0; c < count; c++) box[across[c]] = best[c];
@@ -252,10 +268,12 @@ bool slabs_tile_choose(const stn_task *task, const stn_machine *machine, int fus
         slabs_tile tile = {.fused = fused, .rows = patches[i].rows, .points = patches[i].points, .mirror = mirror};
         if (task->rank == 1 && tile.rows > 1) continue;
         if (task->rank > 1 && tile.rows == 1) continue;
+        if (task->rank == 3 && tile.rows * tile.points > 8) continue; /* few warps, and memory to wait for */
         const patch_work w = work_of(task, &tile);
         for (size_t t = 0; t < sizeof threads / sizeof *threads; t++) {
             bool fits = true;
-            for (int k = 0; k < 3 && fits; k++) fits = !has_faces(task, k) || fit_box(task, &w, &tile, k, threads[t]);
+            for (int k = 0; k < 3 && fits; k++)
+                fits = !has_faces(task, k) || fit_box(task, machine, &w, &tile, k, threads[t]);
             for (tile.buffers = 1; tile.buffers <= 2 && fits; tile.buffers++)
                 if (finish(task, machine, &w, &tile) && tile.seconds < best->seconds) *best = tile;
         }
@@ -293,7 +311,7 @@ void slabs_tile_params(const stn_task *task, const slabs_tile *tile, stn_text *p
     stn_params_int(params, "POINTS", tile->points);
     stn_params_int(params, "THREADS_X", tile->threads);
     stn_params_int(params, "BLOCKS", tile->blocks);
-    stn_params_int(params, "BUFFERS", tile->buffers);
+    stn_params_int(params, "BOXES", tile->buffers);
     stn_params_int(params, "MIRROR_X", tile->mirror);
 }
 
@@ -320,8 +338,9 @@ static void add_face(const stn_task *task, const slabs_tile *tile, const int64_t
     for (int k = 0; k < 3; k++) {
         f->low[k] = k < axis ? low[k] : 0;
         f->end[k] = k < axis ? high[k] : task->n[k];
-        if (k == axis && side) f->low[k] = high[k];
-        if (k == axis && !side) f->end[k] = low[k];
+        int64_t margin = stn_min(margin_of(task, tile->fused, axis, side), task->n[k]);
+        if (k == axis && side) f->low[k] = stn_max(task->n[k] - margin, low[k]);
+        if (k == axis && !side) f->end[k] = margin;
         int64_t points = f->end[k] - f->low[k];
         f->tiles[k] = k == axis ? points > 0 : (int32_t)stn_div_up(points, own_of(task, tile, axis, k));
         count *= f->tiles[k];
