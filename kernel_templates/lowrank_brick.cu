@@ -232,6 +232,7 @@ __device__ __forceinline__ void add_outer(const brick_arguments &a, tile_sums (&
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) lowrank_brick(const __grid_constant__ brick_arguments a) {
+    let_next_launch_begin();  // the slabs
     extern __shared__ __align__(128) unsigned char stn_shared[];
     STORE *const shared = reinterpret_cast<STORE *>(stn_shared);  // STAGES stages
     __shared__ bands b;

@@ -141,6 +141,7 @@ __device__ __forceinline__ void compute_chunk(const line_arguments &a, long long
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) lowrank_line(const __grid_constant__ line_arguments a) {
+    let_next_launch_begin();  // the slabs
     extern __shared__ __align__(128) unsigned char stn_shared[];
     STORE *const shared = reinterpret_cast<STORE *>(stn_shared);  // BUFFERS stages
     __shared__ band_entry padded[band_size(BLOCKS_IN)];

@@ -103,6 +103,7 @@ __device__ __forceinline__ void store_tile(double *to, long long pitch, const do
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) lowrank_mixed(const __grid_constant__ mixed_arguments a) {
+    let_next_launch_begin();  // the slabs
     extern __shared__ __align__(128) unsigned char stn_shared[];
     double *const shared = reinterpret_cast<double *>(stn_shared);  // STAGES stages
     __shared__ double bands[TERMS][BAND];

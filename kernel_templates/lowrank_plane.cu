@@ -157,6 +157,7 @@ __device__ __forceinline__ void store_tile(const plane_arguments &a, STORE *out,
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) lowrank_plane(const __grid_constant__ plane_arguments a) {
+    let_next_launch_begin();  // the slabs
     extern __shared__ __align__(128) unsigned char stn_shared[];
     STORE *const shared = reinterpret_cast<STORE *>(stn_shared);  // STAGES stages
     __shared__ band_entry bands[TERMS][BAND_Y + BAND_X];

@@ -73,7 +73,7 @@ constexpr int MIRROR_Z = 0, MIRROR_X = 0;  // 1: weights at opposite offsets are
 constexpr int BOX_Z[3] = {4, 4, 8};  // points of a tile's box, for faces normal to z, y and x
 constexpr int BOX_Y[3] = {2, 2, 2};
 constexpr int BOX_X[3] = {16, 16, 4};
-constexpr int BOXES = 1;  // boxes in shared memory
+constexpr int BOX_COPIES = 1;  // boxes in shared memory
 
 // ---- fft_line: transforms of lines; fft_warp reads WARPS, BLOCKS, STAGES and the first, the inverse and the scale of these
 constexpr int FFT_LENGTH = 256;  // complex points of a line

@@ -1,4 +1,5 @@
-// FUSED steps of the margins at the faces of a grid, which one operator for FUSED steps gets wrong, in one launch.
+// FUSED steps of the margins at the faces of a grid, which one operator for FUSED steps gets wrong, in one launch, that begins
+// while the operator's own ends.
 //
 //     u(t+1, p) = sum over taps k of  w[k] * u(t, p + TAP[k]),   t = 0 .. FUSED-1,   for the points p of
 //
@@ -291,7 +292,7 @@ __device__ __forceinline__ void step_tile(const slab_arguments &a, const face &f
     const tile t = place_tile<AXIS>(a, f, number);
     const patch_place p = find_patch<AXIS>(t);
     const bool has_patch = threadIdx.x < box<AXIS>::LANES;
-    constexpr int OTHER = BOXES > 1 ? box<AXIS>::CELLS : 0;
+    constexpr int OTHER = BOX_COPIES > 1 ? box<AXIS>::CELLS : 0;
     patch own;
     if (has_patch) {
         load_patch(a, grid, t, p, own);
@@ -327,6 +328,7 @@ __device__ __forceinline__ void step_tile(const slab_arguments &a, const face &f
             for (int v = 0; v < POINTS; v++)
                 if (!(p.changes >> (r * POINTS + v) & 1)) own[r][v] = cells[to + p.cell + box<AXIS>::offset(0, r, v)];
     }
+    wait_for_launch_before();  // which may write nonsense where the margins are
     if (has_patch) store_patch(a, t, p, own, out);
 }
 

@@ -269,6 +269,20 @@ __device__ __forceinline__ void mma_sp_tf32_m16n8k16(float (&c)[4], const unsign
           "n"(SELECTOR));
 }
 
+// ---- launches one after the other in a stream (sm_90): the next one, if it was asked to come early, begins when all blocks of
+// this one have said so or ended.
+__device__ __forceinline__ void let_next_launch_begin() {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
+#endif
+}
+// Until the launch before has ended and all that it wrote is seen.
+__device__ __forceinline__ void wait_for_launch_before() {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 // ---- clusters (sm_90): blocks that run together and read each other's shared memory. On older chips a block is one of
 // its own.
 __device__ __forceinline__ unsigned cluster_rank() {  // of this block

@@ -96,7 +96,8 @@ typedef struct stn_cu_uuid {
     X(CU_STREAM_CAPTURE_MODE_GLOBAL, 0)                                                                                \
     X(CU_STREAM_CAPTURE_MODE_THREAD_LOCAL, 1)                                                                          \
     X(CU_STREAM_CAPTURE_MODE_RELAXED, 2)                                                                               \
-    X(CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, 4)
+    X(CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, 4)                                                                        \
+    X(CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION, 6)
 
 enum {
 #define STN_CU_CONSTANT(name, value) STN_##name = value,
@@ -113,6 +114,7 @@ typedef struct stn_cu_launch_attribute {
         struct {
             unsigned x, y, z;
         } cluster;
+        int programmatic_stream_serialization;
     } value;
 } stn_cu_launch_attribute;
 

@@ -90,21 +90,9 @@ typedef struct stn_launch {
     size_t shared;
     void *stream;
     unsigned cluster; /* blocks along x in a cluster; 0 or 1: none */
+    bool early;       /* from sm_90 on: begins as soon as all blocks of the launch before it have; its kernel must call
+                       * wait_for_launch_before() ahead of what that one writes */
 } stn_launch;
 /* Launches with one by-value struct argument, copied during the call. Fast path: no allocation. */
 stn_status stn_module_launch(stn_module *module, const stn_launch *launch, void *arguments, stn_error *error);
-
-/* Streams beside a caller's, of the highest priority: what they are given runs while the caller's own stream goes on, and
- * in a graph when that is captured. */
-#define STN_FORK_BRANCHES 3
-typedef struct stn_fork stn_fork;
-stn_status stn_fork_create(stn_device *device, int branches, stn_fork **fork, stn_error *error);
-void stn_fork_destroy(stn_fork *fork); /* NULL is fine; its work must be done */
-/* The branches wait for what is in `stream` now, and are the calling thread's until stn_fork_end. *taken is false, and
- * nothing done, when they are another thread's, or in the capture of another graph: then the work goes into `stream`
- * itself. Waits for nothing. */
-stn_status stn_fork_begin(stn_fork *fork, void *stream, bool *taken, stn_error *error);
-void *stn_fork_branch(const stn_fork *fork, int branch);
-/* `stream` waits for all branches. Must follow a stn_fork_begin that took them, after failures too. */
-stn_status stn_fork_end(stn_fork *fork, void *stream, stn_error *error);
 #endif

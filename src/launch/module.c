@@ -136,10 +136,20 @@ int stn_module_occupancy(const stn_module *module, int threads, size_t shared) {
     return blocks;
 }
 
-static stn_cu_result launch_clustered(const stn_module *module, const stn_launch *launch, void **arguments) {
-    stn_cu_launch_attribute cluster = {.id = STN_CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION};
-    cluster.value.cluster.x = launch->cluster;
-    cluster.value.cluster.y = cluster.value.cluster.z = 1;
+static stn_cu_result launch_with(const stn_module *module, const stn_launch *launch, void **arguments) {
+    stn_cu_launch_attribute list[2] = {0};
+    unsigned count = 0;
+    if (launch->cluster > 1) {
+        stn_cu_launch_attribute *cluster = &list[count++];
+        cluster->id = STN_CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+        cluster->value.cluster.x = launch->cluster;
+        cluster->value.cluster.y = cluster->value.cluster.z = 1;
+    }
+    if (launch->early) {
+        stn_cu_launch_attribute *early = &list[count++];
+        early->id = STN_CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+        early->value.programmatic_stream_serialization = 1;
+    }
     const stn_cu_launch_config config = {launch->grid[0],
                                          launch->grid[1],
                                          launch->grid[2],
@@ -148,8 +158,8 @@ static stn_cu_result launch_clustered(const stn_module *module, const stn_launch
                                          launch->block[2],
                                          (unsigned)launch->shared,
                                          (stn_cu_stream)launch->stream,
-                                         &cluster,
-                                         1};
+                                         list,
+                                         count};
     return module->device->driver->call.cuLaunchKernelEx(&config, module->kernel, arguments, NULL);
 }
 
@@ -158,12 +168,13 @@ stn_status stn_module_launch(stn_module *module, const stn_launch *launch, void 
     void *list[] = {arguments};
     STN_TRY(stn_device_enter(module->device, error));
     stn_cu_result result;
-    if (launch->cluster > 1)
-        result = launch_clustered(module, launch, list);
+    const bool special = launch->cluster > 1 || launch->early;
+    if (special)
+        result = launch_with(module, launch, list);
     else
         result = driver->call.cuLaunchKernel(module->kernel, launch->grid[0], launch->grid[1], launch->grid[2],
                                              launch->block[0], launch->block[1], launch->block[2],
                                              (unsigned)launch->shared, (stn_cu_stream)launch->stream, list, NULL);
     stn_device_leave(module->device);
-    return stn_driver_check(driver, launch->cluster > 1 ? "cuLaunchKernelEx" : "cuLaunchKernel", result, error);
+    return stn_driver_check(driver, special ? "cuLaunchKernelEx" : "cuLaunchKernel", result, error);
 }

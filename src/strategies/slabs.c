@@ -117,7 +117,8 @@ static stn_status launch_tiles(const stn_plan *plan, const stn_slabs *slabs, con
     stn_launch how = {.grid = {(unsigned)blocks, 1, 1},
                       .block = {(unsigned)slabs->tile.threads, 1, 1},
                       .shared = slabs->tile.shared,
-                      .stream = l->stream};
+                      .stream = l->stream,
+                      .early = plan->machine.sm >= 90};
     return stn_module_launch(slabs->kernel->module, &how, arguments, error);
 }
 

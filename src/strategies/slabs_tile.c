@@ -311,7 +311,7 @@ void slabs_tile_params(const stn_task *task, const slabs_tile *tile, stn_text *p
     stn_params_int(params, "POINTS", tile->points);
     stn_params_int(params, "THREADS_X", tile->threads);
     stn_params_int(params, "BLOCKS", tile->blocks);
-    stn_params_int(params, "BOXES", tile->buffers);
+    stn_params_int(params, "BOX_COPIES", tile->buffers);
     stn_params_int(params, "MIRROR_X", tile->mirror);
 }
 

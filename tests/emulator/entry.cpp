@@ -54,13 +54,11 @@ using namespace stn_emulator;
     X(cuMemcpyAsync, cuMemcpyAsync, 4000)                                                                              \
     X(cuMemsetD8Async, cuMemsetD8Async, 3020)                                                                          \
     X(cuStreamCreate, cuStreamCreate, 2000)                                                                            \
-    X(cuStreamCreateWithPriority, cuStreamCreateWithPriority, 5050)                                                    \
     X(cuStreamDestroy, cuStreamDestroy_v2, 4000)                                                                       \
     X(cuStreamSynchronize, cuStreamSynchronize, 2000)                                                                  \
     X(cuStreamQuery, cuStreamQuery, 2000)                                                                              \
     X(cuStreamWaitEvent, cuStreamWaitEvent, 3020)                                                                      \
     X(cuStreamIsCapturing, cuStreamIsCapturing, 10000)                                                                 \
-    X(cuStreamGetCaptureInfo, cuStreamGetCaptureInfo, 10010)                                                           \
     X(cuStreamBeginCapture, cuStreamBeginCapture_v2, 10010)                                                            \
     X(cuStreamEndCapture, cuStreamEndCapture, 10000)                                                                   \
     X(cuGraphInstantiate, cuGraphInstantiateWithFlags, 12000)                                                          \

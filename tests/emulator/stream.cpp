@@ -258,22 +258,14 @@ EXPORT CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, voi
 
 // ---- streams
 
-static CUresult create_stream(CUstream *stream, unsigned flags) {
+EXPORT CUresult cuStreamCreate(CUstream *stream, unsigned flags) {
+    COUNTED(CUDA_ERROR_OUT_OF_MEMORY);
+    IN_CONTEXT();
     if (!stream || flags > 1) return CUDA_ERROR_INVALID_VALUE;
     *stream = new CUstream_st{flags, nullptr};
     set_live(*stream, true);
     stream_created(*stream);
     return CUDA_SUCCESS;
-}
-EXPORT CUresult cuStreamCreate(CUstream *stream, unsigned flags) {
-    COUNTED(CUDA_ERROR_OUT_OF_MEMORY);
-    IN_CONTEXT();
-    return create_stream(stream, flags);
-}
-EXPORT CUresult cuStreamCreateWithPriority(CUstream *stream, unsigned flags, int) {
-    COUNTED(CUDA_ERROR_OUT_OF_MEMORY);
-    IN_CONTEXT();
-    return create_stream(stream, flags);
 }
 
 static void end_capture(const std::shared_ptr<Capture> &capture) {
@@ -335,18 +327,6 @@ EXPORT CUresult cuStreamIsCapturing(CUstream stream, int *status) {
     IN_CONTEXT();
     if (!status || !good_stream(stream)) return CUDA_ERROR_INVALID_VALUE;
     *status = is_default(stream) || !stream->capture ? 0 : stream->capture->valid ? 1 : 2;
-    return CUDA_SUCCESS;
-}
-
-EXPORT CUresult cuStreamGetCaptureInfo(CUstream stream, int *status, unsigned long long *id) {
-    COUNTED(CUDA_ERROR_UNKNOWN);
-    IN_CONTEXT();
-    if (!status || !good_stream(stream)) return CUDA_ERROR_INVALID_VALUE;
-    Capture *capture;
-    CUresult r = capture_of(stream, &capture);
-    if (r == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT) return r;
-    *status = r ? 2 : capture ? 1 : 0;
-    if (id && *status == 1) *id = capture->id;
     return CUDA_SUCCESS;
 }
 

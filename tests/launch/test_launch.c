@@ -185,7 +185,7 @@ Test(module, launch_passes_everything_on) {
     cr_expect_eq(stn_module_allow_shared(module, 100000, &error), STN_OK);
     cr_expect_eq(stn_module_allow_shared(module, 232448, &error), STN_ERROR_UNSUPPORTED, "11 static bytes more");
     int argument = 77;
-    stn_launch launch = {{2, 3, 4}, {32, 2, 1}, 512, (void *)0x123, 0};
+    stn_launch launch = {{2, 3, 4}, {32, 2, 1}, 512, (void *)0x123, 0, false};
     cr_expect_eq(stn_module_launch(module, &launch, &argument, &error), STN_OK);
     cr_expect_eq(fake->last_argument, 77);
     cr_expect(fake->last.grid_x == 2 && fake->last.grid_y == 3 && fake->last.grid_z == 4);
@@ -221,7 +221,7 @@ Test(module, a_launch_costs_little) {
     stn_module *module;
     cr_assert_eq(stn_module_load(device, "image", "kernel", &module, &error), STN_OK);
     int argument = 1;
-    const stn_launch launch = {{1, 1, 1}, {32, 1, 1}, 0, NULL, 0};
+    const stn_launch launch = {{1, 1, 1}, {32, 1, 1}, 0, NULL, 0, false};
     struct timespec begin, end;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begin);
     for (int i = 0; i < 100000; i++) stn_module_launch(module, &launch, &argument, NULL);

@@ -81,7 +81,7 @@ static void release(const arguments *a) {
     stn_device_free(device, (void *)(uintptr_t)a->in);
     stn_device_free(device, a->out);
 }
-static const stn_launch usual = {{(N + 127) / 128, 1, 1}, {128, 1, 1}, 128 * sizeof(double), NULL, 0};
+static const stn_launch usual = {{(N + 127) / 128, 1, 1}, {128, 1, 1}, 128 * sizeof(double), NULL, 0, false};
 
 Test(run, a_kernel_computes) {
     arguments a = upload();
@@ -147,29 +147,6 @@ Test(run, captured_in_a_graph) {
     cr_expect_eq(call->cuGraphDestroy(graph), 0u);
     cr_expect_eq(call->cuStreamDestroy(stream), 0u);
     stn_device_leave(device);
-    release(&a);
-}
-/* Branches are one caller's at a time; a stream goes on when they are done. */
-Test(run, streams_beside_a_callers) {
-    arguments a = upload();
-    stn_fork *fork;
-    bool taken, again;
-    OK(stn_fork_create(device, 2, &fork, &error));
-    for (int i = 0; i < 2; i++) {
-        OK(stn_fork_begin(fork, NULL, &taken, &error));
-        cr_assert(taken);
-        cr_expect_neq(stn_fork_branch(fork, 0), stn_fork_branch(fork, 1));
-        OK(stn_fork_begin(fork, NULL, &again, &error));
-        cr_expect(!again, "they are taken");
-        stn_launch launch = usual;
-        launch.stream = stn_fork_branch(fork, 1);
-        OK(stn_module_launch(module, &launch, &a, &error));
-        OK(stn_fork_end(fork, NULL, &error));
-        OK(stn_device_synchronize(device, NULL, &error));
-    }
-    expect_scaled(&a, 3);
-    stn_fork_destroy(fork);
-    stn_fork_destroy(NULL);
     release(&a);
 }
 Test(run, the_callers_context_stays) {

@@ -102,6 +102,10 @@ STN_MMA_SPARSE(mma_sp_f16_m16n8k32, MMA_SP_F16_M16N8K32, 4, 4)
 STN_MMA_SPARSE(mma_sp_tf32_m16n8k8, MMA_SP_TF32_M16N8K8, 2, 2)
 STN_MMA_SPARSE(mma_sp_tf32_m16n8k16, MMA_SP_TF32_M16N8K16, 4, 4)
 
+// ---- launches one after the other: here always when the one before has ended
+__device__ __forceinline__ void let_next_launch_begin() {}
+__device__ __forceinline__ void wait_for_launch_before() {}
+
 // ---- clusters
 __device__ __forceinline__ unsigned cluster_rank() { return stn_emulator::self()->block->rank; }
 __device__ __forceinline__ void cluster_barrier(STN_WHERE) { stn_emulator::engine->cluster_barrier(place); }
