@@ -182,7 +182,7 @@ static stn_status make_sweep(stn_plan *plan, lowrank_cube *cube, int fused, int 
         !lowrank_brick_fit(task, &plan->machine, cube, 0, &core, &to->brick))
         return fail_terms(fused, error);
     to->terms = core.rights, to->lefts = core.lefts, to->sums = core.sums, to->residual = core.residual;
-    lowrank_brick_values(task, cube, &core, to->values);
+    lowrank_brick_values(task, cube, &core, to->brick.passes, to->values);
     return get_kernel(plan, cube, &core, to, error);
 }
 

@@ -70,14 +70,14 @@ static int stage_pitch(const stn_task *task, int width) {
     return (int)stn_round_up(width - beyond, 16) + beyond;
 }
 
-/* Of a point, for one plane: its additions along z, and single weights, each of which is a load and a few operations. */
+/* Of a point, for one plane: its additions along z, and single weights. */
 static int count_sums(const lowrank_cube *cube, const lowrank_core *core) {
     bool counted[LOWRANK_CORE_SIDE][LOWRANK_CORE_SIDE] = {{false}};
     int sums = 0;
     for (int r = 0; r < core->rights; r++) {
         int l = core->left[r], k = core->sum[r], planes = 0;
         for (int z = 0; z < cube->size[0]; z++) planes += core->c[k][z] != 0;
-        sums += (counted[l][k] || planes == 1 ? 0 : planes) + 4 * is_single(core, r);
+        sums += (counted[l][k] || planes == 1 ? 0 : planes) + is_single(core, r);
         counted[l][k] = true;
     }
     return sums;
@@ -240,10 +240,11 @@ bool lowrank_brick_fit(const stn_task *task, const stn_machine *machine, const l
     return best.seconds < INFINITY;
 }
 
-/* The part of the tensor cores' rate that products by themselves reach. */
+/* The part of the tensor cores' rate that products by themselves reach. In f32 and f16 those of kernels with single
+ * weights apart have their left factor mostly from memory, and do not wait for another product. */
 static double tensor_part(const stn_task *task, const lowrank_brick *b) {
-    if (task->dtype == STN_F16) return 0.33;
-    if (task->dtype == STN_F32) return b->passes == 3 ? 0.47 : 0.36;
+    double part = task->dtype == STN_F16 ? 0.33 : b->passes == 3 ? 0.44 : 0.38;
+    if (task->dtype != STN_F64) return b->ring ? part / 0.65 : part;
     return b->tiles == 1 ? 0.33 : b->warps_x * b->warps_y * b->blocks >= 12 ? 0.49 : 0.45;
 }
 
@@ -271,7 +272,8 @@ void lowrank_brick_cost(const stn_task *task, const stn_machine *machine, const 
     double memory = size * (2 + 0.35 * (halo - 1)) * points * launches / (0.8 * machine->copy_bandwidth);
     double arithmetic = e->flops / (tensor_part(task, b) * machine->flops[e->unit]);
     if (task->dtype != STN_F64) { /* f64's sums and products share a pipe: they are in its part */
-        double cycles = (b->sums / 3.0 + 30 * b->tiles) * products / b->products / machine->multiprocessors;
+        double cycles =
+            (b->sums / 3.0 + (b->ring ? 70 : 30) * b->tiles) * products / b->products / machine->multiprocessors;
         bool few = b->warps_x * b->warps_y * b->blocks < 12;
         arithmetic = (arithmetic + launches * cycles / clock) * (few ? 1.15 : 1);
     }
@@ -327,13 +329,29 @@ static void make_bounded(lowrank_core *core) {
     }
 }
 
-void lowrank_brick_values(const stn_task *task, const lowrank_cube *cube, const lowrank_core *core,
+/* f32: as the kernel splits them, 24 bits where they stay whole. Sums of products lose, on average, half of their last bit,
+ * as tensor cores cut off what is past it: weights are as much larger. */
+#define CUT_OFF 4.2e-8
+static void round_vectors(const lowrank_cube *cube, int passes, lowrank_core *core) {
+    int bits = 11 * lowrank_band_parts(passes);
+    double more = passes == 3 ? 1 + CUT_OFF : 1;
+    for (int k = 0; k < core->sums; k++) lowrank_round(24, 1, core->c[k], cube->size[0]);
+    for (int l = core->identity; l < core->lefts; l++) lowrank_round(bits, more, core->u[l], cube->size[2]);
+    for (int r = 0; r < core->rights; r++)
+        if (is_single(core, r))
+            lowrank_round(24, 1, core->v[r], cube->size[1]);
+        else
+            lowrank_round(bits, more, core->v[r], cube->size[1]);
+}
+
+void lowrank_brick_values(const stn_task *task, const lowrank_cube *cube, const lowrank_core *core, int passes,
                           unsigned char values[LOWRANK_BRICK_VALUES]) {
     double numbers[LOWRANK_CORE_VALUES] = {0}, *to = numbers;
     lowrank_core bounded = *core;
     if (task->dtype == STN_F16) make_bounded(&bounded);
+    if (task->dtype == STN_F32) round_vectors(cube, passes, &bounded);
     for (int k = 0; k < core->sums; k++)
-        for (int z = 0; z < cube->size[0]; z++) *to++ = core->c[k][z];
+        for (int z = 0; z < cube->size[0]; z++) *to++ = bounded.c[k][z];
     for (int l = core->identity; l < core->lefts; l++)
         for (int x = 0; x < cube->size[2]; x++) *to++ = bounded.u[l][x];
     if (core->lefts == core->identity) to += cube->size[2];

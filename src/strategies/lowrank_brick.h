@@ -40,7 +40,7 @@ typedef struct lowrank_brick_arguments {
     unsigned char values[LOWRANK_BRICK_VALUES];
 } lowrank_brick_arguments;
 /* The vectors, packed as the kernel declares them. */
-void lowrank_brick_values(const stn_task *task, const lowrank_cube *cube, const lowrank_core *core,
+void lowrank_brick_values(const stn_task *task, const lowrank_cube *cube, const lowrank_core *core, int passes,
                           unsigned char values[LOWRANK_BRICK_VALUES]);
 /* Everything before them; returns how many blocks there are. */
 int64_t lowrank_brick_words(const stn_task *task, const lowrank_brick *brick, const stn_fused_launch *launch,

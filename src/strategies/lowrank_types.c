@@ -7,14 +7,16 @@
 /* numerics.md's bars for data rounded to 11 bits */
 #define TF32_ERROR 5e-4
 #define F16_ERROR 1e-3
-#define WEIGHT_ERROR 0x1p-11 /* of one launch with weights of 11 bits */
+#define WEIGHT_ERROR 0x1p-11  /* of one launch with weights of 11 bits */
+#define ELEMENT_ERROR 0x1p-12 /* of one launch with elements of 11 bits that all err alike */
 
 int lowrank_products(const stn_task *task, int launches) {
     if (task->dtype == STN_F64) return 1;
     int factors = task->rank > 1 ? 2 : 1; /* of every weight; and so often is an element rounded in one launch */
     bool coarse = launches * factors * WEIGHT_ERROR <= task->tolerance;
     if (task->dtype == STN_F16) return coarse && task->tolerance >= F16_ERROR ? 1 : 2;
-    return task->tolerance < factors * TF32_ERROR ? 3 : coarse ? 1 : 2;
+    double elements = fmax(factors * TF32_ERROR, task->rank == 3 ? launches * ELEMENT_ERROR : 0);
+    return task->tolerance < elements ? 3 : coarse ? 1 : 2;
 }
 
 int lowrank_data_parts(int products) { return products == 3 ? 2 : 1; }
@@ -39,6 +41,32 @@ int lowrank_vector(const stn_task *task) {
         whole = whole && task->in_stride[axis] % slot == 0 && task->out_stride[axis] % slot == 0;
     if (task->batch > 1) whole = whole && task->in_batch_stride % slot == 0 && task->out_batch_stride % slot == 0;
     return whole ? slot : 1;
+}
+
+/* The nearest number of so many bits. */
+static double nearest(int bits, double number) {
+    int exponent;
+    double part = frexp(number, &exponent);
+    return ldexp(rint(ldexp(part, bits)), exponent - bits);
+}
+
+void lowrank_round(int bits, double factor, double *vector, int count) {
+    double rest = 0, below = INFINITY;
+    for (int i = 0; i < count; i++) {
+        double exact = vector[i] * factor;
+        vector[i] = nearest(bits, exact);
+        rest += exact - vector[i];
+    }
+    while (isfinite(rest)) { /* the rest goes to the largest, what is left of it to the next smaller one */
+        int next = -1;
+        for (int i = 0; i < count; i++)
+            if (fabs(vector[i]) < below && (next < 0 || fabs(vector[i]) > fabs(vector[next]))) next = i;
+        if (next < 0 || vector[next] == 0) return;
+        below = fabs(vector[next]);
+        double exact = vector[next] + rest;
+        vector[next] = nearest(bits, exact);
+        rest = exact - vector[next];
+    }
 }
 
 static size_t pack(stn_dtype dtype, double value, unsigned char *to) {

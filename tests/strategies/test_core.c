@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "strategies/lowrank_core.h"
+#include "strategies/lowrank_types.h"
 
 static stn_task task_of(const stn_stencil *stencil) {
     stn_task task;
@@ -139,4 +140,32 @@ Test(core, nothing_but_zeros) {
     lowrank_cube_clear(&cube);
     stn_task_clear(&task);
     stn_stencil_destroy(stencil);
+}
+
+/* Numbers of 22 bits near those asked for, zeros where they were, and the sum that was asked for. */
+Test(core, rounding_keeps_sums) {
+    static const double vectors[][5] = {{0.1, 0.2, 0.4, 0.2, 0.1},
+                                        {1.0 / 3, 0, -1.0 / 7, 0, 1.0 / 3},
+                                        {1e-9, 0.7, 1.0 / 3, 0.7, 1e-9},
+                                        {0.3, 0, 0, 0, 0},
+                                        {0}};
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        double rounded[5], largest = 0, smallest = 1, sum = 0, factor = i % 2 ? 1 : 1 + 4.2e-8;
+        memcpy(rounded, vectors[i], sizeof rounded);
+        lowrank_round(22, factor, rounded, 5);
+        for (int k = 0; k < 5; k++) {
+            double wanted = vectors[i][k] * factor;
+            largest = fmax(largest, fabs(wanted));
+            if (wanted != 0) smallest = fmin(smallest, fabs(wanted));
+            sum += rounded[k] - wanted;
+        }
+        for (int k = 0; k < 5; k++) {
+            int exponent;
+            double bits = ldexp(frexp(rounded[k], &exponent), 22);
+            cr_expect_eq(bits, rint(bits), "number %d of vector %zu has more than 22 bits", k, i);
+            cr_expect_leq(fabs(rounded[k] - vectors[i][k] * factor), largest * 0x1p-21);
+            cr_expect(vectors[i][k] != 0 || rounded[k] == 0, "a zero of vector %zu became %g", i, rounded[k]);
+        }
+        cr_expect_leq(fabs(sum), fmax(smallest, largest * 0x1p-20) * 0x1p-22, "vector %zu sums up to %g more", i, sum);
+    }
 }
