@@ -214,6 +214,13 @@ static bool fit_block(const stn_task *task, const stn_machine *machine, const lo
 
 int lowrank_brick_forms(void) { return 2 * FORMS; }
 
+/* A core multiplies what its numbers err by its growth. */
+static int passes_of(const stn_task *task, const lowrank_core *core, int launches) {
+    stn_task stricter = *task; /* borrows the taps */
+    stricter.tolerance /= core->growth;
+    return lowrank_products(&stricter, launches);
+}
+
 bool lowrank_brick_fit(const stn_task *task, const stn_machine *machine, const lowrank_cube *cube, int form_asked,
                        lowrank_core *core, lowrank_brick *brick) {
     lowrank_core tried;
@@ -224,7 +231,7 @@ bool lowrank_brick_fit(const stn_task *task, const stn_machine *machine, const l
         lowrank_brick b = {.fused = cube->fused, .vector = lowrank_vector(task), .form = form_asked, .chunk = 1};
         b.extended = lowrank_extended(task);
         b.launches = (int)((task->steps + (uint64_t)b.fused - 1) / (uint64_t)b.fused);
-        b.passes = lowrank_products(task, b.launches);
+        b.passes = passes_of(task, &tried, b.launches);
         if (!fit_block(task, machine, cube, &tried, &b)) continue;
         int64_t tiles[3];
         count_tiles(task, &b, tiles);
