@@ -227,11 +227,12 @@ static bool fit_box(const stn_task *task, const stn_machine *machine, const patc
         box[k] = patch_extent(tile, k);
         if (k == normal)
             box[k] = (int)stn_round_up(depth_of(task, tile->fused, k), patch_extent(tile, k));
-        else if (task->n[k] > 1)
+        else if (task->n[k] > 1 || reach_of(task, k) > 0)
             across[count++] = k;
     }
-    int groups = threads / lanes_of(tile, normal); /* patches that are left for the other axes */
-    if (groups < 1) return false;
+    int lanes = lanes_of(tile, normal);
+    if (lanes < 1 || lanes > threads) return false;
+    int groups = threads / lanes; /* patches that are left for the other axes */
     if (count == 0) return true;
     int best[2] = {0, 0};
     double least = INFINITY;

@@ -174,7 +174,7 @@ static stn_stencil *random_case(int c, stn_problem *p, uint64_t *seed, char *nam
     for (int axis = 0; axis < rank; axis++) {
         int low = dice_int(&d, 0, 5), high = low ? dice_int(&d, 1, 5) : 0;
         int longest = rank == 3 ? 24 : c % 2 ? 60 : 140; /* long enough to be pinched, or taken whole */
-        p->extent[axis] = (size_t)dice_int(&d, 2 * radius + 2, longest);
+        p->extent[axis] = (size_t)dice_int(&d, low || high ? 2 * radius + 2 : 1, longest);
         p->boundary[axis][0] = (stn_boundary){(stn_boundary_kind)low, low == STN_CONSTANT ? 0.7 : 0};
         double value = c % 7 == 0 ? 0.7 : -1.3; /* corners of equal constants, and of others */
         p->boundary[axis][1] = (stn_boundary){(stn_boundary_kind)high, high == STN_CONSTANT ? value : 0};
