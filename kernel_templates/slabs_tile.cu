@@ -66,12 +66,24 @@ struct slab_arguments {
 // than there are banks, SKEW cells after each row of patches let the next go on in the next banks. Patches at the rim look past
 // it, for points that nobody needs: they find whatever lies there, and at both ends some cells that are never written.
 constexpr int BANKS = 128 / sizeof(REAL);
+constexpr int find_skew(int lanes_x) {  // the least that keeps as many patches as there are banks apart
+    for (int skew = 0; lanes_x < BANKS && skew < BANKS; skew++) {
+        bool taken[BANKS] = {}, apart = true;
+        for (int lane = 0; lane < BANKS; lane++) {
+            const int bank = (lane / lanes_x * (ROWS * lanes_x + skew) + lane % lanes_x) % BANKS;
+            apart = apart && !taken[bank];
+            taken[bank] = true;
+        }
+        if (apart) return skew;
+    }
+    return 0;
+}
 template <int AXIS>
 struct box {
     static constexpr int PLANES = BOX_Z[AXIS], HEIGHT = BOX_Y[AXIS], WIDTH = BOX_X[AXIS];
     static constexpr int LANES_X = WIDTH / POINTS, LANES_Y = HEIGHT / ROWS, LANES = PLANES * LANES_Y * LANES_X;
-    static constexpr int SKEW = LANES_X < BANKS ? (LANES_X + ROWS * (BANKS - LANES_X)) % BANKS : 0;
-    static constexpr int GROUP = ROWS * LANES_X + SKEW, PLANE = LANES_Y * GROUP, CLASS = PLANES * PLANE;
+    static constexpr int SKEW = find_skew(LANES_X), GROUP = ROWS * LANES_X + SKEW, PLANE = LANES_Y * GROUP,
+                         CLASS = PLANES * PLANE;
     static constexpr int PAST_X = (X_REACH + POINTS - 1) / POINTS, PAST_Y = (Y_REACH + ROWS - 1) / ROWS;  // patches
     static constexpr int RIM = PAST_Y * GROUP + PAST_X, CELLS = POINTS * CLASS + 2 * RIM;
     static_assert(WIDTH % POINTS == 0 && HEIGHT % ROWS == 0 && LANES <= THREADS_X, "patches tile the box");

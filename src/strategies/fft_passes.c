@@ -224,9 +224,10 @@ static bool real_pass(const step *s, const layout *from, const layout *to, fft_p
 
 static bool two_or_three(const step *s, const layout *work, fft_passes *passes, char *reason, size_t size) {
     int64_t longest = fft_longest(s->fft->dtype, true), n1 = factor_below(s->length, root_up(s->length, 2));
-    bool fits = true, first = s->first && s->length % s->first == 0;
-    if (first && (s->length / s->first <= longest || s->length / s->first == s->first)) n1 = s->first;
-    if (s->length / n1 <= longest || n1 == s->first) {
+    int64_t other = s->first && s->length % s->first == 0 ? s->length / s->first : 0;
+    bool fits = true, first = other && (other <= longest || other == s->first);
+    if (first) n1 = s->first;
+    if (s->length / n1 <= longest || first) {
         fits = first_pass(s, work, n1, passes) && last_pass(s, work, n1, passes);
     } else {
         n1 = s->length / factor_below(s->length, s->length / root_up(s->length, 3));

@@ -245,7 +245,8 @@ static double tensor_part(const stn_task *task, const lowrank_shape *shape) {
     if (shape->mixed) return shape->blocks > 2 ? 0.62 : 0.5;
     if (is_line(task)) return !parts ? 0.74 : shape->products == 1 ? 0.46 : 0.61;
     bool long_chains = shape->terms == 1 && blocks_x(task, shape) > 5;
-    double f64 = long_chains ? 0.56 : shape->terms > 2 ? 0.77 : 0.73;
+    double chains = fmin(0.62, 0.56 + 0.03 * fmax(0, blocks_x(task, shape) - 8));
+    double f64 = long_chains ? chains : shape->terms > 2 ? 0.77 : 0.73;
     return f64 * (!parts ? 1 : shape->products == 1 ? 0.55 : 0.7);
 }
 

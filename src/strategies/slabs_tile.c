@@ -45,15 +45,6 @@ static int patch_extent(const slabs_tile *tile, int axis) {
     return axis == 0 ? 1 : axis == 1 ? tile->rows : tile->points;
 }
 
-/* How deep the margin of a side is: f reaches. Along x in 3D, where it is one short run in each of very many rows, whole 32
- * bytes, for memory reads what a write of less leaves over. The points that this adds are right as well. */
-static int margin_of(const stn_task *task, int fused, int axis, int side) {
-    int64_t points = (int64_t)fused * task->reach[axis][side], run = 32 / (int64_t)stn_dtype_size(task->dtype);
-    int64_t whole = stn_round_up(points, run);
-    bool rounded = axis == 2 && task->rank == 3 && whole <= 2 * points && 4 * whole <= task->n[axis];
-    return (int)(rounded ? whole : points);
-}
-
 /* What a block's points of the face's own axis depend on: their own margin, f reaches more, and a reach past the face, where
  * points have values that somebody looks at. */
 static int depth_of(const stn_task *task, int fused, int axis) {
@@ -61,7 +52,7 @@ static int depth_of(const stn_task *task, int fused, int axis) {
     for (int side = 0; side < 2; side++) {
         if (!stn_slabs_has_face(task, axis, side)) continue;
         int past = task->boundary[axis][side].kind == STN_FIXED ? 0 : task->reach[axis][side];
-        int depth = margin_of(task, fused, axis, side) + fused * reach_of(task, axis) + past;
+        int depth = fused * (task->reach[axis][side] + reach_of(task, axis)) + past;
         if (depth > most) most = depth;
     }
     return most;
@@ -70,8 +61,7 @@ static int depth_of(const stn_task *task, int fused, int axis) {
 /* Of a box: the block's own points along an axis. */
 static int own_of(const stn_task *task, const slabs_tile *tile, int normal, int axis) {
     if (axis != normal) return tile->box[normal][axis] - 2 * tile->fused * reach_of(task, axis);
-    int low = margin_of(task, tile->fused, axis, 0), high = margin_of(task, tile->fused, axis, 1);
-    return low > high ? low : high;
+    return tile->fused * reach_of(task, axis);
 }
 
 static int lanes_of(const slabs_tile *tile, int normal) {
@@ -79,12 +69,25 @@ static int lanes_of(const slabs_tile *tile, int normal) {
     return box[0] * (box[1] / tile->rows) * (box[2] / tile->points);
 }
 
+/* As find_skew of the kernel. */
+static int skew_of(int lanes_x, int rows, int banks) {
+    for (int skew = 0; lanes_x < banks && skew < banks; skew++) {
+        bool taken[32] = {false}, apart = true;
+        for (int lane = 0; lane < banks; lane++) {
+            int bank = (lane / lanes_x * (rows * lanes_x + skew) + lane % lanes_x) % banks;
+            apart = apart && !taken[bank];
+            taken[bank] = true;
+        }
+        if (apart) return skew;
+    }
+    return 0;
+}
+
 /* Cells of shared memory, as `box` of the kernel counts them. */
 static size_t cells_of(const stn_task *task, const slabs_tile *tile, int normal) {
     const int *box = tile->box[normal], banks = task->dtype == STN_F64 ? 16 : 32;
     int lanes_x = box[2] / tile->points, lanes_y = box[1] / tile->rows;
-    int skew = lanes_x < banks ? (lanes_x + tile->rows * (banks - lanes_x)) % banks : 0;
-    int group = tile->rows * lanes_x + skew;
+    int group = tile->rows * lanes_x + skew_of(lanes_x, tile->rows, banks);
     int64_t rim = stn_div_up(reach_of(task, 1), tile->rows) * group + stn_div_up(reach_of(task, 2), tile->points);
     return (size_t)(tile->points * box[0] * lanes_y * group + 2 * rim);
 }
@@ -259,7 +262,7 @@ bool slabs_tile_choose(const stn_task *task, const stn_machine *machine, int fus
     static const struct {
         int rows, points;
     } patches[] = {{4, 2}, {8, 2}, {2, 2}, {4, 4}, {4, 1}, {2, 4}, {1, 4}, {1, 2}};
-    static const int threads[] = {128, 192, 256, 384, 512, 768, MAX_THREADS};
+    static const int threads[] = {128, 192, 256, 384, 512, 640, 768, 896, MAX_THREADS};
     if (task->ntaps > MAX_TAPS) return false;
     for (int k = 0; k < 3; k++)
         if (reach_of(task, k) > MAX_REACH) return false;
@@ -269,7 +272,7 @@ bool slabs_tile_choose(const stn_task *task, const stn_machine *machine, int fus
         slabs_tile tile = {.fused = fused, .rows = patches[i].rows, .points = patches[i].points, .mirror = mirror};
         if (task->rank == 1 && tile.rows > 1) continue;
         if (task->rank > 1 && tile.rows == 1) continue;
-        if (task->rank == 3 && tile.rows * tile.points > 8) continue; /* few warps, and memory to wait for */
+        if (task->rank == 3 && tile.points < 4) continue;
         const patch_work w = work_of(task, &tile);
         for (size_t t = 0; t < sizeof threads / sizeof *threads; t++) {
             bool fits = true;
@@ -339,9 +342,8 @@ static void add_face(const stn_task *task, const slabs_tile *tile, const int64_t
     for (int k = 0; k < 3; k++) {
         f->low[k] = k < axis ? low[k] : 0;
         f->end[k] = k < axis ? high[k] : task->n[k];
-        int64_t margin = stn_min(margin_of(task, tile->fused, axis, side), task->n[k]);
-        if (k == axis && side) f->low[k] = stn_max(task->n[k] - margin, low[k]);
-        if (k == axis && !side) f->end[k] = margin;
+        if (k == axis && side) f->low[k] = high[k];
+        if (k == axis && !side) f->end[k] = low[k];
         int64_t points = f->end[k] - f->low[k];
         f->tiles[k] = k == axis ? points > 0 : (int32_t)stn_div_up(points, own_of(task, tile, axis, k));
         count *= f->tiles[k];
