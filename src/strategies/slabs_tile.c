@@ -260,9 +260,9 @@ static bool fit_box(const stn_task *task, const stn_machine *machine, const patc
 
 bool slabs_tile_choose(const stn_task *task, const stn_machine *machine, int fused, slabs_tile *best) {
     static const struct {
-        int rows, points;
-    } patches[] = {{4, 2}, {8, 2}, {2, 2}, {4, 4}, {4, 1}, {2, 4}, {1, 4}, {1, 2}};
-    static const int threads[] = {128, 192, 256, 384, 512, 640, 768, 896, MAX_THREADS};
+        int rank, rows, points;
+    } patches[] = {{1, 1, 2}, {1, 1, 4}, {2, 4, 2}, {2, 8, 2}, {2, 2, 2}, {2, 4, 4}, {3, 4, 4}, {3, 2, 4}};
+    static const int threads[] = {128, 256, 384, 512, 768, 896, MAX_THREADS};
     if (task->ntaps > MAX_TAPS) return false;
     for (int k = 0; k < 3; k++)
         if (reach_of(task, k) > MAX_REACH) return false;
@@ -270,9 +270,7 @@ bool slabs_tile_choose(const stn_task *task, const stn_machine *machine, int fus
     int mirror = slabs_tile_mirrors(task);
     for (size_t i = 0; i < sizeof patches / sizeof *patches; i++) {
         slabs_tile tile = {.fused = fused, .rows = patches[i].rows, .points = patches[i].points, .mirror = mirror};
-        if (task->rank == 1 && tile.rows > 1) continue;
-        if (task->rank > 1 && tile.rows == 1) continue;
-        if (task->rank == 3 && tile.points < 4) continue;
+        if (task->rank != patches[i].rank) continue;
         const patch_work w = work_of(task, &tile);
         for (size_t t = 0; t < sizeof threads / sizeof *threads; t++) {
             bool fits = true;
