@@ -317,7 +317,7 @@ typedef struct stn_plan_options {
  *
  * With options.tune the likely candidates (strategies, steps a launch, tiles), best estimate first, are compiled, run for a
  * few launches on random grids, compared with single steps of the direct strategy, and timed; the fastest one whose result is
- * right is the plan's.
+ * right is the plan's. Those of a transform (kernels, lengths of access) are compared with cuFFT where it is here.
  *   Cost      seconds, mostly compiles (kept in the cache, on as many host threads as the context has), at most about
  *             tune_seconds; device memory for three grids and a workspace, freed before the call returns. It uses the
  *             default stream and waits. What cannot be measured (no memory, a candidate that does not compile) is

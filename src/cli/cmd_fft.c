@@ -157,6 +157,7 @@ static stn_status make_plan(const fft_settings *settings, const fft_job *job, ff
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
     options.strategy = settings->device.strategy;
     options.estimate_only = settings->explain;
+    options.tune = settings->device.tune;
     STN_TRY(cli_open_context(&settings->device, &settings->report, &run->context, error));
     return stn_plan_create_fft(run->context, &job->transform, &options, &run->plan, error);
 }
@@ -199,7 +200,8 @@ done:
 stn_status cmd_fft(int argc, char **argv, stn_error *error) {
     fft_settings settings = {.repeat = 1};
     cli_group groups[] = {CLI_GROUP("Transform", fft_options, &settings), CLI_ARCH_GROUP(&settings.device),
-                          CLI_DEVICE_GROUP(&settings.device), CLI_REPORT_GROUP(&settings.report)};
+                          CLI_DEVICE_GROUP(&settings.device), CLI_TUNE_GROUP(&settings.device),
+                          CLI_REPORT_GROUP(&settings.report)};
     cli_usage usage = {.command = "fft",
                        .summary = "transform a grid: Fourier transforms of up to three axes",
                        .synopsis = "--in FILE.npy --out FILE.npy [--axes A,A] [--inverse] [options]",

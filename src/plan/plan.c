@@ -39,8 +39,8 @@ static size_t candidates(const stn_plan *plan, const stn_strategy *strategy, stn
     return strategy->candidates(&plan->task, &plan->machine, list, most);
 }
 
-static void estimate(const stn_plan *plan, const stn_strategy *strategy, const stn_candidate *candidate,
-                     stn_estimate *estimate) {
+void stn_plan_estimate(const stn_plan *plan, const stn_strategy *strategy, const stn_candidate *candidate,
+                       stn_estimate *estimate) {
     if (plan->kind == STN_PLAN_FFT)
         fft_row(strategy)->estimate(&plan->fft, &plan->machine, candidate, estimate);
     else
@@ -123,7 +123,7 @@ void stn_plan_rank(stn_plan *plan, const char *name, size_t most) {
         size_t count = candidates(plan, strategy, list, most);
         for (size_t c = 0; c < count; c++) {
             entry.candidate = list[c];
-            estimate(plan, strategy, &list[c], &entry.estimate);
+            stn_plan_estimate(plan, strategy, &list[c], &entry.estimate);
             insert_ranked(plan, &entry);
         }
     }
@@ -138,10 +138,9 @@ static void take(stn_plan *plan, const stn_ranked *row) {
 
 static stn_status choose(stn_plan *plan, const stn_plan_options *options, stn_error *error) {
     const char *name = options->strategy;
-    bool measurable = plan->kind == STN_PLAN_STENCIL;
-    if (measurable && options->tune)
+    if (options->tune)
         stn_tuner_default.tune(plan, name, options->tune_seconds > 0 ? options->tune_seconds : TUNE_SECONDS);
-    else if (!measurable || !stn_tuner_default.recall(plan, name))
+    else if (!stn_tuner_default.recall(plan, name))
         stn_plan_rank(plan, name, STN_CANDIDATES);
     if (plan->ranked && plan->ranking[0].applies) {
         take(plan, &plan->ranking[0]);

@@ -51,8 +51,11 @@ void stn_plan_json_work(const stn_plan *plan, stn_text *text);
 
 /* Fills the ranking anew, by estimate. name: NULL or "auto" for all strategies; most: candidates of each. */
 void stn_plan_rank(stn_plan *plan, const char *name, size_t most);
-/* A plan that runs exactly this candidate, without a workspace of its own. Copies the task. */
-stn_status stn_plan_build(stn_context *context, const stn_task *task, const stn_strategy *strategy,
+/* What a strategy of the plan's kind would take. */
+void stn_plan_estimate(const stn_plan *plan, const stn_strategy *strategy, const stn_candidate *candidate,
+                       stn_estimate *estimate);
+/* A plan of the same work that runs exactly this candidate, without a workspace of its own; a stencil's makes so many steps. */
+stn_status stn_plan_build(const stn_plan *like, uint64_t steps, const stn_strategy *strategy,
                           const stn_candidate *candidate, stn_plan **plan, stn_error *error);
 
 /* What the room `tune` lends to stn_plan_create. Both rank the candidates, put measured times into the ranking where they know

@@ -46,8 +46,8 @@ typedef struct fft_state {
 } fft_state;
 
 /* A candidate's values: passes that fft_warp can take are its own; images are fft_image's, and long lines are split so that
- * fft_long can take passes of them. */
-enum { ON_TENSOR_CORES, IN_CLUSTERS };
+ * fft_long can take passes of them; longer or shorter accesses. */
+enum { ON_TENSOR_CORES, IN_CLUSTERS, WIDTH };
 
 static bool by_cluster(const fft_state *state, int i) { return state->by[i] == BY_IMAGE || state->by[i] == BY_LONG; }
 
@@ -68,7 +68,7 @@ static bool find_shapes(const stn_fft *fft, const stn_machine *machine, const st
             state->by[i] = BY_LONG;
             continue;
         }
-        if (!pass->only_real && !fft_shape_for(pass, fft->dtype, machine, &state->shape[i])) {
+        if (!pass->only_real && !fft_shape_for(pass, fft->dtype, machine, candidate->values[WIDTH], &state->shape[i])) {
             snprintf(reason, size, "it has no kernel for lines of %" PRId64 " points", pass->length);
             return false;
         }
@@ -100,11 +100,31 @@ static bool applies(const stn_fft *fft, const stn_machine *machine, char *reason
     return stands(fft, machine, &clusters) || find_shapes(fft, machine, &plain, &state, reason, reason_size);
 }
 
+/* Does it shape a pass otherwise? */
+static bool differs(const stn_fft *fft, const stn_machine *machine, const stn_candidate *a, const stn_candidate *b) {
+    fft_state x, y;
+    char reason[160];
+    if (!find_shapes(fft, machine, a, &x, reason, sizeof reason) ||
+        !find_shapes(fft, machine, b, &y, reason, sizeof reason))
+        return false;
+    for (int i = 0; i < x.passes.count; i++)
+        if (x.by[i] == BY_LINE && x.shape[i].lines != y.shape[i].lines) return true;
+    return false;
+}
+
 static size_t candidates(const stn_fft *fft, const stn_machine *machine, stn_candidate *list, size_t most) {
-    static const stn_candidate all[] = {{{[IN_CLUSTERS] = 1}}, {{[ON_TENSOR_CORES] = 1}}, {{0}}};
+    static const stn_candidate usual[] = {{{[IN_CLUSTERS] = 1}}, {{[ON_TENSOR_CORES] = 1}}, {{0}}};
     size_t count = 0;
-    for (size_t i = 0; i < sizeof all / sizeof *all && count < most; i++)
-        if (stands(fft, machine, &all[i])) list[count++] = all[i];
+    for (size_t i = 0; i < sizeof usual / sizeof *usual && count < most; i++)
+        if (stands(fft, machine, &usual[i])) list[count++] = usual[i];
+    if (most <= STN_CANDIDATES) return count;
+    size_t chosen = count; /* for measuring: each with longer and with shorter accesses */
+    for (size_t i = 0; i < chosen; i++)
+        for (int width = -1; width <= 1 && count < most; width += 2) {
+            list[count] = list[i];
+            list[count].values[WIDTH] = width;
+            count += differs(fft, machine, &list[i], &list[count]) && stands(fft, machine, &list[count]);
+        }
     return count;
 }
 
@@ -296,8 +316,23 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
     }
 }
 
+static void name_candidate(const stn_task *unused, const stn_candidate *candidate, stn_text *text) {
+    static const char *const widths[] = {", shorter accesses", "", ", longer accesses"};
+    (void)unused; /* a transform's plan has none */
+    stn_text_printf(text, "%s%s",
+                    candidate->values[IN_CLUSTERS]       ? "in clusters of blocks"
+                    : candidate->values[ON_TENSOR_CORES] ? "lines on tensor cores"
+                                                         : "butterflies",
+                    widths[1 + candidate->values[WIDTH]]);
+}
+
 const stn_fft_strategy stn_fft_strategy_fft = {
-    .run = {.name = "fft", .prepare = prepare, .execute = execute, .describe = describe, .release = release},
+    .run = {.name = "fft",
+            .prepare = prepare,
+            .execute = execute,
+            .describe = describe,
+            .release = release,
+            .name_candidate = name_candidate},
     .applies = applies,
     .candidates = candidates,
     .estimate = estimate,

@@ -295,7 +295,7 @@ static int threads_for(const fft_pass *pass, const plan_row *row) {
     return pass->load_real || pass->store_real ? (int)stn_min(row->threads, 128) : row->threads;
 }
 
-bool fft_shape_for(const fft_pass *pass, stn_dtype dtype, const stn_machine *machine, fft_shape *shape) {
+bool fft_shape_for(const fft_pass *pass, stn_dtype dtype, const stn_machine *machine, int width, fft_shape *shape) {
     *shape = (fft_shape){.length = (int)pass->length};
     bool columns = fft_fast_in(pass) || fft_fast_out(pass);
     const plan_row *row = row_of(dtype, columns, pass->length);
@@ -303,7 +303,9 @@ bool fft_shape_for(const fft_pass *pass, stn_dtype dtype, const stn_machine *mac
         take_row(row, shape);
     else if (!mixed(pass->length, dtype == STN_F64, shape))
         return false;
-    shape->lines = lines_for(pass, dtype, machine, shape->across, threads_for(pass, row));
+    int lines = lines_for(pass, dtype, machine, shape->across, threads_for(pass, row));
+    shape->lines = width > 0 ? 2 * lines : width < 0 ? lines / 2 : lines;
+    if (shape->lines < 1 || (32 % shape->across == 0 && shape->lines * shape->across % 32)) return false;
     shape->threads = shape->across * shape->lines;
     if (shape->threads > 1024) return false;
     bool moves = fft_fast_in(pass) != fft_fast_out(pass);

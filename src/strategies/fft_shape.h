@@ -20,8 +20,9 @@ typedef struct fft_shape {
     double part;    /* of the copy bandwidth that long lines of blocks reach */
 } fft_shape;
 
-/* Is there a shape for this pass? */
-bool fft_shape_for(const fft_pass *pass, stn_dtype dtype, const stn_machine *machine, fft_shape *shape);
+/* Is there a shape for this pass? width: 1 and -1 for twice and half of the usual lines a block, where lines lie across
+ * memory also of the bytes that an access finds side by side; else 0. */
+bool fft_shape_for(const fft_pass *pass, stn_dtype dtype, const stn_machine *machine, int width, fft_shape *shape);
 /* The longest line of one pass: along memory on both sides, or across it. */
 int64_t fft_longest(stn_dtype dtype, bool across);
 size_t fft_shape_shared(const fft_pass *pass, const fft_shape *shape, stn_dtype dtype);

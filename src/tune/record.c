@@ -71,6 +71,27 @@ static void add_task(stn_key_builder *builder, const stn_task *task) {
     }
 }
 
+static void add_side(stn_key_builder *builder, const stn_fft_side *side) {
+    add_number(builder, "real", side->real);
+    for (int axis = 0; axis < 3; axis++) add_number(builder, "stride", side->stride[axis]);
+    add_number(builder, "batch stride", side->batch_stride);
+}
+
+static void add_fft(stn_key_builder *builder, const stn_fft *fft) {
+    add_number(builder, "transform", fft->kind);
+    add_number(builder, "inverse", fft->inverse);
+    add_number(builder, "rank", fft->rank);
+    for (int axis = 0; axis < 3; axis++) add_number(builder, "extent", fft->n[axis]);
+    add_number(builder, "batch", fft->batch);
+    add_side(builder, &fft->in);
+    add_side(builder, &fft->out);
+    add_number(builder, "dtype", fft->dtype);
+    add_number(builder, "f16 sums", fft->f16_sums);
+    add_number(builder, "scaled", fft->scale != 1);
+    add_number(builder, "in place", fft->in_place);
+    add_number(builder, "alignment", fft->alignment);
+}
+
 stn_status tune_key(const stn_plan *plan, stn_key *key, stn_error *error) {
     const stn_context *context = plan->context;
     stn_key_builder *builder;
@@ -81,7 +102,10 @@ stn_status tune_key(const stn_plan *plan, stn_key *key, stn_error *error) {
     stn_key_add_text(builder, "arch", plan->machine.arch);
     add_number(builder, "multiprocessors", plan->machine.multiprocessors);
     add_number(builder, "driver", context->driver ? stn_driver_version(context->driver) : 0);
-    add_task(builder, &plan->task);
+    if (plan->kind == STN_PLAN_FFT)
+        add_fft(builder, &plan->fft);
+    else
+        add_task(builder, &plan->task);
     stn_key_finish(builder, key);
     return STN_OK;
 }
@@ -109,7 +133,7 @@ void tune_record_set(tune_records *records, const char *strategy, const stn_cand
 
 void tune_records_print(const stn_plan *plan, const tune_records *records, stn_text *text) {
     stn_text_printf(text, "problem: ");
-    stn_task_print(&plan->task, text);
+    stn_plan_print_work(plan, text);
     stn_text_printf(text, "\ndevice: %s, driver %d\n", plan->machine.name,
                     plan->context->driver ? stn_driver_version(plan->context->driver) : 0);
     for (size_t i = 0; i < records->count; i++) {

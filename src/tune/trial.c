@@ -54,43 +54,98 @@ static stn_status fill(const tune_stage *stage, void *grid, int64_t elements, do
     return stn_module_launch(stage->fill->module, &launch, &arguments, error);
 }
 
+/* ---- what differs between stencils and transforms ----------------------------------------------------------------- */
+
+static bool is_fft(const tune_stage *stage) { return stage->plan->kind == STN_PLAN_FFT; }
+static stn_dtype dtype_of(const tune_stage *stage) {
+    return is_fft(stage) ? stage->plan->fft.dtype : stage->plan->task.dtype;
+}
+static bool in_place(const tune_stage *stage) {
+    return is_fft(stage) ? stage->plan->fft.in_place : stage->plan->task.in_place;
+}
+
+/* Numbers of the dtype from a grid's first to its last. */
+static int64_t numbers_of(const tune_stage *stage, bool of_output) {
+    if (!is_fft(stage)) return stn_task_span(&stage->plan->task, of_output);
+    const stn_fft *fft = &stage->plan->fft;
+    int64_t in = stn_fft_span(fft, &fft->in) * (fft->in.real ? 1 : 2);
+    int64_t out = stn_fft_span(fft, &fft->out) * (fft->out.real ? 1 : 2);
+    return fft->in_place ? (in > out ? in : out) : of_output ? out : in;
+}
+
 /* The first candidate of direct whose launches are single steps. */
-static stn_status find_trusted(tune_stage *stage, stn_error *error) {
-    const stn_strategy *direct = &stn_strategy_direct;
+static stn_status find_steps(tune_stage *stage, stn_error *error) {
+    const stn_strategy *direct = stage->judge = &stn_strategy_direct;
     const stn_machine *machine = &stage->context->machine;
+    const stn_task *task = &stage->plan->task;
     stn_candidate list[STN_CANDIDATES] = {0}, unused;
     char reason[160] = "it offers no single steps";
     size_t count = 0;
-    if (direct->applies(stage->task, machine, reason, sizeof reason))
-        count = direct->candidates(stage->task, machine, list, STN_CANDIDATES);
+    if (direct->applies(task, machine, reason, sizeof reason))
+        count = direct->candidates(task, machine, list, STN_CANDIDATES);
     for (size_t i = 0; i < count; i++)
-        if (direct->shorten(stage->task, &list[i], 1, &unused) == 1) {
+        if (direct->shorten(task, &list[i], 1, &unused) == 1) {
             stage->trusted = list[i];
             return STN_OK;
         }
     return stn_fail(error, STN_ERROR_UNSUPPORTED, "there is nothing to compare with: strategy direct: %s", reason);
 }
 
-static size_t bytes_of(const stn_task *task, bool of_output) {
-    return (size_t)stn_task_span(task, of_output) * stn_dtype_size(task->dtype);
+/* cuFFT, which is none of ours; or else, or where it does not run, the last of fft's candidates, which is the one for all
+ * transforms. */
+static stn_status find_transform(tune_stage *stage, bool without_cufft, stn_error *error) {
+    static const stn_fft_strategy *const judges[] = {&stn_fft_strategy_cufft, &stn_fft_strategy_fft};
+    const stn_machine *machine = &stage->context->machine;
+    const stn_fft *fft = &stage->plan->fft;
+    char reason[160] = "";
+    for (size_t i = without_cufft; i < sizeof judges / sizeof *judges; i++) {
+        stn_candidate list[STN_CANDIDATES] = {0};
+        size_t count = 0;
+        if (judges[i]->applies(fft, machine, reason, sizeof reason))
+            count = judges[i]->candidates(fft, machine, list, STN_CANDIDATES);
+        if (!count) continue;
+        stage->judge = &judges[i]->run;
+        stage->trusted = list[count - 1];
+        return STN_OK;
+    }
+    return stn_fail(error, STN_ERROR_UNSUPPORTED, "there is nothing to compare with: %s", reason);
 }
+
+/* Of a stencil; a transform is one. */
+static uint64_t steps_of(const stn_plan *plan) { return plan->kind == STN_PLAN_FFT ? 1 : plan->task.steps; }
+
+static size_t bytes_of(const tune_stage *stage, bool of_output) {
+    return (size_t)numbers_of(stage, of_output) * stn_dtype_size(dtype_of(stage));
+}
+
+/* Ten times what the project allows any strategy: a mistake is larger by far. */
+static double allowed_difference(const tune_stage *stage, uint64_t steps) {
+    stn_dtype dtype = dtype_of(stage);
+    double T = (double)steps;
+    if (is_fft(stage)) return dtype == STN_F64 ? 1e-13 : dtype == STN_F32 ? 1e-5 : 3e-2;
+    double rounding = dtype == STN_F64   ? 1e-13 * (1 + log2(T))
+                      : dtype == STN_F32 ? 1e-6 * (sqrt(T) + log2(T))
+                                         : 1e-3 * sqrt(T);
+    return 10 * rounding + 2 * stage->plan->task.tolerance;
+}
+
+/* ---- opening ------------------------------------------------------------------------------------------------------- */
 
 static stn_status open_stage(tune_stage *stage, stn_error *error) {
     stn_context *context = stage->context;
-    const stn_task *task = stage->task;
-    STN_TRY(find_trusted(stage, error));
-    STN_TRY(get_kernel(context, task->dtype, "tune_fill", &stage->fill, error));
-    STN_TRY(get_kernel(context, task->dtype, "tune_compare", &stage->compare, error));
+    STN_TRY(is_fft(stage) ? find_transform(stage, false, error) : find_steps(stage, error));
+    STN_TRY(get_kernel(context, dtype_of(stage), "tune_fill", &stage->fill, error));
+    STN_TRY(get_kernel(context, dtype_of(stage), "tune_compare", &stage->compare, error));
     STN_TRY(stn_timer_create(context->device, &stage->timer, error));
-    if (!task->in_place) STN_TRY(stn_memory_alloc(context, bytes_of(task, false), &stage->in, error));
-    STN_TRY(stn_memory_alloc(context, bytes_of(task, true), &stage->out, error));
-    STN_TRY(stn_memory_alloc(context, bytes_of(task, true), &stage->want, error));
+    if (!in_place(stage)) STN_TRY(stn_memory_alloc(context, bytes_of(stage, false), &stage->in, error));
+    STN_TRY(stn_memory_alloc(context, bytes_of(stage, true), &stage->out, error));
+    STN_TRY(stn_memory_alloc(context, bytes_of(stage, true), &stage->want, error));
     STN_TRY(stn_memory_alloc(context, BLOCKS_MOST * 3 * sizeof(double), &stage->sums, error));
-    return task->in_place ? STN_OK : fill(stage, stage->in, stn_task_span(task, false), -1, 1, error);
+    return in_place(stage) ? STN_OK : fill(stage, stage->in, numbers_of(stage, false), -1, 1, error);
 }
 
-stn_status tune_stage_open(stn_context *context, const stn_task *task, tune_stage *stage, stn_error *error) {
-    *stage = (tune_stage){.context = context, .task = task};
+stn_status tune_stage_open(const stn_plan *plan, tune_stage *stage, stn_error *error) {
+    *stage = (tune_stage){.context = plan->context, .plan = plan};
     stn_status status = open_stage(stage, error);
     if (status != STN_OK) tune_stage_close(stage);
     return status;
@@ -117,17 +172,15 @@ static stn_status make_room(tune_stage *stage, const stn_plan *plan, stn_error *
 
 /* Into `out` or `want`, which hold NaN before, or in place the random input. */
 static stn_status run_fresh(const tune_stage *stage, stn_plan *plan, void *to, stn_error *error) {
-    bool in_place = stage->task->in_place;
-    STN_TRY(fill(stage, to, stn_task_span(stage->task, true), in_place ? -1 : NAN, in_place ? 1 : NAN, error));
-    return stn_plan_execute_with(plan, in_place ? to : stage->in, to, stage->workspace, NULL, error);
+    bool same = in_place(stage);
+    STN_TRY(fill(stage, to, numbers_of(stage, true), same ? -1 : NAN, same ? 1 : NAN, error));
+    return stn_plan_execute_with(plan, same ? to : stage->in, to, stage->workspace, NULL, error);
 }
 
 static stn_status run_trusted(tune_stage *stage, uint64_t steps, stn_error *error) {
-    stn_task task = *stage->task;
     stn_plan *plan;
-    task.steps = steps;
     stage->want_steps = 0;
-    STN_TRY(stn_plan_build(stage->context, &task, &stn_strategy_direct, &stage->trusted, &plan, error));
+    STN_TRY(stn_plan_build(stage->plan, steps, stage->judge, &stage->trusted, &plan, error));
     stn_status status = make_room(stage, plan, error);
     if (status == STN_OK) status = run_fresh(stage, plan, stage->want, error);
     if (status == STN_OK) status = stn_synchronize(stage->context, NULL, error); /* before the plan's tables go */
@@ -136,22 +189,20 @@ static stn_status run_trusted(tune_stage *stage, uint64_t steps, stn_error *erro
     return status;
 }
 
+static stn_status ask_judge(tune_stage *stage, uint64_t steps, stn_error *error) {
+    stn_status status = run_trusted(stage, steps, error);
+    if (status == STN_OK || stage->judge != &stn_fft_strategy_cufft.run) return status;
+    STN_TRY(find_transform(stage, true, error));
+    return run_trusted(stage, steps, error);
+}
+
 /* What a trial reads: in place what it wrote before. */
 static const void *input_of(const tune_stage *stage) { return stage->in ? stage->in : stage->out; }
 
 /* ---- comparing --------------------------------------------------------------------------------------------------- */
 
-/* Ten times what the project allows any strategy: a mistake is larger by far. */
-static double allowed_difference(const stn_task *task, uint64_t steps) {
-    double T = (double)steps;
-    double rounding = task->dtype == STN_F64   ? 1e-13 * (1 + log2(T))
-                      : task->dtype == STN_F32 ? 1e-6 * (sqrt(T) + log2(T))
-                                               : 1e-3 * sqrt(T);
-    return 10 * rounding + 2 * task->tolerance;
-}
-
 static stn_status compare(const tune_stage *stage, double *difference, stn_error *error) {
-    int64_t elements = stn_task_span(stage->task, true);
+    int64_t elements = numbers_of(stage, true);
     unsigned blocks = block_count(elements);
     double sums[BLOCKS_MOST * 3], total[3] = {0};
     compare_arguments arguments = {stage->out, stage->want, stage->sums, elements};
@@ -174,23 +225,23 @@ static uint64_t launches_for(const stn_estimate *whole) {
     return wanted >= LAUNCHES_MOST ? LAUNCHES_MOST : wanted > LAUNCHES_LEAST ? (uint64_t)wanted : LAUNCHES_LEAST;
 }
 
-void tune_trial_build(stn_context *context, const stn_task *task, tune_trial *trial) {
+void tune_trial_build(const stn_plan *plan, tune_trial *trial) {
     const stn_strategy *strategy = trial->strategy;
     stn_candidate candidate = trial->candidate;
-    stn_task shorter = *task;
+    uint64_t all = steps_of(plan), steps = all;
     stn_estimate whole = {0};
-    strategy->estimate(task, &context->machine, &candidate, &whole);
-    if (strategy->shorten) shorter.steps = strategy->shorten(task, &trial->candidate, launches_for(&whole), &candidate);
-    if (stn_plan_build(context, &shorter, strategy, &candidate, &trial->plan, &trial->why) != STN_OK) {
+    stn_plan_estimate(plan, strategy, &candidate, &whole);
+    if (strategy->shorten) steps = strategy->shorten(&plan->task, &trial->candidate, launches_for(&whole), &candidate);
+    if (stn_plan_build(plan, steps, strategy, &candidate, &trial->plan, &trial->why) != STN_OK) {
         trial->state = TUNE_SKIPPED;
         return;
     }
-    trial->scale = shorter.steps == task->steps ? 1 : whole.seconds / trial->plan->estimate.seconds;
+    trial->scale = steps == all ? 1 : whole.seconds / trial->plan->estimate.seconds;
 }
 
 static stn_status check(tune_stage *stage, tune_trial *trial, double *difference, stn_error *error) {
-    uint64_t steps = trial->plan->task.steps;
-    if (stage->want_steps != steps) STN_TRY(run_trusted(stage, steps, error));
+    uint64_t steps = steps_of(trial->plan);
+    if (stage->want_steps != steps) STN_TRY(ask_judge(stage, steps, error));
     STN_TRY(make_room(stage, trial->plan, error));
     STN_TRY(run_fresh(stage, trial->plan, stage->out, error));
     STN_TRY(compare(stage, difference, error));
@@ -210,12 +261,12 @@ void tune_trial_check(tune_stage *stage, tune_trial *trial, double *difference) 
     if (check(stage, trial, difference, &trial->why) != STN_OK)
         trial->state = TUNE_SKIPPED;
     else
-        trial->state = *difference <= allowed_difference(stage->task, trial->plan->task.steps) ? TUNE_GOOD : TUNE_WRONG;
+        trial->state = *difference <= allowed_difference(stage, steps_of(trial->plan)) ? TUNE_GOOD : TUNE_WRONG;
 }
 
 static stn_status sample(tune_stage *stage, const tune_trial *trial, double *seconds, stn_error *error) {
-    int64_t elements = stn_task_span(stage->task, true);
-    if (stage->task->in_place) STN_TRY(fill(stage, stage->out, elements, -1, 1, error)); /* lest it fade to zero */
+    int64_t elements = numbers_of(stage, true);
+    if (in_place(stage)) STN_TRY(fill(stage, stage->out, elements, -1, 1, error)); /* lest it fade to zero */
     STN_TRY(stn_timer_start(stage->timer, NULL, error));
     for (int i = 0; i < trial->repeats; i++)
         STN_TRY(stn_plan_execute_with(trial->plan, input_of(stage), stage->out, stage->workspace, NULL, error));

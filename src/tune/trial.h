@@ -4,18 +4,19 @@
 #include "context/kernel.h"
 #include "plan/plan.h"
 
-/* What all trials of one task share. */
+/* What all trials of one plan's work share. */
 typedef struct tune_stage {
     stn_context *context;
-    const stn_task *task; /* of the whole run; borrowed */
+    const stn_plan *plan; /* whose work it is: the whole run, or a transform; borrowed */
     stn_kernel *fill, *compare;
     stn_timer *timer;
     void *in, *out, *want; /* want: what the trusted candidate made of `in`; in place there is no `in` */
     void *sums;            /* of the comparison's blocks */
     void *workspace;       /* as large as a trial has needed so far */
     size_t workspace_size;
-    stn_candidate trusted; /* of strategy direct: one step a launch */
-    uint64_t want_steps;   /* that `want` holds; 0: nothing yet */
+    const stn_strategy *judge; /* direct, or of transforms cuFFT or else fft */
+    stn_candidate trusted;     /* of the judge: one step a launch, or the one that all transforms have */
+    uint64_t want_steps;       /* that `want` holds, 1 of a transform; 0: nothing yet */
 } tune_stage;
 
 typedef enum tune_state { TUNE_NEW, TUNE_SKIPPED, TUNE_WRONG, TUNE_GOOD } tune_state;
@@ -36,11 +37,11 @@ typedef struct tune_trial {
 } tune_trial;
 
 /* Kernels, grids with random content, timer. On failure nothing is left to close. */
-stn_status tune_stage_open(stn_context *context, const stn_task *task, tune_stage *stage, stn_error *error);
+stn_status tune_stage_open(const stn_plan *plan, tune_stage *stage, stn_error *error);
 void tune_stage_close(tune_stage *stage);
 
 /* Compiles. From any thread; what fails is in the trial. */
-void tune_trial_build(stn_context *context, const stn_task *task, tune_trial *trial);
+void tune_trial_build(const stn_plan *plan, tune_trial *trial);
 /* Runs it once, compares every point with the trusted candidate, and runs it again to know how long it takes: the trial is
  * then good, wrong or skipped. *difference: relative L2. */
 void tune_trial_check(tune_stage *stage, tune_trial *trial, double *difference);

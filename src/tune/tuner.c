@@ -163,7 +163,7 @@ static void choose_trials(session *s) {
 
 static void build_some(void *user, int64_t begin, int64_t end) {
     session *s = user;
-    for (int64_t i = begin; i < end; i++) tune_trial_build(s->plan->context, &s->plan->task, &s->trials[i]);
+    for (int64_t i = begin; i < end; i++) tune_trial_build(s->plan, &s->trials[i]);
 }
 
 typedef struct batch {
@@ -269,7 +269,7 @@ static stn_status run_session(stn_plan *plan, double seconds, tune_records *reco
     s->plan = plan;
     s->deadline = now() + seconds;
     s->best = INFINITY;
-    stn_status status = tune_stage_open(plan->context, &plan->task, &s->stage, error);
+    stn_status status = tune_stage_open(plan, &s->stage, error);
     if (status == STN_OK) {
         choose_trials(s);
         measure_all(s);

@@ -89,6 +89,7 @@ static stn_status make_plan(suite *s, const stn_transform *transform, const char
     stn_status status = stn_plan_create_fft(s->context, transform, &options, plan, &result->error);
     if (status == STN_OK && pick >= 0) {
         stn_plan *p = *plan;
+        stn_plan_rank(p, strategy, STN_PLAN_RANKING); /* those for measuring too */
         if ((size_t)pick >= p->ranked) return stn_plan_destroy(p), *plan = NULL, STN_ERROR_UNSUPPORTED;
         p->candidate = p->ranking[pick].candidate;
         p->estimate = p->ranking[pick].estimate;

@@ -141,12 +141,9 @@ Test(fft_plan, clusters_where_there_are_some) {
         const char *arch;
         size_t rank, extent[2], batch;
         const char *words;
-    } cases[] = {{"sm_90", 2, {256, 256}, 1024, " 1 launches"},
-                 {"sm_80", 2, {256, 256}, 1024, " 2 launches"},
-                 {"sm_90", 1, {1 << 24, 0}, 4, " 2 launches"},
-                 {"sm_80", 1, {1 << 24, 0}, 4, " 3 launches"},
-                 {"sm_90", 1, {1 << 25, 0}, 8, " 3 launches"},
-                 {"sm_100", 2, {256, 256}, 1024, " 1 launches"}};
+    } cases[] = {{"sm_90", 2, {256, 256}, 1024, " 1 launches"}, {"sm_80", 2, {256, 256}, 1024, " 2 launches"},
+                 {"sm_90", 1, {1 << 24, 0}, 4, " 2 launches"},  {"sm_80", 1, {1 << 24, 0}, 4, " 3 launches"},
+                 {"sm_90", 1, {1 << 25, 0}, 8, " 3 launches"},  {"sm_100", 2, {256, 256}, 1024, " 1 launches"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         stn_context_options where = STN_CONTEXT_OPTIONS_INIT;
         stn_plan_options options = STN_PLAN_OPTIONS_INIT;

@@ -31,7 +31,7 @@ static fft_pass columns(int64_t length) {
 
 static void check(const fft_pass *pass, stn_dtype dtype) {
     fft_shape s;
-    cr_assert(fft_shape_for(pass, dtype, &machine, &s), "%s %ld has no shape", stn_dtype_name(dtype),
+    cr_assert(fft_shape_for(pass, dtype, &machine, 0, &s), "%s %ld has no shape", stn_dtype_name(dtype),
               (long)pass->length);
     int64_t product = 1;
     int points = 0;
@@ -69,7 +69,7 @@ Test(fft_shape, other_lengths_have_none) {
     fft_shape s;
     for (int64_t n = 11; n < 2000; n += 11) {
         fft_pass pass = rows(n);
-        cr_expect(smooth(n) == fft_shape_for(&pass, STN_F32, &machine, &s), "%ld", (long)n);
+        cr_expect(smooth(n) == fft_shape_for(&pass, STN_F32, &machine, 0, &s), "%ld", (long)n);
     }
 }
 
@@ -79,7 +79,7 @@ Test(fft_shape, tables) {
     fft_shape s;
     fft_pass pass = columns(256);
     pass.outer = 65536;
-    cr_assert(fft_shape_for(&pass, STN_F64, &machine, &s));
+    cr_assert(fft_shape_for(&pass, STN_F64, &machine, 0, &s));
     fft_tables counted = fft_shape_tables(&pass, &s, STN_F64, NULL), t = fft_shape_tables(&pass, &s, STN_F64, to);
     cr_expect(t.twiddles == counted.twiddles && t.outer == counted.outer && t.real == 0);
     cr_expect_eq(t.twiddles, 15 * 16); /* 256 = 16 x 16 */

@@ -259,6 +259,67 @@ Test(tune, a_candidate_that_was_wrong_is_not_chosen) {
     end(&w);
 }
 
+/* ---- transforms -------------------------------------------------------------------------------------------------- */
+
+static stn_plan *transform_of(world *w, const stn_transform *t, bool tune) {
+    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
+    stn_plan *plan;
+    options.strategy = "fft";
+    options.tune = tune;
+    options.tune_seconds = 60;
+    OK(stn_plan_create_fft(w->context, t, &options, &plan, &error));
+    return plan;
+}
+
+/* A wave: all of its spectrum is in one place. */
+static void expect_one_peak(world *w, stn_plan *plan, int n, int batch, int wave) {
+    float *grid = calloc((size_t)(2 * n * batch), sizeof *grid);
+    size_t bytes = (size_t)(2 * n * batch) * sizeof *grid;
+    void *in, *out;
+    cr_assert_not_null(grid);
+    for (int i = 0; i < n * batch; i++) {
+        double angle = 2 * M_PI * wave * (i % n) / n;
+        grid[2 * i] = (float)cos(angle), grid[2 * i + 1] = (float)sin(angle);
+    }
+    OK(stn_memory_alloc(w->context, bytes, &in, &error));
+    OK(stn_memory_alloc(w->context, bytes, &out, &error));
+    OK(stn_memory_upload(w->context, in, grid, bytes, &error));
+    OK(stn_plan_execute(plan, in, out, NULL, &error));
+    OK(stn_memory_download(w->context, grid, out, bytes, &error));
+    for (int i = 0; i < n * batch; i++)
+        cr_assert(fabs(grid[2 * i] - (i % n == wave ? n : 0)) + fabs(grid[2 * i + 1]) < 1e-3 * n, "point %d", i);
+    stn_memory_free(w->context, in);
+    stn_memory_free(w->context, out);
+    free(grid);
+}
+
+Test(tune, a_transform_is_measured_and_remembered) {
+    world w;
+    begin(&w);
+    stn_transform t = STN_TRANSFORM_INIT;
+    t.rank = 1, t.extent[0] = 1024, t.batch = 6, t.dtype = STN_F32;
+    stn_plan *tuned = transform_of(&w, &t, true);
+    cr_assert_eq(tuned->chosen, STN_CHOSEN_BY_MEASURING);
+    cr_assert(measured_rows(tuned) >= 2, "%zu", measured_rows(tuned));
+    for (size_t i = 0; i < tuned->ranked; i++)
+        if (tuned->ranking[i].measured > 0) cr_assert(tuned->measured <= tuned->ranking[i].measured);
+    expect_one_peak(&w, tuned, 1024, 6, 37);
+    cr_assert_eq(w.warnings, 0u, "%s", w.last);
+    const stn_candidate fastest = tuned->candidate;
+    stn_plan_destroy(tuned);
+    reopen(&w);
+    stn_plan *recalled = transform_of(&w, &t, false);
+    cr_assert_eq(recalled->chosen, STN_CHOSEN_BY_MEMORY);
+    cr_assert_eq(memcmp(&recalled->candidate, &fastest, sizeof fastest), 0);
+    expect_one_peak(&w, recalled, 1024, 6, 1000);
+    stn_plan_destroy(recalled);
+    t.direction = STN_INVERSE; /* another transform */
+    stn_plan *other = transform_of(&w, &t, false);
+    cr_assert_eq(other->chosen, STN_CHOSEN_BY_ESTIMATE);
+    stn_plan_destroy(other);
+    end(&w);
+}
+
 /* ---- one trial --------------------------------------------------------------------------------------------------- */
 
 static bool forgets_a_point;
@@ -287,8 +348,8 @@ static tune_state try_strategy(const stn_strategy *strategy) {
     tune_stage stage;
     tune_trial trial = {.strategy = strategy, .candidate = plan->candidate};
     double difference;
-    OK(tune_stage_open(w.context, &plan->task, &stage, &error));
-    tune_trial_build(w.context, &plan->task, &trial);
+    OK(tune_stage_open(plan, &stage, &error));
+    tune_trial_build(plan, &trial);
     tune_trial_check(&stage, &trial, &difference);
     tune_trial_lengthen(&trial, 0);
     tune_trial_time(&stage, &trial);
@@ -325,7 +386,7 @@ Test(trial, of_fewer_launches_tells_the_whole_runs_time) {
     w.strategy = "direct";
     stn_plan *plan = plan_of(&w, false, 0);
     tune_trial trial = {.strategy = &stn_strategy_direct, .candidate = plan->candidate};
-    tune_trial_build(w.context, &plan->task, &trial);
+    tune_trial_build(plan, &trial);
     cr_assert_eq(trial.state, TUNE_NEW, "%s", trial.why.message);
     uint64_t steps = trial.plan->task.steps;
     cr_assert(steps < 300, "%llu steps", (unsigned long long)steps);
