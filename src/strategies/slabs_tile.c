@@ -71,7 +71,7 @@ static int lanes_of(const slabs_tile *tile, int normal) {
 
 /* As find_skew of the kernel. */
 static int skew_of(int lanes_x, int rows, int banks) {
-    for (int skew = 0; lanes_x < banks && skew < banks; skew++) {
+    for (int skew = 0; lanes_x > 0 && lanes_x < banks && skew < banks; skew++) {
         bool taken[32] = {false}, apart = true;
         for (int lane = 0; lane < banks; lane++) {
             int bank = (lane / lanes_x * (rows * lanes_x + skew) + lane % lanes_x) % banks;
