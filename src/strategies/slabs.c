@@ -108,6 +108,11 @@ void stn_slabs_destroy(stn_slabs *slabs) {
     free(slabs);
 }
 
+/* From sm_90 on; and drivers before CUDA 12.3 cannot capture such a launch in a graph. */
+static bool may_come_early(const stn_plan *plan) {
+    return plan->machine.sm >= 90 && stn_driver_version(plan->context->driver) >= 12030;
+}
+
 static stn_status launch_tiles(const stn_plan *plan, const stn_slabs *slabs, const stn_fused_launch *l,
                                stn_error *error) {
     _Alignas(16) unsigned char arguments[SLABS_TILE_ARGUMENTS];
@@ -118,7 +123,7 @@ static stn_status launch_tiles(const stn_plan *plan, const stn_slabs *slabs, con
                       .block = {(unsigned)slabs->tile.threads, 1, 1},
                       .shared = slabs->tile.shared,
                       .stream = l->stream,
-                      .early = plan->machine.sm >= 90};
+                      .early = may_come_early(plan)};
     return stn_module_launch(slabs->kernel->module, &how, arguments, error);
 }
 
