@@ -217,3 +217,25 @@ double stn_task_outside(const stn_task *task, int axis, int side) {
     double value = task->boundary[axis][side].value;
     return task->dtype == STN_F16 ? stn_half_to_float(stn_float_to_half((float)value)) : value;
 }
+
+int stn_task_reach(const stn_task *task, int axis) {
+    const int *reach = task->reach[axis];
+    return reach[0] > reach[1] ? reach[0] : reach[1];
+}
+
+static int compare_offsets(const void *a, const void *b) {
+    const stn_tap *x = a, *y = b;
+    for (int axis = 0; axis < 3; axis++)
+        if (x->offset[axis] != y->offset[axis]) return x->offset[axis] < y->offset[axis] ? -1 : 1;
+    return 0;
+}
+
+bool stn_task_mirrored(const stn_task *task, int axis) {
+    for (size_t k = 0; k < task->ntaps; k++) {
+        stn_tap opposite = task->taps[k];
+        opposite.offset[axis] = -opposite.offset[axis];
+        const stn_tap *found = bsearch(&opposite, task->taps, task->ntaps, sizeof opposite, compare_offsets);
+        if (!found || found->weight != task->taps[k].weight) return false;
+    }
+    return true;
+}

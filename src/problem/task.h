@@ -47,6 +47,11 @@ int64_t stn_task_span(const stn_task *task, bool of_output);
  * the definition that host and kernels share (device/index.cuh is its twin). */
 int64_t stn_fold(int64_t i, int64_t n, const stn_boundary sides[2]);
 
+/* The larger of the two reaches along an axis. */
+int stn_task_reach(const stn_task *task, int axis);
+/* Are the weights the same mirrored along this axis? */
+bool stn_task_mirrored(const stn_task *task, int axis);
+
 /* The value past a constant side, as a point of the dtype would hold it: the grid goes on there as if it were stored. */
 double stn_task_outside(const stn_task *task, int axis, int side);
 

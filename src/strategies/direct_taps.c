@@ -30,15 +30,7 @@ static bool is_tap(const stn_task *task, const direct_shape *shape, const int64_
 }
 
 static bool mirrored(const stn_task *task, const direct_shape *shape, int bit) {
-    for (size_t t = 0; t < task->ntaps; t++) {
-        int64_t at[3];
-        for (int k = 0; k < 3; k++) at[k] = task->taps[t].offset[direct_axis(task, shape, k)];
-        int k = bit == DIRECT_MIRROR_Z ? 0 : 2;
-        at[k] = -at[k];
-        double other;
-        if (!is_tap(task, shape, at, &other) || other != task->taps[t].weight) return false;
-    }
-    return true;
+    return stn_task_mirrored(task, direct_axis(task, shape, bit == DIRECT_MIRROR_Z ? 0 : 2));
 }
 
 int direct_time_operations(const stn_task *task, const direct_shape *shape, int mirror) {

@@ -15,8 +15,7 @@
 #define PREFETCH 2     /* planes that direct_time_tile asks for ahead: a third gained nothing, one lost a tenth in 3D */
 
 int direct_reach(const stn_task *task, const direct_shape *shape, int kernel_axis) {
-    const int *reach = task->reach[direct_axis(task, shape, kernel_axis)];
-    return reach[0] > reach[1] ? reach[0] : reach[1];
+    return stn_task_reach(task, direct_axis(task, shape, kernel_axis));
 }
 
 /* Does one tile of the plane hold whole rows, and the points past their ends? Then nothing comes in from there. */

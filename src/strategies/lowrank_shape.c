@@ -43,21 +43,6 @@ double lowrank_term_tolerance(const stn_task *task, const lowrank_shape *shape) 
     return fmax(task->tolerance / entries, rounding) / shape->launches;
 }
 
-bool lowrank_symmetric(const stn_task *task, int axis) {
-    for (size_t k = 0; k < task->ntaps; k++) {
-        const stn_tap *tap = &task->taps[k];
-        bool found = tap->offset[axis] == 0;
-        for (size_t i = 0; i < task->ntaps && !found; i++) {
-            const stn_tap *other = &task->taps[i];
-            found = other->weight == tap->weight;
-            for (int a = 0; a < 3; a++)
-                found = found && other->offset[a] == (a == axis ? -tap->offset[a] : tap->offset[a]);
-        }
-        if (!found) return false;
-    }
-    return true;
-}
-
 bool lowrank_extended(const stn_task *task) {
     for (int axis = 0; axis < 3; axis++) {
         if (!task->reach[axis][0] && !task->reach[axis][1]) continue;
@@ -66,7 +51,7 @@ bool lowrank_extended(const stn_task *task) {
             stn_boundary_kind kind = task->boundary[axis][side].kind;
             mirrors = mirrors && (kind == STN_REFLECT || kind == STN_MIRROR);
         }
-        if (task->boundary[axis][0].kind != STN_WRAP && !(mirrors && lowrank_symmetric(task, axis))) return false;
+        if (task->boundary[axis][0].kind != STN_WRAP && !(mirrors && stn_task_mirrored(task, axis))) return false;
     }
     return true;
 }
@@ -195,7 +180,7 @@ bool lowrank_fit(const stn_task *task, int fused, lowrank_shape *shape) {
     shape->vector = lowrank_vector(task);
     shape->extended = lowrank_extended(task);
     if (!is_line(task)) {
-        shape->even = lowrank_symmetric(task, 1) && lowrank_symmetric(task, 2);
+        shape->even = stn_task_mirrored(task, 1) && stn_task_mirrored(task, 2);
         return blocks_x(task, shape) <= MOST_BLOCKS_X && blocks_y(task, shape) <= MOST_BLOCKS_Y;
     }
     for (int side = 0; side < 2; side++)
@@ -234,7 +219,7 @@ bool lowrank_fit_terms(const stn_task *task, const stn_machine *machine, const l
 bool lowrank_holds(const stn_task *task, const stn_machine *machine, const lowrank_shape *shape,
                    const lowrank_pattern *pattern) {
     lowrank_shape wider = *shape;
-    bool even = lowrank_symmetric(task, 1) && lowrank_symmetric(task, 2);
+    bool even = stn_task_mirrored(task, 1) && stn_task_mirrored(task, 2);
     return (even || !shape->even) && lowrank_fit_terms(task, machine, pattern, &wider);
 }
 

@@ -26,10 +26,8 @@ typedef struct lowrank_shape {
 } lowrank_shape;
 _Static_assert(sizeof(lowrank_shape) <= sizeof(stn_candidate), "a shape is a candidate");
 
-/* Are the taps the same mirrored along an axis? In both, the vectors of their terms are even; where the boundary mirrors too,
- * any number of steps sees the grid's mirror image past the face. */
-bool lowrank_symmetric(const stn_task *task, int axis);
-/* Then no point needs slabs. */
+/* Where taps are the same mirrored along an axis and the boundary mirrors too, any number of steps sees the grid's mirror image
+ * past the face. Then no point needs slabs. */
 bool lowrank_extended(const stn_task *task);
 /* The shape for launches of at most `fused` steps, in 2D but for its terms; false if no kernel can take it. */
 bool lowrank_fit(const stn_task *task, int fused, lowrank_shape *shape);

@@ -90,7 +90,7 @@ stn_status stn_slabs_set_weights(stn_plan *plan, stn_slabs *slabs, stn_error *er
     if (!slabs) return STN_OK;
     if (slabs->strips)
         STN_TRY(slabs_strips_set_weights(plan, slabs->strips, error));
-    else if (slabs->tile.mirror && !slabs_tile_mirrors(&plan->task)) {
+    else if (slabs->tile.mirror && !stn_task_mirrored(&plan->task, 2)) {
         slabs->tile.mirror = 0; /* opposite points no longer share a weight */
         stn_status status = get_kernel(plan, slabs, error);
         if (status != STN_OK) {

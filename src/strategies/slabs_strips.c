@@ -48,7 +48,7 @@ static size_t find_strips(const stn_task *task, int fused, strip strips[3]) {
     size_t count = 0;
     for (int axis = 0; axis < 3; axis++) {
         const int *reach = task->reach[axis];
-        int64_t larger = reach[0] > reach[1] ? reach[0] : reach[1];
+        int64_t larger = stn_task_reach(task, axis);
         strip s = {.axis = axis};
         for (int side = 0; side < SIDES; side++)
             if (stn_slabs_has_face(task, axis, side)) s.depth[side] = fused * (reach[side] + larger);

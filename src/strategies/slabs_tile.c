@@ -16,27 +16,8 @@
 
 static const char axis_names[3] = {'Z', 'Y', 'X'};
 
-static int reach_of(const stn_task *task, int axis) {
-    return task->reach[axis][0] > task->reach[axis][1] ? task->reach[axis][0] : task->reach[axis][1];
-}
-
 static bool has_faces(const stn_task *task, int axis) {
     return stn_slabs_has_face(task, axis, 0) || stn_slabs_has_face(task, axis, 1);
-}
-
-bool slabs_tile_mirrors(const stn_task *task) {
-    if (task->reach[2][0] != task->reach[2][1] || task->reach[2][0] == 0) return false;
-    for (size_t i = 0; i < task->ntaps; i++) {
-        const stn_tap *a = &task->taps[i];
-        bool found = false;
-        for (size_t k = 0; k < task->ntaps && !found; k++) {
-            const stn_tap *b = &task->taps[k];
-            found = b->offset[0] == a->offset[0] && b->offset[1] == a->offset[1] && b->offset[2] == -a->offset[2] &&
-                    b->weight == a->weight;
-        }
-        if (!found) return false;
-    }
-    return true;
 }
 
 /* ---- boxes --------------------------------------------------------------------------------------------------------- */
@@ -52,7 +33,7 @@ static int depth_of(const stn_task *task, int fused, int axis) {
     for (int side = 0; side < 2; side++) {
         if (!stn_slabs_has_face(task, axis, side)) continue;
         int past = task->boundary[axis][side].kind == STN_FIXED ? 0 : task->reach[axis][side];
-        int depth = fused * (task->reach[axis][side] + reach_of(task, axis)) + past;
+        int depth = fused * (task->reach[axis][side] + stn_task_reach(task, axis)) + past;
         if (depth > most) most = depth;
     }
     return most;
@@ -60,8 +41,8 @@ static int depth_of(const stn_task *task, int fused, int axis) {
 
 /* Of a box: the block's own points along an axis. */
 static int own_of(const stn_task *task, const slabs_tile *tile, int normal, int axis) {
-    if (axis != normal) return tile->box[normal][axis] - 2 * tile->fused * reach_of(task, axis);
-    return tile->fused * reach_of(task, axis);
+    if (axis != normal) return tile->box[normal][axis] - 2 * tile->fused * stn_task_reach(task, axis);
+    return tile->fused * stn_task_reach(task, axis);
 }
 
 static int lanes_of(const slabs_tile *tile, int normal) {
@@ -88,7 +69,8 @@ static size_t cells_of(const stn_task *task, const slabs_tile *tile, int normal)
     const int *box = tile->box[normal], banks = task->dtype == STN_F64 ? 16 : 32;
     int lanes_x = box[2] / tile->points, lanes_y = box[1] / tile->rows;
     int group = tile->rows * lanes_x + skew_of(lanes_x, tile->rows, banks);
-    int64_t rim = stn_div_up(reach_of(task, 1), tile->rows) * group + stn_div_up(reach_of(task, 2), tile->points);
+    int64_t rim =
+        stn_div_up(stn_task_reach(task, 1), tile->rows) * group + stn_div_up(stn_task_reach(task, 2), tile->points);
     return (size_t)(tile->points * box[0] * lanes_y * group + 2 * rim);
 }
 
@@ -106,7 +88,7 @@ static double active_patches(const stn_task *task, const slabs_tile *tile, int n
     double f = tile->fused, sum[4] = {f, f * (f - 1) / 2, f * (f - 1) * (2 * f - 1) / 6, f * f * (f - 1) * (f - 1) / 4};
     double p[4] = {1, 0, 0, 0};
     for (int k = 0; k < 3; k++) {
-        double size = patch_extent(tile, k), own = own_of(task, tile, normal, k), reach = reach_of(task, k);
+        double size = patch_extent(tile, k), own = own_of(task, tile, normal, k), reach = stn_task_reach(task, k);
         double at = own / size + (size > 1 && k != normal ? 0.5 : 0), slope = (k == normal ? 1 : 2) * reach / size;
         for (int d = 3; d >= 0; d--) p[d] = p[d] * at + (d ? p[d - 1] * slope : 0);
     }
@@ -136,7 +118,7 @@ static patch_work work_of(const stn_task *task, const slabs_tile *tile) {
         }
         taps++;
     }
-    int reach_y = reach_of(task, 1);
+    int reach_y = stn_task_reach(task, 1);
     w.operations = tile->points * (taps * tile->rows + (double)pairs * (tile->rows + 2 * reach_y));
     /* of each plane of taps, rows that they look at and how far they go along x */
     for (int z = -task->reach[0][0]; z <= task->reach[0][1]; z++)
@@ -230,7 +212,7 @@ static bool fit_box(const stn_task *task, const stn_machine *machine, const patc
         box[k] = patch_extent(tile, k);
         if (k == normal)
             box[k] = (int)stn_round_up(depth_of(task, tile->fused, k), patch_extent(tile, k));
-        else if (task->n[k] > 1 || reach_of(task, k) > 0)
+        else if (task->n[k] > 1 || stn_task_reach(task, k) > 0)
             across[count++] = k;
     }
     int lanes = lanes_of(tile, normal);
@@ -244,7 +226,7 @@ static bool fit_box(const stn_task *task, const stn_machine *machine, const patc
         int first = count == 2 ? tried[i] : groups, second = count == 2 ? groups / first : 1;
         for (int c = 0; c < count; c++) {
             int k = across[c], size = patch_extent(tile, k);
-            int64_t longest = stn_round_up(task->n[k] + 2 * tile->fused * reach_of(task, k), size);
+            int64_t longest = stn_round_up(task->n[k] + 2 * tile->fused * stn_task_reach(task, k), size);
             box[k] = (int)stn_min((int64_t)(c ? second : first) * size, longest);
         }
         bool holds = second >= 1;
@@ -265,9 +247,9 @@ bool slabs_tile_choose(const stn_task *task, const stn_machine *machine, int fus
     static const int threads[] = {128, 256, 384, 512, 768, 896, MAX_THREADS};
     if (task->ntaps > MAX_TAPS) return false;
     for (int k = 0; k < 3; k++)
-        if (reach_of(task, k) > MAX_REACH) return false;
+        if (stn_task_reach(task, k) > MAX_REACH) return false;
     best->seconds = INFINITY;
-    int mirror = slabs_tile_mirrors(task);
+    int mirror = stn_task_mirrored(task, 2) && stn_task_reach(task, 2) > 0;
     for (size_t i = 0; i < sizeof patches / sizeof *patches; i++) {
         slabs_tile tile = {.fused = fused, .rows = patches[i].rows, .points = patches[i].points, .mirror = mirror};
         if (task->rank != patches[i].rank) continue;
@@ -300,7 +282,7 @@ void slabs_tile_params(const stn_task *task, const slabs_tile *tile, stn_text *p
         snprintf(name, sizeof name, "BOX_%c", axis_names[k]);
         stn_params_ints(params, name, box, 3);
         snprintf(name, sizeof name, "%c_REACH", axis_names[k]);
-        stn_params_int(params, name, reach_of(task, k));
+        stn_params_int(params, name, stn_task_reach(task, k));
         for (int side = 0; side < 2; side++) {
             snprintf(name, sizeof name, "%c_%s", axis_names[k], side ? "HIGH" : "LOW");
             stn_params_int(params, name, task->reach[k][side]);

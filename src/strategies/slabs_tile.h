@@ -21,8 +21,6 @@ typedef struct slabs_tile {
 
 /* The cheapest shape by estimate; false if there is none: too many taps, or no box holds what they reach. */
 bool slabs_tile_choose(const stn_task *task, const stn_machine *machine, int fused, slabs_tile *best);
-/* Do the weights still allow to add opposite points first? */
-bool slabs_tile_mirrors(const stn_task *task);
 void slabs_tile_params(const stn_task *task, const slabs_tile *tile, stn_text *params);
 /* Writes the kernel's arguments; returns how many bytes. `blocks`: of the launch. */
 size_t slabs_tile_arguments(const stn_task *task, const slabs_tile *tile, const stn_fused_launch *launch,

@@ -21,24 +21,6 @@ static const char candidate_label[] = "candidate: ", wrong_word[] = "wrong";
 
 /* ---- the key ----------------------------------------------------------------------------------------------------- */
 
-static int compare_offsets(const void *a, const void *b) {
-    const stn_tap *x = a, *y = b;
-    for (int axis = 0; axis < 3; axis++)
-        if (x->offset[axis] != y->offset[axis]) return x->offset[axis] < y->offset[axis] ? -1 : 1;
-    return 0;
-}
-
-/* Are the weights the same mirrored along this axis? */
-static bool mirrored(const stn_task *task, int axis) {
-    for (size_t k = 0; k < task->ntaps; k++) {
-        stn_tap opposite = task->taps[k];
-        opposite.offset[axis] = -opposite.offset[axis];
-        const stn_tap *found = bsearch(&opposite, task->taps, task->ntaps, sizeof opposite, compare_offsets);
-        if (!found || found->weight != task->taps[k].weight) return false;
-    }
-    return true;
-}
-
 static void add_number(stn_key_builder *builder, const char *label, int64_t value) {
     unsigned char bytes[8];
     for (int i = 0; i < 8; i++) bytes[i] = (unsigned char)((uint64_t)value >> (8 * i));
@@ -52,7 +34,7 @@ static void add_task(stn_key_builder *builder, const stn_task *task) {
         add_number(builder, "in stride", task->in_stride[axis]);
         add_number(builder, "out stride", task->out_stride[axis]);
         for (int side = 0; side < 2; side++) add_number(builder, "side", task->boundary[axis][side].kind);
-        add_number(builder, "mirrored", mirrored(task, axis));
+        add_number(builder, "mirrored", stn_task_mirrored(task, axis));
     }
     add_number(builder, "batch", task->batch);
     add_number(builder, "in batch stride", task->in_batch_stride);

@@ -265,3 +265,18 @@ Test(task, weights_can_be_replaced) {
     cr_expect_eq(task.taps[0].weight, 1, "nothing changes on failure");
     stn_task_clear(&task);
 }
+
+/* The star's taps: (-1, 0) (0, -1) (0, 0) (0, 1) (1, 0). */
+Test(task, knows_along_which_axes_its_weights_are_mirrored) {
+    stn_problem problem = good();
+    stn_task task = made(&problem);
+    double along_y[5] = {2, 3, 1, 4, 2}, along_x[5] = {2, 3, 1, 3, 5};
+    cr_expect(stn_task_mirrored(&task, 1) && stn_task_mirrored(&task, 2));
+    cr_expect_eq(stn_task_set_weights(&task, 5, along_y, NULL), STN_OK);
+    cr_expect(stn_task_mirrored(&task, 1) && !stn_task_mirrored(&task, 2));
+    cr_expect_eq(stn_task_set_weights(&task, 5, along_x, NULL), STN_OK);
+    cr_expect(!stn_task_mirrored(&task, 1) && stn_task_mirrored(&task, 2));
+    cr_expect_eq(stn_task_reach(&task, 0), 0);
+    cr_expect_eq(stn_task_reach(&task, 2), 1);
+    stn_task_clear(&task);
+}
