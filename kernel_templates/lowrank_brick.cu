@@ -255,7 +255,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) lowrank_brick(cons
         fill_band<0>(b.u[l], BAND_X, a.u[l], SIDE_X, LEAD_X - X_LOW, threadIdx.x, THREADS);
     for (int r = 0; r < RIGHTS; r++) fill_band<0>(b.v[r], BAND_Y, a.v[r], SIDE_Y, SKIP_Y, threadIdx.x, THREADS);
     for (int i = threadIdx.x; i < WIDTH; i += THREADS)
-        column[i] = fold_far<X_SIDE_LOW, X_SIDE_HIGH>(x0 - SKIP_X - LEAD_X + i, a.nx);
+        column[i] = fold_column<X_SIDE_LOW, X_SIDE_HIGH>(x0 - SKIP_X - LEAD_X + i, a.nx);
     __syncthreads();
     const long long *const mine_x = column + threadIdx.x % SLOTS * SLOT;
     copier c = {a.in + batch * a.in_batch, row_start, column, VECTOR == SLOT && mine_x[0] % SLOT == 0};

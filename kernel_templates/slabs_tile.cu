@@ -19,8 +19,8 @@
 //                             |  \+-----------+/  |
 //                             +-------------------+
 //
-// A thread holds a patch of ROWS x POINTS points of one plane of the box in registers; all threads leave their points in
-// shared memory for their neighbours. There lie the first points of all patches side by side, then all second points, ..,
+// A thread holds a patch of ROWS x POINTS points of one plane of the box in registers; all threads leave the points that
+// neighbours look at in shared memory. There lie the first points of all patches side by side, then all second points, ..,
 // so that threads side by side never meet in a bank.
 //
 // The shape of the box depends on the axis that the face is normal to: BOX_Z[axis] x BOX_Y[axis] x BOX_X[axis].
@@ -290,12 +290,29 @@ __device__ __forceinline__ void store_patch(const slab_arguments &a, const tile 
                 to[r * a.out_stride[1] + v * a.out_stride[2]] = narrow<STORE>(own[r][v]);
 }
 
-template <int AXIS>
+// Whether other patches look at a point of a patch, or the rule of a side may.
+__device__ constexpr bool is_seen(int r, int v) {
+    return FOLDS || Z_REACH > 0 || r < Y_HIGH || r >= ROWS - Y_LOW || v < X_HIGH || v >= POINTS - X_LOW;
+}
+
+template <int AXIS, bool WHOLE>
 __device__ __forceinline__ void leave_patch(const patch &own, REAL *cells) {
 #pragma unroll
     for (int r = 0; r < ROWS; r++)
 #pragma unroll
-        for (int v = 0; v < POINTS; v++) cells[box<AXIS>::offset(0, r, v)] = own[r][v];
+        for (int v = 0; v < POINTS; v++)
+            if (WHOLE || is_seen(r, v)) cells[box<AXIS>::offset(0, r, v)] = own[r][v];
+}
+
+// Points that no step changes, from where they lie.
+template <int AXIS>
+__device__ __forceinline__ void restore(patch &own, const REAL *cells, unsigned changes) {
+    if (changes == ALL) return;
+#pragma unroll
+    for (int r = 0; r < ROWS; r++)
+#pragma unroll
+        for (int v = 0; v < POINTS; v++)
+            if (!(changes >> (r * POINTS + v) & 1)) own[r][v] = cells[box<AXIS>::offset(0, r, v)];
 }
 
 template <int AXIS>
@@ -308,8 +325,8 @@ __device__ __forceinline__ void step_tile(const slab_arguments &a, const face &f
     patch own;
     if (has_patch) {
         load_patch(a, grid, t, p, own);
-        leave_patch<AXIS>(own, cells + p.cell);
-        if (OTHER) leave_patch<AXIS>(own, cells + OTHER + p.cell);  // for points that no step changes
+        leave_patch<AXIS, true>(own, cells + p.cell);
+        if (OTHER) leave_patch<AXIS, true>(own, cells + OTHER + p.cell);  // for points that no step changes
     }
     __syncthreads();
 #pragma unroll 1
@@ -321,24 +338,19 @@ __device__ __forceinline__ void step_tile(const slab_arguments &a, const face &f
 #pragma unroll
             for (int r = 0; r < ROWS; r++)
 #pragma unroll
-                for (int v = 0; v < POINTS; v++)
-                    if (p.changes >> (r * POINTS + v) & 1) own[r][v] = next[r][v];
+                for (int v = 0; v < POINTS; v++) own[r][v] = next[r][v];
+            restore<AXIS>(own, cells + from + p.cell, p.changes);
         }
         if (s == FUSED) break;
         if (!OTHER) __syncthreads();  // all have read what they need
-        if (s <= p.last) leave_patch<AXIS>(own, cells + to + p.cell);
+        if (s <= p.last) leave_patch<AXIS, false>(own, cells + to + p.cell);
         __syncthreads();
         if (!FOLDS) continue;
         if constexpr (folds_along(0)) refresh_axis<AXIS, 0>(a, t, cells + to);
         if constexpr (folds_along(1)) refresh_axis<AXIS, 1>(a, t, cells + to);
         if constexpr (folds_along(2)) refresh_axis<AXIS, 2>(a, t, cells + to);
         __syncthreads();
-        if (!has_patch || p.changes == ALL) continue;
-#pragma unroll
-        for (int r = 0; r < ROWS; r++)
-#pragma unroll
-            for (int v = 0; v < POINTS; v++)
-                if (!(p.changes >> (r * POINTS + v) & 1)) own[r][v] = cells[to + p.cell + box<AXIS>::offset(0, r, v)];
+        if (has_patch) restore<AXIS>(own, cells + to + p.cell, p.changes);
     }
     wait_for_launch_before();  // which may write nonsense where the margins are
     if (has_patch) store_patch(a, t, p, own, out);

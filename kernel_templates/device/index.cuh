@@ -43,17 +43,33 @@ __device__ __forceinline__ long long fold(long long i, long long n) {
     return fold_high<HIGH>(i, n);
 }
 
-// The index that is read for index i, however far it lies outside: folded where the axis wraps, and where both sides
-// mirror it, for then symmetric taps see the same grid in every step. Else the nearest one: what is computed from it is
-// not kept.
+// Whether what is read past two sides of an axis, however far, belongs to the same grid in every step: where it wraps, and
+// where both mirror it and taps are symmetric. What comes from past other sides is not kept.
+template <int LOW, int HIGH>
+__device__ constexpr bool mirrors() {
+    return (LOW == REFLECT || LOW == MIRROR) && (HIGH == REFLECT || HIGH == MIRROR);
+}
+template <int LOW, int HIGH>
+__device__ constexpr bool repeats() {
+    return LOW == WRAP || mirrors<LOW, HIGH>();
+}
+
+// The index that is read for index i, however far it lies outside: folded where the axis repeats, else the nearest.
 template <int LOW, int HIGH>
 __device__ __forceinline__ long long fold_far(long long i, long long n) {
     if (i >= 0 && i < n) return i;
-    const bool mirrors = (LOW == REFLECT || LOW == MIRROR) && (HIGH == REFLECT || HIGH == MIRROR);
-    if (LOW != WRAP && !mirrors) return i < 0 ? 0 : n - 1;
+    if (!repeats<LOW, HIGH>()) return i < 0 ? 0 : n - 1;
     const long long period = LOW == WRAP ? n : 2 * n - (LOW == MIRROR) - (HIGH == MIRROR);
     if (period == 0) return 0;  // one point between two mirrors
     i %= period;
     if (i < 0) i += period;
     return i < n ? i : HIGH == REFLECT ? 2 * n - 1 - i : 2 * (n - 1) - i;
+}
+
+// The same for columns, of which one access reads several: where the axis does not repeat, columns past its sides are
+// taken from its first ones, aligned as they were.
+template <int LOW, int HIGH>
+__device__ __forceinline__ long long fold_column(long long i, long long n) {
+    if ((i >= 0 && i < n) || repeats<LOW, HIGH>()) return fold_far<LOW, HIGH>(i, n);
+    return (i & 15) % n;
 }

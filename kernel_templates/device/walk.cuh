@@ -4,21 +4,23 @@
 #include "device/index.cuh"
 
 // The block's threads ask for columns x to x + 15 of all LINES rows: row i of the grid begins at row_start[i], and goes to
-// stage + place(i). Past the grid's sides, and where rows are not aligned (VECTOR 1), element by element.
+// stage + place(i); 16 bytes at a time, but element by element where rows are not aligned (VECTOR 1), and past sides of
+// mirrors or of a grid that ends within 16 bytes.
 template <int LINES, int THREADS, int VECTOR, int LOW, int HIGH, class STORE, class PLACE>
 __device__ __forceinline__ void load_stage(STORE *stage, PLACE place, const STORE *grid, const long long *row_start,
                                            long long x, long long nx) {
     constexpr int SLOTS = sizeof(STORE), SKIP = THREADS / SLOTS;  // of 16 bytes in a row; rows that are copied at once
-    if (VECTOR == 1 || x < 0 || x + 16 > nx) {
+    const bool inside = x >= 0 && x + 16 <= nx;
+    if (VECTOR == 1 || (!inside && (mirrors<LOW, HIGH>() || nx % (16 / SLOTS)))) {
 #pragma unroll 1
         for (int i = threadIdx.x; i < LINES * 16; i += THREADS)
             copy_element(stage + place(i / 16) + i % 16,
-                         grid + row_start[i / 16] + fold_far<LOW, HIGH>(x + i % 16, nx));
+                         grid + row_start[i / 16] + fold_column<LOW, HIGH>(x + i % 16, nx));
         return;
     }
     const int row = threadIdx.x / SLOTS, column = threadIdx.x % SLOTS * (16 / SLOTS);
     STORE *const to = stage + place(row) + column;
-    const STORE *const from = grid + x + column;
+    const STORE *const from = grid + (inside ? x + column : fold_column<LOW, HIGH>(x + column, nx));
     constexpr int AT_ONCE = 5 * SKIP;  // row starts are waited for together, for a copy lets no later access pass
 #pragma unroll
     for (int first = 0; first < LINES; first += AT_ONCE) {

@@ -97,6 +97,19 @@ static double active_patches(const stn_task *task, const slabs_tile *tile, int n
 
 /* ---- cost ---------------------------------------------------------------------------------------------------------- */
 
+/* As is_seen of the kernel: points of a patch that are left for others in each step. */
+static int seen_points(const stn_task *task, const slabs_tile *tile) {
+    int64_t rows = tile->rows - task->reach[1][0] - task->reach[1][1],
+            points = tile->points - task->reach[2][0] - task->reach[2][1];
+    bool folds = false;
+    for (int i = 0; i < 6; i++) {
+        stn_boundary_kind kind = task->boundary[i / 2][i % 2].kind;
+        folds = folds || (stn_slabs_has_face(task, i / 2, i % 2) && kind != STN_CONSTANT && kind != STN_FIXED);
+    }
+    if (folds || stn_task_reach(task, 0) > 0 || rows < 0 || points < 0) rows = 0;
+    return tile->rows * tile->points - (int)(rows * points);
+}
+
 /* What one patch does in one step. */
 typedef struct patch_work {
     double accesses, operations; /* of shared memory; arithmetic */
@@ -104,7 +117,7 @@ typedef struct patch_work {
 
 static patch_work work_of(const stn_task *task, const slabs_tile *tile) {
     static const int most = 2 * MAX_REACH + 8;
-    patch_work w = {tile->rows * tile->points, 0}; /* each point is left for the others */
+    patch_work w = {seen_points(task, tile), 0};
     int taps = 0, pairs = 0;
     int64_t plane = INT64_MIN;
     bool distance[MAX_REACH + 1] = {false};
@@ -243,7 +256,7 @@ static bool fit_box(const stn_task *task, const stn_machine *machine, const patc
 bool slabs_tile_choose(const stn_task *task, const stn_machine *machine, int fused, slabs_tile *best) {
     static const struct {
         int rank, rows, points;
-    } patches[] = {{1, 1, 2}, {1, 1, 4}, {2, 4, 2}, {2, 8, 2}, {2, 2, 2}, {2, 4, 4}, {3, 4, 4}, {3, 2, 4}};
+    } patches[] = {{1, 1, 2}, {1, 1, 4}, {2, 4, 2}, {2, 8, 2}, {2, 2, 2}, {2, 4, 4}, {2, 8, 4}, {3, 4, 4}, {3, 2, 4}};
     static const int threads[] = {128, 256, 384, 512, 768, 896, MAX_THREADS};
     if (task->ntaps > MAX_TAPS) return false;
     for (int k = 0; k < 3; k++)
