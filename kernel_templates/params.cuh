@@ -74,6 +74,8 @@ constexpr int BOX_Z[3] = {4, 4, 8};  // points of a tile's box, for faces normal
 constexpr int BOX_Y[3] = {2, 2, 2};
 constexpr int BOX_X[3] = {16, 16, 4};
 constexpr int BOX_COPIES = 1;  // boxes in shared memory
+constexpr int SEPARABLE = 0;   // 1: weights are products of one factor an axis, which are given instead
+constexpr int NWEIGHTS = NTAPS;
 
 // ---- fft_line: transforms of lines; fft_warp reads WARPS, BLOCKS, STAGES and the first, the inverse and the scale of these
 constexpr int FFT_LENGTH = 256;  // complex points of a line

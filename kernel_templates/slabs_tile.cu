@@ -59,7 +59,7 @@ struct slab_arguments {
     int faces, blocks;  // of a grid
     face at[FACES];
     REAL constant[3][2];  // value past each side, axes z, y, x
-    REAL weight[NTAPS];
+    REAL weight[NWEIGHTS];  // of the taps; SEPARABLE: factors along z, y, x
 };
 
 // The box of a tile at a face normal to AXIS, and where its points lie in shared memory. Where fewer patches lie side by side
@@ -78,12 +78,14 @@ constexpr int find_skew(int lanes_x) {  // the least that keeps as many patches 
     }
     return 0;
 }
+// Points side by side along x lie in different banks too, when a box is filled and when a tile is stored.
+constexpr int pad_class(int cells) { return cells + (BANKS + BANKS / POINTS - cells % BANKS) % BANKS; }
 template <int AXIS>
 struct box {
     static constexpr int PLANES = BOX_Z[AXIS], HEIGHT = BOX_Y[AXIS], WIDTH = BOX_X[AXIS];
     static constexpr int LANES_X = WIDTH / POINTS, LANES_Y = HEIGHT / ROWS, LANES = PLANES * LANES_Y * LANES_X;
     static constexpr int SKEW = find_skew(LANES_X), GROUP = ROWS * LANES_X + SKEW, PLANE = LANES_Y * GROUP,
-                         CLASS = PLANES * PLANE;
+                         CLASS = pad_class(PLANES * PLANE);
     static constexpr int PAST_X = (X_REACH + POINTS - 1) / POINTS, PAST_Y = (Y_REACH + ROWS - 1) / ROWS;  // patches
     static constexpr int RIM = PAST_Y * GROUP + PAST_X, CELLS = POINTS * CLASS + 2 * RIM;
     static_assert(WIDTH % POINTS == 0 && HEIGHT % ROWS == 0 && LANES <= THREADS_X, "patches tile the box");
@@ -200,6 +202,42 @@ __device__ __forceinline__ void step_patch(const slab_arguments &a, const REAL *
         }
 }
 
+// The same where a weight is the product of a factor of each axis, those of z and x being 1 at offset 0: planes are added
+// up first, then columns, then rows.
+template <int AXIS>
+__device__ __forceinline__ void step_separably(const slab_arguments &a, const REAL *cells, const patch &own,
+                                               patch &next) {
+    constexpr int FIRST_Z = Z_LOW, FIRST_Y = FIRST_Z + Z_HIGH + 1 + Y_LOW, FIRST_X = FIRST_Y + Y_HIGH + 1 + X_LOW;
+#pragma unroll
+    for (int r = 0; r < ROWS; r++)
+#pragma unroll
+        for (int v = 0; v < POINTS; v++) next[r][v] = 0;
+#pragma unroll
+    for (int i = -Y_LOW; i < ROWS + Y_HIGH; i++) {
+        REAL window[WINDOW];
+#pragma unroll
+        for (int x = 0; x < WINDOW; x++) {
+            const int column = x - X_LOW;
+            const bool mine = i >= 0 && i < ROWS && column >= 0 && column < POINTS;
+            window[x] = mine ? own[mine ? i : 0][mine ? column : 0] : cells[box<AXIS>::offset(0, i, column)];
+#pragma unroll
+            for (int dz = -Z_LOW; dz <= Z_HIGH; dz++)
+                if (dz) window[x] += a.weight[FIRST_Z + dz] * cells[box<AXIS>::offset(dz, i, column)];
+        }
+#pragma unroll
+        for (int v = 0; v < POINTS; v++) {
+            REAL sum = window[X_LOW + v];
+#pragma unroll
+            for (int dx = -X_LOW; dx <= X_HIGH; dx++)
+                if (dx) sum += a.weight[FIRST_X + dx] * window[X_LOW + v + dx];
+#pragma unroll
+            for (int dy = -Y_LOW; dy <= Y_HIGH; dy++)
+                if (i - dy >= 0 && i - dy < ROWS)
+                    next[i - dy >= 0 && i - dy < ROWS ? i - dy : 0][v] += a.weight[FIRST_Y + dy] * sum;
+        }
+    }
+}
+
 // How far from i the point lies that it folds to: out of any box if there is none.
 template <int A>
 __device__ __forceinline__ int shift(const slab_arguments &a, const tile &t, int i) {
@@ -260,34 +298,63 @@ __device__ __forceinline__ patch_place find_patch(const tile &t) {
     return p;
 }
 
-__device__ __forceinline__ void load_patch(const slab_arguments &a, const STORE *grid, const tile &t,
-                                           const patch_place &p, patch &own) {
-    const place z = t.origin[0] + p.z, y = t.origin[1] + p.y, x = t.origin[2] + p.x;
-    if (t.grid[0].has(p.z) && t.grid[1].has(p.y, ROWS) && t.grid[2].has(p.x, POINTS)) {
-        const STORE *const from = grid + z * a.in_stride[0] + y * a.in_stride[1] + x * a.in_stride[2];
-#pragma unroll
-        for (int r = 0; r < ROWS; r++)
-#pragma unroll
-            for (int v = 0; v < POINTS; v++) own[r][v] = widen(from[r * a.in_stride[1] + v * a.in_stride[2]]);
-        return;
+// visit(z, y, x, where) for all points below the extents, those of a row by threads side by side; they lie z, y, x strides
+// from each other, the first one at `where`.
+template <int PLANES, int HEIGHT, int WIDTH, class VISIT>
+__device__ __forceinline__ void for_points(const long long (&stride)[3], long long where, const VISIT &visit) {
+    constexpr int LANES = WIDTH < THREADS_X ? WIDTH : THREADS_X, AT_ONCE = THREADS_X / LANES;
+    constexpr int UP = AT_ONCE / HEIGHT, DOWN = AT_ONCE % HEIGHT;  // to the next row of a thread: planes, rows
+    const int lane = threadIdx.x % LANES, first = threadIdx.x / LANES;
+    if (first >= AT_ONCE) return;
+    const long long next = UP * stride[0] + DOWN * stride[1], wrapped = stride[0] - HEIGHT * stride[1];
+    for (int x = lane; x < WIDTH; x += LANES) {
+        int z = first / HEIGHT, y = first % HEIGHT;
+        long long at = where + z * stride[0] + y * stride[1] + x * stride[2];
+        for (; z < PLANES; z += UP, y += DOWN, at += next) {
+            if (y >= HEIGHT) {
+                y -= HEIGHT, z++, at += wrapped;
+                if (z >= PLANES) break;
+            }
+            visit(z, y, x, at);
+        }
     }
-#pragma unroll
-    for (int r = 0; r < ROWS; r++)
-#pragma unroll
-        for (int v = 0; v < POINTS; v++) own[r][v] = first_value(a, grid, z, y + r, x + v);
 }
 
-__device__ __forceinline__ void store_patch(const slab_arguments &a, const tile &t, const patch_place &p,
-                                            const patch &own, STORE *out) {
-    if (!t.own[0].has(p.z)) return;
-    STORE *const to = out + (t.origin[0] + p.z) * a.out_stride[0] + (t.origin[1] + p.y) * a.out_stride[1] +
-                      (t.origin[2] + p.x) * a.out_stride[2];
-#pragma unroll
-    for (int r = 0; r < ROWS; r++)
-#pragma unroll
-        for (int v = 0; v < POINTS; v++)
-            if (t.own[1].has(p.y + r) && t.own[2].has(p.x + v))
-                to[r * a.out_stride[1] + v * a.out_stride[2]] = narrow<STORE>(own[r][v]);
+__device__ __forceinline__ long long first_place(const tile &t, const long long (&stride)[3]) {
+    return t.origin[0] * stride[0] + t.origin[1] * stride[1] + t.origin[2] * stride[2];
+}
+
+// The box as it is before the first step.
+template <int AXIS>
+__device__ __forceinline__ void load_box(const slab_arguments &a, const STORE *grid, const tile &t, REAL *cells) {
+    typedef box<AXIS> box;
+    const bool inside = t.grid[0].has(0, box::PLANES) && t.grid[1].has(0, box::HEIGHT) && t.grid[2].has(0, box::WIDTH);
+    for_points<box::PLANES, box::HEIGHT, box::WIDTH>(
+        a.in_stride, first_place(t, a.in_stride), [&](int z, int y, int x, long long at) {
+            REAL *const cell = cells + box::cell(z, y, x);
+            if (!inside && (!t.grid[0].has(z) || !t.grid[1].has(y) || !t.grid[2].has(x)))
+                *cell = first_value(a, grid, t.origin[0] + z, t.origin[1] + y, t.origin[2] + x);
+            else
+                copy_element(cell, grid + at);
+        });
+    copy_async_commit();
+    copy_async_wait<0>();
+}
+
+// The tile's own points after the last step.
+template <int AXIS>
+__device__ __forceinline__ void store_tile(const slab_arguments &a, const tile &t, const REAL *cells, STORE *out) {
+    typedef box<AXIS> box;
+    constexpr int DEPTH = FUSED * REACH[AXIS];
+    const int z0 = t.own[0].low, y0 = t.own[1].low, x0 = t.own[2].low;
+    const long long first = z0 * a.out_stride[0] + y0 * a.out_stride[1] + x0 * a.out_stride[2];
+    for_points<AXIS == 0 ? DEPTH : box::PLANES - 2 * FUSED * Z_REACH,
+               AXIS == 1 ? DEPTH : box::HEIGHT - 2 * FUSED * Y_REACH,
+               AXIS == 2 ? DEPTH : box::WIDTH - 2 * FUSED * X_REACH>(
+        a.out_stride, first_place(t, a.out_stride) + first, [&](int z, int y, int x, long long at) {
+            if (z0 + z < t.own[0].end && y0 + y < t.own[1].end && x0 + x < t.own[2].end)
+                out[at] = narrow<STORE>(cells[box::cell(z0 + z, y0 + y, x0 + x)]);
+        });
 }
 
 // Whether other patches look at a point of a patch, or the rule of a side may.
@@ -319,30 +386,33 @@ template <int AXIS>
 __device__ __forceinline__ void step_tile(const slab_arguments &a, const face &f, int number, const STORE *grid,
                                           STORE *out, REAL *cells) {
     const tile t = place_tile<AXIS>(a, f, number);
+    load_box<AXIS>(a, grid, t, cells);
     const patch_place p = find_patch<AXIS>(t);
     const bool has_patch = threadIdx.x < box<AXIS>::LANES;
     constexpr int OTHER = BOX_COPIES > 1 ? box<AXIS>::CELLS : 0;
     patch own;
+    __syncthreads();
     if (has_patch) {
-        load_patch(a, grid, t, p, own);
-        leave_patch<AXIS, true>(own, cells + p.cell);
+        restore<AXIS>(own, cells + p.cell, 0);
         if (OTHER) leave_patch<AXIS, true>(own, cells + OTHER + p.cell);  // for points that no step changes
     }
-    __syncthreads();
 #pragma unroll 1
     for (int s = 1; s <= FUSED; s++) {
         const int from = s % 2 ? 0 : OTHER, to = OTHER - from;
         if (s <= p.last) {
             patch next;
-            step_patch<AXIS>(a, cells + from + p.cell, own, next);
+            if constexpr (SEPARABLE)
+                step_separably<AXIS>(a, cells + from + p.cell, own, next);
+            else
+                step_patch<AXIS>(a, cells + from + p.cell, own, next);
 #pragma unroll
             for (int r = 0; r < ROWS; r++)
 #pragma unroll
                 for (int v = 0; v < POINTS; v++) own[r][v] = next[r][v];
             restore<AXIS>(own, cells + from + p.cell, p.changes);
         }
-        if (s == FUSED) break;
         if (!OTHER) __syncthreads();  // all have read what they need
+        if (s == FUSED) break;
         if (s <= p.last) leave_patch<AXIS, false>(own, cells + to + p.cell);
         __syncthreads();
         if (!FOLDS) continue;
@@ -352,8 +422,11 @@ __device__ __forceinline__ void step_tile(const slab_arguments &a, const face &f
         __syncthreads();
         if (has_patch) restore<AXIS>(own, cells + to + p.cell, p.changes);
     }
+    constexpr int LAST = FUSED % 2 ? OTHER : 0;
+    if (p.last == FUSED) leave_patch<AXIS, true>(own, cells + LAST + p.cell);
+    __syncthreads();
     wait_for_launch_before();  // which may write nonsense where the margins are
-    if (has_patch) store_patch(a, t, p, own, out);
+    store_tile<AXIS>(a, t, cells + LAST, out);
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS_X, BLOCKS) slabs_tile(const __grid_constant__ slab_arguments a) {

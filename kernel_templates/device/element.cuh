@@ -22,3 +22,4 @@ __device__ __forceinline__ half_t narrow<half_t>(float v) {
 __device__ __forceinline__ void copy_element(double *to, const double *from) { copy_async_8(to, from); }
 __device__ __forceinline__ void copy_element(float *to, const float *from) { copy_async_4(to, from); }
 __device__ __forceinline__ void copy_element(half_t *to, const half_t *from) { *to = *from; }
+__device__ __forceinline__ void copy_element(float *to, const half_t *from) { *to = widen(*from); }

@@ -51,6 +51,10 @@ int64_t stn_fold(int64_t i, int64_t n, const stn_boundary sides[2]);
 int stn_task_reach(const stn_task *task, int axis);
 /* Are the weights the same mirrored along this axis? */
 bool stn_task_mirrored(const stn_task *task, int axis);
+/* Are the taps a whole box, and its weights products of one factor an axis, to rounding? factors[axis][i] is of offset
+ * i - reach[axis][0]; along z and x it is 1 at offset 0. */
+#define STN_TASK_FACTORS 65 /* of an axis, at most */
+bool stn_task_separable(const stn_task *task, double factors[3][STN_TASK_FACTORS]);
 
 /* The value past a constant side, as a point of the dtype would hold it: the grid goes on there as if it were stored. */
 double stn_task_outside(const stn_task *task, int axis, int side);

@@ -90,11 +90,12 @@ stn_status stn_slabs_set_weights(stn_plan *plan, stn_slabs *slabs, stn_error *er
     if (!slabs) return STN_OK;
     if (slabs->strips)
         STN_TRY(slabs_strips_set_weights(plan, slabs->strips, error));
-    else if (slabs->tile.mirror && !stn_task_mirrored(&plan->task, 2)) {
-        slabs->tile.mirror = 0; /* opposite points no longer share a weight */
+    else if (!slabs_tile_fits(&plan->task, &slabs->tile)) {
+        const slabs_tile before = slabs->tile;
+        slabs_tile_use_weights(&plan->task, &slabs->tile);
         stn_status status = get_kernel(plan, slabs, error);
         if (status != STN_OK) {
-            slabs->tile.mirror = 1;
+            slabs->tile = before;
             return status;
         }
     }

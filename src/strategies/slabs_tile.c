@@ -71,7 +71,9 @@ static size_t cells_of(const stn_task *task, const slabs_tile *tile, int normal)
     int group = tile->rows * lanes_x + skew_of(lanes_x, tile->rows, banks);
     int64_t rim =
         stn_div_up(stn_task_reach(task, 1), tile->rows) * group + stn_div_up(stn_task_reach(task, 2), tile->points);
-    return (size_t)(tile->points * box[0] * lanes_y * group + 2 * rim);
+    int cells = box[0] * lanes_y * group; /* of a class, before padding */
+    int padding = (banks + banks / tile->points - cells % banks) % banks;
+    return (size_t)(tile->points * (cells + padding) + 2 * rim);
 }
 
 /* Tiles of both faces of an axis, in one grid. */
@@ -115,6 +117,13 @@ typedef struct patch_work {
     double accesses, operations; /* of shared memory; arithmetic */
 } patch_work;
 
+static double separable_operations(const stn_task *task, const slabs_tile *tile) {
+    int across[3];
+    for (int k = 0; k < 3; k++) across[k] = task->reach[k][0] + task->reach[k][1];
+    double rows = tile->rows + across[1], columns = tile->points + across[2];
+    return rows * (columns * across[0] + tile->points * across[2]) + tile->rows * tile->points * (across[1] + 1);
+}
+
 static patch_work work_of(const stn_task *task, const slabs_tile *tile) {
     static const int most = 2 * MAX_REACH + 8;
     patch_work w = {seen_points(task, tile), 0};
@@ -132,7 +141,8 @@ static patch_work work_of(const stn_task *task, const slabs_tile *tile) {
         taps++;
     }
     int reach_y = stn_task_reach(task, 1);
-    w.operations = tile->points * (taps * tile->rows + (double)pairs * (tile->rows + 2 * reach_y));
+    w.operations = tile->separable ? separable_operations(task, tile)
+                                   : tile->points * (taps * tile->rows + (double)pairs * (tile->rows + 2 * reach_y));
     /* of each plane of taps, rows that they look at and how far they go along x */
     for (int z = -task->reach[0][0]; z <= task->reach[0][1]; z++)
         for (int y = -task->reach[1][0]; y < tile->rows + task->reach[1][1]; y++) {
@@ -253,18 +263,31 @@ static bool fit_box(const stn_task *task, const stn_machine *machine, const patc
     return least < INFINITY;
 }
 
+bool slabs_tile_fits(const stn_task *task, const slabs_tile *tile) {
+    double factors[3][STN_TASK_FACTORS];
+    return (!tile->separable || stn_task_separable(task, factors)) && (!tile->mirror || stn_task_mirrored(task, 2));
+}
+
+void slabs_tile_use_weights(const stn_task *task, slabs_tile *tile) {
+    double factors[3][STN_TASK_FACTORS];
+    tile->separable = task->rank > 1 && stn_task_separable(task, factors);
+    tile->mirror = !tile->separable && stn_task_reach(task, 2) > 0 && stn_task_mirrored(task, 2);
+}
+
 bool slabs_tile_choose(const stn_task *task, const stn_machine *machine, int fused, slabs_tile *best) {
     static const struct {
         int rank, rows, points;
     } patches[] = {{1, 1, 2}, {1, 1, 4}, {2, 4, 2}, {2, 8, 2}, {2, 2, 2}, {2, 4, 4}, {2, 8, 4}, {3, 4, 4}, {3, 2, 4}};
-    static const int threads[] = {128, 256, 384, 512, 768, 896, MAX_THREADS};
+    static const int threads[] = {128, 256, 384, 448, 512, 768, 896, MAX_THREADS};
     if (task->ntaps > MAX_TAPS) return false;
     for (int k = 0; k < 3; k++)
         if (stn_task_reach(task, k) > MAX_REACH) return false;
     best->seconds = INFINITY;
-    int mirror = stn_task_mirrored(task, 2) && stn_task_reach(task, 2) > 0;
+    slabs_tile like = {.fused = fused};
+    slabs_tile_use_weights(task, &like);
     for (size_t i = 0; i < sizeof patches / sizeof *patches; i++) {
-        slabs_tile tile = {.fused = fused, .rows = patches[i].rows, .points = patches[i].points, .mirror = mirror};
+        slabs_tile tile = like;
+        tile.rows = patches[i].rows, tile.points = patches[i].points;
         if (task->rank != patches[i].rank) continue;
         const patch_work w = work_of(task, &tile);
         for (size_t t = 0; t < sizeof threads / sizeof *threads; t++) {
@@ -279,6 +302,21 @@ bool slabs_tile_choose(const stn_task *task, const stn_machine *machine, int fus
 }
 
 /* ---- for the kernel ------------------------------------------------------------------------------------------------ */
+
+/* As the kernel takes them; returns how many. `list`, unless NULL, holds MAX_TAPS. */
+static size_t list_weights(const stn_task *task, const slabs_tile *tile, double *list) {
+    double factors[3][STN_TASK_FACTORS];
+    size_t count = 0;
+    if (!tile->separable || !stn_task_separable(task, factors)) {
+        for (; count < task->ntaps; count++)
+            if (list) list[count] = task->taps[count].weight;
+        return count;
+    }
+    for (int k = 0; k < 3; k++)
+        for (int i = 0; i <= task->reach[k][0] + task->reach[k][1]; i++, count++)
+            if (list) list[count] = factors[k][i];
+    return count;
+}
 
 void slabs_tile_params(const stn_task *task, const slabs_tile *tile, stn_text *params) {
     stn_params_begin(params);
@@ -310,6 +348,8 @@ void slabs_tile_params(const stn_task *task, const slabs_tile *tile, stn_text *p
     stn_params_int(params, "BLOCKS", tile->blocks);
     stn_params_int(params, "BOX_COPIES", tile->buffers);
     stn_params_int(params, "MIRROR_X", tile->mirror);
+    stn_params_int(params, "SEPARABLE", tile->separable);
+    stn_params_int(params, "NWEIGHTS", (int64_t)list_weights(task, tile, NULL));
 }
 
 /* As slabs_tile.cu declares them. */
@@ -357,8 +397,10 @@ size_t slabs_tile_arguments(const stn_task *task, const slabs_tile *tile, const 
     *blocks = h.blocks * task->batch;
     memcpy(arguments, &h, sizeof h);
     size_t size = sizeof h;
-    for (size_t i = 0; i < FACES + task->ntaps; i++) {
-        double value = i < FACES ? stn_task_outside(task, (int)i / 2, (int)i % 2) : task->taps[i - FACES].weight;
+    double weights[MAX_TAPS];
+    size_t count = list_weights(task, tile, weights);
+    for (size_t i = 0; i < FACES + count; i++) {
+        double value = i < FACES ? stn_task_outside(task, (int)i / 2, (int)i % 2) : weights[i - FACES];
         float narrow = (float)value;
         bool wide = task->dtype == STN_F64;
         memcpy(arguments + size, wide ? (void *)&value : (void *)&narrow, wide ? 8 : 4);

@@ -13,6 +13,7 @@ typedef struct slabs_tile {
     int threads;
     int blocks;    /* that must fit on a multiprocessor */
     int buffers;   /* boxes in shared memory: with two a step needs one barrier */
+    int separable; /* weights are products of one factor an axis, which are all that the kernel is given; or else: */
     int mirror;    /* weights at opposite offsets along x are equal, so their points are added first */
     int box[3][3]; /* extents along z, y, x of the box at a face normal to each axis; 0 where there is none */
     size_t shared; /* bytes of a block */
@@ -21,6 +22,9 @@ typedef struct slabs_tile {
 
 /* The cheapest shape by estimate; false if there is none: too many taps, or no box holds what they reach. */
 bool slabs_tile_choose(const stn_task *task, const stn_machine *machine, int fused, slabs_tile *best);
+/* Sets what the kernel makes use of in the weights; whether they are still like that. */
+void slabs_tile_use_weights(const stn_task *task, slabs_tile *tile);
+bool slabs_tile_fits(const stn_task *task, const slabs_tile *tile);
 void slabs_tile_params(const stn_task *task, const slabs_tile *tile, stn_text *params);
 /* Writes the kernel's arguments; returns how many bytes. `blocks`: of the launch. */
 size_t slabs_tile_arguments(const stn_task *task, const slabs_tile *tile, const stn_fused_launch *launch,

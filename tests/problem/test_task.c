@@ -266,6 +266,38 @@ Test(task, weights_can_be_replaced) {
     stn_task_clear(&task);
 }
 
+/* A box of 2 x 3 points, z not reached: weights b[y] * c[x] with c = 1 in the middle. */
+Test(task, knows_weights_that_are_products) {
+    const double b[2] = {-0.25, 3}, c[3] = {0.5, 1, -0.125};
+    stn_tap taps[6];
+    double weights[6], factors[3][STN_TASK_FACTORS];
+    for (int i = 0; i < 6; i++) {
+        taps[i] = (stn_tap){{i / 3, i % 3 - 1, 0}, b[i / 3] * c[i % 3]};
+        weights[i] = taps[i].weight;
+    }
+    stn_problem problem = {.extent = {9, 9}};
+    stn_stencil *stencil = NULL;
+    cr_assert_eq(stn_stencil_create(2, 6, taps, &stencil, NULL), STN_OK);
+    problem.stencil = stencil;
+    stn_task task = made(&problem);
+    stn_stencil_destroy(stencil);
+    cr_assert(stn_task_separable(&task, factors));
+    cr_expect(factors[0][0] == 1 && factors[1][0] == b[0] && factors[1][1] == b[1]);
+    for (int i = 0; i < 3; i++) cr_expect_eq(factors[2][i], c[i]);
+    weights[5] += 1e-12;
+    cr_expect_eq(stn_task_set_weights(&task, 6, weights, NULL), STN_OK);
+    cr_expect_not(stn_task_separable(&task, factors), "one weight is no product");
+    for (int i = 0; i < 6; i++) weights[i] = i % 3 == 1 ? 0 : taps[i].weight;
+    cr_expect_eq(stn_task_set_weights(&task, 6, weights, NULL), STN_OK);
+    cr_expect_not(stn_task_separable(&task, factors), "nothing at offset 0 along x");
+    stn_task_clear(&task);
+    problem.stencil = heat;
+    problem.extent[0] = 9;
+    task = made(&problem);
+    cr_expect_not(stn_task_separable(&task, factors), "a star is no box");
+    stn_task_clear(&task);
+}
+
 /* The star's taps: (-1, 0) (0, -1) (0, 0) (0, 1) (1, 0). */
 Test(task, knows_along_which_axes_its_weights_are_mirrored) {
     stn_problem problem = good();

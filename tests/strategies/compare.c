@@ -48,6 +48,33 @@ stn_stencil *random_stencil(dice *d, int rank, taps_kind kind, int radius) {
     return stencil;
 }
 
+stn_stencil *product_stencil(dice *d, int rank, int radius) {
+    int low[3], size[3] = {1, 1, 1}, most = 1;
+    double factor[3][32];
+    for (int axis = 0; axis < rank; axis++) {
+        low[axis] = dice_int(d, 0, radius);
+        size[axis] = low[axis] + dice_int(d, low[axis] ? 0 : 1, radius) + 1;
+        double sum = 0;
+        for (int i = 0; i < size[axis]; i++) sum += fabs(factor[axis][i] = 0.1 + dice_real(d));
+        for (int i = 0; i < size[axis]; i++) factor[axis][i] /= sum;
+        most *= size[axis];
+    }
+    stn_tap *taps = calloc((size_t)most, sizeof *taps);
+    for (int i = 0; i < most; i++) {
+        int rest = i;
+        taps[i].weight = 1;
+        for (int axis = rank - 1; axis >= 0; axis--) {
+            taps[i].offset[axis] = rest % size[axis] - low[axis];
+            taps[i].weight *= factor[axis][rest % size[axis]];
+            rest /= size[axis];
+        }
+    }
+    stn_stencil *stencil = NULL;
+    stn_stencil_create(rank, (size_t)most, taps, &stencil, NULL);
+    free(taps);
+    return stencil;
+}
+
 double element(stn_dtype dtype, const void *data, int64_t i) {
     if (dtype == STN_F64) return ((const double *)data)[i];
     if (dtype == STN_F32) return ((const float *)data)[i];

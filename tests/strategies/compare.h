@@ -23,6 +23,8 @@ typedef enum taps_kind { TAPS_STAR, TAPS_BOX, TAPS_RANDOM } taps_kind;
 /* Random weights whose magnitudes sum to 1, so that many steps stay small. TAPS_RANDOM: one tap in three of the box, its
  * corners and centre not among them more often than others. */
 stn_stencil *random_stencil(dice *d, int rank, taps_kind kind, int radius);
+/* The same for a box of up to `radius` points to each side whose weights are products of one random factor an axis. */
+stn_stencil *product_stencil(dice *d, int rank, int radius);
 
 typedef struct comparison {
     double relative_l2, bar;
