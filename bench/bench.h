@@ -35,16 +35,17 @@ stn_status bench_measure_copy(bench *machine, stn_error *error);
 /* In [-1, 1), uniform, rounded to the dtype. */
 double bench_value(uint64_t index, stn_dtype dtype);
 double bench_load(const void *data, uint64_t index, stn_dtype dtype);
-/* Fills `count` elements at `data` (where the context's memory is) with bench_value of their index. */
-stn_status bench_fill(bench *machine, void *data, uint64_t count, stn_dtype dtype, stn_error *error);
+/* Fills `count` elements of `dtype` at `data` (where the context's memory is) with bench_value, rounded to `values`, of their
+ * index. */
+stn_status bench_fill(bench *machine, void *data, uint64_t count, stn_dtype values, stn_dtype dtype, stn_error *error);
 
 /* ---- check.c ---------------------------------------------------------------------------------------------------- */
 typedef struct bench_buffers {
-    void *in;            /* filled by bench_fill; unchanged */
-    void *out, *scratch; /* as large; scratch only where steps > 1 */
+    void *in;  /* filled by bench_fill; unchanged */
+    void *out; /* as large */
 } bench_buffers;
 /* Runs the plan once and compares a sample of points, faces and corners included: one step with a direct evaluation on
- * the CPU; several with single steps of the plain strategy on the same machine, themselves so compared. Gives the
+ * the CPU; several with single f64 steps of the plain strategy on the same machine, themselves so compared. Gives the
  * relative L2 error of the sample (NaN if a point was not written) and the largest one that rounding explains. */
 stn_status bench_check(bench *machine, const stn_problem *problem, stn_plan *plan, const bench_buffers *buffers,
                        double *found, double *allowed, stn_error *error);

@@ -25,13 +25,13 @@ double bench_load(const void *data, uint64_t index, stn_dtype dtype) {
 typedef struct filling {
     void *data;
     uint64_t first;
-    stn_dtype dtype;
+    stn_dtype values, dtype;
 } filling;
 
 static void fill_piece(void *user, int64_t begin, int64_t end) {
     const filling *work = user;
     for (int64_t i = begin; i < end; i++) {
-        double value = bench_value(work->first + (uint64_t)i, work->dtype);
+        double value = bench_value(work->first + (uint64_t)i, work->values);
         if (work->dtype == STN_F32)
             ((float *)work->data)[i] = (float)value;
         else if (work->dtype == STN_F16)
@@ -41,7 +41,7 @@ static void fill_piece(void *user, int64_t begin, int64_t end) {
     }
 }
 
-stn_status bench_fill(bench *machine, void *data, uint64_t count, stn_dtype dtype, stn_error *error) {
+stn_status bench_fill(bench *machine, void *data, uint64_t count, stn_dtype values, stn_dtype dtype, stn_error *error) {
     const uint64_t most = (uint64_t)1 << 23;
     size_t size = stn_dtype_size(dtype), bytes = (size_t)most * size;
     void *piece = malloc(bytes);
@@ -49,7 +49,7 @@ stn_status bench_fill(bench *machine, void *data, uint64_t count, stn_dtype dtyp
     stn_status status = STN_OK;
     for (uint64_t first = 0; first < count && status == STN_OK; first += most) {
         uint64_t part = count - first < most ? count - first : most;
-        filling work = {piece, first, dtype};
+        filling work = {piece, first, values, dtype};
         stn_pool_for(machine->pool, (int64_t)part, 1 << 16, fill_piece, &work);
         status = stn_memory_upload(machine->context, (char *)data + first * size, piece, (size_t)part * size, error);
     }

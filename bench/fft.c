@@ -142,7 +142,7 @@ static stn_status measure_dtype(bench *machine, const bench_options *options, st
     stn_status status;
     STN_TRY_GOTO(status, stn_memory_alloc(machine->context, bytes, &buffers.in, error), failed);
     STN_TRY_GOTO(status, stn_memory_alloc(machine->context, bytes, &buffers.out, error), failed);
-    STN_TRY_GOTO(status, bench_fill(machine, buffers.in, 2 * most, dtype, error), failed);
+    STN_TRY_GOTO(status, bench_fill(machine, buffers.in, 2 * most, dtype, dtype, error), failed);
     for (size_t i = 0; i < count; i++) {
         if (list[i].what.transform.dtype != dtype) continue;
         list[i].first = *started ? false : (*started = true);

@@ -83,19 +83,16 @@ done:
 static stn_status measure_all(bench *machine, bench_result *results, size_t count, stn_dtype dtype, stn_error *error) {
     bench_buffers buffers = {0};
     size_t most = 0;
-    bool scratch = false;
     for (size_t i = 0; i < count; i++) {
         if (results[i].dtype != dtype) continue;
         if (points(&results[i]) > most) most = points(&results[i]);
-        scratch |= results[i].steps > 1;
     }
     if (!most) return STN_OK;
     size_t bytes = most * stn_dtype_size(dtype);
     stn_status status;
     STN_TRY_GOTO(status, stn_memory_alloc(machine->context, bytes, &buffers.in, error), done);
     STN_TRY_GOTO(status, stn_memory_alloc(machine->context, bytes, &buffers.out, error), done);
-    if (scratch) STN_TRY_GOTO(status, stn_memory_alloc(machine->context, bytes, &buffers.scratch, error), done);
-    STN_TRY_GOTO(status, bench_fill(machine, buffers.in, most, dtype, error), done);
+    STN_TRY_GOTO(status, bench_fill(machine, buffers.in, most, dtype, dtype, error), done);
     for (size_t i = 0; i < count; i++) {
         stn_error story = {0};
         if (results[i].dtype != dtype) continue;
@@ -107,7 +104,6 @@ static stn_status measure_all(bench *machine, bench_result *results, size_t coun
 done:
     stn_memory_free(machine->context, buffers.in);
     stn_memory_free(machine->context, buffers.out);
-    stn_memory_free(machine->context, buffers.scratch);
     return status;
 }
 

@@ -90,7 +90,7 @@ stn_status bench_measure_copy(bench *machine, stn_error *error) {
     stn_status status;
     STN_TRY_GOTO(status, stn_memory_alloc(machine->context, bytes, &work.from, error), done);
     STN_TRY_GOTO(status, stn_memory_alloc(machine->context, bytes, &work.to, error), done);
-    STN_TRY_GOTO(status, bench_fill(machine, work.from, bytes / sizeof(double), STN_F64, error), done);
+    STN_TRY_GOTO(status, bench_fill(machine, work.from, bytes / sizeof(double), STN_F64, STN_F64, error), done);
     STN_TRY_GOTO(status, bench_time(machine, copy_once, &work, &seconds, error), done);
     machine->copy_bandwidth = 2 * (double)bytes / seconds;
 done:

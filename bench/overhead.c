@@ -52,7 +52,7 @@ static stn_status measure_execute(bench *machine, stn_problem problem, double *s
     stn_status status;
     STN_TRY_GOTO(status, stn_memory_alloc(machine->context, bytes, &work.in, error), done);
     STN_TRY_GOTO(status, stn_memory_alloc(machine->context, bytes, &work.out, error), done);
-    STN_TRY_GOTO(status, bench_fill(machine, work.in, count, STN_F64, error), done);
+    STN_TRY_GOTO(status, bench_fill(machine, work.in, count, STN_F64, STN_F64, error), done);
     STN_TRY_GOTO(status, stn_plan_create(machine->context, &problem, NULL, &work.plan, error), done);
     status = time_executes(machine, &work, seconds, error);
 done:
