@@ -6,6 +6,7 @@
 #include "strategies/slabs.h"
 
 #define SLABS_TILE_ARGUMENTS 4096 /* bytes, at most */
+#define SLABS_TILE_TAPS 130       /* at most: they are unrolled, for faces normal to three axes */
 
 typedef struct slabs_tile {
     int fused;
@@ -20,11 +21,19 @@ typedef struct slabs_tile {
     double seconds;
 } slabs_tile;
 
+/* ---- slabs_shape.c
+ * Is any side of the axis a face? */
+bool slabs_tile_has_faces(const stn_task *task, int axis);
+/* Points along an axis: of a patch; that the block of a tile at a face normal to axis `normal` calls its own. */
+int slabs_tile_patch(const slabs_tile *tile, int axis);
+int slabs_tile_own(const stn_task *task, const slabs_tile *tile, int normal, int axis);
 /* The cheapest shape by estimate; false if there is none: too many taps, or no box holds what they reach. */
 bool slabs_tile_choose(const stn_task *task, const stn_machine *machine, int fused, slabs_tile *best);
 /* Sets what the kernel makes use of in the weights; whether they are still like that. */
 void slabs_tile_use_weights(const stn_task *task, slabs_tile *tile);
 bool slabs_tile_fits(const stn_task *task, const slabs_tile *tile);
+
+/* ---- slabs_tile.c */
 void slabs_tile_params(const stn_task *task, const slabs_tile *tile, stn_text *params);
 /* Writes the kernel's arguments; returns how many bytes. `blocks`: of the launch. */
 size_t slabs_tile_arguments(const stn_task *task, const slabs_tile *tile, const stn_fused_launch *launch,
