@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "cache/cache.h"
 #include "cli/command.h"
-#include "cli/counters.h"
+#include "cli/report.h"
 #include "cli/settings.h"
 
 typedef struct cache_settings {

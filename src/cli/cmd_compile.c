@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/command.h"
-#include "cli/counters.h"
+#include "cli/report.h"
 #include "cli/settings.h"
 #include "io/output.h"
 

@@ -6,9 +6,9 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/command.h"
-#include "cli/counters.h"
 #include "cli/fft_job.h"
 #include "cli/progress.h"
+#include "cli/report.h"
 #include "io/npy.h"
 #include "io/output.h"
 #include "problem/transform.h"
@@ -110,32 +110,15 @@ static void print_text(const fft_settings *settings, const fft_job *job, const f
 static stn_status print_json(const fft_settings *settings, const fft_job *job, const fft_run *run, size_t nonfinite,
                              stn_error *error) {
     stn_text text = STN_TEXT_EMPTY;
-    char *plan = NULL, *data = NULL;
-    stn_cache_stats stats;
-    STN_TRY(stn_plan_describe(run->plan, STN_JSON, &plan, error));
-    stn_text_printf(&text, "{");
-    stn_json_key(&text, "strategy"), stn_json_string(&text, stn_plan_strategy(run->plan));
-    stn_json_key(&text, "device"), stn_json_string(&text, stn_context_is_device(run->context) ? "cuda" : "host");
-    stn_json_key(&text, "extents"), stn_text_printf(&text, "[");
-    for (int axis = 0; axis < job->rank; axis++)
-        stn_json_comma(&text), stn_text_printf(&text, "%zu", job->out_extent[axis]);
-    stn_text_printf(&text, "]");
-    stn_json_key(&text, "dtype"), stn_json_string(&text, stn_dtype_name(job->transform.dtype));
+    cli_json_begin(&text, run->plan, stn_context_is_device(run->context), job->rank, job->out_extent,
+                   job->transform.dtype);
     stn_json_key(&text, "complex"), stn_text_printf(&text, "%s", job->out_complex ? "true" : "false");
     stn_json_key(&text, "pairs"), stn_text_printf(&text, "%s", writes_pairs(job) ? "true" : "false");
     stn_json_key(&text, "repeat"), stn_text_printf(&text, "%llu", (unsigned long long)settings->repeat);
     stn_json_key(&text, "seconds"), stn_json_number(&text, run->seconds);
     stn_json_key(&text, "nonfinite"), stn_text_printf(&text, "%zu", nonfinite);
     stn_json_key(&text, "out"), stn_json_string(&text, settings->out);
-    stn_context_cache_stats(run->context, &stats);
-    stn_json_key(&text, "cache"), cli_json_counters(&stats, &text);
-    stn_json_key(&text, "plan"), stn_text_printf(&text, "%s", plan);
-    stn_text_printf(&text, "}\n");
-    stn_text_free(plan);
-    STN_TRY(stn_text_take(&text, &data, error));
-    fputs(data, stdout);
-    stn_text_free(data);
-    return STN_OK;
+    return cli_json_print(&text, run->context, run->plan, error);
 }
 
 static stn_status report(const fft_settings *settings, const fft_job *job, const fft_run *run, const stn_array *out,

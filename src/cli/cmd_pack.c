@@ -6,8 +6,8 @@
 #include "base/error.h"
 #include "cache/cache.h"
 #include "cli/command.h"
-#include "cli/counters.h"
 #include "cli/pack_build.h"
+#include "cli/report.h"
 #include "io/output.h"
 
 enum { PACKS_MOST = 63 }; /* in one command */

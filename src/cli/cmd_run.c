@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/command.h"
-#include "cli/counters.h"
+#include "cli/report.h"
 #include "cli/runner.h"
 #include "cli/settings.h"
 #include "io/npy.h"
@@ -136,17 +136,7 @@ static void print_text(const run_settings *settings, const cli_job *job, const r
 static stn_status print_json(const run_settings *settings, const cli_job *job, const cli_runner *runner,
                              const run_summary *summary, stn_error *error) {
     stn_text text = STN_TEXT_EMPTY;
-    char *plan = NULL, *data = NULL;
-    stn_cache_stats stats;
-    STN_TRY(stn_plan_describe(runner->plan, STN_JSON, &plan, error));
-    stn_text_printf(&text, "{");
-    stn_json_key(&text, "strategy"), stn_json_string(&text, summary->strategy);
-    stn_json_key(&text, "device"), stn_json_string(&text, summary->on_device ? "cuda" : "host");
-    stn_json_key(&text, "extents"), stn_text_printf(&text, "[");
-    for (int axis = 0; axis < job->rank; axis++)
-        stn_json_comma(&text), stn_text_printf(&text, "%zu", job->extent[axis]);
-    stn_text_printf(&text, "]");
-    stn_json_key(&text, "dtype"), stn_json_string(&text, stn_dtype_name(job->problem.dtype));
+    cli_json_begin(&text, runner->plan, summary->on_device, job->rank, job->extent, job->problem.dtype);
     stn_json_key(&text, "points"), stn_text_printf(&text, "%zu", job->points);
     stn_json_key(&text, "steps"), stn_text_printf(&text, "%llu", (unsigned long long)job->problem.steps);
     stn_json_key(&text, "repeat"), stn_text_printf(&text, "%llu", (unsigned long long)settings->repeat);
@@ -158,15 +148,7 @@ static stn_status print_json(const run_settings *settings, const cli_job *job, c
     stn_json_key(&text, "nonfinite"), stn_text_printf(&text, "%zu", summary->nonfinite);
     stn_json_key(&text, "out"), stn_json_string(&text, settings->out);
     stn_json_key(&text, "png"), stn_json_string(&text, settings->png);
-    stn_context_cache_stats(runner->context, &stats);
-    stn_json_key(&text, "cache"), cli_json_counters(&stats, &text);
-    stn_json_key(&text, "plan"), stn_text_printf(&text, "%s", plan);
-    stn_text_printf(&text, "}\n");
-    stn_text_free(plan);
-    STN_TRY(stn_text_take(&text, &data, error));
-    fputs(data, stdout);
-    stn_text_free(data);
-    return STN_OK;
+    return cli_json_print(&text, runner->context, runner->plan, error);
 }
 
 static stn_status report(const run_settings *settings, const cli_job *job, const cli_runner *runner,

@@ -305,3 +305,15 @@ stn_status stn_kernel_get(stn_context *context, const char *name, const char *pa
     *kernel = value;
     return STN_OK;
 }
+
+stn_status stn_kernel_make(stn_context *context, const char *name, stn_text *params, size_t shared, stn_kernel **kernel,
+                           stn_error *error) {
+    char *text;
+    stn_kernel *found = NULL;
+    STN_TRY(stn_text_take(params, &text, error));
+    stn_status status = stn_kernel_get(context, name, text, &found, error);
+    stn_text_free(text);
+    if (status == STN_OK && found->module && shared) status = stn_module_allow_shared(found->module, shared, error);
+    if (status == STN_OK) *kernel = found;
+    return status;
+}

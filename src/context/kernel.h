@@ -2,6 +2,7 @@
  */
 #ifndef STN_CONTEXT_KERNEL_H
 #define STN_CONTEXT_KERNEL_H
+#include "base/text.h"
 #include "launch/driver.h"
 #include "stentor.h"
 
@@ -18,6 +19,10 @@ typedef struct stn_kernel {
  * kernel and shares it between plans until it is destroyed. */
 stn_status stn_kernel_get(stn_context *context, const char *name, const char *params, stn_kernel **kernel,
                           stn_error *error);
+/* The same for params that have just been written, which it takes and frees. `shared`: bytes of shared memory that its launches
+ * ask for. */
+stn_status stn_kernel_make(stn_context *context, const char *name, stn_text *params, size_t shared, stn_kernel **kernel,
+                           stn_error *error);
 /* For the context alone. */
 void stn_kernel_free(stn_kernel *kernel);
 #endif

@@ -110,15 +110,12 @@ static void estimate(const stn_fft *fft, const stn_machine *machine, const stn_c
 
 static stn_status get_scale(stn_plan *plan, cufft_state *state, stn_error *error) {
     stn_text params = STN_TEXT_EMPTY;
-    char *text;
     stn_params_begin(&params);
     stn_params_elements(&params, plan->fft.dtype);
     stn_params_int(&params, "THREADS_X", THREADS);
-    STN_TRY(stn_text_take(&params, &text, error));
-    stn_status status = stn_kernel_get(plan->context, "scale", text, &state->scale, error);
-    stn_text_free(text);
-    if (status == STN_OK) plan->kernels[plan->nkernels++] = state->scale;
-    return status;
+    STN_TRY(stn_kernel_make(plan->context, "scale", &params, 0, &state->scale, error));
+    stn_plan_list_kernel(plan, state->scale);
+    return STN_OK;
 }
 
 /* cuFFT, or what is missing and why it is needed. */

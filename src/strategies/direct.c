@@ -193,15 +193,10 @@ static stn_status upload_taps(stn_plan *plan, direct_state *state, stn_error *er
 static stn_status get_kernel(stn_plan *plan, pass *p, stn_error *error) {
     stn_text params = STN_TEXT_EMPTY;
     direct_params(&plan->task, &p->shape, &params);
-    char *text;
-    STN_TRY(stn_text_take(&params, &text, error));
-    stn_status status = stn_kernel_get(plan->context, direct_kernel_name(&p->shape), text, &p->kernel, error);
-    stn_text_free(text);
     size_t shared = p->shape.fused > 1 ? direct_time_shared(&plan->task, &p->shape) : 0;
-    if (status == STN_OK && plan->machine.present && shared > 0)
-        status = stn_module_allow_shared(p->kernel->module, shared, error);
-    if (status == STN_OK) plan->kernels[p->slot] = p->kernel;
-    return status;
+    STN_TRY(stn_kernel_make(plan->context, direct_kernel_name(&p->shape), &params, shared, &p->kernel, error));
+    plan->kernels[p->slot] = p->kernel;
+    return STN_OK;
 }
 
 static stn_status prepare_pass(stn_plan *plan, pass *p, stn_error *error) {

@@ -205,24 +205,19 @@ static stn_status upload_roots(stn_plan *plan, fft_state *state, stn_error *erro
 
 static stn_status prepare_pass(stn_plan *plan, fft_state *state, int i, stn_error *error) {
     stn_text params = STN_TEXT_EMPTY;
-    char *text;
-    if (state->by[i] == BY_LINE)
+    size_t shared = 0;
+    if (state->by[i] == BY_LINE) {
         fft_shape_params(&state->passes.pass[i], &state->shape[i], plan->fft.dtype, &params);
-    else if (state->by[i] == BY_WARP)
+        shared = fft_shape_shared(&state->passes.pass[i], &state->shape[i], plan->fft.dtype);
+    } else if (state->by[i] == BY_WARP)
         fft_warp_params(&state->passes.pass[i], &params);
     else if (by_cluster(state, i))
         fft_cluster_params(&state->passes.pass[i], &params);
     else
         fft_real_params(&state->passes.pass[i], plan->fft.dtype, &params);
-    STN_TRY(stn_text_take(&params, &text, error));
-    stn_status status = stn_kernel_get(plan->context, kernel_names[state->by[i]], text, &state->kernel[i], error);
-    stn_text_free(text);
-    if (status != STN_OK) return status;
-    plan->kernels[plan->nkernels++] = state->kernel[i];
-    if (state->by[i] != BY_LINE) return STN_OK;
-    size_t shared = fft_shape_shared(&state->passes.pass[i], &state->shape[i], plan->fft.dtype);
-    if (!state->kernel[i]->module || shared <= 48 * 1024) return STN_OK;
-    return stn_module_allow_shared(state->kernel[i]->module, shared, error);
+    STN_TRY(stn_kernel_make(plan->context, kernel_names[state->by[i]], &params, shared, &state->kernel[i], error));
+    stn_plan_list_kernel(plan, state->kernel[i]);
+    return STN_OK;
 }
 
 static stn_status prepare(stn_plan *plan, stn_error *error) {

@@ -93,13 +93,8 @@ static stn_status get_kernel(stn_plan *plan, const lowrank_shape *shape, const l
                              stn_kernel **kernel, stn_error *error) {
     stn_text params = STN_TEXT_EMPTY;
     lowrank_params(&plan->task, shape, pattern, &params);
-    char *text;
-    STN_TRY(stn_text_take(&params, &text, error));
-    stn_status status = stn_kernel_get(plan->context, lowrank_kernel_name(&plan->task, shape), text, kernel, error);
-    stn_text_free(text);
-    if (status == STN_OK && (*kernel)->module)
-        status = stn_module_allow_shared((*kernel)->module, lowrank_shared(&plan->task, shape), error);
-    return status;
+    return stn_kernel_make(plan->context, lowrank_kernel_name(&plan->task, shape), &params,
+                           lowrank_shared(&plan->task, shape), kernel, error);
 }
 
 /* The sweeps and the kernel of state->shape. */

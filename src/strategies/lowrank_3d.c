@@ -162,14 +162,8 @@ static stn_status fail_terms(int fused, stn_error *error) {
 static stn_status get_kernel(stn_plan *plan, const lowrank_cube *cube, const lowrank_core *core, brick_sweep *to,
                              stn_error *error) {
     stn_text params = STN_TEXT_EMPTY;
-    char *text;
     lowrank_brick_params(&plan->task, cube, core, &to->brick, &params);
-    STN_TRY(stn_text_take(&params, &text, error));
-    stn_status status = stn_kernel_get(plan->context, "lowrank_brick", text, &to->kernel, error);
-    stn_text_free(text);
-    if (status == STN_OK && to->kernel->module)
-        status = stn_module_allow_shared(to->kernel->module, (size_t)to->brick.shared, error);
-    return status;
+    return stn_kernel_make(plan->context, "lowrank_brick", &params, (size_t)to->brick.shared, &to->kernel, error);
 }
 
 /* The sweep of `fused` steps, from taps of at most as many. */

@@ -48,14 +48,7 @@ double stn_slabs_seconds(const stn_task *task, const stn_machine *machine, int f
 static stn_status get_kernel(stn_plan *plan, stn_slabs *slabs, stn_error *error) {
     stn_text params = STN_TEXT_EMPTY;
     slabs_tile_params(&plan->task, &slabs->tile, &params);
-    char *text;
-    STN_TRY(stn_text_take(&params, &text, error));
-    stn_kernel *kernel = NULL;
-    stn_status status = stn_kernel_get(plan->context, "slabs_tile", text, &kernel, error);
-    stn_text_free(text);
-    if (status == STN_OK && kernel->module) status = stn_module_allow_shared(kernel->module, slabs->tile.shared, error);
-    if (status == STN_OK) slabs->kernel = kernel;
-    return status;
+    return stn_kernel_make(plan->context, "slabs_tile", &params, slabs->tile.shared, &slabs->kernel, error);
 }
 
 static void list_kernels(stn_plan *plan, const stn_slabs *slabs) {

@@ -137,11 +137,7 @@ static stn_status get_copy(const stn_plan *plan, slabs_strips *strips, stn_error
     stn_params_elements(&params, plan->task.dtype);
     stn_params_int(&params, "ROWS", ROWS);
     stn_params_int(&params, "THREADS_X", THREADS);
-    char *text;
-    STN_TRY(stn_text_take(&params, &text, error));
-    stn_status status = stn_kernel_get(plan->context, "slabs_copy", text, &strips->copy, error);
-    stn_text_free(text);
-    return status;
+    return stn_kernel_make(plan->context, "slabs_copy", &params, 0, &strips->copy, error);
 }
 
 stn_status slabs_strips_create(stn_plan *plan, int fused, slabs_strips **result, stn_error *error) {

@@ -33,14 +33,10 @@ typedef struct compare_arguments {
 static stn_status get_kernel(stn_context *context, stn_dtype dtype, const char *name, stn_kernel **kernel,
                              stn_error *error) {
     stn_text params = STN_TEXT_EMPTY;
-    char *text;
     stn_params_begin(&params);
     stn_params_elements(&params, dtype);
     stn_params_int(&params, "THREADS_X", THREADS);
-    STN_TRY(stn_text_take(&params, &text, error));
-    stn_status status = stn_kernel_get(context, name, text, kernel, error);
-    stn_text_free(text);
-    return status;
+    return stn_kernel_make(context, name, &params, 0, kernel, error);
 }
 
 static unsigned block_count(int64_t elements) {

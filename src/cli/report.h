@@ -1,0 +1,17 @@
+/* The cache's counters, and sizes, as the commands show them. */
+#ifndef STN_CLI_REPORT_H
+#define STN_CLI_REPORT_H
+#include "base/text.h"
+
+/* One JSON object: {"memory_hits": ..., ...}. */
+void cli_json_counters(const stn_cache_stats *stats, stn_text *text);
+
+/* What the JSON of run and fft begins and ends with: {"strategy": ..., "device", "extents", "dtype" - "cache", "plan"}, printed and
+ * freed at the end. */
+void cli_json_begin(stn_text *text, const stn_plan *plan, bool on_device, int rank, const size_t *extent,
+                    stn_dtype dtype);
+stn_status cli_json_print(stn_text *text, stn_context *context, const stn_plan *plan, stn_error *error);
+
+/* "1.2 MB" */
+void cli_format_bytes(uint64_t bytes, char *text, size_t size);
+#endif
