@@ -1,6 +1,7 @@
 /* Shapes that are worth measuring beside those that the estimate chooses from. */
 #include <string.h>
 
+#include "base/best.h"
 #include "strategies/direct_shape.h"
 #include "strategies/direct_time.h"
 
@@ -14,10 +15,8 @@ static size_t best_of(const stn_task *task, const stn_machine *machine, const di
     for (size_t i = 0; i < count; i++) {
         stn_estimate e = {0};
         (shapes[i].fused > 1 ? direct_time_cost : direct_cost)(task, machine, &shapes[i], &e);
-        size_t place = found < FIRST ? found++ : FIRST;
-        for (; place > 0 && e.seconds < seconds[place - 1]; place--)
-            if (place < FIRST) seconds[place] = seconds[place - 1], best[place] = best[place - 1];
-        if (place < FIRST) seconds[place] = e.seconds, best[place] = &shapes[i];
+        const direct_shape **place = stn_best_insert(best, seconds, sizeof *best, &found, FIRST, e.seconds);
+        if (place) *place = &shapes[i];
     }
     return found;
 }

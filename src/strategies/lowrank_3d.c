@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/arith.h"
+#include "base/best.h"
 #include "base/error.h"
 #include "context/context.h"
 #include "context/kernel.h"
@@ -67,16 +68,10 @@ static bool has_chance(const search *s, int fused) {
 static void insert_candidate(search *s, const lowrank_brick *brick) {
     stn_estimate own;
     lowrank_brick_cost(s->task, s->machine, brick, &own);
-    size_t place = s->count;
-    while (place > 0 && s->seconds[place - 1] > own.seconds) place--;
-    if (place == s->most) return;
-    size_t kept = s->count < s->most ? s->count : s->most - 1;
-    memmove(s->list + place + 1, s->list + place, (kept - place) * sizeof *s->list);
-    memmove(s->seconds + place + 1, s->seconds + place, (kept - place) * sizeof *s->seconds);
-    memset(&s->list[place], 0, sizeof *s->list);
-    memcpy(s->list[place].values, brick, sizeof *brick);
-    s->seconds[place] = own.seconds;
-    s->count = kept + 1;
+    stn_candidate *place = stn_best_insert(s->list, s->seconds, sizeof *place, &s->count, s->most, own.seconds);
+    if (!place) return;
+    memset(place, 0, sizeof *place);
+    memcpy(place->values, brick, sizeof *brick);
 }
 
 static bool too_long(const stn_task *task, int fused) {

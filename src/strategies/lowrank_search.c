@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/arith.h"
+#include "base/best.h"
 #include "strategies/slabs.h"
 
 #define MOST_FAILURES 2 /* taps of so many f in a row that cannot be split in one way: nor can those of more steps */
@@ -60,16 +61,10 @@ static void insert_candidate(search *s, const lowrank_shape *shape) {
     stn_estimate own;
     if (!may_win(s, shape)) return;
     lowrank_cost(s->task, s->machine, shape, &own);
-    size_t place = s->count;
-    while (place > 0 && s->seconds[place - 1] > own.seconds) place--;
-    if (place == s->most) return;
     for (size_t i = 0; i < s->count; i++)
         if (same_work(&s->best[i], shape)) return;
-    size_t kept = s->count < s->most ? s->count : s->most - 1;
-    memmove(s->best + place + 1, s->best + place, (kept - place) * sizeof *s->best);
-    memmove(s->seconds + place + 1, s->seconds + place, (kept - place) * sizeof *s->seconds);
-    s->best[place] = *shape, s->seconds[place] = own.seconds;
-    s->count = kept + 1;
+    lowrank_shape *place = stn_best_insert(s->best, s->seconds, sizeof *shape, &s->count, s->most, own.seconds);
+    if (place) *place = *shape;
 }
 
 /* The kernels for terms of this pattern: which of them fit (2 bits), as `shapes`. */
