@@ -60,6 +60,7 @@ CUresult check_target(const Program &program);
 // Work of streams (queue.cpp). `until`: so many operations from the stream's first on.
 void stream_created(CUstream stream);
 void stream_destroyed(CUstream stream);
+CUresult submit(CUstream stream, const Operation &operation);  // or to the capture that the stream takes part in
 void submit_now_or_later(CUstream stream, bool is_default, const Operation &operation);
 void finish(CUstream stream, uint64_t until);
 void finish_with_chance(CUstream stream);

@@ -1,5 +1,5 @@
-// The stand-in for libcuda.so.1: memory, copies, streams, events, launches, graphs. When work is done: queue.cpp. What a
-// kernel did wrong shows at the next call, as on the GPU.
+// The stand-in for libcuda.so.1: streams, events, launches, graphs. When work is done: queue.cpp. What a kernel did wrong shows
+// at the next call, as on the GPU.
 #include <cstring>
 #include <ctime>
 #include <memory>
@@ -44,7 +44,7 @@ static CUresult capture_of(CUstream stream, Capture **capture) {
     return *capture && !(*capture)->valid ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED : CUDA_SUCCESS;
 }
 
-static CUresult submit(CUstream stream, const Operation &operation) {
+CUresult stn_emulator::submit(CUstream stream, const Operation &operation) {
     Capture *capture;
     if (CUresult r = capture_of(stream, &capture)) return r;
     if (capture) {
@@ -53,140 +53,6 @@ static CUresult submit(CUstream stream, const Operation &operation) {
     } else
         submit_now_or_later(stream, is_default(stream), operation);
     return CUDA_SUCCESS;
-}
-
-// ---- memory
-
-static void *host(CUdeviceptr p) { return reinterpret_cast<void *>(p); }
-
-EXPORT CUresult cuMemAlloc_v2(CUdeviceptr *pointer, size_t bytes) {
-    COUNTED(CUDA_ERROR_OUT_OF_MEMORY);
-    IN_CONTEXT();
-    if (!pointer || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
-    if (CUresult r = check_not_capturing()) return r;
-    void *p = memory_alloc(bytes);
-    if (!p) return CUDA_ERROR_OUT_OF_MEMORY;
-    *pointer = reinterpret_cast<CUdeviceptr>(p);
-    return CUDA_SUCCESS;
-}
-
-EXPORT CUresult cuMemFree_v2(CUdeviceptr pointer) {
-    COUNTED(CUDA_ERROR_INVALID_VALUE);
-    INITIALIZED();
-    CUresult context = check_context();  // memory of a context in error goes too
-    if (context == CUDA_ERROR_INVALID_CONTEXT) return context;
-    if (CUresult r = check_not_capturing()) return r;
-    finish_all();
-    if (pointer == 0) return context;
-    return memory_free(host(pointer)) ? context : CUDA_ERROR_INVALID_VALUE;
-}
-
-EXPORT CUresult cuMemGetInfo_v2(size_t *free, size_t *total) {
-    COUNTED(CUDA_ERROR_UNKNOWN);
-    IN_CONTEXT();
-    uint64_t f, t;
-    memory_info(&f, &t);
-    if (free) *free = f;
-    if (total) *total = t;
-    return CUDA_SUCCESS;
-}
-
-EXPORT CUresult cuPointerGetAttribute(void *data, int attribute, CUdeviceptr pointer) {
-    COUNTED(CUDA_ERROR_INVALID_VALUE);
-    IN_CONTEXT();
-    void *start;
-    size_t bytes;
-    if (!data || !memory_starts(host(pointer), &start, &bytes)) return CUDA_ERROR_INVALID_VALUE;
-    switch (attribute) {
-        case 2:
-            *static_cast<unsigned *>(data) = 2;  // device memory
-            return CUDA_SUCCESS;
-        case 3:
-            *static_cast<CUdeviceptr *>(data) = pointer;
-            return CUDA_SUCCESS;
-        case 8:
-        case 9:  // not managed; device 0
-            *static_cast<int *>(data) = 0;
-            return CUDA_SUCCESS;
-        case 11:
-            *static_cast<void **>(data) = start;
-            return CUDA_SUCCESS;
-        case 12:
-            *static_cast<size_t *>(data) = bytes;
-            return CUDA_SUCCESS;
-        default:
-            return CUDA_ERROR_INVALID_VALUE;
-    }
-}
-
-// ---- copies
-
-static CUresult copy(CUstream stream, void *to, const void *from, size_t bytes, bool to_device, bool from_device) {
-    if (bytes == 0) return CUDA_SUCCESS;
-    if (!to || !from) return CUDA_ERROR_INVALID_VALUE;
-    if ((to_device && !memory_holds(to, bytes)) || (from_device && !memory_holds(from, bytes)))
-        return CUDA_ERROR_INVALID_VALUE;
-    Operation o = {};
-    o.kind = Operation::COPY;
-    o.to = to;
-    o.from = from;
-    o.bytes = bytes;
-    return submit(stream, o);
-}
-
-// A copy that waits: as the legacy stream does it, and never while anything captures.
-static CUresult copy_now(void *to, const void *from, size_t bytes, bool to_device, bool from_device) {
-    if (CUresult r = check_not_capturing()) return r;
-    return copy(nullptr, to, from, bytes, to_device, from_device);
-}
-
-EXPORT CUresult cuMemcpyHtoD_v2(CUdeviceptr to, const void *from, size_t bytes) {
-    COUNTED(CUDA_ERROR_INVALID_VALUE);
-    IN_CONTEXT();
-    return copy_now(host(to), from, bytes, true, false);
-}
-EXPORT CUresult cuMemcpyDtoH_v2(void *to, CUdeviceptr from, size_t bytes) {
-    COUNTED(CUDA_ERROR_INVALID_VALUE);
-    IN_CONTEXT();
-    return copy_now(to, host(from), bytes, false, true);
-}
-EXPORT CUresult cuMemcpyDtoD_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes) {
-    COUNTED(CUDA_ERROR_INVALID_VALUE);
-    IN_CONTEXT();
-    return copy_now(host(to), host(from), bytes, true, true);
-}
-EXPORT CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from, size_t bytes, CUstream stream) {
-    COUNTED(CUDA_ERROR_INVALID_VALUE);
-    IN_CONTEXT();
-    return copy(stream, host(to), from, bytes, true, false);
-}
-EXPORT CUresult cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t bytes, CUstream stream) {
-    COUNTED(CUDA_ERROR_INVALID_VALUE);
-    IN_CONTEXT();
-    return copy(stream, to, host(from), bytes, false, true);
-}
-EXPORT CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) {
-    COUNTED(CUDA_ERROR_INVALID_VALUE);
-    IN_CONTEXT();
-    return copy(stream, host(to), host(from), bytes, true, true);
-}
-EXPORT CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) {
-    COUNTED(CUDA_ERROR_INVALID_VALUE);
-    IN_CONTEXT();
-    // Either side may be the host's; a side that begins on the device must stay there.
-    return copy(stream, host(to), host(from), bytes, memory_holds(host(to), 1), memory_holds(host(from), 1));
-}
-EXPORT CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t bytes, CUstream stream) {
-    COUNTED(CUDA_ERROR_INVALID_VALUE);
-    IN_CONTEXT();
-    if (bytes == 0) return CUDA_SUCCESS;
-    if (!memory_holds(host(to), bytes)) return CUDA_ERROR_INVALID_VALUE;
-    Operation o = {};
-    o.kind = Operation::FILL;
-    o.to = host(to);
-    o.bytes = bytes;
-    o.value = value;
-    return submit(stream, o);
 }
 
 // ---- launches
