@@ -11,6 +11,11 @@ static inline bool stn_mul_overflows(int64_t a, int64_t b, int64_t *product) {
 static inline bool stn_add_overflows(int64_t a, int64_t b, int64_t *sum) { return __builtin_add_overflow(a, b, sum); }
 static inline int64_t stn_div_up(int64_t a, int64_t b) { return (a + b - 1) / b; } /* a >= 0, b > 0 */
 static inline int64_t stn_round_up(int64_t a, int64_t b) { return stn_div_up(a, b) * b; }
+static inline int stn_log2(int64_t n) { /* rounded up; n > 0 */
+    int bits = 0;
+    while ((INT64_C(1) << bits) < n) bits++;
+    return bits;
+}
 static inline int64_t stn_min(int64_t a, int64_t b) { return a < b ? a : b; }
 static inline int64_t stn_max(int64_t a, int64_t b) { return a > b ? a : b; }
 #endif

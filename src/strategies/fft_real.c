@@ -4,6 +4,7 @@
 #include "base/arith.h"
 #include "context/kernel.h"
 #include "render/render.h"
+#include "strategies/fft_roots.h"
 #include "strategies/fft_shape.h"
 
 enum { THREADS = 256 };

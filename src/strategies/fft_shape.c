@@ -1,4 +1,4 @@
-/* The shapes of fft_line: measured ones for powers of two, a rule for the rest; tables of roots. */
+/* The shapes of fft_line: measured ones for powers of two, a rule for the rest; its tables of roots. */
 #include "strategies/fft_shape.h"
 
 #include <math.h>
@@ -6,6 +6,7 @@
 
 #include "base/arith.h"
 #include "render/render.h"
+#include "strategies/fft_roots.h"
 
 /* Radices for lines of 2^i points, found by timing on an H200: as few exchanges as registers allow, and the more threads,
  * the longer the waits are. */
@@ -95,17 +96,11 @@ int64_t fft_longest(stn_dtype dtype, bool across) {
     return dtype == STN_F64 ? 8192 : 16384;
 }
 
-static int log2_of(int64_t n) {
-    int bits = 0;
-    while ((INT64_C(1) << bits) < n) bits++;
-    return bits;
-}
-
 /* ---- radices ----------------------------------------------------------------------------------------------------- */
 
 static const plan_row *row_of(stn_dtype dtype, bool across, int64_t n) {
     const struct plan_table *table = &plan_tables[across][dtype];
-    size_t i = (size_t)log2_of(n);
+    size_t i = (size_t)stn_log2(n);
     if (n != INT64_C(1) << i || i < 1) return NULL;
     if (across && (i >= table->count || !table->row[i].points)) table = &plan_tables[0][dtype];
     return i < table->count ? &table->row[i] : NULL;
@@ -337,28 +332,6 @@ int64_t fft_shape_blocks(const fft_pass *pass, const fft_shape *shape) {
 
 /* ---- tables ------------------------------------------------------------------------------------------------------ */
 
-/* exp(-2 pi i k / n) as number `at` of a table. */
-static void put_root(void *to, size_t at, bool wide, int64_t k, int64_t n) {
-    if (!to) return;
-    const long double turn = 6.283185307179586476925286766559L;
-    long double angle = turn * (long double)(k % n) / (long double)n;
-    double re = (double)cosl(angle), im = (double)-sinl(angle);
-    if (wide)
-        ((double *)to)[2 * at] = re, ((double *)to)[2 * at + 1] = im;
-    else
-        ((float *)to)[2 * at] = (float)re, ((float *)to)[2 * at + 1] = (float)im;
-}
-
-int fft_root_low(int64_t order) { return (log2_of(order) + 1) / 2; }
-
-size_t fft_root_tables(int64_t order, int64_t end, stn_dtype dtype, void *to) {
-    int64_t low = INT64_C(1) << fft_root_low(order);
-    size_t at = 0;
-    for (int64_t i = 0; i < low; i++) put_root(to, at++, dtype == STN_F64, i, order);
-    for (int64_t i = 0; i < end; i += low) put_root(to, at++, dtype == STN_F64, i, order);
-    return at;
-}
-
 /* Roots of a real transform: where a thread's points are evenly apart, those of its first. */
 static int real_roots(const fft_shape *shape) {
     int points = points_of(shape);
@@ -374,7 +347,7 @@ fft_tables fft_shape_tables(const fft_pass *pass, const fft_shape *shape, stn_dt
     for (int s = 1; s < shape->stages; s++) {
         int radix = shape->radix[s], rows = before * (radix - 1) <= shape->table ? radix - 1 : 1;
         for (int r = 1; r <= rows; r++)
-            for (int k = 0; k < before; k++) put_root(to, at++, wide, (int64_t)r * k, (int64_t)before * radix);
+            for (int k = 0; k < before; k++) fft_put_root(to, at++, wide, (int64_t)r * k, (int64_t)before * radix);
         before *= radix;
     }
     t.twiddles = at;
@@ -384,7 +357,7 @@ fft_tables fft_shape_tables(const fft_pass *pass, const fft_shape *shape, stn_dt
     }
     t.outer = at - t.twiddles;
     if (pass->load_real || pass->store_real)
-        for (int i = 0; i < real_roots(shape); i++) put_root(to, at++, wide, i, 2 * pass->length);
+        for (int i = 0; i < real_roots(shape); i++) fft_put_root(to, at++, wide, i, 2 * pass->length);
     t.real = at - t.twiddles - t.outer;
     return t;
 }

@@ -38,10 +38,5 @@ typedef struct fft_tables {
 } fft_tables;
 fft_tables fft_shape_tables(const fft_pass *pass, const fft_shape *shape, stn_dtype dtype, void *to);
 
-/* exp(-2 pi i k / order) for any k < end as the product of two roots: 2^low of them, then those of multiples of 2^low.
- * Returns how many complex numbers that takes. */
-int fft_root_low(int64_t order);
-size_t fft_root_tables(int64_t order, int64_t end, stn_dtype dtype, void *to);
-
 void fft_shape_params(const fft_pass *pass, const fft_shape *shape, stn_dtype dtype, stn_text *params);
 #endif

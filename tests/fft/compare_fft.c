@@ -240,3 +240,22 @@ bool run_dense(suite *s, const stn_transform *transform, const char *strategy, c
     stn_plan_destroy(plan);
     return good;
 }
+
+void fft_name(const stn_transform *t, char *what, size_t size) {
+    static const char *const kinds[] = {"c2c", "r2c", "c2r"};
+    size_t used = (size_t)snprintf(what, size, "%s %s%s ", stn_dtype_name(t->dtype), kinds[t->kind],
+                                   t->direction == STN_INVERSE ? " inverse" : "");
+    for (int a = 0; a < t->rank; a++)
+        used += (size_t)snprintf(what + used, size - used, "%s%zu", a ? "x" : "", t->extent[a]);
+    snprintf(what + used, size - used, " batch %zu%s%s%s", t->batch ? t->batch : 1, t->in_place ? ", in place" : "",
+             t->in_stride[0] ? ", strided" : "", t->f16_sums ? ", f16 sums" : "");
+}
+
+stn_transform fft_line(stn_dtype dtype, size_t n, size_t batch) {
+    stn_transform t = STN_TRANSFORM_INIT;
+    t.rank = 1;
+    t.extent[0] = n;
+    t.batch = batch;
+    t.dtype = dtype;
+    return t;
+}

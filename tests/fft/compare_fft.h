@@ -22,6 +22,13 @@ bool compare_fft(suite *s, const stn_transform *transform, const char *strategy,
 bool run_dense(suite *s, const stn_transform *transform, const char *strategy, const double *in, double *out,
                stn_error *error);
 
+/* `batch` lines of n points; what a transform is, in words. */
+stn_transform fft_line(stn_dtype dtype, size_t n, size_t batch);
+void fft_name(const stn_transform *transform, char *what, size_t size);
+
+/* Impulse, linearity, shift, Parseval, there and back, for lines of several sizes (properties.c). */
+void check_properties(suite *s, const char *strategy);
+
 /* The relative L2 error that N points may have: numerics.md's and the bars. */
 double fft_bar(stn_dtype dtype, bool f16_sums, double points);
 double relative_l2(const double *got, const double *expected, size_t count);

@@ -25,32 +25,13 @@ static void report(suite *s, bool good, const fft_comparison *c, const char *wha
     suite_report(s, good, what, detail);
 }
 
-static void name_of(const stn_transform *t, char *what, size_t size) {
-    static const char *const kinds[] = {"c2c", "r2c", "c2r"};
-    size_t used = (size_t)snprintf(what, size, "%s %s%s ", stn_dtype_name(t->dtype), kinds[t->kind],
-                                   t->direction == STN_INVERSE ? " inverse" : "");
-    for (int a = 0; a < t->rank; a++)
-        used += (size_t)snprintf(what + used, size - used, "%s%zu", a ? "x" : "", t->extent[a]);
-    snprintf(what + used, size - used, " batch %zu%s%s%s", t->batch ? t->batch : 1, t->in_place ? ", in place" : "",
-             t->in_stride[0] ? ", strided" : "", t->f16_sums ? ", f16 sums" : "");
-}
-
 static void check(suite *s, const stn_transform *t, const char *more) {
     fft_comparison c;
     char what[300];
-    name_of(t, what, sizeof what);
+    fft_name(t, what, sizeof what);
     strncat(what, more, sizeof what - strlen(what) - 1);
     bool good = compare_fft(s, t, strategy, -1, 1000 + (uint64_t)s->run, &c);
     report(s, good, &c, what);
-}
-
-static stn_transform line(stn_dtype dtype, size_t n, size_t batch) {
-    stn_transform t = STN_TRANSFORM_INIT;
-    t.rank = 1;
-    t.extent[0] = n;
-    t.batch = batch;
-    t.dtype = dtype;
-    return t;
 }
 
 static size_t largest(const suite *s) { /* points of a case */
@@ -65,7 +46,7 @@ static void powers(suite *s) {
         for (size_t n = 2, i = 0; n <= largest(s); n *= 2, i++)
             for (int many = 0; many < 2; many++) {
                 size_t batch = !many ? 1 : n < 64 ? 67 : n < 4096 ? 5 : 2;
-                stn_transform t = line((stn_dtype)d, n, batch);
+                stn_transform t = fft_line((stn_dtype)d, n, batch);
                 t.direction = (i + (size_t)many) % 2 ? STN_INVERSE : STN_FORWARD;
                 if (d == STN_F16 && n > 4096) t.forward_scale = t.inverse_scale = 1 / sqrt((double)n);
                 check(s, &t, "");
@@ -80,7 +61,7 @@ static void others(suite *s) {
     for (int d = STN_F64; d <= STN_F16; d++)
         for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
             if (!s->full && (i + (size_t)d) % 2) continue;
-            stn_transform t = line((stn_dtype)d, sizes[i], 1 + i % 4);
+            stn_transform t = fft_line((stn_dtype)d, sizes[i], 1 + i % 4);
             t.direction = i % 3 == 1 ? STN_INVERSE : STN_FORWARD;
             check(s, &t, "");
         }
@@ -92,7 +73,7 @@ static void real(suite *s) {
         for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
             for (int way = 0; way < 4; way++) {
                 if (!s->full && way / 2 != (int)(i % 2)) continue;
-                stn_transform t = line((stn_dtype)d, sizes[i], 1 + i % 3);
+                stn_transform t = fft_line((stn_dtype)d, sizes[i], 1 + i % 3);
                 t.kind = way % 2 ? STN_C2R : STN_R2C;
                 t.in_place = way / 2;
                 check(s, &t, "");
@@ -131,7 +112,7 @@ static void planes(suite *s) {
 /* Axes that are split: two passes, three, and columns, beside each other and one alone. */
 static void splits(suite *s) {
     for (int d = STN_F64; d <= STN_F16; d++) {
-        stn_transform t = line((stn_dtype)d, (size_t)1 << 15, 2);
+        stn_transform t = fft_line((stn_dtype)d, (size_t)1 << 15, 2);
         t.forward_scale = t.inverse_scale = 1.0 / 256;
         check(s, &t, "");
         t.in_place = 1;
@@ -141,18 +122,18 @@ static void splits(suite *s) {
         t.extent[0] = 1 << 12, t.in_stride[0] = t.out_stride[0] = t.batch = 6,
         t.in_batch_stride = t.out_batch_stride = 1;
         check(s, &t, ", columns");
-        t = line((stn_dtype)d, 2048, 1);
+        t = fft_line((stn_dtype)d, 2048, 1);
         t.rank = 2, t.extent[1] = 12, t.direction = STN_INVERSE, t.inverse_scale = 1.0 / 128;
         check(s, &t, "");
         for (int way = 0; way < 4; way++) { /* real lines of two passes, and the real side's axis of two */
-            t = line((stn_dtype)d, 65536, 2);
+            t = fft_line((stn_dtype)d, 65536, 2);
             if (way / 2) t.rank = 2, t.extent[0] = 3, t.extent[1] = 65536, t.batch = 1;
             t.kind = way % 2 ? STN_C2R : STN_R2C, t.in_place = way == 1 || way == 2;
             t.forward_scale = t.inverse_scale = 1.0 / 256;
             check(s, &t, "");
         }
         if (!s->full && d != STN_F32) continue;
-        t = line((stn_dtype)d, (size_t)1 << 21, 1);
+        t = fft_line((stn_dtype)d, (size_t)1 << 21, 1);
         t.forward_scale = 1.0 / 1024;
         check(s, &t, ", three passes");
     }
@@ -188,7 +169,7 @@ static void layouts(suite *s) {
     }
     /* Columns: the transforms lie side by side. */
     for (int dtype = STN_F64; dtype <= STN_F16; dtype++) {
-        stn_transform t = line((stn_dtype)dtype, 64, 37);
+        stn_transform t = fft_line((stn_dtype)dtype, 64, 37);
         t.in_stride[0] = t.out_stride[0] = 37;
         t.in_batch_stride = t.out_batch_stride = 1;
         check(s, &t, ", columns");
@@ -199,7 +180,7 @@ static void layouts(suite *s) {
 
 static void scales(suite *s) {
     for (int i = 0; i < 18; i++) {
-        stn_transform t = line((stn_dtype)(i % 3), i % 2 ? 256 : 16, 3);
+        stn_transform t = fft_line((stn_dtype)(i % 3), i % 2 ? 256 : 16, 3);
         t.kind = (stn_transform_kind)(i / 3 % 3);
         t.direction = i % 2 ? STN_INVERSE : STN_FORWARD;
         t.forward_scale = 0.375;
@@ -208,7 +189,7 @@ static void scales(suite *s) {
         if (i > 11) t.rank = 2, t.extent[1] = 8;
         check(s, &t, ", scaled");
     }
-    stn_transform t = line(STN_F16, 1024, 2);
+    stn_transform t = fft_line(STN_F16, 1024, 2);
     t.f16_sums = 1;
     check(s, &t, "");
 }
@@ -216,7 +197,7 @@ static void scales(suite *s) {
 /* f16 lines for a warp's registers: more of them than run at once, with gaps, both ways, scaled and in place. */
 static void tensor_lines(suite *s) {
     for (int i = 0; i < 12; i++) {
-        stn_transform t = line(STN_F16, (size_t)256 << i % 3, s->full ? 20011 : 1 + (size_t)i % 5 * 40);
+        stn_transform t = fft_line(STN_F16, (size_t)256 << i % 3, s->full ? 20011 : 1 + (size_t)i % 5 * 40);
         t.direction = i / 3 % 2 ? STN_INVERSE : STN_FORWARD;
         t.in_place = i / 6;
         if (i % 2) t.in_batch_stride = (ptrdiff_t)t.extent[0] + 8, t.out_batch_stride = (ptrdiff_t)t.extent[0] + 8;
@@ -226,7 +207,7 @@ static void tensor_lines(suite *s) {
             char what[300];
             bool good = compare_fft(s, &t, strategy, pick, 40 + (uint64_t)i, &c);
             if (!c.served && pick) continue; /* the host has but one way */
-            name_of(&t, what, sizeof what);
+            fft_name(&t, what, sizeof what);
             report(s, good, &c, what);
         }
     }
@@ -239,7 +220,7 @@ static void each_candidate(suite *s, const stn_transform *t) {
         char what[400];
         bool good = compare_fft(s, t, strategy, pick, 5, &c);
         if (!c.served && pick) return;
-        name_of(t, what, 300);
+        fft_name(t, what, 300);
         snprintf(what + strlen(what), 100, ", candidate %d", pick);
         report(s, good, &c, what);
         if (!c.served) return;
@@ -249,7 +230,7 @@ static void each_candidate(suite *s, const stn_transform *t) {
 /* f16 images that a cluster of blocks can hold: both ways, scaled and not, with gaps, in place. */
 static void images(suite *s) {
     for (int i = 0; i < (s->full ? 16 : 4); i++) {
-        stn_transform t = line(STN_F16, 256, 1 + (size_t)(s->full ? i == 15 ? 128 : i : i % 2));
+        stn_transform t = fft_line(STN_F16, 256, 1 + (size_t)(s->full ? i == 15 ? 128 : i : i % 2));
         t.rank = 2, t.extent[1] = 256;
         t.direction = i % 2 ? STN_INVERSE : STN_FORWARD;
         t.forward_scale = 1.0 / 256, t.inverse_scale = i % 4 == 1 ? 1.0 / 65536 : 1.0 / 300;
@@ -266,14 +247,14 @@ static void images(suite *s) {
 /* f16 lines of which a cluster holds sixteen: as they are, and as the passes of longer ones. */
 static void long_lines(suite *s) {
     for (int inverse = 0; inverse < 2; inverse++) {
-        stn_transform t = line(STN_F16, 4096, inverse ? 48 : 16); /* rows to columns */
+        stn_transform t = fft_line(STN_F16, 4096, inverse ? 48 : 16); /* rows to columns */
         t.direction = inverse ? STN_INVERSE : STN_FORWARD;
         t.forward_scale = t.inverse_scale = 1.0 / 64;
         t.in_stride[0] = 1, t.in_batch_stride = 4100;
         t.out_stride[0] = (ptrdiff_t)t.batch + 4, t.out_batch_stride = 1;
         each_candidate(s, &t);
         for (int power = 21; power <= (s->full && !inverse ? 24 : 21); power++) {
-            t = line(STN_F16, (size_t)1 << power, power < 24 && s->full ? 3 : 1);
+            t = fft_line(STN_F16, (size_t)1 << power, power < 24 && s->full ? 3 : 1);
             t.direction = inverse ? STN_INVERSE : STN_FORWARD;
             t.forward_scale = t.inverse_scale = 1 / sqrt((double)t.extent[0]);
             t.in_place = inverse;
@@ -293,7 +274,7 @@ static void candidates(suite *s) {
     static const size_t sizes[] = {256, 512, 1024, 4096, 65536, 131072};
     for (int dtype = STN_F64; dtype <= STN_F16; dtype++)
         for (size_t i = 0; i < sizeof sizes / sizeof *sizes - (s->full ? 0 : 2); i++) {
-            stn_transform t = line((stn_dtype)dtype, sizes[i], 3);
+            stn_transform t = fft_line((stn_dtype)dtype, sizes[i], 3);
             if (dtype == STN_F16) t.forward_scale = 1 / sqrt((double)sizes[i]);
             each_candidate(s, &t);
         }
@@ -303,13 +284,13 @@ static void candidates(suite *s) {
 static void beside(suite *s) {
     for (size_t n = 256; n <= largest(s); n *= 2)
         for (int rank = 1; rank < 3; rank++) {
-            stn_transform t = line(STN_F16, n, n < 65536 ? 64 : 3);
+            stn_transform t = fft_line(STN_F16, n, n < 65536 ? 64 : 3);
             fft_comparison ours, its;
             char what[300], detail[300];
             t.rank = rank;
             if (rank > 1) t.extent[0] = n / 16, t.extent[1] = 16;
             if (n > 4096) t.forward_scale = 1 / sqrt((double)n);
-            name_of(&t, what, 200);
+            fft_name(&t, what, 200);
             strcat(what, ", beside cuFFT");
             bool good = compare_fft(s, &t, strategy, -1, n, &ours);
             compare_fft(s, &t, "cufft", -1, n, &its);
@@ -319,107 +300,7 @@ static void beside(suite *s) {
         }
 }
 
-/* ---- properties -------------------------------------------------------------------------------------------------- */
-
-static void expect_near(suite *s, const stn_transform *t, const char *property, const double *got,
-                        const double *expected, bool ran, double slack, const stn_error *error) {
-    char what[300], detail[1200];
-    size_t count = 2 * t->extent[0] * (t->rank > 1 ? t->extent[1] : 1);
-    double found = ran ? relative_l2(got, expected, count) : INFINITY;
-    double bar = slack * fft_bar(t->dtype, false, (double)count / 2);
-    name_of(t, what, 200);
-    snprintf(what + strlen(what), 100, ", %s", property);
-    if (!ran && error->status == STN_ERROR_UNSUPPORTED) {
-        snprintf(what + strlen(what), sizeof what - strlen(what), " # SKIP not served");
-        suite_report(s, true, what, NULL);
-        return;
-    }
-    snprintf(detail, sizeof detail, "relative L2 %.3g, bar %.3g; %s", found, bar, ran ? "" : error->message);
-    suite_report(s, found <= bar, what, detail);
-}
-
-enum { POINTS = 4096 };
-static double a[2 * POINTS], b[2 * POINTS], fa[2 * POINTS], fb[2 * POINTS], want[2 * POINTS];
-
-/* A random line and its transform in a and fa. */
-static bool random_line(suite *s, const stn_transform *t, uint64_t seed, double *x, double *fx, stn_error *error) {
-    dice d = {seed};
-    size_t n = t->extent[0];
-    for (size_t i = 0; i < 2 * n; i++) x[i] = floor(dice_real(&d) * 256) / 256; /* exact in f16, sums too */
-    return run_dense(s, t, strategy, x, fx, error);
-}
-
-static void impulse(suite *s, const stn_transform *t) {
-    stn_error error = {0};
-    size_t n = t->extent[0], place = n / 3;
-    memset(a, 0, sizeof a);
-    a[2 * place] = 1;
-    bool ran = run_dense(s, t, strategy, a, fa, &error);
-    for (size_t k = 0; k < n; k++) {
-        double turn = -2 * acos(-1) * (double)(place * k % n) / (double)n;
-        want[2 * k] = cos(turn), want[2 * k + 1] = sin(turn);
-    }
-    expect_near(s, t, "impulse", fa, want, ran, 1, &error);
-}
-
-static void linear(suite *s, const stn_transform *t) {
-    stn_error error = {0};
-    static double sum[2 * POINTS], fsum[2 * POINTS];
-    size_t n = t->extent[0];
-    bool ran = random_line(s, t, 1, a, fa, &error) && random_line(s, t, 2, b, fb, &error);
-    for (size_t i = 0; i < 2 * n; i++) sum[i] = a[i] + 2 * b[i], want[i] = fa[i] + 2 * fb[i];
-    ran = ran && run_dense(s, t, strategy, sum, fsum, &error);
-    expect_near(s, t, "linearity", fsum, want, ran, 2, &error);
-}
-
-static void shift(suite *s, const stn_transform *t) {
-    stn_error error = {0};
-    size_t n = t->extent[0], by = n / 5 + 1;
-    bool ran = random_line(s, t, 3, a, fa, &error);
-    for (size_t i = 0; i < n; i++) memcpy(b + 2 * ((i + by) % n), a + 2 * i, 2 * sizeof *b);
-    ran = ran && run_dense(s, t, strategy, b, fb, &error);
-    for (size_t k = 0; k < n; k++) {
-        double turn = -2 * acos(-1) * (double)(by * k % n) / (double)n, re = cos(turn), im = sin(turn);
-        want[2 * k] = fa[2 * k] * re - fa[2 * k + 1] * im;
-        want[2 * k + 1] = fa[2 * k] * im + fa[2 * k + 1] * re;
-    }
-    expect_near(s, t, "shift", fb, want, ran, 2, &error);
-}
-
-static void parseval(suite *s, const stn_transform *t) {
-    stn_error error = {0};
-    char what[300], detail[1200];
-    size_t n = t->extent[0];
-    double before = 0, after = 0;
-    bool ran = random_line(s, t, 4, a, fa, &error);
-    for (size_t i = 0; i < 2 * n; i++) before += a[i] * a[i], after += fa[i] * fa[i] / (double)n;
-    name_of(t, what, sizeof what - 50);
-    strcat(what, ran || error.status != STN_ERROR_UNSUPPORTED ? ", Parseval" : ", Parseval # SKIP not served");
-    snprintf(detail, sizeof detail, "%g of %g; %s", after, before, ran ? "" : error.message);
-    suite_report(s,
-                 ran ? fabs(after / before - 1) <= 2 * fft_bar(t->dtype, false, (double)n)
-                     : error.status == STN_ERROR_UNSUPPORTED,
-                 what, detail);
-}
-
-static void there_and_back(suite *s, const stn_transform *t) {
-    stn_error error = {0};
-    stn_transform back = *t;
-    back.direction = STN_INVERSE;
-    back.inverse_scale = 1 / (double)t->extent[0];
-    bool ran = random_line(s, t, 5, a, fa, &error) && run_dense(s, &back, strategy, fa, b, &error);
-    expect_near(s, t, "there and back", b, a, ran, 2, &error);
-}
-
-static void properties(suite *s) {
-    static const size_t sizes[] = {2, 16, 30, 64, 97, 256, 360, 512, 1024, 4096};
-    for (int d = STN_F64; d <= STN_F16; d++)
-        for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-            if (!s->full && (i + (size_t)d) % 2) continue;
-            stn_transform t = line((stn_dtype)d, sizes[i], 1);
-            impulse(s, &t), linear(s, &t), shift(s, &t), parseval(s, &t), there_and_back(s, &t);
-        }
-}
+static void properties(suite *s) { check_properties(s, strategy); }
 
 int main(int argc, char **argv) {
     static const suite_part parts[] = {{"powers", powers},         {"others", others},         {"real", real},
