@@ -24,8 +24,8 @@ static const cli_option pack_options[] = {
     {"--arch", "sm_80,sm_90", CLI_TEXT, AT(archs), "build: the architectures to compile for"},
     {"--problems", "LIST.json", CLI_TEXT, AT(problems),
      "build: a list of objects with stencil or taps, size, and perhaps\nboundary, dtype, steps, strategy; values as "
-     "for "
-     "'stentor run', or\nlists of values for all their combinations"},
+     "for 'stentor run', or\nlists of values for all their combinations; or with transform (forward,\n"
+     "inverse, real, real-inverse), size, and perhaps axes, norm, dtype,\nas for 'stentor fft'"},
     {"--threads", "N", CLI_COUNT, AT(threads), "build: compile on N threads (default: all that this process may use)"},
     {"--cache-dir", "DIR", CLI_TEXT, AT(cache_dir), "build: kernels that are stored there are not compiled again"},
     {"--pack", "FILE", CLI_LIST, AT(packs), "build: nor are those of this pack; may be given again"},
@@ -169,20 +169,21 @@ stn_status cmd_pack(int argc, char **argv, stn_error *error) {
     pack_settings settings = {0};
     const char *words[PACKS_MOST + 2] = {NULL};
     cli_group groups[] = {CLI_GROUP("Packs", pack_options, &settings), CLI_REPORT_GROUP(&settings.report)};
-    cli_usage usage = {.command = "pack",
-                       .summary = "ready kernels in one file, for machines without NVRTC",
-                       .synopsis = "build|list|verify|merge [FILE.stnpack ...] [options]",
-                       .notes =
-                           "  stentor pack build --arch sm_80,sm_90,sm_100 --problems list.json -o kernels.stnpack\n"
-                           "  stentor pack list FILE...          what is in it\n"
-                           "  stentor pack verify FILE...        check every byte\n"
-                           "  stentor pack merge -o OUT FILE...  all kernels in one pack; the first of a kind stays\n"
-                           "A pack is used by 'stentor run --pack FILE', or by stn_context_options.packs.\n",
-                       .groups = groups,
-                       .group_count = sizeof groups / sizeof *groups,
-                       .words = words,
-                       .words_most = PACKS_MOST + 1,
-                       .words_least = 1};
+    cli_usage usage = {
+        .command = "pack",
+        .summary = "ready kernels in one file, for machines without NVRTC",
+        .synopsis = "build|list|verify|merge [FILE.stnpack ...] [options]",
+        .notes =
+            "  stentor pack build --arch sm_80,sm_90,sm_100 --problems list.json -o kernels.stnpack\n"
+            "  stentor pack list FILE...          what is in it\n"
+            "  stentor pack verify FILE...        check every byte\n"
+            "  stentor pack merge -o OUT FILE...  all kernels in one pack; the first of a kind stays\n"
+            "A pack is used by 'stentor run' and 'stentor fft' with --pack FILE, or by stn_context_options.packs.\n",
+        .groups = groups,
+        .group_count = sizeof groups / sizeof *groups,
+        .words = words,
+        .words_most = PACKS_MOST + 1,
+        .words_least = 1};
     bool help;
     STN_TRY(cli_parse(&usage, argc, argv, &help, error));
     if (help) return STN_OK;

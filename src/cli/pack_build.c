@@ -17,10 +17,15 @@
 
 enum { ARCHS_MOST = 16, THREADS_MOST = 256 };
 
+typedef struct pack_job { /* the one or the other */
+    cli_job stencil;
+    fft_job transform;
+} pack_job;
+
 typedef struct build {
     const cli_pack_order *order;
     cli_problem_list problems;
-    cli_job *jobs; /* one a problem */
+    pack_job *jobs; /* one a problem */
     char archs[ARCHS_MOST][16];
     size_t arch_count;
     stn_context *contexts[ARCHS_MOST];
@@ -49,10 +54,12 @@ static stn_status make_jobs(build *b, stn_error *error) {
     if (!b->jobs) return stn_fail_memory(error, "the problems", b->problems.count * sizeof *b->jobs);
     for (size_t i = 0; i < b->problems.count; i++) {
         stn_error why = {0};
-        stn_status status = cli_job_make(&b->problems.list[i].settings, &b->jobs[i], &why);
+        const cli_listed_problem *problem = &b->problems.list[i];
+        stn_status status = problem->is_transform ? fft_job_make(&problem->transform, &b->jobs[i].transform, &why)
+                                                  : cli_job_make(&problem->settings, &b->jobs[i].stencil, &why);
         if (status != STN_OK)
-            return stn_fail(error, status, "'%s': problem %zu (%s): %s", b->order->problems, i,
-                            b->problems.list[i].label, why.message);
+            return stn_fail(error, status, "'%s': problem %zu (%s): %s", b->order->problems, i, problem->label,
+                            why.message);
     }
     return STN_OK;
 }
@@ -87,7 +94,11 @@ static void work(build *b, cli_progress *progress) {
         stn_error why = {0};
         options.strategy = b->problems.list[problem].strategy;
         options.no_auto_workspace = 1; /* nothing is run here */
-        stn_status status = stn_plan_create(b->contexts[arch], &b->jobs[problem].problem, &options, &plan, &why);
+        const pack_job *job = &b->jobs[problem];
+        stn_status status =
+            b->problems.list[problem].is_transform
+                ? stn_plan_create_fft(b->contexts[arch], &job->transform.transform, &options, &plan, &why)
+                : stn_plan_create(b->contexts[arch], &job->stencil.problem, &options, &plan, &why);
         if (status != STN_OK) note_failure(b, problem, arch, status, &why);
         stn_plan_destroy(plan);
     }
@@ -206,7 +217,7 @@ done:
     free(pack);
     for (size_t i = 0; i < b.arch_count; i++) stn_context_destroy(b.contexts[i]);
     stn_pack_writer_destroy(b.writer);
-    for (size_t i = 0; b.jobs && i < b.problems.count; i++) cli_job_clear(&b.jobs[i]);
+    for (size_t i = 0; b.jobs && i < b.problems.count; i++) cli_job_clear(&b.jobs[i].stencil);
     free(b.jobs);
     cli_problem_list_clear(&b.problems);
     pthread_mutex_destroy(&b.lock);

@@ -13,8 +13,10 @@
 static const char *const form =
     "write [{\"stencil\": \"heat-2d\", \"size\": \"1024x1024\", \"dtype\": [\"f64\", \"f32\"]}, ...]";
 
-enum { STENCIL, TAPS, SIZE, BOUNDARY, DTYPE, STEPS, STRATEGY, KEYS };
-static const char *const keys[KEYS] = {"stencil", "taps", "size", "boundary", "dtype", "steps", "strategy"};
+enum { STENCIL, TAPS, BOUNDARY, STEPS, TRANSFORM, AXES, NORM, SIZE, DTYPE, STRATEGY, KEYS };
+enum { OF_STENCILS = TRANSFORM, OF_TRANSFORMS = SIZE }; /* before which keys theirs end; the others are of both */
+static const char *const keys[KEYS] = {"stencil", "taps", "boundary", "steps", "transform",
+                                       "axes",    "norm", "size",     "dtype", "strategy"};
 
 /* One object's values, key by key; a plain value is a list of one. */
 typedef struct choices {
@@ -40,7 +42,7 @@ static stn_status read_choices(const char *name, size_t index, const json_t *obj
         if (known == KEYS)
             return stn_fail(error, STN_ERROR_FORMAT,
                             "'%s': item %zu has the key \"%.40s\": known are stencil, taps, size, boundary, dtype, "
-                            "steps and strategy",
+                            "steps and strategy, and of transforms transform, size, axes, norm, dtype and strategy",
                             name, index, key);
         all->value[known] = value;
         all->count[known] = json_is_array(value) ? json_array_size(value) : 1;
@@ -55,6 +57,27 @@ static stn_status read_choices(const char *name, size_t index, const json_t *obj
             *product > CLI_PROBLEMS_MOST)
             return stn_fail(error, STN_ERROR_FORMAT, "'%s': item %zu stands for no problem, or for more than %d", name,
                             index, CLI_PROBLEMS_MOST);
+    }
+    bool is_transform = all->value[TRANSFORM];
+    for (int k = is_transform ? 0 : OF_STENCILS; k < (is_transform ? OF_STENCILS : OF_TRANSFORMS); k++)
+        if (all->value[k])
+            return stn_fail(error, STN_ERROR_FORMAT, "'%s': item %zu is a %s, which have no key \"%s\"", name, index,
+                            is_transform ? "transform" : "stencil", keys[k]);
+    return STN_OK;
+}
+
+static const char *const transforms[] = {"forward", "inverse", "real", "real-inverse"};
+
+static stn_status check_transforms(const char *name, size_t index, const choices *all, stn_error *error) {
+    for (size_t i = 0; i < all->count[TRANSFORM]; i++) {
+        const char *text = json_string_value(chosen(all, TRANSFORM, i));
+        size_t known = 0;
+        while (known < 4 && strcmp(text, transforms[known])) known++;
+        if (known == 4)
+            return stn_fail(
+                error, STN_ERROR_FORMAT,
+                "'%s': item %zu: there is no transform '%.40s': give forward, inverse, real or real-inverse", name,
+                index, text);
     }
     return STN_OK;
 }
@@ -72,6 +95,15 @@ static void choose(const choices *all, size_t which, cli_listed_problem *problem
             problem->settings.steps = (uint64_t)json_integer_value(one);
         else
             text[key] = json_string_value(one);
+    }
+    problem->is_transform = text[TRANSFORM];
+    if (text[TRANSFORM]) {
+        problem->transform.inverse = !strcmp(text[TRANSFORM], "inverse") || !strcmp(text[TRANSFORM], "real-inverse");
+        problem->transform.real = !strncmp(text[TRANSFORM], "real", 4);
+        problem->transform.size = text[SIZE];
+        problem->transform.axes = text[AXES];
+        problem->transform.norm = text[NORM];
+        problem->transform.dtype = text[DTYPE];
     }
     problem->settings.stencil = text[STENCIL];
     problem->settings.taps = text[TAPS];
@@ -101,6 +133,7 @@ stn_status cli_problem_list_parse(const char *name, const char *bytes, size_t si
         choices all;
         size_t product;
         STN_TRY_GOTO(status, read_choices(name, i, json_array_get(root, i), &all, &product, error), fail);
+        STN_TRY_GOTO(status, check_transforms(name, i, &all, error), fail);
         if (made.count + product > CLI_PROBLEMS_MOST) {
             status = stn_fail(error, STN_ERROR_FORMAT, "'%s' holds more than %d problems", name, CLI_PROBLEMS_MOST);
             goto fail;

@@ -189,8 +189,7 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
         plan->nkernels = 0;
         plan->workspace_size = 0;
     }
-    if (first.status == STN_ERROR_NO_COMPILER && plan->kind == STN_PLAN_STENCIL)
-        return fail_not_stored(plan, &first, error);
+    if (first.status == STN_ERROR_NO_COMPILER) return fail_not_stored(plan, &first, error);
     return stn_fail(error, first.status, "%s", first.message);
 }
 

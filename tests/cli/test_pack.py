@@ -39,6 +39,32 @@ class Pack(CommandTest):
                 for a, b in zip(ours[2], theirs[2]):
                     self.assertLessEqual(abs(a - b), 1e-14 if dtype == 'f64' else 1e-6)
 
+    def test_transforms(self):
+        report = self.build(problems=[
+            {'transform': ['forward', 'inverse'], 'size': '6x64', 'axes': '-1', 'dtype': ['f32', 'f64']},
+            {'transform': 'real', 'size': '12x30', 'norm': 'ortho', 'dtype': 'f64'}], arch='sm_90')
+        self.assertEqual(report['problems'], 5)
+        cases = (('6x64', 'f64', '--axes', '-1'), ('6x64', 'f32', '--axes', '-1', '--inverse'),
+                 ('12x30', 'f64', '--real', '--norm', 'ortho'))
+        for size, dtype, *more in cases:
+            with self.subTest(size=size, dtype=dtype):
+                arguments = ('fft', '--size', size, '--dtype', dtype, '--json', *more)
+                done = self.stentor(*arguments, '--device', 'cuda', '--pack', 'kernels.stnpack', '--out', 'gpu.npy', **NOWHERE)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                cache = json.loads(done.stdout)['cache']
+                self.assertEqual(cache['misses'], 0)
+                self.assertGreater(cache['pack_hits'], 0)
+                self.succeed(*arguments, '--device', 'host', '--out', 'host.npy')
+                ours, theirs = npy_values(self.path / 'gpu.npy'), npy_values(self.path / 'host.npy')
+                self.assertEqual(ours[:2], theirs[:2])
+                most = max(abs(b) for b in theirs[2])
+                for a, b in zip(ours[2], theirs[2]):
+                    self.assertLessEqual(abs(a - b), (1e-14 if dtype == 'f64' else 1e-6) * most)
+        done = self.stentor('fft', '--size', '6x128', '--axes', '-1', '--device', 'cuda', '--pack', 'kernels.stnpack', **NOWHERE)
+        self.assertEqual(done.returncode, 6)
+        for part in ('128', 'f32', 'stentor pack build --arch sm_90', '--pack', 'NVRTC'):
+            self.assertIn(part, done.stderr)
+
     def test_newer_gpus_and_older_drivers(self):
         """A newer GPU takes the PTX, which a driver older than the NVRTC that made it refuses; a cubin it loads."""
         self.build()
@@ -132,7 +158,9 @@ class Pack(CommandTest):
         for content, says in (('[', 'not valid JSON'), ('{}', 'not a list of problems'), ('[]', 'not a list'),
                               ('[3]', 'item 0 is no object'), ('[{"stencl": "heat-2d"}]', 'stencl'),
                               ('[{"stencil": 3}]', 'wants a text'), ('[{"steps": "3"}]', 'whole number'),
-                              ('[{"steps": []}]', 'no problem')):
+                              ('[{"steps": []}]', 'no problem'), ('[{"transform": "sideways"}]', "no transform 'sideways'"),
+                              ('[{"transform": "real", "steps": 3}]', 'is a transform, which have no key "steps"'),
+                              ('[{"stencil": "heat-2d", "axes": "0"}]', 'is a stencil, which have no key "axes"')):
             self.put('list.json', content)
             self.refuse(10, says, *build)
         self.put('list.json', '[{"stencil": "heat-2d"}]')
