@@ -66,10 +66,10 @@ __device__ __forceinline__ long long fold_far(long long i, long long n) {
     return i < n ? i : HIGH == REFLECT ? 2 * n - 1 - i : 2 * (n - 1) - i;
 }
 
-// The same for columns, of which one access reads several: where the axis does not repeat, columns past its sides are
-// taken from its first ones, aligned as they were.
+// The same for columns, of which one access reads several: where the axis does not repeat, columns past a side are taken from
+// among the last or first ones, aligned as they were. (Not from the other end: NaN times a weight of 0 is NaN.)
 template <int LOW, int HIGH>
 __device__ __forceinline__ long long fold_column(long long i, long long n) {
     if ((i >= 0 && i < n) || repeats<LOW, HIGH>()) return fold_far<LOW, HIGH>(i, n);
-    return (i & 15) % n;
+    return n < 8 ? (i & 7) % n : (i & 7) + (i < 0 ? 0 : (n - 8) & ~7LL);
 }

@@ -275,3 +275,32 @@ double compare_plan_with_host(stn_context *context, stn_plan *plan, const stn_pr
     free(got), free(source), free(expected);
     return good ? sqrt(error / size) : INFINITY;
 }
+
+int64_t nan_reaches(stn_context *context, const stn_problem *p, const char *strategy, size_t column) {
+    size_t count = 1, width = 1;
+    for (int axis = 0; axis < 3 && p->extent[axis]; axis++) count *= p->extent[axis], width = p->extent[axis];
+    double *values = malloc(count * 8);
+    void *a = NULL, *b = NULL;
+    stn_plan *plan = NULL;
+    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
+    options.strategy = strategy;
+    dice d = {column};
+    for (size_t i = 0; i < count; i++) values[i] = dice_real(&d);
+    values[count / width / 2 * width + column] = NAN;
+    bool good = stn_plan_create(context, p, &options, &plan, NULL) == STN_OK &&
+                stn_memory_alloc(context, count * 8, &a, NULL) == STN_OK &&
+                stn_memory_alloc(context, count * 8, &b, NULL) == STN_OK &&
+                stn_memory_upload(context, a, values, count * 8, NULL) == STN_OK &&
+                stn_plan_execute(plan, a, b, NULL, NULL) == STN_OK && stn_synchronize(context, NULL, NULL) == STN_OK &&
+                stn_memory_download(context, values, b, count * 8, NULL) == STN_OK;
+    int64_t most = good ? 0 : INT64_MAX;
+    for (size_t i = 0; good && i < count; i++) {
+        int64_t distance = llabs((int64_t)(i % width) - (int64_t)column);
+        if (!isfinite(values[i]) && distance > most) most = distance;
+    }
+    stn_plan_destroy(plan);
+    stn_memory_free(context, a);
+    stn_memory_free(context, b);
+    free(values);
+    return most;
+}

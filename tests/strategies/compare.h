@@ -47,4 +47,7 @@ bool compare_with_host(stn_context *context, stn_pool *pool, const stn_problem *
  * relative L2; infinite when a call fails. */
 double compare_plan_with_host(stn_context *context, stn_plan *plan, const stn_problem *p, const double *in,
                               size_t count);
+/* A dense f64 grid of random numbers and one NaN, in that column of a row in the middle: how many columns from it the result of a
+ * strategy has another; INT64_MAX when a call fails. */
+int64_t nan_reaches(stn_context *context, const stn_problem *problem, const char *strategy, size_t column);
 #endif

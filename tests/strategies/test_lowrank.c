@@ -133,6 +133,12 @@ static void sizes(suite *s) {
         snprintf(what, sizeof what, "2D, %d x %d points, 4 steps", planes[i][0], planes[i][1]);
         check(s, what, &p, i);
     }
+    for (int high = 0; high < 2 && !s->dtype_given; high++) { /* zeros of a band times what lies past a side */
+        stn_problem p = problem_of(plane, 50, 240, 6);
+        for (int i = 0; i < 4; i++) p.boundary[i / 2][i % 2].kind = i / 2 ? STN_FIXED : STN_NEAREST;
+        suite_report(s, nan_reaches(s->context, &p, "lowrank", high ? 237 : 3) < 64, "2D, a NaN stays near its side",
+                     NULL);
+    }
     stn_stencil_destroy(line);
     stn_stencil_destroy(plane);
 }

@@ -131,6 +131,11 @@ static void sizes(suite *s) {
         snprintf(what, sizeof what, "%d x %d x %d points, 3 steps", grids[i][0], grids[i][1], grids[i][2]);
         check(s, what, &p, i);
     }
+    for (int high = 0; high < 2 && !s->dtype_given; high++) { /* zeros of a band times what lies past a side */
+        stn_problem p = problem_of(stencil, 20, 30, 160, 4);
+        for (int i = 0; i < 6; i++) p.boundary[i / 2][i % 2].kind = STN_FIXED;
+        suite_report(s, nan_reaches(s->context, &p, "lowrank", high ? 157 : 3) < 64, "a NaN stays near its side", NULL);
+    }
     stn_stencil_destroy(stencil);
 }
 
