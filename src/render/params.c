@@ -29,3 +29,10 @@ void stn_params_ints(stn_text *params, const char *name, const int *values, size
     for (size_t i = 0; i < n; i++) stn_text_printf(params, i ? ", %d" : "%d", values[i]);
     stn_text_printf(params, "};\n");
 }
+
+size_t stn_put_real(stn_dtype dtype, double value, void *to) {
+    float narrow = (float)value;
+    bool wide = dtype == STN_F64;
+    memcpy(to, wide ? (void *)&value : (void *)&narrow, wide ? sizeof value : sizeof narrow);
+    return wide ? sizeof value : sizeof narrow;
+}

@@ -33,4 +33,7 @@ void stn_params_type(stn_text *params, const char *name, const char *type); /* u
 void stn_params_elements(stn_text *params, stn_dtype dtype);
 void stn_params_ints(stn_text *params, const char *name, const int *values,
                      size_t n); /* constexpr int NAME[n] = {...}; */
+
+/* A value among a kernel's arguments, as its REAL for this dtype; returns how many bytes that is. */
+size_t stn_put_real(stn_dtype dtype, double value, void *to);
 #endif

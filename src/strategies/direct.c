@@ -130,15 +130,9 @@ static void fill_values(const stn_task *task, pass *p) {
         direct_tap_order(task, &p->shape, order);
         for (size_t k = 0; k < task->ntaps; k++) values[count++] = task->taps[order[k]].weight;
     }
-    bool wide = task->dtype == STN_F64;
-    for (size_t i = 0; i < count; i++) {
-        float narrow = (float)values[i];
-        if (wide)
-            memcpy(p->values + i * 8, &values[i], 8);
-        else
-            memcpy(p->values + i * 4, &narrow, 4);
-    }
-    p->values_size = count * (wide ? 8 : 4);
+    p->values_size = 0;
+    for (size_t i = 0; i < count; i++)
+        p->values_size += stn_put_real(task->dtype, values[i], p->values + p->values_size);
 }
 
 typedef struct gather_tap64 {

@@ -262,12 +262,8 @@ static stn_status launch(const stn_plan *plan, int i, const void *from, void *to
     h.rows = (uint32_t)pass->loop[1].n;
 
     _Alignas(16) unsigned char arguments[sizeof h + sizeof(double)];
-    float narrow = (float)pass->scale;
     memcpy(arguments, &h, sizeof h);
-    if (plan->fft.dtype == STN_F64)
-        memcpy(arguments + sizeof h, &pass->scale, sizeof pass->scale);
-    else
-        memcpy(arguments + sizeof h, &narrow, sizeof narrow);
+    stn_put_real(plan->fft.dtype, pass->scale, arguments + sizeof h);
     stn_launch how = {.grid = {(unsigned)fft_shape_blocks(pass, shape), 1, 1}, .stream = stream};
     how.block[0] = (unsigned)shape->threads, how.block[1] = how.block[2] = 1;
     how.shared = fft_shape_shared(pass, shape, plan->fft.dtype);

@@ -2,7 +2,8 @@
 #include "strategies/lowrank_types.h"
 
 #include <math.h>
-#include <string.h>
+
+#include "render/render.h"
 
 /* numerics.md's bars for data rounded to 11 bits */
 #define TF32_ERROR 5e-4
@@ -69,16 +70,6 @@ void lowrank_round(int bits, double factor, double *vector, int count) {
     }
 }
 
-static size_t pack(stn_dtype dtype, double value, unsigned char *to) {
-    float narrow = (float)value;
-    if (dtype == STN_F64) {
-        memcpy(to, &value, sizeof value);
-        return sizeof value;
-    }
-    memcpy(to, &narrow, sizeof narrow);
-    return sizeof narrow;
-}
-
 void lowrank_pack(stn_dtype dtype, bool scaled, const double *weights, int count, int first, unsigned char *to) {
     double largest = 0, scale = 1;
     int exponent = 0;
@@ -87,6 +78,6 @@ void lowrank_pack(stn_dtype dtype, bool scaled, const double *weights, int count
         frexp(largest, &exponent);
         scale = ldexp(1, exponent);
     }
-    if (scaled) to += pack(dtype, scale, to);
-    for (int i = 0; i < count; i++) to += pack(dtype, i < first ? weights[i] : weights[i] / scale, to);
+    if (scaled) to += stn_put_real(dtype, scale, to);
+    for (int i = 0; i < count; i++) to += stn_put_real(dtype, i < first ? weights[i] : weights[i] / scale, to);
 }

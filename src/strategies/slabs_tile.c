@@ -110,10 +110,7 @@ size_t slabs_tile_arguments(const stn_task *task, const slabs_tile *tile, const 
     size_t count = list_weights(task, tile, weights);
     for (size_t i = 0; i < FACES + count; i++) {
         double value = i < FACES ? stn_task_outside(task, (int)i / 2, (int)i % 2) : weights[i - FACES];
-        float narrow = (float)value;
-        bool wide = task->dtype == STN_F64;
-        memcpy(arguments + size, wide ? (void *)&value : (void *)&narrow, wide ? 8 : 4);
-        size += wide ? 8 : 4;
+        size += stn_put_real(task->dtype, value, arguments + size);
     }
     return size;
 }

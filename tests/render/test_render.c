@@ -74,6 +74,20 @@ static void put(const char *folder, const char *name, const char *text) {
     fclose(file);
 }
 
+Test(render, values_among_arguments) {
+    double wide = 0;
+    float narrow = 0;
+    unsigned char bytes[8];
+    cr_expect_eq(stn_put_real(STN_F64, 0.1, &wide), 8u);
+    cr_expect_eq(wide, 0.1);
+    for (stn_dtype dtype = STN_F32; dtype <= STN_F16; dtype++) {
+        memset(bytes, 0xee, sizeof bytes);
+        cr_expect_eq(stn_put_real(dtype, 0.1, bytes), 4u);
+        memcpy(&narrow, bytes, 4);
+        cr_expect(narrow == 0.1f && bytes[4] == 0xee, "nothing past it");
+    }
+}
+
 Test(render, templates_from_a_folder) {
     char folder[] = "/tmp/stentor-templates-XXXXXX", path[1024];
     cr_assert(mkdtemp(folder));
