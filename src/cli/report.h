@@ -1,4 +1,4 @@
-/* The cache's counters, and sizes, as the commands show them. */
+/* What several commands show alike: the cache's counters, sizes, the head and the end of a plan's JSON. */
 #ifndef STN_CLI_REPORT_H
 #define STN_CLI_REPORT_H
 #include "base/text.h"

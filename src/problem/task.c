@@ -250,20 +250,18 @@ bool stn_task_separable(const stn_task *task, double factors[3][STN_TASK_FACTORS
     }
     if (task->ntaps != taps) return false; /* sorted, of different offsets: then they are the whole box */
     const size_t stride[3] = {size[1] * size[2], size[2], 1};
-    const stn_tap *line = task->taps + (size_t)reach[0][0] * stride[0] + (size_t)reach[2][0]; /* along y */
-    size_t pivot = 0;
+    const stn_tap *line = task->taps + (size_t)reach[0][0] * stride[0] + (size_t)reach[2][0],
+                  *pivot = line; /* along y */
     double most = 0;
     for (size_t j = 0; j < size[1]; j++) {
         factors[1][j] = line[j * stride[1]].weight;
-        if (fabs(factors[1][j]) > fabs(factors[1][pivot])) pivot = j;
+        if (fabs(factors[1][j]) > fabs(pivot->weight)) pivot = line + j * stride[1];
     }
-    if (factors[1][pivot] == 0) return false;
-    for (int k = 0; k < 3; k += 2)
-        for (size_t i = 0; i < size[k]; i++)
-            factors[k][i] = task->taps[(k == 0 ? i : (size_t)reach[0][0]) * stride[0] + pivot * stride[1] +
-                                       (k == 2 ? i : (size_t)reach[2][0])]
-                                .weight /
-                            factors[1][pivot];
+    if (pivot->weight == 0) return false;
+    for (int k = 0; k < 3; k += 2) {
+        const stn_tap *first = pivot - (size_t)reach[k][0] * stride[k];
+        for (size_t i = 0; i < size[k]; i++) factors[k][i] = first[i * stride[k]].weight / pivot->weight;
+    }
     for (size_t t = 0; t < taps; t++) most = fmax(most, fabs(task->taps[t].weight));
     for (size_t t = 0; t < taps; t++) {
         double product = factors[0][t / stride[0]] * factors[1][t / stride[1] % size[1]] * factors[2][t % size[2]];
