@@ -12,6 +12,7 @@
 #include "context/context.h"
 #include "host/host.h"
 #include "strategies/slabs.h"
+#include "strategies/slabs_tile.h"
 
 static const char *const side_names[] = {"wrap", "constant", "nearest", "reflect", "mirror", "fixed"};
 
@@ -182,21 +183,51 @@ static stn_stencil *random_case(int c, stn_problem *p, uint64_t *seed, char *nam
     return stencil;
 }
 
-static void check_case(rig *r, int c) {
-    stn_problem p;
-    uint64_t seed;
-    char name[128];
-    stn_stencil *stencil = random_case(c, &p, &seed, name, sizeof name);
+static void check_problem(rig *r, const stn_problem *p, uint64_t seed, const char *name) {
     grids g = {0};
     tally t[2] = {{.wrong = -1}, {.wrong = -1}};
     stn_error error = {0};
-    stn_status status = rig_make(r, &p, seed, &error);
+    stn_status status = rig_make(r, p, seed, &error);
     if (status == STN_OK) status = run_twice(r, &g, seed, t, &error);
     bool first = right(&t[0]);
     report(status == STN_OK && first && right(&t[1]), first ? &t[1] : &t[0], &error, name);
     grids_clear(r, &g);
     rig_clear(r);
+}
+
+static void check_case(rig *r, int c) {
+    stn_problem p;
+    uint64_t seed;
+    char name[128];
+    stn_stencil *stencil = random_case(c, &p, &seed, name, sizeof name);
+    check_problem(r, &p, seed, name);
     stn_stencil_destroy(stencil);
+}
+
+/* So many steps that patches are large, with points in their middle that no other patch looks at. */
+static void check_large_patches(rig *r) {
+    static const char *const stencils[] = {"gaussian-2d:sigma=1,truncate=1", "box-2d9p"};
+    const char *driver = getenv("STENTOR_CUDA_PATH");
+    for (int i = 0; i < 2; i++) {
+        stn_problem p = STN_PROBLEM_INIT;
+        stn_stencil *stencil = NULL;
+        stn_task task;
+        slabs_tile tile = {0};
+        stn_error error = {0};
+        stn_stencil_parse(stencils[i], &stencil, &error);
+        p.stencil = stencil;
+        p.steps = 45;
+        p.extent[0] = 141, p.extent[1] = 139;
+        for (int side = 0; side < 4; side++) p.boundary[side / 2][side % 2].kind = side == 1 ? STN_CONSTANT : STN_FIXED;
+        if (driver && strstr(driver, "emulated") &&
+            stn_task_make(&p, &task, &error) == STN_OK) { /* a GPU that is known */
+            slabs_tile_choose(&task, &r->context->machine, 45, &tile);
+            stn_task_clear(&task);
+            report(tile.rows > 2 && tile.points > 2, &(tally){0}, &error, "45 steps take large patches");
+        }
+        check_problem(r, &p, 9, stencils[i]);
+        stn_stencil_destroy(stencil);
+    }
 }
 
 /* A grid with strips along every axis. */
@@ -349,6 +380,7 @@ int main(int argc, char **argv) {
     if (stn_pool_create(2, &r.pool, &error) != STN_OK) return 1;
     check_graph(&r);
     check_threads(&r);
+    check_large_patches(&r);
     for (int c = 0; c < (full ? 90 : 24); c++) check_case(&r, c);
     printf("1..%d\n", run);
     stn_pool_destroy(r.pool);
