@@ -70,6 +70,7 @@ constexpr int SPANS = 0;                              // 1: a tile is as wide as
 constexpr int MIRROR_Z = 0, MIRROR_X = 0;  // 1: weights at opposite offsets are equal, so sums are formed first
 
 // ---- slabs_tile: FUSED, *_REACH, ROWS and POINTS as above
+constexpr int TILED[3] = {1, 0, 1};  // whether there are tiles at faces normal to z, y and x
 constexpr int BOX_Z[3] = {4, 4, 8};  // points of a tile's box, for faces normal to z, y and x
 constexpr int BOX_Y[3] = {2, 2, 2};
 constexpr int BOX_X[3] = {16, 16, 4};

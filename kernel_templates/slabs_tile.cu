@@ -224,7 +224,7 @@ __device__ __forceinline__ void restore(patch &own, const REAL *cells, unsigned 
 }
 
 template <int AXIS>
-__device__ __forceinline__ void step_tile(const slab_arguments &a, const face &f, int number, const STORE *grid,
+__device__ __forceinline__ void step_tile(const slab_arguments &a, const piece &f, int number, const STORE *grid,
                                           STORE *out, REAL *cells) {
     const tile t = place_tile<AXIS>(a, f, number);
     load_box<AXIS>(a, grid, t, cells);
@@ -271,19 +271,20 @@ __device__ __forceinline__ void step_tile(const slab_arguments &a, const face &f
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS_X, BLOCKS) slabs_tile(const __grid_constant__ slab_arguments a) {
+    let_next_launch_begin();  // slabs_chain
     extern __shared__ __align__(16) unsigned char stn_shared[];
     REAL *const cells = reinterpret_cast<REAL *>(stn_shared);
     const long long batch = blockIdx.x / a.blocks;
     const int number = static_cast<int>(blockIdx.x - batch * a.blocks);
     int which = 0;
-    while (which + 1 < a.faces && number >= a.at[which + 1].first) which++;
-    const face &f = a.at[which];
+    while (which + 1 < a.pieces && number >= a.at[which + 1].first) which++;
+    const piece &f = a.at[which];
     const STORE *const grid = a.in + batch * a.in_batch;
     STORE *const out = a.out + batch * a.out_batch;
-    if constexpr (has_faces(0))
+    if constexpr (TILED[0])
         if (f.axis == 0) step_tile<0>(a, f, number - f.first, grid, out, cells);
-    if constexpr (has_faces(1))
+    if constexpr (TILED[1])
         if (f.axis == 1) step_tile<1>(a, f, number - f.first, grid, out, cells);
-    if constexpr (has_faces(2))
+    if constexpr (TILED[2])
         if (f.axis == 2) step_tile<2>(a, f, number - f.first, grid, out, cells);
 }

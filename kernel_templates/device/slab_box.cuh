@@ -5,7 +5,7 @@
 #include "device/index.cuh"
 #include "params.cuh"
 
-constexpr int FACES = 6;
+constexpr int PIECES = 12;
 constexpr int SIDE[3][2] = {{Z_SIDE_LOW, Z_SIDE_HIGH}, {Y_SIDE_LOW, Y_SIDE_HIGH}, {X_SIDE_LOW, X_SIDE_HIGH}};
 constexpr int TAPS_REACH[3][2] = {{Z_LOW, Z_HIGH}, {Y_LOW, Y_HIGH}, {X_LOW, X_HIGH}};
 constexpr int REACH[3] = {Z_REACH, Y_REACH, X_REACH};  // the larger one of each axis
@@ -13,7 +13,6 @@ constexpr int REACH[3] = {Z_REACH, Y_REACH, X_REACH};  // the larger one of each
 __device__ constexpr bool has_face(int axis, int side) {
     return SIDE[axis][side] != WRAP && TAPS_REACH[axis][side] > 0;
 }
-__device__ constexpr bool has_faces(int axis) { return has_face(axis, 0) || has_face(axis, 1); }
 __device__ constexpr bool folds(int side) { return side == NEAREST || side == REFLECT || side == MIRROR; }
 __device__ constexpr bool folds_along(int axis) {
     return (has_face(axis, 0) && folds(SIDE[axis][0])) || (has_face(axis, 1) && folds(SIDE[axis][1]));
@@ -22,8 +21,8 @@ constexpr bool FOLDS = folds_along(0) || folds_along(1) || folds_along(2);
 
 typedef long long place;  // an index of an axis
 
-struct face {
-    place low[3], end[3];  // its margin
+struct piece {  // of the margin of a face normal to `axis`
+    place low[3], end[3];
     int tiles[3];
     int axis, side, first;  // of its blocks, among those of a grid
 };
@@ -32,8 +31,8 @@ struct slab_arguments {
     STORE *out;
     long long in_stride[3], out_stride[3], in_batch, out_batch;
     place n[3];
-    int faces, blocks;  // of a grid
-    face at[FACES];
+    int pieces, blocks;  // of a grid
+    piece at[PIECES];
     REAL constant[3][2];    // value past each side, axes z, y, x
     REAL weight[NWEIGHTS];  // of the taps; SEPARABLE: factors along z, y, x
 };
@@ -98,7 +97,7 @@ __device__ __forceinline__ int near(place i) {
 }
 
 template <int AXIS>
-__device__ __forceinline__ tile place_tile(const slab_arguments &a, const face &f, int number) {
+__device__ __forceinline__ tile place_tile(const slab_arguments &a, const piece &f, int number) {
     tile t;
 #pragma unroll
     for (int k = 2; k >= 0; k--) {

@@ -24,3 +24,12 @@ stn_layouts stn_task_layouts(const stn_task *task, uint64_t launches) {
         l.work_bytes = (size_t)(l.work.batch * task->batch * size);
     return l;
 }
+
+int stn_task_vector(const stn_task *task) {
+    int slot = 16 / (int)stn_dtype_size(task->dtype);
+    bool whole = task->alignment >= 16;
+    for (int axis = 3 - task->rank; axis < 2; axis++)
+        whole = whole && task->in_stride[axis] % slot == 0 && task->out_stride[axis] % slot == 0;
+    if (task->batch > 1) whole = whole && task->in_batch_stride % slot == 0 && task->out_batch_stride % slot == 0;
+    return whole ? slot : 1;
+}

@@ -110,7 +110,7 @@ static stn_status build(stn_plan *plan, lowrank_state *state, stn_error *error) 
     plan->kernels[0] = state->kernel;
     plan->nkernels = 1; /* the slabs add theirs */
     for (size_t i = 0; i < state->nsweeps; i++)
-        STN_TRY(stn_slabs_create(plan, state->sweeps[i].fused, &state->slabs[i], error));
+        STN_TRY(stn_slabs_create(plan, state->sweeps[i].fused, STN_SLABS_CHEAPEST, &state->slabs[i], error));
     if (state->kernel->module) {
         int blocks = stn_module_occupancy(state->kernel->module, 32 * state->shape.warps,
                                           lowrank_shared(&plan->task, &state->shape));
@@ -124,9 +124,9 @@ static size_t slabs_bytes(const lowrank_state *state) {
     return first > second ? first : second;
 }
 
-static void destroy_slabs(lowrank_state *state) {
+static void destroy_slabs(const stn_plan *plan, lowrank_state *state) {
     for (int i = 0; i < 2; i++) {
-        stn_slabs_destroy(state->slabs[i]);
+        stn_slabs_destroy(plan, state->slabs[i]);
         state->slabs[i] = NULL;
     }
 }
@@ -154,7 +154,7 @@ static stn_status rebuild(stn_plan *plan, lowrank_state *next, stn_error *error)
     if (status == STN_OK && next->grid_bytes + slabs_bytes(next) > plan->workspace_size)
         status = lowrank_fail_terms(next->shape.fused, next->shape.terms, error);
     if (status == STN_OK) return STN_OK;
-    destroy_slabs(next);
+    destroy_slabs(plan, next);
     memcpy(plan->kernels, kernels, sizeof kernels);
     plan->nkernels = nkernels;
     return status;
@@ -180,7 +180,7 @@ static stn_status set_weights(stn_plan *plan, stn_error *error) {
     }
     if (grown) {
         STN_TRY(rebuild(plan, &next, error));
-        destroy_slabs(state);
+        destroy_slabs(plan, state);
     } else
         for (size_t i = 0; i < next.nsweeps; i++) STN_TRY(stn_slabs_set_weights(plan, next.slabs[i], error));
     next.shape.extended = lowrank_extended(&plan->task); /* slabs are there in any case */
@@ -193,7 +193,7 @@ static void release(stn_plan *plan) {
         lowrank_3d_release(plan);
         return;
     }
-    if (plan->state) destroy_slabs(plan->state);
+    if (plan->state) destroy_slabs(plan, plan->state);
     free(plan->state);
     plan->state = NULL;
 }

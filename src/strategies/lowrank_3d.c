@@ -194,13 +194,13 @@ static stn_status make_slabs(stn_plan *plan, brick_state *state, stn_error *erro
     plan->nkernels = 0; /* the slabs add theirs */
     for (size_t i = 0; i < state->nsweeps; i++) plan->kernels[plan->nkernels++] = state->sweeps[i].kernel;
     for (size_t i = 0; i < state->nsweeps; i++)
-        STN_TRY(stn_slabs_create(plan, state->sweeps[i].brick.fused, &state->sweeps[i].slabs, error));
+        STN_TRY(stn_slabs_create(plan, state->sweeps[i].brick.fused, STN_SLABS_CHEAPEST, &state->sweeps[i].slabs, error));
     return STN_OK;
 }
 
-static void destroy_slabs(brick_state *state) {
+static void destroy_slabs(const stn_plan *plan, brick_state *state) {
     for (int i = 0; i < 2; i++) {
-        stn_slabs_destroy(state->sweeps[i].slabs);
+        stn_slabs_destroy(plan, state->sweeps[i].slabs);
         state->sweeps[i].slabs = NULL;
     }
 }
@@ -239,7 +239,7 @@ static stn_status rebuild(stn_plan *plan, brick_state *next, stn_error *error) {
     if (status == STN_OK && workspace_of(next) > plan->workspace_size)
         status = fail_terms(next->sweeps[0].brick.fused, error);
     if (status == STN_OK) return STN_OK;
-    destroy_slabs(next);
+    destroy_slabs(plan, next);
     memcpy(plan->kernels, kernels, sizeof kernels);
     plan->nkernels = nkernels;
     return status;
@@ -255,7 +255,7 @@ stn_status lowrank_3d_set_weights(stn_plan *plan, stn_error *error) {
     if (status == STN_ERROR_UNSUPPORTED) {
         *next = *state;
         status = rebuild(plan, next, &full);
-        if (status == STN_OK) destroy_slabs(state);
+        if (status == STN_OK) destroy_slabs(plan, state);
     } else
         for (size_t i = 0; i < next->nsweeps && status == STN_OK; i++) {
             plan->kernels[i] = next->sweeps[i].kernel;
@@ -270,7 +270,7 @@ stn_status lowrank_3d_set_weights(stn_plan *plan, stn_error *error) {
 }
 
 void lowrank_3d_release(stn_plan *plan) {
-    if (plan->state) destroy_slabs(plan->state);
+    if (plan->state) destroy_slabs(plan, plan->state);
     free(plan->state);
     plan->state = NULL;
 }

@@ -6,6 +6,7 @@
 
 #include "base/arith.h"
 #include "render/render.h"
+#include "strategies/layout.h"
 #include "strategies/lowrank_shape.h"
 #include "strategies/lowrank_types.h"
 
@@ -228,7 +229,7 @@ bool lowrank_brick_fit(const stn_task *task, const stn_machine *machine, const l
     for (int way = 0; way < LOWRANK_CORE_WAYS; way++) {
         if (way == LOWRANK_CORE_LARGEST && best.seconds < INFINITY) continue;
         if (!lowrank_core_make(task, cube, (lowrank_core_way)way, &tried)) continue;
-        lowrank_brick b = {.fused = cube->fused, .vector = lowrank_vector(task), .form = form_asked, .chunk = 1};
+        lowrank_brick b = {.fused = cube->fused, .vector = stn_task_vector(task), .form = form_asked, .chunk = 1};
         b.extended = lowrank_extended(task);
         b.launches = (int)((task->steps + (uint64_t)b.fused - 1) / (uint64_t)b.fused);
         b.passes = passes_of(task, &tried, b.launches);

@@ -177,7 +177,7 @@ bool lowrank_fit(const stn_task *task, int fused, lowrank_shape *shape) {
     shape->fused = fused;
     shape->terms = 1;
     shape->products = lowrank_products(task, shape->launches);
-    shape->vector = lowrank_vector(task);
+    shape->vector = stn_task_vector(task);
     shape->extended = lowrank_extended(task);
     if (!is_line(task)) {
         shape->even = stn_task_mirrored(task, 1) && stn_task_mirrored(task, 2);

@@ -35,15 +35,6 @@ stn_unit lowrank_unit(stn_dtype dtype) {
 int lowrank_slot(stn_dtype dtype) { return 16 / (int)stn_dtype_size(dtype); }
 int lowrank_step(stn_dtype dtype) { return dtype == STN_F16 ? 2 : 1; }
 
-int lowrank_vector(const stn_task *task) {
-    int slot = lowrank_slot(task->dtype);
-    bool whole = task->alignment >= 16;
-    for (int axis = 3 - task->rank; axis < 2; axis++)
-        whole = whole && task->in_stride[axis] % slot == 0 && task->out_stride[axis] % slot == 0;
-    if (task->batch > 1) whole = whole && task->in_batch_stride % slot == 0 && task->out_batch_stride % slot == 0;
-    return whole ? slot : 1;
-}
-
 /* The nearest number of so many bits. */
 static double nearest(int bits, double number) {
     int exponent;

@@ -19,8 +19,6 @@ const char *lowrank_arithmetic(stn_dtype dtype, int products);
 stn_unit lowrank_unit(stn_dtype dtype);
 int lowrank_slot(stn_dtype dtype); /* elements of 16 bytes */
 int lowrank_step(stn_dtype dtype); /* blocks of 8 that one product takes at once */
-/* The widest access along x that every row of every plane and grid is aligned to: as many elements, or 1. */
-int lowrank_vector(const stn_task *task);
 
 /* Rounds a vector, times `factor`, to numbers of so many bits that sum up to what they did: what is left of a sum errs
  * alike in every launch, and that adds up. */

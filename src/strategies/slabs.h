@@ -2,7 +2,8 @@
  *
  * A launch that fuses f steps into one operator is right only where no tap of the f steps reaches past a face: f * reach
  * points inside each side that does not wrap. After the strategy's own launch, another one steps these margins, f steps in
- * shared memory (slabs_tile.cu); of stencils with too many taps for that, as small tasks of strategy direct (slabs_strips.h). */
+ * shared memory (slabs_tile.cu). Of separable weights most of their points come out of products on the tensor cores in one
+ * more launch (slabs_chain.cu); of stencils with too many taps they are small tasks of strategy direct (slabs_strips.h). */
 #ifndef STN_STRATEGIES_SLABS_H
 #define STN_STRATEGIES_SLABS_H
 #include "plan/plan.h"
@@ -18,9 +19,13 @@ bool stn_slabs_has_face(const stn_task *task, int axis, int side);
 double stn_slabs_seconds(const stn_task *task, const stn_machine *machine, int fused);
 
 typedef struct stn_slabs stn_slabs;
+/* How margins are done: as strips, as tiles, as chains with tiles where a second face is near; or what takes least by estimate. */
+typedef enum stn_slabs_way { STN_SLABS_CHEAPEST, STN_SLABS_STRIPS, STN_SLABS_TILES, STN_SLABS_CHAINS } stn_slabs_way;
 /* For launches of `fused` steps of plan->task; *slabs is NULL when there are none, which the calls below accept. Adds its
- * kernels to plan->kernels. Errors: those of stn_kernel_get, memory, driver. */
-stn_status stn_slabs_create(stn_plan *plan, int fused, stn_slabs **slabs, stn_error *error);
+ * kernels to plan->kernels. A way that does not serve gives way to the cheapest. Errors: those of stn_kernel_get, memory,
+ * driver. */
+stn_status stn_slabs_create(stn_plan *plan, int fused, stn_slabs_way way, stn_slabs **slabs, stn_error *error);
+stn_slabs_way stn_slabs_way_of(const stn_slabs *slabs);
 /* Bytes of workspace, a multiple of 256; it holds nothing between runs, so slabs of different f may share it. */
 size_t stn_slabs_workspace(const stn_slabs *slabs);
 /* plan->task.taps hold new weights. */
@@ -39,5 +44,5 @@ typedef stn_status (*stn_interior)(const stn_plan *plan, const void *user, const
  * stn_slabs_workspace bytes, 256-byte aligned. Allocates nothing, waits for nothing. */
 stn_status stn_slabs_run(const stn_plan *plan, const stn_slabs *slabs, stn_interior interior, const void *user,
                          const stn_fused_launch *launch, void *workspace, stn_error *error);
-void stn_slabs_destroy(stn_slabs *slabs);
+void stn_slabs_destroy(const stn_plan *plan, stn_slabs *slabs); /* NULL is fine */
 #endif

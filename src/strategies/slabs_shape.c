@@ -9,10 +9,6 @@
 #define MAX_REACH 32     /* along any axis */
 #define WARP 32
 
-bool slabs_tile_has_faces(const stn_task *task, int axis) {
-    return stn_slabs_has_face(task, axis, 0) || stn_slabs_has_face(task, axis, 1);
-}
-
 /* ---- boxes --------------------------------------------------------------------------------------------------------- */
 
 int slabs_tile_patch(const slabs_tile *tile, int axis) { return axis == 0 ? 1 : axis == 1 ? tile->rows : tile->points; }
@@ -66,12 +62,20 @@ static size_t cells_of(const stn_task *task, const slabs_tile *tile, int normal)
     return (size_t)(tile->points * (cells + padding) + 2 * rim);
 }
 
-/* Tiles of both faces of an axis, in one grid. */
+/* Tiles at both faces of an axis, in one grid. */
 static double tiles_of(const stn_task *task, const slabs_tile *tile, int normal) {
-    double count = stn_slabs_has_face(task, normal, 0) + stn_slabs_has_face(task, normal, 1);
-    for (int k = 0; k < 3; k++)
-        if (k != normal) count *= (double)stn_div_up(task->n[k], slabs_tile_own(task, tile, normal, k));
-    return count;
+    slabs_tile_piece pieces[SLABS_TILE_PIECES];
+    size_t count = slabs_tile_pieces(task, tile->fused, tile->rims, pieces);
+    double tiles = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (pieces[i].axis != normal) continue;
+        double own = 1;
+        for (int k = 0; k < 3; k++)
+            if (k != normal)
+                own *= (double)stn_div_up(pieces[i].end[k] - pieces[i].low[k], slabs_tile_own(task, tile, normal, k));
+        tiles += own;
+    }
+    return tiles;
 }
 
 /* Patches at work, added up over all steps: after each of them a reach less lies around the block's own points, on one side of
@@ -190,7 +194,7 @@ static bool finish(const stn_task *task, const stn_machine *machine, const patch
     size_t cells = 0;
     int lanes = WARP;
     for (int k = 0; k < 3; k++)
-        if (slabs_tile_has_faces(task, k)) {
+        if (slabs_tile_has_pieces(task, tile->rims, k)) {
             size_t own = cells_of(task, tile, k);
             if (own > cells) cells = own;
             if (lanes_of(tile, k) > lanes) lanes = lanes_of(tile, k);
@@ -202,7 +206,7 @@ static bool finish(const stn_task *task, const stn_machine *machine, const patch
     if (tile->blocks < 1) return false;
     tile_cost all = {0};
     for (int k = 0; k < 3; k++)
-        if (slabs_tile_has_faces(task, k)) {
+        if (slabs_tile_has_pieces(task, tile->rims, k)) {
             tile_cost c = cost_of(task, tile, w, k);
             all.tiles += c.tiles, all.cycles += c.cycles, all.bytes += c.bytes;
         }
@@ -265,7 +269,7 @@ void slabs_tile_use_weights(const stn_task *task, slabs_tile *tile) {
     tile->mirror = !tile->separable && stn_task_reach(task, 2) > 0 && stn_task_mirrored(task, 2);
 }
 
-bool slabs_tile_choose(const stn_task *task, const stn_machine *machine, int fused, slabs_tile *best) {
+bool slabs_tile_choose(const stn_task *task, const stn_machine *machine, int fused, bool rims, slabs_tile *best) {
     static const struct {
         int rank, rows, points;
     } patches[] = {{1, 1, 2}, {1, 1, 4}, {2, 4, 2}, {2, 8, 2}, {2, 2, 2}, {2, 4, 4}, {2, 8, 4}, {3, 4, 4}, {3, 2, 4}};
@@ -273,10 +277,12 @@ bool slabs_tile_choose(const stn_task *task, const stn_machine *machine, int fus
     if (task->ntaps > SLABS_TILE_TAPS) return false;
     for (int k = 0; k < 3; k++)
         if (stn_task_reach(task, k) > MAX_REACH) return false;
-    best->seconds = INFINITY;
-    slabs_tile like = {.fused = fused};
+    bool any = false;
+    for (int k = 0; k < 3; k++) any = any || slabs_tile_has_pieces(task, rims, k);
+    *best = (slabs_tile){.fused = fused, .rims = rims, .seconds = any ? INFINITY : 0};
+    slabs_tile like = {.fused = fused, .rims = rims};
     slabs_tile_use_weights(task, &like);
-    for (size_t i = 0; i < sizeof patches / sizeof *patches; i++) {
+    for (size_t i = 0; any && i < sizeof patches / sizeof *patches; i++) {
         slabs_tile tile = like;
         tile.rows = patches[i].rows, tile.points = patches[i].points;
         if (task->rank != patches[i].rank) continue;
@@ -284,7 +290,7 @@ bool slabs_tile_choose(const stn_task *task, const stn_machine *machine, int fus
         for (size_t t = 0; t < sizeof threads / sizeof *threads; t++) {
             bool fits = true;
             for (int k = 0; k < 3 && fits; k++)
-                fits = !slabs_tile_has_faces(task, k) || fit_box(task, machine, &w, &tile, k, threads[t]);
+                fits = !slabs_tile_has_pieces(task, rims, k) || fit_box(task, machine, &w, &tile, k, threads[t]);
             for (tile.buffers = 1; tile.buffers <= 2 && fits; tile.buffers++)
                 if (finish(task, machine, &w, &tile) && tile.seconds < best->seconds) *best = tile;
         }

@@ -7,7 +7,8 @@
 #include "base/arith.h"
 #include "render/render.h"
 
-#define FACES 6
+
+#define SIDES 6
 
 static const char axis_names[3] = {'Z', 'Y', 'X'};
 
@@ -35,7 +36,7 @@ void slabs_tile_params(const stn_task *task, const slabs_tile *tile, stn_text *p
         int offsets[SLABS_TILE_TAPS], box[3];
         for (size_t i = 0; i < task->ntaps; i++) offsets[i] = (int)task->taps[i].offset[k];
         for (int normal = 0; normal < 3; normal++)
-            box[normal] = slabs_tile_has_faces(task, normal) ? tile->box[normal][k] : slabs_tile_patch(tile, k);
+            box[normal] = slabs_tile_has_pieces(task, tile->rims, normal) ? tile->box[normal][k] : slabs_tile_patch(tile, k);
         snprintf(name, sizeof name, "TAP_%c", axis_names[k]);
         stn_params_ints(params, name, offsets, task->ntaps);
         snprintf(name, sizeof name, "BOX_%c", axis_names[k]);
@@ -49,6 +50,9 @@ void slabs_tile_params(const stn_task *task, const slabs_tile *tile, stn_text *p
             stn_params_int(params, name, task->boundary[k][side].kind);
         }
     }
+    int tiled[3];
+    for (int k = 0; k < 3; k++) tiled[k] = slabs_tile_has_pieces(task, tile->rims, k);
+    stn_params_ints(params, "TILED", tiled, 3);
     stn_params_int(params, "FUSED", tile->fused);
     stn_params_int(params, "ROWS", tile->rows);
     stn_params_int(params, "POINTS", tile->points);
@@ -61,34 +65,30 @@ void slabs_tile_params(const stn_task *task, const slabs_tile *tile, stn_text *p
 }
 
 /* As slabs_tile.cu declares them. */
-typedef struct face {
+typedef struct piece {
     int64_t low[3], end[3];
     int32_t tiles[3], axis, side, first;
-} face;
+} piece;
 typedef struct header {
     const void *in;
     void *out;
     int64_t in_stride[3], out_stride[3], in_batch, out_batch, n[3];
-    int32_t faces, blocks;
-    face at[FACES];
+    int32_t pieces, blocks;
+    piece at[SLABS_TILE_PIECES];
 } header;
-_Static_assert(sizeof(header) + (FACES + SLABS_TILE_TAPS) * sizeof(double) <= SLABS_TILE_ARGUMENTS,
+_Static_assert(sizeof(header) + (SIDES + SLABS_TILE_TAPS) * sizeof(double) <= SLABS_TILE_ARGUMENTS,
                "arguments fit a launch");
 
-/* The margins share no point: those of the slower axis take the corners. */
-static void add_face(const stn_task *task, const slabs_tile *tile, const int64_t low[3], const int64_t high[3],
-                     int axis, int side, header *h) {
-    face *f = &h->at[h->faces++];
-    *f = (face){.axis = axis, .side = side, .first = h->blocks};
+static void add_piece(const stn_task *task, const slabs_tile *tile, const slabs_tile_piece *from, header *h) {
+    piece *p = &h->at[h->pieces++];
+    *p = (piece){.axis = from->axis, .side = from->side, .first = h->blocks};
     int32_t count = 1;
     for (int k = 0; k < 3; k++) {
-        f->low[k] = k < axis ? low[k] : 0;
-        f->end[k] = k < axis ? high[k] : task->n[k];
-        if (k == axis && side) f->low[k] = high[k];
-        if (k == axis && !side) f->end[k] = low[k];
-        int64_t points = f->end[k] - f->low[k];
-        f->tiles[k] = k == axis ? points > 0 : (int32_t)stn_div_up(points, slabs_tile_own(task, tile, axis, k));
-        count *= f->tiles[k];
+        p->low[k] = from->low[k], p->end[k] = from->end[k];
+        int64_t points = from->end[k] - from->low[k];
+        p->tiles[k] =
+            k == from->axis ? points > 0 : (int32_t)stn_div_up(points, slabs_tile_own(task, tile, from->axis, k));
+        count *= p->tiles[k];
     }
     h->blocks += count;
 }
@@ -96,20 +96,18 @@ static void add_face(const stn_task *task, const slabs_tile *tile, const int64_t
 size_t slabs_tile_arguments(const stn_task *task, const slabs_tile *tile, const stn_fused_launch *launch,
                             unsigned char arguments[SLABS_TILE_ARGUMENTS], int64_t *blocks) {
     header h = {.in = launch->in, .out = launch->out, .in_batch = launch->from->batch, .out_batch = launch->to->batch};
-    int64_t low[3], high[3];
-    stn_slabs_interior(task, tile->fused, low, high);
-    for (int k = 0; k < 3; k++) {
+    for (int k = 0; k < 3; k++)
         h.in_stride[k] = launch->from->stride[k], h.out_stride[k] = launch->to->stride[k], h.n[k] = task->n[k];
-        for (int side = 0; side < 2; side++)
-            if (stn_slabs_has_face(task, k, side)) add_face(task, tile, low, high, k, side, &h);
-    }
+    slabs_tile_piece pieces[SLABS_TILE_PIECES];
+    size_t npieces = slabs_tile_pieces(task, tile->fused, tile->rims, pieces);
+    for (size_t i = 0; i < npieces; i++) add_piece(task, tile, &pieces[i], &h);
     *blocks = h.blocks * task->batch;
     memcpy(arguments, &h, sizeof h);
     size_t size = sizeof h;
     double weights[SLABS_TILE_TAPS];
     size_t count = list_weights(task, tile, weights);
-    for (size_t i = 0; i < FACES + count; i++) {
-        double value = i < FACES ? stn_task_outside(task, (int)i / 2, (int)i % 2) : weights[i - FACES];
+    for (size_t i = 0; i < SIDES + count; i++) {
+        double value = i < SIDES ? stn_task_outside(task, (int)i / 2, (int)i % 2) : weights[i - SIDES];
         size += stn_put_real(task->dtype, value, arguments + size);
     }
     return size;

@@ -7,9 +7,11 @@
 
 #define SLABS_TILE_ARGUMENTS 4096 /* bytes, at most */
 #define SLABS_TILE_TAPS 130       /* at most: they are unrolled, for faces normal to three axes */
+#define SLABS_TILE_PIECES 12
 
 typedef struct slabs_tile {
     int fused;
+    int rims;         /* only what slabs_chain leaves: points that a second face reaches */
     int rows, points; /* of a thread's patch, along y and x */
     int threads;
     int blocks;    /* that must fit on a multiprocessor */
@@ -21,14 +23,25 @@ typedef struct slabs_tile {
     double seconds;
 } slabs_tile;
 
-/* ---- slabs_shape.c
- * Is any side of the axis a face? */
-bool slabs_tile_has_faces(const stn_task *task, int axis);
+/* A box of points at a face normal to `axis`: low <= index < end. */
+typedef struct slabs_tile_piece {
+    int64_t low[3], end[3];
+    int axis, side;
+} slabs_tile_piece;
+
+/* ---- slabs_pieces.c
+ * The margins, or of each the rims that a second face reaches; they share no point. Returns how many. */
+size_t slabs_tile_pieces(const stn_task *task, int fused, bool rims, slabs_tile_piece pieces[SLABS_TILE_PIECES]);
+/* Is there a piece at faces normal to the axis? */
+bool slabs_tile_has_pieces(const stn_task *task, bool rims, int axis);
+
+/* ---- slabs_shape.c */
 /* Points along an axis: of a patch; that the block of a tile at a face normal to axis `normal` calls its own. */
 int slabs_tile_patch(const slabs_tile *tile, int axis);
 int slabs_tile_own(const stn_task *task, const slabs_tile *tile, int normal, int axis);
-/* The cheapest shape by estimate; false if there is none: too many taps, or no box holds what they reach. */
-bool slabs_tile_choose(const stn_task *task, const stn_machine *machine, int fused, slabs_tile *best);
+/* The cheapest shape by estimate; false if there is none: too many taps, or no box holds what they reach. With nothing to do
+ * it takes no time. */
+bool slabs_tile_choose(const stn_task *task, const stn_machine *machine, int fused, bool rims, slabs_tile *best);
 /* Sets what the kernel makes use of in the weights; whether they are still like that. */
 void slabs_tile_use_weights(const stn_task *task, slabs_tile *tile);
 bool slabs_tile_fits(const stn_task *task, const slabs_tile *tile);

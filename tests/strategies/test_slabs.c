@@ -8,154 +8,10 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "compare.h"
-#include "context/context.h"
-#include "host/host.h"
-#include "strategies/slabs.h"
+#include "slabs_rig.h"
 #include "strategies/slabs_tile.h"
 
 static const char *const side_names[] = {"wrap", "constant", "nearest", "reflect", "mirror", "fixed"};
-
-typedef struct tally {
-    double worst;
-    int wrong, touched; /* points of the margins, of the interior */
-} tally;
-
-/* `got` was all NaN before. */
-static tally count_wrong(const stn_task *task, int fused, const void *got, const void *want) {
-    int64_t low[3], high[3];
-    tally t = {0};
-    stn_slabs_interior(task, fused, low, high);
-    const double bar = task->dtype == STN_F64 ? 1e-12 : task->dtype == STN_F32 ? 1e-5 : 1e-3;
-    for (int64_t b = 0; b < task->batch; b++)
-        for (int64_t z = 0; z < task->n[0]; z++)
-            for (int64_t y = 0; y < task->n[1]; y++)
-                for (int64_t x = 0; x < task->n[2]; x++) {
-                    int64_t i = b * task->out_batch_stride + z * task->out_stride[0] + y * task->out_stride[1] + x;
-                    bool inner = z >= low[0] && z < high[0] && y >= low[1] && y < high[1] && x >= low[2] && x < high[2];
-                    double value = element(task->dtype, got, i),
-                           difference = fabs(value - element(task->dtype, want, i));
-                    if (inner)
-                        t.touched += !isnan(value) && !(difference < bar);
-                    else if (!(difference < bar))
-                        t.wrong++;
-                    else if (difference > t.worst)
-                        t.worst = difference;
-                }
-    return t;
-}
-
-/* An interior that is left out, so that a point of it that slabs touch shows. */
-static stn_status nothing(const stn_plan *plan, const void *user, const stn_fused_launch *launch, stn_error *error) {
-    (void)plan, (void)user, (void)launch, (void)error;
-    return STN_OK;
-}
-
-/* Slabs, and grids for one caller of them at a time. */
-typedef struct rig {
-    stn_context *context;
-    stn_pool *pool;
-    stn_plan *plan; /* for its task and context */
-    stn_slabs *slabs;
-    stn_grid_layout from, to;
-    size_t bytes;
-    void *in, *want, *poison; /* host */
-} rig;
-typedef struct grids {
-    void *in, *out, *workspace; /* device */
-} grids;
-
-static void rig_expect(rig *r) {
-    void *workspace = malloc(stn_host_workspace(&r->plan->task) + 1);
-    stn_host_run(&r->plan->task, r->pool, r->in, r->want, workspace);
-    free(workspace);
-}
-
-static stn_status rig_make(rig *r, const stn_problem *problem, uint64_t seed, stn_error *error) {
-    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
-    options.strategy = "direct";
-    options.estimate_only = 1;
-    STN_TRY(stn_plan_create(r->context, problem, &options, &r->plan, error));
-    const stn_task *task = &r->plan->task;
-    STN_TRY(stn_slabs_create(r->plan, (int)task->steps, &r->slabs, error));
-    r->from = (stn_grid_layout){{task->in_stride[0], task->in_stride[1], task->in_stride[2]}, task->in_batch_stride};
-    r->to = (stn_grid_layout){{task->out_stride[0], task->out_stride[1], task->out_stride[2]}, task->out_batch_stride};
-    size_t count = (size_t)stn_task_span(task, false), size = stn_dtype_size(task->dtype);
-    r->bytes = count * size;
-    r->in = malloc(r->bytes), r->want = malloc(r->bytes), r->poison = malloc(r->bytes);
-    memset(r->poison, 0xff, r->bytes); /* NaN in all types */
-    dice d = {seed};
-    for (int64_t i = 0; i < (int64_t)count; i++) set_element(task->dtype, r->in, i, dice_real(&d));
-    rig_expect(r);
-    return STN_OK;
-}
-
-static void rig_clear(rig *r) {
-    stn_slabs_destroy(r->slabs);
-    stn_plan_destroy(r->plan);
-    free(r->in), free(r->want), free(r->poison);
-    *r = (rig){.context = r->context, .pool = r->pool};
-}
-
-static stn_status grids_make(const rig *r, grids *g, stn_error *error) {
-    STN_TRY(stn_memory_alloc(r->context, r->bytes, &g->in, error));
-    STN_TRY(stn_memory_alloc(r->context, r->bytes, &g->out, error));
-    STN_TRY(stn_memory_alloc(r->context, stn_slabs_workspace(r->slabs), &g->workspace, error));
-    STN_TRY(stn_memory_upload(r->context, g->in, r->in, r->bytes, error));
-    return stn_memory_upload(r->context, g->out, r->poison, r->bytes, error);
-}
-
-static void grids_clear(const rig *r, grids *g) {
-    stn_memory_free(r->context, g->in);
-    stn_memory_free(r->context, g->out);
-    stn_memory_free(r->context, g->workspace);
-    *g = (grids){0};
-}
-
-static stn_status launch(const rig *r, const grids *g, void *stream, stn_error *error) {
-    stn_fused_launch l = {&r->from, &r->to, g->in, g->out, stream};
-    return stn_slabs_run(r->plan, r->slabs, nothing, NULL, &l, g->workspace, error);
-}
-
-/* What `out` holds, counted; then it holds poison again. */
-static stn_status look(const rig *r, const grids *g, tally *t, stn_error *error) {
-    void *got = malloc(r->bytes);
-    stn_status status = stn_memory_download(r->context, got, g->out, r->bytes, error);
-    if (status == STN_OK) *t = count_wrong(&r->plan->task, (int)r->plan->task.steps, got, r->want);
-    free(got);
-    return status == STN_OK ? stn_memory_upload(r->context, g->out, r->poison, r->bytes, error) : status;
-}
-
-/* One run, one with new weights. */
-static stn_status run_twice(rig *r, grids *g, uint64_t seed, tally t[2], stn_error *error) {
-    STN_TRY(grids_make(r, g, error));
-    STN_TRY(launch(r, g, NULL, error));
-    STN_TRY(stn_synchronize(r->context, NULL, error));
-    STN_TRY(look(r, g, &t[0], error));
-    dice d = {seed};
-    double weights[400];
-    size_t count = r->plan->task.ntaps;
-    for (size_t i = 0; i < count; i++) weights[i] = dice_real(&d) / (double)count;
-    STN_TRY(stn_task_set_weights(&r->plan->task, count, weights, error));
-    STN_TRY(stn_slabs_set_weights(r->plan, r->slabs, error));
-    rig_expect(r);
-    STN_TRY(launch(r, g, NULL, error));
-    STN_TRY(stn_synchronize(r->context, NULL, error));
-    return look(r, g, &t[1], error);
-}
-
-static int run, failed;
-
-static void report(bool good, const tally *t, const stn_error *error, const char *what) {
-    run++, failed += !good;
-    printf("%s %d - %s\n", good ? "ok" : "not ok", run, what);
-    if (!good)
-        printf("# %d wrong, %d of the interior made wrong, worst of the others %.3g; %s\n", t->wrong, t->touched,
-               t->worst, error->status ? error->message : "no error");
-    fflush(stdout);
-}
-
-static bool right(const tally *t) { return !t->wrong && !t->touched; }
 
 /* A case by its number. The caller destroys the stencil. */
 static stn_stencil *random_case(int c, stn_problem *p, uint64_t *seed, char *name, size_t size) {
@@ -183,24 +39,12 @@ static stn_stencil *random_case(int c, stn_problem *p, uint64_t *seed, char *nam
     return stencil;
 }
 
-static void check_problem(rig *r, const stn_problem *p, uint64_t seed, const char *name) {
-    grids g = {0};
-    tally t[2] = {{.wrong = -1}, {.wrong = -1}};
-    stn_error error = {0};
-    stn_status status = rig_make(r, p, seed, &error);
-    if (status == STN_OK) status = run_twice(r, &g, seed, t, &error);
-    bool first = right(&t[0]);
-    report(status == STN_OK && first && right(&t[1]), first ? &t[1] : &t[0], &error, name);
-    grids_clear(r, &g);
-    rig_clear(r);
-}
-
 static void check_case(rig *r, int c) {
     stn_problem p;
     uint64_t seed;
     char name[128];
     stn_stencil *stencil = random_case(c, &p, &seed, name, sizeof name);
-    check_problem(r, &p, seed, name);
+    rig_check(r, &p, seed, NULL, name);
     stn_stencil_destroy(stencil);
 }
 
@@ -221,11 +65,11 @@ static void check_large_patches(rig *r) {
         for (int side = 0; side < 4; side++) p.boundary[side / 2][side % 2].kind = side == 1 ? STN_CONSTANT : STN_FIXED;
         if (driver && strstr(driver, "emulated") &&
             stn_task_make(&p, &task, &error) == STN_OK) { /* a GPU that is known */
-            slabs_tile_choose(&task, &r->context->machine, 45, &tile);
+            slabs_tile_choose(&task, &r->context->machine, 45, false, &tile);
             stn_task_clear(&task);
-            report(tile.rows > 2 && tile.points > 2, &(tally){0}, &error, "45 steps take large patches");
+            rig_report(tile.rows > 2 && tile.points > 2, &(tally){0}, &error, "45 steps take large patches");
         }
-        check_problem(r, &p, 9, stencils[i]);
+        rig_check(r, &p, 9, NULL, stencils[i]);
         stn_stencil_destroy(stencil);
     }
 }
@@ -259,15 +103,15 @@ static stn_status run_captured(const rig *r, grids g[2], tally t[3], stn_error *
     bool good = CU(call->cuStreamCreate(&stream, STN_CU_STREAM_NON_BLOCKING)) &&
                 CU(call->cuStreamCreate(&other, STN_CU_STREAM_NON_BLOCKING)) &&
                 CU(call->cuStreamBeginCapture(stream, STN_CU_STREAM_CAPTURE_MODE_RELAXED));
-    if (good && status == STN_OK) status = launch(r, &g[0], stream, error);
-    if (good && status == STN_OK) status = launch(r, &g[0], stream, error);
-    if (good && status == STN_OK) status = launch(r, &g[1], other, error);
+    if (good && status == STN_OK) status = rig_launch(r, &g[0], stream, error);
+    if (good && status == STN_OK) status = rig_launch(r, &g[0], stream, error);
+    if (good && status == STN_OK) status = rig_launch(r, &g[1], other, error);
     good = good && CU(call->cuStreamEndCapture(stream, &graph)) && CU(call->cuStreamSynchronize(other));
-    if (good && status == STN_OK) status = look(r, &g[1], &t[2], error);
+    if (good && status == STN_OK) status = rig_look(r, &g[1], &t[2], error);
     good = good && CU(call->cuGraphInstantiateWithFlags(&exec, graph, 0));
     for (int i = 0; i < 2 && good && status == STN_OK; i++) {
         good = CU(call->cuGraphLaunch(exec, stream)) && CU(call->cuStreamSynchronize(stream));
-        if (good) status = look(r, &g[0], &t[i], error);
+        if (good) status = rig_look(r, &g[0], &t[i], error);
     }
     if (status == STN_OK) status = stn_driver_check(r->context->driver, "a call around a graph", device_call, error);
     if (exec) call->cuGraphExecDestroy(exec);
@@ -291,7 +135,7 @@ static void check_graph(rig *r) {
     }
     for (int i = 0; i < 3; i++) {
         static const char *const names[] = {"a graph's first launch", "its second", "beside its capture"};
-        report(status == STN_OK && right(&t[i]), &t[i], &error, names[i]);
+        rig_report(status == STN_OK && right(&t[i]), &t[i], &error, names[i]);
     }
     grids_clear(r, &g[0]);
     grids_clear(r, &g[1]);
@@ -319,9 +163,9 @@ static stn_status call_often(caller *c, stn_cu_stream stream) {
         STN_TRY(stn_device_copy(device, c->grids.in, c->grids.out, r->bytes, stream, &c->error)); /* poison */
         STN_TRY(stn_synchronize(r->context, stream, &c->error));
         STN_TRY(stn_device_copy(device, c->grids.in, c->source, r->bytes, stream, &c->error));
-        STN_TRY(launch(r, &c->grids, stream, &c->error));
+        STN_TRY(rig_launch(r, &c->grids, stream, &c->error));
         STN_TRY(stn_synchronize(r->context, stream, &c->error));
-        STN_TRY(look(r, &c->grids, &t, &c->error));
+        STN_TRY(rig_look(r, &c->grids, &t, &c->error));
         if (i == 0 || !right(&t)) c->worst = t;
     }
     return STN_OK;
@@ -358,7 +202,7 @@ static void check_threads(rig *r) {
     for (int i = 0; i < 2; i++) {
         if (status == STN_OK) pthread_join(threads[i], NULL);
         bool good = status == STN_OK && callers[i].status == STN_OK && right(&callers[i].worst);
-        report(good, &callers[i].worst, status == STN_OK ? &callers[i].error : &error, "one of two threads");
+        rig_report(good, &callers[i].worst, status == STN_OK ? &callers[i].error : &error, "one of two threads");
         grids_clear(r, &callers[i].grids);
         stn_memory_free(r->context, callers[i].source);
     }
@@ -382,8 +226,8 @@ int main(int argc, char **argv) {
     check_threads(&r);
     check_large_patches(&r);
     for (int c = 0; c < (full ? 90 : 24); c++) check_case(&r, c);
-    printf("1..%d\n", run);
+    printf("1..%d\n", rig_run);
     stn_pool_destroy(r.pool);
     stn_context_destroy(r.context);
-    return failed != 0;
+    return rig_failed != 0;
 }

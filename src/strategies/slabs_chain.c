@@ -1,0 +1,158 @@
+/* See slabs_chain.h: for what it serves, what that costs, what its kernel is given. */
+#include "strategies/slabs_chain.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/arith.h"
+#include "render/render.h"
+
+#define FACES 6
+#define MOST_PRODUCTS 400 /* that a warp's code may hold for a face */
+
+bool slabs_chain_has_face(const stn_task *task, int axis) {
+    return stn_slabs_has_face(task, axis, 0) || stn_slabs_has_face(task, axis, 1);
+}
+
+static int blocks_of(int count) { return (count + 7) / 8; }
+
+slabs_chain_shape slabs_chain_extents(const stn_task *task, int fused, int axis) {
+    slabs_chain_shape s = {.axis_1 = axis == 2 ? 1 : 2, .levels = fused - 1};
+    s.axis_2 = 3 - axis - s.axis_1;
+    const int *along = task->reach[s.axis_1], *across = task->reach[s.axis_2], *own = task->reach[axis];
+    s.lead = fused * along[0];
+    if (!stn_slabs_has_face(task, s.axis_1, 0)) s.lead += s.lead % 2;
+    s.bands = blocks_of(16 + s.lead + fused * along[1]);
+    s.depth = fused * (own[0] + own[1]);
+    s.depths = blocks_of(s.depth);
+    for (int side = 0; side < 2; side++) {
+        if (!stn_slabs_has_face(task, axis, side)) continue;
+        s.rows = (int)stn_max(s.rows, fused * own[side]);
+        if (task->boundary[axis][side].kind == STN_FIXED) s.frozen = (int)stn_max(s.frozen, own[side]);
+    }
+    s.outs = blocks_of(s.rows);
+    s.columns = blocks_of(s.rows + s.frozen * s.levels);
+    s.hankel = blocks_of(s.levels * (along[0] + along[1]) + 1);
+    s.taps_2 = fused * (across[0] + across[1]) + 1;
+    s.taps_at = s.band_at + 8 * s.bands + 16;
+    s.value_at = s.taps_at + (s.taps_2 > 1 ? 8 * s.taps_2 : 0);
+    s.m_at = s.value_at + 8 * s.outs;
+    s.f_at = s.m_at + 64 * s.depths * s.outs;
+    s.l_at = s.f_at + (s.frozen ? 64 * s.columns * s.outs : 0);
+    s.size = s.l_at + 64 * s.frozen * s.columns * s.hankel;
+    return s;
+}
+
+/* ---- whether, and what it costs ------------------------------------------------------------------------------------ */
+
+/* Products of 16 x 8 x 8 for 16 points of one line of the face. */
+static int products_of(const slabs_chain_shape *s) {
+    int levels = s->columns - (s->frozen ? s->rows / 8 : s->outs);
+    return s->depths * (s->bands + s->outs) + (levels * (s->hankel + s->outs)) * (s->frozen > 0);
+}
+
+static bool serves(const stn_task *task, int fused, int axis, const int64_t low[3], const int64_t high[3]) {
+    const slabs_chain_shape s = slabs_chain_extents(task, fused, axis);
+    const int64_t n = task->n[s.axis_1];
+    bool walks = s.taps_2 > 1;
+    if (task->n[axis] < s.depth || low[axis] != fused * task->reach[axis][0] * stn_slabs_has_face(task, axis, 0))
+        return false;
+    for (int k = 0; k < 3; k++)
+        if (low[k] >= high[k]) return false;
+    if (n < 8 * s.bands + 16 || task->n[s.axis_2] < s.taps_2) return false; /* one fold is enough */
+    return walks ? s.columns == 1 && s.taps_2 <= 9 : s.outs <= 4 && products_of(&s) <= MOST_PRODUCTS;
+}
+
+/* Points of a walk: so many that what comes before them is little, few enough that all multiprocessors have some. */
+static int64_t segment_of(const stn_task *task, const stn_machine *machine, const slabs_chain_shape *s,
+                          const int64_t low[3], const int64_t high[3]) {
+    int64_t lines = high[s->axis_2] - low[s->axis_2], tiles = 0;
+    if (s->taps_2 == 1) return 1;
+    for (int k = 0; k < 6; k++)
+        if (stn_slabs_has_face(task, k / 2, k % 2)) tiles += stn_div_up(high[s->axis_1] - low[s->axis_1], 16);
+    int64_t parts = (int64_t)machine->multiprocessors * 12 / (tiles * task->batch + 1);
+    return stn_max(stn_div_up(lines, stn_max(parts, 1)), stn_min(lines, 3 * s->taps_2));
+}
+
+bool slabs_chain_choose(const stn_task *task, const stn_machine *machine, int fused, slabs_chain *chain) {
+    double factors[3][STN_TASK_FACTORS], products = 0, bytes = 0;
+    int64_t low[3], high[3];
+    if (task->dtype != STN_F64 || task->rank < 2 || machine->sm < 80) return false;
+    if (task->in_stride[2] != 1 || task->out_stride[2] != 1 || fused < 2 || fused > 64) return false;
+    if (!stn_task_separable(task, factors) || !stn_slabs_interior(task, fused, low, high)) return false;
+    for (int axis = 0; axis < 3; axis++) {
+        if (!slabs_chain_has_face(task, axis)) continue;
+        if (!serves(task, fused, axis, low, high)) return false;
+        const slabs_chain_shape s = slabs_chain_extents(task, fused, axis);
+        const int64_t segment = segment_of(task, machine, &s, low, high);
+        const double lines = (double)(high[s.axis_2] - low[s.axis_2]) * (double)(segment + s.taps_2 - 1) / (double)segment,
+                     tiles = (double)stn_div_up(high[s.axis_1] - low[s.axis_1], 16),
+                     faces = stn_slabs_has_face(task, axis, 0) + stn_slabs_has_face(task, axis, 1);
+        products += faces * tiles * lines * (products_of(&s) + (s.taps_2 > 1 ? 1.0 + s.taps_2 / 4.0 : 0));
+        bytes += faces * tiles * lines * 8.0 * (8 * s.bands * s.depth / 2.0 + 16 * s.rows);
+    }
+    *chain = (slabs_chain){.fused = fused, .vector = stn_task_vector(task)};
+    const double batch = (double)task->batch;
+    chain->seconds = batch * products * 2048 / (0.6 * machine->flops[STN_UNIT_TENSOR_F64]) +
+                     batch * bytes / machine->copy_bandwidth + machine->launch_seconds;
+    return true;
+}
+
+/* ---- the kernel ---------------------------------------------------------------------------------------------------- */
+
+void slabs_chain_params(const stn_task *task, const slabs_chain *chain, stn_text *params) {
+    static const char axes[3] = {'Z', 'Y', 'X'};
+    stn_params_begin(params);
+    stn_params_elements(params, task->dtype);
+    for (int i = 0; i < 6; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "%c_%s", axes[i / 2], i % 2 ? "HIGH" : "LOW");
+        stn_params_int(params, name, task->reach[i / 2][i % 2]);
+        snprintf(name, sizeof name, "%c_SIDE_%s", axes[i / 2], i % 2 ? "HIGH" : "LOW");
+        stn_params_int(params, name, task->boundary[i / 2][i % 2].kind);
+    }
+    stn_params_int(params, "FUSED", chain->fused);
+    stn_params_int(params, "VECTOR", chain->vector);
+    stn_params_int(params, "WARPS", SLABS_CHAIN_WARPS);
+    stn_params_int(params, "BLOCKS", 2);
+}
+
+/* As slabs_chain.cu declares them. */
+typedef struct face {
+    const double *tables;
+    int64_t first, tiles, segment;
+    int32_t axis, side, rows, frozen;
+} face;
+typedef struct header {
+    const void *in;
+    void *out;
+    int64_t in_stride[3], out_stride[3], in_batch, out_batch, n[3], low[3], high[3], warps, batch, faces;
+    face at[FACES];
+} header;
+_Static_assert(sizeof(header) <= SLABS_CHAIN_ARGUMENTS, "arguments fit");
+
+size_t slabs_chain_arguments(const stn_task *task, const stn_machine *machine, const slabs_chain *chain,
+                             const stn_fused_launch *launch, const double *tables,
+                             unsigned char arguments[SLABS_CHAIN_ARGUMENTS], int64_t *blocks) {
+    header h = {.in = launch->in, .out = launch->out, .in_batch = launch->from->batch, .out_batch = launch->to->batch,
+                .batch = task->batch};
+    stn_slabs_interior(task, chain->fused, h.low, h.high);
+    for (int k = 0; k < 3; k++)
+        h.in_stride[k] = launch->from->stride[k], h.out_stride[k] = launch->to->stride[k], h.n[k] = task->n[k];
+    for (int i = 0; i < FACES; i++) {
+        const int axis = i / 2, side = i % 2;
+        if (!stn_slabs_has_face(task, axis, side)) continue;
+        const slabs_chain_shape s = slabs_chain_extents(task, chain->fused, axis);
+        bool fixed = task->boundary[axis][side].kind == STN_FIXED;
+        face *f = &h.at[h.faces++];
+        *f = (face){tables, h.warps, stn_div_up(h.high[s.axis_1] - h.low[s.axis_1], 16),
+                    segment_of(task, machine, &s, h.low, h.high), axis, side, chain->fused * task->reach[axis][side],
+                    fixed ? task->reach[axis][side] : 0};
+        h.warps += f->tiles * stn_div_up(h.high[s.axis_2] - h.low[s.axis_2], f->segment);
+        tables += s.size;
+    }
+    *blocks = stn_div_up(h.warps * task->batch, SLABS_CHAIN_WARPS);
+    memcpy(arguments, &h, sizeof h);
+    return sizeof h;
+}

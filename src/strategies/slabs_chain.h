@@ -1,0 +1,42 @@
+/* slabs_chain.cu: the margins of separable weights as chains of products on the tensor cores, but for the parts near a second
+ * face, which slabs_tile steps. f64. */
+#ifndef STN_STRATEGIES_SLABS_CHAIN_H
+#define STN_STRATEGIES_SLABS_CHAIN_H
+#include "base/text.h"
+#include "strategies/slabs.h"
+
+#define SLABS_CHAIN_ARGUMENTS 1024 /* bytes, at most */
+#define SLABS_CHAIN_WARPS 4        /* of a block */
+
+typedef struct slabs_chain {
+    int fused;
+    int vector; /* 2: pairs of points are aligned */
+    double seconds;
+} slabs_chain;
+
+/* The matrices of faces normal to an axis: extents, in blocks of 8 where the name has no `taps`, `rows` or `frozen`, and where
+ * they lie among a face's tables, in doubles. The twin of `chain` in slabs_chain.cu. */
+typedef struct slabs_chain_shape {
+    int axis_1, axis_2;                           /* along the face; a warp walks along the second one */
+    int lead, bands, depth, depths, rows, outs;   /* lead, depth, rows: points */
+    int frozen, levels, columns, hankel, taps_2;  /* levels: of a frozen row */
+    int band_at, taps_at, value_at, m_at, f_at, l_at, size;
+} slabs_chain_shape;
+
+/* ---- slabs_chain.c
+ * False where there is none: other types, ranks or weights, too many steps, a grid that margins cover. Then *chain is
+ * untouched. seconds: of a launch. */
+bool slabs_chain_choose(const stn_task *task, const stn_machine *machine, int fused, slabs_chain *chain);
+void slabs_chain_params(const stn_task *task, const slabs_chain *chain, stn_text *params);
+/* Writes the kernel's arguments; returns how many bytes. tables: as slabs_chain_tables writes them, on the device. `blocks`: of
+ * the launch. */
+size_t slabs_chain_arguments(const stn_task *task, const stn_machine *machine, const slabs_chain *chain,
+                             const stn_fused_launch *launch, const double *tables,
+                             unsigned char arguments[SLABS_CHAIN_ARGUMENTS], int64_t *blocks);
+slabs_chain_shape slabs_chain_extents(const stn_task *task, int fused, int axis);
+bool slabs_chain_has_face(const stn_task *task, int axis); /* on any side */
+
+/* ---- slabs_chain_tables.c
+ * The tables of all faces, axis by axis, the low side first. *tables is the caller's to free. Errors: memory. */
+stn_status slabs_chain_tables(const stn_task *task, int fused, double **tables, size_t *count, stn_error *error);
+#endif

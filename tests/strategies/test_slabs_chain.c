@@ -1,0 +1,102 @@
+/* Margins of separable weights as chains of products (slabs_chain.cu) against host: every rank, kind of side, reach and layout
+ * that they serve; new weights, separable and not. Prints TAP. Usage: test_slabs_chain [--full]. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "slabs_rig.h"
+
+static const char *const side_names[] = {"wrap", "constant", "nearest", "reflect", "mirror", "fixed"};
+
+/* Cases are like each other but for the dice: reaches differ from side to side, margins of many blocks. */
+static stn_stencil *random_case(int c, stn_problem *p, dice *d, char *name, size_t size) {
+    int rank = 2 + c % 2, radius = rank == 3 ? 1 + c / 2 % 2 : dice_int(d, 1, 4);
+    int fused = rank == 3 ? (radius == 1 ? dice_int(d, 2, 4) : 2) : dice_int(d, 2, 32 / radius);
+    *p = (stn_problem)STN_PROBLEM_INIT;
+    stn_stencil *stencil = product_stencil(d, rank, radius);
+    p->stencil = stencil;
+    p->steps = (uint64_t)fused;
+    p->batch = c % 5 == 1 ? 2 : 1;
+    for (int axis = 0; axis < rank; axis++) {
+        int low = c % 3 ? 5 : dice_int(d, 0, 5), high = low ? dice_int(d, 1, 5) : 0;
+        p->boundary[axis][0] = (stn_boundary){(stn_boundary_kind)low, low == STN_CONSTANT ? 0.7 : 0};
+        p->boundary[axis][1] = (stn_boundary){(stn_boundary_kind)high, high == STN_CONSTANT ? -1.3 : 0};
+        p->extent[axis] = (size_t)(rank == 3 ? dice_int(d, 50, 75) : 2 * fused * radius + dice_int(d, 40, 120));
+    }
+    if (c % 4 >= 2) p->extent[rank - 1] = (p->extent[rank - 1] + 1) / 2 * 2; /* aligned rows */
+    snprintf(name, size, "%dD radius %d, %d steps, sides %s:%s, %s:%s", rank, radius, fused,
+             side_names[p->boundary[0][0].kind], side_names[p->boundary[0][1].kind],
+             side_names[p->boundary[rank - 1][0].kind], side_names[p->boundary[rank - 1][1].kind]);
+    return stencil;
+}
+
+/* Another product with the same taps. */
+static stn_stencil *rescaled(const stn_stencil *stencil, dice *d) {
+    stn_tap taps[729];
+    size_t count = stn_stencil_tap_count(stencil);
+    double factor[3][32];
+    for (int i = 0; i < 96; i++) factor[i / 32][i % 32] = 0.8 + 0.2 * dice_real(d);
+    memcpy(taps, stn_stencil_taps(stencil), count * sizeof *taps);
+    for (size_t i = 0; i < count; i++)
+        for (int axis = 0; axis < stn_stencil_rank(stencil); axis++)
+            taps[i].weight *= factor[axis][taps[i].offset[axis] + 16];
+    stn_stencil *other = NULL;
+    stn_stencil_create(stn_stencil_rank(stencil), count, taps, &other, NULL);
+    return other;
+}
+
+static void check_case(rig *r, int c, int *chains) {
+    stn_problem p;
+    dice d = {(uint64_t)(9000 + c)};
+    char name[160];
+    stn_error error = {0};
+    stn_stencil *stencil = random_case(c, &p, &d, name, sizeof name), *other = c % 6 == 5 ? NULL : rescaled(stencil, &d);
+    if (rig_make(r, &p, d.state, &error) == STN_OK && r->slabs) *chains += stn_slabs_way_of(r->slabs) == STN_SLABS_CHAINS;
+    rig_clear(r);
+    rig_check(r, &p, d.state, other, name);
+    stn_stencil_destroy(other);
+    stn_stencil_destroy(stencil);
+}
+
+/* The largest matrices: 32 steps of a reach of 1, in one and in both axes; 10 of 3. */
+static void check_long(rig *r) {
+    static const struct {
+        const char *stencil;
+        int steps, sides;
+    } cases[] = {{"gaussian-2d:sigma=0.8,truncate=1", 32, 4}, {"gaussian-2d:sigma=0.9,truncate=3", 10, 2}};
+    for (int i = 0; i < 2; i++) {
+        stn_problem p = STN_PROBLEM_INIT;
+        stn_stencil *stencil = NULL;
+        stn_error error = {0};
+        stn_stencil_parse(cases[i].stencil, &stencil, &error);
+        p.stencil = stencil;
+        p.steps = (uint64_t)cases[i].steps;
+        p.extent[0] = 141, p.extent[1] = 150;
+        for (int k = 0; k < cases[i].sides; k++) p.boundary[k / 2][k % 2].kind = STN_FIXED;
+        rig_check(r, &p, 9, stencil, cases[i].stencil);
+        stn_stencil_destroy(stencil);
+    }
+}
+
+int main(int argc, char **argv) {
+    bool full = argc > 1 && !strcmp(argv[1], "--full");
+    rig r = {.way = STN_SLABS_CHAINS};
+    stn_error error = {0};
+    stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
+    options.device = STN_DEVICE_CUDA(0);
+    options.cache_dir = ":memory:";
+    if (stn_context_create(&options, &r.context, &error) != STN_OK) {
+        printf("1..0 # SKIP %s\n", error.message);
+        return 0;
+    }
+    if (stn_pool_create(2, &r.pool, &error) != STN_OK) return 1;
+    int chains = 0, cases = full ? 60 : 18;
+    check_long(&r);
+    for (int c = 0; c < cases; c++) check_case(&r, c, &chains);
+    printf("# %d of %d were chains\n", chains, cases);
+    rig_report(chains == cases, &(tally){0}, &error, "chains serve all of these");
+    printf("1..%d\n", rig_run);
+    stn_pool_destroy(r.pool);
+    stn_context_destroy(r.context);
+    return rig_failed != 0;
+}
