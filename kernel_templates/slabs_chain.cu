@@ -117,43 +117,46 @@ struct spot {
     int g, t;               // of its lane
 };
 
-// Points along axis 1 from where a lane's part begins; past an end they are folded, or, where nobody needs them, the last one.
-template <int AXIS>
-struct line {
+// Points along axis 1, from where a lane's part of a block begins; those of block k lie 8 k further. Past an end they are folded,
+// or, where nobody needs them, the last one.
+template <int AXIS, int COUNT, bool PAIRED>
+__device__ __forceinline__ void read_blocks(pair (&to)[COUNT], const chain_arguments &a, const double *row, long long first,
+                                            int lane) {
     typedef chain<AXIS> own;
-    const double *at;
-    long long first, n, stride;
-    bool inside;
-    __device__ __forceinline__ line(const chain_arguments &a, const double *row, long long first, int count, int lane)
-        : at(row + (first + lane) * a.in_stride[own::AXIS_1]), first(first + lane), n(a.n[own::AXIS_1]),
-          stride(a.in_stride[own::AXIS_1]), inside(first >= 0 && first + count <= n) {}
-    __device__ __forceinline__ double point(int i) const {
-        if (inside) return at[i * stride];
-        const long long x = first + i;
-        const long long from = SIDE[own::AXIS_1][0] == WRAP ? (x < 0 ? x + n : x >= n ? x - n : x) : x < n ? x : n - 1;
-        return at[(from - first) * stride];
+    const long long stride = AXIS == 2 ? a.in_stride[1] : 1;
+    const int n = static_cast<int>(a.n[own::AXIS_1]), at = static_cast<int>(first) + lane;
+    if (first >= 0 && first + 8 * COUNT + (PAIRED ? 0 : 8) <= n) {
+        const double *from = row + at * stride;
+#pragma unroll
+        for (int k = 0; k < COUNT; k++, from += 8 * stride)
+            if (PAIRED && AXIS != 2 && VECTOR > 1)
+                load_run(to[k].e, from);
+            else
+                to[k].e[0] = from[0], to[k].e[1] = from[stride];
+    } else {
+#pragma unroll
+        for (int k = 0; k < COUNT; k++)
+#pragma unroll
+            for (int e = 0; e < 2; e++) {
+                const int x = at + 8 * k + e;
+                const bool wraps = SIDE[own::AXIS_1][0] == WRAP;
+                to[k].e[e] = row[(!wraps ? min(x, n - 1) : x < 0 ? x + n : x < n ? x : x - n) * stride];
+            }
     }
-    __device__ __forceinline__ pair points(int i) const {
-        pair p;
-        if (AXIS != 2 && VECTOR > 1 && inside)
-            load_run(p.e, at + i);
-        else
-            p.e[0] = point(i), p.e[1] = point(i + 1);
-        return p;
-    }
-};
+}
 
 // Row i of the margin at point z of axis 2.
 template <int AXIS>
 __device__ __forceinline__ const double *row_of(const chain_arguments &a, const chain_face &f, const spot &s, int i,
                                                 long long z) {
-    typedef chain<AXIS> own;
-    const long long n = a.n[own::AXIS_2], y = f.side ? a.n[AXIS] - 1 - i : i;
-    if (SIDE[own::AXIS_2][0] == WRAP) z = z < 0 ? z + n : z >= n ? z - n : z;
-    return s.in + y * a.in_stride[AXIS] + z * a.in_stride[own::AXIS_2];
+    constexpr int AXIS_2 = chain<AXIS>::AXIS_2;
+    const long long n = a.n[AXIS_2], y = f.side ? a.n[AXIS] - 1 - i : i;
+    if (SIDE[AXIS_2][0] == WRAP) z = z < 0 ? z + n : z >= n ? z - n : z;
+    return s.in + y * a.in_stride[AXIS] + z * a.in_stride[AXIS_2];
 }
 
-// What a warp reads of the grid at one point of axis 2, for one block of rows.
+// What a warp reads of the grid: a block of rows; a frozen row as a Hankel matrix, where block k of the lower half is block
+// k + 1 of the upper one.
 template <int AXIS>
 struct rows {
     pair block[chain<AXIS>::BANDS];
@@ -161,9 +164,17 @@ struct rows {
                                          long long z) {
         typedef chain<AXIS> own;
         const int i = 8 * depth + s.g < own::DEPTH ? 8 * depth + s.g : own::DEPTH - 1;
-        const line<AXIS> from(a, row_of<AXIS>(a, f, s, i, z), s.x - own::LEAD, 8 * own::BANDS, 2 * s.t);
-#pragma unroll
-        for (int k = 0; k < own::BANDS; k++) block[k] = from.points(8 * k);
+        read_blocks<AXIS, own::BANDS, true>(block, a, row_of<AXIS>(a, f, s, i, z), s.x - own::LEAD, 2 * s.t);
+    }
+};
+template <int AXIS>
+struct hankel {
+    pair block[chain<AXIS>::HANKEL + 1];
+    __device__ __forceinline__ void read(const chain_arguments &a, const chain_face &f, const spot &s, int frozen,
+                                         long long z) {
+        typedef chain<AXIS> own;
+        read_blocks<AXIS, own::HANKEL + 1, false>(block, a, row_of<AXIS>(a, f, s, frozen, z),
+                                                  s.x - LEVELS * own::LOW_1, s.g + 2 * s.t);
     }
 };
 
@@ -172,63 +183,45 @@ template <int AXIS>
 __device__ __forceinline__ void add_rows(double (&z)[chain<AXIS>::OUTS][4], const pair (&band)[chain<AXIS>::BANDS],
                                          const rows<AXIS> &x, int depth, const double *tables, int lane) {
     typedef chain<AXIS> own;
-    double smooth[4] = {};
+    double smooth[2][4] = {};  // two, that do not wait for each other
 #pragma unroll
     for (int k = 0; k < own::BANDS; k++)  // rows 8 to 15 of a block of the band are rows 0 to 7 of the one before
-        multiply(smooth, band[k], band[k ? k - 1 : own::BANDS - 1], x.block[k]);
+        multiply(smooth[k % 2], band[k], band[k ? k - 1 : own::BANDS - 1], x.block[k]);
+    add_tile(smooth[0], smooth[1]);
 #pragma unroll
     for (int out = 0; out < own::OUTS; out++)
         if (m_used<AXIS>(depth, out))
-            multiply(z[out], smooth, read_pair(tables + own::M_AT + 64 * (depth * own::OUTS + out) + 2 * lane));
+            multiply(z[out], smooth[0], read_pair(tables + own::M_AT + 64 * (depth * own::OUTS + out) + 2 * lane));
 }
 
-// Points of a frozen row as a Hankel matrix: block k of the lower half is block k + 1 of the upper one.
 template <int AXIS>
-struct hankel {
-    pair block[chain<AXIS>::HANKEL + 1];
-    __device__ __forceinline__ void read(const chain_arguments &a, const chain_face &f, const spot &s, int frozen,
-                                         long long z) {
-        typedef chain<AXIS> own;
-        const line<AXIS> from(a, row_of<AXIS>(a, f, s, frozen, z), s.x - LEVELS * own::LOW_1, 8 * own::HANKEL + 16,
-                              s.g + 2 * s.t);
-#pragma unroll
-        for (int k = 0; k <= own::HANKEL; k++) block[k].e[0] = from.point(8 * k), block[k].e[1] = from.point(8 * k + 1);
-    }
-    __device__ __forceinline__ void multiply_levels(double (&sum)[4], int frozen, int column, const double *tables,
-                                                    int lane) const {
-        typedef chain<AXIS> own;
-#pragma unroll
-        for (int k = 0; k < own::HANKEL; k++)
-            if (l_used<AXIS>(frozen, column, k))
-                multiply(sum, block[k], block[k + 1],
-                         read_pair(tables + own::L_AT + 64 * ((frozen * own::COLUMNS + column) * own::HANKEL + k) +
-                                   2 * lane));
-    }
-};
-
-// Z gets its columns of frozen rows, those of whole blocks right through F.
-template <int AXIS>
-__device__ __forceinline__ void add_frozen(const chain_arguments &a, const chain_face &f, const spot &s, long long at,
-                                           double (&z)[chain<AXIS>::OUTS][4], int lane) {
+__device__ __forceinline__ void multiply_levels(double (&sum)[4], const hankel<AXIS> &points, int frozen, int column,
+                                                const double *tables, int lane) {
     typedef chain<AXIS> own;
 #pragma unroll
-    for (int j = 0; j < own::FROZEN; j++) {
-        if (j >= f.frozen) break;
-        hankel<AXIS> points;
-        points.read(a, f, s, j, at);
+    for (int k = 0; k < own::HANKEL; k++)
+        if (l_used<AXIS>(frozen, column, k))
+            multiply(sum, points.block[k], points.block[k + 1],
+                     read_pair(tables + own::L_AT + 64 * ((frozen * own::COLUMNS + column) * own::HANKEL + k) + 2 * lane));
+}
+
+// Z gets its columns of a frozen row, those of whole blocks right through F.
+template <int AXIS>
+__device__ __forceinline__ void add_frozen(double (&z)[chain<AXIS>::OUTS][4], const hankel<AXIS> &points, int frozen,
+                                           const double *tables, int lane) {
+    typedef chain<AXIS> own;
 #pragma unroll
-        for (int column = own::MIXED; column < own::COLUMNS; column++) {
-            if (first_column<AXIS>(j, column) >= end_column<AXIS>(j, column)) continue;
-            if (column < own::OUTS) {
-                points.multiply_levels(z[column < own::OUTS ? column : 0], j, column, f.tables, lane);
-                continue;
-            }
-            double levels[4] = {};
-            points.multiply_levels(levels, j, column, f.tables, lane);
-#pragma unroll
-            for (int out = 0; out < own::OUTS; out++)
-                multiply(z[out], levels, read_pair(f.tables + own::F_AT + 64 * (column * own::OUTS + out) + 2 * lane));
+    for (int column = own::MIXED; column < own::COLUMNS; column++) {
+        if (first_column<AXIS>(frozen, column) >= end_column<AXIS>(frozen, column)) continue;
+        if (column < own::OUTS) {
+            multiply_levels<AXIS>(z[column < own::OUTS ? column : 0], points, frozen, column, tables, lane);
+            continue;
         }
+        double levels[4] = {};
+        multiply_levels<AXIS>(levels, points, frozen, column, tables, lane);
+#pragma unroll
+        for (int out = 0; out < own::OUTS; out++)
+            multiply(z[out], levels, read_pair(tables + own::F_AT + 64 * (column * own::OUTS + out) + 2 * lane));
     }
 }
 
@@ -267,20 +260,90 @@ __device__ __forceinline__ void store_rows(const chain_arguments &a, const chain
         }
 }
 
-// Both, at one point of axis 2, as they are before its sum.
+// Without an axis 2: block by block of rows, each asked for one block ahead.
 template <int AXIS>
-__device__ __forceinline__ void find_columns(const chain_arguments &a, const chain_face &f, const spot &s,
-                                             const pair (&band)[chain<AXIS>::BANDS], long long at,
-                                             double (&z)[chain<AXIS>::OUTS][4], int lane) {
+__device__ __forceinline__ void margin_of_lines(const chain_arguments &a, const chain_face &f, const spot &s,
+                                                const pair (&band)[chain<AXIS>::BANDS], int lane) {
     typedef chain<AXIS> own;
     rows<AXIS> x[2];
-    x[0].read(a, f, s, 0, at);
-#pragma unroll
-    for (int depth = 0; depth < own::DEPTHS; depth++) {
-        if (depth + 1 < own::DEPTHS) x[(depth + 1) % 2].read(a, f, s, depth + 1, at);
-        add_rows<AXIS>(z, band, x[depth % 2], depth, f.tables, lane);
+    hankel<AXIS> points[own::FROZEN ? 2 : 1];
+    double z[own::OUTS][4] = {};
+    x[0].read(a, f, s, 0, s.z);
+#pragma unroll 1
+    for (int depth = 0; depth < own::DEPTHS; depth += 2) {
+        if (depth + 1 < own::DEPTHS) x[1].read(a, f, s, depth + 1, s.z);
+        add_rows<AXIS>(z, band, x[0], depth, f.tables, lane);
+        if (depth + 2 < own::DEPTHS) x[0].read(a, f, s, depth + 2, s.z);
+        if (depth + 1 < own::DEPTHS) add_rows<AXIS>(z, band, x[1], depth + 1, f.tables, lane);
     }
-    add_frozen<AXIS>(a, f, s, at, z, lane);
+    if (own::FROZEN && f.frozen) points[0].read(a, f, s, 0, s.z);
+#pragma unroll
+    for (int j = 0; j < own::FROZEN; j++) {
+        if (j >= f.frozen) break;
+        if (j + 1 < f.frozen) points[(j + 1) % 2].read(a, f, s, j + 1, s.z);
+        add_frozen<AXIS>(z, points[j % 2], j, f.tables, lane);
+    }
+    resolve_mixed<AXIS>(z, f.tables, lane);
+    wait_for_launch_before();  // which may write nonsense where the margins are
+    store_rows<AXIS>(a, f, s, s.z, z);
+}
+
+// All that a walk reads at one point of axis 2.
+template <int AXIS>
+struct slice {
+    rows<AXIS> x[chain<AXIS>::DEPTHS];
+    hankel<AXIS> points[chain<AXIS>::FROZEN ? chain<AXIS>::FROZEN : 1];
+    __device__ __forceinline__ void read(const chain_arguments &a, const chain_face &f, const spot &s, long long z) {
+#pragma unroll
+        for (int depth = 0; depth < chain<AXIS>::DEPTHS; depth++) x[depth].read(a, f, s, depth, z);
+#pragma unroll
+        for (int j = 0; j < chain<AXIS>::FROZEN; j++)
+            if (j < f.frozen) points[j].read(a, f, s, j, z);
+    }
+};
+
+// With an axis 2: a walk along it, which reads AHEAD points ahead.
+template <int AXIS>
+__device__ __forceinline__ void margin_of_walks(const chain_arguments &a, const chain_face &f, const spot &s,
+                                                const pair (&band)[chain<AXIS>::BANDS], int lane) {
+    typedef chain<AXIS> own;
+    constexpr int AHEAD = 1;
+    double sum[own::TAPS_2][4] = {};
+    pair tap[own::TAPS_2];
+#pragma unroll
+    for (int k = 0; k < own::TAPS_2; k++) tap[k] = read_pair(f.tables + own::TAPS_AT + 8 * k + 2 * s.t);
+    slice<AXIS> next[AHEAD + 1];
+    const long long first = 1 - own::TAPS_2, shift = s.z + FUSED * own::HIGH_2;
+#pragma unroll
+    for (int k = 0; k < AHEAD; k++)
+        if (first + k < s.count) next[k].read(a, f, s, shift + first + k);
+    bool waited = false;
+#pragma unroll 1
+    for (long long i = first; i < s.count; i++) {
+        if (i + AHEAD < s.count) next[AHEAD].read(a, f, s, shift + i + AHEAD);
+        double z[1][4] = {};
+#pragma unroll
+        for (int depth = 0; depth < own::DEPTHS; depth++)
+            add_rows<AXIS>(z, band, next[0].x[depth], depth, f.tables, lane);
+#pragma unroll
+        for (int j = 0; j < own::FROZEN; j++)
+            if (j < f.frozen) add_frozen<AXIS>(z, next[0].points[j], j, f.tables, lane);
+#pragma unroll
+        for (int k = 0; k < AHEAD; k++) next[k] = next[k + 1];
+#pragma unroll
+        for (int k = 0; k < own::TAPS_2; k++)  // sum k goes on as sum k - 1
+#pragma unroll
+            for (int e = 0; e < 4; e++)
+                sum[k][e] = tap[own::TAPS_2 - 1 - k].e[e % 2] * z[0][e] +
+                            (k + 1 < own::TAPS_2 ? sum[k + 1 < own::TAPS_2 ? k + 1 : 0][e] : 0);
+        if (i < 0) continue;
+#pragma unroll
+        for (int e = 0; e < 4; e++) z[0][e] = sum[0][e];
+        resolve_mixed<AXIS>(z, f.tables, lane);
+        if (!waited) wait_for_launch_before();
+        waited = true;
+        store_rows<AXIS>(a, f, s, s.z + i, z);
+    }
 }
 
 template <int AXIS>
@@ -293,37 +356,10 @@ __device__ __forceinline__ void margin(const chain_arguments &a, const chain_fac
 #pragma unroll
         for (int e = 0; e < 2; e++)
             band[k].e[e] = k + 1 < own::BANDS ? f.tables[own::BAND_AT + 8 + 8 * k + 2 * s.t - s.g + e] : 0;
-    if constexpr (!own::WALKS) {
-        double z[own::OUTS][4] = {};
-        find_columns<AXIS>(a, f, s, band, s.z, z, lane);
-        resolve_mixed<AXIS>(z, f.tables, lane);
-        wait_for_launch_before();  // which may write nonsense where the margins are
-        store_rows<AXIS>(a, f, s, s.z, z);
-    } else {
-        double sum[own::TAPS_2][4] = {};
-        pair tap[own::TAPS_2];
-#pragma unroll
-        for (int k = 0; k < own::TAPS_2; k++) tap[k] = read_pair(f.tables + own::TAPS_AT + 8 * k + 2 * s.t);
-        bool waited = false;
-#pragma unroll 1
-        for (long long i = 1 - own::TAPS_2; i < s.count; i++) {
-            double z[1][4] = {};
-            find_columns<AXIS>(a, f, s, band, s.z + i + FUSED * own::HIGH_2, z, lane);
-#pragma unroll
-            for (int k = 0; k < own::TAPS_2; k++)  // sum k goes on as sum k - 1
-#pragma unroll
-                for (int e = 0; e < 4; e++)
-                    sum[k][e] = tap[own::TAPS_2 - 1 - k].e[e % 2] * z[0][e] +
-                                (k + 1 < own::TAPS_2 ? sum[k + 1 < own::TAPS_2 ? k + 1 : 0][e] : 0);
-            if (i < 0) continue;
-#pragma unroll
-            for (int e = 0; e < 4; e++) z[0][e] = sum[0][e];
-            resolve_mixed<AXIS>(z, f.tables, lane);
-            if (!waited) wait_for_launch_before();
-            waited = true;
-            store_rows<AXIS>(a, f, s, s.z + i, z);
-        }
-    }
+    if constexpr (own::WALKS)
+        margin_of_walks<AXIS>(a, f, s, band, lane);
+    else
+        margin_of_lines<AXIS>(a, f, s, band, lane);
 }
 
 extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS) slabs_chain(const __grid_constant__ chain_arguments a) {

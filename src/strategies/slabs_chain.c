@@ -60,7 +60,7 @@ static bool serves(const stn_task *task, int fused, int axis, const int64_t low[
         return false;
     for (int k = 0; k < 3; k++)
         if (low[k] >= high[k]) return false;
-    if (n < 8 * s.bands + 16 || task->n[s.axis_2] < s.taps_2) return false; /* one fold is enough */
+    if (n >> 30 || n < 8 * s.bands + 16 || task->n[s.axis_2] < s.taps_2) return false; /* one fold is enough */
     return walks ? s.columns == 1 && s.taps_2 <= 9 : s.outs <= 4 && products_of(&s) <= MOST_PRODUCTS;
 }
 
