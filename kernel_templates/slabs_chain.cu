@@ -40,7 +40,7 @@ struct chain_arguments {
     const double *in;
     double *out;
     long long in_stride[3], out_stride[3], in_batch, out_batch;
-    long long n[3], low[3], high[3];  // the points that no other face reaches: low <= index < high
+    long long n[3], low[3], high[3];  // the points from which FUSED steps stay within an axis: low <= index < high
     long long warps, batch, faces;    // warps of a grid
     chain_face at[FACES];
 };
@@ -51,8 +51,7 @@ struct chain {
     static constexpr int AXIS_1 = AXIS == 2 ? 1 : 2, AXIS_2 = 3 - AXIS - AXIS_1;
     static constexpr int LOW_1 = TAPS_REACH[AXIS_1][0], HIGH_1 = TAPS_REACH[AXIS_1][1];
     static constexpr int LOW_2 = TAPS_REACH[AXIS_2][0], HIGH_2 = TAPS_REACH[AXIS_2][1];
-    static constexpr int LEAD = FUSED * LOW_1 + (!has_face(AXIS_1, 0) ? FUSED * LOW_1 % 2 : 0);  // tiles begin at pairs
-    static constexpr int BANDS = blocks_of(16 + LEAD + FUSED * HIGH_1);                          // of 8 points of axis 1
+    static constexpr int BANDS = blocks_of(16 + FUSED * (LOW_1 + HIGH_1));  // of 8 points of axis 1
     static constexpr int DEPTH = FUSED * (TAPS_REACH[AXIS][0] + TAPS_REACH[AXIS][1]), DEPTHS = blocks_of(DEPTH);
     static constexpr int ROWS = FUSED * most(has_face(AXIS, 0) ? TAPS_REACH[AXIS][0] : 0,
                                              has_face(AXIS, 1) ? TAPS_REACH[AXIS][1] : 0);
@@ -109,50 +108,33 @@ __device__ constexpr bool l_used(int frozen, int column, int k) {
            8 * k <= LEVELS * chain<AXIS>::LOW_1 + level * chain<AXIS>::HIGH_1;
 }
 
-// Where a warp works.
+// Where a warp works: pointers are to row 0 of the margin, at its first point of axis 2 and 0 of axis 1.
 struct spot {
-    const double *in;  // of its batch
+    const double *tables, *in;
     double *out;
-    long long x, z, count;  // first point along axis 1, along axis 2, how many of these
-    int g, t;               // of its lane
+    long long in_row, out_row, in_walk, out_walk;  // to the next row inwards, to the next point of axis 2
+    long long in_x, out_x;                         // to the next point of axis 1
+    int window, x, end, last;  // along axis 1: the first point read, the first one written, past that, the grid's last one
+    int count, rows, frozen;
+    int lane, g, t;
 };
 
-// Points along axis 1, from where a lane's part of a block begins; those of block k lie 8 k further. Past an end they are folded,
-// or, where nobody needs them, the last one.
-template <int AXIS, int COUNT, bool PAIRED>
-__device__ __forceinline__ void read_blocks(pair (&to)[COUNT], const chain_arguments &a, const double *row, long long first,
-                                            int lane) {
-    typedef chain<AXIS> own;
-    const long long stride = AXIS == 2 ? a.in_stride[1] : 1;
-    const int n = static_cast<int>(a.n[own::AXIS_1]), at = static_cast<int>(first) + lane;
-    if (first >= 0 && first + 8 * COUNT + (PAIRED ? 0 : 8) <= n) {
-        const double *from = row + at * stride;
+// Blocks of 8 points along axis 1, of which a lane has two. Tiles may reach past the end of what is needed, by up to three
+// blocks: there they find the last point.
+template <int AXIS, int COUNT>
+__device__ __forceinline__ void read_pairs(pair (&to)[COUNT], const spot &s, const double *row, int first) {
 #pragma unroll
-        for (int k = 0; k < COUNT; k++, from += 8 * stride)
-            if (PAIRED && AXIS != 2 && VECTOR > 1)
-                load_run(to[k].e, from);
-            else
-                to[k].e[0] = from[0], to[k].e[1] = from[stride];
-    } else {
-#pragma unroll
-        for (int k = 0; k < COUNT; k++)
+    for (int k = 0; k < COUNT; k++) {
+        const bool ends = k + 3 >= COUNT;
+        if (AXIS != 2 && VECTOR > 1)  // rows are padded to pairs
+            load_run(to[k].e, row + (ends ? min(first + 8 * k, s.last & ~1) : first + 8 * k));
+        else
 #pragma unroll
             for (int e = 0; e < 2; e++) {
-                const int x = at + 8 * k + e;
-                const bool wraps = SIDE[own::AXIS_1][0] == WRAP;
-                to[k].e[e] = row[(!wraps ? min(x, n - 1) : x < 0 ? x + n : x < n ? x : x - n) * stride];
+                const int x = ends ? min(first + 8 * k + e, s.last) : first + 8 * k + e;
+                to[k].e[e] = AXIS == 2 ? row[x * s.in_x] : row[x];
             }
     }
-}
-
-// Row i of the margin at point z of axis 2.
-template <int AXIS>
-__device__ __forceinline__ const double *row_of(const chain_arguments &a, const chain_face &f, const spot &s, int i,
-                                                long long z) {
-    constexpr int AXIS_2 = chain<AXIS>::AXIS_2;
-    const long long n = a.n[AXIS_2], y = f.side ? a.n[AXIS] - 1 - i : i;
-    if (SIDE[AXIS_2][0] == WRAP) z = z < 0 ? z + n : z >= n ? z - n : z;
-    return s.in + y * a.in_stride[AXIS] + z * a.in_stride[AXIS_2];
 }
 
 // What a warp reads of the grid: a block of rows; a frozen row as a Hankel matrix, where block k of the lower half is block
@@ -160,38 +142,49 @@ __device__ __forceinline__ const double *row_of(const chain_arguments &a, const 
 template <int AXIS>
 struct rows {
     pair block[chain<AXIS>::BANDS];
-    __device__ __forceinline__ void read(const chain_arguments &a, const chain_face &f, const spot &s, int depth,
-                                         long long z) {
-        typedef chain<AXIS> own;
-        const int i = 8 * depth + s.g < own::DEPTH ? 8 * depth + s.g : own::DEPTH - 1;
-        read_blocks<AXIS, own::BANDS, true>(block, a, row_of<AXIS>(a, f, s, i, z), s.x - own::LEAD, 2 * s.t);
+    __device__ __forceinline__ void read(const spot &s, const double *in, int depth) {
+        const int i = 8 * depth + s.g < chain<AXIS>::DEPTH ? 8 * depth + s.g : chain<AXIS>::DEPTH - 1;
+        read_pairs<AXIS>(block, s, in + i * s.in_row, s.window + 2 * s.t);
     }
 };
 template <int AXIS>
 struct hankel {
     pair block[chain<AXIS>::HANKEL + 1];
-    __device__ __forceinline__ void read(const chain_arguments &a, const chain_face &f, const spot &s, int frozen,
-                                         long long z) {
-        typedef chain<AXIS> own;
-        read_blocks<AXIS, own::HANKEL + 1, false>(block, a, row_of<AXIS>(a, f, s, frozen, z),
-                                                  s.x - LEVELS * own::LOW_1, s.g + 2 * s.t);
+    __device__ __forceinline__ void read(const spot &s, const double *in, int frozen) {
+        const double *const row = in + frozen * s.in_row;
+        const int first = s.window + chain<AXIS>::LOW_1 + s.g + 2 * s.t;
+#pragma unroll
+        for (int k = 0; k <= chain<AXIS>::HANKEL; k++)
+#pragma unroll
+            for (int e = 0; e < 2; e++) {
+                const int x = k + 2 >= chain<AXIS>::HANKEL ? min(first + 8 * k + e, s.last) : first + 8 * k + e;
+                block[k].e[e] = AXIS == 2 ? row[x * s.in_x] : row[x];
+            }
     }
 };
 
-// Z += K1^FUSED X M' for one block of rows.
+// K1^FUSED X for one block of rows.
 template <int AXIS>
-__device__ __forceinline__ void add_rows(double (&z)[chain<AXIS>::OUTS][4], const pair (&band)[chain<AXIS>::BANDS],
-                                         const rows<AXIS> &x, int depth, const double *tables, int lane) {
+__device__ __forceinline__ void smooth(double (&sum)[4], const pair (&band)[chain<AXIS>::BANDS], const rows<AXIS> &x) {
     typedef chain<AXIS> own;
-    double smooth[2][4] = {};  // two, that do not wait for each other
+    constexpr int CHAINS = own::BANDS > 4 ? 2 : 1;  // that do not wait for each other
+    double part[CHAINS][4] = {};
 #pragma unroll
     for (int k = 0; k < own::BANDS; k++)  // rows 8 to 15 of a block of the band are rows 0 to 7 of the one before
-        multiply(smooth[k % 2], band[k], band[k ? k - 1 : own::BANDS - 1], x.block[k]);
-    add_tile(smooth[0], smooth[1]);
+        multiply(part[k % CHAINS], band[k], band[k ? k - 1 : own::BANDS - 1], x.block[k]);
+#pragma unroll
+    for (int e = 0; e < 4; e++) sum[e] = CHAINS > 1 ? part[0][e] + part[CHAINS - 1][e] : part[0][e];
+}
+
+// Z += that times M'.
+template <int AXIS>
+__device__ __forceinline__ void add_rows(double (&z)[chain<AXIS>::OUTS][4], const double (&smoothed)[4], int depth,
+                                         const spot &s) {
+    typedef chain<AXIS> own;
 #pragma unroll
     for (int out = 0; out < own::OUTS; out++)
         if (m_used<AXIS>(depth, out))
-            multiply(z[out], smooth[0], read_pair(tables + own::M_AT + 64 * (depth * own::OUTS + out) + 2 * lane));
+            multiply(z[out], smoothed, read_pair(s.tables + own::M_AT + 64 * (depth * own::OUTS + out) + 2 * s.lane));
 }
 
 template <int AXIS>
@@ -239,53 +232,59 @@ __device__ __forceinline__ void resolve_mixed(double (&z)[chain<AXIS>::OUTS][4],
                  read_pair(tables + own::F_AT + 64 * ((own::OUTS - 1) * own::OUTS + out) + 2 * lane));
 }
 
+// At point i of the walk.
 template <int AXIS>
-__device__ __forceinline__ void store_rows(const chain_arguments &a, const chain_face &f, const spot &s, long long at,
-                                           const double (&z)[chain<AXIS>::OUTS][4]) {
+__device__ __forceinline__ void store_rows(const spot &s, double *out, const double (&z)[chain<AXIS>::OUTS][4]) {
     typedef chain<AXIS> own;
-    const long long y0 = f.side ? a.n[AXIS] - 1 : 0;
-    const double *const in = s.in + y0 * a.in_stride[AXIS] + at * a.in_stride[own::AXIS_2];
-    double *const out = s.out + y0 * a.out_stride[AXIS] + at * a.out_stride[own::AXIS_2];
+    double *const to = out + (s.x + s.g) * s.out_x + 2 * s.t * s.out_row;
 #pragma unroll
     for (int column = 0; column < own::OUTS; column++)
 #pragma unroll
         for (int e = 0; e < 4; e++) {
-            const int y = 8 * column + 2 * s.t + e % 2, inwards = f.side ? -y : y;
-            const long long x = s.x + s.g + e / 2 * 8;
-            if (y >= f.rows || x >= a.high[own::AXIS_1]) continue;
+            const int y = 8 * column + e % 2 + 2 * s.t, x = s.x + s.g + e / 2 * 8;
+            if (y < s.frozen || y >= s.rows || x >= s.end) continue;
             double value = z[column][e];
-            if (own::CONSTANTS) value += f.tables[own::VALUE_AT + y];
-            if (y < f.frozen) value = in[inwards * a.in_stride[AXIS] + x * a.in_stride[own::AXIS_1]];
-            out[inwards * a.out_stride[AXIS] + x * a.out_stride[own::AXIS_1]] = value;
+            if (own::CONSTANTS) value += s.tables[own::VALUE_AT + y];
+            to[(8 * column + e % 2) * s.out_row + e / 2 * 8 * s.out_x] = value;
         }
 }
 
-// Without an axis 2: block by block of rows, each asked for one block ahead.
+// Frozen rows of all points of the walk; two of these at a time.
+__device__ __forceinline__ void keep_frozen(const spot &s) {
+    const int x = s.x + s.lane % 16;
+    if (x >= s.end) return;
+    for (int j = 0; j < s.frozen; j++)
+#pragma unroll 4
+        for (int i = s.lane / 16; i < s.count; i += 2)
+            s.out[i * s.out_walk + j * s.out_row + x * s.out_x] = s.in[i * s.in_walk + j * s.in_row + x * s.in_x];
+}
+
+// Without an axis 2: block by block of rows, the next one asked for as soon as there is room for it.
 template <int AXIS>
-__device__ __forceinline__ void margin_of_lines(const chain_arguments &a, const chain_face &f, const spot &s,
-                                                const pair (&band)[chain<AXIS>::BANDS], int lane) {
+__device__ __forceinline__ void margin_of_lines(const spot &s, const pair (&band)[chain<AXIS>::BANDS]) {
     typedef chain<AXIS> own;
-    rows<AXIS> x[2];
-    hankel<AXIS> points[own::FROZEN ? 2 : 1];
+    rows<AXIS> x;
+    hankel<AXIS> points[own::FROZEN > 1 ? 2 : 1];
     double z[own::OUTS][4] = {};
-    x[0].read(a, f, s, 0, s.z);
+    x.read(s, s.in, 0);
 #pragma unroll 1
-    for (int depth = 0; depth < own::DEPTHS; depth += 2) {
-        if (depth + 1 < own::DEPTHS) x[1].read(a, f, s, depth + 1, s.z);
-        add_rows<AXIS>(z, band, x[0], depth, f.tables, lane);
-        if (depth + 2 < own::DEPTHS) x[0].read(a, f, s, depth + 2, s.z);
-        if (depth + 1 < own::DEPTHS) add_rows<AXIS>(z, band, x[1], depth + 1, f.tables, lane);
+    for (int depth = 0; depth < own::DEPTHS; depth++) {
+        double smoothed[4];
+        smooth<AXIS>(smoothed, band, x);
+        if (depth + 1 < own::DEPTHS) x.read(s, s.in, depth + 1);
+        add_rows<AXIS>(z, smoothed, depth, s);
     }
-    if (own::FROZEN && f.frozen) points[0].read(a, f, s, 0, s.z);
+    if (own::FROZEN && s.frozen) points[0].read(s, s.in, 0);
 #pragma unroll
     for (int j = 0; j < own::FROZEN; j++) {
-        if (j >= f.frozen) break;
-        if (j + 1 < f.frozen) points[(j + 1) % 2].read(a, f, s, j + 1, s.z);
-        add_frozen<AXIS>(z, points[j % 2], j, f.tables, lane);
+        if (j >= s.frozen) break;
+        if (j + 1 < own::FROZEN && j + 1 < s.frozen) points[(j + 1) % 2].read(s, s.in, j + 1);
+        add_frozen<AXIS>(z, points[own::FROZEN > 1 ? j % 2 : 0], j, s.tables, s.lane);
     }
-    resolve_mixed<AXIS>(z, f.tables, lane);
+    resolve_mixed<AXIS>(z, s.tables, s.lane);
     wait_for_launch_before();  // which may write nonsense where the margins are
-    store_rows<AXIS>(a, f, s, s.z, z);
+    store_rows<AXIS>(s, s.out, z);
+    keep_frozen(s);
 }
 
 // All that a walk reads at one point of axis 2.
@@ -293,43 +292,39 @@ template <int AXIS>
 struct slice {
     rows<AXIS> x[chain<AXIS>::DEPTHS];
     hankel<AXIS> points[chain<AXIS>::FROZEN ? chain<AXIS>::FROZEN : 1];
-    __device__ __forceinline__ void read(const chain_arguments &a, const chain_face &f, const spot &s, long long z) {
+    __device__ __forceinline__ void read(const spot &s, const double *in) {
 #pragma unroll
-        for (int depth = 0; depth < chain<AXIS>::DEPTHS; depth++) x[depth].read(a, f, s, depth, z);
+        for (int depth = 0; depth < chain<AXIS>::DEPTHS; depth++) x[depth].read(s, in, depth);
 #pragma unroll
         for (int j = 0; j < chain<AXIS>::FROZEN; j++)
-            if (j < f.frozen) points[j].read(a, f, s, j, z);
+            if (j < s.frozen) points[j].read(s, in, j);
     }
 };
 
-// With an axis 2: a walk along it, which reads AHEAD points ahead.
+// With an axis 2: a walk along it.
 template <int AXIS>
-__device__ __forceinline__ void margin_of_walks(const chain_arguments &a, const chain_face &f, const spot &s,
-                                                const pair (&band)[chain<AXIS>::BANDS], int lane) {
+__device__ __forceinline__ void margin_of_walks(const spot &s, const pair (&band)[chain<AXIS>::BANDS]) {
     typedef chain<AXIS> own;
-    constexpr int AHEAD = 1;
     double sum[own::TAPS_2][4] = {};
     pair tap[own::TAPS_2];
 #pragma unroll
-    for (int k = 0; k < own::TAPS_2; k++) tap[k] = read_pair(f.tables + own::TAPS_AT + 8 * k + 2 * s.t);
-    slice<AXIS> next[AHEAD + 1];
-    const long long first = 1 - own::TAPS_2, shift = s.z + FUSED * own::HIGH_2;
-#pragma unroll
-    for (int k = 0; k < AHEAD; k++)
-        if (first + k < s.count) next[k].read(a, f, s, shift + first + k);
-    bool waited = false;
+    for (int k = 0; k < own::TAPS_2; k++) tap[k] = read_pair(s.tables + own::TAPS_AT + 8 * k + 2 * s.t);
+    slice<AXIS> now;
+    const double *in = s.in - FUSED * own::LOW_2 * s.in_walk;
+    double *out = s.out;
+    now.read(s, in);
 #pragma unroll 1
-    for (long long i = first; i < s.count; i++) {
-        if (i + AHEAD < s.count) next[AHEAD].read(a, f, s, shift + i + AHEAD);
-        double z[1][4] = {};
-#pragma unroll
-        for (int depth = 0; depth < own::DEPTHS; depth++)
-            add_rows<AXIS>(z, band, next[0].x[depth], depth, f.tables, lane);
+    for (int i = 1 - own::TAPS_2; i < s.count; i++) {
+        double z[1][4] = {}, smoothed[own::DEPTHS][4];
 #pragma unroll
         for (int j = 0; j < own::FROZEN; j++)
-            if (j < f.frozen) add_frozen<AXIS>(z, next[0].points[j], j, f.tables, lane);
+            if (j < s.frozen) add_frozen<AXIS>(z, now.points[j], j, s.tables, s.lane);
 #pragma unroll
-        for (int k = 0; k < AHEAD; k++) next[k] = next[k + 1];
+        for (int depth = 0; depth < own::DEPTHS; depth++) smooth<AXIS>(smoothed[depth], band, now.x[depth]);
+        in += s.in_walk;
+        if (i + 1 < s.count) now.read(s, in);
+#pragma unroll
+        for (int depth = 0; depth < own::DEPTHS; depth++) add_rows<AXIS>(z, smoothed[depth], depth, s);
 #pragma unroll
         for (int k = 0; k < own::TAPS_2; k++)  // sum k goes on as sum k - 1
 #pragma unroll
@@ -337,50 +332,60 @@ __device__ __forceinline__ void margin_of_walks(const chain_arguments &a, const 
                 sum[k][e] = tap[own::TAPS_2 - 1 - k].e[e % 2] * z[0][e] +
                             (k + 1 < own::TAPS_2 ? sum[k + 1 < own::TAPS_2 ? k + 1 : 0][e] : 0);
         if (i < 0) continue;
+        if (i == 0) wait_for_launch_before();  // which may write nonsense where the margins are
 #pragma unroll
         for (int e = 0; e < 4; e++) z[0][e] = sum[0][e];
-        resolve_mixed<AXIS>(z, f.tables, lane);
-        if (!waited) wait_for_launch_before();
-        waited = true;
-        store_rows<AXIS>(a, f, s, s.z + i, z);
+        resolve_mixed<AXIS>(z, s.tables, s.lane);
+        store_rows<AXIS>(s, out, z);
+        out += s.out_walk;
     }
+    keep_frozen(s);
 }
 
 template <int AXIS>
-__device__ __forceinline__ void margin(const chain_arguments &a, const chain_face &f, const spot &s) {
+__device__ __forceinline__ void margin(const chain_arguments &a, const chain_face &f, const double *in, double *out,
+                                       long long number) {
     typedef chain<AXIS> own;
-    const int lane = 4 * s.g + s.t;
+    spot s;
+    const long long tile = number % f.tiles, walk = a.low[own::AXIS_2] + number / f.tiles * f.segment;
+    const long long y = f.side ? a.n[AXIS] - 1 : 0, left = a.high[own::AXIS_2] - walk;
+    s.tables = f.tables;
+    s.in = in + y * a.in_stride[AXIS] + walk * a.in_stride[own::AXIS_2];
+    s.out = out + y * a.out_stride[AXIS] + walk * a.out_stride[own::AXIS_2];
+    s.in_row = f.side ? -a.in_stride[AXIS] : a.in_stride[AXIS];
+    s.out_row = f.side ? -a.out_stride[AXIS] : a.out_stride[AXIS];
+    s.in_walk = a.in_stride[own::AXIS_2], s.out_walk = a.out_stride[own::AXIS_2];
+    s.in_x = AXIS == 2 ? a.in_stride[1] : 1, s.out_x = AXIS == 2 ? a.out_stride[1] : 1;
+    s.window = static_cast<int>(tile) * 16;  // even: FUSED reaches before the first point written
+    s.x = s.window + FUSED * own::LOW_1, s.end = static_cast<int>(a.high[own::AXIS_1]);
+    s.last = static_cast<int>(a.n[own::AXIS_1]) - 1;
+    s.count = static_cast<int>(left < f.segment ? left : f.segment), s.rows = f.rows, s.frozen = f.frozen;
+    s.lane = threadIdx.x % 32, s.g = s.lane / 4, s.t = s.lane % 4;
     pair band[own::BANDS];
 #pragma unroll
     for (int k = 0; k < own::BANDS; k++)
 #pragma unroll
         for (int e = 0; e < 2; e++)
-            band[k].e[e] = k + 1 < own::BANDS ? f.tables[own::BAND_AT + 8 + 8 * k + 2 * s.t - s.g + e] : 0;
+            band[k].e[e] = k + 1 < own::BANDS ? s.tables[own::BAND_AT + 8 + 8 * k + 2 * s.t - s.g + e] : 0;
     if constexpr (own::WALKS)
-        margin_of_walks<AXIS>(a, f, s, band, lane);
+        margin_of_walks<AXIS>(s, band);
     else
-        margin_of_lines<AXIS>(a, f, s, band, lane);
+        margin_of_lines<AXIS>(s, band);
 }
 
 extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS) slabs_chain(const __grid_constant__ chain_arguments a) {
     const long long warp = static_cast<long long>(blockIdx.x) * WARPS + threadIdx.x / 32, batch = warp / a.warps;
     if (batch >= a.batch) return;
-    long long number = warp - batch * a.warps;
+    const long long number = warp - batch * a.warps;
     int which = 0;
     while (which + 1 < a.faces && number >= a.at[which + 1].first) which++;
-    const chain_face &f = a.at[which];
-    number -= f.first;
-    const int axis_1 = f.axis == 2 ? 1 : 2, axis_2 = 3 - f.axis - axis_1;
-    spot s;
-    s.in = a.in + batch * a.in_batch, s.out = a.out + batch * a.out_batch;
-    s.x = a.low[axis_1] + number % f.tiles * 16;
-    s.z = a.low[axis_2] + number / f.tiles * f.segment;
-    s.count = a.high[axis_2] - s.z < f.segment ? a.high[axis_2] - s.z : f.segment;
-    s.g = threadIdx.x % 32 / 4, s.t = threadIdx.x % 4;
+    const chain_face f = a.at[which];
+    const double *const in = a.in + batch * a.in_batch;
+    double *const out = a.out + batch * a.out_batch;
     if constexpr (has_face(0, 0) || has_face(0, 1))
-        if (f.axis == 0) margin<0>(a, f, s);
+        if (f.axis == 0) margin<0>(a, f, in, out, number - f.first);
     if constexpr (has_face(1, 0) || has_face(1, 1))
-        if (f.axis == 1) margin<1>(a, f, s);
+        if (f.axis == 1) margin<1>(a, f, in, out, number - f.first);
     if constexpr (has_face(2, 0) || has_face(2, 1))
-        if (f.axis == 2) margin<2>(a, f, s);
+        if (f.axis == 2) margin<2>(a, f, in, out, number - f.first);
 }

@@ -17,13 +17,18 @@ bool slabs_chain_has_face(const stn_task *task, int axis) {
 
 static int blocks_of(int count) { return (count + 7) / 8; }
 
+void slabs_chain_middle(const stn_task *task, int fused, int64_t low[3], int64_t high[3]) {
+    for (int k = 0; k < 3; k++) {
+        low[k] = stn_min((int64_t)fused * task->reach[k][0], task->n[k]);
+        high[k] = stn_max(low[k], task->n[k] - (int64_t)fused * task->reach[k][1]);
+    }
+}
+
 slabs_chain_shape slabs_chain_extents(const stn_task *task, int fused, int axis) {
     slabs_chain_shape s = {.axis_1 = axis == 2 ? 1 : 2, .levels = fused - 1};
     s.axis_2 = 3 - axis - s.axis_1;
     const int *along = task->reach[s.axis_1], *across = task->reach[s.axis_2], *own = task->reach[axis];
-    s.lead = fused * along[0];
-    if (!stn_slabs_has_face(task, s.axis_1, 0)) s.lead += s.lead % 2;
-    s.bands = blocks_of(16 + s.lead + fused * along[1]);
+    s.bands = blocks_of(16 + fused * (along[0] + along[1]));
     s.depth = fused * (own[0] + own[1]);
     s.depths = blocks_of(s.depth);
     for (int side = 0; side < 2; side++) {
@@ -54,14 +59,11 @@ static int products_of(const slabs_chain_shape *s) {
 
 static bool serves(const stn_task *task, int fused, int axis, const int64_t low[3], const int64_t high[3]) {
     const slabs_chain_shape s = slabs_chain_extents(task, fused, axis);
-    const int64_t n = task->n[s.axis_1];
-    bool walks = s.taps_2 > 1;
-    if (task->n[axis] < s.depth || low[axis] != fused * task->reach[axis][0] * stn_slabs_has_face(task, axis, 0))
-        return false;
+    if (task->n[axis] < s.depth || task->n[s.axis_1] >> 30) return false;
     for (int k = 0; k < 3; k++)
         if (low[k] >= high[k]) return false;
-    if (n >> 30 || n < 8 * s.bands + 16 || task->n[s.axis_2] < s.taps_2) return false; /* one fold is enough */
-    return walks ? s.columns == 1 && s.taps_2 <= 9 : s.outs <= 4 && products_of(&s) <= MOST_PRODUCTS;
+    if (s.taps_2 > 1) return s.columns == 1 && s.taps_2 <= 9;
+    return s.outs <= 4 && products_of(&s) <= MOST_PRODUCTS;
 }
 
 /* Points of a walk: so many that what comes before them is little, few enough that all multiprocessors have some. */
@@ -80,7 +82,8 @@ bool slabs_chain_choose(const stn_task *task, const stn_machine *machine, int fu
     int64_t low[3], high[3];
     if (task->dtype != STN_F64 || task->rank < 2 || machine->sm < 80) return false;
     if (task->in_stride[2] != 1 || task->out_stride[2] != 1 || fused < 2 || fused > 64) return false;
-    if (!stn_task_separable(task, factors) || !stn_slabs_interior(task, fused, low, high)) return false;
+    if (!stn_task_separable(task, factors)) return false;
+    slabs_chain_middle(task, fused, low, high);
     for (int axis = 0; axis < 3; axis++) {
         if (!slabs_chain_has_face(task, axis)) continue;
         if (!serves(task, fused, axis, low, high)) return false;
@@ -92,7 +95,7 @@ bool slabs_chain_choose(const stn_task *task, const stn_machine *machine, int fu
         products += faces * tiles * lines * (products_of(&s) + (s.taps_2 > 1 ? 1.0 + s.taps_2 / 4.0 : 0));
         bytes += faces * tiles * lines * 8.0 * (8 * s.bands * s.depth / 2.0 + 16 * s.rows);
     }
-    *chain = (slabs_chain){.fused = fused, .vector = stn_task_vector(task)};
+    *chain = (slabs_chain){.fused = fused, .vector = task->n[2] % 2 ? 1 : stn_task_vector(task)};
     const double batch = (double)task->batch;
     chain->seconds = batch * products * 2048 / (0.6 * machine->flops[STN_UNIT_TENSOR_F64]) +
                      batch * bytes / machine->copy_bandwidth + machine->launch_seconds;
@@ -137,7 +140,7 @@ size_t slabs_chain_arguments(const stn_task *task, const stn_machine *machine, c
                              unsigned char arguments[SLABS_CHAIN_ARGUMENTS], int64_t *blocks) {
     header h = {.in = launch->in, .out = launch->out, .in_batch = launch->from->batch, .out_batch = launch->to->batch,
                 .batch = task->batch};
-    stn_slabs_interior(task, chain->fused, h.low, h.high);
+    slabs_chain_middle(task, chain->fused, h.low, h.high);
     for (int k = 0; k < 3; k++)
         h.in_stride[k] = launch->from->stride[k], h.out_stride[k] = launch->to->stride[k], h.n[k] = task->n[k];
     for (int i = 0; i < FACES; i++) {

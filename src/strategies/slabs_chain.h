@@ -1,5 +1,5 @@
-/* slabs_chain.cu: the margins of separable weights as chains of products on the tensor cores, but for the parts near a second
- * face, which slabs_tile steps. f64. */
+/* slabs_chain.cu: the margins of separable weights as chains of products on the tensor cores, but for their rims, points from
+ * which f steps reach an end of another axis: slabs_tile steps those. f64. */
 #ifndef STN_STRATEGIES_SLABS_CHAIN_H
 #define STN_STRATEGIES_SLABS_CHAIN_H
 #include "base/text.h"
@@ -18,7 +18,7 @@ typedef struct slabs_chain {
  * they lie among a face's tables, in doubles. The twin of `chain` in slabs_chain.cu. */
 typedef struct slabs_chain_shape {
     int axis_1, axis_2;                           /* along the face; a warp walks along the second one */
-    int lead, bands, depth, depths, rows, outs;   /* lead, depth, rows: points */
+    int bands, depth, depths, rows, outs;         /* depth, rows: points */
     int frozen, levels, columns, hankel, taps_2;  /* levels: of a frozen row */
     int band_at, taps_at, value_at, m_at, f_at, l_at, size;
 } slabs_chain_shape;
@@ -34,6 +34,8 @@ size_t slabs_chain_arguments(const stn_task *task, const stn_machine *machine, c
                              const stn_fused_launch *launch, const double *tables,
                              unsigned char arguments[SLABS_CHAIN_ARGUMENTS], int64_t *blocks);
 slabs_chain_shape slabs_chain_extents(const stn_task *task, int fused, int axis);
+/* The points that are no rims: low[axis] <= index < high[axis]. */
+void slabs_chain_middle(const stn_task *task, int fused, int64_t low[3], int64_t high[3]);
 bool slabs_chain_has_face(const stn_task *task, int axis); /* on any side */
 
 /* ---- slabs_chain_tables.c

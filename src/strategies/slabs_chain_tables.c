@@ -63,7 +63,7 @@ static void put_band(const table *t) {
     const slabs_chain_shape *s = &t->shape;
     const int low = level_reach(t, s->axis_1, 0, t->fused), high = level_reach(t, s->axis_1, 1, t->fused);
     raise(t, s->axis_1, t->fused);
-    for (int i = 0; i <= low + high; i++) t->to[s->band_at + 8 + s->lead - low + i] = (double)t->power[i];
+    for (int i = 0; i <= low + high; i++) t->to[s->band_at + 8 + i] = (double)t->power[i];
 }
 
 /* Of each column: rows are smoothed by all steps, levels by theirs. */

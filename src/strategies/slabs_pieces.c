@@ -1,17 +1,34 @@
 /* Which points slabs_tile.cu steps; see slabs_tile.h. */
+#include "base/arith.h"
+#include "strategies/slabs_chain.h"
 #include "strategies/slabs_tile.h"
 
-static bool has_faces(const stn_task *task, int axis) {
-    return stn_slabs_has_face(task, axis, 0) || stn_slabs_has_face(task, axis, 1);
+bool slabs_tile_has_pieces(const stn_task *task, int fused, bool rims, int axis) {
+    slabs_tile_piece pieces[SLABS_TILE_PIECES];
+    size_t count = slabs_tile_pieces(task, fused, rims, pieces);
+    for (size_t i = 0; i < count; i++)
+        if (pieces[i].axis == axis) return true;
+    return false;
 }
 
-bool slabs_tile_has_pieces(const stn_task *task, bool rims, int axis) {
-    bool crossed = false; /* by margins of faster axes */
-    for (int k = axis + 1; k < 3; k++) crossed = crossed || has_faces(task, k);
-    return has_faces(task, axis) && (crossed || !rims);
+/* Cuts the rims off a margin, those of one axis after the other. */
+static size_t cut_rims(const stn_task *task, int fused, slabs_tile_piece margin, slabs_tile_piece *pieces) {
+    int64_t low[3], high[3];
+    size_t count = 0;
+    slabs_chain_middle(task, fused, low, high);
+    for (int k = 0; k < 3; k++) {
+        slabs_tile_piece rim = margin;
+        if (k == margin.axis) continue;
+        rim.end[k] = low[k];
+        if (rim.low[k] < rim.end[k]) pieces[count++] = rim;
+        rim.low[k] = high[k], rim.end[k] = margin.end[k];
+        if (rim.low[k] < rim.end[k]) pieces[count++] = rim;
+        margin.low[k] = stn_max(low[k], margin.low[k]), margin.end[k] = stn_min(high[k], margin.end[k]);
+    }
+    return count;
 }
 
-/* Those of slower axes take the corners, so along them a margin has the interior's points only. */
+/* Margins of slower axes take the corners, so along those the others have the interior's points only. */
 size_t slabs_tile_pieces(const stn_task *task, int fused, bool rims, slabs_tile_piece pieces[SLABS_TILE_PIECES]) {
     int64_t low[3], high[3];
     size_t count = 0;
@@ -25,15 +42,10 @@ size_t slabs_tile_pieces(const stn_task *task, int fused, bool rims, slabs_tile_
             if (k == margin.axis && margin.side) margin.low[k] = high[k];
             if (k == margin.axis && !margin.side) margin.end[k] = low[k];
         }
-        if (!rims) pieces[count++] = margin;
-        for (int k = margin.axis + 1; k < 3 && rims; k++) { /* the rims of one axis after the other, and what is left */
-            slabs_tile_piece rim = margin;
-            rim.end[k] = low[k];
-            if (low[k] > 0) pieces[count++] = rim;
-            rim.end[k] = task->n[k], rim.low[k] = high[k];
-            if (high[k] < task->n[k]) pieces[count++] = rim;
-            margin.low[k] = low[k], margin.end[k] = high[k];
-        }
+        if (rims)
+            count += cut_rims(task, fused, margin, pieces + count);
+        else
+            pieces[count++] = margin;
     }
     return count;
 }

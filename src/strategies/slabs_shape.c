@@ -194,7 +194,7 @@ static bool finish(const stn_task *task, const stn_machine *machine, const patch
     size_t cells = 0;
     int lanes = WARP;
     for (int k = 0; k < 3; k++)
-        if (slabs_tile_has_pieces(task, tile->rims, k)) {
+        if (slabs_tile_has_pieces(task, tile->fused, tile->rims, k)) {
             size_t own = cells_of(task, tile, k);
             if (own > cells) cells = own;
             if (lanes_of(tile, k) > lanes) lanes = lanes_of(tile, k);
@@ -206,7 +206,7 @@ static bool finish(const stn_task *task, const stn_machine *machine, const patch
     if (tile->blocks < 1) return false;
     tile_cost all = {0};
     for (int k = 0; k < 3; k++)
-        if (slabs_tile_has_pieces(task, tile->rims, k)) {
+        if (slabs_tile_has_pieces(task, tile->fused, tile->rims, k)) {
             tile_cost c = cost_of(task, tile, w, k);
             all.tiles += c.tiles, all.cycles += c.cycles, all.bytes += c.bytes;
         }
@@ -278,7 +278,7 @@ bool slabs_tile_choose(const stn_task *task, const stn_machine *machine, int fus
     for (int k = 0; k < 3; k++)
         if (stn_task_reach(task, k) > MAX_REACH) return false;
     bool any = false;
-    for (int k = 0; k < 3; k++) any = any || slabs_tile_has_pieces(task, rims, k);
+    for (int k = 0; k < 3; k++) any = any || slabs_tile_has_pieces(task, fused, rims, k);
     *best = (slabs_tile){.fused = fused, .rims = rims, .seconds = any ? INFINITY : 0};
     slabs_tile like = {.fused = fused, .rims = rims};
     slabs_tile_use_weights(task, &like);
@@ -290,7 +290,7 @@ bool slabs_tile_choose(const stn_task *task, const stn_machine *machine, int fus
         for (size_t t = 0; t < sizeof threads / sizeof *threads; t++) {
             bool fits = true;
             for (int k = 0; k < 3 && fits; k++)
-                fits = !slabs_tile_has_pieces(task, rims, k) || fit_box(task, machine, &w, &tile, k, threads[t]);
+                fits = !slabs_tile_has_pieces(task, fused, rims, k) || fit_box(task, machine, &w, &tile, k, threads[t]);
             for (tile.buffers = 1; tile.buffers <= 2 && fits; tile.buffers++)
                 if (finish(task, machine, &w, &tile) && tile.seconds < best->seconds) *best = tile;
         }

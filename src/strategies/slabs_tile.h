@@ -11,7 +11,7 @@
 
 typedef struct slabs_tile {
     int fused;
-    int rims;         /* only what slabs_chain leaves: points that a second face reaches */
+    int rims;         /* only what slabs_chain leaves */
     int rows, points; /* of a thread's patch, along y and x */
     int threads;
     int blocks;    /* that must fit on a multiprocessor */
@@ -33,7 +33,7 @@ typedef struct slabs_tile_piece {
  * The margins, or of each the rims that a second face reaches; they share no point. Returns how many. */
 size_t slabs_tile_pieces(const stn_task *task, int fused, bool rims, slabs_tile_piece pieces[SLABS_TILE_PIECES]);
 /* Is there a piece at faces normal to the axis? */
-bool slabs_tile_has_pieces(const stn_task *task, bool rims, int axis);
+bool slabs_tile_has_pieces(const stn_task *task, int fused, bool rims, int axis);
 
 /* ---- slabs_shape.c */
 /* Points along an axis: of a patch; that the block of a tile at a face normal to axis `normal` calls its own. */
