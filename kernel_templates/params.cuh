@@ -78,6 +78,9 @@ constexpr int BOX_COPIES = 1;  // boxes in shared memory
 constexpr int SEPARABLE = 0;   // 1: weights are products of one factor an axis, which are given instead
 constexpr int NWEIGHTS = NTAPS;
 
+// ---- slabs_chain: FUSED, VECTOR, WARPS, BLOCKS and STAGES as above
+constexpr int LINE = 432;  // doubles of a walk's line in shared memory
+
 // ---- fft_line: transforms of lines; fft_warp reads WARPS, BLOCKS, STAGES and the first, the inverse and the scale of these
 constexpr int FFT_LENGTH = 256;  // complex points of a line
 constexpr int FFT_STAGES = 2;    // and their radices: 2 to 10, 12, 14, 15, 16 or 32

@@ -63,6 +63,9 @@ struct chain {
     static constexpr int TAPS_2 = FUSED * (LOW_2 + HIGH_2) + 1;
     static constexpr bool WALKS = TAPS_2 > 1, CONSTANTS = SIDE[AXIS][0] == CONSTANT || SIDE[AXIS][1] == CONSTANT;
     static_assert(!WALKS || COLUMNS == 1, "a walk keeps one block of columns for every tap along axis 2");
+    // A walk's points of one line in shared memory: rows along x, padded so that lanes meet in no bank.
+    static constexpr int PITCH = AXIS == 2 ? 8 * DEPTHS + 2 : 8 * (BANDS + (BANDS + 1) % 2);
+    static constexpr int LINE = (AXIS == 2 ? 8 * BANDS : 8 * DEPTHS) * PITCH;
     // Among the tables:
     static constexpr int BAND_AT = 0, TAPS_AT = BAND_AT + 8 * BANDS + 16, VALUE_AT = TAPS_AT + (WALKS ? 8 * TAPS_2 : 0);
     static constexpr int M_AT = VALUE_AT + 8 * OUTS, F_AT = M_AT + 64 * DEPTHS * OUTS;
@@ -115,6 +118,7 @@ struct spot {
     long long in_row, out_row, in_walk, out_walk;  // to the next row inwards, to the next point of axis 2
     long long in_x, out_x;                         // to the next point of axis 1
     int window, x, end, last;  // along axis 1: the first point read, the first one written, past that, the grid's last one
+    int deepest;               // for faces normal to x: the last point, as an access begins there, from row 0 on
     int count, rows, frozen;
     int lane, g, t;
 };
@@ -143,8 +147,7 @@ template <int AXIS>
 struct rows {
     pair block[chain<AXIS>::BANDS];
     __device__ __forceinline__ void read(const spot &s, const double *in, int depth) {
-        const int i = 8 * depth + s.g < chain<AXIS>::DEPTH ? 8 * depth + s.g : chain<AXIS>::DEPTH - 1;
-        read_pairs<AXIS>(block, s, in + i * s.in_row, s.window + 2 * s.t);
+        read_pairs<AXIS>(block, s, in + min(8 * depth + s.g, chain<AXIS>::DEPTH - 1) * s.in_row, s.window + 2 * s.t);
     }
 };
 template <int AXIS>
@@ -222,14 +225,15 @@ __device__ __forceinline__ void add_frozen(double (&z)[chain<AXIS>::OUTS][4], co
 template <int AXIS>
 __device__ __forceinline__ void resolve_mixed(double (&z)[chain<AXIS>::OUTS][4], const double *tables, int lane) {
     typedef chain<AXIS> own;
-    if (own::MIXED >= own::OUTS) return;
-    double mixed[4];
+    if constexpr (own::MIXED < own::OUTS) {
+        double mixed[4];
 #pragma unroll
-    for (int e = 0; e < 4; e++) mixed[e] = z[own::OUTS - 1][e], z[own::OUTS - 1][e] = 0;
+        for (int e = 0; e < 4; e++) mixed[e] = z[own::OUTS - 1][e], z[own::OUTS - 1][e] = 0;
 #pragma unroll
-    for (int out = 0; out < own::OUTS; out++)
-        multiply(z[out], mixed,
-                 read_pair(tables + own::F_AT + 64 * ((own::OUTS - 1) * own::OUTS + out) + 2 * lane));
+        for (int out = 0; out < own::OUTS; out++)
+            multiply(z[out], mixed,
+                     read_pair(tables + own::F_AT + 64 * ((own::OUTS - 1) * own::OUTS + out) + 2 * lane));
+    }
 }
 
 // At point i of the walk.
@@ -287,44 +291,110 @@ __device__ __forceinline__ void margin_of_lines(const spot &s, const pair (&band
     keep_frozen(s);
 }
 
-// All that a walk reads at one point of axis 2.
+// With an axis 2: what a walk reads at one point of it lies in shared memory, in rows along x, and is asked for STAGES - 1
+// points ahead. A lane copies the same parts of every line.
 template <int AXIS>
-struct slice {
-    rows<AXIS> x[chain<AXIS>::DEPTHS];
-    hankel<AXIS> points[chain<AXIS>::FROZEN ? chain<AXIS>::FROZEN : 1];
-    __device__ __forceinline__ void read(const spot &s, const double *in) {
+struct copier {
+    typedef chain<AXIS> own;
+    static constexpr int RUN = VECTOR > 1 ? 2 : 1, ROW = (AXIS == 2 ? 8 * own::DEPTHS : 8 * own::BANDS) / RUN;
+    static constexpr int COUNT = 2 / RUN * own::DEPTHS * own::BANDS;
+    long long from[COUNT];
+    int to[COUNT];
+    __device__ __forceinline__ explicit copier(const spot &s) {
 #pragma unroll
-        for (int depth = 0; depth < chain<AXIS>::DEPTHS; depth++) x[depth].read(s, in, depth);
+        for (int k = 0; k < COUNT; k++) {
+            const int row = (32 * k + s.lane) / ROW, x = (32 * k + s.lane) % ROW * RUN;
+            to[k] = row * own::PITCH + x;
+            if (AXIS == 2)
+                from[k] = min(s.window + row, s.last) * s.in_x +
+                          (s.in_row < 0 ? max(x + 1 - 8 * own::DEPTHS, s.deepest) : min(x, s.deepest));
+            else
+                from[k] = min(row, own::DEPTH - 1) * s.in_row + min(s.window + x, RUN > 1 ? s.last & ~1 : s.last);
+        }
+    }
+    __device__ __forceinline__ void copy(double *line, const double *in) const {
 #pragma unroll
-        for (int j = 0; j < chain<AXIS>::FROZEN; j++)
-            if (j < s.frozen) points[j].read(s, in, j);
+        for (int k = 0; k < COUNT; k++)
+            if (RUN > 1)
+                copy_async_16(line + to[k], in + from[k]);
+            else
+                copy_async_8(line + to[k], in + from[k]);
     }
 };
 
-// With an axis 2: a walk along it.
 template <int AXIS>
-__device__ __forceinline__ void margin_of_walks(const spot &s, const pair (&band)[chain<AXIS>::BANDS]) {
+__device__ __forceinline__ void take_rows(rows<AXIS> &x, const spot &s, const double *line, int depth) {
+    typedef chain<AXIS> own;
+    const int i = 8 * depth + s.g, mirrored = s.in_row < 0 ? 8 * own::DEPTHS - 1 - i : i;
+#pragma unroll
+    for (int k = 0; k < own::BANDS; k++)
+        if (AXIS == 2)
+            for (int e = 0; e < 2; e++) x.block[k].e[e] = line[(8 * k + 2 * s.t + e) * own::PITCH + mirrored];
+        else
+            x.block[k] = read_pair(line + i * own::PITCH + 8 * k + 2 * s.t);
+}
+template <int AXIS>
+__device__ __forceinline__ void take_hankel(hankel<AXIS> &points, const spot &s, const double *line, int frozen) {
+    typedef chain<AXIS> own;
+    const int mirrored = s.in_row < 0 ? 8 * own::DEPTHS - 1 - frozen : frozen;
+#pragma unroll
+    for (int k = 0; k <= own::HANKEL; k++)
+#pragma unroll
+        for (int e = 0; e < 2; e++) {
+            const int x = min(own::LOW_1 + s.g + 2 * s.t + 8 * k + e, 8 * own::BANDS - 1);
+            points.block[k].e[e] = AXIS == 2 ? line[x * own::PITCH + mirrored] : line[frozen * own::PITCH + x];
+        }
+}
+
+// Z of one line.
+template <int AXIS>
+__device__ __forceinline__ void find_columns(double (&z)[1][4], const spot &s, const pair (&band)[chain<AXIS>::BANDS],
+                                             const double *line) {
+    typedef chain<AXIS> own;
+#pragma unroll
+    for (int depth = 0; depth < own::DEPTHS; depth++) {
+        rows<AXIS> x;
+        double smoothed[4];
+        take_rows<AXIS>(x, s, line, depth);
+        smooth<AXIS>(smoothed, band, x);
+        add_rows<AXIS>(z, smoothed, depth, s);
+    }
+#pragma unroll
+    for (int j = 0; j < own::FROZEN; j++) {
+        if (j >= s.frozen) break;
+        hankel<AXIS> points;
+        take_hankel<AXIS>(points, s, line, j);
+        add_frozen<AXIS>(z, points, j, s.tables, s.lane);
+    }
+}
+
+template <int AXIS>
+__device__ __forceinline__ void margin_of_walks(const spot &s, const pair (&band)[chain<AXIS>::BANDS], double *lines) {
     typedef chain<AXIS> own;
     double sum[own::TAPS_2][4] = {};
     pair tap[own::TAPS_2];
 #pragma unroll
     for (int k = 0; k < own::TAPS_2; k++) tap[k] = read_pair(s.tables + own::TAPS_AT + 8 * k + 2 * s.t);
-    slice<AXIS> now;
+    const copier<AXIS> copies(s);
     const double *in = s.in - FUSED * own::LOW_2 * s.in_walk;
     double *out = s.out;
-    now.read(s, in);
+    const int all = s.count + own::TAPS_2 - 1;
+    int asked = 0, slot = 0;
+    const auto ask = [&](int to) {
+        if (asked < all) copies.copy(lines + to * own::LINE, in);
+        in += s.in_walk, asked++;
+        copy_async_commit();
+    };
+#pragma unroll
+    for (int k = 0; k < STAGES - 1; k++) ask(k);
 #pragma unroll 1
     for (int i = 1 - own::TAPS_2; i < s.count; i++) {
-        double z[1][4] = {}, smoothed[own::DEPTHS][4];
-#pragma unroll
-        for (int j = 0; j < own::FROZEN; j++)
-            if (j < s.frozen) add_frozen<AXIS>(z, now.points[j], j, s.tables, s.lane);
-#pragma unroll
-        for (int depth = 0; depth < own::DEPTHS; depth++) smooth<AXIS>(smoothed[depth], band, now.x[depth]);
-        in += s.in_walk;
-        if (i + 1 < s.count) now.read(s, in);
-#pragma unroll
-        for (int depth = 0; depth < own::DEPTHS; depth++) add_rows<AXIS>(z, smoothed[depth], depth, s);
+        copy_async_wait<STAGES - 2>();
+        __syncwarp();  // the line is here for all, and the one before has been read by all
+        ask(slot ? slot - 1 : STAGES - 1);
+        double z[1][4] = {};
+        find_columns<AXIS>(z, s, band, lines + slot * own::LINE);
+        slot = slot + 1 < STAGES ? slot + 1 : 0;
 #pragma unroll
         for (int k = 0; k < own::TAPS_2; k++)  // sum k goes on as sum k - 1
 #pragma unroll
@@ -359,6 +429,8 @@ __device__ __forceinline__ void margin(const chain_arguments &a, const chain_fac
     s.window = static_cast<int>(tile) * 16;  // even: FUSED reaches before the first point written
     s.x = s.window + FUSED * own::LOW_1, s.end = static_cast<int>(a.high[own::AXIS_1]);
     s.last = static_cast<int>(a.n[own::AXIS_1]) - 1;
+    const int deepest = static_cast<int>(a.n[AXIS]) - 1;
+    s.deepest = f.side ? -deepest : VECTOR > 1 ? deepest & ~1 : deepest;
     s.count = static_cast<int>(left < f.segment ? left : f.segment), s.rows = f.rows, s.frozen = f.frozen;
     s.lane = threadIdx.x % 32, s.g = s.lane / 4, s.t = s.lane % 4;
     pair band[own::BANDS];
@@ -367,9 +439,11 @@ __device__ __forceinline__ void margin(const chain_arguments &a, const chain_fac
 #pragma unroll
         for (int e = 0; e < 2; e++)
             band[k].e[e] = k + 1 < own::BANDS ? s.tables[own::BAND_AT + 8 + 8 * k + 2 * s.t - s.g + e] : 0;
-    if constexpr (own::WALKS)
-        margin_of_walks<AXIS>(s, band);
-    else
+    extern __shared__ __align__(16) unsigned char stn_shared[];
+    if constexpr (own::WALKS) {
+        static_assert(own::LINE <= LINE, "lines fit");
+        margin_of_walks<AXIS>(s, band, reinterpret_cast<double *>(stn_shared) + threadIdx.x / 32 * STAGES * LINE);
+    } else
         margin_of_lines<AXIS>(s, band);
 }
 

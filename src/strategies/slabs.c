@@ -75,7 +75,7 @@ static stn_status get_tile(stn_plan *plan, const slabs_tile *tile, stn_kernel **
 static stn_status get_chain(stn_plan *plan, const slabs_chain *chain, stn_kernel **kernel, stn_error *error) {
     stn_text params = STN_TEXT_EMPTY;
     slabs_chain_params(&plan->task, chain, &params);
-    return stn_kernel_make(plan->context, "slabs_chain", &params, 0, kernel, error);
+    return stn_kernel_make(plan->context, "slabs_chain", &params, chain->shared, kernel, error);
 }
 
 /* Executions under way may read what is there, so nothing may be under way when that is replaced. */
@@ -194,6 +194,7 @@ static stn_status launch_chains(const stn_plan *plan, const stn_slabs *slabs, co
     slabs_chain_arguments(&plan->task, &plan->machine, &slabs->choice.chain, l, slabs->tables, arguments, &blocks);
     stn_launch how = {.grid = {(unsigned)blocks, 1, 1},
                       .block = {32 * SLABS_CHAIN_WARPS, 1, 1},
+                      .shared = slabs->choice.chain.shared,
                       .stream = l->stream,
                       .early = may_come_early(plan)};
     return stn_module_launch(slabs->chain->module, &how, arguments, error);

@@ -9,6 +9,7 @@
 #include "render/render.h"
 
 #define FACES 6
+#define STAGES 6 /* lines of a walk in shared memory */
 #define MOST_PRODUCTS 400 /* that a warp's code may hold for a face */
 
 bool slabs_chain_has_face(const stn_task *task, int axis) {
@@ -40,6 +41,7 @@ slabs_chain_shape slabs_chain_extents(const stn_task *task, int fused, int axis)
     s.columns = blocks_of(s.rows + s.frozen * s.levels);
     s.hankel = blocks_of(s.levels * (along[0] + along[1]) + 1);
     s.taps_2 = fused * (across[0] + across[1]) + 1;
+    s.line = axis == 2 ? 8 * s.bands * (8 * s.depths + 2) : 8 * s.depths * 8 * (s.bands + (s.bands + 1) % 2);
     s.taps_at = s.band_at + 8 * s.bands + 16;
     s.value_at = s.taps_at + (s.taps_2 > 1 ? 8 * s.taps_2 : 0);
     s.m_at = s.value_at + 8 * s.outs;
@@ -66,6 +68,7 @@ static bool serves(const stn_task *task, int fused, int axis, const int64_t low[
     return s.outs <= 4 && products_of(&s) <= MOST_PRODUCTS;
 }
 
+
 /* Points of a walk: so many that what comes before them is little, few enough that all multiprocessors have some. */
 static int64_t segment_of(const stn_task *task, const stn_machine *machine, const slabs_chain_shape *s,
                           const int64_t low[3], const int64_t high[3]) {
@@ -75,6 +78,17 @@ static int64_t segment_of(const stn_task *task, const stn_machine *machine, cons
         if (stn_slabs_has_face(task, k / 2, k % 2)) tiles += stn_div_up(high[s->axis_1] - low[s->axis_1], 16);
     int64_t parts = (int64_t)machine->multiprocessors * 12 / (tiles * task->batch + 1);
     return stn_max(stn_div_up(lines, stn_max(parts, 1)), stn_min(lines, 3 * s->taps_2));
+}
+
+/* Doubles of a walk's line, the longest of all faces; 0 where none is walked. */
+static int line_of(const stn_task *task, int fused) {
+    int line = 0;
+    for (int axis = 0; axis < 3; axis++) {
+        if (!slabs_chain_has_face(task, axis)) continue;
+        const slabs_chain_shape s = slabs_chain_extents(task, fused, axis);
+        if (s.taps_2 > 1 && s.line > line) line = s.line;
+    }
+    return line;
 }
 
 bool slabs_chain_choose(const stn_task *task, const stn_machine *machine, int fused, slabs_chain *chain) {
@@ -95,7 +109,7 @@ bool slabs_chain_choose(const stn_task *task, const stn_machine *machine, int fu
         products += faces * tiles * lines * (products_of(&s) + (s.taps_2 > 1 ? 1.0 + s.taps_2 / 4.0 : 0));
         bytes += faces * tiles * lines * 8.0 * (8 * s.bands * s.depth / 2.0 + 16 * s.rows);
     }
-    *chain = (slabs_chain){.fused = fused, .vector = task->n[2] % 2 ? 1 : stn_task_vector(task)};
+    *chain = (slabs_chain){.shared = sizeof(double) * SLABS_CHAIN_WARPS * STAGES * (size_t)line_of(task, fused), .fused = fused, .vector = task->n[2] % 2 ? 1 : stn_task_vector(task)};
     const double batch = (double)task->batch;
     chain->seconds = batch * products * 2048 / (0.6 * machine->flops[STN_UNIT_TENSOR_F64]) +
                      batch * bytes / machine->copy_bandwidth + machine->launch_seconds;
@@ -118,6 +132,8 @@ void slabs_chain_params(const stn_task *task, const slabs_chain *chain, stn_text
     stn_params_int(params, "FUSED", chain->fused);
     stn_params_int(params, "VECTOR", chain->vector);
     stn_params_int(params, "WARPS", SLABS_CHAIN_WARPS);
+    stn_params_int(params, "STAGES", STAGES);
+    stn_params_int(params, "LINE", line_of(task, chain->fused));
     stn_params_int(params, "BLOCKS", 2);
 }
 

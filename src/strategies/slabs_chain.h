@@ -10,7 +10,8 @@
 
 typedef struct slabs_chain {
     int fused;
-    int vector; /* 2: pairs of points are aligned */
+    int vector;    /* 2: pairs of points are aligned */
+    size_t shared; /* bytes of a block */
     double seconds;
 } slabs_chain;
 
@@ -19,6 +20,7 @@ typedef struct slabs_chain {
 typedef struct slabs_chain_shape {
     int axis_1, axis_2;                           /* along the face; a warp walks along the second one */
     int bands, depth, depths, rows, outs;         /* depth, rows: points */
+    int line;                                     /* doubles of a walk's line in shared memory */
     int frozen, levels, columns, hankel, taps_2;  /* levels: of a frozen row */
     int band_at, taps_at, value_at, m_at, f_at, l_at, size;
 } slabs_chain_shape;
