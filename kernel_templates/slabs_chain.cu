@@ -236,9 +236,10 @@ __device__ __forceinline__ void resolve_mixed(double (&z)[chain<AXIS>::OUTS][4],
     }
 }
 
-// At point i of the walk.
-template <int AXIS>
-__device__ __forceinline__ void store_rows(const spot &s, double *out, const double (&z)[chain<AXIS>::OUTS][4]) {
+// `kept`: what a frozen row holds at a point of axis 1.
+template <int AXIS, class KEPT>
+__device__ __forceinline__ void store_rows(const spot &s, double *out, const double (&z)[chain<AXIS>::OUTS][4],
+                                           const KEPT &kept) {
     typedef chain<AXIS> own;
     double *const to = out + (s.x + s.g) * s.out_x + 2 * s.t * s.out_row;
 #pragma unroll
@@ -246,21 +247,12 @@ __device__ __forceinline__ void store_rows(const spot &s, double *out, const dou
 #pragma unroll
         for (int e = 0; e < 4; e++) {
             const int y = 8 * column + e % 2 + 2 * s.t, x = s.x + s.g + e / 2 * 8;
-            if (y < s.frozen || y >= s.rows || x >= s.end) continue;
+            if (y >= s.rows || x >= s.end) continue;
             double value = z[column][e];
             if (own::CONSTANTS) value += s.tables[own::VALUE_AT + y];
+            if (8 * column < own::FROZEN && y < s.frozen) value = kept(y, x);
             to[(8 * column + e % 2) * s.out_row + e / 2 * 8 * s.out_x] = value;
         }
-}
-
-// Frozen rows of all points of the walk; two of these at a time.
-__device__ __forceinline__ void keep_frozen(const spot &s) {
-    const int x = s.x + s.lane % 16;
-    if (x >= s.end) return;
-    for (int j = 0; j < s.frozen; j++)
-#pragma unroll 4
-        for (int i = s.lane / 16; i < s.count; i += 2)
-            s.out[i * s.out_walk + j * s.out_row + x * s.out_x] = s.in[i * s.in_walk + j * s.in_row + x * s.in_x];
 }
 
 // Without an axis 2: block by block of rows, the next one asked for as soon as there is room for it.
@@ -287,12 +279,11 @@ __device__ __forceinline__ void margin_of_lines(const spot &s, const pair (&band
     }
     resolve_mixed<AXIS>(z, s.tables, s.lane);
     wait_for_launch_before();  // which may write nonsense where the margins are
-    store_rows<AXIS>(s, s.out, z);
-    keep_frozen(s);
+    store_rows<AXIS>(s, s.out, z, [&](int y, int x) { return s.in[y * s.in_row + x * s.in_x]; });
 }
 
-// With an axis 2: what a walk reads at one point of it lies in shared memory, in rows along x, and is asked for STAGES - 1
-// points ahead. A lane copies the same parts of every line.
+// With an axis 2: what a walk reads at one point of it lies in shared memory, in rows along x, is asked for some points ahead, and
+// stays until the frozen rows of its outputs are written. A lane copies the same parts of every line.
 template <int AXIS>
 struct copier {
     typedef chain<AXIS> own;
@@ -322,28 +313,28 @@ struct copier {
     }
 };
 
+// Where row i of the margin lies in a line, at point x of axis 1 from the window's first one on.
+template <int AXIS>
+__device__ __forceinline__ int place(const spot &s, int i, int x) {
+    typedef chain<AXIS> own;
+    return AXIS == 2 ? x * own::PITCH + (s.in_row < 0 ? 8 * own::DEPTHS - 1 - i : i) : i * own::PITCH + x;
+}
 template <int AXIS>
 __device__ __forceinline__ void take_rows(rows<AXIS> &x, const spot &s, const double *line, int depth) {
-    typedef chain<AXIS> own;
-    const int i = 8 * depth + s.g, mirrored = s.in_row < 0 ? 8 * own::DEPTHS - 1 - i : i;
 #pragma unroll
-    for (int k = 0; k < own::BANDS; k++)
-        if (AXIS == 2)
-            for (int e = 0; e < 2; e++) x.block[k].e[e] = line[(8 * k + 2 * s.t + e) * own::PITCH + mirrored];
-        else
-            x.block[k] = read_pair(line + i * own::PITCH + 8 * k + 2 * s.t);
+    for (int k = 0; k < chain<AXIS>::BANDS; k++)
+#pragma unroll
+        for (int e = 0; e < 2; e++) x.block[k].e[e] = line[place<AXIS>(s, 8 * depth + s.g, 8 * k + 2 * s.t + e)];
 }
 template <int AXIS>
 __device__ __forceinline__ void take_hankel(hankel<AXIS> &points, const spot &s, const double *line, int frozen) {
     typedef chain<AXIS> own;
-    const int mirrored = s.in_row < 0 ? 8 * own::DEPTHS - 1 - frozen : frozen;
 #pragma unroll
     for (int k = 0; k <= own::HANKEL; k++)
 #pragma unroll
-        for (int e = 0; e < 2; e++) {
-            const int x = min(own::LOW_1 + s.g + 2 * s.t + 8 * k + e, 8 * own::BANDS - 1);
-            points.block[k].e[e] = AXIS == 2 ? line[x * own::PITCH + mirrored] : line[frozen * own::PITCH + x];
-        }
+        for (int e = 0; e < 2; e++)
+            points.block[k].e[e] =
+                line[place<AXIS>(s, frozen, min(own::LOW_1 + s.g + 2 * s.t + 8 * k + e, 8 * own::BANDS - 1))];
 }
 
 // Z of one line.
@@ -378,6 +369,8 @@ __device__ __forceinline__ void margin_of_walks(const spot &s, const pair (&band
     const copier<AXIS> copies(s);
     const double *in = s.in - FUSED * own::LOW_2 * s.in_walk;
     double *out = s.out;
+    constexpr int KEPT = own::FROZEN ? FUSED * own::HIGH_2 : 0, AHEAD = STAGES - 1 - KEPT;
+    static_assert(AHEAD > 0, "lines arrive while others are used");
     const int all = s.count + own::TAPS_2 - 1;
     int asked = 0, slot = 0;
     const auto ask = [&](int to) {
@@ -386,30 +379,33 @@ __device__ __forceinline__ void margin_of_walks(const spot &s, const pair (&band
         copy_async_commit();
     };
 #pragma unroll
-    for (int k = 0; k < STAGES - 1; k++) ask(k);
+    for (int k = 0; k < AHEAD; k++) ask(k);
 #pragma unroll 1
     for (int i = 1 - own::TAPS_2; i < s.count; i++) {
-        copy_async_wait<STAGES - 2>();
-        __syncwarp();  // the line is here for all, and the one before has been read by all
-        ask(slot ? slot - 1 : STAGES - 1);
+        copy_async_wait<AHEAD - 1>();
+        __syncwarp();  // the line is here for all, and the one that makes room has been read by all
+        ask(slot + AHEAD < STAGES ? slot + AHEAD : slot + AHEAD - STAGES);
         double z[1][4] = {};
         find_columns<AXIS>(z, s, band, lines + slot * own::LINE);
-        slot = slot + 1 < STAGES ? slot + 1 : 0;
 #pragma unroll
         for (int k = 0; k < own::TAPS_2; k++)  // sum k goes on as sum k - 1
 #pragma unroll
             for (int e = 0; e < 4; e++)
                 sum[k][e] = tap[own::TAPS_2 - 1 - k].e[e % 2] * z[0][e] +
                             (k + 1 < own::TAPS_2 ? sum[k + 1 < own::TAPS_2 ? k + 1 : 0][e] : 0);
-        if (i < 0) continue;
+        if (i < 0) {
+            slot = slot + 1 < STAGES ? slot + 1 : 0;
+            continue;
+        }
         if (i == 0) wait_for_launch_before();  // which may write nonsense where the margins are
 #pragma unroll
         for (int e = 0; e < 4; e++) z[0][e] = sum[0][e];
         resolve_mixed<AXIS>(z, s.tables, s.lane);
-        store_rows<AXIS>(s, out, z);
+        const double *const before = lines + (slot >= KEPT ? slot - KEPT : slot - KEPT + STAGES) * own::LINE;
+        store_rows<AXIS>(s, out, z, [&](int y, int x) { return before[place<AXIS>(s, y, x - s.window)]; });
         out += s.out_walk;
+        slot = slot + 1 < STAGES ? slot + 1 : 0;
     }
-    keep_frozen(s);
 }
 
 template <int AXIS>

@@ -9,7 +9,7 @@
 #include "render/render.h"
 
 #define FACES 6
-#define STAGES 6 /* lines of a walk in shared memory */
+#define LINES_AHEAD 7 /* of a walk, in shared memory */
 #define MOST_PRODUCTS 400 /* that a warp's code may hold for a face */
 
 bool slabs_chain_has_face(const stn_task *task, int axis) {
@@ -80,15 +80,21 @@ static int64_t segment_of(const stn_task *task, const stn_machine *machine, cons
     return stn_max(stn_div_up(lines, stn_max(parts, 1)), stn_min(lines, 3 * s->taps_2));
 }
 
-/* Doubles of a walk's line, the longest of all faces; 0 where none is walked. */
-static int line_of(const stn_task *task, int fused) {
-    int line = 0;
+/* A walk's lines in shared memory: doubles of one, the longest of all faces, and how many; 0 where none is walked. */
+typedef struct lines {
+    int size, count;
+} lines;
+
+static lines lines_of(const stn_task *task, int fused) {
+    lines l = {0};
     for (int axis = 0; axis < 3; axis++) {
         if (!slabs_chain_has_face(task, axis)) continue;
         const slabs_chain_shape s = slabs_chain_extents(task, fused, axis);
-        if (s.taps_2 > 1 && s.line > line) line = s.line;
+        if (s.taps_2 == 1) continue;
+        l.size = (int)stn_max(l.size, s.line);
+        l.count = (int)stn_max(l.count, LINES_AHEAD + 1 + (s.frozen ? fused * task->reach[s.axis_2][1] : 0));
     }
-    return line;
+    return l;
 }
 
 bool slabs_chain_choose(const stn_task *task, const stn_machine *machine, int fused, slabs_chain *chain) {
@@ -109,7 +115,10 @@ bool slabs_chain_choose(const stn_task *task, const stn_machine *machine, int fu
         products += faces * tiles * lines * (products_of(&s) + (s.taps_2 > 1 ? 1.0 + s.taps_2 / 4.0 : 0));
         bytes += faces * tiles * lines * 8.0 * (8 * s.bands * s.depth / 2.0 + 16 * s.rows);
     }
-    *chain = (slabs_chain){.shared = sizeof(double) * SLABS_CHAIN_WARPS * STAGES * (size_t)line_of(task, fused), .fused = fused, .vector = task->n[2] % 2 ? 1 : stn_task_vector(task)};
+    const lines l = lines_of(task, fused);
+    const size_t shared = sizeof(double) * SLABS_CHAIN_WARPS * (size_t)l.count * (size_t)l.size;
+    if (shared > machine->shared_per_block) return false;
+    *chain = (slabs_chain){.shared = shared, .fused = fused, .vector = task->n[2] % 2 ? 1 : stn_task_vector(task)};
     const double batch = (double)task->batch;
     chain->seconds = batch * products * 2048 / (0.6 * machine->flops[STN_UNIT_TENSOR_F64]) +
                      batch * bytes / machine->copy_bandwidth + machine->launch_seconds;
@@ -132,8 +141,9 @@ void slabs_chain_params(const stn_task *task, const slabs_chain *chain, stn_text
     stn_params_int(params, "FUSED", chain->fused);
     stn_params_int(params, "VECTOR", chain->vector);
     stn_params_int(params, "WARPS", SLABS_CHAIN_WARPS);
-    stn_params_int(params, "STAGES", STAGES);
-    stn_params_int(params, "LINE", line_of(task, chain->fused));
+    const lines l = lines_of(task, chain->fused);
+    stn_params_int(params, "STAGES", l.count);
+    stn_params_int(params, "LINE", l.size);
     stn_params_int(params, "BLOCKS", 2);
 }
 
