@@ -19,7 +19,8 @@
 //
 // Every product's accumulator is the left factor of the next one as it stands (device/fragment.cuh). Matrices come in blocks
 // of 8 x 8, a lane's two elements side by side: strategies/slabs_chain.c writes them, in the order of `chain`'s offsets.
-#include "device/band.cuh"
+#include "device/fragment.cuh"
+#include "device/index.cuh"
 #include "params.cuh"
 
 constexpr int FACES = 6, LEVELS = FUSED - 1;  // at least 1: a frozen row has as many columns
@@ -369,42 +370,52 @@ __device__ __forceinline__ void margin_of_walks(const spot &s, const pair (&band
     const copier<AXIS> copies(s);
     const double *in = s.in - FUSED * own::LOW_2 * s.in_walk;
     double *out = s.out;
-    constexpr int KEPT = own::FROZEN ? FUSED * own::HIGH_2 : 0, AHEAD = STAGES - 1 - KEPT;
-    static_assert(AHEAD > 0, "lines arrive while others are used");
+    constexpr int KEPT = own::FROZEN ? FUSED * own::HIGH_2 : 0, AT_ONCE = 2, AHEAD = STAGES - AT_ONCE - KEPT;
+    static_assert(AHEAD >= AT_ONCE, "lines arrive while others are used");
+    const auto line_of = [&](int slot) {
+        return lines + (slot < 0 ? slot + STAGES : slot < STAGES ? slot : slot - STAGES) * own::LINE;
+    };
     const int all = s.count + own::TAPS_2 - 1;
     int asked = 0, slot = 0;
     const auto ask = [&](int to) {
-        if (asked < all) copies.copy(lines + to * own::LINE, in);
+        if (asked < all) copies.copy(line_of(to), in);
         in += s.in_walk, asked++;
         copy_async_commit();
     };
 #pragma unroll
     for (int k = 0; k < AHEAD; k++) ask(k);
+    bool waited = false;
 #pragma unroll 1
-    for (int i = 1 - own::TAPS_2; i < s.count; i++) {
-        copy_async_wait<AHEAD - 1>();
-        __syncwarp();  // the line is here for all, and the one that makes room has been read by all
-        ask(slot + AHEAD < STAGES ? slot + AHEAD : slot + AHEAD - STAGES);
-        double z[1][4] = {};
-        find_columns<AXIS>(z, s, band, lines + slot * own::LINE);
+    for (int first = 1 - own::TAPS_2; first < s.count; first += AT_ONCE) {
+        copy_async_wait<AHEAD - AT_ONCE>();
+        __syncwarp();  // these lines are here for all, and those that make room have been read by all
 #pragma unroll
-        for (int k = 0; k < own::TAPS_2; k++)  // sum k goes on as sum k - 1
+        for (int k = 0; k < AT_ONCE; k++) ask(slot + AHEAD + k);
+        double z[AT_ONCE][1][4] = {};  // products of one line wait for each other, but not for another's
 #pragma unroll
-            for (int e = 0; e < 4; e++)
-                sum[k][e] = tap[own::TAPS_2 - 1 - k].e[e % 2] * z[0][e] +
-                            (k + 1 < own::TAPS_2 ? sum[k + 1 < own::TAPS_2 ? k + 1 : 0][e] : 0);
-        if (i < 0) {
-            slot = slot + 1 < STAGES ? slot + 1 : 0;
-            continue;
+        for (int k = 0; k < AT_ONCE; k++) find_columns<AXIS>(z[k], s, band, line_of(slot + k));
+#pragma unroll
+        for (int k = 0; k < AT_ONCE; k++) {
+            const int i = first + k;
+            if (i >= s.count) break;
+#pragma unroll
+            for (int d = 0; d < own::TAPS_2; d++)  // sum d goes on as sum d - 1
+#pragma unroll
+                for (int e = 0; e < 4; e++)
+                    sum[d][e] = tap[own::TAPS_2 - 1 - d].e[e % 2] * z[k][0][e] +
+                                (d + 1 < own::TAPS_2 ? sum[d + 1 < own::TAPS_2 ? d + 1 : 0][e] : 0);
+            if (i < 0) continue;
+            if (!waited) wait_for_launch_before();  // which may write nonsense where the margins are
+            waited = true;
+            double done[1][4];
+#pragma unroll
+            for (int e = 0; e < 4; e++) done[0][e] = sum[0][e];
+            resolve_mixed<AXIS>(done, s.tables, s.lane);
+            const double *const before = line_of(slot + k - KEPT);
+            store_rows<AXIS>(s, out, done, [&](int y, int x) { return before[place<AXIS>(s, y, x - s.window)]; });
+            out += s.out_walk;
         }
-        if (i == 0) wait_for_launch_before();  // which may write nonsense where the margins are
-#pragma unroll
-        for (int e = 0; e < 4; e++) z[0][e] = sum[0][e];
-        resolve_mixed<AXIS>(z, s.tables, s.lane);
-        const double *const before = lines + (slot >= KEPT ? slot - KEPT : slot - KEPT + STAGES) * own::LINE;
-        store_rows<AXIS>(s, out, z, [&](int y, int x) { return before[place<AXIS>(s, y, x - s.window)]; });
-        out += s.out_walk;
-        slot = slot + 1 < STAGES ? slot + 1 : 0;
+        slot = slot + AT_ONCE < STAGES ? slot + AT_ONCE : slot + AT_ONCE - STAGES;
     }
 }
 
