@@ -34,7 +34,8 @@ __device__ constexpr int blocks_of(int count) { return (count + 7) / 8; }
 
 struct chain_face {
     const double *tables;
-    long long first, tiles, segment;  // of its warps, among those of a grid; along axis 1; points of a walk along axis 2
+    long long first, tiles,
+        segment;  // of its warps, among those of a grid; along axis 1; points of a walk along axis 2
     int axis, side, rows, frozen;
 };
 struct chain_arguments {
@@ -54,10 +55,11 @@ struct chain {
     static constexpr int LOW_2 = TAPS_REACH[AXIS_2][0], HIGH_2 = TAPS_REACH[AXIS_2][1];
     static constexpr int BANDS = blocks_of(16 + FUSED * (LOW_1 + HIGH_1));  // of 8 points of axis 1
     static constexpr int DEPTH = FUSED * (TAPS_REACH[AXIS][0] + TAPS_REACH[AXIS][1]), DEPTHS = blocks_of(DEPTH);
-    static constexpr int ROWS = FUSED * most(has_face(AXIS, 0) ? TAPS_REACH[AXIS][0] : 0,
-                                             has_face(AXIS, 1) ? TAPS_REACH[AXIS][1] : 0);
+    static constexpr int ROWS =
+        FUSED * most(has_face(AXIS, 0) ? TAPS_REACH[AXIS][0] : 0, has_face(AXIS, 1) ? TAPS_REACH[AXIS][1] : 0);
     static constexpr int OUTS = blocks_of(ROWS);
-    static constexpr int FROZEN = most(SIDE[AXIS][0] == FIXED ? TAPS_REACH[AXIS][0] : 0, SIDE[AXIS][1] == FIXED ? TAPS_REACH[AXIS][1] : 0);
+    static constexpr int FROZEN =
+        most(SIDE[AXIS][0] == FIXED ? TAPS_REACH[AXIS][0] : 0, SIDE[AXIS][1] == FIXED ? TAPS_REACH[AXIS][1] : 0);
     static constexpr int COLUMNS = blocks_of(ROWS + FROZEN * LEVELS);  // of Z, in blocks
     static constexpr int MIXED = FROZEN ? ROWS / 8 : OUTS;             // the first one that not only has rows
     static constexpr int TAPS_L = LEVELS * (LOW_1 + HIGH_1) + 1, HANKEL = blocks_of(TAPS_L);
@@ -118,8 +120,9 @@ struct spot {
     double *out;
     long long in_row, out_row, in_walk, out_walk;  // to the next row inwards, to the next point of axis 2
     long long in_x, out_x;                         // to the next point of axis 1
-    int window, x, end, last;  // along axis 1: the first point read, the first one written, past that, the grid's last one
-    int deepest;               // for faces normal to x: the last point, as an access begins there, from row 0 on
+    int window, x, end,
+        last;     // along axis 1: the first point read, the first one written, past that, the grid's last one
+    int deepest;  // for faces normal to x: the last point, as an access begins there, from row 0 on
     int count, rows, frozen;
     int lane, g, t;
 };
@@ -198,8 +201,9 @@ __device__ __forceinline__ void multiply_levels(double (&sum)[4], const hankel<A
 #pragma unroll
     for (int k = 0; k < own::HANKEL; k++)
         if (l_used<AXIS>(frozen, column, k))
-            multiply(sum, points.block[k], points.block[k + 1],
-                     read_pair(tables + own::L_AT + 64 * ((frozen * own::COLUMNS + column) * own::HANKEL + k) + 2 * lane));
+            multiply(
+                sum, points.block[k], points.block[k + 1],
+                read_pair(tables + own::L_AT + 64 * ((frozen * own::COLUMNS + column) * own::HANKEL + k) + 2 * lane));
 }
 
 // Z gets its columns of a frozen row, those of whole blocks right through F.
@@ -448,13 +452,14 @@ __device__ __forceinline__ void margin(const chain_arguments &a, const chain_fac
             band[k].e[e] = k + 1 < own::BANDS ? s.tables[own::BAND_AT + 8 + 8 * k + 2 * s.t - s.g + e] : 0;
     extern __shared__ __align__(16) unsigned char stn_shared[];
     if constexpr (own::WALKS) {
-        static_assert(own::LINE <= LINE, "lines fit");
-        margin_of_walks<AXIS>(s, band, reinterpret_cast<double *>(stn_shared) + threadIdx.x / 32 * STAGES * LINE);
+        static_assert(STAGES * own::LINE <= ROOM, "lines fit");
+        margin_of_walks<AXIS>(s, band, reinterpret_cast<double *>(stn_shared) + threadIdx.x / 32 * ROOM);
     } else
         margin_of_lines<AXIS>(s, band);
 }
 
-extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS) slabs_chain(const __grid_constant__ chain_arguments a) {
+extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
+    slabs_chain(const __grid_constant__ chain_arguments a) {
     const long long warp = static_cast<long long>(blockIdx.x) * WARPS + threadIdx.x / 32, batch = warp / a.warps;
     if (batch >= a.batch) return;
     const long long number = warp - batch * a.warps;

@@ -194,7 +194,8 @@ static stn_status make_slabs(stn_plan *plan, brick_state *state, stn_error *erro
     plan->nkernels = 0; /* the slabs add theirs */
     for (size_t i = 0; i < state->nsweeps; i++) plan->kernels[plan->nkernels++] = state->sweeps[i].kernel;
     for (size_t i = 0; i < state->nsweeps; i++)
-        STN_TRY(stn_slabs_create(plan, state->sweeps[i].brick.fused, STN_SLABS_CHEAPEST, &state->sweeps[i].slabs, error));
+        STN_TRY(
+            stn_slabs_create(plan, state->sweeps[i].brick.fused, STN_SLABS_CHEAPEST, &state->sweeps[i].slabs, error));
     return STN_OK;
 }
 

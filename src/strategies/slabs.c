@@ -49,11 +49,12 @@ static bool any_face(const stn_task *task) {
 }
 
 static choice choose(const stn_task *task, const stn_machine *machine, int fused, stn_slabs_way way) {
-    choice tiles = {.way = STN_SLABS_TILES, .seconds = INFINITY}, chains = {.way = STN_SLABS_CHAINS, .seconds = INFINITY};
+    choice tiles = {.way = STN_SLABS_TILES, .seconds = INFINITY},
+           chains = {.way = STN_SLABS_CHAINS, .seconds = INFINITY};
     if (slabs_tile_choose(task, machine, fused, false, &tiles.tile)) tiles.seconds = tiles.tile.seconds;
     if (slabs_chain_choose(task, machine, fused, &chains.chain) &&
         slabs_tile_choose(task, machine, fused, true, &chains.tile))
-        chains.seconds = chains.chain.seconds + chains.tile.seconds;
+        chains.seconds = chains.chain.seconds + chains.tile.seconds / 2; /* which run beside each other */
     const bool chained = way == STN_SLABS_CHEAPEST ? chains.seconds < tiles.seconds : way == STN_SLABS_CHAINS;
     if (chained && chains.seconds < INFINITY) return chains;
     if (way != STN_SLABS_STRIPS && tiles.seconds < INFINITY) return tiles;

@@ -9,8 +9,11 @@
 #include "render/render.h"
 
 #define FACES 6
-#define LINES_AHEAD 7 /* of a walk, in shared memory */
-#define MOST_PRODUCTS 400 /* that a warp's code may hold for a face */
+#define LINES_AHEAD 7     /* of a walk, in shared memory */
+#define RESIDENT 8        /* warps of a multiprocessor: registers allow no more */
+#define MOST_PRODUCTS 400 /* of a line, in all */
+#define MOST_OUTS 4       /* blocks of rows whose sums a warp holds; or else: */
+#define MOST_TAPS 9       /* sums of a walk */
 
 bool slabs_chain_has_face(const stn_task *task, int axis) {
     return stn_slabs_has_face(task, axis, 0) || stn_slabs_has_face(task, axis, 1);
@@ -56,7 +59,7 @@ slabs_chain_shape slabs_chain_extents(const stn_task *task, int fused, int axis)
 /* Products of 16 x 8 x 8 for 16 points of one line of the face. */
 static int products_of(const slabs_chain_shape *s) {
     int levels = s->columns - (s->frozen ? s->rows / 8 : s->outs);
-    return s->depths * (s->bands + s->outs) + (levels * (s->hankel + s->outs)) * (s->frozen > 0);
+    return s->depths * (s->bands + s->outs) + (s->frozen ? levels * (s->hankel + s->outs) : 0);
 }
 
 static bool serves(const stn_task *task, int fused, int axis, const int64_t low[3], const int64_t high[3]) {
@@ -64,10 +67,9 @@ static bool serves(const stn_task *task, int fused, int axis, const int64_t low[
     if (task->n[axis] < s.depth || task->n[s.axis_1] >> 30) return false;
     for (int k = 0; k < 3; k++)
         if (low[k] >= high[k]) return false;
-    if (s.taps_2 > 1) return s.columns == 1 && s.taps_2 <= 9;
-    return s.outs <= 4 && products_of(&s) <= MOST_PRODUCTS;
+    if (s.taps_2 > 1) return s.columns == 1 && s.taps_2 <= MOST_TAPS;
+    return s.outs <= MOST_OUTS && products_of(&s) <= MOST_PRODUCTS;
 }
-
 
 /* Points of a walk: so many that what comes before them is little, few enough that all multiprocessors have some. */
 static int64_t segment_of(const stn_task *task, const stn_machine *machine, const slabs_chain_shape *s,
@@ -76,52 +78,74 @@ static int64_t segment_of(const stn_task *task, const stn_machine *machine, cons
     if (s->taps_2 == 1) return 1;
     for (int k = 0; k < 6; k++)
         if (stn_slabs_has_face(task, k / 2, k % 2)) tiles += stn_div_up(high[s->axis_1] - low[s->axis_1], 16);
-    int64_t parts = (int64_t)machine->multiprocessors * 12 / (tiles * task->batch + 1);
+    int64_t parts = (int64_t)machine->multiprocessors * RESIDENT * 3 / 2 / (tiles * task->batch + 1);
     return stn_max(stn_div_up(lines, stn_max(parts, 1)), stn_min(lines, 3 * s->taps_2));
 }
 
-/* A walk's lines in shared memory: doubles of one, the longest of all faces, and how many; 0 where none is walked. */
-typedef struct lines {
-    int size, count;
-} lines;
+/* Shared memory: of a walk's lines how many, doubles of a warp. */
+typedef struct room {
+    int lines, size;
+} room;
 
-static lines lines_of(const stn_task *task, int fused) {
-    lines l = {0};
+static room room_of(const stn_task *task, int fused) {
+    room r = {1, 0};
+    int line = 0;
     for (int axis = 0; axis < 3; axis++) {
         if (!slabs_chain_has_face(task, axis)) continue;
         const slabs_chain_shape s = slabs_chain_extents(task, fused, axis);
         if (s.taps_2 == 1) continue;
-        l.size = (int)stn_max(l.size, s.line);
-        l.count = (int)stn_max(l.count, LINES_AHEAD + 1 + (s.frozen ? fused * task->reach[s.axis_2][1] : 0));
+        line = (int)stn_max(line, s.line);
+        r.lines = (int)stn_max(r.lines, LINES_AHEAD + 1 + (s.frozen ? fused * task->reach[s.axis_2][1] : 0));
     }
-    return l;
+    r.size = r.lines * line;
+    return r;
+}
+
+/* Cycles of all warps at faces normal to an axis, of one grid; adds up how many warps there are, and bytes. A product waits for
+ * another's end, and so does the next line's sum: of RESIDENT warps on a multiprocessor each takes so long for it. */
+static double cycles_of(const stn_task *task, const stn_machine *machine, int fused, int axis, double *warps,
+                        double *bytes) {
+    int64_t low[3], high[3];
+    slabs_chain_middle(task, fused, low, high);
+    const slabs_chain_shape s = slabs_chain_extents(task, fused, axis);
+    const int64_t across = high[s.axis_2] - low[s.axis_2], segment = segment_of(task, machine, &s, low, high);
+    const double faces = stn_slabs_has_face(task, axis, 0) + stn_slabs_has_face(task, axis, 1),
+                 walks = faces * (double)(stn_div_up(high[s.axis_1] - low[s.axis_1], 16) * stn_div_up(across, segment)),
+                 lines = walks * (double)(segment + s.taps_2 - 1);
+    *warps += walks;
+    *bytes += lines * 8.0 * (16 * s.rows + 4 * s.bands * s.depth); /* neighbours share half of what they read */
+    return lines * 215 * (products_of(&s) + (s.taps_2 > 1 ? 1 + s.taps_2 / 4.0 : 0));
+}
+
+static double seconds_of(const stn_task *task, const stn_machine *machine, int fused) {
+    double cycles = 0, warps = 0, bytes = 0;
+    const double batch = (double)task->batch, resident = (double)machine->multiprocessors * RESIDENT,
+                 clock = machine->flops[STN_UNIT_FMA_F32] / (256.0 * machine->multiprocessors);
+    for (int axis = 0; axis < 3; axis++)
+        if (slabs_chain_has_face(task, axis)) cycles += cycles_of(task, machine, fused, axis, &warps, &bytes);
+    if (warps == 0) return 0;
+    /* the rates are an H200's; and one warp alone takes its time */
+    const double slower = fmax(1, 64e12 / machine->flops[STN_UNIT_TENSOR_F64]),
+                 waves = fmax(1, batch * warps / resident);
+    return slower * waves * cycles / warps / clock + batch * bytes / machine->copy_bandwidth / 4 +
+           machine->launch_seconds;
 }
 
 bool slabs_chain_choose(const stn_task *task, const stn_machine *machine, int fused, slabs_chain *chain) {
-    double factors[3][STN_TASK_FACTORS], products = 0, bytes = 0;
+    double factors[3][STN_TASK_FACTORS];
     int64_t low[3], high[3];
     if (task->dtype != STN_F64 || task->rank < 2 || machine->sm < 80) return false;
     if (task->in_stride[2] != 1 || task->out_stride[2] != 1 || fused < 2 || fused > 64) return false;
     if (!stn_task_separable(task, factors)) return false;
     slabs_chain_middle(task, fused, low, high);
-    for (int axis = 0; axis < 3; axis++) {
-        if (!slabs_chain_has_face(task, axis)) continue;
-        if (!serves(task, fused, axis, low, high)) return false;
-        const slabs_chain_shape s = slabs_chain_extents(task, fused, axis);
-        const int64_t segment = segment_of(task, machine, &s, low, high);
-        const double lines = (double)(high[s.axis_2] - low[s.axis_2]) * (double)(segment + s.taps_2 - 1) / (double)segment,
-                     tiles = (double)stn_div_up(high[s.axis_1] - low[s.axis_1], 16),
-                     faces = stn_slabs_has_face(task, axis, 0) + stn_slabs_has_face(task, axis, 1);
-        products += faces * tiles * lines * (products_of(&s) + (s.taps_2 > 1 ? 1.0 + s.taps_2 / 4.0 : 0));
-        bytes += faces * tiles * lines * 8.0 * (8 * s.bands * s.depth / 2.0 + 16 * s.rows);
-    }
-    const lines l = lines_of(task, fused);
-    const size_t shared = sizeof(double) * SLABS_CHAIN_WARPS * (size_t)l.count * (size_t)l.size;
+    for (int axis = 0; axis < 3; axis++)
+        if (slabs_chain_has_face(task, axis) && !serves(task, fused, axis, low, high)) return false;
+    const size_t shared = sizeof(double) * SLABS_CHAIN_WARPS * (size_t)room_of(task, fused).size;
     if (shared > machine->shared_per_block) return false;
-    *chain = (slabs_chain){.shared = shared, .fused = fused, .vector = task->n[2] % 2 ? 1 : stn_task_vector(task)};
-    const double batch = (double)task->batch;
-    chain->seconds = batch * products * 2048 / (0.6 * machine->flops[STN_UNIT_TENSOR_F64]) +
-                     batch * bytes / machine->copy_bandwidth + machine->launch_seconds;
+    *chain = (slabs_chain){.fused = fused,
+                           .vector = task->n[2] % 2 ? 1 : stn_task_vector(task),
+                           .shared = shared,
+                           .seconds = seconds_of(task, machine, fused)};
     return true;
 }
 
@@ -141,9 +165,9 @@ void slabs_chain_params(const stn_task *task, const slabs_chain *chain, stn_text
     stn_params_int(params, "FUSED", chain->fused);
     stn_params_int(params, "VECTOR", chain->vector);
     stn_params_int(params, "WARPS", SLABS_CHAIN_WARPS);
-    const lines l = lines_of(task, chain->fused);
-    stn_params_int(params, "STAGES", l.count);
-    stn_params_int(params, "LINE", l.size);
+    const room r = room_of(task, chain->fused);
+    stn_params_int(params, "STAGES", r.lines);
+    stn_params_int(params, "ROOM", r.size);
     stn_params_int(params, "BLOCKS", 2);
 }
 
@@ -164,7 +188,10 @@ _Static_assert(sizeof(header) <= SLABS_CHAIN_ARGUMENTS, "arguments fit");
 size_t slabs_chain_arguments(const stn_task *task, const stn_machine *machine, const slabs_chain *chain,
                              const stn_fused_launch *launch, const double *tables,
                              unsigned char arguments[SLABS_CHAIN_ARGUMENTS], int64_t *blocks) {
-    header h = {.in = launch->in, .out = launch->out, .in_batch = launch->from->batch, .out_batch = launch->to->batch,
+    header h = {.in = launch->in,
+                .out = launch->out,
+                .in_batch = launch->from->batch,
+                .out_batch = launch->to->batch,
                 .batch = task->batch};
     slabs_chain_middle(task, chain->fused, h.low, h.high);
     for (int k = 0; k < 3; k++)
@@ -175,8 +202,13 @@ size_t slabs_chain_arguments(const stn_task *task, const stn_machine *machine, c
         const slabs_chain_shape s = slabs_chain_extents(task, chain->fused, axis);
         bool fixed = task->boundary[axis][side].kind == STN_FIXED;
         face *f = &h.at[h.faces++];
-        *f = (face){tables, h.warps, stn_div_up(h.high[s.axis_1] - h.low[s.axis_1], 16),
-                    segment_of(task, machine, &s, h.low, h.high), axis, side, chain->fused * task->reach[axis][side],
+        *f = (face){tables,
+                    h.warps,
+                    stn_div_up(h.high[s.axis_1] - h.low[s.axis_1], 16),
+                    segment_of(task, machine, &s, h.low, h.high),
+                    axis,
+                    side,
+                    chain->fused * task->reach[axis][side],
                     fixed ? task->reach[axis][side] : 0};
         h.warps += f->tiles * stn_div_up(h.high[s.axis_2] - h.low[s.axis_2], f->segment);
         tables += s.size;

@@ -18,10 +18,10 @@ typedef struct slabs_chain {
 /* The matrices of faces normal to an axis: extents, in blocks of 8 where the name has no `taps`, `rows` or `frozen`, and where
  * they lie among a face's tables, in doubles. The twin of `chain` in slabs_chain.cu. */
 typedef struct slabs_chain_shape {
-    int axis_1, axis_2;                           /* along the face; a warp walks along the second one */
-    int bands, depth, depths, rows, outs;         /* depth, rows: points */
-    int line;                                     /* doubles of a walk's line in shared memory */
-    int frozen, levels, columns, hankel, taps_2;  /* levels: of a frozen row */
+    int axis_1, axis_2;                          /* along the face; a warp walks along the second one */
+    int bands, depth, depths, rows, outs;        /* depth, rows: points */
+    int line;                                    /* doubles of a walk's line in shared memory */
+    int frozen, levels, columns, hankel, taps_2; /* levels: of a frozen row */
     int band_at, taps_at, value_at, m_at, f_at, l_at, size;
 } slabs_chain_shape;
 

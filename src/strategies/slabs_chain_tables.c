@@ -31,11 +31,11 @@ typedef struct table {
     const factors *factors;
     slabs_chain_shape shape;
     int fused, axis, side;
-    int near, far;                /* reaches towards the face and away from it */
+    int near, far; /* reaches towards the face and away from it */
     bool fixed;
     double inward[STN_TASK_FACTORS]; /* factors along the axis, from `near` points towards the face on */
-    long double *step, *next;     /* rows x depth: the margin after some steps, of the rows before them */
-    long double *power;           /* of the factor along an axis of the face */
+    long double *step, *next;        /* rows x depth: the margin after some steps, of the rows before them */
+    long double *power;              /* of the factor along an axis of the face */
     double *to;
 } table;
 
@@ -89,7 +89,8 @@ static void put_levels(const table *t) {
             const int column = s->rows + frozen * s->levels + level - 1;
             for (int i = 0; i <= level_reach(t, s->axis_1, 0, level) + level_reach(t, s->axis_1, 1, level); i++) {
                 const int row = skip + i;
-                put(t->to + s->l_at, (frozen * s->columns + column / 8) * s->hankel + row / 8, row, column, t->power[i]);
+                put(t->to + s->l_at, (frozen * s->columns + column / 8) * s->hankel + row / 8, row, column,
+                    t->power[i]);
             }
         }
     }
@@ -99,10 +100,14 @@ static void put_levels(const table *t) {
 static int source(const table *t, int i) {
     if (i >= 0) return i < t->shape.depth ? i : -1;
     switch (t->task->boundary[t->axis][t->side].kind) {
-        case STN_NEAREST: return 0;
-        case STN_REFLECT: return -1 - i;
-        case STN_MIRROR: return -i;
-        default: return -1;
+        case STN_NEAREST:
+            return 0;
+        case STN_REFLECT:
+            return -1 - i;
+        case STN_MIRROR:
+            return -i;
+        default:
+            return -1;
     }
 }
 
@@ -143,7 +148,8 @@ static void put_frozen(const table *t, int level) {
     for (int frozen = 0; frozen < s->frozen && t->fixed && frozen < t->near; frozen++) {
         const int column = s->rows + frozen * s->levels + level - 1;
         for (int y = 0; y < s->rows; y++)
-            put(t->to + s->f_at, column / 8 * s->outs + y / 8, column, y, t->step[(size_t)y * (size_t)s->depth + (size_t)frozen]);
+            put(t->to + s->f_at, column / 8 * s->outs + y / 8, column, y,
+                t->step[(size_t)y * (size_t)s->depth + (size_t)frozen]);
     }
 }
 
@@ -201,8 +207,7 @@ stn_status slabs_chain_tables(const stn_task *task, int fused, double **tables, 
     for (int axis = 0; axis < 3; axis++) {
         first[axis] = *count;
         for (int side = 0; side < 2; side++)
-            if (stn_slabs_has_face(task, axis, side))
-                *count += (size_t)slabs_chain_extents(task, fused, axis).size;
+            if (stn_slabs_has_face(task, axis, side)) *count += (size_t)slabs_chain_extents(task, fused, axis).size;
     }
     *tables = calloc(*count + 1, sizeof **tables);
     if (!*tables) return stn_fail_memory(error, "the slabs' matrices", *count * sizeof **tables);

@@ -7,7 +7,6 @@
 #include "base/arith.h"
 #include "render/render.h"
 
-
 #define SIDES 6
 
 static const char axis_names[3] = {'Z', 'Y', 'X'};
@@ -36,7 +35,8 @@ void slabs_tile_params(const stn_task *task, const slabs_tile *tile, stn_text *p
         int offsets[SLABS_TILE_TAPS], box[3];
         for (size_t i = 0; i < task->ntaps; i++) offsets[i] = (int)task->taps[i].offset[k];
         for (int normal = 0; normal < 3; normal++)
-            box[normal] = slabs_tile_has_pieces(task, tile->fused, tile->rims, normal) ? tile->box[normal][k] : slabs_tile_patch(tile, k);
+            box[normal] = slabs_tile_has_pieces(task, tile->fused, tile->rims, normal) ? tile->box[normal][k]
+                                                                                       : slabs_tile_patch(tile, k);
         snprintf(name, sizeof name, "TAP_%c", axis_names[k]);
         stn_params_ints(params, name, offsets, task->ntaps);
         snprintf(name, sizeof name, "BOX_%c", axis_names[k]);

@@ -33,6 +33,8 @@ static const FaultCase cases[] = {
     {"misaligned", 1, 0, 4, CUDA_ERROR_MISALIGNED_ADDRESS},
     {"misaligned_run", 1, 0, 2, CUDA_SUCCESS},
     {"misaligned_run", 1, 0, 1, CUDA_ERROR_MISALIGNED_ADDRESS},
+    {"shared_run", 1, 128, 0, CUDA_SUCCESS},
+    {"shared_run", 1, 128, 1, CUDA_ERROR_ASSERT},
     {"outside_array", 1, 0, 3, CUDA_SUCCESS},
     {"outside_array", 1, 0, 4, CUDA_ERROR_MISALIGNED_ADDRESS},
     {"fails_assert", 1, 0, 0, CUDA_SUCCESS},

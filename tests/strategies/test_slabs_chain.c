@@ -50,8 +50,10 @@ static void check_case(rig *r, int c, int *chains) {
     dice d = {(uint64_t)(9000 + c)};
     char name[160];
     stn_error error = {0};
-    stn_stencil *stencil = random_case(c, &p, &d, name, sizeof name), *other = c % 6 == 5 ? NULL : rescaled(stencil, &d);
-    if (rig_make(r, &p, d.state, &error) == STN_OK && r->slabs) *chains += stn_slabs_way_of(r->slabs) == STN_SLABS_CHAINS;
+    stn_stencil *stencil = random_case(c, &p, &d, name, sizeof name),
+                *other = c % 6 == 5 ? NULL : rescaled(stencil, &d);
+    if (rig_make(r, &p, d.state, &error) == STN_OK && r->slabs)
+        *chains += stn_slabs_way_of(r->slabs) == STN_SLABS_CHAINS;
     rig_clear(r);
     rig_check(r, &p, d.state, other, name);
     stn_stencil_destroy(other);

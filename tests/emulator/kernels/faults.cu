@@ -89,6 +89,13 @@ extern "C" __global__ void misaligned_run(const __grid_constant__ arguments args
     load_run(run, static_cast<const double *>(args.in) + args.n);
     store_run(static_cast<double *>(args.out), run);
 }
+extern "C" __global__ void shared_run(const __grid_constant__ arguments args) {
+    extern __shared__ __align__(128) unsigned char stn_shared[];
+    const double *const in = static_cast<const double *>(args.in);
+    double run[2];
+    load_run(run, args.n ? reinterpret_cast<const double *>(stn_shared) : in);
+    store_run(static_cast<double *>(args.out), run);
+}
 extern "C" __global__ void outside_array(const __grid_constant__ arguments args) {
     int local[4] = {1, 2, 3, 4};
     for (int i = 0; i < 4; i++) local[i] += args.n;

@@ -34,6 +34,9 @@ template <class T, int N>
 __device__ __forceinline__ void check_run(const T *p, stn_emulator::Place place) {
     static_assert(N * sizeof(T) == 2 || N * sizeof(T) == 4 || N * sizeof(T) == 8 || N * sizeof(T) == 16, "one access");
     if ((size_t)p % (N * sizeof(T))) stn_emulator::engine->misaligned(p, N * sizeof(T), place);
+    const stn_emulator::Block *const block = stn_emulator::self()->block;
+    const size_t within = (size_t)p - (size_t)block->shared;
+    if (within < block->shared_bytes) stn_emulator::engine->fail("a run of shared memory, not of global memory", place);
 }
 template <class T, int N>
 __device__ __forceinline__ void load_run(T (&to)[N], const T *from, STN_WHERE) {
