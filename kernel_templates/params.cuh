@@ -79,7 +79,7 @@ constexpr int SEPARABLE = 0;   // 1: weights are products of one factor an axis,
 constexpr int NWEIGHTS = NTAPS;
 
 // ---- slabs_chain: FUSED, VECTOR, WARPS, BLOCKS and STAGES as above
-constexpr int ROOM = 0;  // doubles of a warp in shared memory, for STAGES lines of a walk
+constexpr int ROOM = 640;  // doubles of a warp in shared memory, for STAGES lines of a walk
 
 // ---- fft_line: transforms of lines; fft_warp reads WARPS, BLOCKS, STAGES and the first, the inverse and the scale of these
 constexpr int FFT_LENGTH = 256;  // complex points of a line
