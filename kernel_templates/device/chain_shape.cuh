@@ -102,9 +102,9 @@ struct spot {
     double *out;
     long long in_row, out_row, in_walk, out_walk;  // to the next row inwards, to the next point of axis 2
     long long in_x, out_x;                         // to the next point of axis 1
-    int window, x, end,
-        last;     // along axis 1: the first point read, the first one written, past that, the grid's last one
-    int deepest;  // for faces normal to x: the last point, as an access begins there, from row 0 on
+    int window, x, end;  // along axis 1: the first point read, the first one written, past the last one of all tiles
+    int last;            // the grid's last one
+    int deepest;         // for faces normal to x: the last point, as an access begins there, from row 0 on
     int count, rows, frozen;
     int lane, g, t;
 };

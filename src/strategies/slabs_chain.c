@@ -64,9 +64,9 @@ static int products_of(const slabs_chain_shape *s) {
 
 static bool serves(const stn_task *task, int fused, int axis, const int64_t low[3], const int64_t high[3]) {
     const slabs_chain_shape s = slabs_chain_extents(task, fused, axis);
-    if (task->n[axis] < s.depth || task->n[s.axis_1] >> 30) return false;
+    if (task->n[axis] < s.depth) return false;
     for (int k = 0; k < 3; k++)
-        if (low[k] >= high[k]) return false;
+        if (low[k] >= high[k] || task->n[k] >> 30) return false;
     if (s.taps_2 > 1) return s.columns == 1 && s.taps_2 <= MOST_TAPS;
     return s.outs <= MOST_OUTS && products_of(&s) <= MOST_PRODUCTS;
 }

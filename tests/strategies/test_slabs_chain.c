@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "launch/driver.h"
 #include "slabs_rig.h"
+#include "strategies/slabs_tile.h"
 
 static const char *const side_names[] = {"wrap", "constant", "nearest", "reflect", "mirror", "fixed"};
 
@@ -80,6 +82,39 @@ static void check_long(rig *r) {
     }
 }
 
+/* Chains are chosen where they take less, by estimate for an H200: on large grids, not where one wave of tiles does all. */
+static void check_choice(void) {
+    static const struct {
+        const char *stencil;
+        int fused;
+        size_t extent[3];
+        bool chains;
+    } cases[] = {{"gaussian-2d:sigma=0.8,truncate=1", 32, {10240, 10240}, true},
+                 {"gaussian-3d:sigma=0.8,truncate=1", 4, {512, 512, 512}, true},
+                 {"gaussian-3d:sigma=0.8,truncate=1", 4, {96, 96, 96}, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        stn_problem p = STN_PROBLEM_INIT;
+        stn_stencil *stencil = NULL;
+        stn_error error = {0};
+        stn_machine machine;
+        stn_task task;
+        slabs_tile tiles;
+        stn_stencil_parse(cases[i].stencil, &stencil, &error);
+        p.stencil = stencil;
+        p.steps = (uint64_t)cases[i].fused;
+        memcpy(p.extent, cases[i].extent, sizeof cases[i].extent);
+        for (int k = 0; k < 2 * stn_stencil_rank(stencil); k++) p.boundary[k / 2][k % 2].kind = STN_FIXED;
+        bool good = stn_machine_for_arch("sm_90", &machine) && stn_task_make(&p, &task, &error) == STN_OK;
+        if (good) {
+            good = slabs_tile_choose(&task, &machine, cases[i].fused, false, &tiles) &&
+                   (stn_slabs_seconds(&task, &machine, cases[i].fused) < tiles.seconds) == cases[i].chains;
+            stn_task_clear(&task);
+        }
+        rig_report(good, &(tally){0}, &error, cases[i].chains ? "chains on a large grid" : "tiles on a small one");
+        stn_stencil_destroy(stencil);
+    }
+}
+
 int main(int argc, char **argv) {
     bool full = argc > 1 && !strcmp(argv[1], "--full");
     rig r = {.way = STN_SLABS_CHAINS};
@@ -93,6 +128,7 @@ int main(int argc, char **argv) {
     }
     if (stn_pool_create(2, &r.pool, &error) != STN_OK) return 1;
     int chains = 0, cases = full ? 60 : 18;
+    check_choice();
     check_long(&r);
     for (int c = 0; c < cases; c++) check_case(&r, c, &chains);
     printf("# %d of %d were chains\n", chains, cases);
