@@ -82,6 +82,25 @@ static void check_long(rig *r) {
     }
 }
 
+/* Grids hardly deeper than what a margin depends on, and less deep than its blocks of 8 rows: nothing past them is read. */
+static void check_thin(rig *r) {
+    static const size_t extents[][3] = {{11, 75},    {75, 11},    {75, 12},   {7, 40, 40},
+                                        {40, 7, 40}, {40, 40, 7}, {40, 40, 8}};
+    for (size_t i = 0; i < sizeof extents / sizeof *extents; i++) {
+        stn_problem p = STN_PROBLEM_INIT;
+        stn_stencil *stencil = NULL;
+        stn_error error = {0};
+        const int rank = extents[i][2] ? 3 : 2;
+        stn_stencil_parse(rank == 3 ? "gaussian-3d:truncate=1" : "gaussian-2d:truncate=1", &stencil, &error);
+        p.stencil = stencil;
+        p.steps = rank == 3 ? 3 : 5;
+        memcpy(p.extent, extents[i], sizeof extents[i]);
+        for (int k = 0; k < 2 * rank; k++) p.boundary[k / 2][k % 2].kind = k % 2 ? STN_FIXED : STN_REFLECT;
+        rig_check(r, &p, 9, stencil, rank == 3 ? "3D, thin" : "2D, thin");
+        stn_stencil_destroy(stencil);
+    }
+}
+
 /* Chains are chosen where they take less, by estimate for an H200: on large grids, not where one wave of tiles does all. */
 static void check_choice(void) {
     static const struct {
@@ -130,6 +149,7 @@ int main(int argc, char **argv) {
     int chains = 0, cases = full ? 60 : 18;
     check_choice();
     check_long(&r);
+    check_thin(&r);
     for (int c = 0; c < cases; c++) check_case(&r, c, &chains);
     printf("# %d of %d were chains\n", chains, cases);
     rig_report(chains == cases, &(tally){0}, &error, "chains serve all of these");
