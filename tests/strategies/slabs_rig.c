@@ -141,3 +141,22 @@ void rig_check(rig *r, const stn_problem *p, uint64_t seed, const stn_stencil *o
     grids_clear(r, &g);
     rig_clear(r);
 }
+
+bool rig_open(rig *r) {
+    stn_error error = {0};
+    stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
+    options.device = STN_DEVICE_CUDA(0);
+    options.cache_dir = ":memory:";
+    if (stn_context_create(&options, &r->context, &error) != STN_OK) {
+        printf("1..0 # SKIP %s\n", error.message);
+        return false;
+    }
+    return stn_pool_create(2, &r->pool, &error) == STN_OK;
+}
+
+int rig_close(rig *r) {
+    printf("1..%d\n", rig_run);
+    stn_pool_destroy(r->pool);
+    stn_context_destroy(r->context);
+    return rig_failed != 0;
+}

@@ -27,6 +27,9 @@ typedef struct grids {
     void *in, *out, *workspace; /* device */
 } grids;
 
+/* A context on the GPU and a pool; false, and TAP says why, if there is no GPU. */
+bool rig_open(rig *r);
+int rig_close(rig *r); /* ends the TAP; what main returns */
 /* A rig with context and pool gets the rest, but for the caller's choice of a way. Its problem must outlive it. */
 stn_status rig_make(rig *r, const stn_problem *problem, uint64_t seed, stn_error *error);
 void rig_clear(rig *r);

@@ -213,21 +213,10 @@ static void check_threads(rig *r) {
 int main(int argc, char **argv) {
     bool full = argc > 1 && !strcmp(argv[1], "--full");
     rig r = {0};
-    stn_error error = {0};
-    stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
-    options.device = STN_DEVICE_CUDA(0);
-    options.cache_dir = ":memory:";
-    if (stn_context_create(&options, &r.context, &error) != STN_OK) {
-        printf("1..0 # SKIP %s\n", error.message);
-        return 0;
-    }
-    if (stn_pool_create(2, &r.pool, &error) != STN_OK) return 1;
+    if (!rig_open(&r)) return 0;
     check_graph(&r);
     check_threads(&r);
     check_large_patches(&r);
     for (int c = 0; c < (full ? 90 : 24); c++) check_case(&r, c);
-    printf("1..%d\n", rig_run);
-    stn_pool_destroy(r.pool);
-    stn_context_destroy(r.context);
-    return rig_failed != 0;
+    return rig_close(&r);
 }

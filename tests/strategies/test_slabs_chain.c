@@ -137,24 +137,13 @@ static void check_choice(void) {
 int main(int argc, char **argv) {
     bool full = argc > 1 && !strcmp(argv[1], "--full");
     rig r = {.way = STN_SLABS_CHAINS};
-    stn_error error = {0};
-    stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
-    options.device = STN_DEVICE_CUDA(0);
-    options.cache_dir = ":memory:";
-    if (stn_context_create(&options, &r.context, &error) != STN_OK) {
-        printf("1..0 # SKIP %s\n", error.message);
-        return 0;
-    }
-    if (stn_pool_create(2, &r.pool, &error) != STN_OK) return 1;
+    if (!rig_open(&r)) return 0;
     int chains = 0, cases = full ? 60 : 18;
     check_choice();
     check_long(&r);
     check_thin(&r);
     for (int c = 0; c < cases; c++) check_case(&r, c, &chains);
     printf("# %d of %d were chains\n", chains, cases);
-    rig_report(chains == cases, &(tally){0}, &error, "chains serve all of these");
-    printf("1..%d\n", rig_run);
-    stn_pool_destroy(r.pool);
-    stn_context_destroy(r.context);
-    return rig_failed != 0;
+    rig_report(chains == cases, &(tally){0}, &(stn_error){0}, "chains serve all of these");
+    return rig_close(&r);
 }
