@@ -16,7 +16,7 @@ typedef struct slabs_chain {
 } slabs_chain;
 
 /* The matrices of faces normal to an axis: extents, in blocks of 8 where the name has no `taps`, `rows` or `frozen`, and where
- * they lie among a face's tables, in doubles. The twin of `chain` in slabs_chain.cu. */
+ * they lie among a face's tables, in doubles. The twin of `chain` in device/chain_shape.cuh. */
 typedef struct slabs_chain_shape {
     int axis_1, axis_2;                          /* along the face; a warp walks along the second one */
     int bands, depth, depths, rows, outs;        /* depth, rows: points */
