@@ -26,6 +26,10 @@
  *   Threads  Different objects may be used from different threads freely. One stn_context may create plans from
  *            many threads at once. A stn_stencil is immutable. One stn_plan may be executed from several threads at
  *            once only with separate workspaces (stn_plan_execute_with); stn_plan_set_weights needs it alone.
+ *   Fork     Make contexts after a fork, in the process that uses them: CUDA does not survive one. A forked child may
+ *            destroy the contexts and plans that it got, which frees its copies and leaves the GPU and the parent alone;
+ *            plans on the host may also be made and executed there, on one thread. Whatever else needs the GPU fails
+ *            with STN_ERROR_DRIVER. None of this holds if another thread was inside a call on the context at the fork.
  */
 #ifndef STENTOR_H
 #define STENTOR_H
@@ -149,7 +153,8 @@ STN_API stn_status stn_dtype_parse(const char *name, stn_dtype *dtype, stn_error
 
 /* What a tap sees past an edge; a b c d are the points of an axis. The names are scipy.ndimage's, plus fixed. A tap
  * past the edges of several axes at once: each axis folds its own index; where one gives a constant, the slowest such
- * axis decides the value. */
+ * axis decides the value. A tap that reaches as far past a mirrored side as the axis is long (n points, reach n) lands past
+ * the other side, whose rule then folds it once more: mirror:nearest on a b c d shows d at -4, mirror:constant the value. */
 typedef enum stn_boundary_kind {
     STN_WRAP,     /* the grid repeats:                          ... c d | a b c d | a b ...  both sides or none */
     STN_CONSTANT, /* a value:                                   ... v v | a b c d | v v ...                     */
@@ -185,7 +190,15 @@ typedef struct stn_problem {
      * chosen. */
     double tolerance;
     int in_place;  /* non-zero: in and out will be the same pointer (same strides) */
-    int alignment; /* bytes that device pointers in and out are multiples of, a power of two; 0 means 16 */
+    int alignment; /* bytes that the pointers in and out are multiples of, a power of two; 0 means 16 */
+    /* Snapshots: with every = k the output is a stack of steps / k states, those after k, 2 k, ... and `steps` steps, each
+     * with all grids of the batch, snapshot_stride elements after the one before (0: batch * the grids' stride). k must
+     * divide steps; not in place. 0: the last state alone. */
+    uint64_t every;
+    ptrdiff_t snapshot_stride;
+    /* Non-zero: a constant source b, u[t+1] = S u[t] + b. Executions bring its values (stn_execution), which lie as in does:
+     * in_stride, in_batch_stride, dtype, alignment. Points that a fixed side freezes keep their value. */
+    int has_source;
 } stn_problem;
 #define STN_PROBLEM_INIT STN_INIT_OF(stn_problem)
 
@@ -232,7 +245,7 @@ typedef struct stn_transform {
                                             form; less exact. Default: float32 sums. A strategy may sum in float32 anyhow */
     double forward_scale, inverse_scale; /* each for its direction; 0 means 1: there and back gives n times the input */
     int in_place;                        /* non-zero: in and out will be the same pointer (C2C: same strides) */
-    int alignment;                       /* bytes that device pointers are multiples of, a power of two; 0 means 16 */
+    int alignment;                       /* bytes that in and out are multiples of, a power of two; 0 means 16 */
 } stn_transform;
 #define STN_TRANSFORM_INIT STN_INIT_OF(stn_transform)
 
@@ -250,10 +263,11 @@ typedef struct stn_context stn_context;
 
 typedef struct stn_context_options {
     size_t struct_size;
-    int device;            /* STN_DEVICE_AUTO, STN_DEVICE_HOST or STN_DEVICE_CUDA(n) */
-    int threads;           /* host threads; 0: all that this process may use */
-    const char *cache_dir; /* NULL: $STENTOR_CACHE_DIR, $XDG_CACHE_HOME/stentor, ~/.cache/stentor; ":memory:": none */
-    stn_log_fn log;        /* NULL: silence */
+    int device;  /* STN_DEVICE_AUTO, STN_DEVICE_HOST or STN_DEVICE_CUDA(n) */
+    int threads; /* host threads; 0: all that this process may use */
+    /* NULL or "": $STENTOR_CACHE_DIR, $XDG_CACHE_HOME/stentor, ~/.cache/stentor; ":memory:": none. */
+    const char *cache_dir;
+    stn_log_fn log; /* NULL: silence */
     void *log_user;
     const char *arch; /* "sm_90": plan and compile for a GPU that is not here (no execution); NULL: the device's */
     int cache_shared; /* non-zero: accept a cache folder that others own or may write (explicit trust) */
@@ -267,7 +281,8 @@ typedef struct stn_context_options {
  * context. The context must outlive its plans.
  * The first context on a GPU measures its copy bandwidth (milliseconds) and remembers it in the cache folder. */
 STN_API stn_status stn_context_create(const stn_context_options *options, stn_context **context, stn_error *error);
-STN_API void stn_context_destroy(stn_context *context); /* NULL is fine; plans must be gone */
+/* NULL is fine; plans must be gone. In a forked child it only frees. */
+STN_API void stn_context_destroy(stn_context *context);
 
 /* Non-zero if plans of this context take device pointers. */
 STN_API int stn_context_is_device(const stn_context *context);
@@ -340,7 +355,8 @@ STN_API void stn_plan_destroy(stn_plan *plan); /* NULL is fine; waits for nothin
 
 /* Runs all steps from in to out, in stream order. Pointers are device pointers on a GPU context, host pointers
  * otherwise (the call then returns when done; stream is ignored). stream is a CUstream or cudaStream_t, NULL for the
- * default stream. in keeps its content unless the problem is in place. Once warm (after the first call) this
+ * default stream. in keeps its content unless the problem is in place; otherwise no byte of a point of in may be one of
+ * out (they may lie between each other, such as two halves of each row). Once warm (after the first call) this
  * allocates, compiles and synchronises nothing and can be captured in a CUDA graph. */
 STN_API stn_status stn_plan_execute(stn_plan *plan, const void *in, void *out, void *stream, stn_error *error);
 
@@ -349,6 +365,24 @@ STN_API stn_status stn_plan_execute(stn_plan *plan, const void *in, void *out, v
 STN_API stn_status stn_plan_execute_with(stn_plan *plan, const void *in, void *out, void *workspace, void *stream,
                                          stn_error *error);
 STN_API size_t stn_plan_workspace_size(const stn_plan *plan);
+
+/* All that an execution takes. Pointers are as those of stn_plan_execute; they are borrowed until the work is done, in
+ * stream order. */
+typedef struct stn_execution {
+    size_t struct_size;
+    const void *in;
+    void *out;
+    const void
+        *source;     /* problem.has_source: the source's first point; may be other values at each execution. It must not
+                           overlap out. NULL for all other plans */
+    void *workspace; /* stn_plan_workspace_size bytes, aligned to 256; NULL: the plan's own */
+    void *stream;    /* CUstream or cudaStream_t; NULL: the default stream; ignored on the host */
+} stn_execution;
+#define STN_EXECUTION_INIT STN_INIT_OF(stn_execution)
+
+/* As stn_plan_execute and stn_plan_execute_with, which take what has no source. Errors besides theirs: a source is missing,
+ * or given to a plan that takes none. */
+STN_API stn_status stn_plan_run(stn_plan *plan, const stn_execution *execution, stn_error *error);
 
 /* New weights, one for each tap in the order of stn_stencil_taps; they must be finite. No compile, as a rule. Executions
  * enqueued before keep the old weights, and so does the plan if this fails. Capture graphs anew: one captured before may use the old or the new ones. Not

@@ -9,7 +9,9 @@ static inline bool stn_mul_overflows(int64_t a, int64_t b, int64_t *product) {
     return __builtin_mul_overflow(a, b, product);
 }
 static inline bool stn_add_overflows(int64_t a, int64_t b, int64_t *sum) { return __builtin_add_overflow(a, b, sum); }
-static inline int64_t stn_div_up(int64_t a, int64_t b) { return (a + b - 1) / b; } /* a >= 0, b > 0 */
+static inline int64_t stn_div_up(int64_t a, int64_t b) { /* a >= 0, b > 0 */
+    return (a + b - 1) / b;                              /* NOLINT(clang-analyzer-core.DivideZero) */
+}
 static inline int64_t stn_round_up(int64_t a, int64_t b) { return stn_div_up(a, b) * b; }
 static inline int stn_log2(int64_t n) { /* rounded up; n > 0 */
     int bits = 0;

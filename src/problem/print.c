@@ -57,7 +57,10 @@ void stn_task_print(const stn_task *task, stn_text *text) {
     stn_text_printf(text, ", %s, %s of %zu tap%s, boundary ", stn_dtype_name(task->dtype),
                     stn_pattern_name(task->pattern), task->ntaps, task->ntaps == 1 ? "" : "s");
     print_boundaries(task, text);
-    stn_text_printf(text, ", %" PRIu64 " step%s", task->steps, task->steps == 1 ? "" : "s");
+    const uint64_t steps = task->steps * task->snapshots;
+    stn_text_printf(text, ", %" PRIu64 " step%s", steps, steps == 1 ? "" : "s");
+    if (task->snapshots > 1) stn_text_printf(text, ", a snapshot every %" PRIu64, task->steps);
+    if (task->source) stn_text_printf(text, ", with a source");
     if (!is_dense(task, task->in_stride, task->in_batch_stride) ||
         !is_dense(task, task->out_stride, task->out_batch_stride))
         stn_text_printf(text, ", strided");
@@ -104,7 +107,11 @@ void stn_task_json(const stn_task *task, stn_text *text) {
     stn_json_key(text, "dtype");
     stn_json_string(text, stn_dtype_name(task->dtype));
     stn_json_key(text, "steps");
+    stn_text_printf(text, "%" PRIu64, task->steps * task->snapshots);
+    stn_json_key(text, "every");
     stn_text_printf(text, "%" PRIu64, task->steps);
+    stn_json_key(text, "source");
+    stn_text_printf(text, "%s", task->source ? "true" : "false");
     stn_json_key(text, "tolerance");
     stn_json_number(text, task->tolerance);
     stn_json_key(text, "in_place");

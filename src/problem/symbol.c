@@ -238,3 +238,7 @@ double stn_taps_max_symbol(size_t ntaps, const stn_tap *taps) {
     free(s);
     return best;
 }
+
+bool stn_symbol_stable(double max_symbol, uint64_t steps) {
+    return max_symbol <= 1 || (max_symbol <= 1 + STN_SYMBOL_ERROR && (double)steps * log2(max_symbol) < 1);
+}

@@ -18,7 +18,11 @@ typedef struct stn_task {
     int64_t batch, in_batch_stride, out_batch_stride; /* likewise */
     stn_boundary boundary[3][2];
     stn_dtype dtype;
-    uint64_t steps; /* at least 1 */
+    uint64_t steps;          /* at least 1: of the run, or of each part of it that ends in a snapshot */
+    uint64_t snapshots;      /* states that are kept, one after each `steps` steps; 1: the last one alone */
+    int64_t snapshot_stride; /* elements of the output from one snapshot to the next */
+    bool source;             /* a constant source is added at each step; it lies as the problem's input does: */
+    int64_t source_stride[3], source_batch_stride;
     double tolerance;
     bool in_place;
     int alignment; /* bytes, a power of two, at least the dtype's size */

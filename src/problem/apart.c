@@ -1,0 +1,99 @@
+/* Two sets of points in memory are cut, the wider one first, into slices along its widest axis, of which only those are
+ * looked at that reach into what the other one spans:
+ *
+ *     a  [==== ====|==== ====|==== ====]          three rows of two points
+ *     b                [----  ----]               one row: only the second row of a reaches it
+ *
+ * until spans are apart, or single points meet. */
+#include "problem/apart.h"
+
+#include "base/arith.h"
+
+static stn_points points_of(const int64_t n[3], const int64_t stride[3], int64_t batch, int64_t batch_stride,
+                            size_t size, const void *first) {
+    stn_points points = {.first = (uintptr_t)first, .size = (int64_t)size};
+    for (int axis = 0; axis < 3; axis++) {
+        points.n[axis] = n[axis];
+        points.stride[axis] = stride[axis] * (int64_t)size;
+    }
+    points.n[3] = batch;
+    points.stride[3] = batch_stride * (int64_t)size;
+    points.n[4] = 1;
+    return points;
+}
+
+stn_points stn_points_of_task(const stn_task *task, bool of_output, const void *first) {
+    const size_t size = stn_dtype_size(task->dtype);
+    if (!of_output) return points_of(task->n, task->in_stride, task->batch, task->in_batch_stride, size, first);
+    stn_points points = points_of(task->n, task->out_stride, task->batch, task->out_batch_stride, size, first);
+    points.n[4] = (int64_t)task->snapshots;
+    points.stride[4] = task->snapshot_stride * (int64_t)size;
+    return points;
+}
+
+stn_points stn_points_of_source(const stn_task *task, const void *first) {
+    return points_of(task->n, task->source_stride, task->batch, task->source_batch_stride, stn_dtype_size(task->dtype),
+                     first);
+}
+
+stn_points stn_points_of_side(const stn_fft *fft, const stn_fft_side *side, const void *first) {
+    return points_of(side->n, side->stride, fft->batch, side->batch_stride, stn_fft_element(fft, side), first);
+}
+
+/* Bytes from the first one to one past the last. */
+static int64_t span(const stn_points *points) {
+    int64_t bytes = points->size;
+    for (int axis = 0; axis < STN_POINTS_AXES; axis++) bytes += (points->n[axis] - 1) * points->stride[axis];
+    return bytes;
+}
+
+/* The axis of the largest stride that has more than one point; -1: there is a single point. */
+static int widest(const stn_points *points) {
+    int found = -1;
+    for (int axis = 0; axis < STN_POINTS_AXES; axis++)
+        if (points->n[axis] > 1 && (found < 0 || points->stride[axis] > points->stride[found])) found = axis;
+    return found;
+}
+
+static int64_t common_divisor(int64_t a, int64_t b) { return b ? common_divisor(b, a % b) : a; }
+
+/* All points of both lie at multiples of one number of bytes, each set with an offset of its own: where the offsets keep
+ * them apart, as with the even and the odd numbers of an array, no two points meet. `ahead`: bytes from a to b. */
+static bool interleaved(const stn_points *a, const stn_points *b, int64_t ahead) {
+    int64_t step = 0;
+    for (int axis = 0; axis < STN_POINTS_AXES; axis++) {
+        if (a->n[axis] > 1) step = common_divisor(step, a->stride[axis]);
+        if (b->n[axis] > 1) step = common_divisor(step, b->stride[axis]);
+    }
+    if (!step) return false;
+    int64_t offset = (ahead % step + step) % step;
+    return offset >= a->size && step - offset >= b->size;
+}
+
+/* The slices of `cut` along its axis that reach into `other`: [*begin, *end). `ahead`: bytes from cut to other. */
+static void reaching(const stn_points *cut, int axis, const stn_points *other, int64_t ahead, int64_t *begin,
+                     int64_t *end) {
+    int64_t stride = cut->stride[axis], slice = span(cut) - (cut->n[axis] - 1) * stride, gap = ahead - slice;
+    *begin = gap < 0 ? 0 : gap / stride + 1;
+    *end = stn_min(cut->n[axis], stn_div_up(ahead + span(other), stride));
+}
+
+/* Counts *looks down and gives up at 0. */
+static bool meet(const stn_points *a, const stn_points *b, int64_t *looks) {
+    bool b_is_wider = span(b) > span(a);
+    const stn_points *cut = b_is_wider ? b : a, *other = b_is_wider ? a : b;
+    int64_t ahead = (int64_t)(other->first - cut->first), begin, end;
+    if ((*looks)-- <= 0 || ahead >= span(cut) || -ahead >= span(other) || interleaved(cut, other, ahead)) return false;
+    int axis = widest(cut);
+    if (axis < 0) return true; /* one point, into which the other's span, which is no wider, reaches */
+    reaching(cut, axis, other, ahead, &begin, &end);
+    stn_points slice = *cut;
+    slice.n[axis] = 1;
+    for (int64_t i = begin; i<end && * looks> 0; i++) {
+        slice.first = cut->first + (uintptr_t)(i * cut->stride[axis]);
+        if (meet(&slice, other, looks)) return true;
+    }
+    return false;
+}
+
+bool stn_points_meet(const stn_points *a, const stn_points *b, int64_t looks) { return meet(a, b, &looks); }

@@ -1,0 +1,234 @@
+/* From a problem as the caller wrote it to a task: checked, lifted to three axes, nothing left to default. */
+#include <float.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arith.h"
+#include "base/error.h"
+#include "base/grown.h"
+#include "problem/layout.h"
+#include "problem/stencil.h"
+#include "problem/task.h"
+
+/* The problem in this library's layout: fields that an older caller did not know are 0. */
+static stn_status read_problem(const stn_problem *given, stn_problem *problem, stn_error *error) {
+    if (!given) return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "the problem is NULL: pass a stn_problem");
+    STN_TRY(stn_read_grown("stn_problem", given, problem, sizeof *problem, error));
+    if (!problem->stencil)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                        "the problem's stencil is NULL: make one with stn_stencil_create or stn_stencil_parse");
+    return STN_OK;
+}
+
+static stn_status lift_scalars(const stn_problem *problem, stn_task *task, stn_error *error) {
+    if (!stn_dtype_size(problem->dtype))
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                        "the problem's dtype %d is unknown: use STN_F64, STN_F32 or STN_F16", (int)problem->dtype);
+    if (!(problem->tolerance >= 0 && isfinite(problem->tolerance)))
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                        "the problem's tolerance is %g: it must be finite and not below 0", problem->tolerance);
+    int alignment = problem->alignment ? problem->alignment : 16, least = (int)stn_dtype_size(problem->dtype);
+    if (alignment < least || alignment > 4096 || (alignment & (alignment - 1)))
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                        "the problem's alignment is %d bytes: it must be a power of two from %d (one %s) to 4096",
+                        alignment, least, stn_dtype_name(problem->dtype));
+    task->alignment = alignment;
+    task->rank = problem->stencil->rank;
+    task->dtype = problem->dtype;
+    task->tolerance = problem->tolerance;
+    task->steps = problem->steps ? problem->steps : 1;
+    task->in_place = problem->in_place != 0;
+    task->source = problem->has_source != 0;
+    return STN_OK;
+}
+
+static stn_status lift_extents(const stn_problem *problem, stn_task *task, stn_error *error) {
+    size_t batch = problem->batch ? problem->batch : 1;
+    int64_t total = (int64_t)stn_dtype_size(task->dtype);
+    bool overflow = batch > INT64_MAX || stn_mul_overflows(total, (int64_t)batch, &total);
+    for (int axis = 0; axis < 3; axis++) task->n[axis] = 1;
+    for (int axis = 0; axis < task->rank; axis++) {
+        size_t extent = problem->extent[axis];
+        if (!extent)
+            return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "extent[%d] is 0: every axis needs at least one point",
+                            axis);
+        task->n[3 - task->rank + axis] = (int64_t)extent;
+        overflow = overflow || extent > INT64_MAX || stn_mul_overflows(total, (int64_t)extent, &total);
+    }
+    if (overflow)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                        "the grid has more bytes of %s than 63 bits can count: lower the extents or the batch",
+                        stn_dtype_name(task->dtype));
+    task->batch = (int64_t)batch;
+    return STN_OK;
+}
+
+/* Weights are used in the dtype's arithmetic, float32 for f16. */
+static stn_status check_weight(const stn_task *task, size_t index, double weight, stn_error *error) {
+    if (!isfinite(weight))
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "weight %zu is %g: weights must be finite numbers", index,
+                        weight);
+    if (task->dtype != STN_F64 && fabs(weight) > FLT_MAX)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                        "weight %zu is %g, past the range of the float32 arithmetic of %s: use f64", index, weight,
+                        stn_dtype_name(task->dtype));
+    return STN_OK;
+}
+
+static stn_pattern find_pattern(const stn_task *task) {
+    bool star = true;
+    int64_t box = 1;
+    for (int axis = 0; axis < 3; axis++) box *= task->reach[axis][0] + task->reach[axis][1] + 1;
+    for (size_t i = 0; i < task->ntaps && star; i++) {
+        const int64_t *o = task->taps[i].offset;
+        star = (o[0] != 0) + (o[1] != 0) + (o[2] != 0) <= 1;
+    }
+    if (star) return STN_PATTERN_STAR;
+    return (int64_t)task->ntaps == box ? STN_PATTERN_BOX : STN_PATTERN_GENERAL; /* taps are distinct */
+}
+
+static stn_status lift_taps(const stn_stencil *stencil, stn_task *task, stn_error *error) {
+    task->taps = calloc(stencil->ntaps, sizeof *task->taps);
+    if (!task->taps) return stn_fail_memory(error, "the taps of a problem", stencil->ntaps * sizeof *task->taps);
+    task->ntaps = stencil->ntaps;
+    int missing = 3 - task->rank;
+    for (size_t i = 0; i < task->ntaps; i++) {
+        STN_TRY(check_weight(task, i, stencil->taps[i].weight, error));
+        task->taps[i].weight = stencil->taps[i].weight;
+        for (int axis = missing; axis < 3; axis++) {
+            int64_t o = stencil->taps[i].offset[axis - missing];
+            task->taps[i].offset[axis] = o;
+            task->reach[axis][0] = (int)stn_max(task->reach[axis][0], -o);
+            task->reach[axis][1] = (int)stn_max(task->reach[axis][1], o);
+        }
+    }
+    for (int axis = missing; axis < 3; axis++)
+        for (int side = 0; side < 2; side++)
+            if (task->reach[axis][side] > task->n[axis])
+                return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                                "the taps reach %d points past the %s side of axis %d, which has only %" PRId64
+                                ": use a larger grid or a smaller stencil",
+                                task->reach[axis][side], side ? "high" : "low", axis - missing, task->n[axis]);
+    task->pattern = find_pattern(task);
+    return STN_OK;
+}
+
+static stn_status check_side(const stn_task *task, const stn_boundary *boundary, int axis, int side, stn_error *error) {
+    const char *name = side ? "high" : "low";
+    if (boundary->kind < STN_WRAP || boundary->kind > STN_FIXED)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                        "the boundary kind %d on the %s side of axis %d is unknown: use STN_WRAP to STN_FIXED",
+                        (int)boundary->kind, name, axis);
+    if (boundary->kind != STN_CONSTANT) return STN_OK;
+    if (!isfinite(boundary->value))
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                        "the constant boundary on the %s side of axis %d has the value %g: it must be finite", name,
+                        axis, boundary->value);
+    double most = task->dtype == STN_F64 ? DBL_MAX : task->dtype == STN_F32 ? FLT_MAX : 65504;
+    if (fabs(boundary->value) > most)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                        "the constant boundary on the %s side of axis %d has the value %g, past the range of %s: "
+                        "use a wider dtype",
+                        name, axis, boundary->value, stn_dtype_name(task->dtype));
+    return STN_OK;
+}
+
+static stn_status lift_boundaries(const stn_problem *problem, stn_task *task, stn_error *error) {
+    for (int axis = 0; axis < task->rank; axis++) {
+        const stn_boundary *sides = problem->boundary[axis];
+        for (int side = 0; side < 2; side++) {
+            STN_TRY(check_side(task, &sides[side], axis, side, error));
+            stn_boundary *lifted = &task->boundary[3 - task->rank + axis][side];
+            lifted->kind = sides[side].kind;
+            lifted->value = sides[side].kind == STN_CONSTANT ? sides[side].value : 0;
+        }
+        if ((sides[0].kind == STN_WRAP) != (sides[1].kind == STN_WRAP))
+            return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                            "axis %d wraps on its %s side only: an axis wraps on both sides or on none", axis,
+                            sides[0].kind == STN_WRAP ? "low" : "high");
+    }
+    return STN_OK;
+}
+
+static stn_status lift_layouts(const stn_problem *problem, stn_task *task, stn_error *error) {
+    STN_TRY(stn_layout_lift(task, false, problem->in_stride, problem->in_batch_stride, error));
+    STN_TRY(stn_layout_lift(task, true, problem->out_stride, problem->out_batch_stride, error));
+    bool same = task->in_batch_stride == task->out_batch_stride;
+    for (int axis = 0; axis < 3; axis++) same = same && task->in_stride[axis] == task->out_stride[axis];
+    memcpy(task->source_stride, task->in_stride, sizeof task->source_stride);
+    task->source_batch_stride = task->in_batch_stride;
+    if (task->in_place && !same)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                        "the problem is in place but its input and output strides differ: make them equal");
+    return STN_OK;
+}
+
+/* Steps between snapshots, how many there are, and where each lies: last, as the output's layout is known. */
+static stn_status lift_snapshots(const stn_problem *problem, stn_task *task, stn_error *error) {
+    const uint64_t every = problem->every ? problem->every : task->steps;
+    task->snapshots = task->steps / every;
+    if (task->steps % every)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                        "a snapshot every %" PRIu64 " steps does not divide the run's %" PRIu64
+                        " steps: the last snapshot is the last step's",
+                        every, task->steps);
+    task->steps = every;
+    const int64_t span = stn_task_span(task, true), given = (int64_t)problem->snapshot_stride;
+    int64_t dense, bytes;
+    if (stn_mul_overflows(task->batch, task->out_batch_stride, &dense)) dense = span;
+    task->snapshot_stride = given ? given : stn_max(dense, span);
+    if (task->snapshots == 1) return STN_OK;
+    if (task->in_place)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                        "the problem is in place, but its output is a stack of %" PRIu64
+                        " snapshots: give the stack memory of its own",
+                        task->snapshots);
+    if (given < 0 || task->snapshot_stride < span)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                        "snapshot_stride is %" PRId64 ", but a snapshot covers %" PRId64
+                        " elements, so snapshots overlap: use a larger one, or 0 for dense",
+                        task->snapshot_stride, span);
+    if (task->snapshots > INT64_MAX || stn_mul_overflows((int64_t)task->snapshots, task->snapshot_stride, &bytes) ||
+        stn_mul_overflows(bytes, (int64_t)stn_dtype_size(task->dtype), &bytes))
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                        "%" PRIu64 " snapshots have more bytes of %s than 63 bits can count: keep fewer of them",
+                        task->snapshots, stn_dtype_name(task->dtype));
+    return STN_OK;
+}
+
+stn_status stn_task_make(const stn_problem *given, stn_task *task, stn_error *error) {
+    stn_problem problem;
+    stn_status status;
+    memset(task, 0, sizeof *task);
+    STN_TRY_GOTO(status, read_problem(given, &problem, error), done);
+    STN_TRY_GOTO(status, lift_scalars(&problem, task, error), done);
+    STN_TRY_GOTO(status, lift_extents(&problem, task, error), done);
+    STN_TRY_GOTO(status, lift_boundaries(&problem, task, error), done);
+    STN_TRY_GOTO(status, lift_layouts(&problem, task, error), done);
+    STN_TRY_GOTO(status, lift_taps(problem.stencil, task, error), done);
+    STN_TRY_GOTO(status, lift_snapshots(&problem, task, error), done);
+done:
+    if (status != STN_OK) stn_task_clear(task);
+    return status;
+}
+
+stn_status stn_task_set_weights(stn_task *task, size_t count, const double *weights, stn_error *error) {
+    if (count != task->ntaps)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                        "there are %zu new weights for %zu taps: give one for each tap, in the order of "
+                        "stn_stencil_taps",
+                        count, task->ntaps);
+    if (!weights) return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "the new weights are NULL: pass an array");
+    for (size_t i = 0; i < count; i++) STN_TRY(check_weight(task, i, weights[i], error));
+    for (size_t i = 0; i < count; i++) task->taps[i].weight = weights[i];
+    return STN_OK;
+}
+
+stn_status stn_problem_validate(const stn_problem *problem, stn_error *error) {
+    stn_task task;
+    stn_status status = stn_task_make(problem, &task, error);
+    stn_task_clear(&task);
+    return status;
+}
