@@ -1,4 +1,6 @@
 /* Packs and disk behind one door, and the counters. */
+#include "cache/cache.h"
+
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -6,12 +8,10 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "cache/entry.h"
 #include "cache/gc.h"
-#include "cache/lock.h"
 #include "cache/notes.h"
 
-enum { DEFAULT_FILES = 16384, DEFAULT_WAIT_MS = 30000 };
+enum { DEFAULT_FILES = 16384, DEFAULT_WAIT_MS = 30000, SWEEP_STORES = 64 };
 #define DEFAULT_BYTES ((uint64_t)1 << 30)
 
 typedef struct opened_pack {
@@ -22,6 +22,8 @@ typedef struct opened_pack {
 struct stn_cache {
     const stn_logger *logger;
     stn_disk disk;
+    unsigned lock_wait_ms;
+    atomic_uint stores; /* every so often one is followed by a sweep */
     opened_pack *packs;
     size_t npacks;
     stn_pack_writer *record; /* borrowed; NULL mostly */
@@ -94,7 +96,7 @@ stn_status stn_cache_open(const stn_cache_options *options, stn_cache **cache, s
     made->logger = options->logger;
     made->disk.max_bytes = limit(options->max_bytes, "STENTOR_CACHE_MAX_BYTES", DEFAULT_BYTES);
     made->disk.max_files = limit(options->max_files, "STENTOR_CACHE_MAX_FILES", DEFAULT_FILES);
-    made->disk.lock_wait_ms = options->lock_wait_ms ? options->lock_wait_ms : DEFAULT_WAIT_MS;
+    made->lock_wait_ms = options->lock_wait_ms ? options->lock_wait_ms : DEFAULT_WAIT_MS;
     made->disk.keep_source = options->keep_source || asked("STENTOR_CACHE_KEEP_SOURCE");
     stn_status status = open_packs(made, options, error);
     if (status == STN_OK)
@@ -192,7 +194,8 @@ stn_cache_source stn_cache_find_source(stn_cache *cache, const stn_key *source, 
 
 void stn_cache_store(stn_cache *cache, const stn_key *key, const stn_entry *entry) {
     record(cache, key, entry);
-    stn_disk_store(&cache->disk, key, entry);
+    if (stn_disk_store(&cache->disk, key, entry) && atomic_fetch_add(&cache->stores, 1) % SWEEP_STORES == 0)
+        stn_disk_sweep(&cache->disk);
 }
 
 void stn_cache_reject(stn_cache *cache, const stn_key *key) {
@@ -207,7 +210,9 @@ void stn_cache_reject(stn_cache *cache, const stn_key *key) {
 
 void stn_cache_record(stn_cache *cache, stn_pack_writer *writer) { cache->record = writer; }
 
-stn_cache_lock *stn_cache_lock_key(stn_cache *cache, const stn_key *key) { return stn_disk_lock(&cache->disk, key); }
+stn_cache_lock *stn_cache_lock_key(stn_cache *cache, const stn_key *key) {
+    return stn_folder_lock(&cache->disk.folder, cache->lock_wait_ms, key);
+}
 
 /* ---- counters ---------------------------------------------------------------------------------------------------- */
 

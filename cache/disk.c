@@ -10,10 +10,9 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "cache/entry.h"
 #include "cache/file.h"
 
-enum { TOUCH_SECONDS = 60, SWEEP_STORES = 64 };
+enum { TOUCH_SECONDS = 60 };
 
 void stn_disk_place(const stn_key *key, char sub[3], char name[STN_DISK_NAME]) {
     char hex[65];
@@ -26,7 +25,10 @@ void stn_disk_place(const stn_key *key, char sub[3], char name[STN_DISK_NAME]) {
 /* The whole file; NULL with errno on trouble, 0 bytes included (errno 0: shorter than it was said to be). */
 static unsigned char *read_all(int fd, size_t size) {
     unsigned char *image = malloc(size ? size : 1);
-    if (!image) return NULL;
+    if (!image) {
+        errno = ENOMEM;
+        return NULL;
+    }
     size_t done = 0;
     while (done < size) {
         ssize_t got = read(fd, image + done, size - done);
@@ -76,13 +78,6 @@ stn_status stn_disk_read(const stn_disk *disk, int sub, const char *name, const 
     return result;
 }
 
-/* Removes a file if it still is the one that was looked at: another process may have put a good one in its place. */
-static void remove_same(int sub, const char *name, const struct stat *seen) {
-    struct stat now;
-    if (!fstatat(sub, name, &now, AT_SYMLINK_NOFOLLOW) && now.st_ino == seen->st_ino && now.st_dev == seen->st_dev)
-        (void)unlinkat(sub, name, 0);
-}
-
 bool stn_disk_find(stn_disk *disk, const stn_key *key, stn_entry *entry) {
     char sub_name[3], name[STN_DISK_NAME];
     stn_disk_place(key, sub_name, name);
@@ -96,10 +91,10 @@ bool stn_disk_find(stn_disk *disk, const stn_key *key, stn_entry *entry) {
         if (result == STN_OK)
             atomic_fetch_add(&disk->bytes_read, (unsigned long long)status.st_size);
         else if (result == STN_ERROR_FORMAT) {
-            stn_log(disk->folder.logger, STN_LOG_INFO, "the stored kernel %s/%s/%s is removed and made again: %s",
+            stn_log(disk->folder.logger, STN_LOG_INFO, "the stored kernel %s/%s/%s is dropped and made again: %s",
                     disk->folder.path, sub_name, name, why.message);
             atomic_fetch_add(&disk->rejected, 1);
-            remove_same(sub, name, &status);
+            (void)stn_file_remove_seen(sub, name, &status);
         }
         close(sub);
     }
@@ -162,29 +157,41 @@ static bool store(stn_disk *disk, const stn_key *key, const stn_entry *entry, co
     return good;
 }
 
-void stn_disk_store(stn_disk *disk, const stn_key *key, const stn_entry *entry) {
-    if (!disk->folder.path) return;
+static void warn_not_stored(stn_disk *disk, const stn_key *key, int why) {
+    char sub_name[3], name[STN_DISK_NAME];
+    stn_disk_place(key, sub_name, name);
+    if (why == EISDIR)
+        stn_folder_warn(&disk->folder,
+                        "a kernel is kept in memory only, as a folder that is not empty lies in its place: remove "
+                        "%s/%s/%s",
+                        disk->folder.path, sub_name, name);
+    else
+        stn_folder_warn(&disk->folder,
+                        "kernels are kept in memory only, as the cache folder %s cannot be written: %s; make room or "
+                        "name another with STENTOR_CACHE_DIR",
+                        disk->folder.path, strerror(why));
+}
+
+bool stn_disk_store(stn_disk *disk, const stn_key *key, const stn_entry *entry) {
+    if (!disk->folder.path) return false;
     unsigned char *image = NULL;
     size_t size = 0;
     stn_error why = {0};
     if (stn_entry_encode(key, entry, &image, &size, &why) != STN_OK) {
         stn_folder_warn(&disk->folder, "a kernel is kept in memory only: %s", why.message);
-        return;
+        return false;
     }
     bool good = false;
     for (int attempt = 0; attempt < 3 && !good; attempt++) {
         good = store(disk, key, entry, image, size);
         if (!good && errno != ENOENT) break;
     }
-    if (good) {
+    if (good)
         atomic_fetch_add(&disk->bytes_written, size);
-        if (atomic_fetch_add(&disk->stores, 1) % SWEEP_STORES == 0) stn_disk_sweep(disk);
-    } else
-        stn_folder_warn(&disk->folder,
-                        "kernels are kept in memory only, as the cache folder %s cannot be written: %s; make room or "
-                        "name another with STENTOR_CACHE_DIR",
-                        disk->folder.path, strerror(errno));
+    else
+        warn_not_stored(disk, key, errno);
     free(image);
+    return good;
 }
 
 bool stn_disk_remove(stn_disk *disk, const stn_key *key) {
@@ -192,7 +199,7 @@ bool stn_disk_remove(stn_disk *disk, const stn_key *key) {
     stn_disk_place(key, sub_name, name);
     int root = stn_folder_open(&disk->folder, false);
     int sub = root < 0 ? -1 : stn_folder_open_sub(&disk->folder, root, sub_name, false);
-    bool gone = sub >= 0 && !unlinkat(sub, name, 0);
+    bool gone = sub >= 0 && stn_file_remove(sub, name);
     if (gone) atomic_fetch_add(&disk->rejected, 1);
     if (sub >= 0) close(sub);
     if (root >= 0) close(root);

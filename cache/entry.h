@@ -1,22 +1,21 @@
-/* The bytes of one entry, as FORMAT.md lays them out: the same on disk and inside a pack. */
+/* One entry: what is kept of a kernel, and its bytes as FORMAT.md lays them out, the same on disk and inside a pack. */
 #ifndef STN_CACHE_ENTRY_H
 #define STN_CACHE_ENTRY_H
-#include "cache/cache.h"
+#include "cache/format.h"
+#include "cache/key.h"
 
-#define STN_ENTRY_VERSION 1u
-#define STN_ENTRY_HEADER 144u
-#define STN_ENTRY_MAX ((size_t)1 << 28) /* bytes of a whole entry; more is refused before memory is asked for */
-
-static inline void stn_put32(unsigned char *at, uint32_t value) {
-    for (int i = 0; i < 4; i++) at[i] = (unsigned char)(value >> (8 * i));
-}
-static inline void stn_put64(unsigned char *at, uint64_t value) {
-    for (int i = 0; i < 8; i++) at[i] = (unsigned char)(value >> (8 * i));
-}
-static inline uint32_t stn_get32(const unsigned char *at) {
-    return at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
-}
-static inline uint64_t stn_get64(const unsigned char *at) { return stn_get32(at) | (uint64_t)stn_get32(at + 4) << 32; }
+typedef struct stn_entry {
+    char *metadata; /* readable text, "label: value" lines: what it was made from */
+    char *params;   /* the rendered params.cuh */
+    char *ptx;
+    size_t ptx_size; /* without the NUL that follows it in memory */
+    void *cubin;     /* NULL when there is only PTX */
+    size_t cubin_size;
+    stn_key source; /* the key of the same inputs without the compiler; all zero: the entry's own key */
+} stn_entry;        /* owns its members */
+void stn_entry_clear(stn_entry *entry);
+/* The metadata's line "label: value", cut to size; "?" and false when there is none. */
+bool stn_entry_field(const stn_entry *entry, const char *label, char *value, size_t size);
 
 /* *image is freed with free(). NULL members count as empty. */
 stn_status stn_entry_encode(const stn_key *key, const stn_entry *entry, unsigned char **image, size_t *size,

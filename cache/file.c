@@ -56,3 +56,17 @@ bool stn_file_link(int dir, const char *prefix, const char *name, const char *ta
     errno = why;
     return good;
 }
+
+bool stn_file_remove(int dir, const char *name) {
+    if (!unlinkat(dir, name, 0)) return true;
+    bool folder = errno == EISDIR || errno == EPERM; /* Linux says EISDIR, POSIX EPERM */
+    return folder && !unlinkat(dir, name, AT_REMOVEDIR);
+}
+
+bool stn_file_remove_seen(int dir, const char *name, const struct stat *seen) {
+    struct stat now;
+    if (fstatat(dir, name, &now, AT_SYMLINK_NOFOLLOW)) return false;
+    if (now.st_ino == seen->st_ino && now.st_dev == seen->st_dev) return stn_file_remove(dir, name);
+    errno = ESTALE;
+    return false;
+}

@@ -28,7 +28,7 @@ stn_status stn_folder_init(stn_folder *folder, const char *dir, bool shared, con
                            stn_error *error) {
     folder->shared = shared;
     folder->logger = logger;
-    const char *base = dir, *rest = "";
+    const char *base = dir && *dir ? dir : NULL, *rest = "";
     if (!base) base = environment("STENTOR_CACHE_DIR");
     if (!base && (base = environment("XDG_CACHE_HOME"))) {
         rest = "/stentor";

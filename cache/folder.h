@@ -2,9 +2,11 @@
 #ifndef STN_CACHE_FOLDER_H
 #define STN_CACHE_FOLDER_H
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <sys/stat.h>
 
-#include "cache/cache.h"
+#include "base/log.h"
+#include "stentor.h"
 
 typedef struct stn_folder {
     char *path;  /* absolute; NULL: no disk */
@@ -15,7 +17,7 @@ typedef struct stn_folder {
     atomic_bool told;   /* problem is complete */
 } stn_folder;
 
-/* dir: NULL for the environment's, ":memory:" for none. Only running out of memory fails. */
+/* dir: NULL or "" for the environment's, ":memory:" for none. Only running out of memory fails. */
 stn_status stn_folder_init(stn_folder *folder, const char *dir, bool shared, const stn_logger *logger,
                            stn_error *error);
 void stn_folder_clear(stn_folder *folder);

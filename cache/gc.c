@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "cache/file.h"
 
 enum { TEMP_SECONDS = 3600, SPARE_SECONDS = 24 * 3600 };
 
@@ -28,6 +29,7 @@ typedef struct file {
 typedef struct files {
     file *list;
     size_t count, capacity;
+    bool hidden[256]; /* subfolders that are there but could not be looked into */
 } files;
 
 static file_kind kind_of(const char *name) {
@@ -38,6 +40,8 @@ static file_kind kind_of(const char *name) {
     if (!strcmp(suffix, STN_DISK_PARAMS)) return FILE_PARAMS;
     return strcmp(suffix, STN_DISK_ALIAS) ? FILE_OTHER : FILE_ALIAS;
 }
+
+static size_t number_of(const char *sub) { return strtoul(sub, NULL, 16) % 256; } /* of any text: an index */
 
 static bool add_file(files *all, const char *sub, const char *name, const struct stat *status) {
     if (all->count == all->capacity) {
@@ -54,19 +58,23 @@ static bool add_file(files *all, const char *sub, const char *name, const struct
     return true;
 }
 
-/* Adds what one subfolder holds; takes the descriptor. False: no memory. */
+/* Adds what one subfolder holds; takes the descriptor. False: no memory. A folder under an entry's name is listed, so
+ * that it is found to be none. */
 static bool scan_sub(files *all, int sub, const char *sub_name) {
     DIR *folder = fdopendir(sub);
     if (!folder) {
+        int why = errno;
         close(sub);
-        return errno != ENOMEM;
+        all->hidden[number_of(sub_name)] = true;
+        return why != ENOMEM;
     }
     bool good = true;
     for (struct dirent *item; good && (item = readdir(folder));) {
         struct stat status;
-        if (kind_of(item->d_name) == FILE_OTHER || strlen(item->d_name) >= sizeof all->list->name) continue;
-        if (fstatat(dirfd(folder), item->d_name, &status, AT_SYMLINK_NOFOLLOW) || S_ISDIR(status.st_mode)) continue;
-        good = add_file(all, sub_name, item->d_name, &status);
+        file_kind kind = kind_of(item->d_name);
+        if (kind == FILE_OTHER || strlen(item->d_name) >= sizeof all->list->name) continue;
+        if (fstatat(dirfd(folder), item->d_name, &status, AT_SYMLINK_NOFOLLOW)) continue;
+        if (kind == FILE_ENTRY || !S_ISDIR(status.st_mode)) good = add_file(all, sub_name, item->d_name, &status);
     }
     closedir(folder);
     return good;
@@ -98,6 +106,7 @@ static stn_status scan(stn_disk *disk, int *root, files *all, stn_error *error) 
         char name[3];
         snprintf(name, sizeof name, "%02x", i);
         int sub = stn_folder_open_sub(&disk->folder, *root, name, false);
+        if (sub < 0) all->hidden[i] = errno != ENOENT;
         if (sub < 0 || scan_sub(all, sub, name)) continue;
         free(all->list);
         close(*root);
@@ -134,37 +143,74 @@ stn_status stn_disk_keys(stn_disk *disk, void (*visit)(void *user, const stn_key
     return STN_OK;
 }
 
+/* One entry that was read, or why it was not. `status` is that of the file that was read, where the item is damaged. */
+typedef struct found {
+    stn_disk *disk;
+    int sub;
+    const file *file;
+    stn_cache_item item;
+    struct stat status;
+} found;
+
+/* False: there is no such file any more. */
+static bool read_one(found *one, stn_entry *entry, stn_error *why) {
+    key_of(one->file, &one->item.key);
+    one->item.bytes = one->file->bytes;
+    one->item.used = one->file->used;
+    if (one->sub < 0) {
+        one->item.fault = "its folder cannot be opened";
+        return true;
+    }
+    stn_status result =
+        stn_disk_read(one->disk, one->sub, one->file->name, &one->item.key, entry, &one->status, why, false);
+    if (result == STN_ERROR_IO && faccessat(one->sub, one->file->name, F_OK, AT_SYMLINK_NOFOLLOW)) return false;
+    one->item.damaged = result == STN_ERROR_FORMAT;
+    if (result == STN_OK)
+        one->item.entry = entry;
+    else
+        one->item.fault = why->message;
+    return true;
+}
+
+/* Reads every entry of a list. */
+static void read_all(stn_disk *disk, int root, const files *all, bool (*visit)(void *user, const found *one),
+                     void *user) {
+    bool more = true;
+    for (size_t i = 0; i < all->count && more; i++) {
+        if (all->list[i].kind != FILE_ENTRY) continue;
+        stn_entry entry = {0};
+        stn_error why = {0};
+        found one = {.disk = disk, .file = &all->list[i]};
+        one.sub = stn_folder_open_sub(&disk->folder, root, all->list[i].sub, false);
+        if (one.sub < 0 && errno == ENOENT) continue;
+        if (read_one(&one, &entry, &why)) more = visit(user, &one);
+        stn_entry_clear(&entry);
+        if (one.sub >= 0) close(one.sub);
+    }
+}
+
+typedef struct visiting {
+    stn_cache_visit visit;
+    void *user;
+} visiting;
+
+static bool visit_one(void *user, const found *one) {
+    const visiting *v = user;
+    return v->visit(v->user, &one->item);
+}
+
 stn_status stn_disk_each(stn_disk *disk, stn_cache_visit visit, void *user, stn_error *error) {
     files all;
     int root;
     STN_TRY(scan(disk, &root, &all, error));
-    bool more = true;
-    for (size_t i = 0; i < all.count && more; i++) {
-        if (all.list[i].kind != FILE_ENTRY) continue;
-        int sub = stn_folder_open_sub(&disk->folder, root, all.list[i].sub, false);
-        if (sub < 0) continue;
-        stn_cache_item item = {.bytes = all.list[i].bytes, .used = all.list[i].used};
-        stn_entry entry = {0};
-        stn_error why = {0};
-        struct stat status;
-        key_of(&all.list[i], &item.key);
-        stn_status result = stn_disk_read(disk, sub, all.list[i].name, &item.key, &entry, &status, &why, false);
-        if (result == STN_OK)
-            item.entry = &entry;
-        else
-            item.fault = why.message;
-        if (result != STN_ERROR_IO || faccessat(sub, all.list[i].name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
-            more = visit(user, &item);
-        stn_entry_clear(&entry);
-        close(sub);
-    }
+    read_all(disk, root, &all, visit_one, &(visiting){visit, user});
     done(root, &all);
     return STN_OK;
 }
 
 static bool remove_file(stn_disk *disk, int root, const file *which, stn_cache_sweep *sweep) {
     int sub = stn_folder_open_sub(&disk->folder, root, which->sub, false);
-    bool gone = sub >= 0 && !unlinkat(sub, which->name, 0);
+    bool gone = sub >= 0 && stn_file_remove(sub, which->name);
     if (gone) {
         sweep->removed_files++;
         sweep->removed_bytes += which->bytes;
@@ -177,16 +223,18 @@ static bool has_entry(const files *all, const char *sub, const char *name) {
     file wanted = {.kind = FILE_ENTRY};
     memcpy(wanted.sub, sub, 2);
     memcpy(wanted.name, name, STN_DISK_NAME - 1);
+    if (all->hidden[number_of(wanted.sub)]) return true; /* for all that is known */
     return bsearch(&wanted, all->list, all->count, sizeof(file), by_name) != NULL;
 }
 
-/* True if an alias names an entry that is there. */
+/* True if an alias names an entry that is there, or cannot be read now. */
 static bool alias_serves(stn_disk *disk, int root, const files *all, const file *alias) {
     char target[STN_DISK_NAME + 2];
     int sub = stn_folder_open_sub(&disk->folder, root, alias->sub, false);
     ssize_t size = sub < 0 ? -1 : readlinkat(sub, alias->name, target, sizeof target);
+    bool unread = sub < 0 || (size < 0 && errno != EINVAL); /* EINVAL: it is no symlink */
     if (sub >= 0) close(sub);
-    return size == 64 && has_entry(all, target, target + 2);
+    return unread || (size == 64 && has_entry(all, target, target + 2));
 }
 
 /* Old temporaries (of writers that were killed), sources and aliases whose entry is gone; call with the list by name.
@@ -243,27 +291,50 @@ stn_status stn_disk_clear(stn_disk *disk, stn_cache_sweep *sweep, stn_error *err
     return STN_OK;
 }
 
-typedef struct verifying {
-    stn_disk *disk;
-    stn_cache_sweep *sweep;
-} verifying;
-
-static bool verify_one(void *user, const stn_cache_item *item) {
-    verifying *run = user;
-    if (item->fault && stn_disk_remove(run->disk, &item->key)) {
-        run->sweep->damaged++;
-        run->sweep->removed_files++;
-        run->sweep->removed_bytes += item->bytes;
-    } else {
-        run->sweep->files++;
-        run->sweep->bytes += item->bytes;
+/* What is damaged is told before it is removed; what cannot be read, or not be removed, is told and left. */
+static bool verify_one(void *user, const found *one) {
+    stn_cache_sweep *sweep = user;
+    const stn_folder *folder = &one->disk->folder;
+    const char *sub = one->file->sub, *name = one->file->name, *fault = one->item.fault;
+    bool gone = false;
+    if (one->item.damaged) {
+        stn_log(folder->logger, STN_LOG_INFO, "the stored kernel %s/%s/%s is removed: %s", folder->path, sub, name,
+                fault);
+        gone = stn_file_remove_seen(one->sub, name, &one->status);
+        if (!gone && errno == ENOENT) return true;
+        if (!gone && errno == ESTALE) fault = NULL; /* a new one took its place */
     }
+    if (gone) {
+        atomic_fetch_add(&one->disk->rejected, 1);
+        sweep->damaged++;
+        sweep->removed_files++;
+        sweep->removed_bytes += one->item.bytes;
+        return true;
+    }
+    if (fault) {
+        const char *why = one->item.damaged ? strerror(errno) : "what cannot be read is not known to be damaged";
+        stn_log(folder->logger, STN_LOG_WARNING, "%s/%s/%s is left: %s (%s)", folder->path, sub, name, fault, why);
+        sweep->left++;
+    }
+    sweep->files++;
+    sweep->bytes += one->item.bytes;
     return true;
 }
 
 stn_status stn_disk_verify(stn_disk *disk, stn_cache_sweep *sweep, stn_error *error) {
+    files all;
+    int root;
     *sweep = (stn_cache_sweep){0};
-    return stn_disk_each(disk, verify_one, &(verifying){disk, sweep}, error);
+    STN_TRY(scan(disk, &root, &all, error));
+    for (int i = 0; i < 256; i++) {
+        if (!all.hidden[i]) continue;
+        stn_log(disk->folder.logger, STN_LOG_WARNING, "%s/%02x is left: it cannot be looked into", disk->folder.path,
+                i);
+        sweep->left++;
+    }
+    read_all(disk, root, &all, verify_one, sweep);
+    done(root, &all);
+    return STN_OK;
 }
 
 void stn_disk_sweep(stn_disk *disk) {

@@ -2,6 +2,7 @@
 #ifndef STN_CACHE_GC_H
 #define STN_CACHE_GC_H
 #include "cache/disk.h"
+#include "cache/listing.h"
 
 stn_status stn_disk_each(stn_disk *disk, stn_cache_visit visit, void *user, stn_error *error);
 /* Every entry's key, unread. */
@@ -9,4 +10,6 @@ stn_status stn_disk_keys(stn_disk *disk, void (*visit)(void *user, const stn_key
 stn_status stn_disk_verify(stn_disk *disk, stn_cache_sweep *sweep, stn_error *error);
 stn_status stn_disk_gc(stn_disk *disk, int64_t spare_seconds, stn_cache_sweep *sweep, stn_error *error);
 stn_status stn_disk_clear(stn_disk *disk, stn_cache_sweep *sweep, stn_error *error);
+/* The sweep that follows a store now and then. */
+void stn_disk_sweep(stn_disk *disk);
 #endif

@@ -1,10 +1,12 @@
 /* Cache keys: SHA-256 over labelled, length-prefixed fields. */
+#include "cache/key.h"
+
 #include <sodium/crypto_hash_sha256.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "cache/entry.h"
+#include "cache/format.h"
 
 struct stn_key_builder {
     crypto_hash_sha256_state state;

@@ -11,7 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cache/entry.h"
+#include "cache/folder.h"
+#include "cache/format.h"
 
 struct stn_cache_lock {
     int fd;
@@ -23,11 +24,11 @@ static int64_t milliseconds(void) {
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-static int open_lock(stn_disk *disk) {
-    int root = stn_folder_open(&disk->folder, true);
+static int open_lock(stn_folder *folder) {
+    int root = stn_folder_open(folder, true);
     if (root < 0) return -1;
     int fd = openat(root, STN_LOCK_NAME, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK,
-                    disk->folder.shared ? 0666 : 0600);
+                    folder->shared ? 0666 : 0600);
     close(root);
     return fd;
 }
@@ -45,15 +46,15 @@ static bool wait_for(int fd, const stn_key *key, int64_t deadline) {
     return true;
 }
 
-stn_cache_lock *stn_disk_lock(stn_disk *disk, const stn_key *key) {
-    if (!disk->folder.path) return NULL;
+stn_cache_lock *stn_folder_lock(stn_folder *folder, unsigned wait_ms, const stn_key *key) {
+    if (!folder->path) return NULL;
     stn_cache_lock *lock = malloc(sizeof *lock);
     if (!lock) return NULL;
-    int64_t deadline = milliseconds() + disk->lock_wait_ms;
+    int64_t deadline = milliseconds() + wait_ms;
     /* When the folder was deleted and made anew meanwhile, others lock another file: then once more. */
     for (int attempt = 0; attempt < 3; attempt++) {
         struct stat status;
-        lock->fd = open_lock(disk);
+        lock->fd = open_lock(folder);
         if (lock->fd < 0) break;
         bool held = wait_for(lock->fd, key, deadline);
         if (held && !fstat(lock->fd, &status) && status.st_nlink) return lock;

@@ -1,9 +1,13 @@
 /* The per-key lock between processes. */
 #ifndef STN_CACHE_LOCK_H
 #define STN_CACHE_LOCK_H
-#include "cache/disk.h"
+#include "cache/key.h"
 
 #define STN_LOCK_NAME "lock"
 
-stn_cache_lock *stn_disk_lock(stn_disk *disk, const stn_key *key);
+struct stn_folder;
+typedef struct stn_cache_lock stn_cache_lock;
+/* NULL when it could not be had within so many milliseconds. */
+stn_cache_lock *stn_folder_lock(struct stn_folder *folder, unsigned wait_ms, const stn_key *key);
+void stn_cache_unlock(stn_cache_lock *lock); /* NULL is fine */
 #endif

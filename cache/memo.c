@@ -1,10 +1,11 @@
 /* Values made once per process: a hash table of slots; whoever comes first makes, the others wait. */
+#include "cache/memo.h"
+
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "cache/cache.h"
 
 #define HASH_NONFATAL_OOM 1 /* uthash would end the process otherwise */
 #define uthash_nonfatal_oom(slot) ((slot)->state = SLOT_FAILED)

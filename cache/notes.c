@@ -62,43 +62,61 @@ static ssize_t read_whole(int file, char *image) {
     return (ssize_t)done;
 }
 
-/* NULL with a copy of the text, or what is wrong with the image. */
-static const char *decode(const stn_key *key, const char *image, size_t size, char **text) {
-    char hex[65];
-    if (size > STN_NOTE_MAX) return "it is too long";
-    if (size < HEAD_SIZE || memcmp(image, HEAD, sizeof HEAD - 1))
-        return "its first lines are not those of this version";
-    checksum(key, image + HEAD_SIZE, size - HEAD_SIZE, hex);
-    if (memcmp(image + sizeof HEAD - 1, hex, 64) || image[HEAD_SIZE - 1] != '\n') return "its checksum is wrong";
-    if (memchr(image + HEAD_SIZE, '\0', size - HEAD_SIZE)) return "it is not a text";
-    *text = strndup(image + HEAD_SIZE, size - HEAD_SIZE);
-    return *text ? NULL : "there is no memory for it";
+typedef enum note_state { NOTE_GOOD, NOTE_ABSENT, NOTE_UNREAD, NOTE_DAMAGED } note_state;
+
+/* What was found under a note's name. */
+typedef struct finding {
+    note_state state;
+    const char *fault;  /* of what is unread or damaged, else NULL */
+    char *text;         /* of a good one; freed with free() */
+    struct stat status; /* of a damaged one */
+} finding;
+
+static note_state conclude(finding *f, note_state state, const char *fault) {
+    f->fault = fault;
+    return f->state = state;
 }
 
-/* NULL with *text, "" where there is no such file, or what is wrong with it. */
-static const char *read_note(const stn_folder *folder, int notes, const char *name, const stn_key *key, bool use,
-                             char **text) {
-    struct stat status;
-    const char *fault;
-    *text = NULL;
+static note_state decode(const stn_key *key, const char *image, size_t size, finding *f) {
+    char hex[65];
+    if (size > STN_NOTE_MAX) return conclude(f, NOTE_DAMAGED, "it is too long");
+    if (size < HEAD_SIZE || memcmp(image, HEAD, sizeof HEAD - 1))
+        return conclude(f, NOTE_DAMAGED, "its first lines are not those of this version");
+    checksum(key, image + HEAD_SIZE, size - HEAD_SIZE, hex);
+    if (memcmp(image + sizeof HEAD - 1, hex, 64) || image[HEAD_SIZE - 1] != '\n')
+        return conclude(f, NOTE_DAMAGED, "its checksum is wrong");
+    if (memchr(image + HEAD_SIZE, '\0', size - HEAD_SIZE)) return conclude(f, NOTE_DAMAGED, "it is not a text");
+    f->text = strndup(image + HEAD_SIZE, size - HEAD_SIZE);
+    return f->text ? NOTE_GOOD : conclude(f, NOTE_UNREAD, "there is no memory for it");
+}
+
+/* An opened note into the image's STN_NOTE_MAX + 1 bytes (NULL: there was no memory for them). */
+static note_state examine(const stn_folder *folder, int file, const stn_key *key, char *image, finding *f) {
+    ssize_t size;
+    if (!image) return conclude(f, NOTE_UNREAD, "there is no memory for it");
+    if (fstat(file, &f->status)) return conclude(f, NOTE_UNREAD, "it cannot be examined");
+    if (!S_ISREG(f->status.st_mode)) return conclude(f, NOTE_DAMAGED, "it is not a plain file");
+    if (stn_folder_distrust(folder, &f->status)) return conclude(f, NOTE_DAMAGED, "others own it or may write it");
+    if ((size = read_whole(file, image)) < 0) return conclude(f, NOTE_UNREAD, "it cannot be read");
+    return decode(key, image, (size_t)size, f);
+}
+
+static void read_note(const stn_folder *folder, int notes, const char *name, const stn_key *key, bool use, finding *f) {
+    *f = (finding){.state = NOTE_GOOD};
     int file = openat(notes, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-    if (file < 0) return errno == ELOOP ? "it is a symlink" : "";
+    if (file < 0) {
+        if (errno == ELOOP && !fstatat(notes, name, &f->status, AT_SYMLINK_NOFOLLOW))
+            (void)conclude(f, NOTE_DAMAGED, "it is a symlink");
+        else
+            (void)conclude(f, errno == ENOENT ? NOTE_ABSENT : NOTE_UNREAD,
+                           errno == ENOENT ? NULL : "it cannot be opened");
+        return;
+    }
     char *image = malloc(STN_NOTE_MAX + 1);
-    ssize_t size = 0;
-    if (!image || fstat(file, &status))
-        fault = "";
-    else if (!S_ISREG(status.st_mode))
-        fault = "it is not a plain file";
-    else if (stn_folder_distrust(folder, &status))
-        fault = "others own it or may write it";
-    else if ((size = read_whole(file, image)) < 0)
-        fault = "";
-    else
-        fault = decode(key, image, (size_t)size, text);
-    if (!fault && use && time(NULL) - status.st_mtime > TOUCH_SECONDS) (void)futimens(file, NULL);
+    (void)examine(folder, file, key, image, f);
+    if (f->state == NOTE_GOOD && use && time(NULL) - f->status.st_mtime > TOUCH_SECONDS) (void)futimens(file, NULL);
     free(image);
     close(file);
-    return fault;
 }
 
 bool stn_notes_find(stn_folder *folder, const stn_key *key, char **text) {
@@ -107,14 +125,16 @@ bool stn_notes_find(stn_folder *folder, const stn_key *key, char **text) {
     int notes = open_folder(folder, false);
     if (notes < 0) return false;
     stn_key_hex(key, name);
-    const char *fault = read_note(folder, notes, name, key, true, text);
-    if (fault && *fault) {
+    finding f;
+    read_note(folder, notes, name, key, true, &f);
+    if (f.state == NOTE_DAMAGED) {
         stn_log(folder->logger, STN_LOG_INFO, "the measured times in %s/%s/%s are removed: %s", folder->path,
-                STN_NOTES_FOLDER, name, fault);
-        (void)unlinkat(notes, name, 0);
+                STN_NOTES_FOLDER, name, f.fault);
+        (void)stn_file_remove_seen(notes, name, &f.status);
     }
     close(notes);
-    return !fault;
+    *text = f.text;
+    return f.state == NOTE_GOOD;
 }
 
 bool stn_notes_remove(stn_folder *folder, const stn_key *key) {
@@ -122,7 +142,7 @@ bool stn_notes_remove(stn_folder *folder, const stn_key *key) {
     int notes = open_folder(folder, false);
     if (notes < 0) return false;
     stn_key_hex(key, name);
-    bool gone = !unlinkat(notes, name, 0);
+    bool gone = stn_file_remove(notes, name);
     close(notes);
     return gone;
 }
@@ -170,6 +190,7 @@ typedef struct note {
 typedef struct list {
     note *notes;
     size_t count, capacity;
+    bool hidden; /* the folder is there but could not be looked into */
 } list;
 
 static bool add(list *all, const char *name, const stn_key *key, const struct stat *status) {
@@ -199,17 +220,21 @@ static void drop_old_temporary(int notes, const char *name) {
         (void)unlinkat(notes, name, 0);
 }
 
-/* Files that bear a key's name. *notes is open, or -1 where there is no folder. */
+/* What bears a key's name, a folder too. *notes is open, or -1 where nothing can be listed. */
 static stn_status scan(stn_folder *folder, bool clean, int *notes, list *all, stn_error *error) {
     *all = (list){0};
     *notes = open_folder(folder, false);
-    if (*notes < 0) return STN_OK;
+    if (*notes < 0) {
+        all->hidden = folder->path && errno != ENOENT;
+        return STN_OK;
+    }
     int copy = fcntl(*notes, F_DUPFD_CLOEXEC, 0);
     DIR *items = copy < 0 ? NULL : fdopendir(copy);
     if (!items) {
         if (copy >= 0) close(copy);
         close(*notes);
         *notes = -1;
+        all->hidden = true;
         return STN_OK;
     }
     bool good = true;
@@ -218,9 +243,7 @@ static stn_status scan(stn_folder *folder, bool clean, int *notes, list *all, st
         struct stat status;
         stn_key key;
         if (clean) drop_old_temporary(*notes, item->d_name);
-        if (!stn_key_parse(item->d_name, &key) || fstatat(*notes, item->d_name, &status, AT_SYMLINK_NOFOLLOW) ||
-            S_ISDIR(status.st_mode))
-            continue;
+        if (!stn_key_parse(item->d_name, &key) || fstatat(*notes, item->d_name, &status, AT_SYMLINK_NOFOLLOW)) continue;
         good = add(all, item->d_name, &key, &status);
     }
     closedir(items);
@@ -237,23 +260,39 @@ stn_status stn_notes_each(stn_folder *folder, stn_notes_visit visit, void *user,
     STN_TRY(scan(folder, false, &notes, &all, error));
     bool more = true;
     for (size_t i = 0; i < all.count && more; i++) {
-        char *text;
         const note *each = &all.notes[i];
-        const char *fault = read_note(folder, notes, each->name, &each->key, false, &text);
-        if (fault && !*fault) continue; /* gone meanwhile */
-        more = visit(user, &(stn_note_item){each->key, each->bytes, each->used, text, fault});
-        free(text);
+        finding f;
+        read_note(folder, notes, each->name, &each->key, false, &f);
+        const stn_note_item item = {.key = each->key,
+                                    .bytes = each->bytes,
+                                    .used = each->used,
+                                    .text = f.text,
+                                    .fault = f.fault,
+                                    .damaged = f.state == NOTE_DAMAGED};
+        if (f.state != NOTE_ABSENT) more = visit(user, &item);
+        free(f.text);
     }
     free(all.notes);
     if (notes >= 0) close(notes);
     return STN_OK;
 }
 
-static bool is_damaged(const stn_folder *folder, int notes, const note *each) {
-    char *text;
-    const char *fault = read_note(folder, notes, each->name, &each->key, false, &text);
-    free(text);
-    return fault && *fault;
+/* True if it was damaged and is gone; what cannot be read, or not be removed, is named and left. */
+static bool remove_damaged(const stn_folder *folder, int notes, const note *each, stn_cache_sweep *sweep) {
+    finding f;
+    read_note(folder, notes, each->name, &each->key, false, &f);
+    free(f.text);
+    if (f.state == NOTE_GOOD || f.state == NOTE_ABSENT) return false;
+    if (f.state == NOTE_DAMAGED) {
+        stn_log(folder->logger, STN_LOG_INFO, "the measured times in %s/%s/%s are removed: %s", folder->path,
+                STN_NOTES_FOLDER, each->name, f.fault);
+        if (stn_file_remove_seen(notes, each->name, &f.status)) return true;
+        if (errno == ESTALE || errno == ENOENT) return false;
+    }
+    stn_log(folder->logger, STN_LOG_WARNING, "%s/%s/%s is left: %s", folder->path, STN_NOTES_FOLDER, each->name,
+            f.fault);
+    sweep->left++;
+    return false;
 }
 
 stn_status stn_notes_sweep(stn_folder *folder, stn_notes_purge what, size_t most, int64_t spare_seconds,
@@ -263,13 +302,18 @@ stn_status stn_notes_sweep(stn_folder *folder, stn_notes_purge what, size_t most
     if (spare_seconds < 0) spare_seconds = SPARE_SECONDS;
     STN_TRY(scan(folder, what == STN_NOTES_OLD, &notes, &all, error));
     if (all.count) qsort(all.notes, all.count, sizeof *all.notes, by_use);
+    if (all.hidden && what == STN_NOTES_DAMAGED) {
+        stn_log(folder->logger, STN_LOG_WARNING, "%s/%s is left: it cannot be looked into", folder->path,
+                STN_NOTES_FOLDER);
+        sweep->left++;
+    }
     size_t left = all.count;
     int64_t now = time(NULL);
     for (size_t i = 0; i < all.count; i++) {
         const note *each = &all.notes[i];
-        bool damaged = what == STN_NOTES_DAMAGED && is_damaged(folder, notes, each);
+        bool damaged = what == STN_NOTES_DAMAGED && remove_damaged(folder, notes, each, sweep);
         bool old = what == STN_NOTES_OLD && left > most && now - each->used >= spare_seconds;
-        bool gone = (damaged || old || what == STN_NOTES_ALL) && !unlinkat(notes, each->name, 0);
+        bool gone = damaged || ((old || what == STN_NOTES_ALL) && stn_file_remove(notes, each->name));
         left -= gone;
         sweep->removed_files += gone;
         sweep->removed_bytes += gone ? each->bytes : 0;

@@ -2,6 +2,7 @@
 #ifndef STN_CACHE_NOTES_H
 #define STN_CACHE_NOTES_H
 #include "cache/folder.h"
+#include "cache/listing.h"
 
 #define STN_NOTES_FOLDER "tuned"
 #define STN_NOTE_MAX ((size_t)1 << 16) /* bytes of a file */
@@ -19,7 +20,7 @@ typedef bool (*stn_notes_visit)(void *user, const stn_note_item *item);
 /* In the order of keys; changes nothing. */
 stn_status stn_notes_each(stn_folder *folder, stn_notes_visit visit, void *user, stn_error *error);
 typedef enum stn_notes_purge { STN_NOTES_DAMAGED, STN_NOTES_OLD, STN_NOTES_ALL } stn_notes_purge;
-/* Removes the damaged ones, those beyond `most` (but none used in the last spare_seconds) and old temporaries, or all;
+/* Removes the ones proven to be damaged, those beyond `most` (but none used in the last spare_seconds) and old temporaries, or all;
  * adds what it did to *sweep. */
 stn_status stn_notes_sweep(stn_folder *folder, stn_notes_purge what, size_t most, int64_t spare_seconds,
                            stn_cache_sweep *sweep, stn_error *error);
