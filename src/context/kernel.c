@@ -194,10 +194,9 @@ static stn_status describe_entry(const request *want, const stn_compiler *compil
 static stn_status compile(const request *want, stn_compiler *compiler, const stn_key *key, stn_entry *entry,
                           stn_error *error) {
     stn_context *context = want->context;
-    char file[256];
-    snprintf(file, sizeof file, "%s.cu", want->name);
-    const stn_template *source = stn_templates_find(&context->templates, file);
-    if (!source) return stn_fail(error, STN_ERROR_INTERNAL, "there is no kernel template %s: please report this", file);
+    const stn_template *source = stn_templates_kernel(&context->templates, want->name);
+    if (!source)
+        return stn_fail(error, STN_ERROR_INTERNAL, "there is no kernel template %s.cu: please report this", want->name);
     stn_compile_request job = {.name = source->name,
                                .source = source->text,
                                .options = stn_compile_options,
@@ -310,6 +309,7 @@ stn_status stn_kernel_make(stn_context *context, const char *name, stn_text *par
                            stn_error *error) {
     char *text;
     stn_kernel *found = NULL;
+    stn_params_int(params, "EXPECTED_SHARED", (int64_t)shared);
     STN_TRY(stn_text_take(params, &text, error));
     stn_status status = stn_kernel_get(context, name, text, &found, error);
     stn_text_free(text);

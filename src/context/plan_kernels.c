@@ -1,5 +1,4 @@
 /* The kernels of a plan, for people who want to look at them. */
-#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -17,9 +16,7 @@ stn_status stn_plan_kernel(const stn_plan *plan, size_t index, stn_kernel_info *
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "the plan has %zu kernels, so there is no number %zu",
                         plan->nkernels, index);
     const stn_kernel *kernel = plan->kernels[index];
-    char name[128];
-    snprintf(name, sizeof name, "%s.cu", kernel->name);
-    const stn_template *source = stn_templates_find(&plan->context->templates, name);
+    const stn_template *source = stn_templates_kernel(&plan->context->templates, kernel->name);
     *info = (stn_kernel_info){.name = kernel->name,
                               .params = kernel->params,
                               .source = source ? source->text : NULL,

@@ -56,6 +56,10 @@ static bool try_library(void *user, const char *path) {
     opening *o = user;
     stn_cufft *cufft = o->cufft;
     const char *missing = NULL;
+    if (!stn_library_may_open(path)) {
+        stn_text_printf(&o->reasons, "%s is no file; ", path);
+        return false;
+    }
     /* Never unloaded: it keeps state of its own, and opening it again is slow. */
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (!library) {
@@ -124,6 +128,14 @@ static stn_status check(const char *function, stn_cufft_result result, stn_error
 
 /* ---- plans ------------------------------------------------------------------------------------------------------- */
 
+/* The axes that cuFFT hears of: those of one point make no difference, but where a side is real, the last one does. */
+static int axes_of(const stn_fft *fft, int axes[3]) {
+    int count = 0;
+    for (int axis = 3 - fft->rank; axis < 3; axis++)
+        if (fft->n[axis] > 1 || (axis == 2 && (fft->kind != STN_C2C || !count))) axes[count++] = axis;
+    return count;
+}
+
 /* cuFFT's words for a layout: the innermost stride, and for the axes outside of it how many of the next axis' steps one
  * step is. */
 typedef struct embedding {
@@ -131,13 +143,15 @@ typedef struct embedding {
 } embedding;
 
 static bool embed(const stn_fft *fft, const stn_fft_side *side, embedding *e) {
-    int first = 3 - fft->rank;
-    *e = (embedding){.stride = side->stride[2], .distance = side->batch_stride};
-    e->embed[0] = side->n[first];
-    for (int axis = first + 1; axis < 3; axis++) {
-        if (side->stride[axis - 1] % side->stride[axis] || side->stride[axis - 1] / side->stride[axis] < side->n[axis])
-            return false;
-        e->embed[axis - first] = side->stride[axis - 1] / side->stride[axis];
+    int axes[3] = {2, 2, 2}, count = axes_of(fft, axes);
+    /* An axis of a transform is there always: count >= 1. NOLINTNEXTLINE(clang-analyzer-core.*) */
+    *e = (embedding){.stride = side->stride[axes[count - 1]], .distance = side->batch_stride};
+    e->embed[0] = side->n[axes[0]];
+    for (int i = 1; i < count; i++) {
+        /* NOLINTNEXTLINE(clang-analyzer-core.*) */
+        int64_t outer = side->stride[axes[i - 1]], inner = side->stride[axes[i]];
+        if (outer % inner || outer / inner < side->n[axes[i]]) return false;
+        e->embed[i] = outer / inner;
     }
     return true;
 }
@@ -174,14 +188,15 @@ static stn_cufft_type type_of(const stn_fft *fft, bool real) {
 static stn_status make(stn_cufft_plan *plan, const stn_fft *fft, size_t *workspace, stn_error *error) {
     embedding in, out;
     long long n[3] = {0};
-    for (int axis = 0; axis < fft->rank; axis++) n[axis] = fft->n[3 - fft->rank + axis];
+    int axes[3] = {2, 2, 2}, count = axes_of(fft, axes);
+    for (int i = 0; i < count; i++) n[i] = fft->n[axes[i]];
     if (!embed(fft, &fft->in, &in) || !embed(fft, &fft->out, &out))
         return stn_fail(error, STN_ERROR_INTERNAL, "a layout went to cuFFT that it does not take");
     STN_TRY(CUFFT(plan->cufft, cufftCreate, (&plan->handle), error));
     plan->made = true;
     STN_TRY(CUFFT(plan->cufft, cufftSetAutoAllocation, (plan->handle, 0), error));
     return CUFFT(plan->cufft, cufftXtMakePlanMany,
-                 (plan->handle, fft->rank, n, in.embed, in.stride, in.distance, type_of(fft, fft->in.real), out.embed,
+                 (plan->handle, count, n, in.embed, in.stride, in.distance, type_of(fft, fft->in.real), out.embed,
                   out.stride, out.distance, type_of(fft, fft->out.real), fft->batch, workspace, type_of(fft, false)),
                  error);
 }

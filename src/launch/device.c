@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "launch/internal.h"
 
@@ -62,6 +63,7 @@ stn_status stn_device_open(stn_driver *driver, int ordinal, stn_device **device,
     if (!made) return stn_fail_memory(error, "a device", sizeof *made);
     made->driver = driver;
     made->ordinal = ordinal;
+    made->owner = getpid();
     stn_status status = STN_CU(driver, cuDeviceGet, (&made->handle, ordinal), error);
     if (status == STN_OK) status = STN_CU(driver, cuDevicePrimaryCtxRetain, (&made->context, made->handle), error);
     if (status != STN_OK) {
@@ -76,11 +78,21 @@ stn_status stn_device_open(stn_driver *driver, int ordinal, stn_device **device,
 
 void stn_device_close(stn_device *device) {
     if (!device) return;
-    device->driver->call.cuDevicePrimaryCtxRelease(device->handle);
+    if (device->owner == getpid()) device->driver->call.cuDevicePrimaryCtxRelease(device->handle);
     free(device);
 }
 
 stn_status stn_device_enter(stn_device *device, stn_error *error) {
+    if (device->owner != getpid())
+        return stn_fail(
+            error, STN_ERROR_DRIVER,
+            "%s was opened by the process %ld, of which this one is a fork, and CUDA does not survive that: "
+            "make a context in the process that uses it, before anything in its parent uses the GPU",
+            device->machine.name, (long)device->owner);
+    return stn_device_push(device, error);
+}
+
+stn_status stn_device_push(stn_device *device, stn_error *error) {
     return STN_CU(device->driver, cuCtxPushCurrent, (device->context), error);
 }
 

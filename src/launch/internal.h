@@ -1,6 +1,8 @@
 /* What the files of launch/ share. */
 #ifndef STN_LAUNCH_INTERNAL_H
 #define STN_LAUNCH_INTERNAL_H
+#include <sys/types.h>
+
 #include "base/error.h"
 #include "launch/driver.h"
 
@@ -15,6 +17,7 @@ struct stn_device {
     stn_cu_device handle;
     stn_cu_context context;
     int ordinal;
+    pid_t owner; /* the process that opened it: CUDA does not work in a forked child, and is left alone there */
     stn_machine machine;
     char uuid[4 + 32 + 1];
 };
@@ -22,6 +25,10 @@ struct stn_device {
 /* A driver call, its failure told. */
 #define STN_CU(driver, function, arguments, error)                                                                     \
     stn_driver_check((driver), #function, (driver)->call.function arguments, (error))
+
+/* stn_device_enter without a look at the process, for launches: a few of them cost what the kernel's answer does. In a
+ * forked child the driver itself says no. */
+stn_status stn_device_push(stn_device *device, stn_error *error);
 
 /* machine.c: the ceilings of the nearest known chip at or below `sm`. clock and memory rate in Hz and bytes/s; 0: not
  * reported, take the known chip's. */

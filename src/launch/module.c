@@ -166,7 +166,7 @@ static stn_cu_result launch_with(const stn_module *module, const stn_launch *lau
 stn_status stn_module_launch(stn_module *module, const stn_launch *launch, void *arguments, stn_error *error) {
     const stn_driver *driver = module->device->driver;
     void *list[] = {arguments};
-    STN_TRY(stn_device_enter(module->device, error));
+    STN_TRY(stn_device_push(module->device, error));
     stn_cu_result result;
     const bool special = launch->cluster > 1 || launch->early;
     if (special)

@@ -4,7 +4,6 @@
 
 #include "base/error.h"
 #include "plan/plan.h"
-#include "problem/stencil.h"
 
 static const char *unit_name(stn_unit unit) {
     switch (unit) {
@@ -41,7 +40,7 @@ static const char *const chosen_words[] = {"estimated", "measured", "measured, r
 static void describe_json(const stn_plan *plan, stn_text *text) {
     stn_text_append(text, "{", 1);
     stn_json_key(text, "problem");
-    stn_plan_json_work(plan, text);
+    plan->kind->json(plan, text);
     stn_json_key(text, "machine");
     stn_json_string(text, plan->machine.name);
     stn_json_key(text, "strategy");
@@ -53,16 +52,15 @@ static void describe_json(const stn_plan *plan, stn_text *text) {
     stn_text_append(text, "}", 1);
     stn_json_key(text, "predicted_seconds");
     stn_json_number(text, plan->estimate.seconds);
+    stn_json_key(text, "predicted_error");
+    stn_json_number(text, plan->estimate.error > 0 ? plan->estimate.error : NAN);
     stn_json_key(text, "measured_seconds");
     stn_json_number(text, plan->measured > 0 ? plan->measured : NAN);
     stn_json_key(text, "chosen");
     stn_json_string(text, chosen_words[plan->chosen]);
     stn_json_key(text, "workspace_bytes");
     stn_json_number(text, plan->estimate_only ? NAN : (double)plan->workspace_size);
-    if (plan->kind == STN_PLAN_STENCIL) {
-        stn_json_key(text, "max_symbol");
-        stn_json_number(text, stn_taps_max_symbol(plan->task.ntaps, plan->task.taps));
-    }
+    if (plan->kind->more) plan->kind->more(plan, STN_JSON, text);
     stn_json_key(text, "ranking");
     stn_text_append(text, "[", 1);
     for (size_t i = 0; i < plan->ranked; i++) {
@@ -82,7 +80,8 @@ static void describe_json(const stn_plan *plan, stn_text *text) {
                            {"bytes", r->estimate.bytes},
                            {"flops", r->estimate.flops},
                            {"launches", r->estimate.launches},
-                           {"halo_waste", r->estimate.halo_waste}};
+                           {"halo_waste", r->estimate.halo_waste},
+                           {"predicted_error", r->estimate.error > 0 ? r->estimate.error : NAN}};
             for (size_t n = 0; n < sizeof numbers / sizeof *numbers; n++) {
                 stn_json_key(text, numbers[n].key);
                 stn_json_number(text, numbers[n].value);
@@ -104,14 +103,16 @@ static void text_row(const stn_plan *plan, size_t i, stn_text *text) {
     if (r->measured > 0) stn_text_printf(text, ", measured %.6g s", r->measured);
     if (r->strategy->name_candidate) stn_text_printf(text, ": ");
     name_candidate(plan, r->strategy, &r->candidate, text);
-    stn_text_printf(text, "  (%.4g GB, %.4g GFLOP on %s, %.0f launches, halo waste %.1f%%)\n", r->estimate.bytes * 1e-9,
+    stn_text_printf(text, "  (%.4g GB, %.4g GFLOP on %s, %.0f launches, halo waste %.1f%%", r->estimate.bytes * 1e-9,
                     r->estimate.flops * 1e-9, unit_name(r->estimate.unit), r->estimate.launches,
                     100 * r->estimate.halo_waste);
+    if (r->estimate.error > 0) stn_text_printf(text, ", error %.2g", r->estimate.error);
+    stn_text_printf(text, ")\n");
 }
 
 static void describe_text(const stn_plan *plan, stn_text *text) {
-    stn_text_printf(text, "%s", plan->kind == STN_PLAN_FFT ? "transform:  " : "problem:    ");
-    stn_plan_print_work(plan, text);
+    stn_text_printf(text, "%s", plan->kind->label);
+    plan->kind->print(plan, text);
     stn_text_printf(text, "\nmachine:    %s%s\nstrategy:   %s, ", plan->machine.name,
                     plan->machine.is_device && !plan->machine.present ? " (not here)" : "", plan->strategy->name);
     if (plan->estimate_only) {
@@ -121,12 +122,13 @@ static void describe_text(const stn_plan *plan, stn_text *text) {
         plan->strategy->describe(plan, STN_TEXT, text);
     stn_text_printf(text, "\npredicted:  %.6g s", plan->estimate.seconds);
     if (plan->measured > 0) stn_text_printf(text, ", %s: %.6g s", chosen_words[plan->chosen], plan->measured);
-    if (!plan->estimate_only) stn_text_printf(text, ", workspace %zu bytes", plan->workspace_size);
-    if (plan->kind == STN_PLAN_STENCIL) {
-        double symbol = stn_taps_max_symbol(plan->task.ntaps, plan->task.taps);
-        stn_text_printf(text, "\nstability:  max |symbol| %.9g%s", symbol,
-                        symbol > 1 + STN_SYMBOL_ERROR ? " (grows without bound in a long run)" : "");
+    if (plan->estimate.error > 0) {
+        double bar = plan->kind->bar(plan, &plan->estimate);
+        stn_text_printf(text, ", error %.2g (the bar is %.2g%s)", plan->estimate.error, bar,
+                        plan->estimate.error > bar ? ", which it misses" : "");
     }
+    if (!plan->estimate_only) stn_text_printf(text, ", workspace %zu bytes", plan->workspace_size);
+    if (plan->kind->more) plan->kind->more(plan, STN_TEXT, text);
     stn_text_printf(text, "\nranking:\n");
     for (size_t i = 0; i < plan->ranked; i++) {
         const stn_ranked *r = &plan->ranking[i];

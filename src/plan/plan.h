@@ -1,7 +1,7 @@
 /* The plan: a task or a transform, the strategy chosen for it, and what that strategy built. */
 #ifndef STN_PLAN_PLAN_H
 #define STN_PLAN_PLAN_H
-#include "plan/strategy.h"
+#include "plan/kind.h"
 
 #define STN_PLAN_KERNELS 16
 #define STN_PLAN_RANKING 64
@@ -19,11 +19,9 @@ typedef enum stn_chosen { STN_CHOSEN_BY_ESTIMATE, STN_CHOSEN_BY_MEASURING, STN_C
 
 struct stn_kernel;
 
-typedef enum stn_plan_kind { STN_PLAN_STENCIL, STN_PLAN_FFT } stn_plan_kind;
-
 struct stn_plan {
     stn_context *context; /* outlives the plan */
-    stn_plan_kind kind;
+    const stn_kind *kind;
     stn_task task; /* owned; of a stencil's plan */
     stn_fft fft;   /* of a transform's */
     stn_machine machine;
@@ -42,21 +40,58 @@ struct stn_plan {
     void *workspace; /* owned; NULL when none is needed or the caller brings it */
     bool caller_workspace;
     bool estimate_only; /* strategy and candidate are chosen, nothing is prepared: no state */
+    /* owned; runs from one snapshot to the next where the stack lies otherwise than the input. NULL: this plan does */
+    stn_plan *repeat;
 };
 /* For a strategy that prepares: one of the plan's kernels, if it is not in its list. */
 void stn_plan_list_kernel(stn_plan *plan, struct stn_kernel *kernel);
-/* What the plan computes, in one line and as JSON. */
-void stn_plan_print_work(const stn_plan *plan, stn_text *text);
-void stn_plan_json_work(const stn_plan *plan, stn_text *text);
+/* For kinds: a plan for `given`, which is what the kind's make takes. */
+stn_status stn_plan_make(stn_context *context, const stn_kind *kind, const void *given, const stn_plan_options *options,
+                         stn_plan **plan, stn_error *error);
+
+/* A run in parts: how many launches it consists of (1 where the strategy runs all at once), and some of them. All parts get
+ * the same `run`, with its workspace, and come in order; out is whole after the last. */
+uint64_t stn_plan_launches(const stn_plan *plan);
+stn_status stn_plan_execute_part(stn_plan *plan, stn_part part, const stn_execution *run, stn_error *error);
 
 /* Fills the ranking anew, by estimate. name: NULL or "auto" for all strategies; most: candidates of each. */
 void stn_plan_rank(stn_plan *plan, const char *name, size_t most);
-/* What a strategy of the plan's kind would take. */
-void stn_plan_estimate(const stn_plan *plan, const stn_strategy *strategy, const stn_candidate *candidate,
-                       stn_estimate *estimate);
+/* Ranks, by what is remembered or else by estimate, and takes the first. Error: nothing can run it. */
+stn_status stn_plan_choose(stn_plan *plan, const stn_plan_options *options, stn_error *error);
+/* Lets the first of the ranking that can be built build what it needs. Where there is no compiler, that is the cheapest whose
+ * kernels are stored. */
+stn_status stn_plan_prepare(stn_plan *plan, stn_error *error);
+/* A plan of other work on the same context and machine, in which nothing is chosen yet, and without a workspace of its own. */
+stn_status stn_plan_copy(const stn_plan *like, const stn_kind *kind, const void *work, uint64_t steps, stn_plan **plan,
+                         stn_error *error);
 /* A plan of the same work that runs exactly this candidate, without a workspace of its own; a stencil's makes so many steps. */
 stn_status stn_plan_build(const stn_plan *like, uint64_t steps, const stn_strategy *strategy,
                           const stn_candidate *candidate, stn_plan **plan, stn_error *error);
+
+/* ---- subplan.c: the one word by which one strategy uses another, which it knows by name and includes nothing of. Margins by
+ * direct, transforms inside a convolution: such work is a plan like any other. stn_plan_execute_with runs it, with a workspace
+ * of plan->workspace_size bytes; stn_plan_destroy ends it.
+ *
+ * A plan of a part of the parent's work: `task` (copied; its snapshots are not) by strategy `name` (NULL: the cheapest), in the
+ * same context, without a workspace of its own. Errors: STN_ERROR_UNSUPPORTED where there is none; those of prepare. */
+stn_status stn_subplan(const stn_plan *parent, const stn_task *task, const char *name, stn_plan **plan,
+                       stn_error *error);
+stn_status stn_subplan_fft(const stn_plan *parent, const stn_fft *fft, const char *name, stn_plan **plan,
+                           stn_error *error);
+/* For estimates: what the cheapest candidate would take; false where there is none. */
+bool stn_subplan_estimate(const stn_task *task, const stn_machine *machine, const char *name, stn_estimate *estimate);
+bool stn_subplan_estimate_fft(const stn_fft *fft, const stn_machine *machine, const char *name, stn_estimate *estimate);
+/* Of a stencil's: the weights of another task with the same taps. */
+stn_status stn_subplan_set_weights(stn_plan *plan, const stn_task *from, stn_error *error);
+/* Adds its kernels to the parent's list. */
+void stn_subplan_list_kernels(stn_plan *parent, const stn_plan *plan);
+
+/* pointers.c: what an execution brings, against what the plan was made for. */
+stn_status stn_plan_check_pointers(const stn_plan *plan, const stn_execution *run, stn_error *error);
+
+/* ---- snapshots.c: a stack of states, by a strategy that makes one after the other ---- */
+stn_status stn_snapshots_prepare(stn_plan *plan, stn_error *error); /* makes plan->repeat where it is needed */
+stn_status stn_snapshots_run(stn_plan *plan, const stn_execution *run, stn_error *error);
 
 /* What the room `tune` lends to stn_plan_create. Both rank the candidates, put measured times into the ranking where they know
  * some, order it by them and say so in plan->chosen. Neither can fail: at worst the ranking is as it was estimated. */

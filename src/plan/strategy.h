@@ -1,5 +1,5 @@
-/* What a strategy is, of stencils or of transforms. One .c in strategies/, one row in a table of plan.c; always this
- * skeleton. */
+/* What a strategy is, of stencils or of transforms. One room in strategies/, one row in the table of its kind (kind_stencil.c,
+ * kind_fft.c); always this skeleton. */
 #ifndef STN_PLAN_STRATEGY_H
 #define STN_PLAN_STRATEGY_H
 #include "base/text.h"
@@ -24,7 +24,15 @@ typedef struct stn_estimate {
     double launches;
     double halo_waste; /* part of the work that is done twice */
     double seconds;
+    double error;  /* stencils: predicted, relative L2 after all steps (plan/accuracy.h); 0: not known */
+    bool stepping; /* its arithmetic takes one step after the other: that has a bar of its own */
+    double model;  /* seconds before they were calibrated: calibration.h */
 } stn_estimate;
+
+/* A part of one run: its launches from `first` on. */
+typedef struct stn_part {
+    uint64_t first, count;
+} stn_part;
 
 /* That sum for a run whose launches are alike. */
 double stn_estimate_seconds(const stn_estimate *estimate, const stn_machine *machine);
@@ -41,7 +49,9 @@ typedef struct stn_strategy {
     /* Builds kernels, tables and workspace size for plan->candidate into plan->state. STN_ERROR_NO_COMPILER and
      * STN_ERROR_UNSUPPORTED let the next candidate try. */
     stn_status (*prepare)(stn_plan *plan, stn_error *error);
-    stn_status (*execute)(stn_plan *plan, const void *in, void *out, void *workspace, void *stream, stn_error *error);
+    /* Runs plan->task->steps steps once. run is checked and whole: its workspace is the plan's where the caller brought none.
+     * A strategy that does not say `sources` never sees a source; one that does not say `stacks` runs one snapshot's steps. */
+    stn_status (*execute)(stn_plan *plan, const stn_execution *run, stn_error *error);
     stn_status (*set_weights)(stn_plan *plan, stn_error *error); /* plan->task.taps hold the new ones; stencils only */
     void (*describe)(const stn_plan *plan, stn_format format,
                      stn_text *text); /* parameters: text line or JSON members */
@@ -51,6 +61,13 @@ typedef struct stn_strategy {
     /* For measuring: the same kernels in at most `launches` launches. Fills *trial and returns its steps, task->steps when
      * the whole run has no more launches. NULL: only whole runs can be measured. */
     uint64_t (*shorten)(const stn_task *task, const stn_candidate *candidate, uint64_t launches, stn_candidate *trial);
+    /* For runs that someone watches: of how many launches the plan's run consists, and some of them. All parts of a run get
+     * the same pointers and come in order on one stream; together they do what execute does, to the bit. The host counts
+     * its passes over the grids. NULL, both: a run has one part. */
+    uint64_t (*launches)(const stn_plan *plan);
+    stn_status (*execute_part)(stn_plan *plan, stn_part part, const stn_execution *run, stn_error *error);
+    bool sources; /* it adds a constant source itself */
+    bool stacks;  /* one execute and one estimate make all snapshots; else the plan runs them one after the other */
 } stn_strategy;
 
 /* A strategy of transforms chooses by plan->fft; all else is the same skeleton. */
@@ -62,6 +79,7 @@ typedef struct stn_fft_strategy {
                      stn_estimate *estimate);
 } stn_fft_strategy;
 
-extern const stn_strategy stn_strategy_host, stn_strategy_direct, stn_strategy_lowrank;
+extern const stn_strategy stn_strategy_host, stn_strategy_direct, stn_strategy_lowrank, stn_strategy_segment,
+    stn_strategy_spectral, stn_strategy_sourced, stn_strategy_host_spectral;
 extern const stn_fft_strategy stn_fft_strategy_host, stn_fft_strategy_fft, stn_fft_strategy_cufft;
 #endif

@@ -21,58 +21,13 @@ static const char candidate_label[] = "candidate: ", wrong_word[] = "wrong";
 
 /* ---- the key ----------------------------------------------------------------------------------------------------- */
 
-static void add_number(stn_key_builder *builder, const char *label, int64_t value) {
+static void add_number(void *builder, const char *label, int64_t value) {
     unsigned char bytes[8];
     for (int i = 0; i < 8; i++) bytes[i] = (unsigned char)((uint64_t)value >> (8 * i));
     stn_key_add(builder, label, bytes, sizeof bytes);
 }
 
-static void add_task(stn_key_builder *builder, const stn_task *task) {
-    add_number(builder, "rank", task->rank);
-    for (int axis = 0; axis < 3; axis++) {
-        add_number(builder, "extent", task->n[axis]);
-        add_number(builder, "in stride", task->in_stride[axis]);
-        add_number(builder, "out stride", task->out_stride[axis]);
-        for (int side = 0; side < 2; side++) add_number(builder, "side", task->boundary[axis][side].kind);
-        add_number(builder, "mirrored", stn_task_mirrored(task, axis));
-    }
-    add_number(builder, "batch", task->batch);
-    add_number(builder, "in batch stride", task->in_batch_stride);
-    add_number(builder, "out batch stride", task->out_batch_stride);
-    add_number(builder, "dtype", task->dtype);
-    add_number(builder, "steps", (int64_t)task->steps);
-    add_number(builder, "in place", task->in_place);
-    add_number(builder, "alignment", task->alignment);
-    char tolerance[STN_NUMBER_SIZE];
-    stn_number_format(task->tolerance, tolerance);
-    stn_key_add_text(builder, "tolerance", tolerance);
-    for (size_t k = 0; k < task->ntaps; k++) {
-        int64_t packed = 0; /* offsets are at most STN_MAX_RADIUS */
-        for (int axis = 0; axis < 3; axis++) packed = packed * 1024 + 512 + task->taps[k].offset[axis];
-        add_number(builder, "tap", packed);
-    }
-}
-
-static void add_side(stn_key_builder *builder, const stn_fft_side *side) {
-    add_number(builder, "real", side->real);
-    for (int axis = 0; axis < 3; axis++) add_number(builder, "stride", side->stride[axis]);
-    add_number(builder, "batch stride", side->batch_stride);
-}
-
-static void add_fft(stn_key_builder *builder, const stn_fft *fft) {
-    add_number(builder, "transform", fft->kind);
-    add_number(builder, "inverse", fft->inverse);
-    add_number(builder, "rank", fft->rank);
-    for (int axis = 0; axis < 3; axis++) add_number(builder, "extent", fft->n[axis]);
-    add_number(builder, "batch", fft->batch);
-    add_side(builder, &fft->in);
-    add_side(builder, &fft->out);
-    add_number(builder, "dtype", fft->dtype);
-    add_number(builder, "f16 sums", fft->f16_sums);
-    add_number(builder, "scaled", fft->scale != 1);
-    add_number(builder, "in place", fft->in_place);
-    add_number(builder, "alignment", fft->alignment);
-}
+static void add_text(void *builder, const char *label, const char *value) { stn_key_add_text(builder, label, value); }
 
 stn_status tune_key(const stn_plan *plan, stn_key *key, stn_error *error) {
     const stn_context *context = plan->context;
@@ -84,10 +39,7 @@ stn_status tune_key(const stn_plan *plan, stn_key *key, stn_error *error) {
     stn_key_add_text(builder, "arch", plan->machine.arch);
     add_number(builder, "multiprocessors", plan->machine.multiprocessors);
     add_number(builder, "driver", context->driver ? stn_driver_version(context->driver) : 0);
-    if (plan->kind == STN_PLAN_FFT)
-        add_fft(builder, &plan->fft);
-    else
-        add_task(builder, &plan->task);
+    plan->kind->key(plan, &(stn_key_sink){builder, add_number, add_text});
     stn_key_finish(builder, key);
     return STN_OK;
 }
@@ -115,7 +67,7 @@ void tune_record_set(tune_records *records, const char *strategy, const stn_cand
 
 void tune_records_print(const stn_plan *plan, const tune_records *records, stn_text *text) {
     stn_text_printf(text, "problem: ");
-    stn_plan_print_work(plan, text);
+    plan->kind->print(plan, text);
     stn_text_printf(text, "\ndevice: %s, driver %d\n", plan->machine.name,
                     plan->context->driver ? stn_driver_version(plan->context->driver) : 0);
     for (size_t i = 0; i < records->count; i++) {

@@ -16,8 +16,7 @@ typedef struct tune_records {
     tune_record list[TUNE_RECORDS];
 } tune_records;
 
-/* All that decides how fast a candidate is: problem, GPU, driver, library, templates. Weights are in it only as far as they
- * are the same mirrored along an axis. */
+/* All that decides how fast a candidate is: problem, GPU, driver, library, templates. */
 stn_status tune_key(const stn_plan *plan, stn_key *key, stn_error *error);
 
 /* Replaces the record of the same strategy and candidate, or adds one; beyond TUNE_RECORDS it is dropped. */

@@ -50,88 +50,32 @@ static stn_status fill(const tune_stage *stage, void *grid, int64_t elements, do
     return stn_module_launch(stage->fill->module, &launch, &arguments, error);
 }
 
-/* ---- what differs between stencils and transforms ----------------------------------------------------------------- */
+/* ---- the work, as its kind tells it ---------------------------------------------------------------------------------- */
 
-static bool is_fft(const tune_stage *stage) { return stage->plan->kind == STN_PLAN_FFT; }
-static stn_dtype dtype_of(const tune_stage *stage) {
-    return is_fft(stage) ? stage->plan->fft.dtype : stage->plan->task.dtype;
-}
-static bool in_place(const tune_stage *stage) {
-    return is_fft(stage) ? stage->plan->fft.in_place : stage->plan->task.in_place;
-}
+static bool in_place(const tune_stage *stage) { return stage->shape.in_place; }
 
 /* Numbers of the dtype from a grid's first to its last. */
 static int64_t numbers_of(const tune_stage *stage, bool of_output) {
-    if (!is_fft(stage)) return stn_task_span(&stage->plan->task, of_output);
-    const stn_fft *fft = &stage->plan->fft;
-    int64_t in = stn_fft_span(fft, &fft->in) * (fft->in.real ? 1 : 2);
-    int64_t out = stn_fft_span(fft, &fft->out) * (fft->out.real ? 1 : 2);
-    return fft->in_place ? (in > out ? in : out) : of_output ? out : in;
+    return of_output ? stage->shape.out_numbers : stage->shape.in_numbers;
 }
-
-/* The first candidate of direct whose launches are single steps. */
-static stn_status find_steps(tune_stage *stage, stn_error *error) {
-    const stn_strategy *direct = stage->judge = &stn_strategy_direct;
-    const stn_machine *machine = &stage->context->machine;
-    const stn_task *task = &stage->plan->task;
-    stn_candidate list[STN_CANDIDATES] = {0}, unused;
-    char reason[160] = "it offers no single steps";
-    size_t count = 0;
-    if (direct->applies(task, machine, reason, sizeof reason))
-        count = direct->candidates(task, machine, list, STN_CANDIDATES);
-    for (size_t i = 0; i < count; i++)
-        if (direct->shorten(task, &list[i], 1, &unused) == 1) {
-            stage->trusted = list[i];
-            return STN_OK;
-        }
-    return stn_fail(error, STN_ERROR_UNSUPPORTED, "there is nothing to compare with: strategy direct: %s", reason);
-}
-
-/* cuFFT, which is none of ours; or else, or where it does not run, the last of fft's candidates, which is the one for all
- * transforms. */
-static stn_status find_transform(tune_stage *stage, bool without_cufft, stn_error *error) {
-    static const stn_fft_strategy *const judges[] = {&stn_fft_strategy_cufft, &stn_fft_strategy_fft};
-    const stn_machine *machine = &stage->context->machine;
-    const stn_fft *fft = &stage->plan->fft;
-    char reason[160] = "";
-    for (size_t i = without_cufft; i < sizeof judges / sizeof *judges; i++) {
-        stn_candidate list[STN_CANDIDATES] = {0};
-        size_t count = 0;
-        if (judges[i]->applies(fft, machine, reason, sizeof reason))
-            count = judges[i]->candidates(fft, machine, list, STN_CANDIDATES);
-        if (!count) continue;
-        stage->judge = &judges[i]->run;
-        stage->trusted = list[count - 1];
-        return STN_OK;
-    }
-    return stn_fail(error, STN_ERROR_UNSUPPORTED, "there is nothing to compare with: %s", reason);
-}
-
-/* Of a stencil; a transform is one. */
-static uint64_t steps_of(const stn_plan *plan) { return plan->kind == STN_PLAN_FFT ? 1 : plan->task.steps; }
 
 static size_t bytes_of(const tune_stage *stage, bool of_output) {
-    return (size_t)numbers_of(stage, of_output) * stn_dtype_size(dtype_of(stage));
+    return (size_t)numbers_of(stage, of_output) * stn_dtype_size(stage->shape.dtype);
 }
 
-/* Ten times what the project allows any strategy: a mistake is larger by far. */
-static double allowed_difference(const tune_stage *stage, uint64_t steps) {
-    stn_dtype dtype = dtype_of(stage);
-    double T = (double)steps;
-    if (is_fft(stage)) return dtype == STN_F64 ? 1e-13 : dtype == STN_F32 ? 1e-5 : 3e-2;
-    double rounding = dtype == STN_F64   ? 1e-13 * (1 + log2(T))
-                      : dtype == STN_F32 ? 1e-6 * (sqrt(T) + log2(T))
-                                         : 1e-3 * sqrt(T);
-    return 10 * rounding + 2 * stage->plan->task.tolerance;
+static uint64_t steps_of(const stn_plan *plan) { return plan->kind->shape(plan).steps; }
+
+static stn_status find_judge(tune_stage *stage, stn_error *error) {
+    return stage->plan->kind->judge(stage->plan, &stage->which, &stage->judge, &stage->trusted, error);
 }
 
 /* ---- opening ------------------------------------------------------------------------------------------------------- */
 
 static stn_status open_stage(tune_stage *stage, stn_error *error) {
     stn_context *context = stage->context;
-    STN_TRY(is_fft(stage) ? find_transform(stage, false, error) : find_steps(stage, error));
-    STN_TRY(get_kernel(context, dtype_of(stage), "tune_fill", &stage->fill, error));
-    STN_TRY(get_kernel(context, dtype_of(stage), "tune_compare", &stage->compare, error));
+    STN_TRY(find_judge(stage, error));
+    STN_TRY(get_kernel(context, stage->shape.dtype, "tune_fill", &stage->fill, error));
+    STN_TRY(get_kernel(context, stage->shape.dtype, "tune_compare", &stage->compare, error));
     STN_TRY(stn_timer_create(context->device, &stage->timer, error));
     if (!in_place(stage)) STN_TRY(stn_memory_alloc(context, bytes_of(stage, false), &stage->in, error));
     STN_TRY(stn_memory_alloc(context, bytes_of(stage, true), &stage->out, error));
@@ -141,7 +85,7 @@ static stn_status open_stage(tune_stage *stage, stn_error *error) {
 }
 
 stn_status tune_stage_open(const stn_plan *plan, tune_stage *stage, stn_error *error) {
-    *stage = (tune_stage){.context = plan->context, .plan = plan};
+    *stage = (tune_stage){.context = plan->context, .plan = plan, .shape = plan->kind->shape(plan)};
     stn_status status = open_stage(stage, error);
     if (status != STN_OK) tune_stage_close(stage);
     return status;
@@ -187,8 +131,10 @@ static stn_status run_trusted(tune_stage *stage, uint64_t steps, stn_error *erro
 
 static stn_status ask_judge(tune_stage *stage, uint64_t steps, stn_error *error) {
     stn_status status = run_trusted(stage, steps, error);
-    if (status == STN_OK || stage->judge != &stn_fft_strategy_cufft.run) return status;
-    STN_TRY(find_transform(stage, true, error));
+    tune_stage next = *stage;
+    next.which++;
+    if (status == STN_OK || find_judge(&next, NULL) != STN_OK) return status;
+    *stage = next;
     return run_trusted(stage, steps, error);
 }
 
@@ -226,7 +172,7 @@ void tune_trial_build(const stn_plan *plan, tune_trial *trial) {
     stn_candidate candidate = trial->candidate;
     uint64_t all = steps_of(plan), steps = all;
     stn_estimate whole = {0};
-    stn_plan_estimate(plan, strategy, &candidate, &whole);
+    plan->kind->estimate(plan, strategy, &candidate, &whole);
     if (strategy->shorten) steps = strategy->shorten(&plan->task, &trial->candidate, launches_for(&whole), &candidate);
     if (stn_plan_build(plan, steps, strategy, &candidate, &trial->plan, &trial->why) != STN_OK) {
         trial->state = TUNE_SKIPPED;
@@ -257,7 +203,9 @@ void tune_trial_check(tune_stage *stage, tune_trial *trial, double *difference) 
     if (check(stage, trial, difference, &trial->why) != STN_OK)
         trial->state = TUNE_SKIPPED;
     else
-        trial->state = *difference <= allowed_difference(stage, steps_of(trial->plan)) ? TUNE_GOOD : TUNE_WRONG;
+        trial->state = *difference <= stage->plan->kind->allowed_difference(stage->plan, steps_of(trial->plan))
+                           ? TUNE_GOOD
+                           : TUNE_WRONG;
 }
 
 static stn_status sample(tune_stage *stage, const tune_trial *trial, double *seconds, stn_error *error) {

@@ -14,8 +14,10 @@ typedef struct tune_stage {
     void *sums;            /* of the comparison's blocks */
     void *workspace;       /* as large as a trial has needed so far */
     size_t workspace_size;
-    const stn_strategy *judge; /* direct, or of transforms cuFFT or else fft */
-    stn_candidate trusted;     /* of the judge: one step a launch, or the one that all transforms have */
+    stn_work_shape shape;      /* of the plan's work */
+    int which;                 /* of the kind's judges */
+    const stn_strategy *judge; /* what it says is right */
+    stn_candidate trusted;     /* of the judge */
     uint64_t want_steps;       /* that `want` holds, 1 of a transform; 0: nothing yet */
 } tune_stage;
 

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "compile/library.h"
 #include "launch/internal.h"
 
 #define OLDEST_DRIVER 12000
@@ -37,9 +38,10 @@ static stn_status open_library(stn_driver *driver, void **library, stn_error *er
         return stn_fail_memory(error, "the driver's path", 4096);
     }
     /* The driver is never unloaded: it keeps threads and exit handlers of its own. */
-    *library = dlopen(driver->path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    bool may_open = stn_library_may_open(driver->path);
+    *library = may_open ? dlopen(driver->path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE) : NULL;
     if (*library) return STN_OK;
-    const char *why = dlerror();
+    const char *why = may_open ? dlerror() : "it is no file";
     if (given)
         return stn_fail(error, STN_ERROR_NO_DEVICE,
                         "STENTOR_CUDA_PATH is set to \"%s\", which could not be opened (%s): point it at libcuda.so.1 "

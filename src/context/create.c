@@ -1,0 +1,141 @@
+/* The context's life: options, choice of device, and what all parts are made of. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/grown.h"
+#include "context/context.h"
+#include "context/kernel.h"
+
+/* ---- options ----------------------------------------------------------------------------------------------------- */
+
+static stn_status read_options(const stn_context_options *given, stn_context_options *options, stn_error *error) {
+    STN_TRY(stn_read_grown("stn_context_options", given, options, sizeof *options, error));
+    if (options->device < STN_DEVICE_HOST)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                        "the device %d is none: use STN_DEVICE_AUTO, STN_DEVICE_HOST or STN_DEVICE_CUDA(n)",
+                        options->device);
+    if (options->threads < 0)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "%d threads were asked for: use 0 for all, or a number",
+                        options->threads);
+    if (options->arch && options->device == STN_DEVICE_HOST)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                        "the arch %s is a GPU's but the device is the host: leave one of them out", options->arch);
+    if (!options->pack_data != !options->pack_size)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "a pack in memory needs both pack_data and pack_size");
+    return STN_OK;
+}
+
+/* ---- device ------------------------------------------------------------------------------------------------------ */
+
+/* GPU `ordinal`, or with -1 the first that opens. */
+static stn_status open_gpu(stn_context *context, int ordinal, stn_error *error) {
+    STN_TRY(stn_driver_open(&context->logger, &context->driver, error));
+    int first = ordinal < 0 ? 0 : ordinal, count = stn_driver_device_count(context->driver);
+    stn_status status = stn_device_open(context->driver, first, &context->device, error);
+    for (int i = 1; ordinal < 0 && status != STN_OK && i < count; i++)
+        status = stn_device_open(context->driver, i, &context->device, NULL); /* the first one's story is told */
+    if (status == STN_OK)
+        stn_device_describe(context->device, &context->machine);
+    else {
+        stn_driver_close(context->driver);
+        context->driver = NULL;
+    }
+    return status;
+}
+
+static stn_status choose_device(stn_context *context, const stn_context_options *options, stn_error *error) {
+    if (options->arch) {
+        if (stn_machine_for_arch(options->arch, &context->machine)) return STN_OK;
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                        "\"%s\" is no GPU architecture: write it as sm_80, sm_90, sm_100", options->arch);
+    }
+    if (options->device > STN_DEVICE_AUTO) return open_gpu(context, options->device - STN_DEVICE_CUDA(0), error);
+    if (options->device == STN_DEVICE_AUTO) {
+        stn_error why = {0};
+        if (open_gpu(context, -1, &why) == STN_OK) return STN_OK;
+        snprintf(context->no_device, sizeof context->no_device, "%s", why.message);
+        stn_log(&context->logger, STN_LOG_INFO, "running on the host: %s", why.message);
+    }
+    stn_machine_of_host(context->threads, &context->machine);
+    return STN_OK;
+}
+
+/* ---- creation and destruction ------------------------------------------------------------------------------------ */
+
+static void free_kernel(void *user, void *value) {
+    (void)user;
+    stn_kernel_free(value);
+}
+
+static stn_status hash_templates(stn_context *context, stn_error *error) {
+    stn_key_builder *builder;
+    STN_TRY(stn_key_begin(&builder, error));
+    for (size_t i = 0; i < context->templates.count; i++) {
+        const stn_template *item = &context->templates.list[i];
+        stn_key_add_text(builder, "template", item->name);
+        stn_key_add(builder, "text", item->text, item->size);
+    }
+    stn_key_finish(builder, &context->templates_key);
+    return STN_OK;
+}
+
+static stn_status open_parts(stn_context *context, const stn_context_options *options, stn_error *error) {
+    const stn_cache_options cache = {.dir = options->cache_dir,
+                                     .shared = options->cache_shared != 0,
+                                     .packs = options->packs,
+                                     .pack_data = options->pack_data,
+                                     .pack_size = options->pack_size,
+                                     .logger = &context->logger};
+    STN_TRY(choose_device(context, options, error));
+    STN_TRY(stn_templates_load(&context->templates, error));
+    STN_TRY(hash_templates(context, error));
+    STN_TRY(stn_cache_open(&cache, &context->cache, error));
+    STN_TRY(stn_memo_create(free_kernel, NULL, &context->kernels, error));
+    stn_context_recall_measured(context);
+    return STN_OK;
+}
+
+/* Once per GPU and driver, where the result can be kept. A GPU too full or too busy to copy keeps what was assumed. */
+static void measure_once(stn_context *context) {
+    if (context->device && !context->machine.measured && stn_cache_dir(context->cache))
+        stn_context_measure(context, NULL);
+}
+
+stn_status stn_context_create(const stn_context_options *given, stn_context **context, stn_error *error) {
+    if (!context)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "stn_context_create needs a place for the context");
+    *context = NULL;
+    stn_context_options options;
+    STN_TRY(read_options(given, &options, error));
+    stn_context *made = calloc(1, sizeof *made);
+    if (!made) return stn_fail_memory(error, "a context", sizeof *made);
+    pthread_mutex_init(&made->lock, NULL);
+    pthread_mutex_init(&made->tuning, NULL);
+    made->logger = (stn_logger){options.log, options.log_user};
+    made->threads = options.threads;
+    stn_status status = open_parts(made, &options, error);
+    if (status != STN_OK) {
+        stn_context_destroy(made);
+        return status;
+    }
+    measure_once(made);
+    *context = made;
+    return STN_OK;
+}
+
+void stn_context_destroy(stn_context *context) {
+    if (!context) return;
+    stn_memo_destroy(context->kernels); /* unloads modules: before the device */
+    stn_cache_close(context->cache);
+    stn_compiler_close(context->compiler);
+    stn_cufft_close(context->cufft);
+    stn_device_close(context->device);
+    stn_driver_close(context->driver);
+    stn_pool_destroy(context->pool);
+    stn_templates_free(&context->templates);
+    pthread_mutex_destroy(&context->tuning);
+    pthread_mutex_destroy(&context->lock);
+    free(context);
+}

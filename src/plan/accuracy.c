@@ -1,0 +1,35 @@
+/* See accuracy.h. */
+#include "plan/accuracy.h"
+
+#include <math.h>
+
+double stn_error_bar(const stn_task *task, bool stepping) {
+    double steps = (double)task->steps, fused = 1 + log2(steps), bar;
+    if (task->dtype == STN_F64)
+        bar = 1e-13 * fused;
+    else if (task->dtype == STN_F32)
+        bar = 1e-6 * (stepping ? fmax(sqrt(steps), fused) : fused);
+    else
+        bar = 1e-3 * (stepping ? sqrt(steps) : 1);
+    return fmax(bar, task->tolerance);
+}
+
+bool stn_error_meets(const stn_task *task, const stn_estimate *estimate) {
+    return !(estimate->error > stn_error_bar(task, estimate->stepping));
+}
+
+double stn_error_of(double alike, double chance, double launches) {
+    return hypot(alike * launches, chance * sqrt(launches));
+}
+
+/* Half a unit of the last place at most, evenly spread; a number lies anywhere between two powers of two. */
+double stn_error_rounding(stn_dtype dtype) {
+    double unit = dtype == STN_F64 ? 0x1p-53 : dtype == STN_F32 ? 0x1p-24 : 0x1p-11;
+    return 0.42 * unit;
+}
+
+double stn_error_stepping(const stn_task *task) {
+    stn_dtype sums = task->dtype == STN_F64 ? STN_F64 : STN_F32;
+    double chance = sqrt((double)task->ntaps / 3) * stn_error_rounding(sums) + stn_error_rounding(task->dtype);
+    return stn_error_of(0, chance, (double)task->steps);
+}

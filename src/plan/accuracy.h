@@ -1,0 +1,19 @@
+/* How far off a result may be, and how far off it is expected to be: relative L2 beside the host's steps in float64. */
+#ifndef STN_PLAN_ACCURACY_H
+#define STN_PLAN_ACCURACY_H
+#include "plan/strategy.h"
+
+/* The bar of a task's dtype, steps and tolerance. `stepping`: for arithmetic that takes one step after the other, which
+ * rounds so often. */
+double stn_error_bar(const stn_task *task, bool stepping);
+/* Does the estimate meet it? One that does not know its error does. */
+bool stn_error_meets(const stn_task *task, const stn_estimate *estimate);
+
+/* The error of so many launches (or steps), of which each errs by `alike` in the same direction, which adds up, and by
+ * `chance` in any, which adds up as its root: both relative to what the launch writes. */
+double stn_error_of(double alike, double chance, double launches);
+/* What one rounding to the dtype errs by, relative, root mean square. */
+double stn_error_rounding(stn_dtype dtype);
+/* Of arithmetic that takes the task's steps one after the other: sums over its taps, rounded to nearest. */
+double stn_error_stepping(const stn_task *task);
+#endif

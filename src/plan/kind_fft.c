@@ -1,0 +1,147 @@
+/* Transforms as a kind of work: their table of strategies, and what plans ask of a stn_fft. */
+#include "base/arith.h"
+#include "base/error.h"
+#include "plan/calibration.h"
+#include "plan/plan.h"
+
+/* Every strategy of transforms, one row each. */
+static const stn_fft_strategy *const strategies[] = {&stn_fft_strategy_host, &stn_fft_strategy_fft,
+                                                     &stn_fft_strategy_cufft};
+
+static const stn_strategy *strategy(size_t i) {
+    return i < sizeof strategies / sizeof *strategies ? &strategies[i]->run : NULL;
+}
+
+/* Such a row as what it is: run is its first member. */
+static const stn_fft_strategy *row_of(const stn_strategy *row) { return (const stn_fft_strategy *)row; }
+
+stn_status stn_plan_create_fft(stn_context *context, const stn_transform *transform, const stn_plan_options *options,
+                               stn_plan **plan, stn_error *error) {
+    return stn_plan_make(context, &stn_kind_fft, transform, options, plan, error);
+}
+
+/* ---- the work as a value ----------------------------------------------------------------------------------------- */
+
+static stn_status make(stn_plan *plan, const void *given, stn_error *error) {
+    return stn_fft_make(given, &plan->fft, error);
+}
+
+static const void *work(const stn_plan *plan) { return &plan->fft; }
+
+static stn_status adopt(stn_plan *plan, const void *fft, uint64_t steps, stn_error *error) {
+    (void)steps;
+    (void)error;
+    plan->fft = *(const stn_fft *)fft;
+    return STN_OK;
+}
+
+static void clear(stn_plan *plan) { (void)plan; }
+
+static stn_work_shape shape(const stn_plan *plan) {
+    const stn_fft *fft = &plan->fft;
+    int64_t in = stn_fft_span(fft, &fft->in) * (fft->in.real ? 1 : 2);
+    int64_t out = stn_fft_span(fft, &fft->out) * (fft->out.real ? 1 : 2);
+    if (fft->in_place) in = out = stn_max(in, out);
+    return (stn_work_shape){.dtype = fft->dtype,
+                            .in_place = fft->in_place,
+                            .alignment = fft->alignment,
+                            .steps = 1,
+                            .in_numbers = in,
+                            .out_numbers = out};
+}
+
+static stn_points points(const stn_plan *plan, stn_work_side side, const void *first) {
+    return stn_points_of_side(&plan->fft, side == STN_WORK_OUT ? &plan->fft.out : &plan->fft.in, first);
+}
+
+/* ---- choosing ---------------------------------------------------------------------------------------------------- */
+
+static bool applies(const stn_plan *plan, const stn_strategy *row, char *reason, size_t size) {
+    return row_of(row)->applies(&plan->fft, &plan->machine, reason, size);
+}
+
+static size_t candidates(const stn_plan *plan, const stn_strategy *row, stn_candidate *list, size_t most) {
+    return row_of(row)->candidates(&plan->fft, &plan->machine, list, most);
+}
+
+static void estimate(const stn_plan *plan, const stn_strategy *row, const stn_candidate *candidate,
+                     stn_estimate *result) {
+    row_of(row)->estimate(&plan->fft, &plan->machine, candidate, result);
+    const stn_run_class of = {row->name, plan->fft.rank, plan->fft.dtype, false};
+    stn_calibrate(&of, result);
+}
+
+/* ---- words ------------------------------------------------------------------------------------------------------- */
+
+static void print(const stn_plan *plan, stn_text *text) { stn_fft_print(&plan->fft, text); }
+static void json(const stn_plan *plan, stn_text *text) { stn_fft_json(&plan->fft, text); }
+
+/* ---- measuring --------------------------------------------------------------------------------------------------- */
+
+static void key_of_side(const stn_fft_side *side, const stn_key_sink *to) {
+    to->number(to->user, "real", side->real);
+    for (int axis = 0; axis < 3; axis++) to->number(to->user, "stride", side->stride[axis]);
+    to->number(to->user, "batch stride", side->batch_stride);
+}
+
+static void key(const stn_plan *plan, const stn_key_sink *to) {
+    const stn_fft *fft = &plan->fft;
+    to->number(to->user, "transform", fft->kind);
+    to->number(to->user, "inverse", fft->inverse);
+    to->number(to->user, "rank", fft->rank);
+    for (int axis = 0; axis < 3; axis++) to->number(to->user, "extent", fft->n[axis]);
+    to->number(to->user, "batch", fft->batch);
+    key_of_side(&fft->in, to);
+    key_of_side(&fft->out, to);
+    to->number(to->user, "dtype", fft->dtype);
+    to->number(to->user, "f16 sums", fft->f16_sums);
+    to->number(to->user, "scaled", fft->scale != 1);
+    to->number(to->user, "in place", fft->in_place);
+    to->number(to->user, "alignment", fft->alignment);
+}
+
+/* cuFFT, which is none of ours; or else, or where it does not run, the last of fft's candidates, which is the one for all
+ * transforms. */
+static stn_status judge(const stn_plan *plan, int *which, const stn_strategy **chosen, stn_candidate *candidate,
+                        stn_error *error) {
+    static const stn_fft_strategy *const judges[] = {&stn_fft_strategy_cufft, &stn_fft_strategy_fft};
+    char reason[160] = "";
+    for (; *which < (int)(sizeof judges / sizeof *judges); ++*which) {
+        const stn_fft_strategy *row = judges[*which];
+        stn_candidate list[STN_CANDIDATES] = {0};
+        size_t count = 0;
+        if (row->applies(&plan->fft, &plan->machine, reason, sizeof reason))
+            count = row->candidates(&plan->fft, &plan->machine, list, STN_CANDIDATES);
+        if (!count) continue;
+        *chosen = &row->run;
+        *candidate = list[count - 1];
+        return STN_OK;
+    }
+    return stn_fail(error, STN_ERROR_UNSUPPORTED, "there is nothing to compare with: %s", reason);
+}
+
+/* Ten times what the project allows any strategy. */
+static double allowed_difference(const stn_plan *plan, uint64_t steps) {
+    (void)steps;
+    return plan->fft.dtype == STN_F64 ? 1e-13 : plan->fft.dtype == STN_F32 ? 1e-5 : 3e-2;
+}
+
+const stn_kind stn_kind_fft = {
+    .label = "transform:  ",
+    .of_these = " of transforms",
+    .strategy = strategy,
+    .make = make,
+    .work = work,
+    .adopt = adopt,
+    .clear = clear,
+    .shape = shape,
+    .points = points,
+    .applies = applies,
+    .candidates = candidates,
+    .estimate = estimate,
+    .print = print,
+    .json = json,
+    .key = key,
+    .judge = judge,
+    .allowed_difference = allowed_difference,
+};

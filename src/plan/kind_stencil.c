@@ -1,0 +1,205 @@
+/* Stencils as a kind of work: their table of strategies, and what plans ask of a task. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "base/number.h"
+#include "plan/accuracy.h"
+#include "plan/calibration.h"
+#include "plan/plan.h"
+#include "problem/stencil.h"
+
+/* Every strategy of stencils, one row each. */
+static const stn_strategy *const strategies[] = {
+    &stn_strategy_host,     &stn_strategy_direct,  &stn_strategy_lowrank,      &stn_strategy_segment,
+    &stn_strategy_spectral, &stn_strategy_sourced, &stn_strategy_host_spectral};
+
+static const stn_strategy *strategy(size_t i) {
+    return i < sizeof strategies / sizeof *strategies ? strategies[i] : NULL;
+}
+
+stn_status stn_plan_create(stn_context *context, const stn_problem *problem, const stn_plan_options *options,
+                           stn_plan **plan, stn_error *error) {
+    return stn_plan_make(context, &stn_kind_stencil, problem, options, plan, error);
+}
+
+/* ---- the work as a value ----------------------------------------------------------------------------------------- */
+
+static stn_status make(stn_plan *plan, const void *given, stn_error *error) {
+    return stn_task_make(given, &plan->task, error);
+}
+
+static const void *work(const stn_plan *plan) { return &plan->task; }
+
+static stn_status adopt(stn_plan *plan, const void *task, uint64_t steps, stn_error *error) {
+    STN_TRY(stn_task_copy(task, &plan->task, error));
+    plan->task.steps = steps;
+    plan->task.snapshots = 1;
+    return STN_OK;
+}
+
+static void clear(stn_plan *plan) { stn_task_clear(&plan->task); }
+
+static stn_work_shape shape(const stn_plan *plan) {
+    const stn_task *task = &plan->task;
+    return (stn_work_shape){.dtype = task->dtype,
+                            .in_place = task->in_place,
+                            .alignment = task->alignment,
+                            .source = task->source,
+                            .steps = task->steps,
+                            .in_numbers = stn_task_span(task, false),
+                            .out_numbers = stn_task_span(task, true)};
+}
+
+static stn_points points(const stn_plan *plan, stn_work_side side, const void *first) {
+    if (side == STN_WORK_SOURCE) return stn_points_of_source(&plan->task, first);
+    return stn_points_of_task(&plan->task, side == STN_WORK_OUT, first);
+}
+
+static stn_status set_weights(stn_plan *plan, size_t count, const double *weights, stn_error *error) {
+    size_t taps = plan->task.ntaps;
+    double *before = malloc(taps * sizeof *before);
+    if (!before) return stn_fail_memory(error, "the weights of before", taps * sizeof *before);
+    for (size_t i = 0; i < taps; i++) before[i] = plan->task.taps[i].weight;
+    stn_status status = stn_task_set_weights(&plan->task, count, weights, error);
+    if (status == STN_OK) {
+        status = plan->strategy->set_weights(plan, error);
+        if (status == STN_OK && plan->repeat) status = set_weights(plan->repeat, count, weights, error);
+        if (status != STN_OK && stn_task_set_weights(&plan->task, taps, before, NULL) == STN_OK)
+            plan->strategy->set_weights(plan, NULL); /* takes back what was done by half */
+    }
+    free(before);
+    return status;
+}
+
+/* ---- choosing ---------------------------------------------------------------------------------------------------- */
+
+static bool applies(const stn_plan *plan, const stn_strategy *row, char *reason, size_t size) {
+    if (!plan->task.source || row->sources) return row->applies(&plan->task, &plan->machine, reason, size);
+    snprintf(reason, size, "it adds no constant source");
+    return false;
+}
+
+static size_t candidates(const stn_plan *plan, const stn_strategy *row, stn_candidate *list, size_t most) {
+    return row->candidates(&plan->task, &plan->machine, list, most);
+}
+
+static void estimate(const stn_plan *plan, const stn_strategy *row, const stn_candidate *candidate,
+                     stn_estimate *result) {
+    row->estimate(&plan->task, &plan->machine, candidate, result);
+    const bool fused = result->launches < (double)plan->task.steps;
+    const stn_run_class of = {row->name, plan->task.rank, plan->task.dtype, fused};
+    stn_calibrate(&of, result);
+    if (row->stacks) return;
+    const double runs = (double)plan->task.snapshots;
+    result->bytes *= runs, result->flops *= runs, result->launches *= runs, result->seconds *= runs;
+    result->model *= runs;
+    result->error *= runs; /* of the last snapshot: each run starts from what the one before left */
+}
+
+/* ---- words ------------------------------------------------------------------------------------------------------- */
+
+static void print(const stn_plan *plan, stn_text *text) { stn_task_print(&plan->task, text); }
+static void json(const stn_plan *plan, stn_text *text) { stn_task_json(&plan->task, text); }
+
+/* Whether a long run stays bounded. */
+static void more(const stn_plan *plan, stn_format format, stn_text *text) {
+    double symbol = stn_taps_max_symbol(plan->task.ntaps, plan->task.taps);
+    if (format == STN_JSON) {
+        stn_json_key(text, "max_symbol");
+        stn_json_number(text, symbol);
+    } else
+        stn_text_printf(text, "\nstability:  max |symbol| %.9g%s", symbol,
+                        stn_symbol_stable(symbol, plan->task.steps * plan->task.snapshots)
+                            ? ""
+                            : " (grows without bound in a long run)");
+}
+
+/* ---- measuring --------------------------------------------------------------------------------------------------- */
+
+/* Weights are in it only as far as they are the same mirrored along an axis. */
+static void key(const stn_plan *plan, const stn_key_sink *to) {
+    const stn_task *task = &plan->task;
+    to->number(to->user, "rank", task->rank);
+    for (int axis = 0; axis < 3; axis++) {
+        to->number(to->user, "extent", task->n[axis]);
+        to->number(to->user, "in stride", task->in_stride[axis]);
+        to->number(to->user, "out stride", task->out_stride[axis]);
+        for (int side = 0; side < 2; side++) to->number(to->user, "side", task->boundary[axis][side].kind);
+        to->number(to->user, "mirrored", stn_task_mirrored(task, axis));
+    }
+    to->number(to->user, "batch", task->batch);
+    to->number(to->user, "in batch stride", task->in_batch_stride);
+    to->number(to->user, "out batch stride", task->out_batch_stride);
+    to->number(to->user, "dtype", task->dtype);
+    to->number(to->user, "steps", (int64_t)task->steps);
+    if (task->source) to->number(to->user, "source", 1);
+    to->number(to->user, "in place", task->in_place);
+    to->number(to->user, "alignment", task->alignment);
+    char tolerance[STN_NUMBER_SIZE];
+    stn_number_format(task->tolerance, tolerance);
+    to->text(to->user, "tolerance", tolerance);
+    for (size_t k = 0; k < task->ntaps; k++) {
+        int64_t packed = 0; /* offsets are at most STN_MAX_RADIUS */
+        for (int axis = 0; axis < 3; axis++) packed = packed * 1024 + 512 + task->taps[k].offset[axis];
+        to->number(to->user, "tap", packed);
+    }
+}
+
+/* The first candidate of direct whose launches are single steps. */
+static stn_status judge(const stn_plan *plan, int *which, const stn_strategy **chosen, stn_candidate *candidate,
+                        stn_error *error) {
+    const stn_strategy *direct = *chosen = &stn_strategy_direct;
+    stn_candidate list[STN_CANDIDATES] = {0}, unused;
+    char reason[160] = "it offers no single steps";
+    size_t count = 0;
+    if (*which == 0 && direct->applies(&plan->task, &plan->machine, reason, sizeof reason))
+        count = direct->candidates(&plan->task, &plan->machine, list, STN_CANDIDATES);
+    for (size_t i = 0; i < count; i++)
+        if (direct->shorten(&plan->task, &list[i], 1, &unused) == 1) {
+            *candidate = list[i];
+            return STN_OK;
+        }
+    return stn_fail(error, STN_ERROR_UNSUPPORTED, "there is nothing to compare with: strategy direct: %s", reason);
+}
+
+/* Ten times what the project allows any strategy: a mistake is larger by far. */
+static double allowed_difference(const stn_plan *plan, uint64_t steps) {
+    double T = (double)steps;
+    stn_dtype dtype = plan->task.dtype;
+    double rounding = dtype == STN_F64   ? 1e-13 * (1 + log2(T))
+                      : dtype == STN_F32 ? 1e-6 * (sqrt(T) + log2(T))
+                                         : 1e-3 * sqrt(T);
+    return 10 * rounding + 2 * plan->task.tolerance;
+}
+
+/* Of the last snapshot. */
+static double bar(const stn_plan *plan, const stn_estimate *estimate) {
+    stn_task all = plan->task; /* its taps are borrowed */
+    all.steps *= all.snapshots;
+    return stn_error_bar(&all, estimate->stepping);
+}
+
+const stn_kind stn_kind_stencil = {
+    .label = "problem:    ",
+    .of_these = "",
+    .strategy = strategy,
+    .make = make,
+    .work = work,
+    .adopt = adopt,
+    .clear = clear,
+    .shape = shape,
+    .points = points,
+    .set_weights = set_weights,
+    .applies = applies,
+    .candidates = candidates,
+    .estimate = estimate,
+    .bar = bar,
+    .print = print,
+    .json = json,
+    .more = more,
+    .key = key,
+    .judge = judge,
+    .allowed_difference = allowed_difference,
+};

@@ -1,0 +1,40 @@
+/* A stack of snapshots: runs of task.steps steps one after the other, each from the state that the one before left. */
+#include <string.h>
+
+#include "base/error.h"
+#include "plan/plan.h"
+
+/* Does one execute make the whole stack? What is no stencil has none. */
+static bool is_one_run(const stn_plan *plan) { return plan->task.snapshots <= 1 || plan->strategy->stacks; }
+
+/* Later runs read what lies as the output does. */
+stn_status stn_snapshots_prepare(stn_plan *plan, stn_error *error) {
+    if (is_one_run(plan)) return STN_OK;
+    stn_task task = plan->task;
+    task.snapshots = 1;
+    memcpy(task.in_stride, task.out_stride, sizeof task.in_stride);
+    task.in_batch_stride = task.out_batch_stride;
+    bool same = task.in_batch_stride == plan->task.in_batch_stride;
+    for (int axis = 0; axis < 3; axis++) same = same && task.in_stride[axis] == plan->task.in_stride[axis];
+    /* A stack whose states do not keep the alignment of the first one. */
+    const int64_t bytes = task.snapshot_stride * (int64_t)stn_dtype_size(task.dtype);
+    while (bytes % task.alignment) task.alignment /= 2;
+    if (same && task.alignment == plan->task.alignment) return STN_OK;
+    STN_TRY(stn_subplan(plan, &task, plan->strategy->name, &plan->repeat, error));
+    if (plan->repeat->workspace_size > plan->workspace_size) plan->workspace_size = plan->repeat->workspace_size;
+    return STN_OK;
+}
+
+stn_status stn_snapshots_run(stn_plan *plan, const stn_execution *run, stn_error *error) {
+    STN_TRY(plan->strategy->execute(plan, run, error));
+    if (is_one_run(plan)) return STN_OK;
+    stn_plan *next = plan->repeat ? plan->repeat : plan;
+    const size_t bytes = (size_t)plan->task.snapshot_stride * stn_dtype_size(plan->task.dtype);
+    stn_execution each = *run;
+    for (uint64_t i = 1; i < plan->task.snapshots; i++) {
+        each.in = each.out;
+        each.out = (char *)each.out + bytes;
+        STN_TRY(next->strategy->execute(next, &each, error));
+    }
+    return STN_OK;
+}
