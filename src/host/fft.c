@@ -1,118 +1,88 @@
-/* Axis after axis: lines are gathered in float64, transformed, put back. Between axes they stay in float64. */
+/* Axis after axis: groups of lines are gathered in float64, transformed, put back. Between axes they stay in float64. A line
+ * of an even number n of real numbers is one of n/2 complex ones. */
 #include "host/fft.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/arith.h"
 #include "base/error.h"
-#include "base/half.h"
+#include "host/fft_group.h"
 #include "host/fft_line.h"
 
 /* Small transforms of a batch go axis by axis together, about so many points at once. */
 #define WAVE_POINTS (1 << 20)
+/* Numbers that keep planes off each other's places in a cache: points of a power of two apart meet there as it is. */
+#define APART 136
 
 struct stn_host_fft {
     stn_fft fft;
+    const stn_fft_words *words;
     int passes, axes[3];    /* in the order in which they run */
-    stn_fft_line *lines[3]; /* by axis; axes of equal extent share one */
+    stn_fft_line *lines[3]; /* by axis; axes of equal length share one */
+    int64_t lanes[3];       /* lines of a group, by axis */
+    double *half_turns;     /* exp(-2 pi i k / n[2]), k <= n[2] / 4, where real numbers are taken in pairs; else NULL */
     int64_t wave;           /* transforms that run together */
-    int64_t room;           /* elements of each of a slot's two buffers */
-    int slots;              /* pieces of a pass, each with buffers of its own */
+    int64_t room;           /* numbers of each of a slot's four planes */
+    int slots;              /* threads that take groups, each with planes of its own */
 };
-
-/* Where a pass reads or writes: a side of the transform, or the float64 numbers between two passes. */
-typedef struct view {
-    void *base;
-    stn_fft_side side;
-    stn_dtype dtype;
-} view;
 
 typedef struct pass {
     const stn_host_fft *host;
     int axis;
-    view from, to;
+    stn_fft_view from, to;
     double scale;
     int64_t lines;
-    stn_complex *buffers;
+    double *planes;
+    _Atomic int64_t next; /* the group that is taken next */
 } pass;
-
-/* ---- elements ---------------------------------------------------------------------------------------------------- */
-
-static double load_number(const view *v, int64_t at) {
-    if (v->dtype == STN_F64) return ((const double *)v->base)[at];
-    if (v->dtype == STN_F32) return (double)((const float *)v->base)[at];
-    return (double)stn_half_to_float(((const uint16_t *)v->base)[at]);
-}
-
-static void store_number(const view *v, int64_t at, double value) {
-    if (v->dtype == STN_F64)
-        ((double *)v->base)[at] = value;
-    else if (v->dtype == STN_F32)
-        ((float *)v->base)[at] = (float)value;
-    else
-        ((uint16_t *)v->base)[at] = stn_float_to_half((float)value);
-}
-
-static stn_complex load(const view *v, int64_t at) {
-    if (v->side.real) return (stn_complex){load_number(v, at), 0};
-    return (stn_complex){load_number(v, 2 * at), load_number(v, 2 * at + 1)};
-}
-
-static void store(const view *v, int64_t at, stn_complex value) {
-    if (v->side.real)
-        store_number(v, at, value.re);
-    else {
-        store_number(v, 2 * at, value.re);
-        store_number(v, 2 * at + 1, value.im);
-    }
-}
-
-static stn_complex exchanged(stn_complex a) { return (stn_complex){a.im, a.re}; }
 
 /* ---- lines ------------------------------------------------------------------------------------------------------- */
 
-/* The first element of line `number` of a pass. */
-static int64_t line_start(const view *v, int axis, int64_t number) {
-    int64_t at = 0;
-    for (int a = 2; a >= 0; a--) {
-        if (a == axis) continue;
-        at += number % v->side.n[a] * v->side.stride[a];
-        number /= v->side.n[a];
-    }
-    return at + number * v->side.batch_stride;
-}
+static stn_planes exchanged(stn_planes a) { return (stn_planes){a.im, a.re}; }
 
-/* The elements that a half spectrum leaves out are the conjugates of those that it has. */
-static void gather(const pass *p, int64_t number, stn_complex *x) {
-    const view *from = &p->from;
-    int64_t n = p->host->fft.n[p->axis], known = from->side.n[p->axis], stride = from->side.stride[p->axis];
-    int64_t start = line_start(from, p->axis, number);
-    for (int64_t k = 0; k < known; k++) x[k] = load(from, start + k * stride);
-    for (int64_t k = known; k < n; k++) x[k] = (stn_complex){x[n - k].re, -x[n - k].im};
-    if (p->host->fft.inverse)
-        for (int64_t k = 0; k < n; k++) x[k] = exchanged(x[k]);
-}
+/* Are the lines of this axis real on one side and taken as pairs? */
+static bool is_halved(const stn_fft *fft, int axis) { return fft->kind != STN_C2C && axis == 2 && fft->n[2] % 2 == 0; }
+static int64_t length_of(const stn_fft *fft, int axis) { return is_halved(fft, axis) ? fft->n[2] / 2 : fft->n[axis]; }
 
-static void scatter(const pass *p, int64_t number, const stn_complex *x) {
-    const view *to = &p->to;
-    int64_t wanted = to->side.n[p->axis], stride = to->side.stride[p->axis];
-    int64_t start = line_start(to, p->axis, number);
-    for (int64_t k = 0; k < wanted; k++) {
-        stn_complex value = p->host->fft.inverse ? exchanged(x[k]) : x[k];
-        store(to, start + k * stride, (stn_complex){value.re * p->scale, value.im * p->scale});
-    }
-}
-
-static void run_slots(void *user, int64_t begin, int64_t end) {
-    const pass *p = user;
-    int64_t slots = p->host->slots;
-    for (int64_t slot = begin; slot < end; slot++) {
-        stn_complex *x = p->buffers + 2 * p->host->room * slot, *other = x + p->host->room;
-        for (int64_t line = p->lines * slot / slots; line < p->lines * (slot + 1) / slots; line++) {
-            gather(p, line, x);
-            scatter(p, line, stn_fft_line_run(p->host->lines[p->axis], x, other));
+/* What a half spectrum leaves out: the conjugates of the points that it has. */
+static void complete(stn_planes x, int64_t known, int64_t n, int64_t lanes) {
+    for (int64_t k = known; k < n; k++)
+        for (int64_t l = 0; l < lanes; l++) {
+            x.re[k * lanes + l] = x.re[(n - k) * lanes + l];
+            x.im[k * lanes + l] = -x.im[(n - k) * lanes + l];
         }
-    }
+}
+
+static void run_group(const pass *p, const stn_fft_group *g, double *planes) {
+    const stn_host_fft *host = p->host;
+    const stn_fft *fft = &host->fft;
+    int64_t lanes = host->lanes[p->axis], known = p->from.side.n[p->axis], n = fft->n[p->axis];
+    stn_planes x = {planes, planes + host->room}, other = {planes + 2 * host->room, planes + 3 * host->room};
+    bool in_halves = is_halved(fft, p->axis);
+    stn_fft_group_load(&p->from, g, host->words, x, lanes);
+    if (in_halves && !p->from.side.real)
+        host->words->from_half(x, n / 2, host->half_turns, lanes);
+    else if (!p->from.side.real)
+        complete(x, known, n, lanes);
+    if (fft->inverse) x = exchanged(x), other = exchanged(other);
+    x = stn_fft_line_run(host->lines[p->axis], host->words, x, other, lanes);
+    if (fft->inverse) x = exchanged(x);
+    if (in_halves && p->from.side.real) host->words->to_half(x, n / 2, host->half_turns, lanes);
+    stn_fft_group_store(&p->to, g, host->words, x, lanes, p->scale);
+}
+
+/* Each slot takes groups until there are no more: threads need not be equally fast. */
+static void run_slots(void *user, int64_t begin, int64_t end) {
+    pass *p = user;
+    const stn_host_fft *host = p->host;
+    int64_t lanes = host->lanes[p->axis];
+    for (int64_t slot = begin; slot < end; slot++)
+        for (int64_t first; (first = atomic_fetch_add(&p->next, 1) * lanes) < p->lines;) {
+            stn_fft_group g = {p->axis, first, stn_min(lanes, p->lines - first), is_halved(&host->fft, p->axis)};
+            run_group(p, &g, p->planes + 4 * host->room * slot);
+        }
 }
 
 /* ---- passes ------------------------------------------------------------------------------------------------------ */
@@ -139,14 +109,15 @@ static void run_wave(const stn_host_fft *host, stn_pool *pool, const void *in, v
                      int64_t count) {
     const stn_fft *fft = &host->fft;
     stn_fft_side side = between(fft);
-    stn_complex *work = workspace;
-    view middle = {work, side, STN_F64}, first = {(void *)in, fft->in, fft->dtype}, last = {out, fft->out, fft->dtype};
-    int64_t held = host->passes > 1 ? host->wave * side.batch_stride : 0;
+    double *work = workspace;
+    stn_fft_view middle = {work, side, STN_F64}, first = {(void *)in, fft->in, fft->dtype},
+                 last = {out, fft->out, fft->dtype};
+    int64_t held = host->passes > 1 ? 2 * host->wave * side.batch_stride : 0;
     for (int i = 0; i < host->passes; i++) {
         bool ends = i == host->passes - 1;
         pass p = {.host = host, .axis = host->axes[i], .from = i ? middle : first, .to = ends ? last : middle};
         p.scale = ends ? fft->scale : 1;
-        p.buffers = work + held;
+        p.planes = work + held;
         p.lines = count;
         for (int a = 0; a < 3; a++)
             if (a != p.axis) p.lines *= p.from.side.n[a];
@@ -162,8 +133,8 @@ void stn_host_fft_run(const stn_host_fft *host, stn_pool *pool, const void *in, 
 }
 
 size_t stn_host_fft_workspace(const stn_host_fft *host) {
-    int64_t held = host->passes > 1 ? host->wave * between(&host->fft).batch_stride : 0;
-    return (size_t)(held + 2 * host->room * host->slots) * sizeof(stn_complex);
+    int64_t held = host->passes > 1 ? 2 * host->wave * between(&host->fft).batch_stride : 0;
+    return (size_t)(held + 4 * host->room * host->slots) * sizeof(double);
 }
 
 /* ---- tables ------------------------------------------------------------------------------------------------------ */
@@ -177,32 +148,47 @@ static void order_axes(stn_host_fft *host) {
     }
 }
 
+/* As many lines at once as leave a group's planes in a core's caches, found by timing; few lines one by one. */
+static int64_t lanes_for(int64_t room, int64_t lines) {
+    if (lines < 3 || room > 40000) return 1;
+    return room <= 1100 && lines >= 8 ? 8 : 4;
+}
+
+static stn_status make_line(stn_host_fft *host, int axis, stn_error *error) {
+    const stn_fft *fft = &host->fft;
+    for (int before = 0; before < axis; before++)
+        if (host->lines[before] && length_of(fft, before) == length_of(fft, axis))
+            host->lines[axis] = host->lines[before];
+    if (!host->lines[axis]) STN_TRY(stn_fft_line_create(length_of(fft, axis), &host->lines[axis], error));
+    int64_t points = host->wave * fft->n[0] * fft->n[1] * fft->n[2], lines = points / fft->n[axis];
+    int64_t room = stn_max(stn_fft_line_room(host->lines[axis]), fft->n[axis] / 2 + 1);
+    host->lanes[axis] = lanes_for(room, lines);
+    host->room = stn_max(host->room, room * host->lanes[axis]);
+    host->slots = (int)stn_min(host->slots, stn_div_up(lines, host->lanes[axis]));
+    return STN_OK;
+}
+
 stn_status stn_host_fft_create(const stn_fft *fft, int threads, stn_host_fft **made, stn_error *error) {
     *made = NULL;
     stn_host_fft *host = calloc(1, sizeof *host);
     if (!host) return stn_fail_memory(error, "a transform", sizeof *host);
+    stn_status status = STN_OK;
     host->fft = *fft;
+    host->words = stn_fft_words_best();
+    host->slots = threads;
     order_axes(host);
     int64_t points = fft->n[0] * fft->n[1] * fft->n[2];
     host->wave = host->passes == 1 ? fft->batch : stn_min(fft->batch, stn_max(1, WAVE_POINTS / points));
-    int64_t lines = host->wave * points;
-    for (int axis = 0; axis < 3; axis++) {
-        if (axis < 2 && fft->n[axis] == 1) continue;
-        for (int before = 0; before < axis; before++)
-            if (fft->n[before] == fft->n[axis]) host->lines[axis] = host->lines[before];
-        if (!host->lines[axis]) {
-            stn_status status = stn_fft_line_create(fft->n[axis], &host->lines[axis], error);
-            if (status != STN_OK) {
-                stn_host_fft_destroy(host);
-                return status;
-            }
-        }
-        host->room = stn_max(host->room, stn_fft_line_room(host->lines[axis]));
-        lines = stn_min(lines, host->wave * points / fft->n[axis]);
-    }
-    host->slots = (int)stn_min(threads, lines);
-    *made = host;
-    return STN_OK;
+    for (int axis = 0; axis < 3 && status == STN_OK; axis++)
+        if (axis == 2 || fft->n[axis] > 1) status = make_line(host, axis, error);
+    if (status == STN_OK && is_halved(fft, 2) && !(host->half_turns = stn_fft_roots(fft->n[2] / 4 + 1, fft->n[2])))
+        status = stn_fail_memory(error, "the tables of a transform", (size_t)fft->n[2] * 4);
+    host->room = stn_round_up(host->room, 512) + APART;
+    if (status == STN_OK)
+        *made = host;
+    else
+        stn_host_fft_destroy(host);
+    return status;
 }
 
 void stn_host_fft_destroy(stn_host_fft *host) {
@@ -212,5 +198,6 @@ void stn_host_fft_destroy(stn_host_fft *host) {
         for (int before = 0; before < axis; before++) shared = shared || host->lines[before] == host->lines[axis];
         if (!shared) stn_fft_line_destroy(host->lines[axis]);
     }
+    free(host->half_turns);
     free(host);
 }

@@ -1,47 +1,35 @@
-/* One line: mixed radices in Stockham's self-sorting order, from buffer to buffer; Bluestein's convolution where a
- * prime factor is large.
- *
- * A stage of radix r splits the transforms of length l = r m that are interleaved with stride s (N = l s) into r times
- * as many of length m, interleaved with stride r s; with w_N = exp(-2 pi i / N):
- *
- *     y[q + s (r p + j)] = w_N^(s p j) * sum over k < r of  x[q + s (p + m k)] * w_r^(j k),   p < m, q < s, j < r
- */
+/* Lines: mixed radices in Stockham's self-sorting order, from buffer to buffer; Bluestein's convolution where a prime factor
+ * is large. The stages themselves are words of fft_words.c. */
 #include "host/fft_line.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "base/error.h"
 
 #define MOST_STAGES 64
-#define LARGEST_RADIX 61 /* larger prime factors go to Bluestein */
 
 struct stn_fft_line {
     int64_t n;
-    int stages;             /* 0 for Bluestein, and for n = 1 */
-    int radix[MOST_STAGES]; /* their product is n */
-    stn_complex *roots;     /* w_n^k for k < n */
+    int stages; /* 0 for Bluestein, and for n = 1 */
+    stn_fft_stage stage[MOST_STAGES];
+    double *roots; /* of all stages, as they are read */
     /* Bluestein: X[k] = c[k] * sum over j of (x[j] c[j]) conj(c[k - j]), c[k] = exp(-pi i k^2 / n): a convolution, by
-     * transforms of a power of two. */
+     * transforms of a length of small factors. */
     stn_fft_line *inner;
-    stn_complex *chirp;  /* c[k], k < n */
-    stn_complex *kernel; /* the transform of conj(c) over its length */
+    double *chirp;  /* c[k], k < n */
+    double *kernel; /* the transform of conj(c) over its length, divided by that */
 };
-
-static inline stn_complex add(stn_complex a, stn_complex b) { return (stn_complex){a.re + b.re, a.im + b.im}; }
-static inline stn_complex sub(stn_complex a, stn_complex b) { return (stn_complex){a.re - b.re, a.im - b.im}; }
-static inline stn_complex mul(stn_complex a, stn_complex b) {
-    return (stn_complex){a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
-}
 
 /* ---- tables ------------------------------------------------------------------------------------------------------ */
 
-/* exp(-2 pi i k / n) for k < count, each the rounding of a product of two that are exact to long double. */
-static stn_complex *make_roots(int64_t count, int64_t n) {
+/* Each is the rounding of a product of two that are exact to long double. */
+double *stn_fft_roots(int64_t count, int64_t n) {
     enum { STEP = 256 };
     const long double turn = 6.283185307179586476925286766559005768L;
     long double fine_re[STEP], fine_im[STEP], re = 1, im = 0;
-    stn_complex *roots = malloc((size_t)count * sizeof *roots);
+    double *roots = malloc((size_t)count * 2 * sizeof *roots);
     if (!roots) return NULL;
     for (int k = 0; k < STEP; k++) {
         fine_re[k] = cosl(turn * k / (long double)n);
@@ -53,43 +41,92 @@ static stn_complex *make_roots(int64_t count, int64_t n) {
             re = cosl(turn * (long double)k / (long double)n);
             im = -sinl(turn * (long double)k / (long double)n);
         }
-        roots[k].re = (double)(re * fine_re[f] - im * fine_im[f]);
-        roots[k].im = (double)(re * fine_im[f] + im * fine_re[f]);
+        roots[2 * k] = (double)(re * fine_re[f] - im * fine_im[f]);
+        roots[2 * k + 1] = (double)(re * fine_im[f] + im * fine_re[f]);
     }
     return roots;
 }
 
-/* Fours first, then the primes; false when one is too large. */
+/* Eights first, then fours, twos and the primes; false when one is too large. */
 static bool factorize(stn_fft_line *line) {
     int64_t rest = line->n;
-    for (; rest % 4 == 0; rest /= 4) line->radix[line->stages++] = 4;
-    for (int r = 2; r <= LARGEST_RADIX; r++)
-        for (; rest % r == 0; rest /= r) line->radix[line->stages++] = r;
+    int twos = 0;
+    while (rest % 2 == 0) rest /= 2, twos++;
+    int eights = twos / 3 - (twos % 3 == 1 && twos > 1), fours = (twos - 3 * eights) / 2;
+    for (int i = 0; i < eights; i++) line->stage[line->stages++].radix = 8;
+    for (int i = 0; i < fours; i++) line->stage[line->stages++].radix = 4;
+    if (twos == 1) line->stage[line->stages++].radix = 2;
+    for (int r = 3; r <= STN_FFT_LARGEST_RADIX; r += 2)
+        for (; rest % r == 0; rest /= r) line->stage[line->stages++].radix = r;
     if (rest != 1) line->stages = 0;
     return rest == 1;
 }
 
+/* The tables of all stages, one after the other: w_n^(s p j) and the circle of a radix. */
+static bool make_stages(stn_fft_line *line) {
+    int64_t n = line->n, s = 1, room = 0, at = 0;
+    double *all = stn_fft_roots(n, n);
+    for (int i = 0; i < line->stages; i++) {
+        stn_fft_stage *g = &line->stage[i];
+        g->s = s, g->m = n / s / g->radix;
+        s *= g->radix;
+        room += g->m * (g->radix - 1) + g->radix;
+    }
+    line->roots = malloc((size_t)(room + 1) * 2 * sizeof *line->roots);
+    for (int i = 0; all && line->roots && i < line->stages; i++) {
+        stn_fft_stage *g = &line->stage[i];
+        g->roots = line->roots + 2 * at;
+        for (int64_t p = 0; p < g->m; p++)
+            for (int j = 1; j < g->radix; j++, at++)
+                line->roots[2 * at] = all[2 * g->s * p * j], line->roots[2 * at + 1] = all[2 * g->s * p * j + 1];
+        g->circle = line->roots + 2 * at;
+        for (int k = 0; k < g->radix; k++, at++)
+            line->roots[2 * at] = all[2 * (n / g->radix) * k],
+                            line->roots[2 * at + 1] = all[2 * (n / g->radix) * k + 1];
+    }
+    bool made = all && line->roots;
+    free(all);
+    return made;
+}
+
+static stn_planes planes_of(double *numbers, int64_t room) { return (stn_planes){numbers, numbers + room}; }
+
 static bool make_chirp(stn_fft_line *line) {
-    int64_t n = line->n, length = line->inner->n;
-    stn_complex *half_turns = make_roots(2 * n, 2 * n);
-    stn_complex *buffer = calloc((size_t)length, sizeof *buffer), *other = malloc((size_t)length * sizeof *other);
-    line->chirp = malloc((size_t)n * sizeof *line->chirp);
-    bool made = half_turns && buffer && other && line->chirp;
+    int64_t n = line->n, length = line->inner->n, room = stn_fft_line_room(line->inner);
+    double *half_turns = stn_fft_roots(2 * n, 2 * n);
+    double *numbers = calloc((size_t)room * 4, sizeof *numbers);
+    line->chirp = malloc((size_t)n * 2 * sizeof *line->chirp);
+    line->kernel = malloc((size_t)length * 2 * sizeof *line->kernel);
+    bool made = half_turns && numbers && line->chirp && line->kernel;
     if (made) {
-        for (int64_t k = 0, square = 0; k < n; square = (square + 2 * k + 1) % (2 * n), k++) {
-            line->chirp[k] = half_turns[square]; /* k^2 mod 2n */
-            buffer[k] = buffer[k ? length - k : 0] = (stn_complex){line->chirp[k].re, -line->chirp[k].im};
+        stn_planes x = planes_of(numbers, room), other = planes_of(numbers + 2 * room, room);
+        for (int64_t k = 0, square = 0; k < n; square = (square + 2 * k + 1) % (2 * n), k++) { /* k^2 mod 2n */
+            line->chirp[2 * k] = half_turns[2 * square], line->chirp[2 * k + 1] = half_turns[2 * square + 1];
+            int64_t back = k ? length - k : 0;
+            x.re[k] = x.re[back] = line->chirp[2 * k];
+            x.im[k] = x.im[back] = -line->chirp[2 * k + 1];
         }
-        line->kernel = stn_fft_line_run(line->inner, buffer, other);
-        if (line->kernel == buffer)
-            buffer = NULL;
-        else
-            other = NULL;
+        stn_planes result = stn_fft_line_run(line->inner, stn_fft_words_best(), x, other, 1);
+        for (int64_t k = 0; k < length; k++) {
+            line->kernel[2 * k] = result.re[k] / (double)length;
+            line->kernel[2 * k + 1] = result.im[k] / (double)length;
+        }
     }
     free(half_turns);
-    free(buffer);
-    free(other);
+    free(numbers);
     return made;
+}
+
+/* The least 2^a, 3 2^a, 5 2^a, 9 2^a or 15 2^a that is long enough for a convolution of lines of n points. */
+static int64_t convolution_length(int64_t n) {
+    static const int odd[] = {1, 3, 5, 9, 15};
+    int64_t best = INT64_MAX;
+    for (int i = 0; i < 5; i++) {
+        int64_t length = odd[i];
+        while (length < 2 * n - 1) length *= 2;
+        if (length < best) best = length;
+    }
+    return best;
 }
 
 stn_status stn_fft_line_create(int64_t n, stn_fft_line **made, stn_error *error) {
@@ -99,15 +136,12 @@ stn_status stn_fft_line_create(int64_t n, stn_fft_line **made, stn_error *error)
     line->n = n;
     bool good;
     if (factorize(line))
-        good = (line->roots = make_roots(n, n)) != NULL;
-    else {
-        int64_t length = 1;
-        while (length < 2 * n - 1) length *= 2;
-        good = stn_fft_line_create(length, &line->inner, error) == STN_OK && make_chirp(line);
-    }
+        good = make_stages(line);
+    else
+        good = stn_fft_line_create(convolution_length(n), &line->inner, error) == STN_OK && make_chirp(line);
     if (!good) {
         stn_fft_line_destroy(line);
-        return stn_fail_memory(error, "the tables of a transform", (size_t)n * sizeof(stn_complex));
+        return stn_fail_memory(error, "the tables of a transform", (size_t)n * 2 * sizeof(double));
     }
     *made = line;
     return STN_OK;
@@ -122,88 +156,36 @@ void stn_fft_line_destroy(stn_fft_line *line) {
     free(line);
 }
 
-int64_t stn_fft_line_room(const stn_fft_line *line) { return line->inner ? line->inner->n : line->n; }
+int64_t stn_fft_line_room(const stn_fft_line *line) { return (line->inner ? line->inner->n : line->n) + 1; }
 
 /* ---- running ----------------------------------------------------------------------------------------------------- */
 
-static void radix_2(const stn_complex *x, stn_complex *y, int64_t m, int64_t s, const stn_complex *roots) {
-    for (int64_t p = 0; p < m; p++)
-        for (int64_t q = 0; q < s; q++) {
-            stn_complex a = x[q + s * p], b = x[q + s * (p + m)];
-            y[q + s * 2 * p] = add(a, b);
-            y[q + s * (2 * p + 1)] = mul(roots[s * p], sub(a, b));
-        }
-}
+static stn_planes exchanged(stn_planes a) { return (stn_planes){a.im, a.re}; }
 
-static void radix_4(const stn_complex *x, stn_complex *y, int64_t m, int64_t s, const stn_complex *roots) {
-    for (int64_t p = 0; p < m; p++) {
-        stn_complex w1 = roots[s * p], w2 = roots[2 * s * p], w3 = roots[3 * s * p];
-        for (int64_t q = 0; q < s; q++) {
-            const stn_complex *from = x + q + s * p;
-            stn_complex *to = y + q + s * 4 * p;
-            stn_complex a = from[0], b = from[s * m], c = from[2 * s * m], d = from[3 * s * m];
-            stn_complex ac = add(a, c), bd = add(b, d), a_c = sub(a, c), b_d = sub(b, d);
-            stn_complex turned = {b_d.im, -b_d.re}; /* -i (b - d) */
-            to[0] = add(ac, bd);
-            to[s] = mul(w1, add(a_c, turned));
-            to[2 * s] = mul(w2, sub(ac, bd));
-            to[3 * s] = mul(w3, sub(a_c, turned));
-        }
-    }
-}
-
-static void radix_any(const stn_complex *x, stn_complex *y, int r, int64_t m, int64_t s, const stn_complex *roots) {
-    stn_complex in[LARGEST_RADIX], w[LARGEST_RADIX];
-    for (int k = 0; k < r; k++) w[k] = roots[k * s * m]; /* w_r^k */
-    for (int64_t p = 0; p < m; p++)
-        for (int64_t q = 0; q < s; q++) {
-            for (int k = 0; k < r; k++) in[k] = x[q + s * (p + m * k)];
-            for (int j = 0; j < r; j++) {
-                stn_complex sum = in[0];
-                for (int k = 1, turn = j; k < r; k++, turn += j) {
-                    if (turn >= r) turn -= r;
-                    sum = add(sum, mul(in[k], w[turn]));
-                }
-                y[q + s * (r * p + j)] = mul(roots[s * p * j], sum);
-            }
-        }
-}
-
-static stn_complex *run_stages(const stn_fft_line *line, stn_complex *x, stn_complex *other) {
-    int64_t s = 1;
+static stn_planes run_stages(const stn_fft_line *line, const stn_fft_words *words, stn_planes x, stn_planes other,
+                             int64_t lanes) {
     for (int i = 0; i < line->stages; i++) {
-        int r = line->radix[i];
-        int64_t m = line->n / s / r;
-        if (r == 4)
-            radix_4(x, other, m, s, line->roots);
-        else if (r == 2)
-            radix_2(x, other, m, s, line->roots);
-        else
-            radix_any(x, other, r, m, s, line->roots);
-        stn_complex *written = other;
+        words->stage(&line->stage[i], x, other, lanes);
+        stn_planes written = other;
         other = x;
         x = written;
-        s *= r;
     }
     return x;
 }
 
-static stn_complex *run_bluestein(const stn_fft_line *line, stn_complex *x, stn_complex *other) {
+static stn_planes run_bluestein(const stn_fft_line *line, const stn_fft_words *words, stn_planes x, stn_planes other,
+                                int64_t lanes) {
     int64_t n = line->n, length = line->inner->n;
-    for (int64_t k = 0; k < length; k++) other[k] = k < n ? mul(x[k], line->chirp[k]) : (stn_complex){0, 0};
-    stn_complex *spectrum = run_stages(line->inner, other, x), *free_one = spectrum == x ? other : x;
-    for (int64_t k = 0; k < length; k++) { /* the product, exchanged for the way back */
-        stn_complex product = mul(spectrum[k], line->kernel[k]);
-        spectrum[k] = (stn_complex){product.im, product.re};
-    }
-    stn_complex *result = run_stages(line->inner, spectrum, free_one);
-    for (int64_t k = 0; k < n; k++) {
-        stn_complex sum = {result[k].im / (double)length, result[k].re / (double)length};
-        result[k] = mul(sum, line->chirp[k]);
-    }
+    words->times(x, other, line->chirp, n, lanes);
+    for (int64_t i = n * lanes; i < length * lanes; i++) other.re[i] = other.im[i] = 0;
+    stn_planes spectrum = run_stages(line->inner, words, other, x, lanes), free_one = spectrum.re == x.re ? other : x;
+    words->times(spectrum, spectrum, line->kernel, length, lanes);
+    stn_planes result = exchanged(run_stages(line->inner, words, exchanged(spectrum), exchanged(free_one), lanes));
+    words->times(result, result, line->chirp, n, lanes);
     return result;
 }
 
-stn_complex *stn_fft_line_run(const stn_fft_line *line, stn_complex *x, stn_complex *other) {
-    return line->inner ? run_bluestein(line, x, other) : run_stages(line, x, other);
+stn_planes stn_fft_line_run(const stn_fft_line *line, const stn_fft_words *words, stn_planes x, stn_planes other,
+                            int64_t lanes) {
+    return line->inner ? run_bluestein(line, words, x, other, lanes) : run_stages(line, words, x, other, lanes);
 }

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/arith.h"
 #include "base/error.h"
@@ -18,6 +19,7 @@ struct stn_pool {
     int threads;          /* the caller's included */
     int started;          /* workers[0 .. started) exist */
     pthread_t *workers;   /* threads - 1 */
+    pid_t owner;          /* the process they run in: a forked child has the pool but none of its threads */
     pthread_mutex_t turn; /* held by the one caller whose loop runs */
     pthread_mutex_t lock; /* guards what follows */
     pthread_cond_t wake;  /* openings > 0, or quit */
@@ -104,6 +106,7 @@ stn_status stn_pool_create(int threads, stn_pool **pool, stn_error *error) {
     stn_pool *made = calloc(1, sizeof *made);
     if (!made) return stn_fail_memory(error, "the thread pool", sizeof *made);
     made->threads = threads ? threads : allowed_cpus();
+    made->owner = getpid();
     pthread_mutex_init(&made->turn, NULL);
     pthread_mutex_init(&made->lock, NULL);
     pthread_cond_init(&made->wake, NULL);
@@ -121,8 +124,8 @@ stn_status stn_pool_create(int threads, stn_pool **pool, stn_error *error) {
     return STN_OK;
 }
 
-void stn_pool_destroy(stn_pool *pool) {
-    if (!pool) return;
+/* Ends the workers, and what they wait on. */
+static void end_workers(stn_pool *pool) {
     pthread_mutex_lock(&pool->lock);
     pool->quit = true;
     pthread_cond_broadcast(&pool->wake);
@@ -132,6 +135,13 @@ void stn_pool_destroy(stn_pool *pool) {
     pthread_cond_destroy(&pool->wake);
     pthread_mutex_destroy(&pool->lock);
     pthread_mutex_destroy(&pool->turn);
+}
+
+/* In a forked child there is nobody to join, and the copies of locks and conditions still count the threads that waited
+ * on them: to lock or to destroy one may wait for ever. They hold no resources of their own, so they are left. */
+void stn_pool_destroy(stn_pool *pool) {
+    if (!pool) return;
+    if (pool->owner == getpid()) end_workers(pool);
     free(pool->workers);
     free(pool);
 }
@@ -143,7 +153,7 @@ void stn_pool_for(stn_pool *pool, int64_t count, int64_t grain, void (*body)(voi
     if (count <= 0) return;
     int64_t piece = stn_max(stn_max(grain, 1), stn_div_up(count, (int64_t)pool->threads * PIECES_PER_THREAD));
     int64_t pieces = stn_div_up(count, piece);
-    if (pieces == 1 || pool->threads == 1) {
+    if (pieces == 1 || pool->threads == 1 || pool->owner != getpid()) {
         body(user, 0, count);
         return;
     }

@@ -1,4 +1,6 @@
 /* T steps: grids taken in turns that stay in cache, boxes of a step shared out over the pool, two buffers in turn. */
+#include <string.h>
+
 #include "base/arith.h"
 #include "host/host.h"
 #include "host/step.h"
@@ -83,9 +85,9 @@ static void run_pass(stn_pass *pass, stn_pool *pool, int64_t grids, stn_layout f
                  pass);
 }
 
-/* All steps of the grids from `first` on. The buffers take turns so that the last step writes to out. */
-static void run_wave(const stn_task *task, stn_pool *pool, int64_t first, int64_t grids, const void *in, void *out,
-                     void *workspace) {
+/* Steps `begin` to `end` of the grids from `first` on. The buffers take turns so that the last step writes to out. */
+static void run_wave(const stn_task *task, stn_pool *pool, int64_t first, int64_t grids, uint64_t begin, uint64_t end,
+                     const void *in, const void *source, void *out, void *workspace) {
     int64_t size = (int64_t)stn_dtype_size(task->dtype);
     stn_layout from = {(char *)in + first * task->in_batch_stride * size, {0}, task->in_batch_stride};
     stn_layout to = {(char *)out + first * task->out_batch_stride * size, {0}, task->out_batch_stride};
@@ -94,20 +96,47 @@ static void run_wave(const stn_task *task, stn_pool *pool, int64_t first, int64_
 
     stn_pass pass = {.cut = cut_grid(task, grids, stn_pool_threads(pool)), .box = stn_step_box};
     stn_step_begin(&pass.step, task);
+    pass.step.source = (stn_layout){.batch_stride = task->source_batch_stride};
+    memcpy(pass.step.source.stride, task->source_stride, sizeof task->source_stride);
+    if (source) pass.step.source.base = (char *)source + first * task->source_batch_stride * size;
     /* In place, `to` may not be written while `from` is read: start with the workspace, and copy if that ends there. */
-    bool to_work = task->in_place || task->steps % 2 == 0;
-    for (uint64_t t = 0; t < task->steps; t++, to_work = !to_work) {
+    bool to_work = (task->in_place || task->steps % 2 == 0) != (begin % 2 == 1);
+    if (begin > 0) from = to_work ? to : work;
+    for (uint64_t t = begin; t < end; t++, to_work = !to_work) {
         run_pass(&pass, pool, grids, from, to_work ? work : to);
         from = to_work ? work : to;
     }
-    if (from.base != to.base) {
+    if (end == task->steps && from.base != to.base) {
         pass.box = stn_step_copy;
         run_pass(&pass, pool, grids, from, to);
     }
 }
 
-void stn_host_run(const stn_task *task, stn_pool *pool, const void *in, void *out, void *workspace) {
+void stn_host_run_source(const stn_task *task, stn_pool *pool, const void *in, const void *source, void *out,
+                         void *workspace) {
     int64_t wave = wave_grids(task);
     for (int64_t first = 0; first < task->batch; first += wave)
-        run_wave(task, pool, first, stn_min(wave, task->batch - first), in, out, workspace);
+        run_wave(task, pool, first, stn_min(wave, task->batch - first), 0, task->steps, in, source, out, workspace);
+}
+
+void stn_host_run(const stn_task *task, stn_pool *pool, const void *in, void *out, void *workspace) {
+    stn_host_run_source(task, pool, in, NULL, out, workspace);
+}
+
+/* Past 2^64 passes, which nobody will see the end of, the number of those is all that is wrong. */
+uint64_t stn_host_passes(const stn_task *task) {
+    uint64_t waves = (uint64_t)stn_div_up(task->batch, wave_grids(task)), passes;
+    return __builtin_mul_overflow(waves, task->steps, &passes) ? UINT64_MAX : passes;
+}
+
+void stn_host_run_part(const stn_task *task, stn_pool *pool, uint64_t first, uint64_t count, const void *in,
+                       const void *source, void *out, void *workspace) {
+    int64_t wave = wave_grids(task);
+    for (uint64_t last = first + count; first < last;) {
+        uint64_t begin = first % task->steps,
+                 end = task->steps - begin < last - first ? task->steps : begin + last - first;
+        int64_t grid = (int64_t)(first / task->steps) * wave;
+        run_wave(task, pool, grid, stn_min(wave, task->batch - grid), begin, end, in, source, out, workspace);
+        first += end - begin;
+    }
 }

@@ -1,4 +1,4 @@
-/* One time step: u'(x) = sum over taps of weight * u(x + offset).
+/* One time step: u'(x) = sum over taps of weight * u(x + offset), plus the source where there is one.
  *
  * A row of points is computed in pieces. For a piece, each tap sees a line: the piece's points shifted by the tap's
  * offset. Where a line lies contiguous inside the grid it is read in place; else (past an edge, strided, or stored as
@@ -133,6 +133,17 @@ static void add_taps(const stn_step *step, int64_t batch, const int64_t at[3], i
     }
 }
 
+/* The constant source of the piece, added in the arithmetic of the sums. */
+static void add_source(const stn_step *step, int64_t batch, const int64_t at[3], int64_t count, void *sum) {
+    const stn_dtype dtype = step->task->dtype;
+    const char *row = row_at(&step->source, dtype, batch, at[0], at[1]);
+    const int64_t stride = step->source.stride[2];
+    if (dtype == STN_F64)
+        for (int64_t k = 0; k < count; k++) ((double *)sum)[k] += load(dtype, row, (at[2] + k) * stride);
+    else
+        for (int64_t k = 0; k < count; k++) ((float *)sum)[k] += (float)load(dtype, row, (at[2] + k) * stride);
+}
+
 /* The computed piece, into the output's type and stride. */
 static void scatter(const stn_step *step, char *row, int64_t x, int64_t count, const stn_line *sum) {
     int64_t stride = step->to.stride[2];
@@ -158,6 +169,7 @@ static void compute_piece(const stn_step *step, int64_t batch, const int64_t at[
         size_t first = task->ntaps * round / rounds, past = task->ntaps * (round + 1) / rounds;
         add_taps(step, batch, at, count, first, (int)(past - first), sum);
     } while (++round < rounds);
+    if (step->source.base) add_source(step, batch, at, count, sum);
     if (!in_place) scatter(step, row, at[2], count, &buffer);
 }
 

@@ -9,10 +9,11 @@
 
 typedef struct stn_array {
     int rank;
-    size_t extent[STN_ARRAY_RANK];
-    size_t count; /* product of the extents */
+    size_t extent[STN_ARRAY_RANK + 1]; /* one more for a stack of states, which is only written */
+    size_t count;                      /* product of the extents */
     stn_dtype dtype;
     void *data;      /* owned: count elements of dtype */
+    size_t rounded;  /* whole numbers of the file it came from that are above 2^53 and have no double of their own */
     bool is_complex; /* then count pairs, the real part first; get and set below count their numbers */
 } stn_array;
 

@@ -87,7 +87,5 @@ stn_status stn_image_prepare_png(const char *path, const stn_image *image, stn_o
     int why = errno ? errno : ENOMEM;
     png_destroy_write_struct(&png, &info);
     if (done) return stn_output_finish(output, error);
-    stn_output_abandon(output);
-    return stn_fail(error, STN_ERROR_IO, "cannot write '%s': %s; what was there before is untouched", path,
-                    strerror(why));
+    return stn_output_fail(output, why, error);
 }

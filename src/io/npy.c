@@ -17,6 +17,17 @@
 static const double largest[] = {
     [STN_F64] = 1.7976931348623157e308, [STN_F32] = 3.4028234663852886e38, [STN_F16] = 65504.0};
 
+/* Whole numbers past 2^53 that `value` is not, which it stands for. */
+static bool is_rounded(const stn_npy_header *header, const unsigned char *at, double value) {
+    unsigned char b[8];
+    uint64_t whole;
+    if (header->kind == 'f' || header->item != 8 || fabs(value) < 0x1p53) return false;
+    for (int i = 0; i < 8; i++) b[i] = at[header->swap ? 7 - i : i];
+    memcpy(&whole, b, sizeof whole);
+    if (header->kind == 'i') return value >= 0x1p63 || (int64_t)value != (int64_t)whole;
+    return value >= 0x1p64 || (uint64_t)value != whole;
+}
+
 /* One value of the file as a double; whole numbers past 2^53 round. */
 static double decode(const stn_npy_header *header, const unsigned char *at) {
     unsigned char b[8] = {0};
@@ -140,7 +151,9 @@ static stn_status convert_values(int fd, const char *path, const stn_npy_header 
         size_t now = count - done < BLOCK ? count - done : BLOCK;
         STN_TRY_GOTO(status, read_all(fd, path, block, now * (size_t)header->item, error), done);
         for (size_t i = 0; i < now; i++) {
-            double value = decode(header, block + i * (size_t)header->item);
+            const unsigned char *at = block + i * (size_t)header->item;
+            double value = decode(header, at);
+            array->rounded += is_rounded(header, at, value);
             if (isfinite(value) && fabs(value) > limit) {
                 status = stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
                                   "'%s' holds %g, which is past the range of %s: choose a wider --dtype", path, value,
@@ -232,10 +245,7 @@ stn_status stn_npy_prepare(const char *path, const stn_array *array, stn_output 
     /* the machines that this runs on are little-endian: x86-64, aarch64 */
     if (!size || fwrite(preamble, 1, size, output->file) != size ||
         fwrite(array->data, item, count, output->file) != count) {
-        int why = errno;
-        stn_output_abandon(output);
-        return stn_fail(error, STN_ERROR_IO, "cannot write '%s': %s; what was there before is untouched", path,
-                        strerror(why));
+        return stn_output_fail(output, errno, error);
     }
     return stn_output_finish(output, error);
 }

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <libgen.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -13,9 +12,10 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "io/place.h"
 
 /* What a signal must remove. Only the command's one thread opens outputs; a slot's pointer is written whole. */
-#define SLOTS 16
+#define SLOTS 1024 /* the pictures of a run's snapshots */
 static char *volatile unfinished[SLOTS];
 
 static void remove_unfinished(int number) {
@@ -40,73 +40,80 @@ static void forget(stn_output *output) {
         unfinished[output->slot] = NULL;
     free(output->temp);
     free(output->path);
+    free(output->name);
     memset(output, 0, sizeof *output);
 }
 
-/* The path itself, or what its symbolic links lead to; the file need not exist. */
-static char *resolve(const char *path) {
-    char *real = realpath(path, NULL);
-    return real ? real : strdup(path);
-}
-
+/* Beside its place, under a name that is never too long, and from the start as closed to others as what it replaces. */
 static stn_status open_temp(stn_output *output, int *fd, stn_error *error) {
-    size_t size = strlen(output->path) + 32;
-    char *folder = strdup(output->path), *name = strdup(output->path), *temp = malloc(size);
-    stn_status status = STN_OK;
-    if (!folder || !name || !temp) {
-        status = stn_fail_memory(error, "a file name", size);
-        goto done;
-    }
-    const char *in = dirname(folder), *file = basename(name);
+    int folder = (int)(strrchr(output->path, '/') - output->path);
+    size_t size = (size_t)folder + 32;
+    output->temp = malloc(size);
+    if (!output->temp) return stn_fail_memory(error, "a file name", size);
     for (int attempt = 0; attempt < 100; attempt++) {
         unsigned random = 0;
         if (getrandom(&random, sizeof random, 0) != sizeof random) random = (unsigned)getpid() + (unsigned)attempt;
-        snprintf(temp, size, "%s/.%s.%08x.tmp", in, file, random);
-        *fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (*fd >= 0 || errno != EEXIST) break;
+        snprintf(output->temp, size, "%.*s/.stentor.%08x.tmp", folder, output->path, random);
+        *fd =
+            open(output->temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, output->replaces ? output->mode & 0777 : 0666);
+        if (*fd >= 0) return STN_OK;
+        if (errno != EEXIST) break;
     }
-    if (*fd < 0) {
-        status = stn_fail(error, STN_ERROR_IO, "cannot write '%s': %s in folder '%s'; name a place that can be written",
-                          output->path, strerror(errno), in);
-        goto done;
+    free(output->temp);
+    output->temp = NULL;
+    return stn_fail(error, STN_ERROR_IO, "cannot write '%s': %s in folder '%.*s'; name a place that can be written",
+                    output->name, strerror(errno), folder ? folder : 1, output->path);
+}
+
+/* A descriptor of the same stream: both stand at one place in it. */
+static stn_status open_stream(const char *name, int stream, int *fd, stn_error *error) {
+    int flags = fcntl(stream, F_GETFL);
+    bool readable_only = flags >= 0 && (flags & O_ACCMODE) == O_RDONLY;
+    *fd = flags < 0 || readable_only ? -1 : fcntl(stream, F_DUPFD_CLOEXEC, 0);
+    if (*fd >= 0) return STN_OK;
+    return stn_fail(error, STN_ERROR_IO, "cannot write '%s': %s", name,
+                    readable_only ? "it is open for reading only" : strerror(errno));
+}
+
+/* Of a file that is there: may it be written or replaced? Devices and pipes are opened, never renamed over. */
+static stn_status open_there(stn_output *output, const struct stat *there, int *fd, stn_error *error) {
+    const char *name = output->name;
+    if (S_ISDIR(there->st_mode))
+        return stn_fail(error, STN_ERROR_IO, "cannot write '%s': it is a folder; name a file in it", name);
+    if (access(output->path, W_OK) != 0)
+        return stn_fail(error, STN_ERROR_IO, "cannot write '%s': %s; name another file", name, strerror(errno));
+    output->replaces = true;
+    output->mode = there->st_mode & 07777;
+    if (S_ISREG(there->st_mode)) {
+        const char *obstacle = stn_place_obstacle(output->path, there);
+        return !obstacle ? STN_OK
+                         : stn_fail(error, STN_ERROR_IO,
+                                    "cannot write '%s': a whole file cannot take its place, since %s; name another",
+                                    name, obstacle);
     }
-    output->temp = temp;
-    temp = NULL;
-done:
-    free(folder);
-    free(name);
-    free(temp);
-    return status;
+    *fd = open(output->path, O_WRONLY | O_CLOEXEC);
+    return *fd >= 0 ? STN_OK : stn_fail(error, STN_ERROR_IO, "cannot write '%s': %s", name, strerror(errno));
+}
+
+static stn_status open_file(stn_output *output, int *fd, stn_error *error) {
+    struct stat there;
+    stn_place place;
+    STN_TRY(stn_place_find(output->name, &place, error));
+    output->path = place.path;
+    if (place.stream >= 0) return open_stream(output->name, place.stream, fd, error);
+    if (stat(output->path, &there) == 0) STN_TRY(open_there(output, &there, fd, error));
+    return *fd >= 0 ? STN_OK : open_temp(output, fd, error);
 }
 
 stn_status stn_output_open(const char *path, stn_output *output, stn_error *error) {
+    int fd = -1;
+    stn_status status;
     memset(output, 0, sizeof *output);
     output->slot = -1;
-    if (!path || !*path) return stn_fail(error, STN_ERROR_IO, "an output needs a file name: this one is empty");
-    output->path = resolve(path);
-    if (!output->path) return stn_fail_memory(error, "a file name", strlen(path));
-    int fd = -1;
-    stn_status status = STN_OK;
-    struct stat there;
-    if (stat(output->path, &there) == 0) {
-        if (S_ISDIR(there.st_mode)) {
-            status = stn_fail(error, STN_ERROR_IO, "cannot write '%s': it is a folder; name a file in it", path);
-            goto fail;
-        }
-        if (access(output->path, W_OK) != 0) {
-            status = stn_fail(error, STN_ERROR_IO, "cannot write '%s': %s; name another file", path, strerror(errno));
-            goto fail;
-        }
-        output->mode = there.st_mode & 07777;
-        if (!S_ISREG(there.st_mode)) { /* /dev/null and pipes are never renamed over */
-            fd = open(output->path, O_WRONLY | O_CLOEXEC);
-            if (fd < 0) {
-                status = stn_fail(error, STN_ERROR_IO, "cannot write '%s': %s", path, strerror(errno));
-                goto fail;
-            }
-        }
-    }
-    if (fd < 0) STN_TRY_GOTO(status, open_temp(output, &fd, error), fail);
+    if (!path) path = "";
+    output->name = strdup(path);
+    if (!output->name) return stn_fail_memory(error, "a file name", strlen(path));
+    STN_TRY_GOTO(status, open_file(output, &fd, error), fail);
     for (int slot = 0; output->temp && slot < SLOTS && output->slot < 0; slot++)
         if (!unfinished[slot]) unfinished[output->slot = slot] = output->temp;
     output->file = fdopen(fd, "wb");
@@ -133,9 +140,9 @@ static void sync_folder(const char *path) {
     free(copy);
 }
 
-static stn_status fail_write(stn_output *output, int why, stn_error *error) {
-    stn_status status = stn_fail(error, STN_ERROR_IO, "cannot write '%s': %s; what was there before is untouched",
-                                 output->path, strerror(why));
+stn_status stn_output_fail(stn_output *output, int why, stn_error *error) {
+    stn_status status = stn_fail(error, STN_ERROR_IO, "cannot write '%s': %s%s", output->name, strerror(why),
+                                 output->temp ? "; what was there before is untouched" : "");
     stn_output_abandon(output);
     return status;
 }
@@ -144,7 +151,7 @@ stn_status stn_output_finish(stn_output *output, stn_error *error) {
     FILE *file = output->file;
     bool bad = fflush(file) != 0 || ferror(file);
     if (output->temp && !bad) {
-        if (output->mode) (void)!fchmod(fileno(file), output->mode);
+        if (output->replaces) (void)!fchmod(fileno(file), output->mode);
         bad = fsync(fileno(file)) != 0;
     }
     int why = errno;
@@ -153,20 +160,20 @@ stn_status stn_output_finish(stn_output *output, stn_error *error) {
         bad = true;
         why = errno;
     }
-    return bad ? fail_write(output, why, error) : STN_OK;
+    return bad ? stn_output_fail(output, why, error) : STN_OK;
 }
 
 stn_status stn_output_commit(stn_output *output, stn_error *error) {
-    if (!output->path) return STN_OK;
+    if (!output->name) return STN_OK;
     if (output->file) STN_TRY(stn_output_finish(output, error));
-    if (output->temp && rename(output->temp, output->path) != 0) return fail_write(output, errno, error);
+    if (output->temp && rename(output->temp, output->path) != 0) return stn_output_fail(output, errno, error);
     if (output->temp) sync_folder(output->path);
     forget(output);
     return STN_OK;
 }
 
 void stn_output_abandon(stn_output *output) {
-    if (!output->path) return;
+    if (!output->name) return;
     if (output->file) fclose(output->file);
     if (output->temp) unlink(output->temp);
     forget(output);

@@ -1,23 +1,28 @@
 /* A file that appears whole or not at all: written beside its place under another name, synced, then renamed. */
 #ifndef STN_IO_OUTPUT_H
 #define STN_IO_OUTPUT_H
+#include <stdbool.h>
 #include <stdio.h>
 #include <sys/types.h>
 
 #include "stentor.h"
 
 typedef struct stn_output {
-    char *path;  /* where it shall appear, symbolic links resolved */
-    char *temp;  /* its name until then; NULL when path is a device or a pipe, which is written straight */
-    FILE *file;  /* write here */
-    int slot;    /* in the list of files that a signal removes */
-    mode_t mode; /* of the file that it replaces, or 0 */
+    char *name;    /* as it was given */
+    char *path;    /* where it shall appear, symbolic links resolved; NULL: a stream of this process */
+    char *temp;    /* its name until then; NULL for a stream, a device, a pipe: these are written straight */
+    FILE *file;    /* write here */
+    int slot;      /* in the list of files that a signal removes */
+    bool replaces; /* a file is there, of this mode */
+    mode_t mode;
 } stn_output;
 
 /* Finds out, leaving nothing behind, whether stn_output_open would succeed now: for use before a long run. */
 stn_status stn_output_probe(const char *path, stn_error *error);
 
-/* Starts a file. The folder must exist; an existing file keeps its content until stn_output_commit. */
+/* Starts a file. The folder must exist; an existing file keeps its content until stn_output_commit. Symbolic links are
+ * followed, to a file that is not there yet too. /dev/stdout and /dev/fd/N are the stream: it is written from where it
+ * stands. What cannot be replaced (a mount point, another's file in a sticky folder) is refused here. */
 stn_status stn_output_open(const char *path, stn_output *output, stn_error *error);
 
 /* Flush, sync, close: what can fail for want of space fails here. Then only the commit is left, so that several outputs
@@ -27,6 +32,9 @@ stn_status stn_output_finish(stn_output *output, stn_error *error);
 /* Finish, if that is still to do, and rename. On failure the place keeps what it had. Ends the output either way. An
  * output that is not open is fine. */
 stn_status stn_output_commit(stn_output *output, stn_error *error);
+
+/* For writers: ends the output, with the sentence for an errno. */
+stn_status stn_output_fail(stn_output *output, int why, stn_error *error);
 
 /* Gives up: removes the temporary file. An output that is not open is fine. */
 void stn_output_abandon(stn_output *output);

@@ -1,0 +1,131 @@
+/* Lines from memory into planes and back: every type and layout, by the words of fft_words.c where numbers are float64 and
+ * lie evenly, else element by element. */
+#include "host/fft_group.h"
+
+#include "base/half.h"
+
+/* Where the numbers of one group of lines lie: point k of line l has its real part at first[l] + k * step, its imaginary
+ * part `turn` further (0: it has none), counted in numbers. */
+typedef struct places {
+    int64_t first[STN_FFT_LANES], step, turn, points;
+} places;
+
+/* The first elements of `count` lines from `line` on: counted up, for divisions are slow. */
+static void first_elements(const stn_fft_side *side, int axis, int64_t line, int64_t count, int64_t *at) {
+    int64_t index[3];
+    at[0] = 0;
+    for (int a = 2; a >= 0; a--) {
+        index[a] = a == axis ? side->n[a] - 1 : line % side->n[a];
+        if (a == axis) continue;
+        at[0] += index[a] * side->stride[a];
+        line /= side->n[a];
+    }
+    at[0] += line * side->batch_stride;
+    for (int64_t l = 1; l < count; l++) {
+        int a = 2;
+        at[l] = at[l - 1];
+        for (; a >= 0 && index[a] == side->n[a] - 1; a--) {
+            if (a == axis) continue;
+            at[l] -= index[a] * side->stride[a];
+            index[a] = 0;
+        }
+        if (a >= 0) index[a]++;
+        at[l] += a >= 0 ? side->stride[a] : side->batch_stride;
+    }
+}
+
+/* Lines past the last stand for it: they are read, not written. */
+static places places_of(const stn_fft_view *view, const stn_fft_group *g, int64_t lanes) {
+    const stn_fft_side *side = &view->side;
+    int64_t stride = side->stride[g->axis];
+    places p = {.points = side->n[g->axis]};
+    if (!side->real)
+        p.step = 2 * stride, p.turn = 1;
+    else if (g->halved)
+        p.step = 2 * stride, p.turn = stride, p.points /= 2;
+    else
+        p.step = stride;
+    first_elements(side, g->axis, g->line, g->count, p.first);
+    for (int64_t l = 0; l < lanes; l++)
+        p.first[l] = l < g->count ? p.first[l] * (side->real ? 1 : 2) : p.first[g->count - 1];
+    return p;
+}
+
+/* The distance from line to line where it is always the same, else 0. */
+static int64_t distance(const places *p, int64_t lanes) {
+    int64_t d = lanes > 1 ? p->first[1] - p->first[0] : 2;
+    for (int64_t l = 2; l < lanes; l++)
+        if (p->first[l] - p->first[l - 1] != d) return 0;
+    return d;
+}
+
+/* ---- element by element ------------------------------------------------------------------------------------------ */
+
+static inline double from_double(double v) { return v; }
+static inline double from_float(float v) { return (double)v; }
+static inline double from_half(uint16_t v) { return (double)stn_half_to_float(v); }
+static inline double to_double(double v) { return v; }
+static inline float to_float(double v) { return (float)v; }
+static inline uint16_t to_half(double v) { return stn_float_to_half((float)v); }
+
+#define TILE 16 /* points of one line that are moved before the next line's turn */
+#define DEFINE_TYPE(name, type)                                                                                        \
+    static void load_##name(stn_planes x, const void *base, const places *p, int64_t lanes) {                          \
+        for (int64_t tile = 0; tile < p->points; tile += TILE)                                                         \
+            for (int64_t l = 0; l < lanes; l++) {                                                                      \
+                const type *from = (const type *)base + p->first[l];                                                   \
+                for (int64_t k = tile; k < tile + TILE && k < p->points; k++) {                                        \
+                    x.re[k * lanes + l] = from_##name(from[k * p->step]);                                              \
+                    x.im[k * lanes + l] = p->turn ? from_##name(from[k * p->step + p->turn]) : 0;                      \
+                }                                                                                                      \
+            }                                                                                                          \
+    }                                                                                                                  \
+    static void store_##name(void *base, stn_planes x, const places *p, int64_t lanes, int64_t count, double factor) { \
+        for (int64_t tile = 0; tile < p->points; tile += TILE)                                                         \
+            for (int64_t l = 0; l < count; l++) {                                                                      \
+                type *to = (type *)base + p->first[l];                                                                 \
+                for (int64_t k = tile; k < tile + TILE && k < p->points; k++) {                                        \
+                    to[k * p->step] = to_##name(factor * x.re[k * lanes + l]);                                         \
+                    if (p->turn) to[k * p->step + p->turn] = to_##name(factor * x.im[k * lanes + l]);                  \
+                }                                                                                                      \
+            }                                                                                                          \
+    }
+DEFINE_TYPE(double, double)
+DEFINE_TYPE(float, float)
+DEFINE_TYPE(half, uint16_t)
+
+/* ---- groups ------------------------------------------------------------------------------------------------------ */
+
+void stn_fft_group_load(const stn_fft_view *view, const stn_fft_group *g, const stn_fft_words *words, stn_planes x,
+                        int64_t lanes) {
+    places p = places_of(view, g, lanes);
+    int64_t apart = distance(&p, lanes);
+    const double *from = (const double *)view->base + p.first[0];
+    if (view->dtype == STN_F64 && p.turn == 1 && apart == 2)
+        words->load_across(x, from, p.points, p.step / 2, lanes);
+    else if (view->dtype == STN_F64 && p.turn == 1 && p.step == 2 && apart > 0 && apart % 2 == 0)
+        words->load_along(x, from, p.points, apart / 2, lanes);
+    else if (view->dtype == STN_F64)
+        load_double(x, view->base, &p, lanes);
+    else if (view->dtype == STN_F32)
+        load_float(x, view->base, &p, lanes);
+    else
+        load_half(x, view->base, &p, lanes);
+}
+
+void stn_fft_group_store(const stn_fft_view *view, const stn_fft_group *g, const stn_fft_words *words, stn_planes x,
+                         int64_t lanes, double factor) {
+    places p = places_of(view, g, lanes);
+    int64_t apart = g->count == lanes ? distance(&p, lanes) : 0;
+    double *to = (double *)view->base + p.first[0];
+    if (view->dtype == STN_F64 && p.turn == 1 && apart == 2)
+        words->store_across(to, x, p.points, p.step / 2, lanes, factor);
+    else if (view->dtype == STN_F64 && p.turn == 1 && p.step == 2 && apart > 0 && apart % 2 == 0)
+        words->store_along(to, x, p.points, apart / 2, lanes, factor);
+    else if (view->dtype == STN_F64)
+        store_double(view->base, x, &p, lanes, g->count, factor);
+    else if (view->dtype == STN_F32)
+        store_float(view->base, x, &p, lanes, g->count, factor);
+    else
+        store_half(view->base, x, &p, lanes, g->count, factor);
+}
