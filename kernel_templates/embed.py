@@ -14,6 +14,8 @@ def array(text: bytes) -> str:
 
 def main() -> None:
     output, folder, names = Path(sys.argv[1]), Path(sys.argv[2]), sorted(sys.argv[3:])
+    for name in {each for each in names if names.count(each) > 1}:
+        sys.exit(f"{name} is listed twice: NVRTC takes no header twice")
     parts = ["/* Written by kernel_templates/embed.py: do not edit. */", '#include "render/render.h"', ""]
     rows = []
     for index, name in enumerate(names):

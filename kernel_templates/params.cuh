@@ -48,6 +48,12 @@ constexpr int DATA_PARTS = 1;             // device/fragment.cuh: parts of an el
 constexpr int BAND_PARTS = 1;
 constexpr int PAIRED = 0;  // lowrank_line: tiles are 16 points wide, not 8
 
+// ---- lowrank_axis: one factor of separable taps; WARPS, STAGES, BLOCKS, HELD and *_PARTS as above
+constexpr int AXIS_LOW = 8, AXIS_HIGH = 8;            // how far it reaches
+constexpr int AXIS_SIDE_LOW = 3, AXIS_SIDE_HIGH = 3;  // boundary_kind of the axis
+constexpr int ALONG_X = 1;                            // it is the fastest axis
+constexpr int FROZEN = 0;                             // 1: points that a fixed side has frozen are kept
+
 // ---- lowrank_brick: the fused taps are the sum over rights r of (vector of sum RIGHT_SUM[r] along z) (its own along y)
 // (vector of left RIGHT_LEFT[r] along x); Z_LOW .. X_HIGH are theirs
 constexpr int LEFTS = 2, SUMS = 2, RIGHTS = 3;  // vectors along x, along z, and their pairs
@@ -69,17 +75,20 @@ constexpr int Z_REACH = 1, Y_REACH = 1, X_REACH = 1;  // the larger of LOW and H
 constexpr int SPANS = 0;                              // 1: a tile is as wide as the grid
 constexpr int MIRROR_Z = 0, MIRROR_X = 0;  // 1: weights at opposite offsets are equal, so sums are formed first
 
-// ---- slabs_tile: FUSED, *_REACH, ROWS and POINTS as above
+// ---- faces_tile: FUSED, *_REACH, ROWS and POINTS as above
 constexpr int TILED[3] = {1, 0, 1};  // whether there are tiles at faces normal to z, y and x
 constexpr int BOX_Z[3] = {4, 4, 8};  // points of a tile's box, for faces normal to z, y and x
 constexpr int BOX_Y[3] = {2, 2, 2};
 constexpr int BOX_X[3] = {16, 16, 4};
-constexpr int BOX_COPIES = 1;  // boxes in shared memory
-constexpr int SEPARABLE = 0;   // 1: weights are products of one factor an axis, which are given instead
+constexpr int SEPARABLE = 0;  // 1: weights are products of one factor an axis, which are given instead
 constexpr int NWEIGHTS = NTAPS;
 
-// ---- slabs_chain: FUSED, VECTOR, WARPS, BLOCKS and STAGES as above
+// ---- faces_chain: FUSED, VECTOR, WARPS, BLOCKS and STAGES as above
 constexpr int ROOM = 640;  // doubles of a warp in shared memory, for STAGES lines of a walk
+
+// ---- sourced_add
+constexpr int HAS_GRID = 1;  // 1: there is a grid to add to
+constexpr int HAS_SOURCE = 1;
 
 // ---- fft_line: transforms of lines; fft_warp reads WARPS, BLOCKS, STAGES and the first, the inverse and the scale of these
 constexpr int FFT_LENGTH = 256;  // complex points of a line
@@ -102,6 +111,42 @@ constexpr int FFT_OUTER = 0;       // outputs are multiplied by roots between tw
 constexpr int FFT_OUTER_LOW = 8;   // log2 of the first of the two tables of these
 constexpr int FFT_LOAD_REAL = 0;   // complex-to-real: N + 1 coefficients come in
 constexpr int FFT_STORE_REAL = 0;  // real-to-complex: N + 1 coefficients go out
+using SCALE_FROM = double;         // an element that is moved from one layout to another: where it comes from,
+using SCALE_TO = double;           // and where it goes
 
 // ---- fft_image and fft_long read WARPS, BLOCKS, FFT_INVERSE, the latter FFT_OUTER (0, 1), and this
 constexpr int CLUSTER = 8;  // blocks that hold an image, or lines, together
+
+// ---- device/ladder.cuh: transforms of lines in shared memory; fft_ladder, spectral_rows, spectral_columns
+constexpr int LINE_POINTS = 64;  // complex points of a line
+constexpr int LINE_STAGES = 2;   // and their radices: 1 to 10, 12, 14, 15, 16
+constexpr int LINE_RADIX[LINE_STAGES] = {8, 8};
+constexpr int LINE_COUNT = 4;     // of a block, THREADS_X threads each
+constexpr int LINE_PAD = 8;       // a cell is left out after as many; 0: none
+constexpr int LINE_TABLE = 1024;  // a rung with more roots than this forms powers of fewer
+constexpr int LINE_SHARES = 1;    // blocks of a cluster that hold a line together
+
+// ---- twins: what the launcher takes the kernel to be; 0: not known. Kernels assert it
+constexpr int EXPECTED_SHARED = 0;  // bytes of dynamic shared memory
+constexpr int EXPECTED_HEADER =
+    0;  // bytes of the arguments before the values that follow in the kernel's arithmetic type, or of all of them
+
+// ---- segment_line, segment_columns: VECTOR, BLOCKS, X_SIDE_LOW and X_SIDE_HIGH (of the axis that the segments lie along), and these
+constexpr int SEGMENT_FIRST = 16;  // a segment has 256 times as many points: 2, 4, 8 or 16
+constexpr int SYMBOL_REAL = 1;     // taps are symmetric: their symbol has no imaginary part
+constexpr int SEGMENT_WHOLE = 0;   // 1: points go through shared memory whole, else (f64) by halves
+constexpr int SEGMENT_LINES = 0;   // segment_line: 1: there are several lines
+constexpr int SEGMENT_PAIRS = 4;   // segment_columns: pairs of columns of a tile: 1, 2, 4 or 8
+
+// ---- spectral_rows, spectral_columns: the ladder's, and these
+constexpr int SPECTRUM_GROUP = 2;  // rows of the spectrum whose numbers lie side by side
+constexpr int SPECTRUM_BACK = 0;   // spectral_rows: 1 from frequencies to points
+constexpr int DIRECTION = 2;       // spectral_columns: 0 forward, 1 back, 2 forward, times the symbol and back
+constexpr int EXTEND_REPEATS = 1;  // spectral/extension.cuh: how the axis goes on past its sides
+constexpr int EXTEND_LOW = 0, EXTEND_LOW_SIGN = 1;
+constexpr int EXTEND_HIGH = 0, EXTEND_HIGH_SIGN = 1;
+constexpr int LINE_WHOLE = 0;                   // 1: a line is the axis, no more
+constexpr int SYMBOL = 0;                       // spectral/symbol.cuh: 0 real and the same for -theta, 1 any
+constexpr int SYMBOL_HIGH = 1, SYMBOL_LOW = 0;  // terms of its parts
+constexpr int SOURCES = 0;                      // 1: fixed or constant sides add a source
+constexpr int FROZEN_LOW = 0, FROZEN_HIGH = 0;  // spectral_rows: points of a row that fixed sides keep

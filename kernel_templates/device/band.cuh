@@ -47,3 +47,33 @@ __device__ __forceinline__ void fill_band(ENTRY *padded, int size, const REAL *w
         set_entry(padded[i], at(j), at(j + 1));
     }
 }
+
+// ---- products of what is left of data when a number of their own size is taken from them. Tensor cores cut off what they do
+// not hold (device/fragment.cuh), so what they sum up is too small, and so is, launch after launch, what a smooth grid
+// holds. Here a block of 8 points gives up its own middle, which most of a smooth block is:
+//
+//     sum over j of  in(j) band(j, i)  =  sum over j of  (in(j) - middle) band(j, i)  +  middle * (sum over j of  band(j, i))
+//
+// The last sum is known from w alone, and its product is an ordinary one, with rounding. (APART, f32 of three products.)
+constexpr int MIDDLE = 4;  // of a block
+constexpr int sums_size(bool apart, int blocks) { return apart ? 8 * blocks : 1; }
+
+// sums[8 k + i]: of the weights that output i meets in block k. As fill_band has it; follow it by a barrier.
+template <int EVEN, class REAL>
+__device__ __forceinline__ void fill_sums(float *sums, int size, const REAL *weight, int count, int skip, int thread,
+                                          int threads) {
+    for (int i = thread; i < size; i += threads) {
+        double sum = 0;
+        for (int j = 0; j < 8; j++) {
+            const int at = i / 8 * 8 + j - i % 8 - skip;
+            if (at >= 0 && at < count) sum += weight[EVEN && at > count / 2 ? count - 1 - at : at];
+        }
+        sums[i] = static_cast<float>(sum);
+    }
+}
+// sum += product + middle * weights, of rows g and g + 8 and columns 2t and 2t + 1.
+__device__ __forceinline__ void add_middles(float (&sum)[4], const float (&middle)[4], const float (&weights)[4]) {
+#pragma unroll
+    for (int e = 0; e < 4; e++) sum[e] += middle[e] * weights[e];
+}
+__device__ __forceinline__ void add_middles(double (&)[4], const double (&)[4], const float (&)[4]) {}

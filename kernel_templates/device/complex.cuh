@@ -84,3 +84,23 @@ __device__ __forceinline__ complex<float> get(const unsigned *from) {
     const unsigned both = *from;
     return {half2_low(both), half2_high(both)};
 }
+
+// ---- as words, for what moves bits only
+__device__ __forceinline__ void words_from(complex<float> z, unsigned (&to)[2]) {
+    to[0] = __float_as_uint(z.re), to[1] = __float_as_uint(z.im);
+}
+__device__ __forceinline__ void words_from(complex<double> z, unsigned (&to)[4]) {
+    const long long re = __double_as_longlong(z.re), im = __double_as_longlong(z.im);
+    to[0] = static_cast<unsigned>(re), to[1] = static_cast<unsigned>(re >> 32);
+    to[2] = static_cast<unsigned>(im), to[3] = static_cast<unsigned>(im >> 32);
+}
+template <class T>
+__device__ __forceinline__ complex<float> from_words(const unsigned (&w)[2]) {
+    return {__uint_as_float(w[0]), __uint_as_float(w[1])};
+}
+template <class T>
+__device__ __forceinline__ complex<double> from_words(const unsigned (&w)[4]) {
+    const unsigned long long re = w[0] | static_cast<unsigned long long>(w[1]) << 32;
+    const unsigned long long im = w[2] | static_cast<unsigned long long>(w[3]) << 32;
+    return {__longlong_as_double(static_cast<long long>(re)), __longlong_as_double(static_cast<long long>(im))};
+}

@@ -44,9 +44,9 @@ template <int P, int PARTS>
 __device__ __forceinline__ void take_part(tensor<double>::pair &to, double &low, double &high) {
     to.e[0] = low, to.e[1] = high;
 }
-// Tensor cores do not look at the low 13 bits of a tf32. An only part is rounded. A first one too, by an addition that
-// some NaN do not survive: they do in the second. That is cut off, which is as good as rounded, for what is left of many
-// numbers has either sign.
+// Tensor cores ignore the low 13 bits of a tf32. A value in one part is rounded to nearest. In several parts, the first is
+// rounded by an addition, which loses the payload of some NaN: the second part keeps them NaN. The last part is truncated:
+// remainders have both signs, so truncation has no bias here.
 template <int P, int PARTS>
 __device__ __forceinline__ unsigned tf32_part(float value) {
     if (PARTS == 1) return float_to_tf32(value);
@@ -97,6 +97,25 @@ __device__ __forceinline__ void load_operand(operand<float, PARTS> &to, const fl
 }
 __device__ __forceinline__ void load_operand(operand<half_t, 1> &to, const half_t *from) {
     to.part[0].e = *reinterpret_cast<const unsigned *>(from);
+}
+
+// Two neighbours, less a number: only f32's operands of two parts take one.
+template <class STORE, int PARTS>
+__device__ __forceinline__ void load_less(operand<STORE, PARTS> &to, const STORE *from, typename tensor<STORE>::real) {
+    load_operand(to, from);
+}
+__device__ __forceinline__ void load_less(operand<float, 2> &to, const float *from, float less) {
+    const unsigned long long both = *reinterpret_cast<const unsigned long long *>(from);
+    to = make_operand<float, 2>(__uint_as_float(static_cast<unsigned>(both)) - less,
+                                __uint_as_float(static_cast<unsigned>(both >> 32)) - less);
+}
+template <class STORE, int PARTS>
+__device__ __forceinline__ void load_less(operand<STORE, PARTS> &to, const STORE *low, const STORE *high,
+                                          typename tensor<STORE>::real) {
+    load_operand(to, low, high);
+}
+__device__ __forceinline__ void load_less(operand<float, 2> &to, const float *low, const float *high, float less) {
+    to = make_operand<float, 2>(*low - less, *high - less);
 }
 
 // ---- one product of parts

@@ -172,6 +172,9 @@ __device__ __forceinline__ void copy_async_wait() {
 #endif
 }
 
+// A value that the compiler no longer knows, made here: what hangs on it is neither kept from before nor moved up.
+__device__ __forceinline__ void keep_here(int &i) { asm volatile("" : "+r"(i)); }
+
 // ---- f64 tensor products, c += a b
 __device__ __forceinline__ void mma_m8n8k4(double (&c)[2], double a, double b) {
     asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0,%1},{%2},{%3},{%0,%1};"
@@ -314,5 +317,42 @@ __device__ __forceinline__ void cluster_load(unsigned (&to)[4], const unsigned *
                  : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
                  : "r"(shared_address(from))
                  : "memory");
+#endif
+}
+// The same of 8 bytes, and the other way.
+__device__ __forceinline__ void cluster_load(unsigned (&to)[2], const unsigned *from, unsigned rank) {
+#if __CUDA_ARCH__ >= 900
+    asm volatile(
+        "{.reg .u32 there; mapa.shared::cluster.u32 there, %2, %3;\n"
+        "ld.shared::cluster.v2.u32 {%0,%1}, [there];}"
+        : "=r"(to[0]), "=r"(to[1])
+        : "r"(shared_address(from)), "r"(rank)
+        : "memory");
+#else
+    asm volatile("ld.shared.v2.u32 {%0,%1}, [%2];" : "=r"(to[0]), "=r"(to[1]) : "r"(shared_address(from)) : "memory");
+#endif
+}
+__device__ __forceinline__ void cluster_store(unsigned *to, const unsigned (&from)[4], unsigned rank) {
+#if __CUDA_ARCH__ >= 900
+    asm volatile(
+        "{.reg .u32 there; mapa.shared::cluster.u32 there, %0, %1;\n"
+        "st.shared::cluster.v4.u32 [there], {%2,%3,%4,%5};}" ::"r"(shared_address(to)),
+        "r"(rank), "r"(from[0]), "r"(from[1]), "r"(from[2]), "r"(from[3])
+        : "memory");
+#else
+    asm volatile("st.shared.v4.u32 [%0], {%1,%2,%3,%4};" ::"r"(shared_address(to)), "r"(from[0]), "r"(from[1]),
+                 "r"(from[2]), "r"(from[3])
+                 : "memory");
+#endif
+}
+__device__ __forceinline__ void cluster_store(unsigned *to, const unsigned (&from)[2], unsigned rank) {
+#if __CUDA_ARCH__ >= 900
+    asm volatile(
+        "{.reg .u32 there; mapa.shared::cluster.u32 there, %0, %1;\n"
+        "st.shared::cluster.v2.u32 [there], {%2,%3};}" ::"r"(shared_address(to)),
+        "r"(rank), "r"(from[0]), "r"(from[1])
+        : "memory");
+#else
+    asm volatile("st.shared.v2.u32 [%0], {%1,%2};" ::"r"(shared_address(to)), "r"(from[0]), "r"(from[1]) : "memory");
 #endif
 }

@@ -1,9 +1,13 @@
 /* The cufft strategy of transforms: what our own kernels do not serve, by NVIDIA's library. Its scale factors are a kernel
- * of ours after it.
+ * of ours after it. There are three ways there:
  *
- * A c2r of several axes would ruin its input, and cuFFT 12.0 was seen to fail on it out of place. It is done in place in
- * the workspace: input moved there, transformed, the real numbers moved out and scaled on the way. */
+ *     as it is    cuFFT reads the input and writes the output
+ *     staged      the input is moved into the workspace, dense, in f32 where cuFFT has no f16 of that size; transformed
+ *                 there in place; the result is moved out, scaled on the way: for every layout, every type
+ *     apart       a c2r of several axes (which would ruin its input, and cuFFT 12.0 was seen to fail on it out of place) as
+ *                 a c2c of all axes but the last, into the workspace, then a c2r of its rows, which takes no moves */
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,37 +17,110 @@
 #include "context/context.h"
 #include "context/kernel.h"
 #include "plan/plan.h"
+#include "render/render.h"
 
-enum { THREADS = 256, MOST_BLOCKS = 1 << 20 };
+enum { THREADS = 256, TILE = 8 * THREADS, MOST_BLOCKS = 1 << 20 };
+#define MOVING 1.3 /* copies that moving costs: rows need not start at whole lines of a cache */
 
 /* As scale.cu declares it, in the larger of the two arithmetic types. */
 typedef struct scale_arguments {
     const void *from;
     void *to;
-    int64_t n[3], per, count, from_stride[3], from_batch, to_stride[3], to_batch;
+    int64_t n[3], per, tiles, all, from_stride[3], from_batch, to_stride[3], to_batch;
     unsigned char factor[8];
 } scale_arguments;
 
+/* A candidate's values: the way, and for the staged one whether f16 goes through f32. */
+enum { WAY, WIDENED };
+enum { AS_IS, STAGED, APART };
+
 typedef struct cufft_state {
-    stn_cufft_plan *plan;
-    stn_fft fft;       /* what cuFFT does: the plan's transform, or that in place in the workspace */
-    stn_kernel *scale; /* NULL: nothing to move and the factor is 1 */
-    size_t own;        /* bytes of workspace that are cuFFT's; `fft` in place follows */
-    int version;
+    stn_fft fft[2]; /* what cuFFT does: the plan's transform, that in the workspace, or the two of one apart */
+    stn_cufft_plan *plan[2];
+    int plans, version;
+    stn_kernel *in, *out; /* that move and scale; NULL: nothing to move that way, and the factor is 1 */
+    size_t own;           /* bytes of workspace that are cuFFT's; what is staged follows */
 } cufft_state;
 
-static bool moves(const stn_fft *fft) { return fft->kind == STN_C2R && fft->rank > 1 && !fft->in_place; }
+static bool is_half(const stn_fft *fft, const stn_candidate *candidate) {
+    return fft->dtype == STN_F16 && !candidate->values[WIDENED];
+}
 
-/* The same transform in place, dense. */
-static stn_status make_in_place(const stn_fft *fft, stn_fft *made, stn_error *error) {
+/* ---- what cuFFT is asked to do ----------------------------------------------------------------------------------- */
+
+/* Of several axes, as cuFFT counts them: the last one of real numbers is always one. */
+static bool is_deep(const stn_fft *fft) { return fft->n[0] > 1 || fft->n[1] > 1; }
+
+/* The same transform in place and dense. */
+static stn_status make_staged(const stn_fft *fft, const stn_candidate *candidate, stn_fft *made, stn_error *error) {
     stn_transform t = STN_TRANSFORM_INIT;
     t.rank = fft->rank;
     for (int axis = 0; axis < fft->rank; axis++) t.extent[axis] = (size_t)fft->n[3 - fft->rank + axis];
     t.batch = (size_t)fft->batch;
     t.kind = fft->kind;
-    t.dtype = fft->dtype;
+    t.direction = fft->inverse ? STN_INVERSE : STN_FORWARD;
+    t.dtype = fft->dtype == STN_F16 && !is_half(fft, candidate) ? STN_F32 : fft->dtype;
     t.in_place = 1;
     return stn_fft_make(&t, made, error);
+}
+
+/* All axes but the last of one c2r, into the workspace. */
+static stn_status make_slow_axes(const stn_fft *fft, stn_fft *made, stn_error *error) {
+    stn_transform t = STN_TRANSFORM_INIT;
+    ptrdiff_t dense[2] = {(ptrdiff_t)(fft->n[1] * fft->in.n[2]), (ptrdiff_t)fft->in.n[2]};
+    t.rank = 0;
+    for (int axis = 0; axis < 2; axis++) {
+        if (fft->n[axis] == 1) continue;
+        t.extent[t.rank] = (size_t)fft->n[axis];
+        t.in_stride[t.rank] = (ptrdiff_t)fft->in.stride[axis];
+        t.out_stride[t.rank++] = dense[axis];
+    }
+    t.batch = (size_t)fft->in.n[2];
+    t.in_batch_stride = (ptrdiff_t)fft->in.stride[2];
+    t.out_batch_stride = 1;
+    t.kind = STN_C2C, t.direction = STN_INVERSE, t.dtype = fft->dtype;
+    return stn_fft_make(&t, made, error);
+}
+
+/* Its rows, from there to the output. */
+static stn_status make_rows(const stn_fft *fft, stn_fft *made, stn_error *error) {
+    stn_transform t = STN_TRANSFORM_INIT;
+    t.rank = 1;
+    t.extent[0] = (size_t)fft->n[2];
+    t.batch = (size_t)(fft->n[0] * fft->n[1]);
+    t.out_stride[0] = (ptrdiff_t)fft->out.stride[2];
+    t.out_batch_stride = (ptrdiff_t)(fft->n[1] > 1 ? fft->out.stride[1] : fft->out.stride[0]);
+    t.kind = STN_C2R, t.dtype = fft->dtype;
+    return stn_fft_make(&t, made, error);
+}
+
+/* What cuFFT does for a candidate, as one or two transforms; false where that cannot be, and why. */
+static bool inner_of(const stn_fft *fft, const stn_candidate *candidate, stn_fft made[2], int *count, char *reason,
+                     size_t size) {
+    int way = candidate->values[WAY];
+    stn_status status = STN_OK;
+    *count = way == APART ? 2 : 1;
+    made[0] = *fft;
+    if (way == AS_IS && fft->kind == STN_C2R && is_deep(fft) && !fft->in_place) {
+        snprintf(reason, size, "it would ruin its input");
+        return false;
+    }
+    if (way == STAGED) status = make_staged(fft, candidate, &made[0], NULL);
+    if (way == APART) {
+        bool even = fft->n[0] == 1 || fft->n[1] == 1 || fft->out.stride[0] == fft->n[1] * fft->out.stride[1];
+        snprintf(reason, size, "it is no single c2r of several axes that lie evenly");
+        if (fft->kind != STN_C2R || fft->n[2] < 2 || !is_deep(fft) || fft->in_place || fft->batch > 1 || !even)
+            return false;
+        status = make_slow_axes(fft, &made[0], NULL);
+        if (status == STN_OK) status = make_rows(fft, &made[1], NULL);
+    }
+    if (status != STN_OK) {
+        snprintf(reason, size, "a dense copy would have more bytes than 63 bits can count");
+        return false;
+    }
+    for (int i = 0; i < *count; i++)
+        if (!stn_cufft_takes(&made[i], reason, size)) return false;
+    return true;
 }
 
 static size_t side_bytes(const stn_fft *fft, const stn_fft_side *side) {
@@ -52,20 +129,31 @@ static size_t side_bytes(const stn_fft *fft, const stn_fft_side *side) {
 
 /* ---- choosing ---------------------------------------------------------------------------------------------------- */
 
+/* In the order in which they are tried: the next one serves where cuFFT refuses one of these when it plans. */
+static size_t candidates(const stn_fft *fft, const stn_machine *machine, stn_candidate *list, size_t most) {
+    static const stn_candidate all[] = {
+        {{[WAY] = AS_IS}}, {{[WAY] = APART}}, {{[WAY] = STAGED}}, {{[WAY] = STAGED, [WIDENED] = 1}}};
+    size_t count = 0;
+    stn_fft unused[2];
+    char reason[160];
+    int plans;
+    (void)machine;
+    for (size_t i = 0; i < sizeof all / sizeof *all && count < most; i++)
+        if ((fft->dtype == STN_F16 || !all[i].values[WIDENED]) &&
+            inner_of(fft, &all[i], unused, &plans, reason, sizeof reason))
+            list[count++] = all[i];
+    return count;
+}
+
 static bool applies(const stn_fft *fft, const stn_machine *machine, char *reason, size_t reason_size) {
+    stn_candidate any;
     if (!machine->is_device || !machine->present) {
         snprintf(reason, reason_size, "cuFFT plans for a GPU that is here only");
         return false;
     }
-    return moves(fft) || stn_cufft_takes(fft, reason, reason_size);
-}
-
-static size_t candidates(const stn_fft *fft, const stn_machine *machine, stn_candidate *list, size_t most) {
-    (void)fft;
-    (void)machine;
-    if (!most) return 0;
-    list[0] = (stn_candidate){{0}};
-    return 1;
+    if (candidates(fft, machine, &any, 1)) return true;
+    snprintf(reason, reason_size, "a dense copy would have more bytes than 63 bits can count");
+    return false;
 }
 
 /* The work that a factor of n other than 2, 3, 5 and 7 adds: beyond 127 a convolution of more than twice the length. */
@@ -79,28 +167,79 @@ static double slowdown(int64_t n) {
     return n == 1 ? 1.5 : 5;
 }
 
-/* A line of up to about 2^12 numbers is one pass. Parts of the copy bandwidth: one pass 0.81 to 0.87 (f16 on an H200), f16
- * in more passes 0.18 to 0.62; f32 and f64 in more passes assumed. A pass takes 3 us even where it has little to do. */
+/* Bytes that our own kernel moves around cuFFT. */
+static double moved_bytes(const stn_fft *fft, const stn_candidate *candidate) {
+    stn_fft inner;
+    if (candidate->values[WAY] != STAGED)
+        return fft->scale == 1 ? 0
+                               : 2 * (double)stn_fft_count(fft, &fft->out) * (double)stn_fft_element(fft, &fft->out);
+    if (make_staged(fft, candidate, &inner, NULL) != STN_OK) return INFINITY;
+    return stn_fft_bytes(fft) + stn_fft_bytes(&inner);
+}
+
+/* Copies of the data that cuFFT takes on an H200 (bench/results/2026-11-22-fft-grid.md). Pairs: f64, f32. */
+static const struct {
+    struct axis_rate {
+        int64_t to;                 /* the longest axis that it holds for */
+        double power[2], others[2]; /* powers of two, other lengths */
+    } axis[7];                      /* of a grid */
+    double real[3][2]; /* times that in R2C and C2R: of powers of two, of others, of others in a C2R of two axes */
+    double line[3][2]; /* of a line alone in one, two, more passes (each of those); powers of two, others */
+    double half[2];    /* f16: part of the copy bandwidth where one pass serves, and where more do */
+} rates = {.axis = {{256, {1.15, 1.22}, {1.45, 1.50}},
+                    {512, {1.10, 1.20}, {1.26, 1.38}},
+                    {1024, {1.15, 1.40}, {1.93, 1.82}},
+                    {2048, {1.50, 1.50}, {2.30, 2.60}},
+                    {4096, {1.65, 1.67}, {2.90, 2.80}},
+                    {8192, {1.85, 1.62}, {2.95, 2.85}},
+                    {INT64_MAX, {2.13, 1.78}, {2.30, 2.30}}},
+           .real = {{1.08, 1.06}, {1.27, 1.28}, {1.49, 1.5}},
+           .line = {{1.2, 2.4}, {2.3, 2.9}, {1.6, 2}},
+           .half = {0.82, 0.38}};
+
+static bool is_power(int64_t n) { return !(n & (n - 1)); }
+static double passes_of(int64_t n) { return n > 1 ? ceil(log2((double)n) / 12.5) : 0; }
+
+static double line_copies(int64_t n) {
+    double passes = passes_of(n);
+    if (passes <= 1 && !is_power(n) && n < 256) return 1.6;
+    return passes > 2 ? rates.line[2][!is_power(n)] * passes : rates.line[passes > 1][!is_power(n)];
+}
+
+static double copies_of(const stn_fft *fft) {
+    bool narrow = fft->dtype != STN_F64, power = true;
+    double copies = 0;
+    int axes = 0;
+    for (int axis = 0; axis < 3; axis++) {
+        int64_t n = fft->n[axis];
+        const struct axis_rate *rate = rates.axis;
+        if (n == 1) continue;
+        while (n > rate->to) rate++;
+        copies += is_power(n) ? rate->power[narrow] : rate->others[narrow];
+        power = power && is_power(n), axes++;
+    }
+    if (axes < 2) return line_copies(fft->n[0] * fft->n[1] * fft->n[2]);
+    if (fft->kind == STN_C2C) return copies;
+    return copies * rates.real[power ? 0 : fft->kind == STN_C2R && axes == 2 ? 2 : 1][narrow];
+}
+
+/* A pass takes 3 us even where it has little to do. */
 static void estimate(const stn_fft *fft, const stn_machine *machine, const stn_candidate *candidate,
                      stn_estimate *estimate) {
-    (void)candidate;
-    double passes = 0, slow = 1, moved = 0;
+    double passes = 0, slow = 1, moved = moved_bytes(fft, candidate);
+    bool half = is_half(fft, candidate);
     for (int axis = 0; axis < 3; axis++) {
-        if (fft->n[axis] == 1) continue;
-        passes += ceil(log2((double)fft->n[axis]) / 12.5);
+        passes += passes_of(fft->n[axis]);
         slow = fmax(slow, slowdown(fft->n[axis]));
     }
     passes = fmax(1, passes);
-    double part = passes == 1 ? 0.82 : fft->dtype == STN_F16 ? 0.38 : 0.55;
-    if (moves(fft))
-        moved = 2 * stn_fft_bytes(fft);
-    else if (fft->scale != 1)
-        moved = 2 * (double)stn_fft_count(fft, &fft->out) * (double)stn_fft_element(fft, &fft->out);
+    double wider = fft->dtype == STN_F16 && !half ? 2 : 1;
+    double copies = half ? passes / rates.half[passes > 1] : copies_of(fft);
     *estimate = (stn_estimate){.unit = fft->dtype == STN_F64 ? STN_UNIT_FMA_F64 : STN_UNIT_FMA_F32};
-    estimate->bytes = stn_fft_bytes(fft) * passes * slow + moved;
+    estimate->bytes = stn_fft_bytes(fft) * wider * passes * slow + moved;
     estimate->flops = stn_fft_flops(fft) * slow;
-    estimate->launches = passes + (moves(fft) ? 2 : fft->scale != 1);
-    double moving = (estimate->bytes - moved) / (part * machine->copy_bandwidth) + moved / machine->copy_bandwidth;
+    estimate->launches = passes + (candidate->values[WAY] == STAGED ? 2 : fft->scale != 1);
+    double moving = (stn_fft_bytes(fft) * wider * copies * slow + MOVING * moved) / machine->copy_bandwidth;
     double working = estimate->flops / machine->flops[estimate->unit];
     estimate->seconds = fmax(fmax(moving, working), 3e-6 * estimate->launches) +
                         (estimate->launches + 1) * machine->launch_seconds; /* one for the library's own way there */
@@ -108,13 +247,17 @@ static void estimate(const stn_fft *fft, const stn_machine *machine, const stn_c
 
 /* ---- building ---------------------------------------------------------------------------------------------------- */
 
-static stn_status get_scale(stn_plan *plan, cufft_state *state, stn_error *error) {
+static stn_status get_mover(stn_plan *plan, stn_dtype from, stn_dtype to, stn_kernel **kernel, stn_error *error) {
     stn_text params = STN_TEXT_EMPTY;
+    static const char *const store[] = {"double", "float", "unsigned short"}; /* by stn_dtype */
     stn_params_begin(&params);
-    stn_params_elements(&params, plan->fft.dtype);
+    stn_params_type(&params, "SCALE_FROM", store[from]);
+    stn_params_type(&params, "SCALE_TO", store[to]);
+    stn_params_type(&params, "REAL", from == STN_F64 ? "double" : "float");
     stn_params_int(&params, "THREADS_X", THREADS);
-    STN_TRY(stn_kernel_make(plan->context, "scale", &params, 0, &state->scale, error));
-    stn_plan_list_kernel(plan, state->scale);
+    stn_params_int(&params, "EXPECTED_HEADER", offsetof(scale_arguments, factor));
+    STN_TRY(stn_kernel_make(plan->context, "scale", &params, 0, kernel, error));
+    stn_plan_list_kernel(plan, *kernel);
     return STN_OK;
 }
 
@@ -130,33 +273,47 @@ static stn_status open_cufft(const stn_plan *plan, stn_cufft **cufft, stn_error 
     return stn_fail(error, status, "%s", why.message);
 }
 
+/* cuFFT's own plans, which share one piece of the workspace. */
+static stn_status make_plans(stn_plan *plan, const stn_cufft *cufft, cufft_state *state, stn_error *error) {
+    for (int i = 0; i < state->plans; i++) {
+        size_t own;
+        stn_status status =
+            stn_cufft_plan_create(cufft, plan->context->device, &state->fft[i], &state->plan[i], &own, error);
+        if (status == STN_ERROR_DRIVER) status = STN_ERROR_UNSUPPORTED; /* a driver too old for it: ours may do */
+        if (status != STN_OK) return status;
+        if (own > state->own) state->own = own;
+    }
+    return STN_OK;
+}
+
 static stn_status prepare(stn_plan *plan, stn_error *error) {
     cufft_state *state = calloc(1, sizeof *state);
     if (!state) return stn_fail_memory(error, "a plan", sizeof *state);
     plan->state = state;
     stn_cufft *cufft;
+    char reason[160];
     STN_TRY(open_cufft(plan, &cufft, error));
     state->version = stn_cufft_version(cufft);
-    state->fft = plan->fft;
-    if (moves(&plan->fft)) STN_TRY(make_in_place(&plan->fft, &state->fft, error));
-    stn_status status =
-        stn_cufft_plan_create(cufft, plan->context->device, &state->fft, &state->plan, &state->own, error);
-    if (status == STN_ERROR_DRIVER) status = STN_ERROR_UNSUPPORTED; /* a driver too old for it: ours may do */
-    if (status != STN_OK) return status;
-    if (moves(&plan->fft) || plan->fft.scale != 1) STN_TRY(get_scale(plan, state, error));
+    if (!inner_of(&plan->fft, &plan->candidate, state->fft, &state->plans, reason, sizeof reason))
+        return stn_fail(error, STN_ERROR_UNSUPPORTED, "strategy cufft cannot run this transform so: %s", reason);
+    STN_TRY(make_plans(plan, cufft, state, error));
+    int way = plan->candidate.values[WAY];
+    stn_dtype outer = plan->fft.dtype, inner = state->fft[0].dtype;
+    if (way == STAGED) STN_TRY(get_mover(plan, outer, inner, &state->in, error));
+    if (way == STAGED || plan->fft.scale != 1) STN_TRY(get_mover(plan, inner, outer, &state->out, error));
     plan->workspace_size = state->own;
-    if (moves(&plan->fft)) {
-        size_t in = side_bytes(&state->fft, &state->fft.in), out = side_bytes(&state->fft, &state->fft.out);
-        state->own = (size_t)stn_round_up((int64_t)state->own, 256);
-        plan->workspace_size = state->own + (in > out ? in : out);
-    }
+    if (way == AS_IS) return STN_OK;
+    const stn_fft *held = &state->fft[0];
+    size_t in = way == STAGED ? side_bytes(held, &held->in) : 0, out = side_bytes(held, &held->out);
+    state->own = (size_t)stn_round_up((int64_t)state->own, 256);
+    plan->workspace_size = state->own + (in > out ? in : out);
     return STN_OK;
 }
 
 static void release(stn_plan *plan) {
     cufft_state *state = plan->state;
     if (!state) return;
-    stn_cufft_plan_destroy(state->plan);
+    for (int i = 0; i < 2; i++) stn_cufft_plan_destroy(state->plan[i]);
     free(state);
     plan->state = NULL;
 }
@@ -168,58 +325,75 @@ static bool is_dense(const stn_fft *fft, const stn_fft_side *side) {
 }
 
 /* Moves all elements of a side from one layout to another (or the same) and multiplies them. */
-static stn_status move(const stn_plan *plan, const stn_fft_side *from, const void *source, const stn_fft_side *to,
-                       void *target, double factor, void *stream, stn_error *error) {
-    const cufft_state *state = plan->state;
+static stn_status move(const stn_plan *plan, const stn_kernel *kernel, const stn_fft_side *from, const void *source,
+                       const stn_fft_side *to, void *target, double factor, void *stream, stn_error *error) {
     const stn_fft *fft = &plan->fft;
     scale_arguments a = {.from = source, .to = target, .per = to->real ? 1 : 2};
     memcpy(a.n, to->n, sizeof a.n);
     memcpy(a.from_stride, from->stride, sizeof a.from_stride);
     memcpy(a.to_stride, to->stride, sizeof a.to_stride);
     a.from_batch = from->batch_stride, a.to_batch = to->batch_stride;
-    a.count = stn_fft_count(fft, to) * a.per;
     if (from == to && is_dense(fft, to)) { /* in any order */
         a.n[0] = a.n[1] = 1, a.n[2] = stn_fft_count(fft, to);
         a.from_stride[2] = a.to_stride[2] = 1;
     }
-    float single = (float)factor;
-    if (fft->dtype == STN_F64)
-        memcpy(a.factor, &factor, sizeof factor);
-    else
-        memcpy(a.factor, &single, sizeof single);
+    a.tiles = stn_div_up(a.n[2] * a.per, TILE);
+    a.all = a.tiles * (stn_fft_count(fft, to) / a.n[2]);
+    stn_put_real(fft->dtype, factor, a.factor);
     stn_launch how = {.grid = {1, 1, 1}, .block = {THREADS, 1, 1}, .stream = stream};
-    how.grid[0] = (unsigned)stn_min(stn_div_up(a.count, THREADS), MOST_BLOCKS);
-    return stn_module_launch(state->scale->module, &how, &a, error);
+    how.grid[0] = (unsigned)stn_min(a.all, MOST_BLOCKS);
+    return stn_module_launch(kernel->module, &how, &a, error);
 }
 
-static stn_status execute(stn_plan *plan, const void *in, void *out, void *workspace, void *stream, stn_error *error) {
-    cufft_state *state = plan->state;
-    const stn_fft *fft = &plan->fft, *inner = &state->fft;
-    void *own = state->own ? workspace : NULL;
-    if (moves(fft)) {
-        void *held = (char *)workspace + state->own;
-        STN_TRY(move(plan, &fft->in, in, &inner->in, held, 1, stream, error));
-        STN_TRY(stn_cufft_plan_execute(state->plan, held, held, own, stream, error));
-        return move(plan, &inner->out, held, &fft->out, out, fft->scale, stream, error);
+static stn_status execute(stn_plan *plan, const stn_execution *run, stn_error *error) {
+    const void *in = run->in;
+    void *out = run->out, *workspace = run->workspace, *stream = run->stream;
+    const cufft_state *state = plan->state;
+    const stn_fft *fft = &plan->fft, *inner = &state->fft[0];
+    void *own = state->own ? workspace : NULL, *held = (char *)workspace + state->own;
+    int way = plan->candidate.values[WAY];
+    if (way == STAGED) {
+        STN_TRY(move(plan, state->in, &fft->in, in, &inner->in, held, 1, stream, error));
+        STN_TRY(stn_cufft_plan_execute(state->plan[0], held, held, own, stream, error));
+        return move(plan, state->out, &inner->out, held, &fft->out, out, fft->scale, stream, error);
     }
-    STN_TRY(stn_cufft_plan_execute(state->plan, (void *)in, out, own, stream, error));
-    return state->scale ? move(plan, &fft->out, out, &fft->out, out, fft->scale, stream, error) : STN_OK;
+    STN_TRY(stn_cufft_plan_execute(state->plan[0], (void *)in, way == APART ? held : out, own, stream, error));
+    if (way == APART) STN_TRY(stn_cufft_plan_execute(state->plan[1], held, out, own, stream, error));
+    return state->out ? move(plan, state->out, &fft->out, out, &fft->out, out, fft->scale, stream, error) : STN_OK;
 }
+
+static const char *const way_names[] = {"", ", in place in the workspace", ", the last axis apart"};
 
 static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
     const cufft_state *state = plan->state;
+    int way = plan->candidate.values[WAY];
+    bool widened = plan->fft.dtype == STN_F16 && plan->candidate.values[WIDENED];
     if (format == STN_JSON) {
         stn_json_integer(text, "cufft_version", state->version);
         stn_json_key(text, "in_workspace");
-        stn_text_printf(text, "%s", moves(&plan->fft) ? "true" : "false");
+        stn_text_printf(text, "%s", way == STAGED ? "true" : "false");
+        stn_json_key(text, "axes_apart");
+        stn_text_printf(text, "%s", way == APART ? "true" : "false");
+        stn_json_key(text, "through_f32");
+        stn_text_printf(text, "%s", widened ? "true" : "false");
     } else
-        stn_text_printf(text, "NVIDIA cuFFT %d.%d%s%s", state->version / 1000, state->version % 1000 / 100,
-                        moves(&plan->fft) ? ", in place in the workspace" : "",
-                        plan->fft.scale != 1 ? ", then scaled" : "");
+        stn_text_printf(text, "NVIDIA cuFFT %d.%d%s%s%s", state->version / 1000, state->version % 1000 / 100,
+                        way_names[way], widened ? " as f32" : "", plan->fft.scale != 1 ? ", then scaled" : "");
+}
+
+static void name_candidate(const stn_task *unused, const stn_candidate *candidate, stn_text *text) {
+    static const char *const ways[] = {"as it is", "in place in the workspace", "the last axis apart"};
+    (void)unused; /* a transform's plan has none */
+    stn_text_printf(text, "%s%s", ways[candidate->values[WAY]], candidate->values[WIDENED] ? ", as f32" : "");
 }
 
 const stn_fft_strategy stn_fft_strategy_cufft = {
-    .run = {.name = "cufft", .prepare = prepare, .execute = execute, .describe = describe, .release = release},
+    .run = {.name = "cufft",
+            .prepare = prepare,
+            .execute = execute,
+            .describe = describe,
+            .release = release,
+            .name_candidate = name_candidate},
     .applies = applies,
     .candidates = candidates,
     .estimate = estimate,

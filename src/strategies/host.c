@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "context/context.h"
+#include "plan/accuracy.h"
 #include "plan/plan.h"
 
 static bool applies(const stn_task *task, const stn_machine *machine, char *reason, size_t reason_size) {
@@ -31,6 +32,8 @@ static void estimate(const stn_task *task, const stn_machine *machine, const stn
     estimate->bytes = updates * 2 * (double)stn_dtype_size(task->dtype);
     estimate->flops = updates * 2 * (double)task->ntaps;
     double moving = estimate->bytes / machine->copy_bandwidth, working = estimate->flops / machine->flops[unit];
+    estimate->error = stn_error_stepping(task);
+    estimate->stepping = true;
     estimate->seconds = (moving > working ? moving : working) + estimate->launches * machine->launch_seconds;
 }
 
@@ -44,10 +47,17 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
     return STN_OK;
 }
 
-static stn_status execute(stn_plan *plan, const void *in, void *out, void *workspace, void *stream, stn_error *error) {
-    (void)stream;
+static stn_status execute(stn_plan *plan, const stn_execution *run, stn_error *error) {
     (void)error;
-    stn_host_run(&plan->task, plan->state, in, out, workspace);
+    stn_host_run_source(&plan->task, plan->state, run->in, run->source, run->out, run->workspace);
+    return STN_OK;
+}
+
+static uint64_t launches(const stn_plan *plan) { return stn_host_passes(&plan->task); }
+
+static stn_status execute_part(stn_plan *plan, stn_part part, const stn_execution *run, stn_error *error) {
+    (void)error;
+    stn_host_run_part(&plan->task, plan->state, part.first, part.count, run->in, run->source, run->out, run->workspace);
     return STN_OK;
 }
 
@@ -80,4 +90,7 @@ const stn_strategy stn_strategy_host = {
     .set_weights = set_weights,
     .describe = describe,
     .release = release,
+    .launches = launches,
+    .execute_part = execute_part,
+    .sources = true,
 };

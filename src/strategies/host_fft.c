@@ -48,11 +48,10 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
     return STN_OK;
 }
 
-static stn_status execute(stn_plan *plan, const void *in, void *out, void *workspace, void *stream, stn_error *error) {
-    (void)stream;
+static stn_status execute(stn_plan *plan, const stn_execution *run, stn_error *error) {
     (void)error;
     const host_state *state = plan->state;
-    stn_host_fft_run(state->host, state->pool, in, out, workspace);
+    stn_host_fft_run(state->host, state->pool, run->in, run->out, run->workspace);
     return STN_OK;
 }
 

@@ -1,0 +1,279 @@
+// One step of any stencil with few enough taps to unroll, in 2D and 3D.
+//
+//     out(z, y, x) = sum over taps k of  w[k] * in(z + TAP_Z[k], y + TAP_Y[k], x + TAP_X[k])
+//
+// A thread owns a small brick, VECTOR points along x, ROWS along y (1 in 2D, where z and x are the axes), CHUNK along
+// z, and walks it plane by plane. It reads the plane's window straight from memory, in slots of VECTOR elements:
+//
+//             low slots     x       x+VECTOR  high slots
+//     y-Y_LOW    +------+------+----------+------+
+//                |      |      |  centre  |      |      a block's bricks lie side by side (THREADS_X, _Y, _Z of them),
+//     y          |      |      +----------+      |      so their windows overlap in the first level cache, and blocks
+//                |      |      |  points  |      |      that run together overlap in the second
+//     y+ROWS     |      |      +----------+      |
+//                +------+------+----------+------+
+//
+// The plane at z adds to the outputs z-Z_HIGH .. z+Z_LOW at once; their partial sums live in registers:
+//
+//     sum[0] (output z-Z_HIGH, complete after this plane)  ...  sum[DEPTH-1] (output z+Z_LOW, just begun)
+//
+// No shared memory, no barrier: with the walk unrolled the compiler asks for many windows before it needs the first.
+//
+// Near edges the same walk reads folded planes and lines (FOLD_YZ) and folded slots (FOLD_X), still without branches
+// (device/index.cuh). Since VECTOR divides nx, a slot lies inside or outside as a whole, and only what is in the slot must
+// then be put right:
+//     wrap  as it is     nearest  one element, repeated     reflect  reversed     constant  the value
+//     mirror  reversed and shifted by one, so a second slot is read
+#include "device/element.cuh"
+#include "device/index.cuh"
+#include "device/twins.cuh"
+#include "params.cuh"
+
+constexpr int THREADS = THREADS_X * THREADS_Y * THREADS_Z;
+constexpr int BX = THREADS_X * VECTOR, BY = THREADS_Y * ROWS, BZ = THREADS_Z * CHUNK;
+constexpr int DEPTH = Z_LOW + Z_HIGH + 1;
+constexpr int LINES = ROWS + Y_LOW + Y_HIGH;  // rows of a window
+constexpr int LOW_SLOTS = (X_LOW + VECTOR - 1) / VECTOR, HIGH_SLOTS = (X_HIGH + VECTOR - 1) / VECTOR;
+constexpr int SLOTS = LOW_SLOTS + 1 + HIGH_SLOTS, SPAN = SLOTS * VECTOR, CENTRE = LOW_SLOTS * VECTOR;
+constexpr bool ANY_FIXED = (Z_SIDE_LOW == FIXED && Z_LOW) || (Z_SIDE_HIGH == FIXED && Z_HIGH) ||
+                           (Y_SIDE_LOW == FIXED && Y_LOW) || (Y_SIDE_HIGH == FIXED && Y_HIGH) ||
+                           (X_SIDE_LOW == FIXED && X_LOW) || (X_SIDE_HIGH == FIXED && X_HIGH);
+constexpr bool Z_CONSTANT = (Z_SIDE_LOW == CONSTANT && Z_LOW) || (Z_SIDE_HIGH == CONSTANT && Z_HIGH);
+constexpr bool Y_CONSTANT = (Y_SIDE_LOW == CONSTANT && Y_LOW) || (Y_SIDE_HIGH == CONSTANT && Y_HIGH);
+static_assert(VECTOR * sizeof(STORE) <= 16, "a thread's points along x are at most one access");
+
+struct tile_arguments {
+    const STORE *in;
+    STORE *out;
+    long long in_z, in_y, out_z, out_y;  // strides, elements; along x they are 1
+    long long in_batch, out_batch;
+    int nz, ny, nx;                 // every extent is larger than the reach along it; VECTOR divides nx
+    int tiles_x, tiles_y, tiles_z;  // blocks along each axis; x fastest, then y, z, batch
+    REAL constant[3][2];            // value past each side, axes z, y, x
+    REAL weight[NTAPS];
+};
+static_assert(is_twin(sizeof(tile_arguments), sizeof(tile_arguments::constant) + sizeof(tile_arguments::weight)),
+              "the launcher's twin of the arguments");
+
+// The x span that line i of a window needs: it serves row r through the taps with TAP_Y = i - Y_LOW - r.
+struct span_table {
+    int low[LINES], high[LINES];
+};
+constexpr span_table needed_spans() {
+    span_table s{};
+    for (int i = 0; i < LINES; i++) {
+        s.low[i] = SPAN, s.high[i] = -SPAN;
+        for (int k = 0; k < NTAPS; k++) {
+            const int r = i - Y_LOW - TAP_Y[k];
+            if (r < 0 || r >= ROWS) continue;
+            if (TAP_X[k] < s.low[i]) s.low[i] = TAP_X[k];
+            if (TAP_X[k] > s.high[i]) s.high[i] = TAP_X[k];
+        }
+    }
+    return s;
+}
+constexpr span_table NEEDED = needed_spans();
+
+// Where a thread is and, near an edge, where it reads.
+struct brick {
+    const STORE *grid;
+    int x, y, z;       // its first point
+    int line[LINES];   // folded y of each line of the window; PAST_LOW or PAST_HIGH past a constant side
+    int slot[SLOTS];   // folded x of each slot's first element
+    bool past[SLOTS];  // the slot lies outside the grid
+    unsigned frozen;   // bit v: point x + v keeps its value, because a tap would reach past a fixed side along x
+};
+
+// The slot (x, x + VECTOR) past the low or high edge: where the elements that it stands for begin.
+template <int KIND>
+__device__ __forceinline__ int fold_slot_low(int x, int nx) {
+    if (KIND == WRAP) return x + nx;
+    if (KIND == REFLECT) return -x - VECTOR;
+    if (KIND == MIRROR) return VECTOR == 1 ? -x : -x - VECTOR;
+    return 0;
+}
+template <int KIND>
+__device__ __forceinline__ int fold_slot_high(int x, int nx) {
+    if (KIND == WRAP) return x - nx;
+    if (KIND == REFLECT) return 2 * nx - x - VECTOR;
+    if (KIND == MIRROR) return VECTOR == 1 ? 2 * (nx - 1) - x : 2 * nx - x - VECTOR;
+    return nx - VECTOR;
+}
+
+// What a slot past the low edge holds, from the elements read for it; `other` is the slot that follows (mirror only).
+template <int KIND>
+__device__ __forceinline__ void right_low(STORE (&run)[VECTOR], const STORE (&other)[VECTOR], STORE constant,
+                                          bool past) {
+    STORE folded[VECTOR];
+#pragma unroll
+    for (int e = 0; e < VECTOR; e++) {
+        folded[e] = run[e];
+        if (KIND == CONSTANT) folded[e] = constant;
+        if (KIND == NEAREST) folded[e] = run[0];
+        if (KIND == REFLECT) folded[e] = run[VECTOR - 1 - e];
+        if (KIND == MIRROR && VECTOR > 1) folded[e] = e ? run[VECTOR - e] : other[0];
+    }
+#pragma unroll
+    for (int e = 0; e < VECTOR; e++) run[e] = past ? folded[e] : run[e];
+}
+// The same past the high edge; `other` is the slot before.
+template <int KIND>
+__device__ __forceinline__ void right_high(STORE (&run)[VECTOR], const STORE (&other)[VECTOR], STORE constant,
+                                           bool past) {
+    STORE folded[VECTOR];
+#pragma unroll
+    for (int e = 0; e < VECTOR; e++) {
+        folded[e] = run[e];
+        if (KIND == CONSTANT) folded[e] = constant;
+        if (KIND == NEAREST) folded[e] = run[VECTOR - 1];
+        if (KIND == REFLECT) folded[e] = run[VECTOR - 1 - e];
+        if (KIND == MIRROR && VECTOR > 1)
+            folded[e] = e < VECTOR - 1 ? run[VECTOR - 2 - e < 0 ? 0 : VECTOR - 2 - e] : other[VECTOR - 1];
+    }
+#pragma unroll
+    for (int e = 0; e < VECTOR; e++) run[e] = past ? folded[e] : run[e];
+}
+
+// One line of a window. `blank`: the plane or the line lies past a constant side, all of it has `value`.
+template <bool FOLD_X, bool FOLD_YZ>
+__device__ __forceinline__ void load_line(const tile_arguments &a, const brick &b, const STORE *row, int line,
+                                          bool blank, REAL value, REAL (&window)[SPAN]) {
+#pragma unroll
+    for (int s = 0; s < SLOTS; s++) {
+        const int low = s * VECTOR - CENTRE;  // the slot's first x, from the thread's
+        if (low + VECTOR <= NEEDED.low[line] || low >= VECTOR + NEEDED.high[line]) continue;
+        STORE run[VECTOR], other[VECTOR] = {};
+        load_run(run, row + (FOLD_X ? b.slot[s] : s * VECTOR));
+        if (FOLD_X && s < LOW_SLOTS) {
+            if (X_SIDE_LOW == MIRROR && VECTOR > 1) load_run(other, row + b.slot[s] + (b.past[s] ? VECTOR : 0));
+            right_low<X_SIDE_LOW>(run, other, narrow<STORE>(a.constant[2][0]), b.past[s]);
+        } else if (FOLD_X && s > LOW_SLOTS) {
+            if (X_SIDE_HIGH == MIRROR && VECTOR > 1) load_run(other, row + b.slot[s] - (b.past[s] ? VECTOR : 0));
+            right_high<X_SIDE_HIGH>(run, other, narrow<STORE>(a.constant[2][1]), b.past[s]);
+        }
+#pragma unroll
+        for (int e = 0; e < VECTOR; e++)
+            window[s * VECTOR + e] = FOLD_YZ && (Z_CONSTANT || Y_CONSTANT) && blank ? value : widen(run[e]);
+    }
+}
+
+// sum[d][r][v] += the taps that look at plane z; `first` is where its window begins (x from 0 if FOLD_X), if the plane
+// and all lines are inside.
+template <bool FOLD_X, bool FOLD_YZ>
+__device__ __forceinline__ void add_plane(const tile_arguments &a, const brick &b, const STORE *first, int z,
+                                          REAL (&sum)[DEPTH][ROWS][VECTOR]) {
+    const int fz = FOLD_YZ ? fold<Z_SIDE_LOW, Z_SIDE_HIGH>(z < a.nz + Z_HIGH ? z : 0, a.nz) : z;
+#pragma unroll
+    for (int line = 0; line < LINES; line++) {
+        const STORE *row = first + line * a.in_y;
+        bool blank = false;
+        REAL value = 0;
+        if (FOLD_YZ) {
+            const int fy = b.line[line];
+            row = b.grid + (fz < 0 ? 0 : fz) * a.in_z + (fy < 0 ? 0 : fy) * a.in_y;
+            blank = (Z_CONSTANT && fz < 0) || (Y_CONSTANT && fy < 0);
+            value = Z_CONSTANT && fz < 0 ? a.constant[0][fz == PAST_HIGH] : a.constant[1][fy == PAST_HIGH];
+        }
+        REAL window[SPAN];
+        load_line<FOLD_X, FOLD_YZ>(a, b, row, line, blank, value, window);
+#pragma unroll
+        for (int k = 0; k < NTAPS; k++) {
+            const int r = line - Y_LOW - TAP_Y[k];  // the row that sees this line through tap k
+            if (r < 0 || r >= ROWS) continue;
+#pragma unroll
+            for (int v = 0; v < VECTOR; v++)
+                sum[Z_HIGH - TAP_Z[k]][r][v] += a.weight[k] * window[CENTRE + v + TAP_X[k]];
+        }
+    }
+}
+
+// Does row (z, y) keep its values, because a tap would reach past a fixed side along z or y?
+__device__ __forceinline__ bool frozen_row(const tile_arguments &a, int z, int y) {
+    return (Z_SIDE_LOW == FIXED && z < Z_LOW) || (Z_SIDE_HIGH == FIXED && z >= a.nz - Z_HIGH) ||
+           (Y_SIDE_LOW == FIXED && y < Y_LOW) || (Y_SIDE_HIGH == FIXED && y >= a.ny - Y_HIGH);
+}
+
+template <bool FOLD_X, bool FOLD_YZ>
+__device__ __forceinline__ void save_plane(const tile_arguments &a, const brick &b, STORE *out, int z,
+                                           const REAL (&sum)[ROWS][VECTOR]) {
+#pragma unroll
+    for (int r = 0; r < ROWS; r++) {
+        if (FOLD_YZ && (z >= a.nz || b.y + r >= a.ny)) continue;
+        STORE result[VECTOR];
+#pragma unroll
+        for (int v = 0; v < VECTOR; v++) result[v] = narrow<STORE>(sum[r][v]);
+        if (FOLD_X && ANY_FIXED) {  // frozen points get their value back; it was read for this brick, so it is near
+            const bool row = FOLD_YZ && frozen_row(a, z, b.y + r);
+            STORE before[VECTOR];
+            if (!FOLD_YZ || row || b.frozen) load_run(before, b.grid + z * a.in_z + (b.y + r) * a.in_y + b.x);
+#pragma unroll
+            for (int v = 0; v < VECTOR; v++) result[v] = row || b.frozen >> v & 1 ? before[v] : result[v];
+        }
+        store_run(out + r * a.out_y, result);
+    }
+}
+
+template <bool FOLD_X, bool FOLD_YZ>
+__device__ __forceinline__ void walk(const tile_arguments &a, const brick &b, STORE *out) {
+    const STORE *const first =  // of the first plane, as add_plane wants it
+        b.grid + (b.z - Z_LOW) * a.in_z + (b.y - Y_LOW) * a.in_y + (FOLD_X ? 0 : b.x - CENTRE);
+    REAL sum[DEPTH][ROWS][VECTOR] = {};
+#pragma unroll(FOLD_YZ ? 1 : UNROLL)
+    for (int p = 0; p < CHUNK + Z_LOW + Z_HIGH; p++) {
+        add_plane<FOLD_X, FOLD_YZ>(a, b, first + p * a.in_z, b.z + p - Z_LOW, sum);
+        if (p >= Z_LOW + Z_HIGH)
+            save_plane<FOLD_X, FOLD_YZ>(a, b, out + (p - Z_LOW - Z_HIGH) * a.out_z, b.z + p - Z_LOW - Z_HIGH, sum[0]);
+#pragma unroll
+        for (int d = 0; d < DEPTH; d++)
+#pragma unroll
+            for (int r = 0; r < ROWS; r++)
+#pragma unroll
+                for (int v = 0; v < VECTOR; v++)
+                    sum[d][r][v] = d + 1 < DEPTH ? sum[d + 1 < DEPTH ? d + 1 : d][r][v] : REAL(0);
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) direct_tile(const __grid_constant__ tile_arguments a) {
+    unsigned block = blockIdx.x;
+    const int x0 = block % a.tiles_x * BX;
+    block /= a.tiles_x;
+    const int y0 = block % a.tiles_y * BY;
+    block /= a.tiles_y;
+    const int z0 = block % a.tiles_z * BZ;
+    const long long batch = block / a.tiles_z;
+
+    brick b;
+    b.grid = a.in + batch * a.in_batch;
+    b.x = x0 + threadIdx.x % THREADS_X * VECTOR;
+    b.y = y0 + threadIdx.x / THREADS_X % THREADS_Y * ROWS;
+    b.z = z0 + threadIdx.x / (THREADS_X * THREADS_Y) * CHUNK;
+    STORE *const out = a.out + batch * a.out_batch + b.z * a.out_z + b.y * a.out_y + b.x;
+    const bool inside_x = x0 >= CENTRE && x0 + BX + HIGH_SLOTS * VECTOR <= a.nx;
+    const bool inside_yz = y0 >= Y_LOW && y0 + BY + Y_HIGH <= a.ny && z0 >= Z_LOW && z0 + BZ + Z_HIGH <= a.nz;
+    if (inside_x && inside_yz) {
+        walk<false, false>(a, b, out);
+        return;
+    }
+    if (b.x >= a.nx || b.y >= a.ny || b.z >= a.nz) return;
+    b.frozen = 0;
+#pragma unroll
+    for (int v = 0; v < VECTOR; v++)
+        if ((X_SIDE_LOW == FIXED && b.x + v < X_LOW) || (X_SIDE_HIGH == FIXED && b.x + v >= a.nx - X_HIGH))
+            b.frozen |= 1u << v;
+#pragma unroll
+    for (int s = 0; s < SLOTS; s++) {
+        const int x = b.x + s * VECTOR - CENTRE;
+        b.past[s] = x < 0 || x >= a.nx;
+        b.slot[s] = x < 0 ? fold_slot_low<X_SIDE_LOW>(x, a.nx) : x >= a.nx ? fold_slot_high<X_SIDE_HIGH>(x, a.nx) : x;
+    }
+    if (COLUMN_WALK && inside_yz) {
+        walk<true, false>(a, b, out);
+        return;
+    }
+#pragma unroll
+    for (int i = 0; i < LINES; i++) {
+        const int y = b.y + i - Y_LOW;
+        b.line[i] = y < a.ny + Y_HIGH ? fold<Y_SIDE_LOW, Y_SIDE_HIGH>(y, a.ny) : 0;
+    }
+    walk<true, true>(a, b, out);
+}

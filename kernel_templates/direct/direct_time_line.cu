@@ -1,0 +1,180 @@
+// FUSED steps of a 1D stencil in one launch.
+//
+//     u(t+1, x) = sum over taps k of  w[k] * u(t, x + TAP_X[k]),   t = 0 .. FUSED-1
+//
+// A warp (a block of its own) holds 32 * POINTS consecutive points in registers, POINTS to a lane, and steps them in place; the neighbours' X_REACH
+// points come by shuffles. Each step spoils X_REACH more points at either end, so the tiles overlap:
+//
+//     | MARGIN |        OWN points, stored        | MARGIN |
+//                                          | MARGIN |        OWN points of the next warp  ...
+//
+// Shared memory only turns whole accesses (lane after lane) into a lane's own run of points, and back.
+// A tile that meets an edge brings the points past it up to date before every step, from the points that they fold to;
+// frozen points keep their value.
+#include "device/arith.cuh"
+#include "device/element.cuh"
+#include "device/index.cuh"
+#include "device/twins.cuh"
+#include "params.cuh"
+
+constexpr int WIDTH = 32 * POINTS;
+constexpr int MARGIN = round_up(FUSED * X_REACH, VECTOR);
+constexpr int OWN = WIDTH - 2 * MARGIN;
+constexpr int SIDE = 2 * X_REACH + 1;
+constexpr int SKEW = 16 / sizeof(STORE);  // elements between lanes' runs, so that lanes meet different banks
+static_assert(X_REACH >= 1 && X_REACH <= POINTS && OWN > X_REACH, "a lane's neighbours hold its halo");
+static_assert(POINTS % VECTOR == 0 && VECTOR * sizeof(STORE) <= 16, "a lane's points are whole accesses");
+
+struct line_arguments {
+    const STORE *in;
+    STORE *out;
+    long long nz, ny, nx;
+    long long in_z, in_y, out_z, out_y;
+    long long in_batch, out_batch;
+    long long tiles;  // of all grids of the batch; x fastest
+    int tiles_x, tiles_y, tiles_z;
+    int chunk;
+    REAL constant[3][2];  // value past each side, axes z, y, x
+    REAL weight[SIDE];    // of every offset, 0 where there is no tap
+};
+static_assert(is_twin(sizeof(line_arguments), sizeof(line_arguments::constant) + sizeof(line_arguments::weight)),
+              "the launcher's twin of the arguments");
+
+struct tap_map {
+    bool has[SIDE];
+};
+constexpr tap_map find_taps() {
+    tap_map m{};
+    for (int k = 0; k < NTAPS; k++) m.has[TAP_X[k] + X_REACH] = true;
+    return m;
+}
+constexpr tap_map TAPS = find_taps();
+
+__device__ __forceinline__ int place(int point) { return point + point / POINTS * SKEW; }
+
+// The tile into shared memory; points that do not exist become 0.
+__device__ __forceinline__ void load_tile(const line_arguments &a, const STORE *line, long long first, bool inside,
+                                          STORE *tile) {
+    const int lane = threadIdx.x;
+#pragma unroll
+    for (int i = 0; i < POINTS / VECTOR; i++) {
+        const int point = (i * 32 + lane) * VECTOR;
+        STORE run[VECTOR];
+        if (inside)
+            load_run(run, line + first + point);
+        else
+#pragma unroll
+            for (int e = 0; e < VECTOR; e++) {
+                long long x = first + point + e;
+                if (X_SIDE_LOW == WRAP) {
+                    x %= a.nx;
+                    if (x < 0) x += a.nx;
+                }
+                run[e] = x >= 0 && x < a.nx ? line[x] : narrow<STORE>(REAL(0));
+            }
+#pragma unroll
+        for (int e = 0; e < VECTOR; e++) tile[place(point) + e] = run[e];
+    }
+}
+
+__device__ __forceinline__ void store_tile(const line_arguments &a, STORE *out, long long first, const STORE *tile) {
+    const int lane = threadIdx.x;
+#pragma unroll
+    for (int i = 0; i < POINTS / VECTOR; i++) {
+        const int point = (i * 32 + lane) * VECTOR;
+        if (point < MARGIN || point >= MARGIN + OWN) continue;
+        STORE run[VECTOR];
+#pragma unroll
+        for (int e = 0; e < VECTOR; e++) run[e] = tile[place(point) + e];
+        if (first + point + VECTOR <= a.nx)
+            store_run(out + first + point, run);
+        else
+            for (int e = 0; e < VECTOR; e++)
+                if (first + point + e < a.nx) out[first + point + e] = run[e];
+    }
+}
+
+// Points past an edge take the value of the point that they fold to.
+__device__ __forceinline__ void refresh(const line_arguments &a, long long first, STORE *tile, REAL (&u)[POINTS]) {
+    const int lane = threadIdx.x;
+    if (X_SIDE_LOW == WRAP) return;
+    __syncwarp();
+#pragma unroll
+    for (int v = 0; v < POINTS; v++) reinterpret_cast<REAL *>(tile)[lane * POINTS + v] = u[v];
+    __syncwarp();
+#pragma unroll
+    for (int v = 0; v < POINTS; v++) {
+        const long long x = first + lane * POINTS + v;
+        if ((x >= 0 && x < a.nx) || x < -X_REACH || x >= a.nx + X_REACH) continue;
+        const long long f = x < 0 ? fold_low<X_SIDE_LOW>(x, a.nx) : fold_high<X_SIDE_HIGH>(x, a.nx);
+        if (f < 0)
+            u[v] = a.constant[2][x >= 0];
+        else if (f >= first && f < first + WIDTH)
+            u[v] = reinterpret_cast<REAL *>(tile)[f - first];
+    }
+}
+
+template <bool EDGE>
+__device__ __forceinline__ void step(const line_arguments &a, long long first, REAL (&u)[POINTS]) {
+    REAL window[POINTS + 2 * X_REACH];
+#pragma unroll
+    for (int v = 0; v < POINTS; v++) window[X_REACH + v] = u[v];
+#pragma unroll
+    for (int k = 0; k < X_REACH; k++) {
+        window[k] = __shfl_up_sync(0xffffffffu, u[POINTS - X_REACH + k], 1);
+        window[X_REACH + POINTS + k] = __shfl_down_sync(0xffffffffu, u[k], 1);
+    }
+#pragma unroll
+    for (int v = 0; v < POINTS; v++) {
+        REAL sum = 0;
+        if (MIRROR_X) {
+#pragma unroll
+            for (int k = X_REACH; k >= 0; k--)
+                if (TAPS.has[X_REACH + k])
+                    sum += a.weight[X_REACH + k] *
+                           (k ? window[X_REACH + v - k] + window[X_REACH + v + k] : window[X_REACH + v]);
+        } else {
+#pragma unroll
+            for (int k = 0; k < SIDE; k++)
+                if (TAPS.has[k]) sum += a.weight[k] * window[v + k];
+        }
+        const long long x = first + threadIdx.x * POINTS + v;
+        const bool frozen =
+            EDGE && ((X_SIDE_LOW == FIXED && x < X_LOW) || (X_SIDE_HIGH == FIXED && x >= a.nx - X_HIGH));
+        if (!frozen) u[v] = sum;
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(32, BLOCKS) direct_time_line(const __grid_constant__ line_arguments a) {
+    constexpr int BYTES = (WIDTH + 32 * SKEW) * sizeof(STORE) > WIDTH * sizeof(REAL)
+                              ? (WIDTH + 32 * SKEW) * sizeof(STORE)
+                              : WIDTH * sizeof(REAL);
+    __shared__ __align__(16) unsigned char shared[BYTES];
+    const long long first = static_cast<long long>(blockIdx.x % a.tiles_x) * OWN - MARGIN;
+    const long long batch = blockIdx.x / a.tiles_x;
+    const bool inside = first >= X_REACH && first + WIDTH + X_REACH <= a.nx;
+    STORE *const tile = reinterpret_cast<STORE *>(shared);
+    const int lane = threadIdx.x;
+
+    load_tile(a, a.in + batch * a.in_batch, first, inside, tile);
+    __syncwarp();
+    REAL u[POINTS];
+#pragma unroll
+    for (int v = 0; v < POINTS; v++) u[v] = widen(tile[place(lane * POINTS) + v]);
+    __syncwarp();
+    if (inside || X_SIDE_LOW == WRAP) {
+#pragma unroll(UNROLL)
+        for (int t = 0; t < FUSED; t++) step<false>(a, first, u);
+    } else {
+#pragma unroll 1
+        for (int t = 0; t < FUSED; t++) {
+            refresh(a, first, tile, u);
+            step<true>(a, first, u);
+        }
+        __syncwarp();
+    }
+#pragma unroll
+    for (int v = 0; v < POINTS; v++) tile[place(lane * POINTS) + v] = narrow<STORE>(u[v]);
+    __syncwarp();
+    store_tile(a, a.out + batch * a.out_batch, first, tile);
+}

@@ -1,0 +1,265 @@
+// FUSED steps of a 2D or 3D stencil in one launch.
+//
+//     u(t+1, z, y, x) = sum over taps k of  w[k] * u(t, z + TAP_Z[k], y + TAP_Y[k], x + TAP_X[k]),   t = 0 .. FUSED-1
+//
+// A block owns a tile of an x-y plane and walks it along z, a plane a turn, with all FUSED stages in flight:
+//
+//     plane z           of level 0   read from memory, PREFETCH turns ahead
+//     plane z -   REACH of level 1   complete once plane z of level 0 is added to its partial sums
+//     plane z - 2 REACH of level 2   ... and so on; the plane of level FUSED goes to memory
+//
+// Between turns a stage keeps the 2 * Z_REACH planes of partial sums that are not complete, in registers. The lanes lie
+// LANES_X by STACK on the tile, and each has ROWS by POINTS points:
+//
+//     +-----------------------------------+
+//     |  margin, FUSED * Y_REACH          |     margins are computed twice;
+//     |    +-------------------------+    |     neighbours' points come along x by shuffles, along y by whole rows in
+//     |    |  stored                 |    |     shared memory, with corners if a tap is one
+//     |    +-------------------------+    |
+//     +-----------------------------------+
+//
+// A 2D problem's axes are z and x: a plane is a row, STACK and ROWS are 1, a block is one warp, and there is no barrier.
+// In 3D, if taps off along z are on the axis (ONE_BARRIER), a point's sum is completed by its own value alone: then all levels'
+// planes are known before any neighbour is asked, and a turn needs one barrier. Else every stage waits for its neighbours' rows.
+//
+// Boundaries: turns that meet an edge take the same steps with these additions, so every level is right at every point.
+//   x, y   a plane passes through shared memory, and points past an edge take the value of their fold; frozen points keep
+//          theirs;   wrap: margins are read from the other end, and just step
+//   z      device/edge.cuh
+// Where one tile SPANS all of a 2D row, nothing comes in from its ends: its margins only hold the points past the edges.
+#include "device/twins.cuh"
+#include "direct/time_edge.cuh"
+#include "direct/time_tile.cuh"
+#include "params.cuh"
+
+static_assert(32 % LANES_X == 0 && THREADS % 32 == 0, "whole warps, whole rows of lanes");
+static_assert(FUSED >= 2, "between two uses of a stage's rows in shared memory lies a barrier of another stage");
+static_assert(X_REACH >= 1 && Z_REACH >= 1 && (Y_REACH >= 1 || (STACK == 1 && ROWS == 1)), "every axis is coupled");
+static_assert(X_REACH <= POINTS && Y_REACH <= ROWS && OWN_X > X_REACH && OWN_Y > Y_REACH, "neighbours hold the halo");
+static_assert(POINTS % VECTOR == 0 && VECTOR * sizeof(STORE) <= 16 && ROWS * POINTS <= 32, "whole accesses; bits");
+static_assert(!SPANS || X_SIDE_LOW != WRAP, "what lies past an end is made out of the row itself");
+static_assert((MIRROR_X == 0 || MIRROR_X == 1) && (MIRROR_Z == 0 || MIRROR_Z == 1), "flags");
+
+// ---- a stage takes a plane of its level and gives the plane, Z_REACH earlier, of the next
+
+// The taps of plane `j` of the stencil at point (r, v), added to `sum`, or if they begin it, alone.
+__device__ __forceinline__ REAL add_taps(const tile_arguments &a, const window_type &window, int j, int r, int v,
+                                         REAL sum, bool begin) {
+#pragma unroll
+    for (int i = 0; i < SIDE_Y; i++)
+#pragma unroll
+        for (int k = -X_REACH; k <= X_REACH; k++) {
+            if (!TAPS.has[j][i][X_REACH + k] || (MIRROR_X && k < 0)) continue;
+            const REAL *const centre = &window[r + i][X_REACH + v];
+            const REAL value = MIRROR_X && k > 0 ? centre[-k] + centre[k] : centre[k];
+            sum = begin ? a.weight[j][i][X_REACH + k] * value : sum + a.weight[j][i][X_REACH + k] * value;
+            begin = false;
+        }
+    return sum;
+}
+
+// The plane's taps added to the sums that it belongs to: next[d] is of the output whose tap plane DEPTH-1-d this plane is.
+template <int FIRST>
+__device__ __forceinline__ void add_plane(const tile_arguments &a, const window_type &window, int r, int v,
+                                          REAL (&next)[DEPTH]) {
+    if (!MIRROR_Z) {
+#pragma unroll
+        for (int d = FIRST; d < DEPTH; d++) next[d] = add_taps(a, window, DEPTH - 1 - d, r, v, next[d], d == DEPTH - 1);
+        return;
+    }
+    next[Z_REACH] = add_taps(a, window, Z_REACH, r, v, next[Z_REACH], false);
+#pragma unroll
+    for (int d = 0; d < Z_REACH; d++) {
+        if (!TAPS.plane[d]) continue;
+        const REAL both = add_taps(a, window, d, r, v, REAL(0), true);
+        next[d] += both;
+        next[DEPTH - 1 - d] = d == 0 ? both : next[DEPTH - 1 - d] + both;
+    }
+}
+
+// next[0], which is complete, becomes the plane of the next level; FIRST is 1 where that is done already.
+template <bool EDGE, int FIRST>
+__device__ __forceinline__ void take_plane(const tile_arguments &a, const tile &t, const window_type &window, int z,
+                                           patch &plane, sums_type &sums) {
+    const unsigned outputs = EDGE ? frozen_outputs(z, a.nz) : 0;
+#pragma unroll
+    for (int r = 0; r < ROWS; r++)
+#pragma unroll
+        for (int v = 0; v < POINTS; v++) {
+            REAL next[DEPTH];
+#pragma unroll
+            for (int d = FIRST; d < DEPTH; d++) next[d] = d < DEPTH - 1 ? sums[d < DEPTH - 1 ? d : 0][r][v] : REAL(0);
+            add_plane<FIRST>(a, window, r, v, next);
+#pragma unroll
+            for (int d = FIRST; d <= Z_REACH; d++)
+                if (kept_points<EDGE>(t, outputs, d) >> (r * POINTS + v) & 1)
+                    next[d] = d == Z_REACH ? plane[r][v] : sums[d < DEPTH - 1 ? d : 0][r][v];
+            if (FIRST == 0) plane[r][v] = next[0];
+#pragma unroll
+            for (int d = 0; d < DEPTH - 1; d++) sums[d][r][v] = next[d + 1];
+        }
+}
+
+// ONE_BARRIER: the plane of the next level.
+template <bool EDGE>
+__device__ __forceinline__ void complete_plane(const tile_arguments &a, const tile &t, int z, const patch &plane,
+                                               const sums_type &sums, patch &complete) {
+    const unsigned kept = kept_points<EDGE>(t, EDGE ? frozen_outputs(z, a.nz) : 0, 0);
+#pragma unroll
+    for (int r = 0; r < ROWS; r++)
+#pragma unroll
+        for (int v = 0; v < POINTS; v++) {
+            complete[r][v] = sums[0][r][v] + a.weight[DEPTH - 1][Y_REACH][X_REACH] * plane[r][v];
+            if (kept >> (r * POINTS + v) & 1) complete[r][v] = sums[0][r][v];
+        }
+}
+
+template <bool EDGE>
+__device__ __forceinline__ void take_early_turn(const tile_arguments &a, const tile &t, shared_type &shared,
+                                                rows_type (&rows)[Y_REACH ? FUSED : 1], int z, patch &plane,
+                                                sums_type (&sums)[FUSED]) {
+    patch planes[FUSED + 1];
+#pragma unroll
+    for (int r = 0; r < ROWS; r++)
+#pragma unroll
+        for (int v = 0; v < POINTS; v++) planes[0][r][v] = plane[r][v];
+#pragma unroll
+    for (int s = 0; s < FUSED; s++) {
+        settle_plane<EDGE>(a, t, z - s * Z_REACH, shared.exchange, planes[s]);
+        leave_rows(planes[s], rows[Y_REACH ? s : 0]);
+        complete_plane<EDGE>(a, t, z - s * Z_REACH, planes[s], sums[s], planes[s + 1]);
+    }
+    synchronize();
+#pragma unroll
+    for (int s = 0; s < FUSED; s++) {
+        window_type window;
+        own_rows(planes[s], window);
+        others_rows(rows[Y_REACH ? s : 0], window);
+        take_plane<EDGE, 1>(a, t, window, z - s * Z_REACH, planes[s], sums[s]);
+    }
+#pragma unroll
+    for (int r = 0; r < ROWS; r++)
+#pragma unroll
+        for (int v = 0; v < POINTS; v++) plane[r][v] = planes[FUSED][r][v];
+}
+
+// A plane of its level and its neighbours.
+template <bool EDGE>
+__device__ __forceinline__ void ready_plane(const tile_arguments &a, const tile &t, shared_type &shared,
+                                            rows_type &rows, int z, patch &plane, window_type &window) {
+    settle_plane<EDGE>(a, t, z, shared.exchange, plane);
+    leave_rows(plane, rows);
+    own_rows(plane, window);
+    if (Y_REACH) synchronize();
+    others_rows(rows, window);
+}
+
+// All stages; the plane of the last level takes the plane's place.
+template <bool EDGE, bool FOLDED>
+__device__ __forceinline__ void take_turn(const tile_arguments &a, const tile &t, shared_type &shared, int parity,
+                                          int z, patch &plane, sums_type (&sums)[FUSED]) {
+    if (ONE_BARRIER && !FOLDED) {
+        take_early_turn<EDGE>(a, t, shared, shared.rows[ONE_BARRIER ? parity : 0], z, plane, sums);
+        return;
+    }
+#pragma unroll
+    for (int s = 0; s < FUSED; s++) {
+        window_type window;
+        ready_plane<EDGE>(a, t, shared, shared.rows[ONE_BARRIER ? parity : 0][Y_REACH ? s : 0], z - s * Z_REACH, plane,
+                          window);
+        take_plane<EDGE, 0>(a, t, window, z - s * Z_REACH, plane, sums[s]);
+        if (!FOLDED) continue;
+        const unsigned folded = folded_rows(z - s * Z_REACH, a.nz), outputs = frozen_outputs(z - s * Z_REACH, a.nz);
+        if (folded) add_folded(a, t, window, folded, outputs, plane, sums[s]);
+    }
+}
+
+// ---- a block's tile
+
+// The tiles at the edges along x take longest, so they come first; then the others, side by side.
+__device__ __forceinline__ int tile_column(const tile_arguments &a, long long &number) {
+    const int edges = min(a.tiles_x, 2);
+    const long long early = a.tiles / a.tiles_x * edges;
+    const bool is_early = number < early;
+    const int columns = is_early ? edges : a.tiles_x - edges;
+    if (!is_early) number -= early;
+    const int column = static_cast<int>(number % columns);
+    number /= columns;
+    return is_early ? column * (a.tiles_x - 1) : column + 1;
+}
+
+__device__ __forceinline__ void place_lane(const tile_arguments &a, int own_y, int own_x, tile &t) {
+    const int ny = static_cast<int>(a.ny), nx = static_cast<int>(a.nx);
+    const int first_y = own_y - MARGIN_Y, first_x = own_x - MARGIN_X;
+    t.y = first_y + threadIdx.x / LANES_X * ROWS;
+    t.x = first_x + threadIdx.x % LANES_X * POINTS;
+    t.run_x = first_x + threadIdx.x % LANES_X * VECTOR;
+    t.inside =
+        first_x >= X_REACH && first_x + WIDTH + X_REACH <= nx && first_y >= Y_REACH && first_y + HEIGHT + Y_REACH <= ny;
+    t.frozen = t.exists = t.stored = 0;
+#pragma unroll
+    for (int r = 0; r < ROWS; r++)
+#pragma unroll
+        for (int v = 0; v < POINTS; v++) {
+            const int y = t.y + r, x = t.x + v;
+            if ((X_SIDE_LOW == FIXED && x < X_LOW) || (X_SIDE_HIGH == FIXED && x >= nx - X_HIGH) ||
+                (Y_SIDE_LOW == FIXED && y < Y_LOW) || (Y_SIDE_HIGH == FIXED && y >= ny - Y_HIGH))
+                t.frozen |= 1u << (r * POINTS + v);
+            if (v >= RUNS) continue;
+            const int run_x = t.run_x + v * LANES_X * VECTOR;
+            const unsigned bit = 1u << (r * RUNS + v);
+            if (!lies_in(y, ny) || !lies_in(run_x, nx)) continue;
+            t.exists |= bit;
+            if (lies_in(y - own_y, OWN_Y) && lies_in(run_x - own_x, OWN_X)) t.stored |= bit;
+        }
+}
+
+static_assert(is_given(sizeof(shared_type), 63), "the launcher gives the shared memory that this takes");
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
+    direct_time_tile(const __grid_constant__ tile_arguments a) {
+    extern __shared__ __align__(16) unsigned char stn_shared[];
+    shared_type &shared = *reinterpret_cast<shared_type *>(stn_shared);
+    long long number = blockIdx.x;
+    const int column = tile_column(a, number), nz = static_cast<int>(a.nz);
+    const int own_y = static_cast<int>(number % a.tiles_y) * OWN_Y;
+    number /= a.tiles_y;
+    const int z0 = static_cast<int>(number % a.tiles_z) * a.chunk;
+    number /= a.tiles_z;
+    tile t;
+    t.grid = a.in + number * a.in_batch;
+    place_lane(a, own_y, column * OWN_X, t);
+    STORE *const out = a.out + number * a.out_batch;
+    const int z1 = min(z0 + a.chunk, nz), last = z1 + FUSED * Z_REACH;
+
+    sums_type sums[FUSED] = {};
+    int z = z0 - FUSED * Z_REACH, slot = 0, parity = 0;
+#pragma unroll
+    for (int p = 0; p < PREFETCH; p++) {
+        fetch_plane(a, t, z + p, shared.slot[p]);
+        copy_async_commit();
+    }
+#pragma unroll 1
+    for (; z < last; z++) {
+        copy_async_wait<PREFETCH - 1>();
+        if (TURNED)
+            __syncwarp();  // the copies of other lanes too; and they have taken what they had from the slot that is next
+        const int ready = slot;
+        if (z + PREFETCH < last) fetch_plane(a, t, z + PREFETCH, shared.slot[slot ? slot - 1 : PREFETCH]);
+        copy_async_commit();
+        slot = slot < PREFETCH ? slot + 1 : 0;
+
+        patch plane;
+        const bool inside_z = Z_SIDE_LOW == WRAP || (z >= (FUSED + 1) * Z_REACH && z + 2 * Z_REACH < nz);
+        const bool inside_xy = (X_SIDE_LOW == WRAP && (Y_REACH == 0 || Y_SIDE_LOW == WRAP)) || t.inside;
+        receive_plane(shared.slot[ready], plane);
+        if (inside_z && inside_xy)
+            take_turn<false, false>(a, t, shared, parity, z, plane, sums);
+        else if (inside_z || !FOLDS_Z)
+            take_turn<true, false>(a, t, shared, parity, z, plane, sums);
+        else
+            take_turn<true, true>(a, t, shared, parity, z, plane, sums);
+        const int done = z - FUSED * Z_REACH;
+        if (done >= z0) store_plane(a, t, out, done, shared.slot[SLOTS + TURNED - 1], plane);
+        parity ^= 1;
+    }
+}

@@ -1,0 +1,88 @@
+// What direct_time_tile does where a tile meets an edge of the grid.
+#pragma once
+#include "direct/time_tile.cuh"
+
+// Where i folds to: i itself if that needs nothing, PAST_* past a constant or fixed side, UNUSED if no tap looks there.
+constexpr int UNUSED = -3;
+template <int LOW, int HIGH>
+__device__ __forceinline__ int source(int i, int n, int reach) {
+    if (LOW == WRAP || lies_in(i, n)) return i;
+    if (i < -reach || i >= n + reach) return UNUSED;
+    return static_cast<int>(i < 0 ? fold_low<LOW>(i, n) : fold_high<HIGH>(i, n));
+}
+
+// Points past an edge along x or y, from the points of the same plane that they fold to.
+__device__ __forceinline__ void refresh_plane(const tile_arguments &a, const tile &t, REAL *exchange, patch &plane) {
+    const int lane_x = threadIdx.x % LANES_X * POINTS, lane_y = threadIdx.x / LANES_X * ROWS;
+    const int first_x = t.x - lane_x, first_y = t.y - lane_y;
+    synchronize();
+#pragma unroll
+    for (int r = 0; r < ROWS; r++)
+#pragma unroll
+        for (int v = 0; v < POINTS; v++) exchange[(lane_y + r) * WIDTH + lane_x + v] = plane[r][v];
+    synchronize();
+#pragma unroll
+    for (int r = 0; r < ROWS; r++) {
+        const int y = source<Y_SIDE_LOW, Y_SIDE_HIGH>(t.y + r, static_cast<int>(a.ny), Y_REACH);
+        const bool no_y = Y_SIDE_LOW != WRAP && y < 0;
+#pragma unroll
+        for (int v = 0; v < POINTS; v++) {
+            const int x = source<X_SIDE_LOW, X_SIDE_HIGH>(t.x + v, static_cast<int>(a.nx), X_REACH);
+            const bool no_x = X_SIDE_LOW != WRAP && x < 0;
+            if ((no_y && y == UNUSED) || (no_x && x == UNUSED)) continue;
+            if (no_y)
+                plane[r][v] = a.constant[1][t.y + r >= 0];
+            else if (no_x)
+                plane[r][v] = a.constant[2][t.x + v >= 0];
+            else if ((y != t.y + r || x != t.x + v) && lies_in(y - first_y, HEIGHT) && lies_in(x - first_x, WIDTH))
+                plane[r][v] = exchange[(y - first_y) * WIDTH + x - first_x];
+        }
+    }
+}
+
+// A plane of its level before it is taken: points past an edge have their values.
+template <bool EDGE>
+__device__ __forceinline__ void settle_plane(const tile_arguments &a, const tile &t, int z, REAL *exchange,
+                                             patch &plane) {
+    if (!EDGE) return;
+    if (REFRESH && !t.inside) refresh_plane(a, t, exchange, plane);
+    if (past_z(z, a.nz))
+#pragma unroll
+        for (int r = 0; r < ROWS; r++)
+#pragma unroll
+            for (int v = 0; v < POINTS; v++) plane[r][v] = value_past_z(z, a.constant[0]);
+}
+
+// The lane's points of output d (edge.cuh) that keep their value, as in `frozen` of the tile.
+template <bool EDGE>
+__device__ __forceinline__ unsigned kept_points(const tile &t, unsigned outputs, int d) {
+    if (!EDGE) return 0;
+    return ANY_FIXED_Z && (outputs >> d & 1) ? ~0u : FREEZES_XY ? t.frozen : 0;
+}
+
+// A plane near an edge along z, added in the place of those that fold to it; `plane` is the output that is complete.
+__device__ __forceinline__ void add_folded(const tile_arguments &a, const tile &t, const window_type &window,
+                                           unsigned folded, unsigned outputs, patch &plane, sums_type &sums) {
+#pragma unroll 1
+    for (int g = -2 * Z_REACH; g <= 2 * Z_REACH; g++) {
+        if (!(folded >> (2 * Z_REACH + g) & 1)) continue;
+#pragma unroll
+        for (int d = 0; d < DEPTH; d++) {
+            const int tap = DEPTH - 1 - d + g;
+            if (tap < 0 || tap >= DEPTH || (outputs >> d & 1)) continue;
+#pragma unroll
+            for (int r = 0; r < ROWS; r++)
+#pragma unroll
+                for (int v = 0; v < POINTS; v++) {
+                    REAL &sum = d ? sums[d ? d - 1 : 0][r][v] : plane[r][v];
+                    REAL more = sum;
+#pragma unroll
+                    for (int i = 0; i < SIDE_Y; i++)
+#pragma unroll
+                        for (int k = 0; k < SIDE_X; k++)
+                            if (TAPS.any[i][k]) more += a.weight[tap][i][k] * window[r + i][v + k];
+                    if (!FREEZES_XY || !(t.frozen >> (r * POINTS + v) & 1)) sum = more;
+                }
+        }
+    }
+}

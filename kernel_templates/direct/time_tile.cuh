@@ -1,0 +1,242 @@
+// What a tile of direct_time_tile is: its layout, its shared memory, planes from and to memory, neighbours' points.
+#pragma once
+#include "device/arith.cuh"
+#include "device/edge.cuh"
+#include "device/element.cuh"
+#include "device/index.cuh"
+#include "device/twins.cuh"
+#include "params.cuh"
+
+constexpr int LANES_X = THREADS_X, STACK = THREADS_Y;  // lanes along x and y
+constexpr int THREADS = LANES_X * STACK;
+constexpr int WIDTH = LANES_X * POINTS, HEIGHT = STACK * ROWS;
+constexpr int MARGIN_X = round_up(SPANS ? X_REACH : FUSED * X_REACH, VECTOR), MARGIN_Y = FUSED * Y_REACH;
+constexpr int OWN_X = WIDTH - 2 * MARGIN_X, OWN_Y = HEIGHT - 2 * MARGIN_Y;  // points that a tile stores
+constexpr int DEPTH = 2 * Z_REACH + 1, SIDE_Y = 2 * Y_REACH + 1, SIDE_X = 2 * X_REACH + 1;
+
+struct tile_arguments {
+    const STORE *in;
+    STORE *out;
+    long long nz, ny, nx;
+    long long in_z, in_y, out_z, out_y;
+    long long in_batch, out_batch;
+    long long
+        tiles;  // of all grids of the batch; x fastest, then y, z; but the first and last along x before all others
+    int tiles_x, tiles_y, tiles_z;
+    int chunk;                           // planes along z of a tile
+    REAL constant[3][2];                 // value past each side, axes z, y, x
+    REAL weight[DEPTH][SIDE_Y][SIDE_X];  // of every offset, 0 where there is no tap
+};
+static_assert(is_twin(sizeof(tile_arguments), sizeof(tile_arguments::constant) + sizeof(tile_arguments::weight)),
+              "the launcher's twin of the arguments");
+
+// Which offsets are taps; only those cost anything.
+struct tap_map {
+    bool has[DEPTH][SIDE_Y][SIDE_X];
+    bool any[SIDE_Y][SIDE_X];  // in any plane
+    bool plane[DEPTH];         // any in this plane
+    bool corner;               // a tap is off both x and y
+    bool axis;                 // no tap is off z and another axis
+};
+constexpr tap_map find_taps() {
+    tap_map m{};
+    m.axis = true;
+    for (int k = 0; k < NTAPS; k++) {
+        m.has[TAP_Z[k] + Z_REACH][TAP_Y[k] + Y_REACH][TAP_X[k] + X_REACH] = true;
+        m.any[TAP_Y[k] + Y_REACH][TAP_X[k] + X_REACH] = true;
+        m.plane[TAP_Z[k] + Z_REACH] = true;
+        if (TAP_Y[k] && TAP_X[k]) m.corner = true;
+        if (TAP_Z[k] && (TAP_Y[k] || TAP_X[k])) m.axis = false;
+    }
+    return m;
+}
+constexpr tap_map TAPS = find_taps();
+constexpr bool ONE_BARRIER = Y_REACH > 0 && TAPS.axis && !MIRROR_Z;
+constexpr bool REFRESH = folds(Y_SIDE_LOW) || folds(Y_SIDE_HIGH) || folds(X_SIDE_LOW) || folds(X_SIDE_HIGH) ||
+                         Y_SIDE_LOW == CONSTANT || Y_SIDE_HIGH == CONSTANT || X_SIDE_LOW == CONSTANT ||
+                         X_SIDE_HIGH == CONSTANT;
+constexpr bool FREEZES_XY = (X_SIDE_LOW == FIXED && X_LOW) || (X_SIDE_HIGH == FIXED && X_HIGH) ||
+                            (Y_SIDE_LOW == FIXED && Y_LOW) || (Y_SIDE_HIGH == FIXED && Y_HIGH);
+
+typedef REAL patch[ROWS][POINTS];
+typedef patch sums_type[DEPTH - 1];  // of a stage
+typedef REAL window_type[ROWS + 2 * Y_REACH][POINTS + 2 * X_REACH];
+
+// ---- shared memory: what lanes hold lies as they access it, one access of all lanes after another, so that no two meet a
+// bank. Where a lane's points are several runs (TURNED), lanes side by side copy runs side by side and take their own later:
+// else every access would touch twice the sectors of memory.
+constexpr int PIECE = POINTS * sizeof(REAL) > 16 ? 16 / sizeof(REAL) : POINTS;
+constexpr int PIECES = POINTS / PIECE, RUNS = POINTS / VECTOR, SLOTS = PREFETCH + 1;
+struct alignas(PIECE * sizeof(REAL)) piece {
+    REAL at[PIECE];
+};
+struct alignas(VECTOR * sizeof(STORE)) run {
+    STORE at[VECTOR];
+};
+constexpr bool TURNED = RUNS > 1;
+typedef run slot_type[ROWS][RUNS][THREADS];                                  // a plane: run s of row r of every lane
+typedef piece rows_type[STACK][Y_REACH ? 2 * Y_REACH : 1][PIECES][LANES_X];  // every lane's first and last rows
+struct shared_type {
+    slot_type slot[SLOTS + TURNED];               // of level 0; the last one on its way to memory
+    REAL exchange[REFRESH ? HEIGHT * WIDTH : 2];  // a plane by its own indices
+    rows_type rows[ONE_BARRIER ? 2 : 1]
+                  [Y_REACH ? FUSED : 1];  // ONE_BARRIER: of this turn, and of the last, which may still be read
+};
+
+struct tile {
+    const STORE *grid;
+    int y, x;         // of this lane's first point
+    bool inside;      // no point of the tile lies past an edge along x or y, or is frozen because of one
+    unsigned frozen;  // bit r * POINTS + v: this lane's point (r, v) is
+    int run_x;        // of the first run that this lane copies; the others lie LANES_X runs apart
+    unsigned exists;  // bit r * RUNS + s: run s of row r that this lane copies lies in the grid; no run lies half in it
+    unsigned stored;  // ... and this lane stores it
+};
+constexpr bool WRAPS_XY = X_SIDE_LOW == WRAP || (Y_REACH && Y_SIDE_LOW == WRAP);
+
+__device__ __forceinline__ bool lies_in(int i, int n) { return i >= 0 && i < n; }
+__device__ __forceinline__ int wrapped(int i, int n) {
+    while (i < 0) i += n;
+    while (i >= n) i -= n;
+    return i;
+}
+__device__ __forceinline__ void synchronize() {
+    if (THREADS == 32)
+        __syncwarp();
+    else
+        __syncthreads();
+}
+
+// ---- planes from and to memory
+
+__device__ __forceinline__ void copy_run(run &to, const STORE *from) {
+    if (sizeof(run) == 16)
+        copy_async_16(&to, from);
+    else if (sizeof(run) == 8)
+        copy_async_8(&to, from);
+    else if (sizeof(run) == 4)
+        copy_async_4(&to, from);
+    else
+        to.at[0] = from[0];
+}
+
+// The place of the s-th run of row r that this lane copies.
+__device__ __forceinline__ run &copied_run(slot_type &slot, int r, int s) {
+    const int j = s * LANES_X + threadIdx.x % LANES_X;
+    return slot[r][j % RUNS][threadIdx.x / LANES_X * LANES_X + j / RUNS];
+}
+
+// Runs of a plane of level 0 set out for their slot; what no boundary rule can use stays as it is.
+__device__ __forceinline__ void fetch_plane(const tile_arguments &a, const tile &t, int z, slot_type &slot) {
+    const int nz = static_cast<int>(a.nz), ny = static_cast<int>(a.ny), nx = static_cast<int>(a.nx);
+    if (!lies_in(z, nz)) {
+        if (Z_SIDE_LOW != WRAP) return;
+        z = wrapped(z, nz);
+    }
+    const STORE *const from = t.grid + z * a.in_z;
+    const bool wraps = WRAPS_XY && !t.inside;
+#pragma unroll
+    for (int r = 0; r < ROWS; r++)
+#pragma unroll
+        for (int s = 0; s < RUNS; s++) {
+            if (wraps) {
+                const int y = Y_SIDE_LOW == WRAP ? wrapped(t.y + r, ny) : t.y + r;
+                const int past = t.run_x + s * LANES_X * VECTOR, x = X_SIDE_LOW == WRAP ? wrapped(past, nx) : past;
+                if (lies_in(y, ny) && lies_in(x, nx)) copy_run(copied_run(slot, r, s), from + y * a.in_y + x);
+            } else if (t.exists >> (r * RUNS + s) & 1)
+                copy_run(copied_run(slot, r, s), from + t.y * a.in_y + t.run_x + (r * a.in_y + s * LANES_X * VECTOR));
+        }
+}
+
+__device__ __forceinline__ void receive_plane(const slot_type &slot, patch &plane) {
+#pragma unroll
+    for (int r = 0; r < ROWS; r++)
+#pragma unroll
+        for (int s = 0; s < RUNS; s++) {
+            const run got = slot[r][s][threadIdx.x];
+#pragma unroll
+            for (int e = 0; e < VECTOR; e++) plane[r][s * VECTOR + e] = widen(got.at[e]);
+        }
+}
+
+__device__ __forceinline__ void store_plane(const tile_arguments &a, const tile &t, STORE *out, int z, slot_type &slot,
+                                            const patch &plane) {
+    STORE *const to = out + z * a.out_z + t.y * a.out_y + t.run_x;
+    run own[ROWS][RUNS];
+#pragma unroll
+    for (int r = 0; r < ROWS; r++)
+#pragma unroll
+        for (int s = 0; s < RUNS; s++) {
+#pragma unroll
+            for (int e = 0; e < VECTOR; e++) own[r][s].at[e] = narrow<STORE>(plane[r][s * VECTOR + e]);
+            if (TURNED) slot[r][s][threadIdx.x] = own[r][s];
+        }
+    if (TURNED) __syncwarp();
+#pragma unroll
+    for (int r = 0; r < ROWS; r++)
+#pragma unroll
+        for (int s = 0; s < RUNS; s++) {
+            const run leaving = TURNED ? copied_run(slot, r, s) : own[r][s];
+            if (t.stored >> (r * RUNS + s) & 1) store_run(to + r * a.out_y + s * LANES_X * VECTOR, leaving.at);
+        }
+}
+
+// ---- neighbours' points
+
+// This lane's first and last rows, for the lanes below and above.
+__device__ __forceinline__ void leave_rows(const patch &plane, rows_type &rows) {
+    const int lane_x = threadIdx.x % LANES_X, lane_y = threadIdx.x / LANES_X;
+#pragma unroll
+    for (int k = 0; k < Y_REACH; k++)
+#pragma unroll
+        for (int p = 0; p < PIECES; p++) {
+            piece first, last;
+#pragma unroll
+            for (int e = 0; e < PIECE; e++) {
+                first.at[e] = plane[k][p * PIECE + e];
+                last.at[e] = plane[ROWS - Y_REACH + k][p * PIECE + e];
+            }
+            rows[lane_y][k][p][lane_x] = first;
+            rows[lane_y][Y_REACH + k][p][lane_x] = last;
+        }
+}
+
+// A row's neighbours along x.
+__device__ __forceinline__ void widen_row(REAL (&row)[POINTS + 2 * X_REACH]) {
+#pragma unroll
+    for (int k = 0; k < X_REACH; k++) {
+        row[k] = __shfl_up_sync(0xffffffffu, row[POINTS + k], 1);
+        row[X_REACH + POINTS + k] = __shfl_down_sync(0xffffffffu, row[X_REACH + k], 1);
+    }
+}
+
+__device__ __forceinline__ void own_rows(const patch &plane, window_type &window) {
+#pragma unroll
+    for (int r = 0; r < ROWS; r++) {
+#pragma unroll
+        for (int v = 0; v < POINTS; v++) window[Y_REACH + r][X_REACH + v] = plane[r][v];
+        widen_row(window[Y_REACH + r]);
+    }
+}
+
+// The rows above and below; the outermost lanes take their own, which spoils margins.
+__device__ __forceinline__ void others_rows(const rows_type &rows, window_type &window) {
+    const int lane_x = threadIdx.x % LANES_X, lane_y = threadIdx.x / LANES_X;
+    const int above = lane_y > 0 ? lane_y - 1 : 0, below = lane_y < STACK - 1 ? lane_y + 1 : lane_y;
+#pragma unroll
+    for (int k = 0; k < Y_REACH; k++) {
+#pragma unroll
+        for (int p = 0; p < PIECES; p++) {
+            const piece last = rows[above][Y_REACH + k][p][lane_x], first = rows[below][k][p][lane_x];
+#pragma unroll
+            for (int e = 0; e < PIECE; e++) {
+                window[k][X_REACH + p * PIECE + e] = last.at[e];
+                window[Y_REACH + ROWS + k][X_REACH + p * PIECE + e] = first.at[e];
+            }
+        }
+        if (TAPS.corner) {
+            widen_row(window[k]);
+            widen_row(window[Y_REACH + ROWS + k]);
+        }
+    }
+}

@@ -1,0 +1,293 @@
+// FUSED steps of the margins at the faces of a grid, which one operator for FUSED steps gets wrong, in one launch, that begins
+// while the operator's own ends.
+//
+//     u(t+1, p) = sum over taps k of  w[k] * u(t, p + TAP[k]),   t = 0 .. FUSED-1,   for the points p of
+//
+//     +------------------------------+
+//     |   margin of a face           |     margins: FUSED * reach points inside each side that does not wrap;
+//     +---+----------------------+---+     they share no point, as those of the slower axis take the corners
+//     |   |  the operator's      |   |
+//     |   |  own points          |   |
+//     +---+----------------------+---+
+//
+// A block owns a tile of one margin, as deep as that is, and keeps the box of all that its points depend on: FUSED reaches
+// more on every side but the face's own, where points past the face have the values that the boundary gives them.
+//
+//        past the face        . . . . . . . . . . .        each step, what is right
+//        the face         ----+---+-----------+---+----    shrinks by a reach from
+//                             | \ |  tile     | / |        the sides that are no faces
+//                             |  \+-----------+/  |
+//                             +-------------------+
+//
+// A thread holds a patch of ROWS x POINTS points of one plane of the box in registers; all threads leave the points that
+// neighbours look at in shared memory. There lie the first points of all patches side by side, then all second points, ..,
+// so that threads side by side never meet in a bank.
+//
+// The shape of the box depends on the axis that the face is normal to: BOX_Z[axis] x BOX_Y[axis] x BOX_X[axis].
+#include "device/twins.cuh"
+#include "faces/box.cuh"
+
+constexpr int WINDOW = POINTS + X_LOW + X_HIGH;
+
+// The last step that is needed of points first to first + count - 1 of an axis: as many before FUSED as reaches lie
+// between them and the block's own.
+__device__ __forceinline__ int last_step(int first, int count, const range &own, int reach) {
+    const int gap = first >= own.end ? first - own.end + 1 : own.low - first - count + 1;
+    return gap <= 0 ? FUSED : reach == 0 ? 0 : FUSED - (gap + reach - 1) / reach;
+}
+
+// next = the patch one step later; row by row of what it looks at, so that few points are held at a time. `cells` is where
+// its first point lies. MIRROR_X: points at opposite offsets along x have the same weight, and are added first.
+template <int AXIS>
+__device__ __forceinline__ void step_patch(const face_arguments &a, const REAL *cells, const patch &own, patch &next) {
+#pragma unroll
+    for (int r = 0; r < ROWS; r++)
+#pragma unroll
+        for (int v = 0; v < POINTS; v++) next[r][v] = 0;
+#pragma unroll
+    for (int dz = -Z_LOW; dz <= Z_HIGH; dz++)
+#pragma unroll
+        for (int i = -Y_LOW; i < ROWS + Y_HIGH; i++) {
+            REAL window[WINDOW], pair[X_LOW + 1][POINTS];
+#pragma unroll
+            for (int x = 0; x < WINDOW; x++) {
+                const int column = x - X_LOW;
+                const bool mine = dz == 0 && i >= 0 && i < ROWS && column >= 0 && column < POINTS;
+                window[x] = mine ? own[mine ? i : 0][mine ? column : 0] : cells[box<AXIS>::offset(dz, i, column)];
+            }
+#pragma unroll
+            for (int d = 1; d <= (MIRROR_X ? X_LOW : 0); d++)
+#pragma unroll
+                for (int v = 0; v < POINTS; v++) pair[d][v] = window[X_LOW + v - d] + window[X_LOW + v + d];
+#pragma unroll
+            for (int k = 0; k < NTAPS; k++) {
+                const int r = i - TAP_Y[k], d = -TAP_X[k];
+                if (TAP_Z[k] != dz || r < 0 || r >= ROWS || (MIRROR_X && d < 0)) continue;
+#pragma unroll
+                for (int v = 0; v < POINTS; v++)
+                    next[r][v] += a.weight[k] * (MIRROR_X && d ? pair[MIRROR_X ? d : 0][v] : window[X_LOW + v - d]);
+            }
+        }
+}
+
+// The same where a weight is the product of a factor of each axis, those of z and x being 1 at offset 0: planes are added
+// up first, then columns, then rows.
+template <int AXIS>
+__device__ __forceinline__ void step_separably(const face_arguments &a, const REAL *cells, const patch &own,
+                                               patch &next) {
+    constexpr int FIRST_Z = Z_LOW, FIRST_Y = FIRST_Z + Z_HIGH + 1 + Y_LOW, FIRST_X = FIRST_Y + Y_HIGH + 1 + X_LOW;
+#pragma unroll
+    for (int r = 0; r < ROWS; r++)
+#pragma unroll
+        for (int v = 0; v < POINTS; v++) next[r][v] = 0;
+#pragma unroll
+    for (int i = -Y_LOW; i < ROWS + Y_HIGH; i++) {
+        REAL window[WINDOW];
+#pragma unroll
+        for (int x = 0; x < WINDOW; x++) {
+            const int column = x - X_LOW;
+            const bool mine = i >= 0 && i < ROWS && column >= 0 && column < POINTS;
+            window[x] = mine ? own[mine ? i : 0][mine ? column : 0] : cells[box<AXIS>::offset(0, i, column)];
+#pragma unroll
+            for (int dz = -Z_LOW; dz <= Z_HIGH; dz++)
+                if (dz) window[x] += a.weight[FIRST_Z + dz] * cells[box<AXIS>::offset(dz, i, column)];
+        }
+#pragma unroll
+        for (int v = 0; v < POINTS; v++) {
+            REAL sum = window[X_LOW + v];
+#pragma unroll
+            for (int dx = -X_LOW; dx <= X_HIGH; dx++)
+                if (dx) sum += a.weight[FIRST_X + dx] * window[X_LOW + v + dx];
+#pragma unroll
+            for (int dy = -Y_LOW; dy <= Y_HIGH; dy++)
+                if (i - dy >= 0 && i - dy < ROWS)
+                    next[i - dy >= 0 && i - dy < ROWS ? i - dy : 0][v] += a.weight[FIRST_Y + dy] * sum;
+        }
+    }
+}
+
+// How far from i the point lies that it folds to: out of any box if there is none.
+template <int A>
+__device__ __forceinline__ int shift(const face_arguments &a, const tile &t, int i) {
+    if (SIDE[A][0] == WRAP || t.grid[A].has(i)) return 0;
+    const place from = source<A>(t.origin[A] + i, a.n[A]);
+    return from < 0 ? -(1 << 24) : near(from - t.origin[A] - i);
+}
+
+// Points past a face along axis A, from those that they fold to; those past a slower axis's face are done there.
+template <int AXIS, int A>
+__device__ __forceinline__ void refresh_axis(const face_arguments &a, const tile &t, REAL *cells) {
+    constexpr int LOW = TAPS_REACH[A][0], LAYERS = LOW + TAPS_REACH[A][1];
+    constexpr int HEIGHT = A == 1 ? 1 : box<AXIS>::HEIGHT, WIDTH = A == 2 ? 1 : box<AXIS>::WIDTH;
+    constexpr int LAYER = (A == 0 ? 1 : box<AXIS>::PLANES) * HEIGHT * WIDTH;
+    for (int i = threadIdx.x; i < LAYERS * LAYER; i += THREADS_X) {
+        const int layer = i / LAYER;
+        int to[3] = {A == 0 ? 0 : i % LAYER / (HEIGHT * WIDTH), i / WIDTH % HEIGHT, i % WIDTH};
+        to[A] = layer < LOW ? t.grid[A].low + layer - LOW : t.grid[A].end + layer - LOW;
+        if (!folds(SIDE[A][layer >= LOW])) continue;
+        const int by[3] = {shift<0>(a, t, to[0]), shift<1>(a, t, to[1]), shift<2>(a, t, to[2])};
+        bool here = (A < 1 || by[0] == 0) && (A < 2 || by[1] == 0);
+#pragma unroll
+        for (int k = 0; k < 3; k++) {  // nothing depends on the others, or they lie past a constant side as well
+            const range extent = {0, box<AXIS>::extent(k)};
+            here = here && extent.has(to[k]) && extent.has(to[k] + by[k]);
+        }
+        if (here)
+            cells[box<AXIS>::cell(to[0], to[1], to[2])] =
+                cells[box<AXIS>::cell(to[0] + by[0], to[1] + by[1], to[2] + by[2])];
+    }
+}
+
+// A patch of the box.
+struct patch_place {
+    int z, y, x, cell;
+    unsigned changes;  // bit r * POINTS + v: a step changes that point
+    int last;          // the last step that it is needed for
+};
+
+template <int AXIS>
+__device__ __forceinline__ patch_place find_patch(const tile &t) {
+    typedef box<AXIS> box;
+    const int lane = threadIdx.x, x = lane % box::LANES_X * POINTS, y = lane / box::LANES_X % box::LANES_Y * ROWS;
+    const int z = lane / (box::LANES_X * box::LANES_Y);
+    patch_place p = {z, y, x, box::cell(z, y, x), 0, 0};
+    if (lane >= box::LANES || !t.stepped[0].has(z)) return p;
+    if (t.stepped[1].has(y, ROWS) && t.stepped[2].has(x, POINTS))
+        p.changes = ALL;
+    else
+#pragma unroll
+        for (int r = 0; r < ROWS; r++)
+#pragma unroll
+            for (int v = 0; v < POINTS; v++)
+                if (t.stepped[1].has(y + r) && t.stepped[2].has(x + v)) p.changes |= 1u << (r * POINTS + v);
+    if (p.changes)
+        p.last = min(min(last_step(z, 1, t.own[0], Z_REACH), last_step(y, ROWS, t.own[1], Y_REACH)),
+                     last_step(x, POINTS, t.own[2], X_REACH));
+    return p;
+}
+
+// The box as it is before the first step.
+template <int AXIS>
+__device__ __forceinline__ void load_box(const face_arguments &a, const STORE *grid, const tile &t, REAL *cells) {
+    typedef box<AXIS> box;
+    const bool inside = t.grid[0].has(0, box::PLANES) && t.grid[1].has(0, box::HEIGHT) && t.grid[2].has(0, box::WIDTH);
+    for_points<box::PLANES, box::HEIGHT, box::WIDTH>(
+        a.in_stride, first_place(t, a.in_stride), [&](int z, int y, int x, long long at) {
+            REAL *const cell = cells + box::cell(z, y, x);
+            if (!inside && (!t.grid[0].has(z) || !t.grid[1].has(y) || !t.grid[2].has(x)))
+                *cell = first_value(a, grid, t.origin[0] + z, t.origin[1] + y, t.origin[2] + x);
+            else
+                copy_element(cell, grid + at);
+        });
+    copy_async_commit();
+    copy_async_wait<0>();
+}
+
+// The tile's own points after the last step.
+template <int AXIS>
+__device__ __forceinline__ void store_tile(const face_arguments &a, const tile &t, const REAL *cells, STORE *out) {
+    typedef box<AXIS> box;
+    constexpr int DEPTH = FUSED * REACH[AXIS];
+    const int z0 = t.own[0].low, y0 = t.own[1].low, x0 = t.own[2].low;
+    const long long first = z0 * a.out_stride[0] + y0 * a.out_stride[1] + x0 * a.out_stride[2];
+    for_points<AXIS == 0 ? DEPTH : box::PLANES - 2 * FUSED * Z_REACH,
+               AXIS == 1 ? DEPTH : box::HEIGHT - 2 * FUSED * Y_REACH,
+               AXIS == 2 ? DEPTH : box::WIDTH - 2 * FUSED * X_REACH>(
+        a.out_stride, first_place(t, a.out_stride) + first, [&](int z, int y, int x, long long at) {
+            if (z0 + z < t.own[0].end && y0 + y < t.own[1].end && x0 + x < t.own[2].end)
+                out[at] = narrow<STORE>(cells[box::cell(z0 + z, y0 + y, x0 + x)]);
+        });
+}
+
+// Whether other patches look at a point of a patch, or the rule of a side may.
+__device__ constexpr bool is_seen(int r, int v) {
+    return FOLDS || Z_REACH > 0 || r < Y_HIGH || r >= ROWS - Y_LOW || v < X_HIGH || v >= POINTS - X_LOW;
+}
+
+template <int AXIS, bool WHOLE>
+__device__ __forceinline__ void leave_patch(const patch &own, REAL *cells) {
+#pragma unroll
+    for (int r = 0; r < ROWS; r++)
+#pragma unroll
+        for (int v = 0; v < POINTS; v++)
+            if (WHOLE || is_seen(r, v)) cells[box<AXIS>::offset(0, r, v)] = own[r][v];
+}
+
+// Points that no step changes, from where they lie.
+template <int AXIS>
+__device__ __forceinline__ void restore(patch &own, const REAL *cells, unsigned changes) {
+    if (changes == ALL) return;
+#pragma unroll
+    for (int r = 0; r < ROWS; r++)
+#pragma unroll
+        for (int v = 0; v < POINTS; v++)
+            if (!(changes >> (r * POINTS + v) & 1)) own[r][v] = cells[box<AXIS>::offset(0, r, v)];
+}
+
+template <int AXIS>
+__device__ __forceinline__ void step_tile(const face_arguments &a, const piece &f, int number, const STORE *grid,
+                                          STORE *out, REAL *cells) {
+    const tile t = place_tile<AXIS>(a, f, number);
+    load_box<AXIS>(a, grid, t, cells);
+    const patch_place p = find_patch<AXIS>(t);
+    const bool has_patch = threadIdx.x < box<AXIS>::LANES;
+    patch own;
+    __syncthreads();
+    if (has_patch) restore<AXIS>(own, cells + p.cell, 0);
+#pragma unroll 1
+    for (int s = 1; s <= FUSED; s++) {
+        if (s <= p.last) {
+            patch next;
+            if constexpr (SEPARABLE)
+                step_separably<AXIS>(a, cells + p.cell, own, next);
+            else
+                step_patch<AXIS>(a, cells + p.cell, own, next);
+#pragma unroll
+            for (int r = 0; r < ROWS; r++)
+#pragma unroll
+                for (int v = 0; v < POINTS; v++) own[r][v] = next[r][v];
+            restore<AXIS>(own, cells + p.cell, p.changes);
+        }
+        __syncthreads();  // all have read what they need
+        if (s == FUSED) break;
+        if (s <= p.last) leave_patch<AXIS, false>(own, cells + p.cell);
+        __syncthreads();
+        if (!FOLDS) continue;
+        if constexpr (folds_along(0)) refresh_axis<AXIS, 0>(a, t, cells);
+        if constexpr (folds_along(1)) refresh_axis<AXIS, 1>(a, t, cells);
+        if constexpr (folds_along(2)) refresh_axis<AXIS, 2>(a, t, cells);
+        __syncthreads();
+        if (has_patch) restore<AXIS>(own, cells + p.cell, p.changes);
+    }
+    if (p.last == FUSED) leave_patch<AXIS, true>(own, cells + p.cell);
+    __syncthreads();
+    wait_for_launch_before();  // which may write nonsense where the margins are
+    store_tile<AXIS>(a, t, cells, out);
+}
+
+// Cells of the largest box.
+constexpr int most_cells() {
+    const int cells[3] = {TILED[0] ? box<0>::CELLS : 0, TILED[1] ? box<1>::CELLS : 0, TILED[2] ? box<2>::CELLS : 0};
+    int most = 0;
+    for (int axis = 0; axis < 3; axis++) most = cells[axis] > most ? cells[axis] : most;
+    return most;
+}
+static_assert(is_given(most_cells() * sizeof(REAL)), "the launcher gives the shared memory that this takes");
+extern "C" __global__ void __launch_bounds__(THREADS_X, BLOCKS) faces_tile(const __grid_constant__ face_arguments a) {
+    let_next_launch_begin();  // faces_chain
+    extern __shared__ __align__(16) unsigned char stn_shared[];
+    REAL *const cells = reinterpret_cast<REAL *>(stn_shared);
+    const long long batch = blockIdx.x / a.blocks;
+    const int number = static_cast<int>(blockIdx.x - batch * a.blocks);
+    int which = 0;
+    while (which + 1 < a.pieces && number >= a.at[which + 1].first) which++;
+    const piece &f = a.at[which];
+    const STORE *const grid = a.in + batch * a.in_batch;
+    STORE *const out = a.out + batch * a.out_batch;
+    if constexpr (TILED[0])
+        if (f.axis == 0) step_tile<0>(a, f, number - f.first, grid, out, cells);
+    if constexpr (TILED[1])
+        if (f.axis == 1) step_tile<1>(a, f, number - f.first, grid, out, cells);
+    if constexpr (TILED[2])
+        if (f.axis == 2) step_tile<2>(a, f, number - f.first, grid, out, cells);
+}

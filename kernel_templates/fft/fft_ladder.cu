@@ -1,0 +1,185 @@
+// Discrete Fourier transforms of lines that fill a block's shared memory, each read once and written once.
+//
+//     X[k] = scale * sum over n of  x[n] * exp(-+ 2 pi i n k / N)
+//
+// The lines of device/ladder.cuh: the first rung takes its points from memory, the last gives its frequencies to it. Far more
+// points than fft_line's threads have registers for, and so columns as long as a grid is high in one pass; any number of
+// threads, each with one butterfly at a time.
+//
+//                    column 0 1 2 ..   LINE_COUNT of them are a block's, THREADS_X threads each
+//     points         | | | |    -> rung 0 -> shared memory -> rung 1 -> .. -> the last rung -> | | | |  frequencies
+//
+// Lines lie along memory or across it; neighbouring threads have neighbouring lines, then neighbouring points. Real lines
+// of 2N numbers are N complex points, even numbers real, odd ones imaginary parts. With w = exp(-pi i k / N):
+//
+//     FFT_STORE_REAL   X[k] = (Z[k] + Z*[N-k] - i w (Z[k] - Z*[N-k])) / 2        down the ladder
+//     FFT_LOAD_REAL    Z[k] = X[k] + X*[N-k] + i w* (X[k] - X*[N-k])             up the ladder, from frequencies to points
+//
+// where a thread has the butterflies t and N/R - t of the last rung, and so the points k = t + r N/R and N - k.
+//
+// A line too long for one block is shared by a cluster of LINE_SHARES (device/ladder.cuh): they exchange once, after rung 0.
+//
+// Reads STORE, REAL, BLOCKS, THREADS_X, LINE_*, FFT_LOOPS, FFT_INVERSE, FFT_SCALE, FFT_LOAD_REAL, FFT_STORE_REAL.
+#include "device/ladder.cuh"
+#include "device/twins.cuh"
+#include "params.cuh"
+
+struct ladder_line {
+    static constexpr int N = LINE_POINTS, STAGES = LINE_STAGES, THREADS = THREADS_X, LINES = LINE_COUNT, PAD = LINE_PAD,
+                         TABLE = LINE_TABLE, SHARES = LINE_SHARES;
+    static constexpr __host__ __device__ int radix(int s) { return LINE_RADIX[s]; }
+};
+constexpr int N = LINE_POINTS, LAST = LINE_STAGES - 1, THREADS = THREADS_X * LINE_COUNT;
+static_assert(LINE_SHARES == 1 || !(FFT_LOAD_REAL || FFT_STORE_REAL), "a real line lies in one block");
+static_assert(LINE_STAGES >= 2, "a line comes from memory in one rung and goes back there in another");
+using value = complex<REAL>;
+using top = rung<ladder_line, 0>;
+using foot = rung<ladder_line, LAST>;
+constexpr int R = foot::R, P = N / R;  // the last rung's points are P frequencies apart
+
+struct fft_arguments {
+    const STORE *in;
+    STORE *out;
+    const REAL *roots;                  // of the ladder
+    const REAL *half;                   // exp(-pi i k / N), k <= N
+    long long in_stride, out_stride;    // complex elements from point to point
+    long long in_line[3], out_line[3];  // from line to line: neighbours, then two outer loops
+    long long lines;                    // side by side
+    unsigned tiles, rows;               // blocks for these; how many such rows of lines; the third loop is the rest
+    REAL scale;
+};
+static_assert(is_twin(sizeof(fft_arguments), sizeof(REAL)), "the launcher's twin of the arguments");
+static_assert(is_given(ladder_cells<ladder_line>() * sizeof(value)),
+              "the launcher gives the shared memory that this takes");
+
+// ---- the top: points
+__device__ __forceinline__ void load_points(const STORE *in, long long stride, value *line, int t, int share,
+                                            const REAL *roots, bool active) {
+#pragma unroll 1
+    for (int j = t; j < top::COUNT; j += THREADS_X) {
+        value x[top::R];
+        const int q = j + share * top::COUNT;
+#pragma unroll
+        for (int r = 0; r < top::R; r++) {
+            x[r] = active ? load_pair(in + 2 * ((q + r * top::STRIDE) * stride)) : value{REAL(0), REAL(0)};
+            if (FFT_INVERSE) x[r] = swapped(x[r]);
+        }
+        dft<top::R>(x);
+        turn_rung<ladder_line, 0>(x, q, roots);
+        put_shared<ladder_line>(x, line, q);
+    }
+}
+
+__device__ __forceinline__ void store_points(const fft_arguments &a, STORE *out, value *line, int t, bool active) {
+#pragma unroll 1
+    for (int j = t; j < top::COUNT; j += THREADS_X) {
+        value x[top::R];
+        take_cells<ladder_line, 0>(x, line, j);
+        turn_rung<ladder_line, 0>(x, j, a.roots);
+        dft<top::R>(x);
+        if (!active) continue;
+#pragma unroll
+        for (int r = 0; r < top::R; r++) {
+            const value z = swapped(x[r]);
+            store_pair(out + 2 * ((j + r * top::STRIDE) * a.out_stride), FFT_SCALE ? a.scale * z : z);
+        }
+    }
+}
+
+// ---- the foot: frequencies
+__device__ __forceinline__ void store_frequencies(const fft_arguments &a, STORE *out, value *line, int t0, int share,
+                                                  bool active) {
+#pragma unroll 1
+    for (int j = t0; j < foot::COUNT; j += THREADS_X) {
+        value x[R];
+        const int t = frequency_of<ladder_line>(j, static_cast<unsigned>(share));
+        take_cells<ladder_line, LAST>(x, line, foot_of<ladder_line>(t));
+        dft<R>(x);
+        if (!active) continue;
+#pragma unroll
+        for (int r = 0; r < R; r++) {
+            const value z = FFT_INVERSE ? swapped(x[r]) : x[r];
+            store_pair(out + 2 * ((t + r * P) * a.out_stride), FFT_SCALE ? a.scale * z : z);
+        }
+    }
+}
+
+__device__ __forceinline__ value half_root(const REAL *half, int t, int r) {
+    if constexpr (32 % R == 0)
+        return times_root64(load_pair(half + 2 * t), 32 / R * r);
+    else
+        return load_pair(half + 2 * (t + r * P));
+}
+
+__device__ __forceinline__ void store_half(const fft_arguments &a, STORE *out, value *line, int t0, bool active) {
+    const REAL share = REAL(0.5) * (FFT_SCALE ? a.scale : REAL(1));
+#pragma unroll 1
+    for (int t = t0; t <= P / 2; t += THREADS_X) {
+        value x[R], y[R];
+        take_cells<ladder_line, LAST>(x, line, foot_of<ladder_line>(t));
+        dft<R>(x);
+        take_cells<ladder_line, LAST>(y, line, foot_of<ladder_line>(t ? P - t : 0));
+        dft<R>(y);
+        if (!active) continue;
+#pragma unroll
+        for (int r = 0; r < R; r++) {
+            const int k = t + r * P;
+            const value z = x[r], w = conjugate(t ? y[R - 1 - r] : y[(R - r) % R]);
+            const value s = z + w, d = minus_i(half_root(a.half, t, r) * (z - w));
+            store_pair(out + 2 * (k * a.out_stride), share * (s + d));
+            if (t == 0 || 2 * t != P) store_pair(out + 2 * ((N - k) * a.out_stride), share * conjugate(s - d));
+        }
+    }
+}
+
+__device__ __forceinline__ void load_half(const fft_arguments &a, const STORE *in, value *line, int t0, bool active) {
+#pragma unroll 1
+    for (int t = t0; t <= P / 2; t += THREADS_X) {
+        value x[R], y[R];
+#pragma unroll
+        for (int r = 0; r < R; r++) {
+            const int k = t + r * P;
+            value z = {REAL(0), REAL(0)}, w = z;
+            if (active) z = load_pair(in + 2 * (k * a.in_stride)), w = load_pair(in + 2 * ((N - k) * a.in_stride));
+            if (k == 0) z.im = w.im = REAL(0);  // of real numbers, they have none
+            w = conjugate(w);
+            const value s = z + w, d = conjugate(half_root(a.half, t, r)) * (z - w);
+            x[r] = swapped(s - minus_i(d)), y[R - 1 - r] = swapped(conjugate(s + minus_i(d)));
+        }
+        dft<R>(x);
+        put_cells<ladder_line, LAST>(x, line, foot_of<ladder_line>(t));
+        if (t == 0 || 2 * t == P) continue;  // its own partner
+        dft<R>(y);
+        put_cells<ladder_line, LAST>(y, line, foot_of<ladder_line>(P - t));
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) fft_ladder(const __grid_constant__ fft_arguments a) {
+    extern __shared__ __align__(16) unsigned char stn_shared[];
+    const unsigned block = blockIdx.x / LINE_SHARES, row = FFT_LOOPS > 1 ? block / a.tiles : 0,
+                   row2 = FFT_LOOPS > 2 ? row / a.rows : 0;
+    const int lane = static_cast<int>(threadIdx.x) % LINE_COUNT, t = static_cast<int>(threadIdx.x) / LINE_COUNT;
+    const long long row1 = row - row2 * a.rows;
+    const long long number = static_cast<long long>(block - row * a.tiles) * LINE_COUNT + lane;
+    const bool active = number < a.lines;
+    value *const line = reinterpret_cast<value *>(stn_shared) + lane;
+    const STORE *const in = a.in + 2 * (row2 * a.in_line[2] + row1 * a.in_line[1] + number * a.in_line[0]);
+    STORE *const out = a.out + 2 * (row2 * a.out_line[2] + row1 * a.out_line[1] + number * a.out_line[0]);
+
+    if constexpr (FFT_LOAD_REAL) {
+        load_half(a, in, line, t, active);
+        __syncthreads();
+        ascend<ladder_line, LAST, 1>(line, t, a.roots);
+        store_points(a, out, line, t, active);
+    } else {
+        const int share = LINE_SHARES > 1 ? static_cast<int>(cluster_rank()) : 0;
+        if (LINE_SHARES > 1) wait_for_shares<ladder_line>();  // until all have begun
+        load_points(in, a.in_stride, line, t, share, a.roots, active);
+        wait_for_shares<ladder_line>();
+        descend<ladder_line, 1, LAST>(line, t, a.roots);
+        if constexpr (FFT_STORE_REAL)
+            store_half(a, out, line, t, active);
+        else
+            store_frequencies(a, out, line, t, share, active);
+    }
+}

@@ -1,0 +1,275 @@
+// Batched discrete Fourier transforms of lines, each line read once and written once.
+//
+//     X[k] = scale * sum over n of  x[n] * exp(-+ 2 pi i n k / N),   N = R_1 R_2 .. R_s
+//
+// T = FFT_THREADS threads share a line, a block has LINES lines, and points stay in registers between exchanges. A stage of
+// radix R does N / R butterflies, thread t those of j = t, t + T, ..; L is the product of the radices before (Stockham's
+// order):
+//
+//     butterfly j: takes the points j + r N/R, times w_(L R)^(r (j mod L)), gives (j / L) L R + (j mod L) + r L
+//
+// Where every radix divides N / T, points t, t + T, t + 2T, .. are a thread's in every stage.
+//
+//          stage 1          exchange            stage 2                 last stage
+//     t0  [x0 x8 ..] dft -> | shared | -> [..] * twiddles, dft -> ... -> natural order, coalesced
+//     t1  [x1 x9 ..] dft -> | memory | -> [..] * twiddles, dft
+//
+// Lines lie along memory (stride 1: neighbouring threads take neighbouring points) or across it (FFT_LINES_FAST_*:
+// neighbouring threads take neighbouring lines); a transform of a long line in several launches uses both, and so the
+// threads change places at the first exchange. Then outputs may be multiplied by w_M^(k i), i the index
+// of the line in the first or second loop over lines: FFT_OUTER 1 or 2.
+//
+// Real lines of 2N numbers are transformed as N complex ones, even numbers real, odd ones imaginary parts:
+// FFT_STORE_REAL makes their N + 1 coefficients out of Z[k] and Z[N - k]; FFT_LOAD_REAL goes the other way.
+//
+// Shared memory: point a of a line lies at a + a / FFT_PAD, lines FFT_PITCH apart, chosen so that banks do not clash.
+//
+// Reads STORE, REAL, BLOCKS and all of FFT_*.
+#include "device/fft.cuh"
+#include "device/twins.cuh"
+#include "params.cuh"
+
+constexpr int N = FFT_LENGTH, T = FFT_THREADS, LINES = FFT_LINES;
+constexpr int THREADS = T * LINES;
+constexpr bool MOVES = FFT_LINES_FAST_IN != FFT_LINES_FAST_OUT;  // threads change places at the first exchange
+constexpr bool ONE_WARP = !FFT_LINES_FAST_IN && !FFT_LINES_FAST_OUT && 32 % T == 0;  // a line lies within a warp
+constexpr int product_of(int count) {
+    int product = 1;
+    for (int s = 0; s < count; s++) product *= FFT_RADIX[s];
+    return product;
+}
+static_assert(product_of(FFT_STAGES) == N, "the radices make up the length");
+
+// What a thread does in stage S: EACH butterflies, and so POINTS points, of which h is `offset(h)` after point t.
+template <int S>
+struct stage {
+    static constexpr int R = FFT_RADIX[S], EACH = (N / R + T - 1) / T, POINTS = EACH * R;
+    static constexpr bool WHOLE = N / R % T == 0;  // else some threads have one butterfly less
+    static constexpr __device__ int offset(int h) { return h % EACH * T + h / EACH * (N / R); }
+    static constexpr __device__ bool holds(int h, int t) { return WHOLE || t + h % EACH * T < N / R; }
+};
+constexpr int LAST = FFT_STAGES - 1;
+constexpr int most_points() {
+    int most = 0;
+    for (int s = 0; s < FFT_STAGES; s++) {
+        const int points = (N / FFT_RADIX[s] + T - 1) / T * FFT_RADIX[s];
+        most = points > most ? points : most;
+    }
+    return most;
+}
+constexpr int E = most_points();
+constexpr bool REGULAR = N == E * T && 32 % E == 0;  // a thread's points are E, T apart: their 64th roots are known
+static_assert(FFT_STAGES > 1 || !MOVES, "threads change places at an exchange");
+
+using cell = packed<FFT_CELL>::type;  // a point in shared memory
+using value = complex<REAL>;
+
+struct fft_arguments {
+    const STORE *in;
+    STORE *out;
+    const REAL *twiddle;  // of each stage but the first, [r - 1][j mod L], or [j mod L] where powers are formed
+    const REAL *outer;    // w_M^i for i < 2^FFT_OUTER_LOW, then w_M^(i 2^FFT_OUTER_LOW)
+    const REAL *real;     // exp(-pi i k / N) for k < T where REGULAR, else for k < N
+    long long in_stride, out_stride;    // complex elements from point to point
+    long long in_line[3], out_line[3];  // from line to line: neighbours, then two outer loops
+    long long lines;                    // side by side
+    unsigned tiles, rows;               // blocks for these; how many such rows of lines; the third loop is the rest
+    REAL scale;
+};
+static_assert(is_twin(sizeof(fft_arguments), sizeof(fft_arguments::scale)), "the launcher's twin of the arguments");
+
+__device__ __forceinline__ void wait_for_line() {
+    if (ONE_WARP)
+        __syncwarp();
+    else
+        __syncthreads();
+}
+
+// Where point a + offset lies when a is a thread's and offset known to the compiler: padding is additive there.
+__device__ __forceinline__ int padded(int a) { return a + a / FFT_PAD; }
+
+// The threads' place in the block.
+struct place {
+    int t, line;
+};
+__device__ __forceinline__ place place_of(bool lines_fast) {
+    const int i = static_cast<int>(threadIdx.x);
+    if (lines_fast) return {i / LINES, i % LINES};
+    return {i % T, i / T};
+}
+
+template <int S, int L>
+__device__ __forceinline__ void butterflies(value (&z)[E], int t, const REAL *twiddle) {
+    constexpr int R = stage<S>::R, EACH = stage<S>::EACH;
+#pragma unroll
+    for (int b = 0; b < EACH; b++) {
+        value y[R];
+#pragma unroll
+        for (int r = 0; r < R; r++) y[r] = z[b + r * EACH];
+        if constexpr (L > 1) {
+            const int k = (t + b * T) % L;
+            if constexpr (L * (R - 1) <= FFT_TABLE)
+                times_table<R>(y, twiddle + 2 * k, L);
+            else
+                times_powers<R>(y, load_pair(twiddle + 2 * k));
+        }
+        dft<R>(y);
+#pragma unroll
+        for (int r = 0; r < R; r++) z[b + r * EACH] = y[r];
+    }
+}
+
+// From where stage S leaves its results to where the next takes its points.
+template <int S, int L>
+__device__ __forceinline__ void exchange(value (&z)[E], place from, place to, cell *shared) {
+    constexpr int R = stage<S>::R, EACH = stage<S>::EACH;
+    cell *const line = shared + from.line * FFT_PITCH;
+#pragma unroll
+    for (int b = 0; b < EACH; b++) {
+        const int j = from.t + b * T;
+        cell *const first = line + padded(j / L * L * R + j % L);
+        if (stage<S>::holds(b, from.t))
+#pragma unroll
+            for (int r = 0; r < R; r++) put(first + padded(r * L), z[b + r * EACH]);
+    }
+    wait_for_line();
+    using next = stage<S + 1>;
+    const cell *const mine = shared + to.line * FFT_PITCH + padded(to.t);
+#pragma unroll
+    for (int h = 0; h < next::POINTS; h++)
+        if (next::holds(h, to.t)) z[h] = get(mine + padded(next::offset(h)));
+}
+
+template <int S, int L>
+__device__ __forceinline__ void stages(value (&z)[E], place &at, place last, const REAL *twiddle, cell *shared) {
+    constexpr int R = stage<S>::R;
+    butterflies<S, L>(z, at.t, twiddle);
+    if constexpr (S < LAST) {
+        if (S > 0) wait_for_line();  // until all have read what the exchange before left
+        exchange<S, L>(z, at, S == 0 ? last : at, shared);
+        if (S == 0) at = last;
+        constexpr int SIZE = L == 1 ? 0 : L * (R - 1) <= FFT_TABLE ? L * (R - 1) : L;
+        stages<S + 1, L * R>(z, at, last, twiddle + 2 * SIZE, shared);
+    }
+}
+
+// w_M^p from two tables
+__device__ __forceinline__ value outer_root(const REAL *table, unsigned p) {
+    constexpr unsigned SIZE = 1u << FFT_OUTER_LOW;
+    return load_pair(table + 2 * (p % SIZE)) * load_pair(table + 2 * (SIZE + p / SIZE));
+}
+
+// z[k] *= w_M^(k index): the outputs of one butterfly are N / R apart, so their roots are a geometric progression.
+__device__ __forceinline__ void times_outer(value (&z)[E], int t, unsigned index, const REAL *table) {
+    constexpr int R = stage<LAST>::R, EACH = stage<LAST>::EACH;
+    const value step = outer_root(table, index * (N / R));
+#pragma unroll
+    for (int b = 0; b < EACH; b++) {
+        if (!stage<LAST>::holds(b, t)) break;
+        value y[R];
+        const value first = outer_root(table, index * (t + b * T));
+#pragma unroll
+        for (int r = 0; r < R; r++) y[r] = z[b + r * EACH];
+        times_progression<R>(y, first, step);
+#pragma unroll
+        for (int r = 0; r < R; r++) z[b + r * EACH] = y[r];
+    }
+}
+
+// Z[N - k] for each of the thread's k in stage S; `edge` is what stands for Z[N].
+template <int S, bool HAS_EDGE>
+__device__ __forceinline__ void mirrored(const value (&z)[E], value (&mirror)[E], value edge, place at, cell *shared) {
+    cell *const line = shared + at.line * FFT_PITCH;
+#pragma unroll
+    for (int h = 0; h < stage<S>::POINTS; h++)
+        if (stage<S>::holds(h, at.t)) put(line + padded(at.t) + padded(stage<S>::offset(h)), z[h]);
+    if (HAS_EDGE && at.t == 0) put(line + padded(N), edge);
+    wait_for_line();
+#pragma unroll
+    for (int h = 0; h < stage<S>::POINTS; h++) {
+        const int k = N - (at.t + stage<S>::offset(h));
+        if (stage<S>::holds(h, at.t)) mirror[h] = get(line + padded(!HAS_EDGE && k == N ? 0 : k));
+    }
+}
+// exp(-pi i k / N) for point h of stage S; `first` is that of k = t.
+template <int S>
+__device__ __forceinline__ value half_root(const REAL *table, value first, int t, int h) {
+    if (REGULAR) return times_root64(first, 32 / E * h);
+    return stage<S>::holds(h, t) ? load_pair(table + 2 * (t + stage<S>::offset(h))) : first;
+}
+
+static_assert(is_given(FFT_PITCH * LINES * sizeof(cell)), "the launcher gives the shared memory that this takes");
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) fft_line(const __grid_constant__ fft_arguments a) {
+    extern __shared__ __align__(16) unsigned char stn_shared[];
+    cell *const shared = reinterpret_cast<cell *>(stn_shared);
+    const unsigned row = FFT_LOOPS > 1 ? blockIdx.x / a.tiles : 0, row2 = FFT_LOOPS > 2 ? row / a.rows : 0;
+    const long long tile = static_cast<long long>(blockIdx.x - row * a.tiles) * LINES, row1 = row - row2 * a.rows;
+    place at = place_of(FFT_LINES_FAST_IN);
+    const place last = place_of(FFT_LINES_FAST_OUT);
+
+    value z[E];
+    const long long in_stride = FFT_IN_STRIDE ? FFT_IN_STRIDE : a.in_stride;
+    const STORE *const in =
+        a.in + 2 * (row2 * a.in_line[2] + row1 * a.in_line[1] + (tile + at.line) * a.in_line[0] + at.t * in_stride);
+    const bool reads = tile + at.line < a.lines;
+    if (reads) {
+#pragma unroll
+        for (int h = 0; h < stage<0>::POINTS; h++)
+            if (stage<0>::holds(h, at.t)) z[h] = load_pair(in + 2 * (stage<0>::offset(h) * in_stride));
+    } else {
+#pragma unroll
+        for (int e = 0; e < E; e++) z[e] = {REAL(0), REAL(0)};
+    }
+    if constexpr (FFT_LOAD_REAL) {  // Z[k] = X[k] + X*[N-k] + i exp(pi i k / N) (X[k] - X*[N-k])
+        value mirror[E], edge = {REAL(0), REAL(0)};
+        if (reads && at.t == 0) edge = {load_pair(in + 2 * (N * in_stride)).re, REAL(0)};
+        if (at.t == 0) z[0].im = REAL(0);
+        mirrored<0, true>(z, mirror, edge, at, shared);
+        const value root = load_pair(a.real + 2 * at.t);
+#pragma unroll
+        for (int h = 0; h < stage<0>::POINTS; h++) {
+            const value w = conjugate(half_root<0>(a.real, root, at.t, h));
+            const value sum = z[h] + conjugate(mirror[h]), difference = w * (z[h] - conjugate(mirror[h]));
+            z[h] = sum - minus_i(difference);
+        }
+        wait_for_line();
+    }
+    if (FFT_INVERSE)
+#pragma unroll
+        for (int e = 0; e < E; e++) z[e] = swapped(z[e]);
+
+    stages<0, 1>(z, at, last, a.twiddle, shared);
+
+    const bool writes = tile + last.line < a.lines;
+    if (FFT_OUTER) {
+        const long long index = FFT_OUTER == 2 ? row1 : writes ? tile + last.line : 0;
+        times_outer(z, last.t, static_cast<unsigned>(index), a.outer);
+    }
+    if (FFT_INVERSE)
+#pragma unroll
+        for (int e = 0; e < E; e++) z[e] = swapped(z[e]);
+    if (FFT_SCALE)
+#pragma unroll
+        for (int e = 0; e < E; e++) z[e] = a.scale * z[e];
+
+    const long long out_stride = FFT_OUT_STRIDE ? FFT_OUT_STRIDE : a.out_stride;
+    STORE *const out = a.out + 2 * (row2 * a.out_line[2] + row1 * a.out_line[1] + (tile + last.line) * a.out_line[0] +
+                                    last.t * out_stride);
+    if constexpr (FFT_STORE_REAL) {  // X[k] = (Z[k] + Z*[N-k] - i exp(-pi i k / N) (Z[k] - Z*[N-k])) / 2
+        value mirror[E];
+        if (FFT_STAGES > 1) wait_for_line();
+        mirrored<LAST, false>(z, mirror, z[0], last, shared);
+        const value root = load_pair(a.real + 2 * last.t), zero = z[0];
+#pragma unroll
+        for (int h = 0; h < stage<LAST>::POINTS; h++) {
+            const value w = half_root<LAST>(a.real, root, last.t, h);
+            const value sum = z[h] + conjugate(mirror[h]), difference = w * (z[h] - conjugate(mirror[h]));
+            z[h] = REAL(0.5) * (sum + minus_i(difference));
+        }
+        if (writes && last.t == 0) store_pair(out + 2 * (N * out_stride), value{zero.re - zero.im, REAL(0)});
+    }
+    if (writes)
+#pragma unroll
+        for (int h = 0; h < stage<LAST>::POINTS; h++)
+            if (stage<LAST>::holds(h, last.t)) store_pair(out + 2 * (stage<LAST>::offset(h) * out_stride), z[h]);
+}

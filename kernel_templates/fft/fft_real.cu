@@ -1,0 +1,50 @@
+// Between the transform Z of N pairs of real numbers (even ones real, odd ones imaginary parts) and the N + 1 coefficients
+// X of the 2N numbers themselves, where the transform takes several launches. With A = Z[k], B = Z*[N-k], w = exp(-pi i k / N):
+//
+//     else             X[k] = (A + B - i w (A - B)) / 2         X[N-k] = (A + B + i w (A - B))* / 2
+//     FFT_LOAD_REAL    Z[k] = A + B + i w* (A - B)              Z[N-k] = (A + B - i w* (A - B))*        A, B of X
+//
+// A thread has one pair, k = 0 .. N/2, so that both may lie in place:
+//
+//     | 0  1  2  3 ...  N/2  ... N-3 N-2 N-1  N |
+//       t0 t1 t2 t3 ->            <- t3  t2  t1 t0
+#include "device/fft.cuh"
+#include "device/twins.cuh"
+#include "params.cuh"
+
+static_assert(!FFT_LOAD_REAL || !FFT_STORE_REAL, "one way or the other");
+using value = complex<REAL>;
+
+struct fft_arguments {
+    const STORE *in;
+    STORE *out;
+    const REAL *roots;  // exp(-pi i k / N) for k < 2^FFT_OUTER_LOW, then for multiples of that
+    long long n;
+    long long in_line[3], out_line[3];  // complex elements from line to line, by each loop
+    unsigned tiles, lines, rows;        // blocks of a line; lines of the first loop, of the second
+    unsigned unused;
+};
+static_assert(is_twin(sizeof(fft_arguments)), "the launcher's twin of the arguments");
+
+extern "C" __global__ void __launch_bounds__(THREADS_X) fft_real(const __grid_constant__ fft_arguments a) {
+    const unsigned line = blockIdx.x / a.tiles, row = line / a.lines;
+    const long long line0 = line % a.lines, line1 = row % a.rows, line2 = row / a.rows;
+    const long long k = static_cast<long long>(blockIdx.x % a.tiles) * THREADS_X + threadIdx.x;
+    if (k > a.n / 2) return;
+    const STORE *const in = a.in + 2 * (line0 * a.in_line[0] + line1 * a.in_line[1] + line2 * a.in_line[2]);
+    STORE *const out = a.out + 2 * (line0 * a.out_line[0] + line1 * a.out_line[1] + line2 * a.out_line[2]);
+
+    constexpr long long SIZE = 1ll << FFT_OUTER_LOW;
+    const value w = load_pair(a.roots + 2 * (k % SIZE)) * load_pair(a.roots + 2 * (SIZE + k / SIZE));
+    value first = load_pair(in + 2 * k), second = k || FFT_LOAD_REAL ? load_pair(in + 2 * (a.n - k)) : first;
+    if (FFT_LOAD_REAL && k == 0) first.im = second.im = REAL(0);  // of real numbers, they have none
+    second = conjugate(second);
+    const value sum = first + second, turned = minus_i((FFT_LOAD_REAL ? conjugate(w) : w) * (first - second));
+    if (!FFT_LOAD_REAL) {
+        store_pair(out + 2 * k, REAL(0.5) * (sum + turned));
+        store_pair(out + 2 * (a.n - k), REAL(0.5) * conjugate(sum - turned));
+    } else {
+        store_pair(out + 2 * k, sum - turned);
+        if (k) store_pair(out + 2 * (a.n - k), conjugate(sum + turned));
+    }
+}

@@ -1,0 +1,122 @@
+// What lowrank_brick works out of its parameters before any weight is known: reaches, sizes of its parts, and which products
+// the pattern of the core calls for.
+#pragma once
+#include "device/arith.cuh"
+#include "device/band.cuh"
+#include "device/grain.cuh"
+#include "params.cuh"
+
+constexpr int THREADS = 32 * WARPS_X * WARPS_Y;
+constexpr int GRAIN = grain_size<STORE>(), GRAINS = 8 / GRAIN;  // of a block of 8
+constexpr int SIDE_Z = Z_LOW + Z_HIGH + 1;
+constexpr int SIDE_Y = Y_LOW + Y_HIGH + 1, SIDE_X = X_LOW + X_HIGH + 1;
+constexpr int BANDS = larger(LEFTS - IDENTITY, 1);  // lefts that are bands
+constexpr int WARP_ROWS = 8 * TILES;                // of a warp
+
+// What the rights need of T: rows past the tile, and whether any adds T's own registers.
+struct reach {
+    int low, high;
+    bool banded, single;
+};
+constexpr bool is_single(int r) { return RIGHT_LOW[r] == 0 && RIGHT_HIGH[r] == 0; }
+constexpr bool is_plain(int r) { return IDENTITY && RIGHT_LEFT[r] == 0; }
+constexpr reach find_reach(bool plain) {
+    reach m{};
+    for (int r = 0; r < RIGHTS; r++) {
+        if (is_plain(r) != plain) continue;
+        m.low = larger(m.low, RIGHT_LOW[r]), m.high = larger(m.high, RIGHT_HIGH[r]);
+        m.banded = m.banded || !is_single(r), m.single = m.single || is_single(r);
+    }
+    return m;
+}
+constexpr reach OF_BANDS = find_reach(false), OF_PLAIN = find_reach(true);
+// Planes that only single weights reach, at either end (RING), never enter the queue: they are read where they lie in
+// shared memory, as an output begins and as it is completed.
+struct inner_reach {
+    int low, high;
+};
+constexpr inner_reach find_inner() {
+    if (!RING) return {Z_LOW, Z_HIGH};
+    inner_reach m{};
+    for (int r = 0; r < RIGHTS; r++)
+        for (int dz = -Z_LOW; dz <= Z_HIGH; dz++)
+            if (!(is_plain(r) && is_single(r)) && SUM_USED[RIGHT_SUM[r] * SIDE_Z + dz + Z_LOW])
+                m.low = larger(m.low, -dz), m.high = larger(m.high, dz);
+    return m;
+}
+constexpr inner_reach INNER = find_inner();
+constexpr int DEPTH = INNER.low + INNER.high + 1;                     // of the queue
+constexpr int BACK = Z_LOW - INNER.low, AHEAD = Z_HIGH - INNER.high;  // stages that stay, and that must be there
+constexpr int LEAD_Y = OF_BANDS.single ? round_up(OF_BANDS.low, GRAIN) : OF_BANDS.low;
+constexpr int LEAD_PLAIN = OF_PLAIN.low;
+constexpr int LEAD_X = round_up(X_LOW, 2);
+constexpr bool SWAPPED = OF_BANDS.single && LEAD_Y % 8 == 4;
+constexpr int grains(int lead, int high) { return round_up(WARP_ROWS + lead + high, GRAIN) / GRAIN; }  // a warp sees
+constexpr int GRAINS_T = OF_BANDS.banded || OF_BANDS.single ? grains(LEAD_Y, OF_BANDS.high) : 0;
+constexpr int GRAINS_X = OF_PLAIN.banded ? grains(LEAD_PLAIN, OF_PLAIN.high) : 0;
+constexpr int STEPS = round_up(16 + LEAD_X + X_HIGH, GRAIN) / GRAIN;  // grains of a row that 16 columns see
+constexpr bool ODD = STEPS % GRAINS != 0;                             // f64: the last is by itself
+constexpr int last_grain(int lead, int high) { return (7 + lead + high) / GRAIN; }  // that a tile meets
+constexpr int LAST_T = GRAINS_T ? last_grain(LEAD_Y, OF_BANDS.high) : 0;
+constexpr int LAST_PLAIN = GRAINS_X ? last_grain(LEAD_PLAIN, OF_PLAIN.high) : 0, LAST = larger(LAST_T, LAST_PLAIN);
+constexpr int DELAY_T = LAST_T / GRAINS, DELAY_PLAIN = LAST_PLAIN / GRAINS;  // blocks from a tile's first to its last
+
+constexpr int TILE_X = 16 * WARPS_X, TILE_Y = WARP_ROWS * WARPS_Y;
+constexpr int ROW_FIRST = larger(LEAD_Y, larger(LEAD_PLAIN, Y_LOW));  // rows in shared memory before the block's
+constexpr int LINES =
+    ROW_FIRST + TILE_Y + larger(larger(GRAINS_T * GRAIN - LEAD_Y, GRAINS_X *GRAIN - LEAD_PLAIN) - WARP_ROWS, 0);
+constexpr int SLOT = 16 / sizeof(STORE);                            // elements of one copy
+constexpr int SKIP_X = round_up(X_LOW, SLOT) - round_up(X_LOW, 2);  // columns in shared memory before LEAD_X
+constexpr int WIDTH = round_up(SKIP_X + TILE_X - 16 + GRAIN * STEPS, SLOT);
+constexpr int BEYOND = sizeof(STORE) == 8 ? 4 : 8;  // rows lie in different banks: see row_of
+constexpr int PITCH = round_up(WIDTH - BEYOND, 16) + BEYOND, STAGE = LINES * PITCH;
+constexpr int COPIED = TILE_Y + Y_LOW + Y_HIGH;  // rows; the others are zeros
+constexpr int SLOTS = WIDTH / SLOT, ROWS_AT_ONCE = THREADS / SLOTS;
+constexpr int SKIP_Y = ROW_FIRST - Y_LOW;
+constexpr int BAND_Y = 2 * BAND_PAD + ROW_FIRST + Y_HIGH + 9, BAND_X = band_size(STEPS * GRAIN / 8) + 4;
+static_assert(STAGES >= BACK + AHEAD + 2, "the walk computes on some stages while others arrive");
+static_assert(SKIP_Y + COPIED <= LINES, "");
+static_assert(ROWS_AT_ONCE >= 1, "the threads of a block copy whole rows");
+
+// What is known of the pattern before any weight. Output d of the queue has the tap dz = INNER.high - d.
+struct pattern {
+    bool goes[SUMS][DEPTH];        // does sum k go to output d?
+    bool inner[SUMS];              // to any of them?
+    int only[SUMS];                // the one output that it goes to: then it is added there at once; -1: several
+    bool uses[LEFTS][SUMS];        // does left l give to sum k?
+    bool meets[RIGHTS][LAST + 1];  // does grain m, counted from the lead of a tile, meet the weights of right r?
+};
+constexpr pattern find_pattern() {
+    pattern p{};
+    for (int k = 0; k < SUMS; k++) {
+        int count = 0, last = -1;
+        for (int dz = -Z_LOW; dz <= Z_HIGH; dz++) {
+            if (!SUM_USED[k * SIDE_Z + dz + Z_LOW]) continue;
+            count++;
+            if (dz < -INNER.low || dz > INNER.high) continue;
+            last = INNER.high - dz;
+            p.goes[k][last] = p.inner[k] = true;
+        }
+        p.only[k] = count == 1 ? last : -1;
+    }
+    for (int r = 0; r < RIGHTS; r++) {
+        p.uses[RIGHT_LEFT[r]][RIGHT_SUM[r]] = true;
+        for (int m = 0; m <= LAST; m++) {
+            const int first = GRAIN * m - (is_plain(r) ? LEAD_PLAIN : LEAD_Y);
+            p.meets[r][m] = !is_single(r) && first + GRAIN - 1 >= -RIGHT_LOW[r] && first <= 7 + RIGHT_HIGH[r];
+        }
+    }
+    return p;
+}
+constexpr pattern PATTERN = find_pattern();
+// Terms of the same form, one left, right and sum each, are one loop.
+constexpr bool find_uniform() {
+    if (IDENTITY || LEFTS == 1 || LEFTS != RIGHTS || LEFTS != SUMS) return false;
+    for (int r = 0; r < RIGHTS; r++) {
+        if (RIGHT_LEFT[r] != r || RIGHT_SUM[r] != r || is_single(r)) return false;
+        if (RIGHT_LOW[r] != RIGHT_LOW[0] || RIGHT_HIGH[r] != RIGHT_HIGH[0] || PATTERN.only[r] >= 0) return false;
+    }
+    return true;
+}
+constexpr bool UNIFORM = find_uniform();
+static_assert(!UNIFORM || !HELD, "the bands of a loop's terms are read as their turn comes");

@@ -1,0 +1,255 @@
+// Several steps of a 2D stencil at once, as chains of two products on the tensor cores (LoRAStencil).
+//
+//     out(y, x) = sum over terms q, i, j of  u[q][i] * v[q][j] * in(y + i - Y_LOW, x + j - X_LOW)
+//
+// that is, out = sum over q of  U_q X V_q  with banded Toeplitz U_q (rows) and V_q (columns); see device/band.cuh. A
+// warp owns 16 rows and walks along x, two columns of 8 at a time; a block's warps lie one below the other:
+//
+//              x ->   columns of 8
+//     warp 0   | j-1 |  j  | j+1 |      T_q = U_q X(:, j)          BLOCKS_Y products, 16 x 8
+//     warp 1   |     |     |     |      sum(j - d) += T_q V_q(d)   BLOCKS_X products, for d = 0 .. BLOCKS_X - 1
+//     ...
+//
+// so every column is read once from shared memory for all terms, T_q never leaves its registers, and the only state of
+// the walk are BLOCKS_X + 1 partial sums. Columns come to shared memory 16 at a time, STAGES - 1 stages ahead:
+//
+//     stage:   row 0   | 16 columns | unused |     16 bytes of a row are unused: rows 2t apart lie in different banks
+//              row 1   | ...
+//
+// Types and their parts: device/fragment.cuh.
+#include "device/arith.cuh"
+#include "device/band.cuh"
+#include "device/twins.cuh"
+#include "device/walk.cuh"
+#include "lowrank/plane_walk.cuh"
+#include "params.cuh"
+
+constexpr int STEP = tensor<STORE>::STEP;
+constexpr int SLOT = 16 / sizeof(STORE);                    // elements of one copy
+constexpr int LEAD = round_up(X_LOW, SLOT < 4 ? 4 : SLOT);  // the first column read, before the first output
+constexpr int BLOCKS_Y = round_up((16 + Y_LOW + Y_HIGH + 7) / 8, STEP);  // of 8 rows, that a tile sees
+constexpr int BLOCKS_X = (8 + LEAD + X_HIGH + 7) / 8;                    // of 8 columns, that a tile sees
+constexpr int LINES = 16 * (WARPS - 1) + 8 * BLOCKS_Y;
+constexpr int PITCH = 16 + SLOT, STAGE = LINES * PITCH;
+constexpr bool APART = sums_apart(DATA_PARTS, BAND_PARTS);
+constexpr int CHAINS = sizeof(STORE) == 8 ? 1 : 2;  // sums of a tile's rows that do not wait for each other
+constexpr int BAND_Y = band_size(BLOCKS_Y - 1), BAND_X = band_size(BLOCKS_X);
+
+struct plane_arguments {
+    plane_grids at;
+    REAL scale;  // of all v; 1 but for f16
+    REAL u[TERMS][WEIGHTS_Y], v[TERMS][WEIGHTS_X];
+};
+
+// Both factors' blocks for one term: in registers, or read from shared memory as they are needed.
+using data_operand = operand<STORE, DATA_PARTS>;
+using band_operand = operand<STORE, BAND_PARTS>;
+using band_entry = band<STORE, BAND_PARTS>::entry;
+struct term_bands {
+    band_operand y[BLOCKS_Y], x[BLOCKS_X], zero;
+    // What row 8 and on of a tile see of block k: the block before it, for the first none.
+    __device__ __forceinline__ const band_operand &before(int k) const { return k ? y[k ? k - 1 : 0] : zero; }
+};
+__device__ __forceinline__ void read_bands(term_bands &to, const band_entry *bands, int g, int t) {
+    to.zero = make_operand<STORE, BAND_PARTS>(0, 0);
+#pragma unroll
+    for (int k = 0; k < BLOCKS_Y - 1; k++) to.y[k] = band_pair(bands + BAND_PAD + 8 * k + 2 * t - g);
+    to.y[BLOCKS_Y - 1] = to.zero;  // rows 0 to 7 do not reach so far
+#pragma unroll
+    for (int d = 0; d < BLOCKS_X; d++) to.x[d] = band_pair(bands + BAND_Y + BAND_PAD + 8 * d + 2 * t - g);
+}
+
+// T_q of the two columns: U_q times their blocks. `middle`: the blocks' of column 2t, `sums`: row g of U_q's.
+__device__ __forceinline__ void multiply_rows(REAL (&rows)[2][4], const data_operand (&in)[2][BLOCKS_Y],
+                                              const STORE *middle, const float *sums, const term_bands &bands) {
+    REAL sum[2][CHAINS][4] = {};
+#pragma unroll
+    for (int turn = 0; turn < BLOCKS_Y; turn += CHAINS * STEP) {
+        REAL apart[2][CHAINS][4] = {};
+#pragma unroll
+        for (int pass = 0; pass < passes(BAND_PARTS, DATA_PARTS); pass++)
+#pragma unroll
+            for (int c = 0; c < CHAINS; c++)
+#pragma unroll
+                for (int h = 0; h < 2; h++) {
+                    if (turn + c * STEP >= BLOCKS_Y) continue;
+                    band_operand top[STEP], bottom[STEP];
+                    data_operand right[STEP];
+                    for (int b = 0; b < STEP; b++) {
+                        const int k = turn + c * STEP + b;
+                        top[b] = bands.y[k], bottom[b] = bands.before(k), right[b] = in[h][k];
+                    }
+                    product_pass(pass, APART ? apart[h][c] : sum[h][c], top, bottom, right);
+                }
+        if (APART)
+            for (int h = 0; h < 2; h++)
+                for (int c = 0; c < CHAINS && turn + c < BLOCKS_Y; c++) {
+                    const int k = turn + c;
+                    const REAL even = widen(middle[8 * k * PITCH + 8 * h]),
+                               odd = widen(middle[8 * k * PITCH + 8 * h + 1]);
+                    const float top = k < BLOCKS_Y - 1 ? sums[8 * k] : 0, bottom = k ? sums[8 * (k ? k - 1 : 0)] : 0;
+                    const REAL middles[4] = {even, odd, even, odd};
+                    const float weights[4] = {top, top, bottom, bottom};
+                    add_tile(sum[h][c], apart[h][c]);
+                    add_middles(sum[h][c], middles, weights);
+                }
+    }
+#pragma unroll
+    for (int h = 0; h < 2; h++)
+#pragma unroll
+        for (int e = 0; e < 4; e++) rows[h][e] = CHAINS > 1 ? sum[h][0][e] + sum[h][CHAINS - 1][e] : sum[h][0][e];
+}
+
+// T_q V_q: sum[e] gathers output column j + 1 - e, from block e - 1 of the band for column j, and e for column j + 1.
+__device__ __forceinline__ void multiply_columns(int pass, REAL (&sum)[BLOCKS_X + 1][4], const data_operand (&top)[2],
+                                                 const data_operand (&bottom)[2], const term_bands &bands) {
+#pragma unroll
+    for (int h = 0; h < 2; h += STEP)
+#pragma unroll
+        for (int e = 0; e <= BLOCKS_X; e++) {
+            if (STEP == 1 && (e - 1 + h < 0 || e - 1 + h >= BLOCKS_X)) continue;
+            data_operand left[2][STEP];
+            band_operand right[STEP];
+            for (int b = 0; b < STEP; b++) {
+                const int d = e - 1 + h + b;
+                left[0][b] = top[h + b], left[1][b] = bottom[h + b];
+                right[b] = d >= 0 && d < BLOCKS_X ? bands.x[d >= 0 && d < BLOCKS_X ? d : 0] : bands.zero;
+            }
+            product_pass(pass, sum[e], left[0], left[1], right);
+        }
+}
+
+// One term of the two columns j and j + 1. Products that wait for each other alternate with others, which do not.
+__device__ __forceinline__ void add_term(REAL (&sum)[BLOCKS_X + 1][4], const data_operand (&in)[2][BLOCKS_Y],
+                                         const STORE *middle, const float *sums, const term_bands &bands, int g,
+                                         int t) {
+    REAL rows[2][4], apart[BLOCKS_X + 1][4] = {}, middles[2][4] = {};
+    multiply_rows(rows, in, middle + 2 * t, sums + g, bands);
+    data_operand top[2], bottom[2];
+#pragma unroll
+    for (int h = 0; h < 2; h++) {
+        if (APART)
+#pragma unroll
+            for (int e = 0; e < 4; e++) {  // of a row, from the lane that has it
+                if (e % 2 == 0) middles[h][e] = __shfl_sync(0xffffffffu, rows[h][e], 4 * g + MIDDLE / 2);
+                if (e % 2) middles[h][e] = middles[h][e - 1];
+                rows[h][e] -= middles[h][e];
+            }
+        top[h] = make_operand<STORE, DATA_PARTS>(rows[h][0], rows[h][1]);
+        bottom[h] = make_operand<STORE, DATA_PARTS>(rows[h][2], rows[h][3]);
+    }
+#pragma unroll
+    for (int pass = 0; pass < passes(DATA_PARTS, BAND_PARTS); pass++)
+        multiply_columns(pass, APART ? apart : sum, top, bottom, bands);
+    if (APART)
+#pragma unroll
+        for (int e = 0; e <= BLOCKS_X; e++) {
+            add_tile(sum[e], apart[e]);
+#pragma unroll
+            for (int h = 0; h < 2; h++) {
+                const int d = e - 1 + h;
+                if (d < 0 || d >= BLOCKS_X) continue;
+                const float *const column = sums + 8 * (BLOCKS_Y - 1 + d) + 2 * t;
+                const float even = column[0], odd = column[1], weights[4] = {even, odd, even, odd};
+                add_middles(sum[e], middles[h], weights);
+            }
+        }
+}
+
+// Where a row of a stage begins.
+struct row_place {
+    __device__ __forceinline__ constexpr int operator()(int row) const { return row * PITCH; }
+};
+
+__device__ __forceinline__ void store_tile(const plane_arguments &a, STORE *out, long long y, long long x,
+                                           const REAL (&tile)[4]) {
+#pragma unroll
+    for (int half = 0; half < 2; half++) {
+        if (y + 8 * half >= a.at.ny) continue;
+        STORE *const to = out + (y + 8 * half) * a.at.out_y + x;
+        STORE run[2];
+        for (int e = 0; e < 2; e++)
+            run[e] = narrow<STORE>(sizeof(STORE) == 2 ? tile[2 * half + e] * a.scale : tile[2 * half + e]);
+        if (VECTOR > 1 && x + 2 <= a.at.nx)
+            store_run(to, run);
+        else
+            for (int e = 0; e < 2; e++)
+                if (x + e < a.at.nx) to[e] = run[e];
+    }
+}
+
+static_assert(is_given(STAGES * STAGE * sizeof(STORE)), "the launcher gives the shared memory that this takes");
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) lowrank_plane(const __grid_constant__ plane_arguments a) {
+    let_next_launch_begin();  // the faces
+    extern __shared__ __align__(128) unsigned char stn_shared[];
+    STORE *const shared = reinterpret_cast<STORE *>(stn_shared);  // STAGES stages
+    __shared__ band_entry bands[TERMS][BAND_Y + BAND_X];
+    __shared__ float sums[APART ? TERMS : 1][sums_size(APART, BLOCKS_Y - 1 + BLOCKS_X)];
+    __shared__ long long row_start[LINES];
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, t = lane % 4;
+    const plane_block b = find_block(a.at);
+
+    for (int i = threadIdx.x; i < LINES; i += THREADS)
+        row_start[i] = fold_far<Y_SIDE_LOW, Y_SIDE_HIGH>(b.y0 - Y_LOW + i, a.at.ny) * a.at.in_y;
+    for (int q = 0; q < TERMS; q++) {
+        fill_band<EVEN>(bands[q], BAND_Y, a.u[q], Y_LOW + Y_HIGH + 1, 0, threadIdx.x, THREADS);
+        fill_band<EVEN>(bands[q] + BAND_Y, BAND_X, a.v[q], X_LOW + X_HIGH + 1, LEAD - X_LOW, threadIdx.x, THREADS);
+        if (!APART) continue;
+        float *const of_x = sums[APART ? q : 0] + 8 * (BLOCKS_Y - 1);
+        fill_sums<EVEN>(sums[APART ? q : 0], 8 * (BLOCKS_Y - 1), a.u[q], Y_LOW + Y_HIGH + 1, 0, threadIdx.x, THREADS);
+        fill_sums<EVEN>(of_x, 8 * BLOCKS_X, a.v[q], X_LOW + X_HIGH + 1, LEAD - X_LOW, threadIdx.x, THREADS);
+    }
+    __syncthreads();
+    term_bands held[HELD ? TERMS : 1];
+    if (HELD)
+#pragma unroll
+        for (int q = 0; q < TERMS; q++) read_bands(held[HELD ? q : 0], bands[q], g, t);
+
+    const int steps = static_cast<int>((b.columns + 8 * (BLOCKS_X - 1) + 15) / 16);
+    const auto fetch = [&](int s, int slot) {
+        if (s < steps)
+            load_stage<LINES, THREADS, VECTOR, X_SIDE_LOW, X_SIDE_HIGH>(shared + slot * STAGE, row_place(), b.grid,
+                                                                        row_start, b.x0 - LEAD + 16LL * s, a.at.nx);
+        copy_async_commit();
+    };
+#pragma unroll
+    for (int s = 0; s < STAGES - 1; s++) fetch(s, s);
+    REAL sum[BLOCKS_X + 1][4] = {};
+    int slot = 0;
+#pragma unroll 1
+    for (int s = 0; s < steps; s++) {
+        copy_async_wait<STAGES - 2>();
+        __syncthreads();  // stage s is here for all, and stage s - 1 has been read by all
+        fetch(s + STAGES - 1, slot ? slot - 1 : STAGES - 1);
+        const STORE *const mine = shared + slot * STAGE + (warp * 16 + 2 * t) * PITCH + g;
+        const STORE *const middle = shared + slot * STAGE + (warp * 16 + MIDDLE) * PITCH;
+        slot = slot + 1 < STAGES ? slot + 1 : 0;
+        data_operand in[2][BLOCKS_Y];
+#pragma unroll
+        for (int k = 0; k < BLOCKS_Y; k++)
+            for (int h = 0; h < 2; h++) {
+                const STORE *const from = mine + 8 * k * PITCH + 8 * h;
+                load_less(in[h][k], from, from + PITCH, APART ? widen(middle[8 * k * PITCH + 8 * h + g]) : REAL(0));
+            }
+        if (HELD) {
+#pragma unroll
+            for (int q = 0; q < TERMS; q++) add_term(sum, in, middle, sums[APART ? q : 0], held[HELD ? q : 0], g, t);
+        } else {
+#pragma unroll 1
+            for (int q = 0; q < TERMS; q++) {
+                term_bands read;
+                read_bands(read, bands[q], g, t);
+                add_term(sum, in, middle, sums[APART ? q : 0], read, g, t);
+            }
+        }
+#pragma unroll
+        for (int h = 0; h < 2; h++) {
+            const int done = 2 * s + h - (BLOCKS_X - 1);
+            if (done >= 0 && 8 * done < b.columns)
+                store_tile(a, b.out, b.y0 + 16 * warp + g, b.x0 + 8 * done + 2 * t, sum[BLOCKS_X - h]);
+        }
+#pragma unroll
+        for (int d = BLOCKS_X; d >= 0; d--)
+            for (int e = 0; e < 4; e++) sum[d][e] = d > 1 ? sum[d > 1 ? d - 2 : 0][e] : 0;
+    }
+}

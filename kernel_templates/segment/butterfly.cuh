@@ -1,0 +1,73 @@
+// Discrete Fourier transforms in registers whose inputs are turned on the way in:
+//
+//     X[m] = sum over k of  x[k] * w^k * exp(-2 pi i m k / R),   R = 2 .. 16, a power of two, in natural order before and after
+//
+// by decimation in time. A level joins transforms E and O of even and odd inputs, already turned by w^2, with one complex
+// constant c = w * exp(-2 pi i m / SIZE):
+//
+//     X[m] = E[m] + c O[m],   X[m + SIZE / 2] = 2 E[m] - X[m]        six fused multiply-adds, where turning first takes ten operations
+//
+// A quarter further on c is -i times as much, which costs nothing; so R / 2 constants serve, all from w by few products.
+#pragma once
+#include "device/fft.cuh"
+
+// first = a + c b, second = a - c b
+template <class T>
+__device__ __forceinline__ void join(complex<T> a, complex<T> c, complex<T> b, complex<T> &first, complex<T> &second) {
+    first = {fma(-c.im, b.im, fma(c.re, b.re, a.re)), fma(c.im, b.re, fma(c.re, b.im, a.im))};
+    second = {fma(T(2), a.re, -first.re), fma(T(2), a.im, -first.im)};
+}
+
+// Transforms of SIZE / 2 points become such of SIZE: point m of those from input b on lies at b + (R / SIZE) m. UNIT: w is 1.
+template <int SIZE, bool UNIT, int R, class T>
+__device__ __forceinline__ void join_level(complex<T> (&x)[R], complex<T> w) {
+    constexpr int QUARTER = SIZE > 2 ? SIZE / 4 : 1, GAP = R / SIZE;
+    complex<T> c[QUARTER], y[R];
+#pragma unroll
+    for (int m = 0; m < QUARTER; m++) c[m] = UNIT ? complex<T>{T(1), T(0)} : w;
+#pragma unroll
+    for (int m = 1; m < QUARTER; m++) c[m] = times_root64(c[m], m * (64 / SIZE));
+#pragma unroll
+    for (int b = 0; b < GAP; b++)
+#pragma unroll
+        for (int m = 0; m < SIZE / 2; m++) {
+            const complex<T> even = x[b + 2 * GAP * m], odd = x[b + GAP + 2 * GAP * m];
+            const complex<T> o = m < QUARTER ? odd : minus_i(odd);
+            complex<T> &first = y[b + GAP * m], &second = y[b + GAP * (m + SIZE / 2)];
+            if (UNIT && m % QUARTER == 0)
+                first = even + o, second = even - o;
+            else
+                join(even, c[m % QUARTER], o, first, second);
+        }
+#pragma unroll
+    for (int i = 0; i < R; i++) x[i] = y[i];
+}
+
+// w, w^2, w^4, w^8: in double by squaring; in float, where that would cost a digit, all from the table of roots.
+template <class T>
+struct turns {
+    complex<T> w1, w2, w4, w8;
+};
+__device__ __forceinline__ turns<double> read_turns(const double *roots, int i) {
+    const complex<double> w = load_pair(roots + 2 * i), w2 = w * w, w4 = w2 * w2;
+    return {w, w2, w4, w4 * w4};
+}
+__device__ __forceinline__ turns<float> read_turns(const float *roots, int i) {
+    return {load_pair(roots + 2 * i), load_pair(roots + 4 * i), load_pair(roots + 8 * i), load_pair(roots + 16 * i)};
+}
+
+template <int R, class T>
+__device__ __forceinline__ void dft_turned(complex<T> (&x)[R], const turns<T> &w) {
+    join_level<2, false>(x, R == 2 ? w.w1 : R == 4 ? w.w2 : R == 8 ? w.w4 : w.w8);
+    if constexpr (R >= 4) join_level<4, false>(x, R == 4 ? w.w1 : R == 8 ? w.w2 : w.w4);
+    if constexpr (R >= 8) join_level<8, false>(x, R == 8 ? w.w1 : w.w2);
+    if constexpr (R >= 16) join_level<16, false>(x, w.w1);
+}
+template <int R, class T>
+__device__ __forceinline__ void dft_unit(complex<T> (&x)[R]) {
+    const complex<T> one = {T(1), T(0)};
+    join_level<2, true>(x, one);
+    if constexpr (R >= 4) join_level<4, true>(x, one);
+    if constexpr (R >= 8) join_level<8, true>(x, one);
+    if constexpr (R >= 16) join_level<16, true>(x, one);
+}

@@ -1,0 +1,136 @@
+// Any number of steps of a stencil along y or z in one pass over memory: segment_line.cu for many columns at once.
+//
+//                columns   0 1 | 2 3 | ..  2 PAIRS                a tile of a block: LENGTH points of 2 PAIRS neighbouring columns,
+//     point 0              re im | re im |                        each two of which are the real and the imaginary part of one
+//           1                                                     convolution (convolve.cuh)
+//           ..
+//
+// At the ends thread i has pair i % PAIRS, so that neighbouring threads read and write neighbours in memory; in between it is part of
+// convolution i / THREADS: the first exchange takes points from one to the other, and the last one back. A block takes tile after
+// tile, of which the next one comes to shared memory while it computes; GROUP tiles side by side, then the next segment of these, so that
+// what segments overlap is still in the second-level cache.
+#include "device/twins.cuh"
+#include "segment/convolve.cuh"
+#include "segment/extend.cuh"
+
+constexpr int PAIRS = SEGMENT_PAIRS, ALL_THREADS = PAIRS * THREADS, WIDTH = 2 * PAIRS;
+constexpr int GROUP = 32;
+constexpr int BETWEEN =
+    (HALVES == 2 || sizeof(REAL) == 4 ? 16 : 8) / PAIRS;  // cells between rooms, against meeting in a bank
+constexpr int STRIDE = CELLS + BETWEEN;
+
+struct columns_arguments {
+    const STORE *in;
+    STORE *out;
+    const REAL *roots, *symbol;  // as segment_line's
+    long long n, nx;             // points along the axis, columns
+    long long in_far[3];         // elements from point to point along the axis, along the third axis, from grid to grid
+    long long out_far[3];
+    unsigned others;           // points of the third axis
+    unsigned segments, tiles;  // along the axis, along x
+    unsigned all;              // of both, the third axis and the grids
+    int lead, useful;
+};
+
+static_assert(is_twin(sizeof(columns_arguments)), "columns_header of segment/pass.c");
+static_assert(is_given(PAIRS * (STRIDE * sizeof(cell) + 2 * LENGTH * sizeof(STORE))),
+              "segment_shared of segment/shape.c");
+
+struct tile {
+    const STORE *in;  // at the thread's own column, point 0
+    STORE *out;
+    long long start, x;  // the segment's first input; the column
+    bool inside;
+};
+
+__device__ __forceinline__ tile find(const columns_arguments &a, unsigned i, int pair) {
+    const unsigned plane = a.segments * a.tiles, slice = i / plane, within = i % plane;
+    const unsigned full = a.tiles / GROUP * GROUP * a.segments;  // in whole groups
+    const unsigned wide = within < full ? GROUP : a.tiles % GROUP;
+    const unsigned group = within < full ? within / (GROUP * a.segments) : a.tiles / GROUP;
+    const unsigned rest = within - group * GROUP * a.segments, segment = rest / wide;
+    const long long x = static_cast<long long>(group * GROUP + rest % wide) * WIDTH + 2 * pair;
+    const unsigned other = slice % a.others, grid = slice / a.others;
+    tile t = {a.in + other * a.in_far[1] + grid * a.in_far[2] + x,
+              a.out + other * a.out_far[1] + grid * a.out_far[2] + x,
+              static_cast<long long>(segment) * a.useful - a.lead, x, false};
+    t.inside = plain(t.start, LENGTH, a.n);
+    return t;
+}
+
+// Two neighbours to shared memory; there are no asynchronous copies of less than 4 bytes.
+__device__ __forceinline__ void copy_pair(double *to, const double *from) { copy_async_16(to, from); }
+__device__ __forceinline__ void copy_pair(float *to, const float *from) { copy_async_8(to, from); }
+__device__ __forceinline__ void copy_pair(half_t *to, const half_t *from) { copy_async_4(to, from); }
+
+// The thread's own column pair of a tile starts on its way; what a tile has past the last column is 0.
+__device__ __forceinline__ void fetch(const columns_arguments &a, unsigned i, STORE *raw, int pair, int first) {
+    if (i >= a.all) return;
+    const tile s = find(a, i, pair);
+    STORE *const to = raw + 2 * pair;
+    const int have = s.x + 1 < a.nx ? 2 : s.x < a.nx;
+    if (VECTOR > 1 && s.inside && have == 2) {
+#pragma unroll 4
+        for (int j = first; j < LENGTH; j += THREADS) copy_pair(to + WIDTH * j, s.in + (s.start + j) * a.in_far[0]);
+    } else
+#pragma unroll 1
+        for (int j = first; j < LENGTH; j += THREADS) {
+            const folded from = extend(s.start + j, a.n);
+            const STORE *const point = s.in + (from.index < 0 ? 0 : from.index) * a.in_far[0];
+            for (int e = 0; e < 2; e++) {
+                const REAL value = e < have && from.index >= 0 ? widen(point[e]) : REAL(0);
+                to[WIDTH * j + e] = narrow<STORE>(from.minus ? -value : value);
+            }
+        }
+    copy_async_commit();
+}
+
+__device__ __forceinline__ complex<float> raw_pair(const half_t *from) { return {widen(from[0]), widen(from[1])}; }
+template <class T>
+__device__ __forceinline__ complex<T> raw_pair(const T *from) {
+    return *reinterpret_cast<const complex<T> *>(from);
+}
+
+__device__ __forceinline__ void give(const columns_arguments &a, unsigned i, const point (&x)[16], int pair,
+                                     int first) {
+    const tile s = find(a, i, pair);
+    const long long left = a.n - s.start - a.lead;
+    const unsigned count = static_cast<unsigned>(min(left, static_cast<long long>(a.useful)));
+    const int have = s.x + 1 < a.nx ? 2 : s.x < a.nx;
+#pragma unroll
+    for (int e = 0; e < 16; e++) {
+        const int j = first + THREADS * (e / F) + 256 * (e % F);
+        if (static_cast<unsigned>(j - a.lead) >= count) continue;
+        STORE *const to = s.out + (s.start + j) * a.out_far[0];
+        if (VECTOR > 1 && have == 2)
+            store_pair(to, swapped(x[e]));
+        else {
+            if (have > 0) to[0] = narrow<STORE>(x[e].im);
+            if (have > 1) to[1] = narrow<STORE>(x[e].re);
+        }
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(ALL_THREADS, BLOCKS) segment_columns(const columns_arguments a) {
+    extern __shared__ __align__(16) unsigned char stn_shared[];
+    STORE *const raw = reinterpret_cast<STORE *>(stn_shared);
+    cell *const rooms = reinterpret_cast<cell *>(stn_shared + LENGTH * WIDTH * sizeof(STORE));
+    fetch(a, blockIdx.x, raw, threadIdx.x % PAIRS, threadIdx.x / PAIRS);
+#pragma unroll 1
+    for (unsigned i = blockIdx.x; i < a.all; i += gridDim.x) {
+        point x[16];
+        int thread = threadIdx.x;
+        keep_here(thread);
+        const int pair = thread % PAIRS, first = thread / PAIRS;
+        copy_async_wait<0>();
+        __syncthreads();  // all inputs have landed, and the rooms are free
+#pragma unroll
+        for (int e = 0; e < 16; e++)
+            x[e] = raw_pair(raw + WIDTH * (first + THREADS * (e / F) + 256 * (e % F)) + 2 * pair);
+        __syncthreads();
+        fetch(a, i + gridDim.x, raw, pair, first);
+        convolve(x, rooms + pair * STRIDE, first, rooms + thread / THREADS * STRIDE, thread % THREADS, a.roots,
+                 a.symbol);
+        give(a, i, x, pair, first);
+    }
+}

@@ -1,0 +1,52 @@
+// A grid and a source into a third one, each in its own layout.
+//
+//     out(p) = x(p) + c(p)      p inside the live box: what no fixed side freezes
+//     out(p) = x(p)             elsewhere                    HAS_GRID 0: x is 0, HAS_SOURCE 0: c is 0
+//
+//     row    |<- COVERED ->|<- COVERED ->|<-    |     A block has one chunk of one row; its threads lie along x and take PER_THREAD
+//     of x   | block 0   | block 1   | ...  |     points each, THREADS_X apart. Rows follow by y, then z, then grids of the
+//                                                 batch. Three streams over memory and an addition: the copy roof decides.
+//
+// Reads STORE, REAL, THREADS_X, HAS_GRID, HAS_SOURCE.
+#include "device/element.cuh"
+#include "params.cuh"
+
+constexpr int PER_THREAD = 4, COVERED = THREADS_X * PER_THREAD;
+static_assert(HAS_GRID || HAS_SOURCE, "something is written");
+
+struct add_grid {
+    STORE *at;
+    long long stride[3], batch;  // elements; axes z, y, x
+};
+struct add_arguments {
+    add_grid x, c, out;
+    long long n[3], live_low[3], live_high[3];
+    long long chunks;  // of a row
+};
+
+__device__ __forceinline__ STORE *row_of(const add_grid &g, long long batch, long long z, long long y) {
+    return g.at + batch * g.batch + z * g.stride[0] + y * g.stride[1];
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS_X) sourced_add(const __grid_constant__ add_arguments a) {
+    const long long row = blockIdx.x / a.chunks, first = (blockIdx.x - row * a.chunks) * COVERED + threadIdx.x;
+    const long long plane = row / a.n[1], y = row - plane * a.n[1], batch = plane / a.n[0], z = plane - batch * a.n[0];
+    const bool live = z >= a.live_low[0] && z < a.live_high[0] && y >= a.live_low[1] && y < a.live_high[1];
+    const STORE *const x = HAS_GRID ? row_of(a.x, batch, z, y) : nullptr;
+    const STORE *const c = HAS_SOURCE ? row_of(a.c, batch, z, y) : nullptr;
+    STORE *const out = row_of(a.out, batch, z, y);
+    REAL sum[PER_THREAD];
+#pragma unroll
+    for (int k = 0; k < PER_THREAD; k++) {
+        const long long i = first + k * THREADS_X;
+        sum[k] = 0;
+        if (i >= a.n[2]) continue;
+        if (HAS_GRID) sum[k] = widen(x[i * a.x.stride[2]]);
+        if (HAS_SOURCE && live && i >= a.live_low[2] && i < a.live_high[2]) sum[k] += widen(c[i * a.c.stride[2]]);
+    }
+#pragma unroll
+    for (int k = 0; k < PER_THREAD; k++) {
+        const long long i = first + k * THREADS_X;
+        if (i < a.n[2]) out[i * a.out.stride[2]] = narrow<STORE>(sum[k]);
+    }
+}

@@ -1,0 +1,39 @@
+// How an axis goes on past its sides for ever: by itself (wrap), or mirrored at each side, with a sign.
+//
+//     even, about half a step outside (BEYOND 1)   .. b a | a b c      reflect
+//     even, about the outer point     (BEYOND 0)   .. c b | a b c      mirror
+//     odd, about the point outside    (BEYOND 2)   .. -a 0 | a b c     constant
+//     odd, about the outer point      (BEYOND 0)   .. -c -b | 0 b c    fixed: the outer point counts as 0
+//
+// A transform's line holds the points -before .. length - before - 1 of that.
+#pragma once
+
+struct extension {
+    int n, before;  // points of the grid; of the line before the first of them
+};
+
+// The point that stands for point i, and its sign; sign 0: it is 0 and there is none.
+struct image {
+    int at, sign;
+};
+
+template <int REPEATS, int LOW_BEYOND, int LOW_SIGN, int HIGH_BEYOND, int HIGH_SIGN>
+__device__ __forceinline__ image image_of(int i, int n) {
+    if (REPEATS) {
+        while (i < 0) i += n;
+        while (i >= n) i -= n;
+        return {i, 1};
+    }
+    int sign = 1;
+    while (i < 0 || i >= n) {
+        if (i < 0) {
+            if (LOW_SIGN < 0 && LOW_BEYOND == 2 && i == -1) return {0, 0};
+            i = -LOW_BEYOND - i, sign *= LOW_SIGN;
+        } else {
+            if (HIGH_SIGN < 0 && HIGH_BEYOND == 2 && i == n) return {0, 0};
+            i = 2 * (n - 1) + HIGH_BEYOND - i, sign *= HIGH_SIGN;
+        }
+    }
+    if ((LOW_SIGN < 0 && LOW_BEYOND == 0 && i == 0) || (HIGH_SIGN < 0 && HIGH_BEYOND == 0 && i == n - 1)) return {0, 0};
+    return {i, sign};
+}

@@ -1,0 +1,234 @@
+// The middle passes of `spectral`: columns of the spectrum, which the rows left, forward, times the symbol, back.
+//
+//     v[i] <- (1 / ..) sum over k of  K(k)^T V[k] exp(2 pi i k i / N),   V[k] = sum over i < N of  v[i] exp(-2 pi i k i / N)
+//
+// of each column, extended on either side. DIRECTION says which part of that is done: 0 forward only (for all axes but the last), 1 back
+// only, 2 all.
+//
+//     a column's points: groups of SPECTRUM_GROUP neighbours, `pitch` columns apart:  [i / SPECTRUM_GROUP][column < pitch][i % SPECTRUM_GROUP]
+//
+//                     column 0 1 2 ..  LINE_COUNT of them are a block's, THREADS_X threads each
+//     i = 0, 1        | | | |     -> rung 0 -> shared memory -> .. -> the foot (the last rung, the symbol, the first of the way
+//     i = 2, 3        | | | |        back, in registers) -> .. -> rung 0 -> where they were
+//
+// With SOURCES (fixed and constant sides) a constant source beside the faces is added at every step: 1 + K + .. + K^(T-1) times its own
+// frequencies, a sum over the low and the high face, j, of every axis. Of the axis that columns lie on, then of the others:
+//
+//     row_place[k][j] row[j][column]  +  sum over f of  values_f[k][j] place_f[column][j]
+//
+// place: the frequencies of a single one beside a face; row and values: those of what lies there. SOURCES is how many f there are.
+//
+// A column longer than a block holds is shared by LINE_SHARES blocks of a cluster.
+//
+// Reads REAL, BLOCKS, THREADS_X, LINE_*, SPECTRUM_GROUP, DIRECTION, EXTEND_*, LINE_WHOLE, SYMBOL*, SOURCES.
+#include "device/ladder.cuh"
+#include "device/twins.cuh"
+#include "params.cuh"
+#include "spectral/extension.cuh"
+#include "spectral/symbol.cuh"
+
+struct column_line {
+    static constexpr int N = LINE_POINTS, STAGES = LINE_STAGES, THREADS = THREADS_X, LINES = LINE_COUNT, PAD = LINE_PAD,
+                         TABLE = LINE_TABLE, SHARES = LINE_SHARES;
+    static constexpr __host__ __device__ int radix(int s) { return LINE_RADIX[s]; }
+};
+constexpr int N = LINE_POINTS, LAST = LINE_STAGES - 1, THREADS = THREADS_X * LINE_COUNT;
+static_assert(LINE_STAGES >= 2, "a column comes from memory in one rung and meets the symbol in another");
+static_assert(SYMBOL != 2 || (LINE_SHARES == 1 && DIRECTION == 2 && !SOURCES), "one step, within a block");
+using value = complex<REAL>;
+using top = rung<column_line, 0>;
+using foot = rung<column_line, LAST>;
+
+struct source_faces {
+    const REAL *values, *place;
+    long long grid, step, next;  // of values: complex numbers from grid to grid, frequency to frequency, face to face
+};
+struct spectral_columns_arguments {
+    REAL *spectrum;
+    const REAL *roots;  // of the ladder
+    symbol_arguments symbol;
+    long long pitch, plane;  // columns; complex numbers of a plane (or of a grid, for the slowest axis)
+    int columns, tiles;      // to be done in a plane, and blocks for them
+    int kept, unused;        // DIRECTION 0 and 1: frequencies |k| < kept are kept
+    extension along;
+    const REAL *row, *row_place;
+    long long row_grid, row_next;  // complex numbers from grid to grid and from face to face
+    source_faces faces[2];
+    int width, unused2;  // SOURCES 2: columns lie in rows of as many
+};
+
+static_assert(is_twin(sizeof(spectral_columns_arguments)), "the arguments that are launched");
+static_assert(is_given(sizeof(value) * ladder_cells<column_line>() * (SYMBOL == 2 ? 2 : 1)),
+              "the shared memory that is given");
+
+// The source's frequencies: what belongs to a column, then to its frequency k.
+constexpr int OTHERS = SOURCES ? SOURCES : 1;
+struct source_line {
+    value row[2], place[OTHERS][2];
+    const REAL *values[OTHERS];
+};
+__device__ __forceinline__ source_line source_of(const spectral_columns_arguments &a, long long grid, int c) {
+    source_line s;
+    const int slow = SOURCES == 2 ? c / a.width : 0, fast = SOURCES == 2 ? c % a.width : c;
+#pragma unroll
+    for (int j = 0; j < 2; j++) s.row[j] = load_pair(a.row + 2 * (grid * a.row_grid + j * a.row_next + c));
+#pragma unroll
+    for (int f = 0; f < OTHERS; f++) {
+        const bool of_slow = SOURCES == 2 && f == 0;  // faces normal to the slower of the other axes; else to x
+        const REAL *const place = a.faces[f].place + 4 * static_cast<long long>(of_slow ? slow : fast);
+#pragma unroll
+        for (int j = 0; j < 2; j++) s.place[f][j] = load_pair(place + 2 * j);
+        s.values[f] = a.faces[f].values + 2 * (grid * a.faces[f].grid + (of_slow ? fast : 2 * slow));
+    }
+    return s;
+}
+__device__ __forceinline__ value source_at(const spectral_columns_arguments &a, const source_line &s, int k) {
+    const REAL *const place = a.row_place + 4 * static_cast<long long>(k);
+    value sum = load_pair(place) * s.row[0] + load_pair(place + 2) * s.row[1];
+#pragma unroll
+    for (int f = 0; f < OTHERS; f++)
+#pragma unroll
+        for (int j = 0; j < 2; j++)
+            sum = sum + load_pair(s.values[f] + 2 * (k * a.faces[f].step + j * a.faces[f].next)) * s.place[f][j];
+    return sum;
+}
+
+// Where point or frequency i of a column that begins at `column` lies.
+__device__ __forceinline__ REAL *cell_at(value *column, int i, long long pitch) {
+    return reinterpret_cast<REAL *>(column + i / SPECTRUM_GROUP * (pitch * SPECTRUM_GROUP) + i % SPECTRUM_GROUP);
+}
+__device__ __forceinline__ value point_at(value *column, int p, const spectral_columns_arguments &a) {
+    const int i = p - a.along.before;
+    if (LINE_WHOLE || (i > 0 && i + 1 < a.along.n)) return load_pair(cell_at(column, i, a.pitch));
+    const image from =
+        image_of<EXTEND_REPEATS, EXTEND_LOW, EXTEND_LOW_SIGN, EXTEND_HIGH, EXTEND_HIGH_SIGN>(i, a.along.n);
+    if (!from.sign) return {REAL(0), REAL(0)};
+    return static_cast<REAL>(from.sign) * load_pair(cell_at(column, from.at, a.pitch));
+}
+// The place of frequency k among those that are kept, 0 .. kept - 1 and then -(kept - 1) .. -1; negative: it is not.
+__device__ __forceinline__ int place_of(int k, int kept) {
+    if (2 * kept > N) return k;
+    if (k < kept) return k;
+    return k > N - kept ? k - N + 2 * kept - 1 : -1;
+}
+
+__device__ __forceinline__ void load_points(const spectral_columns_arguments &a, value *line, int t, int share,
+                                            value *column, bool active) {
+#pragma unroll 1
+    for (int j = t; j < top::COUNT; j += THREADS_X) {
+        value x[top::R];
+        const int q = j + share * top::COUNT;
+#pragma unroll
+        for (int r = 0; r < top::R; r++)
+            x[r] = active ? point_at(column, q + r * top::STRIDE, a) : value{REAL(0), REAL(0)};
+        dft<top::R>(x);
+        turn_rung<column_line, 0>(x, q, a.roots);
+        put_shared<column_line>(x, line, q);
+    }
+}
+// SYMBOL 2: the line of taps, beside the column's own.
+__device__ __forceinline__ void load_taps(const spectral_columns_arguments &a, value *line, int t, const REAL *taps) {
+#pragma unroll 1
+    for (int j = t; j < top::COUNT; j += THREADS_X) {
+        value x[top::R];
+#pragma unroll
+        for (int r = 0; r < top::R; r++) x[r] = tap_at<N>(taps, j + r * top::STRIDE);
+        dft<top::R>(x);
+        turn_rung<column_line, 0>(x, j, a.roots);
+        put_cells<column_line, 0>(x, line, j);
+    }
+}
+__device__ __forceinline__ void store_points(const spectral_columns_arguments &a, value *line, int t, int share,
+                                             value *column, bool active) {
+#pragma unroll 1
+    for (int j = t; j < top::COUNT; j += THREADS_X) {
+        value x[top::R];
+        const int q = j + share * top::COUNT;
+        take_shared<column_line>(x, line, q);
+        turn_rung<column_line, 0>(x, q, a.roots);
+        dft<top::R>(x);
+        if (!active) continue;
+#pragma unroll
+        for (int r = 0; r < top::R; r++) {
+            const int i = q + r * top::STRIDE - a.along.before;
+            if (LINE_WHOLE || (i >= 0 && i < a.along.n)) store_pair(cell_at(column, i, a.pitch), swapped(x[r]));
+        }
+    }
+}
+// The last rung, and what becomes of the frequencies that it gives.
+__device__ __forceinline__ void turn_at_foot(const spectral_columns_arguments &a, value *line, int t0, int share,
+                                             value *column, const double *parts, long long plane, int c, bool active) {
+    source_line source;
+    if constexpr (SOURCES) source = source_of(a, plane, active ? c : 0);
+#pragma unroll 1
+    for (int j = t0; j < foot::COUNT; j += THREADS_X) {
+        value x[foot::R];
+        const int t = frequency_of<column_line>(j, static_cast<unsigned>(share)), first = foot_of<column_line>(t);
+        if constexpr (DIRECTION != 1) {
+            take_cells<column_line, LAST>(x, line, first);
+            dft<foot::R>(x);
+        }
+        value factor[foot::R];
+        if constexpr (SYMBOL == 2) {
+            take_cells<column_line, LAST>(factor, line + ladder_cells<column_line>(), first);
+            dft<foot::R>(factor);
+        }
+#pragma unroll
+        for (int r = 0; r < foot::R; r++) {
+            const int k = t + r * (N / foot::R), place = place_of(k, a.kept);
+            if constexpr (DIRECTION == 0) {
+                if (active && place >= 0) store_pair(cell_at(column, place, a.pitch), x[r]);
+            } else if constexpr (DIRECTION == 1) {
+                x[r] = {REAL(0), REAL(0)};
+                if (active && place >= 0) x[r] = swapped(load_pair(cell_at(column, place, a.pitch)));
+            } else if constexpr (SYMBOL == 2)
+                x[r] = swapped(static_cast<REAL>(a.symbol.scale) * (x[r] * factor[r]));
+            else if constexpr (SOURCES)
+                x[r] = swapped(times_symbol_with<N>(x[r], source_at(a, source, k), parts, k, a.symbol));
+            else
+                x[r] = swapped(times_symbol<N>(x[r], parts, k, a.symbol));
+        }
+        if constexpr (DIRECTION != 0) {
+            dft<foot::R>(x);
+            put_cells<column_line, LAST>(x, line, first);
+        }
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
+    spectral_columns(const __grid_constant__ spectral_columns_arguments a) {
+    extern __shared__ __align__(16) unsigned char stn_shared[];
+    const int lane = static_cast<int>(threadIdx.x) % LINE_COUNT, t = static_cast<int>(threadIdx.x) / LINE_COUNT;
+    value *const line = reinterpret_cast<value *>(stn_shared) + lane;
+    const unsigned tile = blockIdx.x / LINE_SHARES;
+    const int share = LINE_SHARES > 1 ? static_cast<int>(cluster_rank()) : 0;
+    const long long plane = tile / a.tiles;
+    const int c = static_cast<int>(tile % a.tiles) * LINE_COUNT + lane;
+    const bool active = c < a.columns;
+    value *const column =
+        reinterpret_cast<value *>(a.spectrum) + plane * a.plane + static_cast<long long>(c) * SPECTRUM_GROUP;
+    const double *const parts = a.symbol.parts + static_cast<long long>(active ? c : 0) * SYMBOL_PARTS;
+
+    if constexpr (DIRECTION != 1) {
+        if (LINE_SHARES > 1) wait_for_shares<column_line>();  // until all have begun
+        load_points(a, line, t, share, column, active);
+        if constexpr (SYMBOL == 2) {
+            value *const beside = line + ladder_cells<column_line>();
+            load_taps(
+                a, beside, t,
+                reinterpret_cast<const REAL *>(a.symbol.parts) + static_cast<long long>(active ? c : 0) * SYMBOL_PARTS);
+            __syncthreads();
+            descend<column_line, 1, LAST>(beside, t, a.roots);
+        }
+        wait_for_shares<column_line>();
+        descend<column_line, 1, LAST>(line, t, a.roots);
+    }
+    turn_at_foot(a, line, t, share, column, parts, plane, c, active);
+    if constexpr (DIRECTION != 0) {
+        __syncthreads();
+        ascend<column_line, LAST, 1>(line, t, a.roots);
+        if (LINE_SHARES > 1) wait_for_shares<column_line>();
+        store_points(a, line, t, share, column, active);
+        if (LINE_SHARES > 1) wait_for_shares<column_line>();  // until none reads what this block holds
+    }
+}

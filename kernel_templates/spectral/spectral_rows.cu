@@ -1,0 +1,203 @@
+// The first and the last pass of `spectral`: rows of the grid to their frequencies along x, and back.
+//
+//     X[k] = 2 sum over i < 2N of  u[i] exp(-2 pi i k / 2N),  k = 0 .. KEPT - 1,  u the row, extended on either side
+//
+// A row of 2N real points is transformed as N complex ones, Z (even points real, odd ones imaginary parts). With S = Z[k] + Z*[N-k],
+// D = -i exp(-pi i k / N) (Z[k] - Z*[N-k]):
+//
+//     X[k] = S + D,  X[N-k] = (S - D)*;      back:  S = X[k] + X*[N-k],  D = i exp(pi i k / N) (X[k] - X*[N-k]),  Z likewise
+//
+//     row    [x x x x x x ..] -> rung 0 -> shared memory -> .. -> the foot: a thread does butterflies t and N/R - t, and so has
+//                                                                 Z[k] and Z[N - k] of all its k = t + r N/R
+//     spectrum, in groups of SPECTRUM_GROUP rows:   [plane][y / SPECTRUM_GROUP][k < pitch][y % SPECTRUM_GROUP]
+//
+// A block has LINE_COUNT rows side by side, THREADS_X threads each. Way back: the same mirrored; only points of the grid are stored.
+//
+// Where sides are fixed, their points and rows keep their values.
+//
+// Reads FROZEN_*, STORE, REAL, VECTOR, BLOCKS, THREADS_X, LINE_*, SPECTRUM_GROUP, SPECTRUM_BACK, EXTEND_*, LINE_WHOLE.
+#include "device/ladder.cuh"
+#include "device/twins.cuh"
+#include "params.cuh"
+#include "spectral/extension.cuh"
+
+struct row_line {
+    static constexpr int N = LINE_POINTS, STAGES = LINE_STAGES, THREADS = THREADS_X, LINES = LINE_COUNT, PAD = LINE_PAD,
+                         TABLE = LINE_TABLE, SHARES = 1;
+    static constexpr __host__ __device__ int radix(int s) { return LINE_RADIX[s]; }
+};
+constexpr int N = LINE_POINTS, LAST = LINE_STAGES - 1, THREADS = THREADS_X * LINE_COUNT;
+static_assert(LINE_STAGES >= 2, "a row comes from memory in one rung and goes back there in another");
+using value = complex<REAL>;
+
+struct spectral_rows_arguments {
+    const STORE *in;
+    STORE *out;
+    REAL *spectrum;
+    const REAL *roots;  // of the ladder
+    const REAL *half;   // exp(-pi i t / N), t <= N / R of the last rung
+    long long in_z, in_y, in_batch, out_z, out_y, out_batch;
+    long long pitch, plane;  // of the spectrum: frequencies of a row, complex numbers of a plane
+    int planes, ny, tiles;   // planes of a grid; rows of a plane, and blocks for them
+    int kept;                // frequencies of a row that are kept
+    extension x;
+    int frozen_low, frozen_high;      // rows that keep their values at either end of a plane, where sides are fixed
+    int frozen_z_low, frozen_z_high;  // planes likewise
+};
+
+static_assert(is_twin(sizeof(spectral_rows_arguments)), "the arguments that are launched");
+static_assert(is_given(sizeof(value) * ladder_cells<row_line>()), "the shared memory that is given");
+
+__device__ __forceinline__ REAL element_at(const STORE *row, int i, const extension &x) {
+    const image from =
+        image_of<EXTEND_REPEATS, EXTEND_LOW, EXTEND_LOW_SIGN, EXTEND_HIGH, EXTEND_HIGH_SIGN>(i - x.before, x.n);
+    return from.sign ? static_cast<REAL>(from.sign) * widen(row[from.at]) : REAL(0);
+}
+// Point p of the line: two neighbours of the row.
+__device__ __forceinline__ value point_at(const STORE *row, int p, const extension &x) {
+    const int i = 2 * p - x.before;
+    if (LINE_WHOLE || (i > 0 && i + 2 < x.n)) {
+        if (VECTOR == 2) return load_pair(row + i);
+        return {widen(row[i]), widen(row[i + 1])};
+    }
+    return {element_at(row, 2 * p, x), element_at(row, 2 * p + 1, x)};
+}
+__device__ __forceinline__ void store_point(STORE *row, int p, value z, const extension &x) {
+    const int i = 2 * p - x.before;
+    if (VECTOR == 2 && (LINE_WHOLE || (i > 0 && i + 2 < x.n))) {
+        store_pair(row + i, z);
+        return;
+    }
+    const int first = FROZEN_LOW,
+              last = x.n - 1 - FROZEN_HIGH;  // points before and after these are not the transform's
+    if (i >= first && i <= last) row[i] = narrow<STORE>(z.re);
+    if (i + 1 >= first && i + 1 <= last) row[i + 1] = narrow<STORE>(z.im);
+}
+// Points that fixed sides keep as they are.
+__device__ __forceinline__ void keep_points(const STORE *from, STORE *row, int t, int n, bool all) {
+    if (all)
+        for (int i = t; i < n; i += THREADS_X) row[i] = from[i];
+    else if (t == 0) {
+        if (FROZEN_LOW) row[0] = from[0];
+        if (FROZEN_HIGH) row[n - 1] = from[n - 1];
+    }
+}
+
+// What the foot's pair of butterflies, t and N / R - t, needs besides.
+using foot = rung<row_line, LAST>;
+constexpr int R = foot::R, P = N / R;  // P frequencies apart
+// exp(-pi i (t + r P) / N)
+__device__ __forceinline__ value half_root(const REAL *half, int t, int r) {
+    const value base = load_pair(half + 2 * t);
+    if constexpr (32 % R == 0)
+        return times_root64(base, 32 / R * r);
+    else
+        return load_pair(half + 2 * (t + r * P));
+}
+
+__device__ __forceinline__ void store_frequencies(const spectral_rows_arguments &a, value *line, int t0, value *to,
+                                                  bool active) {
+#pragma unroll 1
+    for (int t = t0; t <= P / 2; t += THREADS_X) {
+        value x[R], y[R];
+        take_cells<row_line, LAST>(x, line, foot_of<row_line>(t));
+        dft<R>(x);
+        take_cells<row_line, LAST>(y, line, foot_of<row_line>(t ? P - t : 0));
+        dft<R>(y);
+        if (t == 0) {  // the partner of r P is (R - r) P
+            const value first = y[0];
+#pragma unroll
+            for (int r = 0; r < R - 1; r++) y[r] = y[r + 1];
+            y[R - 1] = first;
+        }
+        if (!active) continue;
+#pragma unroll
+        for (int r = 0; r < R; r++) {
+            const int k = t + r * P;
+            const value z = x[r], w = conjugate(y[R - 1 - r]);
+            const value s = z + w, d = minus_i(half_root(a.half, t, r) * (z - w));
+            if (k < a.kept)
+                store_pair(reinterpret_cast<REAL *>(to + static_cast<long long>(k) * SPECTRUM_GROUP), s + d);
+            if (N - k < a.kept)
+                store_pair(reinterpret_cast<REAL *>(to + static_cast<long long>(N - k) * SPECTRUM_GROUP),
+                           conjugate(s - d));
+        }
+    }
+}
+
+__device__ __forceinline__ value frequency_at(const value *from, int k, int kept) {
+    return k < kept ? load_pair(reinterpret_cast<const REAL *>(from + static_cast<long long>(k) * SPECTRUM_GROUP))
+                    : value{REAL(0), REAL(0)};
+}
+__device__ __forceinline__ void load_frequencies(const spectral_rows_arguments &a, value *line, int t0,
+                                                 const value *from, bool active) {
+#pragma unroll 1
+    for (int t = t0; t <= P / 2; t += THREADS_X) {
+        value x[R], y[R];
+#pragma unroll
+        for (int r = 0; r < R; r++) {
+            const int k = t + r * P;
+            value z = {REAL(0), REAL(0)}, w = z;
+            if (active) z = frequency_at(from, k, a.kept), w = conjugate(frequency_at(from, N - k, a.kept));
+            if (k == 0) z.im = w.im = REAL(0);  // rounding left there by the columns
+            const value s = z + w, d = conjugate(half_root(a.half, t, r)) * (z - w);
+            x[r] = swapped(s - minus_i(d)), y[R - 1 - r] = swapped(conjugate(s + minus_i(d)));
+        }
+        dft<R>(x);
+        put_cells<row_line, LAST>(x, line, foot_of<row_line>(t));
+        if (t == 0 || 2 * t == P) continue;  // its own partner
+        dft<R>(y);
+        put_cells<row_line, LAST>(y, line, foot_of<row_line>(P - t));
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
+    spectral_rows(const __grid_constant__ spectral_rows_arguments a) {
+    extern __shared__ __align__(16) unsigned char stn_shared[];
+    const int lane = static_cast<int>(threadIdx.x) % LINE_COUNT, t = static_cast<int>(threadIdx.x) / LINE_COUNT;
+    value *const line = reinterpret_cast<value *>(stn_shared) + lane;
+    const int plane = static_cast<int>(blockIdx.x / a.tiles),
+              y = static_cast<int>(blockIdx.x % a.tiles) * LINE_COUNT + lane;
+    const int batch = plane / a.planes, z = plane % a.planes;
+    const bool active = y < a.ny;
+    value *const spectrum = reinterpret_cast<value *>(a.spectrum) + plane * a.plane +
+                            y / SPECTRUM_GROUP * a.pitch * SPECTRUM_GROUP + y % SPECTRUM_GROUP;
+    using top = rung<row_line, 0>;
+
+    if constexpr (!SPECTRUM_BACK) {
+        const STORE *const row = a.in + batch * a.in_batch + z * a.in_z + y * a.in_y;
+#pragma unroll 1
+        for (int j = t; j < top::COUNT; j += THREADS_X) {
+            value x[top::R];
+#pragma unroll
+            for (int r = 0; r < top::R; r++)
+                x[r] = active ? point_at(row, j + r * top::STRIDE, a.x) : value{REAL(0), REAL(0)};
+            dft<top::R>(x);
+            turn_rung<row_line, 0>(x, j, a.roots);
+            put_cells<row_line, 0>(x, line, j);
+        }
+        __syncthreads();
+        descend<row_line, 1, LAST>(line, t, a.roots);
+        store_frequencies(a, line, t, spectrum, active);
+    } else {
+        STORE *const row = a.out + batch * a.out_batch + z * a.out_z + y * a.out_y;
+        const bool frozen =
+            y < a.frozen_low || y >= a.ny - a.frozen_high || z < a.frozen_z_low || z >= a.planes - a.frozen_z_high;
+        const bool stores = active && !frozen;
+        if (active && a.in != a.out)
+            keep_points(a.in + batch * a.in_batch + z * a.in_z + y * a.in_y, row, t, a.x.n, frozen);
+        load_frequencies(a, line, t, spectrum, active);
+        __syncthreads();
+        ascend<row_line, LAST, 1>(line, t, a.roots);
+#pragma unroll 1
+        for (int j = t; j < top::COUNT; j += THREADS_X) {
+            value x[top::R];
+            take_cells<row_line, 0>(x, line, j);
+            turn_rung<row_line, 0>(x, j, a.roots);
+            dft<top::R>(x);
+            if (!stores) continue;
+#pragma unroll
+            for (int r = 0; r < top::R; r++) store_point(row, j + r * top::STRIDE, swapped(x[r]), a.x);
+        }
+    }
+}

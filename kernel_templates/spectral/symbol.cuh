@@ -1,0 +1,137 @@
+// The factor of a frequency after all steps: K^T, with K(k) = sum over taps o of w_o exp(i k.o), from K's parts along the axis
+// that a line lies on, z = exp(i theta), theta = 2 pi k / N:
+//
+//     1 - K = D + (1 - z) A(z) + (1 - 1/z) B(1/z)      A, B: polynomials, of sums of weights          SYMBOL 1
+//     1 - K = D + s (p_1 + s (p_2 + ..)),  s = 4 sin^2(theta / 2)     where K is real and the same for -theta   SYMBOL 0
+//
+// or, for one step of many taps, K as the transform of the line of taps, which the kernel makes            SYMBOL 2
+//
+// D, A, B, p are the line's own (they hold the other axes' frequencies); 1 - z and s come from half-angle sines. So 1 - K has a small
+// *relative* error where K is near 1, and powers keep it: with K^m = 1 - a and K^n = 1 - b, K^(m + n) = 1 - (a + b - a b).
+// In double, whatever the data's type.
+//
+// Reads SYMBOL, SYMBOL_HIGH (terms of A, or of p) and SYMBOL_LOW (of B).
+#pragma once
+#include "device/complex.cuh"
+#include "params.cuh"
+
+struct symbol_arguments {
+    const double *parts;   // of each line: D, then p_1, p_2 ..; or complex D, A_0, A_1 .., B_0, B_1 ..
+    const double *angles;  // of each k <= N / 2: s; or 1 - cos(theta), sin(theta)
+    unsigned long long steps;
+    double dead;   // 1 - |K| from which K^T is 0 to rounding; infinite where |K| exceeds 1
+    double scale;  // of all factors
+};
+
+constexpr int SYMBOL_PARTS = SYMBOL == 0 ? 1 + SYMBOL_HIGH : 2 * (1 + SYMBOL_HIGH + SYMBOL_LOW);  // numbers of a line
+
+// SYMBOL 2: the tap whose offset along the line is -p, as the transform's point p of N; `taps` are those of the line
+template <int N, class T>
+__device__ __forceinline__ complex<T> tap_at(const T *taps, int p) {
+    if (p <= SYMBOL_LOW) return load_pair(taps + 2 * (SYMBOL_LOW - p));
+    if (p >= N - SYMBOL_HIGH) return load_pair(taps + 2 * (SYMBOL_LOW + N - p));
+    return {T(0), T(0)};
+}
+
+// ---- K^T from 1 - K: the bits of T from the highest down. What was taken so far is kept as 1 minus it while that is
+// small, then as it is: either way with a small relative error.
+template <class V>
+struct power {
+    V taken, less;  // K^T, 1 - K^T
+};
+__device__ __forceinline__ power<double> power_of(double away, const symbol_arguments &a) {
+    if (fmin(away, 2.0 - away) > a.dead) return {0.0, 1.0};
+    const double once = 1.0 - away;
+    double less = away, taken = once;
+    bool near = !(fabs(once) < 0.5);
+    for (int bit = 62 - __clzll(static_cast<long long>(a.steps)); bit >= 0; bit--) {
+        const bool more = a.steps >> bit & 1;
+        if (near) {
+            less = less * (2.0 - less);
+            if (more) less = less * once + away;
+            taken = 1.0 - less;
+            near = !(fabs(taken) < 0.5);
+        } else {
+            taken = taken * taken;
+            if (more) taken = taken * once;
+        }
+    }
+    return {taken, near ? less : 1.0 - taken};
+}
+__device__ __forceinline__ double size_of(complex<double> z) { return z.re * z.re + z.im * z.im; }
+__device__ __forceinline__ power<complex<double>> power_of(complex<double> away, const symbol_arguments &a) {
+    if (2.0 * away.re - size_of(away) > 2.0 * a.dead) return {{0.0, 0.0}, {1.0, 0.0}};  // 1 - |K|^2 <= 2 (1 - |K|)
+    const complex<double> once = {1.0 - away.re, -away.im};
+    complex<double> less = away, taken = once;
+    bool near = !(size_of(once) < 0.25);
+    for (int bit = 62 - __clzll(static_cast<long long>(a.steps)); bit >= 0; bit--) {
+        const bool more = a.steps >> bit & 1;
+        if (near) {
+            less = less * complex<double>{2.0 - less.re, -less.im};
+            if (more) less = less * once + away;
+            taken = {1.0 - less.re, -less.im};
+            near = !(size_of(taken) < 0.25);
+        } else {
+            taken = taken * taken;
+            if (more) taken = taken * once;
+        }
+    }
+    if (!near) less = {1.0 - taken.re, -taken.im};
+    return {taken, less};
+}
+// 1 + K + .. + K^(T-1)
+__device__ __forceinline__ double sum_of(double less, double away, const symbol_arguments &a) {
+    return away == 0.0 ? static_cast<double>(a.steps) : less / away;
+}
+__device__ __forceinline__ complex<double> sum_of(complex<double> less, complex<double> away,
+                                                  const symbol_arguments &a) {
+    const double size = size_of(away);
+    if (size == 0.0) return {static_cast<double>(a.steps), 0.0};
+    return (1.0 / size) * (less * conjugate(away));
+}
+
+// ---- 1 - K at frequency k of a line of N
+template <int N>
+__device__ __forceinline__ auto away_of(const double *parts, const double *angles, int k) {
+    const bool mirrored = k > N / 2;
+    const int at = mirrored ? N - k : k;
+    if constexpr (SYMBOL == 0) {
+        const double s = angles[at];
+        double sum = SYMBOL_HIGH ? parts[SYMBOL_HIGH] : 0.0;
+#pragma unroll
+        for (int j = SYMBOL_HIGH - 1; j >= 1; j--) sum = sum * s + parts[j];
+        return parts[0] + (SYMBOL_HIGH ? s * sum : 0.0);
+    } else {
+        complex<double> turn = load_pair(angles + 2 * at), low = {0.0, 0.0}, high = {0.0, 0.0};  // turn = 1 - 1/z
+        if (mirrored) turn.im = -turn.im;
+        const complex<double> z = {1.0 - turn.re, turn.im}, back = conjugate(z);
+#pragma unroll 1
+        for (int j = SYMBOL_HIGH - 1; j >= 0; j--) high = high * z + load_pair(parts + 2 * (1 + j));
+#pragma unroll 1
+        for (int j = SYMBOL_LOW - 1; j >= 0; j--) low = low * back + load_pair(parts + 2 * (1 + SYMBOL_HIGH + j));
+        return load_pair(parts) + conjugate(turn) * high + turn * low;
+    }
+}
+
+template <class T>
+__device__ __forceinline__ complex<T> times_factor(complex<T> x, double factor) {
+    return static_cast<T>(factor) * x;
+}
+template <class T>
+__device__ __forceinline__ complex<T> times_factor(complex<T> x, complex<double> factor) {
+    return x * complex<T>{static_cast<T>(factor.re), static_cast<T>(factor.im)};
+}
+// x at frequency k of a line, times K^T
+template <int N, class T>
+__device__ __forceinline__ complex<T> times_symbol(complex<T> x, const double *parts, int k,
+                                                   const symbol_arguments &a) {
+    return times_factor(x, a.scale * power_of(away_of<N>(parts, a.angles, k), a).taken);
+}
+// The same, and what a source of the same frequency adds in all steps.
+template <int N, class T>
+__device__ __forceinline__ complex<T> times_symbol_with(complex<T> x, complex<T> source, const double *parts, int k,
+                                                        const symbol_arguments &a) {
+    const auto away = away_of<N>(parts, a.angles, k);
+    const auto power = power_of(away, a);
+    return times_factor(x, a.scale * power.taken) + times_factor(source, a.scale * sum_of(power.less, away, a));
+}

@@ -1,0 +1,89 @@
+/* See extension.h. */
+#include "strategies/common/extension.h"
+
+#include <stdio.h>
+
+#include "base/arith.h"
+
+static bool refuse(char *reason, size_t size, const char *side, const char *why, int axis) {
+    snprintf(reason, size, "past the %s side of axis %d, %s", side, axis, why);
+    return false;
+}
+
+/* One side as a mirror. */
+static bool mirror_of(const stn_task *task, int axis, int side, stn_extension *extension, char *reason, size_t size) {
+    stn_boundary_kind kind = task->boundary[axis][side].kind;
+    const char *name = side ? "high" : "low";
+    int shown = axis - (3 - task->rank), reach = stn_task_reach(task, axis);
+    bool odd = kind == STN_CONSTANT || kind == STN_FIXED;
+    bool once = task->steps == 1 && (kind == STN_REFLECT || kind == STN_MIRROR); /* one step only reads the mirror */
+    if (reach && !once && !stn_task_mirrored(task, axis))
+        return refuse(reason, size, name, "taps that are not symmetric along it go on in no mirror", shown);
+    if (reach > 1 && odd) return refuse(reason, size, name, "a fixed or constant side takes taps of reach 1", shown);
+    if (reach > 1 && kind == STN_NEAREST) return refuse(reason, size, name, "nearest takes taps of reach 1", shown);
+    extension->sign[side] = odd ? -1 : 1;
+    extension->beyond[side] = kind == STN_CONSTANT ? 2 : kind == STN_FIXED || kind == STN_MIRROR ? 0 : 1;
+    if (kind == STN_MIRROR && task->n[axis] == 1) extension->beyond[side] = 1; /* its only point again */
+    if (kind == STN_FIXED && reach == 0) extension->sign[side] = 1, extension->beyond[side] = 1; /* freezes no point */
+    return true;
+}
+
+bool stn_extension_sides(const stn_task *task, int axis, stn_extension *extension, char *reason, size_t reason_size) {
+    *extension = (stn_extension){.n = task->n[axis], .beyond = {1, 1}, .sign = {1, 1}};
+    extension->repeats = task->boundary[axis][0].kind == STN_WRAP || stn_task_reach(task, axis) == 0;
+    if (extension->repeats) return true;
+    return mirror_of(task, axis, 0, extension, reason, reason_size) &&
+           mirror_of(task, axis, 1, extension, reason, reason_size);
+}
+
+int64_t stn_extension_period(const stn_extension *e) {
+    if (e->repeats) return e->n;
+    int64_t between = 2 * (e->n - 1) + e->beyond[0] + e->beyond[1];
+    if (between == 0) between = 1; /* one frozen point */
+    return e->sign[0] == e->sign[1] ? between : 2 * between;
+}
+
+bool stn_extension_odd(const stn_extension *e) { return !e->repeats && (e->sign[0] < 0 || e->sign[1] < 0); }
+
+int64_t stn_extension_image(const stn_extension *e, int64_t i, int *sign) {
+    *sign = 1;
+    if (e->repeats) return (i % e->n + e->n) % e->n;
+    while (i < 0 || i >= e->n) {
+        int side = i >= e->n;
+        if (e->sign[side] < 0 && e->beyond[side] == 2 && i == (side ? e->n : -1)) *sign = 0;
+        if (*sign == 0) return 0;
+        *sign *= e->sign[side];
+        i = (side ? 2 * (e->n - 1) + e->beyond[1] : -e->beyond[0]) - i;
+    }
+    if (e->sign[0] < 0 && e->beyond[0] == 0 && i == 0) *sign = 0;
+    if (e->sign[1] < 0 && e->beyond[1] == 0 && i == e->n - 1) *sign = 0;
+    return i;
+}
+
+int64_t stn_extension_beside(const stn_extension *e, int side) {
+    int64_t at[2] = {-1, -1};
+    for (int s = 0; s < 2; s++) {
+        if (e->repeats || e->sign[s] > 0) continue;
+        int64_t in = e->beyond[s] == 0, place = s ? e->n - 1 - in : in;
+        if (place >= 0 && place < e->n) at[s] = place;
+    }
+    return side == 1 && at[1] == at[0] ? -1 : at[side];
+}
+
+bool stn_extension_fit(stn_extension *e, const stn_reach *reach, bool (*good)(int64_t length), int64_t most) {
+    int64_t period = stn_extension_period(e), least;
+    e->length = 0;
+    if (stn_add_overflows(e->n, reach->side[0], &least) || stn_add_overflows(least, reach->side[1], &least))
+        least = INT64_MAX;
+    if (period <= most && good(period)) e->length = period;
+    for (int64_t length = least; length <= most && (!e->length || length < e->length); length++)
+        if (good(length)) {
+            e->length = length;
+            break;
+        }
+    if (!e->length) return false;
+    e->exact = e->length == period;
+    e->whole = e->length == e->n;
+    e->before = e->exact || e->whole ? 0 : reach->side[0];
+    return true;
+}

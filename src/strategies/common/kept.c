@@ -1,0 +1,103 @@
+/* Which frequencies still count after all steps; see symbol.h.
+ *
+ * With one axis's frequency fixed, |K| is bounded over all frequencies of the others by samples: the largest of m samples around
+ * the circle of a trigonometric polynomial of degree d is at least cos(pi d / m) of its largest value. */
+#include <complex.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "strategies/common/symbol.h"
+
+#define WIDEST (2 * STN_MAX_RADIUS + 1)
+#define BUDGET 3e7 /* complex products: some 50 ms */
+
+typedef struct scan {
+    const stn_task *task;
+    int axis, others[2];
+    int low[3], width[3];
+    int samples[2];
+    double complex *roots[2]; /* of each other axis: exp(2 pi i j / samples) */
+    double complex *sums;     /* weights by their offsets along the others, [width][width] */
+    double bound;             /* the largest value over the largest sample */
+} scan;
+
+static double degree(const scan *s, int other) { return (s->width[s->others[other]] - 1) / 2.0; }
+
+static bool open_scan(scan *s, const stn_task *task, int axis, int64_t length) {
+    *s = (scan){.task = task, .axis = axis, .others = {axis == 0 ? 1 : 0, axis == 2 ? 1 : 2}, .bound = 1};
+    double work = (double)length / 2;
+    bool both = true;
+    for (int k = 0; k < 3; k++) {
+        s->low[k] = task->reach[k][0];
+        s->width[k] = task->reach[k][0] + task->reach[k][1] + 1;
+        both = both && (k == axis || s->width[k] > 1);
+    }
+    for (int o = 0; o < 2; o++) {
+        s->samples[o] = s->width[s->others[o]] == 1 ? 1 : (int)ceil((both ? 64 : 256) * degree(s, o));
+        s->bound /= cos(M_PI * degree(s, o) / s->samples[o]);
+        work *= s->samples[o];
+    }
+    work = work * s->width[s->others[1]] / 2 + (double)length / 2 * (double)task->ntaps;
+    if (work > BUDGET) return false;
+    s->sums = malloc((size_t)(s->width[s->others[0]] * s->width[s->others[1]]) * sizeof *s->sums);
+    for (int o = 0; o < 2; o++) {
+        s->roots[o] = malloc((size_t)s->samples[o] * sizeof *s->roots[o]);
+        for (int j = 0; s->roots[o] && j < s->samples[o]; j++) s->roots[o][j] = cexp(2 * M_PI * I * j / s->samples[o]);
+    }
+    return s->sums && s->roots[0] && s->roots[1];
+}
+
+static void close_scan(scan *s) { free(s->sums), free(s->roots[0]), free(s->roots[1]); }
+
+static void sum_others(scan *s, double angle) {
+    const int *o = s->others, width = s->width[o[1]];
+    memset(s->sums, 0, (size_t)(s->width[o[0]] * width) * sizeof *s->sums);
+    for (size_t i = 0; i < s->task->ntaps; i++) {
+        const stn_tap *tap = &s->task->taps[i];
+        int64_t at = (tap->offset[o[0]] + s->low[o[0]]) * width + tap->offset[o[1]] + s->low[o[1]];
+        s->sums[at] += tap->weight * cexp(I * angle * (double)tap->offset[s->axis]);
+    }
+}
+
+/* The largest |K| that samples show at one frequency of the axis. K(-k) is the conjugate of K(k), but not at a fixed frequency of the
+ * axis, so the whole circle is looked at. */
+static double largest_sample(const scan *s) {
+    int rows = s->width[s->others[0]], width = s->width[s->others[1]];
+    double most = 0;
+    for (int j = 0; j < s->samples[0]; j++) {
+        double complex line[WIDEST] = {0};
+        for (int r = 0; r < rows; r++) {
+            double complex turn = s->roots[0][(int64_t)j * r % s->samples[0]];
+            for (int i = 0; i < width; i++) line[i] += turn * s->sums[r * width + i];
+        }
+        for (int k = 0; k < s->samples[1]; k++) {
+            double complex z = s->roots[1][k], value = line[width - 1];
+            for (int i = width - 2; i >= 0; i--)
+                value = line[i] + (double complex)CMPLX(creal(value) * creal(z) - cimag(value) * cimag(z),
+                                                        creal(value) * cimag(z) + cimag(value) * creal(z));
+            most = fmax(most, creal(value) * creal(value) + cimag(value) * cimag(value));
+        }
+    }
+    return sqrt(most);
+}
+
+/* At one frequency of the axis |K| is at most this: with weights of one sign that is the largest itself, without any sample. */
+static double most_possible(const scan *s) {
+    double sum = 0;
+    for (int i = 0; i < s->width[s->others[0]] * s->width[s->others[1]]; i++) sum += cabs(s->sums[i]);
+    return sum;
+}
+
+int64_t stn_symbol_kept(const stn_task *task, int axis, int64_t length, double dead) {
+    scan s;
+    int64_t kept = length / 2 + 1;
+    if (open_scan(&s, task, axis, length))
+        while (kept > 1) {
+            sum_others(&s, 2 * M_PI * (double)(kept - 1) / (double)length);
+            if (!(most_possible(&s) < 1 - dead) && !(largest_sample(&s) * s.bound < 1 - dead)) break;
+            kept--;
+        }
+    close_scan(&s);
+    return kept;
+}

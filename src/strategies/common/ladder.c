@@ -1,0 +1,220 @@
+/* See ladder.h. */
+#include "strategies/common/ladder.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/arith.h"
+#include "render/render.h"
+
+bool stn_ladder_good(int64_t n) {
+    static const int primes[] = {2, 3, 5, 7};
+    if (n < 1) return false;
+    for (int i = 0; i < 4; i++)
+        while (n % primes[i] == 0) n /= primes[i];
+    return n == 1;
+}
+
+static size_t cell_bytes(bool wide) { return wide ? 16 : 8; }
+
+int64_t stn_ladder_most_points(bool wide, size_t shared) {
+    return (int64_t)(shared / cell_bytes(wide)) * 16 / 17 - 1; /* some are left out */
+}
+
+/* ---- where cells lie: the twins of device/ladder.cuh -------------------------------------------------------------- */
+
+static int padded(int p, int pad) { return pad ? p + p / pad : p; }
+
+typedef struct rung {
+    int radix, block, stride, count;
+} rung;
+
+static rung rung_of(const stn_ladder *line, int stage) {
+    int before = 1;
+    for (int s = 0; s < stage; s++) before *= line->radix[s];
+    int block = line->points / before, radix = line->radix[stage];
+    return (rung){radix, block, block / radix, line->points / radix / line->shares};
+}
+
+static int foot_of(const stn_ladder *line, int t) {
+    int at = 0;
+    for (int s = 0; s + 1 < line->stages; s++) { /* t: a block's own butterfly of the foot */
+        int digits = s ? line->radix[s] : line->radix[s] / line->shares;
+        at += t % digits * rung_of(line, s).stride;
+        t /= digits;
+    }
+    return at;
+}
+
+size_t stn_ladder_shared(const stn_ladder *line, bool wide) {
+    return (size_t)(padded(line->points / line->shares - 1, line->pad) + 1) * (size_t)(line->lines * line->copies) *
+           cell_bytes(wide);
+}
+
+/* ---- choosing ------------------------------------------------------------------------------------------------------ */
+
+/* Instructions of a butterfly for each of its points; 0: there is none of this radix. */
+static double work_of(int radix) {
+    static const double work[17] = {0, 0.1, 2, 5.3, 4, 7.2, 7.3, 9.4, 6.8, 12, 9.2, 0, 9.3, 0, 11.4, 12.5, 10};
+    return work[radix];
+}
+
+/* How many cells the busiest bank is asked for, over what a conflict-free access would ask, in one rung. */
+static double conflicts(const stn_ladder *line, int stage, bool wide) {
+    int units = wide ? 8 : 16, total = 0, accesses = 0, threads = line->threads * line->lines;
+    rung here = rung_of(line, stage);
+    bool foot = stage == line->stages - 1;
+    for (int first = 0; first < threads && first < 96; first += units)
+        for (int r = 0; r<here.radix; r += here.radix> 2 ? here.radix - 1 : 1) {
+            int busy[16] = {0}, most = 0;
+            for (int lane = first; lane < first + units && lane < threads; lane++) {
+                int j = lane / line->lines;
+                if (j >= here.count) continue;
+                int base = foot ? foot_of(line, j) : j / here.stride * here.block + j % here.stride;
+                int cell = padded(base + r * here.stride, line->pad) * line->lines + lane % line->lines;
+                most = (int)stn_max(most, ++busy[cell % units]);
+            }
+            total += most, accesses++;
+        }
+    return accesses ? (double)total / accesses : 1;
+}
+
+/* Cycles of a multiprocessor for each point, of arithmetic. Warps that have no butterfly in a round leave room for others; few threads
+ * leave the units idle. */
+static double work_cost(const stn_ladder *line, const stn_ladder_needs *needs) {
+    double cost = 0, resident = (double)(line->threads * line->lines * line->blocks);
+    for (int s = 0; s < line->stages; s++) {
+        rung here = rung_of(line, s);
+        double rounds = (double)(stn_div_up(here.count, line->threads) * line->threads) / here.count;
+        double work = work_of(here.radix) + (here.stride > 1 ? 4 : 0);
+        if (here.stride * (here.radix - 1) > STN_LADDER_TABLE) work += 3;
+        cost += work / (needs->wide ? 64 : 128) * (0.8 + 0.2 * rounds);
+    }
+    return cost * (1 + 0.3 * (needs->threads / resident - 1));
+}
+
+static double shared_cost(const stn_ladder *line, const stn_ladder_needs *needs) {
+    double cost = 0;
+    for (int s = 0; s < line->stages; s++) cost += (needs->wide ? 0.25 : 0.125) * conflicts(line, s, needs->wide);
+    return cost;
+}
+
+typedef struct search {
+    const stn_ladder_needs *needs;
+    stn_ladder now, best;
+    double cost;
+} search;
+
+static const int pads[] = {8, 16, 0, 4, 32, 64};
+
+static void offer_pads(search *s) {
+    const stn_ladder_needs *needs = s->needs;
+    stn_ladder *now = &s->now;
+    double work = work_cost(now, needs), least = needs->wide ? 0.25 : 0.125;
+    for (size_t p = 0; p < sizeof pads / sizeof *pads && work + least * now->stages < s->cost; p++) {
+        now->pad = pads[p];
+        size_t shared = stn_ladder_shared(now, needs->wide);
+        if (shared > needs->shared || (shared + 1024) * (size_t)now->blocks > needs->total) continue;
+        double cost = work + shared_cost(now, needs);
+        if (cost < s->cost) s->cost = cost, s->best = *now;
+    }
+}
+
+/* All numbers of threads that take a rung's butterflies in a few even rounds. */
+static void offer(search *s) {
+    stn_ladder *now = &s->now;
+    int lines = now->lines, step = lines >= 32 ? 1 : 32 / lines, most = s->needs->threads / lines;
+    for (now->blocks = 1; now->blocks <= 4; now->blocks++)
+        for (int stage = 0; stage < now->stages; stage++)
+            for (int rounds = 1; rounds <= 4; rounds++) {
+                int64_t even = stn_div_up(stn_div_up(now->points / now->shares, now->radix[stage]), rounds);
+                int64_t threads = stn_round_up(even, step), room = most / now->blocks / step * step;
+                now->threads = (int)stn_max(step, stn_min(threads, room));
+                if (now->threads * lines * now->blocks <= s->needs->threads && now->threads * lines <= 1024)
+                    offer_pads(s);
+            }
+    if (!(s->cost < INFINITY)) { /* many lines of one thread */
+        now->blocks = 1, now->threads = step;
+        offer_pads(s);
+    }
+}
+
+/* All orders of radices that make up `rest`, in exactly `stages` more rungs. */
+static void divide(search *s, int rest, int stages) {
+    if (stages == 0) {
+        if (rest == 1) offer(s);
+        return;
+    }
+    for (int radix = 16; radix >= 2; radix--) {
+        if (rest % radix || work_of(radix) == 0) continue;
+        /* The first rung's results go to the blocks of a cluster, which also share its butterflies. */
+        if (s->now.stages == 0 && (radix % s->now.shares || rest / radix % s->now.shares)) continue;
+        if (stages == 1 && (radix != rest || radix > s->needs->last)) continue;
+        s->now.radix[s->now.stages++] = radix;
+        divide(s, rest / radix, stages - 1);
+        s->now.stages--;
+    }
+}
+
+/* Lines too short for two rungs: the first does all. */
+static void divide_short(search *s, int points) {
+    s->now.stages = 2;
+    s->now.radix[0] = points > s->needs->last ? points : 1;
+    s->now.radix[1] = points / s->now.radix[0];
+    offer(s);
+}
+
+void stn_ladder_make(int points, const stn_ladder_needs *needs, stn_ladder *line) {
+    search s = {
+        .needs = needs,
+        .now = {.points = points, .lines = needs->lines, .shares = 1, .copies = needs->copies > 1 ? needs->copies : 1},
+        .cost = INFINITY};
+    while (s.now.lines > 1 &&
+           (size_t)points * cell_bytes(needs->wide) * 17 / 16 * (size_t)(s.now.lines * s.now.copies) > needs->shared)
+        s.now.lines /= 2;
+    while (s.now.shares < needs->shares && points / s.now.shares > stn_ladder_most_points(needs->wide, needs->shared))
+        s.now.shares *= 2;
+    if (points <= 16 && work_of(points) > 0) divide_short(&s, points);
+    for (int stages = 2; stages <= STN_LADDER_STAGES && !(s.cost < INFINITY); stages++) divide(&s, points, stages);
+    *line = s.best;
+}
+
+/* ---- tables -------------------------------------------------------------------------------------------------------- */
+
+static void put_root(void *to, size_t at, bool wide, int64_t k, int64_t n) {
+    if (!to) return;
+    long double angle = 6.28318530717958647692528676655900577L * (long double)(k % n) / (long double)n;
+    double re = (double)cosl(angle), im = (double)-sinl(angle);
+    if (wide)
+        ((double *)to)[2 * at] = re, ((double *)to)[2 * at + 1] = im;
+    else
+        ((float *)to)[2 * at] = (float)re, ((float *)to)[2 * at + 1] = (float)im;
+}
+
+size_t stn_ladder_roots(const stn_ladder *line, bool wide, void *to) {
+    size_t at = 0;
+    for (int s = 0; s + 1 < line->stages; s++) {
+        rung here = rung_of(line, s);
+        bool all = here.stride * (here.radix - 1) <= STN_LADDER_TABLE;
+        for (int r = 1; r < (all ? here.radix : 2); r++)
+            for (int q = 0; q < here.stride; q++) put_root(to, at++, wide, (int64_t)q * r, here.block);
+    }
+    return at * cell_bytes(wide);
+}
+
+size_t stn_ladder_half_roots(const stn_ladder *line, bool wide, void *to) {
+    for (int t = 0; t <= line->points; t++) put_root(to, (size_t)t, wide, t, 2 * (int64_t)line->points);
+    return (size_t)(line->points + 1) * cell_bytes(wide);
+}
+
+void stn_ladder_params(const stn_ladder *line, stn_text *params) {
+    stn_params_int(params, "LINE_POINTS", line->points);
+    stn_params_int(params, "LINE_STAGES", line->stages);
+    stn_params_ints(params, "LINE_RADIX", line->radix, (size_t)line->stages);
+    stn_params_int(params, "LINE_COUNT", line->lines);
+    stn_params_int(params, "THREADS_X", line->threads);
+    stn_params_int(params, "BLOCKS", line->blocks);
+    stn_params_int(params, "LINE_PAD", line->pad);
+    stn_params_int(params, "LINE_SHARES", line->shares);
+    stn_params_int(params, "LINE_TABLE", STN_LADDER_TABLE);
+}

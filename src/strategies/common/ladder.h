@@ -1,0 +1,47 @@
+/* Lines that a kernel transforms in shared memory (device/ladder.cuh): their radices, threads and padding. */
+#ifndef STN_STRATEGIES_COMMON_LADDER_H
+#define STN_STRATEGIES_COMMON_LADDER_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/text.h"
+
+#define STN_LADDER_STAGES 10
+#define STN_LADDER_TABLE 1024 /* roots of a rung that are all stored */
+
+typedef struct stn_ladder {
+    int points; /* complex */
+    int stages, radix[STN_LADDER_STAGES];
+    int threads; /* of a line */
+    int lines;   /* of a block, side by side */
+    int pad;
+    int copies; /* of a line in shared memory: the second holds what it is multiplied by */
+    int shares; /* blocks of a cluster that hold a line together */
+    int blocks; /* that fit on a multiprocessor */
+} stn_ladder;
+
+/* What the kernel and the machine ask of its lines. */
+typedef struct stn_ladder_needs {
+    bool wide;            /* f64 */
+    int last;             /* the largest radix of the last rung */
+    int lines;            /* wanted side by side */
+    int shares;           /* at most; 0: one; more only for lines that one block does not hold */
+    int copies;           /* of each line in shared memory; 0: one */
+    int threads;          /* that a multiprocessor has registers for */
+    size_t shared, total; /* bytes a block and a multiprocessor have */
+} stn_ladder_needs;
+
+/* 2^a 3^b 5^c 7^d */
+bool stn_ladder_good(int64_t n);
+/* The most points of a line that one block holds. */
+int64_t stn_ladder_most_points(bool wide, size_t shared);
+/* Chooses all; fewer lines than wanted where shared memory is short of them. points: good and at most the most. */
+void stn_ladder_make(int points, const stn_ladder_needs *needs, stn_ladder *line);
+size_t stn_ladder_shared(const stn_ladder *line, bool wide);
+/* The ladder's roots; returns how many bytes. to: NULL: only that. */
+size_t stn_ladder_roots(const stn_ladder *line, bool wide, void *to);
+/* exp(-pi i t / points), t = 0 .. points, likewise */
+size_t stn_ladder_half_roots(const stn_ladder *line, bool wide, void *to);
+void stn_ladder_params(const stn_ladder *line, stn_text *params);
+#endif

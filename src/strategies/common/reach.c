@@ -1,0 +1,236 @@
+/* See reach.h. Two ways, and the shorter answer of both:
+ *
+ *   a bound   what lies at offsets o > R of S^f adds up to at most exp(-t (R + 1)) (sum of |w| exp(t o))^f for any t > 0
+ *             (Chernoff). It needs no S^f, so f may be anything.
+ *   a power   S^f itself, by squaring, of which ends are cut off that are far below what is asked for. What that can
+ *             change, and rounding, is carried along, so the answer is none that rounding made up. */
+#include "strategies/common/reach.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arith.h"
+#include "problem/stencil.h"
+
+#define CUT 0x1p-120L       /* of a power's sum, is left away at either end */
+#define LEAST_TAIL 1e-300   /* that is looked for in a power */
+#define ABOVE (1 + 0x1p-40) /* more than rounding takes from a sum of that many bounds */
+#define MOST_POINTS 2048    /* of a power: squaring it takes a millisecond */
+
+double stn_reach_tail(stn_dtype dtype) { return dtype == STN_F64 ? 0x1p-55 : 0x1p-26; }
+
+/* ---- the bound --------------------------------------------------------------------------------------------------- */
+
+typedef struct line {
+    const double *weight; /* of offsets from -low on */
+    int count, low;
+    double norm; /* at least so much is the sum of |taps| of S^f to the power of 1 / f */
+} line;
+
+/* Logarithm of (sum of |w| exp(t o)) / norm, o counted towards `side`. */
+static double log_moment(const line *l, int side, double t) {
+    double most = -INFINITY, sum = 0;
+    for (int i = 0; i < l->count; i++)
+        if (l->weight[i] != 0) most = fmax(most, (side ? i - l->low : l->low - i) * t);
+    for (int i = 0; i < l->count; i++) sum += fabs(l->weight[i]) * exp((side ? i - l->low : l->low - i) * t - most);
+    return most + log(sum / l->norm);
+}
+
+/* R + 1 that t promises. */
+static double promised(const line *l, int side, double steps, double tail, double t) {
+    return (steps * log_moment(l, side, t) - log(tail)) / t;
+}
+
+/* The promise falls, then rises with t: its least by sections of the logarithm of t. */
+static double bound(const line *l, int side, double steps, double tail) {
+    double from = log(1e-9), to = log(60);
+    for (int i = 0; i < 90; i++) {
+        double a = from + (to - from) / 3, b = to - (to - from) / 3;
+        if (promised(l, side, steps, tail, exp(a)) < promised(l, side, steps, tail, exp(b)))
+            to = b;
+        else
+            from = a;
+    }
+    return fmax(0, ceil(promised(l, side, steps, tail, exp(0.5 * (from + to)))) - 1);
+}
+
+/* ---- the power --------------------------------------------------------------------------------------------------- */
+
+/* Taps of offsets from -low on, |.| of all adding up to 1. */
+typedef struct power {
+    long double *tap;
+    double *error; /* what rounding may have changed in each, which needs no more digits */
+    int64_t count, low;
+    long double cut; /* what all the cut ends may change, together */
+} power;
+
+static bool make(power *p, int64_t count, int64_t low, long double cut) {
+    *p = (power){calloc((size_t)count, sizeof *p->tap + sizeof *p->error), NULL, count, low, cut};
+    if (p->tap) p->error = (double *)(void *)(p->tap + count);
+    return p->tap != NULL;
+}
+
+/* |.| of all becomes 1, and the ends that nobody will miss go. */
+static bool settle(power *p) {
+    long double sum = 0, cut[2] = {0, 0};
+    for (int64_t i = 0; i < p->count; i++) sum += fabsl(p->tap[i]);
+    if (!(sum > 0) || !isfinite((double)sum)) return false;
+    int64_t first = 0, last = p->count - 1;
+#define END(i) (fabsl(p->tap[i]) + p->error[i])
+    while (first < last && cut[0] + END(first) <= CUT * sum) cut[0] += END(first), first++;
+    while (last > first && cut[1] + END(last) <= CUT * sum) cut[1] += END(last), last--;
+#undef END
+    p->count = last - first + 1;
+    p->low -= first;
+    for (int64_t i = 0; i < p->count; i++) {
+        p->tap[i] = p->tap[i + first] / sum;
+        p->error[i] = (double)(p->error[i + first] / sum);
+    }
+    p->cut = (p->cut + cut[0] + cut[1]) / sum;
+    return true;
+}
+
+/* Taps of a * b; a square's pairs come twice. */
+static void multiply_taps(const power *a, const power *b, long double *to) {
+    const bool square = a == b;
+    for (int64_t i = 0; i < a->count; i++) {
+        const long double tap = a->tap[i], twice = square ? 2 * tap : tap;
+        if (square) to[2 * i] += tap * tap;
+        for (int64_t j = square ? i + 1 : 0; j < b->count; j++) to[i + j] += twice * b->tap[j];
+    }
+}
+
+/* What each of them is off by at most. Searches spend their time here: plain numbers side by side. */
+static bool multiply_errors(const power *a, const power *b, double *to) {
+    const double rounding = (double)(stn_min(a->count, b->count) + 2) * (double)LDBL_EPSILON;
+    double *own = malloc(2 * (size_t)b->count * sizeof *own), *size = own + (own ? b->count : 0);
+    if (!own) return false;
+    for (int64_t j = 0; j < b->count; j++) {
+        const double tap = (double)fabsl(b->tap[j]);
+        own[j] = b->error[j] + rounding * tap, size[j] = tap + b->error[j];
+    }
+    for (int64_t i = 0; i < a->count; i++) {
+        const double tap = (double)fabsl(a->tap[i]), error = a->error[i];
+        double *const at = to + i;
+        for (int64_t j = 0; j < b->count; j++) at[j] += tap * own[j] + error * size[j];
+    }
+    for (int64_t i = 0; i < a->count + b->count - 1; i++) to[i] *= ABOVE;
+    free(own);
+    return true;
+}
+
+static bool multiply(const power *a, const power *b, power *product) {
+    const int64_t count = a->count + b->count - 1;
+    *product = (power){0};
+    if (count > MOST_POINTS || !make(product, count, a->low + b->low, a->cut + b->cut)) return false;
+    multiply_taps(a, b, product->tap);
+    return multiply_errors(a, b, product->error) && settle(product);
+}
+
+static bool times(power *p, const power *factor) {
+    power product;
+    bool good = multiply(p, factor, &product);
+    free(p->tap);
+    *p = product;
+    return good;
+}
+
+/* S^steps, from its highest binary digit on. The caller frees result->tap in any case. */
+static bool raise(const line *l, uint64_t steps, power *result) {
+    power once;
+    bool good = make(&once, l->count, l->low, 0);
+    good = make(result, l->count, l->low, 0) && good;
+    for (int i = 0; i < l->count && good; i++) once.tap[i] = result->tap[i] = l->weight[i];
+    good = good && settle(&once) && settle(result);
+    int digit = 63;
+    while (!(steps >> digit & 1)) digit--;
+    while (good && digit-- > 0) {
+        good = times(result, result);
+        if (good && steps >> digit & 1) good = times(result, &once);
+    }
+    free(once.tap);
+    return good;
+}
+
+/* The least R towards `side` of whose taps beyond it |.| add up to `tail`; *left: to how much. */
+static int64_t cut_off(const power *p, int side, double tail, double *left) {
+    long double sum = p->cut;
+    int64_t reach = side ? p->count - 1 - p->low : p->low; /* of the tap at the end */
+    for (int64_t i = 0; i < p->count && reach > 0; i++, reach--) {
+        int64_t at = side ? p->count - 1 - i : i;
+        long double tap = fabsl(p->tap[at]) + p->error[at];
+        if (sum + tap > tail) break;
+        sum += tap;
+    }
+    *left = (double)sum;
+    return stn_max(reach, 0);
+}
+
+/* ---- both -------------------------------------------------------------------------------------------------------- */
+
+/* power_tail: the tail to look for in S^f, which has `line`'s own sum, not norm; 0: there is no such S^f. */
+static stn_reach find(const line *l, uint64_t steps, double tail, double power_tail) {
+    stn_reach reach = {{(int64_t)l->low * (int64_t)steps, (int64_t)(l->count - 1 - l->low) * (int64_t)steps}, {0, 0}};
+    for (int side = 0; side < 2; side++) {
+        double bounded = bound(l, side, (double)steps, tail);
+        if (bounded < (double)reach.side[side]) {
+            reach.side[side] = (int64_t)bounded;
+            reach.tail[side] = tail;
+        }
+    }
+    power p = {0};
+    const bool short_enough =
+        reach.side[0] + reach.side[1] <= MOST_POINTS + MOST_POINTS / 8; /* the bound is that near */
+    if (short_enough && power_tail >= LEAST_TAIL && raise(l, steps, &p) && p.cut <= power_tail / 2)
+        for (int side = 0; side < 2; side++) {
+            double left;
+            int64_t exact = cut_off(&p, side, power_tail, &left);
+            if (exact >= reach.side[side]) continue;
+            reach.side[side] = exact;
+            reach.tail[side] = left * tail / power_tail;
+        }
+    free(p.tap);
+    return reach;
+}
+
+stn_reach stn_reach_of_line(const double *weights, int count, int low, uint64_t steps, double tail) {
+    stn_tap taps[2 * STN_MAX_RADIUS + 1];
+    for (int i = 0; i < count; i++) taps[i] = (stn_tap){{0, 0, i - low}, weights[i]};
+    line l = {weights, count, low, stn_taps_max_symbol((size_t)count, taps)};
+    if (!(l.norm > 0)) return (stn_reach){{0, 0}, {0, 0}}; /* no weights at all */
+    return find(&l, steps, tail, tail);
+}
+
+/* Sums over the other axes, of |.| where there are others; of all |.| together. */
+static double project(const stn_task *task, int axis, double weights[2 * STN_MAX_RADIUS + 1]) {
+    double sum = 0;
+    memset(weights, 0, (2 * STN_MAX_RADIUS + 1) * sizeof *weights);
+    for (size_t k = 0; k < task->ntaps; k++) {
+        const double weight = task->taps[k].weight;
+        weights[task->reach[axis][0] + task->taps[k].offset[axis]] += task->rank == 1 ? weight : fabs(weight);
+        sum += fabs(weight);
+    }
+    return sum;
+}
+
+bool stn_reach_alike(const stn_task *task, int a, int b) {
+    double weights[2][2 * STN_MAX_RADIUS + 1];
+    if (memcmp(task->reach[a], task->reach[b], sizeof task->reach[a]) != 0) return false;
+    const double sum = project(task, a, weights[0]);
+    project(task, b, weights[1]);
+    for (int i = 0; i <= task->reach[a][0] + task->reach[a][1]; i++)
+        if (!(fabs(weights[0][i] - weights[1][i]) <= 0x1p-48 * sum)) return false;
+    return true;
+}
+
+stn_reach stn_reach_find(const stn_task *task, int axis, uint64_t steps, double tail) {
+    double weights[2 * STN_MAX_RADIUS + 1];
+    const int low = task->reach[axis][0], count = low + task->reach[axis][1] + 1;
+    const double sum = project(task, axis, weights);
+    if (task->rank == 1) return stn_reach_of_line(weights, count, low, steps, tail);
+    line l = {weights, count, low, stn_taps_max_symbol(task->ntaps, task->taps)};
+    if (!(l.norm > 0)) return (stn_reach){{0, 0}, {0, 0}};
+    return find(&l, steps, tail, tail * pow(l.norm / sum, (double)steps));
+}

@@ -1,0 +1,183 @@
+/* See symbol.h. */
+#include "strategies/common/symbol.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "problem/stencil.h"
+
+#define MOST_PLAIN 4 /* terms: powers of s lose digits beyond */
+#define MANY 8       /* taps along an axis from which a transform costs less */
+#define FEW 1e5      /* taps times frequencies that are looked at one by one: some ms */
+
+static const long double pi = 3.14159265358979323846264338327950288L;
+
+typedef struct wide {
+    long double re, im;
+} wide;
+
+static wide times(wide a, wide b) {
+    /* The analyzer loses sight of the table that the numbers come from. */
+    return (wide){a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re}; /* NOLINT(clang-analyzer-core.*) */
+}
+
+/* ---- exp(2 pi i j / n), and 1 minus that, for all j --------------------------------------------------------------- */
+
+/* turn[j] = 1 - exp(2 pi i j / n), whose real part is 2 sin^2(pi j / n). */
+static wide away_from_one(int64_t j, int64_t n) {
+    j %= n;
+    if (j < 0) j += n;
+    int64_t back = 2 * j > n ? j - n : j; /* the shorter way round */
+    long double half = pi * (long double)back / (long double)n, s = sinl(half);
+    return (wide){2 * s * s, -2 * s * cosl(half)};
+}
+
+static wide *away_table(int64_t n) {
+    wide *table = malloc((size_t)n * sizeof *table);
+    for (int64_t j = 0; table && j < n; j++) table[j] = away_from_one(j, n);
+    return table;
+}
+
+static int64_t turned(int64_t frequency, int64_t offset, int64_t n) {
+    int64_t j = frequency * offset % n; /* |offset| is small */
+    return j < 0 ? j + n : j;
+}
+
+/* ---- form ---------------------------------------------------------------------------------------------------------- */
+
+stn_symbol stn_symbol_form(const stn_task *task, int axis, const int64_t length[3], bool transforms) {
+    stn_symbol s = {.axis = axis, .plain = true, .high = task->reach[axis][1], .low = task->reach[axis][0]};
+    memcpy(s.length, length, sizeof s.length);
+    for (int k = 0; k < 3; k++) s.plain = s.plain && stn_task_mirrored(task, k);
+    s.plain = s.plain && s.high <= MOST_PLAIN;
+    if (s.plain) s.low = 0;
+    s.taps = !s.plain && transforms && task->steps == 1 && s.high + s.low >= MANY && length[axis] > s.high + s.low;
+    s.parts = s.plain ? 1 + s.high : 2 * (1 + s.high + s.low);
+    return s;
+}
+
+size_t stn_symbol_angles(const stn_symbol *s, double *to) {
+    int64_t n = s->length[s->axis], count = n / 2 + 1;
+    for (int64_t k = 0; to && k < count; k++) {
+        wide away = away_from_one(k, n);
+        if (s->plain)
+            to[k] = (double)(2 * away.re);
+        else
+            to[2 * k] = (double)away.re, to[2 * k + 1] = (double)-away.im;
+    }
+    return (size_t)(s->plain ? count : 2 * count);
+}
+
+/* ---- parts --------------------------------------------------------------------------------------------------------- */
+
+/* Sums of weights by their offset along the axis; 1 - K(theta = 0) apart. */
+typedef struct line {
+    wide away;                        /* 1 - sum of all */
+    wide sum[2 * STN_MAX_RADIUS + 1]; /* at offset -low .. high */
+} line;
+
+static void sum_taps(const stn_symbol *s, const stn_task *task, const int others[2], wide *const tables[2],
+                     const int64_t place[2], line *l) {
+    int low = task->reach[s->axis][0], count = low + task->reach[s->axis][1] + 1;
+    long double rest = 1;
+    memset(l->sum, 0, (size_t)count * sizeof *l->sum);
+    l->away = (wide){0, 0};
+    for (size_t i = 0; i < task->ntaps; i++) {
+        const stn_tap *tap = &task->taps[i];
+        wide a = tables[0][turned(place[0], tap->offset[others[0]], s->length[others[0]])];
+        wide b = tables[1][turned(place[1], tap->offset[others[1]], s->length[others[1]])], both = times(a, b);
+        wide away = {a.re + b.re - both.re, a.im + b.im - both.im}; /* 1 - (1 - a)(1 - b) */
+        long double w = tap->weight;
+        wide *sum = &l->sum[tap->offset[s->axis] + low];
+        sum->re += w - w * away.re, sum->im -= w * away.im;
+        l->away.re += w * away.re, l->away.im += w * away.im;
+        rest -= w;
+    }
+    l->away.re += rest;
+}
+
+/* 2 - 2 cos(d theta) as a polynomial in s, without its constant term, which is 0: coefficients of s^1 .. s^d. */
+static void chebyshev(int d, long double g[MOST_PLAIN + 1]) {
+    long double before[MOST_PLAIN + 1] = {0}, now[MOST_PLAIN + 1] = {0, 1};
+    for (int k = 1; k < d; k++) { /* g_(k+1) = 2 g_k - g_(k-1) + 2 s - s g_k */
+        long double next[MOST_PLAIN + 1] = {0};
+        for (int j = 1; j <= k + 1; j++) next[j] = 2 * now[j] - before[j] - now[j - 1];
+        next[1] += 2;
+        memcpy(before, now, sizeof now);
+        memcpy(now, next, sizeof now);
+    }
+    memcpy(g, now, sizeof now);
+}
+
+static void put_line(const stn_symbol *s, const stn_task *task, const line *l, double *parts) {
+    int low = task->reach[s->axis][0], high = task->reach[s->axis][1];
+    const wide *centre = &l->sum[low];
+    if (s->taps) {
+        for (int d = 0; d <= low + high; d++)
+            parts[2 * d] = (double)l->sum[d].re, parts[2 * d + 1] = (double)l->sum[d].im;
+        return;
+    }
+    if (s->plain) {
+        long double p[MOST_PLAIN + 1] = {0}, g[MOST_PLAIN + 1];
+        for (int d = 1; d <= high; d++) {
+            chebyshev(d, g);
+            for (int j = 1; j <= d; j++) p[j] += centre[d].re * g[j];
+        }
+        parts[0] = (double)l->away.re;
+        for (int j = 1; j <= high; j++) parts[j] = (double)p[j];
+        return;
+    }
+    parts[0] = (double)l->away.re, parts[1] = (double)l->away.im;
+    for (int way = 0; way < 2; way++) {
+        int terms = way ? low : high;
+        double *to = parts + 2 * (way ? 1 + high : 1);
+        wide sum = {0, 0};
+        for (int j = terms - 1; j >= 0; j--) {
+            const wide *w = way ? centre - (j + 1) : centre + (j + 1);
+            sum.re += w->re, sum.im += w->im;
+            to[2 * j] = (double)sum.re, to[2 * j + 1] = (double)sum.im;
+        }
+    }
+}
+
+bool stn_symbol_parts(const stn_symbol *s, const stn_task *task, int64_t count, const int64_t *const place[2],
+                      double *parts) {
+    int others[2] = {s->axis == 0 ? 1 : 0, s->axis == 2 ? 1 : 2};
+    wide *tables[2] = {away_table(s->length[others[0]]), away_table(s->length[others[1]])};
+    line *l = malloc(sizeof *l);
+    bool good = tables[0] && tables[1] && l;
+    for (int64_t i = 0; good && i < count; i++) {
+        sum_taps(s, task, others, tables, (int64_t[2]){place[0][i], place[1][i]}, l);
+        put_line(s, task, l, parts + i * s->parts);
+    }
+    free(tables[0]), free(tables[1]), free(l);
+    return good;
+}
+
+/* |K| at one frequency. */
+static double size_at(const stn_task *task, const int64_t length[3], const int64_t k[3]) {
+    double re = 0, im = 0;
+    for (size_t i = 0; i < task->ntaps; i++) {
+        double turns = 0;
+        for (int axis = 0; axis < 3; axis++)
+            turns += (double)turned(k[axis], task->taps[i].offset[axis], length[axis]) / (double)length[axis];
+        re += task->taps[i].weight * cos(2 * M_PI * turns);
+        im += task->taps[i].weight * sin(2 * M_PI * turns);
+    }
+    return hypot(re, im);
+}
+
+double stn_symbol_largest(const stn_task *task, const int64_t length[3]) {
+    double points = (double)length[0] * (double)length[1] * (double)length[2], most = 0;
+    if (points * (double)task->ntaps > FEW) return stn_taps_max_symbol(task->ntaps, task->taps);
+    for (int64_t z = 0; z < length[0]; z++)
+        for (int64_t y = 0; y < length[1]; y++)
+            for (int64_t x = 0; x <= length[2] / 2; x++) /* K(-k) is the conjugate of K(k) */
+                most = fmax(most, size_at(task, length, (int64_t[3]){z, y, x}));
+    return most;
+}
+
+double stn_symbol_dead(double largest, uint64_t steps, int bits) {
+    return 1 - largest * exp2(-(double)bits / (double)steps);
+}

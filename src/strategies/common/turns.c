@@ -1,0 +1,29 @@
+/* See turns.h. */
+#include "strategies/common/turns.h"
+
+#include "base/error.h"
+#include "context/context.h"
+
+/* Before launch i the grid is in `out` or the workspace, as launch i - 1 left it; before the first it is the caller's. In
+ * place and odd, the first would read what it writes: it starts from a copy, that launch 0 makes. */
+stn_status stn_take_turns(const stn_plan *plan, const stn_layouts *at, uint64_t launches, stn_part part,
+                          const stn_execution *run, stn_turn turn, const void *user, stn_error *error) {
+    const void *in = run->in;
+    void *out = run->out, *workspace = run->workspace, *stream = run->stream;
+    stn_fused_launch l = {.from = &at->in, .in = in, .stream = stream};
+    if (part.first == 0 && plan->task.in_place && launches % 2) {
+        STN_TRY(stn_device_copy(plan->context->device, workspace, in, at->work_bytes, stream, error));
+        l.from = &at->work, l.in = workspace;
+    }
+    for (uint64_t i = part.first; i < part.first + part.count; i++) {
+        bool to_out = (launches - 1 - i) % 2 == 0;
+        if (i > 0) {
+            l.from = to_out ? &at->work : &at->out;
+            l.in = to_out ? workspace : out;
+        }
+        l.to = to_out ? &at->out : &at->work;
+        l.out = to_out ? out : workspace;
+        STN_TRY(turn(plan, user, i, &l, error));
+    }
+    return STN_OK;
+}

@@ -1,0 +1,396 @@
+/* direct: steps on the CUDA cores. Any taps, dtype, boundary and stride; the stepping path on the GPU.
+ *
+ * One step a launch: direct_line (1D), direct_tile (2D and 3D) and direct_gather (stencils too large to unroll, and grids
+ * whose fastest axis is strided); how these are shaped is in step.c. Several steps a launch: direct_time_*, in time.c;
+ * the steps that are left over, in rest.c. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arith.h"
+#include "base/error.h"
+#include "context/context.h"
+#include "context/kernel.h"
+#include "plan/accuracy.h"
+#include "plan/plan.h"
+#include "render/render.h"
+#include "strategies/common/turns.h"
+#include "strategies/direct/params.h"
+#include "strategies/direct/rest.h"
+#include "strategies/direct/step.h"
+#include "strategies/direct/taps.h"
+#include "strategies/direct/time.h"
+#include "strategies/direct/variants.h"
+
+/* Arguments as the kernels declare them; values (constants, then weights) follow in the kernel's arithmetic type. */
+typedef struct line_header {
+    const void *in;
+    void *out;
+    int64_t nx, in_batch, out_batch, tiles;
+} line_header;
+typedef struct tile_header {
+    const void *in;
+    void *out;
+    int64_t in_z, in_y, out_z, out_y, in_batch, out_batch;
+    int32_t nz, ny, nx, tiles_x, tiles_y, tiles_z;
+} tile_header;
+typedef struct time_header {
+    const void *in;
+    void *out;
+    int64_t nz, ny, nx, in_z, in_y, out_z, out_y, in_batch, out_batch, tiles;
+    int32_t tiles_x, tiles_y, tiles_z, chunk;
+} time_header;
+typedef struct gather_header {
+    const void *in;
+    void *out;
+    void *taps;
+    int64_t nz, ny, nx, in_z, in_y, in_x, out_z, out_y, out_x, in_batch, out_batch, points;
+    int32_t ntaps, unused;
+} gather_header;
+
+/* A kernel and what it takes besides the grids. */
+typedef struct pass {
+    direct_shape shape;
+    stn_kernel *kernel;
+    size_t slot; /* in plan->kernels */
+    size_t values_size;
+    unsigned char values[4096]; /* constants and weights, as the kernel takes them */
+} pass;
+
+typedef struct direct_state {
+    pass most, rest; /* all launches but perhaps one, and that one: the steps that a fused kernel leaves over */
+    bool has_rest;
+    stn_layouts at;
+    void *taps; /* direct_gather: the table, device memory */
+} direct_state;
+
+static bool applies(const stn_task *task, const stn_machine *machine, char *reason, size_t reason_size) {
+    if (!machine->is_device) {
+        snprintf(reason, reason_size, "it needs a GPU and this context is for the host");
+        return false;
+    }
+    if (stn_task_points(task) / 128 > INT64_C(0x7fffffff)) {
+        snprintf(reason, reason_size, "the grid has more than 2^38 points");
+        return false;
+    }
+    return true;
+}
+
+/* Blocks of one launch; direct_gather takes what it gets. */
+static int64_t block_count(const stn_task *task, const direct_shape *shape) {
+    int64_t tiles[3] = {1, 1, 1};
+    if (shape->kernel == DIRECT_LINE)
+        tiles[2] = stn_div_up(task->n[2], (int64_t)shape->vector * shape->rows * shape->threads[2]);
+    else if (shape->fused > 1)
+        direct_time_tiles(task, shape, tiles);
+    else if (shape->kernel == DIRECT_TILE)
+        direct_tiles(task, shape, tiles);
+    else
+        return 1;
+    int64_t blocks = tiles[0] * tiles[1] * tiles[2];
+    return stn_mul_overflows(blocks, task->batch, &blocks) ? INT64_MAX : blocks;
+}
+
+/* A shape that needs more blocks than a launch can have is left out. */
+static size_t candidates(const stn_task *task, const stn_machine *machine, stn_candidate *list, size_t most) {
+    direct_shape shapes[STN_CANDIDATES + 32];
+    size_t least = most < STN_CANDIDATES ? most : STN_CANDIDATES, room = sizeof shapes / sizeof *shapes;
+    size_t count = direct_shapes(task, machine, shapes, least < 8 ? least : 8), kept = 0;
+    count += direct_time_shapes(task, machine, shapes + count, least - count);
+    if (most > STN_CANDIDATES)
+        count += direct_variants(task, machine, shapes, count, shapes + count, (most < room ? most : room) - count);
+    for (size_t i = 0; i < count; i++)
+        if (block_count(task, &shapes[i]) <= INT32_MAX) memcpy(list[kept++].values, &shapes[i], sizeof shapes[i]);
+    return kept;
+}
+
+static direct_shape shape_of(const stn_candidate *candidate) {
+    direct_shape shape;
+    memcpy(&shape, candidate->values, sizeof shape);
+    return shape;
+}
+
+static void estimate(const stn_task *task, const stn_machine *machine, const stn_candidate *candidate,
+                     stn_estimate *result) {
+    direct_shape shape = shape_of(candidate);
+    if (shape.fused > 1)
+        direct_time_cost(task, machine, &shape, result);
+    else
+        direct_cost(task, machine, &shape, result);
+    result->error = stn_error_stepping(task);
+    result->stepping = true;
+}
+
+/* ---- building -------------------------------------------------------------------------------------------------- */
+
+/* The two values of each axis, then the weights in the order in which the kernel takes them. */
+static void fill_values(const stn_task *task, pass *p) {
+    double values[sizeof p->values / 4];
+    size_t count = 0;
+    int first_axis = p->shape.kernel == DIRECT_LINE ? 2 : 0;
+    for (int k = first_axis; k < 3; k++)
+        for (int side = 0; side < 2; side++)
+            values[count++] = stn_task_outside(task, direct_axis(task, &p->shape, k), side);
+    if (p->shape.fused > 1)
+        count += direct_time_weights(task, &p->shape, values + count);
+    else if (p->shape.kernel != DIRECT_GATHER) {
+        uint16_t order[DIRECT_MAX_TAPS];
+        direct_tap_order(task, &p->shape, order);
+        for (size_t k = 0; k < task->ntaps; k++) values[count++] = task->taps[order[k]].weight;
+    }
+    p->values_size = 0;
+    for (size_t i = 0; i < count; i++)
+        p->values_size += stn_put_real(task->dtype, values[i], p->values + p->values_size);
+}
+
+typedef struct gather_tap64 {
+    int64_t offset;
+    double weight;
+    int32_t z, y, x, unused;
+} gather_tap64;
+typedef struct gather_tap32 {
+    int64_t offset;
+    float weight;
+    int32_t z, y, x;
+} gather_tap32;
+
+/* The table of direct_gather for one input layout at `to` (32 or 24 bytes a tap). */
+static void fill_taps(const stn_task *task, const stn_grid_layout *in, unsigned char *to) {
+    for (size_t k = 0; k < task->ntaps; k++) {
+        const int64_t *o = task->taps[k].offset;
+        int64_t linear = o[0] * in->stride[0] + o[1] * in->stride[1] + o[2] * in->stride[2];
+        gather_tap64 wide = {linear, task->taps[k].weight, (int32_t)o[0], (int32_t)o[1], (int32_t)o[2], 0};
+        gather_tap32 narrow = {linear, (float)task->taps[k].weight, wide.z, wide.y, wide.x};
+        if (task->dtype == STN_F64)
+            memcpy(to + k * sizeof wide, &wide, sizeof wide);
+        else
+            memcpy(to + k * sizeof narrow, &narrow, sizeof narrow);
+    }
+}
+
+static size_t taps_size(const stn_task *task) {
+    return task->ntaps * (task->dtype == STN_F64 ? sizeof(gather_tap64) : sizeof(gather_tap32));
+}
+
+/* Two tables, one for steps that read the user's grids, one for those that read the workspace, one after the other; out
+ * has a third because its strides may differ from in's. */
+static stn_status upload_taps(stn_plan *plan, direct_state *state, stn_error *error) {
+    size_t size = taps_size(&plan->task);
+    if (!size) return STN_OK; /* every stencil has a tap, but the analyser cannot see it */
+    unsigned char *tables = malloc(3 * size);
+    if (!tables) return stn_fail_memory(error, "the table of taps", 3 * size);
+    fill_taps(&plan->task, &state->at.in, tables);
+    fill_taps(&plan->task, &state->at.out, tables + size);
+    fill_taps(&plan->task, &state->at.work, tables + 2 * size);
+    stn_status status = STN_OK;
+    if (!state->taps)
+        status = stn_device_alloc(plan->context->device, 3 * size, &state->taps, error);
+    else /* executions under way still read the old weights */
+        status = stn_device_synchronize_all(plan->context->device, error);
+    if (status == STN_OK) status = stn_device_upload(plan->context->device, state->taps, tables, 3 * size, error);
+    free(tables);
+    return status;
+}
+
+static size_t header_size(const direct_shape *shape) {
+    if (shape->fused > 1) return sizeof(time_header);
+    return shape->kernel == DIRECT_LINE   ? sizeof(line_header)
+           : shape->kernel == DIRECT_TILE ? sizeof(tile_header)
+                                          : sizeof(gather_header);
+}
+
+static stn_status get_kernel(stn_plan *plan, pass *p, stn_error *error) {
+    stn_text params = STN_TEXT_EMPTY;
+    direct_params(&plan->task, &p->shape, &params);
+    stn_params_int(&params, "EXPECTED_HEADER", (int64_t)header_size(&p->shape));
+    size_t shared = p->shape.fused > 1 ? direct_time_shared(&plan->task, &p->shape) : 0;
+    STN_TRY(stn_kernel_make(plan->context, direct_kernel_name(&p->shape), &params, shared, &p->kernel, error));
+    plan->kernels[p->slot] = p->kernel;
+    return STN_OK;
+}
+
+static stn_status prepare_pass(stn_plan *plan, pass *p, stn_error *error) {
+    fill_values(&plan->task, p);
+    p->slot = plan->nkernels;
+    STN_TRY(get_kernel(plan, p, error));
+    plan->nkernels++;
+    if (p->shape.kernel == DIRECT_GATHER && plan->machine.present) return upload_taps(plan, plan->state, error);
+    return STN_OK;
+}
+
+static uint64_t launches(const stn_plan *plan) {
+    const direct_state *state = plan->state;
+    return plan->task.steps / (uint64_t)state->most.shape.fused + state->has_rest;
+}
+
+static stn_status prepare(stn_plan *plan, stn_error *error) {
+    direct_state *state = calloc(1, sizeof *state);
+    if (!state) return stn_fail_memory(error, "a plan", sizeof *state);
+    plan->state = state;
+    state->most.shape = shape_of(&plan->candidate);
+    if (state->most.shape.fused > 1)
+        state->has_rest = direct_time_rest(&plan->task, &plan->machine, &state->most.shape, &state->rest.shape);
+    state->at = stn_task_layouts(&plan->task, launches(plan));
+    plan->workspace_size = state->at.work_bytes;
+    STN_TRY(prepare_pass(plan, &state->most, error));
+    return state->has_rest ? prepare_pass(plan, &state->rest, error) : STN_OK;
+}
+
+/* A kernel that adds opposite points first is no longer right when their weights differ: then another takes its place.
+ * When that fails, kernel and values stay those of the old weights. */
+static stn_status renew_pass(stn_plan *plan, pass *p, stn_error *error) {
+    if (p->shape.fused > 1 && !direct_time_mirror_holds(&plan->task, &p->shape)) {
+        pass renewed = *p;
+        renewed.shape.mirror = direct_time_mirror(&plan->task, &p->shape);
+        STN_TRY(get_kernel(plan, &renewed, error));
+        *p = renewed;
+    }
+    fill_values(&plan->task, p);
+    if (p->shape.kernel == DIRECT_GATHER && plan->machine.present) return upload_taps(plan, plan->state, error);
+    return STN_OK;
+}
+
+static stn_status set_weights(stn_plan *plan, stn_error *error) {
+    direct_state *state = plan->state;
+    STN_TRY(renew_pass(plan, &state->most, error));
+    return state->has_rest ? renew_pass(plan, &state->rest, error) : STN_OK;
+}
+
+static void release(stn_plan *plan) {
+    direct_state *state = plan->state;
+    if (!state) return;
+    if (state->taps) stn_device_free(plan->context->device, state->taps);
+    free(state);
+    plan->state = NULL;
+}
+
+/* ---- running --------------------------------------------------------------------------------------------------- */
+
+/* The kernel's arguments before the values; returns their size and how many blocks there are. */
+static size_t line_arguments(const stn_task *task, const direct_shape *shape, const stn_fused_launch *l,
+                             void *arguments, int64_t *blocks) {
+    int64_t tiles = stn_div_up(task->n[2], (int64_t)shape->vector * shape->rows * shape->threads[2]);
+    line_header h = {l->in, l->out, task->n[2], l->from->batch, l->to->batch, tiles};
+    *blocks = tiles * task->batch;
+    memcpy(arguments, &h, sizeof h);
+    return sizeof h;
+}
+
+static size_t time_arguments(const stn_task *task, const direct_shape *shape, const stn_fused_launch *l,
+                             void *arguments, int64_t *blocks) {
+    int z = direct_axis(task, shape, 0), y = direct_axis(task, shape, 1), x = direct_axis(task, shape, 2);
+    int64_t tiles[3];
+    direct_time_tiles(task, shape, tiles);
+    *blocks = tiles[0] * tiles[1] * tiles[2] * task->batch;
+    time_header h = {.in = l->in, .out = l->out, .nz = task->n[z], .ny = task->n[y], .nx = task->n[x]};
+    h.in_z = l->from->stride[z], h.in_y = l->from->stride[y], h.in_batch = l->from->batch;
+    h.out_z = l->to->stride[z], h.out_y = l->to->stride[y], h.out_batch = l->to->batch;
+    h.tiles = *blocks, h.chunk = shape->chunk;
+    h.tiles_x = (int32_t)tiles[2], h.tiles_y = (int32_t)tiles[1], h.tiles_z = (int32_t)tiles[0];
+    memcpy(arguments, &h, sizeof h);
+    return sizeof h;
+}
+
+static size_t tile_arguments(const stn_task *task, const direct_shape *shape, const stn_fused_launch *l,
+                             void *arguments, int64_t *blocks) {
+    int z = direct_axis(task, shape, 0), y = direct_axis(task, shape, 1), x = direct_axis(task, shape, 2);
+    int64_t tiles[3];
+    direct_tiles(task, shape, tiles);
+    *blocks = tiles[0] * tiles[1] * tiles[2] * task->batch;
+    tile_header h = {.in = l->in, .out = l->out};
+    h.in_z = l->from->stride[z], h.in_y = l->from->stride[y], h.in_batch = l->from->batch;
+    h.out_z = l->to->stride[z], h.out_y = l->to->stride[y], h.out_batch = l->to->batch;
+    h.nz = (int32_t)task->n[z], h.ny = (int32_t)task->n[y], h.nx = (int32_t)task->n[x];
+    h.tiles_x = (int32_t)tiles[2], h.tiles_y = (int32_t)tiles[1], h.tiles_z = (int32_t)tiles[0];
+    memcpy(arguments, &h, sizeof h);
+    return sizeof h;
+}
+
+static size_t gather_arguments(const stn_task *task, const direct_shape *shape, const stn_fused_launch *l, void *table,
+                               void *arguments, int64_t *blocks) {
+    const stn_grid_layout *in = l->from, *out = l->to;
+    int64_t points = stn_task_points(task);
+    gather_header h = {.in = l->in, .out = l->out, .taps = table, .points = points, .ntaps = (int32_t)task->ntaps};
+    h.nz = task->n[0], h.ny = task->n[1], h.nx = task->n[2];
+    h.in_z = in->stride[0], h.in_y = in->stride[1], h.in_x = in->stride[2], h.in_batch = in->batch;
+    h.out_z = out->stride[0], h.out_y = out->stride[1], h.out_x = out->stride[2], h.out_batch = out->batch;
+    *blocks = stn_min(stn_div_up(points, shape->threads[2]), INT64_C(1) << 30); /* each walks on by the whole grid */
+    memcpy(arguments, &h, sizeof h);
+    return sizeof h;
+}
+
+/* One launch: the kernel's arguments on the stack. */
+static stn_status launch(const stn_plan *plan, const pass *p, const stn_fused_launch *l, stn_error *error) {
+    const direct_state *state = plan->state;
+    const direct_shape *shape = &p->shape;
+    const stn_task *task = &plan->task;
+    _Alignas(16) unsigned char arguments[sizeof(gather_header) + sizeof p->values];
+    size_t header, table = l->from == &state->at.in ? 0 : l->from == &state->at.out ? 1 : 2;
+    int64_t blocks;
+    if (shape->kernel == DIRECT_LINE)
+        header = line_arguments(task, shape, l, arguments, &blocks);
+    else if (shape->fused > 1)
+        header = time_arguments(task, shape, l, arguments, &blocks);
+    else if (shape->kernel == DIRECT_TILE)
+        header = tile_arguments(task, shape, l, arguments, &blocks);
+    else
+        header = gather_arguments(task, shape, l, (unsigned char *)state->taps + table * taps_size(task), arguments,
+                                  &blocks);
+    memcpy(arguments + header, p->values, p->values_size);
+    stn_launch how = {.grid = {(unsigned)blocks, 1, 1}, .stream = l->stream};
+    how.block[0] = (unsigned)(shape->threads[0] * shape->threads[1] * shape->threads[2]);
+    how.block[1] = how.block[2] = 1;
+    if (shape->fused > 1) how.shared = direct_time_shared(task, shape);
+    return stn_module_launch(p->kernel->module, &how, arguments, error);
+}
+
+/* The last launch makes the steps that are left over. */
+static stn_status take_turn(const stn_plan *plan, const void *user, uint64_t i, const stn_fused_launch *l,
+                            stn_error *error) {
+    const direct_state *state = user;
+    bool last = state->has_rest && i + 1 == launches(plan);
+    return launch(plan, last ? &state->rest : &state->most, l, error);
+}
+
+static stn_status execute_part(stn_plan *plan, stn_part part, const stn_execution *run, stn_error *error) {
+    const direct_state *state = plan->state;
+    return stn_take_turns(plan, &state->at, launches(plan), part, run, take_turn, state, error);
+}
+
+static stn_status execute(stn_plan *plan, const stn_execution *run, stn_error *error) {
+    return execute_part(plan, (stn_part){0, launches(plan)}, run, error);
+}
+
+static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
+    const direct_state *state = plan->state;
+    direct_describe(&state->most.shape, format, text);
+}
+
+static void name_candidate(const stn_task *task, const stn_candidate *candidate, stn_text *text) {
+    direct_shape shape = shape_of(candidate);
+    (void)task;
+    direct_name(&shape, text);
+}
+
+/* A shape serves any number of whole launches. */
+static uint64_t shorten(const stn_task *task, const stn_candidate *candidate, uint64_t most, stn_candidate *trial) {
+    uint64_t fused = (uint64_t)shape_of(candidate).fused;
+    *trial = *candidate;
+    return most < task->steps / fused ? most * fused : task->steps;
+}
+
+const stn_strategy stn_strategy_direct = {
+    .name = "direct",
+    .applies = applies,
+    .candidates = candidates,
+    .estimate = estimate,
+    .prepare = prepare,
+    .execute = execute,
+    .set_weights = set_weights,
+    .describe = describe,
+    .release = release,
+    .name_candidate = name_candidate,
+    .shorten = shorten,
+    .launches = launches,
+    .execute_part = execute_part,
+};

@@ -1,0 +1,204 @@
+/* See step.h. The rules were read off sweeps on an H200: in 2D short walks of many small blocks run at 93-99% of the copy
+ * bandwidth; what costs is too few resident threads, so blocks are as many as registers allow. */
+#include "strategies/direct/step.h"
+
+#include "base/arith.h"
+#include "strategies/direct/taps.h"
+
+#define ARGUMENT_BYTES 3900 /* of the 4 KiB, less the header */
+#define UNROLLED_FMAS 6000  /* more than this and a compile takes seconds */
+#define LINE_REACH 32
+
+/* What these kernels reach on an H200: bench/results/2026-11-20-direct-step.md. Times the copy's time, but for the last row. */
+static const struct {
+    double line, runs_of_line, plane, star_3d, box_3d, wide_box_3d; /* at best */
+    double place, narrow, edge; /* of a shape lower in the list; of accesses; of blocks at an edge */
+    double fma, wide_fma, gather_cycles,
+        gather_taps; /* parts of the FMA rate; of direct_gather: cycles of a warp for a tap, and taps that
+                                                                       the rest of a point costs */
+} rates = {.line = 1.01,
+           .runs_of_line = 1.02,
+           .plane = 1.01,
+           .star_3d = 1.08,
+           .box_3d = 1.12,
+           .wide_box_3d = 1.2,
+           .place = 0.02,
+           .narrow = 0.1,
+           .edge = 1.15,
+           .fma = 0.7,
+           .wide_fma = 0.78,
+           .gather_cycles = 16,
+           .gather_taps = 8};
+
+static int real_words(const stn_task *task) { return task->dtype == STN_F64 ? 2 : 1; }
+
+static int span(const stn_task *task, int vector) {
+    return (int)(stn_round_up(task->reach[2][0], vector) + vector + stn_round_up(task->reach[2][1], vector));
+}
+
+/* Registers that a walk gets: partial sums, one line of the window and its neighbour in flight, addresses; the rest was
+ * read off sweeps: with more, too few threads are resident, with fewer, it spills. */
+static int tile_registers(const stn_task *task, const direct_shape *shape) {
+    int z = direct_axis(task, shape, 0), words = real_words(task);
+    int depth = task->reach[z][0] + task->reach[z][1] + 1;
+    if (task->rank == 2 && task->pattern == STN_PATTERN_STAR && depth <= 3) return 32;
+    int rest = task->rank == 3                     ? (words == 2 ? 8 : 24)
+               : task->pattern == STN_PATTERN_STAR ? (words == 2 ? -12 : -4)
+                                                   : (task->ntaps > 25 ? 12 : 4);
+    return 20 + rest + words * (depth * shape->rows * shape->vector + span(task, shape->vector));
+}
+
+static void fit_blocks(const stn_machine *machine, direct_shape *shape, int registers) {
+    int threads = shape->threads[0] * shape->threads[1] * shape->threads[2];
+    registers = (int)stn_round_up(stn_max(registers, 32), 8);
+    int by_registers = (int)(machine->registers_per_multiprocessor / (size_t)(threads * registers));
+    shape->blocks = (int)stn_max(1, stn_min(by_registers, machine->threads / threads));
+}
+
+static void fit_unroll(const stn_task *task, direct_shape *shape) {
+    int z = direct_axis(task, shape, 0);
+    int depth = task->reach[z][0] + task->reach[z][1] + 1, planes = shape->chunk + depth - 1;
+    int64_t fmas = (int64_t)task->ntaps * shape->rows * shape->vector;
+    shape->unroll = fmas * planes <= UNROLLED_FMAS ? planes : fmas * depth <= UNROLLED_FMAS ? depth : 1;
+}
+
+/* `registers`: what a sweep found best for it; 0: by tile_registers. */
+static direct_shape tile_shape(const stn_task *task, const stn_machine *machine, int vector, int rows, int chunk,
+                               int tz, int ty, int registers) {
+    direct_shape shape = {DIRECT_TILE, vector, rows, chunk, {tz, ty, 32}, 1, 1, .fused = 1};
+    fit_unroll(task, &shape);
+    fit_blocks(machine, &shape, registers ? registers : tile_registers(task, &shape));
+    return shape;
+}
+
+/* direct_tile counts indices in 32 bits and folds whole slots of a line: every axis must be longer than the taps reach. */
+static bool extents_fit(const stn_task *task, const direct_shape *shape) {
+    for (int axis = 0; axis < 3; axis++) {
+        int64_t reach = stn_max(task->reach[axis][0], task->reach[axis][1]);
+        int64_t least = axis < 2 ? reach + 1 : stn_round_up(reach, shape->vector) + shape->vector;
+        if (task->n[axis] < (reach ? least : 1) || task->n[axis] > INT32_MAX / 2) return false;
+    }
+    return true;
+}
+
+static bool tile_fits(const stn_task *task, const direct_shape *shape) {
+    size_t values = (6 + task->ntaps) * (task->dtype == STN_F64 ? 8 : 4);
+    return task->ntaps <= DIRECT_MAX_TAPS && values <= ARGUMENT_BYTES && task->in_stride[2] == 1 &&
+           task->out_stride[2] == 1 && extents_fit(task, shape) && tile_registers(task, shape) <= 220 &&
+           (int64_t)task->ntaps * shape->rows * shape->vector <= UNROLLED_FMAS / 2;
+}
+
+/* Best first, as sweeps found them. */
+static size_t flat_shapes(const stn_task *task, const stn_machine *machine, int vector, direct_shape shapes[4]) {
+    size_t count = 0;
+    bool near = task->reach[1][0] + task->reach[1][1] <= 2;
+    if (near && task->pattern == STN_PATTERN_STAR)
+        shapes[count++] = tile_shape(task, machine, vector, 1, 2, 8, 1, 32);
+    else if (near)
+        shapes[count++] = tile_shape(task, machine, vector, 1, 4, 8, 1, 0);
+    bool long_walk = task->ntaps > 25 && task->dtype != STN_F64;
+    shapes[count++] = tile_shape(task, machine, vector, 1, long_walk ? 8 : 6, 4, 1, 0);
+    shapes[count++] = tile_shape(task, machine, vector, 1, long_walk ? 6 : 8, 4, 1, 0);
+    return count;
+}
+
+static size_t solid_shapes(const stn_task *task, const stn_machine *machine, int vector, direct_shape shapes[4]) {
+    size_t count = 0;
+    bool wide = task->dtype == STN_F64, star = task->pattern == STN_PATTERN_STAR;
+    int depth = task->reach[0][0] + task->reach[0][1];
+    if (depth <= 2 && wide && star) shapes[count++] = tile_shape(task, machine, vector, 6, 8, 1, 4, 160);
+    if (depth <= 2 && wide && !star) shapes[count++] = tile_shape(task, machine, vector, 2, 24, 1, 4, 96);
+    if (depth <= 2 && !wide && star) shapes[count++] = tile_shape(task, machine, vector, 2, 8, 1, 4, 80);
+    shapes[count++] = tile_shape(task, machine, vector, depth <= 4 ? 2 : 1, 16, 1, 8, depth <= 2 && !wide ? 80 : 0);
+    shapes[count++] = tile_shape(task, machine, vector, 1, 8, 1, 8, 0);
+    for (size_t i = 0; i < count; i++) shapes[i].column_walk = 1;
+    return count;
+}
+
+static size_t tile_shapes(const stn_task *task, const stn_machine *machine, direct_shape *shapes, size_t most) {
+    size_t count = 0;
+    for (int vector = direct_widest_vector(task); vector >= 1 && !count; vector /= 2) {
+        direct_shape tried[4];
+        size_t tries =
+            task->rank == 2 ? flat_shapes(task, machine, vector, tried) : solid_shapes(task, machine, vector, tried);
+        for (size_t i = 0; i < tries && count < most; i++)
+            if (tile_fits(task, &tried[i])) {
+                tried[i].place = (int)count;
+                shapes[count++] = tried[i];
+            }
+    }
+    return count;
+}
+
+static bool line_fits(const stn_task *task) {
+    return task->rank == 1 && task->in_stride[2] == 1 && task->out_stride[2] == 1 && task->reach[2][0] <= LINE_REACH &&
+           task->reach[2][1] <= LINE_REACH;
+}
+
+bool direct_refit(const stn_task *task, const stn_machine *machine, direct_shape *shape) {
+    int threads = shape->threads[0] * shape->threads[1] * shape->threads[2];
+    if (shape->blocks < 1 || shape->chunk < 1 || shape->blocks * threads > machine->threads) return false;
+    if (shape->kernel != DIRECT_TILE) return false;
+    fit_unroll(task, shape);
+    return tile_fits(task, shape);
+}
+
+size_t direct_shapes(const stn_task *task, const stn_machine *machine, direct_shape *shapes, size_t most) {
+    size_t count = 0;
+    if (line_fits(task)) {
+        int vector = direct_widest_vector(task);
+        shapes[count++] = (direct_shape){DIRECT_LINE, vector, 1, 1, {1, 1, 256}, 1, 1, .fused = 1};
+        if (count < most)
+            shapes[count++] = (direct_shape){DIRECT_LINE, vector, 4, 1, {1, 1, 128}, 1, 1, .place = 1, .fused = 1};
+    } else if (task->rank > 1)
+        count = tile_shapes(task, machine, shapes, most - 1);
+    if (count < most) shapes[count++] = (direct_shape){DIRECT_GATHER, 1, 1, 1, {1, 1, 256}, 1, 1, .fused = 1};
+    return count;
+}
+
+void direct_tiles(const stn_task *task, const direct_shape *shape, int64_t tiles[3]) {
+    int64_t brick[3] = {(int64_t)shape->chunk * shape->threads[0], (int64_t)shape->rows * shape->threads[1],
+                        (int64_t)shape->vector * shape->threads[2]};
+    for (int k = 0; k < 3; k++) tiles[k] = stn_div_up(task->n[direct_axis(task, shape, k)], brick[k]);
+}
+
+/* Over the copy bandwidth's time. Sweeps order the shapes of one problem (place) more finely than a model could; blocks
+ * at an edge take some 15% longer; narrow accesses cost instructions. */
+static double tile_slowdown(const stn_task *task, const direct_shape *shape) {
+    int64_t tiles[3];
+    direct_tiles(task, shape, tiles);
+    double inner = 1;
+    for (int k = 0; k < 3; k++) {
+        int axis = direct_axis(task, shape, k);
+        if (task->reach[axis][0] + task->reach[axis][1]) inner *= (double)stn_max(tiles[k] - 2, 0) / (double)tiles[k];
+    }
+    double narrow = 16.0 / (double)(shape->vector * (int)stn_dtype_size(task->dtype));
+    bool star = task->pattern == STN_PATTERN_STAR;
+    double solid = star ? rates.star_3d : task->dtype == STN_F64 ? rates.wide_box_3d : rates.box_3d;
+    double base = (task->rank == 3 ? solid : rates.plane) + rates.place * shape->place;
+    return (base + rates.narrow * (narrow - 1)) * (inner + rates.edge * (1 - inner));
+}
+
+void direct_cost(const stn_task *task, const stn_machine *machine, const direct_shape *shape, stn_estimate *e) {
+    double points = (double)stn_task_points(task), size = (double)stn_dtype_size(task->dtype);
+    double steps = (double)task->steps;
+    e->unit = task->dtype == STN_F64 ? STN_UNIT_FMA_F64 : STN_UNIT_FMA_F32;
+    e->launches = steps;
+    e->bytes = 2 * size * points * steps;
+    e->flops = 2 * (double)task->ntaps * points * steps;
+    e->halo_waste = 0;
+    double memory = e->bytes / machine->copy_bandwidth,
+           arithmetic = e->flops / ((task->dtype == STN_F64 ? rates.wide_fma : rates.fma) * machine->flops[e->unit]);
+    if (shape->kernel == DIRECT_TILE) {
+        memory *= tile_slowdown(task, shape);
+        e->halo_waste =
+            (double)(task->reach[direct_axis(task, shape, 0)][0] + task->reach[direct_axis(task, shape, 0)][1]) /
+            shape->chunk;
+    } else if (shape->kernel == DIRECT_LINE) {
+        memory *= shape->rows > 1 ? rates.runs_of_line : rates.line;
+    } else { /* a load, its table entry and some ten instructions a tap: about 16 cycles of a multiprocessor a warp */
+        arithmetic = ((double)task->ntaps + rates.gather_taps) * points * steps / 32 * rates.gather_cycles /
+                     (machine->multiprocessors * machine->clock);
+    }
+    e->seconds = (memory > arithmetic ? memory : arithmetic) + e->launches * machine->launch_seconds;
+}

@@ -1,0 +1,92 @@
+/* See taps.h. */
+#include "strategies/direct/taps.h"
+
+/* By kernel y, then z, then x: direct_tile visits a line of its window once. */
+void direct_tap_order(const stn_task *task, const direct_shape *shape, uint16_t order[DIRECT_MAX_TAPS]) {
+    int key[3] = {direct_axis(task, shape, 1), direct_axis(task, shape, 0), direct_axis(task, shape, 2)};
+    for (size_t i = 0; i < task->ntaps; i++) {
+        size_t place = i;
+        for (; place > 0; place--) {
+            const int64_t *a = task->taps[order[place - 1]].offset, *b = task->taps[i].offset;
+            int64_t difference = 0;
+            for (int k = 0; k < 3 && !difference; k++) difference = a[key[k]] - b[key[k]];
+            if (difference <= 0) break;
+            order[place] = order[place - 1];
+        }
+        order[place] = (uint16_t)i;
+    }
+}
+
+size_t direct_time_weights(const stn_task *task, const direct_shape *shape, double *weights) {
+    int reach[3], side[3];
+    for (int k = 0; k < 3; k++) {
+        reach[k] = direct_reach(task, shape, k);
+        side[k] = 2 * reach[k] + 1;
+    }
+    size_t count = (size_t)(side[0] * side[1] * side[2]);
+    for (size_t i = 0; i < count; i++) weights[i] = 0;
+    for (size_t t = 0; t < task->ntaps; t++) {
+        int64_t at = 0;
+        for (int k = 0; k < 3; k++) at = at * side[k] + task->taps[t].offset[direct_axis(task, shape, k)] + reach[k];
+        weights[at] = task->taps[t].weight;
+    }
+    return count;
+}
+
+static bool is_tap(const stn_task *task, const direct_shape *shape, const int64_t at[3], double *weight) {
+    for (size_t t = 0; t < task->ntaps; t++) {
+        const int64_t *o = task->taps[t].offset;
+        bool here = true;
+        for (int k = 0; k < 3; k++) here = here && o[direct_axis(task, shape, k)] == at[k];
+        if (!here) continue;
+        *weight = task->taps[t].weight;
+        return true;
+    }
+    return false;
+}
+
+static bool mirrored(const stn_task *task, const direct_shape *shape, int bit) {
+    return stn_task_mirrored(task, direct_axis(task, shape, bit == DIRECT_MIRROR_Z ? 0 : 2));
+}
+
+int direct_time_operations(const stn_task *task, const direct_shape *shape, int mirror) {
+    int64_t reach[3];
+    for (int k = 0; k < 3; k++) reach[k] = direct_reach(task, shape, k);
+    bool mx = mirror & DIRECT_MIRROR_X, mz = mirror & DIRECT_MIRROR_Z;
+    int count = 0;
+    double unused;
+    for (int64_t z = -reach[0]; z <= (mz ? 0 : reach[0]); z++) {
+        int plane = 0;
+        for (int64_t y = -reach[1]; y <= reach[1]; y++)
+            for (int64_t x = mx ? 0 : -reach[2]; x <= reach[2]; x++)
+                plane += is_tap(task, shape, (int64_t[3]){z, y, x}, &unused);
+        count += plane;
+        if (mz && z && plane)
+            count += z == -reach[0] ? 1 : 2; /* added to both outputs; to the newest it is the first */
+    }
+    for (int64_t x = 1; mx && x <= reach[2];
+         x++) { /* a sum for every row of taps at this distance, but planes share them */
+        bool pair = false;
+        for (size_t t = 0; t < task->ntaps; t++) pair = pair || task->taps[t].offset[2] == x;
+        count += pair;
+    }
+    return count;
+}
+
+bool direct_time_mirror_holds(const stn_task *task, const direct_shape *shape) {
+    for (int bit = 1; bit <= DIRECT_MIRROR_Z; bit *= 2)
+        if ((shape->mirror & bit) && !mirrored(task, shape, bit)) return false;
+    return true;
+}
+
+int direct_time_mirror(const stn_task *task, const direct_shape *shape) {
+    int best = 0, allowed = 0;
+    for (int bit = 1; bit <= DIRECT_MIRROR_Z; bit *= 2)
+        if (mirrored(task, shape, bit)) allowed |= bit;
+    if (shape->kernel == DIRECT_TIME_LINE) allowed &= DIRECT_MIRROR_X;
+    for (int mirror = 1; mirror <= 3; mirror++)
+        if ((mirror & ~allowed) == 0 &&
+            direct_time_operations(task, shape, mirror) < direct_time_operations(task, shape, best))
+            best = mirror;
+    return best;
+}

@@ -1,0 +1,399 @@
+/* The shapes of fft_line: measured ones for powers of two, a rule for the rest; its tables of roots. */
+#include "strategies/fft/shape.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/arith.h"
+#include "render/render.h"
+#include "strategies/fft/roots.h"
+
+/* Radices for lines of 2^i points, found by timing on an H200: as few exchanges as registers allow, and the more threads,
+ * the longer the waits are. */
+typedef struct plan_row {
+    int points; /* of a thread */
+    int radix[FFT_MAX_STAGES];
+    int threads;     /* of a block at least */
+    bool half_cells; /* exchanges in f16 are worth their rounding */
+    double part;     /* of the copy bandwidth that a large batch reaches */
+} plan_row;
+static const plan_row f16_rows[] = {
+    [1] = {2, {2}, 128, false, 0.7},
+    [2] = {4, {4}, 128, false, 0.8},
+    [3] = {8, {8}, 128, false, 0.6},
+    [4] = {4, {4, 4}, 128, true, 0.93},
+    [5] = {8, {8, 4}, 128, true, 0.7},
+    [6] = {8, {8, 8}, 128, true, 0.96},
+    [7] = {16, {16, 8}, 128, false, 0.89},
+    [8] = {16, {16, 16}, 128, false, 0.94},
+    [9] = {32, {16, 32}, 128, false, 0.93},
+    [10] = {32, {32, 32}, 128, true, 0.945},
+    [11] = {16, {8, 16, 16}, 128, true, 0.865},
+    [12] = {32, {16, 16, 16}, 128, true, 0.855},
+    [13] = {32, {32, 16, 16}, 256, true, 0.79},
+    [14] = {32, {16, 32, 32}, 512, true, 0.56},
+};
+static const plan_row f32_rows[] = {
+    [1] = {2, {2}, 256, false, 0.8},
+    [2] = {4, {4}, 256, false, 0.8},
+    [3] = {8, {8}, 256, false, 0.6},
+    [4] = {4, {4, 4}, 256, false, 0.8},
+    [5] = {8, {8, 4}, 256, false, 0.8},
+    [6] = {8, {8, 8}, 256, false, 0.955},
+    [7] = {8, {4, 4, 8}, 128, false, 0.965},
+    [8] = {8, {4, 8, 8}, 256, false, 0.97},
+    [9] = {16, {2, 16, 16}, 256, false, 0.965},
+    [10] = {16, {4, 16, 16}, 256, false, 0.96},
+    [11] = {16, {8, 16, 16}, 256, false, 0.96},
+    [12] = {16, {16, 16, 16}, 256, false, 0.96},
+    [13] = {32, {32, 16, 16}, 256, false, 0.95},
+    [14] = {32, {16, 32, 32}, 512, false, 0.79},
+};
+static const plan_row f64_rows[] = {
+    [1] = {2, {2}, 256, false, 0.8},
+    [2] = {4, {4}, 256, false, 0.7},
+    [3] = {8, {8}, 256, false, 0.5},
+    [4] = {4, {4, 4}, 256, false, 0.8},
+    [5] = {8, {8, 4}, 256, false, 0.8},
+    [6] = {8, {8, 8}, 256, false, 0.965},
+    [7] = {8, {4, 4, 8}, 256, false, 0.97},
+    [8] = {8, {4, 8, 8}, 256, false, 0.97},
+    [9] = {16, {8, 8, 8}, 256, false, 0.97},
+    [10] = {16, {16, 4, 16}, 256, false, 0.965},
+    [11] = {16, {8, 16, 16}, 256, false, 0.965},
+    [12] = {16, {16, 16, 16}, 256, false, 0.96},
+    [13] = {16, {2, 16, 16, 16}, 512, false, 0.7},
+};
+/* The same where lines lie across memory, a block's side by side: fewer threads a line, for a tile has many lines. */
+static const plan_row f16_columns[] = {
+    [7] = {16, {16, 8}, 128, true, 0.88},
+    [8] = {16, {16, 16}, 128, true, 0.85},
+    [9] = {32, {16, 32}, 128, true, 0.85},
+    [10] = {32, {32, 32}, 256, true, 0.72},
+};
+static const plan_row f32_columns[] = {
+    [7] = {16, {16, 8}, 128, false, 0.95},
+    [8] = {16, {16, 16}, 256, false, 0.95},
+    [9] = {32, {16, 32}, 256, false, 0.94},
+    [10] = {32, {32, 32}, 256, false, 0.79},
+};
+static const plan_row f64_columns[] = {
+    [7] = {16, {16, 8}, 64, false, 0.965},
+    [8] = {16, {16, 16}, 128, false, 0.965},
+    [9] = {16, {2, 16, 16}, 256, false, 0.955},
+    [10] = {16, {4, 16, 16}, 256, false, 0.785},
+};
+#define ROWS_OF(table) table, sizeof table / sizeof *table
+static const struct plan_table {
+    const plan_row *row;
+    size_t count;
+} plan_tables[2][3] = {/* along memory, across; by stn_dtype */
+                       {{ROWS_OF(f64_rows)}, {ROWS_OF(f32_rows)}, {ROWS_OF(f16_rows)}},
+                       {{ROWS_OF(f64_columns)}, {ROWS_OF(f32_columns)}, {ROWS_OF(f16_columns)}}};
+
+/* ---- radices ----------------------------------------------------------------------------------------------------- */
+
+static const plan_row *row_of(stn_dtype dtype, bool across, int64_t n) {
+    const struct plan_table *table = &plan_tables[across][dtype];
+    size_t i = (size_t)stn_log2(n);
+    if (n != INT64_C(1) << i || i < 1) return NULL;
+    if (across && (i >= table->count || !table->row[i].points)) table = &plan_tables[0][dtype];
+    return i < table->count ? &table->row[i] : NULL;
+}
+
+static void take_row(const plan_row *row, fft_shape *shape) {
+    shape->line_threads = shape->length / row->points;
+    memcpy(shape->radix, row->radix, sizeof shape->radix);
+    while (shape->stages < FFT_MAX_STAGES && shape->radix[shape->stages]) shape->stages++;
+    shape->half_cells = row->half_cells;
+    shape->part = row->part;
+}
+
+/* Points that a thread holds at most: in a stage of radix r it has every line_threads-th of the n / r butterflies. */
+static int points_of(const fft_shape *shape) {
+    int most = 0;
+    for (int s = 0; s < shape->stages; s++) {
+        int radix = shape->radix[s], each = (shape->length / radix + shape->line_threads - 1) / shape->line_threads;
+        if (each * radix > most) most = each * radix;
+    }
+    return most;
+}
+
+/* The threads of a line that idle least, none with more than `most` points. */
+static bool choose_threads(int most, fft_shape *shape) {
+    int64_t least = INT64_MAX;
+    int best = 0, n = shape->length, first = (n + most - 1) / most;
+    for (int threads = first; threads <= 2 * first + 4 && threads <= 1024; threads++) {
+        int64_t work = 0;
+        for (int s = 0; s < shape->stages; s++)
+            work += (int64_t)stn_div_up(n / shape->radix[s], threads) * shape->radix[s] * threads;
+        shape->line_threads = threads;
+        if (points_of(shape) <= most && work < least) least = work, best = threads;
+    }
+    shape->line_threads = best;
+    return best > 0;
+}
+
+/* The fewest radices of at most `most` whose product is n, in rising order; of equally many those with the smallest sum. */
+typedef struct search {
+    int most, radix[FFT_MAX_STAGES], best[FFT_MAX_STAGES], count, sum;
+} search;
+static void search_radices(search *s, int64_t n, int from, int depth, int sum) {
+    static const int radices[] = {2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 15, 16};
+    if (n == 1 && (depth < s->count || (depth == s->count && sum < s->sum))) {
+        memcpy(s->best, s->radix, sizeof s->best);
+        s->count = depth, s->sum = sum;
+    }
+    if (n == 1 || depth == FFT_MAX_STAGES || depth >= s->count) return;
+    for (size_t i = 0; i < sizeof radices / sizeof *radices; i++)
+        if (radices[i] >= from && radices[i] <= s->most && n % radices[i] == 0) {
+            s->radix[depth] = radices[i];
+            search_radices(s, n / radices[i], radices[i], depth + 1, sum + radices[i]);
+        }
+}
+
+/* 2^a 3^b 5^c 7^d in few stages; an odd radix goes first, for its writes meet in no bank. */
+static bool mixed(int64_t n, bool wide, fft_shape *shape) {
+    search s = {.most = wide ? 12 : 16, .count = FFT_MAX_STAGES + 1};
+    search_radices(&s, n, 2, 0, 0);
+    if (s.count > FFT_MAX_STAGES) return false;
+    shape->stages = s.count;
+    memcpy(shape->radix, s.best, sizeof shape->radix);
+    for (int i = 1; i < s.count && shape->radix[0] % 2 == 0; i++)
+        if (shape->radix[i] % 2) {
+            int even = shape->radix[0];
+            shape->radix[0] = shape->radix[i], shape->radix[i] = even;
+        }
+    shape->part = wide ? 0.47 : 0.6; /* f64 as timed at 5120 points, f32 not yet */
+    return choose_threads(16, shape) || (!wide && choose_threads(32, shape));
+}
+
+/* ---- shared memory ----------------------------------------------------------------------------------------------- */
+
+static int cell_bytes(const fft_shape *shape, stn_dtype dtype) {
+    return shape->half_cells ? 4 : dtype == STN_F64 ? 16 : 8;
+}
+
+/* The place of a thread, as the kernel has it. */
+static void place_of(const fft_shape *shape, bool lines_fast, int thread, int *t, int *line) {
+    *t = lines_fast ? thread / shape->lines : thread % shape->line_threads;
+    *line = lines_fast ? thread % shape->lines : thread / shape->line_threads;
+}
+
+static int padded(const fft_shape *shape, int a) { return a + a / shape->pad; }
+
+/* Turns that the first warp's access takes; `to` gives each thread's cell. */
+static int turns(const int cell[32], int threads, int bytes) {
+    int group = 128 / bytes, sum = 0; /* cells that one turn can serve, one from each bank */
+    for (int first = 0; first < threads; first += group) {
+        int worst = 0;
+        for (int bank = 0; bank < group; bank++) {
+            int different = 0;
+            for (int i = first; i < first + group && i < threads; i++) {
+                bool seen = cell[i] % group != bank;
+                for (int j = first; j < i && !seen; j++) seen = cell[j] == cell[i];
+                different += !seen;
+            }
+            if (different > worst) worst = different;
+        }
+        sum += worst;
+    }
+    return sum;
+}
+
+/* Turns of all exchanges. */
+static int clashes(const fft_pass *pass, const fft_shape *shape, stn_dtype dtype) {
+    int sum = 0, before = 1, threads = (int)stn_min(shape->threads, 32), cell[32], t, line;
+    for (int s = 0; s + 1 < shape->stages; s++) {
+        int radix = shape->radix[s];
+        for (int i = 0; i < threads; i++) {
+            place_of(shape, s == 0 ? fft_fast_in(pass) : fft_fast_out(pass), i, &t, &line);
+            cell[i] = line * shape->pitch + padded(shape, t / before * before * radix + t % before);
+        }
+        sum += turns(cell, threads, cell_bytes(shape, dtype));
+        for (int i = 0; i < threads; i++) {
+            place_of(shape, fft_fast_out(pass), i, &t, &line);
+            cell[i] = line * shape->pitch + padded(shape, t);
+        }
+        sum += turns(cell, threads, cell_bytes(shape, dtype));
+        before *= radix;
+    }
+    return sum;
+}
+
+#define NO_PAD (1 << 20)
+
+/* Padding is additive, as the kernel takes it to be, where everything is a power of two. */
+static void choose_places(const fft_pass *pass, stn_dtype dtype, bool additive, fft_shape *shape) {
+    static const int pads[] = {NO_PAD, 8, 16, 32, 64};
+    fft_shape best = *shape;
+    int fewest = INT32_MAX;
+    for (int i = 0; i < (additive ? 5 : 1); i++) {
+        fft_shape tried = *shape;
+        tried.pad = pads[i];
+        int least = padded(&tried, shape->length) + 1;
+        for (int extra = 0; extra < 17; extra++) {
+            tried.pitch = least + extra;
+            int count = clashes(pass, &tried, dtype);
+            if (count < fewest || (count == fewest && tried.pitch < best.pitch)) fewest = count, best = tried;
+        }
+    }
+    *shape = best;
+}
+
+size_t fft_shape_shared(const fft_pass *pass, const fft_shape *shape, stn_dtype dtype) {
+    if (shape->stages == 1 && !pass->load_real && !pass->store_real) return 0;
+    return (size_t)shape->pitch * (size_t)shape->lines * (size_t)cell_bytes(shape, dtype);
+}
+
+/* ---- the shape --------------------------------------------------------------------------------------------------- */
+
+/* Registers a thread should have, found by timing on an H200. A real transform holds its points twice. */
+static int registers(const fft_pass *pass, const fft_shape *shape, stn_dtype dtype) {
+    int words = points_of(shape) * (dtype == STN_F64 ? 4 : 2);
+    bool real = pass->load_real || pass->store_real;
+    if (dtype == STN_F64) return words > 32 ? 128 : 80;
+    if (words > 32) return real ? 128 : shape->half_cells ? 80 : 96;
+    if (words > 16) return dtype == STN_F16 && !real ? 56 : 80;
+    return 64;
+}
+
+/* Bytes of memory that lie side by side in a tile, where lines lie across it. */
+static int tile_bytes(const fft_pass *pass, stn_dtype dtype) {
+    if (dtype == STN_F16) return pass->length >= 1024 ? 32 : 64;
+    return pass->length >= 1024 ? 64 : 128;
+}
+
+/* Lines of a block: to fill it and, where they lie across, long accesses; but where there are too few for every
+ * multiprocessor to have a block, fewer, for nothing else hides their waits. */
+static int lines_for(const fft_pass *pass, stn_dtype dtype, const stn_machine *machine, int line_threads, int threads) {
+    bool columns = fft_fast_in(pass) || fft_fast_out(pass);
+    int pair = 2 * (int)stn_dtype_size(dtype), least = columns ? (int)stn_max(1, 32 / pair) : 1;
+    int64_t rows = pass->loop[1].n * pass->loop[2].n;
+    int lines = (int)stn_max(columns ? tile_bytes(pass, dtype) / pair : 1, threads / line_threads);
+    while (lines > 1 && lines * line_threads > 1024) lines /= 2;
+    while (lines / 2 >= least && lines / 2 * line_threads >= 32 &&
+           stn_div_up(pass->loop[0].n, lines / 2) * rows <= machine->multiprocessors)
+        lines /= 2;
+    while (32 % line_threads == 0 && lines * line_threads % 32)
+        lines++; /* whole warps, which wait for themselves only */
+    return lines;
+}
+
+/* Threads of a block where few lines make it up. A real transform waits twice more, in the smaller blocks the better. */
+static int threads_for(const fft_pass *pass, const plan_row *row) {
+    if (!row) return 128;
+    return pass->load_real || pass->store_real ? (int)stn_min(row->threads, 128) : row->threads;
+}
+
+bool fft_shape_for(const fft_pass *pass, stn_dtype dtype, const stn_machine *machine, int width, fft_shape *shape) {
+    *shape = (fft_shape){.length = (int)pass->length};
+    bool columns = fft_fast_in(pass) || fft_fast_out(pass);
+    const plan_row *row = row_of(dtype, columns, pass->length);
+    if (row)
+        take_row(row, shape);
+    else if (!mixed(pass->length, dtype == STN_F64, shape))
+        return false;
+    int lines = lines_for(pass, dtype, machine, shape->line_threads, threads_for(pass, row));
+    shape->lines = width > 0 ? 2 * lines : width < 0 ? lines / 2 : lines;
+    if (shape->lines < 1 || (32 % shape->line_threads == 0 && shape->lines * shape->line_threads % 32)) return false;
+    shape->threads = shape->line_threads * shape->lines;
+    if (shape->threads > 1024) return false;
+    bool moves = fft_fast_in(pass) != fft_fast_out(pass);
+    if (shape->stages == 1 && moves) return false;
+    if (pass->scale != 1 || pass->load_real || pass->store_real)
+        shape->half_cells = false; /* what overflows there may be in range when scaled */
+    shape->table = dtype == STN_F16 && shape->length > 1024 && shape->length <= 8192 ? 8192 : 1024;
+    const int64_t registers_of = (int64_t)machine->registers_per_multiprocessor;
+    int each = (int)stn_min(registers(pass, shape, dtype), registers_of / shape->threads);
+    shape->blocks = (int)stn_min(16, stn_max(1, registers_of / (each * shape->threads)));
+    choose_places(pass, dtype, row != NULL, shape);
+    return fft_shape_shared(pass, shape, dtype) <= machine->shared_per_block;
+}
+
+/* Columns whose points lie all over a large grid; those whose rows start inside a sector (bench/results/2026-11-22-fft-grid.md). */
+#define FAR 64e6 /* bytes */
+static const struct { double far, uneven; } rates = {.far = 0.86, .uneven = 0.6};
+
+static bool is_uneven(const fft_pass *pass, int pair) {
+    return pass->in_stride * pair % 32 || pass->loop[1].in * pair % 32 || pass->loop[2].in * pair % 32;
+}
+
+/* Measured apart: roots between launches cost a seventh, outputs that change places with inputs gain a twentieth. */
+double fft_shape_part(const fft_pass *pass, const fft_shape *shape, stn_dtype dtype) {
+    double part = shape->part, pair = 2 * (double)stn_dtype_size(dtype);
+    double span = (double)pass->length * (double)stn_max(pass->in_stride, pass->out_stride) * pair;
+    if (dtype != STN_F16 && span > FAR) part *= is_uneven(pass, (int)pair) ? rates.uneven : rates.far;
+    if (fft_fast_in(pass) != fft_fast_out(pass)) part = fmin(0.95, part * 1.06);
+    if (pass->outer && dtype == STN_F16) part *= 0.87;
+    if (pass->load_real || pass->store_real) part *= dtype == STN_F16 ? 0.78 : 0.96;
+    return part;
+}
+
+int64_t fft_shape_blocks(const fft_pass *pass, const fft_shape *shape) {
+    int64_t blocks = stn_div_up(pass->loop[0].n, shape->lines);
+    for (int i = 1; i < 3; i++)
+        if (stn_mul_overflows(blocks, pass->loop[i].n, &blocks)) return INT64_MAX;
+    return blocks;
+}
+
+/* ---- tables ------------------------------------------------------------------------------------------------------ */
+
+/* Roots of a real transform that are stored: one a thread where its points are equally spaced (it derives the others), else all. */
+static int real_roots(const fft_shape *shape) {
+    int points = points_of(shape);
+    bool even = points > 0 && points * shape->line_threads == shape->length && 32 % points == 0;
+    return even ? shape->line_threads : shape->length;
+}
+
+fft_tables fft_shape_tables(const fft_pass *pass, const fft_shape *shape, stn_dtype dtype, void *to) {
+    fft_tables t = {0, 0, 0};
+    bool wide = dtype == STN_F64;
+    size_t at = 0;
+    int before = shape->radix[0];
+    for (int s = 1; s < shape->stages; s++) {
+        int radix = shape->radix[s], rows = before * (radix - 1) <= shape->table ? radix - 1 : 1;
+        for (int r = 1; r <= rows; r++)
+            for (int k = 0; k < before; k++) fft_put_root(to, at++, wide, (int64_t)r * k, (int64_t)before * radix);
+        before *= radix;
+    }
+    t.twiddles = at;
+    if (pass->outer) {
+        void *next = to ? (unsigned char *)to + at * (wide ? 16 : 8) : NULL;
+        at += fft_root_tables(pass->outer, pass->outer, dtype, next);
+    }
+    t.outer = at - t.twiddles;
+    if (pass->load_real || pass->store_real)
+        for (int i = 0; i < real_roots(shape); i++) fft_put_root(to, at++, wide, i, 2 * pass->length);
+    t.real = at - t.twiddles - t.outer;
+    return t;
+}
+
+/* ---- params.cuh -------------------------------------------------------------------------------------------------- */
+
+void fft_shape_params(const fft_pass *pass, const fft_shape *shape, stn_dtype dtype, stn_text *params) {
+    const char *cell = shape->half_cells ? "unsigned short" : dtype == STN_F64 ? "double" : "float";
+    stn_params_begin(params);
+    stn_params_elements(params, dtype);
+    stn_params_type(params, "FFT_CELL", cell);
+    stn_params_int(params, "BLOCKS", shape->blocks);
+    stn_params_int(params, "FFT_LENGTH", shape->length);
+    stn_params_int(params, "FFT_STAGES", shape->stages);
+    stn_params_ints(params, "FFT_RADIX", shape->radix, (size_t)shape->stages);
+    stn_params_int(params, "FFT_THREADS", shape->line_threads);
+    stn_params_int(params, "FFT_LINES", shape->lines);
+    stn_params_int(params, "FFT_LOOPS", pass->loops);
+    stn_params_int(params, "FFT_LINES_FAST_IN", fft_fast_in(pass));
+    stn_params_int(params, "FFT_LINES_FAST_OUT", fft_fast_out(pass));
+    stn_params_int(params, "FFT_IN_STRIDE", pass->in_stride == 1);
+    stn_params_int(params, "FFT_OUT_STRIDE", pass->out_stride == 1);
+    stn_params_int(params, "FFT_PAD", shape->pad);
+    stn_params_int(params, "FFT_PITCH", shape->pitch);
+    stn_params_int(params, "FFT_TABLE", shape->table);
+    stn_params_int(params, "FFT_INVERSE", pass->inverse);
+    stn_params_int(params, "FFT_SCALE", pass->scale != 1);
+    stn_params_int(params, "FFT_OUTER", pass->outer ? pass->outer_loop + 1 : 0);
+    stn_params_int(params, "FFT_OUTER_LOW", pass->outer ? fft_root_low(pass->outer) : 0);
+    stn_params_int(params, "FFT_LOAD_REAL", pass->load_real);
+    stn_params_int(params, "FFT_STORE_REAL", pass->store_real);
+}

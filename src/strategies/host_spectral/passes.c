@@ -1,0 +1,378 @@
+/* See passes.h. Of a plane, a solid, a line:
+ *
+ *     rows to frequencies along x -> [y to frequencies] -> y or z there, times K^T, back -> [y back] -> rows back
+ *
+ * A line's points are loaded through the images of its extension (common/extension.h), and only the grid's own are kept. Between
+ * passes the spectrum lies row after row: [grid][z][y or its frequency][frequency along x], complex float64. */
+#include "strategies/host_spectral/passes.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+#include "base/arith.h"
+#include "base/half.h"
+
+typedef struct pass {
+    const wave *w;
+    void (*run)(const wave *w, int64_t group, double *planes);
+    int64_t groups;
+    _Atomic int64_t next;
+} pass;
+
+/* A thread's planes. */
+static stn_planes planes_at(const wave *w, double *planes, int which) {
+    double *at = planes + 2 * which * w->s->room;
+    return (stn_planes){at, at + w->s->room};
+}
+
+/* ---- numbers ------------------------------------------------------------------------------------------------------- */
+
+double number_at(stn_dtype dtype, const char *base, int64_t element) {
+    if (dtype == STN_F64) return ((const double *)base)[element];
+    if (dtype == STN_F32) return (double)((const float *)base)[element];
+    return (double)stn_half_to_float(((const uint16_t *)base)[element]);
+}
+
+void number_put(stn_dtype dtype, char *base, int64_t element, double value) {
+    if (dtype == STN_F64)
+        ((double *)base)[element] = value;
+    else if (dtype == STN_F32)
+        ((float *)base)[element] = (float)value;
+    else
+        ((uint16_t *)base)[element] = stn_float_to_half((float)value);
+}
+
+static void read_row(const stn_task *task, const char *from, double *line) {
+    const int64_t n = task->n[2], stride = task->in_stride[2];
+    if (task->dtype == STN_F64)
+        for (int64_t i = 0; i < n; i++) line[i] = ((const double *)from)[i * stride];
+    else
+        for (int64_t i = 0; i < n; i++) line[i] = number_at(task->dtype, from, i * stride);
+}
+
+/* Where row number `row` of all grids begins. */
+static int64_t row_element(const stn_task *task, int64_t row, const int64_t stride[3], int64_t batch_stride) {
+    const int64_t y = row % task->n[1], z = row / task->n[1] % task->n[0], grid = row / (task->n[1] * task->n[0]);
+    return grid * batch_stride + z * stride[0] + y * stride[1];
+}
+
+/* ---- lines --------------------------------------------------------------------------------------------------------- */
+
+static void forward(const wave *w, int axis, stn_planes *x, stn_planes *other) {
+    const stn_planes y = stn_fft_line_run(w->s->line[axis], w->words, *x, *other, w->s->lanes[axis]);
+    if (y.re == x->re) return;
+    *other = *x, *x = y;
+}
+
+/* Real and imaginary parts exchanged make the way back. */
+static void backward(const wave *w, int axis, stn_planes *x, stn_planes *other) {
+    stn_planes a = {x->im, x->re}, b = {other->im, other->re};
+    forward(w, axis, &a, &b);
+    *x = (stn_planes){a.im, a.re}, *other = (stn_planes){b.im, b.re};
+}
+
+/* From the grid's points to all of the line's. */
+static void extend(const wave *w, int axis, stn_planes *x, stn_planes *other) {
+    const stn_extension *e = &w->s->axis[axis];
+    const int64_t lanes = w->s->lanes[axis];
+    if (e->repeats && e->length == e->n) return;
+    for (int64_t p = 0; p < e->length; p++) {
+        const int64_t from = w->s->image[axis][p] * lanes, to = p * lanes;
+        const double sign = w->s->sign[axis][p];
+        for (int64_t l = 0; l < lanes; l++) {
+            other->re[to + l] = sign * x->re[from + l];
+            other->im[to + l] = sign * x->im[from + l];
+        }
+    }
+    const stn_planes was = *x;
+    *x = *other, *other = was;
+}
+
+/* ---- rows ---------------------------------------------------------------------------------------------------------- */
+
+typedef struct rows {
+    int64_t first, count; /* of all grids' rows */
+    int64_t place;        /* of the first in a spectrum, complex numbers */
+} rows;
+
+/* A group lies in one plane; rows that are whole problems follow each other. */
+static int64_t rows_together(const wave *w) { return w->task->rank == 1 ? w->grids : w->task->n[1]; }
+
+static rows rows_of(const wave *w, int64_t group) {
+    const int64_t together = rows_together(w), lanes = w->s->lanes[2], groups = stn_div_up(together, lanes);
+    const int64_t plane = group / groups, first = group % groups * lanes;
+    return (rows){plane * together + first, stn_min(lanes, together - first),
+                  plane * w->s->plane + first * w->s->pitch};
+}
+
+static int64_t row_groups(const wave *w) {
+    const int64_t together = rows_together(w), all = w->grids * w->task->n[0] * w->task->n[1];
+    return all / together * stn_div_up(together, w->s->lanes[2]);
+}
+
+/* One row of doubles into its lane, extended; in pairs where rows are halved. */
+static void put_row(const wave *w, const double *row, stn_planes x, int64_t lane) {
+    const shape *s = w->s;
+    const int64_t length = s->axis[2].length, lanes = s->lanes[2], *image = s->image[2];
+    const double *sign = s->sign[2];
+    if (!s->halved) {
+        for (int64_t p = 0; p < length; p++)
+            x.re[p * lanes + lane] = sign[p] * row[image[p]], x.im[p * lanes + lane] = 0;
+        return;
+    }
+    for (int64_t p = 0; p < length / 2; p++) {
+        x.re[p * lanes + lane] = sign[2 * p] * row[image[2 * p]];
+        x.im[p * lanes + lane] = sign[2 * p + 1] * row[image[2 * p + 1]];
+    }
+}
+
+/* The half spectra of rows of the grids, or of what is added; the lanes past the last repeat it. */
+static void rows_forward(const wave *w, const rows *r, bool added, stn_planes *x, stn_planes *other) {
+    const stn_task *task = w->task;
+    const shape *s = w->s;
+    const int64_t n = task->n[2], size = (int64_t)stn_dtype_size(task->dtype);
+    for (int64_t l = 0; l < s->lanes[2]; l++) {
+        const int64_t row = r->first + stn_min(l, r->count - 1);
+        double *line = other->re;
+        if (added)
+            line = w->added + row * n;
+        else {
+            const char *from = w->in + row_element(task, row, task->in_stride, task->in_batch_stride) * size;
+            read_row(task, from, line);
+        }
+        put_row(w, line, *x, l);
+    }
+    forward(w, 2, x, other);
+    if (s->halved) w->words->to_half(*x, s->axis[2].length / 2, s->half_turns, s->lanes[2]);
+}
+
+static void store_rows(const wave *w, const rows *r, stn_planes x, double *spectrum) {
+    const shape *s = w->s;
+    const int64_t lanes = s->lanes[2];
+    double *to = spectrum + 2 * r->place;
+    for (int64_t i = (s->axis[2].length / 2 + 1) * lanes; i < s->pitch * lanes; i++) x.re[i] = x.im[i] = 0;
+    if (r->count == lanes) {
+        w->words->store_along(to, x, s->pitch, s->pitch, lanes, 1);
+        return;
+    }
+    for (int64_t l = 0; l < r->count; l++)
+        for (int64_t k = 0; k < s->pitch; k++) {
+            to[2 * (l * s->pitch + k)] = x.re[k * lanes + l];
+            to[2 * (l * s->pitch + k) + 1] = x.im[k * lanes + l];
+        }
+}
+
+static void load_rows(const wave *w, const rows *r, stn_planes x) {
+    const shape *s = w->s;
+    const int64_t lanes = s->lanes[2], kept = s->torus.kept;
+    const double *from = w->spectrum[0] + 2 * r->place;
+    if (r->count == lanes)
+        w->words->load_along(x, from, kept, s->pitch, lanes);
+    else
+        for (int64_t k = 0; k < kept; k++)
+            for (int64_t l = 0; l < lanes; l++) {
+                const int64_t at = 2 * (stn_min(l, r->count - 1) * s->pitch + k);
+                x.re[k * lanes + l] = from[at], x.im[k * lanes + l] = from[at + 1];
+            }
+    for (int64_t i = kept * lanes; i < (s->axis[2].length / 2 + 1) * lanes; i++) x.re[i] = x.im[i] = 0;
+}
+
+static void copy_points(const stn_task *task, const char *from, char *to, int64_t first, int64_t end) {
+    const int64_t size = (int64_t)stn_dtype_size(task->dtype);
+    for (int64_t i = first; i < end; i++)
+        memcpy(to + i * task->out_stride[2] * size, from + i * task->in_stride[2] * size, (size_t)size);
+}
+
+/* Points that fixed sides freeze keep what in has, and in place they have it. */
+static void write_row(const wave *w, int64_t row, const double *line) {
+    const stn_task *task = w->task;
+    const int64_t(*live)[2] = w->s->live, size = (int64_t)stn_dtype_size(task->dtype);
+    const int64_t y = row % task->n[1], z = row / task->n[1] % task->n[0];
+    const char *from = w->in + row_element(task, row, task->in_stride, task->in_batch_stride) * size;
+    char *to = w->out + row_element(task, row, task->out_stride, task->out_batch_stride) * size;
+    const bool frozen = y < live[1][0] || y >= live[1][1] || z < live[0][0] || z >= live[0][1];
+    const int64_t low = frozen ? task->n[2] : stn_min(live[2][0], task->n[2]), high = stn_max(low, live[2][1]);
+    for (int64_t i = low; i < high; i++) number_put(task->dtype, to, i * task->out_stride[2], line[i]);
+    if (task->in_place) return;
+    copy_points(task, from, to, 0, low);
+    copy_points(task, from, to, high, task->n[2]);
+}
+
+static void rows_back(const wave *w, const rows *r, stn_planes *x, stn_planes *other) {
+    const shape *s = w->s;
+    const int64_t lanes = s->lanes[2], length = s->axis[2].length, before = s->axis[2].before;
+    double factor = 1;
+    for (int axis = 0; axis < 3; axis++) factor /= (double)s->axis[axis].length;
+    if (s->halved)
+        w->words->from_half(*x, length / 2, s->half_turns, lanes);
+    else
+        for (int64_t k = length / 2 + 1; k < length; k++)
+            for (int64_t l = 0; l < lanes; l++) {
+                x->re[k * lanes + l] = x->re[(length - k) * lanes + l];
+                x->im[k * lanes + l] = -x->im[(length - k) * lanes + l];
+            }
+    backward(w, 2, x, other);
+    for (int64_t l = 0; l < r->count; l++) {
+        double *line = other->re;
+        for (int64_t i = 0; i < w->task->n[2]; i++) {
+            const int64_t p = before + i;
+            const double *plane = s->halved && p % 2 ? x->im : x->re;
+            line[i] = factor * plane[(s->halved ? p / 2 : p) * lanes + l];
+        }
+        write_row(w, r->first + l, line);
+    }
+}
+
+/* ---- passes -------------------------------------------------------------------------------------------------------- */
+
+static void pass_added(const wave *w, int64_t row, double *planes) {
+    (void)planes;
+    source_fill_row(w, row);
+}
+
+static void pass_rows_forward(const wave *w, int64_t group, double *planes) {
+    const rows r = rows_of(w, group);
+    for (int which = 0; which <= w->s->source; which++) {
+        stn_planes x = planes_at(w, planes, 0), other = planes_at(w, planes, 1);
+        rows_forward(w, &r, which, &x, &other);
+        store_rows(w, &r, x, w->spectrum[which]);
+    }
+}
+
+static void pass_rows_back(const wave *w, int64_t group, double *planes) {
+    const rows r = rows_of(w, group);
+    stn_planes x = planes_at(w, planes, 0), other = planes_at(w, planes, 1);
+    load_rows(w, &r, x);
+    rows_back(w, &r, &x, &other);
+}
+
+/* A problem of one axis, all at once. */
+static void pass_lines(const wave *w, int64_t group, double *planes) {
+    const rows r = rows_of(w, group);
+    stn_planes x = planes_at(w, planes, 0), other = planes_at(w, planes, 1), b = {NULL, NULL};
+    rows_forward(w, &r, false, &x, &other);
+    if (w->s->source) {
+        stn_planes spare = planes_at(w, planes, 3);
+        b = planes_at(w, planes, 2);
+        rows_forward(w, &r, true, &b, &spare);
+    }
+    symbol_apply(w->s, w->task->steps, x, b, NULL, 0, w->s->axis[2].length / 2 + 1, w->s->lanes[2]);
+    rows_back(w, &r, &x, &other);
+}
+
+/* A group of columns: along y in a plane, or along z at one frequency of y. */
+typedef struct columns {
+    int64_t place, step; /* of the first point, and from point to point: complex numbers */
+    int64_t line;        /* number of its symbol's parts */
+} columns;
+
+static int64_t column_groups(const shape *s, int axis) { return stn_div_up(s->torus.kept, s->lanes[axis]); }
+
+static columns columns_of(const wave *w, int axis, int64_t group) {
+    const shape *s = w->s;
+    const int64_t groups = column_groups(s, axis), first = group % groups * s->lanes[axis], outer = group / groups;
+    if (axis == 1) return (columns){outer * s->plane + first, s->pitch, first};
+    const int64_t y = outer % s->axis[1].length, grid = outer / s->axis[1].length;
+    return (columns){grid * s->grid + y * s->pitch + first, s->plane, y * s->pitch + first};
+}
+
+static void columns_forward(const wave *w, int axis, const columns *c, int which, stn_planes *x, stn_planes *other) {
+    const double *from = w->spectrum[which] + 2 * c->place;
+    w->words->load_across(*x, from, w->task->n[axis], c->step, w->s->lanes[axis]);
+    extend(w, axis, x, other);
+    forward(w, axis, x, other);
+}
+
+static void pass_middle_forward(const wave *w, int64_t group, double *planes) {
+    const columns c = columns_of(w, 1, group);
+    for (int which = 0; which <= w->s->source; which++) {
+        stn_planes x = planes_at(w, planes, 0), other = planes_at(w, planes, 1);
+        columns_forward(w, 1, &c, which, &x, &other);
+        w->words->store_across(w->spectrum[which] + 2 * c.place, x, w->s->axis[1].length, c.step, w->s->lanes[1], 1);
+    }
+}
+
+static void store_inside(const wave *w, int axis, const columns *c, stn_planes x) {
+    const int64_t skipped = w->s->axis[axis].before * w->s->lanes[axis];
+    const stn_planes inside = {x.re + skipped, x.im + skipped};
+    w->words->store_across(w->spectrum[0] + 2 * c->place, inside, w->task->n[axis], c->step, w->s->lanes[axis], 1);
+}
+
+static void pass_middle_back(const wave *w, int64_t group, double *planes) {
+    const columns c = columns_of(w, 1, group);
+    stn_planes x = planes_at(w, planes, 0), other = planes_at(w, planes, 1);
+    w->words->load_across(x, w->spectrum[0] + 2 * c.place, w->s->axis[1].length, c.step, w->s->lanes[1]);
+    backward(w, 1, &x, &other);
+    store_inside(w, 1, &c, x);
+}
+
+static void pass_last(const wave *w, int64_t group, double *planes) {
+    const int axis = w->s->last;
+    const columns c = columns_of(w, axis, group);
+    stn_planes x = planes_at(w, planes, 0), other = planes_at(w, planes, 1), b = {NULL, NULL};
+    columns_forward(w, axis, &c, 0, &x, &other);
+    if (w->s->source) {
+        stn_planes spare = planes_at(w, planes, 3);
+        b = planes_at(w, planes, 2);
+        columns_forward(w, axis, &c, 1, &b, &spare);
+    }
+    stn_planes sums[2] = {planes_at(w, planes, 4), planes_at(w, planes, 5)}, spare = planes_at(w, planes, 6);
+    for (int which = 0; which < 2 && w->s->wide; which++) {
+        symbol_coefficients(w->s, which, c.line, sums[which], w->s->lanes[axis]);
+        (which ? forward : backward)(w, axis, &sums[which], &spare);
+    }
+    symbol_apply(w->s, w->task->steps, x, b, sums, c.line, w->s->axis[axis].length, w->s->lanes[axis]);
+    backward(w, axis, &x, &other);
+    store_inside(w, axis, &c, x);
+}
+
+/* Each thread takes groups until there are no more: they need not be equally fast. */
+static void run_slots(void *user, int64_t begin, int64_t end) {
+    pass *p = user;
+    for (int64_t slot = begin; slot < end; slot++)
+        for (int64_t group; (group = atomic_fetch_add(&p->next, 1)) < p->groups;)
+            p->run(p->w, group, p->w->planes + slot * shape_planes(p->w->s));
+}
+
+static void run_pass(const wave *w, stn_pool *pool, void (*run)(const wave *, int64_t, double *), int64_t groups) {
+    pass p = {.w = w, .run = run, .groups = groups};
+    stn_pool_for(pool, stn_min(stn_pool_threads(pool), groups), 1, run_slots, &p);
+}
+
+static void run_wave(const wave *w, stn_pool *pool) {
+    const shape *s = w->s;
+    const int64_t planes = w->grids * w->task->n[0];
+    if (s->source) run_pass(w, pool, pass_added, planes * w->task->n[1]);
+    if (w->task->rank == 1) {
+        run_pass(w, pool, pass_lines, row_groups(w));
+        return;
+    }
+    run_pass(w, pool, pass_rows_forward, row_groups(w));
+    if (s->last == 0) {
+        run_pass(w, pool, pass_middle_forward, planes * column_groups(s, 1));
+        run_pass(w, pool, pass_last, w->grids * s->axis[1].length * column_groups(s, 0));
+        run_pass(w, pool, pass_middle_back, planes * column_groups(s, 1));
+    } else
+        run_pass(w, pool, pass_last, w->grids * column_groups(s, 1));
+    run_pass(w, pool, pass_rows_back, row_groups(w));
+}
+
+void passes_run(const stn_task *task, const shape *s, stn_pool *pool, const stn_execution *run) {
+    const int64_t size = (int64_t)stn_dtype_size(task->dtype), spectrum = task->rank == 1 ? 0 : 2 * s->grid * s->wave;
+    for (int64_t first = 0; first < task->batch; first += s->wave) {
+        double *work = run->workspace;
+        wave w = {.task = task, .s = s, .words = stn_fft_words_best()};
+        w.in = (const char *)run->in + first * task->in_batch_stride * size;
+        w.out = (char *)run->out + first * task->out_batch_stride * size;
+        if (run->source) w.source = (const char *)run->source + first * task->source_batch_stride * size;
+        w.grids = stn_min(s->wave, task->batch - first);
+        w.spectrum[0] = work, w.spectrum[1] = work + spectrum;
+        w.added = work + (s->source ? 2 : 1) * spectrum;
+        w.planes = work + shape_between(task, s);
+        run_wave(&w, pool);
+    }
+}
+
+size_t passes_workspace(const stn_task *task, const shape *s, int threads) {
+    return (size_t)(shape_between(task, s) + threads * shape_planes(s)) * sizeof(double);
+}

@@ -1,0 +1,243 @@
+/* See shape.h. */
+#include "strategies/host_spectral/shape.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arith.h"
+#include "base/error.h"
+
+enum { KEPT_BITS = 64 }; /* a factor so far below the largest is 0 */
+enum { APART = 136 };    /* numbers that keep planes off each other's places in a cache */
+#define WAVE_POINTS (1 << 20)
+#define FEW_POINTS 100000 /* looking which frequencies live takes longer than they do */
+#define LONG_LINE 40000   /* points */
+#define LONGEST ((int64_t)1 << 36)
+
+/* ---- lengths ------------------------------------------------------------------------------------------------------- */
+
+/* By radices, as measured: what a stage of each takes for a point. A large prime makes a convolution of twice the length, and a long
+ * line leaves the caches. bench/results/2026-11-22-host-spectral.md */
+double torus_line_cost(int64_t n) {
+    static const struct {
+        int64_t prime;
+        double cost;
+    } stages[] = {{2, 2.5}, {3, 4.5}, {5, 6.5}, {7, 20}};
+    double cost = 6; /* in and out */
+    int64_t rest = n;
+    for (size_t i = 0; i < 4; i++)
+        for (; rest % stages[i].prime == 0; rest /= stages[i].prime) cost += stages[i].cost;
+    for (int64_t p = 11; p <= STN_FFT_LARGEST_RADIX; p += 2)
+        for (; rest % p == 0; rest /= p) cost += 2.2 * (double)p;
+    if (rest > 1) cost = 6 * (8 + 2.5 * log2(2 * (double)n));
+    return cost * (double)n * (n > LONG_LINE ? 2.2 : 1);
+}
+
+static bool is_smooth(int64_t n) {
+    for (int64_t p = 2; p <= 7; p++)
+        while (n % p == 0) n /= p;
+    return n == 1;
+}
+
+static double axis_cost(int axis, int64_t length) {
+    return axis == 2 && length % 2 == 0 ? torus_line_cost(length / 2) + 6 * (double)length : torus_line_cost(length);
+}
+
+/* Whether a line that holds the grid and what the taps of all steps reach can be cheaper than a period: looking how far they reach
+ * takes long just where it cannot. They reach 8 standard deviations to each side, as a rule; 5 are more than enough to know. */
+static bool may_be_shorter(const stn_task *task, int axis, const stn_extension *e) {
+    double sum = 0, first = 0, second = 0;
+    for (size_t i = 0; i < task->ntaps; i++) {
+        const double weight = fabs(task->taps[i].weight), at = (double)task->taps[i].offset[axis];
+        sum += weight, first += weight * at, second += weight * at * at;
+    }
+    if (sum == 0) return true;
+    const double deviation = sqrt(fmax(second / sum - first / sum * (first / sum), 0) * (double)task->steps);
+    return (double)e->n + 10 * deviation < (e->repeats ? 4.0 : 1.0) * (double)stn_extension_period(e);
+}
+
+/* The cheaper of a whole period and a line with as many more points as the taps of all steps reach. */
+static bool choose_axis(const stn_task *task, int axis, torus_axis *chosen, char *reason, size_t size) {
+    stn_extension e;
+    if (!stn_extension_sides(task, axis, &e, reason, size)) return false;
+    const int64_t period = stn_extension_period(&e);
+    double cost = axis_cost(axis, period);
+    *chosen = (torus_axis){period, 0};
+    if (stn_task_reach(task, axis) == 0 || (e.repeats && period % 2 == 0 && is_smooth(period)) ||
+        !may_be_shorter(task, axis, &e))
+        return true;
+    const stn_reach reach = stn_reach_find(task, axis, task->steps, stn_reach_tail(task->dtype));
+    int64_t least;
+    if (stn_add_overflows(e.n, reach.side[0], &least) || stn_add_overflows(least, reach.side[1], &least)) return true;
+    for (int64_t length = least; length < period * 4 && length <= least + least / 8 + 16; length++)
+        if (axis_cost(axis, length) < cost) {
+            cost = axis_cost(axis, length);
+            *chosen = (torus_axis){length, reach.side[0]};
+        }
+    return true;
+}
+
+bool torus_has_source(const stn_task *task) {
+    bool has = task->source;
+    for (int axis = 0; axis < 3; axis++)
+        for (int side = 0; side < 2; side++) {
+            const stn_boundary *b = &task->boundary[axis][side];
+            has = has ||
+                  (stn_task_reach(task, axis) && (b->kind == STN_FIXED || (b->kind == STN_CONSTANT && b->value != 0)));
+        }
+    return has;
+}
+
+static int last_axis(const stn_task *task) { return task->rank == 3 ? 0 : task->rank == 2 ? 1 : 2; }
+
+static void lengths_of(const torus *t, int64_t length[3]) {
+    for (int axis = 0; axis < 3; axis++) length[axis] = t->axis[axis].length;
+}
+
+/* A source acts at every frequency, and a line of its own has all of them in one pass. */
+static int64_t choose_kept(const stn_task *task, const torus *t) {
+    int64_t length[3], all = t->axis[2].length / 2 + 1;
+    lengths_of(t, length);
+    if (torus_has_source(task) || task->rank == 1 || stn_task_points(task) < FEW_POINTS) return all;
+    const double dead = stn_symbol_dead(stn_symbol_largest(task, length), task->steps, KEPT_BITS);
+    return stn_max(1, stn_min(all, stn_symbol_kept(task, 2, length[2], dead)));
+}
+
+bool torus_choose(const stn_task *task, torus *chosen, char *reason, size_t reason_size) {
+    for (int axis = 0; axis < 3; axis++)
+        if (!choose_axis(task, axis, &chosen->axis[axis], reason, reason_size)) return false;
+    for (int axis = 0; axis < 3; axis++)
+        if (chosen->axis[axis].length > LONGEST) {
+            snprintf(reason, reason_size, "axis %d is too long", axis - (3 - task->rank));
+            return false;
+        }
+    chosen->kept = choose_kept(task, chosen);
+    return true;
+}
+
+bool torus_serves(const stn_task *task, const torus *t) {
+    char reason[160];
+    for (int axis = 0; axis < 3; axis++) {
+        stn_extension e;
+        const torus_axis *a = &t->axis[axis];
+        if (!stn_extension_sides(task, axis, &e, reason, sizeof reason)) return false;
+        if (a->length == stn_extension_period(&e)) continue;
+        const stn_reach reach = stn_reach_find(task, axis, task->steps, stn_reach_tail(task->dtype));
+        if (reach.side[0] > a->before || reach.side[1] > a->length - a->before - e.n) return false;
+    }
+    return t->kept == t->axis[2].length / 2 + 1 || choose_kept(task, t) <= t->kept;
+}
+
+/* ---- tables -------------------------------------------------------------------------------------------------------- */
+
+/* As many lines at once as leave a group's planes in a core's caches. */
+static int lanes_for(int64_t room, int64_t lines) {
+    if (lines < 3 || room > 40000) return 1;
+    return room <= 1100 && lines >= 8 ? 8 : 4;
+}
+
+static stn_status make_image(shape *s, int axis, stn_error *error) {
+    const stn_extension *e = &s->axis[axis];
+    s->image[axis] = malloc((size_t)e->length * sizeof *s->image[axis]);
+    s->sign[axis] = malloc((size_t)e->length * sizeof *s->sign[axis]);
+    if (!s->image[axis] || !s->sign[axis]) return stn_fail_memory(error, "an axis's images", (size_t)e->length * 16);
+    for (int64_t p = 0; p < e->length; p++) {
+        int sign;
+        s->image[axis][p] = stn_extension_image(e, p - e->before, &sign);
+        s->sign[axis][p] = sign;
+    }
+    return STN_OK;
+}
+
+static int64_t transformed(const shape *s, int axis) {
+    return axis == 2 && s->halved ? s->axis[2].length / 2 : s->axis[axis].length;
+}
+
+static stn_status make_line(const stn_task *task, shape *s, int axis, stn_error *error) {
+    for (int other = axis + 1; other < 3; other++)
+        if (s->line[other] && transformed(s, other) == transformed(s, axis)) s->line[axis] = s->line[other];
+    if (!s->line[axis]) STN_TRY(stn_fft_line_create(transformed(s, axis), &s->line[axis], error));
+    const int64_t room = stn_max(stn_fft_line_room(s->line[axis]), s->axis[axis].length / 2 + 2);
+    s->lanes[axis] = lanes_for(room, axis == 2 ? s->wave * task->n[0] * task->n[1] : s->torus.kept);
+    s->room = stn_max(s->room, stn_max(room, task->n[axis]) * s->lanes[axis]);
+    return make_image(s, axis, error);
+}
+
+/* Rows an odd number of cache lines apart, and padded for groups of columns. */
+static void lay_out(const stn_task *task, shape *s) {
+    s->pitch = stn_round_up(s->torus.kept, STN_FFT_LANES);
+    if (s->pitch / STN_FFT_LANES % 2 == 0) s->pitch += STN_FFT_LANES;
+    s->rows = task->rank == 3 ? stn_max(task->n[1], s->axis[1].length) : task->n[1];
+    s->plane = s->rows * s->pitch;
+    s->grid = s->plane * task->n[0];
+    s->wave = stn_min(task->batch, stn_max(1, WAVE_POINTS / (task->n[0] * task->n[1] * task->n[2])));
+}
+
+stn_status shape_make(const stn_task *task, const torus *chosen, shape *s, stn_error *error) {
+    char reason[160];
+    *s = (shape){.torus = *chosen, .last = last_axis(task), .source = torus_has_source(task)};
+    for (int axis = 0; axis < 3; axis++) {
+        stn_extension_sides(task, axis, &s->axis[axis], reason, sizeof reason);
+        s->axis[axis].length = chosen->axis[axis].length, s->axis[axis].before = chosen->axis[axis].before;
+        s->live[axis][0] = task->boundary[axis][0].kind == STN_FIXED ? task->reach[axis][0] : 0;
+        s->live[axis][1] = task->n[axis] - (task->boundary[axis][1].kind == STN_FIXED ? task->reach[axis][1] : 0);
+    }
+    s->halved = s->axis[2].length % 2 == 0;
+    lay_out(task, s);
+    for (int axis = 2; axis >= s->last; axis--) STN_TRY(make_line(task, s, axis, error));
+    const int64_t half = s->axis[2].length / 2;
+    if (s->halved && !(s->half_turns = stn_fft_roots(half / 2 + 1, s->axis[2].length)))
+        return stn_fail_memory(error, "the tables of a transform", (size_t)half * 8);
+    s->room = stn_max(s->room, s->pitch * s->lanes[2]);
+    s->room = stn_round_up(s->room, 512) + APART;
+    return shape_weigh(task, s, error);
+}
+
+stn_status shape_weigh(const stn_task *task, shape *s, stn_error *error) {
+    int64_t length[3], lines = 1;
+    lengths_of(&s->torus, length);
+    s->symbol = stn_symbol_form(task, s->last, length, false);
+    if (s->last < 2) lines = (s->last == 0 ? length[1] : 1) * s->pitch;
+    s->wide = !s->symbol.plain && s->last < 2 && s->symbol.high + s->symbol.low > SHAPE_WIDE;
+    const size_t numbers = (size_t)(lines * s->symbol.parts), angles = stn_symbol_angles(&s->symbol, NULL);
+    int64_t *place = malloc((size_t)lines * 2 * sizeof *place);
+    free(s->parts), free(s->angles);
+    s->parts = malloc(numbers * sizeof *s->parts);
+    s->angles = malloc(angles * sizeof *s->angles);
+    const int64_t *places[2] = {place, place + lines};
+    for (int64_t i = 0; place && i < lines; i++) { /* in order of the axes other than the last */
+        const int64_t x = stn_min(i % s->pitch, length[2] / 2), y = i / s->pitch;
+        place[i] = s->last == 0 ? y : 0;
+        place[lines + i] = s->last == 2 ? 0 : x;
+    }
+    const bool good = place && s->parts && s->angles && stn_symbol_parts(&s->symbol, task, lines, places, s->parts);
+    free(place);
+    if (!good) return stn_fail_memory(error, "a symbol", (numbers + angles) * sizeof(double));
+    stn_symbol_angles(&s->symbol, s->angles);
+    s->largest = stn_symbol_largest(task, length);
+    s->dead = stn_symbol_dead(s->largest, task->steps, KEPT_BITS);
+    return STN_OK;
+}
+
+void shape_clear(shape *s) {
+    for (int axis = 0; axis < 3; axis++) {
+        bool shared = false;
+        for (int before = 0; before < axis; before++) shared = shared || s->line[before] == s->line[axis];
+        if (!shared) stn_fft_line_destroy(s->line[axis]);
+        free(s->image[axis]), free(s->sign[axis]);
+    }
+    free(s->half_turns), free(s->parts), free(s->angles);
+    *s = (shape){.last = 0};
+}
+
+/* Pairs: two of the grids' lines, two of the source's, three of the symbol's polynomials; the last are always there, for new
+ * weights may be wide where the old ones were not. */
+int64_t shape_planes(const shape *s) { return 2 * SHAPE_PAIRS * s->room; }
+
+/* The spectrum, that of the source, and the source itself. */
+int64_t shape_between(const stn_task *task, const shape *s) {
+    const int64_t spectra = task->rank == 1 ? 0 : 2 * s->grid * s->wave * (s->source ? 2 : 1);
+    return spectra + (s->source ? s->wave * task->n[0] * task->n[1] * task->n[2] : 0);
+}

@@ -1,0 +1,69 @@
+/* What each step adds: the problem's constant source, and beside fixed and constant sides the taps applied to the values there
+ * alone. In the odd extension all else past such a side is what the mirror shows. Frozen points get nothing. */
+#include <string.h>
+
+#include "strategies/host_spectral/passes.h"
+
+typedef struct grid_view {
+    const wave *w;
+    const char *base; /* of the grid */
+} grid_view;
+
+/* What a tap sees that lands at `at`, if that is a constant or a frozen point's value; else 0. The slowest axis decides. */
+static double beyond(const grid_view *v, const int64_t at[3]) {
+    const stn_task *task = v->w->task;
+    int64_t seen[3], element = 0;
+    bool frozen = false;
+    for (int axis = 0; axis < 3; axis++) {
+        seen[axis] = stn_fold(at[axis], task->n[axis], task->boundary[axis]);
+        if (seen[axis] < 0) return stn_task_outside(task, axis, seen[axis] == -2);
+        frozen = frozen || seen[axis] < v->w->s->live[axis][0] || seen[axis] >= v->w->s->live[axis][1];
+        element += seen[axis] * task->in_stride[axis];
+    }
+    return frozen ? number_at(task->dtype, v->base, element) : 0;
+}
+
+static double beside(const grid_view *v, const int64_t index[3]) {
+    const stn_task *task = v->w->task;
+    double sum = 0;
+    for (size_t i = 0; i < task->ntaps; i++) {
+        int64_t at[3];
+        for (int axis = 0; axis < 3; axis++) at[axis] = index[axis] + task->taps[i].offset[axis];
+        sum += task->taps[i].weight * beyond(v, at);
+    }
+    return sum;
+}
+
+/* Can a tap see past an odd side of this axis from here? */
+static bool is_beside(const wave *w, int axis, int64_t i) {
+    const stn_task *task = w->task;
+    for (int side = 0; side < 2; side++) {
+        const stn_boundary_kind kind = task->boundary[axis][side].kind;
+        if (kind != STN_FIXED && kind != STN_CONSTANT) continue;
+        const int64_t edge = w->s->live[axis][side], reach = task->reach[axis][side];
+        if (side ? i >= edge - reach : i < edge + reach) return true;
+    }
+    return false;
+}
+
+void source_fill_row(const wave *w, int64_t row) {
+    const stn_task *task = w->task;
+    const int64_t *n = task->n, size = (int64_t)stn_dtype_size(task->dtype);
+    const int64_t grid = row / (n[0] * n[1]);
+    int64_t index[3] = {row / n[1] % n[0], row % n[1], 0};
+    double *to = w->added + row * n[2];
+    memset(to, 0, (size_t)n[2] * sizeof *to);
+    bool near = false;
+    for (int axis = 0; axis < 2; axis++) {
+        if (index[axis] < w->s->live[axis][0] || index[axis] >= w->s->live[axis][1]) return;
+        near = near || is_beside(w, axis, index[axis]);
+    }
+    const grid_view view = {w, w->in + grid * task->in_batch_stride * size};
+    const char *source = w->source ? w->source + grid * task->source_batch_stride * size : NULL;
+    const int64_t first = index[0] * task->source_stride[0] + index[1] * task->source_stride[1];
+    for (int64_t x = w->s->live[2][0]; x < w->s->live[2][1]; x++) {
+        index[2] = x;
+        if (source) to[x] = number_at(task->dtype, source, first + x * task->source_stride[2]);
+        if (near || is_beside(w, 2, x)) to[x] += beside(&view, index);
+    }
+}

@@ -1,0 +1,171 @@
+/* See shape.h. */
+#include "strategies/lowrank/axes/shape.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/arith.h"
+#include "render/render.h"
+#include "strategies/lowrank/types.h"
+
+#define MOST_BLOCKS 4      /* of a multiprocessor */
+#define OTHER_REGISTERS 75 /* of a lane beside its sums and its band, by the kernels that were compiled */
+
+/* What passes reach of the copy bandwidth and of the tensor cores' rate: bench/results/2026-11-22-filters.md; f16 is not measured. */
+#define OF_MEMORY 0.85
+static const double of_tensor[] = {[STN_F64] = 0.53, [STN_F32] = 0.38, [STN_F16] = 0.55};
+
+static int lead(const stn_task *task, int axis) {
+    int low = task->reach[axis][0];
+    return axis == 2 ? (int)stn_round_up(low, stn_max(4, lowrank_slot(task->dtype))) : low;
+}
+
+/* f64's band is read again for every product, which takes as long as four of other types, but where it is short. */
+static void fit_registers(const stn_task *task, lowrank_pass *p) {
+    int words = task->dtype == STN_F64 ? 2 : 1, sums = 4 * words * (p->seen + 1);
+    int pair = task->dtype == STN_F64 ? 4 : task->dtype == STN_F32 ? 2 : 1;
+    int band = pair * lowrank_band_parts(p->products) * p->seen;
+    p->held = task->dtype != STN_F64 || p->seen <= 5;
+    int64_t registers = stn_round_up(sums + (p->held ? band : 0) + OTHER_REGISTERS, 8);
+    int64_t blocks = 65536 / (32 * LOWRANK_PASS_WARPS * stn_min(registers, 255));
+    p->blocks = (int)stn_max(2, stn_min(blocks, MOST_BLOCKS));
+}
+
+static int64_t walk_steps(const lowrank_pass *p, int64_t outputs) { return (stn_div_up(outputs, 8) + p->seen) / 2; }
+
+/* A short walk reads its lead again and again, a long one leaves multiprocessors idle at the end. */
+static void fit_segments(const stn_task *task, const stn_machine *machine, lowrank_pass *p) {
+    double best = INFINITY, slots = (double)machine->multiprocessors * p->blocks * LOWRANK_PASS_WARPS;
+    double lines = (double)p->strips * (double)task->n[p->other] * (double)task->batch;
+    for (int64_t count = 1; count <= 256; count++) {
+        int64_t segment = stn_round_up(stn_div_up(task->n[p->axis], count), 16);
+        int64_t segments = stn_div_up(task->n[p->axis], segment);
+        double cost = ceil(lines * (double)segments / slots) * (double)(walk_steps(p, segment) + 4);
+        if (cost >= best) continue;
+        best = cost;
+        p->segment = segment, p->segments = segments;
+    }
+}
+
+static bool any_frozen(const stn_task *task) {
+    for (int axis = 0; axis < 3; axis++)
+        for (int side = 0; side < 2; side++)
+            if (task->boundary[axis][side].kind == STN_FIXED && task->reach[axis][side]) return true;
+    return false;
+}
+
+/* False if there are too many blocks. */
+static bool fit_pass(const stn_task *task, const stn_machine *machine, int axis, lowrank_pass *p) {
+    *p = (lowrank_pass){.axis = axis, .across = axis == 2 ? 1 : 2, .other = axis == 0 ? 1 : 0};
+    p->products = lowrank_products(task, (int)stn_min((int64_t)task->steps, INT32_MAX));
+    p->vector = stn_task_vector(task);
+    p->seen = (int)stn_div_up(8 + lead(task, axis) + task->reach[axis][1], 8);
+    p->stages = task->dtype == STN_F64 ? 4 : task->dtype == STN_F32 ? 6 : 8;
+    p->strips = stn_div_up(task->n[p->across], 16);
+    int pitch = axis == 2 ? 24 : 16 + lowrank_slot(task->dtype);
+    p->shared = (size_t)(LOWRANK_PASS_WARPS * p->stages * 16 * pitch) * stn_dtype_size(task->dtype);
+    fit_registers(task, p);
+    fit_segments(task, machine, p);
+    double walks = (double)p->strips * (double)p->segments * (double)task->n[p->other] * (double)task->batch;
+    p->walks = (int64_t)walks;
+    return walks / LOWRANK_PASS_WARPS < INT32_MAX && p->shared + 4096 <= machine->shared_per_block;
+}
+
+int lowrank_passes(const stn_task *task, const stn_machine *machine, lowrank_pass passes[3]) {
+    int count = 0;
+    for (int axis = 2; axis >= 0; axis--) {
+        bool reaches = task->reach[axis][0] || task->reach[axis][1];
+        bool none = axis == 0 && !count && !reaches; /* one tap in the middle: a pass of one weight */
+        if (!reaches && !none) continue;
+        if (!fit_pass(task, machine, none ? 2 : axis, &passes[count++])) return 0;
+    }
+    passes[count - 1].frozen = any_frozen(task);
+    return count;
+}
+
+/* One launch: the tensor cores or the memory, each at the part of its rate that the kernel reaches, and the walk of one
+ * warp, which no number of multiprocessors makes shorter. */
+void lowrank_passes_cost(const stn_task *task, const stn_machine *machine, stn_estimate *e) {
+    lowrank_pass passes[3];
+    int count = lowrank_passes(task, machine, passes);
+    double clock = machine->flops[STN_UNIT_FMA_F32] / (256.0 * machine->multiprocessors);
+    double points = (double)stn_task_points(task), steps = (double)task->steps, seconds = 0, needed = 0, done = 0;
+    e->unit = lowrank_unit(task->dtype);
+    e->launches = steps * count;
+    e->bytes = 2 * (double)stn_dtype_size(task->dtype) * points * e->launches;
+    for (int i = 0; i < count; i++) {
+        const lowrank_pass *p = &passes[i];
+        double walk = (double)walk_steps(p, stn_min(p->segment, task->n[p->axis]));
+        double flops = 2048.0 * p->seen * p->products * 2 * (walk - p->seen / 4.0) * (double)p->walks; /* half idle */
+        double memory = e->bytes / e->launches / (OF_MEMORY * machine->copy_bandwidth);
+        double arithmetic = flops / (of_tensor[task->dtype] * machine->flops[e->unit]);
+        double alone = (walk * (2 * p->seen * p->products * (task->dtype == STN_F64 ? 32 : 10) + 200) + 8000) / clock;
+        seconds += fmax(fmax(memory, arithmetic), alone) + machine->launch_seconds;
+        e->flops += flops * steps;
+        needed += 2048.0 * p->seen * p->products * points / 128;
+        done += flops;
+    }
+    e->halo_waste = done / needed - 1;
+    e->error = lowrank_error(task, passes[0].products, e->launches, 1, LOWRANK_ALIKE);
+    e->seconds = steps * seconds;
+}
+
+/* ---- what the kernel is given ------------------------------------------------------------------------------------ */
+
+void lowrank_pass_params(const stn_task *task, const lowrank_pass *p, stn_text *params) {
+    const int *reach = task->reach[p->axis];
+    const stn_boundary *sides = task->boundary[p->axis];
+    stn_params_begin(params);
+    stn_params_elements(params, task->dtype);
+    const struct {
+        const char *name;
+        int value;
+    } numbers[] = {{"DATA_PARTS", lowrank_data_parts(p->products)},
+                   {"BAND_PARTS", lowrank_band_parts(p->products)},
+                   {"AXIS_LOW", reach[0]},
+                   {"AXIS_HIGH", reach[1]},
+                   {"AXIS_SIDE_LOW", (int)sides[0].kind},
+                   {"AXIS_SIDE_HIGH", (int)sides[1].kind},
+                   {"ALONG_X", p->axis == 2},
+                   {"FROZEN", p->frozen},
+                   {"VECTOR", p->vector},
+                   {"WARPS", LOWRANK_PASS_WARPS},
+                   {"STAGES", p->stages},
+                   {"BLOCKS", p->blocks},
+                   {"HELD", p->held}};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        stn_params_int(params, numbers[i].name, numbers[i].value);
+}
+
+void lowrank_pass_values(const stn_task *task, const lowrank_pass *p, const lowrank_factors *factors, double gain,
+                         unsigned char values[LOWRANK_PASS_VALUES]) {
+    unsigned char *to = values;
+    int count = task->reach[p->axis][0] + task->reach[p->axis][1] + 1;
+    double weight[LOWRANK_FACTOR];
+    memset(values, 0, LOWRANK_PASS_VALUES);
+    memcpy(weight, factors->weight[p->axis], sizeof weight);
+    for (int side = 0; side < 2; side++) {
+        bool constant = task->boundary[p->axis][side].kind == STN_CONSTANT;
+        to += stn_put_real(task->dtype, constant ? gain * stn_task_outside(task, p->axis, side) : 0, to);
+    }
+    if (task->dtype == STN_F32)
+        lowrank_round(p->products == 3 ? 24 : 11 * lowrank_band_parts(p->products), 1, weight, count, false);
+    lowrank_pack(task->dtype, true, weight, count, 0, to);
+}
+
+int64_t lowrank_pass_words(const stn_task *task, const lowrank_pass *p, lowrank_grid in, lowrank_grid out,
+                           lowrank_grid origin, int64_t words[LOWRANK_PASS_WORDS]) {
+    const int axes[3] = {p->axis, p->across, p->other};
+    const lowrank_grid grids[3] = {in, out, origin};
+    for (int i = 0; i < 3; i++) {
+        const stn_boundary *sides = task->boundary[axes[i]];
+        words[i] = (int64_t)(intptr_t)grids[i].data;
+        words[3 + i] = task->n[axes[i]];
+        for (int axis = 0; axis < 3; axis++) words[6 + 3 * i + axis] = grids[i].at->stride[axes[axis]];
+        words[15 + i] = grids[i].at->batch;
+        words[18 + i] = sides[0].kind == STN_FIXED ? task->reach[axes[i]][0] : 0;
+        words[21 + i] = task->n[axes[i]] - (sides[1].kind == STN_FIXED ? task->reach[axes[i]][1] : 0);
+    }
+    words[24] = p->segment, words[25] = p->segments, words[26] = p->strips, words[27] = p->walks;
+    return stn_div_up(p->walks, LOWRANK_PASS_WARPS);
+}

@@ -1,0 +1,209 @@
+/* See search.h. */
+#include "strategies/lowrank/flat/search.h"
+
+#include <limits.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/arith.h"
+#include "base/best.h"
+#include "strategies/faces/margins.h"
+
+#define MOST_FAILURES 2 /* taps of so many f in a row that cannot be split in one way: nor can those of more steps */
+#define MOST_IDLE 4     /* so many f in a row have no chance to be cheaper: nor have more steps */
+
+/* Reaches of fused taps that are worth a look: full blocks of 8 rows and columns. */
+static bool worth_trying(const stn_task *task, int fused) {
+    int reach = 1;
+    for (int axis = 1; axis < 3; axis++)
+        for (int side = 0; side < 2; side++) reach = (int)stn_max(reach, task->reach[axis][side]);
+    bool whole = reach * fused % 4 == 0 || reach * (fused + 1) / 4 != reach * fused / 4;
+    bool fewer = fused == 1 || (task->steps + (uint64_t)fused - 1) / (uint64_t)fused <
+                                   (task->steps + (uint64_t)fused - 2) / (uint64_t)(fused - 1);
+    return fewer && (whole || fused <= 4 || task->steps <= 128);
+}
+
+/* 2D: what is known of one way to split the taps. */
+typedef struct attempt {
+    lowrank_pattern pattern; /* of the last f that were split */
+    int failures;            /* since then */
+    int fused, terms;        /* the last f that were looked at; their terms, at least */
+} attempt;
+
+/* Candidates so far, cheapest first, and what they are for. */
+typedef struct search {
+    const stn_task *task;
+    const stn_machine *machine;
+    lowrank_shape *best;
+    size_t count, most; /* LOWRANK_MOST_BEST at most */
+    double seconds[LOWRANK_MOST_BEST];
+    stn_power taps; /* 2D: of as many steps as were needed so far */
+    attempt attempts[LOWRANK_SPLITS];
+} search;
+
+/* Can this shape be one of the best, as far as its interior tells? What its faces take is more work to find out. */
+static bool may_win(const search *s, const lowrank_shape *shape) {
+    lowrank_shape bare = *shape;
+    stn_estimate e;
+    if (s->count < s->most) return true;
+    bare.extended = 1;
+    lowrank_cost(s->task, s->machine, &bare, &e);
+    return e.seconds < s->seconds[s->count - 1];
+}
+
+/* Stars and pyramids may be the same terms. Seconds alone do not tell: faces may hide what the interior takes. */
+static bool same_work(const lowrank_shape *a, const lowrank_shape *b) {
+    return a->fused == b->fused && a->mixed == b->mixed && a->terms == b->terms && a->bands == b->bands &&
+           a->sums == b->sums && a->segment == b->segment;
+}
+
+static void insert_candidate(search *s, const lowrank_shape *shape) {
+    stn_estimate own;
+    if (!may_win(s, shape)) return;
+    lowrank_cost(s->task, s->machine, shape, &own);
+    for (size_t i = 0; i < s->count; i++)
+        if (same_work(&s->best[i], shape)) return;
+    lowrank_shape *place = stn_best_insert(s->best, s->seconds, sizeof *shape, &s->count, s->most, own.seconds);
+    if (place) *place = *shape;
+}
+
+/* The kernels for terms of this pattern: which of them fit (2 bits), as `shapes`. */
+static unsigned fit_kernels(const search *s, const lowrank_shape *shape, lowrank_split split,
+                            const lowrank_pattern *pattern, lowrank_shape shapes[2]) {
+    unsigned fits = 0;
+    for (int mixed = split == LOWRANK_SVD ? 0 : 1; mixed < 2; mixed++) {
+        shapes[mixed] = *shape;
+        shapes[mixed].mixed = mixed;
+        shapes[mixed].split = (int)split;
+        if (lowrank_fit_terms(s->task, s->machine, pattern, &shapes[mixed])) fits |= 1u << mixed;
+    }
+    return fits;
+}
+
+/* Could kernels for terms of this pattern be among the best? */
+static bool pattern_may_win(const search *s, const lowrank_shape *shape, lowrank_split split,
+                            const lowrank_pattern *pattern) {
+    lowrank_shape shapes[2];
+    unsigned fits = fit_kernels(s, shape, split, pattern, shapes);
+    for (int mixed = 0; mixed < 2; mixed++)
+        if (fits >> mixed & 1 && may_win(s, &shapes[mixed])) return true;
+    return false;
+}
+
+/* SVD: the most terms, each as wide as the taps, whose kernels could be among the best. */
+static int affordable_terms(const search *s, const lowrank_shape *shape) {
+    lowrank_pattern pattern = {0};
+    for (int i = 0; i < LOWRANK_MAX_TERMS; i++) {
+        pattern.term[i].central = 1;
+        for (int side = 0; side < 2; side++) {
+            pattern.term[i].y[side] = lowrank_reach(s->task, shape, 1, side);
+            pattern.term[i].x[side] = lowrank_reach(s->task, shape, 2, side);
+        }
+    }
+    int least = 0, most = LOWRANK_MAX_TERMS;
+    while (least < most) {
+        pattern.count = (least + most + 1) / 2;
+        if (pattern_may_win(s, shape, LOWRANK_SVD, &pattern))
+            least = pattern.count;
+        else
+            most = pattern.count - 1;
+    }
+    return least;
+}
+
+/* Terms of one step less, which some launches do, at least; 0: none do, or nothing is known. */
+static int shorter_terms(const search *s, const lowrank_shape *shape, lowrank_split split) {
+    const attempt *a = &s->attempts[split];
+    bool shorter = s->task->steps % (uint64_t)shape->launches != 0;
+    return shorter && a->fused == shape->fused - 1 ? a->terms : 0;
+}
+
+static bool fuse(search *s, int fused) {
+    while (s->taps.fused < fused)
+        if (stn_power_fuse(s->task, &s->taps, NULL) != STN_OK) return false;
+    return true;
+}
+
+/* Has this shape a chance with taps split in this way? Terms of stars and pyramids get no fewer, and no narrower, with
+ * more steps; those of the SVD may: what takes long to split is asked first. */
+static bool has_chance(search *s, const lowrank_shape *shape, lowrank_split split) {
+    attempt *a = &s->attempts[split];
+    if (a->failures == MOST_FAILURES) return false;
+    if (split != LOWRANK_SVD) return !a->pattern.count || pattern_may_win(s, shape, split, &a->pattern);
+    int most = affordable_terms(s, shape);
+    if (!most || shorter_terms(s, shape, split) > most || !fuse(s, shape->fused)) return false;
+    if (!lowrank_svd_exceeds(&s->taps, shape->even, lowrank_term_tolerance(s->task, shape), most)) return true;
+    a->fused = shape->fused, a->terms = most + 1;
+    return false;
+}
+
+/* The kernels for s->taps, split in one way. */
+static void try_split(search *s, const lowrank_shape *shape, lowrank_split split) {
+    attempt *a = &s->attempts[split];
+    lowrank_terms terms;
+    lowrank_pattern pattern = {0};
+    lowrank_shape shapes[2];
+    int place[LOWRANK_MAX_TERMS];
+    bool changed;
+    a->failures++;
+    if (lowrank_terms_make(s->task, &s->taps, split, lowrank_term_tolerance(s->task, shape), &terms, NULL) != STN_OK)
+        return;
+    if (terms.count && lowrank_pattern_cover(&pattern, &terms, place, &changed)) {
+        int least = (int)stn_min(shorter_terms(s, shape, split), LOWRANK_MAX_TERMS);
+        while (pattern.count < least) pattern.term[pattern.count++] = pattern.term[0];
+        unsigned fits = fit_kernels(s, shape, split, &pattern, shapes);
+        for (int mixed = 0; mixed < 2; mixed++) {
+            shapes[mixed].residual = (float)terms.residual;
+            shapes[mixed].growth = (float)lowrank_terms_growth(&terms, &s->taps);
+            if (fits >> mixed & 1) insert_candidate(s, &shapes[mixed]);
+        }
+        a->pattern = pattern;
+        a->failures = 0;
+        a->fused = shape->fused, a->terms = terms.count;
+    }
+    lowrank_terms_clear(&terms);
+}
+
+/* All kernels for this shape's steps; false where none has a chance. */
+static bool try_plane(search *s, const lowrank_shape *shape) {
+    bool tried = false;
+    for (int split = 0; split < LOWRANK_SPLITS; split++) {
+        if (!has_chance(s, shape, (lowrank_split)split)) continue;
+        if (!fuse(s, shape->fused)) return false;
+        try_split(s, shape, (lowrank_split)split);
+        tried = true;
+    }
+    return tried;
+}
+
+/* Stops when `enough` are found. */
+static size_t find_shapes(const stn_task *task, const stn_machine *machine, int most_fused, lowrank_shape *best,
+                          size_t most, size_t enough) {
+    search s = {.task = task, .machine = machine, .best = best, .most = most};
+    lowrank_shape shape;
+    int idle = 0;
+    if (stn_power_make(task, &s.taps, NULL) != STN_OK) return 0;
+    for (int fused = 1; (uint64_t)fused <= task->steps && fused <= most_fused && s.count < enough; fused++) {
+        int64_t low[3], high[3];
+        if (!worth_trying(task, fused)) continue;
+        if (!lowrank_fit(task, fused, &shape)) break; /* more steps reach further still */
+        if (!stn_faces_interior(task, fused, low, high)) break;
+        if (task->rank == 1)
+            insert_candidate(&s, &shape);
+        else
+            idle = try_plane(&s, &shape) ? 0 : idle + 1;
+        if (idle == MOST_IDLE) break;
+    }
+    stn_power_clear(&s.taps);
+    return s.count;
+}
+
+size_t lowrank_search(const stn_task *task, const stn_machine *machine, int most_fused, lowrank_shape *best,
+                      size_t most) {
+    return find_shapes(task, machine, most_fused, best, most < LOWRANK_MOST_BEST ? most : LOWRANK_MOST_BEST, SIZE_MAX);
+}
+
+bool lowrank_search_any(const stn_task *task, const stn_machine *machine) {
+    lowrank_shape any;
+    return find_shapes(task, machine, INT_MAX, &any, 1, 1) > 0;
+}

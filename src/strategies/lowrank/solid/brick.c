@@ -1,0 +1,305 @@
+/* See brick.h. The rules were read off sweeps on an H200. */
+#include "strategies/lowrank/solid/brick.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/arith.h"
+#include "strategies/common/layout.h"
+#include "strategies/faces/margins.h"
+#include "strategies/lowrank/types.h"
+
+/* What lowrank_brick reaches on an H200, as parts of the tensor cores' rate or of the copy bandwidth, and cycles:
+ * bench/results/2026-11-21-lowrank-brick.md, bench/results/2026-11-21-lowrank-3d-types.md. */
+static const struct {
+    double f64, f64_many, f64_one_tile; /* tensor: of fewer than 12 warps a multiprocessor, of 12, of tiles of one */
+    double f16, parts, once,
+        ring;            /* other types: f16; f32 in three products, in fewer; divided by, with single weights apart */
+    double memory, halo; /* part of the copy bandwidth; what a halo's point costs, from the second level cache */
+    double product, plane, start; /* cycles of a block's walk: a product, a plane beside them, the first planes */
+    double sums, tile,
+        ring_tile;    /* of other types than f64: sums a cycle; cycles of a tile, with single weights apart */
+    double few_warps; /* times, with fewer than 12 warps a multiprocessor */
+} rates = {0.45, 0.49, 0.33, 0.33, 0.44, 0.38, 0.65, 0.8, 0.35, 20, 400, 5000, 3, 30, 70, 1.15};
+
+/* ---- what the kernel works out of its parameters, as far as its shape needs it ----------------------------------- */
+
+typedef struct span {
+    int low, high;
+    bool banded, single;
+} span;
+
+static bool is_plain(const lowrank_core *core, int r) { return core->identity && core->left[r] == 0; }
+
+static span span_of(const lowrank_core *core, bool plain) {
+    span s = {0};
+    for (int r = 0; r < core->rights; r++) {
+        if (is_plain(core, r) != plain) continue;
+        s.low = (int)stn_max(s.low, core->low[r]), s.high = (int)stn_max(s.high, core->high[r]);
+        if (lowrank_core_single(core, r))
+            s.single = true;
+        else
+            s.banded = true;
+    }
+    return s;
+}
+
+/* Reach along z of what passes through the queue of partial sums, when single weights at its ends do not. */
+static void inner_reach(const stn_power *taps, const lowrank_core *core, int inner[2]) {
+    inner[0] = inner[1] = 0;
+    for (int r = 0; r < core->rights; r++)
+        for (int z = 0; z < taps->size[0]; z++) {
+            int dz = z - taps->low[0];
+            if ((is_plain(core, r) && lowrank_core_single(core, r)) || core->c[core->sum[r]][z] == 0) continue;
+            inner[0] = (int)stn_max(inner[0], -dz), inner[1] = (int)stn_max(inner[1], dz);
+        }
+}
+
+/* Terms of one left, right and sum each, alike: the kernel's loop. */
+static bool is_uniform(const stn_power *taps, const lowrank_core *core) {
+    if (core->identity || core->lefts < 2 || core->lefts != core->rights || core->lefts != core->sums) return false;
+    for (int r = 0; r < core->rights; r++) {
+        int planes = 0;
+        for (int z = 0; z < taps->size[0]; z++) planes += core->c[r][z] != 0;
+        if (core->left[r] != r || core->sum[r] != r || lowrank_core_single(core, r) || planes < 2) return false;
+        if (core->low[r] != core->low[0] || core->high[r] != core->high[0]) return false;
+    }
+    return true;
+}
+
+static int grain_of(const stn_task *task) { return task->dtype == STN_F64 ? 4 : 8; }
+static int lead_x(const stn_power *taps) { return (int)stn_round_up(taps->low[2], 2); }
+static int steps_x(const stn_task *task, const stn_power *taps) {
+    return (int)stn_div_up(16 + lead_x(taps) + taps->size[2] - 1 - taps->low[2], grain_of(task));
+}
+/* Columns of a stage, and elements from row to row. */
+static int stage_width(const stn_task *task, const stn_power *taps, const lowrank_brick *b) {
+    int slot = lowrank_slot(task->dtype), skip = (int)stn_round_up(taps->low[2], slot) - lead_x(taps);
+    return (int)stn_round_up(skip + 16 * (b->warps_x - 1) + grain_of(task) * steps_x(task, taps), slot);
+}
+static int stage_pitch(const stn_task *task, int width) {
+    int beyond = task->dtype == STN_F64 ? 4 : 8;
+    return (int)stn_round_up(width - beyond, 16) + beyond;
+}
+
+/* Of a point, for one plane: its additions along z, and single weights. */
+static int count_sums(const stn_power *taps, const lowrank_core *core) {
+    bool counted[LOWRANK_CORE_SIDE][LOWRANK_CORE_SIDE] = {{false}};
+    int sums = 0;
+    for (int r = 0; r < core->rights; r++) {
+        int l = core->left[r], k = core->sum[r], planes = 0;
+        for (int z = 0; z < taps->size[0]; z++) planes += core->c[k][z] != 0;
+        sums += (counted[l][k] || planes == 1 ? 0 : planes) + lowrank_core_single(core, r);
+        counted[l][k] = true;
+    }
+    return sums;
+}
+
+/* Products of a warp for one plane, sums of a lane, and the bytes of one stage. */
+static void count_work(const stn_task *task, const stn_power *taps, const lowrank_core *core, lowrank_brick *b) {
+    span bands = span_of(core, false), plain = span_of(core, true);
+    int grain = grain_of(task), rows = 8 * b->tiles, products = 0;
+    int lead = bands.single ? (int)stn_round_up(bands.low, grain) : bands.low;
+    int grains = bands.banded || bands.single ? (int)stn_div_up(rows + lead + bands.high, grain) : 0;
+    int grains_plain = plain.banded ? (int)stn_div_up(rows + plain.low + plain.high, grain) : 0;
+    products += (core->lefts - core->identity) * steps_x(task, taps) * (int)stn_div_up(grains * grain, 8);
+    for (int r = 0; r < core->rights; r++)
+        for (int m = 0; m < 8 && !lowrank_core_single(core, r); m++) {
+            int first = grain * m - (is_plain(core, r) ? plain.low : lead);
+            products += first + grain - 1 >= -core->low[r] && first <= 7 + core->high[r] ? b->tiles : 0;
+        }
+    b->products = products;
+    b->sums = 4 * b->tiles * count_sums(taps, core);
+    int before = (int)stn_max(stn_max(lead, plain.low), taps->low[1]);
+    int after = (int)stn_max(stn_max(grain * grains - lead, grain * grains_plain - plain.low) - rows, 0);
+    int lines = before + rows * b->warps_y + after, pitch = stage_pitch(task, stage_width(task, taps, b));
+    b->shared = lines * pitch * (int)stn_dtype_size(task->dtype);
+}
+
+/* ---- the shape --------------------------------------------------------------------------------------------------- */
+
+void lowrank_brick_tiles(const stn_task *task, const lowrank_brick *b, int64_t tiles[3]) {
+    tiles[0] = stn_div_up(task->n[0], b->chunk);
+    tiles[1] = stn_div_up(task->n[1], 8 * b->tiles * b->warps_y);
+    tiles[2] = stn_div_up(task->n[2], 16 * b->warps_x);
+}
+
+/* Planes that are read before the first output, or after the last, make short walks dear; whole waves of blocks leave no
+ * multiprocessor idle. */
+static void fit_chunk(const stn_task *task, const stn_machine *machine, int depth, lowrank_brick *b) {
+    int64_t tiles[3];
+    double best = INFINITY, slots = (double)machine->multiprocessors * b->blocks;
+    for (int64_t parts = 1; parts <= 64 && parts <= task->n[0]; parts++) {
+        int64_t chunk = stn_min(stn_div_up(task->n[0], parts), INT32_MAX / 2);
+        lowrank_brick tried = *b;
+        tried.chunk = (int)chunk;
+        lowrank_brick_tiles(task, &tried, tiles);
+        double waves = (double)tiles[0] * (double)tiles[1] * (double)tiles[2] * (double)task->batch / slots;
+        double cost = ((double)chunk + depth + 5) * (ceil(waves) + 0.05);
+        if (cost >= best) continue;
+        best = cost;
+        b->chunk = (int)chunk;
+    }
+}
+
+#define MOST_STATIC_SHARED (48 * 1024)
+/* Beside the stages: the bands, with zeros around them, by element in f64 and else as pairs in parts; where rows and columns
+ * begin. */
+static size_t static_bytes(const stn_task *task, const stn_power *taps, const lowrank_core *core, lowrank_brick *b) {
+    int bands = (int)stn_max(core->lefts - core->identity, 1), rows = 8 * b->tiles * b->warps_y + taps->size[1] - 1;
+    int band_x = grain_of(task) * steps_x(task, taps) + 34, band_y = 39 + 8 + taps->size[1];
+    int pair = task->dtype == STN_F16 ? 4 : 8;
+    int entry = task->dtype == STN_F64 ? 8 : pair * lowrank_band_parts(b->passes);
+    return (size_t)((bands * band_x + core->rights * band_y) * entry + (rows + stage_width(task, taps, b)) * 8);
+}
+
+/* One stage is computed on, `beyond` more stay or must be there, three arrive, or two where there is no room for three. */
+static bool fit_stages(const stn_task *task, const stn_machine *machine, const stn_power *taps,
+                       const lowrank_core *core, int beyond, lowrank_brick *b) {
+    count_work(task, taps, core, b);
+    int stage = b->shared;
+    size_t fixed = static_bytes(task, taps, core, b);
+    if (fixed > MOST_STATIC_SHARED) return false;
+    for (b->stages = beyond + 4; b->stages >= beyond + 3; b->stages--) {
+        b->shared = stage * b->stages;
+        size_t bytes = (size_t)b->shared + fixed + 1024; /* that every block takes */
+        if (bytes <= machine->shared_per_block && bytes * (size_t)b->blocks <= machine->shared_per_multiprocessor)
+            return true;
+    }
+    return false;
+}
+
+/* Forms of a block, in the order in which they are tried: few warps, as many blocks as the registers hold, for while one
+ * waits at its barrier others compute. Spilled registers cost more than any of it gains. The rest are for measuring. */
+typedef struct form {
+    int tiles, warps_x, warps_y, blocks;
+} form;
+static const form forms[] = {{2, 2, 2, 4}, {2, 2, 3, 2}, {2, 2, 2, 2}, {1, 4, 2, 1}, {2, 2, 2, 3},
+                             {2, 4, 2, 2}, {2, 4, 2, 1}, {4, 4, 2, 1}, {1, 2, 2, 4}, {1, 2, 4, 2}};
+enum { FORMS = sizeof forms / sizeof *forms, USUAL = 4, LAST_RESORT = 3 };
+static const int usual[2][USUAL] = {{0, 1, 2, LAST_RESORT}, {0, 4, 2, LAST_RESORT}}; /* of f64, of other types */
+
+/* By the kernels that were compiled: the queue's sums, the bands while their turn comes, addresses. */
+static int registers_needed(const stn_task *task, const stn_power *taps, const lowrank_core *core, int passes,
+                            int tiles, int depth) {
+    int sums = 4 * tiles * depth, columns = grain_of(task) * steps_x(task, taps);
+    bool one = core->rights == 1, loop = one || is_uniform(taps, core);
+    if (task->dtype == STN_F64) return 2 * sums + 70 + (loop ? (columns > 20 ? 28 : 12) : 8 * core->rights);
+    if (task->dtype == STN_F16) return sums + (loop ? 62 : 50 + 8 * core->rights);
+    if (!loop) return sums + 70 + 8 * core->rights;
+    return sums + (one ? 88 : passes == 3 ? 96 : 72) + (columns > 24 ? 22 : 0);
+}
+
+static int registers_given(const stn_machine *machine, const form *f) {
+    int64_t threads = 32 * f->warps_x * f->warps_y * f->blocks;
+    return (int)stn_min(255, (int64_t)machine->registers_per_multiprocessor / threads / 8 * 8);
+}
+
+/* One form, with the ring or without; `spill`: registers that may be missing. */
+static bool fit_form(const stn_task *task, const stn_machine *machine, const stn_power *taps, const lowrank_core *core,
+                     int number, int ring, int spill, lowrank_brick *b) {
+    int inner[2], side = taps->size[0];
+    inner_reach(taps, core, inner);
+    int depth = ring ? inner[0] + inner[1] + 1 : side;
+    const form *f = &forms[number];
+    if (ring && depth == side) return false;
+    if (registers_needed(task, taps, core, b->passes, f->tiles, depth) > registers_given(machine, f) + spill)
+        return false;
+    b->tiles = f->tiles, b->warps_x = f->warps_x, b->warps_y = f->warps_y, b->blocks = f->blocks;
+    b->ring = ring;
+    b->held = core->rights == 1 && !core->identity;
+    if (!fit_stages(task, machine, taps, core, side - depth, b)) return false;
+    fit_chunk(task, machine, depth, b);
+    return true;
+}
+
+/* The form that the brick asks for, or the first that fits. */
+static bool fit_block(const stn_task *task, const stn_machine *machine, const stn_power *taps, const lowrank_core *core,
+                      lowrank_brick *b) {
+    if (b->form) return fit_form(task, machine, taps, core, (b->form - 1) % FORMS, (b->form - 1) / FORMS, 24, b);
+    for (int ring = 1; ring >= 0; ring--)
+        for (int i = 0; i < USUAL; i++) {
+            int form = usual[task->dtype != STN_F64][i];
+            if (form == LAST_RESORT && ring) continue; /* so many stages leave no room */
+            if (fit_form(task, machine, taps, core, form, ring, form == LAST_RESORT ? 1000 : 0, b)) return true;
+        }
+    return false;
+}
+
+int lowrank_brick_forms(void) { return 2 * FORMS; }
+
+/* A core multiplies what its numbers err by its growth. */
+static int passes_of(const stn_task *task, const lowrank_core *core, int launches) {
+    stn_task stricter = *task; /* borrows the taps */
+    stricter.tolerance /= core->growth;
+    return lowrank_products(&stricter, launches);
+}
+
+bool lowrank_brick_fit(const stn_task *task, const stn_machine *machine, const stn_power *taps, int form_asked,
+                       lowrank_core *core, lowrank_brick *brick) {
+    lowrank_core tried;
+    stn_estimate best = {.seconds = INFINITY}, cost;
+    for (int way = 0; way < LOWRANK_CORE_WAYS; way++) {
+        if (way == LOWRANK_CORE_LARGEST && best.seconds < INFINITY) continue;
+        if (!lowrank_core_make(task, taps, (lowrank_core_way)way, &tried)) continue;
+        lowrank_brick b = {.fused = taps->fused, .vector = stn_task_vector(task), .form = form_asked, .chunk = 1};
+        b.extended = lowrank_extended(task);
+        b.launches = (int)((task->steps + (uint64_t)b.fused - 1) / (uint64_t)b.fused);
+        b.passes = passes_of(task, &tried, b.launches);
+        b.growth = (float)tried.growth;
+        if (!fit_block(task, machine, taps, &tried, &b)) continue;
+        int64_t tiles[3];
+        lowrank_brick_tiles(task, &b, tiles);
+        if (tiles[0] * tiles[1] > INT32_MAX || tiles[0] * tiles[1] * tiles[2] > INT32_MAX / task->batch) continue;
+        lowrank_brick bare = b; /* faces are the same for all ways, and more work to look at */
+        bare.extended = 1;
+        lowrank_brick_cost(task, machine, &bare, &cost);
+        if (cost.seconds >= best.seconds) continue;
+        best = cost;
+        *core = tried;
+        *brick = b;
+    }
+    return best.seconds < INFINITY;
+}
+
+/* The part of the tensor cores' rate that products by themselves reach. In f32 and f16 those of kernels with single
+ * weights apart have their left factor mostly from memory, and do not wait for another product. */
+static double tensor_part(const stn_task *task, const lowrank_brick *b) {
+    double part = task->dtype == STN_F16 ? rates.f16 : b->passes == 3 ? rates.parts : rates.once;
+    if (task->dtype != STN_F64) return b->ring ? part / rates.ring : part;
+    return b->tiles == 1 ? rates.f64_one_tile : b->warps_x * b->warps_y * b->blocks >= 12 ? rates.f64_many : rates.f64;
+}
+
+/* One launch: the tensor cores or the memory, each at the part of its rate that the kernel reaches, and the walk of one
+ * block, which no number of multiprocessors makes shorter. Halos come from the second level cache, at a third of the price. */
+void lowrank_brick_cost(const stn_task *task, const stn_machine *machine, const lowrank_brick *b, stn_estimate *e) {
+    int64_t tiles[3];
+    lowrank_brick_tiles(task, b, tiles);
+    double points = (double)stn_task_points(task), launches = ceil((double)task->steps / b->fused);
+    double halo = 1;
+    for (int axis = 1; axis < 3; axis++) {
+        double tile = axis == 1 ? 8 * b->tiles * b->warps_y : 16 * b->warps_x;
+        halo *= 1 + b->fused * (task->reach[axis][0] + task->reach[axis][1]) / tile;
+    }
+    double depth = 1 + b->fused * (task->reach[0][0] + task->reach[0][1]);
+    double blocks = (double)(tiles[0] * tiles[1] * tiles[2] * task->batch), planes = (double)b->chunk + depth - 1;
+    double products = b->products * planes * b->warps_x * b->warps_y * blocks;
+    double walk = planes * (b->products * b->passes * rates.product + rates.plane) + rates.start;
+    double size = (double)stn_dtype_size(task->dtype);
+    e->unit = lowrank_unit(task->dtype);
+    e->launches = launches;
+    e->bytes = 2 * size * points * launches;
+    e->flops = 256 * grain_of(task) * products * b->passes * launches;
+    e->halo_waste = blocks * (double)b->chunk * 128 * b->tiles * b->warps_x * b->warps_y / points - 1;
+    double memory = size * (2 + rates.halo * (halo - 1)) * points * launches / (rates.memory * machine->copy_bandwidth);
+    double arithmetic = e->flops / (tensor_part(task, b) * machine->flops[e->unit]);
+    if (task->dtype != STN_F64) { /* f64's sums and products share a pipe: they are in its part */
+        double cycles = (b->sums / rates.sums + (b->ring ? rates.ring_tile : rates.tile) * b->tiles) * products /
+                        b->products / machine->multiprocessors;
+        bool few = b->warps_x * b->warps_y * b->blocks < 12;
+        arithmetic = (arithmetic + launches * cycles / machine->clock) * (few ? rates.few_warps : 1);
+    }
+    double launch = fmax(fmax(memory, arithmetic) / launches, walk / machine->clock);
+    double faces = b->extended ? 0 : stn_faces_seconds(task, machine, b->fused);
+    e->seconds = launches * (machine->launch_seconds + launch + faces);
+}

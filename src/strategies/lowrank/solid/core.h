@@ -1,0 +1,25 @@
+/* What lowrank_brick makes of a 3D stencil's fused taps: a small core between vectors along z and x. */
+#ifndef STN_STRATEGIES_LOWRANK_SOLID_CORE_H
+#define STN_STRATEGIES_LOWRANK_SOLID_CORE_H
+#include <stdbool.h>
+
+#define LOWRANK_CORE_SIDE 17 /* longest axis of the fused taps: reach 8 */
+#define LOWRANK_CORE_RIGHTS 32
+#define LOWRANK_CORE_VALUES 480 /* vectors travel in the 4 KiB of kernel arguments */
+
+/* weight[z][y][x] = sum over rights r of  c[sum[r]][z] * v[r][y] * u[left[r]][x]. Left 0 is the identity (one weight, 1,
+ * at offset 0) if `identity`. A sum that goes to one plane z has 1 there. */
+typedef struct lowrank_core {
+    int lefts, sums, rights, identity;
+    int left[LOWRANK_CORE_RIGHTS], sum[LOWRANK_CORE_RIGHTS];
+    int low[LOWRANK_CORE_RIGHTS], high[LOWRANK_CORE_RIGHTS]; /* how far v[r] reaches */
+    double c[LOWRANK_CORE_SIDE][LOWRANK_CORE_SIDE], u[LOWRANK_CORE_SIDE][LOWRANK_CORE_SIDE],
+        v[LOWRANK_CORE_RIGHTS][LOWRANK_CORE_SIDE];
+    double residual; /* what it leaves, as its numbers are rounded to double: relative, Frobenius */
+    double growth;   /* sum of all products' sizes over the sum of all weights' sizes: what rounding is multiplied by */
+} lowrank_core;
+/* Is v[r] one weight, at offset 0? */
+static inline bool lowrank_core_single(const lowrank_core *core, int r) {
+    return core->low[r] == 0 && core->high[r] == 0;
+}
+#endif

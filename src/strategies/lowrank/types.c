@@ -1,0 +1,103 @@
+/* See types.h. */
+#include "strategies/lowrank/types.h"
+
+#include <math.h>
+
+#include "plan/accuracy.h"
+#include "render/render.h"
+
+/* the bars of tests/NUMERICS.md for data rounded to 11 bits */
+#define TF32_ERROR 5e-4
+#define F16_ERROR 1e-3
+#define WEIGHT_ERROR 0x1p-11  /* of one launch with weights of 11 bits */
+#define ELEMENT_ERROR 0x1p-12 /* of one launch with elements of 11 bits that all err alike */
+
+const char lowrank_none[] =
+    "its taps need too many separable terms, or their margins cover the grid, or the batch is too large";
+
+int lowrank_products(const stn_task *task, int launches) {
+    if (task->dtype == STN_F64) return 1;
+    int factors = task->rank > 1 ? 2 : 1; /* of every weight; and so often is an element rounded in one launch */
+    bool coarse = launches * factors * WEIGHT_ERROR <= task->tolerance;
+    if (task->dtype == STN_F16) return coarse && task->tolerance >= F16_ERROR ? 1 : 2;
+    double elements = fmax(factors * TF32_ERROR, task->rank == 3 ? launches * ELEMENT_ERROR : 0);
+    return task->tolerance < elements ? 3 : coarse ? 1 : 2;
+}
+
+int lowrank_data_parts(int products) { return products == 3 ? 2 : 1; }
+int lowrank_band_parts(int products) { return products > 1 ? 2 : 1; }
+
+const char *lowrank_arithmetic(stn_dtype dtype, int products) {
+    if (dtype == STN_F64) return "f64";
+    if (dtype == STN_F16) return products == 1 ? "f16" : "f16 x 2";
+    return products == 1 ? "tf32" : products == 2 ? "tf32 x 2" : "tf32 x 3";
+}
+
+stn_unit lowrank_unit(stn_dtype dtype) {
+    return dtype == STN_F64 ? STN_UNIT_TENSOR_F64 : dtype == STN_F32 ? STN_UNIT_TENSOR_TF32 : STN_UNIT_TENSOR_F16;
+}
+int lowrank_slot(stn_dtype dtype) { return 16 / (int)stn_dtype_size(dtype); }
+int lowrank_step(stn_dtype dtype) { return dtype == STN_F16 ? 2 : 1; }
+
+bool lowrank_extended(const stn_task *task) {
+    for (int axis = 0; axis < 3; axis++) {
+        if (!task->reach[axis][0] && !task->reach[axis][1]) continue;
+        bool mirrors = true;
+        for (int side = 0; side < 2; side++) {
+            stn_boundary_kind kind = task->boundary[axis][side].kind;
+            mirrors = mirrors && (kind == STN_REFLECT || kind == STN_MIRROR);
+        }
+        if (task->boundary[axis][0].kind != STN_WRAP && !(mirrors && stn_task_mirrored(task, axis))) return false;
+    }
+    return true;
+}
+
+/* The nearest number of so many bits. */
+static double nearest(int bits, double number) {
+    int exponent;
+    double part = frexp(number, &exponent);
+    return ldexp(rint(ldexp(part, bits)), exponent - bits);
+}
+
+void lowrank_round(int bits, double factor, double *vector, int count, bool even) {
+    double rest = 0, below = INFINITY;
+    for (int i = 0; i < count; i++) {
+        double exact = vector[i] * factor;
+        vector[i] = nearest(bits, exact);
+        rest += (exact - vector[i]) * (even && i < count - 1 ? 2 : 1);
+    }
+    while (isfinite(rest)) { /* the rest goes to the largest, what is left of it to the next smaller one */
+        int next = -1;
+        for (int i = 0; i < count; i++)
+            if (fabs(vector[i]) < below && (next < 0 || fabs(vector[i]) > fabs(vector[next]))) next = i;
+        if (next < 0 || vector[next] == 0) return;
+        below = fabs(vector[next]);
+        int times = even && next < count - 1 ? 2 : 1;
+        double exact = vector[next] + rest / times;
+        vector[next] = nearest(bits, exact);
+        rest = (exact - vector[next]) * times;
+    }
+}
+
+void lowrank_pack(stn_dtype dtype, bool scaled, const double *weights, int count, int first, unsigned char *to) {
+    double largest = 0, scale = 1;
+    int exponent = 0;
+    for (int i = first; i < count; i++) largest = fmax(largest, fabs(weights[i]));
+    if (dtype == STN_F16 && largest > 0 && isfinite(largest)) {
+        frexp(largest, &exponent);
+        scale = ldexp(1, exponent);
+    }
+    if (scaled) to += stn_put_real(dtype, scale, to);
+    for (int i = 0; i < count; i++) to += stn_put_real(dtype, i < first ? weights[i] : weights[i] / scale, to);
+}
+
+/* Elements of 11 bits err by chance, and what one launch rounds the next one smooths: that hardly grows. f32's figures were
+ * read off long runs. */
+double lowrank_error(const stn_task *task, int products, double launches, double growth, double alike) {
+    double factors = task->rank > 1 ? 2 : 1, own = stn_error_rounding(task->dtype);
+    if (task->dtype == STN_F64) return stn_error_of(0.3 * 0x1p-53 * growth, 4 * own * growth, launches);
+    double weights = products == 1 ? 0.15 * factors * WEIGHT_ERROR : alike;
+    if (task->dtype == STN_F16) return hypot(weights * launches * growth, own * sqrt(1 + log2(launches)));
+    double elements = products == 3 ? 4 * own : sqrt(factors) * stn_error_rounding(STN_F16);
+    return hypot(weights * launches * growth, elements * (products == 3 ? sqrt(launches) * growth : 1));
+}

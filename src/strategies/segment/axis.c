@@ -1,0 +1,110 @@
+/* See axis.h. */
+#include "strategies/segment/axis.h"
+
+#include <math.h>
+#include <string.h>
+
+/* What a side's value adds is known along a line; in more axes it is nothing if that is 0. */
+static bool serves_odd(const stn_task *task, const segment_axis *a, int side) {
+    if (task->rank == 1 || a->side[side] == STN_NEAREST) return true;
+    return a->side[side] == STN_CONSTANT && stn_task_outside(task, a->axis, side) == 0;
+}
+
+/* Symmetric taps commute with even reflection whatever their reach, and with an odd one; what a constant or a fixed side adds
+ * is known where only one tap reaches past it (tables.c). */
+static bool extend(const stn_task *task, segment_axis *a) {
+    const stn_boundary *sides = task->boundary[a->axis];
+    const bool one_past = a->low == 1 && a->count == 3;
+    if (sides[0].kind == STN_WRAP) return true;
+    if (!a->symmetric || a->n < 4) return false;
+    for (int side = 0; side < 2; side++) {
+        if (a->side[side] == STN_REFLECT || a->side[side] == STN_MIRROR) continue;
+        if (!one_past || !serves_odd(task, a, side)) return false;
+        if (a->side[side] == STN_NEAREST) a->side[side] = STN_REFLECT; /* of one point it is the same */
+    }
+    return true;
+}
+
+static void begin(const stn_task *task, int axis, segment_axis *a) {
+    memset(a, 0, sizeof *a);
+    a->axis = axis;
+    a->n = task->n[axis];
+    a->low = task->reach[axis][0];
+    a->count = a->low + task->reach[axis][1] + 1;
+    a->symmetric = a->count == 2 * a->low + 1 && stn_task_mirrored(task, axis);
+    for (int side = 0; side < 2; side++) a->side[side] = task->boundary[axis][side].kind;
+    a->exact = extend(task, a);
+    if (!a->exact) a->side[0] = a->side[1] = STN_NEAREST;
+}
+
+/* The taps' sums over the other axes, in which a factor's sign counts as 1: `whole` times this axis's factor, whose |.| add up to 1. Where
+ * all weights are positive, products of these have the taps' own symbol along every axis, to the last place. */
+static void sum_others(const stn_task *task, double factors[3][STN_TASK_FACTORS], long double whole, segment_axis *a) {
+    for (size_t t = 0; t < task->ntaps; t++) {
+        const stn_tap *tap = &task->taps[t];
+        int sign = 1;
+        for (int k = 0; k < 3; k++)
+            if (k != a->axis && factors[k][tap->offset[k] + task->reach[k][0]] < 0) sign = -sign;
+        a->weight[a->low + tap->offset[a->axis]] += sign * (long double)tap->weight / whole;
+    }
+}
+
+bool segment_axes_of(const stn_task *task, segment_axis axes[3], int *count) {
+    double factors[3][STN_TASK_FACTORS] = {{0}};
+    long double whole = 0;
+    *count = 0;
+    if (task->rank > 1 && !stn_task_separable(task, factors)) return false;
+    for (int k = 2; k >= 0; k--)
+        if (task->reach[k][0] + task->reach[k][1] > 0) begin(task, k, &axes[(*count)++]);
+    if (!*count) begin(task, 2, &axes[(*count)++]);
+    if (task->rank == 1) {
+        for (size_t t = 0; t < task->ntaps; t++)
+            axes[0].weight[axes[0].low + task->taps[t].offset[2]] = task->taps[t].weight;
+        return true;
+    }
+    for (size_t t = 0; t < task->ntaps; t++) whole += fabsl((long double)task->taps[t].weight);
+    for (int i = 0; i < *count; i++) sum_others(task, factors, i ? whole : 1, &axes[i]);
+    if (factors[1][0] < 0 &&
+        task->reach[1][0] + task->reach[1][1] == 0) /* a factor's own sign, of no axis in the list */
+        for (int i = 0; i < axes[0].count; i++) axes[0].weight[i] = -axes[0].weight[i];
+    return true;
+}
+
+stn_reach segment_axis_reach(const segment_axis *a, stn_dtype dtype, uint64_t steps) {
+    double weights[SEGMENT_TAPS];
+    for (int i = 0; i < a->count; i++) weights[i] = (double)a->weight[i];
+    return stn_reach_of_line(weights, a->count, a->low, steps, stn_reach_tail(dtype));
+}
+
+static bool is_odd(stn_boundary_kind kind) { return kind == STN_CONSTANT || kind == STN_FIXED; }
+
+/* i and low - i are mirrored, i and high - i too. */
+static int64_t mirror_low(const segment_axis *a) {
+    return a->side[0] == STN_REFLECT ? -1 : a->side[0] == STN_CONSTANT ? -2 : 0;
+}
+static int64_t mirror_high(const segment_axis *a) {
+    return 2 * a->n + (a->side[1] == STN_REFLECT ? -1 : a->side[1] == STN_CONSTANT ? 0 : -2);
+}
+
+int64_t segment_period(const segment_axis *a) {
+    if (!a->exact) return 0;
+    if (a->side[0] == STN_WRAP) return a->n;
+    return (mirror_high(a) - mirror_low(a)) * (is_odd(a->side[0]) == is_odd(a->side[1]) ? 1 : 2);
+}
+
+int64_t segment_fold(const segment_axis *a, int64_t i, int *sign) {
+    const int64_t n = a->n;
+    *sign = 1;
+    if (a->side[0] == STN_WRAP) return (i % n + n) % n;
+    if (i < 0 || i >= n) {
+        const int64_t high = mirror_high(a), period = high - mirror_low(a),
+                      turns = i >= 0 ? i / period : -((period - 1 - i) / period);
+        i -= turns * period;
+        if (is_odd(a->side[0]) != is_odd(a->side[1]) && turns % 2) *sign = -1;
+        if (i >= n) {
+            i = high - i;
+            if (is_odd(a->side[1])) *sign = -*sign;
+        }
+    }
+    return i < (a->side[0] == STN_FIXED) || i >= n - (a->side[1] == STN_FIXED) ? -1 : i;
+}

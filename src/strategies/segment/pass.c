@@ -1,0 +1,168 @@
+/* See pass.h. */
+#include "strategies/segment/pass.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arith.h"
+#include "base/error.h"
+#include "context/context.h"
+#include "strategies/segment/tables.h"
+
+/* Arguments as segment_line.cu declares them; two values of the arithmetic type follow. */
+typedef struct line_header {
+    const void *in;
+    void *out;
+    const void *roots, *symbol, *profile;
+    int64_t n, in_far[3], out_far[3];
+    uint32_t lines_y, lines_z, segments, all;
+    int32_t lead, useful, width, rest;
+} line_header;
+
+/* As segment_columns.cu does. */
+typedef struct columns_header {
+    const void *in;
+    void *out;
+    const void *roots, *symbol;
+    int64_t n, nx, in_far[3], out_far[3];
+    uint32_t others, segments, tiles, all;
+    int32_t lead, useful;
+} columns_header;
+
+/* ---- the kernel ---------------------------------------------------------------------------------------------------- */
+
+stn_status segment_kernel_get(stn_plan *plan, const segment_axis *axis, const segment_shape *shape,
+                              const segment_pass *pass, segment_kernel *kernel, stn_error *error) {
+    const stn_task *task = &plan->task;
+    const bool along_x = pass->axis == 2;
+    stn_text params = STN_TEXT_EMPTY;
+    stn_params_begin(&params);
+    stn_params_elements(&params, task->dtype);
+    stn_params_int(&params, "X_SIDE_LOW", axis->side[0]);
+    stn_params_int(&params, "X_SIDE_HIGH", axis->side[1]);
+    stn_params_int(&params, "VECTOR", stn_task_vector(task));
+    stn_params_int(&params, "BLOCKS", segment_blocks(task, shape, pass));
+    stn_params_int(&params, "SEGMENT_FIRST", pass->first);
+    stn_params_int(&params, "SYMBOL_REAL", axis->symmetric);
+    stn_params_int(&params, "SEGMENT_WHOLE", shape->whole);
+    stn_params_int(&params, "EXPECTED_HEADER", along_x ? sizeof(line_header) : sizeof(columns_header));
+    if (along_x)
+        stn_params_int(&params, "SEGMENT_LINES", stn_task_points(task) > task->n[2]);
+    else
+        stn_params_int(&params, "SEGMENT_PAIRS", shape->pairs);
+    kernel->threads = segment_threads(shape, pass);
+    kernel->shared = segment_shared(task, shape, pass);
+    STN_TRY(stn_kernel_make(plan->context, along_x ? "segment_line" : "segment_columns", &params, kernel->shared,
+                            &kernel->kernel, error));
+    stn_plan_list_kernel(plan, kernel->kernel);
+    int64_t resident = 1;
+    if (kernel->kernel->module)
+        resident = plan->machine.multiprocessors *
+                   stn_max(stn_module_occupancy(kernel->kernel->module, kernel->threads, kernel->shared), 1);
+    kernel->works = segment_works(task, shape, pass);
+    kernel->tiles = segment_tiles(task, shape);
+    kernel->blocks = stn_min(kernel->works, resident);
+    return STN_OK;
+}
+
+/* ---- tables -------------------------------------------------------------------------------------------------------- */
+
+static bool is_odd(stn_boundary_kind kind) { return kind == STN_CONSTANT || kind == STN_FIXED; }
+
+static size_t real_size(const stn_task *task) { return task->dtype == STN_F64 ? sizeof(double) : sizeof(float); }
+
+void segment_sweep_place(const stn_task *task, const segment_axis *axis, const segment_pass *pass, uint64_t fused,
+                         size_t at, segment_sweep *sweep) {
+    const size_t size = real_size(task);
+    *sweep = (segment_sweep){.pass = *pass, .fused = fused, .roots = at};
+    if (is_odd(axis->side[0]) || is_odd(axis->side[1])) {
+        const stn_reach reach = segment_axis_reach(axis, task->dtype, fused);
+        sweep->width = (int)stn_min(task->n[axis->axis], stn_max(reach.side[0], reach.side[1]) + 2);
+    }
+    sweep->symbol = at + 2 * (size_t)segment_roots_size(task->dtype) * size;
+    sweep->profile =
+        sweep->symbol + (size_t)stn_round_up((int64_t)(segment_symbol_size(pass->first, axis->symmetric) * size), 256);
+    sweep->end = sweep->profile + (size_t)stn_round_up((int64_t)(2 * (size_t)sweep->width * size), 256);
+}
+
+static void put(const stn_task *task, const double *from, size_t count, unsigned char *to) {
+    for (size_t i = 0; i < count; i++) to += stn_put_real(task->dtype, from[i], to);
+}
+
+stn_status segment_sweep_fill(const stn_task *task, const segment_axis *axis, const segment_sweep *sweep,
+                              unsigned char *tables, stn_error *error) {
+    const size_t symbols = segment_symbol_size(sweep->pass.first, axis->symmetric), sides = 2 * (size_t)sweep->width;
+    const int count = segment_roots_size(task->dtype);
+    double roots[2 * SEGMENT_ROOTS], *values = malloc((symbols + sides) * sizeof *values);
+    if (!values) return stn_fail_memory(error, "a symbol", (symbols + sides) * sizeof *values);
+    stn_status status = segment_symbol_make(axis, sweep->pass.first, sweep->fused, count, roots, values, error);
+    if (status == STN_OK && sides)
+        status = segment_profile_make(axis, sweep->fused, sweep->width, values + symbols, error);
+    if (status == STN_OK) {
+        put(task, roots, 2 * (size_t)count, tables + sweep->roots);
+        put(task, values, symbols, tables + sweep->symbol);
+        put(task, values + symbols, sides, tables + sweep->profile);
+    }
+    free(values);
+    return status;
+}
+
+/* ---- running ------------------------------------------------------------------------------------------------------- */
+
+static size_t line_arguments(const stn_task *task, const segment_sweep *sweep, const unsigned char *table,
+                             const stn_fused_launch *l, unsigned char *to) {
+    const int64_t segments = stn_div_up(task->n[2], sweep->pass.useful);
+    line_header h = {.in = l->in,
+                     .out = l->out,
+                     .roots = table + sweep->roots,
+                     .symbol = table + sweep->symbol,
+                     .profile = table + sweep->profile,
+                     .n = task->n[2],
+                     .in_far = {l->from->stride[1], l->from->stride[0], l->from->batch},
+                     .out_far = {l->to->stride[1], l->to->stride[0], l->to->batch},
+                     .lines_y = (uint32_t)task->n[1],
+                     .lines_z = (uint32_t)task->n[0],
+                     .segments = (uint32_t)segments,
+                     .all = (uint32_t)(segments * (stn_task_points(task) / task->n[2])),
+                     .lead = sweep->pass.lead,
+                     .useful = sweep->pass.useful,
+                     .width = sweep->width};
+    memcpy(to, &h, sizeof h);
+    size_t at = sizeof h;
+    for (int side = 0; side < 2; side++) at += stn_put_real(task->dtype, stn_task_outside(task, 2, side), to + at);
+    return at;
+}
+
+static void columns_arguments(const stn_task *task, const segment_kernel *kernel, const segment_sweep *sweep,
+                              const unsigned char *table, const stn_fused_launch *l, unsigned char *to) {
+    const int axis = sweep->pass.axis, other = 1 - axis;
+    columns_header h = {.in = l->in,
+                        .out = l->out,
+                        .roots = table + sweep->roots,
+                        .symbol = table + sweep->symbol,
+                        .n = task->n[axis],
+                        .nx = task->n[2],
+                        .in_far = {l->from->stride[axis], l->from->stride[other], l->from->batch},
+                        .out_far = {l->to->stride[axis], l->to->stride[other], l->to->batch},
+                        .others = (uint32_t)task->n[other],
+                        .segments = (uint32_t)stn_div_up(task->n[axis], sweep->pass.useful),
+                        .tiles = (uint32_t)kernel->tiles,
+                        .all = (uint32_t)kernel->works,
+                        .lead = sweep->pass.lead,
+                        .useful = sweep->pass.useful};
+    memcpy(to, &h, sizeof h);
+}
+
+stn_status segment_launch(const stn_plan *plan, const segment_kernel *kernel, const segment_sweep *sweep,
+                          const void *tables, const stn_fused_launch *l, stn_error *error) {
+    _Alignas(16) unsigned char arguments[sizeof(line_header) + sizeof(columns_header)];
+    if (sweep->pass.axis == 2)
+        (void)line_arguments(&plan->task, sweep, tables, l, arguments);
+    else
+        columns_arguments(&plan->task, kernel, sweep, tables, l, arguments);
+    const stn_launch launch = {.grid = {(unsigned)kernel->blocks, 1, 1},
+                               .block = {(unsigned)kernel->threads, 1, 1},
+                               .shared = kernel->shared,
+                               .stream = l->stream};
+    return stn_module_launch(kernel->kernel->module, &launch, arguments, error);
+}

@@ -1,0 +1,285 @@
+/* segment: any number of steps in one pass over memory, by overlapping segments whose convolution with the fused taps is done in
+ * shared memory (overlap-save; FlashFFTStencil). Overlaps are as wide as the fused taps reach, sides are folded in when loading,
+ * and weights that are products of one factor an axis take one such pass an axis. See kernel_templates/segment. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arith.h"
+#include "base/error.h"
+#include "context/context.h"
+#include "plan/plan.h"
+#include "strategies/common/turns.h"
+#include "strategies/faces/margins.h"
+#include "strategies/segment/pass.h"
+
+typedef struct segment_state {
+    segment_shape shape;
+    segment_axis axes[3];      /* of each pass */
+    segment_kernel kernels[3]; /* likewise */
+    int lengths;               /* of launches: 2 where the steps do not divide evenly */
+    segment_sweep sweeps[2][3];
+    stn_faces *faces[2];
+    void *tables; /* on the device */
+    size_t table_bytes;
+    stn_layouts at;
+    size_t grid_bytes; /* of the workspace, whole 256; the faces' follows */
+} segment_state;
+
+static bool applies(const stn_task *task, const stn_machine *machine, char *reason, size_t size) {
+    const char *why = NULL;
+    segment_shape shape;
+    if (!machine->is_device)
+        why = "it needs a GPU and this context is for the host";
+    else if (task->in_stride[2] != 1 || task->out_stride[2] != 1)
+        why = "the fastest axis is strided";
+    else if (task->steps >> 31)
+        why = "there are 2^31 steps or more";
+    else if (segment_search(task, machine, &shape, 1, &why))
+        why = NULL;
+    if (why) snprintf(reason, size, "%s", why);
+    return !why;
+}
+
+static size_t candidates(const stn_task *task, const stn_machine *machine, stn_candidate *list, size_t most) {
+    segment_shape best[STN_CANDIDATES * 4];
+    const char *why;
+    size_t count = segment_search(task, machine, best, (size_t)stn_min((int64_t)most, STN_CANDIDATES * 4), &why);
+    for (size_t i = 0; i < count; i++) {
+        memset(&list[i], 0, sizeof list[i]);
+        memcpy(list[i].values, &best[i], sizeof best[i]);
+    }
+    return count;
+}
+
+static segment_shape shape_of(const stn_candidate *candidate) {
+    segment_shape shape;
+    memcpy(&shape, candidate->values, sizeof shape);
+    return shape;
+}
+
+static void estimate(const stn_task *task, const stn_machine *machine, const stn_candidate *candidate,
+                     stn_estimate *result) {
+    segment_shape shape = shape_of(candidate);
+    segment_cost(task, machine, &shape, result);
+}
+
+/* ---- building -------------------------------------------------------------------------------------------------- */
+
+/* The sweeps of state->shape for the task's weights. UNSUPPORTED: they reach further than the segments are long. */
+static stn_status place_sweeps(const stn_task *task, segment_state *state, stn_error *error) {
+    const uint64_t launches = (uint64_t)state->shape.launches;
+    size_t at = 0;
+    state->lengths = task->steps % launches ? 2 : 1;
+    int count;
+    const bool same = segment_axes_of(task, state->axes, &count) && count == state->shape.passes;
+    for (int i = 0; i < state->shape.passes; i++) {
+        segment_pass *pass = &state->shape.pass[i];
+        bool good = same && (state->axes[i].exact || state->shape.margins);
+        if (good) {
+            const stn_reach reach = segment_axis_reach(&state->axes[i], task->dtype, (uint64_t)state->shape.fused);
+            good = segment_fit(task, &state->axes[i], &reach, pass->first, pass);
+        }
+        if (!good)
+            return stn_fail(error, STN_ERROR_UNSUPPORTED,
+                            "%d fused steps of these weights reach too far for segments of %d points, do not suit the "
+                            "sides, or are no products: make a new plan with strategy auto",
+                            state->shape.fused, 256 * pass->first);
+        for (int k = 0; k < state->lengths; k++) {
+            segment_sweep_place(task, &state->axes[i], pass, (task->steps + (k ? 0 : launches - 1)) / launches, at,
+                                &state->sweeps[k][i]);
+            at = state->sweeps[k][i].end;
+        }
+    }
+    state->table_bytes = at;
+    return STN_OK;
+}
+
+/* Fills tables on the device anew; there are none where the GPU is not here. */
+static stn_status make_tables(stn_plan *plan, segment_state *state, stn_error *error) {
+    if (!plan->context->device) return STN_OK;
+    unsigned char *host = state->table_bytes ? calloc(1, state->table_bytes) : NULL;
+    stn_status status = host ? STN_OK : stn_fail_memory(error, "tables of a symbol", state->table_bytes);
+    for (int i = 0; i < state->shape.passes; i++)
+        for (int k = 0; k < state->lengths && status == STN_OK; k++)
+            status = segment_sweep_fill(&plan->task, &state->axes[i], &state->sweeps[k][i], host, error);
+    void *tables = NULL;
+    if (status == STN_OK) status = stn_device_alloc(plan->context->device, state->table_bytes, &tables, error);
+    if (status == STN_OK) status = stn_device_upload(plan->context->device, tables, host, state->table_bytes, error);
+    free(host);
+    if (status != STN_OK && tables) stn_device_free(plan->context->device, tables);
+    if (status == STN_OK) state->tables = tables;
+    return status;
+}
+
+static void free_tables(const stn_plan *plan, void *tables) {
+    if (tables) stn_device_free(plan->context->device, tables);
+}
+
+static stn_status prepare(stn_plan *plan, stn_error *error) {
+    segment_state *state = calloc(1, sizeof *state);
+    if (!state) return stn_fail_memory(error, "a plan", sizeof *state);
+    plan->state = state;
+    state->shape = shape_of(&plan->candidate);
+    state->at = stn_task_layouts(&plan->task, (uint64_t)state->shape.launches * (uint64_t)state->shape.passes);
+    state->grid_bytes = (size_t)stn_round_up((int64_t)state->at.work_bytes, 256);
+    STN_TRY(place_sweeps(&plan->task, state, error));
+    for (int i = 0; i < state->shape.passes; i++)
+        STN_TRY(
+            segment_kernel_get(plan, &state->axes[i], &state->shape, &state->shape.pass[i], &state->kernels[i], error));
+    STN_TRY(make_tables(plan, state, error));
+    size_t margins = 0;
+    for (int k = 0; k < state->lengths && state->shape.margins; k++) {
+        STN_TRY(stn_faces_create(plan, (int)state->sweeps[k][0].fused, STN_FACES_CHEAPEST, &state->faces[k], error));
+        margins = (size_t)stn_max((int64_t)margins, (int64_t)stn_faces_workspace(state->faces[k]));
+    }
+    plan->workspace_size = state->grid_bytes + margins;
+    return STN_OK;
+}
+
+/* Weights that are symmetric as the old ones were need no compile: only tables change. */
+static stn_status set_weights(stn_plan *plan, stn_error *error) {
+    segment_state *state = plan->state, next = *state;
+    STN_TRY(place_sweeps(&plan->task, &next, error));
+    for (int i = 0; i < next.shape.passes; i++) /* found where it is the same kernel */
+        STN_TRY(segment_kernel_get(plan, &next.axes[i], &next.shape, &next.shape.pass[i], &next.kernels[i], error));
+    STN_TRY(make_tables(plan, &next, error));
+    stn_status status = STN_OK;
+    for (int k = 0; k < next.lengths && status == STN_OK && next.shape.margins; k++)
+        status = stn_faces_set_weights(plan, next.faces[k], error);
+    if (status != STN_OK) {
+        if (next.tables != state->tables) free_tables(plan, next.tables);
+        return status;
+    }
+    if (next.tables != state->tables) free_tables(plan, state->tables);
+    *state = next;
+    return STN_OK;
+}
+
+static void release(stn_plan *plan) {
+    segment_state *state = plan->state;
+    if (!state) return;
+    for (int k = 0; k < 2; k++) stn_faces_destroy(plan, state->faces[k]);
+    free_tables(plan, state->tables);
+    free(state);
+    plan->state = NULL;
+}
+
+/* ---- running --------------------------------------------------------------------------------------------------- */
+
+typedef struct run {
+    const segment_state *state;
+    unsigned char *margins;
+} run;
+
+typedef struct one_pass {
+    const segment_state *state;
+    const segment_sweep *sweep;
+    const segment_kernel *kernel;
+} one_pass;
+
+static stn_status launch_pass(const stn_plan *plan, const void *user, const stn_fused_launch *l, stn_error *error) {
+    const one_pass *p = user;
+    return segment_launch(plan, p->kernel, p->sweep, p->state->tables, l, error);
+}
+
+/* Turn i is pass i % passes of its launch; the longer launches come first. */
+static stn_status take_turn(const stn_plan *plan, const void *user, uint64_t i, const stn_fused_launch *l,
+                            stn_error *error) {
+    const run *r = user;
+    const segment_state *state = r->state;
+    const uint64_t passes = (uint64_t)state->shape.passes, longer = plan->task.steps % (uint64_t)state->shape.launches;
+    const int length = state->lengths == 2 && i / passes >= longer, pass = (int)(i % passes);
+    const one_pass p = {state, &state->sweeps[length][pass], &state->kernels[pass]};
+    return stn_faces_run(plan, state->faces[length], launch_pass, &p, l, r->margins, error);
+}
+
+static uint64_t launches(const stn_plan *plan) {
+    const segment_state *state = plan->state;
+    return (uint64_t)state->shape.launches * (uint64_t)state->shape.passes;
+}
+
+static stn_status execute_part(stn_plan *plan, stn_part part, const stn_execution *at, stn_error *error) {
+    const segment_state *state = plan->state;
+    run r = {state, (unsigned char *)at->workspace + state->grid_bytes};
+    return stn_take_turns(plan, &state->at, launches(plan), part, at, take_turn, &r, error);
+}
+
+static stn_status execute(stn_plan *plan, const stn_execution *at, stn_error *error) {
+    return execute_part(plan, (stn_part){0, launches(plan)}, at, error);
+}
+
+/* ---- words ------------------------------------------------------------------------------------------------------- */
+
+static void print_passes(const stn_task *task, const segment_shape *shape, stn_text *text) {
+    for (int i = 0; i < shape->passes; i++) {
+        const segment_pass *p = &shape->pass[i];
+        stn_text_printf(text, ", segments of %d points along axis %d, %d of them outputs", 256 * p->first,
+                        p->axis - (3 - task->rank), p->useful);
+    }
+    if (shape->passes > 1) stn_text_printf(text, ", tiles of %d columns", 2 * shape->pairs);
+    if (shape->whole) stn_text_printf(text, ", points whole");
+    if (shape->blocks) stn_text_printf(text, ", %d blocks", shape->blocks);
+    if (shape->margins) stn_text_printf(text, ", margins stepped");
+}
+
+static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
+    const segment_state *state = plan->state;
+    const segment_shape *shape = &state->shape;
+    if (format == STN_TEXT) {
+        stn_text_printf(text, "%d launch%s of %d fused steps", shape->launches, shape->launches == 1 ? "" : "es",
+                        shape->fused);
+        if (state->lengths == 2) stn_text_printf(text, " or %d", shape->fused - 1);
+        print_passes(&plan->task, shape, text);
+        for (int i = 0; i < shape->passes; i++) {
+            const stn_reach reach = segment_axis_reach(&state->axes[i], plan->task.dtype, (uint64_t)shape->fused);
+            stn_text_printf(text, ", they reach %lld and %lld points (%.2g of the weights lies beyond)",
+                            (long long)reach.side[0], (long long)reach.side[1], reach.tail[0] + reach.tail[1]);
+        }
+        return;
+    }
+    const struct {
+        const char *key;
+        double value;
+    } numbers[] = {{"fused_steps", shape->fused},     {"sweeps", shape->launches},
+                   {"passes", shape->passes},         {"segment", 256.0 * shape->pass[0].first},
+                   {"useful", shape->pass[0].useful}, {"margins", shape->margins}};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        stn_json_key(text, numbers[i].key);
+        stn_json_number(text, numbers[i].value);
+    }
+}
+
+static void name_candidate(const stn_task *task, const stn_candidate *candidate, stn_text *text) {
+    segment_shape shape = shape_of(candidate);
+    stn_text_printf(text, "%d steps a launch", shape.fused);
+    print_passes(task, &shape, text);
+}
+
+static uint64_t shorten(const stn_task *task, const stn_candidate *candidate, uint64_t most, stn_candidate *trial) {
+    segment_shape shape = shape_of(candidate);
+    uint64_t steps = task->steps;
+    if (most < (uint64_t)shape.launches) {
+        shape.launches = (int)most;
+        steps = most * (uint64_t)shape.fused;
+    }
+    *trial = *candidate;
+    memcpy(trial->values, &shape, sizeof shape);
+    return steps;
+}
+
+const stn_strategy stn_strategy_segment = {
+    .name = "segment",
+    .applies = applies,
+    .candidates = candidates,
+    .estimate = estimate,
+    .prepare = prepare,
+    .execute = execute,
+    .set_weights = set_weights,
+    .describe = describe,
+    .release = release,
+    .name_candidate = name_candidate,
+    .shorten = shorten,
+    .launches = launches,
+    .execute_part = execute_part,
+};

@@ -1,0 +1,297 @@
+/* See shape.h. */
+#include "strategies/segment/shape.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/arith.h"
+#include "base/best.h"
+#include "plan/accuracy.h"
+#include "problem/stencil.h"
+#include "strategies/faces/margins.h"
+
+#define LINE_BYTES 128 /* segments begin, and their outputs begin and end, at whole ones */
+#define LEAST_USEFUL 8 /* at least one part in so many of a segment is outputs */
+#define MOST_MARGIN 64 /* steps that margins at faces are stepped in one launch */
+#define MOST_FITS 4    /* numbers of launches that fit and are looked at: more take longer, all but always */
+#define MOST_WORKS ((int64_t)1 << 30)
+
+#define FLOPS 154 /* of a point of a pair */
+
+/* What the kernels reach, fitted to bench/results/2026-11-22-segment.md: parts of the unit's rate, for segments of 512, 1024, 2048 and
+ * 4096 points, along x and of columns, and of copy bandwidth. Short segments leave more blocks beside each other. */
+static const struct {
+    stn_unit unit;
+    double line[4], columns[4], line_memory, column_memory;
+} rates[] = {
+    [STN_F64] = {STN_UNIT_FMA_F64, {0.76, 0.65, 0.57, 0.51}, {0.40, 0.54, 0.465, 0.285}, 0.85, 0.55},
+    [STN_F32] = {STN_UNIT_FMA_F32, {0.58, 0.54, 0.51, 0.485}, {0.24, 0.33, 0.29, 0.21}, 0.85, 0.45},
+    [STN_F16] = {STN_UNIT_FMA_F32, {0.58, 0.54, 0.51, 0.485}, {0.24, 0.33, 0.29, 0.21}, 0.80, 0.40},
+};
+#define SLOW_LINE 1.1    /* times longer takes a pair of which a segment reaches past a side, */
+#define SLOW_COLUMN 0.43 /* and such columns: loads one by one, for which all wait */
+#define NARROW 0.88      /* long columns of rows of less than 64 bytes */
+
+static const int firsts[] = {16, 8, 4, 2};
+
+static bool along_x(const segment_pass *pass) { return pass->axis == 2; }
+
+int segment_threads(const segment_shape *shape, const segment_pass *pass) {
+    return 16 * pass->first * (along_x(pass) ? 1 : shape->pairs);
+}
+
+size_t segment_shared(const stn_task *task, const segment_shape *shape, const segment_pass *pass) {
+    const size_t whole = task->dtype == STN_F64 && shape->whole, cell = whole ? 16 : 8;
+    const size_t pairs = along_x(pass) ? 1 : (size_t)shape->pairs, room = (size_t)pass->first * 16 * 17;
+    const size_t between = along_x(pass) ? 0 : (whole ? 8 : 16) / pairs;
+    return pairs * ((room + between) * cell + 2 * 256 * (size_t)pass->first * stn_dtype_size(task->dtype));
+}
+
+int segment_blocks(const stn_task *task, const segment_shape *shape, const segment_pass *pass) {
+    if (shape->blocks) return shape->blocks;
+    const int most = task->dtype != STN_F64 ? 768 : shape->whole ? 384 : 512; /* threads of 80, 160, 128 registers */
+    return (int)stn_max(1, most / segment_threads(shape, pass));
+}
+
+int64_t segment_tiles(const stn_task *task, const segment_shape *shape) {
+    return stn_div_up(task->n[2], 2 * (int64_t)shape->pairs);
+}
+
+int64_t segment_works(const stn_task *task, const segment_shape *shape, const segment_pass *pass) {
+    const int64_t n = task->n[pass->axis], segments = stn_div_up(n, pass->useful);
+    const int64_t lines = stn_task_points(task) / n;
+    return along_x(pass) ? stn_div_up(lines * segments, 2) : lines / task->n[2] * segments * segment_tiles(task, shape);
+}
+
+/* A segment that holds whole periods of the line's extension needs no overlap: convolving on its circle is what is asked for. */
+bool segment_fit(const stn_task *task, const segment_axis *axis, const stn_reach *reach, int first,
+                 segment_pass *pass) {
+    const int64_t unit = axis->axis == 2 ? LINE_BYTES / (int64_t)stn_dtype_size(task->dtype) : 1;
+    const int64_t length = 256 * (int64_t)first, period = segment_period(axis);
+    *pass = (segment_pass){(int16_t)axis->axis, (int16_t)first, 0, (int)stn_min(axis->n, length),
+                           (int)stn_min(reach->side[0] + reach->side[1], INT32_MAX)};
+    if (period && length % period == 0) return pass->useful > 0;
+    if (reach->side[0] + reach->side[1] >= length) return false;
+    const int64_t lead = stn_round_up(reach->side[0], unit), useful = (length - lead - reach->side[1]) / unit * unit;
+    pass->lead = (int)lead, pass->useful = (int)useful;
+    return pass->useful > 0 && useful >= length / LEAST_USEFUL;
+}
+
+/* The part of a line's segments that take inputs from past its sides. */
+static double part_at_sides(int64_t n, const segment_pass *pass) {
+    const int64_t length = 256 * (int64_t)pass->first, segments = stn_div_up(n, pass->useful);
+    const int64_t from = stn_div_up(pass->lead, pass->useful), room = n - length + pass->lead;
+    const int64_t inside = room < 0 ? 0 : stn_min(segments, room / pass->useful + 1) - from;
+    return 1 - (double)stn_max(0, inside) / (double)segments;
+}
+
+static int size_index(int first) { return first == 2 ? 0 : first == 4 ? 1 : first == 8 ? 2 : 3; }
+
+/* Of the unit's rate. Two segments make a pair: those at sides of one line lie in two pairs, or one with the next line's. */
+static double part_of_rate(const stn_task *task, const segment_shape *shape, const segment_pass *pass) {
+    const double sides = part_at_sides(task->n[pass->axis], pass);
+    const int size = size_index(pass->first);
+    if (along_x(pass)) {
+        const bool odd = stn_div_up(task->n[2], pass->useful) % 2;
+        return rates[task->dtype].line[size] / (1 + SLOW_LINE * fmin(1, (odd ? 1.5 : 2) * sides));
+    }
+    const size_t row = 2 * (size_t)shape->pairs * stn_dtype_size(task->dtype);
+    return rates[task->dtype].columns[size] * (row < 64 && pass->first >= 8 ? NARROW : 1) / (1 + SLOW_COLUMN * sides);
+}
+
+/* Seconds of one launch of a pass: whole waves of blocks. */
+static double pass_seconds(const stn_task *task, const stn_machine *machine, const segment_shape *shape,
+                           const segment_pass *pass, double *flops) {
+    const double works = (double)segment_works(task, shape, pass), pairs = along_x(pass) ? 1 : shape->pairs;
+    const double resident = (double)machine->multiprocessors * segment_blocks(task, shape, pass);
+    const double rate = part_of_rate(task, shape, pass) * machine->flops[rates[task->dtype].unit];
+    const double memory = along_x(pass) ? rates[task->dtype].line_memory : rates[task->dtype].column_memory;
+    *flops = FLOPS * works * pairs * 256 * pass->first;
+    const double bytes = 2 * (double)stn_dtype_size(task->dtype) * (double)stn_task_points(task);
+    return fmax(*flops / rate * ceil(works / resident) / (works / resident),
+                bytes / (memory * machine->copy_bandwidth)) +
+           machine->launch_seconds;
+}
+
+/* Relative L2 of a launch. Transforms round relative to what goes in: by so many roundings of the arithmetic in all stages and
+ * their roots, beside the largest frequency; what comes out is smaller where steps smooth: random numbers by as much as a bell that reaches as far.
+ * The symbol is rounded too, always in the same way. */
+#define ROUNDINGS_F64 12      /* powers of roots are made by squaring */
+#define ROUNDINGS_F32 3       /* or read */
+#define REACH_IN_DEVIATIONS 8 /* of a bell, at 2^-55; 5.5 at 2^-26 */
+static double predicted_error(const stn_task *task, const segment_shape *shape) {
+    const stn_dtype arithmetic = task->dtype == STN_F64 ? STN_F64 : STN_F32;
+    const double rounding = stn_error_rounding(arithmetic);
+    double left = 1; /* of the mean square */
+    for (int i = 0; i < shape->passes; i++) {
+        const double wide = shape->pass[i].reach / 2.0 / REACH_IN_DEVIATIONS;
+        left /= fmax(1, 2 * sqrt(acos(-1)) * wide);
+    }
+    const double stored = task->dtype == STN_F16 ? stn_error_rounding(STN_F16) : 0;
+    return stn_error_of(
+        rounding,
+        hypot((arithmetic == STN_F64 ? ROUNDINGS_F64 : ROUNDINGS_F32) * sqrt(shape->passes) * rounding / sqrt(left),
+              stored),
+        shape->launches);
+}
+
+void segment_cost(const stn_task *task, const stn_machine *machine, const segment_shape *shape, stn_estimate *e) {
+    const double points = (double)stn_task_points(task), launches = shape->launches;
+    memset(e, 0, sizeof *e);
+    e->unit = rates[task->dtype].unit;
+    e->error = predicted_error(task, shape);
+    e->launches = launches * shape->passes;
+    e->bytes = 2 * (double)stn_dtype_size(task->dtype) * points * e->launches;
+    for (int i = 0; i < shape->passes; i++) {
+        const segment_pass *pass = &shape->pass[i];
+        double flops;
+        e->seconds += launches * pass_seconds(task, machine, shape, pass, &flops);
+        e->flops += launches * flops;
+        const double segments = ceil((double)task->n[pass->axis] / pass->useful);
+        e->halo_waste += (segments * 256 * pass->first / (double)task->n[pass->axis] - 1) / shape->passes;
+    }
+    if (shape->margins) e->seconds += launches * stn_faces_seconds(task, machine, shape->fused);
+}
+
+/* ---- search -------------------------------------------------------------------------------------------------------- */
+
+typedef struct search {
+    const stn_task *task;
+    const stn_machine *machine;
+    segment_axis axes[3];
+    int count;
+    bool margins;
+    double largest;     /* of the symbol */
+    stn_reach reach[3]; /* of the steps that are being looked at */
+} search;
+
+static bool holds(const search *s, const segment_shape *shape, const segment_pass *pass) {
+    return segment_shared(s->task, shape, pass) <= s->machine->shared_per_block &&
+           segment_threads(shape, pass) <= 1024 && segment_works(s->task, shape, pass) < MOST_WORKS;
+}
+
+/* The cheapest pass along axis number i, or that of segments of 256 * first points. */
+static bool best_pass(const search *s, const segment_shape *shape, int i, int first, segment_pass *best) {
+    double least = INFINITY;
+    for (size_t k = 0; k < sizeof firsts / sizeof *firsts; k++) {
+        segment_pass pass;
+        double flops;
+        if ((first && firsts[k] != first) || !segment_fit(s->task, &s->axes[i], &s->reach[i], firsts[k], &pass))
+            continue;
+        if (!holds(s, shape, &pass)) continue;
+        const double seconds = pass_seconds(s->task, s->machine, shape, &pass, &flops);
+        if (seconds >= least) continue;
+        least = seconds;
+        *best = pass;
+    }
+    return least < INFINITY;
+}
+
+/* Powers of the symbol that the data's type cannot hold. */
+static bool grows_too_far(const search *s, uint64_t fused) {
+    return (double)fused * log10(s->largest) > (s->task->dtype == STN_F64 ? 290 : 36);
+}
+
+/* But for a factor, and for rounding, which moves no reach. */
+static bool same_weights(const segment_axis *a, const segment_axis *b) {
+    long double sums[2] = {0, 0};
+    if (a->count != b->count || a->low != b->low) return false;
+    for (int i = 0; i < a->count; i++) sums[0] += fabsl(a->weight[i]), sums[1] += fabsl(b->weight[i]);
+    for (int i = 0; i < a->count; i++)
+        if (!(fabsl(a->weight[i] * sums[1] - b->weight[i] * sums[0]) <= 0x1p-50L * sums[0] * sums[1])) return false;
+    return true;
+}
+
+/* Of so many steps along each axis; axes with the same weights reach as far, and looking takes long. */
+static void find_reaches(search *s, uint64_t fused) {
+    for (int i = 0; i < s->count; i++) {
+        const bool again = i && same_weights(&s->axes[i], &s->axes[i - 1]);
+        s->reach[i] = again ? s->reach[i - 1] : segment_axis_reach(&s->axes[i], s->task->dtype, fused);
+    }
+}
+
+static bool shape_for(const search *s, int64_t launches, int pairs, int first, segment_shape *shape) {
+    *shape = (segment_shape){.launches = (int)launches, .margins = s->margins, .pairs = pairs, .passes = s->count};
+    shape->fused = (int)stn_div_up((int64_t)s->task->steps, launches);
+    for (int i = 0; i < s->count; i++)
+        if (!best_pass(s, shape, i, first, &shape->pass[i])) return false;
+    int64_t low[3], high[3];
+    return !s->margins || stn_faces_interior(s->task, shape->fused, low, high);
+}
+
+static bool open_search(search *s, const char **why) {
+    *why = "its weights are not products of one factor an axis";
+    if (!segment_axes_of(s->task, s->axes, &s->count)) return false;
+    for (int i = 0; i < s->count; i++) s->margins = s->margins || !s->axes[i].exact;
+    s->largest = stn_taps_max_symbol(s->task->ntaps, s->task->taps);
+    *why = "a side is neither periodic nor such that symmetric taps make it right by itself";
+    return !s->margins || s->task->rank == 1;
+}
+
+/* What is worth measuring of a shape that is worth trying: more registers a thread, points whole. */
+static const struct {
+    int first, whole, blocks;
+} variants[] = {{16, 0, 1}, {8, 0, 3}, {4, 0, 6}, {8, 1, 0}, {8, 1, 2}, {4, 1, 0}, {2, 1, 0}};
+
+static size_t add_variants(const search *s, segment_shape *best, size_t found, size_t most) {
+    const size_t plain = found;
+    for (size_t i = 0; i < sizeof variants / sizeof *variants && s->task->dtype == STN_F64; i++)
+        for (size_t k = 0; k < plain && found < most; k++) {
+            segment_shape varied = best[k];
+            if (varied.pass[0].first != variants[i].first || (s->count > 1 && variants[i].blocks)) continue;
+            varied.whole = variants[i].whole, varied.blocks = variants[i].blocks;
+            bool good = true;
+            for (int p = 0; p < varied.passes; p++) good = good && holds(s, &varied, &varied.pass[p]);
+            if (!good) continue;
+            best[found++] = varied;
+            break; /* of the cheapest of this length */
+        }
+    return found;
+}
+
+/* Pairs of columns of a tile: 64 bytes of a row of f64 first. */
+static const int pairs_of[] = {4, 2, 8};
+
+static bool is_listed(const segment_shape *list, size_t count, const segment_shape *shape) {
+    for (size_t i = 0; i < count; i++)
+        if (!memcmp(&list[i], shape, sizeof *shape)) return true;
+    return false;
+}
+
+/* All shapes of so many launches into the list of the cheapest. */
+static bool add_shapes(const search *s, int64_t launches, segment_shape *best, double *costs, size_t *found,
+                       size_t most) {
+    bool any = false;
+    for (size_t p = 0; p < (s->count > 1 || s->axes[0].axis != 2 ? sizeof pairs_of / sizeof *pairs_of : 1); p++)
+        for (size_t i = 0; i < sizeof firsts / sizeof *firsts + (s->count > 1); i++) {
+            const int first = i < sizeof firsts / sizeof *firsts ? firsts[i] : 0; /* 0: each axis its own */
+            segment_shape shape;
+            stn_estimate e;
+            if (!shape_for(s, launches, pairs_of[p], first, &shape)) continue;
+            any = true;
+            segment_cost(s->task, s->machine, &shape, &e);
+            if (is_listed(best, *found, &shape)) continue;
+            segment_shape *to = stn_best_insert(best, costs, sizeof *best, found, most, e.seconds);
+            if (to) *to = shape;
+        }
+    return any;
+}
+
+size_t segment_search(const stn_task *task, const stn_machine *machine, segment_shape *best, size_t most,
+                      const char **why) {
+    search s = {.task = task, .machine = machine};
+    double costs[STN_CANDIDATES];
+    size_t found = 0;
+    const size_t plain = (size_t)stn_min((int64_t)most, STN_CANDIDATES);
+    if (!open_search(&s, why)) return 0;
+    *why = "its taps reach too far, or its symbol grows past the data's range";
+    const int enough = most == 1 ? 1 : MOST_FITS;
+    for (int64_t launches = 1, fits = 0; launches <= (int64_t)task->steps && fits < enough;
+         launches += launches / 3 + 1) {
+        const int64_t fused = stn_div_up((int64_t)task->steps, launches);
+        if ((s.margins && fused > MOST_MARGIN) || grows_too_far(&s, (uint64_t)fused)) continue;
+        find_reaches(&s, (uint64_t)fused);
+        fits += add_shapes(&s, launches, best, costs, &found, plain);
+    }
+    return most > STN_CANDIDATES ? add_variants(&s, best, found, most) : found;
+}

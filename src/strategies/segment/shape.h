@@ -1,0 +1,39 @@
+/* How a task becomes passes of overlapping segments: so many steps a launch, a segment's length along each axis. */
+#ifndef STN_STRATEGIES_SEGMENT_SHAPE_H
+#define STN_STRATEGIES_SEGMENT_SHAPE_H
+#include "plan/strategy.h"
+#include "strategies/segment/axis.h"
+
+/* A pass along one axis: segments of 256 * first points, of which `useful` are outputs, after `lead` of their own. */
+typedef struct segment_pass {
+    int16_t axis, first;
+    int lead, useful, reach; /* reach: of the longest launch's steps, to both sides together */
+} segment_pass;
+
+typedef struct segment_shape {
+    int launches, fused; /* f steps in the longest of them */
+    int margins;         /* 1: sides are stepped by the faces, one launch after the other; 0: every side is folded in */
+    int whole;           /* points of f64 go through shared memory whole, not by halves */
+    int pairs;           /* of columns of a tile, along y and z */
+    int blocks; /* of a multiprocessor, for which registers are kept few enough; 0: as a pass's segments have it */
+    int passes;
+    segment_pass pass[3];
+} segment_shape;
+_Static_assert(sizeof(segment_shape) <= sizeof(stn_candidate), "a shape is a candidate");
+
+/* What a pass along this axis would be for steps that reach so far; false: too far for segments of that length. */
+bool segment_fit(const stn_task *task, const segment_axis *axis, const stn_reach *reach, int first, segment_pass *pass);
+/* The cheapest shapes, at most `most`; 0: there is none, and *why says so. */
+size_t segment_search(const stn_task *task, const stn_machine *machine, segment_shape *best, size_t most,
+                      const char **why);
+void segment_cost(const stn_task *task, const stn_machine *machine, const segment_shape *shape, stn_estimate *estimate);
+
+/* Of one block of a pass: threads, bytes of shared memory, and how many are to fit on a multiprocessor. */
+int segment_threads(const segment_shape *shape, const segment_pass *pass);
+size_t segment_shared(const stn_task *task, const segment_shape *shape, const segment_pass *pass);
+int segment_blocks(const stn_task *task, const segment_shape *shape, const segment_pass *pass);
+/* What blocks take one after the other: along x pairs of segments, else tiles of columns. */
+int64_t segment_works(const stn_task *task, const segment_shape *shape, const segment_pass *pass);
+/* Along y and z: tiles of columns side by side. */
+int64_t segment_tiles(const stn_task *task, const segment_shape *shape);
+#endif

@@ -1,0 +1,19 @@
+/* The tables of a pass: roots of one, the symbol of f steps, what constant and fixed sides add. Computed in long double. */
+#ifndef STN_STRATEGIES_SEGMENT_TABLES_H
+#define STN_STRATEGIES_SEGMENT_TABLES_H
+#include "strategies/segment/axis.h"
+
+#define SEGMENT_ROOTS 2048 /* at most: k = 0 .. 255 and, of float, eight times as many */
+
+/* Numbers of the symbol's table, for segments of 256 * first points. */
+size_t segment_symbol_size(int first, bool real);
+/* Pairs of the table of roots. */
+int segment_roots_size(stn_dtype dtype);
+/* roots: `count` pairs exp(-2 pi i k / (256 first)). symbol: the taps' symbol to the power of `steps`, by the segment's length,
+ * in the order in which convolve.cuh reads it. Errors: out of memory. */
+stn_status segment_symbol_make(const segment_axis *axis, int first, uint64_t steps, int count, double *roots,
+                               double *symbol, stn_error *error);
+/* What `steps` steps make of a value of 1 past (constant) or at (fixed) a side of a line of zeros: profile[side * width + i] at i points
+ * from that side, 0 for other sides. Errors: out of memory. */
+stn_status segment_profile_make(const segment_axis *axis, uint64_t steps, int width, double *profile, stn_error *error);
+#endif

@@ -1,0 +1,55 @@
+/* What the kernels take. */
+#ifndef STN_STRATEGIES_SPECTRAL_ARGUMENTS_H
+#define STN_STRATEGIES_SPECTRAL_ARGUMENTS_H
+#include <stdint.h>
+
+/* The kernels' arguments, as spectral_rows.cu and spectral_columns.cu declare them. */
+typedef struct spectral_extension_arguments {
+    int32_t n, before;
+} spectral_extension_arguments;
+typedef struct spectral_rows_arguments {
+    const void *in;
+    void *out, *spectrum;
+    const void *roots, *half;
+    int64_t in_z, in_y, in_batch, out_z, out_y, out_batch, pitch, plane;
+    int32_t planes, ny, tiles, kept;
+    spectral_extension_arguments x;
+    int32_t frozen_low, frozen_high, frozen_z_low, frozen_z_high;
+} spectral_rows_arguments;
+typedef struct spectral_symbol_arguments {
+    const void *parts, *angles;
+    uint64_t steps;
+    double dead, scale;
+} spectral_symbol_arguments;
+typedef struct spectral_faces_arguments {
+    const void *values, *place;
+    int64_t grid, step, next;
+} spectral_faces_arguments;
+typedef struct spectral_columns_arguments {
+    void *spectrum;
+    const void *roots;
+    spectral_symbol_arguments symbol;
+    int64_t pitch, plane;
+    int32_t columns, tiles, kept, unused;
+    spectral_extension_arguments along;
+    const void *row, *row_place;
+    int64_t row_grid, row_next;
+    spectral_faces_arguments faces[2];
+    int32_t width, unused2;
+} spectral_columns_arguments;
+
+/* Weights and constants in double, whatever the dtype. */
+typedef struct spectral_source_tap {
+    double weight;
+    int32_t z, y, x, unused;
+} spectral_source_tap;
+typedef struct spectral_source_arguments {
+    const void *in;
+    void *faces[3];
+    const void *taps;
+    int64_t in_z, in_y, in_x, in_batch, faces_batch[3];
+    double constant[3][2];
+    int64_t points[3];
+    int32_t nz, ny, nx, rows, ntaps, tiles, at[3][2];
+} spectral_source_arguments;
+#endif

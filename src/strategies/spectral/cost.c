@@ -1,0 +1,79 @@
+/* What a spectral run costs, and how far off it is; see shape.h. */
+#include <math.h>
+
+#include "plan/accuracy.h"
+#include "strategies/spectral/shape.h"
+
+/* ---- cost ---------------------------------------------------------------------------------------------------------- */
+
+/* What passes reach of the copy bandwidth, by bench/results/2026-11-22-spectral.md; rows also take what no access hides, as if their
+ * arithmetic ran at so many times the unit's rate, and more where one row fills a multiprocessor. */
+static const struct {
+    double plane, solid, with_source, arithmetic, alone, symbol;
+} rates[2] = {{0.45, 0.63, 0.26, 1.4, 0.55, 0.38}, {0.45, 0.64, 0.26, 0.9, 0.9, 0.38}}; /* f64, f32 */
+
+/* The least K at the corners of the frequencies, which is the least of all for most symmetric taps. */
+static double lowest_corner(const stn_task *task) {
+    double lowest = INFINITY;
+    for (int corner = 0; corner < 8; corner++) {
+        double sum = 0;
+        for (size_t i = 0; i < task->ntaps; i++) {
+            const int64_t *o = task->taps[i].offset;
+            int64_t flips = (corner & 1 ? o[0] : 0) + (corner & 2 ? o[1] : 0) + (corner & 4 ? o[2] : 0);
+            sum += flips % 2 ? -task->taps[i].weight : task->taps[i].weight;
+        }
+        lowest = fmin(lowest, sum);
+    }
+    return lowest;
+}
+
+/* Two transforms, each of log2 N roundings at random; the symbol's power, whose error grows with the logarithm of T where K is real and
+ * above -1, else with T; one rounding when stored. */
+static double error_of(const stn_task *task, const spectral_shape *s) {
+    const int *length = s->choice.length;
+    double levels = log2((double)length[0] * length[1] * length[2] + 1), steps = (double)task->steps;
+    double real = stn_error_rounding(spectral_wide(task) ? STN_F64 : STN_F32), exact = stn_error_rounding(STN_F64);
+    bool mild = s->symbol.plain && -lowest_corner(task) < 1 - spectral_dead(task, 1);
+    double power = mild ? exact * (4 + 2 * log2(steps)) : exact * (4 + steps);
+    return hypot(2 * real * sqrt(levels), hypot(power, stn_error_rounding(task->dtype)));
+}
+
+/* Seconds of arithmetic beside all accesses: the stages of lines, the terms of a symbol whose taps are no transform, in f64, or one
+ * more transform of each column. */
+static double hidden_by_nothing(const stn_task *task, const stn_machine *machine, const spectral_shape *s,
+                                const stn_estimate *e) {
+    const bool wide = spectral_wide(task),
+               alone = (size_t)s->choice.length[2] * (wide ? 8 : 4) * 2 > machine->shared_per_multiprocessor;
+    const double stages = e->flops / (machine->flops[e->unit] * (alone ? rates[!wide].alone : rates[!wide].arithmetic));
+    const double points = (double)s->columns * s->choice.length[s->last] * (double)task->batch;
+    if (s->symbol.plain) return stages;
+    if (s->symbol.taps) return 1.5 * stages;
+    return stages +
+           8 * points * (s->symbol.high + s->symbol.low) / (rates[!wide].symbol * machine->flops[STN_UNIT_FMA_F64]);
+}
+
+void spectral_estimate(const stn_task *task, const stn_machine *machine, const spectral_shape *s,
+                       stn_estimate *estimate) {
+    bool wide = spectral_wide(task);
+    double cell = wide ? 16 : 8, lines = (double)(task->n[0] * task->n[1] * task->batch);
+    double grid = lines * (double)task->n[2] * (double)stn_dtype_size(task->dtype);
+    double spectrum = lines * s->choice.kept[2] * cell, turned = spectrum, others = 0;
+    if (s->last == 0) {
+        turned = (double)(s->columns * task->n[0] * task->batch) * cell;
+        others = 2 * (spectrum + turned);
+    }
+    double part = s->last == 0 ? rates[!wide].solid : rates[!wide].plane, columns = part;
+    for (int axis = 0; axis < 3; axis++)
+        if (stn_extension_odd(&s->axis[axis])) columns = rates[!wide].with_source;
+    *estimate = (stn_estimate){.unit = wide ? STN_UNIT_FMA_F64 : STN_UNIT_FMA_F32};
+    estimate->launches = s->last == 0 ? 5 : 3;
+    estimate->bytes = 2 * (grid + spectrum) + others + 2 * turned;
+    double points = lines * (double)s->choice.length[2];
+    estimate->flops = 5 * points * log2((double)s->choice.length[0] * s->choice.length[1] * s->choice.length[2] + 1);
+    estimate->halo_waste = points / (lines * (double)task->n[2]) - 1;
+    estimate->seconds = (2 * (grid + spectrum) + others) / (machine->copy_bandwidth * part) +
+                        2 * turned / (machine->copy_bandwidth * columns) +
+                        hidden_by_nothing(task, machine, s, estimate) +
+                        estimate->launches * (machine->launch_seconds + 2e-6);
+    estimate->error = error_of(task, s);
+}

@@ -1,0 +1,215 @@
+/* See passes.h. */
+#include "strategies/spectral/passes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arith.h"
+#include "base/error.h"
+#include "context/context.h"
+#include "context/kernel.h"
+#include "strategies/common/layout.h"
+#include "strategies/spectral/arguments.h"
+
+/* ---- kernels ------------------------------------------------------------------------------------------------------- */
+
+void spectral_extension_params(const stn_extension *e, stn_text *params) {
+    stn_params_int(params, "EXTEND_REPEATS", e->repeats);
+    stn_params_int(params, "EXTEND_LOW", e->beyond[0]);
+    stn_params_int(params, "EXTEND_LOW_SIGN", e->sign[0]);
+    stn_params_int(params, "EXTEND_HIGH", e->beyond[1]);
+    stn_params_int(params, "EXTEND_HIGH_SIGN", e->sign[1]);
+    stn_params_int(params, "LINE_WHOLE", e->whole);
+}
+
+/* Points that a fixed side keeps. */
+static int frozen(const stn_extension *e, int side) { return !e->repeats && e->sign[side] < 0 && e->beyond[side] == 0; }
+
+static stn_status make_pass(stn_plan *plan, const spectral_shape *shape, bool sources, spectral_pass *pass,
+                            stn_error *error) {
+    const stn_task *task = &plan->task;
+    const stn_ladder *line = &shape->line[pass->axis];
+    stn_text params = STN_TEXT_EMPTY;
+    stn_params_begin(&params);
+    stn_params_elements(&params, task->dtype);
+    stn_ladder_params(line, &params);
+    spectral_extension_params(&shape->axis[pass->axis], &params);
+    stn_params_int(&params, "SPECTRUM_GROUP", shape->choice.group);
+    const char *name = "spectral_rows";
+    bool rows = pass->axis == 2;
+    stn_params_int(&params, "EXPECTED_HEADER",
+                   rows ? sizeof(spectral_rows_arguments) : sizeof(spectral_columns_arguments));
+    if (rows) {
+        const bool even = shape->axis[2].before % 2 == 0; /* a pair of points is one access */
+        stn_params_int(&params, "VECTOR", even && stn_task_vector(task) > 1 ? 2 : 1);
+        stn_params_int(&params, "SPECTRUM_BACK", pass->direction == SPECTRAL_BACK);
+        stn_params_int(&params, "FROZEN_LOW", frozen(&shape->axis[2], 0));
+        stn_params_int(&params, "FROZEN_HIGH", frozen(&shape->axis[2], 1));
+    } else {
+        name = "spectral_columns";
+        stn_params_int(&params, "DIRECTION", pass->direction);
+        stn_params_int(&params, "SOURCES",
+                       sources && pass->direction == SPECTRAL_BOTH ? (shape->last == 0 ? 2 : 1) : 0);
+        stn_params_int(&params, "SYMBOL", shape->symbol.taps ? 2 : !shape->symbol.plain);
+        stn_params_int(&params, "SYMBOL_HIGH", shape->symbol.high);
+        stn_params_int(&params, "SYMBOL_LOW", shape->symbol.low);
+    }
+    size_t shared = stn_ladder_shared(line, spectral_wide(task));
+    STN_TRY(stn_kernel_make(plan->context, name, &params, shared, &pass->kernel, error));
+    stn_plan_list_kernel(plan, pass->kernel);
+    return STN_OK;
+}
+
+stn_status spectral_make_passes(stn_plan *plan, spectral_state *state, stn_error *error) {
+    int count = 0;
+    state->pass[count++] = (spectral_pass){2, SPECTRAL_FORWARD, NULL};
+    if (state->shape.last == 0) state->pass[count++] = (spectral_pass){1, SPECTRAL_FORWARD, NULL};
+    state->pass[count++] = (spectral_pass){state->shape.last, SPECTRAL_BOTH, NULL};
+    if (state->shape.last == 0) state->pass[count++] = (spectral_pass){1, SPECTRAL_BACK, NULL};
+    state->pass[count++] = (spectral_pass){2, SPECTRAL_BACK, NULL};
+    for (int p = 0; p < count; p++) STN_TRY(make_pass(plan, &state->shape, state->source.has, &state->pass[p], error));
+    state->count = count;
+    return STN_OK;
+}
+
+/* ---- tables -------------------------------------------------------------------------------------------------------- */
+
+/* The frequency that lies at `place` along y of a spectrum that keeps |k| < kept. */
+static int64_t frequency_at(int64_t place, int64_t kept, int64_t length) {
+    if (2 * kept > length || place < kept) return place;
+    return place - (2 * kept - 1) + length;
+}
+
+/* The parts of every line of the last axis. Padding between rows has those of frequency 0: nothing comes of them. */
+static stn_status fill_parts(const stn_task *task, const spectral_shape *shape, double *parts, stn_error *error) {
+    int64_t count = shape->columns, *at = malloc(2 * (size_t)count * sizeof *at);
+    if (!at) return stn_fail_memory(error, "the frequencies of a spectrum", 2 * (size_t)count * sizeof *at);
+    for (int64_t i = 0; i < count; i++) {
+        int64_t x = shape->last == 0 ? i % shape->pitch : i, y = shape->last == 0 ? i / shape->pitch : 0;
+        at[i] = shape->last == 0 ? frequency_at(y, shape->choice.kept[1], shape->choice.length[1]) : 0;
+        at[count + i] = x < shape->choice.kept[2] ? x : 0;
+    }
+    const int64_t *const place[2] = {at, at + count};
+    bool good = stn_symbol_parts(&shape->symbol, task, count, place, parts);
+    free(at);
+    if (good && shape->symbol.taps && !spectral_wide(task)) /* these are of the data's own type */
+        for (int64_t i = 0; i < count * shape->symbol.parts; i++) {
+            float narrow = (float)parts[i];
+            memcpy((float *)(void *)parts + i, &narrow, sizeof narrow);
+        }
+    return good ? STN_OK : stn_fail_memory(error, "the roots of a symbol", (size_t)count * 32);
+}
+
+static size_t placed(size_t *at, size_t bytes) {
+    size_t here = *at;
+    *at += (size_t)stn_round_up((int64_t)bytes, 256);
+    return here;
+}
+
+/* Where each table begins. */
+static void place_tables(const stn_task *task, spectral_state *state) {
+    const spectral_shape *shape = &state->shape;
+    bool wide = spectral_wide(task);
+    state->size = 0;
+    for (int axis = shape->last; axis < 3; axis++)
+        state->roots[axis] = placed(&state->size, stn_ladder_roots(&shape->line[axis], wide, NULL) + 16);
+    state->half = placed(&state->size, stn_ladder_half_roots(&shape->line[2], wide, NULL));
+    state->angles = placed(&state->size, stn_symbol_angles(&shape->symbol, NULL) * sizeof(double));
+    state->parts = placed(&state->size, (size_t)(shape->columns * shape->symbol.parts) * sizeof(double));
+}
+
+static stn_status upload(stn_plan *plan, spectral_state *state, const void *tables, size_t size, stn_error *error) {
+    stn_device *device = plan->context->device;
+    if (state->tables) { /* executions under way still read the old ones */
+        STN_TRY(stn_device_synchronize_all(device, error));
+        if (size > state->size) {
+            stn_device_free(device, state->tables);
+            state->tables = NULL;
+        }
+    }
+    if (!state->tables) STN_TRY(stn_device_alloc(device, size, &state->tables, error));
+    return stn_device_upload(device, state->tables, tables, size, error);
+}
+
+stn_status spectral_make_tables(stn_plan *plan, spectral_state *state, stn_error *error) {
+    const spectral_shape *shape = &state->shape;
+    bool wide = spectral_wide(&plan->task);
+    size_t before = state->size;
+    state->largest = stn_symbol_largest(&plan->task, shape->symbol.length);
+    state->dead = spectral_dead(&plan->task, state->largest);
+    place_tables(&plan->task, state);
+    if (!plan->machine.present) return STN_OK;
+    unsigned char *tables = calloc(1, state->size);
+    if (!tables) return stn_fail_memory(error, "the tables of a plan", state->size);
+    for (int axis = shape->last; axis < 3; axis++)
+        stn_ladder_roots(&shape->line[axis], wide, tables + state->roots[axis]);
+    stn_ladder_half_roots(&shape->line[2], wide, tables + state->half);
+    stn_symbol_angles(&shape->symbol, (double *)(void *)(tables + state->angles));
+    stn_status status = fill_parts(&plan->task, shape, (double *)(void *)(tables + state->parts), error);
+    size_t size = state->size;
+    state->size = before;
+    if (status == STN_OK) status = upload(plan, state, tables, size, error);
+    state->size = size;
+    free(tables);
+    return status;
+}
+
+/* ---- launches ------------------------------------------------------------------------------------------------------ */
+
+static const void *table(const spectral_state *state, size_t at) { return (const unsigned char *)state->tables + at; }
+
+stn_status spectral_launch(const stn_plan *plan, const spectral_state *state, int axis, const stn_kernel *kernel,
+                           int64_t blocks, void *arguments, void *stream, stn_error *error) {
+    const stn_ladder *line = &state->shape.line[axis];
+    stn_launch how = {.grid = {(unsigned)blocks, 1, 1}, .stream = stream};
+    how.block[0] = (unsigned)(line->threads * line->lines);
+    how.block[1] = how.block[2] = 1;
+    how.grid[0] *= (unsigned)line->shares;
+    if (line->shares > 1) how.cluster = (unsigned)line->shares;
+    how.shared = stn_ladder_shared(line, spectral_wide(&plan->task));
+    return stn_module_launch(kernel->module, &how, arguments, error);
+}
+
+static stn_status run_rows(const stn_plan *plan, const spectral_state *state, const spectral_pass *pass,
+                           const stn_execution *run, stn_error *error) {
+    const stn_task *task = &plan->task;
+    const spectral_shape *shape = &state->shape;
+    spectral_rows_arguments a = {.in = run->in, .out = run->out, .spectrum = run->workspace};
+    a.roots = table(state, state->roots[2]), a.half = table(state, state->half);
+    a.in_z = task->in_stride[0], a.in_y = task->in_stride[1], a.in_batch = task->in_batch_stride;
+    a.out_z = task->out_stride[0], a.out_y = task->out_stride[1], a.out_batch = task->out_batch_stride;
+    a.pitch = shape->pitch, a.plane = shape->plane;
+    a.planes = (int32_t)task->n[0], a.ny = (int32_t)task->n[1], a.kept = shape->choice.kept[2];
+    a.tiles = (int32_t)stn_div_up(task->n[1], shape->line[2].lines);
+    a.x = (spectral_extension_arguments){(int32_t)shape->axis[2].n, (int32_t)shape->axis[2].before};
+    a.frozen_z_low = frozen(&shape->axis[0], 0), a.frozen_z_high = frozen(&shape->axis[0], 1);
+    a.frozen_low = frozen(&shape->axis[1], 0), a.frozen_high = frozen(&shape->axis[1], 1);
+    return spectral_launch(plan, state, 2, pass->kernel, a.tiles * task->n[0] * task->batch, &a, run->stream, error);
+}
+
+static stn_status run_columns(const stn_plan *plan, const spectral_state *state, const spectral_pass *pass,
+                              const stn_execution *run, stn_error *error) {
+    const stn_task *task = &plan->task;
+    const spectral_shape *shape = &state->shape;
+    const int *length = shape->choice.length;
+    bool slowest = pass->axis == 0, turns = pass->direction == SPECTRAL_BOTH;
+    spectral_columns_arguments a = {.spectrum = run->workspace, .roots = table(state, state->roots[pass->axis])};
+    a.symbol.parts = table(state, state->parts), a.symbol.angles = table(state, state->angles);
+    a.symbol.steps = task->steps, a.symbol.dead = state->dead;
+    a.symbol.scale = 0.5 / ((double)length[0] * length[1] * length[2]);
+    a.pitch = slowest ? shape->plane : shape->pitch;
+    a.plane = slowest ? shape->grid : shape->plane;
+    a.columns = (int32_t)(turns ? shape->columns : shape->choice.kept[2]);
+    a.kept = shape->choice.kept[pass->axis];
+    a.tiles = (int32_t)stn_div_up(a.columns, shape->line[pass->axis].lines);
+    a.along =
+        (spectral_extension_arguments){(int32_t)shape->axis[pass->axis].n, (int32_t)shape->axis[pass->axis].before};
+    if (turns && state->source.has) spectral_source_arguments_of(state, run, &a);
+    int64_t planes = (slowest ? 1 : task->n[0]) * task->batch;
+    return spectral_launch(plan, state, pass->axis, pass->kernel, a.tiles * planes, &a, run->stream, error);
+}
+
+stn_status spectral_run_pass(const stn_plan *plan, const spectral_state *state, const spectral_pass *pass,
+                             const stn_execution *run, stn_error *error) {
+    return pass->axis == 2 ? run_rows(plan, state, pass, run, error) : run_columns(plan, state, pass, run, error);
+}

@@ -1,0 +1,57 @@
+/* The passes of a spectral plan: their kernels, the tables on the device, and how each is launched. */
+#ifndef STN_STRATEGIES_SPECTRAL_PASSES_H
+#define STN_STRATEGIES_SPECTRAL_PASSES_H
+#include "plan/plan.h"
+#include "strategies/spectral/arguments.h"
+#include "strategies/spectral/shape.h"
+
+typedef enum spectral_direction { SPECTRAL_FORWARD, SPECTRAL_BACK, SPECTRAL_BOTH } spectral_direction;
+
+typedef struct spectral_pass {
+    int axis; /* 2: rows */
+    spectral_direction direction;
+    struct stn_kernel *kernel;
+} spectral_pass;
+
+/* What fixed and constant sides need besides: their source, its rows' and columns' frequencies (source.c). */
+typedef struct spectral_source {
+    bool has;
+    struct stn_kernel *kernel, *transform[3]; /* its values; forward along each axis */
+    void *tables;                             /* on the device, in bytes from there: */
+    size_t place[3], taps;                    /* frequencies of a one beside the faces of each axis; the taps */
+    size_t values[2], faces[3]; /* in the workspace: of z and y faces the values, of all their frequencies */
+    int64_t extent[2];          /* points or frequencies along z and y, whichever are more */
+} spectral_source;
+
+typedef struct spectral_state {
+    spectral_shape shape;
+    spectral_source source;
+    spectral_pass pass[5];
+    int count;
+    void *tables; /* on the device: roots of each axis, half roots, angles, parts, in bytes from there */
+    size_t roots[3], half, angles, parts, size;
+    double largest, dead; /* the largest |K|; see stn_symbol_dead */
+} spectral_state;
+
+void spectral_extension_params(const stn_extension *extension, stn_text *params);
+/* Kernels of all passes, in order. */
+stn_status spectral_make_passes(stn_plan *plan, spectral_state *state, stn_error *error);
+/* The tables of the plan's weights; where there is no device, only what the host needs of them. */
+stn_status spectral_make_tables(stn_plan *plan, spectral_state *state, stn_error *error);
+/* One launch of a rows or columns kernel with so many blocks. */
+stn_status spectral_launch(const stn_plan *plan, const spectral_state *state, int axis, const struct stn_kernel *kernel,
+                           int64_t blocks, void *arguments, void *stream, stn_error *error);
+stn_status spectral_run_pass(const stn_plan *plan, const spectral_state *state, const spectral_pass *pass,
+                             const stn_execution *run, stn_error *error);
+/* The source's kernels, tables and place in the workspace, which begins there at *bytes and makes it larger; nothing where no side
+ * has one. */
+stn_status spectral_make_source(stn_plan *plan, spectral_state *state, size_t *bytes, stn_error *error);
+/* Its tables, of the plan's weights. */
+stn_status spectral_make_source_tables(stn_plan *plan, spectral_state *state, stn_error *error);
+/* What the columns that hold the symbol take of it. */
+void spectral_source_arguments_of(const spectral_state *state, const stn_execution *run,
+                                  spectral_columns_arguments *arguments);
+stn_status spectral_run_source(const stn_plan *plan, const spectral_state *state, const stn_execution *run,
+                               stn_error *error);
+void spectral_free_source(stn_plan *plan, spectral_state *state);
+#endif

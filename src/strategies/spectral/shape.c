@@ -1,0 +1,183 @@
+/* See shape.h. */
+#include "strategies/spectral/shape.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/arith.h"
+
+/* A factor so far below the largest is 0. */
+enum { KEPT_BITS = 64, KEPT_BITS_F32 = 44 };
+
+bool spectral_wide(const stn_task *task) { return task->dtype == STN_F64; }
+
+double spectral_dead(const stn_task *task, double largest) {
+    return stn_symbol_dead(largest, task->steps, spectral_wide(task) ? KEPT_BITS : KEPT_BITS_F32);
+}
+
+static int last_axis(const stn_task *task) { return task->rank == 3 ? 0 : 1; }
+
+/* ---- lengths ------------------------------------------------------------------------------------------------------- */
+
+enum { MAY_SHARE = 6000 }; /* points from which a column may need a cluster, of up to four blocks */
+static bool good_column(int64_t length) { return stn_ladder_good(length) && (length <= MAY_SHARE || length % 4 == 0); }
+static bool good_row(int64_t length) { return length % 2 == 0 && stn_ladder_good(length / 2); }
+
+/* Blocks of a cluster that may hold a column together. */
+static int shares_of(const stn_machine *machine) { return machine->sm >= 90 ? 4 : 1; }
+
+typedef struct known_reach { /* of an axis, which others may share: looking takes milliseconds */
+    stn_reach reach;
+    int axis; /* -1: none yet */
+} known_reach;
+
+static stn_reach reach_of(const stn_task *task, int axis, known_reach *known) {
+    if (known->axis < 0 || !stn_reach_alike(task, axis, known->axis))
+        *known = (known_reach){stn_reach_find(task, axis, task->steps, stn_reach_tail(task->dtype)), axis};
+    return known->reach;
+}
+
+static bool choose_length(const stn_task *task, const stn_machine *machine, int axis, known_reach *known,
+                          spectral_choice *choice, char *reason, size_t size) {
+    stn_extension e;
+    if (!stn_extension_sides(task, axis, &e, reason, size)) return false;
+    int shown = axis - (3 - task->rank);
+    int64_t most =
+        stn_ladder_most_points(spectral_wide(task), machine->shared_per_block) * (axis == 2 ? 2 : shares_of(machine));
+    bool (*good)(int64_t) = axis == 2 ? good_row : good_column;
+    stn_reach reach = {{0, 0}, {0, 0}};
+    int64_t period = stn_extension_period(&e);
+    if (task->n[axis] <= most && !(period == e.n && good(period))) reach = reach_of(task, axis, known);
+    if (task->n[axis] > most || !stn_extension_fit(&e, &reach, good, most)) {
+        snprintf(reason, size,
+                 "axis %d with what its taps reach in all steps is longer than the %lld points that are held together",
+                 shown, (long long)most);
+        return false;
+    }
+    choice->length[axis] = (int)e.length;
+    choice->before[axis] = (int)e.before;
+    choice->exact |= e.exact << axis;
+    choice->kept[axis] = axis == 2 ? (int)e.length / 2 + 1 : (int)e.length;
+    return true;
+}
+
+/* Of the axes that are transformed before the last one. */
+void spectral_choose_kept(const stn_task *task, spectral_choice *choice) {
+    for (int axis = 0; axis < 3; axis++) { /* a source acts at every frequency */
+        stn_extension e;
+        char reason[160];
+        if (!stn_extension_sides(task, axis, &e, reason, sizeof reason) || stn_extension_odd(&e)) return;
+    }
+    int64_t torus[3] = {choice->length[0], choice->length[1], choice->length[2]};
+    double dead = spectral_dead(task, stn_symbol_largest(task, torus));
+    for (int axis = 2; axis > last_axis(task); axis--) {
+        int64_t kept = stn_symbol_kept(task, axis, torus[axis], dead);
+        if (axis == 2 || 2 * kept - 1 < torus[1]) choice->kept[axis] = (int)kept;
+    }
+}
+
+/* Lines of a block so that neighbours in memory are read together: whole sectors of 32 bytes at least. */
+static void choose_lines(const stn_task *task, spectral_choice *choice) {
+    int cell = spectral_wide(task) ? 16 : 8, points = choice->length[task->rank == 3 ? 0 : 1];
+    if (task->rank == 3) points = (int)stn_max(points, choice->length[1]);
+    choice->column_lines = points <= 64 ? 32 : points <= 1024 ? 128 / cell : points <= 2048 ? 64 / cell : 1;
+    if (task->rank == 3) choice->column_lines = (int)stn_max(choice->column_lines, 64 / cell);
+    choice->group = choice->column_lines > 1 || task->n[1] == 1 ? 1 : 32 / cell;
+    int row = choice->length[2] / 2;
+    choice->row_lines = task->n[1] == 1 ? 1 : row <= 64 ? 16 : row <= 512 ? 8 : row <= 1024 ? 4 : choice->group;
+}
+
+bool spectral_choose(const stn_task *task, const stn_machine *machine, spectral_choice *choice, char *reason,
+                     size_t reason_size) {
+    known_reach known = {.axis = -1};
+    *choice = (spectral_choice){.exact = 0};
+    for (int axis = 0; axis < 3; axis++)
+        if (!choose_length(task, machine, axis, &known, choice, reason, reason_size)) return false;
+    choose_lines(task, choice);
+    return true;
+}
+
+size_t spectral_variants(const stn_task *task, const spectral_choice *choice, spectral_choice *list, size_t most) {
+    static const struct {
+        int rows, columns, group; /* factors, as powers of two */
+        int row_threads, column_threads;
+    } ways[] = {{0, 0, 0, 0, 384}, {0, 0, 0, 0, 640},   {0, 0, 0, 384, 0},   {0, 0, 0, 640, 0},
+                {-1, 0, 0, 0, 0},  {1, 0, 0, 0, 0},     {1, 0, 1, 0, 0},     {-1, 0, -1, 0, 0},
+                {0, 1, 0, 0, 0},   {0, -1, 0, 0, 0},    {0, 1, -1, 0, 0},    {0, 0, 1, 0, 0},
+                {1, 0, 1, 0, 640}, {0, 0, 0, 256, 256}, {0, 0, 0, 640, 640}, {-1, 0, 0, 384, 384}};
+    size_t count = 0;
+    for (size_t i = 0; i < sizeof ways / sizeof *ways && count < most; i++) {
+        spectral_choice c = *choice;
+        c.row_lines = ways[i].rows < 0 ? c.row_lines / 2 : c.row_lines << ways[i].rows;
+        c.column_lines = ways[i].columns < 0 ? c.column_lines / 2 : c.column_lines << ways[i].columns;
+        c.group = ways[i].group < 0 ? c.group / 2 : c.group << ways[i].group;
+        c.row_threads = ways[i].row_threads, c.column_threads = ways[i].column_threads;
+        bool grouped = choice->group > 1, changes = c.group != choice->group;
+        if (c.row_lines < 1 || c.column_lines < 1 || c.group < 1 || (changes && !grouped)) continue;
+        if (task->n[1] == 1 && c.row_lines > 1) continue;
+        list[count++] = c;
+    }
+    return count;
+}
+
+/* ---- the whole shape ----------------------------------------------------------------------------------------------- */
+
+static void make_lines(const stn_task *task, const stn_machine *machine, spectral_shape *s) {
+    stn_ladder_needs needs = {
+        .wide = spectral_wide(task), .last = 8, .shares = 1, .copies = 1, .lines = s->choice.row_lines};
+    needs.threads = needs.wide ? 512 : 768;
+    if (s->choice.row_threads) needs.threads = s->choice.row_threads;
+    needs.shared = machine->shared_per_block;
+    needs.total = machine->shared_per_multiprocessor;
+    stn_ladder_make(s->choice.length[2] / 2, &needs, &s->line[2]);
+    needs.shares = shares_of(machine);
+    needs.lines = s->choice.column_lines;
+    for (int axis = s->last; axis < 2; axis++) {
+        needs.copies = axis == s->last && s->symbol.taps ? 2 : 1;
+        needs.last = needs.copies > 1 ? 8 : 16;
+        bool heavy = s->choice.length[axis] > stn_ladder_most_points(needs.wide, needs.shared);
+        for (int k = 0; k < 3; k++) heavy = heavy || (s->last == 0 && stn_extension_odd(&s->axis[k]));
+        needs.threads = heavy || needs.copies > 1 ? (needs.wide ? 448 : 640) : (needs.wide ? 512 : 768); /* no spills */
+        if (s->choice.column_threads) needs.threads = s->choice.column_threads;
+        stn_ladder_make(s->choice.length[axis], &needs, &s->line[axis]);
+    }
+}
+
+stn_symbol spectral_symbol_form(const stn_task *task, const stn_machine *machine, const int64_t torus[3]) {
+    int last = last_axis(task); /* a line of taps lies beside the line itself */
+    bool fits = 2 * torus[last] <= stn_ladder_most_points(spectral_wide(task), machine->shared_per_block);
+    return stn_symbol_form(task, last, torus, fits);
+}
+
+void spectral_shape_make(const stn_task *task, const stn_machine *machine, const spectral_choice *choice, bool lines,
+                         spectral_shape *s) {
+    char reason[160];
+    *s = (spectral_shape){.choice = *choice, .last = last_axis(task)};
+    int64_t torus[3];
+    for (int axis = 0; axis < 3; axis++) {
+        stn_extension *e = &s->axis[axis];
+        stn_extension_sides(task, axis, e, reason, sizeof reason);
+        e->length = choice->length[axis];
+        e->before = choice->before[axis];
+        e->exact = choice->exact >> axis & 1;
+        e->whole = e->length == e->n;
+        torus[axis] = e->length;
+    }
+    s->symbol = spectral_symbol_form(task, machine, torus);
+    s->pitch = stn_round_up(choice->kept[2], 4);
+    s->rows = task->n[1];
+    if (s->last == 0) {
+        int64_t kept = choice->kept[1];
+        s->rows = stn_max(s->rows, 2 * kept > torus[1] ? torus[1] : 2 * kept - 1);
+    }
+    s->plane = stn_div_up(s->rows, choice->group) * choice->group * s->pitch;
+    s->grid = s->plane * task->n[0];
+    s->columns = choice->kept[2];
+    if (s->last == 0)
+        s->columns = s->pitch * (2 * (int64_t)choice->kept[1] > torus[1] ? torus[1] : 2 * choice->kept[1] - 1);
+    if (lines) make_lines(task, machine, s);
+}
+
+size_t spectral_workspace(const stn_task *task, const spectral_shape *s) {
+    return (size_t)(s->grid * task->batch) * (spectral_wide(task) ? 16 : 8);
+}

@@ -1,0 +1,48 @@
+/* How `spectral` lays a task out: the torus that stands for the grid, the spectrum in the workspace, the passes over it. */
+#ifndef STN_STRATEGIES_SPECTRAL_SHAPE_H
+#define STN_STRATEGIES_SPECTRAL_SHAPE_H
+#include "plan/strategy.h"
+#include "strategies/common/extension.h"
+#include "strategies/common/ladder.h"
+#include "strategies/common/symbol.h"
+
+/* A candidate's values. Lengths are in halves, low and high, as an int holds them. */
+typedef struct spectral_choice {
+    int length[3], before[3]; /* of the line along each axis */
+    int exact;                /* bit k: that of axis k is a whole period */
+    int kept[3]; /* frequencies along each axis that are not 0 to rounding after all steps: below kept[k], and above its
+                                 negative along y of 3D; of the last axis all are kept */
+    int row_lines, column_lines, group;
+    int row_threads, column_threads; /* that a multiprocessor has registers for; 0: as usual */
+} spectral_choice;
+
+typedef struct spectral_shape {
+    spectral_choice choice;
+    stn_extension axis[3];
+    int last;                   /* the axis whose pass holds the symbol: 0 in 3D, else 1 */
+    stn_ladder line[3];         /* of axis 2: half as many complex points as its length */
+    int64_t pitch, plane, grid; /* complex numbers of the spectrum from row to row, plane to plane, grid to grid */
+    int64_t rows;               /* of a plane of the spectrum: points or kept frequencies along y, whichever are more */
+    stn_symbol symbol;
+    int64_t columns; /* lines of the last axis in a grid */
+} spectral_shape;
+
+bool spectral_wide(const stn_task *task); /* computed in f64 */
+/* 1 - |K| from which a factor counts as 0, where the largest |K| is this. */
+double spectral_dead(const stn_task *task, double largest);
+/* Sides and lengths of a task; false: it is not for this strategy, and why. */
+bool spectral_choose(const stn_task *task, const stn_machine *machine, spectral_choice *choice, char *reason,
+                     size_t reason_size);
+/* Then the frequencies that are kept, which takes some ms. */
+void spectral_choose_kept(const stn_task *task, spectral_choice *choice);
+stn_symbol spectral_symbol_form(const stn_task *task, const stn_machine *machine, const int64_t torus[3]);
+/* Other ways to lay out the same, worth measuring; returns how many, at most `most`. */
+size_t spectral_variants(const stn_task *task, const spectral_choice *choice, spectral_choice *list, size_t most);
+/* The rest, from the choice; radices only if `lines`. */
+void spectral_shape_make(const stn_task *task, const stn_machine *machine, const spectral_choice *choice, bool lines,
+                         spectral_shape *shape);
+/* Bytes of the spectrum of all grids. */
+size_t spectral_workspace(const stn_task *task, const spectral_shape *shape);
+void spectral_estimate(const stn_task *task, const stn_machine *machine, const spectral_shape *shape,
+                       stn_estimate *estimate);
+#endif

@@ -1,0 +1,175 @@
+/* The spectral strategy: all steps at once, by Fourier transforms of the whole grid. The cost does not depend on their number.
+ *
+ *     rows to frequencies along x; columns along y (and z) forward, times K^T, back; rows back
+ *
+ * The first pass reads the grid and goes on past its sides as fact 2 says (common/extension.h), the last stores only the grid. Between
+ * them the spectrum lies in the workspace, each middle pass in place. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arith.h"
+#include "base/error.h"
+#include "context/context.h"
+#include "context/kernel.h"
+#include "plan/plan.h"
+#include "problem/stencil.h"
+#include "strategies/spectral/passes.h"
+
+static spectral_choice choice_of(const stn_candidate *candidate) {
+    spectral_choice choice;
+    memcpy(&choice, candidate->values, sizeof choice);
+    return choice;
+}
+
+/* ---- choosing ---------------------------------------------------------------------------------------------------- */
+
+static bool applies(const stn_task *task, const stn_machine *machine, char *reason, size_t reason_size) {
+    spectral_choice choice;
+    if (!machine->is_device) {
+        snprintf(reason, reason_size, "it runs on a GPU");
+        return false;
+    }
+    if (task->in_stride[2] != 1 || task->out_stride[2] != 1) {
+        snprintf(reason, reason_size, "the fastest axis is strided");
+        return false;
+    }
+    return spectral_choose(task, machine, &choice, reason, reason_size);
+}
+
+static size_t candidates(const stn_task *task, const stn_machine *machine, stn_candidate *list, size_t most) {
+    spectral_choice choice;
+    char reason[160];
+    if (!most || !spectral_choose(task, machine, &choice, reason, sizeof reason)) return 0;
+    spectral_choose_kept(task, &choice);
+    _Static_assert(sizeof choice <= sizeof list->values, "a choice fits");
+    memcpy(list[0].values, &choice, sizeof choice);
+    if (most <= STN_CANDIDATES) return 1;
+    spectral_choice others[STN_CANDIDATES];
+    size_t count = spectral_variants(task, &choice, others, STN_CANDIDATES);
+    for (size_t i = 0; i < count; i++) memcpy(list[1 + i].values, &others[i], sizeof others[i]);
+    return 1 + count;
+}
+
+static void estimate(const stn_task *task, const stn_machine *machine, const stn_candidate *candidate,
+                     stn_estimate *result) {
+    spectral_choice choice = choice_of(candidate);
+    spectral_shape shape;
+    spectral_shape_make(task, machine, &choice, false, &shape);
+    spectral_estimate(task, machine, &shape, result);
+}
+
+/* ---- building ---------------------------------------------------------------------------------------------------- */
+
+static stn_status prepare(stn_plan *plan, stn_error *error) {
+    spectral_state *state = calloc(1, sizeof *state);
+    if (!state) return stn_fail_memory(error, "a plan", sizeof *state);
+    plan->state = state;
+    spectral_choice choice = choice_of(&plan->candidate);
+    spectral_shape_make(&plan->task, &plan->machine, &choice, true, &state->shape);
+    for (int axis = 0; axis < 3; axis++) state->source.has |= stn_extension_odd(&state->shape.axis[axis]);
+    plan->workspace_size = spectral_workspace(&plan->task, &state->shape);
+    STN_TRY(spectral_make_source(plan, state, &plan->workspace_size, error));
+    STN_TRY(spectral_make_passes(plan, state, error));
+    STN_TRY(spectral_make_source_tables(plan, state, error));
+    return spectral_make_tables(plan, state, error);
+}
+
+/* The torus and the frequencies that are kept were chosen for the old weights. */
+static stn_status set_weights(stn_plan *plan, stn_error *error) {
+    spectral_state *state = plan->state;
+    spectral_choice now, *then = &state->shape.choice;
+    char reason[160];
+    if (!spectral_choose(&plan->task, &plan->machine, &now, reason, sizeof reason))
+        return stn_fail(error, STN_ERROR_UNSUPPORTED, "spectral cannot take these weights: %s; make a new plan",
+                        reason);
+    spectral_choose_kept(&plan->task, &now);
+    for (int axis = 0; axis < 3; axis++)
+        if (now.length[axis] > then->length[axis] || now.before[axis] > then->before[axis] ||
+            now.kept[axis] > then->kept[axis])
+            return stn_fail(error, STN_ERROR_UNSUPPORTED,
+                            "spectral cannot take these weights: after all steps they reach further along axis %d, in "
+                            "space or in frequency, than those that the plan was made for; make a new plan",
+                            axis - (3 - plan->task.rank));
+    stn_symbol form = spectral_symbol_form(&plan->task, &plan->machine, state->shape.symbol.length);
+    if (form.plain != state->shape.symbol.plain) {
+        state->shape.symbol = form;
+        STN_TRY(spectral_make_passes(plan, state, error));
+    }
+    STN_TRY(spectral_make_tables(plan, state, error)); /* waits for executions under way */
+    return spectral_make_source_tables(plan, state, error);
+}
+
+static void release(stn_plan *plan) {
+    spectral_state *state = plan->state;
+    if (!state) return;
+    spectral_free_source(plan, state);
+    if (state->tables) stn_device_free(plan->context->device, state->tables);
+    free(state);
+    plan->state = NULL;
+}
+
+/* ---- running ----------------------------------------------------------------------------------------------------- */
+
+static stn_status execute(stn_plan *plan, const stn_execution *run, stn_error *error) {
+    const spectral_state *state = plan->state;
+    STN_TRY(spectral_run_source(plan, state, run, error));
+    for (int p = 0; p < state->count; p++) STN_TRY(spectral_run_pass(plan, state, &state->pass[p], run, error));
+    return STN_OK;
+}
+
+static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
+    const spectral_state *state = plan->state;
+    const spectral_shape *shape = &state->shape;
+    const int *length = shape->choice.length;
+    double growth = log10(state->largest) * (double)plan->task.steps;
+    if (format == STN_JSON) {
+        stn_json_integer(text, "length_z", length[0]);
+        stn_json_integer(text, "length_y", length[1]);
+        stn_json_integer(text, "length_x", length[2]);
+        stn_json_integer(text, "kept_x", shape->choice.kept[2]);
+        stn_json_integer(text, "group", shape->choice.group);
+        stn_json_integer(text, "passes", state->count);
+        stn_json_key(text, "log10_growth");
+        stn_json_number(text, growth);
+        return;
+    }
+    stn_text_printf(text, "%d passes, a torus of ", state->count);
+    for (int axis = 3 - plan->task.rank; axis < 3; axis++)
+        stn_text_printf(text, axis > 3 - plan->task.rank ? " x %d" : "%d", length[axis]);
+    stn_text_printf(text, ", %d of %d frequencies along x", shape->choice.kept[2], length[2] / 2 + 1);
+    stn_text_printf(text, ", %s symbol%s",
+                    shape->symbol.taps    ? "transformed"
+                    : shape->symbol.plain ? "real"
+                                          : "complex",
+                    state->source.has ? ", a source beside fixed and constant sides" : "");
+    for (int axis = shape->last; axis < 3; axis++) {
+        const stn_ladder *line = &shape->line[axis];
+        stn_text_printf(text, "; %c: %d x %d threads, ", "zyx"[axis], line -> lines, line -> threads);
+        for (int s = 0; s < line->stages; s++) stn_text_printf(text, s ? ".%d" : "%d", line->radix[s]);
+    }
+    if (growth > 0.01) stn_text_printf(text, "; grows by up to 10^%.2g", growth);
+}
+
+static void name_candidate(const stn_task *task, const stn_candidate *candidate, stn_text *text) {
+    spectral_choice choice = choice_of(candidate);
+    stn_text_printf(text, "torus of ");
+    for (int axis = 3 - task->rank; axis < 3; axis++)
+        stn_text_printf(text, axis > 3 - task->rank ? " x %d" : "%d", choice.length[axis]);
+    stn_text_printf(text, ", %d rows a block, %d columns, groups of %d", choice.row_lines, choice.column_lines,
+                    choice.group);
+    if (choice.row_threads) stn_text_printf(text, ", %d threads for rows", choice.row_threads);
+    if (choice.column_threads) stn_text_printf(text, ", %d threads for columns", choice.column_threads);
+}
+
+const stn_strategy stn_strategy_spectral = {.name = "spectral",
+                                            .applies = applies,
+                                            .candidates = candidates,
+                                            .estimate = estimate,
+                                            .prepare = prepare,
+                                            .execute = execute,
+                                            .set_weights = set_weights,
+                                            .describe = describe,
+                                            .release = release,
+                                            .name_candidate = name_candidate};
