@@ -59,7 +59,7 @@ static bool list_one(void *user, const stn_cache_item *item) {
     char hex[65], bytes[32], used[32] = "?", kernel[64], arch[16];
     all->count++;
     all->bytes += item->bytes;
-    all->damaged += item->fault != NULL;
+    all->damaged += item->damaged;
     if (all->json) {
         json_item(item, false, &all->text);
         return true;
@@ -74,7 +74,8 @@ static bool list_one(void *user, const stn_cache_item *item) {
         (void)stn_entry_field(item->entry, "arch", arch, sizeof arch);
         stn_text_printf(&all->text, "%.16s  %10s  %s  %-8s %s\n", hex, bytes, used, arch, kernel);
     } else
-        stn_text_printf(&all->text, "%.16s  %10s  %s  damaged: %s\n", hex, bytes, used, item->fault);
+        stn_text_printf(&all->text, "%.16s  %10s  %s  %s: %s\n", hex, bytes, used,
+                        item->damaged ? "damaged" : "not read", item->fault);
     return true;
 }
 
@@ -101,7 +102,7 @@ static bool list_note(void *user, const stn_note_item *item) {
     char hex[65], bytes[32], used[32] = "?";
     all->notes++;
     all->bytes += item->bytes;
-    all->damaged += item->fault != NULL;
+    all->damaged += item->damaged;
     if (all->json) {
         json_note(item, &all->text);
         return true;
@@ -113,7 +114,7 @@ static bool list_note(void *user, const stn_note_item *item) {
     if (localtime_r(&when, &local)) strftime(used, sizeof used, "%Y-%m-%d %H:%M", &local);
     stn_text_printf(&all->text, "%.16s  %10s  %s  ", hex, bytes, used);
     if (item->fault)
-        stn_text_printf(&all->text, "damaged: %s", item->fault);
+        stn_text_printf(&all->text, "%s: %s", item->damaged ? "damaged" : "not read", item->fault);
     else
         stn_text_printf(&all->text, "measured "), note_problem(item, &all->text);
     stn_text_printf(&all->text, "\n");
@@ -123,6 +124,7 @@ static bool list_note(void *user, const stn_note_item *item) {
 static stn_status print_text(stn_text *text, const cache_settings *settings, stn_error *error) {
     char *data;
     STN_TRY(stn_text_take(text, &data, error));
+    stn_text_plain(data);
     if (!settings->report.quiet) fputs(data, stdout);
     stn_text_free(data);
     return STN_OK;
@@ -150,7 +152,8 @@ static stn_status show_note(const cache_settings *settings, const stn_key *key, 
     stn_text text = STN_TEXT_EMPTY;
     stn_key_hex(key, hex);
     if (settings->report.json)
-        json_note(&(stn_note_item){*key, strlen(note), time(NULL), note, NULL}, &text), stn_text_printf(&text, "\n");
+        json_note(&(stn_note_item){.key = *key, .bytes = strlen(note), .used = time(NULL), .text = note}, &text),
+            stn_text_printf(&text, "\n");
     else
         stn_text_printf(&text, "key: %s\n%s", hex, note);
     free(note);
@@ -168,7 +171,8 @@ static stn_status show(stn_cache *cache, const cache_settings *settings, const c
     char *note;
     if (stn_cache_note_find(cache, &item.key, &note)) return show_note(settings, &item.key, note, error);
     if (stn_cache_find(cache, &item.key, &entry) == STN_CACHE_NONE)
-        return stn_fail(error, STN_ERROR_FORMAT, "what is stored as %.16s was damaged and is removed", hex);
+        return stn_fail(error, STN_ERROR_FORMAT,
+                        "what is stored as %.16s could not be read; where it was damaged it is removed", hex);
     stn_text text = STN_TEXT_EMPTY;
     item.entry = &entry;
     item.bytes = strlen(entry.metadata) + strlen(entry.params) + entry.ptx_size + entry.cubin_size;
@@ -192,10 +196,10 @@ static void print_sweep(const cache_settings *settings, const stn_cache_sweep *s
     if (settings->report.json)
         printf(
             "{\"files\":%llu,\"measured\":%llu,\"bytes\":%llu,\"removed_files\":%llu,\"removed_bytes\":%llu,"
-            "\"damaged\":%llu}\n",
+            "\"damaged\":%llu,\"left\":%llu}\n",
             (unsigned long long)sweep->files, (unsigned long long)sweep->notes, (unsigned long long)sweep->bytes,
             (unsigned long long)sweep->removed_files, (unsigned long long)sweep->removed_bytes,
-            (unsigned long long)sweep->damaged);
+            (unsigned long long)sweep->damaged, (unsigned long long)sweep->left);
     else if (!settings->report.quiet) {
         printf("kept     %llu kernels, %llu measured problems, %s\n", (unsigned long long)sweep->files,
                (unsigned long long)sweep->notes, kept);
@@ -241,7 +245,11 @@ static stn_status dispatch(stn_cache *cache, const cache_settings *settings, con
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
                         "there is no 'cache %s': give list, show, verify, gc, clear or path", what);
     print_sweep(settings, &sweep);
-    return STN_OK;
+    if (!sweep.left) return STN_OK;
+    return stn_fail(error, STN_ERROR_IO,
+                    "%llu of what is stored could not be read or removed and is left, as the warnings above say: make "
+                    "it readable or remove it by hand",
+                    (unsigned long long)sweep.left);
 }
 
 stn_status cmd_cache(int argc, char **argv, stn_error *error) {
@@ -256,7 +264,7 @@ stn_status cmd_cache(int argc, char **argv, stn_error *error) {
             "  list      every stored kernel: key, size, last use, architecture, template; every\n"
             "            problem whose candidates were measured\n"
             "  show KEY  what a kernel was made from, or what was measured; the first digits are enough\n"
-            "  verify    read every file and remove the damaged ones\n"
+            "  verify    read every file and remove the damaged ones; names what it must leave\n"
             "  gc        remove what was used longest ago, until the limits hold\n"
             "  clear     remove every kernel and all measured times\n"
             "  path      where the folder is\n",

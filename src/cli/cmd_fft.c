@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/fft_job.h"
+#include "cli/forecast.h"
 #include "cli/progress.h"
 #include "cli/report.h"
 #include "io/npy.h"
@@ -160,6 +161,10 @@ static stn_status transform(const fft_settings *settings, stn_error *error) {
     stn_status status;
     if (settings->repeat < 1 || settings->repeat > 1000000)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "--repeat wants 1 to 1000000");
+    if (settings->device.arch && !settings->explain)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                        "--arch names a GPU that is not here, on which nothing can be run: add --explain, or leave it "
+                        "out");
     STN_TRY(fft_job_make(settings, &job, error));
     if (settings->out && !settings->explain) STN_TRY(stn_output_probe(settings->out, error));
     STN_TRY_GOTO(status, make_plan(settings, &job, &run, error), done);
@@ -168,6 +173,8 @@ static stn_status transform(const fft_settings *settings, stn_error *error) {
         goto done;
     }
     STN_TRY_GOTO(status, fft_job_input(settings, &job, &in, error), done);
+    cli_warn_rounded(&in, settings->in, &settings->report);
+    cli_say_duration(stn_plan_predicted_seconds(run.plan) * (double)settings->repeat, &settings->report);
     STN_TRY_GOTO(status, fft_job_output(&job, &out, error), done);
     STN_TRY_GOTO(status, execute(&run, settings->repeat, &in, &out, error), done);
     STN_TRY_GOTO(status, fft_job_put_back(&job, &out, error), done);

@@ -112,6 +112,7 @@ static stn_status list(const pack_settings *settings, const char *const *paths, 
     }
     if (settings->report.json) stn_text_printf(&text, "]\n");
     if (status == STN_OK) status = stn_text_take(&text, &data, error);
+    if (data) stn_text_plain(data);
     if (status == STN_OK && !settings->report.quiet) fputs(data, stdout);
 done:
     stn_text_clear(&text);

@@ -116,6 +116,9 @@ static stn_status halve(const fft_settings *settings, int last, fft_job *job, st
     if (t->kind == STN_R2C) job->out_extent[last] = *points / 2 + 1;
     if (t->kind != STN_C2R) return STN_OK;
     size_t given = *points;
+    if (!given)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                        "axis %d of the array has 0 elements, so there is no spectrum to transform", last);
     *points = settings->points ? settings->points : given > 1 ? 2 * (given - 1) : 1;
     if (*points / 2 + 1 != given)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
@@ -203,6 +206,7 @@ static stn_status reorder(const int *order, stn_array *array, stn_error *error) 
     if (same) return STN_OK;
     STN_TRY(make_array(array->is_complex, array->rank, extent, array->dtype, &moved, error));
     permute(array, order, &moved);
+    moved.rounded = array->rounded;
     stn_array_clear(array);
     *array = moved;
     return STN_OK;
@@ -213,6 +217,7 @@ static stn_status widen(stn_array *array, stn_error *error) {
     stn_array made;
     STN_TRY(stn_array_make_complex(array->rank, array->extent, array->dtype, &made, error));
     for (size_t i = 0; i < array->count; i++) stn_array_set(&made, 2 * i, stn_array_get(array, i));
+    made.rounded = array->rounded;
     stn_array_clear(array);
     *array = made;
     return STN_OK;

@@ -14,6 +14,7 @@
 #include "cli/progress.h"
 #include "context/context.h"
 #include "io/output.h"
+#include "io/place.h"
 
 enum { ARCHS_MOST = 16, THREADS_MOST = 256 };
 
@@ -190,6 +191,11 @@ stn_status cli_pack_build(const cli_pack_order *order, const cli_report_settings
     double start = cli_now();
     *result = (cli_pack_result){0};
     pthread_mutex_init(&b.lock, NULL);
+    if (stn_place_same(order->out, order->problems)) {
+        status =
+            stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "-o '%s' would overwrite the list of problems", order->out);
+        goto done;
+    }
     STN_TRY_GOTO(status, stn_output_probe(order->out, error), done); /* before minutes of compiling */
     STN_TRY_GOTO(status, split_archs(&b, error), done);
     STN_TRY_GOTO(status, make_jobs(&b, error), done);

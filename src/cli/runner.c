@@ -1,45 +1,26 @@
-/* Running a job, chunk by chunk where someone is watching. */
+/* Running a job, some launches at a time where someone is watching. */
 #include "cli/runner.h"
 
 #include <string.h>
 
 #include "base/error.h"
 #include "cli/progress.h"
+#include "plan/plan.h"
 
-#define SHOWN_FROM 1.0     /* seconds of predicted run that get a bar */
-#define CHUNK_SECONDS 0.25 /* of work between two looks at the clock */
-#define CHUNKS_MOST 1000
+#define SHOWN_FROM 1.0    /* seconds of predicted run that get a bar */
+#define PART_SECONDS 0.25 /* of work between two looks at the clock */
+#define PARTS_LEAST 10
+#define PARTS_MOST 1000
 
-static stn_status make_plan(stn_context *context, const cli_job *job, const char *strategy, uint64_t steps, bool tune,
-                            stn_plan **plan, stn_error *error) {
-    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
-    stn_problem problem = job->problem;
-    problem.steps = steps;
-    problem.tolerance *= (double)steps / (double)job->problem.steps; /* which is the whole run's */
-    options.strategy = strategy;
-    options.tune = tune;
-    options.no_auto_workspace = 1; /* the plans take turns with one workspace */
-    return stn_plan_create(context, &problem, &options, plan, error);
-}
-
-/* Chunks that the strategy of the whole runs as well; a strategy that cannot do fewer steps runs all at once. */
-static void split(cli_runner *runner, const cli_job *job, cli_show show) {
-    double predicted = stn_plan_predicted_seconds(runner->plan);
-    if (show == CLI_SHOW_NEVER || runner->steps < 2) return;
-    if (show == CLI_SHOW_AUTO && !(predicted >= SHOWN_FROM)) return;
-    double chunks = predicted / CHUNK_SECONDS;
-    if (!(chunks >= 10)) chunks = 10;
-    if (chunks > CHUNKS_MOST) chunks = CHUNKS_MOST;
-    uint64_t chunk = (uint64_t)((double)runner->steps / chunks), rest;
-    if (chunk == 0) chunk = 1;
-    rest = runner->steps % chunk;
-    const char *strategy = stn_plan_strategy(runner->plan);
-    bool made = make_plan(runner->context, job, strategy, chunk, runner->tune, &runner->chunk_plan, NULL) == STN_OK &&
-                (!rest || make_plan(runner->context, job, strategy, rest, false, &runner->rest_plan, NULL) == STN_OK);
-    if (!made) return;
-    runner->chunk = chunk;
-    runner->rest = rest;
-    runner->show_progress = true;
+/* Launches between two looks at the clock; 0 where nobody looks, or only one launch is made. */
+static uint64_t choose_part(const cli_runner *runner, cli_show show) {
+    double parts = runner->predicted / PART_SECONDS;
+    if (show == CLI_SHOW_NEVER || runner->launches < 2) return 0;
+    if (show == CLI_SHOW_AUTO && !(runner->predicted >= SHOWN_FROM)) return 0;
+    if (!(parts >= PARTS_LEAST)) parts = PARTS_LEAST;
+    if (parts > PARTS_MOST) parts = PARTS_MOST;
+    uint64_t part = (uint64_t)((double)runner->launches / parts);
+    return part ? part : 1;
 }
 
 stn_status cli_runner_make(stn_context *context, const cli_job *job, const cli_device_settings *settings, cli_show show,
@@ -47,21 +28,23 @@ stn_status cli_runner_make(stn_context *context, const cli_job *job, const cli_d
     memset(runner, 0, sizeof *runner);
     runner->context = context;
     runner->steps = job->problem.steps;
-    runner->tune = settings->tune;
+    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
+    options.strategy = settings->strategy;
+    options.tune = settings->tune;
+    options.no_auto_workspace = 1; /* a part brings it */
+    if (__builtin_mul_overflow(job->points, stn_dtype_size(job->problem.dtype), &runner->grid_bytes) ||
+        __builtin_mul_overflow(runner->grid_bytes, job->snapshots, &runner->result_bytes))
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "the result has more bytes than memory can address");
     stn_status status;
-    if (__builtin_mul_overflow(job->points, stn_dtype_size(job->problem.dtype), &runner->grid_bytes))
-        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "the grid has more bytes than memory can address");
-    STN_TRY_GOTO(status, make_plan(context, job, settings->strategy, runner->steps, runner->tune, &runner->plan, error),
-                 fail);
-    split(runner, job, show);
-    stn_plan *plans[] = {runner->plan, runner->chunk_plan, runner->rest_plan};
-    size_t workspace = 0;
-    for (size_t i = 0; i < sizeof plans / sizeof *plans; i++) {
-        size_t size = plans[i] && (i || !runner->chunk) ? stn_plan_workspace_size(plans[i]) : 0;
-        if (size > workspace) workspace = size;
-    }
-    for (int i = 0; i < 2; i++)
-        STN_TRY_GOTO(status, stn_memory_alloc(context, runner->grid_bytes, &runner->grids[i], error), fail);
+    STN_TRY_GOTO(status, stn_plan_create(context, &job->problem, &options, &runner->plan, error), fail);
+    runner->launches = stn_plan_launches(runner->plan);
+    runner->predicted = runner->plan->measured > 0 ? runner->plan->measured : stn_plan_predicted_seconds(runner->plan);
+    runner->part = choose_part(runner, show);
+    size_t workspace = stn_plan_workspace_size(runner->plan);
+    STN_TRY_GOTO(status, stn_memory_alloc(context, runner->grid_bytes, &runner->in, error), fail);
+    STN_TRY_GOTO(status, stn_memory_alloc(context, runner->result_bytes, &runner->out, error), fail);
+    if (job->problem.has_source)
+        STN_TRY_GOTO(status, stn_memory_alloc(context, runner->grid_bytes, &runner->source, error), fail);
     if (workspace) STN_TRY_GOTO(status, stn_memory_alloc(context, workspace, &runner->workspace, error), fail);
     return STN_OK;
 fail:
@@ -69,31 +52,28 @@ fail:
     return status;
 }
 
-/* One execution from grids[0] to grids[1], waited for; then the result is in grids[0]. */
-static stn_status advance(cli_runner *runner, stn_plan *plan, stn_error *error) {
-    STN_TRY(stn_plan_execute_with(plan, runner->grids[0], runner->grids[1], runner->workspace, NULL, error));
-    STN_TRY(stn_synchronize(runner->context, NULL, error));
-    void *result = runner->grids[1];
-    runner->grids[1] = runner->grids[0];
-    runner->grids[0] = result;
-    return STN_OK;
+/* Steps that are done after so many launches, for the bar: launches take as many steps each, but for one or so. */
+static uint64_t steps_after(const cli_runner *runner, uint64_t launches) {
+    if (launches == runner->launches) return runner->steps;
+    return (uint64_t)((double)launches / (double)runner->launches * (double)runner->steps);
 }
 
-stn_status cli_runner_run(cli_runner *runner, const void *grid, double *seconds, stn_error *error) {
-    STN_TRY(stn_memory_upload(runner->context, runner->grids[0], grid, runner->grid_bytes, error));
+stn_status cli_runner_run(cli_runner *runner, const void *grid, const void *source, double *seconds, stn_error *error) {
+    STN_TRY(stn_memory_upload(runner->context, runner->in, grid, runner->grid_bytes, error));
+    if (source) STN_TRY(stn_memory_upload(runner->context, runner->source, source, runner->grid_bytes, error));
     cli_progress progress;
-    cli_progress_start(&progress, runner->show_progress, runner->steps);
+    cli_progress_start(&progress, runner->part > 0, runner->steps);
     stn_status status = STN_OK;
+    stn_execution run = STN_EXECUTION_INIT;
+    run.in = runner->in, run.out = runner->out, run.source = runner->source, run.workspace = runner->workspace;
     double start = cli_now();
-    if (!runner->chunk)
-        status = advance(runner, runner->plan, error);
-    else {
-        for (uint64_t done = 0; status == STN_OK && runner->steps - done >= runner->chunk; done += runner->chunk) {
-            status = advance(runner, runner->chunk_plan, error);
-            cli_progress_update(&progress, done + runner->chunk);
-        }
-        if (status == STN_OK && runner->rest) status = advance(runner, runner->rest_plan, error);
-        if (status == STN_OK) cli_progress_update(&progress, runner->steps);
+    for (uint64_t done = 0; status == STN_OK && done < runner->launches;) {
+        uint64_t left = runner->launches - done;
+        stn_part part = {done, runner->part && runner->part < left ? runner->part : left};
+        status = stn_plan_execute_part(runner->plan, part, &run, error);
+        if (status == STN_OK) status = stn_synchronize(runner->context, NULL, error);
+        done += part.count;
+        if (status == STN_OK) cli_progress_update(&progress, steps_after(runner, done));
     }
     *seconds = cli_now() - start;
     cli_progress_end(&progress);
@@ -101,15 +81,13 @@ stn_status cli_runner_run(cli_runner *runner, const void *grid, double *seconds,
 }
 
 stn_status cli_runner_result(cli_runner *runner, void *grid, stn_error *error) {
-    return stn_memory_download(runner->context, grid, runner->grids[0], runner->grid_bytes, error);
+    return stn_memory_download(runner->context, grid, runner->out, runner->result_bytes, error);
 }
 
 void cli_runner_clear(cli_runner *runner) {
     stn_plan_destroy(runner->plan);
-    stn_plan_destroy(runner->chunk_plan);
-    stn_plan_destroy(runner->rest_plan);
-    for (int i = 0; i < 2; i++)
-        if (runner->grids[i]) stn_memory_free(runner->context, runner->grids[i]);
-    if (runner->workspace) stn_memory_free(runner->context, runner->workspace);
+    void *const buffers[] = {runner->in, runner->out, runner->source, runner->workspace};
+    for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
+        if (buffers[i]) stn_memory_free(runner->context, buffers[i]);
     memset(runner, 0, sizeof *runner);
 }

@@ -12,7 +12,7 @@
 #include "problem/task.h"
 
 #define AT(member) offsetof(cli_problem_settings, member)
-const cli_option cli_problem_options[9] = {
+const cli_option cli_problem_options[11] = {
     {"--in", "FILE.npy", CLI_TEXT, AT(in),
      "the grid: one axis for each of the stencil's, or one more in front\nfor a batch of independent grids"},
     {"--size", "NxN", CLI_TEXT, AT(size), "instead of --in: the extents of a grid of random numbers"},
@@ -27,6 +27,11 @@ const cli_option cli_problem_options[9] = {
      "one for all axes or one for each; LOW:HIGH for its two sides; of\nwrap, constant[=v], nearest, reflect, mirror, "
      "fixed (default wrap)"},
     {"--steps", "N", CLI_COUNT, AT(steps), "time steps (default 1)"},
+    {"--every", "K", CLI_COUNT, AT(every),
+     "keep a snapshot after each K steps, which divide --steps: the result\nis a stack of steps / K grids"},
+    {"--source", "FILE.npy", CLI_TEXT, AT(source),
+     "a constant source, as large as the grid: added to it at each step,\nbut where a fixed side keeps a point's "
+     "value"},
     {"--dtype", "f64|f32|f16", CLI_TEXT, AT(dtype),
      "compute in this type (default: the file's; f32 for whole numbers\nof 16 bits and less, f64 for longer ones and "
      "for --size)"},
@@ -126,6 +131,37 @@ static stn_status fit_grid(const cli_problem_settings *settings, cli_job *job, s
     return STN_OK;
 }
 
+/* A stack of one is still a stack: every = steps. */
+static stn_status fit_snapshots(const cli_problem_settings *settings, cli_job *job, stn_error *error) {
+    job->snapshots = 1;
+    if (!settings->every) return STN_OK;
+    if (settings->steps % settings->every)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                        "--every %llu does not divide --steps %llu: give one of its divisors",
+                        (unsigned long long)settings->every, (unsigned long long)settings->steps);
+    job->problem.every = settings->every;
+    job->snapshots = settings->steps / settings->every;
+    return STN_OK;
+}
+
+static stn_status fit_source(const cli_problem_settings *settings, cli_job *job, stn_error *error) {
+    stn_npy_header header;
+    if (!settings->source) return STN_OK;
+    STN_TRY(stn_npy_read_header(settings->source, &header, error));
+    if (header.rank != job->rank || memcmp(header.extent, job->extent, sizeof job->extent)) {
+        char grid[128], source[128];
+        cli_job of_source = {.rank = header.rank};
+        memcpy(of_source.extent, header.extent, sizeof of_source.extent);
+        cli_format_extents(job, grid, sizeof grid);
+        cli_format_extents(&of_source, source, sizeof source);
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                        "the source '%s' is %s but the grid is %s: give a value for each of the grid's points",
+                        settings->source, header.rank ? source : "a single number", grid);
+    }
+    job->problem.has_source = 1;
+    return STN_OK;
+}
+
 static stn_status parse_boundaries(const char *text, int rank, stn_problem *problem, stn_error *error) {
     const char *at = text;
     int axis = 0;
@@ -162,6 +198,8 @@ stn_status cli_job_make(const cli_problem_settings *settings, cli_job *job, stn_
     STN_TRY_GOTO(status, load_stencil(settings, &job->stencil, error), fail);
     STN_TRY_GOTO(status, find_grid(settings, job, error), fail);
     STN_TRY_GOTO(status, fit_grid(settings, job, error), fail);
+    STN_TRY_GOTO(status, fit_snapshots(settings, job, error), fail);
+    STN_TRY_GOTO(status, fit_source(settings, job, error), fail);
     if (settings->boundary)
         STN_TRY_GOTO(status, parse_boundaries(settings->boundary, stn_stencil_rank(job->stencil), &job->problem, error),
                      fail);
@@ -187,17 +225,24 @@ double cli_random_unit(uint64_t seed, uint64_t index) {
     return (double)((z ^ (z >> 31)) >> 11) * 0x1p-53;
 }
 
+/* A file whose header was read before; its extents are the job's. */
+static stn_status read_grid(const char *path, const cli_job *job, stn_array *grid, stn_error *error) {
+    STN_TRY(stn_npy_read(path, &job->problem.dtype, grid, error));
+    if (grid->rank == job->rank && !memcmp(grid->extent, job->extent, sizeof job->extent)) return STN_OK;
+    stn_array_clear(grid);
+    return stn_fail(error, STN_ERROR_IO, "'%s' changed while it was read: is another program writing it?", path);
+}
+
 stn_status cli_job_grid(const cli_problem_settings *settings, const cli_job *job, stn_array *grid, stn_error *error) {
-    if (settings->in) {
-        STN_TRY(stn_npy_read(settings->in, &job->problem.dtype, grid, error));
-        if (grid->rank == job->rank && !memcmp(grid->extent, job->extent, sizeof grid->extent)) return STN_OK;
-        stn_array_clear(grid);
-        return stn_fail(error, STN_ERROR_IO, "'%s' changed while it was read: is another program writing it?",
-                        settings->in);
-    }
+    if (settings->in) return read_grid(settings->in, job, grid, error);
     STN_TRY(stn_array_make(job->rank, job->extent, job->problem.dtype, grid, error));
     for (size_t i = 0; i < grid->count; i++) stn_array_set(grid, i, cli_random_unit(settings->random, i));
     return STN_OK;
+}
+
+stn_status cli_job_source(const cli_problem_settings *settings, const cli_job *job, stn_array *source,
+                          stn_error *error) {
+    return settings->source ? read_grid(settings->source, job, source, error) : STN_OK;
 }
 
 static stn_status parse_device(const char *text, int *device, stn_error *error) {
@@ -236,7 +281,7 @@ stn_status cli_open_context(const cli_device_settings *settings, const cli_repor
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
                         "--arch and --device exclude each other: --arch is for a GPU that is not here");
     /* the host strategy asked for by name must not fail because there happens to be a GPU */
-    if (settings->strategy && !strcmp(settings->strategy, "host") && options.device == STN_DEVICE_AUTO)
+    if (settings->strategy && !strncmp(settings->strategy, "host", 4) && options.device == STN_DEVICE_AUTO)
         options.device = STN_DEVICE_HOST;
     options.threads = (int)settings->threads;
     options.cache_dir = settings->cache_dir;

@@ -6,8 +6,8 @@
 #include "io/array.h"
 
 typedef struct cli_problem_settings { /* as given; NULL: not given */
-    const char *in, *size, *taps, *stencil, *boundary, *dtype, *tolerance;
-    uint64_t steps, random;
+    const char *in, *size, *taps, *stencil, *boundary, *dtype, *tolerance, *source;
+    uint64_t steps, random, every;
 } cli_problem_settings;
 
 typedef struct cli_device_settings {
@@ -22,7 +22,7 @@ typedef struct cli_report_settings {
     bool json, quiet, verbose;
 } cli_report_settings;
 
-extern const cli_option cli_problem_options[9], cli_device_options[6], cli_arch_options[1], cli_tune_options[1],
+extern const cli_option cli_problem_options[11], cli_device_options[6], cli_arch_options[1], cli_tune_options[1],
     cli_report_options[3];
 #define CLI_PROBLEM_GROUP(settings) CLI_GROUP("Problem", cli_problem_options, settings)
 #define CLI_DEVICE_GROUP(settings) CLI_GROUP("Where and how", cli_device_options, settings)
@@ -36,15 +36,20 @@ typedef struct cli_job {
     stn_problem problem; /* valid: stn_problem_validate has agreed; dense strides */
     int rank;            /* of the grid: the stencil's, one more with a batch in front */
     size_t extent[STN_ARRAY_RANK];
-    size_t points; /* product of the extents */
+    size_t points;      /* product of the extents */
+    uint64_t snapshots; /* states in the result; 1 without --every */
 } cli_job;
 
-/* Stencil, extents (from --size or the header of --in), dtype, boundaries, steps. Reads no grid. */
+/* Stencil, extents (from --size or the header of --in), dtype, boundaries, steps, snapshots; the header of --source. Reads no
+ * grid. */
 stn_status cli_job_make(const cli_problem_settings *settings, cli_job *job, stn_error *error);
 void cli_job_clear(cli_job *job);
 
 /* The grid itself: the file, or uniform random numbers in [0, 1) from --random's seed. *grid is the caller's. */
 stn_status cli_job_grid(const cli_problem_settings *settings, const cli_job *job, stn_array *grid, stn_error *error);
+/* The constant source of --source, in the grid's dtype; left empty where there is none. *source is the caller's. */
+stn_status cli_job_source(const cli_problem_settings *settings, const cli_job *job, stn_array *source,
+                          stn_error *error);
 
 /* Opens a context as the options say. Log messages go to stderr: warnings, or with --verbose all, or with --quiet none.
  * report must outlive the context. */

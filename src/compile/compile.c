@@ -19,8 +19,8 @@ static double now(void) {
 }
 
 /* "--gpu-architecture=": machine code for a chip that this NVRTC knows, else PTX of the newest one below it, which the
- * driver turns into machine code. */
-static stn_status choose_arch(const stn_compiler *compiler, int sm, char option[48], stn_error *error) {
+ * driver turns into machine code: that is worth a word, once. */
+static stn_status choose_arch(stn_compiler *compiler, int sm, char option[48], stn_error *error) {
     if (stn_compiler_knows(compiler, sm)) {
         snprintf(option, 48, "--gpu-architecture=sm_%d", sm);
         return STN_OK;
@@ -28,6 +28,11 @@ static stn_status choose_arch(const stn_compiler *compiler, int sm, char option[
     for (int i = compiler->arch_count; i-- > 0;)
         if (compiler->archs[i] < sm) {
             snprintf(option, 48, "--gpu-architecture=compute_%d", compiler->archs[i]);
+            if (atomic_exchange(&compiler->told, sm) != sm)
+                stn_log(compiler->logger, STN_LOG_WARNING,
+                        "NVRTC %s knows no sm_%d: it makes PTX for sm_%d, which the driver of a newer GPU turns into "
+                        "machine code",
+                        compiler->version, sm, compiler->archs[i]);
             return STN_OK;
         }
     return stn_fail(

@@ -1,6 +1,7 @@
 /* What the files of compile/ share. */
 #ifndef STN_COMPILE_INTERNAL_H
 #define STN_COMPILE_INTERNAL_H
+#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "base/error.h"
@@ -14,6 +15,7 @@ struct stn_compiler {
     int major, minor;
     int *archs; /* ascending: 75, 80, ... */
     int arch_count;
+    atomic_int told; /* the sm whose lack of machine code was logged last */
     char *path;
     char identity[160], version[32];
 };

@@ -178,6 +178,11 @@ bool stn_library_search(const stn_library_spec *spec, stn_library_visit visit, v
     return false;
 }
 
+bool stn_library_may_open(const char *path) {
+    struct stat info;
+    return !strchr(path, '/') || stat(path, &info) || S_ISREG(info.st_mode);
+}
+
 void stn_library_advice(const stn_library_spec *spec, stn_text *text) {
     const char *chosen = getenv(spec->variable);
     if (chosen && *chosen) {

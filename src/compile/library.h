@@ -23,6 +23,10 @@ extern const stn_library_spec stn_library_nvrtc, stn_library_cufft, stn_library_
 typedef bool (*stn_library_visit)(void *user, const char *path);
 bool stn_library_search(const stn_library_spec *spec, stn_library_visit visit, void *user);
 
+/* False if the path leads to something that is there and no file: to open a FIFO waits for a writer, perhaps for ever. A
+ * path that leads nowhere, or a bare soname, is the loader's to judge. */
+bool stn_library_may_open(const char *path);
+
 /* The sentence part "looked at ...: get it by ...". */
 void stn_library_advice(const stn_library_spec *spec, stn_text *text);
 

@@ -53,7 +53,7 @@ static void preload_builtins(const stn_compiler *compiler) {
         if (!slash || snprintf(file, sizeof file, "%.*s/libnvrtc-builtins.so.%d.%d", (int)(slash - from[i]), from[i],
                                compiler->major, compiler->minor) >= (int)sizeof file)
             continue;
-        void *library = dlopen(file, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+        void *library = stn_library_may_open(file) ? dlopen(file, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE) : NULL;
         if (!library) continue;
         dlclose(library);
         return;
@@ -69,6 +69,10 @@ static char *path_of(void *library, const char *asked) {
 
 /* Takes the library at `path` for the compiler if it will do; else says why not and leaves the compiler empty. */
 static bool try_library(stn_compiler *compiler, const char *path, stn_text *reasons, bool *no_memory) {
+    if (!stn_library_may_open(path)) {
+        stn_text_printf(reasons, "%s is no file; ", path);
+        return false;
+    }
     /* Never unloaded: it keeps state of its own, and opening it again is slow. */
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     const char *missing = NULL;

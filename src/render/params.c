@@ -30,6 +30,15 @@ void stn_params_ints(stn_text *params, const char *name, const int *values, size
     stn_text_printf(params, "};\n");
 }
 
+void stn_params_axis(stn_text *params, int axis, const int reach[2], const stn_boundary sides[2]) {
+    const char name = "ZYX"[axis];
+    for (int side = 0; side < 2; side++) {
+        const char *which = side ? "HIGH" : "LOW";
+        stn_text_printf(params, "constexpr int %c_%s = %d;\n", name, which, reach[side]);
+        stn_text_printf(params, "constexpr int %c_SIDE_%s = %d;\n", name, which, (int)sides[side].kind);
+    }
+}
+
 size_t stn_put_real(stn_dtype dtype, double value, void *to) {
     float narrow = (float)value;
     bool wide = dtype == STN_F64;

@@ -3,7 +3,7 @@
 #define STN_RENDER_RENDER_H
 #include "base/text.h"
 
-/* One embedded template: kernel_templates/ relative name ("direct_tile.cu", "device/ptx.cuh"), text, bytes. */
+/* One embedded template: kernel_templates/ relative name ("direct/direct_tile.cu", "device/ptx.cuh"), text, bytes. */
 typedef struct stn_template {
     const char *name;
     const char *text; /* NUL-terminated */
@@ -23,6 +23,8 @@ typedef struct stn_templates {
 } stn_templates;
 stn_status stn_templates_load(stn_templates *templates, stn_error *error);
 const stn_template *stn_templates_find(const stn_templates *templates, const char *name); /* NULL if there is none */
+/* The file of a kernel ("direct_tile"), in whatever folder; NULL if there is none. */
+const stn_template *stn_templates_kernel(const stn_templates *templates, const char *kernel);
 void stn_templates_free(stn_templates *templates);
 
 /* Building params.cuh: a stn_text, opened by stn_params_begin, then one line a parameter. */
@@ -33,6 +35,9 @@ void stn_params_type(stn_text *params, const char *name, const char *type); /* u
 void stn_params_elements(stn_text *params, stn_dtype dtype);
 void stn_params_ints(stn_text *params, const char *name, const int *values,
                      size_t n); /* constexpr int NAME[n] = {...}; */
+
+/* What taps reach along an axis, and what lies past its sides: of axis 0 Z_LOW, Z_SIDE_LOW, Z_HIGH, Z_SIDE_HIGH. */
+void stn_params_axis(stn_text *params, int axis, const int reach[2], const stn_boundary sides[2]);
 
 /* A value among a kernel's arguments, as its REAL for this dtype; returns how many bytes that is. */
 size_t stn_put_real(stn_dtype dtype, double value, void *to);

@@ -123,6 +123,17 @@ const stn_template *stn_templates_find(const stn_templates *templates, const cha
     return NULL;
 }
 
+/* Each strategy's kernels lie in its folder; their names are unique without it. */
+const stn_template *stn_templates_kernel(const stn_templates *templates, const char *kernel) {
+    const size_t length = strlen(kernel);
+    for (size_t i = 0; i < templates->count; i++) {
+        const char *slash = strrchr(templates->list[i].name, '/');
+        const char *file = slash ? slash + 1 : templates->list[i].name;
+        if (!strncmp(file, kernel, length) && !strcmp(file + length, ".cu")) return &templates->list[i];
+    }
+    return NULL;
+}
+
 void stn_templates_free(stn_templates *templates) {
     for (size_t i = 0; templates->from_disk && i < templates->count; i++) {
         free((char *)templates->list[i].name);

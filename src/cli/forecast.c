@@ -1,0 +1,80 @@
+/* See forecast.h. */
+#include "cli/forecast.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "problem/stencil.h"
+
+#define SAID_FROM 60.0 /* seconds of predicted run */
+
+cli_forecast cli_forecast_of(const cli_job *job) {
+    cli_forecast f = {.max_symbol = stn_stencil_max_symbol(job->stencil)};
+    f.log10_growth = (double)job->problem.steps * log10(f.max_symbol);
+    f.stable = stn_symbol_stable(f.max_symbol, job->problem.steps);
+    return f;
+}
+
+/* A little above 1 shows in seven digits as 1.000001 or not at all: then what it comes to is said instead. */
+void cli_forecast_print(const cli_forecast *f, char *text, size_t size) {
+    double above = f->max_symbol - 1;
+    if (!f->stable)
+        snprintf(text, size, "max |K| = %.7g: unstable, grows by up to 10^%.4g", f->max_symbol, f->log10_growth);
+    else if (above > 1e-12) /* rounding of weights that add up to 1 is below */
+        snprintf(text, size, "max |K| = 1 + %.2g: grows by up to %.2g%% in these steps", above,
+                 100 * (pow(10, f->log10_growth) - 1));
+    else
+        snprintf(text, size, "max |K| = %.7g: stable", f->max_symbol);
+}
+
+static double largest_finite(const stn_array *grid) {
+    double largest = 0;
+    for (size_t i = 0; i < stn_array_numbers(grid); i++) {
+        double value = fabs(stn_array_get(grid, i));
+        if (isfinite(value) && value > largest) largest = value;
+    }
+    return largest;
+}
+
+/* The first step whose numbers may be past the type's range. */
+static double overflow_step(const cli_forecast *f, const cli_job *job, const stn_array *grid) {
+    static const double range[] = {[STN_F64] = 308.25, [STN_F32] = 38.53, [STN_F16] = 4.816}; /* log10 of the largest */
+    double largest = largest_finite(grid);
+    return largest > 0 ? ceil((range[job->problem.dtype] - log10(largest)) / log10(f->max_symbol)) : INFINITY;
+}
+
+void cli_warn_growth(const cli_forecast *f, const cli_job *job, const stn_array *grid,
+                     const cli_report_settings *report) {
+    if (report->quiet || f->stable) return;
+    double step = overflow_step(f, job, grid);
+    char when[64] = "";
+    if (step <= (double)job->problem.steps)
+        snprintf(when, sizeof when, "; %s may overflow from step %.0f on", stn_dtype_name(job->problem.dtype),
+                 fmax(step, 1));
+    fprintf(
+        stderr,
+        "stentor: warning: max |symbol| is %.7g, above 1: this stencil grows without bound, by up to 10^%.4g in %llu "
+        "step%s%s\n",
+        f->max_symbol, f->log10_growth, (unsigned long long)job->problem.steps, job->problem.steps == 1 ? "" : "s",
+        when);
+}
+
+void cli_warn_rounded(const stn_array *array, const char *path, const cli_report_settings *report) {
+    if (report->quiet || !array->rounded) return;
+    fprintf(stderr,
+            "stentor: warning: %zu of %zu whole numbers of '%s' are above 2^53, where f64 has not each: they were "
+            "rounded\n",
+            array->rounded, array->count, path);
+}
+
+void cli_say_duration(double seconds, const cli_report_settings *report) {
+    static const struct {
+        double seconds;
+        const char *name;
+    } units[] = {{365.25 * 86400, "years"}, {86400, "days"}, {3600, "hours"}, {60, "minutes"}};
+    if (report->quiet || !(seconds >= SAID_FROM)) return;
+    size_t unit = 0;
+    while (unit < sizeof units / sizeof *units - 1 && seconds < 2 * units[unit].seconds) unit++;
+    fprintf(stderr, "stentor: info: this will take about %.3g %s by estimate\n", seconds / units[unit].seconds,
+            units[unit].name);
+}
