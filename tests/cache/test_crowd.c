@@ -19,7 +19,7 @@
 
 enum { PROCESSES = 16, THREADS = 16, KEYS = 4, CUBIN = 3000 };
 
-/* ---- a kernel got as the context gets it: memo, find, lock, find, compile, store --------------------------------- */
+/* ---- memo, find, lock, find, compile, store: as the context does, whose own tests start processes too ------------ */
 
 typedef struct process {
     stn_cache *cache;

@@ -8,7 +8,7 @@ import tempfile
 import unittest
 
 BINARY = os.environ['STENTOR_COMMAND']
-FORMATS = {'<f8': 'd', '<f4': 'f', '<f2': 'e', '<i2': 'h', '>f4': 'f', '<c16': 'd', '<c8': 'f'}
+FORMATS = {'<f8': 'd', '<f4': 'f', '<f2': 'e', '<i2': 'h', '<i8': 'q', '>i8': 'q', '<u8': 'Q', '>f4': 'f', '<c16': 'd', '<c8': 'f'}
 
 
 def npy_bytes(shape, values, descr='<f8', fortran=False):
@@ -48,7 +48,7 @@ class CommandTest(unittest.TestCase):
         """Runs the command in the test's folder: a CompletedProcess with text. Away from the user's own cache."""
         env = dict(os.environ, STENTOR_CACHE_DIR=':memory:', **environment)
         return subprocess.run([BINARY, *map(str, arguments)], cwd=self.path, env=env, capture_output=True, text=True,
-                              stdin=subprocess.DEVNULL, timeout=60)
+                              stdin=subprocess.DEVNULL, timeout=300)
 
     def succeed(self, *arguments, **environment):
         done = self.stentor(*arguments, **environment)

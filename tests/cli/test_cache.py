@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """stentor cache: what the folder holds, and its upkeep. Kernels come from whatever NVRTC the environment has."""
+import hashlib
 import json
 import os
+import struct
 import time
 import unittest
 
@@ -96,6 +98,18 @@ class Mistakes(CommandTest):
         self.refuse(9, 'memory only', 'cache', 'path')
         self.refuse(9, 'memory', 'cache', 'list')
 
+    def test_an_empty_name_is_the_default(self):
+        self.refuse(9, 'memory only', 'cache', 'path', '--cache-dir', '')  # STENTOR_CACHE_DIR is :memory: here
+
+    def test_verify_names_what_it_must_leave(self):
+        (self.path / 'kept' / 'ab' / ('c' * 62) / 'full').mkdir(parents=True, mode=0o700)
+        for folder in ('kept', 'kept/ab'):
+            os.chmod(self.path / folder, 0o700)
+        done = self.stentor('cache', 'verify', '--cache-dir', 'kept')
+        self.assertEqual(done.returncode, 9, done.stderr)
+        self.assertIn('c' * 62 + ' is left: it is not a plain file', done.stderr)
+        self.assertIn('1 of what is stored could not be read or removed', done.stderr)
+
     def test_an_absent_folder_is_empty(self):
         self.assertIn('0 kernels', self.succeed('cache', 'list', '--cache-dir', 'absent').stdout)
         self.succeed('cache', 'clear', '--cache-dir', 'absent')
@@ -108,6 +122,41 @@ class Mistakes(CommandTest):
         self.refuse(2, 'one argument too many', 'cache', 'list', 'abcd', '--cache-dir', 'x')
         self.refuse(2, '4 to 64 hex digits', 'cache', 'show', 'xyz', '--cache-dir', 'x')
         self.refuse(2, '0 stored kernels', 'cache', 'show', 'abcdef', '--cache-dir', 'x')
+
+
+def entry_bytes(key, metadata, params):
+    """A kernel's entry without PTX and cubin, as cache/FORMAT.md has it."""
+    head = b'STNKERN\n' + struct.pack('<II', 1, 0) + 2 * key + struct.pack('<4Q', len(metadata), len(params), 0, 0)
+    return head + hashlib.sha256(head + metadata + params).digest() + metadata + params
+
+
+class TextOfOthers(CommandTest):
+    """What an entry says of itself may come from anyone: it does not move the terminal's cursor, nor recolour it."""
+    KEY = bytes(range(32))
+    HOSTILE = 'ker\x1b[31mnel\x07\r\x7f\u009b5m'
+    ENTRY = entry_bytes(KEY, f'kernel: {HOSTILE}\narch: sm\x1b90\ncompiler: by {HOSTILE}\n'.encode(),
+                        b'constexpr int a = 1; // \x1b]0;title\x07\n')
+
+    def check(self, *arguments):
+        shown = self.succeed(*arguments).stdout
+        self.assertIn('ker?[31mnel???', shown)
+        self.assertEqual([c for c in shown if c != '\n' and (ord(c) < 32 or 0x7f <= ord(c) < 0xa0)], [], repr(shown))
+
+    def test_cache(self):
+        folder = self.path / 'kept' / self.KEY.hex()[:2]
+        folder.mkdir(parents=True, mode=0o700)
+        os.chmod(self.path / 'kept', 0o700)
+        path = folder / self.KEY.hex()[2:]
+        path.write_bytes(self.ENTRY)
+        path.chmod(0o600)
+        self.check('cache', 'list', '--cache-dir', 'kept')
+        self.check('cache', 'show', self.KEY.hex(), '--cache-dir', 'kept')
+
+    def test_pack(self):
+        index = self.KEY + struct.pack('<QQ', 64 + 48, len(self.ENTRY))
+        head = b'STNPACK\n' + struct.pack('<IIQQ', 1, 0, 1, 64 + 48 + len(self.ENTRY))
+        self.put('one.stnpack', head + hashlib.sha256(head + index).digest() + index + self.ENTRY)
+        self.check('pack', 'list', 'one.stnpack')
 
 
 if __name__ == '__main__':

@@ -37,6 +37,15 @@ class Compile(CommandTest):
         self.assertIn('.target sm_90', kinds['ptx'][0].read_text())
         self.assertEqual(kinds['cubin'][0].read_bytes()[:4], b'\x7fELF')
 
+    def test_an_architecture_that_nvrtc_does_not_know(self):
+        """PTX for an older one serves a newer GPU, perhaps; a slip of the pen it does not: so it is said, once."""
+        self.assertNotIn('knows no', self.stentor('compile', *PROBLEM).stderr)
+        done = self.succeed('compile', *PROBLEM[:-1], 'sm_900', '--json')
+        self.assertEqual(done.stderr.count('knows no sm_900: it makes PTX for'), 1, done.stderr)
+        for kernel in json.loads(done.stdout)['kernels']:
+            self.assertGreater(kernel['ptx_bytes'], 0)
+            self.assertEqual(kernel['cubin_bytes'], 0)
+
     def test_folders_that_cannot_be_made(self):
         self.refuse(9, 'absent', 'compile', *PROBLEM, '--keep', 'absent/kept')
         self.put('file', 'x')

@@ -47,14 +47,45 @@ class Emulated(CommandTest):
                 for a, b in zip(ours[2], theirs[2]):
                     self.assertLessEqual(abs(a - b), within[dtype] * scale)
 
+    def test_snapshots_and_a_source_equal_the_hosts(self):
+        self.succeed('run', '--size', '2x21x30', '--random', 3, '--stencil', 'heat-2d', '--out', 'b.npy', '--device', 'host')
+        for boundary in ('wrap', 'fixed,constant=0.5'):
+            for device in ('cuda', 'host'):
+                done = self.succeed('run', '--size', '2x21x30', '--stencil', 'heat-2d:alpha=0.2', '--boundary', boundary,
+                                    '--steps', 6, '--every', 2, '--source', 'b.npy', '--device', device, '--out',
+                                    device + '.npy', '--repeat', 2, '--json')
+                self.assertEqual(json.loads(done.stdout)['snapshots'], 3)
+            ours, theirs = (npy_values(self.path / f'{device}.npy') for device in ('cuda', 'host'))
+            self.assertEqual(ours[0], (3, 2, 21, 30))
+            self.assertEqual(ours[:2], theirs[:2])
+            for a, b in zip(ours[2], theirs[2]):
+                self.assertAlmostEqual(a, b, delta=1e-13)
+
     def test_auto_finds_the_gpu(self):
-        done = self.succeed('run', '--size', '20x20', '--stencil', 'heat-2d:alpha=0.2', '--progress', '--steps', 23)
-        self.assertRegex(done.stdout, r'strategy   (direct|lowrank), on the GPU')
-        self.assertIn('step 23 of 23', done.stderr)
+        run = ('run', '--size', '20x20', '--stencil', 'heat-2d:alpha=0.2', '--progress', '--steps', 23)
+        self.assertRegex(self.succeed(*run).stdout, r'strategy   \w+, on the GPU')
+        self.assertIn('step 23 of 23', self.succeed(*run, '--strategy', 'direct').stderr)
+
+    def test_a_watched_run_is_the_same_plan(self):
+        """With a bar the plan's launches come in parts: the same kernels, the same bits."""
+        problem = ('run', '--size', '61x70', '--stencil', 'heat-2d:alpha=0.2', '--strategy', 'lowrank', '--boundary',
+                   'fixed', '--steps', 50, '--cache-dir')
+        self.succeed('explain', *problem[1:], 'a')  # measures the copy bandwidth, by which plans are chosen: once for both
+        shutil.copytree(self.path / 'a', self.path / 'b')
+        self.succeed(*problem, 'a', '--out', 'a.npy')
+        done = self.succeed(*problem, 'b', '--out', 'b.npy', '--progress')
+        self.assertIn('step 50 of 50', done.stderr)
+        self.assertEqual((self.path / 'a.npy').read_bytes(), (self.path / 'b.npy').read_bytes())
+        stored = [{row['key'] for row in json.loads(self.succeed('cache', 'list', '--json', '--cache-dir', folder).stdout)}
+                  for folder in 'ab']
+        self.assertEqual(stored[0], stored[1])
+        self.assertTrue(stored[0])
 
     def test_the_host_may_be_asked_for_by_its_strategy(self):
         done = self.succeed('run', '--size', '20x20', '--stencil', 'heat-2d:alpha=0.2', '--strategy', 'host')
         self.assertIn('strategy   host, on the host', done.stdout)
+        done = self.succeed('run', '--size', '20x20', '--stencil', 'heat-2d:alpha=0.2', '--strategy', 'host-spectral')
+        self.assertIn('strategy   host-spectral, on the host', done.stdout)
 
     def test_kernels_are_stored_and_found_again(self):
         """The second process needs no compiler."""
@@ -91,7 +122,7 @@ class Emulated(CommandTest):
         """One template doubles what it reads: its candidates are found out, told about and not used."""
         templates = self.path / 'templates'
         shutil.copytree(os.environ['TEMPLATES'], templates)
-        fused = templates / 'device' / 'time_tile.cuh'
+        fused = templates / 'direct' / 'time_tile.cuh'
         text = fused.read_text()
         after = '#include "params.cuh"\n'
         self.assertEqual(text.count(after), 1)

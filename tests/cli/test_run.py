@@ -90,6 +90,22 @@ class Run(CommandTest):
                 with self.subTest(low=low, high=high, constant=constant):
                     self.assert_close(npy_values(self.path / 'out.npy')[2], expected, 1e-14)
 
+    def test_mirrors_as_far_off_as_the_axis_is_long(self):
+        """A tap lands past the other side, which folds it by its own rule: as the header says."""
+        values = [1.0, 20.0, 300.0, 4000.0]
+        self.put_npy('in.npy', (4,), values)
+        for offset, edge in ((-4, 0), (4, 3)):
+            self.put('taps.json', json.dumps([{'offset': [offset], 'weight': 1}]))
+            for kind in ('nearest', 'reflect', 'mirror', 'constant'):
+                sides = ('mirror', kind) if offset < 0 else (kind, 'mirror')
+                self.succeed('run', '--in', 'in.npy', '--out', 'out.npy', '--taps', 'taps.json', '--boundary',
+                             ':'.join(f'{side}=7' if side == 'constant' else side for side in sides), '--device', 'host')
+                found = npy_values(self.path / 'out.npy')[2]
+                self.assertEqual(found, reference_1d(values, {(offset,): 1}, 1, *sides, constant=7.0))
+                expected = {'nearest': values[3 - edge], 'reflect': values[3 - edge], 'constant': 7.0,
+                            'mirror': values[2 if edge == 0 else 1]}
+                self.assertEqual(found[edge], expected[kind], (sides, found))
+
     def test_boundary_per_axis(self):
         """The second axis wraps, the first does not."""
         self.put_npy('in.npy', (3, 3), [0, 0, 0, 0, 0, 0, 1, 0, 0])
@@ -140,7 +156,7 @@ class Run(CommandTest):
 
     def test_json(self):
         done = self.succeed('run', '--size', '64x64', '--stencil', 'heat-2d:alpha=0.2', '--steps', '1e2', '--repeat', 3,
-                            '--json', '--device', 'host', '--out', 'o "1".npy')
+                            '--json', '--strategy', 'host', '--out', 'o "1".npy')
         report = json.loads(done.stdout)
         for key, value in dict(strategy='host', device='host', extents=[64, 64], dtype='f64', points=4096, steps=100,
                                repeat=3, stable=True, log10_growth=0, nonfinite=0, out='o "1".npy', png=None).items():
@@ -185,7 +201,7 @@ class Run(CommandTest):
         """Ctrl-C in a long run: the old result stays and no partial file is left."""
         self.put('out.npy', 'old')
         process = subprocess.Popen([BINARY, 'run', '--size', '2000x2000', '--stencil', 'box-2d49p', '--steps', '1000000',
-                                    '--out', 'out.npy', '--device', 'host', '--threads', '1'], cwd=self.path,
+                                    '--out', 'out.npy', '--strategy', 'host', '--threads', '1'], cwd=self.path,
                                    env=dict(os.environ, STENTOR_CACHE_DIR=':memory:'), stderr=subprocess.DEVNULL)
         time.sleep(1)
         self.assertIsNone(process.poll(), 'the run was over too soon')
@@ -197,7 +213,7 @@ class Run(CommandTest):
     def test_bar_on_a_terminal_only(self):
         """A run of seconds draws a bar on a terminal by itself, and none into a pipe."""
         arguments = [BINARY, 'run', '--size', '1000x1000', '--stencil', 'heat-2d:alpha=0.2', '--steps', '20000',
-                     '--device', 'host', '--threads', '1']
+                     '--strategy', 'host', '--threads', '1']
         env = dict(os.environ, STENTOR_CACHE_DIR=':memory:')
         try:
             ours, theirs = pty.openpty()

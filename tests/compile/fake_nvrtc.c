@@ -1,6 +1,6 @@
 /* A stand-in for libnvrtc: it has a version (FAKE_MAJOR) and all functions. It compiles nothing and says that its
  * builtins are missing; but where FAKE_NVRTC_LOG names a file, it appends the rendered parameter's line to that and gives
- * made-up PTX and cubin.
+ * made-up PTX and cubin, after as many milliseconds as FAKE_NVRTC_WAIT says.
  * For tests of what happens around a compile; the emulator has one whose output runs. */
 #include <fcntl.h>
 #include <stdio.h>
@@ -40,6 +40,8 @@ FAKE nvrtcDestroyProgram(stn_nvrtc_program *program) {
 FAKE nvrtcCompileProgram(stn_nvrtc_program program, int count, const char *const *options) {
     const char *log = getenv("FAKE_NVRTC_LOG"), *params = (const char *)program, *line = strchr(params, '\n') + 1;
     if (!log || !*log) return STN_NVRTC_BUILTIN_FAILURE;
+    const char *wait = getenv("FAKE_NVRTC_WAIT");
+    if (wait) usleep(1000u * (unsigned)atoi(wait));
     int file = open(log, O_WRONLY | O_CREAT | O_APPEND, 0600);
     dprintf(file, "%s %.*s\n", count ? options[0] : "", (int)strcspn(line, "\n"), line);
     return close(file) ? 11 : 0;

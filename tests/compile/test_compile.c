@@ -13,7 +13,7 @@ static stn_error error;
 static char said[65536];
 
 static void hear(void *user, stn_log_level level, const char *message) {
-    if (level != STN_LOG_ERROR) return;
+    if (level != STN_LOG_ERROR && level != STN_LOG_WARNING) return;
     strncat(user, message, sizeof said - strlen(said) - 2);
     strcat(user, "\n");
 }
@@ -49,8 +49,11 @@ Test(compile, ptx_and_cubin_of_one_compile) {
 Test(compile, a_chip_of_the_future_gets_ptx_only) {
     stn_compile_request request = request_for(stn_compiler_newest_sm(compiler) + 77);
     stn_compile_output output;
-    char target[32];
+    char target[32], warning[64];
     cr_assert_eq(stn_compile(compiler, &request, &output, &error), STN_OK, "%s", error.message);
+    snprintf(warning, sizeof warning, "knows no sm_%d: it makes PTX for sm_%d", request.sm,
+             stn_compiler_newest_sm(compiler));
+    cr_expect(strstr(said, warning), "the log: %s", said);
     snprintf(target, sizeof target, ".target sm_%d", stn_compiler_newest_sm(compiler));
     cr_expect(output.ptx && strstr(output.ptx, target), "%s", output.ptx);
     cr_expect(!output.cubin && !output.cubin_size);

@@ -113,6 +113,29 @@ Test(search, the_variable_names_one_that_will_not_do) {
     stn_compiler_place place;
     cr_expect_not(stn_compiler_locate(&place));
 }
+/* To open a FIFO waits for a writer: these would hang. */
+Test(search, what_is_no_file_is_not_opened, .timeout = 20) {
+    stn_compiler_place place;
+    char build[160], path[256];
+    shell("mkfifo $H/fifo; mkdir $H/folder $H/path; mkfifo $H/folder/libnvrtc.so.13 $H/path/libnvrtc.so.13");
+    snprintf(path, sizeof path, "%s/fifo", home);
+    cr_expect_not(stn_library_build(path, build, sizeof build));
+    set("STENTOR_NVRTC_PATH", "fifo");
+    expect_missing("/fifo is no file");
+    cr_expect_not(stn_compiler_locate(&place));
+    set("STENTOR_NVRTC_PATH", "folder");
+    expect_missing("/folder/libnvrtc.so.13 is no file");
+    shell("cp $NEW $H/folder/libnvrtc.so.12; mkfifo $H/folder/libnvrtc-builtins.so.12.3");
+    expect_found("folder/libnvrtc.so.12");
+    unsetenv("STENTOR_NVRTC_PATH");
+    set("LD_LIBRARY_PATH", "path");
+    shell("cp $NEW $H/path/libnvrtc.so.12");
+    expect_found("path/libnvrtc.so.12");
+    shell("mkdir -p $H/venv/" WHEEL "cu13/lib; mkfifo $H/venv/" WHEEL "cu13/lib/libnvrtc.so.14; cp $NEW $H/venv/" WHEEL
+          "cu13/lib/libnvrtc.so.13");
+    set("VIRTUAL_ENV", "venv");
+    expect_found("venv/" WHEEL "cu13/lib/libnvrtc.so.13");
+}
 Test(search, advice_names_the_wheel) {
     const struct {
         const stn_library_spec *spec;

@@ -4,9 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "context/context.h"
+#include "context/kernel.h"
 #include "stand_ins.h"
 
 static stn_context *context;
@@ -141,6 +143,34 @@ Test(context, memory_of_the_gpu) {
     check_memory();
     stn_context_destroy(context);
     cr_expect_eq(fake->allocations, 0);
+}
+
+/* What a forked child does with its parent's context: the GPU is not spoken to. 0, or the number of what went wrong. */
+static int use_in_child(void *memory) {
+    void *more;
+    int retained = fake->retained, modules = fake->modules, allocations = fake->allocations;
+    if (stn_memory_alloc(context, 8, &more, &error) != STN_ERROR_DRIVER) return 1;
+    if (!strstr(error.message, "fork")) return 2;
+    if (stn_synchronize(context, NULL, &error) != STN_ERROR_DRIVER) return 3;
+    stn_memory_free(context, memory);
+    stn_context_destroy(context);
+    return fake->retained == retained && fake->modules == modules && fake->allocations == allocations ? 0 : 4;
+}
+Test(context, in_a_forked_child_only_frees, .timeout = 60) {
+    void *memory;
+    stn_kernel *kernel;
+    cr_assert_eq(create(STN_DEVICE_CUDA(0)), STN_OK, "%s", error.message);
+    cr_assert_eq(stn_kernel_get(context, "direct_tile", "#pragma once\nint x;\n", &kernel, &error), STN_OK);
+    cr_assert_eq(stn_memory_alloc(context, 8, &memory, &error), STN_OK);
+    cr_assert(fake->modules == 1 && fake->retained == 1);
+    pid_t child = fork();
+    if (!child) _exit(use_in_child(memory));
+    int status = -1;
+    for (int i = 0; i < 2000 && waitpid(child, &status, WNOHANG) == 0; i++) usleep(10000);
+    cr_assert_eq(status, 0, "%x: %d went wrong in the child", (unsigned)status, WEXITSTATUS(status));
+    stn_memory_free(context, memory);
+    stn_context_destroy(context);
+    cr_expect(!fake->modules && !fake->retained && !fake->allocations);
 }
 
 static json_t *describe(void) {

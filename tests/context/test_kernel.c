@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "context/context.h"
@@ -194,4 +195,73 @@ Test(kernel, threads_share_one_compile) {
     }
     cr_expect_eq(stand_ins_compiles(), 1);
     close_context();
+}
+
+/* Processes of their own that want the same kernels of a cold cache, all at once. */
+enum { PROCESSES = 6, KERNELS = 2 };
+
+static int get_in_process(int go) {
+    char byte;
+    if (read(go, &byte, 1) != 0) return 1; /* the other end is closed for all at once */
+    if (stn_context_create(&(stn_context_options){.device = STN_DEVICE_CUDA(0)}, &context, &error) != STN_OK) return 2;
+    for (int i = 0; i < KERNELS; i++) {
+        char text[64];
+        snprintf(text, sizeof text, "#pragma once\nconstexpr int ANSWER = %d;\n", i);
+        if (get(text) != STN_OK || strcmp(kernel->params, text) != 0) return 3;
+    }
+    stn_context_destroy(context);
+    return 0;
+}
+Test(kernel, processes_share_one_compile, .timeout = 60) {
+    int go[2];
+    setenv("FAKE_NVRTC_WAIT", "150", 1); /* long enough for all to have found nothing stored */
+    cr_assert_eq(pipe(go), 0);
+    for (int i = 0; i < PROCESSES; i++) {
+        pid_t child = fork();
+        cr_assert(child >= 0);
+        if (child) continue;
+        close(go[1]);
+        _exit(get_in_process(go[0]));
+    }
+    close(go[1]);
+    for (int i = 0; i < PROCESSES; i++) {
+        int status = -1;
+        cr_assert(wait(&status) > 0);
+        cr_expect_eq(status, 0, "a process ended with %x", (unsigned)status);
+    }
+    close(go[0]);
+    cr_expect_eq(stand_ins_compiles(), KERNELS, "%d compiles", stand_ins_compiles());
+}
+
+/* What the driver made of PTX serves again, but only that driver, that arch and the PTX of the same inputs. */
+static void expect_translations(int count, const char *what) {
+    open_gpu();
+    expect_kernel(params);
+    cr_expect_eq(fake->translations, count, "%s: %d translations", what, fake->translations);
+    close_context();
+}
+Test(kernel, a_translation_is_kept_for_its_driver_and_inputs) {
+    fake->refused = "cubin";
+    fake->translated = "made from PTX";
+    expect_translations(1, "the first time");
+    expect_translations(1, "the same again");
+    fake->version = 13010;
+    expect_translations(2, "another driver");
+    expect_translations(2, "the same again");
+    fake->version = 13000;
+    expect_translations(2, "the first driver again");
+    char command[512];
+    snprintf(command, sizeof command, "cp -r %s %s/t && echo '// edited' >> %s/t/device/index.cuh", TEMPLATE_FOLDER,
+             stand_ins_folder, stand_ins_folder);
+    cr_assert_eq(system(command), 0);
+    snprintf(command, sizeof command, "%s/t", stand_ins_folder);
+    setenv("STENTOR_TEMPLATE_DIR", command, 1);
+    expect_translations(3, "edited templates");
+    unsetenv("STENTOR_TEMPLATE_DIR");
+    snprintf(command, sizeof command, "cp %s %s/other.so && objcopy --remove-section .note.gnu.build-id %s/other.so",
+             FAKE_NVRTC, stand_ins_folder, stand_ins_folder);
+    cr_assert_eq(system(command), 0);
+    snprintf(command, sizeof command, "%s/other.so", stand_ins_folder);
+    setenv("STENTOR_NVRTC_PATH", command, 1);
+    expect_translations(4, "another compiler's PTX");
 }

@@ -83,4 +83,4 @@ struct CUlaunchConfig {
     CUlaunchAttribute *attrs;
     unsigned numAttrs;
 };
-constexpr int CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION = 4;
+constexpr int CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION = 4, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION = 6;

@@ -287,14 +287,23 @@ static bool write_sources(const Program &program, const std::string &work, const
     return ok && log->empty();
 }
 
-static bool compile(const std::vector<std::string> &compiler, const std::string &work, const std::string &shim) {
+static bool compile(const std::vector<std::string> &compiler, const std::string &work, const std::string &shim,
+                    bool races) {
     std::vector<std::string> first = compiler, second = compiler;
     first.insert(first.end(), {"-E", "-I", work, "-I", shim, "-include", shim + "/cuda.h", "-x", "c++",
                                work + "/stn_main.cu", "-o", work + "/stn_main.ii"});
     if (run(first, work + "/log") != 0) return false;
     std::string text = read_file(work + "/stn_main.ii");
     if (!write_file(work + "/stn_all.cpp", text + epilogue(find_kernels(text)))) return false;
-    second.insert(second.end(), {work + "/stn_all.cpp", "-o", work + "/out.so", "-lm"});
+    if (races) {  // every access calls shim/races.cpp; linked without that option, which would bring a library of its own
+        const std::string object = work + "/stn_all.o";
+        second.insert(second.end(), {"-g1", "-fsanitize=thread", "-c", work + "/stn_all.cpp", "-o", object});
+        if (run(second, work + "/log") != 0) return false;
+        second = compiler;
+        second.insert(second.end(), {"-I", shim, shim + "/races.cpp", object});
+    } else
+        second.push_back(work + "/stn_all.cpp");
+    second.insert(second.end(), {"-o", work + "/out.so", "-lm"});
     return run(second, work + "/log") == 0;
 }
 
@@ -304,9 +313,12 @@ std::string build(const Program &program, std::string *log) {
     std::vector<std::string> words = compiler_words();
     words.push_back("-D__CUDA_ARCH__=" + std::to_string(program.sm * 10));
     for (const auto &define : program.defines) words.push_back("-D" + define);
+    const bool races = environment("STENTOR_EMULATOR_RACES", "0") != "0";
+    if (races) words.push_back("-DSTENTOR_EMULATOR_RACES");
     Program normal = program;  // PTX and cubin of one source share a library
     normal.ptx = false;
     std::string key = pack(normal) + read_file(shim + "/cuda.h") + read_file(shim + "/engine.h") + twin + epilogue({});
+    if (races) key += read_file(shim + "/races.cpp");
     for (const auto &word : words) key += word + "\n";
 
     log->clear();
@@ -317,7 +329,7 @@ std::string build(const Program &program, std::string *log) {
         *log = "error: " + folder + " is not writable: set STENTOR_EMULATOR_CACHE\n";
         return "";
     }
-    bool ok = write_sources(program, work, twin, log) && compile(words, work, shim);
+    bool ok = write_sources(program, work, twin, log) && compile(words, work, shim, races);
     if (log->empty()) *log = read_file(work + "/log");
     if (ok && rename((work + "/out.so").c_str(), path.c_str()) == 0) {
         log->clear();

@@ -59,6 +59,16 @@ static void on_mma(Mma shape, void *c, const void *a, const void *b, unsigned me
     wait_for_warp(Word::MMA, shape, 0xffffffffu, metadata, place);
 }
 
+void Worker::touch(const void *p, unsigned bytes, bool writes, const void *code) {
+    const Block &block = own_block();
+    if (!races.touch(block.shared, block.shared_bytes, p, bytes, writes, {code, 0, current}, block.rank)) return;
+    const uint3 other = thread(races.other_lane())->index;
+    fail(ERROR_LAUNCH_FAILED, {nullptr, 0},
+         "race: it and thread (%u, %u, %u) are in shared memory at one place, and no "
+         "%s lies between",
+         other.x, other.y, other.z, races.other_lane() / WARP == current / WARP ? "__syncwarp" : "barrier");
+}
+
 static void on_copy_async(void *to, const void *from, unsigned bytes, Place place) {
     Worker *w = worker;
     unsigned char *target = static_cast<unsigned char *>(to);
@@ -73,6 +83,7 @@ static void on_copy_async(void *to, const void *from, unsigned bytes, Place plac
         snprintf(text, sizeof text, "%s", memory_describe(from).c_str());
         w->fail(ERROR_ILLEGAL_ADDRESS, place, "copy_async reads %s", text);
     }
+    w->touch(to, bytes, true, __builtin_return_address(0));
     memset(target, POISON, bytes);  // until its group has been waited for
     Lane &lane = w->lanes[w->current];
     lane.copies.push_back({target, source, bytes, lane.committed});
@@ -84,9 +95,10 @@ static void on_copy_async_wait(int newest, Place) {
     Lane &lane = worker->lanes[worker->current];
     size_t kept = 0;
     for (const Copy &copy : lane.copies) {
-        if (copy.group < lane.committed && (int)(lane.committed - copy.group) > newest)
+        if (copy.group < lane.committed && (int)(lane.committed - copy.group) > newest) {
+            worker->touch(copy.to, copy.bytes, true, __builtin_return_address(0));
             memcpy(copy.to, copy.from, copy.bytes);
-        else
+        } else
             lane.copies[kept++] = copy;
     }
     lane.copies.resize(kept);
@@ -129,8 +141,26 @@ static void on_misaligned(const void *, int bytes, Place place) {
     worker->fail(ERROR_MISALIGNED, place, "misaligned access of %d bytes", bytes);
 }
 
+static void on_wait_for_launch(Place place) {
+    Worker *w = worker;
+    if (!w->ahead) return;
+    Lane &lane = w->lanes[w->current];
+    lane.place = place;
+    lane.state = State::LAUNCH;
+    w->yield();
+}
+
+static void on_touch(const void *p, unsigned bytes, int writes, const void *code) {
+    if (worker) worker->touch(p, bytes, writes != 0, code);
+}
+
+static void on_statics(const unsigned char *from, unsigned bytes) {
+    if (worker) worker->races.set_statics(from, bytes);
+}
+
 const Engine engine_table = {
     on_barrier,         on_shuffle,         on_vote,           on_mma,   on_copy_async, on_copy_async_commit,
-    on_copy_async_wait, on_cluster_barrier, on_cluster_shared, on_clock, on_fail,       on_misaligned};
+    on_copy_async_wait, on_cluster_barrier, on_cluster_shared, on_clock, on_fail,       on_misaligned,
+    on_wait_for_launch, on_touch,           on_statics};
 
 }  // namespace stn_emulator

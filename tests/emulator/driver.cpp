@@ -30,8 +30,9 @@ CUresult check_context() {
     if (current.empty() || !current.back() || current.back()->users == 0) return CUDA_ERROR_INVALID_CONTEXT;
     return current.back()->sticky;
 }
-void set_sticky(CUresult error) {
-    if (!current.empty() && current.back()->sticky == CUDA_SUCCESS) current.back()->sticky = error;
+CUcontext current_context() { return current.empty() ? nullptr : current.back(); }
+void set_sticky(CUresult error, CUcontext context) {
+    if (context && context->sticky == CUDA_SUCCESS) context->sticky = error;
 }
 bool is_live(const void *handle) { return live.count(handle) != 0; }
 void set_live(const void *handle, bool is) {
@@ -211,7 +212,7 @@ EXPORT CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) {
 
 EXPORT CUresult cuCtxPushCurrent_v2(CUcontext context) {
     COUNTED(CUDA_ERROR_INVALID_CONTEXT);
-    INITIALIZED();
+    INITIALIZED_AND_HELD();
     if (!context || context->users == 0) return CUDA_ERROR_INVALID_CONTEXT;
     current.push_back(context);
     return CUDA_SUCCESS;
@@ -219,7 +220,7 @@ EXPORT CUresult cuCtxPushCurrent_v2(CUcontext context) {
 
 EXPORT CUresult cuCtxPopCurrent_v2(CUcontext *context) {
     COUNTED(CUDA_ERROR_INVALID_CONTEXT);
-    INITIALIZED();
+    INITIALIZED_AND_HELD();
     if (current.empty()) return CUDA_ERROR_INVALID_CONTEXT;
     if (context) *context = current.back();
     current.pop_back();

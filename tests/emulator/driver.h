@@ -50,7 +50,8 @@ ChipFacts chip_facts();
 
 // The state of the current context, or why there is none: a check at the start of most calls.
 CUresult check_context();
-void set_sticky(CUresult error);
+CUcontext current_context();  // null: none
+void set_sticky(CUresult error, CUcontext context);
 bool is_live(const void *handle);
 void set_live(const void *handle, bool live);
 size_t live_count();
@@ -63,6 +64,7 @@ void stream_destroyed(CUstream stream);
 CUresult submit(CUstream stream, const Operation &operation);  // or to the capture that the stream takes part in
 void submit_now_or_later(CUstream stream, bool is_default, const Operation &operation);
 void finish(CUstream stream, uint64_t until);
+void finish_held();  // a launch of the default stream that waits to see whether an early one comes after it
 void finish_with_chance(CUstream stream);
 void finish_blocking();
 void finish_all();
@@ -112,9 +114,12 @@ struct CUgraphExec_st {
 // Counts the call and fails it when asked to.
 #define COUNTED(error)                                                                                                 \
     if (stn_emulator::count_call(__func__)) return error
-#define INITIALIZED()                                                                                                  \
+#define INITIALIZED_AND_HELD()                                                                                         \
     std::lock_guard<std::recursive_mutex> driver_lock(stn_emulator::driver_mutex);                                     \
     if (!stn_emulator::initialized) return CUDA_ERROR_NOT_INITIALIZED
+#define INITIALIZED()                                                                                                  \
+    INITIALIZED_AND_HELD();                                                                                            \
+    stn_emulator::finish_held()
 #define IN_CONTEXT()                                                                                                   \
     INITIALIZED();                                                                                                     \
     if (CUresult context_result = stn_emulator::check_context()) return context_result

@@ -204,9 +204,10 @@ bool Worker::resolve(unsigned warp) {
         if (!check_group(first, mask, leader)) return false;
         if (head.word == Word::SHUFFLE)
             shuffle(first, mask);
-        else if (head.word == Word::VOTE)
+        else if (head.word == Word::VOTE) {
             vote(first, mask);
-        else {
+            if (head.mode == VOTE_SYNC) races.sync_warp(warp);
+        } else {
             std::string text;
             if (!multiply(static_cast<Mma>(head.mode), &lanes[first], &text))
                 set_error(ERROR_LAUNCH_FAILED, first + leader, text, head.place);
@@ -268,6 +269,7 @@ bool Worker::release(unsigned block, int id) {
     uint64_t result = head->mode == REDUCE_OR ? hits != 0 : head->mode == REDUCE_AND ? hits == waiting : hits;
     for (unsigned i = from; i < to; i++)
         if (lanes[i].state == State::BARRIER && lanes[i].argument == id) wake(i, result);
+    races.sync_block(block, stride / WARP);
     return true;
 }
 
@@ -277,6 +279,7 @@ bool Worker::release_cluster() {
     if (!waiting || waiting < alive) return false;
     for (unsigned i = 0; i < size * stride; i++)
         if (lanes[i].state == State::CLUSTER) wake(i, 0);
+    for (unsigned block = 0; block < size; block++) races.sync_block(block, stride / WARP);
     cluster_barriers++;
     return true;
 }
@@ -311,7 +314,7 @@ void Worker::schedule() {
     while (alive > 0 && error == ERROR_NONE) {
         if (runnable.empty()) {
             if (!release_barriers()) {
-                if (error == ERROR_NONE) report_deadlock();
+                if (error == ERROR_NONE && !ahead) report_deadlock();
                 return;
             }
             continue;
@@ -322,67 +325,6 @@ void Worker::schedule() {
         runnable.pop_back();
         if (run_warp(warp)) runnable.push_back(warp);
     }
-}
-
-// ---- the blocks
-
-void Worker::check_shared(const Block &block) {
-    unsigned padded = (block.shared_bytes + 127) / 128 * 128;
-    for (unsigned i = block.shared_bytes; i < padded; i++)
-        if (block.shared[i] != POISON) {
-            set_error(ERROR_ILLEGAL_ADDRESS, block.rank * stride, "wrote just past the end of shared memory",
-                      {nullptr, 0});
-            return;
-        }
-}
-
-void Worker::place_blocks(dim3 grid, dim3 shape, dim3 cluster, uint3 first, unsigned shared) {
-    const unsigned padded = (shared + 127) / 128 * 128;
-    for (unsigned b = 0; b < size; b++) {
-        Block &block = blocks[b];
-        block.index = {first.x + b % cluster.x, first.y + b / cluster.x % cluster.y,
-                       first.z + b / cluster.x / cluster.y};
-        block.grid = grid;
-        block.threads = shape;
-        block.rank = b;
-        block.shared_bytes = shared;
-        block.shared = shared_region + (b + 1) * (SHARED_BYTES + PAGE) - padded;
-        memset(block.shared, POISON, padded);
-    }
-}
-
-LaunchError Worker::run_cluster(const Kernel &k, void *const *v, dim3 grid, dim3 shape, dim3 cluster, uint3 first,
-                                unsigned shared, uint64_t s) {
-    kernel = &k;
-    values = v;
-    seed = s;
-    // Each cluster has its own sequence, whichever OS thread runs it.
-    random = (s + 1) * 0x9e3779b97f4a7c15ull ^
-             (first.x + 0x10001ull * first.y + 0x100000003ull * first.z) * 0xbf58476d1ce4e5b9ull;
-    if (random == 0) random = 1;
-    next_random();
-    const unsigned threads = shape.x * shape.y * shape.z;
-    size = cluster.x * cluster.y * cluster.z;
-    stride = (threads + WARP - 1) / WARP * WARP;
-    place_blocks(grid, shape, cluster, first, shared);
-    alive = threads * size;
-    cluster_barriers = 0;
-    error = ERROR_NONE;
-    message.clear();
-    for (unsigned i = 0; i < size * stride; i++) {
-        if (i % stride < threads)
-            start_lane(i);
-        else
-            lanes[i].state = State::DONE;
-    }
-    for (unsigned b = 0; b < size; b++) living[b] = threads;
-    Worker *outer = worker;
-    worker = this;
-    if (sigsetjmp(escape, 0) == 0) schedule();  // a fault in a kernel comes back here
-    in_fiber = false;
-    worker = outer;
-    for (unsigned b = 0; b < size && error == ERROR_NONE; b++) check_shared(blocks[b]);
-    return error;
 }
 
 }  // namespace stn_emulator

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "races.h"
 #include "shim/engine.h"
 
 namespace stn_emulator {
@@ -22,7 +23,7 @@ enum LaunchError {
     ERROR_LAUNCH_FAILED = 719
 };
 
-enum class State : unsigned char { READY, COLLECTIVE, BARRIER, CLUSTER, DONE };
+enum class State : unsigned char { READY, COLLECTIVE, BARRIER, CLUSTER, LAUNCH, DONE };  // LAUNCH: the one before
 enum class Word : unsigned char { SHUFFLE, VOTE, MMA };
 
 struct Copy {  // an asynchronous copy that has not landed
@@ -70,19 +71,27 @@ struct Worker {
     void *scheduler;  // its stack pointer while a fiber runs
     unsigned current, alive;
     bool in_fiber = false;
+    bool ahead = false;  // the launch before has not ended
     sigjmp_buf escape;
     LaunchError error;
     std::string message;
     std::vector<unsigned> runnable;  // warps
+    Races races;
 
     bool prepare();  // false: no memory
     // Runs the blocks of a cluster, from `first` on, to their end; ERROR_NONE or the error, its story in `message`.
     LaunchError run_cluster(const Kernel &kernel, void *const *values, dim3 grid, dim3 threads, dim3 cluster,
                             uint3 first, unsigned shared, uint64_t seed);
+    // The same ahead of the end of the launch before: until all threads have ended, or wait for that launch's end or for each
+    // other. `values` must outlive the blocks. Then, after that end, the rest.
+    LaunchError begin_cluster(const Kernel &kernel, void *const *values, dim3 grid, dim3 threads, dim3 cluster,
+                              uint3 first, unsigned shared, uint64_t seed, bool ahead);
+    LaunchError end_cluster();
     Block &own_block() { return blocks[current / stride]; }  // the running fiber's
     Thread *thread(unsigned i) { return reinterpret_cast<Thread *>(region) + FIRST_SLOT + i; }
     uint64_t next_random();
-    void yield();  // from the fiber to the scheduler
+    void touch(const void *p, unsigned bytes, bool writes, const void *code);  // an access of the running fiber
+    void yield();                                                              // from the fiber to the scheduler
     // Ends the launch from a fiber, whose stack is abandoned: the caller must not own anything.
     [[noreturn]] void fail(LaunchError code, Place place, const char *format, ...)
         __attribute__((format(printf, 4, 5)));
@@ -102,6 +111,7 @@ struct Worker {
     void wake(unsigned i, uint64_t value);
     unsigned lanes_of(unsigned warp) const;
     void place_blocks(dim3 grid, dim3 threads, dim3 cluster, uint3 first, unsigned shared);
+    LaunchError guarded_schedule();
     void schedule();
     void report_deadlock();
     void check_shared(const Block &block);

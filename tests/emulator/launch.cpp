@@ -79,9 +79,21 @@ static void give_signal_stack() {
 
 // ---- the grid
 
+// What a kernel is called with; lies where it is, so is not copied.
+struct Values {
+    std::vector<unsigned char> bytes;
+    std::vector<void *> at;
+    explicit Values(const GridLaunch &l) : bytes(l.arguments.size() + 64) {
+        unsigned char *base = bytes.data() + (64 - reinterpret_cast<uintptr_t>(bytes.data()) % 64) % 64;
+        if (!l.arguments.empty()) memcpy(base, l.arguments.data(), l.arguments.size());
+        for (size_t offset : l.offsets) at.push_back(base + offset);
+    }
+    Values(const Values &) = delete;
+};
+
 struct Job {
     const GridLaunch *launch;
-    std::vector<void *> values;
+    void *const *values;
     uint64_t seed, total;
     dim3 clusters;         // how many along each axis; a block that is in none is one of its own
     uint64_t step, start;  // cluster n of the order is (start + n step) mod total
@@ -90,6 +102,57 @@ struct Job {
     LaunchError error = ERROR_NONE;
     std::string message;
 };
+
+static uint64_t cluster_count(const GridLaunch &l, dim3 *many) {
+    *many = {l.grid.x / l.cluster.x, l.grid.y / l.cluster.y, l.grid.z / l.cluster.z};
+    return (uint64_t)many->x * many->y * many->z;
+}
+
+static uint3 cluster_place(const GridLaunch &l, const dim3 &many, uint64_t b) {
+    return {(unsigned)(b % many.x) * l.cluster.x, (unsigned)(b / many.x % many.y) * l.cluster.y,
+            (unsigned)(b / many.x / many.y) * l.cluster.z};
+}
+
+// Blocks of an early launch that have begun.
+struct Ahead {
+    static constexpr unsigned MOST = 4;
+    Worker workers[MOST];
+    uint64_t which[MOST];
+    unsigned count = 0;
+    Values *values = nullptr;
+
+    bool has(uint64_t b) const {
+        for (unsigned i = 0; i < count; i++)
+            if (which[i] == b) return true;
+        return false;
+    }
+    void begin(const GridLaunch &l, uint64_t seed) {
+        dim3 many;
+        const uint64_t total = cluster_count(l, &many);
+        values = new Values(l);
+        for (unsigned i = 0; i < MOST; i++) {
+            const uint64_t b = (seed + i) * 0x9e3779b97f4a7c15ull % total;
+            if (has(b) || !workers[count].prepare()) continue;
+            which[count] = b;
+            workers[count++].begin_cluster(*l.kernel, values->at.data(), l.grid, l.block, l.cluster,
+                                           cluster_place(l, many, b), l.shared, seed, true);
+        }
+    }
+    void end(Job *job) {
+        for (unsigned i = 0; i < count; i++) {
+            LaunchError e = workers[i].end_cluster();
+            if (e == ERROR_NONE || job->error != ERROR_NONE) continue;
+            job->error = e;
+            job->message = workers[i].message;
+        }
+    }
+    void clear() {
+        delete values;
+        values = nullptr;
+        count = 0;
+    }
+};
+static Ahead *ahead;  // of the launch that is run next
 
 __extension__ typedef unsigned __int128 wide;  // start + n step may need more than 64 bits
 
@@ -101,11 +164,9 @@ static void run_clusters(Job *job, Worker *w, uint64_t part) {
         uint64_t to = from + part < job->total ? from + part : job->total;
         for (uint64_t n = from; n < to; n++) {
             uint64_t b = (uint64_t)((job->start + (wide)n * job->step) % job->total);
-            const dim3 &many = job->clusters;
-            uint3 first = {(unsigned)(b % many.x) * l.cluster.x, (unsigned)(b / many.x % many.y) * l.cluster.y,
-                           (unsigned)(b / many.x / many.y) * l.cluster.z};
-            LaunchError e =
-                w->run_cluster(*l.kernel, job->values.data(), l.grid, l.block, l.cluster, first, l.shared, job->seed);
+            if (ahead->has(b)) continue;
+            LaunchError e = w->run_cluster(*l.kernel, job->values, l.grid, l.block, l.cluster,
+                                           cluster_place(l, job->clusters, b), l.shared, job->seed);
             if (e == ERROR_NONE) continue;
             std::lock_guard<std::mutex> lock(job->mutex);
             if (job->error == ERROR_NONE) {
@@ -177,33 +238,49 @@ static void choose_order(Job *job, uint64_t launch_number) {
     if (job->total == 1) job->step = 1;
 }
 
-LaunchError run_grid(const GridLaunch &launch, const Settings &settings) {
-    static std::mutex one_at_a_time;
+// All blocks but those that are done, on this OS thread and some that help.
+static void run_blocks(Job *job, Worker *caller, int threads) {
     static Pool *pool = new Pool;
+    const GridLaunch &l = *job->launch;
+    const dim3 &grid = l.grid;
+    uint64_t all = (uint64_t)grid.x * grid.y * grid.z * l.block.x * l.block.y * l.block.z;
+    uint64_t part = job->total / 64 < 1 ? 1 : job->total / 64 > 64 ? 64 : job->total / 64;
+    unsigned helpers = all < 4096 || job->total < 2 ? 0 : (unsigned)threads - 1;
+    if (helpers)
+        pool->run(job, caller, part, helpers);
+    else
+        run_clusters(job, caller, part);
+}
+
+LaunchError run_grid(const GridLaunch &launch, const Settings &settings, const GridLaunch *next) {
+    static std::mutex one_at_a_time;
     static Worker *caller = new Worker;
     static uint64_t launches;
     std::lock_guard<std::mutex> lock(one_at_a_time);
     install_handlers();
     give_signal_stack();
+    if (!ahead) ahead = new Ahead;
     if (!caller->prepare()) return ERROR_LAUNCH_FAILED;
     Job job;
+    Values values(launch);
     job.launch = &launch;
+    job.values = values.at.data();
+    Races::wanted = settings.races;
     job.seed = settings.seed + launches * 1000003;  // the same for the n-th launch of every run
-    const dim3 &grid = launch.grid, &cluster = launch.cluster;
-    job.clusters = {grid.x / cluster.x, grid.y / cluster.y, grid.z / cluster.z};
-    job.total = (uint64_t)job.clusters.x * job.clusters.y * job.clusters.z;
-    std::vector<unsigned char> arguments(launch.arguments.size() + 64);  // from a multiple of 64 on
-    unsigned char *base = arguments.data() + (64 - reinterpret_cast<uintptr_t>(arguments.data()) % 64) % 64;
-    if (!launch.arguments.empty()) memcpy(base, launch.arguments.data(), launch.arguments.size());
-    for (size_t offset : launch.offsets) job.values.push_back(base + offset);
+    job.total = cluster_count(launch, &job.clusters);
     choose_order(&job, launches++);
-    uint64_t threads = (uint64_t)grid.x * grid.y * grid.z * launch.block.x * launch.block.y * launch.block.z;
-    uint64_t part = job.total / 64 < 1 ? 1 : job.total / 64 > 64 ? 64 : job.total / 64;
-    unsigned helpers = threads < 4096 || job.total < 2 ? 0 : (unsigned)settings.threads - 1;
-    if (helpers)
-        pool->run(&job, caller, part, helpers);
-    else
-        run_clusters(&job, caller, part);
+    ahead->end(&job);
+    if (job.error == ERROR_NONE) {
+        Ahead *own = ahead;
+        static Ahead *other = new Ahead;
+        // Static shared memory is an OS thread's own: blocks of one kernel do not wait while others of it run.
+        if (next && next->kernel != launch.kernel) other->begin(*next, settings.seed + launches * 1000003);
+        run_blocks(&job, caller, settings.threads);
+        own->clear();
+        ahead = other;
+        other = own;
+    } else
+        ahead->clear();
     if (job.error == ERROR_NONE) {
         std::string damage = memory_damage();
         if (!damage.empty()) {

@@ -11,6 +11,7 @@
 // each 16 (tf32: 8) columns, 4 bits a chunk, lowest first: two 2-bit places for 16 bits; 0b0100 (first) or 0b1110
 // (second) for tf32. Lane 4g + selector gives those of rows g (low half) and g + 8 (high half); of the shapes twice as
 // wide, lane 4g + 2 selector gives the first 16 (8) columns and lane 4g + 2 selector + 1 the others.
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -119,6 +120,30 @@ static float towards_zero(double value) {
     return fabs(static_cast<double>(nearest)) > fabs(value) ? nextafterf(nearest, 0) : nearest;
 }
 
+// A sum in f32 as tensor cores take it: the addends are shifted to the largest exponent among them (of a product: the sum of
+// its factors'), what falls below KEPT bits is cut off, and so is what f32 does not hold of their sum. Nothing is rounded, so
+// sums are too small, on average. KEPT is chosen so that long runs of lowrank in f32 lose what they lost on an H200, before
+// device/band.cuh took middles: 3e-5 in 1000 steps of a separable 7 x 7 stencil.
+constexpr int KEPT = 22;
+static float add_products(float c, const double *a, const double *b, int count) {
+    constexpr int NONE = -1000;
+    int largest = NONE;
+    double sum = c;
+    bool finite = std::isfinite(c);
+    for (int j = 0; j < count; j++) sum += a[j] * b[j], finite = finite && std::isfinite(a[j]) && std::isfinite(b[j]);
+    if (!finite) return towards_zero(sum);
+    if (c != 0) largest = std::ilogb(c);
+    for (int j = 0; j < count; j++) {
+        if (a[j] != 0 && b[j] != 0) largest = std::max(largest, std::ilogb(a[j]) + std::ilogb(b[j]));
+    }
+    if (largest == NONE) return static_cast<float>(sum);
+    const int unit = largest - KEPT;
+    const auto cut = [&](double v) { return ldexp(trunc(ldexp(v, -unit)), unit); };
+    sum = cut(c);
+    for (int j = 0; j < count; j++) sum += cut(a[j] * b[j]);
+    return towards_zero(sum);
+}
+
 bool multiply(Mma which, Lane *lanes, std::string *message) {
     const Shape &s = shapes[which];
     const int stored = s.sparse ? s.depth / 2 : s.depth;
@@ -131,11 +156,11 @@ bool multiply(Mma which, Lane *lanes, std::string *message) {
             if (s.type == Type::F64) {
                 double *c = static_cast<double *>(lanes[lane].c) + i;
                 for (int j = 0; j < stored; j++) *c = fma(o.a[row][j], o.b[o.k[row][j]][column], *c);
-            } else {  // products are exact in double, the sum nearly so; f32 sums are cut off, not rounded
+            } else {  // products are exact in double
                 float *c = static_cast<float *>(lanes[lane].c) + i;
-                double sum = *c;
-                for (int j = 0; j < stored; j++) sum += o.a[row][j] * o.b[o.k[row][j]][column];
-                *c = towards_zero(sum);
+                double b[MAX_DEPTH];
+                for (int j = 0; j < stored; j++) b[j] = o.b[o.k[row][j]][column];
+                *c = add_products(*c, o.a[row], b, stored);
             }
         }
     return true;

@@ -1,6 +1,6 @@
 // When the work of streams is done: not before something waits for it. Work that waits for the work of another stream has
 // that done first; whether streams that nothing waits for yet come before or after, chance decides. So work of two streams
-// that no event orders happens in the wrong order, for some seed or for all.
+// that no event orders happens in the wrong order, for some seed or for all. A launch of the default stream is done at the next call.
 #include <cstring>
 
 #include "driver.h"
@@ -23,23 +23,40 @@ static bool exists(CUstream stream) {
     return false;
 }
 
-static void perform(const Operation &o) {
+// `next`: what comes right after it in the same stream, if that is known.
+static void perform(const Operation &o, CUcontext context, const Operation *next = nullptr) {
     if (o.kind == Operation::COPY)
         memmove(o.to, o.from, o.bytes);
     else if (o.kind == Operation::FILL)
         memset(o.to, o.value, o.bytes);
     else if (o.kind == Operation::WAIT)
         finish(o.other, o.until);
-    else if (LaunchError e = run_grid(o.launch, settings))
-        set_sticky(static_cast<CUresult>(e));
+    else {
+        const bool early = next && next->kind == Operation::LAUNCH && next->launch.early;
+        if (LaunchError e = run_grid(o.launch, settings, early ? &next->launch : nullptr))
+            set_sticky(static_cast<CUresult>(e), context);
+    }
 }
+
+static bool holds;
+static Operation held;
+static CUcontext held_in;
+
+static void finish_held_before(const Operation *next) {
+    if (!holds) return;
+    holds = false;
+    Operation o = std::move(held);
+    perform(o, held_in, next);
+}
+void finish_held() { finish_held_before(nullptr); }
 
 void finish(CUstream stream, uint64_t until) {
     while (exists(stream) && !stream->waiting.empty() && stream->done < until) {
         Operation next = std::move(stream->waiting.front());
         stream->waiting.pop_front();
         stream->done++;
-        perform(next);
+        const bool more = !stream->waiting.empty() && stream->done < until;
+        perform(next, current_context(), more ? &stream->waiting.front() : nullptr);
     }
 }
 
@@ -70,10 +87,20 @@ void finish_all() {
 // The default stream waits for those that are not its like, and has them wait.
 void submit_now_or_later(CUstream stream, bool is_default, const Operation &operation) {
     if (is_default) {
+        bool alone = true;
+        for (CUstream s : streams) alone = alone && ((s->flags & 1) || s->waiting.empty());
+        const bool launches = operation.kind == Operation::LAUNCH;
+        finish_held_before(launches && alone ? &operation : nullptr);
         finish_blocking();
-        perform(operation);
+        if (launches) {
+            holds = true;
+            held = operation;
+            held_in = current_context();
+        } else
+            perform(operation, current_context());
         return;
     }
+    finish_held();
     stream->waiting.push_back(operation);
     stream->submitted++;
 }

@@ -27,6 +27,7 @@ Settings read_settings() {
     s.driver_version = (int)number("STENTOR_EMULATOR_DRIVER_VERSION", 13000);
     s.memory = number("STENTOR_EMULATOR_MEMORY", s.memory);
     s.threads = (int)number("STENTOR_EMULATOR_THREADS", 2);
+    s.races = number("STENTOR_EMULATOR_RACES", 0) != 0;
     if (s.threads < 1) s.threads = 1;
     if (environment("STENTOR_EMULATOR_SEED", "") == "random")
         s.seed = (uint64_t)time(nullptr);

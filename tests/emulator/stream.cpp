@@ -92,7 +92,8 @@ static CUresult launch(const CUlaunchConfig &c, CUfunction f, void **parameters,
         if (c.attrs[i].id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) {
             auto cluster = c.attrs[i].value.cluster;
             l.cluster = {cluster.x, cluster.y, cluster.z};
-        }
+        } else if (c.attrs[i].id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION)
+            l.early = c.attrs[i].value.bytes[0] != 0;
     const char *buffer = nullptr;
     for (void **e = extra; e && *e; e += 2)
         if (reinterpret_cast<uintptr_t>(*e) == 1) buffer = static_cast<const char *>(e[1]);
@@ -117,8 +118,13 @@ EXPORT CUresult cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned 
 
 EXPORT CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, void **parameters, void **extra) {
     COUNTED(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
-    IN_CONTEXT();
+    INITIALIZED_AND_HELD();
     if (!config) return CUDA_ERROR_INVALID_VALUE;
+    bool early = false;
+    for (unsigned i = 0; i < config->numAttrs; i++)
+        early = early || config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+    if (!early) finish_held();
+    if (CUresult r = check_context()) return r;
     return launch(*config, f, parameters, extra);
 }
 

@@ -105,6 +105,54 @@ static void races_show() {
     cuModuleUnload(m);
 }
 
+// With STENTOR_EMULATOR_RACES: what shuffles, ballots and products seem to order shows as well.
+static void races_in_shared_memory_show() {
+    struct {
+        int what;
+        bool racy;
+    } cases[] = {{0, true},       {2, true},        {4, true},       {6, true},       {8, false},
+                 {10, false},     {14, false},      {1, true},       {1 + 6, true},   {1 + 8, false},
+                 {16 + 8, true},  {16 + 32, false}, {32, false},     {64, true},      {66, true},
+                 {64 + 8, false}, {64 + 16, true},  {64 + 24, true}, {64 + 48, false}};
+    setenv("STENTOR_EMULATOR_RACES", "1", 1);
+    CHECK(cuInit(0) == CUDA_SUCCESS);
+    CUmodule m = load_kernels("faults");
+    for (const auto &c : cases) {
+        Buffer<double> in(std::vector<double>(64, 1.0)), out(64);
+        WordArguments a = {in.pointer, out.pointer, c.what};
+        CHECK(launch(m, "neighbours", {3}, {64}, 512, &a) == CUDA_SUCCESS);
+        const CUresult result = cuCtxSynchronize();
+        if ((result != CUDA_SUCCESS) != c.racy) printf("neighbours(%d): %d\n", c.what, result);
+        CHECK(result == (c.racy ? CUDA_ERROR_LAUNCH_FAILED : CUDA_SUCCESS));
+        if (result) renew_context();
+    }
+    cuModuleUnload(m);
+    unsetenv("STENTOR_EMULATOR_RACES");
+    CHECK(cuInit(0) == CUDA_SUCCESS);
+}
+
+// In the default stream, and in another; the early launch comes right after the one that it needs.
+static void early_launches() {
+    CUmodule m = load_kernels("faults");
+    CUfunction copies = get_function(m, "copies_early");  // no other call comes between the launches
+    CUstream other = nullptr;
+    CHECK(cuStreamCreate(&other, 0) == CUDA_SUCCESS);
+    for (CUstream stream : {CUstream(nullptr), other})
+        for (int n = 0; n < 3; n++) {
+            Buffer<double> between(64 * 33), out(64 * 33);
+            WordArguments first = {0, between.pointer, 0}, second = {between.pointer, out.pointer, n};
+            CHECK(launch(m, "fills", {33}, {64}, 0, &first, stream) == CUDA_SUCCESS);
+            CHECK(launch_early(copies, {33}, {64}, 0, &second, stream) == CUDA_SUCCESS);
+            CHECK(cuStreamSynchronize(stream) == CUDA_SUCCESS);
+            int good = 0;
+            for (double x : out.get()) good += x == 5.0;
+            CHECK((good == 64 * 33) == (n == 0));
+            CHECK(good > 64 * 20);  // most blocks come late
+        }
+    cuStreamDestroy_v2(other);
+    cuModuleUnload(m);
+}
+
 static void cluster_faults() {
     CUmodule m = load_kernels("faults");
     const CUresult expected[] = {CUDA_SUCCESS,
@@ -135,5 +183,7 @@ const std::vector<Test> fault_tests = {
     {"faults_are_found", faults_are_found, false},
     {"poison_spreads", poison_spreads, false},
     {"races_show", races_show, false},
+    {"races_in_shared_memory_show", races_in_shared_memory_show, false},
+    {"early_launches", early_launches, false},
     {"cluster_faults", cluster_faults, false},
 };

@@ -160,16 +160,27 @@ CUresult launch(CUmodule module, const char *name, Size grid, Size block, unsign
     return cuLaunchKernel(f, grid.x, grid.y, grid.z, block.x, block.y, block.z, shared, stream, parameters, nullptr);
 }
 
+static CUresult launch_with(CUfunction f, CUlaunchAttribute attribute, Size grid, Size block, unsigned shared,
+                            void *arguments, CUstream stream) {
+    if (!f) return CUDA_ERROR_NOT_FOUND;
+    CUlaunchConfig config = {grid.x, grid.y, grid.z, block.x, block.y, block.z, shared, stream, &attribute, 1};
+    void *parameters[] = {arguments};
+    return cuLaunchKernelEx(&config, f, parameters, nullptr);
+}
+
 CUresult launch_clusters(CUmodule module, const char *name, unsigned cluster, Size grid, Size block, unsigned shared,
                          void *arguments) {
-    CUfunction f = get_function(module, name);
-    if (!f) return CUDA_ERROR_NOT_FOUND;
     CUlaunchAttribute attribute = {};
     attribute.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
     attribute.value.cluster = {cluster, 1, 1};
-    CUlaunchConfig config = {grid.x, grid.y, grid.z, block.x, block.y, block.z, shared, nullptr, &attribute, 1};
-    void *parameters[] = {arguments};
-    return cuLaunchKernelEx(&config, f, parameters, nullptr);
+    return launch_with(get_function(module, name), attribute, grid, block, shared, arguments, nullptr);
+}
+
+CUresult launch_early(CUfunction f, Size grid, Size block, unsigned shared, void *arguments, CUstream stream) {
+    CUlaunchAttribute attribute = {};
+    attribute.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+    attribute.value.bytes[0] = 1;
+    return launch_with(f, attribute, grid, block, shared, arguments, stream);
 }
 
 int main(int argc, char **argv) {

@@ -120,6 +120,8 @@ CUresult launch(CUmodule module, const char *name, Size grid, Size block, unsign
 // The same in clusters of so many blocks along x.
 CUresult launch_clusters(CUmodule module, const char *name, unsigned cluster, Size grid, Size block, unsigned shared,
                          void *arguments);
+// The same as a launch that may begin before the one before it has ended.
+CUresult launch_early(CUfunction f, Size grid, Size block, unsigned shared, void *arguments, CUstream stream);
 
 // ---- checks
 extern int checks, failures;

@@ -27,7 +27,7 @@ static void every_word_has_a_twin() {
 
 static void every_template_compiles() {
     int count = 0;
-    for (const auto &file : std::filesystem::directory_iterator(template_folder())) {
+    for (const auto &file : std::filesystem::recursive_directory_iterator(template_folder())) {
         if (file.path().extension() != ".cu") continue;
         int result;
         std::string log, image = compile_text(read_text(file.path().string()), machine_sm, false, &result, &log);

@@ -46,6 +46,12 @@ class Problem(ctypes.Structure):
     ]
 
 
+class PlanOptions(ctypes.Structure):
+    """The first fields; struct_size says so."""
+
+    _fields_ = [("struct_size", ctypes.c_size_t), ("strategy", ctypes.c_char_p)]
+
+
 class ContextOptions(ctypes.Structure):
     """The first fields; struct_size says so."""
 
@@ -87,7 +93,8 @@ class Library:
             problem.extent[axis] = u.shape[axis]
             for side in range(2):
                 problem.boundary[axis][side] = Boundary(MODES[mode], value if mode == "constant" else 0.0)
-        plan = self.make("stn_plan_create", self.context, ctypes.byref(problem), None)
+        options = PlanOptions(ctypes.sizeof(PlanOptions), b"host")  # the definition, step by step
+        plan = self.make("stn_plan_create", self.context, ctypes.byref(problem), ctypes.byref(options))
         assert self.lib.stn_plan_strategy(plan) == b"host"
         out = np.full_like(u, np.nan)
         self.call("stn_plan_execute", plan, u.ctypes.data_as(ctypes.c_void_p), out.ctypes.data_as(ctypes.c_void_p), None)

@@ -2,9 +2,11 @@
 #include <criterion/criterion.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -140,4 +142,54 @@ Test(pool, no_more_threads_is_an_error) {
     cr_expect_eq(status, STN_ERROR_OUT_OF_MEMORY);
     cr_expect_null(pool);
     cr_expect_not_null(strstr(error.message, "host thread 2 of 4"), "%s", error.message);
+}
+
+/* A forked child has the pool but none of its threads: loops run on its own, and destroying waits for nobody. */
+static void use_in_child(stn_pool *pool) {
+    check_loop(pool, ITEMS, 10);
+    stn_pool_destroy(pool);
+    pool = make_pool(3);
+    check_loop(pool, ITEMS, 10);
+    stn_pool_destroy(pool);
+    _exit(0);
+}
+
+static void expect_good_end(pid_t child) {
+    int status = -1;
+    for (int i = 0; i < 1000 && waitpid(child, &status, WNOHANG) == 0; i++) usleep(10000);
+    if (status == -1) kill(child, SIGKILL);
+    cr_assert_eq(status, 0, "the child hung or failed: %x", (unsigned)status);
+}
+
+Test(pool, survives_a_fork, .timeout = 20) {
+    stn_pool *pool = make_pool(4);
+    check_loop(pool, ITEMS, 10);
+    usleep(20000); /* the workers sleep on their condition, which counts them */
+    pid_t child = fork();
+    if (!child) use_in_child(pool);
+    expect_good_end(child);
+    check_loop(pool, ITEMS, 10);
+    stn_pool_destroy(pool);
+}
+
+typedef struct forking {
+    stn_pool *pool;
+    pid_t child;
+} forking;
+
+static void fork_once(void *user, int64_t begin, int64_t end) {
+    forking *f = user;
+    (void)end;
+    if (begin) return;
+    f->child = fork();
+    if (!f->child) use_in_child(f->pool);
+}
+
+/* In the middle of a loop, whose locks the child then finds held. */
+Test(pool, survives_a_fork_within_a_loop, .timeout = 20) {
+    forking f = {.pool = make_pool(4)};
+    stn_pool_for(f.pool, 100, 1, fork_once, &f);
+    expect_good_end(f.child);
+    check_loop(f.pool, ITEMS, 10);
+    stn_pool_destroy(f.pool);
 }

@@ -10,6 +10,7 @@
 #include "files.h"
 #include "io/npy.h"
 #include "io/output.h"
+#include "io/place.h"
 
 TestSuite(output, .init = files_enter, .fini = files_leave);
 
@@ -97,6 +98,47 @@ Test(output, probe_leaves_nothing) {
     cr_assert_eq(stn_output_probe("a", NULL), STN_OK);
     expect_content("a", "old");
     cr_assert_eq(files_count(), 1);
+}
+
+/* What only its owner may read is never open to others, not even while it is written. */
+Test(output, the_unfinished_file_is_as_closed_as_the_old_one) {
+    static const mode_t modes[] = {0600, 0400, 0640, 0};
+    umask(022);
+    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
+        struct stat about;
+        stn_output output;
+        file_put("a", "old", 3);
+        chmod("a", modes[i]);
+        if (access("a", W_OK) != 0) continue; /* root may write all of them */
+        cr_assert_eq(stn_output_open("a", &output, NULL), STN_OK);
+        cr_assert_eq(stat(output.temp, &about), 0);
+        cr_assert_eq(about.st_mode & 0777 & ~modes[i], 0, "mode %o while it replaces %o", about.st_mode & 0777u,
+                     modes[i]);
+        cr_assert_eq(stn_output_commit(&output, NULL), STN_OK);
+        stat("a", &about);
+        cr_assert_eq(about.st_mode & 0777, modes[i]);
+        unlink("a");
+    }
+}
+
+Test(output, another_name_of_one_place) {
+    mkdir("folder", 0700);
+    file_put("a", "old", 3);
+    cr_assert_eq(link("a", "hard") | symlink("b", "to_b") | symlink("folder", "too") | symlink("x", "x"), 0);
+    static const struct {
+        const char *a, *b;
+        bool same;
+    } cases[] = {{"a", "./a", true},
+                 {"a", "b", false},
+                 {"a", "hard", false},
+                 {"b", "to_b", true},
+                 {"folder/n", "too/n", true},
+                 {"folder/n", "n", false},
+                 {"x", "x", false},
+                 {"absent/a", "absent/a", false},
+                 {"/dev/null", "/dev/../dev/null", true}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        cr_expect_eq(stn_place_same(cases[i].a, cases[i].b), cases[i].same, "%s, %s", cases[i].a, cases[i].b);
 }
 
 Test(output, a_signal_removes_the_unfinished_file) {

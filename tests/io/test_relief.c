@@ -75,6 +75,23 @@ Test(relief, both_halves_share_the_scale_of_the_first) {
     stn_array_clear(&after);
 }
 
+/* A hollow near the top left corner of the map is near the top left corner of the picture, in its lowest tint. */
+Test(relief, rows_run_down_and_columns_to_the_right) {
+    enum { NY = 300, NX = 400, LEFT = 10, TOP = 10 + 22 };
+    stn_array map = ramp(NY, NX, 0, 0);
+    for (size_t y = 0; y < NY; y++)
+        for (size_t x = 0; x < NX; x++) stn_array_set(&map, y * NX + x, y >= 20 && y < 40 && x >= 50 && x < 90 ? 0 : 1);
+    picture p = draw(&map, &map);
+    static const size_t places[][2] = {{30, 70}, {NY - 30, 70}, {30, NX - 70}, {NY - 30, NX - 70}};
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        const unsigned char *at = p.rgb + ((TOP + places[i][0]) * p.width + LEFT + places[i][1]) * 3;
+        cr_expect_eq(at[1] > at[0], i == 0, "place %zu is %d %d %d: only the lowest tint is green", i, at[0], at[1],
+                     at[2]);
+    }
+    free(p.rgb);
+    stn_array_clear(&map);
+}
+
 Test(relief, captions_are_drawn) {
     stn_array flat = ramp(300, 300, 0, 0);
     picture p = draw(&flat, &flat);

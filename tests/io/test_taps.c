@@ -1,5 +1,6 @@
 /* Taps from files. */
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,6 +38,21 @@ Test(taps, json_and_dense_npy_give_the_same_stencil) {
     }
     stn_stencil_destroy(a);
     stn_stencil_destroy(b);
+}
+
+/* To the last bit: no step on the way holds fewer digits. */
+Test(taps, json_weights_keep_every_digit) {
+    static const double weights[] = {0.1, 1.0 / 3, -2.718281828459045, 1e-300, 1.7976931348623157e308, 16777217};
+    for (size_t i = 0; i < sizeof weights / sizeof *weights; i++) {
+        char text[120];
+        int rank;
+        size_t count;
+        stn_tap *taps = NULL;
+        snprintf(text, sizeof text, "[{\"offset\": [1], \"weight\": %.17g}]", weights[i]);
+        cr_assert_eq(stn_taps_parse_json("t.json", text, strlen(text), &rank, &count, &taps, NULL), STN_OK);
+        cr_expect_eq(taps[0].weight, weights[i], "%s became %.17g", text, taps[0].weight);
+        free(taps);
+    }
 }
 
 Test(taps, bad_json_is_refused_with_a_reason) {

@@ -8,9 +8,11 @@ typedef struct fake_state {
     stn_cu_result init, load, launch, alloc; /* what these calls give back */
     const char *absent;                      /* a function that this driver does not have */
     const char *jit_log;
-    const char *refused; /* images that start with this are refused */
-    int depth, deepest;  /* of the stack of contexts */
-    int outside;         /* calls that need a context and were made without ours */
+    const char *refused;    /* images that start with this are refused */
+    const char *translated; /* what PTX becomes; NULL: this driver translates none */
+    int translations;
+    int depth, deepest; /* of the stack of contexts */
+    int outside;        /* calls that need a context and were made without ours */
     int allocations, events, modules, retained;
     int launches, clustered;
     stn_cu_launch_config last;

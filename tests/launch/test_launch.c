@@ -4,9 +4,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "fake_driver.h"
+#include "launch/cufft.h"
 #include "launch/driver.h"
 
 static fake_state *fake;
@@ -54,6 +57,23 @@ Test(driver, a_library_that_is_not_there) {
 Test(driver, a_file_that_is_no_library) {
     setenv("STENTOR_CUDA_PATH", __FILE__, 1);
     expect_no_driver("STENTOR_CUDA_PATH");
+}
+/* To open a FIFO waits for a writer: these would hang. */
+Test(driver, a_fifo_is_not_opened, .timeout = 20) {
+    char folder[] = "/tmp/stentor-launch-XXXXXX", path[64];
+    stn_cufft *cufft;
+    cr_assert(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/libcuda.so.1", folder);
+    cr_assert_eq(mkfifo(path, 0600), 0);
+    setenv("STENTOR_CUDA_PATH", path, 1);
+    expect_no_driver("it is no file");
+    setenv("STENTOR_CUDA_PATH", folder, 1);
+    expect_no_driver("it is no file");
+    setenv("STENTOR_CUFFT_PATH", path, 1);
+    cr_expect_eq(stn_cufft_open(NULL, &cufft, &error), STN_ERROR_UNSUPPORTED);
+    cr_expect(strstr(error.message, "libcuda.so.1 is no file"), "%s", error.message);
+    unlink(path);
+    rmdir(folder);
 }
 Test(driver, a_library_without_the_entry_point_is_too_old) {
     setenv("STENTOR_CUDA_PATH", OLD_DRIVER, 1);
@@ -128,6 +148,8 @@ Test(device, ceilings_of_absent_chips) {
     stn_machine machine;
     cr_assert(stn_machine_for_arch("sm_80", &machine));
     cr_expect_float_eq(machine.flops[STN_UNIT_TENSOR_F64], 19.5e12, 1e6);
+    cr_expect_float_eq(machine.clock, 1.41e9, 0.01e9); /* 64 lanes, not 128 */
+    cr_expect_eq(machine.lanes, 64);
     cr_assert(stn_machine_for_arch("sm_121", &machine)); /* unknown: the nearest below, under its own name */
     cr_expect_str_eq(machine.arch, "sm_121");
     cr_expect_eq(machine.sm, 121);

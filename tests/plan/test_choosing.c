@@ -68,9 +68,10 @@ Test(choosing, takes_little_time) {
 #if defined STN_TEST_SANITIZED || !defined __OPTIMIZE__
     cr_skip_test("a build for finding mistakes takes a time of its own");
 #endif
-    static const char *const names[] = {"heat-1d",  "heat-2d",   "box-2d9p",         "star-2d13p",          "box-2d49p",
-                                        "heat-3d",  "box-3d27p", "gaussian:sigma=1", "laplace-2d:order=16", "random 3",
-                                        "random 7", "random 17"};
+    static const char *const names[] = {
+        "heat-1d",  "heat-2d",   "box-2d9p",         "star-2d13p",          "box-2d49p",
+        "heat-3d",  "box-3d27p", "gaussian:sigma=1", "laplace-2d:order=16", "gaussian-2d:sigma=15,truncate=4",
+        "random 3", "random 7",  "random 17"};
     stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
     stn_context *context = NULL;
     options.arch = "sm_90";

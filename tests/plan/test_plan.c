@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "context/context.h"
@@ -123,6 +124,112 @@ Test(plan, refuses_wrong_calls) {
     stn_context_destroy(host);
 }
 
+Test(plan, refuses_grids_that_overlap_and_pointers_below_the_alignment) {
+    stn_context *host = context_on(STN_DEVICE_HOST);
+    stn_stencil *stencil = stencil_of("heat-2d:alpha=0.2");
+    stn_problem p = problem_of(stencil, 1);
+    stn_plan *plan = NULL;
+    _Alignas(16) double room[3 * N], want[N];
+    OK(stn_plan_create(host, &p, NULL, &plan, &error));
+    FAILS(stn_plan_execute(plan, room, room + 2, NULL, &error), STN_ERROR_INVALID_ARGUMENT, "overlap");
+    FAILS(stn_plan_execute(plan, room + N - 2, room, NULL, &error), STN_ERROR_INVALID_ARGUMENT, "overlap");
+    FAILS(stn_plan_execute(plan, room + 1, room + 2 * N, NULL, &error), STN_ERROR_INVALID_ARGUMENT, "in pointer");
+    FAILS(stn_plan_execute(plan, room, room + 2 * N + 1, NULL, &error), STN_ERROR_INVALID_ARGUMENT, "alignment");
+    ramp(room);
+    expected(&p, want);
+    OK(stn_plan_execute(plan, room, room + N, NULL, &error));
+    near(room + N, want);
+    stn_plan_destroy(plan);
+
+    p.alignment = 8;
+    p.out_stride[0] = 2 * NX, p.out_stride[1] = 2; /* every other number of out's memory, and in's begins there too */
+    OK(stn_plan_create(host, &p, NULL, &plan, &error));
+    FAILS(stn_plan_execute(plan, room, room + 1, NULL, &error), STN_ERROR_INVALID_ARGUMENT, "overlap");
+    stn_plan_destroy(plan);
+    p.in_stride[0] = 2 * NX, p.in_stride[1] = 2;
+    OK(stn_plan_create(host, &p, NULL, &plan, &error));
+    double in[N];
+    ramp(in);
+    for (int i = 0; i < N; i++) room[2 * i] = in[i];
+    OK(stn_plan_execute(plan, room, room + 1, NULL, &error));
+    for (int i = 0; i < N; i++) in[i] = room[2 * i + 1];
+    near(in, want);
+    FAILS(stn_plan_execute(plan, room, room + 2, NULL, &error), STN_ERROR_INVALID_ARGUMENT, "overlap");
+    stn_plan_destroy(plan);
+
+    p = problem_of(stencil, 2);
+    p.has_source = 1, p.every = 1; /* out is a stack of two grids */
+    OK(stn_plan_create(host, &p, NULL, &plan, &error));
+    stn_execution run = STN_EXECUTION_INIT;
+    double grid[N] = {0};
+    run.in = room + 2 * N - 2, run.out = room, run.source = grid;
+    FAILS(stn_plan_run(plan, &run, &error), STN_ERROR_INVALID_ARGUMENT, "in and out overlap");
+    run.in = grid, run.source = room + 2 * N - 2;
+    FAILS(stn_plan_run(plan, &run, &error), STN_ERROR_INVALID_ARGUMENT, "source and out overlap");
+    run.source = room + 2 * N + 1;
+    FAILS(stn_plan_run(plan, &run, &error), STN_ERROR_INVALID_ARGUMENT, "source pointer");
+    run.source = room + 2 * N;
+    memset(room, 0, sizeof room);
+    OK(stn_plan_run(plan, &run, &error));
+    run.source = grid; /* both are only read */
+    OK(stn_plan_run(plan, &run, &error));
+    stn_plan_destroy(plan);
+    stn_stencil_destroy(stencil);
+    stn_context_destroy(host);
+}
+
+/* Large enough for the pool to share it out. */
+Test(plan, on_the_host_survives_a_fork, .timeout = 60) {
+    stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
+    stn_context *host;
+    options.device = STN_DEVICE_HOST, options.threads = 4, options.cache_dir = ":memory:";
+    OK(stn_context_create(&options, &host, &error));
+    stn_stencil *stencil = stencil_of("heat-2d:alpha=0.2");
+    stn_problem p = problem_of(stencil, 3);
+    enum { SIDE = 300 };
+    p.extent[0] = p.extent[1] = SIDE;
+    stn_plan *plan;
+    double *in = calloc(3 * SIDE * SIDE, sizeof *in), *out = in + SIDE * SIDE, *again = out + SIDE * SIDE;
+    for (int i = 0; i < SIDE * SIDE; i++) in[i] = sin(0.37 * i);
+    OK(stn_plan_create(host, &p, NULL, &plan, &error));
+    OK(stn_plan_execute(plan, in, out, NULL, &error));
+    pid_t child = fork();
+    if (!child) {
+        bool same = stn_plan_execute(plan, in, again, NULL, NULL) == STN_OK;
+        same = same && !memcmp(out, again, SIDE * SIDE * sizeof *out);
+        stn_plan_destroy(plan);
+        stn_context_destroy(host);
+        _exit(same ? 0 : 1);
+    }
+    int status = -1;
+    for (int i = 0; i < 2000 && waitpid(child, &status, WNOHANG) == 0; i++) usleep(10000);
+    cr_assert_eq(status, 0, "the child hung or failed: %x", (unsigned)status);
+    OK(stn_plan_execute(plan, in, again, NULL, &error));
+    cr_assert_eq(memcmp(out, again, SIDE * SIDE * sizeof *out), 0);
+    stn_plan_destroy(plan);
+    stn_stencil_destroy(stencil);
+    stn_context_destroy(host);
+    free(in);
+}
+
+Test(plan, of_a_transform_refuses_them_too) {
+    stn_context *host = context_on(STN_DEVICE_HOST);
+    stn_transform t = STN_TRANSFORM_INIT;
+    t.rank = 1;
+    t.extent[0] = 16;
+    t.kind = STN_R2C;
+    stn_plan *plan = NULL;
+    _Alignas(16) double room[64] = {0}; /* in: 16 numbers, out: 9 complex ones */
+    OK(stn_plan_create_fft(host, &t, NULL, &plan, &error));
+    FAILS(stn_plan_execute(plan, room, room + 14, NULL, &error), STN_ERROR_INVALID_ARGUMENT, "overlap");
+    FAILS(stn_plan_execute(plan, room + 16, room, NULL, &error), STN_ERROR_INVALID_ARGUMENT, "overlap");
+    FAILS(stn_plan_execute(plan, room + 1, room + 20, NULL, &error), STN_ERROR_INVALID_ARGUMENT, "in pointer");
+    OK(stn_plan_execute(plan, room, room + 16, NULL, &error));
+    OK(stn_plan_execute(plan, room + 18, room, NULL, &error));
+    stn_plan_destroy(plan);
+    stn_context_destroy(host);
+}
+
 Test(plan, runs_without_a_gpu_only_on_paper) {
     stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
     options.arch = "sm_90";
@@ -179,10 +286,11 @@ static void bench_end(bench *b) {
     stn_context_destroy(b->context);
 }
 
-Test(plan_on_device, checks_alignment) {
+Test(plan_on_device, checks_alignment_and_overlap) {
     bench b = bench_of(1, NULL);
     FAILS(stn_plan_execute(b.plan, (char *)b.in + 8, b.out, NULL, &error), STN_ERROR_INVALID_ARGUMENT, "alignment");
     FAILS(stn_plan_execute(b.plan, b.in, (char *)b.out + 8, NULL, &error), STN_ERROR_INVALID_ARGUMENT, "out pointer");
+    FAILS(stn_plan_execute(b.plan, b.in, (char *)b.in + 64, NULL, &error), STN_ERROR_INVALID_ARGUMENT, "overlap");
     bench_end(&b);
 }
 

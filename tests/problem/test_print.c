@@ -58,7 +58,8 @@ Test(print, json) {
           "\"in_batch_stride\":120,\"out_batch_stride\":120,"
           "\"boundary\":[[{\"kind\":\"fixed\",\"reach\":1},{\"kind\":\"constant\",\"value\":-0.5,\"reach\":1}],"
           "[{\"kind\":\"wrap\",\"reach\":1},{\"kind\":\"wrap\",\"reach\":1}]],"
-          "\"dtype\":\"f64\",\"steps\":18446744073709551615,\"tolerance\":0.001,\"in_place\":true,"
+          "\"dtype\":\"f64\",\"steps\":18446744073709551615,\"every\":18446744073709551615,\"source\":false,"
+          "\"tolerance\":0.001,\"in_place\":true,"
           "\"taps\":5,\"pattern\":\"star\"}");
 }
 

@@ -67,6 +67,8 @@ Test(render, params_are_one_line_each) {
 
 static void put(const char *folder, const char *name, const char *text) {
     char path[1024];
+    snprintf(path, sizeof path, "%s/%.*s", folder, (int)strcspn(name, "/"), name);
+    if (strchr(name, '/')) mkdir(path, 0700); /* it may be there */
     snprintf(path, sizeof path, "%s/%s", folder, name);
     FILE *file = fopen(path, "wb");
     cr_assert(file);
@@ -91,8 +93,6 @@ Test(render, values_among_arguments) {
 Test(render, templates_from_a_folder) {
     char folder[] = "/tmp/stentor-templates-XXXXXX", path[1024];
     cr_assert(mkdtemp(folder));
-    snprintf(path, sizeof path, "%s/device", folder);
-    cr_assert(!mkdir(path, 0700));
     for (size_t i = 0; i < stn_embedded_template_count; i++)
         put(folder, stn_embedded_templates[i].name, "// changed\n");
     put(folder, "device/zz_new.cuh", "// new\n");
@@ -135,5 +135,7 @@ Test(render, embedded_without_a_folder) {
     cr_expect_eq(set.count, stn_embedded_template_count);
     cr_expect(stn_templates_find(&set, "device/ptx.cuh"));
     cr_expect_null(stn_templates_find(&set, "ptx.cuh"));
+    cr_expect_str_eq(stn_templates_kernel(&set, "direct_tile")->name, "direct/direct_tile.cu");
+    cr_expect_null(stn_templates_kernel(&set, "direct"));
     stn_templates_free(&set);
 }

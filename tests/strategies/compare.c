@@ -90,12 +90,25 @@ void set_element(stn_dtype dtype, void *data, int64_t i, double value) {
         ((uint16_t *)data)[i] = stn_float_to_half((float)value);
 }
 
-/* Every point, then every element that is none. */
-static void measure(const stn_task *task, const void *got, stn_dtype expected_dtype, const void *expected,
-                    comparison *result) {
+void compare_fill(const stn_task *task, double (*draw)(dice *), dice *d, void *in) {
+    int64_t span = stn_task_span(task, false);
+    for (int64_t i = 0; i < span; i++) set_element(task->dtype, in, i, NAN);
+    for (int64_t b = 0; b < task->batch; b++)
+        for (int64_t z = 0; z < task->n[0]; z++)
+            for (int64_t y = 0; y < task->n[1]; y++)
+                for (int64_t x = 0; x < task->n[2]; x++)
+                    set_element(task->dtype, in,
+                                b * task->in_batch_stride + z * task->in_stride[0] + y * task->in_stride[1] +
+                                    x * task->in_stride[2],
+                                draw(d));
+}
+
+void compare_measure(const stn_task *task, const void *got, stn_dtype expected_dtype, const void *expected,
+                     comparison *result) {
     int64_t span = stn_task_span(task, true);
     unsigned char *is_point = calloc(1, (size_t)span);
-    double error = 0, size = 0, rounding = 0;
+    double error = 0, size = 0, rounding = 0, largest = 0;
+    result->point = 0;
     result->all_written = true;
     for (int64_t b = 0; b < task->batch; b++)
         for (int64_t z = 0; z < task->n[0]; z++)
@@ -112,26 +125,42 @@ static void measure(const stn_task *task, const void *got, stn_dtype expected_dt
                     rounding += lost * lost;
                     error += (g - e) * (g - e);
                     size += e * e;
+                    result->point = fmax(result->point, fabs(g - e));
+                    largest = fmax(largest, fabs(e));
                 }
-    if (!task->in_place)
-        for (int64_t i = 0; i < span; i++)
-            if (!is_point[i] && !isnan(element(task->dtype, got, i))) result->all_written = false;
+    for (int64_t i = 0; i < span; i++)
+        if (!is_point[i] && !isnan(element(task->dtype, got, i))) result->all_written = false;
+    if (largest > 0) result->point /= largest;
     result->relative_l2 = size > 0 ? sqrt(error / size) : sqrt(error);
     result->rounding = size > 0 ? sqrt(rounding / size) : 0;
     free(is_point);
 }
 
+bool compare_good(const comparison *c) {
+    return c->all_written && c->relative_l2 <= c->bar && c->point <= COMPARE_POINT * c->bar;
+}
+
 /* Fused strategies may use what the task's tolerance allows. */
-static double bar_of(const stn_task *task, bool fused) {
+double compare_bar(const stn_task *task, bool fused) {
     double steps = (double)task->steps, tolerance = fused ? task->tolerance : 0;
     if (task->dtype == STN_F64) return fmax(1e-13 * (1 + log2(steps)), tolerance);
     if (task->dtype == STN_F32) return fused ? fmax(1e-6 * (1 + log2(steps)), tolerance) : 1e-6 * sqrt(steps);
     return fused ? fmax(1e-3, tolerance) : 1e-3 * sqrt(steps);
 }
 
-/* The host's answer. Strategies that fuse steps round less often than stepping in f32 or f16 does: theirs is compared with
- * f64's, from the same input and the same constants. The array is the caller's; NULL: out of memory. */
-static void *answer_of(const stn_task *task, stn_pool *pool, bool fused, const void *in, stn_dtype *dtype) {
+/* Numbers of one type as another. */
+static void *converted(stn_dtype from, const void *data, stn_dtype to, int64_t count) {
+    void *made = malloc((size_t)count * stn_dtype_size(to));
+    for (int64_t i = 0; made && i < count; i++) set_element(to, made, i, element(from, data, i));
+    return made;
+}
+
+void *compare_answer(const stn_task *task, stn_pool *pool, bool fused, const void *in, stn_dtype *dtype) {
+    return compare_answer_source(task, pool, fused, in, NULL, dtype);
+}
+
+void *compare_answer_source(const stn_task *task, stn_pool *pool, bool fused, const void *in, const void *given,
+                            stn_dtype *dtype) {
     stn_task exact = *task;
     int64_t in_span = stn_task_span(task, false), out_span = stn_task_span(task, true);
     size_t size = stn_dtype_size(fused ? STN_F64 : task->dtype);
@@ -142,14 +171,14 @@ static void *answer_of(const stn_task *task, stn_pool *pool, bool fused, const v
             set_element(task->dtype, constant, 0, task->boundary[axis][side].value);
             if (fused) exact.boundary[axis][side].value = element(task->dtype, constant, 0);
         }
-    void *source = malloc((size_t)in_span * size), *expected = malloc((size_t)out_span * size);
+    void *first = converted(task->dtype, in, exact.dtype, in_span), *expected = malloc((size_t)out_span * size);
+    void *source = given ? converted(task->dtype, given, exact.dtype, in_span) : NULL;
     void *workspace = malloc(stn_host_workspace(&exact) + 1);
-    if (source && expected && workspace) {
-        for (int64_t i = 0; i < in_span; i++) set_element(exact.dtype, source, i, element(task->dtype, in, i));
-        if (task->in_place) memcpy(expected, source, (size_t)out_span * size);
-        stn_host_run(&exact, pool, task->in_place ? expected : source, expected, workspace);
+    if (first && expected && workspace && (source || !given)) {
+        if (task->in_place) memcpy(expected, first, (size_t)out_span * size);
+        stn_host_run_source(&exact, pool, task->in_place ? expected : first, source, expected, workspace);
     }
-    free(source), free(workspace);
+    free(first), free(source), free(workspace);
     *dtype = exact.dtype;
     return expected;
 }
@@ -160,13 +189,14 @@ static stn_status build_candidate(stn_plan *plan, int pick, stn_error *error) {
     plan->estimate = plan->ranking[pick].estimate;
     plan->estimate_only = false;
     stn_status status = plan->strategy->prepare(plan, error);
+    if (status == STN_OK) status = stn_snapshots_prepare(plan, error);
     if (status == STN_OK && plan->workspace_size)
         status = stn_memory_alloc(plan->context, plan->workspace_size, &plan->workspace, error);
     return status;
 }
 
-static stn_status make_plan(stn_context *context, const stn_problem *problem, const char *strategy, int pick,
-                            stn_plan **plan, comparison *result) {
+stn_status compare_plan(stn_context *context, const stn_problem *problem, const char *strategy, int pick,
+                        stn_plan **plan, comparison *result) {
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
     options.strategy = strategy;
     options.estimate_only = pick >= 0;
@@ -197,7 +227,7 @@ static stn_status run_plan(stn_context *context, const stn_problem *problem, con
     stn_plan *plan = NULL;
     void *device_in = NULL, *device_out = NULL;
     stn_error *error = &result->error;
-    stn_status status = make_plan(context, problem, strategy, pick, &plan, result);
+    stn_status status = compare_plan(context, problem, strategy, pick, &plan, result);
     if (status == STN_OK) status = stn_memory_alloc(context, in_bytes, &device_in, error);
     if (status == STN_OK && !problem->in_place) status = stn_memory_alloc(context, out_bytes, &device_out, error);
     void *target = problem->in_place ? device_in : device_out;
@@ -221,17 +251,17 @@ bool compare_candidate_with_host(stn_context *context, stn_pool *pool, const stn
     size_t size = stn_dtype_size(task.dtype);
     size_t in_bytes = (size_t)stn_task_span(&task, false) * size, out_bytes = (size_t)stn_task_span(&task, true) * size;
     void *in = malloc(in_bytes), *got = malloc(out_bytes);
-    for (size_t i = 0; i < in_bytes / size; i++) set_element(task.dtype, in, (int64_t)i, dice_real(&d));
+    compare_fill(&task, dice_real, &d, in);
     for (size_t i = 0; i < out_bytes / size; i++) set_element(task.dtype, got, (int64_t)i, NAN);
     stn_dtype expected_dtype;
-    void *expected = answer_of(&task, pool, fused, in, &expected_dtype);
+    void *expected = compare_answer(&task, pool, fused, in, &expected_dtype);
     stn_status status = run_plan(context, problem, strategy, pick, in, in_bytes, got, out_bytes, result);
-    if (status == STN_OK) measure(&task, got, expected_dtype, expected, result);
-    result->bar = bar_of(&task, fused);
+    if (status == STN_OK) compare_measure(&task, got, expected_dtype, expected, result);
+    result->bar = compare_bar(&task, fused);
     if (task.dtype == STN_F16) result->bar = fmax(result->bar, 2 * result->rounding); /* numbers below 6e-5 */
     free(in), free(got), free(expected);
     stn_task_clear(&task);
-    return status == STN_OK && result->all_written && result->relative_l2 <= result->bar;
+    return status == STN_OK && compare_good(result);
 }
 
 bool compare_with_host(stn_context *context, stn_pool *pool, const stn_problem *problem, const char *strategy,
@@ -245,11 +275,13 @@ double compare_plan_with_host(stn_context *context, stn_plan *plan, const stn_pr
     stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
     options.device = STN_DEVICE_HOST;
     stn_plan *definition = NULL;
+    stn_plan_options by_steps = STN_PLAN_OPTIONS_INIT;
+    by_steps.strategy = "host";
     stn_problem exact = *p;
     exact.dtype = STN_F64;
     size_t bytes = count * stn_dtype_size(p->dtype);
     void *got = malloc(bytes), *a = NULL, *b = NULL;
-    double *source = malloc(count * 8), *expected = malloc(count * 8), error = 0, size = 0;
+    double *source = malloc(count * 8), *expected = malloc(count * 8), error = 0, size = 0, most = 0, largest = 0;
     for (size_t i = 0; i < count; i++) {
         set_element(p->dtype, got, (int64_t)i, in[i]);
         source[i] = element(p->dtype, got, (int64_t)i);
@@ -261,19 +293,21 @@ double compare_plan_with_host(stn_context *context, stn_plan *plan, const stn_pr
     stn_synchronize(context, NULL, NULL);
     stn_memory_download(context, got, b, bytes, NULL);
     good = good && stn_context_create(&options, &host, NULL) == STN_OK &&
-           stn_plan_create(host, &exact, NULL, &definition, NULL) == STN_OK &&
+           stn_plan_create(host, &exact, &by_steps, &definition, NULL) == STN_OK &&
            stn_plan_execute(definition, source, expected, NULL, NULL) == STN_OK;
     for (size_t i = 0; good && i < count; i++) {
         double off = element(p->dtype, got, (int64_t)i) - expected[i];
         error += off * off;
         size += expected[i] * expected[i];
+        most = fmax(most, fabs(off));
+        largest = fmax(largest, fabs(expected[i]));
     }
     stn_plan_destroy(definition);
     stn_context_destroy(host);
     stn_memory_free(context, a);
     stn_memory_free(context, b);
     free(got), free(source), free(expected);
-    return good ? sqrt(error / size) : INFINITY;
+    return good && isfinite(error) ? fmax(sqrt(error / size), most / largest / COMPARE_POINT) : INFINITY;
 }
 
 int64_t nan_reaches(stn_context *context, const stn_problem *p, const char *strategy, size_t column) {

@@ -18,7 +18,7 @@ void suite_report(suite *s, bool good, const char *what, const char *detail) {
 }
 
 void suite_detail(const comparison *c, char *detail, size_t size) {
-    snprintf(detail, size, "relative L2 %.3g, bar %.3g, %s; %s", c->relative_l2, c->bar,
+    snprintf(detail, size, "relative L2 %.3g, worst point %.3g, bar %.3g, %s; %s", c->relative_l2, c->point, c->bar,
              c->all_written ? "all written" : "a point unwritten or padding touched",
              c->error.status ? c->error.message : "no error");
 }
@@ -48,6 +48,42 @@ void random_sides(dice *d, stn_problem *problem, int rank) {
     }
 }
 
+int suite_without_device(const char *why) {
+    const bool must_run = getenv("STENTOR_TESTS_MUST_RUN") != NULL;
+    if (must_run)
+        printf("1..1\nnot ok 1 - a device, which this test must have\n# %s\n", why);
+    else
+        printf("1..0 # SKIP %s\n", why);
+    return must_run;
+}
+
+/* False, after a word on stderr, if an argument says nothing that is known. */
+static bool read_arguments(suite *s, const char **only, int argc, char **argv) {
+    for (int i = 1; i < argc; i++) {
+        const char *value = i + 1 < argc ? argv[i + 1] : "";
+        if (!strcmp(argv[i], "--full")) {
+            s->full = true;
+            continue;
+        }
+        bool known = *value != '\0';
+        if (!strcmp(argv[i], "--tolerance"))
+            s->tolerance = strtod(value, NULL);
+        else if (!strcmp(argv[i], "--dtype"))
+            s->dtype_given = true, known = stn_dtype_parse(value, &s->dtype, NULL) == STN_OK;
+        else if (!strcmp(argv[i], "--only"))
+            *only = value;
+        else
+            known = known && !strcmp(argv[i], "--strategy"); /* which test_fft reads by itself */
+        if (!known) {
+            fprintf(stderr, "%s %s: unknown; give [--full] [--only PART] [--dtype T] [--tolerance X]\n", argv[i],
+                    value);
+            return false;
+        }
+        i++;
+    }
+    return true;
+}
+
 int suite_main(int argc, char **argv, const suite_part *parts, size_t count) {
     return suite_main_on(STN_DEVICE_CUDA(0), argc, argv, parts, count);
 }
@@ -55,27 +91,16 @@ int suite_main(int argc, char **argv, const suite_part *parts, size_t count) {
 int suite_main_on(int device, int argc, char **argv, const suite_part *parts, size_t count) {
     suite s = {0};
     const char *only = NULL;
-    for (int i = 1; i < argc; i++) {
-        if (!strcmp(argv[i], "--full")) s.full = true;
-        if (!strcmp(argv[i], "--tolerance") && i + 1 < argc) s.tolerance = strtod(argv[++i], NULL);
-        if (!strcmp(argv[i], "--dtype") && i + 1 < argc) {
-            i++;
-            s.dtype_given = true;
-            s.dtype = !strcmp(argv[i], "f16") ? STN_F16 : !strcmp(argv[i], "f32") ? STN_F32 : STN_F64;
-        }
-        if (!strcmp(argv[i], "--only") && i + 1 < argc) only = argv[++i];
-    }
+    if (!read_arguments(&s, &only, argc, argv)) return 2;
     stn_error error;
     stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
     options.device = device;
     options.cache_dir = ":memory:";
-    if (stn_context_create(&options, &s.context, &error) != STN_OK) {
-        printf("1..0 # SKIP %s\n", error.message);
-        return 0;
-    }
+    if (stn_context_create(&options, &s.context, &error) != STN_OK) return suite_without_device(error.message);
     if (stn_pool_create(2, &s.pool, &error) != STN_OK) return 1;
     for (size_t i = 0; i < count; i++)
         if (!only || !strcmp(only, parts[i].name)) parts[i].run(&s);
+    if (!s.run) suite_report(&s, false, only ? only : "a part", "there is no such part, or it has no case");
     printf("1..%d\n# largest error of those that passed: %.2g of its bar\n", s.run, s.worst);
     stn_pool_destroy(s.pool);
     stn_context_destroy(s.context);

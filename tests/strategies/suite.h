@@ -33,7 +33,10 @@ void suite_compare(suite *s, const char *strategy, bool fused, const char *what,
 void suite_detail(const comparison *c, char *detail, size_t size);
 /* Any pair of sides on each axis; constants are no round numbers. */
 void random_sides(dice *d, stn_problem *problem, int rank);
-/* main of such a test: [--full] [--only PART] [--dtype T] [--tolerance X]; without a GPU the plan says so: 1..0 # SKIP. */
+/* Says that there is no device, and why: TAP's plan to skip; or, where STENTOR_TESTS_MUST_RUN is set, as beside the emulator, a
+ * failure. Returns the exit status. */
+int suite_without_device(const char *why);
+/* main of such a test: [--full] [--only PART] [--dtype T] [--tolerance X]. An unknown PART fails. */
 int suite_main(int argc, char **argv, const suite_part *parts, size_t count);
 /* The same on another device than the first GPU, as stn_context_options has it. */
 int suite_main_on(int device, int argc, char **argv, const suite_part *parts, size_t count);

@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 """Rules that every source file keeps: an opening comment, a bearable length, nothing left to do, pure templates.
 
-Usage: source_rules.py ROOT. Prints each violation as FILE:LINE: sentence and exits 1 if there is one; files that are
-merely long are named as warnings.
+Usage: source_rules.py ROOT. Prints each violation as FILE:LINE: sentence and exits 1 if there is one.
 """
 import pathlib
 import re
@@ -11,7 +10,7 @@ import sys
 FOLDERS = ['src', 'cache', 'include', 'kernel_templates', 'bench', 'examples', 'tests']
 C_LIKE = {'.c', '.h', '.cu', '.cuh', '.cpp', '.hpp'}
 SCRIPTS = {'.py', '.sh'}
-LONG, TOO_LONG = 400, 600
+TOO_LONG = 400
 LONGER_BY_NATURE = {'include/stentor.h'}  # the manual
 UNFINISHED = re.compile(r'\b(TO' r'DO|FIX' r'ME|X' r'XX)\b')
 SYSTEM_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include\s*<', re.MULTILINE)
@@ -69,9 +68,9 @@ def twin_problems(root):
 
 
 def violations(root):
-    """(violations, warnings): two lists of sentences."""
+    """A list of sentences, one for each violation."""
     root = pathlib.Path(root).resolve()
-    found, warnings = list(twin_problems(root)), []
+    found = list(twin_problems(root))
     for path in sources(root):
         name, text = str(path.relative_to(root)), path.read_text(encoding='utf-8')
         problems = [opening_problem(path, text)] if text.strip() else []
@@ -83,14 +82,10 @@ def violations(root):
         length = text.count('\n')
         if length > TOO_LONG and name not in LONGER_BY_NATURE:
             found.append(f'{name}:{length}: longer than {TOO_LONG} lines: split it by concept')
-        elif length > LONG and name not in LONGER_BY_NATURE:
-            warnings.append(f'{name}: {length} lines')
-    return found, warnings
+    return found
 
 
 if __name__ == '__main__':
-    problems, long_files = violations(sys.argv[1])
-    for warning in long_files:
-        print('long:', warning)
+    problems = violations(sys.argv[1])
     print('\n'.join(problems) or 'every source file keeps the rules')
     sys.exit(1 if problems else 0)

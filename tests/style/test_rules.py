@@ -4,8 +4,10 @@ import pathlib
 import tempfile
 import unittest
 
+import circle_rule
 import include_rule
 import source_rules
+import strategy_rule
 
 GOOD = {
     'src/base/error.h': '/* errors */\n#include "stentor.h"\n',
@@ -15,6 +17,14 @@ GOOD = {
     'cache/cache.h': '/* the cache */\n',
     'src/launch/driver.c': '/* driver */\n#include "cache/cache.h"\n',
     'include/stentor.h': '/* the manual */\n',
+    'src/strategies/common/turns.h': '/* turns */\n#include "problem/task.h"\n',
+    'src/strategies/faces/margins.h': '/* margins */\n#include "strategies/common/turns.h"\n',
+    'src/strategies/faces/tile/tile.h': '/* tiles */\n#include "strategies/common/turns.h"\n',
+    'src/strategies/faces/margins.c': '/* m */\n#include "strategies/faces/margins.h"\n#include "strategies/faces/tile/tile.h"\n',
+    'src/strategies/direct/shape.h': '/* shapes */\n#include "strategies/common/turns.h"\n',
+    'src/strategies/direct/shape.c': '/* shapes */\n#include "strategies/direct/shape.h"\n#include "strategies/faces/margins.h"\n',
+    'src/strategies/direct/time.h': '/* steps */\n#include "shape.h"\n',
+    'src/strategies/host.c': '/* host */\n#include "strategies/common/turns.h"\n',
     'kernel_templates/device/ptx.cuh': '// words\n__device__ __forceinline__ void leave() { asm volatile("exit;"); }\n',
     'tests/emulator/shim/device/ptx.cuh': '// twins\n__device__ __forceinline__ void leave(int where) {}\n',
     'kernel_templates/march.cu': '// march: no asm("here"), no\n// #include <cuda_fp16.h>\n#include "device/ptx.cuh"\n',
@@ -42,13 +52,25 @@ class Rules(unittest.TestCase):
         return found[0]
 
     def one_source(self, **changes):
-        found, _ = source_rules.violations(self.tree(**changes))
+        found = source_rules.violations(self.tree(**changes))
+        self.assertEqual(len(found), 1, found)
+        return found[0]
+
+    def one_strategy(self, **changes):
+        found = strategy_rule.violations(self.tree(**changes))
+        self.assertEqual(len(found), 1, found)
+        return found[0]
+
+    def one_circle(self, **changes):
+        found = circle_rule.violations(self.tree(**changes))
         self.assertEqual(len(found), 1, found)
         return found[0]
 
     def test_good_samples_are_quiet(self):
         self.assertEqual(include_rule.violations(self.tree()), [])
-        self.assertEqual(source_rules.violations(self.tree()), ([], []))
+        self.assertEqual(strategy_rule.violations(self.tree()), [])
+        self.assertEqual(circle_rule.violations(self.tree()), [])
+        self.assertEqual(source_rules.violations(self.tree()), [])
 
     def test_include_of_a_later_room(self):
         text = '/* errors */\n\n#include "problem/task.h"\n'
@@ -68,14 +90,43 @@ class Rules(unittest.TestCase):
     def test_a_room_without_a_place(self):
         self.assertIn('src/attic', self.one_include(src__attic__old_dot_c='/* old */\n'))
 
+    def test_a_strategy_includes_no_other(self):
+        text = '/* h */\n#include "strategies/direct/shape.h"\n'
+        self.assertIn('src/strategies/host.c:2: host includes "strategies/direct/shape.h" of the strategy direct',
+                      self.one_strategy(src__strategies__host_dot_c=text))
+        self.assertIn('of the strategy direct', self.one_strategy(src__strategies__sparse__s_dot_h=text))
+        self.assertIn('of the strategy direct', self.one_strategy(src__strategies__faces__tile__strips_dot_c=text))
+        self.assertIn('of the strategy direct',
+                      self.one_strategy(src__strategies__sparse__s_dot_h='/* s */\n#include "../direct/shape.h"\n'))
+
+    def test_what_strategies_share_has_an_order(self):
+        text = '/* t */\n#include "strategies/faces/margins.h"\n'
+        self.assertIn('common includes "strategies/faces/margins.h" of faces, which is built on it',
+                      self.one_strategy(src__strategies__common__turns_dot_c=text))
+
+    def test_faces_has_one_door(self):
+        text = '/* t */\n#include "strategies/faces/tile/tile.h"\n'
+        self.assertIn('the door of faces is margins.h', self.one_strategy(src__strategies__direct__time_dot_c=text))
+
+    def test_circles(self):
+        text = '/* shapes */\n#include "strategies/direct/time.h"\n'
+        self.assertIn('src/strategies/direct/shape -> src/strategies/direct/time -> src/strategies/direct/shape',
+                      self.one_circle(src__strategies__direct__shape_dot_c=text))
+        self.assertIn('cache/cache -> cache/key -> cache/cache',
+                      self.one_circle(cache__key_dot_h='/* k */\n#include "cache.h"\n',
+                                      cache__cache_dot_c='/* c */\n#include "cache/key.h"\n'))
+        self.assertIn('src/base/a -> src/base/b -> src/base/c -> src/base/a',
+                      self.one_circle(src__base__a_dot_h='/* a */\n#include "base/b.h"\n',
+                                      src__base__b_dot_h='/* b */\n#include "base/c.h"\n',
+                                      src__base__c_dot_h='/* c */\n#include "base/a.h"\n'))
+
     def test_opening_comment(self):
         self.assertIn('src/base/log.c:1: does not open', self.one_source(src__base__log_dot_c='#include "stentor.h"\n'))
         self.assertIn('does not open', self.one_source(tests__style__rule_dot_py='#!/usr/bin/env python3\nimport os\n'))
 
     def test_length(self):
-        self.assertIn('longer than', self.one_source(src__base__log_dot_c='/* log */\n' + 'int x;\n' * 600))
-        found, warnings = source_rules.violations(self.tree(src__base__log_dot_c='/* log */\n' + 'int x;\n' * 450))
-        self.assertEqual((found, warnings), ([], ['src/base/log.c: 451 lines']))
+        self.assertIn('longer than 400', self.one_source(src__base__log_dot_c='/* log */\n' + 'int x;\n' * 400))
+        self.assertEqual(source_rules.violations(self.tree(src__base__log_dot_c='/* log */\n' + 'int x;\n' * 399)), [])
 
     def test_unfinished(self):
         self.assertIn('src/base/log.c:2: says', self.one_source(src__base__log_dot_c='/* log */\n/* TO' 'DO: more */\n'))

@@ -1,7 +1,10 @@
 /* What is remembered: read back as it was written, refused when it was not, under a key of all that decides a time. */
 #include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "../context/stand_ins.h"
 #include "context/context.h"
 #include "tune/record.h"
 
@@ -149,5 +152,41 @@ Test(record, has_a_key_of_the_weights_symmetry_alone) {
     stn_key skewed = key_of_weights(&w, (double[]){0.1, 0.15, 0.3, 0.25, 0.1});
     cr_assert_eq(memcmp(&first, &scaled, sizeof first), 0);
     cr_assert_neq(memcmp(&first, &skewed, sizeof first), 0);
+    end_world(&w);
+}
+
+/* The key that a context made now, on the stand-in GPU, gives the problem. */
+static stn_key key_on_gpu(const stn_problem *problem, int gpu) {
+    stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
+    stn_context *context;
+    options.device = STN_DEVICE_CUDA(gpu);
+    options.cache_dir = ":memory:";
+    OK(stn_context_create(&options, &context, &error));
+    stn_key key = key_of(context, problem);
+    stn_context_destroy(context);
+    return key;
+}
+
+Test(record, has_a_key_of_driver_templates_and_gpu, .init = stand_ins_start, .fini = stand_ins_end) {
+    world w = world_of();
+    stn_key keys[5];
+    keys[0] = key_on_gpu(&w.problem, 0);
+    stn_key again = key_on_gpu(&w.problem, 0);
+    cr_assert_eq(memcmp(&keys[0], &again, sizeof again), 0);
+    keys[1] = key_on_gpu(&w.problem, 1); /* another name */
+    fake->version = 13010;
+    keys[2] = key_on_gpu(&w.problem, 0);
+    fake->version = 13000;
+    char command[512];
+    snprintf(command, sizeof command, "cp -r %s %s/t && echo '// edited' >> %s/t/device/index.cuh", TEMPLATE_FOLDER,
+             stand_ins_folder, stand_ins_folder);
+    cr_assert_eq(system(command), 0);
+    snprintf(command, sizeof command, "%s/t", stand_ins_folder);
+    setenv("STENTOR_TEMPLATE_DIR", command, 1);
+    keys[3] = key_on_gpu(&w.problem, 0);
+    unsetenv("STENTOR_TEMPLATE_DIR");
+    keys[4] = key_of(w.context, &w.problem); /* a GPU of this arch that is not here */
+    for (int i = 0; i < 5; i++)
+        for (int j = 0; j < i; j++) cr_expect_neq(memcmp(&keys[i], &keys[j], sizeof keys[i]), 0, "%d and %d", i, j);
     end_world(&w);
 }

@@ -103,6 +103,20 @@ extern "C" __global__ void outside_array(const __grid_constant__ arguments args)
 }
 extern "C" __global__ void fails_assert(const __grid_constant__ arguments args) { assert(args.n == 0); }
 
+// A launch, and one that may begin early: it waits for the first one (0), does not (1), or reads before it waits (2).
+extern "C" __global__ void fills(const __grid_constant__ arguments args) {
+    let_next_launch_begin();
+    static_cast<double *>(args.out)[blockIdx.x * blockDim.x + threadIdx.x] = 5.0;
+}
+extern "C" __global__ void copies_early(const __grid_constant__ arguments args) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (args.n == 0) wait_for_launch_before();
+    const double value = static_cast<const double *>(args.in)[i];
+    __syncthreads();
+    if (args.n == 2) wait_for_launch_before();
+    static_cast<double *>(args.out)[i] = value;
+}
+
 // Clusters of two, with a fault of kind n each (0: none).
 extern "C" __global__ void cluster_faults(const __grid_constant__ arguments args) {
     unsigned *mine = reinterpret_cast<unsigned *>(stn_shared), run[4];
@@ -113,4 +127,30 @@ extern "C" __global__ void cluster_faults(const __grid_constant__ arguments args
     cluster_load(run, mine + 4 * i + (args.n == 3 ? 128 : args.n == 4), args.n == 5 ? 2 : 1 - rank);
     if (args.n != 6) cluster_barrier();  // 6: the other may have ended
     store_run(static_cast<unsigned *>(args.out) + 4 * i, run);
+}
+
+// A value from each lane's neighbour through shared memory, dynamic (what & 1: static). What lies between writing and reading, and between
+// turns, is no order but registers that lanes hand to each other (what & 6: a shuffle, a ballot, a product), unless `what` has 8. what &
+// 16: neighbours are of another warp, and a barrier is needed (32). what & 64: asynchronous copies bring the values.
+extern "C" __global__ void neighbours(const __grid_constant__ arguments args) {
+    __shared__ __align__(16) double fixed[64];
+    const int i = threadIdx.x, from = args.n & 16 ? (i + 32) % 64 : i ^ 1;
+    double *const tile = args.n & 1 ? fixed : reinterpret_cast<double *>(stn_shared), sum[2] = {0, 0};
+    for (int turn = 0; turn < 2; turn++) {
+        if (args.n & 64) {
+            copy_async_8(tile + i, static_cast<const double *>(args.in) + i);
+            copy_async_commit();
+            copy_async_wait<0>();
+        } else
+            tile[i] = i + turn;
+        if ((args.n & 6) == 2) sum[1] += __shfl_xor_sync(0xffffffffu, sum[0], 1);
+        if ((args.n & 6) == 4) sum[1] += __ballot_sync(0xffffffffu, i & 1);
+        if ((args.n & 6) == 6) mma_m8n8k4(sum, 1.0, 1.0);
+        if (args.n & 8) __syncwarp();
+        if (args.n & 32) __syncthreads();
+        sum[0] += tile[from];
+        if (args.n & 8) __syncwarp();
+        if (args.n & 32) __syncthreads();
+    }
+    static_cast<double *>(args.out)[i] = sum[0] + sum[1];
 }

@@ -71,6 +71,10 @@ struct Engine {
     long long (*clock)();
     void (*fail)(const char *message, Place place);
     void (*misaligned)(const void *address, int bytes, Place place);
+    void (*wait_for_launch)(Place place);
+    // Of kernels compiled for it: an access; where the running OS thread has what the kernel declares as static shared memory.
+    void (*touch)(const void *p, unsigned bytes, int writes, const void *code);
+    void (*statics)(const unsigned char *from, unsigned bytes);
 };
 
 struct KernelEntry {

@@ -66,6 +66,8 @@ __device__ __forceinline__ void copy_async_wait(STN_WHERE) {
     stn_emulator::engine->copy_async_wait(N, place);
 }
 
+__device__ __forceinline__ void keep_here(int &i) { asm volatile("" : "+r"(i)); }
+
 // ---- tensor products, c += a b. Every lane hands over its registers; the last one to arrive lets the warp's product
 // be formed.
 #define STN_MMA(name, SHAPE, C, NC, A, NA, B, NB)                                                                      \
@@ -105,14 +107,22 @@ STN_MMA_SPARSE(mma_sp_f16_m16n8k32, MMA_SP_F16_M16N8K32, 4, 4)
 STN_MMA_SPARSE(mma_sp_tf32_m16n8k8, MMA_SP_TF32_M16N8K8, 2, 2)
 STN_MMA_SPARSE(mma_sp_tf32_m16n8k16, MMA_SP_TF32_M16N8K16, 4, 4)
 
-// ---- launches one after the other: here always when the one before has ended
+// ---- launches one after the other: of one that may begin early, some blocks do before the launch before it has begun
 __device__ __forceinline__ void let_next_launch_begin() {}
-__device__ __forceinline__ void wait_for_launch_before() {}
+__device__ __forceinline__ void wait_for_launch_before(STN_WHERE) { stn_emulator::engine->wait_for_launch(place); }
 
 // ---- clusters
 __device__ __forceinline__ unsigned cluster_rank() { return stn_emulator::self()->block->rank; }
 __device__ __forceinline__ void cluster_barrier(STN_WHERE) { stn_emulator::engine->cluster_barrier(place); }
-__device__ __forceinline__ void cluster_load(unsigned (&to)[4], const unsigned *from, unsigned rank, STN_WHERE) {
+template <int N>
+__device__ __forceinline__ void cluster_load(unsigned (&to)[N], const unsigned *from, unsigned rank, STN_WHERE) {
+    static_assert(N == 2 || N == 4, "8 or 16 bytes");
     const void *there = stn_emulator::engine->cluster_shared(from, sizeof to, rank, place);
     __builtin_memcpy(to, there, sizeof to);
+}
+template <int N>
+__device__ __forceinline__ void cluster_store(unsigned *to, const unsigned (&from)[N], unsigned rank, STN_WHERE) {
+    static_assert(N == 2 || N == 4, "8 or 16 bytes");
+    const void *there = stn_emulator::engine->cluster_shared(to, sizeof from, rank, place);
+    __builtin_memcpy(const_cast<void *>(there), from, sizeof from);
 }

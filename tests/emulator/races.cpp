@@ -1,0 +1,106 @@
+// See races.h.
+#include "races.h"
+
+#include <dlfcn.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "engine.h"
+
+namespace stn_emulator {
+
+bool Races::wanted;
+
+constexpr unsigned GRAIN = 2;  // bytes of a cell: the smallest element of any template
+constexpr size_t BLOCK_CELLS = SHARED_BYTES / GRAIN, STATIC_CELLS = BLOCK_CELLS;  // static memory: as much at most
+
+void Races::begin() {
+    theirs = {};
+    if (!wanted) return;
+    if (!cells) {
+        // Zero pages, of which few are ever touched.
+        void *p = mmap(nullptr, (MOST_BLOCKS * BLOCK_CELLS + STATIC_CELLS) * sizeof(Cell), PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (p != MAP_FAILED) cells = static_cast<Cell *>(p);
+    }
+    clock++;
+    for (uint64_t &turn : warp_turn) turn = clock;
+    for (uint64_t &turn : block_turn) turn = clock;
+}
+
+void Races::sync_warp(unsigned warp) { warp_turn[warp] = ++clock; }
+
+void Races::sync_block(unsigned block, unsigned warps) {
+    block_turn[block] = ++clock;
+    for (unsigned w = 0; w < warps; w++) warp_turn[block * warps + w] = clock;
+}
+
+void Races::set_statics(const unsigned char *from, unsigned bytes) {
+    statics = from;
+    static_bytes = bytes < STATIC_CELLS * GRAIN ? bytes : STATIC_CELLS * GRAIN;
+}
+
+bool Races::orders(const Access &before, const Access &access, unsigned block) const {
+    if (!before.code || before.lane == access.lane) return true;
+    const bool same_warp = before.lane / WARP == access.lane / WARP;
+    return before.when < (same_warp ? warp_turn[access.lane / WARP] : block_turn[block]);
+}
+
+bool Races::meets(Cell &cell, bool writes, const Access &access, unsigned block) {
+    for (const Access *before : {&cell.write, &cell.read, &cell.mate, &cell.other}) {
+        if ((!writes && before != &cell.write) || orders(*before, access, block)) continue;
+        mine = access;
+        theirs = *before;
+        return true;
+    }
+    if (writes) {
+        cell.write = access;
+        return false;
+    }
+    if (cell.read.code && cell.read.lane / WARP != access.lane / WARP) {
+        cell.other = cell.read;
+        cell.mate = {};
+    } else if (cell.read.lane != access.lane)
+        cell.mate = cell.read;
+    cell.read = access;
+    return false;
+}
+
+bool Races::touch(const unsigned char *shared, unsigned shared_bytes, const void *p, unsigned bytes, bool writes,
+                  Access access, unsigned block) {
+    if (!cells) return false;
+    const size_t at = static_cast<size_t>(static_cast<const unsigned char *>(p) - shared),
+                 in_statics = static_cast<size_t>(static_cast<const unsigned char *>(p) - statics);
+    Cell *first = at < shared_bytes           ? cells + block * BLOCK_CELLS + at / GRAIN
+                  : in_statics < static_bytes ? cells + MOST_BLOCKS * BLOCK_CELLS + in_statics / GRAIN
+                                              : nullptr;
+    if (!first) return false;
+    const size_t within = at < shared_bytes ? at : in_statics;
+    access.when = clock;
+    for (size_t i = 0; i <= (within + bytes - 1) / GRAIN - within / GRAIN; i++)
+        if (meets(first[i], writes, access, block)) return true;
+    return false;
+}
+
+// "file:line" of an address in a kernel's library.
+static std::string line_of(const void *code) {
+    Dl_info info;
+    if (!dladdr(code, &info) || !info.dli_fname) return "?";
+    std::string path = info.dli_fname;
+    if (path.compare(0, 10, "/proc/self") == 0) path = "/proc/" + std::to_string(getpid()) + path.substr(10);
+    char command[600], line[400] = "?";
+    snprintf(command, sizeof command, "env -u LD_PRELOAD addr2line -s -e '%s' 0x%zx 2>/dev/null", path.c_str(),
+             static_cast<size_t>(static_cast<const char *>(code) - static_cast<const char *>(info.dli_fbase)) - 1);
+    FILE *pipe = popen(command, "r");
+    if (!pipe) return line;
+    if (!fgets(line, sizeof line, pipe)) line[0] = '?', line[1] = 0;
+    pclose(pipe);
+    std::string text = line;
+    return text.substr(0, text.find_first_of(" \n"));
+}
+
+std::string Races::story() const { return line_of(mine.code) + ", the other at " + line_of(theirs.code); }
+
+}  // namespace stn_emulator

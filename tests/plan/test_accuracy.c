@@ -1,0 +1,100 @@
+/* Predicted errors: what they are shown as, and that a candidate which misses the bar is not chosen. */
+#include <criterion/criterion.h>
+#include <math.h>
+#include <string.h>
+
+#include "plan/accuracy.h"
+#include "plan/plan.h"
+
+static stn_error error;
+#define OK(call) cr_assert_eq((call), STN_OK, "%s", error.message)
+
+/* A plan of star-2d13p for an absent GPU. */
+static stn_plan *plan_of(stn_context *context, const char *strategy, uint64_t steps, double tolerance) {
+    stn_stencil *stencil = NULL;
+    stn_plan *plan = NULL;
+    stn_problem problem = STN_PROBLEM_INIT;
+    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
+    OK(stn_stencil_parse("star-2d13p", &stencil, &error));
+    problem.stencil = stencil;
+    problem.dtype = STN_F32;
+    problem.steps = steps;
+    problem.tolerance = tolerance;
+    problem.extent[0] = problem.extent[1] = 2048;
+    options.strategy = strategy;
+    options.estimate_only = 1;
+    OK(stn_plan_create(context, &problem, &options, &plan, &error));
+    stn_stencil_destroy(stencil);
+    return plan;
+}
+
+static stn_context *h200(void) {
+    stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
+    stn_context *context = NULL;
+    options.arch = "sm_90";
+    options.cache_dir = ":memory:";
+    OK(stn_context_create(&options, &context, &error));
+    return context;
+}
+
+/* The row of a strategy, the first one if it has several. */
+static const stn_ranked *row_of(const stn_plan *plan, const char *strategy) {
+    for (size_t i = 0; i < plan->ranked; i++)
+        if (!strcmp(plan->ranking[i].strategy->name, strategy)) return &plan->ranking[i];
+    return NULL;
+}
+
+Test(accuracy, bars) {
+    stn_task task = {.dtype = STN_F64, .steps = 1024};
+    cr_expect_float_eq(stn_error_bar(&task, false), 1.1e-12, 1e-25);
+    task.dtype = STN_F32;
+    cr_expect_float_eq(stn_error_bar(&task, false), 1.1e-5, 1e-15);
+    cr_expect_float_eq(stn_error_bar(&task, true), 3.2e-5, 1e-15);
+    task.tolerance = 1e-2;
+    cr_expect_float_eq(stn_error_bar(&task, false), 1e-2, 1e-15);
+    stn_estimate e = {.error = 0.02};
+    cr_expect(!stn_error_meets(&task, &e));
+    e.error = 0; /* not known */
+    cr_expect(stn_error_meets(&task, &e));
+}
+
+Test(accuracy, errors_of_the_same_sign_add_up) {
+    cr_expect_float_eq(stn_error_of(1e-8, 0, 100), 1e-6, 1e-15);
+    cr_expect_float_eq(stn_error_of(0, 1e-8, 100), 1e-7, 1e-15);
+}
+
+/* A run so long that what every launch errs by adds up to more than the bar. */
+Test(accuracy, what_misses_the_bar_is_not_ranked) {
+    stn_context *context = h200();
+    stn_plan *plan = plan_of(context, "auto", 100000, 0);
+    const stn_ranked *row = row_of(plan, "lowrank");
+    cr_assert(row && !row->applies);
+    cr_expect(strstr(row->reason, "predicted error"), "%s", row->reason);
+    cr_expect(stn_error_meets(&plan->task, &plan->estimate));
+    stn_plan_destroy(plan);
+
+    plan = plan_of(context, "auto", 100, 0);
+    row = row_of(plan, "lowrank");
+    cr_assert(row && row->applies);
+    cr_expect(row->estimate.error > 0 && row->estimate.error < stn_error_bar(&plan->task, false));
+    stn_plan_destroy(plan);
+
+    plan = plan_of(context, "auto", 100000, 1e-2); /* which allows it */
+    row = row_of(plan, "lowrank");
+    cr_expect(row && row->applies);
+    stn_plan_destroy(plan);
+    stn_context_destroy(context);
+}
+
+/* Where it was asked for by name it serves, and says what to expect. */
+Test(accuracy, what_was_asked_for_says_that_it_misses) {
+    stn_context *context = h200();
+    stn_plan *plan = plan_of(context, "lowrank", 100000, 0);
+    char *text = NULL;
+    cr_expect(!stn_error_meets(&plan->task, &plan->estimate));
+    OK(stn_plan_describe(plan, STN_TEXT, &text, &error));
+    cr_expect(strstr(text, "which it misses"), "%s", text);
+    stn_text_free(text);
+    stn_plan_destroy(plan);
+    stn_context_destroy(context);
+}

@@ -1,0 +1,171 @@
+/* What a plan does when its strategy refuses: candidates that cannot be prepared, new weights that were taken by half. The
+ * strategy named "host" is replaced by one of our own (by the linker), which refuses what a test tells it to. */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "plan/plan.h"
+
+enum { CANDIDATES = 4, TAPS = 3, WORKSPACE = 4096 };
+
+/* What the strategy was told to do, and what was asked of it. */
+static struct {
+    stn_status answers[CANDIDATES]; /* of prepare, for each candidate */
+    int prepared, released, unclean;
+    int last_prepared;
+    int weights_refused; /* this many times new weights are taken by half */
+    int weights_asked;
+} told;
+
+/* What it builds: weights as a kernel's table would hold them. */
+typedef struct built {
+    double weights[TAPS];
+    int candidate;
+} built;
+
+static bool applies(const stn_task *task, const stn_machine *machine, char *reason, size_t size) {
+    (void)task, (void)machine, (void)reason, (void)size;
+    return true;
+}
+
+static size_t candidates(const stn_task *task, const stn_machine *machine, stn_candidate *list, size_t most) {
+    (void)task, (void)machine, (void)most;
+    for (int i = 0; i < CANDIDATES; i++) list[i] = (stn_candidate){{i}};
+    return CANDIDATES;
+}
+
+static void estimate(const stn_task *task, const stn_machine *machine, const stn_candidate *candidate,
+                     stn_estimate *e) {
+    (void)task, (void)machine;
+    *e = (stn_estimate){.bytes = 1, .launches = 1, .seconds = 1 + candidate->values[0]};
+}
+
+static stn_status prepare(stn_plan *plan, stn_error *error) {
+    int candidate = plan->candidate.values[0];
+    told.prepared++;
+    told.last_prepared = candidate;
+    if (plan->state || plan->nkernels || plan->workspace_size) told.unclean++;
+    built *made = calloc(1, sizeof *made);
+    if (!made) return stn_fail_memory(error, "a plan's state", sizeof *made);
+    made->candidate = candidate;
+    for (size_t k = 0; k < plan->task.ntaps; k++) made->weights[k] = plan->task.taps[k].weight;
+    plan->state = made;
+    plan->kernels[plan->nkernels++] = NULL; /* half of it is there before it turns out not to do */
+    plan->workspace_size = WORKSPACE + (size_t)candidate;
+    if (!told.answers[candidate]) return STN_OK;
+    return stn_fail(error, told.answers[candidate], "candidate %d will not do", candidate);
+}
+
+static void release(stn_plan *plan) {
+    if (plan->state) told.released++;
+    free(plan->state);
+    plan->state = NULL;
+}
+
+static stn_status execute(stn_plan *plan, const stn_execution *run, stn_error *error) {
+    (void)plan, (void)run, (void)error;
+    return STN_OK;
+}
+
+static stn_status set_weights(stn_plan *plan, stn_error *error) {
+    built *made = plan->state;
+    bool refuse = told.weights_asked++ < told.weights_refused;
+    for (size_t k = 0; k < (refuse ? 1 : plan->task.ntaps); k++) made->weights[k] = plan->task.taps[k].weight;
+    return refuse ? stn_fail(error, STN_ERROR_DRIVER, "the copy of weight 1 failed") : STN_OK;
+}
+
+static void describe(const stn_plan *plan, stn_format format, stn_text *text) { (void)plan, (void)format, (void)text; }
+static void name_candidate(const stn_task *task, const stn_candidate *candidate, stn_text *text) {
+    (void)task;
+    stn_text_printf(text, "candidate %d", candidate->values[0]);
+}
+
+const stn_strategy __wrap_stn_strategy_host; /* the linker puts it where the library names stn_strategy_host */
+const stn_strategy __wrap_stn_strategy_host = {.name = "host",
+                                               .applies = applies,
+                                               .candidates = candidates,
+                                               .estimate = estimate,
+                                               .prepare = prepare,
+                                               .execute = execute,
+                                               .set_weights = set_weights,
+                                               .describe = describe,
+                                               .release = release,
+                                               .name_candidate = name_candidate};
+
+static stn_context *context;
+static stn_stencil *stencil;
+static stn_plan *plan;
+static stn_error error;
+
+static stn_status make_plan(void) {
+    stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
+    stn_plan_options choice = STN_PLAN_OPTIONS_INIT;
+    stn_problem p = STN_PROBLEM_INIT;
+    options.device = STN_DEVICE_HOST, options.cache_dir = ":memory:";
+    choice.strategy = "host";
+    cr_assert_eq(stn_context_create(&options, &context, &error), STN_OK, "%s", error.message);
+    cr_assert_eq(stn_stencil_parse("heat-1d", &stencil, &error), STN_OK, "%s", error.message);
+    p.stencil = stencil;
+    p.extent[0] = 40;
+    return stn_plan_create(context, &p, &choice, &plan, &error);
+}
+
+static void end(void) {
+    stn_plan_destroy(plan);
+    stn_stencil_destroy(stencil);
+    stn_context_destroy(context);
+}
+
+Test(refused, the_next_candidate_starts_anew) {
+    told.answers[0] = STN_ERROR_UNSUPPORTED;
+    told.answers[1] = STN_ERROR_NO_COMPILER;
+    cr_assert_eq(make_plan(), STN_OK, "%s", error.message);
+    cr_expect_eq(told.prepared, 3);
+    cr_expect_eq(plan->candidate.values[0], 2, "the cheapest that will do");
+    cr_expect_eq(told.released, 2, "what the refused ones had built is freed");
+    cr_expect_eq(told.unclean, 0, "a candidate found the state, kernels or workspace of the one before");
+    cr_expect_eq(plan->nkernels, 1u);
+    cr_expect_eq(stn_plan_workspace_size(plan), (size_t)WORKSPACE + 2);
+    cr_expect_eq(plan->estimate.seconds, 3, "what it predicts is its own");
+    cr_expect_eq(((built *)plan->state)->candidate, 2);
+    end();
+    cr_expect_eq(told.released, 3);
+}
+
+Test(refused, all_of_them) {
+    for (int i = 0; i < CANDIDATES; i++) told.answers[i] = i ? STN_ERROR_NO_COMPILER : STN_ERROR_UNSUPPORTED;
+    cr_expect_eq(make_plan(), STN_ERROR_UNSUPPORTED);
+    cr_expect_null(plan);
+    cr_expect_str_eq(error.message, "candidate 0 will not do", "the first one's story: %s", error.message);
+    cr_expect(told.prepared == CANDIDATES && told.released == CANDIDATES && told.unclean == 0);
+    end();
+}
+
+Test(refused, for_want_of_memory_no_other_is_tried) {
+    told.answers[0] = STN_ERROR_UNSUPPORTED;
+    told.answers[1] = STN_ERROR_OUT_OF_MEMORY;
+    cr_expect_eq(make_plan(), STN_ERROR_OUT_OF_MEMORY);
+    cr_expect_str_eq(error.message, "candidate 1 will not do");
+    cr_expect(told.prepared == 2 && told.released == 2);
+    end();
+}
+
+Test(refused, weights_taken_by_half_are_taken_back) {
+    cr_assert_eq(make_plan(), STN_OK, "%s", error.message);
+    const built *made = plan->state;
+    double before[TAPS], other[TAPS] = {0.5, -2, 0.25};
+    memcpy(before, made->weights, sizeof before);
+    told.weights_refused = 1;
+    cr_assert_eq(stn_plan_set_weights(plan, TAPS, other, &error), STN_ERROR_DRIVER);
+    cr_expect_str_eq(error.message, "the copy of weight 1 failed");
+    for (int k = 0; k < TAPS; k++) {
+        cr_expect_eq(made->weights[k], before[k], "weight %d of the tables", k);
+        cr_expect_eq(plan->task.taps[k].weight, before[k], "weight %d of the task", k);
+    }
+    cr_expect_eq(told.weights_asked, 2);
+    told.weights_refused = 0;
+    cr_assert_eq(stn_plan_set_weights(plan, TAPS, other, &error), STN_OK, "%s", error.message);
+    for (int k = 0; k < TAPS; k++) cr_expect_eq(made->weights[k], other[k]);
+    end();
+}

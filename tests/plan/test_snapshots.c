@@ -1,0 +1,186 @@
+/* Stacks of snapshots: every state equals a run of its own, by each strategy, whatever the layouts; the same on a GPU or
+ * the emulator (skipped without one). */
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "launch/driver.h"
+#include "stentor.h"
+
+static stn_error error;
+#define OK(call) cr_assert_eq((call), STN_OK, "%s", error.message)
+
+enum { NY = 21, NX = 26, BATCH = 2, STEPS = 12 };
+
+typedef struct layout {
+    ptrdiff_t row, batch, snapshot; /* elements; snapshot 0: dense */
+} layout;
+
+static stn_context *context_on(int device) {
+    stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
+    stn_context *context = NULL;
+    options.device = device;
+    options.cache_dir = ":memory:";
+    stn_status status = stn_context_create(&options, &context, &error);
+    if (status == STN_ERROR_NO_DEVICE) {
+        cr_skip_test("no GPU: %s", error.message);
+    }
+    cr_assert_eq(status, STN_OK, "%s", error.message);
+    return context;
+}
+
+static stn_problem problem_of(const stn_stencil *stencil, layout in, layout out, uint64_t steps, uint64_t every) {
+    stn_problem p = STN_PROBLEM_INIT;
+    p.stencil = stencil, p.steps = steps, p.every = every, p.batch = BATCH;
+    p.extent[0] = NY, p.extent[1] = NX;
+    p.in_stride[0] = in.row, p.out_stride[0] = out.row, p.in_stride[1] = p.out_stride[1] = 1;
+    p.in_batch_stride = in.batch, p.out_batch_stride = out.batch, p.snapshot_stride = out.snapshot;
+    p.boundary[0][0].kind = p.boundary[0][1].kind = STN_REFLECT;
+    p.boundary[1][0].kind = p.boundary[1][1].kind = STN_FIXED;
+    return p;
+}
+
+/* Runs the problem from `in` and gives the `size` doubles of its output, poisoned before. */
+static void run(stn_context *context, const stn_problem *p, const char *strategy, const double *in, size_t in_size,
+                double *out, size_t size, const double *weights, size_t nweights) {
+    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
+    stn_plan *plan;
+    void *from, *to;
+    options.strategy = strategy;
+    OK(stn_plan_create(context, p, &options, &plan, &error));
+    if (weights) OK(stn_plan_set_weights(plan, nweights, weights, &error));
+    OK(stn_memory_alloc(context, in_size * sizeof *in, &from, &error));
+    OK(stn_memory_alloc(context, size * sizeof *out, &to, &error));
+    memset(out, 0xff, size * sizeof *out);
+    OK(stn_memory_upload(context, from, in, in_size * sizeof *in, &error));
+    OK(stn_memory_upload(context, to, out, size * sizeof *out, &error));
+    OK(stn_plan_execute(plan, from, to, NULL, &error));
+    OK(stn_memory_download(context, out, to, size * sizeof *out, &error));
+    stn_memory_free(context, from);
+    stn_memory_free(context, to);
+    stn_plan_destroy(plan);
+}
+
+static void check(stn_context *context, const char *strategy, layout in, layout out, uint64_t every, bool new_weights) {
+    stn_stencil *stencil;
+    OK(stn_stencil_parse("heat-2d:alpha=0.2", &stencil, &error));
+    static const double weights[5] = {0.11, 0.17, 0.3, 0.19, 0.13};
+    const double *changed = new_weights ? weights : NULL;
+    const size_t count = STEPS / every, apart = (size_t)(out.snapshot ? out.snapshot : BATCH * out.batch);
+    const size_t in_size = (size_t)(BATCH * in.batch), size = count * apart, one = (size_t)(BATCH * out.batch);
+    double *from = malloc(in_size * sizeof *from), *stack = malloc(size * sizeof *stack),
+           *want = malloc(one * sizeof *want);
+    for (size_t i = 0; i < in_size; i++) from[i] = sin(0.37 * (double)i);
+    stn_problem p = problem_of(stencil, in, out, STEPS, every);
+    run(context, &p, strategy, from, in_size, stack, size, changed, 5);
+    stn_context *host = context_on(STN_DEVICE_HOST);
+    for (size_t s = 0; s < count; s++) {
+        stn_problem q = problem_of(stencil, in, (layout){out.row, out.batch, 0}, every * (s + 1), 0);
+        run(host, &q, "host", from, in_size, want, one, changed, 5);
+        for (int b = 0; b < BATCH; b++)
+            for (int y = 0; y < NY; y++)
+                for (int x = 0; x < NX; x++) {
+                    size_t at = (size_t)(b * out.batch + y * out.row + x);
+                    cr_assert_float_eq(stack[s * apart + at], want[at], 1e-13,
+                                       "%s, snapshot %zu, grid %d, %d %d: %g, not %g", strategy, s, b, y, x,
+                                       stack[s * apart + at], want[at]);
+                }
+    }
+    stn_context_destroy(host);
+    stn_stencil_destroy(stencil);
+    free(from), free(stack), free(want);
+}
+
+static void check_all(stn_context *context, const char *strategy) {
+    const layout dense = {NX, NX * NY, 0}, wide = {32, 32 * NY, 0},
+                 odd = {NX + 1, (NX + 1) * NY, BATCH * (NX + 1) * NY + 3};
+    check(context, strategy, dense, dense, 4, false);
+    check(context, strategy, dense, wide, 3, false);
+    check(context, strategy, wide, odd, 6, false);
+    check(context, strategy, dense, odd, 4, true);
+    check(context, strategy, odd, dense, STEPS, false);
+}
+
+Test(snapshots, host) {
+    stn_context *context = context_on(STN_DEVICE_HOST);
+    check_all(context, "host");
+    stn_context_destroy(context);
+}
+
+Test(snapshots, are_refused_in_place_and_where_they_overlap) {
+    stn_stencil *stencil;
+    OK(stn_stencil_parse("heat-2d", &stencil, &error));
+    const layout dense = {NX, NX * NY, 0};
+    stn_problem p = problem_of(stencil, dense, dense, STEPS, 5);
+    cr_expect_eq(stn_problem_validate(&p, &error), STN_ERROR_INVALID_ARGUMENT);
+    cr_expect(strstr(error.message, "every 5 steps does not divide"), "%s", error.message);
+    p.every = 4, p.in_place = 1;
+    cr_expect_eq(stn_problem_validate(&p, &error), STN_ERROR_INVALID_ARGUMENT);
+    cr_expect(strstr(error.message, "stack of 3 snapshots"), "%s", error.message);
+    p.in_place = 0, p.snapshot_stride = BATCH * NX * NY - 1;
+    cr_expect_eq(stn_problem_validate(&p, &error), STN_ERROR_INVALID_ARGUMENT);
+    cr_expect(strstr(error.message, "snapshots overlap"), "%s", error.message);
+    p.snapshot_stride = PTRDIFF_MAX / 16;
+    cr_expect_eq(stn_problem_validate(&p, &error), STN_ERROR_INVALID_ARGUMENT);
+    cr_expect(strstr(error.message, "63 bits"), "%s", error.message);
+    p.snapshot_stride = 0, p.every = STEPS, p.in_place = 1;
+    cr_expect_eq(stn_problem_validate(&p, &error), STN_OK, "one snapshot is a run as any: %s", error.message);
+    stn_stencil_destroy(stencil);
+}
+
+Test(sources, must_come_where_they_are_said_to) {
+    stn_stencil *stencil;
+    OK(stn_stencil_parse("heat-2d", &stencil, &error));
+    stn_context *context = context_on(STN_DEVICE_HOST);
+    const layout dense = {NX, NX * NY, 0};
+    stn_problem p = problem_of(stencil, dense, dense, 1, 0);
+    static double in[BATCH * NX * NY], out[BATCH * NX * NY], source[BATCH * NX * NY];
+    stn_execution run = {.in = in, .out = out};
+    stn_plan *plan;
+    p.has_source = 1;
+    OK(stn_plan_create(context, &p, NULL, &plan, &error));
+    cr_expect_eq(stn_plan_run(plan, &run, &error), STN_ERROR_INVALID_ARGUMENT);
+    cr_expect(strstr(error.message, "none is given"), "%s", error.message);
+    cr_expect_eq(stn_plan_execute(plan, in, out, NULL, &error), STN_ERROR_INVALID_ARGUMENT);
+    source[NX + 1] = 0.5, run.source = source;
+    OK(stn_plan_run(plan, &run, &error));
+    cr_expect_eq(out[NX + 1], 0.5);
+    cr_expect_eq(out[NX + 2], 0);
+    stn_plan_destroy(plan);
+    p.has_source = 0;
+    OK(stn_plan_create(context, &p, NULL, &plan, &error));
+    cr_expect_eq(stn_plan_run(plan, &run, &error), STN_ERROR_INVALID_ARGUMENT);
+    cr_expect(strstr(error.message, "takes none"), "%s", error.message);
+    stn_plan_destroy(plan);
+    stn_context_destroy(context);
+    stn_stencil_destroy(stencil);
+}
+
+Test(snapshots_on_device, direct) {
+    stn_context *context = context_on(STN_DEVICE_CUDA(0));
+    check_all(context, "direct");
+    stn_context_destroy(context);
+}
+
+Test(snapshots_on_device, lowrank) {
+    stn_context *context = context_on(STN_DEVICE_CUDA(0));
+    check_all(context, "lowrank");
+    stn_context_destroy(context);
+}
+
+/* Before Criterion starts, which has no way to end with "skipped": with STENTOR_TEST_ON_GPU, no GPU is no pass. */
+__attribute__((constructor)) static void skip_without_device(void) {
+    stn_error why = {0};
+    stn_driver *there;
+    if (!getenv("STENTOR_TEST_ON_GPU")) return;
+    if (stn_driver_open(NULL, &there, &why) == STN_OK) {
+        stn_driver_close(there);
+        return;
+    }
+    printf("skipped: %s\n", why.message);
+    fflush(stdout);
+    _exit(77);
+}

@@ -1,0 +1,135 @@
+/* The reach of many steps: known figures, and no point too few or needlessly many beside S^f written out. */
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "strategies/common/reach.h"
+
+static stn_task task_of(const stn_stencil *stencil) {
+    stn_task task;
+    stn_error error = {0};
+    stn_problem p = STN_PROBLEM_INIT;
+    p.stencil = stencil;
+    p.extent[0] = p.extent[1] = p.extent[2] = 50;
+    cr_assert_eq(stn_task_make(&p, &task, &error), STN_OK, "%s", error.message);
+    return task;
+}
+
+static stn_reach reach_of(const char *name, int axis, uint64_t steps) {
+    stn_stencil *stencil = NULL;
+    stn_error error = {0};
+    cr_assert_eq(stn_stencil_parse(name, &stencil, &error), STN_OK, "%s", error.message);
+    stn_task task = task_of(stencil);
+    stn_reach reach = stn_reach_find(&task, axis, steps, stn_reach_tail(STN_F64));
+    stn_task_clear(&task);
+    stn_stencil_destroy(stencil);
+    return reach;
+}
+
+Test(reach, heat_1d_is_known) {
+    static const double quarter[3] = {0.25, 0.5, 0.25};
+    static const int known[][2] = {{1, 1}, {16, 16}, {64, 45}, {256, 94}, {1000, 187}, {4000, 374}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        stn_reach reach = stn_reach_of_line(quarter, 3, 1, (uint64_t)known[i][0], 0x1p-55);
+        cr_expect_eq(reach.side[0], reach.side[1]);
+        cr_expect_eq(reach.side[0], known[i][1], "%d steps reach %d, not %d", known[i][0], (int)reach.side[0],
+                     known[i][1]);
+        cr_expect_leq(reach.tail[0], 0x1p-55);
+    }
+}
+
+Test(reach, grows_as_the_root_of_steps) {
+    for (uint64_t steps = 1000; steps <= 1000000000; steps *= 1000) {
+        stn_reach reach = reach_of("heat-1d", 2, steps);
+        cr_expect(reach.side[0] > 4.1 * sqrt((double)steps) && reach.side[0] < 4.6 * sqrt((double)steps),
+                  "%g steps reach %g", (double)steps, (double)reach.side[0]);
+    }
+    stn_reach flat = reach_of("heat-2d", 1, 1000);
+    cr_expect(flat.side[0] > 100 && flat.side[0] < 300, "%g", (double)flat.side[0]);
+}
+
+/* S^f of one line of taps, written out. */
+static long double *power_of(const double *w, int count, int steps) {
+    int all = (count - 1) * steps + 1;
+    long double *to = calloc((size_t)all, sizeof *to), *from = calloc((size_t)all, sizeof *from);
+    to[0] = 1;
+    for (int f = 0, size = 1; f < steps; f++, size += count - 1) {
+        for (int i = 0; i < all; i++) from[i] = to[i], to[i] = 0;
+        for (int i = 0; i < size; i++)
+            for (int k = 0; k < count; k++) to[i + k] += from[i] * w[k];
+    }
+    free(from);
+    return to;
+}
+
+/* Of whole: the sum of |taps| past `reach` towards either side. */
+static double beyond(const long double *tap, int all, int low, int64_t reach, int side) {
+    long double past = 0, whole = 0;
+    for (int i = 0; i < all; i++) {
+        int64_t offset = side ? i - low : low - i;
+        if (offset > reach) past += fabsl(tap[i]);
+        whole += fabsl(tap[i]);
+    }
+    return (double)(past / whole);
+}
+
+/* Weights of any sign, uneven: nothing above the tail lies beyond, and one point less would not do. */
+Test(reach, random_lines_are_cut_where_they_die_away) {
+    unsigned long long state = 11;
+    for (int trial = 0; trial < 60; trial++) {
+        double w[9], tail = trial % 2 ? 0x1p-26 : 0x1p-55;
+        int count = 2 + trial % 8, low = trial / 8 % count, steps = 1 + trial * 7;
+        for (int i = 0; i < count; i++) {
+            state = state * 6364136223846793005ULL + 1442695040888963407ULL;
+            w[i] = 0.1 + fabs((double)(long long)state * 0x1p-63);
+            if (trial % 3 == 0 && i % 2) w[i] *= -0.5;
+        }
+        stn_reach reach = stn_reach_of_line(w, count, low, (uint64_t)steps, tail);
+        long double *tap = power_of(w, count, steps);
+        for (int side = 0; side < 2; side++) {
+            int all = (count - 1) * steps + 1;
+            double past = beyond(tap, all, low * steps, reach.side[side], side);
+            double before = beyond(tap, all, low * steps, reach.side[side] - 1, side);
+            cr_expect_leq(past, tail * (1 + 1e-9), "trial %d, side %d: %g lies beyond", trial, side, past);
+            cr_expect(past <= reach.tail[side] * (1 + 1e-9) + 1e-22, "trial %d: %g beyond, said to be %g", trial, past,
+                      reach.tail[side]);
+            cr_expect(!reach.side[side] || before > tail * (1 - 1e-4),
+                      "trial %d, side %d: %d is longer than it need be", trial, side, (int)reach.side[side]);
+        }
+        free(tap);
+    }
+}
+
+Test(reach, drift_is_one_sided) {
+    const double upwind[2] = {0.4, 0.6}; /* offsets -1 and 0 */
+    stn_reach reach = stn_reach_of_line(upwind, 2, 1, 1000, 0x1p-55);
+    cr_expect(reach.side[0] > 400 && reach.side[0] < 600, "%d", (int)reach.side[0]);
+    cr_expect_eq(reach.side[1], 0);
+    const double none[3] = {0, 0, 0};
+    cr_expect_eq(stn_reach_of_line(none, 3, 1, 5, 0x1p-55).side[0], 0);
+}
+
+/* Taps of both signs in 2D, whose sums over y cancel: all |taps| past the reach along x, against S^f written out. */
+Test(reach, planes_of_any_sign) {
+    enum { SIDE = 3, STEPS = 24, ALL = 2 * STEPS + 1 };
+    static long double now[ALL][ALL], before[ALL][ALL];
+    double w[SIDE * SIDE] = {0.02, -0.10, 0.02, 0.1, 0.5, 0.11, -0.02, 0.12, 0.03};
+    size_t extent[2] = {SIDE, SIDE};
+    stn_stencil *stencil = NULL;
+    cr_assert_eq(stn_stencil_create_dense(2, extent, w, &stencil, NULL), STN_OK);
+    stn_task task = task_of(stencil);
+    now[0][0] = 1;
+    for (int f = 0; f < STEPS; f++) {
+        for (int i = 0; i < ALL * ALL; i++) before[i / ALL][i % ALL] = now[i / ALL][i % ALL], now[i / ALL][i % ALL] = 0;
+        for (int y = 0; y < ALL - 2; y++)
+            for (int x = 0; x < ALL - 2; x++)
+                for (int k = 0; k < SIDE * SIDE; k++) now[y + k / SIDE][x + k % SIDE] += before[y][x] * w[k];
+    }
+    long double column[ALL] = {0};
+    for (int i = 0; i < ALL * ALL; i++) column[i % ALL] += fabsl(now[i / ALL][i % ALL]);
+    stn_reach reach = stn_reach_find(&task, 2, STEPS, 1e-6);
+    cr_expect_lt(reach.side[0], STEPS, "the bound says nothing");
+    for (int side = 0; side < 2; side++) cr_expect_leq(beyond(column, ALL, STEPS, reach.side[side], side), 1e-6);
+    stn_task_clear(&task);
+    stn_stencil_destroy(stencil);
+}

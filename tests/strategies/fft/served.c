@@ -1,0 +1,45 @@
+/* Which transforms a strategy may refuse: `fft` has kernels for products of small primes and no others, and its passes go
+ * over memory by three loops. Everything else is to be served, by every strategy: a refusal of it is a failure. */
+#include <string.h>
+
+#include "compare_fft.h"
+
+enum { ROW_POINTS = 8192, COLUMN_POINTS = 1024 }; /* of one pass: more are split in two, which takes a loop more */
+
+static bool smooth(int64_t n) {
+    for (int p = 2; p <= 7; p++)
+        while (n % p == 0) n /= p;
+    return n == 1;
+}
+
+/* Real rows are read as pairs, so they start at even places. */
+static bool odd_rows(const stn_fft *fft, const stn_fft_side *real) {
+    bool odd = real->stride[2] != 1 || fft->n[2] % 2 || (fft->batch > 1 && real->batch_stride % 2);
+    for (int axis = 0; axis < 2; axis++) odd = odd || (fft->n[axis] > 1 && real->stride[axis] % 2);
+    return odd;
+}
+
+/* Lines so short that one butterfly does them cannot change places between their neighbours and their points. */
+static bool turns_short_lines(const stn_fft *fft) {
+    bool turns = false;
+    for (int axis = 0; axis < 3; axis++) turns = turns || (fft->in.stride[axis] == 1) != (fft->out.stride[axis] == 1);
+    return turns || (fft->batch > 1 && (fft->in.batch_stride == 1) != (fft->out.batch_stride == 1));
+}
+
+bool fft_may_refuse(const char *strategy, const stn_fft *fft) {
+    if (strcmp(strategy, "fft")) return false;
+    int axes = 0, split = 0, shortest = 1 << 20;
+    bool real = fft->kind != STN_C2C;
+    for (int axis = 0; axis < 3; axis++) {
+        int64_t n = real && axis == 2 ? fft->n[2] / 2 : fft->n[axis];
+        if (fft->n[axis] == 1) continue;
+        axes++;
+        bool row = axis == 2 && fft->in.stride[2] == 1 && fft->out.stride[2] == 1;
+        split += n > (row ? ROW_POINTS : COLUMN_POINTS);
+        if (!smooth(n)) return true;
+        if (n < shortest) shortest = (int)n;
+    }
+    if (!axes || (real && (fft->n[2] < 4 || odd_rows(fft, fft->in.real ? &fft->in : &fft->out)))) return true;
+    if (split && (axes + (fft->batch > 1) > 2 || (axes > 1 && fft->kind == STN_C2R))) return true;
+    return shortest <= 32 && turns_short_lines(fft);
+}

@@ -1,0 +1,69 @@
+/* Which strategy of transforms the estimates favour: rows of bench/results/2026-11-22-fft-grid.md, on a GPU like the one that
+ * was measured there. cuFFT's estimate needs no cuFFT. */
+#include <criterion/criterion.h>
+#include <math.h>
+
+#include "plan/plan.h"
+#include "plan/strategy.h"
+
+static stn_error error;
+
+static stn_machine h200(void) {
+    stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
+    stn_context *context;
+    options.arch = "sm_90";
+    options.cache_dir = ":memory:";
+    cr_assert_eq(stn_context_create(&options, &context, &error), STN_OK, "%s", error.message);
+    stn_machine machine = *stn_context_machine(context);
+    stn_context_destroy(context);
+    machine.present = true; /* else strategy cufft does not apply */
+    machine.copy_bandwidth = 4278e9;
+    return machine;
+}
+
+static double seconds(const stn_fft *fft, const stn_machine *machine, const char *strategy) {
+    stn_estimate estimate;
+    return stn_subplan_estimate_fft(fft, machine, strategy, &estimate) ? estimate.seconds : INFINITY;
+}
+
+/* Milliseconds as measured; 0: not served then. */
+static const struct row {
+    stn_dtype dtype;
+    stn_transform_kind kind;
+    size_t extent[3];
+    double ours, cufft;
+} rows[] = {
+    {STN_F64, STN_C2C, {2048, 2048}, 0.0913, 0.1042},    {STN_F64, STN_R2C, {3000, 3000}, 0.1326, 0.2023},
+    {STN_F64, STN_C2R, {4096, 4096}, 0.2615, 0.2283},    {STN_F64, STN_C2R, {5040, 7000}, 0.8928, 1.0436},
+    {STN_F64, STN_C2C, {8192, 8192}, 2.4208, 1.8641},    {STN_F64, STN_C2R, {8192, 8192}, 1.6692, 1.3407},
+    {STN_F64, STN_R2C, {10240, 10240}, 1.7954, 2.2674},  {STN_F64, STN_C2R, {10240, 10240}, 2.5929, 2.6761},
+    {STN_F64, STN_R2C, {16384, 16384}, 5.0373, 4.6285},  {STN_F64, STN_C2R, {16384, 16384}, 0, 5.7732},
+    {STN_F64, STN_R2C, {200, 200, 200}, 0.1277, 0.1757}, {STN_F64, STN_C2C, {384, 384, 384}, 1.6954, 1.6007},
+    {STN_F64, STN_R2C, {512, 512, 512}, 1.7152, 1.8021}, {STN_F64, STN_C2C, {768, 768, 768}, 12.8143, 19.6150},
+    {STN_F32, STN_C2C, {2048, 2048}, 0.0460, 0.0535},    {STN_F32, STN_C2R, {4096, 4096}, 0.1457, 0.1265},
+    {STN_F32, STN_R2C, {8192, 8192}, 0.6114, 0.4292},    {STN_F32, STN_C2C, {10240, 10240}, 2.7399, 1.8059},
+    {STN_F32, STN_C2R, {10240, 10240}, 1.8549, 1.5565},  {STN_F32, STN_C2C, {16384, 16384}, 7.6604, 3.6092},
+    {STN_F32, STN_C2R, {16384, 16384}, 4.7286, 1.6924},  {STN_F32, STN_R2C, {1080, 1920}, 0.0209, 0.0366},
+    {STN_F32, STN_C2C, {200, 200, 200}, 0.1286, 0.1387}, {STN_F32, STN_C2C, {256, 256, 256}, 0.2141, 0.2395},
+    {STN_F32, STN_R2C, {512, 512, 512}, 0.8749, 1.0780},
+};
+
+Test(fft_choice, the_faster_one_of_two) {
+    const stn_machine machine = h200();
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const struct row *row = &rows[i];
+        stn_transform t = STN_TRANSFORM_INIT;
+        stn_fft fft;
+        t.rank = row->extent[2] ? 3 : 2;
+        for (int axis = 0; axis < 3; axis++) t.extent[axis] = row->extent[axis];
+        t.kind = row->kind, t.dtype = row->dtype;
+        cr_assert_eq(stn_fft_make(&t, &fft, &error), STN_OK, "%s", error.message);
+        double ours = seconds(&fft, &machine, "fft"), cufft = seconds(&fft, &machine, "cufft");
+        bool faster = row->ours > 0 && row->ours < row->cufft;
+        cr_expect(isfinite(cufft) && faster == (ours < cufft), "%s %s %zu x %zu x %zu: fft %g s, cufft %g s",
+                  stn_dtype_name(row->dtype), stn_transform_kind_name(row->kind), row->extent[0], row->extent[1],
+                  row->extent[2], ours, cufft);
+        cr_expect(cufft > 0.7e-3 * row->cufft && cufft < 1.4e-3 * row->cufft, "%s %s %zu: cufft %g s, measured %g ms",
+                  stn_dtype_name(row->dtype), stn_transform_kind_name(row->kind), row->extent[0], cufft, row->cufft);
+    }
+}

@@ -1,0 +1,263 @@
+/* Plans of transforms: every wrong call, the caller's workspace, and what is said where cuFFT is missing, too old or fails.
+ * On the host, and on the emulator with cuFFT's stand-in (or, for its plainest case, a GPU). */
+#include <complex.h>
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "stentor.h"
+
+static stn_error error;
+#define OK(call) cr_assert_eq((call), STN_OK, "%s", error.message)
+#define FAILS(call, status, words)                                                                                     \
+    do {                                                                                                               \
+        cr_assert_eq((call), (status), "another status: %s", error.message);                                           \
+        cr_assert_not_null(strstr(error.message, (words)), "'%s' lacks '%s'", error.message, (words));                 \
+    } while (0)
+
+enum { N = 11 }; /* no size of our own kernels */
+
+static stn_context *context_on(int device) {
+    stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
+    stn_context *context = NULL;
+    options.device = device;
+    options.cache_dir = ":memory:";
+    stn_status status = stn_context_create(&options, &context, &error);
+    if (status == STN_ERROR_NO_DEVICE) cr_skip_test("no GPU: %s", error.message);
+    cr_assert_eq(status, STN_OK, "%s", error.message);
+    return context;
+}
+
+static stn_transform line(size_t n) {
+    stn_transform t = STN_TRANSFORM_INIT;
+    t.rank = 1;
+    t.extent[0] = n;
+    return t;
+}
+
+/* out = DFT(in), as the definition has it. */
+static void check_line(const double complex *in, const double complex *out, size_t n) {
+    for (size_t k = 0; k < n; k++) {
+        double complex sum = 0;
+        for (size_t j = 0; j < n; j++) sum += in[j] * cexp(-2 * M_PI * I * (double)(j * k % n) / (double)n);
+        cr_assert(cabs(out[k] - sum) < 1e-13 * (double)n, "element %zu", k);
+    }
+}
+
+static void run(stn_context *context, stn_plan *plan, size_t n) {
+    double complex in[64], out[64];
+    void *from, *to;
+    size_t bytes = n * sizeof *in;
+    for (size_t i = 0; i < n; i++) in[i] = sin(3.0 * (double)i) + I * cos(5.0 * (double)i);
+    OK(stn_memory_alloc(context, bytes, &from, &error));
+    OK(stn_memory_alloc(context, bytes, &to, &error));
+    OK(stn_memory_upload(context, from, in, bytes, &error));
+    OK(stn_plan_execute(plan, from, to, NULL, &error));
+    OK(stn_synchronize(context, NULL, &error));
+    OK(stn_memory_download(context, out, to, bytes, &error));
+    check_line(in, out, n);
+    stn_memory_free(context, from);
+    stn_memory_free(context, to);
+}
+
+Test(fft_plan, wrong_calls) {
+    stn_context *context = context_on(STN_DEVICE_HOST);
+    stn_transform t = line(N);
+    stn_plan *plan;
+    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
+    double data[2 * N] = {0}, weights[1] = {1};
+    FAILS(stn_plan_create_fft(NULL, &t, NULL, &plan, &error), STN_ERROR_INVALID_ARGUMENT, "context");
+    FAILS(stn_plan_create_fft(context, &t, NULL, NULL, &error), STN_ERROR_INVALID_ARGUMENT, "plan");
+    FAILS(stn_plan_create_fft(context, NULL, NULL, &plan, &error), STN_ERROR_INVALID_ARGUMENT, "transform is NULL");
+    options.strategy = "lowrank";
+    FAILS(stn_plan_create_fft(context, &t, &options, &plan, &error), STN_ERROR_INVALID_ARGUMENT,
+          "no strategy 'lowrank' of transforms: use one of auto, host, fft, cufft");
+    cr_expect_null(plan);
+    options.strategy = "cufft";
+    FAILS(stn_plan_create_fft(context, &t, &options, &plan, &error), STN_ERROR_UNSUPPORTED, "use strategy auto");
+    OK(stn_plan_create_fft(context, &t, NULL, &plan, &error));
+    cr_expect_str_eq(stn_plan_strategy(plan), "host");
+    FAILS(stn_plan_execute(plan, data, data, NULL, &error), STN_ERROR_INVALID_ARGUMENT, "in_place = 1");
+    FAILS(stn_plan_execute(plan, NULL, data, NULL, &error), STN_ERROR_INVALID_ARGUMENT, "in pointer is NULL");
+    FAILS(stn_plan_set_weights(plan, 1, weights, &error), STN_ERROR_INVALID_ARGUMENT, "no weights");
+    cr_expect_eq(stn_plan_kernel_count(plan), 0u);
+    stn_plan_destroy(plan);
+    stn_context_destroy(context);
+}
+
+Test(fft_plan, on_the_host) {
+    stn_context *context = context_on(STN_DEVICE_HOST);
+    stn_plan *plan;
+    stn_transform t = line(N);
+    OK(stn_plan_create_fft(context, &t, NULL, &plan, &error));
+    run(context, plan, N);
+    char *text;
+    OK(stn_plan_describe(plan, STN_TEXT, &text, &error));
+    cr_expect(strstr(text, "transform:  1D 11 c2c forward, f64") && strstr(text, "float64 on"), "%s", text);
+    cr_expect(strstr(text, "fft       does not apply") && !strstr(text, "symbol"), "%s", text);
+    stn_text_free(text);
+    stn_plan_destroy(plan);
+    stn_context_destroy(context);
+}
+
+Test(fft_plan, the_callers_workspace) {
+    stn_context *context = context_on(STN_DEVICE_HOST);
+    stn_plan *plan;
+    stn_transform t = line(N);
+    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
+    double complex in[N], out[N];
+    for (int i = 0; i < N; i++) in[i] = i * i - 3 * I;
+    options.no_auto_workspace = 1;
+    OK(stn_plan_create_fft(context, &t, &options, &plan, &error));
+    cr_assert(stn_plan_workspace_size(plan) > 0);
+    FAILS(stn_plan_execute(plan, in, out, NULL, &error), STN_ERROR_INVALID_ARGUMENT, "stn_plan_execute_with");
+    FAILS(stn_plan_execute_with(plan, in, out, NULL, NULL, &error), STN_ERROR_INVALID_ARGUMENT, "but got NULL");
+    void *workspace = aligned_alloc(256, (stn_plan_workspace_size(plan) + 255) / 256 * 256);
+    OK(stn_plan_execute_with(plan, in, out, workspace, NULL, &error));
+    check_line(in, out, N);
+    free(workspace);
+    stn_plan_destroy(plan);
+    stn_context_destroy(context);
+}
+
+Test(fft_plan, an_estimate_builds_nothing) {
+    stn_context *context = context_on(STN_DEVICE_HOST);
+    stn_plan *plan;
+    stn_transform t = line((size_t)1 << 40);
+    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
+    double data[4];
+    options.estimate_only = 1;
+    OK(stn_plan_create_fft(context, &t, &options, &plan, &error));
+    cr_expect_gt(stn_plan_predicted_seconds(plan), 1);
+    FAILS(stn_plan_execute(plan, data, data + 2, NULL, &error), STN_ERROR_INVALID_ARGUMENT, "estimate_only");
+    stn_plan_destroy(plan);
+    stn_context_destroy(context);
+}
+
+/* Clusters of blocks, which came with sm_90, hold images and long lines; other chips get the passes that all have. */
+Test(fft_plan, clusters_where_there_are_some) {
+    static const struct {
+        const char *arch;
+        size_t rank, extent[2], batch;
+        const char *words;
+    } cases[] = {{"sm_90", 2, {256, 256}, 1024, " 1 launches"}, {"sm_80", 2, {256, 256}, 1024, " 2 launches"},
+                 {"sm_90", 1, {1 << 24, 0}, 4, " 2 launches"},  {"sm_80", 1, {1 << 24, 0}, 4, " 3 launches"},
+                 {"sm_90", 1, {1 << 25, 0}, 8, " 3 launches"},  {"sm_100", 2, {256, 256}, 1024, " 1 launches"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        stn_context_options where = STN_CONTEXT_OPTIONS_INIT;
+        stn_plan_options options = STN_PLAN_OPTIONS_INIT;
+        stn_context *context;
+        stn_plan *plan;
+        char *text;
+        where.arch = cases[i].arch, where.cache_dir = ":memory:", options.estimate_only = 1;
+        OK(stn_context_create(&where, &context, &error));
+        stn_transform t = line(cases[i].extent[0]);
+        t.rank = (int)cases[i].rank, t.extent[1] = cases[i].extent[1], t.batch = cases[i].batch, t.dtype = STN_F16;
+        OK(stn_plan_create_fft(context, &t, &options, &plan, &error));
+        OK(stn_plan_describe(plan, STN_TEXT, &text, &error));
+        const char *first = strstr(text, "1. fft"), *found = first ? strstr(first, " launches") : NULL;
+        cr_expect(found && !strncmp(found - 2, cases[i].words, strlen(cases[i].words)), "case %zu:\n%s", i, text);
+        stn_text_free(text);
+        stn_plan_destroy(plan);
+        stn_context_destroy(context);
+    }
+}
+
+/* ---- cuFFT, on the emulator -------------------------------------------------------------------------------------- */
+
+Test(fft_cufft, other_sizes_go_there) {
+    stn_context *context = context_on(STN_DEVICE_CUDA(0));
+    stn_plan *plan;
+    stn_transform t = line(N);
+    OK(stn_plan_create_fft(context, &t, NULL, &plan, &error));
+    cr_expect_str_eq(stn_plan_strategy(plan), "cufft");
+    run(context, plan, N);
+    char *text;
+    OK(stn_plan_describe(plan, STN_TEXT, &text, &error));
+    cr_expect(strstr(text, "NVIDIA cuFFT 12.0") && strstr(text, "fft       does not apply"), "%s", text);
+    stn_text_free(text);
+    stn_plan_destroy(plan);
+    stn_context_destroy(context);
+}
+
+Test(fft_cufft, missing) {
+    stn_context *context = context_on(STN_DEVICE_CUDA(0));
+    stn_plan *plan;
+    stn_transform t = line(N);
+    setenv("STENTOR_CUFFT_PATH", "/nowhere/libcufft.so", 1);
+    FAILS(stn_plan_create_fft(context, &t, NULL, &plan, &error), STN_ERROR_UNSUPPORTED,
+          "no usable cuFFT: /nowhere/libcufft.so could not be opened");
+    cr_expect(strstr(error.message, "only cuFFT could run this transform (fft: it has no kernel"), "%s", error.message);
+    cr_expect(strstr(error.message, "which STENTOR_CUFFT_PATH names"), "%s", error.message);
+    t = line(64); /* ours */
+    OK(stn_plan_create_fft(context, &t, NULL, &plan, &error));
+    cr_expect_str_eq(stn_plan_strategy(plan), "fft");
+    run(context, plan, 64);
+    stn_plan_destroy(plan);
+    stn_context_destroy(context);
+}
+
+Test(fft_cufft, not_cufft_or_too_old) {
+    stn_context *context = context_on(STN_DEVICE_CUDA(0));
+    stn_plan *plan;
+    stn_transform t = line(N);
+    setenv("FAKE_CUFFT_VERSION", "10900", 1);
+    FAILS(stn_plan_create_fft(context, &t, NULL, &plan, &error), STN_ERROR_UNSUPPORTED, "is cuFFT 10.9 and 11.0 is");
+    stn_context_destroy(context);
+    context = context_on(STN_DEVICE_CUDA(0));
+    setenv("STENTOR_CUFFT_PATH", getenv("STENTOR_CUDA_PATH"), 1);
+    FAILS(stn_plan_create_fft(context, &t, NULL, &plan, &error), STN_ERROR_UNSUPPORTED, "lacks cufftGetVersion");
+    stn_context_destroy(context);
+}
+
+Test(fft_cufft, its_own_errors) {
+    stn_context *context = context_on(STN_DEVICE_CUDA(0));
+    stn_plan *plan;
+    stn_transform t = line(N);
+    setenv("FAKE_CUFFT_FAIL", "cufftXtMakePlanMany", 1);
+    FAILS(stn_plan_create_fft(context, &t, NULL, &plan, &error), STN_ERROR_UNSUPPORTED,
+          "cufftXtMakePlanMany failed: CUFFT_NOT_SUPPORTED = 16: use another size");
+    setenv("FAKE_CUFFT_FAIL", "cufftXtExec", 1);
+    OK(stn_plan_create_fft(context, &t, NULL, &plan, &error));
+    void *data, *to;
+    OK(stn_memory_alloc(context, N * 16, &data, &error));
+    OK(stn_memory_alloc(context, N * 16, &to, &error));
+    FAILS(stn_plan_execute(plan, data, to, NULL, &error), STN_ERROR_DRIVER, "cufftXtExec failed: CUFFT_EXEC_FAILED");
+    stn_memory_free(context, data);
+    stn_memory_free(context, to);
+    stn_plan_destroy(plan);
+    stn_context_destroy(context);
+}
+
+/* The words of a plan. */
+static void expect_words(stn_context *context, const stn_transform *t, const char *words) {
+    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
+    stn_plan *plan;
+    char *text;
+    options.strategy = "cufft";
+    OK(stn_plan_create_fft(context, t, &options, &plan, &error));
+    OK(stn_plan_describe(plan, STN_TEXT, &text, &error));
+    cr_expect(strstr(text, words), "'%s' lacks '%s'", text, words);
+    stn_text_free(text);
+    stn_plan_destroy(plan);
+}
+
+/* Where cuFFT has no f16, or says so when it plans, f16 goes through f32; a c2r of several axes, axis by axis. */
+Test(fft_cufft, ways_around) {
+    stn_context *context = context_on(STN_DEVICE_CUDA(0));
+    stn_transform t = line(N);
+    expect_words(context, &t, "NVIDIA cuFFT 12.0\n");
+    t.dtype = STN_F16;
+    expect_words(context, &t, "in place in the workspace as f32");
+    t.extent[0] = 64;
+    expect_words(context, &t, "NVIDIA cuFFT 12.0\n");
+    setenv("FAKE_CUFFT_FAIL", "half", 1);
+    expect_words(context, &t, "in place in the workspace as f32");
+    unsetenv("FAKE_CUFFT_FAIL");
+    t.dtype = STN_F64, t.kind = STN_C2R, t.rank = 3, t.extent[1] = 1, t.extent[2] = 10;
+    expect_words(context, &t, "the last axis apart");
+    t.batch = 2;
+    expect_words(context, &t, "in place in the workspace\n");
+    stn_context_destroy(context);
+}

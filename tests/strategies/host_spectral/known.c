@@ -1,0 +1,223 @@
+/* See known.h. */
+#include "known.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/host.h"
+#include "plan/plan.h"
+
+static const long double pi = 3.14159265358979323846264338327950288L;
+
+static stn_status run(suite *s, const stn_problem *p, const void *in, void *out, char *strategy, stn_error *error) {
+    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
+    stn_plan *plan = NULL;
+    options.strategy = "host-spectral";
+    stn_status status = stn_plan_create(s->context, p, &options, &plan, error);
+    if (status == STN_OK) status = stn_plan_execute(plan, in, out, NULL, error);
+    if (status == STN_OK) snprintf(strategy, 32, "%s", stn_plan_strategy(plan));
+    stn_plan_destroy(plan);
+    return status;
+}
+
+/* What describe says of a plan has this text in it. */
+static void check_said(suite *s, const char *what, const double weights[3], uint64_t steps, stn_format format,
+                       const char *text) {
+    const size_t extent = 3;
+    stn_stencil *stencil = NULL;
+    stn_problem p = STN_PROBLEM_INIT;
+    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
+    stn_plan *plan = NULL;
+    char *said = NULL;
+    options.strategy = "host-spectral";
+    stn_stencil_create_dense(1, &extent, weights, &stencil, NULL);
+    p.stencil = stencil, p.extent[0] = 100, p.steps = steps;
+    if (stn_plan_create(s->context, &p, &options, &plan, NULL) == STN_OK) stn_plan_describe(plan, format, &said, NULL);
+    suite_report(s, said && strstr(said, text), what, said ? said : "no plan");
+    stn_text_free(said);
+    stn_plan_destroy(plan);
+    stn_stencil_destroy(stencil);
+}
+
+void growth_is_told(suite *s) {
+    static const double grows[3] = {0.5, 1, 0.5}, stays[3] = {0.25, 0.5, 0.25};
+    check_said(s, "growth: told", grows, 100, STN_TEXT, "; grows by up to 10^30");
+    check_said(s, "growth: told by the library too", grows, 100, STN_TEXT, "grows without bound");
+    check_said(s, "growth: none told", stays, 100, STN_JSON, "\"log10_growth\":0");
+    check_said(s, "growth: the error that is to be expected", stays, 100, STN_TEXT, "(the bar is 7.6e-13)");
+}
+
+/* ---- eigenmodes ---------------------------------------------------------------------------------------------------- */
+
+typedef struct mode {
+    stn_boundary_kind kind;
+    int m;
+} mode;
+
+/* The wave's angle from point to point, and its value at point i of n. */
+static long double angle_of(const mode *mode, int n) {
+    switch (mode->kind) {
+        case STN_WRAP:
+            return 2 * pi * mode->m / n;
+        case STN_CONSTANT:
+            return pi * mode->m / (n + 1);
+        case STN_MIRROR:
+        case STN_FIXED:
+            return pi * mode->m / (n - 1);
+        default:
+            return pi * mode->m / n;
+    }
+}
+static double value_of(const mode *mode, int n, int i) {
+    const long double angle = angle_of(mode, n);
+    if (mode->kind == STN_CONSTANT) return (double)sinl(angle * (i + 1));
+    if (mode->kind == STN_FIXED) return i % (n - 1) ? (double)sinl(angle * i) : 0;
+    if (mode->kind == STN_REFLECT || mode->kind == STN_NEAREST) return (double)cosl(angle * (i + 0.5L));
+    return (double)cosl(angle * i);
+}
+
+/* heat-2d, one wave along each axis: 1 - K = 4 alpha (sin^2(a / 2) + sin^2(b / 2)). */
+static void check_mode(suite *s, const mode modes[2], const int n[2], stn_dtype dtype, uint64_t steps) {
+    stn_problem p = STN_PROBLEM_INIT;
+    stn_error error = {.status = STN_OK};
+    stn_stencil *stencil = NULL;
+    stn_stencil_parse("heat-2d:alpha=0.1875", &stencil, NULL);
+    p.stencil = stencil, p.dtype = dtype, p.steps = steps;
+    long double away = 0;
+    for (int axis = 0; axis < 2; axis++) {
+        p.extent[axis] = (size_t)n[axis];
+        p.boundary[axis][0].kind = p.boundary[axis][1].kind = modes[axis].kind;
+        const long double half = sinl(angle_of(&modes[axis], n[axis]) / 2);
+        away += 4 * 0.1875L * half * half;
+    }
+    const double factor = (double)expl((long double)steps * log1pl(-away));
+    const int count = n[0] * n[1];
+    void *in = malloc((size_t)count * 8), *out = malloc((size_t)count * 8);
+    double off = 0, size = 0;
+    char strategy[32] = "";
+    for (int i = 0; i < count; i++) {
+        set_element(dtype, in, i, value_of(&modes[0], n[0], i / n[1]) * value_of(&modes[1], n[1], i % n[1]));
+        set_element(dtype, out, i, NAN);
+    }
+    stn_status status = run(s, &p, in, out, strategy, &error);
+    for (int i = 0; i < count; i++) {
+        const double expected = factor * value_of(&modes[0], n[0], i / n[1]) * value_of(&modes[1], n[1], i % n[1]);
+        const double got = element(dtype, out, i);
+        off += (got - expected) * (got - expected), size += expected * expected;
+    }
+    const double bar = (dtype == STN_F64 ? 1e-13 : 1e-6) * (1 + log2((double)steps)), found = sqrt(off / size);
+    char what[200], detail[300];
+    snprintf(what, sizeof what, "modes: %s %d, %s %d of %d x %d, %s, %llu steps", side_names[modes[0].kind], modes[0].m,
+             side_names[modes[1].kind], modes[1].m, n[0], n[1], stn_dtype_name(dtype), (unsigned long long)steps);
+    snprintf(detail, sizeof detail, "relative L2 %.3g, bar %.3g, factor %.3g; %.200s", found, bar, factor,
+             status == STN_OK ? "no error" : error.message);
+    suite_report(s, status == STN_OK && !strcmp(strategy, "host-spectral") && found <= bar, what, detail);
+    free(in), free(out);
+    stn_stencil_destroy(stencil);
+}
+
+void eigenmodes(suite *s) {
+    static const stn_boundary_kind kinds[] = {STN_WRAP, STN_REFLECT, STN_MIRROR, STN_CONSTANT, STN_FIXED, STN_NEAREST};
+    static const uint64_t steps[] = {1, 1000, 1000000};
+    for (size_t t = 0; t < 3; t++) /* waves so long that half of them or so is left */
+        for (size_t k = 0; k < 6; k++)
+            for (int type = 0; type < 2; type++) {
+                const mode modes[2] = {{kinds[k], t == 0 ? 7 : 1}, {kinds[(k + t + 1) % 6], t == 0 ? 5 : 1}};
+                const int n[2] = {t == 2 ? 1499 : 101, t == 2 ? 1601 : 97};
+                if (t == 2 && (k + (size_t)type) % 3 && !s->full) continue;
+                check_mode(s, modes, n, type ? STN_F32 : STN_F64, steps[t]);
+            }
+}
+
+/* ---- plans that live on -------------------------------------------------------------------------------------------- */
+
+void new_weights(suite *s) {
+    static const double old[3] = {0.2, 0.6, 0.2}, wider[3] = {0.45, 0.1, 0.45}, near[3] = {0.1, 0.8, 0.1},
+                        slanted[3] = {0.1, 0.6, 0.3};
+    stn_stencil *stencil = NULL, *again = NULL;
+    stn_problem p = STN_PROBLEM_INIT;
+    stn_plan *plan = NULL;
+    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
+    stn_error error = {.status = STN_OK};
+    options.strategy = "host-spectral";
+    double in[997], out[997];
+    dice d = {11};
+    const size_t extent = 3;
+    stn_stencil_create_dense(1, &extent, old, &stencil, NULL);
+    stn_stencil_create_dense(1, &extent, near, &again, NULL);
+    for (int i = 0; i < 997; i++) in[i] = dice_real(&d);
+    p.stencil = stencil, p.extent[0] = 997, p.steps = 100;
+    p.boundary[0][0].kind = p.boundary[0][1].kind = STN_REFLECT;
+    stn_status status = stn_plan_create(s->context, &p, &options, &plan, &error);
+    suite_report(s, status == STN_OK && compare_plan_with_host(s->context, plan, &p, in, 997) < 1e-12,
+                 "weights: those it was made for", error.message);
+    status = stn_plan_set_weights(plan, 3, near, &error);
+    p.stencil = again;
+    suite_report(s, status == STN_OK && compare_plan_with_host(s->context, plan, &p, in, 997) < 1e-12,
+                 "weights: that reach less far", error.message);
+    status = stn_plan_set_weights(plan, 3, wider, &error);
+    suite_report(s, status == STN_ERROR_UNSUPPORTED && strstr(error.message, "make a new plan"),
+                 "weights: that reach further are refused", error.message);
+    status = stn_plan_set_weights(plan, 3, slanted, &error);
+    suite_report(s, status == STN_ERROR_UNSUPPORTED, "weights: that have no mirror are refused", error.message);
+    suite_report(s,
+                 compare_plan_with_host(s->context, plan, &p, in, 997) < 1e-12 &&
+                     stn_plan_execute(plan, in, out, NULL, &error) == STN_OK,
+                 "weights: the ones before are kept then", error.message);
+    stn_plan_destroy(plan);
+    stn_stencil_destroy(stencil), stn_stencil_destroy(again);
+}
+
+void snapshots(suite *s) {
+    enum { COUNT = 37 * 41, STATES = 4 };
+    stn_stencil *stencil = NULL;
+    stn_problem p = STN_PROBLEM_INIT, each;
+    stn_error error = {.status = STN_OK};
+    char strategy[32];
+    double *in = malloc(COUNT * sizeof *in), *stack = malloc(STATES * COUNT * sizeof *in),
+           *one = malloc(COUNT * sizeof *in);
+    dice d = {5};
+    stn_stencil_parse("heat-2d", &stencil, NULL);
+    for (int i = 0; i < COUNT; i++) in[i] = dice_real(&d);
+    p.stencil = stencil, p.extent[0] = 37, p.extent[1] = 41, p.steps = 60, p.every = 15;
+    p.boundary[0][0].kind = STN_FIXED, p.boundary[1][1].kind = STN_MIRROR;
+    p.boundary[0][1].kind = p.boundary[1][0].kind = STN_REFLECT;
+    each = p, each.every = 0;
+    stn_status status = run(s, &p, in, stack, strategy, &error);
+    for (int i = 0; i < STATES; i++) {
+        each.steps = 15 * (uint64_t)(i + 1);
+        double worst = 0;
+        if (status == STN_OK) status = run(s, &each, in, one, strategy, &error);
+        for (int k = 0; k < COUNT; k++) worst = fmax(worst, fabs(one[k] - stack[i * COUNT + k]));
+        suite_report(s, status == STN_OK && worst < 1e-13, "snapshots: each like a run of its own", error.message);
+    }
+    free(in), free(stack), free(one);
+    stn_stencil_destroy(stencil);
+}
+
+/* ---- the planner --------------------------------------------------------------------------------------------------- */
+
+static void check_choice(suite *s, const char *what, int extent, uint64_t steps, const char *expected) {
+    stn_stencil *stencil = NULL;
+    stn_problem p = STN_PROBLEM_INIT;
+    stn_plan *plan = NULL;
+    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
+    options.estimate_only = 1;
+    stn_stencil_parse("heat-2d", &stencil, NULL);
+    p.stencil = stencil, p.extent[0] = p.extent[1] = (size_t)extent, p.steps = steps;
+    for (int axis = 0; axis < 2; axis++) p.boundary[axis][0].kind = p.boundary[axis][1].kind = STN_REFLECT;
+    bool good = stn_plan_create(s->context, &p, &options, &plan, NULL) == STN_OK;
+    suite_report(s, good && !strcmp(stn_plan_strategy(plan), expected) && plan->estimate.error >= 0, what,
+                 good ? stn_plan_strategy(plan) : "no plan");
+    stn_plan_destroy(plan);
+    stn_stencil_destroy(stencil);
+}
+
+void choice(suite *s) {
+    check_choice(s, "choice: one step is stepped", 1024, 1, "host");
+    check_choice(s, "choice: a few steps are stepped", 1024, 3, "host");
+    check_choice(s, "choice: a thousand steps are not", 1024, 1000, "host-spectral");
+    check_choice(s, "choice: nor a million of a small grid", 64, 1000000, "host-spectral");
+}

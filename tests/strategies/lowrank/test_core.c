@@ -1,0 +1,171 @@
+/* Cores of fused 3D taps: sizes that are known, what they leave, the taps they stand for written out. */
+#include <criterion/criterion.h>
+#include <math.h>
+#include <string.h>
+
+#include "strategies/lowrank/solid/find.h"
+#include "strategies/lowrank/types.h"
+
+static stn_task task_of(const stn_stencil *stencil) {
+    stn_task task;
+    stn_error error = {0};
+    stn_problem p = STN_PROBLEM_INIT;
+    p.stencil = stencil;
+    p.extent[0] = p.extent[1] = p.extent[2] = 50;
+    cr_assert_eq(stn_task_make(&p, &task, &error), STN_OK, "%s", error.message);
+    return task;
+}
+
+static stn_task named(const char *name) {
+    stn_stencil *stencil = NULL;
+    stn_error error = {0};
+    cr_assert_eq(stn_stencil_parse(name, &stencil, &error), STN_OK, "%s", error.message);
+    stn_task task = task_of(stencil);
+    stn_stencil_destroy(stencil);
+    return task;
+}
+
+static stn_power power_of(const stn_task *task, int fused) {
+    stn_power cube;
+    cr_assert_eq(stn_power_make(task, &cube, NULL), STN_OK);
+    while (cube.fused < fused) cr_assert_eq(stn_power_fuse(task, &cube, NULL), STN_OK);
+    return cube;
+}
+
+/* The core written out is the cube: every weight, and reaches that hide none. */
+static void expect_equal(const stn_power *cube, const lowrank_core *core, const char *what) {
+    double largest = 0, error = 0;
+    for (int z = 0, i = 0; z < cube->size[0]; z++)
+        for (int y = 0; y < cube->size[1]; y++)
+            for (int x = 0; x < cube->size[2]; x++, i++) {
+                double sum = 0;
+                int dy = y - cube->low[1];
+                for (int r = 0; r < core->rights; r++)
+                    if (dy >= -core->low[r] && dy <= core->high[r])
+                        sum += core->c[core->sum[r]][z] * core->v[r][y] * core->u[core->left[r]][x];
+                error = fmax(error, fabs(sum - (double)cube->weight[i]));
+                largest = fmax(largest, fabs((double)cube->weight[i]));
+            }
+    cr_expect_leq(error, 4e-15 * largest, "%s: off by %g of %g", what, error, largest);
+}
+
+static lowrank_core core_of(const char *name, int fused, lowrank_core_way way) {
+    stn_task task = named(name);
+    stn_power cube = power_of(&task, fused);
+    lowrank_core core;
+    cr_assert(lowrank_core_make(&task, &cube, way, &core), "%s, %d steps, way %d", name, fused, way);
+    cr_expect_leq(core.residual, 1e-15, "%s: residual %g", name, core.residual);
+    expect_equal(&cube, &core, name);
+    stn_power_clear(&cube);
+    stn_task_clear(&task);
+    return core;
+}
+
+Test(core, separable_taps_are_one_term_however_many_steps) {
+    for (int f = 1; f <= 8; f++)
+        for (int way = LOWRANK_CORE_OUTER; way <= LOWRANK_CORE_LARGEST; way++) {
+            lowrank_core core = core_of("gaussian-3d:sigma=1,truncate=1", f, (lowrank_core_way)way);
+            cr_expect(core.lefts == 1 && core.sums == 1 && core.rights == 1, "%d steps: %d, %d, %d", f, core.lefts,
+                      core.sums, core.rights);
+        }
+}
+
+Test(core, a_star_keeps_its_single_weights) {
+    lowrank_core one = core_of("heat-3d", 1, LOWRANK_CORE_OUTER);
+    cr_expect(one.identity == 1 && one.lefts == 2 && one.sums == 2 && one.rights == 3);
+    int banded = 0;
+    for (int r = 0; r < one.rights; r++) banded += one.low[r] > 0;
+    cr_expect_eq(banded, 1, "only the weights along y are a band");
+    lowrank_core two = core_of("heat-3d", 2, LOWRANK_CORE_OUTER);
+    cr_expect(two.identity == 1 && two.lefts == 3 && two.sums == 3 && two.rights == 6);
+    lowrank_core far = core_of("laplace-3d:order=16", 1, LOWRANK_CORE_OUTER);
+    cr_expect(far.lefts == 2 && far.sums == 2 && far.rights == 3);
+}
+
+Test(core, two_terms_have_f_plus_one_in_f_steps) {
+    for (int f = 1; f <= 6; f++) {
+        lowrank_core core = core_of("box-3d27p", f, LOWRANK_CORE_PAIR);
+        cr_expect_eq(core.rights, f + 1, "%d steps: %d terms", f, core.rights);
+    }
+}
+
+Test(core, taps_that_are_no_pair_are_refused_as_one) {
+    stn_task task = named("gaussian-3d:sigma=1,truncate=1"); /* one term */
+    stn_power cube = power_of(&task, 2);
+    lowrank_core core;
+    cr_expect_not(lowrank_core_make(&task, &cube, LOWRANK_CORE_PAIR, &core));
+    stn_power_clear(&cube);
+    stn_task_clear(&task);
+}
+
+/* Random weights, dense: any way that gives a core gives the taps. */
+Test(core, random_weights) {
+    unsigned long long state = 7;
+    for (int trial = 0; trial < 20; trial++) {
+        int side = trial % 2 ? 3 : 5, made = 0;
+        double w[125];
+        size_t extent[3] = {(size_t)side, (size_t)side, (size_t)side};
+        for (int i = 0; i < side * side * side; i++) {
+            state = state * 6364136223846793005ULL + 1442695040888963407ULL;
+            w[i] = (double)(long long)state * 0x1p-63;
+        }
+        stn_stencil *stencil = NULL;
+        cr_assert_eq(stn_stencil_create_dense(3, extent, w, &stencil, NULL), STN_OK);
+        stn_task task = task_of(stencil);
+        stn_power cube = power_of(&task, 1);
+        for (int way = 0; way < LOWRANK_CORE_WAYS; way++) {
+            lowrank_core core;
+            if (!lowrank_core_make(&task, &cube, (lowrank_core_way)way, &core)) continue;
+            expect_equal(&cube, &core, "random weights");
+            made++;
+        }
+        cr_expect_geq(made, 1, "no core for %d random weights a side", side);
+        stn_power_clear(&cube);
+        stn_task_clear(&task);
+        stn_stencil_destroy(stencil);
+    }
+}
+
+Test(core, nothing_but_zeros) {
+    double w[27] = {0};
+    size_t extent[3] = {3, 3, 3};
+    stn_stencil *stencil = NULL;
+    cr_assert_eq(stn_stencil_create_dense(3, extent, w, &stencil, NULL), STN_OK);
+    stn_task task = task_of(stencil);
+    stn_power cube = power_of(&task, 2);
+    lowrank_core core;
+    cr_assert(lowrank_core_make(&task, &cube, LOWRANK_CORE_OUTER, &core));
+    cr_expect_geq(core.rights, 1);
+    expect_equal(&cube, &core, "zeros");
+    stn_power_clear(&cube);
+    stn_task_clear(&task);
+    stn_stencil_destroy(stencil);
+}
+
+/* Numbers of 22 bits near those asked for, zeros where they were, and the sum that was asked for. */
+Test(core, rounding_keeps_sums) {
+    static const double vectors[][5] = {{0.1, 0.2, 0.4, 0.2, 0.1},
+                                        {1.0 / 3, 0, -1.0 / 7, 0, 1.0 / 3},
+                                        {1e-9, 0.7, 1.0 / 3, 0.7, 1e-9},
+                                        {0.3, 0, 0, 0, 0},
+                                        {0}};
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        double rounded[5], largest = 0, smallest = 1, sum = 0, factor = i % 2 ? 1 : 1 + 4.2e-8;
+        memcpy(rounded, vectors[i], sizeof rounded);
+        lowrank_round(22, factor, rounded, 5, false);
+        for (int k = 0; k < 5; k++) {
+            double wanted = vectors[i][k] * factor;
+            largest = fmax(largest, fabs(wanted));
+            if (wanted != 0) smallest = fmin(smallest, fabs(wanted));
+            sum += rounded[k] - wanted;
+        }
+        for (int k = 0; k < 5; k++) {
+            int exponent;
+            double bits = ldexp(frexp(rounded[k], &exponent), 22);
+            cr_expect_eq(bits, rint(bits), "number %d of vector %zu has more than 22 bits", k, i);
+            cr_expect_leq(fabs(rounded[k] - vectors[i][k] * factor), largest * 0x1p-21);
+            cr_expect(vectors[i][k] != 0 || rounded[k] == 0, "a zero of vector %zu became %g", i, rounded[k]);
+        }
+        cr_expect_leq(fabs(sum), fmax(smallest, largest * 0x1p-20) * 0x1p-22, "vector %zu sums up to %g more", i, sum);
+    }
+}

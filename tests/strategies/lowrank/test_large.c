@@ -1,0 +1,76 @@
+/* lowrank in f16 on numbers near the largest that it holds, 65504: what lies between the two products is no larger than the grid's
+ * own numbers. Against host, on whatever device there is. Prints TAP. Usage: test_large [--full] [--only PART]. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "../suite.h"
+#include "structure.h"
+
+#define LARGE 64000.0 /* what rounding adds on the way stays below 65504 too */
+#define BAR 2e-3
+
+/* All numbers of one sign: sums are as large as weights allow. */
+static void check(suite *s, const char *what, const stn_stencil *stencil, const size_t extent[3], uint64_t steps) {
+    const int rank = stn_stencil_rank(stencil);
+    stn_problem p = STN_PROBLEM_INIT;
+    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
+    stn_plan *plan = NULL;
+    stn_error error = {0};
+    size_t count = 1;
+    dice d = {steps};
+    p.stencil = stencil, p.dtype = STN_F16, p.steps = steps;
+    for (int axis = 0; axis < rank; axis++) count *= p.extent[axis] = extent[axis];
+    options.strategy = "lowrank";
+    double *values = malloc(count * sizeof *values), error_size = INFINITY;
+    for (size_t i = 0; i < count; i++) values[i] = LARGE * (0.99 + 0.01 * dice_real(&d));
+    if (stn_plan_create(s->context, &p, &options, &plan, &error) == STN_OK)
+        error_size = compare_plan_with_host(s->context, plan, &p, values, count);
+    char detail[1200];
+    snprintf(detail, sizeof detail, "error %.3g, bar %.3g; %s", error_size, BAR,
+             error.status ? error.message : "no error");
+    suite_report(s, error_size <= BAR, what, detail);
+    stn_plan_destroy(plan);
+    free(values);
+}
+
+static void flat(suite *s) {
+    static const structure kinds[] = {SEPARABLE, UNIFORM, EVEN_RANK_TWO};
+    const size_t extent[3] = {45, 72};
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
+        for (int side = 3; side <= 7; side += 2)
+            for (uint64_t steps = 1; steps <= 3; steps += 2) {
+                if (!s->full && (k + (size_t)side / 2 + steps) % 2) continue;
+                dice d = {(uint64_t)side};
+                double w[49];
+                size_t size[2] = {(size_t)side, (size_t)side};
+                stn_stencil *stencil = NULL;
+                char what[120];
+                fill_weights(&d, kinds[k], side, w);
+                stn_stencil_create_dense(2, size, w, &stencil, NULL);
+                snprintf(what, sizeof what, "2D %s, %d x %d, %d steps", structure_names[kinds[k]], side, side,
+                         (int)steps);
+                check(s, what, stencil, extent, steps);
+                stn_stencil_destroy(stencil);
+            }
+}
+
+static void solid(suite *s) {
+    static const char *const names[] = {"gaussian-3d:sigma=0.8,truncate=2", "box-3d27p", "gaussian-3d:sigma=1.3"};
+    const size_t extent[3] = {19, 24, 40};
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+        stn_stencil *stencil = NULL;
+        char what[120];
+        snprintf(what, sizeof what, "3D %s", names[k]);
+        if (stn_stencil_parse(names[k], &stencil, NULL) == STN_OK)
+            check(s, what, stencil, extent, 1);
+        else
+            suite_report(s, false, what, "no such stencil");
+        stn_stencil_destroy(stencil);
+    }
+}
+
+int main(int argc, char **argv) {
+    static const suite_part parts[] = {{"flat", flat}, {"solid", solid}};
+    return suite_main(argc, argv, parts, sizeof parts / sizeof *parts);
+}

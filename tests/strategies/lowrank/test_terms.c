@@ -1,0 +1,287 @@
+/* Powers of a stencil and their separable terms: ranks that are known, residuals, sums that powers must have. */
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "strategies/lowrank/flat/pattern.h"
+
+static stn_task task_of(const char *name) {
+    stn_stencil *stencil = NULL;
+    stn_task task;
+    stn_error error = {0};
+    stn_problem p = STN_PROBLEM_INIT;
+    cr_assert_eq(stn_stencil_parse(name, &stencil, &error), STN_OK, "%s", error.message);
+    p.stencil = stencil;
+    p.extent[0] = p.extent[1] = 100;
+    cr_assert_eq(stn_task_make(&p, &task, &error), STN_OK, "%s", error.message);
+    stn_stencil_destroy(stencil);
+    return task;
+}
+
+static stn_power power_of(const stn_task *task, int fused) {
+    stn_power taps;
+    cr_assert_eq(stn_power_make(task, &taps, NULL), STN_OK);
+    while (taps.fused < fused) cr_assert_eq(stn_power_fuse(task, &taps, NULL), STN_OK);
+    return taps;
+}
+
+/* The number of terms of `fused` steps, its residual checked. */
+static int terms_of(const char *name, int fused, double tolerance) {
+    stn_task task = task_of(name);
+    stn_power taps = power_of(&task, fused);
+    lowrank_terms terms;
+    cr_assert_eq(lowrank_terms_make(NULL, &taps, LOWRANK_SVD, tolerance, &terms, NULL), STN_OK);
+    cr_expect_leq(terms.residual, fmax(tolerance, 3e-16), "%s: residual %g", name, terms.residual);
+    int count = terms.count;
+    lowrank_terms_clear(&terms);
+    stn_power_clear(&taps);
+    stn_task_clear(&task);
+    return count;
+}
+
+/* The terms of `fused` steps split in one way; *terms is the caller's. */
+static void split_of(const char *name, int fused, lowrank_split split, lowrank_terms *terms) {
+    stn_task task = task_of(name);
+    stn_power taps = power_of(&task, fused);
+    cr_assert_eq(lowrank_terms_make(&task, &taps, split, 0, terms, NULL), STN_OK);
+    cr_expect_leq(terms->residual, 3e-16, "%s, %d steps, %s: residual %g", name, fused, lowrank_split_name(split),
+                  terms->residual);
+    stn_power_clear(&taps);
+    stn_task_clear(&task);
+}
+
+static void expect_reach(const lowrank_terms *terms, int q, int along_y, int along_x) {
+    int y[2], x[2];
+    lowrank_terms_reach(terms, q, 0, y);
+    lowrank_terms_reach(terms, q, 1, x);
+    cr_expect(y[0] == along_y && y[1] == along_y, "term %d reaches %d:%d along y, not %d", q, y[0], y[1], along_y);
+    cr_expect(x[0] == along_x && x[1] == along_x, "term %d reaches %d:%d along x, not %d", q, x[0], x[1], along_x);
+}
+
+Test(terms, a_pyramid_gets_narrower_down_to_one_tap) {
+    for (int fused = 1; fused <= 2; fused++) {
+        lowrank_terms terms;
+        split_of("box-2d49p", fused, LOWRANK_PYRAMID, &terms);
+        cr_assert_eq(terms.count, 3 * fused + 1);
+        for (int q = 0; q < terms.count; q++) expect_reach(&terms, q, 3 * fused - q, 3 * fused - q);
+        lowrank_terms_clear(&terms);
+    }
+}
+
+Test(terms, powers_of_a_star_share_out_their_reach) {
+    for (int fused = 1; fused <= 4; fused++) {
+        lowrank_terms terms;
+        split_of("star-2d13p", fused, LOWRANK_STAR, &terms);
+        cr_assert_eq(terms.count, fused + 1);
+        for (int q = 0; q < terms.count; q++) expect_reach(&terms, q, 3 * q, 3 * (fused - q));
+        lowrank_terms_clear(&terms);
+    }
+}
+
+Test(terms, splits_are_for_their_own_taps) {
+    lowrank_terms terms;
+    split_of("box-2d9p", 2, LOWRANK_STAR, &terms);
+    cr_expect_eq(terms.count, 0, "a box is no star");
+    lowrank_terms_clear(&terms);
+    long double uniform[9] = {1, 1, 1, 1, 1, 1, 1, 1, 1};
+    stn_power even = {.fused = 1, .size = {1, 3, 3}, .low = {0, 1, 1}, .weight = uniform};
+    cr_assert_eq(lowrank_terms_make(NULL, &even, LOWRANK_PYRAMID, 0, &terms, NULL), STN_OK);
+    cr_expect_eq(terms.count, 1, "a uniform box is the first term of its pyramid");
+    lowrank_terms_clear(&terms);
+    long double lopsided[9] = {1, 2, 1, 2, 3, 2, 1, 2, 1.5L};
+    stn_power taps = {.fused = 1, .size = {1, 3, 3}, .low = {0, 1, 1}, .weight = lopsided};
+    cr_assert_eq(lowrank_terms_make(NULL, &taps, LOWRANK_PYRAMID, 0, &terms, NULL), STN_OK);
+    cr_expect_eq(terms.count, 0, "uneven taps have no pyramid");
+    lowrank_terms_clear(&terms);
+}
+
+/* Even weights of any kind: corners, centres and whole rows of zeros, pivots of all sizes. Where digits are lost all the
+ * same, there is no pyramid. */
+Test(terms, pyramids_need_no_corner) {
+    int none = 0;
+    for (int radius = 1; radius <= 8; radius++)
+        for (int kind = 0; kind < 5; kind++) {
+            long double weight[17 * 17];
+            int side = 2 * radius + 1;
+            for (int i = 0; i < side * side; i++) {
+                int y = abs(i / side - radius), x = abs(i % side - radius);
+                long double value = cosl(y * 2 + x * x + x * y);
+                if (kind == 0 && y == radius && x == radius) value = 0;
+                if (kind == 1 && y + x > radius) value = 0; /* a diamond */
+                if (kind == 2) value = powl(10, -y * x);
+                if (kind == 3 && (y == radius || x == radius - 1 || !(y + x))) value = 0;
+                if (kind == 4) value = y == x ? 1e-14L : 1;
+                weight[i] = value;
+            }
+            stn_power taps = {.fused = 1, .size = {1, side, side}, .low = {0, radius, radius}, .weight = weight};
+            lowrank_terms terms;
+            cr_assert_eq(lowrank_terms_make(NULL, &taps, LOWRANK_PYRAMID, 0, &terms, NULL), STN_OK);
+            cr_expect_leq(terms.count, radius + 1, "radius %d, kind %d: %d terms", radius, kind, terms.count);
+            if (terms.count)
+                cr_expect_leq(terms.residual, 9e-16, "radius %d, kind %d: residual %g", radius, kind, terms.residual);
+            else
+                cr_expect_gt(terms.residual, 8e-16, "radius %d, kind %d", radius, kind);
+            none += terms.count == 0;
+            lowrank_terms_clear(&terms);
+        }
+    cr_expect_leq(none, 1);
+}
+
+/* A kernel for f steps takes those of f - 1, and other weights, as they are. */
+Test(pattern, holds_shorter_powers_and_other_weights) {
+    static const char *const names[][2] = {{"heat-2d", "heat-2d:alpha=0.05"},
+                                           {"star-2d13p", "star-2d13p"},
+                                           {"box-2d49p", "box-2d49p"},
+                                           {"box-2d9p", "box-2d9p"}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        for (int split = LOWRANK_SVD + 1; split < LOWRANK_SPLITS; split++)
+            for (int fused = 2; fused <= 4; fused++) {
+                lowrank_terms longer, shorter, other;
+                int place[LOWRANK_MAX_TERMS];
+                bool changed = false;
+                split_of(names[i][0], fused, (lowrank_split)split, &longer);
+                split_of(names[i][0], fused - 1, (lowrank_split)split, &shorter);
+                split_of(names[i][1], fused, (lowrank_split)split, &other);
+                lowrank_pattern pattern = {0};
+                cr_assert(lowrank_pattern_cover(&pattern, &longer, place, &changed));
+                cr_expect_eq(pattern.count, longer.count);
+                cr_expect_eq(changed, longer.count > 0);
+                changed = false;
+                cr_assert(lowrank_pattern_cover(&pattern, &shorter, place, &changed));
+                cr_assert(lowrank_pattern_cover(&pattern, &other, place, &changed));
+                cr_expect(!changed, "%s, %d steps, %s", names[i][0], fused, lowrank_split_name((lowrank_split)split));
+                for (int q = 0; q < other.count; q++)
+                    for (int p = 0; p < q; p++) cr_expect_neq(place[p], place[q]);
+                lowrank_terms_clear(&longer), lowrank_terms_clear(&shorter), lowrank_terms_clear(&other);
+            }
+}
+
+Test(pattern, scaling_keeps_the_term) {
+    lowrank_span both = {{1, 1}, {1, 1}, 1}, along_y = {{1, 1}, {0, 0}, 1}, hollow = {{1, 1}, {1, 1}, 0};
+    const lowrank_span *const places[] = {&both, &along_y, &hollow};
+    for (int i = 0; i < 3; i++) {
+        double u[3] = {0.5, -2, 0.25}, v[3] = {i == 1 ? 0 : 3, 5, i == 1 ? 0 : 7}, product[9];
+        for (int k = 0; k < 9; k++) product[k] = u[k / 3] * v[k % 3];
+        lowrank_pattern_scale(places[i], u, 3, 1, v, 3, 1);
+        if (i == 0) cr_expect_eq(u[1], 1);
+        if (i == 1) v[1] = 1; /* as the kernel takes it */
+        for (int k = 0; k < 9; k++) cr_expect_lt(fabs(u[k / 3] * v[k % 3] - product[k]), 1e-15, "place %d", i);
+    }
+}
+
+Test(pattern, counts_what_the_kernel_does) {
+    lowrank_pattern cross = {2, {{{1, 1}, {0, 0}, 0}, {{0, 0}, {1, 1}, 1}}};
+    cr_expect_eq(lowrank_pattern_blocks(&cross), 4);
+    cr_expect_eq(lowrank_pattern_sums(&cross, true), 4, "a pair, two products, and the sum with the other term");
+    cr_expect_eq(lowrank_pattern_sums(&cross, false), 4);
+    lowrank_pattern wide = {1, {{{2, 3}, {5, 6}, 0}}};
+    cr_expect_eq(lowrank_pattern_blocks(&wide), 6, "columns -5 to 13 touch blocks of four -2 to 3");
+    cr_expect_eq(lowrank_pattern_sums(&wide, false), 6);
+    wide.term[0].central = 1;
+    cr_expect_eq(lowrank_pattern_sums(&wide, false), 5, "the middle row is added as it is");
+}
+
+Test(terms, ranks_that_are_known) {
+    cr_expect_eq(terms_of("gaussian-2d:sigma=1.5", 1, 0), 1);
+    cr_expect_eq(terms_of("gaussian-2d:sigma=1.5", 4, 0), 1, "a power of separable taps is separable");
+    cr_expect_eq(terms_of("heat-2d", 1, 0), 2, "a star has rank 2");
+    cr_expect_eq(terms_of("laplace-2d:order=16", 1, 0), 2, "at any radius");
+    for (int fused = 1; fused <= 6; fused++) cr_expect_leq(terms_of("box-2d9p", fused, 0), fused + 1);
+    cr_expect_eq(terms_of("box-2d49p", 1, 0), 4, "symmetric in both axes: radius + 1");
+}
+
+Test(terms, a_tolerance_saves_terms) { cr_expect_lt(terms_of("box-2d9p", 16, 1e-6), terms_of("box-2d9p", 16, 0)); }
+
+static int by_size(const void *a, const void *b) {
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The lengths of the terms, the shortest first. */
+static int lengths_of(const stn_power *taps, lowrank_split split, double length[LOWRANK_MAX_TERMS]) {
+    lowrank_terms terms;
+    cr_assert_eq(lowrank_terms_make(NULL, taps, split, 0, &terms, NULL), STN_OK);
+    const int count = terms.count;
+    for (int q = 0; q < count; q++) {
+        double u = 0, v = 0;
+        for (int i = 0; i < terms.rows; i++) u += pow(terms.u[q * terms.rows + i], 2);
+        for (int i = 0; i < terms.columns; i++) v += pow(terms.v[q * terms.columns + i], 2);
+        length[q] = sqrt(u * v);
+    }
+    lowrank_terms_clear(&terms);
+    qsort(length, (size_t)count, sizeof *length, by_size);
+    return count;
+}
+
+/* Those that are dropped together weigh no more than the tolerance, and all that it allows are dropped: tried on both sides of
+ * each bar. Terms of an SVD lie across each other, so that their squares add up; others may point the same way. */
+Test(terms, those_that_a_tolerance_allows_are_dropped_and_no_more) {
+    stn_task task = task_of("box-2d49p");
+    stn_power taps = power_of(&task, 2);
+    double size = 0;
+    for (int i = 0; i < taps.size[1] * taps.size[2]; i++) size += (double)(taps.weight[i] * taps.weight[i]);
+    size = sqrt(size);
+    for (int split = LOWRANK_SVD; split <= LOWRANK_PYRAMID; split += LOWRANK_PYRAMID - LOWRANK_SVD) {
+        double length[LOWRANK_MAX_TERMS], sum = 0, squares = 0;
+        const int count = lengths_of(&taps, (lowrank_split)split, length);
+        int bars = 0;
+        for (int k = 0; k < count - 1; k++) {
+            sum += length[k], squares += length[k] * length[k];
+            const double bar = (split == LOWRANK_SVD ? sqrt(squares) : sum) / size;
+            if (bar < 1e-10) continue; /* too near to what rounding drops */
+            for (int above = 0; above < 2; above++, bars++) {
+                lowrank_terms terms;
+                const double tolerance = bar * (above ? 1 + 1e-4 : 1 - 1e-4);
+                cr_assert_eq(lowrank_terms_make(NULL, &taps, (lowrank_split)split, tolerance, &terms, NULL), STN_OK);
+                cr_expect_eq(terms.count, count - k - above, "%s, tolerance %g: %d terms of %d",
+                             lowrank_split_name((lowrank_split)split), tolerance, terms.count, count);
+                cr_expect_leq(terms.residual, tolerance);
+                lowrank_terms_clear(&terms);
+            }
+        }
+        cr_expect_geq(bars, 4);
+    }
+    stn_power_clear(&taps);
+    stn_task_clear(&task);
+}
+
+Test(terms, powers_have_the_power_of_the_sum) {
+    stn_task task = task_of("laplace-2d:order=4");
+    for (size_t k = 0; k < task.ntaps; k++) task.taps[k].weight += 0.1;
+    long double sum = 0, sizes = 0, fifth = 0;
+    for (size_t k = 0; k < task.ntaps; k++) sum += task.taps[k].weight, sizes += fabs(task.taps[k].weight);
+    stn_power taps = power_of(&task, 5);
+    cr_expect_eq(taps.size[1], 21);
+    cr_expect_eq(taps.low[2], 10);
+    for (int i = 0; i < taps.size[1] * taps.size[2]; i++) fifth += taps.weight[i];
+    cr_expect_lt(fabsl(fifth - powl(sum, 5)), 1e-19L * powl(sizes, 5), "%Lg of %Lg", fifth - powl(sum, 5),
+                 powl(sizes, 5));
+    stn_power_clear(&taps);
+    stn_task_clear(&task);
+}
+
+Test(terms, zeros_are_one_term_of_zeros) {
+    long double weight[6] = {0};
+    stn_power taps = {.fused = 1, .size = {1, 2, 3}, .weight = weight};
+    lowrank_terms terms;
+    cr_assert_eq(lowrank_terms_make(NULL, &taps, LOWRANK_SVD, 0, &terms, NULL), STN_OK);
+    cr_expect_eq(terms.count, 1);
+    cr_expect_eq(terms.residual, 0);
+    for (int i = 0; i < 2; i++) cr_expect_eq(terms.u[i], 0);
+    lowrank_terms_clear(&terms);
+}
+
+/* Nearly dependent rows, and numbers sixteen orders apart. */
+Test(terms, ill_conditioned_weights_keep_their_residual) {
+    long double weight[25];
+    for (int y = 0; y < 5; y++)
+        for (int x = 0; x < 5; x++)
+            weight[y * 5 + x] = 1 / (1.0L + x + y) + (y == x ? 1e-12L : 0) + (y * x == 16 ? 1e8L : 0);
+    stn_power taps = {.fused = 1, .size = {1, 5, 5}, .weight = weight};
+    lowrank_terms terms;
+    cr_assert_eq(lowrank_terms_make(NULL, &taps, LOWRANK_SVD, 0, &terms, NULL), STN_OK);
+    cr_expect_leq(terms.residual, 3e-16);
+    cr_expect_leq(terms.count, 5);
+    lowrank_terms_clear(&terms);
+}

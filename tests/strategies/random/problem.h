@@ -1,0 +1,37 @@
+/* One problem of the random test, as a value: all of what may be asked of a strategy, drawn from a seed. */
+#ifndef STN_TESTS_RANDOM_PROBLEM_H
+#define STN_TESTS_RANDOM_PROBLEM_H
+#include "../compare.h"
+
+#define RANDOM_TAPS 2048 /* at most */
+
+typedef struct random_problem {
+    stn_problem problem; /* but for the stencil: random_stencil_of makes it from the taps */
+    int rank;
+    size_t ntaps;
+    stn_tap taps[RANDOM_TAPS];
+    bool new_weights; /* the plan is made for others, then given these */
+    bool positive;    /* data in [0, 1), as `stentor run --size` makes it, instead of [-1, 1) */
+    int offset;       /* elements from an aligned address to the grids, in multiples of problem.alignment */
+    uint64_t data;    /* seed of the data */
+} random_problem;
+
+/* Problem `index` of `seed`. large: grids for a GPU instead of for the emulator. Always valid. */
+void random_problem_draw(uint64_t seed, uint64_t index, bool large, random_problem *r);
+
+/* How far the taps reach: [axis][side]. */
+void random_problem_reach(const random_problem *r, int reach[3][2]);
+stn_stencil *random_problem_stencil(const random_problem *r);
+/* Is it one at all? Shrinking asks. */
+bool random_problem_valid(const random_problem *r);
+
+/* ---- taps.c
+ * Taps of any shape, sign and symmetry, axes without reach among them; the symbol is 1 at most. */
+void random_taps_draw(dice *d, random_problem *r, bool large);
+/* Other weights for the same taps, of the same symmetry or not. */
+void random_taps_reweigh(dice *d, const random_problem *r, double *weights);
+
+/* ---- print.c
+ * The problem as a `stentor run` command, after one that writes its taps; what a command line cannot say follows as a comment. */
+void random_problem_print(const random_problem *r, const char *strategy, int pick);
+#endif

@@ -1,0 +1,227 @@
+/* See trial.h. */
+#include "trial.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/plan.h"
+#include "problem/task.h"
+
+#define TAIL 64 /* elements past a grid that are looked at on a GPU */
+
+/* A grid on both sides: `offset` elements, the grid's span, a tail. */
+typedef struct grid {
+    size_t element, before, span, bytes;
+    unsigned char *host, *sent; /* sent: what was uploaded */
+    void *device;
+} grid;
+
+static double draw_positive(dice *d) { return (double)(dice_next(d) >> 11) * 0x1p-53; }
+
+static bool grid_make(const random_bench *bench, const stn_task *task, bool output, int offset, grid *g,
+                      stn_error *error) {
+    g->element = stn_dtype_size(task->dtype);
+    g->before = (size_t)offset * g->element;
+    const int64_t others = output ? (int64_t)(task->snapshots - 1) * task->snapshot_stride : 0;
+    g->span = (size_t)(others + stn_task_span(task, output)) * g->element;
+    g->bytes = g->before + g->span + (bench->large ? TAIL * g->element : 0);
+    g->host = malloc(g->bytes), g->sent = malloc(g->bytes);
+    if (!g->host || !g->sent) return false;
+    for (size_t i = 0; i < g->bytes / g->element; i++) set_element(task->dtype, g->host, (int64_t)i, NAN);
+    return stn_memory_alloc(bench->context, g->bytes, &g->device, error) == STN_OK;
+}
+
+static bool grid_send(const random_bench *bench, grid *g, stn_error *error) {
+    memcpy(g->sent, g->host, g->bytes);
+    return stn_memory_upload(bench->context, g->device, g->host, g->bytes, error) == STN_OK;
+}
+
+static void grid_clear(const random_bench *bench, grid *g) {
+    stn_memory_free(bench->context, g->device);
+    free(g->host), free(g->sent);
+}
+
+/* NaN before the points and after them, as it was. */
+static bool is_clean(stn_dtype dtype, const grid *g) {
+    for (size_t i = 0; i < g->bytes; i += g->element) {
+        bool inside = i >= g->before && i < g->before + g->span;
+        if (!inside && !isnan(element(dtype, g->host, (int64_t)(i / g->element)))) return false;
+    }
+    return true;
+}
+
+/* A plan made for this problem's weights, or for others and then given these. `refused`: the plan keeps the others. */
+static stn_status make_plan(const random_bench *bench, const random_problem *r, const char *strategy, int pick,
+                            stn_plan **plan, bool *refused, comparison *c) {
+    stn_problem p = r->problem;
+    random_problem others = *r;
+    double weights[RANDOM_TAPS];
+    dice d = {r->data};
+    if (r->new_weights) random_taps_reweigh(&d, r, weights);
+    for (size_t i = 0; i < r->ntaps && r->new_weights; i++) others.taps[i].weight = weights[i];
+    stn_stencil *first = random_problem_stencil(&others), *last = random_problem_stencil(r);
+    p.stencil = first;
+    stn_status status = compare_plan(bench->context, &p, strategy, pick, plan, c);
+    if (status == STN_ERROR_INVALID_ARGUMENT && pick >= 0 && r->new_weights) { /* those weights have fewer candidates */
+        stn_plan_destroy(*plan);
+        status = compare_plan(bench->context, &p, strategy, -1, plan, c);
+    }
+    *refused = false;
+    if (status == STN_OK && r->new_weights) {
+        for (size_t i = 0; i < r->ntaps; i++) weights[i] = stn_stencil_taps(last)[i].weight;
+        status = stn_plan_set_weights(*plan, r->ntaps, weights, &c->error);
+        *refused = status == STN_ERROR_UNSUPPORTED;
+        if (*refused) status = STN_OK;
+    }
+    stn_stencil_destroy(first);
+    stn_stencil_destroy(last);
+    return status;
+}
+
+typedef struct grids {
+    grid in, out, source;
+} grids;
+
+/* The state after `steps` steps, at `got`. */
+static const char *look_at_state(const stn_task *task, stn_pool *pool, bool fused, uint64_t steps, const grids *g,
+                                 const void *got, comparison *c) {
+    stn_dtype type;
+    stn_task run = *task;
+    run.steps = steps, run.snapshots = 1;
+    void *expected = compare_answer_source(&run, pool, fused, g->in.sent + g->in.before,
+                                           task->source ? g->source.sent + g->source.before : NULL, &type);
+    if (!expected) return "memory";
+    compare_measure(&run, got, type, expected, c);
+    c->bar = compare_bar(&run, fused);
+    if (task->dtype == STN_F16) c->bar = fmax(c->bar, 2 * c->rounding);
+    free(expected);
+    return NULL;
+}
+
+/* Between snapshots NaN stays. */
+static bool gaps_are_clean(const stn_task *task, const grid *g) {
+    const int64_t span = stn_task_span(task, true), first = (int64_t)(g->before / g->element);
+    for (uint64_t k = 0; k + 1 < task->snapshots; k++)
+        for (int64_t i = span; i < task->snapshot_stride; i++)
+            if (!isnan(element(task->dtype, g->host, first + (int64_t)k * task->snapshot_stride + i))) return false;
+    return true;
+}
+
+/* The plan's own task holds the weights that count. */
+static const char *look(const stn_task *task, stn_pool *pool, bool fused, const grids *g, comparison *c) {
+    const bool kept = task->in_place || !memcmp(g->in.host, g->in.sent, g->in.bytes);
+    const grid *to = task->in_place ? &g->in : &g->out;
+    for (uint64_t k = 1; k <= task->snapshots; k++) {
+        const size_t at = to->before + (size_t)(k - 1) * (size_t)task->snapshot_stride * to->element;
+        const char *wrong = look_at_state(task, pool, fused, k * task->steps, g, to->host + at, c);
+        if (wrong) return wrong;
+        if (!compare_good(c)) break;
+    }
+    if (!kept) return "the input has changed";
+    if (task->source && memcmp(g->source.host, g->source.sent, g->source.bytes)) return "the source has changed";
+    if (!gaps_are_clean(task, to)) return "something was written between snapshots";
+    if (!is_clean(task->dtype, to)) return "something was written beside the grid";
+    return compare_good(c)  ? NULL
+           : c->all_written ? "it is not the host's answer"
+                            : "points unwritten, or padding written";
+}
+
+/* Small beside the data, so that many steps' sums of it stay small too. */
+static double draw_source(dice *d) { return dice_real(d) / 64; }
+
+static bool grids_make(const random_bench *bench, const random_problem *r, const stn_task *task, grids *g,
+                       stn_error *error) {
+    dice d = {r->data};
+    if (!grid_make(bench, task, false, r->offset, &g->in, error)) return false;
+    compare_fill(task, r->positive ? draw_positive : dice_real, &d, g->in.host + g->in.before);
+    if (!grid_send(bench, &g->in, error)) return false;
+    if (task->source) {
+        if (!grid_make(bench, task, false, r->offset, &g->source, error)) return false;
+        compare_fill(task, draw_source, &d, g->source.host + g->source.before);
+        if (!grid_send(bench, &g->source, error)) return false;
+    }
+    return task->in_place ||
+           (grid_make(bench, task, true, r->offset, &g->out, error) && grid_send(bench, &g->out, error));
+}
+
+static bool grid_fetch(const random_bench *bench, grid *g, stn_error *error) {
+    return !g->device || stn_memory_download(bench->context, g->host, g->device, g->bytes, error) == STN_OK;
+}
+
+static const char *run(const random_bench *bench, const random_problem *r, stn_plan *plan, bool fused, comparison *c) {
+    grids g = {0};
+    const stn_task *task = &plan->task;
+    const char *wrong = "a call failed";
+    bool good = grids_make(bench, r, task, &g, &c->error);
+    const grid *to = task->in_place ? &g.in : &g.out;
+    stn_execution e = STN_EXECUTION_INIT;
+    if (good) {
+        e.in = (char *)g.in.device + g.in.before;
+        e.out = (char *)to->device + to->before;
+        if (task->source) e.source = (char *)g.source.device + g.source.before;
+    }
+    good = good && stn_plan_run(plan, &e, &c->error) == STN_OK &&
+           stn_synchronize(bench->context, NULL, &c->error) == STN_OK && grid_fetch(bench, &g.in, &c->error) &&
+           grid_fetch(bench, &g.out, &c->error) && grid_fetch(bench, &g.source, &c->error);
+    if (good) wrong = look(task, bench->pool, fused, &g, c);
+    grid_clear(bench, &g.in);
+    grid_clear(bench, &g.out);
+    grid_clear(bench, &g.source);
+    return wrong;
+}
+
+void random_trial(const random_bench *bench, const random_problem *r, const char *strategy, int pick,
+                  random_outcome *outcome) {
+    const bool fused = strcmp(strategy, "direct") != 0; /* which steps in the data's type, as the host does */
+    stn_plan *plan = NULL;
+    bool refused;
+    memset(outcome, 0, sizeof *outcome);
+    stn_status status = make_plan(bench, r, strategy, pick, &plan, &refused, &outcome->c);
+    const bool none = status == STN_ERROR_INVALID_ARGUMENT && pick >= 0; /* no such candidate of a smaller problem */
+    if (status == STN_ERROR_UNSUPPORTED || none)
+        outcome->verdict = RANDOM_REFUSED;
+    else {
+        outcome->what = status == STN_OK ? run(bench, r, plan, fused, &outcome->c) : "no plan was made";
+        outcome->verdict = outcome->what ? RANDOM_WRONG : RANDOM_RIGHT;
+    }
+    stn_plan_destroy(plan);
+}
+
+/* A plan that is not built: only its ranking counts. NULL: there is none. */
+static stn_plan *rank(const random_bench *bench, const random_problem *r, const char *strategy) {
+    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
+    stn_plan *plan = NULL;
+    stn_problem p = r->problem;
+    stn_stencil *stencil = random_problem_stencil(r);
+    options.strategy = strategy;
+    options.estimate_only = 1;
+    p.stencil = stencil;
+    stn_plan_create(bench->context, &p, &options, &plan, NULL);
+    stn_stencil_destroy(stencil);
+    return plan;
+}
+
+size_t random_strategies(const random_bench *bench, const random_problem *r, char names[][32], size_t most) {
+    stn_plan *plan = rank(bench, r, NULL);
+    size_t count = 0;
+    for (size_t i = 0; plan && i < plan->ranked; i++) {
+        const stn_ranked *row = &plan->ranking[i];
+        bool known = !row->applies;
+        for (size_t k = 0; k < count; k++) known = known || !strcmp(names[k], row->strategy->name);
+        if (!known && count < most) snprintf(names[count++], 32, "%s", row->strategy->name);
+    }
+    stn_plan_destroy(plan);
+    return count;
+}
+
+int random_pick(const random_bench *bench, const random_problem *r, const char *strategy, dice *d) {
+    int kind = dice_int(d, 0, 9), pick = -1, count = 0;
+    stn_plan *plan = kind < 4 ? NULL : rank(bench, r, strategy);
+    if (plan && kind == 9) stn_plan_rank(plan, strategy, STN_PLAN_RANKING);
+    for (size_t i = 0; plan && i < plan->ranked; i++) count += plan->ranking[i].applies;
+    if (count) pick = dice_int(d, 0, count - 1) + (kind == 9 ? COMPARE_MEASURED : 0);
+    stn_plan_destroy(plan);
+    return pick;
+}

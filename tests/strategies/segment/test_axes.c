@@ -1,0 +1,205 @@
+/* segment along several axes, against host: weights that are products of one factor an axis, on whatever device there is. Prints TAP.
+ * Usage: test_segment_axes [--full] [--only PART] [--dtype T]. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../suite.h"
+
+static void check(suite *s, const char *what, const stn_problem *problem, uint64_t seed) {
+    suite_compare(s, "segment", true, what, problem, seed);
+}
+
+static stn_problem grid_of(const stn_stencil *stencil, int n0, int n1, int n2, uint64_t steps) {
+    stn_problem p = STN_PROBLEM_INIT;
+    p.stencil = stencil;
+    p.extent[0] = (size_t)n0, p.extent[1] = (size_t)n1;
+    if (stn_stencil_rank(stencil) > 2) p.extent[2] = (size_t)n2;
+    p.steps = steps;
+    for (int axis = 0; axis < 3; axis++) p.boundary[axis][0].kind = p.boundary[axis][1].kind = STN_WRAP;
+    return p;
+}
+
+/* Even factors, of one sign each or not; radius 0: a factor of one tap. */
+static stn_stencil *even_product(dice *d, int rank, const int radius[3]) {
+    int size[3] = {1, 1, 1}, most = 1;
+    double factor[3][17];
+    for (int axis = 0; axis < rank; axis++) {
+        double sum = 0;
+        size[axis] = 2 * radius[axis] + 1;
+        for (int k = 0; k <= radius[axis]; k++) {
+            double weight = (0.1 + fabs(dice_real(d))) * (dice_int(d, 0, 3) ? 1 : -1);
+            factor[axis][radius[axis] - k] = factor[axis][radius[axis] + k] = weight;
+            sum += fabs(weight) * (k ? 2 : 1);
+        }
+        for (int i = 0; i < size[axis]; i++) factor[axis][i] /= sum;
+        most *= size[axis];
+    }
+    stn_tap *taps = calloc((size_t)most, sizeof *taps);
+    for (int i = 0; i < most; i++) {
+        int rest = i;
+        taps[i].weight = 1;
+        for (int axis = rank - 1; axis >= 0; axis--) {
+            taps[i].offset[axis] = rest % size[axis] - radius[axis];
+            taps[i].weight *= factor[axis][rest % size[axis]];
+            rest /= size[axis];
+        }
+    }
+    stn_stencil *stencil = NULL;
+    stn_stencil_create(rank, (size_t)most, taps, &stencil, NULL);
+    free(taps);
+    return stencil;
+}
+
+/* Sides that even weights make right: even ones at any radius; at radius 1 nearest and a constant of 0 too. */
+static void sides(suite *s) {
+    static const stn_boundary_kind kinds[] = {STN_REFLECT, STN_MIRROR, STN_NEAREST, STN_CONSTANT};
+    for (int rank = 2; rank <= 3; rank++)
+        for (int axis = 0; axis < rank; axis++)
+            for (int pair = 0; pair < 16; pair++) {
+                if (!s->full && (pair * 5 + axis + rank) % 7) continue;
+                dice d = {(uint64_t)(rank * 100 + axis * 20 + pair)};
+                const int radius = pair % 4 < 2 && pair / 4 < 2 ? dice_int(&d, 1, 3) : 1,
+                          all[3] = {radius, radius, radius};
+                stn_stencil *stencil = even_product(&d, rank, all);
+                stn_problem p = grid_of(stencil, dice_int(&d, 6, 40), dice_int(&d, 6, 60), dice_int(&d, 6, 60),
+                                        (uint64_t)dice_int(&d, 1, 40));
+                p.extent[axis] = (size_t)dice_int(&d, 100, 700);
+                for (int k = 0; k < rank; k++)
+                    p.boundary[k][0].kind = p.boundary[k][1].kind = k % 2 ? STN_REFLECT : STN_MIRROR;
+                p.boundary[axis][0].kind = kinds[pair % 4];
+                p.boundary[axis][1].kind = kinds[pair / 4];
+                char what[160];
+                snprintf(what, sizeof what, "%dD, %s:%s on axis %d, radius %d, %d steps", rank,
+                         side_names[kinds[pair % 4]], side_names[kinds[pair / 4]], axis, radius, (int)p.steps);
+                check(s, what, &p, d.state);
+                stn_stencil_destroy(stencil);
+            }
+}
+
+/* Uneven factors, wrapped: any radius, odd and prime sizes, more steps than the grid has points. */
+static void wrapped(suite *s) {
+    for (int rank = 2; rank <= 3; rank++)
+        for (int i = 0; i < 12; i++) {
+            if (!s->full && i % 4 != rank) continue;
+            dice d = {(uint64_t)(rank * 50 + i)};
+            stn_stencil *stencil = product_stencil(&d, rank, dice_int(&d, 1, rank == 2 ? 5 : 2));
+            static const int counts[] = {1, 2, 17, 100, 333, 1000};
+            stn_problem p = grid_of(stencil, dice_int(&d, 11, rank == 2 ? 300 : 30), dice_int(&d, 11, 90),
+                                    dice_int(&d, 11, 90), (uint64_t)counts[i % (rank == 2 ? 6 : 4)]);
+            if (s->dtype_given && p.steps > 60) p.steps = 60; /* no more is left of it in float than 0 */
+            char what[160];
+            snprintf(what, sizeof what, "%dD, uneven factors, %d steps", rank, (int)p.steps);
+            check(s, what, &p, d.state);
+            stn_stencil_destroy(stencil);
+        }
+}
+
+/* Factors of one tap: then there is no pass along that axis, and whatever lies past its sides is never seen. */
+static void fewer(suite *s) {
+    for (int which = 1; which < 7; which++) {
+        dice d = {(uint64_t)which};
+        const int radius[3] = {which & 1, which >> 1 & 1, which >> 2 & 1};
+        stn_stencil *stencil = even_product(&d, 3, radius);
+        stn_problem p = grid_of(stencil, 23, 31, 45, 9);
+        for (int axis = 0; axis < 3; axis++)
+            if (!radius[axis]) p.boundary[axis][0].kind = p.boundary[axis][1].kind = STN_FIXED;
+        char what[80];
+        snprintf(what, sizeof what, "taps along%s%s%s", radius[0] ? " z" : "", radius[1] ? " y" : "",
+                 radius[2] ? " x" : "");
+        check(s, what, &p, d.state);
+        stn_stencil_destroy(stencil);
+    }
+}
+
+static void layouts(suite *s) {
+    static const char *const names[] = {"padded rows", "rows of an odd pitch",     "a batch",
+                                        "in place",    "alignment of one element", "an odd width"};
+    for (int layout = 0; layout < 6; layout++)
+        for (int rank = 2; rank <= 3; rank++) {
+            if (rank == 3 && layout < 2) continue;
+            dice d = {(uint64_t)layout};
+            const int radius[3] = {1, 2, 1};
+            stn_stencil *stencil = even_product(&d, rank, radius);
+            stn_problem p = grid_of(stencil, 41, 54, 20, 12);
+            p.boundary[0][0].kind = p.boundary[0][1].kind = STN_REFLECT;
+            if (layout < 2) {
+                p.in_stride[1] = p.out_stride[1] = 1;
+                p.in_stride[0] = layout == 0 ? 64 : 57;
+                p.out_stride[0] = layout == 0 ? 96 : 61;
+            }
+            if (layout == 2) p.batch = 3;
+            if (layout == 3) p.in_place = 1;
+            if (layout == 4) p.alignment = s->dtype_given ? 4 : 8;
+            if (layout == 5) p.extent[rank - 1] = 37;
+            char what[160];
+            snprintf(what, sizeof what, "%dD, %s", rank, names[layout]);
+            check(s, what, &p, d.state);
+            stn_stencil_destroy(stencil);
+        }
+}
+
+/* Every candidate: tiles of 4, 8 and 16 columns, segments of each length. */
+static void candidates(suite *s) {
+    dice d = {5};
+    stn_stencil *stencil = product_stencil(&d, 2, 2);
+    stn_problem p = grid_of(stencil, 331, 70, 0, 60);
+    p = suite_problem(s, &p);
+    int tried = 0;
+    bool wide[3] = {false}, whole = false;
+    for (int pick = 0; pick < 40; pick++) {
+        comparison c;
+        char what[400], detail[1200];
+        bool good =
+            compare_candidate_with_host(s->context, s->pool, &p, "segment", COMPARE_MEASURED + pick, true, d.state, &c);
+        if (c.error.status == STN_ERROR_INVALID_ARGUMENT) break; /* there are no more */
+        if (!s->full && pick % 2) continue;
+        for (int k = 0; k < 3; k++) {
+            char columns[40];
+            snprintf(columns, sizeof columns, "tiles of %d columns", 4 << k);
+            wide[k] = wide[k] || strstr(c.parameters, columns);
+        }
+        whole = whole || strstr(c.parameters, "points whole");
+        tried++;
+        snprintf(what, sizeof what, "candidate %d: %s", pick, c.parameters);
+        suite_detail(&c, detail, sizeof detail);
+        suite_report(s, good, what, detail);
+    }
+    suite_report(s, tried > 4 && wide[0] && wide[1], "tiles of different widths are among them", NULL);
+    stn_stencil_destroy(stencil);
+}
+
+/* What cannot be done exactly is refused in a sentence. */
+static void refusals(suite *s) {
+    static const struct {
+        const char *stencil, *what;
+        stn_boundary_kind kind;
+        double value;
+    } cases[] = {{"heat-2d", "weights that are no product", STN_WRAP, 0},
+                 {"gaussian-2d:sigma=1,truncate=1", "fixed sides", STN_FIXED, 0},
+                 {"gaussian-2d:sigma=1,truncate=1", "a constant that is not 0", STN_CONSTANT, 0.5},
+                 {"gaussian-2d:sigma=1,truncate=3", "a constant of 0 that several taps reach past", STN_CONSTANT, 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        stn_stencil *stencil = NULL;
+        stn_stencil_parse(cases[i].stencil, &stencil, NULL);
+        stn_problem p = grid_of(stencil, 64, 64, 0, 10);
+        p.boundary[1][0] = p.boundary[1][1] = (stn_boundary){cases[i].kind, cases[i].value};
+        stn_plan_options options = STN_PLAN_OPTIONS_INIT;
+        options.strategy = "segment";
+        stn_plan *plan = NULL;
+        stn_error error = {0};
+        bool refused = stn_plan_create(s->context, &p, &options, &plan, &error) == STN_ERROR_UNSUPPORTED;
+        char what[120];
+        snprintf(what, sizeof what, "%s: refused in a sentence", cases[i].what);
+        suite_report(s, refused && strlen(error.message) > 30, what, error.message);
+        stn_plan_destroy(plan);
+        stn_stencil_destroy(stencil);
+    }
+}
+
+int main(int argc, char **argv) {
+    static const suite_part parts[] = {{"sides", sides},     {"wrapped", wrapped},       {"fewer", fewer},
+                                       {"layouts", layouts}, {"candidates", candidates}, {"refusals", refusals}};
+    return suite_main(argc, argv, parts, sizeof parts / sizeof *parts);
+}

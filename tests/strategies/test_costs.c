@@ -1,0 +1,83 @@
+/* What strategies say they take, for an H200-like machine that is not here: golden times. Each case is one that another part of a
+ * cost decides (memory, products, the walk of one block, faces, many launches), so that a factor that is wrong shows, and with it a
+ * ranking that is upside down. The numbers are the model's own, as it ranks what bench/RESULTS.md measured; a change of the model
+ * changes them here, knowingly. */
+#include <criterion/criterion.h>
+
+#include "plan/plan.h"
+
+#define LEEWAY 1.5 /* either way: a mistake of a factor of 10 is far from it, a touch of a constant is not */
+
+typedef struct cost_case {
+    const char *stencil;
+    stn_dtype dtype;
+    stn_boundary_kind side;
+    size_t extent[3];
+    uint64_t steps;
+    double direct, lowrank; /* seconds */
+} cost_case;
+
+static const cost_case cases[] = {
+    {"heat-1d", STN_F64, STN_WRAP, {100000000}, 100, 0.00281, 0.000929},
+    {"1d7p", STN_F32, STN_WRAP, {100000000}, 100, 0.00306, 0.00204},
+    {"1d7p", STN_F16, STN_FIXED, {4096}, 100, 2.91e-5, 7.18e-5},
+    {"heat-2d", STN_F64, STN_WRAP, {10240, 10240}, 100, 0.00819, 0.0149},
+    {"heat-2d", STN_F64, STN_FIXED, {512, 512}, 100, 0.000136, 0.000264},
+    {"box-2d49p", STN_F64, STN_WRAP, {10240, 10240}, 20, 0.00574, 0.00945},
+    {"box-2d49p", STN_F32, STN_FIXED, {10240, 10240}, 20, 0.0038, 0.00656},
+    {"star-2d13p", STN_F16, STN_WRAP, {10240, 10240}, 20, 0.00205, 0.0021},
+    {"gaussian-2d:sigma=3", STN_F32, STN_REFLECT, {4096, 4096}, 1, 0.0227, 6.41e-5},
+    {"box-2d49p", STN_F64, STN_WRAP, {10240, 10240}, 1, 0.000473, 0.00054},
+    {"box-3d27p", STN_F32, STN_FIXED, {512, 512, 512}, 1, 0.000308, 0.000778},
+    {"heat-3d", STN_F64, STN_WRAP, {512, 512, 512}, 20, 0.00558, 0.0088},
+    {"box-3d27p", STN_F64, STN_FIXED, {512, 512, 512}, 20, 0.00788, 0.0119},
+    {"box-3d27p", STN_F32, STN_WRAP, {96, 96, 96}, 20, 7.76e-5, 0.000197},
+};
+
+static double seconds_of(stn_context *context, const cost_case *c, const char *strategy) {
+    stn_stencil *stencil = NULL;
+    stn_plan *plan = NULL;
+    stn_error error = {0};
+    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
+    options.strategy = strategy;
+    options.estimate_only = 1;
+    cr_assert_eq(stn_stencil_parse(c->stencil, &stencil, &error), STN_OK, "%s", error.message);
+    stn_problem p = STN_PROBLEM_INIT;
+    p.stencil = stencil;
+    p.dtype = c->dtype;
+    p.steps = c->steps;
+    for (int axis = 0; axis < stn_stencil_rank(stencil); axis++) {
+        p.extent[axis] = c->extent[axis];
+        p.boundary[axis][0].kind = p.boundary[axis][1].kind = c->side;
+    }
+    cr_assert_eq(stn_plan_create(context, &p, &options, &plan, &error), STN_OK, "%s: %s", c->stencil, error.message);
+    double seconds = stn_plan_predicted_seconds(plan);
+    stn_plan_destroy(plan);
+    stn_stencil_destroy(stencil);
+    return seconds;
+}
+
+static void expect_near(double got, double golden, const char *stencil, const char *strategy) {
+    cr_expect(got > golden / LEEWAY && got < golden * LEEWAY, "%s by %s: %.3g s, was %.3g s", stencil, strategy, got,
+              golden);
+}
+
+Test(costs, are_what_they_were) {
+    stn_context *context = NULL;
+    stn_error error = {0};
+    stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
+    options.arch = "sm_90";
+    options.cache_dir = ":memory:";
+    cr_assert_eq(stn_context_create(&options, &context, &error), STN_OK, "%s", error.message);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const cost_case *c = &cases[i];
+        const double direct = seconds_of(context, c, "direct"), lowrank = seconds_of(context, c, "lowrank");
+        expect_near(direct, c->direct, c->stencil, "direct");
+        expect_near(lowrank, c->lowrank, c->stencil, "lowrank");
+        const double apart = c->direct / c->lowrank;
+        if (apart > LEEWAY || apart < 1 / LEEWAY)
+            cr_expect_eq(direct < lowrank, c->direct < c->lowrank, "%s: the ranking is the other way round",
+                         c->stencil);
+    }
+    stn_context_destroy(context);
+}

@@ -1,0 +1,216 @@
+/* Problems by chance, every strategy of the table that serves them, against host, at every point.
+ *
+ *     test_random [--count N] [--seed S] [--first I] [--large] [--jobs J]
+ *
+ * Problem I of seed S is the same everywhere: to run one alone, give --first I --count 1. What fails is made smaller and printed
+ * as a `stentor run` command. --large: grids for a GPU, not for the emulator. J processes share the problems; another takes the place
+ * of one that a problem ends. Prints TAP. */
+#include <inttypes.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "random/trial.h"
+#include "suite.h"
+
+#define MOST_JOBS 64
+#define SHRINKING 60 /* trials */
+/* Exit statuses of a process: there is no device; a call failed after which its context is of no use. */
+#define NO_DEVICE 2
+#define ANOTHER 3
+
+typedef struct tally { /* of one strategy */
+    char name[32];
+    int served, refused, wrong;
+} tally;
+
+typedef struct shared { /* between the processes */
+    sem_t lock;         /* of what follows, and of stdout */
+    uint64_t next, end;
+    uint64_t at[MOST_JOBS]; /* the problem that a process is at */
+    int run, failed;
+    char why[1020]; /* there is no device */
+    double worst;
+    tally of[RANDOM_STRATEGIES];
+} shared;
+
+typedef struct settings {
+    uint64_t seed, first, count;
+    int jobs;
+    bool large;
+} settings;
+
+static void count_trial(shared *s, const char *strategy, const random_outcome *o) {
+    int i = 0;
+    while (i < RANDOM_STRATEGIES - 1 && s->of[i].name[0] && strcmp(s->of[i].name, strategy) != 0) i++;
+    snprintf(s->of[i].name, sizeof s->of[i].name, "%s", strategy);
+    s->of[i].served += o->verdict == RANDOM_RIGHT;
+    s->of[i].refused += o->verdict == RANDOM_REFUSED;
+    s->of[i].wrong += o->verdict == RANDOM_WRONG;
+    if (o->verdict == RANDOM_RIGHT && o->c.relative_l2 / o->c.bar > s->worst) s->worst = o->c.relative_l2 / o->c.bar;
+}
+
+static void print_failure(const random_problem *r, const char *strategy, int pick, const random_outcome *o) {
+    char detail[1400];
+    suite_detail(&o->c, detail, sizeof detail);
+    printf("# %s; %s\n# plan: %s\n", o->what, detail, o->c.parameters);
+    random_problem_print(r, strategy, pick);
+}
+
+/* All strategies on one problem: one line of TAP. False if the context is of no use any more: then nothing was made smaller. */
+static bool run_problem(const random_bench *bench, const settings *how, shared *s, uint64_t index) {
+    char names[RANDOM_STRATEGIES][32];
+    random_outcome o[RANDOM_STRATEGIES], small[RANDOM_STRATEGIES];
+    static random_problem r, smaller[RANDOM_STRATEGIES];
+    int pick[RANDOM_STRATEGIES], wrong = 0;
+    bool dead = false;
+    random_problem_draw(how->seed, index, how->large, &r);
+    dice d = {how->seed ^ index << 20};
+    size_t count = random_strategies(bench, &r, names, RANDOM_STRATEGIES);
+    for (size_t i = 0; i < count; i++) {
+        pick[i] = random_pick(bench, &r, names[i], &d);
+        random_trial(bench, &r, names[i], pick[i], &o[i]);
+        if (o[i].verdict != RANDOM_WRONG) continue;
+        wrong++;
+        smaller[i] = r;
+        small[i] = o[i];
+        dead = o[i].c.error.status == STN_ERROR_DRIVER;
+        if (dead) {
+            count = i + 1; /* the others are not tried */
+            break;
+        }
+        random_shrink(bench, &smaller[i], names[i], &pick[i], SHRINKING);
+        random_trial(bench, &smaller[i], names[i], pick[i], &small[i]);
+    }
+    sem_wait(&s->lock);
+    s->run++, s->failed += wrong > 0;
+    printf("%s %d - seed %" PRIu64 " problem %" PRIu64 ":", wrong || !count ? "not ok" : "ok", s->run, how->seed,
+           index);
+    for (size_t i = 0; i < count; i++) printf(" %s%s", names[i], o[i].verdict == RANDOM_REFUSED ? " (refused)" : "");
+    printf("\n");
+    for (size_t i = 0; i < count; i++) {
+        count_trial(s, names[i], &o[i]);
+        if (o[i].verdict == RANDOM_WRONG) print_failure(&smaller[i], names[i], pick[i], &small[i]);
+    }
+    s->failed += !count;
+    fflush(stdout);
+    sem_post(&s->lock);
+    return !dead;
+}
+
+/* A process's share; its exit status. */
+static int work(const settings *how, shared *s, int job) {
+    random_bench bench = {.large = how->large};
+    stn_error error = {0};
+    stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
+    options.device = STN_DEVICE_CUDA(0);
+    options.cache_dir = ":memory:";
+    options.threads = 1;
+    if (stn_context_create(&options, &bench.context, &error) != STN_OK) {
+        if (job == 0) snprintf(s->why, sizeof s->why, "%s", error.message);
+        return NO_DEVICE;
+    }
+    if (stn_pool_create(1, &bench.pool, &error) != STN_OK) return 1;
+    for (;;) {
+        sem_wait(&s->lock);
+        uint64_t index = s->at[job] = s->next < s->end ? s->next++ : s->end;
+        sem_post(&s->lock);
+        if (index == s->end) break;
+        if (!run_problem(&bench, how, s, index)) return ANOTHER;
+    }
+    stn_pool_destroy(bench.pool);
+    stn_context_destroy(bench.context);
+    return 0;
+}
+
+static bool read_settings(int argc, char **argv, settings *how) {
+    *how = (settings){.seed = 1, .count = 200};
+    cpu_set_t cpus;
+    how->jobs = sched_getaffinity(0, sizeof cpus, &cpus) == 0 ? CPU_COUNT(&cpus) : 1;
+    for (int i = 1; i < argc; i++) {
+        const char *value = i + 1 < argc ? argv[i + 1] : "";
+        char *end = NULL;
+        uint64_t number = strtoull(value, &end, 10);
+        if (!strcmp(argv[i], "--large")) {
+            how->large = true;
+            continue;
+        }
+        if (!*value || *end) return false;
+        if (!strcmp(argv[i], "--count"))
+            how->count = number;
+        else if (!strcmp(argv[i], "--seed"))
+            how->seed = number;
+        else if (!strcmp(argv[i], "--first"))
+            how->first = number;
+        else if (!strcmp(argv[i], "--jobs"))
+            how->jobs = (int)number;
+        else
+            return false;
+        i++;
+    }
+    if (how->jobs > MOST_JOBS) how->jobs = MOST_JOBS;
+    return how->jobs > 0 && how->count > 0;
+}
+
+/* What all processes found; a strategy that refuses most of what it says it serves is not tested. */
+static int conclude(shared *s) {
+    for (int i = 0; i < RANDOM_STRATEGIES && s->of[i].name[0]; i++) {
+        const tally *t = &s->of[i];
+        bool good = t->served + t->wrong >= 4 * t->refused;
+        printf("%s %d - %s: %d right, %d wrong, %d refused\n", good ? "ok" : "not ok", ++s->run, t->name, t->served,
+               t->wrong, t->refused);
+        s->failed += !good;
+    }
+    printf("1..%d\n# largest error of those that passed: %.2g of its bar\n", s->run, s->worst);
+    return s->failed != 0;
+}
+
+static pid_t fork_job(const settings *how, shared *s, int job) {
+    fflush(stdout);
+    pid_t pid = fork();
+    if (pid != 0) return pid;
+    static char lines[1 << 20]; /* a problem's lines leave together */
+    setvbuf(stdout, lines, _IOFBF, sizeof lines);
+    _exit(work(how, s, job));
+}
+
+/* Waits for a process, and for those that take its place. Its last one's exit status; one that ends by itself is a failure. */
+static int wait_for_job(const settings *how, shared *s, int job, pid_t pid) {
+    for (uint64_t turn = 0; turn <= how->count; turn++) { /* each ends at a problem of its own */
+        int status = 0;
+        waitpid(pid, &status, 0);
+        const int ended = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+        if (ended == 0 || ended == NO_DEVICE) return ended;
+        if (ended != ANOTHER) {
+            sem_wait(&s->lock);
+            printf("not ok %d - seed %" PRIu64 " problem %" PRIu64 ": the process ended by itself, status %d\n",
+                   ++s->run, how->seed, s->at[job], status);
+            s->failed++;
+            sem_post(&s->lock);
+        }
+        pid = fork_job(how, s, job);
+    }
+    return -1;
+}
+
+int main(int argc, char **argv) {
+    settings how;
+    pid_t pid[MOST_JOBS];
+    if (!read_settings(argc, argv, &how)) {
+        fprintf(stderr, "usage: test_random [--count N] [--seed S] [--first I] [--large] [--jobs J]\n");
+        return 2;
+    }
+    shared *s = mmap(NULL, sizeof *s, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (s == MAP_FAILED || sem_init(&s->lock, 1, 1)) return 1;
+    s->next = how.first, s->end = how.first + how.count;
+    for (int job = 0; job < how.jobs; job++) pid[job] = fork_job(&how, s, job);
+    int without = 0;
+    for (int job = 0; job < how.jobs; job++) without += wait_for_job(&how, s, job, pid[job]) == NO_DEVICE;
+    if (without == how.jobs) return suite_without_device(s->why);
+    return conclude(s) || without;
+}

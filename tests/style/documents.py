@@ -1,0 +1,65 @@
+#!/usr/bin/env python3
+"""What sources and documents say of each other holds: a document that is cited exists, figures are those of the code.
+
+Usage: documents.py ROOT. Prints each violation as FILE:LINE: sentence and exits 1 if there is one.
+"""
+import pathlib
+import re
+import sys
+
+FOLDERS = ['src', 'cache', 'include', 'kernel_templates', 'bench', 'examples', 'tests', '.ci']
+SUFFIXES = {'.c', '.h', '.cu', '.cuh', '.cpp', '.hpp', '.py', '.sh', '.md', '.build'}
+CITED = re.compile(r'[\w./-]*\w\.md\b')
+
+
+def texts(root):
+    for path in sorted(root.glob('*.md')):
+        yield path, path.read_text()
+    for folder in FOLDERS:
+        for path in sorted((root / folder).rglob('*')):
+            if path.is_file() and path.suffix in SUFFIXES and path.name != 'test_rules.py':
+                yield path, path.read_text(errors='replace')
+
+
+def missing_documents(root):
+    """A path is one from the root, from the citing file's folder, or the end of one; letters count as they are."""
+    documents = [path.relative_to(root).as_posix() for path, _ in texts(root) if path.suffix == '.md']
+    for path, text in texts(root):
+        for match in CITED.finditer(text):
+            cited = match.group()
+            beside = (path.parent / cited).resolve()
+            if beside.exists() or any(d == cited or d.endswith('/' + cited) for d in documents):
+                continue
+            yield f'{path.relative_to(root)}:{text.count(chr(10), 0, match.start()) + 1}: there is no {cited}'
+
+
+def number(path, pattern):
+    found = re.search(pattern, path.read_text())
+    return int(found.group(1)) if found else None
+
+
+def wrong_figures(root):
+    """A note's line has as many values as a candidate."""
+    values = number(root / 'src/plan/strategy.h', r'#define STN_CANDIDATE_VALUES (\d+)')
+    format_of = root / 'cache/FORMAT.md'
+    last, said = number(format_of, r'V0 \.\.\. V(\d+)'), number(format_of, r'(\d+) numbers by which the strategy')
+    if values is None or last is None or said is None:
+        yield 'cache/FORMAT.md:1: the values of a candidate are not found there or in src/plan/strategy.h'
+    elif (last + 1, said) != (values, values):
+        yield f'cache/FORMAT.md:1: a candidate has {values} values, not V0 ... V{last} and {said}'
+
+
+def check(root):
+    return [*missing_documents(root), *wrong_figures(root)]
+
+
+def main():
+    problems = check(pathlib.Path(sys.argv[1]).resolve())
+    for problem in problems:
+        print(problem)
+    print(f'{len(problems)} violations')
+    sys.exit(1 if problems else 0)
+
+
+if __name__ == '__main__':
+    main()
