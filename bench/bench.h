@@ -39,6 +39,9 @@ double bench_load(const void *data, uint64_t index, stn_dtype dtype);
  * index. */
 stn_status bench_fill(bench *machine, void *data, uint64_t count, stn_dtype values, stn_dtype dtype, stn_error *error);
 
+/* A case's stencil: by name, or dense-2d:R of random weights of either sign whose magnitudes add up to 1. */
+stn_status bench_stencil(const char *spec, stn_stencil **stencil, stn_error *error);
+
 /* ---- check.c ---------------------------------------------------------------------------------------------------- */
 typedef struct bench_buffers {
     void *in;  /* filled by bench_fill; unchanged */

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """What each part of the lowrank kernels is worth (the paper's figure 9): times a case as it is, then with one part taken
-back at a time, in copies of the kernel templates that $STENTOR_TEMPLATE_DIR names. Prints a table for RESULTS.md.
+back at a time, in copies of the kernel templates that $STENTOR_TEMPLATE_DIR names. Prints a table for bench/results.
 
     bench/breakdown.py build/bench/stentor-bench [--case box-2d9p] [more options of stentor-bench]
 """
@@ -53,9 +53,8 @@ def edit(folder, name, pattern, replacement):
 
 
 def without_swap(folder):
-    edit(folder, "lowrank_plane.cu", r"(\(warp \* 16 \+ 2 \* t\) \* PITCH \+ )g;", r"\1g % 4 * 2 + g / 4;")
-    edit(folder, "lowrank_plane.cu", r"^(    const double left\[2\]\[4\] =)|^(    multiply_rows\(rows, in, bands\);)",
-         lambda match: SHUFFLE + match.group(1) if match.group(1) else match.group(2) + SHUFFLE)
+    edit(folder, "lowrank/lowrank_plane.cu", r"(\(warp \* 16 \+ 2 \* t\) \* PITCH \+ )g;", r"\1g % 4 * 2 + g / 4;")
+    edit(folder, "lowrank/lowrank_plane.cu", r"^(    multiply_rows\(rows, in, .*\);)", lambda match: match.group(1) + SHUFFLE)
 
 
 def without_async(folder):

@@ -6,13 +6,25 @@
 // clang-format off
 #define LINE(log2)    1, {(size_t)1 << (log2)}
 #define SQUARE(side)  2, {side, side}
+#define PLANE(a, b)   2, {a, b}
 #define CUBE(side)    3, {side, side, side}
 #define STEP(name, stencil, shape, bar) \
-    {"step", name, stencil, NULL, shape, 1, BAR_PERCENT_OF_COPY, bar, bar, NULL, 0}
+    {"step", name, stencil, NULL, shape, 1, BAR_PERCENT_OF_COPY, bar, bar, NULL, 0, NULL}
 #define TIME(name, stencil, shape, bar, peer, figure) \
-    {"time", name, stencil, "direct", shape, 1000, BAR_GSTENCILS, bar, 1.8 * (bar), peer, figure}
+    {"time", name, stencil, "direct", shape, 1000, BAR_GSTENCILS, bar, 1.8 * (bar), peer, figure, NULL}
 #define LOWRANK(name, stencil, shape, bar, peer, figure) \
-    {"lowrank", name, stencil, "lowrank", shape, 1000, BAR_GSTENCILS, bar, 0, peer, figure}
+    {"lowrank", name, stencil, "lowrank", shape, 1000, BAR_GSTENCILS, bar, 0, peer, figure, NULL}
+#define FILTER(radius, sigma) \
+    {"filters", "gaussian-r" radius, "gaussian-2d:truncate=4,sigma=" sigma, NULL, SQUARE(4096), 1, \
+     BAR_GSTENCILS, 0, 67, NULL, 0, "reflect"} /* 0.25 ms */
+#define SEGMENT(name, stencil, shape, steps, bar, peer, figure, side) \
+    {"segment", name, stencil, "segment", shape, steps, BAR_GSTENCILS, bar, 1.7 * (bar), peer, figure, side}
+#define FLASH "FlashFFTStencil"
+
+#define SPECTRAL(name, stencil, shape, steps, sides, bar) \
+    {"spectral", name, stencil, "spectral", shape, steps, BAR_MS, bar, 0.55 * (bar), NULL, 0, sides}
+#define DENSE(radius, sides) \
+    {"dense", "dense-r" radius "-" sides, "dense-2d:" radius, "spectral", SQUARE(4096), 1, BAR_MS, 0, 0.30, NULL, 0, sides}
 
 const bench_case bench_cases[] = {
     STEP("heat-1d",    "heat-1d",    LINE(29),      95),
@@ -42,6 +54,43 @@ const bench_case bench_cases[] = {
     LOWRANK("heat-3d",              "heat-3d",                          CUBE(512),     240,  "AN5D",            212),
     LOWRANK("box-3d27p",            "box-3d27p",                        CUBE(512),     150,  "AN5D",            120),
     LOWRANK("box-3d27p-separable",  "gaussian-3d:sigma=1,truncate=1",   CUBE(512),     240,  "AN5D",            120),
+
+    FILTER("4", "1"),   FILTER("8", "2"),   FILTER("12", "3"),  FILTER("16", "4"),  FILTER("24", "6"),
+    FILTER("32", "8"),  FILTER("40", "10"), FILTER("48", "12"), FILTER("60", "15"), FILTER("64", "16"),
+
+    SEGMENT("heat-1d",             "heat-1d", LINE(27), 1000, 160000, FLASH, 1127, "wrap"),
+    SEGMENT("heat-1d-fixed",       "heat-1d", LINE(27), 1000, 160000, FLASH, 1127, "fixed"),
+    SEGMENT("heat-1d-100",         "heat-1d", LINE(27), 100,  16500,  FLASH, 1127, "wrap"),
+    SEGMENT("heat-1d-4000",        "heat-1d", LINE(27), 4000, 600000, FLASH, 1127, "wrap"),
+    SEGMENT("1d5p",                "1d5p",    LINE(27), 1000, 145000, FLASH, 567,  "wrap"),
+    SEGMENT("1d7p",                "1d7p",    LINE(27), 1000, 130000, FLASH, 366,  "wrap"),
+    SEGMENT("box-2d9p-separable",  "gaussian-2d:sigma=1,truncate=1", SQUARE(10240), 1000, 52400, NULL, 0, "wrap"), /* 2 ms */
+    SEGMENT("box-2d9p-reflect",    "gaussian-2d:sigma=1,truncate=1", SQUARE(10240), 1000, 52400, NULL, 0, "reflect"),
+    SEGMENT("box-2d49p-separable", "gaussian-2d:sigma=1,truncate=3", SQUARE(10240), 1000, 41900, NULL, 0, "wrap"), /* 2.5 */
+    SEGMENT("box-3d27p-separable", "gaussian-3d:sigma=1,truncate=1", CUBE(512),     1000, 38300, NULL, 0, "wrap"), /* 3.5 */
+    SEGMENT("box-3d27p-reflect",   "gaussian-3d:sigma=1,truncate=1", CUBE(512),     1000, 38300, NULL, 0, "reflect"),
+    SPECTRAL("heat-2d-4",          "heat-2d",    SQUARE(10240),      4,    "wrap",           2.3), /* any T: nothing dies away */
+    SPECTRAL("heat-2d",            "heat-2d",    SQUARE(10240),      1000, "wrap",           2.3),
+    SPECTRAL("heat-2d-large-4",    "heat-2d",    SQUARE(16384),      4,    "wrap",           5.5),
+    SPECTRAL("heat-2d-large",      "heat-2d",    SQUARE(16384),      1000, "wrap",           5.5),
+    SPECTRAL("heat-2d-prime",      "heat-2d",    PLANE(10239, 10243), 1000, "wrap",          3.0),
+    SPECTRAL("heat-2d-reflect",    "heat-2d",    SQUARE(10240),      1000, "reflect",        3.0),
+    SPECTRAL("heat-2d-mirror",     "heat-2d",    SQUARE(10240),      1000, "mirror",         3.0),
+    SPECTRAL("heat-2d-fixed",      "heat-2d",    SQUARE(10240),      1000, "fixed",          3.0),
+    SPECTRAL("heat-2d-constant",   "heat-2d",    SQUARE(10240),      1000, "constant=0.5",   3.0),
+    SPECTRAL("star-2d13p-reflect", "star-2d13p", SQUARE(10240),      1000, "reflect",        3.0),
+    SPECTRAL("heat-3d-4",          "heat-3d",    CUBE(512),          4,    "wrap",           4.5),
+    SPECTRAL("heat-3d",            "heat-3d",    CUBE(512),          1000, "wrap",           4.5),
+    SPECTRAL("heat-3d-fixed",      "heat-3d",    CUBE(512),          1000, "fixed",          5.9),
+    SPECTRAL("heat-3d-large-4",    "heat-3d",    CUBE(768),          4,    "wrap",           15),
+    SPECTRAL("heat-3d-large",      "heat-3d",    CUBE(768),          1000, "wrap",           15),
+    SPECTRAL("heat-1d",            "heat-1d",    LINE(29),           1000, "wrap",           14),
+    DENSE("24", "wrap"),
+    DENSE("40", "wrap"),
+    DENSE("60", "wrap"),
+    DENSE("24", "reflect"),
+    DENSE("40", "reflect"),
+    DENSE("60", "reflect"),
 };
 // clang-format on
 const size_t bench_case_count = sizeof bench_cases / sizeof *bench_cases;

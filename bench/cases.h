@@ -5,12 +5,14 @@
 
 #include "stentor.h"
 
-typedef enum bar_unit { BAR_PERCENT_OF_COPY, BAR_GSTENCILS } bar_unit;
+typedef enum bar_unit { BAR_PERCENT_OF_COPY, BAR_GSTENCILS, BAR_MS /* at most */ } bar_unit;
 
 typedef struct bench_case {
-    const char *group;    /* step: one sweep beside the copy bandwidth; time, lowrank: whole runs of 1000 steps */
+    const char
+        *group; /* step: one sweep beside the copy bandwidth; time, lowrank, segment: whole runs, mostly of 1000 steps;
+                        * spectral: any number of steps; filters: one wide separable sweep; dense: one of random taps */
     const char *name;     /* the usual name of the stencil */
-    const char *stencil;  /* for stn_stencil_parse */
+    const char *stencil;  /* for stn_stencil_parse; or dense-2d:R, random weights of either sign in a box of radius R */
     const char *strategy; /* NULL: the planner's choice */
     int rank;
     size_t extent[STN_MAX_RANK];
@@ -19,6 +21,7 @@ typedef struct bench_case {
     double bar_f64, bar_f32; /* 0: none */
     const char *peer;        /* the best peer measured on the same kind of GPU in f64, NULL if there is none */
     double peer_gstencils;
+    const char *boundary; /* where the options name none; NULL: fixed */
 } bench_case;
 
 extern const bench_case bench_cases[];

@@ -1,5 +1,6 @@
 /* Random input as a function of the index. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "base/half.h"
@@ -54,5 +55,25 @@ stn_status bench_fill(bench *machine, void *data, uint64_t count, stn_dtype valu
         status = stn_memory_upload(machine->context, (char *)data + first * size, piece, (size_t)part * size, error);
     }
     free(piece);
+    return status;
+}
+
+stn_status bench_stencil(const char *spec, stn_stencil **stencil, stn_error *error) {
+    static const char dense[] = "dense-2d:";
+    if (strncmp(spec, dense, sizeof dense - 1) != 0) return stn_stencil_parse(spec, stencil, error);
+    int radius = (int)strtol(spec + sizeof dense - 1, NULL, 10), side = 2 * radius + 1;
+    size_t count = (size_t)(side * side);
+    stn_tap *taps = calloc(count, sizeof *taps);
+    if (!taps) return stn_fail_memory(error, "the taps of a case", count * sizeof *taps);
+    double sum = 0;
+    for (size_t i = 0; i < count; i++) {
+        taps[i].offset[0] = (int)(i / (size_t)side) - radius;
+        taps[i].offset[1] = (int)(i % (size_t)side) - radius;
+        taps[i].weight = bench_value(i, STN_F64);
+        sum += taps[i].weight < 0 ? -taps[i].weight : taps[i].weight;
+    }
+    for (size_t i = 0; i < count; i++) taps[i].weight /= sum;
+    stn_status status = stn_stencil_create(2, count, taps, stencil, error);
+    free(taps);
     return status;
 }

@@ -7,7 +7,7 @@
 
 typedef struct fft_case {
     const char *group; /* fft: f16, the paper's sizes; fft-few: every size, 1 and 8 at a time; fft-batch: two sizes, any
-                          * number at a time; fft-types: f32 and f64 */
+                          * number at a time; fft-types: f32 and f64; fft-grid: single grids of 2 and 3 axes, f32 and f64 */
     char name[48];     /* "131072 x 512" */
     stn_transform transform;
     double bar;      /* GB/s of one read and one write; 0: none */
@@ -15,7 +15,7 @@ typedef struct fft_case {
     double peer;     /* GB/s of the best peer measured on the same kind of GPU, 0 if there is none */
 } fft_case;
 
-enum { FFT_CASES = 128 };
+enum { FFT_CASES = 256 };
 size_t bench_fft_cases(fft_case list[FFT_CASES]);
 
 enum { FFT_RUNS = 24 };

@@ -32,6 +32,25 @@ static const struct {
              {0, 1 << 24, 4, 1200, 741},   {256, 256, 1024, 1900, 1348}, {512, 256, 512, 1700, 1004},
              {512, 512, 256, 1700, 967},   {256, 1024, 256, 1700, 1317}};
 
+/* Single grids, powers of two and not, of every kind. */
+static void add_grids(fft_case *list, size_t *count) {
+    static const size_t sizes[][3] = {{1024, 1024, 0},   {1080, 1920, 0}, {2048, 2048, 0}, {3000, 3000, 0},
+                                      {4096, 4096, 0},   {5040, 7000, 0}, {8192, 8192, 0}, {10240, 10240, 0},
+                                      {16384, 16384, 0}, {128, 128, 128}, {200, 200, 200}, {256, 256, 256},
+                                      {384, 384, 384},   {512, 512, 512}, {768, 768, 768}};
+    static const char *const kinds[] = {"c2c", "r2c", "c2r"};
+    for (int dtype = STN_F64; dtype <= STN_F32; dtype++)
+        for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+            for (int kind = STN_C2C; kind <= STN_C2R; kind++) {
+                fft_case *c = add(list, count, "fft-grid", (stn_dtype)dtype, sizes[i][0], sizes[i][1], 1);
+                c->of_cufft = 0.95;
+                c->transform.kind = (stn_transform_kind)kind;
+                if (sizes[i][2]) c->transform.rank = 3, c->transform.extent[2] = sizes[i][2];
+                snprintf(c->name, sizeof c->name, sizes[i][2] ? "%zux%zux%zu %s" : "%zux%zu%.0zu %s", sizes[i][0],
+                         sizes[i][1], sizes[i][2], kinds[kind]);
+            }
+}
+
 size_t bench_fft_cases(fft_case list[FFT_CASES]) {
     size_t count = 0;
     for (size_t i = 0; i < sizeof paper / sizeof *paper; i++) {
@@ -53,5 +72,6 @@ size_t bench_fft_cases(fft_case list[FFT_CASES]) {
                 c->transform.kind = (stn_transform_kind)kind;
                 c->of_cufft = 0.95;
             }
+    add_grids(list, &count);
     return count;
 }

@@ -9,7 +9,8 @@
 #include "host/fft.h"
 
 #define LONG_LINE ((int64_t)1 << 22) /* from here on single elements are summed */
-enum { ELEMENTS = 12, FINE = 1 << 14 };
+#define LARGE_GRID ((int64_t)1 << 22)
+enum { ELEMENTS = 12, FEW_ELEMENTS = 4, FINE = 1 << 14 };
 
 static int64_t side_elements(const stn_fft_side *side) { return side->n[0] * side->n[1] * side->n[2]; }
 static int64_t numbers(const stn_fft_side *side) { return side->real ? 1 : 2; }
@@ -111,22 +112,85 @@ static stn_status single(bench *machine, const stn_fft *fft, fft_sample *sample,
     return STN_OK;
 }
 
+/* ---- single elements of a grid ----------------------------------------------------------------------------------- */
+
+/* out[k] = sum over all j of in[j] w0^(j0 k0) w1^(j1 k1) w2^(j2 k2), row by row. Of a half spectrum the conjugates that it
+ * leaves out count too: everything twice but the first element and, of an even number, the last. */
+typedef struct grid_sum {
+    const stn_fft *fft;
+    const double *circle[3]; /* w^j of each axis */
+    int64_t k[3], pieces;
+    double *partial; /* two numbers a piece */
+} grid_sum;
+
+static void sum_rows(void *user, int64_t begin, int64_t end) {
+    const grid_sum *s = user;
+    const stn_fft_side *in = &s->fft->in;
+    const int64_t *n = s->fft->n;
+    int64_t rows = n[0] * n[1], per = numbers(in);
+    for (int64_t piece = begin; piece < end; piece++) {
+        double sum[2] = {0, 0};
+        for (int64_t row = rows * piece / s->pieces; row < rows * (piece + 1) / s->pieces; row++) {
+            const double *a = s->circle[0] + 2 * (row / n[1] * s->k[0] % n[0]);
+            const double *b = s->circle[1] + 2 * (row % n[1] * s->k[1] % n[1]);
+            double re = 0, im = 0;
+            for (int64_t j = 0, turn = 0; j < in->n[2]; j++, turn = (turn + s->k[2]) % n[2]) {
+                const double *w = s->circle[2] + 2 * turn;
+                uint64_t at = (uint64_t)((row * in->n[2] + j) * per);
+                double x = bench_value(at, s->fft->dtype), y = in->real ? 0 : bench_value(at + 1, s->fft->dtype);
+                double twice = s->fft->kind == STN_C2R && j > 0 && 2 * j != n[2] ? 2 : 1;
+                re += twice * (x * w[0] - y * w[1]), im += twice * (x * w[1] + y * w[0]);
+            }
+            double c = a[0] * b[0] - a[1] * b[1], d = a[0] * b[1] + a[1] * b[0];
+            sum[0] += re * c - im * d, sum[1] += re * d + im * c;
+        }
+        s->partial[2 * piece] = sum[0], s->partial[2 * piece + 1] = sum[1];
+    }
+}
+
+static stn_status of_grid(bench *machine, const stn_fft *fft, fft_sample *sample, stn_error *error) {
+    enum { PIECES = 256 };
+    double partial[2 * PIECES], *circle = malloc((size_t)(fft->n[0] + fft->n[1] + fft->n[2]) * 2 * sizeof *circle);
+    if (!circle) return stn_fail_memory(error, "tables of roots", (size_t)(fft->n[0] + fft->n[1] + fft->n[2]) * 16);
+    grid_sum s = {.fft = fft, .pieces = PIECES, .partial = partial};
+    double *next = circle;
+    for (int axis = 0; axis < 3; next += 2 * fft->n[axis], axis++) {
+        fill_roots(next, fft->n[axis], (fft->inverse ? 2 : -2) * acos(-1) / (double)fft->n[axis]);
+        s.circle[axis] = next;
+    }
+    const stn_fft_side *out = &fft->out;
+    for (int run = 0; run < sample->runs; run++) {
+        int64_t at = sample->start[run];
+        s.k[2] = at % out->n[2], s.k[1] = at / out->n[2] % out->n[1], s.k[0] = at / out->n[2] / out->n[1];
+        stn_pool_for(machine->pool, PIECES, 1, sum_rows, &s);
+        double re = 0, im = 0;
+        for (int piece = 0; piece < PIECES; piece++) re += partial[2 * piece], im += partial[2 * piece + 1];
+        sample->expected[run * numbers(out)] = re;
+        if (!out->real) sample->expected[2 * run + 1] = im;
+    }
+    free(circle);
+    return STN_OK;
+}
+
 /* ---- the sample -------------------------------------------------------------------------------------------------- */
 
 stn_status bench_fft_sample(bench *machine, const stn_fft *fft, fft_sample *sample, stn_error *error) {
     int64_t each = side_elements(&fft->out);
-    bool by_sum = each >= LONG_LINE && fft->rank == 1 && fft->kind == STN_C2C;
-    int runs = by_sum ? ELEMENTS : (int)(each > 1 << 16 ? 2 : FFT_RUNS);
+    bool grid = each >= LARGE_GRID && fft->rank > 1 && fft->batch == 1 && fft->dtype != STN_F16;
+    bool by_sum = grid || (each >= LONG_LINE && fft->rank == 1 && fft->kind == STN_C2C);
+    int runs = grid ? FEW_ELEMENTS : by_sum ? ELEMENTS : (int)(each > 1 << 16 ? 2 : FFT_RUNS);
     if (!by_sum && runs > fft->batch) runs = (int)fft->batch;
     *sample = (fft_sample){.runs = runs, .length = by_sum ? 1 : each};
     for (int run = 0; run < runs; run++) { /* spread from the first to the last */
         int64_t last = by_sum ? fft->batch * each - 1 : fft->batch - 1;
         int64_t which = runs > 1 ? (int64_t)((double)last * run / (runs - 1)) : 0;
+        if (grid) which = each / (2 * runs) * (2 * run + 1) + run; /* not the mean, which may be far larger */
         sample->start[run] = by_sum ? which : which * each;
     }
     size_t count = (size_t)(runs * sample->length * numbers(&fft->out));
     sample->expected = malloc(count * sizeof *sample->expected);
     if (!sample->expected) return stn_fail_memory(error, "a sample", count * sizeof *sample->expected);
+    if (grid) return of_grid(machine, fft, sample, error);
     return by_sum ? single(machine, fft, sample, error) : whole(machine, fft, sample, error);
 }
 

@@ -8,6 +8,7 @@
 #include "bench.h"
 #include "fft.h"
 #include "options.h"
+#include "rates.h"
 
 enum { QUICK_STEPS = 10, WRONG = 1, DTYPES = 3 };
 static const double host_bar = 50; /* percent of copy for one step of heat-2d in f64 */
@@ -15,6 +16,7 @@ static const double host_bar = 50; /* percent of copy for one step of heat-2d in
 static void resolve(const bench *machine, const bench_options *options, const bench_case *what, stn_dtype dtype,
                     bench_result *result) {
     *result = (bench_result){.what = what, .dtype = dtype, .boundary = options->boundary, .steps = what->steps};
+    if (!result->boundary) result->boundary = what->boundary ? what->boundary : "fixed";
     memcpy(result->extent, what->extent, sizeof result->extent);
     bool full = machine->device && !machine->quick;
     if (machine->quick)
@@ -55,7 +57,7 @@ static stn_status measure(bench *machine, const bench_buffers *buffers, bench_re
     stn_problem problem = STN_PROBLEM_INIT;
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
     stn_status status;
-    STN_TRY_GOTO(status, stn_stencil_parse(result->what->stencil, &stencil, error), done);
+    STN_TRY_GOTO(status, bench_stencil(result->what->stencil, &stencil, error), done);
     problem.stencil = stencil;
     problem.dtype = result->dtype;
     problem.steps = result->steps;
@@ -124,8 +126,11 @@ static size_t select_cases(const bench *machine, const bench_options *options, b
 static void list_cases(void) {
     for (size_t i = 0; i < bench_case_count; i++) {
         const bench_case *what = &bench_cases[i];
-        printf("%-8s %-20s %llu steps, bar %.0f%s\n", what->group, what->name, (unsigned long long)what->steps,
-               what->bar_f64, what->unit == BAR_PERCENT_OF_COPY ? "% of copy" : " GStencil/s in f64");
+        printf("%-8s %-20s %llu steps, bar %.3g%s\n", what->group, what->name, (unsigned long long)what->steps,
+               what->bar_f64,
+               what->unit == BAR_MS                ? " ms"
+               : what->unit == BAR_PERCENT_OF_COPY ? "% of copy"
+                                                   : " GStencil/s in f64");
     }
     fft_case transforms[FFT_CASES];
     size_t count = bench_fft_cases(transforms);
@@ -208,6 +213,14 @@ static stn_status run_overhead(const bench_options *options, stn_text *text, stn
     return STN_OK;
 }
 
+static stn_status run_rates(const bench_options *options, stn_error *error) {
+    bench machine = {.quick = options->quick, .repeat = 1};
+    stn_status status = bench_open(options->device, options->threads, NULL, &machine, error);
+    if (status == STN_OK) status = bench_rates(&machine, options->rates, error);
+    bench_close(&machine);
+    return status;
+}
+
 int main(int argc, char **argv) {
     bench_options options;
     int exit_code;
@@ -219,8 +232,9 @@ int main(int argc, char **argv) {
     stn_text text = STN_TEXT_EMPTY;
     stn_error error = {0};
     bool wrong = false;
-    stn_status status =
-        options.overhead ? run_overhead(&options, &text, &error) : run_cases(&options, &text, &wrong, &error);
+    stn_status status = options.rates > 0  ? run_rates(&options, &error)
+                        : options.overhead ? run_overhead(&options, &text, &error)
+                                           : run_cases(&options, &text, &wrong, &error);
     if (status != STN_OK)
         fprintf(stderr, "stentor-bench: %s\n", error.message);
     else if (text.data)

@@ -14,12 +14,13 @@ enum { USAGE = 2 };
 static const char help[] =
     "usage: stentor-bench [options]\n"
     "Measures copy bandwidth, then each case beside its roof. Results are checked before they are timed.\n"
-    "  --group NAMES      step (default), time, lowrank; fft, fft-few, fft-batch,\n"
-    "                     fft-types; all\n"
+    "  --group NAMES      step (default), time, lowrank, segment, filters, spectral, dense; fft, fft-few, fft-batch,\n"
+    "                     fft-types, fft-grid; all\n"
     "  --case NAMES       only these cases, such as heat-2d,box-2d9p,131072\n"
     "  --dtype NAMES      f64,f32 (default of stencils; transforms: all), f16\n"
     "  --strategy NAME    instead of each case's own\n"
-    "  --boundary SPEC    fixed (default), wrap, ..., LOW:HIGH; one for all axes, or one an axis: wrap,fixed:nearest\n"
+    "  --boundary SPEC    fixed (default; reflect of filters), wrap, ..., LOW:HIGH; one for all axes, or one an axis:\n"
+    "                     wrap,fixed:nearest\n"
     "  --size NxNxN       instead of each case's own; skips cases of another rank\n"
     "  --steps N          instead of each case's own\n"
     "  --tolerance X      relative L2 error allowed of stencils: from 5e-4 on, f32 may use TF32\n"
@@ -29,6 +30,8 @@ static const char help[] =
     "  --threads N        host threads\n"
     "  --quick            small sizes, at most 10 steps: shows that it works, not how fast it is\n"
     "  --overhead         first plan with a cold and a warm cache, and one execute, instead of the cases\n"
+    "  --rates SECONDS    predicted and measured times of a list of problems, as bench/fit_rates.py reads them;\n"
+    "                     ends after about so many seconds\n"
     "  --json             one JSON object instead of tables\n"
     "  --list             the cases and their bars\n"
     "Exit codes: 0, 1 if a result is wrong or nothing could be measured, else those of the stentor command.\n";
@@ -114,6 +117,9 @@ static bool parse_one(int option, const char *value, bench_options *options) {
         case 'q':
             options->quick = true;
             break;
+        case 'R':
+            good = stn_number_parse(value, strlen(value), &options->rates) && options->rates > 0;
+            break;
         case 'o':
             options->overhead = true;
             break;
@@ -135,17 +141,27 @@ static bool parse_one(int option, const char *value, bench_options *options) {
 
 bool bench_options_parse(int argc, char **argv, bench_options *options, int *exit_code) {
     static const struct option names[] = {
-        {"group", required_argument, NULL, 'g'},    {"case", required_argument, NULL, 'c'},
-        {"dtype", required_argument, NULL, 'd'},    {"strategy", required_argument, NULL, 's'},
-        {"boundary", required_argument, NULL, 'b'}, {"size", required_argument, NULL, 'x'},
-        {"steps", required_argument, NULL, 'n'},    {"tolerance", required_argument, NULL, 'e'},
-        {"repeat", required_argument, NULL, 'r'},   {"device", required_argument, NULL, 'D'},
-        {"threads", required_argument, NULL, 't'},  {"quick", no_argument, NULL, 'q'},
-        {"overhead", no_argument, NULL, 'o'},       {"json", no_argument, NULL, 'j'},
-        {"list", no_argument, NULL, 'l'},           {"tune", no_argument, NULL, 'T'},
-        {"help", no_argument, NULL, 'h'},           {NULL, 0, NULL, 0},
+        {"group", required_argument, NULL, 'g'},
+        {"case", required_argument, NULL, 'c'},
+        {"dtype", required_argument, NULL, 'd'},
+        {"strategy", required_argument, NULL, 's'},
+        {"boundary", required_argument, NULL, 'b'},
+        {"size", required_argument, NULL, 'x'},
+        {"steps", required_argument, NULL, 'n'},
+        {"tolerance", required_argument, NULL, 'e'},
+        {"repeat", required_argument, NULL, 'r'},
+        {"device", required_argument, NULL, 'D'},
+        {"threads", required_argument, NULL, 't'},
+        {"quick", no_argument, NULL, 'q'},
+        {"overhead", no_argument, NULL, 'o'},
+        {"json", no_argument, NULL, 'j'},
+        {"list", no_argument, NULL, 'l'},
+        {"tune", no_argument, NULL, 'T'},
+        {"rates", required_argument, NULL, 'R'},
+        {"help", no_argument, NULL, 'h'},
+        {NULL, 0, NULL, 0},
     };
-    *options = (bench_options){.repeat = 9, .groups = "step", .boundary = "fixed"};
+    *options = (bench_options){.repeat = 9, .groups = "step"};
     *exit_code = USAGE;
     for (int option; (option = getopt_long(argc, argv, "", names, NULL)) != -1;) {
         if (option == 'h') {

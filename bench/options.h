@@ -11,11 +11,12 @@ typedef struct bench_options {
     const char *groups, *cases,
         *dtypes;                 /* comma-separated; NULL: all (cases), "step" (groups), f64,f32 of stencils (dtypes) */
     const char *strategy;        /* NULL: each case's own */
-    const char *boundary;        /* one for all axes, or one an axis, comma-separated */
+    const char *boundary;        /* one for all axes, or one an axis, comma-separated; NULL: each case's own */
     size_t extent[STN_MAX_RANK]; /* 0: each case's own */
     int rank;                    /* of extent */
     uint64_t steps;              /* 0: each case's own */
     double tolerance;            /* of stencils: stn_problem's */
+    double rates;                /* seconds; 0: cases instead */
     bool quick, tune, json, overhead, list;
 } bench_options;
 

@@ -8,6 +8,7 @@
 bool bench_result_right(const bench_result *result) { return !*result->problem && result->error <= result->allowed; }
 
 bool bench_result_reaches_bar(const bench_result *result) {
+    if (result->what->unit == BAR_MS) return bench_result_right(result) && 1e3 * result->seconds <= result->bar;
     double reached = result->what->unit == BAR_PERCENT_OF_COPY ? result->percent_of_copy : result->gstencils;
     return bench_result_right(result) && reached >= result->bar;
 }
@@ -30,7 +31,7 @@ static void text_row(const bench_result *result, stn_text *text) {
     if (result->steps > 1) stn_text_printf(text, ", %llu steps", (unsigned long long)result->steps);
     stn_text_printf(text, " | %s | %s | %s ", stn_dtype_name(result->dtype), result->boundary, result->strategy);
     if (*result->problem) {
-        stn_text_printf(text, "| | | | | | not run |\n");
+        stn_text_printf(text, "| | | | | | | not run |\n");
         return;
     }
     stn_text_printf(text, "| %.3f | %.1f | %.0f | %.1f ", 1e3 * result->seconds, result->gstencils,
@@ -39,19 +40,21 @@ static void text_row(const bench_result *result, stn_text *text) {
         stn_text_printf(text, "| ");
     else if (result->what->unit == BAR_PERCENT_OF_COPY)
         stn_text_printf(text, "| %.0f %% ", result->bar);
+    else if (result->what->unit == BAR_MS)
+        stn_text_printf(text, "| %.3g ms ", result->bar);
     else
         stn_text_printf(text, "| %.0f GStencil/s ", result->bar);
     if (result->bar && result->what->peer && result->dtype == STN_F64)
         stn_text_printf(text, "(%s %.0f) ", result->what->peer, result->what->peer_gstencils);
-    stn_text_printf(text, "| %s |\n", verdict(result));
+    stn_text_printf(text, "| %.2g | %s |\n", result->error, verdict(result));
 }
 
 void bench_report_text(const bench *machine, const bench_result *results, size_t count, stn_text *text) {
     stn_text_printf(text, "%s, copy %.0f GB/s (read + write), medians of %d, random input, checked by sample\n\n",
                     machine->context->machine.name, 1e-9 * machine->copy_bandwidth, machine->repeat);
     stn_text_printf(text,
-                    "| case | dtype | boundary | strategy | ms | GStencil/s | GB/s | %% of copy | bar | |\n"
-                    "|---|---|---|---|--:|--:|--:|--:|--:|---|\n");
+                    "| case | dtype | boundary | strategy | ms | GStencil/s | GB/s | %% of copy | bar | error | |\n"
+                    "|---|---|---|---|--:|--:|--:|--:|--:|--:|---|\n");
     for (size_t i = 0; i < count; i++) text_row(&results[i], text);
     for (size_t i = 0; i < count; i++) {
         const bench_result *result = &results[i];
@@ -95,7 +98,10 @@ static void json_row(const bench_result *result, stn_text *text) {
         json_number(text, "bytes_per_second", result->bandwidth);
         json_number(text, "percent_of_copy", result->percent_of_copy);
         json_number(text, "bar", result->bar ? result->bar : NAN);
-        json_string(text, "bar_unit", result->what->unit == BAR_PERCENT_OF_COPY ? "percent of copy" : "GStencil/s");
+        json_string(text, "bar_unit",
+                    result->what->unit == BAR_MS                ? "ms"
+                    : result->what->unit == BAR_PERCENT_OF_COPY ? "percent of copy"
+                                                                : "GStencil/s");
         json_number(text, "relative_error", result->error);
         json_number(text, "allowed_error", result->allowed);
     }
