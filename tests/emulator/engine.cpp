@@ -22,7 +22,9 @@ static std::string triple(uint3 v) {
     return "(" + std::to_string(v.x) + ", " + std::to_string(v.y) + ", " + std::to_string(v.z) + ")";
 }
 
-static bool same_place(Place a, Place b) { return a.line == b.line && strcmp(a.file, b.file) == 0; }
+static bool same_place(Place a, Place b) {
+    return a.line == b.line && (a.file == b.file || strcmp(a.file, b.file) == 0);
+}
 
 uint64_t Worker::next_random() {  // xorshift64*
     random ^= random >> 12;

@@ -14,8 +14,18 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <vector>
 
 #include "engine.h"
+
+// A function whose loops are compiled twice, for machines with AVX2 and fma and for others.
+#if defined(__x86_64__)
+#define TWICE __attribute__((always_inline)) static inline
+#define WIDE __attribute__((target("avx2,fma"))) static
+#else
+#define TWICE static inline
+#define WIDE static
+#endif
 
 namespace stn_emulator {
 
@@ -43,14 +53,22 @@ struct Operands {
     double a[16][MAX_DEPTH];  // as stored: half as wide when sparse
     int k[16][MAX_DEPTH];     // the row of b that each meets
     double b[MAX_DEPTH][COLUMNS];
+    double c[16][COLUMNS];
 };
 
 static double half_value(uint16_t h) {
-    int exponent = h >> 10 & 31, mantissa = h & 0x3ff;
-    double value = exponent == 31  ? (mantissa ? NAN : INFINITY)
-                   : exponent == 0 ? ldexp(mantissa, -24)
-                                   : ldexp(1024 + mantissa, exponent - 25);
-    return h & 0x8000 ? -value : value;
+    static const std::vector<double> values = [] {
+        std::vector<double> table(65536);
+        for (int bits = 0; bits < 65536; bits++) {
+            const int exponent = bits >> 10 & 31, mantissa = bits & 0x3ff;
+            const double value = exponent == 31  ? (mantissa ? NAN : INFINITY)
+                                 : exponent == 0 ? ldexp(mantissa, -24)
+                                                 : ldexp(1024 + mantissa, exponent - 25);
+            table[bits] = bits & 0x8000 ? -value : value;
+        }
+        return table;
+    }();
+    return values[h];
 }
 
 static double tf32_value(uint32_t bits) {  // the hardware does not look at the low 13 bits
@@ -61,27 +79,32 @@ static double tf32_value(uint32_t bits) {  // the hardware does not look at the 
     return nan ? NAN : static_cast<double>(f);
 }
 
-static double element(Type type, const void *registers, int i) {
+template <Type type>
+static double element(const void *registers, int i) {
     if (type == Type::F64) return static_cast<const double *>(registers)[i];
     if (type == Type::F16) return half_value(static_cast<const uint16_t *>(registers)[i]);
     return tf32_value(static_cast<const uint32_t *>(registers)[i]);
 }
 
+template <Type type>
 static void gather(const Shape &s, const Lane *lanes, Operands *o) {
     const int stored = s.sparse ? s.depth / 2 : s.depth;
-    const int a_count = s.rows * stored / 32, b_count = s.depth * COLUMNS / 32;
+    const int a_count = s.rows * stored / 32, b_count = s.depth * COLUMNS / 32, c_count = s.rows * COLUMNS / 32;
     for (int lane = 0; lane < 32; lane++) {
         int g = lane / 4, t = lane % 4;
         for (int i = 0; i < a_count; i++) {
-            int row = s.type == Type::F16 ? g + 8 * (i / 2 % 2) : g + 8 * (i % 2);
-            int column = s.type == Type::F16 ? 2 * t + i % 2 + 8 * (i / 4) : t + 4 * (i / 2);
-            o->a[row][column] = element(s.type, lanes[lane].a, i);
+            int row = type == Type::F16 ? g + 8 * (i / 2 % 2) : g + 8 * (i % 2);
+            int column = type == Type::F16 ? 2 * t + i % 2 + 8 * (i / 4) : t + 4 * (i / 2);
+            o->a[row][column] = element<type>(lanes[lane].a, i);
             o->k[row][column] = column;
         }
         for (int i = 0; i < b_count; i++) {
-            int row = s.type == Type::F16 ? 2 * t + i % 2 + 8 * (i / 2) : t + 4 * i;
-            o->b[row][g] = element(s.type, lanes[lane].b, i);
+            int row = type == Type::F16 ? 2 * t + i % 2 + 8 * (i / 2) : t + 4 * i;
+            o->b[row][g] = element<type>(lanes[lane].b, i);
         }
+        for (int i = 0; i < c_count; i++)
+            o->c[g + 8 * (i / 2)][2 * t + i % 2] = type == Type::F64 ? static_cast<const double *>(lanes[lane].c)[i]
+                                                                     : static_cast<const float *>(lanes[lane].c)[i];
     }
 }
 
@@ -115,53 +138,99 @@ static bool spread(const Shape &s, const Lane *lanes, Operands *o, std::string *
     return true;
 }
 
-static float towards_zero(double value) {
-    float nearest = static_cast<float>(value);
-    return fabs(static_cast<double>(nearest)) > fabs(value) ? nextafterf(nearest, 0) : nearest;
-}
-
-// A sum in f32 as tensor cores take it: the addends are shifted to the largest exponent among them (of a product: the sum of
+// Sums in f32 as tensor cores take them: the addends are shifted to the largest exponent among them (of a product: the sum of
 // its factors'), what falls below KEPT bits is cut off, and so is what f32 does not hold of their sum. Nothing is rounded, so
 // sums are too small, on average. KEPT is chosen so that long runs of lowrank in f32 lose what they lost on an H200, before
 // device/band.cuh took middles: 3e-5 in 1000 steps of a separable 7 x 7 stencil.
 constexpr int KEPT = 22;
-static float add_products(float c, const double *a, const double *b, int count) {
-    constexpr int NONE = -1000;
-    int largest = NONE;
-    double sum = c;
-    bool finite = std::isfinite(c);
-    for (int j = 0; j < count; j++) sum += a[j] * b[j], finite = finite && std::isfinite(a[j]) && std::isfinite(b[j]);
-    if (!finite) return towards_zero(sum);
-    if (c != 0) largest = std::ilogb(c);
+constexpr double SMALLEST = 0x1p-600,
+                 LARGEST = 0x1p600;  // of products that are neither 0 nor infinite: 2^-298 to 2^256
+
+// An f32's neighbour towards zero has the next smaller bits.
+static inline float towards_zero(double value) {
+    float nearest = static_cast<float>(value);
+    if (!(fabs(static_cast<double>(nearest)) > fabs(value))) return nearest;
+    uint32_t bits;
+    memcpy(&bits, &nearest, 4);
+    bits--;
+    memcpy(&nearest, &bits, 4);
+    return nearest;
+}
+
+// 2^floor(log2 |value|), 0 of 0. f32's subnormal numbers are normal ones here.
+TWICE double power_below(double value) {
+    uint64_t bits;
+    memcpy(&bits, &value, 8);
+    bits &= uint64_t{0x7ff} << 52;
+    memcpy(&value, &bits, 8);
+    return value;
+}
+
+// One row of c: a[j] times row k[j] of b, for all j and columns. The loops over columns are for the compiler to vectorise.
+TWICE void sum_row(const Operands &o, int row, int count, double *c) {
+    double largest[COLUMNS], unit[COLUMNS], scale[COLUMNS];
+    for (int x = 0; x < COLUMNS; x++) largest[x] = power_below(c[x]);
     for (int j = 0; j < count; j++) {
-        if (a[j] != 0 && b[j] != 0) largest = std::max(largest, std::ilogb(a[j]) + std::ilogb(b[j]));
+        const double a = power_below(o.a[row][j]), *b = o.b[o.k[row][j]];
+        for (int x = 0; x < COLUMNS; x++) {
+            const double product = a * power_below(b[x]);
+            largest[x] = largest[x] < product ? product : largest[x];
+        }
     }
-    if (largest == NONE) return static_cast<float>(sum);
-    const int unit = largest - KEPT;
-    const auto cut = [&](double v) { return ldexp(trunc(ldexp(v, -unit)), unit); };
-    sum = cut(c);
-    for (int j = 0; j < count; j++) sum += cut(a[j] * b[j]);
-    return towards_zero(sum);
+    for (int x = 0; x < COLUMNS; x++) {
+        const double bounded = largest[x] < SMALLEST ? SMALLEST : largest[x] > LARGEST ? LARGEST : largest[x];
+        unit[x] = bounded / (1 << KEPT), scale[x] = 1 / unit[x];
+        c[x] = trunc(c[x] * scale[x]) * unit[x];
+    }
+    for (int j = 0; j < count; j++) {
+        const double a = o.a[row][j], *b = o.b[o.k[row][j]];
+        for (int x = 0; x < COLUMNS; x++) c[x] += trunc(a * b[x] * scale[x]) * unit[x];
+    }
+}
+
+TWICE void fuse_row(const Operands &o, int row, int count, double *c) {
+    for (int j = 0; j < count; j++) {
+        const double a = o.a[row][j], *b = o.b[o.k[row][j]];
+        for (int x = 0; x < COLUMNS; x++) c[x] = fma(a, b[x], c[x]);
+    }
+}
+
+TWICE void multiply_rows_any(const Shape &s, int stored, Operands &o) {
+    for (int row = 0; row < s.rows; row++)
+        if (s.type == Type::F64)
+            fuse_row(o, row, stored, o.c[row]);
+        else
+            sum_row(o, row, stored, o.c[row]);
+}
+
+WIDE void multiply_rows_wide(const Shape &s, int stored, Operands &o) { multiply_rows_any(s, stored, o); }
+static void multiply_rows(const Shape &s, int stored, Operands &o) { multiply_rows_any(s, stored, o); }
+
+static bool can_go_wide() {
+#if defined(__x86_64__)
+    return __builtin_cpu_supports("fma") && __builtin_cpu_supports("avx2");
+#else
+    return false;
+#endif
 }
 
 bool multiply(Mma which, Lane *lanes, std::string *message) {
+    static const bool wide = can_go_wide();
     const Shape &s = shapes[which];
     const int stored = s.sparse ? s.depth / 2 : s.depth;
     Operands o;
-    gather(s, lanes, &o);
+    (s.type == Type::F64   ? gather<Type::F64>
+     : s.type == Type::F16 ? gather<Type::F16>
+                           : gather<Type::TF32>)(s, lanes, &o);
     if (s.sparse && !spread(s, lanes, &o, message)) return false;
+    (wide ? multiply_rows_wide : multiply_rows)(s, stored, o);
     for (int lane = 0; lane < 32; lane++)
         for (int i = 0; i < s.rows * COLUMNS / 32; i++) {
-            int row = lane / 4 + 8 * (i / 2), column = 2 * (lane % 4) + i % 2;
-            if (s.type == Type::F64) {
-                double *c = static_cast<double *>(lanes[lane].c) + i;
-                for (int j = 0; j < stored; j++) *c = fma(o.a[row][j], o.b[o.k[row][j]][column], *c);
-            } else {  // products are exact in double
-                float *c = static_cast<float *>(lanes[lane].c) + i;
-                double b[MAX_DEPTH];
-                for (int j = 0; j < stored; j++) b[j] = o.b[o.k[row][j]][column];
-                *c = add_products(*c, o.a[row], b, stored);
-            }
+            const double c = o.c[lane / 4 + 8 * (i / 2)][2 * (lane % 4) + i % 2];
+            if (s.type == Type::F64)
+                static_cast<double *>(lanes[lane].c)[i] = c;
+            else
+                static_cast<float *>(lanes[lane].c)[i] = towards_zero(c);
         }
     return true;
 }
