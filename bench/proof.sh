@@ -1,0 +1,82 @@
+#!/bin/bash
+# What a change must show on a GPU, a part a call, so that a short lease is used well:
+#
+#     bench/proof.sh BUILD PART...
+#
+#   random     problems by chance, every strategy against the host: COUNT of them from SEED (2000, today's date)
+#   tests      the suites named in SUITES (those of every strategy), without the parts that only repeat them
+#   sanitize   compute-sanitizer, memcheck and racecheck, over CI's slices of every strategy's tests
+#   speed      stentor-bench: the groups named in GROUPS, medians of 7
+#   torch      the same work by PyTorch
+#   rates      predicted and measured times, as bench/fit_rates.py reads them
+#
+# Each part ends after LIMIT seconds (540), writes OUT/PART.log (BUILD/proof), and says in one line how it ended; the script
+# fails if one of them failed. What its limit cut short is said to be so: it is not passed.
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+[ "${1:-}" = --alone ] && shift && alone=1 # one part, without a limit: what this script calls itself with
+build=$(cd "${1:?usage: bench/proof.sh BUILD PART...}" && pwd) || exit 2
+shift
+out=${OUT:-$build/proof}
+limit=${LIMIT:-540}
+programs=$build/tests/strategies
+
+random() { "$programs/test_random" --count "${COUNT:-2000}" --seed "${SEED:-$(date +%Y%m%d)}" --large --jobs 8; }
+
+tests() {
+    local suite
+    for suite in ${SUITES:-segment spectral lowrank direct faces fft sourced}; do
+        meson test -C "$build" --no-rebuild --suite "$suite" --no-suite emulator --no-suite unit --print-errorlogs || return 1
+    done
+}
+
+# A tool's findings are its exit status; the slices are those that take seconds without it.
+sanitize() {
+    local tool slice
+    for slice in ${SLICES:-segment_segment segment_axes spectral sourced large:radii axes:radii faces chain fft:scales}; do
+        for tool in memcheck racecheck; do
+            echo "# $tool over test_$slice"
+            # shellcheck disable=SC2046 # the part is an option and its value
+            timeout "${SLICE_LIMIT:-60}" compute-sanitizer --tool "$tool" --error-exitcode 9 "$programs/test_${slice%%:*}" \
+                $([ "$slice" = "${slice#*:}" ] || echo --only "${slice#*:}")
+            case $? in
+                0) echo "# no error" ;;
+                124) echo "# cut short after ${SLICE_LIMIT:-60} s, no error until then" ;;
+                *) return 1 ;;
+            esac
+        done
+    done
+}
+
+speed() {
+    local group
+    for group in ${GROUPS_TO_TIME:-segment spectral filters dense lowrank time fft-grid}; do
+        "$build/bench/stentor-bench" --group "$group" --repeat 7 || return 1
+    done
+}
+
+torch() { python3 "$here/spectral_torch.py" && python3 "$here/filters_torch.py"; }
+
+rates() { "$build/bench/stentor-bench" --rates $((limit - 60)); }
+
+if [ -n "${alone:-}" ]; then
+    "$1"
+    exit $?
+fi
+mkdir -p "$out"
+failed=0
+for part; do
+    case $part in
+        random | tests | sanitize | speed | torch | rates) ;;
+        *) echo "bench/proof.sh: there is no part named $part" >&2 && exit 2 ;;
+    esac
+    started=$SECONDS
+    timeout --kill-after=10 "$limit" "$0" --alone "$build" "$part" >"$out/$part.log" 2>&1
+    case $? in
+        0) verdict=ok ;;
+        124 | 137) verdict="cut short after $limit s" ;;
+        *) verdict=FAILED && failed=1 ;;
+    esac
+    echo "$part: $verdict, $((SECONDS - started)) s; $(tail -n 1 "$out/$part.log")"
+done
+exit $failed
