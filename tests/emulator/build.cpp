@@ -295,16 +295,18 @@ static bool compile(const std::vector<std::string> &compiler, const std::string 
     if (run(first, work + "/log") != 0) return false;
     std::string text = read_file(work + "/stn_main.ii");
     if (!write_file(work + "/stn_all.cpp", text + epilogue(find_kernels(text)))) return false;
-    if (races) {  // every access calls shim/races.cpp; linked without that option, which would bring a library of its own
-        const std::string object = work + "/stn_all.o";
-        second.insert(second.end(), {"-g1", "-fsanitize=thread", "-c", work + "/stn_all.cpp", "-o", object});
-        if (run(second, work + "/log") != 0) return false;
-        second = compiler;
-        second.insert(second.end(), {"-I", shim, shim + "/races.cpp", object});
+    // Linked without the sanitizers' options, whose libraries nothing here calls: errors trap, races go to shim/races.cpp.
+    const std::string object = work + "/stn_all.o";
+    if (races) second.insert(second.end(), {"-g1", "-fsanitize=thread"});
+    second.insert(second.end(), {"-c", work + "/stn_all.cpp", "-o", object});
+    if (run(second, work + "/log") != 0) return false;
+    std::vector<std::string> last = {compiler[0], "-shared", object, "-o", work + "/out.so"};
+    if (races) {
+        last = compiler;
+        last.insert(last.end(), {"-I", shim, shim + "/races.cpp", object, "-o", work + "/out.so", "-lm"});
     } else
-        second.push_back(work + "/stn_all.cpp");
-    second.insert(second.end(), {"-o", work + "/out.so", "-lm"});
-    return run(second, work + "/log") == 0;
+        last.insert(last.end(), {"-nostdlib", "-lm", "-lgcc", "-lc"});
+    return run(last, work + "/log") == 0;
 }
 
 std::string build(const Program &program, std::string *log) {
