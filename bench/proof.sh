@@ -33,11 +33,12 @@ tests() {
 # A tool's findings are its exit status; the slices are those that take seconds without it.
 sanitize() {
     local tool slice
-    for slice in ${SLICES:-segment_segment segment_axes spectral sourced large:radii axes:radii faces chain fft:scales}; do
+    for slice in ${SLICES:-segment_segment segment_axes spectral sourced large axes:radii faces chain fft:scales}; do
         for tool in memcheck racecheck; do
             echo "# $tool over test_$slice"
             # shellcheck disable=SC2046 # the part is an option and its value
-            timeout "${SLICE_LIMIT:-60}" compute-sanitizer --tool "$tool" --error-exitcode 9 "$programs/test_${slice%%:*}" \
+            timeout "${SLICE_LIMIT:-60}" compute-sanitizer --tool "$tool" --error-exitcode 9 \
+                "$(find "$programs" -type f -name "test_${slice%%:*}")" \
                 $([ "$slice" = "${slice#*:}" ] || echo --only "${slice#*:}")
             case $? in
                 0) echo "# no error" ;;
