@@ -63,8 +63,9 @@ constexpr int DELAY_T = LAST_T / GRAINS, DELAY_PLAIN = LAST_PLAIN / GRAINS;  // 
 
 constexpr int TILE_X = 16 * WARPS_X, TILE_Y = WARP_ROWS * WARPS_Y;
 constexpr int ROW_FIRST = larger(LEAD_Y, larger(LEAD_PLAIN, Y_LOW));  // rows in shared memory before the block's
-constexpr int LINES =
-    ROW_FIRST + TILE_Y + larger(larger(GRAINS_T * GRAIN - LEAD_Y, GRAINS_X *GRAIN - LEAD_PLAIN) - WARP_ROWS, 0);
+// Rows past the tile: those of whole grains, and all that the taps reach, also where no right does: a tap of weight 0.
+constexpr int ROWS_PAST = larger(larger(GRAINS_T * GRAIN - LEAD_Y, GRAINS_X *GRAIN - LEAD_PLAIN) - WARP_ROWS, Y_HIGH);
+constexpr int LINES = ROW_FIRST + TILE_Y + ROWS_PAST;
 constexpr int SLOT = 16 / sizeof(STORE);                            // elements of one copy
 constexpr int SKIP_X = round_up(X_LOW, SLOT) - round_up(X_LOW, 2);  // columns in shared memory before LEAD_X
 constexpr int WIDTH = round_up(SKIP_X + TILE_X - 16 + GRAIN * STEPS, SLOT);
@@ -75,7 +76,7 @@ constexpr int SLOTS = WIDTH / SLOT, ROWS_AT_ONCE = THREADS / SLOTS;
 constexpr int SKIP_Y = ROW_FIRST - Y_LOW;
 constexpr int BAND_Y = 2 * BAND_PAD + ROW_FIRST + Y_HIGH + 9, BAND_X = band_size(STEPS * GRAIN / 8) + 4;
 static_assert(STAGES >= BACK + AHEAD + 2, "the walk computes on some stages while others arrive");
-static_assert(SKIP_Y + COPIED <= LINES, "");
+static_assert(SKIP_Y + COPIED <= LINES, "all rows that are copied have room");
 static_assert(ROWS_AT_ONCE >= 1, "the threads of a block copy whole rows");
 
 // What is known of the pattern before any weight. Output d of the queue has the tap dz = INNER.high - d.

@@ -107,7 +107,8 @@ void compare_measure(const stn_task *task, const void *got, stn_dtype expected_d
                      comparison *result) {
     int64_t span = stn_task_span(task, true);
     unsigned char *is_point = calloc(1, (size_t)span);
-    double error = 0, size = 0, rounding = 0, largest = 0;
+    long double error = 0, size = 0, rounding = 0; /* many steps leave answers whose squares no double holds */
+    double largest = 0;
     result->point = 0;
     result->all_written = true;
     for (int64_t b = 0; b < task->batch; b++)
@@ -121,18 +122,18 @@ void compare_measure(const stn_task *task, const void *got, stn_dtype expected_d
                     if (isnan(g)) result->all_written = false;
                     unsigned char stored[8];
                     set_element(task->dtype, stored, 0, e);
-                    double lost = element(task->dtype, stored, 0) - e;
+                    long double lost = element(task->dtype, stored, 0) - e, off = g - e;
                     rounding += lost * lost;
-                    error += (g - e) * (g - e);
-                    size += e * e;
+                    error += off * off;
+                    size += (long double)e * e;
                     result->point = fmax(result->point, fabs(g - e));
                     largest = fmax(largest, fabs(e));
                 }
     for (int64_t i = 0; i < span; i++)
         if (!is_point[i] && !isnan(element(task->dtype, got, i))) result->all_written = false;
     if (largest > 0) result->point /= largest;
-    result->relative_l2 = size > 0 ? sqrt(error / size) : sqrt(error);
-    result->rounding = size > 0 ? sqrt(rounding / size) : 0;
+    result->relative_l2 = (double)(size > 0 ? sqrtl(error / size) : sqrtl(error));
+    result->rounding = size > 0 ? (double)sqrtl(rounding / size) : 0;
     free(is_point);
 }
 
@@ -219,6 +220,7 @@ stn_status compare_plan(stn_context *context, const stn_problem *problem, const 
         stn_text_free(taken);
     }
     snprintf(result->strategy, sizeof result->strategy, "%s", stn_plan_strategy(*plan));
+    result->predicted = (*plan)->estimate.error;
     return STN_OK;
 }
 
@@ -281,7 +283,8 @@ double compare_plan_with_host(stn_context *context, stn_plan *plan, const stn_pr
     exact.dtype = STN_F64;
     size_t bytes = count * stn_dtype_size(p->dtype);
     void *got = malloc(bytes), *a = NULL, *b = NULL;
-    double *source = malloc(count * 8), *expected = malloc(count * 8), error = 0, size = 0, most = 0, largest = 0;
+    double *source = malloc(count * 8), *expected = malloc(count * 8), most = 0, largest = 0;
+    long double error = 0, size = 0;
     for (size_t i = 0; i < count; i++) {
         set_element(p->dtype, got, (int64_t)i, in[i]);
         source[i] = element(p->dtype, got, (int64_t)i);
@@ -296,10 +299,10 @@ double compare_plan_with_host(stn_context *context, stn_plan *plan, const stn_pr
            stn_plan_create(host, &exact, &by_steps, &definition, NULL) == STN_OK &&
            stn_plan_execute(definition, source, expected, NULL, NULL) == STN_OK;
     for (size_t i = 0; good && i < count; i++) {
-        double off = element(p->dtype, got, (int64_t)i) - expected[i];
+        long double off = element(p->dtype, got, (int64_t)i) - expected[i];
         error += off * off;
-        size += expected[i] * expected[i];
-        most = fmax(most, fabs(off));
+        size += (long double)expected[i] * expected[i];
+        most = fmax(most, (double)fabsl(off));
         largest = fmax(largest, fabs(expected[i]));
     }
     stn_plan_destroy(definition);
@@ -307,7 +310,7 @@ double compare_plan_with_host(stn_context *context, stn_plan *plan, const stn_pr
     stn_memory_free(context, a);
     stn_memory_free(context, b);
     free(got), free(source), free(expected);
-    return good && isfinite(error) ? fmax(sqrt(error / size), most / largest / COMPARE_POINT) : INFINITY;
+    return good && isfinite(error) ? fmax((double)sqrtl(error / size), most / largest / COMPARE_POINT) : INFINITY;
 }
 
 int64_t nan_reaches(stn_context *context, const stn_problem *p, const char *strategy, size_t column) {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "../suite.h"
+#include "plan/plan.h"
 
 #define LONGEST (2 * STN_MAX_RADIUS + 1)
 
@@ -40,13 +41,31 @@ static stn_stencil *wide_stencil(dice *d, int rank, const int low[3], const int 
     return stencil;
 }
 
-/* Compares with the host, and looks at which kernel it was. */
+/* Where f16 is rounded between passes whose weights cancel, the plan says that it misses the bar: then it is as good as it says,
+ * and is chosen by no plan that finds another. */
+static bool as_it_says(suite *s, const stn_problem *problem, const comparison *c) {
+    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
+    stn_plan *plan = NULL;
+    stn_error error;
+    options.estimate_only = 1;
+    bool good = c->all_written && c->relative_l2 <= 1.25 * c->predicted && c->point <= COMPARE_POINT * c->predicted &&
+                stn_plan_create(s->context, problem, &options, &plan, &error) == STN_OK;
+    good = good && plan->estimate.error <= c->bar * sqrt((double)problem->steps); /* direct's, by steps */
+    stn_plan_destroy(plan);
+    return good;
+}
+
+/* Compares the candidate whose kernel this is with the host; for a small grid another may be cheaper. */
 static void check(suite *s, const char *what, const stn_problem *problem, uint64_t seed) {
     comparison c;
     char detail[1200];
     stn_problem typed = suite_problem(s, problem);
-    bool good = compare_with_host(s->context, s->pool, &typed, "lowrank", true, seed, &c);
-    bool served = strstr(c.parameters, "lowrank_axis") != NULL;
+    bool good = true, served = false;
+    for (int pick = 0; pick < STN_CANDIDATES && good && !served; pick++) {
+        good = compare_candidate_with_host(s->context, s->pool, &typed, "lowrank", pick, true, seed, &c);
+        served = strstr(c.parameters, "lowrank_axis") != NULL;
+    }
+    if (served && !good && c.predicted > c.bar) good = as_it_says(s, &typed, &c);
     s->worst = fmax(s->worst, good ? c.relative_l2 / c.bar : 0);
     suite_detail(&c, detail, sizeof detail);
     suite_report(s, good && served, what, good && !served ? "another kernel served it" : detail);
@@ -152,6 +171,32 @@ static void layouts(suite *s) {
     stn_stencil_destroy(one);
 }
 
+/* Weights along y that cancel but for one, and much of one value: what f16 rounds between the passes is large beside the answer, and
+ * the plan says so. */
+static void cancelled(suite *s) {
+    enum { REACH = 16, SIDE = 2 * REACH + 1 };
+    stn_tap taps[SIDE * SIDE];
+    for (int i = 0; i < SIDE * SIDE; i++) {
+        int y = i / SIDE, x = i % SIDE;
+        taps[i] = (stn_tap){{y - REACH, x - REACH, 0}, (y % 2 ? -1.0 : 1.0) / SIDE / SIDE};
+    }
+    stn_stencil *stencil = NULL;
+    stn_stencil_create(2, SIDE * SIDE, taps, &stencil, NULL);
+    stn_problem p = STN_PROBLEM_INIT;
+    p.stencil = stencil;
+    p.steps = 1;
+    p.extent[0] = 20, p.extent[1] = 40;
+    for (int i = 0; i < 4; i++) p.boundary[i / 2][i % 2] = (stn_boundary){STN_CONSTANT, 1.3};
+    check(s, "weights that cancel between constant sides", &p, 3);
+    p = suite_problem(s, &p);
+    comparison c;
+    compare_with_host(s->context, s->pool, &p, "lowrank", true, 3, &c);
+    const bool misses = s->dtype_given && s->dtype == STN_F16;
+    suite_report(s, misses == (c.predicted > c.bar) && c.predicted > 0, "the plan says whether it misses the bar",
+                 NULL);
+    stn_stencil_destroy(stencil);
+}
+
 /* Other weights of the same reach on the same plan; weights that are no products are refused, and the plan stays as it was. */
 static void new_weights(suite *s) {
     dice d = {11};
@@ -186,7 +231,10 @@ static void new_weights(suite *s) {
 }
 
 int main(int argc, char **argv) {
-    static const suite_part parts[] = {
-        {"boundaries", boundaries}, {"radii", radii}, {"layouts", layouts}, {"new-weights", new_weights}};
+    static const suite_part parts[] = {{"boundaries", boundaries},
+                                       {"radii", radii},
+                                       {"layouts", layouts},
+                                       {"cancelled", cancelled},
+                                       {"new-weights", new_weights}};
     return suite_main(argc, argv, parts, sizeof parts / sizeof *parts);
 }

@@ -204,6 +204,29 @@ static void weights(suite *s) {
             }
 }
 
+/* A tap of weight 0 is a tap: grids are read as far as it reaches, where no term does. It lies past all others at one end of an
+ * axis, or there is no other, or one more of weight 0 at the other end. */
+static void zero_taps(suite *s) {
+    for (int others = 0; others <= 3; others++)
+        for (int end = 0; end < 6; end++) {
+            int axis = end / 2, side = end % 2 ? 1 : -1;
+            if (others == 2 || (!s->full && end != 3 && end != others)) continue;
+            stn_tap taps[4] = {{{0, 0, 0}, 0}, {{0, 0, 0}, 0.5}, {{1, 0, 1}, 0.25}, {{0, 1, -1}, -0.25}};
+            taps[0].offset[axis] = 2 * side;
+            taps[0].offset[(axis + 1) % 3] = 1;
+            if (others == 1) taps[1] = (stn_tap){{-taps[0].offset[0], -taps[0].offset[1], -taps[0].offset[2]}, 0};
+            stn_stencil *stencil = NULL;
+            stn_stencil_create(3, (size_t)others + 1, taps, &stencil, NULL);
+            stn_problem p = problem_of(stencil, 11, 35, 38, 1 + (uint64_t)end % 3);
+            for (int i = 0; i < 3; i++) p.boundary[i][0].kind = p.boundary[i][1].kind = end % 4 ? STN_FIXED : STN_WRAP;
+            char what[160];
+            snprintf(what, sizeof what, "a tap of weight 0 at %d on axis %d and %d others, %d steps", 2 * side, axis,
+                     others, (int)p.steps);
+            check(s, what, &p, (uint64_t)end);
+            stn_stencil_destroy(stencil);
+        }
+}
+
 typedef enum layout_kind { PADDED, ODD_ROWS, ODD_PLANES, BATCHED, ODD_GRIDS, IN_PLACE, UNALIGNED, LAYOUTS } layout_kind;
 static const char *const layout_names[] = {
     "padded rows", "rows of an odd pitch",    "planes of an odd pitch", "a batch", "grids an odd way apart",
@@ -304,8 +327,8 @@ static void new_weights(suite *s) {
 
 int main(int argc, char **argv) {
     static const suite_part parts[] = {
-        {"boundaries", boundaries}, {"mirrors", mirrors},       {"radii", radii},
-        {"steps", steps},           {"sizes", sizes},           {"weights", weights},
-        {"layouts", layouts},       {"candidates", candidates}, {"new-weights", new_weights}};
+        {"boundaries", boundaries}, {"mirrors", mirrors},        {"radii", radii},         {"steps", steps},
+        {"sizes", sizes},           {"weights", weights},        {"zero-taps", zero_taps}, {"layouts", layouts},
+        {"candidates", candidates}, {"new-weights", new_weights}};
     return suite_main(argc, argv, parts, sizeof parts / sizeof *parts);
 }

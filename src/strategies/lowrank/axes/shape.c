@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/arith.h"
+#include "plan/accuracy.h"
 #include "render/render.h"
 #include "strategies/lowrank/types.h"
 
@@ -14,6 +15,8 @@
 /* What passes reach of the copy bandwidth and of the tensor cores' rate: bench/results/2026-11-22-filters.md; f16 is not measured. */
 #define OF_MEMORY 0.85
 static const double of_tensor[] = {[STN_F64] = 0.53, [STN_F32] = 0.38, [STN_F16] = 0.55};
+
+static bool reaches(const stn_task *task, int axis) { return task->reach[axis][0] || task->reach[axis][1]; }
 
 static int lead(const stn_task *task, int axis) {
     int low = task->reach[axis][0];
@@ -74,13 +77,31 @@ static bool fit_pass(const stn_task *task, const stn_machine *machine, int axis,
 int lowrank_passes(const stn_task *task, const stn_machine *machine, lowrank_pass passes[3]) {
     int count = 0;
     for (int axis = 2; axis >= 0; axis--) {
-        bool reaches = task->reach[axis][0] || task->reach[axis][1];
-        bool none = axis == 0 && !count && !reaches; /* one tap in the middle: a pass of one weight */
-        if (!reaches && !none) continue;
+        bool none = axis == 0 && !count && !reaches(task, axis); /* one tap in the middle: a pass of one weight */
+        if (!reaches(task, axis) && !none) continue;
         if (!fit_pass(task, machine, none ? 2 : axis, &passes[count++])) return 0;
     }
     passes[count - 1].frozen = any_frozen(task);
     return count;
+}
+
+/* f16: what a pass leaves is rounded to 11 bits before the next one, and where weights of later factors cancel, smooth data leave
+ * less than they make of that rounding: their root of squares beside their sum. What that adds to the error of one step. */
+static double cancelled(const stn_task *task) {
+    lowrank_factors factors;
+    double sum = 1, square = 1, more = 0;
+    if (task->dtype != STN_F16 || !lowrank_factors_make(task, &factors)) return 0;
+    for (int axis = 0; axis < 2; axis++) { /* the last pass, then also the one before it */
+        double own_sum = 0, own_square = 0;
+        for (int i = 0; i <= task->reach[axis][0] + task->reach[axis][1]; i++) {
+            const double weight = factors.weight[axis][i];
+            own_sum += weight, own_square += weight * weight;
+        }
+        sum *= own_sum, square *= own_square;
+        if (reaches(task, axis) && (reaches(task, 2) || (axis == 0 && reaches(task, 1))))
+            more += fmax(0, square / fmax(sum * sum, square * 0x1p-20) - 1);
+    }
+    return stn_error_rounding(STN_F16) * sqrt(more);
 }
 
 /* One launch: the tensor cores or the memory, each at the part of its rate that the kernel reaches, and the walk of one
@@ -106,7 +127,8 @@ void lowrank_passes_cost(const stn_task *task, const stn_machine *machine, stn_e
         done += flops;
     }
     e->halo_waste = done / needed - 1;
-    e->error = lowrank_error(task, passes[0].products, e->launches, 1, LOWRANK_ALIKE);
+    e->error = hypot(lowrank_error(task, passes[0].products, e->launches, 1, LOWRANK_ALIKE),
+                     cancelled(task) * sqrt(1 + log2(steps)));
     e->seconds = steps * seconds;
 }
 

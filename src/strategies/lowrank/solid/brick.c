@@ -111,7 +111,8 @@ static void count_work(const stn_task *task, const stn_power *taps, const lowran
     b->products = products;
     b->sums = 4 * b->tiles * count_sums(taps, core);
     int before = (int)stn_max(stn_max(lead, plain.low), taps->low[1]);
-    int after = (int)stn_max(stn_max(grain * grains - lead, grain * grains_plain - plain.low) - rows, 0);
+    int reach = taps->size[1] - 1 - taps->low[1]; /* of taps of weight 0 too, which no right has */
+    int after = (int)stn_max(stn_max(grain * grains - lead, grain * grains_plain - plain.low) - rows, reach);
     int lines = before + rows * b->warps_y + after, pitch = stage_pitch(task, stage_width(task, taps, b));
     b->shared = lines * pitch * (int)stn_dtype_size(task->dtype);
 }
