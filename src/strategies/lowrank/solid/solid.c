@@ -18,7 +18,7 @@
 
 typedef struct brick_sweep {
     lowrank_brick brick;
-    int terms, lefts, sums;
+    int terms, x_factors, sums;
     double residual;
     unsigned char values[LOWRANK_BRICK_VALUES];
     stn_kernel *kernel;
@@ -175,7 +175,7 @@ static stn_status make_sweep(stn_plan *plan, stn_power *taps, int fused, int for
     if (!(form && lowrank_brick_fit(task, &plan->machine, taps, form, &core, &to->brick)) &&
         !lowrank_brick_fit(task, &plan->machine, taps, 0, &core, &to->brick))
         return fail_terms(fused, error);
-    to->terms = core.rights, to->lefts = core.lefts, to->sums = core.sums, to->residual = core.residual;
+    to->terms = core.terms, to->x_factors = core.x_factors, to->sums = core.sums, to->residual = core.residual;
     lowrank_brick_values(task, taps, &core, to->brick.passes, to->values);
     return get_kernel(plan, taps, &core, to, error);
 }
@@ -331,7 +331,7 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
         stn_text_printf(text,
                         ", planes of %d terms (%d vectors along x, %d along z, residual %.2g), %d %s products a tile, "
                         "%d x %d warps a block",
-                        first->terms, first->lefts, first->sums, first->residual, b->products / b->tiles,
+                        first->terms, first->x_factors, first->sums, first->residual, b->products / b->tiles,
                         lowrank_arithmetic(plan->task.dtype, b->passes), b->warps_y, b->warps_x);
         return;
     }
@@ -342,15 +342,9 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
     const struct {
         const char *key;
         double value;
-    } numbers[] = {{"fused_steps", b->fused},
-                   {"launches", state->launches},
-                   {"terms", first->terms},
-                   {"lefts", first->lefts},
-                   {"sums", first->sums},
-                   {"residual", first->residual},
-                   {"warps", b->warps_x * b->warps_y},
-                   {"stages", b->stages},
-                   {"chunk", b->chunk}};
+    } numbers[] = {{"fused_steps", b->fused},          {"launches", state->launches}, {"terms", first->terms},
+                   {"x_factors", first->x_factors},    {"sums", first->sums},         {"residual", first->residual},
+                   {"warps", b->warps_x * b->warps_y}, {"stages", b->stages},         {"chunk", b->chunk}};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         stn_json_key(text, numbers[i].key);
         stn_json_number(text, numbers[i].value);
