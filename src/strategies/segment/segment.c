@@ -241,7 +241,7 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
     const struct {
         const char *key;
         double value;
-    } numbers[] = {{"fused_steps", shape->fused},     {"sweeps", shape->launches},
+    } numbers[] = {{"fused_steps", shape->fused},     {"launches", shape->launches},
                    {"passes", shape->passes},         {"segment", 256.0 * shape->pass[0].first},
                    {"useful", shape->pass[0].useful}, {"margins", shape->margins}};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
