@@ -84,7 +84,7 @@ constexpr int SEPARABLE = 0;  // 1: weights are products of one factor an axis, 
 constexpr int NWEIGHTS = NTAPS;
 
 // ---- faces_chain: FUSED, VECTOR, WARPS, BLOCKS and STAGES as above
-constexpr int ROOM = 640;  // doubles of a warp in shared memory, for STAGES lines of a walk
+constexpr int WARP_DOUBLES = 640;  // of shared memory of a warp, for STAGES lines of a walk
 
 // ---- sourced_add
 constexpr int HAS_GRID = 1;  // 1: there is a grid to add to
