@@ -45,10 +45,7 @@ static size_t candidates(const stn_task *task, const stn_machine *machine, stn_c
     segment_shape best[STN_CANDIDATES * 4];
     const char *why;
     size_t count = segment_search(task, machine, best, (size_t)stn_min((int64_t)most, STN_CANDIDATES * 4), &why);
-    for (size_t i = 0; i < count; i++) {
-        memset(&list[i], 0, sizeof list[i]);
-        memcpy(list[i].values, &best[i], sizeof best[i]);
-    }
+    for (size_t i = 0; i < count; i++) list[i] = stn_candidate_of(&best[i], sizeof best[i]);
     return count;
 }
 
@@ -205,10 +202,6 @@ static stn_status execute_part(stn_plan *plan, stn_part part, const stn_executio
     return stn_take_turns(plan, &state->at, launches(plan), part, at, take_turn, &r, error);
 }
 
-static stn_status execute(stn_plan *plan, const stn_execution *at, stn_error *error) {
-    return execute_part(plan, (stn_part){0, launches(plan)}, at, error);
-}
-
 /* ---- words ------------------------------------------------------------------------------------------------------- */
 
 static void print_passes(const stn_task *task, const segment_shape *shape, stn_text *text) {
@@ -263,8 +256,7 @@ static uint64_t shorten(const stn_task *task, const stn_candidate *candidate, ui
         shape.launches = (int)most;
         steps = most * (uint64_t)shape.fused;
     }
-    *trial = *candidate;
-    memcpy(trial->values, &shape, sizeof shape);
+    *trial = stn_candidate_of(&shape, sizeof shape);
     return steps;
 }
 
@@ -274,7 +266,6 @@ const stn_strategy stn_strategy_segment = {
     .candidates = candidates,
     .estimate = estimate,
     .prepare = prepare,
-    .execute = execute,
     .set_weights = set_weights,
     .describe = describe,
     .release = release,

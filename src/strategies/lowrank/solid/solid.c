@@ -129,8 +129,7 @@ static size_t find_variants(const stn_task *task, const stn_machine *machine, co
         /* candidates are compared as the values that they are stored as */
         if (!memcmp(&brick, &usual, sizeof brick)) continue; /* NOLINT(bugprone-suspicious-memory-comparison) */
         brick.form = form;
-        memset(&list[count], 0, sizeof *list);
-        memcpy(list[count++].values, &brick, sizeof brick);
+        list[count++] = stn_candidate_of(&brick, sizeof brick);
     }
     stn_power_clear(&taps);
     return count;
@@ -317,10 +316,6 @@ static stn_status execute_part(stn_plan *plan, stn_part part, const stn_executio
     return stn_take_turns(plan, &state->at, launches(plan), part, at, take_turn, &r, error);
 }
 
-static stn_status execute(stn_plan *plan, const stn_execution *at, stn_error *error) {
-    return execute_part(plan, (stn_part){0, launches(plan)}, at, error);
-}
-
 static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
     const brick_state *state = plan->state;
     const brick_sweep *first = &state->sweeps[0];
@@ -365,8 +360,7 @@ static uint64_t shorten(const stn_task *task, const stn_candidate *candidate, ui
         b.launches = (int)most;
         steps = most * (uint64_t)b.fused;
     }
-    *trial = *candidate;
-    memcpy(trial->values, &b, sizeof b);
+    *trial = stn_candidate_of(&b, sizeof b);
     return steps;
 }
 
@@ -376,7 +370,6 @@ const stn_strategy lowrank_solid = {
     .candidates = candidates,
     .estimate = estimate,
     .prepare = prepare,
-    .execute = execute,
     .set_weights = set_weights,
     .describe = describe,
     .release = release,
