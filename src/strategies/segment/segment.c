@@ -251,11 +251,7 @@ static void name_candidate(const stn_task *task, const stn_candidate *candidate,
 
 static uint64_t shorten(const stn_task *task, const stn_candidate *candidate, uint64_t most, stn_candidate *trial) {
     segment_shape shape = shape_of(candidate);
-    uint64_t steps = task->steps;
-    if (most < (uint64_t)shape.launches) {
-        shape.launches = (int)most;
-        steps = most * (uint64_t)shape.fused;
-    }
+    uint64_t steps = stn_fused_shorten(task, shape.fused, most, &shape.launches);
     *trial = stn_candidate_of(&shape, sizeof shape);
     return steps;
 }

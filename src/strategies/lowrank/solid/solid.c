@@ -355,11 +355,7 @@ static void name_candidate(const stn_task *task, const stn_candidate *candidate,
 
 static uint64_t shorten(const stn_task *task, const stn_candidate *candidate, uint64_t most, stn_candidate *trial) {
     lowrank_brick b = brick_of(candidate);
-    uint64_t steps = task->steps;
-    if (most < (uint64_t)b.launches) {
-        b.launches = (int)most;
-        steps = most * (uint64_t)b.fused;
-    }
+    uint64_t steps = stn_fused_shorten(task, b.fused, most, &b.launches);
     *trial = stn_candidate_of(&b, sizeof b);
     return steps;
 }
