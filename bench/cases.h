@@ -8,9 +8,9 @@
 typedef enum bar_unit { BAR_PERCENT_OF_COPY, BAR_GSTENCILS, BAR_MS /* at most */ } bar_unit;
 
 typedef struct bench_case {
-    const char
-        *group; /* step: one sweep beside the copy bandwidth; time, lowrank, segment: whole runs, mostly of 1000 steps;
-                        * spectral: any number of steps; filters: one wide separable sweep; dense: one of random taps */
+    /* step: one step a launch beside the copy bandwidth; time, lowrank, segment: whole runs, mostly of 1000 steps; spectral: any number
+     * of steps; filters: one wide separable step; dense: one of random taps */
+    const char *group;
     const char *name;     /* the usual name of the stencil */
     const char *stencil;  /* for stn_stencil_parse; or dense-2d:R, random weights of either sign in a box of radius R */
     const char *strategy; /* NULL: the planner's choice */

@@ -54,14 +54,14 @@ constexpr int AXIS_SIDE_LOW = 3, AXIS_SIDE_HIGH = 3;  // boundary_kind of the ax
 constexpr int ALONG_X = 1;                            // it is the fastest axis
 constexpr int FROZEN = 0;                             // 1: points that a fixed side has frozen are kept
 
-// ---- lowrank_brick: the fused taps are the sum over rights r of (vector of sum RIGHT_SUM[r] along z) (its own along y)
-// (vector of left RIGHT_LEFT[r] along x); Z_LOW .. X_HIGH are theirs
-constexpr int LEFTS = 2, SUMS = 2, RIGHTS = 3;  // vectors along x, along z, and their pairs
-constexpr int IDENTITY = 1;                     // left 0 is one weight, 1, in the middle
-constexpr int RIGHT_LEFT[RIGHTS] = {0, 0, 1};
-constexpr int RIGHT_SUM[RIGHTS] = {0, 1, 1};
-constexpr int RIGHT_LOW[RIGHTS] = {0, 0, 0};  // how far its own reaches; past that its weights are 0
-constexpr int RIGHT_HIGH[RIGHTS] = {0, 0, 0};
+// ---- lowrank_brick: the fused taps are the sum over terms r of (vector of sum TERM_SUM[r] along z) (its own along y)
+// (x factor TERM_X[r]); Z_LOW .. X_HIGH are theirs
+constexpr int X_FACTORS = 2, SUMS = 2, CORE_TERMS = 3;  // vectors along x, along z, and their pairs
+constexpr int IDENTITY = 1;                             // x factor 0 is one weight, 1, in the middle
+constexpr int TERM_X[CORE_TERMS] = {0, 0, 1};
+constexpr int TERM_SUM[CORE_TERMS] = {0, 1, 1};
+constexpr int TERM_LOW[CORE_TERMS] = {0, 0, 0};  // how far its own vector reaches; past that its weights are 0
+constexpr int TERM_HIGH[CORE_TERMS] = {0, 0, 0};
 constexpr int SUM_USED[6] = {1, 0, 1, 0, 1, 0};  // SUMS times the planes from -Z_LOW on: which ones a sum goes to
 constexpr int TILES = 2;                         // of 8 rows, of a warp
 constexpr int WARPS_X = 2, WARPS_Y = 2;          // of a block
@@ -84,7 +84,7 @@ constexpr int SEPARABLE = 0;  // 1: weights are products of one factor an axis, 
 constexpr int NWEIGHTS = NTAPS;
 
 // ---- faces_chain: FUSED, VECTOR, WARPS, BLOCKS and STAGES as above
-constexpr int ROOM = 640;  // doubles of a warp in shared memory, for STAGES lines of a walk
+constexpr int WARP_DOUBLES = 640;  // of shared memory of a warp, for STAGES lines of a walk
 
 // ---- sourced_add
 constexpr int HAS_GRID = 1;  // 1: there is a grid to add to

@@ -93,7 +93,7 @@ __device__ constexpr bool l_used(int frozen, int column, int k) {
 }
 
 // Where a warp works: pointers are to row 0 of the margin, at its first point of axis 2 and 0 of axis 1.
-struct spot {
+struct warp_tile {
     const double *tables, *in;
     double *out;
     long long in_row, out_row, in_walk, out_walk;  // to the next row inwards, to the next point of axis 2

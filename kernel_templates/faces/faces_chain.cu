@@ -37,7 +37,7 @@
 // Blocks of 8 points along axis 1, of which a lane has two. Tiles may reach past the end of what is needed, by up to three
 // blocks: there they find the last point.
 template <int AXIS, int COUNT>
-__device__ __forceinline__ void read_pairs(pair (&to)[COUNT], const spot &s, const double *row, int first) {
+__device__ __forceinline__ void read_pairs(pair (&to)[COUNT], const warp_tile &s, const double *row, int first) {
 #pragma unroll
     for (int k = 0; k < COUNT; k++) {
         const bool ends = k + 3 >= COUNT;
@@ -57,14 +57,14 @@ __device__ __forceinline__ void read_pairs(pair (&to)[COUNT], const spot &s, con
 template <int AXIS>
 struct rows {
     pair block[chain<AXIS>::BANDS];
-    __device__ __forceinline__ void read(const spot &s, const double *in, int depth) {
+    __device__ __forceinline__ void read(const warp_tile &s, const double *in, int depth) {
         read_pairs<AXIS>(block, s, in + min(8 * depth + s.g, chain<AXIS>::DEPTH - 1) * s.in_row, s.window + 2 * s.t);
     }
 };
 template <int AXIS>
 struct hankel {
     pair block[chain<AXIS>::HANKEL + 1];
-    __device__ __forceinline__ void read(const spot &s, const double *in, int frozen) {
+    __device__ __forceinline__ void read(const warp_tile &s, const double *in, int frozen) {
         const double *const row = in + frozen * s.in_row;
         const int first = s.window + chain<AXIS>::LOW_1 + s.g + 2 * s.t;
 #pragma unroll
@@ -93,7 +93,7 @@ __device__ __forceinline__ void smooth(double (&sum)[4], const pair (&band)[chai
 // Z += that times M'.
 template <int AXIS>
 __device__ __forceinline__ void add_rows(double (&z)[chain<AXIS>::OUTS][4], const double (&smoothed)[4], int depth,
-                                         const spot &s) {
+                                         const warp_tile &s) {
     typedef chain<AXIS> own;
 #pragma unroll
     for (int out = 0; out < own::OUTS; out++)
@@ -150,7 +150,7 @@ __device__ __forceinline__ void resolve_mixed(double (&z)[chain<AXIS>::OUTS][4],
 
 // `kept`: what a frozen row holds at a point of axis 1.
 template <int AXIS, class KEPT>
-__device__ __forceinline__ void store_rows(const spot &s, double *out, const double (&z)[chain<AXIS>::OUTS][4],
+__device__ __forceinline__ void store_rows(const warp_tile &s, double *out, const double (&z)[chain<AXIS>::OUTS][4],
                                            const KEPT &kept) {
     typedef chain<AXIS> own;
     double *const to = out + (s.x + s.g) * s.out_x + 2 * s.t * s.out_row;
@@ -169,7 +169,7 @@ __device__ __forceinline__ void store_rows(const spot &s, double *out, const dou
 
 // Without an axis 2: block by block of rows, the next one asked for as soon as there is room for it.
 template <int AXIS>
-__device__ __forceinline__ void margin_of_lines(const spot &s, const pair (&band)[chain<AXIS>::BANDS]) {
+__device__ __forceinline__ void margin_of_lines(const warp_tile &s, const pair (&band)[chain<AXIS>::BANDS]) {
     typedef chain<AXIS> own;
     rows<AXIS> x;
     hankel<AXIS> points[own::FROZEN > 1 ? 2 : 1];
@@ -203,7 +203,7 @@ struct copier {
     static constexpr int COUNT = 2 / RUN * own::DEPTHS * own::BANDS;
     long long from[COUNT];
     int to[COUNT];
-    __device__ __forceinline__ explicit copier(const spot &s) {
+    __device__ __forceinline__ explicit copier(const warp_tile &s) {
 #pragma unroll
         for (int k = 0; k < COUNT; k++) {
             const int row = (32 * k + s.lane) / ROW, x = (32 * k + s.lane) % ROW * RUN;
@@ -227,19 +227,19 @@ struct copier {
 
 // Where row i of the margin lies in a line, at point x of axis 1 from the window's first one on.
 template <int AXIS>
-__device__ __forceinline__ int place(const spot &s, int i, int x) {
+__device__ __forceinline__ int place(const warp_tile &s, int i, int x) {
     typedef chain<AXIS> own;
     return AXIS == 2 ? x * own::PITCH + (s.in_row < 0 ? 8 * own::DEPTHS - 1 - i : i) : i * own::PITCH + x;
 }
 template <int AXIS>
-__device__ __forceinline__ void take_rows(rows<AXIS> &x, const spot &s, const double *line, int depth) {
+__device__ __forceinline__ void take_rows(rows<AXIS> &x, const warp_tile &s, const double *line, int depth) {
 #pragma unroll
     for (int k = 0; k < chain<AXIS>::BANDS; k++)
 #pragma unroll
         for (int e = 0; e < 2; e++) x.block[k].e[e] = line[place<AXIS>(s, 8 * depth + s.g, 8 * k + 2 * s.t + e)];
 }
 template <int AXIS>
-__device__ __forceinline__ void take_hankel(hankel<AXIS> &points, const spot &s, const double *line, int frozen) {
+__device__ __forceinline__ void take_hankel(hankel<AXIS> &points, const warp_tile &s, const double *line, int frozen) {
     typedef chain<AXIS> own;
 #pragma unroll
     for (int k = 0; k <= own::HANKEL; k++)
@@ -251,8 +251,8 @@ __device__ __forceinline__ void take_hankel(hankel<AXIS> &points, const spot &s,
 
 // Z of one line.
 template <int AXIS>
-__device__ __forceinline__ void find_columns(double (&z)[1][4], const spot &s, const pair (&band)[chain<AXIS>::BANDS],
-                                             const double *line) {
+__device__ __forceinline__ void find_columns(double (&z)[1][4], const warp_tile &s,
+                                             const pair (&band)[chain<AXIS>::BANDS], const double *line) {
     typedef chain<AXIS> own;
 #pragma unroll
     for (int depth = 0; depth < own::DEPTHS; depth++) {
@@ -272,7 +272,8 @@ __device__ __forceinline__ void find_columns(double (&z)[1][4], const spot &s, c
 }
 
 template <int AXIS>
-__device__ __forceinline__ void margin_of_walks(const spot &s, const pair (&band)[chain<AXIS>::BANDS], double *lines) {
+__device__ __forceinline__ void margin_of_walks(const warp_tile &s, const pair (&band)[chain<AXIS>::BANDS],
+                                                double *lines) {
     typedef chain<AXIS> own;
     double sum[own::TAPS_2][4] = {};
     pair tap[own::TAPS_2];
@@ -334,7 +335,7 @@ template <int AXIS>
 __device__ __forceinline__ void margin(const chain_arguments &a, const chain_face &f, const double *in, double *out,
                                        long long number) {
     typedef chain<AXIS> own;
-    spot s;
+    warp_tile s;
     const long long tile = number % f.tiles, walk = a.low[own::AXIS_2] + number / f.tiles * f.segment;
     const long long y = f.side ? a.n[AXIS] - 1 : 0, left = a.high[own::AXIS_2] - walk;
     s.tables = f.tables;
@@ -359,13 +360,13 @@ __device__ __forceinline__ void margin(const chain_arguments &a, const chain_fac
             band[k].e[e] = k + 1 < own::BANDS ? s.tables[own::BAND_AT + 8 + 8 * k + 2 * s.t - s.g + e] : 0;
     extern __shared__ __align__(16) unsigned char stn_shared[];
     if constexpr (own::WALKS) {
-        static_assert(STAGES * own::LINE <= ROOM, "lines fit");
-        margin_of_walks<AXIS>(s, band, reinterpret_cast<double *>(stn_shared) + threadIdx.x / 32 * ROOM);
+        static_assert(STAGES * own::LINE <= WARP_DOUBLES, "lines fit");
+        margin_of_walks<AXIS>(s, band, reinterpret_cast<double *>(stn_shared) + threadIdx.x / 32 * WARP_DOUBLES);
     } else
         margin_of_lines<AXIS>(s, band);
 }
 
-static_assert(is_given(WARPS * ROOM * sizeof(double)), "the launcher gives the shared memory that this takes");
+static_assert(is_given(WARPS * WARP_DOUBLES * sizeof(double)), "the launcher gives the shared memory that this takes");
 extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
     faces_chain(const __grid_constant__ chain_arguments a) {
     const long long warp = static_cast<long long>(blockIdx.x) * WARPS + threadIdx.x / 32, batch = warp / a.warps;

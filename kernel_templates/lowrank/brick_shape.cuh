@@ -10,21 +10,21 @@ constexpr int THREADS = 32 * WARPS_X * WARPS_Y;
 constexpr int GRAIN = grain_size<STORE>(), GRAINS = 8 / GRAIN;  // of a block of 8
 constexpr int SIDE_Z = Z_LOW + Z_HIGH + 1;
 constexpr int SIDE_Y = Y_LOW + Y_HIGH + 1, SIDE_X = X_LOW + X_HIGH + 1;
-constexpr int BANDS = larger(LEFTS - IDENTITY, 1);  // lefts that are bands
-constexpr int WARP_ROWS = 8 * TILES;                // of a warp
+constexpr int BANDS = larger(X_FACTORS - IDENTITY, 1);  // x factors that are bands
+constexpr int WARP_ROWS = 8 * TILES;                    // of a warp
 
-// What the rights need of T: rows past the tile, and whether any adds T's own registers.
+// What the terms need of T: rows past the tile, and whether any adds T's own registers.
 struct reach {
     int low, high;
     bool banded, single;
 };
-constexpr bool is_single(int r) { return RIGHT_LOW[r] == 0 && RIGHT_HIGH[r] == 0; }
-constexpr bool is_plain(int r) { return IDENTITY && RIGHT_LEFT[r] == 0; }
+constexpr bool is_single(int r) { return TERM_LOW[r] == 0 && TERM_HIGH[r] == 0; }
+constexpr bool is_plain(int r) { return IDENTITY && TERM_X[r] == 0; }
 constexpr reach find_reach(bool plain) {
     reach m{};
-    for (int r = 0; r < RIGHTS; r++) {
+    for (int r = 0; r < CORE_TERMS; r++) {
         if (is_plain(r) != plain) continue;
-        m.low = larger(m.low, RIGHT_LOW[r]), m.high = larger(m.high, RIGHT_HIGH[r]);
+        m.low = larger(m.low, TERM_LOW[r]), m.high = larger(m.high, TERM_HIGH[r]);
         m.banded = m.banded || !is_single(r), m.single = m.single || is_single(r);
     }
     return m;
@@ -38,9 +38,9 @@ struct inner_reach {
 constexpr inner_reach find_inner() {
     if (!RING) return {Z_LOW, Z_HIGH};
     inner_reach m{};
-    for (int r = 0; r < RIGHTS; r++)
+    for (int r = 0; r < CORE_TERMS; r++)
         for (int dz = -Z_LOW; dz <= Z_HIGH; dz++)
-            if (!(is_plain(r) && is_single(r)) && SUM_USED[RIGHT_SUM[r] * SIDE_Z + dz + Z_LOW])
+            if (!(is_plain(r) && is_single(r)) && SUM_USED[TERM_SUM[r] * SIDE_Z + dz + Z_LOW])
                 m.low = larger(m.low, -dz), m.high = larger(m.high, dz);
     return m;
 }
@@ -81,11 +81,11 @@ static_assert(ROWS_AT_ONCE >= 1, "the threads of a block copy whole rows");
 
 // What is known of the pattern before any weight. Output d of the queue has the tap dz = INNER.high - d.
 struct pattern {
-    bool goes[SUMS][DEPTH];        // does sum k go to output d?
-    bool inner[SUMS];              // to any of them?
-    int only[SUMS];                // the one output that it goes to: then it is added there at once; -1: several
-    bool uses[LEFTS][SUMS];        // does left l give to sum k?
-    bool meets[RIGHTS][LAST + 1];  // does grain m, counted from the lead of a tile, meet the weights of right r?
+    bool goes[SUMS][DEPTH];            // does sum k go to output d?
+    bool inner[SUMS];                  // to any of them?
+    int only[SUMS];                    // the one output that it goes to: then it is added there at once; -1: several
+    bool uses[X_FACTORS][SUMS];        // does x factor l give to sum k?
+    bool meets[CORE_TERMS][LAST + 1];  // does grain m, counted from the lead of a tile, meet the weights of term r?
 };
 constexpr pattern find_pattern() {
     pattern p{};
@@ -100,22 +100,22 @@ constexpr pattern find_pattern() {
         }
         p.only[k] = count == 1 ? last : -1;
     }
-    for (int r = 0; r < RIGHTS; r++) {
-        p.uses[RIGHT_LEFT[r]][RIGHT_SUM[r]] = true;
+    for (int r = 0; r < CORE_TERMS; r++) {
+        p.uses[TERM_X[r]][TERM_SUM[r]] = true;
         for (int m = 0; m <= LAST; m++) {
             const int first = GRAIN * m - (is_plain(r) ? LEAD_PLAIN : LEAD_Y);
-            p.meets[r][m] = !is_single(r) && first + GRAIN - 1 >= -RIGHT_LOW[r] && first <= 7 + RIGHT_HIGH[r];
+            p.meets[r][m] = !is_single(r) && first + GRAIN - 1 >= -TERM_LOW[r] && first <= 7 + TERM_HIGH[r];
         }
     }
     return p;
 }
 constexpr pattern PATTERN = find_pattern();
-// Terms of the same form, one left, right and sum each, are one loop.
+// Terms of the same form, one x factor and one sum each, are one loop.
 constexpr bool find_uniform() {
-    if (IDENTITY || LEFTS == 1 || LEFTS != RIGHTS || LEFTS != SUMS) return false;
-    for (int r = 0; r < RIGHTS; r++) {
-        if (RIGHT_LEFT[r] != r || RIGHT_SUM[r] != r || is_single(r)) return false;
-        if (RIGHT_LOW[r] != RIGHT_LOW[0] || RIGHT_HIGH[r] != RIGHT_HIGH[0] || PATTERN.only[r] >= 0) return false;
+    if (IDENTITY || X_FACTORS == 1 || X_FACTORS != CORE_TERMS || X_FACTORS != SUMS) return false;
+    for (int r = 0; r < CORE_TERMS; r++) {
+        if (TERM_X[r] != r || TERM_SUM[r] != r || is_single(r)) return false;
+        if (TERM_LOW[r] != TERM_LOW[0] || TERM_HIGH[r] != TERM_HIGH[0] || PATTERN.only[r] >= 0) return false;
     }
     return true;
 }

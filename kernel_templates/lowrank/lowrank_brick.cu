@@ -1,12 +1,12 @@
 // Several steps of a 3D stencil at once: planes of tensor products, summed along z on the CUDA cores (LoRAStencil).
 //
 //     out(z, y, x) = sum over dz, dy, dx of  W[dz][dy][dx] * in(z + dz, y + dy, x + dx)
-//     W[dz][dy][dx] = sum over rights r of   c[SUM(r)][dz] * v[r][dy] * u[LEFT(r)][dx]
+//     W[dz][dy][dx] = sum over terms r of   c[TERM_SUM(r)][dz] * v[r][dy] * u[TERM_X(r)][dx]
 //
 // A block walks along z. For every plane X that arrives, with banded Toeplitz U_l (along x) and V_r (along y),
 //
-//     T_l = U_l X^T                          STEPS products of 16 x 8 x GRAIN for 8 rows; left 0 may be the identity
-//     Y_k = sum over r with SUM(r) = k of  T_LEFT(r) V_r      about (8 + reach) / GRAIN products for 8 rows
+//     T_l = U_l X^T                          STEPS products of 16 x 8 x GRAIN for 8 rows; x factor 0 may be the identity
+//     Y_k = sum over r with TERM_SUM(r) = k of  T_TERM_X(r) V_r    about (8 + reach) / GRAIN products for 8 rows
 //     sums(z - dz) += c[k][dz] Y_k           on the CUDA cores
 //
 // so all outputs that a plane touches take it in at once, and the only state of the walk is a queue of their partial
@@ -22,7 +22,7 @@
 // shared memory with their margins, STAGES - 1 ahead; rows are PITCH elements long: see row_of. Types and their parts:
 // device/fragment.cuh; what follows from the parameters: device/brick_shape.cuh.
 //
-// Reads STORE, DATA_PARTS, BAND_PARTS, LEFTS, RIGHTS, SUMS, IDENTITY, RIGHT_*, SUM_USED, Z_LOW .. X_HIGH (of the fused
+// Reads STORE, DATA_PARTS, BAND_PARTS, X_FACTORS, CORE_TERMS, SUMS, IDENTITY, TERM_*, SUM_USED, Z_LOW .. X_HIGH (of the fused
 // taps), the sides, VECTOR, TILES, WARPS_X, WARPS_Y, STAGES, RING, HELD, BLOCKS.
 #include "device/twins.cuh"
 #include "lowrank/brick_shape.cuh"
@@ -41,7 +41,7 @@ struct brick_arguments {
     long long chunk;                                          // planes of a block's walk
     long long tiles_z, tiles_y, tiles_x;                      // blocks of one grid
     REAL scale;                                               // of all v; 1 but for f16
-    REAL c[SUMS][SIDE_Z], u[BANDS][SIDE_X], v[RIGHTS][SIDE_Y];
+    REAL c[SUMS][SIDE_Z], u[BANDS][SIDE_X], v[CORE_TERMS][SIDE_Y];
 };
 static_assert(is_twin(sizeof(brick_arguments), sizeof(brick_arguments::scale) + sizeof(brick_arguments::c) +
                                                    sizeof(brick_arguments::u) + sizeof(brick_arguments::v)),
@@ -52,15 +52,15 @@ static_assert(is_twin(sizeof(brick_arguments), sizeof(brick_arguments::scale) + 
 __device__ __forceinline__ int row_of(int half, int t) { return GRAIN == 8 ? 2 * t + half : half ? 4 + (t ^ 2) : t; }
 __device__ __forceinline__ int row_out(int half, int t) { return SWAPPED ? half ? 4 + t : t ^ 2 : row_of(half, t); }
 
-// The bands, and what a lane holds of them: of all lefts all the time, or of one left while it is its turn.
+// The bands, and what a lane holds of them: of all x factors all the time, or of one while it is its turn.
 using band_entry = band<STORE, BAND_PARTS>::entry;
 struct bands {
-    band_entry u[BANDS][BAND_X], v[RIGHTS][BAND_Y];
+    band_entry u[BANDS][BAND_X], v[CORE_TERMS][BAND_Y];
 };
 struct lane_bands {
-    band_grain u[BANDS][STEPS], v[RIGHTS][LAST + 1];
+    band_grain u[BANDS][STEPS], v[CORE_TERMS][LAST + 1];
 };
-// Left l and its rights; of UNIFORM ones the n-th takes the first one's place.
+// X factor l and its terms; of UNIFORM ones the n-th takes the first one's place.
 __device__ __forceinline__ void hold_bands(lane_bands &to, const bands &b, int l, int n, int g, int t) {
     if (!IDENTITY || l)
 #pragma unroll
@@ -70,8 +70,8 @@ __device__ __forceinline__ void hold_bands(lane_bands &to, const bands &b, int l
             to.u[l - IDENTITY][s] = b.u[l - IDENTITY + n][BAND_PAD + first - g];
         }
 #pragma unroll
-    for (int r = 0; r < RIGHTS; r++) {
-        if (RIGHT_LEFT[r] != l) continue;
+    for (int r = 0; r < CORE_TERMS; r++) {
+        if (TERM_X[r] != l) continue;
         const band_entry *const v = b.v[r + n] + BAND_PAD + ROW_FIRST - (is_plain(r) ? LEAD_PLAIN : LEAD_Y);
 #pragma unroll
         for (int m = 0; m <= LAST; m++)
@@ -128,9 +128,9 @@ __device__ __forceinline__ void left_products(REAL (&rows)[4], const STORE *from
 
 using tile_sums = REAL[TILES][4];
 
-// Where right r's part of tile i is gathered: the partial sum of the one output it goes to, or a sum of its own.
+// Where term r's part of tile i is gathered: the partial sum of the one output it goes to, or a sum of its own.
 __device__ __forceinline__ REAL (&target(tile_sums (&sums)[DEPTH], tile_sums (&y)[SUMS], int r, int i))[4] {
-    const int k = RIGHT_SUM[r], d = PATTERN.only[k];
+    const int k = TERM_SUM[r], d = PATTERN.only[k];
     return d >= 0 ? sums[d >= 0 ? d : 0][i] : y[k][i];
 }
 
@@ -150,7 +150,7 @@ __device__ __forceinline__ void right_products(tile_sums (&sums)[DEPTH], tile_su
         }
 }
 
-// A right with a single weight: T's registers where they are rows of a tile.
+// A term with a single weight: T's registers where they are rows of a tile.
 __device__ __forceinline__ void add_single(tile_sums (&sums)[DEPTH], tile_sums (&y)[SUMS], const REAL (&rows)[4], int r,
                                            int j, REAL weight) {
 #pragma unroll
@@ -163,9 +163,9 @@ __device__ __forceinline__ void add_single(tile_sums (&sums)[DEPTH], tile_sums (
     }
 }
 
-// All that left l (of UNIFORM ones the n-th) gives to the outputs that this plane touches.
-__device__ __forceinline__ void add_left(const brick_arguments &a, tile_sums (&sums)[DEPTH], const STORE *mine, int l,
-                                         int n, const lane_bands &held, int g, int t) {
+// All that x factor l (of UNIFORM ones the n-th) gives to the outputs that this plane touches.
+__device__ __forceinline__ void add_x_factor(const brick_arguments &a, tile_sums (&sums)[DEPTH], const STORE *mine,
+                                             int l, int n, const lane_bands &held, int g, int t) {
     const bool plain = IDENTITY && l == 0;
     const int delay = plain ? DELAY_PLAIN : DELAY_T, seen = plain ? GRAINS_X : GRAINS_T;
     tile_sums y[SUMS];
@@ -192,13 +192,13 @@ __device__ __forceinline__ void add_left(const brick_arguments &a, tile_sums (&s
             data_grain top, bottom;
             take_grain<DATA_PARTS>(top, bottom, rows, q);
 #pragma unroll
-            for (int r = 0; r < RIGHTS; r++)
-                if (RIGHT_LEFT[r] == l && !is_single(r)) right_products(sums, y, top, bottom, held.v[r], r, j, q);
+            for (int r = 0; r < CORE_TERMS; r++)
+                if (TERM_X[r] == l && !is_single(r)) right_products(sums, y, top, bottom, held.v[r], r, j, q);
         }
         const int i = j < delay ? 0 : j - delay;  // the tile that is complete
 #pragma unroll
-        for (int r = 0; r < RIGHTS; r++) {
-            if (RIGHT_LEFT[r] != l || !is_single(r) || !PATTERN.inner[RIGHT_SUM[r]]) continue;
+        for (int r = 0; r < CORE_TERMS; r++) {
+            if (TERM_X[r] != l || !is_single(r) || !PATTERN.inner[TERM_SUM[r]]) continue;
             if (!plain && GRAINS * j < seen) add_single(sums, y, rows, r, j, a.v[r][Y_LOW]);
             if (plain && j >= delay)
 #pragma unroll
@@ -223,8 +223,8 @@ __device__ __forceinline__ void add_outer(const brick_arguments &a, tile_sums (&
                                           int g, int t) {
     const int dz = o < 0 ? o - INNER.low : o + INNER.high, d = o < 0 ? DEPTH - 1 : 0;
 #pragma unroll
-    for (int r = 0; r < RIGHTS; r++) {
-        const int k = RIGHT_SUM[r];
+    for (int r = 0; r < CORE_TERMS; r++) {
+        const int k = TERM_SUM[r];
         if (!is_plain(r) || !is_single(r) || !SUM_USED[k * SIDE_Z + Z_LOW + dz]) continue;
 #pragma unroll
         for (int i = 0; i < TILES; i++)
@@ -258,28 +258,28 @@ __device__ __forceinline__ void fill_tables(const brick_arguments &a, const bric
         row_start[i] = fold_far<Y_SIDE_LOW, Y_SIDE_HIGH>(at.y0 - Y_LOW + i, a.ny) * a.in_y;
     if (COPIED < LINES)
         for (int i = threadIdx.x; i < STAGES * STAGE; i += THREADS) shared[i] = 0;
-    for (int l = 0; l < LEFTS - IDENTITY; l++)
+    for (int l = 0; l < X_FACTORS - IDENTITY; l++)
         fill_band<0>(b.u[l], BAND_X, a.u[l], SIDE_X, LEAD_X - X_LOW, threadIdx.x, THREADS);
-    for (int r = 0; r < RIGHTS; r++) fill_band<0>(b.v[r], BAND_Y, a.v[r], SIDE_Y, SKIP_Y, threadIdx.x, THREADS);
+    for (int r = 0; r < CORE_TERMS; r++) fill_band<0>(b.v[r], BAND_Y, a.v[r], SIDE_Y, SKIP_Y, threadIdx.x, THREADS);
     for (int i = threadIdx.x; i < WIDTH; i += THREADS)
         column[i] = fold_column<X_SIDE_LOW, X_SIDE_HIGH>(at.x0 - SKIP_X - LEAD_X + i, a.nx);
 }
 
-// What one plane adds to the sums of all outputs under way: through its lefts, and where planes are read as they lie, from
+// What one plane adds to the sums of all outputs under way: through its x factors, and where planes are read as they lie, from
 // those before and after it.
 __device__ __forceinline__ void add_plane(const brick_arguments &a, tile_sums (&sums)[DEPTH], const STORE *mine,
                                           int slot, const bands &b, lane_bands &held, int g, int t) {
     if (UNIFORM) {
 #pragma unroll 1
-        for (int n = 0; n < LEFTS; n++) {
+        for (int n = 0; n < X_FACTORS; n++) {
             if (!HELD) hold_bands(held, b, 0, n, g, t);
-            add_left(a, sums, mine + slot * STAGE, 0, n, held, g, t);
+            add_x_factor(a, sums, mine + slot * STAGE, 0, n, held, g, t);
         }
     } else
 #pragma unroll
-        for (int l = LEFTS - 1; l >= 0; l--) {
+        for (int l = X_FACTORS - 1; l >= 0; l--) {
             if (!HELD) hold_bands(held, b, l, 0, g, t);
-            add_left(a, sums, mine + slot * STAGE, l, 0, held, g, t);
+            add_x_factor(a, sums, mine + slot * STAGE, l, 0, held, g, t);
         }
 #pragma unroll
     for (int o = -BACK; o <= AHEAD; o++)
@@ -326,7 +326,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) lowrank_brick(cons
     lane_bands held;
     if (HELD)
 #pragma unroll
-        for (int l = 0; l < LEFTS; l++) hold_bands(held, b, l, 0, g, t);
+        for (int l = 0; l < X_FACTORS; l++) hold_bands(held, b, l, 0, g, t);
 
     const int steps = static_cast<int>(at.planes) + DEPTH - 1, arriving = static_cast<int>(at.planes) + SIDE_Z - 1;
 #pragma unroll

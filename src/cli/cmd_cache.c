@@ -54,9 +54,19 @@ static void json_item(const stn_cache_item *item, bool whole, stn_text *text) {
     stn_text_printf(text, "}");
 }
 
+/* What every row of the list begins with. */
+static void print_file(const stn_key *key, uint64_t size, time_t when, stn_text *text) {
+    char hex[65], bytes[32], used[32] = "?";
+    struct tm local;
+    stn_key_hex(key, hex);
+    cli_format_bytes(size, bytes, sizeof bytes);
+    if (localtime_r(&when, &local)) strftime(used, sizeof used, "%Y-%m-%d %H:%M", &local);
+    stn_text_printf(text, "%.16s  %10s  %s  ", hex, bytes, used);
+}
+
 static bool list_one(void *user, const stn_cache_item *item) {
     listing *all = user;
-    char hex[65], bytes[32], used[32] = "?", kernel[64], arch[16];
+    char kernel[64], arch[16];
     all->count++;
     all->bytes += item->bytes;
     all->damaged += item->damaged;
@@ -64,18 +74,13 @@ static bool list_one(void *user, const stn_cache_item *item) {
         json_item(item, false, &all->text);
         return true;
     }
-    time_t when = item->used;
-    struct tm local;
-    stn_key_hex(&item->key, hex);
-    cli_format_bytes(item->bytes, bytes, sizeof bytes);
-    if (localtime_r(&when, &local)) strftime(used, sizeof used, "%Y-%m-%d %H:%M", &local);
+    print_file(&item->key, item->bytes, item->used, &all->text);
     if (item->entry) {
         (void)stn_entry_field(item->entry, "kernel", kernel, sizeof kernel);
         (void)stn_entry_field(item->entry, "arch", arch, sizeof arch);
-        stn_text_printf(&all->text, "%.16s  %10s  %s  %-8s %s\n", hex, bytes, used, arch, kernel);
+        stn_text_printf(&all->text, "%-8s %s\n", arch, kernel);
     } else
-        stn_text_printf(&all->text, "%.16s  %10s  %s  %s: %s\n", hex, bytes, used,
-                        item->damaged ? "damaged" : "not read", item->fault);
+        stn_text_printf(&all->text, "%s: %s\n", item->damaged ? "damaged" : "not read", item->fault);
     return true;
 }
 
@@ -99,7 +104,6 @@ static void json_note(const stn_note_item *item, stn_text *text) {
 
 static bool list_note(void *user, const stn_note_item *item) {
     listing *all = user;
-    char hex[65], bytes[32], used[32] = "?";
     all->notes++;
     all->bytes += item->bytes;
     all->damaged += item->damaged;
@@ -107,12 +111,7 @@ static bool list_note(void *user, const stn_note_item *item) {
         json_note(item, &all->text);
         return true;
     }
-    time_t when = item->used;
-    struct tm local;
-    stn_key_hex(&item->key, hex);
-    cli_format_bytes(item->bytes, bytes, sizeof bytes);
-    if (localtime_r(&when, &local)) strftime(used, sizeof used, "%Y-%m-%d %H:%M", &local);
-    stn_text_printf(&all->text, "%.16s  %10s  %s  ", hex, bytes, used);
+    print_file(&item->key, item->bytes, item->used, &all->text);
     if (item->fault)
         stn_text_printf(&all->text, "%s: %s", item->damaged ? "damaged" : "not read", item->fault);
     else

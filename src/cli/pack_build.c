@@ -12,21 +12,20 @@
 
 #include "base/error.h"
 #include "cli/progress.h"
+#include "cli/settings.h"
 #include "context/context.h"
 #include "io/output.h"
 #include "io/place.h"
 
 enum { ARCHS_MOST = 16, THREADS_MOST = 256 };
 
-typedef struct pack_job { /* the one or the other */
-    cli_job stencil;
-    fft_job transform;
-} pack_job;
+/* Every kind of work that a list may hold, one row each; objects without a mark of their own are of the last. */
+static const cli_listed_kind *const kinds[] = {&cli_listed_transform, &cli_listed_stencil, NULL};
 
 typedef struct build {
     const cli_pack_order *order;
     cli_problem_list problems;
-    pack_job *jobs; /* one a problem */
+    void **jobs; /* one a problem, of its kind */
     char archs[ARCHS_MOST][16];
     size_t arch_count;
     stn_context *contexts[ARCHS_MOST];
@@ -50,14 +49,13 @@ static stn_status split_archs(build *b, stn_error *error) {
 }
 
 static stn_status make_jobs(build *b, stn_error *error) {
-    STN_TRY(cli_problem_list_read(b->order->problems, &b->problems, error));
+    STN_TRY(cli_problem_list_read(b->order->problems, kinds, &b->problems, error));
     b->jobs = calloc(b->problems.count, sizeof *b->jobs);
     if (!b->jobs) return stn_fail_memory(error, "the problems", b->problems.count * sizeof *b->jobs);
     for (size_t i = 0; i < b->problems.count; i++) {
         stn_error why = {0};
         const cli_listed_problem *problem = &b->problems.list[i];
-        stn_status status = problem->is_transform ? fft_job_make(&problem->transform, &b->jobs[i].transform, &why)
-                                                  : cli_job_make(&problem->settings, &b->jobs[i].stencil, &why);
+        stn_status status = problem->kind->make(problem->value, &b->jobs[i], &why);
         if (status != STN_OK)
             return stn_fail(error, status, "'%s': problem %zu (%s): %s", b->order->problems, i, problem->label,
                             why.message);
@@ -93,13 +91,10 @@ static void work(build *b, cli_progress *progress) {
         stn_plan_options options = STN_PLAN_OPTIONS_INIT;
         stn_plan *plan = NULL;
         stn_error why = {0};
-        options.strategy = b->problems.list[problem].strategy;
+        const cli_listed_problem *listed = &b->problems.list[problem];
+        options.strategy = listed->strategy;
         options.no_auto_workspace = 1; /* nothing is run here */
-        const pack_job *job = &b->jobs[problem];
-        stn_status status =
-            b->problems.list[problem].is_transform
-                ? stn_plan_create_fft(b->contexts[arch], &job->transform.transform, &options, &plan, &why)
-                : stn_plan_create(b->contexts[arch], &job->stencil.problem, &options, &plan, &why);
+        stn_status status = listed->kind->plan(b->jobs[problem], b->contexts[arch], &options, &plan, &why);
         if (status != STN_OK) note_failure(b, problem, arch, status, &why);
         stn_plan_destroy(plan);
     }
@@ -223,7 +218,7 @@ done:
     free(pack);
     for (size_t i = 0; i < b.arch_count; i++) stn_context_destroy(b.contexts[i]);
     stn_pack_writer_destroy(b.writer);
-    for (size_t i = 0; b.jobs && i < b.problems.count; i++) cli_job_clear(&b.jobs[i].stencil);
+    for (size_t i = 0; b.jobs && i < b.problems.count; i++) b.problems.list[i].kind->clear(b.jobs[i]);
     free(b.jobs);
     cli_problem_list_clear(&b.problems);
     pthread_mutex_destroy(&b.lock);

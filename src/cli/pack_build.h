@@ -2,6 +2,7 @@
 #ifndef STN_CLI_PACK_BUILD_H
 #define STN_CLI_PACK_BUILD_H
 #include "cli/problem_list.h"
+#include "cli/settings.h"
 
 typedef struct cli_pack_order {
     const char *problems; /* a file of problem_list.h's form */

@@ -1,17 +1,43 @@
 /* A list of problems in JSON: what `stentor pack build` compiles kernels for. */
 #ifndef STN_CLI_PROBLEM_LIST_H
 #define STN_CLI_PROBLEM_LIST_H
-#include "cli/fft_job.h"
-#include "cli/settings.h"
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "stentor.h"
 
 #define CLI_PROBLEMS_MOST 10000
+#define CLI_LISTED_KEYS 8 /* of a kind, at most */
 
-typedef struct cli_listed_problem { /* texts are borrowed from the list */
-    bool is_transform;
-    cli_problem_settings settings; /* of a stencil */
-    fft_settings transform;        /* or of a transform */
-    const char *strategy;          /* NULL: auto */
-    char label[200];               /* "heat-2d, 1024x1024, reflect, f64": for messages */
+typedef struct cli_listed_key {
+    const char *name;
+    bool is_count; /* a whole number from 1 up; or else a text */
+} cli_listed_key;
+
+typedef struct cli_listed_value { /* the member that its key says; NULL and 0: not given */
+    const char *text;             /* borrowed from the list */
+    uint64_t count;
+} cli_listed_value;
+
+/* A kind of work as lists have it: the keys of its objects, beside "strategy", which all have; and what becomes of them. An object is of
+ * the first kind whose first key it has, or else of the last kind. */
+typedef struct cli_listed_kind {
+    const char *name; /* "transform" */
+    const cli_listed_key *keys;
+    size_t key_count;
+    /* One value a key to a job, which is the caller's. */
+    stn_status (*make)(const cli_listed_value *values, void **job, stn_error *error);
+    stn_status (*plan)(const void *job, stn_context *context, const stn_plan_options *options, stn_plan **plan,
+                       stn_error *error);
+    void (*clear)(void *job); /* NULL: nothing to do */
+} cli_listed_kind;
+extern const cli_listed_kind cli_listed_stencil, cli_listed_transform; /* listed_stencil.c, listed_transform.c */
+
+typedef struct cli_listed_problem {
+    const cli_listed_kind *kind;
+    cli_listed_value value[CLI_LISTED_KEYS];
+    const char *strategy; /* NULL: auto */
+    char label[200];      /* "heat-2d, reflect, 1024x1024, f64": for messages */
 } cli_listed_problem;
 
 typedef struct cli_problem_list { /* zero is empty */
@@ -20,13 +46,12 @@ typedef struct cli_problem_list { /* zero is empty */
     void *json; /* what the texts are borrowed from */
 } cli_problem_list;
 
-/* An array of objects with the keys stencil, taps, size, boundary, dtype, steps and strategy, whose values are those of
- * the options of `stentor run`. A list instead of a value means one problem for each (and all combinations with other
- * lists): {"stencil": ["heat-2d", "box-2d9p"], "dtype": ["f64", "f32"], "size": "1024x1024"} are four problems. Objects with
- * the key transform, one of forward, inverse, real and real-inverse, are for `stentor fft`; their other keys are size, axes,
- * norm, dtype and strategy. `name` is for messages. */
-stn_status cli_problem_list_parse(const char *name, const char *bytes, size_t size, cli_problem_list *problems,
-                                  stn_error *error);
-stn_status cli_problem_list_read(const char *path, cli_problem_list *problems, stn_error *error);
+/* An array of objects whose keys are those of one of `kinds` (NULL ends them). A list instead of a value means one problem for each
+ * (and all combinations with other lists): {"stencil": ["heat-2d", "box-2d9p"], "dtype": ["f64", "f32"], "size": "1024x1024"}
+ * are four problems. `name` is for messages. */
+stn_status cli_problem_list_parse(const char *name, const char *bytes, size_t size, const cli_listed_kind *const *kinds,
+                                  cli_problem_list *problems, stn_error *error);
+stn_status cli_problem_list_read(const char *path, const cli_listed_kind *const *kinds, cli_problem_list *problems,
+                                 stn_error *error);
 void cli_problem_list_clear(cli_problem_list *problems);
 #endif

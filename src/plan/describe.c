@@ -37,6 +37,39 @@ static void json_candidate(const stn_plan *plan, const stn_strategy *strategy, c
 
 static const char *const chosen_words[] = {"estimated", "measured", "measured, remembered"};
 
+static void json_estimate(const stn_estimate *estimate, stn_text *text) {
+    const struct {
+        const char *key;
+        double value;
+    } numbers[] = {
+        {"seconds", estimate->seconds},       {"bytes", estimate->bytes},
+        {"flops", estimate->flops},           {"launches", estimate->launches},
+        {"halo_waste", estimate->halo_waste}, {"predicted_error", estimate->error > 0 ? estimate->error : NAN}};
+    for (size_t n = 0; n < sizeof numbers / sizeof *numbers; n++) {
+        stn_json_key(text, numbers[n].key);
+        stn_json_number(text, numbers[n].value);
+    }
+    stn_json_key(text, "unit");
+    stn_json_string(text, unit_name(estimate->unit));
+}
+
+static void json_row(const stn_plan *plan, const stn_ranked *row, stn_text *text) {
+    stn_json_comma(text);
+    stn_text_append(text, "{", 1);
+    stn_json_key(text, "strategy");
+    stn_json_string(text, row->strategy->name);
+    json_candidate(plan, row->strategy, &row->candidate, row->applies, text);
+    stn_json_key(text, "measured_seconds");
+    stn_json_number(text, row->measured > 0 ? row->measured : NAN);
+    if (row->applies)
+        json_estimate(&row->estimate, text);
+    else {
+        stn_json_key(text, "does_not_apply");
+        stn_json_string(text, row->reason);
+    }
+    stn_text_append(text, "}", 1);
+}
+
 static void describe_json(const stn_plan *plan, stn_text *text) {
     stn_text_append(text, "{", 1);
     stn_json_key(text, "problem");
@@ -63,37 +96,7 @@ static void describe_json(const stn_plan *plan, stn_text *text) {
     if (plan->kind->more) plan->kind->more(plan, STN_JSON, text);
     stn_json_key(text, "ranking");
     stn_text_append(text, "[", 1);
-    for (size_t i = 0; i < plan->ranked; i++) {
-        const stn_ranked *r = &plan->ranking[i];
-        stn_json_comma(text);
-        stn_text_append(text, "{", 1);
-        stn_json_key(text, "strategy");
-        stn_json_string(text, r->strategy->name);
-        json_candidate(plan, r->strategy, &r->candidate, r->applies, text);
-        stn_json_key(text, "measured_seconds");
-        stn_json_number(text, r->measured > 0 ? r->measured : NAN);
-        if (r->applies) {
-            const struct {
-                const char *key;
-                double value;
-            } numbers[] = {{"seconds", r->estimate.seconds},
-                           {"bytes", r->estimate.bytes},
-                           {"flops", r->estimate.flops},
-                           {"launches", r->estimate.launches},
-                           {"halo_waste", r->estimate.halo_waste},
-                           {"predicted_error", r->estimate.error > 0 ? r->estimate.error : NAN}};
-            for (size_t n = 0; n < sizeof numbers / sizeof *numbers; n++) {
-                stn_json_key(text, numbers[n].key);
-                stn_json_number(text, numbers[n].value);
-            }
-            stn_json_key(text, "unit");
-            stn_json_string(text, unit_name(r->estimate.unit));
-        } else {
-            stn_json_key(text, "does_not_apply");
-            stn_json_string(text, r->reason);
-        }
-        stn_text_append(text, "}", 1);
-    }
+    for (size_t i = 0; i < plan->ranked; i++) json_row(plan, &plan->ranking[i], text);
     stn_text_append(text, "]}", 2);
 }
 

@@ -54,6 +54,13 @@ stn_status stn_plan_make(stn_context *context, const stn_kind *kind, const void 
 uint64_t stn_plan_launches(const stn_plan *plan);
 stn_status stn_plan_execute_part(stn_plan *plan, stn_part part, const stn_execution *run, stn_error *error);
 
+/* The whole run, unchecked: for those who have checked `run`. */
+static inline stn_status stn_plan_run_whole(stn_plan *plan, const stn_execution *run, stn_error *error) {
+    const stn_strategy *own = plan->strategy;
+    if (own->execute) return own->execute(plan, run, error);
+    return own->execute_part(plan, (stn_part){0, own->launches(plan)}, run, error);
+}
+
 /* Fills the ranking anew, by estimate. name: NULL or "auto" for all strategies; most: candidates of each. */
 void stn_plan_rank(stn_plan *plan, const char *name, size_t most);
 /* Ranks, by what is remembered or else by estimate, and takes the first. Error: nothing can run it. */

@@ -26,7 +26,7 @@ stn_status stn_snapshots_prepare(stn_plan *plan, stn_error *error) {
 }
 
 stn_status stn_snapshots_run(stn_plan *plan, const stn_execution *run, stn_error *error) {
-    STN_TRY(plan->strategy->execute(plan, run, error));
+    STN_TRY(stn_plan_run_whole(plan, run, error));
     if (is_one_run(plan)) return STN_OK;
     stn_plan *next = plan->repeat ? plan->repeat : plan;
     const size_t bytes = (size_t)plan->task.snapshot_stride * stn_dtype_size(plan->task.dtype);
@@ -34,7 +34,7 @@ stn_status stn_snapshots_run(stn_plan *plan, const stn_execution *run, stn_error
     for (uint64_t i = 1; i < plan->task.snapshots; i++) {
         each.in = each.out;
         each.out = (char *)each.out + bytes;
-        STN_TRY(next->strategy->execute(next, &each, error));
+        STN_TRY(stn_plan_run_whole(next, &each, error));
     }
     return STN_OK;
 }

@@ -2,6 +2,8 @@
  * kind_fft.c); always this skeleton. */
 #ifndef STN_PLAN_STRATEGY_H
 #define STN_PLAN_STRATEGY_H
+#include <string.h>
+
 #include "base/text.h"
 #include "plan/machine.h"
 #include "problem/task.h"
@@ -16,6 +18,13 @@
 typedef struct stn_candidate {
     int values[STN_CANDIDATE_VALUES];
 } stn_candidate;
+
+/* A strategy's own struct of parameters, `size` bytes, as a candidate. */
+static inline stn_candidate stn_candidate_of(const void *parameters, size_t size) {
+    stn_candidate candidate = {{0}};
+    memcpy(candidate.values, parameters, size);
+    return candidate;
+}
 
 /* The cost of a candidate: seconds = sum over launches of max(bytes / bandwidth, flops / unit rate) + launch. */
 typedef struct stn_estimate {
@@ -50,7 +59,8 @@ typedef struct stn_strategy {
      * STN_ERROR_UNSUPPORTED let the next candidate try. */
     stn_status (*prepare)(stn_plan *plan, stn_error *error);
     /* Runs plan->task->steps steps once. run is checked and whole: its workspace is the plan's where the caller brought none.
-     * A strategy that does not say `sources` never sees a source; one that does not say `stacks` runs one snapshot's steps. */
+     * A strategy that does not say `sources` never sees a source; one that does not say `stacks` runs one snapshot's steps.
+     * NULL: execute_part of all launches does it. */
     stn_status (*execute)(stn_plan *plan, const stn_execution *run, stn_error *error);
     stn_status (*set_weights)(stn_plan *plan, stn_error *error); /* plan->task.taps hold the new ones; stencils only */
     void (*describe)(const stn_plan *plan, stn_format format,
@@ -62,7 +72,7 @@ typedef struct stn_strategy {
      * the whole run has no more launches. NULL: only whole runs can be measured. */
     uint64_t (*shorten)(const stn_task *task, const stn_candidate *candidate, uint64_t launches, stn_candidate *trial);
     /* For runs that someone watches: of how many launches the plan's run consists, and some of them. All parts of a run get
-     * the same pointers and come in order on one stream; together they do what execute does, to the bit. The host counts
+     * the same pointers and come in order on one stream; together they make the whole run, to the bit. The host counts
      * its passes over the grids. NULL, both: a run has one part. */
     uint64_t (*launches)(const stn_plan *plan);
     stn_status (*execute_part)(stn_plan *plan, stn_part part, const stn_execution *run, stn_error *error);

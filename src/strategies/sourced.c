@@ -241,7 +241,7 @@ static stn_status advance(const job *j, stn_plan *run, int level, add_grid to, s
     const add_grid from = own_grid(j, 0), between = own_grid(j, 1);
     const stn_execution once = {
         .in = from.at, .out = (void *)between.at, .workspace = j->workspace, .stream = j->stream};
-    STN_TRY(run->strategy->execute(run, &once, error));
+    STN_TRY(stn_plan_run_whole(run, &once, error));
     return add(j, ADD, between, source_of(j, level), to, error);
 }
 

@@ -14,4 +14,11 @@ typedef struct stn_fused_launch {
 /* A strategy's own part of it; `user` is the strategy's. What it must write, the caller says. */
 typedef stn_status (*stn_interior)(const stn_plan *plan, const void *user, const stn_fused_launch *launch,
                                    stn_error *error);
+
+/* For a strategy's `shorten`: *launches becomes at most `most`, of `fused` steps each. Returns their steps. */
+static inline uint64_t stn_fused_shorten(const stn_task *task, int fused, uint64_t most, int *launches) {
+    if (most >= (uint64_t)*launches) return task->steps;
+    *launches = (int)most;
+    return most * (uint64_t)fused;
+}
 #endif

@@ -100,7 +100,7 @@ static size_t candidates(const stn_task *task, const stn_machine *machine, stn_c
     if (most > STN_CANDIDATES)
         count += direct_variants(task, machine, shapes, count, shapes + count, (most < room ? most : room) - count);
     for (size_t i = 0; i < count; i++)
-        if (block_count(task, &shapes[i]) <= INT32_MAX) memcpy(list[kept++].values, &shapes[i], sizeof shapes[i]);
+        if (block_count(task, &shapes[i]) <= INT32_MAX) list[kept++] = stn_candidate_of(&shapes[i], sizeof shapes[i]);
     return kept;
 }
 
@@ -357,10 +357,6 @@ static stn_status execute_part(stn_plan *plan, stn_part part, const stn_executio
     return stn_take_turns(plan, &state->at, launches(plan), part, run, take_turn, state, error);
 }
 
-static stn_status execute(stn_plan *plan, const stn_execution *run, stn_error *error) {
-    return execute_part(plan, (stn_part){0, launches(plan)}, run, error);
-}
-
 static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
     const direct_state *state = plan->state;
     direct_describe(&state->most.shape, format, text);
@@ -385,7 +381,6 @@ const stn_strategy stn_strategy_direct = {
     .candidates = candidates,
     .estimate = estimate,
     .prepare = prepare,
-    .execute = execute,
     .set_weights = set_weights,
     .describe = describe,
     .release = release,

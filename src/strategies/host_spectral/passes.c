@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/arith.h"
-#include "base/half.h"
+#include "strategies/host_spectral/numbers.h"
 
 typedef struct pass {
     const wave *w;
@@ -23,23 +23,6 @@ typedef struct pass {
 static stn_planes planes_at(const wave *w, double *planes, int which) {
     double *at = planes + 2 * which * w->s->room;
     return (stn_planes){at, at + w->s->room};
-}
-
-/* ---- numbers ------------------------------------------------------------------------------------------------------- */
-
-double number_at(stn_dtype dtype, const char *base, int64_t element) {
-    if (dtype == STN_F64) return ((const double *)base)[element];
-    if (dtype == STN_F32) return (double)((const float *)base)[element];
-    return (double)stn_half_to_float(((const uint16_t *)base)[element]);
-}
-
-void number_put(stn_dtype dtype, char *base, int64_t element, double value) {
-    if (dtype == STN_F64)
-        ((double *)base)[element] = value;
-    else if (dtype == STN_F32)
-        ((float *)base)[element] = (float)value;
-    else
-        ((uint16_t *)base)[element] = stn_float_to_half((float)value);
 }
 
 static void read_row(const stn_task *task, const char *from, double *line) {

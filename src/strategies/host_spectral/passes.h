@@ -31,8 +31,4 @@ void symbol_coefficients(const shape *s, int which, int64_t line, stn_planes to,
 void passes_run(const stn_task *task, const shape *s, stn_pool *pool, const stn_execution *run);
 /* Bytes of workspace. */
 size_t passes_workspace(const stn_task *task, const shape *s, int threads);
-
-/* ---- numbers of the task's type in memory -------------------------------------------------------------------------- */
-double number_at(stn_dtype dtype, const char *base, int64_t element);
-void number_put(stn_dtype dtype, char *base, int64_t element, double value);
 #endif

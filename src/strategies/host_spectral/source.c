@@ -2,6 +2,7 @@
  * alone. In the odd extension all else past such a side is what the mirror shows. Frozen points get nothing. */
 #include <string.h>
 
+#include "strategies/host_spectral/numbers.h"
 #include "strategies/host_spectral/passes.h"
 
 typedef struct grid_view {

@@ -46,10 +46,6 @@ static void estimate(const stn_task *task, const stn_machine *machine, const stn
 
 static stn_status prepare(stn_plan *plan, stn_error *error) { return of_plan(plan)->prepare(plan, error); }
 
-static stn_status execute(stn_plan *plan, const stn_execution *run, stn_error *error) {
-    return of_plan(plan)->execute(plan, run, error);
-}
-
 /* Passes along the axes are one piece. */
 static uint64_t launches(const stn_plan *plan) {
     const stn_strategy *own = of_plan(plan);
@@ -83,7 +79,6 @@ const stn_strategy stn_strategy_lowrank = {
     .candidates = candidates,
     .estimate = estimate,
     .prepare = prepare,
-    .execute = execute,
     .set_weights = set_weights,
     .describe = describe,
     .release = release,

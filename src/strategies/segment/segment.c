@@ -45,10 +45,7 @@ static size_t candidates(const stn_task *task, const stn_machine *machine, stn_c
     segment_shape best[STN_CANDIDATES * 4];
     const char *why;
     size_t count = segment_search(task, machine, best, (size_t)stn_min((int64_t)most, STN_CANDIDATES * 4), &why);
-    for (size_t i = 0; i < count; i++) {
-        memset(&list[i], 0, sizeof list[i]);
-        memcpy(list[i].values, &best[i], sizeof best[i]);
-    }
+    for (size_t i = 0; i < count; i++) list[i] = stn_candidate_of(&best[i], sizeof best[i]);
     return count;
 }
 
@@ -205,10 +202,6 @@ static stn_status execute_part(stn_plan *plan, stn_part part, const stn_executio
     return stn_take_turns(plan, &state->at, launches(plan), part, at, take_turn, &r, error);
 }
 
-static stn_status execute(stn_plan *plan, const stn_execution *at, stn_error *error) {
-    return execute_part(plan, (stn_part){0, launches(plan)}, at, error);
-}
-
 /* ---- words ------------------------------------------------------------------------------------------------------- */
 
 static void print_passes(const stn_task *task, const segment_shape *shape, stn_text *text) {
@@ -241,7 +234,7 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
     const struct {
         const char *key;
         double value;
-    } numbers[] = {{"fused_steps", shape->fused},     {"sweeps", shape->launches},
+    } numbers[] = {{"fused_steps", shape->fused},     {"launches", shape->launches},
                    {"passes", shape->passes},         {"segment", 256.0 * shape->pass[0].first},
                    {"useful", shape->pass[0].useful}, {"margins", shape->margins}};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
@@ -258,13 +251,8 @@ static void name_candidate(const stn_task *task, const stn_candidate *candidate,
 
 static uint64_t shorten(const stn_task *task, const stn_candidate *candidate, uint64_t most, stn_candidate *trial) {
     segment_shape shape = shape_of(candidate);
-    uint64_t steps = task->steps;
-    if (most < (uint64_t)shape.launches) {
-        shape.launches = (int)most;
-        steps = most * (uint64_t)shape.fused;
-    }
-    *trial = *candidate;
-    memcpy(trial->values, &shape, sizeof shape);
+    uint64_t steps = stn_fused_shorten(task, shape.fused, most, &shape.launches);
+    *trial = stn_candidate_of(&shape, sizeof shape);
     return steps;
 }
 
@@ -274,7 +262,6 @@ const stn_strategy stn_strategy_segment = {
     .candidates = candidates,
     .estimate = estimate,
     .prepare = prepare,
-    .execute = execute,
     .set_weights = set_weights,
     .describe = describe,
     .release = release,

@@ -33,17 +33,19 @@ typedef struct spectral_state {
     double largest, dead; /* the largest |K|; see stn_symbol_dead */
 } spectral_state;
 
+/* ---- launch.c */
 void spectral_extension_params(const stn_extension *extension, stn_text *params);
-/* Kernels of all passes, in order. */
-stn_status spectral_make_passes(stn_plan *plan, spectral_state *state, stn_error *error);
-/* The tables of the plan's weights; where there is no device, only what the host needs of them. */
-stn_status spectral_make_tables(stn_plan *plan, spectral_state *state, stn_error *error);
 /* One launch of a rows or columns kernel with so many blocks. */
 stn_status spectral_launch(const stn_plan *plan, const spectral_state *state, int axis, const struct stn_kernel *kernel,
                            int64_t blocks, void *arguments, void *stream, stn_error *error);
+
+/* ---- passes.c: kernels of all passes, in order. */
+stn_status spectral_make_passes(stn_plan *plan, spectral_state *state, stn_error *error);
+/* The tables of the plan's weights; where there is no device, only what the host needs of them. */
+stn_status spectral_make_tables(stn_plan *plan, spectral_state *state, stn_error *error);
 stn_status spectral_run_pass(const stn_plan *plan, const spectral_state *state, const spectral_pass *pass,
                              const stn_execution *run, stn_error *error);
-/* The source's kernels, tables and place in the workspace, which begins there at *bytes and makes it larger; nothing where no side
+/* ---- source.c: its kernels, tables and place in the workspace, which begins there at *bytes and makes it larger; nothing where no side
  * has one. */
 stn_status spectral_make_source(stn_plan *plan, spectral_state *state, size_t *bytes, stn_error *error);
 /* Its tables, of the plan's weights. */

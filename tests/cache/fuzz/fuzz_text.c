@@ -57,15 +57,25 @@ static void try_key(const char *text) {
     FUZZ_CHECK(!strcasecmp(hex, text));
 }
 
+/* Kinds of work by their keys alone. */
+static const cli_listed_key of_transforms[] = {{"transform", false},
+                                               {"axes", false},
+                                               {"size", false},
+                                               {"dtype", false}},
+                            of_stencils[] = {{"stencil", false}, {"steps", true}, {"size", false}, {"dtype", false}};
+static const cli_listed_kind transforms = {.name = "transform", .keys = of_transforms, .key_count = 4},
+                             stencils = {.name = "stencil", .keys = of_stencils, .key_count = 4};
+static const cli_listed_kind *const kinds[] = {&transforms, &stencils, NULL};
+
 static void try_list(const char *bytes, size_t size) {
     cli_problem_list problems = {0};
     stn_error error = {0};
-    stn_status status = cli_problem_list_parse("list", bytes, size, &problems, &error);
+    stn_status status = cli_problem_list_parse("list", bytes, size, kinds, &problems, &error);
     expect_story(status, &error);
     FUZZ_CHECK((status == STN_OK) == (problems.count > 0) && problems.count <= CLI_PROBLEMS_MOST);
     for (size_t i = 0; i < problems.count; i++) /* every text can be read, every label ends */
         FUZZ_CHECK(strlen(problems.list[i].label) < sizeof problems.list[i].label &&
-                   problems.list[i].settings.steps > 0);
+                   (problems.list[i].kind != kinds[0] || problems.list[i].value[0].text));
     cli_problem_list_clear(&problems);
 }
 

@@ -40,9 +40,9 @@ static void expect_equal(const stn_power *cube, const lowrank_core *core, const 
             for (int x = 0; x < cube->size[2]; x++, i++) {
                 double sum = 0;
                 int dy = y - cube->low[1];
-                for (int r = 0; r < core->rights; r++)
+                for (int r = 0; r < core->terms; r++)
                     if (dy >= -core->low[r] && dy <= core->high[r])
-                        sum += core->c[core->sum[r]][z] * core->v[r][y] * core->u[core->left[r]][x];
+                        sum += core->c[core->sum[r]][z] * core->v[r][y] * core->u[core->x_factor[r]][x];
                 error = fmax(error, fabs(sum - (double)cube->weight[i]));
                 largest = fmax(largest, fabs((double)cube->weight[i]));
             }
@@ -65,27 +65,27 @@ Test(core, separable_taps_are_one_term_however_many_steps) {
     for (int f = 1; f <= 8; f++)
         for (int way = LOWRANK_CORE_OUTER; way <= LOWRANK_CORE_LARGEST; way++) {
             lowrank_core core = core_of("gaussian-3d:sigma=1,truncate=1", f, (lowrank_core_way)way);
-            cr_expect(core.lefts == 1 && core.sums == 1 && core.rights == 1, "%d steps: %d, %d, %d", f, core.lefts,
-                      core.sums, core.rights);
+            cr_expect(core.x_factors == 1 && core.sums == 1 && core.terms == 1, "%d steps: %d, %d, %d", f,
+                      core.x_factors, core.sums, core.terms);
         }
 }
 
 Test(core, a_star_keeps_its_single_weights) {
     lowrank_core one = core_of("heat-3d", 1, LOWRANK_CORE_OUTER);
-    cr_expect(one.identity == 1 && one.lefts == 2 && one.sums == 2 && one.rights == 3);
+    cr_expect(one.identity == 1 && one.x_factors == 2 && one.sums == 2 && one.terms == 3);
     int banded = 0;
-    for (int r = 0; r < one.rights; r++) banded += one.low[r] > 0;
+    for (int r = 0; r < one.terms; r++) banded += one.low[r] > 0;
     cr_expect_eq(banded, 1, "only the weights along y are a band");
     lowrank_core two = core_of("heat-3d", 2, LOWRANK_CORE_OUTER);
-    cr_expect(two.identity == 1 && two.lefts == 3 && two.sums == 3 && two.rights == 6);
+    cr_expect(two.identity == 1 && two.x_factors == 3 && two.sums == 3 && two.terms == 6);
     lowrank_core far = core_of("laplace-3d:order=16", 1, LOWRANK_CORE_OUTER);
-    cr_expect(far.lefts == 2 && far.sums == 2 && far.rights == 3);
+    cr_expect(far.x_factors == 2 && far.sums == 2 && far.terms == 3);
 }
 
 Test(core, two_terms_have_f_plus_one_in_f_steps) {
     for (int f = 1; f <= 6; f++) {
         lowrank_core core = core_of("box-3d27p", f, LOWRANK_CORE_PAIR);
-        cr_expect_eq(core.rights, f + 1, "%d steps: %d terms", f, core.rights);
+        cr_expect_eq(core.terms, f + 1, "%d steps: %d terms", f, core.terms);
     }
 }
 
@@ -135,7 +135,7 @@ Test(core, nothing_but_zeros) {
     stn_power cube = power_of(&task, 2);
     lowrank_core core;
     cr_assert(lowrank_core_make(&task, &cube, LOWRANK_CORE_OUTER, &core));
-    cr_expect_geq(core.rights, 1);
+    cr_expect_geq(core.terms, 1);
     expect_equal(&cube, &core, "zeros");
     stn_power_clear(&cube);
     stn_task_clear(&task);

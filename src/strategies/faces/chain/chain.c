@@ -38,8 +38,8 @@ void faces_chain_middle(const stn_task *task, int fused, int64_t low[3], int64_t
 faces_chain_shape faces_chain_extents(const stn_task *task, int fused, int axis) {
     faces_chain_shape s = {.axis_1 = axis == 2 ? 1 : 2, .levels = fused - 1};
     s.axis_2 = 3 - axis - s.axis_1;
-    const int *along = task->reach[s.axis_1], *across = task->reach[s.axis_2], *own = task->reach[axis];
-    s.bands = blocks_of(16 + fused * (along[0] + along[1]));
+    const int *reach_1 = task->reach[s.axis_1], *reach_2 = task->reach[s.axis_2], *own = task->reach[axis];
+    s.bands = blocks_of(16 + fused * (reach_1[0] + reach_1[1]));
     s.depth = fused * (own[0] + own[1]);
     s.depths = blocks_of(s.depth);
     for (int side = 0; side < 2; side++) {
@@ -49,8 +49,8 @@ faces_chain_shape faces_chain_extents(const stn_task *task, int fused, int axis)
     }
     s.outs = blocks_of(s.rows);
     s.columns = blocks_of(s.rows + s.frozen * s.levels);
-    s.hankel = blocks_of(s.levels * (along[0] + along[1]) + 1);
-    s.taps_2 = fused * (across[0] + across[1]) + 1;
+    s.hankel = blocks_of(s.levels * (reach_1[0] + reach_1[1]) + 1);
+    s.taps_2 = fused * (reach_2[0] + reach_2[1]) + 1;
     s.line = axis == 2 ? 8 * s.bands * (8 * s.depths + 2) : 8 * s.depths * 8 * (s.bands + (s.bands + 1) % 2);
     s.taps_at = s.band_at + 8 * s.bands + 16;
     s.value_at = s.taps_at + (s.taps_2 > 1 ? 8 * s.taps_2 : 0);
@@ -89,13 +89,13 @@ static int64_t segment_of(const stn_task *task, const stn_machine *machine, cons
     return stn_max(stn_div_up(lines, stn_max(parts, 1)), stn_min(lines, 3 * s->taps_2));
 }
 
-/* Shared memory: of a walk's lines how many, doubles of a warp. */
-typedef struct room {
-    int lines, size;
-} room;
+/* A warp's shared memory. */
+typedef struct warp_memory {
+    int lines, doubles; /* of a walk's lines how many; what they take */
+} warp_memory;
 
-static room room_of(const stn_task *task, int fused) {
-    room r = {1, 0};
+static warp_memory warp_memory_of(const stn_task *task, int fused) {
+    warp_memory r = {1, 0};
     int line = 0;
     for (int axis = 0; axis < 3; axis++) {
         if (!faces_chain_has_face(task, axis)) continue;
@@ -104,7 +104,7 @@ static room room_of(const stn_task *task, int fused) {
         line = (int)stn_max(line, s.line);
         r.lines = (int)stn_max(r.lines, LINES_AHEAD + 1 + (s.frozen ? fused * task->reach[s.axis_2][1] : 0));
     }
-    r.size = r.lines * line;
+    r.doubles = r.lines * line;
     return r;
 }
 
@@ -115,9 +115,10 @@ static double cycles_of(const stn_task *task, const stn_machine *machine, int fu
     int64_t low[3], high[3];
     faces_chain_middle(task, fused, low, high);
     const faces_chain_shape s = faces_chain_extents(task, fused, axis);
-    const int64_t across = high[s.axis_2] - low[s.axis_2], segment = segment_of(task, machine, &s, low, high);
+    const int64_t length_2 = high[s.axis_2] - low[s.axis_2], segment = segment_of(task, machine, &s, low, high);
     const double faces = stn_faces_has_face(task, axis, 0) + stn_faces_has_face(task, axis, 1),
-                 walks = faces * (double)(stn_div_up(high[s.axis_1] - low[s.axis_1], 16) * stn_div_up(across, segment)),
+                 walks =
+                     faces * (double)(stn_div_up(high[s.axis_1] - low[s.axis_1], 16) * stn_div_up(length_2, segment)),
                  lines = walks * (double)(segment + s.taps_2 - 1);
     *warps += walks;
     *bytes += lines * 8.0 * (16 * s.rows + 4 * s.bands * s.depth); /* neighbours share half of what they read */
@@ -146,7 +147,7 @@ bool faces_chain_choose(const stn_task *task, const stn_machine *machine, int fu
     faces_chain_middle(task, fused, low, high);
     for (int axis = 0; axis < 3; axis++)
         if (faces_chain_has_face(task, axis) && !serves(task, fused, axis, low, high)) return false;
-    const size_t shared = sizeof(double) * FACES_CHAIN_WARPS * (size_t)room_of(task, fused).size;
+    const size_t shared = sizeof(double) * FACES_CHAIN_WARPS * (size_t)warp_memory_of(task, fused).doubles;
     if (shared > machine->shared_per_block) return false;
     *chain = (faces_chain){.fused = fused,
                            .vector = task->n[2] % 2 ? 1 : stn_task_vector(task),
@@ -178,9 +179,9 @@ void faces_chain_params(const stn_task *task, const faces_chain *chain, stn_text
     stn_params_int(params, "FUSED", chain->fused);
     stn_params_int(params, "VECTOR", chain->vector);
     stn_params_int(params, "WARPS", FACES_CHAIN_WARPS);
-    const room r = room_of(task, chain->fused);
+    const warp_memory r = warp_memory_of(task, chain->fused);
     stn_params_int(params, "STAGES", r.lines);
-    stn_params_int(params, "ROOM", r.size);
+    stn_params_int(params, "WARP_DOUBLES", r.doubles);
     stn_params_int(params, "BLOCKS", 2);
     stn_params_int(params, "EXPECTED_HEADER", sizeof(header));
 }

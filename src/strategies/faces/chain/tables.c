@@ -189,15 +189,15 @@ static stn_status put_faces(const stn_task *task, int fused, const factors *f, i
     table t = {.task = task, .factors = f, .fused = fused, .axis = axis, .to = to};
     t.shape = faces_chain_extents(task, fused, axis);
     size_t square = (size_t)t.shape.rows * (size_t)t.shape.depth, line = 2 * STN_TASK_FACTORS * (size_t)fused;
-    long double *room = calloc(2 * square + line, sizeof *room);
-    if (!room) return stn_fail_memory(error, "the faces' matrices", (2 * square + line) * sizeof *room);
-    t.step = room, t.next = room + square, t.power = room + 2 * square;
+    long double *scratch = calloc(2 * square + line, sizeof *scratch);
+    if (!scratch) return stn_fail_memory(error, "the faces' matrices", (2 * square + line) * sizeof *scratch);
+    t.step = scratch, t.next = scratch + square, t.power = scratch + 2 * square;
     for (int side = 0; side < 2; side++) {
         if (!stn_faces_has_face(task, axis, side)) continue;
         put_face(&t, side);
         t.to += t.shape.size;
     }
-    free(room);
+    free(scratch);
     return STN_OK;
 }
 

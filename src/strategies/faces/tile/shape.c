@@ -121,10 +121,10 @@ typedef struct patch_work {
 } patch_work;
 
 static double separable_operations(const stn_task *task, const faces_tile *tile) {
-    int across[3];
-    for (int k = 0; k < 3; k++) across[k] = task->reach[k][0] + task->reach[k][1];
-    double rows = tile->rows + across[1], columns = tile->points + across[2];
-    return rows * (columns * across[0] + tile->points * across[2]) + tile->rows * tile->points * (across[1] + 1);
+    int span[3];
+    for (int k = 0; k < 3; k++) span[k] = task->reach[k][0] + task->reach[k][1];
+    double rows = tile->rows + span[1], columns = tile->points + span[2];
+    return rows * (columns * span[0] + tile->points * span[2]) + tile->rows * tile->points * (span[1] + 1);
 }
 
 static patch_work work_of(const stn_task *task, const faces_tile_pieces *pieces, const faces_tile *tile) {
@@ -229,17 +229,17 @@ static bool finish(const stn_task *task, const stn_machine *machine, const patch
     return true;
 }
 
-/* The extents of the box at faces normal to an axis: along it they are given, across it they are as long as threads and the
- * grid allow; in 3D the shape that costs least a point of the face. */
+/* The extents of the box at faces normal to an axis: along it they are given, along the others they are as long as threads and
+ * the grid allow; in 3D the shape that costs least a point of the face. */
 static bool fit_box(const stn_task *task, const stn_machine *machine, const patch_work *w, faces_tile *tile, int normal,
                     int threads) {
-    int *box = tile->box[normal], across[2], count = 0;
+    int *box = tile->box[normal], others[2], count = 0;
     for (int k = 0; k < 3; k++) {
         box[k] = faces_tile_patch(tile, k);
         if (k == normal)
             box[k] = (int)stn_round_up(depth_of(task, tile->fused, k), faces_tile_patch(tile, k));
         else if (task->n[k] > 1 || stn_task_reach(task, k) > 0)
-            across[count++] = k;
+            others[count++] = k;
     }
     int lanes = lanes_of(tile, normal);
     if (lanes < 1 || lanes > threads) return false;
@@ -251,18 +251,18 @@ static bool fit_box(const stn_task *task, const stn_machine *machine, const patc
     for (size_t i = 0; i < (count == 2 ? sizeof tried / sizeof *tried : 1); i++) {
         int first = count == 2 ? tried[i] : groups, second = count == 2 ? groups / first : 1;
         for (int c = 0; c < count; c++) {
-            int k = across[c], size = faces_tile_patch(tile, k);
+            int k = others[c], size = faces_tile_patch(tile, k);
             int64_t longest = stn_round_up(task->n[k] + 2 * tile->fused * stn_task_reach(task, k), size);
             box[k] = (int)stn_min((int64_t)(c ? second : first) * size, longest);
         }
         bool holds = second >= 1;
-        for (int c = 0; c < count; c++) holds = holds && faces_tile_own(task, tile, normal, across[c]) > 0;
+        for (int c = 0; c < count; c++) holds = holds && faces_tile_own(task, tile, normal, others[c]) > 0;
         if (!holds) continue;
         tile_cost c = cost_of(task, machine, tile, w, normal);
         double cost = 0.7 * c.cycles / machine->multiprocessors / machine->clock + c.bytes / machine->copy_bandwidth;
-        if (cost < least) least = cost, best[0] = box[across[0]], best[1] = count == 2 ? box[across[1]] : 0;
+        if (cost < least) least = cost, best[0] = box[others[0]], best[1] = count == 2 ? box[others[1]] : 0;
     }
-    for (int c = 0; c < count; c++) box[across[c]] = best[c];
+    for (int c = 0; c < count; c++) box[others[c]] = best[c];
     return least < INFINITY;
 }
 

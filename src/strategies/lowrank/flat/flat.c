@@ -53,10 +53,7 @@ static bool applies(const stn_task *task, const stn_machine *machine, char *reas
 static size_t candidates(const stn_task *task, const stn_machine *machine, stn_candidate *list, size_t most) {
     lowrank_shape best[LOWRANK_MOST_BEST];
     size_t count = lowrank_search(task, machine, INT_MAX, best, most);
-    for (size_t i = 0; i < count; i++) {
-        memset(&list[i], 0, sizeof list[i]);
-        memcpy(list[i].values, &best[i], sizeof best[i]);
-    }
+    for (size_t i = 0; i < count; i++) list[i] = stn_candidate_of(&best[i], sizeof best[i]);
     return count;
 }
 
@@ -235,10 +232,6 @@ static stn_status execute_part(stn_plan *plan, stn_part part, const stn_executio
     return stn_take_turns(plan, &state->at, launches(plan), part, at, take_turn, &r, error);
 }
 
-static stn_status execute(stn_plan *plan, const stn_execution *at, stn_error *error) {
-    return execute_part(plan, (stn_part){0, launches(plan)}, at, error);
-}
-
 static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
     const lowrank_state *state = plan->state;
     const lowrank_shape *shape = &state->shape;
@@ -290,13 +283,8 @@ static void name_candidate(const stn_task *task, const stn_candidate *candidate,
 
 static uint64_t shorten(const stn_task *task, const stn_candidate *candidate, uint64_t most, stn_candidate *trial) {
     lowrank_shape shape = shape_of(candidate);
-    uint64_t steps = task->steps;
-    if (most < (uint64_t)shape.launches) {
-        shape.launches = (int)most;
-        steps = most * (uint64_t)shape.fused;
-    }
-    *trial = *candidate;
-    memcpy(trial->values, &shape, sizeof shape);
+    uint64_t steps = stn_fused_shorten(task, shape.fused, most, &shape.launches);
+    *trial = stn_candidate_of(&shape, sizeof shape);
     return steps;
 }
 
@@ -306,7 +294,6 @@ const stn_strategy lowrank_flat = {
     .candidates = candidates,
     .estimate = estimate,
     .prepare = prepare,
-    .execute = execute,
     .set_weights = set_weights,
     .describe = describe,
     .release = release,

@@ -29,11 +29,11 @@ typedef struct span {
     bool banded, single;
 } span;
 
-static bool is_plain(const lowrank_core *core, int r) { return core->identity && core->left[r] == 0; }
+static bool is_plain(const lowrank_core *core, int r) { return core->identity && core->x_factor[r] == 0; }
 
 static span span_of(const lowrank_core *core, bool plain) {
     span s = {0};
-    for (int r = 0; r < core->rights; r++) {
+    for (int r = 0; r < core->terms; r++) {
         if (is_plain(core, r) != plain) continue;
         s.low = (int)stn_max(s.low, core->low[r]), s.high = (int)stn_max(s.high, core->high[r]);
         if (lowrank_core_single(core, r))
@@ -47,7 +47,7 @@ static span span_of(const lowrank_core *core, bool plain) {
 /* Reach along z of what passes through the queue of partial sums, when single weights at its ends do not. */
 static void inner_reach(const stn_power *taps, const lowrank_core *core, int inner[2]) {
     inner[0] = inner[1] = 0;
-    for (int r = 0; r < core->rights; r++)
+    for (int r = 0; r < core->terms; r++)
         for (int z = 0; z < taps->size[0]; z++) {
             int dz = z - taps->low[0];
             if ((is_plain(core, r) && lowrank_core_single(core, r)) || core->c[core->sum[r]][z] == 0) continue;
@@ -55,13 +55,14 @@ static void inner_reach(const stn_power *taps, const lowrank_core *core, int inn
         }
 }
 
-/* Terms of one left, right and sum each, alike: the kernel's loop. */
+/* Terms of one x factor and one sum each, alike: the kernel's loop. */
 static bool is_uniform(const stn_power *taps, const lowrank_core *core) {
-    if (core->identity || core->lefts < 2 || core->lefts != core->rights || core->lefts != core->sums) return false;
-    for (int r = 0; r < core->rights; r++) {
+    if (core->identity || core->x_factors < 2 || core->x_factors != core->terms || core->x_factors != core->sums)
+        return false;
+    for (int r = 0; r < core->terms; r++) {
         int planes = 0;
         for (int z = 0; z < taps->size[0]; z++) planes += core->c[r][z] != 0;
-        if (core->left[r] != r || core->sum[r] != r || lowrank_core_single(core, r) || planes < 2) return false;
+        if (core->x_factor[r] != r || core->sum[r] != r || lowrank_core_single(core, r) || planes < 2) return false;
         if (core->low[r] != core->low[0] || core->high[r] != core->high[0]) return false;
     }
     return true;
@@ -86,8 +87,8 @@ static int stage_pitch(const stn_task *task, int width) {
 static int count_sums(const stn_power *taps, const lowrank_core *core) {
     bool counted[LOWRANK_CORE_SIDE][LOWRANK_CORE_SIDE] = {{false}};
     int sums = 0;
-    for (int r = 0; r < core->rights; r++) {
-        int l = core->left[r], k = core->sum[r], planes = 0;
+    for (int r = 0; r < core->terms; r++) {
+        int l = core->x_factor[r], k = core->sum[r], planes = 0;
         for (int z = 0; z < taps->size[0]; z++) planes += core->c[k][z] != 0;
         sums += (counted[l][k] || planes == 1 ? 0 : planes) + lowrank_core_single(core, r);
         counted[l][k] = true;
@@ -102,8 +103,8 @@ static void count_work(const stn_task *task, const stn_power *taps, const lowran
     int lead = bands.single ? (int)stn_round_up(bands.low, grain) : bands.low;
     int grains = bands.banded || bands.single ? (int)stn_div_up(rows + lead + bands.high, grain) : 0;
     int grains_plain = plain.banded ? (int)stn_div_up(rows + plain.low + plain.high, grain) : 0;
-    products += (core->lefts - core->identity) * steps_x(task, taps) * (int)stn_div_up(grains * grain, 8);
-    for (int r = 0; r < core->rights; r++)
+    products += (core->x_factors - core->identity) * steps_x(task, taps) * (int)stn_div_up(grains * grain, 8);
+    for (int r = 0; r < core->terms; r++)
         for (int m = 0; m < 8 && !lowrank_core_single(core, r); m++) {
             int first = grain * m - (is_plain(core, r) ? plain.low : lead);
             products += first + grain - 1 >= -core->low[r] && first <= 7 + core->high[r] ? b->tiles : 0;
@@ -147,11 +148,11 @@ static void fit_chunk(const stn_task *task, const stn_machine *machine, int dept
 /* Beside the stages: the bands, with zeros around them, by element in f64 and else as pairs in parts; where rows and columns
  * begin. */
 static size_t static_bytes(const stn_task *task, const stn_power *taps, const lowrank_core *core, lowrank_brick *b) {
-    int bands = (int)stn_max(core->lefts - core->identity, 1), rows = 8 * b->tiles * b->warps_y + taps->size[1] - 1;
+    int bands = (int)stn_max(core->x_factors - core->identity, 1), rows = 8 * b->tiles * b->warps_y + taps->size[1] - 1;
     int band_x = grain_of(task) * steps_x(task, taps) + 34, band_y = 39 + 8 + taps->size[1];
     int pair = task->dtype == STN_F16 ? 4 : 8;
     int entry = task->dtype == STN_F64 ? 8 : pair * lowrank_band_parts(b->passes);
-    return (size_t)((bands * band_x + core->rights * band_y) * entry + (rows + stage_width(task, taps, b)) * 8);
+    return (size_t)((bands * band_x + core->terms * band_y) * entry + (rows + stage_width(task, taps, b)) * 8);
 }
 
 /* One stage is computed on, `beyond` more stay or must be there, three arrive, or two where there is no room for three. */
@@ -184,10 +185,10 @@ static const int usual[2][USUAL] = {{0, 1, 2, LAST_RESORT}, {0, 4, 2, LAST_RESOR
 static int registers_needed(const stn_task *task, const stn_power *taps, const lowrank_core *core, int passes,
                             int tiles, int depth) {
     int sums = 4 * tiles * depth, columns = grain_of(task) * steps_x(task, taps);
-    bool one = core->rights == 1, loop = one || is_uniform(taps, core);
-    if (task->dtype == STN_F64) return 2 * sums + 70 + (loop ? (columns > 20 ? 28 : 12) : 8 * core->rights);
-    if (task->dtype == STN_F16) return sums + (loop ? 62 : 50 + 8 * core->rights);
-    if (!loop) return sums + 70 + 8 * core->rights;
+    bool one = core->terms == 1, loop = one || is_uniform(taps, core);
+    if (task->dtype == STN_F64) return 2 * sums + 70 + (loop ? (columns > 20 ? 28 : 12) : 8 * core->terms);
+    if (task->dtype == STN_F16) return sums + (loop ? 62 : 50 + 8 * core->terms);
+    if (!loop) return sums + 70 + 8 * core->terms;
     return sums + (one ? 88 : passes == 3 ? 96 : 72) + (columns > 24 ? 22 : 0);
 }
 
@@ -208,7 +209,7 @@ static bool fit_form(const stn_task *task, const stn_machine *machine, const stn
         return false;
     b->tiles = f->tiles, b->warps_x = f->warps_x, b->warps_y = f->warps_y, b->blocks = f->blocks;
     b->ring = ring;
-    b->held = core->rights == 1 && !core->identity;
+    b->held = core->terms == 1 && !core->identity;
     if (!fit_stages(task, machine, taps, core, side - depth, b)) return false;
     fit_chunk(task, machine, depth, b);
     return true;

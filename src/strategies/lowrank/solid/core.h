@@ -4,17 +4,17 @@
 #include <stdbool.h>
 
 #define LOWRANK_CORE_SIDE 17 /* longest axis of the fused taps: reach 8 */
-#define LOWRANK_CORE_RIGHTS 32
+#define LOWRANK_CORE_TERMS 32
 #define LOWRANK_CORE_VALUES 480 /* vectors travel in the 4 KiB of kernel arguments */
 
-/* weight[z][y][x] = sum over rights r of  c[sum[r]][z] * v[r][y] * u[left[r]][x]. Left 0 is the identity (one weight, 1,
+/* weight[z][y][x] = sum over terms r of  c[sum[r]][z] * v[r][y] * u[x_factor[r]][x]. X factor 0 is the identity (one weight, 1,
  * at offset 0) if `identity`. A sum that goes to one plane z has 1 there. */
 typedef struct lowrank_core {
-    int lefts, sums, rights, identity;
-    int left[LOWRANK_CORE_RIGHTS], sum[LOWRANK_CORE_RIGHTS];
-    int low[LOWRANK_CORE_RIGHTS], high[LOWRANK_CORE_RIGHTS]; /* how far v[r] reaches */
+    int x_factors, sums, terms, identity;
+    int x_factor[LOWRANK_CORE_TERMS], sum[LOWRANK_CORE_TERMS];
+    int low[LOWRANK_CORE_TERMS], high[LOWRANK_CORE_TERMS]; /* how far v[r] reaches */
     double c[LOWRANK_CORE_SIDE][LOWRANK_CORE_SIDE], u[LOWRANK_CORE_SIDE][LOWRANK_CORE_SIDE],
-        v[LOWRANK_CORE_RIGHTS][LOWRANK_CORE_SIDE];
+        v[LOWRANK_CORE_TERMS][LOWRANK_CORE_SIDE];
     double residual; /* what it leaves, as its numbers are rounded to double: relative, Frobenius */
     double growth;   /* sum of all products' sizes over the sum of all weights' sizes: what rounding is multiplied by */
 } lowrank_core;

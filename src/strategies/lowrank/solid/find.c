@@ -20,9 +20,9 @@ static void measure(const stn_power *taps, lowrank_core *core) {
         for (int y = 0; y < taps->size[1]; y++)
             for (int x = 0; x < taps->size[2]; x++) {
                 long double weight = *stn_power_at(taps, z, y, x), left = weight;
-                for (int r = 0; r < core->rights; r++) {
+                for (int r = 0; r < core->terms; r++) {
                     long double part =
-                        (long double)core->c[core->sum[r]][z] * core->v[r][y] * core->u[core->left[r]][x];
+                        (long double)core->c[core->sum[r]][z] * core->v[r][y] * core->u[core->x_factor[r]][x];
                     left -= part;
                     sizes += fabsl(part);
                 }
@@ -41,11 +41,11 @@ static void finish_rights(const stn_power *taps, lowrank_core *core) {
         for (int z = 0; z < taps->size[0]; z++)
             if (core->c[k][z] != 0) count++, last = z;
         if (count != 1) continue;
-        for (int r = 0; r < core->rights; r++)
+        for (int r = 0; r < core->terms; r++)
             for (int y = 0; y < taps->size[1] && core->sum[r] == k; y++) core->v[r][y] *= core->c[k][last];
         core->c[k][last] = 1;
     }
-    for (int r = 0; r < core->rights; r++)
+    for (int r = 0; r < core->terms; r++)
         for (int y = 0; y < taps->size[1]; y++) {
             if (core->v[r][y] == 0) continue;
             if (taps->low[1] - y > core->low[r]) core->low[r] = taps->low[1] - y;
@@ -60,25 +60,25 @@ static bool is_middle(const lowrank_slices *x, int k, int low) {
 }
 
 static bool fill_core(const stn_power *taps, const lowrank_slices *z, const lowrank_slices *x, lowrank_core *core) {
-    int order[SIDE], lefts = 0;
+    int order[SIDE], x_factors = 0;
     for (int pass = 1; pass >= 0; pass--) /* the identity first */
         for (int k = 0; k < x->rank; k++)
-            if (is_middle(x, k, taps->low[2]) == (pass == 1)) order[lefts++] = k, core->identity += pass;
-    core->lefts = x->rank, core->sums = z->rank;
+            if (is_middle(x, k, taps->low[2]) == (pass == 1)) order[x_factors++] = k, core->identity += pass;
+    core->x_factors = x->rank, core->sums = z->rank;
     for (int k = 0; k < z->rank; k++)
         for (int i = 0; i < z->count; i++) core->c[k][i] = (double)z->part[k][i];
-    for (int l = 0; l < lefts; l++) {
+    for (int l = 0; l < x_factors; l++) {
         for (int i = 0; i < x->count; i++) core->u[l][i] = (double)x->part[order[l]][i];
         for (int k = 0; k < z->rank; k++) {
             bool any = false;
             for (int y = 0; y < taps->size[1]; y++)
                 any = any || *stn_power_at(taps, z->pivot[k], y, x->pivot[order[l]]) != 0;
             if (!any && z->rank * x->rank > 1) continue;
-            if (core->rights == LOWRANK_CORE_RIGHTS) return false;
+            if (core->terms == LOWRANK_CORE_TERMS) return false;
             for (int y = 0; y < taps->size[1]; y++)
-                core->v[core->rights][y] = (double)*stn_power_at(taps, z->pivot[k], y, x->pivot[order[l]]);
-            core->left[core->rights] = l;
-            core->sum[core->rights++] = k;
+                core->v[core->terms][y] = (double)*stn_power_at(taps, z->pivot[k], y, x->pivot[order[l]]);
+            core->x_factor[core->terms] = l;
+            core->sum[core->terms++] = k;
         }
     }
     return true;
@@ -103,7 +103,7 @@ bool lowrank_core_make(const stn_task *task, const stn_power *taps, lowrank_core
     finish_rights(taps, core);
     measure(taps, core);
     int values =
-        core->sums * taps->size[0] + (core->lefts - core->identity) * taps->size[2] + core->rights * taps->size[1];
+        core->sums * taps->size[0] + (core->x_factors - core->identity) * taps->size[2] + core->terms * taps->size[1];
     return core->residual <= EXACT && core->growth <= most_growth(task->dtype) &&
            values + taps->size[2] <= LOWRANK_CORE_VALUES;
 }

@@ -21,30 +21,31 @@ void lowrank_brick_params(const stn_task *task, const stn_power *taps, const low
     const struct {
         const char *name;
         int value;
-    } numbers[] = {{"LEFTS", core->lefts}, {"SUMS", core->sums}, {"RIGHTS", core->rights}, {"IDENTITY", core->identity},
-                   {"VECTOR", b->vector},  {"TILES", b->tiles},  {"WARPS_X", b->warps_x},  {"WARPS_Y", b->warps_y},
-                   {"STAGES", b->stages},  {"RING", b->ring},    {"HELD", b->held},        {"BLOCKS", b->blocks}};
+    } numbers[] = {
+        {"X_FACTORS", core->x_factors}, {"SUMS", core->sums}, {"CORE_TERMS", core->terms}, {"IDENTITY", core->identity},
+        {"VECTOR", b->vector},          {"TILES", b->tiles},  {"WARPS_X", b->warps_x},     {"WARPS_Y", b->warps_y},
+        {"STAGES", b->stages},          {"RING", b->ring},    {"HELD", b->held},           {"BLOCKS", b->blocks}};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         stn_params_int(params, numbers[i].name, numbers[i].value);
     stn_params_int(params, "EXPECTED_HEADER", LOWRANK_BRICK_HEADER * sizeof(int64_t));
-    stn_params_ints(params, "RIGHT_LEFT", core->left, (size_t)core->rights);
-    stn_params_ints(params, "RIGHT_SUM", core->sum, (size_t)core->rights);
-    stn_params_ints(params, "RIGHT_LOW", core->low, (size_t)core->rights);
-    stn_params_ints(params, "RIGHT_HIGH", core->high, (size_t)core->rights);
+    stn_params_ints(params, "TERM_X", core->x_factor, (size_t)core->terms);
+    stn_params_ints(params, "TERM_SUM", core->sum, (size_t)core->terms);
+    stn_params_ints(params, "TERM_LOW", core->low, (size_t)core->terms);
+    stn_params_ints(params, "TERM_HIGH", core->high, (size_t)core->terms);
     for (int k = 0; k < core->sums; k++)
         for (int z = 0; z < taps->size[0]; z++) used[k * taps->size[0] + z] = core->c[k][z] != 0;
     stn_params_ints(params, "SUM_USED", used, (size_t)(core->sums * taps->size[0]));
 }
 
-/* f16: rows of T stay as small as the data's if a left's weights sum to 1. */
+/* f16: rows of T stay as small as the data's if an x factor's weights sum to 1. */
 static void make_bounded(lowrank_core *core) {
-    for (int l = core->identity; l < core->lefts; l++) {
+    for (int l = core->identity; l < core->x_factors; l++) {
         double sum = 0;
         for (int x = 0; x < LOWRANK_CORE_SIDE; x++) sum += fabs(core->u[l][x]);
         if (!(sum > 0) || !isfinite(sum)) continue;
         for (int x = 0; x < LOWRANK_CORE_SIDE; x++) core->u[l][x] /= sum;
-        for (int r = 0; r < core->rights; r++)
-            for (int y = 0; y < LOWRANK_CORE_SIDE && core->left[r] == l; y++) core->v[r][y] *= sum;
+        for (int r = 0; r < core->terms; r++)
+            for (int y = 0; y < LOWRANK_CORE_SIDE && core->x_factor[r] == l; y++) core->v[r][y] *= sum;
     }
 }
 
@@ -55,8 +56,8 @@ static void round_vectors(const stn_power *taps, int passes, lowrank_core *core)
     int bits = 11 * lowrank_band_parts(passes);
     double more = passes == 3 ? 1 + CUT_OFF : 1;
     for (int k = 0; k < core->sums; k++) lowrank_round(24, 1, core->c[k], taps->size[0], false);
-    for (int l = core->identity; l < core->lefts; l++) lowrank_round(bits, more, core->u[l], taps->size[2], false);
-    for (int r = 0; r < core->rights; r++)
+    for (int l = core->identity; l < core->x_factors; l++) lowrank_round(bits, more, core->u[l], taps->size[2], false);
+    for (int r = 0; r < core->terms; r++)
         if (lowrank_core_single(core, r))
             lowrank_round(24, 1, core->v[r], taps->size[1], false);
         else
@@ -71,11 +72,11 @@ void lowrank_brick_values(const stn_task *task, const stn_power *taps, const low
     if (task->dtype == STN_F32) round_vectors(taps, passes, &bounded);
     for (int k = 0; k < core->sums; k++)
         for (int z = 0; z < taps->size[0]; z++) *to++ = bounded.c[k][z];
-    for (int l = core->identity; l < core->lefts; l++)
+    for (int l = core->identity; l < core->x_factors; l++)
         for (int x = 0; x < taps->size[2]; x++) *to++ = bounded.u[l][x];
-    if (core->lefts == core->identity) to += taps->size[2];
+    if (core->x_factors == core->identity) to += taps->size[2];
     int first = (int)(to - numbers);
-    for (int r = 0; r < core->rights; r++)
+    for (int r = 0; r < core->terms; r++)
         for (int y = 0; y < taps->size[1]; y++) *to++ = bounded.v[r][y];
     memset(values, 0, LOWRANK_BRICK_VALUES);
     lowrank_pack(task->dtype, true, numbers, (int)(to - numbers), first, values);

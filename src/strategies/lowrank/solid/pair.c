@@ -117,7 +117,7 @@ static void multiply(long double *a, int *size, const long double *b, int count)
 /* (first + second)^f by the binomial theorem. */
 static void fill_powers(const stn_power *one, const stn_power *taps, const term pair[2], lowrank_core *core) {
     long double binomial = 1;
-    core->lefts = core->sums = core->rights = taps->fused + 1;
+    core->x_factors = core->sums = core->terms = taps->fused + 1;
     for (int i = 0; i <= taps->fused; i++) {
         term power = {{{1}, {1}, {1}}};
         for (int axis = 0; axis < 3; axis++) {
@@ -130,7 +130,7 @@ static void fill_powers(const stn_power *one, const stn_power *taps, const term 
             core->v[i][k] = (double)power.axis[1][k];
             core->u[i][k] = (double)power.axis[2][k];
         }
-        core->left[i] = core->sum[i] = i;
+        core->x_factor[i] = core->sum[i] = i;
         binomial = binomial * (taps->fused - i) / (i + 1);
     }
 }

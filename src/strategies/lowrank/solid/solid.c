@@ -18,7 +18,7 @@
 
 typedef struct brick_sweep {
     lowrank_brick brick;
-    int terms, lefts, sums;
+    int terms, x_factors, sums;
     double residual;
     unsigned char values[LOWRANK_BRICK_VALUES];
     stn_kernel *kernel;
@@ -129,8 +129,7 @@ static size_t find_variants(const stn_task *task, const stn_machine *machine, co
         /* candidates are compared as the values that they are stored as */
         if (!memcmp(&brick, &usual, sizeof brick)) continue; /* NOLINT(bugprone-suspicious-memory-comparison) */
         brick.form = form;
-        memset(&list[count], 0, sizeof *list);
-        memcpy(list[count++].values, &brick, sizeof brick);
+        list[count++] = stn_candidate_of(&brick, sizeof brick);
     }
     stn_power_clear(&taps);
     return count;
@@ -175,7 +174,7 @@ static stn_status make_sweep(stn_plan *plan, stn_power *taps, int fused, int for
     if (!(form && lowrank_brick_fit(task, &plan->machine, taps, form, &core, &to->brick)) &&
         !lowrank_brick_fit(task, &plan->machine, taps, 0, &core, &to->brick))
         return fail_terms(fused, error);
-    to->terms = core.rights, to->lefts = core.lefts, to->sums = core.sums, to->residual = core.residual;
+    to->terms = core.terms, to->x_factors = core.x_factors, to->sums = core.sums, to->residual = core.residual;
     lowrank_brick_values(task, taps, &core, to->brick.passes, to->values);
     return get_kernel(plan, taps, &core, to, error);
 }
@@ -317,10 +316,6 @@ static stn_status execute_part(stn_plan *plan, stn_part part, const stn_executio
     return stn_take_turns(plan, &state->at, launches(plan), part, at, take_turn, &r, error);
 }
 
-static stn_status execute(stn_plan *plan, const stn_execution *at, stn_error *error) {
-    return execute_part(plan, (stn_part){0, launches(plan)}, at, error);
-}
-
 static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
     const brick_state *state = plan->state;
     const brick_sweep *first = &state->sweeps[0];
@@ -331,7 +326,7 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
         stn_text_printf(text,
                         ", planes of %d terms (%d vectors along x, %d along z, residual %.2g), %d %s products a tile, "
                         "%d x %d warps a block",
-                        first->terms, first->lefts, first->sums, first->residual, b->products / b->tiles,
+                        first->terms, first->x_factors, first->sums, first->residual, b->products / b->tiles,
                         lowrank_arithmetic(plan->task.dtype, b->passes), b->warps_y, b->warps_x);
         return;
     }
@@ -342,15 +337,9 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
     const struct {
         const char *key;
         double value;
-    } numbers[] = {{"fused_steps", b->fused},
-                   {"launches", state->launches},
-                   {"terms", first->terms},
-                   {"lefts", first->lefts},
-                   {"sums", first->sums},
-                   {"residual", first->residual},
-                   {"warps", b->warps_x * b->warps_y},
-                   {"stages", b->stages},
-                   {"chunk", b->chunk}};
+    } numbers[] = {{"fused_steps", b->fused},          {"launches", state->launches}, {"terms", first->terms},
+                   {"x_factors", first->x_factors},    {"sums", first->sums},         {"residual", first->residual},
+                   {"warps", b->warps_x * b->warps_y}, {"stages", b->stages},         {"chunk", b->chunk}};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         stn_json_key(text, numbers[i].key);
         stn_json_number(text, numbers[i].value);
@@ -366,13 +355,8 @@ static void name_candidate(const stn_task *task, const stn_candidate *candidate,
 
 static uint64_t shorten(const stn_task *task, const stn_candidate *candidate, uint64_t most, stn_candidate *trial) {
     lowrank_brick b = brick_of(candidate);
-    uint64_t steps = task->steps;
-    if (most < (uint64_t)b.launches) {
-        b.launches = (int)most;
-        steps = most * (uint64_t)b.fused;
-    }
-    *trial = *candidate;
-    memcpy(trial->values, &b, sizeof b);
+    uint64_t steps = stn_fused_shorten(task, b.fused, most, &b.launches);
+    *trial = stn_candidate_of(&b, sizeof b);
     return steps;
 }
 
@@ -382,7 +366,6 @@ const stn_strategy lowrank_solid = {
     .candidates = candidates,
     .estimate = estimate,
     .prepare = prepare,
-    .execute = execute,
     .set_weights = set_weights,
     .describe = describe,
     .release = release,

@@ -1,0 +1,44 @@
+/* Stencils in a list of problems: the values are those of the options of `stentor run`. */
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "cli/problem_list.h"
+#include "cli/settings.h"
+
+enum { STENCIL, TAPS, BOUNDARY, STEPS, SIZE, DTYPE, KEYS };
+static const cli_listed_key keys[KEYS] = {
+    [STENCIL] = {"stencil"},   [TAPS] = {"taps"}, [BOUNDARY] = {"boundary"},
+    [STEPS] = {"steps", true}, [SIZE] = {"size"}, [DTYPE] = {"dtype"},
+};
+
+static stn_status make(const cli_listed_value *values, void **job, stn_error *error) {
+    const cli_problem_settings settings = {
+        .stencil = values[STENCIL].text,
+        .taps = values[TAPS].text,
+        .boundary = values[BOUNDARY].text,
+        .steps = values[STEPS].count ? values[STEPS].count : 1,
+        .size = values[SIZE].text,
+        .dtype = values[DTYPE].text,
+    };
+    cli_job *made = calloc(1, sizeof *made);
+    if (!made) return stn_fail_memory(error, "a problem of the list", sizeof *made);
+    stn_status status = cli_job_make(&settings, made, error);
+    if (status == STN_OK)
+        *job = made;
+    else
+        free(made);
+    return status;
+}
+
+static stn_status plan(const void *job, stn_context *context, const stn_plan_options *options, stn_plan **plan,
+                       stn_error *error) {
+    return stn_plan_create(context, &((const cli_job *)job)->problem, options, plan, error);
+}
+
+static void clear(void *job) {
+    if (job) cli_job_clear(job);
+    free(job);
+}
+
+const cli_listed_kind cli_listed_stencil = {
+    .name = "stencil", .keys = keys, .key_count = KEYS, .make = make, .plan = plan, .clear = clear};
