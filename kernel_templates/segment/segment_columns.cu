@@ -40,7 +40,7 @@ struct tile {
     const STORE *in;  // at the thread's own column, point 0
     STORE *out;
     long long start, x;  // the segment's first input; the column
-    bool inside;
+    bool inside;         // all inputs are points as they are
 };
 
 __device__ __forceinline__ tile find(const columns_arguments &a, unsigned i, int pair) {
@@ -54,7 +54,8 @@ __device__ __forceinline__ tile find(const columns_arguments &a, unsigned i, int
     tile t = {a.in + other * a.in_far[1] + grid * a.in_far[2] + x,
               a.out + other * a.out_far[1] + grid * a.out_far[2] + x,
               static_cast<long long>(segment) * a.useful - a.lead, x, false};
-    t.inside = plain(t.start, LENGTH, a.n);
+    const run own = plain(t.start, LENGTH, a.n);
+    t.inside = own.last - own.first == LENGTH;
     return t;
 }
 
@@ -63,7 +64,22 @@ __device__ __forceinline__ void copy_pair(double *to, const double *from) { copy
 __device__ __forceinline__ void copy_pair(float *to, const float *from) { copy_async_8(to, from); }
 __device__ __forceinline__ void copy_pair(half_t *to, const half_t *from) { copy_async_4(to, from); }
 
-// The thread's own column pair of a tile starts on its way; what a tile has past the last column is 0.
+// One row of the thread's own two columns; what a tile has past the last column is 0.
+__device__ __forceinline__ void fetch_row(STORE *to, const STORE *from, int have) {
+    if (VECTOR > 1 && have == 2) {
+        copy_pair(to, from);
+        return;
+    }
+#pragma unroll
+    for (int e = 0; e < 2; e++)
+        if (e < have)
+            copy_element(to + e, from + e);
+        else
+            to[e] = narrow<STORE>(REAL(0));
+}
+
+// The thread's own column pair of a tile starts on its way. Rows past a side come from where the extension has them, as they are there: their sign
+// is for later.
 __device__ __forceinline__ void fetch(const columns_arguments &a, unsigned i, STORE *raw, int pair, int first) {
     if (i >= a.all) return;
     const tile s = find(a, i, pair);
@@ -75,14 +91,22 @@ __device__ __forceinline__ void fetch(const columns_arguments &a, unsigned i, ST
     } else
 #pragma unroll 1
         for (int j = first; j < LENGTH; j += THREADS) {
-            const folded from = extend(s.start + j, a.n);
-            const STORE *const point = s.in + (from.index < 0 ? 0 : from.index) * a.in_far[0];
-            for (int e = 0; e < 2; e++) {
-                const REAL value = e < have && from.index >= 0 ? widen(point[e]) : REAL(0);
-                to[WIDTH * j + e] = narrow<STORE>(from.minus ? -value : value);
-            }
+            const long long from = extend(s.start + j, a.n).index;
+            fetch_row(to + WIDTH * j, s.in + from * a.in_far[0], from < 0 ? 0 : have);
         }
     copy_async_commit();
+}
+
+// Past an odd side columns are minus their mirror image. A thread turns those inputs that it reads itself.
+__device__ __forceinline__ void turn_signs(const columns_arguments &a, unsigned i, STORE *raw, int pair, int first) {
+    if (!(ODD_LOW || ODD_HIGH)) return;
+    const tile s = find(a, i, pair);
+    if (s.inside) return;
+    STORE *const at = raw + 2 * pair;
+#pragma unroll 1
+    for (int j = first; j < LENGTH; j += THREADS)
+        if (extend(s.start + j, a.n).minus)
+            for (int e = 0; e < 2; e++) at[WIDTH * j + e] = narrow<STORE>(-widen(at[WIDTH * j + e]));
 }
 
 __device__ __forceinline__ complex<float> raw_pair(const half_t *from) { return {widen(from[0]), widen(from[1])}; }
@@ -124,6 +148,7 @@ extern "C" __global__ void __launch_bounds__(ALL_THREADS, BLOCKS) segment_column
         const int pair = thread % PAIRS, first = thread / PAIRS;
         copy_async_wait<0>();
         __syncthreads();  // all inputs have landed, and the rooms are free
+        turn_signs(a, i, raw, pair, first);
 #pragma unroll
         for (int e = 0; e < 16; e++)
             x[e] = raw_pair(raw + WIDTH * (first + THREADS * (e / F) + 256 * (e % F)) + 2 * pair);
