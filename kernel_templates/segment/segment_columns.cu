@@ -30,9 +30,10 @@ struct columns_arguments {
     unsigned segments, tiles;  // along the axis, along x
     unsigned all;              // of both, the third axis and the grids
     int lead, useful;
+    REAL shift, again;  // what is taken off (SHIFT_IN), what is added again (SHIFT_OUT)
 };
 
-static_assert(is_twin(sizeof(columns_arguments)), "columns_header of segment/pass.c");
+static_assert(is_twin(sizeof(columns_arguments), 2 * sizeof(REAL)), "columns_header of segment/pass.c");
 static_assert(is_given(PAIRS * (STRIDE * sizeof(cell) + 2 * LENGTH * sizeof(STORE))),
               "segment_shared of segment/shape.c");
 
@@ -64,8 +65,8 @@ __device__ __forceinline__ void copy_pair(double *to, const double *from) { copy
 __device__ __forceinline__ void copy_pair(float *to, const float *from) { copy_async_8(to, from); }
 __device__ __forceinline__ void copy_pair(half_t *to, const half_t *from) { copy_async_4(to, from); }
 
-// One row of the thread's own two columns; what a tile has past the last column is 0.
-__device__ __forceinline__ void fetch_row(STORE *to, const STORE *from, int have) {
+// One row of the thread's own two columns; `none` where there is no point.
+__device__ __forceinline__ void fetch_row(STORE *to, const STORE *from, int have, REAL none) {
     if (VECTOR > 1 && have == 2) {
         copy_pair(to, from);
         return;
@@ -75,7 +76,7 @@ __device__ __forceinline__ void fetch_row(STORE *to, const STORE *from, int have
         if (e < have)
             copy_element(to + e, from + e);
         else
-            to[e] = narrow<STORE>(REAL(0));
+            to[e] = narrow<STORE>(none);
 }
 
 // The thread's own column pair of a tile starts on its way. Rows past a side come from where the extension has them, as they are there: their sign
@@ -92,7 +93,7 @@ __device__ __forceinline__ void fetch(const columns_arguments &a, unsigned i, ST
 #pragma unroll 1
         for (int j = first; j < LENGTH; j += THREADS) {
             const long long from = extend(s.start + j, a.n).index;
-            fetch_row(to + WIDTH * j, s.in + from * a.in_far[0], from < 0 ? 0 : have);
+            fetch_row(to + WIDTH * j, s.in + from * a.in_far[0], from < 0 ? 0 : have, SHIFT_IN ? a.shift : REAL(0));
         }
     copy_async_commit();
 }
@@ -106,7 +107,10 @@ __device__ __forceinline__ void turn_signs(const columns_arguments &a, unsigned 
 #pragma unroll 1
     for (int j = first; j < LENGTH; j += THREADS)
         if (extend(s.start + j, a.n).minus)
-            for (int e = 0; e < 2; e++) at[WIDTH * j + e] = narrow<STORE>(-widen(at[WIDTH * j + e]));
+            for (int e = 0; e < 2; e++) {
+                const REAL own = widen(at[WIDTH * j + e]);
+                at[WIDTH * j + e] = narrow<STORE>(SHIFT_IN ? 2 * a.shift - own : -own);
+            }
 }
 
 __device__ __forceinline__ complex<float> raw_pair(const half_t *from) { return {widen(from[0]), widen(from[1])}; }
@@ -126,11 +130,13 @@ __device__ __forceinline__ void give(const columns_arguments &a, unsigned i, con
         const int j = first + THREADS * (e / F) + 256 * (e % F);
         if (static_cast<unsigned>(j - a.lead) >= count) continue;
         STORE *const to = s.out + (s.start + j) * a.out_far[0];
+        point value = swapped(x[e]);
+        if (SHIFT_OUT) value = {value.re + a.again, value.im + a.again};
         if (VECTOR > 1 && have == 2)
-            store_pair(to, swapped(x[e]));
+            store_pair(to, value);
         else {
-            if (have > 0) to[0] = narrow<STORE>(x[e].im);
-            if (have > 1) to[1] = narrow<STORE>(x[e].re);
+            if (have > 0) to[0] = narrow<STORE>(value.re);
+            if (have > 1) to[1] = narrow<STORE>(value.im);
         }
     }
 }
@@ -152,6 +158,9 @@ extern "C" __global__ void __launch_bounds__(ALL_THREADS, BLOCKS) segment_column
 #pragma unroll
         for (int e = 0; e < 16; e++)
             x[e] = raw_pair(raw + WIDTH * (first + THREADS * (e / F) + 256 * (e % F)) + 2 * pair);
+        if (SHIFT_IN)
+#pragma unroll
+            for (int e = 0; e < 16; e++) x[e] = {x[e].re - a.shift, x[e].im - a.shift};
         __syncthreads();
         fetch(a, i + gridDim.x, raw, pair, first);
         convolve(x, rooms + pair * STRIDE, first, rooms + thread / THREADS * STRIDE, thread % THREADS, a.roots,

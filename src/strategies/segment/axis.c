@@ -4,10 +4,34 @@
 #include <math.h>
 #include <string.h>
 
-/* What a side's value adds is known along a line; in more axes it is nothing if that is 0. */
+#define DRIFT_F64                                                                                                      \
+    2e-14 /* that a value may drift by, beside 1 + log2 of the steps: a fifth of what results may be off */
+#define DRIFT_F32 2e-7
+
+bool segment_shift(const stn_task *task, double *value, double *drift) {
+    long double sum = 0;
+    bool found = false;
+    *value = *drift = 0;
+    for (int side = 0; side < 6; side++) {
+        const int axis = side / 2;
+        const stn_boundary_kind kind = task->boundary[axis][side % 2].kind;
+        if (task->reach[axis][0] + task->reach[axis][1] == 0) continue;
+        if (kind == STN_FIXED) return false;
+        if (kind != STN_CONSTANT) continue;
+        const double own = stn_task_outside(task, axis, side % 2);
+        if (found && own != *value) return false;
+        found = true, *value = own;
+    }
+    if (*value == 0) return true;
+    for (size_t t = 0; t < task->ntaps; t++) sum += (long double)task->taps[t].weight;
+    *drift = (double)(fabsl(sum - 1) * (long double)task->steps);
+    return *drift <= (task->dtype == STN_F64 ? DRIFT_F64 : DRIFT_F32) * (1 + log2((double)task->steps));
+}
+
+/* What a side's value adds is known along a line; in more axes it is nothing once it has been taken off. */
 static bool serves_odd(const stn_task *task, const segment_axis *a, int side) {
-    if (task->rank == 1 || a->side[side] == STN_NEAREST) return true;
-    return a->side[side] == STN_CONSTANT && stn_task_outside(task, a->axis, side) == 0;
+    double value, drift;
+    return task->rank == 1 || a->side[side] == STN_NEAREST || segment_shift(task, &value, &drift);
 }
 
 /* Symmetric taps commute with even reflection whatever their reach, and with an odd one; what a constant or a fixed side adds

@@ -19,7 +19,7 @@ typedef struct line_header {
     int32_t lead, useful, width, rest;
 } line_header;
 
-/* As segment_columns.cu does. */
+/* As segment_columns.cu does; one value of the arithmetic type follows, twice. */
 typedef struct columns_header {
     const void *in;
     void *out;
@@ -36,6 +36,8 @@ stn_status segment_kernel_get(stn_plan *plan, const segment_axis *axis, const se
     const stn_task *task = &plan->task;
     const bool along_x = pass->axis == 2;
     stn_text params = STN_TEXT_EMPTY;
+    double drift;
+    if (task->rank == 1 || shape->margins || !segment_shift(task, &kernel->shift, &drift)) kernel->shift = 0;
     stn_params_begin(&params);
     stn_params_elements(&params, task->dtype);
     stn_params_int(&params, "X_SIDE_LOW", axis->side[0]);
@@ -45,6 +47,8 @@ stn_status segment_kernel_get(stn_plan *plan, const segment_axis *axis, const se
     stn_params_int(&params, "SEGMENT_FIRST", pass->first);
     stn_params_int(&params, "SYMBOL_REAL", axis->symmetric);
     stn_params_int(&params, "SEGMENT_WHOLE", shape->whole);
+    stn_params_int(&params, "SHIFT_IN", kernel->shift != 0 && pass == &shape->pass[0]);
+    stn_params_int(&params, "SHIFT_OUT", kernel->shift != 0 && pass == &shape->pass[shape->passes - 1]);
     stn_params_int(&params, "EXPECTED_HEADER", along_x ? sizeof(line_header) : sizeof(columns_header));
     if (along_x)
         stn_params_int(&params, "SEGMENT_LINES", stn_task_points(task) > task->n[2]);
@@ -75,7 +79,7 @@ void segment_sweep_place(const stn_task *task, const segment_axis *axis, const s
                          size_t at, segment_sweep *sweep) {
     const size_t size = real_size(task);
     *sweep = (segment_sweep){.pass = *pass, .fused = fused, .roots = at};
-    if (is_odd(axis->side[0]) || is_odd(axis->side[1])) {
+    if (task->rank == 1 && (is_odd(axis->side[0]) || is_odd(axis->side[1]))) {
         const stn_reach reach = segment_axis_reach(axis, task->dtype, fused);
         sweep->width = (int)stn_min(task->n[axis->axis], stn_max(reach.side[0], reach.side[1]) + 2);
     }
@@ -109,8 +113,8 @@ stn_status segment_sweep_fill(const stn_task *task, const segment_axis *axis, co
 
 /* ---- running ------------------------------------------------------------------------------------------------------- */
 
-static size_t line_arguments(const stn_task *task, const segment_sweep *sweep, const unsigned char *table,
-                             const stn_fused_launch *l, unsigned char *to) {
+static void line_arguments(const stn_task *task, const segment_kernel *kernel, const segment_sweep *sweep,
+                           const unsigned char *table, const stn_fused_launch *l, unsigned char *to) {
     const int64_t segments = stn_div_up(task->n[2], sweep->pass.useful);
     line_header h = {.in = l->in,
                      .out = l->out,
@@ -129,8 +133,8 @@ static size_t line_arguments(const stn_task *task, const segment_sweep *sweep, c
                      .width = sweep->width};
     memcpy(to, &h, sizeof h);
     size_t at = sizeof h;
-    for (int side = 0; side < 2; side++) at += stn_put_real(task->dtype, stn_task_outside(task, 2, side), to + at);
-    return at;
+    for (int side = 0; side < 2; side++)
+        at += stn_put_real(task->dtype, sweep->width ? stn_task_outside(task, 2, side) : kernel->shift, to + at);
 }
 
 static void columns_arguments(const stn_task *task, const segment_kernel *kernel, const segment_sweep *sweep,
@@ -151,13 +155,15 @@ static void columns_arguments(const stn_task *task, const segment_kernel *kernel
                         .lead = sweep->pass.lead,
                         .useful = sweep->pass.useful};
     memcpy(to, &h, sizeof h);
+    size_t at = sizeof h;
+    for (int i = 0; i < 2; i++) at += stn_put_real(task->dtype, kernel->shift, to + at);
 }
 
 stn_status segment_launch(const stn_plan *plan, const segment_kernel *kernel, const segment_sweep *sweep,
                           const void *tables, const stn_fused_launch *l, stn_error *error) {
     _Alignas(16) unsigned char arguments[sizeof(line_header) + sizeof(columns_header)];
     if (sweep->pass.axis == 2)
-        (void)line_arguments(&plan->task, sweep, tables, l, arguments);
+        line_arguments(&plan->task, kernel, sweep, tables, l, arguments);
     else
         columns_arguments(&plan->task, kernel, sweep, tables, l, arguments);
     const stn_launch launch = {.grid = {(unsigned)kernel->blocks, 1, 1},

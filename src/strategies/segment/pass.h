@@ -9,7 +9,7 @@
 typedef struct segment_sweep {
     segment_pass pass;
     uint64_t fused;
-    int width;                          /* of the sides' profiles; 0: there are none */
+    int width;                          /* of the sides' profiles, along lines; 0: there are none */
     size_t roots, symbol, profile, end; /* bytes from the tables' beginning, whole 256 */
 } segment_sweep;
 
@@ -18,6 +18,7 @@ typedef struct segment_kernel {
     size_t shared;
     int threads;
     int64_t blocks, works, tiles; /* that run at once; what they take one after the other; segment_tiles */
+    double shift;                 /* segment_shift's value */
 } segment_kernel;
 
 /* For plan->task. `axis`: that of the pass. Errors: those of stn_kernel_make. */

@@ -236,6 +236,7 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
             stn_text_printf(text, ", they reach %lld and %lld points (%.2g of the weights lies beyond)",
                             (long long)reach.side[0], (long long)reach.side[1], reach.tail[0] + reach.tail[1]);
         }
+        if (state->kernels[0].shift != 0) stn_text_printf(text, ", the value past sides is taken off and added again");
         return;
     }
     const struct {

@@ -28,7 +28,8 @@ static const struct {
     [STN_F32] = {STN_UNIT_FMA_F32, {0.58, 0.54, 0.51, 0.485}, {0.24, 0.33, 0.29, 0.21}, 0.85, 0.45},
     [STN_F16] = {STN_UNIT_FMA_F32, {0.58, 0.54, 0.51, 0.485}, {0.24, 0.33, 0.29, 0.21}, 0.80, 0.40},
 };
-#define SLOW_LINE 0.15   /* times longer takes a pair of which a segment reaches past a side, and such columns: each index is */
+#define SLOW_LINE                                                                                                      \
+    0.15 /* times longer takes a pair of which a segment reaches past a side, and such columns: each index is */
 #define SLOW_COLUMN 0.05 /* folded by about 20 instructions, nothing waits. Reckoned, not measured */
 #define NARROW 0.88      /* long columns of rows of less than 64 bytes */
 
@@ -139,7 +140,9 @@ void segment_cost(const stn_task *task, const stn_machine *machine, const segmen
     const double points = (double)stn_task_points(task), launches = shape->launches;
     memset(e, 0, sizeof *e);
     e->unit = rates[task->dtype].unit;
-    e->error = predicted_error(task, shape);
+    double value, drift = 0;
+    if (task->rank > 1) (void)segment_shift(task, &value, &drift);
+    e->error = predicted_error(task, shape) + drift;
     e->launches = launches * shape->passes;
     e->bytes = 2 * (double)stn_dtype_size(task->dtype) * points * e->launches;
     for (int i = 0; i < shape->passes; i++) {

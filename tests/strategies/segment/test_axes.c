@@ -78,6 +78,32 @@ static void sides(suite *s) {
             }
 }
 
+/* A value past all constant sides: weights that add up to 1 leave it as it is. */
+static void shifts(suite *s) {
+    for (int rank = 2; rank <= 3; rank++)
+        for (int which = 1; which < 1 << rank;
+             which++) { /* axes with such sides; the others mirror, or one side of theirs does */
+            if (!s->full && (which + rank) % 3 == 1) continue;
+            dice d = {(uint64_t)(rank * 10 + which)};
+            stn_stencil *stencil = NULL;
+            stn_stencil_parse(rank == 2 ? "gaussian-2d:sigma=1,truncate=1" : "gaussian-3d:sigma=1,truncate=1", &stencil,
+                              NULL);
+            stn_problem p = grid_of(stencil, dice_int(&d, 6, 40), dice_int(&d, 6, 60), dice_int(&d, 6, 60),
+                                    (uint64_t)dice_int(&d, 1, 300));
+            p.extent[which % rank] = (size_t)dice_int(&d, 100, 600);
+            p.batch = (size_t)(1 + which % 2);
+            for (int k = 0; k < rank; k++) {
+                const stn_boundary value = {STN_CONSTANT, -0.7}, other = {which % 2 ? STN_REFLECT : STN_MIRROR, 0};
+                p.boundary[k][0] = which >> k & 1 ? value : other;
+                p.boundary[k][1] = which >> k & 1 && k != which % rank ? value : other;
+            }
+            char what[160];
+            snprintf(what, sizeof what, "%dD, -0.7 past sides of axes %d, %d steps", rank, which, (int)p.steps);
+            check(s, what, &p, d.state);
+            stn_stencil_destroy(stencil);
+        }
+}
+
 /* Uneven factors, wrapped: any radius, odd and prime sizes, more steps than the grid has points. */
 static void wrapped(suite *s) {
     for (int rank = 2; rank <= 3; rank++)
@@ -178,13 +204,15 @@ static void refusals(suite *s) {
         double value;
     } cases[] = {{"heat-2d", "weights that are no product", STN_WRAP, 0},
                  {"gaussian-2d:sigma=1,truncate=1", "fixed sides", STN_FIXED, 0},
-                 {"gaussian-2d:sigma=1,truncate=1", "a constant that is not 0", STN_CONSTANT, 0.5},
+                 {"gaussian-2d:sigma=1,truncate=1", "constants that differ", STN_CONSTANT, 0.5},
+                 {"box-2d9p", "a constant that is not 0, and weights that do not add up to 1", STN_CONSTANT, 0.5},
                  {"gaussian-2d:sigma=1,truncate=3", "a constant of 0 that several taps reach past", STN_CONSTANT, 0}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         stn_stencil *stencil = NULL;
         stn_stencil_parse(cases[i].stencil, &stencil, NULL);
         stn_problem p = grid_of(stencil, 64, 64, 0, 10);
         p.boundary[1][0] = p.boundary[1][1] = (stn_boundary){cases[i].kind, cases[i].value};
+        if (strstr(cases[i].what, "differ")) p.boundary[1][1].value = 0.25;
         stn_plan_options options = STN_PLAN_OPTIONS_INIT;
         options.strategy = "segment";
         stn_plan *plan = NULL;
@@ -199,7 +227,8 @@ static void refusals(suite *s) {
 }
 
 int main(int argc, char **argv) {
-    static const suite_part parts[] = {{"sides", sides},     {"wrapped", wrapped},       {"fewer", fewer},
-                                       {"layouts", layouts}, {"candidates", candidates}, {"refusals", refusals}};
+    static const suite_part parts[] = {{"sides", sides},      {"shifts", shifts},   {"wrapped", wrapped},
+                                       {"fewer", fewer},      {"layouts", layouts}, {"candidates", candidates},
+                                       {"refusals", refusals}};
     return suite_main(argc, argv, parts, sizeof parts / sizeof *parts);
 }
