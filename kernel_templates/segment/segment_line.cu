@@ -10,7 +10,7 @@
 // block takes pair after pair, of which the next one comes to shared memory while it computes.
 //
 // Inputs past a side are the line's extension (extend.cuh). What a constant or a fixed side adds is its value times its profile, what f
-// steps make of a value of 1 there. SHIFT_IN, SHIFT_OUT: what is past constant sides is taken off the inputs, added to the outputs.
+// steps make of a value of 1 there.
 #include "device/twins.cuh"
 #include "segment/convolve.cuh"
 #include "segment/extend.cuh"
@@ -31,7 +31,7 @@ struct line_arguments {
     int lead, useful;
     int width;  // of a profile
     int rest;
-    REAL past[2];  // past a constant side, of which there is a profile; or what is taken off and added again
+    REAL past[2];  // past a constant side
 };
 
 static_assert(is_twin(sizeof(line_arguments), 2 * sizeof(REAL)), "line_header of segment/pass.c");
@@ -70,7 +70,7 @@ __device__ __forceinline__ void fetch_folded(const line_arguments &a, const plac
         const int i = k < first ? k : k + gap;
         const long long from = extend(s.start + i, a.n).index;
         if (from < 0)
-            raw[i] = narrow<STORE>(SHIFT_IN ? a.past[0] : REAL(0));
+            raw[i] = narrow<STORE>(REAL(0));
         else
             copy_element(raw + i, s.in + from);
     }
@@ -112,8 +112,7 @@ __device__ __forceinline__ void turn_signs(const line_arguments &a, unsigned seg
     if (inside(s)) return;
 #pragma unroll 1
     for (int i = t; i < LENGTH; i += THREADS)
-        if (extend(s.start + i, a.n).minus)
-            raw[i] = narrow<STORE>(SHIFT_IN ? 2 * a.past[0] - widen(raw[i]) : -widen(raw[i]));
+        if (extend(s.start + i, a.n).minus) raw[i] = narrow<STORE>(-widen(raw[i]));
 }
 
 // ---- outputs
@@ -151,8 +150,7 @@ __device__ __forceinline__ void give_to(const line_arguments &a, STORE *to, unsi
     for (int i = 0; i < 16; i++) {
         const int j = t + THREADS * (i / F) + 256 * (i % F);
         if (static_cast<unsigned>(j - a.lead) >= count) continue;
-        REAL value = IM ? x[i].im : x[i].re;
-        if (SHIFT_OUT) value += a.past[0];
+        const REAL value = IM ? x[i].im : x[i].re;
         to[j] = narrow<STORE>(SIDES ? with_sides(a, at, value, j) : value);
     }
 }
@@ -186,7 +184,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) segment_line(const
         for (int i = 0; i < 16; i++) {
             const int j = t + THREADS * (i / F) + 256 * (i % F);
             x[i] = {widen(raw[j]), widen(raw[LENGTH + j])};
-            if (SHIFT_IN) x[i] = {x[i].re - a.past[0], x[i].im - a.past[0]};
         }
         __syncthreads();
         fetch(a, segment + 2 * gridDim.x, raw, t), fetch(a, segment + 2 * gridDim.x + 1, raw + LENGTH, t);
