@@ -66,9 +66,12 @@ const bench_case bench_cases[] = {
     SEGMENT("1d7p",                "1d7p",    LINE(27), 1000, 130000, FLASH, 366,  "wrap"),
     SEGMENT("box-2d9p-separable",  "gaussian-2d:sigma=1,truncate=1", SQUARE(10240), 1000, 52400, NULL, 0, "wrap"), /* 2 ms */
     SEGMENT("box-2d9p-reflect",    "gaussian-2d:sigma=1,truncate=1", SQUARE(10240), 1000, 52400, NULL, 0, "reflect"),
+    SEGMENT("box-2d9p-fixed",      "gaussian-2d:sigma=1,truncate=1", SQUARE(10240), 1000, 32750, NULL, 0, "fixed"), /* 1.6 times longer */
+    SEGMENT("box-2d9p-constant",   "gaussian-2d:sigma=1,truncate=1", SQUARE(10240), 1000, 32750, NULL, 0, "constant=0.5"),
     SEGMENT("box-2d49p-separable", "gaussian-2d:sigma=1,truncate=3", SQUARE(10240), 1000, 41900, NULL, 0, "wrap"), /* 2.5 */
     SEGMENT("box-3d27p-separable", "gaussian-3d:sigma=1,truncate=1", CUBE(512),     1000, 38300, NULL, 0, "wrap"), /* 3.5 */
     SEGMENT("box-3d27p-reflect",   "gaussian-3d:sigma=1,truncate=1", CUBE(512),     1000, 38300, NULL, 0, "reflect"),
+    SEGMENT("box-3d27p-constant",  "gaussian-3d:sigma=1,truncate=1", CUBE(512),     1000, 23900, NULL, 0, "constant=0.5"),
     SPECTRAL("heat-2d-4",          "heat-2d",    SQUARE(10240),      4,    "wrap",           2.3), /* any T: nothing dies away */
     SPECTRAL("heat-2d",            "heat-2d",    SQUARE(10240),      1000, "wrap",           2.3),
     SPECTRAL("heat-2d-large-4",    "heat-2d",    SQUARE(16384),      4,    "wrap",           5.5),

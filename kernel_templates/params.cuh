@@ -135,6 +135,9 @@ constexpr int EXPECTED_HEADER =
 constexpr int SEGMENT_FIRST = 16;  // a segment has 256 times as many points: 2, 4, 8 or 16
 constexpr int SYMBOL_REAL = 1;     // taps are symmetric: their symbol has no imaginary part
 constexpr int SEGMENT_WHOLE = 0;   // 1: points go through shared memory whole, else (f64) by halves
+constexpr int PROFILES = 0;        // segment_columns: 1: the last pass adds what one value past all constant sides makes
+constexpr int SYMBOL_EVEN = 0;     // segment_face: 1: the symbol's imaginary part is even too
+constexpr int SOURCE_BACK = 0;     // segment_source: 1: frozen values back to a grid
 constexpr int SEGMENT_LINES = 0;   // segment_line: 1: there are several lines
 constexpr int SEGMENT_PAIRS = 4;   // segment_columns: pairs of columns of a tile: 1, 2, 4 or 8
 

@@ -92,7 +92,7 @@ __device__ __forceinline__ void transform_columns(point (&x)[16], const REAL *ro
 }
 
 // Times the symbol, re and im swapped. The table has [p][r][q] for p = 0 .. F / 2; the frequencies past that are minus those of
-// F - p, 15 - r, 15 - q, where the symbol is the conjugate. SYMBOL_REAL: it has no imaginary part.
+// F - p, 15 - r, 15 - q, where the symbol is the conjugate (SYMBOL_EVEN: the same). SYMBOL_REAL: it has no imaginary part.
 __device__ __forceinline__ void times_symbol(point (&x)[16], const REAL *symbol, int p, int q) {
     constexpr int PARTS = SYMBOL_REAL ? 1 : 2;
     const bool turned = p > F / 2;
@@ -100,7 +100,7 @@ __device__ __forceinline__ void times_symbol(point (&x)[16], const REAL *symbol,
     keep_here(first);
     const REAL *from = symbol + first;
     const int step = turned ? -16 * PARTS : 16 * PARTS;
-    const REAL sign = turned ? REAL(-1) : REAL(1);
+    const REAL sign = turned && !SYMBOL_EVEN ? REAL(-1) : REAL(1);
 #pragma unroll
     for (int r = 0; r < 16; r++) {
         if (SYMBOL_REAL) {

@@ -16,21 +16,40 @@ struct folded {
     long long index;  // below 0: the value is 0
     bool minus;
 };
-__device__ __forceinline__ folded extend(long long i, long long n) {
+constexpr int LOW_MIRROR = X_SIDE_LOW == REFLECT ? -1 : X_SIDE_LOW == CONSTANT ? -2 : 0;  // i and LOW_MIRROR - i
+constexpr int HIGH_MIRROR = X_SIDE_HIGH == REFLECT    ? -1
+                            : X_SIDE_HIGH == CONSTANT ? 0
+                                                      : -2;  // i and 2 n + HIGH_MIRROR - i
+
+// However far outside: by division, which takes as long as dozens of folds.
+__device__ __forceinline__ folded extend_far(long long i, long long n) {
     if (X_SIDE_LOW == WRAP || X_SIDE_LOW == NEAREST) return {fold_far<X_SIDE_LOW, X_SIDE_HIGH>(i, n), false};
-    bool minus = false;
-    if (i < 0 || i >= n) {
-        constexpr int LOW = X_SIDE_LOW == REFLECT ? -1 : X_SIDE_LOW == CONSTANT ? -2 : 0;  // i and LOW - i are mirrored
-        constexpr int HIGH = X_SIDE_HIGH == REFLECT ? -1 : X_SIDE_HIGH == CONSTANT ? 0 : -2;  // i and 2 n + HIGH - i
-        const long long period = 2 * n + HIGH - LOW, turns = i >= 0 ? i / period : -((period - 1 - i) / period);
-        i -= turns * period;
-        minus = ODD_LOW != ODD_HIGH && (turns & 1);
-        if (i >= n) i = 2 * n + HIGH - i, minus = minus != ODD_HIGH;
-    }
-    if (i < (X_SIDE_LOW == FIXED) || i >= n - (X_SIDE_HIGH == FIXED)) i = -1;
-    return {i, minus};
+    const long long period = 2 * n + HIGH_MIRROR - LOW_MIRROR,
+                    turns = i >= 0 ? i / period : -((period - 1 - i) / period);
+    i -= turns * period;
+    const bool minus = ODD_LOW != ODD_HIGH && (turns & 1);
+    return i < n ? folded{i, minus} : folded{2 * n + HIGH_MIRROR - i, minus != ODD_HIGH};
 }
-// Are points i to i + LENGTH - 1 of the line as they are?
-__device__ __forceinline__ bool plain(long long i, int length, long long n) {
-    return i >= (X_SIDE_LOW == FIXED) && i + length <= n - (X_SIDE_HIGH == FIXED);
+// The same; all but always one fold is enough.
+__device__ __forceinline__ folded extend(long long i, long long n) {
+    folded to = {i, false};
+    if (i < 0) {
+        to = {X_SIDE_LOW == WRAP ? i + n : X_SIDE_LOW == NEAREST ? 0 : LOW_MIRROR - i, ODD_LOW};
+        if (X_SIDE_LOW == CONSTANT && i == -1) return {-1, true};
+    } else if (i >= n) {
+        to = {X_SIDE_LOW == WRAP ? i - n : X_SIDE_LOW == NEAREST ? n - 1 : 2 * n + HIGH_MIRROR - i, ODD_HIGH};
+        if (X_SIDE_HIGH == CONSTANT && i == n) return {-1, true};
+    }
+    if (to.index < 0 || to.index >= n) to = extend_far(i, n);
+    if (to.index < (X_SIDE_LOW == FIXED) || to.index >= n - (X_SIDE_HIGH == FIXED)) to.index = -1;
+    return to;
+}
+// Points of a line from i on that are as they are in the grid: numbers first to last - 1 of `length`. None: both are 0.
+struct run {
+    int first, last;
+};
+__device__ __forceinline__ run plain(long long i, int length, long long n) {
+    const long long first = max((X_SIDE_LOW == FIXED) - i, 0LL),
+                    last = min(n - (X_SIDE_HIGH == FIXED) - i, static_cast<long long>(length));
+    return first < last ? run{static_cast<int>(first), static_cast<int>(last)} : run{0, 0};
 }

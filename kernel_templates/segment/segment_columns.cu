@@ -30,9 +30,12 @@ struct columns_arguments {
     unsigned segments, tiles;  // along the axis, along x
     unsigned all;              // of both, the third axis and the grids
     int lead, useful;
+    int width[3], rest;      // of profiles: along the axis, along the third axis, along x
+    const REAL *profile[3];  // of the low side from its first point on, of the high side from the last one back
+    REAL past, unused;       // past all constant sides
 };
 
-static_assert(is_twin(sizeof(columns_arguments)), "columns_header of segment/pass.c");
+static_assert(is_twin(sizeof(columns_arguments), 2 * sizeof(REAL)), "columns_header of segment/pass.c");
 static_assert(is_given(PAIRS * (STRIDE * sizeof(cell) + 2 * LENGTH * sizeof(STORE))),
               "segment_shared of segment/shape.c");
 
@@ -40,7 +43,8 @@ struct tile {
     const STORE *in;  // at the thread's own column, point 0
     STORE *out;
     long long start, x;  // the segment's first input; the column
-    bool inside;
+    unsigned other;      // its place along the third axis
+    bool inside;         // all inputs are points as they are
 };
 
 __device__ __forceinline__ tile find(const columns_arguments &a, unsigned i, int pair) {
@@ -53,8 +57,12 @@ __device__ __forceinline__ tile find(const columns_arguments &a, unsigned i, int
     const unsigned other = slice % a.others, grid = slice / a.others;
     tile t = {a.in + other * a.in_far[1] + grid * a.in_far[2] + x,
               a.out + other * a.out_far[1] + grid * a.out_far[2] + x,
-              static_cast<long long>(segment) * a.useful - a.lead, x, false};
-    t.inside = plain(t.start, LENGTH, a.n);
+              static_cast<long long>(segment) * a.useful - a.lead,
+              x,
+              other,
+              false};
+    const run own = plain(t.start, LENGTH, a.n);
+    t.inside = own.last - own.first == LENGTH;
     return t;
 }
 
@@ -63,7 +71,22 @@ __device__ __forceinline__ void copy_pair(double *to, const double *from) { copy
 __device__ __forceinline__ void copy_pair(float *to, const float *from) { copy_async_8(to, from); }
 __device__ __forceinline__ void copy_pair(half_t *to, const half_t *from) { copy_async_4(to, from); }
 
-// The thread's own column pair of a tile starts on its way; what a tile has past the last column is 0.
+// One row of the thread's own two columns; 0 where there is no point.
+__device__ __forceinline__ void fetch_row(STORE *to, const STORE *from, int have) {
+    if (VECTOR > 1 && have == 2) {
+        copy_pair(to, from);
+        return;
+    }
+#pragma unroll
+    for (int e = 0; e < 2; e++)
+        if (e < have)
+            copy_element(to + e, from + e);
+        else
+            to[e] = narrow<STORE>(REAL(0));
+}
+
+// The thread's own column pair of a tile starts on its way. Rows past a side come from where the extension has them, as they are there: their sign
+// is for later.
 __device__ __forceinline__ void fetch(const columns_arguments &a, unsigned i, STORE *raw, int pair, int first) {
     if (i >= a.all) return;
     const tile s = find(a, i, pair);
@@ -75,14 +98,22 @@ __device__ __forceinline__ void fetch(const columns_arguments &a, unsigned i, ST
     } else
 #pragma unroll 1
         for (int j = first; j < LENGTH; j += THREADS) {
-            const folded from = extend(s.start + j, a.n);
-            const STORE *const point = s.in + (from.index < 0 ? 0 : from.index) * a.in_far[0];
-            for (int e = 0; e < 2; e++) {
-                const REAL value = e < have && from.index >= 0 ? widen(point[e]) : REAL(0);
-                to[WIDTH * j + e] = narrow<STORE>(from.minus ? -value : value);
-            }
+            const long long from = extend(s.start + j, a.n).index;
+            fetch_row(to + WIDTH * j, s.in + from * a.in_far[0], from < 0 ? 0 : have);
         }
     copy_async_commit();
+}
+
+// Past an odd side columns are minus their mirror image. A thread turns those inputs that it reads itself.
+__device__ __forceinline__ void turn_signs(const columns_arguments &a, unsigned i, STORE *raw, int pair, int first) {
+    if (!(ODD_LOW || ODD_HIGH)) return;
+    const tile s = find(a, i, pair);
+    if (s.inside) return;
+    STORE *const at = raw + 2 * pair;
+#pragma unroll 1
+    for (int j = first; j < LENGTH; j += THREADS)
+        if (extend(s.start + j, a.n).minus)
+            for (int e = 0; e < 2; e++) at[WIDTH * j + e] = narrow<STORE>(-widen(at[WIDTH * j + e]));
 }
 
 __device__ __forceinline__ complex<float> raw_pair(const half_t *from) { return {widen(from[0]), widen(from[1])}; }
@@ -91,22 +122,42 @@ __device__ __forceinline__ complex<T> raw_pair(const T *from) {
     return *reinterpret_cast<const complex<T> *>(from);
 }
 
+// PROFILES: weights add up to 1 and the same value is past all constant sides; there a point has lost 1 - P of what it would hold along each
+// axis alone, P the profile, so it takes the value times 1 - (1 - P)(1 - P')..; what two P make together:
+__device__ __forceinline__ REAL joined(REAL p, REAL q) { return p + q - p * q; }
+__device__ __forceinline__ REAL profile_at(const REAL *profile, int width, long long i, long long n) {
+    REAL p = i < width ? profile[i] : REAL(0);
+    if (n - 1 - i < width) p += profile[width + n - 1 - i];
+    return p;
+}
+
 __device__ __forceinline__ void give(const columns_arguments &a, unsigned i, const point (&x)[16], int pair,
                                      int first) {
     const tile s = find(a, i, pair);
     const long long left = a.n - s.start - a.lead;
     const unsigned count = static_cast<unsigned>(min(left, static_cast<long long>(a.useful)));
     const int have = s.x + 1 < a.nx ? 2 : s.x < a.nx;
+    point beside = {REAL(0), REAL(0)};
+    if (PROFILES) {
+        const REAL third = profile_at(a.profile[1], a.width[1], s.other, a.others);
+        if (have > 0) beside.re = joined(third, profile_at(a.profile[2], a.width[2], s.x, a.nx));
+        if (have > 1) beside.im = joined(third, profile_at(a.profile[2], a.width[2], s.x + 1, a.nx));
+    }
 #pragma unroll
     for (int e = 0; e < 16; e++) {
         const int j = first + THREADS * (e / F) + 256 * (e % F);
         if (static_cast<unsigned>(j - a.lead) >= count) continue;
         STORE *const to = s.out + (s.start + j) * a.out_far[0];
+        point value = swapped(x[e]);
+        if (PROFILES) {
+            const REAL p = profile_at(a.profile[0], a.width[0], s.start + j, a.n);
+            value = value + a.past * point{joined(p, beside.re), joined(p, beside.im)};
+        }
         if (VECTOR > 1 && have == 2)
-            store_pair(to, swapped(x[e]));
+            store_pair(to, value);
         else {
-            if (have > 0) to[0] = narrow<STORE>(x[e].im);
-            if (have > 1) to[1] = narrow<STORE>(x[e].re);
+            if (have > 0) to[0] = narrow<STORE>(value.re);
+            if (have > 1) to[1] = narrow<STORE>(value.im);
         }
     }
 }
@@ -124,6 +175,7 @@ extern "C" __global__ void __launch_bounds__(ALL_THREADS, BLOCKS) segment_column
         const int pair = thread % PAIRS, first = thread / PAIRS;
         copy_async_wait<0>();
         __syncthreads();  // all inputs have landed, and the rooms are free
+        turn_signs(a, i, raw, pair, first);
 #pragma unroll
         for (int e = 0; e < 16; e++)
             x[e] = raw_pair(raw + WIDTH * (first + THREADS * (e / F) + 256 * (e % F)) + 2 * pair);

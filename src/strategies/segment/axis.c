@@ -4,10 +4,45 @@
 #include <math.h>
 #include <string.h>
 
-/* What a side's value adds is known along a line; in more axes it is nothing if that is 0. */
+static bool has_taps(const stn_task *task, int axis) { return task->reach[axis][0] + task->reach[axis][1] > 0; }
+
+#define DRIFT_F64                                                                                                      \
+    2e-14 /* that a value may drift by, beside 1 + log2 of the steps: a fifth of what results may be off */
+#define DRIFT_F32 2e-7
+
+bool segment_one_value(const stn_task *task, double *value, double *drift) {
+    long double sum = 0;
+    bool found = false;
+    *value = *drift = 0;
+    for (int side = 0; side < 6; side++) {
+        const int axis = side / 2;
+        const stn_boundary_kind kind = task->boundary[axis][side % 2].kind;
+        if (!has_taps(task, axis)) continue;
+        if (kind == STN_FIXED) return false;
+        if (kind != STN_CONSTANT) continue;
+        const double own = stn_task_outside(task, axis, side % 2);
+        if (found && own != *value) return false;
+        found = true, *value = own;
+    }
+    if (*value == 0) return true;
+    for (size_t t = 0; t < task->ntaps; t++) sum += (long double)task->taps[t].weight;
+    *drift = (double)(fabsl(sum - 1) * (long double)task->steps);
+    return *drift <= (task->dtype == STN_F64 ? DRIFT_F64 : DRIFT_F32) * (1 + log2((double)task->steps));
+}
+
+bool segment_sourced(const stn_task *task) {
+    double value, drift;
+    return task->rank == 2 && has_taps(task, 1) && has_taps(task, 2) && !segment_one_value(task, &value, &drift) &&
+           stn_task_mirrored(task, 1) && stn_task_mirrored(task, 2);
+}
+
+bool segment_lines(const stn_task *task) { return !has_taps(task, 0) && !has_taps(task, 1); }
+
+/* What sides' values add is known along lines and beside planes, in a solid where it is one value and that stays as it is. */
 static bool serves_odd(const stn_task *task, const segment_axis *a, int side) {
-    if (task->rank == 1 || a->side[side] == STN_NEAREST) return true;
-    return a->side[side] == STN_CONSTANT && stn_task_outside(task, a->axis, side) == 0;
+    double value, drift;
+    return segment_lines(task) || a->side[side] == STN_NEAREST || segment_one_value(task, &value, &drift) ||
+           segment_sourced(task);
 }
 
 /* Symmetric taps commute with even reflection whatever their reach, and with an odd one; what a constant or a fixed side adds
@@ -55,7 +90,7 @@ bool segment_axes_of(const stn_task *task, segment_axis axes[3], int *count) {
     *count = 0;
     if (task->rank > 1 && !stn_task_separable(task, factors)) return false;
     for (int k = 2; k >= 0; k--)
-        if (task->reach[k][0] + task->reach[k][1] > 0) begin(task, k, &axes[(*count)++]);
+        if (has_taps(task, k)) begin(task, k, &axes[(*count)++]);
     if (!*count) begin(task, 2, &axes[(*count)++]);
     if (task->rank == 1) {
         for (size_t t = 0; t < task->ntaps; t++)

@@ -20,6 +20,13 @@ typedef struct segment_axis {
 /* The axes along which a task of one axis, or of weights that are products of one factor an axis, reaches: x first, *count of them. At
  * least one: where no tap leaves its point, that is x. False: the weights are no such products. */
 bool segment_axes_of(const stn_task *task, segment_axis axes[3], int *count);
+/* Whether taps reach along lines of x only. */
+bool segment_lines(const stn_task *task);
+/* Whether all constant sides have one value, none is frozen, and weights add up to 1, so that a grid of that value stays as it is.
+ * *drift: the part of it by which it would change in all steps, which is dropped. */
+bool segment_one_value(const stn_task *task, double *value, double *drift);
+/* Whether sides add something else than one value: planes have source.h for that, and then both axes' taps are symmetric. */
+bool segment_sourced(const stn_task *task);
 stn_reach segment_axis_reach(const segment_axis *axis, stn_dtype dtype, uint64_t steps);
 
 /* After so many points the extension of a line repeats itself; 0: it does not. */

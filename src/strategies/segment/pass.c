@@ -19,23 +19,32 @@ typedef struct line_header {
     int32_t lead, useful, width, rest;
 } line_header;
 
-/* As segment_columns.cu does. */
+/* As segment_columns.cu does; two values of the arithmetic type follow. */
 typedef struct columns_header {
     const void *in;
     void *out;
     const void *roots, *symbol;
     int64_t n, nx, in_far[3], out_far[3];
     uint32_t others, segments, tiles, all;
-    int32_t lead, useful;
+    int32_t lead, useful, width[3], rest;
+    const void *profile[3];
 } columns_header;
 
 /* ---- the kernel ---------------------------------------------------------------------------------------------------- */
+
+/* The one value past sides of more than lines; 0: there is none. */
+static double past_of(const stn_task *task) {
+    double value, drift;
+    return !segment_lines(task) && segment_one_value(task, &value, &drift) ? value : 0;
+}
 
 stn_status segment_kernel_get(stn_plan *plan, const segment_axis *axis, const segment_shape *shape,
                               const segment_pass *pass, segment_kernel *kernel, stn_error *error) {
     const stn_task *task = &plan->task;
     const bool along_x = pass->axis == 2;
     stn_text params = STN_TEXT_EMPTY;
+    const bool last = pass == &shape->pass[shape->passes - 1];
+    kernel->past = last ? past_of(task) : 0;
     stn_params_begin(&params);
     stn_params_elements(&params, task->dtype);
     stn_params_int(&params, "X_SIDE_LOW", axis->side[0]);
@@ -44,12 +53,13 @@ stn_status segment_kernel_get(stn_plan *plan, const segment_axis *axis, const se
     stn_params_int(&params, "BLOCKS", segment_blocks(task, shape, pass));
     stn_params_int(&params, "SEGMENT_FIRST", pass->first);
     stn_params_int(&params, "SYMBOL_REAL", axis->symmetric);
+    stn_params_int(&params, "SYMBOL_EVEN", 0);
     stn_params_int(&params, "SEGMENT_WHOLE", shape->whole);
     stn_params_int(&params, "EXPECTED_HEADER", along_x ? sizeof(line_header) : sizeof(columns_header));
     if (along_x)
         stn_params_int(&params, "SEGMENT_LINES", stn_task_points(task) > task->n[2]);
     else
-        stn_params_int(&params, "SEGMENT_PAIRS", shape->pairs);
+        stn_params_int(&params, "SEGMENT_PAIRS", shape->pairs), stn_params_int(&params, "PROFILES", kernel->past != 0);
     kernel->threads = segment_threads(shape, pass);
     kernel->shared = segment_shared(task, shape, pass);
     STN_TRY(stn_kernel_make(plan->context, along_x ? "segment_line" : "segment_columns", &params, kernel->shared,
@@ -75,7 +85,8 @@ void segment_sweep_place(const stn_task *task, const segment_axis *axis, const s
                          size_t at, segment_sweep *sweep) {
     const size_t size = real_size(task);
     *sweep = (segment_sweep){.pass = *pass, .fused = fused, .roots = at};
-    if (is_odd(axis->side[0]) || is_odd(axis->side[1])) {
+    const bool odd = is_odd(axis->side[0]) || is_odd(axis->side[1]);
+    if (odd && (segment_lines(task) || past_of(task) != 0)) {
         const stn_reach reach = segment_axis_reach(axis, task->dtype, fused);
         sweep->width = (int)stn_min(task->n[axis->axis], stn_max(reach.side[0], reach.side[1]) + 2);
     }
@@ -89,6 +100,15 @@ static void put(const stn_task *task, const double *from, size_t count, unsigned
     for (size_t i = 0; i < count; i++) to += stn_put_real(task->dtype, from[i], to);
 }
 
+/* Weights that add up to 1. */
+static segment_axis normal(const segment_axis *axis) {
+    segment_axis a = *axis;
+    long double sum = 0;
+    for (int i = 0; i < a.count; i++) sum += a.weight[i];
+    for (int i = 0; i < a.count; i++) a.weight[i] /= sum;
+    return a;
+}
+
 stn_status segment_sweep_fill(const stn_task *task, const segment_axis *axis, const segment_sweep *sweep,
                               unsigned char *tables, stn_error *error) {
     const size_t symbols = segment_symbol_size(sweep->pass.first, axis->symmetric), sides = 2 * (size_t)sweep->width;
@@ -96,8 +116,9 @@ stn_status segment_sweep_fill(const stn_task *task, const segment_axis *axis, co
     double roots[2 * SEGMENT_ROOTS], *values = malloc((symbols + sides) * sizeof *values);
     if (!values) return stn_fail_memory(error, "a symbol", (symbols + sides) * sizeof *values);
     stn_status status = segment_symbol_make(axis, sweep->pass.first, sweep->fused, count, roots, values, error);
+    const segment_axis side = segment_lines(task) ? *axis : normal(axis);
     if (status == STN_OK && sides)
-        status = segment_profile_make(axis, sweep->fused, sweep->width, values + symbols, error);
+        status = segment_profile_make(&side, sweep->fused, sweep->width, values + symbols, error);
     if (status == STN_OK) {
         put(task, roots, 2 * (size_t)count, tables + sweep->roots);
         put(task, values, symbols, tables + sweep->symbol);
@@ -109,8 +130,8 @@ stn_status segment_sweep_fill(const stn_task *task, const segment_axis *axis, co
 
 /* ---- running ------------------------------------------------------------------------------------------------------- */
 
-static size_t line_arguments(const stn_task *task, const segment_sweep *sweep, const unsigned char *table,
-                             const stn_fused_launch *l, unsigned char *to) {
+static void line_arguments(const stn_task *task, const segment_sweep *sweep, const unsigned char *table,
+                           const stn_fused_launch *l, unsigned char *to) {
     const int64_t segments = stn_div_up(task->n[2], sweep->pass.useful);
     line_header h = {.in = l->in,
                      .out = l->out,
@@ -126,15 +147,15 @@ static size_t line_arguments(const stn_task *task, const segment_sweep *sweep, c
                      .all = (uint32_t)(segments * (stn_task_points(task) / task->n[2])),
                      .lead = sweep->pass.lead,
                      .useful = sweep->pass.useful,
-                     .width = sweep->width};
+                     .width = segment_lines(task) ? sweep->width : 0};
     memcpy(to, &h, sizeof h);
     size_t at = sizeof h;
     for (int side = 0; side < 2; side++) at += stn_put_real(task->dtype, stn_task_outside(task, 2, side), to + at);
-    return at;
 }
 
-static void columns_arguments(const stn_task *task, const segment_kernel *kernel, const segment_sweep *sweep,
+static void columns_arguments(const stn_task *task, const segment_kernel *kernel, const segment_sweep *sweeps, int pass,
                               const unsigned char *table, const stn_fused_launch *l, unsigned char *to) {
+    const segment_sweep *sweep = &sweeps[pass];
     const int axis = sweep->pass.axis, other = 1 - axis;
     columns_header h = {.in = l->in,
                         .out = l->out,
@@ -150,16 +171,22 @@ static void columns_arguments(const stn_task *task, const segment_kernel *kernel
                         .all = (uint32_t)kernel->works,
                         .lead = sweep->pass.lead,
                         .useful = sweep->pass.useful};
+    for (int i = 0; i <= pass && kernel->past != 0; i++) { /* of the last pass: of each axis */
+        const int which = sweeps[i].pass.axis == axis ? 0 : sweeps[i].pass.axis == other ? 1 : 2;
+        h.width[which] = sweeps[i].width, h.profile[which] = table + sweeps[i].profile;
+    }
     memcpy(to, &h, sizeof h);
+    size_t at = sizeof h;
+    for (int i = 0; i < 2; i++) at += stn_put_real(task->dtype, kernel->past, to + at);
 }
 
-stn_status segment_launch(const stn_plan *plan, const segment_kernel *kernel, const segment_sweep *sweep,
+stn_status segment_launch(const stn_plan *plan, const segment_kernel *kernel, const segment_sweep *sweeps, int pass,
                           const void *tables, const stn_fused_launch *l, stn_error *error) {
     _Alignas(16) unsigned char arguments[sizeof(line_header) + sizeof(columns_header)];
-    if (sweep->pass.axis == 2)
-        (void)line_arguments(&plan->task, sweep, tables, l, arguments);
+    if (sweeps[pass].pass.axis == 2)
+        line_arguments(&plan->task, &sweeps[pass], tables, l, arguments);
     else
-        columns_arguments(&plan->task, kernel, sweep, tables, l, arguments);
+        columns_arguments(&plan->task, kernel, sweeps, pass, tables, l, arguments);
     const stn_launch launch = {.grid = {(unsigned)kernel->blocks, 1, 1},
                                .block = {(unsigned)kernel->threads, 1, 1},
                                .shared = kernel->shared,

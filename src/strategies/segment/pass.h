@@ -9,7 +9,7 @@
 typedef struct segment_sweep {
     segment_pass pass;
     uint64_t fused;
-    int width;                          /* of the sides' profiles; 0: there are none */
+    int width;                          /* of the sides' profiles, along lines; 0: there are none */
     size_t roots, symbol, profile, end; /* bytes from the tables' beginning, whole 256 */
 } segment_sweep;
 
@@ -18,6 +18,7 @@ typedef struct segment_kernel {
     size_t shared;
     int threads;
     int64_t blocks, works, tiles; /* that run at once; what they take one after the other; segment_tiles */
+    double past;                  /* of the last pass: segment_one_value's value, where there are no sources */
 } segment_kernel;
 
 /* For plan->task. `axis`: that of the pass. Errors: those of stn_kernel_make. */
@@ -29,7 +30,7 @@ void segment_sweep_place(const stn_task *task, const segment_axis *axis, const s
 /* Fills host memory of all tables with this sweep's, in the kernel's arithmetic type. Errors: out of memory. */
 stn_status segment_sweep_fill(const stn_task *task, const segment_axis *axis, const segment_sweep *sweep,
                               unsigned char *tables, stn_error *error);
-/* One launch, from grid to grid. */
-stn_status segment_launch(const stn_plan *plan, const segment_kernel *kernel, const segment_sweep *sweep,
+/* One launch, from grid to grid: of pass number `pass` of these sweeps. */
+stn_status segment_launch(const stn_plan *plan, const segment_kernel *kernel, const segment_sweep *sweeps, int pass,
                           const void *tables, const stn_fused_launch *launch, stn_error *error);
 #endif

@@ -1,6 +1,7 @@
 /* segment: any number of steps in one pass over memory, by overlapping segments whose convolution with the fused taps is done in
  * shared memory (overlap-save; FlashFFTStencil). Overlaps are as wide as the fused taps reach, sides are folded in when loading,
- * and weights that are products of one factor an axis take one such pass an axis. See kernel_templates/segment. */
+ * what a plane's fixed and constant sides add is convolved along them, and weights that are products of one factor an axis take
+ * one such pass an axis. See kernel_templates/segment. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 #include "strategies/common/turns.h"
 #include "strategies/faces/margins.h"
 #include "strategies/segment/pass.h"
+#include "strategies/segment/source.h"
 
 typedef struct segment_state {
     segment_shape shape;
@@ -19,6 +21,8 @@ typedef struct segment_state {
     segment_kernel kernels[3]; /* likewise */
     int lengths;               /* of launches: 2 where the steps do not divide evenly */
     segment_sweep sweeps[2][3];
+    segment_source source;
+    segment_source_tables sides[2];
     stn_faces *faces[2];
     void *tables; /* on the device */
     size_t table_bytes;
@@ -72,7 +76,8 @@ static stn_status place_sweeps(const stn_task *task, segment_state *state, stn_e
     const bool same = segment_axes_of(task, state->axes, &count) && count == state->shape.passes;
     for (int i = 0; i < state->shape.passes; i++) {
         segment_pass *pass = &state->shape.pass[i];
-        bool good = same && (state->axes[i].exact || state->shape.margins);
+        bool good = same && (state->axes[i].exact || state->shape.margins) &&
+                    (state->shape.margins || (bool)state->shape.sources == segment_sourced(task));
         if (good) {
             const stn_reach reach = segment_axis_reach(&state->axes[i], task->dtype, (uint64_t)state->shape.fused);
             good = segment_fit(task, &state->axes[i], &reach, pass->first, pass);
@@ -88,6 +93,10 @@ static stn_status place_sweeps(const stn_task *task, segment_state *state, stn_e
             at = state->sweeps[k][i].end;
         }
     }
+    for (int k = 0; k < state->lengths && state->shape.sources; k++) {
+        segment_source_place(task, state->axes, &state->shape, state->sweeps[k][0].fused, at, &state->sides[k]);
+        at = state->sides[k].end;
+    }
     state->table_bytes = at;
     return STN_OK;
 }
@@ -100,6 +109,8 @@ static stn_status make_tables(stn_plan *plan, segment_state *state, stn_error *e
     for (int i = 0; i < state->shape.passes; i++)
         for (int k = 0; k < state->lengths && status == STN_OK; k++)
             status = segment_sweep_fill(&plan->task, &state->axes[i], &state->sweeps[k][i], host, error);
+    for (int k = 0; k < state->lengths && state->shape.sources && status == STN_OK; k++)
+        status = segment_source_fill(&plan->task, state->axes, &state->shape, &state->sides[k], host, error);
     void *tables = NULL;
     if (status == STN_OK) status = stn_device_alloc(plan->context->device, state->table_bytes, &tables, error);
     if (status == STN_OK) status = stn_device_upload(plan->context->device, tables, host, state->table_bytes, error);
@@ -124,8 +135,9 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
     for (int i = 0; i < state->shape.passes; i++)
         STN_TRY(
             segment_kernel_get(plan, &state->axes[i], &state->shape, &state->shape.pass[i], &state->kernels[i], error));
+    STN_TRY(segment_source_get(plan, state->axes, &state->shape, &state->source, error));
     STN_TRY(make_tables(plan, state, error));
-    size_t margins = 0;
+    size_t margins = state->source.lines;
     for (int k = 0; k < state->lengths && state->shape.margins; k++) {
         STN_TRY(stn_faces_create(plan, (int)state->sweeps[k][0].fused, STN_FACES_CHEAPEST, &state->faces[k], error));
         margins = (size_t)stn_max((int64_t)margins, (int64_t)stn_faces_workspace(state->faces[k]));
@@ -140,6 +152,7 @@ static stn_status set_weights(stn_plan *plan, stn_error *error) {
     STN_TRY(place_sweeps(&plan->task, &next, error));
     for (int i = 0; i < next.shape.passes; i++) /* found where it is the same kernel */
         STN_TRY(segment_kernel_get(plan, &next.axes[i], &next.shape, &next.shape.pass[i], &next.kernels[i], error));
+    STN_TRY(segment_source_get(plan, next.axes, &next.shape, &next.source, error));
     STN_TRY(make_tables(plan, &next, error));
     stn_status status = STN_OK;
     for (int k = 0; k < next.lengths && status == STN_OK && next.shape.margins; k++)
@@ -166,18 +179,18 @@ static void release(stn_plan *plan) {
 
 typedef struct run {
     const segment_state *state;
-    unsigned char *margins;
+    unsigned char *margins; /* or the sides' lines */
 } run;
 
 typedef struct one_pass {
     const segment_state *state;
-    const segment_sweep *sweep;
-    const segment_kernel *kernel;
+    const segment_sweep *sweeps; /* of all passes */
+    int pass;
 } one_pass;
 
 static stn_status launch_pass(const stn_plan *plan, const void *user, const stn_fused_launch *l, stn_error *error) {
     const one_pass *p = user;
-    return segment_launch(plan, p->kernel, p->sweep, p->state->tables, l, error);
+    return segment_launch(plan, &p->state->kernels[p->pass], p->sweeps, p->pass, p->state->tables, l, error);
 }
 
 /* Turn i is pass i % passes of its launch; the longer launches come first. */
@@ -187,8 +200,14 @@ static stn_status take_turn(const stn_plan *plan, const void *user, uint64_t i, 
     const segment_state *state = r->state;
     const uint64_t passes = (uint64_t)state->shape.passes, longer = plan->task.steps % (uint64_t)state->shape.launches;
     const int length = state->lengths == 2 && i / passes >= longer, pass = (int)(i % passes);
-    const one_pass p = {state, &state->sweeps[length][pass], &state->kernels[pass]};
-    return stn_faces_run(plan, state->faces[length], launch_pass, &p, l, r->margins, error);
+    const one_pass p = {state, state->sweeps[length], pass};
+    const segment_source_tables *sides = &state->sides[length];
+    if (pass == 0)
+        STN_TRY(segment_source_begin(plan, state->axes, &state->source, sides, state->tables, r->margins, l, error));
+    STN_TRY(stn_faces_run(plan, state->faces[length], launch_pass, &p, l, r->margins, error));
+    if (pass + 1 < state->shape.passes) return STN_OK;
+    return segment_source_add(plan, state->axes, &state->source, sides, state->sweeps[length], state->tables,
+                              r->margins, l, error);
 }
 
 static uint64_t launches(const stn_plan *plan) {
@@ -213,6 +232,7 @@ static void print_passes(const stn_task *task, const segment_shape *shape, stn_t
     if (shape->passes > 1) stn_text_printf(text, ", tiles of %d columns", 2 * shape->pairs);
     if (shape->whole) stn_text_printf(text, ", points whole");
     if (shape->blocks) stn_text_printf(text, ", %d blocks", shape->blocks);
+    if (shape->sources) stn_text_printf(text, ", what sides add convolved");
     if (shape->margins) stn_text_printf(text, ", margins stepped");
 }
 
@@ -229,6 +249,11 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
             stn_text_printf(text, ", they reach %lld and %lld points (%.2g of the weights lies beyond)",
                             (long long)reach.side[0], (long long)reach.side[1], reach.tail[0] + reach.tail[1]);
         }
+        if (shape->sources)
+            stn_text_printf(text, ", y and x sides add to %d and %d points from them", state->sides[0].width[0],
+                            state->sides[0].width[1]);
+        if (state->kernels[shape->passes - 1].past != 0)
+            stn_text_printf(text, ", what is past sides is added by profiles of each axis");
         return;
     }
     const struct {

@@ -28,8 +28,9 @@ static const struct {
     [STN_F32] = {STN_UNIT_FMA_F32, {0.58, 0.54, 0.51, 0.485}, {0.24, 0.33, 0.29, 0.21}, 0.85, 0.45},
     [STN_F16] = {STN_UNIT_FMA_F32, {0.58, 0.54, 0.51, 0.485}, {0.24, 0.33, 0.29, 0.21}, 0.80, 0.40},
 };
-#define SLOW_LINE 1.1    /* times longer takes a pair of which a segment reaches past a side, */
-#define SLOW_COLUMN 0.43 /* and such columns: loads one by one, for which all wait */
+#define SLOW_LINE                                                                                                      \
+    0.15 /* times longer takes a pair of which a segment reaches past a side, and such columns: each index is */
+#define SLOW_COLUMN 0.05 /* folded by about 20 instructions, nothing waits. Reckoned, not measured */
 #define NARROW 0.88      /* long columns of rows of less than 64 bytes */
 
 static const int firsts[] = {16, 8, 4, 2};
@@ -135,11 +136,33 @@ static double predicted_error(const stn_task *task, const segment_shape *shape) 
         shape->launches);
 }
 
+/* Of sides across axis k: so many convolutions of pairs of depths, in segments as along the other axis. */
+static void add_sources(const stn_task *task, const stn_machine *machine, const segment_shape *shape, stn_estimate *e) {
+    const double launches = shape->launches;
+    int odd = 0;
+    for (int k = 0; k < 2; k++) {
+        const segment_pass *across = &shape->pass[1 - k], *along = &shape->pass[k];
+        const double depths = fmin((double)task->n[across->axis], across->reach / 2.0);
+        for (int side = 0; side < 2; side++) {
+            const stn_boundary_kind kind = task->boundary[across->axis][side].kind;
+            if (kind != STN_CONSTANT && kind != STN_FIXED) continue;
+            const double works = (double)task->batch * ceil((double)task->n[along->axis] / along->useful) * depths / 2;
+            const double flops = launches * FLOPS * works * 256 * along->first;
+            const double rate = rates[task->dtype].line[size_index(along->first)] * machine->flops[e->unit];
+            e->flops += flops, e->seconds += flops / rate;
+            odd++;
+        }
+    }
+    e->launches += launches * (odd + 2), e->seconds += launches * (odd + 2) * machine->launch_seconds;
+}
+
 void segment_cost(const stn_task *task, const stn_machine *machine, const segment_shape *shape, stn_estimate *e) {
     const double points = (double)stn_task_points(task), launches = shape->launches;
     memset(e, 0, sizeof *e);
     e->unit = rates[task->dtype].unit;
-    e->error = predicted_error(task, shape);
+    double value, drift = 0;
+    if (!segment_lines(task)) (void)segment_one_value(task, &value, &drift);
+    e->error = predicted_error(task, shape) + drift;
     e->launches = launches * shape->passes;
     e->bytes = 2 * (double)stn_dtype_size(task->dtype) * points * e->launches;
     for (int i = 0; i < shape->passes; i++) {
@@ -150,6 +173,7 @@ void segment_cost(const stn_task *task, const stn_machine *machine, const segmen
         const double segments = ceil((double)task->n[pass->axis] / pass->useful);
         e->halo_waste += (segments * 256 * pass->first / (double)task->n[pass->axis] - 1) / shape->passes;
     }
+    if (shape->sources) add_sources(task, machine, shape, e);
     if (shape->margins) e->seconds += launches * stn_faces_seconds(task, machine, shape->fused);
 }
 
@@ -212,6 +236,7 @@ static void find_reaches(search *s, uint64_t fused) {
 
 static bool shape_for(const search *s, int64_t launches, int pairs, int first, segment_shape *shape) {
     *shape = (segment_shape){.launches = (int)launches, .margins = s->margins, .pairs = pairs, .passes = s->count};
+    shape->sources = !s->margins && segment_sourced(s->task);
     shape->fused = (int)stn_div_up((int64_t)s->task->steps, launches);
     for (int i = 0; i < s->count; i++)
         if (!best_pass(s, shape, i, first, &shape->pass[i])) return false;

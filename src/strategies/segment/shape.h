@@ -13,6 +13,7 @@ typedef struct segment_pass {
 typedef struct segment_shape {
     int launches, fused; /* f steps in the longest of them */
     int margins;         /* 1: sides are stepped by the faces, one launch after the other; 0: every side is folded in */
+    int sources;         /* 1: what sides of a plane add comes by source.h */
     int whole;           /* points of f64 go through shared memory whole, not by halves */
     int pairs;           /* of columns of a tile, along y and z */
     int blocks; /* of a multiprocessor, for which registers are kept few enough; 0: as a pass's segments have it */

@@ -23,7 +23,7 @@ static cplx power(cplx base, uint64_t exponent) {
 
 /* exp(2 pi i k / n), k = 0 .. n - 1; NULL: no memory. */
 static cplx *roots_of(int64_t n) {
-    cplx *root = malloc((size_t)n * sizeof *root);
+    cplx *root = calloc((size_t)n, sizeof *root);
     const long double turn = 2 * acosl(-1.0L);
     for (int64_t k = 0; root && k < n; k++) {
         long double angle = turn * (long double)(2 * k <= n ? k : k - n) / (long double)n;
@@ -72,9 +72,13 @@ stn_status segment_symbol_make(const segment_axis *a, int first, uint64_t steps,
 
 /* ---- the profile of a side's value --------------------------------------------------------------------------------- */
 
-/* (1 - K^T) / (1 - K) at the frequency with cosine 1 - 2 s of taps a, c, a. */
-static long double geometric(const segment_axis *a, uint64_t steps, long double s) {
-    const long double beside = a->weight[0], middle = a->weight[1], rest = 1 - middle - 2 * beside + 4 * beside * s;
+/* 1 - K at the frequency with cosine 1 - 2 s of taps a, c, a. */
+static long double rest_of(const segment_axis *a, long double s) {
+    return 1 - a->weight[1] - 2 * a->weight[0] + 4 * a->weight[0] * s;
+}
+
+/* (1 - K^T) / (1 - K), of 1 - K. */
+static long double geometric(uint64_t steps, long double rest) {
     if (rest == 0) return (long double)steps;
     if (fabsl(rest) < 0.5L) return -expm1l((long double)steps * log1pl(-rest)) / rest;
     return (1 - powl(1 - rest, (long double)steps)) / rest;
@@ -89,7 +93,7 @@ static stn_status fill_green(const segment_axis *a, uint64_t steps, int64_t size
     const long double half_turn = acosl(-1.0L);
     for (int64_t k = 0; status == STN_OK && 2 * k <= size; k++) {
         long double s = sinl(half_turn * (long double)k / (long double)size);
-        sum[k] = geometric(a, steps, s * s) * (k == 0 || 2 * k == size ? 1 : 2) / (long double)size;
+        sum[k] = geometric(steps, rest_of(a, s * s)) * (k == 0 || 2 * k == size ? 1 : 2) / (long double)size;
     }
     for (int64_t d = 0; status == STN_OK && d <= most; d++) {
         green[d] = 0;
@@ -133,4 +137,69 @@ stn_status segment_profile_make(const segment_axis *axis, uint64_t steps, int wi
         STN_TRY(fill_side(&a, steps, width, profile + (size_t)side * (size_t)width, error));
     }
     return STN_OK;
+}
+
+/* ---- the table of a side ------------------------------------------------------------------------------------------- */
+
+/* basis[m * width + d]: frequency m of a one beside the low side, with its images on the circle of the extension's period, at d. */
+static stn_status fill_basis(const segment_axis *a, int64_t period, int width, double *basis, stn_error *error) {
+    cplx *root = roots_of(period);
+    if (!root) return stn_fail_memory(error, "roots of one", (size_t)period * sizeof *root);
+    const int64_t source = a->side[0] == STN_FIXED;
+    for (int64_t at = 0; at < period; at++) {
+        int sign;
+        if (segment_fold(a, at, &sign) != source) continue;
+        for (int64_t m = 0; 2 * m <= period; m++)
+            for (int64_t d = source; d < width; d++) {
+                const long double part = root[m * ((d - at + period) % period) % period].re / (long double)period;
+                basis[m * width + d] += (double)(sign * part * (m == 0 || 2 * m == period ? 1 : 2));
+            }
+    }
+    free(root);
+    return STN_OK;
+}
+
+/* One place: the sum over the frequencies across, for all depths. */
+static void sum_depths(const long double *rests, const double *basis, int64_t period, int width, long double symbol,
+                       uint64_t steps, double *sum) {
+    memset(sum, 0, (size_t)width * sizeof *sum);
+    for (int64_t m = 0; 2 * m <= period; m++) { /* 1 - symbol (1 - rest) */
+        const double factor = (double)geometric(steps, 1 - symbol + symbol * rests[m]);
+        for (int d = 0; d < width; d++) sum[d] += factor * basis[m * width + d];
+    }
+}
+
+static void fill_places(const segment_axis *a, int64_t period, const segment_axis *along, const cplx *root, int first,
+                        uint64_t steps, int width, long double *rests, const double *basis, double *sum,
+                        double *table) {
+    const int64_t length = 256 * (int64_t)first;
+    const size_t places = segment_symbol_size(first, true);
+    const long double half_turn = acosl(-1.0L);
+    for (int64_t m = 0; 2 * m <= period; m++) {
+        const long double s = sinl(half_turn * (long double)m / (long double)period);
+        rests[m] = rest_of(a, s * s);
+    }
+    for (size_t place = 0; place < places; place++) { /* [p][r][q], as segment_symbol_make has them */
+        const int64_t p = (int64_t)(place / 256), r = (int64_t)(place / 16 % 16), q = (int64_t)(place % 16);
+        const long double symbol = symbol_at(along, root, length, p + first * (q + 16 * r)).re;
+        sum_depths(rests, basis, period, width, symbol, steps, sum);
+        for (int d = 0; d < width; d++) table[2 * ((size_t)(d / 2) * places + place) + d % 2] = sum[d] / (double)length;
+    }
+}
+
+stn_status segment_face_make(const segment_axis *deep, int side, const segment_axis *along, int first, uint64_t steps,
+                             int width, double *table, stn_error *error) {
+    segment_axis a = *deep;
+    if (side) a.side[0] = deep->side[1], a.side[1] = deep->side[0];
+    a.n = stn_min(a.n, 2 * (int64_t)width + 4); /* as for profiles */
+    const int64_t period = segment_period(&a), count = period / 2 + 1;
+    double *basis = calloc((size_t)count * (size_t)width, sizeof *basis), *sum = calloc((size_t)width, sizeof *sum);
+    long double *rests = malloc((size_t)count * sizeof *rests);
+    cplx *root = roots_of(256 * (int64_t)first);
+    stn_status status = basis && sum && rests && root
+                            ? fill_basis(&a, period, width, basis, error)
+                            : stn_fail_memory(error, "a side's table", (size_t)count * (size_t)width * sizeof *basis);
+    if (status == STN_OK) fill_places(&a, period, along, root, first, steps, width, rests, basis, sum, table);
+    free(basis), free(sum), free(rests), free(root);
+    return status;
 }

@@ -16,4 +16,9 @@ stn_status segment_symbol_make(const segment_axis *axis, int first, uint64_t ste
 /* What `steps` steps make of a value of 1 past (constant) or at (fixed) a side of a line of zeros: profile[side * width + i] at i points
  * from that side, 0 for other sides. Errors: out of memory. */
 stn_status segment_profile_make(const segment_axis *axis, uint64_t steps, int width, double *profile, stn_error *error);
+/* What `steps` steps across a side (of axis `deep`) make of a one beside it in each step, times the symbol of `along` once for each step
+ * that follows: for each depth d < width, 0 at the side, and each of the symbol's places, [d / 2][place][d % 2]. Both are of symmetric taps.
+ * table holds zeros. Errors: out of memory. */
+stn_status segment_face_make(const segment_axis *deep, int side, const segment_axis *along, int first, uint64_t steps,
+                             int width, double *table, stn_error *error);
 #endif

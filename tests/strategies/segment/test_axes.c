@@ -78,6 +78,103 @@ static void sides(suite *s) {
             }
 }
 
+/* A value past all constant sides: weights that add up to 1 leave it as it is. */
+static void shifts(suite *s) {
+    for (int rank = 2; rank <= 3; rank++)
+        for (int which = 1; which < 1 << rank;
+             which++) { /* axes with such sides; the others mirror, or one side of theirs does */
+            if (!s->full && (which + rank) % 3 == 1) continue;
+            dice d = {(uint64_t)(rank * 10 + which)};
+            stn_stencil *stencil = NULL;
+            stn_stencil_parse(rank == 2 ? "gaussian-2d:sigma=1,truncate=1" : "gaussian-3d:sigma=1,truncate=1", &stencil,
+                              NULL);
+            stn_problem p = grid_of(stencil, dice_int(&d, 6, 40), dice_int(&d, 6, 60), dice_int(&d, 6, 60),
+                                    (uint64_t)dice_int(&d, 1, 300));
+            p.extent[which % rank] = (size_t)dice_int(&d, 100, 600);
+            p.batch = (size_t)(1 + which % 2);
+            for (int k = 0; k < rank; k++) {
+                const stn_boundary value = {STN_CONSTANT, -0.7}, other = {which % 2 ? STN_REFLECT : STN_MIRROR, 0};
+                p.boundary[k][0] = which >> k & 1 ? value : other;
+                p.boundary[k][1] = which >> k & 1 && k != which % rank ? value : other;
+            }
+            char what[160];
+            snprintf(what, sizeof what, "%dD, -0.7 past sides of axes %d, %d steps", rank, which, (int)p.steps);
+            check(s, what, &p, d.state);
+            stn_stencil_destroy(stencil);
+        }
+}
+
+/* Sides that add something, of planes: any kinds that one tap reaches past, beside any others. */
+static stn_boundary any_side(dice *d, bool one_past) {
+    static const stn_boundary_kind kinds[] = {STN_FIXED, STN_CONSTANT, STN_REFLECT, STN_MIRROR, STN_NEAREST};
+    const stn_boundary_kind kind = one_past ? kinds[dice_int(d, 0, 4)] : kinds[dice_int(d, 2, 3)];
+    return (stn_boundary){kind, kind == STN_CONSTANT ? dice_real(d) : 0};
+}
+
+/* New weights change the tables of sides too; uneven ones suit no such side. */
+static void new_weights(suite *s) {
+    enum { NY = 37, NX = 51 };
+    static const double factors[2][2][3] = {{{0.2, 0.6, 0.2}, {0.1, 0.8, 0.1}}, {{0.2, 0.5, 0.3}, {0.1, 0.8, 0.1}}};
+    static double in[NY * NX];
+    if (s->dtype_given) return;
+    dice d = {77};
+    for (int i = 0; i < NY * NX; i++) in[i] = dice_real(&d);
+    const int radius[3] = {1, 1, 0};
+    stn_stencil *stencil = even_product(&d, 2, radius), *fresh = NULL;
+    stn_problem p = grid_of(stencil, NY, NX, 0, 40);
+    p.boundary[0][0].kind = p.boundary[1][1].kind = STN_FIXED;
+    p.boundary[0][1] = p.boundary[1][0] = (stn_boundary){STN_CONSTANT, 0.4};
+    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
+    options.strategy = "segment";
+    stn_plan *plan = NULL;
+    stn_error error = {0};
+    bool good = stn_plan_create(s->context, &p, &options, &plan, &error) == STN_OK;
+    for (int which = 0; which < 2 && good; which++) {
+        stn_tap taps[9];
+        double weights[9];
+        for (int i = 0; i < 9; i++) {
+            weights[i] = factors[which][0][i / 3] * factors[which][1][i % 3];
+            taps[i] = (stn_tap){{i / 3 - 1, i % 3 - 1, 0}, weights[i]};
+        }
+        const stn_status status = stn_plan_set_weights(plan, 9, weights, &error);
+        if (which == 0) {
+            stn_stencil_create(2, 9, taps, &fresh, NULL);
+            p.stencil = fresh;
+        }
+        good = status == (which ? STN_ERROR_UNSUPPORTED : STN_OK);
+        good = good && compare_plan_with_host(s->context, plan, &p, in, NY * NX) < 1e-13;
+        suite_report(s, good, which ? "uneven weights are refused, and the old ones stay" : "new weights",
+                     error.message);
+    }
+    if (!plan) suite_report(s, false, "a plan for new weights", error.message);
+    stn_plan_destroy(plan);
+    stn_stencil_destroy(stencil), stn_stencil_destroy(fresh);
+}
+
+static void sources(suite *s) {
+    new_weights(s);
+    for (int i = 0; i < (s->full ? 60 : 14); i++) {
+        dice d = {(uint64_t)i + 900};
+        const int axis = i % 2, wide = i % 7 == 3 ? 3 : 1, radius[3] = {axis ? wide : 1, axis ? 1 : wide, 0};
+        stn_stencil *stencil = even_product(&d, 2, radius);
+        stn_problem p = grid_of(stencil, dice_int(&d, 4, 60), dice_int(&d, 4, 90), 0, (uint64_t)dice_int(&d, 1, 60));
+        if (i % 3 == 0) p.extent[axis] = (size_t)dice_int(&d, 500, 900);
+        for (int k = 0; k < 2; k++)
+            for (int side = 0; side < 2; side++) p.boundary[k][side] = any_side(&d, k == axis || wide == 1);
+        p.boundary[axis][i / 2 % 2] = (stn_boundary){i % 4 ? STN_FIXED : STN_CONSTANT, 0.9};
+        if (i % 5 == 4) p.boundary[1 - axis][0].kind = p.boundary[1 - axis][1].kind = STN_WRAP;
+        if (i % 6 == 1) p.batch = 3;
+        if (i % 6 == 2) p.in_place = 1;
+        if (i % 6 == 5) p.steps *= 10;
+        char what[200];
+        snprintf(what, sizeof what, "%d x %d, y %s:%s, x %s:%s, radius %d along axis %d, %d steps", (int)p.extent[0],
+                 (int)p.extent[1], side_names[p.boundary[0][0].kind], side_names[p.boundary[0][1].kind],
+                 side_names[p.boundary[1][0].kind], side_names[p.boundary[1][1].kind], wide, 1 - axis, (int)p.steps);
+        check(s, what, &p, d.state);
+        stn_stencil_destroy(stencil);
+    }
+}
+
 /* Uneven factors, wrapped: any radius, odd and prime sizes, more steps than the grid has points. */
 static void wrapped(suite *s) {
     for (int rank = 2; rank <= 3; rank++)
@@ -140,33 +237,47 @@ static void layouts(suite *s) {
         }
 }
 
-/* Every candidate: tiles of 4, 8 and 16 columns, segments of each length. */
-static void candidates(suite *s) {
-    dice d = {5};
-    stn_stencil *stencil = product_stencil(&d, 2, 2);
-    stn_problem p = grid_of(stencil, 331, 70, 0, 60);
-    p = suite_problem(s, &p);
+/* Every candidate: tiles of 4, 8 and 16 columns, segments of each length, one launch and several; wrapped, and with sides that add. */
+static void try_candidates(suite *s, const stn_problem *problem, uint64_t seed, int each, bool adds) {
+    const stn_problem p = suite_problem(s, problem);
     int tried = 0;
-    bool wide[3] = {false}, whole = false;
+    bool wide[3] = {false}, several = false;
     for (int pick = 0; pick < 40; pick++) {
         comparison c;
         char what[400], detail[1200];
+        if (!s->full && pick % each) continue;
         bool good =
-            compare_candidate_with_host(s->context, s->pool, &p, "segment", COMPARE_MEASURED + pick, true, d.state, &c);
+            compare_candidate_with_host(s->context, s->pool, &p, "segment", COMPARE_MEASURED + pick, true, seed, &c);
         if (c.error.status == STN_ERROR_INVALID_ARGUMENT) break; /* there are no more */
-        if (!s->full && pick % 2) continue;
         for (int k = 0; k < 3; k++) {
             char columns[40];
             snprintf(columns, sizeof columns, "tiles of %d columns", 4 << k);
             wide[k] = wide[k] || strstr(c.parameters, columns);
         }
-        whole = whole || strstr(c.parameters, "points whole");
+        several = several || !strstr(c.parameters, "1 launch of");
         tried++;
         snprintf(what, sizeof what, "candidate %d: %s", pick, c.parameters);
         suite_detail(&c, detail, sizeof detail);
-        suite_report(s, good, what, detail);
+        suite_report(s, good && adds == (strstr(c.parameters, "what sides add") != NULL), what, detail);
     }
-    suite_report(s, tried > 4 && wide[0] && wide[1], "tiles of different widths are among them", NULL);
+    suite_report(s, tried > 3 && (adds || (wide[0] && wide[1])) && several,
+                 "tiles of different widths, and several launches, are among them", NULL);
+}
+
+static void candidates(suite *s) {
+    dice d = {5};
+    stn_stencil *stencil = product_stencil(&d, 2, 2);
+    stn_problem p = grid_of(stencil, 331, 70, 0, 60);
+    try_candidates(s, &p, d.state, 2, false);
+    stn_stencil_destroy(stencil);
+    const int radius[3] = {1, 1, 0};
+    stencil = even_product(&d, 2, radius);
+    p = grid_of(stencil, 331, 70, 0, 61);
+    for (int axis = 0; axis < 2; axis++) {
+        p.boundary[axis][0].kind = STN_FIXED;
+        p.boundary[axis][1] = (stn_boundary){STN_CONSTANT, 0.6};
+    }
+    try_candidates(s, &p, d.state, 5, true);
     stn_stencil_destroy(stencil);
 }
 
@@ -177,14 +288,16 @@ static void refusals(suite *s) {
         stn_boundary_kind kind;
         double value;
     } cases[] = {{"heat-2d", "weights that are no product", STN_WRAP, 0},
-                 {"gaussian-2d:sigma=1,truncate=1", "fixed sides", STN_FIXED, 0},
-                 {"gaussian-2d:sigma=1,truncate=1", "a constant that is not 0", STN_CONSTANT, 0.5},
+                 {"gaussian-3d:sigma=1,truncate=1", "fixed sides of a solid", STN_FIXED, 0},
+                 {"gaussian-3d:sigma=1,truncate=1", "constants of a solid that differ", STN_CONSTANT, 0.5},
+                 {"gaussian-2d:sigma=1,truncate=3", "fixed sides that several taps reach past", STN_FIXED, 0},
                  {"gaussian-2d:sigma=1,truncate=3", "a constant of 0 that several taps reach past", STN_CONSTANT, 0}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         stn_stencil *stencil = NULL;
         stn_stencil_parse(cases[i].stencil, &stencil, NULL);
-        stn_problem p = grid_of(stencil, 64, 64, 0, 10);
+        stn_problem p = grid_of(stencil, 64, 64, 16, 10);
         p.boundary[1][0] = p.boundary[1][1] = (stn_boundary){cases[i].kind, cases[i].value};
+        if (strstr(cases[i].what, "differ")) p.boundary[1][1].value = 0.25;
         stn_plan_options options = STN_PLAN_OPTIONS_INIT;
         options.strategy = "segment";
         stn_plan *plan = NULL;
@@ -199,7 +312,8 @@ static void refusals(suite *s) {
 }
 
 int main(int argc, char **argv) {
-    static const suite_part parts[] = {{"sides", sides},     {"wrapped", wrapped},       {"fewer", fewer},
-                                       {"layouts", layouts}, {"candidates", candidates}, {"refusals", refusals}};
+    static const suite_part parts[] = {{"sides", sides},           {"shifts", shifts},    {"sources", sources},
+                                       {"wrapped", wrapped},       {"fewer", fewer},      {"layouts", layouts},
+                                       {"candidates", candidates}, {"refusals", refusals}};
     return suite_main(argc, argv, parts, sizeof parts / sizeof *parts);
 }

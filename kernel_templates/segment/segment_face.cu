@@ -1,0 +1,64 @@
+// What the source of a fixed or constant side adds in f steps, to a plane whose weights are products of one factor an axis:
+//
+//     out(d, j) += sum over k < f of  (A^k at d of a one beside the side) (B^k b)(j)       A, B: a step across and along the side
+//
+//              side |  d = 0  1 | 2  3 | ..            b: the side's source, a line (segment_source.cu)
+//     segment 0  b  | re im | re im |                  d: points from the side, two of which are the real and the imaginary part of one
+//     segment 1  b  |                                  convolution of b along the side (convolve.cuh)
+//
+// Across, the sum is a number for each d and each of B's symbols: a table, G(d) + i G(d + 1), by which b's transform is multiplied. It is
+// real and even in both parts, so b * G(d) and b * G(d + 1) are the two parts of what comes out. A block takes one
+// segment of two depths after the other; all of one launch lie apart.
+#include "device/element.cuh"
+#include "device/twins.cuh"
+#include "segment/convolve.cuh"
+#include "segment/extend.cuh"
+
+struct face_arguments {
+    const REAL *source;
+    STORE *out;  // at the side's first point
+    const REAL *roots, *symbol;
+    long long n;                        // points along the side
+    long long out_along, out_deep;      // elements from point to point along the side, from the side inwards
+    long long source_batch, out_batch;  // from grid to grid
+    unsigned segments, pairs, all;      // along the side; of depths; of both and the grids
+    int lead, useful, width;            // width: depths
+};
+
+static_assert(is_twin(sizeof(face_arguments)), "face_header of segment/source.c");
+static_assert(is_given(CELLS * sizeof(cell)), "make_face of segment/source.c");
+
+constexpr int SYMBOLS = 2 * (F / 2 + 1) * 256;  // numbers of two depths
+
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) segment_face(const face_arguments a) {
+    extern __shared__ __align__(16) unsigned char stn_shared[];
+    cell *const room = reinterpret_cast<cell *>(stn_shared);
+#pragma unroll 1
+    for (unsigned work = blockIdx.x; work < a.all; work += gridDim.x) {
+        point x[16];
+        int t = threadIdx.x;
+        keep_here(t);
+        const unsigned deep = work % a.pairs, segment = work / a.pairs % a.segments, grid = work / a.pairs / a.segments;
+        const long long start = static_cast<long long>(segment) * a.useful - a.lead;
+        const REAL *const source = a.source + grid * a.source_batch;
+#pragma unroll
+        for (int i = 0; i < 16; i++) {
+            const folded from = extend(start + t + THREADS * (i / F) + 256 * (i % F), a.n);
+            const REAL value = from.index < 0 ? REAL(0) : source[from.index];
+            x[i] = {from.minus ? -value : value, REAL(0)};
+        }
+        __syncthreads();  // the room is free
+        convolve(x, room, t, room, t, a.roots, a.symbol + static_cast<long long>(deep) * SYMBOLS);
+        const unsigned count = static_cast<unsigned>(min(a.n - start - a.lead, static_cast<long long>(a.useful)));
+        STORE *const out = a.out + grid * a.out_batch + 2LL * deep * a.out_deep + start * a.out_along;
+        const bool both = static_cast<int>(2 * deep + 1) < a.width;
+#pragma unroll
+        for (int i = 0; i < 16; i++) {
+            const int j = t + THREADS * (i / F) + 256 * (i % F);
+            if (static_cast<unsigned>(j - a.lead) >= count) continue;
+            STORE *const to = out + j * a.out_along;
+            to[0] = narrow<STORE>(widen(to[0]) + x[i].im);
+            if (both) to[a.out_deep] = narrow<STORE>(widen(to[a.out_deep]) + x[i].re);
+        }
+    }
+}

@@ -1,0 +1,250 @@
+/* See source.h. */
+#include "strategies/segment/source.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arith.h"
+#include "base/error.h"
+#include "context/context.h"
+#include "strategies/segment/tables.h"
+
+enum { THREADS = 128 };
+
+/* As segment_source.cu declares them; of axes y and x. */
+typedef struct source_tap {
+    double weight;
+    int32_t y, x;
+} source_tap;
+typedef struct source_header {
+    const void *in;
+    void *out, *source, *kept;
+    const void *taps;
+    int64_t in_y, in_batch, out_y, out_batch;
+    double constant[2][2];
+    int32_t ny, nx, at[2][2], ntaps, tiles;
+} source_header;
+
+/* As segment_face.cu does. */
+typedef struct face_header {
+    const void *source;
+    void *out;
+    const void *roots, *symbol;
+    int64_t n, out_along, out_deep, source_batch, out_batch;
+    uint32_t segments, pairs, all;
+    int32_t lead, useful, width;
+} face_header;
+
+static size_t real_size(const stn_task *task) { return task->dtype == STN_F64 ? sizeof(double) : sizeof(float); }
+
+/* The axes are listed x first: y sides (0) are across axis 1 of that list, along axis 0. */
+static const segment_axis *across(const segment_axis *axes, int which) { return &axes[1 - which]; }
+
+static bool is_odd(const segment_axis *a, int side) {
+    return a->side[side] == STN_CONSTANT || a->side[side] == STN_FIXED;
+}
+
+/* Points of a grid's lines. */
+static int64_t line_points(const stn_task *task) { return 2 * (task->n[1] + task->n[2]); }
+
+/* ---- kernels ------------------------------------------------------------------------------------------------------- */
+
+static stn_status make_lines(stn_plan *plan, int back, stn_kernel **kernel, stn_error *error) {
+    const stn_task *task = &plan->task;
+    stn_text params = STN_TEXT_EMPTY;
+    stn_params_begin(&params);
+    stn_params_elements(&params, task->dtype);
+    stn_params_int(&params, "EXPECTED_HEADER", sizeof(source_header));
+    stn_params_int(&params, "THREADS_X", THREADS);
+    stn_params_int(&params, "SOURCE_BACK", back);
+    for (int axis = 0; axis < 3; axis++) stn_params_axis(&params, axis, task->reach[axis], task->boundary[axis]);
+    STN_TRY(stn_kernel_make(plan->context, "segment_source", &params, 0, kernel, error));
+    stn_plan_list_kernel(plan, *kernel);
+    return STN_OK;
+}
+
+/* Along a side: one line at a time, segments as the pass along it has. */
+static stn_status make_face(stn_plan *plan, const segment_axis *along, const segment_shape *shape,
+                            const segment_pass *pass, segment_kernel *kernel, stn_error *error) {
+    const stn_task *task = &plan->task;
+    segment_pass line = *pass;
+    line.axis = 2;
+    stn_text params = STN_TEXT_EMPTY;
+    stn_params_begin(&params);
+    stn_params_elements(&params, task->dtype);
+    stn_params_int(&params, "X_SIDE_LOW", along->side[0]);
+    stn_params_int(&params, "X_SIDE_HIGH", along->side[1]);
+    stn_params_int(&params, "BLOCKS", segment_blocks(task, shape, &line));
+    stn_params_int(&params, "SEGMENT_FIRST", pass->first);
+    stn_params_int(&params, "SEGMENT_WHOLE", shape->whole);
+    stn_params_int(&params, "SYMBOL_REAL", 0);
+    stn_params_int(&params, "SYMBOL_EVEN", 1);
+    stn_params_int(&params, "EXPECTED_HEADER", sizeof(face_header));
+    kernel->threads = segment_threads(shape, &line);
+    kernel->shared = segment_shared(task, shape, &line) - 2 * 256 * (size_t)pass->first * stn_dtype_size(task->dtype);
+    STN_TRY(stn_kernel_make(plan->context, "segment_face", &params, kernel->shared, &kernel->kernel, error));
+    stn_plan_list_kernel(plan, kernel->kernel);
+    kernel->blocks = 1;
+    if (kernel->kernel->module)
+        kernel->blocks = plan->machine.multiprocessors *
+                         stn_max(stn_module_occupancy(kernel->kernel->module, kernel->threads, kernel->shared), 1);
+    return STN_OK;
+}
+
+stn_status segment_source_get(stn_plan *plan, const segment_axis *axes, const segment_shape *shape,
+                              segment_source *source, stn_error *error) {
+    source->has = shape->sources;
+    if (!source->has) return STN_OK;
+    STN_TRY(make_lines(plan, 0, &source->begin, error));
+    STN_TRY(make_lines(plan, 1, &source->back, error));
+    for (int which = 0; which < 2; which++)
+        if (is_odd(across(axes, which), 0) || is_odd(across(axes, which), 1))
+            STN_TRY(make_face(plan, &axes[which], shape, &shape->pass[which], &source->along[which], error));
+    source->lines =
+        (size_t)stn_round_up(plan->task.batch * line_points(&plan->task) * 2 * (int64_t)sizeof(double), 256);
+    return STN_OK;
+}
+
+/* ---- tables -------------------------------------------------------------------------------------------------------- */
+
+static size_t side_values(const segment_shape *shape, int which, int width) {
+    return (size_t)(width + 1) / 2 * 2 * segment_symbol_size(shape->pass[which].first, true);
+}
+
+void segment_source_place(const stn_task *task, const segment_axis *axes, const segment_shape *shape, uint64_t fused,
+                          size_t at, segment_source_tables *tables) {
+    *tables = (segment_source_tables){.fused = fused, .taps = at};
+    at += (size_t)stn_round_up((int64_t)(task->ntaps * sizeof(source_tap)), 256);
+    for (int which = 0; which < 2; which++) {
+        const segment_axis *deep = across(axes, which);
+        if (!is_odd(deep, 0) && !is_odd(deep, 1)) continue;
+        const stn_reach reach = segment_axis_reach(deep, task->dtype, fused);
+        const int width = (int)stn_min(deep->n, stn_max(reach.side[0], reach.side[1]) + 2);
+        const size_t bytes = side_values(shape, which, width) * real_size(task);
+        tables->width[which] = width;
+        for (int side = 0; side < 2; side++) {
+            if (!is_odd(deep, side)) continue;
+            tables->side[which][side] = at;
+            if (side && deep->side[0] == deep->side[1])
+                tables->side[which][side] = tables->side[which][0]; /* mirrored, it is the same */
+            else
+                at += (size_t)stn_round_up((int64_t)bytes, 256);
+        }
+    }
+    tables->end = at;
+}
+
+static stn_status fill_side(const stn_task *task, const segment_axis *axes, const segment_shape *shape,
+                            const segment_source_tables *tables, int which, int side, unsigned char *to,
+                            stn_error *error) {
+    const int width = tables->width[which];
+    const size_t count = side_values(shape, which, width);
+    double *values = calloc(count, sizeof *values);
+    if (!values) return stn_fail_memory(error, "a side's table", count * sizeof *values);
+    stn_status status = segment_face_make(across(axes, which), side, &axes[which], shape->pass[which].first,
+                                          tables->fused, width, values, error);
+    unsigned char *at = to + tables->side[which][side];
+    for (size_t i = 0; status == STN_OK && i < count; i++) at += stn_put_real(task->dtype, values[i], at);
+    free(values);
+    return status;
+}
+
+stn_status segment_source_fill(const stn_task *task, const segment_axis *axes, const segment_shape *shape,
+                               const segment_source_tables *tables, unsigned char *to, stn_error *error) {
+    for (size_t i = 0; i < task->ntaps; i++) {
+        const stn_tap *tap = &task->taps[i];
+        const source_tap own = {tap->weight, (int32_t)tap->offset[1], (int32_t)tap->offset[2]};
+        memcpy(to + tables->taps + i * sizeof own, &own, sizeof own);
+    }
+    for (int which = 0; which < 2; which++)
+        for (int side = 0; side < 2; side++) {
+            const segment_axis *deep = across(axes, which);
+            if (!is_odd(deep, side) || (side && deep->side[0] == deep->side[1])) continue;
+            STN_TRY(fill_side(task, axes, shape, tables, which, side, to, error));
+        }
+    return STN_OK;
+}
+
+/* ---- launches ------------------------------------------------------------------------------------------------------ */
+
+static source_header lines_header(const stn_task *task, const segment_axis *axes, const segment_source_tables *tables,
+                                  const void *table, void *lines) {
+    const int64_t points = line_points(task);
+    source_header h = {.source = lines,
+                       .kept = (char *)lines + task->batch * points * (int64_t)real_size(task),
+                       .taps = (const char *)table + tables->taps,
+                       .ny = (int32_t)task->n[1],
+                       .nx = (int32_t)task->n[2],
+                       .ntaps = (int32_t)task->ntaps,
+                       .tiles = (int32_t)stn_div_up(points, THREADS)};
+    for (int which = 0; which < 2; which++)
+        for (int side = 0; side < 2; side++) {
+            const segment_axis *deep = across(axes, which);
+            const int64_t in = deep->side[side] == STN_FIXED;
+            h.constant[which][side] = stn_task_outside(task, which + 1, side);
+            h.at[which][side] = !is_odd(deep, side) ? -1 : (int32_t)(side ? deep->n - 1 - in : in);
+        }
+    return h;
+}
+
+static stn_status launch_lines(const stn_task *task, const stn_kernel *kernel, source_header *h, void *stream,
+                               stn_error *error) {
+    const stn_launch how = {
+        .grid = {(unsigned)(h->tiles * task->batch), 1, 1}, .block = {THREADS, 1, 1}, .stream = stream};
+    return stn_module_launch(kernel->module, &how, h, error);
+}
+
+stn_status segment_source_begin(const stn_plan *plan, const segment_axis *axes, const segment_source *source,
+                                const segment_source_tables *tables, const void *table, void *lines,
+                                const stn_fused_launch *l, stn_error *error) {
+    if (!source->has) return STN_OK;
+    source_header h = lines_header(&plan->task, axes, tables, table, lines);
+    h.in = l->in, h.in_y = l->from->stride[1], h.in_batch = l->from->batch;
+    return launch_lines(&plan->task, source->begin, &h, l->stream, error);
+}
+
+/* One side, as far as its values get. */
+static stn_status add_side(const stn_task *task, const segment_axis *axes, const segment_kernel *kernel,
+                           const segment_source_tables *tables, const segment_sweep *sweep, const unsigned char *table,
+                           const unsigned char *lines, int which, int side, const stn_fused_launch *l,
+                           stn_error *error) {
+    const segment_axis *along = &axes[which], *deep = across(axes, which);
+    const int64_t first = (which ? 2 * task->n[2] : 0) + side * along->n; /* of the side's line */
+    const int64_t far[2] = {l->to->stride[along->axis], l->to->stride[deep->axis]};
+    const int64_t segments = stn_div_up(along->n, sweep->pass.useful), pairs = (tables->width[which] + 1) / 2;
+    face_header h = {.source = lines + first * (int64_t)real_size(task),
+                     .out = (char *)l->out + (side ? (deep->n - 1) * far[1] : 0) * (int64_t)stn_dtype_size(task->dtype),
+                     .roots = table + sweep->roots,
+                     .symbol = table + tables->side[which][side],
+                     .n = along->n,
+                     .out_along = far[0],
+                     .out_deep = side ? -far[1] : far[1],
+                     .source_batch = line_points(task),
+                     .out_batch = l->to->batch,
+                     .segments = (uint32_t)segments,
+                     .pairs = (uint32_t)pairs,
+                     .all = (uint32_t)(segments * pairs * task->batch),
+                     .lead = sweep->pass.lead,
+                     .useful = sweep->pass.useful,
+                     .width = tables->width[which]};
+    const stn_launch how = {.grid = {(unsigned)stn_min(h.all, kernel->blocks), 1, 1},
+                            .block = {(unsigned)kernel->threads, 1, 1},
+                            .shared = kernel->shared,
+                            .stream = l->stream};
+    return stn_module_launch(kernel->kernel->module, &how, &h, error);
+}
+
+stn_status segment_source_add(const stn_plan *plan, const segment_axis *axes, const segment_source *source,
+                              const segment_source_tables *tables, const segment_sweep *sweeps, const void *table,
+                              void *lines, const stn_fused_launch *l, stn_error *error) {
+    if (!source->has) return STN_OK;
+    const stn_task *task = &plan->task;
+    for (int which = 0; which < 2; which++) /* one after the other: where sides' reaches meet, both add */
+        for (int side = 0; side < 2; side++)
+            if (is_odd(across(axes, which), side))
+                STN_TRY(add_side(task, axes, &source->along[which], tables, &sweeps[which], table, lines, which, side,
+                                 l, error));
+    source_header h = lines_header(task, axes, tables, table, lines);
+    h.out = l->out, h.out_y = l->to->stride[1], h.out_batch = l->to->batch;
+    return launch_lines(task, source->back, &h, l->stream, error);
+}
