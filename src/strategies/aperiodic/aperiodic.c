@@ -1,0 +1,207 @@
+/* Aperiodic: many steps at once beside sides past which no mirror goes on: several taps past a fixed or constant side, taps that are
+ * not symmetric. Far from such a side T steps are what they would be without it, and transforms of the whole grid make them, by
+ * `spectral` or `host-spectral`. What lies nearer than the taps of T steps reach, a band, is made again, in a box twice as wide:
+ *
+ *     +----------------------------+      f steps at once by transforms, as if the grid wrapped: right but for the bands
+ *     | band |              | band |      each band of a box whose other half is only there to be seen, by f steps, or as the
+ *     |======|==----------==|======|      grid itself: some steps at once, and narrower bands of its own
+ *     +----------------------------+      T / f times
+ *
+ * Bands grow with the square root of f, or slower than f at least, so that most points are hardly ever stepped. Which f at which
+ * level is the candidate's. Everything is a plan made through stn_subplan, so it serves the host as it serves a GPU.
+ * After R. Ahmad et al., Fast Stencil Computations using Fast Fourier Transforms (arXiv 2105.06676), who treat the aperiodic case. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "plan/accuracy.h"
+#include "strategies/aperiodic/tree.h"
+
+typedef struct aperiodic_state {
+    shape shape;
+    rates rates;
+    tree tree;
+} aperiodic_state;
+
+static levels levels_of(const stn_candidate *candidate) {
+    levels l;
+    _Static_assert(sizeof l <= sizeof candidate->values, "levels fit");
+    memcpy(&l, candidate->values, sizeof l);
+    return l;
+}
+
+/* ---- choosing ------------------------------------------------------------------------------------------------------ */
+
+static bool applies(const stn_task *task, const stn_machine *machine, char *reason, size_t reason_size) {
+    shape s;
+    stn_estimate unused;
+    if (!shape_sides(task, &s, reason, reason_size)) return false;
+    const box whole = shape_whole(&s);
+    const stn_task once = shape_by_transforms(&s, &whole, task->steps);
+    const stn_task step = shape_by_steps(&s, &whole, 1);
+    const char *why = NULL;
+    if (!shape_has_room(&s))
+        why = "the bands at its sides leave nothing between them";
+    else if (!cost_transforms(&once, machine, &unused))
+        why = "nothing transforms this grid";
+    else if (!cost_steps(&step, machine, &unused))
+        why = "nothing steps its bands";
+    if (why) snprintf(reason, reason_size, "%s", why);
+    return !why;
+}
+
+/* Those worth measuring: the cheapest levels with bands divided wherever they can be, and less deep. */
+static size_t add_measured(const shape *s, stn_candidate *list, size_t count, size_t most) {
+    for (int depth = 1; depth <= SHAPE_LEVELS && count < most; depth++) {
+        levels l = {.always = 1};
+        for (int i = 0; i < depth; i++) {
+            const int k = 1 + 2 * i;
+            if (k < s->halvings && s->steps[k] <= 0x7fffffff) l.steps[i] = (int)s->steps[k];
+        }
+        if (l.steps[depth - 1] == 0) break;
+        list[count] = (stn_candidate){{0}};
+        memcpy(list[count++].values, &l, sizeof l);
+    }
+    return count;
+}
+
+static size_t candidates(const stn_task *task, const stn_machine *machine, stn_candidate *list, size_t most) {
+    enum { CHOSEN_FROM = 4 };
+    char reason[160];
+    shape s;
+    rates r;
+    levels found[CHOSEN_FROM];
+    if (!most || !shape_sides(task, &s, reason, sizeof reason)) return 0;
+    shape_depths(&s);
+    if (!cost_rates(&s, machine, &r)) return 0;
+    size_t count = cost_search(&s, &r, found, most < CHOSEN_FROM ? most : CHOSEN_FROM);
+    for (size_t i = 0; i < count; i++) {
+        list[i] = (stn_candidate){{0}};
+        memcpy(list[i].values, &found[i], sizeof found[i]);
+    }
+    return count && most > STN_CANDIDATES ? add_measured(&s, list, count, most) : count;
+}
+
+/* Bands are stepped: they err as stepping does. */
+static void estimate(const stn_task *task, const stn_machine *machine, const stn_candidate *candidate,
+                     stn_estimate *result) {
+    char reason[160];
+    shape s;
+    rates r;
+    const levels l = levels_of(candidate);
+    *result = (stn_estimate){.seconds = INFINITY, .stepping = true};
+    shape_sides(task, &s, reason, sizeof reason);
+    shape_depths(&s);
+    if (!cost_rates(&s, machine, &r)) return;
+    const box whole = shape_whole(&s);
+    const division d = cost_divide(&s, &r, &l, &whole, task->steps, true);
+    const double points = (double)stn_task_points(task), rounds = (double)d.rounds + (d.rest > 0);
+    if (d.steps == 0) return;
+    result->unit = r.unit;
+    result->bytes = d.passes * r.bytes_point + 4 * points * (double)stn_dtype_size(task->dtype);
+    result->flops = d.passes * r.flops_point;
+    result->launches = d.launches + 2;
+    result->halo_waste = d.passes / (points * rounds) - 1;
+    result->seconds = d.seconds + 2 * (points * r.copy_point + r.copy_start);
+    result->error = hypot(r.transform_error * sqrt(rounds), stn_error_stepping(task));
+}
+
+/* ---- building ------------------------------------------------------------------------------------------------------ */
+
+static stn_status prepare(stn_plan *plan, stn_error *error) {
+    char reason[160] = "";
+    aperiodic_state *state = calloc(1, sizeof *state);
+    if (!state) return stn_fail_memory(error, "a plan", sizeof *state);
+    plan->state = state;
+    const levels l = levels_of(&plan->candidate);
+    shape_sides(&plan->task, &state->shape, reason, sizeof reason);
+    shape_depths(&state->shape);
+    if (!cost_rates(&state->shape, &plan->machine, &state->rates))
+        return stn_fail(error, STN_ERROR_UNSUPPORTED, "aperiodic finds nothing that transforms this grid");
+    STN_TRY(tree_make(plan, &state->shape, &state->rates, &l, &state->tree, error));
+    plan->workspace_size = state->tree.grids + state->tree.plans;
+    return STN_OK;
+}
+
+/* Bands are as wide as the old weights asked for. */
+static bool still_fits(const shape *old, const stn_task *task) {
+    shape now;
+    char reason[160];
+    shape_sides(task, &now, reason, sizeof reason);
+    shape_depths(&now);
+    for (int axis = 0; axis < 3; axis++)
+        for (int side = 0; side < 2; side++) {
+            if (now.stepped[axis][side] && !old->stepped[axis][side]) return false;
+            for (int k = 0; k < now.halvings; k++)
+                if (now.depth[k][axis][side] > old->depth[k][axis][side]) return false;
+        }
+    return true;
+}
+
+static stn_status set_weights(stn_plan *plan, stn_error *error) {
+    aperiodic_state *state = plan->state;
+    if (!still_fits(&state->shape, &plan->task))
+        return stn_fail(error, STN_ERROR_UNSUPPORTED,
+                        "aperiodic cannot take these weights: after many steps they reach further from its sides than "
+                        "those that the plan was made for; make a new plan");
+    return tree_set_weights(&state->tree, &plan->task, error);
+}
+
+static void release(stn_plan *plan) {
+    aperiodic_state *state = plan->state;
+    if (!state) return;
+    tree_clear(&state->tree);
+    free(state);
+    plan->state = NULL;
+}
+
+static stn_status execute(stn_plan *plan, const stn_execution *run, stn_error *error) {
+    const aperiodic_state *state = plan->state;
+    return tree_run(&state->tree, &plan->task, run, error);
+}
+
+/* ---- in words ------------------------------------------------------------------------------------------------------ */
+
+static void name_candidate(const stn_task *task, const stn_candidate *candidate, stn_text *text) {
+    const levels l = levels_of(candidate);
+    (void)task;
+    for (int i = 0; i < SHAPE_LEVELS && l.steps[i]; i++) stn_text_printf(text, i ? ", then %d" : "%d", l.steps[i]);
+    stn_text_printf(text, " steps at once%s", l.always ? " wherever they fit" : "");
+}
+
+static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
+    const aperiodic_state *state = plan->state;
+    if (!state || !state->tree.root) return;
+    const stage *first = &state->tree.root->stages[0];
+    const int64_t width = first->count ? first->edges[0].band.count : 0;
+    const levels l = levels_of(&plan->candidate);
+    if (format == STN_JSON) {
+        stn_json_integer(text, "steps_at_once", l.steps[0]);
+        stn_json_integer(text, "band", width);
+        stn_json_integer(text, "bands", state->tree.nodes - 1);
+        stn_json_integer(text, "levels", state->tree.depth);
+        stn_json_key(text, "transforms");
+        stn_json_string(text, first->plan->strategy->name);
+        return;
+    }
+    name_candidate(&plan->task, &plan->candidate, text);
+    stn_text_printf(text, " by %s; %d band%s in %d level%s, the outer ones %lld points wide",
+                    first->plan->strategy->name, state->tree.nodes - 1, state->tree.nodes == 2 ? "" : "s",
+                    state->tree.depth, state->tree.depth == 1 ? "" : "s", (long long)width);
+}
+
+const stn_strategy stn_strategy_aperiodic = {
+    .name = "aperiodic",
+    .applies = applies,
+    .candidates = candidates,
+    .estimate = estimate,
+    .prepare = prepare,
+    .execute = execute,
+    .set_weights = set_weights,
+    .describe = describe,
+    .release = release,
+    .name_candidate = name_candidate,
+    .sources = true,
+};
