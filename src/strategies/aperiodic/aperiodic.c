@@ -25,44 +25,62 @@ typedef struct aperiodic_state {
     tree tree;
 } aperiodic_state;
 
-static levels levels_of(const stn_candidate *candidate) {
-    levels l;
-    _Static_assert(sizeof l <= sizeof candidate->values, "levels fit");
-    memcpy(&l, candidate->values, sizeof l);
-    return l;
+/* What a candidate is, and what it costs by the same figures that it was found by: asking for them again would take as long. */
+typedef struct choice {
+    levels levels;
+    float seconds, passes, launches, rounds; /* as a division has them */
+    float bytes, flops, error;               /* of a pass by transforms: a point's; all of it */
+    int unit;
+} choice;
+
+static choice choice_of(const stn_candidate *candidate) {
+    choice c;
+    _Static_assert(sizeof c <= sizeof candidate->values, "a choice fits");
+    memcpy(&c, candidate->values, sizeof c);
+    return c;
 }
+
+static levels levels_of(const stn_candidate *candidate) { return choice_of(candidate).levels; }
 
 /* ---- choosing ------------------------------------------------------------------------------------------------------ */
 
 static bool applies(const stn_task *task, const stn_machine *machine, char *reason, size_t reason_size) {
     shape s;
-    stn_estimate unused;
-    if (!shape_sides(task, &s, reason, reason_size)) return false;
-    const box whole = shape_whole(&s);
-    const stn_task once = shape_by_transforms(&s, &whole, task->steps);
-    const stn_task step = shape_by_steps(&s, &whole, 1);
     const char *why = NULL;
-    if (!shape_has_room(&s))
+    if (!shape_sides(task, &s, reason, reason_size)) return false;
+    if (task->source && machine->is_device)
+        why = "no steps on a GPU add a constant source to its bands";
+    else if (!shape_has_room(&s))
         why = "the bands at its sides leave nothing between them";
-    else if (!cost_transforms(&once, machine, &unused))
-        why = "nothing transforms this grid";
-    else if (!cost_steps(&step, machine, &unused))
-        why = "nothing steps its bands";
     if (why) snprintf(reason, reason_size, "%s", why);
     return !why;
 }
 
-/* Those worth measuring: the cheapest levels with bands divided wherever they can be, and less deep. */
-static size_t add_measured(const shape *s, stn_candidate *list, size_t count, size_t most) {
+static bool add(const shape *s, const rates *r, const levels *l, stn_candidate *to) {
+    const box whole = shape_whole(s);
+    const division d = cost_divide(s, r, l, &whole, s->task->steps, true);
+    if (d.steps == 0) return false;
+    choice c = {.levels = *l, .seconds = (float)d.seconds, .passes = (float)d.passes, .launches = (float)d.launches};
+    const double copies = 2 * ((double)stn_task_points(s->task) * r->copy_point + r->copy_start);
+    c.seconds += (float)copies;
+    c.rounds = (float)(d.rounds + (d.rest > 0));
+    c.bytes = (float)r->bytes_point, c.flops = (float)r->flops_point, c.error = (float)r->transform_error;
+    c.unit = (int)r->unit;
+    *to = (stn_candidate){{0}};
+    memcpy(to->values, &c, sizeof c);
+    return true;
+}
+
+/* Those worth measuring: bands divided wherever they can be, in one to three levels. */
+static size_t add_measured(const shape *s, const rates *r, stn_candidate *list, size_t count, size_t most) {
     for (int depth = 1; depth <= SHAPE_LEVELS && count < most; depth++) {
         levels l = {.always = 1};
         for (int i = 0; i < depth; i++) {
             const int k = 1 + 2 * i;
-            if (k < s->halvings && s->steps[k] <= 0x7fffffff) l.steps[i] = (int)s->steps[k];
+            if (k < s->halvings && s->steps[k] <= INT32_MAX) l.steps[i] = (int)s->steps[k];
         }
         if (l.steps[depth - 1] == 0) break;
-        list[count] = (stn_candidate){{0}};
-        memcpy(list[count++].values, &l, sizeof l);
+        count += add(s, r, &l, &list[count]);
     }
     return count;
 }
@@ -73,39 +91,27 @@ static size_t candidates(const stn_task *task, const stn_machine *machine, stn_c
     shape s;
     rates r;
     levels found[CHOSEN_FROM];
+    size_t count = 0;
     if (!most || !shape_sides(task, &s, reason, sizeof reason)) return 0;
-    shape_depths(&s);
+    shape_guess(&s);
     if (!cost_rates(&s, machine, &r)) return 0;
-    size_t count = cost_search(&s, &r, found, most < CHOSEN_FROM ? most : CHOSEN_FROM);
-    for (size_t i = 0; i < count; i++) {
-        list[i] = (stn_candidate){{0}};
-        memcpy(list[i].values, &found[i], sizeof found[i]);
-    }
-    return count && most > STN_CANDIDATES ? add_measured(&s, list, count, most) : count;
+    const size_t chosen = cost_search(&s, &r, found, most < CHOSEN_FROM ? most : CHOSEN_FROM);
+    for (size_t i = 0; i < chosen; i++) count += add(&s, &r, &found[i], &list[count]);
+    return count && most > STN_CANDIDATES ? add_measured(&s, &r, list, count, most) : count;
 }
 
 /* Bands are stepped: they err as stepping does. */
 static void estimate(const stn_task *task, const stn_machine *machine, const stn_candidate *candidate,
                      stn_estimate *result) {
-    char reason[160];
-    shape s;
-    rates r;
-    const levels l = levels_of(candidate);
-    *result = (stn_estimate){.seconds = INFINITY, .stepping = true};
-    shape_sides(task, &s, reason, sizeof reason);
-    shape_depths(&s);
-    if (!cost_rates(&s, machine, &r)) return;
-    const box whole = shape_whole(&s);
-    const division d = cost_divide(&s, &r, &l, &whole, task->steps, true);
-    const double points = (double)stn_task_points(task), rounds = (double)d.rounds + (d.rest > 0);
-    if (d.steps == 0) return;
-    result->unit = r.unit;
-    result->bytes = d.passes * r.bytes_point + 4 * points * (double)stn_dtype_size(task->dtype);
-    result->flops = d.passes * r.flops_point;
-    result->launches = d.launches + 2;
-    result->halo_waste = d.passes / (points * rounds) - 1;
-    result->seconds = d.seconds + 2 * (points * r.copy_point + r.copy_start);
-    result->error = hypot(r.transform_error * sqrt(rounds), stn_error_stepping(task));
+    const choice c = choice_of(candidate);
+    const double points = (double)stn_task_points(task), passes = (double)c.passes, rounds = (double)c.rounds;
+    (void)machine;
+    *result = (stn_estimate){.unit = (stn_unit)c.unit, .stepping = true, .seconds = (double)c.seconds};
+    result->bytes = passes * (double)c.bytes + 4 * points * (double)stn_dtype_size(task->dtype);
+    result->flops = passes * (double)c.flops;
+    result->launches = (double)c.launches + 2;
+    result->halo_waste = passes / (points * rounds) - 1;
+    result->error = hypot((double)c.error * sqrt(rounds), stn_error_stepping(task));
 }
 
 /* ---- building ------------------------------------------------------------------------------------------------------ */

@@ -25,8 +25,9 @@ const char *cost_transforms(const stn_task *task, const stn_machine *machine, st
     return cheapest(machine->is_device ? on_device : on_host, task, machine, estimate);
 }
 
+/* On a GPU direct alone: bands are narrow, and to ask lowrank as well would double what choosing a plan takes. */
 const char *cost_steps(const stn_task *task, const stn_machine *machine, stn_estimate *estimate) {
-    static const char *const on_host[] = {"host", NULL}, *const on_device[] = {"direct", "lowrank", NULL};
+    static const char *const on_host[] = {"host", NULL}, *const on_device[] = {"direct", NULL};
     return cheapest(machine->is_device ? on_device : on_host, task, machine, estimate);
 }
 

@@ -23,7 +23,7 @@ typedef struct rates {
 const char *cost_transforms(const stn_task *task, const stn_machine *machine, stn_estimate *estimate);
 const char *cost_steps(const stn_task *task, const stn_machine *machine, stn_estimate *estimate);
 
-/* False: nothing transforms this grid. */
+/* False: nothing transforms this grid, or nothing steps it. */
 bool cost_rates(const shape *s, const stn_machine *machine, rates *made);
 
 /* How a box's steps are made: `steps` at once, so many rounds of them, then `rest` once; or one after the other, with steps 0. */

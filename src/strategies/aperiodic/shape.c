@@ -1,10 +1,13 @@
 /* See shape.h. */
 #include "strategies/aperiodic/shape.h"
 
+#include <float.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/arith.h"
+#include "problem/stencil.h"
 #include "strategies/common/extension.h"
 #include "strategies/common/layout.h"
 #include "strategies/common/reach.h"
@@ -48,24 +51,58 @@ static void depths_of(shape *s, int axis, double tail) {
     }
 }
 
-static void find_depths(shape *s) {
+/* Which axes have depths, and of which other one they are the same. */
+static void find_depths(shape *s, void (*of)(shape *s, int axis, double tail)) {
     const double tail = stn_reach_tail(s->task->dtype);
+    s->halvings = 0;
+    for (uint64_t steps = s->task->steps; steps > 1 && s->halvings < SHAPE_HALVINGS; steps /= 2)
+        s->steps[s->halvings++] = steps;
     for (int axis = 0; axis < 3; axis++) {
         if (!s->stepped[axis][0] && !s->stepped[axis][1]) continue;
         int like = axis - 1;
         while (like >= 0 && !((s->stepped[like][0] || s->stepped[like][1]) && stn_reach_alike(s->task, axis, like)))
             like--;
-        if (like < 0) depths_of(s, axis, tail);
+        if (like < 0) of(s, axis, tail);
         for (int k = 0; k < s->halvings && like >= 0; k++)
             memcpy(s->depth[k][axis], s->depth[k][like], sizeof s->depth[k][axis]);
     }
 }
 
-void shape_depths(shape *s) {
-    s->halvings = 0;
-    for (uint64_t steps = s->task->steps; steps > 1 && s->halvings < SHAPE_HALVINGS; steps /= 2)
-        s->steps[s->halvings++] = steps;
-    find_depths(s);
+void shape_depths(shape *s) { find_depths(s, depths_of); }
+
+/* As if the taps of t steps were a normal distribution, whose tails are Chernoff's bound with their mean and variance alone. */
+static void guesses_of(shape *s, int axis, double tail) {
+    const stn_task *task = s->task;
+    double sum = 0, mean = 0, variance = 0;
+    for (size_t i = 0; i < task->ntaps; i++) {
+        const double weight = fabs(task->taps[i].weight), at = (double)task->taps[i].offset[axis];
+        sum += weight, mean += weight * at, variance += weight * at * at;
+    }
+    if (sum > 0) mean /= sum, variance = fmax(0, variance / sum - mean * mean);
+    const double grows = s->growth;
+    for (int k = 0; k < s->halvings; k++) {
+        const double steps = (double)s->steps[k], rare = log(steps / tail) + steps * grows;
+        for (int side = 0; side < 2; side++) {
+            const double drift = side ? mean : -mean, reach = (double)task->reach[axis][side];
+            double t = steps; /* when it is felt furthest */
+            if (drift < 0) t = fmin(t, rare * variance / (2 * drift * drift));
+            const double most = fmin(steps * reach, fmax(0, drift * t + sqrt(2 * rare * variance * t)));
+            s->depth[k][axis][side] = (int64_t)(most + reach);
+        }
+    }
+}
+
+/* The logarithm of (sum of |w|) / max |K|: what taps of both signs take from each other at each step. */
+static double growth_of(const stn_task *task) {
+    double sum = 0, all = 0;
+    for (size_t i = 0; i < task->ntaps; i++) sum += fabs(task->taps[i].weight), all += task->taps[i].weight;
+    if (fabs(all) >= sum) return 0;
+    return log(fmax(sum, DBL_MIN) / fmax(stn_taps_max_symbol(task->ntaps, task->taps), DBL_MIN));
+}
+
+void shape_guess(shape *s) {
+    s->growth = growth_of(s->task);
+    find_depths(s, guesses_of);
 }
 
 bool shape_has_room(const shape *s) {
@@ -74,7 +111,9 @@ bool shape_has_room(const shape *s) {
     const box whole = shape_whole(s);
     least.halvings = 1;
     for (least.steps[0] = s->task->steps; least.steps[0] > 3;) least.steps[0] /= 2;
-    find_depths(&least);
+    for (int axis = 0; axis < 3; axis++)
+        for (int side = 0; side < 2; side++)
+            least.depth[0][axis][side] = (int64_t)(least.steps[0] + 1) * s->task->reach[axis][side];
     return shape_bands(&least, &whole, least.steps[0], unused) >= 0;
 }
 

@@ -11,6 +11,7 @@
 typedef struct shape {
     const stn_task *task;
     bool stepped[3][2]; /* sides that transforms cannot serve: points near them are advanced by steps */
+    double growth;      /* of the bound on the depths, for each step: shape_guess's */
     int halvings;
     uint64_t steps[SHAPE_HALVINGS];
     /* Of so many steps at once: points nearer to the side than this see what lies past it. */
@@ -33,9 +34,10 @@ typedef struct band {
 
 /* False: there is nothing for this strategy to do; the reason is one phrase. */
 bool shape_sides(const stn_task *task, shape *made, char *reason, size_t reason_size);
-/* Fills the depths, which takes milliseconds. */
+/* Fills the depths, which takes milliseconds; or about so, to choose by, at once. */
 void shape_depths(shape *made);
-/* Whether there is any number of steps whose bands leave something between them; quick. */
+void shape_guess(shape *made);
+/* Whether there is any number of steps whose bands leave something between them; needs no depths. */
 bool shape_has_room(const shape *s);
 /* The bands of a box of so many steps at once, at most 6; -1: one of them would be no smaller than the box. */
 int shape_bands(const shape *s, const box *of, uint64_t steps, band bands[6]);
