@@ -52,8 +52,8 @@ static void insert_ranked(stn_plan *plan, const stn_ranked *entry) {
     plan->ranked = kept + 1;
 }
 
-/* The strategy's candidates. With a bar, only those whose predicted error meets it; if none does, that is why the strategy
- * does not apply. */
+/* The strategy's candidates. With a bar, only those whose predicted error meets it; if none does, or there are none,
+ * that is why the strategy does not apply. */
 static void rank_strategy(stn_plan *plan, const stn_strategy *strategy, size_t most, bool with_bar) {
     const stn_kind *kind = plan->kind;
     stn_ranked entry = {.strategy = strategy};
@@ -74,8 +74,10 @@ static void rank_strategy(stn_plan *plan, const stn_strategy *strategy, size_t m
         insert_ranked(plan, &entry);
         met++;
     }
-    if (entry.applies && (met || !count)) return;
-    if (entry.applies)
+    if (entry.applies && met) return;
+    if (entry.applies && !count)
+        snprintf(entry.reason, sizeof entry.reason, "it finds no way to run a problem of this size");
+    else if (entry.applies)
         snprintf(entry.reason, sizeof entry.reason, "its predicted error is %.2g at least, and the bar %.2g", least,
                  asked);
     entry.applies = false;

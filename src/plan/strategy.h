@@ -90,6 +90,6 @@ typedef struct stn_fft_strategy {
 } stn_fft_strategy;
 
 extern const stn_strategy stn_strategy_host, stn_strategy_direct, stn_strategy_lowrank, stn_strategy_segment,
-    stn_strategy_spectral, stn_strategy_sourced, stn_strategy_host_spectral;
+    stn_strategy_spectral, stn_strategy_sourced, stn_strategy_host_spectral, stn_strategy_aperiodic;
 extern const stn_fft_strategy stn_fft_strategy_host, stn_fft_strategy_fft, stn_fft_strategy_cufft;
 #endif

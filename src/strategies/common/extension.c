@@ -10,17 +10,17 @@ static bool refuse(char *reason, size_t size, const char *side, const char *why,
     return false;
 }
 
-/* One side as a mirror. */
+/* One side as a mirror. Whether many taps are symmetric takes longest to know. */
 static bool mirror_of(const stn_task *task, int axis, int side, stn_extension *extension, char *reason, size_t size) {
     stn_boundary_kind kind = task->boundary[axis][side].kind;
     const char *name = side ? "high" : "low";
     int shown = axis - (3 - task->rank), reach = stn_task_reach(task, axis);
     bool odd = kind == STN_CONSTANT || kind == STN_FIXED;
     bool once = task->steps == 1 && (kind == STN_REFLECT || kind == STN_MIRROR); /* one step only reads the mirror */
-    if (reach && !once && !stn_task_mirrored(task, axis))
-        return refuse(reason, size, name, "taps that are not symmetric along it go on in no mirror", shown);
     if (reach > 1 && odd) return refuse(reason, size, name, "a fixed or constant side takes taps of reach 1", shown);
     if (reach > 1 && kind == STN_NEAREST) return refuse(reason, size, name, "nearest takes taps of reach 1", shown);
+    if (reach && !once && !stn_task_mirrored(task, axis))
+        return refuse(reason, size, name, "taps that are not symmetric along it go on in no mirror", shown);
     extension->sign[side] = odd ? -1 : 1;
     extension->beyond[side] = kind == STN_CONSTANT ? 2 : kind == STN_FIXED || kind == STN_MIRROR ? 0 : 1;
     if (kind == STN_MIRROR && task->n[axis] == 1) extension->beyond[side] = 1; /* its only point again */

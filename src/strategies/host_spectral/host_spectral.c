@@ -38,8 +38,9 @@ static bool applies(const stn_task *task, const stn_machine *machine, char *reas
         snprintf(reason, reason_size, "it works on host memory, and this context's plans take device pointers");
         return false;
     }
+    const stn_task run = shape_run(task);
     for (int axis = 0; axis < 3; axis++)
-        if (!stn_extension_sides(task, axis, &e, reason, reason_size)) return false;
+        if (!stn_extension_sides(&run, axis, &e, reason, reason_size)) return false;
     return true;
 }
 
@@ -64,7 +65,8 @@ static double predicted_error(const stn_task *task, double points) {
 static double symbol_cost(const stn_task *task, int axis, bool source) {
     bool plain = true;
     for (int k = 0; k < 3; k++) plain = plain && stn_task_mirrored(task, k);
-    const double terms = task->reach[axis][0] + task->reach[axis][1], bits = log2((double)task->steps + 1);
+    const double terms = task->reach[axis][0] + task->reach[axis][1];
+    const double bits = log2((double)task->steps * (double)task->snapshots + 1);
     if (terms > SHAPE_WIDE && task->rank > 1) return (120 + 12 * bits) * (source ? 2 : 1); /* by transforms */
     return (plain && terms <= 8 ? terms + 8 + 3 * bits : 8 * terms + 24 + 12 * bits) * (source ? 2 : 1);
 }
@@ -73,11 +75,13 @@ static void estimate(const stn_task *task, const stn_machine *machine, const stn
                      stn_estimate *result) {
     const torus t = torus_of(candidate);
     const bool source = torus_has_source(task);
-    const double ways = source ? 3 : 2, *flops = machine->flops, size = (double)stn_dtype_size(task->dtype);
+    const double count = (double)task->snapshots, there = source ? 2 : 1, ways = there + count;
+    const double *flops = machine->flops, size = (double)stn_dtype_size(task->dtype);
     const double n0 = (double)task->n[0], n1 = (double)task->n[1], batch = (double)task->batch, kept = (double)t.kept;
     const double length[3] = {(double)t.axis[0].length, (double)t.axis[1].length, (double)t.axis[2].length};
     double lines = n0 * n1 * batch, spectrum = lines * kept * 16, columns = 0;
     *result = (stn_estimate){.unit = STN_UNIT_FMA_F64, .launches = 2.0 * task->rank - 1 + source};
+    if (count > 1) result->launches = (1 + count) * task->rank + source;
     result->flops = ways * lines * (torus_line_cost(t.axis[2].length) / 2 + 6 * length[2]);
     if (task->rank == 3) {
         result->flops += ways * n0 * kept * batch * torus_line_cost(t.axis[1].length);
@@ -88,9 +92,10 @@ static void estimate(const stn_task *task, const stn_machine *machine, const stn
         const double across = kept * batch * (last == 0 ? length[1] : 1);
         result->flops += ways * across * torus_line_cost(t.axis[last].length);
         columns += ways * across * (double)task->n[last] * 16;
+        if (count > 1) columns += there * (1 + count) * across * length[last] * 16; /* held */
     }
     const double rows = ways * (lines * (double)task->n[2] * size + (task->rank > 1 ? spectrum : 0));
-    const double frequencies = length[0] * length[1] * kept * batch;
+    const double frequencies = length[0] * length[1] * kept * batch * count;
     const double symbol = frequencies * symbol_cost(task, task->rank == 3 ? 0 : task->rank == 2 ? 1 : 2, source);
     result->bytes = rows + columns;
     result->seconds = result->flops / (flops[STN_UNIT_FMA_F64] * rates.transform) +
@@ -157,7 +162,7 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
     const shape *s = &state->shape;
     const int64_t all = s->axis[2].length / 2 + 1;
     const int threads = stn_pool_threads(state->pool);
-    const double growth = log10(s->largest) * (double)plan->task.steps;
+    const double growth = log10(s->largest) * (double)plan->task.steps * (double)plan->task.snapshots;
     if (format == STN_JSON) {
         static const char *const names[] = {"length_z", "length_y", "length_x"};
         for (int axis = 3 - plan->task.rank; axis < 3; axis++)
@@ -172,6 +177,7 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
     stn_text_printf(text, ", %lld of %lld frequencies along x, %s symbol%s, on %d thread%s", (long long)s->torus.kept,
                     (long long)all, s->symbol.plain ? "real" : "complex", s->source ? ", with a source" : "", threads,
                     threads == 1 ? "" : "s");
+    if (plan->task.snapshots > 1) stn_text_printf(text, "; all snapshots from one transform");
     if (growth > 0.01) stn_text_printf(text, "; grows by up to 10^%.2g", growth);
 }
 
@@ -187,4 +193,5 @@ const stn_strategy stn_strategy_host_spectral = {
     .release = release,
     .name_candidate = name_candidate,
     .sources = true,
+    .stacks = true,
 };

@@ -2,28 +2,26 @@
  *
  *     rows to frequencies along x -> [y to frequencies] -> y or z there, times K^T, back -> [y back] -> rows back
  *
+ * Of a stack of snapshots the frequencies of the last axis are held, and all after that is made once for each:
+ *
+ *     rows to frequencies along x -> [y to frequencies] -> y or z there, held;   times K^(i T), y or z back -> [y back] -> rows back
+ *
  * A line's points are loaded through the images of its extension (common/extension.h), and only the grid's own are kept. Between
  * passes the spectrum lies row after row: [grid][z][y or its frequency][frequency along x], complex float64. */
 #include "strategies/host_spectral/passes.h"
 
-#include <stdatomic.h>
 #include <string.h>
 
 #include "base/arith.h"
 #include "strategies/host_spectral/numbers.h"
-
-typedef struct pass {
-    const wave *w;
-    void (*run)(const wave *w, int64_t group, double *planes);
-    int64_t groups;
-    _Atomic int64_t next;
-} pass;
 
 /* A thread's planes. */
 static stn_planes planes_at(const wave *w, double *planes, int which) {
     double *at = planes + 2 * which * w->s->room;
     return (stn_planes){at, at + w->s->room};
 }
+
+/* ---- rows in memory ------------------------------------------------------------------------------------------------ */
 
 static void read_row(const stn_task *task, const char *from, double *line) {
     const int64_t n = task->n[2], stride = task->in_stride[2];
@@ -88,7 +86,7 @@ static rows rows_of(const wave *w, int64_t group) {
                   plane * w->s->plane + first * w->s->pitch};
 }
 
-static int64_t row_groups(const wave *w) {
+int64_t row_groups(const wave *w) {
     const int64_t together = rows_together(w), all = w->grids * w->task->n[0] * w->task->n[1];
     return all / together * stn_div_up(together, w->s->lanes[2]);
 }
@@ -147,7 +145,7 @@ static void store_rows(const wave *w, const rows *r, stn_planes x, double *spect
 
 static void load_rows(const wave *w, const rows *r, stn_planes x) {
     const shape *s = w->s;
-    const int64_t lanes = s->lanes[2], kept = s->torus.kept;
+    const int64_t lanes = s->lanes[2], kept = w->kept;
     const double *from = w->spectrum[0] + 2 * r->place;
     if (r->count == lanes)
         w->words->load_along(x, from, kept, s->pitch, lanes);
@@ -175,7 +173,10 @@ static void write_row(const wave *w, int64_t row, const double *line) {
     char *to = w->out + row_element(task, row, task->out_stride, task->out_batch_stride) * size;
     const bool frozen = y < live[1][0] || y >= live[1][1] || z < live[0][0] || z >= live[0][1];
     const int64_t low = frozen ? task->n[2] : stn_min(live[2][0], task->n[2]), high = stn_max(low, live[2][1]);
-    for (int64_t i = low; i < high; i++) number_put(task->dtype, to, i * task->out_stride[2], line[i]);
+    if (task->dtype == STN_F64)
+        for (int64_t i = low; i < high; i++) ((double *)to)[i * task->out_stride[2]] = line[i];
+    else
+        for (int64_t i = low; i < high; i++) number_put(task->dtype, to, i * task->out_stride[2], line[i]);
     if (task->in_place) return;
     copy_points(task, from, to, 0, low);
     copy_points(task, from, to, high, task->n[2]);
@@ -208,12 +209,12 @@ static void rows_back(const wave *w, const rows *r, stn_planes *x, stn_planes *o
 
 /* ---- passes -------------------------------------------------------------------------------------------------------- */
 
-static void pass_added(const wave *w, int64_t row, double *planes) {
+void pass_added(const wave *w, int64_t row, double *planes) {
     (void)planes;
     source_fill_row(w, row);
 }
 
-static void pass_rows_forward(const wave *w, int64_t group, double *planes) {
+void pass_rows_forward(const wave *w, int64_t group, double *planes) {
     const rows r = rows_of(w, group);
     for (int which = 0; which <= w->s->source; which++) {
         stn_planes x = planes_at(w, planes, 0), other = planes_at(w, planes, 1);
@@ -222,15 +223,23 @@ static void pass_rows_forward(const wave *w, int64_t group, double *planes) {
     }
 }
 
-static void pass_rows_back(const wave *w, int64_t group, double *planes) {
+void pass_rows_back(const wave *w, int64_t group, double *planes) {
     const rows r = rows_of(w, group);
     stn_planes x = planes_at(w, planes, 0), other = planes_at(w, planes, 1);
     load_rows(w, &r, x);
     rows_back(w, &r, &x, &other);
 }
 
+wave at_snapshot(const wave *w, uint64_t i) {
+    wave at = *w;
+    at.steps = (i + 1) * w->task->steps;
+    at.kept = w->s->kept[stn_min(SHAPE_DOUBLINGS - 1, 63 - __builtin_clzll(i + 1))];
+    at.out += (int64_t)i * w->task->snapshot_stride * (int64_t)stn_dtype_size(w->task->dtype);
+    return at;
+}
+
 /* A problem of one axis, all at once. */
-static void pass_lines(const wave *w, int64_t group, double *planes) {
+void pass_lines(const wave *w, int64_t group, double *planes) {
     const rows r = rows_of(w, group);
     stn_planes x = planes_at(w, planes, 0), other = planes_at(w, planes, 1), b = {NULL, NULL};
     rows_forward(w, &r, false, &x, &other);
@@ -239,8 +248,18 @@ static void pass_lines(const wave *w, int64_t group, double *planes) {
         b = planes_at(w, planes, 2);
         rows_forward(w, &r, true, &b, &spare);
     }
-    symbol_apply(w->s, w->task->steps, x, b, NULL, 0, w->s->axis[2].length / 2 + 1, w->s->lanes[2]);
-    rows_back(w, &r, &x, &other);
+    const int64_t count = w->s->axis[2].length / 2 + 1, lanes = w->s->lanes[2];
+    const size_t bytes = (size_t)(count * lanes) * sizeof *x.re;
+    for (uint64_t i = 0; i < w->task->snapshots; i++) {
+        const wave at = at_snapshot(w, i);
+        stn_planes own = x, spare = other;
+        if (w->task->snapshots > 1) {
+            own = planes_at(w, planes, 4), spare = planes_at(w, planes, 5);
+            memcpy(own.re, x.re, bytes), memcpy(own.im, x.im, bytes);
+        }
+        symbol_apply(w->s, at.steps, own, b, NULL, 0, count, lanes);
+        rows_back(&at, &r, &own, &spare);
+    }
 }
 
 /* A group of columns: along y in a plane, or along z at one frequency of y. */
@@ -249,11 +268,11 @@ typedef struct columns {
     int64_t line;        /* number of its symbol's parts */
 } columns;
 
-static int64_t column_groups(const shape *s, int axis) { return stn_div_up(s->torus.kept, s->lanes[axis]); }
+int64_t column_groups(const wave *w, int axis) { return stn_div_up(w->kept, w->s->lanes[axis]); }
 
 static columns columns_of(const wave *w, int axis, int64_t group) {
     const shape *s = w->s;
-    const int64_t groups = column_groups(s, axis), first = group % groups * s->lanes[axis], outer = group / groups;
+    const int64_t groups = column_groups(w, axis), first = group % groups * s->lanes[axis], outer = group / groups;
     if (axis == 1) return (columns){outer * s->plane + first, s->pitch, first};
     const int64_t y = outer % s->axis[1].length, grid = outer / s->axis[1].length;
     return (columns){grid * s->grid + y * s->pitch + first, s->plane, y * s->pitch + first};
@@ -266,7 +285,7 @@ static void columns_forward(const wave *w, int axis, const columns *c, int which
     forward(w, axis, x, other);
 }
 
-static void pass_middle_forward(const wave *w, int64_t group, double *planes) {
+void pass_middle_forward(const wave *w, int64_t group, double *planes) {
     const columns c = columns_of(w, 1, group);
     for (int which = 0; which <= w->s->source; which++) {
         stn_planes x = planes_at(w, planes, 0), other = planes_at(w, planes, 1);
@@ -281,7 +300,7 @@ static void store_inside(const wave *w, int axis, const columns *c, stn_planes x
     w->words->store_across(w->spectrum[0] + 2 * c->place, inside, w->task->n[axis], c->step, w->s->lanes[axis], 1);
 }
 
-static void pass_middle_back(const wave *w, int64_t group, double *planes) {
+void pass_middle_back(const wave *w, int64_t group, double *planes) {
     const columns c = columns_of(w, 1, group);
     stn_planes x = planes_at(w, planes, 0), other = planes_at(w, planes, 1);
     w->words->load_across(x, w->spectrum[0] + 2 * c.place, w->s->axis[1].length, c.step, w->s->lanes[1]);
@@ -289,73 +308,53 @@ static void pass_middle_back(const wave *w, int64_t group, double *planes) {
     store_inside(w, 1, &c, x);
 }
 
-static void pass_last(const wave *w, int64_t group, double *planes) {
+/* All frequencies of a group of columns, of the grids (0) or of what is added, in the places where they are held. */
+static double *held_at(const wave *w, int64_t group, int which) {
+    const int axis = w->s->last;
+    const int64_t groups = column_groups(w, axis), all = stn_div_up(w->s->torus.kept, w->s->lanes[axis]);
+    group = group / groups * all + group % groups;
+    return w->held + ((w->s->source ? 2 : 1) * group + which) * shape_held(w->s);
+}
+
+void pass_hold(const wave *w, int64_t group, double *planes) {
+    const int axis = w->s->last;
+    const columns c = columns_of(w, axis, group);
+    const int64_t numbers = shape_held(w->s) / 2;
+    for (int which = 0; which <= w->s->source; which++) {
+        stn_planes x = planes_at(w, planes, 0), other = planes_at(w, planes, 1);
+        double *to = held_at(w, group, which);
+        columns_forward(w, axis, &c, which, &x, &other);
+        memcpy(to, x.re, (size_t)numbers * sizeof *to), memcpy(to + numbers, x.im, (size_t)numbers * sizeof *to);
+    }
+}
+
+/* The frequencies of a group of columns, made or as they are held. */
+static void last_forward(const wave *w, const columns *c, int64_t group, int which, stn_planes *x, stn_planes *other) {
+    const int64_t numbers = shape_held(w->s) / 2;
+    if (!w->held) {
+        columns_forward(w, w->s->last, c, which, x, other);
+        return;
+    }
+    const double *from = held_at(w, group, which);
+    memcpy(x->re, from, (size_t)numbers * sizeof *from), memcpy(x->im, from + numbers, (size_t)numbers * sizeof *from);
+}
+
+void pass_last(const wave *w, int64_t group, double *planes) {
     const int axis = w->s->last;
     const columns c = columns_of(w, axis, group);
     stn_planes x = planes_at(w, planes, 0), other = planes_at(w, planes, 1), b = {NULL, NULL};
-    columns_forward(w, axis, &c, 0, &x, &other);
+    last_forward(w, &c, group, 0, &x, &other);
     if (w->s->source) {
         stn_planes spare = planes_at(w, planes, 3);
         b = planes_at(w, planes, 2);
-        columns_forward(w, axis, &c, 1, &b, &spare);
+        last_forward(w, &c, group, 1, &b, &spare);
     }
     stn_planes sums[2] = {planes_at(w, planes, 4), planes_at(w, planes, 5)}, spare = planes_at(w, planes, 6);
     for (int which = 0; which < 2 && w->s->wide; which++) {
         symbol_coefficients(w->s, which, c.line, sums[which], w->s->lanes[axis]);
         (which ? forward : backward)(w, axis, &sums[which], &spare);
     }
-    symbol_apply(w->s, w->task->steps, x, b, sums, c.line, w->s->axis[axis].length, w->s->lanes[axis]);
+    symbol_apply(w->s, w->steps, x, b, sums, c.line, w->s->axis[axis].length, w->s->lanes[axis]);
     backward(w, axis, &x, &other);
     store_inside(w, axis, &c, x);
-}
-
-/* Each thread takes groups until there are no more: they need not be equally fast. */
-static void run_slots(void *user, int64_t begin, int64_t end) {
-    pass *p = user;
-    for (int64_t slot = begin; slot < end; slot++)
-        for (int64_t group; (group = atomic_fetch_add(&p->next, 1)) < p->groups;)
-            p->run(p->w, group, p->w->planes + slot * shape_planes(p->w->s));
-}
-
-static void run_pass(const wave *w, stn_pool *pool, void (*run)(const wave *, int64_t, double *), int64_t groups) {
-    pass p = {.w = w, .run = run, .groups = groups};
-    stn_pool_for(pool, stn_min(stn_pool_threads(pool), groups), 1, run_slots, &p);
-}
-
-static void run_wave(const wave *w, stn_pool *pool) {
-    const shape *s = w->s;
-    const int64_t planes = w->grids * w->task->n[0];
-    if (s->source) run_pass(w, pool, pass_added, planes * w->task->n[1]);
-    if (w->task->rank == 1) {
-        run_pass(w, pool, pass_lines, row_groups(w));
-        return;
-    }
-    run_pass(w, pool, pass_rows_forward, row_groups(w));
-    if (s->last == 0) {
-        run_pass(w, pool, pass_middle_forward, planes * column_groups(s, 1));
-        run_pass(w, pool, pass_last, w->grids * s->axis[1].length * column_groups(s, 0));
-        run_pass(w, pool, pass_middle_back, planes * column_groups(s, 1));
-    } else
-        run_pass(w, pool, pass_last, w->grids * column_groups(s, 1));
-    run_pass(w, pool, pass_rows_back, row_groups(w));
-}
-
-void passes_run(const stn_task *task, const shape *s, stn_pool *pool, const stn_execution *run) {
-    const int64_t size = (int64_t)stn_dtype_size(task->dtype), spectrum = task->rank == 1 ? 0 : 2 * s->grid * s->wave;
-    for (int64_t first = 0; first < task->batch; first += s->wave) {
-        double *work = run->workspace;
-        wave w = {.task = task, .s = s, .words = stn_fft_words_best()};
-        w.in = (const char *)run->in + first * task->in_batch_stride * size;
-        w.out = (char *)run->out + first * task->out_batch_stride * size;
-        if (run->source) w.source = (const char *)run->source + first * task->source_batch_stride * size;
-        w.grids = stn_min(s->wave, task->batch - first);
-        w.spectrum[0] = work, w.spectrum[1] = work + spectrum;
-        w.added = work + (s->source ? 2 : 1) * spectrum;
-        w.planes = work + shape_between(task, s);
-        run_wave(&w, pool);
-    }
-}
-
-size_t passes_workspace(const stn_task *task, const shape *s, int threads) {
-    return (size_t)(shape_between(task, s) + threads * shape_planes(s)) * sizeof(double);
 }

@@ -9,8 +9,7 @@
 #include "base/arith.h"
 #include "base/error.h"
 
-enum { KEPT_BITS = 64 }; /* a factor so far below the largest is 0 */
-enum { APART = 136 };    /* numbers that keep planes off each other's places in a cache */
+enum { APART = 136 }; /* numbers that keep planes off each other's places in a cache */
 #define WAVE_POINTS (1 << 20)
 #define FEW_POINTS 100000 /* looking which frequencies live takes longer than they do */
 #define LONG_LINE 40000   /* points */
@@ -45,6 +44,26 @@ static double axis_cost(int axis, int64_t length) {
     return axis == 2 && length % 2 == 0 ? torus_line_cost(length / 2) + 6 * (double)length : torus_line_cost(length);
 }
 
+stn_task shape_run(const stn_task *task) {
+    stn_task run = *task;
+    run.steps *= run.snapshots, run.snapshots = 1;
+    return run;
+}
+
+/* What the taps of all steps reach, and, where there are snapshots, those of fewer of them: taps that drift may look further to one
+ * side then. Of halves of the number only: a little more for what lies between them. */
+static stn_reach reach_of(const stn_task *task, int axis) {
+    const double tail = stn_reach_tail(task->dtype);
+    stn_reach most = {{0, 0}, {0, 0}};
+    for (uint64_t count = task->snapshots; count > 0; count /= 2) {
+        const stn_reach reach = stn_reach_find(task, axis, task->steps * count, tail);
+        for (int side = 0; side < 2; side++) most.side[side] = stn_max(most.side[side], reach.side[side]);
+    }
+    const bool between = task->snapshots > 2 && !stn_task_mirrored(task, axis);
+    for (int side = 0; side < 2 && between; side++) most.side[side] += most.side[side] / 16;
+    return most;
+}
+
 /* Whether a line that holds the grid and what the taps of all steps reach can be cheaper than a period: looking how far they reach
  * takes long just where it cannot. They reach 8 standard deviations to each side, as a rule; 5 are more than enough to know. */
 static bool may_be_shorter(const stn_task *task, int axis, const stn_extension *e) {
@@ -54,21 +73,23 @@ static bool may_be_shorter(const stn_task *task, int axis, const stn_extension *
         sum += weight, first += weight * at, second += weight * at * at;
     }
     if (sum == 0) return true;
-    const double deviation = sqrt(fmax(second / sum - first / sum * (first / sum), 0) * (double)task->steps);
+    const double deviation =
+        sqrt(fmax(second / sum - first / sum * (first / sum), 0) * (double)task->steps * (double)task->snapshots);
     return (double)e->n + 10 * deviation < (e->repeats ? 4.0 : 1.0) * (double)stn_extension_period(e);
 }
 
 /* The cheaper of a whole period and a line with as many more points as the taps of all steps reach. */
 static bool choose_axis(const stn_task *task, int axis, torus_axis *chosen, char *reason, size_t size) {
     stn_extension e;
-    if (!stn_extension_sides(task, axis, &e, reason, size)) return false;
+    const stn_task run = shape_run(task);
+    if (!stn_extension_sides(&run, axis, &e, reason, size)) return false;
     const int64_t period = stn_extension_period(&e);
     double cost = axis_cost(axis, period);
     *chosen = (torus_axis){period, 0};
     if (stn_task_reach(task, axis) == 0 || (e.repeats && period % 2 == 0 && is_smooth(period)) ||
         !may_be_shorter(task, axis, &e))
         return true;
-    const stn_reach reach = stn_reach_find(task, axis, task->steps, stn_reach_tail(task->dtype));
+    const stn_reach reach = reach_of(task, axis);
     int64_t least;
     if (stn_add_overflows(e.n, reach.side[0], &least) || stn_add_overflows(least, reach.side[1], &least)) return true;
     for (int64_t length = least; length < period * 4 && length <= least + least / 8 + 16; length++)
@@ -97,11 +118,11 @@ static void lengths_of(const torus *t, int64_t length[3]) {
 }
 
 /* A source acts at every frequency, and a line of its own has all of them in one pass. */
-static int64_t choose_kept(const stn_task *task, const torus *t) {
+static int64_t choose_kept(const stn_task *task, const torus *t, uint64_t steps) {
     int64_t length[3], all = t->axis[2].length / 2 + 1;
     lengths_of(t, length);
     if (torus_has_source(task) || task->rank == 1 || stn_task_points(task) < FEW_POINTS) return all;
-    const double dead = stn_symbol_dead(stn_symbol_largest(task, length), task->steps, KEPT_BITS);
+    const double dead = stn_symbol_dead(stn_symbol_largest(task, length), steps, SHAPE_KEPT_BITS);
     return stn_max(1, stn_min(all, stn_symbol_kept(task, 2, length[2], dead)));
 }
 
@@ -113,21 +134,22 @@ bool torus_choose(const stn_task *task, torus *chosen, char *reason, size_t reas
             snprintf(reason, reason_size, "axis %d is too long", axis - (3 - task->rank));
             return false;
         }
-    chosen->kept = choose_kept(task, chosen);
+    chosen->kept = choose_kept(task, chosen, task->steps);
     return true;
 }
 
 bool torus_serves(const stn_task *task, const torus *t) {
     char reason[160];
+    const stn_task run = shape_run(task);
     for (int axis = 0; axis < 3; axis++) {
         stn_extension e;
         const torus_axis *a = &t->axis[axis];
-        if (!stn_extension_sides(task, axis, &e, reason, sizeof reason)) return false;
+        if (!stn_extension_sides(&run, axis, &e, reason, sizeof reason)) return false;
         if (a->length == stn_extension_period(&e)) continue;
-        const stn_reach reach = stn_reach_find(task, axis, task->steps, stn_reach_tail(task->dtype));
+        const stn_reach reach = reach_of(task, axis);
         if (reach.side[0] > a->before || reach.side[1] > a->length - a->before - e.n) return false;
     }
-    return t->kept == t->axis[2].length / 2 + 1 || choose_kept(task, t) <= t->kept;
+    return t->kept == t->axis[2].length / 2 + 1 || choose_kept(task, t, task->steps) <= t->kept;
 }
 
 /* ---- tables -------------------------------------------------------------------------------------------------------- */
@@ -177,9 +199,10 @@ static void lay_out(const stn_task *task, shape *s) {
 
 stn_status shape_make(const stn_task *task, const torus *chosen, shape *s, stn_error *error) {
     char reason[160];
+    const stn_task run = shape_run(task);
     *s = (shape){.torus = *chosen, .last = last_axis(task), .source = torus_has_source(task)};
     for (int axis = 0; axis < 3; axis++) {
-        stn_extension_sides(task, axis, &s->axis[axis], reason, sizeof reason);
+        stn_extension_sides(&run, axis, &s->axis[axis], reason, sizeof reason);
         s->axis[axis].length = chosen->axis[axis].length, s->axis[axis].before = chosen->axis[axis].before;
         s->live[axis][0] = task->boundary[axis][0].kind == STN_FIXED ? task->reach[axis][0] : 0;
         s->live[axis][1] = task->n[axis] - (task->boundary[axis][1].kind == STN_FIXED ? task->reach[axis][1] : 0);
@@ -193,6 +216,14 @@ stn_status shape_make(const stn_task *task, const torus *chosen, shape *s, stn_e
     s->room = stn_max(s->room, s->pitch * s->lanes[2]);
     s->room = stn_round_up(s->room, 512) + APART;
     return shape_weigh(task, s, error);
+}
+
+/* Of later snapshots fewer frequencies live. */
+static void keep_fewer(const stn_task *task, shape *s) {
+    for (int i = 0; i < SHAPE_DOUBLINGS; i++) {
+        s->kept[i] = i ? s->kept[i - 1] : s->torus.kept;
+        if (i && task->snapshots >> i) s->kept[i] = stn_min(s->kept[i], choose_kept(task, &s->torus, task->steps << i));
+    }
 }
 
 stn_status shape_weigh(const stn_task *task, shape *s, stn_error *error) {
@@ -217,7 +248,7 @@ stn_status shape_weigh(const stn_task *task, shape *s, stn_error *error) {
     if (!good) return stn_fail_memory(error, "a symbol", (numbers + angles) * sizeof(double));
     stn_symbol_angles(&s->symbol, s->angles);
     s->largest = stn_symbol_largest(task, length);
-    s->dead = stn_symbol_dead(s->largest, task->steps, KEPT_BITS);
+    keep_fewer(task, s);
     return STN_OK;
 }
 
@@ -236,8 +267,17 @@ void shape_clear(shape *s) {
  * weights may be wide where the old ones were not. */
 int64_t shape_planes(const shape *s) { return 2 * SHAPE_PAIRS * s->room; }
 
-/* The spectrum, that of the source, and the source itself. */
+int64_t shape_held(const shape *s) { return 2 * s->axis[s->last].length * s->lanes[s->last]; }
+
+int64_t shape_all_held(const stn_task *task, const shape *s) {
+    if (task->snapshots == 1 || task->rank == 1) return 0;
+    const int64_t groups = stn_div_up(s->torus.kept, s->lanes[s->last]) * (s->last == 0 ? s->axis[1].length : 1);
+    return (s->source ? 2 : 1) * shape_held(s) * groups * s->wave;
+}
+
+/* The spectrum, that of the source, the source itself, and what is held. */
 int64_t shape_between(const stn_task *task, const shape *s) {
     const int64_t spectra = task->rank == 1 ? 0 : 2 * s->grid * s->wave * (s->source ? 2 : 1);
-    return spectra + (s->source ? s->wave * task->n[0] * task->n[1] * task->n[2] : 0);
+    const int64_t added = s->source ? s->wave * task->n[0] * task->n[1] * task->n[2] : 0;
+    return spectra + added + shape_all_held(task, s);
 }

@@ -6,6 +6,9 @@
 #include "strategies/common/extension.h"
 #include "strategies/common/symbol.h"
 
+/* The task with the steps from its input to its last snapshot: its taps are the other's. */
+stn_task shape_run(const stn_task *task);
+
 /* What a candidate says: each axis's line (common/extension.h) and how many of its frequencies live through all steps. */
 typedef struct torus_axis {
     int64_t length, before;
@@ -23,6 +26,8 @@ bool torus_serves(const stn_task *task, const torus *chosen);
 bool torus_has_source(const stn_task *task);
 /* Taps that reach so far along the last axis have long polynomials: terms, of both. */
 #define SHAPE_WIDE 24
+#define SHAPE_DOUBLINGS 16
+#define SHAPE_KEPT_BITS 64 /* a factor so far below the largest is 0 */
 /* What the transforms of a line of n points cost, in operations. */
 double torus_line_cost(int64_t n);
 
@@ -38,8 +43,10 @@ typedef struct shape {
     int64_t wave;        /* grids of a batch that run together */
     int64_t live[3][2];  /* points outside are frozen */
     stn_symbol symbol;
-    bool wide;            /* its polynomials are long: they are transformed too */
-    double largest, dead; /* |K|; 1 - |K| from which K^T is nothing */
+    bool wide;      /* its polynomials are long: they are transformed too */
+    double largest; /* |K| */
+    /* As torus.kept, of 1, 2, 4, .. snapshots' steps; no fewer after more of them than what the last of these says. */
+    int64_t kept[SHAPE_DOUBLINGS];
     int lanes[3];
     int64_t room;           /* numbers of one plane of a thread's */
     stn_fft_line *line[3];  /* owned; axes of equal length share one */
@@ -57,4 +64,7 @@ enum { SHAPE_PAIRS = 7 };
 /* Numbers of a thread's planes, and of all that lies between passes. */
 int64_t shape_planes(const shape *s);
 int64_t shape_between(const stn_task *task, const shape *s);
+/* Numbers of the frequencies of a group of columns along the last axis; and what of the above is there to hold them all. */
+int64_t shape_held(const shape *s);
+int64_t shape_all_held(const stn_task *task, const shape *s);
 #endif

@@ -6,6 +6,7 @@ typedef struct powers {
     const shape *s;
     uint64_t steps;
     int top;
+    double dead; /* 1 - |K| from which K^steps is nothing */
     bool adds;
 } powers;
 
@@ -57,7 +58,7 @@ void symbol_coefficients(const shape *s, int which, int64_t line, stn_planes to,
 /* ---- a number of a line -------------------------------------------------------------------------------------------- */
 
 static void apply_real(const powers *p, double away, double *re, double *im, const double *b_re, const double *b_im) {
-    const real_power power = power_of_real(away, p->steps, p->top, p->s->dead);
+    const real_power power = power_of_real(away, p->steps, p->top, p->dead);
     *re *= power.taken, *im *= power.taken;
     if (!p->adds) return;
     const double sum = real_sum(power.less, away, p->steps);
@@ -65,7 +66,7 @@ static void apply_real(const powers *p, double away, double *re, double *im, con
 }
 
 static void apply_pair(const powers *p, pair away, double *re, double *im, const double *b_re, const double *b_im) {
-    const pair_power power = power_of_pair(away, p->steps, p->top, p->s->dead);
+    const pair_power power = power_of_pair(away, p->steps, p->top, p->dead);
     pair x = pair_times((pair){*re, *im}, power.taken);
     if (p->adds) {
         const pair added = pair_times((pair){*b_re, *b_im}, pair_sum(power.less, away, p->steps));
@@ -80,7 +81,8 @@ void symbol_apply(const shape *s, uint64_t steps, stn_planes x, stn_planes b, co
     const int64_t length = s->axis[s->last].length,
                   apart = s->last < 2 ? form->parts : 0; /* rows share one line's parts */
     const double *parts = s->parts + line * apart;
-    const powers p = {s, steps, 63 - __builtin_clzll(steps), b.re != NULL};
+    const powers p = {s, steps, 63 - __builtin_clzll(steps), stn_symbol_dead(s->largest, steps, SHAPE_KEPT_BITS),
+                      b.re != NULL};
     for (int64_t k = 0; k < count; k++) {
         const bool mirrored = 2 * k > length;
         const int64_t at = mirrored ? length - k : k;

@@ -9,7 +9,7 @@ void eigenmodes(suite *s);
 void growth_is_told(suite *s);
 /* New weights of one plan, and those that it must refuse. */
 void new_weights(suite *s);
-/* A stack, its states like runs of their own. */
+/* Stacks, all from one transform, against the host's. */
 void snapshots(suite *s);
 /* What the planner takes by itself. */
 void choice(suite *s);

@@ -1,0 +1,213 @@
+/* Aperiodic: many steps at once beside sides past which no mirror goes on: several taps past a fixed or constant side, taps that are
+ * not symmetric. Far from such a side T steps are what they would be without it, and transforms of the whole grid make them, by
+ * `spectral` or `host-spectral`. What lies nearer than the taps of T steps reach, a band, is made again, in a box twice as wide:
+ *
+ *     +----------------------------+      f steps at once by transforms, as if the grid wrapped: right but for the bands
+ *     | band |              | band |      each band of a box whose other half is only there to be seen, by f steps, or as the
+ *     |======|==----------==|======|      grid itself: some steps at once, and narrower bands of its own
+ *     +----------------------------+      T / f times
+ *
+ * Bands grow with the square root of f, or slower than f at least, so that most points are hardly ever stepped. Which f at which
+ * level is the candidate's. Everything is a plan made through stn_subplan, so it serves the host as it serves a GPU.
+ * After R. Ahmad et al., Fast Stencil Computations using Fast Fourier Transforms (arXiv 2105.06676), who treat the aperiodic case. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "plan/accuracy.h"
+#include "strategies/aperiodic/tree.h"
+
+typedef struct aperiodic_state {
+    shape shape;
+    rates rates;
+    tree tree;
+} aperiodic_state;
+
+/* What a candidate is, and what it costs by the same figures that it was found by: asking for them again would take as long. */
+typedef struct choice {
+    levels levels;
+    float seconds, passes, launches, rounds; /* as a division has them */
+    float bytes, flops, error;               /* of a pass by transforms: a point's; all of it */
+    int unit;
+} choice;
+
+static choice choice_of(const stn_candidate *candidate) {
+    choice c;
+    _Static_assert(sizeof c <= sizeof candidate->values, "a choice fits");
+    memcpy(&c, candidate->values, sizeof c);
+    return c;
+}
+
+static levels levels_of(const stn_candidate *candidate) { return choice_of(candidate).levels; }
+
+/* ---- choosing ------------------------------------------------------------------------------------------------------ */
+
+static bool applies(const stn_task *task, const stn_machine *machine, char *reason, size_t reason_size) {
+    shape s;
+    const char *why = NULL;
+    if (!shape_sides(task, &s, reason, reason_size)) return false;
+    if (task->source && machine->is_device)
+        why = "no steps on a GPU add a constant source to its bands";
+    else if (!shape_has_room(&s))
+        why = "the bands at its sides leave nothing between them";
+    if (why) snprintf(reason, reason_size, "%s", why);
+    return !why;
+}
+
+static bool add(const shape *s, const rates *r, const levels *l, stn_candidate *to) {
+    const box whole = shape_whole(s);
+    const division d = cost_divide(s, r, l, &whole, s->task->steps, true);
+    if (d.steps == 0) return false;
+    choice c = {.levels = *l, .seconds = (float)d.seconds, .passes = (float)d.passes, .launches = (float)d.launches};
+    const double copies = 2 * ((double)stn_task_points(s->task) * r->copy_point + r->copy_start);
+    c.seconds += (float)copies;
+    c.rounds = (float)(d.rounds + (d.rest > 0));
+    c.bytes = (float)r->bytes_point, c.flops = (float)r->flops_point, c.error = (float)r->transform_error;
+    c.unit = (int)r->unit;
+    *to = (stn_candidate){{0}};
+    memcpy(to->values, &c, sizeof c);
+    return true;
+}
+
+/* Those worth measuring: bands divided wherever they can be, in one to three levels. */
+static size_t add_measured(const shape *s, const rates *r, stn_candidate *list, size_t count, size_t most) {
+    for (int depth = 1; depth <= SHAPE_LEVELS && count < most; depth++) {
+        levels l = {.always = 1};
+        for (int i = 0; i < depth; i++) {
+            const int k = 1 + 2 * i;
+            if (k < s->halvings && s->steps[k] <= INT32_MAX) l.steps[i] = (int)s->steps[k];
+        }
+        if (l.steps[depth - 1] == 0) break;
+        count += add(s, r, &l, &list[count]);
+    }
+    return count;
+}
+
+static size_t candidates(const stn_task *task, const stn_machine *machine, stn_candidate *list, size_t most) {
+    enum { CHOSEN_FROM = 4 };
+    char reason[160];
+    shape s;
+    rates r;
+    levels found[CHOSEN_FROM];
+    size_t count = 0;
+    if (!most || !shape_sides(task, &s, reason, sizeof reason)) return 0;
+    shape_guess(&s);
+    if (!cost_rates(&s, machine, &r)) return 0;
+    const size_t chosen = cost_search(&s, &r, found, most < CHOSEN_FROM ? most : CHOSEN_FROM);
+    for (size_t i = 0; i < chosen; i++) count += add(&s, &r, &found[i], &list[count]);
+    return count && most > STN_CANDIDATES ? add_measured(&s, &r, list, count, most) : count;
+}
+
+/* Bands are stepped: they err as stepping does. */
+static void estimate(const stn_task *task, const stn_machine *machine, const stn_candidate *candidate,
+                     stn_estimate *result) {
+    const choice c = choice_of(candidate);
+    const double points = (double)stn_task_points(task), passes = (double)c.passes, rounds = (double)c.rounds;
+    (void)machine;
+    *result = (stn_estimate){.unit = (stn_unit)c.unit, .stepping = true, .seconds = (double)c.seconds};
+    result->bytes = passes * (double)c.bytes + 4 * points * (double)stn_dtype_size(task->dtype);
+    result->flops = passes * (double)c.flops;
+    result->launches = (double)c.launches + 2;
+    result->halo_waste = passes / (points * rounds) - 1;
+    result->error = hypot((double)c.error * sqrt(rounds), stn_error_stepping(task));
+}
+
+/* ---- building ------------------------------------------------------------------------------------------------------ */
+
+static stn_status prepare(stn_plan *plan, stn_error *error) {
+    char reason[160] = "";
+    aperiodic_state *state = calloc(1, sizeof *state);
+    if (!state) return stn_fail_memory(error, "a plan", sizeof *state);
+    plan->state = state;
+    const levels l = levels_of(&plan->candidate);
+    shape_sides(&plan->task, &state->shape, reason, sizeof reason);
+    shape_depths(&state->shape);
+    if (!cost_rates(&state->shape, &plan->machine, &state->rates))
+        return stn_fail(error, STN_ERROR_UNSUPPORTED, "aperiodic finds nothing that transforms this grid");
+    STN_TRY(tree_make(plan, &state->shape, &state->rates, &l, &state->tree, error));
+    plan->workspace_size = state->tree.grids + state->tree.plans;
+    return STN_OK;
+}
+
+/* Bands are as wide as the old weights asked for. */
+static bool still_fits(const shape *old, const stn_task *task) {
+    shape now;
+    char reason[160];
+    shape_sides(task, &now, reason, sizeof reason);
+    shape_depths(&now);
+    for (int axis = 0; axis < 3; axis++)
+        for (int side = 0; side < 2; side++) {
+            if (now.stepped[axis][side] && !old->stepped[axis][side]) return false;
+            for (int k = 0; k < now.halvings; k++)
+                if (now.depth[k][axis][side] > old->depth[k][axis][side]) return false;
+        }
+    return true;
+}
+
+static stn_status set_weights(stn_plan *plan, stn_error *error) {
+    aperiodic_state *state = plan->state;
+    if (!still_fits(&state->shape, &plan->task))
+        return stn_fail(error, STN_ERROR_UNSUPPORTED,
+                        "aperiodic cannot take these weights: after many steps they reach further from its sides than "
+                        "those that the plan was made for; make a new plan");
+    return tree_set_weights(&state->tree, &plan->task, error);
+}
+
+static void release(stn_plan *plan) {
+    aperiodic_state *state = plan->state;
+    if (!state) return;
+    tree_clear(&state->tree);
+    free(state);
+    plan->state = NULL;
+}
+
+static stn_status execute(stn_plan *plan, const stn_execution *run, stn_error *error) {
+    const aperiodic_state *state = plan->state;
+    return tree_run(&state->tree, &plan->task, run, error);
+}
+
+/* ---- in words ------------------------------------------------------------------------------------------------------ */
+
+static void name_candidate(const stn_task *task, const stn_candidate *candidate, stn_text *text) {
+    const levels l = levels_of(candidate);
+    (void)task;
+    for (int i = 0; i < SHAPE_LEVELS && l.steps[i]; i++) stn_text_printf(text, i ? ", then %d" : "%d", l.steps[i]);
+    stn_text_printf(text, " steps at once%s", l.always ? " wherever they fit" : "");
+}
+
+static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
+    const aperiodic_state *state = plan->state;
+    if (!state || !state->tree.root) return;
+    const stage *first = &state->tree.root->stages[0];
+    const int64_t width = first->count ? first->edges[0].band.count : 0;
+    const levels l = levels_of(&plan->candidate);
+    if (format == STN_JSON) {
+        stn_json_integer(text, "steps_at_once", l.steps[0]);
+        stn_json_integer(text, "band", width);
+        stn_json_integer(text, "bands", state->tree.nodes - 1);
+        stn_json_integer(text, "levels", state->tree.depth);
+        stn_json_key(text, "transforms");
+        stn_json_string(text, first->plan->strategy->name);
+        return;
+    }
+    name_candidate(&plan->task, &plan->candidate, text);
+    stn_text_printf(text, " by %s; %d band%s in %d level%s, the outer ones %lld points wide",
+                    first->plan->strategy->name, state->tree.nodes - 1, state->tree.nodes == 2 ? "" : "s",
+                    state->tree.depth, state->tree.depth == 1 ? "" : "s", (long long)width);
+}
+
+const stn_strategy stn_strategy_aperiodic = {
+    .name = "aperiodic",
+    .applies = applies,
+    .candidates = candidates,
+    .estimate = estimate,
+    .prepare = prepare,
+    .execute = execute,
+    .set_weights = set_weights,
+    .describe = describe,
+    .release = release,
+    .name_candidate = name_candidate,
+    .sources = true,
+};

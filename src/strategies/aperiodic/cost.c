@@ -1,0 +1,133 @@
+/* See cost.h. Everything is in proportion to points, but for what each launch takes: near enough to find a division that is close to
+ * the best, whose bands are then planned one by one. */
+#include "strategies/aperiodic/cost.h"
+
+#include <math.h>
+
+#include "plan/plan.h"
+
+#define SAMPLED_STEPS 64 /* that stepping is asked about: it may fuse some of them */
+
+static const char *cheapest(const char *const *names, const stn_task *task, const stn_machine *machine,
+                            stn_estimate *estimate) {
+    const char *chosen = NULL;
+    for (; *names; names++) {
+        stn_estimate own;
+        if (!stn_subplan_estimate(task, machine, *names, &own) || (chosen && own.seconds >= estimate->seconds))
+            continue;
+        chosen = *names, *estimate = own;
+    }
+    return chosen;
+}
+
+const char *cost_transforms(const stn_task *task, const stn_machine *machine, stn_estimate *estimate) {
+    static const char *const on_host[] = {"host-spectral", NULL}, *const on_device[] = {"spectral", "segment", NULL};
+    return cheapest(machine->is_device ? on_device : on_host, task, machine, estimate);
+}
+
+/* On a GPU direct alone: bands are narrow, and to ask lowrank as well would double what choosing a plan takes. */
+const char *cost_steps(const stn_task *task, const stn_machine *machine, stn_estimate *estimate) {
+    static const char *const on_host[] = {"host", NULL}, *const on_device[] = {"direct", NULL};
+    return cheapest(machine->is_device ? on_device : on_host, task, machine, estimate);
+}
+
+static double points_of(const shape *s, const box *of) {
+    return (double)s->task->batch * (double)of->n[0] * (double)of->n[1] * (double)of->n[2];
+}
+
+bool cost_rates(const shape *s, const stn_machine *machine, rates *made) {
+    const box whole = shape_whole(s);
+    const double points = points_of(s, &whole), launch = machine->launch_seconds;
+    const uint64_t sampled = s->task->steps < SAMPLED_STEPS ? s->task->steps : SAMPLED_STEPS;
+    const stn_task steps = shape_by_steps(s, &whole, sampled),
+                   once = shape_by_transforms(s, &whole, s->steps[s->halvings / 2]);
+    stn_estimate stepped = {.seconds = 0}, transformed = {.seconds = 0};
+    if (!cost_steps(&steps, machine, &stepped) || !cost_transforms(&once, machine, &transformed)) return false;
+    *made = (rates){.transform_start = transformed.launches * launch, .copy_start = launch, .unit = transformed.unit};
+    made->transform_point = fmax(0, transformed.seconds - made->transform_start) / points;
+    made->step_start = stepped.launches * launch / (double)sampled;
+    made->step_launches = stepped.launches / (double)sampled;
+    made->step_point = fmax(0, stepped.seconds / (double)sampled - made->step_start) / points;
+    made->copy_point = 2 * (double)stn_dtype_size(s->task->dtype) / machine->copy_bandwidth;
+    made->bytes_point = transformed.bytes / points, made->flops_point = transformed.flops / points;
+    made->transform_error = transformed.error;
+    return true;
+}
+
+/* ---- a box --------------------------------------------------------------------------------------------------------- */
+
+/* The first level whose steps are fewer than these; a whole run may be one level's. */
+static uint64_t next_steps(const levels *l, uint64_t steps, bool divided) {
+    for (int i = 0; i < SHAPE_LEVELS; i++)
+        if (l->steps[i] > 0 && ((uint64_t)l->steps[i] < steps || (divided && (uint64_t)l->steps[i] == steps)))
+            return (uint64_t)l->steps[i];
+    return 0;
+}
+
+/* So many steps at once, and all its bands. False: they do not fit. */
+static bool add_round(const shape *s, const rates *r, const levels *l, const box *of, uint64_t steps, double times,
+                      division *sum) {
+    band bands[6];
+    const int count = shape_bands(s, of, steps, bands);
+    const double points = points_of(s, of);
+    if (count < 0) return false;
+    sum->seconds += times * (points * r->transform_point + r->transform_start);
+    sum->passes += times * points, sum->launches += times;
+    for (int i = 0; i < count; i++) {
+        const division own = cost_divide(s, r, l, &bands[i].box, steps, false);
+        const double copied = points_of(s, &bands[i].box) * (own.steps ? 1.5 : 0.5);
+        sum->seconds += times * (own.seconds + copied * r->copy_point + 2 * r->copy_start);
+        sum->passes += times * own.passes, sum->launches += times * (own.launches + 2);
+    }
+    return true;
+}
+
+division cost_divide(const shape *s, const rates *r, const levels *l, const box *of, uint64_t steps, bool divided) {
+    const double points = points_of(s, of), all = (double)steps;
+    division whole = {.seconds = all * (points * r->step_point + r->step_start), .launches = all * r->step_launches};
+    const uint64_t each = next_steps(l, steps, divided);
+    if (each == 0) return whole;
+    division some = {.steps = each, .rounds = steps / each, .rest = steps % each};
+    bool fits = add_round(s, r, l, of, each, (double)some.rounds, &some);
+    if (fits && some.rest) fits = add_round(s, r, l, of, some.rest, 1, &some);
+    return fits && (divided || l->always || some.seconds < whole.seconds) ? some : whole;
+}
+
+/* ---- searching ----------------------------------------------------------------------------------------------------- */
+
+typedef struct search {
+    const shape *s;
+    const rates *r;
+    levels *list;
+    double seconds[STN_CANDIDATES];
+    size_t count, most;
+} search;
+
+static void insert(search *found, const levels *l, double seconds) {
+    size_t place = found->count;
+    while (place > 0 && found->seconds[place - 1] > seconds) place--;
+    if (place == found->most) return;
+    if (found->count < found->most) found->count++;
+    for (size_t i = found->count - 1; i > place; i--)
+        found->list[i] = found->list[i - 1], found->seconds[i] = found->seconds[i - 1];
+    found->list[place] = *l, found->seconds[place] = seconds;
+}
+
+/* Halvings from number `first` on at this level, or none. A level that changes nothing is left out. */
+static void try_levels(search *found, levels l, int level, int first, double before) {
+    const box whole = shape_whole(found->s);
+    for (int k = first; level < SHAPE_LEVELS && k < found->s->halvings; k++) {
+        if (found->s->steps[k] > 0x7fffffff) continue;
+        l.steps[level] = (int)found->s->steps[k];
+        const division d = cost_divide(found->s, found->r, &l, &whole, found->s->task->steps, true);
+        if (d.steps == 0 || d.seconds >= before) continue;
+        insert(found, &l, d.seconds);
+        try_levels(found, l, level + 1, k + 1, d.seconds);
+    }
+}
+
+size_t cost_search(const shape *s, const rates *r, levels *list, size_t most) {
+    search found = {.s = s, .r = r, .list = list, .most = most < STN_CANDIDATES ? most : STN_CANDIDATES};
+    if (found.most) try_levels(&found, (levels){.always = 0}, 0, 0, INFINITY);
+    return found.count;
+}

@@ -1,0 +1,184 @@
+/* See shape.h. */
+#include "strategies/aperiodic/shape.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/arith.h"
+#include "problem/stencil.h"
+#include "strategies/common/extension.h"
+#include "strategies/common/layout.h"
+#include "strategies/common/reach.h"
+
+/* Is there a mirror with the effect of this side, whatever the other one is? */
+static bool has_mirror(const stn_task *task, int axis, int side) {
+    stn_task both = *task; /* its taps are borrowed */
+    stn_extension e;
+    char reason[160];
+    both.boundary[axis][0] = both.boundary[axis][1] = task->boundary[axis][side];
+    return stn_extension_sides(&both, axis, &e, reason, sizeof reason);
+}
+
+bool shape_sides(const stn_task *task, shape *s, char *reason, size_t size) {
+    bool any = false;
+    *s = (shape){.task = task};
+    for (int axis = 0; axis < 3; axis++)
+        for (int side = 0; side < 2; side++) {
+            s->stepped[axis][side] = !has_mirror(task, axis, side);
+            any = any || s->stepped[axis][side];
+        }
+    if (task->steps > 1 && any) return true;
+    snprintf(reason, size, "%s", any ? "a single step has nothing to divide" : "transforms alone serve all sides");
+    return false;
+}
+
+/* ---- depths -------------------------------------------------------------------------------------------------------- */
+
+/* What steps do at a side that transforms know nothing of is felt t steps later by points within reach of the taps of t steps.
+ * That reach need not grow with t where taps drift: the most of what the halvings say, and a little more for what lies between
+ * them. What all steps leave there adds up, so each may leave less. */
+static void depths_of(shape *s, int axis, double tail) {
+    const bool drifts = !stn_task_mirrored(s->task, axis);
+    int64_t most[2] = {0, 0};
+    for (int k = s->halvings - 1; k >= 0; k--) {
+        const stn_reach reach = stn_reach_find(s->task, axis, s->steps[k], tail / (double)s->steps[k]);
+        for (int side = 0; side < 2; side++) {
+            most[side] = stn_max(most[side], reach.side[side]);
+            s->depth[k][axis][side] = most[side] + s->task->reach[axis][side] + (drifts ? most[side] / 16 : 0);
+        }
+    }
+}
+
+/* Which axes have depths, and of which other one they are the same. */
+static void find_depths(shape *s, void (*of)(shape *s, int axis, double tail)) {
+    const double tail = stn_reach_tail(s->task->dtype);
+    s->halvings = 0;
+    for (uint64_t steps = s->task->steps; steps > 1 && s->halvings < SHAPE_HALVINGS; steps /= 2)
+        s->steps[s->halvings++] = steps;
+    for (int axis = 0; axis < 3; axis++) {
+        if (!s->stepped[axis][0] && !s->stepped[axis][1]) continue;
+        int like = axis - 1;
+        while (like >= 0 && !((s->stepped[like][0] || s->stepped[like][1]) && stn_reach_alike(s->task, axis, like)))
+            like--;
+        if (like < 0) of(s, axis, tail);
+        for (int k = 0; k < s->halvings && like >= 0; k++)
+            memcpy(s->depth[k][axis], s->depth[k][like], sizeof s->depth[k][axis]);
+    }
+}
+
+void shape_depths(shape *s) { find_depths(s, depths_of); }
+
+/* As if the taps of t steps were a normal distribution, whose tails are Chernoff's bound with their mean and variance alone. */
+static void guesses_of(shape *s, int axis, double tail) {
+    const stn_task *task = s->task;
+    double sum = 0, mean = 0, variance = 0;
+    for (size_t i = 0; i < task->ntaps; i++) {
+        const double weight = fabs(task->taps[i].weight), at = (double)task->taps[i].offset[axis];
+        sum += weight, mean += weight * at, variance += weight * at * at;
+    }
+    if (sum > 0) mean /= sum, variance = fmax(0, variance / sum - mean * mean);
+    const double grows = s->growth;
+    for (int k = 0; k < s->halvings; k++) {
+        const double steps = (double)s->steps[k], rare = log(steps / tail) + steps * grows;
+        for (int side = 0; side < 2; side++) {
+            const double drift = side ? mean : -mean, reach = (double)task->reach[axis][side];
+            double t = steps; /* when it is felt furthest */
+            if (drift < 0) t = fmin(t, rare * variance / (2 * drift * drift));
+            const double most = fmin(steps * reach, fmax(0, drift * t + sqrt(2 * rare * variance * t)));
+            s->depth[k][axis][side] = (int64_t)(most + reach);
+        }
+    }
+}
+
+/* The logarithm of (sum of |w|) / max |K|: what taps of both signs take from each other at each step. */
+static double growth_of(const stn_task *task) {
+    double sum = 0, all = 0;
+    for (size_t i = 0; i < task->ntaps; i++) sum += fabs(task->taps[i].weight), all += task->taps[i].weight;
+    if (fabs(all) >= sum) return 0;
+    return log(fmax(sum, DBL_MIN) / fmax(stn_taps_max_symbol(task->ntaps, task->taps), DBL_MIN));
+}
+
+void shape_guess(shape *s) {
+    s->growth = growth_of(s->task);
+    find_depths(s, guesses_of);
+}
+
+bool shape_has_room(const shape *s) {
+    shape least = *s;
+    band unused[6];
+    const box whole = shape_whole(s);
+    least.halvings = 1;
+    for (least.steps[0] = s->task->steps; least.steps[0] > 3;) least.steps[0] /= 2;
+    for (int axis = 0; axis < 3; axis++)
+        for (int side = 0; side < 2; side++)
+            least.depth[0][axis][side] = (int64_t)(least.steps[0] + 1) * s->task->reach[axis][side];
+    return shape_bands(&least, &whole, least.steps[0], unused) >= 0;
+}
+
+/* ---- bands --------------------------------------------------------------------------------------------------------- */
+
+/* A good length for transforms that is no shorter. */
+static int64_t good_length(int64_t least) {
+    for (int64_t slots = stn_div_up(least, 16);; slots++) {
+        int64_t rest = slots;
+        for (int p = 2; p <= 5; p++)
+            while (rest % p == 0) rest /= p;
+        if (rest == 1) return slots * 16;
+    }
+}
+
+int shape_bands(const shape *s, const box *of, uint64_t steps, band bands[6]) {
+    int count = 0, k = s->halvings - 1;
+    while (k > 0 && s->steps[k] < steps) k--;
+    for (int axis = 0; axis < 3; axis++)
+        for (int side = 0; side < 2; side++) {
+            const int64_t own = s->depth[k][axis][side], other = s->depth[k][axis][!side], n = of->n[axis];
+            if (!s->stepped[axis][side] || of->cut[axis][side] || own == 0) continue;
+            const int64_t wide = own + other < n ? good_length(own + other) : n;
+            if (wide >= n) return -1;
+            band *b = &bands[count++];
+            *b = (band){.box = *of, .axis = axis, .side = side, .first = side ? n - wide : 0};
+            b->box.n[axis] = wide, b->box.cut[axis][!side] = true;
+            b->count = own, b->from = side ? n - own : 0;
+        }
+    return count;
+}
+
+box shape_whole(const shape *s) {
+    box whole = {.cut = {{false}}};
+    memcpy(whole.n, s->task->n, sizeof whole.n);
+    return whole;
+}
+
+/* ---- tasks --------------------------------------------------------------------------------------------------------- */
+
+static stn_task task_of(const shape *s, const box *of, uint64_t steps) {
+    stn_task own = *s->task;
+    memcpy(own.n, of->n, sizeof own.n);
+    const stn_grid_layout packed = stn_packed_layout(own.n, own.dtype);
+    memcpy(own.in_stride, packed.stride, sizeof own.in_stride);
+    memcpy(own.out_stride, packed.stride, sizeof own.out_stride);
+    own.in_batch_stride = own.out_batch_stride = packed.batch;
+    own.steps = steps, own.snapshots = 1, own.in_place = false, own.alignment = 16;
+    return own;
+}
+
+stn_task shape_by_transforms(const shape *s, const box *of, uint64_t steps) {
+    stn_task own = task_of(s, of, steps);
+    for (int axis = 0; axis < 3; axis++) {
+        const bool lost[2] = {s->stepped[axis][0] || of->cut[axis][0], s->stepped[axis][1] || of->cut[axis][1]};
+        for (int side = 0; side < 2; side++)
+            if (lost[side]) own.boundary[axis][side] = (stn_boundary){lost[!side] ? STN_WRAP : STN_REFLECT, 0};
+    }
+    return own;
+}
+
+stn_task shape_by_steps(const shape *s, const box *of, uint64_t steps) {
+    stn_task own = task_of(s, of, steps);
+    for (int axis = 0; axis < 3; axis++)
+        for (int side = 0; side < 2; side++)
+            if (of->cut[axis][side]) own.boundary[axis][side] = (stn_boundary){STN_CONSTANT, 0};
+    return own;
+}

@@ -1,0 +1,248 @@
+/* See tree.h. A box has two grids, packed, that its rounds take turns with. A band's box is copied into one of its own, and what it
+ * made right back; one that is only stepped is read where it lies. Copies are plans too: a stencil of one tap. */
+#include "strategies/aperiodic/tree.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arith.h"
+#include "base/error.h"
+
+#define MOST_NODES 400
+#define PLACES 256 /* bytes that each grid's place is a multiple of */
+
+typedef struct maker {
+    stn_plan *plan;
+    const shape *s;
+    const rates *r;
+    const levels *l;
+    tree *tree;
+    size_t *used; /* bytes of the workspace: of the boxes that are at work together */
+} maker;
+
+/* ---- plans --------------------------------------------------------------------------------------------------------- */
+
+static int64_t element_of(const int64_t at[3], const int64_t stride[3]) {
+    return at[0] * stride[0] + at[1] * stride[1] + at[2] * stride[2];
+}
+
+/* Pointers so many elements past an aligned one. */
+static void lower_alignment(stn_task *task, int64_t elements) {
+    while (elements * (int64_t)stn_dtype_size(task->dtype) % task->alignment) task->alignment /= 2;
+}
+
+static void lies_in(stn_task *task, const stn_grid_layout *layout, bool output) {
+    memcpy(output ? task->out_stride : task->in_stride, layout->stride, sizeof layout->stride);
+    *(output ? &task->out_batch_stride : &task->in_batch_stride) = layout->batch;
+}
+
+static stn_status add_plan(const maker *m, const stn_task *task, const char *name, stn_plan **plan, stn_error *error) {
+    STN_TRY(stn_subplan(m->plan, task, name, plan, error));
+    m->tree->plans = (size_t)stn_max((int64_t)m->tree->plans, (int64_t)(*plan)->workspace_size);
+    stn_subplan_list_kernels(m->plan, *plan);
+    return STN_OK;
+}
+
+/* From element `in` of one grid to element `out` of another. */
+static stn_status add_copy(const maker *m, const box *of, const stn_grid_layout *from, int64_t in,
+                           const stn_grid_layout *to, int64_t out, int alignment, stn_plan **plan, stn_error *error) {
+    stn_tap one = {{0, 0, 0}, 1};
+    stn_task task = shape_by_steps(m->s, of, 1);
+    stn_estimate unused;
+    memset(task.boundary, 0, sizeof task.boundary);
+    memset(task.reach, 0, sizeof task.reach);
+    task.taps = &one, task.ntaps = 1, task.pattern = STN_PATTERN_STAR, task.source = false;
+    task.alignment = alignment;
+    lies_in(&task, from, false), lies_in(&task, to, true);
+    lower_alignment(&task, in), lower_alignment(&task, out);
+    const char *name = cost_steps(&task, &m->plan->machine, &unused);
+    return add_plan(m, &task, name ? name : "direct", plan, error);
+}
+
+/* ---- boxes --------------------------------------------------------------------------------------------------------- */
+
+static stn_status make_node(const maker *m, const box *of, const int64_t origin[3], uint64_t steps, const node *parent,
+                            int64_t element, int depth, node **made, stn_error *error);
+
+static stn_status make_edge(const maker *m, const node *parent, uint64_t steps, edge *e, int depth, stn_error *error) {
+    const band *b = &e->band;
+    int64_t origin[3], first[3] = {0, 0, 0}, from[3] = {0, 0, 0}, right[3] = {0, 0, 0};
+    memcpy(origin, parent->origin, sizeof origin);
+    origin[b->axis] += b->first, first[b->axis] = b->first, from[b->axis] = b->from;
+    right[b->axis] = b->from - b->first;
+    const int64_t element = element_of(first, parent->layout.stride);
+    STN_TRY(make_node(m, &b->box, origin, steps, parent, element, depth, &e->node, error));
+    const stn_grid_layout *own = &e->node->layout, *other = &parent->layout;
+    if (!e->node->reads_other) STN_TRY(add_copy(m, &b->box, other, element, own, 0, 16, &e->load, error));
+    box piece = b->box;
+    piece.n[b->axis] = b->count;
+    return add_copy(m, &piece, own, element_of(right, own->stride), other, element_of(from, other->stride), 16,
+                    &e->store, error);
+}
+
+/* Some steps of the box at once. Its source lies as the caller's does. */
+static stn_status make_stage(const maker *m, node *n, uint64_t steps, uint64_t rounds, int depth, stn_error *error) {
+    band bands[6];
+    stn_estimate unused;
+    stage *at = &n->stages[n->count++];
+    stn_task task = shape_by_transforms(m->s, &n->box, steps);
+    if (task.source) lower_alignment(&task, element_of(n->origin, task.source_stride));
+    const char *name = cost_transforms(&task, &m->plan->machine, &unused);
+    if (!name)
+        return stn_fail(error, STN_ERROR_UNSUPPORTED, "aperiodic has a band that nothing transforms: use another size");
+    at->rounds = rounds;
+    STN_TRY(add_plan(m, &task, name, &at->plan, error));
+    const int count = shape_bands(m->s, &n->box, steps, bands);
+    for (int i = 0; i < count; i++) {
+        edge *e = &at->edges[at->count++];
+        const size_t used = *m->used; /* bands are made one after the other, in the same memory */
+        e->band = bands[i];
+        STN_TRY(make_edge(m, n, steps, e, depth + 1, error));
+        *m->used = used;
+    }
+    return STN_OK;
+}
+
+static stn_status make_steps(const maker *m, node *n, uint64_t steps, const node *parent, int64_t element,
+                             stn_error *error) {
+    stn_task task = shape_by_steps(m->s, &n->box, steps);
+    stn_estimate unused;
+    lies_in(&task, &parent->layout, false);
+    lower_alignment(&task, element);
+    if (task.source) lower_alignment(&task, element_of(n->origin, task.source_stride));
+    const char *name = cost_steps(&task, &m->plan->machine, &unused);
+    n->reads_other = true;
+    n->stages[n->count++].rounds = 1;
+    return add_plan(m, &task, name ? name : "direct", &n->stages[0].plan, error);
+}
+
+/* element: of its first point in the parent's grid. */
+static stn_status make_node(const maker *m, const box *of, const int64_t origin[3], uint64_t steps, const node *parent,
+                            int64_t element, int depth, node **made, stn_error *error) {
+    tree *t = m->tree;
+    node *n = *made = calloc(1, sizeof *n);
+    if (!n) return stn_fail_memory(error, "a plan", sizeof *n);
+    if (++t->nodes > MOST_NODES)
+        return stn_fail(error, STN_ERROR_UNSUPPORTED, "aperiodic has more than %d bands of bands here", MOST_NODES);
+    t->depth = (int)stn_max(t->depth, depth);
+    n->box = *of;
+    memcpy(n->origin, origin, sizeof n->origin);
+    n->layout = stn_packed_layout(of->n, m->s->task->dtype);
+    const division d = cost_divide(m->s, m->r, m->l, of, steps, !parent);
+    const size_t bytes = (size_t)(n->layout.batch * m->s->task->batch) * stn_dtype_size(m->s->task->dtype);
+    for (int i = d.steps ? 0 : 1; i < 2; i++) { /* one that is stepped has one grid */
+        n->place[i] = *m->used;
+        *m->used += (size_t)stn_round_up((int64_t)bytes, PLACES);
+    }
+    if (*m->used > t->grids) t->grids = *m->used;
+    if (!d.steps && parent) return make_steps(m, n, steps, parent, element, error);
+    if (!d.steps) return stn_fail(error, STN_ERROR_UNSUPPORTED, "aperiodic finds the grid too small for its bands");
+    STN_TRY(make_stage(m, n, d.steps, d.rounds, depth, error));
+    return d.rest ? make_stage(m, n, d.rest, 1, depth, error) : STN_OK;
+}
+
+stn_status tree_make(stn_plan *plan, const shape *s, const rates *r, const levels *l, tree *made, stn_error *error) {
+    size_t used = 0;
+    const maker m = {plan, s, r, l, made, &used};
+    const box whole = shape_whole(s);
+    const stn_task *task = &plan->task;
+    stn_grid_layout in = {.batch = task->in_batch_stride}, out = {.batch = task->out_batch_stride};
+    memcpy(in.stride, task->in_stride, sizeof in.stride), memcpy(out.stride, task->out_stride, sizeof out.stride);
+    *made = (tree){.root = NULL};
+    STN_TRY(make_node(&m, &whole, (const int64_t[3]){0, 0, 0}, task->steps, NULL, 0, 0, &made->root, error));
+    const stn_grid_layout *own = &made->root->layout;
+    const int alignment = task->alignment < 16 ? task->alignment : 16;
+    STN_TRY(add_copy(&m, &whole, &in, 0, own, 0, alignment, &made->load, error));
+    return add_copy(&m, &whole, own, 0, &out, 0, alignment, &made->store, error);
+}
+
+/* ---- running ------------------------------------------------------------------------------------------------------- */
+
+typedef struct job {
+    const tree *tree;
+    const stn_task *task;
+    const stn_execution *run;
+} job;
+
+static char *grid_of(const job *j, const node *n, int which) { return (char *)j->run->workspace + n->place[which]; }
+
+static stn_status run_plan(const job *j, stn_plan *plan, const void *in, void *out, const node *with_source,
+                           stn_error *error) {
+    stn_execution once = {.in = in, .out = out, .stream = j->run->stream};
+    once.workspace = (char *)j->run->workspace + j->tree->grids;
+    if (with_source && j->run->source)
+        once.source = (const char *)j->run->source +
+                      element_of(with_source->origin, j->task->source_stride) * (int64_t)stn_dtype_size(j->task->dtype);
+    return plan->strategy->execute(plan, &once, error);
+}
+
+static stn_status run_node(const job *j, const node *n, char **result, stn_error *error);
+
+/* A band out of the grid before a round into the one after it. */
+static stn_status run_edge(const job *j, const node *parent, const edge *e, char *before, char *after,
+                           stn_error *error) {
+    const int64_t size = (int64_t)stn_dtype_size(j->task->dtype), step = parent->layout.stride[e->band.axis];
+    const int64_t skipped = e->band.from - e->band.first;
+    const char *from = before + e->band.first * step * size;
+    char *result = grid_of(j, e->node, 1);
+    if (e->load) {
+        STN_TRY(run_plan(j, e->load, from, grid_of(j, e->node, 0), NULL, error));
+        STN_TRY(run_node(j, e->node, &result, error));
+    } else
+        STN_TRY(run_plan(j, e->node->stages[0].plan, from, result, e->node, error));
+    result += skipped * e->node->layout.stride[e->band.axis] * size;
+    return run_plan(j, e->store, result, after + e->band.from * step * size, NULL, error);
+}
+
+/* From its first grid; *result: the one that it ends in. */
+static stn_status run_node(const job *j, const node *n, char **result, stn_error *error) {
+    char *before = grid_of(j, n, 0), *after = grid_of(j, n, 1);
+    for (int i = 0; i < n->count; i++)
+        for (uint64_t round = 0; round < n->stages[i].rounds; round++) {
+            const stage *at = &n->stages[i];
+            STN_TRY(run_plan(j, at->plan, before, after, n, error));
+            for (int k = 0; k < at->count; k++) STN_TRY(run_edge(j, n, &at->edges[k], before, after, error));
+            char *was = before;
+            before = after, after = was;
+        }
+    *result = before;
+    return STN_OK;
+}
+
+stn_status tree_run(const tree *t, const stn_task *task, const stn_execution *run, stn_error *error) {
+    const job j = {t, task, run};
+    char *result;
+    STN_TRY(run_plan(&j, t->load, run->in, grid_of(&j, t->root, 0), NULL, error));
+    STN_TRY(run_node(&j, t->root, &result, error));
+    return run_plan(&j, t->store, result, run->out, NULL, error);
+}
+
+/* ---- the rest ------------------------------------------------------------------------------------------------------ */
+
+static stn_status set_node(node *n, const stn_task *task, stn_error *error) {
+    for (int i = 0; i < n->count; i++) {
+        STN_TRY(stn_subplan_set_weights(n->stages[i].plan, task, error));
+        for (int k = 0; k < n->stages[i].count; k++) STN_TRY(set_node(n->stages[i].edges[k].node, task, error));
+    }
+    return STN_OK;
+}
+
+stn_status tree_set_weights(tree *t, const stn_task *task, stn_error *error) { return set_node(t->root, task, error); }
+
+static void clear_node(node *n) {
+    for (int i = 0; n && i < n->count; i++) {
+        stn_plan_destroy(n->stages[i].plan);
+        for (int k = 0; k < n->stages[i].count; k++) {
+            const edge *e = &n->stages[i].edges[k];
+            clear_node(e->node);
+            stn_plan_destroy(e->load), stn_plan_destroy(e->store);
+        }
+    }
+    free(n);
+}
+
+void tree_clear(tree *t) {
+    clear_node(t->root);
+    stn_plan_destroy(t->load), stn_plan_destroy(t->store);
+    *t = (tree){.root = NULL};
+}

@@ -1,0 +1,47 @@
+/* A box and all that is made of it: rounds of many steps at once, and the bands at its sides, which are boxes themselves. */
+#ifndef STN_STRATEGIES_APERIODIC_TREE_H
+#define STN_STRATEGIES_APERIODIC_TREE_H
+#include "plan/plan.h"
+#include "strategies/aperiodic/cost.h"
+#include "strategies/common/layout.h"
+
+typedef struct node node;
+
+typedef struct edge {
+    band band;
+    node *node;      /* owned */
+    stn_plan *load;  /* owned: the band's box out of the other; NULL: the node reads it there */
+    stn_plan *store; /* owned: what it made right, into the other */
+} edge;
+
+/* So many rounds of the same steps. */
+typedef struct stage {
+    uint64_t rounds;
+    stn_plan *plan; /* owned; of the whole box, by transforms or, where it is all there is, by steps */
+    edge edges[6];
+    int count;
+} stage;
+
+struct node {
+    box box;
+    int64_t origin[3]; /* in the grid */
+    stn_grid_layout layout;
+    stage stages[2];
+    int count;
+    bool reads_other; /* it is stepped whole, out of where it was cut from */
+    size_t place[2];  /* of its two grids in the workspace; each of a size of its own */
+};
+
+typedef struct tree {
+    node *root;             /* owned */
+    stn_plan *load, *store; /* owned: of the caller's grids */
+    size_t grids, plans;    /* bytes of the workspace: of all boxes' grids, then the most that a plan needs */
+    int nodes, depth;
+} tree;
+
+/* In any case to be cleared. */
+stn_status tree_make(stn_plan *plan, const shape *s, const rates *r, const levels *l, tree *made, stn_error *error);
+stn_status tree_run(const tree *t, const stn_task *task, const stn_execution *run, stn_error *error);
+stn_status tree_set_weights(tree *t, const stn_task *task, stn_error *error);
+void tree_clear(tree *t);
+#endif
