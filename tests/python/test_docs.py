@@ -1,0 +1,37 @@
+"""The examples in the docstrings run, and every public name has one."""
+import doctest
+import importlib
+import inspect
+import pkgutil
+import unittest
+
+import stentor
+
+
+class Docs(unittest.TestCase):
+    def test_examples(self):
+        names = ['stentor'] + ['stentor.' + each.name for each in pkgutil.iter_modules(stentor.__path__)]
+        tried = 0
+        for name in names:
+            if name in ('stentor.libstentor', 'stentor.torch'):
+                continue
+            with self.subTest(name):
+                result = doctest.testmod(importlib.import_module(name), optionflags=doctest.NORMALIZE_WHITESPACE)
+                self.assertEqual(result.failed, 0)
+                tried += result.attempted
+        self.assertGreater(tried, 28)
+
+    def test_every_public_name_has_an_example(self):
+        public = [getattr(stentor, name) for name in stentor.__all__ if name != 'fft']
+        public += [getattr(stentor.fft, name) for name in stentor.fft.__all__]
+        for each in public:
+            with self.subTest(each.__name__):
+                text = inspect.getdoc(each)
+                self.assertIn('>>>', text)
+                if inspect.isfunction(each) and inspect.signature(each).parameters:
+                    self.assertIn('Parameters\n----------', text)
+                    self.assertIn('Returns\n-------', text)
+
+
+if __name__ == '__main__':
+    unittest.main()
