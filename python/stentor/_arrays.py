@@ -108,7 +108,8 @@ def _open_jax(x: Any, name: str, stream: Optional[int]) -> Union[Host, View]:
         made.stream = used
         return jax.dlpack.from_dlpack(made)
 
-    return _open_dlpack(x, name, stream)._replace(finish=finish)  # type: ignore[union-attr]
+    opened = _open_dlpack(x, name, stream)
+    return opened._replace(finish=finish) if isinstance(opened, View) else opened
 
 
 # ---- __cuda_array_interface__: CuPy, Numba and others ---------------------------------------------------------------

@@ -12,14 +12,15 @@ _lock = threading.Lock()
 
 
 class Context:
-    """A device's context; plans keep it alive. `device` is HOST or the GPU's number."""
+    """A device's context. `device` is HOST or the GPU's number. It stays until the process ends: it must outlive its plans, and
+    when Python ends, objects go in any order."""
 
     def __init__(self, device: int):
         options = ffi.new('stn_context_options *', {'struct_size': ffi.sizeof('stn_context_options')})
         options.device = lib.STN_DEVICE_HOST if device == HOST else device + 1
         made, error = ffi.new('stn_context **'), new_error()
         check(lib.stn_context_create(options, made, error), error)
-        self.handle = ffi.gc(made[0], lib.stn_context_destroy)
+        self.handle = made[0]
         self.device = device
 
     def synchronize(self, stream: int) -> None:

@@ -45,8 +45,8 @@ class DeviceArray:
         size = self.dtype.itemsize * int(np.prod(self.shape, dtype=np.int64))
         check(lib.stn_memory_alloc(home.handle, max(1, size), made, error), error)
 
-        def free(pointer, home=home):
-            lib.stn_memory_free(home.handle, pointer)
+        def free(pointer, home=home, end=lib.stn_memory_free):  # the context must outlive its memory
+            end(home.handle, pointer)
 
         self.nbytes = size
         self._home, self._memory = home, ffi.gc(made[0], free)

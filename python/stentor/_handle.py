@@ -15,10 +15,7 @@ class Handle:
     """A stn_plan. One thread at a time runs it: it has one workspace. The GIL is released meanwhile."""
 
     def __init__(self, context: Context, plan):
-        def destroy(handle, context=context):  # the context must outlive its plans
-            lib.stn_plan_destroy(handle)
-
-        self.plan = ffi.gc(plan, destroy)
+        self.plan = ffi.gc(plan, lib.stn_plan_destroy)
         self.context = context
         self.on_host = context.device == HOST
         self._lock = threading.Lock()

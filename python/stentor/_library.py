@@ -5,7 +5,9 @@ import pathlib
 
 from ._abi import ffi
 
-lib = ffi.dlopen(os.environ.get('STENTOR_LIBRARY') or str(pathlib.Path(__file__).with_name('libstentor.so')))
+_path = os.environ.get('STENTOR_LIBRARY') or str(pathlib.Path(__file__).with_name('libstentor.so.0'))
+# Never unloaded: its threads wait in it while Python ends and closes libraries in an order of its own.
+lib = ffi.dlopen(_path, ffi.RTLD_NOW | ffi.RTLD_NODELETE)
 
 
 def version() -> str:
