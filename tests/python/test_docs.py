@@ -1,8 +1,12 @@
 """The examples in the docstrings run, and every public name has one."""
+import contextlib
 import doctest
 import importlib
 import inspect
+import io
+import pathlib
 import pkgutil
+import re
 import unittest
 
 import stentor
@@ -20,6 +24,14 @@ class Docs(unittest.TestCase):
                 self.assertEqual(result.failed, 0)
                 tried += result.attempted
         self.assertGreater(tried, 28)
+
+    def test_the_readme(self):
+        root = pathlib.Path(__file__).resolve().parents[2]
+        block = re.search(r'^```python\n(.*?)^```', (root / 'README.md').read_text(encoding='utf-8'), re.MULTILINE | re.DOTALL)
+        text = block.group(1).replace("'examples/", f"'{root}/examples/")
+        with contextlib.redirect_stdout(io.StringIO()) as said:
+            exec(compile(text, 'README.md', 'exec'), {})
+        self.assertIn('host', said.getvalue())
 
     def test_every_public_name_has_an_example(self):
         public = [getattr(stentor, name) for name in stentor.__all__ if name != 'fft']
