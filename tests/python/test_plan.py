@@ -74,7 +74,7 @@ class Runs(unittest.TestCase):
         out = np.empty((20, 24))
         self.assertIs(plan(self.x[0], out), out)
         np.testing.assert_array_equal(out, expected)
-        self.assertEqual(stentor.Plan((20, 24), HEAT, dtype=np.float32)(self.x[0].astype('f')).dtype, np.float32)
+        self.assertEqual(stentor.Plan((20, 24), HEAT, dtype=np.float32, device='host')(self.x[0].astype('f')).dtype, np.float32)
 
     def test_words(self):
         plan = stentor.Plan((20, 24), HEAT, steps=3, device='host')

@@ -1,6 +1,5 @@
 /* Prints the version of the library that it found, and one result. */
 #include <stdio.h>
-
 #include <stentor.h>
 
 int main(void) {
