@@ -3,6 +3,7 @@
 
     count.py readme README.md N      the N-th ```sh block under the heading "Build and test"
     count.py meson testlog.json [P]  one line a test: "pass|fail|skip NAME REASON", names prefixed with P
+    count.py log LOG NAME STATUS     the same of one program's output and exit status
     count.py sources commands.json   the C files of the library, the command and the bench, one a line
     count.py sum COUNTS              prints what failed and was skipped, then the closing line; exits 1 on a failure
 """
@@ -112,6 +113,14 @@ def print_meson(path, prefix):
             print(verdict, (prefix + name).replace(' ', '-'), ' '.join(reason.split()))
 
 
+def print_log(path, name, status):
+    verdict = 'OK' if status == 0 else 'SKIP' if status == SKIPPED else 'FAIL'
+    record = {'name': name, 'result': verdict, 'returncode': status,
+              'stdout': pathlib.Path(path).read_text(encoding='utf-8', errors='replace')}
+    for found in test_results(record):
+        print(found[0], found[1].replace(' ', '-'), ' '.join(found[2].split()))
+
+
 def print_sources(path):
     commands = pathlib.Path(path)
     if not commands.is_file():
@@ -137,13 +146,15 @@ def print_sum(path):
     return 1 if totals['fail'] or not totals['pass'] else 0
 
 
-def main(mode, path, argument=''):
+def main(mode, path, argument='', status='0'):
     if mode == 'readme':
         block = readme_block(pathlib.Path(path).read_text(encoding='utf-8'), int(argument))
         print(block or '', end='')
         return 0 if block else 1
     if mode == 'meson':
         print_meson(path, argument)
+    elif mode == 'log':
+        print_log(path, argument, int(status))
     elif mode == 'sources':
         print_sources(path)
     elif mode == 'sum':

@@ -57,6 +57,19 @@ class Counting(unittest.TestCase):
         log = 'ERROR: test_x (__main__.Run)\nwords\nRan 3 tests in 0.1s\n\nFAILED (errors=1)\n'
         self.assertEqual(verdicts('FAIL', 1, log), [('pass', 't', ''), ('pass', 't', ''), ('fail', 't/test_x', '')])
 
+    def test_a_program_outside_of_meson(self):
+        def said(text, status):
+            with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()) as out:
+                log = pathlib.Path(folder, 'log')
+                log.write_text(text)
+                count.main('log', str(log), 'wheel:fft', status)
+            return out.getvalue().splitlines()
+
+        self.assertEqual(said('Ran 2 tests in 1s\n\nOK\n', '0'), ['pass wheel:fft '] * 2)
+        self.assertEqual(said('no PyTorch\n', '77'), ['skip wheel:fft no PyTorch'])
+        self.assertEqual(said('Ran 2 tests in 1s\n\nOK\n', '139')[-1], 'fail wheel:fft OK')
+        self.assertEqual(said('Traceback\nImportError: no\n', '1'), ['fail wheel:fft ImportError: no'])
+
     def test_a_leak_is_a_failure(self):
         log = CASES + 'ERROR: LeakSanitizer: detected memory leaks\n\nDirect leak of 48 byte(s) in 1 object(s) allocated from:\n'
         log += '    #0 0x7f in __interceptor_calloc ../asan_malloc_linux.cpp:77\n'

@@ -1,0 +1,31 @@
+"""Linear stencils with arbitrary coefficients, and Fourier transforms, at the speed of the machine.
+
+Functions have the names and the meaning of ``scipy.ndimage`` and, in ``stentor.fft``, of ``scipy.fft``. ``Plan`` prepares a
+problem once and runs it many times. Arrays of NumPy, PyTorch, CuPy and JAX go in, and arrays of the same kind come out, on
+the device where they are.
+"""
+
+from . import fft
+from ._device import DeviceArray, to_device
+from ._errors import StentorError
+from ._gaussian import gaussian_filter
+from ._filters import convolve, correlate, laplace
+from ._library import version
+from ._memo import clear_cache
+from ._plan import Plan
+from ._uniform import uniform_filter
+
+__version__ = version()
+__all__ = [
+    'DeviceArray',
+    'Plan',
+    'StentorError',
+    'clear_cache',
+    'convolve',
+    'correlate',
+    'fft',
+    'gaussian_filter',
+    'laplace',
+    'to_device',
+    'uniform_filter',
+]

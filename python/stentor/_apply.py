@@ -1,0 +1,118 @@
+"""From a function's arguments to a prepared filter: outputs, dtypes, kinds of arrays, and what is remembered."""
+
+from typing import Any, Callable, List, Optional, Tuple
+
+import numpy as np
+
+from ._arrays import Host, View, address_of, open_array
+from ._filter import DeviceFilter, HostFilter, Pass
+from ._memo import recall, remember
+from ._problem import DTYPES, Layout
+
+_ndarray = np.ndarray
+Maker = Callable[[int, bool], List[Pass]]  # from the array's rank, and whether it is on a GPU
+
+
+def target_of(output: Any, out: Any) -> Tuple[Any, Optional[np.dtype]]:
+    """The array to write to, or the dtype that is asked for; at most one of the two. `output` is scipy's name, and takes both."""
+    if output is not None and out is not None:
+        raise ValueError('output and out are two names of one argument: give one')
+    if out is not None or output is None:
+        return out, None
+    if isinstance(output, (type, np.dtype, str)):
+        try:
+            return None, np.dtype(output)
+        except TypeError as error:
+            raise ValueError(f'output is {output!r}: give an array or a dtype ({error})') from None
+    return output, None
+
+
+def apply(x: Any, key: Tuple, make: Maker, output: Any = None, out: Any = None, steps: Any = 1) -> Any:
+    """Runs what `make` says on x; `key` tells calls with other arguments apart."""
+    if type(x) is _ndarray and output is None and out is None:
+        try:
+            prepared = recall((key, x.shape, x.strides, x.dtype, x.flags.aligned, x.dtype))
+        except TypeError:  # what cannot be a key is wrong, and is found below
+            prepared = None
+        if prepared is not None:
+            return prepared(x)
+    target, dtype = target_of(output, out)
+    opened = open_array(x, 'input')
+    if isinstance(opened, View):
+        if dtype is not None and dtype.name != opened.dtype:
+            raise ValueError(f'output asks for {dtype} from a GPU array of {opened.dtype}: convert one of them first')
+        return _on_device(opened, key, make, target, steps)
+    if target is None:
+        return opened.back(_on_host(opened.array, key, make, None, dtype or opened.array.dtype, steps))
+    given = open_array(target, 'out')
+    if not isinstance(given, Host):
+        raise ValueError('input is on the host, but out is on a GPU: give both on one device')
+    if not given.array.flags.writeable:
+        raise ValueError('out is read-only: give an array that can be written to')
+    if given.array.shape != opened.array.shape:
+        raise ValueError(f'out has shape {given.array.shape}, but the result has {opened.array.shape}')
+    _on_host(opened.array, key, make, given.array, given.array.dtype, steps)
+    return target
+
+
+def _on_host(x: np.ndarray, key: Tuple, make: Maker, out: Optional[np.ndarray], dtype: np.dtype, steps: int) -> np.ndarray:
+    if x.ndim == 0:
+        raise ValueError('input has no axes: give an array of one axis or more')
+    if x.dtype.kind == 'c':
+        raise ValueError('complex input takes the functions of its real and its imaginary part: see stentor.correlate')
+    if dtype.kind not in 'biuf' or dtype.itemsize > 8:
+        raise ValueError(f'the output would have dtype {dtype}: give whole numbers or float16, float32 or float64')
+    if x.size == 0:
+        make(x.ndim, False)
+        return out if out is not None else np.empty(x.shape, dtype)
+    full = (key, x.shape, x.strides, x.dtype, x.flags.aligned, dtype)
+    prepared = recall(full)
+    if prepared is None:
+        passes = make(x.ndim, False)
+        if not passes:
+            return _copy(x, out, dtype)
+        prepared = remember(full, HostFilter(x, dtype, passes, steps))
+    return prepared(x, out)
+
+
+def _copy(x: np.ndarray, out: Optional[np.ndarray], dtype: np.dtype) -> np.ndarray:
+    if out is None:
+        return x.astype(dtype)
+    out[...] = x
+    return out
+
+
+def _on_device(view: View, key: Tuple, make: Maker, target: Any, steps: int) -> Any:
+    shape = view.layout.shape
+    if view.dtype not in DTYPES:
+        raise ValueError(f'input has dtype {view.dtype} on a GPU: filter its real and its imaginary part')
+    if not shape:
+        raise ValueError('input has no axes: give an array of one axis or more')
+    made = view.empty(shape, view.dtype) if target is None else target
+    given = _check_target(view, target) if target is not None else None
+    pointer = given.pointer if given else address_of(made)
+    layout = given.layout if given else Layout.dense(shape)
+    if 0 in shape:
+        make(len(shape), True)
+        return made
+    alignment = 16 if (view.pointer | pointer) % 16 == 0 else np.dtype(view.dtype).itemsize
+    full = (key, view.layout, layout, view.dtype, view.device, alignment, view.stream)
+    prepared = recall(full)
+    if prepared is None:
+        passes = make(len(shape), True)
+        if not passes:
+            raise ValueError('nothing is asked for: every sigma or size leaves the array as it is')
+        prepared = remember(full, DeviceFilter(view, layout, alignment, passes, steps, view.stream))
+    prepared(view, made, pointer)
+    return made if target is not None else view.finish(made, view.stream)
+
+
+def _check_target(view: View, target: Any) -> View:
+    given = open_array(target, 'out', view.stream)
+    if not isinstance(given, View) or given.device != view.device:
+        where = f'cuda:{given.device}' if isinstance(given, View) else 'the host'
+        raise ValueError(f'input is on cuda:{view.device}, but out is on {where}: give both on one device')
+    if given.layout.shape != view.layout.shape or given.dtype != view.dtype:
+        raise ValueError(f'out is {given.dtype} of shape {given.layout.shape}, but the result is {view.dtype} of shape '
+                         f'{view.layout.shape}')
+    return given

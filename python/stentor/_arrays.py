@@ -1,0 +1,194 @@
+"""Arrays of whatever kind: a NumPy array over the same memory, or a View of a GPU's, and the way back to the caller's kind."""
+
+import sys
+from typing import Any, Callable, NamedTuple, Optional, Tuple, Union
+
+import numpy as np
+
+from . import _dlpack
+from ._context import context
+from ._device import DeviceArray
+from ._problem import DTYPES, Layout
+
+
+class Host(NamedTuple):
+    """An array on the host."""
+
+    array: np.ndarray
+    back: Callable[[np.ndarray], Any]  # to the caller's kind
+
+
+class View(NamedTuple):
+    """An array on a GPU."""
+
+    pointer: int
+    layout: Layout
+    dtype: str
+    device: int
+    stream: int  # the caller's current one
+    empty: Callable[[Tuple[int, ...], str], Any]  # a new array of the caller's kind, from shape and dtype
+    finish: Callable[[Any, int], Any]  # what the caller gets, from such an array and the stream that filled it
+    owner: Any
+
+
+def open_array(x: Any, name: str, stream: Optional[int] = None) -> Union[Host, View]:
+    """What an argument is. `stream`: where the caller will work, if it says so."""
+    root = type(x).__module__.partition('.')[0]
+    if isinstance(x, np.ndarray):
+        return Host(numbers(x, name), _same)
+    if root == 'torch' and 'torch' in sys.modules:
+        return _open_torch(x, name)
+    if root in ('jax', 'jaxlib'):
+        return _open_jax(x, name, stream)
+    if hasattr(x, '__cuda_array_interface__'):
+        return _open_interface(x, name, stream)
+    if hasattr(x, '__dlpack_device__'):
+        return _open_dlpack(x, name, stream)
+    return Host(numbers(x, name), _same)
+
+
+def numbers(x: Any, name: str) -> np.ndarray:
+    """An array of numbers, or a ValueError that says what it is instead."""
+    try:
+        array = np.asarray(x)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f'{name} is no array of numbers: {error}') from None
+    if array.dtype.hasobject:
+        raise ValueError(f'{name} is an array of Python objects: convert it to numbers first')
+    if array.dtype.kind not in 'biufc':
+        raise ValueError(f'{name} has dtype {array.dtype}: give numbers')
+    if array.dtype.kind in 'fc' and array.dtype.itemsize // (2 if array.dtype.kind == 'c' else 1) > 8:
+        raise ValueError(f'{name} has dtype {array.dtype}, whose digits would be lost: convert it to float64 first')
+    return array
+
+
+def _same(array: Any, stream: int = 0) -> Any:
+    return array
+
+
+def _floating(dtype: str, name: str) -> str:
+    if dtype not in DTYPES and dtype not in ('complex64', 'complex128'):
+        raise ValueError(f'{name} has dtype {dtype} on a GPU: there, give float64, float32 or float16')
+    return dtype
+
+
+# ---- PyTorch ----------------------------------------------------------------------------------------------------------
+
+
+def _open_torch(x: Any, name: str) -> Union[Host, View]:
+    torch = sys.modules['torch']
+    if not isinstance(x, torch.Tensor):
+        raise ValueError(f'{name} is a {type(x).__name__}: give a tensor')
+    x = x.detach()
+    if x.device.type == 'cpu':
+        return Host(numbers(x.resolve_conj().resolve_neg().numpy(), name), torch.from_numpy)
+    if x.device.type != 'cuda':
+        raise ValueError(f'{name} is on {x.device}: move it to the CPU or to a CUDA device')
+    device, dtype = x.device, _floating(str(x.dtype).rpartition('.')[2], name)
+
+    def empty(shape: Tuple[int, ...], dtype: str) -> Any:
+        return torch.empty(shape, dtype=getattr(torch, dtype), device=device)
+
+    return View(x.data_ptr(), Layout(tuple(x.shape), x.stride()), dtype, device.index,
+                torch.cuda.current_stream(device).cuda_stream, empty, _same, x)
+
+
+# ---- JAX --------------------------------------------------------------------------------------------------------------
+
+
+def _open_jax(x: Any, name: str, stream: Optional[int]) -> Union[Host, View]:
+    """JAX names no stream: its arrays are taken when they are ready, and it gets results that are."""
+    jax = sys.modules['jax']
+    if not isinstance(x, jax.Array) or isinstance(x, jax.core.Tracer):
+        raise ValueError(f'{name} is a {type(x).__name__}: Stentor works on arrays with values, outside of jax.jit')
+    if x.__dlpack_device__()[0] == _dlpack.CPU:
+        return Host(numbers(x, name), jax.numpy.asarray)
+
+    def finish(made: DeviceArray, used: int) -> Any:
+        made.stream = used
+        return jax.dlpack.from_dlpack(made)
+
+    opened = _open_dlpack(x, name, stream)
+    return opened._replace(finish=finish) if isinstance(opened, View) else opened
+
+
+# ---- __cuda_array_interface__: CuPy, Numba and others ---------------------------------------------------------------
+
+
+def _open_interface(x: Any, name: str, stream: Optional[int]) -> View:
+    told = x.__cuda_array_interface__
+    dtype = np.dtype(told['typestr'])
+    if told.get('mask') is not None:
+        raise ValueError(f'{name} has a mask, which would be ignored: give an array without one')
+    if not dtype.isnative:
+        raise ValueError(f'{name} has bytes in the other order: convert it first')
+    strides = told.get('strides')
+    shape = tuple(told['shape'])
+    if strides is not None and any(stride % dtype.itemsize for stride in strides):
+        raise ValueError(f'{name} has strides that are no multiples of its elements: copy it first')
+    layout = Layout(shape, tuple(s // dtype.itemsize for s in strides)) if strides is not None else Layout.dense(shape)
+    device = _interface_device(x)
+    produced = told.get('stream')
+    work = stream if stream is not None else _plain(produced)
+    if produced is not None and _plain(produced) != work:
+        context(device).synchronize(_plain(produced))
+    empty, finish = _makers(x, device)
+    if type(x).__module__.partition('.')[0] == 'cupy' and stream is None:
+        work = sys.modules['cupy'].cuda.get_current_stream().ptr
+    return View(told['data'][0], layout, _floating(dtype.name, name), device, work, empty, finish, x)
+
+
+def _plain(stream: Optional[int]) -> int:
+    """The driver's handle for what the interface calls 1, the default stream."""
+    return 0 if stream in (None, 1) else int(stream)  # type: ignore[arg-type]
+
+
+def _interface_device(x: Any) -> int:
+    """The interface does not say; its users do, in one way or another."""
+    device = getattr(x, 'device', 0)
+    number = getattr(device, 'id', device)
+    return number if isinstance(number, int) else 0
+
+
+def _makers(x: Any, device: int) -> Tuple[Callable, Callable]:
+    """How results are made and handed over: CuPy's own arrays, else a DeviceArray."""
+    if type(x).__module__.partition('.')[0] == 'cupy':
+        cupy = sys.modules['cupy']
+
+        def empty(shape: Tuple[int, ...], dtype: str) -> Any:
+            with cupy.cuda.Device(device):
+                return cupy.empty(shape, dtype)
+
+        return empty, _same
+
+    def plain(shape: Tuple[int, ...], dtype: str) -> DeviceArray:
+        return DeviceArray(shape, dtype, device)
+
+    def note(made: DeviceArray, used: int) -> DeviceArray:
+        made.stream = used
+        return made
+
+    return plain, note
+
+
+# ---- DLPack ------------------------------------------------------------------------------------------------------------
+
+
+def _open_dlpack(x: Any, name: str, stream: Optional[int]) -> Union[Host, View]:
+    kind, number = x.__dlpack_device__()
+    if kind in (_dlpack.CPU, _dlpack.CUDA_HOST):
+        return Host(numbers(np.from_dlpack(x), name), getattr(type(x), 'from_dlpack', _same))
+    if kind not in (_dlpack.CUDA, _dlpack.CUDA_MANAGED):
+        raise ValueError(f'{name} is on a device of DLPack type {kind}: move it to the CPU or to a CUDA device')
+    taken = _dlpack.take(x.__dlpack__(stream=stream or 1))
+    empty, finish = _makers(x, number)
+    return View(taken.pointer, taken.layout, _floating(taken.dtype, name), number, stream or 0, empty, finish, taken.owner)
+
+
+def address_of(made: Any) -> int:
+    """Where an array made by View.empty lies."""
+    if isinstance(made, DeviceArray):
+        return made.pointer
+    if hasattr(made, 'data_ptr'):
+        return made.data_ptr()
+    return made.__cuda_array_interface__['data'][0]

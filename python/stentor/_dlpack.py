@@ -1,0 +1,90 @@
+"""DLPack's capsules, in and out, without a compiler: the struct of its public specification, by cffi and Python's C API."""
+
+import ctypes
+from typing import Any, NamedTuple, Tuple
+
+import cffi
+import numpy as np
+
+from ._problem import Layout
+
+CPU, CUDA, CUDA_HOST, CUDA_MANAGED = 1, 2, 3, 13
+_KINDS = {0: 'i', 1: 'u', 2: 'f', 5: 'c', 6: 'b'}
+_CODES = {kind: code for code, kind in _KINDS.items()}
+_FRESH, _USED = b'dltensor', b'used_dltensor'
+
+_ffi = cffi.FFI()
+_ffi.cdef('''
+    typedef struct { int32_t type, id; } DLDevice;
+    typedef struct { uint8_t code, bits; uint16_t lanes; } DLDataType;
+    typedef struct {
+        void *data; DLDevice device; int32_t ndim; DLDataType dtype; int64_t *shape, *strides; uint64_t byte_offset;
+    } DLTensor;
+    typedef struct DLManagedTensor {
+        DLTensor tensor; void *context; void (*deleter)(struct DLManagedTensor *);
+    } DLManagedTensor;
+''')
+
+_api = ctypes.pythonapi
+_destructor_type = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+_new = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)(('PyCapsule_New', _api))
+_is_valid = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_char_p)(('PyCapsule_IsValid', _api))
+_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(('PyCapsule_GetPointer', _api))
+_rename = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_char_p)(('PyCapsule_SetName', _api))
+_raw_is_valid = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)(('PyCapsule_IsValid', _api))
+_raw_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)(('PyCapsule_GetPointer', _api))
+
+_exported: dict = {}  # address of a DLManagedTensor -> what it needs to live
+
+
+@_ffi.callback('void(DLManagedTensor *)')
+def _delete(managed):
+    _exported.pop(int(_ffi.cast('uintptr_t', managed)), None)
+
+
+@_destructor_type
+def _drop_capsule(capsule):
+    """A capsule that nobody took still owns its tensor."""
+    if _raw_is_valid(capsule, _FRESH):
+        _exported.pop(_raw_pointer(capsule, _FRESH), None)
+
+
+def capsule(owner: Any, pointer: int, layout: Layout, dtype: np.dtype, device: Tuple[int, int]) -> Any:
+    """A 'dltensor' capsule of memory that `owner` keeps; whoever takes it holds `owner` until it calls the deleter."""
+    managed = _ffi.new('DLManagedTensor *')
+    shape, strides = _ffi.new('int64_t[]', layout.shape), _ffi.new('int64_t[]', layout.strides)
+    tensor = managed.tensor
+    tensor.data, tensor.ndim = _ffi.cast('void *', pointer), len(layout.shape)
+    tensor.device.type, tensor.device.id = device
+    tensor.dtype.code, tensor.dtype.bits, tensor.dtype.lanes = _CODES[dtype.kind], dtype.itemsize * 8, 1
+    tensor.shape, tensor.strides = shape, strides
+    managed.deleter = _delete
+    address = int(_ffi.cast('uintptr_t', managed))
+    _exported[address] = (managed, shape, strides, owner)
+    return _new(address, _FRESH, ctypes.cast(_drop_capsule, ctypes.c_void_p))
+
+
+class Taken(NamedTuple):
+    """A tensor of another library's; `owner` keeps it."""
+
+    pointer: int
+    layout: Layout
+    dtype: str
+    device: Tuple[int, int]
+    owner: Any
+
+
+def take(given: Any) -> Taken:
+    """Takes over a 'dltensor' capsule: its deleter is called when `owner` is gone."""
+    if not _is_valid(given, _FRESH):
+        raise ValueError('the DLPack capsule is not fresh: each is taken once, and the form before version 1 is read')
+    managed = _ffi.cast('DLManagedTensor *', _pointer(given, _FRESH))
+    _rename(given, _USED)
+    owner = _ffi.gc(managed, lambda tensor: tensor.deleter(tensor) if tensor.deleter else None)
+    tensor = managed.tensor
+    shape = tuple(tensor.shape[a] for a in range(tensor.ndim))
+    layout = Layout.dense(shape) if not tensor.strides else Layout(shape, tuple(tensor.strides[a] for a in range(tensor.ndim)))
+    kind, bits = _KINDS.get(tensor.dtype.code, '?'), tensor.dtype.bits
+    name = np.dtype(f'{kind}{bits // 8}').name if kind != '?' and tensor.dtype.lanes == 1 else 'no dtype of NumPy'
+    pointer = int(_ffi.cast('uintptr_t', tensor.data)) + tensor.byte_offset
+    return Taken(pointer, layout, name, (tensor.device.type, tensor.device.id), owner)

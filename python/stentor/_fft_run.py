@@ -1,0 +1,280 @@
+"""From scipy.fft's arguments to plans of the library, kept from one call to the next."""
+
+from typing import Any, List, NamedTuple, Optional, Sequence, Tuple
+
+import numpy as np
+
+from ._arguments import axes_of, frozen
+from ._arrays import Host, View, address_of, open_array
+from ._context import HOST, context
+from ._filter import apart
+from ._handle import make_plan
+from ._library import ffi, lib
+from ._memo import recall, remember
+from ._problem import DTYPES, ITEM_SIZES, Layout, batch_of, loop_offsets, split_axes, whole
+
+KINDS = {'c2c': lib.STN_C2C, 'r2c': lib.STN_R2C, 'c2r': lib.STN_C2R}
+REAL = {'complex64': 'float32', 'complex128': 'float64', 'float32': 'float32', 'float64': 'float64'}
+COMPLEX = {'float32': 'complex64', 'float64': 'complex128'}
+_ndarray = np.ndarray
+
+
+class Piece(NamedTuple):
+    """A transform of at most three axes at once, the last one being the last of `axes`."""
+
+    kind: str
+    axes: Tuple[int, ...]
+    source: Layout
+    target: Layout
+    scale: float
+
+
+class Transform:
+    """A piece with its plan."""
+
+    def __init__(self, device: int, piece: Piece, real: str, inverse: bool, alignment: int):
+        self.order: Optional[List[int]] = None
+        split = split_axes(piece.axes, piece.source, piece.target, spare=False)
+        if split.loop and device == HOST:
+            piece = self._move(piece)
+            split = split_axes(piece.axes, piece.source, piece.target, spare=False)
+        self.shape = piece.target.shape
+        work = ffi.new('stn_transform *', {'struct_size': ffi.sizeof('stn_transform'), 'rank': len(piece.axes)})
+        long = piece.target if piece.kind == 'c2r' else piece.source
+        for i, axis in enumerate(piece.axes):
+            work.extent[i] = long.shape[axis]
+            work.in_stride[i], work.out_stride[i] = piece.source.strides[axis], piece.target.strides[axis]
+        batch_of(work, split.batch, piece.source, piece.target)
+        work.kind, work.direction = KINDS[piece.kind], lib.STN_INVERSE if inverse else lib.STN_FORWARD
+        work.dtype, work.alignment = DTYPES[real], 2 * ITEM_SIZES[real] if split.loop else alignment
+        work.forward_scale = work.inverse_scale = piece.scale
+        self.handle = make_plan(context(device), lib.stn_plan_create_fft, work)
+        sizes = [ITEM_SIZES[real] * (1 if piece.kind == side else 2) for side in ('r2c', 'c2r')]
+        self.turns = [(a * sizes[0], b * sizes[1]) for a, b in zip(loop_offsets(split.loop, piece.source),
+                                                                   loop_offsets(split.loop, piece.target))]
+
+    def _move(self, piece: Piece) -> Piece:
+        """The same with the axes that are transformed behind all others, for which arrays are copied there and back."""
+        rest = [a for a in range(len(piece.source.shape)) if a not in piece.axes]
+        self.order = rest + list(piece.axes)
+        moved = [Layout.dense([layout.shape[a] for a in self.order]) for layout in (piece.source, piece.target)]
+        axes = tuple(range(len(rest), len(self.order)))
+        return piece._replace(axes=axes, source=moved[0], target=moved[1])
+
+    def on_host(self, x: np.ndarray, result: np.ndarray) -> None:
+        if self.order is None:
+            self.handle.run_arrays(x, result)
+            return
+        x, moved = np.ascontiguousarray(x.transpose(self.order)), np.empty(self.shape, result.dtype)
+        self.handle.run_arrays(x, moved)
+        result.transpose(self.order)[...] = moved
+
+    def run(self, source: int, target: int, stream: int) -> None:
+        for a, b in self.turns:
+            self.handle.run(source + a, target + b, stream)
+
+
+class Job:
+    """All pieces of a call, and the dtypes on the way."""
+
+    def __init__(self, device: int, source: Layout, dtype: str, sizes: Tuple[int, ...], axes: Tuple[int, ...], kind: str,
+                 inverse: bool, scale: float, alignment: int, stream: int = 0):
+        self.real, self.stream, self.alignment = REAL[dtype], stream, alignment
+        self.pieces = _pieces(source, sizes, axes, kind, scale)
+        self.parts = [Transform(device, piece, self.real, inverse, alignment) for piece in self.pieces]
+        self.dtypes = [self.real if piece.kind == 'c2r' else COMPLEX[self.real] for piece in self.pieces]
+
+    def on_host(self, x: np.ndarray) -> np.ndarray:
+        for piece, part, dtype in zip(self.pieces, self.parts, self.dtypes):
+            result = np.empty(piece.target.shape, dtype)
+            part.on_host(x, result)
+            x = result
+        return x
+
+    def on_device(self, view: View) -> Any:
+        source, made, kept = view.pointer, None, [view.owner]
+        for piece, part, dtype in zip(self.pieces, self.parts, self.dtypes):
+            made = view.empty(piece.target.shape, dtype)
+            part.run(source, address_of(made), self.stream)
+            source = address_of(made)
+            kept.append(made)
+        if len(kept) > 2:
+            self.finish()  # what lay between is freed now
+        return view.finish(made, self.stream)
+
+    def finish(self) -> None:
+        home = self.parts[0].handle.context
+        if home.device != HOST:
+            home.synchronize(self.stream)
+
+
+def _pieces(source: Layout, sizes: Tuple[int, ...], axes: Tuple[int, ...], kind: str, scale: float) -> List[Piece]:
+    """Three axes at a time. The halved axis comes last on the way there is first, and on the way back it is last."""
+    groups = [tuple(axes[max(0, i - 3):i]) for i in range(len(axes), 0, -3)]
+    kinds = ['c2c'] * len(groups)
+    if kind == 'r2c':
+        kinds[0] = kind
+    if kind == 'c2r':
+        groups.reverse()
+        kinds[-1] = kind
+    pieces, layout = [], source
+    for i, (group, each) in enumerate(zip(groups, kinds)):
+        shape = list(layout.shape)
+        if each == 'r2c':
+            shape[group[-1]] = shape[group[-1]] // 2 + 1
+        if each == 'c2r':
+            shape[group[-1]] = sizes[axes.index(group[-1])]
+        target = Layout.dense(shape)
+        pieces.append(Piece(each, group, layout, target, scale if i == len(groups) - 1 else 1.0))
+        layout = target
+    return pieces
+
+
+def transform(x: Any, s: Any, axes: Any, norm: Any, kind: str, inverse: bool) -> Any:
+    """One of scipy.fft's functions."""
+    key = ('fft', frozen(s), frozen(axes), norm, kind, inverse)
+    if type(x) is _ndarray:
+        try:
+            prepared = recall((key, x.shape, x.strides, x.dtype))
+        except TypeError:  # what cannot be a key is wrong, and is found below
+            prepared = None
+        if prepared is not None:
+            return prepared(x)
+    opened = open_array(x, 'x')
+    shape = opened.array.shape if isinstance(opened, Host) else opened.layout.shape
+    sizes, where = _sizes_and_axes(shape, s, axes, kind)
+    scale = _scale(norm, sizes, inverse)
+    if isinstance(opened, View):
+        return _on_device(opened, key, sizes, where, kind, inverse, scale)
+    return opened.back(_on_host(opened.array, key, sizes, where, kind, inverse, scale))
+
+
+def _sizes_and_axes(shape: Tuple[int, ...], s: Any, axes: Any, kind: str) -> Tuple[Tuple[int, ...], Tuple[int, ...]]:
+    if not shape:
+        raise ValueError('x has no axes: give an array of one axis or more')
+    given = None if s is None else [whole(each, 'a size', -1) for each in ([s] if hasattr(s, '__index__') else list(s))]
+    if axes is None and given is not None:
+        if len(given) > len(shape):
+            raise ValueError(f's has {len(given)} sizes, but x has {len(shape)} axes')
+        axes = range(len(shape) - len(given), len(shape))
+    where = axes_of(axes, len(shape))
+    if not where and kind != 'c2c':
+        raise ValueError('axes is empty: name at least one for a transform of real numbers')
+    sizes = [shape[a] for a in where]
+    if kind == 'c2r':
+        sizes[-1] = 2 * (sizes[-1] - 1)
+    if given is not None:
+        if len(given) != len(where):
+            raise ValueError(f's has {len(given)} sizes for {len(where)} axes: give one for each')
+        sizes = [own if n == -1 else n for own, n in zip(sizes, given)]
+    for n, axis in zip(sizes, where):
+        if n < 1:
+            raise ValueError(f'{n} points are asked for along axis {axis}: give 1 or more')
+    return tuple(sizes), where
+
+
+def _scale(norm: Any, sizes: Sequence[int], inverse: bool) -> float:
+    if norm not in (None, 'backward', 'ortho', 'forward'):
+        raise ValueError(f"norm is {norm!r}: use 'backward', 'ortho' or 'forward'")
+    points = float(np.prod([float(n) for n in sizes]))
+    if norm == 'ortho':
+        return points ** -0.5
+    return 1.0 / points if inverse == (norm != 'forward') else 1.0
+
+
+def _input_sizes(sizes: Tuple[int, ...], kind: str) -> Tuple[int, ...]:
+    return sizes[:-1] + (sizes[-1] // 2 + 1,) if kind == 'c2r' else sizes
+
+
+class HostCall:
+    """A call on a NumPy array: cut or filled, converted, transformed."""
+
+    def __init__(self, x: np.ndarray, sizes: Tuple[int, ...], where: Tuple[int, ...], kind: str, inverse: bool,
+                 scale: float):
+        real = np.float32 if x.dtype.name in ('float16', 'float32', 'complex64') else np.float64
+        self.work = np.dtype(real) if kind == 'r2c' else np.result_type(real, np.complex64)
+        self.sizes, self.where, self.kind = sizes, where, kind
+        self.resize = None if _input_sizes(sizes, kind) == tuple(x.shape[a] for a in where) else _input_sizes(sizes, kind)
+        self.alignment = 2 * ITEM_SIZES[REAL[self.work.name]]
+        self.convert = self.resize is not None or x.dtype != self.work or not _regular(x)
+        x = self._ready(x)
+        self.job = None
+        if x.size and where:
+            self.job = Job(HOST, Layout.of(x), self.work.name, sizes, where, kind, inverse, scale, self.alignment)
+
+    def _ready(self, x: np.ndarray) -> np.ndarray:
+        if self.resize is not None:
+            x = _resized(x, self.resize, self.where)
+        if self.convert:
+            return np.array(x, self.work, order='C')
+        if x.ctypes.data % self.alignment:  # a copy that lies as x does: the plan is for such
+            wide = np.lib.stride_tricks.as_strided
+            room = np.empty(sum(abs(s) * (n - 1) for s, n in zip(x.strides, x.shape)) // x.itemsize + 1, x.dtype)
+            copy = wide(room, x.shape, x.strides)
+            copy[...] = x
+            return copy
+        return x
+
+    def __call__(self, x: np.ndarray) -> np.ndarray:
+        x = self._ready(x)
+        return self.job.on_host(x) if self.job else _nothing(x, self.sizes, self.where, self.kind, self.work)
+
+    def finish(self) -> None:
+        """Nothing is under way once a call has returned."""
+
+
+def _on_host(x: np.ndarray, key: Tuple, sizes: Tuple[int, ...], where: Tuple[int, ...], kind: str, inverse: bool,
+             scale: float) -> np.ndarray:
+    if kind == 'r2c' and x.dtype.kind == 'c':
+        raise ValueError('x is complex, but this transform takes real numbers')
+    full = (key, x.shape, x.strides, x.dtype)
+    prepared = recall(full)
+    return (prepared or remember(full, HostCall(x, sizes, where, kind, inverse, scale)))(x)
+
+
+def _regular(x: np.ndarray) -> bool:
+    """Can the library read it where it lies, but for its alignment?"""
+    return x.flags.c_contiguous or all(n == 1 or s > 0 and s % x.itemsize == 0 for s, n in zip(x.strides, x.shape)) and apart(x)
+
+
+def _nothing(x: np.ndarray, sizes: Tuple[int, ...], where: Tuple[int, ...], kind: str, work: np.dtype) -> np.ndarray:
+    """No points, or no axes: nothing to transform."""
+    shape = list(x.shape)
+    if where:
+        shape[where[-1]] = sizes[-1] // 2 + 1 if kind == 'r2c' else sizes[-1]
+        return np.empty(shape, REAL[work.name] if kind == 'c2r' else COMPLEX[REAL[work.name]])
+    return x.copy()
+
+
+def _resized(x: np.ndarray, sizes: Tuple[int, ...], where: Tuple[int, ...]) -> np.ndarray:
+    """Cut, or filled with zeros, along each axis."""
+    for n, axis in zip(sizes, where):
+        if n < x.shape[axis]:
+            x = x[(slice(None),) * axis + (slice(n),)]
+        elif n > x.shape[axis]:
+            wide = [(0, 0)] * x.ndim
+            wide[axis] = (0, n - x.shape[axis])
+            x = np.pad(x, wide)
+    return x
+
+
+def _on_device(view: View, key: Tuple, sizes: Tuple[int, ...], where: Tuple[int, ...], kind: str, inverse: bool,
+               scale: float) -> Any:
+    shape = list(view.layout.shape)
+    for n, axis in zip(_input_sizes(sizes, kind), where):
+        if n > shape[axis]:
+            raise ValueError(f'{n} points are asked for along axis {axis}, but x has {shape[axis]}: fill it with zeros first')
+        shape[axis] = n
+    if (kind == 'r2c') == view.dtype.startswith('complex') or view.dtype not in REAL:
+        needed = 'real numbers: float32 or float64' if kind == 'r2c' else 'complex64 or complex128'
+        raise ValueError(f'x has dtype {view.dtype} on a GPU, but this transform takes {needed}')
+    if 0 in shape or not where:
+        raise ValueError('x has no points, or no axes are named: nothing to transform')
+    alignment = 16 if view.pointer % 16 == 0 else 2 * ITEM_SIZES[REAL[view.dtype]]
+    layout = Layout(tuple(shape), view.layout.strides)
+    full = (key, view.layout, view.dtype, view.device, alignment, view.stream)
+    prepared = recall(full)
+    if prepared is None:
+        prepared = remember(full, Job(view.device, layout, view.dtype, sizes, where, kind, inverse, scale, alignment,
+                                      view.stream))
+    return prepared.on_device(view)

@@ -1,0 +1,185 @@
+"""correlate, convolve and laplace, with the arguments and the meaning of scipy.ndimage."""
+
+from typing import Any, List, Optional, Sequence, Tuple, Union
+
+import numpy as np
+
+from ._apply import apply
+from ._arguments import axes_of, each_axis, frozen, number, origin_of
+from ._arrays import Host, open_array
+from ._boundary import sides_of
+from ._complex import by_parts, is_complex
+from ._filter import Pass
+from ._memo import recall
+from ._problem import whole
+from ._stencil import Taps, taps_of
+
+Mode = Union[str, Sequence[Any]]
+_ndarray = np.ndarray
+
+
+def correlate(input: Any, weights: Any, output: Any = None, mode: Mode = 'reflect', cval: float = 0.0,
+              origin: Union[int, Sequence[int]] = 0, *, axes: Optional[Sequence[int]] = None, steps: int = 1,
+              out: Any = None) -> Any:
+    """Correlate an array with weights, as ``scipy.ndimage.correlate`` does.
+
+    Parameters
+    ----------
+    input : array_like
+        On the host or on a GPU. On the host also of whole or complex numbers.
+    weights : array_like
+        As many axes as `input`, or as `axes`, three at most. Where it has fewer, it is applied along the last axes, and the
+        others count a batch (beyond scipy).
+    output : array or dtype, optional
+        Where the result goes, or its dtype; by default that of `input`.
+    mode : str or sequence, optional
+        'reflect', 'constant', 'nearest', 'mirror', 'wrap', their names with 'grid-', or 'fixed': points whose taps would
+        reach past a side keep their values. Beyond scipy: a sequence with one for each axis, and for an axis 'LOW:HIGH'
+        or (low, high). 'constant=2.5' has a value of its own.
+    cval : scalar, optional
+        The value of 'constant'.
+    origin : int or sequence of int, optional
+        Shifts the weights' centre.
+    axes : sequence of int, optional
+        The axes of `input` that those of `weights` stand for.
+    steps : int, optional
+        How many times to apply it (beyond scipy).
+    out : array, optional
+        Another name of `output` for arrays.
+
+    Returns
+    -------
+    array
+        Of the kind of `input`, where `input` is.
+
+    Examples
+    --------
+    >>> import numpy as np, stentor
+    >>> stentor.correlate(np.array([1., 2., 3., 4.]), np.array([1., 0., -1.]))
+    array([-1., -2., -2., -1.])
+    >>> stentor.correlate(np.eye(3), np.ones((3, 3)), mode=('constant', 'wrap'))
+    array([[2., 2., 2.],
+           [3., 3., 3.],
+           [2., 2., 2.]])
+    """
+    return _weighted('correlate', input, weights, output, mode, cval, origin, axes, steps, out)
+
+
+def convolve(input: Any, weights: Any, output: Any = None, mode: Mode = 'reflect', cval: float = 0.0,
+             origin: Union[int, Sequence[int]] = 0, *, axes: Optional[Sequence[int]] = None, steps: int = 1,
+             out: Any = None) -> Any:
+    """Convolve an array with weights, as ``scipy.ndimage.convolve`` does.
+
+    Parameters
+    ----------
+    input, weights, output, mode, cval, origin, axes, steps, out
+        As of `correlate`; the weights are mirrored.
+
+    Returns
+    -------
+    array
+        Of the kind of `input`, where `input` is.
+
+    Examples
+    --------
+    >>> import numpy as np, stentor
+    >>> stentor.convolve(np.array([0., 0., 1., 0., 0.]), np.array([1., 2., 3.]))
+    array([0., 1., 2., 3., 0.])
+    """
+    return _weighted('convolve', input, weights, output, mode, cval, origin, axes, steps, out)
+
+
+def _weighted(name: str, input: Any, weights: Any, output: Any, mode: Any, cval: Any, origin: Any, axes: Any, steps: Any,
+              out: Any) -> Any:
+    key: Tuple = ()
+    if type(weights) is _ndarray and weights.dtype.char != 'O':
+        key = (name, weights.shape, weights.dtype, weights.tobytes(), frozen(mode), cval, frozen(origin), frozen(axes),
+               steps)
+        if type(input) is _ndarray and output is None and out is None:
+            try:
+                prepared = recall((key, input.shape, input.strides, input.dtype, input.flags.aligned, input.dtype))
+            except TypeError:  # something that cannot be a key is something that is wrong
+                prepared = None
+            if prepared is not None:
+                return prepared(input)
+    opened = open_array(weights, 'weights')
+    if not isinstance(opened, Host):
+        raise ValueError('weights are on a GPU: give them on the host')
+    dense = opened.array
+    if dense.dtype.kind == 'c':
+        raise ValueError('weights are complex: filter with their real and their imaginary part')
+    if not key:
+        key = (name, dense.shape, dense.dtype, dense.tobytes(), frozen(mode), cval, frozen(origin), frozen(axes), steps)
+    if is_complex(input):
+        return by_parts(lambda part, value, to: _weighted(name, part, dense, None, mode, value, origin, axes, steps, to),
+                        input, cval, output, out)
+    cval, steps = number(cval, 'cval'), whole(steps, 'steps', 1)
+
+    def make(ndim: int, on_device: bool) -> List[Pass]:
+        return [_dense_pass(name == 'convolve', ndim, np.asarray(dense, np.float64), mode, cval, origin, axes)]
+
+    return apply(input, key, make, output, out, steps)
+
+
+def _dense_pass(mirrored: bool, ndim: int, weights: np.ndarray, mode: Any, cval: float, origin: Any, axes: Any) -> Pass:
+    if weights.ndim == 0 or weights.size == 0:
+        raise ValueError(f'weights have shape {weights.shape}: give one weight or more')
+    if not np.isfinite(weights).all():
+        raise ValueError('weights hold a number that is not finite')
+    where = axes_of(axes, ndim) if axes is not None else tuple(range(ndim))[-weights.ndim:]
+    if weights.ndim != len(where):
+        raise ValueError(f'weights have {weights.ndim} axes, but {len(where)} of the array are to be filtered')
+    if weights.ndim > 3:
+        raise ValueError(f'weights have {weights.ndim} axes: 3 are the most, others make a batch')
+    origins = each_axis(origin, len(where), 'origin')
+    if mirrored:  # an even size has its centre on the other side then
+        weights = weights[(slice(None, None, -1),) * len(where)]
+        origins = [-whole(o, 'origin', -2**31) - (n % 2 == 0) for o, n in zip(origins, weights.shape)]
+    centre = [origin_of(o, n, 'weights') for o, n in zip(origins, weights.shape)]
+    return Pass(taps_of(weights, centre), where, sides_of(mode, cval, len(where)))
+
+
+def laplace(input: Any, output: Any = None, mode: Mode = 'reflect', cval: float = 0.0, *,
+            axes: Optional[Sequence[int]] = None, steps: int = 1, out: Any = None) -> Any:
+    """The sum of second differences along the axes, as ``scipy.ndimage.laplace``.
+
+    Parameters
+    ----------
+    input, output, mode, cval, steps, out
+        As of `correlate`.
+    axes : sequence of int, optional
+        Three axes at most; by default all.
+
+    Returns
+    -------
+    array
+        Of the kind of `input`, where `input` is.
+
+    Examples
+    --------
+    >>> import numpy as np, stentor
+    >>> stentor.laplace(np.array([0., 0., 1., 0., 0.]))
+    array([ 0.,  1., -2.,  1.,  0.])
+    """
+    key = ('laplace', frozen(mode), cval, frozen(axes), steps)
+    if is_complex(input):
+        return by_parts(lambda part, value, to: laplace(part, None, mode, value, axes=axes, steps=steps, out=to),
+                        input, cval, output, out)
+    cval, steps = number(cval, 'cval'), whole(steps, 'steps', 1)
+
+    def make(ndim: int, on_device: bool) -> List[Pass]:
+        where = axes_of(axes, ndim)
+        if len(where) > 3:
+            raise ValueError(f'the array has {ndim} axes: name those to filter, 3 at most, in axes')
+        return [Pass(_laplace_taps(len(where)), where, sides_of(mode, cval, len(where)))] if where else []
+
+    return apply(input, key, make, output, out, steps)
+
+
+def _laplace_taps(rank: int) -> Taps:
+    offsets, weights = [[0] * rank], [-2.0 * rank]
+    for axis in range(rank):
+        for side in (-1, 1):
+            offsets.append([side if a == axis else 0 for a in range(rank)])
+            weights.append(1.0)
+    return Taps(np.array(offsets), np.array(weights))

@@ -1,0 +1,113 @@
+"""gaussian_filter and its weights."""
+
+from typing import Any, List, Optional, Sequence, Tuple, Union
+
+import numpy as np
+
+from ._apply import apply
+from ._arguments import axes_of, each_axis, frozen, number
+from ._boundary import sides_of
+from ._complex import by_parts, is_complex
+from ._filter import Pass
+from ._library import lib
+from ._problem import whole
+from ._stencil import Taps, taps_of
+
+Mode = Union[str, Sequence[Any]]
+Numbers = Union[float, Sequence[float]]
+
+
+def gaussian_weights(sigma: float, order: int, radius: int) -> np.ndarray:
+    """A Gaussian of integral 1, or its derivative, at -radius .. radius. The derivative of p(x) exp(-x^2 / 2 sigma^2) is
+    (p'(x) - x p(x) / sigma^2) times the same exponential; p starts as 1."""
+    x = np.arange(-radius, radius + 1, dtype=np.float64)
+    bell = np.exp(-0.5 * (x / sigma) ** 2)
+    factor = np.polynomial.Polynomial([1.0])
+    for _ in range(order):
+        factor = factor.deriv() - factor * np.polynomial.Polynomial([0.0, 1.0 / (sigma * sigma)])
+    return factor(x) * (bell / bell.sum())
+
+
+def gaussian_filter(input: Any, sigma: Numbers, order: Union[int, Sequence[int]] = 0, output: Any = None,
+                    mode: Mode = 'reflect', cval: float = 0.0, truncate: float = 4.0, *,
+                    radius: Union[None, int, Sequence[int]] = None, axes: Optional[Sequence[int]] = None,
+                    steps: int = 1, out: Any = None) -> Any:
+    """Smooth an array by a Gaussian, or take its derivatives, as ``scipy.ndimage.gaussian_filter``.
+
+    Parameters
+    ----------
+    input, output, mode, cval, steps, out
+        As of `correlate`.
+    sigma : float or sequence of float
+        The standard deviation, in points; by axis or one for all. An axis with 0 is left alone.
+    order : int or sequence of int, optional
+        The derivative that is taken along each axis; 0 smooths.
+    truncate : float, optional
+        Weights end at so many standard deviations. They may reach over 64 points.
+    radius : int or sequence of int, optional
+        Weights end at so many points instead.
+    axes : sequence of int, optional
+        The axes that are filtered, by default all.
+
+    Returns
+    -------
+    array
+        Of the kind of `input`, where `input` is.
+
+    Examples
+    --------
+    >>> import numpy as np, stentor
+    >>> stentor.gaussian_filter(np.array([0., 0., 1., 0., 0.]), 1, radius=1).round(3)
+    array([0.   , 0.274, 0.452, 0.274, 0.   ])
+    """
+    key = ('gaussian', frozen(sigma), frozen(order), frozen(mode), cval, truncate, frozen(radius), frozen(axes), steps)
+    if is_complex(input):
+        return by_parts(lambda part, value, to: gaussian_filter(part, sigma, order, None, mode, value, truncate,
+                                                                radius=radius, axes=axes, steps=steps, out=to),
+                        input, cval, output, out)
+    cval, steps = number(cval, 'cval'), whole(steps, 'steps', 1)
+
+    def make(ndim: int, on_device: bool) -> List[Pass]:
+        where = axes_of(axes, ndim)
+        lines = _lines(where, sigma, order, number(truncate, 'truncate'), radius)
+        sides = sides_of(mode, cval, len(where))
+        passes = [Pass(taps_of(weights, [len(weights) // 2]), (axis,), [side])
+                  for axis, weights, side in zip(where, lines, sides) if weights is not None]
+        smooth = all(o == 0 for o in each_axis(order, len(where), 'order'))
+        frozen_side = any(side[0] == lib.STN_FIXED for each in passes for side in each.sides[0])
+        return _together(passes) if len(passes) > 1 and smooth and (on_device or frozen_side) else passes
+
+    return apply(input, key, make, output, out, steps)
+
+
+def _lines(where: Sequence[int], sigma: Any, order: Any, truncate: float, radius: Any) -> List[Optional[np.ndarray]]:
+    """The weights along each axis, in the order of offsets; None where the axis is left alone."""
+    lines: List[Optional[np.ndarray]] = []
+    count = len(where)
+    for s, o, r in zip(each_axis(sigma, count, 'sigma'), each_axis(order, count, 'order'), each_axis(radius, count, 'radius')):
+        s, o = number(s, 'sigma'), whole(o, 'order', 0)
+        if not 0 <= s < np.inf:
+            raise ValueError(f'sigma is {s}: give 0 or more, and finite')
+        if s <= 1e-15:
+            lines.append(None)
+            continue
+        reach = whole(r, 'radius', 0) if r is not None else truncate * s + 0.5
+        if not 0 <= reach < lib.STN_MAX_RADIUS + 1:
+            said = f'truncate {truncate:g}' if r is None else f'radius {r}'
+            raise ValueError(f'sigma {s:g} with {said} reaches over {reach:.0f} points: {lib.STN_MAX_RADIUS} is the most')
+        lines.append(gaussian_weights(s, o, int(reach))[::-1])
+    return lines
+
+
+def _together(passes: List[Pass]) -> List[Pass]:
+    """One stencil of all axes, if it has no more axes and taps than the library takes."""
+    sizes = [len(each.taps.weights) for each in passes]
+    if len(passes) > 3 or np.prod(sizes) > lib.STN_MAX_TAPS:
+        return passes
+    grids = np.meshgrid(*(each.taps.offsets[:, 0] for each in passes), indexing='ij')
+    weights = passes[0].taps.weights
+    for each in passes[1:]:
+        weights = np.multiply.outer(weights, each.taps.weights)
+    taps = Taps(np.stack([grid.ravel() for grid in grids], axis=1), weights.ravel())
+    axes: Tuple[int, ...] = tuple(each.axes[0] for each in passes)
+    return [Pass(taps, axes, [each.sides[0] for each in passes])]

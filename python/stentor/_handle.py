@@ -1,0 +1,74 @@
+"""A plan of the library with what every call of it needs: a lock, an error, its context."""
+
+import threading
+
+import numpy as np
+
+from ._context import HOST, Context
+from ._errors import check, new_error, raise_error
+from ._library import ffi, lib
+
+_buffer, _cast, _null = ffi.from_buffer, ffi.cast, ffi.NULL
+
+
+class Handle:
+    """A stn_plan. One thread at a time runs it: it has one workspace. The GIL is released meanwhile."""
+
+    def __init__(self, context: Context, plan):
+        self.plan = ffi.gc(plan, lib.stn_plan_destroy)
+        self.context = context
+        self.on_host = context.device == HOST
+        self._lock = threading.Lock()
+        self._error = new_error()
+
+    def run(self, source: int, target: int, stream: int = 0) -> None:
+        """From one address to another, in stream order."""
+        with self._lock:
+            status = lib.stn_plan_execute(self.plan, _cast('void *', source), _cast('void *', target),
+                                          _cast('void *', stream) if stream else _null, self._error)
+            if status:
+                raise_error(status, self._error)
+
+    def run_arrays(self, source: np.ndarray, target: np.ndarray) -> None:
+        """The same between arrays on the host."""
+        a = _buffer(source) if source.flags.c_contiguous else _cast('void *', source.ctypes.data)
+        b = _buffer(target) if target.flags.c_contiguous else _cast('void *', target.ctypes.data)
+        with self._lock:
+            status = lib.stn_plan_execute(self.plan, a, b, _null, self._error)
+            if status:
+                raise_error(status, self._error)
+
+    def run_with(self, source: int, constant: int, target: int, stream: int = 0) -> None:
+        """The same with a constant source that is added at each step."""
+        execution = ffi.new('stn_execution *', {'struct_size': ffi.sizeof('stn_execution')})
+        setattr(execution, 'in', _cast('void *', source))  # 'in' is a word of Python's
+        execution.source, execution.out = _cast('void *', constant), _cast('void *', target)
+        execution.stream = _cast('void *', stream)
+        with self._lock:
+            check(lib.stn_plan_run(self.plan, execution, self._error), self._error)
+
+    def set_weights(self, weights) -> None:
+        """New weights, float64, one a tap in the library's order."""
+        with self._lock:
+            check(lib.stn_plan_set_weights(self.plan, len(weights), ffi.from_buffer('double[]', weights), self._error),
+                  self._error)
+
+
+def plan_options(strategy, tune):
+    """A stn_plan_options and what it points to. tune: False, True, or about how many seconds."""
+    options = ffi.new('stn_plan_options *', {'struct_size': ffi.sizeof('stn_plan_options')})
+    name = ffi.new('char[]', str(strategy).encode()) if strategy else _null
+    options.strategy = name
+    if tune:
+        options.tune = 1
+        options.tune_seconds = 0.0 if tune is True else float(tune)
+    return options, name
+
+
+def make_plan(context: Context, create, work, strategy=None, tune=False) -> Handle:
+    """A plan by stn_plan_create or stn_plan_create_fft."""
+    options, name = plan_options(strategy, tune)
+    made, error = ffi.new('stn_plan **'), new_error()
+    check(create(context.handle, work, options, made, error), error)
+    del name  # kept until here
+    return Handle(context, made[0])

@@ -1,0 +1,325 @@
+"""Plans: a problem prepared once and run many times."""
+
+import html
+import sys
+from typing import Any, Mapping, Optional, Sequence, Tuple, Union
+
+import numpy as np
+
+from ._arguments import number
+from ._arrays import Host, View, address_of, numbers, open_array
+from ._boundary import sides_of
+from ._context import HOST, context, device_name, device_number
+from ._errors import check, new_error
+from ._library import ffi, lib, take_text
+from ._problem import DTYPES, ITEM_SIZES, Layout, Request, Split, stencil_plan, whole
+from ._stencil import Taps, named_taps, taps_of
+
+
+class Plan:
+    """A stencil on a grid of one shape, prepared once and run many times.
+
+    Parameters
+    ----------
+    shape : sequence of int
+        The array's shape. Axes before those of the stencil count a batch of grids.
+    weights : array_like, dict or str
+        An array of odd extents, whose middle has offset 0; or ``{offset: weight}``, an offset being a tuple (in 1D, a number
+        will do); or a name, such as 'heat-2d:alpha=0.2'.
+    boundary : str or sequence, optional
+        As `mode` of `correlate`: 'wrap', 'constant=V', 'nearest', 'reflect', 'mirror', 'fixed', by axis and side.
+    dtype : dtype, optional
+        float64, float32 or float16.
+    steps : int, optional
+        Time steps of each run.
+    every : int, optional
+        Keeps a snapshot after each so many steps; the result has shape ``(steps // every, *shape)``.
+    source : bool, optional
+        A run takes an array that is added at each step.
+    tolerance : float, optional
+        The relative L2 error that is allowed for a whole run; 0: rounding.
+    device : str or int, optional
+        'host', 'cuda', 'cuda:N', or 'auto': the first GPU, else the host.
+    strategy : str, optional
+        Runs this strategy instead of the cheapest.
+    tune : bool or float, optional
+        Measure on the GPU, for about so many seconds (True: 10).
+
+    Examples
+    --------
+    >>> import numpy as np, stentor
+    >>> plan = stentor.Plan((5,), [0.25, 0.5, 0.25], boundary='nearest', device='host')
+    >>> plan(np.array([0., 0., 1., 0., 0.]))
+    array([0.  , 0.25, 0.5 , 0.25, 0.  ])
+    >>> plan.weights = [0, 2, 0]
+    >>> plan(np.array([0., 0., 1., 0., 0.]))
+    array([0., 0., 2., 0., 0.])
+    """
+
+    def __init__(self, shape: Union[int, Sequence[int]], weights: Union[str, Mapping, Any], boundary: Any = 'wrap',
+                 dtype: Any = 'float64', steps: int = 1, every: int = 0, source: bool = False, tolerance: float = 0.0,
+                 device: Any = 'auto', strategy: Optional[str] = None, tune: Union[bool, float] = False):
+        self._shape = _shape(shape)
+        self._dtype = _dtype(dtype)
+        taps, self._box = _taps(weights)
+        rank = taps.rank
+        if len(self._shape) < rank:
+            raise ValueError(f'shape {self._shape} has fewer axes than the stencil, which has {rank}')
+        axes = tuple(range(len(self._shape) - rank, len(self._shape)))
+        layout = Layout.dense(self._shape)
+        self._steps, self._every, self._source = whole(steps, 'steps', 1), whole(every, 'every', 0), bool(source)
+        self._number = device_number(device)
+        request = Request(taps, axes, sides_of(boundary, 0.0, rank), layout, layout, self._dtype.name,
+                          ITEM_SIZES[self._dtype.name], self._steps, self._every, self._source,
+                          number(tolerance, 'tolerance'))
+        if self._number != HOST:
+            request = request._replace(alignment=16)
+        batch = tuple(range(len(self._shape) - rank))
+        self._handle = stencil_plan(context(self._number), request, Split(axes, batch, ()), strategy, tune)
+        self._taps, self._tensor_dtype = taps, f'torch.{self._dtype.name}'
+        stack = (self._steps // self._every,) if self._every else ()
+        self._out_shape: Tuple[int, ...] = stack + self._shape
+
+    @property
+    def shape(self) -> Tuple[int, ...]:
+        """The shape of the arrays that it takes."""
+        return self._shape
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self._dtype
+
+    @property
+    def device(self) -> str:
+        """'host' or 'cuda:N'."""
+        return device_name(self._number)
+
+    @property
+    def strategy(self) -> str:
+        """What was chosen to run it."""
+        return ffi.string(lib.stn_plan_strategy(self._handle.plan)).decode()
+
+    def __call__(self, x: Any, out: Any = None, stream: Any = None, source: Any = None) -> Any:
+        """Run all steps.
+
+        Parameters
+        ----------
+        x : array
+            Of the plan's shape, dtype and device; it keeps its content.
+        out : array, optional
+            Dense; where the result goes. By default a new array of the kind of `x`.
+        stream : int or object, optional
+            On a GPU: a CUDA stream, as its handle or as PyTorch's or CuPy's object; by default the current one.
+        source : array, optional
+            What is added at each step, of the shape of `x`: for plans made with ``source=True``.
+
+        Returns
+        -------
+        array
+            Of the kind of `x`, or `out`.
+        """
+        if type(x) is np.ndarray and self._number == HOST and not self._source and source is None and out is None:
+            x = self._fit(x, 'x')
+            result = np.empty(self._out_shape, self._dtype)
+            self._handle.run_arrays(x, result)
+            return result
+        if type(x).__module__ == 'torch' and self._fits_tensor(x) and source is None and out is None and stream is None:
+            return self._run_tensor(x)
+        if self._source != (source is not None):
+            raise ValueError('the plan adds a source: give one' if self._source else
+                             'a source is given to a plan that takes none: make it with source=True')
+        where = _stream_handle(stream)
+        opened = open_array(x, 'x', where)
+        if isinstance(opened, View) != (self._number != HOST) or isinstance(opened, View) and opened.device != self._number:
+            place = f'cuda:{opened.device}' if isinstance(opened, View) else 'the host'
+            raise ValueError(f"x is on {place}, but the plan is for {self.device}: make the plan with x's device, or move x")
+        if isinstance(opened, View):
+            return self._run_device(opened, out, opened.stream if where is None else where, source)
+        return self._run_host(opened, out, source)
+
+    def _fits_tensor(self, x: Any) -> bool:
+        """Is it a CUDA tensor that needs no second look?"""
+        return (x.is_cuda and x.shape == self._shape and x.get_device() == self._number and not self._source
+                and x.is_contiguous() and str(x.dtype) == self._tensor_dtype)
+
+    def _run_tensor(self, x: Any) -> Any:
+        torch = sys.modules['torch']
+        result = torch.empty(self._out_shape, dtype=x.dtype, device=x.device)
+        self._handle.run(x.data_ptr(), result.data_ptr(), torch.cuda.current_stream(x.device).cuda_stream)
+        return result
+
+    def _run_host(self, opened: Host, out: Any, source: Any) -> Any:
+        x = self._fit(opened.array, 'x')
+        if out is None:
+            result = np.empty(self._out_shape, self._dtype)
+        else:
+            target = open_array(out, 'out')
+            if not isinstance(target, Host):
+                raise ValueError('x is on the host, but out is on a GPU: give both on one device')
+            result = target.array
+            self._check_out(result.shape, result.dtype.name, result.flags.c_contiguous)
+            if not result.flags.writeable or not result.flags.aligned:
+                raise ValueError('out cannot be written to: give an array that is not read-only, and is aligned')
+        if source is None:
+            self._handle.run_arrays(x, result)
+        else:
+            other = open_array(source, 'source')
+            if not isinstance(other, Host):
+                raise ValueError('x is on the host, but source is on a GPU: give both on one device')
+            constant = self._fit(other.array, 'source')
+            self._handle.run_with(x.ctypes.data, constant.ctypes.data, result.ctypes.data)
+        return opened.back(result) if out is None else out
+
+    def _run_device(self, view: View, out: Any, stream: int, source: Any) -> Any:
+        self._check_view(view, 'x')
+        made = view.empty(self._out_shape, view.dtype) if out is None else out
+        if out is None:
+            target = address_of(made)
+        else:
+            given = open_array(out, 'out', stream)
+            if not isinstance(given, View) or given.device != self._number:
+                raise ValueError(f'x is on {self.device}, but out is elsewhere: give both on one device')
+            self._check_out(given.layout.shape, given.dtype, given.layout == Layout.dense(given.layout.shape))
+            target = given.pointer
+        if source is None:
+            self._handle.run(view.pointer, target, stream)
+        else:
+            other = open_array(source, 'source', stream)
+            if not isinstance(other, View) or other.device != self._number:
+                raise ValueError(f'x is on {self.device}, but source is elsewhere: give both on one device')
+            self._check_view(other, 'source')
+            self._handle.run_with(view.pointer, other.pointer, target, stream)
+        return view.finish(made, stream) if out is None else out
+
+    def _fit(self, x: np.ndarray, name: str) -> np.ndarray:
+        """The array as the plan takes it, converted where nothing is lost."""
+        if x.shape != self._shape:
+            raise ValueError(f'{name} has shape {x.shape}, but the plan is for {self._shape}')
+        if x.dtype == self._dtype and x.flags.c_contiguous and x.flags.aligned:
+            return x
+        x = numbers(x, name)
+        if not np.can_cast(x.dtype, self._dtype, 'safe'):
+            raise ValueError(f'{name} has dtype {x.dtype}, but the plan is for {self._dtype}: convert it first')
+        return np.require(x, self._dtype, ['C', 'A'])
+
+    def _check_view(self, view: View, name: str) -> None:
+        if view.layout.shape != self._shape or view.dtype != self._dtype.name:
+            raise ValueError(f'{name} is {view.dtype} of shape {view.layout.shape}, but the plan is for {self._dtype} of '
+                             f'shape {self._shape}')
+        if view.layout != Layout.dense(self._shape) and view.layout.strides != ():
+            expected = Layout.dense(self._shape).strides
+            if any(n > 1 and a != b for n, a, b in zip(self._shape, view.layout.strides, expected)):
+                raise ValueError(f'{name} is not dense: copy it first')
+
+    def _check_out(self, shape: Tuple[int, ...], dtype: str, dense: bool) -> None:
+        if tuple(shape) != self._out_shape or dtype != self._dtype.name:
+            raise ValueError(f'out is {dtype} of shape {tuple(shape)}, but the result is {self._dtype} of shape '
+                             f'{self._out_shape}')
+        if not dense:
+            raise ValueError('out is not dense in C order: give such an array')
+
+    @property
+    def weights(self) -> np.ndarray:
+        """The weights, as an array whose middle has offset 0. New ones may be set for the taps that there are: as such an
+        array, or as a list of as many numbers as there are taps, sorted by offset."""
+        dense = np.zeros(self._box)
+        dense[self._places()] = self._taps.weights
+        return dense
+
+    @weights.setter
+    def weights(self, weights: Any) -> None:
+        given = np.asarray(numbers(weights, 'weights'), np.float64)
+        if given.shape == self._box:
+            chosen = given[self._places()]
+            if np.count_nonzero(given) != np.count_nonzero(chosen):
+                raise ValueError('weights has numbers where the plan has no taps, since those were 0: make a new plan')
+        elif given.shape == self._taps.weights.shape:
+            chosen = given
+        else:
+            raise ValueError(f'weights have shape {given.shape}, but the plan has {self._box}, '
+                             f'{len(self._taps.weights)} of them taps')
+        chosen = np.ascontiguousarray(chosen)
+        self._handle.set_weights(chosen)
+        self._taps = Taps(self._taps.offsets, chosen)
+
+    def _places(self) -> Tuple[np.ndarray, ...]:
+        return tuple((self._taps.offsets + np.array(self._box) // 2).T)
+
+    def describe(self, format: str = 'text') -> str:
+        """The plan in words: problem, strategy, the ranking of all candidates, kernels, stability.
+
+        Parameters
+        ----------
+        format : str, optional
+            'text', or 'json': one object.
+
+        Examples
+        --------
+        >>> import stentor
+        >>> 'host' in stentor.Plan((8, 8), 'heat-2d', device='host').describe()
+        True
+        """
+        if format not in ('text', 'json'):
+            raise ValueError(f"format is {format!r}: use 'text' or 'json'")
+        made, error = ffi.new('char **'), new_error()
+        kind = lib.STN_JSON if format == 'json' else lib.STN_TEXT
+        check(lib.stn_plan_describe(self._handle.plan, kind, made, error), error)
+        return take_text(made)
+
+    def __repr__(self) -> str:
+        return (f'Plan(shape={self._shape}, taps={len(self._taps.weights)}, dtype={self._dtype.name!r}, '
+                f'steps={self._steps}, device={self.device!r}, strategy={self.strategy!r})')
+
+    def _repr_html_(self) -> str:
+        text = html.escape(self.describe())
+        return f'<details open><summary>{html.escape(repr(self))}</summary><pre>{text}</pre></details>'
+
+
+def _shape(shape: Any) -> Tuple[int, ...]:
+    given = (shape,) if hasattr(shape, '__index__') else tuple(shape)
+    return tuple(whole(each, 'an extent of shape', 1) for each in given)
+
+
+def _dtype(dtype: Any) -> np.dtype:
+    name = str(dtype).rpartition('.')[2] if type(dtype).__module__.startswith('torch') else dtype
+    try:
+        found = np.dtype(name)
+    except TypeError:
+        found = None  # type: ignore[assignment]
+    if found is None or found.name not in DTYPES or not found.isnative:
+        raise ValueError(f'dtype is {dtype!r}: use float64, float32 or float16')
+    return found
+
+
+def _taps(weights: Any) -> Tuple[Taps, Tuple[int, ...]]:
+    """The taps, and the extents of the centred array that holds them all."""
+    if isinstance(weights, str):
+        taps = named_taps(weights)
+    elif isinstance(weights, Mapping):
+        taps = _mapped(weights)
+    else:
+        dense = numbers(weights, 'weights')
+        if dense.dtype.kind == 'c':
+            raise ValueError('weights are complex: give real ones')
+        if not 1 <= dense.ndim <= 3 or any(n % 2 == 0 for n in dense.shape):
+            raise ValueError(f'weights have shape {dense.shape}: give 1 to 3 axes of odd extent, the middle being offset 0')
+        return taps_of(np.asarray(dense, np.float64), [n // 2 for n in dense.shape]), dense.shape
+    return taps, tuple(int(2 * n + 1) for n in np.abs(taps.offsets).max(axis=0))
+
+
+def _mapped(weights: Mapping) -> Taps:
+    offsets = [offset if isinstance(offset, tuple) else (offset,) for offset in weights]
+    if not offsets or len({len(offset) for offset in offsets}) != 1 or not 1 <= len(offsets[0]) <= 3:
+        raise ValueError('weights by offset need at least one tap, each offset a tuple of as many numbers, 1 to 3')
+    where = np.array([[whole(each, 'an offset', -2**31) for each in offset] for offset in offsets], np.int64)
+    return Taps(where, np.array([number(each, 'a weight') for each in weights.values()]))
+
+
+def _stream_handle(stream: Any) -> Optional[int]:
+    """PyTorch's and CuPy's objects, or a number."""
+    if stream is None:
+        return None
+    for name in ('cuda_stream', 'ptr'):
+        if hasattr(stream, name):
+            return int(getattr(stream, name))
+    return whole(stream, 'stream', 0)

@@ -1,0 +1,59 @@
+"""Stencils as the library has them, from offsets and weights or by name."""
+
+import numpy as np
+
+from ._errors import check, new_error
+from ._library import ffi, lib
+
+
+class Taps:
+    """Offsets (taps, rank) and weights (taps,), in the order of the library: sorted by offset."""
+
+    def __init__(self, offsets: np.ndarray, weights: np.ndarray):
+        order = np.lexsort(offsets.T[::-1])
+        self.offsets = np.ascontiguousarray(offsets[order], dtype=np.int64)
+        self.weights = np.ascontiguousarray(weights[order], dtype=np.float64)
+
+    @property
+    def rank(self) -> int:
+        return self.offsets.shape[1]
+
+    def reach(self):
+        """How far taps go, [(low, high)] for each axis, none below 0."""
+        low = np.maximum(-self.offsets.min(axis=0), 0)
+        high = np.maximum(self.offsets.max(axis=0), 0)
+        return list(zip(low.tolist(), high.tolist()))
+
+
+def taps_of(weights: np.ndarray, centre, drop_zeros: bool = True) -> Taps:
+    """The taps of a dense array whose element `centre` has offset 0; exact zeros are none, unless told otherwise."""
+    if not drop_zeros:
+        where = np.argwhere(np.ones(weights.shape, bool))
+    elif weights.any():
+        where = np.argwhere(weights)
+    else:
+        where = np.array([centre])  # one tap of weight 0
+    values = weights[tuple(where.T)] if weights.any() else np.zeros(len(where))
+    return Taps(where - np.asarray(centre), values)
+
+
+def stencil_handle(taps: Taps):
+    """A stn_stencil, destroyed with its last reference."""
+    array = ffi.new('stn_tap[]', len(taps.weights))
+    raw = np.frombuffer(ffi.buffer(array), dtype=[('offset', np.int64, 3), ('weight', np.float64)])
+    raw['offset'][:, :taps.rank] = taps.offsets
+    raw['weight'] = taps.weights
+    made, error = ffi.new('stn_stencil **'), new_error()
+    check(lib.stn_stencil_create(taps.rank, len(taps.weights), array, made, error), error)
+    return ffi.gc(made[0], lib.stn_stencil_destroy)
+
+
+def named_taps(name: str) -> Taps:
+    """The taps of a stencil by name, such as 'heat-2d:alpha=0.2'."""
+    made, error = ffi.new('stn_stencil **'), new_error()
+    check(lib.stn_stencil_parse(name.encode(), made, error), error)
+    stencil = ffi.gc(made[0], lib.stn_stencil_destroy)
+    rank, count = lib.stn_stencil_rank(stencil), lib.stn_stencil_tap_count(stencil)
+    taps = lib.stn_stencil_taps(stencil)
+    offsets = np.array([[taps[i].offset[a] for a in range(rank)] for i in range(count)])
+    return Taps(offsets, np.array([taps[i].weight for i in range(count)]))

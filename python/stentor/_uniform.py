@@ -1,0 +1,65 @@
+"""uniform_filter."""
+
+from typing import Any, List, Optional, Sequence, Union
+
+import numpy as np
+
+from ._apply import apply
+from ._arguments import axes_of, each_axis, frozen, number, origin_of
+from ._boundary import sides_of
+from ._complex import by_parts, is_complex
+from ._filter import Pass
+from ._problem import whole
+from ._stencil import taps_of
+
+Mode = Union[str, Sequence[Any]]
+
+
+def uniform_filter(input: Any, size: Union[int, Sequence[int]] = 3, output: Any = None, mode: Mode = 'reflect',
+                   cval: float = 0.0, origin: Union[int, Sequence[int]] = 0, *,
+                   axes: Optional[Sequence[int]] = None, steps: int = 1, out: Any = None) -> Any:
+    """The mean over a box, as ``scipy.ndimage.uniform_filter``.
+
+    Parameters
+    ----------
+    input, output, mode, cval, steps, out
+        As of `correlate`.
+    size : int or sequence of int, optional
+        Points along each axis, or one number for all.
+    origin : int or sequence of int, optional
+        Shifts the box.
+    axes : sequence of int, optional
+        The axes that are filtered, by default all.
+
+    Returns
+    -------
+    array
+        Of the kind of `input`, where `input` is.
+
+    Examples
+    --------
+    >>> import numpy as np, stentor
+    >>> stentor.uniform_filter(np.array([0, 0, 6, 0, 0]), 3)
+    array([0, 2, 2, 2, 0])
+    """
+    key = ('uniform', frozen(size), frozen(mode), cval, frozen(origin), frozen(axes), steps)
+    if is_complex(input):
+        return by_parts(lambda part, value, to: uniform_filter(part, size, None, mode, value, origin, axes=axes,
+                                                               steps=steps, out=to), input, cval, output, out)
+    cval, steps = number(cval, 'cval'), whole(steps, 'steps', 1)
+
+    def make(ndim: int, on_device: bool) -> List[Pass]:
+        where = axes_of(axes, ndim)
+        count, passes = len(where), []
+        rows = zip(where, each_axis(size, count, 'size'), each_axis(origin, count, 'origin'), sides_of(mode, cval, count))
+        for axis, points, shift, sides in rows:
+            points = whole(points, 'size', 1)
+            centre = origin_of(shift, points, 'the box')
+            if points == 1:
+                continue
+            if points > 2 * 64 + 1:
+                raise ValueError(f'size is {points}: 129 points are the most')
+            passes.append(Pass(taps_of(np.full(points, 1.0 / points), [centre]), (axis,), [sides], float(points)))
+        return passes
+
+    return apply(input, key, make, output, out, steps)

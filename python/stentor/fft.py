@@ -1,0 +1,386 @@
+"""Fourier transforms, with the arguments and the meaning of ``scipy.fft``.
+
+Up to three axes are transformed at once, more one after the other. float16 and whole numbers are computed as scipy does: in
+float32 and float64.
+"""
+
+from typing import Any, Optional, Sequence
+
+from ._fft_run import transform
+
+Sizes = Optional[Sequence[int]]
+__all__ = ['fft', 'fft2', 'fftn', 'ifft', 'ifft2', 'ifftn', 'irfft', 'irfft2', 'irfftn', 'rfft', 'rfft2', 'rfftn']
+
+
+def fft(x: Any, n: Optional[int] = None, axis: int = -1, norm: Optional[str] = None, overwrite_x: bool = False,
+        workers: Optional[int] = None, *, plan: Any = None) -> Any:
+    """Transform along an axis, as ``scipy.fft.fft``.
+
+    Parameters
+    ----------
+    x : array_like
+        Real or complex numbers.
+    n : int, optional
+        Points along the axis: `x` is cut or filled with zeros to it.
+    axis : int, optional
+        By default the last.
+    norm : {'backward', 'ortho', 'forward'}, optional
+        Which way is divided by the number of points: back (the default), both by its root, or forth.
+    overwrite_x, workers, plan : optional
+        Taken for scipy's sake; they change nothing.
+
+    Returns
+    -------
+    array
+        Complex, of the kind of `x`, where `x` is.
+
+    Examples
+    --------
+    >>> import numpy as np, stentor
+    >>> stentor.fft.fft(np.array([1., 0., 0., 0.]))
+    array([1.+0.j, 1.+0.j, 1.+0.j, 1.+0.j])
+    """
+    return transform(x, None if n is None else (n,), (axis,), norm, 'c2c', False)
+
+
+def ifft(x: Any, n: Optional[int] = None, axis: int = -1, norm: Optional[str] = None, overwrite_x: bool = False,
+         workers: Optional[int] = None, *, plan: Any = None) -> Any:
+    """Transform back along an axis, as ``scipy.fft.ifft``.
+
+    Parameters
+    ----------
+    x : array_like
+        Real or complex numbers.
+    n : int, optional
+        Points along the axis: `x` is cut or filled with zeros to it.
+    axis : int, optional
+        By default the last.
+    norm : {'backward', 'ortho', 'forward'}, optional
+        Which way is divided by the number of points: back (the default), both by its root, or forth.
+    overwrite_x, workers, plan : optional
+        Taken for scipy's sake; they change nothing.
+
+    Returns
+    -------
+    array
+        Complex, of the kind of `x`, where `x` is.
+
+    Examples
+    --------
+    >>> import numpy as np, stentor
+    >>> stentor.fft.ifft(np.array([4., 0., 0., 0.]))
+    array([1.+0.j, 1.+0.j, 1.+0.j, 1.+0.j])
+    """
+    return transform(x, None if n is None else (n,), (axis,), norm, 'c2c', True)
+
+
+def rfft(x: Any, n: Optional[int] = None, axis: int = -1, norm: Optional[str] = None, overwrite_x: bool = False,
+         workers: Optional[int] = None, *, plan: Any = None) -> Any:
+    """Transform real numbers along an axis, as ``scipy.fft.rfft``.
+
+    Parameters
+    ----------
+    x : array_like
+        Real numbers.
+    n : int, optional
+        Points along the axis: `x` is cut or filled with zeros to it.
+    axis : int, optional
+        By default the last.
+    norm : {'backward', 'ortho', 'forward'}, optional
+        Which way is divided by the number of points: back (the default), both by its root, or forth.
+    overwrite_x, workers, plan : optional
+        Taken for scipy's sake; they change nothing.
+
+    Returns
+    -------
+    array
+        Complex: of the last axis elements 0 to n // 2.
+
+    Examples
+    --------
+    >>> import numpy as np, stentor
+    >>> stentor.fft.rfft(np.array([1., 0., 0., 0.])).real
+    array([1., 1., 1.])
+    """
+    return transform(x, None if n is None else (n,), (axis,), norm, 'r2c', False)
+
+
+def irfft(x: Any, n: Optional[int] = None, axis: int = -1, norm: Optional[str] = None, overwrite_x: bool = False,
+          workers: Optional[int] = None, *, plan: Any = None) -> Any:
+    """Transform a half spectrum back to real numbers along an axis, as ``scipy.fft.irfft``.
+
+    Parameters
+    ----------
+    x : array_like
+        Complex numbers: the half of a spectrum that says all.
+    n : int, optional
+        Points along the axis: those of the result, by default 2 (m - 1) for m of `x` in the last axis.
+    axis : int, optional
+        By default the last.
+    norm : {'backward', 'ortho', 'forward'}, optional
+        Which way is divided by the number of points: back (the default), both by its root, or forth.
+    overwrite_x, workers, plan : optional
+        Taken for scipy's sake; they change nothing.
+
+    Returns
+    -------
+    array
+        Real.
+
+    Examples
+    --------
+    >>> import numpy as np, stentor
+    >>> stentor.fft.irfft(np.array([4., 0., 0.]))
+    array([1., 1., 1., 1.])
+    """
+    return transform(x, None if n is None else (n,), (axis,), norm, 'c2r', True)
+
+
+def fft2(x: Any, s: Sizes = None, axes: Sequence[int] = (-2, -1), norm: Optional[str] = None, overwrite_x: bool = False,
+         workers: Optional[int] = None, *, plan: Any = None) -> Any:
+    """Transform along two axes, as ``scipy.fft.fft2``.
+
+    Parameters
+    ----------
+    x : array_like
+        Real or complex numbers.
+    s : sequence of int, optional
+        Points along each axis: `x` is cut or filled with zeros to it.
+    axes : sequence of int, optional
+        By default the last two.
+    norm : {'backward', 'ortho', 'forward'}, optional
+        Which way is divided by the number of points: back (the default), both by its root, or forth.
+    overwrite_x, workers, plan : optional
+        Taken for scipy's sake; they change nothing.
+
+    Returns
+    -------
+    array
+        Complex, of the kind of `x`, where `x` is.
+
+    Examples
+    --------
+    >>> import numpy as np, stentor
+    >>> stentor.fft.fft2(np.ones((3, 2, 2))).shape
+    (3, 2, 2)
+    """
+    return transform(x, s, axes, norm, 'c2c', False)
+
+
+def ifft2(x: Any, s: Sizes = None, axes: Sequence[int] = (-2, -1), norm: Optional[str] = None, overwrite_x: bool = False,
+          workers: Optional[int] = None, *, plan: Any = None) -> Any:
+    """Transform back along two axes, as ``scipy.fft.ifft2``.
+
+    Parameters
+    ----------
+    x : array_like
+        Real or complex numbers.
+    s : sequence of int, optional
+        Points along each axis: `x` is cut or filled with zeros to it.
+    axes : sequence of int, optional
+        By default the last two.
+    norm : {'backward', 'ortho', 'forward'}, optional
+        Which way is divided by the number of points: back (the default), both by its root, or forth.
+    overwrite_x, workers, plan : optional
+        Taken for scipy's sake; they change nothing.
+
+    Returns
+    -------
+    array
+        Complex, of the kind of `x`, where `x` is.
+
+    Examples
+    --------
+    >>> import numpy as np, stentor
+    >>> stentor.fft.ifft2(np.ones((3, 2, 2))).shape
+    (3, 2, 2)
+    """
+    return transform(x, s, axes, norm, 'c2c', True)
+
+
+def rfft2(x: Any, s: Sizes = None, axes: Sequence[int] = (-2, -1), norm: Optional[str] = None, overwrite_x: bool = False,
+          workers: Optional[int] = None, *, plan: Any = None) -> Any:
+    """Transform real numbers along two axes, as ``scipy.fft.rfft2``.
+
+    Parameters
+    ----------
+    x : array_like
+        Real numbers.
+    s : sequence of int, optional
+        Points along each axis: `x` is cut or filled with zeros to it.
+    axes : sequence of int, optional
+        By default the last two.
+    norm : {'backward', 'ortho', 'forward'}, optional
+        Which way is divided by the number of points: back (the default), both by its root, or forth.
+    overwrite_x, workers, plan : optional
+        Taken for scipy's sake; they change nothing.
+
+    Returns
+    -------
+    array
+        Complex: of the last axis elements 0 to n // 2.
+
+    Examples
+    --------
+    >>> import numpy as np, stentor
+    >>> stentor.fft.rfft2(np.ones((3, 2, 4))).shape
+    (3, 2, 3)
+    """
+    return transform(x, s, axes, norm, 'r2c', False)
+
+
+def irfft2(x: Any, s: Sizes = None, axes: Sequence[int] = (-2, -1), norm: Optional[str] = None, overwrite_x: bool = False,
+           workers: Optional[int] = None, *, plan: Any = None) -> Any:
+    """Transform a half spectrum back to real numbers along two axes, as ``scipy.fft.irfft2``.
+
+    Parameters
+    ----------
+    x : array_like
+        Complex numbers: the half of a spectrum that says all.
+    s : sequence of int, optional
+        Points along each axis: those of the result, by default 2 (m - 1) for m of `x` in the last axis.
+    axes : sequence of int, optional
+        By default the last two.
+    norm : {'backward', 'ortho', 'forward'}, optional
+        Which way is divided by the number of points: back (the default), both by its root, or forth.
+    overwrite_x, workers, plan : optional
+        Taken for scipy's sake; they change nothing.
+
+    Returns
+    -------
+    array
+        Real.
+
+    Examples
+    --------
+    >>> import numpy as np, stentor
+    >>> stentor.fft.irfft2(np.ones((3, 2, 3))).shape
+    (3, 2, 4)
+    """
+    return transform(x, s, axes, norm, 'c2r', True)
+
+
+def fftn(x: Any, s: Sizes = None, axes: Optional[Sequence[int]] = None, norm: Optional[str] = None, overwrite_x: bool = False,
+         workers: Optional[int] = None, *, plan: Any = None) -> Any:
+    """Transform along several axes, as ``scipy.fft.fftn``.
+
+    Parameters
+    ----------
+    x : array_like
+        Real or complex numbers.
+    s : sequence of int, optional
+        Points along each axis: `x` is cut or filled with zeros to it.
+    axes : sequence of int, optional
+        By default all, or the last ones that `s` has entries for.
+    norm : {'backward', 'ortho', 'forward'}, optional
+        Which way is divided by the number of points: back (the default), both by its root, or forth.
+    overwrite_x, workers, plan : optional
+        Taken for scipy's sake; they change nothing.
+
+    Returns
+    -------
+    array
+        Complex, of the kind of `x`, where `x` is.
+
+    Examples
+    --------
+    >>> import numpy as np, stentor
+    >>> stentor.fft.fftn(np.ones((2, 2))).real
+    array([[4., 0.],
+           [0., 0.]])
+    """
+    return transform(x, s, axes, norm, 'c2c', False)
+
+
+def ifftn(x: Any, s: Sizes = None, axes: Optional[Sequence[int]] = None, norm: Optional[str] = None, overwrite_x: bool = False,
+          workers: Optional[int] = None, *, plan: Any = None) -> Any:
+    """Transform back along several axes, as ``scipy.fft.ifftn``.
+
+    Parameters
+    ----------
+    x : array_like
+        Real or complex numbers.
+    s : sequence of int, optional
+        Points along each axis: `x` is cut or filled with zeros to it.
+    axes : sequence of int, optional
+        By default all, or the last ones that `s` has entries for.
+    norm : {'backward', 'ortho', 'forward'}, optional
+        Which way is divided by the number of points: back (the default), both by its root, or forth.
+    overwrite_x, workers, plan : optional
+        Taken for scipy's sake; they change nothing.
+
+    Returns
+    -------
+    array
+        Complex, of the kind of `x`, where `x` is.
+
+    Examples
+    --------
+    >>> import numpy as np, stentor
+    >>> stentor.fft.ifftn(np.ones((2, 2))).real
+    array([[1., 0.],
+           [0., 0.]])
+    """
+    return transform(x, s, axes, norm, 'c2c', True)
+
+
+def rfftn(x: Any, s: Sizes = None, axes: Optional[Sequence[int]] = None, norm: Optional[str] = None, overwrite_x: bool = False,
+          workers: Optional[int] = None, *, plan: Any = None) -> Any:
+    """Transform real numbers along several axes, as ``scipy.fft.rfftn``.
+
+    Parameters
+    ----------
+    x : array_like
+        Real numbers.
+    s : sequence of int, optional
+        Points along each axis: `x` is cut or filled with zeros to it.
+    axes : sequence of int, optional
+        By default all, or the last ones that `s` has entries for.
+    norm : {'backward', 'ortho', 'forward'}, optional
+        Which way is divided by the number of points: back (the default), both by its root, or forth.
+    overwrite_x, workers, plan : optional
+        Taken for scipy's sake; they change nothing.
+
+    Returns
+    -------
+    array
+        Complex: of the last axis elements 0 to n // 2.
+
+    Examples
+    --------
+    >>> import numpy as np, stentor
+    >>> stentor.fft.rfftn(np.ones((2, 4))).shape
+    (2, 3)
+    """
+    return transform(x, s, axes, norm, 'r2c', False)
+
+
+def irfftn(x: Any, s: Sizes = None, axes: Optional[Sequence[int]] = None, norm: Optional[str] = None, overwrite_x: bool = False,
+           workers: Optional[int] = None, *, plan: Any = None) -> Any:
+    """Transform a half spectrum back to real numbers along several axes, as ``scipy.fft.irfftn``.
+
+    Parameters
+    ----------
+    x : array_like
+        Complex numbers: the half of a spectrum that says all.
+    s : sequence of int, optional
+        Points along each axis: those of the result, by default 2 (m - 1) for m of `x` in the last axis.
+    axes : sequence of int, optional
+        By default all, or the last ones that `s` has entries for.
+    norm : {'backward', 'ortho', 'forward'}, optional
+        Which way is divided by the number of points: back (the default), both by its root, or forth.
+    overwrite_x, workers, plan : optional
+        Taken for scipy's sake; they change nothing.
+
+    Returns
+    -------
+    array
+        Real.
+
+    Examples
+    --------
+    >>> import numpy as np, stentor
+    >>> stentor.fft.irfftn(np.ones((2, 3))).shape
+    (2, 4)
+    """
+    return transform(x, s, axes, norm, 'c2r', True)

@@ -1,0 +1,155 @@
+"""Stencils as operators of PyTorch: with gradients, and with fake tensors, so that torch.compile and torch.export pass.
+
+The gradient for `x` is the transposed stencil with the boundary's adjoint, as many steps of it; for the weights it is a
+correlation of what came in at each step with what comes back there.
+"""
+
+from typing import List, Sequence, Tuple, Union
+
+import numpy as np
+import torch
+
+from ._adjoint import Adjoint
+from ._boundary import Sides, sides_of
+from ._context import HOST
+from ._problem import DTYPES, whole
+from ._trained import Trained, trained
+
+__all__ = ['stencil']
+
+_SEPARATOR = ';'
+
+
+def stencil(x: torch.Tensor, weights: torch.Tensor, boundary: Union[str, Sequence] = 'wrap', steps: int = 1) -> torch.Tensor:
+    """Apply a stencil to the last axes of a tensor.
+
+    Parameters
+    ----------
+    x : torch.Tensor
+        float64, float32 or float16. Axes before those of `weights` count a batch.
+    weights : torch.Tensor
+        1 to 3 axes of odd extent; the middle has offset 0. Its values are read on the host: keep it there.
+    boundary : str or sequence, optional
+        As of `stentor.Plan`.
+    steps : int, optional
+        How many times it is applied.
+
+    Returns
+    -------
+    torch.Tensor
+        Of the shape, dtype and device of `x`. Gradients flow to `x` and to `weights`.
+
+    Examples
+    --------
+    >>> import torch, stentor.torch
+    >>> x = torch.tensor([0., 0., 1., 0., 0.], requires_grad=True)
+    >>> y = stentor.torch.stencil(x, torch.tensor([1., 2., 0.]), 'nearest')
+    >>> y.detach()
+    tensor([0., 0., 2., 1., 0.])
+    >>> y[0].backward()
+    >>> x.grad
+    tensor([3., 0., 0., 0., 0.])
+    """
+    return torch.ops.stentor.stencil(x, weights, _text(boundary, weights.ndim), steps)
+
+
+def _text(boundary: Union[str, Sequence], rank: int) -> str:
+    """A boundary as the operator takes it: one for each axis, in one string."""
+    if isinstance(boundary, str):
+        return _SEPARATOR.join([boundary] * rank)
+    if len(boundary) != rank:
+        raise ValueError(f'boundary {boundary!r} must be one or a sequence of {rank}, one for each axis')
+    return _SEPARATOR.join(each if isinstance(each, str) else ':'.join(each) for each in boundary)
+
+
+def _sides(text: str, rank: int) -> List[Sides]:
+    return sides_of(text.split(_SEPARATOR), 0.0, rank)
+
+
+def _check(x: torch.Tensor, weights: torch.Tensor, steps: int) -> None:
+    if not 1 <= weights.ndim <= 3 or any(n % 2 == 0 for n in weights.shape):
+        raise ValueError(f'weights have shape {tuple(weights.shape)}: give 1 to 3 axes of odd extent, the middle being offset 0')
+    if x.ndim < weights.ndim:
+        raise ValueError(f'x has {x.ndim} axes, fewer than weights, which have {weights.ndim}')
+    if str(x.dtype).rpartition('.')[2] not in DTYPES:
+        raise ValueError(f'x has dtype {x.dtype}: give float64, float32 or float16')
+    whole(steps, 'steps', 1)
+
+
+def _numbers(weights: torch.Tensor) -> np.ndarray:
+    return weights.detach().to('cpu', torch.float64).contiguous().numpy()
+
+
+def _plan(x: torch.Tensor, weights: torch.Tensor, boundary: str, steps: int, every: int) -> Trained:
+    device = HOST if x.device.type == 'cpu' else x.device.index
+    stream = 0 if device == HOST else torch.cuda.current_stream(x.device).cuda_stream
+    return trained(device, stream, tuple(x.shape), str(x.dtype).rpartition('.')[2], tuple(weights.shape),
+                   tuple(_sides(boundary, weights.ndim)), steps, every)
+
+
+def _run(x: torch.Tensor, weights: torch.Tensor, boundary: str, steps: int, every: int = 0) -> torch.Tensor:
+    _check(x, weights, steps)
+    if x.device.type not in ('cpu', 'cuda'):
+        raise ValueError(f'x is on {x.device}: move it to the CPU or to a CUDA device')
+    x = x.contiguous()
+    result = torch.empty(((steps // every,) if every else ()) + tuple(x.shape), dtype=x.dtype, device=x.device)
+    if x.numel():
+        _plan(x, weights, boundary, steps, every).run(_numbers(weights), x.data_ptr(), result.data_ptr())
+    return result
+
+
+@torch.library.custom_op('stentor::stencil', mutates_args=())
+def _stencil(x: torch.Tensor, weights: torch.Tensor, boundary: str, steps: int) -> torch.Tensor:
+    return _run(x, weights, boundary, steps)
+
+
+@_stencil.register_fake
+def _(x: torch.Tensor, weights: torch.Tensor, boundary: str, steps: int) -> torch.Tensor:
+    return torch.empty_like(x, memory_format=torch.contiguous_format)
+
+
+@torch.library.custom_op('stentor::stencil_backward', mutates_args=())
+def _stencil_backward(grad: torch.Tensor, x: torch.Tensor, weights: torch.Tensor, boundary: str, steps: int,
+                      for_weights: bool) -> Tuple[torch.Tensor, torch.Tensor]:
+    """The gradients for x and, where asked, for the weights (else an empty tensor)."""
+    adjoint = Adjoint(_sides(boundary, weights.ndim), tuple(weights.shape))
+    flipped = torch.flip(weights.detach(), list(range(weights.ndim)))
+
+    def transposed(g: torch.Tensor, count: int) -> torch.Tensor:
+        return _run(g, flipped, adjoint.boundary, count)
+
+    grad = grad.contiguous()
+    if not for_weights:
+        back = transposed(grad, steps) if adjoint.fused else grad
+        for _ in range(0 if adjoint.fused else steps):
+            back = adjoint.step(back, transposed)
+        return back, weights.new_empty(0)
+    states = _run(x, weights, boundary, steps - 1, 1) if steps > 1 else None
+    total = torch.zeros(tuple(weights.shape), dtype=torch.float64, device=x.device)
+    for step in reversed(range(steps)):
+        state = x if step == 0 else states[step - 1]  # type: ignore[index]
+        total += adjoint.correlation(state, grad)
+        grad = adjoint.step(grad, transposed)
+    return grad, total.to(weights.device, weights.dtype)
+
+
+@_stencil_backward.register_fake
+def _(grad: torch.Tensor, x: torch.Tensor, weights: torch.Tensor, boundary: str, steps: int,
+      for_weights: bool) -> Tuple[torch.Tensor, torch.Tensor]:
+    like = weights.new_empty(weights.shape) if for_weights else weights.new_empty(0)
+    return torch.empty_like(x, memory_format=torch.contiguous_format), like
+
+
+def _setup(ctx, inputs, output) -> None:
+    x, weights, ctx.boundary, ctx.steps = inputs
+    ctx.save_for_backward(x, weights)
+
+
+def _backward(ctx, grad):
+    x, weights = ctx.saved_tensors
+    for_x, for_weights = ctx.needs_input_grad[:2]
+    gx, gw = torch.ops.stentor.stencil_backward(grad, x, weights, ctx.boundary, ctx.steps, for_weights)
+    return gx if for_x else None, gw if for_weights else None, None, None
+
+
+_stencil.register_autograd(_backward, setup_context=_setup)

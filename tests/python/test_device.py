@@ -1,0 +1,228 @@
+"""Arrays of a GPU, by the protocols that they carry: the caller's kind goes in and comes out. Runs on the emulated GPU too."""
+import gc
+import os
+import sys
+import types
+import unittest
+
+import numpy as np
+import scipy.fft
+from scipy import ndimage
+
+import stentor
+from stentor import _dlpack
+from stentor._library import lib
+
+try:
+    stentor.to_device(np.ones(3))
+except stentor.StentorError as error:
+    if os.environ.get('STENTOR_TESTS_MUST_RUN'):
+        raise
+    print(f'no GPU here: {error}')
+    sys.exit(77)
+
+HEAT = np.array([[0, .1, 0], [.1, .6, .1], [0, .1, 0]])
+
+
+class Interface:
+    """A stranger's array that says where it is by __cuda_array_interface__ alone."""
+
+    def __init__(self, x, stream=None, strides=None, shape=None, offset=0):
+        self.home = stentor.to_device(x)
+        self.told = dict(self.home.__cuda_array_interface__, stream=stream, strides=strides)
+        self.told['data'] = (self.home.pointer + offset, False)
+        self.told['shape'] = shape or self.told['shape']
+
+    @property
+    def __cuda_array_interface__(self):
+        return self.told
+
+
+class Packed:
+    """A stranger's array that hands itself over by DLPack alone, and notes what it was asked."""
+
+    def __init__(self, x):
+        self.home, self.streams = stentor.to_device(x), []
+
+    def __dlpack_device__(self):
+        return 2, 0
+
+    def __dlpack__(self, stream=None):
+        self.streams.append(stream)
+        return self.home.__dlpack__(stream=stream)
+
+
+class Functions(unittest.TestCase):
+    def setUp(self):
+        self.x = np.random.default_rng(0).standard_normal((6, 10, 12))
+
+    def close(self, ours, theirs, atol=1e-12):
+        self.assertIsInstance(ours, stentor.DeviceArray)
+        np.testing.assert_allclose(ours.numpy(), theirs, atol=atol)
+
+    def test_there_and_back(self):
+        for x in (self.x, self.x.T, np.zeros((0, 3)), np.float32(3), self.x[:, ::2]):
+            np.testing.assert_array_equal(stentor.to_device(x).numpy(), x)
+
+    def test_every_filter(self):
+        for kind in (stentor.to_device, Interface, Packed):
+            x = kind(self.x)
+            self.close(stentor.correlate(x, np.array([[1., 2., 3.]]), axes=(0, 2)),
+                       ndimage.correlate(self.x, np.array([[[1., 2., 3.]]])))
+            self.close(stentor.convolve(x, np.array([1., 2.])), ndimage.convolve1d(self.x, [1., 2.], axis=-1))
+            self.close(stentor.laplace(x, mode='nearest'), ndimage.laplace(self.x, mode='nearest'))
+        self.close(stentor.gaussian_filter(x, 0.7), ndimage.gaussian_filter(self.x, 0.7))
+        self.close(stentor.gaussian_filter(x, 0.7, order=(0, 1, 0)), ndimage.gaussian_filter(self.x, 0.7, order=(0, 1, 0)))
+        self.close(stentor.uniform_filter(x, 3), ndimage.uniform_filter(self.x, 3))
+
+    def test_half_and_single(self):
+        for dtype, atol in ((np.float32, 1e-5), (np.float16, 5e-3)):
+            ours = stentor.laplace(stentor.to_device(self.x.astype(dtype)))
+            self.assertEqual(ours.dtype, dtype)
+            self.close(ours, ndimage.laplace(self.x.astype(dtype).astype(float)), atol * 20)
+
+    def test_strides(self):
+        x = np.ascontiguousarray(self.x.transpose(0, 2, 1))
+        turned = Interface(x, strides=(960, 8, 80), shape=(6, 10, 12))
+        np.testing.assert_allclose(stentor.laplace(turned).numpy(), ndimage.laplace(x.transpose(0, 2, 1)), atol=1e-12)
+        odd = Interface(self.x[0], shape=(9, 12), offset=96)
+        np.testing.assert_allclose(stentor.laplace(odd).numpy(), ndimage.laplace(self.x[0][1:]), atol=1e-12)
+
+    def test_out(self):
+        out = stentor.DeviceArray(self.x.shape, 'float64')
+        self.assertIs(stentor.laplace(stentor.to_device(self.x), out=out), out)
+        self.close(out, ndimage.laplace(self.x))
+
+    def test_transforms(self):
+        z = self.x + 1j * self.x[::-1]
+        for kind in (stentor.to_device, Packed):
+            self.close(stentor.fft.fftn(kind(z)), scipy.fft.fftn(z), 1e-10)
+            x = np.random.default_rng(3).standard_normal((6, 16))
+            self.close(stentor.fft.rfft(kind(x)), scipy.fft.rfft(x), 1e-10)
+            self.close(stentor.fft.irfft(kind(scipy.fft.rfft(x))), x, 1e-10)
+
+    def test_the_stream_of_dlpack_is_asked_for(self):
+        x = Packed(self.x)
+        stentor.laplace(x)
+        self.assertEqual(x.streams, [1])
+        stentor.Plan((6, 10, 12), HEAT, device='cuda')(x, stream=0)
+        self.assertEqual(x.streams, [1, 1])
+
+    def test_results_are_handed_on(self):
+        made = stentor.laplace(stentor.to_device(self.x))
+        self.close(stentor.laplace(Packed(made.numpy())), ndimage.laplace(ndimage.laplace(self.x)))
+        taken = _dlpack.take(made.__dlpack__(stream=1))
+        self.assertEqual((taken.pointer, taken.layout.shape, taken.dtype, taken.device),
+                         (made.pointer, made.shape, 'float64', (2, 0)))
+        with self.assertRaises(BufferError):
+            made.__dlpack__(copy=True)
+        self.assertEqual(made.__cuda_array_interface__['data'], (made.pointer, False))
+
+    def test_capsules_keep_and_let_go(self):
+        before = len(_dlpack._exported)
+        made = stentor.to_device(self.x)
+        taken, unused = _dlpack.take(made.__dlpack__()), made.__dlpack__()
+        self.assertEqual(len(_dlpack._exported), before + 2)
+        with self.assertRaisesRegex(ValueError, 'fresh'):
+            capsule = made.__dlpack__()
+            _dlpack.take(capsule)
+            _dlpack.take(capsule)
+        del taken, unused, capsule
+        gc.collect()
+        self.assertEqual(len(_dlpack._exported), before)
+
+    def test_bad_input(self):
+        x = stentor.to_device(self.x)
+        whole = stentor.to_device(np.ones((3, 3), np.int32))
+        for said, wrong in (('int32 on a GPU', lambda: stentor.laplace(whole)),
+                            ('on one device', lambda: stentor.laplace(x, out=np.empty(self.x.shape))),
+                            ('on one device', lambda: stentor.laplace(self.x, out=x)),
+                            ('weights are on a GPU', lambda: stentor.correlate(self.x, stentor.to_device(HEAT))),
+                            ('convert one', lambda: stentor.laplace(x, output=np.float32)),
+                            ('out is', lambda: stentor.laplace(x, out=stentor.DeviceArray((3,), 'float64'))),
+                            ('no axes', lambda: stentor.laplace(stentor.to_device(np.float64(3)))),
+                            ('complex64 or complex128', lambda: stentor.fft.fftn(x)),
+                            ('zeros first', lambda: stentor.fft.rfft(x, n=99)),
+                            ('mask', lambda: stentor.laplace(self.masked())),
+                            ('objects', lambda: stentor.to_device(np.array([{}]))),
+                            ('the host', lambda: stentor.to_device(self.x, 'host'))):
+            with self.subTest(said), self.assertRaisesRegex(ValueError, said):
+                wrong()
+
+    def masked(self):
+        x = Interface(self.x)
+        x.told['mask'] = x
+        return x
+
+
+class Plans(unittest.TestCase):
+    def setUp(self):
+        self.x = np.random.default_rng(1).standard_normal((2, 24, 20))
+        self.given = dict(boundary=['reflect', 'nearest'], steps=4)
+        self.expected = stentor.Plan(self.x.shape, HEAT, device='host', **self.given)(self.x)
+
+    def test_runs(self):
+        plan = stentor.Plan(self.x.shape, HEAT, device='cuda', **self.given)
+        self.assertEqual(plan.device, 'cuda:0')
+        for kind in (stentor.to_device, Interface, Packed):
+            np.testing.assert_allclose(plan(kind(self.x)).numpy(), self.expected, atol=1e-12)
+        out = stentor.DeviceArray(self.x.shape, 'float64')
+        self.assertIs(plan(stentor.to_device(self.x), out, stream=0), out)
+        np.testing.assert_allclose(out.numpy(), self.expected, atol=1e-12)
+        plan.weights = 2 * HEAT
+        np.testing.assert_allclose(plan(Packed(self.x)).numpy(), 16 * self.expected, atol=1e-11)
+
+    def test_sources_and_snapshots(self):
+        given = dict(source=True, steps=4, every=2, boundary='reflect')
+        host = stentor.Plan(self.x.shape, HEAT, device='host', **given)
+        plan = stentor.Plan(self.x.shape, HEAT, device='cuda', **given)
+        ours = plan(Interface(self.x), source=Packed(self.x[::-1]))
+        np.testing.assert_allclose(ours.numpy(), host(self.x, source=self.x[::-1]), atol=1e-12)
+
+    def test_devices_that_do_not_match(self):
+        plan = stentor.Plan(self.x.shape, HEAT, device='cuda', **self.given)
+        host = stentor.Plan(self.x.shape, HEAT, device='host', **self.given)
+        x = stentor.to_device(self.x)
+        for said, wrong in (('x is on the host', lambda: plan(self.x)), ('x is on cuda:0', lambda: host(x)),
+                            ('out is elsewhere', lambda: plan(x, self.x)),
+                            ('out is on a GPU', lambda: host(self.x, x)),
+                            ('not dense', lambda: plan(Interface(self.x, strides=(8, 16, 384)))),
+                            ('float32', lambda: plan(stentor.to_device(self.x.astype('f')))),
+                            ('stream', lambda: plan(x, stream=-1)), ('stream', lambda: plan(x, stream='a'))):
+            with self.subTest(said), self.assertRaisesRegex(ValueError, said):
+                wrong()
+
+    def test_automatic_is_the_gpu(self):
+        self.assertEqual(stentor.Plan((8, 8), HEAT).device, 'cuda:0')
+
+
+class Streams(unittest.TestCase):
+    """On the caller's stream: the stand-in driver's own streams show it."""
+
+    def test_a_stream_of_the_callers(self):
+        import ctypes
+        driver = ctypes.CDLL(os.environ.get('STENTOR_CUDA_PATH', 'libcuda.so.1'))
+        stentor.to_device(np.ones(2))  # the context
+        stream = ctypes.c_void_p()
+        current = ctypes.c_void_p()
+        driver.cuDevicePrimaryCtxRetain(ctypes.byref(current), 0)
+        driver.cuCtxSetCurrent(current)
+        self.assertEqual(driver.cuStreamCreate(ctypes.byref(stream), 1), 0)
+        x = np.random.default_rng(2).standard_normal((16, 16))
+        given = Interface(x, stream=stream.value)
+        ours = stentor.laplace(given)
+        self.assertEqual(ours.stream, stream.value)
+        self.assertEqual(ours.__cuda_array_interface__['stream'], stream.value)
+        np.testing.assert_allclose(ours.numpy(), ndimage.laplace(x), atol=1e-12)
+        plan = stentor.Plan((16, 16), HEAT, device='cuda')
+        holder = types.SimpleNamespace(ptr=stream.value)  # as CuPy's
+        ours = plan(Interface(x), stream=holder)
+        self.assertEqual(ours.stream, stream.value)
+        np.testing.assert_allclose(ours.numpy(), ndimage.correlate(x, HEAT, mode='wrap'), atol=1e-12)
+        del ours, given, plan
+        stentor.clear_cache()
+        driver.cuStreamDestroy_v2(stream)
+
+
+if __name__ == '__main__':
+    unittest.main()

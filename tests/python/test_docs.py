@@ -1,0 +1,49 @@
+"""The examples in the docstrings run, and every public name has one."""
+import contextlib
+import doctest
+import importlib
+import inspect
+import io
+import pathlib
+import pkgutil
+import re
+import unittest
+
+import stentor
+
+
+class Docs(unittest.TestCase):
+    def test_examples(self):
+        names = ['stentor'] + ['stentor.' + each.name for each in pkgutil.iter_modules(stentor.__path__)]
+        tried = 0
+        for name in names:
+            if name in ('stentor._adjoint', 'stentor.torch'):  # not a module; need PyTorch
+                continue
+            with self.subTest(name):
+                result = doctest.testmod(importlib.import_module(name), optionflags=doctest.NORMALIZE_WHITESPACE)
+                self.assertEqual(result.failed, 0)
+                tried += result.attempted
+        self.assertGreater(tried, 28)
+
+    def test_the_readme(self):
+        root = pathlib.Path(__file__).resolve().parents[2]
+        block = re.search(r'^```python\n(.*?)^```', (root / 'README.md').read_text(encoding='utf-8'), re.MULTILINE | re.DOTALL)
+        text = block.group(1).replace("'examples/", f"'{root}/examples/")
+        with contextlib.redirect_stdout(io.StringIO()) as said:
+            exec(compile(text, 'README.md', 'exec'), {})
+        self.assertIn('host', said.getvalue())
+
+    def test_every_public_name_has_an_example(self):
+        public = [getattr(stentor, name) for name in stentor.__all__ if name != 'fft']
+        public += [getattr(stentor.fft, name) for name in stentor.fft.__all__]
+        for each in public:
+            with self.subTest(each.__name__):
+                text = inspect.getdoc(each)
+                self.assertIn('>>>', text)
+                if inspect.isfunction(each) and inspect.signature(each).parameters:
+                    self.assertIn('Parameters\n----------', text)
+                    self.assertIn('Returns\n-------', text)
+
+
+if __name__ == '__main__':
+    unittest.main()

@@ -1,0 +1,74 @@
+"""The transforms against scipy.fft, over random arguments."""
+import os
+import unittest
+
+import numpy as np
+import scipy.fft
+
+import stentor
+from test_filters import random_array
+
+COUNT = int(os.environ.get('STENTOR_TEST_COUNT', '60'))
+DTYPES = ['float64', 'float32', 'complex128', 'complex64', 'float16', 'int32', 'uint8']
+
+
+def random_axes(rng, rank):
+    axes = [int(a) for a in rng.permutation(rank)[:rng.integers(1, rank + 1)]]
+    return [a - rank if rng.random() < 0.5 else a for a in axes]
+
+
+class Random(unittest.TestCase):
+    def agree(self, ours, theirs):
+        self.assertEqual(ours.dtype, theirs.dtype)
+        close = 1e-4 if theirs.dtype.name in ('float32', 'complex64') else 1e-11
+        scale = max(1.0, np.abs(theirs).max(initial=0))
+        np.testing.assert_allclose(ours / scale, theirs / scale, rtol=0, atol=close)
+
+    def test_fftn(self):
+        for i in range(COUNT * 2):
+            rng = np.random.default_rng([1, i])
+            with self.subTest(seed=i):
+                rank = int(rng.integers(1, 6))
+                shape = tuple(int(n) for n in rng.integers(2, 9 if rank > 2 else 30, rank))
+                name = str(rng.choice(['fftn', 'ifftn', 'rfftn', 'irfftn']))
+                x = random_array(rng, shape, str(rng.choice(DTYPES)))
+                if name == 'rfftn':
+                    x = x.real
+                axes = random_axes(rng, rank) if rng.random() < 0.8 else None
+                count = rank if axes is None else len(axes)
+                s = [int(n) for n in rng.integers(1, 12, count)] if rng.random() < 0.4 else None
+                given = dict(s=s, axes=axes, norm=rng.choice([None, 'backward', 'ortho', 'forward']))
+                self.agree(getattr(stentor.fft, name)(x, **given), getattr(scipy.fft, name)(x, **given))
+
+    def test_lines_and_images(self):
+        for i in range(COUNT):
+            rng = np.random.default_rng([2, i])
+            with self.subTest(seed=i):
+                x = random_array(rng, tuple(int(n) for n in rng.integers(2, 20, 3)), str(rng.choice(DTYPES)))
+                name = str(rng.choice(['fft', 'ifft', 'rfft', 'irfft']))
+                if name == 'rfft':
+                    x = x.real
+                axis, n = int(rng.integers(-3, 3)), [None, 7, 16][rng.integers(3)]
+                self.agree(getattr(stentor.fft, name)(x, n, axis), getattr(scipy.fft, name)(x, n, axis))
+                self.agree(getattr(stentor.fft, name + '2')(x), getattr(scipy.fft, name + '2')(x))
+
+    def test_there_and_back(self):
+        x = np.random.default_rng(0).standard_normal((5, 7, 9))
+        np.testing.assert_allclose(stentor.fft.irfftn(stentor.fft.rfftn(x), s=x.shape), x, atol=1e-13)
+
+    def test_bad_input(self):
+        x = np.ones((4, 4))
+        for wrong, said in ((lambda: stentor.fft.rfftn(x + 1j), 'real numbers'),
+                            (lambda: stentor.fft.fftn(x, axes=(0, 0)), 'once'),
+                            (lambda: stentor.fft.fft(x, axis=2), '2 axes'),
+                            (lambda: stentor.fft.fft(x, n=0), '1 or more'),
+                            (lambda: stentor.fft.fft(x, norm='both'), 'norm'),
+                            (lambda: stentor.fft.fft(np.float64(3)), 'no axes'),
+                            (lambda: stentor.fft.fft(np.array([{}])), 'objects'),
+                            (lambda: stentor.fft.fftn(x, s=(3, 3, 3)), '3 sizes')):
+            with self.assertRaisesRegex(ValueError, said):
+                wrong()
+
+
+if __name__ == '__main__':
+    unittest.main()

@@ -1,0 +1,200 @@
+"""The filters against scipy.ndimage, over random arguments."""
+import os
+import unittest
+
+import numpy as np
+from scipy import ndimage
+
+import stentor
+
+MODES = ['reflect', 'constant', 'nearest', 'mirror', 'wrap', 'grid-mirror', 'grid-constant', 'grid-wrap']
+WHOLE = ['uint8', 'int8', 'int16', 'uint16', 'int32', 'int64', 'bool']
+COUNT = int(os.environ.get('STENTOR_TEST_COUNT', '60'))
+
+
+def random_array(rng, shape, dtype):
+    """An array of the dtype, as often as not one that is not contiguous."""
+    wide = [n + rng.integers(0, 2) * n for n in shape]
+    if np.dtype(dtype).kind in 'biu':
+        base = rng.integers(0, 2 if dtype == 'bool' else 100, wide).astype(dtype)
+    else:
+        base = rng.standard_normal(wide)
+        base = (base + 1j * rng.standard_normal(wide) if np.dtype(dtype).kind == 'c' else base).astype(dtype)
+    cut = tuple(slice(0, w, w // n if rng.random() < 0.5 else 1) for w, n in zip(wide, shape))
+    x = base[cut][tuple(slice(0, n) for n in shape)]
+    if rng.random() < 0.2:
+        x = x[::-1]
+    if x.ndim > 1 and x.shape[0] == x.shape[1] and rng.random() < 0.5:
+        x = x.swapaxes(0, 1)
+    return x
+
+
+def agree(test, ours, theirs, slack=0):
+    test.assertEqual(ours.dtype, theirs.dtype)
+    test.assertEqual(ours.shape, theirs.shape)
+    if theirs.dtype.kind in 'biu':
+        distance = np.abs(ours.astype(np.int64) - theirs.astype(np.int64))
+        test.assertLessEqual(distance.max(initial=0), slack)
+    else:
+        close = 2e-5 if theirs.dtype.name in ('float32', 'complex64') else 1e-11
+        np.testing.assert_allclose(ours, theirs, rtol=close, atol=close)
+
+
+def random_shape(rng, rank):
+    return tuple(int(n) for n in rng.integers(1, {1: 40, 2: 14, 3: 8, 4: 5}[rank], rank))
+
+
+class Random(unittest.TestCase):
+    """Each case is COUNT problems; the seed of one that fails is in its message."""
+
+    def each(self, seed, body):
+        for i in range(COUNT):
+            rng = np.random.default_rng([seed, i])
+            with self.subTest(seed=(seed, i)):
+                body(rng)
+
+    def test_correlate_and_convolve(self):
+        def body(rng):
+            rank = int(rng.integers(1, 4))
+            x = random_array(rng, random_shape(rng, rank), rng.choice(['float64', 'float32', 'complex128', *WHOLE]))
+            w = rng.integers(-3, 4, rng.integers(1, 6, rank)).astype(float)
+            if rng.random() < 0.3 and x.dtype.kind == 'f':
+                w = rng.standard_normal(w.shape)
+            name = rng.choice(['correlate', 'convolve'])
+            origin = [int(rng.integers(-((n - 1) // 2), (n - 1) // 2 + 1)) for n in w.shape]
+            if x.dtype.kind in 'u' or x.dtype.kind == 'b':
+                w = abs(w)
+            given = dict(mode=str(rng.choice(MODES)), cval=float(rng.integers(0, 4)), origin=origin)
+            agree(self, getattr(stentor, name)(x, w, **given), getattr(ndimage, name)(x, w, **given))
+        self.each(1, body)
+
+    def test_outputs(self):
+        def body(rng):
+            x = random_array(rng, random_shape(rng, 2), rng.choice(['float64', 'float32', 'int32']))
+            w = rng.integers(0, 4, (3, 3)).astype(float)
+            dtype = rng.choice(['float64', 'float32', 'int16'])
+            theirs = ndimage.correlate(x, w, output=np.dtype(dtype))
+            agree(self, stentor.correlate(x, w, output=np.dtype(dtype)), theirs)
+            for out in (np.empty(x.shape, dtype), np.empty((2,) + x.shape[::-1], dtype)[1].T):
+                self.assertIs(stentor.correlate(x, w, out=out), out)
+                agree(self, out, theirs, 1 if dtype == 'int16' and x.dtype.kind == 'f' else 0)
+        self.each(2, body)
+
+    def test_gaussian(self):
+        def body(rng):
+            rank = int(rng.integers(1, 5))
+            x = random_array(rng, random_shape(rng, rank), rng.choice(['float64', 'float32', 'complex64', 'uint8', 'int32']))
+            sigma = [float(rng.choice([0, 0.4, 1, 2.3])) for _ in range(rank)]
+            mode = [str(rng.choice(MODES)) for _ in range(rank)]
+            order = [int(rng.integers(0, 3)) if x.dtype.kind in 'fc' else 0 for _ in range(rank)]
+            given = dict(order=order, mode=mode, cval=float(rng.integers(0, 4)), truncate=float(rng.choice([2, 4])))
+            # Sums that are whole but for rounding are cut to one number or the next, after each axis.
+            agree(self, stentor.gaussian_filter(x, sigma, **given), ndimage.gaussian_filter(x, sigma, **given), slack=rank)
+        self.each(3, body)
+
+    def test_laplace_and_uniform(self):
+        def body(rng):
+            rank = int(rng.integers(1, 4))
+            x = random_array(rng, random_shape(rng, rank), rng.choice(['float64', 'float32', 'complex128', 'int32', 'uint8']))
+            given = dict(mode=[str(rng.choice(MODES)) for _ in range(rank)], cval=float(rng.integers(0, 4)))
+            if x.dtype != np.uint8:
+                agree(self, stentor.laplace(x, **given), ndimage.laplace(x, **given))
+            size = [int(n) for n in rng.integers(1, 6, rank)]
+            origin = [int(rng.integers(-((n - 1) // 2), (n - 1) // 2 + 1)) for n in size]
+            agree(self, stentor.uniform_filter(x, size, origin=origin, **given),
+                  ndimage.uniform_filter(x, size, origin=origin, **given))
+        self.each(4, body)
+
+
+class Meaning(unittest.TestCase):
+    """What scipy has no word for, or leaves to one case."""
+
+    def setUp(self):
+        self.x = np.random.default_rng(0).standard_normal((9, 10, 11))
+
+    def test_axes_are_filtered_and_others_left(self):
+        w = np.array([[1., 2., 0.], [3., 5., 7.]])
+        ours = stentor.correlate(self.x, w, axes=(0, 2), mode='nearest')
+        for i in range(10):
+            np.testing.assert_allclose(ours[:, i], ndimage.correlate(self.x[:, i], w, mode='nearest'), atol=1e-12)
+        turned = stentor.correlate(self.x, w.T, axes=(2, 0), mode='nearest', origin=(0, 0))
+        np.testing.assert_allclose(turned, ours, atol=1e-12)
+
+    def test_fewer_axes_of_weights_make_a_batch(self):
+        w = np.array([1., 2., 4.])
+        np.testing.assert_allclose(stentor.correlate(self.x, w), ndimage.correlate1d(self.x, w, axis=-1), atol=1e-12)
+
+    def test_batches_without_one_stride(self):
+        x = np.random.default_rng(1).standard_normal((3, 4, 5, 6, 2))
+        ours = stentor.correlate(x, np.ones((2, 3, 2)), axes=(0, 2, 4))
+        for i in range(4):
+            for j in range(6):
+                np.testing.assert_allclose(ours[:, i, :, j], ndimage.correlate(x[:, i, :, j], np.ones((2, 3, 2))),
+                                           atol=1e-12)
+
+    def test_gaussian_axes_and_radius(self):
+        ours = stentor.gaussian_filter(self.x, 1.0, axes=(1,), radius=2)
+        theirs = ndimage.gaussian_filter1d(self.x, 1.0, axis=1, truncate=2.0)
+        np.testing.assert_allclose(ours, theirs, atol=1e-12)
+
+    def test_sides_differ(self):
+        x = np.arange(1., 6.)
+        ours = stentor.correlate(x, np.array([1., 1., 1.]), mode='constant=10:nearest')
+        np.testing.assert_allclose(ours, [13, 6, 9, 12, 14])
+        np.testing.assert_allclose(stentor.correlate(x, np.ones(3), mode=[('constant=10', 'nearest')]), ours)
+
+    def test_fixed_sides_keep_their_points(self):
+        ours = stentor.gaussian_filter(self.x, 1.0, mode='fixed', radius=1)
+        np.testing.assert_array_equal(ours[0], self.x[0])
+        np.testing.assert_allclose(ours[1:-1, 1:-1, 1:-1],
+                                   ndimage.gaussian_filter(self.x, 1.0, truncate=1.0)[1:-1, 1:-1, 1:-1], atol=1e-12)
+
+    def test_steps_are_calls_one_after_the_other(self):
+        w = np.array([[0, .1, 0], [.2, .5, .1], [0, .1, 0]])
+        for run in (lambda x, **k: stentor.correlate(x, w, **k), lambda x, **k: stentor.gaussian_filter(x, 0.8, **k),
+                    lambda x, **k: stentor.uniform_filter(x, 3, **k)):
+            for x in (self.x, (self.x * 50).astype(np.int32)):
+                ours, theirs = run(x, steps=3), run(run(run(x)))
+                np.testing.assert_allclose(ours, theirs, atol=1e-12)
+
+    def test_in_place_and_overlapping_outputs(self):
+        theirs = ndimage.gaussian_filter(self.x, 1.5)
+        x = self.x.copy()
+        stentor.gaussian_filter(x, 1.5, output=x)
+        np.testing.assert_allclose(x, theirs, atol=1e-12)
+
+    def test_half_precision(self):
+        x = self.x.astype(np.float16)
+        ours = stentor.gaussian_filter(x, 1.0)
+        self.assertEqual(ours.dtype, np.float16)
+        np.testing.assert_allclose(ours, ndimage.gaussian_filter(x.astype(float), 1.0), atol=3e-3)
+
+    def test_windows_broadcasts_and_other_byte_orders(self):
+        w = np.array([1., 2., 3.])
+        for x in (np.lib.stride_tricks.sliding_window_view(np.arange(9.), 4), np.broadcast_to(np.arange(5.), (3, 5)),
+                  self.x[0].astype('>f8'), np.frombuffer(b'\0' + self.x[0].tobytes(), np.uint8)[1:].view('f8')):
+            np.testing.assert_allclose(stentor.correlate(x, w), ndimage.correlate1d(x, w, axis=-1), atol=1e-12)
+
+    def test_empty_and_lists(self):
+        self.assertEqual(stentor.correlate(np.empty((0, 3)), np.ones((3, 3))).shape, (0, 3))
+        np.testing.assert_array_equal(stentor.correlate([1, 2, 3], [1, 0, 0]), [1, 1, 2])
+
+    def test_threads(self):
+        import concurrent.futures
+        images = [np.random.default_rng(i).standard_normal((40, 40)) for i in range(40)]
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            ours = list(pool.map(lambda x: stentor.gaussian_filter(x, 1.0), images))
+        for a, x in zip(ours, images):
+            np.testing.assert_allclose(a, ndimage.gaussian_filter(x, 1.0), atol=1e-12)
+
+    def test_a_forked_child(self):
+        stentor.laplace(self.x)
+        child = os.fork()
+        if child == 0:
+            good = np.allclose(stentor.laplace(self.x), ndimage.laplace(self.x))
+            os._exit(0 if good else 1)
+        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 0)
+
+
+if __name__ == '__main__':
+    unittest.main()

@@ -1,0 +1,134 @@
+"""PyTorch's tensors in all functions, and the operator with its gradients."""
+import itertools
+import sys
+import unittest
+
+import numpy as np
+
+try:
+    import torch
+except ImportError:
+    print('PyTorch is not installed')
+    sys.exit(77)
+
+import stentor
+import stentor.torch
+
+DEVICES = ['cpu'] + (['cuda'] if torch.cuda.is_available() else [])
+BOUNDARIES = ['wrap', 'constant=0.7', 'nearest', 'reflect', 'mirror', 'fixed', 'reflect:constant=2', 'fixed:mirror',
+              'nearest:fixed']
+
+
+def tensor(*shape, seed=0, dtype=torch.float64, device='cpu'):
+    return torch.tensor(np.random.default_rng(seed).standard_normal(shape), dtype=dtype, device=device)
+
+
+class Tensors(unittest.TestCase):
+    def test_every_function(self):
+        for device in DEVICES:
+            x = tensor(6, 7, 8, device=device)
+            for run in (stentor.laplace, lambda a: stentor.gaussian_filter(a, 0.8), stentor.uniform_filter,
+                        lambda a: stentor.correlate(a, np.array([1., 2., 3.])), stentor.fft.rfft, stentor.fft.rfftn):
+                ours = run(x)
+                self.assertIsInstance(ours, torch.Tensor)
+                self.assertEqual(ours.device, x.device)
+                np.testing.assert_allclose(ours.cpu().numpy(), run(x.cpu().numpy()), atol=1e-12)
+
+    def test_plans_and_outputs(self):
+        for device in DEVICES:
+            x = tensor(9, 10, device=device, dtype=torch.float32)
+            plan = stentor.Plan((9, 10), 'heat-2d', dtype=torch.float32, steps=3, device=device)
+            out = torch.empty_like(x)
+            self.assertIs(plan(x, out), out)
+            np.testing.assert_allclose(out.cpu(), plan(x).cpu())
+            self.assertIs(stentor.laplace(x, out=out), out)
+            np.testing.assert_allclose(out.cpu(), stentor.laplace(x.cpu().numpy()), atol=1e-5)
+            strided = tensor(10, 18, device=device).T[::2]
+            np.testing.assert_allclose(stentor.laplace(strided).cpu(), stentor.laplace(strided.cpu().numpy()), atol=1e-12)
+
+    def test_bad_tensors(self):
+        for said, wrong in (('meta', lambda: stentor.laplace(torch.empty(3, device='meta'))),
+                            ('odd', lambda: stentor.torch.stencil(tensor(5), tensor(4))),
+                            ('fewer', lambda: stentor.torch.stencil(tensor(5), tensor(3, 3))),
+                            ('int', lambda: stentor.torch.stencil(torch.ones(5, dtype=torch.int32), tensor(3))),
+                            ('steps', lambda: stentor.torch.stencil(tensor(5), tensor(3), steps=0)),
+                            ('boundary', lambda: stentor.torch.stencil(tensor(5), tensor(3), 'round'))):
+            with self.subTest(said), self.assertRaisesRegex(ValueError, said):
+                wrong()
+
+
+class Operator(unittest.TestCase):
+    def test_values(self):
+        for device, boundary in itertools.product(DEVICES, BOUNDARIES):
+            x, w = tensor(2, 6, 7, device=device), tensor(3, 5, seed=1)
+            ours = stentor.torch.stencil(x, w, boundary, 3)
+            plan = stentor.Plan((2, 6, 7), w.numpy(), boundary=boundary, steps=3, device='host', strategy='host')
+            np.testing.assert_allclose(ours.cpu(), plan(x.cpu().numpy()), atol=1e-11)
+
+    def test_gradients(self):
+        for device in DEVICES:
+            for boundary, steps in itertools.product(BOUNDARIES, (1, 3)):
+                x, w = tensor(2, 4, 5, device=device).requires_grad_(), tensor(3, 5, seed=1).requires_grad_()
+                with self.subTest(boundary=boundary, steps=steps, device=device):
+                    self.assertTrue(torch.autograd.gradcheck(
+                        lambda a, b: stentor.torch.stencil(a, b, boundary, steps), (x, w), nondet_tol=1e-12))
+                    alone = x.detach().requires_grad_()  # the gradient for x alone takes another way
+                    self.assertTrue(torch.autograd.gradcheck(
+                        lambda a: stentor.torch.stencil(a, w.detach(), boundary, steps), (alone,), nondet_tol=1e-12))
+
+    def test_gradients_of_other_ranks(self):
+        for shape, box, boundary in (((9,), (5,), 'mirror'), ((3, 4, 3), (3, 3, 3), ['reflect', 'wrap', 'fixed']),
+                                     ((4, 6), (3,), 'nearest')):
+            x, w = tensor(*shape).requires_grad_(), tensor(*box, seed=1).requires_grad_()
+            self.assertTrue(torch.autograd.gradcheck(lambda a, b: stentor.torch.stencil(a, b, boundary, 2), (x, w)))
+
+    def test_weights_that_change(self):
+        x = tensor(8, 8)
+        for seed in range(5):
+            w = tensor(3, 3, seed=seed)
+            expected = stentor.correlate(x.numpy(), w.numpy(), mode='reflect')
+            np.testing.assert_allclose(stentor.torch.stencil(x, w, 'reflect'), expected, atol=1e-12)
+
+    def test_what_pytorch_checks_of_operators(self):
+        x, w = tensor(6, 7).requires_grad_(), tensor(3, 3).requires_grad_()
+        torch.library.opcheck(torch.ops.stentor.stencil.default, (x, w, 'reflect;wrap', 2))
+
+    def test_traced_whole(self):
+        def model(x, w):
+            return torch.sin(stentor.torch.stencil(x, w, 'nearest', 2)).sum()
+
+        x, w = tensor(6, 7).requires_grad_(), tensor(3, 3).requires_grad_()
+        compiled = torch.compile(model, fullgraph=True, backend='aot_eager')
+        expected = torch.autograd.grad(model(x, w), (x, w))
+        for ours, theirs in zip(torch.autograd.grad(compiled(x, w), (x, w)), expected):
+            torch.testing.assert_close(ours, theirs)
+
+        class Module(torch.nn.Module):
+            def forward(self, x, w):
+                return model(x, w)
+
+        exported = torch.export.export(Module(), (x.detach(), w.detach()))
+        torch.testing.assert_close(exported.module()(x.detach(), w.detach()), model(x, w).detach())
+
+    def test_training(self):
+        target, x = tensor(3, 3, seed=3), tensor(32, 32)
+        w = torch.zeros(3, 3, dtype=torch.float64, requires_grad=True)
+        wanted = stentor.torch.stencil(x, target, 'reflect')
+        optimiser = torch.optim.Adam([w], lr=0.05)
+        for _ in range(300):
+            optimiser.zero_grad()
+            ((stentor.torch.stencil(x, w, 'reflect') - wanted) ** 2).mean().backward()
+            optimiser.step()
+        torch.testing.assert_close(w.detach(), target, atol=1e-2, rtol=0)
+
+
+class Docs(unittest.TestCase):
+    def test_examples(self):
+        import doctest
+        result = doctest.testmod(stentor.torch)
+        self.assertGreater(result.attempted, 4)
+        self.assertEqual(result.failed, 0)
+
+
+if __name__ == '__main__':
+    unittest.main()
