@@ -11,7 +11,7 @@
 namespace stn_emulator {
 
 constexpr unsigned WARP = 32;
-constexpr unsigned MAX_LANES = 2016, MAX_CLUSTER = 8;  // of all blocks that run together; whole warps
+constexpr unsigned MAX_LANES = 8160, MAX_CLUSTER = 8;  // of all blocks that run together; whole warps
 constexpr size_t SHARED_BYTES = 256 * 1024;            // what a block's shared memory may take
 
 // The driver's error codes that a kernel can end with.

@@ -20,7 +20,7 @@ struct Races {
         Access write, read, mate,
             other;  // the last; mate, other: reads before it by another lane of that warp, by another warp
     };
-    static constexpr unsigned MOST_WARPS = 64, MOST_BLOCKS = 8;
+    static constexpr unsigned MOST_WARPS = 256, MOST_BLOCKS = 8;
 
     void begin();                   // a cluster's blocks: all that was before is in order
     void sync_warp(unsigned warp);  // of those that run together

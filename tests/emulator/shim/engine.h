@@ -12,7 +12,7 @@ namespace stn_emulator {
 
 // Each thread of a block is a fiber with a stack of this size, aligned to it; the stacks of one block lie in a region
 // of 2^27 bytes, aligned to that. So a kernel finds its Thread from its stack pointer alone.
-constexpr unsigned long STACK_BYTES = 1ul << 16, REGION_BYTES = 1ul << 27, FIRST_SLOT = 16;
+constexpr unsigned long STACK_BYTES = 1ul << 16, REGION_BYTES = 1ul << 29, FIRST_SLOT = 16;
 
 struct Block {
     uint3 index;
