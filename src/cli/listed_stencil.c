@@ -1,6 +1,4 @@
 /* Stencils in a list of problems: the values are those of the options of `stentor run`. */
-#include <stdlib.h>
-
 #include "base/error.h"
 #include "cli/problem_list.h"
 #include "cli/settings.h"
@@ -11,7 +9,7 @@ static const cli_listed_key keys[KEYS] = {
     [STEPS] = {"steps", true}, [SIZE] = {"size"}, [DTYPE] = {"dtype"},
 };
 
-static stn_status make(const cli_listed_value *values, void **job, stn_error *error) {
+static stn_status make(const cli_listed_value *values, void *job, stn_error *error) {
     const cli_problem_settings settings = {
         .stencil = values[STENCIL].text,
         .taps = values[TAPS].text,
@@ -20,14 +18,7 @@ static stn_status make(const cli_listed_value *values, void **job, stn_error *er
         .size = values[SIZE].text,
         .dtype = values[DTYPE].text,
     };
-    cli_job *made = calloc(1, sizeof *made);
-    if (!made) return stn_fail_memory(error, "a problem of the list", sizeof *made);
-    stn_status status = cli_job_make(&settings, made, error);
-    if (status == STN_OK)
-        *job = made;
-    else
-        free(made);
-    return status;
+    return cli_job_make(&settings, job, error);
 }
 
 static stn_status plan(const void *job, stn_context *context, const stn_plan_options *options, stn_plan **plan,
@@ -35,10 +26,12 @@ static stn_status plan(const void *job, stn_context *context, const stn_plan_opt
     return stn_plan_create(context, &((const cli_job *)job)->problem, options, plan, error);
 }
 
-static void clear(void *job) {
-    if (job) cli_job_clear(job);
-    free(job);
-}
+static void clear(void *job) { cli_job_clear(job); }
 
-const cli_listed_kind cli_listed_stencil = {
-    .name = "stencil", .keys = keys, .key_count = KEYS, .make = make, .plan = plan, .clear = clear};
+const cli_listed_kind cli_listed_stencil = {.name = "stencil",
+                                            .keys = keys,
+                                            .key_count = KEYS,
+                                            .job_size = sizeof(cli_job),
+                                            .make = make,
+                                            .plan = plan,
+                                            .clear = clear};

@@ -1,5 +1,4 @@
 /* Transforms in a list of problems: "transform" says which, the other values are those of the options of `stentor fft`. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -17,7 +16,7 @@ static const struct {
 } transforms[] = {
     {"forward", false, false}, {"inverse", false, true}, {"real", true, false}, {"real-inverse", true, true}};
 
-static stn_status make(const cli_listed_value *values, void **job, stn_error *error) {
+static stn_status make(const cli_listed_value *values, void *job, stn_error *error) {
     const size_t count = sizeof transforms / sizeof *transforms;
     size_t known = 0;
     while (known < count && strcmp(values[TRANSFORM].text, transforms[known].name)) known++;
@@ -33,14 +32,7 @@ static stn_status make(const cli_listed_value *values, void **job, stn_error *er
         .size = values[SIZE].text,
         .dtype = values[DTYPE].text,
     };
-    fft_job *made = malloc(sizeof *made);
-    if (!made) return stn_fail_memory(error, "a problem of the list", sizeof *made);
-    stn_status status = fft_job_make(&settings, made, error);
-    if (status == STN_OK)
-        *job = made;
-    else
-        free(made);
-    return status;
+    return fft_job_make(&settings, job, error);
 }
 
 static stn_status plan(const void *job, stn_context *context, const stn_plan_options *options, stn_plan **plan,
@@ -49,4 +41,4 @@ static stn_status plan(const void *job, stn_context *context, const stn_plan_opt
 }
 
 const cli_listed_kind cli_listed_transform = {
-    .name = "transform", .keys = keys, .key_count = KEYS, .make = make, .plan = plan, .clear = free};
+    .name = "transform", .keys = keys, .key_count = KEYS, .job_size = sizeof(fft_job), .make = make, .plan = plan};

@@ -55,12 +55,23 @@ static stn_status make_jobs(build *b, stn_error *error) {
     for (size_t i = 0; i < b->problems.count; i++) {
         stn_error why = {0};
         const cli_listed_problem *problem = &b->problems.list[i];
-        stn_status status = problem->kind->make(problem->value, &b->jobs[i], &why);
+        b->jobs[i] = calloc(1, problem->kind->job_size);
+        if (!b->jobs[i]) return stn_fail_memory(error, "a problem of the list", problem->kind->job_size);
+        stn_status status = problem->kind->make(problem->value, b->jobs[i], &why);
         if (status != STN_OK)
             return stn_fail(error, status, "'%s': problem %zu (%s): %s", b->order->problems, i, problem->label,
                             why.message);
     }
     return STN_OK;
+}
+
+static void free_jobs(build *b) {
+    for (size_t i = 0; b->jobs && i < b->problems.count; i++) {
+        const cli_listed_kind *kind = b->problems.list[i].kind;
+        if (b->jobs[i] && kind->clear) kind->clear(b->jobs[i]);
+        free(b->jobs[i]);
+    }
+    free(b->jobs);
 }
 
 static stn_status open_contexts(build *b, const cli_report_settings *report, stn_error *error) {
@@ -218,8 +229,7 @@ done:
     free(pack);
     for (size_t i = 0; i < b.arch_count; i++) stn_context_destroy(b.contexts[i]);
     stn_pack_writer_destroy(b.writer);
-    for (size_t i = 0; b.jobs && i < b.problems.count; i++) b.problems.list[i].kind->clear(b.jobs[i]);
-    free(b.jobs);
+    free_jobs(&b);
     cli_problem_list_clear(&b.problems);
     pthread_mutex_destroy(&b.lock);
     return status;

@@ -25,11 +25,12 @@ typedef struct cli_listed_kind {
     const char *name; /* "transform" */
     const cli_listed_key *keys;
     size_t key_count;
-    /* One value a key to a job, which is the caller's. */
-    stn_status (*make)(const cli_listed_value *values, void **job, stn_error *error);
+    size_t job_size;
+    /* One value a key into such a job, which is zeroed. */
+    stn_status (*make)(const cli_listed_value *values, void *job, stn_error *error);
     stn_status (*plan)(const void *job, stn_context *context, const stn_plan_options *options, stn_plan **plan,
                        stn_error *error);
-    void (*clear)(void *job); /* NULL: nothing to do */
+    void (*clear)(void *job); /* made or zeroed; NULL: nothing to do */
 } cli_listed_kind;
 extern const cli_listed_kind cli_listed_stencil, cli_listed_transform; /* listed_stencil.c, listed_transform.c */
 

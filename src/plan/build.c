@@ -1,4 +1,4 @@
-/* Plans made of plans: of other work, and of one candidate, for measuring it. */
+/* Plans made of plans: of other work, and of one candidate, for measuring it. The end of any. */
 #include <stdlib.h>
 
 #include "base/error.h"
@@ -35,4 +35,19 @@ stn_status stn_plan_build(const stn_plan *like, uint64_t steps, const stn_strate
     else
         stn_plan_destroy(plan);
     return status;
+}
+
+void stn_plan_destroy(stn_plan *plan) {
+    if (!plan) return;
+    stn_plan_destroy(plan->repeat);
+    if (plan->strategy) plan->strategy->release(plan);
+    stn_memory_free(plan->context, plan->workspace);
+    plan->kind->clear(plan);
+    free(plan);
+}
+
+void stn_plan_list_kernel(stn_plan *plan, struct stn_kernel *kernel) {
+    for (size_t i = 0; i < plan->nkernels; i++)
+        if (plan->kernels[i] == kernel) return;
+    if (plan->nkernels < STN_PLAN_KERNELS) plan->kernels[plan->nkernels++] = kernel;
 }

@@ -61,6 +61,9 @@ static inline stn_status stn_plan_run_whole(stn_plan *plan, const stn_execution 
     return own->execute_part(plan, (stn_part){0, own->launches(plan)}, run, error);
 }
 
+/* ---- choose.c
+ * Is it the name of one of the kind's strategies, NULL or "auto"? */
+stn_status stn_plan_check_name(const stn_kind *kind, const char *name, stn_error *error);
 /* Fills the ranking anew, by estimate. name: NULL or "auto" for all strategies; most: candidates of each. */
 void stn_plan_rank(stn_plan *plan, const char *name, size_t most);
 /* Ranks, by what is remembered or else by estimate, and takes the first. Error: nothing can run it. */
@@ -68,7 +71,9 @@ stn_status stn_plan_choose(stn_plan *plan, const stn_plan_options *options, stn_
 /* Lets the first of the ranking that can be built build what it needs. Where there is no compiler, that is the cheapest whose
  * kernels are stored. */
 stn_status stn_plan_prepare(stn_plan *plan, stn_error *error);
-/* A plan of other work on the same context and machine, in which nothing is chosen yet, and without a workspace of its own. */
+
+/* ---- build.c
+ * A plan of other work on the same context and machine, in which nothing is chosen yet, and without a workspace of its own. */
 stn_status stn_plan_copy(const stn_plan *like, const stn_kind *kind, const void *work, uint64_t steps, stn_plan **plan,
                          stn_error *error);
 /* A plan of the same work that runs exactly this candidate, without a workspace of its own; a stencil's makes so many steps. */
