@@ -125,7 +125,12 @@ struct sides {
 };
 __device__ __forceinline__ sides find_sides(const line_arguments &a, const place &s, unsigned count) {
     const long long first = s.start + a.lead;  // output
-    sides at = {ODD_LOW && first < a.width, ODD_HIGH && first + count > a.n - a.width, 0, 0, REAL(0), REAL(0)};
+    sides at = {PROFILES && ODD_LOW && first < a.width,
+                PROFILES && ODD_HIGH && first + count > a.n - a.width,
+                0,
+                0,
+                REAL(0),
+                REAL(0)};
     if (at.low) at.ahead = static_cast<int>(s.start), at.at_low = X_SIDE_LOW == FIXED ? widen(s.in[0]) : a.past[0];
     if (at.high) {
         at.behind = static_cast<int>(a.n - 1 - s.start);
@@ -160,7 +165,7 @@ __device__ __forceinline__ void give(const line_arguments &a, unsigned segment, 
     const place s = find(a, segment);
     const unsigned count = static_cast<unsigned>(min(a.n - s.start - a.lead, static_cast<long long>(a.useful)));
     const sides at = find_sides(a, s, count);
-    if ((ODD_LOW || ODD_HIGH) && (at.low || at.high))
+    if (PROFILES && (at.low || at.high))
         give_to<IM, true>(a, s.out + s.start, count, at, x, t);
     else
         give_to<IM, false>(a, s.out + s.start, count, at, x, t);

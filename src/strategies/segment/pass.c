@@ -56,10 +56,11 @@ stn_status segment_kernel_get(stn_plan *plan, const segment_axis *axis, const se
     stn_params_int(&params, "SYMBOL_EVEN", 0);
     stn_params_int(&params, "SEGMENT_WHOLE", shape->whole);
     stn_params_int(&params, "EXPECTED_HEADER", along_x ? sizeof(line_header) : sizeof(columns_header));
+    stn_params_int(&params, "PROFILES", along_x ? segment_lines(task) : kernel->past != 0);
     if (along_x)
         stn_params_int(&params, "SEGMENT_LINES", stn_task_points(task) > task->n[2]);
     else
-        stn_params_int(&params, "SEGMENT_PAIRS", shape->pairs), stn_params_int(&params, "PROFILES", kernel->past != 0);
+        stn_params_int(&params, "SEGMENT_PAIRS", shape->pairs);
     kernel->threads = segment_threads(shape, pass);
     kernel->shared = segment_shared(task, shape, pass);
     STN_TRY(stn_kernel_make(plan->context, along_x ? "segment_line" : "segment_columns", &params, kernel->shared,

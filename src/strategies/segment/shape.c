@@ -244,12 +244,25 @@ static bool shape_for(const search *s, int64_t launches, int pairs, int first, s
     return !s->margins || stn_faces_interior(s->task, shape->fused, low, high);
 }
 
+static bool has_values(const stn_task *task) {
+    for (int side = 0; side < 6; side++)
+        if (task->boundary[side / 2][side % 2].kind == STN_CONSTANT ||
+            task->boundary[side / 2][side % 2].kind == STN_FIXED)
+            return true;
+    return false;
+}
+
 static bool open_search(search *s, const char **why) {
     *why = "its weights are not products of one factor an axis";
     if (!segment_axes_of(s->task, s->axes, &s->count)) return false;
     for (int i = 0; i < s->count; i++) s->margins = s->margins || !s->axes[i].exact;
     s->largest = stn_taps_max_symbol(s->task->ntaps, s->task->taps);
     *why = "a side is neither periodic nor such that symmetric taps make it right by itself";
+    if (s->task->rank > 1 && has_values(s->task))
+        *why =
+            s->task->rank == 2
+                ? "fixed and constant sides take taps symmetric along both axes, one of them past such a side"
+                : "solids take no fixed sides, and one constant: taps symmetric, one past it, weights that add up to 1";
     return !s->margins || s->task->rank == 1;
 }
 

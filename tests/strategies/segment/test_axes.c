@@ -193,6 +193,23 @@ static void wrapped(suite *s) {
         }
 }
 
+/* Taps along one axis of a solid, and values past its sides: of x as along a line, of the others one value. */
+static void fewer_sides(suite *s) {
+    for (int axis = 0; axis < 3; axis++) {
+        stn_tap taps[3] = {{{0}, 0.25}, {{0}, 0.5}, {{0}, 0.25}};
+        taps[0].offset[axis] = -1, taps[2].offset[axis] = 1;
+        stn_stencil *stencil = NULL;
+        stn_stencil_create(3, 3, taps, &stencil, NULL);
+        stn_problem p = grid_of(stencil, 23, 31, 45, 30);
+        p.boundary[axis][0] = p.boundary[axis][1] = (stn_boundary){STN_CONSTANT, 0.3};
+        if (axis == 2) p.boundary[axis][0].kind = STN_FIXED;
+        char what[80];
+        snprintf(what, sizeof what, "taps along axis %d, values past its sides", axis);
+        check(s, what, &p, (uint64_t)axis);
+        stn_stencil_destroy(stencil);
+    }
+}
+
 /* Factors of one tap: then there is no pass along that axis, and whatever lies past its sides is never seen. */
 static void fewer(suite *s) {
     for (int which = 1; which < 7; which++) {
@@ -208,6 +225,7 @@ static void fewer(suite *s) {
         check(s, what, &p, d.state);
         stn_stencil_destroy(stencil);
     }
+    fewer_sides(s);
 }
 
 static void layouts(suite *s) {
