@@ -75,9 +75,23 @@ static void radii(suite *s) {
             }
 }
 
-typedef enum layout_kind { PADDED, STRIDED, BATCHED, IN_PLACE_ODD, IN_PLACE_EVEN, UNALIGNED, LAYOUTS } layout_kind;
-static const char *const layout_names[] = {"padded rows",   "strided fastest axis", "a batch",
-                                           "in place, odd", "in place, even",       "alignment of one element"};
+typedef enum layout_kind {
+    PADDED,
+    STRIDED,
+    BATCHED,
+    IN_PLACE_ODD,
+    IN_PLACE_EVEN,
+    UNALIGNED,
+    SPREAD,
+    LAYOUTS
+} layout_kind;
+static const char *const layout_names[] = {"padded rows",
+                                           "strided fastest axis",
+                                           "a batch",
+                                           "in place, odd",
+                                           "in place, even",
+                                           "alignment of one element",
+                                           "a batch whose grids lie apart"};
 
 static void set_layout(stn_problem *p, int rank, layout_kind layout) {
     ptrdiff_t stride = layout == STRIDED ? 3 : 1;
@@ -89,10 +103,16 @@ static void set_layout(stn_problem *p, int rank, layout_kind layout) {
             if (axis == rank - 1) stride = (stride + 31) / 16 * 16;
             if (axis == 1) stride += 64 * 16;
         }
-    if (layout == BATCHED) p->batch = 3;
+    if (layout == BATCHED || layout == SPREAD) p->batch = 3;
+    if (layout == SPREAD) { /* each side by its own stride, whole accesses on the one */
+        ptrdiff_t points = 1;
+        for (int axis = 0; axis < rank; axis++) points *= (ptrdiff_t)p->extent[axis];
+        p->in_batch_stride = points + 32;
+        p->out_batch_stride = points + (rank == 2 ? 64 : 13);
+    }
     if (layout == IN_PLACE_ODD || layout == IN_PLACE_EVEN) p->in_place = 1;
     if (layout == UNALIGNED) p->alignment = (int)stn_dtype_size(p->dtype);
-    p->steps = layout == IN_PLACE_EVEN ? 2 : layout == IN_PLACE_ODD ? 3 : layout == STRIDED ? 1 : 2;
+    p->steps = layout == IN_PLACE_EVEN ? 2 : layout == IN_PLACE_ODD ? 3 : layout == STRIDED || layout == SPREAD ? 1 : 2;
 }
 
 static void layouts(suite *s) {
