@@ -134,10 +134,7 @@ def transform(x: Any, s: Any, axes: Any, norm: Any, kind: str, inverse: bool) ->
     """One of scipy.fft's functions."""
     key = ('fft', frozen(s), frozen(axes), norm, kind, inverse)
     if type(x) is _ndarray:
-        try:
-            prepared = recall((key, x.shape, x.strides, x.dtype))
-        except TypeError:  # what cannot be a key is wrong, and is found below
-            prepared = None
+        prepared = recall((key, x.shape, x.strides, x.dtype))
         if prepared is not None:
             return prepared(x)
     opened = open_array(x, 'x')
