@@ -30,10 +30,7 @@ def target_of(output: Any, out: Any) -> Tuple[Any, Optional[np.dtype]]:
 def apply(x: Any, key: Tuple, make: Maker, output: Any = None, out: Any = None, steps: Any = 1) -> Any:
     """Runs what `make` says on x; `key` tells calls with other arguments apart."""
     if type(x) is _ndarray and output is None and out is None:
-        try:
-            prepared = recall((key, x.shape, x.strides, x.dtype, x.flags.aligned, x.dtype))
-        except TypeError:  # what cannot be a key is wrong, and is found below
-            prepared = None
+        prepared = recall((key, x.shape, x.strides, x.dtype, x.flags.aligned, x.dtype))
         if prepared is not None:
             return prepared(x)
     target, dtype = target_of(output, out)
@@ -59,7 +56,7 @@ def _on_host(x: np.ndarray, key: Tuple, make: Maker, out: Optional[np.ndarray], 
     if x.ndim == 0:
         raise ValueError('input has no axes: give an array of one axis or more')
     if x.dtype.kind == 'c':
-        raise ValueError('complex input takes the functions of its real and its imaginary part: see stentor.correlate')
+        raise ValueError('input is complex and no NumPy array: make it one, or filter its real and its imaginary part')
     if dtype.kind not in 'biuf' or dtype.itemsize > 8:
         raise ValueError(f'the output would have dtype {dtype}: give whole numbers or float16, float32 or float64')
     if x.size == 0:

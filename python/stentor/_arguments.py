@@ -9,9 +9,9 @@ from ._problem import whole
 
 def frozen(value: Any) -> Any:
     """Something that can be a key: sequences become tuples."""
-    if isinstance(value, list):
+    if isinstance(value, (list, tuple)):
         return tuple(frozen(each) for each in value)
-    return value.tobytes() if isinstance(value, np.ndarray) else value
+    return (value.shape, value.dtype.str, value.tobytes()) if isinstance(value, np.ndarray) else value
 
 
 def number(value: Any, name: str) -> float:

@@ -7,7 +7,7 @@ import numpy as np
 from ._arguments import axes_of, frozen
 from ._arrays import Host, View, address_of, open_array
 from ._context import HOST, context
-from ._filter import apart
+from ._filter import regular
 from ._handle import make_plan
 from ._library import ffi, lib
 from ._memo import recall, remember
@@ -134,10 +134,7 @@ def transform(x: Any, s: Any, axes: Any, norm: Any, kind: str, inverse: bool) ->
     """One of scipy.fft's functions."""
     key = ('fft', frozen(s), frozen(axes), norm, kind, inverse)
     if type(x) is _ndarray:
-        try:
-            prepared = recall((key, x.shape, x.strides, x.dtype))
-        except TypeError:  # what cannot be a key is wrong, and is found below
-            prepared = None
+        prepared = recall((key, x.shape, x.strides, x.dtype))
         if prepared is not None:
             return prepared(x)
     opened = open_array(x, 'x')
@@ -196,7 +193,7 @@ class HostCall:
         self.sizes, self.where, self.kind = sizes, where, kind
         self.resize = None if _input_sizes(sizes, kind) == tuple(x.shape[a] for a in where) else _input_sizes(sizes, kind)
         self.alignment = 2 * ITEM_SIZES[REAL[self.work.name]]
-        self.convert = self.resize is not None or x.dtype != self.work or not _regular(x)
+        self.convert = self.resize is not None or x.dtype != self.work or not (x.flags.c_contiguous or regular(x))
         x = self._ready(x)
         self.job = None
         if x.size and where:
@@ -230,11 +227,6 @@ def _on_host(x: np.ndarray, key: Tuple, sizes: Tuple[int, ...], where: Tuple[int
     full = (key, x.shape, x.strides, x.dtype)
     prepared = recall(full)
     return (prepared or remember(full, HostCall(x, sizes, where, kind, inverse, scale)))(x)
-
-
-def _regular(x: np.ndarray) -> bool:
-    """Can the library read it where it lies, but for its alignment?"""
-    return x.flags.c_contiguous or all(n == 1 or s > 0 and s % x.itemsize == 0 for s, n in zip(x.strides, x.shape)) and apart(x)
 
 
 def _nothing(x: np.ndarray, sizes: Tuple[int, ...], where: Tuple[int, ...], kind: str, work: np.dtype) -> np.ndarray:

@@ -35,7 +35,13 @@ def usable(array: np.ndarray, work: np.dtype) -> bool:
     """Can the library read it where it lies?"""
     if array.dtype != work or not array.flags.aligned:
         return False
-    return array.flags.c_contiguous or all(n == 1 or s > 0 and s % work.itemsize == 0 for s, n in zip(array.strides, array.shape)) and apart(array)
+    return array.flags.c_contiguous or regular(array)
+
+
+def regular(array: np.ndarray) -> bool:
+    """Are its strides whole elements forward, no two elements at one place?"""
+    forward = all(n == 1 or s > 0 and s % array.itemsize == 0 for s, n in zip(array.strides, array.shape))
+    return forward and apart(array)
 
 
 def apart(array: np.ndarray) -> bool:

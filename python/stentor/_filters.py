@@ -96,10 +96,7 @@ def _weighted(name: str, input: Any, weights: Any, output: Any, mode: Any, cval:
         key = (name, weights.shape, weights.dtype, weights.tobytes(), frozen(mode), cval, frozen(origin), frozen(axes),
                steps)
         if type(input) is _ndarray and output is None and out is None:
-            try:
-                prepared = recall((key, input.shape, input.strides, input.dtype, input.flags.aligned, input.dtype))
-            except TypeError:  # something that cannot be a key is something that is wrong
-                prepared = None
+            prepared = recall((key, input.shape, input.strides, input.dtype, input.flags.aligned, input.dtype))
             if prepared is not None:
                 return prepared(input)
     opened = open_array(weights, 'weights')

@@ -10,8 +10,11 @@ _lock = threading.Lock()
 
 
 def recall(key):
-    """What was prepared for a key, or None."""
-    found = _prepared.get(key)
+    """What was prepared for a key, or None; so too for what cannot be a key, which is wrong and will be told so."""
+    try:
+        found = _prepared.get(key)
+    except TypeError:
+        return None
     if found is not None:
         try:
             _prepared.move_to_end(key)

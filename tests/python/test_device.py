@@ -11,7 +11,8 @@ from scipy import ndimage
 
 import stentor
 from stentor import _dlpack
-from stentor._library import lib
+from stentor._boundary import sides_of
+from stentor._trained import trained
 
 try:
     stentor.to_device(np.ones(3))
@@ -191,6 +192,16 @@ class Plans(unittest.TestCase):
                             ('stream', lambda: plan(x, stream=-1)), ('stream', lambda: plan(x, stream='a'))):
             with self.subTest(said), self.assertRaisesRegex(ValueError, said):
                 wrong()
+
+    def test_weights_that_change_from_call_to_call(self):
+        """What stentor.torch runs, without PyTorch."""
+        x, sides = stentor.to_device(self.x), tuple(sides_of('mirror', 0.0, 2))
+        for seed in range(3):
+            w = np.random.default_rng(seed).standard_normal((3, 5))
+            out = stentor.DeviceArray(self.x.shape, 'float64')
+            trained(0, 0, self.x.shape, 'float64', (3, 5), sides, 2, 0).run(w, x.pointer, out.pointer)
+            host = stentor.Plan(self.x.shape, w, boundary='mirror', steps=2, device='host', strategy='host')
+            np.testing.assert_allclose(out.numpy(), host(self.x), atol=1e-11)
 
     def test_automatic_is_the_gpu(self):
         self.assertEqual(stentor.Plan((8, 8), HEAT).device, 'cuda:0')

@@ -1,0 +1,186 @@
+"""Arrays in the manner of PyTorch, CuPy and JAX on a GPU: stand-ins for the libraries, over the memory of a GPU or the emulated one.
+
+They have just what those libraries document, so that what Stentor asks of them is tried where none of them has a GPU.
+"""
+import contextlib
+import os
+import sys
+import types
+import unittest
+
+import numpy as np
+from scipy import ndimage
+
+import stentor
+
+try:
+    stentor.to_device(np.ones(3))
+except stentor.StentorError as error:
+    if os.environ.get('STENTOR_TESTS_MUST_RUN'):
+        raise
+    print(f'no GPU here: {error}')
+    sys.exit(77)
+
+HEAT = np.array([[0, .1, 0], [.1, .6, .1], [0, .1, 0]])
+
+
+def module(name, **given):
+    made = types.ModuleType(name)
+    made.__dict__.update(given)
+    return made
+
+
+@contextlib.contextmanager
+def pretending(**modules):
+    """These modules instead of the real ones, if there are any."""
+    before = {name: sys.modules.get(name) for name in modules}
+    sys.modules.update(modules)
+    try:
+        yield
+    finally:
+        for name, real in before.items():
+            sys.modules.pop(name)
+            if real is not None:
+                sys.modules[name] = real
+
+
+class Tensor:
+    """torch.Tensor, as far as it goes."""
+
+    is_cuda = True
+
+    def __init__(self, x, strides=None, shape=None):
+        self.home = x if isinstance(x, stentor.DeviceArray) else stentor.to_device(x)
+        self.shape, self._strides = tuple(shape or self.home.shape), strides
+        self.dtype = f'torch.{self.home.dtype.name}'
+        self.device = types.SimpleNamespace(type='cuda', index=0)
+
+    def detach(self):
+        return self
+
+    def stride(self):
+        return self._strides or tuple(n // self.home.dtype.itemsize for n in np.empty(self.shape, self.home.dtype).strides)
+
+    def is_contiguous(self):
+        return self._strides is None
+
+    def get_device(self):
+        return 0
+
+    def data_ptr(self):
+        return self.home.pointer
+
+
+Tensor.__module__ = 'torch'
+
+
+def fake_torch(streams):
+    def current_stream(device):
+        streams.append(device)
+        return types.SimpleNamespace(cuda_stream=0)
+
+    def empty(shape, dtype, device):
+        return Tensor(stentor.DeviceArray(shape, str(dtype).rpartition('.')[2]))
+
+    return module('torch', Tensor=Tensor, empty=empty, cuda=types.SimpleNamespace(current_stream=current_stream),
+                  float64='torch.float64', float32='torch.float32', complex128='torch.complex128')
+
+
+class CupyArray:
+    """cupy.ndarray."""
+
+    def __init__(self, x):
+        self.home = x if isinstance(x, stentor.DeviceArray) else stentor.to_device(x)
+        self.device = types.SimpleNamespace(id=0)
+
+    @property
+    def __cuda_array_interface__(self):
+        return self.home.__cuda_array_interface__
+
+
+CupyArray.__module__ = 'cupy'
+
+
+class JaxArray:
+    """jax.Array on a GPU."""
+
+    def __init__(self, x):
+        self.home = x if isinstance(x, stentor.DeviceArray) else stentor.to_device(x)
+
+    def __dlpack_device__(self):
+        return self.home.__dlpack_device__()
+
+    def __dlpack__(self, **given):
+        return self.home.__dlpack__(**given)
+
+
+JaxArray.__module__ = 'jaxlib.xla_extension'
+
+
+class Kinds(unittest.TestCase):
+    def setUp(self):
+        self.x = np.random.default_rng(0).standard_normal((12, 16))
+        self.laplace = ndimage.laplace(self.x)
+        self.heat = ndimage.correlate(self.x, HEAT, mode='wrap')
+        self.plan = stentor.Plan((12, 16), HEAT, device='cuda')
+
+    def holds(self, ours, kind, theirs):
+        self.assertIsInstance(ours, kind)
+        np.testing.assert_allclose(ours.home.numpy(), theirs, atol=1e-12)
+
+    def test_torch(self):
+        streams = []
+        with pretending(torch=fake_torch(streams)):
+            x = Tensor(self.x)
+            self.holds(self.plan(x), Tensor, self.heat)
+            self.holds(stentor.laplace(x), Tensor, self.laplace)
+            self.holds(stentor.gaussian_filter(x, 0.7, order=(0, 1)), Tensor,
+                       ndimage.gaussian_filter(self.x, 0.7, order=(0, 1)))
+            self.holds(stentor.fft.rfft(x), Tensor, np.fft.rfft(self.x))
+            self.assertEqual([each.type for each in streams], ['cuda'] * 4)
+            out = Tensor(np.zeros_like(self.x))
+            self.assertIs(self.plan(x, out), out)
+            self.holds(out, Tensor, self.heat)
+            out = Tensor(np.zeros_like(self.x))
+            self.assertIs(stentor.laplace(x, out=out), out)
+            self.holds(out, Tensor, self.laplace)
+            turned = Tensor(np.ascontiguousarray(self.x.T), strides=(1, 12), shape=(12, 16))
+            self.holds(stentor.laplace(turned), Tensor, self.laplace)
+            for said, wrong in (('float32', lambda: self.plan(Tensor(self.x.astype('f')))),
+                                ('not dense', lambda: self.plan(turned)),
+                                ('shape', lambda: self.plan(Tensor(self.x[1:]))),
+                                ('on the host', lambda: self.plan(self.x))):
+                with self.assertRaisesRegex(ValueError, said):
+                    wrong()
+
+    def test_cupy(self):
+        asked = []
+
+        def empty(shape, dtype):
+            return CupyArray(stentor.DeviceArray(shape, dtype))
+
+        def current():
+            asked.append('stream')
+            return types.SimpleNamespace(ptr=0)
+
+        cuda = types.SimpleNamespace(Device=lambda number: contextlib.nullcontext(), get_current_stream=current)
+        with pretending(cupy=module('cupy', ndarray=CupyArray, empty=empty, cuda=cuda)):
+            self.holds(stentor.laplace(CupyArray(self.x)), CupyArray, self.laplace)
+            self.holds(self.plan(CupyArray(self.x)), CupyArray, self.heat)
+            self.holds(stentor.uniform_filter(CupyArray(self.x), 3), CupyArray, ndimage.uniform_filter(self.x, 3))
+        self.assertEqual(asked, ['stream'] * 3)
+
+    def test_jax(self):
+        Tracer = type('Tracer', (), {})
+        fake = module('jax', Array=JaxArray, core=types.SimpleNamespace(Tracer=Tracer),
+                      dlpack=types.SimpleNamespace(from_dlpack=JaxArray))
+        with pretending(jax=fake):
+            self.holds(stentor.laplace(JaxArray(self.x)), JaxArray, self.laplace)
+            self.holds(self.plan(JaxArray(self.x)), JaxArray, self.heat)
+            traced = type('DynamicJaxprTracer', (), {'__module__': 'jax._src.interpreters'})()
+            with self.assertRaisesRegex(ValueError, 'outside of jax.jit'):
+                stentor.laplace(traced)
+
+
+if __name__ == '__main__':
+    unittest.main()
