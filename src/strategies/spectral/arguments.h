@@ -36,6 +36,7 @@ typedef struct spectral_columns_arguments {
     int64_t row_grid, row_next;
     spectral_faces_arguments faces[2];
     int32_t width, unused2;
+    void *apart;
 } spectral_columns_arguments;
 
 /* Weights and constants in double, whatever the dtype. */

@@ -31,7 +31,8 @@ static double lowest_corner(const stn_task *task) {
  * above -1, else with T; one rounding when stored. */
 static double error_of(const stn_task *task, const spectral_shape *s) {
     const int *length = s->choice.length;
-    double levels = log2((double)length[0] * length[1] * length[2] + 1), steps = (double)task->steps;
+    double levels = log2((double)length[0] * length[1] * length[2] + 1),
+           steps = (double)task->steps * (double)task->snapshots;
     double real = stn_error_rounding(spectral_wide(task) ? STN_F64 : STN_F32), exact = stn_error_rounding(STN_F64);
     bool mild = s->symbol.plain && -lowest_corner(task) < 1 - spectral_dead(task, 1);
     double power = mild ? exact * (4 + 2 * log2(steps)) : exact * (4 + steps);
@@ -45,7 +46,8 @@ static double hidden_by_nothing(const stn_task *task, const stn_machine *machine
     const bool wide = spectral_wide(task),
                alone = (size_t)s->choice.length[2] * (wide ? 8 : 4) * 2 > machine->shared_per_multiprocessor;
     const double stages = e->flops / (machine->flops[e->unit] * (alone ? rates[!wide].alone : rates[!wide].arithmetic));
-    const double points = (double)s->columns * s->choice.length[s->last] * (double)task->batch;
+    const double points =
+        (double)s->columns * s->choice.length[s->last] * (double)task->batch * (double)task->snapshots;
     if (s->symbol.plain) return stages;
     if (s->symbol.taps) return 1.5 * stages;
     return stages +
@@ -55,6 +57,8 @@ static double hidden_by_nothing(const stn_task *task, const stn_machine *machine
 void spectral_estimate(const stn_task *task, const stn_machine *machine, const spectral_shape *s,
                        stn_estimate *estimate) {
     bool wide = spectral_wide(task);
+    const double count = (double)task->snapshots,
+                 half = 0.5 * (1 + count); /* passes back, and on the way there, of 2 */
     double cell = wide ? 16 : 8, lines = (double)(task->n[0] * task->n[1] * task->batch);
     double grid = lines * (double)task->n[2] * (double)stn_dtype_size(task->dtype);
     double spectrum = lines * s->choice.kept[2] * cell, turned = spectrum, others = 0;
@@ -66,13 +70,15 @@ void spectral_estimate(const stn_task *task, const stn_machine *machine, const s
     for (int axis = 0; axis < 3; axis++)
         if (stn_extension_odd(&s->axis[axis])) columns = rates[!wide].with_source;
     *estimate = (stn_estimate){.unit = wide ? STN_UNIT_FMA_F64 : STN_UNIT_FMA_F32};
-    estimate->launches = s->last == 0 ? 5 : 3;
-    estimate->bytes = 2 * (grid + spectrum) + others + 2 * turned;
+    estimate->launches = s->last == 0 ? 2 + 3 * count : 1 + 2 * count;
+    others *= half;
+    estimate->bytes = half * 2 * (grid + spectrum) + others + count * 2 * turned;
     double points = lines * (double)s->choice.length[2];
-    estimate->flops = 5 * points * log2((double)s->choice.length[0] * s->choice.length[1] * s->choice.length[2] + 1);
+    estimate->flops =
+        half * 5 * points * log2((double)s->choice.length[0] * s->choice.length[1] * s->choice.length[2] + 1);
     estimate->halo_waste = points / (lines * (double)task->n[2]) - 1;
-    estimate->seconds = (2 * (grid + spectrum) + others) / (machine->copy_bandwidth * part) +
-                        2 * turned / (machine->copy_bandwidth * columns) +
+    estimate->seconds = (half * 2 * (grid + spectrum) + others) / (machine->copy_bandwidth * part) +
+                        count * 2 * turned / (machine->copy_bandwidth * columns) +
                         hidden_by_nothing(task, machine, s, estimate) +
                         estimate->launches * (machine->launch_seconds + 2e-6);
     estimate->error = error_of(task, s);

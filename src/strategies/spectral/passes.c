@@ -32,13 +32,16 @@ static stn_status make_pass(stn_plan *plan, const spectral_shape *shape, bool so
                    rows ? sizeof(spectral_rows_arguments) : sizeof(spectral_columns_arguments));
     if (rows) {
         const bool even = shape->axis[2].before % 2 == 0; /* a pair of points is one access */
-        stn_params_int(&params, "VECTOR", even && stn_task_vector(task) > 1 ? 2 : 1);
+        const bool apart = pass->direction == SPECTRAL_BACK && task->snapshots > 1 &&
+                           task->snapshot_stride * (int64_t)stn_dtype_size(task->dtype) % 16 != 0;
+        stn_params_int(&params, "VECTOR", even && !apart && stn_task_vector(task) > 1 ? 2 : 1);
         stn_params_int(&params, "SPECTRUM_BACK", pass->direction == SPECTRAL_BACK);
         stn_params_int(&params, "FROZEN_LOW", frozen(&shape->axis[2], 0));
         stn_params_int(&params, "FROZEN_HIGH", frozen(&shape->axis[2], 1));
     } else {
         name = "spectral_columns";
         stn_params_int(&params, "DIRECTION", pass->direction);
+        stn_params_int(&params, "APART", pass->direction == SPECTRAL_BOTH && task->snapshots > 1);
         stn_params_int(&params, "SOURCES",
                        sources && pass->direction == SPECTRAL_BOTH ? (shape->last == 0 ? 2 : 1) : 0);
         stn_params_int(&params, "SYMBOL", shape->symbol.taps ? 2 : !shape->symbol.plain);
@@ -55,6 +58,7 @@ stn_status spectral_make_passes(stn_plan *plan, spectral_state *state, stn_error
     int count = 0;
     state->pass[count++] = (spectral_pass){2, SPECTRAL_FORWARD, NULL};
     if (state->shape.last == 0) state->pass[count++] = (spectral_pass){1, SPECTRAL_FORWARD, NULL};
+    state->once = count;
     state->pass[count++] = (spectral_pass){state->shape.last, SPECTRAL_BOTH, NULL};
     if (state->shape.last == 0) state->pass[count++] = (spectral_pass){1, SPECTRAL_BACK, NULL};
     state->pass[count++] = (spectral_pass){2, SPECTRAL_BACK, NULL};
@@ -149,11 +153,18 @@ stn_status spectral_make_tables(stn_plan *plan, spectral_state *state, stn_error
 
 static const void *table(const spectral_state *state, size_t at) { return (const unsigned char *)state->tables + at; }
 
+/* What is made for each snapshot of a stack lies behind what all of them begin with. */
+static void *spectrum_of(const stn_task *task, const spectral_shape *shape, const spectral_pass *pass,
+                         const stn_execution *run) {
+    const bool second = pass->direction == SPECTRAL_BACK && task->snapshots > 1;
+    return (unsigned char *)run->workspace + (second ? spectral_workspace(task, shape) / 2 : 0);
+}
+
 static stn_status run_rows(const stn_plan *plan, const spectral_state *state, const spectral_pass *pass,
                            const stn_execution *run, stn_error *error) {
     const stn_task *task = &plan->task;
     const spectral_shape *shape = &state->shape;
-    spectral_rows_arguments a = {.in = run->in, .out = run->out, .spectrum = run->workspace};
+    spectral_rows_arguments a = {.in = run->in, .out = run->out, .spectrum = spectrum_of(task, shape, pass, run)};
     a.roots = table(state, state->roots[2]), a.half = table(state, state->half);
     a.in_z = task->in_stride[0], a.in_y = task->in_stride[1], a.in_batch = task->in_batch_stride;
     a.out_z = task->out_stride[0], a.out_y = task->out_stride[1], a.out_batch = task->out_batch_stride;
@@ -167,14 +178,16 @@ static stn_status run_rows(const stn_plan *plan, const spectral_state *state, co
 }
 
 static stn_status run_columns(const stn_plan *plan, const spectral_state *state, const spectral_pass *pass,
-                              const stn_execution *run, stn_error *error) {
+                              uint64_t snapshot, const stn_execution *run, stn_error *error) {
     const stn_task *task = &plan->task;
     const spectral_shape *shape = &state->shape;
     const int *length = shape->choice.length;
     bool slowest = pass->axis == 0, turns = pass->direction == SPECTRAL_BOTH;
-    spectral_columns_arguments a = {.spectrum = run->workspace, .roots = table(state, state->roots[pass->axis])};
+    spectral_columns_arguments a = {.spectrum = spectrum_of(task, shape, pass, run),
+                                    .roots = table(state, state->roots[pass->axis]),
+                                    .apart = (unsigned char *)run->workspace + spectral_workspace(task, shape) / 2};
     a.symbol.parts = table(state, state->parts), a.symbol.angles = table(state, state->angles);
-    a.symbol.steps = task->steps, a.symbol.dead = state->dead;
+    a.symbol.steps = (snapshot + 1) * task->steps, a.symbol.dead = state->dead; /* as dead after more steps */
     a.symbol.scale = 0.5 / ((double)length[0] * length[1] * length[2]);
     a.pitch = slowest ? shape->plane : shape->pitch;
     a.plane = slowest ? shape->grid : shape->plane;
@@ -189,6 +202,7 @@ static stn_status run_columns(const stn_plan *plan, const spectral_state *state,
 }
 
 stn_status spectral_run_pass(const stn_plan *plan, const spectral_state *state, const spectral_pass *pass,
-                             const stn_execution *run, stn_error *error) {
-    return pass->axis == 2 ? run_rows(plan, state, pass, run, error) : run_columns(plan, state, pass, run, error);
+                             uint64_t snapshot, const stn_execution *run, stn_error *error) {
+    if (pass->axis == 2) return run_rows(plan, state, pass, run, error);
+    return run_columns(plan, state, pass, snapshot, run, error);
 }

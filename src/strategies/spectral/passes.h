@@ -27,8 +27,8 @@ typedef struct spectral_state {
     spectral_shape shape;
     spectral_source source;
     spectral_pass pass[5];
-    int count;
-    void *tables; /* on the device: roots of each axis, half roots, angles, parts, in bytes from there */
+    int count, once; /* all; those that a stack of snapshots makes once, then the others for each */
+    void *tables;    /* on the device: roots of each axis, half roots, angles, parts, in bytes from there */
     size_t roots[3], half, angles, parts, size;
     double largest, dead; /* the largest |K|; see stn_symbol_dead */
 } spectral_state;
@@ -44,7 +44,7 @@ stn_status spectral_make_passes(stn_plan *plan, spectral_state *state, stn_error
 /* The tables of the plan's weights; where there is no device, only what the host needs of them. */
 stn_status spectral_make_tables(stn_plan *plan, spectral_state *state, stn_error *error);
 stn_status spectral_run_pass(const stn_plan *plan, const spectral_state *state, const spectral_pass *pass,
-                             const stn_execution *run, stn_error *error);
+                             uint64_t snapshot, const stn_execution *run, stn_error *error);
 /* ---- source.c: its kernels, tables and place in the workspace, which begins there at *bytes and makes it larger; nothing where no side
  * has one. */
 stn_status spectral_make_source(stn_plan *plan, spectral_state *state, size_t *bytes, stn_error *error);

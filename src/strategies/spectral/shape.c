@@ -15,6 +15,12 @@ double spectral_dead(const stn_task *task, double largest) {
     return stn_symbol_dead(largest, task->steps, spectral_wide(task) ? KEPT_BITS : KEPT_BITS_F32);
 }
 
+stn_task spectral_run(const stn_task *task) {
+    stn_task run = *task;
+    run.steps *= run.snapshots, run.snapshots = 1;
+    return run;
+}
+
 static int last_axis(const stn_task *task) { return task->rank == 3 ? 0 : 1; }
 
 /* ---- lengths ------------------------------------------------------------------------------------------------------- */
@@ -31,16 +37,30 @@ typedef struct known_reach { /* of an axis, which others may share: looking take
     int axis; /* -1: none yet */
 } known_reach;
 
+/* What the taps of all steps reach, and, where there are snapshots, those of fewer of them: taps that drift may look further to one
+ * side then. Of halves of the number only: a little more for what lies between them. */
+static stn_reach reach_of_run(const stn_task *task, int axis) {
+    stn_reach most = {{0, 0}, {0, 0}};
+    for (uint64_t count = task->snapshots; count > 0; count /= 2) {
+        const stn_reach reach = stn_reach_find(task, axis, task->steps * count, stn_reach_tail(task->dtype));
+        for (int side = 0; side < 2; side++) most.side[side] = stn_max(most.side[side], reach.side[side]);
+    }
+    const bool between = task->snapshots > 2 && !stn_task_mirrored(task, axis);
+    for (int side = 0; side < 2 && between; side++) most.side[side] += most.side[side] / 16;
+    return most;
+}
+
 static stn_reach reach_of(const stn_task *task, int axis, known_reach *known) {
     if (known->axis < 0 || !stn_reach_alike(task, axis, known->axis))
-        *known = (known_reach){stn_reach_find(task, axis, task->steps, stn_reach_tail(task->dtype)), axis};
+        *known = (known_reach){reach_of_run(task, axis), axis};
     return known->reach;
 }
 
 static bool choose_length(const stn_task *task, const stn_machine *machine, int axis, known_reach *known,
                           spectral_choice *choice, char *reason, size_t size) {
     stn_extension e;
-    if (!stn_extension_sides(task, axis, &e, reason, size)) return false;
+    const stn_task run = spectral_run(task);
+    if (!stn_extension_sides(&run, axis, &e, reason, size)) return false;
     int shown = axis - (3 - task->rank);
     int64_t most =
         stn_ladder_most_points(spectral_wide(task), machine->shared_per_block) * (axis == 2 ? 2 : shares_of(machine));
@@ -63,10 +83,11 @@ static bool choose_length(const stn_task *task, const stn_machine *machine, int 
 
 /* Of the axes that are transformed before the last one. */
 void spectral_choose_kept(const stn_task *task, spectral_choice *choice) {
+    const stn_task run = spectral_run(task);
     for (int axis = 0; axis < 3; axis++) { /* a source acts at every frequency */
         stn_extension e;
         char reason[160];
-        if (!stn_extension_sides(task, axis, &e, reason, sizeof reason) || stn_extension_odd(&e)) return;
+        if (!stn_extension_sides(&run, axis, &e, reason, sizeof reason) || stn_extension_odd(&e)) return;
     }
     int64_t torus[3] = {choice->length[0], choice->length[1], choice->length[2]};
     double dead = spectral_dead(task, stn_symbol_largest(task, torus));
@@ -144,19 +165,21 @@ static void make_lines(const stn_task *task, const stn_machine *machine, spectra
 }
 
 stn_symbol spectral_symbol_form(const stn_task *task, const stn_machine *machine, const int64_t torus[3]) {
+    const stn_task run = spectral_run(task);
     int last = last_axis(task); /* a line of taps lies beside the line itself */
     bool fits = 2 * torus[last] <= stn_ladder_most_points(spectral_wide(task), machine->shared_per_block);
-    return stn_symbol_form(task, last, torus, fits);
+    return stn_symbol_form(&run, last, torus, fits);
 }
 
 void spectral_shape_make(const stn_task *task, const stn_machine *machine, const spectral_choice *choice, bool lines,
                          spectral_shape *s) {
     char reason[160];
+    const stn_task run = spectral_run(task);
     *s = (spectral_shape){.choice = *choice, .last = last_axis(task)};
     int64_t torus[3];
     for (int axis = 0; axis < 3; axis++) {
         stn_extension *e = &s->axis[axis];
-        stn_extension_sides(task, axis, e, reason, sizeof reason);
+        stn_extension_sides(&run, axis, e, reason, sizeof reason);
         e->length = choice->length[axis];
         e->before = choice->before[axis];
         e->exact = choice->exact >> axis & 1;
@@ -179,5 +202,5 @@ void spectral_shape_make(const stn_task *task, const stn_machine *machine, const
 }
 
 size_t spectral_workspace(const stn_task *task, const spectral_shape *s) {
-    return (size_t)(s->grid * task->batch) * (spectral_wide(task) ? 16 : 8);
+    return (size_t)(s->grid * task->batch) * (spectral_wide(task) ? 16 : 8) * (task->snapshots > 1 ? 2 : 1);
 }

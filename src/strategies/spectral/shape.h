@@ -28,6 +28,8 @@ typedef struct spectral_shape {
 } spectral_shape;
 
 bool spectral_wide(const stn_task *task); /* computed in f64 */
+/* The task with the steps from its input to its last snapshot: its taps are the other's. */
+stn_task spectral_run(const stn_task *task);
 /* 1 - |K| from which a factor counts as 0, where the largest |K| is this. */
 double spectral_dead(const stn_task *task, double largest);
 /* Sides and lengths of a task; false: it is not for this strategy, and why. */
@@ -41,7 +43,7 @@ size_t spectral_variants(const stn_task *task, const spectral_choice *choice, sp
 /* The rest, from the choice; radices only if `lines`. */
 void spectral_shape_make(const stn_task *task, const stn_machine *machine, const spectral_choice *choice, bool lines,
                          spectral_shape *shape);
-/* Bytes of the spectrum of all grids. */
+/* Bytes of the spectrum of all grids; of a stack of snapshots, of two of them. */
 size_t spectral_workspace(const stn_task *task, const spectral_shape *shape);
 void spectral_estimate(const stn_task *task, const stn_machine *machine, const spectral_shape *shape,
                        stn_estimate *estimate);

@@ -3,7 +3,8 @@
  *     rows to frequencies along x; columns along y (and z) forward, times K^T, back; rows back
  *
  * The first pass reads the grid and goes on past its sides as fact 2 says (common/extension.h), the last stores only the grid. Between
- * them the spectrum lies in the workspace, each middle pass in place. */
+ * them the spectrum lies in the workspace, each middle pass in place; of a stack of snapshots, the passes from the one that holds the
+ * symbol on are made for each, from one spectrum into another. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -115,7 +116,14 @@ static void release(stn_plan *plan) {
 static stn_status execute(stn_plan *plan, const stn_execution *run, stn_error *error) {
     const spectral_state *state = plan->state;
     STN_TRY(spectral_run_source(plan, state, run, error));
-    for (int p = 0; p < state->count; p++) STN_TRY(spectral_run_pass(plan, state, &state->pass[p], run, error));
+    for (int p = 0; p < state->once; p++) STN_TRY(spectral_run_pass(plan, state, &state->pass[p], 0, run, error));
+    const size_t bytes = (size_t)plan->task.snapshot_stride * stn_dtype_size(plan->task.dtype);
+    for (uint64_t i = 0; i < plan->task.snapshots; i++) {
+        stn_execution each = *run;
+        each.out = (unsigned char *)run->out + i * bytes;
+        for (int p = state->once; p < state->count; p++)
+            STN_TRY(spectral_run_pass(plan, state, &state->pass[p], i, &each, error));
+    }
     return STN_OK;
 }
 
@@ -123,7 +131,7 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
     const spectral_state *state = plan->state;
     const spectral_shape *shape = &state->shape;
     const int *length = shape->choice.length;
-    double growth = log10(state->largest) * (double)plan->task.steps;
+    double growth = log10(state->largest) * (double)plan->task.steps * (double)plan->task.snapshots;
     if (format == STN_JSON) {
         stn_json_integer(text, "length_z", length[0]);
         stn_json_integer(text, "length_y", length[1]);
@@ -172,4 +180,5 @@ const stn_strategy stn_strategy_spectral = {.name = "spectral",
                                             .set_weights = set_weights,
                                             .describe = describe,
                                             .release = release,
-                                            .name_candidate = name_candidate};
+                                            .name_candidate = name_candidate,
+                                            .stacks = true};

@@ -8,6 +8,8 @@
 #include "../suite.h"
 #include "host/host.h"
 
+static bool on_host;
+
 static stn_problem problem_of(stn_stencil *stencil, const int *extent, stn_dtype dtype, uint64_t steps) {
     stn_problem p = STN_PROBLEM_INIT;
     p.stencil = stencil, p.dtype = dtype, p.steps = steps;
@@ -100,10 +102,11 @@ static void mixed(suite *s) {
 
 /* Bands of bands, to three levels, however small they are; numbers of steps that leave a rest at each of them. */
 static void deep(suite *s) {
+    const bool all = s->full || on_host; /* the emulator: one grid, its bands of bands */
     static const int extents[][3] = {{900, 0, 0}, {260, 241, 0}, {100, 96, 90}};
     static const uint64_t steps[] = {64, 45, 10};
-    for (size_t e = 0; e < 3; e++)
-        for (int pick = 0, more = 1; more; pick++) {
+    for (size_t e = 0; e < (all ? 3 : 1); e++)
+        for (int pick = all ? 0 : 4, more = 1; more; pick++) {
             dice d = {e * 10 + (uint64_t)pick + 60};
             const int rank = rank_of(extents[e]);
             stn_stencil *stencil = random_stencil(&d, rank, e == 2 ? TAPS_STAR : TAPS_BOX, e == 0 ? 2 : 1);
@@ -132,6 +135,26 @@ static void drift(suite *s) {
             if (!k) check_pick(s, "drift", &p, 5, i);
             stn_stencil_destroy(stencil);
         }
+}
+
+/* Many rounds of many steps. */
+static void rounds(suite *s) {
+    static const int extent[3] = {320, 290, 0};
+    static const struct {
+        const char *stencil;
+        stn_boundary_kind kind;
+        stn_dtype dtype;
+    } list[] = {
+        {"star-2d13p", STN_FIXED, STN_F64}, {"box-2d49p", STN_NEAREST, STN_F64}, {"star-2d13p", STN_CONSTANT, STN_F32}};
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        stn_stencil *stencil = NULL;
+        stn_stencil_parse(list[i].stencil, &stencil, NULL);
+        stn_problem p = problem_of(stencil, extent, list[i].dtype, 601);
+        for (int axis = 0; axis < 2; axis++)
+            for (int side = 0; side < 2; side++) p.boundary[axis][side] = (stn_boundary){list[i].kind, 0.6};
+        check(s, "rounds", &p, i);
+        stn_stencil_destroy(stencil);
+    }
 }
 
 static void layouts(suite *s) {
@@ -265,7 +288,8 @@ static void choice(suite *s) {
 int main(int argc, char **argv) {
     static const suite_part parts[] = {{"sides", sides},         {"mixed", mixed},     {"deep", deep},
                                        {"drift", drift},         {"layouts", layouts}, {"sources", sources},
-                                       {"weights", new_weights}, {"choice", choice}};
-    if (argc > 1 && !strcmp(argv[1], "--host")) return suite_main_on(STN_DEVICE_HOST, argc - 1, argv + 1, parts, 8);
+                                       {"weights", new_weights}, {"choice", choice},   {"rounds", rounds}};
+    on_host = argc > 1 && !strcmp(argv[1], "--host");
+    if (on_host) return suite_main_on(STN_DEVICE_HOST, argc - 1, argv + 1, parts, 9);
     return suite_main(argc, argv, parts, 5);
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "../suite.h"
+#include "stacks.h"
 
 static stn_problem problem_of(stn_stencil *stencil, const int *extent, stn_dtype dtype, uint64_t steps) {
     stn_problem p = STN_PROBLEM_INIT;
@@ -317,8 +318,9 @@ static void layouts(suite *s) {
 }
 
 int main(int argc, char **argv) {
-    static const suite_part parts[] = {{"wrap", wrap},       {"long", long_columns}, {"dense", dense},
-                                       {"even", even_sides}, {"odd", odd_sides},     {"sizes", sizes},
-                                       {"modes", modes},     {"layouts", layouts},   {"new-weights", new_weights}};
+    static const suite_part parts[] = {{"wrap", wrap},          {"long", long_columns}, {"dense", dense},
+                                       {"even", even_sides},    {"odd", odd_sides},     {"sizes", sizes},
+                                       {"modes", modes},        {"layouts", layouts},   {"new-weights", new_weights},
+                                       {"snapshots", snapshots}};
     return suite_main(argc, argv, parts, sizeof parts / sizeof *parts);
 }
