@@ -32,7 +32,7 @@ static void check(suite *s, const char *what, const stn_stencil *stencil, const 
         fused = !strstr(c.parameters, "lowrank_axis");
     }
     if (fused) error_size = compare_plan_with_host(s->context, plan, &p, values, count);
-    char detail[1200];
+    char detail[sizeof c.parameters + sizeof c.error.message + 80];
     snprintf(detail, sizeof detail, "error %.3g, bar %.3g; %s; %s", error_size, BAR, c.parameters,
              c.error.status ? c.error.message : "no error");
     suite_report(s, error_size <= BAR, what, detail);
