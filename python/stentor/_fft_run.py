@@ -79,7 +79,7 @@ class Job:
 
     def __init__(self, device: int, source: Layout, dtype: str, sizes: Tuple[int, ...], axes: Tuple[int, ...], kind: str,
                  inverse: bool, scale: float, alignment: int, stream: int = 0):
-        self.real, self.stream, self.alignment = REAL[dtype], stream, alignment
+        self.real, self.stream = REAL[dtype], stream
         self.pieces = _pieces(source, sizes, axes, kind, scale)
         self.parts = [Transform(device, piece, self.real, inverse, alignment) for piece in self.pieces]
         self.dtypes = [self.real if piece.kind == 'c2r' else COMPLEX[self.real] for piece in self.pieces]

@@ -4,7 +4,7 @@ import threading
 
 import numpy as np
 
-from ._context import HOST, Context
+from ._context import Context
 from ._errors import check, new_error, raise_error
 from ._library import ffi, lib
 
@@ -17,7 +17,6 @@ class Handle:
     def __init__(self, context: Context, plan):
         self.plan = ffi.gc(plan, lib.stn_plan_destroy)
         self.context = context
-        self.on_host = context.device == HOST
         self._lock = threading.Lock()
         self._error = new_error()
 
