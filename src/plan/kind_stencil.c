@@ -134,6 +134,8 @@ static void key(const stn_plan *plan, const stn_key_sink *to) {
     to->number(to->user, "out batch stride", task->out_batch_stride);
     to->number(to->user, "dtype", task->dtype);
     to->number(to->user, "steps", (int64_t)task->steps);
+    if (task->snapshots > 1)
+        to->number(to->user, "snapshots", (int64_t)task->snapshots); /* some serve a stack at once */
     if (task->source) to->number(to->user, "source", 1);
     to->number(to->user, "in place", task->in_place);
     to->number(to->user, "alignment", task->alignment);
