@@ -130,6 +130,15 @@ static void tiles(suite *s) {
             check(s, &d, what, &p);
             stn_stencil_destroy(stencil);
         }
+    /* Between wrapped sides a star's planes take one barrier a turn: rows of this turn and of the last lie apart. */
+    dice d = {590};
+    stn_stencil *star = NULL;
+    if (stn_stencil_parse("heat-3d", &star, NULL) != STN_OK) return;
+    stn_problem p = problem_of(star, (int[]){40, 66, 100}, STN_F32);
+    for (int i = 0; i < 6; i++) p.boundary[i / 2][i % 2].kind = STN_WRAP;
+    p.steps = 6;
+    check(s, &d, "heat-3d, one barrier a turn, 6 steps", &p);
+    stn_stencil_destroy(star);
 }
 
 typedef enum layout_kind { PADDED, BATCHED, IN_PLACE, UNALIGNED, LAYOUTS } layout_kind;
