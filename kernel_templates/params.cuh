@@ -145,6 +145,7 @@ constexpr int SEGMENT_PAIRS = 4;   // segment_columns: pairs of columns of a til
 constexpr int SPECTRUM_GROUP = 2;  // rows of the spectrum whose numbers lie side by side
 constexpr int SPECTRUM_BACK = 0;   // spectral_rows: 1 from frequencies to points
 constexpr int DIRECTION = 2;       // spectral_columns: 0 forward, 1 back, 2 forward, times the symbol and back
+constexpr int SPECTRUM_APART = 0;  // spectral_columns: 1: what is made goes elsewhere, for each snapshot anew
 constexpr int EXTEND_REPEATS = 1;  // spectral/extension.cuh: how the axis goes on past its sides
 constexpr int EXTEND_LOW = 0, EXTEND_LOW_SIGN = 1;
 constexpr int EXTEND_HIGH = 0, EXTEND_HIGH_SIGN = 1;

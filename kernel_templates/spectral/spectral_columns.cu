@@ -18,11 +18,11 @@
 //
 // place: the frequencies of a single one beside a face; row and values: those of what lies there. SOURCES is how many f there are.
 //
-// With APART the columns are left where they were and what is made of them goes elsewhere, for each snapshot of a stack anew.
+// With SPECTRUM_APART the columns are left where they were and what is made of them goes elsewhere, for each snapshot of a stack anew.
 //
 // A column longer than a block holds is shared by LINE_SHARES blocks of a cluster.
 //
-// Reads REAL, BLOCKS, THREADS_X, LINE_*, SPECTRUM_GROUP, DIRECTION, APART, EXTEND_*, LINE_WHOLE, SYMBOL*, SOURCES.
+// Reads REAL, BLOCKS, THREADS_X, LINE_*, SPECTRUM_GROUP, DIRECTION, SPECTRUM_APART, EXTEND_*, LINE_WHOLE, SYMBOL*, SOURCES.
 #include "device/ladder.cuh"
 #include "device/twins.cuh"
 #include "params.cuh"
@@ -57,7 +57,7 @@ struct spectral_columns_arguments {
     long long row_grid, row_next;  // complex numbers from grid to grid and from face to face
     source_faces faces[2];
     int width, unused2;  // SOURCES 2: columns lie in rows of as many
-    REAL *apart;         // APART: laid out as the spectrum
+    REAL *apart;         // SPECTRUM_APART: laid out as the spectrum
 };
 
 static_assert(is_twin(sizeof(spectral_columns_arguments)), "the arguments that are launched");
@@ -231,7 +231,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
         __syncthreads();
         ascend<column_line, LAST, 1>(line, t, a.roots);
         if (LINE_SHARES > 1) wait_for_shares<column_line>();
-        store_points(a, line, t, share, APART ? reinterpret_cast<value *>(a.apart) + at : column, active);
+        store_points(a, line, t, share, SPECTRUM_APART ? reinterpret_cast<value *>(a.apart) + at : column, active);
         if (LINE_SHARES > 1) wait_for_shares<column_line>();  // until none reads what this block holds
     }
 }

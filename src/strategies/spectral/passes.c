@@ -41,7 +41,7 @@ static stn_status make_pass(stn_plan *plan, const spectral_shape *shape, bool so
     } else {
         name = "spectral_columns";
         stn_params_int(&params, "DIRECTION", pass->direction);
-        stn_params_int(&params, "APART", pass->direction == SPECTRAL_BOTH && task->snapshots > 1);
+        stn_params_int(&params, "SPECTRUM_APART", pass->direction == SPECTRAL_BOTH && task->snapshots > 1);
         stn_params_int(&params, "SOURCES",
                        sources && pass->direction == SPECTRAL_BOTH ? (shape->last == 0 ? 2 : 1) : 0);
         stn_params_int(&params, "SYMBOL", shape->symbol.taps ? 2 : !shape->symbol.plain);

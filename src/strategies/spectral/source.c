@@ -36,7 +36,7 @@ static stn_status make_transform(stn_plan *plan, spectral_state *state, int axis
         stn_params_int(&params, "FROZEN_HIGH", 0);
     } else {
         stn_params_int(&params, "DIRECTION", SPECTRAL_FORWARD);
-        stn_params_int(&params, "APART", 0);
+        stn_params_int(&params, "SPECTRUM_APART", 0);
         stn_params_int(&params, "SOURCES", 0);
         stn_params_int(&params, "SYMBOL", 0);
         stn_params_int(&params, "SYMBOL_HIGH", 0);
