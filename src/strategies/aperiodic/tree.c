@@ -173,7 +173,7 @@ static stn_status run_plan(const job *j, stn_plan *plan, const void *in, void *o
     if (with_source && j->run->source)
         once.source = (const char *)j->run->source +
                       element_of(with_source->origin, j->task->source_stride) * (int64_t)stn_dtype_size(j->task->dtype);
-    return plan->strategy->execute(plan, &once, error);
+    return stn_plan_run_whole(plan, &once, error);
 }
 
 static stn_status run_node(const job *j, const node *n, char **result, stn_error *error);
