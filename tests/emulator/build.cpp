@@ -265,11 +265,8 @@ static std::vector<std::string> compiler_words() {
                                       "-fno-strict-aliasing",
                                       "-fsanitize=alignment,bounds",
                                       "-fsanitize-undefined-trap-on-error"};
-#if defined(__x86_64__)
     // fma in hardware: the GPU fuses a product and a sum too
-    if (__builtin_cpu_supports("fma") && __builtin_cpu_supports("avx2"))
-        words.insert(words.end(), {"-mavx2", "-mfma", "-ffp-contract=fast"});
-#endif
+    if (has_avx2_and_fma()) words.insert(words.end(), {"-mavx2", "-mfma", "-ffp-contract=fast"});
     return words;
 }
 
@@ -295,7 +292,7 @@ static bool compile(const std::vector<std::string> &compiler, const std::string 
     if (run(first, work + "/log") != 0) return false;
     std::string text = read_file(work + "/stn_main.ii");
     if (!write_file(work + "/stn_all.cpp", text + epilogue(find_kernels(text)))) return false;
-    // Linked without the sanitizers' options, whose libraries nothing here calls: errors trap, races go to shim/races.cpp.
+    // Kernels are linked without the sanitizers' libraries, which nothing calls: errors trap, races go to shim/races.cpp.
     const std::string object = work + "/stn_all.o";
     if (races) second.insert(second.end(), {"-g1", "-fsanitize=thread"});
     second.insert(second.end(), {"-c", work + "/stn_all.cpp", "-o", object});

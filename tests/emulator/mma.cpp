@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "engine.h"
+#include "settings.h"
 
 // A function whose loops are compiled twice, for machines with AVX2 and fma and for others.
 #if defined(__x86_64__)
@@ -206,16 +207,8 @@ TWICE void multiply_rows_any(const Shape &s, int stored, Operands &o) {
 WIDE void multiply_rows_wide(const Shape &s, int stored, Operands &o) { multiply_rows_any(s, stored, o); }
 static void multiply_rows(const Shape &s, int stored, Operands &o) { multiply_rows_any(s, stored, o); }
 
-static bool can_go_wide() {
-#if defined(__x86_64__)
-    return __builtin_cpu_supports("fma") && __builtin_cpu_supports("avx2");
-#else
-    return false;
-#endif
-}
-
 bool multiply(Mma which, Lane *lanes, std::string *message) {
-    static const bool wide = can_go_wide();
+    static const bool wide = has_avx2_and_fma();
     const Shape &s = shapes[which];
     const int stored = s.sparse ? s.depth / 2 : s.depth;
     Operands o;

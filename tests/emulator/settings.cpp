@@ -85,4 +85,12 @@ void reset_calls() {
     counts.clear();
 }
 
+bool has_avx2_and_fma() {
+#if defined(__x86_64__)
+    return __builtin_cpu_supports("fma") && __builtin_cpu_supports("avx2");
+#else
+    return false;
+#endif
+}
+
 }  // namespace stn_emulator

@@ -26,4 +26,6 @@ void reset_calls();
 
 std::string environment(const char *name, const char *otherwise);
 
+bool has_avx2_and_fma();  // the CPU
+
 }  // namespace stn_emulator
