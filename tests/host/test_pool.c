@@ -144,6 +144,21 @@ Test(pool, no_more_threads_is_an_error) {
     cr_expect_not_null(strstr(error.message, "host thread 2 of 4"), "%s", error.message);
 }
 
+static void await_all(void *user, int64_t begin, int64_t end) {
+    atomic_int *waited_for = user;
+    *waited_for -= (int)(end - begin);
+    while (*waited_for) sched_yield();
+}
+
+/* A pool whose threads have all begun: a sanitizer holds locks of its own while a thread starts, and a child forked just
+ * then finds them held for ever. A loop of one item a thread, none of which ends before all are there. */
+static stn_pool *make_running_pool(int threads) {
+    stn_pool *pool = make_pool(threads);
+    atomic_int waited_for = threads;
+    stn_pool_for(pool, threads, 1, await_all, &waited_for);
+    return pool;
+}
+
 /* A forked child has the pool but none of its threads: loops run on its own, and destroying waits for nobody. */
 static void use_in_child(stn_pool *pool) {
     check_loop(pool, ITEMS, 10);
@@ -162,7 +177,7 @@ static void expect_good_end(pid_t child) {
 }
 
 Test(pool, survives_a_fork, .timeout = 20) {
-    stn_pool *pool = make_pool(4);
+    stn_pool *pool = make_running_pool(4);
     check_loop(pool, ITEMS, 10);
     usleep(20000); /* the workers sleep on their condition, which counts them */
     pid_t child = fork();
@@ -187,7 +202,7 @@ static void fork_once(void *user, int64_t begin, int64_t end) {
 
 /* In the middle of a loop, whose locks the child then finds held. */
 Test(pool, survives_a_fork_within_a_loop, .timeout = 20) {
-    forking f = {.pool = make_pool(4)};
+    forking f = {.pool = make_running_pool(4)};
     stn_pool_for(f.pool, 100, 1, fork_once, &f);
     expect_good_end(f.child);
     check_loop(f.pool, ITEMS, 10);
