@@ -253,6 +253,67 @@ typedef struct stn_transform {
  * scales. Needs no device. */
 STN_API stn_status stn_transform_validate(const stn_transform *transform, stn_error *error);
 
+/* ---- Fourier layers ---------------------------------------------------------------------------------------------- */
+
+/* The spectral convolution of neural operators (Li and others 2021; fused on GPUs after TurboFNO, 2025), with what follows
+ * it in a layer. x is [batch, in_channels, extent...], y is [batch, out_channels, extent...], dense in C order, N points a
+ * channel; k runs over the kept frequencies only:
+ *
+ *     X[b,i,k] = 1/N * sum over points p of  x[b,i,p] * exp(-2 pi i k.p/n)
+ *     Z[b,o,k] =       sum over channels i of  weights[i,o,k] * X[b,i,k]
+ *     y[b,o,p] = activation(  sum over k of  Z[b,o,k] * exp(+2 pi i k.p/n)
+ *                           + sum over channels i of  skip[i,o] * x[b,i,p]  +  bias[o] )
+ *
+ * Of real data the sum over k is the inverse real transform of the half spectrum, as in torch.fft.irfftn: its real part,
+ * with weight 1 at frequencies 0 and n/2 of the last axis and 2 at all others between. Every norm of neuraloperator gives
+ * the same y. Weights are complex, [in_channels, out_channels, modes...] or, shared, [in_channels, out_channels]; bias
+ * [out_channels] and skip [in_channels, out_channels] are of the data's kind. All are of the dtype, dense, and come with each
+ * execution (stn_execution), so that they may change while a layer is trained. */
+typedef enum stn_mode_choice {
+    STN_MODES_BOTH_SIGNS, /* m kept of n: frequencies -(m/2) to (m-1)/2 in this order, as neuraloperator's weights have
+                             them after its fftshift; of real data 0 to m-1 along the last axis */
+    STN_MODES_LOW         /* frequencies 0 to m-1 along every axis, as in TurboFNO */
+} stn_mode_choice;
+
+typedef enum stn_activation {
+    STN_ACTIVATION_NONE,
+    STN_ACTIVATION_GELU, /* x/2 (1 + erf(x / sqrt 2)); of complex numbers, both: on the real and the imaginary part each */
+    STN_ACTIVATION_RELU
+} stn_activation;
+
+/* Gradients are those of a real loss; of complex numbers dL/d(real part) + i dL/d(imaginary part), as in PyTorch. */
+typedef enum stn_layer_pass {
+    STN_PASS_FORWARD,
+    STN_PASS_BACKWARD_X,      /* in is y's gradient, out that of x; takes weights and skip */
+    STN_PASS_BACKWARD_WEIGHTS /* in is x, stn_execution.gradient is y's; out is the gradient of weights; those of bias and
+                                 skip go where stn_execution says, if the layer has them */
+} stn_layer_pass;
+
+typedef struct stn_spectral_conv {
+    size_t struct_size;
+    int rank;                    /* axes, 1 to 3 */
+    size_t extent[STN_MAX_RANK]; /* points along each */
+    size_t batch;                /* 0 means 1 */
+    size_t in_channels, out_channels;
+    /* Frequencies kept along each axis: at most n, along the last one of real data n/2 + 1; 0: all of them. */
+    size_t modes[STN_MAX_RANK];
+    stn_mode_choice mode_choice;
+    int complex_data;   /* non-zero: x and y are complex, two numbers of the dtype each, else real */
+    int shared_weights; /* non-zero: one matrix for all modes, else one for each */
+    int has_bias, has_skip;
+    stn_activation activation; /* of the forward pass only: the gradient of what goes into it is what the others take */
+    stn_layer_pass pass;
+    stn_dtype dtype; /* f16: sums are float32 */
+    /* Relative L2 error allowed; 0 means rounding of dtype only. Above that a strategy may use tensor cores with less than
+     * dtype's precision: f32 by TF32 from 5e-4 on, by bf16 or f16 from 5e-3 on. */
+    double tolerance;
+    int alignment; /* bytes that all pointers are multiples of, a power of two; 0 means 16 */
+} stn_spectral_conv;
+#define STN_SPECTRAL_CONV_INIT STN_INIT_OF(stn_spectral_conv)
+
+/* Checks a layer without planning it: rank, extents, channels, modes against extents, size overflow. Needs no device. */
+STN_API stn_status stn_spectral_conv_validate(const stn_spectral_conv *layer, stn_error *error);
+
 /* ---- Contexts --------------------------------------------------------------------------------------------------- */
 
 typedef struct stn_context stn_context;
@@ -317,20 +378,43 @@ STN_API stn_status stn_synchronize(stn_context *context, void *stream, stn_error
 
 typedef struct stn_plan stn_plan;
 
+/* How a plan is chosen among all strategies and their candidates. Times that were measured before (wisdom) decide in all of
+ * them where there are any, but not with stn_plan_options.deterministic. */
+typedef enum stn_plan_mode {
+    STN_MODE_AUTO,     /* ONLINE for runs predicted to be longer than a second, else ESTIMATE */
+    STN_MODE_ESTIMATE, /* the cheapest by estimate */
+    STN_MODE_MEASURE,  /* the likely candidates are measured first, on grids of the plan's own: seconds */
+    STN_MODE_PATIENT,  /* all candidates are, with no limit of time but tune_seconds */
+    /* The plan begins with the candidate that is ready first, compiles others on a thread of its own, lets them run the caller's
+     * own executions or parts of long ones, checks each against the first one's result before it may take over, and stays
+     * with the fastest. See stn_plan_create. */
+    STN_MODE_ONLINE,
+    STN_MODE_WISDOM_ONLY /* what was measured before, or STN_ERROR_UNSUPPORTED: nothing is measured or guessed */
+} stn_plan_mode;
+
 typedef struct stn_plan_options {
     size_t struct_size;
     const char *strategy;  /* NULL or "auto": the cheapest; else "host", "direct", ... */
     int no_auto_workspace; /* non-zero: the plan allocates no workspace; use stn_plan_execute_with */
     int tune;              /* non-zero: measure instead of estimating, and remember: see stn_plan_create */
     int estimate_only;     /* non-zero: choose and describe, build nothing: needs no compiler, cannot be executed */
-    double tune_seconds;   /* with tune: about so long at most; 0: 10 seconds */
+    double tune_seconds;   /* with MEASURE and PATIENT: about so long at most; 0: 10 seconds, PATIENT: no limit */
+    int mode;              /* a stn_plan_mode; tune is the same as STN_MODE_MEASURE */
+    int deterministic; /* non-zero: one choice, by estimate alone: no wisdom, nothing measured, nothing that changes later */
+    /* How often the plan will be executed, if that is known. Then what compiling a candidate's kernels takes, where they are
+     * not stored, is part of its cost: a run of milliseconds does not wait seconds for its plan. 0: not known, and
+     * compiling counts for nothing. */
+    uint64_t executions;
+    /* Non-zero: measured, and looked up, are times with a cold L2 cache, as where other work runs between two executions. By
+     * default executions follow each other, and small grids stay in it. */
+    int tune_cold;
 } stn_plan_options;
 #define STN_PLAN_OPTIONS_INIT STN_INIT_OF(stn_plan_options)
 
-/* Chooses a strategy by its estimated cost, renders and compiles (or finds stored) its kernels, builds its tables and
+/* Chooses a strategy by its estimated cost (options.mode has other ways), renders and compiles (or finds stored) its kernels, builds its tables and
  * workspace. options may be NULL. The plan holds copies of all it needs but keeps using the context.
  *
- * With options.tune the likely candidates (strategies, steps a launch, tiles), best estimate first, are compiled, run for a
+ * With STN_MODE_MEASURE, or options.tune, the likely candidates (strategies, steps a launch, tiles), best estimate first, are compiled, run for a
  * few launches on random grids, compared with single steps of the direct strategy, and timed; the fastest one whose result is
  * right is the plan's. Those of a transform (kernels, lengths of access) are compared with cuFFT where it is here.
  *   Cost      seconds, mostly compiles (kept in the cache, on as many host threads as the context has), at most about
@@ -343,6 +427,15 @@ typedef struct stn_plan_options {
  *             profits.
  *   Nowhere   On the host, and in a context for a GPU that is not here, there is nothing to measure: tune has no effect but a
  *             warning in the log.
+ *   Online    STN_MODE_ONLINE, and AUTO where a run is predicted to be longer than a second. A unit is one execution, or where
+ *             the strategy takes step by step one of up to 512 legs of it. At times a candidate runs a unit into a grid of its own,
+ *             beside the one whose result is the caller's, and the two are compared at every point on the GPU; only then it
+ *             may run units itself. What all this costs beyond the estimate's choice stays within 5% of the units done, or
+ *             known to come (executions, legs). Executions may wait for the GPU until the search is over where they have legs,
+ *             and otherwise once a candidate. Results differ by rounding with what ran when. The workspace holds a grid more, or
+ *             two. A stream that is captured freezes the choice. Not for transforms, in place, with a source, snapshots or gaps between
+ *             points: there the estimate's choice stays. stn_plan_set_weights ends what is still compiled; so does
+ *             stn_plan_destroy, which may wait for one kernel. What was measured is kept like that of the other modes.
  *   Threads   One thread of a context tunes at a time, others wait; other work on the GPU meanwhile disturbs the times. */
 STN_API stn_status stn_plan_create(stn_context *context, const stn_problem *problem, const stn_plan_options *options,
                                    stn_plan **plan, stn_error *error);
@@ -351,6 +444,11 @@ STN_API stn_status stn_plan_create(stn_context *context, const stn_problem *prob
  * is not here (what was looked for, and how to get it), or when nothing serves it. Source: the paper named above. */
 STN_API stn_status stn_plan_create_fft(stn_context *context, const stn_transform *transform,
                                        const stn_plan_options *options, stn_plan **plan, stn_error *error);
+/* The same for a Fourier layer; it is executed by stn_plan_run, which brings its weights. options.tune has no effect on it
+ * but a warning in the log. Errors besides those above: STN_ERROR_UNSUPPORTED when what only cuFFT and cuBLAS could run
+ * meets no such libraries (what was looked for, and how to get it). */
+STN_API stn_status stn_plan_create_spectral_conv(stn_context *context, const stn_spectral_conv *layer,
+                                                 const stn_plan_options *options, stn_plan **plan, stn_error *error);
 STN_API void stn_plan_destroy(stn_plan *plan); /* NULL is fine; waits for nothing: synchronise first */
 
 /* Runs all steps from in to out, in stream order. Pointers are device pointers on a GPU context, host pointers
@@ -377,16 +475,21 @@ typedef struct stn_execution {
                            overlap out. NULL for all other plans */
     void *workspace; /* stn_plan_workspace_size bytes, aligned to 256; NULL: the plan's own */
     void *stream;    /* CUstream or cudaStream_t; NULL: the default stream; ignored on the host */
+    /* Of Fourier layers, as their pass takes them and NULL otherwise; for all other plans NULL. No two that are written, or
+     * one that is written and one that is read, may overlap. */
+    const void *weights, *bias, *skip;   /* bias: forward only */
+    const void *gradient;                /* of y, for the backward pass to the weights */
+    void *bias_gradient, *skip_gradient; /* written by that pass, as bias and skip lie */
 } stn_execution;
 #define STN_EXECUTION_INIT STN_INIT_OF(stn_execution)
 
-/* As stn_plan_execute and stn_plan_execute_with, which take what has no source. Errors besides theirs: a source is missing,
- * or given to a plan that takes none. */
+/* As stn_plan_execute and stn_plan_execute_with, which take what has no source and no weights. Errors besides theirs: one
+ * of the other pointers is missing, or given to a plan that takes none. */
 STN_API stn_status stn_plan_run(stn_plan *plan, const stn_execution *execution, stn_error *error);
 
 /* New weights, one for each tap in the order of stn_stencil_taps; they must be finite. No compile, as a rule. Executions
- * enqueued before keep the old weights, and so does the plan if this fails. Capture graphs anew: one captured before may use the old or the new ones. Not
- * for transforms, which have no weights. */
+ * enqueued before keep the old weights, and so does the plan if this fails. Capture graphs anew: one captured before may use the old or the new ones. For stencils
+ * only: transforms have no weights, and Fourier layers get theirs with each execution. */
 STN_API stn_status stn_plan_set_weights(stn_plan *plan, size_t count, const double *weights, stn_error *error);
 
 /* The plan in words: problem, strategy and its parameters, the ranking of all candidates with their predicted time,
@@ -409,6 +512,29 @@ typedef struct stn_kernel_info {
 } stn_kernel_info;
 STN_API size_t stn_plan_kernel_count(const stn_plan *plan);
 STN_API stn_status stn_plan_kernel(const stn_plan *plan, size_t index, stn_kernel_info *info, stn_error *error);
+
+/* ---- Wisdom ------------------------------------------------------------------------------------------------------- */
+
+/* What was measured of problems' candidates is kept in the context's cache folder (stn_plan_create says how), and travels between
+ * folders and machines as one text with a checksum. An entry is of one problem on one device and driver, or of a class of
+ * problems (extents and strides within half a power of two) on one model of device; all are of one version of the library and its
+ * kernels. Plans look for their problem first, then for its class. Any number of processes may import, measure and export at once:
+ * entries are written whole, and what another wrote meanwhile is kept.
+ *
+ * Errors of all: no cache folder (STN_ERROR_IO), memory. Thread safety: as the context's. */
+
+/* All entries as a text, the caller's, freed with stn_text_free. */
+STN_API stn_status stn_wisdom_export(stn_context *context, char **text, stn_error *error);
+/* Takes the entries of such a text; of a candidate that is known already the known time stays. *report (may be NULL), freed with
+ * stn_text_free: a line for each entry that was passed over and why, and one that counts. STN_ERROR_FORMAT, with nothing taken: it is
+ * no wisdom, damaged, of a later format, or of other kernels than this library's. */
+STN_API stn_status stn_wisdom_import(stn_context *context, const char *text, size_t size, char **report,
+                                     stn_error *error);
+/* Two texts in one, which is the caller's, freed with stn_text_free: of a candidate in both, the first one's time. */
+STN_API stn_status stn_wisdom_merge(const char *first, size_t first_size, const char *second, size_t second_size,
+                                    char **merged, stn_error *error);
+/* Drops the entry whose key begins so (at least 4 hex digits; `stentor wisdom list` shows them), or with NULL all. */
+STN_API stn_status stn_wisdom_forget(stn_context *context, const char *key, stn_error *error);
 
 #ifdef __cplusplus
 }

@@ -1,4 +1,4 @@
-"""Stencils as operators of PyTorch: with gradients, and with fake tensors, so that torch.compile and torch.export pass.
+"""Stencils and Fourier layers as operators of PyTorch: with gradients, and with fake tensors, so that torch.compile and torch.export pass.
 
 The gradient for `x` is the transposed stencil with the boundary's adjoint, as many steps of it; for the weights it is a
 correlation of what came in at each step with what comes back there.
@@ -13,9 +13,10 @@ from ._adjoint import Adjoint
 from ._boundary import Sides, sides_of
 from ._context import HOST
 from ._problem import DTYPES, whole
+from ._spectral import SpectralConv, spectral_conv
 from ._trained import Trained, trained
 
-__all__ = ['stencil']
+__all__ = ['SpectralConv', 'spectral_conv', 'stencil']
 
 _SEPARATOR = ';'
 

@@ -6,6 +6,7 @@ import numpy as np
 import scipy.fft
 
 import stentor
+from stentor import _fourier
 from test_filters import random_array
 
 COUNT = int(os.environ.get('STENTOR_TEST_COUNT', '60'))
@@ -68,6 +69,44 @@ class Random(unittest.TestCase):
                             (lambda: stentor.fft.fftn(x, s=(3, 3, 3)), '3 sizes')):
             with self.assertRaisesRegex(ValueError, said):
                 wrong()
+
+
+class FourierLayers(unittest.TestCase):
+    """What stentor.torch.SpectralConv runs, without PyTorch."""
+
+    def setUp(self):
+        rng = np.random.default_rng(4)
+        self.x, self.bias = rng.standard_normal((2, 3, 6, 9)), rng.standard_normal(4)
+        self.weights = rng.standard_normal((3, 4, 4, 5)) + 1j * rng.standard_normal((3, 4, 4, 5))
+        self.rows = np.arange(-2, 2) % 6
+
+    def layer(self, which, bias):
+        return _fourier.layer(-1, 0, which, self.x.shape, 4, (4, 5), 'float64', False, False, bias, False, 16)
+
+    def test_forward(self):
+        spectrum, y = np.fft.rfftn(self.x, axes=(2, 3)), np.empty((2, 4, 6, 9))
+        made = np.zeros((2, 4, 6, 5), complex)
+        made[:, :, self.rows] = np.einsum('bixy,ioxy->boxy', spectrum[:, :, self.rows], self.weights)
+        self.layer(_fourier.FORWARD, True).run(**{'in': self.x.ctypes.data}, out=y.ctypes.data, bias=self.bias.ctypes.data,
+                                               weights=self.weights.ctypes.data)
+        np.testing.assert_allclose(y, scipy.fft.irfftn(made, s=(6, 9), axes=(2, 3)) + self.bias[:, None, None], atol=1e-12)
+
+    def test_backward(self):
+        """<g, A x> = <A* g, x>, and the same in the weights, which A is linear in."""
+        g, y, gx, gw = self.x[:, :1].repeat(4, 1).copy(), np.empty((2, 4, 6, 9)), np.empty_like(self.x), np.empty_like(self.weights)
+        at = {'weights': self.weights.ctypes.data}
+        self.layer(_fourier.FORWARD, False).run(**{'in': self.x.ctypes.data}, out=y.ctypes.data, **at)
+        self.layer(_fourier.BACKWARD_X, False).run(**{'in': g.ctypes.data}, out=gx.ctypes.data, **at)
+        self.layer(_fourier.BACKWARD_WEIGHTS, False).run(**{'in': self.x.ctypes.data}, out=gw.ctypes.data,
+                                                         gradient=g.ctypes.data)
+        self.assertAlmostEqual(np.vdot(g, y), np.vdot(gx, self.x))
+        self.assertAlmostEqual(np.vdot(g, y), np.vdot(gw, self.weights).real)
+
+    def test_bad_calls(self):
+        with self.assertRaisesRegex(ValueError, 'needs weights'):
+            self.layer(_fourier.FORWARD, False).run(**{'in': self.x.ctypes.data}, out=self.bias.ctypes.data)
+        with self.assertRaisesRegex(ValueError, 'frequencies along that axis'):
+            _fourier.layer(-1, 0, _fourier.FORWARD, (1, 1, 8), 1, (9,), 'float64', True, False, False, False, 16)
 
 
 if __name__ == '__main__':

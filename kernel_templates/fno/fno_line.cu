@@ -1,0 +1,271 @@
+// A Fourier layer along one axis, in one kernel or in parts: transform and keep some modes, mix channels, transform back.
+//
+//     Z[b][c][k] = scale * sum over p of  x[b][c][p] * exp(-2 pi i k p / N),  kept k only                      FNO_FORWARD
+//     S[b][o][k] = sum over c of  weight[c][o] * Z[b][c][k]                                                     FNO_PRODUCT
+//     y[b][o][p] = activation(sum over k of  S[b][o][k] * exp(2 pi i k p / N)  +  bias[o]  +  added[b][o][p])   FNO_BACK
+//
+// With the product, a block has all modes and outputs of one item of the batch after another; the channels come by groups, which
+// are the steps of the product's sum. Without it a block has one group of channels of one item.
+//
+//     x [c][p]  -> ladder -> tile [mode][c]  \                       sums in registers        tile [mode][o] -> ladder -> y [o][p]
+//     x [c'][p] -> ladder -> tile [mode][c'] -- * weight[c][o]  -->  [mode][o], all c  -->
+//     ..                                     /
+//
+// What is not computed is read or written as modes, of whose channels neighbours lie side by side.
+//
+// Shared memory: | ladder | weights, where they stay (FNO_HELD) | tile of channels, weights of a group; or tile of outputs |
+//
+// Reads FNO_*, WARPS_M .. TILES_N (fno/product.cuh), BLOCKS and what fno/lines.cuh reads.
+#include "device/twins.cuh"
+#include "fno/lines.cuh"
+#include "fno/product.cuh"
+
+static_assert(!FNO_PRODUCT || THREADS == 32 * WARPS_M * WARPS_N, "the warps that transform also multiply");
+static_assert(!FNO_PRODUCT || (MODE_ROWS >= MODES && CHANNELS % 8 == 0), "products take whole tiles");
+static_assert(!FNO_WEIGHT_PAIRS || (sizeof(STORE) == 4 && sizeof(REAL) == 4), "two weights are 16 bytes");
+static_assert(FNO_PRODUCT || FNO_FORWARD != FNO_BACK, "without a product it is one transform");
+
+constexpr int OUTPUTS = FNO_PRODUCT ? COLUMNS : CHANNELS;
+constexpr int IN_PITCH = tile_pitch(CHANNELS), OUT_PITCH = tile_pitch(OUTPUTS);
+constexpr int IN_CELLS = (FNO_PRODUCT ? MODE_ROWS : MODES) * IN_PITCH;
+constexpr int OUT_CELLS = FNO_PRODUCT && FNO_BACK ? MODES * OUT_PITCH : 0;
+constexpr int HELD_CELLS = FNO_PRODUCT && FNO_HELD ? FNO_HELD * WEIGHT_PITCH : 0;
+constexpr int GROUP_CELLS = FNO_PRODUCT && !FNO_HELD ? CHANNELS * WEIGHT_PITCH : 0;
+constexpr int LADDER = round_up(FNO_FORWARD || FNO_BACK ? LADDER_CELLS : 0, 2);  // chunks begin at 16 bytes
+constexpr int CELLS = LADDER + HELD_CELLS + larger(IN_CELLS + GROUP_CELLS, OUT_CELLS);
+
+struct line_arguments {
+    const FNO_FROM *in;
+    FNO_TO *out;
+    const STORE *weight, *bias;
+    const FNO_TO *added;  // may be where the output goes
+    const REAL *roots;    // of the ladder
+    // numbers (real points) or pairs of numbers: item i is i / inner in an outer loop, i % inner in an inner one
+    long long in_outer, in_inner,
+        in_apart;  // from channel to channel of points, from mode to mode; the others lie side by side
+    long long out_outer, out_inner, out_apart;
+    long long weight_in, weight_out;  // from channel to channel, output to output
+    long long items;
+    int inner, each;  // items that a block takes one after the other (with the product)
+    int channels, outputs;
+    REAL scale;
+};
+static_assert(is_twin(sizeof(line_arguments), sizeof(REAL)), "the launcher's twin of the arguments");
+static_assert(is_given(CELLS * sizeof(value)), "the launcher gives the shared memory that this takes");
+
+// Until all threads of a line are here: of its warp where lines need nothing else, so that warps need not wait for each other.
+constexpr bool WARP_LINES = LINE_STAGES == 2 && 32 % (LINE_COUNT * THREADS_X) == 0;
+__device__ __forceinline__ void wait_for_line() {
+    if (WARP_LINES)
+        __syncwarp();
+    else
+        __syncthreads();
+}
+
+// Of the modes of a real line.
+__device__ __forceinline__ bool own_negative(int mode) { return mode == 0 || 2 * mode == N; }
+
+// What a thread's line is: of which line among SIDE, and which thread of it.
+struct place {
+    int t, side;
+    value *line;  // in its ladder
+};
+__device__ __forceinline__ place place_of(value *ladder) {
+    const int thread = threadIdx.x, lane = thread % LINE_COUNT, rest = thread / LINE_COUNT;
+    const int group = rest / THREADS_X;
+    return {rest % THREADS_X, group * LINE_COUNT + lane, ladder + group * ladder_cells<fno_ladder>() + lane};
+}
+
+// ---- in: a group of channels, from c0 on, into the tile
+__device__ __forceinline__ void load_points(const line_arguments &a, const FNO_FROM *in, int c0, const place &here) {
+    const int c = c0 + PER * here.side;
+    const FNO_FROM *const first = in + (FNO_REAL ? 1 : 2) * (c * a.in_apart);
+    const bool one = c < a.channels, two = c + 1 < a.channels;
+    points_to_ladder(here.line, here.t, a.roots, [&](int p) -> value {
+        if (FNO_REAL)
+            return {one ? load_number(first + p) : REAL(0), two ? load_number(first + p + a.in_apart) : REAL(0)};
+        return one ? load_value(first + 2 * p) : value{REAL(0), REAL(0)};
+    });
+}
+__device__ __forceinline__ void load_modes(const line_arguments &a, const FNO_FROM *in, int c0, value *tile) {
+    for (int i = threadIdx.x; i < MODES * (CHANNELS / 2); i += THREADS) {
+        const int mode = i / (CHANNELS / 2), c = i % (CHANNELS / 2) * 2;
+        const FNO_FROM *const from = in + 2 * (mode * a.in_apart + c0 + c);
+        chunk both = {{{REAL(0), REAL(0)}, {REAL(0), REAL(0)}}};
+        if (FNO_CHUNKS_IN) {
+            if (c0 + c < a.channels) both = load_chunk(from);
+        } else {
+            if (c0 + c < a.channels) both.of[0] = load_value(from);
+            if (c0 + c + 1 < a.channels) both.of[1] = load_value(from + 2);
+        }
+        *chunk_at(tile, IN_PITCH, mode, c) = FNO_BACK && !FNO_PRODUCT ? put_together(both, own_negative(mode)) : both;
+    }
+}
+
+// ---- weights of `count` channels from c0 on, zeros past the last channel and output
+__device__ __forceinline__ void load_weights(const line_arguments &a, int c0, int count, value *weights) {
+    constexpr int EACH = FNO_WEIGHT_PAIRS ? 2 : 1, ACROSS = COLUMNS / EACH;  // in one access
+    for (int i = threadIdx.x; i < count * ACROSS; i += THREADS) {
+        const int c = i / ACROSS, o = i % ACROSS * EACH;
+        value *const to = weights + c * WEIGHT_PITCH + o;
+        const bool there = c0 + c < a.channels && o < a.outputs;
+        if (there && FNO_WEIGHT_PAIRS)
+            copy_async_16(to, a.weight + 2 * ((c0 + c) * a.weight_in + o));
+        else if (there)
+            copy_value(to, a.weight + 2 * ((c0 + c) * a.weight_in + o * a.weight_out));
+        else
+#pragma unroll
+            for (int e = 0; e < EACH; e++) to[e] = {REAL(0), REAL(0)};
+    }
+    copy_async_commit();
+}
+
+// ---- out
+__device__ __forceinline__ REAL activated(REAL v) {
+    if (FNO_ACTIVATION == 1) return REAL(0.5) * v * (REAL(1) + erf(v * REAL(0.70710678118654752440)));
+    if (FNO_ACTIVATION == 2) return v > REAL(0) || v != v ? v : REAL(0);
+    return v;
+}
+__device__ __forceinline__ value activated(value z) { return {activated(z.re), activated(z.im)}; }
+
+// o: the line's first channel
+__device__ __forceinline__ void store_points(const line_arguments &a, FNO_TO *out, long long item, int o,
+                                             const place &here) {
+    constexpr int NUMBERS = FNO_REAL ? 1 : 2;
+    const long long first = NUMBERS * (o * a.out_apart);
+    const bool one = o < a.outputs, two = o + 1 < a.outputs;
+    value bias = {REAL(0), REAL(0)};
+    if (FNO_BIAS && one) {
+        const long long b = FNO_BIAS == 1 ? o : item % a.inner;  // the channel is a line's, or an item's
+        const STORE *const from = a.bias + NUMBERS * b;
+        bias.re = load_number(from);
+        if (!FNO_REAL || two) bias.im = load_number(FNO_REAL && FNO_BIAS == 2 ? from : from + 1);
+    }
+    const FNO_TO *const added = FNO_ADDED ? a.added + (out - a.out) + first : nullptr;
+    ladder_to_points(here.line, here.t, a.roots, [&](int p, value z) {
+        if (!one) return;
+        const long long other = FNO_REAL ? a.out_apart : 1;
+        const int at = NUMBERS * p;
+        if (FNO_BIAS) z = z + bias;
+        if (FNO_ADDED) z = z + value{widen(added[at]), !FNO_REAL || two ? widen(added[at + other]) : REAL(0)};
+        z = activated(z);
+        if (!FNO_REAL) return store_value(out + first + at, z);
+        store_number(out + first + at, z.re);
+        if (two) store_number(out + first + at + other, z.im);
+    });
+}
+__device__ __forceinline__ void store_mode_pair(const line_arguments &a, FNO_TO *out, int mode, int o, chunk both) {
+    if (mode >= MODES || o >= a.outputs) return;
+    FNO_TO *const to = out + 2 * (mode * a.out_apart + o);
+    if (FNO_CHUNKS_OUT) return store_chunk(to, both);
+    store_value(to, both.of[0]);
+    if (o + 1 < a.outputs) store_value(to + 2, both.of[1]);
+}
+// All groups of outputs, from a tile whose first output is o0.
+__device__ __forceinline__ void tile_to_points(const line_arguments &a, FNO_TO *out, long long item, int o0,
+                                               value *tile, const place &here) {
+    for (int o = 0; o < OUTPUTS && o0 + o < a.outputs; o += CHANNELS) {
+        const int mine = o + PER * here.side;
+        if (o0 + mine < a.outputs) tile_to_ladder(tile, OUT_PITCH, mine, here.line, here.t);
+        wait_for_line();
+        ascend<fno_ladder, LAST, 1>(here.line, here.t, a.roots);
+        store_points(a, out, item, o0 + mine, here);
+        wait_for_line();
+    }
+}
+
+// ---- one group of channels into the tile. Whoever read the tile before may still do so; a barrier follows.
+__device__ __forceinline__ void take_group(const line_arguments &a, const FNO_FROM *in, int c0, value *tile,
+                                           value *weights, const place &here) {
+    constexpr bool COPIES = FNO_PRODUCT && !FNO_HELD;  // weights, which arrive while points do
+    if (COPIES) {
+        __syncthreads();
+        load_weights(a, c0, CHANNELS, weights);
+    }
+    if (FNO_FORWARD) load_points(a, in, c0, here);
+    if (FNO_PRODUCT && !COPIES)
+        __syncthreads();
+    else
+        wait_for_line();
+    if (FNO_FORWARD) {
+        descend<fno_ladder, 1, LAST>(here.line, here.t, a.roots);
+        ladder_to_tile(here.line, tile, IN_PITCH, PER * here.side, here.t, a.scale);
+    } else {
+        load_modes(a, in, c0, tile);
+    }
+    copy_async_wait<0>();
+    __syncthreads();
+}
+
+// Asks for a group's points before they are needed; `in`: of the item, or NULL.
+__device__ __forceinline__ void prefetch_points(const line_arguments &a, const FNO_FROM *in, int c0,
+                                                const place &here) {
+    const int c = c0 + PER * here.side + here.t;
+    if (!FNO_FORWARD || !in || here.t >= PER || c >= a.channels) return;
+    constexpr int NUMBERS = FNO_REAL ? 1 : 2;
+    const unsigned long long first = reinterpret_cast<unsigned long long>(in + NUMBERS * (c * a.in_apart));
+    const unsigned long long from = (first + 15) / 16 * 16, to = (first + NUMBERS * N * sizeof(FNO_FROM)) / 16 * 16;
+    if (from < to) prefetch_far(reinterpret_cast<const void *>(from), static_cast<unsigned>(to - from));
+}
+
+// next: the item that this block takes then, or NULL
+__device__ __forceinline__ void mix_item(const line_arguments &a, const FNO_FROM *in, const FNO_FROM *next, FNO_TO *out,
+                                         long long item, value *rest, value *held, const place &here) {
+    block_sums sum = {};
+    const int warp = threadIdx.x / 32;
+    value *const weights = FNO_HELD ? held : rest + IN_CELLS;
+#pragma unroll 1
+    for (int c0 = 0; c0 < a.channels; c0 += CHANNELS) {
+        take_group(a, in, c0, rest, weights, here);
+        const bool last = c0 + CHANNELS >= a.channels;
+        prefetch_points(a, last ? next : in, last ? 0 : c0 + CHANNELS, here);
+        multiply(sum, warp, rest, IN_PITCH, weights + (FNO_HELD ? c0 * WEIGHT_PITCH : 0), CHANNELS);
+    }
+    if (!FNO_BACK) {
+        give_sums(sum, warp, [&](int mode, int o, chunk both) { store_mode_pair(a, out, mode, o, both); });
+        return;
+    }
+    __syncthreads();
+    give_sums(sum, warp, [&](int mode, int o, chunk both) {
+        if (mode < MODES) *chunk_at(rest, OUT_PITCH, mode, o) = put_together(both, own_negative(mode));
+    });
+    __syncthreads();
+    tile_to_points(a, out, item, 0, rest, here);
+}
+
+__device__ __forceinline__ void transform_item(const line_arguments &a, const FNO_FROM *in, FNO_TO *out, long long item,
+                                               int c0, value *tile, const place &here) {
+    take_group(a, in, c0, tile, nullptr, here);
+    if (FNO_BACK) return tile_to_points(a, out, item, c0, tile, here);
+    for (int i = threadIdx.x; i < MODES * (CHANNELS / 2); i += THREADS) {
+        const int mode = i / (CHANNELS / 2), c = i % (CHANNELS / 2) * 2;
+        store_mode_pair(a, out, mode, c0 + c, taken_apart(*chunk_at(tile, IN_PITCH, mode, c)));
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) fno_line(const __grid_constant__ line_arguments a) {
+    extern __shared__ __align__(128) unsigned char stn_shared[];
+    value *const ladder = reinterpret_cast<value *>(stn_shared), *const held = ladder + LADDER;
+    value *const rest = held + HELD_CELLS;
+    const place here = place_of(ladder);
+    const auto in_of = [&](long long item) {
+        constexpr int NUMBERS = FNO_FORWARD && FNO_REAL ? 1 : 2;
+        return a.in + NUMBERS * (item / a.inner * a.in_outer + item % a.inner * a.in_inner);
+    };
+    const auto out_of = [&](long long item) {
+        constexpr int NUMBERS = FNO_BACK && FNO_REAL ? 1 : 2;
+        return a.out + NUMBERS * (item / a.inner * a.out_outer + item % a.inner * a.out_inner);
+    };
+    if constexpr (FNO_PRODUCT) {
+        if (FNO_HELD) load_weights(a, 0, FNO_HELD, held);
+        const long long first = static_cast<long long>(blockIdx.x) * a.each;
+        const long long end = first + a.each < a.items ? first + a.each : a.items;
+        for (long long item = first; item < end; item++)
+            mix_item(a, in_of(item), item + 1 < end ? in_of(item + 1) : nullptr, out_of(item), item, rest, held, here);
+    } else {
+        const unsigned groups = static_cast<unsigned>((a.channels + CHANNELS - 1) / CHANNELS);
+        const long long item = blockIdx.x / groups;
+        const int c0 = static_cast<int>(blockIdx.x % groups) * CHANNELS;
+        transform_item(a, in_of(item), out_of(item), item, c0, rest, here);
+    }
+}

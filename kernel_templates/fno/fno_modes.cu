@@ -1,0 +1,141 @@
+// A product of matrices for each mode, on tensor cores: weights of a Fourier layer, one matrix a mode, and their gradients.
+//
+//     out[k][i][l] = scale * sum over j of  left[k][i][j] * right[k][j][l]
+//
+//                      left       right                  out
+//     forward          Z[k][b,c]  weight[c,o,k]          S[k][b,o]
+//     backward to x    Z[k][b,o]  conj weight[c,o,k]     S[k][b,c]
+//     to weights       Z[k][b,c]  conj G[k][b,o]         conj gradient[c,o,k]     (rows c, the sum over b)
+//     skip             x[b][p,c]  skip[c,o]              y[b][p,o]                (modes are items of the batch, rows points)
+//     skip's gradient  x[b][c,p]  conj g[b][p,o]         conj gradient[b][c,o]    (the sum over points; then over b: fno_sum)
+//
+// Real points are taken two at a time as one complex number: as rows with real weights (FNO_POINTS 1), or as terms of the sum,
+// whose real part is what both give (FNO_POINTS 2).
+//
+// A block has FNO_TOGETHER modes that lie side by side in memory, so that weights come in whole sectors; WARPS_M x WARPS_N warps
+// have one of them. Factors go through shared memory, DEPTH terms of the sum at a time, the next while these are multiplied.
+//
+//     left  [mode][row][16]  ->                                        right  [mode][16][column]  ->
+//
+// Reads REAL, BLOCKS, FNO_TOGETHER, FNO_POINTS, FNO_ROWS_FAST, FNO_MODES_FAST, FNO_CONJUGATE_OUT and what fno/product.cuh reads.
+#include "device/twins.cuh"
+#include "fno/product.cuh"
+
+constexpr int DEPTH = 16, WARPS_EACH = WARPS_M * WARPS_N, THREADS = 32 * WARPS_EACH * FNO_TOGETHER;
+constexpr int LEFT_CELLS = MODE_ROWS * tile_pitch(DEPTH), RIGHT_CELLS = DEPTH * WEIGHT_PITCH;  // of a mode
+constexpr int STAGE = FNO_TOGETHER * (LEFT_CELLS + RIGHT_CELLS);
+static_assert(!FNO_REAL, "modes are complex numbers");
+
+struct modes_arguments {
+    const FNO_FROM *left;
+    const FNO_RIGHT *right;
+    FNO_TO *out;
+    // pairs of numbers, or numbers with FNO_POINTS
+    long long left_mode, left_row, left_term;
+    long long right_mode, right_term, right_column;
+    long long out_mode, out_row, out_column;
+    long long terms;  // of the sum
+    int modes, rows, columns;
+    int row_blocks, column_blocks, points;  // points: of FNO_POINTS
+    REAL scale;
+};
+static_assert(is_twin(sizeof(modes_arguments), sizeof(REAL)), "the launcher's twin of the arguments");
+static_assert(is_given(2 * STAGE * sizeof(value)), "the launcher gives the shared memory that this takes");
+
+struct corner {  // of a block
+    int mode, row, column;
+};
+
+template <class FROM>
+__device__ __forceinline__ void take_value(value *to, const FROM *from, bool there) {
+    if (there)
+        copy_value(to, from);
+    else
+        *to = {REAL(0), REAL(0)};
+}
+// Two of a row of real points, of which `first` and so many follow.
+template <class FROM>
+__device__ __forceinline__ void take_points(value *to, const FROM *from, int points, bool there) {
+    *to = {there && points > 0 ? load_number(from) : REAL(0), there && points > 1 ? load_number(from + 1) : REAL(0)};
+}
+__device__ __forceinline__ void load_left(const modes_arguments &a, const corner &at, long long j0, value *left) {
+    for (int i = threadIdx.x; i < FNO_TOGETHER * MODE_ROWS * DEPTH; i += THREADS) {
+        const int part = i % (MODE_ROWS * DEPTH), q = i / (MODE_ROWS * DEPTH);
+        const int r = FNO_ROWS_FAST ? part % MODE_ROWS : part / DEPTH,
+                  j = FNO_ROWS_FAST ? part / MODE_ROWS : part % DEPTH;
+        const bool there = at.mode + q < a.modes && at.row + r < a.rows && j0 + j < a.terms;
+        value *const to = left + q * LEFT_CELLS + tile_cell(tile_pitch(DEPTH), r, j);
+        const long long from = (at.mode + q) * a.left_mode + (at.row + r) * a.left_row + (j0 + j) * a.left_term;
+        if (FNO_POINTS)
+            take_points(to, a.left + from, a.points - 2 * static_cast<int>(FNO_POINTS == 1 ? at.row + r : j0 + j),
+                        there);
+        else
+            take_value(to, a.left + 2 * from, there);
+    }
+}
+__device__ __forceinline__ void load_right(const modes_arguments &a, const corner &at, long long j0, value *right) {
+    for (int i = threadIdx.x; i < FNO_TOGETHER * DEPTH * COLUMNS; i += THREADS) {
+        const int q = FNO_MODES_FAST ? i % FNO_TOGETHER : i / (DEPTH * COLUMNS);
+        const int part = FNO_MODES_FAST ? i / FNO_TOGETHER : i % (DEPTH * COLUMNS), j = part / COLUMNS,
+                  l = part % COLUMNS;
+        const bool there = at.mode + q < a.modes && at.column + l < a.columns && j0 + j < a.terms;
+        value *const to = right + q * RIGHT_CELLS + j * WEIGHT_PITCH + l;
+        const long long from =
+            (at.mode + q) * a.right_mode + (j0 + j) * a.right_term + (at.column + l) * a.right_column;
+        if (FNO_POINTS == 1)
+            *to = {there ? load_number(a.right + from) : REAL(0), REAL(0)};
+        else if (FNO_POINTS == 2)
+            take_points(to, a.right + from, a.points - 2 * static_cast<int>(j0 + j), there);
+        else
+            take_value(to, a.right + 2 * from, there);
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) fno_modes(const __grid_constant__ modes_arguments a) {
+    extern __shared__ __align__(128) unsigned char stn_shared[];
+    value *const stages = reinterpret_cast<value *>(stn_shared);
+    const int warp = threadIdx.x / 32 % WARPS_EACH, mine = threadIdx.x / 32 / WARPS_EACH;  // which mode of the block
+    const unsigned rest = blockIdx.x / a.column_blocks;
+    const corner at = {static_cast<int>(rest / a.row_blocks) * FNO_TOGETHER,
+                       static_cast<int>(rest % a.row_blocks) * MODE_ROWS,
+                       static_cast<int>(blockIdx.x % a.column_blocks) * COLUMNS};
+    const auto fetch = [&](long long j0, int slot) {
+        if (j0 < a.terms) {
+            load_left(a, at, j0, stages + slot * STAGE);
+            load_right(a, at, j0, stages + slot * STAGE + FNO_TOGETHER * LEFT_CELLS);
+        }
+        copy_async_commit();
+    };
+    block_sums sum = {};
+    fetch(0, 0);
+    int slot = 0;
+#pragma unroll 1
+    for (long long j0 = 0; j0 < a.terms; j0 += DEPTH) {
+        fetch(j0 + DEPTH, 1 - slot);
+        copy_async_wait<1>();
+        __syncthreads();
+        value *const here = stages + slot * STAGE;
+        multiply(sum, warp, here + mine * LEFT_CELLS, tile_pitch(DEPTH),
+                 here + FNO_TOGETHER * LEFT_CELLS + mine * RIGHT_CELLS, DEPTH);
+        __syncthreads();
+        slot = 1 - slot;
+    }
+    if (at.mode + mine >= a.modes) return;
+    FNO_TO *const out = a.out + (FNO_POINTS ? 1 : 2) * ((at.mode + mine) * a.out_mode);
+    give_sums(sum, warp, [&](int row, int column, chunk both) {
+#pragma unroll
+        for (int h = 0; h < 2; h++) {
+            if (at.row + row >= a.rows || at.column + column + h >= a.columns) continue;
+            const value z = a.scale * both.of[h];
+            const long long to = (at.row + row) * a.out_row + (at.column + column + h) * a.out_column;
+            if (FNO_POINTS == 1) {
+                store_number(out + to, z.re);
+                if (2 * (at.row + row) + 1 < a.points) store_number(out + to + 1, z.im);
+            } else if (FNO_POINTS == 2) {
+                store_number(out + to, z.re);
+            } else {
+                store_value(out + 2 * to, FNO_CONJUGATE_OUT ? conjugate(z) : z);
+            }
+        }
+    });
+}

@@ -1,0 +1,40 @@
+// Sums over what lies at even distances: of partial results, of a channel's points.
+//
+//     out[i] = sum over j of  in[i / PER * apart + i % PER  +  j / inner * outer_step + j % inner * inner_step]
+//
+//              THREADS_X outputs
+//              | | | | |    THREADS_Y parts of each sum, then these: a tree in shared memory
+//              | | | | |
+//
+// Reads REAL, FNO_FROM, FNO_TO, FNO_PER, THREADS_X, THREADS_Y.
+#include "device/twins.cuh"
+#include "fno/tile.cuh"
+
+constexpr int THREADS = THREADS_X * THREADS_Y;
+
+struct sum_arguments {
+    const FNO_FROM *in;
+    FNO_TO *out;
+    long long apart, outer_step, inner_step, inner, terms, outputs;  // numbers
+};
+static_assert(is_twin(sizeof(sum_arguments)), "the launcher's twin of the arguments");
+static_assert((THREADS_Y & (THREADS_Y - 1)) == 0, "halved until one is left");
+
+extern "C" __global__ void __launch_bounds__(THREADS) fno_sum(const __grid_constant__ sum_arguments a) {
+    __shared__ REAL part[THREADS];
+    const int x = threadIdx.x % THREADS_X, y = threadIdx.x / THREADS_X;
+    const long long i = static_cast<long long>(blockIdx.x) * THREADS_X + x;
+    REAL sum = 0;
+    if (i < a.outputs) {
+        const FNO_FROM *const in = a.in + i / FNO_PER * a.apart + i % FNO_PER;
+        for (long long j = y; j < a.terms; j += THREADS_Y)
+            sum += load_number(in + j / a.inner * a.outer_step + j % a.inner * a.inner_step);
+    }
+    part[threadIdx.x] = sum;
+#pragma unroll 1
+    for (int half = THREADS_Y / 2; half > 0; half /= 2) {
+        __syncthreads();
+        if (y < half) part[threadIdx.x] += part[threadIdx.x + half * THREADS_X];
+    }
+    if (y == 0 && i < a.outputs) store_number(a.out + i, part[threadIdx.x]);
+}

@@ -1,0 +1,91 @@
+// Modes of channels in shared memory: tile[mode][channel], where transforms leave them and products take them.
+//
+// Channels 2c and 2c+1 make a chunk, 16 bytes of f32, and chunks of a row change places by the row's lowest bits, so that neither
+// a product's fragments (two rows of four chunks at once) nor the ladder's foot (four rows of two chunks) meet a bank twice:
+//
+//     row 0   |0 1 2 3 4 5 6 7|    row 1   |4 5 6 7 0 1 2 3|    row 2   |2 3 0 1 6 7 4 5|    row 3   |6 7 4 5 2 3 0 1|
+//
+// Real channels go in pairs (a, b) as one line a + i b. Their modes lie in the tile as what the line's transform Z gives
+// directly, Z[k] and conj Z[-k], in the places of the two channels, and whoever reads them takes them apart:
+//
+//     A[k] = (Z[k] + conj Z[-k]) / 2,   B[k] = (Z[k] - conj Z[-k]) / 2i;     back  Z[k] = A + iB,  Z[-k] = conj A + i conj B
+//
+// Reads REAL, FNO_REAL.
+#pragma once
+#include "device/arith.cuh"
+#include "device/complex.cuh"
+#include "params.cuh"
+
+using value = complex<REAL>;
+
+constexpr int tile_pitch(int channels) { return round_up(channels, 16); }
+__device__ __forceinline__ int tile_cell(int pitch, int mode, int channel) {
+    const int turn = (mode & 1) << 2 | (mode & 2);
+    return mode * pitch + 2 * (channel / 2 ^ turn) + channel % 2;
+}
+struct alignas(16) chunk {  // read and written at once
+    value of[2];
+};
+__device__ __forceinline__ chunk *chunk_at(value *tile, int pitch, int mode, int channel) {
+    return reinterpret_cast<chunk *>(tile + tile_cell(pitch, mode, channel));
+}
+// Modes of two channels, twice as large where they are real, out of what a transform leaves; and into what one takes. `own`: the
+// frequency is its own negative: of real numbers, such a mode has no imaginary part.
+__device__ __forceinline__ chunk taken_apart(chunk c) {
+    if (!FNO_REAL) return c;
+    return {{c.of[0] + c.of[1], minus_i(c.of[0] - c.of[1])}};
+}
+__device__ __forceinline__ chunk put_together(chunk c, bool own) {
+    if (!FNO_REAL) return c;
+    const value a = c.of[0], b = c.of[1];
+    if (own) return {{{a.re, b.re}, {a.re, b.re}}};
+    return {{{a.re - b.im, a.im + b.re}, {a.re + b.im, b.re - a.im}}};
+}
+
+// ---- numbers and pairs of numbers in memory, of whatever type
+template <class T>
+__device__ __forceinline__ REAL load_number(const T *from) {
+    T one[1];
+    load_run(one, from);
+    return widen(one[0]);
+}
+template <class T>
+__device__ __forceinline__ void store_number(T *to, REAL v) {
+    const T one[1] = {narrow<T>(v)};
+    store_run(to, one);
+}
+template <class T>
+__device__ __forceinline__ value load_value(const T *from) {
+    const auto z = load_pair(from);
+    return {REAL(z.re), REAL(z.im)};
+}
+__device__ __forceinline__ void store_value(double *to, value z) {
+    store_pair(to, complex<double>{double(z.re), double(z.im)});
+}
+template <class T>
+__device__ __forceinline__ void store_value(T *to, value z) {
+    store_pair(to, complex<float>{float(z.re), float(z.im)});
+}
+// Of two channels whose place in memory is a multiple of their size.
+template <class T>
+__device__ __forceinline__ chunk load_chunk(const T *from) {
+    return {{load_value(from), load_value(from + 2)}};
+}
+__device__ __forceinline__ chunk load_chunk(const float *from) {
+    float v[4];
+    load_run(v, from);
+    return {{{REAL(v[0]), REAL(v[1])}, {REAL(v[2]), REAL(v[3])}}};
+}
+template <class T>
+__device__ __forceinline__ void store_chunk(T *to, chunk c) {
+    store_value(to, c.of[0]);
+    store_value(to + 2, c.of[1]);
+}
+__device__ __forceinline__ void store_chunk(float *to, chunk c) {
+    const float v[4] = {float(c.of[0].re), float(c.of[0].im), float(c.of[1].re), float(c.of[1].im)};
+    store_run(to, v);
+}
+// To shared memory, asynchronously where nothing is converted.
+__device__ __forceinline__ void copy_value(complex<float> *to, const float *from) { copy_async_8(to, from); }
+__device__ __forceinline__ void copy_value(complex<double> *to, const double *from) { copy_async_16(to, from); }
+__device__ __forceinline__ void copy_value(complex<float> *to, const half_t *from) { *to = load_pair(from); }

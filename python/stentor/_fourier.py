@@ -1,0 +1,49 @@
+"""Plans of Fourier layers, kept from one call to the next; their weights come with each run."""
+
+import threading
+from typing import Tuple
+
+from ._context import HOST, context
+from ._errors import check, new_error
+from ._handle import make_plan
+from ._library import ffi, lib
+from ._memo import recall, remember
+from ._problem import DTYPES
+
+FORWARD, BACKWARD_X, BACKWARD_WEIGHTS = lib.STN_PASS_FORWARD, lib.STN_PASS_BACKWARD_X, lib.STN_PASS_BACKWARD_WEIGHTS
+
+
+class Layer:
+    """One pass of a layer. `shape` is that of x: (batch, channels in, points...)."""
+
+    def __init__(self, device: int, stream: int, which: int, shape: Tuple[int, ...], out_channels: int, modes: Tuple[int, ...],
+                 dtype: str, complex_data: bool, shared: bool, bias: bool, low: bool, alignment: int):
+        work = ffi.new('stn_spectral_conv *', {'struct_size': ffi.sizeof('stn_spectral_conv'), 'rank': len(shape) - 2})
+        for axis, n in enumerate(shape[2:]):
+            work.extent[axis], work.modes[axis] = n, modes[axis]
+        work.batch, work.in_channels, work.out_channels = shape[0], shape[1], out_channels
+        work.mode_choice = lib.STN_MODES_LOW if low else lib.STN_MODES_BOTH_SIGNS
+        work.complex_data, work.shared_weights, work.has_bias = complex_data, shared, bias
+        setattr(work, 'pass', which)  # a word of Python's, as 'in' below
+        work.dtype, work.alignment = DTYPES[dtype], alignment
+        self._handle = make_plan(context(device), lib.stn_plan_create_spectral_conv, work)
+        self._stream, self._lock, self._error = stream, threading.Lock(), new_error()
+
+    def run(self, **pointers: int) -> None:
+        """in, out and what else the pass takes, as stn_execution names them; 0: none."""
+        execution = ffi.new('stn_execution *', {'struct_size': ffi.sizeof('stn_execution')})
+        for name, pointer in pointers.items():
+            setattr(execution, name, ffi.cast('void *', pointer))
+        execution.stream = ffi.cast('void *', self._stream)
+        with self._lock:
+            check(lib.stn_plan_run(self._handle.plan, execution, self._error), self._error)
+
+    def finish(self) -> None:
+        if self._handle.context.device != HOST:
+            self._handle.context.synchronize(self._stream)
+
+
+def layer(*problem) -> Layer:
+    """The plan of a pass, made when it is first asked for; arguments as of Layer."""
+    key = ('fourier', *problem)
+    return recall(key) or remember(key, Layer(*problem))

@@ -1,0 +1,267 @@
+"""The spectral convolution of neural operators as an operator of PyTorch, and as neuraloperator's module."""
+
+from typing import Any, List, Optional, Sequence, Tuple, Union
+
+import torch
+
+from ._context import HOST
+from ._fourier import BACKWARD_WEIGHTS, BACKWARD_X, FORWARD, Layer, layer
+
+_WEIGHTS = {torch.float32: torch.complex64, torch.float64: torch.complex128,
+            torch.complex64: torch.complex64, torch.complex128: torch.complex128}
+_REAL = {torch.complex64: 'float32', torch.complex128: 'float64'}
+
+
+# ---- the operator -----------------------------------------------------------------------------------------------------
+
+
+def spectral_conv(x: torch.Tensor, weight: torch.Tensor, bias: Optional[torch.Tensor] = None, low: bool = False) -> torch.Tensor:
+    """Transform, multiply the kept frequencies by weights, transform back.
+
+    Parameters
+    ----------
+    x : torch.Tensor
+        (batch, channels in, points...), 1 to 3 axes of points; float32, float64, complex64 or complex128.
+    weight : torch.Tensor
+        Complex, of the precision of `x`: (channels in, channels out, modes...), frequencies -(m // 2) to (m - 1) // 2 of each
+        axis, but along the last one of real data 0 to m - 1.
+    bias : torch.Tensor, optional
+        (channels out), of the dtype of `x`.
+    low : bool, optional
+        The weights are of frequencies 0 to m - 1 along every axis.
+
+    Returns
+    -------
+    torch.Tensor
+        (batch, channels out, points...), with gradients to all three.
+
+    Examples
+    --------
+    >>> import torch, stentor.torch
+    >>> x = torch.tensor([[[1., 2., 3., 6.]]])
+    >>> stentor.torch.spectral_conv(x, torch.ones(1, 1, 1, dtype=torch.complex64))
+    tensor([[[3., 3., 3., 3.]]])
+    """
+    return torch.ops.stentor.spectral_conv(x, weight, bias, low)
+
+
+def _check(x: torch.Tensor, weight: torch.Tensor, bias: Optional[torch.Tensor]) -> None:
+    if x.dtype not in _WEIGHTS:
+        raise ValueError(f'x has dtype {x.dtype}: give float32, float64, complex64 or complex128')
+    if not 3 <= x.ndim <= 5:
+        raise ValueError(f'x has {x.ndim} axes: give (batch, channels, points...) with 1 to 3 axes of points')
+    if weight.ndim != x.ndim or weight.shape[0] != x.shape[1]:
+        raise ValueError(f'weight has shape {tuple(weight.shape)}: for x of shape {tuple(x.shape)} give '
+                         f'({x.shape[1]}, channels out, modes...)')
+    if weight.dtype != _WEIGHTS[x.dtype]:
+        raise ValueError(f'weight has dtype {weight.dtype}: with x of {x.dtype} give {_WEIGHTS[x.dtype]}')
+    if bias is not None and (bias.shape != weight.shape[1:2] or bias.dtype != x.dtype):
+        raise ValueError(f'bias has shape {tuple(bias.shape)} and dtype {bias.dtype}: give ({weight.shape[1]},) of {x.dtype}')
+    for name, other in (('weight', weight), ('bias', bias)):
+        if other is not None and other.device != x.device:
+            raise ValueError(f'{name} is on {other.device} and x on {x.device}: move one of them')
+    if x.device.type not in ('cpu', 'cuda'):
+        raise ValueError(f'x is on {x.device}: move it to the CPU or to a CUDA device')
+    if min(x.shape) < 1 or min(weight.shape) < 1:
+        raise ValueError(f'x of shape {tuple(x.shape)} or weight of shape {tuple(weight.shape)} is empty')
+
+
+def _plan(which: int, x: torch.Tensor, weight: torch.Tensor, bias: bool, low: bool, tensors: Sequence[torch.Tensor]) -> Layer:
+    device = HOST if x.device.type == 'cpu' else x.device.index
+    stream = 0 if device == HOST else torch.cuda.current_stream(x.device).cuda_stream
+    alignment = 16 if all(t.data_ptr() % 16 == 0 for t in tensors) else 2 * (4 if _REAL[weight.dtype] == 'float32' else 8)
+    return layer(device, stream, which, tuple(x.shape), weight.shape[1], tuple(weight.shape[2:]), _REAL[weight.dtype],
+                 x.is_complex(), False, bias, low, alignment)
+
+
+def _dense(t: torch.Tensor) -> torch.Tensor:
+    """Contiguous, with conjugates carried out, and where a complex number may be read."""
+    t = t.detach().resolve_conj().resolve_neg().contiguous()
+    return t if t.data_ptr() % 16 == 0 else t.clone()
+
+
+@torch.library.custom_op('stentor::spectral_conv', mutates_args=())
+def _spectral_conv(x: torch.Tensor, weight: torch.Tensor, bias: Optional[torch.Tensor], low: bool) -> torch.Tensor:
+    _check(x, weight, bias)
+    x, weight = _dense(x), _dense(weight)
+    bias = None if bias is None else _dense(bias)
+    y = torch.empty((x.shape[0], weight.shape[1], *x.shape[2:]), dtype=x.dtype, device=x.device)
+    plan = _plan(FORWARD, x, weight, bias is not None, low, [x, weight, y])
+    plan.run(**{'in': x.data_ptr()}, out=y.data_ptr(), weights=weight.data_ptr(), bias=bias.data_ptr() if bias is not None else 0)
+    return y
+
+
+@_spectral_conv.register_fake
+def _(x: torch.Tensor, weight: torch.Tensor, bias: Optional[torch.Tensor], low: bool) -> torch.Tensor:
+    return x.new_empty((x.shape[0], weight.shape[1], *x.shape[2:]))
+
+
+@torch.library.custom_op('stentor::spectral_conv_backward', mutates_args=())
+def _spectral_conv_backward(grad: torch.Tensor, x: torch.Tensor, weight: torch.Tensor, has_bias: bool, low: bool, for_x: bool,
+                            for_weight: bool) -> Tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """The gradients for x, weight and bias; of those that are not asked for an empty tensor."""
+    grad, x, weight = _dense(grad), _dense(x), _dense(weight)
+    gx = torch.empty_like(x) if for_x else x.new_empty(0)
+    gw = torch.empty_like(weight) if for_weight else weight.new_empty(0)
+    gb = x.new_empty(weight.shape[1] if for_weight and has_bias else 0)
+    if for_x:
+        plan = _plan(BACKWARD_X, x, weight, False, low, [grad, weight, gx])
+        plan.run(**{'in': grad.data_ptr()}, out=gx.data_ptr(), weights=weight.data_ptr())
+    if for_weight:
+        plan = _plan(BACKWARD_WEIGHTS, x, weight, has_bias, low, [grad, x, gw])
+        plan.run(**{'in': x.data_ptr()}, out=gw.data_ptr(), gradient=grad.data_ptr(),
+                 bias_gradient=gb.data_ptr() if has_bias else 0)
+    return gx, gw, gb
+
+
+@_spectral_conv_backward.register_fake
+def _(grad: torch.Tensor, x: torch.Tensor, weight: torch.Tensor, has_bias: bool, low: bool, for_x: bool,
+      for_weight: bool) -> Tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    gx = x.new_empty(x.shape) if for_x else x.new_empty(0)
+    gw = weight.new_empty(weight.shape) if for_weight else weight.new_empty(0)
+    return gx, gw, x.new_empty(weight.shape[1] if for_weight and has_bias else 0)
+
+
+def _setup(ctx: Any, inputs: Any, output: Any) -> None:
+    x, weight, bias, ctx.low = inputs
+    ctx.has_bias = bias is not None
+    ctx.save_for_backward(x, weight)
+
+
+def _backward(ctx: Any, grad: torch.Tensor) -> Tuple[Optional[torch.Tensor], ...]:
+    x, weight = ctx.saved_tensors
+    for_x, for_weight, for_bias = ctx.needs_input_grad[:3]
+    gx, gw, gb = torch.ops.stentor.spectral_conv_backward(grad, x, weight, ctx.has_bias, ctx.low, for_x,
+                                                          for_weight or for_bias)
+    return gx if for_x else None, gw if for_weight else None, gb if for_bias else None, None
+
+
+_spectral_conv.register_autograd(_backward, setup_context=_setup)
+
+
+# ---- the module -------------------------------------------------------------------------------------------------------
+
+
+class _Dense(torch.nn.Module):
+    """Complex weights as neuraloperator's files hold them: a parameter `tensor` of pairs."""
+
+    def __init__(self, shape: Sequence[int], std: float, device: Any):
+        super().__init__()
+        values = torch.empty(*shape, dtype=torch.cfloat, device=device).normal_(0, std)
+        self.tensor = torch.nn.Parameter(torch.view_as_real(values))
+
+    @property
+    def shape(self) -> torch.Size:
+        return self.tensor.shape[:-1]
+
+    def forward(self) -> torch.Tensor:
+        return torch.view_as_complex(self.tensor)
+
+
+class SpectralConv(torch.nn.Module):
+    """neuraloperator's SpectralConv: the same arguments, initial values and state_dict, with dense weights.
+
+    Parameters
+    ----------
+    in_channels, out_channels : int
+    n_modes : int or sequence of int
+        Frequencies kept along each axis; of real data the last axis keeps n // 2 + 1.
+    complex_data : bool, optional
+        The data is complex.
+    max_n_modes : int or sequence of int, optional
+        What the weights have room for; `n_modes` may be set to as many later.
+    bias : bool, optional
+    init_std : float or 'auto', optional
+        Of the initial weights; 'auto' is (2 / (in_channels + out_channels)) ** 0.5.
+    fft_norm : str, optional
+        'forward', 'backward' or 'ortho', which all give the same.
+    device : optional
+        Where the parameters are.
+
+    separable, resolution_scaling_factor, fno_block_precision, rank, factorization, implementation, fixed_rank_modes and
+    decomposition_kwargs are taken with what asks for dense weights in full precision; anything else is a ValueError. Data of
+    odd length is treated as that of even length is: frequencies keep their places; so do complex data's on several axes.
+
+    Examples
+    --------
+    >>> import torch, stentor.torch
+    >>> conv = stentor.torch.SpectralConv(3, 5, (8, 8))
+    >>> conv(torch.zeros(2, 3, 16, 16)).shape
+    torch.Size([2, 5, 16, 16])
+    >>> {name: tuple(value.shape) for name, value in conv.state_dict().items()}
+    {'bias': (5, 1, 1), 'weight.tensor': (3, 5, 8, 5, 2)}
+    """
+
+    def __init__(self, in_channels: int, out_channels: int, n_modes: Union[int, Sequence[int]], complex_data: bool = False,
+                 max_n_modes: Union[None, int, Sequence[int]] = None, bias: bool = True, separable: bool = False,
+                 resolution_scaling_factor: Any = None, fno_block_precision: str = 'full', rank: Any = 0.5,
+                 factorization: Optional[str] = None, implementation: str = 'reconstructed', fixed_rank_modes: Any = False,
+                 decomposition_kwargs: Optional[dict] = None, init_std: Union[str, float] = 'auto', fft_norm: str = 'forward',
+                 device: Any = None, **more: Any):
+        super().__init__()
+        _dense_only(separable, resolution_scaling_factor, fno_block_precision, factorization, fft_norm)
+        unknown = sorted(set(more) - {'enforce_hermitian_symmetry'})
+        if unknown:
+            raise TypeError(f'SpectralConv has no argument {unknown[0]!r}')
+        self.in_channels, self.out_channels, self.complex_data, self.fft_norm = in_channels, out_channels, complex_data, fft_norm
+        self.n_modes = n_modes  # type: ignore[assignment]
+        self.order = len(self._n_modes)
+        if not 1 <= self.order <= 3:
+            raise ValueError(f'n_modes has {self.order} axes: give 1 to 3')
+        self.max_n_modes = self._n_modes if max_n_modes is None else _as_list(max_n_modes, complex_data)
+        if len(self.max_n_modes) != self.order or any(m > most for m, most in zip(self._n_modes, self.max_n_modes)):
+            raise ValueError(f'max_n_modes {max_n_modes} has no room for n_modes {n_modes}')
+        std = (2 / (in_channels + out_channels)) ** 0.5 if init_std == 'auto' else float(init_std)
+        self.weight = _Dense([in_channels, out_channels, *self.max_n_modes], std, device)
+        values = std * torch.randn(out_channels, *[1] * self.order, device=device) if bias else None
+        self.bias = torch.nn.Parameter(values) if values is not None else None
+
+    @property
+    def n_modes(self) -> List[int]:
+        """Frequencies kept along each axis, as the weights count them."""
+        return self._n_modes
+
+    @n_modes.setter
+    def n_modes(self, n_modes: Union[int, Sequence[int]]) -> None:
+        self._n_modes = _as_list(n_modes, self.complex_data)
+
+    def forward(self, x: torch.Tensor, output_shape: Optional[Sequence[int]] = None) -> torch.Tensor:
+        """Apply the layer to (batch, in_channels, points...)."""
+        if x.ndim != self.order + 2 or x.is_complex() != self.complex_data:
+            kind = 'complex' if self.complex_data else 'real'
+            raise ValueError(f'x has shape {tuple(x.shape)} and dtype {x.dtype}: give {kind} numbers on {self.order + 2} axes')
+        if output_shape is not None and tuple(output_shape) != tuple(x.shape[2:]):
+            raise ValueError(f'output_shape is {tuple(output_shape)}: Stentor keeps the shape of x, {tuple(x.shape[2:])}')
+        weight = self.weight()[self._kept(x)].to(_WEIGHTS.get(x.dtype, torch.complex64))
+        bias = None if self.bias is None else self.bias.flatten().to(x.dtype)
+        return spectral_conv(x, weight, bias, low=self.complex_data and self.order == 1)
+
+    def _kept(self, x: torch.Tensor) -> Tuple[slice, ...]:
+        """The part of the weights that n_modes and x have use for: around their middle, where frequency 0 is, of the last axis of
+        real data its beginning."""
+        slices = [slice(None), slice(None)]
+        for axis, (n, modes, most) in enumerate(zip(x.shape[2:], self._n_modes, self.max_n_modes)):
+            from_zero = axis == self.order - 1 and not self.complex_data
+            spare = most - min(n // 2 + 1 if from_zero else n, modes)
+            first = 0 if from_zero else spare // 2
+            slices.append(slice(first, first + most - spare))
+        return tuple(slices)
+
+
+def _as_list(modes: Union[int, Sequence[int]], complex_data: bool) -> List[int]:
+    listed = [modes] if isinstance(modes, int) else list(modes)
+    if not complex_data:
+        listed[-1] = listed[-1] // 2 + 1
+    return listed
+
+
+def _dense_only(separable: bool, scaling: Any, precision: str, factorization: Optional[str], norm: str) -> None:
+    wrong = [text for bad, text in (
+        (separable, 'separable weights'), (scaling is not None, f'resolution_scaling_factor {scaling}'),
+        (precision != 'full', f'fno_block_precision {precision!r}'),
+        (factorization is not None and factorization.lower() not in ('dense', 'complexdense'), f'factorization {factorization!r}'))
+        if bad]
+    if wrong:
+        raise ValueError(f"Stentor's SpectralConv has dense weights, full precision and the shape of x, not {wrong[0]}")
+    if norm not in ('forward', 'backward', 'ortho'):
+        raise ValueError(f"fft_norm is {norm!r}: give 'forward', 'backward' or 'ortho'")

@@ -1,0 +1,105 @@
+/* Fourier layers as a kind of work: their table of strategies, and what plans ask of a stn_layer. */
+#include <math.h>
+
+#include "base/arith.h"
+#include "base/error.h"
+#include "plan/calibration.h"
+#include "plan/plan.h"
+
+/* Every strategy of layers, one row each. */
+static const stn_layer_strategy *const strategies[] = {&stn_layer_strategy_host, &stn_layer_strategy_fno,
+                                                       &stn_layer_strategy_cublas};
+
+static const stn_strategy *strategy(size_t i) {
+    return i < sizeof strategies / sizeof *strategies ? &strategies[i]->run : NULL;
+}
+
+/* Such a row as what it is: run is its first member. */
+static const stn_layer_strategy *row_of(const stn_strategy *row) { return (const stn_layer_strategy *)row; }
+
+stn_status stn_plan_create_spectral_conv(stn_context *context, const stn_spectral_conv *layer,
+                                         const stn_plan_options *options, stn_plan **plan, stn_error *error) {
+    return stn_plan_make(context, &stn_kind_layer, layer, options, plan, error);
+}
+
+/* ---- the work as a value ----------------------------------------------------------------------------------------- */
+
+static stn_status make(stn_plan *plan, const void *given, stn_error *error) {
+    return stn_layer_make(given, &plan->layer, error);
+}
+
+static const void *work(const stn_plan *plan) { return &plan->layer; }
+
+static stn_status adopt(stn_plan *plan, const void *layer, uint64_t steps, stn_error *error) {
+    (void)steps;
+    (void)error;
+    plan->layer = *(const stn_layer *)layer;
+    return STN_OK;
+}
+
+static void clear(stn_plan *plan) { (void)plan; }
+
+static stn_work_shape shape(const stn_plan *plan) {
+    const stn_layer *layer = &plan->layer;
+    return (stn_work_shape){.dtype = layer->dtype,
+                            .alignment = layer->alignment,
+                            .steps = 1,
+                            .in_numbers = stn_layer_in_numbers(layer),
+                            .out_numbers = stn_layer_out_numbers(layer)};
+}
+
+/* Both sides are dense. */
+static stn_points points(const stn_plan *plan, stn_work_side side, const void *first) {
+    const stn_work_shape of = shape(plan);
+    return stn_points_in_a_row(first, side == STN_WORK_OUT ? of.out_numbers : of.in_numbers, of.dtype);
+}
+
+static void operands(const stn_plan *plan, int64_t numbers[STN_OPERANDS]) { stn_layer_operands(&plan->layer, numbers); }
+
+/* ---- choosing ---------------------------------------------------------------------------------------------------- */
+
+static bool applies(const stn_plan *plan, const stn_strategy *row, char *reason, size_t size) {
+    return row_of(row)->applies(&plan->layer, &plan->machine, reason, size);
+}
+
+static size_t candidates(const stn_plan *plan, const stn_strategy *row, stn_candidate *list, size_t most) {
+    return row_of(row)->candidates(&plan->layer, &plan->machine, list, most);
+}
+
+static void estimate(const stn_plan *plan, const stn_strategy *row, const stn_candidate *candidate,
+                     stn_estimate *result) {
+    row_of(row)->estimate(&plan->layer, &plan->machine, candidate, result);
+    const stn_run_class of = {row->name, plan->layer.rank, plan->layer.dtype, false};
+    stn_calibrate(&of, result);
+}
+
+/* The project's bars for one step of any work. */
+static double bar(const stn_plan *plan, const stn_estimate *estimate) {
+    static const double bars[] = {1e-13, 1e-6, 1e-3}; /* by stn_dtype */
+    (void)estimate;
+    return fmax(bars[plan->layer.dtype], plan->layer.tolerance);
+}
+
+/* ---- words ------------------------------------------------------------------------------------------------------- */
+
+static void print(const stn_plan *plan, stn_text *text) { stn_layer_print(&plan->layer, text); }
+static void json(const stn_plan *plan, stn_text *text) { stn_layer_json(&plan->layer, text); }
+
+const stn_kind stn_kind_layer = {
+    .label = "layer:      ",
+    .of_these = " of Fourier layers",
+    .strategy = strategy,
+    .make = make,
+    .work = work,
+    .adopt = adopt,
+    .clear = clear,
+    .shape = shape,
+    .points = points,
+    .operands = operands,
+    .applies = applies,
+    .candidates = candidates,
+    .estimate = estimate,
+    .bar = bar,
+    .print = print,
+    .json = json,
+};

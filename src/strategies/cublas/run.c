@@ -1,0 +1,177 @@
+/* One run of the cublas strategy: transforms, products and kernels one after the other on the caller's stream. */
+#include "base/arith.h"
+#include "base/error.h"
+#include "strategies/cublas/state.h"
+
+typedef struct job {
+    const cublas_state *state;
+    const cublas_shape *s;
+    const stn_execution *run;
+} job;
+
+static void *part(const job *j, cublas_part which) { return (char *)j->run->workspace + j->state->at[which]; }
+
+static stn_status transform(const job *j, int which, const void *in, void *out, stn_error *error) {
+    return stn_cufft_plan_execute(j->state->transform[which], (void *)in, out, part(j, CUBLAS_FFT), j->run->stream,
+                                  error);
+}
+
+static stn_status multiply(const job *j, const stn_gemm *g, const void *a, const void *b, void *c, stn_error *error) {
+    return stn_cublas_run(j->state->cublas, g, a, b, c, part(j, CUBLAS_BLAS), j->run->stream, error);
+}
+
+/* Grids of `channels` channels in the type that is computed in. */
+static stn_status widened(const job *j, const void *grids, int64_t channels, cublas_part where, const void **ready,
+                          stn_error *error) {
+    *ready = grids;
+    if (!j->s->half) return STN_OK;
+    *ready = part(j, where);
+    return cublas_move(j->state->kernel[WIDEN], grids, part(j, where), j->s->layer->batch * channels,
+                       j->s->points * j->s->per, j->run->stream, error);
+}
+
+static stn_status ready_weights(const job *j, const void **ready, stn_error *error) {
+    *ready = j->run->weights;
+    if (!j->s->own_weights) return STN_OK;
+    *ready = part(j, CUBLAS_WEIGHTS);
+    return cublas_gather(j->state->kernel[GATHER_WEIGHTS], j->run->weights, part(j, CUBLAS_WEIGHTS), j->s->pairs,
+                         &j->state->whole, j->run->stream, error);
+}
+
+static stn_status ready_skip(const job *j, const void **ready, stn_error *error) {
+    const cublas_axes one = cublas_axes_whole(1);
+    const stn_layer *layer = j->s->layer;
+    void *own = part(j, CUBLAS_SKIP);
+    *ready = j->run->skip;
+    if (!j->s->own_skip) return STN_OK;
+    *ready = own;
+    if (layer->real)
+        return cublas_move(j->state->kernel[WIDEN], j->run->skip, own, layer->c_in, layer->c_out, j->run->stream,
+                           error);
+    return cublas_gather(j->state->kernel[GATHER_SKIP], j->run->skip, own, j->s->pairs, &one, j->run->stream, error);
+}
+
+/* ---- from channels to channels ----------------------------------------------------------------------------------- */
+
+/* From the input's spectrum to the output's, which is returned. */
+static stn_status map_spectrum(const job *j, void **made, stn_error *error) {
+    const cublas_state *state = j->state;
+    const cublas_shape *s = j->s;
+    const int64_t items = s->layer->batch;
+    const stn_gemm g = cublas_map(s);
+    void *stream = j->run->stream, *spectrum = part(j, CUBLAS_SPECTRUM), *kept_in = part(j, CUBLAS_KEPT_IN),
+         *kept_out = part(j, CUBLAS_KEPT_OUT);
+    const void *weights;
+    STN_TRY(ready_weights(j, &weights, error));
+    *made = s->straight ? part(j, CUBLAS_STRAIGHT) : spectrum;
+    if (s->straight) {
+        STN_TRY(multiply(j, &g, spectrum, weights, *made, error));
+        return cublas_pad(state->kernel[PAD], *made, items * s->to, &state->axes, stream, error);
+    }
+    STN_TRY(cublas_gather(state->kernel[GATHER_IN], spectrum, kept_in, items * s->from, &state->axes, stream, error));
+    STN_TRY(multiply(j, &g, weights, kept_in, kept_out, error));
+    return cublas_scatter(state->kernel[SCATTER], kept_out, spectrum, items * s->to, &state->axes, stream, error);
+}
+
+/* Skip, bias, activation and the output's own type, over what the transform left in `grid`. */
+static stn_status finish(const job *j, const void *x, const void *grid, stn_error *error) {
+    const cublas_shape *s = j->s;
+    const stn_layer *layer = s->layer;
+    void *dense = s->half ? part(j, CUBLAS_Y) : j->run->out;
+    if (layer->has_skip) {
+        const stn_gemm g = cublas_skip(s);
+        const void *skip;
+        STN_TRY(ready_skip(j, &skip, error));
+        STN_TRY(multiply(j, &g, x, skip, dense, error));
+    }
+    if (!s->finishes) return STN_OK;
+    cublas_finish_arguments a = {
+        .from = grid, .add = dense, .bias = j->run->bias, .to = j->run->out, .channels = s->to, .lines = 1};
+    a.length = a.pitch = s->points * s->per;
+    if (s->padded) {
+        a.lines = layer->n[0] * layer->n[1];
+        a.length = layer->n[2], a.pitch = 2 * (layer->n[2] / 2 + 1);
+    }
+    a.all = layer->batch * s->to * a.lines;
+    return cublas_finish(j->state->kernel[FINISH], &a, j->run->stream, error);
+}
+
+static stn_status map(const job *j, stn_error *error) {
+    const cublas_shape *s = j->s;
+    const void *x;
+    void *spectrum;
+    STN_TRY(widened(j, j->run->in, s->from, CUBLAS_X, &x, error));
+    STN_TRY(transform(j, FORWARD, x, part(j, CUBLAS_SPECTRUM), error));
+    STN_TRY(map_spectrum(j, &spectrum, error));
+    void *grid = s->padded ? spectrum : s->half ? part(j, CUBLAS_Y) : j->run->out;
+    STN_TRY(transform(j, BACK, spectrum, grid, error));
+    return finish(j, x, grid, error);
+}
+
+/* ---- sums over the batch ----------------------------------------------------------------------------------------- */
+
+/* Of bias: a channel's sum over its points is its frequency 0. */
+static stn_status sum_bias(const job *j, stn_error *error) {
+    const cublas_shape *s = j->s;
+    cublas_sums_arguments a = {
+        .from = part(j, CUBLAS_SPECTRUM), .to = j->run->bias_gradient, .width = s->to, .count = s->layer->batch};
+    a.outputs = s->to * s->per;
+    a.step_o = 2 * s->spectrum, a.stride = s->to * a.step_o;
+    return cublas_sums(j->state->kernel[SUMS], &a, j->run->stream, error);
+}
+
+/* Of the skip weights: partial sums of so many items at once, each on top of those before. */
+static stn_status sum_skip(const job *j, const void *x, const void *gradient, stn_error *error) {
+    const cublas_shape *s = j->s;
+    const int64_t items = s->layer->batch, most = stn_min(items, CUBLAS_ITEMS_AT_ONCE);
+    const int64_t number = (int64_t)stn_dtype_size(s->inner) * s->per * s->points;
+    void *partials = part(j, CUBLAS_PARTIALS);
+    for (int64_t first = 0; first < items; first += most) {
+        stn_gemm g = cublas_skip_sum(s, stn_min(most, items - first));
+        g.beta = first ? 1 : 0;
+        STN_TRY(multiply(j, &g, (const char *)x + first * s->from * number,
+                         (const char *)gradient + first * s->to * number, partials, error));
+    }
+    cublas_sums_arguments a = {.from = partials, .to = j->run->skip_gradient, .width = s->to, .count = most};
+    a.outputs = s->pairs * s->per;
+    a.step_i = s->per, a.step_o = s->from * s->per, a.stride = s->pairs * s->per;
+    return cublas_sums(j->state->kernel[SUMS], &a, j->run->stream, error);
+}
+
+static stn_status store_weights(const job *j, const void *made, stn_error *error) {
+    const cublas_shape *s = j->s;
+    if (!s->own_weights) return STN_OK; /* made where they belong */
+    if (s->layer->shared)
+        return cublas_move(j->state->kernel[NARROW], made, j->run->out, s->from, 2 * s->to, j->run->stream, error);
+    return cublas_scatter(j->state->kernel[SCATTER_WEIGHTS], made, j->run->out, s->pairs, &j->state->whole,
+                          j->run->stream, error);
+}
+
+static stn_status sum(const job *j, stn_error *error) {
+    const cublas_state *state = j->state;
+    const cublas_shape *s = j->s;
+    const stn_layer *layer = s->layer;
+    void *spectrum = part(j, CUBLAS_SPECTRUM), *kept_in = part(j, CUBLAS_KEPT_IN), *kept_out = part(j, CUBLAS_KEPT_OUT),
+         *stream = j->run->stream;
+    const void *x, *gradient;
+    STN_TRY(widened(j, j->run->in, s->from, CUBLAS_X, &x, error));
+    STN_TRY(widened(j, j->run->gradient, s->to, CUBLAS_Y, &gradient, error));
+    STN_TRY(transform(j, FORWARD, x, spectrum, error));
+    STN_TRY(cublas_gather(state->kernel[GATHER_IN], spectrum, kept_in, layer->batch * s->from, &state->axes, stream,
+                          error));
+    STN_TRY(transform(j, BACK, gradient, spectrum, error));
+    STN_TRY(cublas_gather(state->kernel[GATHER_GRADIENT], spectrum, kept_out, layer->batch * s->to, &state->axes,
+                          stream, error));
+    if (layer->has_bias) STN_TRY(sum_bias(j, error));
+    const stn_gemm g = cublas_sum(s);
+    void *made = s->own_weights ? part(j, CUBLAS_WEIGHTS) : j->run->out;
+    STN_TRY(multiply(j, &g, kept_out, kept_in, made, error));
+    STN_TRY(store_weights(j, made, error));
+    return layer->has_skip ? sum_skip(j, x, gradient, error) : STN_OK;
+}
+
+stn_status cublas_execute(stn_plan *plan, const stn_execution *run, stn_error *error) {
+    const cublas_state *state = plan->state;
+    const job j = {state, &state->shape, run};
+    return plan->layer.pass == STN_PASS_BACKWARD_WEIGHTS ? sum(&j, error) : map(&j, error);
+}

@@ -1,0 +1,35 @@
+/* What the cublas strategy builds for a plan, and its run. */
+#ifndef STN_CUBLAS_STATE_H
+#define STN_CUBLAS_STATE_H
+#include "launch/cufft.h"
+#include "strategies/cublas/kernels.h"
+#include "strategies/cublas/shape.h"
+
+enum {
+    GATHER_IN,
+    GATHER_GRADIENT,
+    GATHER_WEIGHTS,
+    GATHER_SKIP,
+    SCATTER,
+    SCATTER_WEIGHTS,
+    PAD,
+    FINISH,
+    WIDEN,
+    NARROW,
+    SUMS,
+    KERNELS
+};
+enum { FORWARD, BACK, TRANSFORMS }; /* BACK: of the gradient in the pass to the weights */
+
+typedef struct cublas_state {
+    cublas_shape shape;
+    cublas_axes axes, whole; /* of spectra, of weights */
+    stn_cublas *cublas;      /* the context's */
+    stn_cufft_plan *transform[TRANSFORMS];
+    stn_kernel *kernel[KERNELS]; /* NULL: not needed */
+    size_t at[CUBLAS_PARTS];     /* in the workspace */
+    int cufft_version;
+} cublas_state;
+
+stn_status cublas_execute(stn_plan *plan, const stn_execution *run, stn_error *error);
+#endif

@@ -1,0 +1,263 @@
+/* The fno strategy of Fourier layers (after TurboFNO, 2025): our own transforms, which compute kept frequencies only, and complex
+ * products on tensor cores, in one kernel where one matrix serves all modes, or in as many as are cheaper. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/arith.h"
+#include "base/error.h"
+#include "context/context.h"
+#include "plan/plan.h"
+#include "strategies/fno/route.h"
+
+enum { FUSION }; /* a candidate's value */
+
+#define TF32_FROM 5e-4 /* the tolerance from which f32 may be multiplied as TF32 */
+
+typedef struct stage_state {
+    fno_shape shape;             /* of a pass */
+    fno_modes_shape modes_shape; /* of a product of modes */
+    stn_kernel *kernel;
+    size_t roots; /* where its roots begin, in bytes */
+} stage_state;
+
+typedef struct fno_state {
+    fno_route route;
+    fno_numbers numbers;
+    stage_state stage[FNO_STAGES];
+    size_t place[FNO_PLACES]; /* bytes into the workspace */
+    void *roots;
+} fno_state;
+
+/* f16 is multiplied as TF32 too, which has all of its bits. */
+static fno_numbers numbers_of(const stn_layer *layer) {
+    const bool exact = layer->dtype == STN_F32 && layer->tolerance < TF32_FROM;
+    return (fno_numbers){.dtype = layer->dtype, .parts = exact ? 2 : 1};
+}
+
+/* ---- choosing ---------------------------------------------------------------------------------------------------- */
+
+static bool counts_fit(const fno_stage *stage, const stage_state *state, const stn_machine *machine) {
+    int64_t each = 0, blocks;
+    if (stage->kind == FNO_SUM) return fno_sum_blocks(&stage->sum) <= INT32_MAX;
+    if (stage->kind == FNO_MODES) {
+        const fno_modes *m = &stage->modes;
+        blocks = fno_modes_blocks(m, &state->modes_shape);
+        return blocks <= INT32_MAX && m->modes <= INT32_MAX && m->rows <= INT32_MAX && m->columns <= INT32_MAX;
+    }
+    const fno_pass *pass = &stage->pass;
+    blocks = fno_shape_blocks(pass, &state->shape, machine, &each);
+    return blocks <= INT32_MAX && each <= INT32_MAX && pass->inner <= INT32_MAX && pass->channels <= INT32_MAX &&
+           pass->outputs <= INT32_MAX;
+}
+
+/* The route and the shape of each of its launches. */
+static bool find(const stn_layer *layer, fno_fusion fusion, const stn_machine *machine, fno_state *state, char *reason,
+                 size_t size) {
+    state->numbers = numbers_of(layer);
+    if (!fno_route_for(layer, fusion, &state->route, reason, size)) return false;
+    for (int i = 0; i < state->route.count; i++) {
+        const fno_stage *stage = &state->route.stage[i];
+        stage_state *at = &state->stage[i];
+        if (stage->kind == FNO_MODES) fno_modes_shape_for(&stage->modes, state->numbers, machine, &at->modes_shape);
+        if (stage->kind == FNO_PASS && !fno_shape_for(&stage->pass, state->numbers, machine, &at->shape, reason, size))
+            return false;
+        if (!counts_fit(stage, at, machine)) {
+            snprintf(reason, size, "a launch would have more than 2^31 blocks or channels");
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool applies(const stn_layer *layer, const stn_machine *machine, char *reason, size_t reason_size) {
+    fno_state state;
+    if (!machine->is_device || machine->sm < 80) {
+        snprintf(reason, reason_size, "its kernels are for GPUs with tensor cores of sm_80 or later");
+        return false;
+    }
+    for (int fusion = FNO_FUSIONS - 1; fusion >= 0; fusion--)
+        if (find(layer, (fno_fusion)fusion, machine, &state, reason, reason_size)) return true;
+    return false; /* for the last reason: nothing fused */
+}
+
+static size_t candidates(const stn_layer *layer, const stn_machine *machine, stn_candidate *list, size_t most) {
+    size_t count = 0;
+    fno_state state;
+    char reason[160];
+    for (int fusion = FNO_FUSIONS - 1; fusion >= 0 && count < most; fusion--)
+        if (find(layer, (fno_fusion)fusion, machine, &state, reason, sizeof reason))
+            list[count++] = (stn_candidate){{[FUSION] = fusion}};
+    return count;
+}
+
+static void estimate(const stn_layer *layer, const stn_machine *machine, const stn_candidate *candidate,
+                     stn_estimate *result) {
+    fno_state state;
+    char reason[160];
+    *result = (stn_estimate){.unit = STN_UNIT_FMA_F32, .seconds = INFINITY};
+    if (!find(layer, (fno_fusion)candidate->values[FUSION], machine, &state, reason, sizeof reason)) return;
+    result->seconds = 0;
+    for (int i = 0; i < state.route.count; i++) {
+        const fno_stage *stage = &state.route.stage[i];
+        const stage_state *at = &state.stage[i];
+        if (stage->kind == FNO_MODES)
+            result->seconds += fno_modes_cost(&stage->modes, state.numbers, &at->modes_shape, machine, result);
+        else if (stage->kind == FNO_SUM)
+            result->seconds += fno_sum_cost(&stage->sum, state.numbers, machine, result);
+        else
+            result->seconds += fno_pass_cost(&stage->pass, state.numbers, &at->shape, machine, result);
+    }
+}
+
+/* ---- building ---------------------------------------------------------------------------------------------------- */
+
+/* The roots of all passes, computed here and copied to the device. */
+static stn_status upload_roots(stn_plan *plan, fno_state *state, stn_error *error) {
+    const bool wide = fno_wide(state->numbers);
+    size_t size = 0;
+    for (int i = 0; i < state->route.count; i++) {
+        state->stage[i].roots = size;
+        if (state->route.stage[i].kind == FNO_PASS) size += stn_ladder_roots(&state->stage[i].shape.line, wide, NULL);
+    }
+    if (!plan->machine.present || !size) return STN_OK;
+    unsigned char *roots = malloc(size);
+    if (!roots) return stn_fail_memory(error, "the tables of roots", size);
+    for (int i = 0; i < state->route.count; i++)
+        if (state->route.stage[i].kind == FNO_PASS)
+            stn_ladder_roots(&state->stage[i].shape.line, wide, roots + state->stage[i].roots);
+    stn_status status = stn_device_alloc(plan->context->device, size, &state->roots, error);
+    if (status == STN_OK) status = stn_device_upload(plan->context->device, state->roots, roots, size, error);
+    free(roots);
+    return status;
+}
+
+static stn_status prepare(stn_plan *plan, stn_error *error) {
+    fno_state *state = calloc(1, sizeof *state);
+    if (!state) return stn_fail_memory(error, "a plan", sizeof *state);
+    plan->state = state;
+    char reason[160];
+    const fno_fusion fusion = (fno_fusion)plan->candidate.values[FUSION];
+    if (!find(&plan->layer, fusion, &plan->machine, state, reason, sizeof reason))
+        return stn_fail(error, STN_ERROR_UNSUPPORTED, "strategy fno cannot run this layer: %s", reason);
+    for (int place = FNO_A; place < FNO_PLACES; place++) {
+        state->place[place] = plan->workspace_size;
+        plan->workspace_size +=
+            (size_t)stn_round_up(state->route.cells[place] * (int64_t)fno_cell(state->numbers), 256);
+    }
+    for (int i = 0; i < state->route.count; i++) {
+        const fno_stage *stage = &state->route.stage[i];
+        stage_state *at = &state->stage[i];
+        if (stage->kind == FNO_SUM)
+            STN_TRY(fno_sum_prepare(plan->context, &stage->sum, state->numbers, &at->kernel, error));
+        else if (stage->kind == FNO_MODES)
+            STN_TRY(
+                fno_modes_prepare(plan->context, &stage->modes, state->numbers, &at->modes_shape, &at->kernel, error));
+        else
+            STN_TRY(fno_pass_prepare(plan->context, &stage->pass, state->numbers, &at->shape, &at->kernel, error));
+        stn_plan_list_kernel(plan, at->kernel);
+    }
+    return upload_roots(plan, state, error);
+}
+
+static void release(stn_plan *plan) {
+    fno_state *state = plan->state;
+    if (!state) return;
+    if (state->roots) stn_device_free(plan->context->device, state->roots);
+    free(state);
+    plan->state = NULL;
+}
+
+/* ---- running ----------------------------------------------------------------------------------------------------- */
+
+static const void *read_at(const fno_state *state, const stn_execution *run, fno_place place) {
+    if (place == FNO_X) return run->in;
+    if (place == FNO_GRADIENT) return run->gradient;
+    if (place == FNO_WEIGHTS) return run->weights;
+    if (place == FNO_SKIP) return run->skip;
+    return (const char *)run->workspace + state->place[place];
+}
+static void *write_at(const fno_state *state, const stn_execution *run, fno_place place) {
+    if (place == FNO_Y) return run->out;
+    if (place == FNO_BIAS_GRADIENT) return run->bias_gradient;
+    if (place == FNO_SKIP_GRADIENT) return run->skip_gradient;
+    return (char *)run->workspace + state->place[place];
+}
+
+static stn_status launch(const stn_plan *plan, int i, const stn_execution *run, stn_error *error) {
+    const fno_state *state = plan->state;
+    const fno_stage *stage = &state->route.stage[i];
+    const stage_state *at = &state->stage[i];
+    const void *from = read_at(state, run, stage->from);
+    void *to = write_at(state, run, stage->to), *stream = run->stream;
+    if (stage->kind == FNO_SUM) return fno_sum_launch(at->kernel, &stage->sum, from, to, stream, error);
+    if (stage->kind == FNO_MODES)
+        return fno_modes_launch(at->kernel, &stage->modes, state->numbers, &at->modes_shape, from,
+                                read_at(state, run, stage->right), to, stream, error);
+    const fno_pointers pointers = {.in = from,
+                                   .out = to,
+                                   .weights = run->weights,
+                                   .bias = run->bias,
+                                   .roots = (const char *)state->roots + at->roots};
+    return fno_pass_launch(at->kernel, &stage->pass, state->numbers, &at->shape, &plan->machine, &pointers, stream,
+                           error);
+}
+
+static stn_status execute(stn_plan *plan, const stn_execution *run, stn_error *error) {
+    const fno_state *state = plan->state;
+    for (int i = 0; i < state->route.count; i++) STN_TRY(launch(plan, i, run, error));
+    return STN_OK;
+}
+
+/* ---- words ------------------------------------------------------------------------------------------------------- */
+
+static const char *const fusions[FNO_FUSIONS] = {"nothing fused", "transform and product fused",
+                                                 "product and inverse fused", "all fused"};
+
+static void describe_stage(const fno_state *state, int i, stn_text *text) {
+    const fno_stage *stage = &state->route.stage[i];
+    stn_text_printf(text, "; ");
+    if (stage->kind == FNO_SUM) {
+        stn_text_printf(text, "a sum");
+        return;
+    }
+    if (stage->kind == FNO_MODES) {
+        const fno_modes_shape *shape = &state->stage[i].modes_shape;
+        stn_text_printf(text, "products of %d matri%s a block", shape->together, shape->together == 1 ? "x" : "ces");
+        return;
+    }
+    const fno_shape *shape = &state->stage[i].shape;
+    stn_text_printf(text, "%d points by rungs of", shape->line.points);
+    for (int s = 0; s < shape->line.stages; s++) stn_text_printf(text, "%s%d", s ? " x " : " ", shape->line.radix[s]);
+    stn_text_printf(text, ", %d lines at once", shape->line.lines * shape->groups);
+}
+
+static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
+    const fno_state *state = plan->state;
+    if (!state) return;
+    const int fusion = plan->candidate.values[FUSION];
+    if (format == STN_JSON) {
+        stn_json_integer(text, "fusion", fusion);
+        stn_json_integer(text, "launches", state->route.count);
+        return;
+    }
+    stn_text_printf(text, "%s", fusions[fusion]);
+    for (int i = 0; i < state->route.count; i++) describe_stage(state, i, text);
+}
+
+static void name_candidate(const stn_task *unused, const stn_candidate *candidate, stn_text *text) {
+    (void)unused; /* a layer's plan has none */
+    stn_text_printf(text, "%s", fusions[candidate->values[FUSION]]);
+}
+
+const stn_layer_strategy stn_layer_strategy_fno = {
+    .run = {.name = "fno",
+            .prepare = prepare,
+            .execute = execute,
+            .describe = describe,
+            .release = release,
+            .name_candidate = name_candidate},
+    .applies = applies,
+    .candidates = candidates,
+    .estimate = estimate,
+};

@@ -1,0 +1,207 @@
+/* How a pass is shaped: see pass.h. */
+#include <math.h>
+#include <stdio.h>
+
+#include "base/arith.h"
+#include "strategies/fno/pass.h"
+
+enum { MOST_CELLS = 1024 * 1024 };
+
+/* ---- the ladder -------------------------------------------------------------------------------------------------- */
+
+static bool has_butterfly(int radix) { return radix != 11 && radix != 13; }
+
+/* The radices with fewest rungs, the first the largest; the last is best at most 8: so few registers are needed for it. */
+static bool divide(int rest, int stages, int most, int last, int *radix) {
+    static const int radices[] = {16, 15, 14, 12, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1};
+    if (stages == 1) {
+        *radix = rest;
+        return rest <= last && has_butterfly(rest);
+    }
+    for (size_t i = 0; i < sizeof radices / sizeof *radices; i++) {
+        if (radices[i] > most || rest % radices[i]) continue;
+        *radix = radices[i];
+        if (divide(rest / radices[i], stages - 1, most, last, radix + 1)) return true;
+    }
+    return false;
+}
+
+static bool find_radices(int64_t n, bool wide, stn_ladder *line) {
+    if (!stn_ladder_good(n) || n > MOST_CELLS) return false;
+    for (line->stages = 2; line->stages <= STN_LADDER_STAGES; line->stages++)
+        for (int last = 8; last <= (wide ? 8 : 16); last += 8)
+            if (divide((int)n, line->stages, wide ? 8 : 16, last, line->radix)) return true;
+    return false;
+}
+
+/* Neighbouring butterflies of the foot begin a radix apart, of four lines side by side: an odd distance meets every bank. */
+static int pad_of(const stn_ladder *line) {
+    const int last = line->radix[line->stages - 1];
+    return last % 2 ? 0 : last;
+}
+
+static int power_from(int64_t n) {
+    int power = 1;
+    while (power < n) power *= 2;
+    return power;
+}
+
+/* ---- shared memory: the twin of fno_line.cu's CELLS --------------------------------------------------------------- */
+
+static int64_t pitch(int64_t channels) { return stn_round_up(channels, 16); }
+static int64_t group_channels(const fno_pass *pass, const fno_shape *shape) {
+    return (int64_t)shape->line.lines * shape->groups * (pass->real ? 2 : 1);
+}
+static int64_t columns_of(const fno_shape *shape) { return 8 * (int64_t)shape->tiles[1] * shape->warps[1]; }
+
+size_t fno_shape_shared(const fno_pass *pass, fno_numbers numbers, const fno_shape *shape) {
+    const int64_t channels = group_channels(pass, shape), columns = columns_of(shape);
+    const int64_t rows = pass->product ? 16 * (int64_t)shape->tiles[0] * shape->warps[0] : pass->modes;
+    const int64_t line = (int64_t)(stn_ladder_shared(&shape->line, fno_wide(numbers)) / fno_cell(numbers));
+    const int64_t ladder = pass->forward || pass->back ? stn_round_up(line * shape->groups, 2) : 0;
+    const int64_t group = pass->product && !shape->held ? channels * (columns + 2) : 0;
+    const int64_t in = rows * pitch(channels) + group;
+    const int64_t out = pass->product && pass->back ? pass->modes * pitch(columns) : 0;
+    const int64_t held = pass->product ? shape->held * (columns + 2) : 0;
+    return (size_t)(ladder + held + stn_max(in, out)) * fno_cell(numbers);
+}
+
+/* ---- choosing ---------------------------------------------------------------------------------------------------- */
+
+typedef struct search {
+    const fno_pass *pass;
+    fno_numbers numbers;
+    const stn_machine *machine;
+    fno_shape now, best;
+    double cost;
+} search;
+
+/* Blocks of these bytes that a multiprocessor holds. */
+static int64_t fitting(const search *s, size_t shared) {
+    return shared > s->machine->shared_per_block ? 0
+                                                 : (int64_t)(s->machine->shared_per_multiprocessor / (shared + 1024));
+}
+
+/* Weights stay where as many blocks fit with all of them. */
+static void offer(search *s, double waste, int by_registers) {
+    fno_shape *now = &s->now;
+    now->held = 0;
+    int64_t blocks = stn_min(by_registers, fitting(s, fno_shape_shared(s->pass, s->numbers, now)));
+    if (blocks < 1) return;
+    if (s->pass->product) {
+        now->held = (int)stn_round_up(s->pass->channels, group_channels(s->pass, now));
+        if (now->held > 4096 || fitting(s, fno_shape_shared(s->pass, s->numbers, now)) < blocks) now->held = 0;
+    }
+    now->line.blocks = (int)blocks;
+    const double resident = (double)(blocks * now->threads), busy = waste * (0.7 + 0.3 * 512 / fmin(resident, 512));
+    const double sectors =
+        now->line.lines < 4 ? 1.1 : 1; /* fewer lines side by side: longer rows of points, but more banks met twice */
+    if (busy * sectors < s->cost) s->cost = busy * sectors, s->best = *now;
+}
+
+/* All ways to share the product among the warps. A lane's sums take 8 registers a tile, and what is added to them as many for a row
+ * of tiles; 4 tiles leave room for two blocks of 256 threads. */
+static void offer_products(search *s) {
+    const int wide = fno_wide(s->numbers) ? 2 : 1, warps = s->now.threads / 32;
+    const int64_t rows = stn_div_up(s->pass->modes, 16), columns = stn_div_up(s->pass->outputs, 8);
+    for (int m = 1; m <= warps; m *= 2) {
+        s->now.warps[0] = m, s->now.warps[1] = warps / m;
+        const int64_t down = stn_div_up(rows, m), along = stn_div_up(columns, warps / m);
+        if (down * along * wide > 8 || along * wide > 4) continue;
+        s->now.tiles[0] = (int)down, s->now.tiles[1] = (int)along;
+        const bool many = down * along * wide > 4;
+        if (many && s->now.threads > 256) continue;
+        const double ideal = (double)s->pass->modes / 16 * (double)s->pass->outputs / 8;
+        const double waste = (double)(down * along * warps) / ideal;
+        offer(s, 0.5 + 0.5 * fmin(waste, 16) + 0.05 * (double)(down + along) / (double)(down * along),
+              many ? 1 : 512 / s->now.threads);
+    }
+}
+
+static void offer_groups(search *s) {
+    fno_shape *now = &s->now;
+    const int64_t channels = group_channels(s->pass, now),
+                  all = s->pass->product ? s->pass->channels : stn_max(s->pass->channels, s->pass->outputs);
+    if (channels % 2 || (s->pass->product && channels % 8)) return;
+    if (s->pass->product)
+        offer_products(s);
+    else /* lines that are not there */
+        offer(s, (double)stn_round_up(all, channels) / (double)all, 512 / now->threads > 1 ? 768 / now->threads : 1);
+}
+
+bool fno_shape_for(const fno_pass *pass, fno_numbers numbers, const stn_machine *machine, fno_shape *shape,
+                   char *reason, size_t size) {
+    search s = {.pass = pass, .numbers = numbers, .machine = machine, .cost = INFINITY};
+    stn_ladder *line = &s.now.line;
+    if (!find_radices(pass->n, fno_wide(numbers), line)) {
+        snprintf(reason, size, "an axis has a factor that its transforms lack (2, 3, 5 and 7 they have)");
+        return false;
+    }
+    line->points = (int)pass->n, line->pad = pad_of(line), line->copies = line->shares = 1;
+    for (s.now.threads = 128; s.now.threads <= 512; s.now.threads *= 2)
+        for (line->lines = 4; line->lines >= 1; line->lines /= 2)
+            for (line->threads = power_from(pass->n / line->radix[0]); line->threads >= 1; line->threads /= 2) {
+                s.now.groups = s.now.threads / (line->threads * line->lines);
+                if (s.now.groups < 1 || line->threads > 256) continue;
+                offer_groups(&s);
+                if (s.cost < INFINITY && line->threads <= 8) break; /* more lines at once would not be better */
+            }
+    if (s.cost < INFINITY) return *shape = s.best, true;
+    snprintf(reason, size, "a block's shared memory or registers do not hold its lines and modes");
+    return false;
+}
+
+int64_t fno_shape_blocks(const fno_pass *pass, const fno_shape *shape, const stn_machine *machine, int64_t *each) {
+    if (!pass->product) {
+        *each = 1;
+        int64_t blocks;
+        if (stn_mul_overflows(pass->items, stn_div_up(pass->channels, group_channels(pass, shape)), &blocks))
+            return INT64_MAX;
+        return blocks;
+    }
+    *each = stn_div_up(pass->items, (int64_t)machine->multiprocessors * shape->line.blocks);
+    return stn_div_up(pass->items, *each);
+}
+
+/* ---- what it costs ----------------------------------------------------------------------------------------------- */
+
+/* Fitted to what an H200 took (bench/results/2026-11-22-fno.md), but for the last three. Instructions for each point and rung with its
+ * loads and stores, of a transform alone and beside a product; parts of the peak rates that are reached; how much of the shorter work
+ * hides behind the longer, in a transform alone; bytes a second of weights that come again for every item; the first loads and the
+ * last stores of a block; what one multiprocessor can read, over its share of the copy bandwidth. */
+static const struct {
+    double instructions, mixing, copy, tensor, hidden, again, begin, draw;
+} rates = {17, 24, 0.85, 0.8, 0.6, 3e12, 4e-6, 3};
+
+double fno_pass_cost(const fno_pass *pass, fno_numbers numbers, const fno_shape *shape, const stn_machine *machine,
+                     stn_estimate *sum) {
+    const double cell = (double)fno_cell(numbers), items = (double)pass->items;
+    const double store = (double)stn_dtype_size(numbers.dtype) * (pass->real ? 1 : 2);
+    const double in = pass->forward ? (double)pass->n * (pass->store_in ? store : cell) : (double)pass->modes * cell;
+    const double out = pass->back ? (double)pass->n * (pass->store_out ? store : cell) : (double)pass->modes * cell;
+    const double bytes = items * ((double)pass->channels * in + (double)pass->outputs * (pass->added ? 2 : 1) * out);
+    const double lines = items *
+                         ((pass->forward ? (double)pass->channels : 0) + (pass->back ? (double)pass->outputs : 0)) /
+                         (pass->real ? 2 : 1);
+    const double fma = fno_wide(numbers) ? machine->wide_lanes : machine->lanes;
+    const double ladder = lines * (double)pass->n * shape->line.stages *
+                          (pass->product ? rates.mixing : rates.instructions) /
+                          (fma * machine->multiprocessors * machine->clock);
+    const stn_unit unit = fno_wide(numbers) ? STN_UNIT_TENSOR_F64 : STN_UNIT_TENSOR_TF32;
+    const double rows = 16.0 * shape->tiles[0] * shape->warps[0],
+                 flops = pass->product ? items * 8 * rows * (double)columns_of(shape) * (double)pass->channels : 0;
+    const double tensor = flops * (numbers.parts == 2 ? 3 : 1) / (rates.tensor * machine->flops[unit]);
+    const double weights =
+        pass->product && !shape->held ? items * (double)pass->channels * (double)columns_of(shape) * cell : 0;
+    const double moving = bytes / (rates.copy * machine->copy_bandwidth),
+                 working = ladder + tensor + weights / rates.again;
+    int64_t each;
+    const double blocks = (double)fno_shape_blocks(pass, shape, machine, &each);
+    const double turns = blocks / machine->multiprocessors / shape->line.blocks, idle = ceil(turns) / turns;
+    const double alone = fmax(1, idle / rates.draw);
+    sum->bytes += bytes, sum->launches += 1;
+    sum->flops += flops + lines * 5 * (double)pass->n * log2((double)pass->n + 1);
+    if (pass->product) sum->unit = unit;
+    const double longer = fmax(moving * alone, working * idle), shorter = fmin(moving * alone, working * idle);
+    return longer + (pass->product ? 1 : 1 - rates.hidden) * shorter + rates.begin + machine->launch_seconds;
+}

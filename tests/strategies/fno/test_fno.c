@@ -1,0 +1,82 @@
+/* Strategy fno: every way to fuse a layer that it offers, by itself, against the definition. Usage as test_layer's. */
+#include <stdio.h>
+#include <string.h>
+
+#include "../layer/compare_layer.h"
+
+/* All candidates of one layer; at least `least` of them must serve it. */
+static void check_all(suite *s, const stn_spectral_conv *layer, int least) {
+    char what[500], detail[1500], line[800];
+    int served = 0;
+    layer_name(layer, what, sizeof what);
+    for (int pick = 0; pick < 4; pick++) {
+        layer_comparison c;
+        const bool good = layer_compare(s, layer, "fno", pick, 40 + (uint64_t)s->run, &c);
+        if (!c.served) break;
+        served++;
+        layer_explain(&c, detail, sizeof detail);
+        snprintf(line, sizeof line, "%.480s: %.200s", what, c.parameters);
+        suite_report(s, good, line, detail);
+    }
+    snprintf(line, sizeof line, "%.480s: %d ways", what, served);
+    suite_report(s, served >= least, line, "fewer than there should be");
+}
+
+static stn_spectral_conv layer_of(int rank, const size_t *extent, const size_t *modes, size_t batch, size_t in,
+                                  size_t out) {
+    stn_spectral_conv c = STN_SPECTRAL_CONV_INIT;
+    c.rank = rank;
+    for (int axis = 0; axis < rank; axis++) c.extent[axis] = extent[axis], c.modes[axis] = modes[axis];
+    c.batch = batch, c.in_channels = in, c.out_channels = out;
+    c.shared_weights = 1, c.dtype = STN_F32;
+    return c;
+}
+
+enum { FUSIONS = 4 };
+
+/* The paper's kind of layer, with channels that fill no group and outputs that fill no tile. */
+static void paper(suite *s) {
+    stn_spectral_conv c = layer_of(1, (size_t[]){128}, (size_t[]){64}, 3, 37, 29);
+    c.complex_data = 1, c.mode_choice = STN_MODES_LOW;
+    check_all(s, &c, FUSIONS);
+    if (!s->full) return;
+    c.tolerance = 5e-4, c.has_bias = 1, c.activation = STN_ACTIVATION_GELU;
+    check_all(s, &c, FUSIONS);
+    c.tolerance = 0, c.pass = STN_PASS_BACKWARD_X, c.has_bias = 0, c.activation = STN_ACTIVATION_NONE;
+    check_all(s, &c, FUSIONS);
+}
+
+/* Real lines go in pairs: odd channels, odd and even lengths, all modes and few. */
+static void real(suite *s) {
+    stn_spectral_conv c = layer_of(1, (size_t[]){45}, (size_t[]){23}, 2, 5, 7);
+    if (s->full) check_all(s, &c, FUSIONS);
+    c.extent[0] = 48, c.modes[0] = 25, c.dtype = STN_F64, c.has_skip = c.has_bias = 1;
+    check_all(s, &c, FUSIONS);
+    if (!s->full) return;
+    c.extent[0] = 600, c.modes[0] = 9, c.dtype = STN_F16, c.activation = STN_ACTIVATION_RELU;
+    check_all(s, &c, FUSIONS);
+}
+
+static void grids(suite *s) {
+    stn_spectral_conv c = layer_of(2, (size_t[]){20, 36}, (size_t[]){7, 19}, 2, 9, 4);
+    check_all(s, &c, FUSIONS);
+    if (!s->full) return;
+    c = layer_of(3, (size_t[]){6, 10, 8}, (size_t[]){4, 5, 3}, 1, 3, 3);
+    c.complex_data = 1, c.pass = STN_PASS_BACKWARD_X, c.has_skip = 1;
+    check_all(s, &c, FUSIONS);
+}
+
+/* A matrix for each mode is not fused; products of more modes, rows and columns than a block takes. */
+static void apart(suite *s) {
+    stn_spectral_conv c = layer_of(1, (size_t[]){64}, (size_t[]){27}, 70, 19, 21);
+    c.shared_weights = 0;
+    for (int pass = s->full ? 0 : 2; pass < 3; pass++) {
+        c.pass = (stn_layer_pass)pass;
+        check_all(s, &c, 1);
+    }
+}
+
+int main(int argc, char **argv) {
+    static const suite_part parts[] = {{"paper", paper}, {"real", real}, {"grids", grids}, {"apart", apart}};
+    return suite_main_on(STN_DEVICE_CUDA(0), argc, argv, parts, sizeof parts / sizeof *parts);
+}
