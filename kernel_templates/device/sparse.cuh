@@ -1,0 +1,61 @@
+// 2:4 sparse products by element type, whose left factor the launcher has encoded (src/strategies/sparse/encode.h).
+//
+//   STORE    product of 16 words     of 8             right factor: a register is a word, 32 bits
+//   float    tf32 m16n8k16           tf32 m16n8k8     one point, rounded to 11 bits
+//   half_t   f16 m16n8k32            f16 m16n8k16     two neighbours
+//
+// A lane (g = lane / 4, t = lane % 4) holds of the right factor's column g so many consecutive words: those of even t in the
+// first half of the window, those of odd t in the second, so far apart that two lanes' words are a group:
+//
+//     window   | t 0 | t 2 | next product .. | t 1 | t 3 | next product .. |       4 words of a lane each, of half a product 2
+#pragma once
+#include "device/element.cuh"
+
+template <class STORE>
+struct sparse_words;
+template <>
+struct sparse_words<float> {
+    static constexpr int POINTS = 1;  // of a word
+    static __device__ __forceinline__ unsigned read(unsigned word) { return float_to_tf32(__uint_as_float(word)); }
+};
+template <>
+struct sparse_words<half_t> {
+    static constexpr int POINTS = 2;
+    static __device__ __forceinline__ unsigned read(unsigned word) { return word; }
+};
+
+// A lane's words, COUNT of 2 or 4, in one access of shared memory.
+template <int COUNT>
+struct alignas(4 * COUNT) word_run {
+    unsigned e[COUNT];
+};
+template <int COUNT, class STORE>
+__device__ __forceinline__ void load_words(unsigned (&to)[COUNT], const STORE *from) {
+    const word_run<COUNT> run = *reinterpret_cast<const word_run<COUNT> *>(from);
+#pragma unroll
+    for (int i = 0; i < COUNT; i++) to[i] = sparse_words<STORE>::read(run.e[i]);
+}
+
+// c += a b
+template <int SELECTOR>
+__device__ __forceinline__ void sparse_product(const float *, float (&c)[4], const unsigned (&a)[4],
+                                               const unsigned (&b)[4], unsigned meta) {
+    mma_sp_tf32_m16n8k16<SELECTOR>(c, a, b, meta);
+}
+template <int SELECTOR>
+__device__ __forceinline__ void sparse_product(const half_t *, float (&c)[4], const unsigned (&a)[4],
+                                               const unsigned (&b)[4], unsigned meta) {
+    mma_sp_f16_m16n8k32<SELECTOR>(c, a, b, meta);
+}
+template <int SELECTOR>
+__device__ __forceinline__ void sparse_product(const float *, float (&c)[4], const unsigned (&a)[4],
+                                               const unsigned (&b)[2], unsigned meta) {
+    const unsigned low[2] = {a[0], a[1]};
+    mma_sp_tf32_m16n8k8<SELECTOR>(c, low, b, meta);
+}
+template <int SELECTOR>
+__device__ __forceinline__ void sparse_product(const half_t *, float (&c)[4], const unsigned (&a)[4],
+                                               const unsigned (&b)[2], unsigned meta) {
+    const unsigned low[2] = {a[0], a[1]};
+    mma_sp_f16_m16n8k16<SELECTOR>(c, low, b, meta);
+}

@@ -1,0 +1,237 @@
+// Taps of one step, or of several at once, as 2:4 sparse products on the tensor cores (SPTCStencil): a sum over rows of taps.
+//
+//     out(z, y, x) = sum over d, i of  K(d, i) X(z + d - Z_LOW, y + i - Y_LOW)
+//
+// K(d, i): a row of taps as a band of 16 outputs, half of it zeros, encoded by the launcher; X: a window of HALVES * 8 words for
+// each of 8 rows. A block has a tile of WIDE columns and 64 rows, each warp 16 of the columns and all rows; products take rows
+// that lie 8 apart, so that a window read once serves every tap that looks at its rows:
+//
+//            16 columns                     column g of the right factor: row s + 8 g
+//     row 0  |  m = 0  |                    X of row s, times K(i), is added to sum m = s - i
+//     row 1  |  m = 1  |
+//     ..                                    sum m: rows m, m + 8, .., m + 56 of the outputs
+//     row 8  |  m = 0  |
+//     ..
+//
+// A block walks: in 3D along z, from plane to plane; in 2D down from tile to tile. A line is taken as a grid of rows of WIDE
+// points. Each step's plane, or tile, lies in one stage of shared memory with what the taps reach; AHEAD of them arrive.
+//
+//     stage:   LEAD | WIDE outputs | what is right of them      16 words are left out after 8 rows: lanes of rows 8 apart
+//                                                               (halves 4: 8 words) lie in different banks
+#include "device/arith.cuh"
+#include "device/sparse.cuh"
+#include "device/twins.cuh"
+#include "device/unroll.cuh"
+#include "params.cuh"
+#include "sparse/stage.cuh"
+
+using STORED = SPARSE_STORE;
+constexpr int RANK = SPARSE_RANK, HALVES = SPARSE_HALVES, LEAD = SPARSE_LEAD, PARTS = SPARSE_PARTS;
+constexpr int THREADS = 32 * WARPS, SLOT = 16 / sizeof(STORED), POINTS_OF_WORD = sparse_words<STORED>::POINTS;
+constexpr int RUN = 8, TALL = 8 * RUN, WIDE = 16 * WARPS;
+constexpr int PLANES = Z_LOW + Z_HIGH + 1, AHEAD = STAGES - PLANES;
+constexpr int PRODUCTS = (HALVES + 1) / 2, REGISTERS = (HALVES / 2 + 1) / 2 + HALVES % 2;
+constexpr int COLUMNS = WIDE - 16 + 8 * HALVES * POINTS_OF_WORD, SLOTS = COLUMNS / SLOT;
+constexpr int LINES = TALL + Y_LOW + Y_HIGH;
+constexpr int LIFT = 8 * COLUMNS + (HALVES == 4 ? 8 : 16) * POINTS_OF_WORD;  // from a row to that 8 below
+constexpr int STAGE = (LINES + 7) / 8 * LIFT;
+constexpr int FRAGMENT = 128;  // words
+constexpr bool ALL_HELD = PLANES == 1 && SPARSE_ROW_COUNT[0] <= SPARSE_HELD;
+static_assert(sizeof(STORED) <= 4, "f32 and f16");
+static_assert(AHEAD >= 1, "the next stage arrives while this one is computed on");
+static_assert(LEAD % SLOT == 0, "copies of 16 bytes");
+
+struct tile_arguments {
+    const STORED *in;
+    STORED *out;
+    const unsigned *table;  // metadata, then left factors of all rows, products and parts
+    long long nz, ny, nx, in_z, in_y, in_batch, out_z, out_y, out_batch;
+    long long walk, walks, steps;  // of a block; blocks one after the other; of all of them
+    long long tiles_y, tiles_x;
+    REAL scale;  // of all weights; 1 but for f16
+};
+static_assert(is_twin(sizeof(tile_arguments), sizeof(tile_arguments::scale)), "the launcher's twin of the arguments");
+
+// Where a block is.
+struct tile_place {
+    long long batch, y, x;  // y: in 3D
+    long long first, last;  // steps, or planes
+};
+__device__ __forceinline__ tile_place find_place(const tile_arguments &a) {
+    long long b = blockIdx.x;
+    tile_place at;
+    at.x = b % a.tiles_x * WIDE, b /= a.tiles_x;
+    at.y = b % a.tiles_y * TALL, b /= a.tiles_y;
+    at.first = b % a.walks * a.walk, at.batch = b / a.walks;
+    at.last = at.first + a.walk < a.steps ? at.first + a.walk : a.steps;
+    return at;
+}
+
+// Plane, or tile, p into its stage.
+__device__ __forceinline__ void load_plane(const tile_arguments &a, const tile_place &at, long long p, STORED *stage) {
+    if (p < at.last + Z_HIGH) {
+        const STORED *grid = a.in + at.batch * a.in_batch;
+        if (RANK == 3) grid += fold_far<Z_SIDE_LOW, Z_SIDE_HIGH>(p, a.nz) * a.in_z;
+        const long long y0 = (RANK == 3 ? at.y : TALL * p) - Y_LOW;
+        load_lines<LINES, SLOTS, THREADS, VECTOR, X_SIDE_LOW, X_SIDE_HIGH>(
+            stage, [](int row) { return row / 8 * LIFT + row % 8 * COLUMNS; },
+            [&](int row, long long &x) {
+                if (RANK == 1) x += (y0 + row) * WIDE;
+                return RANK == 1 ? grid : grid + fold_far<Y_SIDE_LOW, Y_SIDE_HIGH>(y0 + row, a.ny) * a.in_y;
+            },
+            at.x - LEAD, a.nx);
+    }
+    copy_async_commit();
+}
+
+// Left factors of COUNT rows of taps.
+template <int COUNT>
+struct fragments {
+    unsigned word[COUNT][PRODUCTS][PARTS][4];
+};
+template <int COUNT>
+__device__ __forceinline__ void read_fragments(fragments<COUNT> &to, const unsigned *table, int row, int lane) {
+#pragma unroll
+    for (int i = 0; i < COUNT; i++)
+#pragma unroll
+        for (int k = 0; k < PRODUCTS; k++)
+#pragma unroll
+            for (int part = 0; part < PARTS; part++)
+                load_run(to.word[i][k][part],
+                         table + 32 * REGISTERS + (((row + i) * PRODUCTS + k) * PARTS + part) * FRAGMENT + 4 * lane);
+}
+
+// What a lane begins with: the words of its first product in row g of 8, of a whole product and of half a one.
+struct lane_start {
+    const STORED *whole, *half;
+};
+
+// A window of rows LINE + 8 g, times those rows of taps that meet it in sums 0 to RUN - 1: tap row i in sum S - i.
+template <int K, int S, int COUNT, int WORDS>
+__device__ __forceinline__ void add_window(float (&sum)[RUN][4], const fragments<COUNT> &a, const unsigned (&b)[WORDS],
+                                           unsigned meta) {
+#pragma unroll
+    for (int part = PARTS - 1; part >= 0; part--)
+#pragma unroll
+        for (int i = 0; i < COUNT; i++)
+            if (S - i >= 0 && S - i < RUN)
+                sparse_product<WORDS == 4 ? K % 2 : 0>(static_cast<const STORED *>(nullptr),
+                                                       sum[S - i >= 0 ? S - i : 0], a.word[i][K][part], b, meta);
+}
+
+// COUNT rows of taps, of which the first looks at row LINE of the stage for output 0.
+template <int LINE, int COUNT>
+__device__ __forceinline__ void add_rows(float (&sum)[RUN][4], const fragments<COUNT> &a,
+                                         const unsigned (&meta)[REGISTERS], const lane_start &start) {
+    unroll<0, COUNT + RUN - 1>([&](auto step) {
+        constexpr int S = step, AT = (LINE + S) / 8 * LIFT + (LINE + S) % 8 * COLUMNS;
+        unroll<0, PRODUCTS>([&](auto product) {
+            constexpr int K = product, FROM = AT + 8 * K * POINTS_OF_WORD;
+            if constexpr (2 * K + 1 < HALVES) {
+                unsigned b[4];
+                load_words(b, start.whole + FROM);
+                add_window<K, S>(sum, a, b, meta[K / 2]);
+            } else {
+                unsigned b[2];
+                load_words(b, start.half + FROM);
+                add_window<K, S>(sum, a, b, meta[REGISTERS - 1]);
+            }
+        });
+    });
+}
+
+constexpr int rows_before(int plane) { return plane ? rows_before(plane - 1) + SPARSE_ROW_COUNT[plane - 1] : 0; }
+
+// All rows of taps of one plane, SPARSE_HELD of them in registers at a time.
+template <int PLANE, int COUNT>
+__device__ __forceinline__ void add_plane(float (&sum)[RUN][4], const fragments<COUNT> &held,
+                                          const unsigned (&meta)[REGISTERS], const unsigned *table,
+                                          const lane_start &start, int lane) {
+    if constexpr (ALL_HELD)
+        add_rows<SPARSE_ROW_FIRST[PLANE]>(sum, held, meta, start);
+    else
+        unroll<0, (SPARSE_ROW_COUNT[PLANE] + SPARSE_HELD - 1) / SPARSE_HELD>([&](auto chunk) {
+            constexpr int FIRST = chunk * SPARSE_HELD, LEFT = SPARSE_ROW_COUNT[PLANE] - FIRST;
+            fragments<(LEFT < SPARSE_HELD ? LEFT : SPARSE_HELD)> read;
+            int again = lane;
+            keep_here(again);  // not before the walk: registers would not hold all of them
+            read_fragments(read, table, rows_before(PLANE) + FIRST, again);
+            add_rows<SPARSE_ROW_FIRST[PLANE] + FIRST>(sum, read, meta, start);
+        });
+}
+
+// Four neighbours of f16, or one number of f32, in row `row` and column x of the step's outputs.
+template <class ELEMENT, int COUNT>
+__device__ __forceinline__ void store_outputs(const tile_arguments &a, ELEMENT *grid, long long row, long long x,
+                                              const ELEMENT (&value)[COUNT]) {
+    if (RANK == 1) x += row * WIDE;
+    if (RANK > 1 && row >= a.ny) return;
+    ELEMENT *const to = RANK == 1 ? grid + x : grid + row * a.out_y + x;
+    if (COUNT == 1 || (VECTOR > 1 && x + COUNT <= a.nx)) {
+        if (x < a.nx) store_run(to, value);
+    } else
+        for (int e = 0; e < COUNT; e++)
+            if (x + e < a.nx) to[e] = value[e];
+}
+__device__ __forceinline__ void store_tile(const tile_arguments &a, half_t *grid, long long row, long long x, int g,
+                                           int t, const float (&sum)[RUN][4]) {
+    const float scale = static_cast<float>(a.scale);
+#pragma unroll
+    for (int m = 0; m < RUN; m++) {
+        const unsigned low = transpose_halves(floats_to_half2(sum[m][0] * scale, sum[m][1] * scale));
+        const unsigned high = transpose_halves(floats_to_half2(sum[m][2] * scale, sum[m][3] * scale));
+        const half_t run[4] = {static_cast<half_t>(low), static_cast<half_t>(low >> 16), static_cast<half_t>(high),
+                               static_cast<half_t>(high >> 16)};
+        store_outputs(a, grid, row + m + 8 * g, x + 4 * t, run);
+    }
+}
+__device__ __forceinline__ void store_tile(const tile_arguments &a, float *grid, long long row, long long x, int g,
+                                           int t, const float (&sum)[RUN][4]) {
+#pragma unroll
+    for (int m = 0; m < RUN; m++)
+#pragma unroll
+        for (int e = 0; e < 4; e++) {
+            const float one[1] = {sum[m][e]};
+            store_outputs(a, grid, row + m + 8 * (2 * t + e % 2), x + g + 8 * (e / 2), one);
+        }
+}
+
+static_assert(is_given(STAGES * STAGE * sizeof(STORED)), "the launcher gives the shared memory that this takes");
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_tile(const __grid_constant__ tile_arguments a) {
+    let_next_launch_begin();  // the faces
+    extern __shared__ __align__(128) unsigned char stn_shared[];
+    STORED *const shared = reinterpret_cast<STORED *>(stn_shared);  // STAGES stages
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, t = lane % 4;
+    const tile_place at = find_place(a);
+    long long next = at.first - Z_LOW;
+    int filled = 0;  // the stage that is filled next
+    const auto load_next = [&] {
+        load_plane(a, at, next++, shared + filled * STAGE);
+        filled = filled + 1 == STAGES ? 0 : filled + 1;
+    };
+    for (int i = 0; i < STAGES - 1; i++) load_next();
+
+    unsigned meta[REGISTERS];
+#pragma unroll
+    for (int i = 0; i < REGISTERS; i++) meta[i] = a.table[32 * i + lane];
+    fragments<ALL_HELD ? SPARSE_ROW_COUNT[0] : 1> held;
+    if constexpr (ALL_HELD) read_fragments(held, a.table, 0, lane);
+    const int begin = g * LIFT + 16 * warp + t % 2 * 4 * HALVES * POINTS_OF_WORD;
+    const int whole = begin + 4 * (t / 2) * POINTS_OF_WORD, half = begin + 2 * (t / 2) * POINTS_OF_WORD;
+    int stage = 0;  // of the step's first plane
+    for (long long p = at.first; p < at.last; p++) {
+        copy_async_wait<AHEAD - 1>();
+        __syncthreads();  // and all have done with the stage that is filled next
+        load_next();
+        float sum[RUN][4] = {};
+        unroll<0, PLANES>([&](auto plane) {
+            const int of = stage + plane < STAGES ? stage + plane : stage + plane - STAGES;
+            const lane_start start = {shared + of * STAGE + whole, shared + of * STAGE + half};
+            add_plane<decltype(plane)::value>(sum, held, meta, a.table, start, lane);
+        });
+        STORED *const grid = a.out + at.batch * a.out_batch + (RANK == 3 ? p * a.out_z : 0);
+        store_tile(a, grid, RANK == 3 ? at.y : TALL * p, at.x + 16 * warp, g, t, sum);
+        stage = stage + 1 == STAGES ? 0 : stage + 1;
+    }
+    copy_async_wait<0>();
+}

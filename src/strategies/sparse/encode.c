@@ -1,0 +1,101 @@
+/* See encode.h. */
+#include "strategies/sparse/encode.h"
+
+#include <string.h>
+
+#include "base/half.h"
+
+static int points_of_word(const sparse_window *w) { return w->dtype == STN_F16 ? 2 : 1; }
+static bool is_half(const sparse_window *w, int product) { return 2 * product + 1 == w->halves; }
+
+int sparse_columns(const sparse_window *w) { return 8 * w->halves * points_of_word(w); }
+int sparse_products(const sparse_window *w) { return (w->halves + 1) / 2; }
+int sparse_groups(const sparse_window *w, int product) { return is_half(w, product) ? 4 : 8; }
+int sparse_places(const sparse_window *w) { return 2 * points_of_word(w); }
+int sparse_kept(const sparse_window *w) { return points_of_word(w); }
+
+/* A group's words lie half the window apart: a row no longer than that meets two columns of four at most, in f32 one of two. */
+bool sparse_legal(const sparse_window *w) {
+    return w->halves > 0 && w->halves <= SPARSE_MOST_HALVES && w->first >= 0 && w->span >= 0 &&
+           w->first + w->span + SPARSE_OUTPUTS <= sparse_columns(w) && w->span < sparse_columns(w) / 2;
+}
+
+/* Lanes t = 2u and 2u + 1 hold a group's two words in register r, group 2r + u: r words on from where the lane begins. */
+int sparse_column(const sparse_window *w, int product, int group, int place) {
+    int points = points_of_word(w), registers = sparse_groups(w, product) / 2;
+    int word = 8 * product + registers * (group % 2) + group / 2;
+    if (place >= points) word += 4 * w->halves;
+    return word * points + place % points;
+}
+
+int sparse_output(const sparse_window *w, int i) {
+    if (!w->paired) return i;
+    return 4 * (i % 8 / 2) + i % 2 + 2 * (i / 8);
+}
+
+static int tap_of(const sparse_window *w, int product, int group, int place, int i) {
+    int tap = sparse_column(w, product, group, place) - sparse_output(w, i) - w->first;
+    return tap >= 0 && tap <= w->span ? tap : -1;
+}
+
+void sparse_keep(const sparse_window *w, int product, int group, int i, int kept[2]) {
+    bool keep[4] = {false};
+    int places = sparse_places(w), count = 0, at = 0;
+    for (int place = 0; place < places; place++) {
+        keep[place] = tap_of(w, product, group, place, i) >= 0;
+        count += keep[place];
+    }
+    for (int place = 0; place < places && count < sparse_kept(w); place++) {
+        count += !keep[place];
+        keep[place] = true;
+    }
+    for (int place = 0; place < places; place++)
+        if (keep[place] && at < 2) kept[at++] = place;
+}
+
+/* What row i keeps of a group, as a register holds it. */
+static uint32_t word_of(const sparse_window *w, const float *weight, int product, int group, int i) {
+    int kept[2] = {0};
+    uint32_t word = 0;
+    sparse_keep(w, product, group, i, kept);
+    for (int k = 0; k < sparse_kept(w); k++) {
+        int tap = tap_of(w, product, group, kept[k], i);
+        float value = tap >= 0 ? weight[tap] : 0;
+        if (w->dtype == STN_F16)
+            word |= (uint32_t)stn_float_to_half(value) << (16 * k);
+        else
+            memcpy(&word, &value, sizeof word);
+    }
+    return word;
+}
+
+/* Lane 4g + t holds of groups t and t + 4 rows g and g + 8. */
+void sparse_encode(const sparse_window *w, const float *weight, uint32_t *to) {
+    memset(to, 0, (size_t)(sparse_products(w) * SPARSE_FRAGMENT) * sizeof *to);
+    for (int product = 0; product < sparse_products(w); product++)
+        for (int group = 0; group < sparse_groups(w, product); group++)
+            for (int i = 0; i < SPARSE_OUTPUTS; i++)
+                to[product * SPARSE_FRAGMENT + 4 * (4 * (i % 8) + group % 4) + 2 * (group / 4) + i / 8] =
+                    word_of(w, weight, product, group, i);
+}
+
+int sparse_registers(const sparse_window *w) { return (w->halves / 2 + 1) / 2 + w->halves % 2; }
+
+static uint32_t metadata_of(const sparse_window *w, int product, int group, int i) {
+    int kept[2] = {0};
+    sparse_keep(w, product, group, i, kept);
+    if (w->dtype == STN_F16) return (uint32_t)(kept[0] | kept[1] << 2);
+    return kept[0] ? 0xe : 0x4;
+}
+
+void sparse_metadata(const sparse_window *w, uint32_t *to) {
+    int registers = sparse_registers(w);
+    memset(to, 0, (size_t)registers * 32 * sizeof *to);
+    for (int product = 0; product < sparse_products(w); product++)
+        for (int group = 0; group < sparse_groups(w, product); group++)
+            for (int i = 0; i < SPARSE_OUTPUTS; i++) {
+                int in = is_half(w, product) ? registers - 1 : product / 2;
+                int lane = 4 * (i % 8) + (is_half(w, product) ? 0 : 2 * (product % 2) + group / 4);
+                to[32 * in + lane] |= metadata_of(w, product, group, i) << (16 * (i / 8) + 4 * (group % 4));
+            }
+}

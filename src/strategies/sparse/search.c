@@ -1,0 +1,185 @@
+/* See search.h. */
+#include "strategies/sparse/search.h"
+
+#include <math.h>
+
+#include "base/arith.h"
+#include "base/best.h"
+#include "strategies/common/cost.h"
+#include "strategies/faces/margins.h"
+#include "strategies/sparse/accuracy.h"
+
+#define RUN 8 /* sums of a warp: products of one row of taps */
+/* Not measured yet: estimates. Parts of the sparse rate (dense f16 or tf32 times `faster`: of an H200, 950 over 630 and
+ * 452 over 313 TFLOPS) and of the copy bandwidth, chosen on the low side, so that a kernel that is known is not passed
+ * over for this one; cycles that a block takes to begin; how much longer launches take that load single elements, as measured when
+ * those were still waited for one by one (bench/results/2026-11-22-rates.md). */
+static const struct {
+    double faster, tensor, memory, shared, start, elements;
+} rates = {.faster = 1.45, .tensor = 0.45, .memory = 0.7, .shared = 0.6, .start = 6000, .elements = 6};
+
+/* ---- cost ------------------------------------------------------------------------------------------------------ */
+
+/* Of a warp's tile of 16 x 64 points: products of 16 words, and cycles in which shared memory answers it, 128 bytes each. */
+typedef struct warp_work {
+    double products, words, cycles;
+} warp_work;
+
+/* Of 16 rows, four times: eight rows at a time by V, two column blocks by U. */
+static warp_work chain_work(const stn_task *task, const sparse_shape *shape) {
+    sparse_window y = sparse_window_y_of(task, shape);
+    double eights = 4 * sparse_columns(&y) / 8.0;
+    warp_work work = {.words = eights * 8 * 8 * shape->halves};
+    work.products = (eights * shape->halves / 2.0 + 4 * 2 * shape->halves_y / 2.0) * shape->parts;
+    work.cycles = work.words / 32;
+    return work;
+}
+
+static warp_work work_of(const stn_task *task, const sparse_shape *shape) {
+    warp_work work = {0};
+    sparse_window w = sparse_window_of(task, shape);
+    sparse_rows rows;
+    if (shape->chain) return chain_work(task, shape);
+    if (!sparse_rows_of(task, shape->fused, &rows)) return work;
+    work.products = RUN * rows.all * (shape->halves / 2.0) * shape->parts;
+    for (int d = 0; d < rows.planes; d++)
+        for (int at = 0; at < rows.count[d]; at += shape->held) {
+            double turns = (double)stn_min(shape->held, rows.count[d] - at) + RUN - 1;
+            work.words += turns * 32 * 2 * shape->halves; /* 8 rows of 8 words for each half */
+        }
+    work.cycles = work.words / 32 + 4.0 * rows.all * sparse_products(&w) * shape->parts;
+    return work;
+}
+
+sparse_counts sparse_count(const stn_task *task, const sparse_shape *shape) {
+    warp_work work = work_of(task, shape);
+    double points = SPARSE_OUTPUTS * SPARSE_TALL, each = task->dtype == STN_F16 ? 2 : 1;
+    double kept = 8 * each; /* of a row of a product of 16 words */
+    sparse_rows rows = {0};
+    double factors = (shape->halves + shape->halves_y) / 2.0; /* of words, left, in products of 16 */
+    if (!shape->chain) factors = sparse_rows_of(task, shape->fused, &rows) ? rows.all * shape->halves / 2.0 : 0;
+    return (sparse_counts){.compute = work.products * 16 * 8 * kept / points,
+                           .input = work.words * each / points,
+                           .parameters = factors * shape->parts * 16 * kept / points};
+}
+
+/* Elements one by one: of rows that are not aligned, and past mirrors. */
+static bool slow_loads(const stn_task *task, const sparse_shape *shape) {
+    bool mirrors = true;
+    for (int side = 0; side < 2; side++) {
+        stn_boundary_kind kind = task->boundary[2][side].kind;
+        mirrors = mirrors && (kind == STN_REFLECT || kind == STN_MIRROR);
+    }
+    return task->rank > 1 && (shape->vector == 1 || mirrors);
+}
+
+void sparse_cost(const stn_task *task, const stn_machine *machine, const sparse_shape *shape, stn_estimate *e) {
+    sparse_tiles tiles = sparse_tiles_of(task, shape);
+    warp_work work = work_of(task, shape);
+    double points = (double)stn_task_points(task), launches = ceil((double)task->steps / shape->fused);
+    double units = (double)(task->batch * tiles.y * tiles.x) * (double)tiles.steps * shape->warps;
+    double blocks = (double)(task->batch * tiles.y * tiles.x * tiles.walks);
+    double waves = ceil(blocks / ((double)machine->multiprocessors * shape->blocks));
+    double again =
+        (double)(tiles.walks * (sparse_planes(task, shape) - 1)) / (double)tiles.steps; /* planes read twice */
+    e->unit = task->dtype == STN_F16 ? STN_UNIT_TENSOR_F16 : STN_UNIT_TENSOR_TF32;
+    e->launches = launches;
+    e->bytes = (2 + again) * (double)stn_dtype_size(task->dtype) * points * launches;
+    e->flops = work.products * 2 * 16 * 8 * (task->dtype == STN_F16 ? 32 : 16) * units * launches;
+    e->halo_waste = units * SPARSE_OUTPUTS * SPARSE_TALL / points - 1;
+    double memory = e->bytes / (rates.memory * machine->copy_bandwidth);
+    double tensor = e->flops / (rates.tensor * rates.faster * machine->flops[e->unit]);
+    double shared = work.cycles * units * launches / (rates.shared * machine->multiprocessors * machine->clock);
+    /* A block's walk, whatever runs beside it: one step's products, one after the other in each of a multiprocessor's quarters. */
+    double alone = work.products * 2 * 16 * 8 * (task->dtype == STN_F16 ? 32 : 16) * shape->warps *
+                   machine->multiprocessors / (rates.tensor * rates.faster * machine->flops[e->unit]);
+    double least = waves * shape->walk * alone + rates.start / machine->clock;
+    double launch = fmax(stn_cost_beside(memory, fmax(tensor, shared)) / launches, least);
+    double faces = shape->extended ? 0 : stn_faces_seconds(task, machine, shape->fused);
+    if (slow_loads(task, shape)) launch *= rates.elements;
+    e->seconds = launches * (machine->launch_seconds + launch + faces);
+    e->error = sparse_error(task, shape);
+}
+
+/* ---- search ---------------------------------------------------------------------------------------------------- */
+
+typedef struct search {
+    const stn_task *task;
+    const stn_machine *machine;
+    sparse_shape *best;
+    double costs[STN_CANDIDATES];
+    size_t count, most;
+    stn_power taps;       /* of the launch in hand */
+    stn_power factors[2]; /* separable ones: along y and x */
+} search;
+
+static void insert(search *s, sparse_shape shape) {
+    stn_estimate e = {0};
+    sparse_cost(s->task, s->machine, &shape, &e);
+    sparse_shape *to = stn_best_insert(s->best, s->costs, sizeof shape, &s->count, s->most, e.seconds);
+    if (to) *to = shape;
+}
+
+/* Is there a kernel for so many steps? Those that need as many launches with fewer fused are cheaper so. */
+static bool fits(const search *s, int fused, bool chain, sparse_shape *shape, bool *cheaper) {
+    int64_t low[3], high[3];
+    if (!sparse_fit(s->task, s->machine, fused, chain, 1, shape) || !stn_faces_interior(s->task, fused, low, high))
+        return false;
+    *cheaper = fused > 1 && stn_div_up((int64_t)s->task->steps, shape->launches) != fused;
+    return true;
+}
+
+static void search_tiles(search *s, int most_fused) {
+    sparse_shape shape;
+    bool cheaper;
+    for (int fused = 1; (uint64_t)fused <= s->task->steps && fused <= most_fused; fused++) {
+        if (!fits(s, fused, false, &shape, &cheaper)) return;
+        if (cheaper) continue;
+        while (s->taps.fused < fused)
+            if (stn_power_fuse(s->task, &s->taps, NULL) != STN_OK) return;
+        for (int parts = 1; parts <= 2; parts++) {
+            if (!sparse_fit(s->task, s->machine, fused, false, parts, &shape)) continue;
+            shape.rounding = (float)sparse_rounding(s->task, &s->taps, false, parts, shape.launches);
+            insert(s, shape);
+        }
+    }
+}
+
+static void search_chains(search *s, int most_fused) {
+    sparse_shape shape;
+    bool cheaper;
+    for (int fused = 1; (uint64_t)fused <= s->task->steps && fused <= most_fused; fused++) {
+        if (!fits(s, fused, true, &shape, &cheaper)) return;
+        for (int i = 0; i < 2; i++)
+            if (sparse_factor(s->task, fused, i + 1, &s->factors[i], NULL) != STN_OK) return;
+        for (int parts = 1; parts <= 2 && !cheaper; parts++) {
+            if (!sparse_fit(s->task, s->machine, fused, true, parts, &shape)) continue;
+            for (int i = 0; i < 2; i++)
+                shape.rounding += (float)sparse_rounding(s->task, &s->factors[i], i == 1, parts, shape.launches);
+            insert(s, shape);
+        }
+        for (int i = 0; i < 2; i++) stn_power_clear(&s->factors[i]);
+    }
+}
+
+bool sparse_any(const stn_task *task, const stn_machine *machine) {
+    search s = {.task = task, .machine = machine};
+    double factors[3][STN_TASK_FACTORS];
+    sparse_shape shape;
+    bool cheaper;
+    return fits(&s, 1, false, &shape, &cheaper) ||
+           (sparse_separable(task, factors) && fits(&s, 1, true, &shape, &cheaper));
+}
+
+size_t sparse_search(const stn_task *task, const stn_machine *machine, int most_fused, sparse_shape *best,
+                     size_t most) {
+    search s = {.task = task, .machine = machine, .best = best, .most = most};
+    double factors[3][STN_TASK_FACTORS];
+    if (most > STN_CANDIDATES) s.most = STN_CANDIDATES;
+    if (stn_power_make(task, &s.taps, NULL) != STN_OK) return 0;
+    search_tiles(&s, most_fused);
+    if (sparse_separable(task, factors)) search_chains(&s, most_fused);
+    for (int i = 0; i < 2; i++) stn_power_clear(&s.factors[i]);
+    stn_power_clear(&s.taps);
+    return s.count;
+}

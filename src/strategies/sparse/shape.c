@@ -1,0 +1,246 @@
+/* See shape.h. */
+#include "strategies/sparse/shape.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/arith.h"
+#include "render/render.h"
+#include "strategies/common/layout.h"
+
+#define MOST_PRODUCTS 64 /* of one run of 8 rows, all parts: eight times as many are unrolled */
+#define MOST_FUSED 63
+#define MOST_ROWS 64      /* reach along y, both sides */
+#define WARPS 8           /* of a block, at most */
+#define MOST_CHAINED 16   /* left factors of a chain, 4 registers each */
+#define FRAGMENTS_HELD 16 /* left factors in registers, 4 each; beside them 32 sums */
+
+int sparse_reach(const stn_task *task, const sparse_shape *shape, int axis, int side) {
+    return shape->fused * task->reach[axis][side];
+}
+
+static int slot(const stn_task *task) { return 16 / (int)stn_dtype_size(task->dtype); }
+static int wide(const sparse_shape *shape) { return SPARSE_OUTPUTS * shape->warps; }
+int sparse_planes(const stn_task *task, const sparse_shape *shape) {
+    return sparse_reach(task, shape, 0, 0) + sparse_reach(task, shape, 0, 1) + 1;
+}
+
+/* ---- rows of taps ---------------------------------------------------------------------------------------------- */
+
+/* Lowest and highest row of each plane after f steps: those of f - 1 steps and one more. */
+typedef struct hull {
+    int low[SPARSE_MOST_PLANES], high[SPARSE_MOST_PLANES]; /* low > high: none */
+} hull;
+
+static void clear_hull(hull *h) {
+    for (int d = 0; d < SPARSE_MOST_PLANES; d++) h->low[d] = INT32_MAX / 2, h->high[d] = INT32_MIN / 2;
+}
+
+static void add_to_hull(hull *h, int plane, int low, int high) {
+    h->low[plane] = (int)stn_min(h->low[plane], low);
+    h->high[plane] = (int)stn_max(h->high[plane], high);
+}
+
+/* Launches share the steps evenly: where that does not come out even, some make a step less. The same kernel does these, and
+ * taps without one in the middle reach rows in f - 1 steps that f steps do not. */
+static bool has_shorter_launches(const stn_task *task, int fused) {
+    return fused > 1 && task->steps % (uint64_t)stn_div_up((int64_t)task->steps, fused) != 0;
+}
+
+bool sparse_rows_of(const stn_task *task, int fused, sparse_rows *rows) {
+    int more = task->reach[0][0] + task->reach[0][1], low = fused * task->reach[1][0];
+    if ((int64_t)fused * more + 1 > SPARSE_MOST_PLANES) return false;
+    hull one, all, next, shorter;
+    clear_hull(&one);
+    clear_hull(&all);
+    for (size_t k = 0; k < task->ntaps; k++) {
+        const int64_t *o = task->taps[k].offset;
+        add_to_hull(&one, (int)o[0] + task->reach[0][0], (int)o[1], (int)o[1]);
+    }
+    add_to_hull(&all, 0, 0, 0);
+    for (int f = 0; f < fused; f++, all = next) {
+        shorter = all;
+        clear_hull(&next);
+        for (int d = 0; d <= f * more; d++)
+            for (int e = 0; e <= more; e++)
+                if (all.low[d] <= all.high[d] && one.low[e] <= one.high[e])
+                    add_to_hull(&next, d + e, all.low[d] + one.low[e], all.high[d] + one.high[e]);
+    }
+    if (has_shorter_launches(task, fused))
+        for (int d = 0; d <= (fused - 1) * more; d++)
+            if (shorter.low[d] <= shorter.high[d])
+                add_to_hull(&all, d + task->reach[0][0], shorter.low[d], shorter.high[d]);
+    *rows = (sparse_rows){.planes = fused * more + 1};
+    for (int d = 0; d < rows->planes; d++) {
+        bool any = all.low[d] <= all.high[d];
+        rows->first[d] = any ? all.low[d] + low : 0;
+        rows->count[d] = any ? all.high[d] - all.low[d] + 1 : 0;
+        rows->all += rows->count[d];
+    }
+    return true;
+}
+
+/* ---- the window and what a block holds ------------------------------------------------------------------------- */
+
+sparse_window sparse_window_of(const stn_task *task, const sparse_shape *shape) {
+    int low = sparse_reach(task, shape, 2, 0), high = sparse_reach(task, shape, 2, 1);
+    return (sparse_window){.dtype = task->dtype,
+                           .halves = shape->halves,
+                           .first = shape->lead - low,
+                           .span = low + high,
+                           .paired = shape->chain || task->dtype == STN_F16};
+}
+
+sparse_window sparse_window_y_of(const stn_task *task, const sparse_shape *shape) {
+    int span = sparse_reach(task, shape, 1, 0) + sparse_reach(task, shape, 1, 1);
+    return (sparse_window){.dtype = task->dtype, .halves = shape->halves_y, .span = span};
+}
+
+bool sparse_separable(const stn_task *task, double factors[3][STN_TASK_FACTORS]) {
+    return task->rank == 2 && stn_task_separable(task, factors);
+}
+
+const char *sparse_kernel_name(const sparse_shape *shape) { return shape->chain ? "sparse_chain" : "sparse_tile"; }
+
+/* As the kernels lay stages out. */
+static size_t stage_bytes(const stn_task *task, const sparse_shape *shape) {
+    sparse_window w = sparse_window_of(task, shape), y = sparse_window_y_of(task, shape);
+    int64_t size = (int64_t)stn_dtype_size(task->dtype), banks = (shape->halves == 4 ? 32 : 64) / size;
+    int64_t columns = wide(shape) - SPARSE_OUTPUTS + sparse_columns(&w);
+    if (shape->chain) {
+        int64_t pitch = stn_round_up(columns - banks, 128 / size) + banks;
+        return (size_t)((SPARSE_TALL - SPARSE_OUTPUTS + sparse_columns(&y)) * pitch * size);
+    }
+    int64_t lines = SPARSE_TALL + sparse_reach(task, shape, 1, 0) + sparse_reach(task, shape, 1, 1);
+    return (size_t)(stn_div_up(lines, 8) * (8 * columns + banks) * size);
+}
+
+size_t sparse_shared(const stn_task *task, const sparse_shape *shape) {
+    return stage_bytes(task, shape) * (size_t)shape->stages;
+}
+
+static int words_of(const sparse_window *w, int rows, int parts) {
+    return 32 * sparse_registers(w) + rows * sparse_products(w) * parts * SPARSE_FRAGMENT;
+}
+
+size_t sparse_table_words(const stn_task *task, const sparse_shape *shape) {
+    sparse_window w = sparse_window_of(task, shape), y = sparse_window_y_of(task, shape);
+    sparse_rows rows;
+    if (shape->chain) return (size_t)(words_of(&w, 1, shape->parts) + words_of(&y, 1, shape->parts));
+    return sparse_rows_of(task, shape->fused, &rows) ? (size_t)words_of(&w, rows.all, shape->parts) : 0;
+}
+
+sparse_tiles sparse_tiles_of(const stn_task *task, const sparse_shape *shape) {
+    sparse_tiles tiles = {.y = 1, .x = stn_div_up(task->n[2], wide(shape))};
+    if (task->rank == 1) {
+        tiles.steps = stn_div_up(tiles.x, SPARSE_TALL);
+        tiles.x = 1;
+    } else if (task->rank == 2)
+        tiles.steps = stn_div_up(task->n[1], SPARSE_TALL);
+    else {
+        tiles.steps = task->n[0];
+        tiles.y = stn_div_up(task->n[1], SPARSE_TALL);
+    }
+    tiles.walks = stn_div_up(tiles.steps, shape->walk);
+    return tiles;
+}
+
+/* The narrowest window that holds the taps. */
+static bool fit_window(const stn_task *task, sparse_shape *shape) {
+    shape->lead = (int)stn_round_up(sparse_reach(task, shape, 2, 0), slot(task));
+    for (shape->halves = 1; shape->halves <= SPARSE_MOST_HALVES; shape->halves++) {
+        sparse_window w = sparse_window_of(task, shape);
+        if (sparse_legal(&w)) break;
+    }
+    for (shape->halves_y = 1; shape->chain && shape->halves_y <= SPARSE_MOST_HALVES; shape->halves_y++) {
+        sparse_window w = sparse_window_y_of(task, shape);
+        if (sparse_legal(&w)) break;
+    }
+    return shape->halves <= SPARSE_MOST_HALVES && shape->halves_y <= SPARSE_MOST_HALVES;
+}
+
+/* Do the registers hold left factors? */
+static bool fit_factors(const stn_task *task, sparse_shape *shape) {
+    sparse_window w = sparse_window_of(task, shape), y = sparse_window_y_of(task, shape);
+    int each = sparse_products(&w) * shape->parts;
+    sparse_rows rows;
+    shape->held = 1;
+    if (shape->chain) return each + sparse_products(&y) * shape->parts <= MOST_CHAINED;
+    shape->held = (int)stn_max(1, FRAGMENTS_HELD / each);
+    return sparse_rows_of(task, shape->fused, &rows) && rows.all * each <= MOST_PRODUCTS;
+}
+
+/* Two stages of a 2D or 1D walk arrive while one is computed on; in 3D one, where memory for no more is left. Narrow tiles read
+ * more past their sides, so they come last. */
+static bool fit_stages(const stn_task *task, const stn_machine *machine, sparse_shape *shape) {
+    for (shape->warps = WARPS; shape->warps >= 2; shape->warps /= 2) {
+        size_t stage = stage_bytes(task, shape), whole = machine->shared_per_block;
+        for (shape->blocks = (shape->chain ? 3 : 2) * WARPS / shape->warps; shape->blocks; shape->blocks--)
+            for (int ahead = 2; ahead; ahead--) {
+                shape->stages = sparse_planes(task, shape) + ahead;
+                if ((stage * (size_t)shape->stages + 1024) * (size_t)shape->blocks <= whole) return true;
+            }
+    }
+    return false;
+}
+
+/* Long walks leave multiprocessors idle at the end, short ones of 3D read planes twice. */
+static void fit_walk(const stn_task *task, const stn_machine *machine, sparse_shape *shape) {
+    double best = INFINITY, slots = (double)machine->multiprocessors * shape->blocks;
+    shape->walk = 1;
+    sparse_tiles tiles = sparse_tiles_of(task, shape);
+    int64_t steps = tiles.steps, last = 0;
+    for (int64_t walks = 1; walks <= steps && walks <= 4096; walks++) {
+        int64_t walk = stn_div_up(steps, walks);
+        if (walk == last || walk > INT32_MAX) continue;
+        last = walk;
+        double blocks = (double)(task->batch * tiles.y * tiles.x * stn_div_up(steps, walk));
+        double cost = ((double)walk + sparse_planes(task, shape) - 1 + 0.3) * fmax(1, ceil(blocks / slots));
+        if (cost >= best) continue;
+        best = cost;
+        shape->walk = (int)walk;
+    }
+}
+
+bool sparse_fit(const stn_task *task, const stn_machine *machine, int fused, bool chain, int parts,
+                sparse_shape *shape) {
+    memset(shape, 0, sizeof *shape);
+    if (fused > MOST_FUSED) return false;
+    shape->fused = fused;
+    shape->launches = (int)stn_div_up((int64_t)task->steps, fused);
+    shape->chain = chain;
+    shape->parts = parts;
+    shape->vector = stn_task_vector(task);
+    shape->extended = stn_task_extended(task);
+    if ((int64_t)fused * (task->reach[1][0] + task->reach[1][1]) > MOST_ROWS || !fit_window(task, shape)) return false;
+    if (!fit_factors(task, shape) || !fit_stages(task, machine, shape)) return false;
+    fit_walk(task, machine, shape);
+    sparse_tiles tiles = sparse_tiles_of(task, shape);
+    return task->batch <= INT32_MAX / tiles.walks / tiles.y / tiles.x; /* blocks of one launch */
+}
+
+/* ---- params.cuh ------------------------------------------------------------------------------------------------ */
+
+void sparse_params(const stn_task *task, const sparse_shape *shape, stn_text *params) {
+    sparse_rows rows = {0};
+    sparse_rows_of(task, shape->fused, &rows);
+    stn_params_begin(params);
+    stn_params_elements(params, task->dtype);
+    stn_params_type(params, "SPARSE_STORE", task->dtype == STN_F16 ? "unsigned short" : "float");
+    for (int axis = 0; axis < 3; axis++) {
+        int reach[2] = {sparse_reach(task, shape, axis, 0), sparse_reach(task, shape, axis, 1)};
+        stn_params_axis(params, axis, reach, task->boundary[axis]);
+    }
+    if (shape->chain) stn_params_int(params, "SPARSE_HALVES_Y", shape->halves_y);
+    stn_params_int(params, "SPARSE_RANK", task->rank);
+    stn_params_int(params, "SPARSE_HALVES", shape->halves);
+    stn_params_int(params, "SPARSE_LEAD", shape->lead);
+    stn_params_int(params, "SPARSE_PARTS", shape->parts);
+    stn_params_int(params, "SPARSE_HELD", shape->held);
+    stn_params_ints(params, "SPARSE_ROW_FIRST", rows.first, (size_t)rows.planes);
+    stn_params_ints(params, "SPARSE_ROW_COUNT", rows.count, (size_t)rows.planes);
+    stn_params_int(params, "VECTOR", shape->vector);
+    stn_params_int(params, "WARPS", shape->warps);
+    stn_params_int(params, "STAGES", shape->stages);
+    stn_params_int(params, "BLOCKS", shape->blocks);
+}

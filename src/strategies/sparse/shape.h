@@ -1,0 +1,57 @@
+/* How sparse_tile and sparse_chain are shaped for a task: steps fused, the window of a row of taps, what a block holds; what that costs; its
+ * params.cuh. */
+#ifndef STN_STRATEGIES_SPARSE_SHAPE_H
+#define STN_STRATEGIES_SPARSE_SHAPE_H
+#include "plan/strategy.h"
+#include "strategies/sparse/encode.h"
+
+#define SPARSE_MOST_PLANES 33
+#define SPARSE_TALL 64 /* rows of a block's tile */
+
+/* Fits a stn_candidate. */
+typedef struct sparse_shape {
+    int fused;    /* most steps that one launch does; launches share the task's steps evenly */
+    int launches; /* of `fused` or `fused` - 1 steps */
+    int parts;    /* of a weight, of 11 bits each */
+    int vector;   /* elements of one access along x: 16 bytes, or 1 where rows are not aligned */
+    int chain;    /* sparse_chain, of separable taps; else sparse_tile */
+    int halves;   /* of the window (encode.h) */
+    int halves_y; /* chain: of the window of rows */
+    int lead;     /* points from the window's first to its first output */
+    int warps, stages, blocks;
+    int held;       /* rows of taps in registers at once */
+    int walk;       /* steps of a block: planes in 3D, tiles of 64 rows else */
+    int extended;   /* fused launches are right up to the faces: axes wrap, or mirror symmetric taps */
+    float rounding; /* what rounding the weights alone errs by, of all launches: accuracy.h */
+} sparse_shape;
+_Static_assert(sizeof(sparse_shape) <= sizeof(stn_candidate), "a shape is a candidate");
+
+/* The rows of taps of one launch: of plane d those from -Y_LOW + first[d] on. Planes may have none. */
+typedef struct sparse_rows {
+    int planes, all;
+    int first[SPARSE_MOST_PLANES], count[SPARSE_MOST_PLANES];
+} sparse_rows;
+/* False if there are more than a kernel takes. Rows follow from offsets alone: new weights change none. */
+bool sparse_rows_of(const stn_task *task, int fused, sparse_rows *rows);
+
+/* The shape for launches of at most `fused` steps; false if no kernel can take it. */
+bool sparse_fit(const stn_task *task, const stn_machine *machine, int fused, bool chain, int parts,
+                sparse_shape *shape);
+int sparse_planes(const stn_task *task, const sparse_shape *shape); /* that the taps look at */
+int sparse_reach(const stn_task *task, const sparse_shape *shape, int axis, int side);
+sparse_window sparse_window_of(const stn_task *task, const sparse_shape *shape);   /* along x */
+sparse_window sparse_window_y_of(const stn_task *task, const sparse_shape *shape); /* chain: along y */
+/* 2D taps that are products of a factor along y and one along x. */
+bool sparse_separable(const stn_task *task, double factors[3][STN_TASK_FACTORS]);
+const char *sparse_kernel_name(const sparse_shape *shape);
+size_t sparse_shared(const stn_task *task, const sparse_shape *shape); /* bytes of dynamic shared memory */
+size_t sparse_table_words(const stn_task *task, const sparse_shape *shape);
+
+/* Steps of a walk over one column of tiles, blocks that share them, and tiles of 3D along y, of all along x. */
+typedef struct sparse_tiles {
+    int64_t steps, walks, y, x;
+} sparse_tiles;
+sparse_tiles sparse_tiles_of(const stn_task *task, const sparse_shape *shape);
+
+void sparse_params(const stn_task *task, const sparse_shape *shape, stn_text *params);
+#endif

@@ -1,0 +1,297 @@
+/* sparse: f steps in one launch, as 2:4 sparse products on the tensor cores, after SPTCStencil. f steps are one correlation with
+ * the taps' f-th power (common/powers.h), any weights: a sum over its rows, each a band that is encoded on the host (encode.h).
+ * Of separable 2D taps
+ * it is a chain of two such products. See kernel_templates/sparse/sparse_tile.cu and sparse_chain.cu. */
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arith.h"
+#include "base/error.h"
+#include "context/context.h"
+#include "context/kernel.h"
+#include "render/render.h"
+#include "strategies/common/turns.h"
+#include "strategies/faces/margins.h"
+#include "strategies/sparse/accuracy.h"
+#include "strategies/sparse/search.h"
+#include "strategies/sparse/sweep.h"
+
+/* Arguments as the kernel declares them; the scale follows. */
+typedef struct tile_header {
+    const void *in;
+    void *out;
+    const void *table;
+    int64_t nz, ny, nx, in_z, in_y, in_batch, out_z, out_y, out_batch;
+    int64_t walk, walks, steps, tiles_y, tiles_x;
+} tile_header;
+typedef struct chain_header {
+    const void *in;
+    void *out;
+    const void *table;
+    int64_t ny, nx, in_y, in_batch, out_y, out_batch;
+    int64_t walk, walks, steps, tiles_x;
+} chain_header;
+
+typedef struct sparse_state {
+    sparse_shape shape;
+    stn_kernel *kernel;
+    size_t nsweeps;
+    sparse_sweep sweeps[2];
+    uint32_t *tables;    /* on the device, of all sweeps */
+    stn_faces *faces[2]; /* of each sweep; NULL where all axes wrap */
+    stn_layouts at;
+    size_t grid_bytes; /* of the workspace, whole 256; the faces' follows */
+} sparse_state;
+
+static bool applies(const stn_task *task, const stn_machine *machine, char *reason, size_t reason_size) {
+    const char *why = NULL;
+    if (!machine->is_device)
+        why = "it needs a GPU and this context is for the host";
+    else if (machine->sm < 80)
+        why = "it needs sparse tensor cores: sm_80 or newer";
+    else if (task->dtype == STN_F64)
+        why = "sparse tensor cores have no f64";
+    else if (task->dtype == STN_F32 && task->tolerance < SPARSE_TF32_TOLERANCE)
+        why = "f32 is computed in tf32, which needs a tolerance of 5e-4 or more";
+    else if (task->in_stride[2] != 1 || task->out_stride[2] != 1)
+        why = "the fastest axis is strided";
+    else if (stn_task_points(task) >> 37 || task->steps >> 31)
+        why = "the grid has 2^37 points or more, or there are 2^31 steps or more";
+    else if (!sparse_any(task, machine))
+        why = "its taps reach too far, or their margins cover the grid, or the batch is too large";
+    if (why) snprintf(reason, reason_size, "%s", why);
+    return !why;
+}
+
+static size_t candidates(const stn_task *task, const stn_machine *machine, stn_candidate *list, size_t most) {
+    sparse_shape best[STN_CANDIDATES];
+    size_t count = sparse_search(task, machine, INT_MAX, best, most);
+    for (size_t i = 0; i < count; i++) list[i] = stn_candidate_of(&best[i], sizeof best[i]);
+    return count;
+}
+
+static sparse_shape shape_of(const stn_candidate *candidate) {
+    sparse_shape shape;
+    memcpy(&shape, candidate->values, sizeof shape);
+    return shape;
+}
+
+static void estimate(const stn_task *task, const stn_machine *machine, const stn_candidate *candidate,
+                     stn_estimate *result) {
+    sparse_shape shape = shape_of(candidate);
+    sparse_cost(task, machine, &shape, result);
+}
+
+/* ---- building -------------------------------------------------------------------------------------------------- */
+
+/* Tables of the task's weights, into new memory of the device; there are none where the GPU is not here. */
+static stn_status make_tables(stn_plan *plan, sparse_state *state, stn_error *error) {
+    size_t words = sparse_table_words(&plan->task, &state->shape) * state->nsweeps;
+    uint32_t *host = calloc(words, sizeof *host);
+    void *tables = NULL;
+    if (!host) return stn_fail_memory(error, "a plan's weights", words * sizeof *host);
+    stn_status status = sparse_sweeps_fill(&plan->task, &state->shape, state->sweeps, state->nsweeps, host, error);
+    stn_device *device = plan->context->device;
+    state->tables = NULL;
+    if (status == STN_OK && device) status = stn_device_alloc(device, words * sizeof *host, &tables, error);
+    if (status == STN_OK && device) status = stn_device_upload(device, tables, host, words * sizeof *host, error);
+    free(host);
+    if (status != STN_OK && tables) stn_device_free(device, tables);
+    if (status == STN_OK) state->tables = tables;
+    return status;
+}
+
+static stn_status get_kernel(stn_plan *plan, sparse_state *state, stn_error *error) {
+    stn_text params = STN_TEXT_EMPTY;
+    sparse_params(&plan->task, &state->shape, &params);
+    stn_params_int(&params, "EXPECTED_HEADER", state->shape.chain ? sizeof(chain_header) : sizeof(tile_header));
+    return stn_kernel_make(plan->context, sparse_kernel_name(&state->shape), &params,
+                           sparse_shared(&plan->task, &state->shape), &state->kernel, error);
+}
+
+static stn_status prepare(stn_plan *plan, stn_error *error) {
+    sparse_state *state = calloc(1, sizeof *state);
+    if (!state) return stn_fail_memory(error, "a plan", sizeof *state);
+    plan->state = state;
+    state->shape = shape_of(&plan->candidate);
+    uint64_t launches = (uint64_t)state->shape.launches, steps = plan->task.steps;
+    state->at = stn_task_layouts(&plan->task, launches);
+    state->grid_bytes = (size_t)stn_round_up((int64_t)state->at.work_bytes, 256);
+    state->nsweeps = steps % launches ? 2 : 1;
+    state->sweeps[0].fused = (int)((steps + launches - 1) / launches);
+    state->sweeps[1].fused = (int)(steps / launches);
+    STN_TRY(get_kernel(plan, state, error));
+    plan->kernels[0] = state->kernel;
+    plan->nkernels = 1; /* the faces add theirs */
+    STN_TRY(make_tables(plan, state, error));
+    for (size_t i = 0; i < state->nsweeps; i++)
+        STN_TRY(stn_faces_create(plan, state->sweeps[i].fused, STN_FACES_CHEAPEST, &state->faces[i], error));
+    size_t first = stn_faces_workspace(state->faces[0]), second = stn_faces_workspace(state->faces[1]);
+    plan->workspace_size = state->grid_bytes + (first > second ? first : second);
+    return STN_OK;
+}
+
+/* Left factors hold any weights: only tables change. */
+static stn_status set_weights(stn_plan *plan, stn_error *error) {
+    sparse_state *state = plan->state, next = *state;
+    STN_TRY(make_tables(plan, &next, error));
+    stn_status status = STN_OK;
+    for (size_t i = 0; i < next.nsweeps && status == STN_OK; i++)
+        status = stn_faces_set_weights(plan, next.faces[i], error);
+    if (status != STN_OK) {
+        if (next.tables) stn_device_free(plan->context->device, next.tables);
+        return status;
+    }
+    if (state->tables) stn_device_free(plan->context->device, state->tables);
+    next.shape.extended = stn_task_extended(&plan->task); /* faces are there in any case */
+    *state = next;
+    return STN_OK;
+}
+
+static void release(stn_plan *plan) {
+    sparse_state *state = plan->state;
+    if (!state) return;
+    for (int i = 0; i < 2; i++) stn_faces_destroy(plan, state->faces[i]);
+    if (state->tables) stn_device_free(plan->context->device, state->tables);
+    free(state);
+    plan->state = NULL;
+}
+
+/* ---- running --------------------------------------------------------------------------------------------------- */
+
+typedef struct run {
+    const sparse_state *state;
+    unsigned char *faces;
+} run;
+
+/* A stn_interior; `user` is a sweep. */
+static stn_status launch_sweep(const stn_plan *plan, const void *user, const stn_fused_launch *l, stn_error *error) {
+    const sparse_state *state = plan->state;
+    const sparse_sweep *sweep = user;
+    const stn_task *task = &plan->task;
+    const sparse_shape *shape = &state->shape;
+    const stn_grid_layout *from = l->from, *to = l->to;
+    sparse_tiles tiles = sparse_tiles_of(task, shape);
+    const uint32_t *table = state->tables + (size_t)(sweep - state->sweeps) * sparse_table_words(task, shape);
+    _Alignas(16) unsigned char arguments[sizeof(tile_header) + 16] = {0};
+    size_t header;
+    if (shape->chain) {
+        chain_header h = {l->in,         l->out,    table,       task->n[1],  task->n[2],  from->stride[1], from->batch,
+                          to->stride[1], to->batch, shape->walk, tiles.walks, tiles.steps, tiles.x};
+        memcpy(arguments, &h, header = sizeof h);
+    } else {
+        tile_header h = {l->in,           l->out,          table,       task->n[0],    task->n[1],    task->n[2],
+                         from->stride[0], from->stride[1], from->batch, to->stride[0], to->stride[1], to->batch,
+                         shape->walk,     tiles.walks,     tiles.steps, tiles.y,       tiles.x};
+        memcpy(arguments, &h, header = sizeof h);
+    }
+    stn_put_real(task->dtype, sweep->scale, arguments + header);
+    stn_launch launch = {.grid = {(unsigned)(task->batch * tiles.walks * tiles.y * tiles.x), 1, 1},
+                         .block = {32 * (unsigned)shape->warps, 1, 1},
+                         .shared = sparse_shared(task, shape),
+                         .stream = l->stream};
+    return stn_module_launch(state->kernel->module, &launch, arguments, error);
+}
+
+static stn_status take_turn(const stn_plan *plan, const void *user, uint64_t i, const stn_fused_launch *l,
+                            stn_error *error) {
+    const sparse_state *state = ((const run *)user)->state;
+    uint64_t longer = plan->task.steps % (uint64_t)state->shape.launches;
+    int which = state->nsweeps == 2 && i >= longer;
+    const stn_faces *faces = state->shape.extended ? NULL : state->faces[which];
+    return stn_faces_run(plan, faces, launch_sweep, &state->sweeps[which], l, ((const run *)user)->faces, error);
+}
+
+static uint64_t launches(const stn_plan *plan) { return (uint64_t)((const sparse_state *)plan->state)->shape.launches; }
+
+static stn_status execute_part(stn_plan *plan, stn_part part, const stn_execution *at, stn_error *error) {
+    const sparse_state *state = plan->state;
+    run r = {state, (unsigned char *)at->workspace + state->grid_bytes};
+    return stn_take_turns(plan, &state->at, launches(plan), part, at, take_turn, &r, error);
+}
+
+/* ---- words ----------------------------------------------------------------------------------------------------- */
+
+static const char *arithmetic(const stn_task *task, const sparse_shape *shape) {
+    if (task->dtype == STN_F16) return shape->parts == 1 ? "sparse f16" : "sparse f16 x 2";
+    return shape->parts == 1 ? "sparse tf32" : "sparse tf32 x 2";
+}
+
+static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
+    const sparse_state *state = plan->state;
+    const sparse_shape *shape = &state->shape;
+    const stn_task *task = &plan->task;
+    sparse_window w = sparse_window_of(task, shape);
+    sparse_rows rows = {.all = 1};
+    if (!shape->chain) sparse_rows_of(task, shape->fused, &rows);
+    sparse_counts counts = sparse_count(task, shape);
+    if (format == STN_TEXT) {
+        stn_text_printf(text, "kernel %s, %d launches of %d fused steps", sparse_kernel_name(shape), shape->launches,
+                        state->sweeps[0].fused);
+        if (state->nsweeps == 2) stn_text_printf(text, " or %d", state->sweeps[1].fused);
+        stn_text_printf(text,
+                        ", %d row%s of %d taps in windows of %d points, %s products, %d warps a block; for each point "
+                        "%.4g multiplications, %.4g elements and %.4g weights read by products",
+                        rows.all, rows.all == 1 ? "" : "s", w.span + 1, sparse_columns(&w), arithmetic(task, shape),
+                        shape->warps, counts.compute, counts.input, counts.parameters);
+        return;
+    }
+    stn_json_key(text, "kernel");
+    stn_json_string(text, sparse_kernel_name(shape));
+    stn_json_key(text, "arithmetic");
+    stn_json_string(text, arithmetic(task, shape));
+    const struct {
+        const char *key;
+        double value;
+    } numbers[] = {{"fused_steps", state->sweeps[0].fused},
+                   {"launches", shape->launches},
+                   {"rows", rows.all},
+                   {"taps_of_row", w.span + 1},
+                   {"window", sparse_columns(&w)},
+                   {"warps", shape->warps},
+                   {"stages", shape->stages},
+                   {"walk", shape->walk},
+                   {"multiplications_of_point", counts.compute},
+                   {"elements_of_point", counts.input},
+                   {"weights_of_point", counts.parameters}};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        stn_json_key(text, numbers[i].key);
+        stn_json_number(text, numbers[i].value);
+    }
+}
+
+static void name_candidate(const stn_task *task, const stn_candidate *candidate, stn_text *text) {
+    sparse_shape shape = shape_of(candidate);
+    sparse_window w = sparse_window_of(task, &shape);
+    sparse_counts counts = sparse_count(task, &shape);
+    stn_text_printf(text,
+                    "%d steps a launch%s, windows of %d points, %s products, %d warps, %d block%s, a point takes %.4g "
+                    "multiplications, %.4g elements, %.4g weights",
+                    shape.fused, shape.chain ? " as a chain" : "", sparse_columns(&w), arithmetic(task, &shape),
+                    shape.warps, shape.blocks, shape.blocks == 1 ? "" : "s", counts.compute, counts.input,
+                    counts.parameters);
+}
+
+static uint64_t shorten(const stn_task *task, const stn_candidate *candidate, uint64_t most, stn_candidate *trial) {
+    sparse_shape shape = shape_of(candidate);
+    uint64_t steps = stn_fused_shorten(task, shape.fused, most, &shape.launches);
+    *trial = stn_candidate_of(&shape, sizeof shape);
+    return steps;
+}
+
+const stn_strategy stn_strategy_sparse = {
+    .name = "sparse",
+    .applies = applies,
+    .candidates = candidates,
+    .estimate = estimate,
+    .prepare = prepare,
+    .set_weights = set_weights,
+    .describe = describe,
+    .release = release,
+    .name_candidate = name_candidate,
+    .shorten = shorten,
+    .launches = launches,
+    .execute_part = execute_part,
+};

@@ -1,0 +1,73 @@
+/* Weights in parts of 11 bits: sums, symmetry, and the error that is predicted for them. */
+#include <criterion/criterion.h>
+#include <math.h>
+#include <string.h>
+
+#include "strategies/sparse/accuracy.h"
+
+static uint64_t state = 99;
+static double draw(void) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return (double)(state >> 11) * 0x1p-53;
+}
+
+#define SIDE 7
+#define COUNT (SIDE * SIDE)
+
+/* A plane of weights that sum up to 1; `turned`: the same turned about. */
+static void make_power(bool turned, long double *weight, stn_power *power) {
+    long double sum = 0;
+    for (int i = 0; i < COUNT; i++) {
+        weight[i] = turned && i > COUNT / 2 ? weight[COUNT - 1 - i] : (long double)exp(4 * draw());
+        sum += weight[i];
+    }
+    for (int i = 0; i < COUNT; i++) weight[i] /= sum;
+    *power = (stn_power){.fused = 1, .size = {1, SIDE, SIDE}, .low = {0, SIDE / 2, SIDE / 2}, .weight = weight};
+}
+
+Test(sparse_rounding, sums_stay) {
+    for (int turn = 0; turn < 200; turn++) {
+        long double weight[COUNT];
+        float rounded[2 * COUNT];
+        stn_power power;
+        stn_task task = {.rank = 2, .dtype = turn % 2 ? STN_F32 : STN_F16};
+        bool turned = turn / 2 % 2;
+        make_power(turned, weight, &power);
+        double scale = sparse_scale(&task, &power, false), sum = 0, smallest = INFINITY;
+        sparse_round(&task, &power, scale, 1, rounded);
+        for (int i = 0; i < COUNT; i++) {
+            double exact = (double)weight[i] / scale, unit = ldexp(1, ilogb(exact) - 10);
+            cr_assert_leq(fabs(rounded[i] - exact), 1.7 * unit, "weight %d errs by %g units", i,
+                          (rounded[i] - exact) / unit);
+            if (turned) cr_assert_eq(rounded[i], rounded[COUNT - 1 - i], "no longer the same turned about");
+            sum += rounded[i];
+            smallest = fmin(smallest, unit);
+        }
+        cr_assert_leq(fabs(sum * scale - 1), 2 * smallest * scale, "the sum is %g off", sum * scale - 1);
+    }
+}
+
+Test(sparse_rounding, two_parts_have_22_bits) {
+    long double weight[COUNT];
+    float rounded[2 * COUNT];
+    stn_power power;
+    stn_task task = {.rank = 2, .dtype = STN_F32};
+    make_power(false, weight, &power);
+    sparse_round(&task, &power, 1, 2, rounded);
+    for (int i = 0; i < COUNT; i++)
+        cr_expect_leq(fabs((double)rounded[i] + rounded[COUNT + i] - (double)weight[i]), 0x1p-22 * (double)weight[i]);
+}
+
+/* Weights that are no numbers of 11 bits err, more so in more launches; those that are do not. */
+Test(sparse_rounding, error_is_predicted) {
+    long double weight[COUNT];
+    stn_power power;
+    stn_task task = {.rank = 2, .dtype = STN_F16};
+    make_power(true, weight, &power);
+    double one = sparse_rounding(&task, &power, false, 1, 1), many = sparse_rounding(&task, &power, false, 1, 200);
+    cr_expect(one > 1e-6 && one < 1e-3, "one launch: %g", one);
+    cr_expect_gt(many, 1e-6);
+    memset(weight, 0, sizeof weight);
+    weight[COUNT / 2] = 0.5L, weight[COUNT / 2 - 1] = weight[COUNT / 2 + 1] = 0.25L;
+    cr_expect_eq(sparse_rounding(&task, &power, false, 1, 200), 0);
+}
