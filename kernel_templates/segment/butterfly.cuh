@@ -43,17 +43,19 @@ __device__ __forceinline__ void join_level(complex<T> (&x)[R], complex<T> w) {
     for (int i = 0; i < R; i++) x[i] = y[i];
 }
 
-// w, w^2, w^4, w^8: in double by squaring; in float, where that would cost a digit, all from the table of roots.
+// w, w^2, w^4, w^8: in double by squaring; in float, where that would cost a digit, all four lie in the table.
 template <class T>
 struct turns {
     complex<T> w1, w2, w4, w8;
 };
-__device__ __forceinline__ turns<double> read_turns(const double *roots, int i) {
-    const complex<double> w = load_pair(roots + 2 * i), w2 = w * w, w4 = w2 * w2;
+__device__ __forceinline__ turns<double> read_turns(const double *table, int i) {
+    const complex<double> w = load_pair(table + 2 * i), w2 = w * w, w4 = w2 * w2;
     return {w, w2, w4, w4 * w4};
 }
-__device__ __forceinline__ turns<float> read_turns(const float *roots, int i) {
-    return {load_pair(roots + 2 * i), load_pair(roots + 4 * i), load_pair(roots + 8 * i), load_pair(roots + 16 * i)};
+__device__ __forceinline__ turns<float> read_turns(const float *table, int i) {
+    float low[4], high[4];
+    load_run(low, table + 8 * i), load_run(high, table + 8 * i + 4);
+    return {{low[0], low[1]}, {low[2], low[3]}, {high[0], high[1]}, {high[2], high[3]}};
 }
 
 template <int R, class T>

@@ -27,6 +27,7 @@ constexpr int F = SEGMENT_FIRST, COLUMNS = 16 / F;  // columns of a thread in st
 constexpr int THREADS = 16 * F, LENGTH = 256 * F, PITCH = 16 * 17;
 constexpr int HALVES = sizeof(REAL) == 8 && !SEGMENT_WHOLE ? 2 : 1;
 static_assert(F == 2 || F == 4 || F == 8 || F == 16, "a radix that has a butterfly and divides 16");
+static_assert(!SEGMENT_COSINES || (F < 16 && SYMBOL_REAL), "a thread has a column and its mirror image");
 
 using point = complex<REAL>;
 template <int PARTS>
@@ -38,6 +39,14 @@ struct cell_of<2> {
     using type = REAL;
 };
 using cell = cell_of<HALVES>::type;
+
+// Two neighbours in shared memory.
+__device__ __forceinline__ complex<float> raw_pair(const half_t *from) { return {widen(from[0]), widen(from[1])}; }
+template <class T>
+__device__ __forceinline__ complex<T> raw_pair(const T *from) {
+    return *reinterpret_cast<const complex<T> *>(from);
+}
+
 constexpr int CELLS = F * PITCH;  // cells of a convolution
 
 // Half `half` of a point, or all of it.
@@ -68,13 +77,23 @@ __device__ __forceinline__ void exchange(point (&x)[16], const PUT &put, const G
     }
 }
 
-// w, to be read anew for every convolution: roots, their powers and the symbol would fill the registers if they were kept.
+// The w of each stage, in the order in which neighbouring threads read them: by column, by p, by (p, q), by c1.
+constexpr int TURNS_2 = 256, TURNS_3 = TURNS_2 + F, TURNS_4 = TURNS_3 + 16 * F;
+// One of them, to be read anew for every convolution: they, their powers and the symbol would fill the registers if they were kept.
 __device__ __forceinline__ turns<REAL> root_of(const REAL *roots, int i) {
     keep_here(i);
     return read_turns(roots, i);
 }
 
-// The columns of a thread, one after the other: x[F m + k] is point k of column t + THREADS m.
+// Column m of those of the thread that has column `first`. SEGMENT_COSINES: half of them are the others' mirror images, so that registers i
+// and 15 - i hold points j and N - 1 - j.
+__device__ __forceinline__ int column_of(int first, int m) {
+    return SEGMENT_COSINES && m >= COLUMNS / 2 ? 255 - first - THREADS * (COLUMNS - 1 - m) : first + THREADS * m;
+}
+// The point in register i at the ends.
+__device__ __forceinline__ int point_of(int first, int i) { return column_of(first, i / F) + 256 * (i % F); }
+
+// The columns of a thread, one after the other: x[F m + k] is point k of its column m.
 template <bool FIRST>
 __device__ __forceinline__ void transform_columns(point (&x)[16], const REAL *roots, int t) {
 #pragma unroll
@@ -85,7 +104,7 @@ __device__ __forceinline__ void transform_columns(point (&x)[16], const REAL *ro
         if (FIRST)
             dft_unit(part);
         else
-            dft_turned(part, root_of(roots, t + THREADS * m));
+            dft_turned(part, root_of(roots, column_of(t, m)));
 #pragma unroll
         for (int k = 0; k < F; k++) x[F * m + k] = part[k];
     }
@@ -114,29 +133,81 @@ __device__ __forceinline__ void times_symbol(point (&x)[16], const REAL *symbol,
     }
 }
 
-// x[F m + k]: point 256 k of column `first` + THREADS m, before and after; after it re and im are swapped. All threads of the block take
+// A whole line that goes on mirrored at both ends (-1 - j for j), by a transform of N points, not of its period, 2 N: of the even points
+// from the low end on and the odd ones back to it,
+//
+//     place      0    1    2  ..                  N - 1          place j is point 2 j, or 2 N - 1 - 2 j past the middle
+//     point      0    2    4  ..      5    3    1
+//
+// the transform Z (of a cosine transform, but for turns) takes the symbol L, of a circle of 2 N, as
+//
+//     Z'[k] = a Z[k] + c Z[N - k],   a = (L[k] + L[N - k]) / 2,   c = exp(pi i k / N) (L[k] - L[N - k]) / 2
+//
+// The table has all a, as times_symbol's, then all c; past F / 2 they are the a and the conjugate c of N - k. Z[N - k] is in the same warp
+// (half_of), in register 15 - r, but for p = q = 0.
+__device__ __forceinline__ int natural(int j) {
+    return !SEGMENT_COSINES ? j : 2 * j < LENGTH ? 2 * j : 2 * LENGTH - 1 - 2 * j;
+}
+// A warp has p and F - p; the first one has 0 and F / 2.
+__device__ __forceinline__ int half_of(int t) {
+    const int warp = t / 32, second = t / 16 % 2;
+    if (!SEGMENT_COSINES) return t / 16;
+    return warp == 0 ? second * (F / 2) : second ? F - warp : warp;
+}
+__device__ __forceinline__ point shuffled(point z, int lane) {
+    return {__shfl_sync(~0u, z.re, lane), __shfl_sync(~0u, z.im, lane)};
+}
+__device__ __forceinline__ void times_cosines(point (&x)[16], const REAL *symbol, int t, int p, int q) {
+    const bool turned = p > F / 2;
+    int first = turned ? (F - p) * 256 + 255 - q : p * 256 + q;
+    keep_here(first);
+    const REAL *const a = symbol + first, *const c = symbol + (F / 2 + 1) * 256 + 2 * first;
+    const int step = turned ? -16 : 16;
+    const REAL sign = turned ? REAL(-1) : REAL(1);
+    const int lane = t < 16 ? (16 - q) % 16 : t < 32 ? 47 - t : 31 - t % 32;
+    const auto mixed = [&](int r, point own, point other) {
+        REAL even[1];
+        load_run(even, a + r * step);
+        const point odd = load_pair(c + 2 * r * step);
+        return swapped(even[0] * own + other * point{odd.re, sign * odd.im});
+    };
+    point before = x[0];  // register 16 - r as it was
+#pragma unroll
+    for (int r = 0; r < 8; r++) {
+        const int s = 15 - r;
+        point low = shuffled(x[s], lane), high = shuffled(x[r], lane);
+        if (t == 0) low = before, high = x[r + 1];
+        before = x[s];
+        x[r] = mixed(r, x[r], low), x[s] = mixed(s, x[s], high);
+    }
+}
+
+// x[i]: point point_of(first, i), before and after; after it re and im are swapped. All threads of the block take
 // part, THREADS in a convolution, of which this is number t in between; `columns` and `room` are the rooms of the convolutions that
 // it is part of at the ends and in between. They must be free to all, and are not when it returns.
 __device__ __forceinline__ void convolve(point (&x)[16], cell *columns, int first, cell *room, int t, const REAL *roots,
                                          const REAL *symbol) {
-    const int p = t / 16, lane = t % 16;
+    const int p = half_of(t), lane = t % 16;
     cell *const mine = room + p * PITCH;
-    const auto column = [&](int i) { return columns + i % F * PITCH + first + THREADS * (i / F); };
+    const auto column = [&](int i) { return columns + i % F * PITCH + column_of(first, i / F); };
     const auto row = [&](int i) { return mine + 16 * i + lane; };
     const auto down = [&](int i) { return mine + 17 * i + lane; };
     const auto along = [&](int i) { return mine + 17 * lane + i; };
 
     transform_columns<true>(x, roots, first);
     exchange<true>(x, column, row);
-    dft_turned(x, root_of(roots, 16 * p));
+    dft_turned(x, root_of(roots, TURNS_2 + p));
     __syncwarp();
     exchange<false>(x, down, along);
-    dft_turned(x, root_of(roots, p + F * lane));
-    times_symbol(x, symbol, p, lane);
+    dft_turned(x, root_of(roots, TURNS_3 + 16 * p + lane));
+    if constexpr (SEGMENT_COSINES)
+        times_cosines(x, symbol, t, p, lane);
+    else
+        times_symbol(x, symbol, p, lane);
     dft_unit(x);
     __syncwarp();
     exchange<false>(x, along, down);
-    dft_turned(x, root_of(roots, F * lane));
+    dft_turned(x, root_of(roots, TURNS_4 + lane));
     __syncwarp();
     exchange<true>(x, row, column);
     transform_columns<false>(x, roots, first);

@@ -53,3 +53,46 @@ __device__ __forceinline__ run plain(long long i, int length, long long n) {
                     last = min(n - (X_SIDE_HIGH == FIXED) - i, static_cast<long long>(length));
     return first < last ? run{static_cast<int>(first), static_cast<int>(last)} : run{0, 0};
 }
+
+// Inputs of a segment past a side that are images of points it holds too: those are not loaded, but found among these when they are read. The
+// points that are 0 lie beside the others and are their own images.
+//
+//     number      0 ..       first ..             last ..        length
+//                 low - j  | points as they are | high - j
+//                 <--------'                    '------->
+struct images {
+    bool own;         // all that matter are such; else all inputs have been loaded, and first and last say so
+    int first, last;  // points as they are
+    int low, high;
+};
+constexpr bool MIRRORED_LOW = X_SIDE_LOW != WRAP && X_SIDE_LOW != NEAREST;
+constexpr bool MIRRORED_HIGH = X_SIDE_HIGH != WRAP && X_SIDE_HIGH != NEAREST;
+constexpr bool MIRRORED = MIRRORED_LOW || MIRRORED_HIGH;
+
+// Of a segment from `start` on whose inputs from number `needed` on reach no output.
+__device__ __forceinline__ images find_images(run points, long long start, int length, long long n, int needed) {
+    images m = {points.last > 0, points.first, points.last, 0, 0};
+    if (m.own && m.first > 0) {
+        m.low = LOW_MIRROR - 2 * static_cast<int>(start);
+        m.own = MIRRORED_LOW && m.low < m.last;
+    }
+    if (m.own && m.last < length) {
+        m.high = 2 * static_cast<int>(n - start) + HIGH_MIRROR;
+        m.own = MIRRORED_HIGH && (m.last >= needed || m.high - needed + 1 >= m.first);
+    }
+    return m.own ? m : images{false, 0, length, 0, 0};
+}
+// What is loaded or set to 0 of such a segment: numbers first to last - 1.
+__device__ __forceinline__ run held(const images &m, int length) {
+    return {m.first - (ODD_LOW && m.first > 0), m.last + (ODD_HIGH && m.last < length)};
+}
+
+struct source {
+    int at;  // number of the input that it is an image of
+    bool minus;
+};
+__device__ __forceinline__ source find_source(const images &m, int j) {
+    if (j < m.first) return {m.low - j, ODD_LOW};
+    if (j >= m.last) return {max(m.high - j, m.first), ODD_HIGH};
+    return {j, false};
+}

@@ -9,6 +9,7 @@
 // convolution i / THREADS: the first exchange takes points from one to the other, and the last one back. A block takes tile after
 // tile, of which the next one comes to shared memory while it computes; GROUP tiles side by side, then the next segment of these, so that
 // what segments overlap is still in the second-level cache.
+#include "device/divide.cuh"
 #include "device/twins.cuh"
 #include "segment/convolve.cuh"
 #include "segment/extend.cuh"
@@ -30,7 +31,8 @@ struct columns_arguments {
     unsigned segments, tiles;  // along the axis, along x
     unsigned all;              // of both, the third axis and the grids
     int lead, useful;
-    int width[3], rest;      // of profiles: along the axis, along the third axis, along x
+    int width[3], rest;                              // of profiles: along the axis, along the third axis, along x
+    divisor by_plane, by_group, by_last, by_others;  // segments tiles, GROUP segments, the last group's tiles, others
     const REAL *profile[3];  // of the low side from its first point on, of the high side from the last one back
     REAL past, unused;       // past all constant sides
 };
@@ -44,25 +46,25 @@ struct tile {
     STORE *out;
     long long start, x;  // the segment's first input; the column
     unsigned other;      // its place along the third axis
-    bool inside;         // all inputs are points as they are
+    images own;
 };
 
 __device__ __forceinline__ tile find(const columns_arguments &a, unsigned i, int pair) {
-    const unsigned plane = a.segments * a.tiles, slice = i / plane, within = i % plane;
-    const unsigned full = a.tiles / GROUP * GROUP * a.segments;  // in whole groups
-    const unsigned wide = within < full ? GROUP : a.tiles % GROUP;
-    const unsigned group = within < full ? within / (GROUP * a.segments) : a.tiles / GROUP;
-    const unsigned rest = within - group * GROUP * a.segments, segment = rest / wide;
-    const long long x = static_cast<long long>(group * GROUP + rest % wide) * WIDTH + 2 * pair;
-    const unsigned other = slice % a.others, grid = slice / a.others;
+    const unsigned slice = i / a.by_plane, within = i - slice * a.segments * a.tiles;
+    const bool full = within < a.tiles / GROUP * GROUP * a.segments;  // in a whole group
+    const unsigned group = full ? within / a.by_group : a.tiles / GROUP, rest = within - group * GROUP * a.segments;
+    const unsigned segment = full ? rest / GROUP : rest / a.by_last;
+    const unsigned beside = rest - segment * (full ? GROUP : a.tiles % GROUP);
+    const long long x = static_cast<long long>(group * GROUP + beside) * WIDTH + 2 * pair;
+    const unsigned grid = slice / a.by_others, other = slice - grid * a.others;
     tile t = {a.in + other * a.in_far[1] + grid * a.in_far[2] + x,
               a.out + other * a.out_far[1] + grid * a.out_far[2] + x,
               static_cast<long long>(segment) * a.useful - a.lead,
               x,
               other,
-              false};
-    const run own = plain(t.start, LENGTH, a.n);
-    t.inside = own.last - own.first == LENGTH;
+              {}};
+    const long long beyond = t.start + a.lead + a.useful - a.n;  // outputs that the column does not have
+    t.own = find_images(plain(t.start, LENGTH, a.n), t.start, LENGTH, a.n, LENGTH - static_cast<int>(max(beyond, 0LL)));
     return t;
 }
 
@@ -92,23 +94,29 @@ __device__ __forceinline__ void fetch(const columns_arguments &a, unsigned i, ST
     const tile s = find(a, i, pair);
     STORE *const to = raw + 2 * pair;
     const int have = s.x + 1 < a.nx ? 2 : s.x < a.nx;
-    if (VECTOR > 1 && s.inside && have == 2) {
+    const run rows = s.own.own ? held(s.own, LENGTH) : run{0, LENGTH};
+    if (VECTOR > 1 && s.own.own && have == 2) {
 #pragma unroll 4
-        for (int j = first; j < LENGTH; j += THREADS) copy_pair(to + WIDTH * j, s.in + (s.start + j) * a.in_far[0]);
+        for (int j = first; j < LENGTH; j += THREADS)
+            if (!MIRRORED || SEGMENT_COSINES || (j >= s.own.first && j < s.own.last))
+                copy_pair(to + WIDTH * j, s.in + (s.start + natural(j)) * a.in_far[0]);
+            else if ((ODD_LOW || ODD_HIGH) && j >= rows.first && j < rows.last)
+                fetch_row(to + WIDTH * j, s.in, 0);
     } else
 #pragma unroll 1
         for (int j = first; j < LENGTH; j += THREADS) {
-            const long long from = extend(s.start + j, a.n).index;
+            if (j < rows.first || j >= rows.last) continue;
+            const long long from = extend(s.start + natural(j), a.n).index;
             fetch_row(to + WIDTH * j, s.in + from * a.in_far[0], from < 0 ? 0 : have);
         }
     copy_async_commit();
 }
 
-// Past an odd side columns are minus their mirror image. A thread turns those inputs that it reads itself.
+// Past an odd side columns are minus their mirror image. A thread turns those inputs that it reads itself, where all were loaded.
 __device__ __forceinline__ void turn_signs(const columns_arguments &a, unsigned i, STORE *raw, int pair, int first) {
     if (!(ODD_LOW || ODD_HIGH)) return;
     const tile s = find(a, i, pair);
-    if (s.inside) return;
+    if (s.own.own) return;
     STORE *const at = raw + 2 * pair;
 #pragma unroll 1
     for (int j = first; j < LENGTH; j += THREADS)
@@ -116,19 +124,30 @@ __device__ __forceinline__ void turn_signs(const columns_arguments &a, unsigned 
             for (int e = 0; e < 2; e++) at[WIDTH * j + e] = narrow<STORE>(-widen(at[WIDTH * j + e]));
 }
 
-__device__ __forceinline__ complex<float> raw_pair(const half_t *from) { return {widen(from[0]), widen(from[1])}; }
-template <class T>
-__device__ __forceinline__ complex<T> raw_pair(const T *from) {
-    return *reinterpret_cast<const complex<T> *>(from);
+// Inputs to registers.
+__device__ __forceinline__ void take(const images &m, const STORE *raw, point (&x)[16], int first) {
+    const bool whole = !MIRRORED || SEGMENT_COSINES || m.last - m.first == LENGTH;
+#pragma unroll
+    for (int e = 0; e < 16; e++) {
+        const int j = point_of(first, e);
+        const source from = whole ? source{j, false} : find_source(m, j);
+        const point value = raw_pair(raw + WIDTH * from.at);
+        x[e] = from.minus ? point{-value.re, -value.im} : value;
+    }
 }
 
 // PROFILES: weights add up to 1 and the same value is past all constant sides; there a point has lost 1 - P of what it would hold along each
 // axis alone, P the profile, so it takes the value times 1 - (1 - P)(1 - P')..; what two P make together:
 __device__ __forceinline__ REAL joined(REAL p, REAL q) { return p + q - p * q; }
-__device__ __forceinline__ REAL profile_at(const REAL *profile, int width, long long i, long long n) {
-    REAL p = i < width ? profile[i] : REAL(0);
-    if (n - 1 - i < width) p += profile[width + n - 1 - i];
+__device__ __forceinline__ REAL profile_of(const REAL *profile, int width, int ahead, int behind) {
+    REAL p = ahead < width ? profile[ahead] : REAL(0);
+    if (behind < width) p += profile[width + behind];
     return p;
+}
+// What is further from a side than any profile is wide.
+__device__ __forceinline__ int near(long long i) { return static_cast<int>(min(i, 1LL << 30)); }
+__device__ __forceinline__ REAL profile_at(const REAL *profile, int width, long long i, long long n) {
+    return profile_of(profile, width, near(i), near(n - 1 - i));
 }
 
 __device__ __forceinline__ void give(const columns_arguments &a, unsigned i, const point (&x)[16], int pair,
@@ -137,21 +156,24 @@ __device__ __forceinline__ void give(const columns_arguments &a, unsigned i, con
     const long long left = a.n - s.start - a.lead;
     const unsigned count = static_cast<unsigned>(min(left, static_cast<long long>(a.useful)));
     const int have = s.x + 1 < a.nx ? 2 : s.x < a.nx;
-    point beside = {REAL(0), REAL(0)};
+    point beside = {REAL(0), REAL(0)}, rest = beside;  // past times what the other axes make, and the rest of it
+    const int ahead = near(s.start), behind = near(a.n - 1 - s.start);
     if (PROFILES) {
         const REAL third = profile_at(a.profile[1], a.width[1], s.other, a.others);
         if (have > 0) beside.re = joined(third, profile_at(a.profile[2], a.width[2], s.x, a.nx));
         if (have > 1) beside.im = joined(third, profile_at(a.profile[2], a.width[2], s.x + 1, a.nx));
+        beside = a.past * beside;
+        rest = {a.past - beside.re, a.past - beside.im};
     }
 #pragma unroll
     for (int e = 0; e < 16; e++) {
-        const int j = first + THREADS * (e / F) + 256 * (e % F);
+        const int j = natural(point_of(first, e));
         if (static_cast<unsigned>(j - a.lead) >= count) continue;
         STORE *const to = s.out + (s.start + j) * a.out_far[0];
         point value = swapped(x[e]);
         if (PROFILES) {
-            const REAL p = profile_at(a.profile[0], a.width[0], s.start + j, a.n);
-            value = value + a.past * point{joined(p, beside.re), joined(p, beside.im)};
+            const REAL p = profile_of(a.profile[0], a.width[0], ahead + j, behind - j);
+            value = value + beside + p * rest;
         }
         if (VECTOR > 1 && have == 2)
             store_pair(to, value);
@@ -176,9 +198,7 @@ extern "C" __global__ void __launch_bounds__(ALL_THREADS, BLOCKS) segment_column
         copy_async_wait<0>();
         __syncthreads();  // all inputs have landed, and the rooms are free
         turn_signs(a, i, raw, pair, first);
-#pragma unroll
-        for (int e = 0; e < 16; e++)
-            x[e] = raw_pair(raw + WIDTH * (first + THREADS * (e / F) + 256 * (e % F)) + 2 * pair);
+        take(find(a, i, pair).own, raw + 2 * pair, x, first);
         __syncthreads();
         fetch(a, i + gridDim.x, raw, pair, first);
         convolve(x, rooms + pair * STRIDE, first, rooms + thread / THREADS * STRIDE, thread % THREADS, a.roots,

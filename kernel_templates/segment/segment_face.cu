@@ -43,7 +43,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) segment_face(const
         const REAL *const source = a.source + grid * a.source_batch;
 #pragma unroll
         for (int i = 0; i < 16; i++) {
-            const folded from = extend(start + t + THREADS * (i / F) + 256 * (i % F), a.n);
+            const folded from = extend(start + point_of(t, i), a.n);
             const REAL value = from.index < 0 ? REAL(0) : source[from.index];
             x[i] = {from.minus ? -value : value, REAL(0)};
         }
@@ -54,7 +54,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) segment_face(const
         const bool both = static_cast<int>(2 * deep + 1) < a.width;
 #pragma unroll
         for (int i = 0; i < 16; i++) {
-            const int j = t + THREADS * (i / F) + 256 * (i % F);
+            const int j = point_of(t, i);
             if (static_cast<unsigned>(j - a.lead) >= count) continue;
             STORE *const to = out + j * a.out_along;
             to[0] = narrow<STORE>(widen(to[0]) + x[i].im);

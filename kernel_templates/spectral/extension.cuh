@@ -12,13 +12,15 @@ struct extension {
     int n, before;  // points of the grid; of the line before the first of them
 };
 
-// The point that stands for point i, and its sign; sign 0: it is 0 and there is none.
+// The point that stands for point i, and its sign; sign 0: it is 0 and there is none. INDEX: int, or long long for lines of any length.
+template <class INDEX>
 struct image {
-    int at, sign;
+    INDEX at;
+    int sign;
 };
 
-template <int REPEATS, int LOW_BEYOND, int LOW_SIGN, int HIGH_BEYOND, int HIGH_SIGN>
-__device__ __forceinline__ image image_of(int i, int n) {
+template <int REPEATS, int LOW_BEYOND, int LOW_SIGN, int HIGH_BEYOND, int HIGH_SIGN, class INDEX>
+__device__ __forceinline__ image<INDEX> image_of(INDEX i, INDEX n) {
     if (REPEATS) {
         while (i < 0) i += n;
         while (i >= n) i -= n;

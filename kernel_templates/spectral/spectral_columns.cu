@@ -18,11 +18,17 @@
 //
 // place: the frequencies of a single one beside a face; row and values: those of what lies there. SOURCES is how many f there are.
 //
+// Where the symbol's power is 0 whatever the frequency along the column, nothing comes of the column's points, only of the source:
+// they are not there, and the way forward is left out (COLUMNS_DEAD).
+//
 // With SPECTRUM_APART the columns are left where they were and what is made of them goes elsewhere, for each snapshot of a stack anew.
 //
 // A column longer than a block holds is shared by LINE_SHARES blocks of a cluster.
 //
-// Reads REAL, BLOCKS, THREADS_X, LINE_*, SPECTRUM_GROUP, DIRECTION, SPECTRUM_APART, EXTEND_*, LINE_WHOLE, SYMBOL*, SOURCES.
+// With SYMBOL_TURNED columns are the rows of sheets, which lie along memory (spectral_sheet.cu): each is a plane of its own. Their
+// source, SOURCES 3, is at a few points p of a line of L, images of those beside a side, each its value times exp(-2 pi i (k1 / L + k / N) p).
+//
+// Reads REAL, BLOCKS, THREADS_X, LINE_*, SPECTRUM_GROUP, DIRECTION, SPECTRUM_APART, EXTEND_*, LINE_WHOLE, SYMBOL*, SOURCES, COLUMNS_DEAD.
 #include "device/ladder.cuh"
 #include "device/twins.cuh"
 #include "params.cuh"
@@ -45,19 +51,32 @@ struct source_faces {
     const REAL *values, *place;
     long long grid, step, next;  // of values: complex numbers from grid to grid, frequency to frequency, face to face
 };
+struct source_image {
+    int place, side;  // p modulo N; of which side's value
+};
+struct sheet_rows {
+    const double *turns;  // cos, sin(pi k1 / L) of each row
+    const source_image *image;
+    const double *row;         // of each image, of each row: exp(-2 pi i k1 p / L), with the image's sign, twice
+    const int *images;         // window w has those from images[w] to images[w + 1]
+    long long first, windows;  // the first window of this launch, of all grids; those of a grid
+    int rows, unused;
+};
 struct spectral_columns_arguments {
     REAL *spectrum;
     const REAL *roots;  // of the ladder
     symbol_arguments symbol;
     long long pitch, plane;  // columns; complex numbers of a plane (or of a grid, for the slowest axis)
     int columns, tiles;      // to be done in a plane, and blocks for them
-    int kept, unused;        // DIRECTION 0 and 1: frequencies |k| < kept are kept
+    int kept, live;  // DIRECTION 0 and 1: frequencies |k| < kept are kept; 0: |k| < live stored; 2: see has_points
     extension along;
     const REAL *row, *row_place;
     long long row_grid, row_next;  // complex numbers from grid to grid and from face to face
     source_faces faces[2];
-    int width, unused2;  // SOURCES 2: columns lie in rows of as many
-    REAL *apart;         // SPECTRUM_APART: laid out as the spectrum
+    int width, across;  // SOURCES 1, 2: columns lie in rows of as many, of which there are so many
+    int live_across, unused;
+    REAL *apart;       // SPECTRUM_APART: laid out as the spectrum
+    sheet_rows sheet;  // SYMBOL_TURNED
 };
 
 static_assert(is_twin(sizeof(spectral_columns_arguments)), "the arguments that are launched");
@@ -65,7 +84,7 @@ static_assert(is_given(sizeof(value) * ladder_cells<column_line>() * (SYMBOL == 
               "the shared memory that is given");
 
 // The source's frequencies: what belongs to a column, then to its frequency k.
-constexpr int OTHERS = SOURCES ? SOURCES : 1;
+constexpr int OTHERS = SOURCES == 2 ? 2 : 1;
 struct source_line {
     value row[2], place[OTHERS][2];
     const REAL *values[OTHERS];
@@ -96,6 +115,34 @@ __device__ __forceinline__ value source_at(const spectral_columns_arguments &a, 
     return sum;
 }
 
+// The source of a row of a sheet: its images' values as the row sees them.
+struct source_row {
+    int from, to, row;
+    const REAL *values;  // of both sides
+};
+__device__ __forceinline__ source_row source_of_row(const spectral_columns_arguments &a, long long plane) {
+    const long long number = a.sheet.first + plane / a.sheet.rows, window = number % a.sheet.windows;
+    return {a.sheet.images[window], a.sheet.images[window + 1], static_cast<int>(plane % a.sheet.rows),
+            a.row + 2 * (number / a.sheet.windows * a.row_grid)};
+}
+__device__ __forceinline__ value source_at(const spectral_columns_arguments &a, const source_row &s, int k) {
+    complex<double> sum = {0.0, 0.0};
+#pragma unroll 1
+    for (int i = s.from; i < s.to; i++) {
+        const source_image image = a.sheet.image[i];
+        const complex<double> row = load_pair(a.sheet.row + 2 * (static_cast<long long>(i) * a.sheet.rows + s.row));
+        const complex<double> half = load_pair(a.symbol.angles + 2 * (static_cast<long long>(k) * image.place % N));
+        const complex<double> turn = conjugate(half * half);
+        sum = sum + static_cast<double>(s.values[2 * image.side]) * (row * turn);
+    }
+    return {static_cast<REAL>(sum.re), static_cast<REAL>(sum.im)};
+}
+
+struct no_source {};
+__device__ __forceinline__ value source_at(const spectral_columns_arguments &, no_source, int) {
+    return {REAL(0), REAL(0)};
+}
+
 // Where point or frequency i of a column that begins at `column` lies.
 __device__ __forceinline__ REAL *cell_at(value *column, int i, long long pitch) {
     return reinterpret_cast<REAL *>(column + i / SPECTRUM_GROUP * (pitch * SPECTRUM_GROUP) + i % SPECTRUM_GROUP);
@@ -103,7 +150,7 @@ __device__ __forceinline__ REAL *cell_at(value *column, int i, long long pitch) 
 __device__ __forceinline__ value point_at(value *column, int p, const spectral_columns_arguments &a) {
     const int i = p - a.along.before;
     if (LINE_WHOLE || (i > 0 && i + 1 < a.along.n)) return load_pair(cell_at(column, i, a.pitch));
-    const image from =
+    const auto from =
         image_of<EXTEND_REPEATS, EXTEND_LOW, EXTEND_LOW_SIGN, EXTEND_HIGH, EXTEND_HIGH_SIGN>(i, a.along.n);
     if (!from.sign) return {REAL(0), REAL(0)};
     return static_cast<REAL>(from.sign) * load_pair(cell_at(column, from.at, a.pitch));
@@ -113,6 +160,13 @@ __device__ __forceinline__ int place_of(int k, int kept) {
     if (2 * kept > N) return k;
     if (k < kept) return k;
     return k > N - kept ? k - N + 2 * kept - 1 : -1;
+}
+
+// COLUMNS_DEAD: whether column c has points: frequencies below `live` along x, +- `live_across` along y.
+__device__ __forceinline__ bool has_points(const spectral_columns_arguments &a, int c) {
+    if (!COLUMNS_DEAD) return true;
+    const int y = c / a.width, x = c % a.width;
+    return x < a.live && (y < a.live_across || y > a.across - a.live_across);
 }
 
 __device__ __forceinline__ void load_points(const spectral_columns_arguments &a, value *line, int t, int share,
@@ -158,11 +212,39 @@ __device__ __forceinline__ void store_points(const spectral_columns_arguments &a
         }
     }
 }
+// The foot of columns that have no points: what the source adds. Without the loop of a power in it, many loads are under way at once.
+template <class SOURCE>
+__device__ __forceinline__ void settle_at_foot(const spectral_columns_arguments &a, value *line, int t0, int share,
+                                               const symbol_line &symbol, const SOURCE &source) {
+#pragma unroll 1
+    for (int j = t0; j < foot::COUNT; j += THREADS_X) {
+        value x[foot::R];
+        const int t = frequency_of<column_line>(j, static_cast<unsigned>(share));
+#pragma unroll
+        for (int r = 0; r < foot::R; r++) {
+            const int k = t + r * (N / foot::R);
+            x[r] = swapped(settled<N>(source_at(a, source, k), symbol, k, a.symbol));
+        }
+        dft<foot::R>(x);
+        put_cells<column_line, LAST>(x, line, foot_of<column_line>(t));
+    }
+}
 // The last rung, and what becomes of the frequencies that it gives.
 __device__ __forceinline__ void turn_at_foot(const spectral_columns_arguments &a, value *line, int t0, int share,
-                                             value *column, const double *parts, long long plane, int c, bool active) {
-    source_line source;
-    if constexpr (SOURCES) source = source_of(a, plane, active ? c : 0);
+                                             value *column, const symbol_line &symbol, long long plane, int c,
+                                             bool active, bool dead) {
+    auto source = [&] {
+        if constexpr (SOURCES == 3)
+            return source_of_row(a, plane);
+        else if constexpr (SOURCES > 0)
+            return source_of(a, plane, active ? c : 0);
+        else
+            return no_source{};
+    }();
+    if (COLUMNS_DEAD && dead) {
+        settle_at_foot(a, line, t0, share, symbol, source);
+        return;
+    }
 #pragma unroll 1
     for (int j = t0; j < foot::COUNT; j += THREADS_X) {
         value x[foot::R];
@@ -180,16 +262,17 @@ __device__ __forceinline__ void turn_at_foot(const spectral_columns_arguments &a
         for (int r = 0; r < foot::R; r++) {
             const int k = t + r * (N / foot::R), place = place_of(k, a.kept);
             if constexpr (DIRECTION == 0) {
-                if (active && place >= 0) store_pair(cell_at(column, place, a.pitch), x[r]);
+                const bool stored = place >= 0 && (k < a.live || k > N - a.live);
+                if (active && stored) store_pair(cell_at(column, place, a.pitch), x[r]);
             } else if constexpr (DIRECTION == 1) {
                 x[r] = {REAL(0), REAL(0)};
                 if (active && place >= 0) x[r] = swapped(load_pair(cell_at(column, place, a.pitch)));
             } else if constexpr (SYMBOL == 2)
                 x[r] = swapped(static_cast<REAL>(a.symbol.scale) * (x[r] * factor[r]));
             else if constexpr (SOURCES)
-                x[r] = swapped(times_symbol_with<N>(x[r], source_at(a, source, k), parts, k, a.symbol));
+                x[r] = swapped(times_symbol_with<N>(x[r], source_at(a, source, k), symbol, k, a.symbol));
             else
-                x[r] = swapped(times_symbol<N>(x[r], parts, k, a.symbol));
+                x[r] = swapped(times_symbol<N>(x[r], symbol, k, a.symbol));
         }
         if constexpr (DIRECTION != 0) {
             dft<foot::R>(x);
@@ -210,11 +293,16 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     const bool active = c < a.columns;
     const long long at = plane * a.plane + static_cast<long long>(c) * SPECTRUM_GROUP;
     value *const column = reinterpret_cast<value *>(a.spectrum) + at;
-    const double *const parts = a.symbol.parts + static_cast<long long>(active ? c : 0) * SYMBOL_PARTS;
+    symbol_line symbol = {a.symbol.parts + static_cast<long long>(active ? c : 0) * SYMBOL_PARTS, {1.0, 0.0}};
+    if constexpr (SYMBOL_TURNED) symbol.half = load_pair(a.sheet.turns + 2 * (plane % a.sheet.rows));
 
-    if constexpr (DIRECTION != 1) {
+    bool dead = COLUMNS_DEAD;
+#pragma unroll
+    for (int i = 0; COLUMNS_DEAD && i < LINE_COUNT; i++)
+        dead = dead && !has_points(a, c - lane + i);  // all of the block's
+    if (DIRECTION != 1 && !dead) {
         if (LINE_SHARES > 1) wait_for_shares<column_line>();  // until all have begun
-        load_points(a, line, t, share, column, active);
+        load_points(a, line, t, share, column, active && has_points(a, c));
         if constexpr (SYMBOL == 2) {
             value *const beside = line + ladder_cells<column_line>();
             load_taps(
@@ -226,7 +314,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
         wait_for_shares<column_line>();
         descend<column_line, 1, LAST>(line, t, a.roots);
     }
-    turn_at_foot(a, line, t, share, column, parts, plane, c, active);
+    turn_at_foot(a, line, t, share, column, symbol, plane, c, active, dead);
     if constexpr (DIRECTION != 0) {
         __syncthreads();
         ascend<column_line, LAST, 1>(line, t, a.roots);

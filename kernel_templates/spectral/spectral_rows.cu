@@ -49,7 +49,7 @@ static_assert(is_twin(sizeof(spectral_rows_arguments)), "the arguments that are 
 static_assert(is_given(sizeof(value) * ladder_cells<row_line>()), "the shared memory that is given");
 
 __device__ __forceinline__ REAL element_at(const STORE *row, int i, const extension &x) {
-    const image from =
+    const auto from =
         image_of<EXTEND_REPEATS, EXTEND_LOW, EXTEND_LOW_SIGN, EXTEND_HIGH, EXTEND_HIGH_SIGN>(i - x.before, x.n);
     return from.sign ? static_cast<REAL>(from.sign) * widen(row[from.at]) : REAL(0);
 }

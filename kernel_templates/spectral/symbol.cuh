@@ -10,17 +10,27 @@
 // *relative* error where K is near 1, and powers keep it: with K^m = 1 - a and K^n = 1 - b, K^(m + n) = 1 - (a + b - a b).
 // In double, whatever the data's type.
 //
-// Reads SYMBOL, SYMBOL_HIGH (terms of A, or of p) and SYMBOL_LOW (of B).
+// With SYMBOL_TURNED lines are rows of a sheet (spectral_sheet.cu), and theta = 2 pi (k1 / L + k / N), k1 the row's: the half angle's
+// sine and cosine come from the row's own and from those of k, -N / 2 < k <= N / 2, by the sum's formula. k1 is less than half of what
+// lies between two k, so the sine of the sum, too, has a small relative error.
+//
+// Reads SYMBOL, SYMBOL_TURNED, SYMBOL_HIGH (terms of A, or of p) and SYMBOL_LOW (of B).
 #pragma once
 #include "device/complex.cuh"
 #include "params.cuh"
 
 struct symbol_arguments {
-    const double *parts;   // of each line: D, then p_1, p_2 ..; or complex D, A_0, A_1 .., B_0, B_1 ..
-    const double *angles;  // of each k <= N / 2: s; or 1 - cos(theta), sin(theta)
+    const double *parts;  // of each line: D, then p_1, p_2 ..; or complex D, A_0, A_1 .., B_0, B_1 ..
+    const double
+        *angles;  // of each k <= N / 2: s; or 1 - cos(theta), sin(theta); turned: of each k < N: cos, sin(pi k / N)
     unsigned long long steps;
     double dead;   // 1 - |K| from which K^T is 0 to rounding; infinite where |K| exceeds 1
     double scale;  // of all factors
+};
+
+struct symbol_line {
+    const double *parts;
+    complex<double> half;  // turned: cosine and sine of the row's own half angle
 };
 
 constexpr int SYMBOL_PARTS = SYMBOL == 0 ? 1 + SYMBOL_HIGH : 2 * (1 + SYMBOL_HIGH + SYMBOL_LOW);  // numbers of a line
@@ -79,37 +89,54 @@ __device__ __forceinline__ power<complex<double>> power_of(complex<double> away,
     if (!near) less = {1.0 - taken.re, -taken.im};
     return {taken, less};
 }
+__device__ __forceinline__ double inverse_of(double away) { return 1.0 / away; }
+__device__ __forceinline__ complex<double> inverse_of(complex<double> away) {
+    return (1.0 / size_of(away)) * conjugate(away);
+}
 // 1 + K + .. + K^(T-1)
 __device__ __forceinline__ double sum_of(double less, double away, const symbol_arguments &a) {
     return away == 0.0 ? static_cast<double>(a.steps) : less / away;
 }
 __device__ __forceinline__ complex<double> sum_of(complex<double> less, complex<double> away,
                                                   const symbol_arguments &a) {
-    const double size = size_of(away);
-    if (size == 0.0) return {static_cast<double>(a.steps), 0.0};
-    return (1.0 / size) * (less * conjugate(away));
+    if (size_of(away) == 0.0) return {static_cast<double>(a.steps), 0.0};
+    return less * inverse_of(away);
 }
 
 // ---- 1 - K at frequency k of a line of N
-template <int N>
-__device__ __forceinline__ auto away_of(const double *parts, const double *angles, int k) {
-    const bool mirrored = k > N / 2;
-    const int at = mirrored ? N - k : k;
-    if constexpr (SYMBOL == 0) {
-        const double s = angles[at];
-        double sum = SYMBOL_HIGH ? parts[SYMBOL_HIGH] : 0.0;
+__device__ __forceinline__ double away_from(const double *parts, double s) {
+    double sum = SYMBOL_HIGH ? parts[SYMBOL_HIGH] : 0.0;
 #pragma unroll
-        for (int j = SYMBOL_HIGH - 1; j >= 1; j--) sum = sum * s + parts[j];
-        return parts[0] + (SYMBOL_HIGH ? s * sum : 0.0);
+    for (int j = SYMBOL_HIGH - 1; j >= 1; j--) sum = sum * s + parts[j];
+    return parts[0] + (SYMBOL_HIGH ? s * sum : 0.0);
+}
+__device__ __forceinline__ complex<double> away_from(const double *parts, complex<double> turn) {  // turn = 1 - 1/z
+    complex<double> low = {0.0, 0.0}, high = {0.0, 0.0};
+    const complex<double> z = {1.0 - turn.re, turn.im}, back = conjugate(z);
+#pragma unroll 1
+    for (int j = SYMBOL_HIGH - 1; j >= 0; j--) high = high * z + load_pair(parts + 2 * (1 + j));
+#pragma unroll 1
+    for (int j = SYMBOL_LOW - 1; j >= 0; j--) low = low * back + load_pair(parts + 2 * (1 + SYMBOL_HIGH + j));
+    return load_pair(parts) + conjugate(turn) * high + turn * low;
+}
+template <int N>
+__device__ __forceinline__ auto away_of(const symbol_line &line, const double *angles, int k) {
+    if constexpr (SYMBOL_TURNED) {
+        const complex<double> half = line.half * load_pair(angles + 2 * k);
+        if constexpr (SYMBOL == 0)
+            return away_from(line.parts, 4.0 * half.im * half.im);
+        else
+            return away_from(line.parts, complex<double>{2.0 * half.im * half.im, 2.0 * half.im * half.re});
     } else {
-        complex<double> turn = load_pair(angles + 2 * at), low = {0.0, 0.0}, high = {0.0, 0.0};  // turn = 1 - 1/z
-        if (mirrored) turn.im = -turn.im;
-        const complex<double> z = {1.0 - turn.re, turn.im}, back = conjugate(z);
-#pragma unroll 1
-        for (int j = SYMBOL_HIGH - 1; j >= 0; j--) high = high * z + load_pair(parts + 2 * (1 + j));
-#pragma unroll 1
-        for (int j = SYMBOL_LOW - 1; j >= 0; j--) low = low * back + load_pair(parts + 2 * (1 + SYMBOL_HIGH + j));
-        return load_pair(parts) + conjugate(turn) * high + turn * low;
+        const bool mirrored = k > N / 2;
+        const int at = mirrored ? N - k : k;
+        if constexpr (SYMBOL == 0) {
+            return away_from(line.parts, angles[at]);
+        } else {
+            complex<double> turn = load_pair(angles + 2 * at);
+            if (mirrored) turn.im = -turn.im;
+            return away_from(line.parts, turn);
+        }
     }
 }
 
@@ -123,15 +150,22 @@ __device__ __forceinline__ complex<T> times_factor(complex<T> x, complex<double>
 }
 // x at frequency k of a line, times K^T
 template <int N, class T>
-__device__ __forceinline__ complex<T> times_symbol(complex<T> x, const double *parts, int k,
+__device__ __forceinline__ complex<T> times_symbol(complex<T> x, const symbol_line &line, int k,
                                                    const symbol_arguments &a) {
-    return times_factor(x, a.scale * power_of(away_of<N>(parts, a.angles, k), a).taken);
+    return times_factor(x, a.scale * power_of(away_of<N>(line, a.angles, k), a).taken);
 }
 // The same, and what a source of the same frequency adds in all steps.
 template <int N, class T>
-__device__ __forceinline__ complex<T> times_symbol_with(complex<T> x, complex<T> source, const double *parts, int k,
+__device__ __forceinline__ complex<T> times_symbol_with(complex<T> x, complex<T> source, const symbol_line &line, int k,
                                                         const symbol_arguments &a) {
-    const auto away = away_of<N>(parts, a.angles, k);
+    const auto away = away_of<N>(line, a.angles, k);
     const auto power = power_of(away, a);
     return times_factor(x, a.scale * power.taken) + times_factor(source, a.scale * sum_of(power.less, away, a));
+}
+// What a source adds in all steps where nothing else is left: K^T is 0.
+template <int N, class T>
+__device__ __forceinline__ complex<T> settled(complex<T> source, const symbol_line &line, int k,
+                                              const symbol_arguments &a) {
+    const auto away = away_of<N>(line, a.angles, k);
+    return times_factor(source, a.scale * inverse_of(away));
 }

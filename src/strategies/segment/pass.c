@@ -17,7 +17,10 @@ typedef struct line_header {
     int64_t n, in_far[3], out_far[3];
     uint32_t lines_y, lines_z, segments, all;
     int32_t lead, useful, width, rest;
+    stn_divisor by_segments, by_y, by_z;
 } line_header;
+
+#define GROUP 32 /* tiles side by side that segment_columns.cu takes before the next segment */
 
 /* As segment_columns.cu does; two values of the arithmetic type follow. */
 typedef struct columns_header {
@@ -27,6 +30,7 @@ typedef struct columns_header {
     int64_t n, nx, in_far[3], out_far[3];
     uint32_t others, segments, tiles, all;
     int32_t lead, useful, width[3], rest;
+    stn_divisor by_plane, by_group, by_last, by_others;
     const void *profile[3];
 } columns_header;
 
@@ -51,9 +55,17 @@ stn_status segment_kernel_get(stn_plan *plan, const segment_axis *axis, const se
     stn_params_int(&params, "X_SIDE_HIGH", axis->side[1]);
     stn_params_int(&params, "VECTOR", stn_task_vector(task));
     stn_params_int(&params, "BLOCKS", segment_blocks(task, shape, pass));
-    stn_params_int(&params, "SEGMENT_FIRST", pass->first);
+    const segment_factors *f = segment_factors_of(pass->first);
+    if (f) {
+        stn_params_int(&params, "PRODUCT_1", f->n[0]);
+        stn_params_int(&params, "PRODUCT_2", f->n[1]);
+        stn_params_int(&params, "PRODUCT_3", f->n[2]);
+        stn_params_int(&params, "WARPS", f->warps);
+    } else
+        stn_params_int(&params, "SEGMENT_FIRST", pass->first);
     stn_params_int(&params, "SYMBOL_REAL", axis->symmetric);
     stn_params_int(&params, "SYMBOL_EVEN", 0);
+    stn_params_int(&params, "SEGMENT_COSINES", pass->cosines);
     stn_params_int(&params, "SEGMENT_WHOLE", shape->whole);
     stn_params_int(&params, "EXPECTED_HEADER", along_x ? sizeof(line_header) : sizeof(columns_header));
     stn_params_int(&params, "PROFILES", along_x ? segment_lines(task) : kernel->past != 0);
@@ -63,8 +75,11 @@ stn_status segment_kernel_get(stn_plan *plan, const segment_axis *axis, const se
         stn_params_int(&params, "SEGMENT_PAIRS", shape->pairs);
     kernel->threads = segment_threads(shape, pass);
     kernel->shared = segment_shared(task, shape, pass);
-    STN_TRY(stn_kernel_make(plan->context, along_x ? "segment_line" : "segment_columns", &params, kernel->shared,
-                            &kernel->kernel, error));
+    STN_TRY(stn_kernel_make(plan->context,
+                            f         ? "segment_product"
+                            : along_x ? "segment_line"
+                                      : "segment_columns",
+                            &params, kernel->shared, &kernel->kernel, error));
     stn_plan_list_kernel(plan, kernel->kernel);
     int64_t resident = 1;
     if (kernel->kernel->module)
@@ -82,6 +97,18 @@ static bool is_odd(stn_boundary_kind kind) { return kind == STN_CONSTANT || kind
 
 static size_t real_size(const stn_task *task) { return task->dtype == STN_F64 ? sizeof(double) : sizeof(float); }
 
+static size_t symbols_of(const segment_axis *axis, const segment_pass *pass) {
+    const segment_factors *f = segment_factors_of(pass->first);
+    if (f) return segment_places_size(f, axis->symmetric);
+    return pass->cosines ? segment_cosines_size(pass->first) : segment_symbol_size(pass->first, axis->symmetric);
+}
+
+/* Numbers of roots, or operands. */
+static size_t roots_of(const stn_task *task, const segment_pass *pass) {
+    const segment_factors *f = segment_factors_of(pass->first);
+    return f ? segment_operands_size(f) : segment_roots_size(pass->first, task->dtype);
+}
+
 void segment_sweep_place(const stn_task *task, const segment_axis *axis, const segment_pass *pass, uint64_t fused,
                          size_t at, segment_sweep *sweep) {
     const size_t size = real_size(task);
@@ -91,9 +118,8 @@ void segment_sweep_place(const stn_task *task, const segment_axis *axis, const s
         const stn_reach reach = segment_axis_reach(axis, task->dtype, fused);
         sweep->width = (int)stn_min(task->n[axis->axis], stn_max(reach.side[0], reach.side[1]) + 2);
     }
-    sweep->symbol = at + 2 * (size_t)segment_roots_size(task->dtype) * size;
-    sweep->profile =
-        sweep->symbol + (size_t)stn_round_up((int64_t)(segment_symbol_size(pass->first, axis->symmetric) * size), 256);
+    sweep->symbol = at + (size_t)stn_round_up((int64_t)(roots_of(task, pass) * size), 256);
+    sweep->profile = sweep->symbol + (size_t)stn_round_up((int64_t)(symbols_of(axis, pass) * size), 256);
     sweep->end = sweep->profile + (size_t)stn_round_up((int64_t)(2 * (size_t)sweep->width * size), 256);
 }
 
@@ -110,22 +136,35 @@ static segment_axis normal(const segment_axis *axis) {
     return a;
 }
 
+/* roots_of and symbols_of numbers. */
+static stn_status make_symbol(const segment_axis *axis, const segment_sweep *sweep, stn_dtype dtype, double *roots,
+                              double *symbol, stn_error *error) {
+    const segment_pass *pass = &sweep->pass;
+    const segment_factors *f = segment_factors_of(pass->first);
+    if (f) {
+        segment_operands_make(f, roots);
+        return segment_places_make(axis, f, sweep->fused, symbol, error);
+    }
+    segment_roots_make(pass->first, dtype, roots);
+    return (pass->cosines ? segment_cosines_make : segment_symbol_make)(axis, pass->first, sweep->fused, symbol, error);
+}
+
 stn_status segment_sweep_fill(const stn_task *task, const segment_axis *axis, const segment_sweep *sweep,
                               unsigned char *tables, stn_error *error) {
-    const size_t symbols = segment_symbol_size(sweep->pass.first, axis->symmetric), sides = 2 * (size_t)sweep->width;
-    const int count = segment_roots_size(task->dtype);
-    double roots[2 * SEGMENT_ROOTS], *values = malloc((symbols + sides) * sizeof *values);
-    if (!values) return stn_fail_memory(error, "a symbol", (symbols + sides) * sizeof *values);
-    stn_status status = segment_symbol_make(axis, sweep->pass.first, sweep->fused, count, roots, values, error);
+    const size_t count = roots_of(task, &sweep->pass), symbols = symbols_of(axis, &sweep->pass),
+                 sides = 2 * (size_t)sweep->width, all = count + symbols + sides;
+    double *roots = malloc(all * sizeof *roots), *values = roots + count;
+    if (!roots) return stn_fail_memory(error, "a symbol", all * sizeof *roots);
+    stn_status status = make_symbol(axis, sweep, task->dtype, roots, values, error);
     const segment_axis side = segment_lines(task) ? *axis : normal(axis);
     if (status == STN_OK && sides)
         status = segment_profile_make(&side, sweep->fused, sweep->width, values + symbols, error);
     if (status == STN_OK) {
-        put(task, roots, 2 * (size_t)count, tables + sweep->roots);
+        put(task, roots, count, tables + sweep->roots);
         put(task, values, symbols, tables + sweep->symbol);
         put(task, values + symbols, sides, tables + sweep->profile);
     }
-    free(values);
+    free(roots);
     return status;
 }
 
@@ -148,7 +187,10 @@ static void line_arguments(const stn_task *task, const segment_sweep *sweep, con
                      .all = (uint32_t)(segments * (stn_task_points(task) / task->n[2])),
                      .lead = sweep->pass.lead,
                      .useful = sweep->pass.useful,
-                     .width = segment_lines(task) ? sweep->width : 0};
+                     .width = segment_lines(task) ? sweep->width : 0,
+                     .by_segments = stn_divisor_of(segments),
+                     .by_y = stn_divisor_of(task->n[1]),
+                     .by_z = stn_divisor_of(task->n[0])};
     memcpy(to, &h, sizeof h);
     size_t at = sizeof h;
     for (int side = 0; side < 2; side++) at += stn_put_real(task->dtype, stn_task_outside(task, 2, side), to + at);
@@ -158,6 +200,7 @@ static void columns_arguments(const stn_task *task, const segment_kernel *kernel
                               const unsigned char *table, const stn_fused_launch *l, unsigned char *to) {
     const segment_sweep *sweep = &sweeps[pass];
     const int axis = sweep->pass.axis, other = 1 - axis;
+    const int64_t segments = stn_div_up(task->n[axis], sweep->pass.useful);
     columns_header h = {.in = l->in,
                         .out = l->out,
                         .roots = table + sweep->roots,
@@ -167,11 +210,15 @@ static void columns_arguments(const stn_task *task, const segment_kernel *kernel
                         .in_far = {l->from->stride[axis], l->from->stride[other], l->from->batch},
                         .out_far = {l->to->stride[axis], l->to->stride[other], l->to->batch},
                         .others = (uint32_t)task->n[other],
-                        .segments = (uint32_t)stn_div_up(task->n[axis], sweep->pass.useful),
+                        .segments = (uint32_t)segments,
                         .tiles = (uint32_t)kernel->tiles,
                         .all = (uint32_t)kernel->works,
                         .lead = sweep->pass.lead,
-                        .useful = sweep->pass.useful};
+                        .useful = sweep->pass.useful,
+                        .by_plane = stn_divisor_of(segments * kernel->tiles),
+                        .by_group = stn_divisor_of(stn_min(GROUP * segments, INT64_C(1) << 31)),
+                        .by_last = stn_divisor_of(stn_max(kernel->tiles % GROUP, 1)),
+                        .by_others = stn_divisor_of(task->n[other])};
     for (int i = 0; i <= pass && kernel->past != 0; i++) { /* of the last pass: of each axis */
         const int which = sweeps[i].pass.axis == axis ? 0 : sweeps[i].pass.axis == other ? 1 : 2;
         h.width[which] = sweeps[i].width, h.profile[which] = table + sweeps[i].profile;

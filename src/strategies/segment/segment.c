@@ -86,7 +86,7 @@ static stn_status place_sweeps(const stn_task *task, segment_state *state, stn_e
             return stn_fail(error, STN_ERROR_UNSUPPORTED,
                             "%d fused steps of these weights reach too far for segments of %d points, do not suit the "
                             "sides, or are no products: make a new plan with strategy auto",
-                            state->shape.fused, 256 * pass->first);
+                            state->shape.fused, segment_points(pass->first));
         for (int k = 0; k < state->lengths; k++) {
             segment_sweep_place(task, &state->axes[i], pass, (task->steps + (k ? 0 : launches - 1)) / launches, at,
                                 &state->sweeps[k][i]);
@@ -226,8 +226,11 @@ static stn_status execute_part(stn_plan *plan, stn_part part, const stn_executio
 static void print_passes(const stn_task *task, const segment_shape *shape, stn_text *text) {
     for (int i = 0; i < shape->passes; i++) {
         const segment_pass *p = &shape->pass[i];
-        stn_text_printf(text, ", segments of %d points along axis %d, %d of them outputs", 256 * p->first,
+        stn_text_printf(text, ", segments of %d points along axis %d, %d of them outputs", segment_points(p->first),
                         p->axis - (3 - task->rank), p->useful);
+        const segment_factors *f = segment_factors_of(p->first);
+        if (f) stn_text_printf(text, ", by products of %d x %d x %d", f->n[0], f->n[1], f->n[2]);
+        if (p->cosines) stn_text_printf(text, " as half a period");
     }
     if (shape->passes > 1) stn_text_printf(text, ", tiles of %d columns", 2 * shape->pairs);
     if (shape->whole) stn_text_printf(text, ", points whole");
@@ -260,7 +263,7 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
         const char *key;
         double value;
     } numbers[] = {{"fused_steps", shape->fused},     {"launches", shape->launches},
-                   {"passes", shape->passes},         {"segment", 256.0 * shape->pass[0].first},
+                   {"passes", shape->passes},         {"segment", segment_points(shape->pass[0].first)},
                    {"useful", shape->pass[0].useful}, {"margins", shape->margins}};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         stn_json_key(text, numbers[i].key);

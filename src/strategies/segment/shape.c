@@ -19,29 +19,36 @@
 #define FLOPS 154 /* of a point of a pair */
 
 /* What the kernels reach, fitted to bench/results/2026-11-22-segment.md: parts of the unit's rate, for segments of 512, 1024, 2048 and
- * 4096 points, along x and of columns, and of copy bandwidth. Short segments leave more blocks beside each other. */
+ * 4096 points, along x and of columns, and of copy bandwidth. Short segments leave more blocks beside each other; 4096 points along x
+ * are as 4000 steps of heat-1d took (0.99 ms: at 1000 steps they were faster). */
 static const struct {
     stn_unit unit;
     double line[4], columns[4], line_memory, column_memory;
 } rates[] = {
-    [STN_F64] = {STN_UNIT_FMA_F64, {0.76, 0.65, 0.57, 0.51}, {0.40, 0.54, 0.465, 0.285}, 0.85, 0.55},
+    [STN_F64] = {STN_UNIT_FMA_F64, {0.76, 0.65, 0.57, 0.43}, {0.40, 0.54, 0.465, 0.285}, 0.85, 0.55},
     [STN_F32] = {STN_UNIT_FMA_F32, {0.58, 0.54, 0.51, 0.485}, {0.24, 0.33, 0.29, 0.21}, 0.85, 0.45},
     [STN_F16] = {STN_UNIT_FMA_F32, {0.58, 0.54, 0.51, 0.485}, {0.24, 0.33, 0.29, 0.21}, 0.80, 0.40},
 };
-#define SLOW_LINE                                                                                                      \
-    0.15 /* times longer takes a pair of which a segment reaches past a side, and such columns: each index is */
-#define SLOW_COLUMN 0.05 /* folded by about 20 instructions, nothing waits. Reckoned, not measured */
+#define SLOW_LINE 0.15   /* times longer takes a pair of which a segment reaches past a side, and such columns: */
+#define SLOW_COLUMN 0.05 /* each index is folded, by five instructions or so. Reckoned, not measured */
+#define SLOW_COSINES                                                                                                   \
+    0.15 /* 64 shuffles and as many multiply-adds beside 1232 of these a thread, and twice the table. Reckoned too */
+#define PRODUCT_RATE 0.5 /* of the tensor cores'. An estimate: none is measured yet */
 #define NARROW 0.88      /* long columns of rows of less than 64 bytes */
 
-static const int firsts[] = {16, 8, 4, 2};
+static const int firsts[] = {16, 8, 4, 2, -1, -2, -3, -4, -5};
+_Static_assert(sizeof firsts / sizeof *firsts == 4 + SEGMENT_PRODUCTS, "the FFT words' and the products'");
 
 static bool along_x(const segment_pass *pass) { return pass->axis == 2; }
 
 int segment_threads(const segment_shape *shape, const segment_pass *pass) {
+    const segment_factors *f = segment_factors_of(pass->first);
+    if (f) return 32 * f->warps;
     return 16 * pass->first * (along_x(pass) ? 1 : shape->pairs);
 }
 
 size_t segment_shared(const stn_task *task, const segment_shape *shape, const segment_pass *pass) {
+    if (pass->first < 0) return segment_product_shared(segment_factors_of(pass->first));
     const size_t whole = task->dtype == STN_F64 && shape->whole, cell = whole ? 16 : 8;
     const size_t pairs = along_x(pass) ? 1 : (size_t)shape->pairs, room = (size_t)pass->first * 16 * 17;
     const size_t between = along_x(pass) ? 0 : (whole ? 8 : 16) / pairs;
@@ -50,7 +57,8 @@ size_t segment_shared(const stn_task *task, const segment_shape *shape, const se
 
 int segment_blocks(const stn_task *task, const segment_shape *shape, const segment_pass *pass) {
     if (shape->blocks) return shape->blocks;
-    const int most = task->dtype != STN_F64 ? 768 : shape->whole ? 384 : 512; /* threads of 80, 160, 128 registers */
+    /* threads of 80, 160, 128 registers */
+    const int most = task->dtype != STN_F64 ? 768 : shape->whole || pass->first < 0 ? 384 : 512;
     return (int)stn_max(1, most / segment_threads(shape, pass));
 }
 
@@ -64,13 +72,28 @@ int64_t segment_works(const stn_task *task, const segment_shape *shape, const se
     return along_x(pass) ? stn_div_up(lines * segments, 2) : lines / task->n[2] * segments * segment_tiles(task, shape);
 }
 
+/* Products are of lines in f64. */
+static bool has_products(const stn_task *task) { return task->dtype == STN_F64 && segment_lines(task); }
+
+/* Half the period of a line that goes on mirrored about its ends: cosines have it. Sides that add something are convolved along
+ * others in segments as these, and for that they must have a whole period. */
+static bool is_line_of_cosines(const stn_task *task, const segment_axis *axis, int first) {
+    return axis->exact && axis->side[0] == STN_REFLECT && axis->side[1] == STN_REFLECT &&
+           axis->n == 256 * (int64_t)first && first > 0 && first < 16 && !segment_sourced(task);
+}
+
 /* A segment that holds whole periods of the line's extension needs no overlap: convolving on its circle is what is asked for. */
 bool segment_fit(const stn_task *task, const segment_axis *axis, const stn_reach *reach, int first,
                  segment_pass *pass) {
     const int64_t unit = axis->axis == 2 ? LINE_BYTES / (int64_t)stn_dtype_size(task->dtype) : 1;
-    const int64_t length = 256 * (int64_t)first, period = segment_period(axis);
-    *pass = (segment_pass){(int16_t)axis->axis, (int16_t)first, 0, (int)stn_min(axis->n, length),
-                           (int)stn_min(reach->side[0] + reach->side[1], INT32_MAX)};
+    const int64_t length = segment_points(first), period = segment_period(axis);
+    if (first < 0 && !has_products(task)) return false;
+    *pass = (segment_pass){.axis = (uint8_t)axis->axis,
+                           .first = (int8_t)first,
+                           .useful = (int)stn_min(axis->n, length),
+                           .reach = (int)stn_min(reach->side[0] + reach->side[1], INT32_MAX)};
+    pass->cosines = is_line_of_cosines(task, axis, first);
+    if (pass->cosines) return true;
     if (period && length % period == 0) return pass->useful > 0;
     if (reach->side[0] + reach->side[1] >= length) return false;
     const int64_t lead = stn_round_up(reach->side[0], unit), useful = (length - lead - reach->side[1]) / unit * unit;
@@ -80,7 +103,7 @@ bool segment_fit(const stn_task *task, const segment_axis *axis, const stn_reach
 
 /* The part of a line's segments that take inputs from past its sides. */
 static double part_at_sides(int64_t n, const segment_pass *pass) {
-    const int64_t length = 256 * (int64_t)pass->first, segments = stn_div_up(n, pass->useful);
+    const int64_t length = segment_points(pass->first), segments = stn_div_up(n, pass->useful);
     const int64_t from = stn_div_up(pass->lead, pass->useful), room = n - length + pass->lead;
     const int64_t inside = room < 0 ? 0 : stn_min(segments, room / pass->useful + 1) - from;
     return 1 - (double)stn_max(0, inside) / (double)segments;
@@ -92,6 +115,9 @@ static int size_index(int first) { return first == 2 ? 0 : first == 4 ? 1 : firs
 static double part_of_rate(const stn_task *task, const segment_shape *shape, const segment_pass *pass) {
     const double sides = part_at_sides(task->n[pass->axis], pass);
     const int size = size_index(pass->first);
+    if (pass->first < 0) return PRODUCT_RATE / (1 + SLOW_LINE * sides);
+    if (pass->cosines)
+        return (along_x(pass) ? rates[task->dtype].line : rates[task->dtype].columns)[size] / (1 + SLOW_COSINES);
     if (along_x(pass)) {
         const bool odd = stn_div_up(task->n[2], pass->useful) % 2;
         return rates[task->dtype].line[size] / (1 + SLOW_LINE * fmin(1, (odd ? 1.5 : 2) * sides));
@@ -100,14 +126,20 @@ static double part_of_rate(const stn_task *task, const segment_shape *shape, con
     return rates[task->dtype].columns[size] * (row < 64 && pass->first >= 8 ? NARROW : 1) / (1 + SLOW_COLUMN * sides);
 }
 
+static double flops_of_pair(const segment_pass *pass) {
+    const segment_factors *f = segment_factors_of(pass->first);
+    return f ? segment_product_flops(f) : FLOPS * 256.0 * pass->first;
+}
+
 /* Seconds of one launch of a pass: whole waves of blocks. */
 static double pass_seconds(const stn_task *task, const stn_machine *machine, const segment_shape *shape,
                            const segment_pass *pass, double *flops) {
     const double works = (double)segment_works(task, shape, pass), pairs = along_x(pass) ? 1 : shape->pairs;
     const double resident = (double)machine->multiprocessors * segment_blocks(task, shape, pass);
-    const double rate = part_of_rate(task, shape, pass) * machine->flops[rates[task->dtype].unit];
+    const stn_unit unit = pass->first < 0 ? STN_UNIT_TENSOR_F64 : rates[task->dtype].unit;
+    const double rate = part_of_rate(task, shape, pass) * machine->flops[unit];
     const double memory = along_x(pass) ? rates[task->dtype].line_memory : rates[task->dtype].column_memory;
-    *flops = FLOPS * works * pairs * 256 * pass->first;
+    *flops = flops_of_pair(pass) * works * pairs;
     const double bytes = 2 * (double)stn_dtype_size(task->dtype) * (double)stn_task_points(task);
     return fmax(*flops / rate * ceil(works / resident) / (works / resident),
                 bytes / (memory * machine->copy_bandwidth)) +
@@ -159,7 +191,7 @@ static void add_sources(const stn_task *task, const stn_machine *machine, const 
 void segment_cost(const stn_task *task, const stn_machine *machine, const segment_shape *shape, stn_estimate *e) {
     const double points = (double)stn_task_points(task), launches = shape->launches;
     memset(e, 0, sizeof *e);
-    e->unit = rates[task->dtype].unit;
+    e->unit = shape->pass[0].first < 0 ? STN_UNIT_TENSOR_F64 : rates[task->dtype].unit;
     double value, drift = 0;
     if (!segment_lines(task)) (void)segment_one_value(task, &value, &drift);
     e->error = predicted_error(task, shape) + drift;
@@ -171,7 +203,7 @@ void segment_cost(const stn_task *task, const stn_machine *machine, const segmen
         e->seconds += launches * pass_seconds(task, machine, shape, pass, &flops);
         e->flops += launches * flops;
         const double segments = ceil((double)task->n[pass->axis] / pass->useful);
-        e->halo_waste += (segments * 256 * pass->first / (double)task->n[pass->axis] - 1) / shape->passes;
+        e->halo_waste += (segments * segment_points(pass->first) / (double)task->n[pass->axis] - 1) / shape->passes;
     }
     if (shape->sources) add_sources(task, machine, shape, e);
     if (shape->margins) e->seconds += launches * stn_faces_seconds(task, machine, shape->fused);
@@ -184,17 +216,18 @@ typedef struct search {
     const stn_machine *machine;
     segment_axis axes[3];
     int count;
-    bool margins;
-    double largest;     /* of the symbol */
-    stn_reach reach[3]; /* of the steps that are being looked at */
+    bool margins, products; /* products are tried too: their rate is a guess, so only where candidates are timed */
+    double largest;         /* of the symbol */
+    stn_reach reach[3];     /* of the steps that are being looked at */
 } search;
 
 static bool holds(const search *s, const segment_shape *shape, const segment_pass *pass) {
+    if (pass->first < 0 && (!s->products || s->machine->flops[STN_UNIT_TENSOR_F64] <= 0)) return false;
     return segment_shared(s->task, shape, pass) <= s->machine->shared_per_block &&
            segment_threads(shape, pass) <= 1024 && segment_works(s->task, shape, pass) < MOST_WORKS;
 }
 
-/* The cheapest pass along axis number i, or that of segments of 256 * first points. */
+/* The cheapest pass along axis number i, or that of this form. */
 static bool best_pass(const search *s, const segment_shape *shape, int i, int first, segment_pass *best) {
     double least = INFINITY;
     for (size_t k = 0; k < sizeof firsts / sizeof *firsts; k++) {
@@ -317,7 +350,7 @@ static bool add_shapes(const search *s, int64_t launches, segment_shape *best, d
 
 size_t segment_search(const stn_task *task, const stn_machine *machine, segment_shape *best, size_t most,
                       const char **why) {
-    search s = {.task = task, .machine = machine};
+    search s = {.task = task, .machine = machine, .products = most > STN_CANDIDATES};
     double costs[STN_CANDIDATES];
     size_t found = 0;
     const size_t plain = (size_t)stn_min((int64_t)most, STN_CANDIDATES);

@@ -3,10 +3,14 @@
 #define STN_STRATEGIES_SEGMENT_SHAPE_H
 #include "plan/strategy.h"
 #include "strategies/segment/axis.h"
+#include "strategies/segment/product.h"
 
-/* A pass along one axis: segments of 256 * first points, of which `useful` are outputs, after `lead` of their own. */
+/* A pass along one axis: segments of 256 * first points (first < 0: of a product's, product.h), of which `useful` are outputs, after
+ * `lead` of their own. */
 typedef struct segment_pass {
-    int16_t axis, first;
+    uint8_t axis;
+    int8_t first;
+    uint8_t cosines, unused; /* cosines: a whole line, mirrored at both ends, by half its period */
     int lead, useful, reach; /* reach: of the longest launch's steps, to both sides together */
 } segment_pass;
 
@@ -22,7 +26,7 @@ typedef struct segment_shape {
 } segment_shape;
 _Static_assert(sizeof(segment_shape) <= sizeof(stn_candidate), "a shape is a candidate");
 
-/* What a pass along this axis would be for steps that reach so far; false: too far for segments of that length. */
+/* What a pass along this axis would be for steps that reach so far; false: too far for segments of that length, or not in that form. */
 bool segment_fit(const stn_task *task, const segment_axis *axis, const stn_reach *reach, int first, segment_pass *pass);
 /* The cheapest shapes, at most `most`; 0: there is none, and *why says so. */
 size_t segment_search(const stn_task *task, const stn_machine *machine, segment_shape *best, size_t most,

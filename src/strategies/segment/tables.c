@@ -21,20 +21,26 @@ static cplx power(cplx base, uint64_t exponent) {
     return result;
 }
 
-/* exp(2 pi i k / n), k = 0 .. n - 1; NULL: no memory. */
+/* exp(2 pi i k / n), k = 0 .. n - 1. */
+static cplx root_of(int64_t k, int64_t n) {
+    const long double angle = 2 * acosl(-1.0L) * (long double)(2 * k <= n ? k : k - n) / (long double)n;
+    return (cplx){cosl(angle), sinl(angle)};
+}
+
+/* All of them; NULL: no memory. */
 static cplx *roots_of(int64_t n) {
     cplx *root = calloc((size_t)n, sizeof *root);
-    const long double turn = 2 * acosl(-1.0L);
-    for (int64_t k = 0; root && k < n; k++) {
-        long double angle = turn * (long double)(2 * k <= n ? k : k - n) / (long double)n;
-        root[k] = (cplx){cosl(angle), sinl(angle)};
-    }
+    for (int64_t k = 0; root && k < n; k++) root[k] = root_of(k, n);
     return root;
 }
 
 /* ---- the symbol ---------------------------------------------------------------------------------------------------- */
 
-int segment_roots_size(stn_dtype dtype) { return dtype == STN_F64 ? 256 : 2048; }
+static int powers_of(stn_dtype dtype) { return dtype == STN_F64 ? 1 : 4; }
+
+size_t segment_roots_size(int first, stn_dtype dtype) {
+    return (size_t)(2 * powers_of(dtype) * (256 + first + 16 * first + 16));
+}
 
 size_t segment_symbol_size(int first, bool real) { return (size_t)(first / 2 + 1) * 256 * (real ? 1 : 2); }
 
@@ -49,23 +55,69 @@ static cplx symbol_at(const segment_axis *a, const cplx *root, int64_t length, i
     return sum;
 }
 
-stn_status segment_symbol_make(const segment_axis *a, int first, uint64_t steps, int count, double *roots,
-                               double *symbol, stn_error *error) {
+static double *put_root(int64_t k, int64_t length, stn_dtype dtype, double *to) {
+    for (int i = 0; i < powers_of(dtype); i++, k *= 2) {
+        const cplx root = root_of(k % length, length);
+        *to++ = (double)root.re, *to++ = -(double)root.im;
+    }
+    return to;
+}
+
+void segment_roots_make(int first, stn_dtype dtype, double *roots) {
+    const int64_t length = 256 * (int64_t)first;
+    for (int column = 0; column < 256; column++) roots = put_root(column, length, dtype, roots);
+    for (int p = 0; p < first; p++) roots = put_root(16 * p, length, dtype, roots);
+    for (int i = 0; i < 16 * first; i++) roots = put_root(i / 16 + first * (i % 16), length, dtype, roots);
+    for (int c1 = 0; c1 < 16; c1++) roots = put_root(first * c1, length, dtype, roots);
+}
+
+/* The frequency at place [p][r][q] of a table. */
+static int64_t frequency_at(size_t place, int first) {
+    const size_t p = place / 256, r = place / 16 % 16, q = place % 16;
+    return (int64_t)(p + (size_t)first * (q + 16 * r));
+}
+
+stn_status segment_symbol_make(const segment_axis *a, int first, uint64_t steps, double *symbol, stn_error *error) {
     const int64_t length = 256 * (int64_t)first;
     cplx *root = roots_of(length);
     if (!root) return stn_fail_memory(error, "roots of one", (size_t)length * sizeof *root);
-    for (int k = 0; k < count; k++) {
-        roots[2 * k] = (double)root[k % length].re;
-        roots[2 * k + 1] = -(double)root[k % length].im;
+    for (size_t place = 0; place < segment_symbol_size(first, true); place++) {
+        const cplx value = power(symbol_at(a, root, length, frequency_at(place, first)), steps);
+        *symbol++ = (double)(value.re / (long double)length);
+        if (!a->symmetric) *symbol++ = (double)(value.im / (long double)length);
     }
-    for (int p = 0; p <= first / 2; p++)
-        for (int r = 0; r < 16; r++)
-            for (int q = 0; q < 16; q++) {
-                const int64_t k = p + first * (int64_t)(q + 16 * r);
-                const cplx value = power(symbol_at(a, root, length, k), steps);
-                *symbol++ = (double)(value.re / (long double)length);
-                if (!a->symmetric) *symbol++ = (double)(value.im / (long double)length);
-            }
+    free(root);
+    return STN_OK;
+}
+
+stn_status segment_powers_make(const segment_axis *a, int64_t length, uint64_t steps, double *powers,
+                               stn_error *error) {
+    cplx *root = roots_of(length);
+    if (!root) return stn_fail_memory(error, "roots of one", (size_t)length * sizeof *root);
+    for (int64_t k = 0; k < length; k++) {
+        const cplx value = power(symbol_at(a, root, length, k), steps);
+        powers[2 * k] = (double)value.re, powers[2 * k + 1] = (double)value.im;
+    }
+    free(root);
+    return STN_OK;
+}
+
+size_t segment_cosines_size(int first) { return 3 * segment_symbol_size(first, true); }
+
+stn_status segment_cosines_make(const segment_axis *a, int first, uint64_t steps, double *symbol, stn_error *error) {
+    const int64_t length = 256 * (int64_t)first;
+    const size_t places = segment_symbol_size(first, true);
+    cplx *root = roots_of(2 * length);
+    if (!root) return stn_fail_memory(error, "roots of one", 2 * (size_t)length * sizeof *root);
+    for (size_t place = 0; place < places; place++) {
+        const int64_t k = frequency_at(place, first);
+        const long double own = power(symbol_at(a, root, 2 * length, k), steps).re,
+                          other = power(symbol_at(a, root, 2 * length, length - k), steps).re,
+                          even = (own + other) / 2 / (long double)length, odd = (own - other) / 2 / (long double)length;
+        symbol[place] = (double)even;
+        symbol[places + 2 * place] = (double)(odd * root[k].re);
+        symbol[places + 2 * place + 1] = (double)(odd * root[k].im);
+    }
     free(root);
     return STN_OK;
 }
@@ -179,9 +231,8 @@ static void fill_places(const segment_axis *a, int64_t period, const segment_axi
         const long double s = sinl(half_turn * (long double)m / (long double)period);
         rests[m] = rest_of(a, s * s);
     }
-    for (size_t place = 0; place < places; place++) { /* [p][r][q], as segment_symbol_make has them */
-        const int64_t p = (int64_t)(place / 256), r = (int64_t)(place / 16 % 16), q = (int64_t)(place % 16);
-        const long double symbol = symbol_at(along, root, length, p + first * (q + 16 * r)).re;
+    for (size_t place = 0; place < places; place++) {
+        const long double symbol = symbol_at(along, root, length, frequency_at(place, first)).re;
         sum_depths(rests, basis, period, width, symbol, steps, sum);
         for (int d = 0; d < width; d++) table[2 * ((size_t)(d / 2) * places + place) + d % 2] = sum[d] / (double)length;
     }

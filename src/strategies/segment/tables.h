@@ -3,16 +3,20 @@
 #define STN_STRATEGIES_SEGMENT_TABLES_H
 #include "strategies/segment/axis.h"
 
-#define SEGMENT_ROOTS 2048 /* at most: k = 0 .. 255 and, of float, eight times as many */
-
 /* Numbers of the symbol's table, for segments of 256 * first points. */
 size_t segment_symbol_size(int first, bool real);
-/* Pairs of the table of roots. */
-int segment_roots_size(stn_dtype dtype);
-/* roots: `count` pairs exp(-2 pi i k / (256 first)). symbol: the taps' symbol to the power of `steps`, by the segment's length,
- * in the order in which convolve.cuh reads it. Errors: out of memory. */
-stn_status segment_symbol_make(const segment_axis *axis, int first, uint64_t steps, int count, double *roots,
-                               double *symbol, stn_error *error);
+/* Numbers of the table of roots. */
+size_t segment_roots_size(int first, stn_dtype dtype);
+/* Roots of one, exp(-2 pi i k / (256 first)), in the order in which convolve.cuh reads them; but of f64 their powers 1, 2, 4, 8. */
+void segment_roots_make(int first, stn_dtype dtype, double *roots);
+/* The taps' symbol to the power of `steps`, by the segment's length, in the order in which convolve.cuh reads it. Errors: out of memory. */
+stn_status segment_symbol_make(const segment_axis *axis, int first, uint64_t steps, double *symbol, stn_error *error);
+/* The same at all frequencies of a circle of `length` points, in their order and not divided by the length: pairs. */
+stn_status segment_powers_make(const segment_axis *axis, int64_t length, uint64_t steps, double *powers,
+                               stn_error *error);
+/* The same as segment_symbol_make of a line of 256 * first points, mirrored at both ends: first all a, then all c of times_cosines. Of symmetric taps. */
+size_t segment_cosines_size(int first);
+stn_status segment_cosines_make(const segment_axis *axis, int first, uint64_t steps, double *symbol, stn_error *error);
 /* What `steps` steps make of a value of 1 past (constant) or at (fixed) a side of a line of zeros: profile[side * width + i] at i points
  * from that side, 0 for other sides. Errors: out of memory. */
 stn_status segment_profile_make(const segment_axis *axis, uint64_t steps, int width, double *profile, stn_error *error);

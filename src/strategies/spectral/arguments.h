@@ -25,19 +25,40 @@ typedef struct spectral_faces_arguments {
     const void *values, *place;
     int64_t grid, step, next;
 } spectral_faces_arguments;
+typedef struct spectral_sheet_image {
+    int32_t place, side;
+} spectral_sheet_image;
+typedef struct spectral_sheet_rows {
+    const void *turns;
+    const void *image;
+    const void *row;
+    const void *images;
+    int64_t first, windows;
+    int32_t rows, unused;
+} spectral_sheet_rows;
 typedef struct spectral_columns_arguments {
     void *spectrum;
     const void *roots;
     spectral_symbol_arguments symbol;
     int64_t pitch, plane;
-    int32_t columns, tiles, kept, unused;
+    int32_t columns, tiles, kept, live;
     spectral_extension_arguments along;
     const void *row, *row_place;
     int64_t row_grid, row_next;
     spectral_faces_arguments faces[2];
-    int32_t width, unused2;
+    int32_t width, across, live_across, unused;
     void *apart;
+    spectral_sheet_rows sheet;
 } spectral_columns_arguments;
+
+/* As spectral_sheet.cu declares them. */
+typedef struct spectral_sheet_arguments {
+    const void *in;
+    void *out, *spectrum;
+    const void *roots, *fine, *coarse;
+    int64_t in_batch, out_batch, n, before, first, windows;
+    int32_t tiles, unused;
+} spectral_sheet_arguments;
 
 /* Weights and constants in double, whatever the dtype. */
 typedef struct spectral_source_tap {

@@ -7,10 +7,12 @@
 /* ---- cost ---------------------------------------------------------------------------------------------------------- */
 
 /* What passes reach of the copy bandwidth, by bench/results/2026-11-22-spectral.md; rows also take what no access hides, as if their
- * arithmetic ran at so many times the unit's rate, and more where one row fills a multiprocessor. */
+ * arithmetic ran at so many times the unit's rate, and more where one row fills a multiprocessor. source: so many times the copy
+ * bandwidth is what numbers of a source's frequencies come at, four for each frequency or, in 3D, six: of what fixed sides took beside
+ * four steps on the same torus, before columns without points had a way of their own. */
 static const struct {
-    double plane, solid, with_source, arithmetic, alone, symbol;
-} rates[2] = {{0.45, 0.63, 0.26, 1.4, 0.55, 0.38}, {0.45, 0.64, 0.26, 0.9, 0.9, 0.38}}; /* f64, f32 */
+    double plane, solid, source, arithmetic, alone, symbol;
+} rates[2] = {{0.45, 0.63, 1.27, 1.4, 0.55, 0.38}, {0.45, 0.64, 0.95, 0.9, 0.9, 0.38}}; /* f64, f32 */
 
 /* The least K at the corners of the frequencies, which is the least of all for most symmetric taps. */
 static double lowest_corner(const stn_task *task) {
@@ -29,12 +31,10 @@ static double lowest_corner(const stn_task *task) {
 
 /* Two transforms, each of log2 N roundings at random; the symbol's power, whose error grows with the logarithm of T where K is real and
  * above -1, else with T; one rounding when stored. */
-static double error_of(const stn_task *task, const spectral_shape *s) {
-    const int *length = s->choice.length;
-    double levels = log2((double)length[0] * length[1] * length[2] + 1),
-           steps = (double)task->steps * (double)task->snapshots;
+double spectral_error(const stn_task *task, double points, bool plain) {
+    double levels = log2(points + 1), steps = (double)task->steps * (double)task->snapshots;
     double real = stn_error_rounding(spectral_wide(task) ? STN_F64 : STN_F32), exact = stn_error_rounding(STN_F64);
-    bool mild = s->symbol.plain && -lowest_corner(task) < 1 - spectral_dead(task, 1);
+    bool mild = plain && -lowest_corner(task) < 1 - spectral_dead(task, 1);
     double power = mild ? exact * (4 + 2 * log2(steps)) : exact * (4 + steps);
     return hypot(2 * real * sqrt(levels), hypot(power, stn_error_rounding(task->dtype)));
 }
@@ -56,30 +56,32 @@ static double hidden_by_nothing(const stn_task *task, const stn_machine *machine
 
 void spectral_estimate(const stn_task *task, const stn_machine *machine, const spectral_shape *s,
                        stn_estimate *estimate) {
-    bool wide = spectral_wide(task);
-    const double count = (double)task->snapshots,
-                 half = 0.5 * (1 + count); /* passes back, and on the way there, of 2 */
-    double cell = wide ? 16 : 8, lines = (double)(task->n[0] * task->n[1] * task->batch);
-    double grid = lines * (double)task->n[2] * (double)stn_dtype_size(task->dtype);
-    double spectrum = lines * s->choice.kept[2] * cell, turned = spectrum, others = 0;
-    if (s->last == 0) {
-        turned = (double)(s->columns * task->n[0] * task->batch) * cell;
-        others = 2 * (spectrum + turned);
-    }
-    double part = s->last == 0 ? rates[!wide].solid : rates[!wide].plane, columns = part;
+    const bool wide = spectral_wide(task), solid = s->last == 0;
+    const spectral_choice *c = &s->choice;
+    const double count = (double)task->snapshots, half = 0.5 * (1 + count); /* of a way there, and the ways back */
+    const double cell = wide ? 16 : 8, lines = (double)(task->n[0] * task->n[1] * task->batch);
+    const double grid = lines * (double)task->n[2] * (double)stn_dtype_size(task->dtype);
+    const double across =
+        2 * c->live[1] > c->length[1] ? c->length[1] : 2 * c->live[1] - 1; /* frequencies along y with points */
+    const double spectrum = lines * c->kept[2] * cell, live = lines * c->live[2] * cell;
+    const double turned = solid ? (double)(s->columns * task->n[0] * task->batch) * cell : spectrum;
+    const double turned_live = solid ? across * c->live[2] * (double)(task->n[0] * task->batch) * cell : live;
+    double ahead = grid + live, back = grid + spectrum, numbers = 0;
+    if (solid) ahead += live + turned_live, back += spectrum + turned;
     for (int axis = 0; axis < 3; axis++)
-        if (stn_extension_odd(&s->axis[axis])) columns = rates[!wide].with_source;
+        if (stn_extension_odd(&s->axis[axis])) numbers = solid ? 6 : 4;
+    const double source = numbers * cell * (double)s->columns * c->length[s->last] * (double)task->batch;
     *estimate = (stn_estimate){.unit = wide ? STN_UNIT_FMA_F64 : STN_UNIT_FMA_F32};
-    estimate->launches = s->last == 0 ? 2 + 3 * count : 1 + 2 * count;
-    others *= half;
-    estimate->bytes = half * 2 * (grid + spectrum) + others + count * 2 * turned;
+    estimate->launches = solid ? 2 + 3 * count : 1 + 2 * count;
+    estimate->bytes = ahead + count * (back + turned_live + turned);
     double points = lines * (double)s->choice.length[2];
     estimate->flops =
         half * 5 * points * log2((double)s->choice.length[0] * s->choice.length[1] * s->choice.length[2] + 1);
     estimate->halo_waste = points / (lines * (double)task->n[2]) - 1;
-    estimate->seconds = (half * 2 * (grid + spectrum) + others) / (machine->copy_bandwidth * part) +
-                        count * 2 * turned / (machine->copy_bandwidth * columns) +
-                        hidden_by_nothing(task, machine, s, estimate) +
-                        estimate->launches * (machine->launch_seconds + 2e-6);
-    estimate->error = error_of(task, s);
+    estimate->seconds =
+        estimate->bytes / (machine->copy_bandwidth * (solid ? rates[!wide].solid : rates[!wide].plane)) +
+        count * source / (machine->copy_bandwidth * rates[!wide].source) +
+        hidden_by_nothing(task, machine, s, estimate) + estimate->launches * (machine->launch_seconds + 2e-6);
+    estimate->error =
+        spectral_error(task, (double)s->choice.length[0] * s->choice.length[1] * s->choice.length[2], s->symbol.plain);
 }

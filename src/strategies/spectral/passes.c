@@ -16,6 +16,12 @@
 /* Points that a fixed side keeps. */
 static int frozen(const stn_extension *e, int side) { return !e->repeats && e->sign[side] < 0 && e->beyond[side] == 0; }
 
+/* Some columns that meet the symbol have no points, only a source. */
+static bool columns_dead(const spectral_shape *shape) {
+    const spectral_choice *c = &shape->choice;
+    return c->live[2] < c->kept[2] || (shape->last == 0 && c->live[1] < c->kept[1]);
+}
+
 static stn_status make_pass(stn_plan *plan, const spectral_shape *shape, bool sources, spectral_pass *pass,
                             stn_error *error) {
     const stn_task *task = &plan->task;
@@ -44,7 +50,10 @@ static stn_status make_pass(stn_plan *plan, const spectral_shape *shape, bool so
         stn_params_int(&params, "SPECTRUM_APART", pass->direction == SPECTRAL_BOTH && task->snapshots > 1);
         stn_params_int(&params, "SOURCES",
                        sources && pass->direction == SPECTRAL_BOTH ? (shape->last == 0 ? 2 : 1) : 0);
-        stn_params_int(&params, "SYMBOL", shape->symbol.taps ? 2 : !shape->symbol.plain);
+        const bool meets_symbol = pass->direction == SPECTRAL_BOTH;
+        stn_params_int(&params, "SYMBOL", !meets_symbol ? 0 : shape->symbol.taps ? 2 : !shape->symbol.plain);
+        stn_params_int(&params, "SYMBOL_TURNED", 0);
+        stn_params_int(&params, "COLUMNS_DEAD", pass->direction == SPECTRAL_BOTH && columns_dead(shape));
         stn_params_int(&params, "SYMBOL_HIGH", shape->symbol.high);
         stn_params_int(&params, "SYMBOL_LOW", shape->symbol.low);
     }
@@ -169,7 +178,8 @@ static stn_status run_rows(const stn_plan *plan, const spectral_state *state, co
     a.in_z = task->in_stride[0], a.in_y = task->in_stride[1], a.in_batch = task->in_batch_stride;
     a.out_z = task->out_stride[0], a.out_y = task->out_stride[1], a.out_batch = task->out_batch_stride;
     a.pitch = shape->pitch, a.plane = shape->plane;
-    a.planes = (int32_t)task->n[0], a.ny = (int32_t)task->n[1], a.kept = shape->choice.kept[2];
+    a.planes = (int32_t)task->n[0], a.ny = (int32_t)task->n[1];
+    a.kept = pass->direction == SPECTRAL_FORWARD ? shape->choice.live[2] : shape->choice.kept[2];
     a.tiles = (int32_t)stn_div_up(task->n[1], shape->line[2].lines);
     a.x = (spectral_extension_arguments){(int32_t)shape->axis[2].n, (int32_t)shape->axis[2].before};
     a.frozen_z_low = frozen(&shape->axis[0], 0), a.frozen_z_high = frozen(&shape->axis[0], 1);
@@ -191,8 +201,15 @@ static stn_status run_columns(const stn_plan *plan, const spectral_state *state,
     a.symbol.scale = 0.5 / ((double)length[0] * length[1] * length[2]);
     a.pitch = slowest ? shape->plane : shape->pitch;
     a.plane = slowest ? shape->grid : shape->plane;
-    a.columns = (int32_t)(turns ? shape->columns : shape->choice.kept[2]);
-    a.kept = shape->choice.kept[pass->axis];
+    const spectral_choice *choice = &shape->choice;
+    a.columns = (int32_t)(turns                                 ? shape->columns
+                          : pass->direction == SPECTRAL_FORWARD ? choice->live[2]
+                                                                : choice->kept[2]);
+    a.kept = choice->kept[pass->axis];
+    a.live = choice->live[turns ? 2 : pass->axis];
+    a.width = (int32_t)shape->pitch;
+    a.across = slowest ? choice->length[1] : 1;
+    a.live_across = slowest ? choice->live[1] : 1;
     a.tiles = (int32_t)stn_div_up(a.columns, shape->line[pass->axis].lines);
     a.along =
         (spectral_extension_arguments){(int32_t)shape->axis[pass->axis].n, (int32_t)shape->axis[pass->axis].before};

@@ -55,5 +55,16 @@ void spectral_source_arguments_of(const spectral_state *state, const stn_executi
                                   spectral_columns_arguments *arguments);
 stn_status spectral_run_source(const stn_plan *plan, const spectral_state *state, const stn_execution *run,
                                stn_error *error);
+/* The kernel of its values. */
+stn_status spectral_source_kernel(stn_plan *plan, struct stn_kernel **kernel, stn_error *error);
+/* The source of lines, 1D: two complex numbers a grid, beside the low and the high side. */
+typedef struct spectral_line_source {
+    struct stn_kernel *kernel;
+    const void *taps; /* on the device */
+    void *values;
+    const stn_extension *axis;
+} spectral_line_source;
+stn_status spectral_source_of_lines(const stn_plan *plan, const spectral_line_source *source, const stn_execution *run,
+                                    stn_error *error);
 void spectral_free_source(stn_plan *plan, spectral_state *state);
 #endif

@@ -1,6 +1,7 @@
 /* See shape.h. */
 #include "strategies/spectral/shape.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -26,8 +27,21 @@ static int last_axis(const stn_task *task) { return task->rank == 3 ? 0 : 1; }
 /* ---- lengths ------------------------------------------------------------------------------------------------------- */
 
 enum { MAY_SHARE = 6000 }; /* points from which a column may need a cluster, of up to four blocks */
-static bool good_column(int64_t length) { return stn_ladder_good(length) && (length <= MAY_SHARE || length % 4 == 0); }
-static bool good_row(int64_t length) { return length % 2 == 0 && stn_ladder_good(length / 2); }
+/* What a line costs beside others: its points, of which one of a power of two takes so much of its time in arithmetic, 8 instructions
+ * for each factor 4. (10239 x 10243 points, on 10584 = 2^3 3^3 7^2 each way, took 1.2 times what 10240 x 10240 did, and are 1.07 times as
+ * many.) */
+#define ARITHMETIC 0.3
+static double cost_of(int64_t length, int64_t points) {
+    const double usual = 4 * log2((double)points + 2) - 8;
+    return (double)length * (1 - ARITHMETIC + ARITHMETIC * stn_ladder_work(points) / fmax(usual, 1));
+}
+static double column_cost(int64_t length) {
+    const bool good = stn_ladder_good(length) && (length <= MAY_SHARE || length % 4 == 0);
+    return good ? cost_of(length, length) : INFINITY;
+}
+static double row_cost(int64_t length) {
+    return length % 2 == 0 && stn_ladder_good(length / 2) ? cost_of(length, length / 2) : INFINITY;
+}
 
 /* Blocks of a cluster that may hold a column together. */
 static int shares_of(const stn_machine *machine) { return machine->sm >= 90 ? 4 : 1; }
@@ -39,7 +53,7 @@ typedef struct known_reach { /* of an axis, which others may share: looking take
 
 /* What the taps of all steps reach, and, where there are snapshots, those of fewer of them: taps that drift may look further to one
  * side then. Of halves of the number only: a little more for what lies between them. */
-static stn_reach reach_of_run(const stn_task *task, int axis) {
+stn_reach spectral_reach(const stn_task *task, int axis) {
     stn_reach most = {{0, 0}, {0, 0}};
     for (uint64_t count = task->snapshots; count > 0; count /= 2) {
         const stn_reach reach = stn_reach_find(task, axis, task->steps * count, stn_reach_tail(task->dtype));
@@ -52,7 +66,7 @@ static stn_reach reach_of_run(const stn_task *task, int axis) {
 
 static stn_reach reach_of(const stn_task *task, int axis, known_reach *known) {
     if (known->axis < 0 || !stn_reach_alike(task, axis, known->axis))
-        *known = (known_reach){reach_of_run(task, axis), axis};
+        *known = (known_reach){spectral_reach(task, axis), axis};
     return known->reach;
 }
 
@@ -64,11 +78,11 @@ static bool choose_length(const stn_task *task, const stn_machine *machine, int 
     int shown = axis - (3 - task->rank);
     int64_t most =
         stn_ladder_most_points(spectral_wide(task), machine->shared_per_block) * (axis == 2 ? 2 : shares_of(machine));
-    bool (*good)(int64_t) = axis == 2 ? good_row : good_column;
+    double (*cost)(int64_t) = axis == 2 ? row_cost : column_cost;
     stn_reach reach = {{0, 0}, {0, 0}};
     int64_t period = stn_extension_period(&e);
-    if (task->n[axis] <= most && !(period == e.n && good(period))) reach = reach_of(task, axis, known);
-    if (task->n[axis] > most || !stn_extension_fit(&e, &reach, good, most)) {
+    if (task->n[axis] <= most && !(period == e.n && cost(period) < INFINITY)) reach = reach_of(task, axis, known);
+    if (task->n[axis] > most || !stn_extension_fit(&e, &reach, cost, most)) {
         snprintf(reason, size,
                  "axis %d with what its taps reach in all steps is longer than the %lld points that are held together",
                  shown, (long long)most);
@@ -77,23 +91,26 @@ static bool choose_length(const stn_task *task, const stn_machine *machine, int 
     choice->length[axis] = (int)e.length;
     choice->before[axis] = (int)e.before;
     choice->exact |= e.exact << axis;
-    choice->kept[axis] = axis == 2 ? (int)e.length / 2 + 1 : (int)e.length;
+    choice->kept[axis] = choice->live[axis] = axis == 2 ? (int)e.length / 2 + 1 : (int)e.length;
     return true;
 }
 
 /* Of the axes that are transformed before the last one. */
 void spectral_choose_kept(const stn_task *task, spectral_choice *choice) {
     const stn_task run = spectral_run(task);
-    for (int axis = 0; axis < 3; axis++) { /* a source acts at every frequency */
+    bool source = false; /* acts at every frequency */
+    for (int axis = 0; axis < 3; axis++) {
         stn_extension e;
         char reason[160];
-        if (!stn_extension_sides(&run, axis, &e, reason, sizeof reason) || stn_extension_odd(&e)) return;
+        if (!stn_extension_sides(&run, axis, &e, reason, sizeof reason)) return;
+        source = source || stn_extension_odd(&e);
     }
     int64_t torus[3] = {choice->length[0], choice->length[1], choice->length[2]};
     double dead = spectral_dead(task, stn_symbol_largest(task, torus));
     for (int axis = 2; axis > last_axis(task); axis--) {
         int64_t kept = stn_symbol_kept(task, axis, torus[axis], dead);
-        if (axis == 2 || 2 * kept - 1 < torus[1]) choice->kept[axis] = (int)kept;
+        if (axis == 2 || 2 * kept - 1 < torus[1]) choice->live[axis] = (int)kept;
+        if (!source) choice->kept[axis] = choice->live[axis];
     }
 }
 
@@ -155,10 +172,13 @@ static void make_lines(const stn_task *task, const stn_machine *machine, spectra
     needs.lines = s->choice.column_lines;
     for (int axis = s->last; axis < 2; axis++) {
         needs.copies = axis == s->last && s->symbol.taps ? 2 : 1;
-        needs.last = needs.copies > 1 ? 8 : 16;
-        bool heavy = s->choice.length[axis] > stn_ladder_most_points(needs.wide, needs.shared);
-        for (int k = 0; k < 3; k++) heavy = heavy || (s->last == 0 && stn_extension_odd(&s->axis[k]));
+        bool heavy = s->choice.length[axis] > stn_ladder_most_points(needs.wide, needs.shared), source = false;
+        for (int k = 0; k < 3; k++) source = source || stn_extension_odd(&s->axis[k]);
+        needs.last = needs.copies > 1 || source
+                         ? 8
+                         : 16; /* the foot has registers for what a source's frequencies are made of */
         needs.threads = heavy || needs.copies > 1 ? (needs.wide ? 448 : 640) : (needs.wide ? 512 : 768); /* no spills */
+        if (source && axis == 0) needs.threads = needs.wide ? 384 : 512;
         if (s->choice.column_threads) needs.threads = s->choice.column_threads;
         stn_ladder_make(s->choice.length[axis], &needs, &s->line[axis]);
     }

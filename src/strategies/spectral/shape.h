@@ -11,7 +11,8 @@ typedef struct spectral_choice {
     int length[3], before[3]; /* of the line along each axis */
     int exact;                /* bit k: that of axis k is a whole period */
     int kept[3]; /* frequencies along each axis that are not 0 to rounding after all steps: below kept[k], and above its
-                                 negative along y of 3D; of the last axis all are kept */
+                                 negative along y of 3D; of the last axis all are kept. Where a source acts, at all of them */
+    int live[3]; /* the same, of what comes of the grid's points, without a source */
     int row_lines, column_lines, group;
     int row_threads, column_threads; /* that a multiprocessor has registers for; 0: as usual */
 } spectral_choice;
@@ -32,6 +33,10 @@ bool spectral_wide(const stn_task *task); /* computed in f64 */
 stn_task spectral_run(const stn_task *task);
 /* 1 - |K| from which a factor counts as 0, where the largest |K| is this. */
 double spectral_dead(const stn_task *task, double largest);
+/* What the taps of all steps reach along an axis, at any of the snapshots. */
+stn_reach spectral_reach(const stn_task *task, int axis);
+/* The predicted error of a torus of so many points, by a symbol that is plain or not. */
+double spectral_error(const stn_task *task, double points, bool plain);
 /* Sides and lengths of a task; false: it is not for this strategy, and why. */
 bool spectral_choose(const stn_task *task, const stn_machine *machine, spectral_choice *choice, char *reason,
                      size_t reason_size);

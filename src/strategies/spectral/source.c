@@ -39,6 +39,8 @@ static stn_status make_transform(stn_plan *plan, spectral_state *state, int axis
         stn_params_int(&params, "SPECTRUM_APART", 0);
         stn_params_int(&params, "SOURCES", 0);
         stn_params_int(&params, "SYMBOL", 0);
+        stn_params_int(&params, "SYMBOL_TURNED", 0);
+        stn_params_int(&params, "COLUMNS_DEAD", 0);
         stn_params_int(&params, "SYMBOL_HIGH", 0);
         stn_params_int(&params, "SYMBOL_LOW", 0);
     }
@@ -48,7 +50,7 @@ static stn_status make_transform(stn_plan *plan, spectral_state *state, int axis
     return STN_OK;
 }
 
-static stn_status make_kernels(stn_plan *plan, spectral_state *state, stn_error *error) {
+stn_status spectral_source_kernel(stn_plan *plan, struct stn_kernel **kernel, stn_error *error) {
     const stn_task *task = &plan->task;
     stn_text params = STN_TEXT_EMPTY;
     stn_params_begin(&params);
@@ -56,8 +58,13 @@ static stn_status make_kernels(stn_plan *plan, spectral_state *state, stn_error 
     stn_params_int(&params, "EXPECTED_HEADER", sizeof(spectral_source_arguments));
     stn_params_int(&params, "THREADS_X", THREADS);
     for (int axis = 0; axis < 3; axis++) stn_params_axis(&params, axis, task->reach[axis], task->boundary[axis]);
-    STN_TRY(stn_kernel_make(plan->context, "spectral_source", &params, 0, &state->source.kernel, error));
-    stn_plan_list_kernel(plan, state->source.kernel);
+    STN_TRY(stn_kernel_make(plan->context, "spectral_source", &params, 0, kernel, error));
+    stn_plan_list_kernel(plan, *kernel);
+    return STN_OK;
+}
+
+static stn_status make_kernels(stn_plan *plan, spectral_state *state, stn_error *error) {
+    STN_TRY(spectral_source_kernel(plan, &state->source.kernel, error));
     for (int axis = state->shape.last; axis < 3; axis++) STN_TRY(make_transform(plan, state, axis, error));
     return STN_OK;
 }
@@ -148,31 +155,49 @@ void spectral_free_source(stn_plan *plan, spectral_state *state) {
 
 /* ---- launches ------------------------------------------------------------------------------------------------------ */
 
+/* One thread for each of a.points, of all grids. */
+static stn_status launch_values(const stn_plan *plan, const stn_extension *const axes[3], const stn_kernel *kernel,
+                                spectral_source_arguments *a, const stn_execution *run, stn_error *error) {
+    const stn_task *task = &plan->task;
+    const int64_t *n = task->n;
+    a->in = run->in;
+    a->in_z = task->in_stride[0], a->in_y = task->in_stride[1], a->in_x = task->in_stride[2];
+    a->in_batch = task->in_batch_stride;
+    for (int axis = 0; axis < 3; axis++)
+        for (int side = 0; side < 2; side++) {
+            a->constant[axis][side] = stn_task_outside(task, axis, side);
+            a->at[axis][side] = axes[axis] ? (int32_t)stn_extension_beside(axes[axis], side) : -1;
+        }
+    a->nz = (int32_t)n[0], a->ny = (int32_t)n[1], a->nx = (int32_t)n[2];
+    a->ntaps = (int32_t)task->ntaps;
+    a->tiles = (int32_t)stn_div_up(a->points[0] + a->points[1] + a->points[2], THREADS);
+    stn_launch how = {.block = {THREADS, 1, 1}, .stream = run->stream};
+    how.grid[0] = (unsigned)(a->tiles * task->batch), how.grid[1] = how.grid[2] = 1;
+    return stn_module_launch(kernel->module, &how, a, error);
+}
+
 static stn_status run_values(const stn_plan *plan, const spectral_state *state, const stn_execution *run,
                              stn_error *error) {
-    const stn_task *task = &plan->task;
     const spectral_source *source = &state->source;
+    const stn_extension *axes[3] = {&state->shape.axis[0], &state->shape.axis[1], &state->shape.axis[2]};
     char *workspace = run->workspace;
-    const int64_t *n = task->n;
-    spectral_source_arguments a = {.in = run->in, .taps = (const char *)source->tables + source->taps};
+    const int64_t *n = plan->task.n;
+    spectral_source_arguments a = {.taps = (const char *)source->tables + source->taps};
     a.faces[0] = workspace + source->values[0], a.faces[1] = workspace + source->values[1];
     a.faces[2] = workspace + source->faces[2];
-    a.in_z = task->in_stride[0], a.in_y = task->in_stride[1], a.in_x = task->in_stride[2];
-    a.in_batch = task->in_batch_stride;
     a.faces_batch[0] = 2 * n[1] * n[2], a.faces_batch[1] = 2 * n[0] * n[2], a.faces_batch[2] = frequencies(state, 2);
     a.points[0] = state->shape.last == 0 ? a.faces_batch[0] : 0;
     a.points[1] = a.faces_batch[1], a.points[2] = 2 * n[0] * n[1];
-    for (int axis = 0; axis < 3; axis++)
-        for (int side = 0; side < 2; side++) {
-            a.constant[axis][side] = stn_task_outside(task, axis, side);
-            a.at[axis][side] = (int32_t)stn_extension_beside(&state->shape.axis[axis], side);
-        }
-    a.nz = (int32_t)n[0], a.ny = (int32_t)n[1], a.nx = (int32_t)n[2], a.rows = (int32_t)source->extent[1];
-    a.ntaps = (int32_t)task->ntaps;
-    a.tiles = (int32_t)stn_div_up(a.points[0] + a.points[1] + a.points[2], THREADS);
-    stn_launch how = {.block = {THREADS, 1, 1}, .stream = run->stream};
-    how.grid[0] = (unsigned)(a.tiles * task->batch), how.grid[1] = how.grid[2] = 1;
-    return stn_module_launch(source->kernel->module, &how, &a, error);
+    a.rows = (int32_t)source->extent[1];
+    return launch_values(plan, axes, source->kernel, &a, run, error);
+}
+
+stn_status spectral_source_of_lines(const stn_plan *plan, const spectral_line_source *source, const stn_execution *run,
+                                    stn_error *error) {
+    const stn_extension *axes[3] = {NULL, NULL, source->axis};
+    spectral_source_arguments a = {.taps = source->taps, .faces = {NULL, NULL, source->values}};
+    a.faces_batch[2] = a.points[2] = 2, a.rows = 1;
+    return launch_values(plan, axes, source->kernel, &a, run, error);
 }
 
 /* Along x: z faces (axis 0) as planes of ny rows, y faces (axis 1) as planes of two. A launch a grid: the frequencies may take more
@@ -207,7 +232,7 @@ static stn_status run_columns(const stn_plan *plan, const spectral_state *state,
     size_t real = spectral_wide(&plan->task) ? 8 : 4;
     spectral_columns_arguments a = {.roots = (const char *)state->tables + state->roots[along]};
     a.pitch = pitch, a.plane = plane;
-    a.columns = (int32_t)pitch, a.kept = (int32_t)shape->axis[along].length;
+    a.columns = (int32_t)pitch, a.kept = a.live = (int32_t)shape->axis[along].length;
     a.tiles = (int32_t)stn_div_up(a.columns, shape->line[along].lines);
     a.along = (spectral_extension_arguments){(int32_t)plan->task.n[along], (int32_t)shape->axis[along].before};
     for (int64_t grid = 0; grid < plan->task.batch; grid++) {
@@ -247,5 +272,4 @@ void spectral_source_arguments_of(const spectral_state *state, const stn_executi
                                                  frequencies(state, 1), 2 * pitch, pitch};
     a->faces[x] = (spectral_faces_arguments){workspace + source->faces[2], tables + source->place[2],
                                              frequencies(state, 2), last == 0 ? 2 * source->extent[1] : 2, 1};
-    a->width = (int32_t)pitch;
 }

@@ -4,7 +4,9 @@
  *
  * The first pass reads the grid and goes on past its sides as fact 2 says (common/extension.h), the last stores only the grid. Between
  * them the spectrum lies in the workspace, each middle pass in place; of a stack of snapshots, the passes from the one that holds the
- * symbol on are made for each, from one spectrum into another. */
+ * symbol on are made for each, from one spectrum into another.
+ *
+ * A line too long to be held together is as good as a grid, a sheet of rows, that is transformed down its columns first: sheet.h. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +19,16 @@
 #include "plan/plan.h"
 #include "problem/stencil.h"
 #include "strategies/spectral/passes.h"
+#include "strategies/spectral/sheet.h"
+
+/* Of a candidate of sheets, and whether it is one. */
+static spectral_sheet_choice sheet_of(const stn_candidate *candidate) {
+    spectral_sheet_choice choice;
+    _Static_assert(sizeof choice <= sizeof candidate->values, "a choice fits");
+    memcpy(&choice, candidate->values, sizeof choice);
+    return choice;
+}
+static bool is_sheet(const stn_candidate *candidate) { return candidate->values[0] == SPECTRAL_SHEET; }
 
 static spectral_choice choice_of(const stn_candidate *candidate) {
     spectral_choice choice;
@@ -36,12 +48,28 @@ static bool applies(const stn_task *task, const stn_machine *machine, char *reas
         snprintf(reason, reason_size, "the fastest axis is strided");
         return false;
     }
+    if (spectral_sheet_for(task, machine)) {
+        spectral_sheet_choice sheet;
+        return spectral_sheet_choose(task, machine, &sheet, reason, reason_size);
+    }
     return spectral_choose(task, machine, &choice, reason, reason_size);
+}
+
+static size_t sheet_candidates(const stn_task *task, const stn_machine *machine, stn_candidate *list, size_t most) {
+    spectral_sheet_choice choice, others[STN_CANDIDATES];
+    char reason[160];
+    if (!most || !spectral_sheet_choose(task, machine, &choice, reason, sizeof reason)) return 0;
+    list[0] = stn_candidate_of(&choice, sizeof choice);
+    if (most <= STN_CANDIDATES) return 1;
+    const size_t count = spectral_sheet_variants(task, machine, &choice, others, STN_CANDIDATES);
+    for (size_t i = 0; i < count; i++) list[1 + i] = stn_candidate_of(&others[i], sizeof others[i]);
+    return 1 + count;
 }
 
 static size_t candidates(const stn_task *task, const stn_machine *machine, stn_candidate *list, size_t most) {
     spectral_choice choice;
     char reason[160];
+    if (spectral_sheet_for(task, machine)) return sheet_candidates(task, machine, list, most);
     if (!most || !spectral_choose(task, machine, &choice, reason, sizeof reason)) return 0;
     spectral_choose_kept(task, &choice);
     _Static_assert(sizeof choice <= sizeof list->values, "a choice fits");
@@ -55,6 +83,13 @@ static size_t candidates(const stn_task *task, const stn_machine *machine, stn_c
 
 static void estimate(const stn_task *task, const stn_machine *machine, const stn_candidate *candidate,
                      stn_estimate *result) {
+    if (is_sheet(candidate)) {
+        const spectral_sheet_choice sheet = sheet_of(candidate);
+        spectral_sheet whole;
+        spectral_sheet_make(task, machine, &sheet, false, &whole);
+        spectral_sheet_estimate(task, machine, &whole, result);
+        return;
+    }
     spectral_choice choice = choice_of(candidate);
     spectral_shape shape;
     spectral_shape_make(task, machine, &choice, false, &shape);
@@ -64,6 +99,10 @@ static void estimate(const stn_task *task, const stn_machine *machine, const stn
 /* ---- building ---------------------------------------------------------------------------------------------------- */
 
 static stn_status prepare(stn_plan *plan, stn_error *error) {
+    if (is_sheet(&plan->candidate)) {
+        const spectral_sheet_choice sheet = sheet_of(&plan->candidate);
+        return spectral_sheet_prepare(plan, &sheet, error);
+    }
     spectral_state *state = calloc(1, sizeof *state);
     if (!state) return stn_fail_memory(error, "a plan", sizeof *state);
     plan->state = state;
@@ -79,6 +118,7 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
 
 /* The torus and the frequencies that are kept were chosen for the old weights. */
 static stn_status set_weights(stn_plan *plan, stn_error *error) {
+    if (is_sheet(&plan->candidate)) return spectral_sheet_set_weights(plan, error);
     spectral_state *state = plan->state;
     spectral_choice now, *then = &state->shape.choice;
     char reason[160];
@@ -88,7 +128,7 @@ static stn_status set_weights(stn_plan *plan, stn_error *error) {
     spectral_choose_kept(&plan->task, &now);
     for (int axis = 0; axis < 3; axis++)
         if (now.length[axis] > then->length[axis] || now.before[axis] > then->before[axis] ||
-            now.kept[axis] > then->kept[axis])
+            now.kept[axis] > then->kept[axis] || now.live[axis] > then->live[axis])
             return stn_fail(error, STN_ERROR_UNSUPPORTED,
                             "spectral cannot take these weights: after all steps they reach further along axis %d, in "
                             "space or in frequency, than those that the plan was made for; make a new plan",
@@ -105,6 +145,10 @@ static stn_status set_weights(stn_plan *plan, stn_error *error) {
 static void release(stn_plan *plan) {
     spectral_state *state = plan->state;
     if (!state) return;
+    if (is_sheet(&plan->candidate)) {
+        spectral_sheet_release(plan);
+        return;
+    }
     spectral_free_source(plan, state);
     if (state->tables) stn_device_free(plan->context->device, state->tables);
     free(state);
@@ -114,6 +158,7 @@ static void release(stn_plan *plan) {
 /* ---- running ----------------------------------------------------------------------------------------------------- */
 
 static stn_status execute(stn_plan *plan, const stn_execution *run, stn_error *error) {
+    if (is_sheet(&plan->candidate)) return spectral_sheet_execute(plan, run, error);
     const spectral_state *state = plan->state;
     STN_TRY(spectral_run_source(plan, state, run, error));
     for (int p = 0; p < state->once; p++) STN_TRY(spectral_run_pass(plan, state, &state->pass[p], 0, run, error));
@@ -128,6 +173,10 @@ static stn_status execute(stn_plan *plan, const stn_execution *run, stn_error *e
 }
 
 static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
+    if (is_sheet(&plan->candidate)) {
+        spectral_sheet_describe(plan, format, text);
+        return;
+    }
     const spectral_state *state = plan->state;
     const spectral_shape *shape = &state->shape;
     const int *length = shape->choice.length;
@@ -160,7 +209,19 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
     if (growth > 0.01) stn_text_printf(text, "; grows by up to 10^%.2g", growth);
 }
 
+static void name_sheet(const spectral_sheet_choice *c, stn_text *text) {
+    stn_text_printf(text, "sheets of %d x %d, %d pairs of columns a block", c->rows, c->width, c->pairs);
+    if (c->turn) stn_text_printf(text, ", %d at a time", c->turn);
+    if (c->column_threads) stn_text_printf(text, ", %d threads for columns", c->column_threads);
+    if (c->row_threads) stn_text_printf(text, ", %d threads for rows", c->row_threads);
+}
+
 static void name_candidate(const stn_task *task, const stn_candidate *candidate, stn_text *text) {
+    if (is_sheet(candidate)) {
+        const spectral_sheet_choice sheet = sheet_of(candidate);
+        name_sheet(&sheet, text);
+        return;
+    }
     spectral_choice choice = choice_of(candidate);
     stn_text_printf(text, "torus of ");
     for (int axis = 3 - task->rank; axis < 3; axis++)

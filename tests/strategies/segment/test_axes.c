@@ -175,6 +175,45 @@ static void sources(suite *s) {
     }
 }
 
+/* Lines of as many points as a segment has, mirrored at both ends, along each axis in turn; beside others, or a value. */
+static void cosines(suite *s) {
+    static const struct {
+        int rank, axis, n, odd; /* odd: no rows that lie evenly */
+        bool value;
+    } cases[] = {{2, 0, 512, 0, false},  {2, 1, 512, 0, false},  {3, 0, 1024, 1, false}, {3, 2, 1024, 0, false},
+                 {2, 0, 2048, 1, false}, {2, 1, 2048, 1, false}, {3, 1, 512, 0, true},   {3, 0, 512, 1, true}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        if (!s->full && (s->dtype_given ? i > 1 : i != 0 && i != 3 && i != 6)) continue;
+        dice d = {(uint64_t)i + 300};
+        const int radius = cases[i].value ? 1 : dice_int(&d, 1, 3), all[3] = {radius, radius, radius};
+        stn_stencil *stencil = even_product(&d, cases[i].rank, all);
+        if (cases[i].value) {
+            stn_stencil_destroy(stencil);
+            stn_stencil_parse("gaussian-3d:sigma=1,truncate=1", &stencil, NULL);
+        }
+        stn_problem p = grid_of(stencil, 2 * dice_int(&d, 3, 6), 2 * dice_int(&d, 3, 9), 2 * dice_int(&d, 3, 9),
+                                (uint64_t)dice_int(&d, 1, 300));
+        p.extent[cases[i].rank - 1] += (size_t)cases[i].odd;
+        p.extent[cases[i].axis] = (size_t)cases[i].n;
+        p.batch = 1 + i % 2;
+        for (int k = 0; k < cases[i].rank; k++)
+            for (int side = 0; side < 2; side++)
+                p.boundary[k][side] = k == cases[i].axis || !cases[i].value
+                                          ? (stn_boundary){k == cases[i].axis ? STN_REFLECT : STN_MIRROR, 0}
+                                          : (stn_boundary){STN_CONSTANT, 0.4};
+        char what[160], detail[1200];
+        comparison c;
+        const stn_problem asked = suite_problem(s, &p);
+        const int pick = suite_candidate(s, &asked, "segment", "as half a period");
+        const bool good = compare_candidate_with_host(s->context, s->pool, &asked, "segment", pick, true, d.state, &c);
+        snprintf(what, sizeof what, "%dD, %d points along axis %d, radius %d, %d steps", cases[i].rank, cases[i].n,
+                 cases[i].axis, radius, (int)p.steps);
+        suite_detail(&c, detail, sizeof detail);
+        suite_report(s, good, what, detail);
+        stn_stencil_destroy(stencil);
+    }
+}
+
 /* Uneven factors, wrapped: any radius, odd and prime sizes, more steps than the grid has points. */
 static void wrapped(suite *s) {
     for (int rank = 2; rank <= 3; rank++)
@@ -330,8 +369,8 @@ static void refusals(suite *s) {
 }
 
 int main(int argc, char **argv) {
-    static const suite_part parts[] = {{"sides", sides},           {"shifts", shifts},    {"sources", sources},
-                                       {"wrapped", wrapped},       {"fewer", fewer},      {"layouts", layouts},
-                                       {"candidates", candidates}, {"refusals", refusals}};
+    static const suite_part parts[] = {{"sides", sides},     {"cosines", cosines},       {"shifts", shifts},
+                                       {"sources", sources}, {"wrapped", wrapped},       {"fewer", fewer},
+                                       {"layouts", layouts}, {"candidates", candidates}, {"refusals", refusals}};
     return suite_main(argc, argv, parts, sizeof parts / sizeof *parts);
 }

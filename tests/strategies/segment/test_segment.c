@@ -155,14 +155,15 @@ static void sizes(suite *s) {
 static void periods(suite *s) {
     static const struct {
         int n, low, high;
-    } cases[] = {{512, STN_WRAP, STN_WRAP},       {64, STN_WRAP, STN_WRAP},          {256, STN_REFLECT, STN_REFLECT},
-                 {257, STN_MIRROR, STN_MIRROR},   {255, STN_CONSTANT, STN_CONSTANT}, {257, STN_FIXED, STN_FIXED},
-                 {256, STN_CONSTANT, STN_FIXED},  {1024, STN_WRAP, STN_WRAP},        {128, STN_REFLECT, STN_REFLECT},
-                 {256, STN_MIRROR, STN_CONSTANT}, {4096, STN_WRAP, STN_WRAP}};
+    } cases[] = {{512, STN_WRAP, STN_WRAP},         {64, STN_WRAP, STN_WRAP},         {256, STN_REFLECT, STN_REFLECT},
+                 {512, STN_REFLECT, STN_REFLECT},   {1024, STN_REFLECT, STN_REFLECT}, {257, STN_MIRROR, STN_MIRROR},
+                 {255, STN_CONSTANT, STN_CONSTANT}, {257, STN_FIXED, STN_FIXED},      {256, STN_CONSTANT, STN_FIXED},
+                 {1024, STN_WRAP, STN_WRAP},        {128, STN_REFLECT, STN_REFLECT},  {256, STN_MIRROR, STN_CONSTANT},
+                 {4096, STN_WRAP, STN_WRAP}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        if (!s->full && i > 5) continue;
+        if (!s->full && i > 7) continue;
         dice d = {(uint64_t)i + 40};
-        stn_stencil *stencil = cases[i].low == STN_WRAP ? uneven_line(&d, 3) : even_line(&d, 1);
+        stn_stencil *stencil = cases[i].low == STN_WRAP ? uneven_line(&d, 3) : even_line(&d, i == 3 ? 5 : 1);
         stn_problem p = line_of(stencil, cases[i].n, i % 2 ? 700 : 3000);
         if (s->dtype_given && cases[i].low == STN_WRAP) p.steps = 60; /* no more is left of it in float than 0 */
         set_sides(&p, 0, cases[i].low, cases[i].high);
@@ -269,6 +270,7 @@ static void candidates(suite *s) {
         for (int pick = 0; pick < 40; pick++) {
             comparison c;
             char what[400], detail[1200];
+            if (!s->full && kind && pick % 3 == 1) continue;
             bool good = compare_candidate_with_host(s->context, s->pool, &p, "segment", COMPARE_MEASURED + pick, true,
                                                     d.state, &c);
             if (c.error.status == STN_ERROR_INVALID_ARGUMENT) break; /* there are no more */
@@ -285,6 +287,46 @@ static void candidates(suite *s) {
         }
         bool all = lengths[0] && lengths[1] && lengths[2] && lengths[3] && several;
         suite_report(s, tried > 4 && all, "every length of a segment, and several launches, are among them", NULL);
+        stn_stencil_destroy(stencil);
+    }
+}
+
+/* Coprime products of every length: any sides, uneven weights, margins that are stepped, one step and thousands, batches, odd
+ * layouts. */
+static void products(suite *s) {
+    static const struct {
+        const char *factors;
+        int n, low, high, radius;
+        uint64_t steps;
+        bool uneven;
+    } cases[] = {{"16 x 15 x 1", 1009, STN_WRAP, STN_WRAP, 2, 17, true},
+                 {"9 x 8 x 7", 1511, STN_FIXED, STN_REFLECT, 1, 333, false},
+                 {"15 x 8 x 7", 840, STN_WRAP, STN_WRAP, 3, 4096, false},
+                 {"16 x 15 x 7", 2003, STN_CONSTANT, STN_MIRROR, 1, 1, false},
+                 {"16 x 15 x 13", 8191, STN_MIRROR, STN_CONSTANT, 1, 4096, false},
+                 {"16 x 15 x 1", 301, STN_NEAREST, STN_CONSTANT, 2, 5, true},
+                 {"9 x 8 x 7", 13, STN_WRAP, STN_WRAP, 1, 100, true},
+                 {"15 x 8 x 7", 839, STN_CONSTANT, STN_CONSTANT, 1, 1000, false},
+                 {"16 x 15 x 7", 840, STN_REFLECT, STN_REFLECT, 2, 3000, false},
+                 {"16 x 15 x 13", 3121, STN_FIXED, STN_FIXED, 1, 2, false}};
+    if (s->dtype_given) return;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        if (!s->full && i > 5) continue;
+        dice d = {(uint64_t)i + 700};
+        stn_stencil *stencil = (cases[i].uneven ? uneven_line : even_line)(&d, cases[i].radius);
+        stn_problem p = line_of(stencil, cases[i].n, cases[i].steps);
+        set_sides(&p, 0, cases[i].low, cases[i].high);
+        p.batch = 1 + i % 3;
+        p.in_place = i % 4 == 1;
+        char what[200], words[60], detail[1200];
+        comparison c;
+        snprintf(words, sizeof words, "by products of %s", cases[i].factors);
+        const int pick = suite_candidate(s, &p, "segment", words);
+        const bool good = compare_candidate_with_host(s->context, s->pool, &p, "segment", pick, true, d.state, &c);
+        snprintf(what, sizeof what, "%s, %d points, %s:%s, %d steps", words, cases[i].n, side_names[cases[i].low],
+                 side_names[cases[i].high], (int)cases[i].steps);
+        suite_detail(&c, detail, sizeof detail);
+        suite_report(s, good, what, detail);
         stn_stencil_destroy(stencil);
     }
 }
@@ -350,8 +392,8 @@ static void plans(suite *s) {
 }
 
 int main(int argc, char **argv) {
-    static const suite_part parts[] = {{"folds", folds},     {"margins", margins}, {"steps", steps},
-                                       {"sizes", sizes},     {"layouts", layouts}, {"candidates", candidates},
-                                       {"periods", periods}, {"modes", modes},     {"plans", plans}};
+    static const suite_part parts[] = {
+        {"folds", folds},           {"margins", margins}, {"steps", steps}, {"sizes", sizes}, {"layouts", layouts},
+        {"candidates", candidates}, {"periods", periods}, {"modes", modes}, {"plans", plans}, {"products", products}};
     return suite_main(argc, argv, parts, sizeof parts / sizeof *parts);
 }

@@ -74,10 +74,10 @@ static void check_stack(suite *s, stn_problem *p, uint64_t seed) {
 }
 
 void snapshots(suite *s) {
-    static const int extents[][3] = {{120, 0, 0}, {36, 40, 0}, {12, 10, 18}, {31, 37, 0}, {101, 0, 0}};
+    static const int extents[][3] = {{120, 0, 0}, {36, 40, 0}, {12, 10, 18}, {31, 37, 0}, {101, 0, 0}, {28003, 0, 0}};
     static const char *const named[] = {"heat-1d", "heat-2d", "box-3d27p"};
     static const stn_boundary_kind kinds[][2] = {{STN_WRAP, STN_WRAP}, {STN_FIXED, STN_REFLECT}};
-    for (size_t e = 0; e < 5; e++)
+    for (size_t e = 0; e < sizeof extents / sizeof *extents; e++)
         for (int sides = 0; sides < 2; sides++) {
             dice d = {e * 10 + (uint64_t)sides + 6000};
             const int rank = extents[e][2] ? 3 : extents[e][1] ? 2 : 1;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "../suite.h"
+#include "sheets.h"
 #include "stacks.h"
 
 static stn_problem problem_of(stn_stencil *stencil, const int *extent, stn_dtype dtype, uint64_t steps) {
@@ -60,13 +61,13 @@ static void long_columns(suite *s) {
 
 /* One step of wide dense taps: the symbol is a transform of the taps. Mirrors are exact for one step of any taps. */
 static void dense(suite *s) {
-    static const int extents[][3] = {{48, 60, 0}, {61, 67, 0}, {120, 0, 0}};
+    static const int extents[][3] = {{48, 60, 0}, {61, 67, 0}, {120, 0, 0}, {10, 12, 16}, {20, 4, 16}};
     for (size_t e = 0; e < sizeof extents / sizeof *extents; e++)
         for (int dtype = 0; dtype < 2; dtype++)
             for (int sides = 0; sides < 2; sides++) {
                 dice d = {e * 10 + (uint64_t)(dtype * 2 + sides) + 4000};
-                int rank = extents[e][1] ? 2 : 1;
-                stn_stencil *stencil = random_stencil(&d, rank, TAPS_RANDOM, 9);
+                int rank = extents[e][2] ? 3 : extents[e][1] ? 2 : 1;
+                stn_stencil *stencil = random_stencil(&d, rank, TAPS_RANDOM, rank == 3 ? 4 : 9);
                 stn_problem p = problem_of(stencil, extents[e], (stn_dtype)dtype, 1);
                 for (int axis = 0; axis < rank && sides; axis++)
                     p.boundary[axis][0].kind = STN_REFLECT, p.boundary[axis][1].kind = STN_MIRROR;
@@ -318,9 +319,9 @@ static void layouts(suite *s) {
 }
 
 int main(int argc, char **argv) {
-    static const suite_part parts[] = {{"wrap", wrap},          {"long", long_columns}, {"dense", dense},
-                                       {"even", even_sides},    {"odd", odd_sides},     {"sizes", sizes},
-                                       {"modes", modes},        {"layouts", layouts},   {"new-weights", new_weights},
-                                       {"snapshots", snapshots}};
+    static const suite_part parts[] = {{"wrap", wrap},           {"long", long_columns}, {"dense", dense},
+                                       {"even", even_sides},     {"odd", odd_sides},     {"sizes", sizes},
+                                       {"modes", modes},         {"layouts", layouts},   {"new-weights", new_weights},
+                                       {"snapshots", snapshots}, {"sheets", sheets}};
     return suite_main(argc, argv, parts, sizeof parts / sizeof *parts);
 }

@@ -1,0 +1,217 @@
+// The first and the last pass of `spectral` over a line too long to be held: it lies as a sheet of N rows of SHEET_WIDTH points, L of
+// them in all, and is transformed down the columns first. With i = i1 SHEET_WIDTH + i2, k = k1 + N k2 and w_n = exp(-2 pi i / n):
+//
+//     U[k] = sum over i2 of  w_WIDTH^(i2 k2) V[k1][i2],   V[k1][i2] = 2 w_L^(k1 i2) sum over i1 of  w_N^(i1 k1) u[i]
+//
+// This kernel makes V of u, or u of V (SPECTRUM_BACK); spectral_columns does the rows, with the symbol. u is real, so that rows
+// 0 .. N / 2 of V say all, and two neighbouring columns are one complex one, Z: its frequencies k and N - k are in the same thread's
+// pair of butterflies, t and N / R - t of the foot, and
+//
+//     V[k][i2], V[k][i2 + 1]  from  Z[k] + Z*[N - k],  -i (Z[k] - Z*[N - k]);      back: Z[k] = V + i V', Z[N - k] = V* + i V'*
+//
+//                    i2 = 0 1 2 3 ..            a block: LINE_COUNT pairs of columns, THREADS_X threads each
+//     i1 = 0         | x x|x x|
+//     i1 = 1         | x x|x x|
+//
+// A grid may be many such sheets, windows: each has SHEET_USEFUL points of its own, and what the taps of all steps reach before
+// and after them.
+//
+// Reads STORE, REAL, VECTOR, BLOCKS, THREADS_X, LINE_*, SHEET_*, SPECTRUM_BACK, EXTEND_*, FROZEN_LOW, FROZEN_HIGH.
+#include "device/ladder.cuh"
+#include "device/twins.cuh"
+#include "params.cuh"
+#include "spectral/extension.cuh"
+
+struct sheet_line {
+    static constexpr int N = LINE_POINTS, STAGES = LINE_STAGES, THREADS = THREADS_X, LINES = LINE_COUNT, PAD = LINE_PAD,
+                         TABLE = LINE_TABLE, SHARES = 1;
+    static constexpr __host__ __device__ int radix(int s) { return LINE_RADIX[s]; }
+};
+constexpr int N = LINE_POINTS, LAST = LINE_STAGES - 1, THREADS = THREADS_X * LINE_COUNT;
+static_assert(LINE_STAGES >= 2, "a column comes from memory in one rung and goes back there in another");
+static_assert(SHEET_WIDTH % 2 == 0 && LINE_SHARES == 1, "columns go in pairs, and a block holds them");
+using value = complex<REAL>;
+using top = rung<sheet_line, 0>;
+using foot = rung<sheet_line, LAST>;
+constexpr int R = foot::R, P = N / R;  // P frequencies apart
+
+struct spectral_sheet_arguments {
+    const STORE *in;
+    STORE *out;
+    REAL *spectrum;
+    const REAL *roots;          // of the ladder
+    const REAL *fine, *coarse;  // w_L^m for m < 2^SHEET_FINE, then of its multiples
+    long long in_batch, out_batch, n, before;
+    long long first, windows;  // the first window of this launch, of all grids; those of a grid
+    int tiles, unused;         // blocks for a window
+};
+static_assert(is_twin(sizeof(spectral_sheet_arguments)), "the arguments that are launched");
+static_assert(is_given(sizeof(value) * ladder_cells<sheet_line>()), "the shared memory that is given");
+
+// ---- points: column pair c of row i1 holds the grid's points i and i + 1
+struct window {
+    long long from;       // the grid's point that the window's first is
+    long long low, high;  // the grid's points that it is there for
+};
+__device__ __forceinline__ REAL element_at(const STORE *grid, long long i, long long n) {
+    const auto from = image_of<EXTEND_REPEATS, EXTEND_LOW, EXTEND_LOW_SIGN, EXTEND_HIGH, EXTEND_HIGH_SIGN>(i, n);
+    return from.sign ? static_cast<REAL>(from.sign) * widen(grid[from.at]) : REAL(0);
+}
+__device__ __forceinline__ value point_at(const STORE *grid, long long i, long long n) {
+    if (i > 0 && i + 2 < n) {
+        if (VECTOR == 2) return load_pair(grid + i);
+        return {widen(grid[i]), widen(grid[i + 1])};
+    }
+    return {element_at(grid, i, n), element_at(grid, i + 1, n)};
+}
+__device__ __forceinline__ void store_element(const STORE *in, STORE *out, long long i, REAL x, const window &w,
+                                              long long n) {
+    if (i < w.low || i >= w.high) return;
+    if ((FROZEN_LOW && i < FROZEN_LOW) || (FROZEN_HIGH && i >= n - FROZEN_HIGH)) {
+        if (in != out) out[i] = in[i];  // as fixed sides keep it
+        return;
+    }
+    out[i] = narrow<STORE>(x);
+}
+__device__ __forceinline__ void store_point(const STORE *in, STORE *out, long long i, value z, const window &w,
+                                            long long n) {
+    if (VECTOR == 2 && i > w.low && i + 2 < w.high) {
+        store_pair(out + i, z);
+        return;
+    }
+    store_element(in, out, i, z.re, w, n);
+    store_element(in, out, i + 1, z.im, w, n);
+}
+
+// ---- the turns between the two transforms: w_L^(k i2) of the frequencies k <= N / 2 that a pair of butterflies has
+__device__ __forceinline__ value root_at(const spectral_sheet_arguments &a, int m) {
+    return load_pair(a.fine + 2 * (m & ((1 << SHEET_FINE) - 1))) * load_pair(a.coarse + 2 * (m >> SHEET_FINE));
+}
+constexpr int HALF = (R + 1) / 2;  // r below this: k = t + r P is at most N / 2; else N - k = P - t + (R - 1 - r) P is
+struct column_turns {
+    value low[HALF], high[HALF];
+    __device__ __forceinline__ void set(value first, value step) {
+        low[0] = first, high[0] = step * conjugate(first);
+#pragma unroll
+        for (int r = 1; r < HALF; r++) {
+            const value power = r == 1 ? step : step * step;  // two steps from two before: fewer roundings
+            low[r] = low[r < 2 ? 0 : r - 2] * power, high[r] = high[r < 2 ? 0 : r - 2] * power;
+        }
+    }
+    __device__ __forceinline__ value at(int r) const { return r < HALF ? low[r] : high[R - 1 - r]; }
+};
+__device__ __forceinline__ void set_turns(const spectral_sheet_arguments &a, int t, int column, column_turns &even,
+                                          column_turns &odd) {
+    const value first = root_at(a, t * column), step = root_at(a, P * column);
+    even.set(first, step);
+    odd.set(first * root_at(a, t), step * root_at(a, P));
+}
+// The row of V for r: the smaller of k and N - k.
+__device__ __forceinline__ long long row_at(int t, int r) { return r < HALF ? t + r * P : P - t + (R - 1 - r) * P; }
+
+__device__ __forceinline__ void store_frequencies(const spectral_sheet_arguments &a, value *line, int t0, int column,
+                                                  REAL *to, bool active) {
+#pragma unroll 1
+    for (int t = t0; t <= P / 2; t += THREADS_X) {
+        value x[R], y[R];
+        take_cells<sheet_line, LAST>(x, line, foot_of<sheet_line>(t));
+        dft<R>(x);
+        take_cells<sheet_line, LAST>(y, line, foot_of<sheet_line>(t ? P - t : 0));
+        dft<R>(y);
+        if (t == 0) {  // the partner of r P is (R - r) P
+            const value first = y[0];
+#pragma unroll
+            for (int r = 0; r < R - 1; r++) y[r] = y[r + 1];
+            y[R - 1] = first;
+        }
+        if (!active) continue;
+        column_turns even, odd;
+        set_turns(a, t, column, even, odd);
+#pragma unroll
+        for (int r = 0; r < R; r++) {
+            const value z = x[r], w = conjugate(y[R - 1 - r]);
+            value v = z + w, beside = minus_i(z - w);
+            if (r >= HALF) v = conjugate(v), beside = conjugate(beside);
+            REAL *const place = to + 2 * (row_at(t, r) * SHEET_WIDTH + column);
+            store_pair(place, v * even.at(r));
+            store_pair(place + 2, beside * odd.at(r));
+        }
+    }
+}
+__device__ __forceinline__ void load_frequencies(const spectral_sheet_arguments &a, value *line, int t0, int column,
+                                                 const REAL *from, bool active) {
+#pragma unroll 1
+    for (int t = t0; t <= P / 2; t += THREADS_X) {
+        value x[R], y[R];
+        column_turns even, odd;
+        set_turns(a, t, column, even, odd);
+#pragma unroll
+        for (int r = 0; r < R; r++) {
+            const long long k = row_at(t, r);
+            value v = {REAL(0), REAL(0)}, beside = v;
+            if (active) {
+                const REAL *const place = from + 2 * (k * SHEET_WIDTH + column);
+                v = load_pair(place) * conjugate(even.at(r)), beside = load_pair(place + 2) * conjugate(odd.at(r));
+            }
+            if (k == 0 || 2 * k == N) v.im = beside.im = REAL(0);  // rounding left there by the rows
+            const value here = v - minus_i(beside), there = conjugate(v) - minus_i(conjugate(beside));
+            x[r] = swapped(r < HALF ? here : there), y[R - 1 - r] = swapped(r < HALF ? there : here);
+        }
+        dft<R>(x);
+        put_cells<sheet_line, LAST>(x, line, foot_of<sheet_line>(t));
+        if (t == 0 || 2 * t == P) continue;  // its own partner
+        dft<R>(y);
+        put_cells<sheet_line, LAST>(y, line, foot_of<sheet_line>(P - t));
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
+    spectral_sheet(const __grid_constant__ spectral_sheet_arguments a) {
+    extern __shared__ __align__(16) unsigned char stn_shared[];
+    const int lane = static_cast<int>(threadIdx.x) % LINE_COUNT, t = static_cast<int>(threadIdx.x) / LINE_COUNT;
+    value *const line = reinterpret_cast<value *>(stn_shared) + lane;
+    const long long slot = blockIdx.x / a.tiles, batch = (a.first + slot) / a.windows,
+                    number = (a.first + slot) % a.windows;
+    const int column = 2 * (static_cast<int>(blockIdx.x % a.tiles) * LINE_COUNT + lane);
+    const bool active = column < SHEET_WIDTH;
+    window w = {number * SHEET_USEFUL - a.before, number * SHEET_USEFUL, (number + 1) * SHEET_USEFUL};
+    if (w.high > a.n) w.high = a.n;
+    REAL *const spectrum = a.spectrum + 2 * slot * (N / 2 + 1) * SHEET_WIDTH;
+    const STORE *const in = a.in + batch * a.in_batch;
+
+    if constexpr (!SPECTRUM_BACK) {
+#pragma unroll 1
+        for (int j = t; j < top::COUNT; j += THREADS_X) {
+            value x[top::R];
+#pragma unroll
+            for (int r = 0; r < top::R; r++) {
+                const long long row = j + r * top::STRIDE;
+                x[r] = active ? point_at(in, w.from + row * SHEET_WIDTH + column, a.n) : value{REAL(0), REAL(0)};
+            }
+            dft<top::R>(x);
+            turn_rung<sheet_line, 0>(x, j, a.roots);
+            put_cells<sheet_line, 0>(x, line, j);
+        }
+        __syncthreads();
+        descend<sheet_line, 1, LAST>(line, t, a.roots);
+        store_frequencies(a, line, t, column, spectrum, active);
+    } else {
+        load_frequencies(a, line, t, column, spectrum, active);
+        __syncthreads();
+        ascend<sheet_line, LAST, 1>(line, t, a.roots);
+        STORE *const out = a.out + batch * a.out_batch;
+#pragma unroll 1
+        for (int j = t; j < top::COUNT; j += THREADS_X) {
+            value x[top::R];
+            take_cells<sheet_line, 0>(x, line, j);
+            turn_rung<sheet_line, 0>(x, j, a.roots);
+            dft<top::R>(x);
+            if (!active) continue;
+#pragma unroll
+            for (int r = 0; r < top::R; r++) {
+                const long long row = j + r * top::STRIDE;
+                store_point(in, out, w.from + row * SHEET_WIDTH + column, swapped(x[r]), w, a.n);
+            }
+        }
+    }
+}

@@ -1,0 +1,234 @@
+/* How a long line becomes sheets, and what that costs; see sheet.h. */
+#include "strategies/spectral/sheet.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "base/arith.h"
+
+enum { LENGTHS = 1024, MOST_SHARES = 8, MOST_IMAGES = 64 };
+#define MOST_LENGTH 0x7fffffffLL /* a line's points are counted in int */
+
+/* ---- rows and columns ---------------------------------------------------------------------------------------------- */
+
+/* What lengths cost beside the best, times the points of a sheet: columns read in pieces of so many bytes, lines that leave a
+ * multiprocessor to one block or to a cluster, rows that are short. Estimates: nothing of sheets is measured yet. */
+static const struct {
+    double half, narrow, thin, alone, shared, few;
+} penalties = {.half = 1.15, .narrow = 1.5, .thin = 2.2, .alone = 1.3, .shared = 1.8, .few = 1.2};
+
+typedef struct limits {
+    int64_t most; /* points that a block holds */
+    int shares;   /* blocks of a cluster */
+} limits;
+
+static limits limits_of(const stn_task *task, const stn_machine *machine) {
+    return (limits){stn_ladder_most_points(spectral_wide(task), machine->shared_per_block),
+                    machine->sm >= 90 ? MOST_SHARES : 1};
+}
+
+/* Pairs of columns of a block: pieces of 64 bytes where that fits twice, then of 32, then of 16. */
+static int pairs_of(const limits *l, int64_t rows, bool wide) {
+    int pairs = wide ? 4 : 8;
+    while (pairs > 1 && rows * pairs > l->most) pairs /= 2;
+    return pairs;
+}
+
+static double column_penalty(const limits *l, int64_t rows, bool wide) {
+    const int pairs = pairs_of(l, rows, wide), full = wide ? 4 : 8;
+    if (pairs < full) return 2 * pairs < full ? penalties.thin : penalties.narrow;
+    return 2 * rows * pairs > l->most ? penalties.half : 1;
+}
+
+static double row_penalty(const limits *l, int64_t width) {
+    if (width > l->most) return penalties.shared;
+    if (2 * width > l->most) return penalties.alone;
+    return width < 256 ? penalties.few * penalties.few : width < 1024 ? penalties.few : 1;
+}
+
+/* Good lengths, rising: of columns, that a block holds; of rows, even, longer ones by clusters. */
+static int good_lengths(const limits *l, bool rows, int *list) {
+    int count = 0;
+    for (int64_t n = 2; n <= (rows ? l->most * l->shares : l->most) && count < LENGTHS; n += n <= l->most ? 1 : 64) {
+        if (n > l->most && n % 64) n = stn_round_up(n, 64); /* the first rung is shared out */
+        if (stn_ladder_good(n) && !(rows && n % 2)) list[count++] = (int)n;
+    }
+    return count;
+}
+
+/* ---- choosing ------------------------------------------------------------------------------------------------------ */
+
+bool spectral_sheet_for(const stn_task *task, const stn_machine *machine) {
+    spectral_choice choice;
+    char reason[160];
+    return task->rank == 1 && !spectral_choose(task, machine, &choice, reason, sizeof reason);
+}
+
+typedef struct line {
+    int64_t n, period, reach[2]; /* reach: INT64_MAX / 4 where it is that far or further */
+} line;
+
+/* What one sheet of so many points makes of a line: its windows, the useful points of each; false: too short. */
+static bool windows_of(const line *line, int64_t length, spectral_sheet_choice *choice, int64_t *windows) {
+    int64_t useful = length - line->reach[0] - line->reach[1];
+    choice->before = 0;
+    *windows = 1;
+    if (length == line->period) {
+        choice->useful = (int)line->n;
+        return true;
+    }
+    if (useful <= 0) return false;
+    choice->before = (int)line->reach[0];
+    if (useful < line->n) {
+        useful = useful / 2 * 2; /* windows begin at even points */
+        if (useful == 0) return false;
+        *windows = stn_div_up(line->n, useful);
+        useful = stn_round_up(stn_div_up(line->n, *windows), 2);
+    } else
+        useful = line->n;
+    choice->useful = (int)useful;
+    return useful <= MOST_LENGTH;
+}
+
+/* The cheapest sheets of at most `longest` points. */
+static bool search(const stn_task *task, const stn_machine *machine, const line *line, int64_t longest,
+                   spectral_sheet_choice *choice) {
+    const limits l = limits_of(task, machine);
+    const bool wide = spectral_wide(task);
+    int rows[LENGTHS], widths[LENGTHS], row_count = good_lengths(&l, false, rows);
+    const int width_count = good_lengths(&l, true, widths);
+    double least = INFINITY;
+    for (int w = 0; w < width_count; w++)
+        for (int r = 0; r < row_count; r++) {
+            spectral_sheet_choice c = {.mark = SPECTRAL_SHEET, .rows = rows[r], .width = widths[w]};
+            int64_t windows, length = (int64_t)c.rows * c.width;
+            if (length > longest || !windows_of(line, length, &c, &windows)) continue;
+            double cost =
+                (double)windows * (double)length * (2 * column_penalty(&l, c.rows, wide) + row_penalty(&l, c.width));
+            if (cost >= least) continue;
+            least = cost, *choice = c;
+            choice->pairs = pairs_of(&l, c.rows, wide);
+        }
+    return least < INFINITY;
+}
+
+/* Of the points beside its sides, about: two in each mirror of the line. */
+static int64_t images_in(const line *line, const spectral_sheet_choice *choice) {
+    return 2 * ((int64_t)choice->rows * choice->width / line->n + 1);
+}
+
+static bool line_of(const stn_task *task, line *line, bool *odd, char *reason, size_t reason_size) {
+    stn_extension e;
+    const stn_task run = spectral_run(task);
+    if (!stn_extension_sides(&run, 2, &e, reason, reason_size)) return false;
+    const stn_reach reach = spectral_reach(task, 2);
+    line->n = task->n[2], line->period = stn_extension_period(&e);
+    for (int side = 0; side < 2; side++) line->reach[side] = stn_min(reach.side[side], INT64_MAX / 4);
+    *odd = stn_extension_odd(&e);
+    return true;
+}
+
+bool spectral_sheet_choose(const stn_task *task, const stn_machine *machine, spectral_sheet_choice *choice,
+                           char *reason, size_t reason_size) {
+    line line;
+    bool odd;
+    if (!line_of(task, &line, &odd, reason, reason_size)) return false;
+    if (!search(task, machine, &line, MOST_LENGTH, choice)) {
+        snprintf(reason, reason_size,
+                 "with what its taps reach in all steps, a line of %lld points is longer than what passes over memory "
+                 "hold",
+                 (long long)line.n);
+        return false;
+    }
+    if (odd && images_in(&line, choice) > MOST_IMAGES) {
+        snprintf(reason, reason_size,
+                 "the taps of all steps reach over a line with fixed or constant sides many times");
+        return false;
+    }
+    return true;
+}
+
+size_t spectral_sheet_variants(const stn_task *task, const stn_machine *machine, const spectral_sheet_choice *choice,
+                               spectral_sheet_choice *list, size_t most) {
+    /* pairs: a power of two more; cut: windows so many times as short, `turn` of which may stay in the cache between passes */
+    static const struct {
+        int pairs, cut, turn, column_threads, row_threads;
+    } ways[] = {{0, 4, 0, 0, 0},   {0, 1, 1, 0, 0},   {0, 1, 2, 0, 0},   {0, 1, 8, 0, 0},
+                {0, 4, 1, 0, 0},   {0, 4, 4, 0, 0},   {-1, 1, 0, 0, 0},  {1, 1, 0, 0, 0},
+                {0, 1, 0, 512, 0}, {0, 1, 0, 640, 0}, {0, 1, 0, 0, 384}, {0, 1, 0, 0, 640}};
+    line line;
+    bool odd;
+    char reason[160];
+    size_t count = 0;
+    if (!line_of(task, &line, &odd, reason, sizeof reason)) return 0;
+    for (size_t i = 0; i < sizeof ways / sizeof *ways && count < most; i++) {
+        spectral_sheet_choice c = *choice;
+        const int64_t length = (int64_t)c.rows * c.width;
+        if (ways[i].cut > 1 && !search(task, machine, &line, length / ways[i].cut, &c)) continue;
+        c.pairs = ways[i].pairs < 0 ? c.pairs / 2 : c.pairs << ways[i].pairs;
+        c.turn = ways[i].turn, c.column_threads = ways[i].column_threads, c.row_threads = ways[i].row_threads;
+        const bool many = !task->in_place && stn_div_up(task->n[2], c.useful) * task->batch > 1;
+        if (c.pairs < 1 || (c.turn && !many)) continue;
+        list[count++] = c;
+    }
+    return count;
+}
+
+/* ---- the whole shape ----------------------------------------------------------------------------------------------- */
+
+static void make_lines(const stn_task *task, const stn_machine *machine, spectral_sheet *s) {
+    const bool wide = spectral_wide(task);
+    stn_ladder_needs needs = {.wide = wide, .last = 8, .shares = 1, .copies = 1, .lines = s->choice.pairs};
+    needs.threads = s->choice.column_threads ? s->choice.column_threads : wide ? 384 : 640; /* no spills */
+    needs.shared = machine->shared_per_block;
+    needs.total = machine->shared_per_multiprocessor;
+    stn_ladder_make(s->choice.rows, &needs, &s->down);
+    needs.shares = limits_of(task, machine).shares;
+    needs.lines = 1, needs.last = stn_extension_odd(&s->axis) ? 8 : 16; /* a source takes registers */
+    needs.threads = s->choice.row_threads ? s->choice.row_threads : wide ? 512 : 768;
+    stn_ladder_make(s->choice.width, &needs, &s->along);
+}
+
+void spectral_sheet_make(const stn_task *task, const stn_machine *machine, const spectral_sheet_choice *choice,
+                         bool lines, spectral_sheet *s) {
+    char reason[160];
+    const stn_task run = spectral_run(task);
+    *s = (spectral_sheet){.choice = *choice, .length = (int64_t)choice->rows * choice->width};
+    stn_extension_sides(&run, 2, &s->axis, reason, sizeof reason);
+    s->axis.length = s->length, s->axis.before = choice->before;
+    s->windows = stn_div_up(task->n[2], choice->useful);
+    s->turn = s->windows * task->batch;
+    if (choice->turn && !task->in_place)
+        s->turn = stn_min(s->turn, choice->turn); /* else a window's input is another's output */
+    s->spectrum = (int64_t)(choice->rows / 2 + 1) * choice->width;
+    const int64_t torus[3] = {1, 1, s->length};
+    s->symbol = stn_symbol_form(&run, 2, torus, false);
+    while ((int64_t)1 << (2 * s->fine) < s->length) s->fine++;
+    if (lines) make_lines(task, machine, s);
+}
+
+/* What its passes reach of the copy bandwidth, and its arithmetic of its unit's rate: as cost.c's of planes. Estimates, not measured. */
+static const struct { double part, arithmetic; } rates[2] = {{0.5, 1.4}, {0.5, 0.9}}; /* f64, f32 */
+
+void spectral_sheet_estimate(const stn_task *task, const stn_machine *machine, const spectral_sheet *s,
+                             stn_estimate *estimate) {
+    const bool wide = spectral_wide(task);
+    const limits l = limits_of(task, machine);
+    const double count = (double)task->snapshots, windows = (double)(s->windows * task->batch);
+    const double grid = windows * (double)s->length * (double)stn_dtype_size(task->dtype),
+                 spectrum = windows * (double)s->spectrum * (wide ? 16 : 8);
+    const double ends = (1 + count) * (grid + spectrum) * column_penalty(&l, s->choice.rows, wide),
+                 rows = count * 2 * spectrum * row_penalty(&l, s->choice.width);
+    *estimate = (stn_estimate){.unit = wide ? STN_UNIT_FMA_F64 : STN_UNIT_FMA_F32};
+    estimate->bytes = (1 + count) * (grid + spectrum) + count * 2 * spectrum;
+    estimate->flops = 0.5 * (1 + count) * 5 * windows * (double)s->length * log2((double)s->length);
+    estimate->launches = ceil(windows / (double)s->turn) * (1 + 2 * count);
+    estimate->halo_waste = windows * (double)s->length / ((double)task->n[2] * (double)task->batch) - 1;
+    estimate->seconds = (ends + rows) / (machine->copy_bandwidth * rates[!wide].part) +
+                        estimate->flops / (machine->flops[estimate->unit] * rates[!wide].arithmetic) +
+                        estimate->launches * (machine->launch_seconds + 2e-6);
+    if (!s->symbol.plain)
+        estimate->seconds += 4 * windows * (double)s->length * (s->symbol.high + s->symbol.low) * count /
+                             machine->flops[STN_UNIT_FMA_F64];
+    estimate->error = spectral_error(task, (double)s->length, s->symbol.plain);
+}
