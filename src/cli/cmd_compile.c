@@ -9,7 +9,9 @@
 #include "cli/command.h"
 #include "cli/report.h"
 #include "cli/settings.h"
+#include "context/kernel.h"
 #include "io/output.h"
+#include "plan/plan.h"
 
 typedef struct compile_settings {
     cli_problem_settings problem;
@@ -55,12 +57,12 @@ static size_t twins_before(const stn_plan *plan, size_t index, const char *name)
     return twins;
 }
 
-static void print_kernel(const stn_kernel_info *info, stn_text *text) {
-    stn_text_printf(text, "%-24s %9d %8d %6d %7d %8zu %8zu\n", info->name, info->registers, info->shared_bytes,
-                    info->local_bytes, info->threads, info->ptx ? strlen(info->ptx) : 0, info->cubin_size);
+static void print_kernel(const stn_kernel_info *info, double seconds, stn_text *text) {
+    stn_text_printf(text, "%-24s %9d %8d %6d %7d %8zu %8zu %7.3f\n", info->name, info->registers, info->shared_bytes,
+                    info->local_bytes, info->threads, info->ptx ? strlen(info->ptx) : 0, info->cubin_size, seconds);
 }
 
-static void json_kernel(const stn_kernel_info *info, stn_text *text) {
+static void json_kernel(const stn_kernel_info *info, double seconds, stn_text *text) {
     stn_json_comma(text);
     stn_text_printf(text, "{");
     stn_json_key(text, "name"), stn_json_string(text, info->name);
@@ -70,6 +72,7 @@ static void json_kernel(const stn_kernel_info *info, stn_text *text) {
     stn_json_key(text, "threads"), stn_text_printf(text, "%d", info->threads);
     stn_json_key(text, "ptx_bytes"), stn_text_printf(text, "%zu", info->ptx ? strlen(info->ptx) : 0);
     stn_json_key(text, "cubin_bytes"), stn_text_printf(text, "%zu", info->cubin_size);
+    stn_json_key(text, "compile_seconds"), stn_json_number(text, seconds);
     stn_text_printf(text, "}");
 }
 
@@ -87,8 +90,8 @@ static stn_status show_kernels(const compile_settings *settings, stn_context *co
         stn_json_key(&text, "arch"), stn_json_string(&text, settings->device.arch);
         stn_json_key(&text, "kernels"), stn_text_printf(&text, "[");
     } else if (count)
-        stn_text_printf(&text, "strategy %s\n%-24s %9s %8s %6s %7s %8s %8s\n", stn_plan_strategy(plan), "kernel",
-                        "registers", "shared B", "local", "threads", "PTX B", "cubin B");
+        stn_text_printf(&text, "strategy %s\n%-24s %9s %8s %6s %7s %8s %8s %7s\n", stn_plan_strategy(plan), "kernel",
+                        "registers", "shared B", "local", "threads", "PTX B", "cubin B", "seconds");
     else
         stn_text_printf(&text, "strategy %s needs no kernel: nothing to compile\n", stn_plan_strategy(plan));
     for (size_t i = 0; i < count; i++) {
@@ -96,7 +99,8 @@ static stn_status show_kernels(const compile_settings *settings, stn_context *co
         STN_TRY_GOTO(status, stn_plan_kernel(plan, i, &info, error), done);
         if (settings->keep)
             STN_TRY_GOTO(status, keep_kernel(settings->keep, &info, twins_before(plan, i, info.name), error), done);
-        json ? json_kernel(&info, &text) : print_kernel(&info, &text);
+        const double seconds = plan->kernels[i]->seconds; /* 0: it was stored */
+        json ? json_kernel(&info, seconds, &text) : print_kernel(&info, seconds, &text);
     }
     if (json) {
         stn_context_cache_stats(context, &stats);

@@ -16,11 +16,10 @@ static stn_status explain(const explain_settings *settings, stn_error *error) {
     stn_context *context = NULL;
     stn_plan *plan = NULL;
     char *text = NULL;
-    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
-    options.strategy = settings->device.strategy;
-    options.estimate_only = 1; /* no compiler is needed to say what would be done */
-    options.tune = settings->device.tune;
+    stn_plan_options options;
     stn_status status;
+    STN_TRY_GOTO(status, cli_plan_options(&settings->device, &options, error), done);
+    options.estimate_only = 1; /* no compiler is needed to say what would be done */
     STN_TRY_GOTO(status, cli_job_make(&settings->problem, &job, error), done);
     STN_TRY_GOTO(status, cli_open_context(&settings->device, &settings->report, &context, error), done);
     STN_TRY_GOTO(status, stn_plan_create(context, &job.problem, &options, &plan, error), done);

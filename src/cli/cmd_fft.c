@@ -138,10 +138,9 @@ static stn_status report(const fft_settings *settings, const fft_job *job, const
 /* ---- the command ------------------------------------------------------------------------------------------------- */
 
 static stn_status make_plan(const fft_settings *settings, const fft_job *job, fft_run *run, stn_error *error) {
-    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
-    options.strategy = settings->device.strategy;
+    stn_plan_options options;
+    STN_TRY(cli_plan_options(&settings->device, &options, error));
     options.estimate_only = settings->explain;
-    options.tune = settings->device.tune;
     STN_TRY(cli_open_context(&settings->device, &settings->report, &run->context, error));
     return stn_plan_create_fft(run->context, &job->transform, &options, &run->plan, error);
 }

@@ -198,7 +198,9 @@ static stn_status run(const run_settings *settings, stn_error *error) {
     STN_TRY_GOTO(status, check_settings(settings, &job, error), done);
     STN_TRY_GOTO(status, cli_open_context(&settings->device, &settings->report, &context, error), done);
     STN_TRY_GOTO(status, read_arrays(settings, &job, &arrays, error), done);
-    STN_TRY_GOTO(status, cli_runner_make(context, &job, &settings->device, show_of(settings), &runner, error), done);
+    cli_device_settings device = settings->device;
+    device.executions = settings->repeat;
+    STN_TRY_GOTO(status, cli_runner_make(context, &job, &device, show_of(settings), &runner, error), done);
     summary.forecast = cli_forecast_of(&job);
     warn(settings, &job, &arrays, &runner, &summary.forecast);
     STN_TRY_GOTO(status, run_repeats(&runner, settings->repeat, &arrays, &seconds, error), done);

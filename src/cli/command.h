@@ -12,8 +12,11 @@ typedef struct cli_command {
 
 stn_status cmd_run(int argc, char **argv, stn_error *error);
 stn_status cmd_fft(int argc, char **argv, stn_error *error);
+stn_status cmd_fno(int argc, char **argv, stn_error *error);
 stn_status cmd_compile(int argc, char **argv, stn_error *error);
 stn_status cmd_explain(int argc, char **argv, stn_error *error);
+stn_status cmd_tune(int argc, char **argv, stn_error *error);
+stn_status cmd_wisdom(int argc, char **argv, stn_error *error);
 stn_status cmd_cache(int argc, char **argv, stn_error *error);
 stn_status cmd_pack(int argc, char **argv, stn_error *error);
 stn_status cmd_doctor(int argc, char **argv, stn_error *error);

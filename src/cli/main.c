@@ -10,7 +10,10 @@
 static const cli_command commands[] = {
     {"run", "apply a stencil to a grid, for any number of steps", cmd_run},
     {"fft", "transform a grid: Fourier transforms of up to three axes", cmd_fft},
+    {"fno", "apply a Fourier layer: transform, weights for the kept modes, inverse transform", cmd_fno},
     {"explain", "show which strategies could serve a problem, and what each would cost", cmd_explain},
+    {"tune", "measure a problem's candidates, and show the search as a page", cmd_tune},
+    {"wisdom", "what was measured: export, import, merge, list, forget", cmd_wisdom},
     {"compile", "render and compile a problem's kernels, for a GPU that need not be here", cmd_compile},
     {"cache", "show and keep up the kernels that are stored on disk", cmd_cache},
     {"pack", "ready kernels in one file, for machines without NVRTC", cmd_pack},

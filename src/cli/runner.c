@@ -28,9 +28,8 @@ stn_status cli_runner_make(stn_context *context, const cli_job *job, const cli_d
     memset(runner, 0, sizeof *runner);
     runner->context = context;
     runner->steps = job->problem.steps;
-    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
-    options.strategy = settings->strategy;
-    options.tune = settings->tune;
+    stn_plan_options options;
+    STN_TRY(cli_plan_options(settings, &options, error));
     options.no_auto_workspace = 1; /* a part brings it */
     if (__builtin_mul_overflow(job->points, stn_dtype_size(job->problem.dtype), &runner->grid_bytes) ||
         __builtin_mul_overflow(runner->grid_bytes, job->snapshots, &runner->result_bytes))

@@ -50,10 +50,18 @@ const cli_option cli_device_options[6] = {
      "accept a cache folder that others own or may write, or a symlink"},
     {"--pack", "FILE", CLI_LIST, AT(packs), "a file of ready kernels, searched first; may be given again"},
 };
-const cli_option cli_tune_options[1] = {
+const cli_option cli_tune_options[5] = {
     {"--tune", NULL, CLI_FLAG, AT(tune),
      "measure the likely candidates first (seconds), take the fastest, and\nremember the times in the cache folder for "
-     "later runs"},
+     "later runs: --mode measure"},
+    {"--mode", "MODE", CLI_TEXT, AT(mode),
+     "auto (default), estimate, measure, patient (all candidates), online\n(the run itself tries candidates; auto does "
+     "for "
+     "runs longer than a\nsecond), wisdom-only (what was measured before, or an error)"},
+    {"--time-limit", "SECONDS", CLI_TEXT, AT(time_limit), "of measuring (default 10; patient: none)"},
+    {"--cold", NULL, CLI_FLAG, AT(cold), "measure with a cold L2 cache, as where other work runs between"},
+    {"--deterministic", NULL, CLI_FLAG, AT(deterministic),
+     "one choice, by estimate alone, that nothing measured changes"},
 };
 const cli_option cli_arch_options[1] = {
     {"--arch", "sm_90", CLI_TEXT, AT(arch), "plan and compile for this architecture instead of a device"},
@@ -243,6 +251,28 @@ stn_status cli_job_grid(const cli_problem_settings *settings, const cli_job *job
 stn_status cli_job_source(const cli_problem_settings *settings, const cli_job *job, stn_array *source,
                           stn_error *error) {
     return settings->source ? read_grid(settings->source, job, source, error) : STN_OK;
+}
+
+static stn_status parse_mode(const char *text, int *mode, stn_error *error) {
+    static const char *const names[] = {"auto", "estimate", "measure", "patient", "online", "wisdom-only"};
+    for (*mode = 0; *mode < (int)(sizeof names / sizeof *names); ++*mode)
+        if (!strcmp(text, names[*mode])) return STN_OK;
+    return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                    "--mode %s is unknown: give auto, estimate, measure, patient, online or wisdom-only", text);
+}
+
+stn_status cli_plan_options(const cli_device_settings *settings, stn_plan_options *options, stn_error *error) {
+    *options = (stn_plan_options)STN_PLAN_OPTIONS_INIT;
+    options->strategy = settings->strategy;
+    options->tune = settings->tune;
+    options->deterministic = settings->deterministic;
+    options->executions = settings->executions;
+    options->tune_cold = settings->cold;
+    if (settings->mode) STN_TRY(parse_mode(settings->mode, &options->mode, error));
+    const char *limit = settings->time_limit;
+    if (limit && (!stn_number_parse(limit, strlen(limit), &options->tune_seconds) || !(options->tune_seconds > 0)))
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "--time-limit %s: give seconds, more than 0", limit);
+    return STN_OK;
 }
 
 static stn_status parse_device(const char *text, int *device, stn_error *error) {

@@ -15,14 +15,16 @@ typedef struct cli_device_settings {
     const char *arch; /* only where cli_arch_options are offered */
     uint64_t threads;
     bool cache_shared;
-    bool tune; /* only where cli_tune_options are offered */
+    bool tune, deterministic, cold; /* only where cli_tune_options are offered, as the next two */
+    const char *mode, *time_limit;
+    uint64_t executions; /* no option: how often the plan will be run; 0: not known */
 } cli_device_settings;
 
 typedef struct cli_report_settings {
     bool json, quiet, verbose;
 } cli_report_settings;
 
-extern const cli_option cli_problem_options[11], cli_device_options[6], cli_arch_options[1], cli_tune_options[1],
+extern const cli_option cli_problem_options[11], cli_device_options[6], cli_arch_options[1], cli_tune_options[5],
     cli_report_options[3];
 #define CLI_PROBLEM_GROUP(settings) CLI_GROUP("Problem", cli_problem_options, settings)
 #define CLI_DEVICE_GROUP(settings) CLI_GROUP("Where and how", cli_device_options, settings)
@@ -55,6 +57,9 @@ stn_status cli_job_source(const cli_problem_settings *settings, const cli_job *j
  * report must outlive the context. */
 stn_status cli_open_context(const cli_device_settings *settings, const cli_report_settings *report,
                             stn_context **context, stn_error *error);
+
+/* Strategy, mode, time limit and executions. The strategy's name is borrowed. */
+stn_status cli_plan_options(const cli_device_settings *settings, stn_plan_options *options, stn_error *error);
 
 /* Messages to stderr in the same way. report must outlive the logger. */
 stn_logger cli_logger(const cli_report_settings *report);

@@ -50,6 +50,19 @@ stn_status stn_context_cufft(stn_context *context, stn_cufft **cufft, stn_error 
     return *cufft ? STN_OK : stn_fail(error, why.status, "%s", why.message);
 }
 
+stn_status stn_context_cublas(stn_context *context, stn_cublas **cublas, stn_error *error) {
+    stn_error why = {0};
+    pthread_mutex_lock(&context->lock);
+    if (!context->cublas && !context->no_cublas.status) {
+        stn_status status = stn_cublas_open(&context->logger, context->device, &context->cublas, &why);
+        if (status == STN_ERROR_UNSUPPORTED) context->no_cublas = why;
+    } else
+        why = context->no_cublas;
+    *cublas = context->cublas;
+    pthread_mutex_unlock(&context->lock);
+    return *cublas ? STN_OK : stn_fail(error, why.status, "%s", why.message);
+}
+
 stn_status stn_context_pool(stn_context *context, stn_pool **pool, stn_error *error) {
     stn_status status = STN_OK;
     pthread_mutex_lock(&context->lock);

@@ -9,6 +9,7 @@
 #include "cache/cache.h"
 #include "compile/compiler.h"
 #include "host/pool.h"
+#include "launch/cublas.h"
 #include "launch/cufft.h"
 #include "launch/driver.h"
 #include "render/render.h"
@@ -22,17 +23,21 @@ struct stn_context {
     stn_templates templates;
     stn_cache *cache;
     stn_memo *kernels;
-    pthread_mutex_t lock;   /* guards compiler, cuFFT, pool and measuring */
-    pthread_mutex_t tuning; /* held while candidates are measured: one thread at a time */
+    struct stn_gather *gathering; /* threads that list what they miss: plan/gather.h */
+    pthread_mutex_t lock;         /* guards compiler, cuFFT, cuBLAS, pool, measuring and gathering */
+    pthread_mutex_t tuning;       /* held while candidates are measured: one thread at a time */
     stn_compiler *compiler;
     stn_error no_compiler;      /* why it could not be opened; status 0: not tried */
     stn_compiler_place located; /* what would be opened; an empty identity: nothing */
     bool looked;
-    stn_cufft *cufft;      /* NULL until a plan needs it */
-    stn_error no_cufft;    /* why it could not be opened; status 0: not tried */
-    stn_key templates_key; /* of all templates' names and texts, hashed once */
-    int threads;           /* as asked for; 0: all that the process may use */
-    char no_device[1020];  /* AUTO found no GPU: why */
+    stn_cufft *cufft;   /* NULL until a plan needs it */
+    stn_error no_cufft; /* why it could not be opened; status 0: not tried */
+    stn_cublas *cublas; /* likewise */
+    stn_error no_cublas;
+    stn_key templates_key;        /* of all templates' names and texts, hashed once */
+    int threads;                  /* as asked for; 0: all that the process may use */
+    const struct tune_play *play; /* tests play the GPU's speed: tune/online.h; borrowed; NULL: it is measured */
+    char no_device[1020];         /* AUTO found no GPU: why */
 };
 
 /* Opens NVRTC on first need; the same error every time it is missing. */
@@ -43,6 +48,8 @@ stn_status stn_context_compiler(stn_context *context, stn_compiler **compiler, s
 const char *stn_context_compiler_identity(stn_context *context);
 /* Opens cuFFT on first need; the same error every time it is missing. */
 stn_status stn_context_cufft(stn_context *context, stn_cufft **cufft, stn_error *error);
+/* Likewise cuBLAS, with a handle on the context's GPU, which must be here. */
+stn_status stn_context_cublas(stn_context *context, stn_cublas **cublas, stn_error *error);
 /* The pool of host threads, made on first need. */
 stn_status stn_context_pool(stn_context *context, stn_pool **pool, stn_error *error);
 /* Replaces the assumed copy bandwidth by the measured one: the one that is remembered in the cache folder for this GPU

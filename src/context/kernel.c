@@ -18,12 +18,17 @@
 
 #include "base/error.h"
 #include "context/context.h"
+#include "context/gather.h"
 
 typedef struct request {
     stn_context *context;
     const char *name, *params;
-    stn_key source; /* without the compiler */
+    stn_key source;        /* without the compiler */
+    double seconds;        /* that compiling it took; 0: it was stored */
+    stn_kernel *stands_in; /* gathered: it is missing, and this takes its place */
 } request;
+
+static const char gathered[] = "the kernel is only listed";
 
 void stn_kernel_free(stn_kernel *kernel) {
     if (!kernel) return;
@@ -131,6 +136,7 @@ static stn_status use_entry(const request *want, stn_entry *entry, stn_kernel **
         made->ptx = entry->ptx;
         made->cubin = entry->cubin;
         made->cubin_size = entry->cubin_size;
+        made->seconds = want->seconds;
         entry->ptx = NULL;
         entry->cubin = NULL;
         status = made->ptx || made->cubin ? load_module(want, entry, made, error)
@@ -191,7 +197,7 @@ static stn_status describe_entry(const request *want, const stn_compiler *compil
 }
 
 /* Compiles and stores; the entry is the caller's. */
-static stn_status compile(const request *want, stn_compiler *compiler, const stn_key *key, stn_entry *entry,
+static stn_status compile(request *want, stn_compiler *compiler, const stn_key *key, stn_entry *entry,
                           stn_error *error) {
     stn_context *context = want->context;
     const stn_template *source = stn_templates_kernel(&context->templates, want->name);
@@ -210,6 +216,7 @@ static stn_status compile(const request *want, stn_compiler *compiler, const stn
     free(headers);
     if (status != STN_OK) return status;
     stn_cache_count(context->cache, output.seconds, 0, false);
+    want->seconds = output.seconds;
     *entry = (stn_entry){.ptx = output.ptx,
                          .ptx_size = output.ptx_size,
                          .cubin = output.cubin,
@@ -224,7 +231,7 @@ static stn_status compile(const request *want, stn_compiler *compiler, const stn
 }
 
 /* One process at a time compiles a kernel; whoever waited finds it stored. */
-static stn_status compile_once(const request *want, stn_compiler *compiler, stn_kernel **kernel, stn_error *error) {
+static stn_status compile_once(request *want, stn_compiler *compiler, stn_kernel **kernel, stn_error *error) {
     stn_key key;
     stn_entry entry = {0};
     STN_TRY(make_key(want, want->context->machine.sm, stn_compiler_identity(compiler), &key, error));
@@ -269,8 +276,24 @@ static stn_status find_stored(const request *want, stn_kernel **kernel, stn_erro
     return use_found(want, found, &key, &entry, kernel, error);
 }
 
+static void free_stand_in(void *kernel) { stn_kernel_free(kernel); }
+
+/* True where a stand-in takes the kernel's place; without memory for one it is compiled now. */
+static bool list_missing(stn_gather *gather, request *want) {
+    want->stands_in = stn_gather_find(gather, want->name, want->params);
+    if (want->stands_in) return true;
+    stn_kernel *made = calloc(1, sizeof *made);
+    if (made && (made->name = strdup(want->name)) && (made->params = strdup(want->params)) &&
+        stn_gather_add(gather, &(stn_wanted){made->name, made->params, made}, free_stand_in))
+        want->stands_in = made;
+    else
+        stn_kernel_free(made);
+    return want->stands_in != NULL;
+}
+
 static stn_status make(void *user, const stn_key *source, void **value, stn_error *error) {
-    const request *want = user;
+    request *want = user;
+    stn_gather *gather = stn_gather_here(want->context);
     (void)source; /* it is want->source */
     stn_kernel *kernel = NULL;
     stn_compiler *compiler;
@@ -278,6 +301,8 @@ static stn_status make(void *user, const stn_key *source, void **value, stn_erro
     if (!kernel) {
         stn_error missing = {0};
         stn_status status = stn_context_compiler(want->context, &compiler, &missing);
+        if (status == STN_OK && gather && list_missing(gather, want))
+            return stn_fail(error, STN_ERROR_INTERNAL, gathered);
         if (status == STN_OK)
             STN_TRY(compile_once(want, compiler, &kernel, error));
         else if (status != STN_ERROR_NO_COMPILER)
@@ -297,11 +322,21 @@ stn_status stn_kernel_get(stn_context *context, const char *name, const char *pa
         return stn_fail(error, STN_ERROR_INTERNAL, "the kernel %s was asked for on the host: please report this", name);
     request want = {.context = context, .name = name, .params = params};
     STN_TRY(make_key(&want, context->machine.sm, NULL, &want.source, error));
-    void *value;
-    bool hit;
-    STN_TRY(stn_memo_get(context->kernels, &want.source, make, &want, &value, &hit, error));
-    if (hit) stn_cache_count(context->cache, 0, 0, true);
+    void *value = NULL;
+    bool hit = false;
+    stn_status status;
+    stn_error why;
+    do { /* a thread that waited for one that only gathers makes it itself */
+        why = (stn_error){0};
+        status = stn_memo_get(context->kernels, &want.source, make, &want, &value, &hit, &why);
+    } while (status == STN_ERROR_INTERNAL && !want.stands_in && !strcmp(why.message, gathered));
+    if (want.stands_in) {
+        *kernel = want.stands_in;
+        return STN_OK;
+    }
+    if (status != STN_OK) return stn_fail(error, status, "%s", why.message);
     *kernel = value;
+    if (hit && !atomic_exchange(&(*kernel)->fresh, false)) stn_cache_count(context->cache, 0, 0, true);
     return STN_OK;
 }
 

@@ -2,6 +2,8 @@
  */
 #ifndef STN_CONTEXT_KERNEL_H
 #define STN_CONTEXT_KERNEL_H
+#include <stdatomic.h>
+
 #include "base/text.h"
 #include "launch/driver.h"
 #include "stentor.h"
@@ -12,7 +14,10 @@ typedef struct stn_kernel {
     char *ptx;    /* kept for describe; may be NULL */
     void *cubin;
     size_t cubin_size;
-    stn_module *module; /* NULL when planned for an absent GPU */
+    double seconds;    /* that compiling it took; 0: it was stored */
+    atomic_bool fresh; /* compiled for a plan that has not taken it yet */
+    /* NULL when planned for an absent GPU, and of one that is only listed: plan/gather.h. */
+    stn_module *module;
 } stn_kernel;
 
 /* `name` is a template's name without ".cu" ("direct_tile"), `params` the text of its params.cuh. The context owns the

@@ -13,6 +13,7 @@ stn_status stn_plan_copy(const stn_plan *like, const stn_kind *kind, const void 
     plan->kind = kind;
     plan->machine = like->machine;
     plan->caller_workspace = true;
+    plan->inner = true;
     stn_status status = kind->adopt(plan, work, steps, error);
     if (status == STN_OK)
         *result = plan;
@@ -39,6 +40,7 @@ stn_status stn_plan_build(const stn_plan *like, uint64_t steps, const stn_strate
 
 void stn_plan_destroy(stn_plan *plan) {
     if (!plan) return;
+    stn_tuner_default.close(plan);
     stn_plan_destroy(plan->repeat);
     if (plan->strategy) plan->strategy->release(plan);
     stn_memory_free(plan->context, plan->workspace);

@@ -1,6 +1,42 @@
-/* Written by bench/fit_rates.py from measurements; see calibration.h. None are fitted yet: models stand as they are. */
+/* Written by bench/fit_rates.py from measurements; see calibration.h. NVIDIA H200, bench/results/2026-11-22-rates.md. */
 #ifndef STN_PLAN_CALIBRATION_ROWS_H
 #define STN_PLAN_CALIBRATION_ROWS_H
 /* X(strategy, rank, dtype, several steps a launch, scale, seconds of a launch) */
-#define STN_CALIBRATION_ROWS(X)
+#define STN_CALIBRATION_ROWS(X)                                                                                        \
+    X("aperiodic", 2, STN_F16, false, 1.690, 5.25e-06)                                                                 \
+    X("aperiodic", 2, STN_F32, false, 1.690, 5.25e-06)                                                                 \
+    X("aperiodic", 2, STN_F64, false, 1.690, 5.25e-06)                                                                 \
+    X("direct", 1, STN_F16, false, 1.000, 2e-06)                                                                       \
+    X("direct", 1, STN_F16, true, 2.226, 0)                                                                            \
+    X("direct", 1, STN_F32, false, 1.000, 5e-07)                                                                       \
+    X("direct", 1, STN_F32, true, 1.105, 5.25e-06)                                                                     \
+    X("direct", 1, STN_F64, false, 1.025, 0)                                                                           \
+    X("direct", 1, STN_F64, true, 1.000, 3.5e-06)                                                                      \
+    X("direct", 2, STN_F16, false, 1.133, 3.5e-06)                                                                     \
+    X("direct", 2, STN_F16, true, 2.226, 0)                                                                            \
+    X("direct", 2, STN_F32, false, 0.975, 1.25e-06)                                                                    \
+    X("direct", 2, STN_F32, true, 1.608, 0)                                                                            \
+    X("direct", 2, STN_F64, false, 1.000, 1.5e-06)                                                                     \
+    X("direct", 2, STN_F64, true, 1.221, 2.25e-06)                                                                     \
+    X("direct", 3, STN_F16, false, 1.530, 9.5e-06)                                                                     \
+    X("direct", 3, STN_F16, true, 2.226, 0)                                                                            \
+    X("direct", 3, STN_F32, false, 0.975, 1.75e-06)                                                                    \
+    X("direct", 3, STN_F32, true, 1.252, 9e-06)                                                                        \
+    X("direct", 3, STN_F64, false, 1.078, 7.75e-06)                                                                    \
+    X("direct", 3, STN_F64, true, 1.455, 2.25e-06)                                                                     \
+    X("lowrank", 1, STN_F16, false, 1.078, 0)                                                                          \
+    X("lowrank", 1, STN_F16, true, 1.025, 0)                                                                           \
+    X("lowrank", 1, STN_F32, false, 1.191, 0)                                                                          \
+    X("lowrank", 1, STN_F32, true, 1.133, 0)                                                                           \
+    X("lowrank", 1, STN_F64, false, 1.105, 0)                                                                          \
+    X("lowrank", 1, STN_F64, true, 1.000, 0)                                                                           \
+    X("lowrank", 2, STN_F16, true, 1.000, 0)                                                                           \
+    X("lowrank", 2, STN_F32, true, 1.133, 0)                                                                           \
+    X("lowrank", 2, STN_F64, false, 0.951, 0)                                                                          \
+    X("lowrank", 2, STN_F64, true, 1.000, 0)                                                                           \
+    X("lowrank", 3, STN_F16, true, 1.000, 0)                                                                           \
+    X("lowrank", 3, STN_F32, false, 1.078, 0)                                                                          \
+    X("lowrank", 3, STN_F32, true, 1.105, 2.5e-07)                                                                     \
+    X("lowrank", 3, STN_F64, false, 1.191, 5.5e-06)                                                                    \
+    X("lowrank", 3, STN_F64, true, 1.051, 0)
 #endif

@@ -4,10 +4,12 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "plan/gather.h"
 #include "plan/plan.h"
 
 #define MOST_CANDIDATES 64
 #define TUNE_SECONDS 10
+enum { STARTS = 12 }; /* rows, best estimate first, whose compiling is looked at */
 
 static bool wanted(const char *name, const stn_strategy *strategy) {
     return !name || !strcmp(name, "auto") || !strcmp(name, strategy->name);
@@ -97,12 +99,46 @@ static void take(stn_plan *plan, const stn_ranked *row) {
     plan->measured = row->measured;
 }
 
-stn_status stn_plan_choose(stn_plan *plan, const stn_plan_options *options, stn_error *error) {
+stn_plan_mode stn_plan_mode_of(const stn_plan_options *options) {
+    return options->tune && !options->mode ? STN_MODE_MEASURE : (stn_plan_mode)options->mode;
+}
+
+stn_status stn_plan_check_mode(const stn_plan_options *options, stn_error *error) {
+    if (options->mode < STN_MODE_AUTO || options->mode > STN_MODE_WISDOM_ONLY)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "the mode %d is none: use one of stn_plan_mode",
+                        options->mode);
+    const stn_plan_mode mode = stn_plan_mode_of(options);
+    if (options->deterministic && mode != STN_MODE_AUTO && mode != STN_MODE_ESTIMATE)
+        return stn_fail(
+            error, STN_ERROR_INVALID_ARGUMENT,
+            "deterministic pins the estimate's choice, and the mode asks for measured times: leave one out");
+    if (!(options->tune_seconds >= 0))
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "tune_seconds is %g: give 0 for the default, or more",
+                        options->tune_seconds);
+    return STN_OK;
+}
+
+/* The ranking, and what it goes by. */
+static stn_status rank_by_mode(stn_plan *plan, const stn_plan_options *options, stn_error *error) {
     const char *name = options->strategy;
-    if (options->tune && !plan->kind->shape(plan).source)
-        stn_tuner_default.tune(plan, name, options->tune_seconds > 0 ? options->tune_seconds : TUNE_SECONDS);
-    else if (!stn_tuner_default.recall(plan, name))
+    const stn_plan_mode mode = stn_plan_mode_of(options);
+    const bool all = mode == STN_MODE_PATIENT;
+    const double limit = options->tune_seconds > 0 ? options->tune_seconds : all ? INFINITY : TUNE_SECONDS;
+    if ((all || mode == STN_MODE_MEASURE) && !plan->kind->shape(plan).source)
+        stn_tuner_default.tune(plan, name, limit, all);
+    else if (options->deterministic || !stn_tuner_default.recall(plan, name)) {
+        if (mode == STN_MODE_WISDOM_ONLY)
+            return stn_fail(
+                error, STN_ERROR_UNSUPPORTED,
+                "nothing is known of this problem on this device: measure it with STN_MODE_MEASURE, or import "
+                "wisdom that knows it");
         stn_plan_rank(plan, name, STN_CANDIDATES);
+    }
+    return STN_OK;
+}
+
+stn_status stn_plan_choose(stn_plan *plan, const stn_plan_options *options, stn_error *error) {
+    STN_TRY(rank_by_mode(plan, options, error));
     if (plan->ranked && plan->ranking[0].applies) {
         take(plan, &plan->ranking[0]);
         return STN_OK;
@@ -135,20 +171,68 @@ static stn_status fail_not_stored(const stn_plan *plan, const stn_error *why, st
     return status;
 }
 
+static void unprepare(stn_plan *plan) {
+    plan->strategy->release(plan);
+    plan->nkernels = 0;
+    plan->workspace_size = 0;
+}
+
+/* All kernels that are missing are compiled at once. What a plan uses inside comes with it. */
+static stn_status prepare_one(stn_plan *plan, stn_error *error) {
+    stn_gather *gather = plan->machine.is_device && !plan->inner ? stn_gather_begin(plan->context) : NULL;
+    stn_status status = plan->strategy->prepare(plan, error);
+    if (stn_gather_end(gather)) {
+        unprepare(plan);
+        stn_gather_compile(gather);
+        status = plan->strategy->prepare(plan, error);
+    }
+    stn_gather_free(gather);
+    return status;
+}
+
+/* Seconds that the compiles of a row's kernels would take; INFINITY where it cannot be built. */
+static double compile_seconds(stn_plan *plan, const stn_ranked *row) {
+    stn_gather *gather = stn_gather_begin(plan->context);
+    take(plan, row);
+    const stn_status status = plan->strategy->prepare(plan, NULL);
+    const size_t missing = stn_gather_end(gather);
+    const double seconds = status == STN_OK || missing ? stn_gather_seconds(gather) : INFINITY;
+    unprepare(plan);
+    stn_gather_free(gather);
+    return seconds;
+}
+
+/* Puts the row first that gives all results soonest, compiling included. */
+static void weigh_compiling(stn_plan *plan) {
+    double least = INFINITY;
+    size_t best = 0;
+    for (size_t i = 0; i < plan->ranked && plan->ranking[i].applies && i < STARTS; i++) {
+        const double runs = plan->executions * plan->ranking[i].estimate.seconds;
+        if (runs >= least) continue;
+        const double seconds = runs + compile_seconds(plan, &plan->ranking[i]);
+        if (seconds < least) least = seconds, best = i;
+    }
+    if (!best) return;
+    const stn_ranked first = plan->ranking[best];
+    memmove(plan->ranking + 1, plan->ranking, best * sizeof first);
+    plan->ranking[0] = first;
+    plan->chosen = STN_CHOSEN_BY_START;
+}
+
 /* Lets the cheapest candidate build what it needs. Where there is no compiler, the cheapest whose kernels are stored: a
  * pack's were chosen for a typical GPU of the architecture, whose ranking may differ from this one's. */
 stn_status stn_plan_prepare(stn_plan *plan, stn_error *error) {
     stn_error first = {0}, why = {0};
+    if (plan->executions > 0 && plan->machine.is_device && !plan->inner && plan->chosen == STN_CHOSEN_BY_ESTIMATE)
+        weigh_compiling(plan);
     for (size_t i = 0; i < plan->ranked && plan->ranking[i].applies; i++) {
         take(plan, &plan->ranking[i]);
-        stn_status status = plan->strategy->prepare(plan, &why);
+        stn_status status = prepare_one(plan, &why);
         if (status == STN_OK) return STN_OK;
         if (status != STN_ERROR_NO_COMPILER && status != STN_ERROR_UNSUPPORTED)
             return stn_fail(error, status, "%s", why.message);
         if (!first.status) first = why;
-        plan->strategy->release(plan);
-        plan->nkernels = 0;
-        plan->workspace_size = 0;
+        unprepare(plan);
     }
     if (first.status == STN_ERROR_NO_COMPILER) return fail_not_stored(plan, &first, error);
     return stn_fail(error, first.status, "%s", first.message);

@@ -35,7 +35,8 @@ static void json_candidate(const stn_plan *plan, const stn_strategy *strategy, c
     stn_text_clear(&name);
 }
 
-static const char *const chosen_words[] = {"estimated", "measured", "measured, remembered"};
+static const char *const chosen_words[] = {"estimated", "measured", "measured, remembered",
+                                           "measured on a problem like it", "estimated, compiling included"};
 
 static void json_estimate(const stn_estimate *estimate, stn_text *text) {
     const struct {
@@ -94,6 +95,7 @@ static void describe_json(const stn_plan *plan, stn_text *text) {
     stn_json_key(text, "workspace_bytes");
     stn_json_number(text, plan->estimate_only ? NAN : (double)plan->workspace_size);
     if (plan->kind->more) plan->kind->more(plan, STN_JSON, text);
+    if (plan->online) stn_tuner_default.describe(plan, STN_JSON, text);
     stn_json_key(text, "ranking");
     stn_text_append(text, "[", 1);
     for (size_t i = 0; i < plan->ranked; i++) json_row(plan, &plan->ranking[i], text);
@@ -125,6 +127,7 @@ static void describe_text(const stn_plan *plan, stn_text *text) {
         plan->strategy->describe(plan, STN_TEXT, text);
     stn_text_printf(text, "\npredicted:  %.6g s", plan->estimate.seconds);
     if (plan->measured > 0) stn_text_printf(text, ", %s: %.6g s", chosen_words[plan->chosen], plan->measured);
+    if (plan->chosen >= STN_CHOSEN_BY_LIKENESS) stn_text_printf(text, ", %s", chosen_words[plan->chosen]);
     if (plan->estimate.error > 0) {
         double bar = plan->kind->bar(plan, &plan->estimate);
         stn_text_printf(text, ", error %.2g (the bar is %.2g%s)", plan->estimate.error, bar,
@@ -132,6 +135,7 @@ static void describe_text(const stn_plan *plan, stn_text *text) {
     }
     if (!plan->estimate_only) stn_text_printf(text, ", workspace %zu bytes", plan->workspace_size);
     if (plan->kind->more) plan->kind->more(plan, STN_TEXT, text);
+    if (plan->online) stn_tuner_default.describe(plan, STN_TEXT, text);
     stn_text_printf(text, "\nranking:\n");
     for (size_t i = 0; i < plan->ranked; i++) {
         const stn_ranked *r = &plan->ranking[i];

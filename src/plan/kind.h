@@ -1,4 +1,4 @@
-/* A kind of work: what a plan can be made for (stencils, transforms), as a table of operations. plan, tune and describe know kinds
+/* A kind of work: what a plan can be made for (stencils, transforms, Fourier layers), as a table of operations. plan, tune and describe know kinds
  * by this table alone, so one more kind is one more file like kind_fft.c, and its value among stn_plan's. */
 #ifndef STN_PLAN_KIND_H
 #define STN_PLAN_KIND_H
@@ -9,7 +9,9 @@
 /* What the rest of the library asks of any work. */
 typedef struct stn_work_shape {
     stn_dtype dtype;
-    bool in_place, source;           /* source: an execution brings a third pointer */
+    bool in_place, source; /* source: an execution brings a third pointer */
+    bool
+        repeats; /* in and out lie alike and without gaps, so that a run may go on from where one ended; and no third pointer */
     int alignment;                   /* bytes, of all pointers */
     uint64_t steps;                  /* that a candidate may be measured with fewer of; 1: it has none */
     int64_t in_numbers, out_numbers; /* numbers of the dtype from a side's first to one past its last */
@@ -32,15 +34,17 @@ typedef struct stn_kind {
     const stn_strategy *(*strategy)(size_t i);
 
     /* ---- the work as a value in the plan
-     * Validates what the caller wrote (a stn_problem, a stn_transform) into the plan. */
+     * Validates what the caller wrote (a stn_problem, a stn_transform...) into the plan. */
     stn_status (*make)(stn_plan *plan, const void *given, stn_error *error);
-    /* The value (a stn_task, a stn_fft) of a plan; and a plan's own copy of such a value, with so many steps. */
+    /* The value (a stn_task, a stn_fft...) of a plan; and a plan's own copy of such a value, with so many steps. */
     const void *(*work)(const stn_plan *plan);
     stn_status (*adopt)(stn_plan *plan, const void *work, uint64_t steps, stn_error *error);
     void (*clear)(stn_plan *plan);
     stn_work_shape (*shape)(const stn_plan *plan);
     /* All that is read or written behind a side's pointer. */
     stn_points (*points)(const stn_plan *plan, stn_work_side side, const void *first);
+    /* Numbers of the dtype behind each further pointer that an execution brings, 0 for those that it does not; NULL: none. */
+    void (*operands)(const stn_plan *plan, int64_t numbers[STN_OPERANDS]);
     /* NULL: it has none. */
     stn_status (*set_weights)(stn_plan *plan, size_t count, const double *weights, stn_error *error);
 
@@ -58,7 +62,7 @@ typedef struct stn_kind {
     void (*json)(const stn_plan *plan, stn_text *text);
     void (*more)(const stn_plan *plan, stn_format format, stn_text *text);
 
-    /* ---- measuring: all that decides how fast a candidate is */
+    /* ---- measuring: all that decides how fast a candidate is. All NULL: plans of this kind are never measured */
     void (*key)(const stn_plan *plan, const stn_key_sink *sink);
     /* A candidate to compare others with: the first that applies from number *which on; *which becomes its number. Fails where
      * there is none. */
@@ -68,5 +72,5 @@ typedef struct stn_kind {
     double (*allowed_difference)(const stn_plan *plan, uint64_t steps);
 } stn_kind;
 
-extern const stn_kind stn_kind_stencil, stn_kind_fft;
+extern const stn_kind stn_kind_stencil, stn_kind_fft, stn_kind_layer;
 #endif

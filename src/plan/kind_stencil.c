@@ -12,8 +12,9 @@
 
 /* Every strategy of stencils, one row each. */
 static const stn_strategy *const strategies[] = {
-    &stn_strategy_host,     &stn_strategy_direct,  &stn_strategy_lowrank,       &stn_strategy_segment,
-    &stn_strategy_spectral, &stn_strategy_sourced, &stn_strategy_host_spectral, &stn_strategy_aperiodic};
+    &stn_strategy_host,          &stn_strategy_direct,    &stn_strategy_lowrank,
+    &stn_strategy_segment,       &stn_strategy_spectral,  &stn_strategy_sourced,
+    &stn_strategy_host_spectral, &stn_strategy_aperiodic, &stn_strategy_sparse};
 
 static const stn_strategy *strategy(size_t i) {
     return i < sizeof strategies / sizeof *strategies ? strategies[i] : NULL;
@@ -41,12 +42,21 @@ static stn_status adopt(stn_plan *plan, const void *task, uint64_t steps, stn_er
 
 static void clear(stn_plan *plan) { stn_task_clear(&plan->task); }
 
+/* Input and output lie alike, and nothing lies between their points. */
+static bool repeats(const stn_task *task) {
+    if (task->in_place || task->source || task->snapshots > 1 || task->alignment > 256) return false;
+    for (int axis = 0; axis < 3; axis++)
+        if (task->in_stride[axis] != task->out_stride[axis]) return false;
+    return task->in_batch_stride == task->out_batch_stride && stn_task_span(task, true) == stn_task_points(task);
+}
+
 static stn_work_shape shape(const stn_plan *plan) {
     const stn_task *task = &plan->task;
     return (stn_work_shape){.dtype = task->dtype,
                             .in_place = task->in_place,
                             .alignment = task->alignment,
                             .source = task->source,
+                            .repeats = repeats(task),
                             .steps = task->steps,
                             .in_numbers = stn_task_span(task, false),
                             .out_numbers = stn_task_span(task, true)};

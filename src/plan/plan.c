@@ -7,6 +7,33 @@
 #include "base/error.h"
 #include "base/grown.h"
 
+#define ONLINE_SECONDS 1.0 /* of predicted run, from which on AUTO is ONLINE */
+
+static bool is_online(const stn_plan *plan, const stn_plan_options *options) {
+    const stn_plan_mode mode = stn_plan_mode_of(options);
+    if (plan->estimate_only || options->deterministic || !plan->machine.is_device || !plan->machine.present)
+        return false;
+    if (plan->chosen == STN_CHOSEN_BY_MEASURING || plan->chosen == STN_CHOSEN_BY_MEMORY) return false;
+    return mode == STN_MODE_ONLINE || (mode == STN_MODE_AUTO && plan->estimate.seconds > ONLINE_SECONDS);
+}
+
+static stn_status allocate(stn_plan *plan, stn_error *error) {
+    const bool wanted = plan->workspace_size && !plan->caller_workspace;
+    if (!wanted || (plan->machine.is_device && !plan->machine.present)) return STN_OK;
+    return stn_memory_alloc(plan->context, plan->workspace_size, &plan->workspace, error);
+}
+
+/* Trying candidates takes grids besides; where there is no memory for them, nothing is tried. */
+static stn_status make_workspace(stn_plan *plan, const stn_plan_options *options, stn_error *error) {
+    const size_t alone = plan->workspace_size;
+    if (is_online(plan, options)) stn_tuner_default.open(plan, options->strategy, (double)options->executions);
+    const stn_status status = allocate(plan, error);
+    if (status != STN_ERROR_OUT_OF_MEMORY || !plan->online) return status;
+    stn_tuner_default.close(plan);
+    plan->workspace_size = alone;
+    return allocate(plan, error);
+}
+
 stn_status stn_plan_make(stn_context *context, const stn_kind *kind, const void *work, const stn_plan_options *given,
                          stn_plan **result, stn_error *error) {
     if (!result) return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "a plan is to be made but has no place to go");
@@ -15,9 +42,7 @@ stn_status stn_plan_make(stn_context *context, const stn_kind *kind, const void 
     stn_plan_options options;
     STN_TRY(stn_read_grown("stn_plan_options", given, &options, sizeof options, error));
     STN_TRY(stn_plan_check_name(kind, options.strategy, error));
-    if (!(options.tune_seconds >= 0))
-        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "tune_seconds is %g: give 0 for the default, or more",
-                        options.tune_seconds);
+    STN_TRY(stn_plan_check_mode(&options, error));
     stn_plan *plan = calloc(1, sizeof *plan);
     if (!plan) return stn_fail_memory(error, "a plan", sizeof *plan);
     plan->context = context;
@@ -25,14 +50,17 @@ stn_status stn_plan_make(stn_context *context, const stn_kind *kind, const void 
     plan->machine = *stn_context_machine(context);
     plan->caller_workspace = options.no_auto_workspace != 0;
     plan->estimate_only = options.estimate_only != 0;
+    plan->cold = options.tune_cold != 0;
+    plan->executions = options.deterministic ? 0 : (double)options.executions;
 
     stn_status status;
     STN_TRY_GOTO(status, kind->make(plan, work, error), failed);
+    if (options.mode == STN_MODE_ONLINE && kind->shape(plan).repeats)
+        plan->executions = 1; /* what is ready first begins, and gives way to what is faster */
     STN_TRY_GOTO(status, stn_plan_choose(plan, &options, error), failed);
     if (!plan->estimate_only) STN_TRY_GOTO(status, stn_plan_prepare(plan, error), failed);
     if (!plan->estimate_only) STN_TRY_GOTO(status, stn_snapshots_prepare(plan, error), failed);
-    if (plan->workspace_size && !plan->caller_workspace && (plan->machine.present || !plan->machine.is_device))
-        STN_TRY_GOTO(status, stn_memory_alloc(context, plan->workspace_size, &plan->workspace, error), failed);
+    STN_TRY_GOTO(status, make_workspace(plan, &options, error), failed);
     *result = plan;
     return STN_OK;
 failed:
@@ -58,6 +86,7 @@ static stn_status check_prepared(const stn_plan *plan, stn_error *error) {
 static stn_status run_checked(stn_plan *plan, const stn_execution *run, stn_error *error) {
     STN_TRY(check_prepared(plan, error));
     STN_TRY(stn_plan_check_pointers(plan, run, error));
+    if (plan->online) return stn_tuner_default.run(plan, (stn_part){0, stn_tuner_default.legs(plan)}, run, error);
     return stn_snapshots_run(plan, run, error);
 }
 
@@ -82,7 +111,10 @@ static bool has_parts(const stn_plan *plan) {
            plan->strategy->execute_part;
 }
 
-uint64_t stn_plan_launches(const stn_plan *plan) { return has_parts(plan) ? plan->strategy->launches(plan) : 1; }
+uint64_t stn_plan_launches(const stn_plan *plan) {
+    if (plan->online) return stn_tuner_default.legs(plan);
+    return has_parts(plan) ? plan->strategy->launches(plan) : 1;
+}
 
 stn_status stn_plan_execute_part(stn_plan *plan, stn_part part, const stn_execution *run, stn_error *error) {
     uint64_t launches = stn_plan_launches(plan);
@@ -92,18 +124,27 @@ stn_status stn_plan_execute_part(stn_plan *plan, stn_part part, const stn_execut
     if (part.count == launches) return run_checked(plan, run, error);
     STN_TRY(check_prepared(plan, error));
     STN_TRY(stn_plan_check_pointers(plan, run, error));
-    return part.count ? plan->strategy->execute_part(plan, part, run, error) : STN_OK;
+    if (!part.count) return STN_OK;
+    return plan->online ? stn_tuner_default.run(plan, part, run, error)
+                        : plan->strategy->execute_part(plan, part, run, error);
 }
 
 size_t stn_plan_workspace_size(const stn_plan *plan) { return plan ? plan->workspace_size : 0; }
-const char *stn_plan_strategy(const stn_plan *plan) { return plan ? plan->strategy->name : ""; }
+const char *stn_plan_strategy(const stn_plan *plan) {
+    if (!plan) return "";
+    return plan->online ? stn_tuner_default.strategy(plan, NULL)->name : plan->strategy->name;
+}
 double stn_plan_predicted_seconds(const stn_plan *plan) { return plan ? plan->estimate.seconds : 0; }
 
 stn_status stn_plan_set_weights(stn_plan *plan, size_t count, const double *weights, stn_error *error) {
     if (!plan || !weights)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "stn_plan_set_weights needs a plan and weights");
     if (!plan->kind->set_weights)
-        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "a transform has no weights to set");
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                        "this plan has no weights to set: stencils have, and Fourier layers get theirs with each "
+                        "execution");
     STN_TRY(check_prepared(plan, error));
-    return plan->kind->set_weights(plan, count, weights, error);
+    STN_TRY(plan->kind->set_weights(plan, count, weights, error));
+    if (plan->online) stn_tuner_default.set_weights(plan, count, weights);
+    return STN_OK;
 }

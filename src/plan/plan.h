@@ -1,4 +1,4 @@
-/* The plan: a task or a transform, the strategy chosen for it, and what that strategy built. */
+/* The plan: a task, a transform or a layer, the strategy chosen for it, and what that strategy built. */
 #ifndef STN_PLAN_PLAN_H
 #define STN_PLAN_PLAN_H
 #include "plan/kind.h"
@@ -15,15 +15,22 @@ typedef struct stn_ranked {
     bool applies;
 } stn_ranked;
 
-typedef enum stn_chosen { STN_CHOSEN_BY_ESTIMATE, STN_CHOSEN_BY_MEASURING, STN_CHOSEN_BY_MEMORY } stn_chosen;
+typedef enum stn_chosen {
+    STN_CHOSEN_BY_ESTIMATE,
+    STN_CHOSEN_BY_MEASURING,
+    STN_CHOSEN_BY_MEMORY,
+    STN_CHOSEN_BY_LIKENESS, /* measured, for a problem of the same class */
+    STN_CHOSEN_BY_START     /* by estimate, what compiling takes included */
+} stn_chosen;
 
 struct stn_kernel;
 
 struct stn_plan {
     stn_context *context; /* outlives the plan */
     const stn_kind *kind;
-    stn_task task; /* owned; of a stencil's plan */
-    stn_fft fft;   /* of a transform's */
+    stn_task task;   /* owned; of a stencil's plan */
+    stn_fft fft;     /* of a transform's */
+    stn_layer layer; /* of a Fourier layer's */
     stn_machine machine;
     const stn_strategy *strategy;
     stn_candidate candidate;
@@ -39,7 +46,11 @@ struct stn_plan {
     size_t workspace_size;
     void *workspace; /* owned; NULL when none is needed or the caller brings it */
     bool caller_workspace;
-    bool estimate_only; /* strategy and candidate are chosen, nothing is prepared: no state */
+    double executions;         /* that compiling is weighed against; 0: it is not */
+    bool inner;                /* made by another plan, which sees to its kernels: gather.h */
+    bool cold;                 /* its candidates are measured with a cold L2 cache */
+    struct stn_online *online; /* the tuner's, of STN_MODE_ONLINE; NULL: one choice for good */
+    bool estimate_only;        /* strategy and candidate are chosen, nothing is prepared: no state */
     /* owned; runs from one snapshot to the next where the stack lies otherwise than the input. NULL: this plan does */
     stn_plan *repeat;
 };
@@ -64,6 +75,8 @@ static inline stn_status stn_plan_run_whole(stn_plan *plan, const stn_execution 
 /* ---- choose.c
  * Is it the name of one of the kind's strategies, NULL or "auto"? */
 stn_status stn_plan_check_name(const stn_kind *kind, const char *name, stn_error *error);
+stn_status stn_plan_check_mode(const stn_plan_options *options, stn_error *error);
+stn_plan_mode stn_plan_mode_of(const stn_plan_options *options);
 /* Fills the ranking anew, by estimate. name: NULL or "auto" for all strategies; most: candidates of each. */
 void stn_plan_rank(stn_plan *plan, const char *name, size_t most);
 /* Ranks, by what is remembered or else by estimate, and takes the first. Error: nothing can run it. */
@@ -105,12 +118,22 @@ stn_status stn_plan_check_pointers(const stn_plan *plan, const stn_execution *ru
 stn_status stn_snapshots_prepare(stn_plan *plan, stn_error *error); /* makes plan->repeat where it is needed */
 stn_status stn_snapshots_run(stn_plan *plan, const stn_execution *run, stn_error *error);
 
-/* What the room `tune` lends to stn_plan_create. Both rank the candidates, put measured times into the ranking where they know
+/* What the room `tune` lends to plans. The first two rank the candidates, put measured times into the ranking where they know
  * some, order it by them and say so in plan->chosen. Neither can fail: at worst the ranking is as it was estimated. */
 typedef struct stn_tuner {
     bool (*recall)(stn_plan *plan,
                    const char *strategy); /* what was measured before; false: nothing is known or ranked */
-    void (*tune)(stn_plan *plan, const char *strategy, double seconds); /* measures, in about so many seconds */
+    /* Measures, in about so many seconds; all candidates, or the likely ones. */
+    void (*tune)(stn_plan *plan, const char *strategy, double seconds, bool all);
+
+    /* STN_MODE_ONLINE: of a prepared plan. Where there is something to try, plan->online is set and the workspace grows. */
+    void (*open)(stn_plan *plan, const char *strategy, double executions);
+    uint64_t (*legs)(const stn_plan *plan); /* parts that a run is made in */
+    stn_status (*run)(stn_plan *plan, stn_part legs, const stn_execution *run, stn_error *error);
+    void (*set_weights)(stn_plan *plan, size_t count, const double *weights);
+    const stn_strategy *(*strategy)(const stn_plan *plan, stn_candidate *candidate); /* that runs now */
+    void (*describe)(const stn_plan *plan, stn_format format, stn_text *text);
+    void (*close)(stn_plan *plan); /* NULL in plan->online is fine */
 } stn_tuner;
 extern const stn_tuner stn_tuner_default;
 #endif

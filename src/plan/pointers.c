@@ -6,6 +6,77 @@
  * than so many looks; on a GPU it is enqueued in microseconds. */
 enum { LOOKS_ON_HOST = 1 << 16, LOOKS_ON_DEVICE = 64 };
 
+typedef struct operand {
+    const char *name;
+    const void *pointer;
+    int64_t numbers; /* of the dtype; 0: the plan takes none */
+    bool written;
+} operand;
+
+static void list_operands(const stn_plan *plan, const stn_execution *run, operand list[STN_OPERANDS]) {
+    const operand named[STN_OPERANDS] = {
+        [STN_OPERAND_WEIGHTS] = {"weights", run->weights, 0, false},
+        [STN_OPERAND_BIAS] = {"bias", run->bias, 0, false},
+        [STN_OPERAND_SKIP] = {"skip", run->skip, 0, false},
+        [STN_OPERAND_GRADIENT] = {"gradient", run->gradient, 0, false},
+        [STN_OPERAND_BIAS_GRADIENT] = {"bias_gradient", run->bias_gradient, 0, true},
+        [STN_OPERAND_SKIP_GRADIENT] = {"skip_gradient", run->skip_gradient, 0, true},
+    };
+    int64_t numbers[STN_OPERANDS] = {0};
+    if (plan->kind->operands) plan->kind->operands(plan, numbers);
+    for (int i = 0; i < STN_OPERANDS; i++) {
+        list[i] = named[i];
+        list[i].numbers = numbers[i];
+    }
+}
+
+static stn_status check_operand(const operand *o, int alignment, stn_error *error) {
+    if (o->numbers && !o->pointer)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                        "the plan needs %s and got NULL: bring it in stn_execution.%s, with stn_plan_run", o->name,
+                        o->name);
+    if (!o->numbers && o->pointer)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                        "stn_execution.%s is given to a plan that takes none: leave it NULL", o->name);
+    if ((uintptr_t)o->pointer % (uintptr_t)alignment)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                        "the %s pointer is not a multiple of %d bytes as the plan expects: align it, or plan with a "
+                        "smaller alignment",
+                        o->name, alignment);
+    return STN_OK;
+}
+
+/* What is written lies apart from all else; operands are dense. */
+static stn_status check_written(const stn_work_shape *shape, const stn_execution *run, const operand list[STN_OPERANDS],
+                                stn_error *error) {
+    const operand all[STN_OPERANDS + 2] = {list[0],
+                                           list[1],
+                                           list[2],
+                                           list[3],
+                                           list[4],
+                                           list[5],
+                                           {"in", run->in, shape->in_numbers, false},
+                                           {"out", run->out, shape->out_numbers, true}};
+    for (int i = 0; i < STN_OPERANDS + 2; i++)
+        for (int k = 0; k < STN_OPERANDS + 2; k++) {
+            if (i == k || !all[i].written || !all[i].pointer || !all[k].pointer) continue;
+            const stn_points a = stn_points_in_a_row(all[i].pointer, all[i].numbers, shape->dtype);
+            const stn_points b = stn_points_in_a_row(all[k].pointer, all[k].numbers, shape->dtype);
+            if (stn_points_meet(&a, &b, 4))
+                return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "%s and %s overlap: give each memory of its own",
+                                all[k].name, all[i].name);
+        }
+    return STN_OK;
+}
+
+static stn_status check_operands(const stn_plan *plan, const stn_work_shape *shape, const stn_execution *run,
+                                 stn_error *error) {
+    operand list[STN_OPERANDS];
+    list_operands(plan, run, list);
+    for (int i = 0; i < STN_OPERANDS; i++) STN_TRY(check_operand(&list[i], shape->alignment, error));
+    return plan->kind->operands ? check_written(shape, run, list, error) : STN_OK;
+}
+
 static stn_status check_there(const stn_plan *plan, const stn_work_shape *shape, const stn_execution *run,
                               stn_error *error) {
     if (shape->source != (run->source != NULL))
@@ -62,6 +133,7 @@ stn_status stn_plan_check_pointers(const stn_plan *plan, const stn_execution *ru
     const stn_work_shape shape = plan->kind->shape(plan);
     STN_TRY(check_there(plan, &shape, run, error));
     STN_TRY(check_aligned(&shape, run, error));
+    STN_TRY(check_operands(plan, &shape, run, error));
     STN_TRY(check_apart(plan, &shape, run, error));
     if (plan->machine.present || !plan->machine.is_device) return STN_OK;
     return stn_fail(error, STN_ERROR_NO_DEVICE,

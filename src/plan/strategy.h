@@ -1,11 +1,12 @@
-/* What a strategy is, of stencils or of transforms. One room in strategies/, one row in the table of its kind (kind_stencil.c,
- * kind_fft.c); always this skeleton. */
+/* What a strategy is, of stencils, transforms or Fourier layers. One room in strategies/, one row in the table of its kind
+ * (kind_stencil.c, kind_fft.c, kind_layer.c); always this skeleton. */
 #ifndef STN_PLAN_STRATEGY_H
 #define STN_PLAN_STRATEGY_H
 #include <string.h>
 
 #include "base/text.h"
 #include "plan/machine.h"
+#include "problem/layer.h"
 #include "problem/task.h"
 #include "problem/transform.h"
 #include "stentor.h"
@@ -89,7 +90,18 @@ typedef struct stn_fft_strategy {
                      stn_estimate *estimate);
 } stn_fft_strategy;
 
+/* Likewise of Fourier layers, by plan->layer. execute finds their further pointers in `run`. */
+typedef struct stn_layer_strategy {
+    stn_strategy run; /* without applies, candidates, estimate and set_weights */
+    bool (*applies)(const stn_layer *layer, const stn_machine *machine, char *reason, size_t reason_size);
+    size_t (*candidates)(const stn_layer *layer, const stn_machine *machine, stn_candidate *list, size_t most);
+    void (*estimate)(const stn_layer *layer, const stn_machine *machine, const stn_candidate *candidate,
+                     stn_estimate *estimate);
+} stn_layer_strategy;
+
 extern const stn_strategy stn_strategy_host, stn_strategy_direct, stn_strategy_lowrank, stn_strategy_segment,
-    stn_strategy_spectral, stn_strategy_sourced, stn_strategy_host_spectral, stn_strategy_aperiodic;
+    stn_strategy_spectral, stn_strategy_sourced, stn_strategy_host_spectral, stn_strategy_aperiodic,
+    stn_strategy_sparse;
 extern const stn_fft_strategy stn_fft_strategy_host, stn_fft_strategy_fft, stn_fft_strategy_cufft;
+extern const stn_layer_strategy stn_layer_strategy_host, stn_layer_strategy_fno, stn_layer_strategy_cublas;
 #endif

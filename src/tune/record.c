@@ -13,36 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "base/number.h"
-#include "context/context.h"
 
 static const char candidate_label[] = "candidate: ", wrong_word[] = "wrong";
-
-/* ---- the key ----------------------------------------------------------------------------------------------------- */
-
-static void add_number(void *builder, const char *label, int64_t value) {
-    unsigned char bytes[8];
-    for (int i = 0; i < 8; i++) bytes[i] = (unsigned char)((uint64_t)value >> (8 * i));
-    stn_key_add(builder, label, bytes, sizeof bytes);
-}
-
-static void add_text(void *builder, const char *label, const char *value) { stn_key_add_text(builder, label, value); }
-
-stn_status tune_key(const stn_plan *plan, stn_key *key, stn_error *error) {
-    const stn_context *context = plan->context;
-    stn_key_builder *builder;
-    STN_TRY(stn_key_begin(&builder, error));
-    stn_key_add_text(builder, "kind", "measured candidates");
-    stn_key_add(builder, "templates", context->templates_key.bytes, sizeof context->templates_key.bytes);
-    stn_key_add_text(builder, "device", plan->machine.name);
-    stn_key_add_text(builder, "arch", plan->machine.arch);
-    add_number(builder, "multiprocessors", plan->machine.multiprocessors);
-    add_number(builder, "driver", context->driver ? stn_driver_version(context->driver) : 0);
-    plan->kind->key(plan, &(stn_key_sink){builder, add_number, add_text});
-    stn_key_finish(builder, key);
-    return STN_OK;
-}
 
 /* ---- the records ------------------------------------------------------------------------------------------------- */
 
@@ -65,11 +38,7 @@ void tune_record_set(tune_records *records, const char *strategy, const stn_cand
     if (!found) records->count++;
 }
 
-void tune_records_print(const stn_plan *plan, const tune_records *records, stn_text *text) {
-    stn_text_printf(text, "problem: ");
-    plan->kind->print(plan, text);
-    stn_text_printf(text, "\ndevice: %s, driver %d\n", plan->machine.name,
-                    plan->context->driver ? stn_driver_version(plan->context->driver) : 0);
+void tune_records_print_list(const tune_records *records, stn_text *text) {
     for (size_t i = 0; i < records->count; i++) {
         const tune_record *each = &records->list[i];
         char seconds[STN_NUMBER_SIZE];
@@ -99,6 +68,14 @@ static bool parse_value(const char *word, int *value) {
     return number >= INT_MIN && number <= INT_MAX && !strcmp(again, word);
 }
 
+/* As stn_number_format writes it: one number has one text. */
+static bool parse_seconds(const char *word, double *seconds) {
+    char again[STN_NUMBER_SIZE];
+    if (!stn_number_parse(word, strlen(word), seconds) || !(*seconds > 0)) return false;
+    stn_number_format(*seconds, again);
+    return !strcmp(again, word);
+}
+
 /* One line after its label; where the next one starts, or NULL. */
 static const char *parse_candidate(const char *at, tune_record *record) {
     char word[64];
@@ -107,7 +84,7 @@ static const char *parse_candidate(const char *at, tune_record *record) {
     if (!(at = next_word(at, word))) return NULL;
     bool wrong = !strcmp(word, wrong_word);
     record->seconds = 0;
-    if (!wrong && (!stn_number_parse(word, strlen(word), &record->seconds) || !(record->seconds > 0))) return NULL;
+    if (!wrong && !parse_seconds(word, &record->seconds)) return NULL;
     for (int v = 0; v < STN_CANDIDATE_VALUES; v++)
         if (!(at = next_word(at, word)) || !parse_value(word, &record->candidate.values[v])) return NULL;
     return *at == '\n' && at[-1] != ' ' ? at + 1 : NULL;

@@ -6,47 +6,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/arith.h"
 #include "base/error.h"
 #include "context/context.h"
-#include "render/render.h"
+#include "tune/compare.h"
 
 #define TRIAL_SECONDS 1e-3
-enum { LAUNCHES_LEAST = 2, LAUNCHES_MOST = 8, REPEATS_MOST = 4096, THREADS = 256, BLOCKS_MOST = 1024 };
+enum { LAUNCHES_LEAST = 2, LAUNCHES_MOST = 8, REPEATS_MOST = 4096 };
 enum { SEED = 2025 };
 
-/* Twins of the kernels' arguments. */
+/* Twin of the kernel's arguments. */
 typedef struct fill_arguments {
     void *out;
     int64_t count;
     uint64_t seed;
     double low, high;
 } fill_arguments;
-typedef struct compare_arguments {
-    const void *got, *want;
-    double *out;
-    int64_t count;
-} compare_arguments;
 
 /* ---- the stage --------------------------------------------------------------------------------------------------- */
-
-static stn_status get_kernel(stn_context *context, stn_dtype dtype, const char *name, stn_kernel **kernel,
-                             stn_error *error) {
-    stn_text params = STN_TEXT_EMPTY;
-    stn_params_begin(&params);
-    stn_params_elements(&params, dtype);
-    stn_params_int(&params, "THREADS_X", THREADS);
-    return stn_kernel_make(context, name, &params, 0, kernel, error);
-}
-
-static unsigned block_count(int64_t elements) {
-    return (unsigned)stn_min(stn_div_up(elements, 4 * THREADS), BLOCKS_MOST);
-}
 
 static stn_status fill(const tune_stage *stage, void *grid, int64_t elements, double low, double high,
                        stn_error *error) {
     fill_arguments arguments = {grid, elements, SEED, low, high};
-    stn_launch launch = {.grid = {block_count(elements), 1, 1}, .block = {THREADS, 1, 1}};
+    stn_launch launch = {.grid = {tune_blocks(elements), 1, 1}, .block = {TUNE_THREADS, 1, 1}};
     return stn_module_launch(stage->fill->module, &launch, &arguments, error);
 }
 
@@ -69,18 +50,22 @@ static stn_status find_judge(tune_stage *stage, stn_error *error) {
     return stage->plan->kind->judge(stage->plan, &stage->which, &stage->judge, &stage->trusted, error);
 }
 
+/* Twice the cache: nothing else is left in it. */
+static size_t sweep_bytes(const tune_stage *stage) { return 2 * stage->context->machine.l2_bytes; }
+
 /* ---- opening ------------------------------------------------------------------------------------------------------- */
 
 static stn_status open_stage(tune_stage *stage, stn_error *error) {
     stn_context *context = stage->context;
     STN_TRY(find_judge(stage, error));
-    STN_TRY(get_kernel(context, stage->shape.dtype, "tune_fill", &stage->fill, error));
-    STN_TRY(get_kernel(context, stage->shape.dtype, "tune_compare", &stage->compare, error));
+    STN_TRY(tune_kernel(context, stage->shape.dtype, "tune_fill", &stage->fill, error));
+    STN_TRY(tune_kernel(context, stage->shape.dtype, "tune_compare", &stage->compare, error));
     STN_TRY(stn_timer_create(context->device, &stage->timer, error));
     if (!in_place(stage)) STN_TRY(stn_memory_alloc(context, bytes_of(stage, false), &stage->in, error));
     STN_TRY(stn_memory_alloc(context, bytes_of(stage, true), &stage->out, error));
     STN_TRY(stn_memory_alloc(context, bytes_of(stage, true), &stage->want, error));
-    STN_TRY(stn_memory_alloc(context, BLOCKS_MOST * 3 * sizeof(double), &stage->sums, error));
+    STN_TRY(stn_memory_alloc(context, TUNE_SUMS, &stage->sums, error));
+    if (stage->plan->cold) STN_TRY(stn_memory_alloc(context, sweep_bytes(stage), &stage->sweep, error));
     return in_place(stage) ? STN_OK : fill(stage, stage->in, numbers_of(stage, false), -1, 1, error);
 }
 
@@ -92,7 +77,7 @@ stn_status tune_stage_open(const stn_plan *plan, tune_stage *stage, stn_error *e
 }
 
 void tune_stage_close(tune_stage *stage) {
-    void *const memory[] = {stage->in, stage->out, stage->want, stage->sums, stage->workspace};
+    void *const memory[] = {stage->in, stage->out, stage->want, stage->sums, stage->sweep, stage->workspace};
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) stn_memory_free(stage->context, memory[i]);
     stn_timer_destroy(stage->timer);
     *stage = (tune_stage){0};
@@ -145,18 +130,9 @@ static const void *input_of(const tune_stage *stage) { return stage->in ? stage-
 
 static stn_status compare(const tune_stage *stage, double *difference, stn_error *error) {
     int64_t elements = numbers_of(stage, true);
-    unsigned blocks = block_count(elements);
-    double sums[BLOCKS_MOST * 3], total[3] = {0};
-    compare_arguments arguments = {stage->out, stage->want, stage->sums, elements};
-    stn_launch launch = {.grid = {blocks, 1, 1}, .block = {THREADS, 1, 1}};
-    STN_TRY(stn_module_launch(stage->compare->module, &launch, &arguments, error));
+    STN_TRY(tune_compare_start(stage->compare, stage->out, stage->want, stage->sums, elements, NULL, error));
     STN_TRY(stn_synchronize(stage->context, NULL, error));
-    STN_TRY(stn_memory_download(stage->context, sums, stage->sums, blocks * 3 * sizeof(double), error));
-    for (unsigned i = 0; i < 3 * blocks; i++) total[i % 3] += sums[i];
-    if (total[2] > 0)
-        return stn_fail(error, STN_ERROR_UNSUPPORTED, "values overflow in so many steps, so nothing can be compared");
-    *difference = total[1] > 0 ? sqrt(total[0] / total[1]) : sqrt(total[0]);
-    return STN_OK;
+    return tune_compare_read(stage->context, stage->sums, elements, difference, error);
 }
 
 /* ---- trials ------------------------------------------------------------------------------------------------------ */
@@ -208,24 +184,35 @@ void tune_trial_check(tune_stage *stage, tune_trial *trial, double *difference) 
                            : TUNE_WRONG;
 }
 
-static stn_status sample(tune_stage *stage, const tune_trial *trial, double *seconds, stn_error *error) {
+static stn_status start(tune_stage *stage, const tune_trial *trial, stn_timer *timer, stn_error *error) {
     int64_t elements = numbers_of(stage, true);
+    const int64_t swept = (int64_t)(sweep_bytes(stage) / stn_dtype_size(stage->shape.dtype));
     if (in_place(stage)) STN_TRY(fill(stage, stage->out, elements, -1, 1, error)); /* lest it fade to zero */
-    STN_TRY(stn_timer_start(stage->timer, NULL, error));
+    if (stage->sweep) STN_TRY(fill(stage, stage->sweep, swept, 0, 1, error));
+    STN_TRY(stn_timer_start(timer, NULL, error));
     for (int i = 0; i < trial->repeats; i++)
         STN_TRY(stn_plan_execute_with(trial->plan, input_of(stage), stage->out, stage->workspace, NULL, error));
-    STN_TRY(stn_timer_stop(stage->timer, NULL, seconds, error));
-    *seconds *= trial->scale / trial->repeats;
-    return STN_OK;
+    return stn_timer_mark(timer, NULL, error);
+}
+
+void tune_trial_start(tune_stage *stage, tune_trial *trial, stn_timer *timer) {
+    if (trial->state != TUNE_GOOD || trial->count == TUNE_SAMPLES) return;
+    if (stage->sweep) trial->repeats = 1; /* the second one would find the first one's grids */
+    if (start(stage, trial, timer, &trial->why) != STN_OK) trial->state = TUNE_SKIPPED;
+}
+
+void tune_trial_take(tune_trial *trial, stn_timer *timer) {
+    double seconds;
+    if (trial->state != TUNE_GOOD || trial->count == TUNE_SAMPLES) return;
+    if (stn_timer_read(timer, true, &seconds, &trial->why) != STN_OK || !(seconds > 0))
+        trial->state = TUNE_SKIPPED;
+    else
+        trial->samples[trial->count++] = seconds * trial->scale / trial->repeats;
 }
 
 void tune_trial_time(tune_stage *stage, tune_trial *trial) {
-    double seconds;
-    if (trial->state != TUNE_GOOD || trial->count == TUNE_SAMPLES) return;
-    if (sample(stage, trial, &seconds, &trial->why) != STN_OK || !(seconds > 0))
-        trial->state = TUNE_SKIPPED;
-    else
-        trial->samples[trial->count++] = seconds;
+    tune_trial_start(stage, trial, stage->timer);
+    tune_trial_take(trial, stage->timer);
 }
 
 static int by_value(const void *a, const void *b) {

@@ -11,6 +11,7 @@ typedef struct tune_stage {
     stn_kernel *fill, *compare;
     stn_timer *timer;
     void *in, *out, *want; /* want: what the trusted candidate made of `in`; in place there is no `in` */
+    void *sweep;           /* written before each sample where the L2 cache shall be cold; else NULL */
     void *sums;            /* of the comparison's blocks */
     void *workspace;       /* as large as a trial has needed so far */
     size_t workspace_size;
@@ -51,6 +52,10 @@ void tune_trial_check(tune_stage *stage, tune_trial *trial, double *difference);
 void tune_trial_lengthen(tune_trial *trial, double seconds);
 /* Adds a sample. */
 void tune_trial_time(tune_stage *stage, tune_trial *trial);
+/* The same in two halves, so that several trials follow each other with no wait between: the runs, with events around them, and what
+ * they took. */
+void tune_trial_start(tune_stage *stage, tune_trial *trial, stn_timer *timer);
+void tune_trial_take(tune_trial *trial, stn_timer *timer);
 /* Of its samples. */
 double tune_trial_median(const tune_trial *trial);
 void tune_trial_clear(tune_trial *trial);

@@ -10,15 +10,25 @@
 
 #include "base/error.h"
 #include "context/context.h"
-#include "tune/record.h"
+#include "tune/notes.h"
+#include "tune/online.h"
 #include "tune/trial.h"
 
 #define HOPELESS 3.0  /* times the best estimate: not tried, unless it is the best of its strategy */
+#define LIKE 1.5      /* times the best estimate: not taken over from a problem like this */
 #define TOO_SLOW 2.0  /* times the best median: no more samples */
 #define FINALIST 1.15 /* times the best median */
 #define FIRST_SECONDS 1e-3
 #define FINAL_SECONDS 20e-3 /* long enough that clocks settle where a long run's do */
-enum { TRIALS = 32, FINALISTS = 6, FIRST_SAMPLES = 3, FINAL_SAMPLES = 5, BATCH = 8, WIDE = 48 };
+enum {
+    TRIALS = STN_PLAN_RANKING,
+    LIKELY = 32,
+    FINALISTS = 6,
+    FIRST_SAMPLES = 3,
+    FINAL_SAMPLES = 5,
+    BATCH = 8,
+    WIDE = 48
+};
 
 /* ---- the ranking ------------------------------------------------------------------------------------------------- */
 
@@ -95,30 +105,42 @@ static void settle(stn_plan *plan, stn_chosen chosen) {
 
 /* ---- what is remembered ------------------------------------------------------------------------------------------ */
 
-/* False when there is nothing. */
-static bool recall_records(const stn_plan *plan, const stn_key *key, tune_records *records) {
-    char *text;
-    records->count = 0;
-    if (!stn_cache_note_find(plan->context->cache, key, &text)) return false;
-    bool good = tune_records_parse(text, records);
-    free(text);
-    if (!good) {
-        records->count = 0;
-        stn_cache_note_reject(plan->context->cache, key);
+static bool recall_own(stn_plan *plan, const char *strategy, tune_records *records) {
+    stn_key key;
+    if (tune_key(plan, &key, NULL) != STN_OK || !tune_recall(plan, &key, records)) return false;
+    stn_plan_rank(plan, strategy, WIDE);
+    if (!apply(plan, records)) return false;
+    settle(plan, STN_CHOSEN_BY_MEMORY);
+    return true;
+}
+
+/* The row that was the fastest for a problem like this one, first: its time is not this one's. Not one that is estimated to be
+ * far slower here. */
+static bool recall_like(stn_plan *plan, const char *strategy, tune_records *records) {
+    stn_key key;
+    const tune_record *fastest = NULL;
+    size_t place = 0;
+    if (tune_class_key(plan, &key, NULL) != STN_OK || !tune_recall(plan, &key, records)) return false;
+    stn_plan_rank(plan, strategy, WIDE);
+    for (size_t i = 0; i < plan->ranked && plan->ranking[i].applies; i++) {
+        const stn_ranked *row = &plan->ranking[i];
+        const tune_record *known = tune_record_find(records, row->strategy->name, &row->candidate);
+        if (!known || !(known->seconds > 0) || row->estimate.seconds > LIKE * plan->ranking[0].estimate.seconds)
+            continue;
+        if (!fastest || known->seconds < fastest->seconds) fastest = known, place = i;
     }
-    return good;
+    if (!fastest) return false;
+    const stn_ranked first = plan->ranking[place];
+    memmove(plan->ranking + 1, plan->ranking, place * sizeof first);
+    plan->ranking[0] = first;
+    plan->chosen = STN_CHOSEN_BY_LIKENESS;
+    return true;
 }
 
 static bool recall(stn_plan *plan, const char *strategy) {
-    stn_key key;
     if (!plan->context->device || !stn_cache_has_notes(plan->context->cache)) return false;
     tune_records *records = malloc(sizeof *records);
-    bool known = records && tune_key(plan, &key, NULL) == STN_OK && recall_records(plan, &key, records);
-    if (known) {
-        stn_plan_rank(plan, strategy, WIDE);
-        known = apply(plan, records);
-        settle(plan, STN_CHOSEN_BY_MEMORY);
-    }
+    const bool known = records && (recall_own(plan, strategy, records) || recall_like(plan, strategy, records));
     free(records);
     return known;
 }
@@ -130,6 +152,7 @@ typedef struct session {
     tune_stage stage;
     tune_trial trials[TRIALS];
     size_t count;
+    bool all;              /* no candidate is left out */
     double deadline, best; /* best: the least median so far */
 } session;
 
@@ -146,7 +169,7 @@ static bool has_trial(const session *s, const stn_strategy *strategy) {
 }
 
 static void add_trial(session *s, const stn_ranked *row) {
-    if (s->count < TRIALS)
+    if (s->count < (s->all ? TRIALS : LIKELY))
         s->trials[s->count++] =
             (tune_trial){.strategy = row->strategy, .candidate = row->candidate, .predicted = row->estimate.seconds};
 }
@@ -158,7 +181,8 @@ static void choose_trials(session *s) {
     for (size_t i = 0; i < s->plan->ranked && rows[i].applies; i++)
         if (!has_trial(s, rows[i].strategy)) add_trial(s, &rows[i]), taken[i] = true;
     for (size_t i = 0; i < s->plan->ranked && rows[i].applies; i++)
-        if (!taken[i] && rows[i].estimate.seconds <= HOPELESS * rows[0].estimate.seconds) add_trial(s, &rows[i]);
+        if (!taken[i] && (s->all || rows[i].estimate.seconds <= HOPELESS * rows[0].estimate.seconds))
+            add_trial(s, &rows[i]);
 }
 
 static void build_some(void *user, int64_t begin, int64_t end) {
@@ -236,7 +260,7 @@ static int by_median(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* By turns, so that what changes with time (clocks, heat) meets all alike; earlier samples do not count. */
+/* By turns, with no wait between, so that what changes with time (clocks, heat) meets all alike; earlier samples do not count. */
 static void measure_finalists(session *s) {
     tune_trial *order[TRIALS] = {NULL};
     size_t count = 0;
@@ -246,11 +270,18 @@ static void measure_finalists(session *s) {
     while (count && (count > FINALISTS || tune_trial_median(order[count - 1]) > FINALIST * s->best)) count--;
     if (count < 2 || now() > s->deadline) return;
     for (size_t i = 0; i < count; i++) tune_trial_lengthen(order[i], FINAL_SECONDS);
-    for (int round = 0; round <= FINAL_SAMPLES && (round <= 1 || now() < s->deadline); round++)
+    stn_timer *timers[FINALISTS] = {NULL};
+    bool timed = true;
+    for (size_t i = 0; i < count; i++)
+        timed = stn_timer_create(s->plan->context->device, &timers[i], NULL) == STN_OK && timed;
+    for (int round = 0; timed && round <= FINAL_SAMPLES && (round <= 1 || now() < s->deadline); round++) {
         for (size_t i = 0; i < count; i++) {
             if (round <= 1) order[i]->count = 0; /* round 0 warms up */
-            tune_trial_time(&s->stage, order[i]);
+            tune_trial_start(&s->stage, order[i], timers[i]);
         }
+        for (size_t i = 0; i < count; i++) tune_trial_take(order[i], timers[i]);
+    }
+    for (size_t i = 0; i < count; i++) stn_timer_destroy(timers[i]);
 }
 
 static void record_trials(const session *s, tune_records *records) {
@@ -263,10 +294,11 @@ static void record_trials(const session *s, tune_records *records) {
 }
 
 /* Fails only where nothing could be measured. */
-static stn_status run_session(stn_plan *plan, double seconds, tune_records *records, stn_error *error) {
+static stn_status run_session(stn_plan *plan, double seconds, bool all, tune_records *records, stn_error *error) {
     session *s = calloc(1, sizeof *s);
     if (!s) return stn_fail_memory(error, "measuring", sizeof *s);
     s->plan = plan;
+    s->all = all;
     s->deadline = now() + seconds;
     s->best = INFINITY;
     stn_status status = tune_stage_open(plan, &s->stage, error);
@@ -282,28 +314,19 @@ static stn_status run_session(stn_plan *plan, double seconds, tune_records *reco
     return status;
 }
 
-static void remember(const stn_plan *plan, const stn_key *key, const tune_records *records) {
-    stn_text text = STN_TEXT_EMPTY;
-    char *data;
-    tune_records_print(plan, records, &text);
-    if (stn_text_take(&text, &data, NULL) != STN_OK) return;
-    stn_cache_note_store(plan->context->cache, key, data);
-    stn_text_free(data);
-}
-
 /* Ranks by estimate where nothing can be measured or remembered. */
-static void tune_locked(stn_plan *plan, const char *strategy, double seconds) {
+static void tune_locked(stn_plan *plan, const char *strategy, double seconds, bool all) {
     tune_records *records = malloc(sizeof *records);
     stn_error why = {0};
     stn_key key;
     bool ready = records && tune_key(plan, &key, &why) == STN_OK;
     if (ready) {
-        (void)recall_records(plan, &key, records);
-        stn_plan_rank(plan, strategy, WIDE);
+        (void)tune_recall(plan, &key, records);
+        stn_plan_rank(plan, strategy, all ? STN_PLAN_RANKING : WIDE);
         if (!plan->ranked || !plan->ranking[0].applies)
             ready = false;
-        else if (run_session(plan, seconds, records, &why) == STN_OK)
-            remember(plan, &key, records);
+        else if (run_session(plan, seconds, all, records, &why) == STN_OK)
+            tune_remember(plan, &key, records);
         else
             stn_log(&plan->context->logger, STN_LOG_WARNING, "nothing could be measured, so the estimate decides: %s",
                     why.message);
@@ -313,18 +336,27 @@ static void tune_locked(stn_plan *plan, const char *strategy, double seconds) {
     free(records);
 }
 
-static void tune(stn_plan *plan, const char *strategy, double seconds) {
+static void tune(stn_plan *plan, const char *strategy, double seconds, bool all) {
     stn_context *context = plan->context;
-    if (!context->device) {
+    if (!context->device || !plan->kind->judge) {
         stn_log(&context->logger, STN_LOG_WARNING, "nothing is measured, as %s: the estimate decides",
-                context->machine.is_device ? "the GPU that is planned for is not here"
-                                           : "plans of the host have no choice");
+                context->device              ? "this kind of work is not measured yet"
+                : context->machine.is_device ? "the GPU that is planned for is not here"
+                                             : "plans of the host have no choice");
         stn_plan_rank(plan, strategy, STN_CANDIDATES);
         return;
     }
     pthread_mutex_lock(&context->tuning);
-    tune_locked(plan, strategy, seconds);
+    tune_locked(plan, strategy, seconds, all);
     pthread_mutex_unlock(&context->tuning);
 }
 
-const stn_tuner stn_tuner_default = {recall, tune};
+const stn_tuner stn_tuner_default = {.recall = recall,
+                                     .tune = tune,
+                                     .open = tune_online_open,
+                                     .legs = tune_online_legs,
+                                     .run = tune_online_run,
+                                     .set_weights = tune_online_set_weights,
+                                     .strategy = tune_online_strategy,
+                                     .describe = tune_online_describe,
+                                     .close = tune_online_close};

@@ -359,8 +359,8 @@ Test(plan_on_device, serves_two_plans_of_one_kernel) {
     stn_plan *twin;
     OK(stn_plan_create(b.context, &b.problem, NULL, &twin, &error));
     stn_context_cache_stats(b.context, &stats);
-    cr_assert_eq(stats.misses, 1u);
-    cr_assert_eq(stats.memory_hits, 1u);
+    cr_assert_geq(stats.misses, 1u);               /* as many kernels as the first plan has, */
+    cr_assert_eq(stats.memory_hits, stats.misses); /* and all of them serve the second one */
     OK(stn_plan_execute(twin, b.in, b.out, NULL, &error));
     bench_check(&b, &b.problem);
     stn_plan_destroy(twin);

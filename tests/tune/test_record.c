@@ -6,7 +6,7 @@
 
 #include "../context/stand_ins.h"
 #include "context/context.h"
-#include "tune/record.h"
+#include "tune/notes.h"
 
 static stn_error error;
 #define OK(call) cr_assert_eq((call), STN_OK, "%s", error.message)

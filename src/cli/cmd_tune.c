@@ -1,0 +1,74 @@
+/* stentor tune: measures a problem's candidates, remembers the times, and shows the search. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "cli/command.h"
+#include "cli/settings.h"
+#include "cli/tune_page.h"
+#include "io/output.h"
+
+typedef struct tune_settings {
+    cli_problem_settings problem;
+    cli_device_settings device;
+    cli_report_settings report;
+    const char *html;
+} tune_settings;
+
+static const cli_option page_options[] = {
+    {"--html", "FILE.html", CLI_TEXT, offsetof(tune_settings, html),
+     "the search as one page: time by candidate, the roofline, predicted\nagainst measured, and the table"},
+};
+
+static stn_status write_page(const char *path, const stn_plan *plan, stn_error *error) {
+    stn_text html = STN_TEXT_EMPTY;
+    char *data;
+    cli_tune_page(plan, &html);
+    STN_TRY(stn_text_take(&html, &data, error));
+    stn_status status = stn_output_write(path, data, strlen(data), error);
+    stn_text_free(data);
+    return status;
+}
+
+static stn_status show(const tune_settings *settings, const stn_plan *plan, stn_error *error) {
+    char *text;
+    STN_TRY(stn_plan_describe(plan, settings->report.json ? STN_JSON : STN_TEXT, &text, error));
+    if (!settings->report.quiet) printf("%s%s", text, settings->report.json ? "\n" : "");
+    stn_text_free(text);
+    return settings->html ? write_page(settings->html, plan, error) : STN_OK;
+}
+
+static stn_status tune(const tune_settings *settings, stn_error *error) {
+    cli_job job = {0};
+    stn_context *context = NULL;
+    stn_plan *plan = NULL;
+    stn_plan_options options;
+    stn_status status;
+    STN_TRY_GOTO(status, cli_plan_options(&settings->device, &options, error), done);
+    if (options.mode == STN_MODE_AUTO) options.mode = STN_MODE_MEASURE;
+    options.estimate_only = 1; /* what is measured is remembered, not run */
+    STN_TRY_GOTO(status, cli_job_make(&settings->problem, &job, error), done);
+    STN_TRY_GOTO(status, cli_open_context(&settings->device, &settings->report, &context, error), done);
+    STN_TRY_GOTO(status, stn_plan_create(context, &job.problem, &options, &plan, error), done);
+    status = show(settings, plan, error);
+done:
+    stn_plan_destroy(plan);
+    stn_context_destroy(context);
+    cli_job_clear(&job);
+    return status;
+}
+
+stn_status cmd_tune(int argc, char **argv, stn_error *error) {
+    tune_settings settings = {.problem.steps = 1};
+    cli_group groups[] = {CLI_PROBLEM_GROUP(&settings.problem), CLI_GROUP("Output", page_options, &settings),
+                          CLI_DEVICE_GROUP(&settings.device), CLI_TUNE_GROUP(&settings.device),
+                          CLI_REPORT_GROUP(&settings.report)};
+    cli_usage usage = {.command = "tune",
+                       .summary = "measure a problem's candidates, remember the times, and show the search",
+                       .synopsis = "--size NxN --stencil NAME [--mode patient] [--html FILE.html] [options]",
+                       .groups = groups,
+                       .group_count = sizeof groups / sizeof *groups};
+    bool help;
+    STN_TRY(cli_parse(&usage, argc, argv, &help, error));
+    return help ? STN_OK : tune(&settings, error);
+}

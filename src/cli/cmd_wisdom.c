@@ -1,0 +1,171 @@
+/* stentor wisdom: what was measured, from one cache folder to another. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "cache/cache.h"
+#include "cli/command.h"
+#include "cli/settings.h"
+#include "context/context.h"
+#include "io/output.h"
+
+typedef struct wisdom_settings {
+    cli_device_settings device;
+    cli_report_settings report;
+    const char *out;
+    bool all;
+} wisdom_settings;
+
+static const cli_option wisdom_options[] = {
+    {"--cache-dir", "DIR", CLI_TEXT, offsetof(wisdom_settings, device.cache_dir),
+     "the folder (default $STENTOR_CACHE_DIR, $XDG_CACHE_HOME/stentor,\n~/.cache/stentor)"},
+    {"--cache-shared", NULL, CLI_FLAG, offsetof(wisdom_settings, device.cache_shared),
+     "accept a folder that others own or may write, or a symlink"},
+    {"--out", "FILE", CLI_TEXT, offsetof(wisdom_settings, out), "export, merge: write here (default: standard output)"},
+    {"--all", NULL, CLI_FLAG, offsetof(wisdom_settings, all), "forget: everything that was measured"},
+};
+
+#define FILE_MOST ((size_t)1 << 26)
+
+static stn_status read_file(const char *path, char **text, size_t *size, stn_error *error) {
+    FILE *file = fopen(path, "rb");
+    stn_text read = STN_TEXT_EMPTY;
+    char part[4096];
+    size_t got;
+    if (!file) return stn_fail(error, STN_ERROR_IO, "'%s' cannot be opened", path);
+    while ((got = fread(part, 1, sizeof part, file)) > 0 && read.size <= FILE_MOST) stn_text_append(&read, part, got);
+    const bool bad = ferror(file) != 0;
+    fclose(file);
+    *size = read.size;
+    if (bad) {
+        stn_text_clear(&read);
+        return stn_fail(error, STN_ERROR_IO, "'%s' cannot be read", path);
+    }
+    return stn_text_take(&read, text, error);
+}
+
+static stn_status put_out(const wisdom_settings *settings, const char *text, stn_error *error) {
+    if (settings->out) return stn_output_write(settings->out, text, strlen(text), error);
+    fputs(text, stdout);
+    return STN_OK;
+}
+
+static stn_status export(stn_context *context, const wisdom_settings *settings, stn_error *error) {
+    char *text;
+    STN_TRY(stn_wisdom_export(context, &text, error));
+    stn_status status = put_out(settings, text, error);
+    stn_text_free(text);
+    return status;
+}
+
+static stn_status import(stn_context *context, const wisdom_settings *settings, const char *path, stn_error *error) {
+    char *text = NULL, *report = NULL;
+    size_t size;
+    STN_TRY(read_file(path, &text, &size, error));
+    stn_status status = stn_wisdom_import(context, text, size, &report, error);
+    stn_text_free(text);
+    if (report) stn_text_plain(report);
+    if (status == STN_OK && !settings->report.quiet) fputs(report, stdout);
+    stn_text_free(report);
+    return status;
+}
+
+static stn_status merge(const wisdom_settings *settings, const char *const *words, stn_error *error) {
+    char *text[2] = {NULL}, *merged = NULL;
+    size_t size[2];
+    stn_status status = STN_OK;
+    for (int i = 0; i < 2; i++) STN_TRY_GOTO(status, read_file(words[i], &text[i], &size[i], error), done);
+    STN_TRY_GOTO(status, stn_wisdom_merge(text[0], size[0], text[1], size[1], &merged, error), done);
+    status = put_out(settings, merged, error);
+done:
+    for (int i = 0; i < 2; i++) stn_text_free(text[i]);
+    stn_text_free(merged);
+    return status;
+}
+
+/* Key, problem, device, number of candidates. */
+static bool list_one(void *user, const stn_note_item *item) {
+    stn_text *text = user;
+    char hex[65];
+    size_t candidates = 0;
+    stn_key_hex(&item->key, hex);
+    if (!item->text) {
+        stn_text_printf(text, "%.16s  %s\n", hex, item->fault);
+        return true;
+    }
+    const char *problem = item->text + strcspn(item->text, " ") + 1, *device = strchr(problem, '\n') + 1;
+    device += strcspn(device, " ") + 1;
+    for (const char *at = device; (at = strstr(at, "\ncandidate: ")); at++) candidates++;
+    stn_text_printf(text, "%.16s  %3zu candidates, %.*s, %.*s\n", hex, candidates, (int)strcspn(device, "\n"), device,
+                    (int)strcspn(problem, "\n"), problem);
+    return true;
+}
+
+static stn_status list(stn_context *context, const wisdom_settings *settings, stn_error *error) {
+    stn_text text = STN_TEXT_EMPTY;
+    char *data;
+    STN_TRY(stn_cache_note_each(context->cache, list_one, &text, error));
+    STN_TRY(stn_text_take(&text, &data, error));
+    stn_text_plain(data);
+    if (!settings->report.quiet) fputs(data, stdout);
+    stn_text_free(data);
+    return STN_OK;
+}
+
+static stn_status forget(stn_context *context, const wisdom_settings *settings, const char *key, stn_error *error) {
+    if (settings->all == (key != NULL))
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "forget what? give a KEY that 'list' shows, or --all");
+    return stn_wisdom_forget(context, key, error);
+}
+
+static stn_status dispatch(stn_context *context, const wisdom_settings *settings, const char *const *words,
+                           stn_error *error) {
+    static const struct {
+        const char *name;
+        int least, most; /* words after it */
+    } commands[] = {{"export", 0, 0}, {"list", 0, 0}, {"import", 1, 1}, {"merge", 2, 2}, {"forget", 0, 1}};
+    const int given = words[1] ? words[2] ? 2 : 1 : 0;
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        if (strcmp(words[0], commands[i].name) != 0) continue;
+        if (given < commands[i].least || given > commands[i].most)
+            return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "'wisdom %s' wants %d files or keys but got %d",
+                            words[0], commands[i].most, given);
+        return i == 0   ? export(context, settings, error)
+               : i == 1 ? list(context, settings, error)
+               : i == 2 ? import(context, settings, words[1], error)
+               : i == 3 ? merge(settings, words + 1, error)
+                        : forget(context, settings, words[1], error);
+    }
+    return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                    "there is no 'wisdom %s': give export, import, merge, list or forget", words[0]);
+}
+
+stn_status cmd_wisdom(int argc, char **argv, stn_error *error) {
+    wisdom_settings settings = {.device.device = "host"}; /* texts and files: no GPU is asked */
+    const char *words[4] = {NULL};
+    cli_group groups[] = {CLI_GROUP("Wisdom", wisdom_options, &settings), CLI_REPORT_GROUP(&settings.report)};
+    cli_usage usage = {.command = "wisdom",
+                       .summary = "what was measured of problems' candidates, as a text that travels",
+                       .synopsis = "export|import FILE|merge FILE FILE|list|forget KEY [options]",
+                       .notes =
+                           "  export    all that was measured here, as one text\n"
+                           "  import    takes such a text; says what it took and why it passed something over\n"
+                           "  merge     two such texts in one\n"
+                           "  list      every measured problem, and every class of them\n"
+                           "  forget    one of them, by the first digits of its key, or --all\n",
+                       .groups = groups,
+                       .group_count = sizeof groups / sizeof *groups,
+                       .words = words,
+                       .words_most = 3,
+                       .words_least = 1};
+    bool help;
+    stn_context *context;
+    STN_TRY(cli_parse(&usage, argc, argv, &help, error));
+    if (help) return STN_OK;
+    STN_TRY(cli_open_context(&settings.device, &settings.report, &context, error));
+    stn_status status = dispatch(context, &settings, words, error);
+    stn_context_destroy(context);
+    return status;
+}

@@ -1,0 +1,29 @@
+/* Kernels of one plan, compiled at once. Preparing a plan asks for one kernel after the other, and each that is stored nowhere takes
+ * NVRTC a tenth of a second to two. So a plan is prepared twice where any is missing:
+ *
+ *     gather: prepare with what is stored; what is missing is listed, a stand-in without a module takes its place
+ *     compile all that is listed, each on a thread of its own
+ *     prepare again: all are in memory
+ *
+ * A plan all of whose kernels are stored is prepared once. Between begin and end only the calling thread gathers. The room
+ * `context` has these functions. */
+#ifndef STN_PLAN_GATHER_H
+#define STN_PLAN_GATHER_H
+#include <stddef.h>
+
+#include "stentor.h"
+
+typedef struct stn_gather stn_gather;
+
+/* The calling thread's next kernels of this context; NULL where there is no memory: then they are compiled as they come. */
+stn_gather *stn_gather_begin(stn_context *context);
+/* The thread compiles again; how many kernels are missing. NULL: none. */
+size_t stn_gather_end(stn_gather *gather);
+/* Seconds that compiling them will take on this machine, by context/compile_cost.h. */
+double stn_gather_seconds(const stn_gather *gather);
+/* Compiles them; may be called from another thread than began. What fails will fail again, with its story, when the plan is
+ * prepared. */
+void stn_gather_compile(stn_gather *gather);
+/* Stand-ins go: no plan may have any of them. NULL is fine. */
+void stn_gather_free(stn_gather *gather);
+#endif

@@ -1,0 +1,144 @@
+/* Executions of an online plan, unit by unit: see online.h. */
+#include <math.h>
+
+#include "base/error.h"
+#include "context/context.h"
+#include "tune/compare.h"
+#include "tune/online.h"
+#include "tune/online_state.h"
+
+/* ---- what a move came to ----------------------------------------------------------------------------------------- */
+
+static void say_wrong(const stn_online *o, double difference) {
+    stn_log(&o->plan->context->logger, STN_LOG_WARNING,
+            "strategy %s gives a wrong result on this GPU (relative L2 difference %.3g) and is not used: please report "
+            "this",
+            o->arms[o->flight.arm].strategy->name, difference);
+}
+
+static bool is_right(const stn_online *o) {
+    double difference;
+    if (tune_compare_read(o->plan->context, o->sums, o->numbers, &difference, NULL) != STN_OK) return false;
+    const uint64_t steps = o->plan->kind->shape(o->unit).steps;
+    const bool right = difference <= o->plan->kind->allowed_difference(o->plan, steps);
+    if (!right) say_wrong(o, difference);
+    return right;
+}
+
+/* Tells the search of the move that flies, if it has landed. */
+static void settle(stn_online *o, bool wait) {
+    const tune_play *play = o->plan->context->play;
+    double took = 0, done = 0;
+    stn_timer *last = o->flight.check ? o->done : o->took;
+    if (!o->flying) return;
+    const stn_status status = stn_timer_read(last, wait, &done, NULL);
+    if (status == STN_OK && !(done > 0)) return; /* under way */
+    o->flying = false;
+    if (status == STN_OK && stn_timer_read(o->took, false, &took, NULL) != STN_OK) took = 0;
+    const online_arm *arm = &o->arms[o->flight.arm];
+    if (play) took = play->seconds(play->user, arm->strategy, &arm->candidate);
+    const size_t before = o->search.current;
+    tune_search_told(&o->search, &o->flight, took, status == STN_OK && (!o->flight.check || is_right(o)));
+    if (o->search.current != before)
+        stn_log(&o->plan->context->logger, STN_LOG_INFO, "online: strategy %s takes over from %s",
+                o->arms[o->search.current].strategy->name, o->arms[before].strategy->name);
+}
+
+/* ---- one unit ---------------------------------------------------------------------------------------------------- */
+
+static void take_built(stn_online *o) {
+    for (size_t i = 1; i < o->search.count; i++) {
+        tune_arm *arm = &o->search.arms[i];
+        const int built = atomic_load(&o->arms[i].built);
+        if (arm->state != TUNE_ARM_WAITING || !atomic_load(&o->comparable)) continue;
+        if (built == TUNE_BUILT) arm->state = TUNE_ARM_READY;
+        if (built == TUNE_FAILED) arm->state = TUNE_ARM_OUT;
+    }
+    if (!atomic_load(&o->stop)) return;
+    for (size_t i = 1; i < o->search.count; i++) /* nobody builds them any more */
+        if (o->search.arms[i].state == TUNE_ARM_WAITING) o->search.arms[i].state = TUNE_ARM_OUT;
+}
+
+static stn_status run_arm(const stn_online *o, size_t arm, const stn_execution *each, stn_error *error) {
+    return stn_plan_run_whole(o->arms[arm].plan ? o->arms[arm].plan : o->plan, each, error);
+}
+
+static stn_status run_current(stn_online *o, const stn_execution *each, stn_error *error) {
+    const tune_move move = {.arm = o->search.current};
+    STN_TRY(run_arm(o, move.arm, each, error));
+    tune_search_told(&o->search, &move, 0, true);
+    return STN_OK;
+}
+
+/* The arm beside the one that runs, whose result is the caller's. */
+static stn_status check(stn_online *o, const stn_execution *each, stn_error *error) {
+    stn_execution beside = *each;
+    beside.out = (char *)each->workspace + o->inner;
+    stn_status status = stn_timer_start(o->took, each->stream, error);
+    if (status == STN_OK) status = run_arm(o, o->flight.arm, &beside, error);
+    if (status == STN_OK) status = stn_timer_mark(o->took, each->stream, error);
+    if (status == STN_OK) status = stn_timer_start(o->done, each->stream, error);
+    STN_TRY(run_arm(o, o->search.current, each, error));
+    if (status == STN_OK)
+        status = tune_compare_start(o->compare, beside.out, each->out, o->sums, o->numbers, each->stream, error);
+    if (status == STN_OK) status = stn_timer_mark(o->done, each->stream, error);
+    o->flying = status == STN_OK;
+    if (!o->flying) tune_search_told(&o->search, &o->flight, 0, false);
+    return STN_OK;
+}
+
+static stn_status run_timed(stn_online *o, const stn_execution *each, stn_error *error) {
+    stn_status status = stn_timer_start(o->took, each->stream, error);
+    if (status == STN_OK) status = run_arm(o, o->flight.arm, each, error);
+    if (status == STN_OK) status = stn_timer_mark(o->took, each->stream, error);
+    o->flying = status == STN_OK;
+    if (o->flying || o->flight.arm == o->search.current) return status;
+    o->search.arms[o->flight.arm].state = TUNE_ARM_OUT; /* the trusted one makes it whole */
+    return run_current(o, each, error);
+}
+
+static stn_status run_unit(stn_online *o, const stn_execution *each, stn_error *error) {
+    if (o->search.frozen || o->over) return run_current(o, each, error);
+    take_built(o);
+    settle(o, false);
+    o->over = tune_search_over(&o->search) && !o->flying;
+    if (o->flying) return run_current(o, each, error);
+    const tune_move move = tune_search_next(&o->search);
+    if (!move.timed) return run_current(o, each, error);
+    o->flight = move;
+    return move.check ? check(o, each, error) : run_timed(o, each, error);
+}
+
+/* ---- all of them ------------------------------------------------------------------------------------------------- */
+
+/* The state after a leg; after the last one it is the output. */
+static void *state_after(const stn_online *o, uint64_t leg, const stn_execution *run) {
+    return (o->legs - 1 - leg) % 2 ? (char *)run->workspace + o->inner + o->grid : run->out;
+}
+
+/* A decision wants what the last leg came to: without waiting, all would be enqueued before the first is done. */
+static stn_status await(stn_online *o, const stn_execution *run, stn_error *error) {
+    if (o->legs == 1 || o->search.frozen || o->over) return STN_OK;
+    if (!o->flying) return stn_synchronize(o->plan->context, run->stream, error);
+    settle(o, true);
+    return STN_OK;
+}
+
+stn_status tune_online_run(stn_plan *plan, stn_part part, const stn_execution *run, stn_error *error) {
+    stn_online *o = plan->online;
+    stn_status status = STN_OK;
+    pthread_mutex_lock(&o->lock);
+    if (!o->over && stn_device_capturing(plan->context->device, run->stream)) {
+        o->search.frozen = true; /* what a graph holds stays */
+        o->flying = false;
+    }
+    for (uint64_t leg = part.first; leg < part.first + part.count && status == STN_OK; leg++) {
+        stn_execution each = *run;
+        each.in = leg ? state_after(o, leg - 1, run) : run->in;
+        each.out = state_after(o, leg, run);
+        status = run_unit(o, &each, error);
+        if (status == STN_OK) status = await(o, run, error);
+    }
+    pthread_mutex_unlock(&o->lock);
+    return status;
+}

@@ -1,0 +1,42 @@
+/* What an online plan keeps: online.h. */
+#ifndef STN_TUNE_ONLINE_STATE_H
+#define STN_TUNE_ONLINE_STATE_H
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/types.h>
+
+#include "context/kernel.h"
+#include "plan/gather.h"
+#include "plan/plan.h"
+#include "tune/search.h"
+
+enum { TUNE_UNBUILT, TUNE_BUILT, TUNE_FAILED };
+
+typedef struct online_arm {
+    const stn_strategy *strategy;
+    stn_candidate candidate;
+    stn_plan *plan;     /* owned; of a unit. NULL: not built, or arm 0 where a unit is the whole run */
+    stn_gather *gather; /* kernels that are missing */
+    atomic_int built;
+} online_arm;
+
+typedef struct stn_online {
+    stn_plan *plan; /* whose work it is */
+    stn_plan *unit; /* owned: the work of one unit and its ranking, nothing prepared; arms are built like it */
+    uint64_t legs;
+    tune_search search;
+    online_arm arms[TUNE_ARMS];
+    pthread_mutex_t lock; /* held by executions */
+    pthread_t builder;
+    bool has_builder;
+    atomic_bool stop, comparable; /* comparable: the kernel is there */
+    pid_t owner;
+    stn_kernel *compare;
+    void *sums;
+    stn_timer *took, *done; /* of the move that flies; done: of the trusted run and the comparison beside it */
+    bool flying, over;      /* over: current runs for good */
+    tune_move flight;
+    size_t inner, grid; /* bytes: of the arms' workspace, of a grid */
+    int64_t numbers;
+} stn_online;
+#endif

@@ -1,0 +1,117 @@
+/* See search.h. */
+#include "tune/search.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int by_value(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median(const tune_arm *arm) {
+    double sorted[TUNE_ARM_SAMPLES];
+    memcpy(sorted, arm->samples, arm->count * sizeof *sorted);
+    qsort(sorted, arm->count, sizeof *sorted, by_value);
+    return (sorted[(arm->count - 1) / 2] + sorted[arm->count / 2]) / 2;
+}
+
+double tune_search_expects(const tune_search *search, size_t index) {
+    const tune_arm *arm = &search->arms[index], *current = &search->arms[search->current];
+    if (arm->count) return median(arm);
+    return current->count ? arm->predicted * median(current) / current->predicted : arm->predicted;
+}
+
+/* ---- the next move ----------------------------------------------------------------------------------------------- */
+
+static bool sampled(const tune_arm *arm) { return arm->count == TUNE_ARM_SAMPLES; }
+
+/* An arm that still has to show what it can. */
+static bool on_trial(const tune_search *search, size_t index) {
+    const tune_arm *arm = &search->arms[index];
+    return index != search->current && (arm->state == TUNE_ARM_READY || arm->state == TUNE_ARM_CHECKED);
+}
+
+/* The one that was begun, else the estimate's choice, else the one expected to be fastest. */
+static size_t challenger(const tune_search *search) {
+    size_t best = TUNE_ARMS;
+    for (size_t i = 0; i < search->count; i++) {
+        if (!on_trial(search, i)) continue;
+        if (search->arms[i].state == TUNE_ARM_CHECKED) return i;
+        if (best == TUNE_ARMS || i == search->estimated ||
+            (best != search->estimated && tune_search_expects(search, i) < tune_search_expects(search, best)))
+            best = i;
+    }
+    return best;
+}
+
+/* Seconds that a move may lose at worst. */
+static double risk(const tune_search *search, size_t arm) {
+    const double expected = tune_search_expects(search, arm);
+    const double reference = tune_search_expects(search, search->estimated);
+    if (search->arms[arm].state == TUNE_ARM_READY)
+        return TUNE_SURPRISE * expected + search->compare +
+               fmax(tune_search_expects(search, search->current) - reference, 0);
+    return fmax(expected - reference, 0);
+}
+
+static bool affordable(const tune_search *search, size_t arm) {
+    if (arm == search->estimated) return true; /* it would have run anyway */
+    const double units = fmax(search->units + 1, search->known);
+    return search->lost + risk(search, arm) <= TUNE_REGRET * units * tune_search_expects(search, search->estimated);
+}
+
+tune_move tune_search_next(tune_search *search) {
+    tune_move move = {.arm = search->current};
+    if (search->frozen) return move;
+    const size_t arm = challenger(search);
+    if (arm == TUNE_ARMS) return move;
+    move.timed = !sampled(&search->arms[search->current]) && (search->turn || !search->arms[search->current].count);
+    if (move.timed || !affordable(search, arm)) return move;
+    move.arm = arm;
+    move.timed = true;
+    move.check = search->arms[arm].state == TUNE_ARM_READY;
+    return move;
+}
+
+/* ---- what came of it --------------------------------------------------------------------------------------------- */
+
+static void decide(tune_search *search, size_t index) {
+    tune_arm *arm = &search->arms[index], *current = &search->arms[search->current];
+    if (index == search->current || !arm->count || !current->count) return;
+    if (median(arm) > TUNE_ARM_SLOW * median(current)) arm->state = TUNE_ARM_OUT;
+    if (!sampled(arm) || !sampled(current) || arm->state != TUNE_ARM_CHECKED) return;
+    if (median(arm) < TUNE_ARM_GAIN * median(current)) {
+        current->state = TUNE_ARM_OUT;
+        search->current = index;
+    } else
+        arm->state = TUNE_ARM_OUT;
+}
+
+/* Against the estimate's choice; a unit that was not timed takes what its arm is known to. */
+static void count_loss(tune_search *search, const tune_move *move, double seconds) {
+    const double reference = tune_search_expects(search, search->estimated);
+    double took = seconds > 0 ? seconds : tune_search_expects(search, move->arm);
+    if (move->check) took += search->compare + tune_search_expects(search, search->current);
+    search->lost += took - reference;
+    search->units++;
+}
+
+void tune_search_told(tune_search *search, const tune_move *move, double seconds, bool right) {
+    tune_arm *arm = &search->arms[move->arm];
+    if (move->timed && seconds > 0 && !sampled(arm)) arm->samples[arm->count++] = seconds;
+    count_loss(search, move, seconds);
+    search->turn = move->arm != search->current;
+    if (move->check) arm->state = right && seconds > 0 ? TUNE_ARM_CHECKED : TUNE_ARM_OUT;
+    decide(search, move->arm);
+    if (move->arm == search->current)
+        for (size_t i = 0; i < search->count; i++) decide(search, i);
+}
+
+bool tune_search_over(const tune_search *search) {
+    if (search->frozen) return true;
+    for (size_t i = 0; i < search->count; i++)
+        if (on_trial(search, i) || search->arms[i].state == TUNE_ARM_WAITING) return false;
+    return true;
+}

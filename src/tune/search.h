@@ -1,0 +1,58 @@
+/* Which candidate runs the next unit of a user's own work: the search behind STN_MODE_ONLINE, as arithmetic alone. It knows neither
+ * plans nor GPUs, so tests play the GPU.
+ *
+ * A unit is one execution, or one leg of a long one. Arm 0 is what was ready first and is trusted. Each other arm is
+ *
+ *     waiting -> ready (its kernels are there) -> checked (its result is right) -> timed by turns with the one that runs
+ *                                                   -> the one that runs, or out
+ *
+ * A check costs its run besides the unit's own; a wrong result never reaches the user. What the search loses against the
+ * estimate's choice stays within REGRET of the units that are done, or known to come. */
+#ifndef STN_TUNE_SEARCH_H
+#define STN_TUNE_SEARCH_H
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { TUNE_ARMS = 8, TUNE_ARM_SAMPLES = 3 };
+#define TUNE_REGRET 0.05    /* of the time that the estimate's choice would have taken */
+#define TUNE_SURPRISE 2.5   /* a candidate may take so many times what it is expected to: the worst seen was 2.46 */
+#define TUNE_ARM_SLOW 2.0   /* times the one that runs: out after one sample */
+#define TUNE_ARM_GAIN 0.985 /* times the one that runs: below it takes over; closer is noise */
+
+typedef enum tune_arm_state { TUNE_ARM_WAITING, TUNE_ARM_READY, TUNE_ARM_CHECKED, TUNE_ARM_OUT } tune_arm_state;
+
+typedef struct tune_arm {
+    double predicted; /* seconds of a unit */
+    tune_arm_state state;
+    unsigned count;
+    double samples[TUNE_ARM_SAMPLES]; /* seconds of a unit */
+} tune_arm;
+
+typedef struct tune_search {
+    tune_arm arms[TUNE_ARMS];
+    size_t count;
+    size_t current;   /* the arm that runs */
+    size_t estimated; /* what ESTIMATE would run: losses are counted against it, and it is always tried */
+    double compare;   /* seconds of comparing two results */
+    double lost;      /* seconds, against the estimate's choice */
+    double units;     /* done */
+    double known;     /* units that will be run at least; 0: not known */
+    bool turn;        /* the next sample is the current arm's */
+    bool frozen;      /* no more trials */
+} tune_search;
+
+typedef struct tune_move {
+    size_t arm;
+    bool check; /* run it beside the current arm, whose result is the user's */
+    bool timed; /* tell what it took */
+} tune_move;
+
+/* Arms are set by the caller, with arm 0 checked. */
+tune_move tune_search_next(tune_search *search);
+/* A move is done. seconds: of its arm, 0: not timed or not known. right: its result, where it was checked. */
+void tune_search_told(tune_search *search, const tune_move *move, double seconds, bool right);
+/* Nothing is left to try: current runs for good. */
+bool tune_search_over(const tune_search *search);
+/* Seconds of a unit: the median of its samples, else what is expected of it, measured against the one that runs. */
+double tune_search_expects(const tune_search *search, size_t arm);
+#endif

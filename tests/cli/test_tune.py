@@ -1,0 +1,141 @@
+#!/usr/bin/env python3
+"""Measuring a problem's candidates, the page that shows it, and wisdom from folder to folder. On the emulated GPU, whose times mean
+nothing: what is looked at is what becomes of them."""
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import unittest
+import xml.etree.ElementTree as xml
+
+from command import BINARY, CommandTest
+
+PROBLEM = ('--size', '67', '--stencil', 'heat-1d:alpha=0.2', '--steps', '2', '--boundary', 'fixed')
+SVG = '{http://www.w3.org/2000/svg}'
+
+
+def sealed(text):
+    return text + 'sha256 ' + hashlib.sha256(text.encode()).hexdigest() + '\n'
+
+
+class Tune(CommandTest):
+    def tune(self, folder, *more):
+        done = self.succeed('tune', *PROBLEM, '--strategy', 'direct', '--json', '--cache-dir', folder, *more)
+        return json.loads(done.stdout)
+
+    def explain(self, folder, *more):
+        return json.loads(self.succeed('explain', *PROBLEM, '--strategy', 'direct', '--json', '--cache-dir', folder, *more).stdout)
+
+    def export(self, folder):
+        return self.succeed('wisdom', 'export', '--cache-dir', folder).stdout
+
+    def test_the_page(self):
+        told = self.tune('a', '--html', 'page.html', '--mode', 'patient')
+        measured = [row for row in told['ranking'] if row['measured_seconds']]
+        self.assertEqual(len(measured), len([row for row in told['ranking'] if 'does_not_apply' not in row]), 'patient measures all')
+        page = (self.path / 'page.html').read_text(encoding='ascii')
+        root = xml.fromstring(page.split('\n', 1)[1])  # well-formed
+        pictures = list(root.iter(SVG + 'svg'))
+        self.assertEqual(len(pictures), 3)
+        self.assertEqual(len(list(pictures[0].iter(SVG + 'rect'))), len(measured))
+        for picture in pictures[1:]:
+            self.assertEqual(len(list(picture.iter(SVG + 'circle'))), len(measured))
+        self.assertEqual(len([node for node in root.iter() if node.tag.endswith('}tr')]), 1 + len(told['ranking']))
+        without_names = re.sub(r'xmlns="[^"]*"', '', page)
+        for outside in ('http', '<script', 'src=', 'href=', '@import', 'url('):
+            self.assertNotIn(outside, without_names)
+        for number in re.findall(r'\b(?:cx|cy|x|y|width|height)="([^"]*)"', page):
+            self.assertTrue(0 <= float(number) <= 720, number)
+        browser = next(filter(None, map(shutil.which, ('chromium', 'chromium-browser', 'google-chrome'))), None)
+        if browser:
+            dom = subprocess.run([browser, '--headless', '--no-sandbox', '--disable-gpu', '--dump-dom', str(self.path / 'page.html')],
+                                 capture_output=True, text=True, timeout=60, check=True).stdout
+            self.assertEqual(dom.count('<svg'), 3)
+            self.assertIn('Roofline', dom)
+
+    def test_wisdom_travels(self):
+        self.refuse(8, 'nothing is known', 'explain', *PROBLEM, '--mode', 'wisdom-only', '--cache-dir', 'b')
+        told = self.tune('a', '--time-limit', '1e-9')
+        self.assertEqual(told['chosen'], 'measured')
+        text = self.export('a')
+        self.assertEqual(self.export('a'), text)
+        self.put('wisdom', text)
+        done = self.succeed('wisdom', 'import', 'wisdom', '--cache-dir', 'b')
+        self.assertIn('2 entries taken', done.stdout)  # the problem and its class
+        self.assertIn('0 were known', done.stdout)
+        self.assertEqual(self.export('b'), text)
+        known = self.explain('b', '--mode', 'wisdom-only')
+        self.assertEqual(known['chosen'], 'measured, remembered')
+        self.assertEqual(known['measured_seconds'], told['measured_seconds'])
+        self.assertEqual(known['candidate'], told['candidate'])
+        self.assertEqual(self.explain('b', '--deterministic')['chosen'], 'estimated')
+        self.assertIn('2 were known', self.succeed('wisdom', 'import', 'wisdom', '--cache-dir', 'b').stdout)
+        listed = self.succeed('wisdom', 'list', '--cache-dir', 'b').stdout.splitlines()
+        self.assertEqual(len(listed), 2)
+        self.assertIn('1 candidates, Emulated H200', listed[0])
+        keys = re.findall('^entry: ([0-9a-f]{64})$', text, re.MULTILINE)
+        self.refuse(2, 'forget what', 'wisdom', 'forget', '--cache-dir', 'b')
+        self.assertEqual(self.explain('b', '--cold')['chosen'], 'estimated', 'those were measured with a warm cache')
+        chosen = set()
+        for key in keys:  # without its own entry the class decides; without either the estimate
+            self.succeed('wisdom', 'forget', key[:12], '--cache-dir', 'b')
+            chosen.add(self.explain('b')['chosen'])
+        self.assertIn('estimated', chosen)
+        self.assertEqual(self.succeed('wisdom', 'list', '--cache-dir', 'b').stdout, '')
+        self.succeed('wisdom', 'import', 'wisdom', '--cache-dir', 'b')
+        self.succeed('wisdom', 'forget', '--all', '--cache-dir', 'b')
+        self.refuse(8, 'nothing is known', 'explain', *PROBLEM, '--mode', 'wisdom-only', '--cache-dir', 'b')
+
+    def test_times_with_a_cold_cache_are_apart(self):
+        self.assertEqual(self.tune('a', '--time-limit', '1e-9', '--cold')['chosen'], 'measured')
+        self.assertEqual(self.explain('a', '--cold')['chosen'], 'measured, remembered')
+        self.assertEqual(self.explain('a')['chosen'], 'estimated')
+
+    def test_wisdom_that_is_none_is_refused(self):
+        self.tune('a', '--time-limit', '1e-9')
+        good = self.export('a')
+        body = good[:good.rindex('sha256 ')]
+        key = 'f' * 64
+        cases = [('', 'no wisdom'), ('\x7fELF', 'no wisdom'), (good[:-1], 'cut short'), (good[:100], 'cut short'),
+                 (good.replace('candidate: direct ', 'candidate: direct 1'), 'checksum'), (good.replace('wisdom 1', 'wisdom 2'), 'another format'),
+                 (sealed(body.replace('stentor 0.', 'stentor 9.')), 'other kernels'), (good + '\n', 'cut short'),
+                 (sealed('stentor wisdom 1\n'), 'which library')]
+        for text, why in cases:
+            self.put('bad', text)
+            self.refuse(10, why, 'wisdom', 'import', 'bad', '--cache-dir', 'b')
+        self.assertEqual(self.succeed('wisdom', 'list', '--cache-dir', 'b').stdout, '')
+        self.put('odd', sealed(body + f'entry: {key}\nproblem: p\ndevice: d\ncandidate: direct soon 1\nentry: 12\nproblem: q\n'))
+        done = self.succeed('wisdom', 'import', 'odd', '--cache-dir', 'b')
+        self.assertIn('entry 3 (ffffffffffffffff) is passed over', done.stdout)
+        self.assertIn('entry 4 is passed over: its key is none', done.stdout)
+        self.assertIn('2 entries taken', done.stdout)
+        self.refuse(9, 'cannot be opened', 'wisdom', 'import', 'nowhere', '--cache-dir', 'b')
+        self.refuse(2, "no 'wisdom", 'wisdom', 'learn', '--cache-dir', 'b')
+        self.refuse(9, 'no cache folder', 'wisdom', 'export', '--cache-dir', ':memory:')
+
+    def test_writers_at_once_lose_nothing(self):
+        """Each brings one other candidate of one problem; all are there in the end, by import and by merge alike."""
+        self.tune('a', '--time-limit', '1e-9')
+        good = self.export('a')
+        body = good[:good.rindex('sha256 ')]
+        line = re.search('^candidate: .*$', body, re.MULTILINE).group()
+        texts = []
+        for i in range(8):
+            texts.append(sealed(body.replace(line, re.sub(r' \S+$', f' {100 + i}', line))))
+            self.put(f'w{i}', texts[-1])
+        env = dict(os.environ, STENTOR_CACHE_DIR=str(self.path / 'b'))
+        running = [subprocess.Popen([BINARY, 'wisdom', 'import', f'w{i}', '--quiet'], cwd=self.path, env=env) for i in range(8)]
+        self.assertEqual([one.wait(60) for one in running], [0] * 8)
+        lines = set(re.findall('^candidate: .*$', self.export('b'), re.MULTILINE))
+        self.assertEqual(len(lines), 8)
+        merged = texts[0]
+        for i in range(1, 8):
+            self.put('merged', merged)
+            merged = self.succeed('wisdom', 'merge', 'merged', f'w{i}').stdout
+        self.assertEqual(set(re.findall('^candidate: .*$', merged, re.MULTILINE)), lines)
+
+
+if __name__ == '__main__':
+    unittest.main()

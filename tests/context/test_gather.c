@@ -1,0 +1,87 @@
+/* Kernels that are compiled together: what is missing is listed and not compiled, then compiled once each; others who ask meanwhile
+ * get the real one. Stand-in driver and NVRTC. */
+#include <criterion/criterion.h>
+#include <pthread.h>
+
+#include "context/compile_cost.h"
+#include "context/context.h"
+#include "context/gather.h"
+#include "context/kernel.h"
+#include "stand_ins.h"
+
+static stn_context *context;
+static stn_error error;
+static const char *const texts[] = {"#pragma once\nint a;\n", "#pragma once\nint b;\n", "#pragma once\nint c;\n"};
+
+static void start(void) {
+    stand_ins_start();
+    const stn_context_options options = {.device = STN_DEVICE_CUDA(0), .threads = 3};
+    cr_assert_eq(stn_context_create(&options, &context, &error), STN_OK, "%s", error.message);
+}
+static void end(void) {
+    stn_context_destroy(context);
+    cr_expect_eq(fake->modules, 0, "a module stayed loaded");
+    stand_ins_end();
+}
+TestSuite(gather, .init = start, .fini = end);
+
+static stn_kernel *get(int i) {
+    stn_kernel *kernel = NULL;
+    cr_assert_eq(stn_kernel_get(context, "direct_tile", texts[i], &kernel, &error), STN_OK, "%s", error.message);
+    return kernel;
+}
+
+Test(gather, lists_what_is_missing_and_compiles_it_once) {
+    const stn_kernel *stored = get(0);
+    stn_gather *gather = stn_gather_begin(context);
+    cr_assert_not_null(gather);
+    cr_expect_eq(get(0), stored, "what is there is used");
+    stn_kernel *second = get(1);
+    cr_expect_null(second->module);
+    cr_expect_eq(get(1), second, "listed once");
+    cr_expect_null(get(2)->module);
+    cr_expect_eq(stand_ins_compiles(), 1);
+    cr_expect_eq(stn_gather_end(gather), 2u);
+    const double one = stn_compile_guess("direct_tile");
+    cr_expect(stn_gather_seconds(gather) >= one && stn_gather_seconds(gather) < 2 * one, "on two of three threads");
+    stn_gather_compile(gather);
+    cr_expect_eq(stand_ins_compiles(), 3);
+    stn_gather_free(gather);
+    for (int i = 0; i < 3; i++) cr_expect_not_null(get(i)->module);
+    cr_expect_eq(stand_ins_compiles(), 3, "all are in memory");
+}
+
+Test(gather, with_nothing_missing_is_nothing) {
+    stn_gather *gather = stn_gather_begin(context);
+    cr_expect_eq(stn_gather_end(gather), 0u);
+    cr_expect_eq(stn_gather_seconds(gather), 0.0);
+    stn_gather_free(gather);
+    cr_expect_not_null(get(0)->module, "the thread compiles again");
+}
+
+static void *ask(void *kernel) {
+    *(stn_kernel **)kernel = get(0);
+    return NULL;
+}
+
+Test(gather, is_of_one_thread_alone) {
+    stn_gather *gather = stn_gather_begin(context);
+    pthread_t thread;
+    stn_kernel *theirs = NULL;
+    cr_assert_eq(pthread_create(&thread, NULL, ask, &theirs), 0);
+    pthread_join(thread, NULL);
+    cr_assert_not_null(theirs);
+    cr_expect_not_null(theirs->module);
+    cr_expect_eq(get(0), theirs);
+    cr_expect_eq(stn_gather_end(gather), 0u);
+    stn_gather_free(gather);
+}
+
+Test(gather, without_a_compiler_tells_why_at_once) {
+    setenv("STENTOR_NVRTC_PATH", "/nowhere/libnvrtc.so", 1);
+    stn_gather *gather = stn_gather_begin(context);
+    stn_kernel *kernel;
+    cr_expect_eq(stn_kernel_get(context, "direct_tile", texts[0], &kernel, &error), STN_ERROR_NO_COMPILER);
+    cr_expect_eq(stn_gather_end(gather), 0u);
+    stn_gather_free(gather);
+}

@@ -1,0 +1,62 @@
+/* How a plan is chosen, by mode: what is refused, what deterministic pins, and what compiling weighs. For a GPU that is not here. */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "plan/plan.h"
+
+static stn_error error;
+#define OK(call) cr_assert_eq((call), STN_OK, "%s", error.message)
+
+static stn_context *context;
+static stn_stencil *stencil;
+static stn_problem problem;
+
+static void start(void) {
+    const stn_context_options options = {.arch = "sm_90", .cache_dir = ":memory:"};
+    OK(stn_context_create(&options, &context, &error));
+    OK(stn_stencil_parse("heat-2d", &stencil, &error));
+    problem = (stn_problem)STN_PROBLEM_INIT;
+    problem.stencil = stencil;
+    problem.extent[0] = problem.extent[1] = 2048;
+    problem.steps = 1000;
+}
+static void end(void) {
+    stn_stencil_destroy(stencil);
+    stn_context_destroy(context);
+}
+TestSuite(modes, .init = start, .fini = end);
+
+static stn_plan *plan_with(stn_plan_options options) {
+    stn_plan *plan;
+    options.estimate_only = 1;
+    OK(stn_plan_create(context, &problem, &options, &plan, &error));
+    return plan;
+}
+static void expect_refused(stn_plan_options options, stn_status status, const char *word) {
+    stn_plan *plan;
+    options.estimate_only = 1;
+    cr_expect_eq(stn_plan_create(context, &problem, &options, &plan, &error), status, "%s", word);
+    cr_expect_null(plan);
+    cr_expect_not_null(strstr(error.message, word), "%s", error.message);
+}
+
+Test(modes, are_checked) {
+    expect_refused((stn_plan_options){.mode = -1}, STN_ERROR_INVALID_ARGUMENT, "stn_plan_mode");
+    expect_refused((stn_plan_options){.mode = STN_MODE_WISDOM_ONLY + 1}, STN_ERROR_INVALID_ARGUMENT, "stn_plan_mode");
+    for (int mode = STN_MODE_MEASURE; mode <= STN_MODE_WISDOM_ONLY; mode++)
+        expect_refused((stn_plan_options){.mode = mode, .deterministic = 1}, STN_ERROR_INVALID_ARGUMENT,
+                       "deterministic");
+    expect_refused((stn_plan_options){.tune = 1, .deterministic = 1}, STN_ERROR_INVALID_ARGUMENT, "deterministic");
+    expect_refused((stn_plan_options){.mode = STN_MODE_WISDOM_ONLY}, STN_ERROR_UNSUPPORTED, "nothing is known");
+}
+
+Test(modes, that_measure_nowhere_leave_it_to_the_estimate) {
+    stn_plan *plan = plan_with((stn_plan_options){.deterministic = 1});
+    for (int mode = STN_MODE_AUTO; mode <= STN_MODE_ONLINE; mode++) {
+        stn_plan *other = plan_with((stn_plan_options){.mode = mode});
+        cr_expect_eq(other->strategy, plan->strategy);
+        cr_expect_eq(memcmp(&other->candidate, &plan->candidate, sizeof plan->candidate), 0, "mode %d", mode);
+        stn_plan_destroy(other);
+    }
+    stn_plan_destroy(plan);
+}

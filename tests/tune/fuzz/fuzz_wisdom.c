@@ -1,0 +1,82 @@
+/* Any bytes as wisdom: refused with a sentence, or taken, and then written and read again it is the same. As random bytes never carry
+ * a right checksum, each input is tried as it is, with its checksum repaired, and as the body of a file. */
+#include <sodium/crypto_hash_sha256.h>
+
+#include "../../cache/fuzz/fuzz.h"
+#include "tune/wisdom.h"
+
+static const char one_entry[] =
+    "library: stentor 0.1.0, templates 00\n"
+    "entry: 0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef\n"
+    "problem: 2D 64 x 64, f64\ndevice: NVIDIA H200, driver 13000\n"
+    "candidate: direct 0.5 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 -20\n"
+    "candidate: lowrank wrong 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n";
+
+/* The bytes, which the caller frees, with a first line and a right last one. */
+static char *framed(const char *body, size_t size, bool head, size_t *whole) {
+    static const char first[] = "stentor wisdom 1\n";
+    const size_t before = head ? sizeof first - 1 : 0;
+    stn_key sum;
+    char hex[65], *text = malloc(before + size + 100);
+    FUZZ_CHECK(text);
+    memcpy(text, first, before);
+    if (size) memcpy(text + before, body, size);
+    crypto_hash_sha256(sum.bytes, (const unsigned char *)text, before + size);
+    stn_key_hex(&sum, hex);
+    *whole = before + size + (size_t)sprintf(text + before + size, "sha256 %s\n", hex);
+    return text;
+}
+
+int LLVMFuzzerInitialize(int *argc, char ***argv) {
+    (void)argc, (void)argv;
+    size_t size;
+    char *text = framed(one_entry, sizeof one_entry - 1, true, &size);
+    fuzz_seed("whole", text, size);
+    free(text);
+    fuzz_seed("body", one_entry, sizeof one_entry - 1);
+    return 0;
+}
+
+static void try_text(const char *text, size_t size) {
+    tune_wisdom wisdom, again;
+    stn_text skipped = STN_TEXT_EMPTY, printed = STN_TEXT_EMPTY, twice = STN_TEXT_EMPTY;
+    stn_error error = {0};
+    if (tune_wisdom_parse(text, size, &wisdom, &skipped, &error) != STN_OK) {
+        FUZZ_CHECK(error.status == STN_ERROR_FORMAT && *error.message && !wisdom.count && !wisdom.entries);
+        stn_text_clear(&skipped);
+        return;
+    }
+    stn_text_clear(&skipped);
+    tune_wisdom_print(&wisdom, &printed);
+    FUZZ_CHECK(!printed.failed);
+    FUZZ_CHECK(tune_wisdom_parse(printed.data, printed.size, &again, &skipped, &error) == STN_OK && !skipped.size);
+    for (size_t i = 0; i < wisdom.count; i++) { /* what is known adds nothing */
+        bool known;
+        FUZZ_CHECK(tune_wisdom_add(&again, &wisdom.entries[i].key, wisdom.entries[i].note, &known, &error) == STN_OK &&
+                   known);
+    }
+    tune_wisdom_print(&again, &twice);
+    FUZZ_CHECK(twice.size == printed.size && !memcmp(twice.data, printed.data, printed.size));
+    stn_text_clear(&printed);
+    stn_text_clear(&twice);
+    tune_wisdom_clear(&wisdom);
+    tune_wisdom_clear(&again);
+}
+
+int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size) {
+    enum { LAST_LINE = 72 };
+    const char *bytes = (const char *)data;
+    size_t whole;
+    char *text = malloc(size ? size : 1); /* its end is guarded */
+    FUZZ_CHECK(text);
+    if (size) memcpy(text, data, size);
+    try_text(text, size);
+    free(text);
+    text = framed(bytes, size > LAST_LINE ? size - LAST_LINE : 0, false, &whole);
+    try_text(text, whole);
+    free(text);
+    text = framed(bytes, size, true, &whole);
+    try_text(text, whole);
+    free(text);
+    return 0;
+}

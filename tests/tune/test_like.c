@@ -1,0 +1,71 @@
+/* A problem of the same class as one that was measured takes its candidate; another class does not. On the emulator or a GPU. */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "../cache/helpers.h"
+#include "tune/notes.h"
+
+static stn_error error;
+#define OK(call) cr_assert_eq((call), STN_OK, "%s", error.message)
+
+static stn_plan *plan_of(stn_context *context, const stn_stencil *stencil, size_t points, int mode) {
+    stn_plan *plan;
+    stn_problem problem = STN_PROBLEM_INIT;
+    problem.stencil = stencil;
+    problem.extent[0] = points;
+    problem.steps = 1;
+    const stn_plan_options options = {.strategy = "direct", .mode = mode, .estimate_only = 1};
+    OK(stn_plan_create(context, &problem, &options, &plan, &error));
+    return plan;
+}
+
+/* Not the estimate's choice of either, but on offer for both. */
+static const stn_ranked *shared_row(const stn_plan *one, const stn_plan *two) {
+    for (size_t i = 1; i < one->ranked && one->ranking[i].applies; i++)
+        for (size_t k = 1; k < two->ranked && two->ranking[k].applies; k++)
+            if (!memcmp(&one->ranking[i].candidate, &two->ranking[k].candidate, sizeof one->candidate) &&
+                two->ranking[k].estimate.seconds < 1.4 * two->ranking[0].estimate.seconds)
+                return &one->ranking[i];
+    cr_assert_fail("the two share no candidate");
+    return NULL;
+}
+
+static void remember(const stn_plan *plan, const stn_ranked *fastest) {
+    static tune_records records;
+    stn_key key;
+    tune_record_set(&records, plan->strategy->name, &plan->candidate, 2);
+    tune_record_set(&records, fastest->strategy->name, &fastest->candidate, 1);
+    OK(tune_key(plan, &key, &error));
+    tune_remember(plan, &key, &records);
+}
+
+Test(like, takes_the_same_candidate) {
+    stn_context *context;
+    stn_stencil *stencil;
+    char *folder = make_temp_folder();
+    const stn_context_options options = {.device = STN_DEVICE_CUDA(0), .cache_dir = folder};
+    OK(stn_context_create(&options, &context, &error));
+    OK(stn_stencil_parse("heat-1d:alpha=0.2", &stencil, &error));
+    stn_plan *first = plan_of(context, stencil, 1000, STN_MODE_ESTIMATE);
+    cr_assert_eq(first->chosen, STN_CHOSEN_BY_ESTIMATE);
+    stn_plan *before =
+        plan_of(context, stencil, 1016, STN_MODE_ESTIMATE); /* half powers of two, and twos, as in 1000 */
+    const stn_ranked *row = shared_row(first, before);
+    remember(first, row);
+    stn_plan *like = plan_of(context, stencil, 1016, STN_MODE_AUTO);
+    cr_expect_eq(like->chosen, STN_CHOSEN_BY_LIKENESS);
+    cr_expect_eq(memcmp(&like->candidate, &row->candidate, sizeof like->candidate), 0);
+    cr_expect_eq(like->measured, 0.0, "its time is not this one's");
+    stn_plan *odd = plan_of(context, stencil, 1001, STN_MODE_AUTO);
+    cr_expect_eq(odd->chosen, STN_CHOSEN_BY_ESTIMATE);
+    stn_plan *pinned = plan_of(context, stencil, 1016, STN_MODE_ESTIMATE);
+    cr_expect_eq(pinned->chosen, STN_CHOSEN_BY_LIKENESS);
+    stn_plan_destroy(pinned);
+    stn_plan_destroy(odd);
+    stn_plan_destroy(like);
+    stn_plan_destroy(before);
+    stn_plan_destroy(first);
+    stn_stencil_destroy(stencil);
+    stn_context_destroy(context);
+    remove_temp_folder(folder);
+}

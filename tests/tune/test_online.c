@@ -1,0 +1,223 @@
+/* ONLINE plans from end to end on the emulator, with their speed played: what they compute is right whatever runs when, they find the
+ * candidate that is fastest, a wrong one never wins, and a captured stream freezes the choice. */
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "context/context.h"
+#include "tune/online.h"
+#include "tune/online_state.h"
+
+enum { N = 768, STEPS = 16 };
+
+static stn_error error;
+#define OK(call) cr_assert_eq((call), STN_OK, "%s", error.message)
+
+static stn_context *context;
+static stn_stencil *stencil;
+static stn_problem problem;
+static double grid[N], want[N];
+static void *in, *out;
+static unsigned warnings;
+
+static void count_warning(void *user, stn_log_level level, const char *message) {
+    (void)user, (void)message;
+    warnings += level >= STN_LOG_WARNING;
+}
+
+/* The definition, by the host. */
+static void define(void) {
+    stn_context *host;
+    stn_plan *plan;
+    const stn_context_options options = {.device = STN_DEVICE_HOST, .cache_dir = ":memory:"};
+    OK(stn_context_create(&options, &host, &error));
+    OK(stn_plan_create(host, &problem, NULL, &plan, &error));
+    OK(stn_plan_execute(plan, grid, want, NULL, &error));
+    stn_plan_destroy(plan);
+    stn_context_destroy(host);
+}
+
+static void start(void) {
+    const stn_context_options options = {.device = STN_DEVICE_CUDA(0), .cache_dir = ":memory:", .log = count_warning};
+    OK(stn_context_create(&options, &context, &error));
+    OK(stn_stencil_parse("heat-1d:alpha=0.2", &stencil, &error));
+    problem = (stn_problem)STN_PROBLEM_INIT;
+    problem.stencil = stencil;
+    problem.extent[0] = N, problem.steps = STEPS;
+    for (int side = 0; side < 2; side++) problem.boundary[0][side].kind = STN_FIXED;
+    for (int i = 0; i < N; i++) grid[i] = sin(0.37 * i) + 0.01 * i;
+    define();
+    OK(stn_memory_alloc(context, sizeof grid, &in, &error));
+    OK(stn_memory_alloc(context, sizeof grid, &out, &error));
+    OK(stn_memory_upload(context, in, grid, sizeof grid, &error));
+}
+static void end(void) {
+    stn_memory_free(context, in);
+    stn_memory_free(context, out);
+    stn_stencil_destroy(stencil);
+    stn_context_destroy(context);
+}
+TestSuite(online, .init = start, .fini = end);
+
+/* The larger a candidate's last values, the faster: nothing that the estimate knows. */
+static double play(void *user, const stn_strategy *strategy, const stn_candidate *candidate) {
+    double seconds = 1;
+    (void)user, (void)strategy;
+    for (int i = 0; i < STN_CANDIDATE_VALUES; i++) seconds += 0.3 * ((candidate->values[i] * 7 + i) % 5);
+    return seconds;
+}
+
+static stn_plan *plan_with(const tune_play *player) {
+    stn_plan *plan;
+    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
+    options.mode = STN_MODE_ONLINE;
+    options.strategy = "direct";
+    options.executions = 1000;
+    context->play = player;
+    OK(stn_plan_create(context, &problem, &options, &plan, &error));
+    cr_assert_not_null(plan->online, "there is nothing to try");
+    cr_assert_geq(plan->online->search.count, 3u, "%zu arms", plan->online->search.count);
+    return plan;
+}
+
+static void expect_right(stn_plan *plan, int execution) {
+    double got[N];
+    OK(stn_plan_execute(plan, in, out, NULL, &error));
+    OK(stn_memory_download(context, got, out, sizeof got, &error));
+    for (int i = 0; i < N; i++)
+        cr_assert(fabs(got[i] - want[i]) <= 1e-12 * (1 + fabs(want[i])), "execution %d, point %d: %g and not %g",
+                  execution, i, got[i], want[i]);
+}
+
+static void wait_until_built(const stn_plan *plan) {
+    for (size_t i = 1; i < plan->online->search.count; i++)
+        while (atomic_load(&plan->online->arms[i].built) == TUNE_UNBUILT && !atomic_load(&plan->online->stop))
+            usleep(1000);
+    while (!atomic_load(&plan->online->comparable) && !atomic_load(&plan->online->stop)) usleep(1000);
+}
+
+static double best_played(const stn_plan *plan) {
+    double best = INFINITY;
+    for (size_t i = 0; i < plan->online->search.count; i++)
+        best = fmin(best, play(NULL, NULL, &plan->online->arms[i].candidate));
+    return best;
+}
+
+static void expect_best(stn_plan *plan) {
+    stn_candidate now;
+    stn_tuner_default.strategy(plan, &now);
+    cr_expect_leq(play(NULL, NULL, &now), best_played(plan) / TUNE_ARM_GAIN);
+    cr_expect(tune_search_over(&plan->online->search));
+    char *text;
+    OK(stn_plan_describe(plan, STN_TEXT, &text, &error));
+    cr_expect_not_null(strstr(text, "and no more"), "%s", text);
+    stn_text_free(text);
+    OK(stn_plan_describe(plan, STN_JSON, &text, &error));
+    cr_expect_not_null(strstr(text, "\"over\":true"), "%s", text);
+    stn_text_free(text);
+}
+
+Test(online, executions_try_candidates_and_stay_with_the_fastest) {
+    const tune_play player = {play, NULL, INFINITY};
+    stn_plan *plan = plan_with(&player);
+    cr_assert_eq(tune_online_legs(plan), 1u);
+    expect_right(plan, 0); /* while others compile */
+    wait_until_built(plan);
+    for (int i = 1; i < 60; i++) expect_right(plan, i);
+    expect_best(plan);
+    cr_expect_eq(warnings, 0u);
+    stn_plan_destroy(plan);
+}
+
+Test(online, legs_of_one_execution_do_too) {
+    const tune_play player = {play, NULL, 1e-12};
+    stn_plan *plan = plan_with(&player);
+    cr_assert_geq(tune_online_legs(plan), 8u);
+    wait_until_built(plan);
+    for (int i = 0; i < 3; i++) expect_right(plan, i); /* in goes to out over so many legs that switch on the way */
+    expect_best(plan);
+    cr_expect_eq(warnings, 0u);
+    stn_plan_destroy(plan);
+}
+
+static stn_status execute_wrongly(stn_plan *plan, stn_part part, const stn_execution *run, stn_error *why) {
+    double got[N];
+    stn_status status = stn_strategy_direct.execute_part(plan, part, run, why);
+    if (status == STN_OK) status = stn_memory_download(plan->context, got, run->out, sizeof got, why);
+    got[N / 2] += 1e-6;
+    return status == STN_OK ? stn_memory_upload(plan->context, run->out, got, sizeof got, why) : status;
+}
+
+Test(online, a_wrong_candidate_never_wins_and_is_reported) {
+    const tune_play player = {play, NULL, INFINITY};
+    stn_strategy liar = stn_strategy_direct;
+    liar.execute_part = execute_wrongly;
+    stn_plan *plan = plan_with(&player);
+    wait_until_built(plan);
+    stn_online *o = plan->online;
+    for (size_t i = 1; i < o->search.count; i++)
+        if (o->arms[i].plan) o->arms[i].plan->strategy = &liar;
+    for (int i = 0; i < 40; i++) expect_right(plan, i);
+    cr_expect_eq(o->search.current, 0u);
+    cr_expect_geq(warnings, 2u, "each is told");
+    cr_expect(tune_search_over(&o->search));
+    stn_plan_destroy(plan);
+}
+
+Test(online, new_weights_are_those_of_all_candidates) {
+    const tune_play player = {play, NULL, INFINITY};
+    stn_plan *plan = plan_with(&player);
+    wait_until_built(plan);
+    expect_right(plan, 0);
+    const double weights[] = {0.1, 0.8, 0.1};
+    OK(stn_plan_set_weights(plan, 3, weights, &error));
+    stn_stencil_destroy(stencil);
+    OK(stn_stencil_parse("heat-1d:alpha=0.1", &stencil, &error));
+    problem.stencil = stencil;
+    define();
+    for (int i = 1; i < 60; i++) expect_right(plan, i);
+    expect_best(plan);
+    stn_plan_destroy(plan);
+}
+
+Test(online, a_captured_stream_freezes_the_choice) {
+    const tune_play player = {play, NULL, INFINITY};
+    const stn_driver_functions *call = stn_driver_table(context->driver);
+    stn_plan *plan = plan_with(&player);
+    wait_until_built(plan); /* loading modules would end the capture */
+    expect_right(plan, 0);
+    stn_cu_stream stream;
+    stn_cu_graph graph;
+    OK(stn_device_enter(context->device, &error));
+    cr_assert_eq(call->cuStreamCreate(&stream, 0), 0u);
+    cr_assert_eq(call->cuStreamBeginCapture(stream, 0), 0u);
+    OK(stn_plan_execute(plan, in, out, stream, &error));
+    cr_assert_eq(call->cuStreamEndCapture(stream, &graph), 0u, "nothing was measured or waited for");
+    call->cuGraphDestroy(graph);
+    call->cuStreamDestroy(stream);
+    stn_device_leave(context->device);
+    const size_t current = plan->online->search.current;
+    for (int i = 1; i < 20; i++) expect_right(plan, i);
+    cr_expect_eq(plan->online->search.current, current);
+    stn_plan_destroy(plan);
+}
+
+Test(online, ends_while_candidates_compile) {
+    const tune_play player = {play, NULL, INFINITY};
+    stn_plan *plan = plan_with(&player);
+    expect_right(plan, 0);
+    stn_plan_destroy(plan);
+}
+
+Test(online, is_not_where_a_run_cannot_be_repeated) {
+    stn_plan *plan;
+    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
+    options.mode = STN_MODE_ONLINE;
+    problem.in_place = 1;
+    OK(stn_plan_create(context, &problem, &options, &plan, &error));
+    cr_expect_null(plan->online);
+    cr_expect_eq(plan->chosen, STN_CHOSEN_BY_ESTIMATE, "nothing would take over from what is compiled soonest");
+    stn_plan_destroy(plan);
+}

@@ -1,0 +1,156 @@
+/* The online search against a GPU that is played: what each candidate takes is made up, with noise, and the search is held to its
+ * promises. It needs no GPU, no driver and no clock. */
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "tune/search.h"
+
+enum { UNITS = 1000 };
+
+typedef struct world {
+    tune_search search;
+    double truth[TUNE_ARMS]; /* seconds of a unit */
+    bool wrong[TUNE_ARMS];
+    int built[TUNE_ARMS]; /* units until its kernels are there */
+    double noise;
+    uint64_t state;
+    double took, wrong_units;
+    int checks[TUNE_ARMS];
+} world;
+
+static double random_unit(world *w) {
+    w->state = w->state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (double)(w->state >> 11) * 0x1p-53;
+}
+
+static double run(world *w, size_t arm) { return w->truth[arm] * (1 + w->noise * (2 * random_unit(w) - 1)); }
+
+/* Arms as predicted; arm 0 is trusted and the estimate's choice. */
+static void begin(world *w, size_t count, const double *predicted, const double *truth) {
+    *w = (world){.noise = 0.004, .state = 7};
+    w->search.count = count;
+    w->search.compare = 0.2 * truth[0];
+    for (size_t i = 0; i < count; i++) {
+        w->search.arms[i].predicted = predicted[i];
+        w->truth[i] = truth[i];
+    }
+    w->search.arms[0].state = TUNE_ARM_CHECKED;
+}
+
+static void step(world *w, int unit) {
+    tune_search *search = &w->search;
+    for (size_t i = 1; i < search->count; i++)
+        if (search->arms[i].state == TUNE_ARM_WAITING && unit >= w->built[i]) search->arms[i].state = TUNE_ARM_READY;
+    const tune_move move = tune_search_next(search);
+    const double seconds = run(w, move.arm);
+    w->took += seconds;
+    if (move.check) {
+        w->took += run(w, search->current) + search->compare;
+        w->checks[move.arm]++;
+    } else if (w->wrong[move.arm])
+        w->wrong_units++;
+    tune_search_told(search, &move, move.timed ? seconds : 0, !w->wrong[move.arm]);
+}
+
+static void play(world *w, int units) {
+    for (int unit = 0; unit < units; unit++) {
+        step(w, unit);
+        if (w->search.known > 0) continue; /* then the whole run is what counts */
+        cr_assert_leq(w->took, (1 + TUNE_REGRET) * (unit + 1.5) * w->truth[0] * (1 + w->noise), "after %d units: %g",
+                      unit + 1, w->took / w->truth[0]);
+    }
+}
+
+Test(search, finds_the_best_within_two_percent_of_having_known_it) {
+    for (int seed = 0; seed < 200; seed++) {
+        double predicted[6], truth[6], best = INFINITY;
+        world w = {.state = (uint64_t)seed};
+        for (int i = 0; i < 6; i++) {
+            predicted[i] = i ? predicted[0] * (1 + 0.1 * i * random_unit(&w)) : 1;
+            truth[i] = predicted[i] * (0.8 + 0.5 * random_unit(&w));
+            best = fmin(best, truth[i]);
+        }
+        begin(&w, 6, predicted, truth);
+        w.state = (uint64_t)seed + 1;
+        w.search.known = UNITS;
+        play(&w, UNITS);
+        cr_expect(tune_search_over(&w.search), "seed %d", seed);
+        cr_expect_leq(truth[w.search.current], best * 1.02, "seed %d: %g of %g", seed, truth[w.search.current], best);
+        cr_expect_leq(w.took, (1 + TUNE_REGRET) * UNITS * truth[0], "seed %d", seed);
+        cr_expect_leq(w.took, 1.035 * UNITS * best, "seed %d: %g", seed, w.took / (UNITS * best));
+    }
+}
+
+Test(search, never_loses_more_than_it_may_where_all_others_are_slower) {
+    const double predicted[] = {1, 1, 1, 1.01, 1.02}, truth[] = {1, 1.9, 2.4, 1.5, 2.46};
+    world w;
+    begin(&w, 5, predicted, truth);
+    play(&w, UNITS); /* the bound holds after each unit */
+    cr_expect_eq(w.search.current, 0u);
+    cr_expect(tune_search_over(&w.search));
+    for (int i = 1; i < 5; i++) cr_expect_eq(w.checks[i], 1, "arm %d", i);
+    const double before = w.took;
+    for (int i = 0; i < 100; i++) step(&w, UNITS + i);
+    cr_expect_leq(w.took - before, 100 * (1 + w.noise), "and nothing after");
+}
+
+Test(search, a_wrong_result_is_never_the_users) {
+    const double predicted[] = {1, 0.5, 0.9}, truth[] = {1, 0.5, 0.9};
+    world w;
+    begin(&w, 3, predicted, truth);
+    w.wrong[1] = true;
+    play(&w, UNITS);
+    cr_expect_eq(w.wrong_units, 0);
+    cr_expect_eq(w.search.arms[1].state, TUNE_ARM_OUT);
+    cr_expect_eq(w.search.current, 2u, "the right one that is faster");
+}
+
+Test(search, begins_with_what_is_ready_and_changes_when_the_better_one_is) {
+    const double predicted[] = {8, 1}, truth[] = {8, 1};
+    world w;
+    begin(&w, 2, predicted, truth);
+    w.search.estimated = 1;
+    w.built[1] = 20;
+    for (int unit = 0; unit < 20; unit++) step(&w, unit);
+    cr_expect_eq(w.search.current, 0u);
+    for (int unit = 20; unit < 30; unit++) step(&w, unit);
+    cr_expect_eq(w.search.current, 1u, "in a few units");
+    cr_expect_eq(w.search.arms[0].state, TUNE_ARM_OUT);
+    cr_expect(tune_search_over(&w.search));
+}
+
+Test(search, does_not_change_for_noise) {
+    const double predicted[] = {1, 1, 1}, truth[] = {1, 0.995, 1.004};
+    for (uint64_t seed = 0; seed < 50; seed++) {
+        world w;
+        begin(&w, 3, predicted, truth);
+        w.state = seed;
+        w.search.known = UNITS;
+        play(&w, UNITS);
+        cr_expect_eq(w.search.current, 0u, "seed %d", (int)seed);
+    }
+}
+
+Test(search, frozen_tries_nothing) {
+    const double predicted[] = {1, 0.1}, truth[] = {1, 0.1};
+    world w;
+    begin(&w, 2, predicted, truth);
+    w.search.known = UNITS;
+    w.search.frozen = true;
+    play(&w, 10);
+    cr_expect_eq(w.search.current, 0u);
+    cr_expect_eq(w.checks[1], 0);
+    cr_expect(tune_search_over(&w.search));
+}
+
+Test(search, what_cannot_be_timed_is_out) {
+    const double predicted[] = {1, 0.9}, truth[] = {1, 0.9};
+    world w;
+    begin(&w, 2, predicted, truth);
+    w.search.arms[1].state = TUNE_ARM_READY;
+    const tune_move check = {.arm = 1, .check = true, .timed = true};
+    tune_search_told(&w.search, &check, 0, true);
+    cr_expect_eq(w.search.arms[1].state, TUNE_ARM_OUT);
+}
