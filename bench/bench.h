@@ -83,7 +83,10 @@ typedef struct bench_result {
 
 bool bench_result_right(const bench_result *result);
 bool bench_result_reaches_bar(const bench_result *result);
-void bench_report_text(const bench *machine, const bench_result *results, size_t count, stn_text *text);
+/* A row of the table, on stdout at once: what is cut short keeps what it has measured. `first`: after the table's head. */
+void bench_report_row(const bench *machine, const bench_result *result, bool first);
+/* What went wrong, below the table. */
+void bench_report_problems(const bench_result *results, size_t count, stn_text *text);
 /* transforms: their JSON array, or NULL. */
 void bench_report_json(const bench *machine, const bench_result *results, size_t count, const char *transforms,
                        const bench_overhead *overhead, stn_text *text);

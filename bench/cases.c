@@ -8,23 +8,29 @@
 #define SQUARE(side)  2, {side, side}
 #define PLANE(a, b)   2, {a, b}
 #define CUBE(side)    3, {side, side, side}
+#define PAPER_LINE    1, {163840000} /* 16 times 10,240,000 */
 #define STEP(name, stencil, shape, bar) \
-    {"step", name, stencil, NULL, shape, 1, BAR_PERCENT_OF_COPY, bar, bar, NULL, 0, NULL}
+    {"step", name, stencil, NULL, shape, 1, BAR_PERCENT_OF_COPY, bar, bar, NULL, 0, NULL, 0}
 #define TIME(name, stencil, shape, bar, peer, figure) \
-    {"time", name, stencil, "direct", shape, 1000, BAR_GSTENCILS, bar, 1.8 * (bar), peer, figure, NULL}
+    {"time", name, stencil, "direct", shape, 1000, BAR_GSTENCILS, bar, 1.8 * (bar), peer, figure, NULL, 0}
 #define LOWRANK(name, stencil, shape, bar, peer, figure) \
-    {"lowrank", name, stencil, "lowrank", shape, 1000, BAR_GSTENCILS, bar, 0, peer, figure, NULL}
+    {"lowrank", name, stencil, "lowrank", shape, 1000, BAR_GSTENCILS, bar, 0, peer, figure, NULL, 0}
 #define FILTER(radius, sigma) \
     {"filters", "gaussian-r" radius, "gaussian-2d:truncate=4,sigma=" sigma, NULL, SQUARE(4096), 1, \
-     BAR_GSTENCILS, 0, 67, NULL, 0, "reflect"} /* 0.25 ms */
+     BAR_GSTENCILS, 0, 67, NULL, 0, "reflect", 0} /* 0.25 ms */
 #define SEGMENT(name, stencil, shape, steps, bar, peer, figure, side) \
-    {"segment", name, stencil, "segment", shape, steps, BAR_GSTENCILS, bar, 1.7 * (bar), peer, figure, side}
+    {"segment", name, stencil, "segment", shape, steps, BAR_GSTENCILS, bar, 1.7 * (bar), peer, figure, side, 0}
 #define FLASH "FlashFFTStencil"
 
 #define SPECTRAL(name, stencil, shape, steps, sides, bar) \
-    {"spectral", name, stencil, "spectral", shape, steps, BAR_MS, bar, 0.55 * (bar), NULL, 0, sides}
+    {"spectral", name, stencil, "spectral", shape, steps, BAR_MS, bar, 0.55 * (bar), NULL, 0, sides, 0}
 #define DENSE(radius, sides) \
-    {"dense", "dense-r" radius "-" sides, "dense-2d:" radius, "spectral", SQUARE(4096), 1, BAR_MS, 0, 0.30, NULL, 0, sides}
+    {"dense", "dense-r" radius "-" sides, "dense-2d:" radius, "spectral", SQUARE(4096), 1, BAR_MS, 0, 0.30, NULL, 0, sides, 0}
+/* For --dtype f16, and --dtype f32 --tolerance 1e-3; the bars of f32's long runs are 1.15 of lowrank's figure in the same run. */
+#define SPARSE_STEP(name, stencil, shape) \
+    {"sparse", name "-1", stencil, "sparse", shape, 1, BAR_PERCENT_OF_COPY, 0, 85, NULL, 0, "wrap", 85}
+#define SPARSE(name, stencil, shape, bar) \
+    {"sparse", name, stencil, "sparse", shape, 1000, BAR_GSTENCILS, 0, 0, NULL, 0, "wrap", bar}
 
 const bench_case bench_cases[] = {
     STEP("heat-1d",    "heat-1d",    LINE(29),      95),
@@ -94,6 +100,23 @@ const bench_case bench_cases[] = {
     DENSE("24", "reflect"),
     DENSE("40", "reflect"),
     DENSE("60", "reflect"),
+
+    SPARSE_STEP("heat-1d",    "heat-1d",    PAPER_LINE),
+    SPARSE_STEP("1d5p",       "1d5p",       PAPER_LINE),
+    SPARSE_STEP("1d7p",       "1d7p",       PAPER_LINE),
+    SPARSE_STEP("heat-2d",    "heat-2d",    SQUARE(10240)),
+    SPARSE_STEP("star-2d9p",  "laplace-2d:order=4",  SQUARE(10240)),
+    SPARSE_STEP("star-2d13p", "star-2d13p", SQUARE(10240)),
+    SPARSE_STEP("box-2d9p",   "box-2d9p",   SQUARE(10240)),
+    SPARSE_STEP("box-2d25p",  "gaussian-2d:sigma=1,truncate=2",  SQUARE(10240)),
+    SPARSE_STEP("box-2d49p",  "box-2d49p",  SQUARE(10240)),
+    SPARSE("heat-1d",            "heat-1d",                        LINE(27),      46000),
+    SPARSE("heat-2d",            "heat-2d",                        SQUARE(10240), 5000),
+    SPARSE("box-2d9p",           "box-2d9p",                       SQUARE(10240), 6500),
+    SPARSE("box-2d9p-separable", "gaussian-2d:sigma=1,truncate=1", SQUARE(10240), 7000),
+    SPARSE("star-2d13p",         "star-2d13p",                     SQUARE(10240), 1000),
+    SPARSE("box-2d49p",          "box-2d49p",                      SQUARE(10240), 1400),
+    SPARSE("box-3d27p",          "box-3d27p",                      CUBE(512),     550),
 };
 // clang-format on
 const size_t bench_case_count = sizeof bench_cases / sizeof *bench_cases;

@@ -9,7 +9,8 @@ typedef enum bar_unit { BAR_PERCENT_OF_COPY, BAR_GSTENCILS, BAR_MS /* at most */
 
 typedef struct bench_case {
     /* step: one step a launch beside the copy bandwidth; time, lowrank, segment: whole runs, mostly of 1000 steps; spectral: any number
-     * of steps; filters: one wide separable step; dense: one of random taps */
+     * of steps; filters: one wide separable step; dense: one of random taps; sparse: one step, and
+     * 1000, of f16, and of f32 with a tolerance */
     const char *group;
     const char *name;     /* the usual name of the stencil */
     const char *stencil;  /* for stn_stencil_parse; or dense-2d:R, random weights of either sign in a box of radius R */
@@ -22,6 +23,7 @@ typedef struct bench_case {
     const char *peer;        /* the best peer measured on the same kind of GPU in f64, NULL if there is none */
     double peer_gstencils;
     const char *boundary; /* where the options name none; NULL: fixed */
+    double bar_f16;       /* 0: none */
 } bench_case;
 
 extern const bench_case bench_cases[];

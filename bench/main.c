@@ -6,7 +6,10 @@
 
 #include "base/error.h"
 #include "bench.h"
+#include "envelope.h"
 #include "fft.h"
+#include "fno.h"
+#include "forms.h"
 #include "options.h"
 #include "rates.h"
 
@@ -27,7 +30,7 @@ static void resolve(const bench *machine, const bench_options *options, const be
     if (options->rank) memcpy(result->extent, options->extent, sizeof result->extent);
     if (options->steps) result->steps = options->steps;
     bool as_stated = full && !options->rank && !options->steps;
-    if (as_stated) result->bar = dtype == STN_F64 ? what->bar_f64 : dtype == STN_F32 ? what->bar_f32 : 0;
+    if (as_stated) result->bar = dtype == STN_F64 ? what->bar_f64 : dtype == STN_F32 ? what->bar_f32 : what->bar_f16;
     if (!machine->device && !machine->quick && result->steps == 1 && dtype == STN_F64 && !strcmp(what->name, "heat-2d"))
         result->bar = host_bar;
     const char *strategy = options->strategy ? options->strategy : machine->device ? what->strategy : NULL;
@@ -65,7 +68,7 @@ static stn_status measure(bench *machine, const bench_buffers *buffers, bench_re
     memcpy(problem.extent, result->extent, sizeof problem.extent);
     STN_TRY_GOTO(status, bench_boundary(result->boundary, result->what->rank, problem.boundary, error), done);
     options.strategy = result->strategy;
-    options.tune = machine->tune;
+    options.mode = machine->tune ? STN_MODE_MEASURE : STN_MODE_ESTIMATE; /* one choice, whatever it takes */
     STN_TRY_GOTO(status, stn_plan_create(machine->context, &problem, &options, &work.plan, error), done);
     snprintf(result->strategy, sizeof result->strategy, "%s", stn_plan_strategy(work.plan));
     STN_TRY_GOTO(status, bench_check(machine, &problem, work.plan, buffers, &result->error, &result->allowed, error),
@@ -81,8 +84,10 @@ done:
     return status;
 }
 
-/* All results of one dtype share their buffers: the input is a function of the index. */
-static stn_status measure_all(bench *machine, bench_result *results, size_t count, stn_dtype dtype, stn_error *error) {
+/* All results of one dtype share their buffers: the input is a function of the index. rows: how many are printed so far, NULL
+ * if none are to be. */
+static stn_status measure_all(bench *machine, bench_result *results, size_t count, stn_dtype dtype, size_t *rows,
+                              stn_error *error) {
     bench_buffers buffers = {0};
     size_t most = 0;
     for (size_t i = 0; i < count; i++) {
@@ -102,6 +107,7 @@ static stn_status measure_all(bench *machine, bench_result *results, size_t coun
         if (results[i].status != STN_OK)
             snprintf(results[i].problem, sizeof results[i].problem, "%.*s", (int)sizeof results[i].problem - 1,
                      story.message);
+        if (rows) bench_report_row(machine, &results[i], (*rows)++ == 0);
     }
 done:
     stn_memory_free(machine->context, buffers.in);
@@ -140,6 +146,11 @@ static void list_cases(void) {
                stn_dtype_name(what->transform.dtype), stn_transform_kind_name(what->transform.kind), what->bar,
                what->of_cufft);
     }
+    fno_case layers[FNO_CASES];
+    count = bench_fno_cases(layers);
+    for (size_t i = 0; i < count; i++)
+        printf("%-9s %s, bar %.3g ms, %.2f of cuBLAS\n", layers[i].group, layers[i].name, layers[i].bar,
+               layers[i].of_cublas);
 }
 
 static void report(const bench_options *options, const bench *machine, const bench_result *results, size_t count,
@@ -151,8 +162,7 @@ static void report(const bench_options *options, const bench *machine, const ben
         stn_text_clear(&array);
         return;
     }
-    if (count && transform_count) stn_text_printf(text, "\n");
-    if (count) bench_report_text(machine, results, count, text);
+    bench_report_problems(results, count, text);
     bench_fft_problems(machine, transforms, transform_count, text);
 }
 
@@ -161,7 +171,7 @@ static stn_status run_cases(const bench_options *options, stn_text *text, bool *
         .quick = options->quick, .tune = options->tune, .tolerance = options->tolerance, .repeat = options->repeat};
     bench_result *results = NULL;
     fft_result *transforms = NULL;
-    size_t count, transform_count = 0, most = bench_case_count * DTYPES;
+    size_t count, rows = 0, transform_count = 0, most = bench_case_count * DTYPES;
     stn_status status;
     STN_TRY_GOTO(status, bench_open(options->device, options->threads, NULL, &machine, error), done);
     results = calloc(most, sizeof *results);
@@ -176,13 +186,18 @@ static stn_status run_cases(const bench_options *options, stn_text *text, bool *
                      bench_fft_run(&machine, options, options->json ? NULL : bench_fft_row, &transforms,
                                    &transform_count, error),
                      done);
-    if (!count && !transform_count) {
+    size_t layers = 0;
+    if (!options->rank && !options->json)
+        STN_TRY_GOTO(status, bench_fno_run(&machine, options, &layers, wrong, error), done);
+    if (!count && !transform_count && !layers) {
         status = stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "no case has these names: see stentor-bench --list");
         goto done;
     }
+    if (count && transform_count && !options->json) puts("");
     for (int dtype = STN_F64; dtype <= STN_F16; dtype++)
-        STN_TRY_GOTO(status, measure_all(&machine, results, count, (stn_dtype)dtype, error), done);
-    size_t measured = 0;
+        STN_TRY_GOTO(
+            status, measure_all(&machine, results, count, (stn_dtype)dtype, options->json ? NULL : &rows, error), done);
+    size_t measured = layers;
     for (size_t i = 0; i < count; i++) {
         measured += results[i].status == STN_OK;
         /* An internal error is a reference that is itself wrong. */
@@ -213,10 +228,20 @@ static stn_status run_overhead(const bench_options *options, stn_text *text, stn
     return STN_OK;
 }
 
-static stn_status run_rates(const bench_options *options, stn_error *error) {
+/* What prints as it measures. */
+static stn_status run_listed(const bench_options *options, stn_error *error) {
     bench machine = {.quick = options->quick, .repeat = 1};
     stn_status status = bench_open(options->device, options->threads, NULL, &machine, error);
-    if (status == STN_OK) status = bench_rates(&machine, options->rates, error);
+    if (status == STN_OK)
+        status = options->envelope ? bench_envelope(&machine, error) : bench_rates(&machine, options->rates, error);
+    bench_close(&machine);
+    return status;
+}
+
+static stn_status run_forms(const bench_options *options, stn_text *text, stn_error *error) {
+    bench machine = {.quick = options->quick, .repeat = options->quick ? 1 : options->repeat};
+    stn_status status = bench_open(options->device, options->threads, NULL, &machine, error);
+    if (status == STN_OK) status = bench_forms(&machine, text, error);
     bench_close(&machine);
     return status;
 }
@@ -232,9 +257,10 @@ int main(int argc, char **argv) {
     stn_text text = STN_TEXT_EMPTY;
     stn_error error = {0};
     bool wrong = false;
-    stn_status status = options.rates > 0  ? run_rates(&options, &error)
-                        : options.overhead ? run_overhead(&options, &text, &error)
-                                           : run_cases(&options, &text, &wrong, &error);
+    stn_status status = options.rates > 0 || options.envelope ? run_listed(&options, &error)
+                        : options.forms                       ? run_forms(&options, &text, &error)
+                        : options.overhead                    ? run_overhead(&options, &text, &error)
+                                                              : run_cases(&options, &text, &wrong, &error);
     if (status != STN_OK)
         fprintf(stderr, "stentor-bench: %s\n", error.message);
     else if (text.data)

@@ -14,8 +14,8 @@ enum { USAGE = 2 };
 static const char help[] =
     "usage: stentor-bench [options]\n"
     "Measures copy bandwidth, then each case beside its roof. Results are checked before they are timed.\n"
-    "  --group NAMES      step (default), time, lowrank, segment, filters, spectral, dense; fft, fft-few, fft-batch,\n"
-    "                     fft-types, fft-grid; all\n"
+    "  --group NAMES      step (default), time, lowrank, segment, filters, spectral, dense, sparse; fft, fft-few,\n"
+    "                     fft-batch, fft-types, fft-grid; all\n"
     "  --case NAMES       only these cases, such as heat-2d,box-2d9p,131072\n"
     "  --dtype NAMES      f64,f32 (default of stencils; transforms: all), f16\n"
     "  --strategy NAME    instead of each case's own\n"
@@ -32,6 +32,9 @@ static const char help[] =
     "  --overhead         first plan with a cold and a warm cache, and one execute, instead of the cases\n"
     "  --rates SECONDS    predicted and measured times of a list of problems, as bench/fit_rates.py reads them;\n"
     "                     ends after about so many seconds\n"
+    "  --forms            segment's FFT words and coprime products beside each other, length by length\n"
+    "  --envelope         what every strategy takes for 1 to 10^5 steps of heat-2d and heat-3d, as bench/envelope.py "
+    "reads it\n"
     "  --json             one JSON object instead of tables\n"
     "  --list             the cases and their bars\n"
     "Exit codes: 0, 1 if a result is wrong or nothing could be measured, else those of the stentor command.\n";
@@ -120,6 +123,9 @@ static bool parse_one(int option, const char *value, bench_options *options) {
         case 'R':
             good = stn_number_parse(value, strlen(value), &options->rates) && options->rates > 0;
             break;
+        case 'F':
+            options->forms = true;
+            break;
         case 'o':
             options->overhead = true;
             break;
@@ -128,6 +134,9 @@ static bool parse_one(int option, const char *value, bench_options *options) {
             break;
         case 'T':
             options->tune = true;
+            break;
+        case 'E':
+            options->envelope = true;
             break;
         case 'l':
             options->list = true;
@@ -157,7 +166,9 @@ bool bench_options_parse(int argc, char **argv, bench_options *options, int *exi
         {"json", no_argument, NULL, 'j'},
         {"list", no_argument, NULL, 'l'},
         {"tune", no_argument, NULL, 'T'},
+        {"forms", no_argument, NULL, 'F'},
         {"rates", required_argument, NULL, 'R'},
+        {"envelope", no_argument, NULL, 'E'},
         {"help", no_argument, NULL, 'h'},
         {NULL, 0, NULL, 0},
     };

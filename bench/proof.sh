@@ -39,7 +39,7 @@ sanitize() {
             # shellcheck disable=SC2046 # the part is an option and its value
             timeout "${SLICE_LIMIT:-60}" compute-sanitizer --tool "$tool" --error-exitcode 9 \
                 "$(find "$programs" -type f -name "test_${slice%%:*}")" \
-                $([ "$slice" = "${slice#*:}" ] || echo --only "${slice#*:}")
+                $([ "${slice%%:*}" != fft ] || echo --strategy fft) $([ "$slice" = "${slice#*:}" ] || echo --only "${slice#*:}")
             case $? in
                 0) echo "# no error" ;;
                 124) echo "# cut short after ${SLICE_LIMIT:-60} s, no error until then" ;;
@@ -56,7 +56,7 @@ speed() {
     done
 }
 
-torch() { python3 "$here/spectral_torch.py" && python3 "$here/filters_torch.py"; }
+torch() { python3 "$here/spectral_torch.py" && python3 "$here/filters_torch.py" "$build/bench/stentor-bench"; }
 
 rates() { "$build/bench/stentor-bench" --rates $((limit - 60)); }
 

@@ -108,6 +108,7 @@ static void build_runs(void *user, int64_t begin, int64_t end) {
         for (int r = 0; p->status == STN_OK && r < p->runs; r++) {
             stn_plan_options options = STN_PLAN_OPTIONS_INIT;
             options.strategy = p->run[r].strategy;
+            options.mode = STN_MODE_ESTIMATE; /* one choice, whatever it takes */
             options.no_auto_workspace = 1;
             if (stn_plan_create(batch->machine->context, &p->problem, &options, &p->run[r].plan, &p->run[r].why) !=
                 STN_OK)

@@ -1,5 +1,6 @@
 /* What was measured, as a Markdown table and as JSON. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -49,13 +50,21 @@ static void text_row(const bench_result *result, stn_text *text) {
     stn_text_printf(text, "| %.2g | %s |\n", result->error, verdict(result));
 }
 
-void bench_report_text(const bench *machine, const bench_result *results, size_t count, stn_text *text) {
-    stn_text_printf(text, "%s, copy %.0f GB/s (read + write), medians of %d, random input, checked by sample\n\n",
-                    machine->context->machine.name, 1e-9 * machine->copy_bandwidth, machine->repeat);
-    stn_text_printf(text,
-                    "| case | dtype | boundary | strategy | ms | GStencil/s | GB/s | %% of copy | bar | error | |\n"
-                    "|---|---|---|---|--:|--:|--:|--:|--:|--:|---|\n");
-    for (size_t i = 0; i < count; i++) text_row(&results[i], text);
+void bench_report_row(const bench *machine, const bench_result *result, bool first) {
+    stn_text text = STN_TEXT_EMPTY;
+    if (first)
+        stn_text_printf(&text,
+                        "%s, copy %.0f GB/s (read + write), medians of %d, random input, checked by sample\n\n"
+                        "| case | dtype | boundary | strategy | ms | GStencil/s | GB/s | %% of copy | bar | error | |\n"
+                        "|---|---|---|---|--:|--:|--:|--:|--:|--:|---|\n",
+                        machine->context->machine.name, 1e-9 * machine->copy_bandwidth, machine->repeat);
+    text_row(result, &text);
+    if (text.data && !text.failed) fputs(text.data, stdout);
+    fflush(stdout);
+    stn_text_clear(&text);
+}
+
+void bench_report_problems(const bench_result *results, size_t count, stn_text *text) {
     for (size_t i = 0; i < count; i++) {
         const bench_result *result = &results[i];
         if (*result->problem)

@@ -305,6 +305,11 @@ void stn_cache_note_store(stn_cache *cache, const stn_key *key, const char *text
 
 void stn_cache_note_reject(stn_cache *cache, const stn_key *key) { (void)stn_notes_remove(&cache->disk.folder, key); }
 
+stn_status stn_cache_notes_clear(stn_cache *cache, stn_error *error) {
+    stn_cache_sweep sweep = {0};
+    return stn_notes_sweep(&cache->disk.folder, STN_NOTES_ALL, 0, 0, &sweep, error);
+}
+
 stn_status stn_cache_note_each(stn_cache *cache, bool (*visit)(void *user, const stn_note_item *item), void *user,
                                stn_error *error) {
     return stn_notes_each(&cache->disk.folder, visit, user, error);

@@ -68,6 +68,8 @@ bool stn_cache_has_notes(stn_cache *cache);
 void stn_cache_note_store(stn_cache *cache, const stn_key *key, const char *text);
 /* The note was found but its text makes no sense. */
 void stn_cache_note_reject(stn_cache *cache, const stn_key *key);
+/* Removes all notes and no kernel. */
+stn_status stn_cache_notes_clear(stn_cache *cache, stn_error *error);
 /* Every note, in the order of keys. Changes nothing. */
 stn_status stn_cache_note_each(stn_cache *cache, bool (*visit)(void *user, const stn_note_item *item), void *user,
                                stn_error *error);

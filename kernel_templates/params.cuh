@@ -3,8 +3,9 @@
 #pragma once
 
 // ---- types
-using STORE = double;  // an element in memory: double, float or half_t
-using REAL = double;   // what it is computed in: double, or float for float and half_t
+using STORE = double;    // an element in memory: double, float or half_t
+using WRITTEN = double;  // one that is written, where that may be another
+using REAL = double;     // what it is computed in: double, or float for float and half_t
 
 // ---- the stencil: tap k looks at (z + TAP_Z[k], y + TAP_Y[k], x + TAP_X[k]); x is the fastest axis.
 // direct_tile walks along z; a 2D problem's axes are z and x. Taps are sorted by y, then z, then x.
@@ -67,6 +68,18 @@ constexpr int TILES = 2;                         // of 8 rows, of a warp
 constexpr int WARPS_X = 2, WARPS_Y = 2;          // of a block
 constexpr int RING = 1;  // planes that only single weights reach stay in shared memory, not in the queue of sums
 
+// ---- sparse_tile, sparse_chain: Z_LOW .. X_SIDE_HIGH are those of the fused taps; VECTOR, WARPS, STAGES and BLOCKS as above
+using SPARSE_STORE = float;         // an element: float or half_t
+constexpr int SPARSE_RANK = 3;      // of the grid
+constexpr int SPARSE_HALVES = 3;    // of 8 words of 32 bits: a window has so many
+constexpr int SPARSE_HALVES_Y = 3;  // sparse_chain: of the window of rows
+constexpr int SPARSE_LEAD = 4;      // a window begins so many points before its first output
+constexpr int SPARSE_PARTS = 1;     // of a weight, of 11 bits each
+constexpr int SPARSE_HELD = 8;      // rows of taps in registers at once, at most
+constexpr int SPARSE_ROW_FIRST[3] = {
+    0, 0, 0};  // for each plane: its first row of taps, from -Y_LOW on, and how many there are
+constexpr int SPARSE_ROW_COUNT[3] = {1, 1, 1};
+
 // ---- several steps in one launch (direct_time_*)
 constexpr int FUSED = 2;                              // steps
 constexpr int POINTS = 4;                             // consecutive points along x that a lane holds
@@ -126,20 +139,36 @@ constexpr int LINE_PAD = 8;       // a cell is left out after as many; 0: none
 constexpr int LINE_TABLE = 1024;  // a rung with more roots than this forms powers of fewer
 constexpr int LINE_SHARES = 1;    // blocks of a cluster that hold a line together
 
+// ---- layer_*: what surrounds a Fourier layer's products; SCALE_FROM and SCALE_TO as above
+constexpr int LAYER_HALF = 0;       // spectra are halves, of real data
+constexpr int LAYER_DOUBLED = 0;    // what stands for two frequencies counts twice
+constexpr int LAYER_CONJUGATE = 0;  // the conjugates are gathered
+constexpr int LAYER_PARTS = 1;      // numbers of an element
+constexpr int LAYER_ADD = 0;        // layer_finish: something is added, a bias is added, 1 GELU, 2 ReLU
+constexpr int LAYER_BIAS = 0;
+constexpr int LAYER_ACTIVATION = 0;
+
 // ---- twins: what the launcher takes the kernel to be; 0: not known. Kernels assert it
 constexpr int EXPECTED_SHARED = 0;  // bytes of dynamic shared memory
 constexpr int EXPECTED_HEADER =
     0;  // bytes of the arguments before the values that follow in the kernel's arithmetic type, or of all of them
 
 // ---- segment_line, segment_columns: VECTOR, BLOCKS, X_SIDE_LOW and X_SIDE_HIGH (of the axis that the segments lie along), and these
-constexpr int SEGMENT_FIRST = 16;  // a segment has 256 times as many points: 2, 4, 8 or 16
-constexpr int SYMBOL_REAL = 1;     // taps are symmetric: their symbol has no imaginary part
-constexpr int SEGMENT_WHOLE = 0;   // 1: points go through shared memory whole, else (f64) by halves
-constexpr int PROFILES = 0;        // 1: what values at sides add is added, along lines or in the last pass
-constexpr int SYMBOL_EVEN = 0;     // segment_face: 1: the symbol's imaginary part is even too
-constexpr int SOURCE_BACK = 0;     // segment_source: 1: frozen values back to a grid
-constexpr int SEGMENT_LINES = 0;   // segment_line: 1: there are several lines
-constexpr int SEGMENT_PAIRS = 4;   // segment_columns: pairs of columns of a tile: 1, 2, 4 or 8
+constexpr int SEGMENT_FIRST = 16;   // a segment has 256 times as many points: 2, 4, 8 or 16
+constexpr int SYMBOL_REAL = 1;      // taps are symmetric: their symbol has no imaginary part
+constexpr int SEGMENT_WHOLE = 0;    // 1: points go through shared memory whole, else (f64) by halves
+constexpr int SEGMENT_COSINES = 0;  // 1: a segment is a whole line that is mirrored at both ends
+constexpr int PROFILES = 0;         // 1: what values at sides add is added, along lines or in the last pass
+constexpr int SYMBOL_EVEN = 0;      // segment_face: 1: the symbol's imaginary part is even too
+constexpr int SOURCE_BACK = 0;      // segment_source: 1: frozen values back to a grid
+constexpr int PRODUCT_1 = 16, PRODUCT_2 = 15, PRODUCT_3 = 7;  // segment_product: coprime, at most 16; the last may be 1
+constexpr int SEGMENT_LINES = 0;                              // segment_line: 1: there are several lines
+constexpr int SEGMENT_PAIRS = 4;  // segment_columns: pairs of columns of a tile: 1, 2, 4 or 8
+
+// ---- spectral_sheet: the ladder's, EXTEND_* and these
+constexpr int SHEET_WIDTH = 64;     // points of a row
+constexpr int SHEET_FINE = 6;       // log2 of the first of two tables of roots
+constexpr int SHEET_USEFUL = 4096;  // points of the grid that a sheet is there for
 
 // ---- spectral_rows, spectral_columns: the ladder's, and these
 constexpr int SPECTRUM_GROUP = 2;  // rows of the spectrum whose numbers lie side by side
@@ -151,6 +180,41 @@ constexpr int EXTEND_LOW = 0, EXTEND_LOW_SIGN = 1;
 constexpr int EXTEND_HIGH = 0, EXTEND_HIGH_SIGN = 1;
 constexpr int LINE_WHOLE = 0;                   // 1: a line is the axis, no more
 constexpr int SYMBOL = 0;                       // spectral/symbol.cuh: 0 real and the same for -theta, 1 any
+constexpr int SYMBOL_TURNED = 0;                // 1: lines are rows of sheets
 constexpr int SYMBOL_HIGH = 1, SYMBOL_LOW = 0;  // terms of its parts
-constexpr int SOURCES = 0;                      // 1: fixed or constant sides add a source
+constexpr int SOURCES = 0;       // 1: fixed or constant sides add a source; 2: in 3D; 3: in rows of sheets
+constexpr int COLUMNS_DEAD = 0;  // spectral_columns: 1: some columns have a source and no points
 constexpr int FROZEN_LOW = 0, FROZEN_HIGH = 0;  // spectral_rows: points of a row that fixed sides keep
+
+// ---- fno_line: the ladder's, WARPS and BLOCKS, and these; fno/product.cuh: WARPS_M .. TILES_N
+constexpr int FNO_FORWARD = 1, FNO_PRODUCT = 1, FNO_BACK = 1;  // which parts of a layer it is
+using FNO_FROM = double;                                       // numbers that come in, and that go out
+using FNO_TO = double;
+constexpr int FNO_REAL = 0;    // points are real: two channels are a line
+constexpr int FNO_MODES = 32;  // kept of a line, of the frequencies -FNO_LOW, -FNO_LOW + 1, ..
+constexpr int FNO_LOW = 16;
+constexpr int FNO_GROUPS = 2;        // times LINE_COUNT lines are transformed at once
+constexpr int FNO_HELD = 0;          // channels whose weights stay in shared memory: all, or 0
+constexpr int FNO_WEIGHT_PAIRS = 0;  // f32: two outputs' weights lie side by side, at a multiple of 16 bytes
+constexpr int FNO_CHUNKS_IN = 0;     // modes of channels 2c and 2c + 1 lie at multiples of their size in memory
+constexpr int FNO_CHUNKS_OUT = 0;
+constexpr int FNO_CONJUGATE = 0;   // weights are conjugated
+constexpr int FNO_DOUBLED = 0;     // 1: modes that stand for two of a real line's are taken twice
+constexpr int FNO_BIAS = 0;        // 1: of a channel, 2: of an item of the inner loop
+constexpr int FNO_ADDED = 0;       // 1: something is added to points that go out
+constexpr int FNO_ACTIVATION = 0;  // 1: GELU, 2: ReLU
+using FNO_FACTOR = double;         // what products are of (device/fragment.cuh), and in how many parts
+constexpr int FNO_PARTS = 1;
+constexpr int WARPS_M = 2, WARPS_N = 4;  // warps along modes, and along outputs
+constexpr int TILES_M = 1, TILES_N = 2;  // of 16 modes, and of 8 outputs, of a warp
+
+// ---- fno_modes: those of fno/product.cuh, BLOCKS, FNO_FROM (left), FNO_TO, FNO_CONJUGATE (right), and these
+using FNO_RIGHT = double;             // numbers of the right factor
+constexpr int FNO_TOGETHER = 4;       // modes of a block
+constexpr int FNO_ROWS_FAST = 0;      // of the left factor neighbours lie along 1: rows, 0: the sum
+constexpr int FNO_MODES_FAST = 0;     // of the right factor along 1: modes, 0: columns
+constexpr int FNO_POINTS = 0;         // real points, two of them a complex number: 1 rows, 2 terms
+constexpr int FNO_CONJUGATE_OUT = 0;  // what goes out is conjugated
+
+// ---- fno_sum: THREADS_X along what goes out, THREADS_Y along the sum; FNO_FROM, FNO_TO
+constexpr int FNO_PER = 2;  // numbers that lie side by side

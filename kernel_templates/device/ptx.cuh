@@ -85,6 +85,9 @@ __device__ __forceinline__ void load_run(half_t (&to)[8], const half_t *from) {
 __device__ __forceinline__ void load_run(unsigned (&to)[1], const unsigned *from) {
     asm("ld.global.nc.u32 %0, [%1];" : "=r"(to[0]) : "l"(from));
 }
+__device__ __forceinline__ void load_run(unsigned (&to)[4], const unsigned *from) {
+    asm("ld.global.nc.v4.u32 {%0,%1,%2,%3}, [%4];" : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3]) : "l"(from));
+}
 __device__ __forceinline__ void store_run(double *to, const double (&from)[1]) {
     asm volatile("st.global.f64 [%0], %1;" ::"l"(to), "d"(from[0]));
 }
@@ -169,6 +172,13 @@ template <int N>
 __device__ __forceinline__ void copy_async_wait() {
 #if __CUDA_ARCH__ >= 800
     asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory");
+#endif
+}
+
+// Bytes, a multiple of 16 at a multiple of 16, that will be read soon: into L2, without waiting (sm_90; else nothing happens).
+__device__ __forceinline__ void prefetch_far(const void *from, unsigned bytes) {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(from), "r"(bytes) : "memory");
 #endif
 }
 
@@ -270,6 +280,13 @@ __device__ __forceinline__ void mma_sp_tf32_m16n8k16(float (&c)[4], const unsign
         : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]), "r"(b[2]), "r"(b[3]), "r"(meta),
           "n"(SELECTOR));
+}
+
+// The transpose of 8 rows of 8 halves of which lane 4g + t holds row g's 2t and 2t + 1.
+__device__ __forceinline__ unsigned transpose_halves(unsigned two) {
+    unsigned transposed;
+    asm volatile("movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;" : "=r"(transposed) : "r"(two));
+    return transposed;
 }
 
 // ---- launches one after the other in a stream (sm_90): the next one, if it was asked to come early, begins when all blocks of

@@ -94,28 +94,42 @@ __device__ __forceinline__ void store_tile(const line_arguments &a, STORE *out, 
     }
 }
 
-// Points past an edge take the value of the point that they fold to.
-__device__ __forceinline__ void refresh(const line_arguments &a, long long first, STORE *tile, REAL (&u)[POINTS]) {
-    const int lane = threadIdx.x;
-    if (X_SIDE_LOW == WRAP) return;
+// Where the line begins and ends, counted from the tile's first point; what is far away is cut.
+struct line_ends {
+    int low, high;
+};
+__device__ __forceinline__ int cut(long long i) {
+    constexpr int FAR = 1 << 24;
+    return i < -FAR ? -FAR : i > FAR ? FAR : static_cast<int>(i);
+}
+
+// Points past an edge take the value of the point that they fold to. Only the lanes beside an edge hold either.
+__device__ __forceinline__ void refresh(const line_arguments &a, line_ends line, REAL *cells, REAL (&u)[POINTS]) {
+    const int own = threadIdx.x * POINTS;
+    const bool beside_low = own <= line.low + X_REACH && own + POINTS > line.low - X_REACH;
+    const bool beside_high = own < line.high + X_REACH && own + POINTS >= line.high - X_REACH;
+    const bool beside = beside_low || beside_high;
     __syncwarp();
+    if (beside)
 #pragma unroll
-    for (int v = 0; v < POINTS; v++) reinterpret_cast<REAL *>(tile)[lane * POINTS + v] = u[v];
+        for (int v = 0; v < POINTS; v++) cells[own + v] = u[v];
     __syncwarp();
+    if (!beside) return;
 #pragma unroll
     for (int v = 0; v < POINTS; v++) {
-        const long long x = first + lane * POINTS + v;
-        if ((x >= 0 && x < a.nx) || x < -X_REACH || x >= a.nx + X_REACH) continue;
-        const long long f = x < 0 ? fold_low<X_SIDE_LOW>(x, a.nx) : fold_high<X_SIDE_HIGH>(x, a.nx);
-        if (f < 0)
-            u[v] = a.constant[2][x >= 0];
-        else if (f >= first && f < first + WIDTH)
-            u[v] = reinterpret_cast<REAL *>(tile)[f - first];
+        const int i = own + v - line.low, n = line.high - line.low;
+        const bool before = i < 0 && i >= -X_REACH, after = i >= n && i < n + X_REACH;
+        if (!before && !after) continue;
+        const int from = static_cast<int>(before ? fold_low<X_SIDE_LOW>(i, n) : fold_high<X_SIDE_HIGH>(i, n));
+        if (from < 0)
+            u[v] = a.constant[2][after];
+        else if (from + line.low >= 0 && from + line.low < WIDTH)
+            u[v] = cells[from + line.low];
     }
 }
 
 template <bool EDGE>
-__device__ __forceinline__ void step(const line_arguments &a, long long first, REAL (&u)[POINTS]) {
+__device__ __forceinline__ void step(const line_arguments &a, line_ends line, REAL (&u)[POINTS]) {
     REAL window[POINTS + 2 * X_REACH];
 #pragma unroll
     for (int v = 0; v < POINTS; v++) window[X_REACH + v] = u[v];
@@ -138,9 +152,9 @@ __device__ __forceinline__ void step(const line_arguments &a, long long first, R
             for (int k = 0; k < SIDE; k++)
                 if (TAPS.has[k]) sum += a.weight[k] * window[v + k];
         }
-        const long long x = first + threadIdx.x * POINTS + v;
-        const bool frozen =
-            EDGE && ((X_SIDE_LOW == FIXED && x < X_LOW) || (X_SIDE_HIGH == FIXED && x >= a.nx - X_HIGH));
+        const int i = threadIdx.x * POINTS + v;
+        const bool frozen = EDGE && ((X_SIDE_LOW == FIXED && i < line.low + X_LOW) ||
+                                     (X_SIDE_HIGH == FIXED && i >= line.high - X_HIGH));
         if (!frozen) u[v] = sum;
     }
 }
@@ -162,14 +176,15 @@ extern "C" __global__ void __launch_bounds__(32, BLOCKS) direct_time_line(const 
 #pragma unroll
     for (int v = 0; v < POINTS; v++) u[v] = widen(tile[place(lane * POINTS) + v]);
     __syncwarp();
+    const line_ends line = {cut(-first), cut(a.nx - first)};
     if (inside || X_SIDE_LOW == WRAP) {
 #pragma unroll(UNROLL)
-        for (int t = 0; t < FUSED; t++) step<false>(a, first, u);
+        for (int t = 0; t < FUSED; t++) step<false>(a, line, u);
     } else {
 #pragma unroll 1
         for (int t = 0; t < FUSED; t++) {
-            refresh(a, first, tile, u);
-            step<true>(a, first, u);
+            refresh(a, line, reinterpret_cast<REAL *>(shared), u);
+            step<true>(a, line, u);
         }
         __syncwarp();
     }

@@ -125,7 +125,7 @@ __device__ __forceinline__ void take_early_turn(const tile_arguments &a, const t
         for (int v = 0; v < POINTS; v++) planes[0][r][v] = plane[r][v];
 #pragma unroll
     for (int s = 0; s < FUSED; s++) {
-        settle_plane<EDGE>(a, t, z - s * Z_REACH, shared.exchange, planes[s]);
+        settle_plane<EDGE>(a, t, z - s * Z_REACH, shared, planes[s]);
         leave_rows(planes[s], rows[Y_REACH ? s : 0]);
         complete_plane<EDGE>(a, t, z - s * Z_REACH, planes[s], sums[s], planes[s + 1]);
     }
@@ -147,7 +147,7 @@ __device__ __forceinline__ void take_early_turn(const tile_arguments &a, const t
 template <bool EDGE>
 __device__ __forceinline__ void ready_plane(const tile_arguments &a, const tile &t, shared_type &shared,
                                             rows_type &rows, int z, patch &plane, window_type &window) {
-    settle_plane<EDGE>(a, t, z, shared.exchange, plane);
+    settle_plane<EDGE>(a, t, z, shared, plane);
     leave_rows(plane, rows);
     own_rows(plane, window);
     if (Y_REACH) synchronize();
@@ -228,6 +228,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     tile t;
     t.grid = a.in + number * a.in_batch;
     place_lane(a, own_y, column * OWN_X, t);
+    if (REFRESH && !t.inside) find_sources(a, t, shared);
     STORE *const out = a.out + number * a.out_batch;
     const int z1 = min(z0 + a.chunk, nz), last = z1 + FUSED * Z_REACH;
 

@@ -11,41 +11,55 @@ __device__ __forceinline__ int source(int i, int n, int reach) {
     return static_cast<int>(i < 0 ? fold_low<LOW>(i, n) : fold_high<HIGH>(i, n));
 }
 
-// Points past an edge along x or y, from the points of the same plane that they fold to.
-__device__ __forceinline__ void refresh_plane(const tile_arguments &a, const tile &t, REAL *exchange, patch &plane) {
+// Which cell of `exchange` each of this lane's points is taken from in every plane: its own, but past an edge along x or y that
+// of the point it folds to, or the cell of what lies past that side. Found once: the same decisions in every step cost many
+// times what a step does.
+__device__ __forceinline__ void find_sources(const tile_arguments &a, const tile &t, shared_type &shared) {
     const int lane_x = threadIdx.x % LANES_X * POINTS, lane_y = threadIdx.x / LANES_X * ROWS;
     const int first_x = t.x - lane_x, first_y = t.y - lane_y;
+    constexpr int PAST_Y = HEIGHT * WIDTH, PAST_X = PAST_Y + 2;
+    static_assert(!REFRESH || PAST_X + 2 <= 65536, "cells are counted in 16 bits");
+    if (threadIdx.x < 4) shared.exchange[PAST_Y + threadIdx.x] = a.constant[1 + threadIdx.x / 2][threadIdx.x % 2];
+#pragma unroll 1
+    for (int i = 0; i < ROWS * POINTS; i++) {
+        const int own_y = t.y + i / POINTS, own_x = t.x + i % POINTS;
+        const int y = source<Y_SIDE_LOW, Y_SIDE_HIGH>(own_y, static_cast<int>(a.ny), Y_REACH);
+        const int x = source<X_SIDE_LOW, X_SIDE_HIGH>(own_x, static_cast<int>(a.nx), X_REACH);
+        const bool no_y = Y_SIDE_LOW != WRAP && y < 0, no_x = X_SIDE_LOW != WRAP && x < 0;
+        int cell = (own_y - first_y) * WIDTH + own_x - first_x;
+        if ((no_y && y == UNUSED) || (no_x && x == UNUSED))
+            ;  // no tap looks there
+        else if (no_y)
+            cell = PAST_Y + (own_y >= 0);
+        else if (no_x)
+            cell = PAST_X + (own_x >= 0);
+        else if (lies_in(y - first_y, HEIGHT) && lies_in(x - first_x, WIDTH))
+            cell = (y - first_y) * WIDTH + x - first_x;
+        shared.source[i][threadIdx.x] = static_cast<unsigned short>(cell);
+    }
+}
+
+// Points past an edge along x or y, from the points of the same plane that they fold to.
+__device__ __forceinline__ void refresh_plane(shared_type &shared, patch &plane) {
+    const int lane_x = threadIdx.x % LANES_X * POINTS, lane_y = threadIdx.x / LANES_X * ROWS;
     synchronize();
 #pragma unroll
     for (int r = 0; r < ROWS; r++)
 #pragma unroll
-        for (int v = 0; v < POINTS; v++) exchange[(lane_y + r) * WIDTH + lane_x + v] = plane[r][v];
+        for (int v = 0; v < POINTS; v++) shared.exchange[(lane_y + r) * WIDTH + lane_x + v] = plane[r][v];
     synchronize();
 #pragma unroll
-    for (int r = 0; r < ROWS; r++) {
-        const int y = source<Y_SIDE_LOW, Y_SIDE_HIGH>(t.y + r, static_cast<int>(a.ny), Y_REACH);
-        const bool no_y = Y_SIDE_LOW != WRAP && y < 0;
+    for (int r = 0; r < ROWS; r++)
 #pragma unroll
-        for (int v = 0; v < POINTS; v++) {
-            const int x = source<X_SIDE_LOW, X_SIDE_HIGH>(t.x + v, static_cast<int>(a.nx), X_REACH);
-            const bool no_x = X_SIDE_LOW != WRAP && x < 0;
-            if ((no_y && y == UNUSED) || (no_x && x == UNUSED)) continue;
-            if (no_y)
-                plane[r][v] = a.constant[1][t.y + r >= 0];
-            else if (no_x)
-                plane[r][v] = a.constant[2][t.x + v >= 0];
-            else if ((y != t.y + r || x != t.x + v) && lies_in(y - first_y, HEIGHT) && lies_in(x - first_x, WIDTH))
-                plane[r][v] = exchange[(y - first_y) * WIDTH + x - first_x];
-        }
-    }
+        for (int v = 0; v < POINTS; v++) plane[r][v] = shared.exchange[shared.source[r * POINTS + v][threadIdx.x]];
 }
 
 // A plane of its level before it is taken: points past an edge have their values.
 template <bool EDGE>
-__device__ __forceinline__ void settle_plane(const tile_arguments &a, const tile &t, int z, REAL *exchange,
+__device__ __forceinline__ void settle_plane(const tile_arguments &a, const tile &t, int z, shared_type &shared,
                                              patch &plane) {
     if (!EDGE) return;
-    if (REFRESH && !t.inside) refresh_plane(a, t, exchange, plane);
+    if (REFRESH && !t.inside) refresh_plane(shared, plane);
     if (past_z(z, a.nz))
 #pragma unroll
         for (int r = 0; r < ROWS; r++)

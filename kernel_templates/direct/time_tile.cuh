@@ -77,10 +77,11 @@ constexpr bool TURNED = RUNS > 1;
 typedef run slot_type[ROWS][RUNS][THREADS];                                  // a plane: run s of row r of every lane
 typedef piece rows_type[STACK][Y_REACH ? 2 * Y_REACH : 1][PIECES][LANES_X];  // every lane's first and last rows
 struct shared_type {
-    slot_type slot[SLOTS + TURNED];               // of level 0; the last one on its way to memory
-    REAL exchange[REFRESH ? HEIGHT * WIDTH : 2];  // a plane by its own indices
+    slot_type slot[SLOTS + TURNED];                   // of level 0; the last one on its way to memory
+    REAL exchange[REFRESH ? HEIGHT * WIDTH + 4 : 2];  // a plane by its own indices; what lies past its four sides
     rows_type rows[ONE_BARRIER ? 2 : 1]
                   [Y_REACH ? FUSED : 1];  // ONE_BARRIER: of this turn, and of the last, which may still be read
+    unsigned short source[REFRESH ? ROWS * POINTS : 1][REFRESH ? THREADS : 1];  // in `exchange`, of every point
 };
 
 struct tile {

@@ -1,4 +1,4 @@
-// A grid and a source into a third one, each in its own layout.
+// A grid and a source into a third one, each in its own layout; f16 is widened on its way in and rounded once on its way out.
 //
 //     out(p) = x(p) + c(p)      p inside the live box: what no fixed side freezes
 //     out(p) = x(p)             elsewhere                    HAS_GRID 0: x is 0, HAS_SOURCE 0: c is 0
@@ -7,24 +7,27 @@
 //     of x   | block 0   | block 1   | ...  |     points each, THREADS_X apart. Rows follow by y, then z, then grids of the
 //                                                 batch. Three streams over memory and an addition: the copy roof decides.
 //
-// Reads STORE, REAL, THREADS_X, HAS_GRID, HAS_SOURCE.
+// Reads STORE (of x and c), WRITTEN (of out), REAL, THREADS_X, HAS_GRID, HAS_SOURCE.
 #include "device/element.cuh"
 #include "params.cuh"
 
 constexpr int PER_THREAD = 4, COVERED = THREADS_X * PER_THREAD;
 static_assert(HAS_GRID || HAS_SOURCE, "something is written");
 
+template <typename S>
 struct add_grid {
-    STORE *at;
+    S *at;
     long long stride[3], batch;  // elements; axes z, y, x
 };
 struct add_arguments {
-    add_grid x, c, out;
+    add_grid<const STORE> x, c;
+    add_grid<WRITTEN> out;
     long long n[3], live_low[3], live_high[3];
     long long chunks;  // of a row
 };
 
-__device__ __forceinline__ STORE *row_of(const add_grid &g, long long batch, long long z, long long y) {
+template <typename S>
+__device__ __forceinline__ S *row_of(const add_grid<S> &g, long long batch, long long z, long long y) {
     return g.at + batch * g.batch + z * g.stride[0] + y * g.stride[1];
 }
 
@@ -34,7 +37,7 @@ extern "C" __global__ void __launch_bounds__(THREADS_X) sourced_add(const __grid
     const bool live = z >= a.live_low[0] && z < a.live_high[0] && y >= a.live_low[1] && y < a.live_high[1];
     const STORE *const x = HAS_GRID ? row_of(a.x, batch, z, y) : nullptr;
     const STORE *const c = HAS_SOURCE ? row_of(a.c, batch, z, y) : nullptr;
-    STORE *const out = row_of(a.out, batch, z, y);
+    WRITTEN *const out = row_of(a.out, batch, z, y);
     REAL sum[PER_THREAD];
 #pragma unroll
     for (int k = 0; k < PER_THREAD; k++) {
@@ -47,6 +50,6 @@ extern "C" __global__ void __launch_bounds__(THREADS_X) sourced_add(const __grid
 #pragma unroll
     for (int k = 0; k < PER_THREAD; k++) {
         const long long i = first + k * THREADS_X;
-        if (i < a.n[2]) out[i * a.out.stride[2]] = narrow<STORE>(sum[k]);
+        if (i < a.n[2]) out[i * a.out.stride[2]] = narrow<WRITTEN>(sum[k]);
     }
 }

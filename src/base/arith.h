@@ -18,6 +18,14 @@ static inline int stn_log2(int64_t n) { /* rounded up; n > 0 */
     while ((INT64_C(1) << bits) < n) bits++;
     return bits;
 }
+/* For kernel_templates/device/divide.cuh: x / d = 2 x multiplier >> (32 + shift), of x < 2^31 and 0 < d <= 2^31. */
+typedef struct stn_divisor {
+    uint32_t multiplier, shift;
+} stn_divisor;
+static inline stn_divisor stn_divisor_of(int64_t d) {
+    const int shift = stn_log2(d);
+    return (stn_divisor){(uint32_t)stn_div_up(INT64_C(1) << (31 + shift), d), (uint32_t)shift};
+}
 static inline int64_t stn_min(int64_t a, int64_t b) { return a < b ? a : b; }
 static inline int64_t stn_max(int64_t a, int64_t b) { return a > b ? a : b; }
 #endif

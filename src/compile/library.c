@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/error.h"
+
 const stn_library_spec stn_library_nvrtc = {"NVRTC",
                                             "STENTOR_NVRTC_PATH",
                                             "libnvrtc.so",
@@ -181,6 +183,39 @@ bool stn_library_search(const stn_library_spec *spec, stn_library_visit visit, v
 bool stn_library_may_open(const char *path) {
     struct stat info;
     return !strchr(path, '/') || stat(path, &info) || S_ISREG(info.st_mode);
+}
+
+void *stn_library_open(const char *path, stn_text *reasons) {
+    if (!stn_library_may_open(path)) {
+        stn_text_printf(reasons, "%s is no file; ", path);
+        return NULL;
+    }
+    /* Never unloaded: it keeps state of its own, and opening it again is slow. */
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    if (library) return library;
+    const char *why = dlerror();
+    if (strchr(path, '/')) stn_text_printf(reasons, "%s could not be opened (%s); ", path, why ? why : "unknown");
+    return NULL;
+}
+
+bool stn_library_resolve(void *library, const char *const *names, size_t count, void *table, const char **missing) {
+    for (size_t i = 0; i < count; i++) {
+        void *function = dlsym(library, names[i]);
+        *missing = names[i];
+        if (!function) return false;
+        memcpy((char *)table + i * sizeof function, &function, sizeof function);
+    }
+    return true;
+}
+
+stn_status stn_library_fail(const stn_library_spec *spec, const stn_text *reasons, stn_status status,
+                            stn_error *error) {
+    stn_text advice = STN_TEXT_EMPTY;
+    stn_library_advice(spec, &advice);
+    status = stn_fail(error, status, "no usable %s: %.400s%s", spec->name, reasons->data ? reasons->data : "",
+                      advice.data ? advice.data : "");
+    stn_text_clear(&advice);
+    return status;
 }
 
 void stn_library_advice(const stn_library_spec *spec, stn_text *text) {

@@ -27,6 +27,13 @@ bool stn_library_search(const stn_library_spec *spec, stn_library_visit visit, v
  * path that leads nowhere, or a bare soname, is the loader's to judge. */
 bool stn_library_may_open(const char *path);
 
+/* Opens such a file, never to be unloaded; close the handle when done with it. NULL: why not is added to the reasons. */
+void *stn_library_open(const char *path, stn_text *reasons);
+/* Fills a table of function pointers, in the order of their names. False: *missing is the first that the library lacks. */
+bool stn_library_resolve(void *library, const char *const *names, size_t count, void *table, const char **missing);
+/* What a search without success ends with: the reasons, cut short, and how to get the library, which matters more. */
+stn_status stn_library_fail(const stn_library_spec *spec, const stn_text *reasons, stn_status status, stn_error *error);
+
 /* The sentence part "looked at ...: get it by ...". */
 void stn_library_advice(const stn_library_spec *spec, stn_text *text);
 

@@ -17,13 +17,7 @@ static bool resolve(stn_nvrtc_functions *call, void *library, const char **missi
 #undef STN_NVRTC_NAME
             "nvrtcGetErrorString"};
     _Static_assert(sizeof *call == sizeof names, "the table is an array of pointers");
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        void *function = dlsym(library, names[i]);
-        *missing = names[i];
-        if (!function) return false;
-        memcpy((char *)call + i * sizeof function, &function, sizeof function);
-    }
-    return true;
+    return stn_library_resolve(library, names, sizeof names / sizeof *names, call, missing);
 }
 
 static int ascending(const void *a, const void *b) {
@@ -69,18 +63,9 @@ static char *path_of(void *library, const char *asked) {
 
 /* Takes the library at `path` for the compiler if it will do; else says why not and leaves the compiler empty. */
 static bool try_library(stn_compiler *compiler, const char *path, stn_text *reasons, bool *no_memory) {
-    if (!stn_library_may_open(path)) {
-        stn_text_printf(reasons, "%s is no file; ", path);
-        return false;
-    }
-    /* Never unloaded: it keeps state of its own, and opening it again is slow. */
-    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    void *library = stn_library_open(path, reasons);
     const char *missing = NULL;
-    if (!library) {
-        const char *why = dlerror();
-        if (strchr(path, '/')) stn_text_printf(reasons, "%s could not be opened (%s); ", path, why ? why : "unknown");
-        return false;
-    }
+    if (!library) return false;
     bool works = resolve(&compiler->call, library, &missing);
     if (!works)
         stn_text_printf(reasons, "%s lacks %s and is no NVRTC of 12.0 or later; ", path, missing);
@@ -113,16 +98,6 @@ static bool try_to_open(void *user, const char *path) {
     return try_library(o->compiler, path, &o->reasons, &o->no_memory) || o->no_memory; /* no use in going on */
 }
 
-/* The advice matters more than a long list of reasons, which is cut. */
-static stn_status fail_not_found(stn_text *reasons, stn_error *error) {
-    stn_text advice = STN_TEXT_EMPTY;
-    stn_library_advice(&stn_library_nvrtc, &advice);
-    stn_status status = stn_fail(error, STN_ERROR_NO_COMPILER, "no usable NVRTC: %.400s%s",
-                                 reasons->data ? reasons->data : "", advice.data ? advice.data : "");
-    stn_text_clear(&advice);
-    return status;
-}
-
 stn_status stn_compiler_open(const stn_logger *logger, stn_compiler **compiler, stn_error *error) {
     *compiler = NULL;
     stn_compiler *made = calloc(1, sizeof *made);
@@ -131,8 +106,8 @@ stn_status stn_compiler_open(const stn_logger *logger, stn_compiler **compiler, 
     opening o = {made, STN_TEXT_EMPTY, false};
     bool found = stn_library_search(&stn_library_nvrtc, try_to_open, &o);
     if (!found || o.no_memory) {
-        stn_status status =
-            found ? stn_fail_memory(error, "the compiler", sizeof *made) : fail_not_found(&o.reasons, error);
+        stn_status status = found ? stn_fail_memory(error, "the compiler", sizeof *made)
+                                  : stn_library_fail(&stn_library_nvrtc, &o.reasons, STN_ERROR_NO_COMPILER, error);
         stn_text_clear(&o.reasons);
         stn_compiler_close(made);
         return status;

@@ -70,7 +70,7 @@ static void *work(void *argument) {
 }
 
 /* How many CPUs this process may run on. The mask must be as wide as the kernel's, so it grows until the call fits. */
-static int allowed_cpus(void) {
+int stn_pool_allowed(void) {
     int count = 0;
     for (size_t cpus = CPU_SETSIZE; cpus <= (1u << 20) && !count; cpus *= 4) {
         cpu_set_t *set = CPU_ALLOC(cpus);
@@ -105,7 +105,7 @@ stn_status stn_pool_create(int threads, stn_pool **pool, stn_error *error) {
                         "threads is %d: use 1 to %d, or 0 for all that this process may use", threads, MOST_THREADS);
     stn_pool *made = calloc(1, sizeof *made);
     if (!made) return stn_fail_memory(error, "the thread pool", sizeof *made);
-    made->threads = threads ? threads : allowed_cpus();
+    made->threads = threads ? threads : stn_pool_allowed();
     made->owner = getpid();
     pthread_mutex_init(&made->turn, NULL);
     pthread_mutex_init(&made->lock, NULL);

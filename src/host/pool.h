@@ -13,6 +13,7 @@ stn_status stn_pool_create(int threads, stn_pool **pool, stn_error *error);
 /* NULL is fine; no loop may be running. In a forked child, which has no workers, it only frees. */
 void stn_pool_destroy(stn_pool *pool);
 int stn_pool_threads(const stn_pool *pool);
+int stn_pool_allowed(void); /* threads of a pool of all that this process may use */
 
 /* Calls body(user, begin, end) over pieces of [0, count) on all threads, the caller's included; returns when all are
  * done. Pieces have at least `grain` items (the last one may have fewer); a loop of one piece never leaves the caller's

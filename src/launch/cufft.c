@@ -37,13 +37,7 @@ static bool resolve(stn_cufft_functions *call, void *library, const char **missi
 #undef STN_CUFFT_NAME
     };
     _Static_assert(sizeof *call == sizeof names, "the table is an array of pointers");
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        void *function = dlsym(library, names[i]);
-        *missing = names[i];
-        if (!function) return false;
-        memcpy((char *)call + i * sizeof function, &function, sizeof function);
-    }
-    return true;
+    return stn_library_resolve(library, names, sizeof names / sizeof *names, call, missing);
 }
 
 typedef struct opening {
@@ -56,18 +50,8 @@ static bool try_library(void *user, const char *path) {
     opening *o = user;
     stn_cufft *cufft = o->cufft;
     const char *missing = NULL;
-    if (!stn_library_may_open(path)) {
-        stn_text_printf(&o->reasons, "%s is no file; ", path);
-        return false;
-    }
-    /* Never unloaded: it keeps state of its own, and opening it again is slow. */
-    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-    if (!library) {
-        const char *why = dlerror();
-        if (strchr(path, '/'))
-            stn_text_printf(&o->reasons, "%s could not be opened (%s); ", path, why ? why : "unknown");
-        return false;
-    }
+    void *library = stn_library_open(path, &o->reasons);
+    if (!library) return false;
     bool works = false;
     if (!resolve(&cufft->call, library, &missing))
         stn_text_printf(&o->reasons, "%s lacks %s and is no cuFFT of CUDA 12 or later; ", path, missing);
@@ -91,11 +75,7 @@ stn_status stn_cufft_open(const stn_logger *logger, stn_cufft **cufft, stn_error
         *cufft = made;
         made = NULL;
     } else {
-        stn_text advice = STN_TEXT_EMPTY;
-        stn_library_advice(&stn_library_cufft, &advice);
-        status = stn_fail(error, STN_ERROR_UNSUPPORTED, "no usable cuFFT: %.400s%s",
-                          o.reasons.data ? o.reasons.data : "", advice.data ? advice.data : "");
-        stn_text_clear(&advice);
+        status = stn_library_fail(&stn_library_cufft, &o.reasons, STN_ERROR_UNSUPPORTED, error);
     }
     stn_text_clear(&o.reasons);
     stn_cufft_close(made);

@@ -64,7 +64,13 @@ typedef struct stn_timer stn_timer;
 stn_status stn_timer_create(stn_device *device, stn_timer **timer, stn_error *error);
 stn_status stn_timer_start(stn_timer *timer, void *stream, stn_error *error);
 stn_status stn_timer_stop(stn_timer *timer, void *stream, double *seconds, stn_error *error); /* waits */
+/* The same without waiting: the end is marked, and read once the stream has come there. *seconds stays 0 where it has not, and `wait`
+ * is not asked for. */
+stn_status stn_timer_mark(stn_timer *timer, void *stream, stn_error *error);
+stn_status stn_timer_read(stn_timer *timer, bool wait, double *seconds, stn_error *error);
 void stn_timer_destroy(stn_timer *timer);
+/* Is the stream being captured into a graph? */
+bool stn_device_capturing(stn_device *device, void *stream);
 
 /* A loaded module with one kernel. */
 typedef struct stn_module stn_module;

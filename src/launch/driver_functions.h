@@ -55,6 +55,7 @@
     X(cuStreamCreate, 2000, (stn_cu_stream *stream, unsigned flags))                                                   \
     X(cuStreamDestroy, 4000, (stn_cu_stream stream))                                                                   \
     X(cuStreamSynchronize, 2000, (stn_cu_stream stream))                                                               \
+    X(cuStreamIsCapturing, 10000, (stn_cu_stream stream, stn_cu_enum *status))                                         \
     X(cuStreamBeginCapture, 10010, (stn_cu_stream stream, stn_cu_enum mode))                                           \
     X(cuStreamEndCapture, 10000, (stn_cu_stream stream, stn_cu_graph *graph))                                          \
     X(cuGraphInstantiateWithFlags, 11040, (stn_cu_graph_exec *exec, stn_cu_graph graph, unsigned long long flags))     \
@@ -64,6 +65,7 @@
     X(cuEventCreate, 2000, (stn_cu_event *event, unsigned flags))                                                      \
     X(cuEventDestroy, 4000, (stn_cu_event event))                                                                      \
     X(cuEventRecord, 2000, (stn_cu_event event, stn_cu_stream stream))                                                 \
+    X(cuEventQuery, 2000, (stn_cu_event event))                                                                        \
     X(cuEventSynchronize, 2000, (stn_cu_event event))                                                                  \
     X(cuEventElapsedTime, 2000, (float *milliseconds, stn_cu_event start, stn_cu_event stop))
 /* clang-format on */

@@ -34,17 +34,45 @@ stn_status stn_timer_start(stn_timer *timer, void *stream, stn_error *error) {
     return status;
 }
 
-stn_status stn_timer_stop(stn_timer *timer, void *stream, double *seconds, stn_error *error) {
-    const stn_driver *driver = timer->device->driver;
+stn_status stn_timer_mark(stn_timer *timer, void *stream, stn_error *error) {
     STN_TRY(stn_device_enter(timer->device, error));
+    stn_status status = STN_CU(timer->device->driver, cuEventRecord, (timer->stop, (stn_cu_stream)stream), error);
+    stn_device_leave(timer->device);
+    return status;
+}
+
+stn_status stn_timer_read(stn_timer *timer, bool wait, double *seconds, stn_error *error) {
+    const stn_driver *driver = timer->device->driver;
     float milliseconds = 0;
-    stn_status status = STN_CU(driver, cuEventRecord, (timer->stop, (stn_cu_stream)stream), error);
-    if (status == STN_OK) status = STN_CU(driver, cuEventSynchronize, (timer->stop), error);
-    if (status == STN_OK)
-        status = STN_CU(driver, cuEventElapsedTime, (&milliseconds, timer->start, timer->stop), error);
+    *seconds = 0;
+    STN_TRY(stn_device_enter(timer->device, error));
+    stn_cu_result reached = wait ? 0 : driver->call.cuEventQuery(timer->stop);
+    stn_status status = STN_OK;
+    if (reached != STN_CUDA_ERROR_NOT_READY) {
+        status = wait ? STN_CU(driver, cuEventSynchronize, (timer->stop), error)
+                      : stn_driver_check(driver, "cuEventQuery", reached, error);
+        if (status == STN_OK)
+            status = STN_CU(driver, cuEventElapsedTime, (&milliseconds, timer->start, timer->stop), error);
+    }
     stn_device_leave(timer->device);
     if (status == STN_OK) *seconds = 1e-3 * (double)milliseconds;
     return status;
+}
+
+stn_status stn_timer_stop(stn_timer *timer, void *stream, double *seconds, stn_error *error) {
+    double taken;
+    STN_TRY(stn_timer_mark(timer, stream, error));
+    STN_TRY(stn_timer_read(timer, true, &taken, error));
+    *seconds = taken;
+    return STN_OK;
+}
+
+bool stn_device_capturing(stn_device *device, void *stream) {
+    stn_cu_enum status = 0; /* a driver that cannot tell captures nothing that we know of */
+    if (stn_device_enter(device, NULL) != STN_OK) return false;
+    stn_cu_result result = device->driver->call.cuStreamIsCapturing((stn_cu_stream)stream, &status);
+    stn_device_leave(device);
+    return !result && status;
 }
 
 void stn_timer_destroy(stn_timer *timer) {

@@ -40,6 +40,11 @@ stn_points stn_points_of_side(const stn_fft *fft, const stn_fft_side *side, cons
     return points_of(side->n, side->stride, fft->batch, side->batch_stride, stn_fft_element(fft, side), first);
 }
 
+stn_points stn_points_in_a_row(const void *first, int64_t numbers, stn_dtype dtype) {
+    const int64_t n[3] = {1, 1, numbers}, stride[3] = {numbers, numbers, 1};
+    return points_of(n, stride, 1, numbers, stn_dtype_size(dtype), first);
+}
+
 /* Bytes from the first one to one past the last. */
 static int64_t span(const stn_points *points) {
     int64_t bytes = points->size;

@@ -17,6 +17,8 @@ typedef struct stn_points {
 stn_points stn_points_of_task(const stn_task *task, bool of_output, const void *first);
 /* Of its constant source. */
 stn_points stn_points_of_source(const stn_task *task, const void *first);
+/* Numbers one behind the other. */
+stn_points stn_points_in_a_row(const void *first, int64_t numbers, stn_dtype dtype);
 stn_points stn_points_of_side(const stn_fft *fft, const stn_fft_side *side, const void *first);
 
 /* True if some byte is known to belong to a point of both. Grids that lie between each other (every other number of an

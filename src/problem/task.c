@@ -51,6 +51,19 @@ bool stn_task_mirrored(const stn_task *task, int axis) {
     return true;
 }
 
+bool stn_task_extended(const stn_task *task) {
+    for (int axis = 0; axis < 3; axis++) {
+        if (!task->reach[axis][0] && !task->reach[axis][1]) continue;
+        bool mirrors = true;
+        for (int side = 0; side < 2; side++) {
+            stn_boundary_kind kind = task->boundary[axis][side].kind;
+            mirrors = mirrors && (kind == STN_REFLECT || kind == STN_MIRROR);
+        }
+        if (task->boundary[axis][0].kind != STN_WRAP && !(mirrors && stn_task_mirrored(task, axis))) return false;
+    }
+    return true;
+}
+
 bool stn_task_separable(const stn_task *task, double factors[3][STN_TASK_FACTORS]) {
     const int(*reach)[2] = task->reach;
     size_t size[3], taps = 1;

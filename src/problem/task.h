@@ -55,6 +55,9 @@ int64_t stn_fold(int64_t i, int64_t n, const stn_boundary sides[2]);
 int stn_task_reach(const stn_task *task, int axis);
 /* Are the weights the same mirrored along this axis? */
 bool stn_task_mirrored(const stn_task *task, int axis);
+/* Where taps are the same mirrored along an axis and the boundary mirrors too, any number of steps sees the grid's mirror image
+ * past the face. Then no point needs faces. */
+bool stn_task_extended(const stn_task *task);
 /* Are the taps a whole box, and its weights products of one factor an axis, to rounding? factors[axis][i] is of offset
  * i - reach[axis][0]; along z and x it is 1 at offset 0. */
 #define STN_TASK_FACTORS 65 /* of an axis, at most */

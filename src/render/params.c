@@ -18,9 +18,13 @@ void stn_params_type(stn_text *params, const char *name, const char *type) {
     stn_text_printf(params, "using %s = %s;\n", name, type);
 }
 
-void stn_params_elements(stn_text *params, stn_dtype dtype) {
+void stn_params_store(stn_text *params, const char *name, stn_dtype dtype) {
     static const char *const store[] = {"double", "float", "unsigned short"}; /* by stn_dtype */
-    stn_params_type(params, "STORE", store[dtype]);
+    stn_params_type(params, name, store[dtype]);
+}
+
+void stn_params_elements(stn_text *params, stn_dtype dtype) {
+    stn_params_store(params, "STORE", dtype);
     stn_params_type(params, "REAL", dtype == STN_F64 ? "double" : "float");
 }
 

@@ -31,6 +31,8 @@ void stn_templates_free(stn_templates *templates);
 void stn_params_begin(stn_text *params);
 void stn_params_int(stn_text *params, const char *name, int64_t value);     /* constexpr int NAME = value; */
 void stn_params_type(stn_text *params, const char *name, const char *type); /* using NAME = type; */
+/* using NAME: what grids of a dtype are kept in. */
+void stn_params_store(stn_text *params, const char *name, stn_dtype dtype);
 /* using STORE and REAL: what grids of a dtype are kept in, and what is computed with. */
 void stn_params_elements(stn_text *params, stn_dtype dtype);
 void stn_params_ints(stn_text *params, const char *name, const int *values,

@@ -7,7 +7,8 @@
  *     level 0: 1 step, c_1        level 1: 8 steps, c_8        level 2: 64 steps, c_64
  *
  * A run of T steps is as many runs of the highest level as fit in, then of the lower ones. Between them grids lie packed in
- * the workspace: two that take turns, and c of each level above 0. */
+ * the workspace: two that take turns, and c of each level above 0. There f16 is f32, b too: the sum of every run would be
+ * rounded to 11 bits otherwise, and T steps be off by what so many roundings add up to. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,14 +37,23 @@ typedef struct add_arguments {
     int64_t n[3], live_low[3], live_high[3], chunks;
 } add_arguments;
 
-enum { COPY, MASK, ADD, WAYS }; /* out = x; out = c; out = x + c */
+/* out = x; out = c; out = x + c. What is read and written is the caller's or the workspace's. */
+enum { LOAD, COPY, MASK, ADD, LAST, WAYS };
+static const struct {
+    bool grid, source, reads_given, writes_given;
+} ways[WAYS] = {{true, false, true, false},
+                {true, false, false, false},
+                {false, true, true, false},
+                {true, true, false, false},
+                {true, true, false, true}};
 
 typedef struct sourced_state {
     int levels;
     stn_plan *run[LEVELS], *from_zero[LEVELS]; /* of RADIX^level steps; the second for c, NULL where the first serves */
     stn_kernel *add[WAYS];
     stn_grid_layout in, out, packed;
-    size_t grid; /* bytes of one in the workspace: two by turns, levels - 1 of c, then the runs' own */
+    bool widened; /* the workspace's grids are of another type than the caller's */
+    size_t grid;  /* bytes of one in the workspace: two by turns, c of each level above 0, b if widened */
 } sourced_state;
 
 /* ---- the work by levels -------------------------------------------------------------------------------------------- */
@@ -66,17 +76,23 @@ static bool has_constants(const stn_task *task) {
     return false;
 }
 
+/* Of the grids in the workspace. */
+static stn_dtype own_type(const stn_task *task) { return task->dtype == STN_F16 ? STN_F32 : task->dtype; }
+
 /* A level's steps, from one packed grid to another, without the source. */
 static stn_task level_task(const stn_task *task, int level, bool from_zero) {
     stn_task own = *task;
-    const stn_grid_layout packed = stn_packed_layout(task->n, task->dtype);
+    own.dtype = own_type(task);
+    if (own.dtype != task->dtype) own.tolerance = 0; /* what it allows is for the rounding at the end */
+    const stn_grid_layout packed = stn_packed_layout(task->n, own.dtype);
     memcpy(own.in_stride, packed.stride, sizeof own.in_stride);
     memcpy(own.out_stride, packed.stride, sizeof own.out_stride);
     own.in_batch_stride = own.out_batch_stride = packed.batch;
     own.steps = steps_of(level), own.snapshots = 1;
     own.source = own.in_place = false, own.alignment = 16;
-    for (int axis = 0; from_zero && axis < 3; axis++)
-        for (int side = 0; side < 2; side++) own.boundary[axis][side].value = 0;
+    for (int axis = 0; axis < 3; axis++)
+        for (int side = 0; side < 2; side++)
+            own.boundary[axis][side].value = from_zero ? 0 : stn_task_outside(task, axis, side);
     return own;
 }
 
@@ -113,7 +129,7 @@ static bool estimate_level(const stn_task *task, const stn_machine *machine, int
 static void estimate(const stn_task *task, const stn_machine *machine, const stn_candidate *candidate,
                      stn_estimate *result) {
     const int levels = candidate->values[0];
-    const double grid = (double)stn_task_points(task) * (double)stn_dtype_size(task->dtype);
+    const double grid = (double)stn_task_points(task) * (double)stn_dtype_size(own_type(task));
     uint64_t runs[LEVELS];
     count_runs(task->steps, levels, runs);
     *result = (stn_estimate){.bytes = 4 * grid, .launches = 2};
@@ -139,15 +155,19 @@ static stn_status get_kernels(stn_plan *plan, sourced_state *state, stn_error *e
     for (int way = 0; way < WAYS; way++) {
         stn_text params = STN_TEXT_EMPTY;
         stn_params_begin(&params);
-        stn_params_elements(&params, plan->task.dtype);
+        const stn_dtype given = plan->task.dtype, own = own_type(&plan->task);
+        stn_params_elements(&params, ways[way].reads_given ? given : own);
+        stn_params_store(&params, "WRITTEN", ways[way].writes_given ? given : own);
         stn_params_int(&params, "THREADS_X", THREADS);
-        stn_params_int(&params, "HAS_GRID", way != MASK);
-        stn_params_int(&params, "HAS_SOURCE", way != COPY);
+        stn_params_int(&params, "HAS_GRID", ways[way].grid);
+        stn_params_int(&params, "HAS_SOURCE", ways[way].source);
         STN_TRY(stn_kernel_make(plan->context, "sourced_add", &params, 0, &state->add[way], error));
         stn_plan_list_kernel(plan, state->add[way]);
     }
     return STN_OK;
 }
+
+static int own_grids(const sourced_state *state) { return state->levels + 1 + state->widened; }
 
 static stn_status make_run(stn_plan *plan, int level, bool from_zero, stn_plan **run, size_t *workspace,
                            stn_error *error) {
@@ -165,18 +185,20 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
     const stn_task *task = &plan->task;
     size_t own = 0;
     state->levels = plan->candidate.values[0];
-    state->packed = stn_packed_layout(task->n, task->dtype);
+    state->widened = own_type(task) != task->dtype;
+    state->packed = stn_packed_layout(task->n, own_type(task));
     state->in.batch = task->in_batch_stride, state->out.batch = task->out_batch_stride;
     memcpy(state->in.stride, task->in_stride, sizeof task->in_stride);
     memcpy(state->out.stride, task->out_stride, sizeof task->out_stride);
-    state->grid = (size_t)stn_round_up(state->packed.batch * task->batch * (int64_t)stn_dtype_size(task->dtype), 256);
+    const int64_t size = (int64_t)stn_dtype_size(own_type(task));
+    state->grid = (size_t)stn_round_up(state->packed.batch * task->batch * size, 256);
     STN_TRY(get_kernels(plan, state, error));
     for (int level = 0; level < state->levels; level++) {
         STN_TRY(make_run(plan, level, false, &state->run[level], &own, error));
         if (level < state->levels - 1 && has_constants(task))
             STN_TRY(make_run(plan, level, true, &state->from_zero[level], &own, error));
     }
-    plan->workspace_size = (size_t)(state->levels + 1) * state->grid + own;
+    plan->workspace_size = (size_t)own_grids(state) * state->grid + own;
     return STN_OK;
 }
 
@@ -237,12 +259,12 @@ static stn_status add(const job *j, int way, add_grid x, add_grid c, add_grid ou
 }
 
 /* The steps of a level from grid 0 to grid 1 of the workspace, and the level's source on top, into `to`. */
-static stn_status advance(const job *j, stn_plan *run, int level, add_grid to, stn_error *error) {
+static stn_status advance(const job *j, stn_plan *run, int level, int way, add_grid to, stn_error *error) {
     const add_grid from = own_grid(j, 0), between = own_grid(j, 1);
     const stn_execution once = {
         .in = from.at, .out = (void *)between.at, .workspace = j->workspace, .stream = j->stream};
     STN_TRY(stn_plan_run_whole(run, &once, error));
-    return add(j, ADD, between, source_of(j, level), to, error);
+    return add(j, way, between, source_of(j, level), to, error);
 }
 
 /* c of every level above 0. c_8 = c_1 + S (c_1 + S (...)): 7 times a step, and c_1 added; likewise c_64 by runs of 8. */
@@ -251,9 +273,9 @@ static stn_status make_sources(const job *j, stn_error *error) {
     for (int level = 1; level < state->levels; level++) {
         stn_plan *lower = state->from_zero[level - 1] ? state->from_zero[level - 1] : state->run[level - 1];
         const add_grid start = own_grid(j, 0), c = source_of(j, level - 1);
-        STN_TRY(add(j, level == 1 ? MASK : COPY, c, c, start, error));
+        STN_TRY(add(j, level == 1 && !state->widened ? MASK : COPY, c, c, start, error));
         for (int i = 1; i < RADIX; i++)
-            STN_TRY(advance(j, lower, level - 1, i < RADIX - 1 ? start : source_of(j, level), error));
+            STN_TRY(advance(j, lower, level - 1, ADD, i < RADIX - 1 ? start : source_of(j, level), error));
     }
     return STN_OK;
 }
@@ -263,16 +285,23 @@ static stn_status execute(stn_plan *plan, const stn_execution *at, stn_error *er
     const stn_task *task = &plan->task;
     job j = {plan, state, at->workspace, {.at = at->source, .batch = task->source_batch_stride}, NULL, at->stream};
     memcpy(j.source.stride, task->source_stride, sizeof j.source.stride);
-    j.workspace = j.grids + (size_t)(state->levels + 1) * state->grid;
+    j.workspace = j.grids + (size_t)own_grids(state) * state->grid;
     uint64_t runs[LEVELS], left = 0;
     count_runs(task->steps, state->levels, runs);
     for (int level = 0; level < state->levels; level++) left += runs[level];
+    if (state->widened) {
+        const add_grid widened = own_grid(&j, state->levels + 1);
+        STN_TRY(add(&j, MASK, j.source, j.source, widened, error));
+        j.source = widened;
+    }
     STN_TRY(make_sources(&j, error));
-    STN_TRY(add(&j, COPY, grid_at(&state->in, at->in), j.source, own_grid(&j, 0), error));
+    STN_TRY(add(&j, LOAD, grid_at(&state->in, at->in), j.source, own_grid(&j, 0), error));
     for (int level = state->levels - 1; level >= 0; level--)
-        for (uint64_t i = 0; i < runs[level]; i++)
-            STN_TRY(
-                advance(&j, state->run[level], level, --left ? own_grid(&j, 0) : grid_at(&state->out, at->out), error));
+        for (uint64_t i = 0; i < runs[level]; i++) {
+            left--;
+            STN_TRY(advance(&j, state->run[level], level, left ? ADD : LAST,
+                            left ? own_grid(&j, 0) : grid_at(&state->out, at->out), error));
+        }
     return STN_OK;
 }
 

@@ -182,6 +182,26 @@ static void sine_and_cosine() {
     cuModuleUnload(m);
 }
 
+static void transpose() {
+    CUmodule m = load_kernels("words");
+    std::vector<unsigned> in(4 * 32);
+    for (unsigned lane = 0; lane < 32; lane++)
+        for (unsigned i = 0; i < 4; i++) {
+            const unsigned number = 1000 * i + 8 * (lane / 4) + 2 * (lane % 4);
+            in[4 * lane + i] = number | (number + 1) << 16;
+        }
+    Buffer<unsigned> from(in), to(4 * 32);
+    WordArguments a = {from.pointer, to.pointer, 0};
+    check_launch(m, "transpose", {}, {32}, 0, &a);
+    std::vector<unsigned> out = to.get();
+    for (unsigned at = 0; at < out.size(); at++) {
+        const unsigned i = at / 32, row = at % 32 / 4, column = 2 * (at % 4);
+        const unsigned first = 1000 * i + 8 * column + row;
+        CHECK(out[at] == (first | (first + 8) << 16));
+    }
+    cuModuleUnload(m);
+}
+
 static void copy_pipeline() {
     CUmodule m = load_kernels("words");
     std::vector<double> in(64 * 5);
@@ -248,6 +268,7 @@ const std::vector<Test> word_tests = {
     {"half_to_float", half_to_float, true},
     {"float_to_narrow", float_to_narrow, true},
     {"sine_and_cosine", sine_and_cosine, true},
+    {"transpose", transpose, true},
     {"copy_pipeline", copy_pipeline, true},
     {"block_and_thread_places", block_and_thread_places, true},
     {"early_leavers", early_leavers, true},

@@ -6,7 +6,11 @@
 #if __has_include(<cufftXt.h>)
 #include <cufftXt.h>
 #endif
+#if __has_include(<cublas_v2.h>)
+#include <cublas_v2.h>
+#endif
 
+#include "launch/cublas_functions.h"
 #include "launch/cuda_types.h"
 #include "launch/cufft_functions.h"
 #include "launch/driver_functions.h"
@@ -55,6 +59,24 @@ _Static_assert(sizeof(stn_cufft_handle) == sizeof(cufftHandle), "handle");
 #define CHECK_CUFFT(name, arguments)                                                                                   \
     _Static_assert(__builtin_types_compatible_p(cufftResult(*) arguments, __typeof__(&name)), #name);
 STN_CUFFT_FUNCTION_LIST(CHECK_CUFFT)
+#endif
+#if __has_include(<cublas_v2.h>)
+#define CHECK_CUBLAS_RESULT(name, value, advice) _Static_assert((int)name == (value), #name);
+STN_CUBLAS_RESULT_LIST(CHECK_CUBLAS_RESULT)
+_Static_assert((int)STN_CUBLAS_OP_N == (int)CUBLAS_OP_N && (int)STN_CUBLAS_OP_T == (int)CUBLAS_OP_T, "operations");
+_Static_assert((int)STN_CUBLAS_OP_C == (int)CUBLAS_OP_C, "adjoint");
+_Static_assert((int)STN_CUBLAS_COMPUTE_32F == (int)CUBLAS_COMPUTE_32F, "f32");
+_Static_assert((int)STN_CUBLAS_COMPUTE_64F == (int)CUBLAS_COMPUTE_64F, "f64");
+_Static_assert((int)STN_CUBLAS_COMPUTE_32F_FAST_TF32 == (int)CUBLAS_COMPUTE_32F_FAST_TF32, "tf32");
+_Static_assert((int)STN_CUBLAS_GEMM_DEFAULT == (int)CUBLAS_GEMM_DEFAULT, "algorithm");
+#define stn_cublas_handle cublasHandle_t
+#define stn_cublas_operation cublasOperation_t
+#define stn_cublas_type cudaDataType
+#define stn_cublas_compute cublasComputeType_t
+#define stn_cublas_algorithm cublasGemmAlgo_t
+#define CHECK_CUBLAS(name, arguments)                                                                                  \
+    _Static_assert(__builtin_types_compatible_p(cublasStatus_t(*) arguments, __typeof__(&name)), #name);
+STN_CUBLAS_FUNCTION_LIST(CHECK_CUBLAS)
 #endif
 
 int main(void) {

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "plan/plan.h"
+
 const char *const side_names[6] = {"wrap", "constant", "nearest", "reflect", "mirror", "fixed"};
 const char *const taps_names[3] = {"star", "box", "random"};
 
@@ -15,6 +17,25 @@ void suite_report(suite *s, bool good, const char *what, const char *detail) {
     printf("%s %d - %s\n", good ? "ok" : "not ok", s->run, what);
     if (!good && detail) printf("# %s\n", detail);
     fflush(stdout);
+}
+
+int suite_candidate(const suite *s, const stn_problem *problem, const char *strategy, const char *words) {
+    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
+    stn_plan *plan = NULL;
+    size_t found = 0;
+    options.strategy = strategy, options.estimate_only = 1;
+    if (stn_plan_create(s->context, problem, &options, &plan, NULL) != STN_OK)
+        return COMPARE_MEASURED + STN_PLAN_RANKING;
+    stn_plan_rank(plan, strategy, STN_PLAN_RANKING);
+    for (bool is = false; found < plan->ranked && !is; found += !is) {
+        stn_text text = STN_TEXT_EMPTY;
+        char *name = NULL;
+        plan->ranking[found].strategy->name_candidate(&plan->task, &plan->ranking[found].candidate, &text);
+        is = stn_text_take(&text, &name, NULL) == STN_OK && strstr(name, words);
+        stn_text_free(name);
+    }
+    stn_plan_destroy(plan);
+    return COMPARE_MEASURED + (int)found;
 }
 
 void suite_detail(const comparison *c, char *detail, size_t size) {

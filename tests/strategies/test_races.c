@@ -67,10 +67,16 @@ static void stencils(suite *s) {
         size_t extent[3];
         uint64_t steps;
         stn_boundary_kind side;
-    } cases[] = {{"1d7p", "direct", {1999}, 21, STN_MIRROR},       {"heat-1d", "direct", {3000}, 64, STN_MIRROR},
-                 {"heat-2d", "direct", {40, 90}, 11, STN_FIXED},   {"heat-3d", "direct", {16, 34, 40}, 6, STN_REFLECT},
-                 {"1d5p", "lowrank", {9000}, 40, STN_WRAP},        {"box-2d9p", "lowrank", {60, 80}, 16, STN_REFLECT},
-                 {"box-2d49p", "lowrank", {60, 70}, 8, STN_FIXED}, {"box-3d27p", "lowrank", {20, 24, 40}, 4, STN_WRAP}};
+    } cases[] = {{"1d7p", "direct", {1999}, 21, STN_MIRROR},
+                 {"heat-1d", "direct", {3000}, 64, STN_MIRROR},
+                 {"heat-2d", "direct", {40, 90}, 11, STN_FIXED},
+                 {"heat-3d", "direct", {16, 34, 40}, 6, STN_REFLECT},
+                 {"1d5p", "lowrank", {9000}, 40, STN_WRAP},
+                 {"box-2d9p", "lowrank", {60, 80}, 16, STN_REFLECT},
+                 {"box-2d49p", "lowrank", {60, 70}, 8, STN_FIXED},
+                 {"box-3d27p", "lowrank", {20, 24, 40}, 4, STN_WRAP},
+                 {"heat-2d", "sparse", {70, 90}, 1, STN_WRAP},
+                 {"gaussian-2d:sigma=1,truncate=1", "sparse", {70, 90}, 1, STN_WRAP}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         stn_problem p = STN_PROBLEM_INIT;
         stn_plan_options options = STN_PLAN_OPTIONS_INIT;
@@ -81,6 +87,7 @@ static void stencils(suite *s) {
         size_t points = 1;
         stn_stencil_parse(cases[i].stencil, &stencil, &error);
         p.stencil = stencil, p.steps = cases[i].steps;
+        if (!strcmp(cases[i].strategy, "sparse")) p.dtype = STN_F32, p.tolerance = 1e-3;
         for (int axis = 0; axis < 3 && cases[i].extent[axis]; axis++) {
             points *= p.extent[axis] = cases[i].extent[axis];
             p.boundary[axis][0].kind = p.boundary[axis][1].kind = cases[i].side;

@@ -1,6 +1,7 @@
 /* See extension.h. */
 #include "strategies/common/extension.h"
 
+#include <math.h>
 #include <stdio.h>
 
 #include "base/arith.h"
@@ -70,17 +71,23 @@ int64_t stn_extension_beside(const stn_extension *e, int side) {
     return side == 1 && at[1] == at[0] ? -1 : at[side];
 }
 
-bool stn_extension_fit(stn_extension *e, const stn_reach *reach, bool (*good)(int64_t length), int64_t most) {
+/* Lines this much longer than the shortest are looked at. */
+static int64_t some_longer(int64_t length) { return length + length / 16; }
+
+bool stn_extension_fit(stn_extension *e, const stn_reach *reach, double (*cost)(int64_t length), int64_t most) {
     int64_t period = stn_extension_period(e), least;
+    double lowest = INFINITY;
     e->length = 0;
     if (stn_add_overflows(e->n, reach->side[0], &least) || stn_add_overflows(least, reach->side[1], &least))
         least = INT64_MAX;
-    if (period <= most && good(period)) e->length = period;
-    for (int64_t length = least; length <= most && (!e->length || length < e->length); length++)
-        if (good(length)) {
-            e->length = length;
-            break;
-        }
+    if (period <= most && cost(period) < INFINITY) e->length = period, lowest = cost(period);
+    const bool whole = e->length == e->n; /* no line is shorter; the reach need not be known */
+    for (int64_t length = least, last = whole ? 0 : most; length <= last; length++) {
+        const double here = cost(length);
+        if (here == INFINITY) continue;
+        last = stn_min(last, some_longer(length)); /* than the first one */
+        if (here < lowest) e->length = length, lowest = here;
+    }
     if (!e->length) return false;
     e->exact = e->length == period;
     e->whole = e->length == e->n;

@@ -30,6 +30,7 @@ int64_t stn_extension_image(const stn_extension *extension, int64_t i, int *sign
 /* The point next to an odd side, which its source acts on; -1: that side is even, or the other side's is the same. */
 int64_t stn_extension_beside(const stn_extension *extension, int side);
 
-/* Chooses the shortest line with `good` lengths that serves, of at most `most` points; false: there is none. */
-bool stn_extension_fit(stn_extension *extension, const stn_reach *reach, bool (*good)(int64_t length), int64_t most);
+/* Chooses the line that costs least, of those of at most `most` points that serve, none much longer than the shortest; false: there is
+ * none. cost: of a line of so many points; infinite where that is no good length. */
+bool stn_extension_fit(stn_extension *extension, const stn_reach *reach, double (*cost)(int64_t length), int64_t most);
 #endif

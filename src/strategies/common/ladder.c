@@ -59,6 +59,27 @@ static double work_of(int radix) {
     return work[radix];
 }
 
+enum { TURN_WORK = 4 }; /* of the product with a root, between two rungs */
+
+/* The least for what is left of a length in exactly so many rungs, radices falling; infinite where there are none. */
+static double least_work(int64_t rest, int stages, int largest) {
+    if (stages == 0) return rest == 1 ? 0 : INFINITY;
+    double least = INFINITY;
+    for (int radix = largest; radix >= 2; radix--)
+        if (rest % radix == 0 && work_of(radix) > 0)
+            least = fmin(least, work_of(radix) + TURN_WORK + least_work(rest / radix, stages - 1, radix));
+    return least;
+}
+
+double stn_ladder_work(int64_t n) {
+    if (n <= 16 && work_of((int)n) > 0) return work_of((int)n);
+    for (int stages = 2; stages <= STN_LADDER_STAGES; stages++) {
+        const double least = least_work(n, stages, 16);
+        if (least < INFINITY) return least - TURN_WORK;
+    }
+    return INFINITY;
+}
+
 /* How many cells the busiest bank is asked for, over what a conflict-free access would ask, in one rung. */
 static double conflicts(const stn_ladder *line, int stage, bool wide) {
     int units = wide ? 8 : 16, total = 0, accesses = 0, threads = line->threads * line->lines;
@@ -86,7 +107,7 @@ static double work_cost(const stn_ladder *line, const stn_ladder_needs *needs) {
     for (int s = 0; s < line->stages; s++) {
         rung here = rung_of(line, s);
         double rounds = (double)(stn_div_up(here.count, line->threads) * line->threads) / here.count;
-        double work = work_of(here.radix) + (here.stride > 1 ? 4 : 0);
+        double work = work_of(here.radix) + (here.stride > 1 ? TURN_WORK : 0);
         if (here.stride * (here.radix - 1) > STN_LADDER_TABLE) work += 3;
         cost += work / (needs->wide ? 64 : 128) * (0.8 + 0.2 * rounds);
     }

@@ -34,6 +34,8 @@ typedef struct stn_ladder_needs {
 
 /* 2^a 3^b 5^c 7^d */
 bool stn_ladder_good(int64_t n);
+/* Instructions of arithmetic for each point of a line of a good length, about: by its best radices, which the lengths' primes decide. */
+double stn_ladder_work(int64_t n);
 /* The most points of a line that one block holds. */
 int64_t stn_ladder_most_points(bool wide, size_t shared);
 /* Chooses all; fewer lines than wanted where shared memory is short of them. points: good and at most the most. */

@@ -14,8 +14,9 @@ int direct_reach(const stn_task *task, const direct_shape *shape, int kernel_axi
 
 int direct_widest_vector(const stn_task *task) {
     int size = (int)stn_dtype_size(task->dtype), vector = 16 / size;
+    bool any_end = task->rank == 1; /* the kernels of lines take what is left at the end point by point */
     while (vector > 1) {
-        bool fits = task->alignment % (vector * size) == 0 && task->n[2] % vector == 0;
+        bool fits = task->alignment % (vector * size) == 0 && (any_end || task->n[2] % vector == 0);
         for (int axis = 0; axis < 2; axis++) {
             bool moves = task->n[axis] > 1;
             fits = fits && !(moves && (task->in_stride[axis] % vector || task->out_stride[axis] % vector));

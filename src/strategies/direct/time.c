@@ -22,10 +22,11 @@ static const struct {
     double few_warps;    /* planes, f32: times, with fewer than four warps a scheduler */
     double chained, far; /* bricks: instructions more with a second barrier; part more with a reach past 1 */
     double stage_cycles, barrier_cycles; /* of a stage's chain, beside its arithmetic */
-    double late, waves; /* part of a tile by which the last of a wave are late; times the whole waves' time */
-    double memory;      /* part of the copy bandwidth */
-    double line_memory; /* lines read, step and write in turn: part of the memory's time that nothing hides */
-} rates = {1.2, 3, 0.6, 40, 20, 0.3, 1.07, 0.88, 0.5};
+    double settle_cycles; /* of a stage beside an edge: points past it are taken from others of the plane */
+    double late, waves;   /* part of a tile by which the last of a wave are late; times the whole waves' time */
+    double memory;        /* part of the copy bandwidth */
+    double line_memory;   /* lines read, step and write in turn: part of the memory's time that nothing hides */
+} rates = {1.2, 3, 0.6, 40, 20, 150, 0.3, 1.07, 0.88, 0.5};
 
 #define ADDRESSES 44   /* registers of a lane beside its sums */
 #define BLOCKS_MOST 32 /* that a multiprocessor holds, of any kernel */
@@ -67,10 +68,21 @@ static bool has_one_barrier(const stn_task *task, const direct_shape *shape) {
     return true;
 }
 
+/* REFRESH of direct/time_tile.cuh: points past an edge along y or x are taken from others of their plane in every stage. */
+static bool settles(const stn_task *task, const direct_shape *shape) {
+    for (int k = 1; k < 3; k++)
+        for (int side = 0; side < 2; side++) {
+            const stn_boundary_kind kind = task->boundary[direct_axis(task, shape, k)][side].kind;
+            if (kind != STN_WRAP && kind != STN_FIXED) return true;
+        }
+    return false;
+}
+
 /* ---- cost --------------------------------------------------------------------------------------------------------- */
 
 typedef struct load {
     double tiles, turns, turn_seconds, latency; /* a turn: one row of one tile through all stages */
+    double edge;                                /* latency of a turn beside an edge */
 } load;
 
 /* Instructions a point and step, as if all were arithmetic: shuffles and moves besides, and what a launch costs a point. Read
@@ -108,6 +120,7 @@ static load load_of(const stn_task *task, const stn_machine *machine, const dire
     l.latency = shape->fused *
                 (rates.stage_cycles + rates.barrier_cycles * (warps > 1) + instructions * (wide ? 2 : 1)) /
                 machine->clock;
+    l.edge = l.latency + (settles(task, shape) ? shape->fused * rates.settle_cycles / machine->clock : 0);
     return l;
 }
 
@@ -117,7 +130,7 @@ static double work_seconds(const load *l, const stn_machine *machine, const dire
     double resident = (double)machine->multiprocessors * shape->blocks;
     double turn = (l->tiles < resident ? l->tiles : resident) * l->turn_seconds;
     if (turn < l->latency) turn = l->latency;
-    return (ceil(l->tiles / resident) + rates.late) / rates.waves * l->turns * turn;
+    return fmax((ceil(l->tiles / resident) + rates.late) / rates.waves * l->turns * turn, l->turns * l->edge);
 }
 
 /* The rows of a tile: long ones repeat fewer rows, short ones fill the last wave. */
@@ -165,16 +178,13 @@ size_t direct_time_shared(const stn_task *task, const direct_shape *shape) {
     size_t size = stn_dtype_size(task->dtype), real = task->dtype == STN_F64 ? 8 : 4;
     size_t width = (size_t)(shape->threads[2] * shape->points), height = (size_t)(shape->threads[1] * shape->rows);
     int reach = direct_reach(task, shape, 1);
-    bool turned = shape->points > shape->vector, refresh = false;
-    for (int k = 1; k < 3; k++)
-        for (int side = 0; side < 2; side++) {
-            stn_boundary_kind kind = task->boundary[direct_axis(task, shape, k)][side].kind;
-            refresh = refresh || (kind != STN_WRAP && kind != STN_FIXED);
-        }
+    bool turned = shape->points > shape->vector, refresh = settles(task, shape);
     size_t rows = (size_t)shape->threads[1] * width * (reach ? 2 * (size_t)reach * (size_t)shape->fused : 1);
     size_t bytes = (size_t)(DIRECT_TIME_PREFETCH + 1 + turned) * width * height * size;
-    bytes = (size_t)stn_round_up((int64_t)bytes, (int64_t)real) + (refresh ? width * height : 2) * real;
-    return (size_t)stn_round_up((int64_t)bytes, 16) + (has_one_barrier(task, shape) ? 2 : 1) * rows * real + 16;
+    bytes = (size_t)stn_round_up((int64_t)bytes, (int64_t)real) + (refresh ? width * height + 4 : 2) * real;
+    size_t sources = refresh ? width * height * sizeof(uint16_t) : 0;
+    return (size_t)stn_round_up((int64_t)bytes, 16) + (has_one_barrier(task, shape) ? 2 : 1) * rows * real + sources +
+           16;
 }
 
 /* Partial sums, and with ONE_BARRIER the planes of a turn, stay in registers, of which a lane has at most 255. */

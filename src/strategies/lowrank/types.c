@@ -9,14 +9,30 @@
 /* the bars of tests/NUMERICS.md for data rounded to 11 bits */
 #define TF32_ERROR 5e-4
 #define F16_ERROR 1e-3
-#define WEIGHT_ERROR 0x1p-11  /* of one launch with weights of 11 bits */
+#define WEIGHT_ERROR 0x1p-11 /* of one launch with weights of 11 bits */
+#define FEW_POINTS 64
 #define ELEMENT_ERROR 0x1p-12 /* of one launch with elements of 11 bits that all err alike */
 
 const char lowrank_none[] =
     "its taps need too many separable terms, or their margins cover the grid, or the batch is too large";
 
+/* What a step leaves of rounding errors beside what it leaves of smooth data: the root of the squares of its weights beside their
+ * sum. Below 1 it smooths; 4 at most. */
+static double smoothing(const stn_task *task) {
+    double sum = 0, squares = 0;
+    for (size_t i = 0; i < task->ntaps; i++)
+        sum += task->taps[i].weight, squares += task->taps[i].weight * task->taps[i].weight;
+    return squares < 16 * sum * sum ? sqrt(squares) / fabs(sum) : 4;
+}
+
+/* Elements of 11 bits err by so much of themselves; that is what the answer errs by too, as long as it is no smaller than they are.
+ * Taps that cancel make less of smooth data than of that rounding (the root of their squares beside their sum), and few
+ * points may cancel by chance; in so few, more products cost nothing. */
+static bool delicate(const stn_task *task) { return smoothing(task) > 1 || stn_task_points(task) < FEW_POINTS; }
+
 int lowrank_products(const stn_task *task, int launches) {
     if (task->dtype == STN_F64) return 1;
+    if (task->dtype == STN_F32 && delicate(task)) return 3;
     int factors = task->rank > 1 ? 2 : 1; /* of every weight; and so often is an element rounded in one launch */
     bool coarse = launches * factors * WEIGHT_ERROR <= task->tolerance;
     if (task->dtype == STN_F16) return coarse && task->tolerance >= F16_ERROR ? 1 : 2;
@@ -38,19 +54,6 @@ stn_unit lowrank_unit(stn_dtype dtype) {
 }
 int lowrank_slot(stn_dtype dtype) { return 16 / (int)stn_dtype_size(dtype); }
 int lowrank_step(stn_dtype dtype) { return dtype == STN_F16 ? 2 : 1; }
-
-bool lowrank_extended(const stn_task *task) {
-    for (int axis = 0; axis < 3; axis++) {
-        if (!task->reach[axis][0] && !task->reach[axis][1]) continue;
-        bool mirrors = true;
-        for (int side = 0; side < 2; side++) {
-            stn_boundary_kind kind = task->boundary[axis][side].kind;
-            mirrors = mirrors && (kind == STN_REFLECT || kind == STN_MIRROR);
-        }
-        if (task->boundary[axis][0].kind != STN_WRAP && !(mirrors && stn_task_mirrored(task, axis))) return false;
-    }
-    return true;
-}
 
 /* The nearest number of so many bits. */
 static double nearest(int bits, double number) {
@@ -91,13 +94,14 @@ void lowrank_pack(stn_dtype dtype, bool scaled, const double *weights, int count
     for (int i = 0; i < count; i++) to += stn_put_real(dtype, i < first ? weights[i] : weights[i] / scale, to);
 }
 
-/* Elements of 11 bits err by chance, and what one launch rounds the next one smooths: that hardly grows. f32's figures were
- * read off long runs. */
+/* Elements of 11 bits err by chance, and what one launch rounds the next one smooths: that hardly grows, but with taps that do not
+ * smooth it grows as the root of the launches. f32's figures were read off long runs. */
 double lowrank_error(const stn_task *task, int products, double launches, double growth, double alike) {
     double factors = task->rank > 1 ? 2 : 1, own = stn_error_rounding(task->dtype);
     if (task->dtype == STN_F64) return stn_error_of(0.3 * 0x1p-53 * growth, 4 * own * growth, launches);
     double weights = products == 1 ? 0.15 * factors * WEIGHT_ERROR : alike;
-    if (task->dtype == STN_F16) return hypot(weights * launches * growth, own * sqrt(1 + log2(launches)));
+    const double left = smoothing(task), grown = left < 1 ? sqrt(1 + log2(launches)) : left * sqrt(launches);
+    if (task->dtype == STN_F16) return hypot(weights * launches * growth, own * grown);
     double elements = products == 3 ? 4 * own : sqrt(factors) * stn_error_rounding(STN_F16);
     return hypot(weights * launches * growth, elements * (products == 3 ? sqrt(launches) * growth : 1));
 }

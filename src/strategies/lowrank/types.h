@@ -19,10 +19,6 @@ int lowrank_band_parts(int products);
 /* In words: "tf32 x 3", as describe says it. */
 const char *lowrank_arithmetic(stn_dtype dtype, int products);
 
-/* Where taps are the same mirrored along an axis and the boundary mirrors too, any number of steps sees the grid's mirror image
- * past the face. Then no point needs faces. */
-bool lowrank_extended(const stn_task *task);
-
 stn_unit lowrank_unit(stn_dtype dtype);
 int lowrank_slot(stn_dtype dtype); /* elements of 16 bytes */
 int lowrank_step(stn_dtype dtype); /* blocks of 8 that one product takes at once */

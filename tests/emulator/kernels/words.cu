@@ -150,3 +150,11 @@ extern "C" __global__ void waves(const __grid_constant__ arguments args) {
     static_cast<float *>(args.out)[2 * i] = sin_approx(angle);
     static_cast<float *>(args.out)[2 * i + 1] = cos_approx(angle);
 }
+
+// One warp's matrices of 8 rows of 8 halves, transposed: element i of a matrix is its number 8 * row + column.
+extern "C" __global__ void transpose(const __grid_constant__ arguments args) {
+    unsigned four[4];
+    load_run(four, static_cast<const unsigned *>(args.in) + 4 * threadIdx.x);
+    unsigned *const to = static_cast<unsigned *>(args.out);
+    for (int i = 0; i < 4; i++) to[32 * i + threadIdx.x] = transpose_halves(four[i]);
+}

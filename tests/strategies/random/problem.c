@@ -45,7 +45,7 @@ static double work_of(const random_problem *r) {
     return points * (double)(r->problem.steps * (r->ntaps + 8));
 }
 
-/* Mostly deeper than what a few steps reach; some as thin as may be; some whole blocks. */
+/* Mostly deeper than what a few steps reach; some as thin as may be; some lines very long; some whole blocks. */
 static void draw_extents(dice *d, random_problem *r, bool large) {
     static const double side[2][4] = {{0, 900, 44, 18}, {0, 60000, 400, 60}};
     int reach[3][2];
@@ -55,6 +55,7 @@ static void draw_extents(dice *d, random_problem *r, bool large) {
             both = reach[axis][0] + reach[axis][1];
         int n = 2 * both + (int)(side[large][r->rank] * (0.3 + 1.4 * fabs(dice_real(d))));
         if (chance(d, 12)) n = dice_int(d, most > 1 ? most : 1, 2 * both + 4);
+        if (r->rank == 1 && !large && chance(d, 8)) n = dice_int(d, 27000, 60000); /* longer than a block holds */
         if (chance(d, 25)) n = (n + 7) / 8 * 8;
         r->problem.extent[axis] = (size_t)n;
     }

@@ -7,6 +7,7 @@
 #include "base/arith.h"
 #include "plan/accuracy.h"
 #include "render/render.h"
+#include "strategies/common/cost.h"
 #include "strategies/lowrank/types.h"
 
 #define MOST_BLOCKS 4      /* of a multiprocessor */
@@ -118,7 +119,8 @@ void lowrank_passes_cost(const stn_task *task, const stn_machine *machine, stn_e
         const lowrank_pass *p = &passes[i];
         double walk = (double)walk_steps(p, stn_min(p->segment, task->n[p->axis]));
         double flops = 2048.0 * p->seen * p->products * 2 * (walk - p->seen / 4.0) * (double)p->walks; /* half idle */
-        double memory = e->bytes / e->launches / (OF_MEMORY * machine->copy_bandwidth);
+        double memory =
+            fmax(e->bytes / e->launches / (OF_MEMORY * machine->copy_bandwidth), stn_cost_narrow(task, machine));
         double arithmetic = flops / (of_tensor[task->dtype] * machine->flops[e->unit]);
         double alone = (walk * (2 * p->seen * p->products * (task->dtype == STN_F64 ? 32 : 10) + 200) + 8000) / clock;
         seconds += fmax(fmax(memory, arithmetic), alone) + machine->launch_seconds;

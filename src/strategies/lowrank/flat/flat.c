@@ -165,7 +165,7 @@ static stn_status set_weights(stn_plan *plan, stn_error *error) {
         destroy_faces(plan, state);
     } else
         for (size_t i = 0; i < next.nsweeps; i++) STN_TRY(stn_faces_set_weights(plan, next.faces[i], error));
-    next.shape.extended = lowrank_extended(&plan->task); /* faces are there in any case */
+    next.shape.extended = stn_task_extended(&plan->task); /* faces are there in any case */
     *state = next;
     return STN_OK;
 }

@@ -200,7 +200,7 @@ bool lowrank_fit(const stn_task *task, int fused, lowrank_shape *shape) {
     shape->growth = 1;
     shape->products = lowrank_products(task, shape->launches);
     shape->vector = stn_task_vector(task);
-    shape->extended = lowrank_extended(task);
+    shape->extended = stn_task_extended(task);
     if (!is_line(task)) {
         shape->even = stn_task_mirrored(task, 1) && stn_task_mirrored(task, 2);
         return blocks_x(task, shape) <= MOST_BLOCKS_X && blocks_y(task, shape) <= MOST_BLOCKS_Y;
@@ -284,6 +284,7 @@ void lowrank_cost(const stn_task *task, const stn_machine *machine, const lowran
                          : shape->mixed                 ? rates.mixed_memory
                                                         : rates.memory;
     double memory = e->bytes / (memory_part * machine->copy_bandwidth);
+    if (!line) memory = fmax(memory, launches * stn_cost_narrow(task, machine));
     double arithmetic = e->flops / (tensor_part(task, shape) * machine->flops[e->unit]);
     double longer = shape->mixed ? stn_cost_beside(memory, arithmetic) : fmax(memory, arithmetic);
     double launch = longer / launches + rates.walk * walk / machine->clock;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/arith.h"
+#include "strategies/common/cost.h"
 #include "strategies/common/layout.h"
 #include "strategies/faces/margins.h"
 #include "strategies/lowrank/types.h"
@@ -245,7 +246,7 @@ bool lowrank_brick_fit(const stn_task *task, const stn_machine *machine, const s
         if (way == LOWRANK_CORE_LARGEST && best.seconds < INFINITY) continue;
         if (!lowrank_core_make(task, taps, (lowrank_core_way)way, &tried)) continue;
         lowrank_brick b = {.fused = taps->fused, .vector = stn_task_vector(task), .form = form_asked, .chunk = 1};
-        b.extended = lowrank_extended(task);
+        b.extended = stn_task_extended(task);
         b.launches = (int)((task->steps + (uint64_t)b.fused - 1) / (uint64_t)b.fused);
         b.passes = passes_of(task, &tried, b.launches);
         b.growth = (float)tried.growth;
@@ -294,6 +295,7 @@ void lowrank_brick_cost(const stn_task *task, const stn_machine *machine, const 
     e->flops = 256 * grain_of(task) * products * b->passes * launches;
     e->halo_waste = blocks * (double)b->chunk * 128 * b->tiles * b->warps_x * b->warps_y / points - 1;
     double memory = size * (2 + rates.halo * (halo - 1)) * points * launches / (rates.memory * machine->copy_bandwidth);
+    memory = fmax(memory, launches * stn_cost_narrow(task, machine));
     double arithmetic = e->flops / (tensor_part(task, b) * machine->flops[e->unit]);
     if (task->dtype != STN_F64) { /* f64's sums and products share a pipe: they are in its part */
         double cycles = (b->sums / rates.sums + (b->ring ? rates.ring_tile : rates.tile) * b->tiles) * products /

@@ -190,7 +190,7 @@ static stn_status make_sweeps(stn_plan *plan, brick_state *state, stn_error *err
         status = make_sweep(plan, &taps, (int)((steps + (i ? 0 : launches - 1)) / launches), state->form,
                             &state->sweeps[i], error);
     stn_power_clear(&taps);
-    state->extended = lowrank_extended(&plan->task);
+    state->extended = stn_task_extended(&plan->task);
     return status;
 }
 

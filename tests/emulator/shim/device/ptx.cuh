@@ -107,6 +107,19 @@ STN_MMA_SPARSE(mma_sp_f16_m16n8k32, MMA_SP_F16_M16N8K32, 4, 4)
 STN_MMA_SPARSE(mma_sp_tf32_m16n8k8, MMA_SP_TF32_M16N8K8, 2, 2)
 STN_MMA_SPARSE(mma_sp_tf32_m16n8k16, MMA_SP_TF32_M16N8K16, 4, 4)
 
+__device__ __forceinline__ unsigned transpose_halves(unsigned two, STN_WHERE) {
+    const unsigned lane = stn_emulator::self()->linear % 32, row = lane / 4, pair = lane % 4;
+    unsigned both = 0;
+    for (int e = 0; e < 2; e++) {  // lane's column of rows 2 pair and 2 pair + 1
+        const unsigned got = (unsigned)stn_emulator::engine->shuffle(stn_emulator::SHUFFLE_INDEX, 0xffffffffu, two,
+                                                                     (int)(4 * (2 * pair + e) + row / 2), 32, place);
+        both |= (got >> (16 * (row % 2)) & 0xffffu) << (16 * e);
+    }
+    return both;
+}
+
+__device__ __forceinline__ void prefetch_far(const void *, unsigned) {}
+
 // ---- launches one after the other: of one that may begin early, some blocks do before the launch before it has begun
 __device__ __forceinline__ void let_next_launch_begin() {}
 __device__ __forceinline__ void wait_for_launch_before(STN_WHERE) { stn_emulator::engine->wait_for_launch(place); }

@@ -1,0 +1,44 @@
+#!/usr/bin/env python3
+"""bench/envelope.py finds where a plan takes more than the cheapest strategy, and draws every run."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import xml.dom.minidom
+
+SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'bench', 'envelope.py')
+MACHINE = {'machine': 'test', 'copy_bandwidth': 4e12, 'peers': [{'stencil': 'heat-2d', 'peer': 'P', 'gstencils': 900}]}
+
+
+def run_of(steps, strategy, chosen, measured=None, predicted=1e-3):
+    row = {'stencil': 'heat-2d', 'boundary': 'wrap', 'points': 10 ** 8, 'steps': steps, 'strategy': strategy,
+           'chosen': chosen, 'predicted': predicted}
+    if measured:
+        row['measured'] = measured
+    return row
+
+
+def outcome(runs):
+    with tempfile.TemporaryDirectory() as folder:
+        lines, svg = os.path.join(folder, 'lines'), os.path.join(folder, 'svg')
+        with open(lines, 'w', encoding='utf-8') as file:
+            file.write('\n'.join(map(json.dumps, [MACHINE] + runs)))
+        done = subprocess.run([sys.executable, SCRIPT, lines, '--svg', svg], capture_output=True, text=True, check=False)
+        picture = xml.dom.minidom.parse(svg)
+    marks = [c for c in picture.getElementsByTagName('circle') if c.getAttribute('r') == '2.6']
+    return done.returncode, done.stdout, len(marks)
+
+
+def main():
+    good = [run_of(1, 'direct', 1, 1.05e-3), run_of(1, 'spectral', 0, 1e-3), run_of(1000, 'spectral', 1, 1e-3),
+            run_of(1000, 'direct', 0, predicted=0.5)]
+    bad = good[:1] + [run_of(1, 'spectral', 0, 0.9e-3)] + good[2:]
+    code, text, marks = outcome(good)
+    assert code == 0 and '0 of 2' in text and marks == 4, (code, text, marks)
+    code, text, _ = outcome(bad)
+    assert code == 1 and '1 of 2' in text and 'heat-2d, wrap, 1 steps: a plan takes direct' in text, (code, text)
+
+
+if __name__ == '__main__':
+    main()
