@@ -47,9 +47,11 @@ LaunchError Worker::begin_cluster(const Kernel &k, void *const *v, dim3 grid, di
     size = cluster.x * cluster.y * cluster.z;
     stride = (threads + WARP - 1) / WARP * WARP;
     place_blocks(grid, shape, cluster, first, shared);
+    for (unsigned b = 0; b < size; b++) shareds[b] = blocks[b].shared;
     alive = threads * size;
     cluster_barriers = 0;
     races.begin();
+    if (traffic.looking) traffic.begin(shareds, shared, size, stride);
     error = ERROR_NONE;
     message.clear();
     for (unsigned i = 0; i < size * stride; i++) {

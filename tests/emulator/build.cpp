@@ -285,20 +285,20 @@ static bool write_sources(const Program &program, const std::string &work, const
 }
 
 static bool compile(const std::vector<std::string> &compiler, const std::string &work, const std::string &shim,
-                    bool races) {
+                    bool watched) {
     std::vector<std::string> first = compiler, second = compiler;
     first.insert(first.end(), {"-E", "-I", work, "-I", shim, "-include", shim + "/cuda.h", "-x", "c++",
                                work + "/stn_main.cu", "-o", work + "/stn_main.ii"});
     if (run(first, work + "/log") != 0) return false;
     std::string text = read_file(work + "/stn_main.ii");
     if (!write_file(work + "/stn_all.cpp", text + epilogue(find_kernels(text)))) return false;
-    // Kernels are linked without the sanitizers' libraries, which nothing calls: errors trap, races go to shim/races.cpp.
+    // Kernels are linked without the sanitizers' libraries, which nothing calls: errors trap, accesses go to shim/races.cpp.
     const std::string object = work + "/stn_all.o";
-    if (races) second.insert(second.end(), {"-g1", "-fsanitize=thread"});
+    if (watched) second.insert(second.end(), {"-g1", "-fsanitize=thread"});
     second.insert(second.end(), {"-c", work + "/stn_all.cpp", "-o", object});
     if (run(second, work + "/log") != 0) return false;
     std::vector<std::string> last = {compiler[0], "-shared", object, "-o", work + "/out.so"};
-    if (races) {
+    if (watched) {
         last = compiler;
         last.insert(last.end(), {"-I", shim, shim + "/races.cpp", object, "-o", work + "/out.so", "-lm"});
     } else
@@ -312,12 +312,14 @@ std::string build(const Program &program, std::string *log) {
     std::vector<std::string> words = compiler_words();
     words.push_back("-D__CUDA_ARCH__=" + std::to_string(program.sm * 10));
     for (const auto &define : program.defines) words.push_back("-D" + define);
-    const bool races = environment("STENTOR_EMULATOR_RACES", "0") != "0";
+    const bool races = environment("STENTOR_EMULATOR_RACES", "0") != "0",
+               traffic = !environment("STENTOR_EMULATOR_TRAFFIC", "").empty();
+    const bool watched = races || traffic;
     if (races) words.push_back("-DSTENTOR_EMULATOR_RACES");
     Program normal = program;  // PTX and cubin of one source share a library
     normal.ptx = false;
     std::string key = pack(normal) + read_file(shim + "/cuda.h") + read_file(shim + "/engine.h") + twin + epilogue({});
-    if (races) key += read_file(shim + "/races.cpp");
+    if (watched) key += "watched" + read_file(shim + "/races.cpp");
     for (const auto &word : words) key += word + "\n";
 
     log->clear();
@@ -328,7 +330,7 @@ std::string build(const Program &program, std::string *log) {
         *log = "error: " + folder + " is not writable: set STENTOR_EMULATOR_CACHE\n";
         return "";
     }
-    bool ok = write_sources(program, work, twin, log) && compile(words, work, shim, races);
+    bool ok = write_sources(program, work, twin, log) && compile(words, work, shim, watched);
     if (log->empty()) *log = read_file(work + "/log");
     if (ok && rename((work + "/out.so").c_str(), path.c_str()) == 0) {
         log->clear();

@@ -12,6 +12,7 @@ static int on_barrier(int id, int count, Reduce reduce, int predicate, Place pla
     Lane &lane = w->lanes[w->current];
     if (id < 0 || id > 15 || count < 0 || count % 32 != 0)
         w->fail(ERROR_LAUNCH_FAILED, place, "there is no barrier %d of %d threads", id, count);
+    w->traffic.happens(HAPPENING_BARRIER);
     lane.mode = reduce;
     lane.argument = id;
     lane.width = count;
@@ -41,6 +42,7 @@ static unsigned long long on_shuffle(Shuffle mode, unsigned mask, unsigned long 
     Lane &lane = worker->lanes[worker->current];
     if (width < 1 || width > 32 || (width & (width - 1)))
         worker->fail(ERROR_LAUNCH_FAILED, place, "a shuffle's width must be 1, 2, 4, 8, 16 or 32");
+    worker->traffic.happens(HAPPENING_SHUFFLE);
     lane.argument = argument;
     lane.width = width;
     return wait_for_warp(Word::SHUFFLE, mode, mask, value, place);
@@ -52,11 +54,16 @@ static unsigned on_vote(Vote mode, unsigned mask, int predicate, Place place) {
 
 static void on_mma(Mma shape, void *c, const void *a, const void *b, unsigned metadata, int selector, Place place) {
     Lane &lane = worker->lanes[worker->current];
+    worker->traffic.happens(HAPPENING_PRODUCT);
     lane.c = c;
     lane.a = a;
     lane.b = b;
     lane.argument = selector;
     wait_for_warp(Word::MMA, shape, 0xffffffffu, metadata, place);
+}
+
+void Worker::count(const void *p, unsigned bytes, bool writes, Site site) {
+    if (traffic.looking) traffic.access(current, p, bytes, writes, site);
 }
 
 void Worker::touch(const void *p, unsigned bytes, bool writes, const void *code) {
@@ -84,6 +91,8 @@ static void on_copy_async(void *to, const void *from, unsigned bytes, Place plac
         w->fail(ERROR_ILLEGAL_ADDRESS, place, "copy_async reads %s", text);
     }
     w->touch(to, bytes, true, __builtin_return_address(0));
+    w->count(from, bytes, false, {nullptr, place.file, place.line});
+    w->count(to, bytes, true, {nullptr, place.file, place.line});
     memset(target, POISON, bytes);  // until its group has been waited for
     Lane &lane = w->lanes[w->current];
     lane.copies.push_back({target, source, bytes, lane.committed});
@@ -151,11 +160,15 @@ static void on_wait_for_launch(Place place) {
 }
 
 static void on_touch(const void *p, unsigned bytes, int writes, const void *code) {
-    if (worker) worker->touch(p, bytes, writes != 0, code);
+    if (!worker) return;
+    worker->touch(p, bytes, writes != 0, code);
+    worker->count(p, bytes, writes != 0, {code, nullptr, 0});
 }
 
 static void on_statics(const unsigned char *from, unsigned bytes) {
-    if (worker) worker->races.set_statics(from, bytes);
+    if (!worker) return;
+    worker->races.set_statics(from, bytes);
+    worker->traffic.set_statics(from, bytes);
 }
 
 const Engine engine_table = {

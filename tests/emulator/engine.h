@@ -7,6 +7,7 @@
 
 #include "races.h"
 #include "shim/engine.h"
+#include "traffic.h"
 
 namespace stn_emulator {
 
@@ -62,8 +63,9 @@ struct Worker {
     unsigned char *region = nullptr;
     unsigned stacks = 0;  // how many have their guard page
     unsigned char *shared_region = nullptr;
-    Lane lanes[MAX_LANES];      // block b's from b * stride on
-    Block blocks[MAX_CLUSTER];  // one, or those of a cluster
+    Lane lanes[MAX_LANES];                      // block b's from b * stride on
+    Block blocks[MAX_CLUSTER];                  // one, or those of a cluster
+    const unsigned char *shareds[MAX_CLUSTER];  // the blocks'
     unsigned living[MAX_CLUSTER], size, stride, cluster_barriers;
     const Kernel *kernel;
     void *const *values;
@@ -77,6 +79,7 @@ struct Worker {
     std::string message;
     std::vector<unsigned> runnable;  // warps
     Races races;
+    Traffic traffic;
 
     bool prepare();  // false: no memory
     // Runs the blocks of a cluster, from `first` on, to their end; ERROR_NONE or the error, its story in `message`.
@@ -91,6 +94,7 @@ struct Worker {
     Thread *thread(unsigned i) { return reinterpret_cast<Thread *>(region) + FIRST_SLOT + i; }
     uint64_t next_random();
     void touch(const void *p, unsigned bytes, bool writes, const void *code);  // an access of the running fiber
+    void count(const void *p, unsigned bytes, bool writes, Site site);         // the same, for the traffic
     void yield();                                                              // from the fiber to the scheduler
     // Ends the launch from a fiber, whose stack is abandoned: the caller must not own anything.
     [[noreturn]] void fail(LaunchError code, Place place, const char *format, ...)

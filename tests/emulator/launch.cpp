@@ -158,6 +158,7 @@ __extension__ typedef unsigned __int128 wide;  // start + n step may need more t
 
 static void run_clusters(Job *job, Worker *w, uint64_t part) {
     const GridLaunch &l = *job->launch;
+    const uint64_t spacing = job->total < 4 ? 1 : job->total / 4;
     for (;;) {
         uint64_t from = job->next.fetch_add(part);
         if (from >= job->total) return;
@@ -165,8 +166,12 @@ static void run_clusters(Job *job, Worker *w, uint64_t part) {
         for (uint64_t n = from; n < to; n++) {
             uint64_t b = (uint64_t)((job->start + (wide)n * job->step) % job->total);
             if (ahead->has(b)) continue;
+            // Some clusters from all over the grid.
+            w->traffic.looking = !Traffic::wanted.empty() && (b + spacing / 2) % spacing == 0;
             LaunchError e = w->run_cluster(*l.kernel, job->values, l.grid, l.block, l.cluster,
                                            cluster_place(l, job->clusters, b), l.shared, job->seed);
+            if (w->traffic.looking) w->traffic.end(*l.kernel);
+            w->traffic.looking = false;
             if (e == ERROR_NONE) continue;
             std::lock_guard<std::mutex> lock(job->mutex);
             if (job->error == ERROR_NONE) {
@@ -266,6 +271,7 @@ LaunchError run_grid(const GridLaunch &launch, const Settings &settings, const G
     job.launch = &launch;
     job.values = values.at.data();
     Races::wanted = settings.races;
+    Traffic::wanted = settings.traffic;
     job.seed = settings.seed + launches * 1000003;  // the same for the n-th launch of every run
     job.total = cluster_count(launch, &job.clusters);
     choose_order(&job, launches++);

@@ -1,13 +1,10 @@
 // See races.h.
 #include "races.h"
 
-#include <dlfcn.h>
 #include <sys/mman.h>
-#include <unistd.h>
-
-#include <cstdio>
 
 #include "engine.h"
+#include "source_lines.h"
 
 namespace stn_emulator {
 
@@ -84,23 +81,10 @@ bool Races::touch(const unsigned char *shared, unsigned shared_bytes, const void
     return false;
 }
 
-// "file:line" of an address in a kernel's library.
-static std::string line_of(const void *code) {
-    Dl_info info;
-    if (!dladdr(code, &info) || !info.dli_fname) return "?";
-    std::string path = info.dli_fname;
-    if (path.compare(0, 10, "/proc/self") == 0) path = "/proc/" + std::to_string(getpid()) + path.substr(10);
-    char command[600], line[400] = "?";
-    snprintf(command, sizeof command, "env -u LD_PRELOAD addr2line -s -e '%s' 0x%zx 2>/dev/null", path.c_str(),
-             static_cast<size_t>(static_cast<const char *>(code) - static_cast<const char *>(info.dli_fbase)) - 1);
-    FILE *pipe = popen(command, "r");
-    if (!pipe) return line;
-    if (!fgets(line, sizeof line, pipe)) line[0] = '?', line[1] = 0;
-    pclose(pipe);
-    std::string text = line;
-    return text.substr(0, text.find_first_of(" \n"));
+std::string Races::story() const {
+    std::vector<std::string> lines = source_lines({mine.code, theirs.code});
+    for (std::string &line : lines) line = line.substr(line.rfind('/') + 1);
+    return lines[0] + ", the other at " + lines[1];
 }
-
-std::string Races::story() const { return line_of(mine.code) + ", the other at " + line_of(theirs.code); }
 
 }  // namespace stn_emulator

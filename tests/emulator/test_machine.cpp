@@ -14,6 +14,7 @@ NVRTC_FUNCTIONS(X)
 #undef X
 uint64_t (*stentor_emulator_calls)(const char *);
 size_t (*stentor_emulator_live)();
+void (*stentor_emulator_write_traffic)();
 int machine_sm, checks, failures;
 bool machine_emulated;
 const char *test_name = "";
@@ -70,6 +71,7 @@ bool open_machine(bool emulated) {
 #undef X
     stentor_emulator_calls = reinterpret_cast<uint64_t (*)(const char *)>(dlsym(driver, "stentor_emulator_calls"));
     stentor_emulator_live = reinterpret_cast<size_t (*)()>(dlsym(driver, "stentor_emulator_live"));
+    stentor_emulator_write_traffic = reinterpret_cast<void (*)()>(dlsym(driver, "stentor_emulator_write_traffic"));
     int major, minor;
     if (cuInit(0) || cuDevicePrimaryCtxRetain(&context, 0) || cuCtxPushCurrent_v2(context)) return false;
     if (cuDeviceGetAttribute(&major, 75, 0) || cuDeviceGetAttribute(&minor, 76, 0)) return false;
@@ -195,7 +197,8 @@ int main(int argc, char **argv) {
         return gpu ? 77 : 1;
     }
     int run = 0;
-    for (const auto *list : {&word_tests, &fragment_tests, &fault_tests, &driver_tests, &template_tests})
+    for (const auto *list :
+         {&word_tests, &fragment_tests, &fault_tests, &traffic_tests, &driver_tests, &template_tests})
         for (const Test &test : *list) {
             if ((gpu && !test.on_gpu) || (argc > 2 && !strstr(test.name, argv[2]))) continue;
             test_name = test.name;

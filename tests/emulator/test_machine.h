@@ -72,6 +72,7 @@ NVRTC_FUNCTIONS(X)
 #undef X
 extern uint64_t (*stentor_emulator_calls)(const char *);  // null on a real GPU
 extern size_t (*stentor_emulator_live)();
+extern void (*stentor_emulator_write_traffic)();
 extern int machine_sm;
 extern bool machine_emulated;
 
@@ -139,4 +140,4 @@ struct Test {
     void (*run)();
     bool on_gpu;
 };
-extern const std::vector<Test> word_tests, fragment_tests, fault_tests, driver_tests, template_tests;
+extern const std::vector<Test> word_tests, fragment_tests, fault_tests, traffic_tests, driver_tests, template_tests;

@@ -41,12 +41,12 @@ __device__ __forceinline__ void check_run(const T *p, stn_emulator::Place place)
 template <class T, int N>
 __device__ __forceinline__ void load_run(T (&to)[N], const T *from, STN_WHERE) {
     check_run<T, N>(from, place);
-    for (int i = 0; i < N; i++) to[i] = from[i];
+    __builtin_memcpy(to, __builtin_assume_aligned(from, sizeof to), sizeof to);
 }
 template <class T, int N>
 __device__ __forceinline__ void store_run(T *to, const T (&from)[N], STN_WHERE) {
     check_run<T, N>(to, place);
-    for (int i = 0; i < N; i++) to[i] = from[i];
+    __builtin_memcpy(__builtin_assume_aligned(to, sizeof from), from, sizeof from);
 }
 
 // ---- asynchronous copies, global -> shared. A group is what was issued since the last commit.

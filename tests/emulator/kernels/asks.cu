@@ -1,0 +1,20 @@
+// A kernel whose requests to memory are known.
+#include "device/ptx.cuh"
+
+struct arguments {
+    const void *in;
+    void *out;
+    int n;
+};
+
+extern __shared__ __align__(128) unsigned char stn_shared[];
+
+// Shared words n apart, written by one warp; a wide word a lane read from global memory, another written 32 bytes apart.
+extern "C" __global__ void asks(const __grid_constant__ arguments args) {
+    unsigned *const mine = reinterpret_cast<unsigned *>(stn_shared);
+    mine[args.n * threadIdx.x] = threadIdx.x;
+    __syncthreads();
+    double two[2];
+    load_run(two, static_cast<const double *>(args.in) + 2 * threadIdx.x);
+    static_cast<double *>(args.out)[4 * threadIdx.x] = two[0] + two[1];
+}

@@ -1,0 +1,168 @@
+// See traffic.h.
+#include "traffic.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <mutex>
+
+#include "engine.h"
+#include "memory.h"
+#include "requests.h"
+#include "source_lines.h"
+
+namespace stn_emulator {
+
+std::string Traffic::wanted;
+
+// ---- the blocks that run now
+
+void Traffic::close(const Line &line, Open *open, const Request &request) {
+    const bool shared = line.memory == MEMORY_SHARED;
+    const unsigned unit = shared ? 128 : 32, touched = distinct_units(request.at, request.bytes, request.lanes, 1);
+    open->tally.requests++;
+    open->tally.cost += shared ? bank_cycles(request.at, request.bytes, request.lanes)
+                               : distinct_units(request.at, request.bytes, request.lanes, 32);
+    open->tally.least += (touched + unit - 1) / unit;
+}
+
+void Traffic::begin(const unsigned char *const *shared, unsigned shared_bytes, unsigned blocks, unsigned stride) {
+    shared_of = shared;
+    bytes_of_shared = shared_bytes;
+    lanes_of_block = stride;
+    blocks_seen += blocks;
+    held.assign(blocks * stride, {});
+}
+
+static bool joins(const unsigned char *p, unsigned bytes, const void *from, const void *to) {
+    const auto *a = static_cast<const char *>(from), *b = static_cast<const char *>(to);
+    return a && b && b > a && b < a + 48 && 2 * bytes <= 16 && reinterpret_cast<uintptr_t>(p) % (2 * bytes) == 0;
+}
+
+void Traffic::access(unsigned lane, const void *p, unsigned bytes, bool writes, Site site) {
+    Held &last = held[lane];
+    if (last.bytes == bytes && last.writes == writes && last.p + bytes == p &&
+        joins(last.p, bytes, last.site.code, site.code)) {
+        last.bytes *= 2;
+        last.site.code = site.code;
+        return;
+    }
+    settle(lane);
+    last = {static_cast<const unsigned char *>(p), bytes, writes, site};
+}
+
+bool Traffic::in_shared(unsigned lane, const unsigned char *p, uint64_t *at) const {
+    *at = static_cast<uint64_t>(p - shared_of[lane / lanes_of_block]);
+    if (*at < bytes_of_shared) return true;
+    *at = static_cast<uint64_t>(p - statics);
+    if (*at < static_bytes) return true;
+    *at = reinterpret_cast<uint64_t>(p);
+    return false;
+}
+
+void Traffic::settle(unsigned lane) {
+    const Held &h = held[lane];
+    if (!h.bytes) return;
+    uint64_t at;
+    const Memory memory = in_shared(lane, h.p, &at) ? MEMORY_SHARED : MEMORY_GLOBAL;
+    if (memory == MEMORY_GLOBAL && !memory_holds(h.p, h.bytes)) return;  // a stack's, or an argument's
+    const Line line = {h.site, h.writes, h.bytes, memory};
+    Open &open = lines[line];
+    if (open.turns.size() <= lane) open.turns.resize(held.size());
+    const uint64_t key = (uint64_t)(lane / WARP) << 32 | open.turns[lane]++;
+    Request &request = open.waiting[key];
+    request.lanes |= 1u << lane % WARP;
+    request.at[lane % WARP] = at;
+    request.bytes[lane % WARP] = h.bytes;
+    if (request.lanes != 0xffffffffu) return;
+    close(line, &open, request);
+    open.waiting.erase(key);
+}
+
+// ---- the table, of all OS threads
+
+struct Row {
+    std::string where;
+    bool writes;
+    unsigned bytes;
+    Memory memory;
+    bool operator<(const Row &o) const {
+        if (memory != o.memory) return memory < o.memory;
+        if (where != o.where) return where < o.where;
+        return writes != o.writes ? writes < o.writes : bytes < o.bytes;
+    }
+};
+struct Sheet {
+    std::map<Row, Tally> rows;
+    uint64_t blocks = 0, happenings[HAPPENINGS] = {};
+};
+static std::mutex mutex;
+static std::map<std::string, Sheet> *sheets;  // by kernel; left to the process's end
+
+static void print_row(FILE *file, const Sheet &sheet, const std::string &where, const char *what, const Tally &t) {
+    const double blocks = (double)sheet.blocks;
+    fprintf(file, "  %-34s %-18s %11.1f %11.1f %11.1f %6.2f\n", where.c_str(), what, (double)t.requests / blocks,
+            (double)t.cost / blocks, (double)t.least / blocks, (double)t.cost / (double)std::max<uint64_t>(t.least, 1));
+}
+
+static void print_memory(FILE *file, const Sheet &sheet, Memory memory) {
+    const char *name = memory == MEMORY_SHARED ? "shared" : "global";
+    Tally all = {};
+    fprintf(file, "  %-34s %-18s %11s %11s %11s %6s\n", name, "", "requests", memory ? "sectors" : "cycles", "least",
+            "x");
+    for (const auto &row : sheet.rows) {
+        if (row.first.memory != memory) continue;
+        char what[32];
+        snprintf(what, sizeof what, "%s %u", row.first.writes ? "writes" : "reads", row.first.bytes);
+        print_row(file, sheet, row.first.where, what, row.second);
+        all = {all.requests + row.second.requests, all.cost + row.second.cost, all.least + row.second.least};
+    }
+    if (all.requests) print_row(file, sheet, "all", "", all);
+}
+
+// The table so far, at the end of the file, and a new one begun.
+extern "C" __attribute__((visibility("default"), destructor)) void stentor_emulator_write_traffic() {
+    std::lock_guard<std::mutex> lock(mutex);
+    FILE *file = sheets ? fopen(Traffic::wanted.c_str(), "a") : nullptr;
+    if (!file) return;
+    for (const auto &entry : *sheets) {
+        const Sheet &s = entry.second;
+        const double share = 1.0 / (double)WARP / (double)s.blocks;
+        fprintf(file,
+                "%s: %llu blocks looked at; a block: %.1f warps at barriers, %.1f at shuffles, %.1f at products\n",
+                entry.first.c_str(), (unsigned long long)s.blocks, (double)s.happenings[HAPPENING_BARRIER] * share,
+                (double)s.happenings[HAPPENING_SHUFFLE] * share, (double)s.happenings[HAPPENING_PRODUCT] * share);
+        print_memory(file, s, MEMORY_SHARED);
+        print_memory(file, s, MEMORY_GLOBAL);
+    }
+    fclose(file);
+    sheets->clear();
+}
+
+void Traffic::end(const Kernel &kernel) {
+    for (unsigned lane = 0; lane < held.size(); lane++) settle(lane);
+    held.clear();
+    for (auto &line : lines)
+        for (auto &request : line.second.waiting) close(line.first, &line.second, request.second);
+    std::vector<const void *> codes;
+    for (const auto &line : lines)
+        if (line.first.site.code) codes.push_back(line.first.site.code);
+    const std::vector<std::string> names = source_lines(codes);
+    std::lock_guard<std::mutex> lock(mutex);
+    if (!sheets) sheets = new std::map<std::string, Sheet>;
+    Sheet &sheet = (*sheets)[kernel.name];
+    size_t n = 0;
+    for (const auto &line : lines) {
+        const Site &site = line.first.site;
+        std::string where = site.code ? names[n++] : std::string(site.file) + ":" + std::to_string(site.line);
+        where = where.substr(where.rfind('/') + 1);
+        Tally &t = sheet.rows[{where, line.first.writes, line.first.bytes, line.first.memory}];
+        const Tally &more = line.second.tally;
+        t = {t.requests + more.requests, t.cost + more.cost, t.least + more.least};
+    }
+    sheet.blocks += blocks_seen;
+    for (int h = 0; h < HAPPENINGS; h++) sheet.happenings[h] += lanes_at[h], lanes_at[h] = 0;
+    blocks_seen = 0;
+    lines.clear();
+}
+
+}  // namespace stn_emulator
