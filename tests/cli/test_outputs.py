@@ -107,7 +107,7 @@ class Places(CommandTest):
         self.assertEqual(sorted(map(len, os.listdir(self.path))), [100, 245, 255])
 
     def test_a_standard_output_that_is_full(self):
-        """README says so: the summary comes last, when the files are in place."""
+        """src/cli/README.md says so: the summary comes last, when the files are in place."""
         with open('/dev/full', 'w') as full:
             done = subprocess.run([BINARY, *RUN, '--json', '--out', 'out.npy'], cwd=self.path, stdout=full,
                                   stderr=subprocess.PIPE, text=True, timeout=60)

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""README.md's promises that a test can hold it to: its exit codes are the command's, its links lead somewhere.
+"""Promises of README.md and of the command's page that a test can hold them to: exit codes and commands are those of the command,
+links lead somewhere.
 
 Usage: test_readme.py ROOT
 """
@@ -12,7 +13,8 @@ import unittest
 from command import BINARY
 
 ROOT = pathlib.Path(sys.argv.pop(1))
-TEXT = (ROOT / 'README.md').read_text(encoding='utf-8')
+PAGES = [ROOT / 'README.md', ROOT / 'src/cli/README.md']
+TEXT = PAGES[1].read_text(encoding='utf-8')
 
 
 class Readme(unittest.TestCase):
@@ -30,11 +32,13 @@ class Readme(unittest.TestCase):
             self.assertIn(f'| `stentor {command}', TEXT)
 
     def test_links(self):
-        prose = re.sub(r'^    .*$|```[^`]*```', '', TEXT, flags=re.MULTILINE)
-        links = re.findall(r'\]\(([^)#:]+)\)', prose)
-        self.assertGreater(len(links), 5)
-        for link in links:
-            self.assertTrue((ROOT / link).exists(), link)
+        links = 0
+        for page in PAGES:
+            prose = re.sub(r'^    .*$|```[^`]*```', '', page.read_text(encoding='utf-8'), flags=re.MULTILINE)
+            for link in re.findall(r'\]\(([^)#:]+)\)', prose):
+                links += 1
+                self.assertTrue((page.parent / link).exists(), f'{page}: {link}')
+        self.assertGreater(links, 5)
 
 
 if __name__ == '__main__':
