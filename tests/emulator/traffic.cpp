@@ -30,24 +30,7 @@ void Traffic::begin(const unsigned char *const *shared, unsigned shared_bytes, u
     bytes_of_shared = shared_bytes;
     lanes_of_block = stride;
     blocks_seen += blocks;
-    held.assign(blocks * stride, {});
-}
-
-static bool joins(const unsigned char *p, unsigned bytes, const void *from, const void *to) {
-    const auto *a = static_cast<const char *>(from), *b = static_cast<const char *>(to);
-    return a && b && b > a && b < a + 48 && 2 * bytes <= 16 && reinterpret_cast<uintptr_t>(p) % (2 * bytes) == 0;
-}
-
-void Traffic::access(unsigned lane, const void *p, unsigned bytes, bool writes, Site site) {
-    Held &last = held[lane];
-    if (last.bytes == bytes && last.writes == writes && last.p + bytes == p &&
-        joins(last.p, bytes, last.site.code, site.code)) {
-        last.bytes *= 2;
-        last.site.code = site.code;
-        return;
-    }
-    settle(lane);
-    last = {static_cast<const unsigned char *>(p), bytes, writes, site};
+    lanes = blocks * stride;
 }
 
 bool Traffic::in_shared(unsigned lane, const unsigned char *p, uint64_t *at) const {
@@ -59,20 +42,19 @@ bool Traffic::in_shared(unsigned lane, const unsigned char *p, uint64_t *at) con
     return false;
 }
 
-void Traffic::settle(unsigned lane) {
-    const Held &h = held[lane];
-    if (!h.bytes) return;
+void Traffic::access(unsigned lane, const void *from, unsigned bytes, bool writes, Site site) {
+    const unsigned char *p = static_cast<const unsigned char *>(from);
     uint64_t at;
-    const Memory memory = in_shared(lane, h.p, &at) ? MEMORY_SHARED : MEMORY_GLOBAL;
-    if (memory == MEMORY_GLOBAL && !memory_holds(h.p, h.bytes)) return;  // a stack's, or an argument's
-    const Line line = {h.site, h.writes, h.bytes, memory};
+    const Memory memory = in_shared(lane, p, &at) ? MEMORY_SHARED : MEMORY_GLOBAL;
+    if (memory == MEMORY_GLOBAL && !memory_holds(p, bytes)) return;  // a stack's, or an argument's
+    const Line line = {site, writes, bytes, memory};
     Open &open = lines[line];
-    if (open.turns.size() <= lane) open.turns.resize(held.size());
+    if (open.turns.size() <= lane) open.turns.resize(lanes);
     const uint64_t key = (uint64_t)(lane / WARP) << 32 | open.turns[lane]++;
     Request &request = open.waiting[key];
     request.lanes |= 1u << lane % WARP;
     request.at[lane % WARP] = at;
-    request.bytes[lane % WARP] = h.bytes;
+    request.bytes[lane % WARP] = bytes;
     if (request.lanes != 0xffffffffu) return;
     close(line, &open, request);
     open.waiting.erase(key);
@@ -139,8 +121,6 @@ extern "C" __attribute__((visibility("default"), destructor)) void stentor_emula
 }
 
 void Traffic::end(const Kernel &kernel) {
-    for (unsigned lane = 0; lane < held.size(); lane++) settle(lane);
-    held.clear();
     for (auto &line : lines)
         for (auto &request : line.second.waiting) close(line.first, &line.second, request.second);
     std::vector<const void *> codes;

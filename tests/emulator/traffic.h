@@ -43,12 +43,6 @@ struct Traffic {
     void end(const Kernel &kernel);  // hands what was counted to the table
 
    private:
-    struct Held {  // the last access of a lane, which a next one beside it may belong to: halves of one wide word
-        const unsigned char *p;
-        unsigned bytes;
-        bool writes;
-        Site site;
-    };
     struct Request {  // of a warp, until all of its lanes have come
         unsigned lanes = 0, bytes[32] = {};
         uint64_t at[32] = {};
@@ -71,15 +65,13 @@ struct Traffic {
         std::unordered_map<uint64_t, Request> waiting;  // by warp and turn
     };
 
-    std::vector<Held> held;
     std::map<Line, Open> lines;
     uint64_t lanes_at[HAPPENINGS] = {}, blocks_seen = 0;
     const unsigned char *const *shared_of = nullptr;
     const unsigned char *statics = nullptr;  // what the kernel declares as static shared memory
-    unsigned static_bytes = 0, bytes_of_shared = 0, lanes_of_block = 1;
+    unsigned static_bytes = 0, bytes_of_shared = 0, lanes_of_block = 1, lanes = 0;
 
     bool in_shared(unsigned lane, const unsigned char *p, uint64_t *at) const;
-    void settle(unsigned lane);  // counts what is held
     static void close(Line const &line, Open *open, const Request &request);
 };
 
