@@ -7,7 +7,12 @@
 #   tests      the suites named in SUITES (those of every strategy), without the parts that only repeat them
 #   sanitize   compute-sanitizer, memcheck and racecheck, over CI's slices of every strategy's tests
 #   speed      stentor-bench: the groups named in GROUPS, medians of 7
+#   layers     Fourier layers: the cases of the paper and the grid of real ones, and PyTorch's
+#   python     the Python package's tests on the GPU, and what a call costs
 #   torch      the same work by PyTorch
+#   pictures   one pass over memory by both forms; cost against steps, for bench/envelope.py
+#   plans      how well plans are chosen, and how soon there is a first result (bench/planner.py)
+#   limits     Nsight Compute's counters of a case of each strategy
 #   rates      predicted and measured times, as bench/fit_rates.py reads them
 #
 # Each part ends after LIMIT seconds (540), writes OUT/PART.log (BUILD/proof), and says in one line how it ended; the script
@@ -58,6 +63,39 @@ speed() {
 
 torch() { python3 "$here/spectral_torch.py" && python3 "$here/filters_torch.py" "$build/bench/stentor-bench"; }
 
+layers() {
+    "$build/bench/stentor-bench" --group fno,fno-grid --repeat 7 && python3 "$here/fno_torch.py"
+}
+
+python() {
+    meson test -C "$build" --no-rebuild --print-errorlogs python-device-gpu python-kinds-gpu python-torch-gpu || return 1
+    PYTHONPATH=$build/python python3 "$here/python_overhead.py"
+}
+
+pictures() {
+    "$build/bench/stentor-bench" --forms --repeat 7 || return 1
+    "$build/bench/stentor-bench" --envelope --repeat 3 >"$out/envelope.jsonl" || return 1
+    python3 "$here/envelope.py" "$out/envelope.jsonl" --svg "$out/envelope.svg"
+}
+
+plans() {
+    local stentor=$build/src/cli/stentor
+    python3 "$here/planner.py" first --stentor "$stentor" --limit $((limit / 3)) --json "$out/first.json" || return 1
+    python3 "$here/planner.py" regret --stentor "$stentor" --limit $((limit / 2)) --json "$out/regret.json"
+}
+
+# One launch of each kernel; the cases that miss their bars first.
+limits() {
+    local each
+    for each in 'sparse heat-2d-1 f16' 'sparse heat-1d-1 f16' 'sparse box-2d49p-1 f32' 'sparse box-2d9p f16' \
+        'fno 1d-128-m64-c128-b16384 f32' 'spectral heat-2d-large-4 f64' 'spectral heat-3d-fixed f64' 'segment heat-1d f64'; do
+        # shellcheck disable=SC2086 # words of a list
+        set -- $each
+        echo "# $each"
+        timeout 90 python3 "$here/limits.py" --raw "$out" "$build/bench/stentor-bench" --group "$1" --case "$2" --dtype "$3"
+    done
+}
+
 rates() { "$build/bench/stentor-bench" --rates $((limit - 60)); }
 
 if [ -n "${alone:-}" ]; then
@@ -68,7 +106,7 @@ mkdir -p "$out"
 failed=0
 for part; do
     case $part in
-        random | tests | sanitize | speed | torch | rates) ;;
+        random | tests | sanitize | speed | layers | python | torch | pictures | plans | limits | rates) ;;
         *) echo "bench/proof.sh: there is no part named $part" >&2 && exit 2 ;;
     esac
     started=$SECONDS

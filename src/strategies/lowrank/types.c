@@ -105,3 +105,7 @@ double lowrank_error(const stn_task *task, int products, double launches, double
     double elements = products == 3 ? 4 * own : sqrt(factors) * stn_error_rounding(STN_F16);
     return hypot(weights * launches * growth, elements * (products == 3 ? sqrt(launches) * growth : 1));
 }
+
+double lowrank_inner_error(const stn_task *task, double inner) {
+    return stn_error_rounding(task->dtype) * inner * (1 + 2 / sqrt((double)stn_task_points(task)));
+}

@@ -34,4 +34,7 @@ void lowrank_pack(stn_dtype dtype, bool scaled, const double *weights, int count
  * cores cut off, of one launch. */
 #define LOWRANK_ALIKE 1.75e-8 /* with middles (device/band.cuh): bench/results/2026-11-22-lowrank-f32.md */
 double lowrank_error(const stn_task *task, int products, double launches, double growth, double alike);
+/* What rounding the first of two products to f16 adds to it, `inner` times as large when it is in the answer (lowrank_terms_inner);
+ * by chance, and in few points chance may be large. */
+double lowrank_inner_error(const stn_task *task, double inner);
 #endif

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "plan/accuracy.h"
 #include "strategies/lowrank/flat/pattern.h"
 
 static stn_task task_of(const char *name) {
@@ -284,4 +285,51 @@ Test(terms, ill_conditioned_weights_keep_their_residual) {
     cr_expect_leq(terms.residual, 3e-16);
     cr_expect_leq(terms.count, 5);
     lowrank_terms_clear(&terms);
+}
+
+/* What one lane of a term's first product is, on random data, beside the same rounded to 11 bits; and the answers of both. */
+static double error_of_rounded(const lowrank_terms *terms, int points) {
+    double *grid = malloc((size_t)(points * points) * sizeof *grid), errors = 0, answers = 0;
+    unsigned state = 1;
+    for (int i = 0; i < points * points; i++)
+        grid[i] = (double)((state = state * 1664525u + 1013904223u) >> 8) / 0x1p24;
+    for (int y = 0; y < points; y++)
+        for (int x = 0; x < points; x++) {
+            double answer = 0, error = 0;
+            for (int q = 0; q < terms->count; q++)
+                for (int j = 0; j < terms->columns; j++) {
+                    double product = 0;
+                    int exponent;
+                    for (int i = 0; i < terms->rows; i++)
+                        product += terms->u[q * terms->rows + i] * grid[(y + i) % points * points + (x + j) % points];
+                    const double part = frexp(product, &exponent),
+                                 rounded = ldexp(rint(ldexp(part, 11)), exponent - 11);
+                    answer += terms->v[q * terms->columns + j] * product;
+                    error += terms->v[q * terms->columns + j] * (rounded - product);
+                }
+            errors += error * error;
+            answers += answer * answer;
+        }
+    free(grid);
+    return sqrt(errors / answers);
+}
+
+/* The prediction of f16's plans, on weights that smooth and on some whose columns cancel each other. */
+Test(terms, what_rounding_the_first_product_is_multiplied_by) {
+    static const double cancelling[6][3] = {{0, 2, 0.0192}, {1, -2, -0.0409}, {2, -2, -0.0176},
+                                            {2, 2, 0.0176}, {3, -2, -0.0501}, {3, 1, 0.0439}};
+    for (int cancels = 0; cancels < 2; cancels++) {
+        long double weight[20] = {0};
+        stn_power taps = {.fused = 1, .size = {1, 4, 5}, .weight = weight};
+        for (int i = 0; i < 20; i++) weight[i] = cancels ? 0 : 1.0L / (i + 10);
+        for (int i = 0; i < 6 && cancels; i++)
+            weight[(int)cancelling[i][0] * 5 + (int)cancelling[i][1] + 2] = cancelling[i][2];
+        lowrank_terms terms;
+        cr_assert_eq(lowrank_terms_make(NULL, &taps, LOWRANK_SVD, 0, &terms, NULL), STN_OK);
+        const double predicted = stn_error_rounding(STN_F16) * lowrank_terms_inner(&terms, &taps);
+        const double measured = error_of_rounded(&terms, 48);
+        cr_expect(predicted > 0.6 * measured && predicted < 2.5 * measured, "%g predicted, %g measured", predicted,
+                  measured);
+        lowrank_terms_clear(&terms);
+    }
 }

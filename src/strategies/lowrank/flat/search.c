@@ -155,6 +155,7 @@ static void try_split(search *s, const lowrank_shape *shape, lowrank_split split
         for (int mixed = 0; mixed < 2; mixed++) {
             shapes[mixed].residual = (float)terms.residual;
             shapes[mixed].growth = (float)lowrank_terms_growth(&terms, &s->taps);
+            shapes[mixed].inner = (float)lowrank_terms_inner(&terms, &s->taps);
             if (fits >> mixed & 1) insert_candidate(s, &shapes[mixed]);
         }
         a->pattern = pattern;

@@ -24,6 +24,7 @@ typedef struct lowrank_shape {
     int sums;       /* and lowrank_pattern_sums */
     float residual; /* 2D: what the terms leave of the taps, relative */
     float growth;   /* sizes of the terms' products over those of the taps */
+    float inner;    /* 2D: lowrank_terms_inner */
 } lowrank_shape;
 _Static_assert(sizeof(lowrank_shape) <= sizeof(stn_candidate), "a shape is a candidate");
 

@@ -107,3 +107,30 @@ double lowrank_terms_growth(const lowrank_terms *terms, const stn_power *taps) {
     for (int i = 0; i < taps->size[1] * taps->size[2]; i++) size += fabsl(taps->weight[i]);
     return size > 0 ? (double)fmaxl(products / size, 1) : 1;
 }
+
+/* Mean square of what such weights make of numbers between 0 and 1, in 12ths: of their mean, 1/2, and their variance, 1/12. */
+static long double mean_square(long double sum, long double squares) { return 3 * sum * sum + squares; }
+
+static void add_up(const double *vector, int count, long double *sum, long double *squares) {
+    *sum = *squares = 0;
+    for (int i = 0; i < count; i++) {
+        *sum += vector[i];
+        *squares += (long double)vector[i] * vector[i];
+    }
+}
+
+double lowrank_terms_inner(const lowrank_terms *terms, const stn_power *taps) {
+    long double sum = 0, squares = 0, inner = 0;
+    for (int q = 0; q < terms->count; q++) {
+        long double u, u_squares, v, v_squares;
+        add_up(terms->u + q * terms->rows, terms->rows, &u, &u_squares);
+        add_up(terms->v + q * terms->columns, terms->columns, &v, &v_squares);
+        inner += v_squares * mean_square(u, u_squares);
+    }
+    for (int i = 0; i < taps->size[1] * taps->size[2]; i++) {
+        sum += taps->weight[i];
+        squares += taps->weight[i] * taps->weight[i];
+    }
+    const long double answer = mean_square(sum, squares);
+    return answer > 0 ? (double)sqrtl(inner / answer) : 0;
+}

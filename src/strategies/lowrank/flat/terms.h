@@ -28,6 +28,9 @@ stn_status lowrank_terms_make(const stn_task *task, const stn_power *taps, lowra
 void lowrank_terms_clear(lowrank_terms *terms);
 /* Sizes of all products of the terms' weights over those of the taps: what rounding is multiplied by. */
 double lowrank_terms_growth(const lowrank_terms *terms, const stn_power *taps);
+/* What rounding the first of a term's two products is multiplied by, on the way to the answer, for random data from 0 to 1: the
+ * root of squares of U X, as V passes it on, over those of the answer. Terms that cancel each other make it large. */
+double lowrank_terms_inner(const lowrank_terms *terms, const stn_power *taps);
 /* How far term q reaches along axis 0 (y) or 1 (x) towards the low and the high side: past that it is 0. */
 void lowrank_terms_reach(const lowrank_terms *terms, int q, int axis, int reach[2]);
 
