@@ -208,6 +208,11 @@ constexpr int FNO_PARTS = 1;
 constexpr int WARPS_M = 2, WARPS_N = 4;  // warps along modes, and along outputs
 constexpr int TILES_M = 1, TILES_N = 2;  // of 16 modes, and of 8 outputs, of a warp
 
+// ---- fno_dense: those of fno_line that say what comes in and goes out, of fno/product.cuh, and these
+constexpr int DENSE_TERMS = 64;    // numbers of a line that comes in
+constexpr int DENSE_COLUMNS = 32;  // and of one that goes out; of modes an even number
+constexpr int DENSE_DEPTH = 64;    // terms in shared memory at once
+
 // ---- fno_modes: those of fno/product.cuh, BLOCKS, FNO_FROM (left), FNO_TO, FNO_CONJUGATE (right), and these
 using FNO_RIGHT = double;             // numbers of the right factor
 constexpr int FNO_TOGETHER = 4;       // modes of a block

@@ -16,7 +16,7 @@
 // Shared memory: | ladder | weights, where they stay (FNO_HELD) | tile of channels, weights of a group; or tile of outputs |
 //
 // Reads FNO_*, WARPS_M .. TILES_N (fno/product.cuh), BLOCKS and what fno/lines.cuh reads.
-#include "device/twins.cuh"
+#include "fno/arguments.cuh"
 #include "fno/lines.cuh"
 #include "fno/product.cuh"
 
@@ -34,23 +34,6 @@ constexpr int GROUP_CELLS = FNO_PRODUCT && !FNO_HELD ? CHANNELS * WEIGHT_PITCH :
 constexpr int LADDER = round_up(FNO_FORWARD || FNO_BACK ? LADDER_CELLS : 0, 2);  // chunks begin at 16 bytes
 constexpr int CELLS = LADDER + HELD_CELLS + larger(IN_CELLS + GROUP_CELLS, OUT_CELLS);
 
-struct line_arguments {
-    const FNO_FROM *in;
-    FNO_TO *out;
-    const STORE *weight, *bias;
-    const FNO_TO *added;  // may be where the output goes
-    const REAL *roots;    // of the ladder
-    // numbers (real points) or pairs of numbers: item i is i / inner in an outer loop, i % inner in an inner one
-    long long in_outer, in_inner,
-        in_apart;  // from channel to channel of points, from mode to mode; the others lie side by side
-    long long out_outer, out_inner, out_apart;
-    long long weight_in, weight_out;  // from channel to channel, output to output
-    long long items;
-    int inner, each;  // items that a block takes one after the other (with the product)
-    int channels, outputs;
-    REAL scale;
-};
-static_assert(is_twin(sizeof(line_arguments), sizeof(REAL)), "the launcher's twin of the arguments");
 static_assert(is_given(CELLS * sizeof(value)), "the launcher gives the shared memory that this takes");
 
 // Until all threads of a line are here: of its warp where lines need nothing else, so that warps need not wait for each other.
@@ -121,13 +104,6 @@ __device__ __forceinline__ void load_weights(const line_arguments &a, int c0, in
 }
 
 // ---- out
-__device__ __forceinline__ REAL activated(REAL v) {
-    if (FNO_ACTIVATION == 1) return REAL(0.5) * v * (REAL(1) + erf(v * REAL(0.70710678118654752440)));
-    if (FNO_ACTIVATION == 2) return v > REAL(0) || v != v ? v : REAL(0);
-    return v;
-}
-__device__ __forceinline__ value activated(value z) { return {activated(z.re), activated(z.im)}; }
-
 // o: the line's first channel
 __device__ __forceinline__ void store_points(const line_arguments &a, FNO_TO *out, long long item, int o,
                                              const place &here) {

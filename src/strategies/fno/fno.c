@@ -8,17 +8,20 @@
 #include "base/error.h"
 #include "context/context.h"
 #include "plan/plan.h"
+#include "strategies/fno/dense.h"
 #include "strategies/fno/route.h"
 
-enum { FUSION }; /* a candidate's value */
+enum { FUSION, DENSE }; /* a candidate's values */
 
 #define TF32_FROM 5e-4 /* the tolerance from which f32 may be multiplied as TF32 */
 
 typedef struct stage_state {
-    fno_shape shape;             /* of a pass */
+    bool dense;                  /* a pass is a product with a table of roots */
+    fno_shape shape;             /* of a pass that is not */
+    fno_dense_shape dense_shape; /* of one that is */
     fno_modes_shape modes_shape; /* of a product of modes */
     stn_kernel *kernel;
-    size_t roots; /* where its roots begin, in bytes */
+    size_t roots; /* where its roots or its table begin, in bytes */
 } stage_state;
 
 typedef struct fno_state {
@@ -46,21 +49,32 @@ static bool counts_fit(const fno_stage *stage, const stage_state *state, const s
         return blocks <= INT32_MAX && m->modes <= INT32_MAX && m->rows <= INT32_MAX && m->columns <= INT32_MAX;
     }
     const fno_pass *pass = &stage->pass;
-    blocks = fno_shape_blocks(pass, &state->shape, machine, &each);
+    blocks = state->dense ? fno_dense_blocks(pass, &state->dense_shape)
+                          : fno_shape_blocks(pass, &state->shape, machine, &each);
     return blocks <= INT32_MAX && each <= INT32_MAX && pass->inner <= INT32_MAX && pass->channels <= INT32_MAX &&
            pass->outputs <= INT32_MAX;
 }
 
+/* A pass by transforms, or as a product where its length has no butterflies, or where it may be one and that is wanted. */
+static bool shape_pass(const fno_pass *pass, fno_numbers numbers, bool dense, const stn_machine *machine,
+                       stage_state *at, char *reason, size_t size) {
+    at->dense = false;
+    if (dense && fno_dense_shape_for(pass, numbers, machine, &at->dense_shape, reason, size)) return at->dense = true;
+    if (fno_shape_for(pass, numbers, machine, &at->shape, reason, size)) return true;
+    return !dense && (at->dense = fno_dense_shape_for(pass, numbers, machine, &at->dense_shape, reason, size));
+}
+
 /* The route and the shape of each of its launches. */
-static bool find(const stn_layer *layer, fno_fusion fusion, const stn_machine *machine, fno_state *state, char *reason,
-                 size_t size) {
+static bool find(const stn_layer *layer, const stn_candidate *candidate, const stn_machine *machine, fno_state *state,
+                 char *reason, size_t size) {
     state->numbers = numbers_of(layer);
-    if (!fno_route_for(layer, fusion, &state->route, reason, size)) return false;
+    if (!fno_route_for(layer, (fno_fusion)candidate->values[FUSION], &state->route, reason, size)) return false;
     for (int i = 0; i < state->route.count; i++) {
         const fno_stage *stage = &state->route.stage[i];
         stage_state *at = &state->stage[i];
         if (stage->kind == FNO_MODES) fno_modes_shape_for(&stage->modes, state->numbers, machine, &at->modes_shape);
-        if (stage->kind == FNO_PASS && !fno_shape_for(&stage->pass, state->numbers, machine, &at->shape, reason, size))
+        if (stage->kind == FNO_PASS &&
+            !shape_pass(&stage->pass, state->numbers, candidate->values[DENSE], machine, at, reason, size))
             return false;
         if (!counts_fit(stage, at, machine)) {
             snprintf(reason, size, "a launch would have more than 2^31 blocks or channels");
@@ -77,18 +91,41 @@ static bool applies(const stn_layer *layer, const stn_machine *machine, char *re
         return false;
     }
     for (int fusion = FNO_FUSIONS - 1; fusion >= 0; fusion--)
-        if (find(layer, (fno_fusion)fusion, machine, &state, reason, reason_size)) return true;
+        if (find(layer, &(stn_candidate){{[FUSION] = fusion}}, machine, &state, reason, reason_size)) return true;
     return false; /* for the last reason: nothing fused */
 }
 
+static int dense_passes(const fno_state *state) {
+    int count = 0;
+    for (int i = 0; i < state->route.count; i++)
+        count += state->route.stage[i].kind == FNO_PASS && state->stage[i].dense;
+    return count;
+}
+
+/* Every fusion; then nothing fused and all passes as products, where that is another way. */
 static size_t candidates(const stn_layer *layer, const stn_machine *machine, stn_candidate *list, size_t most) {
     size_t count = 0;
     fno_state state;
     char reason[160];
-    for (int fusion = FNO_FUSIONS - 1; fusion >= 0 && count < most; fusion--)
-        if (find(layer, (fno_fusion)fusion, machine, &state, reason, sizeof reason))
-            list[count++] = (stn_candidate){{[FUSION] = fusion}};
+    int dense = 0;
+    for (int fusion = FNO_FUSIONS - 1; fusion >= 0 && count < most; fusion--) {
+        const stn_candidate one = {{[FUSION] = fusion}};
+        if (!find(layer, &one, machine, &state, reason, sizeof reason)) continue;
+        list[count++] = one;
+        dense = dense_passes(&state);
+    }
+    const stn_candidate one = {{[FUSION] = FNO_APART, [DENSE] = 1}};
+    if (count < most && find(layer, &one, machine, &state, reason, sizeof reason) && dense_passes(&state) > dense)
+        list[count++] = one;
     return count;
+}
+
+static double stage_cost(const fno_stage *stage, const stage_state *at, fno_numbers numbers, const stn_machine *machine,
+                         stn_estimate *sum) {
+    if (stage->kind == FNO_MODES) return fno_modes_cost(&stage->modes, numbers, &at->modes_shape, machine, sum);
+    if (stage->kind == FNO_SUM) return fno_sum_cost(&stage->sum, numbers, machine, sum);
+    if (at->dense) return fno_dense_cost(&stage->pass, numbers, &at->dense_shape, machine, sum);
+    return fno_pass_cost(&stage->pass, numbers, &at->shape, machine, sum);
 }
 
 static void estimate(const stn_layer *layer, const stn_machine *machine, const stn_candidate *candidate,
@@ -96,40 +133,48 @@ static void estimate(const stn_layer *layer, const stn_machine *machine, const s
     fno_state state;
     char reason[160];
     *result = (stn_estimate){.unit = STN_UNIT_FMA_F32, .seconds = INFINITY};
-    if (!find(layer, (fno_fusion)candidate->values[FUSION], machine, &state, reason, sizeof reason)) return;
+    if (!find(layer, candidate, machine, &state, reason, sizeof reason)) return;
     result->seconds = 0;
-    for (int i = 0; i < state.route.count; i++) {
-        const fno_stage *stage = &state.route.stage[i];
-        const stage_state *at = &state.stage[i];
-        if (stage->kind == FNO_MODES)
-            result->seconds += fno_modes_cost(&stage->modes, state.numbers, &at->modes_shape, machine, result);
-        else if (stage->kind == FNO_SUM)
-            result->seconds += fno_sum_cost(&stage->sum, state.numbers, machine, result);
-        else
-            result->seconds += fno_pass_cost(&stage->pass, state.numbers, &at->shape, machine, result);
-    }
+    for (int i = 0; i < state.route.count; i++)
+        result->seconds += stage_cost(&state.route.stage[i], &state.stage[i], state.numbers, machine, result);
 }
 
 /* ---- building ---------------------------------------------------------------------------------------------------- */
 
+/* Of one stage: its roots or its table; returns how many bytes. to: NULL: only that. */
+static size_t make_roots(const fno_state *state, int i, void *to) {
+    const stage_state *at = &state->stage[i];
+    const fno_stage *stage = &state->route.stage[i];
+    if (stage->kind != FNO_PASS) return 0;
+    const size_t size = at->dense ? fno_dense_table(&stage->pass, state->numbers, &at->dense_shape, to)
+                                  : stn_ladder_roots(&at->shape.line, fno_wide(state->numbers), to);
+    return (size_t)stn_round_up((int64_t)size, 16);
+}
+
 /* The roots of all passes, computed here and copied to the device. */
 static stn_status upload_roots(stn_plan *plan, fno_state *state, stn_error *error) {
-    const bool wide = fno_wide(state->numbers);
     size_t size = 0;
     for (int i = 0; i < state->route.count; i++) {
         state->stage[i].roots = size;
-        if (state->route.stage[i].kind == FNO_PASS) size += stn_ladder_roots(&state->stage[i].shape.line, wide, NULL);
+        size += make_roots(state, i, NULL);
     }
     if (!plan->machine.present || !size) return STN_OK;
-    unsigned char *roots = malloc(size);
+    unsigned char *roots = calloc(1, size);
     if (!roots) return stn_fail_memory(error, "the tables of roots", size);
-    for (int i = 0; i < state->route.count; i++)
-        if (state->route.stage[i].kind == FNO_PASS)
-            stn_ladder_roots(&state->stage[i].shape.line, wide, roots + state->stage[i].roots);
+    for (int i = 0; i < state->route.count; i++) make_roots(state, i, roots + state->stage[i].roots);
     stn_status status = stn_device_alloc(plan->context->device, size, &state->roots, error);
     if (status == STN_OK) status = stn_device_upload(plan->context->device, state->roots, roots, size, error);
     free(roots);
     return status;
+}
+
+static stn_status prepare_stage(stn_context *context, const fno_stage *stage, stage_state *at, fno_numbers numbers,
+                                stn_error *error) {
+    if (stage->kind == FNO_SUM) return fno_sum_prepare(context, &stage->sum, numbers, &at->kernel, error);
+    if (stage->kind == FNO_MODES)
+        return fno_modes_prepare(context, &stage->modes, numbers, &at->modes_shape, &at->kernel, error);
+    if (at->dense) return fno_dense_prepare(context, &stage->pass, numbers, &at->dense_shape, &at->kernel, error);
+    return fno_pass_prepare(context, &stage->pass, numbers, &at->shape, &at->kernel, error);
 }
 
 static stn_status prepare(stn_plan *plan, stn_error *error) {
@@ -137,8 +182,7 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
     if (!state) return stn_fail_memory(error, "a plan", sizeof *state);
     plan->state = state;
     char reason[160];
-    const fno_fusion fusion = (fno_fusion)plan->candidate.values[FUSION];
-    if (!find(&plan->layer, fusion, &plan->machine, state, reason, sizeof reason))
+    if (!find(&plan->layer, &plan->candidate, &plan->machine, state, reason, sizeof reason))
         return stn_fail(error, STN_ERROR_UNSUPPORTED, "strategy fno cannot run this layer: %s", reason);
     for (int place = FNO_A; place < FNO_PLACES; place++) {
         state->place[place] = plan->workspace_size;
@@ -146,16 +190,8 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
             (size_t)stn_round_up(state->route.cells[place] * (int64_t)fno_cell(state->numbers), 256);
     }
     for (int i = 0; i < state->route.count; i++) {
-        const fno_stage *stage = &state->route.stage[i];
-        stage_state *at = &state->stage[i];
-        if (stage->kind == FNO_SUM)
-            STN_TRY(fno_sum_prepare(plan->context, &stage->sum, state->numbers, &at->kernel, error));
-        else if (stage->kind == FNO_MODES)
-            STN_TRY(
-                fno_modes_prepare(plan->context, &stage->modes, state->numbers, &at->modes_shape, &at->kernel, error));
-        else
-            STN_TRY(fno_pass_prepare(plan->context, &stage->pass, state->numbers, &at->shape, &at->kernel, error));
-        stn_plan_list_kernel(plan, at->kernel);
+        STN_TRY(prepare_stage(plan->context, &state->route.stage[i], &state->stage[i], state->numbers, error));
+        stn_plan_list_kernel(plan, state->stage[i].kernel);
     }
     return upload_roots(plan, state, error);
 }
@@ -199,6 +235,8 @@ static stn_status launch(const stn_plan *plan, int i, const stn_execution *run, 
                                    .weights = run->weights,
                                    .bias = run->bias,
                                    .roots = (const char *)state->roots + at->roots};
+    if (at->dense)
+        return fno_dense_launch(at->kernel, &stage->pass, state->numbers, &at->dense_shape, &pointers, stream, error);
     return fno_pass_launch(at->kernel, &stage->pass, state->numbers, &at->shape, &plan->machine, &pointers, stream,
                            error);
 }
@@ -226,6 +264,10 @@ static void describe_stage(const fno_state *state, int i, stn_text *text) {
         stn_text_printf(text, "products of %d matri%s a block", shape->together, shape->together == 1 ? "x" : "ces");
         return;
     }
+    if (state->stage[i].dense) {
+        stn_text_printf(text, "%lld points as a product", (long long)stage->pass.n);
+        return;
+    }
     const fno_shape *shape = &state->stage[i].shape;
     stn_text_printf(text, "%d points by rungs of", shape->line.points);
     for (int s = 0; s < shape->line.stages; s++) stn_text_printf(text, "%s%d", s ? " x " : " ", shape->line.radix[s]);
@@ -238,6 +280,7 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
     const int fusion = plan->candidate.values[FUSION];
     if (format == STN_JSON) {
         stn_json_integer(text, "fusion", fusion);
+        stn_json_integer(text, "dense_passes", dense_passes(state));
         stn_json_integer(text, "launches", state->route.count);
         return;
     }
@@ -247,7 +290,8 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
 
 static void name_candidate(const stn_task *unused, const stn_candidate *candidate, stn_text *text) {
     (void)unused; /* a layer's plan has none */
-    stn_text_printf(text, "%s", fusions[candidate->values[FUSION]]);
+    stn_text_printf(text, "%s%s", fusions[candidate->values[FUSION]],
+                    candidate->values[DENSE] ? ", transforms as products" : "");
 }
 
 const stn_layer_strategy stn_layer_strategy_fno = {

@@ -53,29 +53,31 @@ static void put_shape(const fno_pass *pass, const fno_shape *shape, stn_text *pa
     stn_params_int(params, "TILES_N", pass->product ? shape->tiles[1] : 1);
 }
 
-stn_status fno_pass_prepare(stn_context *context, const fno_pass *pass, fno_numbers numbers, const fno_shape *shape,
-                            stn_kernel **kernel, stn_error *error) {
+void fno_pass_params(const fno_pass *pass, fno_numbers numbers, stn_text *params) {
     static const char *const store[] = {"double", "float", "unsigned short"}; /* by stn_dtype */
     const char *real = fno_wide(numbers) ? "double" : "float";
+    stn_params_begin(params);
+    stn_params_elements(params, numbers.dtype);
+    put_parts(pass, numbers, params);
+    stn_params_type(params, "FNO_FROM", pass->store_in ? store[numbers.dtype] : real);
+    stn_params_type(params, "FNO_TO", pass->store_out ? store[numbers.dtype] : real);
+    stn_params_type(params, "FNO_FACTOR", real);
+    stn_params_int(params, "FNO_PARTS", numbers.parts);
+    stn_params_int(params, "EXPECTED_HEADER", sizeof(line_arguments));
+}
+
+stn_status fno_pass_prepare(stn_context *context, const fno_pass *pass, fno_numbers numbers, const fno_shape *shape,
+                            stn_kernel **kernel, stn_error *error) {
     stn_text params = STN_TEXT_EMPTY;
-    stn_params_begin(&params);
-    stn_params_elements(&params, numbers.dtype);
-    put_parts(pass, numbers, &params);
-    stn_params_type(&params, "FNO_FROM", pass->store_in ? store[numbers.dtype] : real);
-    stn_params_type(&params, "FNO_TO", pass->store_out ? store[numbers.dtype] : real);
-    stn_params_type(&params, "FNO_FACTOR", real);
-    stn_params_int(&params, "FNO_PARTS", numbers.parts);
+    fno_pass_params(pass, numbers, &params);
     stn_params_int(&params, "FNO_CHUNKS_IN", !pass->forward && in_chunks(&pass->in, pass->channels));
     stn_params_int(&params, "FNO_CHUNKS_OUT", !pass->back && in_chunks(&pass->out, pass->outputs));
     put_shape(pass, shape, &params);
-    stn_params_int(&params, "EXPECTED_HEADER", sizeof(line_arguments));
     return stn_kernel_make(context, "fno_line", &params, fno_shape_shared(pass, numbers, shape), kernel, error);
 }
 
-stn_status fno_pass_launch(const stn_kernel *kernel, const fno_pass *pass, fno_numbers numbers, const fno_shape *shape,
-                           const stn_machine *machine, const fno_pointers *at, void *stream, stn_error *error) {
-    int64_t each;
-    const int64_t blocks = fno_shape_blocks(pass, shape, machine, &each);
+stn_status fno_pass_launch_as(const stn_kernel *kernel, const fno_pass *pass, fno_numbers numbers, int64_t each,
+                              const fno_pointers *at, const stn_launch *how, stn_error *error) {
     line_arguments a = {.in = at->in, .out = at->out, .weight = at->weights, .bias = at->bias, .added = at->out};
     a.roots = at->roots, a.from = pass->in, a.to = pass->out;
     a.weight_in = pass->weight_in, a.weight_out = pass->weight_out, a.items = pass->items;
@@ -84,8 +86,15 @@ stn_status fno_pass_launch(const stn_kernel *kernel, const fno_pass *pass, fno_n
     _Alignas(16) unsigned char arguments[sizeof a + sizeof(double)];
     memcpy(arguments, &a, sizeof a);
     stn_put_real(numbers.dtype, pass->scale, arguments + sizeof a);
+    return stn_module_launch(kernel->module, how, arguments, error);
+}
+
+stn_status fno_pass_launch(const stn_kernel *kernel, const fno_pass *pass, fno_numbers numbers, const fno_shape *shape,
+                           const stn_machine *machine, const fno_pointers *at, void *stream, stn_error *error) {
+    int64_t each;
+    const int64_t blocks = fno_shape_blocks(pass, shape, machine, &each);
     stn_launch how = {.grid = {(unsigned)blocks, 1, 1}, .stream = stream};
     how.block[0] = (unsigned)shape->threads, how.block[1] = how.block[2] = 1;
     how.shared = fno_shape_shared(pass, numbers, shape);
-    return stn_module_launch(kernel->module, &how, arguments, error);
+    return fno_pass_launch_as(kernel, pass, numbers, each, at, &how, error);
 }

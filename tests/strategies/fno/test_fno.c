@@ -4,12 +4,14 @@
 
 #include "../layer/compare_layer.h"
 
+enum { FUSIONS = 4, WAYS = FUSIONS + 1 }; /* the last: transforms as products */
+
 /* All candidates of one layer; at least `least` of them must serve it. */
 static void check_all(suite *s, const stn_spectral_conv *layer, int least) {
     char what[500], detail[1500], line[800];
     int served = 0;
     layer_name(layer, what, sizeof what);
-    for (int pick = 0; pick < 4; pick++) {
+    for (int pick = 0; pick < WAYS; pick++) {
         layer_comparison c;
         const bool good = layer_compare(s, layer, "fno", pick, 40 + (uint64_t)s->run, &c);
         if (!c.served) break;
@@ -31,8 +33,6 @@ static stn_spectral_conv layer_of(int rank, const size_t *extent, const size_t *
     c.shared_weights = 1, c.dtype = STN_F32;
     return c;
 }
-
-enum { FUSIONS = 4 };
 
 /* The paper's kind of layer, with channels that fill no group and outputs that fill no tile. */
 static void paper(suite *s) {
@@ -76,7 +76,37 @@ static void apart(suite *s) {
     }
 }
 
+/* Lengths that have no butterflies, and sums of several stages and sweeps: transforms as products. */
+static void dense(suite *s) {
+    stn_spectral_conv c =
+        layer_of(2, (size_t[]){22, 37}, (size_t[]){5, 19}, 1, 3, 5); /* 11 of 22 is no mode of both signs */
+    c.shared_weights = 0, c.has_bias = 1, c.activation = STN_ACTIVATION_GELU;
+    check_all(s, &c, 1);
+    c = layer_of(1, (size_t[]){143}, (size_t[]){143}, 2, 2, 3);
+    c.complex_data = 1, c.dtype = STN_F64, c.pass = STN_PASS_BACKWARD_X;
+    check_all(s, &c, 1);
+    c = layer_of(1, (size_t[]){22}, (size_t[]){12}, 20, 3, 2); /* frequency 11 is its own negative */
+    c.pass = STN_PASS_BACKWARD_WEIGHTS, c.shared_weights = 0;
+    check_all(s, &c, 1);
+    if (!s->full) return;
+    c = layer_of(2, (size_t[]){241, 85}, (size_t[]){12, 7}, 2, 4, 4);
+    c.shared_weights = 0;
+    for (int pass = 0; pass < 3; pass++) {
+        c.pass = (stn_layer_pass)pass;
+        check_all(s, &c, 1);
+    }
+    c = layer_of(1, (size_t[]){1999}, (size_t[]){100}, 3, 9, 7);
+    for (int half = 0; half < 2; half++) {
+        c.dtype = half ? STN_F16 : STN_F32, c.has_skip = c.has_bias = 1;
+        check_all(s, &c, 1);
+    }
+    c = layer_of(3, (size_t[]){13, 8, 11}, (size_t[]){13, 3, 6}, 2, 3, 3);
+    c.has_bias = 1;
+    check_all(s, &c, 1);
+}
+
 int main(int argc, char **argv) {
-    static const suite_part parts[] = {{"paper", paper}, {"real", real}, {"grids", grids}, {"apart", apart}};
+    static const suite_part parts[] = {
+        {"paper", paper}, {"real", real}, {"grids", grids}, {"apart", apart}, {"dense", dense}};
     return suite_main_on(STN_DEVICE_CUDA(0), argc, argv, parts, sizeof parts / sizeof *parts);
 }

@@ -1,0 +1,195 @@
+// Lines of any length along one axis, to the modes that are kept or back, as a product with a table of roots on tensor cores:
+//
+//     out[line][column] = sum over j of  in[line][j] * table[j][column]            of real numbers; complex ones are two each
+//
+//                  in        out       table
+//     forward      points    modes     scale * the parts of exp(-2 pi i k p / N)
+//     back         modes     points    what the parts of a mode add to a point;  then bias, what is added and the activation
+//
+// For lengths that have no butterflies, and few modes of any: 2 m numbers for each point, whatever its length's factors.
+//
+//                  columns 8 8 | 8 8 |  WARPS_N, then the next sweep of as many
+//     lines 16 | sum sum | ..                         in: DEPTH terms in shared memory, the next arrive meanwhile
+//           16 | sum sum | ..  <- a warp              table: in the order of fragments, from the L1 cache
+//              WARPS_M
+//
+// Points lie in shared memory as [line][term], modes as [mode][line]: as in global memory. Both pitches are odd multiples of four
+// pairs, so that the eight lines and four pairs of a fragment meet each bank once.
+//
+//     table [8 terms][8 columns][lane (g, t)]: terms 2t and 2t + 1 of column g; zeros past the last term and column
+//
+// Reads REAL, STORE, FNO_FROM, FNO_TO, FNO_FORWARD, FNO_REAL, FNO_BIAS, FNO_ADDED, FNO_ACTIVATION, FNO_FACTOR, FNO_PARTS,
+// WARPS_M .. TILES_N, BLOCKS, DENSE_*.
+#include "device/fragment.cuh"
+#include "fno/arguments.cuh"
+
+using factor = operand<FNO_FACTOR, FNO_PARTS>;
+constexpr bool APART = sums_apart(FNO_PARTS, FNO_PARTS), FORWARD = FNO_FORWARD != 0;
+constexpr int THREADS = 32 * WARPS_M * WARPS_N, LINES = 16 * TILES_M * WARPS_M, ALONG = TILES_N * WARPS_N;
+constexpr int STEPS = (DENSE_TERMS + 7) / 8, DEPTH = DENSE_DEPTH, STAGES = (8 * STEPS + DEPTH - 1) / DEPTH;
+constexpr int SWEEPS = (DENSE_COLUMNS + 8 * ALONG - 1) / (8 * ALONG);
+constexpr int NUMBERS = FNO_REAL ? 1 : 2;                     // of a point
+constexpr int PITCH = FORWARD ? DEPTH + 8 : 2 * (LINES + 4);  // numbers
+constexpr int STAGE = FORWARD ? LINES * PITCH : DEPTH / 2 * PITCH;
+static_assert(DEPTH % 32 == 0, "lines in shared memory begin four pairs of banks apart");
+static_assert((FORWARD ? DENSE_COLUMNS : DENSE_TERMS) % 2 == 0, "modes are complex");
+static_assert(is_given((STAGES > 1 ? 2 : 1) * STAGE * sizeof(REAL)),
+              "the launcher gives the shared memory that this takes");
+
+// ---- in
+__device__ __forceinline__ void load_points(const line_arguments &a, const FNO_FROM *in, int c0, int first,
+                                            REAL *stage) {
+    constexpr int ACROSS = DEPTH / NUMBERS;
+    for (int i = threadIdx.x; i < LINES * ACROSS; i += THREADS) {
+        const int r = i / ACROSS, j = i % ACROSS * NUMBERS, at = first + j;
+        if (at >= 8 * STEPS) continue;
+        const bool there = c0 + r < a.channels && at < DENSE_TERMS;
+        REAL *const to = stage + r * PITCH + j;
+        const FNO_FROM *const from = in + NUMBERS * ((c0 + r) * a.in_apart) + at;
+        if (there && FNO_REAL)
+            copy_element(to, from);
+        else if (there)
+            copy_value(reinterpret_cast<value *>(to), from);
+        else
+#pragma unroll
+            for (int e = 0; e < NUMBERS; e++) to[e] = 0;
+    }
+}
+__device__ __forceinline__ void load_modes(const line_arguments &a, const FNO_FROM *in, int c0, int first,
+                                           REAL *stage) {
+    for (int i = threadIdx.x; i < LINES * (DEPTH / 2); i += THREADS) {
+        const int m = i / LINES, r = i % LINES, mode = first / 2 + m;
+        if (mode >= 4 * STEPS) continue;
+        value *const to = reinterpret_cast<value *>(stage + m * PITCH) + r;
+        if (2 * mode < DENSE_TERMS && c0 + r < a.channels)
+            copy_value(to, in + 2 * (mode * a.in_apart + c0 + r));
+        else
+            *to = {REAL(0), REAL(0)};
+    }
+}
+__device__ __forceinline__ void load_stage(const line_arguments &a, const FNO_FROM *in, int c0, int first,
+                                           REAL *stage) {
+    if (FORWARD)
+        load_points(a, in, c0, first, stage);
+    else
+        load_modes(a, in, c0, first, stage);
+}
+
+// ---- the product
+using warp_sums = REAL[TILES_M][TILES_N][4];
+
+// Terms k + 2t and k + 2t + 1 of a line.
+__device__ __forceinline__ factor left_factor(const REAL *stage, int line, int k, int t) {
+    const REAL *const at = FORWARD ? stage + line * PITCH + k + 2 * t : stage + (k / 2 + t) * PITCH + 2 * line;
+    const value both = *reinterpret_cast<const value *>(at);
+    return make_operand<FNO_FACTOR, FNO_PARTS>(both.re, both.im);
+}
+__device__ __forceinline__ void take_table(REAL (&to)[TILES_N][2], const REAL *table) {
+#pragma unroll
+    for (int n = 0; n < TILES_N; n++) load_run(to[n], table + n * 64);
+}
+// `count` terms, a multiple of 8; row0: this lane's first line; table: this lane's numbers of the first of them.
+__device__ __forceinline__ void multiply(warp_sums &sum, const REAL *stage, int row0, const REAL *table, int count) {
+    const int t = threadIdx.x % 4;
+    REAL ahead[TILES_N][2];
+    take_table(ahead, table);
+#pragma unroll 1
+    for (int k = 0; k < count; k += 8) {
+        factor right[TILES_N][1];
+#pragma unroll
+        for (int n = 0; n < TILES_N; n++) right[n][0] = make_operand<FNO_FACTOR, FNO_PARTS>(ahead[n][0], ahead[n][1]);
+        table += SWEEPS * ALONG * 64;
+        take_table(ahead, table);  // there is one step more than is used
+#pragma unroll
+        for (int m = 0; m < TILES_M; m++) {
+            const factor top[1] = {left_factor(stage, row0 + 16 * m, k, t)};
+            const factor bottom[1] = {left_factor(stage, row0 + 16 * m + 8, k, t)};
+            REAL apart[TILES_N][4] = {};
+#pragma unroll
+            for (int pass = 0; pass < passes(FNO_PARTS, FNO_PARTS); pass++)
+#pragma unroll
+                for (int n = 0; n < TILES_N; n++)
+                    product_pass(pass, APART ? apart[n] : sum[m][n], top, bottom, right[n]);
+            if (APART)
+#pragma unroll
+                for (int n = 0; n < TILES_N; n++) add_tile(sum[m][n], apart[n]);
+        }
+    }
+}
+
+// ---- out
+__device__ __forceinline__ REAL finished(const line_arguments &a, REAL v, REAL bias, const FNO_TO *to) {
+    if (FNO_BIAS) v += bias;
+    if (FNO_ADDED) v += widen(a.added[to - a.out]);
+    return activated(v);
+}
+__device__ __forceinline__ void store_points(const line_arguments &a, FNO_TO *out, long long item, int line, int column,
+                                             value z) {
+    FNO_TO *const to = out + NUMBERS * (line * a.out_apart) + column;
+    value bias = {REAL(0), REAL(0)};
+    if (FNO_BIAS) {
+        const STORE *const from = a.bias + NUMBERS * (FNO_BIAS == 1 ? line : item % a.inner);
+        bias.re = load_number(from), bias.im = load_number(FNO_REAL ? from : from + 1);
+    }
+    z.re = finished(a, z.re, bias.re, to);
+    if (!FNO_REAL) return store_value(to, {z.re, finished(a, z.im, bias.im, to + 1)});
+    store_number(to, z.re);
+    if (column + 1 < DENSE_COLUMNS) store_number(to + 1, finished(a, z.im, bias.im, to + 1));
+}
+// column0: the first of this lane's first tile.
+__device__ __forceinline__ void store_sums(const line_arguments &a, FNO_TO *out, long long item, int line0, int column0,
+                                           const warp_sums &sum) {
+#pragma unroll
+    for (int m = 0; m < TILES_M; m++)
+#pragma unroll
+        for (int h = 0; h < 2; h++)
+#pragma unroll
+            for (int n = 0; n < TILES_N; n++) {
+                const int line = line0 + 16 * m + 8 * h, column = column0 + 8 * n;
+                const value z = {sum[m][n][2 * h], sum[m][n][2 * h + 1]};
+                if (line >= a.outputs || column >= DENSE_COLUMNS) continue;
+                if (FORWARD)
+                    store_value(out + 2 * (column / 2 * a.out_apart + line), z);
+                else
+                    store_points(a, out, item, line, column, z);
+            }
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) fno_dense(const __grid_constant__ line_arguments a) {
+    extern __shared__ __align__(128) unsigned char stn_shared[];
+    REAL *const stages = reinterpret_cast<REAL *>(stn_shared);
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    const int row0 = warp % WARPS_M * TILES_M * 16 + lane / 4, tile0 = warp / WARPS_M * TILES_N;
+    const unsigned groups = static_cast<unsigned>((a.channels + LINES - 1) / LINES);
+    const long long item = blockIdx.x / groups;
+    const int c0 = static_cast<int>(blockIdx.x % groups) * LINES;
+    const FNO_FROM *const in =
+        a.in + (FORWARD ? NUMBERS : 2) * (item / a.inner * a.in_outer + item % a.inner * a.in_inner);
+    FNO_TO *const out = a.out + (FORWARD ? 2 : NUMBERS) * (item / a.inner * a.out_outer + item % a.inner * a.out_inner);
+    load_stage(a, in, c0, 0, stages);
+    copy_async_commit();
+    int slot = 0;
+#pragma unroll 1
+    for (int sweep = 0; sweep < SWEEPS; sweep++) {
+        const int tile = sweep * ALONG + tile0;
+        warp_sums sum = {};
+#pragma unroll 1
+        for (int stage = 0; stage < STAGES; stage++) {
+            const int next = stage + 1 < STAGES ? stage + 1 : 0;
+            if (STAGES > 1 && (next || sweep + 1 < SWEEPS))
+                load_stage(a, in, c0, next * DEPTH, stages + (1 - slot) * STAGE);
+            copy_async_commit();
+            copy_async_wait<1>();
+            __syncthreads();
+            const int left = 8 * STEPS - stage * DEPTH;
+            multiply(sum, stages + slot * STAGE, row0,
+                     a.roots + ((stage * (DEPTH / 8) * SWEEPS * ALONG + tile) * 32 + lane) * 2,
+                     left < DEPTH ? left : DEPTH);
+            if (STAGES > 1) {
+                __syncthreads();
+                slot = 1 - slot;
+            }
+        }
+        store_sums(a, out, item, c0 + row0, 8 * tile + 2 * (lane % 4), sum);
+    }
+}
