@@ -31,9 +31,11 @@ constexpr int SWEEPS = (DENSE_COLUMNS + 8 * ALONG - 1) / (8 * ALONG);
 constexpr int NUMBERS = FNO_REAL ? 1 : 2;                     // of a point
 constexpr int PITCH = FORWARD ? DEPTH + 8 : 2 * (LINES + 4);  // numbers
 constexpr int STAGE = FORWARD ? LINES * PITCH : DEPTH / 2 * PITCH;
+constexpr int HELD = (STAGES > 1 ? 2 : 1) * STAGE;                            // numbers that come in
+constexpr int WIDTH = 8 * TILES_N, OUT_PITCH = TILES_N == 1 ? 8 : WIDTH + 8;  // columns of a warp, on their way out
 static_assert(DEPTH % 32 == 0, "lines in shared memory begin four pairs of banks apart");
 static_assert((FORWARD ? DENSE_COLUMNS : DENSE_TERMS) % 2 == 0, "modes are complex");
-static_assert(is_given((STAGES > 1 ? 2 : 1) * STAGE * sizeof(REAL)),
+static_assert(is_given((HELD + (FORWARD ? 0 : WARPS_M * WARPS_N * 16 * OUT_PITCH)) * sizeof(REAL)),
               "the launcher gives the shared memory that this takes");
 
 // ---- in
@@ -117,47 +119,50 @@ __device__ __forceinline__ void multiply(warp_sums &sum, const REAL *stage, int 
     }
 }
 
-// ---- out
-__device__ __forceinline__ REAL finished(const line_arguments &a, REAL v, REAL bias, const FNO_TO *to) {
-    if (FNO_BIAS) v += bias;
+// ---- out: modes from the registers, neighbouring lines side by side; points by way of shared memory, rows of a warp's columns
+__device__ __forceinline__ REAL finished(const line_arguments &a, REAL v, long long item, int line, int column,
+                                         const FNO_TO *to) {
+    const long long channel = FNO_BIAS == 1 ? line : item % a.inner;
+    if (FNO_BIAS) v += load_number(a.bias + NUMBERS * channel + column % NUMBERS);
     if (FNO_ADDED) v += widen(a.added[to - a.out]);
     return activated(v);
 }
-__device__ __forceinline__ void store_points(const line_arguments &a, FNO_TO *out, long long item, int line, int column,
-                                             value z) {
-    FNO_TO *const to = out + NUMBERS * (line * a.out_apart) + column;
-    value bias = {REAL(0), REAL(0)};
-    if (FNO_BIAS) {
-        const STORE *const from = a.bias + NUMBERS * (FNO_BIAS == 1 ? line : item % a.inner);
-        bias.re = load_number(from), bias.im = load_number(FNO_REAL ? from : from + 1);
+// 16 lines; mine: of this warp.
+__device__ __forceinline__ void store_points(const line_arguments &a, FNO_TO *out, long long item, int line0,
+                                             int column0, const REAL (&sum)[TILES_N][4], REAL *mine) {
+    const int lane = threadIdx.x % 32;
+    __syncwarp();
+#pragma unroll
+    for (int h = 0; h < 2; h++)
+#pragma unroll
+        for (int n = 0; n < TILES_N; n++)
+            *reinterpret_cast<value *>(mine + (lane / 4 + 8 * h) * OUT_PITCH + 8 * n + 2 * (lane % 4)) = {
+                sum[n][2 * h], sum[n][2 * h + 1]};
+    __syncwarp();
+#pragma unroll
+    for (int i = lane; i < 16 * WIDTH; i += 32) {
+        const int r = i / WIDTH, line = line0 + r, column = column0 + i % WIDTH;
+        if (line >= a.outputs || column >= DENSE_COLUMNS) continue;
+        FNO_TO *const to = out + NUMBERS * (line * a.out_apart) + column;
+        store_number(to, finished(a, mine[r * OUT_PITCH + i % WIDTH], item, line, column, to));
     }
-    z.re = finished(a, z.re, bias.re, to);
-    if (!FNO_REAL) return store_value(to, {z.re, finished(a, z.im, bias.im, to + 1)});
-    store_number(to, z.re);
-    if (column + 1 < DENSE_COLUMNS) store_number(to + 1, finished(a, z.im, bias.im, to + 1));
 }
-// column0: the first of this lane's first tile.
-__device__ __forceinline__ void store_sums(const line_arguments &a, FNO_TO *out, long long item, int line0, int column0,
-                                           const warp_sums &sum) {
+__device__ __forceinline__ void store_modes(const line_arguments &a, FNO_TO *out, int line0, int column0,
+                                            const REAL (&sum)[TILES_N][4]) {
+    const int lane = threadIdx.x % 32;
 #pragma unroll
-    for (int m = 0; m < TILES_M; m++)
+    for (int h = 0; h < 2; h++)
 #pragma unroll
-        for (int h = 0; h < 2; h++)
-#pragma unroll
-            for (int n = 0; n < TILES_N; n++) {
-                const int line = line0 + 16 * m + 8 * h, column = column0 + 8 * n;
-                const value z = {sum[m][n][2 * h], sum[m][n][2 * h + 1]};
-                if (line >= a.outputs || column >= DENSE_COLUMNS) continue;
-                if (FORWARD)
-                    store_value(out + 2 * (column / 2 * a.out_apart + line), z);
-                else
-                    store_points(a, out, item, line, column, z);
-            }
+        for (int n = 0; n < TILES_N; n++) {
+            const int line = line0 + lane / 4 + 8 * h, column = column0 + 8 * n + 2 * (lane % 4);
+            if (line < a.outputs && column < DENSE_COLUMNS)
+                store_value(out + 2 * (column / 2 * a.out_apart + line), value{sum[n][2 * h], sum[n][2 * h + 1]});
+        }
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) fno_dense(const __grid_constant__ line_arguments a) {
     extern __shared__ __align__(128) unsigned char stn_shared[];
-    REAL *const stages = reinterpret_cast<REAL *>(stn_shared);
+    REAL *const stages = reinterpret_cast<REAL *>(stn_shared), *const going = stages + HELD;
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     const int row0 = warp % WARPS_M * TILES_M * 16 + lane / 4, tile0 = warp / WARPS_M * TILES_N;
     const unsigned groups = static_cast<unsigned>((a.channels + LINES - 1) / LINES);
@@ -190,6 +195,13 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) fno_dense(const __
                 slot = 1 - slot;
             }
         }
-        store_sums(a, out, item, c0 + row0, 8 * tile + 2 * (lane % 4), sum);
+#pragma unroll
+        for (int m = 0; m < TILES_M; m++) {
+            const int line0 = c0 + (warp % WARPS_M * TILES_M + m) * 16;
+            if (FORWARD)
+                store_modes(a, out, line0, 8 * tile, sum[m]);
+            else
+                store_points(a, out, item, line0, 8 * tile, sum[m], going + warp * 16 * OUT_PITCH);
+        }
     }
 }

@@ -28,7 +28,9 @@ static int parts_of(fno_numbers numbers) { return fno_wide(numbers) ? 1 : 2; }
 static size_t shared_of(const fno_pass *pass, fno_numbers numbers, const fno_dense_shape *shape) {
     const int64_t lines = lines_of(shape), depth = shape->depth,
                   stage = pass->forward ? lines * (depth + 8) : depth / 2 * 2 * (lines + 4);
-    return (size_t)((8 * steps_of(pass) > depth ? 2 : 1) * stage) * fno_cell(numbers) / 2;
+    const int64_t width = 8 * (int64_t)shape->tiles[1], out_pitch = width == 8 ? 8 : width + 8;
+    const int64_t going = pass->forward ? 0 : (int64_t)shape->warps[0] * shape->warps[1] * 16 * out_pitch;
+    return (size_t)((8 * steps_of(pass) > depth ? 2 : 1) * stage + going) * fno_cell(numbers) / 2;
 }
 
 int64_t fno_dense_blocks(const fno_pass *pass, const fno_dense_shape *shape) {
