@@ -19,7 +19,7 @@
 
 static bool too_large(const stn_layer *layer) {
     const cublas_shape s = cublas_shape_of(layer, &(stn_candidate){{0}});
-    const stn_gemm all[] = {cublas_map(&s), cublas_sum(&s), cublas_skip(&s), cublas_skip_sum(&s, 1)};
+    const stn_gemm all[] = {cublas_map(&s), cublas_sum(&s), cublas_skip(&s), cublas_skip_sum(&s)};
     bool fit = stn_layer_spectrum(layer) < INT32_MAX && s.pairs < INT32_MAX;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) fit = fit && stn_gemm_fits(&all[i]);
     return !fit;
@@ -89,7 +89,8 @@ static void estimate(const stn_layer *layer, const stn_machine *machine, const s
     const cublas_shape s = cublas_shape_of(layer, candidate);
     const bool sums = layer->pass == STN_PASS_BACKWARD_WEIGHTS;
     const stn_gemm main = sums ? cublas_sum(&s) : cublas_map(&s);
-    const stn_gemm skip = sums ? cublas_skip_sum(&s, layer->batch) : cublas_skip(&s);
+    stn_gemm skip = sums ? cublas_skip_sum(&s) : cublas_skip(&s);
+    skip.batch = layer->batch;
     *estimate = (stn_estimate){.unit = s.tf32                    ? STN_UNIT_TENSOR_TF32
                                        : layer->dtype == STN_F64 ? STN_UNIT_FMA_F64
                                                                  : STN_UNIT_FMA_F32};
@@ -100,7 +101,7 @@ static void estimate(const stn_layer *layer, const stn_machine *machine, const s
                                           (double)s.per * (double)stn_dtype_size(layer->dtype);
     /* beside the transforms' own */
     estimate->launches = (s.straight ? 2 : 4) + !layer->shared + s.finishes + (layer->has_skip ? 1 + sums : 0) +
-                         (sums && layer->has_bias);
+                         (sums && layer->has_bias) + s.pieces;
     estimate->seconds =
         seconds + rates.moving * own_bytes(&s) / machine->copy_bandwidth + estimate->launches * machine->launch_seconds;
     estimate->error = s.tf32 ? 4e-4 : layer->dtype == STN_F16 ? 3e-4 : layer->dtype == STN_F32 ? 4e-7 : 1e-15;
@@ -140,7 +141,9 @@ static stn_status make_kernels(stn_plan *plan, cublas_state *state, stn_error *e
                      .activation = layer->activation}},
         [WIDEN] = {s->half, CUBLAS_FINISH, {.from = out, .to = in, .parts = 1}},
         [NARROW] = {sums && s->half, CUBLAS_FINISH, {.from = in, .to = out, .parts = 1}},
-        [SUMS] = {sums && (layer->has_bias || layer->has_skip), CUBLAS_SUMS, {.from = in, .to = out, .parts = s->per}},
+        [SUMS] = {sums && (layer->has_bias || layer->has_skip || s->pieces),
+                  CUBLAS_SUMS,
+                  {.from = in, .to = out, .parts = s->per}},
     };
     for (int i = 0; i < KERNELS; i++)
         if (rows[i].wanted) STN_TRY(cublas_kernel(plan, rows[i].of, &rows[i].words, &state->kernel[i], error));

@@ -120,23 +120,55 @@ static stn_status sum_bias(const job *j, stn_error *error) {
     return cublas_sums(j->state->kernel[SUMS], &a, j->run->stream, error);
 }
 
-/* Of the skip weights: partial sums of so many items at once, each on top of those before. */
+/* A product that sums over the terms of items, in elements: where the next item and the next term of each factor begin. */
+typedef struct long_sum {
+    stn_gemm g; /* of all terms of one item */
+    const char *a, *b;
+    int64_t items, terms, item_a, item_b, term_a, term_b;
+} long_sum;
+
+/* `count` pieces of `terms` terms each, from a term of an item on; `along`: of one item, or the same of several. */
+static stn_status add_pieces(const job *j, const long_sum *l, int64_t item, int64_t first, int64_t terms, int64_t count,
+                             bool along, bool begun, stn_error *error) {
+    const int64_t element = (int64_t)stn_dtype_size(j->s->inner) * (l->g.complex ? 2 : 1);
+    stn_gemm g = l->g;
+    g.k = terms, g.batch = count, g.beta = begun ? 1 : 0;
+    g.stride_a = along ? terms * l->term_a : l->item_a, g.stride_b = along ? terms * l->term_b : l->item_b;
+    return multiply(j, &g, l->a + (item * l->item_a + first * l->term_a) * element,
+                    l->b + (item * l->item_b + first * l->term_b) * element, part(j, CUBLAS_PARTIALS), error);
+}
+
+/* In whichever order takes fewer calls. The first call is the largest: later ones find all that they add to. */
+static stn_status sum_pieces(const job *j, const long_sum *l, int64_t *partials, stn_error *error) {
+    const int64_t whole = l->terms / CUBLAS_PIECE, rest = l->terms % CUBLAS_PIECE;
+    const bool along = whole > l->items;
+    *partials = cublas_partials(l->items, l->terms);
+    bool begun = false;
+    for (int64_t item = 0; along && item < l->items; item++) {
+        for (int64_t i = 0; i < whole; i += *partials, begun = true)
+            STN_TRY(add_pieces(j, l, item, i * CUBLAS_PIECE, CUBLAS_PIECE, stn_min(*partials, whole - i), true, begun,
+                               error));
+        if (rest) STN_TRY(add_pieces(j, l, item, whole * CUBLAS_PIECE, rest, 1, true, true, error));
+    }
+    for (int64_t first = 0; !along && first < l->terms; first += CUBLAS_PIECE)
+        for (int64_t item = 0; item < l->items; item += *partials, begun = true)
+            STN_TRY(add_pieces(j, l, item, first, stn_min(CUBLAS_PIECE, l->terms - first),
+                               stn_min(*partials, l->items - item), false, begun, error));
+    return STN_OK;
+}
+
 static stn_status sum_skip(const job *j, const void *x, const void *gradient, stn_error *error) {
     const cublas_shape *s = j->s;
-    const int64_t items = s->layer->batch, most = stn_min(items, CUBLAS_ITEMS_AT_ONCE);
-    const int64_t number = (int64_t)stn_dtype_size(s->inner) * s->per * s->points;
-    void *partials = part(j, CUBLAS_PARTIALS);
-    for (int64_t first = 0; first < items; first += most) {
-        stn_gemm g = cublas_skip_sum(s, stn_min(most, items - first));
-        g.beta = first ? 1 : 0;
-        STN_TRY(multiply(j, &g, (const char *)x + first * s->from * number,
-                         (const char *)gradient + first * s->to * number, partials, error));
-    }
-    cublas_sums_arguments a = {.from = partials, .to = j->run->skip_gradient, .width = s->to, .count = most};
+    long_sum l = {cublas_skip_sum(s), x, gradient, s->layer->batch, s->points, .term_a = 1, .term_b = 1};
+    cublas_sums_arguments a = {.from = part(j, CUBLAS_PARTIALS), .to = j->run->skip_gradient, .width = s->to};
+    l.item_a = s->from * s->points, l.item_b = s->to * s->points;
+    STN_TRY(sum_pieces(j, &l, &a.count, error));
     a.outputs = s->pairs * s->per;
     a.step_i = s->per, a.step_o = s->from * s->per, a.stride = s->pairs * s->per;
     return cublas_sums(j->state->kernel[SUMS], &a, j->run->stream, error);
 }
+
+/* ---- the gradient of weights, of kept modes of the gradient and of x --------------------------------------------- */
 
 static stn_status store_weights(const job *j, const void *made, stn_error *error) {
     const cublas_shape *s = j->s;
@@ -145,6 +177,30 @@ static stn_status store_weights(const job *j, const void *made, stn_error *error
         return cublas_move(j->state->kernel[NARROW], made, j->run->out, s->from, 2 * s->to, j->run->stream, error);
     return cublas_scatter(j->state->kernel[SCATTER_WEIGHTS], made, j->run->out, s->pairs, &j->state->whole,
                           j->run->stream, error);
+}
+
+/* One matrix for all modes, of more terms than a piece has. */
+static stn_status sum_all_modes(const job *j, const void *gradient, const void *x, stn_error *error) {
+    const cublas_shape *s = j->s;
+    const stn_gemm g = cublas_sum(s);
+    const long_sum l = {g, gradient, x, 1, g.k, .term_a = s->to, .term_b = s->from};
+    cublas_sums_arguments a = {.from = part(j, CUBLAS_PARTIALS), .to = j->run->out, .outputs = 2 * s->pairs};
+    STN_TRY(sum_pieces(j, &l, &a.count, error));
+    a.width = a.outputs / s->per, a.step_o = s->per, a.stride = a.outputs;
+    return cublas_sums(j->state->kernel[SUMS], &a, j->run->stream, error);
+}
+
+static stn_status sum_weights(const job *j, const char *gradient, const char *x, stn_error *error) {
+    const cublas_shape *s = j->s;
+    if (s->pieces) return sum_all_modes(j, gradient, x, error);
+    stn_gemm g = cublas_sum(s);
+    const int64_t terms = g.k, element = 2 * (int64_t)stn_dtype_size(s->inner);
+    void *made = s->own_weights ? part(j, CUBLAS_WEIGHTS) : j->run->out;
+    for (int64_t first = 0; first < terms; first += CUBLAS_PIECE) {
+        g.k = stn_min(CUBLAS_PIECE, terms - first), g.beta = first ? 1 : 0;
+        STN_TRY(multiply(j, &g, gradient + first * s->to * element, x + first * s->from * element, made, error));
+    }
+    return store_weights(j, made, error);
 }
 
 static stn_status sum(const job *j, stn_error *error) {
@@ -163,10 +219,7 @@ static stn_status sum(const job *j, stn_error *error) {
     STN_TRY(cublas_gather(state->kernel[GATHER_GRADIENT], spectrum, kept_out, layer->batch * s->to, &state->axes,
                           stream, error));
     if (layer->has_bias) STN_TRY(sum_bias(j, error));
-    const stn_gemm g = cublas_sum(s);
-    void *made = s->own_weights ? part(j, CUBLAS_WEIGHTS) : j->run->out;
-    STN_TRY(multiply(j, &g, kept_out, kept_in, made, error));
-    STN_TRY(store_weights(j, made, error));
+    STN_TRY(sum_weights(j, kept_out, kept_in, error));
     return layer->has_skip ? sum_skip(j, x, gradient, error) : STN_OK;
 }
 

@@ -25,6 +25,7 @@ cublas_shape cublas_shape_of(const stn_layer *layer, const stn_candidate *candid
     s.points = stn_layer_points(layer), s.spectrum = stn_layer_spectrum(layer), s.modes = stn_layer_modes(layer);
     s.pairs = layer->c_in * layer->c_out;
     s.from = stn_layer_from(layer), s.to = stn_layer_to(layer);
+    s.pieces = layer->shared && layer->pass == STN_PASS_BACKWARD_WEIGHTS && s.modes * layer->batch > CUBLAS_PIECE;
     s.per = stn_layer_per(layer);
     return s;
 }
@@ -43,7 +44,9 @@ void cublas_part_sizes(const cublas_shape *s, size_t size[CUBLAS_PARTS]) {
     if (!s->straight) numbers[CUBLAS_KEPT_OUT] = 2 * items * s->to * s->modes;
     if (s->own_weights) numbers[CUBLAS_WEIGHTS] = weights;
     if (layer->has_skip && s->own_skip && !sums) numbers[CUBLAS_SKIP] = skip;
-    if (layer->has_skip && sums) numbers[CUBLAS_PARTIALS] = stn_min(items, CUBLAS_ITEMS_AT_ONCE) * skip;
+    if (layer->has_skip && sums) numbers[CUBLAS_PARTIALS] = cublas_partials(items, s->points) * skip;
+    if (s->pieces)
+        numbers[CUBLAS_PARTIALS] = stn_max(numbers[CUBLAS_PARTIALS], cublas_partials(1, items * s->modes) * weights);
     for (int i = 0; i < CUBLAS_PARTS; i++) size[i] = (size_t)(numbers[i] * number);
     size[CUBLAS_BLAS] = STN_CUBLAS_WORKSPACE;
 }
@@ -117,10 +120,14 @@ stn_gemm cublas_skip(const cublas_shape *s) {
     return g;
 }
 
-/* Of each item: conj(X) (c_in x points) G^T (points x c_out). */
-stn_gemm cublas_skip_sum(const cublas_shape *s, int64_t items) {
+int64_t cublas_partials(int64_t items, int64_t terms) {
+    return stn_min(stn_max(items, terms / CUBLAS_PIECE), CUBLAS_AT_ONCE);
+}
+
+/* Of one item: conj(X) (c_in x points) G^T (points x c_out). */
+stn_gemm cublas_skip_sum(const cublas_shape *s) {
     const stn_layer *layer = s->layer;
-    stn_gemm g = product(s, !layer->real, layer->c_in, layer->c_out, s->points, items);
+    stn_gemm g = product(s, !layer->real, layer->c_in, layer->c_out, s->points, 1);
     g.op_a = layer->real ? STN_GEMM_TRANSPOSED : STN_GEMM_ADJOINT;
     lie(&g, s->points, layer->c_in * s->points, s->points, layer->c_out * s->points, layer->c_in, s->pairs);
     return g;

@@ -14,7 +14,7 @@ typedef enum cublas_part {
     CUBLAS_WEIGHTS, /* as the products read them, or their gradient as a product leaves it */
     CUBLAS_SKIP,
     CUBLAS_Y,        /* the output in f32, or y's gradient, where it is f16 */
-    CUBLAS_PARTIALS, /* of the skip weights' gradient */
+    CUBLAS_PARTIALS, /* of the gradients of the skip weights and of weights, pieces of long sums */
     CUBLAS_FFT,      /* cuFFT's own */
     CUBLAS_BLAS,
     CUBLAS_PARTS
@@ -22,7 +22,9 @@ typedef enum cublas_part {
 
 /* A candidate's values. */
 enum { CUBLAS_IS_STRAIGHT, CUBLAS_TF32 };
-#define CUBLAS_ITEMS_AT_ONCE 64 /* whose partial products of skip's gradient are summed at the end */
+/* Sums over a batch, over modes, over points: cuBLAS adds f32 one term after the other, and after some 2000 terms the result is no
+ * longer f32's own precision. So they are made of pieces, and so many partial results are added up in f64 at the end. */
+enum { CUBLAS_PIECE = 512, CUBLAS_AT_ONCE = 128 };
 
 typedef struct cublas_shape {
     const stn_layer *layer;
@@ -32,6 +34,7 @@ typedef struct cublas_shape {
     bool padded;                /* the inverse transform is in place, with room at the ends of lines */
     bool own_weights, own_skip; /* products read a copy of these: f16, by modes, or of the conjugates */
     bool finishes;              /* a kernel makes the output of what the transform left */
+    bool pieces;                /* the gradient of weights is a sum of partial results */
     stn_dtype inner;
     int64_t points, spectrum, modes, pairs, from, to; /* of a channel; channels */
     int per;
@@ -50,9 +53,11 @@ stn_status cublas_transform(const cublas_shape *shape, int64_t channels, bool in
  * map        weights, kept modes (or straight: spectrum, weights), the same of the output
  * sum        kept modes of the gradient, of x, the weights' gradient
  * skip       input, skip weights, output
- * skip_sum   x, gradient, partial sums of `items` items */
+ * skip_sum   x, gradient, the sum of one item */
 stn_gemm cublas_map(const cublas_shape *shape);
 stn_gemm cublas_sum(const cublas_shape *shape);
 stn_gemm cublas_skip(const cublas_shape *shape);
-stn_gemm cublas_skip_sum(const cublas_shape *shape, int64_t items);
+stn_gemm cublas_skip_sum(const cublas_shape *shape);
+/* Partial results of a sum of `items` times `terms`. */
+int64_t cublas_partials(int64_t items, int64_t terms);
 #endif

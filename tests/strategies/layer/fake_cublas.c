@@ -1,6 +1,6 @@
 /* A stand-in for libcublas, for the emulator: strided batches of products by their defining sums in host memory. It has
- * cuBLAS's habits that matter here: it takes no leading dimension that is too small, writes all over its workspace, and reads
- * no C where beta is 0; it fails the call that $FAKE_CUBLAS_FAIL names. */
+ * cuBLAS's habits that matter here: it sums f32 in f32, one term after the other, it takes no leading dimension that is too small,
+ * writes all over its workspace, and reads no C where beta is 0; it fails the call that $FAKE_CUBLAS_FAIL names. */
 #include <dlfcn.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -95,6 +95,7 @@ static void multiply(matrix a, matrix b, int m, int n, int k, number alpha, numb
             for (int l = 0; l < k; l++) {
                 number term = times(element_of(&a, i, l), element_of(&b, l, j));
                 sum.re += term.re, sum.im += term.im;
+                if (!is_wide(type)) sum.re = (float)sum.re, sum.im = (float)sum.im;
             }
             sum = times(alpha, sum);
             char *to = c + (i + (long long)j * ldc) * bytes_of(type);

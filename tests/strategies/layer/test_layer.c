@@ -115,6 +115,15 @@ static void larger(suite *s) {
         c.pass = (stn_layer_pass)pass;
         check(s, &c);
     }
+    c = layer_of(1, 512, 0, 0, 33, 2, 3); /* sums of 8481 terms, and of 512 for each item */
+    c.shared_weights = c.has_skip = 1, c.pass = STN_PASS_BACKWARD_WEIGHTS;
+    check(s, &c);
+    c = layer_of(1, 5000, 0, 0, 3, 2, 1); /* and of 5000 */
+    c.modes[0] = 500, c.shared_weights = c.has_skip = c.complex_data = 1, c.pass = STN_PASS_BACKWARD_WEIGHTS;
+    check(s, &c);
+    c = layer_of(1, 4, 0, 0, 2500, 2, 2); /* and of the batch */
+    c.pass = STN_PASS_BACKWARD_WEIGHTS;
+    check(s, &c);
     if (strcmp(strategy, "host")) return;
     c = layer_of(1, 4096, 0, 0, 37, 3, 2); /* waves of the host: 22 items, then the last 22 */
     c.modes[0] = 9, c.has_skip = c.has_bias = 1;
