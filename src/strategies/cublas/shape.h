@@ -24,7 +24,7 @@ typedef enum cublas_part {
 enum { CUBLAS_IS_STRAIGHT, CUBLAS_TF32 };
 /* Sums over a batch, over modes, over points: cuBLAS adds f32 one term after the other, and after some 2000 terms the result is no
  * longer f32's own precision. So they are made of pieces, and so many partial results are added up in f64 at the end. */
-enum { CUBLAS_PIECE = 512, CUBLAS_AT_ONCE = 128 };
+enum { CUBLAS_PIECE = 256, CUBLAS_AT_ONCE = 128 };
 
 typedef struct cublas_shape {
     const stn_layer *layer;
