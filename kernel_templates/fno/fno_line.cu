@@ -64,10 +64,13 @@ __device__ __forceinline__ void load_points(const line_arguments &a, const FNO_F
     const int c = c0 + PER * here.side;
     const FNO_FROM *const first = in + (FNO_REAL ? 1 : 2) * (c * a.in_apart);
     const bool one = c < a.channels, two = c + 1 < a.channels;
-    points_to_ladder(here.line, here.t, a.roots, [&](int p) -> value {
+    const FNO_FROM *const second = first + a.in_apart;  // of real points
+    points_to_ladder(here.line, here.t, a.roots, [&](int j, int apart) -> value {
+        const long long from = (FNO_REAL ? 1 : 2) * static_cast<long long>(j);
         if (FNO_REAL)
-            return {one ? load_number(first + p) : REAL(0), two ? load_number(first + p + a.in_apart) : REAL(0)};
-        return one ? load_value(first + 2 * p) : value{REAL(0), REAL(0)};
+            return {one ? load_number(first + from + apart) : REAL(0),
+                    two ? load_number(second + from + apart) : REAL(0)};
+        return one ? load_value(first + from + 2 * apart) : value{REAL(0), REAL(0)};
     });
 }
 __device__ __forceinline__ void load_modes(const line_arguments &a, const FNO_FROM *in, int c0, value *tile) {
@@ -85,20 +88,31 @@ __device__ __forceinline__ void load_modes(const line_arguments &a, const FNO_FR
     }
 }
 
-// ---- weights of `count` channels from c0 on, zeros past the last channel and output
+// ---- weights of `count` channels from c0 on, zeros past the last channel and output. A thread keeps its outputs: all threads
+// together take whole rows.
 __device__ __forceinline__ void load_weights(const line_arguments &a, int c0, int count, value *weights) {
     constexpr int EACH = FNO_WEIGHT_PAIRS ? 2 : 1, ACROSS = COLUMNS / EACH;  // in one access
-    for (int i = threadIdx.x; i < count * ACROSS; i += THREADS) {
-        const int c = i / ACROSS, o = i % ACROSS * EACH;
-        value *const to = weights + c * WEIGHT_PITCH + o;
-        const bool there = c0 + c < a.channels && o < a.outputs;
-        if (there && FNO_WEIGHT_PAIRS)
-            copy_async_16(to, a.weight + 2 * ((c0 + c) * a.weight_in + o));
-        else if (there)
-            copy_value(to, a.weight + 2 * ((c0 + c) * a.weight_in + o * a.weight_out));
-        else
+    constexpr int DOWN = THREADS >= ACROSS ? THREADS / ACROSS : 1,
+                  WIDE = THREADS >= ACROSS ? 1 : (ACROSS + THREADS - 1) / THREADS;
 #pragma unroll
-            for (int e = 0; e < EACH; e++) to[e] = {REAL(0), REAL(0)};
+    for (int w = 0; w < WIDE; w++) {
+        const int o = (THREADS >= ACROSS ? threadIdx.x % ACROSS : threadIdx.x + w * THREADS) * EACH;
+        int c = THREADS >= ACROSS ? threadIdx.x / ACROSS : 0;
+        if (o >= COLUMNS || c >= DOWN) continue;
+        value *to = weights + c * WEIGHT_PITCH + o;
+        const STORE *from = a.weight + 2 * ((c0 + c) * a.weight_in + o * a.weight_out);
+        const long long step = 2 * DOWN * a.weight_in;
+        const int there = o < a.outputs ? a.channels - c0 : 0;
+#pragma unroll 4
+        for (; c < count; c += DOWN, to += DOWN * WEIGHT_PITCH, from += step) {
+            if (c < there && FNO_WEIGHT_PAIRS)
+                copy_async_16(to, from);
+            else if (c < there)
+                copy_value(to, from);
+            else
+#pragma unroll
+                for (int e = 0; e < EACH; e++) to[e] = {REAL(0), REAL(0)};
+        }
     }
     copy_async_commit();
 }
@@ -117,17 +131,22 @@ __device__ __forceinline__ void store_points(const line_arguments &a, FNO_TO *ou
         bias.re = load_number(from);
         if (!FNO_REAL || two) bias.im = load_number(FNO_REAL && FNO_BIAS == 2 ? from : from + 1);
     }
-    const FNO_TO *const added = FNO_ADDED ? a.added + (out - a.out) + first : nullptr;
-    ladder_to_points(here.line, here.t, a.roots, [&](int p, value z) {
+    FNO_TO *const line = out + first;
+    const FNO_TO *const added = FNO_ADDED ? a.added + (line - a.out) : nullptr;
+    const long long other = FNO_REAL ? a.out_apart : 1;
+    ladder_to_points(here.line, here.t, a.roots, [&](int j, int apart, value z) {
         if (!one) return;
-        const long long other = FNO_REAL ? a.out_apart : 1;
-        const int at = NUMBERS * p;
+        const long long at = NUMBERS * static_cast<long long>(j);
         if (FNO_BIAS) z = z + bias;
-        if (FNO_ADDED) z = z + value{widen(added[at]), !FNO_REAL || two ? widen(added[at + other]) : REAL(0)};
+        if (FNO_ADDED) {
+            const FNO_TO *const from = added + at + NUMBERS * apart;
+            z = z + value{widen(from[0]), !FNO_REAL || two ? widen(from[other]) : REAL(0)};
+        }
         z = activated(z);
-        if (!FNO_REAL) return store_value(out + first + at, z);
-        store_number(out + first + at, z.re);
-        if (two) store_number(out + first + at + other, z.im);
+        FNO_TO *const to = line + at + NUMBERS * apart;
+        if (!FNO_REAL) return store_value(to, z);
+        store_number(to, z.re);
+        if (two) store_number(to + other, z.im);
     });
 }
 __device__ __forceinline__ void store_mode_pair(const line_arguments &a, FNO_TO *out, int mode, int o, chunk both) {
@@ -165,7 +184,8 @@ __device__ __forceinline__ void take_group(const line_arguments &a, const FNO_FR
         wait_for_line();
     if (FNO_FORWARD) {
         descend<fno_ladder, 1, LAST>(here.line, here.t, a.roots);
-        ladder_to_tile(here.line, tile, IN_PITCH, PER * here.side, here.t, a.scale);
+        ladder_to_tile(here.line, tile, IN_PITCH, PER * here.side, here.t, a.scale,
+                       [](REAL v) { return FNO_PRODUCT ? rounded(v) : v; });
     } else {
         load_modes(a, in, c0, tile);
     }

@@ -41,7 +41,27 @@ constexpr int FIRST_RESULT = FEW_LOW % R, RESULTS = FEW_HIGH + R - FEW_LOW < R ?
 __device__ __forceinline__ constexpr bool result_kept(int r) { return r < FEW_HIGH || r >= FEW_LOW; }
 // Whether butterfly j of the foot has any.
 __device__ __forceinline__ bool butterfly_kept(int j) { return HIGH >= P || BELOW >= P || j < HIGH || j >= P - BELOW; }
-__device__ __forceinline__ int mode_of(int f) { return f < HIGH ? f + LOW : f - N + LOW; }
+// Whether f, which result r of the foot is, is one of those below HIGH, or from N - BELOW on: known of most results as they stand.
+__device__ __forceinline__ constexpr bool is_high(int r, int f) {
+    return r * P < HIGH && ((r + 1) * P <= HIGH || f < HIGH);
+}
+__device__ __forceinline__ constexpr bool is_low(int r, int f) {
+    return (r + 1) * P > N - BELOW && (r * P >= N - BELOW || f >= N - BELOW);
+}
+
+// Where the modes of butterfly j of the foot lie in the tile. Where P is a multiple of 4 chunks change places alike in all of
+// its results' rows, so that one address serves them all.
+struct tile_column {
+    const int pitch, channel, j;
+    const int up = tile_cell(pitch, j + LOW, channel), down = tile_cell(pitch, N - j, channel + 1);
+    __device__ __forceinline__ int mode(int r, int first) const {  // first: 0, or N for negative frequencies
+        return P % 4 ? tile_cell(pitch, j + r * P - first + LOW, channel) : up + (r * P - first) * pitch;
+    }
+    __device__ __forceinline__ int opposite(int r) const {  // of a real line, whose other channel has it
+        return P % 4 || (r == 0 && j == 0) ? tile_cell(pitch, r == 0 && j == 0 ? 0 : N - j - r * P, channel + 1)
+                                           : down - r * P * pitch;
+    }
+};
 
 // ---- a transform of which inputs FIRST .. FIRST + COUNT - 1 (mod SIZE) alone are not zero: where they are at most half, even
 // and odd outputs are transforms of half the size, of inputs folded without a clash.
@@ -67,59 +87,61 @@ __device__ __forceinline__ void dft_of_few(complex<T> (&x)[SIZE]) {
     }
 }
 
-// ---- down: get(p) is point p of this thread's line. Barriers around each.
+// ---- down: get(j, apart) is point j + apart of this thread's line, where `apart` is known when the loops are unrolled: one
+// address serves a butterfly. Barriers around each.
 template <class GET>
 __device__ __forceinline__ void points_to_ladder(value *line, int t, const REAL *roots, const GET &get) {
 #pragma unroll 1
     for (int j = t; j < top::COUNT; j += THREADS_X) {
         value x[top::R];
 #pragma unroll
-        for (int r = 0; r < top::R; r++) x[r] = get(j + r * top::STRIDE);
+        for (int r = 0; r < top::R; r++) x[r] = get(j, r * top::STRIDE);
         dft<top::R>(x);
         turn_rung<fno_ladder, 0>(x, j, roots);
         put_cells<fno_ladder, 0>(x, line, j);
     }
 }
-// channel: the line's first in the tile
+// channel: the line's first in the tile; made(number): as the tile shall have it
+template <class MADE>
 __device__ __forceinline__ void ladder_to_tile(const value *line, value *tile, int pitch, int channel, int t,
-                                               REAL scale) {
+                                               REAL scale, const MADE &made) {
 #pragma unroll 1
     for (int j = t; j < foot::COUNT; j += THREADS_X) {
         value x[R];
         if (!butterfly_kept(j)) continue;
         take_cells<fno_ladder, LAST>(x, line, foot_of<fno_ladder>(j));
         dft<R>(x);
+        const tile_column at = {pitch, channel, j};
 #pragma unroll
         for (int r = 0; r < R; r++) {
             const int f = j + r * P;
             if (!result_kept(r)) continue;
             // of the half spectrum, all frequencies but their own negatives stand for two
             const REAL share = FNO_DOUBLED && f && 2 * f != N ? scale + scale : scale;
-            const value z = share * x[r];
-            if (FNO_REAL) {
-                if (f < HIGH) tile[tile_cell(pitch, f, channel)] = z;
-                if (f == 0 || f > N - HIGH) tile[tile_cell(pitch, f ? N - f : 0, channel + 1)] = conjugate(z);
-            } else if (f < HIGH || f >= N - LOW) {
-                tile[tile_cell(pitch, mode_of(f), channel)] = z;
-            }
+            const value z = {made(share * x[r].re), made(share * x[r].im)};
+            if (is_high(r, f))
+                tile[at.mode(r, 0)] = z;
+            else if (!FNO_REAL && is_low(r, f))
+                tile[at.mode(r, N)] = z;
+            if (FNO_REAL && ((r == 0 && j == 0) || is_low(r, f))) tile[at.opposite(r)] = conjugate(z);
         }
     }
 }
 
-// ---- up: put(p, z) takes point p
+// ---- up: put(j, apart, z) takes point j + apart
 __device__ __forceinline__ void tile_to_ladder(const value *tile, int pitch, int channel, value *line, int t) {
 #pragma unroll 1
     for (int j = t; j < foot::COUNT; j += THREADS_X) {
         value x[R];
+        const tile_column at = {pitch, channel, j};
 #pragma unroll
         for (int r = 0; r < R; r++) {
             const int f = j + r * P;
             x[r] = {REAL(0), REAL(0)};
-            if (!result_kept(r)) continue;
-            if (f < HIGH)
-                x[r] = swapped(tile[tile_cell(pitch, mode_of(f), channel)]);
-            else if (f >= N - BELOW)
-                x[r] = swapped(tile[tile_cell(pitch, FNO_REAL ? N - f : mode_of(f), channel + FNO_REAL)]);
+            if (is_high(r, f))
+                x[r] = swapped(tile[at.mode(r, 0)]);
+            else if (is_low(r, f))
+                x[r] = swapped(tile[FNO_REAL ? at.opposite(r) : at.mode(r, N)]);
         }
         if (butterfly_kept(j)) dft_of_few<R, FIRST_RESULT, RESULTS>(x);
         put_cells<fno_ladder, LAST>(x, line, foot_of<fno_ladder>(j));
@@ -134,6 +156,6 @@ __device__ __forceinline__ void ladder_to_points(value *line, int t, const REAL 
         turn_rung<fno_ladder, 0>(x, j, roots);
         dft<top::R>(x);
 #pragma unroll
-        for (int r = 0; r < top::R; r++) put(j + r * top::STRIDE, swapped(x[r]));
+        for (int r = 0; r < top::R; r++) put(j, r * top::STRIDE, swapped(x[r]));
     }
 }

@@ -41,11 +41,28 @@ __device__ __forceinline__ factor negated(factor f) {
     return f;
 }
 
+// Where a factor is f32's upper 11 bits alone and modes go from a transform to products as they are, they are rounded as they go
+// into the tile, once, and not by every warp that reads them.
+constexpr bool TILE_ROUNDED = sizeof(FNO_FACTOR) == 4 && FNO_PARTS == 1 && FNO_FORWARD && !FNO_REAL;
+__device__ __forceinline__ double rounded(double v) { return v; }
+__device__ __forceinline__ float rounded(float v) { return TILE_ROUNDED ? __uint_as_float(float_to_tf32(v)) : v; }
+template <class FACTOR, class T>
+__device__ __forceinline__ FACTOR left_operand(T low, T high) {
+    if constexpr (TILE_ROUNDED)
+        return {{{{__float_as_uint(low), __float_as_uint(high)}}}};
+    else
+        return make_operand<FNO_FACTOR, FNO_PARTS>(low, high);
+}
+
 struct complex_factor {  // two neighbours along the sum
     factor re, im;
 };
 __device__ __forceinline__ complex_factor make_factor(value low, value high) {
     return {make_operand<FNO_FACTOR, FNO_PARTS>(low.re, high.re), make_operand<FNO_FACTOR, FNO_PARTS>(low.im, high.im)};
+}
+
+__device__ __forceinline__ complex_factor make_left(chunk c) {
+    return {left_operand<factor>(c.of[0].re, c.of[1].re), left_operand<factor>(c.of[0].im, c.of[1].im)};
 }
 
 // One row of tiles, 16 modes: TILES_N complex products, so many real ones that none waits for the one before.
@@ -91,7 +108,7 @@ __device__ __forceinline__ void multiply(block_sums &sum, int warp, value *tile,
         for (int m = 0; m < TILES_M; m++) {
             const chunk upper = mode_pair(*chunk_at(tile, pitch, row0 + 16 * m, k));
             const chunk lower = mode_pair(*chunk_at(tile, pitch, row0 + 16 * m + 8, k));
-            multiply_row(sum[m], make_factor(upper.of[0], upper.of[1]), make_factor(lower.of[0], lower.of[1]), right);
+            multiply_row(sum[m], make_left(upper), make_left(lower), right);
         }
     }
 }
