@@ -58,37 +58,71 @@ template <class FROM>
 __device__ __forceinline__ void take_points(value *to, const FROM *from, int points, bool there) {
     *to = {there && points > 0 ? load_number(from) : REAL(0), there && points > 1 ? load_number(from + 1) : REAL(0)};
 }
+// Numbers 0 .. FAST * MIDDLE * SLOW - 1, as three coordinates, by threads in turn. All are powers of two, so that a thread's number
+// and its turn have no bits in common: coordinates are a thread's own and a turn's, which is known as it stands.
+struct triple {
+    int fast, middle, slow;
+};
+template <int FAST, int MIDDLE>
+__device__ __forceinline__ constexpr triple triple_of(int i) {
+    return {i % FAST, i / FAST % MIDDLE, i / (FAST * MIDDLE)};
+}
+constexpr bool is_power(int n) { return (n & (n - 1)) == 0; }
+static_assert(is_power(THREADS) && is_power(MODE_ROWS) && is_power(COLUMNS) && is_power(FNO_TOGETHER),
+              "turns and threads share no bits");
+template <int FAST, int MIDDLE, int SLOW, class TAKE>
+__device__ __forceinline__ void in_turns(const TAKE &take) {
+    constexpr int ALL = FAST * MIDDLE * SLOW;
+    if (ALL < THREADS && static_cast<int>(threadIdx.x) >= ALL) return;
+    const triple mine = triple_of<FAST, MIDDLE>(threadIdx.x);
+#pragma unroll
+    for (int i = 0; i < ALL; i += THREADS) take(mine, triple_of<FAST, MIDDLE>(i));
+}
+
+constexpr int LEFT_FAST = FNO_ROWS_FAST ? MODE_ROWS : DEPTH, LEFT_MIDDLE = FNO_ROWS_FAST ? DEPTH : MODE_ROWS;
 __device__ __forceinline__ void load_left(const modes_arguments &a, const corner &at, long long j0, value *left) {
-    for (int i = threadIdx.x; i < FNO_TOGETHER * MODE_ROWS * DEPTH; i += THREADS) {
-        const int part = i % (MODE_ROWS * DEPTH), q = i / (MODE_ROWS * DEPTH);
-        const int r = FNO_ROWS_FAST ? part % MODE_ROWS : part / DEPTH,
-                  j = FNO_ROWS_FAST ? part / MODE_ROWS : part % DEPTH;
+    constexpr int NUMBERS = FNO_POINTS ? 1 : 2;
+    in_turns<LEFT_FAST, LEFT_MIDDLE, FNO_TOGETHER>([&](const triple &mine, const triple &turn) {
+        const int row = FNO_ROWS_FAST ? mine.fast : mine.middle, term = FNO_ROWS_FAST ? mine.middle : mine.fast;
+        const int rows = FNO_ROWS_FAST ? turn.fast : turn.middle, terms = FNO_ROWS_FAST ? turn.middle : turn.fast;
+        const int q = mine.slow + turn.slow, r = row + rows, j = term + terms;
         const bool there = at.mode + q < a.modes && at.row + r < a.rows && j0 + j < a.terms;
         value *const to = left + q * LEFT_CELLS + tile_cell(tile_pitch(DEPTH), r, j);
-        const long long from = (at.mode + q) * a.left_mode + (at.row + r) * a.left_row + (j0 + j) * a.left_term;
+        const FNO_FROM *const first = a.left + NUMBERS * ((at.mode + mine.slow) * a.left_mode +
+                                                          (at.row + row) * a.left_row + (j0 + term) * a.left_term);
+        const FNO_FROM *const from =
+            first + NUMBERS * (turn.slow * a.left_mode + rows * a.left_row + terms * a.left_term);
         if (FNO_POINTS)
-            take_points(to, a.left + from, a.points - 2 * static_cast<int>(FNO_POINTS == 1 ? at.row + r : j0 + j),
-                        there);
+            take_points(to, from, a.points - 2 * static_cast<int>(FNO_POINTS == 1 ? at.row + r : j0 + j), there);
         else
-            take_value(to, a.left + 2 * from, there);
-    }
+            take_value(to, from, there);
+    });
+}
+// Coordinates of the right factor: modes, columns and terms, or columns, terms and modes.
+constexpr int RIGHT_FAST = FNO_MODES_FAST ? FNO_TOGETHER : COLUMNS, RIGHT_MIDDLE = FNO_MODES_FAST ? COLUMNS : DEPTH;
+__device__ __forceinline__ triple right_of(const triple &t) {  // mode, term, column
+    return FNO_MODES_FAST ? triple{t.fast, t.slow, t.middle} : triple{t.slow, t.middle, t.fast};
 }
 __device__ __forceinline__ void load_right(const modes_arguments &a, const corner &at, long long j0, value *right) {
-    for (int i = threadIdx.x; i < FNO_TOGETHER * DEPTH * COLUMNS; i += THREADS) {
-        const int q = FNO_MODES_FAST ? i % FNO_TOGETHER : i / (DEPTH * COLUMNS);
-        const int part = FNO_MODES_FAST ? i / FNO_TOGETHER : i % (DEPTH * COLUMNS), j = part / COLUMNS,
-                  l = part % COLUMNS;
-        const bool there = at.mode + q < a.modes && at.column + l < a.columns && j0 + j < a.terms;
-        value *const to = right + q * RIGHT_CELLS + j * WEIGHT_PITCH + l;
-        const long long from =
-            (at.mode + q) * a.right_mode + (j0 + j) * a.right_term + (at.column + l) * a.right_column;
-        if (FNO_POINTS == 1)
-            *to = {there ? load_number(a.right + from) : REAL(0), REAL(0)};
-        else if (FNO_POINTS == 2)
-            take_points(to, a.right + from, a.points - 2 * static_cast<int>(j0 + j), there);
-        else
-            take_value(to, a.right + 2 * from, there);
-    }
+    constexpr int NUMBERS = FNO_POINTS ? 1 : 2;
+    in_turns<RIGHT_FAST, RIGHT_MIDDLE, FNO_TOGETHER * DEPTH * COLUMNS / RIGHT_FAST / RIGHT_MIDDLE>(
+        [&](const triple &thread, const triple &step) {
+            const triple mine = right_of(thread), turn = right_of(step);
+            const int q = mine.fast + turn.fast, j = mine.middle + turn.middle, l = mine.slow + turn.slow;
+            const bool there = at.mode + q < a.modes && at.column + l < a.columns && j0 + j < a.terms;
+            value *const to = right + q * RIGHT_CELLS + j * WEIGHT_PITCH + l;
+            const FNO_RIGHT *const first =
+                a.right + NUMBERS * ((at.mode + mine.fast) * a.right_mode + (j0 + mine.middle) * a.right_term +
+                                     (at.column + mine.slow) * a.right_column);
+            const FNO_RIGHT *const from =
+                first + NUMBERS * (turn.fast * a.right_mode + turn.middle * a.right_term + turn.slow * a.right_column);
+            if (FNO_POINTS == 1)
+                *to = {there ? load_number(from) : REAL(0), REAL(0)};
+            else if (FNO_POINTS == 2)
+                take_points(to, from, a.points - 2 * static_cast<int>(j0 + j), there);
+            else
+                take_value(to, from, there);
+        });
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) fno_modes(const __grid_constant__ modes_arguments a) {
