@@ -195,6 +195,7 @@ constexpr int FNO_MODES = 32;  // kept of a line, of the frequencies -FNO_LOW, -
 constexpr int FNO_LOW = 16;
 constexpr int FNO_GROUPS = 2;        // times LINE_COUNT lines are transformed at once
 constexpr int FNO_HELD = 0;          // channels whose weights stay in shared memory: all, or 0
+constexpr int FNO_WHOLE = 0;         // channels whose modes the tile holds at once: all, in whole groups; 0: a group
 constexpr int FNO_WEIGHT_PAIRS = 0;  // f32: two outputs' weights lie side by side, at a multiple of 16 bytes
 constexpr int FNO_CHUNKS_IN = 0;     // modes of channels 2c and 2c + 1 lie at multiples of their size in memory
 constexpr int FNO_CHUNKS_OUT = 0;

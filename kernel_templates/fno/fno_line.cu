@@ -13,6 +13,11 @@
 //
 // What is not computed is read or written as modes, of whose channels neighbours lie side by side.
 //
+// Where that lets more blocks run at once (FNO_WHOLE), the tile holds all channels' modes, products take some of its rows at a time,
+// a sweep, and leave their outputs in these rows; weights come by STEP channels to where the ladder is, which rests meanwhile:
+//
+//     x [c][p] -> ladder -> tile [mode][all c]        rows of a sweep * weight[c][o], all c  -->  the same rows, [mode][o]
+//
 // Shared memory: | ladder | weights, where they stay (FNO_HELD) | tile of channels, weights of a group; or tile of outputs |
 //
 // Reads FNO_*, WARPS_M .. TILES_N (fno/product.cuh), BLOCKS and what fno/lines.cuh reads.
@@ -21,17 +26,25 @@
 #include "fno/product.cuh"
 
 static_assert(!FNO_PRODUCT || THREADS == 32 * WARPS_M * WARPS_N, "the warps that transform also multiply");
-static_assert(!FNO_PRODUCT || (MODE_ROWS >= MODES && CHANNELS % 8 == 0), "products take whole tiles");
+static_assert(!FNO_PRODUCT || CHANNELS % 8 == 0, "products take whole tiles");
 static_assert(!FNO_WEIGHT_PAIRS || (sizeof(STORE) == 4 && sizeof(REAL) == 4), "two weights are 16 bytes");
 static_assert(FNO_PRODUCT || FNO_FORWARD != FNO_BACK, "without a product it is one transform");
 
+constexpr bool WHOLE = FNO_PRODUCT && FNO_WHOLE;
+constexpr int STEP = 16, SWEEPS = WHOLE ? (MODES + MODE_ROWS - 1) / MODE_ROWS : 1;
+static_assert(!FNO_PRODUCT || SWEEPS * MODE_ROWS >= MODES, "all modes are multiplied");
+static_assert(!WHOLE || (FNO_FORWARD && FNO_BACK && !FNO_HELD), "whole spectra are for what is fused in all");
+static_assert(FNO_WHOLE % STEP == 0 && FNO_WHOLE % CHANNELS == 0, "they have whole groups of channels and of weights");
+
 constexpr int OUTPUTS = FNO_PRODUCT ? COLUMNS : CHANNELS;
-constexpr int IN_PITCH = tile_pitch(CHANNELS), OUT_PITCH = tile_pitch(OUTPUTS);
-constexpr int IN_CELLS = (FNO_PRODUCT ? MODE_ROWS : MODES) * IN_PITCH;
-constexpr int OUT_CELLS = FNO_PRODUCT && FNO_BACK ? MODES * OUT_PITCH : 0;
+constexpr int IN_PITCH = tile_pitch(WHOLE ? larger(FNO_WHOLE, COLUMNS) : CHANNELS),
+              OUT_PITCH = WHOLE ? IN_PITCH : tile_pitch(OUTPUTS);
+constexpr int IN_CELLS = (FNO_PRODUCT ? SWEEPS * MODE_ROWS : MODES) * IN_PITCH;
+constexpr int OUT_CELLS = FNO_PRODUCT && FNO_BACK && !WHOLE ? MODES * OUT_PITCH : 0;
 constexpr int HELD_CELLS = FNO_PRODUCT && FNO_HELD ? FNO_HELD * WEIGHT_PITCH : 0;
-constexpr int GROUP_CELLS = FNO_PRODUCT && !FNO_HELD ? CHANNELS * WEIGHT_PITCH : 0;
-constexpr int LADDER = round_up(FNO_FORWARD || FNO_BACK ? LADDER_CELLS : 0, 2);  // chunks begin at 16 bytes
+constexpr int GROUP_CELLS = FNO_PRODUCT && !FNO_HELD && !WHOLE ? CHANNELS * WEIGHT_PITCH : 0;
+constexpr int LADDER = round_up(larger(FNO_FORWARD || FNO_BACK ? LADDER_CELLS : 0, WHOLE ? 2 * STEP *WEIGHT_PITCH : 0),
+                                2);  // chunks begin at 16 bytes
 constexpr int CELLS = LADDER + HELD_CELLS + larger(IN_CELLS + GROUP_CELLS, OUT_CELLS);
 
 static_assert(is_given(CELLS * sizeof(value)), "the launcher gives the shared memory that this takes");
@@ -73,19 +86,28 @@ __device__ __forceinline__ void load_points(const line_arguments &a, const FNO_F
         return one ? load_value(first + from + 2 * apart) : value{REAL(0), REAL(0)};
     });
 }
+// Pairs of channels of all modes, by all threads: a thread keeps its channels. take(mode, channel) of each.
+template <class TAKE>
+__device__ __forceinline__ void each_mode_pair(const TAKE &take) {
+    constexpr int ACROSS = CHANNELS / 2, DOWN = THREADS / ACROSS;
+    static_assert(THREADS % ACROSS == 0, "threads take whole rows of modes");
+    const int c = threadIdx.x % ACROSS * 2, first = threadIdx.x / ACROSS;
+#pragma unroll 4
+    for (int mode = first; mode < MODES; mode += DOWN) take(mode, c);
+}
 __device__ __forceinline__ void load_modes(const line_arguments &a, const FNO_FROM *in, int c0, value *tile) {
-    for (int i = threadIdx.x; i < MODES * (CHANNELS / 2); i += THREADS) {
-        const int mode = i / (CHANNELS / 2), c = i % (CHANNELS / 2) * 2;
-        const FNO_FROM *const from = in + 2 * (mode * a.in_apart + c0 + c);
+    const int there = a.channels - c0;
+    each_mode_pair([&](int mode, int c) {
+        const FNO_FROM *const from = in + 2 * (c0 + c) + 2 * (mode * a.in_apart);
         chunk both = {{{REAL(0), REAL(0)}, {REAL(0), REAL(0)}}};
         if (FNO_CHUNKS_IN) {
-            if (c0 + c < a.channels) both = load_chunk(from);
+            if (c < there) both = load_chunk(from);
         } else {
-            if (c0 + c < a.channels) both.of[0] = load_value(from);
-            if (c0 + c + 1 < a.channels) both.of[1] = load_value(from + 2);
+            if (c < there) both.of[0] = load_value(from);
+            if (c + 1 < there) both.of[1] = load_value(from + 2);
         }
         *chunk_at(tile, IN_PITCH, mode, c) = FNO_BACK && !FNO_PRODUCT ? put_together(both, own_negative(mode)) : both;
-    }
+    });
 }
 
 // ---- weights of `count` channels from c0 on, zeros past the last channel and output. A thread keeps its outputs: all threads
@@ -229,14 +251,60 @@ __device__ __forceinline__ void mix_item(const line_arguments &a, const FNO_FROM
     tile_to_points(a, out, item, 0, rest, here);
 }
 
+// The same by whole spectra. slots: two, of weights, where the ladder is.
+__device__ __forceinline__ void mix_whole(const line_arguments &a, const FNO_FROM *in, const FNO_FROM *next,
+                                          FNO_TO *out, long long item, value *slots, value *tile, const place &here) {
+    const int warp = threadIdx.x / 32;
+#pragma unroll 1
+    for (int c0 = 0; c0 < FNO_WHOLE; c0 += CHANNELS) {
+        prefetch_points(a, in, c0 + CHANNELS, here);
+        load_points(a, in, c0, here);
+        if (c0)
+            wait_for_line();
+        else
+            __syncthreads();  // whoever still reads the tile of the item before
+        descend<fno_ladder, 1, LAST>(here.line, here.t, a.roots);
+        ladder_to_tile(here.line, tile, IN_PITCH, c0 + PER * here.side, here.t, a.scale,
+                       [](REAL v) { return rounded(v); });
+        wait_for_line();
+    }
+    __syncthreads();
+    prefetch_points(a, next, 0, here);
+    load_weights(a, 0, STEP, slots);
+    int slot = 0;
+#pragma unroll 1
+    for (int sweep = 0; sweep < SWEEPS; sweep++) {
+        value *const rows = tile + sweep * MODE_ROWS * IN_PITCH;
+        block_sums sum = {};
+#pragma unroll 1
+        for (int c0 = 0; c0 < FNO_WHOLE; c0 += STEP) {
+            const int after = c0 + STEP < FNO_WHOLE ? c0 + STEP : 0;
+            if (after || sweep + 1 < SWEEPS)
+                load_weights(a, after, STEP, slots + (1 - slot) * STEP * WEIGHT_PITCH);
+            else
+                copy_async_commit();
+            copy_async_wait<1>();
+            __syncthreads();
+            multiply(sum, warp, rows + c0, IN_PITCH, slots + slot * STEP * WEIGHT_PITCH, STEP);
+            __syncthreads();
+            slot = 1 - slot;
+        }
+        give_sums(sum, warp, [&](int row, int o, chunk both) {
+            const int mode = sweep * MODE_ROWS + row;
+            if (mode < MODES) *chunk_at(rows, IN_PITCH, row, o) = put_together(both, own_negative(mode));
+        });
+    }
+    __syncthreads();
+    tile_to_points(a, out, item, 0, tile, here);
+}
+
 __device__ __forceinline__ void transform_item(const line_arguments &a, const FNO_FROM *in, FNO_TO *out, long long item,
                                                int c0, value *tile, const place &here) {
     take_group(a, in, c0, tile, nullptr, here);
     if (FNO_BACK) return tile_to_points(a, out, item, c0, tile, here);
-    for (int i = threadIdx.x; i < MODES * (CHANNELS / 2); i += THREADS) {
-        const int mode = i / (CHANNELS / 2), c = i % (CHANNELS / 2) * 2;
+    each_mode_pair([&](int mode, int c) {
         store_mode_pair(a, out, mode, c0 + c, taken_apart(*chunk_at(tile, IN_PITCH, mode, c)));
-    }
+    });
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) fno_line(const __grid_constant__ line_arguments a) {
@@ -256,8 +324,13 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) fno_line(const __g
         if (FNO_HELD) load_weights(a, 0, FNO_HELD, held);
         const long long first = static_cast<long long>(blockIdx.x) * a.each;
         const long long end = first + a.each < a.items ? first + a.each : a.items;
-        for (long long item = first; item < end; item++)
-            mix_item(a, in_of(item), item + 1 < end ? in_of(item + 1) : nullptr, out_of(item), item, rest, held, here);
+        for (long long item = first; item < end; item++) {
+            const FNO_FROM *const next = item + 1 < end ? in_of(item + 1) : nullptr;
+            if constexpr (WHOLE)
+                mix_whole(a, in_of(item), next, out_of(item), item, ladder, rest, here);
+            else
+                mix_item(a, in_of(item), next, out_of(item), item, rest, held, here);
+        }
     } else {
         const unsigned groups = static_cast<unsigned>((a.channels + CHANNELS - 1) / CHANNELS);
         const long long item = blockIdx.x / groups;

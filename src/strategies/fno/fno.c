@@ -11,7 +11,12 @@
 #include "strategies/fno/dense.h"
 #include "strategies/fno/route.h"
 
-enum { FUSION, DENSE }; /* a candidate's values */
+enum { FUSION, WAY }; /* a candidate's values */
+enum {
+    AS_EVER,
+    AS_PRODUCTS,
+    WHOLE
+}; /* passes are products with tables of roots where they can be; spectra are held whole */
 
 #define TF32_FROM 5e-4 /* the tolerance from which f32 may be multiplied as TF32 */
 
@@ -56,12 +61,13 @@ static bool counts_fit(const fno_stage *stage, const stage_state *state, const s
 }
 
 /* A pass by transforms, or as a product where its length has no butterflies, or where it may be one and that is wanted. */
-static bool shape_pass(const fno_pass *pass, fno_numbers numbers, bool dense, const stn_machine *machine,
-                       stage_state *at, char *reason, size_t size) {
+static bool shape_pass(const fno_pass *pass, fno_numbers numbers, int way, const stn_machine *machine, stage_state *at,
+                       char *reason, size_t size) {
+    const bool product = way == AS_PRODUCTS, whole = way == WHOLE && pass->product;
     at->dense = false;
-    if (dense && fno_dense_shape_for(pass, numbers, machine, &at->dense_shape, reason, size)) return at->dense = true;
-    if (fno_shape_for(pass, numbers, machine, &at->shape, reason, size)) return true;
-    return !dense && (at->dense = fno_dense_shape_for(pass, numbers, machine, &at->dense_shape, reason, size));
+    if (product && fno_dense_shape_for(pass, numbers, machine, &at->dense_shape, reason, size)) return at->dense = true;
+    if (fno_shape_for(pass, numbers, whole, machine, &at->shape, reason, size)) return true;
+    return !product && (at->dense = fno_dense_shape_for(pass, numbers, machine, &at->dense_shape, reason, size));
 }
 
 /* The route and the shape of each of its launches. */
@@ -74,7 +80,7 @@ static bool find(const stn_layer *layer, const stn_candidate *candidate, const s
         stage_state *at = &state->stage[i];
         if (stage->kind == FNO_MODES) fno_modes_shape_for(&stage->modes, state->numbers, machine, &at->modes_shape);
         if (stage->kind == FNO_PASS &&
-            !shape_pass(&stage->pass, state->numbers, candidate->values[DENSE], machine, at, reason, size))
+            !shape_pass(&stage->pass, state->numbers, candidate->values[WAY], machine, at, reason, size))
             return false;
         if (!counts_fit(stage, at, machine)) {
             snprintf(reason, size, "a launch would have more than 2^31 blocks or channels");
@@ -101,22 +107,35 @@ static int dense_passes(const fno_state *state) {
         count += state->route.stage[i].kind == FNO_PASS && state->stage[i].dense;
     return count;
 }
+/* Blocks of a multiprocessor in the launch that has the product. */
+static int blocks_of_product(const fno_state *state) {
+    for (int i = 0; i < state->route.count; i++)
+        if (state->route.stage[i].kind == FNO_PASS && state->route.stage[i].pass.product)
+            return state->stage[i].shape.line.blocks;
+    return 0;
+}
 
-/* Every fusion; then nothing fused and all passes as products, where that is another way. */
+/* Every fusion; then all fused by whole spectra where more blocks run so, and nothing fused with all passes as products, where those
+ * are other ways. */
 static size_t candidates(const stn_layer *layer, const stn_machine *machine, stn_candidate *list, size_t most) {
     size_t count = 0;
     fno_state state;
     char reason[160];
-    int dense = 0;
+    int dense = 0, blocks = 0;
     for (int fusion = FNO_FUSIONS - 1; fusion >= 0 && count < most; fusion--) {
         const stn_candidate one = {{[FUSION] = fusion}};
         if (!find(layer, &one, machine, &state, reason, sizeof reason)) continue;
         list[count++] = one;
         dense = dense_passes(&state);
+        if (fusion == FNO_ALL) blocks = blocks_of_product(&state);
     }
-    const stn_candidate one = {{[FUSION] = FNO_APART, [DENSE] = 1}};
-    if (count < most && find(layer, &one, machine, &state, reason, sizeof reason) && dense_passes(&state) > dense)
-        list[count++] = one;
+    const stn_candidate whole = {{[FUSION] = FNO_ALL, [WAY] = WHOLE}};
+    if (count < most && blocks && find(layer, &whole, machine, &state, reason, sizeof reason) &&
+        blocks_of_product(&state) > blocks)
+        list[count++] = whole;
+    const stn_candidate products = {{[FUSION] = FNO_APART, [WAY] = AS_PRODUCTS}};
+    if (count < most && find(layer, &products, machine, &state, reason, sizeof reason) && dense_passes(&state) > dense)
+        list[count++] = products;
     return count;
 }
 
@@ -271,7 +290,8 @@ static void describe_stage(const fno_state *state, int i, stn_text *text) {
     const fno_shape *shape = &state->stage[i].shape;
     stn_text_printf(text, "%d points by rungs of", shape->line.points);
     for (int s = 0; s < shape->line.stages; s++) stn_text_printf(text, "%s%d", s ? " x " : " ", shape->line.radix[s]);
-    stn_text_printf(text, ", %d lines at once", shape->line.lines * shape->groups);
+    stn_text_printf(text, ", %d lines at once%s", shape->line.lines * shape->groups,
+                    shape->whole ? ", spectra held whole" : "");
 }
 
 static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
@@ -291,7 +311,9 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
 static void name_candidate(const stn_task *unused, const stn_candidate *candidate, stn_text *text) {
     (void)unused; /* a layer's plan has none */
     stn_text_printf(text, "%s%s", fusions[candidate->values[FUSION]],
-                    candidate->values[DENSE] ? ", transforms as products" : "");
+                    candidate->values[WAY] == AS_PRODUCTS ? ", transforms as products"
+                    : candidate->values[WAY] == WHOLE     ? ", spectra held whole"
+                                                          : "");
 }
 
 const stn_layer_strategy stn_layer_strategy_fno = {

@@ -47,6 +47,7 @@ static void put_shape(const fno_pass *pass, const fno_shape *shape, stn_text *pa
     stn_ladder_params(&shape->line, params);
     stn_params_int(params, "FNO_GROUPS", shape->groups);
     stn_params_int(params, "FNO_HELD", shape->held);
+    stn_params_int(params, "FNO_WHOLE", shape->whole);
     stn_params_int(params, "WARPS_M", pass->product ? shape->warps[0] : 1);
     stn_params_int(params, "WARPS_N", pass->product ? shape->warps[1] : 1);
     stn_params_int(params, "TILES_M", pass->product ? shape->tiles[0] : 1);

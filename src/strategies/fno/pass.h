@@ -44,10 +44,12 @@ typedef struct fno_shape {
     int threads;            /* of a block */
     int warps[2], tiles[2]; /* of the product: along modes, along outputs */
     int held;               /* channels whose weights stay in shared memory */
+    int whole;              /* channels whose modes are held at once: all, 0: a group of lines' */
 } fno_shape;
 
-/* False where no block holds what the pass needs, and why. */
-bool fno_shape_for(const fno_pass *pass, fno_numbers numbers, const stn_machine *machine, fno_shape *shape,
+/* False where no block holds what the pass needs, and why. whole: the modes of all channels at once, two blocks or more of which
+ * a multiprocessor must hold. */
+bool fno_shape_for(const fno_pass *pass, fno_numbers numbers, bool whole, const stn_machine *machine, fno_shape *shape,
                    char *reason, size_t size);
 size_t fno_shape_shared(const fno_pass *pass, fno_numbers numbers, const fno_shape *shape);
 /* Blocks of the launch, and the items that each takes. */

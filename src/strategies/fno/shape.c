@@ -5,7 +5,7 @@
 #include "base/arith.h"
 #include "strategies/fno/pass.h"
 
-enum { MOST_CELLS = 1024 * 1024 };
+enum { MOST_CELLS = 1024 * 1024, STEP = 16 }; /* channels whose weights come at once, where modes of all are held */
 
 /* ---- the ladder -------------------------------------------------------------------------------------------------- */
 
@@ -54,16 +54,25 @@ static int64_t group_channels(const fno_pass *pass, const fno_shape *shape) {
 }
 static int64_t columns_of(const fno_shape *shape) { return 8 * (int64_t)shape->tiles[1] * shape->warps[1]; }
 
+/* Rows of the tile: of all sweeps of the product. */
+static int64_t rows_of(const fno_pass *pass, const fno_shape *shape) {
+    const int64_t rows = 16 * (int64_t)shape->tiles[0] * shape->warps[0];
+    return !pass->product ? pass->modes : shape->whole ? stn_round_up(pass->modes, rows) : rows;
+}
+
 size_t fno_shape_shared(const fno_pass *pass, fno_numbers numbers, const fno_shape *shape) {
-    const int64_t channels = group_channels(pass, shape), columns = columns_of(shape);
-    const int64_t rows = pass->product ? 16 * (int64_t)shape->tiles[0] * shape->warps[0] : pass->modes;
+    const int64_t channels = group_channels(pass, shape), columns = columns_of(shape), rows = rows_of(pass, shape);
     const int64_t line = (int64_t)(stn_ladder_shared(&shape->line, fno_wide(numbers)) / fno_cell(numbers));
-    const int64_t ladder = pass->forward || pass->back ? stn_round_up(line * shape->groups, 2) : 0;
+    const int64_t ladder = pass->forward || pass->back ? line * shape->groups : 0;
+    if (shape->whole) {
+        const int64_t tile = rows * pitch(stn_max(shape->whole, columns));
+        return (size_t)(stn_round_up(stn_max(ladder, 2 * STEP * (columns + 2)), 2) + tile) * fno_cell(numbers);
+    }
     const int64_t group = pass->product && !shape->held ? channels * (columns + 2) : 0;
     const int64_t in = rows * pitch(channels) + group;
     const int64_t out = pass->product && pass->back ? pass->modes * pitch(columns) : 0;
     const int64_t held = pass->product ? shape->held * (columns + 2) : 0;
-    return (size_t)(ladder + held + stn_max(in, out)) * fno_cell(numbers);
+    return (size_t)(stn_round_up(ladder, 2) + held + stn_max(in, out)) * fno_cell(numbers);
 }
 
 /* ---- choosing ---------------------------------------------------------------------------------------------------- */
@@ -72,6 +81,7 @@ typedef struct search {
     const fno_pass *pass;
     fno_numbers numbers;
     const stn_machine *machine;
+    bool whole;
     fno_shape now, best;
     double cost;
 } search;
@@ -86,9 +96,10 @@ static int64_t fitting(const search *s, size_t shared) {
 static void offer(search *s, double waste, int by_registers) {
     fno_shape *now = &s->now;
     now->held = 0;
+    now->whole = s->whole ? (int)stn_round_up(s->pass->channels, stn_max(STEP, group_channels(s->pass, now))) : 0;
     int64_t blocks = stn_min(by_registers, fitting(s, fno_shape_shared(s->pass, s->numbers, now)));
-    if (blocks < 1) return;
-    if (s->pass->product) {
+    if (blocks < (s->whole ? 2 : 1)) return;
+    if (s->pass->product && !s->whole) {
         now->held = (int)stn_round_up(s->pass->channels, group_channels(s->pass, now));
         if (now->held > 4096 || fitting(s, fno_shape_shared(s->pass, s->numbers, now)) < blocks) now->held = 0;
     }
@@ -99,11 +110,11 @@ static void offer(search *s, double waste, int by_registers) {
     if (busy * sectors < s->cost) s->cost = busy * sectors, s->best = *now;
 }
 
-/* All ways to share the product among the warps. A lane's sums take 8 registers a tile, and what is added to them as many for a row
- * of tiles; 4 tiles leave room for two blocks of 256 threads. */
-static void offer_products(search *s) {
+/* All ways to share the product among the warps, of all modes or of those of a sweep. A lane's sums take 8 registers a tile, and what
+ * is added to them as many for a row of tiles; 4 tiles leave room for two blocks of 256 threads. */
+static void offer_products(search *s, int sweeps) {
     const int wide = fno_wide(s->numbers) ? 2 : 1, warps = s->now.threads / 32;
-    const int64_t rows = stn_div_up(s->pass->modes, 16), columns = stn_div_up(s->pass->outputs, 8);
+    const int64_t rows = stn_div_up(stn_div_up(s->pass->modes, 16), sweeps), columns = stn_div_up(s->pass->outputs, 8);
     for (int m = 1; m <= warps; m *= 2) {
         s->now.warps[0] = m, s->now.warps[1] = warps / m;
         const int64_t down = stn_div_up(rows, m), along = stn_div_up(columns, warps / m);
@@ -111,7 +122,7 @@ static void offer_products(search *s) {
         s->now.tiles[0] = (int)down, s->now.tiles[1] = (int)along;
         const bool many = down * along * wide > 4;
         if (many && s->now.threads > 256) continue;
-        const double ideal = (double)s->pass->modes / 16 * (double)s->pass->outputs / 8;
+        const double ideal = (double)s->pass->modes / 16 / sweeps * (double)s->pass->outputs / 8;
         const double waste = (double)(down * along * warps) / ideal;
         offer(s, 0.5 + 0.5 * fmin(waste, 16) + 0.05 * (double)(down + along) / (double)(down * along),
               many ? 1 : 512 / s->now.threads);
@@ -123,15 +134,16 @@ static void offer_groups(search *s) {
     const int64_t channels = group_channels(s->pass, now),
                   all = s->pass->product ? s->pass->channels : stn_max(s->pass->channels, s->pass->outputs);
     if (channels % 2 || (s->pass->product && channels % 8)) return;
+    if (s->whole && channels % STEP) return;
     if (s->pass->product)
-        offer_products(s);
+        for (int sweeps = 1; sweeps <= (s->whole ? 4 : 1); sweeps *= 2) offer_products(s, sweeps);
     else /* lines that are not there */
         offer(s, (double)stn_round_up(all, channels) / (double)all, 512 / now->threads > 1 ? 768 / now->threads : 1);
 }
 
-bool fno_shape_for(const fno_pass *pass, fno_numbers numbers, const stn_machine *machine, fno_shape *shape,
+bool fno_shape_for(const fno_pass *pass, fno_numbers numbers, bool whole, const stn_machine *machine, fno_shape *shape,
                    char *reason, size_t size) {
-    search s = {.pass = pass, .numbers = numbers, .machine = machine, .cost = INFINITY};
+    search s = {.pass = pass, .numbers = numbers, .machine = machine, .whole = whole, .cost = INFINITY};
     stn_ladder *line = &s.now.line;
     if (!find_radices(pass->n, fno_wide(numbers), line)) {
         snprintf(reason, size, "an axis has a factor that its transforms lack (2, 3, 5 and 7 they have)");
@@ -188,11 +200,12 @@ double fno_pass_cost(const fno_pass *pass, fno_numbers numbers, const fno_shape 
                           (pass->product ? rates.mixing : rates.instructions) /
                           (fma * machine->multiprocessors * machine->clock);
     const stn_unit unit = fno_wide(numbers) ? STN_UNIT_TENSOR_F64 : STN_UNIT_TENSOR_TF32;
-    const double rows = 16.0 * shape->tiles[0] * shape->warps[0],
+    const double rows = (double)rows_of(pass, shape),
                  flops = pass->product ? items * 8 * rows * (double)columns_of(shape) * (double)pass->channels : 0;
     const double tensor = flops * (numbers.parts == 2 ? 3 : 1) / (rates.tensor * machine->flops[unit]);
+    const double sweeps = shape->whole ? rows / (16.0 * shape->tiles[0] * shape->warps[0]) : 1;
     const double weights =
-        pass->product && !shape->held ? items * (double)pass->channels * (double)columns_of(shape) * cell : 0;
+        pass->product && !shape->held ? sweeps * items * (double)pass->channels * (double)columns_of(shape) * cell : 0;
     const double moving = bytes / (rates.copy * machine->copy_bandwidth),
                  working = ladder + tensor + weights / rates.again;
     int64_t each;

@@ -4,7 +4,7 @@
 
 #include "../layer/compare_layer.h"
 
-enum { FUSIONS = 4, WAYS = FUSIONS + 1 }; /* the last: transforms as products */
+enum { FUSIONS = 4, WAYS = FUSIONS + 2 }; /* spectra held whole, transforms as products */
 
 /* All candidates of one layer; at least `least` of them must serve it. */
 static void check_all(suite *s, const stn_spectral_conv *layer, int least) {
@@ -44,6 +44,21 @@ static void paper(suite *s) {
     check_all(s, &c, FUSIONS);
     c.tolerance = 0, c.pass = STN_PASS_BACKWARD_X, c.has_bias = 0, c.activation = STN_ACTIVATION_NONE;
     check_all(s, &c, FUSIONS);
+}
+
+/* Where one block of 512 threads would be alone on a multiprocessor, spectra are held whole, as another way. */
+static void whole(suite *s) {
+    stn_spectral_conv c = layer_of(1, (size_t[]){32}, (size_t[]){32}, 1, 116, 128); /* the last channels fill no step */
+    c.complex_data = 1, c.dtype = STN_F32;
+    check_all(s, &c, FUSIONS + 1);
+    if (!s->full) return;
+    c = layer_of(1, (size_t[]){64}, (size_t[]){33}, 3, 75, 104); /* rows that a sweep's last tile has not */
+    check_all(s, &c, FUSIONS + 1);
+    c = layer_of(1, (size_t[]){128}, (size_t[]){64}, 5, 128, 128);
+    c.complex_data = 1, c.mode_choice = STN_MODES_LOW, c.has_bias = c.has_skip = 1;
+    check_all(s, &c, FUSIONS + 1);
+    c.tolerance = 5e-4, c.has_bias = c.has_skip = 0, c.pass = STN_PASS_BACKWARD_X;
+    check_all(s, &c, FUSIONS + 1);
 }
 
 /* Real lines go in pairs: odd channels, odd and even lengths, all modes and few. */
@@ -106,7 +121,7 @@ static void dense(suite *s) {
 }
 
 int main(int argc, char **argv) {
-    static const suite_part parts[] = {
-        {"paper", paper}, {"real", real}, {"grids", grids}, {"apart", apart}, {"dense", dense}};
+    static const suite_part parts[] = {{"paper", paper}, {"real", real},   {"grids", grids},
+                                       {"apart", apart}, {"dense", dense}, {"whole", whole}};
     return suite_main_on(STN_DEVICE_CUDA(0), argc, argv, parts, sizeof parts / sizeof *parts);
 }
