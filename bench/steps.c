@@ -10,7 +10,7 @@
 #include "bench.h"
 #include "plan/plan.h"
 
-enum { FUSIONS = 4 };
+enum { WAYS = 6 }; /* that strategy fno offers at most */
 
 typedef struct step_case {
     const char *name;
@@ -140,7 +140,7 @@ static bool measure(bench *machine, const step_case *c, stn_layer_pass pass) {
     if (status == STN_OK) status = bring(machine, &l, &work, memory, &error);
     if (status == STN_OK && time_row(machine, &layer, "cublas", 0, &work, name, &error) != STN_OK)
         printf("| %s | cublas: %.150s | | |\n", name, error.message);
-    for (int row = 0; status == STN_OK && row < FUSIONS; row++) {
+    for (int row = 0; status == STN_OK && row < WAYS; row++) {
         status = time_row(machine, &layer, "fno", row, &work, name, &error);
         if (status == STN_ERROR_UNSUPPORTED && row > 0) { /* there are no more */
             status = STN_OK;
