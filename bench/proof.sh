@@ -64,7 +64,14 @@ speed() {
 torch() { python3 "$here/spectral_torch.py" && python3 "$here/filters_torch.py" "$build/bench/stentor-bench"; }
 
 layers() {
-    "$build/bench/stentor-bench" --group fno,fno-grid --repeat 7 && python3 "$here/fno_torch.py"
+    local table status
+    table=$(mktemp) || return 1
+    "$build/bench/stentor-bench" --group fno,fno-grid --repeat 7 >"$table"
+    status=$?
+    cat "$table"
+    python3 "$here/fno_torch.py" --table "$table" --repeat 7 || [ $? = 77 ] || status=1
+    rm -f "$table"
+    return "$status"
 }
 
 python() {
