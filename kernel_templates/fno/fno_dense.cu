@@ -26,16 +26,16 @@
 using factor = operand<FNO_FACTOR, FNO_PARTS>;
 constexpr bool APART = sums_apart(FNO_PARTS, FNO_PARTS), FORWARD = FNO_FORWARD != 0;
 constexpr int THREADS = 32 * WARPS_M * WARPS_N, LINES = 16 * TILES_M * WARPS_M, ALONG = TILES_N * WARPS_N;
-constexpr int STEPS = (DENSE_TERMS + 7) / 8, DEPTH = DENSE_DEPTH, STAGES = (8 * STEPS + DEPTH - 1) / DEPTH;
+constexpr int STEPS = (DENSE_TERMS + 7) / 8, DEPTH = DENSE_DEPTH, PIECES = (8 * STEPS + DEPTH - 1) / DEPTH;
 constexpr int SWEEPS = (DENSE_COLUMNS + 8 * ALONG - 1) / (8 * ALONG);
 constexpr int NUMBERS = FNO_REAL ? 1 : 2;                     // of a point
 constexpr int PITCH = FORWARD ? DEPTH + 8 : 2 * (LINES + 4);  // numbers
 constexpr int STAGE = FORWARD ? LINES * PITCH : DEPTH / 2 * PITCH;
-constexpr int HELD = (STAGES > 1 ? 2 : 1) * STAGE;                            // numbers that come in
+constexpr int COMING = (PIECES > 1 ? 2 : 1) * STAGE;                          // numbers that come in
 constexpr int WIDTH = 8 * TILES_N, OUT_PITCH = TILES_N == 1 ? 8 : WIDTH + 8;  // columns of a warp, on their way out
 static_assert(DEPTH % 32 == 0, "lines in shared memory begin four pairs of banks apart");
 static_assert((FORWARD ? DENSE_COLUMNS : DENSE_TERMS) % 2 == 0, "modes are complex");
-static_assert(is_given((HELD + (FORWARD ? 0 : WARPS_M * WARPS_N * 16 * OUT_PITCH)) * sizeof(REAL)),
+static_assert(is_given((COMING + (FORWARD ? 0 : WARPS_M * WARPS_N * 16 * OUT_PITCH)) * sizeof(REAL)),
               "the launcher gives the shared memory that this takes");
 
 // ---- in
@@ -162,7 +162,7 @@ __device__ __forceinline__ void store_modes(const line_arguments &a, FNO_TO *out
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) fno_dense(const __grid_constant__ line_arguments a) {
     extern __shared__ __align__(128) unsigned char stn_shared[];
-    REAL *const stages = reinterpret_cast<REAL *>(stn_shared), *const going = stages + HELD;
+    REAL *const stages = reinterpret_cast<REAL *>(stn_shared), *const going = stages + COMING;
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     const int row0 = warp % WARPS_M * TILES_M * 16 + lane / 4, tile0 = warp / WARPS_M * TILES_N;
     const unsigned groups = static_cast<unsigned>((a.channels + LINES - 1) / LINES);
@@ -179,9 +179,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) fno_dense(const __
         const int tile = sweep * ALONG + tile0;
         warp_sums sum = {};
 #pragma unroll 1
-        for (int stage = 0; stage < STAGES; stage++) {
-            const int next = stage + 1 < STAGES ? stage + 1 : 0;
-            if (STAGES > 1 && (next || sweep + 1 < SWEEPS))
+        for (int stage = 0; stage < PIECES; stage++) {
+            const int next = stage + 1 < PIECES ? stage + 1 : 0;
+            if (PIECES > 1 && (next || sweep + 1 < SWEEPS))
                 load_stage(a, in, c0, next * DEPTH, stages + (1 - slot) * STAGE);
             copy_async_commit();
             copy_async_wait<1>();
@@ -190,7 +190,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) fno_dense(const __
             multiply(sum, stages + slot * STAGE, row0,
                      a.roots + ((stage * (DEPTH / 8) * SWEEPS * ALONG + tile) * 32 + lane) * 2,
                      left < DEPTH ? left : DEPTH);
-            if (STAGES > 1) {
+            if (PIECES > 1) {
                 __syncthreads();
                 slot = 1 - slot;
             }

@@ -138,7 +138,8 @@ static bool recall_like(stn_plan *plan, const char *strategy, tune_records *reco
 }
 
 static bool recall(stn_plan *plan, const char *strategy) {
-    if (!plan->context->device || !stn_cache_has_notes(plan->context->cache)) return false;
+    /* a kind without a key is never measured */
+    if (!plan->kind->key || !plan->context->device || !stn_cache_has_notes(plan->context->cache)) return false;
     tune_records *records = malloc(sizeof *records);
     const bool known = records && (recall_own(plan, strategy, records) || recall_like(plan, strategy, records));
     free(records);
