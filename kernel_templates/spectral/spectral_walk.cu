@@ -33,7 +33,6 @@ struct walk_line {
 };
 constexpr int N = LINE_POINTS, LAST = LINE_STAGES - 1, THREADS = THREADS_X * LINE_COUNT;
 constexpr int CARRY = N - WALK_STEP, AFTER = CARRY - WALK_BEFORE;
-constexpr bool SYMBOL_FEW = SYMBOL == 0 && SYMBOL_PARTS <= 3;
 constexpr int NOWHERE = 0x3fffffff;
 constexpr bool FIRST = EXTEND_REPEATS && WALK_LEGS == 1;
 constexpr int KEPT_POINTS = (2 * CARRY + (EXTEND_REPEATS ? AFTER : 0)) * LINE_COUNT;  // two carries, the first points
@@ -189,7 +188,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     const bool active = c < a.across && k < a.kept;
     const int parts = (active ? k : 0) * SYMBOL_PARTS;
     symbol_line symbol = {a.symbol.parts + parts, {1.0, 0.0}};
-    double few[SYMBOL_FEW ? SYMBOL_PARTS : 1];  // in registers, for all segments
+    double few[SYMBOL_FEW ? SYMBOL_PARTS : 1];  // in registers, for all segments' frequencies
     if constexpr (SYMBOL_FEW) {
 #pragma unroll
         for (int i = 0; i < SYMBOL_PARTS; i++) few[i] = symbol.parts[i];

@@ -15,7 +15,7 @@ enum { LEAST_STEP = 16, MOST_TILES = 4096, WAVES = 3, SHARED_PART = 8 };
  * nothing while another does arithmetic. Estimates: nothing of tiles is measured yet. */
 static double waits(size_t total, size_t bytes) {
     const size_t blocks = total / (bytes + 1024);
-    return blocks >= 3 ? 1 : blocks == 2 ? 1.1 : blocks == 1 ? 1.4 : INFINITY;
+    return blocks >= 3 ? 1 : blocks == 2 ? 1.1 : blocks == 1 ? 1.5 : INFINITY;
 }
 
 static int64_t good_length(int64_t least, bool row) {
