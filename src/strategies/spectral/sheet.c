@@ -6,7 +6,7 @@
 
 #include "base/arith.h"
 
-enum { LENGTHS = 1024, MOST_SHARES = 8, MOST_IMAGES = 64 };
+enum { LINE = 32, LENGTHS = 1024, MOST_SHARES = 8, MOST_IMAGES = 64 };
 #define MOST_LENGTH 0x7fffffffLL /* a line's points are counted in int */
 
 /* ---- rows and columns ---------------------------------------------------------------------------------------------- */
@@ -74,7 +74,10 @@ typedef struct line {
 
 /* What one sheet of so many points makes of a line: its windows, the useful points of each; false: too short. */
 static bool windows_of(const line *line, int64_t length, spectral_sheet_choice *choice, int64_t *windows) {
-    int64_t useful = length - line->reach[0] - line->reach[1];
+    const int unit =
+        length >= 64 * LINE ? LINE : 2; /* windows begin where lines of memory do, or at even points at least */
+    const int64_t before = stn_round_up(line->reach[0], unit);
+    int64_t useful = length - before - line->reach[1];
     choice->before = 0;
     *windows = 1;
     if (length == line->period) {
@@ -82,12 +85,12 @@ static bool windows_of(const line *line, int64_t length, spectral_sheet_choice *
         return true;
     }
     if (useful <= 0) return false;
-    choice->before = (int)line->reach[0];
+    choice->before = (int)before;
     if (useful < line->n) {
-        useful = useful / 2 * 2; /* windows begin at even points */
+        useful = useful / unit * unit;
         if (useful == 0) return false;
         *windows = stn_div_up(line->n, useful);
-        useful = stn_round_up(stn_div_up(line->n, *windows), 2);
+        useful = stn_round_up(stn_div_up(line->n, *windows), unit);
     } else
         useful = line->n;
     choice->useful = (int)useful;
