@@ -49,7 +49,7 @@ stn_symbol spectral_symbol_form(const stn_task *task, const stn_machine *machine
 /* Other ways to lay out the same, worth measuring; returns how many, at most `most`. */
 size_t spectral_variants(const stn_task *task, const spectral_choice *choice, spectral_choice *list, size_t most);
 /* ---- tiles.c: where what taps reach is short beside the axes, tori of its own along a row and down the columns (spectral_walk.cu).
- * From a choice without, into as many along axis 1 and 2 at least; false: the task is not for tiles, or not for so many. */
+ * From a choice without (NULL: there is none), into as many along axis 1 and 2 at least; false: the task is not for tiles, or not for so many. */
 bool spectral_choose_tiles(const stn_task *task, const stn_machine *machine, const spectral_choice *whole,
                            const int least[2], spectral_choice *choice);
 /* Smaller ones, worth measuring; returns how many. */

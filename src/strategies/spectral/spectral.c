@@ -52,7 +52,8 @@ static bool applies(const stn_task *task, const stn_machine *machine, char *reas
         spectral_sheet_choice sheet;
         return spectral_sheet_choose(task, machine, &sheet, reason, reason_size);
     }
-    return spectral_choose(task, machine, &choice, reason, reason_size);
+    return spectral_choose(task, machine, &choice, reason, reason_size) ||
+           spectral_choose_tiles(task, machine, NULL, (int[2]){1, 1}, &choice);
 }
 
 static size_t sheet_candidates(const stn_task *task, const stn_machine *machine, stn_candidate *list, size_t most) {
@@ -95,7 +96,13 @@ static size_t candidates(const stn_task *task, const stn_machine *machine, stn_c
     spectral_choice choice;
     char reason[160];
     if (spectral_sheet_for(task, machine)) return sheet_candidates(task, machine, list, most);
-    if (!most || !spectral_choose(task, machine, &choice, reason, sizeof reason)) return 0;
+    if (!most) return 0;
+    if (!spectral_choose(task, machine, &choice, reason, sizeof reason)) { /* too long to be held but in tiles */
+        if (!spectral_choose_tiles(task, machine, NULL, (int[2]){1, 1}, &choice)) return 0;
+        spectral_choose_kept(task, &choice);
+        list[0] = stn_candidate_of(&choice, sizeof choice);
+        return 1;
+    }
     spectral_choose_kept(task, &choice);
     list[0] = stn_candidate_of(&choice, sizeof choice);
     size_t count = 1;
@@ -141,7 +148,7 @@ static stn_status set_weights(stn_plan *plan, stn_error *error) {
     spectral_choice now, *then = &state->shape.choice;
     char reason[160];
     bool further = false;
-    if (!spectral_choose(&plan->task, &plan->machine, &now, reason, sizeof reason))
+    if (!spectral_tiled(then) && !spectral_choose(&plan->task, &plan->machine, &now, reason, sizeof reason))
         return stn_fail(error, STN_ERROR_UNSUPPORTED, "spectral cannot take these weights: %s; make a new plan",
                         reason);
     if (spectral_tiled(then)) {
@@ -158,6 +165,9 @@ static stn_status set_weights(stn_plan *plan, stn_error *error) {
                             "space or in frequency, than those that the plan was made for; make a new plan",
                             axis - (3 - plan->task.rank));
     stn_symbol form = spectral_symbol_form(&plan->task, &plan->machine, state->shape.symbol.length);
+    if (form.taps != state->shape.symbol.taps) /* for which there is room beside a column, or none */
+        return stn_fail(error, STN_ERROR_UNSUPPORTED,
+                        "spectral cannot take these weights: their symbol is computed in another way; make a new plan");
     if (form.plain != state->shape.symbol.plain) {
         state->shape.symbol = form;
         STN_TRY(spectral_make_passes(plan, state, error));

@@ -8,7 +8,7 @@
 #include "base/arith.h"
 #include "strategies/spectral/shape.h"
 
-enum { LEAST_STEP = 16, MOST_TILES = 4096, WAVES = 3, SHARED_PART = 8 };
+enum { LEAST_STEP = 16, MOST_TILES = 4096, WAVES = 3, SHARED_PART = 8, MOST_POINTS = 1 << 29 };
 #define PIECE 128 /* bytes of a row of the spectrum that a block of columns reads together */
 
 /* What a pass takes beside others for each of its points where so many blocks fit on a multiprocessor: loads of one wait for
@@ -46,16 +46,19 @@ static double choose_steps(int64_t n, int64_t tiles, const stn_reach *reach, con
                            int *before, int *step) {
     const size_t total = needs->machine->shared_per_multiprocessor, most = needs->machine->shared_per_block;
     double lowest = INFINITY;
+    if (reach->side[0] > (int64_t)most || reach->side[1] > (int64_t)most || n > MOST_POINTS) return INFINITY;
     const int64_t low = stn_round_up(reach->side[0], needs->unit), high = reach->side[1];
     for (; tiles <= MOST_TILES; tiles++) {
         const int64_t own = stn_round_up(stn_div_up(n, tiles), needs->unit);
-        if (own < LEAST_STEP || (tiles > 1 && own < (low + high) / 2)) break;
+        if (tiles > 1 && (own < LEAST_STEP || own < (low + high) / 2)) break;
+        if (low + own + high > (int64_t)most / 4) continue; /* bytes of a point, at least */
         const int64_t points = good_length(low + own + high, needs->row);
         const size_t bytes = shared_by(needs, points, own, low);
         if (bytes > most) continue;
         /* a walk finds what lies past the high side among the first points, or in what the last segment has of its own */
         const int64_t last = n - stn_div_up(n, own) * own + own, after = points - own - low;
-        if (!needs->row && (n < points - own || (!needs->wrap && last < after - low + 2))) continue;
+        const bool finds = needs->wrap ? n >= points - own : own >= n || last >= after - low + 2;
+        if (!needs->row && !finds) continue;
         const int64_t stored = needs->row ? 2 * stn_round_up(points / 2 + 1, 8) : points;
         const double each = (double)(stn_div_up(n, own) * stored) / (double)n * waits(total, bytes);
         if (0.85 * each >= lowest) continue;
@@ -105,6 +108,7 @@ size_t spectral_walk_aside(const stn_task *task, const spectral_shape *shape) {
 }
 
 bool spectral_tiles_serve(const stn_task *task, const spectral_choice *choice) {
+    if (!for_tiles(task)) return false;
     for (int axis = 1; axis < 3; axis++) {
         const int step = choice->step[axis - 1], after = choice->length[axis] - choice->before[axis] - step;
         if (step == 0) continue;
@@ -121,7 +125,7 @@ bool spectral_choose_tiles(const stn_task *task, const stn_machine *machine, con
     const stn_reach y = spectral_reach(task, 1), x = stn_reach_alike(task, 1, 2) ? y : spectral_reach(task, 2);
     tile_needs needs = {
         .machine = machine, .cell = wide ? 16 : 8, .copies = 1, .lines = 1, .row = true, .unit = wide ? 4 : 8};
-    *choice = *whole;
+    *choice = whole ? *whole : (spectral_choice){.length = {1, 0, 0}, .kept = {1, 0, 0}, .live = {1, 0, 0}};
     choice->exact = 0, choice->group = 1;
     if (!(choose_steps(task->n[2], least[1], &x, &needs, &choice->length[2], &choice->before[2], &choice->step[1]) <
           INFINITY))

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct tile_case {
@@ -71,6 +72,45 @@ static void one_plane(suite *s, const tile_case *c, uint64_t seed) {
     stn_stencil_destroy(stencil);
 }
 
+/* Nine weights, more or less spread, and drifting or not. */
+static void nine_weights(double spread, bool drifts, double weights[9]) {
+    for (int i = 0; i < 9; i++) weights[i] = i == 4 ? 1 - spread : spread / 8 * (drifts && i % 3 == 2 ? 0.4 : 1);
+}
+
+/* A plan of tiles takes new weights as far as its tiles have room for what these reach. */
+static void tile_weights(suite *s, uint64_t steps, stn_boundary_kind side, bool drifts, bool served) {
+    enum { NY = 90, NX = 130 };
+    double old[9], fresh[9], *grid = malloc(NY * NX * sizeof *grid);
+    stn_tap taps[9];
+    stn_stencil *narrow = NULL, *wide = NULL;
+    stn_plan *plan = NULL;
+    comparison c;
+    dice d = {steps};
+    for (int i = 0; i < NY * NX; i++) grid[i] = dice_real(&d);
+    nine_weights(steps == 2 ? 0.5 : 0.02, false, old), nine_weights(0.7, drifts, fresh);
+    for (int i = 0; i < 9; i++) taps[i] = (stn_tap){{i / 3 - 1, i % 3 - 1}, old[i]};
+    stn_stencil_create(2, 9, taps, &narrow, NULL);
+    for (int i = 0; i < 9; i++) taps[i].weight = fresh[i];
+    stn_stencil_create(2, 9, taps, &wide, NULL);
+    stn_problem p = STN_PROBLEM_INIT;
+    p.stencil = narrow, p.steps = steps, p.extent[0] = NY, p.extent[1] = NX;
+    for (int axis = 0; axis < 2; axis++) p.boundary[axis][0].kind = p.boundary[axis][1].kind = side;
+    stn_problem q = p;
+    q.stencil = wide;
+    const int pick = suite_candidate(s, &p, "spectral", "tiles of");
+    bool good = compare_plan(s->context, &p, "spectral", pick, &plan, &c) == STN_OK;
+    const stn_status status = good ? stn_plan_set_weights(plan, 9, fresh, &c.error) : STN_ERROR_INTERNAL;
+    double off = good ? compare_plan_with_host(s->context, plan, served ? &q : &p, grid, NY * NX) : INFINITY;
+    char what[100];
+    snprintf(what, sizeof what, "tiles: new weights, %s, %llu steps%s: %s", side_names[side], (unsigned long long)steps,
+             drifts ? ", drifting" : "", served ? "taken" : "refused");
+    good = good && off < 4e-13 && status == (served ? STN_OK : STN_ERROR_UNSUPPORTED);
+    suite_report(s, good, what, c.error.message);
+    stn_plan_destroy(plan);
+    stn_stencil_destroy(narrow), stn_stencil_destroy(wide);
+    free(grid);
+}
+
 /* One tile and several along either axis; the last ones short; taps that drift, random dense ones that are a transform, mirrors of all
  * kinds, which lie in what the walk keeps. */
 void tiles(suite *s) {
@@ -117,7 +157,13 @@ void tiles(suite *s) {
          false,
          "tiles of 58",
          "3 legs"},
+        {30000, 24, 1, STN_F64, 1, WRAPS, 3, false, "tiles of", NULL},
+        {3, 60013, 1, STN_F32, 0, {{STN_NEAREST, STN_NEAREST}, {STN_REFLECT, STN_MIRROR}}, 4, false, "tiles of", NULL},
         {450, 66, 1, STN_F64, 0, {{STN_MIRROR, STN_REFLECT}, {STN_WRAP, STN_WRAP}}, 2, true, "tiles of 38", "6 legs"},
     };
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) one_plane(s, &list[i], i + 3);
+    tile_weights(s, 2, STN_WRAP, true, true);
+    tile_weights(s, 2, STN_REFLECT, false, true);
+    tile_weights(s, 2, STN_REFLECT, true, false);
+    tile_weights(s, 30, STN_WRAP, false, false);
 }
