@@ -49,7 +49,8 @@ static double hidden_by_nothing(const stn_task *task, const stn_machine *machine
     const double points = (double)s->columns * s->strips * s->segments * s->choice.length[s->last] *
                           (double)task->batch * (double)task->snapshots;
     if (s->symbol.plain) return stages;
-    if (s->symbol.taps) return (spectral_tiled(&s->choice) ? 1.1 : 1.5) * stages; /* tiles' columns: once for all segments */
+    if (s->symbol.taps)
+        return (spectral_tiled(&s->choice) ? 1.1 : 1.5) * stages; /* tiles' columns: once for all segments */
     return stages +
            8 * points * (s->symbol.high + s->symbol.low) / (rates[!wide].symbol * machine->flops[STN_UNIT_FMA_F64]);
 }

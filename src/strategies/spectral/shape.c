@@ -90,7 +90,8 @@ static bool choose_length(const stn_task *task, const stn_machine *machine, int 
     }
     choice->length[axis] = (int)e.length;
     choice->before[axis] = (int)e.before;
-    for (int unit = 4; unit > 1 && axis == 2 && !e.exact; unit /= 2) { /* pairs of points are one access, sectors whole ones */
+    for (int unit = 4; unit > 1 && axis == 2 && !e.exact;
+         unit /= 2) { /* pairs of points are one access, sectors whole ones */
         const int64_t before = stn_round_up(e.before, unit);
         if (e.n + before + reach.side[1] > e.length) continue;
         choice->before[axis] = (int)before;
