@@ -118,6 +118,32 @@ bool spectral_tiles_serve(const stn_task *task, const spectral_choice *choice) {
     return true;
 }
 
+/* Segments of columns, and how many a block has. */
+static bool choose_columns(const stn_task *task, const stn_machine *machine, const stn_reach *y, int least,
+                           spectral_choice *choice) {
+    stn_extension columns;
+    char reason[160];
+    const stn_task run = spectral_run(task);
+    stn_extension_sides(&run, 1, &columns, reason, sizeof reason);
+    tile_needs needs = {
+        .machine = machine, .cell = spectral_wide(task) ? 16 : 8, .copies = 1, .unit = 1, .wrap = columns.repeats};
+    /* a segment is longer than what reaches into it, and its taps lie beside it if those of such a one would */
+    const int64_t torus[3] = {1, stn_min(y->side[0] + y->side[1], 1024) + LEAST_STEP, choice->length[2]};
+    if (spectral_symbol_form(task, machine, torus).taps) needs.copies = 2;
+    choice->column_lines = PIECE / (int)needs.cell;
+    double best = INFINITY;
+    for (int lines = PIECE / (int)needs.cell; 2 * lines * (int)needs.cell >= PIECE; lines /= 2) {
+        int length = 0, before = 0, step = 0;
+        needs.lines = lines;
+        const double narrow = lines * (int)needs.cell < PIECE ? 1.2 : 1;
+        const double cost = narrow * choose_steps(task->n[1], least, y, &needs, &length, &before, &step);
+        if (!(cost < best)) continue;
+        best = cost, choice->column_lines = lines;
+        choice->length[1] = length, choice->before[1] = before, choice->step[0] = step;
+    }
+    return best < INFINITY;
+}
+
 bool spectral_choose_tiles(const stn_task *task, const stn_machine *machine, const spectral_choice *whole,
                            const int least[2], spectral_choice *choice) {
     if (!for_tiles(task)) return false;
@@ -131,23 +157,10 @@ bool spectral_choose_tiles(const stn_task *task, const stn_machine *machine, con
           INFINITY))
         return false;
     choice->kept[2] = choice->live[2] = choice->length[2] / 2 + 1;
-    needs.row = false, needs.unit = 1, needs.wrap = task->boundary[1][0].kind == STN_WRAP;
-    const int64_t torus[3] = {1, LEAST_STEP, choice->length[2]};
-    if (spectral_symbol_form(task, machine, torus).taps) needs.copies = 2;
-    choice->column_lines = PIECE / (int)needs.cell;
-    double best = INFINITY;
-    for (int lines = PIECE / (int)needs.cell; 2 * lines * (int)needs.cell >= PIECE; lines /= 2) {
-        int length = 0, before = 0, step = 0;
-        needs.lines = lines;
-        const double narrow = lines * (int)needs.cell < PIECE ? 1.2 : 1;
-        const double cost = narrow * choose_steps(task->n[1], least[0], &y, &needs, &length, &before, &step);
-        if (!(cost < best)) continue;
-        best = cost, choice->column_lines = lines;
-        choice->length[1] = length, choice->before[1] = before, choice->step[0] = step;
-    }
+    const bool found = choose_columns(task, machine, &y, least[0], choice);
     const int row = choice->length[2] / 2;
     choice->row_lines = task->n[1] == 1 ? 1 : row <= 128 ? 8 : row <= 512 ? 4 : row <= 1024 ? 2 : 1;
-    return best < INFINITY;
+    return found;
 }
 
 size_t spectral_tile_variants(const stn_task *task, const stn_machine *machine, const spectral_choice *whole,
