@@ -171,6 +171,11 @@ constexpr int SHEET_FINE = 6;       // log2 of the first of two tables of roots
 constexpr int SHEET_USEFUL = 4096;  // points of the grid that a sheet is there for
 
 // ---- spectral_rows, spectral_columns: the ladder's, and these
+constexpr int STRIPS = 0;          // spectral_rows: 1: a row is several, each a torus of its own
+constexpr int WALK_STEP = 48;      // spectral_walk: points of a segment that it is there for
+constexpr int WALK_BEFORE = 8;     // those before them
+constexpr int WALK_WIDTH = 520;    // frequencies from strip to strip
+constexpr int WALK_LEGS = 1;       // blocks that share a column
 constexpr int SPECTRUM_GROUP = 2;  // rows of the spectrum whose numbers lie side by side
 constexpr int SPECTRUM_BACK = 0;   // spectral_rows: 1 from frequencies to points
 constexpr int DIRECTION = 2;       // spectral_columns: 0 forward, 1 back, 2 forward, times the symbol and back

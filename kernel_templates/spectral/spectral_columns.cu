@@ -294,6 +294,12 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     const long long at = plane * a.plane + static_cast<long long>(c) * SPECTRUM_GROUP;
     value *const column = reinterpret_cast<value *>(a.spectrum) + at;
     symbol_line symbol = {a.symbol.parts + static_cast<long long>(active ? c : 0) * SYMBOL_PARTS, {1.0, 0.0}};
+    double few[SYMBOL_FEW ? SYMBOL_PARTS : 1];  // in registers, for all frequencies
+    if constexpr (SYMBOL_FEW && DIRECTION == 2) {
+#pragma unroll
+        for (int i = 0; i < SYMBOL_PARTS; i++) few[i] = symbol.parts[i];
+        symbol.parts = few;
+    }
     if constexpr (SYMBOL_TURNED) symbol.half = load_pair(a.sheet.turns + 2 * (plane % a.sheet.rows));
 
     bool dead = COLUMNS_DEAD;

@@ -15,7 +15,10 @@
 //
 // Where sides are fixed, their points and rows keep their values.
 //
-// Reads FROZEN_*, STORE, REAL, VECTOR, BLOCKS, THREADS_X, LINE_*, SPECTRUM_GROUP, SPECTRUM_BACK, EXTEND_*, LINE_WHOLE.
+// With STRIPS a row is cut into strips of `step` points, each with what reaches into it on either side a torus of its own; the
+// spectra of a row's strips lie side by side. Of each only its own points are stored.
+//
+// Reads STRIPS, FROZEN_*, STORE, REAL, VECTOR, BLOCKS, THREADS_X, LINE_*, SPECTRUM_GROUP, SPECTRUM_BACK, EXTEND_*, LINE_WHOLE.
 #include "device/ladder.cuh"
 #include "device/twins.cuh"
 #include "params.cuh"
@@ -43,6 +46,7 @@ struct spectral_rows_arguments {
     extension x;
     int frozen_low, frozen_high;      // rows that keep their values at either end of a plane, where sides are fixed
     int frozen_z_low, frozen_z_high;  // planes likewise
+    int strips, step, width, unused;  // STRIPS: of a row; points, and frequencies in the spectrum, from one to the next
 };
 
 static_assert(is_twin(sizeof(spectral_rows_arguments)), "the arguments that are launched");
@@ -62,8 +66,17 @@ __device__ __forceinline__ value point_at(const STORE *row, int p, const extensi
     }
     return {element_at(row, 2 * p, x), element_at(row, 2 * p + 1, x)};
 }
-__device__ __forceinline__ void store_point(STORE *row, int p, value z, const extension &x) {
+__device__ __forceinline__ void store_point(STORE *row, int p, value z, const extension &x, int from, int to) {
     const int i = 2 * p - x.before;
+    if (STRIPS) {
+        if (VECTOR == 2 && i >= from && i + 1 < to) {
+            store_pair(row + i, z);
+            return;
+        }
+        if (i >= from && i < to) row[i] = narrow<STORE>(z.re);
+        if (i + 1 >= from && i + 1 < to) row[i + 1] = narrow<STORE>(z.im);
+        return;
+    }
     if (VECTOR == 2 && (LINE_WHOLE || (i > 0 && i + 2 < x.n))) {
         store_pair(row + i, z);
         return;
@@ -156,12 +169,14 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     extern __shared__ __align__(16) unsigned char stn_shared[];
     const int lane = static_cast<int>(threadIdx.x) % LINE_COUNT, t = static_cast<int>(threadIdx.x) / LINE_COUNT;
     value *const line = reinterpret_cast<value *>(stn_shared) + lane;
-    const int plane = static_cast<int>(blockIdx.x / a.tiles),
-              y = static_cast<int>(blockIdx.x % a.tiles) * LINE_COUNT + lane;
+    const unsigned tile = STRIPS ? blockIdx.x / a.strips : blockIdx.x;
+    const int strip = STRIPS ? static_cast<int>(blockIdx.x % a.strips) : 0;
+    const int plane = static_cast<int>(tile / a.tiles), y = static_cast<int>(tile % a.tiles) * LINE_COUNT + lane;
     const int batch = plane / a.planes, z = plane % a.planes;
     const bool active = y < a.ny;
+    const extension along = {a.x.n, a.x.before - strip * a.step};
     value *const spectrum = reinterpret_cast<value *>(a.spectrum) + plane * a.plane +
-                            y / SPECTRUM_GROUP * a.pitch * SPECTRUM_GROUP + y % SPECTRUM_GROUP;
+                            y / SPECTRUM_GROUP * a.pitch * SPECTRUM_GROUP + y % SPECTRUM_GROUP + strip * a.width;
     using top = rung<row_line, 0>;
 
     if constexpr (!SPECTRUM_BACK) {
@@ -171,7 +186,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
             value x[top::R];
 #pragma unroll
             for (int r = 0; r < top::R; r++)
-                x[r] = active ? point_at(row, j + r * top::STRIDE, a.x) : value{REAL(0), REAL(0)};
+                x[r] = active ? point_at(row, j + r * top::STRIDE, along) : value{REAL(0), REAL(0)};
             dft<top::R>(x);
             turn_rung<row_line, 0>(x, j, a.roots);
             put_cells<row_line, 0>(x, line, j);
@@ -184,6 +199,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
         const bool frozen =
             y < a.frozen_low || y >= a.ny - a.frozen_high || z < a.frozen_z_low || z >= a.planes - a.frozen_z_high;
         const bool stores = active && !frozen;
+        const int from = strip * a.step, to = STRIPS && from + a.step < a.x.n ? from + a.step : a.x.n;
         if (active && a.in != a.out)
             keep_points(a.in + batch * a.in_batch + z * a.in_z + y * a.in_y, row, t, a.x.n, frozen);
         load_frequencies(a, line, t, spectrum, active);
@@ -197,7 +213,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
             dft<top::R>(x);
             if (!stores) continue;
 #pragma unroll
-            for (int r = 0; r < top::R; r++) store_point(row, j + r * top::STRIDE, swapped(x[r]), a.x);
+            for (int r = 0; r < top::R; r++) store_point(row, j + r * top::STRIDE, swapped(x[r]), along, from, to);
         }
     }
 }

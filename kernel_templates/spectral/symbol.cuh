@@ -34,6 +34,7 @@ struct symbol_line {
 };
 
 constexpr int SYMBOL_PARTS = SYMBOL == 0 ? 1 + SYMBOL_HIGH : 2 * (1 + SYMBOL_HIGH + SYMBOL_LOW);  // numbers of a line
+constexpr bool SYMBOL_FEW = SYMBOL == 0 && SYMBOL_PARTS <= 3;
 
 // SYMBOL 2: the tap whose offset along the line is -p, as the transform's point p of N; `taps` are those of the line
 template <int N, class T>

@@ -61,9 +61,10 @@ static bool add(const shape *s, const rates *r, const levels *l, stn_candidate *
     const division d = cost_divide(s, r, l, &whole, s->task->steps, true);
     if (d.steps == 0) return false;
     choice c = {.levels = *l, .seconds = (float)d.seconds, .passes = (float)d.passes, .launches = (float)d.launches};
-    const double copies = 2 * ((double)stn_task_points(s->task) * r->copy_point + r->copy_start);
-    c.seconds += (float)copies;
-    c.rounds = (float)(d.rounds + (d.rest > 0));
+    const uint64_t rounds = d.rounds + (d.rest > 0);
+    const double copy = (double)stn_task_points(s->task) * r->copy_point + r->copy_start;
+    c.seconds += (float)(tree_copies(s->task, rounds) * copy);
+    c.rounds = (float)rounds;
     c.bytes = (float)r->bytes_point, c.flops = (float)r->flops_point, c.error = (float)r->transform_error;
     c.unit = (int)r->unit;
     *to = (stn_candidate){{0}};
@@ -107,9 +108,10 @@ static void estimate(const stn_task *task, const stn_machine *machine, const stn
     const double points = (double)stn_task_points(task), passes = (double)c.passes, rounds = (double)c.rounds;
     (void)machine;
     *result = (stn_estimate){.unit = (stn_unit)c.unit, .stepping = true, .seconds = (double)c.seconds};
-    result->bytes = passes * (double)c.bytes + 4 * points * (double)stn_dtype_size(task->dtype);
+    const double copies = tree_copies(task, (uint64_t)c.rounds);
+    result->bytes = passes * (double)c.bytes + 2 * copies * points * (double)stn_dtype_size(task->dtype);
     result->flops = passes * (double)c.flops;
-    result->launches = (double)c.launches + 2;
+    result->launches = (double)c.launches + copies;
     result->halo_waste = passes / (points * rounds) - 1;
     result->error = hypot((double)c.error * sqrt(rounds), stn_error_stepping(task));
 }

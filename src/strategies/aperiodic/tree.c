@@ -1,7 +1,9 @@
-/* See tree.h. A box has two grids, packed, that its rounds take turns with. A band's box is copied into one of its own, and what it
+/* See tree.h. A box has two grids, packed, that its rounds take turns with; the first round of the whole grid reads the caller's where
+ * that is packed too, and the last one writes it, so that every other round's result is all that lies in the workspace. A band's box is copied into one of its own, and what it
  * made right back; one that is only stepped is read where it lies. Copies are plans too: a stencil of one tap. */
 #include "strategies/aperiodic/tree.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -116,6 +118,32 @@ static stn_status make_steps(const maker *m, node *n, uint64_t steps, const node
     return add_plan(m, &task, name ? name : "direct", &n->stages[0].plan, error);
 }
 
+static bool is_direct(const stn_task *task) {
+    const stn_grid_layout packed = stn_packed_layout(task->n, task->dtype);
+    const bool batches = task->in_batch_stride == packed.batch && task->out_batch_stride == packed.batch;
+    if (task->alignment < 16 || (task->batch > 1 && !batches)) return false;
+    for (int axis = 0; axis < 3; axis++)
+        if (task->n[axis] > 1 &&
+            (task->in_stride[axis] != packed.stride[axis] || task->out_stride[axis] != packed.stride[axis]))
+            return false;
+    return true;
+}
+
+int tree_copies(const stn_task *task, uint64_t rounds) {
+    if (!is_direct(task)) return 2;
+    return task->in_place && rounds % 2 == 1;
+}
+
+/* The root's, from rounds; a band that is stepped has one. */
+static int first_grid(const maker *m, const division *d, const node *parent) {
+    const stn_task *task = m->s->task;
+    if (parent || !d->steps) return d->steps ? 0 : 1;
+    m->tree->rounds = d->rounds + (d->rest > 0);
+    const int copies = tree_copies(task, m->tree->rounds);
+    if (copies == 2) return 0;
+    return m->tree->rounds > 1 || copies ? 1 : 2;
+}
+
 /* element: of its first point in the parent's grid. */
 static stn_status make_node(const maker *m, const box *of, const int64_t origin[3], uint64_t steps, const node *parent,
                             int64_t element, int depth, node **made, stn_error *error) {
@@ -130,7 +158,7 @@ static stn_status make_node(const maker *m, const box *of, const int64_t origin[
     n->layout = stn_packed_layout(of->n, m->s->task->dtype);
     const division d = cost_divide(m->s, m->r, m->l, of, steps, !parent);
     const size_t bytes = (size_t)(n->layout.batch * m->s->task->batch) * stn_dtype_size(m->s->task->dtype);
-    for (int i = d.steps ? 0 : 1; i < 2; i++) { /* one that is stepped has one grid */
+    for (int i = first_grid(m, &d, parent); i < 2; i++) {
         n->place[i] = *m->used;
         *m->used += (size_t)stn_round_up((int64_t)bytes, PLACES);
     }
@@ -150,10 +178,12 @@ stn_status tree_make(stn_plan *plan, const shape *s, const rates *r, const level
     memcpy(in.stride, task->in_stride, sizeof in.stride), memcpy(out.stride, task->out_stride, sizeof out.stride);
     *made = (tree){.root = NULL};
     STN_TRY(make_node(&m, &whole, (const int64_t[3]){0, 0, 0}, task->steps, NULL, 0, 0, &made->root, error));
+    const int copies = tree_copies(task, made->rounds);
+    if (copies == 0) return STN_OK;
     const stn_grid_layout *own = &made->root->layout;
     const int alignment = task->alignment < 16 ? task->alignment : 16;
     STN_TRY(add_copy(&m, &whole, &in, 0, own, 0, alignment, &made->load, error));
-    return add_copy(&m, &whole, own, 0, &out, 0, alignment, &made->store, error);
+    return copies == 1 ? STN_OK : add_copy(&m, &whole, own, 0, &out, 0, alignment, &made->store, error);
 }
 
 /* ---- running ------------------------------------------------------------------------------------------------------- */
@@ -176,7 +206,8 @@ static stn_status run_plan(const job *j, stn_plan *plan, const void *in, void *o
     return stn_plan_run_whole(plan, &once, error);
 }
 
-static stn_status run_node(const job *j, const node *n, char **result, stn_error *error);
+static stn_status run_node(const job *j, const node *n, char *from, char *const into[2], char **result,
+                           stn_error *error);
 
 /* A band out of the grid before a round into the one after it. */
 static stn_status run_edge(const job *j, const node *parent, const edge *e, char *before, char *after,
@@ -186,35 +217,44 @@ static stn_status run_edge(const job *j, const node *parent, const edge *e, char
     const char *from = before + e->band.first * step * size;
     char *result = grid_of(j, e->node, 1);
     if (e->load) {
-        STN_TRY(run_plan(j, e->load, from, grid_of(j, e->node, 0), NULL, error));
-        STN_TRY(run_node(j, e->node, &result, error));
+        char *const own = grid_of(j, e->node, 0), *const into[2] = {result, own};
+        STN_TRY(run_plan(j, e->load, from, own, NULL, error));
+        STN_TRY(run_node(j, e->node, own, into, &result, error));
     } else
         STN_TRY(run_plan(j, e->node->stages[0].plan, from, result, e->node, error));
     result += skipped * e->node->layout.stride[e->band.axis] * size;
     return run_plan(j, e->store, result, after + e->band.from * step * size, NULL, error);
 }
 
-/* From its first grid; *result: the one that it ends in. */
-static stn_status run_node(const job *j, const node *n, char **result, stn_error *error) {
-    char *before = grid_of(j, n, 0), *after = grid_of(j, n, 1);
+/* From one grid into two in turn; *result: the one that it ends in. */
+static stn_status run_node(const job *j, const node *n, char *from, char *const into[2], char **result,
+                           stn_error *error) {
+    int turn = 0;
     for (int i = 0; i < n->count; i++)
         for (uint64_t round = 0; round < n->stages[i].rounds; round++) {
             const stage *at = &n->stages[i];
-            STN_TRY(run_plan(j, at->plan, before, after, n, error));
-            for (int k = 0; k < at->count; k++) STN_TRY(run_edge(j, n, &at->edges[k], before, after, error));
-            char *was = before;
-            before = after, after = was;
+            char *const after = into[turn];
+            STN_TRY(run_plan(j, at->plan, from, after, n, error));
+            for (int k = 0; k < at->count; k++) STN_TRY(run_edge(j, n, &at->edges[k], from, after, error));
+            from = after, turn = !turn;
         }
-    *result = before;
+    *result = from;
     return STN_OK;
 }
 
 stn_status tree_run(const tree *t, const stn_task *task, const stn_execution *run, stn_error *error) {
     const job j = {t, task, run};
-    char *result;
-    STN_TRY(run_plan(&j, t->load, run->in, grid_of(&j, t->root, 0), NULL, error));
-    STN_TRY(run_node(&j, t->root, &result, error));
-    return run_plan(&j, t->store, result, run->out, NULL, error);
+    char *const own[2] = {grid_of(&j, t->root, 0), grid_of(&j, t->root, 1)};
+    char *from = (char *)(uintptr_t)run->in, *into[2] = {own[1], own[0]}, *result;
+    if (t->load) {
+        char *const first = t->store ? own[0] : own[1];
+        STN_TRY(run_plan(&j, t->load, run->in, first, NULL, error));
+        from = first;
+    }
+    if (!t->store)
+        into[(t->rounds + 1) % 2] = run->out, into[t->rounds % 2] = own[1]; /* the last one's is the caller's */
+    STN_TRY(run_node(&j, t->root, from, into, &result, error));
+    return t->store ? run_plan(&j, t->store, result, run->out, NULL, error) : STN_OK;
 }
 
 /* ---- the rest ------------------------------------------------------------------------------------------------------ */

@@ -29,16 +29,20 @@ struct node {
     stage stages[2];
     int count;
     bool reads_other; /* it is stepped whole, out of where it was cut from */
-    size_t place[2];  /* of its two grids in the workspace; each of a size of its own */
+    size_t place[2];  /* of its two grids in the workspace; of the root's, those that the caller's do not stand for */
 };
 
 typedef struct tree {
     node *root;             /* owned */
-    stn_plan *load, *store; /* owned: of the caller's grids */
+    stn_plan *load, *store; /* owned: of the caller's grids; NULL: rounds read and write those as they are */
+    uint64_t rounds;        /* of the root */
     size_t grids, plans;    /* bytes of the workspace: of all boxes' grids, then the most that a plan needs */
     int nodes, depth;
 } tree;
 
+/* Copies of the whole grid that so many rounds take: none where the caller's grids lie as the root's own would, so that rounds read and
+ * write them; one where they are the same grid and the first round would write over what it reads; else two. */
+int tree_copies(const stn_task *task, uint64_t rounds);
 /* In any case to be cleared. */
 stn_status tree_make(stn_plan *plan, const shape *s, const rates *r, const levels *l, tree *made, stn_error *error);
 stn_status tree_run(const tree *t, const stn_task *task, const stn_execution *run, stn_error *error);

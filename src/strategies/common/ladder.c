@@ -134,7 +134,7 @@ static void offer_pads(search *s) {
     double work = work_cost(now, needs), least = needs->wide ? 0.25 : 0.125;
     for (size_t p = 0; p < sizeof pads / sizeof *pads && work + least * now->stages < s->cost; p++) {
         now->pad = pads[p];
-        size_t shared = stn_ladder_shared(now, needs->wide);
+        size_t shared = stn_ladder_shared(now, needs->wide) + needs->beside;
         if (shared > needs->shared || (shared + 1024) * (size_t)now->blocks > needs->total) continue;
         double cost = work + shared_cost(now, needs);
         if (cost < s->cost) s->cost = cost, s->best = *now;

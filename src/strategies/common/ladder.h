@@ -30,6 +30,7 @@ typedef struct stn_ladder_needs {
     int copies;           /* of each line in shared memory; 0: one */
     int threads;          /* that a multiprocessor has registers for */
     size_t shared, total; /* bytes a block and a multiprocessor have */
+    size_t beside;        /* that a block takes beside its lines */
 } stn_ladder_needs;
 
 /* 2^a 3^b 5^c 7^d */

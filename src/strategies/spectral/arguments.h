@@ -15,6 +15,7 @@ typedef struct spectral_rows_arguments {
     int32_t planes, ny, tiles, kept;
     spectral_extension_arguments x;
     int32_t frozen_low, frozen_high, frozen_z_low, frozen_z_high;
+    int32_t strips, step, width, unused;
 } spectral_rows_arguments;
 typedef struct spectral_symbol_arguments {
     const void *parts, *angles;
@@ -50,6 +51,16 @@ typedef struct spectral_columns_arguments {
     void *apart;
     spectral_sheet_rows sheet;
 } spectral_columns_arguments;
+
+/* As spectral_walk.cu declares them. */
+typedef struct spectral_walk_arguments {
+    void *spectrum;
+    const void *aside;
+    const void *roots;
+    spectral_symbol_arguments symbol;
+    int64_t pitch, plane;
+    int32_t tiles, kept, n, segments, across, unused;
+} spectral_walk_arguments;
 
 /* As spectral_sheet.cu declares them. */
 typedef struct spectral_sheet_arguments {

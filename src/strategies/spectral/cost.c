@@ -46,10 +46,11 @@ static double hidden_by_nothing(const stn_task *task, const stn_machine *machine
     const bool wide = spectral_wide(task),
                alone = (size_t)s->choice.length[2] * (wide ? 8 : 4) * 2 > machine->shared_per_multiprocessor;
     const double stages = e->flops / (machine->flops[e->unit] * (alone ? rates[!wide].alone : rates[!wide].arithmetic));
-    const double points =
-        (double)s->columns * s->choice.length[s->last] * (double)task->batch * (double)task->snapshots;
+    const double points = (double)s->columns * s->strips * s->segments * s->choice.length[s->last] *
+                          (double)task->batch * (double)task->snapshots;
     if (s->symbol.plain) return stages;
-    if (s->symbol.taps) return 1.5 * stages;
+    if (s->symbol.taps)
+        return (spectral_tiled(&s->choice) ? 1.1 : 1.5) * stages; /* tiles' columns: once for all segments */
     return stages +
            8 * points * (s->symbol.high + s->symbol.low) / (rates[!wide].symbol * machine->flops[STN_UNIT_FMA_F64]);
 }
@@ -59,8 +60,8 @@ void spectral_estimate(const stn_task *task, const stn_machine *machine, const s
     const bool wide = spectral_wide(task), solid = s->last == 0;
     const spectral_choice *c = &s->choice;
     const double count = (double)task->snapshots, half = 0.5 * (1 + count); /* of a way there, and the ways back */
-    const double cell = wide ? 16 : 8, lines = (double)(task->n[0] * task->n[1] * task->batch);
-    const double grid = lines * (double)task->n[2] * (double)stn_dtype_size(task->dtype);
+    const double cell = wide ? 16 : 8, rows = (double)(task->n[0] * task->n[1] * task->batch), lines = rows * s->strips;
+    const double grid = rows * (double)task->n[2] * (double)stn_dtype_size(task->dtype);
     const double across =
         2 * c->live[1] > c->length[1] ? c->length[1] : 2 * c->live[1] - 1; /* frequencies along y with points */
     const double spectrum = lines * c->kept[2] * cell, live = lines * c->live[2] * cell;
@@ -75,13 +76,16 @@ void spectral_estimate(const stn_task *task, const stn_machine *machine, const s
     estimate->launches = solid ? 2 + 3 * count : 1 + 2 * count;
     estimate->bytes = ahead + count * (back + turned_live + turned);
     double points = lines * (double)s->choice.length[2];
+    if (spectral_tiled(c)) points *= 0.5 * (1 + (double)s->segments * c->length[1] / (double)task->n[1]);
     estimate->flops =
         half * 5 * points * log2((double)s->choice.length[0] * s->choice.length[1] * s->choice.length[2] + 1);
-    estimate->halo_waste = points / (lines * (double)task->n[2]) - 1;
-    estimate->seconds =
-        estimate->bytes / (machine->copy_bandwidth * (solid ? rates[!wide].solid : rates[!wide].plane)) +
-        count * source / (machine->copy_bandwidth * rates[!wide].source) +
-        hidden_by_nothing(task, machine, s, estimate) + estimate->launches * (machine->launch_seconds + 2e-6);
+    estimate->halo_waste = points / (rows * (double)task->n[2]) - 1;
+    /* tiles' columns are those of 3D: as wide, as short */
+    const double rate = solid || spectral_tiled(c) ? rates[!wide].solid : rates[!wide].plane;
+    estimate->seconds = estimate->bytes / (machine->copy_bandwidth * rate) +
+                        count * source / (machine->copy_bandwidth * rates[!wide].source) +
+                        hidden_by_nothing(task, machine, s, estimate) +
+                        estimate->launches * (machine->launch_seconds + 2e-6);
     estimate->error =
         spectral_error(task, (double)s->choice.length[0] * s->choice.length[1] * s->choice.length[2], s->symbol.plain);
 }

@@ -26,6 +26,7 @@ static stn_status make_pass(stn_plan *plan, const spectral_shape *shape, bool so
                             stn_error *error) {
     const stn_task *task = &plan->task;
     const stn_ladder *line = &shape->line[pass->axis];
+    if (pass->axis == 1 && spectral_tiled(&shape->choice)) return spectral_make_walk(plan, shape, &pass->kernel, error);
     stn_text params = STN_TEXT_EMPTY;
     stn_params_begin(&params);
     stn_params_elements(&params, task->dtype);
@@ -41,6 +42,7 @@ static stn_status make_pass(stn_plan *plan, const spectral_shape *shape, bool so
         const bool apart = pass->direction == SPECTRAL_BACK && task->snapshots > 1 &&
                            task->snapshot_stride * (int64_t)stn_dtype_size(task->dtype) % 16 != 0;
         stn_params_int(&params, "VECTOR", even && !apart && stn_task_vector(task) > 1 ? 2 : 1);
+        stn_params_int(&params, "STRIPS", shape->choice.step[1] > 0);
         stn_params_int(&params, "SPECTRUM_BACK", pass->direction == SPECTRAL_BACK);
         stn_params_int(&params, "FROZEN_LOW", frozen(&shape->axis[2], 0));
         stn_params_int(&params, "FROZEN_HIGH", frozen(&shape->axis[2], 1));
@@ -182,9 +184,11 @@ static stn_status run_rows(const stn_plan *plan, const spectral_state *state, co
     a.kept = pass->direction == SPECTRAL_FORWARD ? shape->choice.live[2] : shape->choice.kept[2];
     a.tiles = (int32_t)stn_div_up(task->n[1], shape->line[2].lines);
     a.x = (spectral_extension_arguments){(int32_t)shape->axis[2].n, (int32_t)shape->axis[2].before};
+    a.strips = shape->strips, a.step = shape->choice.step[1], a.width = (int32_t)shape->width;
     a.frozen_z_low = frozen(&shape->axis[0], 0), a.frozen_z_high = frozen(&shape->axis[0], 1);
     a.frozen_low = frozen(&shape->axis[1], 0), a.frozen_high = frozen(&shape->axis[1], 1);
-    return spectral_launch(plan, state, 2, pass->kernel, a.tiles * task->n[0] * task->batch, &a, run->stream, error);
+    return spectral_launch(plan, state, 2, pass->kernel, a.strips * a.tiles * task->n[0] * task->batch, &a, run->stream,
+                           error);
 }
 
 static stn_status run_columns(const stn_plan *plan, const spectral_state *state, const spectral_pass *pass,
@@ -221,5 +225,6 @@ static stn_status run_columns(const stn_plan *plan, const spectral_state *state,
 stn_status spectral_run_pass(const stn_plan *plan, const spectral_state *state, const spectral_pass *pass,
                              uint64_t snapshot, const stn_execution *run, stn_error *error) {
     if (pass->axis == 2) return run_rows(plan, state, pass, run, error);
+    if (spectral_tiled(&state->shape.choice)) return spectral_run_walk(plan, state, pass->kernel, run, error);
     return run_columns(plan, state, pass, snapshot, run, error);
 }

@@ -45,6 +45,11 @@ stn_status spectral_make_passes(stn_plan *plan, spectral_state *state, stn_error
 stn_status spectral_make_tables(stn_plan *plan, spectral_state *state, stn_error *error);
 stn_status spectral_run_pass(const stn_plan *plan, const spectral_state *state, const spectral_pass *pass,
                              uint64_t snapshot, const stn_execution *run, stn_error *error);
+/* ---- walk.c: the columns of tiles. */
+stn_status spectral_make_walk(stn_plan *plan, const spectral_shape *shape, struct stn_kernel **kernel,
+                              stn_error *error);
+stn_status spectral_run_walk(const stn_plan *plan, const spectral_state *state, const struct stn_kernel *kernel,
+                             const stn_execution *run, stn_error *error);
 /* ---- source.c: its kernels, tables and place in the workspace, which begins there at *bytes and makes it larger; nothing where no side
  * has one. */
 stn_status spectral_make_source(stn_plan *plan, spectral_state *state, size_t *bytes, stn_error *error);

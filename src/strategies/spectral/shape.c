@@ -90,6 +90,13 @@ static bool choose_length(const stn_task *task, const stn_machine *machine, int 
     }
     choice->length[axis] = (int)e.length;
     choice->before[axis] = (int)e.before;
+    for (int unit = 4; unit > 1 && axis == 2 && !e.exact;
+         unit /= 2) { /* pairs of points are one access, sectors whole ones */
+        const int64_t before = stn_round_up(e.before, unit);
+        if (e.n + before + reach.side[1] > e.length) continue;
+        choice->before[axis] = (int)before;
+        break;
+    }
     choice->exact |= e.exact << axis;
     choice->kept[axis] = choice->live[axis] = axis == 2 ? (int)e.length / 2 + 1 : (int)e.length;
     return true;
@@ -172,16 +179,19 @@ static void make_lines(const stn_task *task, const stn_machine *machine, spectra
     needs.lines = s->choice.column_lines;
     for (int axis = s->last; axis < 2; axis++) {
         needs.copies = axis == s->last && s->symbol.taps ? 2 : 1;
+        if (spectral_tiled(&s->choice)) needs.beside = spectral_walk_carry(task, &s->choice, &s->axis[1], needs.lines);
         bool heavy = s->choice.length[axis] > stn_ladder_most_points(needs.wide, needs.shared), source = false;
         for (int k = 0; k < 3; k++) source = source || stn_extension_odd(&s->axis[k]);
         needs.last = needs.copies > 1 || source
                          ? 8
                          : 16; /* the foot has registers for what a source's frequencies are made of */
         needs.threads = heavy || needs.copies > 1 ? (needs.wide ? 448 : 640) : (needs.wide ? 512 : 768); /* no spills */
+        if (spectral_tiled(&s->choice) && !needs.wide) needs.threads = 640;
         if (source && axis == 0) needs.threads = needs.wide ? 384 : 512;
         if (s->choice.column_threads) needs.threads = s->choice.column_threads;
         stn_ladder_make(s->choice.length[axis], &needs, &s->line[axis]);
     }
+    if (spectral_tiled(&s->choice)) s->legs = spectral_walk_legs(task, machine, s);
 }
 
 stn_symbol spectral_symbol_form(const stn_task *task, const stn_machine *machine, const int64_t torus[3]) {
@@ -203,11 +213,15 @@ void spectral_shape_make(const stn_task *task, const stn_machine *machine, const
         e->length = choice->length[axis];
         e->before = choice->before[axis];
         e->exact = choice->exact >> axis & 1;
-        e->whole = e->length == e->n;
+        e->whole = e->length == e->n && !(axis > 0 && choice->step[axis - 1]);
         torus[axis] = e->length;
     }
     s->symbol = spectral_symbol_form(task, machine, torus);
-    s->pitch = stn_round_up(choice->kept[2], 4);
+    s->strips = choice->step[1] ? (int)stn_div_up(task->n[2], choice->step[1]) : 1;
+    s->segments = choice->step[0] ? (int)stn_div_up(task->n[1], choice->step[0]) : 1;
+    s->legs = 1;
+    s->width = stn_round_up(choice->kept[2], spectral_tiled(choice) ? 8 : 4);
+    s->pitch = s->width * s->strips;
     s->rows = task->n[1];
     if (s->last == 0) {
         int64_t kept = choice->kept[1];

@@ -15,6 +15,7 @@ typedef struct spectral_choice {
     int live[3]; /* the same, of what comes of the grid's points, without a source */
     int row_lines, column_lines, group;
     int row_threads, column_threads; /* that a multiprocessor has registers for; 0: as usual */
+    int step[2]; /* tiles, 2D: of axis 1 and 2, the points of a line that it is there for; 0: the axis is one line */
 } spectral_choice;
 
 typedef struct spectral_shape {
@@ -25,7 +26,9 @@ typedef struct spectral_shape {
     int64_t pitch, plane, grid; /* complex numbers of the spectrum from row to row, plane to plane, grid to grid */
     int64_t rows;               /* of a plane of the spectrum: points or kept frequencies along y, whichever are more */
     stn_symbol symbol;
-    int64_t columns; /* lines of the last axis in a grid */
+    int64_t columns;            /* lines of the last axis in a grid; in tiles, in one strip */
+    int64_t width;              /* tiles: frequencies of the spectrum from strip to strip */
+    int strips, segments, legs; /* of all legs of a column the segments */
 } spectral_shape;
 
 bool spectral_wide(const stn_task *task); /* computed in f64 */
@@ -45,7 +48,24 @@ void spectral_choose_kept(const stn_task *task, spectral_choice *choice);
 stn_symbol spectral_symbol_form(const stn_task *task, const stn_machine *machine, const int64_t torus[3]);
 /* Other ways to lay out the same, worth measuring; returns how many, at most `most`. */
 size_t spectral_variants(const stn_task *task, const spectral_choice *choice, spectral_choice *list, size_t most);
-/* The rest, from the choice; radices only if `lines`. */
+/* ---- tiles.c: where what taps reach is short beside the axes, tori of its own along a row and down the columns (spectral_walk.cu).
+ * From a choice without (NULL: there is none), into as many along axis 1 and 2 at least; false: the task is not for tiles, or not for so many. */
+bool spectral_choose_tiles(const stn_task *task, const stn_machine *machine, const spectral_choice *whole,
+                           const int least[2], spectral_choice *choice);
+/* Smaller ones, worth measuring; returns how many. */
+size_t spectral_tile_variants(const stn_task *task, const stn_machine *machine, const spectral_choice *whole,
+                              const spectral_choice *tiles, spectral_choice *list, size_t most);
+static inline bool spectral_tiled(const spectral_choice *choice) { return choice->step[0] > 0; }
+/* Bytes of shared memory that a block of columns keeps beside its lines. */
+size_t spectral_walk_carry(const stn_task *task, const spectral_choice *choice, const stn_extension *axis, int lines);
+/* Of each column: so many blocks walk down it, where there are few columns. */
+int spectral_walk_legs(const stn_task *task, const stn_machine *machine, const spectral_shape *shape);
+/* Bytes in the workspace, behind the spectrum, for what lies about the first points of legs. */
+size_t spectral_walk_aside(const stn_task *task, const spectral_shape *shape);
+/* Whether tiles have room for what these weights reach. */
+bool spectral_tiles_serve(const stn_task *task, const spectral_choice *choice);
+
+/* ---- shape.c: the rest, from the choice; radices only if `lines`. */
 void spectral_shape_make(const stn_task *task, const stn_machine *machine, const spectral_choice *choice, bool lines,
                          spectral_shape *shape);
 /* Bytes of the spectrum of all grids; of a stack of snapshots, of two of them. */

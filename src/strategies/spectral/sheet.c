@@ -6,16 +6,18 @@
 
 #include "base/arith.h"
 
-enum { LENGTHS = 1024, MOST_SHARES = 8, MOST_IMAGES = 64 };
+enum { LINE = 32, LENGTHS = 1024, MOST_SHARES = 8, MOST_IMAGES = 64 };
 #define MOST_LENGTH 0x7fffffffLL /* a line's points are counted in int */
 
 /* ---- rows and columns ---------------------------------------------------------------------------------------------- */
 
-/* What lengths cost beside the best, times the points of a sheet: columns read in pieces of so many bytes, lines that leave a
- * multiprocessor to one block or to a cluster, rows that are short. Estimates: nothing of sheets is measured yet. */
+/* What lengths cost beside the best, times the points of a sheet: lines that leave a multiprocessor to one block or to a cluster;
+ * columns read in pieces of a half and a quarter of the widest; rows that are short. f64 by what other transforms measured of pieces
+ * of 128 bytes, 64 and 32 (bench/results/2026-11-22-fft-grid.md), f32 as what was measured of sheets, in pieces of 64, was chosen. */
 static const struct {
+    int widest; /* pairs of columns */
     double half, narrow, thin, alone, shared, few;
-} penalties = {.half = 1.15, .narrow = 1.5, .thin = 2.2, .alone = 1.3, .shared = 1.8, .few = 1.2};
+} penalties[2] = {{8, 1.2, 1.3, 2.2, 1.3, 1.8, 1.2}, {8, 1.15, 1.5, 2.2, 1.3, 1.8, 1.2}}; /* f64, f32 */
 
 typedef struct limits {
     int64_t most; /* points that a block holds */
@@ -27,23 +29,25 @@ static limits limits_of(const stn_task *task, const stn_machine *machine) {
                     machine->sm >= 90 ? MOST_SHARES : 1};
 }
 
-/* Pairs of columns of a block: pieces of 64 bytes where that fits twice, then of 32, then of 16. */
+/* Pairs of columns of a block: as many as it holds. */
 static int pairs_of(const limits *l, int64_t rows, bool wide) {
-    int pairs = wide ? 4 : 8;
+    int pairs = penalties[!wide].widest;
     while (pairs > 1 && rows * pairs > l->most) pairs /= 2;
     return pairs;
 }
 
-static double column_penalty(const limits *l, int64_t rows, bool wide) {
-    const int pairs = pairs_of(l, rows, wide), full = wide ? 4 : 8;
-    if (pairs < full) return 2 * pairs < full ? penalties.thin : penalties.narrow;
-    return 2 * rows * pairs > l->most ? penalties.half : 1;
+static double column_penalty(const limits *l, int64_t rows, bool wide, int pairs) {
+    const int full = penalties[!wide].widest;
+    const double alone = 2 * rows * pairs > l->most ? penalties[!wide].half : 1;
+    if (pairs >= full) return alone;
+    return 2 * pairs < full ? penalties[!wide].thin : penalties[!wide].narrow * (wide ? alone : 1);
 }
 
-static double row_penalty(const limits *l, int64_t width) {
-    if (width > l->most) return penalties.shared;
-    if (2 * width > l->most) return penalties.alone;
-    return width < 256 ? penalties.few * penalties.few : width < 1024 ? penalties.few : 1;
+static double row_penalty(const limits *l, int64_t width, bool wide) {
+    if (width > l->most) return penalties[!wide].shared;
+    if (2 * width > l->most) return penalties[!wide].alone;
+    const double few = penalties[!wide].few;
+    return width < 256 ? few * few : width < 1024 ? few : 1;
 }
 
 /* Good lengths, rising: of columns, that a block holds; of rows, even, longer ones by clusters. */
@@ -70,7 +74,10 @@ typedef struct line {
 
 /* What one sheet of so many points makes of a line: its windows, the useful points of each; false: too short. */
 static bool windows_of(const line *line, int64_t length, spectral_sheet_choice *choice, int64_t *windows) {
-    int64_t useful = length - line->reach[0] - line->reach[1];
+    const int unit =
+        length >= 64 * LINE ? LINE : 2; /* windows begin where lines of memory do, or at even points at least */
+    const int64_t before = stn_round_up(line->reach[0], unit);
+    int64_t useful = length - before - line->reach[1];
     choice->before = 0;
     *windows = 1;
     if (length == line->period) {
@@ -78,12 +85,12 @@ static bool windows_of(const line *line, int64_t length, spectral_sheet_choice *
         return true;
     }
     if (useful <= 0) return false;
-    choice->before = (int)line->reach[0];
+    choice->before = (int)before;
     if (useful < line->n) {
-        useful = useful / 2 * 2; /* windows begin at even points */
+        useful = useful / unit * unit;
         if (useful == 0) return false;
         *windows = stn_div_up(line->n, useful);
-        useful = stn_round_up(stn_div_up(line->n, *windows), 2);
+        useful = stn_round_up(stn_div_up(line->n, *windows), unit);
     } else
         useful = line->n;
     choice->useful = (int)useful;
@@ -104,7 +111,8 @@ static bool search(const stn_task *task, const stn_machine *machine, const line 
             int64_t windows, length = (int64_t)c.rows * c.width;
             if (length > longest || !windows_of(line, length, &c, &windows)) continue;
             double cost =
-                (double)windows * (double)length * (2 * column_penalty(&l, c.rows, wide) + row_penalty(&l, c.width));
+                (double)windows * (double)length *
+                (2 * column_penalty(&l, c.rows, wide, pairs_of(&l, c.rows, wide)) + row_penalty(&l, c.width, wide));
             if (cost >= least) continue;
             least = cost, *choice = c;
             choice->pairs = pairs_of(&l, c.rows, wide);
@@ -153,9 +161,9 @@ size_t spectral_sheet_variants(const stn_task *task, const stn_machine *machine,
     /* pairs: a power of two more; cut: windows so many times as short, `turn` of which may stay in the cache between passes */
     static const struct {
         int pairs, cut, turn, column_threads, row_threads;
-    } ways[] = {{0, 4, 0, 0, 0},   {0, 1, 1, 0, 0},   {0, 1, 2, 0, 0},   {0, 1, 8, 0, 0},
-                {0, 4, 1, 0, 0},   {0, 4, 4, 0, 0},   {-1, 1, 0, 0, 0},  {1, 1, 0, 0, 0},
-                {0, 1, 0, 512, 0}, {0, 1, 0, 640, 0}, {0, 1, 0, 0, 384}, {0, 1, 0, 0, 640}};
+    } ways[] = {{1, 2, 0, 0, 0},   {0, 4, 0, 0, 0},   {0, 1, 1, 0, 0},  {0, 1, 2, 0, 0}, {0, 1, 8, 0, 0},
+                {0, 4, 1, 0, 0},   {0, 4, 4, 0, 0},   {-1, 1, 0, 0, 0}, {1, 1, 0, 0, 0}, {0, 1, 0, 512, 0},
+                {0, 1, 0, 640, 0}, {0, 1, 0, 0, 384}, {0, 1, 0, 0, 640}};
     line line;
     bool odd;
     char reason[160];
@@ -207,8 +215,9 @@ void spectral_sheet_make(const stn_task *task, const stn_machine *machine, const
     if (lines) make_lines(task, machine, s);
 }
 
-/* What its passes reach of the copy bandwidth, and its arithmetic of its unit's rate: as cost.c's of planes. Estimates, not measured. */
-static const struct { double part, arithmetic; } rates[2] = {{0.5, 1.4}, {0.5, 0.9}}; /* f64, f32 */
+/* What its passes reach of the copy bandwidth, and its arithmetic of its unit's rate: as cost.c's of planes; f64 by one row of
+ * bench/results/2026-11-22-spectral.md, in pieces of 64 bytes. */
+static const struct { double part, arithmetic; } rates[2] = {{0.47, 1.4}, {0.5, 0.9}}; /* f64, f32 */
 
 void spectral_sheet_estimate(const stn_task *task, const stn_machine *machine, const spectral_sheet *s,
                              stn_estimate *estimate) {
@@ -217,8 +226,8 @@ void spectral_sheet_estimate(const stn_task *task, const stn_machine *machine, c
     const double count = (double)task->snapshots, windows = (double)(s->windows * task->batch);
     const double grid = windows * (double)s->length * (double)stn_dtype_size(task->dtype),
                  spectrum = windows * (double)s->spectrum * (wide ? 16 : 8);
-    const double ends = (1 + count) * (grid + spectrum) * column_penalty(&l, s->choice.rows, wide),
-                 rows = count * 2 * spectrum * row_penalty(&l, s->choice.width);
+    const double ends = (1 + count) * (grid + spectrum) * column_penalty(&l, s->choice.rows, wide, s->choice.pairs),
+                 rows = count * 2 * spectrum * row_penalty(&l, s->choice.width, wide);
     *estimate = (stn_estimate){.unit = wide ? STN_UNIT_FMA_F64 : STN_UNIT_FMA_F32};
     estimate->bytes = (1 + count) * (grid + spectrum) + count * 2 * spectrum;
     estimate->flops = 0.5 * (1 + count) * 5 * windows * (double)s->length * log2((double)s->length);

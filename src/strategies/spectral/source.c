@@ -31,6 +31,7 @@ static stn_status make_transform(stn_plan *plan, spectral_state *state, int axis
                    axis == 2 ? sizeof(spectral_rows_arguments) : sizeof(spectral_columns_arguments));
     if (axis == 2) {
         stn_params_int(&params, "VECTOR", 1);
+        stn_params_int(&params, "STRIPS", 0);
         stn_params_int(&params, "SPECTRUM_BACK", 0);
         stn_params_int(&params, "FROZEN_LOW", 0);
         stn_params_int(&params, "FROZEN_HIGH", 0);

@@ -52,7 +52,8 @@ static bool applies(const stn_task *task, const stn_machine *machine, char *reas
         spectral_sheet_choice sheet;
         return spectral_sheet_choose(task, machine, &sheet, reason, reason_size);
     }
-    return spectral_choose(task, machine, &choice, reason, reason_size);
+    return spectral_choose(task, machine, &choice, reason, reason_size) ||
+           spectral_choose_tiles(task, machine, NULL, (int[2]){1, 1}, &choice);
 }
 
 static size_t sheet_candidates(const stn_task *task, const stn_machine *machine, stn_candidate *list, size_t most) {
@@ -63,21 +64,6 @@ static size_t sheet_candidates(const stn_task *task, const stn_machine *machine,
     if (most <= STN_CANDIDATES) return 1;
     const size_t count = spectral_sheet_variants(task, machine, &choice, others, STN_CANDIDATES);
     for (size_t i = 0; i < count; i++) list[1 + i] = stn_candidate_of(&others[i], sizeof others[i]);
-    return 1 + count;
-}
-
-static size_t candidates(const stn_task *task, const stn_machine *machine, stn_candidate *list, size_t most) {
-    spectral_choice choice;
-    char reason[160];
-    if (spectral_sheet_for(task, machine)) return sheet_candidates(task, machine, list, most);
-    if (!most || !spectral_choose(task, machine, &choice, reason, sizeof reason)) return 0;
-    spectral_choose_kept(task, &choice);
-    _Static_assert(sizeof choice <= sizeof list->values, "a choice fits");
-    memcpy(list[0].values, &choice, sizeof choice);
-    if (most <= STN_CANDIDATES) return 1;
-    spectral_choice others[STN_CANDIDATES];
-    size_t count = spectral_variants(task, &choice, others, STN_CANDIDATES);
-    for (size_t i = 0; i < count; i++) memcpy(list[1 + i].values, &others[i], sizeof others[i]);
     return 1 + count;
 }
 
@@ -96,6 +82,44 @@ static void estimate(const stn_task *task, const stn_machine *machine, const stn
     spectral_estimate(task, machine, &shape, result);
 }
 
+/* By estimates of which one is not measured yet. */
+static bool plainly_faster(const stn_task *task, const stn_machine *machine, const spectral_choice *one,
+                           const spectral_choice *other) {
+    const stn_candidate a = stn_candidate_of(one, sizeof *one), b = stn_candidate_of(other, sizeof *other);
+    stn_estimate times[2];
+    estimate(task, machine, &a, &times[0]);
+    estimate(task, machine, &b, &times[1]);
+    return times[0].seconds < 0.77 * times[1].seconds;
+}
+
+static size_t candidates(const stn_task *task, const stn_machine *machine, stn_candidate *list, size_t most) {
+    spectral_choice choice;
+    char reason[160];
+    if (spectral_sheet_for(task, machine)) return sheet_candidates(task, machine, list, most);
+    if (!most) return 0;
+    if (!spectral_choose(task, machine, &choice, reason, sizeof reason)) { /* too long to be held but in tiles */
+        if (!spectral_choose_tiles(task, machine, NULL, (int[2]){1, 1}, &choice)) return 0;
+        spectral_choose_kept(task, &choice);
+        list[0] = stn_candidate_of(&choice, sizeof choice);
+        return 1;
+    }
+    spectral_choose_kept(task, &choice);
+    list[0] = stn_candidate_of(&choice, sizeof choice);
+    size_t count = 1;
+    spectral_choice tiles, others[STN_CANDIDATES];
+    const bool tiled = most > 1 && spectral_choose_tiles(task, machine, &choice, (int[2]){1, 1}, &tiles);
+    if (tiled) spectral_choose_kept(task, &tiles);
+    const bool early = tiled && plainly_faster(task, machine, &tiles, &choice);
+    if (early) list[count++] = stn_candidate_of(&tiles, sizeof tiles);
+    if (most <= STN_CANDIDATES) return count;
+    if (tiled && !early) list[count++] = stn_candidate_of(&tiles, sizeof tiles);
+    size_t more = tiled ? spectral_tile_variants(task, machine, &choice, &tiles, others, STN_CANDIDATES) : 0;
+    for (size_t i = 0; i < more; i++) spectral_choose_kept(task, &others[i]);
+    more += spectral_variants(task, early ? &tiles : &choice, others + more, STN_CANDIDATES - more);
+    for (size_t i = 0; i < more; i++) list[count + i] = stn_candidate_of(&others[i], sizeof others[i]);
+    return count + more;
+}
+
 /* ---- building ---------------------------------------------------------------------------------------------------- */
 
 static stn_status prepare(stn_plan *plan, stn_error *error) {
@@ -109,7 +133,8 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
     spectral_choice choice = choice_of(&plan->candidate);
     spectral_shape_make(&plan->task, &plan->machine, &choice, true, &state->shape);
     for (int axis = 0; axis < 3; axis++) state->source.has |= stn_extension_odd(&state->shape.axis[axis]);
-    plan->workspace_size = spectral_workspace(&plan->task, &state->shape);
+    plan->workspace_size =
+        spectral_workspace(&plan->task, &state->shape) + spectral_walk_aside(&plan->task, &state->shape);
     STN_TRY(spectral_make_source(plan, state, &plan->workspace_size, error));
     STN_TRY(spectral_make_passes(plan, state, error));
     STN_TRY(spectral_make_source_tables(plan, state, error));
@@ -122,18 +147,27 @@ static stn_status set_weights(stn_plan *plan, stn_error *error) {
     spectral_state *state = plan->state;
     spectral_choice now, *then = &state->shape.choice;
     char reason[160];
-    if (!spectral_choose(&plan->task, &plan->machine, &now, reason, sizeof reason))
+    bool further = false;
+    if (!spectral_tiled(then) && !spectral_choose(&plan->task, &plan->machine, &now, reason, sizeof reason))
         return stn_fail(error, STN_ERROR_UNSUPPORTED, "spectral cannot take these weights: %s; make a new plan",
                         reason);
+    if (spectral_tiled(then)) {
+        further = !spectral_tiles_serve(&plan->task, then);
+        now = *then;
+        now.kept[2] = now.live[2] = now.length[2] / 2 + 1;
+    }
     spectral_choose_kept(&plan->task, &now);
     for (int axis = 0; axis < 3; axis++)
-        if (now.length[axis] > then->length[axis] || now.before[axis] > then->before[axis] ||
+        if (further || now.length[axis] > then->length[axis] || now.before[axis] > then->before[axis] ||
             now.kept[axis] > then->kept[axis] || now.live[axis] > then->live[axis])
             return stn_fail(error, STN_ERROR_UNSUPPORTED,
                             "spectral cannot take these weights: after all steps they reach further along axis %d, in "
                             "space or in frequency, than those that the plan was made for; make a new plan",
                             axis - (3 - plan->task.rank));
     stn_symbol form = spectral_symbol_form(&plan->task, &plan->machine, state->shape.symbol.length);
+    if (form.taps != state->shape.symbol.taps) /* for which there is room beside a column, or none */
+        return stn_fail(error, STN_ERROR_UNSUPPORTED,
+                        "spectral cannot take these weights: their symbol is computed in another way; make a new plan");
     if (form.plain != state->shape.symbol.plain) {
         state->shape.symbol = form;
         STN_TRY(spectral_make_passes(plan, state, error));
@@ -187,6 +221,10 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
         stn_json_integer(text, "length_x", length[2]);
         stn_json_integer(text, "kept_x", shape->choice.kept[2]);
         stn_json_integer(text, "group", shape->choice.group);
+        if (spectral_tiled(&shape->choice)) {
+            stn_json_integer(text, "strips", shape->strips);
+            stn_json_integer(text, "segments", shape->segments);
+        }
         stn_json_integer(text, "passes", state->count);
         stn_json_key(text, "log10_growth");
         stn_json_number(text, growth);
@@ -195,6 +233,9 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
     stn_text_printf(text, "%d passes, a torus of ", state->count);
     for (int axis = 3 - plan->task.rank; axis < 3; axis++)
         stn_text_printf(text, axis > 3 - plan->task.rank ? " x %d" : "%d", length[axis]);
+    if (spectral_tiled(&shape->choice))
+        stn_text_printf(text, " for each of %d x %d tiles, columns in %d legs", shape->segments, shape->strips,
+                        shape->legs);
     stn_text_printf(text, ", %d of %d frequencies along x", shape->choice.kept[2], length[2] / 2 + 1);
     stn_text_printf(text, ", %s symbol%s",
                     shape->symbol.taps    ? "transformed"
@@ -228,6 +269,8 @@ static void name_candidate(const stn_task *task, const stn_candidate *candidate,
         stn_text_printf(text, axis > 3 - task->rank ? " x %d" : "%d", choice.length[axis]);
     stn_text_printf(text, ", %d rows a block, %d columns, groups of %d", choice.row_lines, choice.column_lines,
                     choice.group);
+    if (choice.step[0]) stn_text_printf(text, ", tiles of %d", choice.step[0]);
+    if (choice.step[1]) stn_text_printf(text, " x %d points", choice.step[1]);
     if (choice.row_threads) stn_text_printf(text, ", %d threads for rows", choice.row_threads);
     if (choice.column_threads) stn_text_printf(text, ", %d threads for columns", choice.column_threads);
 }

@@ -175,6 +175,38 @@ static void layouts(suite *s) {
     }
 }
 
+/* Rounds that read and write the caller's grids: one, two and three of them, in place and not. */
+static void turns(suite *s) {
+    static const int extent[3] = {700, 0, 0};
+    size_t sizes[2] = {0, 0};
+    for (int in_place = 0; in_place < 2; in_place++)
+        for (int pick = 0, more = 1; more && pick < 7; pick++) {
+            dice d = {(uint64_t)(pick + 40)};
+            stn_stencil *stencil = random_stencil(&d, 1, TAPS_BOX, 2);
+            stn_problem p = problem_of(stencil, extent, STN_F64, (uint64_t)(31 + pick));
+            p.boundary[0][0].kind = STN_FIXED, p.boundary[0][1].kind = STN_NEAREST;
+            p.batch = 2, p.in_place = in_place;
+            more = check_pick(s, "turns", &p, pick, d.state);
+            stn_stencil_destroy(stencil);
+        }
+    for (int padded = 0; padded < 2; padded++) {
+        stn_stencil *stencil = NULL;
+        stn_plan *plan = NULL;
+        stn_plan_options options = STN_PLAN_OPTIONS_INIT;
+        options.strategy = "aperiodic";
+        stn_stencil_parse("star-2d13p", &stencil, NULL);
+        stn_problem p = problem_of(stencil, (const int[3]){300, 280, 0}, STN_F64, 600);
+        for (int axis = 0; axis < 2; axis++) p.boundary[axis][0].kind = p.boundary[axis][1].kind = STN_FIXED;
+        if (padded) p.in_stride[0] = p.out_stride[0] = 281, p.in_stride[1] = p.out_stride[1] = 1;
+        if (stn_plan_create(s->context, &p, &options, &plan, NULL) == STN_OK)
+            sizes[padded] = stn_plan_workspace_size(plan);
+        stn_plan_destroy(plan);
+        stn_stencil_destroy(stencil);
+    }
+    suite_report(s, sizes[0] && sizes[1] >= sizes[0] + (size_t)(300 * 280) * 8,
+                 "turns: packed grids take a grid less of workspace", NULL);
+}
+
 /* ---- plans --------------------------------------------------------------------------------------------------------- */
 
 /* A constant source beside the host's; every pick of candidates. */
@@ -286,10 +318,10 @@ static void choice(suite *s) {
 }
 
 int main(int argc, char **argv) {
-    static const suite_part parts[] = {{"sides", sides},         {"mixed", mixed},     {"deep", deep},
-                                       {"drift", drift},         {"layouts", layouts}, {"sources", sources},
-                                       {"weights", new_weights}, {"choice", choice},   {"rounds", rounds}};
+    static const suite_part parts[] = {
+        {"sides", sides}, {"mixed", mixed},     {"deep", deep},           {"drift", drift},   {"layouts", layouts},
+        {"turns", turns}, {"sources", sources}, {"weights", new_weights}, {"choice", choice}, {"rounds", rounds}};
     on_host = argc > 1 && !strcmp(argv[1], "--host");
-    if (on_host) return suite_main_on(STN_DEVICE_HOST, argc - 1, argv + 1, parts, 9);
-    return suite_main(argc, argv, parts, 5);
+    if (on_host) return suite_main_on(STN_DEVICE_HOST, argc - 1, argv + 1, parts, 10);
+    return suite_main(argc, argv, parts, 6);
 }

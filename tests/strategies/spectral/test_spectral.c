@@ -7,6 +7,7 @@
 #include "../suite.h"
 #include "sheets.h"
 #include "stacks.h"
+#include "tiles.h"
 
 static stn_problem problem_of(stn_stencil *stencil, const int *extent, stn_dtype dtype, uint64_t steps) {
     stn_problem p = STN_PROBLEM_INIT;
@@ -322,6 +323,6 @@ int main(int argc, char **argv) {
     static const suite_part parts[] = {{"wrap", wrap},           {"long", long_columns}, {"dense", dense},
                                        {"even", even_sides},     {"odd", odd_sides},     {"sizes", sizes},
                                        {"modes", modes},         {"layouts", layouts},   {"new-weights", new_weights},
-                                       {"snapshots", snapshots}, {"sheets", sheets}};
+                                       {"snapshots", snapshots}, {"sheets", sheets},     {"tiles", tiles}};
     return suite_main(argc, argv, parts, sizeof parts / sizeof *parts);
 }

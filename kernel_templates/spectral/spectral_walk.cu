@@ -1,0 +1,228 @@
+// The middle pass of `spectral` in tiles: down the columns of the spectrum in segments, each a torus of its own.
+//
+//     v[y] <- (1 / ..) sum over k of  K(k)^T V[k] exp(2 pi i k y / N),  V: of the N points from y0 - WALK_BEFORE on
+//
+// of which WALK_STEP are right, those that nothing reaches from past the segment's ends. A block walks down LINE_COUNT columns, and
+// keeps what two segments share, so that every point is read once and written once, in place:
+//
+//     segment s     |before|        step        |after|                   carry: the last N - WALK_STEP points as they were
+//     segment s+1                         |before|        step        |after|     read from there
+//                                         '--- carry ---'
+//
+//     memory -> rung 0 -> shared memory -> .. -> the foot (the last rung, the symbol, the first of the way back, in registers) -> ..
+//
+// Past the low side of the axis the first segment reads the extension's points where they lie, which are not yet written. Past the high
+// side: those of a wrap, the first points, are kept from the first segment on; mirrored ones lie in the last segments' own reach.
+//
+// Where there are few columns each has WALK_LEGS legs, a block each. What lies about the first point of a leg was copied aside before
+// any of them began: a leg begins with its own, and ends with the next one's (in a wrap, the last leg's is the first).
+//
+// Columns of a plane: strips of WALK_WIDTH, of which `kept` are frequencies, the same in each strip.
+//
+// Reads REAL, BLOCKS, THREADS_X, LINE_*, EXTEND_*, WALK_*, SYMBOL*.
+#include "device/ladder.cuh"
+#include "device/twins.cuh"
+#include "params.cuh"
+#include "spectral/extension.cuh"
+#include "spectral/symbol.cuh"
+
+struct walk_line {
+    static constexpr int N = LINE_POINTS, STAGES = LINE_STAGES, THREADS = THREADS_X, LINES = LINE_COUNT, PAD = LINE_PAD,
+                         TABLE = LINE_TABLE, SHARES = 1;
+    static constexpr __host__ __device__ int radix(int s) { return LINE_RADIX[s]; }
+};
+constexpr int N = LINE_POINTS, LAST = LINE_STAGES - 1, THREADS = THREADS_X * LINE_COUNT;
+constexpr int CARRY = N - WALK_STEP, AFTER = CARRY - WALK_BEFORE;
+constexpr int NOWHERE = 0x3fffffff;
+constexpr bool FIRST = EXTEND_REPEATS && WALK_LEGS == 1;
+constexpr int KEPT_POINTS = (2 * CARRY + (EXTEND_REPEATS ? AFTER : 0)) * LINE_COUNT;  // two carries, the first points
+static_assert(LINE_STAGES >= 2, "a column comes from memory in one rung and meets the symbol in another");
+static_assert(WALK_STEP > 0 && AFTER >= 0, "a segment is longer than what reaches into it");
+using value = complex<REAL>;
+using top = rung<walk_line, 0>;
+using foot = rung<walk_line, LAST>;
+constexpr int LINE_CELLS = ladder_cells<walk_line>();
+
+struct spectral_walk_arguments {
+    REAL *spectrum;
+    const REAL *aside;  // of each leg of each plane: CARRY points of all columns, as they lie in the plane
+    const REAL *roots;  // of the ladder
+    symbol_arguments symbol;
+    long long pitch, plane;  // columns; complex numbers of a plane
+    int tiles, kept;         // blocks of a plane; frequencies of a strip
+    int n, segments;         // points of a column; segments of a leg
+    int across, unused;      // columns of all strips
+};
+
+static_assert(is_twin(sizeof(spectral_walk_arguments)), "the arguments that are launched");
+static_assert(is_given(sizeof(value) * (LINE_CELLS * (SYMBOL == 2 ? 2 : 1) + KEPT_POINTS)),
+              "the shared memory that is given");
+
+struct walk {
+    value *column;              // in memory
+    long long pitch;            // from point to point
+    int n, from;                // points; the one that is the segment's point 0
+    int end;                    // the first point past the leg that is read aside
+    bool fresh, aside;          // the leg's first segment; which begins with points from aside
+    const value *carry;         // of the segment before
+    value *next, *first;        // carry to the next; the column's first points
+    const value *begin, *past;  // aside, about the leg's first point and the one past it
+};
+
+__device__ __forceinline__ value from_memory(const walk &w, int y) {
+    return load_pair(reinterpret_cast<const REAL *>(w.column + y * w.pitch));
+}
+__device__ __forceinline__ value from_aside(const value *points, int p, long long pitch) {
+    return load_pair(reinterpret_cast<const REAL *>(points + p * pitch));
+}
+// Point p < CARRY of a segment, as the one before it, or the leg's beginning, has it.
+__device__ __forceinline__ value carried(const walk &w, int p) {
+    if (WALK_LEGS > 1 && w.fresh) return from_aside(w.begin, p, w.pitch);
+    return w.carry[p * LINE_COUNT];
+}
+// A point past the column's ends: its image, which is still in memory, or carried where that row is written.
+__device__ __forceinline__ value point_past(const walk &w, int y) {
+    if (y >= w.n + AFTER) return {REAL(0), REAL(0)};
+    if constexpr (EXTEND_REPEATS) {
+        if (y < 0 || w.fresh) return from_memory(w, y < 0 ? y + w.n : y - w.n);
+        return w.first[(y - w.n) * LINE_COUNT];
+    } else {
+        const auto image = image_of<EXTEND_REPEATS, EXTEND_LOW, EXTEND_LOW_SIGN, EXTEND_HIGH, EXTEND_HIGH_SIGN>(y, w.n);
+        const bool written = (!w.fresh || w.aside) && image.at < w.from + WALK_BEFORE;
+        const value x = written ? carried(w, image.at - w.from) : from_memory(w, image.at);
+        return static_cast<REAL>(image.sign) * x;
+    }
+}
+__device__ __forceinline__ value point_at(const walk &w, int p) {
+    const int y = w.from + p;
+    if (p < CARRY && (!w.fresh || w.aside)) return carried(w, p);
+    if (WALK_LEGS > 1 && y >= w.end && y < w.end + AFTER) return from_aside(w.past, y - w.end + WALK_BEFORE, w.pitch);
+    return y >= 0 && y < w.n ? from_memory(w, y) : point_past(w, y);
+}
+__device__ __forceinline__ void load_segment(const walk &w, value *line, int t, const REAL *roots, bool active) {
+#pragma unroll 1
+    for (int j = t; j < top::COUNT; j += THREADS_X) {
+        value x[top::R];
+#pragma unroll
+        for (int r = 0; r < top::R; r++) x[r] = active ? point_at(w, j + r * top::STRIDE) : value{REAL(0), REAL(0)};
+#pragma unroll
+        for (int r = 0; r < top::R; r++) {
+            const int p = j + r * top::STRIDE;
+            if (p >= WALK_STEP) w.next[(p - WALK_STEP) * LINE_COUNT] = x[r];
+            if (FIRST && w.fresh && p >= WALK_BEFORE && p < CARRY) w.first[(p - WALK_BEFORE) * LINE_COUNT] = x[r];
+        }
+        dft<top::R>(x);
+        turn_rung<walk_line, 0>(x, j, roots);
+        put_cells<walk_line, 0>(x, line, j);
+    }
+}
+__device__ __forceinline__ void store_segment(const walk &w, const value *line, int t, const REAL *roots, bool active) {
+#pragma unroll 1
+    for (int j = t; j < top::COUNT; j += THREADS_X) {
+        value x[top::R];
+        take_cells<walk_line, 0>(x, line, j);
+        turn_rung<walk_line, 0>(x, j, roots);
+        dft<top::R>(x);
+        if (!active) continue;
+#pragma unroll
+        for (int r = 0; r < top::R; r++) {
+            const int p = j + r * top::STRIDE, y = w.from + p;
+            if (p >= WALK_BEFORE && p < WALK_BEFORE + WALK_STEP && y < w.n)
+                store_pair(reinterpret_cast<REAL *>(w.column + y * w.pitch), swapped(x[r]));
+        }
+    }
+}
+// The frequencies of the line of taps, beside the column's own: where the foot of a column has them.
+__device__ __forceinline__ void turn_taps(value *line, int t0, const REAL *taps, const REAL *roots) {
+#pragma unroll 1
+    for (int j = t0; j < top::COUNT; j += THREADS_X) {
+        value x[top::R];
+#pragma unroll
+        for (int r = 0; r < top::R; r++) x[r] = tap_at<N>(taps, j + r * top::STRIDE);
+        dft<top::R>(x);
+        turn_rung<walk_line, 0>(x, j, roots);
+        put_cells<walk_line, 0>(x, line, j);
+    }
+    __syncthreads();
+    descend<walk_line, 1, LAST>(line, t0, roots);
+#pragma unroll 1
+    for (int j = t0; j < foot::COUNT; j += THREADS_X) {
+        value x[foot::R];
+        take_cells<walk_line, LAST>(x, line, foot_of<walk_line>(j));
+        dft<foot::R>(x);
+        put_cells<walk_line, LAST>(x, line, foot_of<walk_line>(j));
+    }
+}
+__device__ __forceinline__ void turn_at_foot(const spectral_walk_arguments &a, value *line, int t0,
+                                             const symbol_line &symbol) {
+#pragma unroll 1
+    for (int t = t0; t < foot::COUNT; t += THREADS_X) {
+        value x[foot::R];
+        const int first = foot_of<walk_line>(t);
+        take_cells<walk_line, LAST>(x, line, first);
+        dft<foot::R>(x);
+        if constexpr (SYMBOL == 2) {
+            value factor[foot::R];
+            take_cells<walk_line, LAST>(factor, line + LINE_CELLS, first);
+#pragma unroll
+            for (int r = 0; r < foot::R; r++) x[r] = swapped(static_cast<REAL>(a.symbol.scale) * (x[r] * factor[r]));
+        } else
+#pragma unroll
+            for (int r = 0; r < foot::R; r++)
+                x[r] = swapped(times_symbol<N>(x[r], symbol, t + r * (N / foot::R), a.symbol));
+        dft<foot::R>(x);
+        put_cells<walk_line, LAST>(x, line, first);
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
+    spectral_walk(const __grid_constant__ spectral_walk_arguments a) {
+    extern __shared__ __align__(16) unsigned char stn_shared[];
+    const int lane = static_cast<int>(threadIdx.x) % LINE_COUNT, t = static_cast<int>(threadIdx.x) / LINE_COUNT;
+    value *const line = reinterpret_cast<value *>(stn_shared) + lane;
+    value *const kept = line + LINE_CELLS * (SYMBOL == 2 ? 2 : 1);
+    const unsigned tile = blockIdx.x / WALK_LEGS;
+    const int leg = WALK_LEGS > 1 ? static_cast<int>(blockIdx.x % WALK_LEGS) : 0;
+    const long long plane = tile / a.tiles;
+    const int c = static_cast<int>(tile % a.tiles) * LINE_COUNT + lane, k = c % WALK_WIDTH;
+    const bool active = c < a.across && k < a.kept;
+    const int parts = (active ? k : 0) * SYMBOL_PARTS;
+    symbol_line symbol = {a.symbol.parts + parts, {1.0, 0.0}};
+    double few[SYMBOL_FEW ? SYMBOL_PARTS : 1];  // in registers, for all segments' frequencies
+    if constexpr (SYMBOL_FEW) {
+#pragma unroll
+        for (int i = 0; i < SYMBOL_PARTS; i++) few[i] = symbol.parts[i];
+        symbol.parts = few;
+    }
+
+    if constexpr (SYMBOL == 2)  // of the data's own type
+        turn_taps(line + LINE_CELLS, t, reinterpret_cast<const REAL *>(a.symbol.parts) + parts, a.roots);
+    walk w = {reinterpret_cast<value *>(a.spectrum) + plane * a.plane + c, a.pitch, a.n};
+    w.from = leg * a.segments * WALK_STEP - WALK_BEFORE, w.end = NOWHERE;
+    w.first = kept + 2 * CARRY * LINE_COUNT;
+    if constexpr (WALK_LEGS > 1) {
+        const value *const aside = reinterpret_cast<const value *>(a.aside) + plane * (WALK_LEGS * CARRY * a.pitch) + c;
+        const bool last = leg == WALK_LEGS - 1;
+        w.aside = leg > 0 || EXTEND_REPEATS;
+        w.begin = aside + leg * CARRY * a.pitch;
+        w.past = aside + (last ? 0 : leg + 1) * CARRY * a.pitch;
+        if (!last)
+            w.end = (leg + 1) * a.segments * WALK_STEP;
+        else if (EXTEND_REPEATS)
+            w.end = a.n;
+    }
+    const int points = w.end < a.n ? w.end : a.n;  // this leg's are below
+#pragma unroll 1
+    for (int s = 0; s < a.segments && w.from + WALK_BEFORE < points; s++, w.from += WALK_STEP) {
+        w.fresh = s == 0;
+        w.carry = kept + s % 2 * CARRY * LINE_COUNT;
+        w.next = kept + (s + 1) % 2 * CARRY * LINE_COUNT;
+        load_segment(w, line, t, a.roots, active);  // where this thread's own butterflies were stored from
+        __syncthreads();
+        descend<walk_line, 1, LAST>(line, t, a.roots);
+        turn_at_foot(a, line, t, symbol);
+        __syncthreads();
+        ascend<walk_line, LAST, 1>(line, t, a.roots);
+        store_segment(w, line, t, a.roots, active);
+    }
+}

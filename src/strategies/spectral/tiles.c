@@ -1,0 +1,175 @@
+/* Tiles: how a plane is cut into tori of its own, each with what reaches into it; see shape.h.
+ *
+ *     |<-before->|<------ step ------>|<-after->|     a line of `length` points, of which `step` are right
+ *
+ * Rows are then short, several blocks to a multiprocessor; columns are read in whole lines of 128 bytes, whatever their length. */
+#include <math.h>
+
+#include "base/arith.h"
+#include "strategies/spectral/shape.h"
+
+enum { LEAST_STEP = 16, MOST_TILES = 4096, WAVES = 3, SHARED_PART = 8, MOST_POINTS = 1 << 29 };
+#define PIECE 128 /* bytes of a row of the spectrum that a block of columns reads together */
+
+/* What a pass takes beside others for each of its points where so many blocks fit on a multiprocessor: loads of one wait for
+ * nothing while another does arithmetic. Estimates: nothing of tiles is measured yet. */
+static double waits(size_t total, size_t bytes) {
+    const size_t blocks = total / (bytes + 1024);
+    return blocks >= 3 ? 1 : blocks == 2 ? 1.1 : blocks == 1 ? 1.5 : INFINITY;
+}
+
+static int64_t good_length(int64_t least, bool row) {
+    int64_t length = least < 4 ? 4 : least;
+    if (row) length += length % 2;
+    while (!stn_ladder_good(row ? length / 2 : length)) length += row ? 2 : 1;
+    return length;
+}
+
+/* What all steps of a task's tiles ask for along an axis. */
+typedef struct tile_needs {
+    const stn_machine *machine;
+    size_t cell;
+    int lines, copies; /* of a block, of shared memory */
+    bool row, wrap;
+    int unit; /* points that a step and what lies before it are a multiple of: of a sector */
+} tile_needs;
+
+static size_t shared_by(const tile_needs *needs, int64_t length, int64_t step, int64_t before) {
+    const size_t line = (size_t)(needs->row ? length / 2 : length) * 17 / 16 * (size_t)needs->copies;
+    const int64_t carry = length - step;
+    const size_t kept = needs->row ? 0 : (size_t)(2 * carry + (needs->wrap ? carry - before : 0));
+    return (line + kept) * (size_t)needs->lines * needs->cell;
+}
+
+/* The tiling of n points, into `tiles` at least, that costs least; its cost for each of them, infinite where there is none. */
+static double choose_steps(int64_t n, int64_t tiles, const stn_reach *reach, const tile_needs *needs, int *length,
+                           int *before, int *step) {
+    const size_t total = needs->machine->shared_per_multiprocessor, most = needs->machine->shared_per_block;
+    double lowest = INFINITY;
+    if (reach->side[0] > (int64_t)most || reach->side[1] > (int64_t)most || n > MOST_POINTS) return INFINITY;
+    const int64_t low = stn_round_up(reach->side[0], needs->unit), high = reach->side[1];
+    for (; tiles <= MOST_TILES; tiles++) {
+        const int64_t own = stn_round_up(stn_div_up(n, tiles), needs->unit);
+        if (tiles > 1 && (own < LEAST_STEP || own < (low + high) / 2)) break;
+        if (low + own + high > (int64_t)most / 4) continue; /* bytes of a point, at least */
+        const int64_t points = good_length(low + own + high, needs->row);
+        const size_t bytes = shared_by(needs, points, own, low);
+        if (bytes > most) continue;
+        /* a walk finds what lies past the high side among the first points, or in what the last segment has of its own */
+        const int64_t last = n - stn_div_up(n, own) * own + own, after = points - own - low;
+        const bool finds = needs->wrap ? n >= points - own : own >= n || last >= after - low + 2;
+        if (!needs->row && !finds) continue;
+        const int64_t stored = needs->row ? 2 * stn_round_up(points / 2 + 1, 8) : points;
+        const double each = (double)(stn_div_up(n, own) * stored) / (double)n * waits(total, bytes);
+        if (0.85 * each >= lowest) continue;
+        const double cost = each * (0.85 + 0.005 * stn_ladder_work(needs->row ? points / 2 : points));
+        if (cost < lowest) lowest = cost, *length = (int)points, *before = (int)low, *step = (int)own;
+    }
+    return lowest;
+}
+
+/* Sides that only mirror or wrap, and one grid from one: what tiles are for. */
+static bool for_tiles(const stn_task *task) {
+    const stn_task run = spectral_run(task);
+    char reason[160];
+    if (task->rank != 2 || task->snapshots > 1) return false;
+    for (int axis = 1; axis < 3; axis++) {
+        stn_extension e;
+        if (!stn_extension_sides(&run, axis, &e, reason, sizeof reason) || stn_extension_odd(&e)) return false;
+    }
+    return true;
+}
+
+size_t spectral_walk_carry(const stn_task *task, const spectral_choice *choice, const stn_extension *axis, int lines) {
+    const int carry = choice->length[1] - choice->step[0];
+    const int points = 2 * carry + (axis->repeats ? carry - choice->before[1] : 0);
+    return (size_t)(points * lines) * (spectral_wide(task) ? 16 : 8);
+}
+
+/* Blocks enough that the last of them do not stay behind alone, as long as what legs share is little. */
+int spectral_walk_legs(const stn_task *task, const stn_machine *machine, const spectral_shape *shape) {
+    const stn_ladder *line = &shape->line[1];
+    const int64_t slots = (int64_t)machine->multiprocessors * line->blocks, step = shape->choice.step[0];
+    const int64_t blocks = stn_div_up(shape->pitch, line->lines) * task->batch, carry = shape->choice.length[1] - step;
+    if (blocks >= WAVES * slots) return 1;
+    const int64_t wanted = stn_div_up(WAVES * slots, blocks), most = task->n[1] / (SHARED_PART * (carry + 1));
+    for (int64_t legs = stn_min(wanted, stn_min(most, shape->segments / 2)); legs > 1; legs--) {
+        const int64_t each = stn_div_up(shape->segments, legs), count = stn_div_up(shape->segments, each);
+        if (task->n[1] - (count - 1) * each * step > carry)
+            return (int)count; /* the last one has what others read of it */
+    }
+    return 1;
+}
+
+size_t spectral_walk_aside(const stn_task *task, const spectral_shape *shape) {
+    const int carry = shape->choice.length[1] - shape->choice.step[0];
+    if (shape->legs == 1) return 0;
+    return (size_t)(shape->legs * carry * shape->pitch * task->batch) * (spectral_wide(task) ? 16 : 8);
+}
+
+bool spectral_tiles_serve(const stn_task *task, const spectral_choice *choice) {
+    if (!for_tiles(task)) return false;
+    for (int axis = 1; axis < 3; axis++) {
+        const int step = choice->step[axis - 1], after = choice->length[axis] - choice->before[axis] - step;
+        if (step == 0) continue;
+        const stn_reach reach = spectral_reach(task, axis);
+        if (reach.side[0] > choice->before[axis] || reach.side[1] > after) return false;
+    }
+    return true;
+}
+
+/* Segments of columns, and how many a block has. */
+static bool choose_columns(const stn_task *task, const stn_machine *machine, const stn_reach *y, int least,
+                           spectral_choice *choice) {
+    stn_extension columns;
+    char reason[160];
+    const stn_task run = spectral_run(task);
+    stn_extension_sides(&run, 1, &columns, reason, sizeof reason);
+    tile_needs needs = {
+        .machine = machine, .cell = spectral_wide(task) ? 16 : 8, .copies = 1, .unit = 1, .wrap = columns.repeats};
+    /* a segment is longer than what reaches into it, and its taps lie beside it if those of such a one would */
+    const int64_t torus[3] = {1, stn_min(y->side[0] + y->side[1], 1024) + LEAST_STEP, choice->length[2]};
+    if (spectral_symbol_form(task, machine, torus).taps) needs.copies = 2;
+    choice->column_lines = PIECE / (int)needs.cell;
+    double best = INFINITY;
+    for (int lines = PIECE / (int)needs.cell; 2 * lines * (int)needs.cell >= PIECE; lines /= 2) {
+        int length = 0, before = 0, step = 0;
+        needs.lines = lines;
+        const double narrow = lines * (int)needs.cell < PIECE ? 1.2 : 1;
+        const double cost = narrow * choose_steps(task->n[1], least, y, &needs, &length, &before, &step);
+        if (!(cost < best)) continue;
+        best = cost, choice->column_lines = lines;
+        choice->length[1] = length, choice->before[1] = before, choice->step[0] = step;
+    }
+    return best < INFINITY;
+}
+
+bool spectral_choose_tiles(const stn_task *task, const stn_machine *machine, const spectral_choice *whole,
+                           const int least[2], spectral_choice *choice) {
+    if (!for_tiles(task)) return false;
+    const bool wide = spectral_wide(task);
+    const stn_reach y = spectral_reach(task, 1), x = stn_reach_alike(task, 1, 2) ? y : spectral_reach(task, 2);
+    tile_needs needs = {
+        .machine = machine, .cell = wide ? 16 : 8, .copies = 1, .lines = 1, .row = true, .unit = wide ? 4 : 8};
+    *choice = whole ? *whole : (spectral_choice){.length = {1, 0, 0}, .kept = {1, 0, 0}, .live = {1, 0, 0}};
+    choice->exact = 0, choice->group = 1;
+    if (!(choose_steps(task->n[2], least[1], &x, &needs, &choice->length[2], &choice->before[2], &choice->step[1]) <
+          INFINITY))
+        return false;
+    choice->kept[2] = choice->live[2] = choice->length[2] / 2 + 1;
+    const bool found = choose_columns(task, machine, &y, least[0], choice);
+    const int row = choice->length[2] / 2;
+    choice->row_lines = task->n[1] == 1 ? 1 : row <= 128 ? 8 : row <= 512 ? 4 : row <= 1024 ? 2 : 1;
+    return found;
+}
+
+size_t spectral_tile_variants(const stn_task *task, const stn_machine *machine, const spectral_choice *whole,
+                              const spectral_choice *tiles, spectral_choice *list, size_t most) {
+    static const int ways[][2] = {{1, 2}, {2, 1}, {2, 2}, {1, 4}, {4, 4}}; /* times as many along each axis */
+    const int now[2] = {(int)stn_div_up(task->n[1], tiles->step[0]), (int)stn_div_up(task->n[2], tiles->step[1])};
+    size_t count = 0;
+    for (size_t i = 0; i < sizeof ways / sizeof *ways && count < most; i++)
+        count += spectral_choose_tiles(task, machine, whole, (int[2]){ways[i][0] * now[0], ways[i][1] * now[1]},
+                                       &list[count]);
+    return count;
+}
