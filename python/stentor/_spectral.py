@@ -6,6 +6,7 @@ import torch
 
 from ._context import HOST
 from ._fourier import BACKWARD_WEIGHTS, BACKWARD_X, FORWARD, Layer, layer
+from ._problem import whole
 
 _WEIGHTS = {torch.float32: torch.complex64, torch.float64: torch.complex128,
             torch.complex64: torch.complex64, torch.complex128: torch.complex128}
@@ -143,19 +144,30 @@ _spectral_conv.register_autograd(_backward, setup_context=_setup)
 
 
 class _Dense(torch.nn.Module):
-    """Complex weights as neuraloperator's files hold them: a parameter `tensor` of pairs."""
+    """Complex weights as neuraloperator's files hold them: a parameter `tensor`, complex, or (as of its class ComplexDense, and in
+    all files of its versions before 2) of pairs. Either is loaded into either."""
 
-    def __init__(self, shape: Sequence[int], std: float, device: Any):
+    def __init__(self, shape: Sequence[int], std: float, device: Any, pairs: bool):
         super().__init__()
         values = torch.empty(*shape, dtype=torch.cfloat, device=device).normal_(0, std)
-        self.tensor = torch.nn.Parameter(torch.view_as_real(values))
+        self.tensor = torch.nn.Parameter(torch.view_as_real(values) if pairs else values)
 
     @property
     def shape(self) -> torch.Size:
-        return self.tensor.shape[:-1]
+        return self.tensor.shape if self.tensor.is_complex() else self.tensor.shape[:-1]
 
     def forward(self) -> torch.Tensor:
-        return torch.view_as_complex(self.tensor)
+        return self.tensor if self.tensor.is_complex() else torch.view_as_complex(self.tensor)
+
+    def _load_from_state_dict(self, state_dict: Any, prefix: str, *rest: Any) -> None:
+        given = state_dict.get(prefix + 'tensor')
+        if isinstance(given, torch.Tensor) and given.is_complex() != self.tensor.is_complex():
+            state_dict = dict(state_dict)
+            if given.is_complex():
+                state_dict[prefix + 'tensor'] = torch.view_as_real(given.resolve_conj())
+            elif given.shape[-1:] == (2,):
+                state_dict[prefix + 'tensor'] = torch.view_as_complex(given.contiguous())
+        super()._load_from_state_dict(state_dict, prefix, *rest)
 
 
 class SpectralConv(torch.nn.Module):
@@ -169,7 +181,7 @@ class SpectralConv(torch.nn.Module):
     complex_data : bool, optional
         The data is complex.
     max_n_modes : int or sequence of int, optional
-        What the weights have room for; `n_modes` may be set to as many later.
+        Frequencies that the weights have room for, as they are; `n_modes` may be set to as many later.
     bias : bool, optional
     init_std : float or 'auto', optional
         Of the initial weights; 'auto' is (2 / (in_channels + out_channels)) ** 0.5.
@@ -178,9 +190,13 @@ class SpectralConv(torch.nn.Module):
     device : optional
         Where the parameters are.
 
-    separable, resolution_scaling_factor, fno_block_precision, rank, factorization, implementation, fixed_rank_modes and
-    decomposition_kwargs are taken with what asks for dense weights in full precision; anything else is a ValueError. Data of
-    odd length is treated as that of even length is: frequencies keep their places; so do complex data's on several axes.
+    factorization : str, optional
+        None or 'dense': weights are complex numbers, as in the files of neuraloperator 2. 'complexdense': pairs of real ones, as
+        in those before. Files of both are loaded either way.
+
+    separable, resolution_scaling_factor, fno_block_precision, rank, implementation, fixed_rank_modes and decomposition_kwargs
+    are taken with what asks for dense weights in full precision; anything else is a ValueError. Data of odd length is treated
+    as that of even length is: frequencies keep their places; so do complex data's on several axes.
 
     Examples
     --------
@@ -189,7 +205,7 @@ class SpectralConv(torch.nn.Module):
     >>> conv(torch.zeros(2, 3, 16, 16)).shape
     torch.Size([2, 5, 16, 16])
     >>> {name: tuple(value.shape) for name, value in conv.state_dict().items()}
-    {'bias': (5, 1, 1), 'weight.tensor': (3, 5, 8, 5, 2)}
+    {'bias': (5, 1, 1), 'weight.tensor': (3, 5, 8, 5)}
     """
 
     def __init__(self, in_channels: int, out_channels: int, n_modes: Union[int, Sequence[int]], complex_data: bool = False,
@@ -208,11 +224,12 @@ class SpectralConv(torch.nn.Module):
         self.order = len(self._n_modes)
         if not 1 <= self.order <= 3:
             raise ValueError(f'n_modes has {self.order} axes: give 1 to 3')
-        self.max_n_modes = self._n_modes if max_n_modes is None else _as_list(max_n_modes, complex_data)
+        self.max_n_modes = list(self._n_modes) if max_n_modes is None else _as_list(max_n_modes, 'max_n_modes')
         if len(self.max_n_modes) != self.order or any(m > most for m, most in zip(self._n_modes, self.max_n_modes)):
             raise ValueError(f'max_n_modes {max_n_modes} has no room for n_modes {n_modes}')
         std = (2 / (in_channels + out_channels)) ** 0.5 if init_std == 'auto' else float(init_std)
-        self.weight = _Dense([in_channels, out_channels, *self.max_n_modes], std, device)
+        pairs = factorization is not None and factorization.lower() == 'complexdense'
+        self.weight = _Dense([in_channels, out_channels, *self.max_n_modes], std, device, pairs)
         values = std * torch.randn(out_channels, *[1] * self.order, device=device) if bias else None
         self.bias = torch.nn.Parameter(values) if values is not None else None
 
@@ -223,7 +240,9 @@ class SpectralConv(torch.nn.Module):
 
     @n_modes.setter
     def n_modes(self, n_modes: Union[int, Sequence[int]]) -> None:
-        self._n_modes = _as_list(n_modes, self.complex_data)
+        self._n_modes = _as_list(n_modes, 'n_modes')
+        if not self.complex_data:
+            self._n_modes[-1] = self._n_modes[-1] // 2 + 1
 
     def forward(self, x: torch.Tensor, output_shape: Optional[Sequence[int]] = None) -> torch.Tensor:
         """Apply the layer to (batch, in_channels, points...)."""
@@ -248,11 +267,11 @@ class SpectralConv(torch.nn.Module):
         return tuple(slices)
 
 
-def _as_list(modes: Union[int, Sequence[int]], complex_data: bool) -> List[int]:
-    listed = [modes] if isinstance(modes, int) else list(modes)
-    if not complex_data:
-        listed[-1] = listed[-1] // 2 + 1
-    return listed
+def _as_list(modes: Union[int, Sequence[int]], name: str) -> List[int]:
+    try:
+        return [whole(each, name, 1) for each in ([modes] if hasattr(modes, '__index__') else modes)]  # type: ignore[union-attr]
+    except TypeError:
+        raise ValueError(f'{name} is {modes!r}: give a whole number, or one for each axis') from None
 
 
 def _dense_only(separable: bool, scaling: Any, precision: str, factorization: Optional[str], norm: str) -> None:
