@@ -7,11 +7,12 @@ import numpy as np
 from ._arguments import axes_of, frozen
 from ._arrays import Host, View, address_of, open_array
 from ._context import HOST, context
-from ._filter import regular
+from ._filter import apart, regular
 from ._handle import make_plan
 from ._library import ffi, lib
 from ._memo import recall, remember
 from ._problem import DTYPES, ITEM_SIZES, Layout, batch_of, loop_offsets, split_axes, whole
+from ._scratch import Prepared, rounded
 
 KINDS = {'c2c': lib.STN_C2C, 'r2c': lib.STN_R2C, 'c2r': lib.STN_C2R}
 REAL = {'complex64': 'float32', 'complex128': 'float64', 'float32': 'float32', 'float64': 'float64'}
@@ -69,17 +70,17 @@ class Transform:
         self.handle.run_arrays(x, moved)
         result.transpose(self.order)[...] = moved
 
-    def run(self, source: int, target: int, stream: int) -> None:
+    def run(self, source: int, target: int, stream: int, workspace: int) -> None:
         for a, b in self.turns:
-            self.handle.run(source + a, target + b, stream)
+            self.handle.run(source + a, target + b, stream, workspace)
 
 
 class Job:
     """All pieces of a call, and the dtypes on the way."""
 
     def __init__(self, device: int, source: Layout, dtype: str, sizes: Tuple[int, ...], axes: Tuple[int, ...], kind: str,
-                 inverse: bool, scale: float, alignment: int, stream: int = 0):
-        self.real, self.stream = REAL[dtype], stream
+                 inverse: bool, scale: float, alignment: int):
+        self.real = REAL[dtype]
         self.pieces = _pieces(source, sizes, axes, kind, scale)
         self.parts = [Transform(device, piece, self.real, inverse, alignment) for piece in self.pieces]
         self.dtypes = [self.real if piece.kind == 'c2r' else COMPLEX[self.real] for piece in self.pieces]
@@ -91,21 +92,28 @@ class Job:
             x = result
         return x
 
-    def on_device(self, view: View) -> Any:
-        source, made, kept = view.pointer, None, [view.owner]
-        for piece, part, dtype in zip(self.pieces, self.parts, self.dtypes):
-            made = view.empty(piece.target.shape, dtype)
-            part.run(source, address_of(made), self.stream)
-            source = address_of(made)
-            kept.append(made)
-        if len(kept) > 2:
-            self.finish()  # what lay between is freed now
-        return view.finish(made, self.stream)
 
-    def finish(self) -> None:
-        home = self.parts[0].handle.context
-        if home.device != HOST:
-            home.synchronize(self.stream)
+class DeviceJob(Prepared):
+    """The same on a GPU."""
+
+    def __init__(self, device: int, *problem: Any):
+        self._job = job = Job(device, *problem)
+        work = rounded(max(part.handle.workspace for part in job.parts))
+        grids = [rounded(int(np.prod(piece.target.shape)) * 2 * ITEM_SIZES[job.real]) for piece in job.pieces[:-1]]
+        self._between = [work, work + max(grids, default=0)]  # in turn: a piece reads one and writes the other
+        super().__init__(device, work + max(grids, default=0) * min(len(grids), 2))
+        self.shape, self.dtype = job.pieces[-1].target.shape, job.dtypes[-1]
+
+    def __call__(self, view: View, pointer: int) -> None:
+        """From a view to the array of `shape` and `dtype` at `pointer`."""
+        with self.lock:
+            memory, kept = self.scratch(view)
+            source, last = view.pointer, len(self._job.parts) - 1
+            for i, part in enumerate(self._job.parts):
+                target = pointer if i == last else memory + self._between[i % 2]
+                part.run(source, target, view.stream, memory)
+                source = target
+        del kept  # until here
 
 
 def _pieces(source: Layout, sizes: Tuple[int, ...], axes: Tuple[int, ...], kind: str, scale: float) -> List[Piece]:
@@ -262,11 +270,14 @@ def _on_device(view: View, key: Tuple, sizes: Tuple[int, ...], where: Tuple[int,
         raise ValueError(f'x has dtype {view.dtype} on a GPU, but this transform takes {needed}')
     if 0 in shape or not where:
         raise ValueError('x has no points, or no axes are named: nothing to transform')
+    if not apart(view.layout.shape, view.layout.strides, 1):
+        raise ValueError(f'x has strides {view.layout.strides}, which go backwards or meet an element twice: copy it first')
     alignment = 16 if view.pointer % 16 == 0 else 2 * ITEM_SIZES[REAL[view.dtype]]
     layout = Layout(tuple(shape), view.layout.strides)
-    full = (key, view.layout, view.dtype, view.device, alignment, view.stream)
+    full = (key, view.layout, view.dtype, view.device, alignment)
     prepared = recall(full)
     if prepared is None:
-        prepared = remember(full, Job(view.device, layout, view.dtype, sizes, where, kind, inverse, scale, alignment,
-                                      view.stream))
-    return prepared.on_device(view)
+        prepared = remember(full, DeviceJob(view.device, layout, view.dtype, sizes, where, kind, inverse, scale, alignment))
+    made = view.empty(prepared.shape, prepared.dtype)
+    prepared(view, address_of(made))
+    return view.finish(made, view.stream)

@@ -7,12 +7,13 @@ from typing import Any, Mapping, Optional, Sequence, Tuple, Union
 import numpy as np
 
 from ._arguments import number
-from ._arrays import Host, View, address_of, numbers, open_array
+from ._arrays import Host, View, address_of, numbers, open_array, open_target, raw_stream
 from ._boundary import sides_of
 from ._context import HOST, context, device_name, device_number
 from ._errors import check, new_error
 from ._library import ffi, lib, take_text
 from ._problem import DTYPES, ITEM_SIZES, Layout, Request, Split, stencil_plan, whole
+from ._scratch import Prepared
 from ._stencil import Taps, named_taps, taps_of
 
 
@@ -76,7 +77,8 @@ class Plan:
             request = request._replace(alignment=16)
         batch = tuple(range(len(self._shape) - rank))
         self._handle = stencil_plan(context(self._number), request, Split(axes, batch, ()), strategy, tune)
-        self._taps, self._tensor_dtype = taps, f'torch.{self._dtype.name}'
+        self._memory = Prepared(self._number, self._handle.workspace)
+        self._taps, self._tensor_dtype = taps, None  # PyTorch's word for it, once it is asked for
         stack = (self._steps // self._every,) if self._every else ()
         self._out_shape: Tuple[int, ...] = stack + self._shape
 
@@ -139,13 +141,18 @@ class Plan:
 
     def _fits_tensor(self, x: Any) -> bool:
         """Is it a CUDA tensor that needs no second look?"""
+        if self._tensor_dtype is None:
+            self._tensor_dtype = getattr(sys.modules['torch'], self._dtype.name)
         return (x.is_cuda and x.shape == self._shape and x.get_device() == self._number and not self._source
-                and x.is_contiguous() and str(x.dtype) == self._tensor_dtype)
+                and x.is_contiguous() and x.dtype == self._tensor_dtype and not x.is_neg())
 
     def _run_tensor(self, x: Any) -> Any:
         torch = sys.modules['torch']
-        result = torch.empty(self._out_shape, dtype=x.dtype, device=x.device)
-        self._handle.run(x.data_ptr(), result.data_ptr(), torch.cuda.current_stream(x.device).cuda_stream)
+        device, size = x.device, self._handle.workspace
+        result = torch.empty(self._out_shape, dtype=x.dtype, device=device)
+        memory = torch.empty((size,), dtype=torch.uint8, device=device) if size else None
+        self._handle.run(x.data_ptr(), result.data_ptr(), raw_stream(torch, self._number),
+                         0 if memory is None else memory.data_ptr())
         return result
 
     def _run_host(self, opened: Host, out: Any, source: Any) -> Any:
@@ -153,13 +160,13 @@ class Plan:
         if out is None:
             result = np.empty(self._out_shape, self._dtype)
         else:
-            target = open_array(out, 'out')
+            target = open_target(out)
             if not isinstance(target, Host):
                 raise ValueError('x is on the host, but out is on a GPU: give both on one device')
             result = target.array
-            self._check_out(result.shape, result.dtype.name, result.flags.c_contiguous)
-            if not result.flags.writeable or not result.flags.aligned:
-                raise ValueError('out cannot be written to: give an array that is not read-only, and is aligned')
+            self._check_out(result.shape, result.dtype, result.flags.c_contiguous)
+            if not result.flags.aligned:
+                raise ValueError(f'out does not begin at a multiple of {result.itemsize} bytes: give an aligned array')
         if source is None:
             self._handle.run_arrays(x, result)
         else:
@@ -172,23 +179,26 @@ class Plan:
 
     def _run_device(self, view: View, out: Any, stream: int, source: Any) -> Any:
         self._check_view(view, 'x')
+        view = view._replace(stream=stream)
         made = view.empty(self._out_shape, view.dtype) if out is None else out
         if out is None:
             target = address_of(made)
         else:
-            given = open_array(out, 'out', stream)
+            given = open_target(out, stream)
             if not isinstance(given, View) or given.device != self._number:
                 raise ValueError(f'x is on {self.device}, but out is elsewhere: give both on one device')
-            self._check_out(given.layout.shape, given.dtype, given.layout == Layout.dense(given.layout.shape))
+            self._check_out(given.layout.shape, given.dtype, given.layout.is_dense())
             target = given.pointer
+        memory, kept = self._memory.scratch(view)
         if source is None:
-            self._handle.run(view.pointer, target, stream)
+            self._handle.run(view.pointer, target, stream, memory)
         else:
             other = open_array(source, 'source', stream)
             if not isinstance(other, View) or other.device != self._number:
                 raise ValueError(f'x is on {self.device}, but source is elsewhere: give both on one device')
             self._check_view(other, 'source')
-            self._handle.run_with(view.pointer, other.pointer, target, stream)
+            self._handle.run_with(view.pointer, other.pointer, target, stream, memory)
+        del kept  # until here
         return view.finish(made, stream) if out is None else out
 
     def _fit(self, x: np.ndarray, name: str) -> np.ndarray:
@@ -206,13 +216,11 @@ class Plan:
         if view.layout.shape != self._shape or view.dtype != self._dtype.name:
             raise ValueError(f'{name} is {view.dtype} of shape {view.layout.shape}, but the plan is for {self._dtype} of '
                              f'shape {self._shape}')
-        if view.layout != Layout.dense(self._shape) and view.layout.strides != ():
-            expected = Layout.dense(self._shape).strides
-            if any(n > 1 and a != b for n, a, b in zip(self._shape, view.layout.strides, expected)):
-                raise ValueError(f'{name} is not dense: copy it first')
+        if not view.layout.is_dense():
+            raise ValueError(f'{name} is not dense: copy it first')
 
-    def _check_out(self, shape: Tuple[int, ...], dtype: str, dense: bool) -> None:
-        if tuple(shape) != self._out_shape or dtype != self._dtype.name:
+    def _check_out(self, shape: Tuple[int, ...], dtype: Any, dense: bool) -> None:
+        if tuple(shape) != self._out_shape or dtype != self._dtype:
             raise ValueError(f'out is {dtype} of shape {tuple(shape)}, but the result is {self._dtype} of shape '
                              f'{self._out_shape}')
         if not dense:
@@ -316,10 +324,12 @@ def _mapped(weights: Mapping) -> Taps:
 
 
 def _stream_handle(stream: Any) -> Optional[int]:
-    """PyTorch's and CuPy's objects, or a number."""
+    """PyTorch's and CuPy's objects, what says itself by __cuda_stream__, or a number."""
     if stream is None:
         return None
-    for name in ('cuda_stream', 'ptr'):
-        if hasattr(stream, name):
-            return int(getattr(stream, name))
-    return whole(stream, 'stream', 0)
+    handle = stream
+    if hasattr(stream, '__cuda_stream__'):
+        handle = stream.__cuda_stream__()[1]
+    else:
+        handle = getattr(stream, 'cuda_stream', getattr(stream, 'ptr', stream))
+    return whole(handle, 'stream', 0)

@@ -7,6 +7,7 @@ import torch
 from ._context import HOST
 from ._fourier import BACKWARD_WEIGHTS, BACKWARD_X, FORWARD, Layer, layer
 from ._problem import whole
+from ._place import place_of
 
 _WEIGHTS = {torch.float32: torch.complex64, torch.float64: torch.complex128,
             torch.complex64: torch.complex64, torch.complex128: torch.complex128}
@@ -69,9 +70,8 @@ def _check(x: torch.Tensor, weight: torch.Tensor, bias: Optional[torch.Tensor]) 
 
 def _plan(which: int, x: torch.Tensor, weight: torch.Tensor, bias: bool, low: bool, tensors: Sequence[torch.Tensor]) -> Layer:
     device = HOST if x.device.type == 'cpu' else x.device.index
-    stream = 0 if device == HOST else torch.cuda.current_stream(x.device).cuda_stream
     alignment = 16 if all(t.data_ptr() % 16 == 0 for t in tensors) else 2 * (4 if _REAL[weight.dtype] == 'float32' else 8)
-    return layer(device, stream, which, tuple(x.shape), weight.shape[1], tuple(weight.shape[2:]), _REAL[weight.dtype],
+    return layer(device, which, tuple(x.shape), weight.shape[1], tuple(weight.shape[2:]), _REAL[weight.dtype],
                  x.is_complex(), False, bias, low, alignment)
 
 
@@ -88,7 +88,7 @@ def _spectral_conv(x: torch.Tensor, weight: torch.Tensor, bias: Optional[torch.T
     bias = None if bias is None else _dense(bias)
     y = torch.empty((x.shape[0], weight.shape[1], *x.shape[2:]), dtype=x.dtype, device=x.device)
     plan = _plan(FORWARD, x, weight, bias is not None, low, [x, weight, y])
-    plan.run(**{'in': x.data_ptr()}, out=y.data_ptr(), weights=weight.data_ptr(), bias=bias.data_ptr() if bias is not None else 0)
+    plan.run(place_of(x), **{'in': x.data_ptr()}, out=y.data_ptr(), weights=weight.data_ptr(), bias=bias.data_ptr() if bias is not None else 0)
     return y
 
 
@@ -107,10 +107,10 @@ def _spectral_conv_backward(grad: torch.Tensor, x: torch.Tensor, weight: torch.T
     gb = x.new_empty(weight.shape[1] if for_weight and has_bias else 0)
     if for_x:
         plan = _plan(BACKWARD_X, x, weight, False, low, [grad, weight, gx])
-        plan.run(**{'in': grad.data_ptr()}, out=gx.data_ptr(), weights=weight.data_ptr())
+        plan.run(place_of(x), **{'in': grad.data_ptr()}, out=gx.data_ptr(), weights=weight.data_ptr())
     if for_weight:
         plan = _plan(BACKWARD_WEIGHTS, x, weight, has_bias, low, [grad, x, gw])
-        plan.run(**{'in': x.data_ptr()}, out=gw.data_ptr(), gradient=grad.data_ptr(),
+        plan.run(place_of(x), **{'in': x.data_ptr()}, out=gw.data_ptr(), gradient=grad.data_ptr(),
                  bias_gradient=gb.data_ptr() if has_bias else 0)
     return gx, gw, gb
 

@@ -12,6 +12,7 @@ import torch
 from ._adjoint import Adjoint
 from ._boundary import Sides, sides_of
 from ._context import HOST
+from ._place import place_of
 from ._problem import DTYPES, whole
 from ._spectral import SpectralConv, spectral_conv
 from ._trained import Trained, trained
@@ -83,8 +84,7 @@ def _numbers(weights: torch.Tensor) -> np.ndarray:
 
 def _plan(x: torch.Tensor, weights: torch.Tensor, boundary: str, steps: int, every: int) -> Trained:
     device = HOST if x.device.type == 'cpu' else x.device.index
-    stream = 0 if device == HOST else torch.cuda.current_stream(x.device).cuda_stream
-    return trained(device, stream, tuple(x.shape), str(x.dtype).rpartition('.')[2], tuple(weights.shape),
+    return trained(device, tuple(x.shape), str(x.dtype).rpartition('.')[2], tuple(weights.shape),
                    tuple(_sides(boundary, weights.ndim)), steps, every)
 
 
@@ -95,7 +95,8 @@ def _run(x: torch.Tensor, weights: torch.Tensor, boundary: str, steps: int, ever
     x = x.contiguous()
     result = torch.empty(((steps // every,) if every else ()) + tuple(x.shape), dtype=x.dtype, device=x.device)
     if x.numel():
-        _plan(x, weights, boundary, steps, every).run(_numbers(weights), x.data_ptr(), result.data_ptr())
+        _plan(x, weights, boundary, steps, every).run(_numbers(weights), x.data_ptr(), result.data_ptr(),
+                                                     place_of(x))
     return result
 
 

@@ -81,7 +81,7 @@ class FourierLayers(unittest.TestCase):
         self.rows = np.arange(-2, 2) % 6
 
     def layer(self, which, bias):
-        return _fourier.layer(-1, 0, which, self.x.shape, 4, (4, 5), 'float64', False, False, bias, False, 16)
+        return _fourier.layer(-1, which, self.x.shape, 4, (4, 5), 'float64', False, False, bias, False, 16)
 
     def test_forward(self):
         spectrum, y = np.fft.rfftn(self.x, axes=(2, 3)), np.empty((2, 4, 6, 9))
@@ -106,7 +106,7 @@ class FourierLayers(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, 'needs weights'):
             self.layer(_fourier.FORWARD, False).run(**{'in': self.x.ctypes.data}, out=self.bias.ctypes.data)
         with self.assertRaisesRegex(ValueError, 'frequencies along that axis'):
-            _fourier.layer(-1, 0, _fourier.FORWARD, (1, 1, 8), 1, (9,), 'float64', True, False, False, False, 16)
+            _fourier.layer(-1, _fourier.FORWARD, (1, 1, 8), 1, (9,), 'float64', True, False, False, False, 16)
 
 
 if __name__ == '__main__':

@@ -1,4 +1,6 @@
 """PyTorch's tensors in all functions, and the operator with its gradients."""
+import copy
+import io
 import itertools
 import sys
 import unittest
@@ -135,6 +137,30 @@ def definition(x, weight, bias):
     return y if bias is None else y + bias.reshape(1, -1, *[1] * len(axes))
 
 
+def neuraloperator(x, state, n_modes, real):
+    """What neuraloperator's documentation says of its SpectralConv, for even lengths along all axes but the last: spectra with
+    frequency 0 in the middle of every axis but the last, of 1D data too; weights around the middle of those that there are."""
+    axes = list(range(2, x.ndim))
+    whole, shifted = (torch.fft.rfftn, axes[:-1]) if real else (torch.fft.fftn, [])
+    spectrum = whole(x, dim=axes, norm='forward')
+    spectrum = torch.fft.fftshift(spectrum, dim=shifted) if shifted else spectrum
+    weight = state['weight.tensor']
+    for axis in axes:
+        kept = min(spectrum.shape[axis], n_modes[axis - 2])
+        spare = weight.shape[axis] - kept
+        weight = weight.narrow(axis, 0 if axis == axes[-1] and real else spare // 2, kept)
+    made = torch.zeros(x.shape[0], weight.shape[1], *spectrum.shape[2:], dtype=torch.complex64, device=x.device)
+    at = [slice(None)] * 2
+    for axis in axes:
+        middle, m = spectrum.shape[axis] // 2, weight.shape[axis]
+        at.append(slice(0, m) if axis == axes[-1] else slice(middle - m // 2, middle - m // 2 + m))
+    made[tuple(at)] = torch.einsum('bi...,io...->bo...', spectrum[tuple(at)], weight)
+    made = torch.fft.ifftshift(made, dim=shifted) if shifted else made
+    back = torch.fft.irfftn if real else torch.fft.ifftn
+    y = back(made, s=x.shape[2:], dim=axes, norm='forward')
+    return y + state['bias'] if 'bias' in state else y
+
+
 class Fourier(unittest.TestCase):
     def operands(self, shape, out, modes, device='cpu', seed=0):
         x = tensor(*shape, seed=seed, device=device)
@@ -161,7 +187,7 @@ class Fourier(unittest.TestCase):
             wanted = torch.fft.ifft(made, norm='forward')
             torch.testing.assert_close(stentor.torch.spectral_conv(x, weight, low=True), wanted)
             conv = stentor.torch.SpectralConv(3, 2, 4, complex_data=True, bias=False, device=device)
-            conv.weight.tensor.data = torch.view_as_real(weight).to(torch.float32)
+            conv.weight.tensor.data = weight.to(torch.complex64)
             torch.testing.assert_close(conv(x.to(torch.complex64)), wanted.to(torch.complex64), atol=1e-5, rtol=1e-5)
 
     def test_gradients(self):
@@ -207,11 +233,11 @@ class Fourier(unittest.TestCase):
 
     def test_module(self):
         torch.manual_seed(3)
-        conv = stentor.torch.SpectralConv(4, 6, (6, 8), max_n_modes=(10, 12))
-        self.assertEqual({k: tuple(v.shape) for k, v in conv.state_dict().items()},
-                         {'weight.tensor': (4, 6, 10, 7, 2), 'bias': (6, 1, 1)})
+        conv = stentor.torch.SpectralConv(4, 6, (6, 8), max_n_modes=(10, 7))
+        self.assertEqual({k: (tuple(v.shape), v.dtype) for k, v in conv.state_dict().items()},
+                         {'weight.tensor': ((4, 6, 10, 7), torch.complex64), 'bias': ((6, 1, 1), torch.float32)})
         self.assertEqual(conv.n_modes, [6, 5])
-        values = torch.view_as_complex(conv.weight.tensor.detach())
+        values = conv.weight.tensor.detach()
         self.assertAlmostEqual(values.abs().square().mean().sqrt().item(), (2 / 10) ** 0.5, delta=0.03)
         x = tensor(2, 4, 16, 16, dtype=torch.float32)
         torch.testing.assert_close(conv(x), definition(x, values[:, :, 2:8, :5], conv.bias.flatten()), atol=1e-5, rtol=1e-5)
@@ -219,9 +245,49 @@ class Fourier(unittest.TestCase):
         torch.testing.assert_close(conv(x), definition(x, values, conv.bias.flatten()), atol=1e-5, rtol=1e-5)
         small = x[:, :, :5, :6]  # fewer frequencies than weights
         torch.testing.assert_close(conv(small), definition(small, values[:, :, 2:7, :4], conv.bias.flatten()), atol=1e-5, rtol=1e-5)
-        other = stentor.torch.SpectralConv(4, 6, (10, 12))
+        other = copy.deepcopy(stentor.torch.SpectralConv(4, 6, (10, 12)))
         other.load_state_dict(conv.state_dict())
         torch.testing.assert_close(other(x), conv(x))
+
+    def test_modules_beside_their_definition(self):
+        """Forward and backward, from one state_dict, on all arguments that both take."""
+        for device, seed in itertools.product(DEVICES, range(40)):
+            rng = np.random.default_rng([7, seed])
+            rank = int(rng.integers(1, 4))
+            points = [2 * int(n) for n in rng.integers(2, {1: 30, 2: 9, 3: 5}[rank], rank)]
+            modes = [int(rng.integers(1, n + 4)) for n in points]
+            points[-1] += int(rng.integers(0, 2))
+            most = [m + int(rng.integers(0, 4)) for m in modes] if rng.random() < 0.5 else None
+            real = rank > 1 or rng.random() < 0.6
+            channels, outs, batch = (int(n) for n in rng.integers(1, 6, 3))
+            conv = stentor.torch.SpectralConv(channels, outs, modes, complex_data=not real, max_n_modes=most,
+                                              bias=bool(rng.random() < 0.7), device=device)
+            x = torch.randn(batch, channels, *points, device=device, dtype=torch.float32 if real else torch.complex64)
+            x.requires_grad_()
+            inputs = [x, *conv.parameters()]
+            state = {name: value.detach().clone().requires_grad_() for name, value in conv.state_dict().items()}
+            theirs = neuraloperator(x, state, conv.n_modes, real)
+            again = [x, *(state[name] for name, _ in conv.named_parameters())]
+            with self.subTest(seed=seed, device=device, points=points, modes=modes, most=most, real=real):
+                ours = conv(x)
+                torch.testing.assert_close(ours, theirs, atol=2e-5, rtol=2e-5)
+                g = torch.randn_like(ours)
+                for a, b in zip(torch.autograd.grad(ours, inputs, g), torch.autograd.grad(theirs, again, g)):
+                    torch.testing.assert_close(a, b, atol=2e-4, rtol=2e-4)
+
+    def test_files_of_both_forms(self):
+        plain, pairs = (stentor.torch.SpectralConv(2, 3, (4, 4), factorization=name) for name in (None, 'ComplexDense'))
+        self.assertEqual(pairs.state_dict()['weight.tensor'].shape, (2, 3, 4, 3, 2))
+        x = tensor(2, 2, 8, 8, dtype=torch.float32)
+        pairs.load_state_dict(plain.state_dict())
+        torch.testing.assert_close(pairs(x), plain(x))
+        third = stentor.torch.SpectralConv(2, 3, (4, 4))
+        buffer = io.BytesIO()
+        torch.save(pairs.state_dict(), buffer)
+        third.load_state_dict(torch.load(io.BytesIO(buffer.getvalue())))
+        torch.testing.assert_close(third(x), plain(x))
+        with self.assertRaises(RuntimeError):
+            stentor.torch.SpectralConv(2, 3, (4, 6)).load_state_dict(pairs.state_dict())
 
     def test_bad_arguments(self):
         x, weight, bias = (t.detach() for t in self.operands((2, 2, 8), 3, (3,)))
