@@ -8,8 +8,8 @@ from ._arrays import Host, View, address_of, open_array, open_target
 from ._filter import DeviceFilter, HostFilter, Pass, apart
 from ._memo import recall, remember
 from ._problem import DTYPES, ITEM_SIZES, Layout
+from ._quick import quick, remember_tensor
 
-_ndarray = np.ndarray
 Maker = Callable[[int, bool], List[Pass]]  # from the array's rank, and whether it is on a GPU
 
 
@@ -29,16 +29,16 @@ def target_of(output: Any, out: Any) -> Tuple[Any, Optional[np.dtype]]:
 
 def apply(x: Any, key: Tuple, make: Maker, output: Any = None, out: Any = None, steps: Any = 1) -> Any:
     """Runs what `make` says on x; `key` tells calls with other arguments apart."""
-    if type(x) is _ndarray and output is None and out is None:
-        prepared = recall((key, x.shape, x.strides, x.dtype, x.flags.aligned, x.dtype))
-        if prepared is not None:
-            return prepared(x)
+    if output is None and out is None:
+        result = quick(key, x)
+        if result is not None:
+            return result
     target, dtype = target_of(output, out)
     opened = open_array(x, 'input')
     if isinstance(opened, View):
         if dtype is not None and dtype.name != opened.dtype:
             raise ValueError(f'output asks for {dtype} from a GPU array of {opened.dtype}: convert one of them first')
-        return _on_device(opened, key, make, target, steps)
+        return _on_device(x, opened, key, make, target, steps)
     if target is None:
         return opened.back(_on_host(opened.array, key, make, None, dtype or opened.array.dtype, steps))
     given = open_target(target)
@@ -77,7 +77,7 @@ def _copy(x: np.ndarray, out: Optional[np.ndarray], dtype: np.dtype) -> np.ndarr
     return out
 
 
-def _on_device(view: View, key: Tuple, make: Maker, target: Any, steps: int) -> Any:
+def _on_device(x: Any, view: View, key: Tuple, make: Maker, target: Any, steps: int) -> Any:
     shape = view.layout.shape
     if view.dtype not in DTYPES:
         raise ValueError(f'input has dtype {view.dtype} on a GPU: filter its real and its imaginary part')
@@ -100,6 +100,8 @@ def _on_device(view: View, key: Tuple, make: Maker, target: Any, steps: int) -> 
         if not passes:
             raise ValueError('nothing is asked for: every sigma or size leaves the array as it is')
         prepared = remember(full, DeviceFilter(view, layout, alignment, passes, steps, overlap))
+    if given is None:
+        remember_tensor(key, x, prepared)
     prepared(view, pointer)
     return made if given is not None else view.finish(made, view.stream)
 

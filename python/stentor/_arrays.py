@@ -105,6 +105,14 @@ def raw_stream(torch: Any, device: int) -> int:
         return torch.cuda.current_stream(device).cuda_stream
 
 
+def capturing(torch: Any) -> bool:
+    """Is PyTorch's current stream being captured into a CUDA graph?"""
+    try:
+        return torch._C._cuda_isCurrentStreamCapturing()
+    except AttributeError:
+        return False
+
+
 def _open_torch(x: Any, name: str, stream: Optional[int]) -> Union[Host, View]:
     torch = sys.modules['torch']
     if not isinstance(x, torch.Tensor):

@@ -28,6 +28,12 @@ class Context:
         error = new_error()
         check(lib.stn_synchronize(self.handle, ffi.cast('void *', stream), error), error)
 
+    def wait(self) -> None:
+        """Waits for all work on the device, in whatever streams, of which some may be gone: freeing memory does."""
+        made, error = ffi.new('void **'), new_error()
+        check(lib.stn_memory_alloc(self.handle, 1, made, error), error)
+        lib.stn_memory_free(self.handle, made[0])
+
 
 def context(device: int) -> Context:
     """The device's context."""

@@ -9,7 +9,7 @@ from ._boundary import Sides
 from ._context import HOST
 from ._fold import extend
 from ._library import lib
-from ._problem import ITEM_SIZES, Layout, Request
+from ._problem import ITEM_SIZES, WRAP, Layout, Request
 from ._scratch import Prepared, rounded
 from ._stencil import Taps
 from ._sweep import Sweep
@@ -170,15 +170,15 @@ class DeviceFilter(Prepared):
         self.shape, self.dtype = view.layout.shape, view.dtype
         dense, single = Layout.dense(self.shape), len(passes) == 1
         passes = passes if single else passes * steps
-        if overlap and len(passes) == 1:  # the result is moved once the input is of no more use
-            passes = [passes[0], _moving(len(self.shape))]
-        last = len(passes) - 1
-        self.sweeps = []
+        last = len(passes) - 1 + (overlap and len(passes) == 1)
+        requests = []
         for i, each in enumerate(passes):
-            request = Request(each.taps, each.axes, each.sides, view.layout if i == 0 else dense,
-                              target if i == last else dense, self.dtype, alignment if i in (0, last) else 16,
-                              steps if single and i == 0 else 1)
-            self.sweeps.append(Sweep(view.device, request))
+            requests.append(Request(each.taps, each.axes, each.sides, view.layout if i == 0 else dense,
+                                    target if i == last else dense, self.dtype, alignment if i in (0, last) else 16,
+                                    steps if single else 1))
+        if last == len(passes):  # the result is moved once the input is of no more use
+            requests.append(moving(dense, target, self.dtype))
+        self.sweeps = [Sweep(view.device, request) for request in requests]
         grid = rounded(int(np.prod(self.shape)) * ITEM_SIZES[self.dtype])
         work = rounded(max(sweep.workspace for sweep in self.sweeps))
         self._between = [work, work + grid]  # in turn: a pass reads one and writes the other
@@ -187,19 +187,23 @@ class DeviceFilter(Prepared):
 
     def __call__(self, view: View, pointer: int) -> None:
         """From a view to the array at `pointer`."""
-        with self.lock:
-            memory, kept = self.scratch(view)
-            if self._run is not None:
-                self._run(view.pointer, pointer, view.stream, memory)
-                return
-            source, last = view.pointer, len(self.sweeps) - 1
-            for i, sweep in enumerate(self.sweeps):
-                target = pointer if i == last else memory + self._between[i % 2]
-                sweep.run(source, target, view.stream, memory)
-                source = target
+        memory, kept = self.scratch(view)
+        self.enqueue(view.pointer, pointer, view.stream, memory)
         del kept  # until here
 
+    def enqueue(self, source: int, target: int, stream: int, memory: int) -> None:
+        if self._run is not None:
+            self._run(source, target, stream, memory)
+            return
+        last = len(self.sweeps) - 1
+        with self.lock:  # others may have the same memory
+            for i, sweep in enumerate(self.sweeps):
+                to = target if i == last else memory + self._between[i % 2]
+                sweep.run(source, to, stream, memory)
+                source = to
 
-def _moving(ndim: int) -> Pass:
-    """Every point as it is."""
-    return Pass(Taps(np.zeros((1, 1), np.int64), np.ones(1)), (ndim - 1,), [((lib.STN_WRAP, 0.0),) * 2])  # type: ignore[list-item]
+
+def moving(source: Layout, target: Layout, dtype: str) -> Request:
+    """Every point as it is, to where another layout has it."""
+    taps, axis = Taps(np.zeros((1, 1), np.int64), np.ones(1)), len(source.shape) - 1
+    return Request(taps, (axis,), [WRAP], source, target, dtype, ITEM_SIZES[dtype])

@@ -1,14 +1,16 @@
 """Memory of a call on a GPU beside its arrays: the plan's workspace, and what lies between passes."""
 
+import sys
 import threading
 from typing import Any, Dict, Tuple
 
-from ._arrays import View, address_of
+from ._arrays import address_of, capturing
 from ._context import context
 from ._device import DeviceArray
-from ._errors import StentorError
+from ._memo import pin
 
 STREAMS = 16  # whose memory is kept
+_lock = threading.Lock()
 
 
 def rounded(size: int) -> int:
@@ -21,35 +23,27 @@ class Prepared:
     from there and goes with the call; otherwise there is some for each stream, which is kept."""
 
     def __init__(self, device: int, scratch: int):
-        self._device, self._scratch, self.lock = device, scratch, threading.Lock()
-        self._kept: Dict[int, Any] = {}  # by stream: its memory, or None; the last that were used
+        self.device, self.bytes, self.lock = device, scratch, threading.Lock()
+        self._own: Dict[int, DeviceArray] = {}  # by stream, the last so many
 
-    def scratch(self, view: View) -> Tuple[int, Any]:
-        """Where it lies for this call, and what keeps it."""
-        stream = view.stream
-        if stream not in self._kept or not view.ordered:
-            self._use(stream, not view.ordered)
-        if not self._scratch:
+    def scratch(self, view: Any) -> Tuple[int, Any]:
+        """Where it lies for this call, and what keeps it. `view` tells the stream, and how memory is had there."""
+        if view.ordered and 'torch' in sys.modules and capturing(sys.modules['torch']):
+            pin(self)
+        if not self.bytes:
             return 0, None
-        made = view.empty((self._scratch,), 'uint8') if view.ordered else self._kept[stream]
+        made = view.empty((self.bytes,), 'uint8') if view.ordered else self._kept(view.stream)
         return address_of(made), made
 
-    def _use(self, stream: int, own: bool) -> None:
-        kept = self._kept.get(stream)
-        if kept is None and own and self._scratch:
-            kept = DeviceArray((self._scratch,), 'uint8', self._device)
-        while len(self._kept) >= STREAMS and stream not in self._kept:
-            self._wait(next(iter(self._kept)))
-        self._kept[stream] = kept
-
-    def _wait(self, stream: int) -> None:
-        try:
-            context(self._device).synchronize(stream)
-        except StentorError:  # its owner has destroyed it
-            pass
-        self._kept.pop(stream, None)
+    def _kept(self, stream: int) -> DeviceArray:
+        with _lock:
+            found = self._own.get(stream)
+            if found is None:
+                while len(self._own) >= STREAMS:
+                    self._own.pop(next(iter(self._own)))  # freed, which waits for what uses it
+                found = self._own[stream] = DeviceArray((self.bytes,), 'uint8', self.device)
+            return found
 
     def finish(self) -> None:
         """Waits for all that is under way: plans must not go before."""
-        for stream in list(self._kept):
-            self._wait(stream)
+        context(self.device).wait()
