@@ -9,6 +9,7 @@ from ._filter import DeviceFilter, HostFilter, Pass, apart
 from ._memo import recall, remember
 from ._problem import DTYPES, ITEM_SIZES, Layout
 from ._quick import quick, remember_tensor
+from ._words import brief, said
 
 Maker = Callable[[int, bool], List[Pass]]  # from the array's rank, and whether it is on a GPU
 
@@ -22,8 +23,8 @@ def target_of(output: Any, out: Any) -> Tuple[Any, Optional[np.dtype]]:
     if isinstance(output, (type, np.dtype, str)):
         try:
             return None, np.dtype(output)
-        except TypeError as error:
-            raise ValueError(f'output is {output!r}: give an array or a dtype ({error})') from None
+        except Exception as error:  # there are many
+            raise ValueError(f'output is {said(output)}: give an array or a dtype ({brief(error)})') from None
     return output, None
 
 
@@ -40,7 +41,7 @@ def apply(x: Any, key: Tuple, make: Maker, output: Any = None, out: Any = None, 
             raise ValueError(f'output asks for {dtype} from a GPU array of {opened.dtype}: convert one of them first')
         return _on_device(x, opened, key, make, target, steps)
     if target is None:
-        return opened.back(_on_host(opened.array, key, make, None, dtype or opened.array.dtype, steps))
+        return opened.back(_on_host(opened.array, key, make, None, dtype or opened.array.dtype.newbyteorder('='), steps))
     given = open_target(target)
     if not isinstance(given, Host):
         raise ValueError('input is on the host, but out is on a GPU: give both on one device')

@@ -9,7 +9,9 @@ import numpy as np
 from . import _dlpack
 from ._context import context
 from ._device import DeviceArray
+from ._errors import StentorError
 from ._problem import DTYPES, Layout
+from ._words import brief, said
 
 
 class Host(NamedTuple):
@@ -68,7 +70,7 @@ def numbers(x: Any, name: str) -> np.ndarray:
     try:
         array = np.asarray(x)
     except Exception as error:  # whatever its __array__ raises
-        raise ValueError(f'{name} is no array of numbers: {error}') from None
+        raise ValueError(f'{name} is no array of numbers: {brief(error)}') from None
     if array.dtype.hasobject:
         raise ValueError(f'{name} is an array of Python objects: convert it to numbers first')
     if array.dtype.kind not in 'biufc':
@@ -124,7 +126,7 @@ def _open_torch(x: Any, name: str, stream: Optional[int]) -> Union[Host, View]:
         try:
             array = x.resolve_conj().resolve_neg().numpy()
         except Exception as error:  # bfloat16, a tensor without memory in a trace
-            raise ValueError(f'{name} is a tensor that NumPy cannot read: {str(error).splitlines()[0]}') from None
+            raise ValueError(f'{name} is a tensor that NumPy cannot read: {brief(error)}') from None
         return Host(numbers(array, name), torch.from_numpy)
     if x.device.type != 'cuda':
         raise ValueError(f'{name} is on {x.device}: move it to the CPU or to a CUDA device')
@@ -179,11 +181,11 @@ def _open_interface(x: Any, name: str, stream: Optional[int]) -> View:
             raise ValueError(f'{len(strides)} strides for {len(shape)} axes')
         pointer = int(pointer or 0)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise ValueError(f'{name} describes itself wrongly in __cuda_array_interface__: {error!r}') from None
+        raise ValueError(f'{name} describes itself wrongly in __cuda_array_interface__: {type(error).__name__}, {brief(error)}') from None
     if told.get('mask') is not None:
         raise ValueError(f'{name} has a mask, which would be ignored: give an array without one')
     if produced is not None and (isinstance(produced, bool) or not isinstance(produced, int) or produced < 1):
-        raise ValueError(f"{name} names the stream {produced!r}: in __cuda_array_interface__ 1 is the default stream, 2 the thread's "
+        raise ValueError(f"{name} names the stream {said(produced)}: in __cuda_array_interface__ 1 is the default stream, 2 the thread's "
                          'own, and other numbers are handles')
     if not dtype.isnative:
         raise ValueError(f'{name} has bytes in the other order: convert it first')
@@ -241,12 +243,22 @@ def _makers(x: Any, device: int, stream: Optional[int]) -> Tuple[Callable, Calla
 
 
 def _open_dlpack(x: Any, name: str, stream: Optional[int]) -> Union[Host, View]:
-    kind, number = x.__dlpack_device__()
-    if kind in (_dlpack.CPU, _dlpack.CUDA_HOST):
-        return Host(numbers(np.from_dlpack(x), name), getattr(type(x), 'from_dlpack', _same))
+    try:
+        kind, number = x.__dlpack_device__()
+        held = np.from_dlpack(x) if kind in (_dlpack.CPU, _dlpack.CUDA_HOST) else None
+    except Exception as error:
+        raise ValueError(f'{name} cannot be had by DLPack: {brief(error)}') from None
+    if held is not None:
+        return Host(numbers(held, name), getattr(type(x), 'from_dlpack', _same))
     if kind not in (_dlpack.CUDA, _dlpack.CUDA_MANAGED):
         raise ValueError(f'{name} is on a device of DLPack type {kind}: move it to the CPU or to a CUDA device')
-    taken = _dlpack.take(x.__dlpack__(stream=stream or 1))
+    try:
+        given = x.__dlpack__(stream=stream or 1)
+    except StentorError:
+        raise
+    except Exception as error:
+        raise ValueError(f'{name} cannot be had by DLPack: {brief(error)}') from None
+    taken = _dlpack.take(given)
     empty, finish = _makers(x, number, stream)
     return View(taken.pointer, taken.layout, _floating(taken.dtype, name), number, stream or 0, empty, finish, taken.owner)
 

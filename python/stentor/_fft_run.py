@@ -4,7 +4,7 @@ from typing import Any, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 
-from ._arguments import axes_of, frozen
+from ._arguments import axes_of, frozen, is_index
 from ._arrays import Host, View, address_of, open_array
 from ._context import HOST, context
 from ._errors import StentorError
@@ -12,10 +12,11 @@ from ._filter import apart, moving, regular
 from ._handle import make_plan
 from ._library import ffi, lib
 from ._memo import recall, remember
-from ._problem import DTYPES, ITEM_SIZES, Layout, batch_of, loop_offsets, split_axes, whole
+from ._problem import DTYPES, ITEM_SIZES, Layout, batch_of, loop_offsets, split_axes
 from ._quick import quick, remember_tensor
 from ._scratch import Prepared, rounded
 from ._sweep import Sweep
+from ._words import listed, said, whole
 
 KINDS = {'c2c': lib.STN_C2C, 'r2c': lib.STN_R2C, 'c2r': lib.STN_C2R}
 REAL = {'complex64': 'float32', 'complex128': 'float64', 'float32': 'float32', 'float64': 'float64'}
@@ -204,7 +205,7 @@ def transform(x: Any, s: Any, axes: Any, norm: Any, kind: str, inverse: bool) ->
 def _sizes_and_axes(shape: Tuple[int, ...], s: Any, axes: Any, kind: str) -> Tuple[Tuple[int, ...], Tuple[int, ...]]:
     if not shape:
         raise ValueError('x has no axes: give an array of one axis or more')
-    given = None if s is None else [whole(each, 'a size', -1) for each in ([s] if hasattr(s, '__index__') else list(s))]
+    given = None if s is None else [whole(each, 'a size', -1) for each in ([s] if is_index(s) else listed(s, 's'))]
     if axes is None and given is not None:
         if len(given) > len(shape):
             raise ValueError(f's has {len(given)} sizes, but x has {len(shape)} axes')
@@ -218,7 +219,7 @@ def _sizes_and_axes(shape: Tuple[int, ...], s: Any, axes: Any, kind: str) -> Tup
     if given is not None:
         if len(given) != len(where):
             raise ValueError(f's has {len(given)} sizes for {len(where)} axes: give one for each')
-        sizes = [own if n == -1 else n for own, n in zip(sizes, given)]
+        sizes = [shape[axis] if n == -1 else n for axis, n in zip(where, given)]
     for n, axis in zip(sizes, where):
         if n < 1:
             raise ValueError(f'{n} points are asked for along axis {axis}: give 1 or more')
@@ -226,8 +227,8 @@ def _sizes_and_axes(shape: Tuple[int, ...], s: Any, axes: Any, kind: str) -> Tup
 
 
 def _scale(norm: Any, sizes: Sequence[int], inverse: bool) -> float:
-    if norm not in (None, 'backward', 'ortho', 'forward'):
-        raise ValueError(f"norm is {norm!r}: use 'backward', 'ortho' or 'forward'")
+    if norm is not None and (not isinstance(norm, str) or norm not in ('backward', 'ortho', 'forward')):
+        raise ValueError(f"norm is {said(norm)}: use 'backward', 'ortho' or 'forward'")
     points = float(np.prod([float(n) for n in sizes]))
     if norm == 'ortho':
         return points ** -0.5

@@ -56,9 +56,10 @@ def apart(shape: Sequence[int], strides: Sequence[int], size: int) -> bool:
 
 
 def cast_whole(array: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """As C and scipy.ndimage make whole numbers: towards zero, and past the type's range by its lowest bits."""
+    """As C and scipy.ndimage make whole numbers: towards zero, and past the type's range by its lowest bits. Truth is what is
+    not 0 then."""
     if dtype.kind == 'b':
-        return array != 0
+        return np.trunc(array) != 0
     with np.errstate(invalid='ignore'):
         return array.astype(np.int64).astype(dtype) if dtype != np.uint64 else _cast_uint64(array)
 

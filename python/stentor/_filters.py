@@ -10,9 +10,9 @@ from ._arrays import Host, open_array
 from ._boundary import sides_of
 from ._complex import by_parts, is_complex
 from ._filter import Pass
-from ._problem import whole
 from ._quick import quick
 from ._stencil import Taps, taps_of
+from ._words import whole
 
 Mode = Union[str, Sequence[Any]]
 _ndarray = np.ndarray

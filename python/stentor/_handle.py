@@ -70,7 +70,7 @@ def plan_options(strategy, tune):
     options.strategy = name
     if tune:
         options.tune = 1
-        options.tune_seconds = 0.0 if tune is True else float(tune)
+        options.tune_seconds = 0.0 if tune is True else tune
     return options, name
 
 

@@ -25,7 +25,12 @@ def recall(key):
 
 
 def remember(key, prepared):
-    """Keeps it, and drops what has not been used for longest. Work on a GPU is waited for first."""
+    """Keeps it, and drops what has not been used for longest. Work on a GPU is waited for first. What is no key, such as an array
+    of one number for a number, is not kept."""
+    try:
+        hash(key)
+    except TypeError:
+        return prepared
     with _lock:
         _prepared[key] = prepared
         dropped = [_prepared.popitem(last=False)[1] for _ in range(len(_prepared) - MOST)]

@@ -6,15 +6,16 @@ from typing import Any, Mapping, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
-from ._arguments import number
+from ._arguments import is_index, number
 from ._arrays import Host, View, address_of, numbers, open_array, open_target, raw_stream
 from ._boundary import sides_of
 from ._context import HOST, context, device_name, device_number
 from ._errors import check, new_error
 from ._library import ffi, lib, take_text
-from ._problem import DTYPES, ITEM_SIZES, Layout, Request, Split, stencil_plan, whole
+from ._problem import DTYPES, ITEM_SIZES, Layout, Request, Split, stencil_plan
 from ._scratch import Prepared
 from ._stencil import Taps, named_taps, taps_of
+from ._words import listed, said, whole
 
 
 class Plan:
@@ -68,6 +69,11 @@ class Plan:
             raise ValueError(f'shape {self._shape} has fewer axes than the stencil, which has {rank}')
         axes = tuple(range(len(self._shape) - rank, len(self._shape)))
         layout = Layout.dense(self._shape)
+        if strategy is not None and not isinstance(strategy, str):
+            raise ValueError(f'strategy is {said(strategy)}: give its name')
+        tune = tune if isinstance(tune, bool) else number(tune, 'tune')
+        if not 0 <= tune < float('inf'):
+            raise ValueError(f'tune is {tune}: give True, or seconds')
         self._steps, self._every, self._source = whole(steps, 'steps', 1), whole(every, 'every', 0), bool(source)
         self._number = device_number(device)
         request = Request(taps, axes, sides_of(boundary, 0.0, rank), layout, layout, self._dtype.name,
@@ -267,8 +273,8 @@ class Plan:
         >>> 'host' in stentor.Plan((8, 8), 'heat-2d', device='host').describe()
         True
         """
-        if format not in ('text', 'json'):
-            raise ValueError(f"format is {format!r}: use 'text' or 'json'")
+        if not isinstance(format, str) or format not in ('text', 'json'):
+            raise ValueError(f"format is {said(format)}: use 'text' or 'json'")
         made, error = ffi.new('char **'), new_error()
         kind = lib.STN_JSON if format == 'json' else lib.STN_TEXT
         check(lib.stn_plan_describe(self._handle.plan, kind, made, error), error)
@@ -284,7 +290,7 @@ class Plan:
 
 
 def _shape(shape: Any) -> Tuple[int, ...]:
-    given = (shape,) if hasattr(shape, '__index__') else tuple(shape)
+    given = (shape,) if is_index(shape) else listed(shape, 'shape')
     return tuple(whole(each, 'an extent of shape', 1) for each in given)
 
 
@@ -292,10 +298,10 @@ def _dtype(dtype: Any) -> np.dtype:
     name = str(dtype).rpartition('.')[2] if type(dtype).__module__.startswith('torch') else dtype
     try:
         found = np.dtype(name)
-    except TypeError:
+    except Exception:  # there are many
         found = None  # type: ignore[assignment]
-    if found is None or found.name not in DTYPES or not found.isnative:
-        raise ValueError(f'dtype is {dtype!r}: use float64, float32 or float16')
+    if dtype is None or found is None or found.name not in DTYPES or not found.isnative:
+        raise ValueError(f'dtype is {said(dtype)}: use float64, float32 or float16')
     return found
 
 

@@ -108,17 +108,6 @@ class Request(NamedTuple):
     tolerance: float = 0.0
 
 
-def whole(value, name: str, least: int) -> int:
-    """A whole number, at least so large."""
-    try:
-        number = value.__index__()
-    except AttributeError:
-        raise ValueError(f'{name} is {value!r}: give a whole number from {least} on') from None
-    if number < least or number >= 2**63:
-        raise ValueError(f'{name} is {number}: give a whole number from {least} on')
-    return number
-
-
 def fill_problem(request: Request, split: Split):
     """The stn_problem, and the stencil that it borrows. Grid axes without taps get offsets of 0."""
     given, taps = list(request.axes), request.taps

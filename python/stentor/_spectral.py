@@ -6,8 +6,8 @@ import torch
 
 from ._context import HOST
 from ._fourier import BACKWARD_WEIGHTS, BACKWARD_X, FORWARD, Layer, layer
-from ._problem import whole
 from ._place import place_of
+from ._words import whole
 
 _WEIGHTS = {torch.float32: torch.complex64, torch.float64: torch.complex128,
             torch.complex64: torch.complex64, torch.complex128: torch.complex128}

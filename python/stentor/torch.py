@@ -13,9 +13,10 @@ from ._adjoint import Adjoint
 from ._boundary import Sides, sides_of
 from ._context import HOST
 from ._place import place_of
-from ._problem import DTYPES, whole
+from ._problem import DTYPES
 from ._spectral import SpectralConv, spectral_conv
 from ._trained import Trained, trained
+from ._words import whole
 
 __all__ = ['SpectralConv', 'spectral_conv', 'stencil']
 
