@@ -242,7 +242,10 @@ class Plan:
 
     @weights.setter
     def weights(self, weights: Any) -> None:
-        given = np.asarray(numbers(weights, 'weights'), np.float64)
+        given = numbers(weights, 'weights')
+        if given.dtype.kind == 'c':
+            raise ValueError('weights are complex: give real ones')
+        given = np.asarray(given, np.float64)
         if given.shape == self._box:
             chosen = given[self._places()]
             if np.count_nonzero(given) != np.count_nonzero(chosen):

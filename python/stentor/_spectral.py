@@ -4,6 +4,7 @@ from typing import Any, List, Optional, Sequence, Tuple, Union
 
 import torch
 
+from ._arguments import number
 from ._context import HOST
 from ._fourier import BACKWARD_WEIGHTS, BACKWARD_X, FORWARD, Layer, layer
 from ._place import place_of
@@ -44,6 +45,9 @@ def spectral_conv(x: torch.Tensor, weight: torch.Tensor, bias: Optional[torch.Te
     >>> stentor.torch.spectral_conv(x, torch.ones(1, 1, 1, dtype=torch.complex64))
     tensor([[[3., 3., 3., 3.]]])
     """
+    for name, value in (('x', x), ('weight', weight), ('bias', bias)):
+        if not isinstance(value, torch.Tensor) and not (name == 'bias' and value is None):
+            raise ValueError(f'{name} is a {type(value).__name__}: give a tensor')
     return torch.ops.stentor.spectral_conv(x, weight, bias, low)
 
 
@@ -219,6 +223,7 @@ class SpectralConv(torch.nn.Module):
         unknown = sorted(set(more) - {'enforce_hermitian_symmetry'})
         if unknown:
             raise TypeError(f'SpectralConv has no argument {unknown[0]!r}')
+        in_channels, out_channels = whole(in_channels, 'in_channels', 1), whole(out_channels, 'out_channels', 1)
         self.in_channels, self.out_channels, self.complex_data, self.fft_norm = in_channels, out_channels, complex_data, fft_norm
         self.n_modes = n_modes  # type: ignore[assignment]
         self.order = len(self._n_modes)
@@ -227,7 +232,7 @@ class SpectralConv(torch.nn.Module):
         self.max_n_modes = list(self._n_modes) if max_n_modes is None else _as_list(max_n_modes, 'max_n_modes')
         if len(self.max_n_modes) != self.order or any(m > most for m, most in zip(self._n_modes, self.max_n_modes)):
             raise ValueError(f'max_n_modes {max_n_modes} has no room for n_modes {n_modes}')
-        std = (2 / (in_channels + out_channels)) ** 0.5 if init_std == 'auto' else float(init_std)
+        std = (2 / (in_channels + out_channels)) ** 0.5 if init_std == 'auto' else number(init_std, 'init_std')
         pairs = factorization is not None and factorization.lower() == 'complexdense'
         self.weight = _Dense([in_channels, out_channels, *self.max_n_modes], std, device, pairs)
         values = std * torch.randn(out_channels, *[1] * self.order, device=device) if bias else None
@@ -246,6 +251,8 @@ class SpectralConv(torch.nn.Module):
 
     def forward(self, x: torch.Tensor, output_shape: Optional[Sequence[int]] = None) -> torch.Tensor:
         """Apply the layer to (batch, in_channels, points...)."""
+        if not isinstance(x, torch.Tensor):
+            raise ValueError(f'x is a {type(x).__name__}: give a tensor')
         if x.ndim != self.order + 2 or x.is_complex() != self.complex_data:
             kind = 'complex' if self.complex_data else 'real'
             raise ValueError(f'x has shape {tuple(x.shape)} and dtype {x.dtype}: give {kind} numbers on {self.order + 2} axes')
@@ -278,7 +285,7 @@ def _dense_only(separable: bool, scaling: Any, precision: str, factorization: Op
     wrong = [text for bad, text in (
         (separable, 'separable weights'), (scaling is not None, f'resolution_scaling_factor {scaling}'),
         (precision != 'full', f'fno_block_precision {precision!r}'),
-        (factorization is not None and factorization.lower() not in ('dense', 'complexdense'), f'factorization {factorization!r}'))
+        (factorization is not None and str(factorization).lower() not in ('dense', 'complexdense'), f'factorization {factorization!r}'))
         if bad]
     if wrong:
         raise ValueError(f"Stentor's SpectralConv has dense weights, full precision and the shape of x, not {wrong[0]}")

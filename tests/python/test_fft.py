@@ -53,6 +53,13 @@ class Random(unittest.TestCase):
                 self.agree(getattr(stentor.fft, name)(x, n, axis), getattr(scipy.fft, name)(x, n, axis))
                 self.agree(getattr(stentor.fft, name + '2')(x), getattr(scipy.fft, name + '2')(x))
 
+    def test_the_inputs_own_size(self):
+        """-1 in s; of irfftn too, whose default is another."""
+        z = np.random.default_rng(0).standard_normal((4, 9)) + 1j
+        for name in ('fftn', 'ifftn', 'irfftn'):
+            for s in ((-1, -1), (6, -1), (-1, 5)):
+                self.agree(getattr(stentor.fft, name)(z, s), getattr(scipy.fft, name)(z, [own if n < 0 else n for n, own in zip(s, z.shape)]))
+
     def test_there_and_back(self):
         x = np.random.default_rng(0).standard_normal((5, 7, 9))
         np.testing.assert_allclose(stentor.fft.irfftn(stentor.fft.rfftn(x), s=x.shape), x, atol=1e-13)

@@ -54,9 +54,75 @@ class Tensors(unittest.TestCase):
                             ('fewer', lambda: stentor.torch.stencil(tensor(5), tensor(3, 3))),
                             ('int', lambda: stentor.torch.stencil(torch.ones(5, dtype=torch.int32), tensor(3))),
                             ('steps', lambda: stentor.torch.stencil(tensor(5), tensor(3), steps=0)),
+                            ('steps', lambda: stentor.torch.stencil(tensor(5), tensor(3), steps=1.5)),
+                            ('give a tensor', lambda: stentor.torch.stencil(tensor(5).numpy(), tensor(3))),
+                            ('to_dense', lambda: stentor.torch.stencil(tensor(5, 5).to_sparse(), tensor(3))),
+                            ('to_dense', lambda: stentor.laplace(tensor(5, 5).to_sparse())),
+                            ('NumPy cannot read', lambda: stentor.laplace(tensor(5).bfloat16())),
+                            ('complex', lambda: stentor.torch.stencil(tensor(5), torch.ones(3, dtype=torch.complex64))),
+                            ('sequence', lambda: stentor.torch.stencil(tensor(5), tensor(3), 7)),
+                            ('for an axis', lambda: stentor.torch.stencil(tensor(5), tensor(3), [7])),
                             ('boundary', lambda: stentor.torch.stencil(tensor(5), tensor(3), 'round'))):
             with self.subTest(said), self.assertRaisesRegex(ValueError, said):
                 wrong()
+
+
+    def test_tensors_that_are_read_otherwise(self):
+        """Conjugated and negated views hold other numbers than they stand for."""
+        for device in DEVICES:
+            z = torch.complex(tensor(6, 8), tensor(6, 8, seed=1)).to(device)
+            view = z.conj().imag
+            self.assertTrue(view.is_neg())
+            plan = stentor.Plan((6, 8), 'heat-2d', device=device)
+            for run in (stentor.laplace, plan, lambda a: stentor.torch.stencil(a, tensor(3, 3))):
+                torch.testing.assert_close(run(view), -run(z.imag.contiguous()))
+            torch.testing.assert_close(stentor.fft.fftn(z.conj()), torch.fft.fftn(z.conj().resolve_conj()))
+            with self.assertRaisesRegex(ValueError, 'cannot be written to'):
+                stentor.laplace(z.real, out=view)
+
+    def test_streams(self):
+        """Through one plan and the functions, in streams that wait for nothing, tensors equal the host."""
+        if 'cuda' not in DEVICES:
+            self.skipTest('no GPU')
+        w, plan = tensor(5, 5, seed=3).numpy(), stentor.Plan((40, 36), 'heat-2d', steps=9, device='cuda')
+        runs = [plan, lambda a: stentor.correlate(a, w), lambda a: stentor.gaussian_filter(a, 0.8, order=(1, 0)),
+                lambda a: stentor.fft.rfftn(a), lambda a: stentor.torch.stencil(a, torch.tensor(w), 'mirror', 3)]
+        on_host = [stentor.Plan((40, 36), 'heat-2d', steps=9, device='host'), *runs[1:]]
+        streams, made = [torch.cuda.Stream() for _ in range(4)], []
+        for turn in range(12):
+            x = tensor(40, 36, seed=turn)
+            with torch.cuda.stream(streams[turn % 4]):
+                there = x.to('cuda')
+                made += [(run(there), host(x)) for run, host in zip(runs, on_host)]
+            streams[turn % 4].synchronize()
+            made.append((plan(there, stream=streams[(turn + 1) % 4]), on_host[0](x)))
+        torch.cuda.synchronize()
+        for ours, expected in made:
+            torch.testing.assert_close(ours.cpu(), torch.as_tensor(expected), atol=1e-10, rtol=1e-10)
+
+
+    @unittest.skipUnless('cuda' in DEVICES, 'no GPU')
+    def test_graphs(self):
+        """Warm on a stream, captured on PyTorch's own side stream, replayed on new numbers while other calls go on."""
+        x, w, stream, graph = tensor(40, 36, device='cuda'), tensor(3, 3, seed=1), torch.cuda.Stream(), torch.cuda.CUDAGraph()
+        plan = stentor.Plan((40, 36), 'heat-2d', steps=9, device='cuda')
+        runs = [plan, stentor.laplace, lambda a: stentor.gaussian_filter(a, 0.8, order=(1, 0)), lambda a: stentor.correlate(a, w.numpy()),
+                stentor.fft.rfftn, lambda a: stentor.torch.stencil(a, w, 'mirror', 3)]
+        stream.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(stream):
+            for run in runs * 2:
+                run(x)
+        torch.cuda.current_stream().wait_stream(stream)
+        with torch.cuda.graph(graph):
+            made = [run(x) for run in runs]
+        for seed in range(3):
+            x.copy_(tensor(40, 36, seed=seed))
+            graph.replay()
+            other = [run(x * 2) for run in runs]
+            torch.cuda.synchronize()
+            for run, ours, beside in zip(runs, made, other):
+                torch.testing.assert_close(ours, run(x))
+                torch.testing.assert_close(beside, 2 * ours)
 
 
 class Operator(unittest.TestCase):
@@ -109,8 +175,23 @@ class Operator(unittest.TestCase):
             def forward(self, x, w):
                 return model(x, w)
 
-        exported = torch.export.export(Module(), (x.detach(), w.detach()))
+        sizes = {0: torch.export.Dim('rows', min=4, max=99), 1: torch.export.Dim('columns', min=4, max=99)}
+        exported = torch.export.export(Module(), (x.detach(), w.detach()), dynamic_shapes=(sizes, None))
+        wide = tensor(11, 9)
+        torch.testing.assert_close(exported.module()(wide, w.detach()), model(wide, w).detach())
         torch.testing.assert_close(exported.module()(x.detach(), w.detach()), model(x, w).detach())
+
+    def test_compiled(self):
+        """By torch.compile's own compiler, shapes being known or not."""
+        def model(x, w):
+            return torch.sin(stentor.torch.stencil(x, w, ['nearest', ('constant=1', 'reflect')], 2)).sum()
+
+        for device, dynamic in itertools.product(DEVICES, (False, True)):
+            compiled, w = torch.compile(model, fullgraph=True, dynamic=dynamic), tensor(3, 3).requires_grad_()
+            for shape in ((6, 7), (9, 12)):
+                x = tensor(*shape, device=device).requires_grad_()
+                for ours, theirs in zip(torch.autograd.grad(compiled(x, w), (x, w)), torch.autograd.grad(model(x, w), (x, w))):
+                    torch.testing.assert_close(ours, theirs)
 
     def test_training(self):
         target, x = tensor(3, 3, seed=3), tensor(32, 32)
@@ -211,7 +292,7 @@ class Fourier(unittest.TestCase):
 
     @unittest.skipUnless('cuda' in DEVICES, 'no GPU')
     def test_graphs(self):
-        """Once warm on a stream, a CUDA graph of it captures forward and backward, and replays them on new numbers."""
+        """Once warm on any stream, a CUDA graph captures forward and backward, and replays them on new numbers."""
         x, weight, bias = self.operands((2, 3, 16, 16), 4, (4, 5), 'cuda')
         g, stream = tensor(2, 4, 16, 16, seed=9, device='cuda'), torch.cuda.Stream()
 
@@ -223,7 +304,7 @@ class Fourier(unittest.TestCase):
             work()
         torch.cuda.synchronize()
         graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph, stream=stream):
+        with torch.cuda.graph(graph):
             made = work()
         x.data.copy_(tensor(2, 3, 16, 16, seed=11, device='cuda'))
         graph.replay()
@@ -300,6 +381,10 @@ class Fourier(unittest.TestCase):
                             ('modes', lambda: stentor.torch.spectral_conv(x[..., :3], weight)),
                             ('real numbers on 3 axes', lambda: conv(x[0])),
                             ('output_shape', lambda: conv(x.float(), output_shape=(9,))),
+                            ('in_channels', lambda: stentor.torch.SpectralConv(2.5, 3, 4)),
+                            ('n_modes', lambda: stentor.torch.SpectralConv(2, 3, 'a')),
+                            ('init_std', lambda: stentor.torch.SpectralConv(2, 3, 4, init_std='a')),
+                            ('give a tensor', lambda: conv(x.numpy())),
                             ('factorization', lambda: stentor.torch.SpectralConv(2, 3, 4, factorization='tucker')),
                             ('max_n_modes', lambda: stentor.torch.SpectralConv(2, 3, 4, max_n_modes=2)),
                             ('fft_norm', lambda: stentor.torch.SpectralConv(2, 3, 4, fft_norm='none'))):
