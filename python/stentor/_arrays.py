@@ -111,7 +111,7 @@ def capturing(torch: Any) -> bool:
     """Is PyTorch's current stream being captured into a CUDA graph?"""
     try:
         return torch._C._cuda_isCurrentStreamCapturing()
-    except AttributeError:
+    except Exception:  # a PyTorch without CUDA, or without a driver that it can use
         return False
 
 
