@@ -8,7 +8,7 @@
 #   sanitize   compute-sanitizer, memcheck and racecheck, over CI's slices of every strategy's tests
 #   speed      stentor-bench: the groups named in GROUPS, medians of 7
 #   layers     Fourier layers: the cases of the paper and the grid of real ones, and PyTorch's
-#   python     the Python package's tests on the GPU, and what a call costs
+#   python     the Python package's tests on the GPU, what a call costs, and its table beside PyTorch
 #   torch      the same work by PyTorch
 #   pictures   one pass over memory by both forms; cost against steps, for bench/envelope.py
 #   plans      how well plans are chosen, and how soon there is a first result (bench/planner.py)
@@ -75,8 +75,9 @@ layers() {
 }
 
 python() {
-    meson test -C "$build" --no-rebuild --print-errorlogs python-device-gpu python-kinds-gpu python-torch-gpu || return 1
-    PYTHONPATH=$build/python python3 "$here/python_overhead.py"
+    meson test -C "$build" --no-rebuild --print-errorlogs python-device-gpu python-kinds-gpu python-streams-gpu \
+        python-torch-gpu python-spectral-gpu || return 1
+    PYTHONPATH=$build/python python3 "$here/python_overhead.py" && PYTHONPATH=$build/python python3 "$here/python_torch.py"
 }
 
 pictures() {

@@ -4,12 +4,13 @@ from typing import Any, Callable, List, Optional, Tuple
 
 import numpy as np
 
-from ._arrays import Host, View, address_of, open_array
-from ._filter import DeviceFilter, HostFilter, Pass
+from ._arrays import Host, View, address_of, open_array, open_target
+from ._filter import DeviceFilter, HostFilter, Pass, apart
 from ._memo import recall, remember
-from ._problem import DTYPES, Layout
+from ._problem import DTYPES, ITEM_SIZES, Layout
+from ._quick import quick, remember_tensor
+from ._words import brief, said
 
-_ndarray = np.ndarray
 Maker = Callable[[int, bool], List[Pass]]  # from the array's rank, and whether it is on a GPU
 
 
@@ -22,30 +23,28 @@ def target_of(output: Any, out: Any) -> Tuple[Any, Optional[np.dtype]]:
     if isinstance(output, (type, np.dtype, str)):
         try:
             return None, np.dtype(output)
-        except TypeError as error:
-            raise ValueError(f'output is {output!r}: give an array or a dtype ({error})') from None
+        except Exception as error:  # there are many
+            raise ValueError(f'output is {said(output)}: give an array or a dtype ({brief(error)})') from None
     return output, None
 
 
 def apply(x: Any, key: Tuple, make: Maker, output: Any = None, out: Any = None, steps: Any = 1) -> Any:
     """Runs what `make` says on x; `key` tells calls with other arguments apart."""
-    if type(x) is _ndarray and output is None and out is None:
-        prepared = recall((key, x.shape, x.strides, x.dtype, x.flags.aligned, x.dtype))
-        if prepared is not None:
-            return prepared(x)
+    if output is None and out is None:
+        result = quick(key, x)
+        if result is not None:
+            return result
     target, dtype = target_of(output, out)
     opened = open_array(x, 'input')
     if isinstance(opened, View):
         if dtype is not None and dtype.name != opened.dtype:
             raise ValueError(f'output asks for {dtype} from a GPU array of {opened.dtype}: convert one of them first')
-        return _on_device(opened, key, make, target, steps)
+        return _on_device(x, opened, key, make, target, steps)
     if target is None:
-        return opened.back(_on_host(opened.array, key, make, None, dtype or opened.array.dtype, steps))
-    given = open_array(target, 'out')
+        return opened.back(_on_host(opened.array, key, make, None, dtype or opened.array.dtype.newbyteorder('='), steps))
+    given = open_target(target)
     if not isinstance(given, Host):
         raise ValueError('input is on the host, but out is on a GPU: give both on one device')
-    if not given.array.flags.writeable:
-        raise ValueError('out is read-only: give an array that can be written to')
     if given.array.shape != opened.array.shape:
         raise ValueError(f'out has shape {given.array.shape}, but the result has {opened.array.shape}')
     _on_host(opened.array, key, make, given.array, given.array.dtype, steps)
@@ -79,37 +78,56 @@ def _copy(x: np.ndarray, out: Optional[np.ndarray], dtype: np.dtype) -> np.ndarr
     return out
 
 
-def _on_device(view: View, key: Tuple, make: Maker, target: Any, steps: int) -> Any:
+def _on_device(x: Any, view: View, key: Tuple, make: Maker, target: Any, steps: int) -> Any:
     shape = view.layout.shape
     if view.dtype not in DTYPES:
         raise ValueError(f'input has dtype {view.dtype} on a GPU: filter its real and its imaginary part')
     if not shape:
         raise ValueError('input has no axes: give an array of one axis or more')
-    made = view.empty(shape, view.dtype) if target is None else target
     given = _check_target(view, target) if target is not None else None
+    _check_layout(view.layout, 'input')
+    made = view.empty(shape, view.dtype) if given is None else target
     pointer = given.pointer if given else address_of(made)
     layout = given.layout if given else Layout.dense(shape)
     if 0 in shape:
         make(len(shape), True)
         return made
-    alignment = 16 if (view.pointer | pointer) % 16 == 0 else np.dtype(view.dtype).itemsize
-    full = (key, view.layout, layout, view.dtype, view.device, alignment, view.stream)
+    alignment = 16 if (view.pointer | pointer) % 16 == 0 else ITEM_SIZES[view.dtype]
+    overlap = given is not None and _may_overlap(view, given)
+    full = (key, view.layout, layout, view.dtype, view.device, alignment, overlap)
     prepared = recall(full)
     if prepared is None:
         passes = make(len(shape), True)
         if not passes:
             raise ValueError('nothing is asked for: every sigma or size leaves the array as it is')
-        prepared = remember(full, DeviceFilter(view, layout, alignment, passes, steps, view.stream))
-    prepared(view, made, pointer)
-    return made if target is not None else view.finish(made, view.stream)
+        prepared = remember(full, DeviceFilter(view, layout, alignment, passes, steps, overlap))
+    if given is None:
+        remember_tensor(key, x, prepared)
+    prepared(view, pointer)
+    return made if given is not None else view.finish(made, view.stream)
+
+
+def _check_layout(layout: Layout, name: str) -> None:
+    if 0 not in layout.shape and not apart(layout.shape, layout.strides, 1):
+        raise ValueError(f'{name} has strides {layout.strides}, which go backwards or meet an element twice: copy it first')
+
+
+def _may_overlap(a: View, b: View) -> bool:
+    """Do the pieces of memory from their first to their last elements meet?"""
+    ends = []
+    for view in (a, b):
+        reach = sum(s * (n - 1) for s, n in zip(view.layout.strides, view.layout.shape))
+        ends.append(view.pointer + (reach + 1) * ITEM_SIZES[view.dtype])
+    return a.pointer < ends[1] and b.pointer < ends[0]
 
 
 def _check_target(view: View, target: Any) -> View:
-    given = open_array(target, 'out', view.stream)
+    given = open_target(target, view.stream)
     if not isinstance(given, View) or given.device != view.device:
         where = f'cuda:{given.device}' if isinstance(given, View) else 'the host'
         raise ValueError(f'input is on cuda:{view.device}, but out is on {where}: give both on one device')
     if given.layout.shape != view.layout.shape or given.dtype != view.dtype:
         raise ValueError(f'out is {given.dtype} of shape {given.layout.shape}, but the result is {view.dtype} of shape '
                          f'{view.layout.shape}')
+    _check_layout(given.layout, 'out')
     return given

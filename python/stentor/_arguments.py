@@ -4,28 +4,35 @@ from typing import Any, List, Tuple
 
 import numpy as np
 
-from ._problem import whole
+from ._words import listed, said, whole
 
 
 def frozen(value: Any) -> Any:
     """Something that can be a key: sequences become tuples."""
     if isinstance(value, (list, tuple)):
         return tuple(frozen(each) for each in value)
-    return (value.shape, value.dtype.str, value.tobytes()) if isinstance(value, np.ndarray) else value
+    return (value.shape, value.dtype.str, value.tobytes()) if isinstance(value, np.ndarray) and not value.dtype.hasobject else value
 
 
 def number(value: Any, name: str) -> float:
     try:
+        if isinstance(value, (str, bytes, np.complexfloating)) or getattr(value, 'size', 1) != 1:
+            raise TypeError
         return float(value)
-    except (TypeError, ValueError):
-        raise ValueError(f'{name} is {value!r}: give a number') from None
+    except Exception:
+        raise ValueError(f'{name} is {said(value)}: give a number') from None
+
+
+def is_index(value: Any) -> bool:
+    """One whole number rather than a sequence?"""
+    return hasattr(value, '__index__') and getattr(value, 'ndim', 0) == 0
 
 
 def axes_of(axes: Any, ndim: int) -> Tuple[int, ...]:
     """Axes counted from 0, each once; None: all."""
     if axes is None:
         return tuple(range(ndim))
-    given = [axes] if hasattr(axes, '__index__') else list(axes)
+    given = [axes] if is_index(axes) else listed(axes, 'axes')
     counted = []
     for axis in given:
         at = whole(axis, 'an axis', -ndim)
@@ -33,7 +40,7 @@ def axes_of(axes: Any, ndim: int) -> Tuple[int, ...]:
             raise ValueError(f'axis {at} is asked for of an array with {ndim} axes')
         counted.append(at % ndim)
     if len(set(counted)) != len(counted):
-        raise ValueError(f'axes are {tuple(given)}: name each once')
+        raise ValueError(f'axes are {said(tuple(given))}: name each once')
     return tuple(counted)
 
 
@@ -41,9 +48,10 @@ def each_axis(value: Any, axes: int, name: str) -> List[Any]:
     """One value for all axes, or a sequence with one for each."""
     if isinstance(value, (str, bytes)) or not hasattr(value, '__len__') or getattr(value, 'ndim', 1) == 0:
         return [value] * axes
-    if len(value) != axes:
-        raise ValueError(f'{name} has {len(value)} entries for {axes} axes: give one, or one for each')
-    return list(value)
+    given = listed(value, name)
+    if len(given) != axes:
+        raise ValueError(f'{name} has {len(given)} entries for {axes} axes: give one, or one for each')
+    return given
 
 
 def origin_of(origin: Any, size: int, name: str) -> int:

@@ -1,5 +1,6 @@
 """Arrays of whatever kind: a NumPy array over the same memory, or a View of a GPU's, and the way back to the caller's kind."""
 
+import contextlib
 import sys
 from typing import Any, Callable, NamedTuple, Optional, Tuple, Union
 
@@ -8,7 +9,9 @@ import numpy as np
 from . import _dlpack
 from ._context import context
 from ._device import DeviceArray
+from ._errors import StentorError
 from ._problem import DTYPES, Layout
+from ._words import brief, said
 
 
 class Host(NamedTuple):
@@ -29,6 +32,8 @@ class View(NamedTuple):
     empty: Callable[[Tuple[int, ...], str], Any]  # a new array of the caller's kind, from shape and dtype
     finish: Callable[[Any, int], Any]  # what the caller gets, from such an array and the stream that filled it
     owner: Any
+    ordered: bool = False  # `empty` gives memory, and takes it back, in the order of `stream`
+    writable: bool = True
 
 
 def open_array(x: Any, name: str, stream: Optional[int] = None) -> Union[Host, View]:
@@ -37,7 +42,7 @@ def open_array(x: Any, name: str, stream: Optional[int] = None) -> Union[Host, V
     if isinstance(x, np.ndarray):
         return Host(numbers(x, name), _same)
     if root == 'torch' and 'torch' in sys.modules:
-        return _open_torch(x, name)
+        return _open_torch(x, name, stream)
     if root in ('jax', 'jaxlib'):
         return _open_jax(x, name, stream)
     if hasattr(x, '__cuda_array_interface__'):
@@ -47,12 +52,25 @@ def open_array(x: Any, name: str, stream: Optional[int] = None) -> Union[Host, V
     return Host(numbers(x, name), _same)
 
 
+def open_target(out: Any, stream: Optional[int] = None) -> Union[Host, View]:
+    """The same of an array that is to be written to."""
+    opened = open_array(out, 'out', stream)
+    if _is_lazy(out) or isinstance(opened, Host) and not isinstance(out, np.ndarray) and not hasattr(out, '__dlpack_device__'):
+        raise ValueError(f'out is a {type(out).__name__} that cannot be written to: give an array')
+    writable = opened.array.flags.writeable if isinstance(opened, Host) else opened.writable
+    if not writable:
+        raise ValueError('out is read-only: give an array that can be written to')
+    return opened
+
+
 def numbers(x: Any, name: str) -> np.ndarray:
     """An array of numbers, or a ValueError that says what it is instead."""
+    if isinstance(x, np.ma.MaskedArray) and np.ma.is_masked(x):
+        raise ValueError(f'{name} has a mask, which would be ignored: give an array without one')
     try:
         array = np.asarray(x)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f'{name} is no array of numbers: {error}') from None
+    except Exception as error:  # whatever its __array__ raises
+        raise ValueError(f'{name} is no array of numbers: {brief(error)}') from None
     if array.dtype.hasobject:
         raise ValueError(f'{name} is an array of Python objects: convert it to numbers first')
     if array.dtype.kind not in 'biufc':
@@ -75,22 +93,61 @@ def _floating(dtype: str, name: str) -> str:
 # ---- PyTorch ----------------------------------------------------------------------------------------------------------
 
 
-def _open_torch(x: Any, name: str) -> Union[Host, View]:
+def _is_lazy(x: Any) -> bool:
+    """Is it a tensor whose memory holds other numbers, to be conjugated or negated when they are read?"""
+    torch = sys.modules.get('torch')
+    return torch is not None and isinstance(x, torch.Tensor) and (x.is_conj() or x.is_neg())
+
+
+def raw_stream(torch: Any, device: int) -> int:
+    """The handle of PyTorch's current stream."""
+    try:  # what torch.compile's own code calls; the public way makes an object, which takes microseconds
+        return torch._C._cuda_getCurrentRawStream(device)
+    except AttributeError:
+        return torch.cuda.current_stream(device).cuda_stream
+
+
+def capturing(torch: Any) -> bool:
+    """Is PyTorch's current stream being captured into a CUDA graph?"""
+    try:
+        return torch._C._cuda_isCurrentStreamCapturing()
+    except Exception:  # a PyTorch without CUDA, or without a driver that it can use
+        return False
+
+
+def _open_torch(x: Any, name: str, stream: Optional[int]) -> Union[Host, View]:
     torch = sys.modules['torch']
     if not isinstance(x, torch.Tensor):
         raise ValueError(f'{name} is a {type(x).__name__}: give a tensor')
     x = x.detach()
+    if x.layout != torch.strided:
+        raise ValueError(f'{name} is a tensor of layout {x.layout}: make it dense first, by its method to_dense()')
     if x.device.type == 'cpu':
-        return Host(numbers(x.resolve_conj().resolve_neg().numpy(), name), torch.from_numpy)
+        try:
+            array = x.resolve_conj().resolve_neg().numpy()
+        except Exception as error:  # bfloat16, a tensor without memory in a trace
+            raise ValueError(f'{name} is a tensor that NumPy cannot read: {brief(error)}') from None
+        return Host(numbers(array, name), torch.from_numpy)
     if x.device.type != 'cuda':
         raise ValueError(f'{name} is on {x.device}: move it to the CPU or to a CUDA device')
-    device, dtype = x.device, _floating(str(x.dtype).rpartition('.')[2], name)
+    device, number, dtype = x.device, x.get_device(), _floating(str(x.dtype).rpartition('.')[2], name)
+    current = raw_stream(torch, number)
+    work = current if stream is None else stream
+
+    def there() -> Any:
+        """Where memory is taken: PyTorch's belongs to the stream that is current then."""
+        if work == current:
+            return contextlib.nullcontext()
+        return torch.cuda.stream(torch.cuda.ExternalStream(work, device))
 
     def empty(shape: Tuple[int, ...], dtype: str) -> Any:
-        return torch.empty(shape, dtype=getattr(torch, dtype), device=device)
+        with there():
+            return torch.empty(shape, dtype=getattr(torch, dtype), device=device)
 
-    return View(x.data_ptr(), Layout(tuple(x.shape), x.stride()), dtype, device.index,
-                torch.cuda.current_stream(device).cuda_stream, empty, _same, x)
+    if x.is_conj() or x.is_neg():
+        with there():
+            x = x.resolve_conj().resolve_neg()
+    return View(x.data_ptr(), Layout.given(x.shape, x.stride()), dtype, number, work, empty, _same, x, True)
 
 
 # ---- JAX --------------------------------------------------------------------------------------------------------------
@@ -109,7 +166,7 @@ def _open_jax(x: Any, name: str, stream: Optional[int]) -> Union[Host, View]:
         return jax.dlpack.from_dlpack(made)
 
     opened = _open_dlpack(x, name, stream)
-    return opened._replace(finish=finish) if isinstance(opened, View) else opened
+    return opened._replace(finish=finish, writable=False) if isinstance(opened, View) else opened
 
 
 # ---- __cuda_array_interface__: CuPy, Numba and others ---------------------------------------------------------------
@@ -117,25 +174,34 @@ def _open_jax(x: Any, name: str, stream: Optional[int]) -> Union[Host, View]:
 
 def _open_interface(x: Any, name: str, stream: Optional[int]) -> View:
     told = x.__cuda_array_interface__
-    dtype = np.dtype(told['typestr'])
+    try:
+        dtype, shape, (pointer, read_only) = np.dtype(told['typestr']), tuple(told['shape']), told['data']
+        strides, produced = told.get('strides'), told.get('stream')
+        if strides is not None and len(strides) != len(shape):
+            raise ValueError(f'{len(strides)} strides for {len(shape)} axes')
+        pointer = int(pointer or 0)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise ValueError(f'{name} describes itself wrongly in __cuda_array_interface__: {type(error).__name__}, {brief(error)}') from None
     if told.get('mask') is not None:
         raise ValueError(f'{name} has a mask, which would be ignored: give an array without one')
+    if produced is not None and (isinstance(produced, bool) or not isinstance(produced, int) or produced < 1):
+        raise ValueError(f"{name} names the stream {said(produced)}: in __cuda_array_interface__ 1 is the default stream, 2 the thread's "
+                         'own, and other numbers are handles')
     if not dtype.isnative:
         raise ValueError(f'{name} has bytes in the other order: convert it first')
-    strides = told.get('strides')
-    shape = tuple(told['shape'])
     if strides is not None and any(stride % dtype.itemsize for stride in strides):
         raise ValueError(f'{name} has strides that are no multiples of its elements: copy it first')
-    layout = Layout(shape, tuple(s // dtype.itemsize for s in strides)) if strides is not None else Layout.dense(shape)
+    layout = Layout.given(shape, [s // dtype.itemsize for s in strides]) if strides is not None else Layout.dense(shape)
     device = _interface_device(x)
-    produced = told.get('stream')
-    work = stream if stream is not None else _plain(produced)
+    cupy = type(x).__module__.partition('.')[0] == 'cupy'
+    if stream is not None:
+        work = stream
+    else:
+        work = sys.modules['cupy'].cuda.get_current_stream().ptr if cupy else _plain(produced)
     if produced is not None and _plain(produced) != work:
         context(device).synchronize(_plain(produced))
-    empty, finish = _makers(x, device)
-    if type(x).__module__.partition('.')[0] == 'cupy' and stream is None:
-        work = sys.modules['cupy'].cuda.get_current_stream().ptr
-    return View(told['data'][0], layout, _floating(dtype.name, name), device, work, empty, finish, x)
+    empty, finish = _makers(x, device, stream)
+    return View(pointer, layout, _floating(dtype.name, name), device, work, empty, finish, x, cupy, not read_only)
 
 
 def _plain(stream: Optional[int]) -> int:
@@ -144,19 +210,21 @@ def _plain(stream: Optional[int]) -> int:
 
 
 def _interface_device(x: Any) -> int:
-    """The interface does not say; its users do, in one way or another."""
-    device = getattr(x, 'device', 0)
+    """The interface does not say; DLPack does, and so do its users, in one way or another."""
+    device = getattr(x, 'device', None)
     number = getattr(device, 'id', device)
-    return number if isinstance(number, int) else 0
+    if isinstance(number, int) and not isinstance(number, bool):
+        return number
+    return x.__dlpack_device__()[1] if hasattr(x, '__dlpack_device__') else 0
 
 
-def _makers(x: Any, device: int) -> Tuple[Callable, Callable]:
-    """How results are made and handed over: CuPy's own arrays, else a DeviceArray."""
+def _makers(x: Any, device: int, stream: Optional[int]) -> Tuple[Callable, Callable]:
+    """How results are made and handed over: CuPy's own arrays, else a DeviceArray. `stream`: not the current one, but this."""
     if type(x).__module__.partition('.')[0] == 'cupy':
         cupy = sys.modules['cupy']
 
         def empty(shape: Tuple[int, ...], dtype: str) -> Any:
-            with cupy.cuda.Device(device):
+            with cupy.cuda.Device(device), cupy.cuda.ExternalStream(stream) if stream else contextlib.nullcontext():
                 return cupy.empty(shape, dtype)
 
         return empty, _same
@@ -175,13 +243,23 @@ def _makers(x: Any, device: int) -> Tuple[Callable, Callable]:
 
 
 def _open_dlpack(x: Any, name: str, stream: Optional[int]) -> Union[Host, View]:
-    kind, number = x.__dlpack_device__()
-    if kind in (_dlpack.CPU, _dlpack.CUDA_HOST):
-        return Host(numbers(np.from_dlpack(x), name), getattr(type(x), 'from_dlpack', _same))
+    try:
+        kind, number = x.__dlpack_device__()
+        held = np.from_dlpack(x) if kind in (_dlpack.CPU, _dlpack.CUDA_HOST) else None
+    except Exception as error:
+        raise ValueError(f'{name} cannot be had by DLPack: {brief(error)}') from None
+    if held is not None:
+        return Host(numbers(held, name), getattr(type(x), 'from_dlpack', _same))
     if kind not in (_dlpack.CUDA, _dlpack.CUDA_MANAGED):
         raise ValueError(f'{name} is on a device of DLPack type {kind}: move it to the CPU or to a CUDA device')
-    taken = _dlpack.take(x.__dlpack__(stream=stream or 1))
-    empty, finish = _makers(x, number)
+    try:
+        given = x.__dlpack__(stream=stream or 1)
+    except StentorError:
+        raise
+    except Exception as error:
+        raise ValueError(f'{name} cannot be had by DLPack: {brief(error)}') from None
+    taken = _dlpack.take(given)
+    empty, finish = _makers(x, number, stream)
     return View(taken.pointer, taken.layout, _floating(taken.dtype, name), number, stream or 0, empty, finish, taken.owner)
 
 

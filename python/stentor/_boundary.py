@@ -3,6 +3,7 @@
 from typing import Any, List, NamedTuple, Sequence, Tuple
 
 from ._library import lib
+from ._words import said
 
 KINDS = {
     'wrap': lib.STN_WRAP,
@@ -29,16 +30,16 @@ Sides = Tuple[Side, Side]
 
 def _side(mode: Any, cval: float) -> Side:
     if not isinstance(mode, str):
-        raise ValueError(f'mode {mode!r} is no boundary: use one of {", ".join(sorted(KINDS))}')
+        raise ValueError(f'mode {said(mode)} is no boundary: use one of {", ".join(sorted(KINDS))}')
     name, given, value = mode.partition('=')
     if name not in KINDS or (given and name != 'constant'):
-        raise ValueError(f'mode {mode!r} is no boundary: use one of {", ".join(sorted(KINDS))}')
+        raise ValueError(f'mode {said(mode)} is no boundary: use one of {", ".join(sorted(KINDS))}')
     if not given:
         return Side(KINDS[name], cval if KINDS[name] == lib.STN_CONSTANT else 0.0)
     try:
         return Side(KINDS[name], float(value))
     except ValueError:
-        raise ValueError(f'mode {mode!r} has no number behind the =') from None
+        raise ValueError(f'mode {said(mode)} has no number behind the =') from None
 
 
 def axis_sides(mode: Any, cval: float) -> Sides:
@@ -49,7 +50,7 @@ def axis_sides(mode: Any, cval: float) -> Sides:
     try:
         low, high = mode
     except (TypeError, ValueError):
-        raise ValueError(f"mode {mode!r} is no boundary of an axis: give a name, 'LOW:HIGH' or (low, high)") from None
+        raise ValueError(f"mode {said(mode)} is no boundary of an axis: give a name, 'LOW:HIGH' or (low, high)") from None
     return _side(low, cval), _side(high, cval)
 
 
@@ -58,5 +59,5 @@ def sides_of(mode: Any, cval: float, axes: int) -> List[Sides]:
     if isinstance(mode, str):
         return [axis_sides(mode, cval)] * axes
     if not isinstance(mode, Sequence) or len(mode) != axes:
-        raise ValueError(f'mode {mode!r} must be one boundary or a sequence of {axes}, one for each axis')
+        raise ValueError(f'mode {said(mode)} must be one boundary or a sequence of {axes}, one for each axis')
     return [axis_sides(each, cval) for each in mode]

@@ -28,6 +28,12 @@ class Context:
         error = new_error()
         check(lib.stn_synchronize(self.handle, ffi.cast('void *', stream), error), error)
 
+    def wait(self) -> None:
+        """Waits for all work on the device, in whatever streams, of which some may be gone: freeing memory does."""
+        made, error = ffi.new('void **'), new_error()
+        check(lib.stn_memory_alloc(self.handle, 1, made, error), error)
+        lib.stn_memory_free(self.handle, made[0])
+
 
 def context(device: int) -> Context:
     """The device's context."""
@@ -42,7 +48,7 @@ def context(device: int) -> Context:
 
 def device_number(device) -> int:
     """What a caller calls a device ('host', 'cpu', 'cuda', 'cuda:1', 1, 'auto', a torch.device) as a number, or HOST."""
-    name = str(device)
+    name = str(device) if isinstance(device, (str, int)) or type(device).__module__ == 'torch' else ''
     if name in ('host', 'cpu'):
         return HOST
     if name == 'auto':
@@ -50,9 +56,9 @@ def device_number(device) -> int:
     if name == 'cuda':
         return 0
     digits = name[len('cuda:'):] if name.startswith('cuda:') else name
-    if digits.isdecimal() and not isinstance(device, bool):
+    if digits.isascii() and digits.isdecimal() and len(digits) < 9 and not isinstance(device, bool):
         return int(digits)
-    raise ValueError(f"device is {device!r}: give 'host', 'cuda', 'cuda:N', a GPU's number, or 'auto'")
+    raise ValueError(f"device is {' '.join(repr(device).split())[:80]}: give 'host', 'cuda', 'cuda:N', a GPU's number, or 'auto'")
 
 
 def device_name(device: int) -> str:

@@ -1,5 +1,6 @@
 """Memory on a GPU for programs that have no other CUDA library, and for results whose caller named none."""
 
+import math
 from typing import Any, Dict, Optional, Sequence, Tuple
 
 import numpy as np
@@ -9,6 +10,7 @@ from ._context import HOST, context, device_name, device_number
 from ._errors import check, new_error
 from ._library import ffi, lib
 from ._problem import Layout
+from ._words import brief, listed, said, whole
 
 
 class DeviceArray:
@@ -37,12 +39,21 @@ class DeviceArray:
     """
 
     def __init__(self, shape: Sequence[int], dtype: Any, device: int = 0):
-        self.shape: Tuple[int, ...] = tuple(shape)
-        self.dtype = np.dtype(dtype)
-        self.device = device
+        self.shape: Tuple[int, ...] = tuple(whole(each, 'an extent of shape', 0) for each in listed(shape, 'shape'))
+        try:
+            self.dtype = np.dtype(dtype)
+        except TypeError:
+            raise ValueError(f'dtype is {said(dtype)}: give one of NumPy') from None
+        if self.dtype.hasobject:
+            raise ValueError(f'dtype is {self.dtype}: give one of numbers')
+        self.device = device_number(device)
+        if self.device == HOST:
+            raise ValueError(f'device is {said(device)}: a DeviceArray is on a GPU')
         self.stream = 0
-        home, made, error = context(device), ffi.new('void **'), new_error()
-        size = self.dtype.itemsize * int(np.prod(self.shape, dtype=np.int64))
+        home, made, error = context(self.device), ffi.new('void **'), new_error()
+        size = self.dtype.itemsize * math.prod(self.shape)
+        if size >= 2**63:
+            raise MemoryError(f'an array of shape {self.shape} and dtype {self.dtype} has {size} bytes: more than any memory')
         check(lib.stn_memory_alloc(home.handle, max(1, size), made, error), error)
 
         def free(pointer, home=home, end=lib.stn_memory_free):  # the context must outlive its memory
@@ -112,10 +123,14 @@ def to_device(array: Any, device: Any = 'cuda') -> DeviceArray:
     number = device_number(device)
     if number == HOST:
         raise ValueError("to_device copies to a GPU, but device is the host: give 'cuda' or 'cuda:N'")
-    source = np.ascontiguousarray(array)
+    try:
+        source = np.asarray(array)
+    except Exception as wrong:  # whatever its __array__ raises
+        raise ValueError(f'array is no array: {brief(wrong)}') from None
     if source.dtype.hasobject:
         raise ValueError('array is an array of Python objects: give numbers')
-    made, error = DeviceArray(np.shape(array), source.dtype, number), new_error()
+    shape, source = source.shape, np.ascontiguousarray(source)
+    made, error = DeviceArray(shape, source.dtype, number), new_error()
     if made.nbytes:
         check(lib.stn_memory_upload(made._home.handle, made._memory, ffi.from_buffer(source), made.nbytes, error), error)
     return made

@@ -83,7 +83,7 @@ def take(given: Any) -> Taken:
     owner = _ffi.gc(managed, lambda tensor: tensor.deleter(tensor) if tensor.deleter else None)
     tensor = managed.tensor
     shape = tuple(tensor.shape[a] for a in range(tensor.ndim))
-    layout = Layout.dense(shape) if not tensor.strides else Layout(shape, tuple(tensor.strides[a] for a in range(tensor.ndim)))
+    layout = Layout.dense(shape) if not tensor.strides else Layout.given(shape, [tensor.strides[a] for a in range(tensor.ndim)])
     kind, bits = _KINDS.get(tensor.dtype.code, '?'), tensor.dtype.bits
     name = np.dtype(f'{kind}{bits // 8}').name if kind != '?' and tensor.dtype.lanes == 1 else 'no dtype of NumPy'
     pointer = int(_ffi.cast('uintptr_t', tensor.data)) + tensor.byte_offset

@@ -4,19 +4,23 @@ from typing import Any, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 
-from ._arguments import axes_of, frozen
+from ._arguments import axes_of, frozen, is_index
 from ._arrays import Host, View, address_of, open_array
 from ._context import HOST, context
-from ._filter import regular
+from ._errors import StentorError
+from ._filter import apart, moving, regular
 from ._handle import make_plan
 from ._library import ffi, lib
 from ._memo import recall, remember
-from ._problem import DTYPES, ITEM_SIZES, Layout, batch_of, loop_offsets, split_axes, whole
+from ._problem import DTYPES, ITEM_SIZES, Layout, batch_of, loop_offsets, split_axes
+from ._quick import quick, remember_tensor
+from ._scratch import Prepared, rounded
+from ._sweep import Sweep
+from ._words import listed, said, whole
 
 KINDS = {'c2c': lib.STN_C2C, 'r2c': lib.STN_R2C, 'c2r': lib.STN_C2R}
 REAL = {'complex64': 'float32', 'complex128': 'float64', 'float32': 'float32', 'float64': 'float64'}
 COMPLEX = {'float32': 'complex64', 'float64': 'complex128'}
-_ndarray = np.ndarray
 
 
 class Piece(NamedTuple):
@@ -35,10 +39,19 @@ class Transform:
     def __init__(self, device: int, piece: Piece, real: str, inverse: bool, alignment: int):
         self.order: Optional[List[int]] = None
         split = split_axes(piece.axes, piece.source, piece.target, spare=False)
-        if split.loop and device == HOST:
-            piece = self._move(piece)
-            split = split_axes(piece.axes, piece.source, piece.target, spare=False)
-        self.shape = piece.target.shape
+        # Between turns, real numbers lie where no complex one may.
+        move = bool(split.loop) and (device == HOST or piece.kind != 'c2c')
+        try:
+            self._plan(device, self._move(piece) if move else piece, real, inverse, 16 if move and device != HOST else alignment)
+        except StentorError:  # what cannot be transformed where it lies, for want of cuFFT, may be so once it is dense
+            last = tuple(range(len(piece.source.shape)))[-len(piece.axes):]
+            if move or device == HOST or piece.source.is_dense() and piece.axes == last:
+                raise
+            self._plan(device, self._move(piece), real, inverse, 16)
+
+    def _plan(self, device: int, piece: Piece, real: str, inverse: bool, alignment: int) -> None:
+        split = split_axes(piece.axes, piece.source, piece.target, spare=False)
+        self.piece, self.shape = piece, piece.target.shape
         work = ffi.new('stn_transform *', {'struct_size': ffi.sizeof('stn_transform'), 'rank': len(piece.axes)})
         long = piece.target if piece.kind == 'c2r' else piece.source
         for i, axis in enumerate(piece.axes):
@@ -50,6 +63,7 @@ class Transform:
         work.forward_scale = work.inverse_scale = piece.scale
         self.handle = make_plan(context(device), lib.stn_plan_create_fft, work)
         sizes = [ITEM_SIZES[real] * (1 if piece.kind == side else 2) for side in ('r2c', 'c2r')]
+        self.workspace = self.handle.workspace
         self.turns = [(a * sizes[0], b * sizes[1]) for a, b in zip(loop_offsets(split.loop, piece.source),
                                                                    loop_offsets(split.loop, piece.target))]
 
@@ -69,17 +83,17 @@ class Transform:
         self.handle.run_arrays(x, moved)
         result.transpose(self.order)[...] = moved
 
-    def run(self, source: int, target: int, stream: int) -> None:
+    def run(self, source: int, target: int, stream: int, workspace: int) -> None:
         for a, b in self.turns:
-            self.handle.run(source + a, target + b, stream)
+            self.handle.run(source + a, target + b, stream, workspace)
 
 
 class Job:
     """All pieces of a call, and the dtypes on the way."""
 
     def __init__(self, device: int, source: Layout, dtype: str, sizes: Tuple[int, ...], axes: Tuple[int, ...], kind: str,
-                 inverse: bool, scale: float, alignment: int, stream: int = 0):
-        self.real, self.stream = REAL[dtype], stream
+                 inverse: bool, scale: float, alignment: int):
+        self.real = REAL[dtype]
         self.pieces = _pieces(source, sizes, axes, kind, scale)
         self.parts = [Transform(device, piece, self.real, inverse, alignment) for piece in self.pieces]
         self.dtypes = [self.real if piece.kind == 'c2r' else COMPLEX[self.real] for piece in self.pieces]
@@ -91,21 +105,64 @@ class Job:
             x = result
         return x
 
-    def on_device(self, view: View) -> Any:
-        source, made, kept = view.pointer, None, [view.owner]
-        for piece, part, dtype in zip(self.pieces, self.parts, self.dtypes):
-            made = view.empty(piece.target.shape, dtype)
-            part.run(source, address_of(made), self.stream)
-            source = address_of(made)
-            kept.append(made)
-        if len(kept) > 2:
-            self.finish()  # what lay between is freed now
-        return view.finish(made, self.stream)
 
-    def finish(self) -> None:
-        home = self.parts[0].handle.context
-        if home.device != HOST:
-            home.synchronize(self.stream)
+class DeviceJob(Prepared):
+    """The same on a GPU, in stages."""
+
+    def __init__(self, device: int, source: Layout, dtype: str, *rest: Any):
+        alignment, real = rest[-1], REAL[dtype]
+        self._stages: List[Any] = []  # what runs from one address to another
+        self._sizes: List[int] = []   # bytes of what it makes
+        if alignment < 2 * ITEM_SIZES[real]:
+            dense = Layout.dense(source.shape)
+            self._add(_mover(device, source, dense, real, dtype != real), dense, real, dtype != real)
+            source, rest = dense, (*rest[:-1], 16)
+        job = Job(device, source, dtype, *rest)
+        for piece, part in zip(job.pieces, job.parts):
+            self._add_piece(device, piece, part, real)
+        work = rounded(max(each.workspace for each in self._stages))
+        grid = max(self._sizes[:-1], default=0)
+        self._between = [work, work + grid]  # in turn: a stage reads one and writes the other
+        super().__init__(device, work + grid * min(len(self._stages) - 1, 2))
+        self.shape, self.dtype = job.pieces[-1].target.shape, job.dtypes[-1]
+
+    def _add(self, stage: Any, made: Layout, real: str, pairs: bool) -> None:
+        self._stages.append(stage)
+        self._sizes.append(rounded(int(np.prod(made.shape)) * ITEM_SIZES[real] * (2 if pairs else 1)))
+
+    def _add_piece(self, device: int, piece: Piece, part: Transform, real: str) -> None:
+        pairs = piece.kind != 'r2c', piece.kind != 'c2r'
+        if part.order is not None:
+            self._add(_mover(device, _turned(piece.source, part.order), part.piece.source, real, pairs[0]), part.piece.source, real,
+                      pairs[0])
+        self._add(part, part.piece.target, real, pairs[1])
+        if part.order is not None:
+            self._add(_mover(device, part.piece.target, _turned(piece.target, part.order), real, pairs[1]), piece.target, real, pairs[1])
+
+    def __call__(self, view: View, pointer: int) -> None:
+        """From a view to the array of `shape` and `dtype` at `pointer`."""
+        memory, kept = self.scratch(view)
+        self.enqueue(view.pointer, pointer, view.stream, memory)
+        del kept  # until here
+
+    def enqueue(self, source: int, target: int, stream: int, memory: int) -> None:
+        last = len(self._stages) - 1
+        with self.lock:  # others may have the same memory
+            for i, stage in enumerate(self._stages):
+                to = target if i == last else memory + self._between[i % 2]
+                stage.run(source, to, stream, memory)
+                source = to
+
+
+def _turned(layout: Layout, order: Sequence[int]) -> Layout:
+    return Layout(tuple(layout.shape[a] for a in order), tuple(layout.strides[a] for a in order))
+
+
+def _mover(device: int, source: Layout, target: Layout, real: str, pairs: bool) -> Sweep:
+    """Every number to where another layout has it; `pairs`: complex ones."""
+    if pairs:
+        source, target = (Layout((*each.shape, 2), (*(2 * s for s in each.strides), 1)) for each in (source, target))
+    return Sweep(device, moving(source, target, real))
 
 
 def _pieces(source: Layout, sizes: Tuple[int, ...], axes: Tuple[int, ...], kind: str, scale: float) -> List[Piece]:
@@ -133,23 +190,22 @@ def _pieces(source: Layout, sizes: Tuple[int, ...], axes: Tuple[int, ...], kind:
 def transform(x: Any, s: Any, axes: Any, norm: Any, kind: str, inverse: bool) -> Any:
     """One of scipy.fft's functions."""
     key = ('fft', frozen(s), frozen(axes), norm, kind, inverse)
-    if type(x) is _ndarray:
-        prepared = recall((key, x.shape, x.strides, x.dtype))
-        if prepared is not None:
-            return prepared(x)
+    result = quick(key, x)
+    if result is not None:
+        return result
     opened = open_array(x, 'x')
     shape = opened.array.shape if isinstance(opened, Host) else opened.layout.shape
     sizes, where = _sizes_and_axes(shape, s, axes, kind)
     scale = _scale(norm, sizes, inverse)
     if isinstance(opened, View):
-        return _on_device(opened, key, sizes, where, kind, inverse, scale)
+        return _on_device(x, opened, key, sizes, where, kind, inverse, scale)
     return opened.back(_on_host(opened.array, key, sizes, where, kind, inverse, scale))
 
 
 def _sizes_and_axes(shape: Tuple[int, ...], s: Any, axes: Any, kind: str) -> Tuple[Tuple[int, ...], Tuple[int, ...]]:
     if not shape:
         raise ValueError('x has no axes: give an array of one axis or more')
-    given = None if s is None else [whole(each, 'a size', -1) for each in ([s] if hasattr(s, '__index__') else list(s))]
+    given = None if s is None else [whole(each, 'a size', -1) for each in ([s] if is_index(s) else listed(s, 's'))]
     if axes is None and given is not None:
         if len(given) > len(shape):
             raise ValueError(f's has {len(given)} sizes, but x has {len(shape)} axes')
@@ -163,7 +219,7 @@ def _sizes_and_axes(shape: Tuple[int, ...], s: Any, axes: Any, kind: str) -> Tup
     if given is not None:
         if len(given) != len(where):
             raise ValueError(f's has {len(given)} sizes for {len(where)} axes: give one for each')
-        sizes = [own if n == -1 else n for own, n in zip(sizes, given)]
+        sizes = [shape[axis] if n == -1 else n for axis, n in zip(where, given)]
     for n, axis in zip(sizes, where):
         if n < 1:
             raise ValueError(f'{n} points are asked for along axis {axis}: give 1 or more')
@@ -171,8 +227,8 @@ def _sizes_and_axes(shape: Tuple[int, ...], s: Any, axes: Any, kind: str) -> Tup
 
 
 def _scale(norm: Any, sizes: Sequence[int], inverse: bool) -> float:
-    if norm not in (None, 'backward', 'ortho', 'forward'):
-        raise ValueError(f"norm is {norm!r}: use 'backward', 'ortho' or 'forward'")
+    if norm is not None and (not isinstance(norm, str) or norm not in ('backward', 'ortho', 'forward')):
+        raise ValueError(f"norm is {said(norm)}: use 'backward', 'ortho' or 'forward'")
     points = float(np.prod([float(n) for n in sizes]))
     if norm == 'ortho':
         return points ** -0.5
@@ -224,7 +280,7 @@ def _on_host(x: np.ndarray, key: Tuple, sizes: Tuple[int, ...], where: Tuple[int
              scale: float) -> np.ndarray:
     if kind == 'r2c' and x.dtype.kind == 'c':
         raise ValueError('x is complex, but this transform takes real numbers')
-    full = (key, x.shape, x.strides, x.dtype)
+    full = (key, x.shape, x.strides, x.dtype, x.flags.aligned, x.dtype)
     prepared = recall(full)
     return (prepared or remember(full, HostCall(x, sizes, where, kind, inverse, scale)))(x)
 
@@ -250,7 +306,7 @@ def _resized(x: np.ndarray, sizes: Tuple[int, ...], where: Tuple[int, ...]) -> n
     return x
 
 
-def _on_device(view: View, key: Tuple, sizes: Tuple[int, ...], where: Tuple[int, ...], kind: str, inverse: bool,
+def _on_device(x: Any, view: View, key: Tuple, sizes: Tuple[int, ...], where: Tuple[int, ...], kind: str, inverse: bool,
                scale: float) -> Any:
     shape = list(view.layout.shape)
     for n, axis in zip(_input_sizes(sizes, kind), where):
@@ -262,11 +318,17 @@ def _on_device(view: View, key: Tuple, sizes: Tuple[int, ...], where: Tuple[int,
         raise ValueError(f'x has dtype {view.dtype} on a GPU, but this transform takes {needed}')
     if 0 in shape or not where:
         raise ValueError('x has no points, or no axes are named: nothing to transform')
-    alignment = 16 if view.pointer % 16 == 0 else 2 * ITEM_SIZES[REAL[view.dtype]]
+    if not apart(view.layout.shape, view.layout.strides, 1):
+        raise ValueError(f'x has strides {view.layout.strides}, which go backwards or meet an element twice: copy it first')
+    alignment = next((n for n in (16, 2 * ITEM_SIZES[REAL[view.dtype]]) if view.pointer % n == 0), ITEM_SIZES[REAL[view.dtype]])
+    if view.pointer % alignment:
+        raise ValueError(f'x does not begin at a multiple of {alignment} bytes: copy it first')
     layout = Layout(tuple(shape), view.layout.strides)
-    full = (key, view.layout, view.dtype, view.device, alignment, view.stream)
+    full = (key, view.layout, view.dtype, view.device, alignment)
     prepared = recall(full)
     if prepared is None:
-        prepared = remember(full, Job(view.device, layout, view.dtype, sizes, where, kind, inverse, scale, alignment,
-                                      view.stream))
-    return prepared.on_device(view)
+        prepared = remember(full, DeviceJob(view.device, layout, view.dtype, sizes, where, kind, inverse, scale, alignment))
+    remember_tensor(key, x, prepared)
+    made = view.empty(prepared.shape, prepared.dtype)
+    prepared(view, address_of(made))
+    return view.finish(made, view.stream)

@@ -4,13 +4,13 @@ from typing import Any, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 
-from ._arrays import View, address_of
+from ._arrays import View
 from ._boundary import Sides
 from ._context import HOST
-from ._device import DeviceArray
 from ._fold import extend
 from ._library import lib
-from ._problem import ITEM_SIZES, Layout, Request
+from ._problem import ITEM_SIZES, WRAP, Layout, Request
+from ._scratch import Prepared, rounded
 from ._stencil import Taps
 from ._sweep import Sweep
 
@@ -40,24 +40,26 @@ def usable(array: np.ndarray, work: np.dtype) -> bool:
 
 def regular(array: np.ndarray) -> bool:
     """Are its strides whole elements forward, no two elements at one place?"""
-    forward = all(n == 1 or s > 0 and s % array.itemsize == 0 for s, n in zip(array.strides, array.shape))
-    return forward and apart(array)
+    whole = all(n == 1 or s % array.itemsize == 0 for s, n in zip(array.strides, array.shape))
+    return whole and apart(array.shape, array.strides, array.itemsize)
 
 
-def apart(array: np.ndarray) -> bool:
-    """No two elements share memory, as windows over an array do."""
+def apart(shape: Sequence[int], strides: Sequence[int], size: int) -> bool:
+    """Strides go forward, and no two elements of so many units share memory, as windows over an array do."""
     reach = 0
-    for stride, extent in sorted(zip(array.strides, array.shape)):
-        if extent > 1 and stride < reach + array.itemsize:
-            return False
-        reach += stride * (extent - 1)
+    for stride, extent in sorted(zip(strides, shape)):
+        if extent > 1:
+            if stride < reach + size:
+                return False
+            reach += stride * (extent - 1)
     return True
 
 
 def cast_whole(array: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """As C and scipy.ndimage make whole numbers: towards zero, and past the type's range by its lowest bits."""
+    """As C and scipy.ndimage make whole numbers: towards zero, and past the type's range by its lowest bits. Truth is what is
+    not 0 then."""
     if dtype.kind == 'b':
-        return array != 0
+        return np.trunc(array) != 0
     with np.errstate(invalid='ignore'):
         return array.astype(np.int64).astype(dtype) if dtype != np.uint64 else _cast_uint64(array)
 
@@ -162,33 +164,47 @@ class HostFilter:
         """Nothing is under way once a call has returned."""
 
 
-class DeviceFilter:
-    """Passes over arrays of one layout on a GPU, in one stream."""
+class DeviceFilter(Prepared):
+    """Passes over arrays of one layout on a GPU. `overlap`: the output may share memory with the input."""
 
-    def __init__(self, view: View, target: Layout, alignment: int, passes: List[Pass], steps: int, stream: int):
-        self.shape, self.dtype, self.stream = view.layout.shape, view.dtype, stream
+    def __init__(self, view: View, target: Layout, alignment: int, passes: List[Pass], steps: int, overlap: bool):
+        self.shape, self.dtype = view.layout.shape, view.dtype
         dense, single = Layout.dense(self.shape), len(passes) == 1
-        count = len(passes) if single else len(passes) * steps
-        self.sweeps = []
-        for i in range(count):
-            each = passes[i % len(passes)]
-            request = Request(each.taps, each.axes, each.sides, view.layout if i == 0 else dense,
-                              target if i == count - 1 else dense, self.dtype,
-                              alignment if i in (0, count - 1) else 16, steps if single else 1)
-            self.sweeps.append(Sweep(view.device, request))
+        passes = passes if single else passes * steps
+        last = len(passes) - 1 + (overlap and len(passes) == 1)
+        requests = []
+        for i, each in enumerate(passes):
+            requests.append(Request(each.taps, each.axes, each.sides, view.layout if i == 0 else dense,
+                                    target if i == last else dense, self.dtype, alignment if i in (0, last) else 16,
+                                    steps if single else 1))
+        if last == len(passes):  # the result is moved once the input is of no more use
+            requests.append(moving(dense, target, self.dtype))
+        self.sweeps = [Sweep(view.device, request) for request in requests]
+        grid = rounded(int(np.prod(self.shape)) * ITEM_SIZES[self.dtype])
+        work = rounded(max(sweep.workspace for sweep in self.sweeps))
+        self._between = [work, work + grid]  # in turn: a pass reads one and writes the other
+        super().__init__(view.device, work + grid * min(last, 2))
+        self._run = self.sweeps[0].run if last == 0 else None
 
-    def __call__(self, view: View, out: Any, pointer: int) -> None:
-        """From a view to an array of the caller's kind at `pointer`."""
-        source, kept = view.pointer, view.owner
+    def __call__(self, view: View, pointer: int) -> None:
+        """From a view to the array at `pointer`."""
+        memory, kept = self.scratch(view)
+        self.enqueue(view.pointer, pointer, view.stream, memory)
+        del kept  # until here
+
+    def enqueue(self, source: int, target: int, stream: int, memory: int) -> None:
+        if self._run is not None:
+            self._run(source, target, stream, memory)
+            return
         last = len(self.sweeps) - 1
-        for i, sweep in enumerate(self.sweeps):
-            made = out if i == last else view.empty(self.shape, self.dtype)
-            target = pointer if made is out else address_of(made)
-            sweep.run(source, target, self.stream)
-            source, kept = target, (kept, made)
-        if last > 0 and isinstance(out, DeviceArray):
-            self.finish()  # memory between the passes is freed now, and nobody orders that
+        with self.lock:  # others may have the same memory
+            for i, sweep in enumerate(self.sweeps):
+                to = target if i == last else memory + self._between[i % 2]
+                sweep.run(source, to, stream, memory)
+                source = to
 
-    def finish(self) -> None:
-        self.sweeps[0].handle.context.synchronize(self.stream)
 
+def moving(source: Layout, target: Layout, dtype: str) -> Request:
+    """Every point as it is, to where another layout has it."""
+    taps, axis = Taps(np.zeros((1, 1), np.int64), np.ones(1)), len(source.shape) - 1
+    return Request(taps, (axis,), [WRAP], source, target, dtype, ITEM_SIZES[dtype])

@@ -10,9 +10,9 @@ from ._arrays import Host, open_array
 from ._boundary import sides_of
 from ._complex import by_parts, is_complex
 from ._filter import Pass
-from ._memo import recall
-from ._problem import whole
+from ._quick import quick
 from ._stencil import Taps, taps_of
+from ._words import whole
 
 Mode = Union[str, Sequence[Any]]
 _ndarray = np.ndarray
@@ -95,10 +95,10 @@ def _weighted(name: str, input: Any, weights: Any, output: Any, mode: Any, cval:
     if type(weights) is _ndarray and weights.dtype.char != 'O':
         key = (name, weights.shape, weights.dtype, weights.tobytes(), frozen(mode), cval, frozen(origin), frozen(axes),
                steps)
-        if type(input) is _ndarray and output is None and out is None:
-            prepared = recall((key, input.shape, input.strides, input.dtype, input.flags.aligned, input.dtype))
-            if prepared is not None:
-                return prepared(input)
+        if output is None and out is None:
+            result = quick(key, input)
+            if result is not None:
+                return result
     opened = open_array(weights, 'weights')
     if not isinstance(opened, Host):
         raise ValueError('weights are on a GPU: give them on the host')

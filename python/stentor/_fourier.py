@@ -1,7 +1,6 @@
 """Plans of Fourier layers, kept from one call to the next; their weights come with each run."""
 
-import threading
-from typing import Tuple
+from typing import Any, Tuple
 
 from ._context import HOST, context
 from ._errors import check, new_error
@@ -9,14 +8,15 @@ from ._handle import make_plan
 from ._library import ffi, lib
 from ._memo import recall, remember
 from ._problem import DTYPES
+from ._scratch import Prepared
 
 FORWARD, BACKWARD_X, BACKWARD_WEIGHTS = lib.STN_PASS_FORWARD, lib.STN_PASS_BACKWARD_X, lib.STN_PASS_BACKWARD_WEIGHTS
 
 
-class Layer:
+class Layer(Prepared):
     """One pass of a layer. `shape` is that of x: (batch, channels in, points...)."""
 
-    def __init__(self, device: int, stream: int, which: int, shape: Tuple[int, ...], out_channels: int, modes: Tuple[int, ...],
+    def __init__(self, device: int, which: int, shape: Tuple[int, ...], out_channels: int, modes: Tuple[int, ...],
                  dtype: str, complex_data: bool, shared: bool, bias: bool, low: bool, alignment: int):
         work = ffi.new('stn_spectral_conv *', {'struct_size': ffi.sizeof('stn_spectral_conv'), 'rank': len(shape) - 2})
         for axis, n in enumerate(shape[2:]):
@@ -27,20 +27,26 @@ class Layer:
         setattr(work, 'pass', which)  # a word of Python's, as 'in' below
         work.dtype, work.alignment = DTYPES[dtype], alignment
         self._handle = make_plan(context(device), lib.stn_plan_create_spectral_conv, work)
-        self._stream, self._lock, self._error = stream, threading.Lock(), new_error()
+        self._on_host, self._error = device == HOST, new_error()
+        super().__init__(device, self._handle.workspace)
 
-    def run(self, **pointers: int) -> None:
-        """in, out and what else the pass takes, as stn_execution names them; 0: none."""
+    def run(self, place: Any = None, **pointers: int) -> None:
+        """in, out and what else the pass takes, as stn_execution names them; 0: none. `place`: the stream, and how memory is had
+        there, as a View says it; on the host, none."""
         execution = ffi.new('stn_execution *', {'struct_size': ffi.sizeof('stn_execution')})
         for name, pointer in pointers.items():
             setattr(execution, name, ffi.cast('void *', pointer))
-        execution.stream = ffi.cast('void *', self._stream)
-        with self._lock:
+        with self.lock:
+            kept = None
+            if not self._on_host:
+                memory, kept = self.scratch(place)
+                execution.workspace, execution.stream = ffi.cast('void *', memory), ffi.cast('void *', place.stream)
             check(lib.stn_plan_run(self._handle.plan, execution, self._error), self._error)
+            del kept  # until here
 
     def finish(self) -> None:
-        if self._handle.context.device != HOST:
-            self._handle.context.synchronize(self._stream)
+        if not self._on_host:
+            super().finish()
 
 
 def layer(*problem) -> Layer:

@@ -10,9 +10,10 @@ from ._boundary import sides_of
 from ._complex import by_parts, is_complex
 from ._filter import Pass
 from ._library import lib
-from ._problem import whole
 from ._stencil import Taps, taps_of
+from ._words import whole
 
+ORDERS = 64  # of derivatives, which nobody takes beyond a few
 Mode = Union[str, Sequence[Any]]
 Numbers = Union[float, Sequence[float]]
 
@@ -86,6 +87,8 @@ def _lines(where: Sequence[int], sigma: Any, order: Any, truncate: float, radius
     count = len(where)
     for s, o, r in zip(each_axis(sigma, count, 'sigma'), each_axis(order, count, 'order'), each_axis(radius, count, 'radius')):
         s, o = number(s, 'sigma'), whole(o, 'order', 0)
+        if o > ORDERS:
+            raise ValueError(f'order is {o}: {ORDERS} is the most')
         if not 0 <= s < np.inf:
             raise ValueError(f'sigma is {s}: give 0 or more, and finite')
         if s <= 1e-15:

@@ -4,32 +4,36 @@ import threading
 
 import numpy as np
 
-from ._context import Context
+from ._context import HOST, Context
 from ._errors import check, new_error, raise_error
 from ._library import ffi, lib
 
 _buffer, _cast, _null = ffi.from_buffer, ffi.cast, ffi.NULL
+# Addresses go in as they are, as numbers: a cast of each costs more than all checks.
+_execute_with = ffi.cast('int(*)(stn_plan *, uintptr_t, uintptr_t, uintptr_t, uintptr_t, stn_error *)',
+                         ffi.addressof(lib, 'stn_plan_execute_with'))
 
 
 class Handle:
-    """A stn_plan. One thread at a time runs it: it has one workspace. The GIL is released meanwhile."""
+    """A stn_plan. One thread at a time enqueues, or on the host runs it. The GIL is released meanwhile. On a GPU its workspace is
+    brought by each call: `workspace` bytes."""
 
     def __init__(self, context: Context, plan):
         self.plan = ffi.gc(plan, lib.stn_plan_destroy)
         self.context = context
+        self.workspace = 0 if context.device == HOST else int(lib.stn_plan_workspace_size(plan))
         self._lock = threading.Lock()
         self._error = new_error()
 
-    def run(self, source: int, target: int, stream: int = 0) -> None:
-        """From one address to another, in stream order."""
+    def run(self, source: int, target: int, stream: int = 0, workspace: int = 0) -> None:
+        """From one address to another on a GPU, in stream order."""
         with self._lock:
-            status = lib.stn_plan_execute(self.plan, _cast('void *', source), _cast('void *', target),
-                                          _cast('void *', stream) if stream else _null, self._error)
+            status = _execute_with(self.plan, source, target, workspace, stream, self._error)
             if status:
                 raise_error(status, self._error)
 
     def run_arrays(self, source: np.ndarray, target: np.ndarray) -> None:
-        """The same between arrays on the host."""
+        """Between arrays on the host."""
         a = _buffer(source) if source.flags.c_contiguous else _cast('void *', source.ctypes.data)
         b = _buffer(target) if target.flags.c_contiguous else _cast('void *', target.ctypes.data)
         with self._lock:
@@ -37,12 +41,18 @@ class Handle:
             if status:
                 raise_error(status, self._error)
 
-    def run_with(self, source: int, constant: int, target: int, stream: int = 0) -> None:
-        """The same with a constant source that is added at each step."""
+    def run_host(self, source: int, target: int) -> None:
+        """Between addresses on the host."""
+        with self._lock:
+            check(lib.stn_plan_execute(self.plan, _cast('void *', source), _cast('void *', target), _null, self._error),
+                  self._error)
+
+    def run_with(self, source: int, constant: int, target: int, stream: int = 0, workspace: int = 0) -> None:
+        """From one address to another, anywhere, with a constant source that is added at each step."""
         execution = ffi.new('stn_execution *', {'struct_size': ffi.sizeof('stn_execution')})
         setattr(execution, 'in', _cast('void *', source))  # 'in' is a word of Python's
         execution.source, execution.out = _cast('void *', constant), _cast('void *', target)
-        execution.stream = _cast('void *', stream)
+        execution.stream, execution.workspace = _cast('void *', stream), _cast('void *', workspace)
         with self._lock:
             check(lib.stn_plan_run(self.plan, execution, self._error), self._error)
 
@@ -60,13 +70,14 @@ def plan_options(strategy, tune):
     options.strategy = name
     if tune:
         options.tune = 1
-        options.tune_seconds = 0.0 if tune is True else float(tune)
+        options.tune_seconds = 0.0 if tune is True else tune
     return options, name
 
 
 def make_plan(context: Context, create, work, strategy=None, tune=False) -> Handle:
     """A plan by stn_plan_create or stn_plan_create_fft."""
     options, name = plan_options(strategy, tune)
+    options.no_auto_workspace = context.device != HOST
     made, error = ffi.new('stn_plan **'), new_error()
     check(create(context.handle, work, options, made, error), error)
     del name  # kept until here

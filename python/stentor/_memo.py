@@ -6,6 +6,7 @@ import threading
 
 MOST = 256
 _prepared: collections.OrderedDict = collections.OrderedDict()
+_pinned: set = set()
 _lock = threading.Lock()
 
 
@@ -24,19 +25,39 @@ def recall(key):
 
 
 def remember(key, prepared):
-    """Keeps it, and drops what has not been used for longest. Work on a GPU is waited for first."""
+    """Keeps it, and drops what has not been used for longest. Work on a GPU is waited for first. What is no key, such as an array
+    of one number for a number, is not kept."""
+    try:
+        hash(key)
+    except TypeError:
+        return prepared
     with _lock:
         _prepared[key] = prepared
         dropped = [_prepared.popitem(last=False)[1] for _ in range(len(_prepared) - MOST)]
     for each in dropped:
-        each.finish()
+        _finish(each)
     return prepared
+
+
+def _finish(prepared) -> None:
+    """A device that fails is told of by the calls on it, not here."""
+    try:
+        prepared.finish()
+    except Exception:
+        pass
+
+
+def pin(prepared) -> None:
+    """Keeps what a CUDA graph has captured, which needs it for as long as it is replayed: until clear_cache."""
+    with _lock:
+        _pinned.add(prepared)
 
 
 def clear_cache() -> None:
     """Forgets all plans that the functions have prepared, and frees their memory.
 
-    A CUDA graph that captured a call of a function uses such a plan: keep it until the graph is gone.
+    A CUDA graph that captured a call of a function uses such a plan: what PyTorch captures is kept until this is called, so do
+    not while there is such a graph.
 
     Examples
     --------
@@ -49,14 +70,16 @@ def clear_cache() -> None:
     with _lock:
         dropped = list(_prepared.values())
         _prepared.clear()
+        _pinned.clear()
     for each in dropped:
-        each.finish()
+        _finish(each)
 
 
 def _after_fork() -> None:
     global _lock
     _lock = threading.Lock()
     _prepared.clear()
+    _pinned.clear()
 
 
 os.register_at_fork(after_in_child=_after_fork)

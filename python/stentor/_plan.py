@@ -6,14 +6,16 @@ from typing import Any, Mapping, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
-from ._arguments import number
-from ._arrays import Host, View, address_of, numbers, open_array
+from ._arguments import is_index, number
+from ._arrays import Host, View, address_of, numbers, open_array, open_target, raw_stream
 from ._boundary import sides_of
 from ._context import HOST, context, device_name, device_number
 from ._errors import check, new_error
 from ._library import ffi, lib, take_text
-from ._problem import DTYPES, ITEM_SIZES, Layout, Request, Split, stencil_plan, whole
+from ._problem import DTYPES, ITEM_SIZES, Layout, Request, Split, stencil_plan
+from ._scratch import Prepared
 from ._stencil import Taps, named_taps, taps_of
+from ._words import listed, said, whole
 
 
 class Plan:
@@ -67,6 +69,11 @@ class Plan:
             raise ValueError(f'shape {self._shape} has fewer axes than the stencil, which has {rank}')
         axes = tuple(range(len(self._shape) - rank, len(self._shape)))
         layout = Layout.dense(self._shape)
+        if strategy is not None and not isinstance(strategy, str):
+            raise ValueError(f'strategy is {said(strategy)}: give its name')
+        tune = tune if isinstance(tune, bool) else number(tune, 'tune')
+        if not 0 <= tune < float('inf'):
+            raise ValueError(f'tune is {tune}: give True, or seconds')
         self._steps, self._every, self._source = whole(steps, 'steps', 1), whole(every, 'every', 0), bool(source)
         self._number = device_number(device)
         request = Request(taps, axes, sides_of(boundary, 0.0, rank), layout, layout, self._dtype.name,
@@ -76,7 +83,8 @@ class Plan:
             request = request._replace(alignment=16)
         batch = tuple(range(len(self._shape) - rank))
         self._handle = stencil_plan(context(self._number), request, Split(axes, batch, ()), strategy, tune)
-        self._taps, self._tensor_dtype = taps, f'torch.{self._dtype.name}'
+        self._memory = Prepared(self._number, self._handle.workspace)
+        self._taps, self._tensor_dtype = taps, None  # PyTorch's word for it, once it is asked for
         stack = (self._steps // self._every,) if self._every else ()
         self._out_shape: Tuple[int, ...] = stack + self._shape
 
@@ -139,13 +147,18 @@ class Plan:
 
     def _fits_tensor(self, x: Any) -> bool:
         """Is it a CUDA tensor that needs no second look?"""
+        if self._tensor_dtype is None:
+            self._tensor_dtype = getattr(sys.modules['torch'], self._dtype.name)
         return (x.is_cuda and x.shape == self._shape and x.get_device() == self._number and not self._source
-                and x.is_contiguous() and str(x.dtype) == self._tensor_dtype)
+                and x.is_contiguous() and x.dtype == self._tensor_dtype and not x.is_neg())
 
     def _run_tensor(self, x: Any) -> Any:
         torch = sys.modules['torch']
-        result = torch.empty(self._out_shape, dtype=x.dtype, device=x.device)
-        self._handle.run(x.data_ptr(), result.data_ptr(), torch.cuda.current_stream(x.device).cuda_stream)
+        device, size = x.device, self._handle.workspace
+        result = torch.empty(self._out_shape, dtype=x.dtype, device=device)
+        memory = torch.empty((size,), dtype=torch.uint8, device=device) if size else None
+        self._handle.run(x.data_ptr(), result.data_ptr(), raw_stream(torch, self._number),
+                         0 if memory is None else memory.data_ptr())
         return result
 
     def _run_host(self, opened: Host, out: Any, source: Any) -> Any:
@@ -153,13 +166,13 @@ class Plan:
         if out is None:
             result = np.empty(self._out_shape, self._dtype)
         else:
-            target = open_array(out, 'out')
+            target = open_target(out)
             if not isinstance(target, Host):
                 raise ValueError('x is on the host, but out is on a GPU: give both on one device')
             result = target.array
-            self._check_out(result.shape, result.dtype.name, result.flags.c_contiguous)
-            if not result.flags.writeable or not result.flags.aligned:
-                raise ValueError('out cannot be written to: give an array that is not read-only, and is aligned')
+            self._check_out(result.shape, result.dtype, result.flags.c_contiguous)
+            if not result.flags.aligned:
+                raise ValueError(f'out does not begin at a multiple of {result.itemsize} bytes: give an aligned array')
         if source is None:
             self._handle.run_arrays(x, result)
         else:
@@ -172,23 +185,26 @@ class Plan:
 
     def _run_device(self, view: View, out: Any, stream: int, source: Any) -> Any:
         self._check_view(view, 'x')
+        view = view._replace(stream=stream)
         made = view.empty(self._out_shape, view.dtype) if out is None else out
         if out is None:
             target = address_of(made)
         else:
-            given = open_array(out, 'out', stream)
+            given = open_target(out, stream)
             if not isinstance(given, View) or given.device != self._number:
                 raise ValueError(f'x is on {self.device}, but out is elsewhere: give both on one device')
-            self._check_out(given.layout.shape, given.dtype, given.layout == Layout.dense(given.layout.shape))
+            self._check_out(given.layout.shape, given.dtype, given.layout.is_dense())
             target = given.pointer
+        memory, kept = self._memory.scratch(view)
         if source is None:
-            self._handle.run(view.pointer, target, stream)
+            self._handle.run(view.pointer, target, stream, memory)
         else:
             other = open_array(source, 'source', stream)
             if not isinstance(other, View) or other.device != self._number:
                 raise ValueError(f'x is on {self.device}, but source is elsewhere: give both on one device')
             self._check_view(other, 'source')
-            self._handle.run_with(view.pointer, other.pointer, target, stream)
+            self._handle.run_with(view.pointer, other.pointer, target, stream, memory)
+        del kept  # until here
         return view.finish(made, stream) if out is None else out
 
     def _fit(self, x: np.ndarray, name: str) -> np.ndarray:
@@ -206,13 +222,11 @@ class Plan:
         if view.layout.shape != self._shape or view.dtype != self._dtype.name:
             raise ValueError(f'{name} is {view.dtype} of shape {view.layout.shape}, but the plan is for {self._dtype} of '
                              f'shape {self._shape}')
-        if view.layout != Layout.dense(self._shape) and view.layout.strides != ():
-            expected = Layout.dense(self._shape).strides
-            if any(n > 1 and a != b for n, a, b in zip(self._shape, view.layout.strides, expected)):
-                raise ValueError(f'{name} is not dense: copy it first')
+        if not view.layout.is_dense():
+            raise ValueError(f'{name} is not dense: copy it first')
 
-    def _check_out(self, shape: Tuple[int, ...], dtype: str, dense: bool) -> None:
-        if tuple(shape) != self._out_shape or dtype != self._dtype.name:
+    def _check_out(self, shape: Tuple[int, ...], dtype: Any, dense: bool) -> None:
+        if tuple(shape) != self._out_shape or dtype != self._dtype:
             raise ValueError(f'out is {dtype} of shape {tuple(shape)}, but the result is {self._dtype} of shape '
                              f'{self._out_shape}')
         if not dense:
@@ -228,7 +242,10 @@ class Plan:
 
     @weights.setter
     def weights(self, weights: Any) -> None:
-        given = np.asarray(numbers(weights, 'weights'), np.float64)
+        given = numbers(weights, 'weights')
+        if given.dtype.kind == 'c':
+            raise ValueError('weights are complex: give real ones')
+        given = np.asarray(given, np.float64)
         if given.shape == self._box:
             chosen = given[self._places()]
             if np.count_nonzero(given) != np.count_nonzero(chosen):
@@ -259,8 +276,8 @@ class Plan:
         >>> 'host' in stentor.Plan((8, 8), 'heat-2d', device='host').describe()
         True
         """
-        if format not in ('text', 'json'):
-            raise ValueError(f"format is {format!r}: use 'text' or 'json'")
+        if not isinstance(format, str) or format not in ('text', 'json'):
+            raise ValueError(f"format is {said(format)}: use 'text' or 'json'")
         made, error = ffi.new('char **'), new_error()
         kind = lib.STN_JSON if format == 'json' else lib.STN_TEXT
         check(lib.stn_plan_describe(self._handle.plan, kind, made, error), error)
@@ -276,7 +293,7 @@ class Plan:
 
 
 def _shape(shape: Any) -> Tuple[int, ...]:
-    given = (shape,) if hasattr(shape, '__index__') else tuple(shape)
+    given = (shape,) if is_index(shape) else listed(shape, 'shape')
     return tuple(whole(each, 'an extent of shape', 1) for each in given)
 
 
@@ -284,10 +301,10 @@ def _dtype(dtype: Any) -> np.dtype:
     name = str(dtype).rpartition('.')[2] if type(dtype).__module__.startswith('torch') else dtype
     try:
         found = np.dtype(name)
-    except TypeError:
+    except Exception:  # there are many
         found = None  # type: ignore[assignment]
-    if found is None or found.name not in DTYPES or not found.isnative:
-        raise ValueError(f'dtype is {dtype!r}: use float64, float32 or float16')
+    if dtype is None or found is None or found.name not in DTYPES or not found.isnative:
+        raise ValueError(f'dtype is {said(dtype)}: use float64, float32 or float16')
     return found
 
 
@@ -316,10 +333,12 @@ def _mapped(weights: Mapping) -> Taps:
 
 
 def _stream_handle(stream: Any) -> Optional[int]:
-    """PyTorch's and CuPy's objects, or a number."""
+    """PyTorch's and CuPy's objects, what says itself by __cuda_stream__, or a number."""
     if stream is None:
         return None
-    for name in ('cuda_stream', 'ptr'):
-        if hasattr(stream, name):
-            return int(getattr(stream, name))
-    return whole(stream, 'stream', 0)
+    handle = stream
+    if hasattr(stream, '__cuda_stream__'):
+        handle = stream.__cuda_stream__()[1]
+    else:
+        handle = getattr(stream, 'cuda_stream', getattr(stream, 'ptr', stream))
+    return whole(handle, 'stream', 0)

@@ -29,11 +29,20 @@ class Layout(NamedTuple):
             size *= max(1, extent)
         return cls(tuple(shape), tuple(reversed(strides)))
 
+    @classmethod
+    def given(cls, shape: Sequence[int], strides: Sequence[int]) -> 'Layout':
+        """An array's own. What it says of axes of one point is of no meaning, and may be negative."""
+        return cls(tuple(shape), tuple(s if n > 1 else 1 for s, n in zip(strides, shape)))
 
     @classmethod
     def of(cls, array: np.ndarray) -> 'Layout':
-        """A NumPy array's. What it says of axes of one point is of no meaning, and may be negative."""
-        return cls(array.shape, tuple(s // array.itemsize if n > 1 else 1 for s, n in zip(array.strides, array.shape)))
+        """A NumPy array's."""
+        return cls.given(array.shape, [s // array.itemsize for s in array.strides])
+
+    def is_dense(self) -> bool:
+        """One element behind the other, in C order."""
+        expected = Layout.dense(self.shape).strides
+        return 0 in self.shape or all(n == 1 or a == b for n, a, b in zip(self.shape, self.strides, expected))
 
 
 class Split(NamedTuple):
@@ -97,17 +106,6 @@ class Request(NamedTuple):
     every: int = 0
     has_source: bool = False
     tolerance: float = 0.0
-
-
-def whole(value, name: str, least: int) -> int:
-    """A whole number, at least so large."""
-    try:
-        number = value.__index__()
-    except AttributeError:
-        raise ValueError(f'{name} is {value!r}: give a whole number from {least} on') from None
-    if number < least or number >= 2**63:
-        raise ValueError(f'{name} is {number}: give a whole number from {least} on')
-    return number
 
 
 def fill_problem(request: Request, split: Split):

@@ -4,8 +4,11 @@ from typing import Any, List, Optional, Sequence, Tuple, Union
 
 import torch
 
+from ._arguments import number
 from ._context import HOST
 from ._fourier import BACKWARD_WEIGHTS, BACKWARD_X, FORWARD, Layer, layer
+from ._place import place_of
+from ._words import whole
 
 _WEIGHTS = {torch.float32: torch.complex64, torch.float64: torch.complex128,
             torch.complex64: torch.complex64, torch.complex128: torch.complex128}
@@ -42,6 +45,9 @@ def spectral_conv(x: torch.Tensor, weight: torch.Tensor, bias: Optional[torch.Te
     >>> stentor.torch.spectral_conv(x, torch.ones(1, 1, 1, dtype=torch.complex64))
     tensor([[[3., 3., 3., 3.]]])
     """
+    for name, value in (('x', x), ('weight', weight), ('bias', bias)):
+        if not isinstance(value, torch.Tensor) and not (name == 'bias' and value is None):
+            raise ValueError(f'{name} is a {type(value).__name__}: give a tensor')
     return torch.ops.stentor.spectral_conv(x, weight, bias, low)
 
 
@@ -68,9 +74,8 @@ def _check(x: torch.Tensor, weight: torch.Tensor, bias: Optional[torch.Tensor]) 
 
 def _plan(which: int, x: torch.Tensor, weight: torch.Tensor, bias: bool, low: bool, tensors: Sequence[torch.Tensor]) -> Layer:
     device = HOST if x.device.type == 'cpu' else x.device.index
-    stream = 0 if device == HOST else torch.cuda.current_stream(x.device).cuda_stream
     alignment = 16 if all(t.data_ptr() % 16 == 0 for t in tensors) else 2 * (4 if _REAL[weight.dtype] == 'float32' else 8)
-    return layer(device, stream, which, tuple(x.shape), weight.shape[1], tuple(weight.shape[2:]), _REAL[weight.dtype],
+    return layer(device, which, tuple(x.shape), weight.shape[1], tuple(weight.shape[2:]), _REAL[weight.dtype],
                  x.is_complex(), False, bias, low, alignment)
 
 
@@ -87,7 +92,7 @@ def _spectral_conv(x: torch.Tensor, weight: torch.Tensor, bias: Optional[torch.T
     bias = None if bias is None else _dense(bias)
     y = torch.empty((x.shape[0], weight.shape[1], *x.shape[2:]), dtype=x.dtype, device=x.device)
     plan = _plan(FORWARD, x, weight, bias is not None, low, [x, weight, y])
-    plan.run(**{'in': x.data_ptr()}, out=y.data_ptr(), weights=weight.data_ptr(), bias=bias.data_ptr() if bias is not None else 0)
+    plan.run(place_of(x), **{'in': x.data_ptr()}, out=y.data_ptr(), weights=weight.data_ptr(), bias=bias.data_ptr() if bias is not None else 0)
     return y
 
 
@@ -106,10 +111,10 @@ def _spectral_conv_backward(grad: torch.Tensor, x: torch.Tensor, weight: torch.T
     gb = x.new_empty(weight.shape[1] if for_weight and has_bias else 0)
     if for_x:
         plan = _plan(BACKWARD_X, x, weight, False, low, [grad, weight, gx])
-        plan.run(**{'in': grad.data_ptr()}, out=gx.data_ptr(), weights=weight.data_ptr())
+        plan.run(place_of(x), **{'in': grad.data_ptr()}, out=gx.data_ptr(), weights=weight.data_ptr())
     if for_weight:
         plan = _plan(BACKWARD_WEIGHTS, x, weight, has_bias, low, [grad, x, gw])
-        plan.run(**{'in': x.data_ptr()}, out=gw.data_ptr(), gradient=grad.data_ptr(),
+        plan.run(place_of(x), **{'in': x.data_ptr()}, out=gw.data_ptr(), gradient=grad.data_ptr(),
                  bias_gradient=gb.data_ptr() if has_bias else 0)
     return gx, gw, gb
 
@@ -143,19 +148,30 @@ _spectral_conv.register_autograd(_backward, setup_context=_setup)
 
 
 class _Dense(torch.nn.Module):
-    """Complex weights as neuraloperator's files hold them: a parameter `tensor` of pairs."""
+    """Complex weights as neuraloperator's files hold them: a parameter `tensor`, complex, or (as of its class ComplexDense, and in
+    all files of its versions before 2) of pairs. Either is loaded into either."""
 
-    def __init__(self, shape: Sequence[int], std: float, device: Any):
+    def __init__(self, shape: Sequence[int], std: float, device: Any, pairs: bool):
         super().__init__()
         values = torch.empty(*shape, dtype=torch.cfloat, device=device).normal_(0, std)
-        self.tensor = torch.nn.Parameter(torch.view_as_real(values))
+        self.tensor = torch.nn.Parameter(torch.view_as_real(values) if pairs else values)
 
     @property
     def shape(self) -> torch.Size:
-        return self.tensor.shape[:-1]
+        return self.tensor.shape if self.tensor.is_complex() else self.tensor.shape[:-1]
 
     def forward(self) -> torch.Tensor:
-        return torch.view_as_complex(self.tensor)
+        return self.tensor if self.tensor.is_complex() else torch.view_as_complex(self.tensor)
+
+    def _load_from_state_dict(self, state_dict: Any, prefix: str, *rest: Any) -> None:
+        given = state_dict.get(prefix + 'tensor')
+        if isinstance(given, torch.Tensor) and given.is_complex() != self.tensor.is_complex():
+            state_dict = dict(state_dict)
+            if given.is_complex():
+                state_dict[prefix + 'tensor'] = torch.view_as_real(given.resolve_conj())
+            elif given.shape[-1:] == (2,):
+                state_dict[prefix + 'tensor'] = torch.view_as_complex(given.contiguous())
+        super()._load_from_state_dict(state_dict, prefix, *rest)
 
 
 class SpectralConv(torch.nn.Module):
@@ -169,7 +185,7 @@ class SpectralConv(torch.nn.Module):
     complex_data : bool, optional
         The data is complex.
     max_n_modes : int or sequence of int, optional
-        What the weights have room for; `n_modes` may be set to as many later.
+        Frequencies that the weights have room for, as they are; `n_modes` may be set to as many later.
     bias : bool, optional
     init_std : float or 'auto', optional
         Of the initial weights; 'auto' is (2 / (in_channels + out_channels)) ** 0.5.
@@ -178,9 +194,13 @@ class SpectralConv(torch.nn.Module):
     device : optional
         Where the parameters are.
 
-    separable, resolution_scaling_factor, fno_block_precision, rank, factorization, implementation, fixed_rank_modes and
-    decomposition_kwargs are taken with what asks for dense weights in full precision; anything else is a ValueError. Data of
-    odd length is treated as that of even length is: frequencies keep their places; so do complex data's on several axes.
+    factorization : str, optional
+        None or 'dense': weights are complex numbers, as in the files of neuraloperator 2. 'complexdense': pairs of real ones, as
+        in those before. Files of both are loaded either way.
+
+    separable, resolution_scaling_factor, fno_block_precision, rank, implementation, fixed_rank_modes and decomposition_kwargs
+    are taken with what asks for dense weights in full precision; anything else is a ValueError. Data of odd length is treated
+    as that of even length is: frequencies keep their places; so do complex data's on several axes.
 
     Examples
     --------
@@ -189,7 +209,7 @@ class SpectralConv(torch.nn.Module):
     >>> conv(torch.zeros(2, 3, 16, 16)).shape
     torch.Size([2, 5, 16, 16])
     >>> {name: tuple(value.shape) for name, value in conv.state_dict().items()}
-    {'bias': (5, 1, 1), 'weight.tensor': (3, 5, 8, 5, 2)}
+    {'bias': (5, 1, 1), 'weight.tensor': (3, 5, 8, 5)}
     """
 
     def __init__(self, in_channels: int, out_channels: int, n_modes: Union[int, Sequence[int]], complex_data: bool = False,
@@ -203,16 +223,18 @@ class SpectralConv(torch.nn.Module):
         unknown = sorted(set(more) - {'enforce_hermitian_symmetry'})
         if unknown:
             raise TypeError(f'SpectralConv has no argument {unknown[0]!r}')
+        in_channels, out_channels = whole(in_channels, 'in_channels', 1), whole(out_channels, 'out_channels', 1)
         self.in_channels, self.out_channels, self.complex_data, self.fft_norm = in_channels, out_channels, complex_data, fft_norm
         self.n_modes = n_modes  # type: ignore[assignment]
         self.order = len(self._n_modes)
         if not 1 <= self.order <= 3:
             raise ValueError(f'n_modes has {self.order} axes: give 1 to 3')
-        self.max_n_modes = self._n_modes if max_n_modes is None else _as_list(max_n_modes, complex_data)
+        self.max_n_modes = list(self._n_modes) if max_n_modes is None else _as_list(max_n_modes, 'max_n_modes')
         if len(self.max_n_modes) != self.order or any(m > most for m, most in zip(self._n_modes, self.max_n_modes)):
             raise ValueError(f'max_n_modes {max_n_modes} has no room for n_modes {n_modes}')
-        std = (2 / (in_channels + out_channels)) ** 0.5 if init_std == 'auto' else float(init_std)
-        self.weight = _Dense([in_channels, out_channels, *self.max_n_modes], std, device)
+        std = (2 / (in_channels + out_channels)) ** 0.5 if init_std == 'auto' else number(init_std, 'init_std')
+        pairs = factorization is not None and factorization.lower() == 'complexdense'
+        self.weight = _Dense([in_channels, out_channels, *self.max_n_modes], std, device, pairs)
         values = std * torch.randn(out_channels, *[1] * self.order, device=device) if bias else None
         self.bias = torch.nn.Parameter(values) if values is not None else None
 
@@ -223,10 +245,14 @@ class SpectralConv(torch.nn.Module):
 
     @n_modes.setter
     def n_modes(self, n_modes: Union[int, Sequence[int]]) -> None:
-        self._n_modes = _as_list(n_modes, self.complex_data)
+        self._n_modes = _as_list(n_modes, 'n_modes')
+        if not self.complex_data:
+            self._n_modes[-1] = self._n_modes[-1] // 2 + 1
 
     def forward(self, x: torch.Tensor, output_shape: Optional[Sequence[int]] = None) -> torch.Tensor:
         """Apply the layer to (batch, in_channels, points...)."""
+        if not isinstance(x, torch.Tensor):
+            raise ValueError(f'x is a {type(x).__name__}: give a tensor')
         if x.ndim != self.order + 2 or x.is_complex() != self.complex_data:
             kind = 'complex' if self.complex_data else 'real'
             raise ValueError(f'x has shape {tuple(x.shape)} and dtype {x.dtype}: give {kind} numbers on {self.order + 2} axes')
@@ -248,18 +274,18 @@ class SpectralConv(torch.nn.Module):
         return tuple(slices)
 
 
-def _as_list(modes: Union[int, Sequence[int]], complex_data: bool) -> List[int]:
-    listed = [modes] if isinstance(modes, int) else list(modes)
-    if not complex_data:
-        listed[-1] = listed[-1] // 2 + 1
-    return listed
+def _as_list(modes: Union[int, Sequence[int]], name: str) -> List[int]:
+    try:
+        return [whole(each, name, 1) for each in ([modes] if hasattr(modes, '__index__') else modes)]  # type: ignore[union-attr]
+    except TypeError:
+        raise ValueError(f'{name} is {modes!r}: give a whole number, or one for each axis') from None
 
 
 def _dense_only(separable: bool, scaling: Any, precision: str, factorization: Optional[str], norm: str) -> None:
     wrong = [text for bad, text in (
         (separable, 'separable weights'), (scaling is not None, f'resolution_scaling_factor {scaling}'),
         (precision != 'full', f'fno_block_precision {precision!r}'),
-        (factorization is not None and factorization.lower() not in ('dense', 'complexdense'), f'factorization {factorization!r}'))
+        (factorization is not None and str(factorization).lower() not in ('dense', 'complexdense'), f'factorization {factorization!r}'))
         if bad]
     if wrong:
         raise ValueError(f"Stentor's SpectralConv has dense weights, full precision and the shape of x, not {wrong[0]}")

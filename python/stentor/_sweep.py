@@ -17,15 +17,17 @@ class Sweep:
         if split.loop:
             request = request._replace(alignment=size)
         self.handle = stencil_plan(context(device), request, split, strategy)
-        self.run, self.run_arrays = self.handle.run, self.handle.run_arrays
+        self.run, self.run_arrays, self.workspace = self.handle.run, self.handle.run_arrays, self.handle.workspace
         if split.loop:
             self._turns = [(a * size, b * size) for a, b in zip(loop_offsets(split.loop, request.source),
                                                                 loop_offsets(split.loop, request.target))]
             self.run, self.run_arrays = self._loop, self._loop_arrays
 
-    def _loop(self, source: int, target: int, stream: int = 0) -> None:
+    def _loop(self, source: int, target: int, stream: int = 0, workspace: int = 0) -> None:
         for a, b in self._turns:
-            self.handle.run(source + a, target + b, stream)
+            self.handle.run(source + a, target + b, stream, workspace)
 
     def _loop_arrays(self, source: np.ndarray, target: np.ndarray) -> None:
-        self._loop(source.ctypes.data, target.ctypes.data)
+        first, second = source.ctypes.data, target.ctypes.data
+        for a, b in self._turns:
+            self.handle.run_host(first + a, second + b)

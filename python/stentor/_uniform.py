@@ -9,8 +9,8 @@ from ._arguments import axes_of, each_axis, frozen, number, origin_of
 from ._boundary import sides_of
 from ._complex import by_parts, is_complex
 from ._filter import Pass
-from ._problem import whole
 from ._stencil import taps_of
+from ._words import whole
 
 Mode = Union[str, Sequence[Any]]
 

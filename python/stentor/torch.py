@@ -4,7 +4,7 @@ The gradient for `x` is the transposed stencil with the boundary's adjoint, as m
 correlation of what came in at each step with what comes back there.
 """
 
-from typing import List, Sequence, Tuple, Union
+from typing import Any, List, Sequence, Tuple, Union
 
 import numpy as np
 import torch
@@ -12,9 +12,11 @@ import torch
 from ._adjoint import Adjoint
 from ._boundary import Sides, sides_of
 from ._context import HOST
-from ._problem import DTYPES, whole
+from ._place import place_of
+from ._problem import DTYPES
 from ._spectral import SpectralConv, spectral_conv
 from ._trained import Trained, trained
+from ._words import listed, said, whole
 
 __all__ = ['SpectralConv', 'spectral_conv', 'stencil']
 
@@ -51,6 +53,15 @@ def stencil(x: torch.Tensor, weights: torch.Tensor, boundary: Union[str, Sequenc
     >>> x.grad
     tensor([3., 0., 0., 0., 0.])
     """
+    for name, value in (('x', x), ('weights', weights)):
+        if not isinstance(value, torch.Tensor):
+            raise ValueError(f'{name} is a {type(value).__name__}: give a tensor')
+        if value.layout != torch.strided:
+            raise ValueError(f'{name} is a tensor of layout {value.layout}: make it dense first, by its method to_dense()')
+    if weights.is_complex():
+        raise ValueError('weights are complex: give real ones')
+    if not isinstance(steps, int):
+        raise ValueError(f'steps is {said(steps)}: give a whole number from 1 on')
     return torch.ops.stentor.stencil(x, weights, _text(boundary, weights.ndim), steps)
 
 
@@ -58,9 +69,16 @@ def _text(boundary: Union[str, Sequence], rank: int) -> str:
     """A boundary as the operator takes it: one for each axis, in one string."""
     if isinstance(boundary, str):
         return _SEPARATOR.join([boundary] * rank)
-    if len(boundary) != rank:
-        raise ValueError(f'boundary {boundary!r} must be one or a sequence of {rank}, one for each axis')
-    return _SEPARATOR.join(each if isinstance(each, str) else ':'.join(each) for each in boundary)
+    given = [each if isinstance(each, str) else ':'.join(_pair(each)) for each in listed(boundary, 'boundary')]
+    if len(given) != rank:
+        raise ValueError(f'boundary {said(boundary)} must be one or a sequence of {rank}, one for each axis')
+    return _SEPARATOR.join(given)
+
+
+def _pair(sides: Any) -> List[str]:
+    if not isinstance(sides, (list, tuple)) or len(sides) != 2 or not all(isinstance(each, str) for each in sides):
+        raise ValueError(f"boundary has {said(sides)} for an axis: give a name, 'LOW:HIGH' or (low, high)")
+    return list(sides)
 
 
 def _sides(text: str, rank: int) -> List[Sides]:
@@ -74,6 +92,8 @@ def _check(x: torch.Tensor, weights: torch.Tensor, steps: int) -> None:
         raise ValueError(f'x has {x.ndim} axes, fewer than weights, which have {weights.ndim}')
     if str(x.dtype).rpartition('.')[2] not in DTYPES:
         raise ValueError(f'x has dtype {x.dtype}: give float64, float32 or float16')
+    if weights.is_complex():
+        raise ValueError('weights are complex: give real ones')
     whole(steps, 'steps', 1)
 
 
@@ -83,8 +103,7 @@ def _numbers(weights: torch.Tensor) -> np.ndarray:
 
 def _plan(x: torch.Tensor, weights: torch.Tensor, boundary: str, steps: int, every: int) -> Trained:
     device = HOST if x.device.type == 'cpu' else x.device.index
-    stream = 0 if device == HOST else torch.cuda.current_stream(x.device).cuda_stream
-    return trained(device, stream, tuple(x.shape), str(x.dtype).rpartition('.')[2], tuple(weights.shape),
+    return trained(device, tuple(x.shape), str(x.dtype).rpartition('.')[2], tuple(weights.shape),
                    tuple(_sides(boundary, weights.ndim)), steps, every)
 
 
@@ -95,7 +114,8 @@ def _run(x: torch.Tensor, weights: torch.Tensor, boundary: str, steps: int, ever
     x = x.contiguous()
     result = torch.empty(((steps // every,) if every else ()) + tuple(x.shape), dtype=x.dtype, device=x.device)
     if x.numel():
-        _plan(x, weights, boundary, steps, every).run(_numbers(weights), x.data_ptr(), result.data_ptr())
+        _plan(x, weights, boundary, steps, every).run(_numbers(weights), x.data_ptr(), result.data_ptr(),
+                                                     place_of(x))
     return result
 
 

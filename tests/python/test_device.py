@@ -11,6 +11,7 @@ from scipy import ndimage
 
 import stentor
 from stentor import _dlpack
+from stentor._arrays import open_array
 from stentor._boundary import sides_of
 from stentor._trained import trained
 
@@ -199,7 +200,7 @@ class Plans(unittest.TestCase):
         for seed in range(3):
             w = np.random.default_rng(seed).standard_normal((3, 5))
             out = stentor.DeviceArray(self.x.shape, 'float64')
-            trained(0, 0, self.x.shape, 'float64', (3, 5), sides, 2, 0).run(w, x.pointer, out.pointer)
+            trained(0, self.x.shape, 'float64', (3, 5), sides, 2, 0).run(w, x.pointer, out.pointer, open_array(x, 'x'))
             host = stentor.Plan(self.x.shape, w, boundary='mirror', steps=2, device='host', strategy='host')
             np.testing.assert_allclose(out.numpy(), host(self.x), atol=1e-11)
 

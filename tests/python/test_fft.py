@@ -53,6 +53,13 @@ class Random(unittest.TestCase):
                 self.agree(getattr(stentor.fft, name)(x, n, axis), getattr(scipy.fft, name)(x, n, axis))
                 self.agree(getattr(stentor.fft, name + '2')(x), getattr(scipy.fft, name + '2')(x))
 
+    def test_the_inputs_own_size(self):
+        """-1 in s; of irfftn too, whose default is another."""
+        z = np.random.default_rng(0).standard_normal((4, 9)) + 1j
+        for name in ('fftn', 'ifftn', 'irfftn'):
+            for s in ((-1, -1), (6, -1), (-1, 5)):
+                self.agree(getattr(stentor.fft, name)(z, s), getattr(scipy.fft, name)(z, [own if n < 0 else n for n, own in zip(s, z.shape)]))
+
     def test_there_and_back(self):
         x = np.random.default_rng(0).standard_normal((5, 7, 9))
         np.testing.assert_allclose(stentor.fft.irfftn(stentor.fft.rfftn(x), s=x.shape), x, atol=1e-13)
@@ -81,7 +88,7 @@ class FourierLayers(unittest.TestCase):
         self.rows = np.arange(-2, 2) % 6
 
     def layer(self, which, bias):
-        return _fourier.layer(-1, 0, which, self.x.shape, 4, (4, 5), 'float64', False, False, bias, False, 16)
+        return _fourier.layer(-1, which, self.x.shape, 4, (4, 5), 'float64', False, False, bias, False, 16)
 
     def test_forward(self):
         spectrum, y = np.fft.rfftn(self.x, axes=(2, 3)), np.empty((2, 4, 6, 9))
@@ -106,7 +113,7 @@ class FourierLayers(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, 'needs weights'):
             self.layer(_fourier.FORWARD, False).run(**{'in': self.x.ctypes.data}, out=self.bias.ctypes.data)
         with self.assertRaisesRegex(ValueError, 'frequencies along that axis'):
-            _fourier.layer(-1, 0, _fourier.FORWARD, (1, 1, 8), 1, (9,), 'float64', True, False, False, False, 16)
+            _fourier.layer(-1, _fourier.FORWARD, (1, 1, 8), 1, (9,), 'float64', True, False, False, False, 16)
 
 
 if __name__ == '__main__':

@@ -8,7 +8,7 @@ from scipy import ndimage
 import stentor
 
 MODES = ['reflect', 'constant', 'nearest', 'mirror', 'wrap', 'grid-mirror', 'grid-constant', 'grid-wrap']
-WHOLE = ['uint8', 'int8', 'int16', 'uint16', 'int32', 'int64', 'bool']
+WHOLE = ['uint8', 'int8', 'int16', 'uint16', 'int32', 'int64', 'bool', '>i4']
 COUNT = int(os.environ.get('STENTOR_TEST_COUNT', '60'))
 
 
@@ -32,7 +32,9 @@ def random_array(rng, shape, dtype):
 def agree(test, ours, theirs, slack=0):
     test.assertEqual(ours.dtype, theirs.dtype)
     test.assertEqual(ours.shape, theirs.shape)
-    if theirs.dtype.kind in 'biu':
+    if theirs.dtype.kind == 'b':  # scipy.ndimage writes 0 to 255 into them
+        np.testing.assert_array_equal(ours.view(np.uint8) != 0, theirs.view(np.uint8) != 0)
+    elif theirs.dtype.kind in 'iu':
         distance = np.abs(ours.astype(np.int64) - theirs.astype(np.int64))
         test.assertLessEqual(distance.max(initial=0), slack)
     else:
@@ -56,7 +58,7 @@ class Random(unittest.TestCase):
     def test_correlate_and_convolve(self):
         def body(rng):
             rank = int(rng.integers(1, 4))
-            x = random_array(rng, random_shape(rng, rank), rng.choice(['float64', 'float32', 'complex128', *WHOLE]))
+            x = random_array(rng, random_shape(rng, rank), rng.choice(['float64', 'float32', 'complex128', '>f8', '>c16', *WHOLE]))
             w = rng.integers(-3, 4, rng.integers(1, 6, rank)).astype(float)
             if rng.random() < 0.3 and x.dtype.kind == 'f':
                 w = rng.standard_normal(w.shape)
@@ -95,9 +97,9 @@ class Random(unittest.TestCase):
     def test_laplace_and_uniform(self):
         def body(rng):
             rank = int(rng.integers(1, 4))
-            x = random_array(rng, random_shape(rng, rank), rng.choice(['float64', 'float32', 'complex128', 'int32', 'uint8']))
+            x = random_array(rng, random_shape(rng, rank), rng.choice(['float64', 'float32', 'complex128', 'int32', 'uint8', 'bool']))
             given = dict(mode=[str(rng.choice(MODES)) for _ in range(rank)], cval=float(rng.integers(0, 4)))
-            if x.dtype != np.uint8:
+            if x.dtype not in (np.uint8, bool):
                 agree(self, stentor.laplace(x, **given), ndimage.laplace(x, **given))
             size = [int(n) for n in rng.integers(1, 6, rank)]
             origin = [int(rng.integers(-((n - 1) // 2), (n - 1) // 2 + 1)) for n in size]
@@ -174,6 +176,21 @@ class Meaning(unittest.TestCase):
         for x in (np.lib.stride_tricks.sliding_window_view(np.arange(9.), 4), np.broadcast_to(np.arange(5.), (3, 5)),
                   self.x[0].astype('>f8'), np.frombuffer(b'\0' + self.x[0].tobytes(), np.uint8)[1:].view('f8')):
             np.testing.assert_allclose(stentor.correlate(x, w), ndimage.correlate1d(x, w, axis=-1), atol=1e-12)
+
+    def test_truth_of_sums(self):
+        """A sum is cut to a whole number before it is looked at, as scipy.ndimage does."""
+        x = np.array([1, 0, 1, 1, 1, 0, 0], bool)
+        np.testing.assert_array_equal(stentor.uniform_filter(x, 3), [0, 0, 0, 1, 0, 0, 0])
+        np.testing.assert_array_equal(stentor.correlate(x, [0.7, 0.5, 0.7]), ndimage.correlate(x, [0.7, 0.5, 0.7]))
+
+    def test_results_are_in_the_machines_byte_order(self):
+        for dtype in ('>f4', '>f8', '>i2', '>c16'):
+            x = self.x.astype(dtype)
+            for run in (stentor.laplace, stentor.uniform_filter):
+                self.assertTrue(run(x).dtype.isnative)
+            out = np.empty_like(x)
+            stentor.uniform_filter(x, 3, out=out)
+            np.testing.assert_array_equal(out, stentor.uniform_filter(x, 3))
 
     def test_empty_and_lists(self):
         self.assertEqual(stentor.correlate(np.empty((0, 3)), np.ones((3, 3))).shape, (0, 3))

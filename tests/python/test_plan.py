@@ -153,6 +153,14 @@ class Refused(unittest.TestCase):
         self.says('digits', lambda: stentor.laplace(x.astype(np.longdouble)))
         self.says('out has shape', lambda: stentor.laplace(x, out=np.ones((5, 4))))
         self.says('one argument', lambda: stentor.laplace(x, x, out=x))
+        self.says('mask', lambda: stentor.laplace(np.ma.masked_array(x, x > 0)))
+        self.says('cannot be written', lambda: stentor.laplace(x, out=[[0.0] * 5] * 4))
+        self.says('order', lambda: stentor.gaussian_filter(x, 1, order=2**31))
+        self.says('cval', lambda: stentor.laplace(x, cval=np.complex128(1)))
+        self.says('cval', lambda: stentor.laplace(x, cval='3'))
+        self.says('sequence', lambda: stentor.gaussian_filter(x, 1, axes=0.5))
+        self.says('axis', lambda: stentor.gaussian_filter(x, 1, axes=[0.5]))
+        self.says('DLPack', lambda: stentor.laplace(type('X', (), {'__dlpack_device__': lambda self: 7})()))
         read_only = np.ones((4, 5))
         read_only.flags.writeable = False
         self.says('read-only', lambda: stentor.laplace(x, out=read_only))
@@ -182,6 +190,14 @@ class Refused(unittest.TestCase):
         self.says('strategy', lambda: stentor.Plan((4,), np.ones(3), strategy='magic', device='host'))
         self.says('offset', lambda: stentor.Plan((4,), {0.5: 1.0}, device='host'))
         self.says('format', lambda: plan.describe('yaml'))
+        self.says('format', lambda: plan.describe([]))
+        self.says('out is >f8', lambda: plan(x, np.ones((4, 5), '>f8')))
+        self.says('complex', lambda: setattr(plan, 'weights', HEAT * 1j))
+        self.says('shape', lambda: stentor.Plan(None, HEAT))
+        self.says('tune', lambda: stentor.Plan((4, 5), HEAT, tune='a', device='host'))
+        self.says('strategy', lambda: stentor.Plan((4, 5), HEAT, strategy=5, device='host'))
+        self.says('device', lambda: stentor.Plan((4, 5), HEAT, device='cuda:' + '9' * 30))
+        self.says('give numbers|of numbers', lambda: stentor.DeviceArray((3,), object))
 
     def test_kinds_of_exceptions(self):
         huge = 2**40

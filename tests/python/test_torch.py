@@ -1,26 +1,15 @@
 """PyTorch's tensors in all functions, and the operator with its gradients."""
 import itertools
-import sys
 import unittest
 
 import numpy as np
-
-try:
-    import torch
-except ImportError:
-    print('PyTorch is not installed')
-    sys.exit(77)
+from tensors import DEVICES, tensor, torch
 
 import stentor
 import stentor.torch
 
-DEVICES = ['cpu'] + (['cuda'] if torch.cuda.is_available() else [])
 BOUNDARIES = ['wrap', 'constant=0.7', 'nearest', 'reflect', 'mirror', 'fixed', 'reflect:constant=2', 'fixed:mirror',
               'nearest:fixed']
-
-
-def tensor(*shape, seed=0, dtype=torch.float64, device='cpu'):
-    return torch.tensor(np.random.default_rng(seed).standard_normal(shape), dtype=dtype, device=device)
 
 
 class Tensors(unittest.TestCase):
@@ -52,9 +41,75 @@ class Tensors(unittest.TestCase):
                             ('fewer', lambda: stentor.torch.stencil(tensor(5), tensor(3, 3))),
                             ('int', lambda: stentor.torch.stencil(torch.ones(5, dtype=torch.int32), tensor(3))),
                             ('steps', lambda: stentor.torch.stencil(tensor(5), tensor(3), steps=0)),
+                            ('steps', lambda: stentor.torch.stencil(tensor(5), tensor(3), steps=1.5)),
+                            ('give a tensor', lambda: stentor.torch.stencil(tensor(5).numpy(), tensor(3))),
+                            ('to_dense', lambda: stentor.torch.stencil(tensor(5, 5).to_sparse(), tensor(3))),
+                            ('to_dense', lambda: stentor.laplace(tensor(5, 5).to_sparse())),
+                            ('NumPy cannot read', lambda: stentor.laplace(tensor(5).bfloat16())),
+                            ('complex', lambda: stentor.torch.stencil(tensor(5), torch.ones(3, dtype=torch.complex64))),
+                            ('sequence', lambda: stentor.torch.stencil(tensor(5), tensor(3), 7)),
+                            ('for an axis', lambda: stentor.torch.stencil(tensor(5), tensor(3), [7])),
                             ('boundary', lambda: stentor.torch.stencil(tensor(5), tensor(3), 'round'))):
             with self.subTest(said), self.assertRaisesRegex(ValueError, said):
                 wrong()
+
+
+    def test_tensors_that_are_read_otherwise(self):
+        """Conjugated and negated views hold other numbers than they stand for."""
+        for device in DEVICES:
+            z = torch.complex(tensor(6, 8), tensor(6, 8, seed=1)).to(device)
+            view = z.conj().imag
+            self.assertTrue(view.is_neg())
+            plan = stentor.Plan((6, 8), 'heat-2d', device=device)
+            for run in (stentor.laplace, plan, lambda a: stentor.torch.stencil(a, tensor(3, 3))):
+                torch.testing.assert_close(run(view), -run(z.imag.contiguous()))
+            torch.testing.assert_close(stentor.fft.fftn(z.conj()), torch.fft.fftn(z.conj().resolve_conj()))
+            with self.assertRaisesRegex(ValueError, 'cannot be written to'):
+                stentor.laplace(z.real, out=view)
+
+    def test_streams(self):
+        """Through one plan and the functions, in streams that wait for nothing, tensors equal the host."""
+        if 'cuda' not in DEVICES:
+            self.skipTest('no GPU')
+        w, plan = tensor(5, 5, seed=3).numpy(), stentor.Plan((40, 36), 'heat-2d', steps=9, device='cuda')
+        runs = [plan, lambda a: stentor.correlate(a, w), lambda a: stentor.gaussian_filter(a, 0.8, order=(1, 0)),
+                lambda a: stentor.fft.rfftn(a), lambda a: stentor.torch.stencil(a, torch.tensor(w), 'mirror', 3)]
+        on_host = [stentor.Plan((40, 36), 'heat-2d', steps=9, device='host'), *runs[1:]]
+        streams, made = [torch.cuda.Stream() for _ in range(4)], []
+        for turn in range(12):
+            x = tensor(40, 36, seed=turn)
+            with torch.cuda.stream(streams[turn % 4]):
+                there = x.to('cuda')
+                made += [(run(there), host(x)) for run, host in zip(runs, on_host)]
+            streams[turn % 4].synchronize()
+            made.append((plan(there, stream=streams[(turn + 1) % 4]), on_host[0](x)))
+        torch.cuda.synchronize()
+        for ours, expected in made:
+            torch.testing.assert_close(ours.cpu(), torch.as_tensor(expected), atol=1e-10, rtol=1e-10)
+
+
+    @unittest.skipUnless('cuda' in DEVICES, 'no GPU')
+    def test_graphs(self):
+        """Warm on a stream, captured on PyTorch's own side stream, replayed on new numbers while other calls go on."""
+        x, w, stream, graph = tensor(40, 36, device='cuda'), tensor(3, 3, seed=1), torch.cuda.Stream(), torch.cuda.CUDAGraph()
+        plan = stentor.Plan((40, 36), 'heat-2d', steps=9, device='cuda')
+        runs = [plan, stentor.laplace, lambda a: stentor.gaussian_filter(a, 0.8, order=(1, 0)), lambda a: stentor.correlate(a, w.numpy()),
+                stentor.fft.rfftn, lambda a: stentor.torch.stencil(a, w, 'mirror', 3)]
+        stream.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(stream):
+            for run in runs * 2:
+                run(x)
+        torch.cuda.current_stream().wait_stream(stream)
+        with torch.cuda.graph(graph):
+            made = [run(x) for run in runs]
+        for seed in range(3):
+            x.copy_(tensor(40, 36, seed=seed))
+            graph.replay()
+            other = [run(x * 2) for run in runs]
+            torch.cuda.synchronize()
+            for run, ours, beside in zip(runs, made, other):
+                torch.testing.assert_close(ours, run(x))
+                torch.testing.assert_close(beside, 2 * ours)
 
 
 class Operator(unittest.TestCase):
@@ -107,8 +162,23 @@ class Operator(unittest.TestCase):
             def forward(self, x, w):
                 return model(x, w)
 
-        exported = torch.export.export(Module(), (x.detach(), w.detach()))
+        sizes = {0: torch.export.Dim('rows', min=4, max=99), 1: torch.export.Dim('columns', min=4, max=99)}
+        exported = torch.export.export(Module(), (x.detach(), w.detach()), dynamic_shapes=(sizes, None))
+        wide = tensor(11, 9)
+        torch.testing.assert_close(exported.module()(wide, w.detach()), model(wide, w).detach())
         torch.testing.assert_close(exported.module()(x.detach(), w.detach()), model(x, w).detach())
+
+    def test_compiled(self):
+        """By torch.compile's own compiler, shapes being known or not."""
+        def model(x, w):
+            return torch.sin(stentor.torch.stencil(x, w, ['nearest', ('constant=1', 'reflect')], 2)).sum()
+
+        for device, dynamic in itertools.product(DEVICES, (False, True)):
+            compiled, w = torch.compile(model, fullgraph=True, dynamic=dynamic), tensor(3, 3).requires_grad_()
+            for shape in ((6, 7), (9, 12)):
+                x = tensor(*shape, device=device).requires_grad_()
+                for ours, theirs in zip(torch.autograd.grad(compiled(x, w), (x, w)), torch.autograd.grad(model(x, w), (x, w))):
+                    torch.testing.assert_close(ours, theirs)
 
     def test_training(self):
         target, x = tensor(3, 3, seed=3), tensor(32, 32)
@@ -122,133 +192,12 @@ class Operator(unittest.TestCase):
         torch.testing.assert_close(w.detach(), target, atol=1e-2, rtol=0)
 
 
-def definition(x, weight, bias):
-    """The layer of neuraloperator in torch.fft's words; of lengths that are odd too."""
-    axes = list(range(2, x.ndim))
-    spectrum = torch.fft.rfftn(x, dim=axes, norm='forward')
-    made = torch.zeros(x.shape[0], weight.shape[1], *spectrum.shape[2:], dtype=spectrum.dtype, device=x.device)
-    rows = [[(k - m // 2) % n for k in range(m)] for m, n in zip(weight.shape[2:-1], x.shape[2:-1])] + [range(weight.shape[-1])]
-    for place in itertools.product(*map(enumerate, rows)):
-        mode, at = zip(*place)
-        made[(..., *at)] = spectrum[(..., *at)] @ weight[(..., *mode)]
-    y = torch.fft.irfftn(made, s=x.shape[2:], dim=axes, norm='forward')
-    return y if bias is None else y + bias.reshape(1, -1, *[1] * len(axes))
-
-
-class Fourier(unittest.TestCase):
-    def operands(self, shape, out, modes, device='cpu', seed=0):
-        x = tensor(*shape, seed=seed, device=device)
-        weight = torch.view_as_complex(tensor(shape[1], out, *modes, 2, seed=seed + 1, device=device))
-        return x.requires_grad_(), weight.requires_grad_(), tensor(out, seed=seed + 2, device=device).requires_grad_()
-
-    def test_values(self):
-        for device in DEVICES:
-            for shape, out, modes in (((2, 3, 16), 4, (5,)), ((1, 2, 9), 2, (5,)), ((3, 2, 6, 7), 3, (4, 3)),
-                                      ((2, 1, 8, 8), 2, (8, 5)), ((1, 2, 4, 5, 6), 2, (3, 5, 4))):
-                x, weight, bias = (t.detach() for t in self.operands(shape, out, modes, device))
-                ours = stentor.torch.spectral_conv(x, weight, bias)
-                torch.testing.assert_close(ours, definition(x, weight, bias), atol=1e-12, rtol=1e-12)
-                ours = stentor.torch.spectral_conv(x.float(), weight.to(torch.complex64))
-                torch.testing.assert_close(ours, definition(x, weight, None).float(), atol=2e-5, rtol=1e-5)
-
-    def test_complex(self):
-        for device in DEVICES:
-            x, weight = (torch.view_as_complex(tensor(*shape, 2, device=device)) for shape in ((2, 3, 10), (3, 2, 4)))
-            spectrum = torch.fft.fft(x, norm='forward')[..., :4]
-            wanted = torch.fft.ifft(torch.einsum('bik,iok->bok', spectrum, weight), n=4, norm='forward')
-            made = torch.zeros(2, 2, 10, dtype=x.dtype, device=device)
-            made[..., :4] = torch.fft.fft(wanted, norm='backward') / 4
-            wanted = torch.fft.ifft(made, norm='forward')
-            torch.testing.assert_close(stentor.torch.spectral_conv(x, weight, low=True), wanted)
-            conv = stentor.torch.SpectralConv(3, 2, 4, complex_data=True, bias=False, device=device)
-            conv.weight.tensor.data = torch.view_as_real(weight).to(torch.float32)
-            torch.testing.assert_close(conv(x.to(torch.complex64)), wanted.to(torch.complex64), atol=1e-5, rtol=1e-5)
-
-    def test_gradients(self):
-        for device in DEVICES:
-            for shape, out, modes in (((2, 2, 7), 3, (3,)), ((1, 2, 4, 6), 2, (4, 4)), ((2, 1, 3, 2, 4), 2, (2, 2, 3))):
-                self.assertTrue(torch.autograd.gradcheck(stentor.torch.spectral_conv, self.operands(shape, out, modes, device)))
-            x, weight = (torch.view_as_complex(tensor(*shape, 2, device=device)).requires_grad_()
-                         for shape in ((2, 2, 5), (2, 3, 4)))
-            self.assertTrue(torch.autograd.gradcheck(stentor.torch.spectral_conv, (x, weight)))
-
-    def test_what_pytorch_checks_of_operators(self):
-        torch.library.opcheck(torch.ops.stentor.spectral_conv.default, (*self.operands((2, 2, 8), 3, (3,)), False))
-
-    def test_traced_whole(self):
-        conv = stentor.torch.SpectralConv(2, 3, (4, 4))
-        x = tensor(2, 2, 8, 8, dtype=torch.float32)
-        compiled = torch.compile(lambda a: torch.relu(conv(a)).sum(), fullgraph=True, backend='aot_eager')
-        expected = torch.autograd.grad(torch.relu(conv(x)).sum(), list(conv.parameters()))
-        for ours, theirs in zip(torch.autograd.grad(compiled(x), list(conv.parameters())), expected):
-            torch.testing.assert_close(ours, theirs)
-
-    @unittest.skipUnless('cuda' in DEVICES, 'no GPU')
-    def test_graphs(self):
-        """Once warm on a stream, a CUDA graph of it captures forward and backward, and replays them on new numbers."""
-        x, weight, bias = self.operands((2, 3, 16, 16), 4, (4, 5), 'cuda')
-        g, stream = tensor(2, 4, 16, 16, seed=9, device='cuda'), torch.cuda.Stream()
-
-        def work():
-            y = stentor.torch.spectral_conv(x, weight, bias)
-            return (y.detach(), *torch.autograd.grad(y, (x, weight, bias), g))
-
-        with torch.cuda.stream(stream):
-            work()
-        torch.cuda.synchronize()
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph, stream=stream):
-            made = work()
-        x.data.copy_(tensor(2, 3, 16, 16, seed=11, device='cuda'))
-        graph.replay()
-        torch.cuda.synchronize()
-        for ours, wanted in zip(made, work()):
-            torch.testing.assert_close(ours, wanted)
-
-    def test_module(self):
-        torch.manual_seed(3)
-        conv = stentor.torch.SpectralConv(4, 6, (6, 8), max_n_modes=(10, 12))
-        self.assertEqual({k: tuple(v.shape) for k, v in conv.state_dict().items()},
-                         {'weight.tensor': (4, 6, 10, 7, 2), 'bias': (6, 1, 1)})
-        self.assertEqual(conv.n_modes, [6, 5])
-        values = torch.view_as_complex(conv.weight.tensor.detach())
-        self.assertAlmostEqual(values.abs().square().mean().sqrt().item(), (2 / 10) ** 0.5, delta=0.03)
-        x = tensor(2, 4, 16, 16, dtype=torch.float32)
-        torch.testing.assert_close(conv(x), definition(x, values[:, :, 2:8, :5], conv.bias.flatten()), atol=1e-5, rtol=1e-5)
-        conv.n_modes = (10, 12)
-        torch.testing.assert_close(conv(x), definition(x, values, conv.bias.flatten()), atol=1e-5, rtol=1e-5)
-        small = x[:, :, :5, :6]  # fewer frequencies than weights
-        torch.testing.assert_close(conv(small), definition(small, values[:, :, 2:7, :4], conv.bias.flatten()), atol=1e-5, rtol=1e-5)
-        other = stentor.torch.SpectralConv(4, 6, (10, 12))
-        other.load_state_dict(conv.state_dict())
-        torch.testing.assert_close(other(x), conv(x))
-
-    def test_bad_arguments(self):
-        x, weight, bias = (t.detach() for t in self.operands((2, 2, 8), 3, (3,)))
-        conv = stentor.torch.SpectralConv(2, 3, 4)
-        for said, wrong in (('int', lambda: stentor.torch.spectral_conv(x.int(), weight)),
-                            ('axes', lambda: stentor.torch.spectral_conv(x[0], weight)),
-                            ('weight has shape', lambda: stentor.torch.spectral_conv(x, weight[:1])),
-                            ('weight has dtype', lambda: stentor.torch.spectral_conv(x, weight.to(torch.complex64))),
-                            ('bias', lambda: stentor.torch.spectral_conv(x, weight, bias[:1])),
-                            ('modes', lambda: stentor.torch.spectral_conv(x[..., :3], weight)),
-                            ('real numbers on 3 axes', lambda: conv(x[0])),
-                            ('output_shape', lambda: conv(x.float(), output_shape=(9,))),
-                            ('factorization', lambda: stentor.torch.SpectralConv(2, 3, 4, factorization='tucker')),
-                            ('max_n_modes', lambda: stentor.torch.SpectralConv(2, 3, 4, max_n_modes=2)),
-                            ('fft_norm', lambda: stentor.torch.SpectralConv(2, 3, 4, fft_norm='none'))):
-            with self.subTest(said), self.assertRaisesRegex(ValueError, said):
-                wrong()
-
-
 class Docs(unittest.TestCase):
     def test_examples(self):
         import doctest
-        import stentor._spectral
-        for module, least in ((stentor.torch, 4), (stentor._spectral, 5)):
-            result = doctest.testmod(module)
-            self.assertGreater(result.attempted, least)
-            self.assertEqual(result.failed, 0)
+        result = doctest.testmod(stentor.torch)
+        self.assertGreater(result.attempted, 4)
+        self.assertEqual(result.failed, 0)
 
 
 if __name__ == '__main__':

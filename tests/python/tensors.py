@@ -1,0 +1,16 @@
+"""What the tests of PyTorch's operators share. Without PyTorch they are skipped."""
+import sys
+
+import numpy as np
+
+try:
+    import torch
+except ImportError:
+    print('PyTorch is not installed')
+    sys.exit(77)
+
+DEVICES = ['cpu'] + (['cuda'] if torch.cuda.is_available() else [])
+
+
+def tensor(*shape, seed=0, dtype=torch.float64, device='cpu'):
+    return torch.tensor(np.random.default_rng(seed).standard_normal(shape), dtype=dtype, device=device)

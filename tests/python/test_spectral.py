@@ -1,0 +1,210 @@
+"""Fourier layers as PyTorch's operators, and neuraloperator's module."""
+import copy
+import io
+import itertools
+import unittest
+
+import numpy as np
+from tensors import DEVICES, tensor, torch
+
+import stentor._spectral
+import stentor.torch
+
+
+def definition(x, weight, bias):
+    """The layer of neuraloperator in torch.fft's words; of lengths that are odd too."""
+    axes = list(range(2, x.ndim))
+    spectrum = torch.fft.rfftn(x, dim=axes, norm='forward')
+    made = torch.zeros(x.shape[0], weight.shape[1], *spectrum.shape[2:], dtype=spectrum.dtype, device=x.device)
+    rows = [[(k - m // 2) % n for k in range(m)] for m, n in zip(weight.shape[2:-1], x.shape[2:-1])] + [range(weight.shape[-1])]
+    for place in itertools.product(*map(enumerate, rows)):
+        mode, at = zip(*place)
+        made[(..., *at)] = spectrum[(..., *at)] @ weight[(..., *mode)]
+    y = torch.fft.irfftn(made, s=x.shape[2:], dim=axes, norm='forward')
+    return y if bias is None else y + bias.reshape(1, -1, *[1] * len(axes))
+
+
+def neuraloperator(x, state, n_modes, real):
+    """What neuraloperator's documentation says of its SpectralConv, for even lengths along all axes but the last: spectra with
+    frequency 0 in the middle of every axis but the last, of 1D data too; weights around the middle of those that there are."""
+    axes = list(range(2, x.ndim))
+    whole, shifted = (torch.fft.rfftn, axes[:-1]) if real else (torch.fft.fftn, [])
+    spectrum = whole(x, dim=axes, norm='forward')
+    spectrum = torch.fft.fftshift(spectrum, dim=shifted) if shifted else spectrum
+    weight = state['weight.tensor']
+    for axis in axes:
+        kept = min(spectrum.shape[axis], n_modes[axis - 2])
+        spare = weight.shape[axis] - kept
+        weight = weight.narrow(axis, 0 if axis == axes[-1] and real else spare // 2, kept)
+    made = torch.zeros(x.shape[0], weight.shape[1], *spectrum.shape[2:], dtype=torch.complex64, device=x.device)
+    at = [slice(None)] * 2
+    for axis in axes:
+        middle, m = spectrum.shape[axis] // 2, weight.shape[axis]
+        at.append(slice(0, m) if axis == axes[-1] else slice(middle - m // 2, middle - m // 2 + m))
+    made[tuple(at)] = torch.einsum('bi...,io...->bo...', spectrum[tuple(at)], weight)
+    made = torch.fft.ifftshift(made, dim=shifted) if shifted else made
+    back = torch.fft.irfftn if real else torch.fft.ifftn
+    y = back(made, s=x.shape[2:], dim=axes, norm='forward')
+    return y + state['bias'] if 'bias' in state else y
+
+
+class Fourier(unittest.TestCase):
+    def operands(self, shape, out, modes, device='cpu', seed=0):
+        x = tensor(*shape, seed=seed, device=device)
+        weight = torch.view_as_complex(tensor(shape[1], out, *modes, 2, seed=seed + 1, device=device))
+        return x.requires_grad_(), weight.requires_grad_(), tensor(out, seed=seed + 2, device=device).requires_grad_()
+
+    def test_values(self):
+        for device in DEVICES:
+            for shape, out, modes in (((2, 3, 16), 4, (5,)), ((1, 2, 9), 2, (5,)), ((3, 2, 6, 7), 3, (4, 3)),
+                                      ((2, 1, 8, 8), 2, (8, 5)), ((1, 2, 4, 5, 6), 2, (3, 5, 4))):
+                x, weight, bias = (t.detach() for t in self.operands(shape, out, modes, device))
+                ours = stentor.torch.spectral_conv(x, weight, bias)
+                torch.testing.assert_close(ours, definition(x, weight, bias), atol=1e-12, rtol=1e-12)
+                ours = stentor.torch.spectral_conv(x.float(), weight.to(torch.complex64))
+                torch.testing.assert_close(ours, definition(x, weight, None).float(), atol=2e-5, rtol=1e-5)
+
+    def test_complex(self):
+        for device in DEVICES:
+            x, weight = (torch.view_as_complex(tensor(*shape, 2, device=device)) for shape in ((2, 3, 10), (3, 2, 4)))
+            spectrum = torch.fft.fft(x, norm='forward')[..., :4]
+            wanted = torch.fft.ifft(torch.einsum('bik,iok->bok', spectrum, weight), n=4, norm='forward')
+            made = torch.zeros(2, 2, 10, dtype=x.dtype, device=device)
+            made[..., :4] = torch.fft.fft(wanted, norm='backward') / 4
+            wanted = torch.fft.ifft(made, norm='forward')
+            torch.testing.assert_close(stentor.torch.spectral_conv(x, weight, low=True), wanted)
+            conv = stentor.torch.SpectralConv(3, 2, 4, complex_data=True, bias=False, device=device)
+            conv.weight.tensor.data = weight.to(torch.complex64)
+            torch.testing.assert_close(conv(x.to(torch.complex64)), wanted.to(torch.complex64), atol=1e-5, rtol=1e-5)
+
+    def test_gradients(self):
+        for device in DEVICES:
+            for shape, out, modes in (((2, 2, 7), 3, (3,)), ((1, 2, 4, 6), 2, (4, 4)), ((2, 1, 3, 2, 4), 2, (2, 2, 3))):
+                self.assertTrue(torch.autograd.gradcheck(stentor.torch.spectral_conv, self.operands(shape, out, modes, device)))
+            x, weight = (torch.view_as_complex(tensor(*shape, 2, device=device)).requires_grad_()
+                         for shape in ((2, 2, 5), (2, 3, 4)))
+            self.assertTrue(torch.autograd.gradcheck(stentor.torch.spectral_conv, (x, weight)))
+
+    def test_what_pytorch_checks_of_operators(self):
+        torch.library.opcheck(torch.ops.stentor.spectral_conv.default, (*self.operands((2, 2, 8), 3, (3,)), False))
+
+    def test_traced_whole(self):
+        conv = stentor.torch.SpectralConv(2, 3, (4, 4))
+        x = tensor(2, 2, 8, 8, dtype=torch.float32)
+        compiled = torch.compile(lambda a: torch.relu(conv(a)).sum(), fullgraph=True, backend='aot_eager')
+        expected = torch.autograd.grad(torch.relu(conv(x)).sum(), list(conv.parameters()))
+        for ours, theirs in zip(torch.autograd.grad(compiled(x), list(conv.parameters())), expected):
+            torch.testing.assert_close(ours, theirs)
+
+    @unittest.skipUnless('cuda' in DEVICES, 'no GPU')
+    def test_graphs(self):
+        """Once warm on any stream, a CUDA graph captures forward and backward, and replays them on new numbers."""
+        x, weight, bias = self.operands((2, 3, 16, 16), 4, (4, 5), 'cuda')
+        g, stream = tensor(2, 4, 16, 16, seed=9, device='cuda'), torch.cuda.Stream()
+
+        def work():
+            y = stentor.torch.spectral_conv(x, weight, bias)
+            return (y.detach(), *torch.autograd.grad(y, (x, weight, bias), g))
+
+        with torch.cuda.stream(stream):
+            work()
+        torch.cuda.synchronize()
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            made = work()
+        x.data.copy_(tensor(2, 3, 16, 16, seed=11, device='cuda'))
+        graph.replay()
+        torch.cuda.synchronize()
+        for ours, wanted in zip(made, work()):
+            torch.testing.assert_close(ours, wanted)
+
+    def test_module(self):
+        torch.manual_seed(3)
+        conv = stentor.torch.SpectralConv(4, 6, (6, 8), max_n_modes=(10, 7))
+        self.assertEqual({k: (tuple(v.shape), v.dtype) for k, v in conv.state_dict().items()},
+                         {'weight.tensor': ((4, 6, 10, 7), torch.complex64), 'bias': ((6, 1, 1), torch.float32)})
+        self.assertEqual(conv.n_modes, [6, 5])
+        values = conv.weight.tensor.detach()
+        self.assertAlmostEqual(values.abs().square().mean().sqrt().item(), (2 / 10) ** 0.5, delta=0.03)
+        x = tensor(2, 4, 16, 16, dtype=torch.float32)
+        torch.testing.assert_close(conv(x), definition(x, values[:, :, 2:8, :5], conv.bias.flatten()), atol=1e-5, rtol=1e-5)
+        conv.n_modes = (10, 12)
+        torch.testing.assert_close(conv(x), definition(x, values, conv.bias.flatten()), atol=1e-5, rtol=1e-5)
+        small = x[:, :, :5, :6]  # fewer frequencies than weights
+        torch.testing.assert_close(conv(small), definition(small, values[:, :, 2:7, :4], conv.bias.flatten()), atol=1e-5, rtol=1e-5)
+        other = copy.deepcopy(stentor.torch.SpectralConv(4, 6, (10, 12)))
+        other.load_state_dict(conv.state_dict())
+        torch.testing.assert_close(other(x), conv(x))
+
+    def test_modules_beside_their_definition(self):
+        """Forward and backward, from one state_dict, on all arguments that both take."""
+        for device, seed in itertools.product(DEVICES, range(40)):
+            rng = np.random.default_rng([7, seed])
+            rank = int(rng.integers(1, 4))
+            points = [2 * int(n) for n in rng.integers(2, {1: 30, 2: 9, 3: 5}[rank], rank)]
+            modes = [int(rng.integers(1, n + 4)) for n in points]
+            points[-1] += int(rng.integers(0, 2))
+            most = [m + int(rng.integers(0, 4)) for m in modes] if rng.random() < 0.5 else None
+            real = rank > 1 or rng.random() < 0.6
+            channels, outs, batch = (int(n) for n in rng.integers(1, 6, 3))
+            conv = stentor.torch.SpectralConv(channels, outs, modes, complex_data=not real, max_n_modes=most,
+                                              bias=bool(rng.random() < 0.7), device=device)
+            x = torch.randn(batch, channels, *points, device=device, dtype=torch.float32 if real else torch.complex64)
+            x.requires_grad_()
+            inputs = [x, *conv.parameters()]
+            state = {name: value.detach().clone().requires_grad_() for name, value in conv.state_dict().items()}
+            theirs = neuraloperator(x, state, conv.n_modes, real)
+            again = [x, *(state[name] for name, _ in conv.named_parameters())]
+            with self.subTest(seed=seed, device=device, points=points, modes=modes, most=most, real=real):
+                ours = conv(x)
+                torch.testing.assert_close(ours, theirs, atol=2e-5, rtol=2e-5)
+                g = torch.randn_like(ours)
+                for a, b in zip(torch.autograd.grad(ours, inputs, g), torch.autograd.grad(theirs, again, g)):
+                    torch.testing.assert_close(a, b, atol=2e-4, rtol=2e-4)
+
+    def test_files_of_both_forms(self):
+        plain, pairs = (stentor.torch.SpectralConv(2, 3, (4, 4), factorization=name) for name in (None, 'ComplexDense'))
+        self.assertEqual(pairs.state_dict()['weight.tensor'].shape, (2, 3, 4, 3, 2))
+        x = tensor(2, 2, 8, 8, dtype=torch.float32)
+        pairs.load_state_dict(plain.state_dict())
+        torch.testing.assert_close(pairs(x), plain(x))
+        third = stentor.torch.SpectralConv(2, 3, (4, 4))
+        buffer = io.BytesIO()
+        torch.save(pairs.state_dict(), buffer)
+        third.load_state_dict(torch.load(io.BytesIO(buffer.getvalue())))
+        torch.testing.assert_close(third(x), plain(x))
+        with self.assertRaises(RuntimeError):
+            stentor.torch.SpectralConv(2, 3, (4, 6)).load_state_dict(pairs.state_dict())
+
+    def test_bad_arguments(self):
+        x, weight, bias = (t.detach() for t in self.operands((2, 2, 8), 3, (3,)))
+        conv = stentor.torch.SpectralConv(2, 3, 4)
+        for said, wrong in (('int', lambda: stentor.torch.spectral_conv(x.int(), weight)),
+                            ('axes', lambda: stentor.torch.spectral_conv(x[0], weight)),
+                            ('weight has shape', lambda: stentor.torch.spectral_conv(x, weight[:1])),
+                            ('weight has dtype', lambda: stentor.torch.spectral_conv(x, weight.to(torch.complex64))),
+                            ('bias', lambda: stentor.torch.spectral_conv(x, weight, bias[:1])),
+                            ('modes', lambda: stentor.torch.spectral_conv(x[..., :3], weight)),
+                            ('real numbers on 3 axes', lambda: conv(x[0])),
+                            ('output_shape', lambda: conv(x.float(), output_shape=(9,))),
+                            ('in_channels', lambda: stentor.torch.SpectralConv(2.5, 3, 4)),
+                            ('n_modes', lambda: stentor.torch.SpectralConv(2, 3, 'a')),
+                            ('init_std', lambda: stentor.torch.SpectralConv(2, 3, 4, init_std='a')),
+                            ('give a tensor', lambda: conv(x.numpy())),
+                            ('factorization', lambda: stentor.torch.SpectralConv(2, 3, 4, factorization='tucker')),
+                            ('max_n_modes', lambda: stentor.torch.SpectralConv(2, 3, 4, max_n_modes=2)),
+                            ('fft_norm', lambda: stentor.torch.SpectralConv(2, 3, 4, fft_norm='none'))):
+            with self.subTest(said), self.assertRaisesRegex(ValueError, said):
+                wrong()
+
+
+class Docs(unittest.TestCase):
+    def test_examples(self):
+        import doctest
+        result = doctest.testmod(stentor._spectral)
+        self.assertGreater(result.attempted, 5)
+        self.assertEqual(result.failed, 0)
+
+
+if __name__ == '__main__':
+    unittest.main()
