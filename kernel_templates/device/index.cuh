@@ -66,6 +66,16 @@ __device__ __forceinline__ long long fold_far(long long i, long long n) {
     return i < n ? i : HIGH == REFLECT ? 2 * n - 1 - i : 2 * (n - 1) - i;
 }
 
+// The same of an index that lies less than n outside, without a branch.
+template <int LOW, int HIGH>
+__device__ __forceinline__ int fold_near(int i, int n) {
+    constexpr bool FOLDS = repeats<LOW, HIGH>();
+    const int low = !FOLDS ? 0 : LOW == WRAP ? i + n : LOW == REFLECT ? -1 - i : -i;
+    i = i < 0 ? low : i;
+    const int high = !FOLDS ? n - 1 : HIGH == WRAP ? i - n : HIGH == REFLECT ? 2 * n - 1 - i : 2 * (n - 1) - i;
+    return i >= n ? high : i;
+}
+
 // The same for columns, of which one access reads several: where the axis does not repeat, columns past a side are taken from
 // among the last or first ones, aligned as they were. (Not from the other end: NaN times a weight of 0 is NaN.)
 template <int LOW, int HIGH>

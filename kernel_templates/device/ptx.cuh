@@ -123,6 +123,9 @@ __device__ __forceinline__ void store_run(half_t *to, const half_t (&from)[8]) {
 __device__ __forceinline__ void store_run(unsigned *to, const unsigned (&from)[1]) {
     asm volatile("st.global.u32 [%0], %1;" ::"l"(to), "r"(from[0]));
 }
+__device__ __forceinline__ void store_run(unsigned *to, const unsigned (&from)[2]) {
+    asm volatile("st.global.v2.u32 [%0], {%1,%2};" ::"l"(to), "r"(from[0]), "r"(from[1]));
+}
 __device__ __forceinline__ void store_run(unsigned *to, const unsigned (&from)[4]) {
     asm volatile("st.global.v4.u32 [%0], {%1,%2,%3,%4};" ::"l"(to), "r"(from[0]), "r"(from[1]), "r"(from[2]),
                  "r"(from[3]));

@@ -67,21 +67,28 @@ __device__ __forceinline__ tile_place find_place(const tile_arguments &a) {
     return at;
 }
 
+using copies = line_copies<STORED, SLOTS, THREADS>;
+
 // Plane, or tile, p into its stage.
-__device__ __forceinline__ void load_plane(const tile_arguments &a, const tile_place &at, long long p, STORED *stage) {
-    if (p < at.last + Z_HIGH) {
-        const STORED *grid = a.in + at.batch * a.in_batch;
-        if (RANK == 3) grid += fold_far<Z_SIDE_LOW, Z_SIDE_HIGH>(p, a.nz) * a.in_z;
-        const long long y0 = (RANK == 3 ? at.y : TALL * p) - Y_LOW;
-        load_lines<LINES, SLOTS, THREADS, VECTOR, X_SIDE_LOW, X_SIDE_HIGH>(
-            stage, [](int row) { return row / 8 * LIFT + row % 8 * COLUMNS; },
-            [&](int row, long long &x) {
-                if (RANK == 1) x += (y0 + row) * WIDE;
-                return RANK == 1 ? grid : grid + fold_far<Y_SIDE_LOW, Y_SIDE_HIGH>(y0 + row, a.ny) * a.in_y;
-            },
-            at.x - LEAD, a.nx);
-    }
-    copy_async_commit();
+__device__ __forceinline__ void load_plane(const tile_arguments &a, const tile_place &at, const copies &mine,
+                                           long long p, STORED *stage) {
+    const auto place = [](int line) { return line / 8 * LIFT + line % 8 * COLUMNS; };
+    const STORED *grid = a.in + at.batch * a.in_batch;
+    if (RANK == 3) grid += fold_far<Z_SIDE_LOW, Z_SIDE_HIGH>(p, a.nz) * a.in_z;
+    const long long y0 = (RANK == 3 ? at.y : TALL * p) - Y_LOW;
+    if (RANK == 1) {
+        const long long first = at.x - LEAD + y0 * WIDE;
+        if (VECTOR > 1 && first >= 0 && first + (LINES - 1) * WIDE + COLUMNS <= a.nx)
+            return mine.template take<LINES>(stage, place, grid + y0 * WIDE, WIDE);
+    } else if (take_lines<LINES, Y_SIDE_LOW, Y_SIDE_HIGH>(mine, stage, place, grid, a.in_y, y0, a.ny))
+        return;
+    load_lines<LINES, SLOTS, THREADS, VECTOR, X_SIDE_LOW, X_SIDE_HIGH>(
+        stage, place,
+        [&](int row, long long &x) {
+            if (RANK == 1) x += (y0 + row) * WIDE;
+            return RANK == 1 ? grid : grid + fold_far<Y_SIDE_LOW, Y_SIDE_HIGH>(y0 + row, a.ny) * a.in_y;
+        },
+        at.x - LEAD, a.nx);
 }
 
 // Left factors of COUNT rows of taps.
@@ -160,40 +167,45 @@ __device__ __forceinline__ void add_plane(float (&sum)[RUN][4], const fragments<
         });
 }
 
-// Four neighbours of f16, or one number of f32, in row `row` and column x of the step's outputs.
-template <class ELEMENT, int COUNT>
-__device__ __forceinline__ void store_outputs(const tile_arguments &a, ELEMENT *grid, long long row, long long x,
-                                              const ELEMENT (&value)[COUNT]) {
-    if (RANK == 1) x += row * WIDE;
-    if (RANK > 1 && row >= a.ny) return;
-    ELEMENT *const to = RANK == 1 ? grid + x : grid + row * a.out_y + x;
-    if (COUNT == 1 || (VECTOR > 1 && x + COUNT <= a.nx)) {
-        if (x < a.nx) store_run(to, value);
-    } else
-        for (int e = 0; e < COUNT; e++)
-            if (x + e < a.nx) to[e] = value[e];
+// Sum m as a lane stores it: four neighbours of one row. In f16 of row m + 8 g, from column 4 t on; in f32 of row
+// m + 8 (2 t + g % 2), from column 4 (g / 2) on: lanes of odd and even g hand each other a row.
+__device__ __forceinline__ four_outputs<half_t> gather(const half_t *, const float (&sum)[4], float scale, int) {
+    return {{transpose_halves(floats_to_half2(sum[0] * scale, sum[1] * scale)),
+             transpose_halves(floats_to_half2(sum[2] * scale, sum[3] * scale))}};
 }
-__device__ __forceinline__ void store_tile(const tile_arguments &a, half_t *grid, long long row, long long x, int g,
+__device__ __forceinline__ four_outputs<float> gather(const float *, const float (&sum)[4], float, int g) {
+    four_outputs<float> four;
+    const bool odd = g % 2;
+#pragma unroll
+    for (int half = 0; half < 2; half++) {
+        const float even_row = sum[2 * half], odd_row = sum[2 * half + 1];
+        const float theirs = __shfl_xor_sync(0xffffffffu, odd ? even_row : odd_row, 4);
+        four.word[2 * half] = __float_as_uint(odd ? theirs : even_row);
+        four.word[2 * half + 1] = __float_as_uint(odd ? odd_row : theirs);
+    }
+    return four;
+}
+
+// The outputs of a warp, 64 rows from `row` on and 16 columns from x on.
+__device__ __forceinline__ void store_tile(const tile_arguments &a, STORED *grid, long long row, long long x, int g,
                                            int t, const float (&sum)[RUN][4]) {
     const float scale = static_cast<float>(a.scale);
+    const long long pitch = RANK == 1 ? WIDE : a.out_y;
+    const bool inside =
+        VECTOR > 1 && (RANK == 1 ? x + (row + TALL - 1) * WIDE + 16 <= a.nx : x + 16 <= a.nx && row + TALL <= a.ny);
+    const int down = 8 * (sizeof(STORED) == 2 ? g : 2 * t + g % 2), right = 4 * (sizeof(STORED) == 2 ? t : g / 2);
+    STORED *to = grid + (row + down) * pitch + x + right;
+    if (inside) {
 #pragma unroll
-    for (int m = 0; m < RUN; m++) {
-        const unsigned low = transpose_halves(floats_to_half2(sum[m][0] * scale, sum[m][1] * scale));
-        const unsigned high = transpose_halves(floats_to_half2(sum[m][2] * scale, sum[m][3] * scale));
-        const half_t run[4] = {static_cast<half_t>(low), static_cast<half_t>(low >> 16), static_cast<half_t>(high),
-                               static_cast<half_t>(high >> 16)};
-        store_outputs(a, grid, row + m + 8 * g, x + 4 * t, run);
+        for (int m = 0; m < RUN; m++, to += pitch) store_four(to, gather(grid, sum[m], scale, g));
+        return;
     }
-}
-__device__ __forceinline__ void store_tile(const tile_arguments &a, float *grid, long long row, long long x, int g,
-                                           int t, const float (&sum)[RUN][4]) {
 #pragma unroll
-    for (int m = 0; m < RUN; m++)
-#pragma unroll
-        for (int e = 0; e < 4; e++) {
-            const float one[1] = {sum[m][e]};
-            store_outputs(a, grid, row + m + 8 * (2 * t + e % 2), x + g + 8 * (e / 2), one);
-        }
+    for (int m = 0; m < RUN; m++, to += pitch) {
+        const long long y = row + down + m;
+        const four_outputs<STORED> four = gather(grid, sum[m], scale, g);
+        if (RANK == 1 || y < a.ny) store_some(to, four, a.nx - x - right - (RANK == 1 ? y * WIDE : 0));
+    }
 }
 
 static_assert(is_given(STAGES * STAGE * sizeof(STORED)), "the launcher gives the shared memory that this takes");
@@ -205,12 +217,17 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_tile(const 
     const tile_place at = find_place(a);
     long long next = at.first - Z_LOW;
     int filled = 0;  // the stage that is filled next
+    copies mine;
+    if (RANK == 1)
+        mine.begin(-LEAD);
+    else
+        mine.template begin<VECTOR, X_SIDE_LOW, X_SIDE_HIGH>(at.x - LEAD, a.nx);
     const auto load_next = [&] {
-        load_plane(a, at, next++, shared + filled * STAGE);
+        if (next < at.last + Z_HIGH) load_plane(a, at, mine, next, shared + filled * STAGE);
+        copy_async_commit();
+        next++;
         filled = filled + 1 == STAGES ? 0 : filled + 1;
     };
-    for (int i = 0; i < STAGES - 1; i++) load_next();
-
     unsigned meta[REGISTERS];
 #pragma unroll
     for (int i = 0; i < REGISTERS; i++) meta[i] = a.table[32 * i + lane];
@@ -219,10 +236,14 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_tile(const 
     const int begin = g * LIFT + 16 * warp + t % 2 * 4 * HALVES * POINTS_OF_WORD;
     const int whole = begin + 4 * (t / 2) * POINTS_OF_WORD, half = begin + 2 * (t / 2) * POINTS_OF_WORD;
     int stage = 0;  // of the step's first plane
-    for (long long p = at.first; p < at.last; p++) {
-        copy_async_wait<AHEAD - 1>();
-        __syncthreads();  // and all have done with the stage that is filled next
+#pragma unroll 1
+    for (long long p = at.first - (STAGES - 1); p < at.last; p++) {
+        if (p >= at.first) {
+            copy_async_wait<AHEAD - 1>();
+            __syncthreads();  // and all have done with the stage that is filled next
+        }
         load_next();
+        if (p < at.first) continue;
         float sum[RUN][4] = {};
         unroll<0, PLANES>([&](auto plane) {
             const int of = stage + plane < STAGES ? stage + plane : stage + plane - STAGES;

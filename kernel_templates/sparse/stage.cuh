@@ -1,7 +1,78 @@
-// Lines of a grid on their way into shared memory, 16 bytes at a time, for the kernels of sparse.
+// Lines of a grid on their way into shared memory, 16 bytes at a time, and outputs on their way back, for the kernels of sparse.
+//
+// What a warp's tile of 1024 points may cost is counted in issue slots: an H200 copies 4096 bytes, 1024 points of f16 in and out, in
+// some 220 cycles of a multiprocessor, which issues 4 instructions in each. Copies that fold their line and column each by itself
+// took 75 instructions, 375 a tile, and stores that look at the grid's ends each by itself 330 a tile: with those of the products 820
+// of 890, of which warps that wait for one another find half. So both look at the ends once for all: a copy takes 10
+// then, a store 11, a tile of three rows of taps 220.
+//
+//     line 0  | threads 0 .. SLOTS - 1            |     a thread copies the same 16 bytes of every AT_ONCE-th line
+//     line 1  | threads SLOTS .. 2 SLOTS - 1      |     (SLOTS of 16 bytes in a line; threads that are left copy nothing)
 #pragma once
 #include "device/element.cuh"
 #include "device/index.cuh"
+
+template <class STORED, int SLOTS, int THREADS>
+struct line_copies {
+    static constexpr int SLOT = 16 / sizeof(STORED), AT_ONCE = THREADS / SLOTS;
+    static_assert(AT_ONCE > 0, "a line has no more slots than the block has threads");
+    int line, column;  // of the stage: the first that is this thread's
+    long long x;       // of the grid, where that is read, if `whole`
+    bool whole;        // of all the block's threads: those 16 bytes lie side by side in the grid
+
+    // Columns from x0 on, wherever they lie.
+    __device__ __forceinline__ void begin(long long x0) {
+        line = threadIdx.x / SLOTS, column = threadIdx.x % SLOTS * SLOT, x = x0 + column;
+        whole = true;
+    }
+    // Columns x0 .. x0 + SLOTS * SLOT - 1 of a grid that is nx wide.
+    template <int VECTOR, int LOW, int HIGH>
+    __device__ __forceinline__ void begin(long long x0, long long nx) {
+        begin(x0);
+        const bool inside = x0 >= 0 && x0 + SLOTS * SLOT <= nx;
+        whole = VECTOR > 1 && (inside || (!mirrors<LOW, HIGH>() && nx % SLOT == 0));
+        if (whole && (x < 0 || x >= nx)) x = repeats<LOW, HIGH>() ? fold_far<LOW, HIGH>(x, nx) : x < 0 ? 0 : nx - SLOT;
+    }
+    template <int LINES, class COPY>
+    __device__ __forceinline__ void each(COPY copy) const {
+        if (line < AT_ONCE)
+#pragma unroll
+            for (int i = 0; i < LINES; i += AT_ONCE)
+                if (i + AT_ONCE <= LINES || line < LINES - i) copy(line + i);
+    }
+    // LINES lines `pitch` elements apart, the first one at `from`: line i goes to stage + place(i).
+    template <int LINES, class PLACE>
+    __device__ __forceinline__ void take(STORED *stage, PLACE place, const STORED *from, long long pitch) const {
+        const STORED *at = from + x + line * pitch;
+        each<LINES>([&](int i) {
+            copy_async_16(stage + place(i) + column, at);
+            at += AT_ONCE * pitch;
+        });
+    }
+    // Lines y to y + LINES - 1 of a grid of ny lines that begins at `from`, folded: |y| and what is past the end less than ny.
+    template <int LINES, int LOW, int HIGH, class PLACE>
+    __device__ __forceinline__ void take_folded(STORED *stage, PLACE place, const STORED *from, long long pitch, int y,
+                                                int ny) const {
+        each<LINES>([&](int i) {
+            copy_async_16(stage + place(i) + column, from + x + fold_near<LOW, HIGH>(y + i, ny) * pitch);
+        });
+    }
+};
+
+// Lines y0 to y0 + LINES - 1 of a grid by what their threads have in common. False if it is nothing: load_lines takes them.
+template <int LINES, int LOW, int HIGH, class COPIES, class STORED, class PLACE>
+__device__ __forceinline__ bool take_lines(const COPIES &copies, STORED *stage, PLACE place, const STORED *grid,
+                                           long long pitch, long long y0, long long ny) {
+    if (!copies.whole) return false;
+    if (y0 >= 0 && y0 + LINES <= ny)
+        copies.template take<LINES>(stage, place, grid + y0 * pitch, pitch);
+    else if (ny < 1 << 30 && y0 > -ny && y0 + LINES < 2 * ny)
+        copies.template take_folded<LINES, LOW, HIGH>(stage, place, grid, pitch, static_cast<int>(y0),
+                                                      static_cast<int>(ny));
+    else
+        return false;
+    return true;
+}
 
 // The block's threads ask for LINES lines of SLOTS * 16 bytes from column x0 on: line i of the grid begins at line(i, x), which
 // may move x, and goes to stage + place(i). Element by element where rows are not aligned (VECTOR 1), past mirrors, and where a grid
@@ -10,6 +81,7 @@ template <int LINES, int SLOTS, int THREADS, int VECTOR, int LOW, int HIGH, clas
 __device__ __forceinline__ void load_lines(STORED *stage, PLACE place, LINE line, long long x0, long long nx) {
     constexpr int SLOT = 16 / sizeof(STORED);
     const bool whole = !mirrors<LOW, HIGH>() && nx % SLOT == 0;  // past a side all 16 bytes lie side by side
+#pragma unroll 1
     for (int i = threadIdx.x; i < LINES * SLOTS; i += THREADS) {
         const int row = i / SLOTS, column = i % SLOTS * SLOT;
         long long x = x0 + column;
@@ -27,4 +99,31 @@ __device__ __forceinline__ void load_lines(STORED *stage, PLACE place, LINE line
             for (int e = 0; e < SLOT; e++) to[e] = run[e];
         }
     }
+}
+
+// Four neighbours of a row: two words of f16, four of f32.
+template <class STORED>
+struct four_outputs {
+    unsigned word[sizeof(STORED)];
+    __device__ __forceinline__ STORED element(int e) const;
+};
+template <>
+__device__ __forceinline__ half_t four_outputs<half_t>::element(int e) const {
+    return static_cast<half_t>(word[e / 2] >> 16 * (e % 2));
+}
+template <>
+__device__ __forceinline__ float four_outputs<float>::element(int e) const {
+    return __uint_as_float(word[e]);
+}
+
+// In one access, and of those that a row has left.
+template <class STORED>
+__device__ __forceinline__ void store_four(STORED *to, const four_outputs<STORED> &four) {
+    store_run(reinterpret_cast<unsigned *>(to), four.word);
+}
+template <class STORED>
+__device__ __forceinline__ void store_some(STORED *to, const four_outputs<STORED> &four, long long left) {
+#pragma unroll
+    for (int e = 0; e < 4; e++)
+        if (e < left) to[e] = four.element(e);
 }

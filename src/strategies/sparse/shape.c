@@ -84,11 +84,8 @@ bool sparse_rows_of(const stn_task *task, int fused, sparse_rows *rows) {
 
 sparse_window sparse_window_of(const stn_task *task, const sparse_shape *shape) {
     int low = sparse_reach(task, shape, 2, 0), high = sparse_reach(task, shape, 2, 1);
-    return (sparse_window){.dtype = task->dtype,
-                           .halves = shape->halves,
-                           .first = shape->lead - low,
-                           .span = low + high,
-                           .paired = shape->chain || task->dtype == STN_F16};
+    return (sparse_window){
+        .dtype = task->dtype, .halves = shape->halves, .first = shape->lead - low, .span = low + high, .paired = true};
 }
 
 sparse_window sparse_window_y_of(const stn_task *task, const sparse_shape *shape) {
