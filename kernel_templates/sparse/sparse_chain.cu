@@ -1,21 +1,29 @@
-// Several steps of separable 2D taps at once, as chains of two 2:4 sparse products on the tensor cores.
+// Several steps of 2D taps at once, a sum of few separable terms, as chains of two 2:4 sparse products on the tensor cores.
 //
-//     out(y, x) = sum over i, j of  u[i] v[j] in(y + i - Y_LOW, x + j - X_LOW)        transposed: T = V X^T, out = U T^T
+//     out(y, x) = sum over q, i, j of  u[q][i] v[q][j] in(y + i - Y_LOW, x + j - X_LOW)
 //
-// U and V: bands of 16 outputs, half of them zeros, encoded by the launcher. A block has a tile of WIDE columns and 64 rows, each
-// warp 16 of the columns and all rows, 16 rows at a time. Of the window of rows that those see, eight rows make a right factor of
-// V; its sums, 16 columns x of those eight rows y, are words of the right factor of U as they stand:
+// that is, transposed, T_q = V_q X^T and out = sum over q of  U_q T_q^T. U and V: bands of 16 outputs, half of them zeros, encoded by
+// the launcher. A block walks down WIDE columns, each warp 16 of them, 16 rows a step. Eight rows make a right factor of V; its
+// sums, 16 columns x of those eight rows y, are words of the right factor of U as they stand:
 //
 //            row y ->                            lane 4 g + t of V's sums:  (x g, rows 2t, 2t + 1), (x g + 8, the same)
 //     x 0   |     |     |     |     |            of U's right factor:       column g, words of t
 //     ..    |  8 rows   ..    8 rows
 //     x 15  |     |     |     |     |            so rows go to the eight columns as U's groups want them (device/sparse.cuh)
 //
-// and nothing is moved between lanes. x is ordered so that a lane ends with four neighbours of rows g and g + 8. A block walks
-// down from tile to tile; each lies in one stage of shared memory, with what the taps reach, while the next arrive:
+// and nothing is moved between lanes. x is ordered so that a lane ends with four neighbours of rows g and g + 8. Product K of U for
+// a block of 16 rows takes the same words as product K - SETS for the next block: T is made once, and added to the sums of DEPTH
+// blocks, of which sum[d] waits for DEPTH - 1 - d steps more:
 //
-//     stage:   LEAD | WIDE outputs | what is right of them | unused      lines are padded so that two neighbouring lines'
+//     step s    sum[0], block s, += U(0) T(s)     sum[1], block s - 1, += U(1) T(s)   ..    sum[DEPTH - 1] is complete
+//
+// Rows come to a ring of STAGES chunks of shared memory, each of them once; AHEAD chunks arrive while WINDOW are computed on:
+//
+//     chunk:   LEAD | WIDE outputs | what is right of them | unused      lines are padded so that two neighbouring lines'
 //                                                                        words lie in different banks
+//
+// For 1024 points in windows of 64 (15 steps of reach 1, f16): 48 products a term, 96 cycles; 32 reads of 512 bytes for all terms, 128
+// cycles of shared memory; memory takes 220. (Each block's T made anew took 80 products and 64 reads, from 1.75 times the rows.)
 #include "device/arith.cuh"
 #include "device/sparse.cuh"
 #include "device/twins.cuh"
@@ -25,167 +33,221 @@
 
 using STORED = SPARSE_STORE;
 constexpr int HALVES = SPARSE_HALVES, HALVES_Y = SPARSE_HALVES_Y, LEAD = SPARSE_LEAD, PARTS = SPARSE_PARTS;
+constexpr int TERMS = SPARSE_TERMS;
 constexpr int THREADS = 32 * WARPS, SLOT = 16 / sizeof(STORED), POINTS_OF_WORD = sparse_words<STORED>::POINTS;
-constexpr int TALL = 64, WIDE = 16 * WARPS, AHEAD = STAGES - 1;
+constexpr int TALL = 64, WIDE = 16 * WARPS, CHUNK = 32;
 constexpr int COLUMNS = WIDE - 16 + 8 * HALVES * POINTS_OF_WORD, SLOTS = COLUMNS / SLOT;
-constexpr int LINES = TALL - 16 + 8 * HALVES_Y * POINTS_OF_WORD;
-constexpr int BANKS = (HALVES == 4 ? 8 : 16) * POINTS_OF_WORD;  // from line to line, past whole 128 bytes
+constexpr int BANKS = (HALVES % 8 == 4 ? 8 : 16) * POINTS_OF_WORD;  // from line to line, past whole 128 bytes
 constexpr int PITCH = round_up(COLUMNS - BANKS, 32 * POINTS_OF_WORD) + BANKS;
-constexpr int STAGE = LINES * PITCH, FRAGMENT = 128;
+constexpr int STAGE = CHUNK * PITCH, RING = STAGES * STAGE, FRAGMENT = 128;
+constexpr int SECOND = 4 * HALVES_Y * POINTS_OF_WORD;  // rows from the first half of U's window to the second
+constexpr int WINDOW = (CHUNK + SECOND + CHUNK - 1) / CHUNK, AHEAD = STAGES - WINDOW;
+constexpr int PRODUCTS_Y = HALVES_Y / 2;    // of U
+constexpr int SETS = 2 / POINTS_OF_WORD;    // of words, that 16 rows make: each for one product of U
+constexpr int EIGHTS = 2 * POINTS_OF_WORD;  // of rows, that make a set
+constexpr int DEPTH = (PRODUCTS_Y + SETS - 1) / SETS;
 static_assert(LEAD % SLOT == 0, "copies of 16 bytes");
+static_assert(HALVES_Y % 2 == 0, "products of one size, which the blocks of rows share");
+static_assert(AHEAD >= 1, "the next chunk arrives while this one is computed on");
 
 struct chain_arguments {
     const STORED *in;
     STORED *out;
-    const unsigned *table;  // of V, then of U: metadata, then left factors of all products and parts
+    const unsigned *table;  // metadata of V and U, then of each term V's left factors, all products and parts, and U's
     long long ny, nx, in_y, in_batch, out_y, out_batch;
-    long long walk, walks, steps;  // tiles of a block; blocks one below the other; tiles of all of them
+    long long walk, walks, steps;  // tiles of 64 rows, of a block; blocks one below the other; tiles of all of them
     long long tiles_x;
     REAL scale;  // of all weights
 };
 static_assert(is_twin(sizeof(chain_arguments), sizeof(chain_arguments::scale)), "the launcher's twin of the arguments");
 
-// A band as a left factor.
+// Bands of so many halves as left factors: of one term, and what all terms have in common.
 template <int HALVES>
-struct factor {
-    static constexpr int PRODUCTS = (HALVES + 1) / 2, REGISTERS = (HALVES / 2 + 1) / 2 + HALVES % 2;
-    static constexpr int WORDS = 32 * REGISTERS + PRODUCTS * PARTS * FRAGMENT;  // of the table
-    unsigned meta[REGISTERS], word[PRODUCTS][PARTS][4];
+struct places {
+    static constexpr int REGISTERS = (HALVES / 2 + 1) / 2 + HALVES % 2, WORDS = 32 * REGISTERS;
+    unsigned meta[REGISTERS];
 
     __device__ __forceinline__ void read(const unsigned *table, int lane) {
 #pragma unroll
         for (int i = 0; i < REGISTERS; i++) meta[i] = table[32 * i + lane];
+    }
+};
+template <int HALVES>
+struct factor {
+    static constexpr int PRODUCTS = (HALVES + 1) / 2, WORDS = PRODUCTS * PARTS * FRAGMENT;  // of the table
+    unsigned word[PRODUCTS][PARTS][4];
+
+    __device__ __forceinline__ void read(const unsigned *table, int lane) {
 #pragma unroll
         for (int k = 0; k < PRODUCTS; k++)
 #pragma unroll
             for (int part = 0; part < PARTS; part++)
-                load_run(word[k][part], table + 32 * REGISTERS + (k * PARTS + part) * FRAGMENT + 4 * lane);
+                load_run(word[k][part], table + (k * PARTS + part) * FRAGMENT + 4 * lane);
     }
     // Words of a right factor that a lane holds for product k.
     static constexpr int words(int k) { return 2 * k + 1 < HALVES ? 4 : 2; }
     // sum += product K of this and b.
     template <int K, int COUNT>
-    __device__ __forceinline__ void add(float (&sum)[4], const unsigned (&b)[COUNT]) const {
+    __device__ __forceinline__ void add(float (&sum)[4], const places<HALVES> &at, const unsigned (&b)[COUNT]) const {
 #pragma unroll
         for (int part = PARTS - 1; part >= 0; part--)
             sparse_product<COUNT == 4 ? K % 2 : 0>(static_cast<const STORED *>(nullptr), sum, word[K][part], b,
-                                                   meta[COUNT == 4 ? K / 2 : REGISTERS - 1]);
+                                                   at.meta[COUNT == 4 ? K / 2 : places<HALVES>::REGISTERS - 1]);
     }
 };
+struct factors {
+    places<HALVES> x;
+    places<HALVES_Y> y;
+    factor<HALVES> v[TERMS];
+    factor<HALVES_Y> u[TERMS];
 
-// Where a lane begins to read: its line of the eight, and its words of the line, of whole products and of half ones.
-struct lane_start {
-    int line[2], column[2];
-};
-__device__ __forceinline__ lane_start find_start(int lane) {
-    const int g = lane / 4, t = lane % 4, lane_of_u = g / 2;  // that gets lines g and g ^ 1
-    lane_start start;
+    __device__ __forceinline__ void read(const unsigned *table, int lane) {
+        x.read(table, lane);
+        y.read(table += places<HALVES>::WORDS, lane);
+        table += places<HALVES_Y>::WORDS;
 #pragma unroll
-    for (int half = 0; half < 2; half++) {
-        const int words = half ? 2 : 4;
-        start.line[half] = (words * (lane_of_u / 2) + lane_of_u % 2 * 4 * HALVES_Y) * POINTS_OF_WORD + g % 2;
-        start.column[half] = (words * (t / 2) + t % 2 * 4 * HALVES) * POINTS_OF_WORD;
+        for (int q = 0; q < TERMS; q++) {
+            v[q].read(table, lane);
+            u[q].read(table += factor<HALVES>::WORDS, lane);
+            table += factor<HALVES_Y>::WORDS;
+        }
     }
-    return start;
-}
-
-// Sums of eight lines, `first` and those that a lane's start says: 16 columns.
-__device__ __forceinline__ void sum_columns(float (&sum)[4], const factor<HALVES> &v, const STORED *stage, int line,
-                                            const lane_start &start) {
-    unroll<0, factor<HALVES>::PRODUCTS>([&](auto product) {
-        constexpr int K = product, COUNT = factor<HALVES>::words(K);
-        unsigned b[COUNT];
-        load_words(b, stage + line * PITCH + start.column[COUNT == 2] + 8 * K * POINTS_OF_WORD);
-        v.template add<K>(sum, b);
-    });
-}
+};
 
 // Words that the sums of two lines of a column are, from register `at` on.
-template <int COUNT>
-__device__ __forceinline__ void take_words(unsigned (&to)[COUNT], int at, float first, float second, const half_t *) {
+__device__ __forceinline__ void take_words(unsigned (&to)[4], int at, float first, float second, const half_t *) {
     to[at] = floats_to_half2(first, second);
 }
-template <int COUNT>
-__device__ __forceinline__ void take_words(unsigned (&to)[COUNT], int at, float first, float second, const float *) {
+__device__ __forceinline__ void take_words(unsigned (&to)[4], int at, float first, float second, const float *) {
     to[at] = float_to_tf32(first), to[at + 1] = float_to_tf32(second);
 }
 
-// 16 rows of outputs, whose window begins at `stage`: sum[0] of columns 0, 1, 4, 5, .., sum[1] of the others.
-__device__ __forceinline__ void sum_rows(float (&sum)[2][4], const factor<HALVES> &v, const factor<HALVES_Y> &u,
-                                         const STORED *stage, const lane_start &start) {
-    unroll<0, factor<HALVES_Y>::PRODUCTS>([&](auto product) {
-        constexpr int K = product, COUNT = factor<HALVES_Y>::words(K), STEP = 2 / POINTS_OF_WORD;
-        unsigned words[2][COUNT];
-        unroll<0, COUNT / STEP>([&](auto eight) {
-            constexpr int AT = eight * STEP;
-            float columns[4] = {};
-            sum_columns(columns, v, stage, start.line[COUNT == 2] + (8 * K + AT) * POINTS_OF_WORD, start);
-            take_words(words[0], AT, columns[0], columns[1], static_cast<const STORED *>(nullptr));
-            take_words(words[1], AT, columns[2], columns[3], static_cast<const STORED *>(nullptr));
-        });
-        u.template add<K>(sum[0], words[0]);
-        u.template add<K>(sum[1], words[1]);
+// Sums of eight lines, 16 columns, for all terms: `whole` and `half` are where a lane begins to read its line's words.
+__device__ __forceinline__ void sum_columns(float (&sum)[TERMS][4], const factors &f, const STORED *whole,
+                                            const STORED *half) {
+    unroll<0, factor<HALVES>::PRODUCTS>([&](auto product) {
+        constexpr int K = product, COUNT = factor<HALVES>::words(K);
+        unsigned b[COUNT];
+        load_words(b, (COUNT == 4 ? whole : half) + 8 * K * POINTS_OF_WORD);
+#pragma unroll
+        for (int q = 0; q < TERMS; q++) f.v[q].template add<K>(sum[q], f.x, b);
     });
 }
 
-__device__ __forceinline__ void store_row(const chain_arguments &a, STORED *grid, long long y, long long x, float c0,
-                                          float c1, float c2, float c3) {
-    if (y >= a.ny) return;
-    STORED *const to = grid + y * a.out_y + x;
-    const float value[4] = {c0, c1, c2, c3};
-    STORED run[4];
-    for (int e = 0; e < 4; e++) run[e] = narrow<STORED>(static_cast<float>(value[e] * a.scale));
-    if (VECTOR > 1 && x + 4 <= a.nx)
-        store_run(to, run);
-    else
-        for (int e = 0; e < 4; e++)
-            if (x + e < a.nx) to[e] = run[e];
+// A set of words, added to the sums of all blocks that look at its rows. Sums of a block: [0] of columns 0, 1, 4, 5, .., [1] of the
+// others.
+template <int SET>
+__device__ __forceinline__ void add_set(float (&sum)[DEPTH][2][4], const factors &f, const STORED *whole,
+                                        const STORED *half) {
+    unsigned words[TERMS][2][4];
+    unroll<0, EIGHTS>([&](auto eight) {
+        constexpr int AT = eight * (4 / EIGHTS), LINE = 2 * eight;
+        float columns[TERMS][4] = {};
+        sum_columns(columns, f, whole + LINE * PITCH, half + LINE * PITCH);
+#pragma unroll
+        for (int q = 0; q < TERMS; q++)
+#pragma unroll
+            for (int i = 0; i < 2; i++)
+                take_words(words[q][i], AT, columns[q][2 * i], columns[q][2 * i + 1],
+                           static_cast<const STORED *>(nullptr));
+    });
+    unroll<0, DEPTH>([&](auto depth) {
+        constexpr int D = depth, K = SETS * D + SET;
+        if constexpr (K < PRODUCTS_Y)
+#pragma unroll
+            for (int q = 0; q < TERMS; q++)
+#pragma unroll
+                for (int i = 0; i < 2; i++) f.u[q].template add<K>(sum[D][i], f.y, words[q][i]);
+    });
 }
 
-static_assert(is_given(STAGES * STAGE * sizeof(STORED)), "the launcher gives the shared memory that this takes");
+__device__ __forceinline__ four_outputs<half_t> gather(const half_t *, float c0, float c1, float c2, float c3) {
+    return {{floats_to_half2(c0, c1), floats_to_half2(c2, c3)}};
+}
+__device__ __forceinline__ four_outputs<float> gather(const float *, float c0, float c1, float c2, float c3) {
+    return {{__float_as_uint(c0), __float_as_uint(c1), __float_as_uint(c2), __float_as_uint(c3)}};
+}
+
+// A block of a warp, 16 rows from y on and 16 columns from x on.
+__device__ __forceinline__ void store_block(const chain_arguments &a, STORED *grid, long long y, long long x, int g,
+                                            int t, const float (&sum)[2][4]) {
+    const float scale = static_cast<float>(a.scale);
+    const bool inside = VECTOR > 1 && y + 16 <= a.ny && x + 16 <= a.nx;
+#pragma unroll
+    for (int half = 0; half < 2; half++) {
+        const long long row = y + g + 8 * half;
+        STORED *const to = grid + row * a.out_y + x + 4 * t;
+        const four_outputs<STORED> four = gather(grid, sum[0][2 * half] * scale, sum[0][2 * half + 1] * scale,
+                                                 sum[1][2 * half] * scale, sum[1][2 * half + 1] * scale);
+        if (inside)
+            store_four(to, four);
+        else if (row < a.ny)
+            store_some(to, four, a.nx - x - 4 * t);
+    }
+}
+
+// Chunk c of a walk whose first row is y0, into the ring.
+using copies = line_copies<STORED, SLOTS, THREADS>;
+__device__ __forceinline__ void load_chunk(const chain_arguments &a, const copies &mine, const STORED *in, long long y0,
+                                           long long x0, STORED *stage) {
+    const auto place = [](int line) { return line * PITCH; };
+    if (take_lines<CHUNK, Y_SIDE_LOW, Y_SIDE_HIGH>(mine, stage, place, in, a.in_y, y0, a.ny)) return;
+    load_lines<CHUNK, SLOTS, THREADS, VECTOR, X_SIDE_LOW, X_SIDE_HIGH>(
+        stage, place,
+        [&](int line, long long &) { return in + fold_far<Y_SIDE_LOW, Y_SIDE_HIGH>(y0 + line, a.ny) * a.in_y; }, x0,
+        a.nx);
+}
+
+static_assert(is_given(RING * sizeof(STORED)), "the launcher gives the shared memory that this takes");
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_chain(const __grid_constant__ chain_arguments a) {
     let_next_launch_begin();  // the faces
     extern __shared__ __align__(128) unsigned char stn_shared[];
-    STORED *const shared = reinterpret_cast<STORED *>(stn_shared);  // STAGES stages
+    STORED *const shared = reinterpret_cast<STORED *>(stn_shared);
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, t = lane % 4;
     const long long block = blockIdx.x, x0 = block % a.tiles_x * WIDE, walk = block / a.tiles_x % a.walks;
     const long long first = walk * a.walk, last = first + a.walk < a.steps ? first + a.walk : a.steps;
     const STORED *const in = a.in + block / a.tiles_x / a.walks * a.in_batch;
     STORED *const out = a.out + block / a.tiles_x / a.walks * a.out_batch;
-    long long next = first;
-    int filled = 0;  // the stage that is filled next
-    const auto load_next = [&] {
-        if (next < last)
-            load_lines<LINES, SLOTS, THREADS, VECTOR, X_SIDE_LOW, X_SIDE_HIGH>(
-                shared + filled * STAGE, [](int line) { return line * PITCH; },
-                [&](int line, long long &) {
-                    return in + fold_far<Y_SIDE_LOW, Y_SIDE_HIGH>(next * TALL - Y_LOW + line, a.ny) * a.in_y;
-                },
-                x0 - LEAD, a.nx);
+    const int steps = static_cast<int>(last - first) * (TALL / 16) + DEPTH - 1;
+    const int chunks = (16 * steps + SECOND + CHUNK - 1) / CHUNK;  // that are looked at
+    copies mine;
+    mine.template begin<VECTOR, X_SIDE_LOW, X_SIDE_HIGH>(x0 - LEAD, a.nx);
+    factors f;
+    f.read(a.table, lane);
+
+    const int line = (4 * (g / 4) + g / 2 % 2 * 4 * HALVES_Y) * POINTS_OF_WORD + g % 2;  // of step 0
+    const int column = t % 2 * 4 * HALVES * POINTS_OF_WORD + 16 * warp;
+    int at = line * PITCH + column, next = 0, filled = 0,
+        step = 0;  // `filled`: the chunk of the ring that is filled next
+    float sum[DEPTH][2][4] = {};
+#pragma unroll 1
+    for (int chunk = 1 - STAGES; 2 * chunk < steps; chunk++) {
+        if (chunk >= 0) {
+            copy_async_wait<AHEAD - 1>();
+            __syncthreads();  // and all have done with the chunk that is filled next
+        }
+        if (next < chunks)
+            load_chunk(a, mine, in, first * TALL - Y_LOW + CHUNK * next, x0 - LEAD, shared + filled * STAGE);
         copy_async_commit();
         next++, filled = filled + 1 == STAGES ? 0 : filled + 1;
-    };
-    for (int i = 0; i < AHEAD; i++) load_next();
-
-    factor<HALVES> v;
-    factor<HALVES_Y> u;
-    v.read(a.table, lane);
-    u.read(a.table + factor<HALVES>::WORDS, lane);
-    const lane_start start = find_start(lane);
-    int stage = 0;
-    for (long long tile = first; tile < last; tile++) {
-        copy_async_wait<AHEAD - 1>();
-        __syncthreads();  // and all have done with the stage that is filled next
-        load_next();
+        if (chunk < 0) continue;
 #pragma unroll 1
-        for (int row = 0; row < TALL; row += 16) {
-            float sum[2][4] = {};
-            sum_rows(sum, v, u, shared + stage * STAGE + row * PITCH + 16 * warp, start);
-            const long long y = tile * TALL + row + g, x = x0 + 16 * warp + 4 * t;
-            store_row(a, out, y, x, sum[0][0], sum[0][1], sum[1][0], sum[1][1]);
-            store_row(a, out, y + 8, x, sum[0][2], sum[0][3], sum[1][2], sum[1][3]);
+        for (int turn = 0; turn < CHUNK / 16 && step < steps; turn++, step++) {
+            unroll<0, SETS>([&](auto set) {
+                int from = at + 8 * set * PITCH;
+                if (set > 0 && from >= RING) from -= RING;
+                add_set<decltype(set)::value>(sum, f, shared + from + 4 * (t / 2) * POINTS_OF_WORD,
+                                              shared + from + 2 * (t / 2) * POINTS_OF_WORD);
+            });
+            at += 16 * PITCH;
+            if (at >= RING) at -= RING;
+            if (step >= DEPTH - 1)
+                store_block(a, out, first * TALL + 16LL * (step - (DEPTH - 1)), x0 + 16 * warp, g, t, sum[DEPTH - 1]);
+#pragma unroll
+            for (int d = DEPTH - 1; d >= 0; d--)
+#pragma unroll
+                for (int e = 0; e < 8; e++) sum[d][e / 4][e % 4] = d ? sum[d ? d - 1 : 0][e / 4][e % 4] : 0;
         }
-        stage = stage + 1 == STAGES ? 0 : stage + 1;
     }
     copy_async_wait<0>();
 }

@@ -17,7 +17,7 @@
 // points. Each step's plane, or tile, lies in one stage of shared memory with what the taps reach; AHEAD of them arrive.
 //
 //     stage:   LEAD | WIDE outputs | what is right of them      16 words are left out after 8 rows: lanes of rows 8 apart
-//                                                               (halves 4: 8 words) lie in different banks
+//                                                               (halves 4 and 12: 8 words) lie in different banks
 #include "device/arith.cuh"
 #include "device/sparse.cuh"
 #include "device/twins.cuh"
@@ -33,7 +33,7 @@ constexpr int PLANES = Z_LOW + Z_HIGH + 1, AHEAD = STAGES - PLANES;
 constexpr int PRODUCTS = (HALVES + 1) / 2, REGISTERS = (HALVES / 2 + 1) / 2 + HALVES % 2;
 constexpr int COLUMNS = WIDE - 16 + 8 * HALVES * POINTS_OF_WORD, SLOTS = COLUMNS / SLOT;
 constexpr int LINES = TALL + Y_LOW + Y_HIGH;
-constexpr int LIFT = 8 * COLUMNS + (HALVES == 4 ? 8 : 16) * POINTS_OF_WORD;  // from a row to that 8 below
+constexpr int LIFT = 8 * COLUMNS + (HALVES % 8 == 4 ? 8 : 16) * POINTS_OF_WORD;  // from a row to that 8 below
 constexpr int STAGE = (LINES + 7) / 8 * LIFT;
 constexpr int FRAGMENT = 128;  // words
 constexpr bool ALL_HELD = PLANES == 1 && SPARSE_ROW_COUNT[0] <= SPARSE_HELD;

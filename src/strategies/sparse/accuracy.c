@@ -34,26 +34,10 @@ double sparse_scale(const stn_task *task, const stn_power *power, bool bounded) 
     return frexp(largest, &exponent) == 0.5 ? ldexp(1, exponent - 1) : ldexp(1, exponent);
 }
 
-stn_status sparse_factor(const stn_task *task, int fused, int axis, stn_power *power, stn_error *error) {
-    double factors[3][STN_TASK_FACTORS];
-    int low = task->reach[axis][0], one = low + task->reach[axis][1] + 1, size = fused * (one - 1) + 1;
-    if (!sparse_separable(task, factors))
-        return stn_fail(
-            error, STN_ERROR_UNSUPPORTED,
-            "these weights are no product of a factor along each axis, and the kernel takes such alone: make "
-            "a new plan with strategy auto");
-    *power = (stn_power){.fused = fused, .size = {1, 1, size}, .low = {0, 0, fused * low}};
-    power->weight = calloc((size_t)size, sizeof *power->weight);
-    if (!power->weight) return stn_fail_memory(error, "a factor's weights", (size_t)size * sizeof *power->weight);
-    power->weight[0] = 1;
-    for (int f = 0, last = 0; f < fused; f++, last += one - 1)
-        for (int i = last + one - 1; i >= 0; i--) { /* in place, from the end */
-            long double sum = 0;
-            for (int j = 0; j < one; j++)
-                if (i - j >= 0 && i - j <= last) sum += factors[axis][j] * power->weight[i - j];
-            power->weight[i] = sum;
-        }
-    return STN_OK;
+bool sparse_any_weight(const stn_power *power) {
+    for (size_t i = 0; i < sparse_weights(power); i++)
+        if (power->weight[i] != 0) return true;
+    return false;
 }
 
 /* The distance to a number's neighbours among those of 11 bits. */
@@ -186,16 +170,13 @@ static double largest_difference(const symbol_pair *pairs, size_t count, double 
     return difference;
 }
 
-double sparse_rounding(const stn_task *task, const stn_power *power, bool bounded, int parts, double launches) {
-    if (parts == 2) return launches * 0x1p-23; /* 22 bits and more are left, which err by chance */
-    double angle[3][MOST_ANGLES], error = INFINITY, scale = sparse_scale(task, power, bounded);
+double sparse_difference(const stn_power *power, const float *rounded, double scale, double launches) {
+    double angle[3][MOST_ANGLES], error = INFINITY;
     int angles[3];
     for (int axis = 0; axis < 3; axis++) angles[axis] = angles_of(power, axis, angle[axis]);
-    size_t all = (size_t)angles[0] * (size_t)angles[1] * (size_t)angles[2], at = 0, weights = sparse_weights(power);
-    symbol_pair *pairs = malloc(all * sizeof *pairs), *rows = calloc(weights, sizeof *rows);
-    float *rounded = calloc(weights, sizeof *rounded);
-    if (pairs && rows && rounded) {
-        sparse_round(task, power, scale, parts, rounded);
+    size_t all = (size_t)angles[0] * (size_t)angles[1] * (size_t)angles[2], at = 0;
+    symbol_pair *pairs = malloc(all * sizeof *pairs), *rows = calloc(sparse_weights(power), sizeof *rows);
+    if (pairs && rows) {
         for (int x = 0; x < angles[2]; x++) {
             sum_rows(power, rounded, scale, angle[2][x], rows);
             for (int z = 0; z < angles[0]; z++)
@@ -205,6 +186,17 @@ double sparse_rounding(const stn_task *task, const stn_power *power, bool bounde
     }
     free(pairs);
     free(rows);
+    return error;
+}
+
+double sparse_rounding(const stn_task *task, const stn_power *power, bool bounded, int parts, double launches) {
+    if (parts == 2) return launches * 0x1p-23; /* 22 bits and more are left, which err by chance */
+    double error = INFINITY, scale = sparse_scale(task, power, bounded);
+    float *rounded = calloc(sparse_weights(power), sizeof *rounded);
+    if (rounded) {
+        sparse_round(task, power, scale, parts, rounded);
+        error = sparse_difference(power, rounded, scale, launches);
+    }
     free(rounded);
     return error;
 }
@@ -213,7 +205,7 @@ double sparse_rounding(const stn_task *task, const stn_power *power, bool bounde
  * smooth data lose alike in every launch adds up: read off runs of 1000 steps, bench/results/2026-11-22-sparse.md. */
 double sparse_error(const stn_task *task, const sparse_shape *shape) {
     const double alike = task->rank == 3 ? 2.2e-6 : 1.3e-6, launches = shape->launches;
-    double element = stn_error_rounding(STN_F16) * (shape->chain ? sqrt(2) : 1);
+    double element = stn_error_rounding(STN_F16) * (shape->terms ? sqrt(2) : 1);
     double chance = element * (task->dtype == STN_F16 ? sqrt(1 + log2(launches)) : 1);
     return hypot(hypot(shape->rounding, chance), launches > 1 ? alike * launches : 0);
 }

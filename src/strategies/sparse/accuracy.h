@@ -7,9 +7,6 @@
 /* What tolerance f32 needs, for its elements are rounded to tf32. */
 #define SPARSE_TF32_TOLERANCE 5e-4
 
-/* The f-th power of separable 2D taps' factor along y (1) or x (2), as a power of one row. Errors: memory. */
-stn_status sparse_factor(const stn_task *task, int fused, int axis, stn_power *power, stn_error *error);
-
 /* The power of two that weights are divided by before they are rounded: of f16, which holds few small numbers. `bounded`: their
  * sizes sum up to 1 at most then, so that what they make of a grid is no larger than it; else the largest is below 1. */
 double sparse_scale(const stn_task *task, const stn_power *power, bool bounded);
@@ -17,10 +14,13 @@ double sparse_scale(const stn_task *task, const stn_power *power, bool bounded);
  * power->weight[i] / scale. One part of them sums up to what the weights do: what is left of a sum errs alike in every launch,
  * which adds up. */
 size_t sparse_weights(const stn_power *power);
+bool sparse_any_weight(const stn_power *power); /* but 0 */
 void sparse_round(const stn_task *task, const stn_power *power, double scale, int parts, float *to);
 
-/* What that alone errs by after so many launches: the largest difference of the symbol's powers, over frequencies from 0 on in
+/* What weights `rounded`, times `scale`, err by after so many launches: the largest difference of the symbol's powers, over frequencies from 0 on in
  * octaves and on a grid of them, beside the largest such power. Infinite where memory is short. */
+double sparse_difference(const stn_power *power, const float *rounded, double scale, double launches);
+/* The same of weights as sparse_round has them. */
 double sparse_rounding(const stn_task *task, const stn_power *power, bool bounded, int parts, double launches);
 /* Predicted error of all steps, relative L2, with the shape's own rounding. */
 double sparse_error(const stn_task *task, const sparse_shape *shape);

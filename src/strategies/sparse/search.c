@@ -5,11 +5,16 @@
 
 #include "base/arith.h"
 #include "base/best.h"
+#include "plan/accuracy.h"
 #include "strategies/common/cost.h"
 #include "strategies/faces/margins.h"
 #include "strategies/sparse/accuracy.h"
+#include "strategies/sparse/terms.h"
 
-#define RUN 8 /* sums of a warp: products of one row of taps */
+#define SAFE 0.9 /* of the bar: what terms leave is no chance */
+#define RUN 8    /* sums of a warp: products of one row of taps */
+#define UNLIKE                                                                                                         \
+    0.05 /* what terms leave of one step's taps, from which on their powers are no sums of few terms either */
 /* Not measured yet: estimates. Parts of the sparse rate (dense f16 or tf32 times `faster`: of an H200, 950 over 630 and
  * 452 over 313 TFLOPS) and of the copy bandwidth, chosen on the low side, so that a kernel that is known is not passed
  * over for this one; cycles that a block takes to begin; how much longer launches take that load single elements, as measured when
@@ -25,21 +30,30 @@ typedef struct warp_work {
     double products, words, cycles;
 } warp_work;
 
-/* Of 16 rows, four times: eight rows at a time by V, two column blocks by U. */
+/* Of 16 rows, four times: four eights of rows by V, two column blocks by U; and what a walk does before its first block ends. */
 static warp_work chain_work(const stn_task *task, const sparse_shape *shape) {
-    sparse_window y = sparse_window_y_of(task, shape);
-    double eights = 4 * sparse_columns(&y) / 8.0;
+    double eights = 16 + 4.0 * (sparse_waiting_blocks(task, shape) - 1) / shape->walk;
     warp_work work = {.words = eights * 8 * 8 * shape->halves};
-    work.products = (eights * shape->halves / 2.0 + 4 * 2 * shape->halves_y / 2.0) * shape->parts;
+    work.products = shape->parts * shape->terms * (eights * shape->halves / 2.0 + eights / 2 * shape->halves_y / 2.0);
     work.cycles = work.words / 32;
     return work;
+}
+
+/* How many of the 8 lanes that shared memory answers together meet in one bank: of lines g and g + 1, `lift` words apart. */
+static int lanes_in_bank(const sparse_shape *shape, int lift) {
+    int meet[8] = {0}, most = 0;
+    for (int lane = 0; lane < 8; lane++) {
+        int word = lane / 4 * lift + lane % 4 / 2 * 4 + lane % 2 * 4 * shape->halves, *bank = &meet[word / 4 % 8];
+        most = (int)stn_max(most, ++*bank);
+    }
+    return most;
 }
 
 static warp_work work_of(const stn_task *task, const sparse_shape *shape) {
     warp_work work = {0};
     sparse_window w = sparse_window_of(task, shape);
     sparse_rows rows;
-    if (shape->chain) return chain_work(task, shape);
+    if (shape->terms) return chain_work(task, shape);
     if (!sparse_rows_of(task, shape->fused, &rows)) return work;
     work.products = RUN * rows.all * (shape->halves / 2.0) * shape->parts;
     for (int d = 0; d < rows.planes; d++)
@@ -47,7 +61,8 @@ static warp_work work_of(const stn_task *task, const sparse_shape *shape) {
             double turns = (double)stn_min(shape->held, rows.count[d] - at) + RUN - 1;
             work.words += turns * 32 * 2 * shape->halves; /* 8 rows of 8 words for each half */
         }
-    work.cycles = work.words / 32 + 4.0 * rows.all * sparse_products(&w) * shape->parts;
+    work.cycles = work.words / 32 * lanes_in_bank(shape, shape->halves % 8 == 4 ? 8 : 16) +
+                  4.0 * rows.all * sparse_products(&w) * shape->parts;
     return work;
 }
 
@@ -56,8 +71,8 @@ sparse_counts sparse_count(const stn_task *task, const sparse_shape *shape) {
     double points = SPARSE_OUTPUTS * SPARSE_TALL, each = task->dtype == STN_F16 ? 2 : 1;
     double kept = 8 * each; /* of a row of a product of 16 words */
     sparse_rows rows = {0};
-    double factors = (shape->halves + shape->halves_y) / 2.0; /* of words, left, in products of 16 */
-    if (!shape->chain) factors = sparse_rows_of(task, shape->fused, &rows) ? rows.all * shape->halves / 2.0 : 0;
+    double factors = shape->terms * (shape->halves + shape->halves_y) / 2.0; /* of words, left, in products of 16 */
+    if (!shape->terms) factors = sparse_rows_of(task, shape->fused, &rows) ? rows.all * shape->halves / 2.0 : 0;
     return (sparse_counts){.compute = work.products * 16 * 8 * kept / points,
                            .input = work.words * each / points,
                            .parameters = factors * shape->parts * 16 * kept / points};
@@ -80,8 +95,7 @@ void sparse_cost(const stn_task *task, const stn_machine *machine, const sparse_
     double units = (double)(task->batch * tiles.y * tiles.x) * (double)tiles.steps * shape->warps;
     double blocks = (double)(task->batch * tiles.y * tiles.x * tiles.walks);
     double waves = ceil(blocks / ((double)machine->multiprocessors * shape->blocks));
-    double again =
-        (double)(tiles.walks * (sparse_planes(task, shape) - 1)) / (double)tiles.steps; /* planes read twice */
+    double again = (double)tiles.walks * sparse_again(task, shape) / (double)tiles.steps; /* read twice */
     e->unit = task->dtype == STN_F16 ? STN_UNIT_TENSOR_F16 : STN_UNIT_TENSOR_TF32;
     e->launches = launches;
     e->bytes = (2 + again) * (double)stn_dtype_size(task->dtype) * points * launches;
@@ -109,8 +123,7 @@ typedef struct search {
     sparse_shape *best;
     double costs[STN_CANDIDATES];
     size_t count, most;
-    stn_power taps;       /* of the launch in hand */
-    stn_power factors[2]; /* separable ones: along y and x */
+    stn_power taps; /* of the launch in hand */
 } search;
 
 static void insert(search *s, sparse_shape shape) {
@@ -121,11 +134,17 @@ static void insert(search *s, sparse_shape shape) {
 }
 
 /* Is there a kernel for so many steps? Those that need as many launches with fewer fused are cheaper so. */
-static bool fits(const search *s, int fused, bool chain, sparse_shape *shape, bool *cheaper) {
+static bool fits(const search *s, int fused, int terms, sparse_shape *shape, bool *cheaper) {
     int64_t low[3], high[3];
-    if (!sparse_fit(s->task, s->machine, fused, chain, 1, shape) || !stn_faces_interior(s->task, fused, low, high))
+    if (!sparse_fit(s->task, s->machine, fused, terms, 1, shape) || !stn_faces_interior(s->task, fused, low, high))
         return false;
     *cheaper = fused > 1 && stn_div_up((int64_t)s->task->steps, shape->launches) != fused;
+    return true;
+}
+
+static bool fuse_taps(search *s, int fused) {
+    while (s->taps.fused < fused)
+        if (stn_power_fuse(s->task, &s->taps, NULL) != STN_OK) return false;
     return true;
 }
 
@@ -133,32 +152,63 @@ static void search_tiles(search *s, int most_fused) {
     sparse_shape shape;
     bool cheaper;
     for (int fused = 1; (uint64_t)fused <= s->task->steps && fused <= most_fused; fused++) {
-        if (!fits(s, fused, false, &shape, &cheaper)) return;
+        if (!fits(s, fused, 0, &shape, &cheaper)) return;
         if (cheaper) continue;
-        while (s->taps.fused < fused)
-            if (stn_power_fuse(s->task, &s->taps, NULL) != STN_OK) return;
+        if (!fuse_taps(s, fused)) return;
         for (int parts = 1; parts <= 2; parts++) {
-            if (!sparse_fit(s->task, s->machine, fused, false, parts, &shape)) continue;
+            if (!sparse_fit(s->task, s->machine, fused, 0, parts, &shape)) continue;
             shape.rounding = (float)sparse_rounding(s->task, &s->taps, false, parts, shape.launches);
             insert(s, shape);
         }
     }
 }
 
+/* Of separable taps. */
 static void search_chains(search *s, int most_fused) {
     sparse_shape shape;
+    sparse_terms terms;
     bool cheaper;
     for (int fused = 1; (uint64_t)fused <= s->task->steps && fused <= most_fused; fused++) {
-        if (!fits(s, fused, true, &shape, &cheaper)) return;
-        for (int i = 0; i < 2; i++)
-            if (sparse_factor(s->task, fused, i + 1, &s->factors[i], NULL) != STN_OK) return;
-        for (int parts = 1; parts <= 2 && !cheaper; parts++) {
-            if (!sparse_fit(s->task, s->machine, fused, true, parts, &shape)) continue;
-            for (int i = 0; i < 2; i++)
-                shape.rounding += (float)sparse_rounding(s->task, &s->factors[i], i == 1, parts, shape.launches);
+        if (!fits(s, fused, 1, &shape, &cheaper)) return;
+        if (cheaper) continue;
+        if (sparse_terms_make(s->task, NULL, fused, 1, &terms, NULL) != STN_OK) return;
+        for (int parts = 1; parts <= 2; parts++) {
+            if (!sparse_fit(s->task, s->machine, fused, 1, parts, &shape)) continue;
+            shape.rounding = (float)sparse_terms_rounding(s->task, NULL, &terms, parts, shape.launches);
             insert(s, shape);
         }
-        for (int i = 0; i < 2; i++) stn_power_clear(&s->factors[i]);
+        sparse_terms_clear(&terms);
+    }
+}
+
+/* The fewest terms of taps that are not separable that err little enough, of the most steps that each window holds. */
+static void search_sums(search *s, int most_fused) {
+    sparse_shape shape, more;
+    sparse_terms terms;
+    bool cheaper, unused;
+    if (s->task->rank != 2 || sparse_terms_rest(&s->taps, SPARSE_MOST_TERMS) > UNLIKE) return;
+    for (int fused = 1; (uint64_t)fused <= s->task->steps && fused <= most_fused; fused++) {
+        if (!fits(s, fused, 2, &shape, &cheaper)) return;
+        bool last = (uint64_t)fused == s->task->steps || fused == most_fused || !fits(s, fused + 1, 2, &more, &unused);
+        if (cheaper || (!last && more.halves == shape.halves && more.halves_y == shape.halves_y)) continue;
+        float worst[SPARSE_MOST_TERMS + 1] = {0}; /* of launches of both lengths */
+        bool uneven = s->task->steps % (uint64_t)shape.launches != 0;
+        for (int f = fused - uneven; f <= fused; f++) {
+            if (!fuse_taps(s, f)) return;
+            for (int count = 2; count <= SPARSE_MOST_TERMS; count++) {
+                if (sparse_terms_make(s->task, &s->taps, f, count, &terms, NULL) != STN_OK) return;
+                double rounding = sparse_terms_rounding(s->task, &s->taps, &terms, 1, shape.launches);
+                worst[count] = fmaxf(worst[count], (float)rounding);
+                sparse_terms_clear(&terms);
+            }
+        }
+        for (int count = 2; count <= SPARSE_MOST_TERMS; count++) {
+            if (!sparse_fit(s->task, s->machine, fused, count, 1, &shape)) break;
+            shape.rounding = worst[count];
+            if (sparse_error(s->task, &shape) > SAFE * stn_error_bar(s->task, false)) continue;
+            insert(s, shape);
+            break;
+        }
     }
 }
 
@@ -167,8 +217,7 @@ bool sparse_any(const stn_task *task, const stn_machine *machine) {
     double factors[3][STN_TASK_FACTORS];
     sparse_shape shape;
     bool cheaper;
-    return fits(&s, 1, false, &shape, &cheaper) ||
-           (sparse_separable(task, factors) && fits(&s, 1, true, &shape, &cheaper));
+    return fits(&s, 1, 0, &shape, &cheaper) || (sparse_separable(task, factors) && fits(&s, 1, 1, &shape, &cheaper));
 }
 
 size_t sparse_search(const stn_task *task, const stn_machine *machine, int most_fused, sparse_shape *best,
@@ -178,8 +227,12 @@ size_t sparse_search(const stn_task *task, const stn_machine *machine, int most_
     if (most > STN_CANDIDATES) s.most = STN_CANDIDATES;
     if (stn_power_make(task, &s.taps, NULL) != STN_OK) return 0;
     search_tiles(&s, most_fused);
-    if (sparse_separable(task, factors)) search_chains(&s, most_fused);
-    for (int i = 0; i < 2; i++) stn_power_clear(&s.factors[i]);
     stn_power_clear(&s.taps);
+    if (sparse_separable(task, factors))
+        search_chains(&s, most_fused);
+    else if (stn_power_make(task, &s.taps, NULL) == STN_OK) {
+        search_sums(&s, most_fused);
+        stn_power_clear(&s.taps);
+    }
     return s.count;
 }

@@ -12,7 +12,9 @@
 #define MOST_FUSED 63
 #define MOST_ROWS 64      /* reach along y, both sides */
 #define WARPS 8           /* of a block, at most */
-#define MOST_CHAINED 16   /* left factors of a chain, 4 registers each */
+#define MOST_CHAINED 176  /* registers of a chain: left factors, words between products, sums */
+#define MOST_OF_TWO 80    /* and so many where a multiprocessor takes two blocks: each has some 45 beside them */
+#define CHUNK 32          /* rows of a chain's ring that arrive together */
 #define FRAGMENTS_HELD 16 /* left factors in registers, 4 each; beside them 32 sums */
 
 int sparse_reach(const stn_task *task, const sparse_shape *shape, int axis, int side) {
@@ -93,21 +95,14 @@ sparse_window sparse_window_y_of(const stn_task *task, const sparse_shape *shape
     return (sparse_window){.dtype = task->dtype, .halves = shape->halves_y, .span = span};
 }
 
-bool sparse_separable(const stn_task *task, double factors[3][STN_TASK_FACTORS]) {
-    return task->rank == 2 && stn_task_separable(task, factors);
-}
-
-const char *sparse_kernel_name(const sparse_shape *shape) { return shape->chain ? "sparse_chain" : "sparse_tile"; }
+const char *sparse_kernel_name(const sparse_shape *shape) { return shape->terms ? "sparse_chain" : "sparse_tile"; }
 
 /* As the kernels lay stages out. */
 static size_t stage_bytes(const stn_task *task, const sparse_shape *shape) {
-    sparse_window w = sparse_window_of(task, shape), y = sparse_window_y_of(task, shape);
-    int64_t size = (int64_t)stn_dtype_size(task->dtype), banks = (shape->halves == 4 ? 32 : 64) / size;
+    sparse_window w = sparse_window_of(task, shape);
+    int64_t size = (int64_t)stn_dtype_size(task->dtype), banks = (shape->halves % 8 == 4 ? 32 : 64) / size;
     int64_t columns = wide(shape) - SPARSE_OUTPUTS + sparse_columns(&w);
-    if (shape->chain) {
-        int64_t pitch = stn_round_up(columns - banks, 128 / size) + banks;
-        return (size_t)((SPARSE_TALL - SPARSE_OUTPUTS + sparse_columns(&y)) * pitch * size);
-    }
+    if (shape->terms) return (size_t)(CHUNK * (stn_round_up(columns - banks, 128 / size) + banks) * size);
     int64_t lines = SPARSE_TALL + sparse_reach(task, shape, 1, 0) + sparse_reach(task, shape, 1, 1);
     return (size_t)(stn_div_up(lines, 8) * (8 * columns + banks) * size);
 }
@@ -123,7 +118,9 @@ static int words_of(const sparse_window *w, int rows, int parts) {
 size_t sparse_table_words(const stn_task *task, const sparse_shape *shape) {
     sparse_window w = sparse_window_of(task, shape), y = sparse_window_y_of(task, shape);
     sparse_rows rows;
-    if (shape->chain) return (size_t)(words_of(&w, 1, shape->parts) + words_of(&y, 1, shape->parts));
+    if (shape->terms)
+        return (size_t)(32 * (sparse_registers(&w) + sparse_registers(&y)) +
+                        shape->terms * (sparse_products(&w) + sparse_products(&y)) * shape->parts * SPARSE_FRAGMENT);
     return sparse_rows_of(task, shape->fused, &rows) ? (size_t)words_of(&w, rows.all, shape->parts) : 0;
 }
 
@@ -142,48 +139,73 @@ sparse_tiles sparse_tiles_of(const stn_task *task, const sparse_shape *shape) {
     return tiles;
 }
 
+/* Do lanes that read a chain's words together meet in the banks of shared memory? Then they wait for each other. */
+static bool lanes_meet(const sparse_shape *shape) { return shape->halves % 2 || shape->halves % 8 == 0; }
+
 /* The narrowest window that holds the taps. */
 static bool fit_window(const stn_task *task, sparse_shape *shape) {
     shape->lead = (int)stn_round_up(sparse_reach(task, shape, 2, 0), slot(task));
     for (shape->halves = 1; shape->halves <= SPARSE_MOST_HALVES; shape->halves++) {
         sparse_window w = sparse_window_of(task, shape);
-        if (sparse_legal(&w)) break;
+        if (sparse_legal(&w) && !(shape->terms && lanes_meet(shape))) break;
     }
-    for (shape->halves_y = 1; shape->chain && shape->halves_y <= SPARSE_MOST_HALVES; shape->halves_y++) {
+    for (shape->halves_y = 2; shape->terms && shape->halves_y <= SPARSE_MOST_HALVES; shape->halves_y += 2) {
         sparse_window w = sparse_window_y_of(task, shape);
         if (sparse_legal(&w)) break;
     }
     return shape->halves <= SPARSE_MOST_HALVES && shape->halves_y <= SPARSE_MOST_HALVES;
 }
 
+int sparse_waiting_blocks(const stn_task *task, const sparse_shape *shape) {
+    sparse_window y = sparse_window_y_of(task, shape);
+    int sets = task->dtype == STN_F16 ? 1 : 2; /* of words for U, that 16 rows make */
+    return (sparse_products(&y) + sets - 1) / sets;
+}
+
+static int chain_registers(const stn_task *task, const sparse_shape *shape) {
+    sparse_window w = sparse_window_of(task, shape), y = sparse_window_y_of(task, shape);
+    int factors = (sparse_products(&w) + sparse_products(&y)) * shape->parts;
+    return 4 * shape->terms * factors + 8 * shape->terms + 8 * sparse_waiting_blocks(task, shape);
+}
+
 /* Do the registers hold left factors? */
 static bool fit_factors(const stn_task *task, sparse_shape *shape) {
-    sparse_window w = sparse_window_of(task, shape), y = sparse_window_y_of(task, shape);
+    sparse_window w = sparse_window_of(task, shape);
     int each = sparse_products(&w) * shape->parts;
     sparse_rows rows;
     shape->held = 1;
-    if (shape->chain) return each + sparse_products(&y) * shape->parts <= MOST_CHAINED;
+    if (shape->terms) return chain_registers(task, shape) <= MOST_CHAINED;
     shape->held = (int)stn_max(1, FRAGMENTS_HELD / each);
     return sparse_rows_of(task, shape->fused, &rows) && rows.all * each <= MOST_PRODUCTS;
 }
 
-/* Two stages of a 2D or 1D walk arrive while one is computed on; in 3D one, where memory for no more is left. Narrow tiles read
+/* Two stages of a 2D or 1D walk, or four chunks of a chain's, arrive while one is computed on; in 3D one, where memory for no more is left. Narrow tiles read
  * more past their sides, so they come last. */
 static bool fit_stages(const stn_task *task, const stn_machine *machine, sparse_shape *shape) {
+    sparse_window y = sparse_window_y_of(task, shape);
+    int window = shape->terms ? (int)stn_div_up(CHUNK + sparse_columns(&y) / 2, CHUNK) : 0; /* chunks computed on */
+    int blocks = shape->terms && chain_registers(task, shape) > MOST_OF_TWO ? 1 : 2;
     for (shape->warps = WARPS; shape->warps >= 2; shape->warps /= 2) {
         size_t stage = stage_bytes(task, shape), whole = machine->shared_per_block;
-        for (shape->blocks = (shape->chain ? 3 : 2) * WARPS / shape->warps; shape->blocks; shape->blocks--)
-            for (int ahead = 2; ahead; ahead--) {
-                shape->stages = sparse_planes(task, shape) + ahead;
+        for (shape->blocks = blocks * WARPS / shape->warps; shape->blocks; shape->blocks--)
+            for (int ahead = shape->terms ? 4 : 2; ahead; ahead--) {
+                shape->stages = (shape->terms ? window : sparse_planes(task, shape)) + ahead;
                 if ((stage * (size_t)shape->stages + 1024) * (size_t)shape->blocks <= whole) return true;
             }
     }
     return false;
 }
 
+double sparse_again(const stn_task *task, const sparse_shape *shape) {
+    sparse_window y = sparse_window_y_of(task, shape);
+    if (shape->terms) return (sparse_columns(&y) - SPARSE_OUTPUTS) / (double)SPARSE_TALL;
+    return sparse_planes(task, shape) - 1;
+}
+
 /* Long walks leave multiprocessors idle at the end, short ones of 3D read planes twice. */
 static void fit_walk(const stn_task *task, const stn_machine *machine, sparse_shape *shape) {
     double best = INFINITY, slots = (double)machine->multiprocessors * shape->blocks;
+    double again = sparse_again(task, shape);
     shape->walk = 1;
     sparse_tiles tiles = sparse_tiles_of(task, shape);
     int64_t steps = tiles.steps, last = 0;
@@ -192,20 +214,20 @@ static void fit_walk(const stn_task *task, const stn_machine *machine, sparse_sh
         if (walk == last || walk > INT32_MAX) continue;
         last = walk;
         double blocks = (double)(task->batch * tiles.y * tiles.x * stn_div_up(steps, walk));
-        double cost = ((double)walk + sparse_planes(task, shape) - 1 + 0.3) * fmax(1, ceil(blocks / slots));
+        double cost = ((double)walk + again + 0.3) * fmax(1, ceil(blocks / slots));
         if (cost >= best) continue;
         best = cost;
         shape->walk = (int)walk;
     }
 }
 
-bool sparse_fit(const stn_task *task, const stn_machine *machine, int fused, bool chain, int parts,
+bool sparse_fit(const stn_task *task, const stn_machine *machine, int fused, int terms, int parts,
                 sparse_shape *shape) {
     memset(shape, 0, sizeof *shape);
     if (fused > MOST_FUSED) return false;
     shape->fused = fused;
     shape->launches = (int)stn_div_up((int64_t)task->steps, fused);
-    shape->chain = chain;
+    shape->terms = terms;
     shape->parts = parts;
     shape->vector = stn_task_vector(task);
     shape->extended = stn_task_extended(task);
@@ -228,7 +250,8 @@ void sparse_params(const stn_task *task, const sparse_shape *shape, stn_text *pa
         int reach[2] = {sparse_reach(task, shape, axis, 0), sparse_reach(task, shape, axis, 1)};
         stn_params_axis(params, axis, reach, task->boundary[axis]);
     }
-    if (shape->chain) stn_params_int(params, "SPARSE_HALVES_Y", shape->halves_y);
+    if (shape->terms) stn_params_int(params, "SPARSE_HALVES_Y", shape->halves_y);
+    if (shape->terms) stn_params_int(params, "SPARSE_TERMS", shape->terms);
     stn_params_int(params, "SPARSE_RANK", task->rank);
     stn_params_int(params, "SPARSE_HALVES", shape->halves);
     stn_params_int(params, "SPARSE_LEAD", shape->lead);

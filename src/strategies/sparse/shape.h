@@ -14,13 +14,13 @@ typedef struct sparse_shape {
     int launches; /* of `fused` or `fused` - 1 steps */
     int parts;    /* of a weight, of 11 bits each */
     int vector;   /* elements of one access along x: 16 bytes, or 1 where rows are not aligned */
-    int chain;    /* sparse_chain, of separable taps; else sparse_tile */
+    int terms;    /* of sparse_chain, separable ones; 0: sparse_tile */
     int halves;   /* of the window (encode.h) */
-    int halves_y; /* chain: of the window of rows */
+    int halves_y; /* chain: of the window of rows, even */
     int lead;     /* points from the window's first to its first output */
     int warps, stages, blocks;
     int held;       /* rows of taps in registers at once */
-    int walk;       /* steps of a block: planes in 3D, tiles of 64 rows else */
+    int walk;       /* of a block: planes in 3D, tiles of 64 rows else */
     int extended;   /* fused launches are right up to the faces: axes wrap, or mirror symmetric taps */
     float rounding; /* what rounding the weights alone errs by, of all launches: accuracy.h */
 } sparse_shape;
@@ -34,15 +34,17 @@ typedef struct sparse_rows {
 /* False if there are more than a kernel takes. Rows follow from offsets alone: new weights change none. */
 bool sparse_rows_of(const stn_task *task, int fused, sparse_rows *rows);
 
-/* The shape for launches of at most `fused` steps; false if no kernel can take it. */
-bool sparse_fit(const stn_task *task, const stn_machine *machine, int fused, bool chain, int parts,
-                sparse_shape *shape);
+/* The shape for launches of at most `fused` steps, of a chain of so many `terms` or, where those are 0, of sparse_tile; false if no
+ * kernel can take it. */
+bool sparse_fit(const stn_task *task, const stn_machine *machine, int fused, int terms, int parts, sparse_shape *shape);
 int sparse_planes(const stn_task *task, const sparse_shape *shape); /* that the taps look at */
+/* What a walk reads beside its own planes, or tiles. */
+double sparse_again(const stn_task *task, const sparse_shape *shape);
+/* Chain: blocks of 16 rows whose sums are made at once. */
+int sparse_waiting_blocks(const stn_task *task, const sparse_shape *shape);
 int sparse_reach(const stn_task *task, const sparse_shape *shape, int axis, int side);
 sparse_window sparse_window_of(const stn_task *task, const sparse_shape *shape);   /* along x */
 sparse_window sparse_window_y_of(const stn_task *task, const sparse_shape *shape); /* chain: along y */
-/* 2D taps that are products of a factor along y and one along x. */
-bool sparse_separable(const stn_task *task, double factors[3][STN_TASK_FACTORS]);
 const char *sparse_kernel_name(const sparse_shape *shape);
 size_t sparse_shared(const stn_task *task, const sparse_shape *shape); /* bytes of dynamic shared memory */
 size_t sparse_table_words(const stn_task *task, const sparse_shape *shape);

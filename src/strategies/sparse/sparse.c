@@ -1,7 +1,6 @@
 /* sparse: f steps in one launch, as 2:4 sparse products on the tensor cores, after SPTCStencil. f steps are one correlation with
  * the taps' f-th power (common/powers.h), any weights: a sum over its rows, each a band that is encoded on the host (encode.h).
- * Of separable 2D taps
- * it is a chain of two such products. See kernel_templates/sparse/sparse_tile.cu and sparse_chain.cu. */
+ * Of separable 2D taps it is a chain of two such products, and of sums of few such terms as many chains. See kernel_templates/sparse/sparse_tile.cu and sparse_chain.cu. */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -106,7 +105,7 @@ static stn_status make_tables(stn_plan *plan, sparse_state *state, stn_error *er
 static stn_status get_kernel(stn_plan *plan, sparse_state *state, stn_error *error) {
     stn_text params = STN_TEXT_EMPTY;
     sparse_params(&plan->task, &state->shape, &params);
-    stn_params_int(&params, "EXPECTED_HEADER", state->shape.chain ? sizeof(chain_header) : sizeof(tile_header));
+    stn_params_int(&params, "EXPECTED_HEADER", state->shape.terms ? sizeof(chain_header) : sizeof(tile_header));
     return stn_kernel_make(plan->context, sparse_kernel_name(&state->shape), &params,
                            sparse_shared(&plan->task, &state->shape), &state->kernel, error);
 }
@@ -177,7 +176,7 @@ static stn_status launch_sweep(const stn_plan *plan, const void *user, const stn
     const uint32_t *table = state->tables + (size_t)(sweep - state->sweeps) * sparse_table_words(task, shape);
     _Alignas(16) unsigned char arguments[sizeof(tile_header) + 16] = {0};
     size_t header;
-    if (shape->chain) {
+    if (shape->terms) {
         chain_header h = {l->in,         l->out,    table,       task->n[1],  task->n[2],  from->stride[1], from->batch,
                           to->stride[1], to->batch, shape->walk, tiles.walks, tiles.steps, tiles.x};
         memcpy(arguments, &h, header = sizeof h);
@@ -225,12 +224,13 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
     const stn_task *task = &plan->task;
     sparse_window w = sparse_window_of(task, shape);
     sparse_rows rows = {.all = 1};
-    if (!shape->chain) sparse_rows_of(task, shape->fused, &rows);
+    if (!shape->terms) sparse_rows_of(task, shape->fused, &rows);
     sparse_counts counts = sparse_count(task, shape);
     if (format == STN_TEXT) {
         stn_text_printf(text, "kernel %s, %d launches of %d fused steps", sparse_kernel_name(shape), shape->launches,
                         state->sweeps[0].fused);
         if (state->nsweeps == 2) stn_text_printf(text, " or %d", state->sweeps[1].fused);
+        if (shape->terms > 1) stn_text_printf(text, ", %d separable terms", shape->terms);
         stn_text_printf(text,
                         ", %d row%s of %d taps in windows of %d points, %s products, %d warps a block; for each point "
                         "%.4g multiplications, %.4g elements and %.4g weights read by products",
@@ -248,6 +248,7 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
     } numbers[] = {{"fused_steps", state->sweeps[0].fused},
                    {"launches", shape->launches},
                    {"rows", rows.all},
+                   {"terms", shape->terms},
                    {"taps_of_row", w.span + 1},
                    {"window", sparse_columns(&w)},
                    {"warps", shape->warps},
@@ -266,12 +267,14 @@ static void name_candidate(const stn_task *task, const stn_candidate *candidate,
     sparse_shape shape = shape_of(candidate);
     sparse_window w = sparse_window_of(task, &shape);
     sparse_counts counts = sparse_count(task, &shape);
+    stn_text_printf(text, "%d steps a launch", shape.fused);
+    if (shape.terms == 1) stn_text_printf(text, " as a chain");
+    if (shape.terms > 1) stn_text_printf(text, " as %d chains", shape.terms);
     stn_text_printf(text,
-                    "%d steps a launch%s, windows of %d points, %s products, %d warps, %d block%s, a point takes %.4g "
-                    "multiplications, %.4g elements, %.4g weights",
-                    shape.fused, shape.chain ? " as a chain" : "", sparse_columns(&w), arithmetic(task, &shape),
-                    shape.warps, shape.blocks, shape.blocks == 1 ? "" : "s", counts.compute, counts.input,
-                    counts.parameters);
+                    ", windows of %d points, %s products, %d warps, %d block%s, a point takes %.4g multiplications, "
+                    "%.4g elements, %.4g weights",
+                    sparse_columns(&w), arithmetic(task, &shape), shape.warps, shape.blocks,
+                    shape.blocks == 1 ? "" : "s", counts.compute, counts.input, counts.parameters);
 }
 
 static uint64_t shorten(const stn_task *task, const stn_candidate *candidate, uint64_t most, stn_candidate *trial) {

@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "plan/accuracy.h"
 #include "strategies/sparse/accuracy.h"
+#include "strategies/sparse/terms.h"
 
 /* Row y of plane z of the shape's window, of weights that may reach less far: both are centred on the same point. */
 static void take_row(const stn_task *task, const sparse_shape *shape, const stn_power *power, const float *part, int z,
@@ -55,44 +57,64 @@ static stn_status fill_tile(const stn_task *task, const sparse_shape *shape, con
     return STN_OK;
 }
 
-/* V, then U, centred in the window of the longer sweep. */
-static stn_status fill_chain(const stn_task *task, const sparse_shape *shape, sparse_sweep *sweep, uint32_t *table,
-                             stn_error *error) {
-    sweep->scale = 1;
-    for (int axis = 2; axis > 0; axis--) {
-        sparse_window w = axis == 2 ? sparse_window_of(task, shape) : sparse_window_y_of(task, shape);
-        float rounded[2 * 16 * SPARSE_MOST_HALVES], row[16 * SPARSE_MOST_HALVES];
-        stn_power power;
-        STN_TRY(sparse_factor(task, sweep->fused, axis, &power, error));
-        double scale = sparse_scale(task, &power, axis == 2);
-        int shift = sparse_reach(task, shape, axis, 0) - power.low[2], size = power.size[2];
-        sweep->scale *= scale;
-        sparse_round(task, &power, scale, shape->parts, rounded);
-        stn_power_clear(&power);
-        sparse_metadata(&w, table);
-        table += 32 * sparse_registers(&w);
-        for (int p = 0; p < shape->parts; p++) {
-            memset(row, 0, sizeof row);
-            memcpy(row + shift, rounded + p * size, (size_t)size * sizeof *row);
-            encode_row(&w, shape, p, row, table);
-        }
-        table += sparse_products(&w) * shape->parts * SPARSE_FRAGMENT;
+/* New weights may need more terms than those that a kernel was made for. */
+static bool err_little(const stn_task *task, const sparse_shape *shape, const stn_power *taps,
+                       const sparse_terms *terms) {
+    sparse_shape now = *shape;
+    now.rounding = (float)sparse_terms_rounding(task, taps, terms, shape->parts, shape->launches);
+    return sparse_error(task, &now) <= stn_error_bar(task, false);
+}
+
+/* Of each term V, then U, centred in the window of the longer sweep. */
+static stn_status fill_chain(const stn_task *task, const sparse_shape *shape, const stn_power *taps,
+                             sparse_sweep *sweep, uint32_t *table, stn_error *error) {
+    const sparse_window w[2] = {sparse_window_y_of(task, shape), sparse_window_of(task, shape)};
+    sparse_terms terms;
+    STN_TRY(sparse_terms_make(task, taps, sweep->fused, shape->terms, &terms, error));
+    if (shape->terms > 1 && !err_little(task, shape, taps, &terms)) {
+        sparse_terms_clear(&terms);
+        return stn_fail(
+            error, STN_ERROR_UNSUPPORTED,
+            "%d separable terms are too few for these weights, and the kernel takes no more: make a new plan "
+            "with strategy auto",
+            shape->terms);
     }
+    sweep->scale = terms.scale;
+    for (int axis = 1; axis >= 0; axis--) {
+        sparse_metadata(&w[axis], table);
+        table += 32 * sparse_registers(&w[axis]);
+    }
+    for (int q = 0; q < shape->terms; q++)
+        for (int axis = 1; axis >= 0; axis--) {
+            float rounded[2 * 16 * SPARSE_MOST_HALVES], row[16 * SPARSE_MOST_HALVES];
+            const stn_power *factor = &terms.factor[q][axis];
+            int shift = sparse_reach(task, shape, axis + 1, 0) - factor->low[2], size = factor->size[2];
+            sparse_terms_round(task, &terms, q, axis, shape->parts, rounded);
+            for (int p = 0; p < shape->parts; p++) {
+                memset(row, 0, sizeof row);
+                memcpy(row + shift, rounded + p * size, (size_t)size * sizeof *row);
+                encode_row(&w[axis], shape, p, row, table);
+            }
+            table += sparse_products(&w[axis]) * shape->parts * SPARSE_FRAGMENT;
+        }
+    sparse_terms_clear(&terms);
     return STN_OK;
 }
 
 stn_status sparse_sweeps_fill(const stn_task *task, const sparse_shape *shape, sparse_sweep *sweeps, size_t nsweeps,
                               uint32_t *tables, stn_error *error) {
     size_t words = sparse_table_words(task, shape);
-    for (size_t i = 0; i < nsweeps && shape->chain; i++)
-        STN_TRY(fill_chain(task, shape, &sweeps[i], tables + i * words, error));
-    if (shape->chain) return STN_OK;
+    for (size_t i = 0; i < nsweeps && shape->terms == 1; i++)
+        STN_TRY(fill_chain(task, shape, NULL, &sweeps[i], tables + i * words, error));
+    if (shape->terms == 1) return STN_OK;
     stn_power power;
     STN_TRY(stn_power_make(task, &power, error));
     stn_status status = STN_OK;
     for (size_t i = nsweeps; i-- > 0 && status == STN_OK;) { /* the shorter sweep is the last one, and made first */
         while (status == STN_OK && power.fused < sweeps[i].fused) status = stn_power_fuse(task, &power, error);
-        if (status == STN_OK) status = fill_tile(task, shape, &power, &sweeps[i], tables + i * words, error);
+        if (status != STN_OK) break;
+        status = shape->terms ? fill_chain(task, shape, &power, &sweeps[i], tables + i * words, error)
+                              : fill_tile(task, shape, &power, &sweeps[i], tables + i * words, error);
     }
     stn_power_clear(&power);
     return status;
