@@ -1,7 +1,6 @@
 /* See accuracy.h. */
 #include "strategies/sparse/accuracy.h"
 
-#include <complex.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -97,12 +96,12 @@ void sparse_round(const stn_task *task, const stn_power *power, double scale, in
 
 /* ---- symbols ---------------------------------------------------------------------------------------------------- */
 
-#define OCTAVES 11 /* pi, pi / 2, .. and 0 */
-#define EVEN 8     /* beside them, evenly over half a circle */
-#define DEAD 1e-9  /* a part of the largest that changes no error */
+#define OCTAVES SPARSE_OCTAVES
+#define EVEN SPARSE_EVEN
+#define DEAD 1e-9 /* a part of the largest that changes no error */
 
 /* Angles of one axis, both signs but for the last axis, whose other half is conjugate. */
-static int angles_of(const stn_power *power, int axis, double *angle) {
+int sparse_angles(const stn_power *power, int axis, double angle[SPARSE_MOST_ANGLES]) {
     int count = 0;
     angle[count++] = 0;
     if (power->size[axis] == 1) return count;
@@ -112,18 +111,13 @@ static int angles_of(const stn_power *power, int axis, double *angle) {
     }
     return count;
 }
-#define MOST_ANGLES (1 + 2 * (OCTAVES + EVEN))
-
-typedef struct symbol_pair {
-    double complex exact, rounded;
-} symbol_pair;
 
 /* Sums over x of each row at one angle along x. */
-static void sum_rows(const stn_power *power, const float *part, double scale, double angle, symbol_pair *rows) {
+static void sum_rows(const stn_power *power, const float *part, double scale, double angle, sparse_symbol *rows) {
     double complex turn = cexp(I * angle);
     size_t columns = (size_t)power->size[2], count = sparse_weights(power) / columns;
     for (size_t r = 0; r < count; r++) {
-        rows[r] = (symbol_pair){0, 0};
+        rows[r] = (sparse_symbol){0, 0};
         for (size_t x = columns; x-- > 0;) { /* Horner */
             rows[r].exact = rows[r].exact * turn + (double)power->weight[r * columns + x];
             rows[r].rounded = rows[r].rounded * turn + part[r * columns + x] * scale;
@@ -131,13 +125,13 @@ static void sum_rows(const stn_power *power, const float *part, double scale, do
     }
 }
 
-static symbol_pair sum_planes(const stn_power *power, const symbol_pair *rows, double angle_z, double angle_y) {
+static sparse_symbol sum_planes(const stn_power *power, const sparse_symbol *rows, double angle_z, double angle_y) {
     double complex turn_z = cexp(I * angle_z), turn_y = cexp(I * angle_y);
-    symbol_pair sum = {0, 0};
+    sparse_symbol sum = {0, 0};
     for (int z = power->size[0]; z-- > 0;) {
-        symbol_pair plane = {0, 0};
+        sparse_symbol plane = {0, 0};
         for (int y = power->size[1]; y-- > 0;) {
-            const symbol_pair *row = &rows[(size_t)z * (size_t)power->size[1] + (size_t)y];
+            const sparse_symbol *row = &rows[(size_t)z * (size_t)power->size[1] + (size_t)y];
             plane.exact = plane.exact * turn_y + row->exact;
             plane.rounded = plane.rounded * turn_y + row->rounded;
         }
@@ -155,14 +149,14 @@ static double complex power_of(double complex symbol, double launches, double lo
 
 static double square(double complex z) { return creal(z) * creal(z) + cimag(z) * cimag(z); }
 
-static double largest_difference(const symbol_pair *pairs, size_t count, double launches) {
+double sparse_largest_difference(const sparse_symbol *pairs, size_t count, double launches) {
     double largest = 0, difference = 0;
     for (size_t i = 0; i < count; i++) largest = fmax(largest, square(pairs[i].exact));
     if (!(largest > 0) || !isfinite(largest)) return INFINITY;
     const double log_largest = 0.5 * log(largest);
     const double dead = largest * pow(DEAD, 2 / launches); /* squares of what nothing is left of */
     for (size_t i = 0; i < count; i++) {
-        const symbol_pair *p = &pairs[i];
+        const sparse_symbol *p = &pairs[i];
         if (square(p->exact) < dead && square(p->rounded) < dead) continue;
         difference = fmax(
             difference, cabs(power_of(p->rounded, launches, log_largest) - power_of(p->exact, launches, log_largest)));
@@ -171,18 +165,18 @@ static double largest_difference(const symbol_pair *pairs, size_t count, double 
 }
 
 double sparse_difference(const stn_power *power, const float *rounded, double scale, double launches) {
-    double angle[3][MOST_ANGLES], error = INFINITY;
+    double angle[3][SPARSE_MOST_ANGLES], error = INFINITY;
     int angles[3];
-    for (int axis = 0; axis < 3; axis++) angles[axis] = angles_of(power, axis, angle[axis]);
+    for (int axis = 0; axis < 3; axis++) angles[axis] = sparse_angles(power, axis, angle[axis]);
     size_t all = (size_t)angles[0] * (size_t)angles[1] * (size_t)angles[2], at = 0;
-    symbol_pair *pairs = malloc(all * sizeof *pairs), *rows = calloc(sparse_weights(power), sizeof *rows);
+    sparse_symbol *pairs = malloc(all * sizeof *pairs), *rows = calloc(sparse_weights(power), sizeof *rows);
     if (pairs && rows) {
         for (int x = 0; x < angles[2]; x++) {
             sum_rows(power, rounded, scale, angle[2][x], rows);
             for (int z = 0; z < angles[0]; z++)
                 for (int y = 0; y < angles[1]; y++) pairs[at++] = sum_planes(power, rows, angle[0][z], angle[1][y]);
         }
-        error = largest_difference(pairs, all, launches);
+        error = sparse_largest_difference(pairs, all, launches);
     }
     free(pairs);
     free(rows);

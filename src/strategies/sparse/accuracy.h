@@ -1,6 +1,8 @@
 /* Weights of sparse's kernels, in parts of 11 bits, and how far off their results are. */
 #ifndef STN_STRATEGIES_SPARSE_ACCURACY_H
 #define STN_STRATEGIES_SPARSE_ACCURACY_H
+#include <complex.h>
+
 #include "strategies/common/powers.h"
 #include "strategies/sparse/shape.h"
 
@@ -22,6 +24,15 @@ void sparse_round(const stn_task *task, const stn_power *power, double scale, in
 double sparse_difference(const stn_power *power, const float *rounded, double scale, double launches);
 /* The same of weights as sparse_round has them. */
 double sparse_rounding(const stn_task *task, const stn_power *power, bool bounded, int parts, double launches);
+/* That by hand: frequencies along an axis of a power; a symbol there, of which the index 0 has the phase 0; the largest difference. */
+#define SPARSE_OCTAVES 11 /* pi, pi / 2, .. and 0 */
+#define SPARSE_EVEN 8     /* beside them, evenly over half a circle */
+#define SPARSE_MOST_ANGLES (1 + 2 * (SPARSE_OCTAVES + SPARSE_EVEN))
+typedef struct sparse_symbol {
+    double complex exact, rounded;
+} sparse_symbol;
+int sparse_angles(const stn_power *power, int axis, double angle[SPARSE_MOST_ANGLES]);
+double sparse_largest_difference(const sparse_symbol *symbols, size_t count, double launches);
 /* Predicted error of all steps, relative L2, with the shape's own rounding. */
 double sparse_error(const stn_task *task, const sparse_shape *shape);
 #endif

@@ -181,34 +181,48 @@ static void search_chains(search *s, int most_fused) {
     }
 }
 
+/* What so many terms of the task's taps err by; false if that cannot be found out. */
+typedef struct sum_errors {
+    double of[SPARSE_MOST_TERMS + 1];
+} sum_errors;
+static bool add_errors(search *s, int fused, int launches, sum_errors *errors) {
+    sparse_terms terms;
+    if (!fuse_taps(s, fused)) return false;
+    if (sparse_terms_make(s->task, &s->taps, fused, SPARSE_MOST_TERMS, &terms, NULL) != STN_OK) return false;
+    for (terms.count = 2; terms.count <= SPARSE_MOST_TERMS; terms.count++)
+        errors->of[terms.count] =
+            fmax(errors->of[terms.count], sparse_terms_rounding(s->task, &s->taps, &terms, 1, launches));
+    terms.count = SPARSE_MOST_TERMS;
+    sparse_terms_clear(&terms);
+    return true;
+}
+
+/* Of the fewest terms that err little enough in launches of both lengths. */
+static bool insert_sum(search *s, sparse_shape shape) {
+    int fused = shape.fused, launches = shape.launches;
+    sum_errors errors = {{0}};
+    if (s->task->steps % (uint64_t)launches && !add_errors(s, fused - 1, launches, &errors)) return false;
+    if (!add_errors(s, fused, launches, &errors)) return false;
+    for (int count = 2; count <= SPARSE_MOST_TERMS; count++) {
+        if (!sparse_fit(s->task, s->machine, fused, count, 1, &shape)) break;
+        shape.rounding = (float)errors.of[count];
+        if (sparse_error(s->task, &shape) > SAFE * stn_error_bar(s->task, false)) continue;
+        insert(s, shape);
+        break;
+    }
+    return true;
+}
+
 /* The fewest terms of taps that are not separable that err little enough, of the most steps that each window holds. */
 static void search_sums(search *s, int most_fused) {
     sparse_shape shape, more;
-    sparse_terms terms;
     bool cheaper, unused;
     if (s->task->rank != 2 || sparse_terms_rest(&s->taps, SPARSE_MOST_TERMS) > UNLIKE) return;
     for (int fused = 1; (uint64_t)fused <= s->task->steps && fused <= most_fused; fused++) {
         if (!fits(s, fused, 2, &shape, &cheaper)) return;
         bool last = (uint64_t)fused == s->task->steps || fused == most_fused || !fits(s, fused + 1, 2, &more, &unused);
         if (cheaper || (!last && more.halves == shape.halves && more.halves_y == shape.halves_y)) continue;
-        float worst[SPARSE_MOST_TERMS + 1] = {0}; /* of launches of both lengths */
-        bool uneven = s->task->steps % (uint64_t)shape.launches != 0;
-        for (int f = fused - uneven; f <= fused; f++) {
-            if (!fuse_taps(s, f)) return;
-            for (int count = 2; count <= SPARSE_MOST_TERMS; count++) {
-                if (sparse_terms_make(s->task, &s->taps, f, count, &terms, NULL) != STN_OK) return;
-                double rounding = sparse_terms_rounding(s->task, &s->taps, &terms, 1, shape.launches);
-                worst[count] = fmaxf(worst[count], (float)rounding);
-                sparse_terms_clear(&terms);
-            }
-        }
-        for (int count = 2; count <= SPARSE_MOST_TERMS; count++) {
-            if (!sparse_fit(s->task, s->machine, fused, count, 1, &shape)) break;
-            shape.rounding = worst[count];
-            if (sparse_error(s->task, &shape) > SAFE * stn_error_bar(s->task, false)) continue;
-            insert(s, shape);
-            break;
-        }
+        if (!insert_sum(s, shape)) return;
     }
 }
 

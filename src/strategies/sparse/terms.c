@@ -7,7 +7,8 @@
 
 #include "strategies/sparse/accuracy.h"
 
-#define TURNS 24      /* of a power iteration: terms whose sizes are close need not be told apart */
+#define TURNS 24      /* of a power iteration, at most: terms whose sizes are close need not be told apart */
+#define SETTLED 1e-14 /* by which a vector turns no more */
 #define NOTHING 1e-15 /* of the taps: rounding */
 
 bool sparse_separable(const stn_task *task, double factors[3][STN_TASK_FACTORS]) {
@@ -66,14 +67,16 @@ static void find_term(const split *s) {
     for (int i = 1; i < s->rows * s->columns; i++)
         if (fabs(s->rest[i]) > fabs(s->rest[best])) best = i;
     memcpy(s->v, s->rest + best / s->columns * s->columns, (size_t)s->columns * sizeof *s->v);
-    for (int turn = 0; turn < TURNS; turn++) {
-        make_unit(s->v, s->columns);
+    make_unit(s->v, s->columns);
+    double last = 0, size = 1;
+    for (int turn = 0; turn < TURNS && fabs(size - last) > SETTLED * size; turn++) {
         times_rest(s);
+        last = size;
         memset(s->v, 0, (size_t)s->columns * sizeof *s->v);
         for (int y = 0; y < s->rows; y++)
             for (int x = 0; x < s->columns; x++) s->v[x] += s->u[y] * s->rest[y * s->columns + x];
+        size = make_unit(s->v, s->columns); /* the square of the term's, in the end */
     }
-    make_unit(s->v, s->columns);
     times_rest(s);
     for (int y = 0; y < s->rows; y++)
         for (int x = 0; x < s->columns; x++) s->rest[y * s->columns + x] -= s->u[y] * s->v[x];
@@ -168,29 +171,73 @@ void sparse_terms_round(const stn_task *task, const sparse_terms *terms, int q, 
     sparse_round(task, &terms->factor[q][axis], axis == 0 ? terms->scale : 1, parts, to);
 }
 
-/* The taps that rounded terms make, divided by the scale. */
-static void add_up(const stn_task *task, const sparse_terms *terms, float *u, float *v, float *sum) {
-    for (int q = 0; q < terms->count; q++) {
-        int rows = terms->factor[q][0].size[2], columns = terms->factor[q][1].size[2];
-        sparse_terms_round(task, terms, q, 0, 1, u);
-        sparse_terms_round(task, terms, q, 1, 1, v);
-        for (int y = 0; y < rows; y++)
-            for (int x = 0; x < columns; x++) sum[y * columns + x] += u[y] * v[x];
+/* Of all terms at all angles of both axes. */
+typedef struct term_symbols {
+    int count[2];
+    double angle[2][SPARSE_MOST_ANGLES];
+    double complex part[SPARSE_MOST_TERMS][2][SPARSE_MOST_ANGLES];
+} term_symbols;
+
+static bool find_symbols(const stn_task *task, const stn_power *taps, const sparse_terms *terms, term_symbols *s) {
+    for (int axis = 0; axis < 2; axis++) {
+        size_t size = (size_t)taps->size[axis + 1];
+        float *rounded = calloc(size, sizeof *rounded);
+        if (!rounded) return false;
+        s->count[axis] = sparse_angles(taps, axis + 1, s->angle[axis]);
+        for (int q = 0; q < terms->count; q++) {
+            sparse_terms_round(task, terms, q, axis, 1, rounded);
+            for (int i = 0; i < s->count[axis]; i++) {
+                double complex turn = cexp(I * s->angle[axis][i]), sum = 0;
+                for (size_t k = size; k-- > 0;) sum = sum * turn + rounded[k]; /* Horner */
+                s->part[q][axis][i] = sum;
+            }
+        }
+        free(rounded);
     }
+    return true;
+}
+
+/* exp(i angle k) for k from 0 on. */
+static void fill_turns(double angle, double complex *turns, int count) {
+    double complex turn = cexp(I * angle);
+    turns[0] = 1;
+    for (int k = 1; k < count; k++) turns[k] = turns[k - 1] * turn;
+}
+
+/* The taps' own symbol to the power of the fused steps: what their power has. */
+static double complex exact_symbol(const stn_task *task, int fused, const double complex *turns_y,
+                                   const double complex *turns_x) {
+    double complex sum = 0, power = 1;
+    for (size_t k = 0; k < task->ntaps; k++) {
+        const int64_t *o = task->taps[k].offset;
+        sum += task->taps[k].weight * turns_y[o[1] + task->reach[1][0]] * turns_x[o[2] + task->reach[2][0]];
+    }
+    for (int f = 0; f < fused; f++) power *= sum;
+    return power;
 }
 
 double sparse_terms_rounding(const stn_task *task, const stn_power *taps, const sparse_terms *terms, int parts,
                              double launches) {
-    double error = INFINITY;
+    term_symbols s;
     if (terms->count == 1)
         return sparse_rounding(task, &terms->factor[0][0], false, parts, launches) +
                sparse_rounding(task, &terms->factor[0][1], true, parts, launches);
-    size_t weights = sparse_weights(taps), lines = (size_t)(taps->size[1] + taps->size[2]);
-    float *sum = calloc(weights + lines, sizeof *sum);
-    if (sum) {
-        add_up(task, terms, sum + weights, sum + weights + taps->size[1], sum);
-        error = sparse_difference(taps, sum, terms->scale, launches);
+    if (!find_symbols(task, taps, terms, &s)) return INFINITY;
+    const int rows = task->reach[1][0] + task->reach[1][1] + 1, columns = task->reach[2][0] + task->reach[2][1] + 1;
+    size_t count = 0, all = (size_t)(s.count[0] * s.count[1]), turns = (size_t)(rows + s.count[1] * columns);
+    sparse_symbol *symbols = malloc(all * sizeof *symbols + turns * sizeof(double complex));
+    if (!symbols) return INFINITY;
+    double complex *turns_y = (double complex *)(symbols + all), *turns_x = turns_y + rows;
+    for (int x = 0; x < s.count[1]; x++) fill_turns(s.angle[1][x], turns_x + x * columns, columns);
+    for (int y = 0; y < s.count[0]; y++) {
+        fill_turns(s.angle[0][y], turns_y, rows);
+        for (int x = 0; x < s.count[1]; x++) {
+            sparse_symbol *to = &symbols[count++];
+            *to = (sparse_symbol){exact_symbol(task, taps->fused, turns_y, turns_x + x * columns), 0};
+            for (int q = 0; q < terms->count; q++) to->rounded += terms->scale * s.part[q][0][y] * s.part[q][1][x];
+        }
     }
-    free(sum);
+    double error = sparse_largest_difference(symbols, count, launches);
+    free(symbols);
     return error;
 }

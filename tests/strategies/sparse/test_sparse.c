@@ -214,7 +214,7 @@ static void chains(suite *s) {
     int seen = 0;
     for (int turn = 0; turn < (s->full ? 120 : 7); turn++) {
         dice d = {(uint64_t)(500 + turn)};
-        int n[3] = {dice_int(&d, 1, 200), dice_int(&d, 1, 300), 0};
+        int n[3] = {dice_int(&d, 30, 200), dice_int(&d, 30, 300), 0};
         stn_stencil *stencil = product_stencil(&d, 2, dice_int(&d, 1, 6));
         stn_problem p = problem_of(stencil, n, (uint64_t)dice_int(&d, 1, 9));
         random_sides(&d, &p, 2);
@@ -237,6 +237,38 @@ static void chains(suite *s) {
         stn_stencil_destroy(stencil);
     }
     suite_report(s, seen > 4, "most of them are chains", NULL);
+}
+
+/* Taps that are sums of two or three products, as so many chains: all sides, reaches, launches of two lengths, many of them. */
+static void sums(suite *s) {
+    static const char *const names[] = {"heat-2d", "box-2d9p", "box-2d49p", "star-2d13p", "heat-2d:alpha=0.25"};
+    int seen = 0, of_three = 0;
+    for (int turn = 0; turn < (s->full ? 60 : 6); turn++) {
+        dice d = {(uint64_t)(900 + turn)};
+        int n[3] = {dice_int(&d, 90, 230), dice_int(&d, 90, 300), 0};
+        stn_stencil *stencil = NULL;
+        stn_stencil_parse(names[turn % 5], &stencil, NULL);
+        stn_problem p = problem_of(stencil, n, (uint64_t)dice_int(&d, 12, s->full ? 200 : 40));
+        if (turn % 2) random_sides(&d, &p, 2);
+        if (turn % 4 == 0) p.batch = 2;
+        p.dtype = turn % 3 == 1 ? STN_F32 : STN_F16;
+        p.tolerance = TOLERANCE;
+        if (s->full && turn % 10 == 0) p.steps = 1000;
+        comparison c;
+        int pick = suite_candidate(s, &p, "sparse", " chains");
+        bool good = compare_candidate_with_host(s->context, s->pool, &p, "sparse", pick, true, d.state, &c);
+        bool none = !good && c.error.status == STN_ERROR_INVALID_ARGUMENT; /* all of them would err too much */
+        char what[400], detail[1200];
+        snprintf(what, sizeof what, "%s, %d x %d, %s, %llu steps: %s", names[turn % 5], n[0], n[1],
+                 stn_dtype_name(p.dtype), (unsigned long long)p.steps, none ? "no sum" : c.parameters);
+        suite_detail(&c, detail, sizeof detail);
+        s->worst = fmax(s->worst, good ? c.relative_l2 / c.bar : 0);
+        seen += strstr(c.parameters, "separable terms") != NULL;
+        of_three += strstr(c.parameters, "3 separable terms") != NULL;
+        suite_report(s, good || none, what, detail);
+        stn_stencil_destroy(stencil);
+    }
+    suite_report(s, seen > 2 && of_three > 0, "some of them are sums of chains, of three too", NULL);
 }
 
 #define NY 66
@@ -319,9 +351,16 @@ static void layouts(suite *s) {
 }
 
 int main(int argc, char **argv) {
-    static const suite_part parts[] = {{"boundaries", boundaries}, {"radii", radii},   {"lopsided", lopsided},
-                                       {"sizes", sizes},           {"steps", steps},   {"uneven", uneven},
-                                       {"candidates", candidates}, {"chains", chains}, {"new-weights", new_weights},
+    static const suite_part parts[] = {{"boundaries", boundaries},
+                                       {"radii", radii},
+                                       {"lopsided", lopsided},
+                                       {"sizes", sizes},
+                                       {"steps", steps},
+                                       {"uneven", uneven},
+                                       {"candidates", candidates},
+                                       {"chains", chains},
+                                       {"sums", sums},
+                                       {"new-weights", new_weights},
                                        {"layouts", layouts}};
     return suite_main(argc, argv, parts, sizeof parts / sizeof *parts);
 }
