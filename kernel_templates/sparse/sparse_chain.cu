@@ -193,8 +193,7 @@ __device__ __forceinline__ void load_chunk(const chain_arguments &a, const copie
     const auto place = [](int line) { return line * PITCH; };
     if (take_lines<CHUNK, Y_SIDE_LOW, Y_SIDE_HIGH>(mine, stage, place, in, a.in_y, y0, a.ny)) return;
     load_lines<CHUNK, SLOTS, THREADS, VECTOR, X_SIDE_LOW, X_SIDE_HIGH>(
-        stage, place,
-        [&](int line, long long &) { return in + fold_far<Y_SIDE_LOW, Y_SIDE_HIGH>(y0 + line, a.ny) * a.in_y; }, x0,
+        stage, place, [&](int line) { return in + fold_far<Y_SIDE_LOW, Y_SIDE_HIGH>(y0 + line, a.ny) * a.in_y; }, x0,
         a.nx);
 }
 

@@ -76,18 +76,9 @@ __device__ __forceinline__ void load_plane(const tile_arguments &a, const tile_p
     const STORED *grid = a.in + at.batch * a.in_batch;
     if (RANK == 3) grid += fold_far<Z_SIDE_LOW, Z_SIDE_HIGH>(p, a.nz) * a.in_z;
     const long long y0 = (RANK == 3 ? at.y : TALL * p) - Y_LOW;
-    if (RANK == 1) {
-        const long long first = at.x - LEAD + y0 * WIDE;
-        if (VECTOR > 1 && first >= 0 && first + (LINES - 1) * WIDE + COLUMNS <= a.nx)
-            return mine.template take<LINES>(stage, place, grid + y0 * WIDE, WIDE);
-    } else if (take_lines<LINES, Y_SIDE_LOW, Y_SIDE_HIGH>(mine, stage, place, grid, a.in_y, y0, a.ny))
-        return;
+    if (take_lines<LINES, Y_SIDE_LOW, Y_SIDE_HIGH>(mine, stage, place, grid, a.in_y, y0, a.ny)) return;
     load_lines<LINES, SLOTS, THREADS, VECTOR, X_SIDE_LOW, X_SIDE_HIGH>(
-        stage, place,
-        [&](int row, long long &x) {
-            if (RANK == 1) x += (y0 + row) * WIDE;
-            return RANK == 1 ? grid : grid + fold_far<Y_SIDE_LOW, Y_SIDE_HIGH>(y0 + row, a.ny) * a.in_y;
-        },
+        stage, place, [&](int row) { return grid + fold_far<Y_SIDE_LOW, Y_SIDE_HIGH>(y0 + row, a.ny) * a.in_y; },
         at.x - LEAD, a.nx);
 }
 
@@ -167,44 +158,22 @@ __device__ __forceinline__ void add_plane(float (&sum)[RUN][4], const fragments<
         });
 }
 
-// Sum m as a lane stores it: four neighbours of one row. In f16 of row m + 8 g, from column 4 t on; in f32 of row
-// m + 8 (2 t + g % 2), from column 4 (g / 2) on: lanes of odd and even g hand each other a row.
-__device__ __forceinline__ four_outputs<half_t> gather(const half_t *, const float (&sum)[4], float scale, int) {
-    return {{transpose_halves(floats_to_half2(sum[0] * scale, sum[1] * scale)),
-             transpose_halves(floats_to_half2(sum[2] * scale, sum[3] * scale))}};
-}
-__device__ __forceinline__ four_outputs<float> gather(const float *, const float (&sum)[4], float, int g) {
-    four_outputs<float> four;
-    const bool odd = g % 2;
-#pragma unroll
-    for (int half = 0; half < 2; half++) {
-        const float even_row = sum[2 * half], odd_row = sum[2 * half + 1];
-        const float theirs = __shfl_xor_sync(0xffffffffu, odd ? even_row : odd_row, 4);
-        four.word[2 * half] = __float_as_uint(odd ? theirs : even_row);
-        four.word[2 * half + 1] = __float_as_uint(odd ? odd_row : theirs);
-    }
-    return four;
-}
-
 // The outputs of a warp, 64 rows from `row` on and 16 columns from x on.
 __device__ __forceinline__ void store_tile(const tile_arguments &a, STORED *grid, long long row, long long x, int g,
                                            int t, const float (&sum)[RUN][4]) {
     const float scale = static_cast<float>(a.scale);
-    const long long pitch = RANK == 1 ? WIDE : a.out_y;
-    const bool inside =
-        VECTOR > 1 && (RANK == 1 ? x + (row + TALL - 1) * WIDE + 16 <= a.nx : x + 16 <= a.nx && row + TALL <= a.ny);
-    const int down = 8 * (sizeof(STORED) == 2 ? g : 2 * t + g % 2), right = 4 * (sizeof(STORED) == 2 ? t : g / 2);
-    STORED *to = grid + (row + down) * pitch + x + right;
+    const bool inside = VECTOR > 1 && x + 16 <= a.nx && row + TALL <= a.ny;
+    const int down = 8 * column_of<STORED>(g, t), right = 4 * four_of<STORED>(g, t);
+    STORED *to = grid + (row + down) * a.out_y + x + right;
     if (inside) {
 #pragma unroll
-        for (int m = 0; m < RUN; m++, to += pitch) store_four(to, gather(grid, sum[m], scale, g));
+        for (int m = 0; m < RUN; m++, to += a.out_y) store_four(to, gather(grid, sum[m], scale, g));
         return;
     }
 #pragma unroll
-    for (int m = 0; m < RUN; m++, to += pitch) {
-        const long long y = row + down + m;
+    for (int m = 0; m < RUN; m++, to += a.out_y) {
         const four_outputs<STORED> four = gather(grid, sum[m], scale, g);
-        if (RANK == 1 || y < a.ny) store_some(to, four, a.nx - x - right - (RANK == 1 ? y * WIDE : 0));
+        if (row + down + m < a.ny) store_some(to, four, a.nx - x - right);
     }
 }
 
@@ -218,10 +187,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_tile(const 
     long long next = at.first - Z_LOW;
     int filled = 0;  // the stage that is filled next
     copies mine;
-    if (RANK == 1)
-        mine.begin(-LEAD);
-    else
-        mine.template begin<VECTOR, X_SIDE_LOW, X_SIDE_HIGH>(at.x - LEAD, a.nx);
+    mine.template begin<VECTOR, X_SIDE_LOW, X_SIDE_HIGH>(at.x - LEAD, a.nx);
     const auto load_next = [&] {
         if (next < at.last + Z_HIGH) load_plane(a, at, mine, next, shared + filled * STAGE);
         copy_async_commit();

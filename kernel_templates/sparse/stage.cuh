@@ -20,15 +20,10 @@ struct line_copies {
     long long x;       // of the grid, where that is read, if `whole`
     bool whole;        // of all the block's threads: those 16 bytes lie side by side in the grid
 
-    // Columns from x0 on, wherever they lie.
-    __device__ __forceinline__ void begin(long long x0) {
-        line = threadIdx.x / SLOTS, column = threadIdx.x % SLOTS * SLOT, x = x0 + column;
-        whole = true;
-    }
     // Columns x0 .. x0 + SLOTS * SLOT - 1 of a grid that is nx wide.
     template <int VECTOR, int LOW, int HIGH>
     __device__ __forceinline__ void begin(long long x0, long long nx) {
-        begin(x0);
+        line = threadIdx.x / SLOTS, column = threadIdx.x % SLOTS * SLOT, x = x0 + column;
         const bool inside = x0 >= 0 && x0 + SLOTS * SLOT <= nx;
         whole = VECTOR > 1 && (inside || (!mirrors<LOW, HIGH>() && nx % SLOT == 0));
         if (whole && (x < 0 || x >= nx)) x = repeats<LOW, HIGH>() ? fold_far<LOW, HIGH>(x, nx) : x < 0 ? 0 : nx - SLOT;
@@ -74,8 +69,8 @@ __device__ __forceinline__ bool take_lines(const COPIES &copies, STORED *stage, 
     return true;
 }
 
-// The block's threads ask for LINES lines of SLOTS * 16 bytes from column x0 on: line i of the grid begins at line(i, x), which
-// may move x, and goes to stage + place(i). Element by element where rows are not aligned (VECTOR 1), past mirrors, and where a grid
+// The block's threads ask for LINES lines of SLOTS * 16 bytes from column x0 on: line i of the grid begins at line(i), and goes to
+// stage + place(i). Element by element where rows are not aligned (VECTOR 1), past mirrors, and where a grid
 // ends within 16 bytes: a thread's elements are waited for together.
 template <int LINES, int SLOTS, int THREADS, int VECTOR, int LOW, int HIGH, class STORED, class PLACE, class LINE>
 __device__ __forceinline__ void load_lines(STORED *stage, PLACE place, LINE line, long long x0, long long nx) {
@@ -84,8 +79,8 @@ __device__ __forceinline__ void load_lines(STORED *stage, PLACE place, LINE line
 #pragma unroll 1
     for (int i = threadIdx.x; i < LINES * SLOTS; i += THREADS) {
         const int row = i / SLOTS, column = i % SLOTS * SLOT;
-        long long x = x0 + column;
-        const STORED *const from = line(row, x);
+        const long long x = x0 + column;
+        const STORED *const from = line(row);
         STORED *const to = stage + place(row) + column;
         if (VECTOR > 1 && x >= 0 && x + SLOT <= nx)
             copy_async_16(to, from + x);
@@ -126,4 +121,31 @@ __device__ __forceinline__ void store_some(STORED *to, const four_outputs<STORED
 #pragma unroll
     for (int e = 0; e < 4; e++)
         if (e < left) to[e] = four.element(e);
+}
+
+// A product's sums as a lane stores them: four neighbours of column column_of() of the right factor, from output 4 * four_of() on. In
+// f32 lanes of odd and even g hand each other a column.
+template <class STORED>
+__device__ __forceinline__ int column_of(int g, int t) {
+    return sizeof(STORED) == 2 ? g : 2 * t + g % 2;
+}
+template <class STORED>
+__device__ __forceinline__ int four_of(int g, int t) {
+    return sizeof(STORED) == 2 ? t : g / 2;
+}
+__device__ __forceinline__ four_outputs<half_t> gather(const half_t *, const float (&sum)[4], float scale, int) {
+    return {{transpose_halves(floats_to_half2(sum[0] * scale, sum[1] * scale)),
+             transpose_halves(floats_to_half2(sum[2] * scale, sum[3] * scale))}};
+}
+__device__ __forceinline__ four_outputs<float> gather(const float *, const float (&sum)[4], float, int g) {
+    four_outputs<float> four;
+    const bool odd = g % 2;
+#pragma unroll
+    for (int half = 0; half < 2; half++) {
+        const float even_row = sum[2 * half], odd_row = sum[2 * half + 1];
+        const float theirs = __shfl_xor_sync(0xffffffffu, odd ? even_row : odd_row, 4);
+        four.word[2 * half] = __float_as_uint(odd ? theirs : even_row);
+        four.word[2 * half + 1] = __float_as_uint(odd ? odd_row : theirs);
+    }
+    return four;
 }

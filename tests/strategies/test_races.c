@@ -76,6 +76,7 @@ static void stencils(suite *s) {
                  {"box-2d49p", "lowrank", {60, 70}, 8, STN_FIXED},
                  {"box-3d27p", "lowrank", {20, 24, 40}, 4, STN_WRAP},
                  {"heat-2d", "sparse", {70, 90}, 1, STN_WRAP},
+                 {"heat-1d", "sparse", {30000}, 1, STN_WRAP},
                  {"gaussian-2d:sigma=1,truncate=1", "sparse", {70, 90}, 1, STN_WRAP}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         stn_problem p = STN_PROBLEM_INIT;

@@ -39,6 +39,14 @@ static warp_work chain_work(const stn_task *task, const sparse_shape *shape) {
     return work;
 }
 
+/* Of 8 segments of 8 blocks: sets of words for one product, each read once. */
+static warp_work line_work(const stn_task *task, const sparse_shape *shape) {
+    double sets = (task->dtype == STN_F16 ? 1 : 2) * (RUN - 1) + shape->halves / 2.0;
+    warp_work work = {.products = RUN * (shape->halves / 2.0) * shape->parts, .words = sets * 32 * 4};
+    work.cycles = work.words / 32 * (shape->halves % 4 == 2 ? 1 : 2);
+    return work;
+}
+
 /* How many of the 8 lanes that shared memory answers together meet in one bank: of lines g and g + 1, `lift` words apart. */
 static int lanes_in_bank(const sparse_shape *shape, int lift) {
     int meet[8] = {0}, most = 0;
@@ -55,6 +63,7 @@ static warp_work work_of(const stn_task *task, const sparse_shape *shape) {
     sparse_rows rows;
     if (shape->terms) return chain_work(task, shape);
     if (!sparse_rows_of(task, shape->fused, &rows)) return work;
+    if (task->rank == 1) return line_work(task, shape);
     work.products = RUN * rows.all * (shape->halves / 2.0) * shape->parts;
     for (int d = 0; d < rows.planes; d++)
         for (int at = 0; at < rows.count[d]; at += shape->held) {

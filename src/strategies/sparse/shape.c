@@ -95,13 +95,19 @@ sparse_window sparse_window_y_of(const stn_task *task, const sparse_shape *shape
     return (sparse_window){.dtype = task->dtype, .halves = shape->halves_y, .span = span};
 }
 
-const char *sparse_kernel_name(const sparse_shape *shape) { return shape->terms ? "sparse_chain" : "sparse_tile"; }
+const char *sparse_kernel_name(const stn_task *task, const sparse_shape *shape) {
+    return shape->terms ? "sparse_chain" : task->rank == 1 ? "sparse_line" : "sparse_tile";
+}
 
 /* As the kernels lay stages out. */
 static size_t stage_bytes(const stn_task *task, const sparse_shape *shape) {
     sparse_window w = sparse_window_of(task, shape);
     int64_t size = (int64_t)stn_dtype_size(task->dtype), banks = (shape->halves % 8 == 4 ? 32 : 64) / size;
     int64_t columns = wide(shape) - SPARSE_OUTPUTS + sparse_columns(&w);
+    if (task->rank == 1) {
+        int64_t segment = 128, points = SPARSE_TALL * wide(shape) - SPARSE_OUTPUTS + sparse_columns(&w);
+        return (size_t)(stn_div_up(points, segment) * (segment * size + (shape->halves % 4 == 2 ? 64 : 32)));
+    }
     if (shape->terms) return (size_t)(CHUNK * (stn_round_up(columns - banks, 128 / size) + banks) * size);
     int64_t lines = SPARSE_TALL + sparse_reach(task, shape, 1, 0) + sparse_reach(task, shape, 1, 1);
     return (size_t)(stn_div_up(lines, 8) * (8 * columns + banks) * size);
@@ -127,7 +133,7 @@ size_t sparse_table_words(const stn_task *task, const sparse_shape *shape) {
 sparse_tiles sparse_tiles_of(const stn_task *task, const sparse_shape *shape) {
     sparse_tiles tiles = {.y = 1, .x = stn_div_up(task->n[2], wide(shape))};
     if (task->rank == 1) {
-        tiles.steps = stn_div_up(tiles.x, SPARSE_TALL);
+        tiles.steps = stn_div_up(task->n[2], SPARSE_TALL * wide(shape));
         tiles.x = 1;
     } else if (task->rank == 2)
         tiles.steps = stn_div_up(task->n[1], SPARSE_TALL);
@@ -147,6 +153,7 @@ static bool fit_window(const stn_task *task, sparse_shape *shape) {
     shape->lead = (int)stn_round_up(sparse_reach(task, shape, 2, 0), slot(task));
     for (shape->halves = 1; shape->halves <= SPARSE_MOST_HALVES; shape->halves++) {
         sparse_window w = sparse_window_of(task, shape);
+        if (task->rank == 1 && shape->halves % 2) continue;
         if (sparse_legal(&w) && !(shape->terms && lanes_meet(shape))) break;
     }
     for (shape->halves_y = 2; shape->terms && shape->halves_y <= SPARSE_MOST_HALVES; shape->halves_y += 2) {

@@ -1,4 +1,4 @@
-/* How sparse_tile and sparse_chain are shaped for a task: steps fused, the window of a row of taps, what a block holds; what that costs; its
+/* How sparse_tile, sparse_line and sparse_chain are shaped for a task: steps fused, the window of a row of taps, what a block holds; what that costs; its
  * params.cuh. */
 #ifndef STN_STRATEGIES_SPARSE_SHAPE_H
 #define STN_STRATEGIES_SPARSE_SHAPE_H
@@ -14,8 +14,8 @@ typedef struct sparse_shape {
     int launches; /* of `fused` or `fused` - 1 steps */
     int parts;    /* of a weight, of 11 bits each */
     int vector;   /* elements of one access along x: 16 bytes, or 1 where rows are not aligned */
-    int terms;    /* of sparse_chain, separable ones; 0: sparse_tile */
-    int halves;   /* of the window (encode.h) */
+    int terms;    /* of sparse_chain, separable ones; 0: sparse_tile, in 1D sparse_line */
+    int halves;   /* of the window (encode.h); in 1D even */
     int halves_y; /* chain: of the window of rows, even */
     int lead;     /* points from the window's first to its first output */
     int warps, stages, blocks;
@@ -45,7 +45,7 @@ int sparse_waiting_blocks(const stn_task *task, const sparse_shape *shape);
 int sparse_reach(const stn_task *task, const sparse_shape *shape, int axis, int side);
 sparse_window sparse_window_of(const stn_task *task, const sparse_shape *shape);   /* along x */
 sparse_window sparse_window_y_of(const stn_task *task, const sparse_shape *shape); /* chain: along y */
-const char *sparse_kernel_name(const sparse_shape *shape);
+const char *sparse_kernel_name(const stn_task *task, const sparse_shape *shape);
 size_t sparse_shared(const stn_task *task, const sparse_shape *shape); /* bytes of dynamic shared memory */
 size_t sparse_table_words(const stn_task *task, const sparse_shape *shape);
 

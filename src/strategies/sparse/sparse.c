@@ -1,6 +1,7 @@
 /* sparse: f steps in one launch, as 2:4 sparse products on the tensor cores, after SPTCStencil. f steps are one correlation with
  * the taps' f-th power (common/powers.h), any weights: a sum over its rows, each a band that is encoded on the host (encode.h).
- * Of separable 2D taps it is a chain of two such products, and of sums of few such terms as many chains. See kernel_templates/sparse/sparse_tile.cu and sparse_chain.cu. */
+ * Of separable 2D taps it is a chain of two such products, and of sums of few such terms as many chains. See kernel_templates/sparse: sparse_tile.cu, of lines
+ * sparse_line.cu, sparse_chain.cu. */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -106,7 +107,7 @@ static stn_status get_kernel(stn_plan *plan, sparse_state *state, stn_error *err
     stn_text params = STN_TEXT_EMPTY;
     sparse_params(&plan->task, &state->shape, &params);
     stn_params_int(&params, "EXPECTED_HEADER", state->shape.terms ? sizeof(chain_header) : sizeof(tile_header));
-    return stn_kernel_make(plan->context, sparse_kernel_name(&state->shape), &params,
+    return stn_kernel_make(plan->context, sparse_kernel_name(&plan->task, &state->shape), &params,
                            sparse_shared(&plan->task, &state->shape), &state->kernel, error);
 }
 
@@ -227,8 +228,8 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
     if (!shape->terms) sparse_rows_of(task, shape->fused, &rows);
     sparse_counts counts = sparse_count(task, shape);
     if (format == STN_TEXT) {
-        stn_text_printf(text, "kernel %s, %d launches of %d fused steps", sparse_kernel_name(shape), shape->launches,
-                        state->sweeps[0].fused);
+        stn_text_printf(text, "kernel %s, %d launches of %d fused steps", sparse_kernel_name(task, shape),
+                        shape->launches, state->sweeps[0].fused);
         if (state->nsweeps == 2) stn_text_printf(text, " or %d", state->sweeps[1].fused);
         if (shape->terms > 1) stn_text_printf(text, ", %d separable terms", shape->terms);
         stn_text_printf(text,
@@ -239,7 +240,7 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
         return;
     }
     stn_json_key(text, "kernel");
-    stn_json_string(text, sparse_kernel_name(shape));
+    stn_json_string(text, sparse_kernel_name(task, shape));
     stn_json_key(text, "arithmetic");
     stn_json_string(text, arithmetic(task, shape));
     const struct {

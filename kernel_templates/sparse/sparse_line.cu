@@ -1,0 +1,159 @@
+// Taps of one step, or of several at once, of a line, as 2:4 sparse products on the tensor cores (SPTCStencil).
+//
+//     out(x) = sum over i of  w[i] in(x + i - X_LOW)  =  K X(x),   K: w as a band of 16 outputs, half of it zeros (the launcher's)
+//
+// A block has a tile of WIDE points, each warp 8 segments of 128 of them, the eight columns of its right factors. Product k of a
+// block of 16 points takes the words that product k - SETS takes of the next block: each set of words is read once and added to
+// the sums of all blocks that look at it:
+//
+//     segment g:   | block 0 | block 1 |  ..  | block 7 |  what the next segment begins with ..
+//     set s                  +---------+ .. and as far on as half the window is long
+//                  sum[0] += K(s) set s,   sum[1] += K(s - SETS) set s,  ..
+//
+// A block walks from tile to tile; each lies in one stage of shared memory, point after point, with what the taps reach, while
+// AHEAD of them arrive. PAD points are left out after each 128: lanes of neighbouring segments lie in different banks.
+//
+//     stage:   LEAD | WIDE outputs | what is right of them
+//
+// For 1024 points of f16 in windows of 256 (f = 60): 64 products, 128 cycles, and 15 reads of 512 bytes, 60 to 120 cycles of shared
+// memory; memory takes 220. (Each block's words read anew were 64 reads, two lanes to a bank: 512 cycles.)
+#include "device/arith.cuh"
+#include "device/sparse.cuh"
+#include "device/twins.cuh"
+#include "device/unroll.cuh"
+#include "params.cuh"
+#include "sparse/stage.cuh"
+
+using STORED = SPARSE_STORE;
+constexpr int HALVES = SPARSE_HALVES, LEAD = SPARSE_LEAD, PARTS = SPARSE_PARTS;
+constexpr int THREADS = 32 * WARPS, SLOT = 16 / sizeof(STORED), POINTS_OF_WORD = sparse_words<STORED>::POINTS;
+constexpr int BLOCKS_OF_SEGMENT = 8, SEGMENT = 16 * BLOCKS_OF_SEGMENT, WIDE = 8 * SEGMENT * WARPS;
+constexpr int PRODUCTS = HALVES / 2, REGISTERS = (PRODUCTS + 1) / 2, FRAGMENT = 128;  // words
+constexpr int POINTS_OF_SET = 8 * POINTS_OF_WORD, SETS = 16 / POINTS_OF_SET;          // of a block
+constexpr int PAD = (HALVES % 4 == 2 ? 16 : 8) * POINTS_OF_WORD;
+constexpr int POINTS = WIDE - 16 + 8 * HALVES * POINTS_OF_WORD;
+constexpr int STAGE = (POINTS + SEGMENT - 1) / SEGMENT * (SEGMENT + PAD), AHEAD = STAGES - 1;
+constexpr int AT_ONCE = THREADS * SLOT;  // points that are copied at once
+static_assert(HALVES % 2 == 0, "products of one size, which the blocks share");
+static_assert(AHEAD >= 1, "the next tile arrives while this one is computed on");
+static_assert(LEAD % SLOT == 0 && AT_ONCE % SEGMENT == 0, "copies of 16 bytes, whole segments at once");
+
+struct line_arguments {
+    const STORED *in;
+    STORED *out;
+    const unsigned *table;  // metadata, then left factors of all products and parts
+    long long nz, ny, nx, in_z, in_y, in_batch, out_z, out_y, out_batch;  // of them nx and batches
+    long long walk, walks, steps;  // tiles of a block; blocks one after the other; tiles of all of them
+    long long tiles_y, tiles_x;
+    REAL scale;  // of all weights; 1 but for f16
+};
+static_assert(is_twin(sizeof(line_arguments), sizeof(line_arguments::scale)), "the launcher's twin of the arguments");
+
+// Points x0 to x0 + POINTS - 1 of a line of n.
+__device__ __forceinline__ void load_tile(STORED *stage, const STORED *line, long long x0, long long n) {
+    const int first = threadIdx.x * SLOT;
+    STORED *const to = stage + first + first / SEGMENT * PAD;
+    const STORED *const from = line + x0 + first;
+    if (VECTOR > 1 && x0 >= 0 && x0 + POINTS <= n) {
+#pragma unroll
+        for (int i = 0; i < POINTS; i += AT_ONCE)
+            if (i + AT_ONCE <= POINTS || first < POINTS - i) copy_async_16(to + i + i / SEGMENT * PAD, from + i);
+        return;
+    }
+#pragma unroll 1
+    for (int i = 0; first + i < POINTS; i += AT_ONCE) {
+        const long long x = x0 + first + i;
+        STORED *const here = to + i + i / SEGMENT * PAD;
+        if (VECTOR > 1 && x >= 0 && x + SLOT <= n) {
+            copy_async_16(here, from + i);
+            continue;
+        }
+        STORED run[SLOT];
+#pragma unroll
+        for (int e = 0; e < SLOT; e++) run[e] = line[fold_far<X_SIDE_LOW, X_SIDE_HIGH>(x + e, n)];
+#pragma unroll
+        for (int e = 0; e < SLOT; e++) here[e] = run[e];
+    }
+}
+
+struct factor {
+    unsigned meta[REGISTERS], word[PRODUCTS][PARTS][4];
+    __device__ __forceinline__ void read(const unsigned *table, int lane) {
+#pragma unroll
+        for (int i = 0; i < REGISTERS; i++) meta[i] = table[32 * i + lane];
+#pragma unroll
+        for (int k = 0; k < PRODUCTS; k++)
+#pragma unroll
+            for (int part = 0; part < PARTS; part++)
+                load_run(word[k][part], table + 32 * REGISTERS + (k * PARTS + part) * FRAGMENT + 4 * lane);
+    }
+};
+
+// All sets of a warp's segments. `begin`: where a lane begins to read; lanes of odd t read half a window further on, so they come to
+// the next segment earlier, and over the pads between.
+__device__ __forceinline__ void add_sets(float (&sum)[BLOCKS_OF_SEGMENT][4], const factor &f, const STORED *begin,
+                                         bool odd) {
+    constexpr int OF_SEGMENT = SEGMENT / POINTS_OF_SET, FURTHER = HALVES / 2;  // sets
+    unroll<0, SETS *(BLOCKS_OF_SEGMENT - 1) + PRODUCTS>([&](auto set) {
+        constexpr int S = set, PADS = S / OF_SEGMENT, MORE = (S + FURTHER) / OF_SEGMENT - PADS;
+        unsigned b[4];
+        load_words(b, begin + S * POINTS_OF_SET + PADS * PAD + (odd ? MORE * PAD : 0));
+        unroll<0, BLOCKS_OF_SEGMENT>([&](auto block) {
+            constexpr int C = block, K = S - SETS * C;
+            if constexpr (K >= 0 && K < PRODUCTS)
+#pragma unroll
+                for (int part = PARTS - 1; part >= 0; part--)
+                    sparse_product<K % 2>(static_cast<const STORED *>(nullptr), sum[C], f.word[K][part], b,
+                                          f.meta[K / 2]);
+        });
+    });
+}
+
+// The outputs of a warp, from x on.
+__device__ __forceinline__ void store_segments(const line_arguments &a, STORED *line, long long x, int g, int t,
+                                               const float (&sum)[BLOCKS_OF_SEGMENT][4]) {
+    const float scale = static_cast<float>(a.scale);
+    const bool inside = VECTOR > 1 && x + 8 * SEGMENT <= a.nx;
+    x += SEGMENT * column_of<STORED>(g, t) + 4 * four_of<STORED>(g, t);
+#pragma unroll
+    for (int c = 0; c < BLOCKS_OF_SEGMENT; c++) {
+        const four_outputs<STORED> four = gather(line, sum[c], scale, g);
+        if (inside)
+            store_four(line + x + 16 * c, four);
+        else
+            store_some(line + x + 16 * c, four, a.nx - x - 16 * c);
+    }
+}
+
+static_assert(is_given(STAGES * STAGE * sizeof(STORED)), "the launcher gives the shared memory that this takes");
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_line(const __grid_constant__ line_arguments a) {
+    let_next_launch_begin();  // the faces
+    extern __shared__ __align__(128) unsigned char stn_shared[];
+    STORED *const shared = reinterpret_cast<STORED *>(stn_shared);  // STAGES stages
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, t = lane % 4;
+    const long long first = blockIdx.x % a.walks * a.walk, batch = blockIdx.x / a.walks;
+    const long long last = first + a.walk < a.steps ? first + a.walk : a.steps;
+    const STORED *const in = a.in + batch * a.in_batch;
+    STORED *const out = a.out + batch * a.out_batch;
+    factor f;
+    f.read(a.table, lane);
+    const int at = (8 * warp + g) * (SEGMENT + PAD) + (4 * (t / 2) + t % 2 * 4 * HALVES) * POINTS_OF_WORD;
+    int stage = 0, filled = 0;
+    long long next = first;
+#pragma unroll 1
+    for (long long tile = first - AHEAD; tile < last; tile++) {
+        if (tile >= first) {
+            copy_async_wait<AHEAD - 1>();
+            __syncthreads();  // and all have done with the stage that is filled next
+        }
+        if (next < last) load_tile(shared + filled * STAGE, in, next * WIDE - LEAD, a.nx);
+        copy_async_commit();
+        next++, filled = filled + 1 == STAGES ? 0 : filled + 1;
+        if (tile < first) continue;
+        float sum[BLOCKS_OF_SEGMENT][4] = {};
+        add_sets(sum, f, shared + stage * STAGE + at, t % 2);
+        store_segments(a, out, tile * WIDE + 8 * SEGMENT * warp, g, t, sum);
+        stage = stage + 1 == STAGES ? 0 : stage + 1;
+    }
+    copy_async_wait<0>();
+}
