@@ -25,11 +25,9 @@
 // For 1024 points in windows of 64 (15 steps of reach 1, f16): 48 products a term, 96 cycles; 32 reads of 512 bytes for all terms, 128
 // cycles of shared memory; memory takes 220. (Each block's T made anew took 80 products and 64 reads, from 1.75 times the rows.)
 #include "device/arith.cuh"
-#include "device/sparse.cuh"
 #include "device/twins.cuh"
-#include "device/unroll.cuh"
 #include "params.cuh"
-#include "sparse/stage.cuh"
+#include "sparse/factors.cuh"
 
 using STORED = SPARSE_STORE;
 constexpr int HALVES = SPARSE_HALVES, HALVES_Y = SPARSE_HALVES_Y, LEAD = SPARSE_LEAD, PARTS = SPARSE_PARTS;
@@ -39,12 +37,11 @@ constexpr int TALL = 64, WIDE = 16 * WARPS, CHUNK = 32;
 constexpr int COLUMNS = WIDE - 16 + 8 * HALVES * POINTS_OF_WORD, SLOTS = COLUMNS / SLOT;
 constexpr int BANKS = (HALVES % 8 == 4 ? 8 : 16) * POINTS_OF_WORD;  // from line to line, past whole 128 bytes
 constexpr int PITCH = round_up(COLUMNS - BANKS, 32 * POINTS_OF_WORD) + BANKS;
-constexpr int STAGE = CHUNK * PITCH, RING = STAGES * STAGE, FRAGMENT = 128;
+constexpr int STAGE = CHUNK * PITCH, RING = STAGES * STAGE;
 constexpr int SECOND = 4 * HALVES_Y * POINTS_OF_WORD;  // rows from the first half of U's window to the second
 constexpr int WINDOW = (CHUNK + SECOND + CHUNK - 1) / CHUNK, AHEAD = STAGES - WINDOW;
-constexpr int PRODUCTS_Y = HALVES_Y / 2;    // of U
-constexpr int SETS = 2 / POINTS_OF_WORD;    // of words, that 16 rows make: each for one product of U
-constexpr int EIGHTS = 2 * POINTS_OF_WORD;  // of rows, that make a set
+constexpr int PRODUCTS_Y = HALVES_Y / 2;  // of U
+constexpr int SETS = 2 / POINTS_OF_WORD;  // of words, that 16 rows make: each for one product of U
 constexpr int DEPTH = (PRODUCTS_Y + SETS - 1) / SETS;
 static_assert(LEAD % SLOT == 0, "copies of 16 bytes");
 static_assert(HALVES_Y % 2 == 0, "products of one size, which the blocks of rows share");
@@ -61,96 +58,29 @@ struct chain_arguments {
 };
 static_assert(is_twin(sizeof(chain_arguments), sizeof(chain_arguments::scale)), "the launcher's twin of the arguments");
 
-// Bands of so many halves as left factors: of one term, and what all terms have in common.
-template <int HALVES>
-struct places {
-    static constexpr int REGISTERS = (HALVES / 2 + 1) / 2 + HALVES % 2, WORDS = 32 * REGISTERS;
-    unsigned meta[REGISTERS];
-
-    __device__ __forceinline__ void read(const unsigned *table, int lane) {
-#pragma unroll
-        for (int i = 0; i < REGISTERS; i++) meta[i] = table[32 * i + lane];
-    }
-};
-template <int HALVES>
-struct factor {
-    static constexpr int PRODUCTS = (HALVES + 1) / 2, WORDS = PRODUCTS * PARTS * FRAGMENT;  // of the table
-    unsigned word[PRODUCTS][PARTS][4];
-
-    __device__ __forceinline__ void read(const unsigned *table, int lane) {
-#pragma unroll
-        for (int k = 0; k < PRODUCTS; k++)
-#pragma unroll
-            for (int part = 0; part < PARTS; part++)
-                load_run(word[k][part], table + (k * PARTS + part) * FRAGMENT + 4 * lane);
-    }
-    // Words of a right factor that a lane holds for product k.
-    static constexpr int words(int k) { return 2 * k + 1 < HALVES ? 4 : 2; }
-    // sum += product K of this and b.
-    template <int K, int COUNT>
-    __device__ __forceinline__ void add(float (&sum)[4], const places<HALVES> &at, const unsigned (&b)[COUNT]) const {
-#pragma unroll
-        for (int part = PARTS - 1; part >= 0; part--)
-            sparse_product<COUNT == 4 ? K % 2 : 0>(static_cast<const STORED *>(nullptr), sum, word[K][part], b,
-                                                   at.meta[COUNT == 4 ? K / 2 : places<HALVES>::REGISTERS - 1]);
-    }
-};
 struct factors {
-    places<HALVES> x;
+    row_factors<STORED, HALVES, PARTS, TERMS> rows;
     places<HALVES_Y> y;
-    factor<HALVES> v[TERMS];
-    factor<HALVES_Y> u[TERMS];
+    factor<STORED, HALVES_Y, PARTS> u[TERMS];
 
     __device__ __forceinline__ void read(const unsigned *table, int lane) {
-        x.read(table, lane);
+        rows.at.read(table, lane);
         y.read(table += places<HALVES>::WORDS, lane);
         table += places<HALVES_Y>::WORDS;
 #pragma unroll
         for (int q = 0; q < TERMS; q++) {
-            v[q].read(table, lane);
-            u[q].read(table += factor<HALVES>::WORDS, lane);
-            table += factor<HALVES_Y>::WORDS;
+            rows.v[q].read(table, lane);
+            u[q].read(table += factor<STORED, HALVES, PARTS>::WORDS, lane);
+            table += factor<STORED, HALVES_Y, PARTS>::WORDS;
         }
     }
 };
 
-// Words that the sums of two lines of a column are, from register `at` on.
-__device__ __forceinline__ void take_words(unsigned (&to)[4], int at, float first, float second, const half_t *) {
-    to[at] = floats_to_half2(first, second);
-}
-__device__ __forceinline__ void take_words(unsigned (&to)[4], int at, float first, float second, const float *) {
-    to[at] = float_to_tf32(first), to[at + 1] = float_to_tf32(second);
-}
-
-// Sums of eight lines, 16 columns, for all terms: `whole` and `half` are where a lane begins to read its line's words.
-__device__ __forceinline__ void sum_columns(float (&sum)[TERMS][4], const factors &f, const STORED *whole,
-                                            const STORED *half) {
-    unroll<0, factor<HALVES>::PRODUCTS>([&](auto product) {
-        constexpr int K = product, COUNT = factor<HALVES>::words(K);
-        unsigned b[COUNT];
-        load_words(b, (COUNT == 4 ? whole : half) + 8 * K * POINTS_OF_WORD);
-#pragma unroll
-        for (int q = 0; q < TERMS; q++) f.v[q].template add<K>(sum[q], f.x, b);
-    });
-}
-
-// A set of words, added to the sums of all blocks that look at its rows. Sums of a block: [0] of columns 0, 1, 4, 5, .., [1] of the
-// others.
+// A set of words, added to the sums of all blocks that look at its rows.
 template <int SET>
-__device__ __forceinline__ void add_set(float (&sum)[DEPTH][2][4], const factors &f, const STORED *whole,
-                                        const STORED *half) {
+__device__ __forceinline__ void add_set(float (&sum)[DEPTH][2][4], const factors &f, const STORED *from) {
     unsigned words[TERMS][2][4];
-    unroll<0, EIGHTS>([&](auto eight) {
-        constexpr int AT = eight * (4 / EIGHTS), LINE = 2 * eight;
-        float columns[TERMS][4] = {};
-        sum_columns(columns, f, whole + LINE * PITCH, half + LINE * PITCH);
-#pragma unroll
-        for (int q = 0; q < TERMS; q++)
-#pragma unroll
-            for (int i = 0; i < 2; i++)
-                take_words(words[q][i], AT, columns[q][2 * i], columns[q][2 * i + 1],
-                           static_cast<const STORED *>(nullptr));
-    });
+    f.rows.template make_set<PITCH>(words, from);
     unroll<0, DEPTH>([&](auto depth) {
         constexpr int D = depth, K = SETS * D + SET;
         if constexpr (K < PRODUCTS_Y)
@@ -159,31 +89,6 @@ __device__ __forceinline__ void add_set(float (&sum)[DEPTH][2][4], const factors
 #pragma unroll
                 for (int i = 0; i < 2; i++) f.u[q].template add<K>(sum[D][i], f.y, words[q][i]);
     });
-}
-
-__device__ __forceinline__ four_outputs<half_t> gather(const half_t *, float c0, float c1, float c2, float c3) {
-    return {{floats_to_half2(c0, c1), floats_to_half2(c2, c3)}};
-}
-__device__ __forceinline__ four_outputs<float> gather(const float *, float c0, float c1, float c2, float c3) {
-    return {{__float_as_uint(c0), __float_as_uint(c1), __float_as_uint(c2), __float_as_uint(c3)}};
-}
-
-// A block of a warp, 16 rows from y on and 16 columns from x on.
-__device__ __forceinline__ void store_block(const chain_arguments &a, STORED *grid, long long y, long long x, int g,
-                                            int t, const float (&sum)[2][4]) {
-    const float scale = static_cast<float>(a.scale);
-    const bool inside = VECTOR > 1 && y + 16 <= a.ny && x + 16 <= a.nx;
-#pragma unroll
-    for (int half = 0; half < 2; half++) {
-        const long long row = y + g + 8 * half;
-        STORED *const to = grid + row * a.out_y + x + 4 * t;
-        const four_outputs<STORED> four = gather(grid, sum[0][2 * half] * scale, sum[0][2 * half + 1] * scale,
-                                                 sum[1][2 * half] * scale, sum[1][2 * half + 1] * scale);
-        if (inside)
-            store_four(to, four);
-        else if (row < a.ny)
-            store_some(to, four, a.nx - x - 4 * t);
-    }
 }
 
 // Chunk c of a walk whose first row is y0, into the ring.
@@ -214,8 +119,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_chain(const
     factors f;
     f.read(a.table, lane);
 
-    const int line = (4 * (g / 4) + g / 2 % 2 * 4 * HALVES_Y) * POINTS_OF_WORD + g % 2;  // of step 0
-    const int column = t % 2 * 4 * HALVES * POINTS_OF_WORD + 16 * warp;
+    const int line = first_line<STORED>(g, HALVES_Y), column = first_column<STORED>(t, HALVES) + 16 * warp;
     int at = line * PITCH + column, next = 0, filled = 0,
         step = 0;  // `filled`: the chunk of the ring that is filled next
     float sum[DEPTH][2][4] = {};
@@ -235,13 +139,13 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_chain(const
             unroll<0, SETS>([&](auto set) {
                 int from = at + 8 * set * PITCH;
                 if (set > 0 && from >= RING) from -= RING;
-                add_set<decltype(set)::value>(sum, f, shared + from + 4 * (t / 2) * POINTS_OF_WORD,
-                                              shared + from + 2 * (t / 2) * POINTS_OF_WORD);
+                add_set<decltype(set)::value>(sum, f, shared + from);
             });
             at += 16 * PITCH;
             if (at >= RING) at -= RING;
             if (step >= DEPTH - 1)
-                store_block(a, out, first * TALL + 16LL * (step - (DEPTH - 1)), x0 + 16 * warp, g, t, sum[DEPTH - 1]);
+                store_block<VECTOR>(out, a.out_y, a.ny, a.nx, static_cast<float>(a.scale),
+                                    first * TALL + 16LL * (step - (DEPTH - 1)), x0 + 16 * warp, g, t, sum[DEPTH - 1]);
 #pragma unroll
             for (int d = DEPTH - 1; d >= 0; d--)
 #pragma unroll

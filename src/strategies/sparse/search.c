@@ -11,8 +11,8 @@
 #include "strategies/sparse/accuracy.h"
 #include "strategies/sparse/terms.h"
 
-#define SAFE 0.9 /* of the bar: what terms leave is no chance */
-#define RUN 8    /* sums of a warp: products of one row of taps */
+#define SAFE 0.97 /* of the bar: what terms leave is no chance */
+#define RUN 8     /* sums of a warp: products of one row of taps */
 #define UNLIKE                                                                                                         \
     0.05 /* what terms leave of one step's taps, from which on their powers are no sums of few terms either */
 /* Not measured yet: estimates. Parts of the sparse rate (dense f16 or tf32 times `faster`: of an H200, 950 over 630 and
@@ -39,6 +39,15 @@ static warp_work chain_work(const stn_task *task, const sparse_shape *shape) {
     return work;
 }
 
+/* Of 16 rows of a plane: all of the window's eights by V, two column blocks by U for each plane that looks at it. */
+static warp_work brick_work(const stn_task *task, const sparse_shape *shape) {
+    sparse_window y = sparse_window_y_of(task, shape);
+    double eights = sparse_columns(&y) / 8.0, products = sparse_planes(task, shape) * shape->halves_y;
+    warp_work work = {.words = eights * 8 * 8 * shape->halves, .cycles = eights * 2 * shape->halves};
+    work.products = shape->parts * shape->terms * (eights * shape->halves / 2.0 + products);
+    return work;
+}
+
 /* Of 8 segments of 8 blocks: sets of words for one product, each read once. */
 static warp_work line_work(const stn_task *task, const sparse_shape *shape) {
     double sets = (task->dtype == STN_F16 ? 1 : 2) * (RUN - 1) + shape->halves / 2.0;
@@ -61,6 +70,7 @@ static warp_work work_of(const stn_task *task, const sparse_shape *shape) {
     warp_work work = {0};
     sparse_window w = sparse_window_of(task, shape);
     sparse_rows rows;
+    if (sparse_is_brick(task, shape)) return brick_work(task, shape);
     if (shape->terms) return chain_work(task, shape);
     if (!sparse_rows_of(task, shape->fused, &rows)) return work;
     if (task->rank == 1) return line_work(task, shape);
@@ -77,10 +87,11 @@ static warp_work work_of(const stn_task *task, const sparse_shape *shape) {
 
 sparse_counts sparse_count(const stn_task *task, const sparse_shape *shape) {
     warp_work work = work_of(task, shape);
-    double points = SPARSE_OUTPUTS * SPARSE_TALL, each = task->dtype == STN_F16 ? 2 : 1;
+    double points = sparse_points(task, shape), each = task->dtype == STN_F16 ? 2 : 1;
     double kept = 8 * each; /* of a row of a product of 16 words */
     sparse_rows rows = {0};
-    double factors = shape->terms * (shape->halves + shape->halves_y) / 2.0; /* of words, left, in products of 16 */
+    double factors = shape->terms * (shape->halves + sparse_planes(task, shape) * shape->halves_y) /
+                     2.0; /* of words, left, in products of 16 */
     if (!shape->terms) factors = sparse_rows_of(task, shape->fused, &rows) ? rows.all * shape->halves / 2.0 : 0;
     return (sparse_counts){.compute = work.products * 16 * 8 * kept / points,
                            .input = work.words * each / points,
@@ -109,7 +120,7 @@ void sparse_cost(const stn_task *task, const stn_machine *machine, const sparse_
     e->launches = launches;
     e->bytes = (2 + again) * (double)stn_dtype_size(task->dtype) * points * launches;
     e->flops = work.products * 2 * 16 * 8 * (task->dtype == STN_F16 ? 32 : 16) * units * launches;
-    e->halo_waste = units * SPARSE_OUTPUTS * SPARSE_TALL / points - 1;
+    e->halo_waste = units * sparse_points(task, shape) / points - 1;
     double memory = e->bytes / (rates.memory * machine->copy_bandwidth);
     double tensor = e->flops / (rates.tensor * rates.faster * machine->flops[e->unit]);
     double shared = work.cycles * units * launches / (rates.shared * machine->multiprocessors * machine->clock);
@@ -180,15 +191,18 @@ static void search_chains(search *s, int most_fused) {
     for (int fused = 1; (uint64_t)fused <= s->task->steps && fused <= most_fused; fused++) {
         if (!fits(s, fused, 1, &shape, &cheaper)) return;
         if (cheaper) continue;
-        if (sparse_terms_make(s->task, NULL, fused, 1, &terms, NULL) != STN_OK) return;
         for (int parts = 1; parts <= 2; parts++) {
             if (!sparse_fit(s->task, s->machine, fused, 1, parts, &shape)) continue;
+            if (sparse_terms_make(s->task, NULL, fused, 1, parts, &terms, NULL) != STN_OK) return;
             shape.rounding = (float)sparse_terms_rounding(s->task, NULL, &terms, parts, shape.launches);
+            sparse_terms_clear(&terms);
             insert(s, shape);
         }
-        sparse_terms_clear(&terms);
     }
 }
+
+/* One term of 2D taps is search_chains'. */
+static int fewest(const stn_task *task) { return task->rank == 3 ? 1 : 2; }
 
 /* What so many terms of the task's taps err by; false if that cannot be found out. */
 typedef struct sum_errors {
@@ -197,8 +211,8 @@ typedef struct sum_errors {
 static bool add_errors(search *s, int fused, int launches, sum_errors *errors) {
     sparse_terms terms;
     if (!fuse_taps(s, fused)) return false;
-    if (sparse_terms_make(s->task, &s->taps, fused, SPARSE_MOST_TERMS, &terms, NULL) != STN_OK) return false;
-    for (terms.count = 2; terms.count <= SPARSE_MOST_TERMS; terms.count++)
+    if (sparse_terms_make(s->task, &s->taps, fused, SPARSE_MOST_TERMS, 1, &terms, NULL) != STN_OK) return false;
+    for (terms.count = fewest(s->task); terms.count <= SPARSE_MOST_TERMS; terms.count++)
         errors->of[terms.count] =
             fmax(errors->of[terms.count], sparse_terms_rounding(s->task, &s->taps, &terms, 1, launches));
     terms.count = SPARSE_MOST_TERMS;
@@ -210,9 +224,10 @@ static bool add_errors(search *s, int fused, int launches, sum_errors *errors) {
 static bool insert_sum(search *s, sparse_shape shape) {
     int fused = shape.fused, launches = shape.launches;
     sum_errors errors = {{0}};
-    if (s->task->steps % (uint64_t)launches && !add_errors(s, fused - 1, launches, &errors)) return false;
+    bool uneven = s->task->steps % (uint64_t)launches != 0 && s->task->rank == 2; /* 3D takes long; its tables tell */
+    if (uneven && !add_errors(s, fused - 1, launches, &errors)) return false;
     if (!add_errors(s, fused, launches, &errors)) return false;
-    for (int count = 2; count <= SPARSE_MOST_TERMS; count++) {
+    for (int count = fewest(s->task); count <= SPARSE_MOST_TERMS; count++) {
         if (!sparse_fit(s->task, s->machine, fused, count, 1, &shape)) break;
         shape.rounding = (float)errors.of[count];
         if (sparse_error(s->task, &shape) > SAFE * stn_error_bar(s->task, false)) continue;
@@ -226,10 +241,11 @@ static bool insert_sum(search *s, sparse_shape shape) {
 static void search_sums(search *s, int most_fused) {
     sparse_shape shape, more;
     bool cheaper, unused;
-    if (s->task->rank != 2 || sparse_terms_rest(&s->taps, SPARSE_MOST_TERMS) > UNLIKE) return;
+    if (s->task->rank == 1 || sparse_terms_rest(&s->taps, SPARSE_MOST_TERMS) > UNLIKE) return;
     for (int fused = 1; (uint64_t)fused <= s->task->steps && fused <= most_fused; fused++) {
-        if (!fits(s, fused, 2, &shape, &cheaper)) return;
-        bool last = (uint64_t)fused == s->task->steps || fused == most_fused || !fits(s, fused + 1, 2, &more, &unused);
+        if (!fits(s, fused, fewest(s->task), &shape, &cheaper)) return;
+        bool last = (uint64_t)fused == s->task->steps || fused == most_fused || s->task->rank == 3 ||
+                    !fits(s, fused + 1, 2, &more, &unused);
         if (cheaper || (!last && more.halves == shape.halves && more.halves_y == shape.halves_y)) continue;
         if (!insert_sum(s, shape)) return;
     }

@@ -12,8 +12,9 @@
 #define MOST_FUSED 63
 #define MOST_ROWS 64      /* reach along y, both sides */
 #define WARPS 8           /* of a block, at most */
-#define MOST_CHAINED 176  /* registers of a chain: left factors, words between products, sums */
+#define MOST_CHAINED 160  /* registers of a chain: left factors, words between products, sums */
 #define MOST_OF_TWO 80    /* and so many where a multiprocessor takes two blocks: each has some 45 beside them */
+#define BRICK_WARPS 4     /* of a brick, side by side */
 #define CHUNK 32          /* rows of a chain's ring that arrive together */
 #define FRAGMENTS_HELD 16 /* left factors in registers, 4 each; beside them 32 sums */
 
@@ -22,7 +23,17 @@ int sparse_reach(const stn_task *task, const sparse_shape *shape, int axis, int 
 }
 
 static int slot(const stn_task *task) { return 16 / (int)stn_dtype_size(task->dtype); }
-static int wide(const sparse_shape *shape) { return SPARSE_OUTPUTS * shape->warps; }
+bool sparse_is_brick(const stn_task *task, const sparse_shape *shape) { return task->rank == 3 && shape->terms; }
+/* Of a block's tile: a brick's is BRICK_WARPS wide. */
+static int wide(const stn_task *task, const sparse_shape *shape) {
+    return SPARSE_OUTPUTS * (sparse_is_brick(task, shape) ? BRICK_WARPS : shape->warps);
+}
+static int tall(const stn_task *task, const sparse_shape *shape) {
+    return sparse_is_brick(task, shape) ? SPARSE_OUTPUTS * shape->warps / BRICK_WARPS : SPARSE_TALL;
+}
+int sparse_points(const stn_task *task, const sparse_shape *shape) {
+    return wide(task, shape) * tall(task, shape) / shape->warps;
+}
 int sparse_planes(const stn_task *task, const sparse_shape *shape) {
     return sparse_reach(task, shape, 0, 0) + sparse_reach(task, shape, 0, 1) + 1;
 }
@@ -96,19 +107,24 @@ sparse_window sparse_window_y_of(const stn_task *task, const sparse_shape *shape
 }
 
 const char *sparse_kernel_name(const stn_task *task, const sparse_shape *shape) {
-    return shape->terms ? "sparse_chain" : task->rank == 1 ? "sparse_line" : "sparse_tile";
+    if (shape->terms) return sparse_is_brick(task, shape) ? "sparse_brick" : "sparse_chain";
+    return task->rank == 1 ? "sparse_line" : "sparse_tile";
 }
 
 /* As the kernels lay stages out. */
 static size_t stage_bytes(const stn_task *task, const sparse_shape *shape) {
     sparse_window w = sparse_window_of(task, shape);
     int64_t size = (int64_t)stn_dtype_size(task->dtype), banks = (shape->halves % 8 == 4 ? 32 : 64) / size;
-    int64_t columns = wide(shape) - SPARSE_OUTPUTS + sparse_columns(&w);
+    int64_t columns = wide(task, shape) - SPARSE_OUTPUTS + sparse_columns(&w);
     if (task->rank == 1) {
-        int64_t segment = 128, points = SPARSE_TALL * wide(shape) - SPARSE_OUTPUTS + sparse_columns(&w);
+        int64_t segment = 128, points = SPARSE_TALL * wide(task, shape) - SPARSE_OUTPUTS + sparse_columns(&w);
         return (size_t)(stn_div_up(points, segment) * (segment * size + (shape->halves % 4 == 2 ? 64 : 32)));
     }
-    if (shape->terms) return (size_t)(CHUNK * (stn_round_up(columns - banks, 128 / size) + banks) * size);
+    sparse_window y = sparse_window_y_of(task, shape);
+    int64_t brick_lines = tall(task, shape) - SPARSE_OUTPUTS + sparse_columns(&y);
+    if (shape->terms)
+        return (size_t)((sparse_is_brick(task, shape) ? brick_lines : CHUNK) *
+                        (stn_round_up(columns - banks, 128 / size) + banks) * size);
     int64_t lines = SPARSE_TALL + sparse_reach(task, shape, 1, 0) + sparse_reach(task, shape, 1, 1);
     return (size_t)(stn_div_up(lines, 8) * (8 * columns + banks) * size);
 }
@@ -126,20 +142,21 @@ size_t sparse_table_words(const stn_task *task, const sparse_shape *shape) {
     sparse_rows rows;
     if (shape->terms)
         return (size_t)(32 * (sparse_registers(&w) + sparse_registers(&y)) +
-                        shape->terms * (sparse_products(&w) + sparse_products(&y)) * shape->parts * SPARSE_FRAGMENT);
+                        shape->terms * (sparse_products(&w) + sparse_planes(task, shape) * sparse_products(&y)) *
+                            shape->parts * SPARSE_FRAGMENT);
     return sparse_rows_of(task, shape->fused, &rows) ? (size_t)words_of(&w, rows.all, shape->parts) : 0;
 }
 
 sparse_tiles sparse_tiles_of(const stn_task *task, const sparse_shape *shape) {
-    sparse_tiles tiles = {.y = 1, .x = stn_div_up(task->n[2], wide(shape))};
+    sparse_tiles tiles = {.y = 1, .x = stn_div_up(task->n[2], wide(task, shape))};
     if (task->rank == 1) {
-        tiles.steps = stn_div_up(task->n[2], SPARSE_TALL * wide(shape));
+        tiles.steps = stn_div_up(task->n[2], SPARSE_TALL * wide(task, shape));
         tiles.x = 1;
     } else if (task->rank == 2)
         tiles.steps = stn_div_up(task->n[1], SPARSE_TALL);
     else {
         tiles.steps = task->n[0];
-        tiles.y = stn_div_up(task->n[1], SPARSE_TALL);
+        tiles.y = stn_div_up(task->n[1], tall(task, shape));
     }
     tiles.walks = stn_div_up(tiles.steps, shape->walk);
     return tiles;
@@ -171,8 +188,10 @@ int sparse_waiting_blocks(const stn_task *task, const sparse_shape *shape) {
 
 static int chain_registers(const stn_task *task, const sparse_shape *shape) {
     sparse_window w = sparse_window_of(task, shape), y = sparse_window_y_of(task, shape);
-    int factors = (sparse_products(&w) + sparse_products(&y)) * shape->parts;
-    return 4 * shape->terms * factors + 8 * shape->terms + 8 * sparse_waiting_blocks(task, shape);
+    int planes = sparse_planes(task, shape);
+    int factors = (sparse_products(&w) + planes * sparse_products(&y)) * shape->parts;
+    int waiting = sparse_is_brick(task, shape) ? planes : sparse_waiting_blocks(task, shape);
+    return 4 * shape->terms * factors + 8 * shape->terms + 8 * waiting;
 }
 
 /* Do the registers hold left factors? */
@@ -190,9 +209,12 @@ static bool fit_factors(const stn_task *task, sparse_shape *shape) {
  * more past their sides, so they come last. */
 static bool fit_stages(const stn_task *task, const stn_machine *machine, sparse_shape *shape) {
     sparse_window y = sparse_window_y_of(task, shape);
-    int window = shape->terms ? (int)stn_div_up(CHUNK + sparse_columns(&y) / 2, CHUNK) : 0; /* chunks computed on */
+    bool brick = sparse_is_brick(task, shape);
+    int window = brick          ? 1
+                 : shape->terms ? (int)stn_div_up(CHUNK + sparse_columns(&y) / 2, CHUNK)
+                                : 0; /* chunks computed on */
     int blocks = shape->terms && chain_registers(task, shape) > MOST_OF_TWO ? 1 : 2;
-    for (shape->warps = WARPS; shape->warps >= 2; shape->warps /= 2) {
+    for (shape->warps = WARPS; shape->warps >= (brick ? BRICK_WARPS : 2); shape->warps /= 2) {
         size_t stage = stage_bytes(task, shape), whole = machine->shared_per_block;
         for (shape->blocks = blocks * WARPS / shape->warps; shape->blocks; shape->blocks--)
             for (int ahead = shape->terms ? 4 : 2; ahead; ahead--) {
@@ -205,7 +227,7 @@ static bool fit_stages(const stn_task *task, const stn_machine *machine, sparse_
 
 double sparse_again(const stn_task *task, const sparse_shape *shape) {
     sparse_window y = sparse_window_y_of(task, shape);
-    if (shape->terms) return (sparse_columns(&y) - SPARSE_OUTPUTS) / (double)SPARSE_TALL;
+    if (shape->terms && task->rank == 2) return (sparse_columns(&y) - SPARSE_OUTPUTS) / (double)SPARSE_TALL;
     return sparse_planes(task, shape) - 1;
 }
 

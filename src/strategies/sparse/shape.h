@@ -14,7 +14,7 @@ typedef struct sparse_shape {
     int launches; /* of `fused` or `fused` - 1 steps */
     int parts;    /* of a weight, of 11 bits each */
     int vector;   /* elements of one access along x: 16 bytes, or 1 where rows are not aligned */
-    int terms;    /* of sparse_chain, separable ones; 0: sparse_tile, in 1D sparse_line */
+    int terms;    /* of sparse_chain, separable ones, or in 3D of sparse_brick; 0: sparse_tile, in 1D sparse_line */
     int halves;   /* of the window (encode.h); in 1D even */
     int halves_y; /* chain: of the window of rows, even */
     int lead;     /* points from the window's first to its first output */
@@ -37,6 +37,9 @@ bool sparse_rows_of(const stn_task *task, int fused, sparse_rows *rows);
 /* The shape for launches of at most `fused` steps, of a chain of so many `terms` or, where those are 0, of sparse_tile; false if no
  * kernel can take it. */
 bool sparse_fit(const stn_task *task, const stn_machine *machine, int fused, int terms, int parts, sparse_shape *shape);
+/* Is the kernel sparse_brick, of 3D terms? */
+bool sparse_is_brick(const stn_task *task, const sparse_shape *shape);
+int sparse_points(const stn_task *task, const sparse_shape *shape); /* of outputs, that a warp makes at once */
 int sparse_planes(const stn_task *task, const sparse_shape *shape); /* that the taps look at */
 /* What a walk reads beside its own planes, or tiles. */
 double sparse_again(const stn_task *task, const sparse_shape *shape);

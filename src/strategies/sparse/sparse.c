@@ -1,7 +1,7 @@
 /* sparse: f steps in one launch, as 2:4 sparse products on the tensor cores, after SPTCStencil. f steps are one correlation with
  * the taps' f-th power (common/powers.h), any weights: a sum over its rows, each a band that is encoded on the host (encode.h).
  * Of separable 2D taps it is a chain of two such products, and of sums of few such terms as many chains. See kernel_templates/sparse: sparse_tile.cu, of lines
- * sparse_line.cu, sparse_chain.cu. */
+ * sparse_line.cu, sparse_chain.cu, in 3D sparse_brick.cu. */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,6 +33,10 @@ typedef struct chain_header {
     int64_t ny, nx, in_y, in_batch, out_y, out_batch;
     int64_t walk, walks, steps, tiles_x;
 } chain_header;
+
+static bool has_chain_header(const stn_task *task, const sparse_shape *shape) {
+    return shape->terms && !sparse_is_brick(task, shape);
+}
 
 typedef struct sparse_state {
     sparse_shape shape;
@@ -106,7 +110,8 @@ static stn_status make_tables(stn_plan *plan, sparse_state *state, stn_error *er
 static stn_status get_kernel(stn_plan *plan, sparse_state *state, stn_error *error) {
     stn_text params = STN_TEXT_EMPTY;
     sparse_params(&plan->task, &state->shape, &params);
-    stn_params_int(&params, "EXPECTED_HEADER", state->shape.terms ? sizeof(chain_header) : sizeof(tile_header));
+    stn_params_int(&params, "EXPECTED_HEADER",
+                   has_chain_header(&plan->task, &state->shape) ? sizeof(chain_header) : sizeof(tile_header));
     return stn_kernel_make(plan->context, sparse_kernel_name(&plan->task, &state->shape), &params,
                            sparse_shared(&plan->task, &state->shape), &state->kernel, error);
 }
@@ -177,7 +182,7 @@ static stn_status launch_sweep(const stn_plan *plan, const void *user, const stn
     const uint32_t *table = state->tables + (size_t)(sweep - state->sweeps) * sparse_table_words(task, shape);
     _Alignas(16) unsigned char arguments[sizeof(tile_header) + 16] = {0};
     size_t header;
-    if (shape->terms) {
+    if (has_chain_header(task, shape)) {
         chain_header h = {l->in,         l->out,    table,       task->n[1],  task->n[2],  from->stride[1], from->batch,
                           to->stride[1], to->batch, shape->walk, tiles.walks, tiles.steps, tiles.x};
         memcpy(arguments, &h, header = sizeof h);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "plan/accuracy.h"
 #include "strategies/sparse/accuracy.h"
 
 #define TURNS 24      /* of a power iteration, at most: terms whose sizes are close need not be told apart */
@@ -89,7 +90,7 @@ static double norm_of(const split *s) {
 }
 
 static bool begin_split(const stn_power *taps, split *s) {
-    *s = (split){.rows = taps->size[1], .columns = taps->size[2]};
+    *s = (split){.rows = taps->size[0] * taps->size[1], .columns = taps->size[2]};
     size_t all = (size_t)s->rows * (size_t)s->columns;
     s->rest = malloc((all + (size_t)(s->rows + s->columns)) * sizeof *s->rest);
     if (!s->rest) return false;
@@ -131,6 +132,37 @@ static stn_status split_taps(const stn_power *taps, sparse_terms *terms, stn_err
 
 /* ---- all of them ----------------------------------------------------------------------------------------------- */
 
+static long double sum_of(const stn_power *factor) {
+    long double sum = 0;
+    for (int i = 0; i < factor->size[2]; i++) sum += factor->weight[i];
+    return sum;
+}
+
+/* The same of a factor of term q as it is rounded; NaN where memory is short. */
+static double rounded_sum(const stn_task *task, const sparse_terms *terms, int q, int axis) {
+    size_t size = (size_t)terms->factor[q][axis].size[2];
+    float *rounded = malloc(size * sizeof *rounded);
+    double sum = 0;
+    if (!rounded) return NAN;
+    sparse_terms_round(task, terms, q, axis, 1, rounded);
+    for (size_t i = 0; i < size; i++) sum += rounded[i];
+    free(rounded);
+    return sum * (axis == 0 ? terms->scale : 1);
+}
+
+/* What the sum of all weights loses where those along x, and those of other terms, are rounded to few bits, the first term's along y make
+ * good: finer ones are among them, and what is left of that sum errs alike in every launch. */
+static void keep_sums(const stn_task *task, sparse_terms *terms) {
+    stn_power *y = &terms->factor[0][0], *x = &terms->factor[0][1];
+    long double first = sum_of(y) * rounded_sum(task, terms, 0, 1), left = sum_of(y) * sum_of(x);
+    for (int q = 1; q < terms->count; q++) {
+        long double exact = sum_of(&terms->factor[q][0]) * sum_of(&terms->factor[q][1]);
+        left += exact - (long double)rounded_sum(task, terms, q, 0) * rounded_sum(task, terms, q, 1);
+    }
+    if (!(fabsl(left - first) < 0.01L * fabsl(first))) return; /* it has little of the sum */
+    for (int i = 0; i < y->size[2]; i++) y->weight[i] *= left / first;
+}
+
 /* Hands the size of weights along x over to those along y, of which the largest of all terms gives the scale. */
 static void share_scales(const stn_task *task, sparse_terms *terms) {
     terms->scale = 0;
@@ -143,20 +175,21 @@ static void share_scales(const stn_task *task, sparse_terms *terms) {
     }
 }
 
-stn_status sparse_terms_make(const stn_task *task, const stn_power *taps, int fused, int count, sparse_terms *terms,
-                             stn_error *error) {
+stn_status sparse_terms_make(const stn_task *task, const stn_power *taps, int fused, int count, int parts,
+                             sparse_terms *terms, stn_error *error) {
     double factors[3][STN_TASK_FACTORS];
     stn_status status = STN_OK;
     *terms = (sparse_terms){.count = count};
-    if (count == 1 && !sparse_separable(task, factors))
+    if (task->rank == 2 && count == 1 && !sparse_separable(task, factors))
         return stn_fail(
             error, STN_ERROR_UNSUPPORTED,
             "these weights are no product of a factor along each axis, and the kernel takes such alone: make "
             "a new plan with strategy auto");
-    for (int axis = 0; axis < 2 && count == 1 && status == STN_OK; axis++)
+    for (int axis = 0; axis < 2 && task->rank == 2 && count == 1 && status == STN_OK; axis++)
         status = make_factor(task, factors[axis + 1], fused, axis + 1, &terms->factor[0][axis], error);
-    if (count > 1) status = split_taps(taps, terms, error);
+    if (task->rank == 3 || count > 1) status = split_taps(taps, terms, error);
     if (status == STN_OK) share_scales(task, terms);
+    if (status == STN_OK && parts == 1) keep_sums(task, terms);
     if (status != STN_OK) sparse_terms_clear(terms);
     return status;
 }
@@ -169,6 +202,48 @@ void sparse_terms_clear(sparse_terms *terms) {
 
 void sparse_terms_round(const stn_task *task, const sparse_terms *terms, int q, int axis, int parts, float *to) {
     sparse_round(task, &terms->factor[q][axis], axis == 0 ? terms->scale : 1, parts, to);
+}
+
+/* Of frequencies along one axis alone: weights summed up across it. No more than of all, and found out at once. */
+static double rounding_along(const stn_power *taps, int axis, const float *rounded, double scale, double launches) {
+    size_t after = axis == 2 ? 1 : (size_t)taps->size[2] * (axis == 1 ? 1 : (size_t)taps->size[1]);
+    size_t size = (size_t)taps->size[axis], all = sparse_weights(taps);
+    stn_power line = {.fused = taps->fused, .size = {1, 1, (int)size}};
+    long double *sums = calloc(size, sizeof *sums);
+    float *of_rounded = calloc(size, sizeof *of_rounded);
+    double error = INFINITY;
+    if (sums && of_rounded) {
+        for (size_t i = 0; i < all; i++) {
+            sums[i / after % size] += taps->weight[i];
+            of_rounded[i / after % size] += rounded[i];
+        }
+        line.weight = sums;
+        error = sparse_difference(&line, of_rounded, scale, launches);
+    }
+    free(sums);
+    free(of_rounded);
+    return error;
+}
+
+/* Of 3D terms: all weights of their sum, divided by the scale. */
+static double rounding_of_sum(const stn_task *task, const stn_power *taps, const sparse_terms *terms, double launches) {
+    double error = INFINITY;
+    size_t all = sparse_weights(taps), columns = (size_t)taps->size[2], rows = all / columns;
+    float *sum = calloc(all + rows + columns, sizeof *sum);
+    for (int q = 0; q < terms->count && sum; q++) {
+        float *u = sum + all, *v = u + rows;
+        sparse_terms_round(task, terms, q, 0, 1, u);
+        sparse_terms_round(task, terms, q, 1, 1, v);
+        for (size_t i = 0; i < all; i++) sum[i] += u[i / columns] * v[i % columns];
+    }
+    if (sum) {
+        error = 0;
+        for (int axis = 0; axis < 3; axis++)
+            error = fmax(error, rounding_along(taps, axis, sum, terms->scale, launches));
+        if (error < stn_error_bar(task, false)) error = sparse_difference(taps, sum, terms->scale, launches);
+    }
+    free(sum);
+    return error;
 }
 
 /* Of all terms at all angles of both axes. */
@@ -219,6 +294,7 @@ static double complex exact_symbol(const stn_task *task, int fused, const double
 double sparse_terms_rounding(const stn_task *task, const stn_power *taps, const sparse_terms *terms, int parts,
                              double launches) {
     term_symbols s;
+    if (task->rank == 3) return rounding_of_sum(task, taps, terms, launches);
     if (terms->count == 1)
         return sparse_rounding(task, &terms->factor[0][0], false, parts, launches) +
                sparse_rounding(task, &terms->factor[0][1], true, parts, launches);

@@ -244,7 +244,7 @@ static void chains(suite *s) {
 static void sums(suite *s) {
     static const char *const names[] = {"heat-2d", "box-2d9p", "box-2d49p", "star-2d13p", "heat-2d:alpha=0.25"};
     int seen = 0, of_three = 0;
-    for (int turn = 0; turn < (s->full ? 60 : 6); turn++) {
+    for (int turn = 0; turn < (s->full ? 60 : 5); turn++) {
         dice d = {(uint64_t)(900 + turn)};
         int n[3] = {dice_int(&d, 90, 230), dice_int(&d, 90, 300), 0};
         stn_stencil *stencil = NULL;
@@ -270,6 +270,37 @@ static void sums(suite *s) {
         stn_stencil_destroy(stencil);
     }
     suite_report(s, seen > 2 && of_three > 0, "some of them are sums of chains, of three too", NULL);
+}
+
+/* 3D taps as chains: all sides, launches of two lengths. */
+static void bricks(suite *s) {
+    static const char *const names[] = {"box-3d27p", "gaussian-3d:sigma=1,truncate=1", "heat-3d:alpha=0.05",
+                                        "gaussian-3d:sigma=1,truncate=3"};
+    int seen = 0;
+    for (int turn = 0; turn < (s->full ? 48 : 4); turn++) {
+        dice d = {(uint64_t)(1300 + turn)};
+        int n[3] = {dice_int(&d, 14, 30), dice_int(&d, 14, 70), dice_int(&d, 14, 130)};
+        stn_stencil *stencil = NULL;
+        stn_stencil_parse(names[turn % 4], &stencil, NULL);
+        stn_problem p = problem_of(stencil, n, (uint64_t)dice_int(&d, 2, turn % 4 == 3 ? 3 : 9));
+        if (turn % 2) random_sides(&d, &p, 3);
+        if (turn % 4 == 0) p.batch = 2;
+        p.dtype = turn % 3 == 1 ? STN_F32 : STN_F16;
+        p.tolerance = TOLERANCE;
+        comparison c;
+        int pick = suite_candidate(s, &p, "sparse", " chain");
+        bool good = compare_candidate_with_host(s->context, s->pool, &p, "sparse", pick, true, d.state, &c);
+        bool none = !good && c.error.status == STN_ERROR_INVALID_ARGUMENT;
+        char what[400], detail[1200];
+        snprintf(what, sizeof what, "%s, %d x %d x %d, %s, %llu steps: %s", names[turn % 4], n[0], n[1], n[2],
+                 stn_dtype_name(p.dtype), (unsigned long long)p.steps, none ? "no chain" : c.parameters);
+        suite_detail(&c, detail, sizeof detail);
+        s->worst = fmax(s->worst, good ? c.relative_l2 / c.bar : 0);
+        seen += strstr(c.parameters, "sparse_brick") != NULL;
+        suite_report(s, good || none, what, detail);
+        stn_stencil_destroy(stencil);
+    }
+    suite_report(s, seen > 2, "most of them are chains", NULL);
 }
 
 #define NY 66
@@ -361,6 +392,7 @@ int main(int argc, char **argv) {
                                        {"candidates", candidates},
                                        {"chains", chains},
                                        {"sums", sums},
+                                       {"bricks", bricks},
                                        {"new-weights", new_weights},
                                        {"layouts", layouts}};
     return suite_main(argc, argv, parts, sizeof parts / sizeof *parts);

@@ -1,0 +1,113 @@
+// The factors of chains of two sparse products, for sparse_chain and sparse_brick: V along x, whose sums are words of the right factor
+// of U, along y (the drawing is sparse_chain's).
+#pragma once
+#include "device/sparse.cuh"
+#include "device/unroll.cuh"
+#include "sparse/stage.cuh"
+
+// Bands of so many halves as left factors: one of them, and what all have in common.
+template <int HALVES>
+struct places {
+    static constexpr int REGISTERS = (HALVES / 2 + 1) / 2 + HALVES % 2, WORDS = 32 * REGISTERS;  // of the table
+    unsigned meta[REGISTERS];
+
+    __device__ __forceinline__ void read(const unsigned *table, int lane) {
+#pragma unroll
+        for (int i = 0; i < REGISTERS; i++) meta[i] = table[32 * i + lane];
+    }
+};
+template <class STORED, int HALVES, int PARTS>
+struct factor {
+    static constexpr int FRAGMENT = 128, PRODUCTS = HALVES / 2, WORDS = PRODUCTS * PARTS * FRAGMENT;  // of the table
+    static_assert(HALVES % 2 == 0, "products of one size");
+    unsigned word[PRODUCTS][PARTS][4];
+
+    __device__ __forceinline__ void read(const unsigned *table, int lane) {
+#pragma unroll
+        for (int k = 0; k < PRODUCTS; k++)
+#pragma unroll
+            for (int part = 0; part < PARTS; part++)
+                load_run(word[k][part], table + (k * PARTS + part) * FRAGMENT + 4 * lane);
+    }
+    // sum += product K of this and b.
+    template <int K>
+    __device__ __forceinline__ void add(float (&sum)[4], const places<HALVES> &at, const unsigned (&b)[4]) const {
+#pragma unroll
+        for (int part = PARTS - 1; part >= 0; part--)
+            sparse_product<K % 2>(static_cast<const STORED *>(nullptr), sum, word[K][part], b, at.meta[K / 2]);
+    }
+};
+
+// Of V for all terms, and what it makes: the words of one set for U.
+template <class STORED, int HALVES, int PARTS, int TERMS>
+struct row_factors {
+    static constexpr int POINTS_OF_WORD = sparse_words<STORED>::POINTS;
+    static constexpr int EIGHTS = 2 * POINTS_OF_WORD;  // of rows, that make a set
+    places<HALVES> at;
+    factor<STORED, HALVES, PARTS> v[TERMS];
+
+    // Words of a set: [0] of columns 0, 1, 4, 5, .., [1] of the others. `from`: where a lane begins to read, of lines PITCH apart.
+    template <int PITCH>
+    __device__ __forceinline__ void make_set(unsigned (&words)[TERMS][2][4], const STORED *from) const {
+        unroll<0, EIGHTS>([&](auto eight) {
+            constexpr int AT = eight * (4 / EIGHTS), LINE = 2 * eight;
+            float sum[TERMS][4] = {};
+            unroll<0, HALVES / 2>([&](auto product) {
+                constexpr int K = product;
+                unsigned b[4];
+                load_words(b, from + LINE * PITCH + 8 * K * POINTS_OF_WORD);
+#pragma unroll
+                for (int q = 0; q < TERMS; q++) v[q].template add<K>(sum[q], at, b);
+            });
+#pragma unroll
+            for (int q = 0; q < TERMS; q++)
+#pragma unroll
+                for (int i = 0; i < 2; i++)
+                    take_words(words[q][i], AT, sum[q][2 * i], sum[q][2 * i + 1], static_cast<const STORED *>(nullptr));
+        });
+    }
+    // Words that the sums of two lines of a column are, from register `at` on.
+    static __device__ __forceinline__ void take_words(unsigned (&to)[4], int at, float first, float second,
+                                                      const half_t *) {
+        to[at] = floats_to_half2(first, second);
+    }
+    static __device__ __forceinline__ void take_words(unsigned (&to)[4], int at, float first, float second,
+                                                      const float *) {
+        to[at] = float_to_tf32(first), to[at + 1] = float_to_tf32(second);
+    }
+};
+
+// The line and the column that a lane begins to read at, of the first set.
+template <class STORED>
+__device__ __forceinline__ int first_line(int g, int halves_y) {
+    return (4 * (g / 4) + g / 2 % 2 * 4 * halves_y) * sparse_words<STORED>::POINTS + g % 2;
+}
+template <class STORED>
+__device__ __forceinline__ int first_column(int t, int halves) {
+    return (4 * (t / 2) + t % 2 * 4 * halves) * sparse_words<STORED>::POINTS;
+}
+
+__device__ __forceinline__ four_outputs<half_t> gather(const half_t *, float c0, float c1, float c2, float c3) {
+    return {{floats_to_half2(c0, c1), floats_to_half2(c2, c3)}};
+}
+__device__ __forceinline__ four_outputs<float> gather(const float *, float c0, float c1, float c2, float c3) {
+    return {{__float_as_uint(c0), __float_as_uint(c1), __float_as_uint(c2), __float_as_uint(c3)}};
+}
+
+// A block of a warp, 16 rows of a grid of ny from y on and 16 columns of nx from x on.
+template <int VECTOR, class STORED>
+__device__ __forceinline__ void store_block(STORED *grid, long long pitch, long long ny, long long nx, float scale,
+                                            long long y, long long x, int g, int t, const float (&sum)[2][4]) {
+    const bool inside = VECTOR > 1 && y + 16 <= ny && x + 16 <= nx;
+#pragma unroll
+    for (int half = 0; half < 2; half++) {
+        const long long row = y + g + 8 * half;
+        STORED *const to = grid + row * pitch + x + 4 * t;
+        const four_outputs<STORED> four = gather(grid, sum[0][2 * half] * scale, sum[0][2 * half + 1] * scale,
+                                                 sum[1][2 * half] * scale, sum[1][2 * half + 1] * scale);
+        if (inside)
+            store_four(to, four);
+        else if (row < ny)
+            store_some(to, four, nx - x - 4 * t);
+    }
+}
