@@ -13,7 +13,8 @@
 //     row 8  |  m = 0  |
 //     ..
 //
-// A block walks: in 3D along z, from plane to plane; in 2D down from tile to tile. Each step's plane, or tile, lies in one stage of shared memory with what the taps reach; AHEAD of them arrive.
+// A block walks: in 3D along z, from plane to plane; in 2D down from tile to tile. Each step's plane, or tile, lies in one stage
+// of shared memory with what the taps reach; AHEAD of them arrive.
 //
 //     stage:   LEAD | WIDE outputs | what is right of them      16 words are left out after 8 rows: lanes of rows 8 apart
 //                                                               (halves 4 and 12: 8 words) lie in different banks

@@ -169,7 +169,7 @@ double sparse_difference(const stn_power *power, const float *rounded, double sc
     int angles[3];
     for (int axis = 0; axis < 3; axis++) angles[axis] = sparse_angles(power, axis, angle[axis]);
     size_t all = (size_t)angles[0] * (size_t)angles[1] * (size_t)angles[2], at = 0;
-    sparse_symbol *pairs = malloc(all * sizeof *pairs), *rows = calloc(sparse_weights(power), sizeof *rows);
+    sparse_symbol *pairs = malloc(all * sizeof *pairs), *rows = calloc(sparse_weights(power) + 1, sizeof *rows);
     if (pairs && rows) {
         for (int x = 0; x < angles[2]; x++) {
             sum_rows(power, rounded, scale, angle[2][x], rows);
@@ -186,7 +186,7 @@ double sparse_difference(const stn_power *power, const float *rounded, double sc
 double sparse_rounding(const stn_task *task, const stn_power *power, bool bounded, int parts, double launches) {
     if (parts == 2) return launches * 0x1p-23; /* 22 bits and more are left, which err by chance */
     double error = INFINITY, scale = sparse_scale(task, power, bounded);
-    float *rounded = calloc(sparse_weights(power), sizeof *rounded);
+    float *rounded = calloc(sparse_weights(power) + 1, sizeof *rounded);
     if (rounded) {
         sparse_round(task, power, scale, parts, rounded);
         error = sparse_difference(power, rounded, scale, launches);

@@ -19,8 +19,8 @@ size_t sparse_weights(const stn_power *power);
 bool sparse_any_weight(const stn_power *power); /* but 0 */
 void sparse_round(const stn_task *task, const stn_power *power, double scale, int parts, float *to);
 
-/* What weights `rounded`, times `scale`, err by after so many launches: the largest difference of the symbol's powers, over frequencies from 0 on in
- * octaves and on a grid of them, beside the largest such power. Infinite where memory is short. */
+/* What weights `rounded`, times `scale`, err by after so many launches: the largest difference of the symbol's powers, over
+ * frequencies from 0 on in octaves and on a grid of them, beside the largest such power. Infinite where memory is short. */
 double sparse_difference(const stn_power *power, const float *rounded, double scale, double launches);
 /* The same of weights as sparse_round has them. */
 double sparse_rounding(const stn_task *task, const stn_power *power, bool bounded, int parts, double launches);

@@ -205,8 +205,8 @@ static bool fit_factors(const stn_task *task, sparse_shape *shape) {
     return sparse_rows_of(task, shape->fused, &rows) && rows.all * each <= MOST_PRODUCTS;
 }
 
-/* Two stages of a 2D or 1D walk, or four chunks of a chain's, arrive while one is computed on; in 3D one, where memory for no more is left. Narrow tiles read
- * more past their sides, so they come last. */
+/* Two stages of a 2D or 1D walk, or four chunks of a chain's and planes of a brick's, arrive while one is computed on; in 3D one, where
+ * memory for no more is left. Narrow tiles read more past their sides, so they come last. */
 static bool fit_stages(const stn_task *task, const stn_machine *machine, sparse_shape *shape) {
     sparse_window y = sparse_window_y_of(task, shape);
     bool brick = sparse_is_brick(task, shape);

@@ -1,4 +1,4 @@
-/* How sparse_tile, sparse_line and sparse_chain are shaped for a task: steps fused, the window of a row of taps, what a block holds; what that costs; its
+/* How sparse's kernels are shaped for a task: steps fused, the window of a row of taps, what a block holds; what that costs; their
  * params.cuh. */
 #ifndef STN_STRATEGIES_SPARSE_SHAPE_H
 #define STN_STRATEGIES_SPARSE_SHAPE_H

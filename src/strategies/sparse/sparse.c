@@ -1,7 +1,7 @@
 /* sparse: f steps in one launch, as 2:4 sparse products on the tensor cores, after SPTCStencil. f steps are one correlation with
  * the taps' f-th power (common/powers.h), any weights: a sum over its rows, each a band that is encoded on the host (encode.h).
- * Of separable 2D taps it is a chain of two such products, and of sums of few such terms as many chains. See kernel_templates/sparse: sparse_tile.cu, of lines
- * sparse_line.cu, sparse_chain.cu, in 3D sparse_brick.cu. */
+ * Of separable 2D taps it is a chain of two such products, and of sums of few such terms as many chains; in 3D too, where taps are
+ * separable along x. See kernel_templates/sparse: sparse_tile.cu, of lines sparse_line.cu, sparse_chain.cu, in 3D sparse_brick.cu. */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -20,7 +20,7 @@ bool sparse_separable(const stn_task *task, double factors[3][STN_TASK_FACTORS])
 
 static stn_status make_row(int fused, int size, int low, stn_power *row, stn_error *error) {
     *row = (stn_power){.fused = fused, .size = {1, 1, size}, .low = {0, 0, low}};
-    row->weight = calloc((size_t)size, sizeof *row->weight);
+    row->weight = calloc((size_t)size + 1, sizeof *row->weight);
     return row->weight ? STN_OK : stn_fail_memory(error, "a factor's weights", (size_t)size * sizeof *row->weight);
 }
 
@@ -92,7 +92,7 @@ static double norm_of(const split *s) {
 static bool begin_split(const stn_power *taps, split *s) {
     *s = (split){.rows = taps->size[0] * taps->size[1], .columns = taps->size[2]};
     size_t all = (size_t)s->rows * (size_t)s->columns;
-    s->rest = malloc((all + (size_t)(s->rows + s->columns)) * sizeof *s->rest);
+    s->rest = calloc(all + (size_t)(s->rows + s->columns), sizeof *s->rest);
     if (!s->rest) return false;
     s->u = s->rest + all;
     s->v = s->u + s->rows;
@@ -159,7 +159,7 @@ static void keep_sums(const stn_task *task, sparse_terms *terms) {
         long double exact = sum_of(&terms->factor[q][0]) * sum_of(&terms->factor[q][1]);
         left += exact - (long double)rounded_sum(task, terms, q, 0) * rounded_sum(task, terms, q, 1);
     }
-    if (!(fabsl(left - first) < 0.01L * fabsl(first))) return; /* it has little of the sum */
+    if (!(fabsl(left - first) <= 0x1p-11L * fabsl(first))) return; /* more than a rounding: it has little of the sum */
     for (int i = 0; i < y->size[2]; i++) y->weight[i] *= left / first;
 }
 

@@ -1,4 +1,5 @@
-/* Fused 2D and 3D taps as a sum of a few terms that are separable along x, for sparse_chain and sparse_brick, and what these err by as its products take them. */
+/* Fused 2D and 3D taps as a sum of a few terms that are separable along x, for sparse_chain and sparse_brick, and what these err by
+ * as its products take them. */
 #ifndef STN_STRATEGIES_SPARSE_TERMS_H
 #define STN_STRATEGIES_SPARSE_TERMS_H
 #include "strategies/common/powers.h"
