@@ -355,6 +355,8 @@ static void tune(stn_plan *plan, const char *strategy, double seconds, bool all)
 const stn_tuner stn_tuner_default = {.recall = recall,
                                      .tune = tune,
                                      .open = tune_online_open,
+                                     .follow = tune_online_follow,
+                                     .now = tune_online_now,
                                      .legs = tune_online_legs,
                                      .run = tune_online_run,
                                      .set_weights = tune_online_set_weights,
