@@ -221,28 +221,48 @@ static void insert_first(stn_plan *plan, const stn_ranked *row) {
     plan->ranking[0] = *row;
 }
 
+/* The strategies' own to begin with as the first row, where all results are there sooner by it than by one that takes `least`. */
+static bool begin_for_good(stn_plan *plan, double least) {
+    stn_ranked any;
+    if (!stn_plan_beginner(plan, &any)) return false;
+    const double runs = plan->executions * any.estimate.seconds;
+    if (runs >= least || runs + stn_plan_compile_seconds(plan, &any) >= least) return false;
+    insert_first(plan, &any);
+    return true;
+}
+
 /* Puts the row first that gives all results soonest, compiling included. */
 static void weigh_compiling(stn_plan *plan) {
-    double least = INFINITY;
+    double least = INFINITY, waits = INFINITY;
     size_t best = 0;
     for (size_t i = 0; i < plan->ranked && plan->ranking[i].applies && i < STARTS; i++) {
         const double runs = plan->executions * plan->ranking[i].estimate.seconds;
         if (runs >= least) continue;
-        const double seconds = runs + stn_plan_compile_seconds(plan, &plan->ranking[i]);
-        if (seconds < least) least = seconds, best = i;
+        const double compile = stn_plan_compile_seconds(plan, &plan->ranking[i]);
+        if (runs + compile < least) least = runs + compile, best = i, waits = compile;
     }
-    stn_ranked first;
-    const bool any = stn_plan_beginner(plan, &first) && plan->executions * first.estimate.seconds < least &&
-                     plan->executions * first.estimate.seconds + stn_plan_compile_seconds(plan, &first) < least;
-    if (!any && !best) return;
-    if (any)
-        insert_first(plan, &first);
-    else {
-        first = plan->ranking[best];
-        memmove(plan->ranking + 1, plan->ranking, best * sizeof first);
-        plan->ranking[0] = first;
+    if (waits > 0 && begin_for_good(plan, least)) {
+        plan->chosen = STN_CHOSEN_BY_START;
+        return;
     }
+    if (!best) return;
+    const stn_ranked first = plan->ranking[best];
+    memmove(plan->ranking + 1, plan->ranking, best * sizeof first);
+    plan->ranking[0] = first;
     plan->chosen = STN_CHOSEN_BY_START;
+}
+
+/* Where no kernel of the ranking is stored, the one for all problems may be: slower than any of them, so it comes last. */
+static bool prepare_any(stn_plan *plan) {
+    stn_ranked any;
+    if (plan->inner || !stn_plan_beginner(plan, &any)) return false;
+    if (stn_plan_prepare_row(plan, &any, NULL) != STN_OK) {
+        stn_plan_unprepare(plan);
+        return false;
+    }
+    insert_first(plan, &any);
+    plan->chosen = STN_CHOSEN_BY_LACK;
+    return true;
 }
 
 /* Lets the cheapest candidate build what it needs. Where there is no compiler, the cheapest whose kernels are stored: a
@@ -259,6 +279,7 @@ stn_status stn_plan_prepare(stn_plan *plan, stn_error *error) {
         if (!first.status) first = why;
         stn_plan_unprepare(plan);
     }
+    if (first.status == STN_ERROR_NO_COMPILER && prepare_any(plan)) return STN_OK;
     if (first.status == STN_ERROR_NO_COMPILER) return fail_not_stored(plan, &first, error);
     return stn_fail(error, first.status, "%s", first.message);
 }
