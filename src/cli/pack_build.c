@@ -98,7 +98,7 @@ static void note_failure(build *b, size_t problem, size_t arch, stn_status statu
 static void add_beginner(const stn_plan *plan) {
     stn_ranked row;
     stn_plan *any = NULL;
-    if (plan->machine.is_device && stn_plan_beginner(plan, &row))
+    if (plan->machine.is_device && stn_plan_beginner(plan, 0, &row))
         (void)stn_plan_build(plan, 1, row.strategy, &row.candidate, &any, NULL);
     stn_plan_destroy(any);
 }

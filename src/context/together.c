@@ -9,7 +9,7 @@ double stn_gather_seconds(const stn_gather *gather) {
     double all = 0, longest = 0;
     if (!gather) return 0;
     for (size_t i = 0; i < gather->count; i++) {
-        double one = stn_compile_guess(gather->missing[i].name);
+        double one = stn_compile_guess(gather->missing[i].name, gather->missing[i].params);
         all += one;
         if (one > longest) longest = one;
     }

@@ -13,13 +13,13 @@
 #define GAIN 0.05 /* seconds until the first result that are worth a change of kernels later */
 enum { OTHERS = 2 };
 
-bool stn_plan_beginner(const stn_plan *plan, stn_ranked *row) {
+bool stn_plan_beginner(const stn_plan *plan, int number, stn_ranked *row) {
     const stn_strategy *strategy;
     for (size_t i = 0; (strategy = plan->kind->strategy(i)); i++) {
         *row = (stn_ranked){.strategy = strategy};
         if (plan->only && strategy != plan->only) continue;
         if (!strategy->begin || !plan->kind->applies(plan, strategy, row->reason, sizeof row->reason)) continue;
-        if (!strategy->begin(&plan->task, &plan->machine, &row->candidate)) continue;
+        if (!strategy->begin(&plan->task, &plan->machine, number, &row->candidate)) continue;
         plan->kind->estimate(plan, strategy, &row->candidate, &row->estimate);
         row->applies = !plan->kind->bar || row->estimate.error <= plan->kind->bar(plan, &row->estimate);
         if (row->applies) return true;
@@ -56,7 +56,8 @@ bool stn_plan_begin(stn_plan *plan, size_t chosen, double seconds) {
     beginning best = {.seconds = without - GAIN};
     stn_ranked any;
     size_t tried = 0;
-    if (stn_plan_beginner(plan, &any)) try_row(plan, &any, &follower, seconds, &best);
+    for (int number = 0; number < OTHERS; number++)
+        if (stn_plan_beginner(plan, number, &any)) try_row(plan, &any, &follower, seconds, &best);
     for (size_t i = chosen + 1; i < plan->ranked && plan->ranking[i].applies && tried < OTHERS; i++)
         if (plan->ranking[i].estimate.stepping && ++tried) try_row(plan, &plan->ranking[i], &follower, seconds, &best);
     if (best.row.strategy && stn_plan_prepare_row(plan, &best.row, NULL) == STN_OK) {

@@ -224,7 +224,7 @@ static void insert_first(stn_plan *plan, const stn_ranked *row) {
 /* The strategies' own to begin with as the first row, where all results are there sooner by it than by one that takes `least`. */
 static bool begin_for_good(stn_plan *plan, double least) {
     stn_ranked any;
-    if (!stn_plan_beginner(plan, &any)) return false;
+    if (!stn_plan_beginner(plan, 0, &any)) return false;
     const double runs = plan->executions * any.estimate.seconds;
     if (runs >= least || runs + stn_plan_compile_seconds(plan, &any) >= least) return false;
     insert_first(plan, &any);
@@ -255,7 +255,7 @@ static void weigh_compiling(stn_plan *plan) {
 /* Where no kernel of the ranking is stored, the one for all problems may be: slower than any of them, so it comes last. */
 static bool prepare_any(stn_plan *plan) {
     stn_ranked any;
-    if (plan->inner || !stn_plan_beginner(plan, &any)) return false;
+    if (plan->inner || !stn_plan_beginner(plan, 0, &any)) return false;
     if (stn_plan_prepare_row(plan, &any, NULL) != STN_OK) {
         stn_plan_unprepare(plan);
         return false;

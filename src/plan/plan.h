@@ -90,8 +90,8 @@ stn_status stn_plan_choose(stn_plan *plan, const stn_plan_options *options, stn_
  * kernels are stored. */
 stn_status stn_plan_prepare(stn_plan *plan, stn_error *error);
 
-/* The strategies' own to begin with (strategy.h), as a row with its estimate: the soonest compiled. False: none serves. */
-bool stn_plan_beginner(const stn_plan *plan, stn_ranked *row);
+/* Number so many of the strategies' own to begin with (strategy.h), as a row with its estimate. False: none serves. */
+bool stn_plan_beginner(const stn_plan *plan, int number, stn_ranked *row);
 /* The row becomes the plan's. */
 void stn_plan_take(stn_plan *plan, const stn_ranked *row);
 /* What prepare has built goes. */

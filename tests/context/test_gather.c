@@ -42,7 +42,7 @@ Test(gather, lists_what_is_missing_and_compiles_it_once) {
     cr_expect_null(get(2)->module);
     cr_expect_eq(stand_ins_compiles(), 1);
     cr_expect_eq(stn_gather_end(gather), 2u);
-    const double one = stn_compile_guess("direct_tile");
+    const double one = stn_compile_guess("direct_tile", "");
     cr_expect(stn_gather_seconds(gather) >= one && stn_gather_seconds(gather) < 2 * one, "on two of three threads");
     stn_gather_compile(gather);
     cr_expect_eq(stand_ins_compiles(), 3);

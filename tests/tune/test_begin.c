@@ -119,15 +119,15 @@ static void expect_words(const stn_plan *plan, stn_format format, const char *wo
 
 /* ---- the kernel ------------------------------------------------------------------------------------------------ */
 
-static void expect_any(double bar) {
+static void expect_beginner(int number, const char *kernel, double bar) {
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
     options.estimate_only = 1;
     stn_plan *like = make(&options), *any;
     stn_ranked row;
     void *from, *to, *room = NULL;
-    cr_assert(stn_plan_beginner(like, &row));
+    cr_assert(stn_plan_beginner(like, number, &row));
     OK(stn_plan_build(like, problem.steps, row.strategy, &row.candidate, &any, &error));
-    cr_expect_str_eq(any->kernels[0]->name, "direct_any");
+    cr_expect_str_eq(any->kernels[0]->name, kernel);
     const size_t size = stn_dtype_size(problem.dtype), count = points();
     unsigned char *numbers = malloc(count * size);
     cr_assert_not_null(numbers);
@@ -164,12 +164,26 @@ Test(begin, one_kernel_makes_steps_of_all_problems) {
     for (int rank = 1; rank <= 3; rank++)
         for (int i = 0; i < 6; i++) {
             set_problem(stencils[i % 2][rank - 1], rank, i < 3 ? 3 : 1, sides[i % 3]);
-            expect_any(1e-11);
+            expect_beginner(0, "direct_any", 1e-11);
             problem.dtype = STN_F32;
-            expect_any(i % 2 ? 3e-2 : 1e-4);
+            expect_beginner(0, "direct_any", i % 2 ? 3e-2 : 1e-4);
         }
     stn_context_cache_stats(context, &stats);
     cr_expect_eq(stats.misses, 2u, "one of f64 and one of f32, not %zu", (size_t)stats.misses);
+}
+
+Test(begin, a_lean_kernel_makes_steps_where_axes_are_two_or_three) {
+    for (int rank = 1; rank <= 3; rank++) {
+        set_problem(rank == 1 ? "heat-1d" : rank == 2 ? "box-2d9p" : "box-3d27p", rank, 2, fixed);
+        if (rank > 1) {
+            expect_beginner(1, "direct_tile", 1e-11);
+            continue;
+        }
+        stn_plan *plan = make(NULL);
+        stn_ranked row;
+        cr_expect(!stn_plan_beginner(plan, 1, &row), "direct_line compiles soon");
+        stn_plan_destroy(plan);
+    }
 }
 
 /* ---- changing -------------------------------------------------------------------------------------------------- */
@@ -236,7 +250,7 @@ Test(begin, legs_pass_their_state_on) {
     stn_plan *plan = make(&options);
     stn_ranked any, own = {.strategy = plan->strategy, .candidate = plan->candidate, .estimate = plan->estimate};
     OK(stn_plan_create(context, &problem, &options, &plan, &error));
-    cr_assert(stn_plan_beginner(plan, &any));
+    cr_assert(stn_plan_beginner(plan, 0, &any));
     context->play = &play;
     stn_plan_unprepare(plan);
     stn_memory_free(context, plan->workspace);

@@ -283,11 +283,11 @@ static uint64_t shorten(const stn_task *task, const stn_candidate *candidate, ui
     return most < task->steps / fused ? most * fused : task->steps;
 }
 
-static bool begin(const stn_task *task, const stn_machine *machine, stn_candidate *candidate) {
-    const direct_shape shape = direct_any_shape();
-    (void)task, (void)machine; /* it takes all that applies */
+static bool begin(const stn_task *task, const stn_machine *machine, int number, stn_candidate *candidate) {
+    direct_shape shape = direct_any_shape();
+    if (number > 1 || (number == 1 && !direct_lean_shape(task, machine, &shape))) return false;
     *candidate = stn_candidate_of(&shape, sizeof shape);
-    return true;
+    return block_count(task, &shape) <= INT32_MAX;
 }
 
 const stn_strategy stn_strategy_direct = {
