@@ -24,6 +24,14 @@ typedef enum stn_chosen {
     STN_CHOSEN_BY_LACK      /* no other is stored, and nothing can be compiled */
 } stn_chosen;
 
+/* Candidates that could not be measured, by what they ran into. */
+#define STN_PLAN_SKIPS 8
+typedef struct stn_skip {
+    const char *constraint; /* "shared memory", "registers", "device memory", "compile", "time"... */
+    size_t count;
+    char because[200]; /* the first one's story */
+} stn_skip;
+
 struct stn_kernel;
 
 struct stn_plan {
@@ -40,6 +48,8 @@ struct stn_plan {
     stn_chosen chosen;
     stn_ranked ranking[STN_PLAN_RANKING]; /* cheapest first, those that do not apply last */
     size_t ranked;
+    stn_skip skips[STN_PLAN_SKIPS];
+    size_t nskips;
     void *state; /* the strategy's */
     /* borrowed from the context, for describe; see context/kernel.h */
     struct stn_kernel *kernels[STN_PLAN_KERNELS];

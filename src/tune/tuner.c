@@ -307,6 +307,7 @@ static stn_status run_session(stn_plan *plan, double seconds, bool all, tune_rec
         choose_trials(s);
         measure_all(s);
         measure_finalists(s);
+        for (size_t i = 0; i < s->count; i++) tune_count_skip(plan, &s->trials[i]);
         record_trials(s, records);
         for (size_t i = 0; i < s->count; i++) tune_trial_clear(&s->trials[i]);
         tune_stage_close(&s->stage);

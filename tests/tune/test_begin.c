@@ -249,7 +249,6 @@ Test(begin, legs_pass_their_state_on) {
     options.strategy = "direct";
     stn_plan *plan = make(&options);
     stn_ranked any, own = {.strategy = plan->strategy, .candidate = plan->candidate, .estimate = plan->estimate};
-    OK(stn_plan_create(context, &problem, &options, &plan, &error));
     cr_assert(stn_plan_beginner(plan, 0, &any));
     context->play = &play;
     stn_plan_unprepare(plan);
