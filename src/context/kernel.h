@@ -6,21 +6,8 @@
 #include <stdbool.h>
 
 #include "base/text.h"
-#include "launch/driver.h"
+#include "context/kernel_value.h"
 #include "stentor.h"
-
-typedef struct stn_kernel {
-    char *name;   /* template without .cu; also the __global__ function's name */
-    char *params; /* rendered params.cuh */
-    char *ptx;    /* kept for describe; may be NULL */
-    void *cubin;
-    size_t cubin_size;
-    double seconds;             /* that compiling it took; 0: it was stored */
-    atomic_bool fresh;          /* compiled for a plan that has not taken it yet */
-    struct stn_entry *unloaded; /* owned: what is left to load of a kernel that was only compiled; NULL: it is loaded */
-    /* NULL when planned for an absent GPU, of one that is only listed (plan/gather.h), or only compiled. */
-    stn_module *module;
-} stn_kernel;
 
 /* `name` is a template's name without ".cu" ("direct_tile"), `params` the text of its params.cuh. The context owns the
  * kernel and shares it between plans until it is destroyed. */

@@ -2,7 +2,7 @@
 #ifndef STN_CONTEXT_KERNEL_LOAD_H
 #define STN_CONTEXT_KERNEL_LOAD_H
 #include "cache/cache.h"
-#include "context/kernel.h"
+#include "context/kernel_value.h"
 
 /* kernel has the entry's PTX and cubin; `from` the rest. Nothing on an absent GPU. */
 stn_status stn_kernel_load(stn_context *context, const stn_entry *from, stn_kernel *kernel, stn_error *error);
