@@ -80,6 +80,7 @@ static void build(void *user, int64_t begin, int64_t end) {
         if (r >= g->runs || g->run[r].estimate.seconds > LONGEST) continue;
         stn_plan_options options = STN_PLAN_OPTIONS_INIT;
         options.strategy = g->run[r].strategy;
+        options.mode = STN_MODE_ESTIMATE; /* compiled before it is measured */
         options.no_auto_workspace = 1;
         if (stn_plan_create(e->machine->context, &g->problem, &options, &g->run[r].plan, &g->run[r].why) != STN_OK)
             g->run[r].plan = NULL;

@@ -63,14 +63,31 @@ class Handle:
                   self._error)
 
 
+MODES = {'auto': 'STN_MODE_AUTO', 'estimate': 'STN_MODE_ESTIMATE', 'measure': 'STN_MODE_MEASURE', 'patient': 'STN_MODE_PATIENT',
+         'online': 'STN_MODE_ONLINE', 'wisdom-only': 'STN_MODE_WISDOM_ONLY'}
+
+
+def _tuning(tune):
+    """(mode, seconds) of what a caller may give as `tune`."""
+    if isinstance(tune, (bool, int, float)):
+        if not 0 <= tune < float('inf'):
+            raise ValueError(f'tune is {tune}: give False, True, a mode, or seconds')
+        return 'measure' if tune else 'auto', 0.0 if tune is True else float(tune)
+    mode, seconds = (tune, 0.0) if isinstance(tune, str) else tune if isinstance(tune, tuple) and len(tune) == 2 else (None, 0.0)
+    if mode not in MODES:
+        raise ValueError(f'tune {tune!r} is none of False, True, seconds, {", ".join(MODES)}, (mode, seconds)')
+    if not isinstance(seconds, (int, float)) or not 0 <= seconds < float('inf'):
+        raise ValueError(f'tune {tune!r}: give seconds as a number from 0 on')
+    return mode, float(seconds)
+
+
 def plan_options(strategy, tune):
-    """A stn_plan_options and what it points to. tune: False, True, or about how many seconds."""
+    """A stn_plan_options and what it points to. tune: see stentor.Plan."""
     options = ffi.new('stn_plan_options *', {'struct_size': ffi.sizeof('stn_plan_options')})
     name = ffi.new('char[]', str(strategy).encode()) if strategy else _null
     options.strategy = name
-    if tune:
-        options.tune = 1
-        options.tune_seconds = 0.0 if tune is True else tune
+    mode, options.tune_seconds = _tuning(tune)
+    options.mode = getattr(lib, MODES[mode])
     return options, name
 
 

@@ -18,6 +18,9 @@ from ._stencil import Taps, named_taps, taps_of
 from ._words import listed, said, whole
 
 
+Tune = Union[bool, float, str, Tuple[str, float]]
+
+
 class Plan:
     """A stencil on a grid of one shape, prepared once and run many times.
 
@@ -44,8 +47,11 @@ class Plan:
         'host', 'cuda', 'cuda:N', or 'auto': the first GPU, else the host.
     strategy : str, optional
         Runs this strategy instead of the cheapest.
-    tune : bool or float, optional
-        Measure on the GPU, for about so many seconds (True: 10).
+    tune : bool, float, str or (str, float), optional
+        How candidates are chosen. True or 'measure': the likely ones are measured on the GPU first, for about 10 seconds, or as many
+        as are given alone or beside the mode. 'patient': all of them. 'online': the plan's own calls try them. 'estimate': one
+        choice, compiled before the first call (for CUDA graphs). 'wisdom-only': what was measured before, or StentorError.
+        False or 'auto': as is best without measuring first.
 
     Examples
     --------
@@ -60,7 +66,7 @@ class Plan:
 
     def __init__(self, shape: Union[int, Sequence[int]], weights: Union[str, Mapping, Any], boundary: Any = 'wrap',
                  dtype: Any = 'float64', steps: int = 1, every: int = 0, source: bool = False, tolerance: float = 0.0,
-                 device: Any = 'auto', strategy: Optional[str] = None, tune: Union[bool, float] = False):
+                 device: Any = 'auto', strategy: Optional[str] = None, tune: Tune = False):
         self._shape = _shape(shape)
         self._dtype = _dtype(dtype)
         taps, self._box = _taps(weights)
@@ -71,9 +77,6 @@ class Plan:
         layout = Layout.dense(self._shape)
         if strategy is not None and not isinstance(strategy, str):
             raise ValueError(f'strategy is {said(strategy)}: give its name')
-        tune = tune if isinstance(tune, bool) else number(tune, 'tune')
-        if not 0 <= tune < float('inf'):
-            raise ValueError(f'tune is {tune}: give True, or seconds')
         self._steps, self._every, self._source = whole(steps, 'steps', 1), whole(every, 'every', 0), bool(source)
         self._number = device_number(device)
         request = Request(taps, axes, sides_of(boundary, 0.0, rank), layout, layout, self._dtype.name,

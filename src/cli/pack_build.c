@@ -16,6 +16,7 @@
 #include "context/context.h"
 #include "io/output.h"
 #include "io/place.h"
+#include "plan/plan.h"
 
 enum { ARCHS_MOST = 16, THREADS_MOST = 256 };
 
@@ -93,6 +94,15 @@ static void note_failure(build *b, size_t problem, size_t arch, stn_status statu
     pthread_mutex_unlock(&b->lock);
 }
 
+/* What runs begin with where something that they want is in no pack: one kernel for all problems of a type. */
+static void add_beginner(const stn_plan *plan) {
+    stn_ranked row;
+    stn_plan *any = NULL;
+    if (plan->machine.is_device && stn_plan_beginner(plan, 0, &row))
+        (void)stn_plan_build(plan, 1, row.strategy, &row.candidate, &any, NULL);
+    stn_plan_destroy(any);
+}
+
 /* Works until the queue is empty. progress: NULL on all threads but one. */
 static void work(build *b, cli_progress *progress) {
     size_t item, count = b->problems.count * b->arch_count;
@@ -106,6 +116,7 @@ static void work(build *b, cli_progress *progress) {
         options.strategy = listed->strategy;
         options.no_auto_workspace = 1; /* nothing is run here */
         stn_status status = listed->kind->plan(b->jobs[problem], b->contexts[arch], &options, &plan, &why);
+        if (status == STN_OK && !listed->strategy) add_beginner(plan);
         if (status != STN_OK) note_failure(b, problem, arch, status, &why);
         stn_plan_destroy(plan);
     }

@@ -79,6 +79,11 @@ static char *tell_log(const stn_compiler *compiler, stn_nvrtc_program program, s
     return first;
 }
 
+static int asks_to_stop(void *payload, void *unused) {
+    (void)unused;
+    return atomic_load((const atomic_bool *)payload);
+}
+
 static stn_status run(const stn_compiler *compiler, const stn_compile_request *request, stn_nvrtc_program program,
                       const char *arch, stn_error *error) {
     const char **options = calloc(request->option_count + 2, sizeof *options);
@@ -88,9 +93,12 @@ static stn_status run(const stn_compiler *compiler, const stn_compile_request *r
     for (size_t i = 0; i < request->option_count; i++) options[count++] = request->options[i];
     /* Later versions keep a cache of their own; ours is the one that people can look into. */
     if (compiler->major > 12 || compiler->minor >= 9) options[count++] = "--no-cache";
+    if (request->cancel && compiler->call.nvrtcSetFlowCallback)
+        (void)compiler->call.nvrtcSetFlowCallback(program, asks_to_stop, (void *)request->cancel);
     stn_nvrtc_result result = compiler->call.nvrtcCompileProgram(program, count, options);
     free(options);
-    char *line = tell_log(compiler, program, result ? STN_LOG_ERROR : STN_LOG_DEBUG);
+    const bool stopped = result && request->cancel && atomic_load(request->cancel);
+    char *line = tell_log(compiler, program, result && !stopped ? STN_LOG_ERROR : STN_LOG_DEBUG);
     stn_status status = STN_OK;
     if (result == STN_NVRTC_OUT_OF_MEMORY)
         status =

@@ -1,6 +1,7 @@
 /* NVRTC, opened at run time: text -> PTX and cubin. */
 #ifndef STN_COMPILE_COMPILER_H
 #define STN_COMPILE_COMPILER_H
+#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "base/log.h"
@@ -40,7 +41,8 @@ typedef struct stn_compile_request {
     size_t header_count;
     const char *const *options; /* besides the arch */
     size_t option_count;
-    int sm; /* 90: cubin for sm_90 and PTX for compute_90 */
+    int sm;                    /* 90: cubin for sm_90 and PTX for compute_90 */
+    const atomic_bool *cancel; /* NULL, or: once it is true the compile fails soon, where NVRTC can be stopped (12.9) */
 } stn_compile_request;
 
 typedef struct stn_compile_output {

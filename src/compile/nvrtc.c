@@ -16,8 +16,12 @@ static bool resolve(stn_nvrtc_functions *call, void *library, const char **missi
         STN_NVRTC_FUNCTION_LIST(STN_NVRTC_NAME)
 #undef STN_NVRTC_NAME
             "nvrtcGetErrorString"};
-    _Static_assert(sizeof *call == sizeof names, "the table is an array of pointers");
-    return stn_library_resolve(library, names, sizeof names / sizeof *names, call, missing);
+    static const char *const optional[] = {"nvrtcSetFlowCallback"};
+    const size_t count = sizeof names / sizeof *names;
+    _Static_assert(sizeof *call == sizeof names + sizeof optional, "the table is an array of pointers");
+    const char *lacking;
+    (void)stn_library_resolve(library, optional, 1, &call->nvrtcSetFlowCallback, &lacking);
+    return stn_library_resolve(library, names, count, call, missing);
 }
 
 static int ascending(const void *a, const void *b) {

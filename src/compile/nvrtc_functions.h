@@ -29,5 +29,8 @@ typedef struct stn_nvrtc_functions {
     STN_NVRTC_FUNCTION_LIST(STN_NVRTC_FIELD)
 #undef STN_NVRTC_FIELD
     const char *(*nvrtcGetErrorString)(stn_nvrtc_result result);
+    /* NULL before NVRTC 12.9: calls back while it compiles, and stops where that returns 1 */
+    stn_nvrtc_result (*nvrtcSetFlowCallback)(stn_nvrtc_program program, int (*callback)(void *payload, void *unused),
+                                             void *payload);
 } stn_nvrtc_functions;
 #endif

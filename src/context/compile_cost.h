@@ -4,7 +4,7 @@
 #include "stentor.h"
 
 /* Seconds on one thread. */
-double stn_compile_guess(const char *template_name);
+double stn_compile_guess(const char *template_name, const char *params);
 /* Kernels that may be compiled at once: the context's threads, or else the processors that this process may use. */
 int stn_compile_threads(const stn_context *context);
 #endif

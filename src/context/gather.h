@@ -2,6 +2,7 @@
 #ifndef STN_CONTEXT_GATHER_H
 #define STN_CONTEXT_GATHER_H
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "plan/gather.h"
@@ -19,6 +20,10 @@ struct stn_gather {
     stn_gather *next; /* of the context's list */
     stn_wanted missing[STN_GATHER_MOST];
     size_t count;
+    bool apart;         /* compiled, not loaded */
+    atomic_bool cancel; /* or one has failed */
+    atomic_flag told;   /* why holds the first error */
+    stn_error why;
     void (*free_stand_in)(void *stands_in);
 };
 

@@ -14,11 +14,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/error.h"
 #include "context/context.h"
 #include "context/gather.h"
+#include "context/kernel_load.h"
 
 typedef struct request {
     stn_context *context;
@@ -26,13 +26,17 @@ typedef struct request {
     stn_key source;        /* without the compiler */
     double seconds;        /* that compiling it took; 0: it was stored */
     stn_kernel *stands_in; /* gathered: it is missing, and this takes its place */
+    bool only_compile;     /* what is compiled is loaded later */
+    const atomic_bool *cancel;
 } request;
 
-static const char gathered[] = "the kernel is only listed";
+static const char gathered[] = "the kernel is only listed", cancelled[] = "nobody waits for the kernel any more";
 
 void stn_kernel_free(stn_kernel *kernel) {
     if (!kernel) return;
     stn_module_unload(kernel->module);
+    if (kernel->unloaded) stn_entry_clear(kernel->unloaded);
+    free(kernel->unloaded);
     free(kernel->name);
     free(kernel->params);
     free(kernel->ptx);
@@ -61,73 +65,8 @@ static stn_status make_key(const request *want, int sm, const char *compiler, st
 
 /* ---- from an entry to a kernel ----------------------------------------------------------------------------------- */
 
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-/* What the driver makes of an entry's PTX for this device has a key of its own: the PTX's inputs, the driver, the
- * device. */
-static stn_status translation_key(const request *want, const stn_entry *from, stn_key *key, stn_error *error) {
-    stn_key_builder *builder;
-    char driver[16];
-    STN_TRY(stn_key_begin(&builder, error));
-    snprintf(driver, sizeof driver, "%d", stn_driver_version(want->context->driver));
-    stn_key_add(builder, "translation of", from->source.bytes, sizeof from->source.bytes);
-    stn_key_add_text(builder, "made by", from->metadata ? from->metadata : "");
-    stn_key_add_text(builder, "driver", driver);
-    stn_key_add_text(builder, "arch", want->context->machine.arch);
-    stn_key_finish(builder, key);
-    return STN_OK;
-}
-
-static void store_translation(const request *want, const stn_entry *from, const stn_key *key, stn_entry *translated) {
-    stn_text text = STN_TEXT_EMPTY;
-    char arch[16];
-    int version = stn_driver_version(want->context->driver);
-    (void)stn_entry_field(from, "arch", arch, sizeof arch);
-    stn_text_printf(&text, "kernel: %s\narch: %s\nlibrary: stentor %s\ncompiler: driver, CUDA %d.%d, from PTX for %s\n",
-                    want->name, want->context->machine.arch, stn_version(), version / 1000, version % 1000 / 10, arch);
-    translated->params = strdup(want->params);
-    if (stn_text_take(&text, &translated->metadata, NULL) == STN_OK && translated->params)
-        stn_cache_store(want->context->cache, key, translated);
-}
-
-/* The driver's own compiler takes as long as NVRTC does, so what it makes is kept too. Where that cannot be had (an odd
- * driver, no memory), the driver may still load the PTX by itself, and tells why if it does not. */
-static stn_status load_ptx(const request *want, const stn_entry *from, stn_kernel *kernel, stn_error *error) {
-    stn_device *device = want->context->device;
-    stn_entry kept = {0};
-    stn_key key;
-    STN_TRY(translation_key(want, from, &key, error));
-    if (stn_cache_find(want->context->cache, &key, &kept) != STN_CACHE_NONE) {
-        bool loaded = kept.cubin && stn_module_load(device, kept.cubin, kernel->name, &kernel->module, NULL) == STN_OK;
-        stn_entry_clear(&kept);
-        if (loaded) return STN_OK;
-        stn_cache_reject(want->context->cache, &key);
-    }
-    if (stn_device_translate(device, kernel->ptx, &kept.cubin, &kept.cubin_size, NULL) == STN_OK &&
-        stn_module_load(device, kept.cubin, kernel->name, &kernel->module, NULL) == STN_OK)
-        store_translation(want, from, &key, &kept);
-    stn_entry_clear(&kept);
-    return kernel->module ? STN_OK : stn_module_load(device, kernel->ptx, kernel->name, &kernel->module, error);
-}
-
-/* The cubin, and where the driver refuses that or there is none, the PTX. */
-static stn_status load_module(const request *want, const stn_entry *from, stn_kernel *kernel, stn_error *error) {
-    stn_device *device = want->context->device;
-    if (!device) return STN_OK; /* planned for an absent GPU */
-    double begin = now();
-    stn_status status = STN_ERROR_DRIVER;
-    if (kernel->cubin) status = stn_module_load(device, kernel->cubin, kernel->name, &kernel->module, error);
-    if (status == STN_ERROR_DRIVER && kernel->ptx) status = load_ptx(want, from, kernel, error);
-    stn_cache_count(want->context->cache, 0, now() - begin, false);
-    return status;
-}
-
 /* Makes the kernel of an entry and clears the entry. */
-static stn_status use_entry(const request *want, stn_entry *entry, stn_kernel **kernel, stn_error *error) {
+static stn_status use_entry(const request *want, bool load, stn_entry *entry, stn_kernel **kernel, stn_error *error) {
     stn_kernel *made = calloc(1, sizeof *made);
     stn_status status = STN_OK;
     if (!made || !(made->name = strdup(want->name)) || !(made->params = strdup(want->params)))
@@ -139,8 +78,9 @@ static stn_status use_entry(const request *want, stn_entry *entry, stn_kernel **
         made->seconds = want->seconds;
         entry->ptx = NULL;
         entry->cubin = NULL;
-        status = made->ptx || made->cubin ? load_module(want, entry, made, error)
-                                          : stn_fail(error, STN_ERROR_DRIVER, "a stored kernel is empty");
+        status = !made->ptx && !made->cubin ? stn_fail(error, STN_ERROR_DRIVER, "a stored kernel is empty")
+                 : load                     ? stn_kernel_load(want->context, entry, made, error)
+                                            : stn_kernel_put_off(entry, made, error);
     }
     stn_entry_clear(entry);
     if (status != STN_OK) {
@@ -157,7 +97,7 @@ static stn_status use_found(const request *want, stn_cache_source found, const s
                             stn_kernel **kernel, stn_error *error) {
     if (found == STN_CACHE_NONE) return STN_OK;
     stn_error why = {0};
-    stn_status status = use_entry(want, entry, kernel, &why);
+    stn_status status = use_entry(want, true, entry, kernel, &why);
     if (status == STN_OK) return STN_OK;
     if (status != STN_ERROR_DRIVER) return stn_fail(error, status, "%s", why.message);
     stn_log(&want->context->logger, STN_LOG_WARNING, "a stored kernel (%s) is dropped: %s", want->name, why.message);
@@ -207,13 +147,16 @@ static stn_status compile(request *want, stn_compiler *compiler, const stn_key *
                                .source = source->text,
                                .options = stn_compile_options,
                                .option_count = stn_compile_option_count,
-                               .sm = context->machine.sm};
+                               .sm = context->machine.sm,
+                               .cancel = want->cancel};
     stn_template *headers = headers_for(want, &job.header_count);
     if (!headers) return stn_fail_memory(error, "a list of headers", context->templates.count * sizeof *headers);
     job.headers = headers;
     stn_compile_output output;
     stn_status status = stn_compile(compiler, &job, &output, error);
     free(headers);
+    if (status != STN_OK && want->cancel && atomic_load(want->cancel))
+        return stn_fail(error, STN_ERROR_INTERNAL, cancelled);
     if (status != STN_OK) return status;
     stn_cache_count(context->cache, output.seconds, 0, false);
     want->seconds = output.seconds;
@@ -238,9 +181,11 @@ static stn_status compile_once(request *want, stn_compiler *compiler, stn_kernel
     stn_cache_lock *lock = stn_cache_lock_key(want->context->cache, &key);
     stn_cache_source found = stn_cache_find(want->context->cache, &key, &entry);
     stn_status status = use_found(want, found, &key, &entry, kernel, error);
+    if (status == STN_OK && !*kernel && want->cancel && atomic_load(want->cancel))
+        status = stn_fail(error, STN_ERROR_INTERNAL, cancelled);
     if (status == STN_OK && !*kernel) status = compile(want, compiler, &key, &entry, error);
     stn_cache_unlock(lock);
-    if (status == STN_OK && !*kernel) status = use_entry(want, &entry, kernel, error);
+    if (status == STN_OK && !*kernel) status = use_entry(want, !want->only_compile, &entry, kernel, error);
     return status;
 }
 
@@ -315,26 +260,48 @@ static stn_status make(void *user, const stn_key *source, void **value, stn_erro
     return STN_OK;
 }
 
+/* Did another thread, which this one waited for, leave it unmade? */
+static bool left_unmade(const request *want, stn_status status, const stn_error *why) {
+    if (status != STN_ERROR_INTERNAL || want->stands_in) return false;
+    return !strcmp(why->message, gathered) ||
+           (!strcmp(why->message, cancelled) && !(want->cancel && atomic_load(want->cancel)));
+}
+
+static stn_status get(request *want, void **value, bool *hit, stn_error *error) {
+    stn_status status;
+    stn_error why;
+    STN_TRY(make_key(want, want->context->machine.sm, NULL, &want->source, error));
+    do { /* a thread that waited for one that only gathers, or was cancelled, makes it itself */
+        why = (stn_error){0};
+        status = stn_memo_get(want->context->kernels, &want->source, make, want, value, hit, &why);
+    } while (left_unmade(want, status, &why));
+    return status == STN_OK || want->stands_in ? STN_OK : stn_fail(error, status, "%s", why.message);
+}
+
+stn_status stn_kernel_compile(stn_context *context, const char *name, const char *params, const atomic_bool *cancel,
+                              stn_error *error) {
+    request want = {.context = context, .name = name, .params = params, .only_compile = true, .cancel = cancel};
+    void *value = NULL;
+    bool hit = false;
+    STN_TRY(get(&want, &value, &hit, error));
+    if (!hit) ((stn_kernel *)value)->fresh = true; /* the plan's asking for it is the one that missed */
+    return STN_OK;
+}
+
 stn_status stn_kernel_get(stn_context *context, const char *name, const char *params, stn_kernel **kernel,
                           stn_error *error) {
     *kernel = NULL;
     if (!context->machine.is_device)
         return stn_fail(error, STN_ERROR_INTERNAL, "the kernel %s was asked for on the host: please report this", name);
     request want = {.context = context, .name = name, .params = params};
-    STN_TRY(make_key(&want, context->machine.sm, NULL, &want.source, error));
     void *value = NULL;
     bool hit = false;
-    stn_status status;
-    stn_error why;
-    do { /* a thread that waited for one that only gathers makes it itself */
-        why = (stn_error){0};
-        status = stn_memo_get(context->kernels, &want.source, make, &want, &value, &hit, &why);
-    } while (status == STN_ERROR_INTERNAL && !want.stands_in && !strcmp(why.message, gathered));
+    STN_TRY(get(&want, &value, &hit, error));
     if (want.stands_in) {
         *kernel = want.stands_in;
         return STN_OK;
     }
-    if (status != STN_OK) return stn_fail(error, status, "%s", why.message);
+    STN_TRY(stn_kernel_load_later(context, value, error));
     *kernel = value;
     if (hit && !atomic_exchange(&(*kernel)->fresh, false)) stn_cache_count(context->cache, 0, 0, true);
     return STN_OK;

@@ -7,11 +7,17 @@
 #include "context/kernel.h"
 #include "plan/plan.h"
 
-size_t stn_plan_kernel_count(const stn_plan *plan) { return plan ? plan->nkernels : 0; }
+/* Those that run now. */
+static const stn_plan *current(const stn_plan *plan) {
+    return plan && plan->online ? stn_tuner_default.now(plan) : plan;
+}
+
+size_t stn_plan_kernel_count(const stn_plan *plan) { return plan ? current(plan)->nkernels : 0; }
 
 stn_status stn_plan_kernel(const stn_plan *plan, size_t index, stn_kernel_info *info, stn_error *error) {
     if (!plan || !info)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "stn_plan_kernel needs a plan and a place for the answer");
+    plan = current(plan);
     if (index >= plan->nkernels)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "the plan has %zu kernels, so there is no number %zu",
                         plan->nkernels, index);

@@ -1,4 +1,5 @@
 /* What was gathered, compiled on several threads at once: plan/gather.h. */
+#include "base/error.h"
 #include "context/compile_cost.h"
 #include "context/context.h"
 #include "context/gather.h"
@@ -8,7 +9,7 @@ double stn_gather_seconds(const stn_gather *gather) {
     double all = 0, longest = 0;
     if (!gather) return 0;
     for (size_t i = 0; i < gather->count; i++) {
-        double one = stn_compile_guess(gather->missing[i].name);
+        double one = stn_compile_guess(gather->missing[i].name, gather->missing[i].params);
         all += one;
         if (one > longest) longest = one;
     }
@@ -16,12 +17,24 @@ double stn_gather_seconds(const stn_gather *gather) {
     return shared > longest ? shared : longest;
 }
 
+/* The first failure ends all. */
+static void compile_apart(stn_gather *gather, const stn_wanted *wanted) {
+    stn_error why = {0};
+    if (atomic_load(&gather->cancel) ||
+        stn_kernel_compile(gather->context, wanted->name, wanted->params, &gather->cancel, &why) == STN_OK)
+        return;
+    if (!atomic_flag_test_and_set(&gather->told)) gather->why = why;
+    atomic_store(&gather->cancel, true);
+}
+
 static void compile_some(void *user, int64_t begin, int64_t end) {
-    const stn_gather *gather = user;
+    stn_gather *gather = user;
     stn_kernel *kernel;
     for (int64_t i = begin; i < end; i++)
-        if (stn_kernel_get(gather->context, gather->missing[i].name, gather->missing[i].params, &kernel, NULL) ==
-            STN_OK)
+        if (gather->apart)
+            compile_apart(gather, &gather->missing[i]);
+        else if (stn_kernel_get(gather->context, gather->missing[i].name, gather->missing[i].params, &kernel, NULL) ==
+                 STN_OK)
             kernel->fresh = true; /* the plan's asking for it is the one that missed */
 }
 
@@ -35,4 +48,16 @@ void stn_gather_compile(stn_gather *gather) {
     else
         compile_some(gather, 0, (int64_t)gather->count);
     stn_pool_destroy(pool);
+}
+
+stn_status stn_gather_compile_apart(stn_gather *gather, stn_error *error) {
+    gather->apart = true;
+    stn_gather_compile(gather);
+    if (!atomic_load(&gather->cancel)) return STN_OK;
+    return gather->why.status ? stn_fail(error, gather->why.status, "%s", gather->why.message)
+                              : stn_fail(error, STN_ERROR_INTERNAL, "compiling was cancelled");
+}
+
+void stn_gather_cancel(stn_gather *gather) {
+    if (gather) atomic_store(&gather->cancel, true);
 }

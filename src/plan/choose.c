@@ -92,7 +92,7 @@ void stn_plan_rank(stn_plan *plan, const char *name, size_t most) {
     }
 }
 
-static void take(stn_plan *plan, const stn_ranked *row) {
+void stn_plan_take(stn_plan *plan, const stn_ranked *row) {
     plan->strategy = row->strategy;
     plan->candidate = row->candidate;
     plan->estimate = row->estimate;
@@ -140,7 +140,7 @@ static stn_status rank_by_mode(stn_plan *plan, const stn_plan_options *options, 
 stn_status stn_plan_choose(stn_plan *plan, const stn_plan_options *options, stn_error *error) {
     STN_TRY(rank_by_mode(plan, options, error));
     if (plan->ranked && plan->ranking[0].applies) {
-        take(plan, &plan->ranking[0]);
+        stn_plan_take(plan, &plan->ranking[0]);
         return STN_OK;
     }
     const stn_ranked *first = &plan->ranking[0];
@@ -171,18 +171,23 @@ static stn_status fail_not_stored(const stn_plan *plan, const stn_error *why, st
     return status;
 }
 
-static void unprepare(stn_plan *plan) {
+void stn_plan_unprepare(stn_plan *plan) {
     plan->strategy->release(plan);
     plan->nkernels = 0;
     plan->workspace_size = 0;
 }
 
 /* All kernels that are missing are compiled at once. What a plan uses inside comes with it. */
-static stn_status prepare_one(stn_plan *plan, stn_error *error) {
+static stn_status prepare_row(stn_plan *plan, const stn_ranked *row, size_t place, stn_error *error) {
     stn_gather *gather = plan->machine.is_device && !plan->inner ? stn_gather_begin(plan->context) : NULL;
+    stn_plan_take(plan, row);
     stn_status status = plan->strategy->prepare(plan, error);
     if (stn_gather_end(gather)) {
-        unprepare(plan);
+        stn_plan_unprepare(plan);
+        if (plan->may_begin && stn_plan_begin(plan, place, stn_gather_seconds(gather))) {
+            stn_gather_free(gather);
+            return STN_OK;
+        }
         stn_gather_compile(gather);
         status = plan->strategy->prepare(plan, error);
     }
@@ -190,33 +195,74 @@ static stn_status prepare_one(stn_plan *plan, stn_error *error) {
     return status;
 }
 
-/* Seconds that the compiles of a row's kernels would take; INFINITY where it cannot be built. */
-static double compile_seconds(stn_plan *plan, const stn_ranked *row) {
+stn_status stn_plan_prepare_row(stn_plan *plan, const stn_ranked *row, stn_error *error) {
+    const bool may_begin = plan->may_begin;
+    plan->may_begin = false;
+    const stn_status status = prepare_row(plan, row, 0, error);
+    plan->may_begin = may_begin;
+    return status;
+}
+
+double stn_plan_compile_seconds(stn_plan *plan, const stn_ranked *row) {
     stn_gather *gather = stn_gather_begin(plan->context);
-    take(plan, row);
+    stn_plan_take(plan, row);
     const stn_status status = plan->strategy->prepare(plan, NULL);
     const size_t missing = stn_gather_end(gather);
     const double seconds = status == STN_OK || missing ? stn_gather_seconds(gather) : INFINITY;
-    unprepare(plan);
+    stn_plan_unprepare(plan);
     stn_gather_free(gather);
     return seconds;
 }
 
+/* The strategies' own to begin with, as one more row; the last one falls out. */
+static void insert_first(stn_plan *plan, const stn_ranked *row) {
+    if (plan->ranked < STN_PLAN_RANKING) plan->ranked++;
+    memmove(plan->ranking + 1, plan->ranking, (plan->ranked - 1) * sizeof *row);
+    plan->ranking[0] = *row;
+}
+
+/* The strategies' own to begin with as the first row, where all results are there sooner by it than by one that takes `least`. */
+static bool begin_for_good(stn_plan *plan, double least) {
+    stn_ranked any;
+    if (!stn_plan_beginner(plan, 0, &any)) return false;
+    const double runs = plan->executions * any.estimate.seconds;
+    if (runs >= least || runs + stn_plan_compile_seconds(plan, &any) >= least) return false;
+    insert_first(plan, &any);
+    return true;
+}
+
 /* Puts the row first that gives all results soonest, compiling included. */
 static void weigh_compiling(stn_plan *plan) {
-    double least = INFINITY;
+    double least = INFINITY, waits = INFINITY;
     size_t best = 0;
     for (size_t i = 0; i < plan->ranked && plan->ranking[i].applies && i < STARTS; i++) {
         const double runs = plan->executions * plan->ranking[i].estimate.seconds;
         if (runs >= least) continue;
-        const double seconds = runs + compile_seconds(plan, &plan->ranking[i]);
-        if (seconds < least) least = seconds, best = i;
+        const double compile = stn_plan_compile_seconds(plan, &plan->ranking[i]);
+        if (runs + compile < least) least = runs + compile, best = i, waits = compile;
+    }
+    if (waits > 0 && begin_for_good(plan, least)) {
+        plan->chosen = STN_CHOSEN_BY_START;
+        return;
     }
     if (!best) return;
     const stn_ranked first = plan->ranking[best];
     memmove(plan->ranking + 1, plan->ranking, best * sizeof first);
     plan->ranking[0] = first;
     plan->chosen = STN_CHOSEN_BY_START;
+}
+
+/* Where no kernel of the ranking is stored, the one for all problems may be: slower than any of them, so it comes last. */
+static bool prepare_any(stn_plan *plan) {
+    stn_ranked any;
+    if (plan->inner || !stn_plan_beginner(plan, 0, &any)) return false;
+    if (stn_plan_prepare_row(plan, &any, NULL) != STN_OK) {
+        stn_plan_unprepare(plan);
+        return false;
+    }
+    insert_first(plan, &any);
+    plan->chosen = STN_CHOSEN_BY_LACK;
+    return true;
 }
 
 /* Lets the cheapest candidate build what it needs. Where there is no compiler, the cheapest whose kernels are stored: a
@@ -226,14 +272,14 @@ stn_status stn_plan_prepare(stn_plan *plan, stn_error *error) {
     if (plan->executions > 0 && plan->machine.is_device && !plan->inner && plan->chosen == STN_CHOSEN_BY_ESTIMATE)
         weigh_compiling(plan);
     for (size_t i = 0; i < plan->ranked && plan->ranking[i].applies; i++) {
-        take(plan, &plan->ranking[i]);
-        stn_status status = prepare_one(plan, &why);
+        stn_status status = prepare_row(plan, &plan->ranking[i], i, &why);
         if (status == STN_OK) return STN_OK;
         if (status != STN_ERROR_NO_COMPILER && status != STN_ERROR_UNSUPPORTED)
             return stn_fail(error, status, "%s", why.message);
         if (!first.status) first = why;
-        unprepare(plan);
+        stn_plan_unprepare(plan);
     }
+    if (first.status == STN_ERROR_NO_COMPILER && prepare_any(plan)) return STN_OK;
     if (first.status == STN_ERROR_NO_COMPILER) return fail_not_stored(plan, &first, error);
     return stn_fail(error, first.status, "%s", first.message);
 }

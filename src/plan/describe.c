@@ -35,8 +35,12 @@ static void json_candidate(const stn_plan *plan, const stn_strategy *strategy, c
     stn_text_clear(&name);
 }
 
-static const char *const chosen_words[] = {"estimated", "measured", "measured, remembered",
-                                           "measured on a problem like it", "estimated, compiling included"};
+static const char *const chosen_words[] = {"estimated",
+                                           "measured",
+                                           "measured, remembered",
+                                           "measured on a problem like it",
+                                           "estimated, compiling included",
+                                           "slower than need be: no kernel for it is stored, and none can be compiled"};
 
 static void json_estimate(const stn_estimate *estimate, stn_text *text) {
     const struct {
@@ -71,6 +75,29 @@ static void json_row(const stn_plan *plan, const stn_ranked *row, stn_text *text
     stn_text_append(text, "}", 1);
 }
 
+static void json_skips(const stn_plan *plan, stn_text *text) {
+    stn_json_key(text, "skipped");
+    stn_text_append(text, "[", 1);
+    for (size_t i = 0; i < plan->nskips; i++) {
+        stn_json_comma(text);
+        stn_text_append(text, "{", 1);
+        stn_json_key(text, "constraint");
+        stn_json_string(text, plan->skips[i].constraint);
+        stn_json_key(text, "count");
+        stn_json_number(text, (double)plan->skips[i].count);
+        stn_json_key(text, "because");
+        stn_json_string(text, plan->skips[i].because);
+        stn_text_append(text, "}", 1);
+    }
+    stn_text_append(text, "]", 1);
+}
+
+static void text_skips(const stn_plan *plan, stn_text *text) {
+    for (size_t i = 0; i < plan->nskips; i++)
+        stn_text_printf(text, "%s%zu by %s (%s)", i ? "; " : "\nskipped:    ", plan->skips[i].count,
+                        plan->skips[i].constraint, plan->skips[i].because);
+}
+
 static void describe_json(const stn_plan *plan, stn_text *text) {
     stn_text_append(text, "{", 1);
     stn_json_key(text, "problem");
@@ -96,6 +123,7 @@ static void describe_json(const stn_plan *plan, stn_text *text) {
     stn_json_number(text, plan->estimate_only ? NAN : (double)plan->workspace_size);
     if (plan->kind->more) plan->kind->more(plan, STN_JSON, text);
     if (plan->online) stn_tuner_default.describe(plan, STN_JSON, text);
+    json_skips(plan, text);
     stn_json_key(text, "ranking");
     stn_text_append(text, "[", 1);
     for (size_t i = 0; i < plan->ranked; i++) json_row(plan, &plan->ranking[i], text);
@@ -136,6 +164,7 @@ static void describe_text(const stn_plan *plan, stn_text *text) {
     if (!plan->estimate_only) stn_text_printf(text, ", workspace %zu bytes", plan->workspace_size);
     if (plan->kind->more) plan->kind->more(plan, STN_TEXT, text);
     if (plan->online) stn_tuner_default.describe(plan, STN_TEXT, text);
+    text_skips(plan, text);
     stn_text_printf(text, "\nranking:\n");
     for (size_t i = 0; i < plan->ranked; i++) {
         const stn_ranked *r = &plan->ranking[i];

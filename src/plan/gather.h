@@ -21,9 +21,12 @@ stn_gather *stn_gather_begin(stn_context *context);
 size_t stn_gather_end(stn_gather *gather);
 /* Seconds that compiling them will take on this machine, by context/compile_cost.h. */
 double stn_gather_seconds(const stn_gather *gather);
-/* Compiles them; may be called from another thread than began. What fails will fail again, with its story, when the plan is
- * prepared. */
+/* Compiles and loads them; may be called from another thread than began. What fails will fail again, with its story, when the
+ * plan is prepared. */
 void stn_gather_compile(stn_gather *gather);
+/* Only compiles them, until it is done, one fails (the error is its), or another thread cancels: the device sees nothing of it. */
+stn_status stn_gather_compile_apart(stn_gather *gather, stn_error *error);
+void stn_gather_cancel(stn_gather *gather);
 /* Stand-ins go: no plan may have any of them. NULL is fine. */
 void stn_gather_free(stn_gather *gather);
 #endif

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "base/grown.h"
@@ -14,7 +15,25 @@ static bool is_online(const stn_plan *plan, const stn_plan_options *options) {
     if (plan->estimate_only || options->deterministic || !plan->machine.is_device || !plan->machine.present)
         return false;
     if (plan->chosen == STN_CHOSEN_BY_MEASURING || plan->chosen == STN_CHOSEN_BY_MEMORY) return false;
-    return mode == STN_MODE_ONLINE || (mode == STN_MODE_AUTO && plan->estimate.seconds > ONLINE_SECONDS);
+    const stn_ranked *follower = plan->begins ? &plan->ranking[plan->follower] : NULL;
+    if (follower && follower->measured > 0) return false;
+    const double seconds = follower ? follower->estimate.seconds : plan->estimate.seconds;
+    return mode == STN_MODE_ONLINE || (mode == STN_MODE_AUTO && seconds > ONLINE_SECONDS);
+}
+
+/* Where the caller leaves the choice to the plan, and runs may change kernels between one and the next. */
+static bool may_begin(const stn_plan *plan, const stn_plan_options *options) {
+    const stn_plan_mode mode = stn_plan_mode_of(options);
+    if (plan->estimate_only || options->deterministic || !plan->machine.is_device || !plan->machine.present)
+        return false;
+    return plan->kind->shape(plan).repeats && (mode == STN_MODE_ONLINE || (mode == STN_MODE_AUTO && !plan->only));
+}
+
+static const stn_strategy *find_strategy(const stn_kind *kind, const char *name) {
+    const stn_strategy *strategy;
+    for (size_t i = 0; name && (strategy = kind->strategy(i)); i++)
+        if (!strcmp(name, strategy->name)) return strategy;
+    return NULL;
 }
 
 static stn_status allocate(stn_plan *plan, stn_error *error) {
@@ -23,14 +42,20 @@ static stn_status allocate(stn_plan *plan, stn_error *error) {
     return stn_memory_alloc(plan->context, plan->workspace_size, &plan->workspace, error);
 }
 
-/* Trying candidates takes grids besides; where there is no memory for them, nothing is tried. */
+/* Trying candidates, and changing among legs, takes grids besides; where there is no memory for them, none of it is done. */
 static stn_status make_workspace(stn_plan *plan, const stn_plan_options *options, stn_error *error) {
     const size_t alone = plan->workspace_size;
-    if (is_online(plan, options)) stn_tuner_default.open(plan, options->strategy, (double)options->executions);
-    const stn_status status = allocate(plan, error);
-    if (status != STN_ERROR_OUT_OF_MEMORY || !plan->online) return status;
-    stn_tuner_default.close(plan);
-    plan->workspace_size = alone;
+    if (is_online(plan, options))
+        stn_tuner_default.open(plan, options->strategy, (double)options->executions);
+    else if (plan->begins)
+        stn_tuner_default.follow(plan);
+    const stn_status status = plan->online || !plan->begins ? allocate(plan, error) : STN_OK;
+    if (plan->online && status == STN_ERROR_OUT_OF_MEMORY) {
+        stn_tuner_default.close(plan);
+        plan->workspace_size = alone;
+    } else if (plan->online || !plan->begins)
+        return status;
+    if (plan->begins) STN_TRY(stn_plan_begin_not(plan, error));
     return allocate(plan, error);
 }
 
@@ -55,8 +80,8 @@ stn_status stn_plan_make(stn_context *context, const stn_kind *kind, const void 
 
     stn_status status;
     STN_TRY_GOTO(status, kind->make(plan, work, error), failed);
-    if (options.mode == STN_MODE_ONLINE && kind->shape(plan).repeats)
-        plan->executions = 1; /* what is ready first begins, and gives way to what is faster */
+    plan->only = find_strategy(kind, options.strategy);
+    plan->may_begin = may_begin(plan, &options);
     STN_TRY_GOTO(status, stn_plan_choose(plan, &options, error), failed);
     if (!plan->estimate_only) STN_TRY_GOTO(status, stn_plan_prepare(plan, error), failed);
     if (!plan->estimate_only) STN_TRY_GOTO(status, stn_snapshots_prepare(plan, error), failed);
@@ -134,7 +159,12 @@ const char *stn_plan_strategy(const stn_plan *plan) {
     if (!plan) return "";
     return plan->online ? stn_tuner_default.strategy(plan, NULL)->name : plan->strategy->name;
 }
-double stn_plan_predicted_seconds(const stn_plan *plan) { return plan ? plan->estimate.seconds : 0; }
+
+double stn_plan_predicted_seconds(const stn_plan *plan) {
+    if (!plan) return 0;
+    const bool follows = plan->begins && plan->online && stn_tuner_default.now(plan) != plan;
+    return follows ? plan->ranking[plan->follower].estimate.seconds : plan->estimate.seconds;
+}
 
 stn_status stn_plan_set_weights(stn_plan *plan, size_t count, const double *weights, stn_error *error) {
     if (!plan || !weights)
@@ -145,6 +175,5 @@ stn_status stn_plan_set_weights(stn_plan *plan, size_t count, const double *weig
                         "execution");
     STN_TRY(check_prepared(plan, error));
     STN_TRY(plan->kind->set_weights(plan, count, weights, error));
-    if (plan->online) stn_tuner_default.set_weights(plan, count, weights);
-    return STN_OK;
+    return plan->online ? stn_tuner_default.set_weights(plan, count, weights, error) : STN_OK;
 }

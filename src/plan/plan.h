@@ -20,8 +20,17 @@ typedef enum stn_chosen {
     STN_CHOSEN_BY_MEASURING,
     STN_CHOSEN_BY_MEMORY,
     STN_CHOSEN_BY_LIKENESS, /* measured, for a problem of the same class */
-    STN_CHOSEN_BY_START     /* by estimate, what compiling takes included */
+    STN_CHOSEN_BY_START,    /* by estimate, what compiling takes included */
+    STN_CHOSEN_BY_LACK      /* no other is stored, and nothing can be compiled */
 } stn_chosen;
+
+/* Candidates that could not be measured, by what they ran into. */
+#define STN_PLAN_SKIPS 8
+typedef struct stn_skip {
+    const char *constraint; /* "shared memory", "registers", "device memory", "compile", "time"... */
+    size_t count;
+    char because[200]; /* the first one's story */
+} stn_skip;
 
 struct stn_kernel;
 
@@ -39,6 +48,8 @@ struct stn_plan {
     stn_chosen chosen;
     stn_ranked ranking[STN_PLAN_RANKING]; /* cheapest first, those that do not apply last */
     size_t ranked;
+    stn_skip skips[STN_PLAN_SKIPS];
+    size_t nskips;
     void *state; /* the strategy's */
     /* borrowed from the context, for describe; see context/kernel.h */
     struct stn_kernel *kernels[STN_PLAN_KERNELS];
@@ -46,8 +57,12 @@ struct stn_plan {
     size_t workspace_size;
     void *workspace; /* owned; NULL when none is needed or the caller brings it */
     bool caller_workspace;
-    double executions;         /* that compiling is weighed against; 0: it is not */
-    bool inner;                /* made by another plan, which sees to its kernels: gather.h */
+    double executions;        /* that compiling is weighed against; 0: it is not */
+    bool inner;               /* made by another plan, which sees to its kernels: gather.h */
+    const stn_strategy *only; /* the caller named it; NULL: any */
+    bool may_begin;           /* with a candidate that compiles soon, and change to the chosen one: begin.c */
+    bool begins;              /* it does: ranking[follower] takes over as soon as it is compiled */
+    size_t follower;
     bool cold;                 /* its candidates are measured with a cold L2 cache */
     struct stn_online *online; /* the tuner's, of STN_MODE_ONLINE; NULL: one choice for good */
     bool estimate_only;        /* strategy and candidate are chosen, nothing is prepared: no state */
@@ -84,6 +99,24 @@ stn_status stn_plan_choose(stn_plan *plan, const stn_plan_options *options, stn_
 /* Lets the first of the ranking that can be built build what it needs. Where there is no compiler, that is the cheapest whose
  * kernels are stored. */
 stn_status stn_plan_prepare(stn_plan *plan, stn_error *error);
+
+/* Number so many of the strategies' own to begin with (strategy.h), as a row with its estimate. False: none serves. */
+bool stn_plan_beginner(const stn_plan *plan, int number, stn_ranked *row);
+/* The row becomes the plan's. */
+void stn_plan_take(stn_plan *plan, const stn_ranked *row);
+/* What prepare has built goes. */
+void stn_plan_unprepare(stn_plan *plan);
+/* Builds what the row needs; what is missing is compiled, all at once. */
+stn_status stn_plan_prepare_row(stn_plan *plan, const stn_ranked *row, stn_error *error);
+
+/* ---- begin.c
+ * The chosen row's kernels, of which some are missing, would take `seconds` to compile. Prepares another candidate instead where
+ * that gives the first result sooner: then plan->begins. */
+bool stn_plan_begin(stn_plan *plan, size_t chosen, double seconds);
+/* Seconds that the compiles of a row's kernels would take; INFINITY where it cannot be built. */
+double stn_plan_compile_seconds(stn_plan *plan, const stn_ranked *row);
+/* Nothing can take over, for want of memory: the chosen row is compiled and prepared. */
+stn_status stn_plan_begin_not(stn_plan *plan, stn_error *error);
 
 /* ---- build.c
  * A plan of other work on the same context and machine, in which nothing is chosen yet, and without a workspace of its own. */
@@ -128,9 +161,12 @@ typedef struct stn_tuner {
 
     /* STN_MODE_ONLINE: of a prepared plan. Where there is something to try, plan->online is set and the workspace grows. */
     void (*open)(stn_plan *plan, const char *strategy, double executions);
-    uint64_t (*legs)(const stn_plan *plan); /* parts that a run is made in */
+    /* Of a plan that begins: plan->online, which does nothing but change to the follower. */
+    void (*follow)(stn_plan *plan);
+    const stn_plan *(*now)(const stn_plan *plan); /* the plan, or the one made of it, that runs now */
+    uint64_t (*legs)(const stn_plan *plan);       /* parts that a run is made in */
     stn_status (*run)(stn_plan *plan, stn_part legs, const stn_execution *run, stn_error *error);
-    void (*set_weights)(stn_plan *plan, size_t count, const double *weights);
+    stn_status (*set_weights)(stn_plan *plan, size_t count, const double *weights, stn_error *error);
     const stn_strategy *(*strategy)(const stn_plan *plan, stn_candidate *candidate); /* that runs now */
     void (*describe)(const stn_plan *plan, stn_format format, stn_text *text);
     void (*close)(stn_plan *plan); /* NULL in plan->online is fine */

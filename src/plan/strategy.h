@@ -72,6 +72,10 @@ typedef struct stn_strategy {
     /* For measuring: the same kernels in at most `launches` launches. Fills *trial and returns its steps, task->steps when
      * the whole run has no more launches. NULL: only whole runs can be measured. */
     uint64_t (*shorten)(const stn_task *task, const stn_candidate *candidate, uint64_t launches, stn_candidate *trial);
+    /* Candidates that compile soon, however slow: runs begin with one where better ones take longer to compile than it takes to run.
+     * Number 0 has the same kernels for all tasks of a type, later ones are faster. Their launches are steps. False: there is no
+     * such number. NULL: none. */
+    bool (*begin)(const stn_task *task, const stn_machine *machine, int number, stn_candidate *candidate);
     /* For runs that someone watches: of how many launches the plan's run consists, and some of them. All parts of a run get
      * the same pointers and come in order on one stream; together they make the whole run, to the bit. The host counts
      * its passes over the grids. NULL, both: a run has one part. */

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "context/context.h"
+#include "launch/clocks.h"
 
 /* ---- the key ----------------------------------------------------------------------------------------------------- */
 
@@ -66,11 +67,23 @@ stn_status tune_class_key(const stn_plan *plan, stn_key *key, stn_error *error) 
 
 /* ---- texts ------------------------------------------------------------------------------------------------------- */
 
+/* Words of the device's line; it is for people, and nothing reads it back. */
+static void print_clocks(const stn_device *device, stn_text *text) {
+    stn_clocks clocks;
+    stn_device_clocks(device, &clocks);
+    if (*clocks.why) stn_text_printf(text, ", clocks not known: %s", clocks.why);
+    if (clocks.multiprocessor) stn_text_printf(text, ", multiprocessors at %u MHz", clocks.multiprocessor);
+    if (clocks.memory) stn_text_printf(text, ", memory at %u MHz", clocks.memory);
+    if (clocks.power_limit) stn_text_printf(text, ", %u W at most", clocks.power_limit);
+    stn_text_printf(text, "\n");
+}
+
 void tune_records_print(const stn_plan *plan, const tune_records *records, stn_text *text) {
     stn_text_printf(text, "problem: ");
     plan->kind->print(plan, text);
-    stn_text_printf(text, "\ndevice: %s, driver %d\n", plan->machine.name,
+    stn_text_printf(text, "\ndevice: %s, driver %d", plan->machine.name,
                     plan->context->driver ? stn_driver_version(plan->context->driver) : 0);
+    print_clocks(plan->context->device, text);
     tune_records_print_list(records, text);
 }
 

@@ -1,7 +1,6 @@
 /* See online.h. */
 #include "tune/online.h"
 
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -94,61 +93,6 @@ static void choose_arms(stn_online *o) {
         o->search.estimated = 1;
 }
 
-/* ---- building ---------------------------------------------------------------------------------------------------- */
-
-static stn_status build_arm(const stn_online *o, online_arm *arm, stn_error *error) {
-    return stn_plan_build(o->unit, o->plan->kind->shape(o->unit).steps, arm->strategy, &arm->candidate, &arm->plan,
-                          error);
-}
-
-/* With what is stored; learns what is missing, and how much workspace it wants. */
-static void look_at_arm(stn_online *o, online_arm *arm) {
-    arm->gather = stn_gather_begin(o->plan->context);
-    const stn_status status = build_arm(o, arm, NULL);
-    const size_t missing = stn_gather_end(arm->gather);
-    if (arm->plan && arm->plan->workspace_size > o->inner) o->inner = arm->plan->workspace_size;
-    if (missing && arm->plan) {
-        stn_plan_destroy(arm->plan);
-        arm->plan = NULL;
-    } else
-        atomic_store(&arm->built, status == STN_OK ? TUNE_BUILT : TUNE_FAILED);
-}
-
-static void *build_all(void *user) {
-    stn_online *o = user;
-    stn_context *context = o->plan->context;
-    if (tune_kernel(context, o->plan->kind->shape(o->plan).dtype, "tune_compare", &o->compare, NULL) != STN_OK)
-        atomic_store(&o->stop, true); /* nothing can be checked, so nothing is tried */
-    else
-        atomic_store(&o->comparable, true);
-    for (size_t i = 1; i < o->search.count && !atomic_load(&o->stop); i++) {
-        online_arm *arm = &o->arms[i];
-        stn_error why = {0};
-        if (atomic_load(&arm->built) != TUNE_UNBUILT) continue;
-        if (arm->gather) stn_gather_compile(arm->gather);
-        const stn_status status = build_arm(o, arm, &why);
-        if (status != STN_OK)
-            stn_log(&context->logger, STN_LOG_INFO, "a candidate of strategy %s is passed over: %s",
-                    arm->strategy->name, why.message);
-        atomic_store(&arm->built, status == STN_OK ? TUNE_BUILT : TUNE_FAILED);
-    }
-    return NULL;
-}
-
-static void start_builder(stn_online *o) {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, &before); /* an application's handlers stay on its own threads */
-    o->has_builder = !pthread_create(&o->builder, NULL, build_all, o);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-}
-
-static void end_builder(stn_online *o) {
-    atomic_store(&o->stop, true);
-    if (o->has_builder && o->owner == getpid()) pthread_join(o->builder, NULL);
-    o->has_builder = false;
-}
-
 /* ---- opening and closing ----------------------------------------------------------------------------------------- */
 
 static void release(stn_online *o) {
@@ -156,6 +100,7 @@ static void release(stn_online *o) {
         stn_plan_destroy(o->arms[i].plan);
         stn_gather_free(o->arms[i].gather);
     }
+    stn_gather_free(o->compare_gather);
     stn_timer_destroy(o->took);
     stn_timer_destroy(o->done);
     stn_memory_free(o->plan->context, o->sums);
@@ -166,31 +111,57 @@ static void release(stn_online *o) {
 
 static size_t aligned(size_t bytes) { return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT; }
 
+/* Room for what arms need. */
+static void measure_up(stn_online *o) {
+    const stn_work_shape shape = o->plan->kind->shape(o->plan);
+    o->inner = aligned(o->inner);
+    o->numbers = shape.out_numbers;
+    o->grid = aligned((size_t)o->numbers * stn_dtype_size(shape.dtype));
+    o->spare = o->inner + (o->follows ? 0 : o->grid);
+}
+
+static bool fits(const stn_online *o) {
+    return (double)o->inner + 4.0 * (double)o->grid <= MEMORY_PART * (double)o->plan->machine.memory_bytes;
+}
+
+/* Arm 0 by units of several legs: what the plan runs is there, so little is missing. */
+static bool furnish_first(stn_online *o) {
+    o->inner = o->plan->workspace_size;
+    if (o->legs == 1) return true;
+    tune_online_build(o, &o->arms[0]);
+    return o->arms[0].plan != NULL;
+}
+
 /* False where there is nothing to try, or nothing to try it with. */
 static bool furnish(stn_online *o) {
     stn_plan *plan = o->plan;
     stn_device *device = plan->context->device;
-    if (o->search.count < 2) return false;
-    if (o->legs > 1 && build_arm(o, &o->arms[0], NULL) != STN_OK) return false;
-    o->inner = plan->workspace_size;
-    if (o->arms[0].plan && o->arms[0].plan->workspace_size > o->inner) o->inner = o->arms[0].plan->workspace_size;
-    for (size_t i = 1; i < o->search.count; i++) look_at_arm(o, &o->arms[i]);
-    o->inner = aligned(o->inner);
-    o->numbers = plan->kind->shape(plan).out_numbers;
-    o->grid = aligned((size_t)o->numbers * stn_dtype_size(plan->kind->shape(plan).dtype));
-    if ((double)o->inner + 4.0 * (double)o->grid > MEMORY_PART * (double)plan->machine.memory_bytes) return false;
+    if (o->search.count < 2 || !furnish_first(o)) return false;
+    tune_online_look(o, 1);
+    measure_up(o);
+    if (!fits(o)) return false;
     o->search.compare = 2.0 * (double)o->grid / plan->machine.copy_bandwidth + plan->machine.launch_seconds;
     return stn_timer_create(device, &o->took, NULL) == STN_OK && stn_timer_create(device, &o->done, NULL) == STN_OK &&
            stn_memory_alloc(plan->context, TUNE_SUMS, &o->sums, NULL) == STN_OK;
 }
 
-void tune_online_open(stn_plan *plan, const char *strategy, double executions) {
-    if (!plan->context->device || !plan->kind->shape(plan).repeats) return;
-    stn_online *o = calloc(1, sizeof *o);
-    if (!o) return;
+static stn_online *make(stn_plan *plan) {
+    stn_online *o = plan->context->device && plan->kind->shape(plan).repeats ? calloc(1, sizeof *o) : NULL;
+    if (!o) return NULL;
     pthread_mutex_init(&o->lock, NULL);
     o->plan = plan;
     o->owner = getpid();
+    return o;
+}
+
+static void begin(stn_online *o) {
+    o->plan->online = o;
+    tune_online_start(o);
+}
+
+void tune_online_open(stn_plan *plan, const char *strategy, double executions) {
+    stn_online *o = make(plan);
+    if (!o) return;
     o->legs = choose_legs(plan, strategy, &o->unit);
     if (o->unit) choose_arms(o);
     if (!o->unit || !furnish(o)) {
@@ -200,9 +171,70 @@ void tune_online_open(stn_plan *plan, const char *strategy, double executions) {
     o->search.known = executions * (double)o->legs;
     if (o->legs > 1 && !(executions > 0)) o->search.known = (double)o->legs;
     plan->workspace_size = o->inner + o->grid * (o->legs > 1 ? 2 : 1);
-    plan->online = o;
-    start_builder(o);
+    begin(o);
 }
+
+/* ---- a plan that begins ------------------------------------------------------------------------------------------ */
+
+/* Both by units of so many legs; *unit and what arm 0 needs are made. */
+static bool try_legs(stn_online *o, const stn_ranked *follower, uint64_t legs) {
+    stn_plan *plan = o->plan;
+    const uint64_t steps = plan->kind->shape(plan).steps;
+    stn_estimate one = {0};
+    if (stn_plan_copy(plan, plan->kind, plan->kind->work(plan), steps / legs, &o->unit, NULL) != STN_OK) return false;
+    plan->kind->estimate(o->unit, follower->strategy, &follower->candidate, &one);
+    o->legs = legs;
+    if (legs == 1) return true;
+    if (one.seconds * (double)legs <= 1.01 * follower->estimate.seconds &&
+        seconds_in_legs(plan, o->unit, legs) <= 1.01 * plan->estimate.seconds) {
+        o->arms[0].gather = stn_gather_begin(plan->context);
+        tune_online_build(o, &o->arms[0]);
+        if (!stn_gather_end(o->arms[0].gather) && o->arms[0].plan) return true;
+    }
+    stn_plan_destroy(o->arms[0].plan);
+    stn_gather_free(o->arms[0].gather);
+    stn_plan_destroy(o->unit);
+    o->arms[0].plan = o->unit = NULL;
+    o->arms[0].gather = NULL;
+    return false;
+}
+
+/* Where both step, and the first takes long enough that waiting between legs is nothing. */
+static bool choose_follower_legs(stn_online *o, const stn_ranked *follower) {
+    const stn_plan *plan = o->plan;
+    const uint64_t steps = plan->kind->shape(plan).steps;
+    const double most = plan->estimate.seconds / leg_seconds(plan);
+    stn_candidate unused;
+    const stn_strategy *own = follower->strategy;
+    const uint64_t least = own->shorten ? own->shorten(&plan->task, &follower->candidate, 1, &unused) : steps;
+    const bool stepping = plan->estimate.stepping && follower->estimate.stepping && fits(o);
+    uint64_t legs = most > LEGS_MOST ? LEGS_MOST : (uint64_t)most;
+    for (; stepping && legs >= LEGS_LEAST; legs--)
+        if (steps % legs == 0 && steps / legs >= least && try_legs(o, follower, legs)) return true;
+    return try_legs(o, follower, 1);
+}
+
+void tune_online_follow(stn_plan *plan) {
+    const stn_ranked *follower = &plan->ranking[plan->follower];
+    stn_online *o = make(plan);
+    if (!o) return;
+    o->follows = true;
+    o->inner = plan->workspace_size;
+    measure_up(o); /* of grids */
+    add_arm(o, plan->strategy, &plan->candidate, plan->estimate.seconds);
+    add_arm(o, follower->strategy, &follower->candidate, follower->estimate.seconds);
+    o->search.arms[0].state = TUNE_ARM_CHECKED;
+    if (!choose_follower_legs(o, follower)) {
+        release(o);
+        return;
+    }
+    tune_online_look(o, 1);
+    measure_up(o); /* with what arms want */
+    plan->workspace_size = o->inner + (o->legs > 1 ? o->grid : 0);
+    begin(o);
+}
+
+/* ---- the end, and changes -------------------------------------------------------------------------------------- */
 
 /* Seconds of the whole run. */
 static void remember(const stn_online *o) {
@@ -220,49 +252,72 @@ void tune_online_close(stn_plan *plan) {
     stn_online *o = plan->online;
     if (!o) return;
     plan->online = NULL;
-    end_builder(o);
+    tune_online_end(o);
     if (o->owner == getpid()) remember(o);
     release(o);
 }
 
 uint64_t tune_online_legs(const stn_plan *plan) { return plan->online->legs; }
 
-void tune_online_set_weights(stn_plan *plan, size_t count, const double *weights) {
+/* What arms are built like gets the plan's new weights. */
+static bool renew_unit(stn_online *o) {
+    const stn_plan *plan = o->plan;
+    stn_plan *unit;
+    const uint64_t steps = plan->kind->shape(o->unit).steps;
+    if (stn_plan_copy(plan, plan->kind, plan->kind->work(plan), steps, &unit, NULL) != STN_OK) return false;
+    memcpy(unit->ranking, o->unit->ranking, sizeof unit->ranking);
+    unit->ranked = o->unit->ranked;
+    stn_plan_destroy(o->unit);
+    o->unit = unit;
+    return true;
+}
+
+static void drop_arm(stn_online *o, size_t arm, const char *why) {
+    o->search.arms[arm].state = TUNE_ARM_OUT;
+    stn_plan_destroy(o->arms[arm].plan);
+    o->arms[arm].plan = NULL;
+    (void)stn_fail(&o->arms[arm].why, STN_ERROR_UNSUPPORTED, "%s", why);
+    atomic_store(&o->arms[arm].built, TUNE_FAILED);
+}
+
+/* The one that runs cannot be dropped: the plan's own candidate, which has the new weights, takes its place. */
+static void begin_again(stn_online *o) {
+    o->search.current = 0;
+    o->search.arms[0].state = TUNE_ARM_CHECKED;
+}
+
+stn_status tune_online_set_weights(stn_plan *plan, size_t count, const double *weights, stn_error *error) {
     stn_online *o = plan->online;
-    end_builder(o);
+    tune_online_end(o);
     o->flying = false;
+    stn_gather_free(o->compare_gather); /* it is cancelled */
+    o->compare_gather = NULL;
+    if (!renew_unit(o)) return stn_fail_memory(error, "a plan", sizeof *plan);
     for (size_t i = 0; i < o->search.count; i++) {
-        stn_plan *arm = o->arms[i].plan;
-        if (!arm && i == 0) continue; /* the plan itself */
-        if (!arm || plan->kind->set_weights(arm, count, weights, NULL) != STN_OK)
-            o->search.arms[i].state = TUNE_ARM_OUT;
+        online_arm *arm = &o->arms[i];
+        stn_error why = {0};
+        if (!arm->plan) {
+            if (i && atomic_load(&arm->built) == TUNE_COMPILED) atomic_store(&arm->built, TUNE_UNBUILT);
+        } else if (plan->kind->set_weights(arm->plan, count, weights, &why) != STN_OK) {
+            if (i == 0) return stn_fail(error, why.status, "%s", why.message);
+            drop_arm(o, i, why.message);
+            if (o->search.current == i) begin_again(o);
+        }
     }
+    if (o->search.frozen || o->over) return STN_OK;
+    tune_online_look(o, 1);
+    tune_online_start(o);
+    return STN_OK;
+}
+
+const stn_plan *tune_online_now(const stn_plan *plan) {
+    const stn_online *o = plan->online;
+    const stn_plan *arm = o->arms[o->search.current].plan;
+    return arm ? arm : plan;
 }
 
 const stn_strategy *tune_online_strategy(const stn_plan *plan, stn_candidate *candidate) {
     const online_arm *arm = &plan->online->arms[plan->online->search.current];
     if (candidate) *candidate = arm->candidate;
     return arm->strategy;
-}
-
-void tune_online_describe(const stn_plan *plan, stn_format format, stn_text *text) {
-    const stn_online *o = plan->online;
-    const online_arm *arm = &o->arms[o->search.current];
-    size_t tried = 0;
-    for (size_t i = 1; i < o->search.count; i++) tried += o->search.arms[i].count > 0;
-    if (format == STN_TEXT) {
-        stn_text_printf(text, "\nonline:     %s, ", arm->strategy->name);
-        if (arm->strategy->name_candidate) arm->strategy->name_candidate(&o->unit->task, &arm->candidate, text);
-        stn_text_printf(text, " runs; %zu of %zu others tried%s", tried, o->search.count - 1,
-                        tune_search_over(&o->search) ? ", and no more" : "");
-        return;
-    }
-    stn_json_key(text, "online");
-    stn_text_printf(text, "{");
-    stn_json_key(text, "strategy"), stn_json_string(text, arm->strategy->name);
-    stn_json_key(text, "others"), stn_text_printf(text, "%zu", o->search.count - 1);
-    stn_json_key(text, "tried"), stn_text_printf(text, "%zu", tried);
-    stn_json_key(text, "legs"), stn_text_printf(text, "%llu", (unsigned long long)o->legs);
-    stn_json_key(text, "over"), stn_text_printf(text, tune_search_over(&o->search) ? "true" : "false");
-    stn_text_printf(text, "}");
 }

@@ -22,11 +22,14 @@ typedef struct tune_play {
 
 /* Of a prepared plan; afterwards it has plan->online, or where there is nothing to try it does not. Grows plan->workspace_size. */
 void tune_online_open(stn_plan *plan, const char *strategy, double executions);
+/* Of a plan that begins (plan->begins): it changes to its follower as soon as that is compiled, and tries nothing. */
+void tune_online_follow(stn_plan *plan);
 uint64_t tune_online_legs(const stn_plan *plan);
 stn_status tune_online_run(stn_plan *plan, stn_part legs, const stn_execution *run, stn_error *error);
-/* Arms that are built get new weights, others are dropped. */
-void tune_online_set_weights(stn_plan *plan, size_t count, const double *weights);
-/* The candidate that runs now. */
+/* All arms get new weights, those that are not built yet when they are. */
+stn_status tune_online_set_weights(stn_plan *plan, size_t count, const double *weights, stn_error *error);
+/* The plan, or the one made of it, that runs now; its candidate. */
+const stn_plan *tune_online_now(const stn_plan *plan);
 const stn_strategy *tune_online_strategy(const stn_plan *plan, stn_candidate *candidate);
 void tune_online_describe(const stn_plan *plan, stn_format format, stn_text *text);
 void tune_online_close(stn_plan *plan);

@@ -51,6 +51,10 @@ static void take_built(stn_online *o) {
         tune_arm *arm = &o->search.arms[i];
         const int built = atomic_load(&o->arms[i].built);
         if (arm->state != TUNE_ARM_WAITING || !atomic_load(&o->comparable)) continue;
+        if (built == TUNE_COMPILED) { /* one an execution: loading takes a moment */
+            tune_online_build(o, &o->arms[i]);
+            return;
+        }
         if (built == TUNE_BUILT) arm->state = TUNE_ARM_READY;
         if (built == TUNE_FAILED) arm->state = TUNE_ARM_OUT;
     }
@@ -70,6 +74,13 @@ static stn_status run_current(stn_online *o, const stn_execution *each, stn_erro
     return STN_OK;
 }
 
+/* The kernel that compares, which is compiled by now. */
+static stn_status get_compare(stn_online *o, stn_error *error) {
+    if (o->compare) return STN_OK;
+    const stn_dtype dtype = o->plan->kind->shape(o->plan).dtype;
+    return tune_kernel(o->plan->context, dtype, "tune_compare", &o->compare, error);
+}
+
 /* The arm beside the one that runs, whose result is the caller's. */
 static stn_status check(stn_online *o, const stn_execution *each, stn_error *error) {
     stn_execution beside = *each;
@@ -79,6 +90,7 @@ static stn_status check(stn_online *o, const stn_execution *each, stn_error *err
     if (status == STN_OK) status = stn_timer_mark(o->took, each->stream, error);
     if (status == STN_OK) status = stn_timer_start(o->done, each->stream, error);
     STN_TRY(run_arm(o, o->search.current, each, error));
+    if (status == STN_OK) status = get_compare(o, error);
     if (status == STN_OK)
         status = tune_compare_start(o->compare, beside.out, each->out, o->sums, o->numbers, each->stream, error);
     if (status == STN_OK) status = stn_timer_mark(o->done, each->stream, error);
@@ -97,8 +109,29 @@ static stn_status run_timed(stn_online *o, const stn_execution *each, stn_error 
     return run_current(o, each, error);
 }
 
+/* Takes over as soon as it can. */
+static void follow(stn_online *o) {
+    online_arm *arm = &o->arms[1];
+    if (atomic_load(&arm->built) == TUNE_COMPILED) {
+        tune_online_build(o, arm);
+        if (!arm->plan)
+            stn_log(&o->plan->context->logger, STN_LOG_WARNING, "strategy %s does not take over: %s",
+                    arm->strategy->name, arm->why.message);
+    }
+    const int built = atomic_load(&arm->built);
+    o->over = built == TUNE_BUILT || built == TUNE_FAILED || (built == TUNE_UNBUILT && atomic_load(&o->stop));
+    if (built != TUNE_BUILT) return;
+    o->search.current = 1;
+    stn_log(&o->plan->context->logger, STN_LOG_INFO, "strategy %s is compiled and takes over from %s",
+            arm->strategy->name, o->arms[0].strategy->name);
+}
+
 static stn_status run_unit(stn_online *o, const stn_execution *each, stn_error *error) {
     if (o->search.frozen || o->over) return run_current(o, each, error);
+    if (o->follows) {
+        follow(o);
+        return run_current(o, each, error);
+    }
     take_built(o);
     settle(o, false);
     o->over = tune_search_over(&o->search) && !o->flying;
@@ -113,7 +146,7 @@ static stn_status run_unit(stn_online *o, const stn_execution *each, stn_error *
 
 /* The state after a leg; after the last one it is the output. */
 static void *state_after(const stn_online *o, uint64_t leg, const stn_execution *run) {
-    return (o->legs - 1 - leg) % 2 ? (char *)run->workspace + o->inner + o->grid : run->out;
+    return (o->legs - 1 - leg) % 2 ? (char *)run->workspace + o->spare : run->out;
 }
 
 /* A decision wants what the last leg came to: without waiting, all would be enqueued before the first is done. */
@@ -130,6 +163,7 @@ stn_status tune_online_run(stn_plan *plan, stn_part part, const stn_execution *r
     pthread_mutex_lock(&o->lock);
     if (!o->over && stn_device_capturing(plan->context->device, run->stream)) {
         o->search.frozen = true; /* what a graph holds stays */
+        tune_online_halt(o);
         o->flying = false;
     }
     for (uint64_t leg = part.first; leg < part.first + part.count && status == STN_OK; leg++) {

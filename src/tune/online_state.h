@@ -10,7 +10,7 @@
 #include "plan/plan.h"
 #include "tune/search.h"
 
-enum { TUNE_UNBUILT, TUNE_BUILT, TUNE_FAILED };
+enum { TUNE_UNBUILT, TUNE_COMPILED, TUNE_BUILT, TUNE_FAILED };
 
 typedef struct online_arm {
     const stn_strategy *strategy;
@@ -18,25 +18,38 @@ typedef struct online_arm {
     stn_plan *plan;     /* owned; of a unit. NULL: not built, or arm 0 where a unit is the whole run */
     stn_gather *gather; /* kernels that are missing */
     atomic_int built;
+    stn_error why; /* it failed; written before `built` */
 } online_arm;
 
 typedef struct stn_online {
     stn_plan *plan; /* whose work it is */
     stn_plan *unit; /* owned: the work of one unit and its ranking, nothing prepared; arms are built like it */
     uint64_t legs;
+    bool follows; /* nothing is tried: arm 1 takes over as soon as it is compiled */
     tune_search search;
     online_arm arms[TUNE_ARMS];
     pthread_mutex_t lock; /* held by executions */
-    pthread_t builder;
+    pthread_t builder;    /* compiles: what concerns the device is done by executions */
     bool has_builder;
-    atomic_bool stop, comparable; /* comparable: the kernel is there */
+    atomic_bool stop, comparable; /* comparable: the kernel is compiled */
+    stn_gather *compare_gather;
     pid_t owner;
     stn_kernel *compare;
     void *sums;
     stn_timer *took, *done; /* of the move that flies; done: of the trusted run and the comparison beside it */
     bool flying, over;      /* over: current runs for good */
     tune_move flight;
-    size_t inner, grid; /* bytes: of the arms' workspace, of a grid */
+    size_t inner, grid, spare; /* bytes: of the arms' workspace, of a grid, before the spare grid */
     int64_t numbers;
 } stn_online;
+
+/* ---- online_build.c
+ * Learns what each arm but `from` lacks, and how much workspace it wants; those that lack nothing are built. */
+void tune_online_look(stn_online *o, size_t from);
+/* The thread that compiles begins; no more of it is wanted; the same, and it has ended. */
+void tune_online_start(stn_online *o);
+void tune_online_halt(stn_online *o);
+void tune_online_end(stn_online *o);
+/* Builds an arm whose kernels are compiled, for an execution; what fails is in arm->why. */
+void tune_online_build(stn_online *o, online_arm *arm);
 #endif

@@ -91,11 +91,12 @@ static void decide(tune_search *search, size_t index) {
 
 /* Against the estimate's choice; a unit that was not timed takes what its arm is known to. */
 static void count_loss(tune_search *search, const tune_move *move, double seconds) {
+    search->units++;
+    if (search->arms[search->estimated].state == TUNE_ARM_WAITING) return; /* ESTIMATE would wait for it too */
     const double reference = tune_search_expects(search, search->estimated);
     double took = seconds > 0 ? seconds : tune_search_expects(search, move->arm);
     if (move->check) took += search->compare + tune_search_expects(search, search->current);
     search->lost += took - reference;
-    search->units++;
 }
 
 void tune_search_told(tune_search *search, const tune_move *move, double seconds, bool right) {

@@ -307,6 +307,7 @@ static stn_status run_session(stn_plan *plan, double seconds, bool all, tune_rec
         choose_trials(s);
         measure_all(s);
         measure_finalists(s);
+        for (size_t i = 0; i < s->count; i++) tune_count_skip(plan, &s->trials[i]);
         record_trials(s, records);
         for (size_t i = 0; i < s->count; i++) tune_trial_clear(&s->trials[i]);
         tune_stage_close(&s->stage);
@@ -355,6 +356,8 @@ static void tune(stn_plan *plan, const char *strategy, double seconds, bool all)
 const stn_tuner stn_tuner_default = {.recall = recall,
                                      .tune = tune,
                                      .open = tune_online_open,
+                                     .follow = tune_online_follow,
+                                     .now = tune_online_now,
                                      .legs = tune_online_legs,
                                      .run = tune_online_run,
                                      .set_weights = tune_online_set_weights,

@@ -24,8 +24,8 @@ class Pack(CommandTest):
 
     def test_runs_from_a_pack_without_a_compiler(self):
         report = self.build()
-        self.assertEqual((report['problems'], report['archs'], report['kernels']), (5, 2, 10))
-        self.assertEqual(report['cache']['misses'], 10)
+        self.assertEqual((report['problems'], report['archs'], report['kernels']), (5, 2, 14))
+        self.assertEqual(report['cache']['misses'], 14)
         for stencil, dtype in (('heat-2d:alpha=0.2', 'f64'), ('heat-2d:alpha=0.1', 'f32'), ('box-2d9p', 'f64')):
             with self.subTest(stencil=stencil, dtype=dtype):
                 done = self.run_it('gpu.npy', '--device', 'cuda', '--pack', 'kernels.stnpack', stencil=stencil,
@@ -96,10 +96,23 @@ class Pack(CommandTest):
 
     def test_what_is_missing_is_named(self):
         self.build()
-        done = self.run_it('out.npy', '--pack', 'kernels.stnpack', stencil='star-2d13p', boundary='wrap', **NOWHERE)
+        done = self.run_it('out.npy', '--pack', 'kernels.stnpack', stencil='star-2d13p', boundary='wrap', dtype='f16',
+                           **NOWHERE)
         self.assertEqual(done.returncode, 6)
-        for part in ('20 x 33', 'f64', '13 taps', 'wrap', 'sm_90', 'stentor pack build --arch sm_90', '--pack', 'NVRTC'):
+        for part in ('20 x 33', 'f16', '13 taps', 'wrap', 'sm_90', 'stentor pack build --arch sm_90', '--pack', 'NVRTC'):
             self.assertIn(part, done.stderr)
+
+    def test_a_pack_runs_other_problems_of_its_types_too(self):
+        self.build()
+        done = self.run_it('gpu.npy', '--device', 'cuda', '--pack', 'kernels.stnpack', stencil='star-2d13p',
+                           boundary='wrap', **NOWHERE)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        told = json.loads(done.stdout)
+        self.assertEqual((told['cache']['misses'], told['strategy']), (0, 'direct'))
+        self.assertEqual(self.run_it('host.npy', '--device', 'host', stencil='star-2d13p', boundary='wrap').returncode, 0)
+        ours, theirs = npy_values(self.path / 'gpu.npy'), npy_values(self.path / 'host.npy')
+        for a, b in zip(ours[2], theirs[2]):
+            self.assertLessEqual(abs(a - b), 1e-13)
 
     def test_builds_are_reproducible_and_use_what_is_stored(self):
         first = self.build('a.stnpack')
@@ -116,9 +129,9 @@ class Pack(CommandTest):
         self.build('b.stnpack', PROBLEMS[1:], 'sm_80')
         self.succeed('pack', 'merge', '-o', 'c.stnpack', 'a.stnpack', 'b.stnpack', 'a.stnpack')
         kernels = json.loads(self.succeed('pack', 'list', '--json', 'c.stnpack').stdout)
-        self.assertEqual(sorted(kernel['arch'] for kernel in kernels), ['sm_80'] + 4 * ['sm_90'])
-        self.assertEqual(self.succeed('pack', 'list', 'c.stnpack').stdout.count('sm_90'), 4)
-        self.assertIn('5 kernels, all good', self.succeed('pack', 'verify', 'c.stnpack').stdout)
+        self.assertEqual(sorted(kernel['arch'] for kernel in kernels), 2 * ['sm_80'] + 6 * ['sm_90'])
+        self.assertEqual(self.succeed('pack', 'list', 'c.stnpack').stdout.count('sm_90'), 6)
+        self.assertIn('8 kernels, all good', self.succeed('pack', 'verify', 'c.stnpack').stdout)
         content = bytearray((self.path / 'c.stnpack').read_bytes())
         content[-1] ^= 1
         self.put('c.stnpack', bytes(content))

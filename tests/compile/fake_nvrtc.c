@@ -33,15 +33,26 @@ FAKE nvrtcCreateProgram(stn_nvrtc_program *program, const char *source, const ch
     *program = (stn_nvrtc_program)(params ? params : strdup("no params.cuh\n"));
     return 0;
 }
+/* Of the thread: tests have one program at a time on each. */
+static _Thread_local int (*may_stop)(void *payload, void *unused);
+static _Thread_local void *stop_payload;
+FAKE nvrtcSetFlowCallback(stn_nvrtc_program program, int (*callback)(void *, void *), void *payload) {
+    (void)program;
+    return may_stop = callback, stop_payload = payload, 0;
+}
 FAKE nvrtcDestroyProgram(stn_nvrtc_program *program) {
     free(*program);
+    may_stop = NULL;
     return *program = NULL, 0;
 }
 FAKE nvrtcCompileProgram(stn_nvrtc_program program, int count, const char *const *options) {
     const char *log = getenv("FAKE_NVRTC_LOG"), *params = (const char *)program, *line = strchr(params, '\n') + 1;
     if (!log || !*log) return STN_NVRTC_BUILTIN_FAILURE;
     const char *wait = getenv("FAKE_NVRTC_WAIT");
-    if (wait) usleep(1000u * (unsigned)atoi(wait));
+    for (int i = 0; wait && i < atoi(wait); i++) {
+        usleep(1000);
+        if (may_stop && may_stop(stop_payload, NULL)) return 16;
+    }
     int file = open(log, O_WRONLY | O_CREAT | O_APPEND, 0600);
     dprintf(file, "%s %.*s\n", count ? options[0] : "", (int)strcspn(line, "\n"), line);
     return close(file) ? 11 : 0;

@@ -2,6 +2,9 @@
  * get the real one. Stand-in driver and NVRTC. */
 #include <criterion/criterion.h>
 #include <pthread.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "context/compile_cost.h"
 #include "context/context.h"
@@ -42,13 +45,53 @@ Test(gather, lists_what_is_missing_and_compiles_it_once) {
     cr_expect_null(get(2)->module);
     cr_expect_eq(stand_ins_compiles(), 1);
     cr_expect_eq(stn_gather_end(gather), 2u);
-    const double one = stn_compile_guess("direct_tile");
+    const double one = stn_compile_guess("direct_tile", "");
     cr_expect(stn_gather_seconds(gather) >= one && stn_gather_seconds(gather) < 2 * one, "on two of three threads");
     stn_gather_compile(gather);
     cr_expect_eq(stand_ins_compiles(), 3);
     stn_gather_free(gather);
     for (int i = 0; i < 3; i++) cr_expect_not_null(get(i)->module);
     cr_expect_eq(stand_ins_compiles(), 3, "all are in memory");
+}
+
+static void *cancel_soon(void *gather) {
+    usleep(50000);
+    stn_gather_cancel(gather);
+    return NULL;
+}
+
+Test(gather, compiles_apart_from_the_device) {
+    stn_gather *gather = stn_gather_begin(context);
+    get(0), get(1);
+    cr_expect_eq(stn_gather_end(gather), 2u);
+    cr_expect_eq(stn_gather_compile_apart(gather, &error), STN_OK, "%s", error.message);
+    stn_gather_free(gather);
+    cr_expect_eq(stand_ins_compiles(), 2);
+    cr_expect_eq(fake->modules, 0, "nothing is loaded before someone wants it");
+    cr_expect_not_null(get(0)->module);
+    cr_expect_eq(fake->modules, 1);
+    get(0), get(1);
+    cr_expect_eq(fake->modules, 2);
+    cr_expect_eq(stand_ins_compiles(), 2);
+}
+
+Test(gather, a_compile_that_nobody_waits_for_is_stopped) {
+    struct timespec begin, end;
+    pthread_t other;
+    setenv("FAKE_NVRTC_WAIT", "20000", 1);
+    stn_gather *gather = stn_gather_begin(context);
+    get(0), get(1);
+    stn_gather_end(gather);
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    cr_assert_eq(pthread_create(&other, NULL, cancel_soon, gather), 0);
+    cr_expect_neq(stn_gather_compile_apart(gather, &error), STN_OK);
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    pthread_join(other, NULL);
+    stn_gather_free(gather);
+    cr_expect_lt(end.tv_sec - begin.tv_sec, 10, "it was stopped, not waited for");
+    cr_expect_eq(stand_ins_compiles(), 0);
+    setenv("FAKE_NVRTC_WAIT", "1", 1);
+    cr_expect_not_null(get(0)->module, "whoever wants it later compiles it");
 }
 
 Test(gather, with_nothing_missing_is_nothing) {

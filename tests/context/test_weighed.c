@@ -41,7 +41,8 @@ static stn_plan *plan_for(uint64_t executions) {
 
 static double guess(const stn_plan *plan) {
     double seconds = 0;
-    for (size_t i = 0; i < plan->nkernels; i++) seconds += stn_compile_guess(plan->kernels[i]->name);
+    for (size_t i = 0; i < plan->nkernels; i++)
+        seconds += stn_compile_guess(plan->kernels[i]->name, plan->kernels[i]->params);
     return seconds;
 }
 

@@ -181,6 +181,21 @@ class Plans(unittest.TestCase):
         ours = plan(Interface(self.x), source=Packed(self.x[::-1]))
         np.testing.assert_allclose(ours.numpy(), host(self.x, source=self.x[::-1]), atol=1e-12)
 
+    def test_modes_of_tuning(self):
+        grid = np.random.default_rng(7).random((24, 40))
+        want = stentor.Plan(grid.shape, HEAT, boundary='wrap', steps=4, device='host')(grid)
+        x = stentor.to_device(grid)
+        for tune in (False, True, 0.05, 'auto', 'estimate', ('measure', 0.05), ('patient', 0.05), 'online', 'wisdom-only'):
+            with self.subTest(tune=tune):
+                plan = stentor.Plan(grid.shape, HEAT, boundary='wrap', steps=4, device='cuda:0', tune=tune)
+                for _ in range(3):  # whatever runs meanwhile
+                    np.testing.assert_allclose(plan(x).numpy(), want, atol=1e-12)
+        with self.assertRaisesRegex(stentor.StentorError, 'nothing is known of this problem'):
+            stentor.Plan(grid.shape, HEAT, boundary='mirror', steps=5, device='cuda:0', tune='wisdom-only')
+        for bad in ('fast', -1, ('measure', -1), ('measure', 'long'), ('measure',), None, float('nan')):
+            with self.subTest(tune=bad), self.assertRaisesRegex(ValueError, 'tune'):
+                stentor.Plan(grid.shape, HEAT, device='cuda:0', tune=bad)
+
     def test_devices_that_do_not_match(self):
         plan = stentor.Plan(self.x.shape, HEAT, device='cuda', **self.given)
         host = stentor.Plan(self.x.shape, HEAT, device='host', **self.given)

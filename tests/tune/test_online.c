@@ -157,8 +157,7 @@ Test(online, a_wrong_candidate_never_wins_and_is_reported) {
     stn_plan *plan = plan_with(&player);
     wait_until_built(plan);
     stn_online *o = plan->online;
-    for (size_t i = 1; i < o->search.count; i++)
-        if (o->arms[i].plan) o->arms[i].plan->strategy = &liar;
+    for (size_t i = 1; i < o->search.count; i++) o->arms[i].strategy = &liar; /* executions build it */
     for (int i = 0; i < 40; i++) expect_right(plan, i);
     cr_expect_eq(o->search.current, 0u);
     cr_expect_geq(warnings, 2u, "each is told");

@@ -143,7 +143,7 @@ Test(tune, picks_what_is_fastest_and_remembers_it) {
     stn_text_free(text);
     w.problem.steps++; /* another problem */
     stn_plan *other = plan_of(&w, false, 0);
-    cr_assert_eq(other->chosen, STN_CHOSEN_BY_ESTIMATE);
+    cr_assert_neq(other->chosen, STN_CHOSEN_BY_MEMORY);
     cr_assert_eq(measured_rows(other), 0u);
     stn_plan_destroy(other);
     stn_plan_destroy(recalled);

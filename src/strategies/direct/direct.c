@@ -1,7 +1,7 @@
 /* direct: steps on the CUDA cores. Any taps, dtype, boundary and stride; the stepping path on the GPU.
  *
  * One step a launch: direct_line (1D), direct_tile (2D and 3D) and direct_gather (stencils too large to unroll, and grids
- * whose fastest axis is strided); how these are shaped is in step.c. Several steps a launch: direct_time_*, in time.c;
+ * whose fastest axis is strided), direct_any (anything, until better kernels are compiled); how these are shaped is in step.c. Several steps a launch: direct_time_*, in time.c;
  * the steps that are left over, in rest.c. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,38 +15,13 @@
 #include "plan/plan.h"
 #include "render/render.h"
 #include "strategies/common/turns.h"
+#include "strategies/direct/arguments.h"
 #include "strategies/direct/params.h"
 #include "strategies/direct/rest.h"
 #include "strategies/direct/step.h"
 #include "strategies/direct/taps.h"
 #include "strategies/direct/time.h"
 #include "strategies/direct/variants.h"
-
-/* Arguments as the kernels declare them; values (constants, then weights) follow in the kernel's arithmetic type. */
-typedef struct line_header {
-    const void *in;
-    void *out;
-    int64_t nx, in_batch, out_batch, tiles;
-} line_header;
-typedef struct tile_header {
-    const void *in;
-    void *out;
-    int64_t in_z, in_y, out_z, out_y, in_batch, out_batch;
-    int32_t nz, ny, nx, tiles_x, tiles_y, tiles_z;
-} tile_header;
-typedef struct time_header {
-    const void *in;
-    void *out;
-    int64_t nz, ny, nx, in_z, in_y, out_z, out_y, in_batch, out_batch, tiles;
-    int32_t tiles_x, tiles_y, tiles_z, chunk;
-} time_header;
-typedef struct gather_header {
-    const void *in;
-    void *out;
-    void *taps;
-    int64_t nz, ny, nx, in_z, in_y, in_x, out_z, out_y, out_x, in_batch, out_batch, points;
-    int32_t ntaps, unused;
-} gather_header;
 
 /* A kernel and what it takes besides the grids. */
 typedef struct pass {
@@ -133,7 +108,7 @@ static void fill_values(const stn_task *task, pass *p) {
             values[count++] = stn_task_outside(task, direct_axis(task, &p->shape, k), side);
     if (p->shape.fused > 1)
         count += direct_time_weights(task, &p->shape, values + count);
-    else if (p->shape.kernel != DIRECT_GATHER) {
+    else if (!direct_has_table(&p->shape)) {
         uint16_t order[DIRECT_MAX_TAPS];
         direct_tap_order(task, &p->shape, order);
         for (size_t k = 0; k < task->ntaps; k++) values[count++] = task->taps[order[k]].weight;
@@ -192,17 +167,10 @@ static stn_status upload_taps(stn_plan *plan, direct_state *state, stn_error *er
     return status;
 }
 
-static size_t header_size(const direct_shape *shape) {
-    if (shape->fused > 1) return sizeof(time_header);
-    return shape->kernel == DIRECT_LINE   ? sizeof(line_header)
-           : shape->kernel == DIRECT_TILE ? sizeof(tile_header)
-                                          : sizeof(gather_header);
-}
-
 static stn_status get_kernel(stn_plan *plan, pass *p, stn_error *error) {
     stn_text params = STN_TEXT_EMPTY;
     direct_params(&plan->task, &p->shape, &params);
-    stn_params_int(&params, "EXPECTED_HEADER", (int64_t)header_size(&p->shape));
+    stn_params_int(&params, "EXPECTED_HEADER", (int64_t)direct_header_size(&p->shape));
     size_t shared = p->shape.fused > 1 ? direct_time_shared(&plan->task, &p->shape) : 0;
     STN_TRY(stn_kernel_make(plan->context, direct_kernel_name(&p->shape), &params, shared, &p->kernel, error));
     plan->kernels[p->slot] = p->kernel;
@@ -214,7 +182,7 @@ static stn_status prepare_pass(stn_plan *plan, pass *p, stn_error *error) {
     p->slot = plan->nkernels;
     STN_TRY(get_kernel(plan, p, error));
     plan->nkernels++;
-    if (p->shape.kernel == DIRECT_GATHER && plan->machine.present) return upload_taps(plan, plan->state, error);
+    if (direct_has_table(&p->shape) && plan->machine.present) return upload_taps(plan, plan->state, error);
     return STN_OK;
 }
 
@@ -246,7 +214,7 @@ static stn_status renew_pass(stn_plan *plan, pass *p, stn_error *error) {
         *p = renewed;
     }
     fill_values(&plan->task, p);
-    if (p->shape.kernel == DIRECT_GATHER && plan->machine.present) return upload_taps(plan, plan->state, error);
+    if (direct_has_table(&p->shape) && plan->machine.present) return upload_taps(plan, plan->state, error);
     return STN_OK;
 }
 
@@ -266,76 +234,16 @@ static void release(stn_plan *plan) {
 
 /* ---- running --------------------------------------------------------------------------------------------------- */
 
-/* The kernel's arguments before the values; returns their size and how many blocks there are. */
-static size_t line_arguments(const stn_task *task, const direct_shape *shape, const stn_fused_launch *l,
-                             void *arguments, int64_t *blocks) {
-    int64_t tiles = stn_div_up(task->n[2], (int64_t)shape->vector * shape->rows * shape->threads[2]);
-    line_header h = {l->in, l->out, task->n[2], l->from->batch, l->to->batch, tiles};
-    *blocks = tiles * task->batch;
-    memcpy(arguments, &h, sizeof h);
-    return sizeof h;
-}
-
-static size_t time_arguments(const stn_task *task, const direct_shape *shape, const stn_fused_launch *l,
-                             void *arguments, int64_t *blocks) {
-    int z = direct_axis(task, shape, 0), y = direct_axis(task, shape, 1), x = direct_axis(task, shape, 2);
-    int64_t tiles[3];
-    direct_time_tiles(task, shape, tiles);
-    *blocks = tiles[0] * tiles[1] * tiles[2] * task->batch;
-    time_header h = {.in = l->in, .out = l->out, .nz = task->n[z], .ny = task->n[y], .nx = task->n[x]};
-    h.in_z = l->from->stride[z], h.in_y = l->from->stride[y], h.in_batch = l->from->batch;
-    h.out_z = l->to->stride[z], h.out_y = l->to->stride[y], h.out_batch = l->to->batch;
-    h.tiles = *blocks, h.chunk = shape->chunk;
-    h.tiles_x = (int32_t)tiles[2], h.tiles_y = (int32_t)tiles[1], h.tiles_z = (int32_t)tiles[0];
-    memcpy(arguments, &h, sizeof h);
-    return sizeof h;
-}
-
-static size_t tile_arguments(const stn_task *task, const direct_shape *shape, const stn_fused_launch *l,
-                             void *arguments, int64_t *blocks) {
-    int z = direct_axis(task, shape, 0), y = direct_axis(task, shape, 1), x = direct_axis(task, shape, 2);
-    int64_t tiles[3];
-    direct_tiles(task, shape, tiles);
-    *blocks = tiles[0] * tiles[1] * tiles[2] * task->batch;
-    tile_header h = {.in = l->in, .out = l->out};
-    h.in_z = l->from->stride[z], h.in_y = l->from->stride[y], h.in_batch = l->from->batch;
-    h.out_z = l->to->stride[z], h.out_y = l->to->stride[y], h.out_batch = l->to->batch;
-    h.nz = (int32_t)task->n[z], h.ny = (int32_t)task->n[y], h.nx = (int32_t)task->n[x];
-    h.tiles_x = (int32_t)tiles[2], h.tiles_y = (int32_t)tiles[1], h.tiles_z = (int32_t)tiles[0];
-    memcpy(arguments, &h, sizeof h);
-    return sizeof h;
-}
-
-static size_t gather_arguments(const stn_task *task, const direct_shape *shape, const stn_fused_launch *l, void *table,
-                               void *arguments, int64_t *blocks) {
-    const stn_grid_layout *in = l->from, *out = l->to;
-    int64_t points = stn_task_points(task);
-    gather_header h = {.in = l->in, .out = l->out, .taps = table, .points = points, .ntaps = (int32_t)task->ntaps};
-    h.nz = task->n[0], h.ny = task->n[1], h.nx = task->n[2];
-    h.in_z = in->stride[0], h.in_y = in->stride[1], h.in_x = in->stride[2], h.in_batch = in->batch;
-    h.out_z = out->stride[0], h.out_y = out->stride[1], h.out_x = out->stride[2], h.out_batch = out->batch;
-    *blocks = stn_min(stn_div_up(points, shape->threads[2]), INT64_C(1) << 30); /* each walks on by the whole grid */
-    memcpy(arguments, &h, sizeof h);
-    return sizeof h;
-}
-
 /* One launch: the kernel's arguments on the stack. */
 static stn_status launch(const stn_plan *plan, const pass *p, const stn_fused_launch *l, stn_error *error) {
     const direct_state *state = plan->state;
     const direct_shape *shape = &p->shape;
     const stn_task *task = &plan->task;
-    _Alignas(16) unsigned char arguments[sizeof(gather_header) + sizeof p->values];
-    size_t header, table = l->from == &state->at.in ? 0 : l->from == &state->at.out ? 1 : 2;
+    _Alignas(16) unsigned char arguments[DIRECT_HEADER_MOST + sizeof p->values];
+    const size_t number = l->from == &state->at.in ? 0 : l->from == &state->at.out ? 1 : 2;
+    void *const table = state->taps ? (unsigned char *)state->taps + number * taps_size(task) : NULL;
     int64_t blocks;
-    if (shape->kernel == DIRECT_LINE)
-        header = line_arguments(task, shape, l, arguments, &blocks);
-    else if (shape->fused > 1)
-        header = time_arguments(task, shape, l, arguments, &blocks);
-    else if (shape->kernel == DIRECT_TILE)
-        header = tile_arguments(task, shape, l, arguments, &blocks);
-    else
-        header = gather_arguments(task, shape, l, (unsigned char *)state->taps + table * taps_size(task), arguments,
-                                  &blocks);
+    const size_t header = direct_arguments(task, shape, l, table, arguments, &blocks);
     memcpy(arguments + header, p->values, p->values_size);
     stn_launch how = {.grid = {(unsigned)blocks, 1, 1}, .stream = l->stream};
     how.block[0] = (unsigned)(shape->threads[0] * shape->threads[1] * shape->threads[2]);
@@ -375,6 +283,13 @@ static uint64_t shorten(const stn_task *task, const stn_candidate *candidate, ui
     return most < task->steps / fused ? most * fused : task->steps;
 }
 
+static bool begin(const stn_task *task, const stn_machine *machine, int number, stn_candidate *candidate) {
+    direct_shape shape = direct_any_shape();
+    if (number > 1 || (number == 1 && !direct_lean_shape(task, machine, &shape))) return false;
+    *candidate = stn_candidate_of(&shape, sizeof shape);
+    return block_count(task, &shape) <= INT32_MAX;
+}
+
 const stn_strategy stn_strategy_direct = {
     .name = "direct",
     .applies = applies,
@@ -385,6 +300,7 @@ const stn_strategy stn_strategy_direct = {
     .describe = describe,
     .release = release,
     .name_candidate = name_candidate,
+    .begin = begin,
     .shorten = shorten,
     .launches = launches,
     .execute_part = execute_part,

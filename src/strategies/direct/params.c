@@ -33,6 +33,8 @@ static void time_params(const stn_task *task, const direct_shape *shape, stn_tex
 void direct_params(const stn_task *task, const direct_shape *shape, stn_text *params) {
     stn_params_begin(params);
     stn_params_elements(params, task->dtype);
+    stn_params_int(params, "THREADS_X", shape->threads[2]);
+    if (shape->kernel == DIRECT_ANY) return; /* one kernel for all problems */
     if (shape->kernel != DIRECT_GATHER) tap_params(task, shape, params);
     for (int k = 0; k < 3; k++) {
         int axis = direct_axis(task, shape, k);
@@ -41,7 +43,6 @@ void direct_params(const stn_task *task, const direct_shape *shape, stn_text *pa
     stn_params_int(params, "VECTOR", shape->vector);
     stn_params_int(params, "ROWS", shape->rows);
     stn_params_int(params, "CHUNK", shape->fused > 1 ? 1 : shape->chunk); /* there an argument */
-    stn_params_int(params, "THREADS_X", shape->threads[2]);
     stn_params_int(params, "THREADS_Y", shape->threads[1]);
     stn_params_int(params, "THREADS_Z", shape->threads[0]);
     stn_params_int(params, "BLOCKS", shape->blocks);
@@ -51,10 +52,10 @@ void direct_params(const stn_task *task, const direct_shape *shape, stn_text *pa
 }
 
 void direct_name(const direct_shape *shape, stn_text *text) {
-    static const char *const names[] = {"line", "tile", "gather", "line", "plane"};
+    static const char *const names[] = {"line", "tile", "gather", "line", "plane", "any"};
     bool brick = shape->kernel == DIRECT_TIME_TILE && shape->threads[1] > 1;
     stn_text_printf(text, "%s, ", brick ? "brick" : names[shape->kernel]);
-    if (shape->kernel == DIRECT_GATHER)
+    if (direct_has_table(shape))
         stn_text_printf(text, "a point a thread");
     else if (shape->fused == 1)
         stn_text_printf(text, "%d x %d x %d points a thread, %d x %d x %d threads a block", shape->chunk, shape->rows,

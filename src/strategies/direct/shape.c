@@ -28,8 +28,14 @@ int direct_widest_vector(const stn_task *task) {
     return vector;
 }
 
+direct_shape direct_any_shape(void) { return (direct_shape){DIRECT_ANY, 1, 1, 1, {1, 1, 256}, 1, 1, .fused = 1}; }
+
+bool direct_has_table(const direct_shape *shape) {
+    return shape->kernel == DIRECT_GATHER || shape->kernel == DIRECT_ANY;
+}
+
 const char *direct_kernel_name(const direct_shape *shape) {
-    static const char *const names[] = {"direct_line", "direct_tile", "direct_gather", "direct_time_line",
-                                        "direct_time_tile"};
+    static const char *const names[] = {"direct_line",      "direct_tile",      "direct_gather",
+                                        "direct_time_line", "direct_time_tile", "direct_any"};
     return names[shape->kernel];
 }

@@ -8,7 +8,8 @@ typedef enum direct_kernel {
     DIRECT_TILE,
     DIRECT_GATHER,
     DIRECT_TIME_LINE, /* these make several steps in one launch: time.h */
-    DIRECT_TIME_TILE
+    DIRECT_TIME_TILE,
+    DIRECT_ANY /* one step, all of the problem is data: what a run begins with while others compile */
 } direct_kernel;
 enum { DIRECT_MIRROR_X = 1, DIRECT_MIRROR_Z = 2 };
 
@@ -37,5 +38,9 @@ int direct_axis(const stn_task *task, const direct_shape *shape, int kernel_axis
 int direct_reach(const stn_task *task, const direct_shape *shape, int kernel_axis);
 /* The widest access, in elements, that every row of every grid allows. */
 int direct_widest_vector(const stn_task *task);
+/* The one shape of DIRECT_ANY. */
+direct_shape direct_any_shape(void);
+/* Does its kernel read taps from a table in memory? */
+bool direct_has_table(const direct_shape *shape);
 const char *direct_kernel_name(const direct_shape *shape);
 #endif

@@ -8,6 +8,7 @@
 #define ARGUMENT_BYTES 3900 /* of the 4 KiB, less the header */
 #define UNROLLED_FMAS 6000  /* more than this and a compile takes seconds */
 #define LINE_REACH 32
+#define LEAN_PLACE 25 /* as if it came so late in the list */
 
 /* What these kernels reach on an H200: bench/results/2026-11-20-direct-step.md. Times the copy's time, but for the last row. */
 static const struct {
@@ -128,6 +129,19 @@ static size_t tile_shapes(const stn_task *task, const stn_machine *machine, dire
             }
     }
     return count;
+}
+
+/* It reads every plane again and again, from the caches: 1.5 times the copy's time by its place, which nobody has measured. */
+bool direct_lean_shape(const stn_task *task, const stn_machine *machine, direct_shape *shape) {
+    const bool flat = task->rank == 2;
+    if (task->rank == 1) return false;
+    for (int vector = direct_widest_vector(task); vector >= 1; vector /= 2) {
+        *shape = tile_shape(task, machine, vector, 1, 2, flat ? 8 : 1, flat ? 1 : 8, 0);
+        shape->unroll = 1;
+        shape->place = LEAN_PLACE;
+        if (tile_fits(task, shape)) return true;
+    }
+    return false;
 }
 
 static bool line_fits(const stn_task *task) {

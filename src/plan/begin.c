@@ -1,0 +1,78 @@
+/* Time to first result: compiling the chosen candidate may take longer than running another one that compiles soon, or is stored. Then the
+ * plan begins with that one, the chosen one compiles on a thread of its own, and takes over between two executions, or between
+ * two legs of one (tune/online.h).
+ *
+ *     other  |compile|execute ..........|execute ....|
+ *     chosen         |compile .................|      execute|execute|execute
+ */
+#include <math.h>
+#include <stdio.h>
+
+#include "plan/plan.h"
+
+#define GAIN 0.05 /* seconds until the first result that are worth a change of kernels later */
+enum { OTHERS = 2 };
+
+bool stn_plan_beginner(const stn_plan *plan, int number, stn_ranked *row) {
+    const stn_strategy *strategy;
+    for (size_t i = 0; (strategy = plan->kind->strategy(i)); i++) {
+        *row = (stn_ranked){.strategy = strategy};
+        if (plan->only && strategy != plan->only) continue;
+        if (!strategy->begin || !plan->kind->applies(plan, strategy, row->reason, sizeof row->reason)) continue;
+        if (!strategy->begin(&plan->task, &plan->machine, number, &row->candidate)) continue;
+        plan->kind->estimate(plan, strategy, &row->candidate, &row->estimate);
+        row->applies = !plan->kind->bar || row->estimate.error <= plan->kind->bar(plan, &row->estimate);
+        if (row->applies) return true;
+    }
+    return false;
+}
+
+/* Until the first result, where `other` begins. Legs of steps that the chosen one takes too are as many results: it takes over among
+ * them. */
+static double until_first(double compile, double runs, const stn_ranked *chosen, double chosen_compile) {
+    const double beside = chosen_compile - compile;
+    if (!chosen->estimate.stepping || runs <= beside) return compile + runs;
+    return chosen_compile + chosen->estimate.seconds * (1 - fmax(beside, 0) / runs);
+}
+
+typedef struct beginning {
+    stn_ranked row;
+    double seconds; /* until the first result */
+} beginning;
+
+static void try_row(stn_plan *plan, const stn_ranked *row, const stn_ranked *chosen, double chosen_compile,
+                    beginning *best) {
+    const double runs = row->estimate.seconds;
+    if (until_first(0, runs, chosen, chosen_compile) >= best->seconds) return; /* however soon it is compiled */
+    const double compile = stn_plan_compile_seconds(plan, row);
+    const double seconds = until_first(compile, runs, chosen, chosen_compile);
+    if (seconds < best->seconds) *best = (beginning){*row, seconds};
+}
+
+bool stn_plan_begin(stn_plan *plan, size_t chosen, double seconds) {
+    if (seconds < GAIN) return false;
+    const stn_ranked follower = plan->ranking[chosen];
+    const double without = seconds + follower.estimate.seconds;
+    beginning best = {.seconds = without - GAIN};
+    stn_ranked any;
+    size_t tried = 0;
+    for (int number = 0; number < OTHERS; number++)
+        if (stn_plan_beginner(plan, number, &any)) try_row(plan, &any, &follower, seconds, &best);
+    for (size_t i = chosen + 1; i < plan->ranked && plan->ranking[i].applies && tried < OTHERS; i++)
+        if (plan->ranking[i].estimate.stepping && ++tried) try_row(plan, &plan->ranking[i], &follower, seconds, &best);
+    if (best.row.strategy && stn_plan_prepare_row(plan, &best.row, NULL) == STN_OK) {
+        plan->begins = true;
+        plan->follower = chosen;
+        plan->chosen = STN_CHOSEN_BY_START;
+        return true;
+    }
+    if (best.row.strategy) stn_plan_unprepare(plan);
+    stn_plan_take(plan, &follower);
+    return false;
+}
+
+stn_status stn_plan_begin_not(stn_plan *plan, stn_error *error) {
+    plan->begins = false;
+    stn_plan_unprepare(plan);
+    return stn_plan_prepare_row(plan, &plan->ranking[plan->follower], error);
+}

@@ -1,0 +1,372 @@
+/* Plans that begin with what compiles soon and change to the chosen candidate when that is compiled, on the emulator: what they compute is
+ * right whatever runs when, they change between executions and between legs of one, a failing compile is told and not lost. */
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "context/context.h"
+#include "tune/online.h"
+#include "tune/online_state.h"
+
+enum { N = 32, MOST = N * N * N };
+
+static stn_error error;
+#define OK(call) cr_assert_eq((call), STN_OK, "%s", error.message)
+
+static stn_context *context;
+static stn_stencil *stencil;
+static stn_problem problem;
+static double grid[MOST], want[MOST], got[MOST];
+static void *in, *out;
+static int warnings;
+
+static void count_warning(void *user, stn_log_level level, const char *message) {
+    (void)user, (void)message;
+    warnings += level >= STN_LOG_WARNING;
+}
+
+static size_t points(void) {
+    size_t count = 1;
+    for (int axis = 0; axis < 3 && problem.extent[axis]; axis++) count *= problem.extent[axis];
+    return count;
+}
+
+/* The definition, by the host. */
+static void define(void) {
+    stn_context *host;
+    stn_plan *plan;
+    const stn_context_options options = {.device = STN_DEVICE_HOST, .cache_dir = ":memory:"};
+    const stn_dtype dtype = problem.dtype;
+    OK(stn_context_create(&options, &host, &error));
+    problem.dtype = STN_F64;
+    OK(stn_plan_create(host, &problem, NULL, &plan, &error));
+    OK(stn_plan_execute(plan, grid, want, NULL, &error));
+    stn_plan_destroy(plan);
+    stn_context_destroy(host);
+    problem.dtype = dtype;
+}
+
+/* With other sides on each axis: fixed, constant and folded ones, low and high. */
+static void set_problem(const char *name, int rank, uint64_t steps, const char *const sides[3]) {
+    stn_stencil_destroy(stencil);
+    OK(stn_stencil_parse(name, &stencil, &error));
+    problem = (stn_problem)STN_PROBLEM_INIT;
+    problem.stencil = stencil;
+    problem.steps = steps;
+    for (int axis = 0; axis < rank; axis++) {
+        problem.extent[axis] = axis == rank - 1 ? N : N - 3;
+        OK(stn_boundary_parse(sides[axis], problem.boundary[axis], &error));
+    }
+    define();
+}
+
+static const char *const fixed[] = {"fixed", "fixed", "fixed"};
+
+static void start(void) {
+    const stn_context_options options = {.device = STN_DEVICE_CUDA(0), .cache_dir = ":memory:", .log = count_warning};
+    OK(stn_context_create(&options, &context, &error));
+    for (int i = 0; i < MOST; i++) grid[i] = sin(0.37 * i) + 1e-5 * i;
+    OK(stn_memory_alloc(context, sizeof grid, &in, &error));
+    OK(stn_memory_alloc(context, sizeof grid, &out, &error));
+    OK(stn_memory_upload(context, in, grid, sizeof grid, &error));
+}
+static void end(void) {
+    stn_memory_free(context, in);
+    stn_memory_free(context, out);
+    stn_stencil_destroy(stencil);
+    stn_context_destroy(context);
+}
+TestSuite(begin, .init = start, .fini = end);
+
+static void expect_right(stn_plan *plan) {
+    memset(got, 255, sizeof got);
+    OK(stn_memory_upload(context, out, got, points() * sizeof *got, &error));
+    OK(stn_plan_execute(plan, in, out, NULL, &error));
+    OK(stn_memory_download(context, got, out, points() * sizeof *got, &error));
+    for (size_t i = 0; i < points(); i++)
+        cr_assert(fabs(got[i] - want[i]) <= 1e-11 * (1 + fabs(want[i])), "point %zu: %g and not %g", i, got[i],
+                  want[i]);
+}
+
+static stn_plan *make(const stn_plan_options *options) {
+    stn_plan *plan;
+    OK(stn_plan_create(context, &problem, options, &plan, &error));
+    return plan;
+}
+
+static stn_plan *make_beginning(void) {
+    stn_plan *plan = make(NULL);
+    cr_assert(plan->begins && plan->online && plan->online->follows);
+    cr_assert_eq(plan->chosen, STN_CHOSEN_BY_START);
+    return plan;
+}
+
+static int state_of(const stn_plan *plan) { return atomic_load(&plan->online->arms[1].built); }
+
+static void wait_until_compiled(const stn_plan *plan) {
+    while (state_of(plan) == TUNE_UNBUILT) usleep(1000);
+}
+
+static void expect_words(const stn_plan *plan, stn_format format, const char *words) {
+    char *text;
+    OK(stn_plan_describe(plan, format, &text, &error));
+    cr_expect_not_null(strstr(text, words), "%s\n has no %s", text, words);
+    stn_text_free(text);
+}
+
+/* ---- the kernel ------------------------------------------------------------------------------------------------ */
+
+static void expect_beginner(int number, const char *kernel, double bar) {
+    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
+    options.estimate_only = 1;
+    stn_plan *like = make(&options), *any;
+    stn_ranked row;
+    void *from, *to, *room = NULL;
+    cr_assert(stn_plan_beginner(like, number, &row));
+    OK(stn_plan_build(like, problem.steps, row.strategy, &row.candidate, &any, &error));
+    cr_expect_str_eq(any->kernels[0]->name, kernel);
+    const size_t size = stn_dtype_size(problem.dtype), count = points();
+    unsigned char *numbers = malloc(count * size);
+    cr_assert_not_null(numbers);
+    for (size_t i = 0; i < count; i++)
+        problem.dtype == STN_F64 ? memcpy(numbers + 8 * i, &grid[i], 8)
+                                 : memcpy(numbers + 4 * i, &(float){(float)grid[i]}, 4);
+    OK(stn_memory_alloc(context, count * size, &from, &error));
+    OK(stn_memory_alloc(context, count * size, &to, &error));
+    if (any->workspace_size) OK(stn_memory_alloc(context, any->workspace_size, &room, &error));
+    OK(stn_memory_upload(context, from, numbers, count * size, &error));
+    OK(stn_plan_execute_with(any, from, to, room, NULL, &error));
+    OK(stn_memory_download(context, numbers, to, count * size, &error));
+    for (size_t i = 0; i < count; i++) {
+        float narrow;
+        double value;
+        memcpy(&narrow, numbers + 4 * (problem.dtype == STN_F64 ? 0 : i), 4);
+        memcpy(&value, numbers + (problem.dtype == STN_F64 ? 8 * i : 0), problem.dtype == STN_F64 ? 8 : 4);
+        const double it = problem.dtype == STN_F64 ? value : narrow;
+        cr_assert(fabs(it - want[i]) <= bar * (1 + fabs(want[i])), "point %zu: %g and not %g", i, it, want[i]);
+    }
+    free(numbers);
+    stn_memory_free(context, from), stn_memory_free(context, to), stn_memory_free(context, room);
+    stn_plan_destroy(any);
+    stn_plan_destroy(like);
+}
+
+Test(begin, one_kernel_makes_steps_of_all_problems) {
+    static const char *const sides[][3] = {{"fixed", "wrap", "reflect:mirror"},
+                                           {"constant=2:nearest", "mirror", "fixed:constant=-1"},
+                                           {"nearest:reflect", "constant=3:fixed", "wrap"}};
+    static const char *const stencils[][3] = {{"heat-1d", "heat-2d", "heat-3d"},
+                                              {"laplace-1d:order=14", "box-2d49p", "box-3d27p"}};
+    stn_cache_stats stats;
+    for (int rank = 1; rank <= 3; rank++)
+        for (int i = 0; i < 6; i++) {
+            set_problem(stencils[i % 2][rank - 1], rank, i < 3 ? 3 : 1, sides[i % 3]);
+            expect_beginner(0, "direct_any", 1e-11);
+            problem.dtype = STN_F32;
+            expect_beginner(0, "direct_any", i % 2 ? 3e-2 : 1e-4);
+        }
+    stn_context_cache_stats(context, &stats);
+    cr_expect_eq(stats.misses, 2u, "one of f64 and one of f32, not %zu", (size_t)stats.misses);
+}
+
+Test(begin, a_lean_kernel_makes_steps_where_axes_are_two_or_three) {
+    for (int rank = 1; rank <= 3; rank++) {
+        set_problem(rank == 1 ? "heat-1d" : rank == 2 ? "box-2d9p" : "box-3d27p", rank, 2, fixed);
+        if (rank > 1) {
+            expect_beginner(1, "direct_tile", 1e-11);
+            continue;
+        }
+        stn_plan *plan = make(NULL);
+        stn_ranked row;
+        cr_expect(!stn_plan_beginner(plan, 1, &row), "direct_line compiles soon");
+        stn_plan_destroy(plan);
+    }
+}
+
+/* ---- changing -------------------------------------------------------------------------------------------------- */
+
+Test(begin, changes_between_executions) {
+    set_problem("heat-2d", 2, 1, fixed);
+    stn_plan *plan = make_beginning();
+    cr_expect_eq(tune_online_legs(plan), 1u);
+    stn_kernel_info info;
+    OK(stn_plan_kernel(plan, 0, &info, &error));
+    cr_expect_str_eq(info.name, "direct_any");
+    if (state_of(plan) == TUNE_UNBUILT) expect_words(plan, STN_TEXT, "begins:     with direct, any, ");
+    expect_words(plan, STN_JSON, "\"begins\":{\"with\":\"direct, any, a point a thread, 1 block\"");
+    wait_until_compiled(plan);
+    cr_expect_null(plan->online->arms[1].plan, "an execution builds it, no thread");
+    expect_right(plan);
+    cr_expect_eq(plan->online->search.current, 1u);
+    OK(stn_plan_kernel(plan, 0, &info, &error));
+    cr_expect_str_eq(info.name, "direct_tile");
+    cr_expect_eq(stn_plan_predicted_seconds(plan), plan->ranking[0].estimate.seconds);
+    expect_words(plan, STN_TEXT, "now:        direct, tile, ");
+    expect_words(plan, STN_JSON, "\"state\":\"runs\"");
+    expect_right(plan);
+    stn_plan *warm = make(NULL);
+    cr_expect(!warm->begins, "all is in memory by now");
+    cr_expect_eq(warm->chosen, STN_CHOSEN_BY_ESTIMATE);
+    expect_right(warm);
+    stn_plan_destroy(warm);
+    stn_plan_destroy(plan);
+    cr_expect_eq(warnings, 0);
+}
+
+Test(begin, runs_while_it_compiles) {
+    set_problem("box-3d27p", 3, 2, fixed);
+    stn_plan *plan = make_beginning();
+    for (int i = 0; i < 200 && plan->online->search.current == 0; i++) expect_right(plan);
+    wait_until_compiled(plan);
+    expect_right(plan);
+    cr_expect_eq(plan->online->search.current, 1u);
+    stn_plan_destroy(plan);
+}
+
+Test(begin, what_searches_begins_so_too) {
+    set_problem("heat-2d", 2, 2, fixed);
+    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
+    options.mode = STN_MODE_ONLINE, options.strategy = "direct";
+    stn_plan *plan = make(&options);
+    cr_assert(plan->begins && plan->online && !plan->online->follows);
+    cr_expect_eq(plan->online->search.estimated, 1u, "losses are counted against what ESTIMATE would run");
+    for (int i = 0; i < 40; i++) expect_right(plan);
+    while (state_of(plan) == TUNE_UNBUILT || !atomic_load(&plan->online->comparable)) usleep(1000);
+    for (int i = 0; i < 40; i++) expect_right(plan);
+    cr_expect_geq(plan->online->search.arms[1].count, 1u, "it was tried, whatever the time before it was there cost");
+    stn_plan_destroy(plan);
+    cr_expect_eq(warnings, 0);
+}
+
+/* Both by hand, so that it is sure to be legs that change: what runs is another kernel from leg to leg. */
+Test(begin, legs_pass_their_state_on) {
+    const tune_play play = {.leg_seconds = 1e-12};
+    set_problem("heat-2d", 2, 64, fixed);
+    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
+    options.strategy = "direct";
+    stn_plan *plan = make(&options);
+    stn_ranked any, own = {.strategy = plan->strategy, .candidate = plan->candidate, .estimate = plan->estimate};
+    cr_assert(stn_plan_beginner(plan, 0, &any));
+    context->play = &play;
+    stn_plan_unprepare(plan);
+    stn_memory_free(context, plan->workspace);
+    plan->workspace = NULL;
+    plan->ranking[0] = own;
+    plan->begins = true, plan->follower = 0;
+    OK(stn_plan_prepare_row(plan, &any, &error));
+    stn_tuner_default.follow(plan);
+    cr_assert_not_null(plan->online);
+    cr_assert_geq(plan->online->legs, 8u);
+    OK(stn_memory_alloc(context, plan->workspace_size, &plan->workspace, &error));
+    const stn_execution run = {.struct_size = sizeof run, .in = in, .out = out, .workspace = plan->workspace};
+    const uint64_t legs = stn_plan_launches(plan);
+    for (uint64_t leg = 0; leg < legs; leg++) {
+        plan->online->over = leg < legs / 2; /* the change waits until half is done */
+        OK(stn_plan_execute_part(plan, (stn_part){leg, 1}, &run, &error));
+        if (leg + 1 == legs / 2) wait_until_compiled(plan);
+        cr_assert_eq(plan->online->search.current, (size_t)(leg >= legs / 2));
+    }
+    OK(stn_memory_download(context, got, out, points() * sizeof *got, &error));
+    for (size_t i = 0; i < points(); i++) cr_assert(fabs(got[i] - want[i]) <= 1e-11 * (1 + fabs(want[i])));
+    expect_right(plan);
+    stn_plan_destroy(plan);
+}
+
+/* ---- what may come between --------------------------------------------------------------------------------------- */
+
+Test(begin, a_compile_that_fails_is_told_and_the_plan_goes_on) {
+    setenv("STENTOR_EMULATOR_FAIL", "nvrtcCompileProgram:2", 1);
+    set_problem("heat-2d", 2, 1, fixed);
+    stn_plan *plan = make_beginning();
+    wait_until_compiled(plan);
+    cr_assert_eq(state_of(plan), TUNE_FAILED);
+    for (int i = 0; i < 3; i++) expect_right(plan);
+    cr_expect_eq(plan->online->search.current, 0u);
+    cr_expect_geq(warnings, 1);
+    expect_words(plan, STN_TEXT, "and stays with it: direct, tile, ");
+    expect_words(plan, STN_TEXT, "did not compile for");
+    expect_words(plan, STN_JSON, "\"state\":\"failed\"");
+    unsetenv("STENTOR_EMULATOR_FAIL");
+    stn_plan_destroy(plan);
+}
+
+Test(begin, new_weights_come_to_what_is_compiled_meanwhile) {
+    set_problem("heat-2d:alpha=0.2", 2, 2, fixed);
+    for (int built = 0; built < 2; built++) {
+        stn_plan *plan = make_beginning();
+        if (built) wait_until_compiled(plan), expect_right(plan);
+        double weights[5];
+        stn_stencil *other = stencil;
+        stencil = NULL;
+        set_problem(built ? "heat-2d:alpha=0.15" : "heat-2d:alpha=0.1", 2, 2, fixed);
+        for (size_t i = 0; i < 5; i++) weights[i] = stn_stencil_taps(stencil)[i].weight;
+        OK(stn_plan_set_weights(plan, 5, weights, &error));
+        expect_right(plan);
+        wait_until_compiled(plan);
+        expect_right(plan);
+        expect_right(plan);
+        cr_expect_eq(plan->online->search.current, 1u);
+        stn_plan_destroy(plan);
+        stn_stencil_destroy(other);
+        end(), stencil = NULL, start();
+        set_problem("heat-2d:alpha=0.2", 2, 2, fixed);
+    }
+}
+
+Test(begin, a_captured_stream_freezes_the_choice) {
+    const stn_driver_functions *call = stn_driver_table(context->driver);
+    stn_cu_stream stream;
+    stn_cu_graph graph;
+    set_problem("heat-2d", 2, 1, fixed);
+    stn_plan *plan = make_beginning();
+    OK(stn_device_enter(context->device, &error));
+    cr_assert_eq(call->cuStreamCreate(&stream, 0), 0u);
+    cr_assert_eq(call->cuStreamBeginCapture(stream, 0), 0u);
+    OK(stn_plan_execute(plan, in, out, stream, &error)); /* whether it is compiled by now or not */
+    tune_online_end(plan->online);
+    cr_assert_eq(call->cuStreamEndCapture(stream, &graph), 0u, "nothing was loaded meanwhile");
+    call->cuGraphDestroy(graph);
+    call->cuStreamDestroy(stream);
+    stn_device_leave(context->device);
+    for (int i = 0; i < 3; i++) expect_right(plan);
+    cr_expect_eq(plan->online->search.current, 0u);
+    expect_words(plan, STN_JSON, "\"state\":\"frozen\"");
+    stn_plan_destroy(plan);
+}
+
+Test(begin, ends_while_it_compiles) {
+    set_problem("box-3d27p", 3, 1, fixed);
+    stn_plan *plan = make_beginning();
+    stn_plan_destroy(plan);
+    plan = make(NULL);
+    expect_right(plan);
+    stn_plan_destroy(plan);
+}
+
+Test(begin, is_left_where_one_choice_was_asked_for) {
+    set_problem("heat-2d", 2, 1, fixed);
+    stn_plan_options several[3] = {STN_PLAN_OPTIONS_INIT, STN_PLAN_OPTIONS_INIT, STN_PLAN_OPTIONS_INIT};
+    several[0].deterministic = 1;
+    several[1].mode = STN_MODE_ESTIMATE;
+    several[2].strategy = "direct";
+    for (int i = 0; i < 3; i++) {
+        end(), stencil = NULL, start();
+        set_problem("heat-2d", 2, 1, fixed);
+        stn_plan *plan = make(&several[i]);
+        cr_expect(!plan->begins && !plan->online, "%d", i);
+        cr_expect_eq(plan->chosen, STN_CHOSEN_BY_ESTIMATE);
+        expect_right(plan);
+        stn_plan_destroy(plan);
+    }
+}
+
+Test(begin, compiles_first_where_nothing_can_take_over) {
+    set_problem("heat-2d", 2, 1, fixed);
+    problem.in_place = 1;
+    stn_plan *plan = make(NULL);
+    cr_expect(!plan->begins && !plan->online);
+    stn_plan_destroy(plan);
+}

@@ -1,0 +1,74 @@
+/* Candidates that are not measured are counted by what they ran into, and shown; none of it is an error. On the emulator. */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "context/context.h"
+#include "plan/plan.h"
+
+static stn_error error;
+#define OK(call) cr_assert_eq((call), STN_OK, "%s", error.message)
+
+static stn_context *context;
+static stn_stencil *stencil;
+
+static void start(void) {
+    const stn_context_options options = {.device = STN_DEVICE_CUDA(0), .cache_dir = ":memory:"};
+    OK(stn_context_create(&options, &context, &error));
+    OK(stn_stencil_parse("heat-2d", &stencil, &error));
+}
+static void end(void) {
+    stn_stencil_destroy(stencil);
+    stn_context_destroy(context);
+}
+TestSuite(skips, .init = start, .fini = end);
+
+static stn_plan *tuned_in(double seconds) {
+    stn_problem problem = STN_PROBLEM_INIT;
+    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
+    stn_plan *plan;
+    problem.stencil = stencil;
+    problem.extent[0] = 40, problem.extent[1] = 64;
+    problem.steps = 4;
+    options.mode = STN_MODE_MEASURE;
+    options.tune_seconds = seconds;
+    options.strategy = "direct";
+    OK(stn_plan_create(context, &problem, &options, &plan, &error));
+    return plan;
+}
+
+static const stn_skip *find(const stn_plan *plan, const char *constraint) {
+    for (size_t i = 0; i < plan->nskips; i++)
+        if (!strcmp(plan->skips[i].constraint, constraint)) return &plan->skips[i];
+    return NULL;
+}
+
+static void expect_words(const stn_plan *plan, stn_format format, const char *words) {
+    char *text;
+    OK(stn_plan_describe(plan, format, &text, &error));
+    cr_expect_not_null(strstr(text, words), "%s\n has no %s", text, words);
+    stn_text_free(text);
+}
+
+Test(skips, by_time) {
+    stn_plan *plan = tuned_in(1e-9);
+    const stn_skip *skip = find(plan, "time");
+    cr_assert_not_null(skip);
+    cr_expect_gt(skip->count, 1u);
+    cr_expect_eq(plan->chosen, STN_CHOSEN_BY_MEASURING, "the first one is measured in any case");
+    expect_words(plan, STN_TEXT, " by time (the time for measuring was up)");
+    stn_plan_destroy(plan);
+}
+
+Test(skips, by_a_compile_that_fails) {
+    setenv("STENTOR_EMULATOR_FAIL", "nvrtcCompileProgram:8", 1);
+    stn_plan *plan = tuned_in(60);
+    unsetenv("STENTOR_EMULATOR_FAIL");
+    const stn_skip *skip = find(plan, "compile");
+    cr_assert_not_null(skip);
+    cr_expect_eq(skip->count, 1u);
+    cr_expect_not_null(strstr(skip->because, "did not compile"), "%s", skip->because);
+    cr_expect_null(find(plan, "time"));
+    expect_words(plan, STN_JSON, "\"skipped\":[{\"constraint\":\"compile\",\"count\":1,");
+    stn_plan_destroy(plan);
+}
