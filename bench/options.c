@@ -33,6 +33,7 @@ static const char help[] =
     "  --rates SECONDS    predicted and measured times of a list of problems, as bench/fit_rates.py reads them;\n"
     "                     ends after about so many seconds\n"
     "  --forms            segment's FFT words and coprime products beside each other, length by length\n"
+    "  --fusion           fused steps of segment beside a stencil by cuFFT: time and memory (--steps N: of so many)\n"
     "  --envelope         what every strategy takes for 1 to 10^5 steps of heat-2d and heat-3d, as bench/envelope.py "
     "reads it\n"
     "  --json             one JSON object instead of tables\n"
@@ -126,6 +127,9 @@ static bool parse_one(int option, const char *value, bench_options *options) {
         case 'F':
             options->forms = true;
             break;
+        case 'U':
+            options->fusion = true;
+            break;
         case 'o':
             options->overhead = true;
             break;
@@ -167,6 +171,7 @@ bool bench_options_parse(int argc, char **argv, bench_options *options, int *exi
         {"list", no_argument, NULL, 'l'},
         {"tune", no_argument, NULL, 'T'},
         {"forms", no_argument, NULL, 'F'},
+        {"fusion", no_argument, NULL, 'U'},
         {"rates", required_argument, NULL, 'R'},
         {"envelope", no_argument, NULL, 'E'},
         {"help", no_argument, NULL, 'h'},
