@@ -34,7 +34,7 @@ static const char help[] =
     "                     ends after about so many seconds\n"
     "  --forms            segment's FFT words and coprime products beside each other, length by length\n"
     "  --fusion           fused steps of segment beside a stencil by cuFFT: time and memory (--steps N: of so many)\n"
-    "  --envelope         what every strategy takes for 1 to 10^5 steps of heat-2d and heat-3d, as bench/envelope.py "
+    "  --envelope         what every strategy takes for 1 to 10^5 steps of heat-1d, -2d, -3d, as bench/envelope.py "
     "reads it\n"
     "  --json             one JSON object instead of tables\n"
     "  --list             the cases and their bars\n"
