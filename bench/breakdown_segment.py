@@ -73,8 +73,9 @@ def without_diagonals(folder):
 
 
 def without_padding(folder):
-    edit(folder, KERNEL, r"PITCH = 8 \* BLOCKS_2 \+ 4, SLICE = 16 \* PITCH \+ 2, ROOM = N3 \* SLICE;",
-         "PITCH = 8 * BLOCKS_2, SLICE = 16 * PITCH, ROOM = N3 * (16 * (PITCH + 4) + 2);")
+    edit(folder, KERNEL, r"PITCH = 8 \* BLOCKS_2 \+ 4, SLICE = 16 \* PITCH \+ SLICE_GAP, ROOM = N3 \* SLICE;",
+         "PITCH = 8 * BLOCKS_2, SLICE = 16 * PITCH, ROOM = N3 * (16 * (PITCH + 4) + SLICE_GAP);")
+    edit(folder, KERNEL, r", odd = lane / 4 % 2;", ", odd = 0;")
 
 
 def without_second_layer(folder):
@@ -99,7 +100,7 @@ PARTS = [
     ("one kernel, on CUDA cores (kernel tailoring)", None),
     ("f64 tensor cores", without_tensor_cores),
     ("diagonal indexing: the line is read in its own order", without_diagonals),
-    ("rows padded against bank conflicts", without_padding),
+    ("rows and slices padded against bank conflicts", without_padding),
     ("two segments in one complex transform (double-layer filling)", without_second_layer),
     ("products follow each other in registers (swizzled fragments)", without_swizzle),
     ("registers for several blocks (squeezed)", without_squeezing),

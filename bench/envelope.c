@@ -20,12 +20,10 @@ typedef struct envelope_case {
     int rank;
     size_t extent[STN_MAX_RANK];
 } envelope_case;
-static const envelope_case cases[CASES] = {{"heat-1d", "wrap", 1, {(size_t)1 << 27}},
-                                           {"heat-1d", "fixed", 1, {(size_t)1 << 27}},
-                                           {"heat-2d", "wrap", 2, {10240, 10240}},
-                                           {"heat-2d", "fixed", 2, {10240, 10240}},
-                                           {"heat-3d", "wrap", 3, {512, 512, 512}},
-                                           {"heat-3d", "fixed", 3, {512, 512, 512}}};
+static const envelope_case cases[CASES] = {
+    {"heat-1d", "wrap", 1, {(size_t)1 << 27}}, {"heat-1d", "fixed", 1, {(size_t)1 << 27}},
+    {"heat-2d", "wrap", 2, {10240, 10240}},    {"heat-2d", "fixed", 2, {10240, 10240}},
+    {"heat-3d", "wrap", 3, {512, 512, 512}},   {"heat-3d", "fixed", 3, {512, 512, 512}}};
 
 typedef struct envelope_run {
     char strategy[24];

@@ -16,8 +16,9 @@ typedef struct fusion_case {
     int rank;
     size_t extent[STN_MAX_RANK], quick[STN_MAX_RANK];
 } fusion_case;
-static const fusion_case cases[CASES] = {{"heat-1d", "heat-1d", 1, {(size_t)1 << 27}, {2048}},
-                                         {"box-2d9p-separable", "gaussian-2d:sigma=1,truncate=1", 2, {10240, 10240}, {40, 48}}};
+static const fusion_case cases[CASES] = {
+    {"heat-1d", "heat-1d", 1, {(size_t)1 << 27}, {2048}},
+    {"box-2d9p-separable", "gaussian-2d:sigma=1,truncate=1", 2, {10240, 10240}, {40, 48}}};
 
 typedef struct fused_run {
     stn_plan *plan;
@@ -117,8 +118,8 @@ static size_t segment_bytes(const stn_plan *plan) {
     size_t bytes = plan->workspace_size;
     memcpy(&shape, plan->candidate.values, sizeof shape);
     for (int i = 0; i < shape.passes; i++)
-        bytes += sizeof(double) * (segment_roots_size(shape.pass[i].first, STN_F64) +
-                                   segment_symbol_size(shape.pass[i].first, true));
+        bytes += sizeof(double) *
+                 (segment_roots_size(shape.pass[i].first, STN_F64) + segment_symbol_size(shape.pass[i].first, true));
     return bytes;
 }
 
@@ -173,17 +174,22 @@ stn_status bench_fusion(bench *machine, uint64_t steps, stn_text *text, stn_erro
     fusion list[CASES] = {{0}};
     stn_status status = bench_measure_copy(machine, error);
     for (int c = 0; c < CASES && status == STN_OK; c++) {
-        open_case(machine, &cases[c], steps ? &steps : lengths, steps ? 1 : machine->quick ? QUICK_LENGTHS : LENGTHS,
+        open_case(machine, &cases[c], steps ? &steps : lengths,
+                  steps            ? 1
+                  : machine->quick ? QUICK_LENGTHS
+                                   : LENGTHS,
                   &list[c]);
         status = run_case(&list[c], error);
     }
     stn_text_printf(text, "f64, wrap; %s, copy %.0f GB/s, medians of %d\n\n", machine->context->machine.name,
                     machine->copy_bandwidth / 1e9, machine->repeat);
-    stn_text_printf(text, "| case | steps | segment, ms | GStencil/s | cuFFT, at least ms | GStencil/s | times faster |\n"
-                          "|---|--:|--:|--:|--:|--:|--:|\n");
+    stn_text_printf(text,
+                    "| case | steps | segment, ms | GStencil/s | cuFFT, at least ms | GStencil/s | times faster |\n"
+                    "|---|--:|--:|--:|--:|--:|--:|\n");
     for (int c = 0; c < CASES && status == STN_OK; c++) print_times(&list[c], text);
-    stn_text_printf(text, "\n| case | a grid, MB | segment with both grids | beside them | cuFFT, inverse in place | times "
-                          "as much |\n|---|--:|--:|--:|--:|--:|\n");
+    stn_text_printf(text,
+                    "\n| case | a grid, MB | segment with both grids | beside them | cuFFT, inverse in place | times "
+                    "as much |\n|---|--:|--:|--:|--:|--:|\n");
     for (int c = 0; c < CASES && status == STN_OK; c++) print_memory(&list[c], text);
     for (int c = 0; c < CASES; c++)
         for (int i = 0; i < list[c].runs; i++) stn_plan_destroy(list[c].run[i].plan);

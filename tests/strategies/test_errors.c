@@ -53,8 +53,7 @@ static stn_stencil *draw_problem(dice *d, stn_problem *p, char *what, size_t siz
         p->extent[axis] = (size_t)(side[0][rank - 1] * (0.4 + fabs(dice_real(d))));
         const int low = dice_int(d, 0, 5), high = dice_int(d, 1, 5);
         p->boundary[axis][0] = (stn_boundary){(stn_boundary_kind)low, low == STN_CONSTANT ? 0.7 : 0};
-        p->boundary[axis][1] = (stn_boundary){(stn_boundary_kind)(low ? (dice_int(d, 0, 1) ? high : low) : 0),
-                                              0.7};
+        p->boundary[axis][1] = (stn_boundary){(stn_boundary_kind)(low ? (dice_int(d, 0, 1) ? high : low) : 0), 0.7};
         if (p->boundary[axis][1].kind != STN_CONSTANT) p->boundary[axis][1].value = 0;
         points *= (double)p->extent[axis];
     }
@@ -99,7 +98,8 @@ static void run_problem(const settings *how, stn_context *context, stn_pool *poo
                                               positive ? draw_positive : dice_real, index, &c);
     const size_t at = strlen(what);
     snprintf(what + at, sizeof what - at, ", %s", positive ? "one sign" : "any sign");
-    if (c.error.status == STN_OK && c.predicted > 0) count_run(how, &c, what, t);
+    if (c.error.status == STN_OK && c.predicted > 0)
+        count_run(how, &c, what, t);
     else if (c.error.status != STN_ERROR_UNSUPPORTED || good)
         printf("# %s: %s\n", what, c.error.message), t->above++, t->run++;
     stn_stencil_destroy(stencil);

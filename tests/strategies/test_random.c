@@ -68,9 +68,12 @@ static void print_error(const random_problem *r, uint64_t index, const char *str
     if (o->verdict != RANDOM_RIGHT || r->new_weights || !(o->c.predicted > 0)) return;
     printf("# error %s %s rank %d steps %d taps %d: predicted %.3g actual %.3g ratio %.3g problem %" PRIu64
            " candidate %d positive %d | %s\n",
-           strategy, r->problem.dtype == STN_F64 ? "f64" : r->problem.dtype == STN_F32 ? "f32" : "f16", r->rank,
-           (int)r->problem.steps, (int)r->ntaps, o->c.predicted, o->c.relative_l2, o->c.predicted / o->c.relative_l2,
-           index, pick, r->positive, o->c.parameters);
+           strategy,
+           r->problem.dtype == STN_F64   ? "f64"
+           : r->problem.dtype == STN_F32 ? "f32"
+                                         : "f16",
+           r->rank, (int)r->problem.steps, (int)r->ntaps, o->c.predicted, o->c.relative_l2,
+           o->c.predicted / o->c.relative_l2, index, pick, r->positive, o->c.parameters);
 }
 
 /* All strategies on one problem: one line of TAP. False if the context is of no use any more: then nothing was made smaller. */
