@@ -16,6 +16,11 @@
 //
 // N3 = 1: a warp has all of it, ((F1 X) F2 K^f) F2, and after one exchange F1 Z. An inverse transform is a forward one between two swaps of re and
 // im. Two neighbouring segments are the real and the imaginary part, for the taps are real. Rows and columns past N_i are 0 in F_i.
+//
+// Lines alone are served. A plane's tile is such a torus as it stands, (F1 X) F2 of its rows and columns, but it overlaps on four sides:
+// 100 steps of heat-2d reach 40 points, so a tile would be 128 x 128 to leave 48 x 48, and that is 256 KB. Taps that are products take a pass
+// an axis, whose transforms are the same and whose overlaps are an axis's own; the FFT words have those (segment_columns.cu), at
+// 77 operations a point of a pair where these products take 283 and more. Other taps take the whole grid's transform (spectral).
 #include "device/complex.cuh"
 #include "device/fragment.cuh"
 #include "device/twins.cuh"

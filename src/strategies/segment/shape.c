@@ -166,7 +166,7 @@ static double predicted_error(const stn_task *task, const segment_shape *shape) 
     const double rounding = stn_error_rounding(arithmetic), passes = shape->passes;
     const double times = (arithmetic == STN_F64 ? ROUNDINGS_F64 : ROUNDINGS_F32) * stn_error_cancelling(task);
     const double stored = task->dtype == STN_F16 ? stn_error_rounding(STN_F16) : 0;
-    const double alike = passes * (rounding + BEYOND * stn_reach_tail(arithmetic));
+    const double alike = passes * (rounding + BEYOND * segment_tail(arithmetic));
     const double own = stn_error_of(alike, hypot(times * rounding, stored) * sqrt(passes), shape->launches);
     return shape->margins ? hypot(own, margins_error(task, &shape->pass[0])) : own;
 }
