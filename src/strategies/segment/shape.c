@@ -146,6 +146,13 @@ static double pass_seconds(const stn_task *task, const stn_machine *machine, con
            machine->launch_seconds;
 }
 
+/* Few steps reach all that they can, and whole periods are exact. */
+static bool leaves_away(const stn_task *task, const segment_shape *shape, const segment_pass *pass) {
+    const int64_t all = (int64_t)shape->fused * (task->reach[pass->axis][0] + task->reach[pass->axis][1]);
+    const bool whole = pass->lead == 0 && pass->useful == task->n[pass->axis];
+    return pass->reach < all && !whole;
+}
+
 /* Where values are alike, as beside a constant side, every step rounds them alike: that adds up, over the part of a line that is stepped. */
 static double margins_error(const stn_task *task, const segment_pass *pass) {
     const double rounding = stn_error_rounding(task->dtype == STN_F64 ? STN_F64 : STN_F32);
@@ -160,13 +167,15 @@ static double margins_error(const stn_task *task, const segment_pass *pass) {
  * part of the weights beside what these leave of random numbers. */
 #define ROUNDINGS_F64 14 /* of a pass: powers of roots are made by squaring */
 #define ROUNDINGS_F32 7  /* or read */
-#define BEYOND 4         /* sqrt(9.7): a bell's ends are no wider than a third of it */
+#define BEYOND 3.1       /* sqrt(9.7): a bell's ends are no wider than a third of it */
 static double predicted_error(const stn_task *task, const segment_shape *shape) {
     const stn_dtype arithmetic = task->dtype == STN_F64 ? STN_F64 : STN_F32;
     const double rounding = stn_error_rounding(arithmetic), passes = shape->passes;
     const double times = (arithmetic == STN_F64 ? ROUNDINGS_F64 : ROUNDINGS_F32) * stn_error_cancelling(task);
     const double stored = task->dtype == STN_F16 ? stn_error_rounding(STN_F16) : 0;
-    const double alike = passes * (rounding + BEYOND * segment_tail(arithmetic));
+    double alike = passes * rounding;
+    for (int i = 0; i < shape->passes; i++)
+        if (leaves_away(task, shape, &shape->pass[i])) alike += BEYOND * segment_tail(arithmetic);
     const double own = stn_error_of(alike, hypot(times * rounding, stored) * sqrt(passes), shape->launches);
     return shape->margins ? hypot(own, margins_error(task, &shape->pass[0])) : own;
 }
