@@ -167,7 +167,7 @@ static void open_case(bench *machine, const fusion_case *what, const uint64_t *s
     f->points = 1;
     for (int axis = 0; axis < what->rank; axis++) f->points *= f->problem.extent[axis];
     const size_t last = f->problem.extent[what->rank - 1];
-    f->spectrum = f->points / last * (last / 2 + 1);
+    f->spectrum = last ? f->points / last * (last / 2 + 1) : 0;
 }
 
 stn_status bench_fusion(bench *machine, uint64_t steps, stn_text *text, stn_error *error) {
