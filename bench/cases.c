@@ -66,6 +66,7 @@ const bench_case bench_cases[] = {
 
     SEGMENT("heat-1d",             "heat-1d", LINE(27), 1000, 160000, FLASH, 1127, "wrap"),
     SEGMENT("heat-1d-fixed",       "heat-1d", LINE(27), 1000, 160000, FLASH, 1127, "fixed"),
+    {"segment", "heat-1d-1", "heat-1d", "segment", LINE(27), 1, BAR_PERCENT_OF_COPY, 85, 85, NULL, 0, "wrap", 0},
     SEGMENT("heat-1d-100",         "heat-1d", LINE(27), 100,  16500,  FLASH, 1127, "wrap"),
     SEGMENT("heat-1d-4000",        "heat-1d", LINE(27), 4000, 600000, FLASH, 1127, "wrap"),
     SEGMENT("1d5p",                "1d5p",    LINE(27), 1000, 145000, FLASH, 567,  "wrap"),

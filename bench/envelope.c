@@ -1,4 +1,4 @@
-/* See envelope.h. heat-2d and heat-3d in f64, periodic and with fixed sides, of 1 to 10^5 steps, by every strategy that serves them. */
+/* See envelope.h. heat-1d, heat-2d and heat-3d in f64, periodic and with fixed sides, of 1 to 10^5 steps, by every strategy that serves them. */
 #include "envelope.h"
 
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include "options.h"
 #include "plan/plan.h"
 
-enum { STRATEGIES = 8, SAMPLES = 3, CASES = 4, QUICK_CASES = 1, QUICK_LENGTHS = 2 };
+enum { STRATEGIES = 8, SAMPLES = 3, CASES = 6, QUICK_CASES = 1, QUICK_LENGTHS = 2 };
 #define LONGEST 0.1 /* seconds that a run may be predicted to take: longer ones are not measured */
 
 static const uint64_t lengths[] = {1, 2, 4, 8, 16, 32, 64, 128, 256, 500, 1000, 3000, 10000, 30000, 100000};
@@ -20,10 +20,10 @@ typedef struct envelope_case {
     int rank;
     size_t extent[STN_MAX_RANK];
 } envelope_case;
-static const envelope_case cases[CASES] = {{"heat-2d", "wrap", 2, {10240, 10240}},
-                                           {"heat-2d", "fixed", 2, {10240, 10240}},
-                                           {"heat-3d", "wrap", 3, {512, 512, 512}},
-                                           {"heat-3d", "fixed", 3, {512, 512, 512}}};
+static const envelope_case cases[CASES] = {
+    {"heat-1d", "wrap", 1, {(size_t)1 << 27}}, {"heat-1d", "fixed", 1, {(size_t)1 << 27}},
+    {"heat-2d", "wrap", 2, {10240, 10240}},    {"heat-2d", "fixed", 2, {10240, 10240}},
+    {"heat-3d", "wrap", 3, {512, 512, 512}},   {"heat-3d", "fixed", 3, {512, 512, 512}}};
 
 typedef struct envelope_run {
     char strategy[24];
@@ -160,7 +160,8 @@ static void print_machine(const bench *machine) {
     stn_text_append(&text, "[", 1);
     for (size_t i = 0; i < bench_case_count; i++) {
         const bench_case *c = &bench_cases[i];
-        if (strcmp(c->group, "time") != 0 || !c->peer) continue;
+        const bool line = !strcmp(c->group, "segment") && !strcmp(c->name, c->stencil);
+        if ((!line && strcmp(c->group, "time") != 0) || !c->peer) continue;
         stn_json_comma(&text);
         stn_text_printf(&text, "{\"stencil\": \"%s\", \"peer\": \"%s\", \"gstencils\": %g}", c->name, c->peer,
                         c->peer_gstencils);

@@ -139,7 +139,7 @@ static void print_steps(const forms *all, stn_text *text) {
     }
 }
 
-stn_status bench_forms(bench *machine, stn_text *text, stn_error *error) {
+stn_status bench_forms(bench *machine, uint64_t steps, stn_text *text, stn_error *error) {
     forms all = {.machine = machine, .problem = STN_PROBLEM_INIT};
     stn_stencil *stencil = NULL;
     stn_status status;
@@ -157,8 +157,8 @@ stn_status bench_forms(bench *machine, stn_text *text, stn_error *error) {
     stn_text_printf(text,
                     "| steps | FFT words, points | outputs | ms | GStencil/s | products, points | outputs | ms | "
                     "GStencil/s | faster |\n|--:|---|--:|--:|--:|---|--:|--:|--:|---|\n");
-    for (int i = 0; i < (machine->quick ? 1 : STEPS) && status == STN_OK; i++) {
-        status = measure_steps(&all, steps_of[i], error);
+    for (int i = 0; i < (machine->quick || steps ? 1 : STEPS) && status == STN_OK; i++) {
+        status = measure_steps(&all, steps ? steps : steps_of[i], error);
         if (status == STN_OK) print_steps(&all, text);
     }
 done:

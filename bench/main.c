@@ -10,6 +10,7 @@
 #include "fft.h"
 #include "fno.h"
 #include "forms.h"
+#include "fusion.h"
 #include "options.h"
 #include "rates.h"
 
@@ -241,7 +242,9 @@ static stn_status run_listed(const bench_options *options, stn_error *error) {
 static stn_status run_forms(const bench_options *options, stn_text *text, stn_error *error) {
     bench machine = {.quick = options->quick, .repeat = options->quick ? 1 : options->repeat};
     stn_status status = bench_open(options->device, options->threads, NULL, &machine, error);
-    if (status == STN_OK) status = bench_forms(&machine, text, error);
+    if (status == STN_OK)
+        status = options->fusion ? bench_fusion(&machine, options->steps, text, error)
+                                 : bench_forms(&machine, options->steps, text, error);
     bench_close(&machine);
     return status;
 }
@@ -258,7 +261,7 @@ int main(int argc, char **argv) {
     stn_error error = {0};
     bool wrong = false;
     stn_status status = options.rates > 0 || options.envelope ? run_listed(&options, &error)
-                        : options.forms                       ? run_forms(&options, &text, &error)
+                        : options.forms || options.fusion     ? run_forms(&options, &text, &error)
                         : options.overhead                    ? run_overhead(&options, &text, &error)
                                                               : run_cases(&options, &text, &wrong, &error);
     if (status != STN_OK)

@@ -33,7 +33,8 @@ static const char help[] =
     "  --rates SECONDS    predicted and measured times of a list of problems, as bench/fit_rates.py reads them;\n"
     "                     ends after about so many seconds\n"
     "  --forms            segment's FFT words and coprime products beside each other, length by length\n"
-    "  --envelope         what every strategy takes for 1 to 10^5 steps of heat-2d and heat-3d, as bench/envelope.py "
+    "  --fusion           fused steps of segment beside a stencil by cuFFT: time and memory (--steps N: of so many)\n"
+    "  --envelope         what every strategy takes for 1 to 10^5 steps of heat-1d, -2d, -3d, as bench/envelope.py "
     "reads it\n"
     "  --json             one JSON object instead of tables\n"
     "  --list             the cases and their bars\n"
@@ -126,6 +127,9 @@ static bool parse_one(int option, const char *value, bench_options *options) {
         case 'F':
             options->forms = true;
             break;
+        case 'U':
+            options->fusion = true;
+            break;
         case 'o':
             options->overhead = true;
             break;
@@ -150,27 +154,17 @@ static bool parse_one(int option, const char *value, bench_options *options) {
 
 bool bench_options_parse(int argc, char **argv, bench_options *options, int *exit_code) {
     static const struct option names[] = {
-        {"group", required_argument, NULL, 'g'},
-        {"case", required_argument, NULL, 'c'},
-        {"dtype", required_argument, NULL, 'd'},
-        {"strategy", required_argument, NULL, 's'},
-        {"boundary", required_argument, NULL, 'b'},
-        {"size", required_argument, NULL, 'x'},
-        {"steps", required_argument, NULL, 'n'},
-        {"tolerance", required_argument, NULL, 'e'},
-        {"repeat", required_argument, NULL, 'r'},
-        {"device", required_argument, NULL, 'D'},
-        {"threads", required_argument, NULL, 't'},
-        {"quick", no_argument, NULL, 'q'},
-        {"overhead", no_argument, NULL, 'o'},
-        {"json", no_argument, NULL, 'j'},
-        {"list", no_argument, NULL, 'l'},
-        {"tune", no_argument, NULL, 'T'},
-        {"forms", no_argument, NULL, 'F'},
-        {"rates", required_argument, NULL, 'R'},
-        {"envelope", no_argument, NULL, 'E'},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0},
+        {"group", required_argument, NULL, 'g'},    {"case", required_argument, NULL, 'c'},
+        {"dtype", required_argument, NULL, 'd'},    {"strategy", required_argument, NULL, 's'},
+        {"boundary", required_argument, NULL, 'b'}, {"size", required_argument, NULL, 'x'},
+        {"steps", required_argument, NULL, 'n'},    {"tolerance", required_argument, NULL, 'e'},
+        {"repeat", required_argument, NULL, 'r'},   {"device", required_argument, NULL, 'D'},
+        {"threads", required_argument, NULL, 't'},  {"quick", no_argument, NULL, 'q'},
+        {"overhead", no_argument, NULL, 'o'},       {"json", no_argument, NULL, 'j'},
+        {"list", no_argument, NULL, 'l'},           {"tune", no_argument, NULL, 'T'},
+        {"forms", no_argument, NULL, 'F'},          {"fusion", no_argument, NULL, 'U'},
+        {"rates", required_argument, NULL, 'R'},    {"envelope", no_argument, NULL, 'E'},
+        {"help", no_argument, NULL, 'h'},           {NULL, 0, NULL, 0},
     };
     *options = (bench_options){.repeat = 9, .groups = "step"};
     *exit_code = USAGE;

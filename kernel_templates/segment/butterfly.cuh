@@ -43,18 +43,19 @@ __device__ __forceinline__ void join_level(complex<T> (&x)[R], complex<T> w) {
     for (int i = 0; i < R; i++) x[i] = y[i];
 }
 
-// w, w^2, w^4, w^8: in double by squaring; in float, where that would cost a digit, all four lie in the table.
+// w, w^2, w^4, w^8: in double by squaring; in float, where that would cost a digit, all four lie in the table of so many entries: the first two
+// of all, then the others, so that neighbours read neighbours.
 template <class T>
 struct turns {
     complex<T> w1, w2, w4, w8;
 };
-__device__ __forceinline__ turns<double> read_turns(const double *table, int i) {
+__device__ __forceinline__ turns<double> read_turns(const double *table, int i, int) {
     const complex<double> w = load_pair(table + 2 * i), w2 = w * w, w4 = w2 * w2;
     return {w, w2, w4, w4 * w4};
 }
-__device__ __forceinline__ turns<float> read_turns(const float *table, int i) {
+__device__ __forceinline__ turns<float> read_turns(const float *table, int i, int entries) {
     float low[4], high[4];
-    load_run(low, table + 8 * i), load_run(high, table + 8 * i + 4);
+    load_run(low, table + 4 * i), load_run(high, table + 4 * (entries + i));
     return {{low[0], low[1]}, {low[2], low[3]}, {high[0], high[1]}, {high[2], high[3]}};
 }
 

@@ -78,11 +78,11 @@ __device__ __forceinline__ void exchange(point (&x)[16], const PUT &put, const G
 }
 
 // The w of each stage, in the order in which neighbouring threads read them: by column, by p, by (p, q), by c1.
-constexpr int TURNS_2 = 256, TURNS_3 = TURNS_2 + F, TURNS_4 = TURNS_3 + 16 * F;
+constexpr int TURNS_2 = 256, TURNS_3 = TURNS_2 + F, TURNS_4 = TURNS_3 + 16 * F, ALL_TURNS = TURNS_4 + 16;
 // One of them, to be read anew for every convolution: they, their powers and the symbol would fill the registers if they were kept.
 __device__ __forceinline__ turns<REAL> root_of(const REAL *roots, int i) {
     keep_here(i);
-    return read_turns(roots, i);
+    return read_turns(roots, i, ALL_TURNS);
 }
 
 // Column m of those of the thread that has column `first`. SEGMENT_COSINES: half of them are the others' mirror images, so that registers i

@@ -4,7 +4,7 @@
 //   reflect, mirror   the line mirrored
 //   constant   minus the line mirrored about the point past the side, which is 0
 //   fixed      minus the line mirrored about its first point, which is 0
-//   nearest    the last point, at both sides: outputs near them are not right
+//   nearest    0, at both sides: outputs near them are not right
 #pragma once
 #include "device/index.cuh"
 #include "params.cuh"
@@ -23,7 +23,7 @@ constexpr int HIGH_MIRROR = X_SIDE_HIGH == REFLECT    ? -1
 
 // However far outside: by division, which takes as long as dozens of folds.
 __device__ __forceinline__ folded extend_far(long long i, long long n) {
-    if (X_SIDE_LOW == WRAP || X_SIDE_LOW == NEAREST) return {fold_far<X_SIDE_LOW, X_SIDE_HIGH>(i, n), false};
+    if (X_SIDE_LOW == WRAP) return {fold_far<X_SIDE_LOW, X_SIDE_HIGH>(i, n), false};
     const long long period = 2 * n + HIGH_MIRROR - LOW_MIRROR,
                     turns = i >= 0 ? i / period : -((period - 1 - i) / period);
     i -= turns * period;
@@ -33,11 +33,12 @@ __device__ __forceinline__ folded extend_far(long long i, long long n) {
 // The same; all but always one fold is enough.
 __device__ __forceinline__ folded extend(long long i, long long n) {
     folded to = {i, false};
+    if (X_SIDE_LOW == NEAREST) return {i < 0 || i >= n ? -1 : i, false};
     if (i < 0) {
-        to = {X_SIDE_LOW == WRAP ? i + n : X_SIDE_LOW == NEAREST ? 0 : LOW_MIRROR - i, ODD_LOW};
+        to = {X_SIDE_LOW == WRAP ? i + n : LOW_MIRROR - i, ODD_LOW};
         if (X_SIDE_LOW == CONSTANT && i == -1) return {-1, true};
     } else if (i >= n) {
-        to = {X_SIDE_LOW == WRAP ? i - n : X_SIDE_LOW == NEAREST ? n - 1 : 2 * n + HIGH_MIRROR - i, ODD_HIGH};
+        to = {X_SIDE_LOW == WRAP ? i - n : 2 * n + HIGH_MIRROR - i, ODD_HIGH};
         if (X_SIDE_HIGH == CONSTANT && i == n) return {-1, true};
     }
     if (to.index < 0 || to.index >= n) to = extend_far(i, n);
@@ -89,10 +90,12 @@ __device__ __forceinline__ run held(const images &m, int length) {
 
 struct source {
     int at;  // number of the input that it is an image of
-    bool minus;
+    bool minus, none;
 };
+// What reaches no output is 0: another number, many times over, would be large beside what smoothing leaves of the others, and transforms
+// round relative to the largest.
 __device__ __forceinline__ source find_source(const images &m, int j) {
-    if (j < m.first) return {m.low - j, ODD_LOW};
-    if (j >= m.last) return {max(m.high - j, m.first), ODD_HIGH};
-    return {j, false};
+    if (j < m.first) return {m.low - j, ODD_LOW, false};
+    if (j >= m.last) return {max(m.high - j, m.first), ODD_HIGH, m.high - j < m.first};
+    return {j, false, false};
 }

@@ -130,8 +130,8 @@ __device__ __forceinline__ void take(const images &m, const STORE *raw, point (&
 #pragma unroll
     for (int e = 0; e < 16; e++) {
         const int j = point_of(first, e);
-        const source from = whole ? source{j, false} : find_source(m, j);
-        const point value = raw_pair(raw + WIDTH * from.at);
+        const source from = whole ? source{j, false, false} : find_source(m, j);
+        const point value = from.none ? point{REAL(0), REAL(0)} : raw_pair(raw + WIDTH * from.at);
         x[e] = from.minus ? point{-value.re, -value.im} : value;
     }
 }

@@ -96,8 +96,8 @@ __device__ __forceinline__ void take(const images &m, const STORE *raw, point (&
 #pragma unroll
     for (int i = 0; i < 16; i++) {
         const int j = point_of(t, i);
-        const source from = whole ? source{j, false} : find_source(m, j);
-        const REAL value = widen(raw[from.at]);
+        const source from = whole ? source{j, false, false} : find_source(m, j);
+        const REAL value = from.none ? REAL(0) : widen(raw[from.at]);
         (IM ? x[i].im : x[i].re) = from.minus ? -value : value;
     }
 }

@@ -6,9 +6,9 @@
 // and a circular convolution is one along each axis: no twiddles, nothing is reordered. F_i: the transform of N_i points, a dense matrix.
 //
 //                 n2 ->              a slice n3: 16 rows of PITCH cells, of which N1 x N2 are points. Neighbours of the line lie on its
-//     n1  | 0 .  .  .                diagonal, in different banks, and so do the four rows by four columns that half a warp reads
-//      |  | .  1  .  .               for a fragment.
-//      v  | .  .  2  .
+//     n1  | 0 .  .  .                diagonal, which wraps at three places; slices lie SLICE_GAP further apart, so that half a warp
+//      |  | .  1  .  .               of them meets once in a bank, not more. The four rows by four columns that it reads for a
+//      v  | .  .  2  .               fragment, or writes, do not meet.
 //
 //     a warp, a slice       (F1 X) F2     left factor F1, then right factor F2: an accumulator is the next product's left factor
 //     a warp, 16 (k1, k2)   ((Y F3) K^f) F3      both ways in registers
@@ -16,6 +16,11 @@
 //
 // N3 = 1: a warp has all of it, ((F1 X) F2 K^f) F2, and after one exchange F1 Z. An inverse transform is a forward one between two swaps of re and
 // im. Two neighbouring segments are the real and the imaginary part, for the taps are real. Rows and columns past N_i are 0 in F_i.
+//
+// Lines alone are served. A plane's tile is such a torus as it stands, (F1 X) F2 of its rows and columns, but it overlaps on four sides:
+// 100 steps of heat-2d reach 40 points, so a tile would be 128 x 128 to leave 48 x 48, and that is 256 KB. Taps that are products take a pass
+// an axis, whose transforms are the same and whose overlaps are an axis's own; the FFT words have those (segment_columns.cu), at
+// 77 operations a point of a pair where these products take 283 and more. Other taps take the whole grid's transform (spectral).
 #include "device/complex.cuh"
 #include "device/fragment.cuh"
 #include "device/twins.cuh"
@@ -23,7 +28,7 @@
 
 constexpr int N1 = PRODUCT_1, N2 = PRODUCT_2, N3 = PRODUCT_3, LENGTH = N1 * N2 * N3, THREADS = 32 * WARPS;
 constexpr int BLOCKS_1 = (N1 + 7) / 8, BLOCKS_2 = (N2 + 7) / 8, BLOCKS_3 = (N3 + 7) / 8;  // of 8
-constexpr int PITCH = 8 * BLOCKS_2 + 4, SLICE = 16 * PITCH + 2, ROOM = N3 * SLICE;
+constexpr int PITCH = 8 * BLOCKS_2 + 4, SLICE = 16 * PITCH + SLICE_GAP, ROOM = N3 * SLICE;
 constexpr int STACKS = BLOCKS_2 == 2 ? N1 : (N1 + 1) / 2;  // of 16 pairs (k1, k2)
 constexpr int RUN = 64;                                    // numbers of a warp's access, two a lane
 constexpr int OPERAND_2 = BLOCKS_1 * 4 * RUN, OPERAND_3 = OPERAND_2 + BLOCKS_2 * BLOCKS_2 * 2 * RUN;
@@ -144,15 +149,19 @@ __device__ __forceinline__ void times_symbol(tile (&x)[BLOCKS_N], const double *
 
 // ---- a torus
 
-// A slice's fragments to shared memory.
+// A slice's fragments to shared memory: every second row its second column first, so that rows do not meet in a bank.
 __device__ __forceinline__ void put(const tile (&c)[BLOCKS_2], double *re, double *im, int lane) {
 #pragma unroll
     for (int m = 0; m < BLOCKS_2; m++)
 #pragma unroll
         for (int half = 0; half < 2; half++) {
-            const int cell = (lane / 4 + 8 * half) * PITCH + 8 * m + lane % 4 * 2;
-            *reinterpret_cast<complex<double> *>(re + cell) = {c[m].re[2 * half], c[m].re[2 * half + 1]};
-            *reinterpret_cast<complex<double> *>(im + cell) = {c[m].im[2 * half], c[m].im[2 * half + 1]};
+            const int cell = (lane / 4 + 8 * half) * PITCH + 8 * m + lane % 4 * 2, odd = lane / 4 % 2;
+            const double r[2] = {c[m].re[2 * half], c[m].re[2 * half + 1]},
+                         i[2] = {c[m].im[2 * half], c[m].im[2 * half + 1]};
+            const double first = odd ? r[1] : r[0], second = odd ? r[0] : r[1];
+            const double first_im = odd ? i[1] : i[0], second_im = odd ? i[0] : i[1];
+            re[cell + odd] = first, im[cell + odd] = first_im;
+            re[cell + 1 - odd] = second, im[cell + 1 - odd] = second_im;
         }
 }
 __device__ __forceinline__ void forward(const line_arguments &a, const double *raw, double *work, int lane, int warp) {

@@ -22,10 +22,17 @@ double stn_error_of(double alike, double chance, double launches) {
     return hypot(alike * launches, chance * sqrt(launches));
 }
 
-/* Half a unit of the last place at most, evenly spread; a number lies anywhere between two powers of two. */
+/* Half a unit of the last place at most, evenly spread: over the root of 3 of it where numbers lie just above a power of two, half as much
+ * just below the next. */
 double stn_error_rounding(stn_dtype dtype) {
     double unit = dtype == STN_F64 ? 0x1p-53 : dtype == STN_F32 ? 0x1p-24 : 0x1p-11;
-    return 0.42 * unit;
+    return 0.58 * unit;
+}
+
+double stn_error_cancelling(const stn_task *task) {
+    for (size_t i = 1; i < task->ntaps; i++)
+        if ((task->taps[i].weight < 0) != (task->taps[0].weight < 0)) return 2;
+    return 1;
 }
 
 double stn_error_stepping(const stn_task *task) {

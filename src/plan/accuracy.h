@@ -12,8 +12,11 @@ bool stn_error_meets(const stn_task *task, const stn_estimate *estimate);
 /* The error of so many launches (or steps), of which each errs by `alike` in the same direction, which adds up, and by
  * `chance` in any, which adds up as its root: both relative to what the launch writes. */
 double stn_error_of(double alike, double chance, double launches);
-/* What one rounding to the dtype errs by, relative, root mean square. */
+/* What one rounding to the dtype errs by at most, relative, root mean square. */
 double stn_error_rounding(stn_dtype dtype);
+/* So many times more may a run be off by whose weights have both signs: of data of one sign they may leave nothing but what
+ * rounding and chance have put there. Random numbers in [0, 1) have a mean whose square is three times their variance. */
+double stn_error_cancelling(const stn_task *task);
 /* Of arithmetic that takes the task's steps one after the other: sums over its taps, rounded to nearest. */
 double stn_error_stepping(const stn_task *task);
 #endif

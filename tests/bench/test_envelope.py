@@ -11,8 +11,8 @@ SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'b
 MACHINE = {'machine': 'test', 'copy_bandwidth': 4e12, 'peers': [{'stencil': 'heat-2d', 'peer': 'P', 'gstencils': 900}]}
 
 
-def run_of(steps, strategy, chosen, measured=None, predicted=1e-3):
-    row = {'stencil': 'heat-2d', 'boundary': 'wrap', 'points': 10 ** 8, 'steps': steps, 'strategy': strategy,
+def run_of(steps, strategy, chosen, measured=None, predicted=1e-3, stencil='heat-2d'):
+    row = {'stencil': stencil, 'boundary': 'wrap', 'points': 10 ** 8, 'steps': steps, 'strategy': strategy,
            'chosen': chosen, 'predicted': predicted}
     if measured:
         row['measured'] = measured
@@ -26,6 +26,8 @@ def outcome(runs):
             file.write('\n'.join(map(json.dumps, [MACHINE] + runs)))
         done = subprocess.run([sys.executable, SCRIPT, lines, '--svg', svg], capture_output=True, text=True, check=False)
         picture = xml.dom.minidom.parse(svg)
+    titles = [t.firstChild.data for t in picture.getElementsByTagName('text') if t.getAttribute('font-weight') == 'bold']
+    assert len(titles) == len({run['stencil'] for run in runs}), titles
     marks = [c for c in picture.getElementsByTagName('circle') if c.getAttribute('r') == '2.6']
     return done.returncode, done.stdout, len(marks)
 
@@ -38,6 +40,10 @@ def main():
     assert code == 0 and '0 of 2' in text and marks == 4, (code, text, marks)
     code, text, _ = outcome(bad)
     assert code == 1 and '1 of 2' in text and 'heat-2d, wrap, 1 steps: a plan takes direct' in text, (code, text)
+    every = good + [run_of(1, 'segment', 1, 6e-4, stencil='heat-1d'), run_of(1, 'direct', 0, 7e-4, stencil='heat-1d'),
+                    run_of(1, 'direct', 1, 2e-3, stencil='heat-3d')]
+    code, text, marks = outcome(every)  # a picture each of lines, planes and solids
+    assert code == 0 and '0 of 4' in text and marks == 7, (code, text, marks)
 
 
 if __name__ == '__main__':

@@ -244,8 +244,8 @@ static stn_status run_plan(stn_context *context, const stn_problem *problem, con
     return status;
 }
 
-bool compare_candidate_with_host(stn_context *context, stn_pool *pool, const stn_problem *problem, const char *strategy,
-                                 int pick, bool fused, uint64_t seed, comparison *result) {
+bool compare_drawn_with_host(stn_context *context, stn_pool *pool, const stn_problem *problem, const char *strategy,
+                             int pick, bool fused, double (*draw)(dice *), uint64_t seed, comparison *result) {
     memset(result, 0, sizeof *result);
     stn_task task;
     if (stn_task_make(problem, &task, &result->error) != STN_OK) return false;
@@ -253,7 +253,7 @@ bool compare_candidate_with_host(stn_context *context, stn_pool *pool, const stn
     size_t size = stn_dtype_size(task.dtype);
     size_t in_bytes = (size_t)stn_task_span(&task, false) * size, out_bytes = (size_t)stn_task_span(&task, true) * size;
     void *in = malloc(in_bytes), *got = malloc(out_bytes);
-    compare_fill(&task, dice_real, &d, in);
+    compare_fill(&task, draw, &d, in);
     for (size_t i = 0; i < out_bytes / size; i++) set_element(task.dtype, got, (int64_t)i, NAN);
     stn_dtype expected_dtype;
     void *expected = compare_answer(&task, pool, fused, in, &expected_dtype);
@@ -264,6 +264,11 @@ bool compare_candidate_with_host(stn_context *context, stn_pool *pool, const stn
     free(in), free(got), free(expected);
     stn_task_clear(&task);
     return status == STN_OK && compare_good(result);
+}
+
+bool compare_candidate_with_host(stn_context *context, stn_pool *pool, const stn_problem *problem, const char *strategy,
+                                 int pick, bool fused, uint64_t seed, comparison *result) {
+    return compare_drawn_with_host(context, pool, problem, strategy, pick, fused, dice_real, seed, result);
 }
 
 bool compare_with_host(stn_context *context, stn_pool *pool, const stn_problem *problem, const char *strategy,

@@ -51,6 +51,9 @@ bool compare_candidate_with_host(stn_context *context, stn_pool *pool, const stn
                                  int pick, bool fused, uint64_t seed, comparison *result);
 bool compare_with_host(stn_context *context, stn_pool *pool, const stn_problem *problem, const char *strategy,
                        bool fused, uint64_t seed, comparison *result);
+/* The same of data from another draw than dice_real. */
+bool compare_drawn_with_host(stn_context *context, stn_pool *pool, const stn_problem *problem, const char *strategy,
+                             int pick, bool fused, double (*draw)(dice *), uint64_t seed, comparison *result);
 /* The parts of it. Grids hold NaN in their padding, which nothing may read into a result or write. */
 void compare_fill(const stn_task *task, double (*draw)(dice *), dice *d, void *in);
 stn_status compare_plan(stn_context *context, const stn_problem *problem, const char *strategy, int pick,

@@ -42,7 +42,7 @@ typedef struct shared { /* between the processes */
 typedef struct settings {
     uint64_t seed, first, count;
     int jobs;
-    bool large;
+    bool large, errors;
 } settings;
 
 static void count_trial(shared *s, const char *strategy, const random_outcome *o) {
@@ -60,6 +60,20 @@ static void print_failure(const random_problem *r, const char *strategy, int pic
     suite_detail(&o->c, detail, sizeof detail);
     printf("# %s; %s\n# plan: %s\n", o->what, detail, o->c.parameters);
     random_problem_print(r, strategy, pick);
+}
+
+/* What a plan of these very weights said it errs by, and what it did. */
+static void print_error(const random_problem *r, uint64_t index, const char *strategy, int pick,
+                        const random_outcome *o) {
+    if (o->verdict != RANDOM_RIGHT || r->new_weights || !(o->c.predicted > 0)) return;
+    printf("# error %s %s rank %d steps %d taps %d: predicted %.3g actual %.3g ratio %.3g problem %" PRIu64
+           " candidate %d positive %d | %s\n",
+           strategy,
+           r->problem.dtype == STN_F64   ? "f64"
+           : r->problem.dtype == STN_F32 ? "f32"
+                                         : "f16",
+           r->rank, (int)r->problem.steps, (int)r->ntaps, o->c.predicted, o->c.relative_l2,
+           o->c.predicted / o->c.relative_l2, index, pick, r->positive, o->c.parameters);
 }
 
 /* All strategies on one problem: one line of TAP. False if the context is of no use any more: then nothing was made smaller. */
@@ -95,6 +109,7 @@ static bool run_problem(const random_bench *bench, const settings *how, shared *
     printf("\n");
     for (size_t i = 0; i < count; i++) {
         count_trial(s, names[i], &o[i]);
+        if (how->errors) print_error(&r, index, names[i], pick[i], &o[i]);
         if (o[i].verdict == RANDOM_WRONG) print_failure(&smaller[i], names[i], pick[i], &small[i]);
     }
     s->failed += !count;
@@ -136,8 +151,8 @@ static bool read_settings(int argc, char **argv, settings *how) {
         const char *value = i + 1 < argc ? argv[i + 1] : "";
         char *end = NULL;
         uint64_t number = strtoull(value, &end, 10);
-        if (!strcmp(argv[i], "--large")) {
-            how->large = true;
+        if (!strcmp(argv[i], "--large") || !strcmp(argv[i], "--errors")) {
+            *(argv[i][2] == 'l' ? &how->large : &how->errors) = true;
             continue;
         }
         if (!*value || *end) return false;

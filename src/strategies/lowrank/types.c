@@ -97,12 +97,15 @@ void lowrank_pack(stn_dtype dtype, bool scaled, const double *weights, int count
 /* Elements of 11 bits err by chance, and what one launch rounds the next one smooths: that hardly grows, but with taps that do not
  * smooth it grows as the root of the launches. f32's figures were read off long runs. */
 double lowrank_error(const stn_task *task, int products, double launches, double growth, double alike) {
-    double factors = task->rank > 1 ? 2 : 1, own = stn_error_rounding(task->dtype);
-    if (task->dtype == STN_F64) return stn_error_of(0.3 * 0x1p-53 * growth, 4 * own * growth, launches);
+    const double factors = task->rank > 1 ? 2 : 1, cancelling = stn_error_cancelling(task);
+    const double own = stn_error_rounding(task->dtype) * cancelling;
+    if (task->dtype == STN_F64) /* and the definition's own steps, which round numbers that are alike all alike */
+        return hypot(stn_error_of(0.3 * 0x1p-53 * growth, 8 * own * growth, launches),
+                     0.6 * 0x1p-53 * (double)task->steps);
     double weights = products == 1 ? 0.15 * factors * WEIGHT_ERROR : alike;
     const double left = smoothing(task), grown = left < 1 ? sqrt(1 + log2(launches)) : left * sqrt(launches);
-    if (task->dtype == STN_F16) return hypot(weights * launches * growth, own * grown);
-    double elements = products == 3 ? 4 * own : sqrt(factors) * stn_error_rounding(STN_F16);
+    if (task->dtype == STN_F16) return hypot(weights * launches * growth, 1.2 * own * grown);
+    double elements = products == 3 ? 20 * own : 1.2 * sqrt(factors) * stn_error_rounding(STN_F16) * cancelling;
     return hypot(weights * launches * growth, elements * (products == 3 ? sqrt(launches) * growth : 1));
 }
 

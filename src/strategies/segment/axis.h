@@ -27,6 +27,8 @@ bool segment_lines(const stn_task *task);
 bool segment_one_value(const stn_task *task, double *value, double *drift);
 /* Whether sides add something else than one value: planes have source.h for that, and then both axes' taps are symmetric. */
 bool segment_sourced(const stn_task *task);
+/* What a pass leaves away of the weights' sum at either side, at most. */
+double segment_tail(stn_dtype dtype);
 stn_reach segment_axis_reach(const segment_axis *axis, stn_dtype dtype, uint64_t steps);
 
 /* After so many points the extension of a line repeats itself; 0: it does not. */

@@ -61,6 +61,7 @@ stn_status segment_kernel_get(stn_plan *plan, const segment_axis *axis, const se
         stn_params_int(&params, "PRODUCT_2", f->n[1]);
         stn_params_int(&params, "PRODUCT_3", f->n[2]);
         stn_params_int(&params, "WARPS", f->warps);
+        stn_params_int(&params, "SLICE_GAP", f->gap);
     } else
         stn_params_int(&params, "SEGMENT_FIRST", pass->first);
     stn_params_int(&params, "SYMBOL_REAL", axis->symmetric);

@@ -146,26 +146,38 @@ static double pass_seconds(const stn_task *task, const stn_machine *machine, con
            machine->launch_seconds;
 }
 
-/* Relative L2 of a launch. Transforms round relative to what goes in: by so many roundings of the arithmetic in all stages and
- * their roots, beside the largest frequency; what comes out is smaller where steps smooth: random numbers by as much as a bell that reaches as far.
- * The symbol is rounded too, always in the same way. */
-#define ROUNDINGS_F64 12      /* powers of roots are made by squaring */
-#define ROUNDINGS_F32 3       /* or read */
-#define REACH_IN_DEVIATIONS 8 /* of a bell, at 2^-55; 5.5 at 2^-26 */
+/* Few steps reach all that they can, and whole periods are exact. */
+static bool leaves_away(const stn_task *task, const segment_shape *shape, const segment_pass *pass) {
+    const int64_t all = (int64_t)shape->fused * (task->reach[pass->axis][0] + task->reach[pass->axis][1]);
+    const bool whole = pass->lead == 0 && pass->useful == task->n[pass->axis];
+    return pass->reach < all && !whole;
+}
+
+/* Where values are alike, as beside a constant side, every step rounds them alike: that adds up, over the part of a line that is stepped. */
+static double margins_error(const stn_task *task, const segment_pass *pass) {
+    const double rounding = stn_error_rounding(task->dtype == STN_F64 ? STN_F64 : STN_F32);
+    const double part = fmin(1, pass->reach / (double)task->n[pass->axis]);
+    return (double)task->steps * sqrt((double)task->ntaps / 3 * part) * rounding;
+}
+
+/* Relative L2 of random numbers of either sign or of one, no less than what runs are off by (tests/strategies/test_errors.c). A transform
+ * rounds relative to what goes in, evenly over all frequencies; the symbol then takes of that noise what it takes of the numbers
+ * themselves, and the inverse rounds relative to what comes out. So neither steps nor smoothing make it grow, and of several passes each
+ * adds its own. What all launches do alike: the symbol's rounding, and what lies beyond its reach, which is a few times its
+ * part of the weights beside what these leave of random numbers. */
+#define ROUNDINGS_F64 14 /* of a pass: powers of roots are made by squaring */
+#define ROUNDINGS_F32 7  /* or read */
+#define BEYOND 3.1       /* sqrt(9.7): a bell's ends are no wider than a third of it */
 static double predicted_error(const stn_task *task, const segment_shape *shape) {
     const stn_dtype arithmetic = task->dtype == STN_F64 ? STN_F64 : STN_F32;
-    const double rounding = stn_error_rounding(arithmetic);
-    double left = 1; /* of the mean square */
-    for (int i = 0; i < shape->passes; i++) {
-        const double wide = shape->pass[i].reach / 2.0 / REACH_IN_DEVIATIONS;
-        left /= fmax(1, 2 * sqrt(acos(-1)) * wide);
-    }
+    const double rounding = stn_error_rounding(arithmetic), passes = shape->passes;
+    const double times = (arithmetic == STN_F64 ? ROUNDINGS_F64 : ROUNDINGS_F32) * stn_error_cancelling(task);
     const double stored = task->dtype == STN_F16 ? stn_error_rounding(STN_F16) : 0;
-    return stn_error_of(
-        rounding,
-        hypot((arithmetic == STN_F64 ? ROUNDINGS_F64 : ROUNDINGS_F32) * sqrt(shape->passes) * rounding / sqrt(left),
-              stored),
-        shape->launches);
+    double alike = passes * rounding;
+    for (int i = 0; i < shape->passes; i++)
+        if (leaves_away(task, shape, &shape->pass[i])) alike += BEYOND * segment_tail(arithmetic);
+    const double own = stn_error_of(alike, hypot(times * rounding, stored) * sqrt(passes), shape->launches);
+    return shape->margins ? hypot(own, margins_error(task, &shape->pass[0])) : own;
 }
 
 /* Of sides across axis k: so many convolutions of pairs of depths, in segments as along the other axis. */
@@ -194,7 +206,7 @@ void segment_cost(const stn_task *task, const stn_machine *machine, const segmen
     e->unit = shape->pass[0].first < 0 ? STN_UNIT_TENSOR_F64 : rates[task->dtype].unit;
     double value, drift = 0;
     if (!segment_lines(task)) (void)segment_one_value(task, &value, &drift);
-    e->error = predicted_error(task, shape) + drift;
+    e->error = predicted_error(task, shape) + drift, e->stepping = shape->margins;
     e->launches = launches * shape->passes;
     e->bytes = 2 * (double)stn_dtype_size(task->dtype) * points * e->launches;
     for (int i = 0; i < shape->passes; i++) {

@@ -55,20 +55,23 @@ static cplx symbol_at(const segment_axis *a, const cplx *root, int64_t length, i
     return sum;
 }
 
-static double *put_root(int64_t k, int64_t length, stn_dtype dtype, double *to) {
+/* One entry of the table; the second half of a long one lies `apart` numbers on. Where the next entry begins. */
+static double *put_root(int64_t k, int64_t length, stn_dtype dtype, size_t apart, double *to) {
     for (int i = 0; i < powers_of(dtype); i++, k *= 2) {
         const cplx root = root_of(k % length, length);
-        *to++ = (double)root.re, *to++ = -(double)root.im;
+        double *const at = to + 2 * (i % 2) + (i < 2 ? 0 : apart);
+        at[0] = (double)root.re, at[1] = -(double)root.im;
     }
-    return to;
+    return to + (powers_of(dtype) == 1 ? 2 : 4);
 }
 
 void segment_roots_make(int first, stn_dtype dtype, double *roots) {
     const int64_t length = 256 * (int64_t)first;
-    for (int column = 0; column < 256; column++) roots = put_root(column, length, dtype, roots);
-    for (int p = 0; p < first; p++) roots = put_root(16 * p, length, dtype, roots);
-    for (int i = 0; i < 16 * first; i++) roots = put_root(i / 16 + first * (i % 16), length, dtype, roots);
-    for (int c1 = 0; c1 < 16; c1++) roots = put_root(first * c1, length, dtype, roots);
+    const size_t apart = segment_roots_size(first, dtype) / 2;
+    for (int column = 0; column < 256; column++) roots = put_root(column, length, dtype, apart, roots);
+    for (int p = 0; p < first; p++) roots = put_root(16 * p, length, dtype, apart, roots);
+    for (int i = 0; i < 16 * first; i++) roots = put_root(i / 16 + first * (i % 16), length, dtype, apart, roots);
+    for (int c1 = 0; c1 < 16; c1++) roots = put_root(first * c1, length, dtype, apart, roots);
 }
 
 /* The frequency at place [p][r][q] of a table. */

@@ -7,7 +7,8 @@
 size_t segment_symbol_size(int first, bool real);
 /* Numbers of the table of roots. */
 size_t segment_roots_size(int first, stn_dtype dtype);
-/* Roots of one, exp(-2 pi i k / (256 first)), in the order in which convolve.cuh reads them; but of f64 their powers 1, 2, 4, 8. */
+/* Roots of one, exp(-2 pi i k / (256 first)), in the order in which convolve.cuh reads them; but of f64 their powers 1, 2
+ * and, after all of these, 4, 8. */
 void segment_roots_make(int first, stn_dtype dtype, double *roots);
 /* The taps' symbol to the power of `steps`, by the segment's length, in the order in which convolve.cuh reads it. Errors: out of memory. */
 stn_status segment_symbol_make(const segment_axis *axis, int first, uint64_t steps, double *symbol, stn_error *error);

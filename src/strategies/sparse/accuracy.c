@@ -199,7 +199,7 @@ double sparse_rounding(const stn_task *task, const stn_power *power, bool bounde
  * smooth data lose alike in every launch adds up: read off runs of 1000 steps, bench/results/2026-11-22-sparse.md. */
 double sparse_error(const stn_task *task, const sparse_shape *shape) {
     const double alike = task->rank == 3 ? 2.2e-6 : 1.3e-6, launches = shape->launches;
-    double element = stn_error_rounding(STN_F16) * (shape->terms ? sqrt(2) : 1);
+    double element = stn_error_rounding(STN_F16) * (shape->terms ? sqrt(2) : 1) * stn_error_cancelling(task);
     double chance = element * (task->dtype == STN_F16 ? sqrt(1 + log2(launches)) : 1);
     return hypot(hypot(shape->rounding, chance), launches > 1 ? alike * launches : 0);
 }

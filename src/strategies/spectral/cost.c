@@ -29,14 +29,16 @@ static double lowest_corner(const stn_task *task) {
     return lowest;
 }
 
-/* Two transforms, each of log2 N roundings at random; the symbol's power, whose error grows with the logarithm of T where K is real and
+/* Two transforms, each of log2 N roundings at random, and of their roots' (of long lines in f32 the most): no less than what is found
+ * (tests/strategies/test_errors.c); the symbol's power, whose error grows with the logarithm of T where K is real and
  * above -1, else with T; one rounding when stored. */
 double spectral_error(const stn_task *task, double points, bool plain) {
     double levels = log2(points + 1), steps = (double)task->steps * (double)task->snapshots;
     double real = stn_error_rounding(spectral_wide(task) ? STN_F64 : STN_F32), exact = stn_error_rounding(STN_F64);
     bool mild = plain && -lowest_corner(task) < 1 - spectral_dead(task, 1);
     double power = mild ? exact * (4 + 2 * log2(steps)) : exact * (4 + steps);
-    return hypot(2 * real * sqrt(levels), hypot(power, stn_error_rounding(task->dtype)));
+    const double transforms = (spectral_wide(task) ? 2.6 : 3.5) * real * sqrt(levels) * stn_error_cancelling(task);
+    return hypot(transforms, hypot(power, stn_error_rounding(task->dtype)));
 }
 
 /* Seconds of arithmetic beside all accesses: the stages of lines, the terms of a symbol whose taps are no transform, in f64, or one
