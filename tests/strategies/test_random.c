@@ -48,7 +48,7 @@ typedef struct settings {
 static void count_trial(shared *s, const char *strategy, const random_outcome *o) {
     int i = 0;
     while (i < RANDOM_STRATEGIES - 1 && s->of[i].name[0] && strcmp(s->of[i].name, strategy) != 0) i++;
-    snprintf(s->of[i].name, sizeof s->of[i].name, "%s", strategy);
+    snprintf(s->of[i].name, sizeof s->of[i].name, "%.31s", strategy);
     s->of[i].served += o->verdict == RANDOM_RIGHT;
     s->of[i].refused += o->verdict == RANDOM_REFUSED;
     s->of[i].wrong += o->verdict == RANDOM_WRONG;
