@@ -71,8 +71,9 @@ constexpr int RING = 1;  // planes that only single weights reach stay in shared
 // ---- sparse_tile, sparse_chain: Z_LOW .. X_SIDE_HIGH are those of the fused taps; VECTOR, WARPS, STAGES and BLOCKS as above
 using SPARSE_STORE = float;         // an element: float or half_t
 constexpr int SPARSE_RANK = 3;      // of the grid
-constexpr int SPARSE_HALVES = 3;    // of 8 words of 32 bits: a window has so many
-constexpr int SPARSE_HALVES_Y = 3;  // sparse_chain: of the window of rows
+constexpr int SPARSE_HALVES = 4;    // of 8 words of 32 bits: a window has so many
+constexpr int SPARSE_HALVES_Y = 4;  // sparse_chain, sparse_brick: of the window of rows
+constexpr int SPARSE_TERMS = 2;     // the same: separable terms that are summed up
 constexpr int SPARSE_LEAD = 4;      // a window begins so many points before its first output
 constexpr int SPARSE_PARTS = 1;     // of a weight, of 11 bits each
 constexpr int SPARSE_HELD = 8;      // rows of taps in registers at once, at most

@@ -8,7 +8,7 @@
 //
 //     plane p     sum[k], plane p - Z_HIGH + k, += U(PLANES - 1 - k) T(p)
 //
-// A block's warps lie WARPS_X side by side, WARPS_Y below each other. Planes come to STAGES stages of shared memory:
+// A block's warps lie BESIDE side by side, BELOW below each other. Planes come to STAGES stages of shared memory:
 //
 //     stage:   LEAD | WIDE outputs | what is right of them | unused      lines are padded as sparse_chain's are
 //
@@ -21,9 +21,8 @@
 
 using STORED = SPARSE_STORE;
 constexpr int HALVES = SPARSE_HALVES, HALVES_Y = SPARSE_HALVES_Y, LEAD = SPARSE_LEAD, PARTS = SPARSE_PARTS;
-constexpr int TERMS = SPARSE_TERMS;
 constexpr int THREADS = 32 * WARPS, SLOT = 16 / sizeof(STORED), POINTS_OF_WORD = sparse_words<STORED>::POINTS;
-constexpr int WARPS_X = 4, WARPS_Y = WARPS / WARPS_X, WIDE = 16 * WARPS_X, TALL = 16 * WARPS_Y;
+constexpr int BESIDE = 4, BELOW = WARPS / BESIDE, WIDE = 16 * BESIDE, TALL = 16 * BELOW;
 constexpr int COLUMNS = WIDE - 16 + 8 * HALVES * POINTS_OF_WORD, SLOTS = COLUMNS / SLOT;
 constexpr int LINES = TALL - 16 + 8 * HALVES_Y * POINTS_OF_WORD;
 constexpr int BANKS = (HALVES % 8 == 4 ? 8 : 16) * POINTS_OF_WORD;  // from line to line, past whole 128 bytes
@@ -31,7 +30,7 @@ constexpr int PITCH = round_up(COLUMNS - BANKS, 32 * POINTS_OF_WORD) + BANKS;
 constexpr int STAGE = LINES * PITCH, AHEAD = STAGES - 1;
 constexpr int PLANES = Z_LOW + Z_HIGH + 1, PRODUCTS_Y = HALVES_Y / 2;
 static_assert(LEAD % SLOT == 0, "copies of 16 bytes");
-static_assert(WARPS % WARPS_X == 0, "warps in whole rows");
+static_assert(WARPS % BESIDE == 0, "warps in whole rows");
 static_assert(AHEAD >= 1, "the next plane arrives while this one is computed on");
 
 struct brick_arguments {
@@ -47,16 +46,16 @@ struct brick_arguments {
 static_assert(is_twin(sizeof(brick_arguments), sizeof(brick_arguments::scale)), "the launcher's twin of the arguments");
 
 struct factors {
-    row_factors<STORED, HALVES, PARTS, TERMS> rows;
+    row_factors<STORED, HALVES, PARTS, SPARSE_TERMS> rows;
     places<HALVES_Y> y;
-    factor<STORED, HALVES_Y, PARTS> u[TERMS][PLANES];
+    factor<STORED, HALVES_Y, PARTS> u[SPARSE_TERMS][PLANES];
 
     __device__ __forceinline__ void read(const unsigned *table, int lane) {
         rows.at.read(table, lane);
         y.read(table += places<HALVES>::WORDS, lane);
         table += places<HALVES_Y>::WORDS;
 #pragma unroll
-        for (int q = 0; q < TERMS; q++) {
+        for (int q = 0; q < SPARSE_TERMS; q++) {
             rows.v[q].read(table, lane);
             table += factor<STORED, HALVES, PARTS>::WORDS;
 #pragma unroll
@@ -69,10 +68,10 @@ struct factors {
 __device__ __forceinline__ void add_plane(float (&sum)[PLANES][2][4], const factors &f, const STORED *from) {
     unroll<0, PRODUCTS_Y>([&](auto product) {
         constexpr int K = product;
-        unsigned words[TERMS][2][4];
+        unsigned words[SPARSE_TERMS][2][4];
         f.rows.template make_set<PITCH>(words, from + 8 * K * POINTS_OF_WORD * PITCH);
 #pragma unroll
-        for (int q = 0; q < TERMS; q++)
+        for (int q = 0; q < SPARSE_TERMS; q++)
 #pragma unroll
             for (int d = 0; d < PLANES; d++)
 #pragma unroll
@@ -99,7 +98,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_brick(const
     factors f;
     f.read(a.table, lane);
 
-    const int row = 16 * (warp / WARPS_X), column = 16 * (warp % WARPS_X);  // of the warp's outputs in the tile
+    const int row = 16 * (warp / BESIDE), column = 16 * (warp % BESIDE);  // of the warp's outputs in the tile
     const int at = (row + first_line<STORED>(g, HALVES_Y)) * PITCH + column + first_column<STORED>(t, HALVES);
     const auto place = [](int line) { return line * PITCH; };
     long long next = first - Z_LOW;

@@ -31,15 +31,14 @@
 
 using STORED = SPARSE_STORE;
 constexpr int HALVES = SPARSE_HALVES, HALVES_Y = SPARSE_HALVES_Y, LEAD = SPARSE_LEAD, PARTS = SPARSE_PARTS;
-constexpr int TERMS = SPARSE_TERMS;
 constexpr int THREADS = 32 * WARPS, SLOT = 16 / sizeof(STORED), POINTS_OF_WORD = sparse_words<STORED>::POINTS;
-constexpr int TALL = 64, WIDE = 16 * WARPS, CHUNK = 32;
+constexpr int TALL = 64, WIDE = 16 * WARPS, RING_CHUNK = 32;
 constexpr int COLUMNS = WIDE - 16 + 8 * HALVES * POINTS_OF_WORD, SLOTS = COLUMNS / SLOT;
 constexpr int BANKS = (HALVES % 8 == 4 ? 8 : 16) * POINTS_OF_WORD;  // from line to line, past whole 128 bytes
 constexpr int PITCH = round_up(COLUMNS - BANKS, 32 * POINTS_OF_WORD) + BANKS;
-constexpr int STAGE = CHUNK * PITCH, RING = STAGES * STAGE;
+constexpr int STAGE = RING_CHUNK * PITCH, RING_SIZE = STAGES * STAGE;
 constexpr int SECOND = 4 * HALVES_Y * POINTS_OF_WORD;  // rows from the first half of U's window to the second
-constexpr int WINDOW = (CHUNK + SECOND + CHUNK - 1) / CHUNK, AHEAD = STAGES - WINDOW;
+constexpr int WINDOW = (RING_CHUNK + SECOND + RING_CHUNK - 1) / RING_CHUNK, AHEAD = STAGES - WINDOW;
 constexpr int PRODUCTS_Y = HALVES_Y / 2;  // of U
 constexpr int SETS = 2 / POINTS_OF_WORD;  // of words, that 16 rows make: each for one product of U
 constexpr int DEPTH = (PRODUCTS_Y + SETS - 1) / SETS;
@@ -59,16 +58,16 @@ struct chain_arguments {
 static_assert(is_twin(sizeof(chain_arguments), sizeof(chain_arguments::scale)), "the launcher's twin of the arguments");
 
 struct factors {
-    row_factors<STORED, HALVES, PARTS, TERMS> rows;
+    row_factors<STORED, HALVES, PARTS, SPARSE_TERMS> rows;
     places<HALVES_Y> y;
-    factor<STORED, HALVES_Y, PARTS> u[TERMS];
+    factor<STORED, HALVES_Y, PARTS> u[SPARSE_TERMS];
 
     __device__ __forceinline__ void read(const unsigned *table, int lane) {
         rows.at.read(table, lane);
         y.read(table += places<HALVES>::WORDS, lane);
         table += places<HALVES_Y>::WORDS;
 #pragma unroll
-        for (int q = 0; q < TERMS; q++) {
+        for (int q = 0; q < SPARSE_TERMS; q++) {
             rows.v[q].read(table, lane);
             u[q].read(table += factor<STORED, HALVES, PARTS>::WORDS, lane);
             table += factor<STORED, HALVES_Y, PARTS>::WORDS;
@@ -79,13 +78,13 @@ struct factors {
 // A set of words, added to the sums of all blocks that look at its rows.
 template <int SET>
 __device__ __forceinline__ void add_set(float (&sum)[DEPTH][2][4], const factors &f, const STORED *from) {
-    unsigned words[TERMS][2][4];
+    unsigned words[SPARSE_TERMS][2][4];
     f.rows.template make_set<PITCH>(words, from);
     unroll<0, DEPTH>([&](auto depth) {
         constexpr int D = depth, K = SETS * D + SET;
         if constexpr (K < PRODUCTS_Y)
 #pragma unroll
-            for (int q = 0; q < TERMS; q++)
+            for (int q = 0; q < SPARSE_TERMS; q++)
 #pragma unroll
                 for (int i = 0; i < 2; i++) f.u[q].template add<K>(sum[D][i], f.y, words[q][i]);
     });
@@ -96,13 +95,13 @@ using copies = line_copies<STORED, SLOTS, THREADS>;
 __device__ __forceinline__ void load_chunk(const chain_arguments &a, const copies &mine, const STORED *in, long long y0,
                                            long long x0, STORED *stage) {
     const auto place = [](int line) { return line * PITCH; };
-    if (take_lines<CHUNK, Y_SIDE_LOW, Y_SIDE_HIGH>(mine, stage, place, in, a.in_y, y0, a.ny)) return;
-    load_lines<CHUNK, SLOTS, THREADS, VECTOR, X_SIDE_LOW, X_SIDE_HIGH>(
+    if (take_lines<RING_CHUNK, Y_SIDE_LOW, Y_SIDE_HIGH>(mine, stage, place, in, a.in_y, y0, a.ny)) return;
+    load_lines<RING_CHUNK, SLOTS, THREADS, VECTOR, X_SIDE_LOW, X_SIDE_HIGH>(
         stage, place, [&](int line) { return in + fold_far<Y_SIDE_LOW, Y_SIDE_HIGH>(y0 + line, a.ny) * a.in_y; }, x0,
         a.nx);
 }
 
-static_assert(is_given(RING * sizeof(STORED)), "the launcher gives the shared memory that this takes");
+static_assert(is_given(RING_SIZE * sizeof(STORED)), "the launcher gives the shared memory that this takes");
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_chain(const __grid_constant__ chain_arguments a) {
     let_next_launch_begin();  // the faces
     extern __shared__ __align__(128) unsigned char stn_shared[];
@@ -113,7 +112,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_chain(const
     const STORED *const in = a.in + block / a.tiles_x / a.walks * a.in_batch;
     STORED *const out = a.out + block / a.tiles_x / a.walks * a.out_batch;
     const int steps = static_cast<int>(last - first) * (TALL / 16) + DEPTH - 1;
-    const int chunks = (16 * steps + SECOND + CHUNK - 1) / CHUNK;  // that are looked at
+    const int chunks = (16 * steps + SECOND + RING_CHUNK - 1) / RING_CHUNK;  // that are looked at
     copies mine;
     mine.template begin<VECTOR, X_SIDE_LOW, X_SIDE_HIGH>(x0 - LEAD, a.nx);
     factors f;
@@ -130,19 +129,19 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_chain(const
             __syncthreads();  // and all have done with the chunk that is filled next
         }
         if (next < chunks)
-            load_chunk(a, mine, in, first * TALL - Y_LOW + CHUNK * next, x0 - LEAD, shared + filled * STAGE);
+            load_chunk(a, mine, in, first * TALL - Y_LOW + RING_CHUNK * next, x0 - LEAD, shared + filled * STAGE);
         copy_async_commit();
         next++, filled = filled + 1 == STAGES ? 0 : filled + 1;
         if (chunk < 0) continue;
 #pragma unroll 1
-        for (int turn = 0; turn < CHUNK / 16 && step < steps; turn++, step++) {
+        for (int turn = 0; turn < RING_CHUNK / 16 && step < steps; turn++, step++) {
             unroll<0, SETS>([&](auto set) {
                 int from = at + 8 * set * PITCH;
-                if (set > 0 && from >= RING) from -= RING;
+                if (set > 0 && from >= RING_SIZE) from -= RING_SIZE;
                 add_set<decltype(set)::value>(sum, f, shared + from);
             });
             at += 16 * PITCH;
-            if (at >= RING) at -= RING;
+            if (at >= RING_SIZE) at -= RING_SIZE;
             if (step >= DEPTH - 1)
                 store_block<VECTOR>(out, a.out_y, a.ny, a.nx, static_cast<float>(a.scale),
                                     first * TALL + 16LL * (step - (DEPTH - 1)), x0 + 16 * warp, g, t, sum[DEPTH - 1]);

@@ -27,16 +27,16 @@
 using STORED = SPARSE_STORE;
 constexpr int HALVES = SPARSE_HALVES, LEAD = SPARSE_LEAD, PARTS = SPARSE_PARTS;
 constexpr int THREADS = 32 * WARPS, SLOT = 16 / sizeof(STORED), POINTS_OF_WORD = sparse_words<STORED>::POINTS;
-constexpr int BLOCKS_OF_SEGMENT = 8, SEGMENT = 16 * BLOCKS_OF_SEGMENT, WIDE = 8 * SEGMENT * WARPS;
+constexpr int BLOCKS_OF_SEGMENT = 8, SEGMENT_POINTS = 16 * BLOCKS_OF_SEGMENT, WIDE = 8 * SEGMENT_POINTS * WARPS;
 constexpr int PRODUCTS = HALVES / 2, REGISTERS = (PRODUCTS + 1) / 2, FRAGMENT = 128;  // words
 constexpr int POINTS_OF_SET = 8 * POINTS_OF_WORD, SETS = 16 / POINTS_OF_SET;          // of a block
 constexpr int PAD = (HALVES % 4 == 2 ? 16 : 8) * POINTS_OF_WORD;
-constexpr int POINTS = WIDE - 16 + 8 * HALVES * POINTS_OF_WORD;
-constexpr int STAGE = (POINTS + SEGMENT - 1) / SEGMENT * (SEGMENT + PAD), AHEAD = STAGES - 1;
+constexpr int STAGE_POINTS = WIDE - 16 + 8 * HALVES * POINTS_OF_WORD;
+constexpr int STAGE = (STAGE_POINTS + SEGMENT_POINTS - 1) / SEGMENT_POINTS * (SEGMENT_POINTS + PAD), AHEAD = STAGES - 1;
 constexpr int AT_ONCE = THREADS * SLOT;  // points that are copied at once
 static_assert(HALVES % 2 == 0, "products of one size, which the blocks share");
 static_assert(AHEAD >= 1, "the next tile arrives while this one is computed on");
-static_assert(LEAD % SLOT == 0 && AT_ONCE % SEGMENT == 0, "copies of 16 bytes, whole segments at once");
+static_assert(LEAD % SLOT == 0 && AT_ONCE % SEGMENT_POINTS == 0, "copies of 16 bytes, whole segments at once");
 
 struct line_arguments {
     const STORED *in;
@@ -49,21 +49,22 @@ struct line_arguments {
 };
 static_assert(is_twin(sizeof(line_arguments), sizeof(line_arguments::scale)), "the launcher's twin of the arguments");
 
-// Points x0 to x0 + POINTS - 1 of a line of n.
+// Points x0 to x0 + STAGE_POINTS - 1 of a line of n.
 __device__ __forceinline__ void load_tile(STORED *stage, const STORED *line, long long x0, long long n) {
     const int first = threadIdx.x * SLOT;
-    STORED *const to = stage + first + first / SEGMENT * PAD;
+    STORED *const to = stage + first + first / SEGMENT_POINTS * PAD;
     const STORED *const from = line + x0 + first;
-    if (VECTOR > 1 && x0 >= 0 && x0 + POINTS <= n) {
+    if (VECTOR > 1 && x0 >= 0 && x0 + STAGE_POINTS <= n) {
 #pragma unroll
-        for (int i = 0; i < POINTS; i += AT_ONCE)
-            if (i + AT_ONCE <= POINTS || first < POINTS - i) copy_async_16(to + i + i / SEGMENT * PAD, from + i);
+        for (int i = 0; i < STAGE_POINTS; i += AT_ONCE)
+            if (i + AT_ONCE <= STAGE_POINTS || first < STAGE_POINTS - i)
+                copy_async_16(to + i + i / SEGMENT_POINTS * PAD, from + i);
         return;
     }
 #pragma unroll 1
-    for (int i = 0; first + i < POINTS; i += AT_ONCE) {
+    for (int i = 0; first + i < STAGE_POINTS; i += AT_ONCE) {
         const long long x = x0 + first + i;
-        STORED *const here = to + i + i / SEGMENT * PAD;
+        STORED *const here = to + i + i / SEGMENT_POINTS * PAD;
         if (VECTOR > 1 && x >= 0 && x + SLOT <= n) {
             copy_async_16(here, from + i);
             continue;
@@ -93,7 +94,7 @@ struct factor {
 // the next segment earlier, and over the pads between.
 __device__ __forceinline__ void add_sets(float (&sum)[BLOCKS_OF_SEGMENT][4], const factor &f, const STORED *begin,
                                          bool odd) {
-    constexpr int OF_SEGMENT = SEGMENT / POINTS_OF_SET, FURTHER = HALVES / 2;  // sets
+    constexpr int OF_SEGMENT = SEGMENT_POINTS / POINTS_OF_SET, FURTHER = HALVES / 2;  // sets
     unroll<0, SETS *(BLOCKS_OF_SEGMENT - 1) + PRODUCTS>([&](auto set) {
         constexpr int S = set, PADS = S / OF_SEGMENT, MORE = (S + FURTHER) / OF_SEGMENT - PADS;
         unsigned b[4];
@@ -113,8 +114,8 @@ __device__ __forceinline__ void add_sets(float (&sum)[BLOCKS_OF_SEGMENT][4], con
 __device__ __forceinline__ void store_segments(const line_arguments &a, STORED *line, long long x, int g, int t,
                                                const float (&sum)[BLOCKS_OF_SEGMENT][4]) {
     const float scale = static_cast<float>(a.scale);
-    const bool inside = VECTOR > 1 && x + 8 * SEGMENT <= a.nx;
-    x += SEGMENT * column_of<STORED>(g, t) + 4 * four_of<STORED>(g, t);
+    const bool inside = VECTOR > 1 && x + 8 * SEGMENT_POINTS <= a.nx;
+    x += SEGMENT_POINTS * column_of<STORED>(g, t) + 4 * four_of<STORED>(g, t);
 #pragma unroll
     for (int c = 0; c < BLOCKS_OF_SEGMENT; c++) {
         const four_outputs<STORED> four = gather(line, sum[c], scale, g);
@@ -137,7 +138,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_line(const 
     STORED *const out = a.out + batch * a.out_batch;
     factor f;
     f.read(a.table, lane);
-    const int at = (8 * warp + g) * (SEGMENT + PAD) + (4 * (t / 2) + t % 2 * 4 * HALVES) * POINTS_OF_WORD;
+    const int at = (8 * warp + g) * (SEGMENT_POINTS + PAD) + (4 * (t / 2) + t % 2 * 4 * HALVES) * POINTS_OF_WORD;
     int stage = 0, filled = 0;
     long long next = first;
 #pragma unroll 1
@@ -152,7 +153,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_line(const 
         if (tile < first) continue;
         float sum[BLOCKS_OF_SEGMENT][4] = {};
         add_sets(sum, f, shared + stage * STAGE + at, t % 2);
-        store_segments(a, out, tile * WIDE + 8 * SEGMENT * warp, g, t, sum);
+        store_segments(a, out, tile * WIDE + 8 * SEGMENT_POINTS * warp, g, t, sum);
         stage = stage + 1 == STAGES ? 0 : stage + 1;
     }
     copy_async_wait<0>();

@@ -9,7 +9,6 @@ typedef struct segment_factors {
     int n[3]; /* coprime, at most 16; the last one may be 1 */
     int warps;
     int gap; /* cells between slices in shared memory */
-    int turn; /* of a warp's lanes among 32 neighbours of the line, so that with this gap no two of them meet in a bank */
 } segment_factors;
 
 /* NULL: that many points are transformed by FFT words, in segments of 256 * first. */
