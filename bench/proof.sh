@@ -30,7 +30,7 @@ random() { "$programs/test_random" --count "${COUNT:-2000}" --seed "${SEED:-$(da
 
 tests() {
     local suite
-    for suite in ${SUITES:-segment spectral lowrank direct faces fft sourced}; do
+    for suite in ${SUITES:-segment spectral sparse lowrank direct faces fft fno layer sourced tune}; do
         meson test -C "$build" --no-rebuild --suite "$suite" --no-suite emulator --no-suite unit --print-errorlogs || return 1
     done
 }
@@ -38,7 +38,7 @@ tests() {
 # A tool's findings are its exit status; the slices are those that take seconds without it.
 sanitize() {
     local tool slice
-    for slice in ${SLICES:-segment_segment segment_axes spectral sourced large axes:radii faces chain fft:scales}; do
+    for slice in ${SLICES:-segment_segment segment_axes spectral sparse sourced large axes:radii faces chain fft:scales}; do
         for tool in memcheck racecheck; do
             echo "# $tool over test_$slice"
             # shellcheck disable=SC2046 # the part is an option and its value
@@ -56,7 +56,7 @@ sanitize() {
 
 speed() {
     local group
-    for group in ${GROUPS_TO_TIME:-segment spectral filters dense lowrank time fft-grid}; do
+    for group in ${GROUPS_TO_TIME:-segment spectral filters dense sparse lowrank time fft-grid}; do
         "$build/bench/stentor-bench" --group "$group" --repeat 7 || return 1
     done
 }
