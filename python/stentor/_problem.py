@@ -132,7 +132,8 @@ def fill_problem(request: Request, split: Split):
     return problem, stencil
 
 
-def stencil_plan(context: Context, request: Request, split: Split, strategy: Optional[str] = None, tune=False) -> Handle:
+def stencil_plan(context: Context, request: Request, split: Split, strategy: Optional[str] = None, tune='estimate') -> Handle:
+    """A plan whose kernels are compiled when this returns, so that a CUDA graph captures those that it keeps; or as `tune` says."""
     problem, stencil = fill_problem(request, split)
     handle = make_plan(context, lib.stn_plan_create, problem, strategy, tune)
     del stencil  # kept until here
