@@ -104,7 +104,8 @@ double lowrank_error(const stn_task *task, int products, double launches, double
                      0.6 * 0x1p-53 * (double)task->steps);
     double weights = products == 1 ? 0.15 * factors * WEIGHT_ERROR : alike;
     const double left = smoothing(task), grown = left < 1 ? sqrt(1 + log2(launches)) : left * sqrt(launches);
-    if (task->dtype == STN_F16) return hypot(weights * launches * growth, 1.2 * own * grown);
+    if (task->dtype == STN_F16) /* what cancels is in `left`, and in what the callers add */
+        return hypot(weights * launches * growth, 1.2 * stn_error_rounding(STN_F16) * grown);
     double elements = products == 3 ? 20 * own : 1.2 * sqrt(factors) * stn_error_rounding(STN_F16) * cancelling;
     return hypot(weights * launches * growth, elements * (products == 3 ? sqrt(launches) * growth : 1));
 }
