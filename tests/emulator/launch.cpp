@@ -167,7 +167,7 @@ static void run_clusters(Job *job, Worker *w, uint64_t part) {
             uint64_t b = (uint64_t)((job->start + (wide)n * job->step) % job->total);
             if (ahead->has(b)) continue;
             // Some clusters from all over the grid.
-            w->traffic.looking = !Traffic::wanted.empty() && (b + spacing / 2) % spacing == 0;
+            w->traffic.looking = !Traffic::wanted().empty() && (b + spacing / 2) % spacing == 0;
             LaunchError e = w->run_cluster(*l.kernel, job->values, l.grid, l.block, l.cluster,
                                            cluster_place(l, job->clusters, b), l.shared, job->seed);
             if (w->traffic.looking) w->traffic.end(*l.kernel);
@@ -271,7 +271,7 @@ LaunchError run_grid(const GridLaunch &launch, const Settings &settings, const G
     job.launch = &launch;
     job.values = values.at.data();
     Races::wanted = settings.races;
-    Traffic::wanted = settings.traffic;
+    Traffic::wanted() = settings.traffic;
     job.seed = settings.seed + launches * 1000003;  // the same for the n-th launch of every run
     job.total = cluster_count(launch, &job.clusters);
     choose_order(&job, launches++);

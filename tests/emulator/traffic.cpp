@@ -12,7 +12,10 @@
 
 namespace stn_emulator {
 
-std::string Traffic::wanted;
+std::string &Traffic::wanted() {
+    static auto *path = new std::string;  // still there when the process ends
+    return *path;
+}
 
 // ---- the blocks that run now
 
@@ -104,7 +107,7 @@ static void print_memory(FILE *file, const Sheet &sheet, Memory memory) {
 // The table so far, at the end of the file, and a new one begun.
 extern "C" __attribute__((visibility("default"), destructor)) void stentor_emulator_write_traffic() {
     std::lock_guard<std::mutex> lock(mutex);
-    FILE *file = sheets ? fopen(Traffic::wanted.c_str(), "a") : nullptr;
+    FILE *file = sheets && !sheets->empty() ? fopen(Traffic::wanted().c_str(), "a") : nullptr;
     if (!file) return;
     for (const auto &entry : *sheets) {
         const Sheet &s = entry.second;

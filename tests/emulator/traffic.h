@@ -33,8 +33,8 @@ enum Happening { HAPPENING_BARRIER, HAPPENING_SHUFFLE, HAPPENING_PRODUCT, HAPPEN
 
 // Of one OS thread's blocks.
 struct Traffic {
-    static std::string wanted;  // STENTOR_EMULATOR_TRAFFIC: the file that the table is added to at the process's end
-    bool looking = false;       // at the blocks that run now
+    static std::string &wanted();  // STENTOR_EMULATOR_TRAFFIC: the file that the table is added to at the process's end
+    bool looking = false;          // at the blocks that run now
 
     void begin(const unsigned char *const *shared, unsigned shared_bytes, unsigned blocks, unsigned stride);
     void access(unsigned lane, const void *p, unsigned bytes, bool writes, Site site);
