@@ -147,6 +147,9 @@ class DeviceJob(Prepared):
 
     def enqueue(self, source: int, target: int, stream: int, memory: int) -> None:
         last = len(self._stages) - 1
+        if last == 0:
+            self._stages[0].run(source, target, stream, memory)
+            return
         with self.lock:  # others may have the same memory
             for i, stage in enumerate(self._stages):
                 to = target if i == last else memory + self._between[i % 2]

@@ -41,7 +41,8 @@ def _on_tensor(prepared: Any, x: Any) -> Any:
     torch, device = sys.modules['torch'], x.device
     made = torch.empty(prepared.shape, dtype=getattr(torch, prepared.dtype), device=device)
     memory = torch.empty((prepared.bytes,), dtype=torch.uint8, device=device) if prepared.bytes else None
-    if capturing(torch):
+    stream = raw_stream(torch, prepared.device)
+    if stream and capturing(torch):  # the default stream, 0, cannot be; to ask takes as long as all else here
         pin(prepared)
-    prepared.enqueue(x.data_ptr(), made.data_ptr(), raw_stream(torch, prepared.device), 0 if memory is None else memory.data_ptr())
+    prepared.enqueue(x.data_ptr(), made.data_ptr(), stream, 0 if memory is None else memory.data_ptr())
     return made
