@@ -114,10 +114,15 @@ static void print_run(const envelope *e, const envelope_group *g, const envelope
     stn_text_append(&text, "{", 1);
     stn_json_key(&text, "stencil"), stn_json_string(&text, e->what->stencil);
     stn_json_key(&text, "boundary"), stn_json_string(&text, e->what->boundary);
+    stn_json_integer(&text, "rank", e->what->rank);
+    stn_json_key(&text, "dtype"), stn_json_string(&text, stn_dtype_name(g->problem.dtype));
     stn_json_integer(&text, "points", (int64_t)e->points);
     stn_json_integer(&text, "steps", (int64_t)g->problem.steps);
     stn_json_key(&text, "strategy"), stn_json_string(&text, run->strategy);
+    stn_json_integer(&text, "fused", run->estimate.launches < (double)g->problem.steps);
     stn_json_integer(&text, "chosen", run == g->run);
+    stn_json_key(&text, "launches"), stn_json_number(&text, run->estimate.launches);
+    stn_json_key(&text, "model"), stn_json_number(&text, run->estimate.model);
     stn_json_key(&text, "predicted"), stn_json_number(&text, run->estimate.seconds);
     if (seconds > 0) stn_json_key(&text, "measured"), stn_json_number(&text, seconds);
     stn_text_append(&text, "}", 2);
