@@ -9,6 +9,8 @@ from ._words import listed, said, whole
 
 def frozen(value: Any) -> Any:
     """Something that can be a key: sequences become tuples."""
+    if value is None or type(value) in (str, int, float):
+        return value
     if isinstance(value, (list, tuple)):
         return tuple(frozen(each) for each in value)
     return (value.shape, value.dtype.str, value.tobytes()) if isinstance(value, np.ndarray) and not value.dtype.hasobject else value

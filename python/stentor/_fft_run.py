@@ -84,7 +84,7 @@ class Transform:
         result.transpose(self.order)[...] = moved
 
     def run(self, source: int, target: int, stream: int, workspace: int) -> None:
-        for a, b in self.turns:
+        for a, b in self.turns:  # one, but where axes lie apart
             self.handle.run(source + a, target + b, stream, workspace)
 
 
@@ -125,6 +125,7 @@ class DeviceJob(Prepared):
         self._between = [work, work + grid]  # in turn: a stage reads one and writes the other
         super().__init__(device, work + grid * min(len(self._stages) - 1, 2))
         self.shape, self.dtype = job.pieces[-1].target.shape, job.dtypes[-1]
+        self.single = self._stages[0].run if len(self._stages) == 1 else None
 
     def _add(self, stage: Any, made: Layout, real: str, pairs: bool) -> None:
         self._stages.append(stage)
@@ -146,10 +147,10 @@ class DeviceJob(Prepared):
         del kept  # until here
 
     def enqueue(self, source: int, target: int, stream: int, memory: int) -> None:
-        last = len(self._stages) - 1
-        if last == 0:
-            self._stages[0].run(source, target, stream, memory)
+        if self.single is not None:
+            self.single(source, target, stream, memory)
             return
+        last = len(self._stages) - 1
         with self.lock:  # others may have the same memory
             for i, stage in enumerate(self._stages):
                 to = target if i == last else memory + self._between[i % 2]

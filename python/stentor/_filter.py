@@ -184,7 +184,7 @@ class DeviceFilter(Prepared):
         work = rounded(max(sweep.workspace for sweep in self.sweeps))
         self._between = [work, work + grid]  # in turn: a pass reads one and writes the other
         super().__init__(view.device, work + grid * min(last, 2))
-        self._run = self.sweeps[0].run if last == 0 else None
+        self.single = self.sweeps[0].run if last == 0 else None
 
     def __call__(self, view: View, pointer: int) -> None:
         """From a view to the array at `pointer`."""
@@ -193,8 +193,8 @@ class DeviceFilter(Prepared):
         del kept  # until here
 
     def enqueue(self, source: int, target: int, stream: int, memory: int) -> None:
-        if self._run is not None:
-            self._run(source, target, stream, memory)
+        if self.single is not None:
+            self.single(source, target, stream, memory)
             return
         last = len(self.sweeps) - 1
         with self.lock:  # others may have the same memory

@@ -158,7 +158,7 @@ class Plan:
     def _run_tensor(self, x: Any) -> Any:
         torch = sys.modules['torch']
         device, size = x.device, self._handle.workspace
-        result = torch.empty(self._out_shape, dtype=x.dtype, device=device)
+        result = torch.empty(self._out_shape, dtype=x.dtype, device=device) if self._every else torch.empty_like(x)
         memory = torch.empty((size,), dtype=torch.uint8, device=device) if size else None
         self._handle.run(x.data_ptr(), result.data_ptr(), raw_stream(torch, self._number),
                          0 if memory is None else memory.data_ptr())

@@ -2,7 +2,7 @@
 
 import sys
 import threading
-from typing import Any, Dict, Tuple
+from typing import Any, Callable, Dict, Optional, Tuple
 
 from ._arrays import address_of, capturing
 from ._context import context
@@ -24,6 +24,7 @@ class Prepared:
 
     def __init__(self, device: int, scratch: int):
         self.device, self.bytes, self.lock = device, scratch, threading.Lock()
+        self.single: Optional[Callable[[int, int, int, int], None]] = None  # all that a call runs, where that is one plan
         self._own: Dict[int, DeviceArray] = {}  # by stream, the last so many
 
     def scratch(self, view: Any) -> Tuple[int, Any]:

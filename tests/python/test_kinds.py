@@ -87,7 +87,10 @@ def fake_torch(streams):
     def empty(shape, dtype, device):
         return Tensor(stentor.DeviceArray(shape, str(dtype).rpartition('.')[2]))
 
-    return module('torch', Tensor=Tensor, empty=empty, cuda=types.SimpleNamespace(current_stream=current_stream),
+    def empty_like(x):
+        return empty(x.shape, x.dtype, x.device)
+
+    return module('torch', Tensor=Tensor, empty=empty, empty_like=empty_like, cuda=types.SimpleNamespace(current_stream=current_stream),
                   float64='torch.float64', float32='torch.float32', complex128='torch.complex128', uint8='torch.uint8',
                   strided='torch.strided')
 
