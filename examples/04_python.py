@@ -4,11 +4,10 @@
     python3 examples/04_python.py [PICTURE.png]
 """
 import pathlib
-import struct
 import sys
-import zlib
 
 import numpy as np
+from picture import save_png
 
 import stentor
 
@@ -21,16 +20,6 @@ def relief(z):
     down, right = (stentor.correlate(z, slope, axes=(axis,), mode='nearest') for axis in (0, 1))
     light = (0.6 + 0.02 * (down + right)) / np.sqrt(1 + 0.001 * (down**2 + right**2))
     return np.clip(255 * light, 0, 255).astype(np.uint8)
-
-
-def save_png(path, grey):
-    def chunk(kind, data):
-        return struct.pack('>I', len(data)) + kind + data + struct.pack('>I', zlib.crc32(kind + data))
-
-    rows = np.pad(grey, ((0, 0), (1, 0))).tobytes()  # each row begins with its filter: none
-    head = struct.pack('>IIBBBBB', grey.shape[1], grey.shape[0], 8, 0, 0, 0, 0)
-    pathlib.Path(path).write_bytes(b'\x89PNG\r\n\x1a\n' + chunk(b'IHDR', head) + chunk(b'IDAT', zlib.compress(rows))
-                                   + chunk(b'IEND', b''))
 
 
 def main(path='python.png'):
