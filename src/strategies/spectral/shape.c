@@ -97,7 +97,7 @@ static bool choose_length(const stn_task *task, const stn_machine *machine, int 
         choice->before[axis] = (int)before;
         break;
     }
-    choice->exact |= e.exact << axis;
+    choice->exact = (int16_t)(choice->exact | e.exact << axis);
     choice->kept[axis] = choice->live[axis] = axis == 2 ? (int)e.length / 2 + 1 : (int)e.length;
     return true;
 }
@@ -119,6 +119,7 @@ void spectral_choose_kept(const stn_task *task, spectral_choice *choice) {
         if (axis == 2 || 2 * kept - 1 < torus[1]) choice->live[axis] = (int)kept;
         if (!source) choice->kept[axis] = choice->live[axis];
     }
+    choice->settles = source && spectral_settles(task, choice, dead);
 }
 
 /* Lines of a block so that neighbours in memory are read together: whole sectors of 32 bytes at least. */
@@ -151,6 +152,7 @@ size_t spectral_variants(const stn_task *task, const spectral_choice *choice, sp
                 {0, 1, 0, 0, 0},   {0, -1, 0, 0, 0},    {0, 1, -1, 0, 0},    {0, 0, 1, 0, 0},
                 {1, 0, 1, 0, 640}, {0, 0, 0, 256, 256}, {0, 0, 0, 640, 640}, {-1, 0, 0, 384, 384}};
     size_t count = 0;
+    if (choice->settles && most > 0) list[count] = *choice, list[count++].settles = 0; /* all columns by transforms */
     for (size_t i = 0; i < sizeof ways / sizeof *ways && count < most; i++) {
         spectral_choice c = *choice;
         c.row_lines = ways[i].rows < 0 ? c.row_lines / 2 : c.row_lines << ways[i].rows;
