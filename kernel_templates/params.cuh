@@ -178,6 +178,7 @@ constexpr int WALK_STEP = 48;      // spectral_walk: points of a segment that it
 constexpr int WALK_BEFORE = 8;     // those before them
 constexpr int WALK_WIDTH = 520;    // frequencies from strip to strip
 constexpr int WALK_LEGS = 1;       // blocks that share a column
+constexpr int WALK_FACTORS = 1;    // 1: all segments' factors are made once
 constexpr int SPECTRUM_GROUP = 2;  // rows of the spectrum whose numbers lie side by side
 constexpr int SPECTRUM_BACK = 0;   // spectral_rows: 1 from frequencies to points
 constexpr int DIRECTION = 2;       // spectral_columns: 0 forward, 1 back, 2 forward, times the symbol and back

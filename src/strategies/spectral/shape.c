@@ -169,6 +169,13 @@ size_t spectral_variants(const stn_task *task, const spectral_choice *choice, sp
 
 /* ---- the whole shape ----------------------------------------------------------------------------------------------- */
 
+/* Bytes of shared memory beside lines that a walk goes down. */
+static size_t beside_of_walk(const stn_task *task, const stn_machine *machine, const spectral_shape *s, int lines) {
+    const size_t carry = spectral_walk_carry(task, &s->choice, &s->axis[1], lines);
+    const size_t line = (size_t)(s->choice.length[1] * lines) * 17 / 16 * (spectral_wide(task) ? 16 : 8);
+    return carry + spectral_walk_factors(task, machine, s, lines, carry + line);
+}
+
 static void make_lines(const stn_task *task, const stn_machine *machine, spectral_shape *s) {
     stn_ladder_needs needs = {
         .wide = spectral_wide(task), .last = 8, .shares = 1, .copies = 1, .lines = s->choice.row_lines};
@@ -181,7 +188,7 @@ static void make_lines(const stn_task *task, const stn_machine *machine, spectra
     needs.lines = s->choice.column_lines;
     for (int axis = s->last; axis < 2; axis++) {
         needs.copies = axis == s->last && s->symbol.taps ? 2 : 1;
-        if (spectral_tiled(&s->choice)) needs.beside = spectral_walk_carry(task, &s->choice, &s->axis[1], needs.lines);
+        if (spectral_tiled(&s->choice)) needs.beside = beside_of_walk(task, machine, s, needs.lines);
         bool heavy = s->choice.length[axis] > stn_ladder_most_points(needs.wide, needs.shared), source = false;
         for (int k = 0; k < 3; k++) source = source || stn_extension_odd(&s->axis[k]);
         needs.last = needs.copies > 1 || source

@@ -61,6 +61,9 @@ size_t spectral_tile_variants(const stn_task *task, const stn_machine *machine, 
 static inline bool spectral_tiled(const spectral_choice *choice) { return choice->step[0] > 0; }
 /* Bytes of shared memory that a block of columns keeps beside its lines. */
 size_t spectral_walk_carry(const stn_task *task, const spectral_choice *choice, const stn_extension *axis, int lines);
+/* And behind that for all segments' factors, if there is room for them beside so many bytes; else 0. */
+size_t spectral_walk_factors(const stn_task *task, const stn_machine *machine, const spectral_shape *shape, int lines,
+                             size_t beside);
 /* Of each column: so many blocks walk down it, where there are few columns. */
 int spectral_walk_legs(const stn_task *task, const stn_machine *machine, const spectral_shape *shape);
 /* Bytes in the workspace, behind the spectrum, for what lies about the first points of legs. */
