@@ -195,7 +195,6 @@ static void make_lines(const stn_task *task, const stn_machine *machine, spectra
                          ? 8
                          : 16; /* the foot has registers for what a source's frequencies are made of */
         needs.threads = heavy || needs.copies > 1 ? (needs.wide ? 448 : 640) : (needs.wide ? 512 : 768); /* no spills */
-        if (spectral_tiled(&s->choice) && !needs.wide) needs.threads = 640;
         if (source && axis == 0) needs.threads = needs.wide ? 384 : 512;
         if (s->choice.column_threads) needs.threads = s->choice.column_threads;
         stn_ladder_make(s->choice.length[axis], &needs, &s->line[axis]);
