@@ -178,6 +178,7 @@ constexpr int WALK_STEP = 48;      // spectral_walk: points of a segment that it
 constexpr int WALK_BEFORE = 8;     // those before them
 constexpr int WALK_WIDTH = 520;    // frequencies from strip to strip
 constexpr int WALK_LEGS = 1;       // blocks that share a column
+constexpr int WALK_FACTORS = 1;    // 1: all segments' factors are made once
 constexpr int SPECTRUM_GROUP = 2;  // rows of the spectrum whose numbers lie side by side
 constexpr int SPECTRUM_BACK = 0;   // spectral_rows: 1 from frequencies to points
 constexpr int DIRECTION = 2;       // spectral_columns: 0 forward, 1 back, 2 forward, times the symbol and back
@@ -189,9 +190,12 @@ constexpr int LINE_WHOLE = 0;                   // 1: a line is the axis, no mor
 constexpr int SYMBOL = 0;                       // spectral/symbol.cuh: 0 real and the same for -theta, 1 any
 constexpr int SYMBOL_TURNED = 0;                // 1: lines are rows of sheets
 constexpr int SYMBOL_HIGH = 1, SYMBOL_LOW = 0;  // terms of its parts
-constexpr int SOURCES = 0;       // 1: fixed or constant sides add a source; 2: in 3D; 3: in rows of sheets
-constexpr int COLUMNS_DEAD = 0;  // spectral_columns: 1: some columns have a source and no points
-constexpr int FROZEN_LOW = 0, FROZEN_HIGH = 0;  // spectral_rows: points of a row that fixed sides keep
+constexpr int SOURCES = 0;  // 1: fixed or constant sides add a source; 2: in 3D; 3: in rows of sheets
+// spectral_columns: 1: some columns have a source and no points; 2: those are another kernel's
+constexpr int COLUMNS_DEAD = 0;
+constexpr int SETTLE_POINTS = 40, SETTLE_EACH = 16;  // spectral_settle: points of a column, of a thread
+constexpr int SETTLE_COLUMNS = 8;                    // of a block
+constexpr int FROZEN_LOW = 0, FROZEN_HIGH = 0;       // spectral_rows: points of a row that fixed sides keep
 
 // ---- fno_line: the ladder's, WARPS and BLOCKS, and these; fno/product.cuh: WARPS_M .. TILES_N
 constexpr int FNO_FORWARD = 1, FNO_PRODUCT = 1, FNO_BACK = 1;  // which parts of a layer it is

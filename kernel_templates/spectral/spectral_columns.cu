@@ -19,7 +19,8 @@
 // place: the frequencies of a single one beside a face; row and values: those of what lies there. SOURCES is how many f there are.
 //
 // Where the symbol's power is 0 whatever the frequency along the column, nothing comes of the column's points, only of the source:
-// they are not there, and the way forward is left out (COLUMNS_DEAD).
+// they are not there, and the way forward is left out (COLUMNS_DEAD). With COLUMNS_DEAD 2 they are spectral_settle.cu's, and blocks
+// here have columns with points alone, of rows of columns that have some.
 //
 // With SPECTRUM_APART the columns are left where they were and what is made of them goes elsewhere, for each snapshot of a stack anew.
 //
@@ -33,6 +34,7 @@
 #include "device/twins.cuh"
 #include "params.cuh"
 #include "spectral/extension.cuh"
+#include "spectral/faces.cuh"
 #include "spectral/symbol.cuh"
 
 struct column_line {
@@ -47,10 +49,6 @@ using value = complex<REAL>;
 using top = rung<column_line, 0>;
 using foot = rung<column_line, LAST>;
 
-struct source_faces {
-    const REAL *values, *place;
-    long long grid, step, next;  // of values: complex numbers from grid to grid, frequency to frequency, face to face
-};
 struct source_image {
     int place, side;  // p modulo N; of which side's value
 };
@@ -75,7 +73,7 @@ struct spectral_columns_arguments {
     source_faces faces[2];
     int width, across;  // SOURCES 1, 2: columns lie in rows of as many, of which there are so many
     int live_across, unused;
-    REAL *apart;       // SPECTRUM_APART: laid out as the spectrum
+    REAL *apart;       // SPECTRUM_APART: laid out as the spectrum, or as the faces are whose frequencies these are
     sheet_rows sheet;  // SYMBOL_TURNED
 };
 
@@ -164,7 +162,7 @@ __device__ __forceinline__ int place_of(int k, int kept) {
 
 // COLUMNS_DEAD: whether column c has points: frequencies below `live` along x, +- `live_across` along y.
 __device__ __forceinline__ bool has_points(const spectral_columns_arguments &a, int c) {
-    if (!COLUMNS_DEAD) return true;
+    if (COLUMNS_DEAD != 1) return true;
     const int y = c / a.width, x = c % a.width;
     return x < a.live && (y < a.live_across || y > a.across - a.live_across);
 }
@@ -212,6 +210,19 @@ __device__ __forceinline__ void store_points(const spectral_columns_arguments &a
         }
     }
 }
+// COLUMNS_DEAD 2: the column number `column` of those that have points, `tiles` to a row of columns; else that of all.
+struct numbered {
+    int column;
+    bool active;
+};
+__device__ __forceinline__ numbered column_of(const spectral_columns_arguments &a, int tile, int lane) {
+    const int c = tile * LINE_COUNT + lane;
+    if (COLUMNS_DEAD != 2) return {c, c < a.columns};
+    const int each = (a.live + LINE_COUNT - 1) / LINE_COUNT, across = tile / each;
+    const int x = tile % each * LINE_COUNT + lane,
+              y = across < a.live_across ? across : a.across - (a.tiles / each - across);
+    return {y * a.width + x, x < a.live};
+}
 // The foot of columns that have no points: what the source adds. Without the loop of a power in it, many loads are under way at once.
 template <class SOURCE>
 __device__ __forceinline__ void settle_at_foot(const spectral_columns_arguments &a, value *line, int t0, int share,
@@ -241,7 +252,7 @@ __device__ __forceinline__ void turn_at_foot(const spectral_columns_arguments &a
         else
             return no_source{};
     }();
-    if (COLUMNS_DEAD && dead) {
+    if (COLUMNS_DEAD == 1 && dead) {
         settle_at_foot(a, line, t0, share, symbol, source);
         return;
     }
@@ -289,10 +300,12 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     const unsigned tile = blockIdx.x / LINE_SHARES;
     const int share = LINE_SHARES > 1 ? static_cast<int>(cluster_rank()) : 0;
     const long long plane = tile / a.tiles;
-    const int c = static_cast<int>(tile % a.tiles) * LINE_COUNT + lane;
-    const bool active = c < a.columns;
+    const numbered number = column_of(a, static_cast<int>(tile % a.tiles), lane);
+    const int c = number.column;
+    const bool active = number.active;
     const long long at = plane * a.plane + static_cast<long long>(c) * SPECTRUM_GROUP;
     value *const column = reinterpret_cast<value *>(a.spectrum) + at;
+    value *const to = SPECTRUM_APART ? reinterpret_cast<value *>(a.apart) + at : column;
     symbol_line symbol = {a.symbol.parts + static_cast<long long>(active ? c : 0) * SYMBOL_PARTS, {1.0, 0.0}};
     double few[SYMBOL_FEW ? SYMBOL_PARTS : 1];  // in registers, for all frequencies
     if constexpr (SYMBOL_FEW && DIRECTION == 2) {
@@ -302,9 +315,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     }
     if constexpr (SYMBOL_TURNED) symbol.half = load_pair(a.sheet.turns + 2 * (plane % a.sheet.rows));
 
-    bool dead = COLUMNS_DEAD;
+    bool dead = COLUMNS_DEAD == 1;
 #pragma unroll
-    for (int i = 0; COLUMNS_DEAD && i < LINE_COUNT; i++)
+    for (int i = 0; COLUMNS_DEAD == 1 && i < LINE_COUNT; i++)
         dead = dead && !has_points(a, c - lane + i);  // all of the block's
     if (DIRECTION != 1 && !dead) {
         if (LINE_SHARES > 1) wait_for_shares<column_line>();  // until all have begun
@@ -320,12 +333,12 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
         wait_for_shares<column_line>();
         descend<column_line, 1, LAST>(line, t, a.roots);
     }
-    turn_at_foot(a, line, t, share, column, symbol, plane, c, active, dead);
+    turn_at_foot(a, line, t, share, DIRECTION == 0 ? to : column, symbol, plane, c, active, dead);
     if constexpr (DIRECTION != 0) {
         __syncthreads();
         ascend<column_line, LAST, 1>(line, t, a.roots);
         if (LINE_SHARES > 1) wait_for_shares<column_line>();
-        store_points(a, line, t, share, SPECTRUM_APART ? reinterpret_cast<value *>(a.apart) + at : column, active);
+        store_points(a, line, t, share, to, active);
         if (LINE_SHARES > 1) wait_for_shares<column_line>();  // until none reads what this block holds
     }
 }

@@ -17,6 +17,9 @@
 // Where there are few columns each has WALK_LEGS legs, a block each. What lies about the first point of a leg was copied aside before
 // any of them began: a leg begins with its own, and ends with the next one's (in a wrap, the last leg's is the first).
 //
+// All segments of a column have the same frequencies: with WALK_FACTORS their factors K^T, in the data's type, are made once and lie in
+// shared memory, [k][column].
+//
 // Columns of a plane: strips of WALK_WIDTH, of which `kept` are frequencies, the same in each strip.
 //
 // Reads REAL, BLOCKS, THREADS_X, LINE_*, EXTEND_*, WALK_*, SYMBOL*.
@@ -39,6 +42,16 @@ constexpr int KEPT_POINTS = (2 * CARRY + (EXTEND_REPEATS ? AFTER : 0)) * LINE_CO
 static_assert(LINE_STAGES >= 2, "a column comes from memory in one rung and meets the symbol in another");
 static_assert(WALK_STEP > 0 && AFTER >= 0, "a segment is longer than what reaches into it");
 using value = complex<REAL>;
+template <bool PLAIN>
+struct factor_of_symbol {
+    using type = REAL;
+};
+template <>
+struct factor_of_symbol<false> {
+    using type = value;
+};
+using factor = factor_of_symbol<SYMBOL == 0>::type;
+static_assert(!WALK_FACTORS || SYMBOL != 2, "a line of taps has its factors beside it");
 using top = rung<walk_line, 0>;
 using foot = rung<walk_line, LAST>;
 constexpr int LINE_CELLS = ladder_cells<walk_line>();
@@ -55,7 +68,8 @@ struct spectral_walk_arguments {
 };
 
 static_assert(is_twin(sizeof(spectral_walk_arguments)), "the arguments that are launched");
-static_assert(is_given(sizeof(value) * (LINE_CELLS * (SYMBOL == 2 ? 2 : 1) + KEPT_POINTS)),
+static_assert(is_given(sizeof(value) * (LINE_CELLS * (SYMBOL == 2 ? 2 : 1) + KEPT_POINTS) +
+                       sizeof(factor) * (WALK_FACTORS ? N * LINE_COUNT : 0)),
               "the shared memory that is given");
 
 struct walk {
@@ -99,17 +113,39 @@ __device__ __forceinline__ value point_at(const walk &w, int p) {
     if (WALK_LEGS > 1 && y >= w.end && y < w.end + AFTER) return from_aside(w.past, y - w.end + WALK_BEFORE, w.pitch);
     return y >= 0 && y < w.n ? from_memory(w, y) : point_past(w, y);
 }
+// A butterfly's points j + r STRIDE, j < STRIDE: which r can have a point before, or from, point p.
+__device__ __forceinline__ constexpr bool may_precede(int r, int p) { return r * top::STRIDE < p; }
+__device__ __forceinline__ constexpr bool may_follow(int r, int p) { return (r + 1) * top::STRIDE > p; }
+// Points of a segment that begins with the carry and lies within the leg: all but the first segment and the last.
+__device__ __forceinline__ void load_within(const walk &w, value (&x)[top::R], int j) {
+    const value *at = w.column + (w.from + j) * w.pitch;
+    const long long step = top::STRIDE * w.pitch;
+#pragma unroll
+    for (int r = 0; r < top::R; r++, at += step) {
+        const int p = j + r * top::STRIDE;
+        if (may_precede(r, CARRY) && p < CARRY)
+            x[r] = w.carry[p * LINE_COUNT];
+        else
+            x[r] = load_pair(reinterpret_cast<const REAL *>(at));
+    }
+}
 __device__ __forceinline__ void load_segment(const walk &w, value *line, int t, const REAL *roots, bool active) {
+    const bool within = !w.fresh && w.from + N <= w.n && w.from + N <= w.end;
 #pragma unroll 1
     for (int j = t; j < top::COUNT; j += THREADS_X) {
         value x[top::R];
+        if (active && within)
+            load_within(w, x, j);
+        else
 #pragma unroll
-        for (int r = 0; r < top::R; r++) x[r] = active ? point_at(w, j + r * top::STRIDE) : value{REAL(0), REAL(0)};
+            for (int r = 0; r < top::R; r++) x[r] = active ? point_at(w, j + r * top::STRIDE) : value{REAL(0), REAL(0)};
 #pragma unroll
         for (int r = 0; r < top::R; r++) {
             const int p = j + r * top::STRIDE;
-            if (p >= WALK_STEP) w.next[(p - WALK_STEP) * LINE_COUNT] = x[r];
-            if (FIRST && w.fresh && p >= WALK_BEFORE && p < CARRY) w.first[(p - WALK_BEFORE) * LINE_COUNT] = x[r];
+            if (may_follow(r, WALK_STEP) && p >= WALK_STEP) w.next[(p - WALK_STEP) * LINE_COUNT] = x[r];
+            if (FIRST && w.fresh && may_follow(r, WALK_BEFORE) && may_precede(r, CARRY) && p >= WALK_BEFORE &&
+                p < CARRY)
+                w.first[(p - WALK_BEFORE) * LINE_COUNT] = x[r];
         }
         dft<top::R>(x);
         turn_rung<walk_line, 0>(x, j, roots);
@@ -124,11 +160,14 @@ __device__ __forceinline__ void store_segment(const walk &w, const value *line, 
         turn_rung<walk_line, 0>(x, j, roots);
         dft<top::R>(x);
         if (!active) continue;
+        const int end = w.n - w.from < WALK_BEFORE + WALK_STEP ? w.n - w.from : WALK_BEFORE + WALK_STEP;
+        value *at = w.column + (w.from + j) * w.pitch;
+        const long long step = top::STRIDE * w.pitch;
 #pragma unroll
-        for (int r = 0; r < top::R; r++) {
-            const int p = j + r * top::STRIDE, y = w.from + p;
-            if (p >= WALK_BEFORE && p < WALK_BEFORE + WALK_STEP && y < w.n)
-                store_pair(reinterpret_cast<REAL *>(w.column + y * w.pitch), swapped(x[r]));
+        for (int r = 0; r < top::R; r++, at += step) {
+            const int p = j + r * top::STRIDE;
+            if ((may_precede(r, WALK_BEFORE) && p < WALK_BEFORE) || p >= end) continue;
+            store_pair(reinterpret_cast<REAL *>(at), swapped(x[r]));
         }
     }
 }
@@ -153,8 +192,17 @@ __device__ __forceinline__ void turn_taps(value *line, int t0, const REAL *taps,
         put_cells<walk_line, LAST>(x, line, foot_of<walk_line>(j));
     }
 }
+__device__ __forceinline__ REAL narrowed(double x) { return static_cast<REAL>(x); }
+__device__ __forceinline__ value narrowed(complex<double> z) {
+    return {static_cast<REAL>(z.re), static_cast<REAL>(z.im)};
+}
+__device__ __forceinline__ void make_factors(const symbol_arguments &a, factor *to, int t0, const symbol_line &symbol) {
+#pragma unroll 1
+    for (int k = t0; k < N; k += THREADS_X)
+        to[k * LINE_COUNT] = narrowed(a.scale * taken_of(away_of<N>(symbol, a.angles, k), a));
+}
 __device__ __forceinline__ void turn_at_foot(const spectral_walk_arguments &a, value *line, int t0,
-                                             const symbol_line &symbol) {
+                                             const symbol_line &symbol, const factor *factors) {
 #pragma unroll 1
     for (int t = t0; t < foot::COUNT; t += THREADS_X) {
         value x[foot::R];
@@ -166,7 +214,10 @@ __device__ __forceinline__ void turn_at_foot(const spectral_walk_arguments &a, v
             take_cells<walk_line, LAST>(factor, line + LINE_CELLS, first);
 #pragma unroll
             for (int r = 0; r < foot::R; r++) x[r] = swapped(static_cast<REAL>(a.symbol.scale) * (x[r] * factor[r]));
-        } else
+        } else if constexpr (WALK_FACTORS)
+#pragma unroll
+            for (int r = 0; r < foot::R; r++) x[r] = swapped(factors[(t + r * (N / foot::R)) * LINE_COUNT] * x[r]);
+        else
 #pragma unroll
             for (int r = 0; r < foot::R; r++)
                 x[r] = swapped(times_symbol<N>(x[r], symbol, t + r * (N / foot::R), a.symbol));
@@ -197,6 +248,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
 
     if constexpr (SYMBOL == 2)  // of the data's own type
         turn_taps(line + LINE_CELLS, t, reinterpret_cast<const REAL *>(a.symbol.parts) + parts, a.roots);
+    factor *const factors = reinterpret_cast<factor *>(kept - lane + KEPT_POINTS) + lane;
+    if constexpr (WALK_FACTORS) make_factors(a.symbol, factors, t, symbol);  // read behind a barrier
     walk w = {reinterpret_cast<value *>(a.spectrum) + plane * a.plane + c, a.pitch, a.n};
     w.from = leg * a.segments * WALK_STEP - WALK_BEFORE, w.end = NOWHERE;
     w.first = kept + 2 * CARRY * LINE_COUNT;
@@ -220,7 +273,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
         load_segment(w, line, t, a.roots, active);  // where this thread's own butterflies were stored from
         __syncthreads();
         descend<walk_line, 1, LAST>(line, t, a.roots);
-        turn_at_foot(a, line, t, symbol);
+        turn_at_foot(a, line, t, symbol, factors);
         __syncthreads();
         ascend<walk_line, LAST, 1>(line, t, a.roots);
         store_segment(w, line, t, a.roots, active);

@@ -90,6 +90,19 @@ __device__ __forceinline__ power<complex<double>> power_of(complex<double> away,
     if (!near) less = {1.0 - taken.re, -taken.im};
     return {taken, less};
 }
+// K^T alone. A few steps are a few products: their roundings are no more than what powers of 1 - K err by.
+constexpr unsigned long long FEW_STEPS = 8;
+__device__ __forceinline__ double once_of(double away) { return 1.0 - away; }
+__device__ __forceinline__ complex<double> once_of(complex<double> away) { return {1.0 - away.re, -away.im}; }
+template <class V>
+__device__ __forceinline__ V taken_of(V away, const symbol_arguments &a) {
+    if (a.steps > FEW_STEPS) return power_of(away, a).taken;
+    const V once = once_of(away);
+    V taken = once;
+#pragma unroll 1
+    for (int left = static_cast<int>(a.steps) - 1; left > 0; left--) taken = taken * once;
+    return taken;
+}
 __device__ __forceinline__ double inverse_of(double away) { return 1.0 / away; }
 __device__ __forceinline__ complex<double> inverse_of(complex<double> away) {
     return (1.0 / size_of(away)) * conjugate(away);
@@ -153,7 +166,7 @@ __device__ __forceinline__ complex<T> times_factor(complex<T> x, complex<double>
 template <int N, class T>
 __device__ __forceinline__ complex<T> times_symbol(complex<T> x, const symbol_line &line, int k,
                                                    const symbol_arguments &a) {
-    return times_factor(x, a.scale * power_of(away_of<N>(line, a.angles, k), a).taken);
+    return times_factor(x, a.scale * taken_of(away_of<N>(line, a.angles, k), a));
 }
 // The same, and what a source of the same frequency adds in all steps.
 template <int N, class T>

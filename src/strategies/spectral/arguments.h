@@ -52,6 +52,18 @@ typedef struct spectral_columns_arguments {
     spectral_sheet_rows sheet;
 } spectral_columns_arguments;
 
+/* As spectral_settle.cu declares them. */
+typedef struct spectral_settle_arguments {
+    void *spectrum;
+    const void *parts;
+    int64_t point, grid;
+    const void *row;
+    int64_t row_grid, row_next;
+    spectral_faces_arguments faces[2];
+    double scale;
+    int32_t width, columns, across, tiles, live, live_across, beside[2];
+} spectral_settle_arguments;
+
 /* As spectral_walk.cu declares them. */
 typedef struct spectral_walk_arguments {
     void *spectrum;

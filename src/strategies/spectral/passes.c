@@ -22,8 +22,14 @@ static bool columns_dead(const spectral_shape *shape) {
     return c->live[2] < c->kept[2] || (shape->last == 0 && c->live[1] < c->kept[1]);
 }
 
-static stn_status make_pass(stn_plan *plan, const spectral_shape *shape, bool sources, spectral_pass *pass,
-                            stn_error *error) {
+/* A kernel of its own serves those. */
+static bool settles(const spectral_state *state) {
+    return state->source.settle && state->shape.symbol.plain && columns_dead(&state->shape);
+}
+
+static stn_status make_pass(stn_plan *plan, const spectral_state *state, spectral_pass *pass, stn_error *error) {
+    const spectral_shape *shape = &state->shape;
+    const bool sources = state->source.has;
     const stn_task *task = &plan->task;
     const stn_ladder *line = &shape->line[pass->axis];
     if (pass->axis == 1 && spectral_tiled(&shape->choice)) return spectral_make_walk(plan, shape, &pass->kernel, error);
@@ -55,7 +61,7 @@ static stn_status make_pass(stn_plan *plan, const spectral_shape *shape, bool so
         const bool meets_symbol = pass->direction == SPECTRAL_BOTH;
         stn_params_int(&params, "SYMBOL", !meets_symbol ? 0 : shape->symbol.taps ? 2 : !shape->symbol.plain);
         stn_params_int(&params, "SYMBOL_TURNED", 0);
-        stn_params_int(&params, "COLUMNS_DEAD", pass->direction == SPECTRAL_BOTH && columns_dead(shape));
+        stn_params_int(&params, "COLUMNS_DEAD", !meets_symbol ? 0 : settles(state) ? 2 : columns_dead(shape));
         stn_params_int(&params, "SYMBOL_HIGH", shape->symbol.high);
         stn_params_int(&params, "SYMBOL_LOW", shape->symbol.low);
     }
@@ -73,7 +79,7 @@ stn_status spectral_make_passes(stn_plan *plan, spectral_state *state, stn_error
     state->pass[count++] = (spectral_pass){state->shape.last, SPECTRAL_BOTH, NULL};
     if (state->shape.last == 0) state->pass[count++] = (spectral_pass){1, SPECTRAL_BACK, NULL};
     state->pass[count++] = (spectral_pass){2, SPECTRAL_BACK, NULL};
-    for (int p = 0; p < count; p++) STN_TRY(make_pass(plan, &state->shape, state->source.has, &state->pass[p], error));
+    for (int p = 0; p < count; p++) STN_TRY(make_pass(plan, state, &state->pass[p], error));
     state->count = count;
     return STN_OK;
 }
@@ -218,6 +224,10 @@ static stn_status run_columns(const stn_plan *plan, const spectral_state *state,
     a.along =
         (spectral_extension_arguments){(int32_t)shape->axis[pass->axis].n, (int32_t)shape->axis[pass->axis].before};
     if (turns && state->source.has) spectral_source_arguments_of(state, run, &a);
+    if (turns && settles(state)) {
+        STN_TRY(spectral_run_settle(plan, state, task->snapshots > 1 ? a.apart : a.spectrum, run, error));
+        a.tiles = (int32_t)(stn_div_up(a.live, shape->line[0].lines) * spectral_live_rows(shape));
+    }
     int64_t planes = (slowest ? 1 : task->n[0]) * task->batch;
     return spectral_launch(plan, state, pass->axis, pass->kernel, a.tiles * planes, &a, run->stream, error);
 }

@@ -17,9 +17,11 @@ typedef struct spectral_pass {
 typedef struct spectral_source {
     bool has;
     struct stn_kernel *kernel, *transform[3]; /* its values; forward along each axis */
+    struct stn_kernel *settle;                /* of columns that have nothing else; or NULL */
     void *tables;                             /* on the device, in bytes from there: */
     size_t place[3], taps;                    /* frequencies of a one beside the faces of each axis; the taps */
     size_t values[2], faces[3]; /* in the workspace: of z and y faces the values, of all their frequencies */
+    size_t turned[3];           /* those of y and x faces along z, too: elsewhere if some columns need them as points */
     int64_t extent[2];          /* points or frequencies along z and y, whichever are more */
 } spectral_source;
 
@@ -71,5 +73,11 @@ typedef struct spectral_line_source {
 } spectral_line_source;
 stn_status spectral_source_of_lines(const stn_plan *plan, const spectral_line_source *source, const stn_execution *run,
                                     stn_error *error);
+/* ---- settle.c: what columns come to of which nothing but a source is left. */
+stn_status spectral_make_settle(stn_plan *plan, spectral_state *state, stn_error *error);
+stn_status spectral_run_settle(const stn_plan *plan, const spectral_state *state, void *spectrum,
+                               const stn_execution *run, stn_error *error);
+/* The rows of columns, along y, that have points. */
+int64_t spectral_live_rows(const spectral_shape *shape);
 void spectral_free_source(stn_plan *plan, spectral_state *state);
 #endif

@@ -97,7 +97,7 @@ static bool choose_length(const stn_task *task, const stn_machine *machine, int 
         choice->before[axis] = (int)before;
         break;
     }
-    choice->exact |= e.exact << axis;
+    choice->exact = (int16_t)(choice->exact | e.exact << axis);
     choice->kept[axis] = choice->live[axis] = axis == 2 ? (int)e.length / 2 + 1 : (int)e.length;
     return true;
 }
@@ -119,6 +119,7 @@ void spectral_choose_kept(const stn_task *task, spectral_choice *choice) {
         if (axis == 2 || 2 * kept - 1 < torus[1]) choice->live[axis] = (int)kept;
         if (!source) choice->kept[axis] = choice->live[axis];
     }
+    choice->settles = source && spectral_settles(task, choice, dead);
 }
 
 /* Lines of a block so that neighbours in memory are read together: whole sectors of 32 bytes at least. */
@@ -151,6 +152,7 @@ size_t spectral_variants(const stn_task *task, const spectral_choice *choice, sp
                 {0, 1, 0, 0, 0},   {0, -1, 0, 0, 0},    {0, 1, -1, 0, 0},    {0, 0, 1, 0, 0},
                 {1, 0, 1, 0, 640}, {0, 0, 0, 256, 256}, {0, 0, 0, 640, 640}, {-1, 0, 0, 384, 384}};
     size_t count = 0;
+    if (choice->settles && most > 0) list[count] = *choice, list[count++].settles = 0; /* all columns by transforms */
     for (size_t i = 0; i < sizeof ways / sizeof *ways && count < most; i++) {
         spectral_choice c = *choice;
         c.row_lines = ways[i].rows < 0 ? c.row_lines / 2 : c.row_lines << ways[i].rows;
@@ -167,6 +169,13 @@ size_t spectral_variants(const stn_task *task, const spectral_choice *choice, sp
 
 /* ---- the whole shape ----------------------------------------------------------------------------------------------- */
 
+/* Bytes of shared memory beside lines that a walk goes down. */
+static size_t beside_of_walk(const stn_task *task, const stn_machine *machine, const spectral_shape *s, int lines) {
+    const size_t carry = spectral_walk_carry(task, &s->choice, &s->axis[1], lines);
+    const size_t line = (size_t)(s->choice.length[1] * lines) * 17 / 16 * (spectral_wide(task) ? 16 : 8);
+    return carry + spectral_walk_factors(task, machine, s, lines, carry + line);
+}
+
 static void make_lines(const stn_task *task, const stn_machine *machine, spectral_shape *s) {
     stn_ladder_needs needs = {
         .wide = spectral_wide(task), .last = 8, .shares = 1, .copies = 1, .lines = s->choice.row_lines};
@@ -179,14 +188,13 @@ static void make_lines(const stn_task *task, const stn_machine *machine, spectra
     needs.lines = s->choice.column_lines;
     for (int axis = s->last; axis < 2; axis++) {
         needs.copies = axis == s->last && s->symbol.taps ? 2 : 1;
-        if (spectral_tiled(&s->choice)) needs.beside = spectral_walk_carry(task, &s->choice, &s->axis[1], needs.lines);
+        if (spectral_tiled(&s->choice)) needs.beside = beside_of_walk(task, machine, s, needs.lines);
         bool heavy = s->choice.length[axis] > stn_ladder_most_points(needs.wide, needs.shared), source = false;
         for (int k = 0; k < 3; k++) source = source || stn_extension_odd(&s->axis[k]);
         needs.last = needs.copies > 1 || source
                          ? 8
                          : 16; /* the foot has registers for what a source's frequencies are made of */
         needs.threads = heavy || needs.copies > 1 ? (needs.wide ? 448 : 640) : (needs.wide ? 512 : 768); /* no spills */
-        if (spectral_tiled(&s->choice) && !needs.wide) needs.threads = 640;
         if (source && axis == 0) needs.threads = needs.wide ? 384 : 512;
         if (s->choice.column_threads) needs.threads = s->choice.column_threads;
         stn_ladder_make(s->choice.length[axis], &needs, &s->line[axis]);

@@ -9,7 +9,8 @@
 /* A candidate's values. Lengths are in halves, low and high, as an int holds them. */
 typedef struct spectral_choice {
     int length[3], before[3]; /* of the line along each axis */
-    int exact;                /* bit k: that of axis k is a whole period */
+    int16_t exact;            /* bit k: that of axis k is a whole period */
+    int16_t settles;          /* 1: columns that have a source and no points have a kernel of their own (settle.c) */
     int kept[3]; /* frequencies along each axis that are not 0 to rounding after all steps: below kept[k], and above its
                                  negative along y of 3D; of the last axis all are kept. Where a source acts, at all of them */
     int live[3]; /* the same, of what comes of the grid's points, without a source */
@@ -46,6 +47,8 @@ bool spectral_choose(const stn_task *task, const stn_machine *machine, spectral_
 /* Then the frequencies that are kept, which takes some ms. */
 void spectral_choose_kept(const stn_task *task, spectral_choice *choice);
 stn_symbol spectral_symbol_form(const stn_task *task, const stn_machine *machine, const int64_t torus[3]);
+/* settle.c: whether a kernel of its own serves the columns that have no points, and there are such. */
+bool spectral_settles(const stn_task *task, const spectral_choice *choice, double dead);
 /* Other ways to lay out the same, worth measuring; returns how many, at most `most`. */
 size_t spectral_variants(const stn_task *task, const spectral_choice *choice, spectral_choice *list, size_t most);
 /* ---- tiles.c: where what taps reach is short beside the axes, tori of its own along a row and down the columns (spectral_walk.cu).
@@ -58,6 +61,9 @@ size_t spectral_tile_variants(const stn_task *task, const stn_machine *machine, 
 static inline bool spectral_tiled(const spectral_choice *choice) { return choice->step[0] > 0; }
 /* Bytes of shared memory that a block of columns keeps beside its lines. */
 size_t spectral_walk_carry(const stn_task *task, const spectral_choice *choice, const stn_extension *axis, int lines);
+/* And behind that for all segments' factors, if there is room for them beside so many bytes; else 0. */
+size_t spectral_walk_factors(const stn_task *task, const stn_machine *machine, const spectral_shape *shape, int lines,
+                             size_t beside);
 /* Of each column: so many blocks walk down it, where there are few columns. */
 int spectral_walk_legs(const stn_task *task, const stn_machine *machine, const spectral_shape *shape);
 /* Bytes in the workspace, behind the spectrum, for what lies about the first points of legs. */

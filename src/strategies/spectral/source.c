@@ -37,7 +37,7 @@ static stn_status make_transform(stn_plan *plan, spectral_state *state, int axis
         stn_params_int(&params, "FROZEN_HIGH", 0);
     } else {
         stn_params_int(&params, "DIRECTION", SPECTRAL_FORWARD);
-        stn_params_int(&params, "SPECTRUM_APART", 0);
+        stn_params_int(&params, "SPECTRUM_APART", axis == 0 && shape->choice.settles);
         stn_params_int(&params, "SOURCES", 0);
         stn_params_int(&params, "SYMBOL", 0);
         stn_params_int(&params, "SYMBOL_TURNED", 0);
@@ -91,8 +91,13 @@ stn_status spectral_make_source(stn_plan *plan, spectral_state *state, size_t *b
     *bytes = (size_t)stn_round_up((int64_t)*bytes, 256);
     source->values[0] = placed(bytes, 2 * (size_t)(task->n[1] * task->n[2]) * batch * real);
     source->values[1] = placed(bytes, 2 * (size_t)(task->n[0] * task->n[2]) * batch * real);
-    for (int axis = 0; axis < 3; axis++)
-        source->faces[axis] = placed(bytes, 2 * (size_t)frequencies(state, axis) * batch * real);
+    const bool apart = state->shape.choice.settles;
+    for (int axis = 0; axis < 3; axis++) {
+        const size_t size = 2 * (size_t)frequencies(state, axis) * batch * real;
+        source->faces[axis] = source->turned[axis] = placed(bytes, size);
+        if (apart && axis > 0) source->turned[axis] = placed(bytes, size);
+    }
+    if (apart) STN_TRY(spectral_make_settle(plan, state, error));
     return make_kernels(plan, state, error);
 }
 
@@ -225,7 +230,7 @@ static stn_status run_rows(const stn_plan *plan, const spectral_state *state, in
     return STN_OK;
 }
 
-/* Along y or z, in place: in each plane `pitch` columns side by side. */
+/* Along y or z, in place, or y and x faces along z to where columns have them as frequencies: in each plane `pitch` columns side by side. */
 static stn_status run_columns(const stn_plan *plan, const spectral_state *state, int faces, int along, int64_t planes,
                               int64_t plane, int64_t pitch, const stn_execution *run, stn_error *error) {
     const spectral_shape *shape = &state->shape;
@@ -239,6 +244,7 @@ static stn_status run_columns(const stn_plan *plan, const spectral_state *state,
     for (int64_t grid = 0; grid < plan->task.batch; grid++) {
         size_t before = 2 * (size_t)(grid * frequencies(state, faces)) * real;
         a.spectrum = (char *)run->workspace + source->faces[faces] + before;
+        a.apart = (char *)run->workspace + source->turned[faces] + before;
         STN_TRY(
             spectral_launch(plan, state, along, source->transform[along], a.tiles * planes, &a, run->stream, error));
     }
@@ -269,8 +275,8 @@ void spectral_source_arguments_of(const spectral_state *state, const stn_executi
     a->row = workspace + source->faces[last], a->row_place = tables + source->place[last];
     a->row_grid = frequencies(state, last), a->row_next = last == 0 ? source->extent[1] * pitch : pitch;
     if (last == 0)
-        a->faces[0] = (spectral_faces_arguments){workspace + source->faces[1], tables + source->place[1],
+        a->faces[0] = (spectral_faces_arguments){workspace + source->turned[1], tables + source->place[1],
                                                  frequencies(state, 1), 2 * pitch, pitch};
-    a->faces[x] = (spectral_faces_arguments){workspace + source->faces[2], tables + source->place[2],
+    a->faces[x] = (spectral_faces_arguments){workspace + source->turned[2], tables + source->place[2],
                                              frequencies(state, 2), last == 0 ? 2 * source->extent[1] : 2, 1};
 }

@@ -242,6 +242,7 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
                     : shape->symbol.plain ? "real"
                                           : "complex",
                     state->source.has ? ", a source beside fixed and constant sides" : "");
+    if (shape->choice.settles) stn_text_printf(text, ", columns without points by recursion");
     for (int axis = shape->last; axis < 3; axis++) {
         const stn_ladder *line = &shape->line[axis];
         stn_text_printf(text, "; %c: %d x %d threads, ", "zyx"[axis], line -> lines, line -> threads);
@@ -271,6 +272,7 @@ static void name_candidate(const stn_task *task, const stn_candidate *candidate,
                     choice.group);
     if (choice.step[0]) stn_text_printf(text, ", tiles of %d", choice.step[0]);
     if (choice.step[1]) stn_text_printf(text, " x %d points", choice.step[1]);
+    if (choice.settles) stn_text_printf(text, ", recursion");
     if (choice.row_threads) stn_text_printf(text, ", %d threads for rows", choice.row_threads);
     if (choice.column_threads) stn_text_printf(text, ", %d threads for columns", choice.column_threads);
 }

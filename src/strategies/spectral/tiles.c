@@ -30,6 +30,7 @@ typedef struct tile_needs {
     const stn_machine *machine;
     size_t cell;
     int lines, copies; /* of a block, of shared memory */
+    size_t factor;     /* bytes of a frequency's, if there is room; 0: none */
     bool row, wrap;
     int unit; /* points that a step and what lies before it are a multiple of: of a sector */
 } tile_needs;
@@ -38,7 +39,9 @@ static size_t shared_by(const tile_needs *needs, int64_t length, int64_t step, i
     const size_t line = (size_t)(needs->row ? length / 2 : length) * 17 / 16 * (size_t)needs->copies;
     const int64_t carry = length - step;
     const size_t kept = needs->row ? 0 : (size_t)(2 * carry + (needs->wrap ? carry - before : 0));
-    return (line + kept) * (size_t)needs->lines * needs->cell;
+    const size_t bytes = (line + kept) * (size_t)needs->lines * needs->cell;
+    const size_t factors = (size_t)length * (size_t)needs->lines * needs->factor;
+    return bytes + factors <= needs->machine->shared_per_block ? bytes + factors : bytes;
 }
 
 /* The tiling of n points, into `tiles` at least, that costs least; its cost for each of them, infinite where there is none. */
@@ -86,6 +89,13 @@ size_t spectral_walk_carry(const stn_task *task, const spectral_choice *choice, 
     return (size_t)(points * lines) * (spectral_wide(task) ? 16 : 8);
 }
 
+size_t spectral_walk_factors(const stn_task *task, const stn_machine *machine, const spectral_shape *shape, int lines,
+                             size_t beside) {
+    const size_t factor = (shape->symbol.plain ? 8 : 16) / (spectral_wide(task) ? 1 : 2);
+    const size_t bytes = shape->symbol.taps ? 0 : (size_t)(shape->choice.length[1] * lines) * factor;
+    return beside + bytes <= machine->shared_per_block ? bytes : 0;
+}
+
 /* Blocks enough that the last of them do not stay behind alone, as long as what legs share is little. */
 int spectral_walk_legs(const stn_task *task, const stn_machine *machine, const spectral_shape *shape) {
     const stn_ladder *line = &shape->line[1];
@@ -129,7 +139,9 @@ static bool choose_columns(const stn_task *task, const stn_machine *machine, con
         .machine = machine, .cell = spectral_wide(task) ? 16 : 8, .copies = 1, .unit = 1, .wrap = columns.repeats};
     /* a segment is longer than what reaches into it, and its taps lie beside it if those of such a one would */
     const int64_t torus[3] = {1, stn_min(y->side[0] + y->side[1], 1024) + LEAST_STEP, choice->length[2]};
-    if (spectral_symbol_form(task, machine, torus).taps) needs.copies = 2;
+    const stn_symbol form = spectral_symbol_form(task, machine, torus);
+    if (form.taps) needs.copies = 2;
+    needs.factor = form.taps ? 0 : form.plain ? needs.cell / 2 : needs.cell;
     choice->column_lines = PIECE / (int)needs.cell;
     double best = INFINITY;
     for (int lines = PIECE / (int)needs.cell; 2 * lines * (int)needs.cell >= PIECE; lines /= 2) {

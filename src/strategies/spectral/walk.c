@@ -8,10 +8,18 @@
 #include "strategies/common/layout.h"
 #include "strategies/spectral/passes.h"
 
-static size_t shared_of(const stn_task *task, const spectral_shape *shape) {
+/* Bytes of shared memory; without factors, and those that are left for them. */
+static size_t shared_of_lines(const stn_task *task, const spectral_shape *shape) {
     const stn_ladder *line = &shape->line[1];
     return stn_ladder_shared(line, spectral_wide(task)) +
            spectral_walk_carry(task, &shape->choice, &shape->axis[1], line->lines);
+}
+static size_t factors_of(const stn_plan *plan, const spectral_shape *shape) {
+    return spectral_walk_factors(&plan->task, &plan->machine, shape, shape->line[1].lines,
+                                 shared_of_lines(&plan->task, shape));
+}
+static size_t shared_of(const stn_plan *plan, const spectral_shape *shape) {
+    return shared_of_lines(&plan->task, shape) + factors_of(plan, shape);
 }
 
 stn_status spectral_make_walk(stn_plan *plan, const spectral_shape *shape, stn_kernel **kernel, stn_error *error) {
@@ -25,11 +33,12 @@ stn_status spectral_make_walk(stn_plan *plan, const spectral_shape *shape, stn_k
     stn_params_int(&params, "WALK_BEFORE", shape->choice.before[1]);
     stn_params_int(&params, "WALK_WIDTH", shape->width);
     stn_params_int(&params, "WALK_LEGS", shape->legs);
+    stn_params_int(&params, "WALK_FACTORS", factors_of(plan, shape) > 0);
     stn_params_int(&params, "SYMBOL", shape->symbol.taps ? 2 : !shape->symbol.plain);
     stn_params_int(&params, "SYMBOL_TURNED", 0);
     stn_params_int(&params, "SYMBOL_HIGH", shape->symbol.high);
     stn_params_int(&params, "SYMBOL_LOW", shape->symbol.low);
-    STN_TRY(stn_kernel_make(plan->context, "spectral_walk", &params, shared_of(&plan->task, shape), kernel, error));
+    STN_TRY(stn_kernel_make(plan->context, "spectral_walk", &params, shared_of(plan, shape), kernel, error));
     stn_plan_list_kernel(plan, *kernel);
     return STN_OK;
 }
@@ -88,6 +97,6 @@ stn_status spectral_run_walk(const stn_plan *plan, const spectral_state *state, 
     stn_launch how = {.grid = {(unsigned)(a.tiles * shape->legs * task->batch), 1, 1}, .stream = run->stream};
     how.block[0] = (unsigned)(line->threads * line->lines);
     how.block[1] = how.block[2] = 1;
-    how.shared = shared_of(task, shape);
+    how.shared = shared_of(plan, shape);
     return stn_module_launch(kernel->module, &how, &a, error);
 }

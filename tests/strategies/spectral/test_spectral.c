@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "../suite.h"
+#include "settled.h"
 #include "sheets.h"
 #include "stacks.h"
 #include "tiles.h"
@@ -323,6 +324,7 @@ int main(int argc, char **argv) {
     static const suite_part parts[] = {{"wrap", wrap},           {"long", long_columns}, {"dense", dense},
                                        {"even", even_sides},     {"odd", odd_sides},     {"sizes", sizes},
                                        {"modes", modes},         {"layouts", layouts},   {"new-weights", new_weights},
-                                       {"snapshots", snapshots}, {"sheets", sheets},     {"tiles", tiles}};
+                                       {"snapshots", snapshots}, {"sheets", sheets},     {"tiles", tiles},
+                                       {"settled", settled}};
     return suite_main(argc, argv, parts, sizeof parts / sizeof *parts);
 }

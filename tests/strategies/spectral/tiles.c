@@ -119,7 +119,7 @@ void tiles(suite *s) {
         {STN_WRAP, STN_WRAP}, { STN_WRAP, STN_WRAP }                                                                   \
     }
     static const tile_case list[] = {
-        {257, 263, 1, STN_F64, 2, WRAPS, 9, false, "tiles of 65 x 68", NULL},
+        {257, 263, 1, STN_F64, 2, WRAPS, 9, false, "tiles of 65", NULL},
         {200, 400, 1, STN_F32, 1, WRAPS, 20, false, "tiles of 50 x 104", NULL},
         {128, 96, 3, STN_F64, 1, WRAPS, 7, true, "tiles of 64 x 96", NULL},
         {311,

@@ -1,0 +1,225 @@
+// The columns of `spectral` in 3D whose points have died away, K^T = 0: a constant source b beside the faces is all that is left of
+// them, and what it has come to, h with (1 - K) h = b, is a recursion along the column and one back. No transform is needed.
+//
+// On a column, with the frequencies of the other axes, 1 - K is D - p (S - 2 + 1/S), S the shift by a point (symbol.cuh: D + p s); and
+//
+//     1 / (1 - K) = (lambda / p) / ((1 - lambda S) (1 - lambda / S)),    lambda / p = 2 / (D + 2 p + sqrt(D (D + 4 p)))
+//
+//     forward   f[z] = b[z] + lambda f[z - 1]         back   h[z] = f[z] + lambda h[z + 1],   b with lambda / p
+//
+// 0 < D and 0 < D + 4 p where K^T = 0, so |lambda| < 1 whatever the sign of p. A thread has SETTLE_EACH points of one of SETTLE_COLUMNS
+// columns in registers. What comes to its first point from those before, lambda f, is a sum over other threads' ends, each
+// weighed by lambda^SETTLE_EACH more than the one nearer: few count. Likewise lambda g to its last, g[z] = b[z] + lambda g[z + 1];
+// and h[z] = (f[z] + lambda g[z + 1]) / (1 - lambda^2) where the way back begins.
+//
+//     column    |  thread 0  |  thread 1  |  thread 2  | ..          neighbouring lanes on neighbouring columns
+//               |b b b .. b b|b b b .. b b|
+//                   lambda f ->|<- lambda g
+//
+// Past the column's ends b goes on mirrored: so f comes in at the low end as an image of g there, and g at the high end as one of f.
+//
+// Reads REAL, BLOCKS, EXTEND_*, SETTLE_*.
+#include "device/complex.cuh"
+#include "device/twins.cuh"
+#include "params.cuh"
+#include "spectral/faces.cuh"
+
+constexpr int N = SETTLE_POINTS, EACH = SETTLE_EACH, COLUMNS = SETTLE_COLUMNS, PARTS = (N + EACH - 1) / EACH;
+constexpr int LAST = N - (PARTS - 1) * EACH;  // points of a column's last thread
+constexpr int THREADS = PARTS * COLUMNS;
+static_assert(N >= 4 && THREADS <= 1024, "a block holds its columns");
+static_assert(EXTEND_LOW_SIGN >= -1 && EXTEND_LOW >= 0 && EXTEND_LOW <= 2 && EXTEND_HIGH <= 2,
+              "mirrors, extension.cuh");
+using value = complex<REAL>;
+
+struct spectral_settle_arguments {
+    REAL *spectrum;
+    const double *parts;    // D and p of each column
+    long long point, grid;  // complex numbers of the spectrum from point to point and from grid to grid
+    const REAL *row;        // of each column, for both faces that it meets: the source's frequency there
+    long long row_grid, row_next;
+    source_faces faces[2];  // normal to the slower and to the faster of the other axes: their values at each point
+    double scale;           // of all
+    int width, columns;     // columns lie in rows of `width`; those that are frequencies
+    int across, tiles;      // rows; blocks for each
+    int live, live_across;  // below `live`, and below +- live_across across: columns that have points
+    int beside[2];          // the points on which the column's own faces act; -1: none
+};
+static_assert(is_twin(sizeof(spectral_settle_arguments)), "the arguments that are launched");
+static_assert(is_given(sizeof(value) * (2 * PARTS + 2) * COLUMNS), "the shared memory that is given");
+
+template <int E, class T>
+__device__ __forceinline__ T power(T x) {
+    if constexpr (E == 0)
+        return T(1);
+    else if constexpr (E == 1)
+        return x;
+    else {
+        const T half = power<E / 2>(x);
+        return E % 2 ? half * half * x : half * half;
+    }
+}
+__device__ __forceinline__ value plus(value a, REAL factor, value b) {
+    return {a.re + factor * b.re, a.im + factor * b.im};
+}
+
+__device__ __forceinline__ value plus(value a, value b, value c) {  // a + b c, rounded once a product
+    return {a.re + b.re * c.re - b.im * c.im, a.im + b.re * c.im + b.im * c.re};
+}
+
+// What a column needs besides.
+struct own_column {
+    REAL lambda;
+    double settles;  // lambda / p, scaled
+    bool active;
+};
+__device__ __forceinline__ own_column column_of(const double *parts, double scale, bool active) {
+    if (!active) return {REAL(0), 0.0, false};
+    const double away = parts[0], p = parts[1];
+    const double each = 2.0 / (away + 2.0 * p + sqrt(away * (away + 4.0 * p)));
+    return {static_cast<REAL>(p * each), scale * each, true};
+}
+// The source at this thread's points.
+__device__ __forceinline__ void load_source(const spectral_settle_arguments &a, value (&b)[EACH], const own_column &own,
+                                            long long grid, int slow, int fast, int from) {
+    const REAL factor = static_cast<REAL>(own.settles);
+    value place[2][2], row[2];
+#pragma unroll
+    for (int j = 0; j < 2; j++) {
+        place[0][j] = factor * load_pair(a.faces[0].place + 2 * (2 * static_cast<long long>(slow) + j));
+        place[1][j] = factor * load_pair(a.faces[1].place + 2 * (2 * static_cast<long long>(fast) + j));
+        const long long at = grid * a.row_grid + j * a.row_next + static_cast<long long>(slow) * a.width + fast;
+        row[j] = factor * load_pair(a.row + 2 * at);
+    }
+    const REAL *const across = a.faces[0].values + 2 * (grid * a.faces[0].grid + fast + from * a.faces[0].step);
+    const REAL *const along = a.faces[1].values + 2 * (grid * a.faces[1].grid + 2 * slow + from * a.faces[1].step);
+#pragma unroll
+    for (int i = 0; i < EACH; i++) {
+        b[i] = {REAL(0), REAL(0)};
+        if (N % EACH && from + i >= N) continue;
+#pragma unroll
+        for (int j = 0; j < 2; j++) {
+            b[i] = plus(b[i], load_pair(across + 2 * (i * a.faces[0].step + j * a.faces[0].next)), place[0][j]);
+            b[i] = plus(b[i], load_pair(along + 2 * (i * a.faces[1].step + j * a.faces[1].next)), place[1][j]);
+        }
+    }
+#pragma unroll
+    for (int j = 0; j < 2; j++) {
+        const int at = a.beside[j] - from;
+        if (a.beside[j] < 0 || at < 0 || at >= EACH) continue;
+#pragma unroll
+        for (int i = 0; i < EACH; i++)
+            if (i == at) b[i] = b[i] + row[j];
+    }
+}
+
+// ---- what comes in from other threads
+constexpr double NOTHING = sizeof(REAL) == 8 ? 0x1p-64 : 0x1p-36;
+struct incoming {
+    value sum;
+    REAL end;  // how much of what comes in at the column's end is left here
+};
+// ends: of this lane's column, in order of the parts. WAY 1: from those before part q; -1: from those after
+template <int WAY>
+__device__ __forceinline__ incoming gather(const value *ends, int q, REAL lambda) {
+    const int count = WAY > 0 ? q : PARTS - 1 - q;
+    const REAL each = power<EACH>(lambda), last = power<LAST>(lambda);
+    incoming in = {{REAL(0), REAL(0)}, REAL(1)};
+#pragma unroll 1
+    for (int d = 1; d <= count; d++) {
+        in.sum = plus(in.sum, in.end, ends[(q - WAY * d) * COLUMNS]);
+        in.end = in.end * (WAY < 0 && d == count ? last : each);
+        if (!(in.end > REAL(NOTHING) || in.end < REAL(-NOTHING))) {
+            in.end = REAL(0);
+            break;
+        }
+    }
+    return in;
+}
+// The ends of a column as its mirrors see them: lambda g of the point 1 where that is the mirror of -1 (EXTEND_LOW 0), or lambda^2 g[0] (2),
+// else lambda g[0]; likewise of f at the high end. Without what comes in there.
+template <int FROM, int WAY, int COUNT, int BEYOND>
+__device__ __forceinline__ value seen_at_end(const value (&b)[EACH], value in, REAL lambda) {
+#pragma unroll
+    for (int i = 0; i < COUNT; i++) {
+        if (BEYOND == 0 && i == COUNT - 1) break;
+        in = lambda * (b[FROM + WAY * i] + in);
+    }
+    return BEYOND == 2 ? lambda * in : in;
+}
+struct both_ends {
+    value low, high;  // lambda f[-1], lambda g[N]
+};
+__device__ __forceinline__ both_ends close(value low, value high, REAL lambda) {
+    if (EXTEND_REPEATS) {
+        const REAL rest = REAL(1) / (REAL(1) - power<N>(lambda));
+        return {rest * high, rest * low};
+    }
+    constexpr int SIGN = EXTEND_LOW_SIGN * EXTEND_HIGH_SIGN;
+    const REAL over = REAL(SIGN) * power<N - 1 + EXTEND_LOW>(lambda),
+               under = REAL(SIGN) * power<N - 1 + EXTEND_HIGH>(lambda);
+    const REAL rest = REAL(1) / (REAL(1) - REAL(SIGN) * over * under);
+    return {rest * plus(REAL(EXTEND_LOW_SIGN) * low, over, high),
+            rest * plus(REAL(EXTEND_HIGH_SIGN) * high, under, low)};
+}
+
+__device__ __forceinline__ void store_settled(value (&b)[EACH], value low, value high, REAL lambda, int from, REAL *to,
+                                              long long point) {
+    const int count = N - from < EACH ? N - from : EACH;
+    value f = low, h = high;
+#pragma unroll
+    for (int i = 0; i < EACH; i++) {
+        if (N % EACH && i >= count) continue;
+        b[i] = f = i ? plus(b[i], lambda, f) : b[i] + f;
+    }
+    const REAL rest = REAL(1) / (REAL(1) - lambda * lambda);
+#pragma unroll
+    for (int i = EACH - 1; i >= 0; i--) {
+        if (N % EACH && i >= count) continue;
+        const bool first = N % EACH ? i == count - 1 : i == EACH - 1;
+        h = first ? rest * (b[i] + h) : plus(b[i], lambda, h);
+        store_pair(to + 2 * i * point, h);
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
+    spectral_settle(const __grid_constant__ spectral_settle_arguments a) {
+    extern __shared__ __align__(16) unsigned char stn_shared[];
+    const int lane = static_cast<int>(threadIdx.x) % COLUMNS, q = static_cast<int>(threadIdx.x) / COLUMNS;
+    // neighbouring blocks have one tile of many rows: they read the same values of the faces across
+    const int slow = static_cast<int>(blockIdx.x % a.across), tile = static_cast<int>(blockIdx.x / a.across) % a.tiles;
+    const long long grid = blockIdx.x / a.across / a.tiles;
+    const int fast = tile * COLUMNS + lane, from = q * EACH;
+    const bool row_lives = slow < a.live_across || slow > a.across - a.live_across;
+    if (row_lives && (tile + 1) * COLUMNS <= a.live) return;
+    const bool active = fast < a.columns && !(row_lives && fast < a.live);
+    const long long c = static_cast<long long>(slow) * a.width + fast;
+    const own_column own = column_of(a.parts + 2 * (active ? c : 0), a.scale, active);
+    const REAL lambda = own.lambda;
+
+    value b[EACH];
+    load_source(a, b, own, grid, active ? slow : 0, active ? fast : 0, from);
+    value *const ends = reinterpret_cast<value *>(stn_shared) + lane;
+    value f = {REAL(0), REAL(0)}, g = f;
+#pragma unroll
+    for (int i = 0; i < EACH; i++) {
+        if (!(N % EACH) || from + i < N) f = plus(b[i], lambda, f);
+        g = plus(b[EACH - 1 - i], lambda, g);
+    }
+    ends[q * COLUMNS] = lambda * f, ends[(PARTS + q) * COLUMNS] = lambda * g;
+    __syncthreads();
+    const incoming low = gather<1>(ends, q, lambda), high = gather<-1>(ends + PARTS * COLUMNS, q, lambda);
+    constexpr int BELOW = EXTEND_REPEATS ? 1 : EXTEND_LOW, ABOVE = EXTEND_REPEATS ? 1 : EXTEND_HIGH;
+    if (q == 0)
+        ends[2 * PARTS * COLUMNS] = seen_at_end < PARTS == 1 ? LAST - 1 : EACH - 1, -1, PARTS == 1 ? LAST : EACH,
+                         BELOW > (b, high.sum, lambda);
+    if (q == PARTS - 1) ends[(2 * PARTS + 1) * COLUMNS] = seen_at_end<0, 1, LAST, ABOVE>(b, low.sum, lambda);
+    __syncthreads();
+    value before = low.sum, after = high.sum;
+    if (low.end != REAL(0) || high.end != REAL(0)) {
+        const both_ends past = close(ends[2 * PARTS * COLUMNS], ends[(2 * PARTS + 1) * COLUMNS], lambda);
+        before = plus(before, low.end, past.low), after = plus(after, high.end, past.high);
+    }
+    if (active)
+        store_settled(b, before, after, lambda, from, a.spectrum + 2 * (grid * a.grid + c + from * a.point), a.point);
+}
