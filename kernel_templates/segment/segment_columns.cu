@@ -113,27 +113,33 @@ __device__ __forceinline__ void fetch(const columns_arguments &a, unsigned i, ST
 }
 
 // Past an odd side columns are minus their mirror image. A thread turns those inputs that it reads itself, where all were loaded.
-__device__ __forceinline__ void turn_signs(const columns_arguments &a, unsigned i, STORE *raw, int pair, int first) {
+__device__ __forceinline__ void turn_signs(const columns_arguments &a, const tile &s, STORE *at, int first) {
     if (!(ODD_LOW || ODD_HIGH)) return;
-    const tile s = find(a, i, pair);
-    if (s.own.own) return;
-    STORE *const at = raw + 2 * pair;
 #pragma unroll 1
     for (int j = first; j < LENGTH; j += THREADS)
         if (extend(s.start + j, a.n).minus)
             for (int e = 0; e < 2; e++) at[WIDTH * j + e] = narrow<STORE>(-widen(at[WIDTH * j + e]));
 }
 
-// Inputs to registers.
-__device__ __forceinline__ void take(const images &m, const STORE *raw, point (&x)[16], int first) {
-    const bool whole = !MIRRORED || SEGMENT_COSINES || m.last - m.first == LENGTH;
+// Inputs to registers, from the thread's own columns.
+__device__ __forceinline__ void take(const columns_arguments &a, unsigned i, STORE *raw, point (&x)[16], int pair,
+                                     int first) {
+    if (MIRRORED && !SEGMENT_COSINES) {
+        const tile s = find(a, i, pair);
+        const images &m = s.own;
+        if (m.last - m.first < LENGTH) {
 #pragma unroll
-    for (int e = 0; e < 16; e++) {
-        const int j = point_of(first, e);
-        const source from = whole ? source{j, false, false} : find_source(m, j);
-        const point value = from.none ? point{REAL(0), REAL(0)} : raw_pair(raw + WIDTH * from.at);
-        x[e] = from.minus ? point{-value.re, -value.im} : value;
+            for (int e = 0; e < 16; e++) {
+                const source from = find_source(m, point_of(first, e));
+                const point value = raw_pair(raw + WIDTH * from.at);
+                x[e] = {value_of(from, value.re), value_of(from, value.im)};
+            }
+            return;
+        }
+        if (!m.own) turn_signs(a, s, raw, first);
     }
+#pragma unroll
+    for (int e = 0; e < 16; e++) x[e] = raw_pair(raw + WIDTH * point_of(first, e));
 }
 
 // PROFILES: weights add up to 1 and the same value is past all constant sides; there a point has lost 1 - P of what it would hold along each
@@ -197,8 +203,7 @@ extern "C" __global__ void __launch_bounds__(ALL_THREADS, BLOCKS) segment_column
         const int pair = thread % PAIRS, first = thread / PAIRS;
         copy_async_wait<0>();
         __syncthreads();  // all inputs have landed, and the rooms are free
-        turn_signs(a, i, raw, pair, first);
-        take(find(a, i, pair).own, raw + 2 * pair, x, first);
+        take(a, i, raw + 2 * pair, x, pair, first);
         __syncthreads();
         fetch(a, i + gridDim.x, raw, pair, first);
         convolve(x, rooms + pair * STRIDE, first, rooms + thread / THREADS * STRIDE, thread % THREADS, a.roots,

@@ -26,11 +26,6 @@ __device__ __forceinline__ images images_of(const line_arguments &a, const place
     const long long beyond = s.start + a.lead + a.useful - a.n;  // outputs that the line does not have
     return find_images(s.plain, s.start, LENGTH, a.n, LENGTH - static_cast<int>(max(beyond, 0LL)));
 }
-__device__ __forceinline__ images images_of(const line_arguments &a, unsigned segment) {
-    return MIRRORED && !SEGMENT_COSINES && segment < a.all ? images_of(a, find(a, segment, LENGTH))
-                                                           : images{true, 0, LENGTH, 0, 0};
-}
-
 // ---- inputs
 
 // Of all inputs that are held, those before `first` and from `last` on, one by one, from where the line's extension has them; their sign
@@ -80,26 +75,37 @@ __device__ __forceinline__ void fetch(const line_arguments &a, unsigned segment,
 }
 
 // Past an odd side the line is minus its mirror image. A thread turns those inputs that it reads itself, where all were loaded.
-__device__ __forceinline__ void turn_signs(const line_arguments &a, unsigned segment, const images &m, STORE *raw,
-                                           int t) {
-    if (!(ODD_LOW || ODD_HIGH) || m.own) return;
-    const place s = find(a, segment, LENGTH);
+__device__ __forceinline__ void turn_signs(const line_arguments &a, const place &s, STORE *raw, int t) {
+    if (!(ODD_LOW || ODD_HIGH)) return;
 #pragma unroll 1
     for (int i = t; i < LENGTH; i += THREADS)
         if (extend(s.start + i, a.n).minus) raw[i] = narrow<STORE>(-widen(raw[i]));
 }
 
-// Inputs to registers: of the segment as the real part, or of the next one as the imaginary part.
+// Inputs to registers: of the segment as the real part, or of the next one as the imaginary part. Few segments look for sides.
 template <bool IM>
-__device__ __forceinline__ void take(const images &m, const STORE *raw, point (&x)[16], int t) {
-    const bool whole = !MIRRORED || m.last - m.first == LENGTH;
+__device__ __forceinline__ void take_images(const images &m, const STORE *raw, point (&x)[16], int t) {
 #pragma unroll
     for (int i = 0; i < 16; i++) {
-        const int j = point_of(t, i);
-        const source from = whole ? source{j, false, false} : find_source(m, j);
-        const REAL value = from.none ? REAL(0) : widen(raw[from.at]);
-        (IM ? x[i].im : x[i].re) = from.minus ? -value : value;
+        const source from = find_source(m, point_of(t, i));
+        (IM ? x[i].im : x[i].re) = value_of(from, widen(raw[from.at]));
     }
+}
+template <bool IM>
+__device__ __forceinline__ void take(const line_arguments &a, unsigned segment, STORE *raw, point (&x)[16], int t) {
+    if (MIRRORED && segment < a.all) {
+        const place s = find(a, segment, LENGTH);
+        if (!inside(s, LENGTH)) {
+            const images m = images_of(a, s);
+            if (m.own) {
+                take_images<IM>(m, raw, x, t);
+                return;
+            }
+            turn_signs(a, s, raw, t);
+        }
+    }
+#pragma unroll
+    for (int i = 0; i < 16; i++) (IM ? x[i].im : x[i].re) = widen(raw[point_of(t, i)]);
 }
 
 // ---- outputs
@@ -168,12 +174,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) segment_line(const
         keep_here(t);
         copy_async_wait<0>();
         __syncthreads();  // all inputs have landed, and the room is free
-        const images first = images_of(a, segment), second = images_of(a, segment + 1);
-        turn_signs(a, segment, first, raw, t), turn_signs(a, segment + 1, second, raw + LENGTH, t);
         if constexpr (SEGMENT_COSINES)
             take_line<false>(raw, x, t), take_line<true>(raw + LENGTH, x, t);
         else
-            take<false>(first, raw, x, t), take<true>(second, raw + LENGTH, x, t);
+            take<false>(a, segment, raw, x, t), take<true>(a, segment + 1, raw + LENGTH, x, t);
         __syncthreads();
         fetch(a, segment + 2 * gridDim.x, raw, t), fetch(a, segment + 2 * gridDim.x + 1, raw + LENGTH, t);
         convolve(x, room, t, room, t, a.roots, a.symbol);
