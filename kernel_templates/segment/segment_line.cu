@@ -7,7 +7,8 @@
 //     segment 1              .. LEAD | useful      | ..                        outputs, what they reach to the high side
 //
 // Two neighbouring segments are the real and the imaginary part of one convolution (convolve.cuh), for the taps are real. A
-// block takes pair after pair, of which the next one comes to shared memory while it computes.
+// block takes GROUPS pairs after the other, of which the next ones come to shared memory while it computes. F = 1: half a warp has a pair, and
+// no warp waits for another; else GROUPS is 1.
 //
 // SEGMENT_COSINES: a segment is a whole line, mirrored at both ends (times_cosines).
 //
@@ -17,10 +18,11 @@
 #include "segment/convolve.cuh"
 #include "segment/line.cuh"
 
-constexpr int SLOT = 16 / sizeof(STORE);
+constexpr int SLOT = 16 / sizeof(STORE), GROUPS = F == 1 ? SEGMENT_GROUPS : 1, ALL_THREADS = GROUPS * THREADS;
 
 static_assert(is_twin(sizeof(line_arguments), 2 * sizeof(REAL)), "line_header of segment/pass.c");
-static_assert(is_given(CELLS * sizeof(cell) + 2 * LENGTH * sizeof(STORE)), "segment_shared of segment/shape.c");
+static_assert(is_given(GROUPS * (CELLS * sizeof(cell) + 2 * LENGTH * sizeof(STORE))),
+              "segment_shared of segment/shape.c");
 
 __device__ __forceinline__ images images_of(const line_arguments &a, const place &s) {
     const long long beyond = s.start + a.lead + a.useful - a.n;  // outputs that the line does not have
@@ -161,25 +163,26 @@ __device__ __forceinline__ void give(const line_arguments &a, unsigned segment, 
         give_to<IM, false>(a, s.out + s.start, count, at, x, t);
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) segment_line(const line_arguments a) {
+extern "C" __global__ void __launch_bounds__(ALL_THREADS, BLOCKS) segment_line(const line_arguments a) {
     extern __shared__ __align__(16) unsigned char stn_shared[];
-    cell *const room = reinterpret_cast<cell *>(stn_shared);
-    STORE *const raw = reinterpret_cast<STORE *>(stn_shared + CELLS * sizeof(cell));
-    unsigned segment = 2 * blockIdx.x;
-    fetch(a, segment, raw, threadIdx.x), fetch(a, segment + 1, raw + LENGTH, threadIdx.x);
+    const unsigned group = threadIdx.x / THREADS, step = 2 * GROUPS * gridDim.x;
+    cell *const room = reinterpret_cast<cell *>(stn_shared) + group * CELLS;
+    STORE *const raw = reinterpret_cast<STORE *>(stn_shared + GROUPS * CELLS * sizeof(cell)) + group * 2 * LENGTH;
+    unsigned segment = 2 * (GROUPS * blockIdx.x + group);
+    fetch(a, segment, raw, threadIdx.x % THREADS), fetch(a, segment + 1, raw + LENGTH, threadIdx.x % THREADS);
 #pragma unroll 1
-    for (; segment < a.all; segment += 2 * gridDim.x) {
+    for (; segment - 2 * group < a.all; segment += step) {
         point x[16];
-        int t = threadIdx.x;
+        int t = threadIdx.x % THREADS;
         keep_here(t);
         copy_async_wait<0>();
-        __syncthreads();  // all inputs have landed, and the room is free
+        meet<(F > 1)>();  // all inputs have landed, and the room is free
         if constexpr (SEGMENT_COSINES)
             take_line<false>(raw, x, t), take_line<true>(raw + LENGTH, x, t);
         else
             take<false>(a, segment, raw, x, t), take<true>(a, segment + 1, raw + LENGTH, x, t);
-        __syncthreads();
-        fetch(a, segment + 2 * gridDim.x, raw, t), fetch(a, segment + 2 * gridDim.x + 1, raw + LENGTH, t);
+        meet<(F > 1)>();
+        fetch(a, segment + step, raw, t), fetch(a, segment + step + 1, raw + LENGTH, t);
         convolve(x, room, t, room, t, a.roots, a.symbol);
         give<true>(a, segment, x, t), give<false>(a, segment + 1, x, t);
     }

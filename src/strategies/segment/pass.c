@@ -64,6 +64,7 @@ stn_status segment_kernel_get(stn_plan *plan, const segment_axis *axis, const se
         stn_params_int(&params, "SLICE_GAP", f->gap);
     } else
         stn_params_int(&params, "SEGMENT_FIRST", pass->first);
+    stn_params_int(&params, "SEGMENT_GROUPS", segment_groups(pass));
     stn_params_int(&params, "SYMBOL_REAL", axis->symmetric);
     stn_params_int(&params, "SYMBOL_EVEN", 0);
     stn_params_int(&params, "SEGMENT_COSINES", pass->cosines);
