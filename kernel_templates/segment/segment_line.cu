@@ -55,12 +55,15 @@ __device__ __forceinline__ void fetch(const line_arguments &a, unsigned segment,
 #pragma unroll 1
         for (int i = t; i < LENGTH; i += THREADS) raw[i] = narrow<STORE>(REAL(0));
     } else if (inside(s, LENGTH)) {
-        if (VECTOR > 1)
+        constexpr int EACH = VECTOR > 1 ? SLOT : 1;
 #pragma unroll
-            for (int i = SLOT * t; i < LENGTH; i += SLOT * THREADS) copy_async_16(raw + i, from + i);
-        else
-#pragma unroll 4
-            for (int i = t; i < LENGTH; i += THREADS) copy_element(raw + i, from + i);
+        for (int k = 0; k < 16 / EACH; k++) {
+            const int i = EACH * (t + THREADS * k);
+            if (VECTOR > 1)
+                copy_async_16(raw + i, from + i);
+            else
+                copy_element(raw + i, from + i);
+        }
     } else {
         constexpr int UNIT = VECTOR > 1 ? SLOT : 1;
         const int first = (s.plain.first + UNIT - 1) / UNIT * UNIT, last = max(s.plain.last / UNIT * UNIT, first);

@@ -9,7 +9,7 @@
  * `lead` of their own. */
 typedef struct segment_pass {
     uint8_t axis;
-    int8_t first; /* 1: along x only */
+    int8_t first;            /* 1: along x only */
     uint8_t cosines, unused; /* cosines: a whole line, mirrored at both ends, by half its period */
     int lead, useful, reach; /* reach: of the longest launch's steps, to both sides together */
 } segment_pass;
