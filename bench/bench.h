@@ -25,6 +25,10 @@ void bench_close(bench *machine);
 /* Seconds by the wall clock since some fixed moment. */
 double bench_now(void);
 
+/* Lets a GPU rest for 0.3 s. A check steps up to thousands of times at full memory bandwidth, after which a machine that keeps to its power limit
+ * may run at a lower clock: what a case takes would depend on how long its check was. */
+void bench_rest(const bench *machine);
+
 /* The median time of machine->repeat runs after two warm-up runs, by events on a GPU and the wall clock on the host. */
 stn_status bench_time(bench *machine, bench_work work, void *user, double *seconds, stn_error *error);
 

@@ -74,6 +74,7 @@ static stn_status measure(bench *machine, const bench_buffers *buffers, bench_re
     snprintf(result->strategy, sizeof result->strategy, "%s", stn_plan_strategy(work.plan));
     STN_TRY_GOTO(status, bench_check(machine, &problem, work.plan, buffers, &result->error, &result->allowed, error),
                  done);
+    bench_rest(machine);
     STN_TRY_GOTO(status, bench_time(machine, execute, &work, &result->seconds, error), done);
     double updates = (double)points(result) * (double)result->steps;
     result->gstencils = 1e-9 * updates / result->seconds;

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "bench.h"
 
-enum { WARM_UP = 2, MOST_REPEATS = 101 };
+enum { WARM_UP = 2, MOST_REPEATS = 101, REST = 300 * 1000 * 1000 /* ns */ };
 
 stn_status bench_open(int device, int threads, const char *cache_dir, bench *machine, stn_error *error) {
     stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
@@ -37,6 +37,10 @@ double bench_now(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+void bench_rest(const bench *machine) {
+    if (machine->timer && !machine->quick) nanosleep(&(struct timespec){.tv_nsec = REST}, NULL);
 }
 
 static int ascending(const void *a, const void *b) {

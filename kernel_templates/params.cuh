@@ -155,7 +155,8 @@ constexpr int EXPECTED_HEADER =
     0;  // bytes of the arguments before the values that follow in the kernel's arithmetic type, or of all of them
 
 // ---- segment_line, segment_columns: VECTOR, BLOCKS, X_SIDE_LOW and X_SIDE_HIGH (of the axis that the segments lie along), and these
-constexpr int SEGMENT_FIRST = 16;   // a segment has 256 times as many points: 2, 4, 8 or 16
+constexpr int SEGMENT_FIRST = 16;   // a segment has 256 times as many points: 2, 4, 8 or 16; segment_line: 1 too
+constexpr int SEGMENT_GROUPS = 8;   // segment_line, where that is 1: pairs of segments of a block, an even number
 constexpr int SYMBOL_REAL = 1;      // taps are symmetric: their symbol has no imaginary part
 constexpr int SEGMENT_WHOLE = 0;    // 1: points go through shared memory whole, else (f64) by halves
 constexpr int SEGMENT_COSINES = 0;  // 1: a segment is a whole line that is mirrored at both ends

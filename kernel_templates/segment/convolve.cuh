@@ -2,6 +2,7 @@
 // symbol, inverse transform.
 //
 //     N = 256 F points, F = SEGMENT_FIRST radix of the first stage, 16 those of the others; 16 points a thread, 16 F threads
+//     F = 1: no stages 1 and 5, no exchange between warps; a warp has two convolutions
 //
 //     time       j = k3 + 16 k2 + 256 k1          frequency   k = p + F q + 16 F r
 //
@@ -26,8 +27,8 @@
 constexpr int F = SEGMENT_FIRST, COLUMNS = 16 / F;  // columns of a thread in stages 1 and 5
 constexpr int THREADS = 16 * F, LENGTH = 256 * F, PITCH = 16 * 17;
 constexpr int HALVES = sizeof(REAL) == 8 && !SEGMENT_WHOLE ? 2 : 1;
-static_assert(F == 2 || F == 4 || F == 8 || F == 16, "a radix that has a butterfly and divides 16");
-static_assert(!SEGMENT_COSINES || (F < 16 && SYMBOL_REAL), "a thread has a column and its mirror image");
+static_assert(F == 1 || F == 2 || F == 4 || F == 8 || F == 16, "a radix that has a butterfly and divides 16");
+static_assert(!SEGMENT_COSINES || (F > 1 && F < 16 && SYMBOL_REAL), "a thread has a column and its mirror image");
 
 using point = complex<REAL>;
 template <int PARTS>
@@ -194,10 +195,13 @@ __device__ __forceinline__ void convolve(point (&x)[16], cell *columns, int firs
     const auto down = [&](int i) { return mine + 17 * i + lane; };
     const auto along = [&](int i) { return mine + 17 * lane + i; };
 
-    transform_columns<true>(x, roots, first);
-    exchange<true>(x, column, row);
-    dft_turned(x, root_of(roots, TURNS_2 + p));
-    __syncwarp();
+    if constexpr (F > 1) {
+        transform_columns<true>(x, roots, first);
+        exchange<true>(x, column, row);
+        dft_turned(x, root_of(roots, TURNS_2 + p));
+        __syncwarp();
+    } else
+        dft_unit(x);
     exchange<false>(x, down, along);
     dft_turned(x, root_of(roots, TURNS_3 + 16 * p + lane));
     if constexpr (SEGMENT_COSINES)
@@ -208,7 +212,9 @@ __device__ __forceinline__ void convolve(point (&x)[16], cell *columns, int firs
     __syncwarp();
     exchange<false>(x, along, down);
     dft_turned(x, root_of(roots, TURNS_4 + lane));
-    __syncwarp();
-    exchange<true>(x, row, column);
-    transform_columns<false>(x, roots, first);
+    if constexpr (F > 1) {
+        __syncwarp();
+        exchange<true>(x, row, column);
+        transform_columns<false>(x, roots, first);
+    }
 }

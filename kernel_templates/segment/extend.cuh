@@ -95,7 +95,13 @@ struct source {
 // What reaches no output is 0: another number, many times over, would be large beside what smoothing leaves of the others, and transforms
 // round relative to the largest.
 __device__ __forceinline__ source find_source(const images &m, int j) {
-    if (j < m.first) return {m.low - j, ODD_LOW, false};
-    if (j >= m.last) return {max(m.high - j, m.first), ODD_HIGH, m.high - j < m.first};
-    return {j, false, false};
+    const bool below = j < m.first, above = j >= m.last;
+    const int mirrored = (below ? m.low : m.high) - j, at = below || above ? mirrored : j;
+    const int least = m.first - (ODD_LOW && m.first > 0);  // that is held
+    return {max(at, least), (ODD_LOW && below) || (ODD_HIGH && above), at < least};
+}
+// Of the number at from.at, which is there also where none is meant: no branch.
+template <class T>
+__device__ __forceinline__ T value_of(const source &from, T value) {
+    return from.none ? T(0) : from.minus ? -value : value;
 }

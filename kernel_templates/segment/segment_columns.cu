@@ -31,10 +31,11 @@ struct columns_arguments {
     unsigned segments, tiles;  // along the axis, along x
     unsigned all;              // of both, the third axis and the grids
     int lead, useful;
-    int width[3], rest;                              // of profiles: along the axis, along the third axis, along x
+    int width[3], rest;  // of profiles: along the axis, along the third axis, along x
+    long long skip[3];   // points between the sides that their tables leave out (profile_at)
     divisor by_plane, by_group, by_last, by_others;  // segments tiles, GROUP segments, the last group's tiles, others
-    const REAL *profile[3];  // of the low side from its first point on, of the high side from the last one back
-    REAL past, unused;       // past all constant sides
+    const REAL *profile[3];
+    REAL past, unused;  // past all constant sides
 };
 
 static_assert(is_twin(sizeof(columns_arguments), 2 * sizeof(REAL)), "columns_header of segment/pass.c");
@@ -96,12 +97,18 @@ __device__ __forceinline__ void fetch(const columns_arguments &a, unsigned i, ST
     const int have = s.x + 1 < a.nx ? 2 : s.x < a.nx;
     const run rows = s.own.own ? held(s.own, LENGTH) : run{0, LENGTH};
     if (VECTOR > 1 && s.own.own && have == 2) {
-#pragma unroll 4
-        for (int j = first; j < LENGTH; j += THREADS)
-            if (!MIRRORED || SEGMENT_COSINES || (j >= s.own.first && j < s.own.last))
-                copy_pair(to + WIDTH * j, s.in + (s.start + natural(j)) * a.in_far[0]);
-            else if ((ODD_LOW || ODD_HIGH) && j >= rows.first && j < rows.last)
-                fetch_row(to + WIDTH * j, s.in, 0);
+        const bool all = !MIRRORED || SEGMENT_COSINES;
+        const int begin = all ? 0 : s.own.first, end = all ? LENGTH : s.own.last;
+        const long long step = THREADS * a.in_far[0];
+        const STORE *from = s.in + (s.start + first) * a.in_far[0];
+#pragma unroll
+        for (int k = 0; k < 16; k++, from += step) {
+            const int j = first + THREADS * k;
+            if (static_cast<unsigned>(j - begin) < static_cast<unsigned>(end - begin))
+                copy_pair(to + WIDTH * j, SEGMENT_COSINES ? s.in + natural(j) * a.in_far[0] : from);
+        }
+        if (rows.first < begin && rows.first % THREADS == first) fetch_row(to + WIDTH * rows.first, s.in, 0);
+        if (rows.last > end && end % THREADS == first) fetch_row(to + WIDTH * end, s.in, 0);
     } else
 #pragma unroll 1
         for (int j = first; j < LENGTH; j += THREADS) {
@@ -113,75 +120,112 @@ __device__ __forceinline__ void fetch(const columns_arguments &a, unsigned i, ST
 }
 
 // Past an odd side columns are minus their mirror image. A thread turns those inputs that it reads itself, where all were loaded.
-__device__ __forceinline__ void turn_signs(const columns_arguments &a, unsigned i, STORE *raw, int pair, int first) {
+__device__ __forceinline__ void turn_signs(const columns_arguments &a, const tile &s, STORE *at, int first) {
     if (!(ODD_LOW || ODD_HIGH)) return;
-    const tile s = find(a, i, pair);
-    if (s.own.own) return;
-    STORE *const at = raw + 2 * pair;
 #pragma unroll 1
     for (int j = first; j < LENGTH; j += THREADS)
         if (extend(s.start + j, a.n).minus)
             for (int e = 0; e < 2; e++) at[WIDTH * j + e] = narrow<STORE>(-widen(at[WIDTH * j + e]));
 }
 
-// Inputs to registers.
-__device__ __forceinline__ void take(const images &m, const STORE *raw, point (&x)[16], int first) {
-    const bool whole = !MIRRORED || SEGMENT_COSINES || m.last - m.first == LENGTH;
+// Inputs to registers, from the thread's own columns.
+__device__ __forceinline__ void take(const columns_arguments &a, unsigned i, STORE *raw, point (&x)[16], int pair,
+                                     int first) {
+    if (MIRRORED && !SEGMENT_COSINES) {
+        const tile s = find(a, i, pair);
+        const images &m = s.own;
+        if (m.last - m.first < LENGTH) {
 #pragma unroll
-    for (int e = 0; e < 16; e++) {
-        const int j = point_of(first, e);
-        const source from = whole ? source{j, false, false} : find_source(m, j);
-        const point value = from.none ? point{REAL(0), REAL(0)} : raw_pair(raw + WIDTH * from.at);
-        x[e] = from.minus ? point{-value.re, -value.im} : value;
+            for (int e = 0; e < 16; e++) {
+                const source from = find_source(m, point_of(first, e));
+                const point value = raw_pair(raw + WIDTH * from.at);
+                x[e] = {value_of(from, value.re), value_of(from, value.im)};
+            }
+            return;
+        }
+        if (!m.own) turn_signs(a, s, raw, first);
     }
+#pragma unroll
+    for (int e = 0; e < 16; e++) x[e] = raw_pair(raw + WIDTH * point_of(first, e));
 }
 
 // PROFILES: weights add up to 1 and the same value is past all constant sides; there a point has lost 1 - P of what it would hold along each
 // axis alone, P the profile, so it takes the value times 1 - (1 - P)(1 - P')..; what two P make together:
 __device__ __forceinline__ REAL joined(REAL p, REAL q) { return p + q - p * q; }
-__device__ __forceinline__ REAL profile_of(const REAL *profile, int width, int ahead, int behind) {
-    REAL p = ahead < width ? profile[ahead] : REAL(0);
-    if (behind < width) p += profile[width + behind];
-    return p;
-}
-// What is further from a side than any profile is wide.
-__device__ __forceinline__ int near(long long i) { return static_cast<int>(min(i, 1LL << 30)); }
-__device__ __forceinline__ REAL profile_at(const REAL *profile, int width, long long i, long long n) {
-    return profile_of(profile, width, near(i), near(n - 1 - i));
+// P's table has the points near the low side, 0 if there are points between, and those near the high side.
+__device__ __forceinline__ REAL profile_at(const REAL *profile, int width, long long skip, long long i) {
+    return width ? profile[min(i, max(i - skip, static_cast<long long>(width)))] : REAL(0);
 }
 
+// What a thread adds to the outputs of its columns: past times what the other axes make, and along the axis P of the rest of it. Output j is
+// entry min(ahead + j, max(back + j, width)) of the table.
+struct addition {
+    point beside, rest;
+    int ahead, back;
+    bool near;  // a side
+};
+__device__ __forceinline__ int clamped(long long i) { return static_cast<int>(max(-(1LL << 30), min(i, 1LL << 30))); }
+__device__ __forceinline__ addition find_addition(const columns_arguments &a, const tile &s, unsigned count, int have) {
+    addition to = {{REAL(0), REAL(0)}, {REAL(0), REAL(0)}, 0, 0, false};
+    if (!PROFILES) return to;
+    const long long begin = s.start + a.lead;
+    const REAL third = profile_at(a.profile[1], a.width[1], a.skip[1], s.other);
+    if (have > 0) to.beside.re = joined(third, profile_at(a.profile[2], a.width[2], a.skip[2], s.x));
+    if (have > 1) to.beside.im = joined(third, profile_at(a.profile[2], a.width[2], a.skip[2], s.x + 1));
+    to.beside = a.past * to.beside;
+    to.rest = {a.past - to.beside.re, a.past - to.beside.im};
+    to.ahead = clamped(s.start), to.back = clamped(s.start - a.skip[0]);
+    to.near = begin < a.width[0] || begin + count > a.n - a.width[0];
+    return to;
+}
+template <bool NEAR>
+__device__ __forceinline__ point with_sides(const columns_arguments &a, const addition &to, point value, int j) {
+    if (!PROFILES) return value;
+    value = value + to.beside;
+    return NEAR ? value + a.profile[0][min(to.ahead + j, max(to.back + j, a.width[0]))] * to.rest : value;
+}
+
+// Rows in the order in which they lie: row k of the thread is in register F (k mod COLUMNS) + k / COLUMNS (point_of).
+template <bool NEAR>
+__device__ __forceinline__ void give_rows(const columns_arguments &a, const tile &s, const addition &add,
+                                          const point (&x)[16], unsigned count, int first) {
+    const long long step = THREADS * a.out_far[0];
+    STORE *to = s.out + (s.start + first) * a.out_far[0];
+#pragma unroll
+    for (int k = 0; k < 16; k++, to += step) {
+        const int e = F * (k % COLUMNS) + k / COLUMNS;
+        const int j = SEGMENT_COSINES ? natural(point_of(first, e)) : first + THREADS * k;
+        STORE *const at = SEGMENT_COSINES ? s.out + j * a.out_far[0] : to;
+        if (static_cast<unsigned>(j - a.lead) < count) store_pair(at, with_sides<NEAR>(a, add, swapped(x[e]), j));
+    }
+}
+// The same where the second column may not be there, or pairs do not lie at whole ones.
+__device__ __forceinline__ void give_singly(const columns_arguments &a, const tile &s, const addition &add,
+                                            const point (&x)[16], unsigned count, int have, int first) {
+#pragma unroll
+    for (int e = 0; e < 16; e++) {
+        const int j = natural(point_of(first, e));
+        if (static_cast<unsigned>(j - a.lead) >= count) continue;
+        STORE *const to = s.out + (s.start + j) * a.out_far[0];
+        const point value =
+            add.near ? with_sides<true>(a, add, swapped(x[e]), j) : with_sides<false>(a, add, swapped(x[e]), j);
+        if (have > 0) to[0] = narrow<STORE>(value.re);
+        if (have > 1) to[1] = narrow<STORE>(value.im);
+    }
+}
 __device__ __forceinline__ void give(const columns_arguments &a, unsigned i, const point (&x)[16], int pair,
                                      int first) {
     const tile s = find(a, i, pair);
     const long long left = a.n - s.start - a.lead;
     const unsigned count = static_cast<unsigned>(min(left, static_cast<long long>(a.useful)));
     const int have = s.x + 1 < a.nx ? 2 : s.x < a.nx;
-    point beside = {REAL(0), REAL(0)}, rest = beside;  // past times what the other axes make, and the rest of it
-    const int ahead = near(s.start), behind = near(a.n - 1 - s.start);
-    if (PROFILES) {
-        const REAL third = profile_at(a.profile[1], a.width[1], s.other, a.others);
-        if (have > 0) beside.re = joined(third, profile_at(a.profile[2], a.width[2], s.x, a.nx));
-        if (have > 1) beside.im = joined(third, profile_at(a.profile[2], a.width[2], s.x + 1, a.nx));
-        beside = a.past * beside;
-        rest = {a.past - beside.re, a.past - beside.im};
-    }
-#pragma unroll
-    for (int e = 0; e < 16; e++) {
-        const int j = natural(point_of(first, e));
-        if (static_cast<unsigned>(j - a.lead) >= count) continue;
-        STORE *const to = s.out + (s.start + j) * a.out_far[0];
-        point value = swapped(x[e]);
-        if (PROFILES) {
-            const REAL p = profile_of(a.profile[0], a.width[0], ahead + j, behind - j);
-            value = value + beside + p * rest;
-        }
-        if (VECTOR > 1 && have == 2)
-            store_pair(to, value);
-        else {
-            if (have > 0) to[0] = narrow<STORE>(value.re);
-            if (have > 1) to[1] = narrow<STORE>(value.im);
-        }
-    }
+    const addition add = find_addition(a, s, count, have);
+    if (VECTOR == 1 || have < 2)
+        give_singly(a, s, add, x, count, have, first);
+    else if (PROFILES && add.near)
+        give_rows<true>(a, s, add, x, count, first);
+    else
+        give_rows<false>(a, s, add, x, count, first);
 }
 
 extern "C" __global__ void __launch_bounds__(ALL_THREADS, BLOCKS) segment_columns(const columns_arguments a) {
@@ -197,8 +241,7 @@ extern "C" __global__ void __launch_bounds__(ALL_THREADS, BLOCKS) segment_column
         const int pair = thread % PAIRS, first = thread / PAIRS;
         copy_async_wait<0>();
         __syncthreads();  // all inputs have landed, and the rooms are free
-        turn_signs(a, i, raw, pair, first);
-        take(find(a, i, pair).own, raw + 2 * pair, x, first);
+        take(a, i, raw + 2 * pair, x, pair, first);
         __syncthreads();
         fetch(a, i + gridDim.x, raw, pair, first);
         convolve(x, rooms + pair * STRIDE, first, rooms + thread / THREADS * STRIDE, thread % THREADS, a.roots,

@@ -7,7 +7,8 @@
 //     segment 1              .. LEAD | useful      | ..                        outputs, what they reach to the high side
 //
 // Two neighbouring segments are the real and the imaginary part of one convolution (convolve.cuh), for the taps are real. A
-// block takes pair after pair, of which the next one comes to shared memory while it computes.
+// block takes GROUPS pairs after the other, of which the next ones come to shared memory while it computes. F = 1: half a warp has a pair, and
+// no warp waits for another; else GROUPS is 1.
 //
 // SEGMENT_COSINES: a segment is a whole line, mirrored at both ends (times_cosines).
 //
@@ -17,20 +18,16 @@
 #include "segment/convolve.cuh"
 #include "segment/line.cuh"
 
-constexpr int SLOT = 16 / sizeof(STORE);
+constexpr int SLOT = 16 / sizeof(STORE), GROUPS = F == 1 ? SEGMENT_GROUPS : 1, ALL_THREADS = GROUPS * THREADS;
 
 static_assert(is_twin(sizeof(line_arguments), 2 * sizeof(REAL)), "line_header of segment/pass.c");
-static_assert(is_given(CELLS * sizeof(cell) + 2 * LENGTH * sizeof(STORE)), "segment_shared of segment/shape.c");
+static_assert(is_given(GROUPS * (CELLS * sizeof(cell) + 2 * LENGTH * sizeof(STORE))),
+              "segment_shared of segment/shape.c");
 
 __device__ __forceinline__ images images_of(const line_arguments &a, const place &s) {
     const long long beyond = s.start + a.lead + a.useful - a.n;  // outputs that the line does not have
     return find_images(s.plain, s.start, LENGTH, a.n, LENGTH - static_cast<int>(max(beyond, 0LL)));
 }
-__device__ __forceinline__ images images_of(const line_arguments &a, unsigned segment) {
-    return MIRRORED && !SEGMENT_COSINES && segment < a.all ? images_of(a, find(a, segment, LENGTH))
-                                                           : images{true, 0, LENGTH, 0, 0};
-}
-
 // ---- inputs
 
 // Of all inputs that are held, those before `first` and from `last` on, one by one, from where the line's extension has them; their sign
@@ -58,12 +55,15 @@ __device__ __forceinline__ void fetch(const line_arguments &a, unsigned segment,
 #pragma unroll 1
         for (int i = t; i < LENGTH; i += THREADS) raw[i] = narrow<STORE>(REAL(0));
     } else if (inside(s, LENGTH)) {
-        if (VECTOR > 1)
+        constexpr int EACH = VECTOR > 1 ? SLOT : 1;
 #pragma unroll
-            for (int i = SLOT * t; i < LENGTH; i += SLOT * THREADS) copy_async_16(raw + i, from + i);
-        else
-#pragma unroll 4
-            for (int i = t; i < LENGTH; i += THREADS) copy_element(raw + i, from + i);
+        for (int k = 0; k < 16 / EACH; k++) {
+            const int i = EACH * (t + THREADS * k);
+            if (VECTOR > 1)
+                copy_async_16(raw + i, from + i);
+            else
+                copy_element(raw + i, from + i);
+        }
     } else {
         constexpr int UNIT = VECTOR > 1 ? SLOT : 1;
         const int first = (s.plain.first + UNIT - 1) / UNIT * UNIT, last = max(s.plain.last / UNIT * UNIT, first);
@@ -80,26 +80,37 @@ __device__ __forceinline__ void fetch(const line_arguments &a, unsigned segment,
 }
 
 // Past an odd side the line is minus its mirror image. A thread turns those inputs that it reads itself, where all were loaded.
-__device__ __forceinline__ void turn_signs(const line_arguments &a, unsigned segment, const images &m, STORE *raw,
-                                           int t) {
-    if (!(ODD_LOW || ODD_HIGH) || m.own) return;
-    const place s = find(a, segment, LENGTH);
+__device__ __forceinline__ void turn_signs(const line_arguments &a, const place &s, STORE *raw, int t) {
+    if (!(ODD_LOW || ODD_HIGH)) return;
 #pragma unroll 1
     for (int i = t; i < LENGTH; i += THREADS)
         if (extend(s.start + i, a.n).minus) raw[i] = narrow<STORE>(-widen(raw[i]));
 }
 
-// Inputs to registers: of the segment as the real part, or of the next one as the imaginary part.
+// Inputs to registers: of the segment as the real part, or of the next one as the imaginary part. Few segments look for sides.
 template <bool IM>
-__device__ __forceinline__ void take(const images &m, const STORE *raw, point (&x)[16], int t) {
-    const bool whole = !MIRRORED || m.last - m.first == LENGTH;
+__device__ __forceinline__ void take_images(const images &m, const STORE *raw, point (&x)[16], int t) {
 #pragma unroll
     for (int i = 0; i < 16; i++) {
-        const int j = point_of(t, i);
-        const source from = whole ? source{j, false, false} : find_source(m, j);
-        const REAL value = from.none ? REAL(0) : widen(raw[from.at]);
-        (IM ? x[i].im : x[i].re) = from.minus ? -value : value;
+        const source from = find_source(m, point_of(t, i));
+        (IM ? x[i].im : x[i].re) = value_of(from, widen(raw[from.at]));
     }
+}
+template <bool IM>
+__device__ __forceinline__ void take(const line_arguments &a, unsigned segment, STORE *raw, point (&x)[16], int t) {
+    if (MIRRORED && segment < a.all) {
+        const place s = find(a, segment, LENGTH);
+        if (!inside(s, LENGTH)) {
+            const images m = images_of(a, s);
+            if (m.own) {
+                take_images<IM>(m, raw, x, t);
+                return;
+            }
+            turn_signs(a, s, raw, t);
+        }
+    }
+#pragma unroll
+    for (int i = 0; i < 16; i++) (IM ? x[i].im : x[i].re) = widen(raw[point_of(t, i)]);
 }
 
 // ---- outputs
@@ -155,27 +166,26 @@ __device__ __forceinline__ void give(const line_arguments &a, unsigned segment, 
         give_to<IM, false>(a, s.out + s.start, count, at, x, t);
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) segment_line(const line_arguments a) {
+extern "C" __global__ void __launch_bounds__(ALL_THREADS, BLOCKS) segment_line(const line_arguments a) {
     extern __shared__ __align__(16) unsigned char stn_shared[];
-    cell *const room = reinterpret_cast<cell *>(stn_shared);
-    STORE *const raw = reinterpret_cast<STORE *>(stn_shared + CELLS * sizeof(cell));
-    unsigned segment = 2 * blockIdx.x;
-    fetch(a, segment, raw, threadIdx.x), fetch(a, segment + 1, raw + LENGTH, threadIdx.x);
+    const unsigned group = threadIdx.x / THREADS, step = 2 * GROUPS * gridDim.x;
+    cell *const room = reinterpret_cast<cell *>(stn_shared) + group * CELLS;
+    STORE *const raw = reinterpret_cast<STORE *>(stn_shared + GROUPS * CELLS * sizeof(cell)) + group * 2 * LENGTH;
+    unsigned segment = 2 * (GROUPS * blockIdx.x + group);
+    fetch(a, segment, raw, threadIdx.x % THREADS), fetch(a, segment + 1, raw + LENGTH, threadIdx.x % THREADS);
 #pragma unroll 1
-    for (; segment < a.all; segment += 2 * gridDim.x) {
+    for (; segment - 2 * group < a.all; segment += step) {
         point x[16];
-        int t = threadIdx.x;
+        int t = threadIdx.x % THREADS;
         keep_here(t);
         copy_async_wait<0>();
-        __syncthreads();  // all inputs have landed, and the room is free
-        const images first = images_of(a, segment), second = images_of(a, segment + 1);
-        turn_signs(a, segment, first, raw, t), turn_signs(a, segment + 1, second, raw + LENGTH, t);
+        meet<(F > 1)>();  // all inputs have landed, and the room is free
         if constexpr (SEGMENT_COSINES)
             take_line<false>(raw, x, t), take_line<true>(raw + LENGTH, x, t);
         else
-            take<false>(first, raw, x, t), take<true>(second, raw + LENGTH, x, t);
-        __syncthreads();
-        fetch(a, segment + 2 * gridDim.x, raw, t), fetch(a, segment + 2 * gridDim.x + 1, raw + LENGTH, t);
+            take<false>(a, segment, raw, x, t), take<true>(a, segment + 1, raw + LENGTH, x, t);
+        meet<(F > 1)>();
+        fetch(a, segment + step, raw, t), fetch(a, segment + step + 1, raw + LENGTH, t);
         convolve(x, room, t, room, t, a.roots, a.symbol);
         give<true>(a, segment, x, t), give<false>(a, segment + 1, x, t);
     }

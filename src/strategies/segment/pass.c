@@ -30,6 +30,7 @@ typedef struct columns_header {
     int64_t n, nx, in_far[3], out_far[3];
     uint32_t others, segments, tiles, all;
     int32_t lead, useful, width[3], rest;
+    int64_t skip[3];
     stn_divisor by_plane, by_group, by_last, by_others;
     const void *profile[3];
 } columns_header;
@@ -64,6 +65,7 @@ stn_status segment_kernel_get(stn_plan *plan, const segment_axis *axis, const se
         stn_params_int(&params, "SLICE_GAP", f->gap);
     } else
         stn_params_int(&params, "SEGMENT_FIRST", pass->first);
+    stn_params_int(&params, "SEGMENT_GROUPS", segment_groups(pass));
     stn_params_int(&params, "SYMBOL_REAL", axis->symmetric);
     stn_params_int(&params, "SYMBOL_EVEN", 0);
     stn_params_int(&params, "SEGMENT_COSINES", pass->cosines);
@@ -121,7 +123,20 @@ void segment_sweep_place(const stn_task *task, const segment_axis *axis, const s
     }
     sweep->symbol = at + (size_t)stn_round_up((int64_t)(roots_of(task, pass) * size), 256);
     sweep->profile = sweep->symbol + (size_t)stn_round_up((int64_t)(symbols_of(axis, pass) * size), 256);
-    sweep->end = sweep->profile + (size_t)stn_round_up((int64_t)(2 * (size_t)sweep->width * size), 256);
+    sweep->end = sweep->profile + (size_t)stn_round_up((2 * (int64_t)sweep->width + 1) * (int64_t)size, 256);
+}
+
+/* Entries of a profile of both sides in one table: a 0 stands for all points between that neither reaches. */
+static int64_t joined_size(const stn_task *task, const segment_sweep *sweep) {
+    return stn_min(task->n[sweep->pass.axis], 2 * (int64_t)sweep->width + 1);
+}
+
+/* From the low side's `width` numbers, and the high side's from its end back. */
+static void join_profiles(const double *sides, int64_t width, int64_t size, double *joined) {
+    for (int64_t i = 0; i < size; i++) {
+        const int64_t back = size - 1 - i;
+        joined[i] = (i < width ? sides[i] : 0) + (back < width ? sides[width + back] : 0);
+    }
 }
 
 static void put(const stn_task *task, const double *from, size_t count, unsigned char *to) {
@@ -153,7 +168,7 @@ static stn_status make_symbol(const segment_axis *axis, const segment_sweep *swe
 stn_status segment_sweep_fill(const stn_task *task, const segment_axis *axis, const segment_sweep *sweep,
                               unsigned char *tables, stn_error *error) {
     const size_t count = roots_of(task, &sweep->pass), symbols = symbols_of(axis, &sweep->pass),
-                 sides = 2 * (size_t)sweep->width, all = count + symbols + sides;
+                 sides = 2 * (size_t)sweep->width, all = count + symbols + 2 * sides + 1;
     double *roots = malloc(all * sizeof *roots), *values = roots + count;
     if (!roots) return stn_fail_memory(error, "a symbol", all * sizeof *roots);
     stn_status status = make_symbol(axis, sweep, task->dtype, roots, values, error);
@@ -163,7 +178,14 @@ stn_status segment_sweep_fill(const stn_task *task, const segment_axis *axis, co
     if (status == STN_OK) {
         put(task, roots, count, tables + sweep->roots);
         put(task, values, symbols, tables + sweep->symbol);
-        put(task, values + symbols, sides, tables + sweep->profile);
+        const double *profile = values + symbols;
+        double *joined = values + symbols + sides;
+        const int64_t size = joined_size(task, sweep);
+        join_profiles(profile, sweep->width, size, joined);
+        if (segment_lines(task))
+            put(task, profile, sides, tables + sweep->profile);
+        else if (sides)
+            put(task, joined, (size_t)size, tables + sweep->profile);
     }
     free(roots);
     return status;
@@ -223,6 +245,7 @@ static void columns_arguments(const stn_task *task, const segment_kernel *kernel
     for (int i = 0; i <= pass && kernel->past != 0; i++) { /* of the last pass: of each axis */
         const int which = sweeps[i].pass.axis == axis ? 0 : sweeps[i].pass.axis == other ? 1 : 2;
         h.width[which] = sweeps[i].width, h.profile[which] = table + sweeps[i].profile;
+        h.skip[which] = task->n[sweeps[i].pass.axis] - joined_size(task, &sweeps[i]);
     }
     memcpy(to, &h, sizeof h);
     size_t at = sizeof h;

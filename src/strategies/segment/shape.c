@@ -10,47 +10,59 @@
 #include "problem/stencil.h"
 #include "strategies/faces/margins.h"
 
-#define LINE_BYTES 128 /* segments begin, and their outputs begin and end, at whole ones */
+#define LINE_BYTES 128  /* segments begin, and their outputs begin and end, at whole ones: */
+#define SECTOR_BYTES 32 /* or of these, where that leaves MORE times as many outputs */
+#define MORE 1.02
+#define GROUPS 8       /* pairs of the shortest segments, half a warp each, of a block */
 #define LEAST_USEFUL 8 /* at least one part in so many of a segment is outputs */
 #define MOST_MARGIN 64 /* steps that margins at faces are stepped in one launch */
 #define MOST_FITS 4    /* numbers of launches that fit and are looked at: more take longer, all but always */
 #define MOST_WORKS ((int64_t)1 << 30)
 
-#define FLOPS 154 /* of a point of a pair */
+#define FLOPS 154          /* of a point of a pair */
+#define FLOPS_SHORTEST 109 /* of 256 points: two stages less. Counted */
 
-/* What the kernels reach, fitted to bench/results/2026-11-22-segment.md: parts of the unit's rate, for segments of 512, 1024, 2048 and
- * 4096 points, along x and of columns, and of copy bandwidth. Short segments leave more blocks beside each other; 4096 points along x
- * are as 4000 steps of heat-1d took (0.99 ms: at 1000 steps they were faster). */
+/* What the kernels reach, fitted to bench/results/2026-11-22-segment.md: parts of the unit's rate, for segments of 256 (a guess, for none is
+ * measured yet), 512, 1024, 2048 and 4096 points, along x and of columns, and of copy bandwidth. Short segments leave more blocks beside each
+ * other; 4096 points along x are as 4000 steps of heat-1d took (0.99 ms: at 1000 steps they were faster). */
 static const struct {
     stn_unit unit;
-    double line[4], columns[4], line_memory, column_memory;
+    double line[5], columns[5], line_memory, column_memory;
 } rates[] = {
-    [STN_F64] = {STN_UNIT_FMA_F64, {0.76, 0.65, 0.57, 0.43}, {0.40, 0.54, 0.465, 0.285}, 0.85, 0.55},
-    [STN_F32] = {STN_UNIT_FMA_F32, {0.58, 0.54, 0.51, 0.485}, {0.24, 0.33, 0.29, 0.21}, 0.85, 0.45},
-    [STN_F16] = {STN_UNIT_FMA_F32, {0.58, 0.54, 0.51, 0.485}, {0.24, 0.33, 0.29, 0.21}, 0.80, 0.40},
+    [STN_F64] = {STN_UNIT_FMA_F64, {0.65, 0.76, 0.65, 0.57, 0.43}, {0, 0.40, 0.54, 0.465, 0.285}, 0.85, 0.55},
+    [STN_F32] = {STN_UNIT_FMA_F32, {0.50, 0.58, 0.54, 0.51, 0.485}, {0, 0.24, 0.33, 0.29, 0.21}, 0.85, 0.45},
+    [STN_F16] = {STN_UNIT_FMA_F32, {0.50, 0.58, 0.54, 0.51, 0.485}, {0, 0.24, 0.33, 0.29, 0.21}, 0.80, 0.40},
 };
 #define SLOW_LINE 0.15   /* times longer takes a pair of which a segment reaches past a side, and such columns: */
 #define SLOW_COLUMN 0.05 /* each index is folded, by five instructions or so. Reckoned, not measured */
 #define SLOW_COSINES                                                                                                   \
     0.15 /* 64 shuffles and as many multiply-adds beside 1232 of these a thread, and twice the table. Reckoned too */
 #define PRODUCT_RATE 0.5 /* of the tensor cores'. An estimate: none is measured yet */
-#define NARROW 0.88      /* long columns of rows of less than 64 bytes */
+#define BESIDE                                                                                                         \
+    0.02 /* of the shorter of computing and moving shows: of two that move as long, the one that computes less */
+#define NARROW 0.88 /* long columns of rows of less than 64 bytes */
 
-static const int firsts[] = {16, 8, 4, 2, -1, -2, -3, -4, -5};
-_Static_assert(sizeof firsts / sizeof *firsts == 4 + SEGMENT_PRODUCTS, "the FFT words' and the products'");
+static const int firsts[] = {16, 8, 4, 2, 1, -1, -2, -3, -4, -5};
+_Static_assert(sizeof firsts / sizeof *firsts == 5 + SEGMENT_PRODUCTS, "the FFT words' and the products'");
 
 static bool along_x(const segment_pass *pass) { return pass->axis == 2; }
 
+int segment_groups(const segment_pass *pass) { return pass->first == 1 ? GROUPS : 1; }
+
+/* Pairs that a block convolves at once. */
+static int pairs_at_once(const segment_shape *shape, const segment_pass *pass) {
+    return along_x(pass) ? segment_groups(pass) : shape->pairs;
+}
+
 int segment_threads(const segment_shape *shape, const segment_pass *pass) {
     const segment_factors *f = segment_factors_of(pass->first);
-    if (f) return 32 * f->warps;
-    return 16 * pass->first * (along_x(pass) ? 1 : shape->pairs);
+    return f ? 32 * f->warps : 16 * pass->first * pairs_at_once(shape, pass);
 }
 
 size_t segment_shared(const stn_task *task, const segment_shape *shape, const segment_pass *pass) {
     if (pass->first < 0) return segment_product_shared(segment_factors_of(pass->first));
     const size_t whole = task->dtype == STN_F64 && shape->whole, cell = whole ? 16 : 8;
-    const size_t pairs = along_x(pass) ? 1 : (size_t)shape->pairs, room = (size_t)pass->first * 16 * 17;
+    const size_t pairs = (size_t)pairs_at_once(shape, pass), room = (size_t)pass->first * 16 * 17;
     const size_t between = along_x(pass) ? 0 : (whole ? 8 : 16) / pairs;
     return pairs * ((room + between) * cell + 2 * 256 * (size_t)pass->first * stn_dtype_size(task->dtype));
 }
@@ -69,7 +81,8 @@ int64_t segment_tiles(const stn_task *task, const segment_shape *shape) {
 int64_t segment_works(const stn_task *task, const segment_shape *shape, const segment_pass *pass) {
     const int64_t n = task->n[pass->axis], segments = stn_div_up(n, pass->useful);
     const int64_t lines = stn_task_points(task) / n;
-    return along_x(pass) ? stn_div_up(lines * segments, 2) : lines / task->n[2] * segments * segment_tiles(task, shape);
+    return along_x(pass) ? stn_div_up(lines * segments, 2 * segment_groups(pass))
+                         : lines / task->n[2] * segments * segment_tiles(task, shape);
 }
 
 /* Products are of lines in f64. */
@@ -82,12 +95,18 @@ static bool is_line_of_cosines(const stn_task *task, const segment_axis *axis, i
            axis->n == 256 * (int64_t)first && first > 0 && first < 16 && !segment_sourced(task);
 }
 
+/* Where a segment's outputs begin, and how many they are: whole units. */
+static void place_outputs(const stn_reach *reach, int64_t length, int64_t unit, segment_pass *pass) {
+    pass->lead = (int)stn_round_up(reach->side[0], unit);
+    pass->useful = (int)((length - pass->lead - reach->side[1]) / unit * unit);
+}
+
 /* A segment that holds whole periods of the line's extension needs no overlap: convolving on its circle is what is asked for. */
 bool segment_fit(const stn_task *task, const segment_axis *axis, const stn_reach *reach, int first,
                  segment_pass *pass) {
-    const int64_t unit = axis->axis == 2 ? LINE_BYTES / (int64_t)stn_dtype_size(task->dtype) : 1;
     const int64_t length = segment_points(first), period = segment_period(axis);
     if (first < 0 && !has_products(task)) return false;
+    if (first == 1 && (axis->axis != 2 || segment_sourced(task))) return false;
     *pass = (segment_pass){.axis = (uint8_t)axis->axis,
                            .first = (int8_t)first,
                            .useful = (int)stn_min(axis->n, length),
@@ -96,9 +115,15 @@ bool segment_fit(const stn_task *task, const segment_axis *axis, const stn_reach
     if (pass->cosines) return true;
     if (period && length % period == 0) return pass->useful > 0;
     if (reach->side[0] + reach->side[1] >= length) return false;
-    const int64_t lead = stn_round_up(reach->side[0], unit), useful = (length - lead - reach->side[1]) / unit * unit;
-    pass->lead = (int)lead, pass->useful = (int)useful;
-    return pass->useful > 0 && useful >= length / LEAST_USEFUL;
+    if (axis->axis != 2) {
+        place_outputs(reach, length, 1, pass);
+    } else {
+        segment_pass finer = *pass;
+        place_outputs(reach, length, LINE_BYTES / (int64_t)stn_dtype_size(task->dtype), pass);
+        place_outputs(reach, length, SECTOR_BYTES / (int64_t)stn_dtype_size(task->dtype), &finer);
+        if (finer.useful > MORE * pass->useful) *pass = finer;
+    }
+    return pass->useful > 0 && pass->useful >= length / LEAST_USEFUL;
 }
 
 /* The part of a line's segments that take inputs from past its sides. */
@@ -109,7 +134,7 @@ static double part_at_sides(int64_t n, const segment_pass *pass) {
     return 1 - (double)stn_max(0, inside) / (double)segments;
 }
 
-static int size_index(int first) { return first == 2 ? 0 : first == 4 ? 1 : first == 8 ? 2 : 3; }
+static int size_index(int first) { return first == 1 ? 0 : first == 2 ? 1 : first == 4 ? 2 : first == 8 ? 3 : 4; }
 
 /* Of the unit's rate. Two segments make a pair: those at sides of one line lie in two pairs, or one with the next line's. */
 static double part_of_rate(const stn_task *task, const segment_shape *shape, const segment_pass *pass) {
@@ -128,22 +153,22 @@ static double part_of_rate(const stn_task *task, const segment_shape *shape, con
 
 static double flops_of_pair(const segment_pass *pass) {
     const segment_factors *f = segment_factors_of(pass->first);
-    return f ? segment_product_flops(f) : FLOPS * 256.0 * pass->first;
+    return f ? segment_product_flops(f) : (pass->first == 1 ? FLOPS_SHORTEST : FLOPS) * 256.0 * pass->first;
 }
 
 /* Seconds of one launch of a pass: whole waves of blocks. */
 static double pass_seconds(const stn_task *task, const stn_machine *machine, const segment_shape *shape,
                            const segment_pass *pass, double *flops) {
-    const double works = (double)segment_works(task, shape, pass), pairs = along_x(pass) ? 1 : shape->pairs;
+    const double works = (double)segment_works(task, shape, pass), pairs = pairs_at_once(shape, pass);
     const double resident = (double)machine->multiprocessors * segment_blocks(task, shape, pass);
     const stn_unit unit = pass->first < 0 ? STN_UNIT_TENSOR_F64 : rates[task->dtype].unit;
     const double rate = part_of_rate(task, shape, pass) * machine->flops[unit];
     const double memory = along_x(pass) ? rates[task->dtype].line_memory : rates[task->dtype].column_memory;
     *flops = flops_of_pair(pass) * works * pairs;
     const double bytes = 2 * (double)stn_dtype_size(task->dtype) * (double)stn_task_points(task);
-    return fmax(*flops / rate * ceil(works / resident) / (works / resident),
-                bytes / (memory * machine->copy_bandwidth)) +
-           machine->launch_seconds;
+    const double compute = *flops / rate * ceil(works / resident) / (works / resident),
+                 move = bytes / (memory * machine->copy_bandwidth);
+    return fmax(compute, move) + BESIDE * fmin(compute, move) + machine->launch_seconds;
 }
 
 /* Few steps reach all that they can, and whole periods are exact. */

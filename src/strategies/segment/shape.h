@@ -9,7 +9,7 @@
  * `lead` of their own. */
 typedef struct segment_pass {
     uint8_t axis;
-    int8_t first;
+    int8_t first;            /* 1: along x only */
     uint8_t cosines, unused; /* cosines: a whole line, mirrored at both ends, by half its period */
     int lead, useful, reach; /* reach: of the longest launch's steps, to both sides together */
 } segment_pass;
@@ -33,11 +33,13 @@ size_t segment_search(const stn_task *task, const stn_machine *machine, segment_
                       const char **why);
 void segment_cost(const stn_task *task, const stn_machine *machine, const segment_shape *shape, stn_estimate *estimate);
 
+/* Pairs of segments that a block along x takes at once. */
+int segment_groups(const segment_pass *pass);
 /* Of one block of a pass: threads, bytes of shared memory, and how many are to fit on a multiprocessor. */
 int segment_threads(const segment_shape *shape, const segment_pass *pass);
 size_t segment_shared(const stn_task *task, const segment_shape *shape, const segment_pass *pass);
 int segment_blocks(const stn_task *task, const segment_shape *shape, const segment_pass *pass);
-/* What blocks take one after the other: along x pairs of segments, else tiles of columns. */
+/* What blocks take one after the other: along x segment_groups pairs of segments, else tiles of columns. */
 int64_t segment_works(const stn_task *task, const segment_shape *shape, const segment_pass *pass);
 /* Along y and z: tiles of columns side by side. */
 int64_t segment_tiles(const stn_task *task, const segment_shape *shape);
