@@ -9,6 +9,7 @@
 #include "strategies/common/cost.h"
 #include "strategies/faces/margins.h"
 #include "strategies/sparse/accuracy.h"
+#include "strategies/sparse/noise.h"
 #include "strategies/sparse/terms.h"
 
 #define SAFE 0.97 /* of the bar: what terms leave is no chance */
@@ -132,7 +133,7 @@ void sparse_cost(const stn_task *task, const stn_machine *machine, const sparse_
     double faces = shape->extended ? 0 : stn_faces_seconds(task, machine, shape->fused);
     if (slow_loads(task, shape)) launch *= rates.elements;
     e->seconds = launches * (machine->launch_seconds + launch + faces);
-    e->error = sparse_error(task, shape);
+    e->error = sparse_error(shape);
 }
 
 /* ---- search ---------------------------------------------------------------------------------------------------- */
@@ -144,6 +145,7 @@ typedef struct search {
     double costs[STN_CANDIDATES];
     size_t count, most;
     stn_power taps; /* of the launch in hand */
+    sparse_spectrum spectrum;
 } search;
 
 static void insert(search *s, sparse_shape shape) {
@@ -178,6 +180,7 @@ static void search_tiles(search *s, int most_fused) {
         for (int parts = 1; parts <= 2; parts++) {
             if (!sparse_fit(s->task, s->machine, fused, 0, parts, &shape)) continue;
             shape.rounding = (float)sparse_rounding(s->task, &s->taps, false, parts, shape.launches);
+            shape.noise = (float)sparse_noise(s->task, &s->spectrum, &shape, NULL);
             insert(s, shape);
         }
     }
@@ -195,6 +198,7 @@ static void search_chains(search *s, int most_fused) {
             if (!sparse_fit(s->task, s->machine, fused, 1, parts, &shape)) continue;
             if (sparse_terms_make(s->task, NULL, fused, 1, parts, &terms, NULL) != STN_OK) return;
             shape.rounding = (float)sparse_terms_rounding(s->task, NULL, &terms, parts, shape.launches);
+            shape.noise = (float)sparse_noise(s->task, &s->spectrum, &shape, &terms);
             sparse_terms_clear(&terms);
             insert(s, shape);
         }
@@ -206,15 +210,18 @@ static int fewest(const stn_task *task) { return task->rank == 3 ? 1 : 2; }
 
 /* What so many terms of the task's taps err by; false if that cannot be found out. */
 typedef struct sum_errors {
-    double of[SPARSE_MOST_TERMS + 1];
+    double rounding[SPARSE_MOST_TERMS + 1], noise[SPARSE_MOST_TERMS + 1];
 } sum_errors;
 static bool add_errors(search *s, int fused, int launches, sum_errors *errors) {
+    const sparse_shape shape = {.fused = fused, .launches = launches};
     sparse_terms terms;
     if (!fuse_taps(s, fused)) return false;
     if (sparse_terms_make(s->task, &s->taps, fused, SPARSE_MOST_TERMS, 1, &terms, NULL) != STN_OK) return false;
-    for (terms.count = fewest(s->task); terms.count <= SPARSE_MOST_TERMS; terms.count++)
-        errors->of[terms.count] =
-            fmax(errors->of[terms.count], sparse_terms_rounding(s->task, &s->taps, &terms, 1, launches));
+    for (terms.count = fewest(s->task); terms.count <= SPARSE_MOST_TERMS; terms.count++) {
+        double *rounding = &errors->rounding[terms.count], *noise = &errors->noise[terms.count];
+        *rounding = fmax(*rounding, sparse_terms_rounding(s->task, &s->taps, &terms, 1, launches));
+        *noise = fmax(*noise, sparse_noise(s->task, &s->spectrum, &shape, &terms));
+    }
     terms.count = SPARSE_MOST_TERMS;
     sparse_terms_clear(&terms);
     return true;
@@ -223,14 +230,15 @@ static bool add_errors(search *s, int fused, int launches, sum_errors *errors) {
 /* Of the fewest terms that err little enough in launches of both lengths. */
 static bool insert_sum(search *s, sparse_shape shape) {
     int fused = shape.fused, launches = shape.launches;
-    sum_errors errors = {{0}};
+    sum_errors errors = {{0}, {0}};
     bool uneven = s->task->steps % (uint64_t)launches != 0 && s->task->rank == 2; /* 3D takes long; its tables tell */
     if (uneven && !add_errors(s, fused - 1, launches, &errors)) return false;
     if (!add_errors(s, fused, launches, &errors)) return false;
     for (int count = fewest(s->task); count <= SPARSE_MOST_TERMS; count++) {
         if (!sparse_fit(s->task, s->machine, fused, count, 1, &shape)) break;
-        shape.rounding = (float)errors.of[count];
-        if (sparse_error(s->task, &shape) > SAFE * stn_error_bar(s->task, false)) continue;
+        shape.rounding = (float)errors.rounding[count];
+        shape.noise = (float)errors.noise[count];
+        if (sparse_error(&shape) > SAFE * stn_error_bar(s->task, false)) continue;
         insert(s, shape);
         break;
     }
@@ -264,7 +272,8 @@ size_t sparse_search(const stn_task *task, const stn_machine *machine, int most_
     search s = {.task = task, .machine = machine, .best = best, .most = most};
     double factors[3][STN_TASK_FACTORS];
     if (most > STN_CANDIDATES) s.most = STN_CANDIDATES;
-    if (stn_power_make(task, &s.taps, NULL) != STN_OK) return 0;
+    if (!sparse_spectrum_make(task, &s.spectrum)) return 0;
+    if (stn_power_make(task, &s.taps, NULL) != STN_OK) return sparse_spectrum_clear(&s.spectrum), 0;
     search_tiles(&s, most_fused);
     stn_power_clear(&s.taps);
     if (sparse_separable(task, factors))
@@ -273,5 +282,6 @@ size_t sparse_search(const stn_task *task, const stn_machine *machine, int most_
         search_sums(&s, most_fused);
         stn_power_clear(&s.taps);
     }
+    sparse_spectrum_clear(&s.spectrum);
     return s.count;
 }
