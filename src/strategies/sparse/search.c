@@ -213,12 +213,14 @@ typedef struct sum_errors {
     double rounding[SPARSE_MOST_TERMS + 1], noise[SPARSE_MOST_TERMS + 1];
 } sum_errors;
 static bool add_errors(search *s, int fused, int launches, sum_errors *errors) {
-    const sparse_shape shape = {.fused = fused, .launches = launches};
+    sparse_shape shape;
     sparse_terms terms;
     if (!fuse_taps(s, fused)) return false;
     if (sparse_terms_make(s->task, &s->taps, fused, SPARSE_MOST_TERMS, 1, &terms, NULL) != STN_OK) return false;
     for (terms.count = fewest(s->task); terms.count <= SPARSE_MOST_TERMS; terms.count++) {
         double *rounding = &errors->rounding[terms.count], *noise = &errors->noise[terms.count];
+        if (!sparse_fit(s->task, s->machine, fused, terms.count, 1, &shape)) break;
+        shape.launches = launches;
         *rounding = fmax(*rounding, sparse_terms_rounding(s->task, &s->taps, &terms, 1, launches));
         *noise = fmax(*noise, sparse_noise(s->task, &s->spectrum, &shape, &terms));
     }

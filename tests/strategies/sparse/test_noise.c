@@ -75,7 +75,7 @@ Test(sparse_noise, runs_err_by_what_is_predicted) {
         make_task(weights[w], points, taps, &task);
         cr_assert(sparse_spectrum_make(&task, &spectrum));
         for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++) {
-            const sparse_shape shape = {.fused = lengths[l][0], .launches = lengths[l][1]};
+            const sparse_shape shape = {.fused = lengths[l][0], .launches = lengths[l][1], .parts = 1, .halves = 2};
             double predicted = sparse_noise(&task, &spectrum, &shape, NULL);
             double found = run(weights[w], points, shape.fused, shape.launches);
             cr_expect(found <= predicted && predicted < 3 * found, "weights %zu, %d launches of %d: %g, predicted %g",
