@@ -27,7 +27,7 @@ static const struct {
 } rates = {.faster = 1.45,
            .tensor = 1,
            .memory = 0.72,
-           .abreast = 0.76, /* not measured: a guess on the low side */
+           .abreast = 0.80, /* not measured: a guess on the low side */
            .shared = 0.55,
            .fewer = 0.35,
            .alone = 0.45,
