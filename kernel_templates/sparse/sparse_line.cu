@@ -15,6 +15,10 @@
 //
 //     stage:   LEAD | WIDE outputs | what is right of them
 //
+// SPARSE_ABREAST: a product's eight columns are blocks side by side, and sum[c] those of segment c. Then a warp stores 512 bytes (256 in
+// f16) side by side, whole lines of memory, and no points are left out; nothing is shared between blocks, so that is for windows
+// of which each block has its own: PRODUCTS = SETS.
+//
 // For 1024 points of f16 in windows of 256 (f = 60): 64 products, 128 cycles, and 15 reads of 512 bytes, 60 to 120 cycles of shared
 // memory; memory takes 220. (Each block's words read anew were 64 reads, two lanes to a bank: 512 cycles.)
 #include "device/arith.cuh"
@@ -30,11 +34,13 @@ constexpr int THREADS = 32 * WARPS, SLOT = 16 / sizeof(STORED), POINTS_OF_WORD =
 constexpr int BLOCKS_OF_SEGMENT = 8, SEGMENT_POINTS = 16 * BLOCKS_OF_SEGMENT, WIDE = 8 * SEGMENT_POINTS * WARPS;
 constexpr int PRODUCTS = HALVES / 2, REGISTERS = (PRODUCTS + 1) / 2, FRAGMENT = 128;  // words
 constexpr int POINTS_OF_SET = 8 * POINTS_OF_WORD, SETS = 16 / POINTS_OF_SET;          // of a block
-constexpr int PAD = (HALVES % 4 == 2 ? 16 : 8) * POINTS_OF_WORD;
+constexpr bool ABREAST = SPARSE_ABREAST;
+constexpr int PAD = ABREAST ? 0 : (HALVES % 4 == 2 ? 16 : 8) * POINTS_OF_WORD;
 constexpr int STAGE_POINTS = WIDE - 16 + 8 * HALVES * POINTS_OF_WORD;
 constexpr int STAGE = (STAGE_POINTS + SEGMENT_POINTS - 1) / SEGMENT_POINTS * (SEGMENT_POINTS + PAD), AHEAD = STAGES - 1;
 constexpr int AT_ONCE = THREADS * SLOT;  // points that are copied at once
 static_assert(HALVES % 2 == 0, "products of one size, which the blocks share");
+static_assert(!ABREAST || PRODUCTS == SETS, "no words that two blocks look at");
 static_assert(AHEAD >= 1, "the next tile arrives while this one is computed on");
 static_assert(LEAD % SLOT == 0 && AT_ONCE % SEGMENT_POINTS == 0, "copies of 16 bytes, whole segments at once");
 
@@ -110,19 +116,32 @@ __device__ __forceinline__ void add_sets(float (&sum)[BLOCKS_OF_SEGMENT][4], con
     });
 }
 
+// The same abreast: block c of `begin` lies a segment further on.
+__device__ __forceinline__ void add_segments(float (&sum)[BLOCKS_OF_SEGMENT][4], const factor &f, const STORED *begin) {
+    unroll<0, BLOCKS_OF_SEGMENT * PRODUCTS>([&](auto set) {
+        constexpr int C = set / PRODUCTS, K = set % PRODUCTS;
+        unsigned b[4];
+        load_words(b, begin + C * SEGMENT_POINTS + K * POINTS_OF_SET);
+#pragma unroll
+        for (int part = PARTS - 1; part >= 0; part--)
+            sparse_product<K % 2>(static_cast<const STORED *>(nullptr), sum[C], f.word[K][part], b, f.meta[K / 2]);
+    });
+}
+
 // The outputs of a warp, from x on.
 __device__ __forceinline__ void store_segments(const line_arguments &a, STORED *line, long long x, int g, int t,
                                                const float (&sum)[BLOCKS_OF_SEGMENT][4]) {
     const float scale = static_cast<float>(a.scale);
     const bool inside = VECTOR > 1 && x + 8 * SEGMENT_POINTS <= a.nx;
-    x += SEGMENT_POINTS * column_of<STORED>(g, t) + 4 * four_of<STORED>(g, t);
+    constexpr int BESIDE = ABREAST ? 16 : SEGMENT_POINTS, NEXT = ABREAST ? SEGMENT_POINTS : 16;
+    x += BESIDE * column_of<STORED>(g, t) + 4 * four_of<STORED>(g, t);
 #pragma unroll
     for (int c = 0; c < BLOCKS_OF_SEGMENT; c++) {
         const four_outputs<STORED> four = gather(line, sum[c], scale, g);
         if (inside)
-            store_four(line + x + 16 * c, four);
+            store_four(line + x + NEXT * c, four);
         else
-            store_some(line + x + 16 * c, four, a.nx - x - 16 * c);
+            store_some(line + x + NEXT * c, four, a.nx - x - NEXT * c);
     }
 }
 
@@ -138,7 +157,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_line(const 
     STORED *const out = a.out + batch * a.out_batch;
     factor f;
     f.read(a.table, lane);
-    const int at = (8 * warp + g) * (SEGMENT_POINTS + PAD) + (4 * (t / 2) + t % 2 * 4 * HALVES) * POINTS_OF_WORD;
+    const int first_block = ABREAST ? 8 * warp * SEGMENT_POINTS + 16 * g : (8 * warp + g) * (SEGMENT_POINTS + PAD);
+    const int at = first_block + (4 * (t / 2) + t % 2 * 4 * HALVES) * POINTS_OF_WORD;
     int stage = 0, filled = 0;
     long long next = first;
 #pragma unroll 1
@@ -152,7 +172,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_line(const 
         next++, filled = filled + 1 == STAGES ? 0 : filled + 1;
         if (tile < first) continue;
         float sum[BLOCKS_OF_SEGMENT][4] = {};
-        add_sets(sum, f, shared + stage * STAGE + at, t % 2);
+        if constexpr (ABREAST)
+            add_segments(sum, f, shared + stage * STAGE + at);
+        else
+            add_sets(sum, f, shared + stage * STAGE + at, t % 2);
         store_segments(a, out, tile * WIDE + 8 * SEGMENT_POINTS * warp, g, t, sum);
         stage = stage + 1 == STAGES ? 0 : stage + 1;
     }

@@ -13,11 +13,17 @@
 //     row 8  |  m = 0  |
 //     ..
 //
+// SPARSE_ABREAST: the same block's tile the other way round, each warp 8 of the rows and all columns, which products take 16 apart. Then a
+// warp stores 512 bytes of a row (256 in f16) at once, whole lines of memory, where it stores 32 or 64 bytes of each of 8 rows else:
+//
+//            16 columns | 16 columns | ..    column g of the right factor: row s, columns from 16 g on
+//     row m  |  g = 0   |  g = 1     | ..    sum m: row m
+//
 // A block walks: in 3D along z, from plane to plane; in 2D down from tile to tile. Each step's plane, or tile, lies in one stage
 // of shared memory with what the taps reach; AHEAD of them arrive.
 //
 //     stage:   LEAD | WIDE outputs | what is right of them      16 words are left out after 8 rows: lanes of rows 8 apart
-//                                                               (halves 4 and 12: 8 words) lie in different banks
+//                                                               (halves 4 and 12: 8 words) lie in different banks; abreast none
 #include "device/arith.cuh"
 #include "device/sparse.cuh"
 #include "device/twins.cuh"
@@ -33,13 +39,18 @@ constexpr int PLANES = Z_LOW + Z_HIGH + 1, AHEAD = STAGES - PLANES;
 constexpr int PRODUCTS = (HALVES + 1) / 2, REGISTERS = (HALVES / 2 + 1) / 2 + HALVES % 2;
 constexpr int COLUMNS = WIDE - 16 + 8 * HALVES * POINTS_OF_WORD, SLOTS = COLUMNS / SLOT;
 constexpr int LINES = TALL + Y_LOW + Y_HIGH;
-constexpr int LIFT = 8 * COLUMNS + (HALVES % 8 == 4 ? 8 : 16) * POINTS_OF_WORD;  // from a row to that 8 below
+constexpr bool ABREAST = SPARSE_ABREAST;
+constexpr int LIFT = 8 * COLUMNS + (ABREAST           ? 0
+                                    : HALVES % 8 == 4 ? 8
+                                                      : 16) *
+                                       POINTS_OF_WORD;  // from a row to that 8 below
 constexpr int STAGE = (LINES + 7) / 8 * LIFT;
 constexpr int FRAGMENT = 128;  // words
 constexpr bool ALL_HELD = PLANES == 1 && SPARSE_ROW_COUNT[0] <= SPARSE_HELD;
 static_assert(sizeof(STORED) <= 4, "f32 and f16");
 static_assert(AHEAD >= 1, "the next stage arrives while this one is computed on");
 static_assert(LEAD % SLOT == 0, "copies of 16 bytes");
+static_assert(!ABREAST || WARPS == 8, "as many columns of a product as warps: the tile is the same");
 
 struct tile_arguments {
     const STORED *in;
@@ -158,22 +169,28 @@ __device__ __forceinline__ void add_plane(float (&sum)[RUN][4], const fragments<
         });
 }
 
-// The outputs of a warp, 64 rows from `row` on and 16 columns from x on.
-__device__ __forceinline__ void store_tile(const tile_arguments &a, STORED *grid, long long row, long long x, int g,
-                                           int t, const float (&sum)[RUN][4]) {
+// The outputs of a warp, of the block's tile from `row` and x on.
+__device__ __forceinline__ void store_tile(const tile_arguments &a, STORED *grid, long long row, long long x, int warp,
+                                           int g, int t, const float (&sum)[RUN][4]) {
     const float scale = static_cast<float>(a.scale);
-    const bool inside = VECTOR > 1 && x + 16 <= a.nx && row + TALL <= a.ny;
-    const int down = 8 * column_of<STORED>(g, t), right = 4 * four_of<STORED>(g, t);
+    const int column = column_of<STORED>(g, t), down = 8 * (ABREAST ? warp : column);
+    const int right = 16 * (ABREAST ? column : warp) + 4 * four_of<STORED>(g, t);
+    const bool inside = VECTOR > 1 && x + WIDE <= a.nx && row + TALL <= a.ny;
     STORED *to = grid + (row + down) * a.out_y + x + right;
     if (inside) {
 #pragma unroll
         for (int m = 0; m < RUN; m++, to += a.out_y) store_four(to, gather(grid, sum[m], scale, g));
         return;
     }
+    const bool four_left = VECTOR > 1 && x + right + 4 <= a.nx;
 #pragma unroll
     for (int m = 0; m < RUN; m++, to += a.out_y) {
         const four_outputs<STORED> four = gather(grid, sum[m], scale, g);
-        if (row + down + m < a.ny) store_some(to, four, a.nx - x - right);
+        if (row + down + m >= a.ny) continue;
+        if (four_left)
+            store_four(to, four);
+        else
+            store_some(to, four, a.nx - x - right);
     }
 }
 
@@ -199,7 +216,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_tile(const 
     for (int i = 0; i < REGISTERS; i++) meta[i] = a.table[32 * i + lane];
     fragments<ALL_HELD ? SPARSE_ROW_COUNT[0] : 1> held;
     if constexpr (ALL_HELD) read_fragments(held, a.table, 0, lane);
-    const int begin = g * LIFT + 16 * warp + t % 2 * 4 * HALVES * POINTS_OF_WORD;
+    const int below = ABREAST ? warp : g, beside = ABREAST ? g : warp;
+    const int begin = below * LIFT + 16 * beside + t % 2 * 4 * HALVES * POINTS_OF_WORD;
     const int whole = begin + 4 * (t / 2) * POINTS_OF_WORD, half = begin + 2 * (t / 2) * POINTS_OF_WORD;
     int stage = 0;  // of the step's first plane
 #pragma unroll 1
@@ -217,7 +235,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_tile(const 
             add_plane<decltype(plane)::value>(sum, held, meta, a.table, start, lane);
         });
         STORED *const grid = a.out + at.batch * a.out_batch + (RANK == 3 ? p * a.out_z : 0);
-        store_tile(a, grid, RANK == 3 ? at.y : TALL * p, at.x + 16 * warp, g, t, sum);
+        store_tile(a, grid, RANK == 3 ? at.y : TALL * p, at.x, warp, g, t, sum);
         stage = stage + 1 == STAGES ? 0 : stage + 1;
     }
     copy_async_wait<0>();

@@ -100,15 +100,32 @@ void sparse_round(const stn_task *task, const stn_power *power, double scale, in
 #define EVEN SPARSE_EVEN
 #define DEAD 1e-9 /* a part of the largest that changes no error */
 
+/* Half the way to either neighbour, of angles from `first` to pi. */
+static void fill_shares(const double *angle, int count, double first, double *share) {
+    for (int i = 0; i < count; i++) {
+        double below = -INFINITY, above = INFINITY;
+        for (int k = 0; k < count; k++) {
+            if (angle[k] < angle[i]) below = fmax(below, angle[k]);
+            if (angle[k] > angle[i]) above = fmin(above, angle[k]);
+        }
+        double low = isfinite(below) ? (angle[i] + below) / 2 : first,
+               high = isfinite(above) ? (angle[i] + above) / 2 : acos(-1);
+        share[i] = (high - low) / (acos(-1) - first);
+    }
+}
+
 /* Angles of one axis, both signs but for the last axis, whose other half is conjugate. */
-int sparse_angles(const stn_power *power, int axis, double angle[SPARSE_MOST_ANGLES]) {
+int sparse_angles(const stn_power *power, int axis, double angle[SPARSE_MOST_ANGLES],
+                  double share[SPARSE_MOST_ANGLES]) {
     int count = 0;
     angle[count++] = 0;
+    share[0] = 1;
     if (power->size[axis] == 1) return count;
     for (int sign = 1; sign >= (axis == 2 ? 1 : -1); sign -= 2) {
         for (int i = 0; i < OCTAVES; i++) angle[count++] = sign * ldexp(acos(-1), -i);
         for (int i = 1; i < EVEN && power->size[0] == 1; i++) angle[count++] = sign * acos(-1) * (i - 0.37) / EVEN;
     }
+    fill_shares(angle, count, axis == 2 ? 0 : -acos(-1), share);
     return count;
 }
 
@@ -117,7 +134,7 @@ static void sum_rows(const stn_power *power, const float *part, double scale, do
     double complex turn = cexp(I * angle);
     size_t columns = (size_t)power->size[2], count = sparse_weights(power) / columns;
     for (size_t r = 0; r < count; r++) {
-        rows[r] = (sparse_symbol){0, 0};
+        rows[r] = (sparse_symbol){0, 0, 0};
         for (size_t x = columns; x-- > 0;) { /* Horner */
             rows[r].exact = rows[r].exact * turn + (double)power->weight[r * columns + x];
             rows[r].rounded = rows[r].rounded * turn + part[r * columns + x] * scale;
@@ -127,9 +144,9 @@ static void sum_rows(const stn_power *power, const float *part, double scale, do
 
 static sparse_symbol sum_planes(const stn_power *power, const sparse_symbol *rows, double angle_z, double angle_y) {
     double complex turn_z = cexp(I * angle_z), turn_y = cexp(I * angle_y);
-    sparse_symbol sum = {0, 0};
+    sparse_symbol sum = {0, 0, 0};
     for (int z = power->size[0]; z-- > 0;) {
-        sparse_symbol plane = {0, 0};
+        sparse_symbol plane = {0, 0, 0};
         for (int y = power->size[1]; y-- > 0;) {
             const sparse_symbol *row = &rows[(size_t)z * (size_t)power->size[1] + (size_t)y];
             plane.exact = plane.exact * turn_y + row->exact;
@@ -149,34 +166,40 @@ static double complex power_of(double complex symbol, double launches, double lo
 
 static double square(double complex z) { return creal(z) * creal(z) + cimag(z) * cimag(z); }
 
-double sparse_largest_difference(const sparse_symbol *pairs, size_t count, double launches) {
-    double largest = 0, difference = 0;
-    for (size_t i = 0; i < count; i++) largest = fmax(largest, square(pairs[i].exact));
+double sparse_symbols_differ(const sparse_symbol *symbols, size_t count, double launches) {
+    double largest = 0, difference = 0, squares = 0, all = 0;
+    for (size_t i = 0; i < count; i++) largest = fmax(largest, square(symbols[i].exact));
     if (!(largest > 0) || !isfinite(largest)) return INFINITY;
     const double log_largest = 0.5 * log(largest);
     const double dead = largest * pow(DEAD, 2 / launches); /* squares of what nothing is left of */
     for (size_t i = 0; i < count; i++) {
-        const sparse_symbol *p = &pairs[i];
-        if (square(p->exact) < dead && square(p->rounded) < dead) continue;
-        difference = fmax(
-            difference, cabs(power_of(p->rounded, launches, log_largest) - power_of(p->exact, launches, log_largest)));
+        const sparse_symbol *s = &symbols[i];
+        if (square(s->exact) < dead && square(s->rounded) < dead) continue;
+        const double complex exact = power_of(s->exact, launches, log_largest);
+        const double differ = square(power_of(s->rounded, launches, log_largest) - exact);
+        difference = fmax(difference, differ);
+        squares += s->share * differ;
+        all += s->share * square(exact);
     }
-    return difference;
+    return sqrt(fmax(difference, all > 0 ? squares / all : 0));
 }
 
 double sparse_difference(const stn_power *power, const float *rounded, double scale, double launches) {
-    double angle[3][SPARSE_MOST_ANGLES], error = INFINITY;
+    double angle[3][SPARSE_MOST_ANGLES], share[3][SPARSE_MOST_ANGLES], error = INFINITY;
     int angles[3];
-    for (int axis = 0; axis < 3; axis++) angles[axis] = sparse_angles(power, axis, angle[axis]);
+    for (int axis = 0; axis < 3; axis++) angles[axis] = sparse_angles(power, axis, angle[axis], share[axis]);
     size_t all = (size_t)angles[0] * (size_t)angles[1] * (size_t)angles[2], at = 0;
     sparse_symbol *pairs = malloc(all * sizeof *pairs), *rows = calloc(sparse_weights(power) + 1, sizeof *rows);
     if (pairs && rows) {
         for (int x = 0; x < angles[2]; x++) {
             sum_rows(power, rounded, scale, angle[2][x], rows);
             for (int z = 0; z < angles[0]; z++)
-                for (int y = 0; y < angles[1]; y++) pairs[at++] = sum_planes(power, rows, angle[0][z], angle[1][y]);
+                for (int y = 0; y < angles[1]; y++) {
+                    pairs[at] = sum_planes(power, rows, angle[0][z], angle[1][y]);
+                    pairs[at++].share = share[0][z] * share[1][y] * share[2][x];
+                }
         }
-        error = sparse_largest_difference(pairs, all, launches);
+        error = sparse_symbols_differ(pairs, all, launches);
     }
     free(pairs);
     free(rows);
@@ -195,11 +218,4 @@ double sparse_rounding(const stn_task *task, const stn_power *power, bool bounde
     return error;
 }
 
-/* Elements of 11 bits err by chance, and what one launch rounds the next one smooths: that hardly grows. A chain rounds twice. What
- * smooth data lose alike in every launch adds up: read off runs of 1000 steps, bench/results/2026-11-22-sparse.md. */
-double sparse_error(const stn_task *task, const sparse_shape *shape) {
-    const double alike = task->rank == 3 ? 2.2e-6 : 1.3e-6, launches = shape->launches;
-    double element = stn_error_rounding(STN_F16) * (shape->terms ? sqrt(2) : 1) * stn_error_cancelling(task);
-    double chance = element * (task->dtype == STN_F16 ? sqrt(1 + log2(launches)) : 1);
-    return hypot(hypot(shape->rounding, chance), launches > 1 ? alike * launches : 0);
-}
+double sparse_error(const sparse_shape *shape) { return hypot(shape->rounding, shape->noise); }

@@ -20,19 +20,22 @@ bool sparse_any_weight(const stn_power *power); /* but 0 */
 void sparse_round(const stn_task *task, const stn_power *power, double scale, int parts, float *to);
 
 /* What weights `rounded`, times `scale`, err by after so many launches: the largest difference of the symbol's powers, over
- * frequencies from 0 on in octaves and on a grid of them, beside the largest such power. Infinite where memory is short. */
+ * frequencies from 0 on in octaves and on a grid of them, beside the largest such power; or, where that is more, what they make of random
+ * numbers around 0, relative L2. Infinite where memory is short. */
 double sparse_difference(const stn_power *power, const float *rounded, double scale, double launches);
 /* The same of weights as sparse_round has them. */
 double sparse_rounding(const stn_task *task, const stn_power *power, bool bounded, int parts, double launches);
-/* That by hand: frequencies along an axis of a power; a symbol there, of which the index 0 has the phase 0; the largest difference. */
+/* That by hand: frequencies along an axis of a power, and what part of the axis each stands for; a symbol there, of which the index 0 has the
+ * phase 0, and its part of all frequencies; what it errs by. */
 #define SPARSE_OCTAVES 11 /* pi, pi / 2, .. and 0 */
 #define SPARSE_EVEN 8     /* beside them, evenly over half a circle */
 #define SPARSE_MOST_ANGLES (1 + 2 * (SPARSE_OCTAVES + SPARSE_EVEN))
 typedef struct sparse_symbol {
     double complex exact, rounded;
+    double share;
 } sparse_symbol;
-int sparse_angles(const stn_power *power, int axis, double angle[SPARSE_MOST_ANGLES]);
-double sparse_largest_difference(const sparse_symbol *symbols, size_t count, double launches);
-/* Predicted error of all steps, relative L2, with the shape's own rounding. */
-double sparse_error(const stn_task *task, const sparse_shape *shape);
+int sparse_angles(const stn_power *power, int axis, double angle[SPARSE_MOST_ANGLES], double share[SPARSE_MOST_ANGLES]);
+double sparse_symbols_differ(const sparse_symbol *symbols, size_t count, double launches);
+/* Predicted error of all steps, relative L2. */
+double sparse_error(const sparse_shape *shape);
 #endif

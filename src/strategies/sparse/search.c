@@ -9,19 +9,31 @@
 #include "strategies/common/cost.h"
 #include "strategies/faces/margins.h"
 #include "strategies/sparse/accuracy.h"
+#include "strategies/sparse/noise.h"
 #include "strategies/sparse/terms.h"
 
 #define SAFE 0.97 /* of the bar: what terms leave is no chance */
 #define RUN 8     /* sums of a warp: products of one row of taps */
 #define UNLIKE                                                                                                         \
     0.05 /* what terms leave of one step's taps, from which on their powers are no sums of few terms either */
-/* Not measured yet: estimates. Parts of the sparse rate (dense f16 or tf32 times `faster`: of an H200, 950 over 630 and
- * 452 over 313 TFLOPS) and of the copy bandwidth, chosen on the low side, so that a kernel that is known is not passed
- * over for this one; cycles that a block takes to begin; how much longer launches take that load single elements, as measured when
- * those were still waited for one by one (bench/results/2026-11-22-rates.md). */
+/* Read off bench/results/2026-11-22-sparse-2.md, 16 rows of whole runs and 18 of one step, which are met within 15% (3D in tf32, with a
+ * quarter of the warps, within 20%): parts of the sparse rate (dense f16 or tf32 times `faster`: of an H200, 950 over 630 and 452 over
+ * 313 TFLOPS), of the copy bandwidth and of shared memory's; by how much a launch is slower whose multiprocessors hold fewer warps than
+ * FULL, as a power of that. Cycles that a block takes to begin, of a walk that is too short to fill a multiprocessor (`alone`, of the sparse rate), and how much
+ * longer launches take that load single elements, as measured when those were still waited for one by one
+ * (bench/results/2026-11-22-rates.md). */
 static const struct {
-    double faster, tensor, memory, shared, start, elements;
-} rates = {.faster = 1.45, .tensor = 0.45, .memory = 0.7, .shared = 0.6, .start = 6000, .elements = 6};
+    double faster, tensor, memory, abreast, shared, fewer, alone, start, elements;
+} rates = {.faster = 1.45,
+           .tensor = 1,
+           .memory = 0.72,
+           .abreast = 0.80, /* not measured: a guess on the low side */
+           .shared = 0.55,
+           .fewer = 0.35,
+           .alone = 0.45,
+           .start = 6000,
+           .elements = 6};
+#define FULL 16.0 /* warps */
 
 /* ---- cost ------------------------------------------------------------------------------------------------------ */
 
@@ -56,12 +68,16 @@ static warp_work line_work(const stn_task *task, const sparse_shape *shape) {
     return work;
 }
 
-/* How many of the 8 lanes that shared memory answers together meet in one bank: of lines g and g + 1, `lift` words apart. */
-static int lanes_in_bank(const sparse_shape *shape, int lift) {
-    int meet[8] = {0}, most = 0;
-    for (int lane = 0; lane < 8; lane++) {
-        int word = lane / 4 * lift + lane % 4 / 2 * 4 + lane % 2 * 4 * shape->halves, *bank = &meet[word / 4 % 8];
-        most = (int)stn_max(most, ++*bank);
+/* How many words of the 8 lanes that shared memory answers together lie in one bank: of columns g and g + 1 abreast, 16 points apart. Below
+ * each other they lie apart but in windows of 3 halves, and those are as fast (the rates' file). */
+static int lanes_in_bank(const stn_task *task, const sparse_shape *shape) {
+    int most = 1, apart = task->dtype == STN_F16 ? 8 : 16, word[8];
+    for (int lane = 0; lane < 8; lane++)
+        word[lane] = lane / 4 * apart + lane % 4 / 2 * 4 + lane % 2 * 4 * shape->halves;
+    for (int a = 0; a < 8 && shape->abreast; a++) {
+        int meet = 1;
+        for (int b = 0; b < a; b++) meet += word[a] != word[b] && word[a] / 4 % 8 == word[b] / 4 % 8;
+        most = (int)stn_max(most, meet);
     }
     return most;
 }
@@ -80,8 +96,7 @@ static warp_work work_of(const stn_task *task, const sparse_shape *shape) {
             double turns = (double)stn_min(shape->held, rows.count[d] - at) + RUN - 1;
             work.words += turns * 32 * 2 * shape->halves; /* 8 rows of 8 words for each half */
         }
-    work.cycles = work.words / 32 * lanes_in_bank(shape, shape->halves % 8 == 4 ? 8 : 16) +
-                  4.0 * rows.all * sparse_products(&w) * shape->parts;
+    work.cycles = work.words / 32 * lanes_in_bank(task, shape) + 4.0 * rows.all * sparse_products(&w) * shape->parts;
     return work;
 }
 
@@ -108,6 +123,12 @@ static bool slow_loads(const stn_task *task, const sparse_shape *shape) {
     return task->rank > 1 && (shape->vector == 1 || mirrors);
 }
 
+/* Of lines what takes longest hides the rest; else warps wait for one another at each stage, and nothing hides what others take. */
+static double beside(const stn_task *task, const sparse_shape *shape, double memory, double tensor, double shared) {
+    if (task->rank == 1) return stn_cost_beside(memory, fmax(tensor, shared));
+    return hypot(hypot(memory, tensor), shared) * pow(fmax(1, FULL / (shape->warps * shape->blocks)), rates.fewer);
+}
+
 void sparse_cost(const stn_task *task, const stn_machine *machine, const sparse_shape *shape, stn_estimate *e) {
     sparse_tiles tiles = sparse_tiles_of(task, shape);
     warp_work work = work_of(task, shape);
@@ -121,18 +142,18 @@ void sparse_cost(const stn_task *task, const stn_machine *machine, const sparse_
     e->bytes = (2 + again) * (double)stn_dtype_size(task->dtype) * points * launches;
     e->flops = work.products * 2 * 16 * 8 * (task->dtype == STN_F16 ? 32 : 16) * units * launches;
     e->halo_waste = units * sparse_points(task, shape) / points - 1;
-    double memory = e->bytes / (rates.memory * machine->copy_bandwidth);
+    double memory = e->bytes / ((shape->abreast ? rates.abreast : rates.memory) * machine->copy_bandwidth);
     double tensor = e->flops / (rates.tensor * rates.faster * machine->flops[e->unit]);
     double shared = work.cycles * units * launches / (rates.shared * machine->multiprocessors * machine->clock);
     /* A block's walk, whatever runs beside it: one step's products, one after the other in each of a multiprocessor's quarters. */
     double alone = work.products * 2 * 16 * 8 * (task->dtype == STN_F16 ? 32 : 16) * shape->warps *
-                   machine->multiprocessors / (rates.tensor * rates.faster * machine->flops[e->unit]);
+                   machine->multiprocessors / (rates.alone * rates.faster * machine->flops[e->unit]);
     double least = waves * shape->walk * alone + rates.start / machine->clock;
-    double launch = fmax(stn_cost_beside(memory, fmax(tensor, shared)) / launches, least);
+    double launch = fmax(beside(task, shape, memory, tensor, shared) / launches, least);
     double faces = shape->extended ? 0 : stn_faces_seconds(task, machine, shape->fused);
     if (slow_loads(task, shape)) launch *= rates.elements;
     e->seconds = launches * (machine->launch_seconds + launch + faces);
-    e->error = sparse_error(task, shape);
+    e->error = sparse_error(shape);
 }
 
 /* ---- search ---------------------------------------------------------------------------------------------------- */
@@ -144,6 +165,7 @@ typedef struct search {
     double costs[STN_CANDIDATES];
     size_t count, most;
     stn_power taps; /* of the launch in hand */
+    sparse_spectrum spectrum;
 } search;
 
 static void insert(search *s, sparse_shape shape) {
@@ -178,6 +200,10 @@ static void search_tiles(search *s, int most_fused) {
         for (int parts = 1; parts <= 2; parts++) {
             if (!sparse_fit(s->task, s->machine, fused, 0, parts, &shape)) continue;
             shape.rounding = (float)sparse_rounding(s->task, &s->taps, false, parts, shape.launches);
+            shape.noise = (float)sparse_noise(s->task, &s->spectrum, &shape, NULL);
+            insert(s, shape);
+            if (!shape.abreast) continue;
+            shape.abreast = 0;
             insert(s, shape);
         }
     }
@@ -195,6 +221,7 @@ static void search_chains(search *s, int most_fused) {
             if (!sparse_fit(s->task, s->machine, fused, 1, parts, &shape)) continue;
             if (sparse_terms_make(s->task, NULL, fused, 1, parts, &terms, NULL) != STN_OK) return;
             shape.rounding = (float)sparse_terms_rounding(s->task, NULL, &terms, parts, shape.launches);
+            shape.noise = (float)sparse_noise(s->task, &s->spectrum, &shape, &terms);
             sparse_terms_clear(&terms);
             insert(s, shape);
         }
@@ -206,15 +233,20 @@ static int fewest(const stn_task *task) { return task->rank == 3 ? 1 : 2; }
 
 /* What so many terms of the task's taps err by; false if that cannot be found out. */
 typedef struct sum_errors {
-    double of[SPARSE_MOST_TERMS + 1];
+    double rounding[SPARSE_MOST_TERMS + 1], noise[SPARSE_MOST_TERMS + 1];
 } sum_errors;
 static bool add_errors(search *s, int fused, int launches, sum_errors *errors) {
+    sparse_shape shape;
     sparse_terms terms;
     if (!fuse_taps(s, fused)) return false;
     if (sparse_terms_make(s->task, &s->taps, fused, SPARSE_MOST_TERMS, 1, &terms, NULL) != STN_OK) return false;
-    for (terms.count = fewest(s->task); terms.count <= SPARSE_MOST_TERMS; terms.count++)
-        errors->of[terms.count] =
-            fmax(errors->of[terms.count], sparse_terms_rounding(s->task, &s->taps, &terms, 1, launches));
+    for (terms.count = fewest(s->task); terms.count <= SPARSE_MOST_TERMS; terms.count++) {
+        double *rounding = &errors->rounding[terms.count], *noise = &errors->noise[terms.count];
+        if (!sparse_fit(s->task, s->machine, fused, terms.count, 1, &shape)) break;
+        shape.launches = launches;
+        *rounding = fmax(*rounding, sparse_terms_rounding(s->task, &s->taps, &terms, 1, launches));
+        *noise = fmax(*noise, sparse_noise(s->task, &s->spectrum, &shape, &terms));
+    }
     terms.count = SPARSE_MOST_TERMS;
     sparse_terms_clear(&terms);
     return true;
@@ -223,14 +255,15 @@ static bool add_errors(search *s, int fused, int launches, sum_errors *errors) {
 /* Of the fewest terms that err little enough in launches of both lengths. */
 static bool insert_sum(search *s, sparse_shape shape) {
     int fused = shape.fused, launches = shape.launches;
-    sum_errors errors = {{0}};
+    sum_errors errors = {{0}, {0}};
     bool uneven = s->task->steps % (uint64_t)launches != 0 && s->task->rank == 2; /* 3D takes long; its tables tell */
     if (uneven && !add_errors(s, fused - 1, launches, &errors)) return false;
     if (!add_errors(s, fused, launches, &errors)) return false;
     for (int count = fewest(s->task); count <= SPARSE_MOST_TERMS; count++) {
         if (!sparse_fit(s->task, s->machine, fused, count, 1, &shape)) break;
-        shape.rounding = (float)errors.of[count];
-        if (sparse_error(s->task, &shape) > SAFE * stn_error_bar(s->task, false)) continue;
+        shape.rounding = (float)errors.rounding[count];
+        shape.noise = (float)errors.noise[count];
+        if (sparse_error(&shape) > SAFE * stn_error_bar(s->task, false)) continue;
         insert(s, shape);
         break;
     }
@@ -264,7 +297,8 @@ size_t sparse_search(const stn_task *task, const stn_machine *machine, int most_
     search s = {.task = task, .machine = machine, .best = best, .most = most};
     double factors[3][STN_TASK_FACTORS];
     if (most > STN_CANDIDATES) s.most = STN_CANDIDATES;
-    if (stn_power_make(task, &s.taps, NULL) != STN_OK) return 0;
+    if (!sparse_spectrum_make(task, &s.spectrum)) return 0;
+    if (stn_power_make(task, &s.taps, NULL) != STN_OK) return sparse_spectrum_clear(&s.spectrum), 0;
     search_tiles(&s, most_fused);
     stn_power_clear(&s.taps);
     if (sparse_separable(task, factors))
@@ -273,5 +307,6 @@ size_t sparse_search(const stn_task *task, const stn_machine *machine, int most_
         search_sums(&s, most_fused);
         stn_power_clear(&s.taps);
     }
+    sparse_spectrum_clear(&s.spectrum);
     return s.count;
 }

@@ -111,14 +111,23 @@ const char *sparse_kernel_name(const stn_task *task, const sparse_shape *shape) 
     return task->rank == 1 ? "sparse_line" : "sparse_tile";
 }
 
-/* As the kernels lay stages out. */
+bool sparse_can_be_abreast(const stn_task *task, const sparse_shape *shape) {
+    sparse_window w = sparse_window_of(task, shape);
+    if (shape->terms) return false;
+    return task->rank == 1 ? sparse_products(&w) == 16 / (task->dtype == STN_F16 ? 16 : 8) : shape->warps == 8;
+}
+
+/* As the kernels lay stages out; abreast they leave fewer points out. */
 static size_t stage_bytes(const stn_task *task, const sparse_shape *shape) {
     sparse_window w = sparse_window_of(task, shape);
-    int64_t size = (int64_t)stn_dtype_size(task->dtype), banks = (shape->halves % 8 == 4 ? 32 : 64) / size;
+    int64_t size = (int64_t)stn_dtype_size(task->dtype),
+            banks = shape->abreast ? 0 : (shape->halves % 8 == 4 ? 32 : 64) / size;
     int64_t columns = wide(task, shape) - SPARSE_OUTPUTS + sparse_columns(&w);
     if (task->rank == 1) {
         int64_t segment = 128, points = SPARSE_TALL * wide(task, shape) - SPARSE_OUTPUTS + sparse_columns(&w);
-        return (size_t)(stn_div_up(points, segment) * (segment * size + (shape->halves % 4 == 2 ? 64 : 32)));
+        return (size_t)(stn_div_up(points, segment) * (segment * size + (shape->abreast           ? 0
+                                                                         : shape->halves % 4 == 2 ? 64
+                                                                                                  : 32)));
     }
     sparse_window y = sparse_window_y_of(task, shape);
     int64_t brick_lines = tall(task, shape) - SPARSE_OUTPUTS + sparse_columns(&y);
@@ -262,6 +271,7 @@ bool sparse_fit(const stn_task *task, const stn_machine *machine, int fused, int
     shape->extended = stn_task_extended(task);
     if ((int64_t)fused * (task->reach[1][0] + task->reach[1][1]) > MOST_ROWS || !fit_window(task, shape)) return false;
     if (!fit_factors(task, shape) || !fit_stages(task, machine, shape)) return false;
+    shape->abreast = sparse_can_be_abreast(task, shape);
     fit_walk(task, machine, shape);
     sparse_tiles tiles = sparse_tiles_of(task, shape);
     return task->batch <= INT32_MAX / tiles.walks / tiles.y / tiles.x; /* blocks of one launch */
@@ -285,6 +295,7 @@ void sparse_params(const stn_task *task, const sparse_shape *shape, stn_text *pa
     stn_params_int(params, "SPARSE_HALVES", shape->halves);
     stn_params_int(params, "SPARSE_LEAD", shape->lead);
     stn_params_int(params, "SPARSE_PARTS", shape->parts);
+    stn_params_int(params, "SPARSE_ABREAST", shape->abreast);
     stn_params_int(params, "SPARSE_HELD", shape->held);
     stn_params_ints(params, "SPARSE_ROW_FIRST", rows.first, (size_t)rows.planes);
     stn_params_ints(params, "SPARSE_ROW_COUNT", rows.count, (size_t)rows.planes);

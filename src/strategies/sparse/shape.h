@@ -19,10 +19,12 @@ typedef struct sparse_shape {
     int halves_y; /* chain: of the window of rows, even */
     int lead;     /* points from the window's first to its first output */
     int warps, stages, blocks;
-    int held;       /* rows of taps in registers at once */
-    int walk;       /* of a block: planes in 3D, tiles of 64 rows else */
+    int abreast; /* sparse_tile, sparse_line: products' columns lie side by side, and stores are whole lines of memory */
+    int held;    /* rows of taps in registers at once */
+    int walk;    /* of a block: planes in 3D, tiles of 64 rows else */
     int extended;   /* fused launches are right up to the faces: axes wrap, or mirror symmetric taps */
     float rounding; /* what rounding the weights alone errs by, of all launches: accuracy.h */
+    float noise;    /* what rounding elements errs by: noise.h */
 } sparse_shape;
 _Static_assert(sizeof(sparse_shape) <= sizeof(stn_candidate), "a shape is a candidate");
 
@@ -39,6 +41,8 @@ bool sparse_rows_of(const stn_task *task, int fused, sparse_rows *rows);
 bool sparse_fit(const stn_task *task, const stn_machine *machine, int fused, int terms, int parts, sparse_shape *shape);
 /* Is the kernel sparse_brick, of 3D terms? */
 bool sparse_is_brick(const stn_task *task, const sparse_shape *shape);
+/* May it be abreast? */
+bool sparse_can_be_abreast(const stn_task *task, const sparse_shape *shape);
 int sparse_points(const stn_task *task, const sparse_shape *shape); /* of outputs, that a warp makes at once */
 int sparse_planes(const stn_task *task, const sparse_shape *shape); /* that the taps look at */
 /* What a walk reads beside its own planes, or tiles. */

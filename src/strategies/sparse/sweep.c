@@ -6,6 +6,7 @@
 
 #include "plan/accuracy.h"
 #include "strategies/sparse/accuracy.h"
+#include "strategies/sparse/noise.h"
 #include "strategies/sparse/terms.h"
 
 /* Row y of plane z of the shape's window, of weights that may reach less far: both are centred on the same point. */
@@ -61,8 +62,12 @@ static stn_status fill_tile(const stn_task *task, const sparse_shape *shape, con
 static bool err_little(const stn_task *task, const sparse_shape *shape, const stn_power *taps,
                        const sparse_terms *terms) {
     sparse_shape now = *shape;
+    sparse_spectrum spectrum;
+    if (!sparse_spectrum_make(task, &spectrum)) return false;
+    now.noise = (float)sparse_noise(task, &spectrum, shape, terms);
+    sparse_spectrum_clear(&spectrum);
     now.rounding = (float)sparse_terms_rounding(task, taps, terms, shape->parts, shape->launches);
-    return sparse_error(task, &now) <= stn_error_bar(task, false);
+    return sparse_error(&now) <= stn_error_bar(task, false);
 }
 
 /* V (axis 1), or U of each plane of the longer sweep, of which a shorter one has fewer. */

@@ -250,7 +250,7 @@ static double rounding_of_sum(const stn_task *task, const stn_power *taps, const
 /* Of all terms at all angles of both axes. */
 typedef struct term_symbols {
     int count[2];
-    double angle[2][SPARSE_MOST_ANGLES];
+    double angle[2][SPARSE_MOST_ANGLES], share[2][SPARSE_MOST_ANGLES];
     double complex part[SPARSE_MOST_TERMS][2][SPARSE_MOST_ANGLES];
 } term_symbols;
 
@@ -259,7 +259,7 @@ static bool find_symbols(const stn_task *task, const stn_power *taps, const spar
         size_t size = (size_t)taps->size[axis + 1];
         float *rounded = calloc(size, sizeof *rounded);
         if (!rounded) return false;
-        s->count[axis] = sparse_angles(taps, axis + 1, s->angle[axis]);
+        s->count[axis] = sparse_angles(taps, axis + 1, s->angle[axis], s->share[axis]);
         for (int q = 0; q < terms->count; q++) {
             sparse_terms_round(task, terms, q, axis, 1, rounded);
             for (int i = 0; i < s->count[axis]; i++) {
@@ -310,11 +310,12 @@ double sparse_terms_rounding(const stn_task *task, const stn_power *taps, const 
         fill_turns(s.angle[0][y], turns_y, rows);
         for (int x = 0; x < s.count[1]; x++) {
             sparse_symbol *to = &symbols[count++];
-            *to = (sparse_symbol){exact_symbol(task, taps->fused, turns_y, turns_x + x * columns), 0};
+            *to = (sparse_symbol){exact_symbol(task, taps->fused, turns_y, turns_x + x * columns), 0,
+                                  s.share[0][y] * s.share[1][x]};
             for (int q = 0; q < terms->count; q++) to->rounded += terms->scale * s.part[q][0][y] * s.part[q][1][x];
         }
     }
-    double error = sparse_largest_difference(symbols, count, launches);
+    double error = sparse_symbols_differ(symbols, count, launches);
     free(symbols);
     return error;
 }

@@ -1,0 +1,22 @@
+/* What rounding to elements of 11 bits in every launch makes of a run: by chance, smoothed by the launches after it, and of smooth data alike. */
+#ifndef STN_STRATEGIES_SPARSE_NOISE_H
+#define STN_STRATEGIES_SPARSE_NOISE_H
+#include "strategies/sparse/shape.h"
+#include "strategies/sparse/terms.h"
+
+/* |K|^2 of one step over all frequencies, beside the largest; each stands for a share of them, and the shares add up to 1. */
+typedef struct sparse_spectrum {
+    size_t count;
+    double *square, *share; /* owned; share follows square */
+    double log_largest;     /* of |K|, natural */
+} sparse_spectrum;
+/* False where memory is short; then it is empty. */
+bool sparse_spectrum_make(const stn_task *task, sparse_spectrum *spectrum);
+void sparse_spectrum_clear(sparse_spectrum *spectrum);
+/* The part of white noise, its square, that so many steps leave, beside what they leave of the frequency that they leave most of. */
+double sparse_spectrum_left(const sparse_spectrum *spectrum, double steps);
+
+/* Predicted error of a shape's launches but for what their weights' rounding does, relative L2. `terms`: of a chain or a brick, else NULL. */
+double sparse_noise(const stn_task *task, const sparse_spectrum *spectrum, const sparse_shape *shape,
+                    const sparse_terms *terms);
+#endif
