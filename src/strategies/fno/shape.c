@@ -66,6 +66,7 @@ size_t fno_shape_shared(const fno_pass *pass, fno_numbers numbers, const fno_sha
     const int64_t ladder = pass->forward || pass->back ? line * shape->groups : 0;
     if (shape->whole) {
         const int64_t tile = rows * pitch(stn_max(shape->whole, columns));
+        if (shape->mixers) return (size_t)(stn_round_up(ladder, 2) + 2 * tile) * fno_cell(numbers);
         return (size_t)(stn_round_up(stn_max(ladder, 2 * STEP * (columns + 2)), 2) + tile) * fno_cell(numbers);
     }
     const int64_t group = pass->product && !shape->held ? channels * (columns + 2) : 0;
@@ -81,7 +82,7 @@ typedef struct search {
     const fno_pass *pass;
     fno_numbers numbers;
     const stn_machine *machine;
-    bool whole;
+    fno_form form;
     fno_shape now, best;
     double cost;
 } search;
@@ -95,12 +96,14 @@ static int64_t fitting(const search *s, size_t shared) {
 /* Weights stay where as many blocks fit with all of them. */
 static void offer(search *s, double waste, int by_registers) {
     fno_shape *now = &s->now;
-    now->held = 0;
-    now->whole = s->whole ? (int)stn_round_up(s->pass->channels, stn_max(STEP, group_channels(s->pass, now))) : 0;
+    const int64_t channels = group_channels(s->pass, now);
+    now->held = now->whole = 0;
+    if (s->form == FNO_WHOLE) now->whole = (int)stn_round_up(s->pass->channels, stn_max(STEP, channels));
+    if (s->form == FNO_SPLIT) now->whole = (int)stn_round_up(s->pass->channels, channels);
     int64_t blocks = stn_min(by_registers, fitting(s, fno_shape_shared(s->pass, s->numbers, now)));
-    if (blocks < (s->whole ? 2 : 1)) return;
-    if (s->pass->product && !s->whole) {
-        now->held = (int)stn_round_up(s->pass->channels, group_channels(s->pass, now));
+    if (blocks < (s->form == FNO_WHOLE ? 2 : 1)) return;
+    if (s->pass->product && s->form == FNO_BY_GROUPS) {
+        now->held = (int)stn_round_up(s->pass->channels, channels);
         if (now->held > 4096 || fitting(s, fno_shape_shared(s->pass, s->numbers, now)) < blocks) now->held = 0;
     }
     now->line.blocks = (int)blocks;
@@ -113,7 +116,7 @@ static void offer(search *s, double waste, int by_registers) {
 /* All ways to share the product among the warps, of all modes or of those of a sweep. A lane's sums take 8 registers a tile, and what
  * is added to them as many for a row of tiles; 4 tiles leave room for two blocks of 256 threads. */
 static void offer_products(search *s, int sweeps) {
-    const int wide = fno_wide(s->numbers) ? 2 : 1, warps = s->now.threads / 32;
+    const int wide = fno_wide(s->numbers) ? 2 : 1, warps = (s->now.mixers ? s->now.mixers : s->now.threads) / 32;
     const int64_t rows = stn_div_up(stn_div_up(s->pass->modes, 16), sweeps), columns = stn_div_up(s->pass->outputs, 8);
     for (int m = 1; m <= warps; m *= 2) {
         s->now.warps[0] = m, s->now.warps[1] = warps / m;
@@ -121,11 +124,11 @@ static void offer_products(search *s, int sweeps) {
         if (down * along * wide > 8 || along * wide > 4) continue;
         s->now.tiles[0] = (int)down, s->now.tiles[1] = (int)along;
         const bool many = down * along * wide > 4;
-        if (many && s->now.threads > 256) continue;
+        if (many && s->now.threads > 256 && !s->now.mixers) continue;
         const double ideal = (double)s->pass->modes / 16 / sweeps * (double)s->pass->outputs / 8;
         const double waste = (double)(down * along * warps) / ideal;
         offer(s, 0.5 + 0.5 * fmin(waste, 16) + 0.05 * (double)(down + along) / (double)(down * along),
-              many ? 1 : 512 / s->now.threads);
+              many && !s->now.mixers ? 1 : 512 / s->now.threads);
     }
 }
 
@@ -134,30 +137,37 @@ static void offer_groups(search *s) {
     const int64_t channels = group_channels(s->pass, now),
                   all = s->pass->product ? s->pass->channels : stn_max(s->pass->channels, s->pass->outputs);
     if (channels % 2 || (s->pass->product && channels % 8)) return;
-    if (s->whole && channels % STEP) return;
+    if (s->form == FNO_WHOLE && channels % STEP) return;
     if (s->pass->product)
-        for (int sweeps = 1; sweeps <= (s->whole ? 4 : 1); sweeps *= 2) offer_products(s, sweeps);
+        for (int sweeps = 1; sweeps <= (s->form == FNO_WHOLE ? 4 : 1); sweeps *= 2) offer_products(s, sweeps);
     else /* lines that are not there */
         offer(s, (double)stn_round_up(all, channels) / (double)all, 512 / now->threads > 1 ? 768 / now->threads : 1);
 }
 
-bool fno_shape_for(const fno_pass *pass, fno_numbers numbers, bool whole, const stn_machine *machine, fno_shape *shape,
-                   char *reason, size_t size) {
-    search s = {.pass = pass, .numbers = numbers, .machine = machine, .whole = whole, .cost = INFINITY};
+/* Lines of so many threads, and how many at once. A warp of those that transform alone waits for no other: its lines are its own. */
+static void offer_lines(search *s) {
+    stn_ladder *line = &s->now.line;
+    s->now.mixers = s->form == FNO_SPLIT ? s->now.threads / 2 : 0;
+    for (line->lines = 4; line->lines >= 1; line->lines /= 2)
+        for (line->threads = power_from(line->points / line->radix[0]); line->threads >= 1; line->threads /= 2) {
+            s->now.groups = (s->now.threads - s->now.mixers) / (line->threads * line->lines);
+            if (s->now.groups < 1 || line->threads > 256) continue;
+            if (s->form == FNO_SPLIT && (line->stages != 2 || line->threads * line->lines > 32)) continue;
+            offer_groups(s);
+            if (s->cost < INFINITY && line->threads <= 8) break; /* more lines at once would not be better */
+        }
+}
+
+bool fno_shape_for(const fno_pass *pass, fno_numbers numbers, fno_form form, const stn_machine *machine,
+                   fno_shape *shape, char *reason, size_t size) {
+    search s = {.pass = pass, .numbers = numbers, .machine = machine, .form = form, .cost = INFINITY};
     stn_ladder *line = &s.now.line;
     if (!find_radices(pass->n, fno_wide(numbers), line)) {
         snprintf(reason, size, "an axis has a factor that its transforms lack (2, 3, 5 and 7 they have)");
         return false;
     }
     line->points = (int)pass->n, line->pad = pad_of(line), line->copies = line->shares = 1;
-    for (s.now.threads = 128; s.now.threads <= 512; s.now.threads *= 2)
-        for (line->lines = 4; line->lines >= 1; line->lines /= 2)
-            for (line->threads = power_from(pass->n / line->radix[0]); line->threads >= 1; line->threads /= 2) {
-                s.now.groups = s.now.threads / (line->threads * line->lines);
-                if (s.now.groups < 1 || line->threads > 256) continue;
-                offer_groups(&s);
-                if (s.cost < INFINITY && line->threads <= 8) break; /* more lines at once would not be better */
-            }
+    for (s.now.threads = form == FNO_SPLIT ? 512 : 128; s.now.threads <= 512; s.now.threads *= 2) offer_lines(&s);
     if (s.cost < INFINITY) return *shape = s.best, true;
     snprintf(reason, size, "a block's shared memory or registers do not hold its lines and modes");
     return false;

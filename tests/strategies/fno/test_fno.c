@@ -4,7 +4,7 @@
 
 #include "../layer/compare_layer.h"
 
-enum { FUSIONS = 4, WAYS = FUSIONS + 2 }; /* spectra held whole, transforms as products */
+enum { FUSIONS = 4, WAYS = FUSIONS + 3 }; /* spectra held whole, transforms beside products, transforms as products */
 
 /* All candidates of one layer; at least `least` of them must serve it. */
 static void check_all(suite *s, const stn_spectral_conv *layer, int least) {
