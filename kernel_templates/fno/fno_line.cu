@@ -131,7 +131,7 @@ __device__ __forceinline__ void take_group(const line_arguments &a, const FNO_FR
         __syncthreads();
         load_weights(a, c0, CHANNELS, weights);
     }
-    if (FNO_FORWARD) load_points(a, in, c0, here);
+    if (FNO_FORWARD) points_to_ladder(here.line, here.t, a.roots, line_points(a, in, c0, here));
     if (FNO_PRODUCT && !COPIES)
         __syncthreads();
     else
@@ -179,7 +179,7 @@ __device__ __forceinline__ void mix_whole(const line_arguments &a, const FNO_FRO
 #pragma unroll 1
     for (int c0 = 0; c0 < FNO_WHOLE; c0 += CHANNELS) {
         prefetch_points(a, in, c0 + CHANNELS, here);
-        load_points(a, in, c0, here);
+        points_to_ladder(here.line, here.t, a.roots, line_points(a, in, c0, here));
         if (c0)
             wait_for_line();
         else

@@ -41,7 +41,7 @@ struct walk {
           inner(static_cast<int>(item % a.inner)),
           along(PART * inner_step),
           back(PART * (outer_step - a.inner * inner_step)) {}
-    __device__ __forceinline__ void next(const line_arguments &a) {
+    __device__ __forceinline__ void step(const line_arguments &a) {
         at += along;
         if (++inner == a.inner) inner = 0, at += back;
     }
@@ -52,40 +52,58 @@ struct walk {
 __device__ __forceinline__ void wait_for_all() { __syncthreads(); }
 
 // ---- the warps that transform
-__device__ __forceinline__ void points_to_tile(const line_arguments &a, const FNO_FROM *in, value *tile,
-                                               const place &here) {
-#pragma unroll 1
-    for (int c = 0; c < a.channels; c += CHANNELS) {
-        load_points(a, in, c, here);
-        wait_for_line();
-        ladder_to_tile(here.line, tile, PITCH, c + PER * here.side, here.t, a.scale, [](REAL v) { return rounded(v); });
-        wait_for_line();
+// A thread's points of a group, asked for before they are needed, where it has one butterfly of each line.
+constexpr bool EARLY = top::COUNT <= THREADS_X && sizeof(REAL) == 4;
+struct early_points {
+    value x[top::R];
+};
+__device__ __forceinline__ void group_to_tile(const line_arguments &a, const FNO_FROM *in, int c, early_points &early,
+                                              value *tile, const place &here) {
+    if constexpr (EARLY) {
+        if (here.t < top::COUNT) butterfly_to_ladder(early.x, here.t, here.line, a.roots);
+    } else {
+        points_to_ladder(here.line, here.t, a.roots, line_points(a, in, c, here));
     }
+    wait_for_line();
+    ladder_to_tile(here.line, tile, PITCH, c + PER * here.side, here.t, a.scale, [](REAL v) { return rounded(v); });
+    wait_for_line();
 }
-__device__ __forceinline__ void tile_to_points(const line_arguments &a, FNO_TO *out, int inner, const value *tile,
-                                               const place &here) {
+__device__ __forceinline__ void tile_to_group(const line_arguments &a, FNO_TO *out, int inner, int o, const value *tile,
+                                              const place &here) {
+    const int mine = o + PER * here.side;
+    if (mine < a.outputs) tile_to_ladder(tile, PITCH, mine, here.line, here.t);
+    wait_for_line();
+    store_points(a, out, inner, mine, here);
+    wait_for_line();
+}
+// Groups of an item go out, and those of another one come in to their place; NULL: there is none. after: what comes in then.
+__device__ __forceinline__ void transform_groups(const line_arguments &a, const FNO_FROM *in, const FNO_FROM *after,
+                                                 FNO_TO *out, int inner, value *tile, const place &here) {
+    const int most = a.channels > a.outputs ? a.channels : a.outputs;
 #pragma unroll 1
-    for (int o = PER * here.side; o - PER * here.side < a.outputs; o += CHANNELS) {
-        if (o < a.outputs) tile_to_ladder(tile, PITCH, o, here.line, here.t);
-        wait_for_line();
-        store_points(a, out, inner, o, here);
-        wait_for_line();
+    for (int c = 0; c < most; c += CHANNELS) {
+        const bool comes = in && c < a.channels;
+        early_points early;
+        if constexpr (EARLY)
+            if (comes && here.t < top::COUNT) take_butterfly(early.x, here.t, line_points(a, in, c, here));
+        const bool last = c + CHANNELS >= a.channels;
+        if (comes) prefetch_points(a, last ? after : in, last ? 0 : c + CHANNELS, here);
+        if (out && c < a.outputs) tile_to_group(a, out, inner, c, tile, here);
+        if (comes) group_to_tile(a, in, c, early, tile, here);
     }
 }
 // The item of two turns ago goes out, and the next one comes in to its tile.
 __device__ __forceinline__ void transform_items(const line_arguments &a, long long first, int count, value *tiles,
                                                 const place &here) {
-    walk<const FNO_FROM> in(a, a.in, first, a.in_outer, a.in_inner);
+    walk<const FNO_FROM> next(a, a.in, first, a.in_outer, a.in_inner);
     walk<FNO_TO> out(a, a.out, first, a.out_outer, a.out_inner);
 #pragma unroll 1
     for (int turn = 0; turn < count + 2; turn++) {
-        value *const tile = tiles + turn % 2 * TILE_CELLS;
-        if (turn < count) {
-#pragma unroll 1
-            for (int c = 0; c < a.channels; c += CHANNELS) prefetch_points(a, in.at, c, here);
-        }
-        if (turn >= 2) tile_to_points(a, out.at, out.inner, tile, here), out.next(a);
-        if (turn < count) points_to_tile(a, in.at, tile, here), in.next(a);
+        const FNO_FROM *const in = turn < count ? next.at : nullptr;
+        next.step(a);
+        transform_groups(a, in, turn + 1 < count ? next.at : nullptr, turn >= 2 ? out.at : nullptr, out.inner,
+                         tiles + turn % 2 * TILE_CELLS, here);
+        if (turn >= 2) out.step(a);
         wait_for_all();
         wait_for_all();
     }

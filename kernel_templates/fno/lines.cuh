@@ -90,15 +90,22 @@ __device__ __forceinline__ void dft_of_few(complex<T> (&x)[SIZE]) {
 // ---- down: get(j, apart) is point j + apart of this thread's line, where `apart` is known when the loops are unrolled: one
 // address serves a butterfly. Barriers around each.
 template <class GET>
+__device__ __forceinline__ void take_butterfly(value (&x)[top::R], int j, const GET &get) {
+#pragma unroll
+    for (int r = 0; r < top::R; r++) x[r] = get(j, r * top::STRIDE);
+}
+__device__ __forceinline__ void butterfly_to_ladder(value (&x)[top::R], int j, value *line, const REAL *roots) {
+    dft<top::R>(x);
+    turn_rung<fno_ladder, 0>(x, j, roots);
+    put_cells<fno_ladder, 0>(x, line, j);
+}
+template <class GET>
 __device__ __forceinline__ void points_to_ladder(value *line, int t, const REAL *roots, const GET &get) {
 #pragma unroll 1
     for (int j = t; j < top::COUNT; j += THREADS_X) {
         value x[top::R];
-#pragma unroll
-        for (int r = 0; r < top::R; r++) x[r] = get(j, r * top::STRIDE);
-        dft<top::R>(x);
-        turn_rung<fno_ladder, 0>(x, j, roots);
-        put_cells<fno_ladder, 0>(x, line, j);
+        take_butterfly(x, j, get);
+        butterfly_to_ladder(x, j, line, roots);
     }
 }
 // channel: the line's first in the tile; made(number): as the tile shall have it

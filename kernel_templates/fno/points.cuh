@@ -28,20 +28,24 @@ __device__ __forceinline__ place place_of(value *ladder, int thread) {
     return {rest % THREADS_X, group * LINE_COUNT + lane, ladder + group * ladder_cells<fno_ladder>() + lane};
 }
 
-// ---- in: a group of channels, from c0 on, into the tile
-__device__ __forceinline__ void load_points(const line_arguments &a, const FNO_FROM *in, int c0, const place &here) {
-    const int c = c0 + PER * here.side;
-    const FNO_FROM *const first = in + (FNO_REAL ? 1 : 2) * (c * a.in_apart);
-    const bool one = c < a.channels, two = c + 1 < a.channels;
-    const FNO_FROM *const second = first + a.in_apart;  // of real points
-    points_to_ladder(here.line, here.t, a.roots, [&](int j, int apart) -> value {
+// ---- in: the points of this thread's line in the group of channels from c0 on; get(j, apart): point j + apart
+struct line_points {
+    const FNO_FROM *first, *second;  // of real points, two channels
+    bool one, two;                   // which are there
+    __device__ __forceinline__ line_points(const line_arguments &a, const FNO_FROM *in, int c0, const place &here) {
+        const int c = c0 + PER * here.side;
+        first = in + (FNO_REAL ? 1 : 2) * (c * a.in_apart), second = first + a.in_apart;
+        one = c < a.channels, two = c + 1 < a.channels;
+    }
+    __device__ __forceinline__ value operator()(int j, int apart) const {
         const long long from = (FNO_REAL ? 1 : 2) * static_cast<long long>(j);
         if (FNO_REAL)
             return {one ? load_number(first + from + apart) : REAL(0),
                     two ? load_number(second + from + apart) : REAL(0)};
         return one ? load_value(first + from + 2 * apart) : value{REAL(0), REAL(0)};
-    });
-}
+    }
+};
+
 // ---- out
 // o: the line's first channel
 __device__ __forceinline__ void store_points(const line_arguments &a, FNO_TO *out, long long item, int o,
