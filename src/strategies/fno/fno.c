@@ -12,7 +12,12 @@
 #include "strategies/fno/route.h"
 
 enum { FUSION, WAY }; /* a candidate's values */
-enum { AS_EVER, AS_PRODUCTS, WHOLE, SPLIT }; /* passes as products with tables of roots where they can be; fno_form's others */
+enum {
+    AS_EVER,
+    AS_PRODUCTS,
+    WHOLE,
+    SPLIT
+}; /* passes as products with tables of roots where they can be; fno_form's others */
 
 #define TF32_FROM 5e-4 /* the tolerance from which f32 may be multiplied as TF32 */
 
@@ -60,7 +65,10 @@ static bool counts_fit(const fno_stage *stage, const stage_state *state, const s
 static bool shape_pass(const fno_pass *pass, fno_numbers numbers, int way, const stn_machine *machine, stage_state *at,
                        char *reason, size_t size) {
     const bool product = way == AS_PRODUCTS;
-    const fno_form form = !pass->product ? FNO_BY_GROUPS : way == WHOLE ? FNO_WHOLE : way == SPLIT ? FNO_SPLIT : FNO_BY_GROUPS;
+    const fno_form form = !pass->product ? FNO_BY_GROUPS
+                          : way == WHOLE ? FNO_WHOLE
+                          : way == SPLIT ? FNO_SPLIT
+                                         : FNO_BY_GROUPS;
     at->dense = false;
     if (product && fno_dense_shape_for(pass, numbers, machine, &at->dense_shape, reason, size)) return at->dense = true;
     if (fno_shape_for(pass, numbers, form, machine, &at->shape, reason, size)) return true;
@@ -147,7 +155,7 @@ static double stage_cost(const fno_stage *stage, const stage_state *at, fno_numb
     return fno_pass_cost(&stage->pass, numbers, &at->shape, machine, sum);
 }
 
-static void estimate(const stn_layer *layer, const stn_machine *machine, const stn_candidate *candidate,
+static void by_model(const stn_layer *layer, const stn_machine *machine, const stn_candidate *candidate,
                      stn_estimate *result) {
     fno_state state;
     char reason[160];
@@ -156,6 +164,21 @@ static void estimate(const stn_layer *layer, const stn_machine *machine, const s
     result->seconds = 0;
     for (int i = 0; i < state.route.count; i++)
         result->seconds += stage_cost(&state.route.stage[i], &state.stage[i], state.numbers, machine, result);
+}
+
+/* Transforms beside products have not been measured yet: they come right after the best of the others, where tuning tries them. */
+static void estimate(const stn_layer *layer, const stn_machine *machine, const stn_candidate *candidate,
+                     stn_estimate *result) {
+    by_model(layer, machine, candidate, result);
+    if (candidate->values[WAY] != SPLIT) return;
+    double best = INFINITY;
+    for (int fusion = 0; fusion <= FNO_FUSIONS; fusion++) {
+        const stn_candidate whole = {{[FUSION] = FNO_ALL, [WAY] = WHOLE}}, other = {{[FUSION] = fusion}};
+        stn_estimate its;
+        by_model(layer, machine, fusion == FNO_FUSIONS ? &whole : &other, &its);
+        best = fmin(best, its.seconds);
+    }
+    if (best < INFINITY) result->seconds = fmax(result->seconds, 1.001 * best);
 }
 
 /* ---- building ---------------------------------------------------------------------------------------------------- */

@@ -53,8 +53,8 @@ typedef struct fno_shape {
 typedef enum fno_form { FNO_BY_GROUPS, FNO_WHOLE, FNO_SPLIT } fno_form;
 
 /* False where no block holds what the pass needs, and why. */
-bool fno_shape_for(const fno_pass *pass, fno_numbers numbers, fno_form form, const stn_machine *machine, fno_shape *shape,
-                   char *reason, size_t size);
+bool fno_shape_for(const fno_pass *pass, fno_numbers numbers, fno_form form, const stn_machine *machine,
+                   fno_shape *shape, char *reason, size_t size);
 size_t fno_shape_shared(const fno_pass *pass, fno_numbers numbers, const fno_shape *shape);
 /* Blocks of the launch, and the items that each takes. */
 int64_t fno_shape_blocks(const fno_pass *pass, const fno_shape *shape, const stn_machine *machine, int64_t *each);

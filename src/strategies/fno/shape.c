@@ -187,13 +187,40 @@ int64_t fno_shape_blocks(const fno_pass *pass, const fno_shape *shape, const stn
 
 /* ---- what it costs ----------------------------------------------------------------------------------------------- */
 
-/* Fitted to what an H200 took (bench/results/2026-11-22-fno.md), but for the last three. Instructions for each point and rung with its
- * loads and stores, of a transform alone and beside a product; parts of the peak rates that are reached; how much of the shorter work
- * hides behind the longer, in a transform alone; bytes a second of weights that come again for every item; the first loads and the
- * last stores of a block; what one multiprocessor can read, over its share of the copy bandwidth. */
+/* Fitted to what an H200 took (bench/results/2026-11-22-fno-2.md), but for begin, draw and beside. Instructions for each point and rung
+ * with its loads and stores, of a transform alone and beside a product; parts of the peak rates that are reached; how much of the
+ * shorter work hides behind the longer, in a transform alone; bytes a second of weights that come again for every item; how much each
+ * further block of a multiprocessor lets the phases of a product's pass overlap; the first loads and the last stores of a block; what
+ * one multiprocessor can read, over its share of the copy bandwidth; of the transforms and the product that different warps do side by
+ * side (by their count of instructions, not yet measured) how much of the shorter the longer still waits for. */
 static const struct {
-    double instructions, mixing, copy, tensor, hidden, again, begin, draw;
-} rates = {17, 24, 0.85, 0.8, 0.6, 3e12, 4e-6, 3};
+    double instructions, mixing, copy, tensor, hidden, again, overlap, begin, draw, beside;
+} rates = {17, 24, 0.9, 0.92, 0.7, 5.5e12, 0.16, 4e-6, 3, 0.35};
+
+/* What a pass asks of a machine, in seconds of each of its units. */
+typedef struct pass_work {
+    double moving, ladder, tensor, weights;
+} pass_work;
+
+/* Seconds of a launch in which all warps transform and multiply in turn, or only transform. */
+static double cost_in_turn(const fno_pass *pass, const fno_shape *shape, double blocks, const pass_work *work,
+                           const stn_machine *machine) {
+    const double resident = machine->multiprocessors * (double)shape->line.blocks;
+    const double turns = blocks / resident, idle = ceil(turns) / turns, alone = fmax(1, idle / rates.draw);
+    const double moving = work->moving * alone, working = (work->ladder + work->tensor + work->weights) * idle;
+    const double longer = fmax(moving, working), shorter = fmin(moving, working);
+    if (!pass->product) return longer + (1 - rates.hidden) * shorter;
+    const double beside = fmin(shape->line.blocks, ceil(blocks / machine->multiprocessors)) - 1;
+    return fmax(longer, (longer + shorter) / (1 + rates.overlap * beside));
+}
+
+/* Of one in which some warps transform while others multiply: a turn more than there are items. */
+static double cost_beside(const fno_shape *shape, double blocks, double each, const pass_work *work,
+                          const stn_machine *machine) {
+    const double turns = blocks / machine->multiprocessors / shape->line.blocks, idle = ceil(turns) / turns;
+    const double working = (fmax(work->ladder, work->tensor) + rates.beside * fmin(work->ladder, work->tensor)) * idle;
+    return (fmax(work->moving, working) + (1 - rates.hidden) * fmin(work->moving, working)) * (each + 1) / each;
+}
 
 double fno_pass_cost(const fno_pass *pass, fno_numbers numbers, const fno_shape *shape, const stn_machine *machine,
                      stn_estimate *sum) {
@@ -216,15 +243,13 @@ double fno_pass_cost(const fno_pass *pass, fno_numbers numbers, const fno_shape 
     const double sweeps = shape->whole ? rows / (16.0 * shape->tiles[0] * shape->warps[0]) : 1;
     const double weights =
         pass->product && !shape->held ? sweeps * items * (double)pass->channels * (double)columns_of(shape) * cell : 0;
-    const double moving = bytes / (rates.copy * machine->copy_bandwidth),
-                 working = ladder + tensor + weights / rates.again;
+    const pass_work work = {bytes / (rates.copy * machine->copy_bandwidth), ladder, tensor, weights / rates.again};
     int64_t each;
     const double blocks = (double)fno_shape_blocks(pass, shape, machine, &each);
-    const double turns = blocks / machine->multiprocessors / shape->line.blocks, idle = ceil(turns) / turns;
-    const double alone = fmax(1, idle / rates.draw);
     sum->bytes += bytes, sum->launches += 1;
     sum->flops += flops + lines * 5 * (double)pass->n * log2((double)pass->n + 1);
     if (pass->product) sum->unit = unit;
-    const double longer = fmax(moving * alone, working * idle), shorter = fmin(moving * alone, working * idle);
-    return longer + (pass->product ? 1 : 1 - rates.hidden) * shorter + rates.begin + machine->launch_seconds;
+    const double run = shape->mixers ? cost_beside(shape, blocks, (double)each, &work, machine)
+                                     : cost_in_turn(pass, shape, blocks, &work, machine);
+    return run + rates.begin + machine->launch_seconds;
 }
