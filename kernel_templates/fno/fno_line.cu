@@ -118,7 +118,7 @@ __device__ __forceinline__ void tile_to_points(const line_arguments &a, FNO_TO *
         if (o0 + mine < a.outputs) tile_to_ladder(tile, OUT_PITCH, mine, here.line, here.t);
         wait_for_line();
         ascend<fno_ladder, LAST, 1>(here.line, here.t, a.roots);
-        store_points(a, out, item, o0 + mine, here);
+        store_points(a, out, item, o0 + mine, here, a.roots);
         wait_for_line();
     }
 }

@@ -57,10 +57,11 @@ constexpr bool EARLY = top::COUNT <= THREADS_X && sizeof(REAL) == 4;
 struct early_points {
     value x[top::R];
 };
+template <class ROOTS>
 __device__ __forceinline__ void group_to_tile(const line_arguments &a, const FNO_FROM *in, int c, early_points &early,
-                                              value *tile, const place &here) {
+                                              value *tile, const place &here, const ROOTS &roots) {
     if constexpr (EARLY) {
-        if (here.t < top::COUNT) butterfly_to_ladder(early.x, here.t, here.line, a.roots);
+        if (here.t < top::COUNT) butterfly_to_ladder(early.x, here.t, here.line, roots);
     } else {
         points_to_ladder(here.line, here.t, a.roots, line_points(a, in, c, here));
     }
@@ -68,17 +69,20 @@ __device__ __forceinline__ void group_to_tile(const line_arguments &a, const FNO
     ladder_to_tile(here.line, tile, PITCH, c + PER * here.side, here.t, a.scale, [](REAL v) { return rounded(v); });
     wait_for_line();
 }
+template <class ROOTS>
 __device__ __forceinline__ void tile_to_group(const line_arguments &a, FNO_TO *out, int inner, int o, const value *tile,
-                                              const place &here) {
+                                              const place &here, const ROOTS &roots) {
     const int mine = o + PER * here.side;
     if (mine < a.outputs) tile_to_ladder(tile, PITCH, mine, here.line, here.t);
     wait_for_line();
-    store_points(a, out, inner, mine, here);
+    store_points(a, out, inner, mine, here, roots);
     wait_for_line();
 }
 // Groups of an item go out, and those of another one come in to their place; NULL: there is none. after: what comes in then.
+template <class ROOTS>
 __device__ __forceinline__ void transform_groups(const line_arguments &a, const FNO_FROM *in, const FNO_FROM *after,
-                                                 FNO_TO *out, int inner, value *tile, const place &here) {
+                                                 FNO_TO *out, int inner, value *tile, const place &here,
+                                                 const ROOTS &roots) {
     const int most = a.channels > a.outputs ? a.channels : a.outputs;
 #pragma unroll 1
     for (int c = 0; c < most; c += CHANNELS) {
@@ -88,13 +92,14 @@ __device__ __forceinline__ void transform_groups(const line_arguments &a, const 
             if (comes && here.t < top::COUNT) take_butterfly(early.x, here.t, line_points(a, in, c, here));
         const bool last = c + CHANNELS >= a.channels;
         if (comes) prefetch_points(a, last ? after : in, last ? 0 : c + CHANNELS, here);
-        if (out && c < a.outputs) tile_to_group(a, out, inner, c, tile, here);
-        if (comes) group_to_tile(a, in, c, early, tile, here);
+        if (out && c < a.outputs) tile_to_group(a, out, inner, c, tile, here, roots);
+        if (comes) group_to_tile(a, in, c, early, tile, here, roots);
     }
 }
 // The item of two turns ago goes out, and the next one comes in to its tile.
+template <class ROOTS>
 __device__ __forceinline__ void transform_items(const line_arguments &a, long long first, int count, value *tiles,
-                                                const place &here) {
+                                                const place &here, const ROOTS &roots) {
     walk<const FNO_FROM> next(a, a.in, first, a.in_outer, a.in_inner);
     walk<FNO_TO> out(a, a.out, first, a.out_outer, a.out_inner);
 #pragma unroll 1
@@ -102,7 +107,7 @@ __device__ __forceinline__ void transform_items(const line_arguments &a, long lo
         const FNO_FROM *const in = turn < count ? next.at : nullptr;
         next.step(a);
         transform_groups(a, in, turn + 1 < count ? next.at : nullptr, turn >= 2 ? out.at : nullptr, out.inner,
-                         tiles + turn % 2 * TILE_CELLS, here);
+                         tiles + turn % 2 * TILE_CELLS, here, roots);
         if (turn >= 2) out.step(a);
         wait_for_all();
         wait_for_all();
@@ -177,8 +182,13 @@ extern "C" __global__ void __launch_bounds__(TOGETHER, BLOCKS) fno_split(const _
     const int thread = threadIdx.x;
     const long long first = static_cast<long long>(blockIdx.x) * a.each;
     const int count = static_cast<int>(first + a.each < a.items ? a.each : a.items - first);
-    if (thread < THREADS)
-        transform_items(a, first, count, tiles, place_of(ladder, thread));
-    else
+    if (thread < THREADS) {
+        const place here = place_of(ladder, thread);
+        if constexpr (EARLY && top::WHOLE_TABLE)
+            transform_items(a, first, count, tiles, here, own_roots(a.roots, here.t % top::COUNT));
+        else
+            transform_items(a, first, count, tiles, here, a.roots);
+    } else {
         multiply_items(a, (thread - THREADS) / 32, count, tiles);
+    }
 }

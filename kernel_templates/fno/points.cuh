@@ -48,8 +48,9 @@ struct line_points {
 
 // ---- out
 // o: the line's first channel
+template <class ROOTS>
 __device__ __forceinline__ void store_points(const line_arguments &a, FNO_TO *out, long long item, int o,
-                                             const place &here) {
+                                             const place &here, const ROOTS &roots) {
     constexpr int NUMBERS = FNO_REAL ? 1 : 2;
     const long long first = NUMBERS * (o * a.out_apart);
     const bool one = o < a.outputs, two = o + 1 < a.outputs;
@@ -63,7 +64,7 @@ __device__ __forceinline__ void store_points(const line_arguments &a, FNO_TO *ou
     FNO_TO *const line = out + first;
     const FNO_TO *const added = FNO_ADDED ? a.added + (line - a.out) : nullptr;
     const long long other = FNO_REAL ? a.out_apart : 1;
-    ladder_to_points(here.line, here.t, a.roots, [&](int j, int apart, value z) {
+    ladder_to_points(here.line, here.t, roots, [&](int j, int apart, value z) {
         if (!one) return;
         const long long at = NUMBERS * static_cast<long long>(j);
         if (FNO_BIAS) z = z + bias;
