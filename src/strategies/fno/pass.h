@@ -1,4 +1,4 @@
-/* One launch of fno_line (kernel_templates/fno/fno_line.cu): lines along one axis transformed, mixed, transformed back, or a part of
+/* One launch of fno_line or fno_split (kernel_templates/fno/): lines along one axis transformed, mixed, transformed back, or a part of
  * that. How it is shaped for a machine, its parameters, its shared memory, its launch. */
 #ifndef STN_STRATEGIES_FNO_PASS_H
 #define STN_STRATEGIES_FNO_PASS_H
