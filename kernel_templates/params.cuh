@@ -199,7 +199,7 @@ constexpr int SETTLE_POINTS = 40, SETTLE_EACH = 16;  // spectral_settle: points 
 constexpr int SETTLE_COLUMNS = 8;                    // of a block
 constexpr int FROZEN_LOW = 0, FROZEN_HIGH = 0;       // spectral_rows: points of a row that fixed sides keep
 
-// ---- fno_line: the ladder's, WARPS and BLOCKS, and these; fno/product.cuh: WARPS_M .. TILES_N
+// ---- fno_line, fno_split: the ladder's, WARPS and BLOCKS, and these; fno/product.cuh: WARPS_M .. TILES_N
 constexpr int FNO_FORWARD = 1, FNO_PRODUCT = 1, FNO_BACK = 1;  // which parts of a layer it is
 using FNO_FROM = double;                                       // numbers that come in, and that go out
 using FNO_TO = double;
@@ -208,7 +208,7 @@ constexpr int FNO_MODES = 32;  // kept of a line, of the frequencies -FNO_LOW, -
 constexpr int FNO_LOW = 16;
 constexpr int FNO_GROUPS = 2;        // times LINE_COUNT lines are transformed at once
 constexpr int FNO_HELD = 0;          // channels whose weights stay in shared memory: all, or 0
-constexpr int FNO_WHOLE = 0;         // channels whose modes the tile holds at once: all, in whole groups; 0: a group
+constexpr int FNO_WHOLE = 0;         // channels whose modes the tile holds at once: all, in whole groups; 0: a group's
 constexpr int FNO_WEIGHT_PAIRS = 0;  // f32: two outputs' weights lie side by side, at a multiple of 16 bytes
 constexpr int FNO_CHUNKS_IN = 0;     // modes of channels 2c and 2c + 1 lie at multiples of their size in memory
 constexpr int FNO_CHUNKS_OUT = 0;

@@ -22,7 +22,7 @@
 //
 // Reads FNO_*, WARPS_M .. TILES_N (fno/product.cuh), BLOCKS and what fno/lines.cuh reads.
 #include "fno/arguments.cuh"
-#include "fno/lines.cuh"
+#include "fno/points.cuh"
 #include "fno/product.cuh"
 
 static_assert(!FNO_PRODUCT || THREADS == 32 * WARPS_M * WARPS_N, "the warps that transform also multiply");
@@ -49,43 +49,6 @@ constexpr int CELLS = LADDER + HELD_CELLS + larger(IN_CELLS + GROUP_CELLS, OUT_C
 
 static_assert(is_given(CELLS * sizeof(value)), "the launcher gives the shared memory that this takes");
 
-// Until all threads of a line are here: of its warp where lines need nothing else, so that warps need not wait for each other.
-constexpr bool WARP_LINES = LINE_STAGES == 2 && 32 % (LINE_COUNT * THREADS_X) == 0;
-__device__ __forceinline__ void wait_for_line() {
-    if (WARP_LINES)
-        __syncwarp();
-    else
-        __syncthreads();
-}
-
-// Of the modes of a real line.
-__device__ __forceinline__ bool own_negative(int mode) { return mode == 0 || 2 * mode == N; }
-
-// What a thread's line is: of which line among SIDE, and which thread of it.
-struct place {
-    int t, side;
-    value *line;  // in its ladder
-};
-__device__ __forceinline__ place place_of(value *ladder) {
-    const int thread = threadIdx.x, lane = thread % LINE_COUNT, rest = thread / LINE_COUNT;
-    const int group = rest / THREADS_X;
-    return {rest % THREADS_X, group * LINE_COUNT + lane, ladder + group * ladder_cells<fno_ladder>() + lane};
-}
-
-// ---- in: a group of channels, from c0 on, into the tile
-__device__ __forceinline__ void load_points(const line_arguments &a, const FNO_FROM *in, int c0, const place &here) {
-    const int c = c0 + PER * here.side;
-    const FNO_FROM *const first = in + (FNO_REAL ? 1 : 2) * (c * a.in_apart);
-    const bool one = c < a.channels, two = c + 1 < a.channels;
-    const FNO_FROM *const second = first + a.in_apart;  // of real points
-    points_to_ladder(here.line, here.t, a.roots, [&](int j, int apart) -> value {
-        const long long from = (FNO_REAL ? 1 : 2) * static_cast<long long>(j);
-        if (FNO_REAL)
-            return {one ? load_number(first + from + apart) : REAL(0),
-                    two ? load_number(second + from + apart) : REAL(0)};
-        return one ? load_value(first + from + 2 * apart) : value{REAL(0), REAL(0)};
-    });
-}
 // Pairs of channels of all modes, by all threads: a thread keeps its channels. take(mode, channel) of each.
 template <class TAKE>
 __device__ __forceinline__ void each_mode_pair(const TAKE &take) {
@@ -140,37 +103,6 @@ __device__ __forceinline__ void load_weights(const line_arguments &a, int c0, in
 }
 
 // ---- out
-// o: the line's first channel
-__device__ __forceinline__ void store_points(const line_arguments &a, FNO_TO *out, long long item, int o,
-                                             const place &here) {
-    constexpr int NUMBERS = FNO_REAL ? 1 : 2;
-    const long long first = NUMBERS * (o * a.out_apart);
-    const bool one = o < a.outputs, two = o + 1 < a.outputs;
-    value bias = {REAL(0), REAL(0)};
-    if (FNO_BIAS && one) {
-        const long long b = FNO_BIAS == 1 ? o : item % a.inner;  // the channel is a line's, or an item's
-        const STORE *const from = a.bias + NUMBERS * b;
-        bias.re = load_number(from);
-        if (!FNO_REAL || two) bias.im = load_number(FNO_REAL && FNO_BIAS == 2 ? from : from + 1);
-    }
-    FNO_TO *const line = out + first;
-    const FNO_TO *const added = FNO_ADDED ? a.added + (line - a.out) : nullptr;
-    const long long other = FNO_REAL ? a.out_apart : 1;
-    ladder_to_points(here.line, here.t, a.roots, [&](int j, int apart, value z) {
-        if (!one) return;
-        const long long at = NUMBERS * static_cast<long long>(j);
-        if (FNO_BIAS) z = z + bias;
-        if (FNO_ADDED) {
-            const FNO_TO *const from = added + at + NUMBERS * apart;
-            z = z + value{widen(from[0]), !FNO_REAL || two ? widen(from[other]) : REAL(0)};
-        }
-        z = activated(z);
-        FNO_TO *const to = line + at + NUMBERS * apart;
-        if (!FNO_REAL) return store_value(to, z);
-        store_number(to, z.re);
-        if (two) store_number(to + other, z.im);
-    });
-}
 __device__ __forceinline__ void store_mode_pair(const line_arguments &a, FNO_TO *out, int mode, int o, chunk both) {
     if (mode >= MODES || o >= a.outputs) return;
     FNO_TO *const to = out + 2 * (mode * a.out_apart + o);
@@ -186,7 +118,7 @@ __device__ __forceinline__ void tile_to_points(const line_arguments &a, FNO_TO *
         if (o0 + mine < a.outputs) tile_to_ladder(tile, OUT_PITCH, mine, here.line, here.t);
         wait_for_line();
         ascend<fno_ladder, LAST, 1>(here.line, here.t, a.roots);
-        store_points(a, out, item, o0 + mine, here);
+        store_points(a, out, item, o0 + mine, here, a.roots);
         wait_for_line();
     }
 }
@@ -199,7 +131,7 @@ __device__ __forceinline__ void take_group(const line_arguments &a, const FNO_FR
         __syncthreads();
         load_weights(a, c0, CHANNELS, weights);
     }
-    if (FNO_FORWARD) load_points(a, in, c0, here);
+    if (FNO_FORWARD) points_to_ladder(here.line, here.t, a.roots, line_points(a, in, c0, here));
     if (FNO_PRODUCT && !COPIES)
         __syncthreads();
     else
@@ -213,17 +145,6 @@ __device__ __forceinline__ void take_group(const line_arguments &a, const FNO_FR
     }
     copy_async_wait<0>();
     __syncthreads();
-}
-
-// Asks for a group's points before they are needed; `in`: of the item, or NULL.
-__device__ __forceinline__ void prefetch_points(const line_arguments &a, const FNO_FROM *in, int c0,
-                                                const place &here) {
-    const int c = c0 + PER * here.side + here.t;
-    if (!FNO_FORWARD || !in || here.t >= PER || c >= a.channels) return;
-    constexpr int NUMBERS = FNO_REAL ? 1 : 2;
-    const unsigned long long first = reinterpret_cast<unsigned long long>(in + NUMBERS * (c * a.in_apart));
-    const unsigned long long from = (first + 15) / 16 * 16, to = (first + NUMBERS * N * sizeof(FNO_FROM)) / 16 * 16;
-    if (from < to) prefetch_far(reinterpret_cast<const void *>(from), static_cast<unsigned>(to - from));
 }
 
 // next: the item that this block takes then, or NULL
@@ -258,7 +179,7 @@ __device__ __forceinline__ void mix_whole(const line_arguments &a, const FNO_FRO
 #pragma unroll 1
     for (int c0 = 0; c0 < FNO_WHOLE; c0 += CHANNELS) {
         prefetch_points(a, in, c0 + CHANNELS, here);
-        load_points(a, in, c0, here);
+        points_to_ladder(here.line, here.t, a.roots, line_points(a, in, c0, here));
         if (c0)
             wait_for_line();
         else
@@ -311,7 +232,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) fno_line(const __g
     extern __shared__ __align__(128) unsigned char stn_shared[];
     value *const ladder = reinterpret_cast<value *>(stn_shared), *const held = ladder + LADDER;
     value *const rest = held + HELD_CELLS;
-    const place here = place_of(ladder);
+    const place here = place_of(ladder, static_cast<int>(threadIdx.x));
     const auto in_of = [&](long long item) {
         constexpr int NUMBERS = FNO_FORWARD && FNO_REAL ? 1 : 2;
         return a.in + NUMBERS * (item / a.inner * a.in_outer + item % a.inner * a.in_inner);

@@ -87,18 +87,42 @@ __device__ __forceinline__ void dft_of_few(complex<T> (&x)[SIZE]) {
     }
 }
 
+// ---- the roots of rung 0, by which butterfly j's results are turned: in memory, or a thread's own, of its only butterfly
+struct own_roots {
+    value w[top::R - 1];
+    __device__ __forceinline__ own_roots(const REAL *roots, int j) {
+#pragma unroll
+        for (int r = 1; r < top::R; r++) w[r - 1] = load_pair(roots + 2 * ((r - 1) * top::STRIDE + j));
+    }
+};
+__device__ __forceinline__ void turn_top(value (&x)[top::R], int j, const REAL *roots) {
+    turn_rung<fno_ladder, 0>(x, j, roots);
+}
+__device__ __forceinline__ void turn_top(value (&x)[top::R], int, const own_roots &roots) {
+#pragma unroll
+    for (int r = 1; r < top::R; r++) x[r] = x[r] * roots.w[r - 1];
+}
+
 // ---- down: get(j, apart) is point j + apart of this thread's line, where `apart` is known when the loops are unrolled: one
 // address serves a butterfly. Barriers around each.
+template <class GET>
+__device__ __forceinline__ void take_butterfly(value (&x)[top::R], int j, const GET &get) {
+#pragma unroll
+    for (int r = 0; r < top::R; r++) x[r] = get(j, r * top::STRIDE);
+}
+template <class ROOTS>
+__device__ __forceinline__ void butterfly_to_ladder(value (&x)[top::R], int j, value *line, const ROOTS &roots) {
+    dft<top::R>(x);
+    turn_top(x, j, roots);
+    put_cells<fno_ladder, 0>(x, line, j);
+}
 template <class GET>
 __device__ __forceinline__ void points_to_ladder(value *line, int t, const REAL *roots, const GET &get) {
 #pragma unroll 1
     for (int j = t; j < top::COUNT; j += THREADS_X) {
         value x[top::R];
-#pragma unroll
-        for (int r = 0; r < top::R; r++) x[r] = get(j, r * top::STRIDE);
-        dft<top::R>(x);
-        turn_rung<fno_ladder, 0>(x, j, roots);
-        put_cells<fno_ladder, 0>(x, line, j);
+        take_butterfly(x, j, get);
+        butterfly_to_ladder(x, j, line, roots);
     }
 }
 // channel: the line's first in the tile; made(number): as the tile shall have it
@@ -147,13 +171,13 @@ __device__ __forceinline__ void tile_to_ladder(const value *tile, int pitch, int
         put_cells<fno_ladder, LAST>(x, line, foot_of<fno_ladder>(j));
     }
 }
-template <class PUT>
-__device__ __forceinline__ void ladder_to_points(value *line, int t, const REAL *roots, const PUT &put) {
+template <class ROOTS, class PUT>
+__device__ __forceinline__ void ladder_to_points(value *line, int t, const ROOTS &roots, const PUT &put) {
 #pragma unroll 1
     for (int j = t; j < top::COUNT; j += THREADS_X) {
         value x[top::R];
         take_cells<fno_ladder, 0>(x, line, j);
-        turn_rung<fno_ladder, 0>(x, j, roots);
+        turn_top(x, j, roots);
         dft<top::R>(x);
 #pragma unroll
         for (int r = 0; r < top::R; r++) put(j, r * top::STRIDE, swapped(x[r]));

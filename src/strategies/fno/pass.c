@@ -74,7 +74,8 @@ stn_status fno_pass_prepare(stn_context *context, const fno_pass *pass, fno_numb
     stn_params_int(&params, "FNO_CHUNKS_IN", !pass->forward && in_chunks(&pass->in, pass->channels));
     stn_params_int(&params, "FNO_CHUNKS_OUT", !pass->back && in_chunks(&pass->out, pass->outputs));
     put_shape(pass, shape, &params);
-    return stn_kernel_make(context, "fno_line", &params, fno_shape_shared(pass, numbers, shape), kernel, error);
+    return stn_kernel_make(context, shape->mixers ? "fno_split" : "fno_line", &params,
+                           fno_shape_shared(pass, numbers, shape), kernel, error);
 }
 
 stn_status fno_pass_launch_as(const stn_kernel *kernel, const fno_pass *pass, fno_numbers numbers, int64_t each,

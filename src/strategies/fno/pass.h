@@ -1,4 +1,4 @@
-/* One launch of fno_line (kernel_templates/fno/fno_line.cu): lines along one axis transformed, mixed, transformed back, or a part of
+/* One launch of fno_line or fno_split (kernel_templates/fno/): lines along one axis transformed, mixed, transformed back, or a part of
  * that. How it is shaped for a machine, its parameters, its shared memory, its launch. */
 #ifndef STN_STRATEGIES_FNO_PASS_H
 #define STN_STRATEGIES_FNO_PASS_H
@@ -45,12 +45,16 @@ typedef struct fno_shape {
     int warps[2], tiles[2]; /* of the product: along modes, along outputs */
     int held;               /* channels whose weights stay in shared memory */
     int whole;              /* channels whose modes are held at once: all, 0: a group of lines' */
+    int mixers;             /* threads that multiply while the others transform; 0: all do both in turn */
 } fno_shape;
 
-/* False where no block holds what the pass needs, and why. whole: the modes of all channels at once, two blocks or more of which
- * a multiprocessor must hold. */
-bool fno_shape_for(const fno_pass *pass, fno_numbers numbers, bool whole, const stn_machine *machine, fno_shape *shape,
-                   char *reason, size_t size);
+/* How the launch that has the product holds modes: those of a group of lines; of all channels, so that two blocks or more fit on a
+ * multiprocessor; or of all channels of two items, which some warps transform while others multiply (fno_split). */
+typedef enum fno_form { FNO_BY_GROUPS, FNO_WHOLE, FNO_SPLIT } fno_form;
+
+/* False where no block holds what the pass needs, and why. */
+bool fno_shape_for(const fno_pass *pass, fno_numbers numbers, fno_form form, const stn_machine *machine,
+                   fno_shape *shape, char *reason, size_t size);
 size_t fno_shape_shared(const fno_pass *pass, fno_numbers numbers, const fno_shape *shape);
 /* Blocks of the launch, and the items that each takes. */
 int64_t fno_shape_blocks(const fno_pass *pass, const fno_shape *shape, const stn_machine *machine, int64_t *each);

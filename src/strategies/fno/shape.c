@@ -66,6 +66,7 @@ size_t fno_shape_shared(const fno_pass *pass, fno_numbers numbers, const fno_sha
     const int64_t ladder = pass->forward || pass->back ? line * shape->groups : 0;
     if (shape->whole) {
         const int64_t tile = rows * pitch(stn_max(shape->whole, columns));
+        if (shape->mixers) return (size_t)(stn_round_up(ladder, 2) + 2 * tile) * fno_cell(numbers);
         return (size_t)(stn_round_up(stn_max(ladder, 2 * STEP * (columns + 2)), 2) + tile) * fno_cell(numbers);
     }
     const int64_t group = pass->product && !shape->held ? channels * (columns + 2) : 0;
@@ -81,7 +82,7 @@ typedef struct search {
     const fno_pass *pass;
     fno_numbers numbers;
     const stn_machine *machine;
-    bool whole;
+    fno_form form;
     fno_shape now, best;
     double cost;
 } search;
@@ -95,12 +96,14 @@ static int64_t fitting(const search *s, size_t shared) {
 /* Weights stay where as many blocks fit with all of them. */
 static void offer(search *s, double waste, int by_registers) {
     fno_shape *now = &s->now;
-    now->held = 0;
-    now->whole = s->whole ? (int)stn_round_up(s->pass->channels, stn_max(STEP, group_channels(s->pass, now))) : 0;
+    const int64_t channels = group_channels(s->pass, now);
+    now->held = now->whole = 0;
+    if (s->form == FNO_WHOLE) now->whole = (int)stn_round_up(s->pass->channels, stn_max(STEP, channels));
+    if (s->form == FNO_SPLIT) now->whole = (int)stn_round_up(s->pass->channels, channels);
     int64_t blocks = stn_min(by_registers, fitting(s, fno_shape_shared(s->pass, s->numbers, now)));
-    if (blocks < (s->whole ? 2 : 1)) return;
-    if (s->pass->product && !s->whole) {
-        now->held = (int)stn_round_up(s->pass->channels, group_channels(s->pass, now));
+    if (blocks < (s->form == FNO_WHOLE ? 2 : 1)) return;
+    if (s->pass->product && s->form == FNO_BY_GROUPS) {
+        now->held = (int)stn_round_up(s->pass->channels, channels);
         if (now->held > 4096 || fitting(s, fno_shape_shared(s->pass, s->numbers, now)) < blocks) now->held = 0;
     }
     now->line.blocks = (int)blocks;
@@ -113,7 +116,7 @@ static void offer(search *s, double waste, int by_registers) {
 /* All ways to share the product among the warps, of all modes or of those of a sweep. A lane's sums take 8 registers a tile, and what
  * is added to them as many for a row of tiles; 4 tiles leave room for two blocks of 256 threads. */
 static void offer_products(search *s, int sweeps) {
-    const int wide = fno_wide(s->numbers) ? 2 : 1, warps = s->now.threads / 32;
+    const int wide = fno_wide(s->numbers) ? 2 : 1, warps = (s->now.mixers ? s->now.mixers : s->now.threads) / 32;
     const int64_t rows = stn_div_up(stn_div_up(s->pass->modes, 16), sweeps), columns = stn_div_up(s->pass->outputs, 8);
     for (int m = 1; m <= warps; m *= 2) {
         s->now.warps[0] = m, s->now.warps[1] = warps / m;
@@ -121,11 +124,11 @@ static void offer_products(search *s, int sweeps) {
         if (down * along * wide > 8 || along * wide > 4) continue;
         s->now.tiles[0] = (int)down, s->now.tiles[1] = (int)along;
         const bool many = down * along * wide > 4;
-        if (many && s->now.threads > 256) continue;
+        if (many && s->now.threads > 256 && !s->now.mixers) continue;
         const double ideal = (double)s->pass->modes / 16 / sweeps * (double)s->pass->outputs / 8;
         const double waste = (double)(down * along * warps) / ideal;
         offer(s, 0.5 + 0.5 * fmin(waste, 16) + 0.05 * (double)(down + along) / (double)(down * along),
-              many ? 1 : 512 / s->now.threads);
+              many && !s->now.mixers ? 1 : 512 / s->now.threads);
     }
 }
 
@@ -134,30 +137,37 @@ static void offer_groups(search *s) {
     const int64_t channels = group_channels(s->pass, now),
                   all = s->pass->product ? s->pass->channels : stn_max(s->pass->channels, s->pass->outputs);
     if (channels % 2 || (s->pass->product && channels % 8)) return;
-    if (s->whole && channels % STEP) return;
+    if (s->form == FNO_WHOLE && channels % STEP) return;
     if (s->pass->product)
-        for (int sweeps = 1; sweeps <= (s->whole ? 4 : 1); sweeps *= 2) offer_products(s, sweeps);
+        for (int sweeps = 1; sweeps <= (s->form == FNO_WHOLE ? 4 : 1); sweeps *= 2) offer_products(s, sweeps);
     else /* lines that are not there */
         offer(s, (double)stn_round_up(all, channels) / (double)all, 512 / now->threads > 1 ? 768 / now->threads : 1);
 }
 
-bool fno_shape_for(const fno_pass *pass, fno_numbers numbers, bool whole, const stn_machine *machine, fno_shape *shape,
-                   char *reason, size_t size) {
-    search s = {.pass = pass, .numbers = numbers, .machine = machine, .whole = whole, .cost = INFINITY};
+/* Lines of so many threads, and how many at once. A warp of those that transform alone waits for no other: its lines are its own. */
+static void offer_lines(search *s) {
+    stn_ladder *line = &s->now.line;
+    s->now.mixers = s->form == FNO_SPLIT ? s->now.threads / 2 : 0;
+    for (line->lines = 4; line->lines >= 1; line->lines /= 2)
+        for (line->threads = power_from(line->points / line->radix[0]); line->threads >= 1; line->threads /= 2) {
+            s->now.groups = (s->now.threads - s->now.mixers) / (line->threads * line->lines);
+            if (s->now.groups < 1 || line->threads > 256) continue;
+            if (s->form == FNO_SPLIT && (line->stages != 2 || line->threads * line->lines > 32)) continue;
+            offer_groups(s);
+            if (s->cost < INFINITY && line->threads <= 8) break; /* more lines at once would not be better */
+        }
+}
+
+bool fno_shape_for(const fno_pass *pass, fno_numbers numbers, fno_form form, const stn_machine *machine,
+                   fno_shape *shape, char *reason, size_t size) {
+    search s = {.pass = pass, .numbers = numbers, .machine = machine, .form = form, .cost = INFINITY};
     stn_ladder *line = &s.now.line;
     if (!find_radices(pass->n, fno_wide(numbers), line)) {
         snprintf(reason, size, "an axis has a factor that its transforms lack (2, 3, 5 and 7 they have)");
         return false;
     }
     line->points = (int)pass->n, line->pad = pad_of(line), line->copies = line->shares = 1;
-    for (s.now.threads = 128; s.now.threads <= 512; s.now.threads *= 2)
-        for (line->lines = 4; line->lines >= 1; line->lines /= 2)
-            for (line->threads = power_from(pass->n / line->radix[0]); line->threads >= 1; line->threads /= 2) {
-                s.now.groups = s.now.threads / (line->threads * line->lines);
-                if (s.now.groups < 1 || line->threads > 256) continue;
-                offer_groups(&s);
-                if (s.cost < INFINITY && line->threads <= 8) break; /* more lines at once would not be better */
-            }
+    for (s.now.threads = form == FNO_SPLIT ? 512 : 128; s.now.threads <= 512; s.now.threads *= 2) offer_lines(&s);
     if (s.cost < INFINITY) return *shape = s.best, true;
     snprintf(reason, size, "a block's shared memory or registers do not hold its lines and modes");
     return false;
@@ -177,13 +187,40 @@ int64_t fno_shape_blocks(const fno_pass *pass, const fno_shape *shape, const stn
 
 /* ---- what it costs ----------------------------------------------------------------------------------------------- */
 
-/* Fitted to what an H200 took (bench/results/2026-11-22-fno.md), but for the last three. Instructions for each point and rung with its
- * loads and stores, of a transform alone and beside a product; parts of the peak rates that are reached; how much of the shorter work
- * hides behind the longer, in a transform alone; bytes a second of weights that come again for every item; the first loads and the
- * last stores of a block; what one multiprocessor can read, over its share of the copy bandwidth. */
+/* Fitted to what an H200 took (bench/results/2026-11-22-fno-2.md), but for begin, draw and beside. Instructions for each point and rung
+ * with its loads and stores, of a transform alone and beside a product; parts of the peak rates that are reached; how much of the
+ * shorter work hides behind the longer, in a transform alone; bytes a second of weights that come again for every item; how much each
+ * further block of a multiprocessor lets the phases of a product's pass overlap; the first loads and the last stores of a block; what
+ * one multiprocessor can read, over its share of the copy bandwidth; of the transforms and the product that different warps do side by
+ * side (by their count of instructions, not yet measured) how much of the shorter the longer still waits for. */
 static const struct {
-    double instructions, mixing, copy, tensor, hidden, again, begin, draw;
-} rates = {17, 24, 0.85, 0.8, 0.6, 3e12, 4e-6, 3};
+    double instructions, mixing, copy, tensor, hidden, again, overlap, begin, draw, beside;
+} rates = {17, 24, 0.9, 0.92, 0.7, 5.5e12, 0.16, 4e-6, 3, 0.35};
+
+/* What a pass asks of a machine, in seconds of each of its units. */
+typedef struct pass_work {
+    double moving, ladder, tensor, weights;
+} pass_work;
+
+/* Seconds of a launch in which all warps transform and multiply in turn, or only transform. */
+static double cost_in_turn(const fno_pass *pass, const fno_shape *shape, double blocks, const pass_work *work,
+                           const stn_machine *machine) {
+    const double resident = machine->multiprocessors * (double)shape->line.blocks;
+    const double turns = blocks / resident, idle = ceil(turns) / turns, alone = fmax(1, idle / rates.draw);
+    const double moving = work->moving * alone, working = (work->ladder + work->tensor + work->weights) * idle;
+    const double longer = fmax(moving, working), shorter = fmin(moving, working);
+    if (!pass->product) return longer + (1 - rates.hidden) * shorter;
+    const double beside = fmin(shape->line.blocks, ceil(blocks / machine->multiprocessors)) - 1;
+    return fmax(longer, (longer + shorter) / (1 + rates.overlap * beside));
+}
+
+/* Of one in which some warps transform while others multiply: a turn more than there are items. */
+static double cost_beside(const fno_shape *shape, double blocks, double each, const pass_work *work,
+                          const stn_machine *machine) {
+    const double turns = blocks / machine->multiprocessors / shape->line.blocks, idle = ceil(turns) / turns;
+    const double working = (fmax(work->ladder, work->tensor) + rates.beside * fmin(work->ladder, work->tensor)) * idle;
+    return (fmax(work->moving, working) + (1 - rates.hidden) * fmin(work->moving, working)) * (each + 1) / each;
+}
 
 double fno_pass_cost(const fno_pass *pass, fno_numbers numbers, const fno_shape *shape, const stn_machine *machine,
                      stn_estimate *sum) {
@@ -206,15 +243,13 @@ double fno_pass_cost(const fno_pass *pass, fno_numbers numbers, const fno_shape 
     const double sweeps = shape->whole ? rows / (16.0 * shape->tiles[0] * shape->warps[0]) : 1;
     const double weights =
         pass->product && !shape->held ? sweeps * items * (double)pass->channels * (double)columns_of(shape) * cell : 0;
-    const double moving = bytes / (rates.copy * machine->copy_bandwidth),
-                 working = ladder + tensor + weights / rates.again;
+    const pass_work work = {bytes / (rates.copy * machine->copy_bandwidth), ladder, tensor, weights / rates.again};
     int64_t each;
     const double blocks = (double)fno_shape_blocks(pass, shape, machine, &each);
-    const double turns = blocks / machine->multiprocessors / shape->line.blocks, idle = ceil(turns) / turns;
-    const double alone = fmax(1, idle / rates.draw);
     sum->bytes += bytes, sum->launches += 1;
     sum->flops += flops + lines * 5 * (double)pass->n * log2((double)pass->n + 1);
     if (pass->product) sum->unit = unit;
-    const double longer = fmax(moving * alone, working * idle), shorter = fmin(moving * alone, working * idle);
-    return longer + (pass->product ? 1 : 1 - rates.hidden) * shorter + rates.begin + machine->launch_seconds;
+    const double run = shape->mixers ? cost_beside(shape, blocks, (double)each, &work, machine)
+                                     : cost_in_turn(pass, shape, blocks, &work, machine);
+    return run + rates.begin + machine->launch_seconds;
 }

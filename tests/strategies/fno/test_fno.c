@@ -4,7 +4,7 @@
 
 #include "../layer/compare_layer.h"
 
-enum { FUSIONS = 4, WAYS = FUSIONS + 2 }; /* spectra held whole, transforms as products */
+enum { FUSIONS = 4, WAYS = FUSIONS + 3 }; /* spectra held whole, transforms beside products, transforms as products */
 
 /* All candidates of one layer; at least `least` of them must serve it. */
 static void check_all(suite *s, const stn_spectral_conv *layer, int least) {
@@ -59,6 +59,27 @@ static void whole(suite *s) {
     check_all(s, &c, FUSIONS + 1);
     c.tolerance = 5e-4, c.has_bias = c.has_skip = 0, c.pass = STN_PASS_BACKWARD_X;
     check_all(s, &c, FUSIONS + 1);
+}
+
+/* Transforms beside products: several items of a block, groups that only come in or only go out, channels that fill none, and f64,
+ * whose points are not asked for early. */
+static void beside(suite *s) {
+    stn_spectral_conv c = layer_of(2, (size_t[]){16, 12}, (size_t[]){9, 12}, 29, 5, 3); /* 348 items of 132 blocks */
+    c.complex_data = 1;
+    check_all(s, &c, FUSIONS + 1);
+    if (!s->full) return;
+    c = layer_of(1, (size_t[]){32}, (size_t[]){9}, 300, 33, 104);
+    c.has_bias = 1, c.activation = STN_ACTIVATION_GELU;
+    check_all(s, &c, FUSIONS + 1);
+    c = layer_of(1, (size_t[]){30}, (size_t[]){30}, 269, 110, 18);
+    c.complex_data = 1, c.tolerance = 5e-4, c.pass = STN_PASS_BACKWARD_X;
+    check_all(s, &c, FUSIONS + 1);
+    c = layer_of(2, (size_t[]){35, 20}, (size_t[]){13, 11}, 40, 3, 4);
+    c.has_bias = c.has_skip = 1;
+    for (int dtype = 0; dtype < 3; dtype++) {
+        c.dtype = (stn_dtype)dtype;
+        check_all(s, &c, FUSIONS + 1);
+    }
 }
 
 /* Real lines go in pairs: odd channels, odd and even lengths, all modes and few. */
@@ -121,7 +142,7 @@ static void dense(suite *s) {
 }
 
 int main(int argc, char **argv) {
-    static const suite_part parts[] = {{"paper", paper}, {"real", real},   {"grids", grids},
-                                       {"apart", apart}, {"dense", dense}, {"whole", whole}};
+    static const suite_part parts[] = {{"paper", paper}, {"real", real},   {"grids", grids},  {"apart", apart},
+                                       {"dense", dense}, {"whole", whole}, {"beside", beside}};
     return suite_main_on(STN_DEVICE_CUDA(0), argc, argv, parts, sizeof parts / sizeof *parts);
 }
