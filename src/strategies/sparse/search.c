@@ -203,6 +203,8 @@ static void search_tiles(search *s, int most_fused) {
             shape.noise = (float)sparse_noise(s->task, &s->spectrum, &shape, NULL);
             insert(s, shape);
             if (!shape.abreast) continue;
+            sparse_shape other = shape;
+            if (sparse_fit_more(s->task, s->machine, &other)) insert(s, other);
             shape.abreast = 0;
             insert(s, shape);
         }

@@ -277,6 +277,16 @@ bool sparse_fit(const stn_task *task, const stn_machine *machine, int fused, int
     return task->batch <= INT32_MAX / tiles.walks / tiles.y / tiles.x; /* blocks of one launch */
 }
 
+/* A line abreast needs less than 80 registers, so there may be three blocks of it; other kernels need 100 and more. */
+bool sparse_fit_more(const stn_task *task, const stn_machine *machine, sparse_shape *shape) {
+    size_t each = sparse_shared(task, shape) + 1024, blocks = (size_t)shape->blocks + 1;
+    if (task->rank != 1 || !shape->abreast || shape->warps != WARPS || shape->blocks != 2) return false;
+    if (each * blocks > machine->shared_per_block) return false;
+    shape->blocks++;
+    fit_walk(task, machine, shape);
+    return true;
+}
+
 /* ---- params.cuh ------------------------------------------------------------------------------------------------ */
 
 void sparse_params(const stn_task *task, const sparse_shape *shape, stn_text *params) {
