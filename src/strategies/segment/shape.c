@@ -45,8 +45,8 @@ size_t segment_shared(const stn_task *task, const segment_shape *shape, const se
 
 int segment_blocks(const stn_task *task, const segment_shape *shape, const segment_pass *pass) {
     if (shape->blocks) return shape->blocks;
-    /* threads of 80, 160, 128 registers */
-    const int most = task->dtype != STN_F64 ? 768 : shape->whole || pass->first < 0 ? 384 : 512;
+    /* threads of 160, 80, 160, 128 registers */
+    const int most = pass->first < 0 ? 384 : task->dtype != STN_F64 ? 768 : shape->whole ? 384 : 512;
     return (int)stn_max(1, most / segment_threads(shape, pass));
 }
 
