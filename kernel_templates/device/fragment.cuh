@@ -119,16 +119,20 @@ __device__ __forceinline__ void load_less(operand<float, 2> &to, const float *lo
 }
 
 // ---- one product of parts
-__device__ __forceinline__ void product(double (&c)[4], const double (&a)[4], const double (&b)[2]) {
-#if __CUDA_ARCH__ >= 900
-    mma_m16n8k8(c, a, b);
-#else  // four of the fragments of sm_80 have the same layout
+// Four of the fragments of sm_80 have the same layout.
+__device__ __forceinline__ void product_of_eights(double (&c)[4], const double (&a)[4], const double (&b)[2]) {
     double low[2] = {c[0], c[1]}, high[2] = {c[2], c[3]};
     mma_m8n8k4(low, a[0], b[0]);
     mma_m8n8k4(low, a[2], b[1]);
     mma_m8n8k4(high, a[1], b[0]);
     mma_m8n8k4(high, a[3], b[1]);
     c[0] = low[0], c[1] = low[1], c[2] = high[0], c[3] = high[1];
+}
+__device__ __forceinline__ void product(double (&c)[4], const double (&a)[4], const double (&b)[2]) {
+#if __CUDA_ARCH__ >= 900
+    mma_m16n8k8(c, a, b);
+#else
+    product_of_eights(c, a, b);
 #endif
 }
 // 16 x 8 x 4: half as deep, at the same rate.

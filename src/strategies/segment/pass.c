@@ -61,6 +61,8 @@ stn_status segment_kernel_get(stn_plan *plan, const segment_axis *axis, const se
         stn_params_int(&params, "PRODUCT_1", f->n[0]);
         stn_params_int(&params, "PRODUCT_2", f->n[1]);
         stn_params_int(&params, "PRODUCT_3", f->n[2]);
+        stn_params_int(&params, "PRODUCT_ROWS", shape->fragment == 2 ? 8 : 16);
+        stn_params_int(&params, "PRODUCT_DEPTH", shape->fragment ? 4 : 8);
         stn_params_int(&params, "WARPS", f->warps);
         stn_params_int(&params, "SLICE_GAP", f->gap);
     } else

@@ -32,9 +32,9 @@ static int tiles(const segment_factors *f) {
 }
 static int last_axis(const segment_factors *f) { return f->n[2] == 1 ? 1 : 2; }
 
-size_t segment_product_shared(const segment_factors *f) {
+size_t segment_product_shared(const segment_factors *f, size_t number) {
     const int pitch = BLOCK * blocks(f, 1) + 4, slice = ROWS * pitch + f->gap;
-    return (size_t)(4 * f->n[2] * slice) * sizeof(double);
+    return (size_t)(4 * f->n[2] * slice) * number;
 }
 
 double segment_product_flops(const segment_factors *f) {

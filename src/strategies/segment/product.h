@@ -14,8 +14,8 @@ typedef struct segment_factors {
 /* NULL: that many points are transformed by FFT words, in segments of 256 * first. */
 const segment_factors *segment_factors_of(int first);
 int segment_points(int first);
-/* Of a block. */
-size_t segment_product_shared(const segment_factors *f);
+/* Of a block, with numbers of so many bytes. */
+size_t segment_product_shared(const segment_factors *f, size_t number);
 /* Of a pair of segments: products of tiles, as operations. */
 double segment_product_flops(const segment_factors *f);
 /* Numbers of the table of operands, of the symbol's. */

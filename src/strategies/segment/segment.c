@@ -230,6 +230,7 @@ static void print_passes(const stn_task *task, const segment_shape *shape, stn_t
                         p->axis - (3 - task->rank), p->useful);
         const segment_factors *f = segment_factors_of(p->first);
         if (f) stn_text_printf(text, ", by products of %d x %d x %d", f->n[0], f->n[1], f->n[2]);
+        if (f && shape->fragment) stn_text_printf(text, " in fragments of %d x 8 x 4", shape->fragment == 2 ? 8 : 16);
         if (p->cosines) stn_text_printf(text, " as half a period");
     }
     if (shape->passes > 1) stn_text_printf(text, ", tiles of %d columns", 2 * shape->pairs);

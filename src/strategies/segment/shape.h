@@ -16,9 +16,10 @@ typedef struct segment_pass {
 
 typedef struct segment_shape {
     int launches, fused; /* f steps in the longest of them */
-    int margins;         /* 1: sides are stepped by the faces, one launch after the other; 0: every side is folded in */
-    int sources;         /* 1: what sides of a plane add comes by source.h */
-    int whole;           /* points of f64 go through shared memory whole, not by halves */
+    uint8_t margins;     /* 1: sides are stepped by the faces, one launch after the other; 0: every side is folded in */
+    uint8_t sources;     /* 1: what sides of a plane add comes by source.h */
+    uint8_t whole;       /* points of f64 go through shared memory whole, not by halves */
+    uint8_t fragment;    /* of products in f64: 0: 16 x 8 x 8, 1: 16 x 8 x 4, 2: 8 x 8 x 4 */
     int pairs;           /* of columns of a tile, along y and z */
     int blocks; /* of a multiprocessor, for which registers are kept few enough; 0: as a pass's segments have it */
     int passes;
@@ -26,15 +27,21 @@ typedef struct segment_shape {
 } segment_shape;
 _Static_assert(sizeof(segment_shape) <= sizeof(stn_candidate), "a shape is a candidate");
 
+/* The unit that a pass's transforms run on. */
+stn_unit segment_unit(const stn_task *task, const segment_pass *pass);
 /* What a pass along this axis would be for steps that reach so far; false: too far for segments of that length, or not in that form. */
 bool segment_fit(const stn_task *task, const segment_axis *axis, const stn_reach *reach, int first, segment_pass *pass);
 /* The cheapest shapes, at most `most`; 0: there is none, and *why says so. */
 size_t segment_search(const stn_task *task, const stn_machine *machine, segment_shape *best, size_t most,
                       const char **why);
 void segment_cost(const stn_task *task, const stn_machine *machine, const segment_shape *shape, stn_estimate *estimate);
+/* Of one launch of a pass, and its operations. */
+double segment_seconds(const stn_task *task, const stn_machine *machine, const segment_shape *shape,
+                       const segment_pass *pass, double *flops);
 
-/* Pairs of segments that a block along x takes at once. */
+/* Pairs of segments that a block along x takes at once; pairs that any block convolves at once. */
 int segment_groups(const segment_pass *pass);
+int segment_pairs(const segment_shape *shape, const segment_pass *pass);
 /* Of one block of a pass: threads, bytes of shared memory, and how many are to fit on a multiprocessor. */
 int segment_threads(const segment_shape *shape, const segment_pass *pass);
 size_t segment_shared(const stn_task *task, const segment_shape *shape, const segment_pass *pass);

@@ -1,0 +1,164 @@
+/* What a shape takes, moves and errs by. See shape.h. */
+#include <math.h>
+#include <string.h>
+
+#include "base/arith.h"
+#include "plan/accuracy.h"
+#include "strategies/faces/margins.h"
+#include "strategies/segment/shape.h"
+
+#define FLOPS 154          /* of a point of a pair */
+#define FLOPS_SHORTEST 109 /* of 256 points: two stages less. Counted */
+
+/* What the kernels reach, fitted to bench/results/2026-11-22-segment.md: parts of the unit's rate, for segments of 256 (a guess, for none is
+ * measured yet), 512, 1024, 2048 and 4096 points, along x and of columns, and of copy bandwidth. Short segments leave more blocks beside each
+ * other; 4096 points along x are as 4000 steps of heat-1d took (0.99 ms: at 1000 steps they were faster). */
+static const struct {
+    stn_unit unit;
+    double line[5], columns[5], line_memory, column_memory;
+} rates[] = {
+    [STN_F64] = {STN_UNIT_FMA_F64, {0.65, 0.76, 0.65, 0.57, 0.43}, {0, 0.40, 0.54, 0.465, 0.285}, 0.85, 0.55},
+    [STN_F32] = {STN_UNIT_FMA_F32, {0.50, 0.58, 0.54, 0.51, 0.485}, {0, 0.24, 0.33, 0.29, 0.21}, 0.85, 0.45},
+    [STN_F16] = {STN_UNIT_FMA_F32, {0.50, 0.58, 0.54, 0.51, 0.485}, {0, 0.24, 0.33, 0.29, 0.21}, 0.80, 0.40},
+};
+/* Times longer takes a pair of which a segment reaches past a side, and such columns: each index is folded, by five instructions or so. Reckoned,
+ * not measured. Cosines: 64 shuffles and as many multiply-adds beside 1232 of these a thread, and twice the table; reckoned too. */
+#define SLOW_LINE 0.15
+#define SLOW_COLUMN 0.05
+#define SLOW_COSINES 0.15
+#define PRODUCT_RATE 0.5 /* of the tensor cores'. An estimate: none is measured yet */
+#define BESIDE                                                                                                         \
+    0.02 /* shows of the shorter of computing and moving: of two that move as long, the one that computes less */
+#define NARROW 0.88 /* long columns of rows of less than 64 bytes */
+
+stn_unit segment_unit(const stn_task *task, const segment_pass *pass) {
+    if (pass->first >= 0) return rates[task->dtype].unit;
+    return task->dtype == STN_F64 ? STN_UNIT_TENSOR_F64 : STN_UNIT_TENSOR_TF32;
+}
+
+static bool along_x(const segment_pass *pass) { return pass->axis == 2; }
+
+/* The part of a line's segments that take inputs from past its sides. */
+static double part_at_sides(int64_t n, const segment_pass *pass) {
+    const int64_t length = segment_points(pass->first), segments = stn_div_up(n, pass->useful);
+    const int64_t from = stn_div_up(pass->lead, pass->useful), room = n - length + pass->lead;
+    const int64_t inside = room < 0 ? 0 : stn_min(segments, room / pass->useful + 1) - from;
+    return 1 - (double)stn_max(0, inside) / (double)segments;
+}
+
+static int size_index(int first) { return first == 1 ? 0 : first == 2 ? 1 : first == 4 ? 2 : first == 8 ? 3 : 4; }
+
+/* Of the unit's rate. Two segments make a pair: those at sides of one line lie in two pairs, or one with the next line's. */
+static double part_of_rate(const stn_task *task, const segment_shape *shape, const segment_pass *pass) {
+    const double sides = part_at_sides(task->n[pass->axis], pass);
+    const int size = size_index(pass->first);
+    if (pass->first < 0) return PRODUCT_RATE / (1 + SLOW_LINE * sides);
+    if (pass->cosines)
+        return (along_x(pass) ? rates[task->dtype].line : rates[task->dtype].columns)[size] / (1 + SLOW_COSINES);
+    if (along_x(pass)) {
+        const bool odd = stn_div_up(task->n[2], pass->useful) % 2;
+        return rates[task->dtype].line[size] / (1 + SLOW_LINE * fmin(1, (odd ? 1.5 : 2) * sides));
+    }
+    const size_t row = 2 * (size_t)shape->pairs * stn_dtype_size(task->dtype);
+    return rates[task->dtype].columns[size] * (row < 64 && pass->first >= 8 ? NARROW : 1) / (1 + SLOW_COLUMN * sides);
+}
+
+static double flops_of_pair(const stn_task *task, const segment_pass *pass) {
+    const segment_factors *f = segment_factors_of(pass->first);
+    return f ? segment_product_flops(f) * (task->dtype == STN_F64 ? 1 : 3)
+             : (pass->first == 1 ? FLOPS_SHORTEST : FLOPS) * 256.0 * pass->first;
+}
+
+/* Whole waves of blocks. */
+double segment_seconds(const stn_task *task, const stn_machine *machine, const segment_shape *shape,
+                       const segment_pass *pass, double *flops) {
+    const double works = (double)segment_works(task, shape, pass), pairs = segment_pairs(shape, pass);
+    const double resident = (double)machine->multiprocessors * segment_blocks(task, shape, pass);
+    const double rate = part_of_rate(task, shape, pass) * machine->flops[segment_unit(task, pass)];
+    const double memory = along_x(pass) ? rates[task->dtype].line_memory : rates[task->dtype].column_memory;
+    *flops = flops_of_pair(task, pass) * works * pairs;
+    const double bytes = 2 * (double)stn_dtype_size(task->dtype) * (double)stn_task_points(task);
+    const double compute = *flops / rate * ceil(works / resident) / (works / resident),
+                 move = bytes / (memory * machine->copy_bandwidth);
+    return fmax(compute, move) + BESIDE * fmin(compute, move) + machine->launch_seconds;
+}
+
+/* Few steps reach all that they can, and whole periods are exact. */
+static bool leaves_away(const stn_task *task, const segment_shape *shape, const segment_pass *pass) {
+    const int64_t all = (int64_t)shape->fused * (task->reach[pass->axis][0] + task->reach[pass->axis][1]);
+    const bool whole = pass->lead == 0 && pass->useful == task->n[pass->axis];
+    return pass->reach < all && !whole;
+}
+
+/* Where values are alike, as beside a constant side, every step rounds them alike: that adds up, over the part of a line that is stepped. */
+static double margins_error(const stn_task *task, const segment_pass *pass) {
+    const double rounding = stn_error_rounding(task->dtype == STN_F64 ? STN_F64 : STN_F32);
+    const double part = fmin(1, pass->reach / (double)task->n[pass->axis]);
+    return (double)task->steps * sqrt((double)task->ntaps / 3 * part) * rounding;
+}
+
+/* Relative L2 of random numbers of either sign or of one, no less than what runs are off by (tests/strategies/test_errors.c). A transform
+ * rounds relative to what goes in, evenly over all frequencies; the symbol then takes of that noise what it takes of the numbers
+ * themselves, and the inverse rounds relative to what comes out. So neither steps nor smoothing make it grow, and of several passes each
+ * adds its own. What all launches do alike: the symbol's rounding, and what lies beyond its reach, which is a few times its
+ * part of the weights beside what these leave of random numbers. */
+#define ROUNDINGS_F64 14 /* of a pass: powers of roots are made by squaring */
+#define ROUNDINGS_F32 7  /* or read */
+#define ROUNDINGS_TF32                                                                                                 \
+    36             /* dense products in f32, of 22 bits: 1e-6 is found at one step, where that is all that is allowed */
+#define BEYOND 3.1 /* sqrt(9.7): a bell's ends are no wider than a third of it */
+static double predicted_error(const stn_task *task, const segment_shape *shape) {
+    const stn_dtype arithmetic = task->dtype == STN_F64 ? STN_F64 : STN_F32;
+    const double rounding = stn_error_rounding(arithmetic), passes = shape->passes;
+    const double roundings = arithmetic == STN_F64      ? ROUNDINGS_F64
+                             : shape->pass[0].first < 0 ? ROUNDINGS_TF32
+                                                        : ROUNDINGS_F32;
+    const double times = roundings * stn_error_cancelling(task);
+    const double stored = task->dtype == STN_F16 ? stn_error_rounding(STN_F16) : 0;
+    double alike = passes * rounding;
+    for (int i = 0; i < shape->passes; i++)
+        if (leaves_away(task, shape, &shape->pass[i])) alike += BEYOND * segment_tail(arithmetic);
+    const double own = stn_error_of(alike, hypot(times * rounding, stored) * sqrt(passes), shape->launches);
+    return shape->margins ? hypot(own, margins_error(task, &shape->pass[0])) : own;
+}
+
+/* Of sides across axis k: so many convolutions of pairs of depths, in segments as along the other axis. */
+static void add_sources(const stn_task *task, const stn_machine *machine, const segment_shape *shape, stn_estimate *e) {
+    const double launches = shape->launches;
+    int odd = 0;
+    for (int k = 0; k < 2; k++) {
+        const segment_pass *across = &shape->pass[1 - k], *along = &shape->pass[k];
+        const double depths = fmin((double)task->n[across->axis], across->reach / 2.0);
+        for (int side = 0; side < 2; side++) {
+            const stn_boundary_kind kind = task->boundary[across->axis][side].kind;
+            if (kind != STN_CONSTANT && kind != STN_FIXED) continue;
+            const double works = (double)task->batch * ceil((double)task->n[along->axis] / along->useful) * depths / 2;
+            const double flops = launches * FLOPS * works * 256 * along->first;
+            const double rate = rates[task->dtype].line[size_index(along->first)] * machine->flops[e->unit];
+            e->flops += flops, e->seconds += flops / rate;
+            odd++;
+        }
+    }
+    e->launches += launches * (odd + 2), e->seconds += launches * (odd + 2) * machine->launch_seconds;
+}
+
+void segment_cost(const stn_task *task, const stn_machine *machine, const segment_shape *shape, stn_estimate *e) {
+    const double points = (double)stn_task_points(task), launches = shape->launches;
+    memset(e, 0, sizeof *e);
+    e->unit = segment_unit(task, &shape->pass[0]);
+    double value, drift = 0;
+    if (!segment_lines(task)) (void)segment_one_value(task, &value, &drift);
+    e->error = predicted_error(task, shape) + drift, e->stepping = shape->margins;
+    e->launches = launches * shape->passes;
+    e->bytes = 2 * (double)stn_dtype_size(task->dtype) * points * e->launches;
+    for (int i = 0; i < shape->passes; i++) {
+        const segment_pass *pass = &shape->pass[i];
+        double flops;
+        e->seconds += launches * segment_seconds(task, machine, shape, pass, &flops);
+        e->flops += launches * flops;
+        const double segments = ceil((double)task->n[pass->axis] / pass->useful);
+        e->halo_waste += (segments * segment_points(pass->first) / (double)task->n[pass->axis] - 1) / shape->passes;
+    }
+    if (shape->sources) add_sources(task, machine, shape, e);
+    if (shape->margins) e->seconds += launches * stn_faces_seconds(task, machine, shape->fused);
+}
