@@ -274,7 +274,9 @@ stn_status stn_plan_prepare(stn_plan *plan, stn_error *error) {
     for (size_t i = 0; i < plan->ranked && plan->ranking[i].applies; i++) {
         stn_status status = prepare_row(plan, &plan->ranking[i], i, &why);
         if (status == STN_OK) return STN_OK;
-        if (status != STN_ERROR_NO_COMPILER && status != STN_ERROR_UNSUPPORTED)
+        if (stn_skip_is_resource(&why))
+            stn_plan_count_skip(plan, stn_skip_name(&why), why.message);
+        else if (status != STN_ERROR_NO_COMPILER && status != STN_ERROR_UNSUPPORTED)
             return stn_fail(error, status, "%s", why.message);
         if (!first.status) first = why;
         stn_plan_unprepare(plan);

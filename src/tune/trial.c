@@ -228,6 +228,15 @@ double tune_trial_median(const tune_trial *trial) {
     return (sorted[(trial->count - 1) / 2] + sorted[trial->count / 2]) / 2;
 }
 
+void tune_count_skip(stn_plan *plan, const tune_trial *trial) {
+    if (trial->state == TUNE_SKIPPED)
+        stn_plan_count_skip(plan, stn_skip_name(&trial->why), trial->why.message);
+    else if (trial->state == TUNE_NEW)
+        stn_plan_count_skip(plan, "time", "the time for measuring was up");
+    else if (trial->state == TUNE_WRONG)
+        stn_plan_count_skip(plan, "wrong result", "it differs from the trusted one by more than rounding");
+}
+
 void tune_trial_clear(tune_trial *trial) {
     stn_plan_destroy(trial->plan);
     trial->plan = NULL;

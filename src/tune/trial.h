@@ -59,6 +59,6 @@ void tune_trial_take(tune_trial *trial, stn_timer *timer);
 /* Of its samples. */
 double tune_trial_median(const tune_trial *trial);
 void tune_trial_clear(tune_trial *trial);
-/* skips.c: counts one that was not measured, by the constraint that it ran into, in plan->skips. */
+/* Counts one that was not measured, by what it ran into, in plan->skips. */
 void tune_count_skip(stn_plan *plan, const tune_trial *trial);
 #endif

@@ -17,7 +17,6 @@
 #define LEAST_USEFUL 8 /* at least one part in so many of a segment is outputs */
 #define MOST_MARGIN 64 /* steps that margins at faces are stepped in one launch */
 #define MOST_FITS 4    /* numbers of launches that fit and are looked at: more take longer, all but always */
-#define MOST_WORKS ((int64_t)1 << 30)
 
 #define FLOPS 154          /* of a point of a pair */
 #define FLOPS_SHORTEST 109 /* of 256 points: two stages less. Counted */
@@ -254,14 +253,14 @@ typedef struct search {
     segment_axis axes[3];
     int count;
     bool margins, products; /* products are tried too: their rate is a guess, so only where candidates are timed */
-    double largest;         /* of the symbol */
-    stn_reach reach[3];     /* of the steps that are being looked at */
+    stn_tally *tally;
+    double largest;     /* of the symbol */
+    stn_reach reach[3]; /* of the steps that are being looked at */
 } search;
 
 static bool holds(const search *s, const segment_shape *shape, const segment_pass *pass) {
-    if (pass->first < 0 && (!s->products || s->machine->flops[STN_UNIT_TENSOR_F64] <= 0)) return false;
-    return segment_shared(s->task, shape, pass) <= s->machine->shared_per_block &&
-           segment_threads(shape, pass) <= 1024 && segment_works(s->task, shape, pass) < MOST_WORKS;
+    if (pass->first < 0 && !s->products) return false;
+    return segment_holds(s->task, s->machine, shape, pass, s->tally);
 }
 
 /* The cheapest pass along axis number i, or that of this form. */
@@ -386,8 +385,8 @@ static bool add_shapes(const search *s, int64_t launches, segment_shape *best, d
 }
 
 size_t segment_search(const stn_task *task, const stn_machine *machine, segment_shape *best, size_t most,
-                      const char **why) {
-    search s = {.task = task, .machine = machine, .products = most > STN_CANDIDATES};
+                      const char **why, stn_tally *tally) {
+    search s = {.task = task, .machine = machine, .products = most > STN_CANDIDATES, .tally = tally};
     double costs[STN_CANDIDATES];
     size_t found = 0;
     const size_t plain = (size_t)stn_min((int64_t)most, STN_CANDIDATES);

@@ -37,8 +37,9 @@ typedef struct sparse_rows {
 bool sparse_rows_of(const stn_task *task, int fused, sparse_rows *rows);
 
 /* The shape for launches of at most `fused` steps, of a chain of so many `terms` or, where those are 0, of sparse_tile; false if no
- * kernel can take it. */
-bool sparse_fit(const stn_task *task, const stn_machine *machine, int fused, int terms, int parts, sparse_shape *shape);
+ * kernel can take it. tally: may be NULL. */
+bool sparse_fit(const stn_task *task, const stn_machine *machine, int fused, int terms, int parts, sparse_shape *shape,
+                stn_tally *tally);
 /* Is the kernel sparse_brick, of 3D terms? */
 bool sparse_is_brick(const stn_task *task, const sparse_shape *shape);
 /* May it be abreast? */
