@@ -39,6 +39,7 @@ static const char *const chosen_words[] = {"estimated",
                                            "measured",
                                            "measured, remembered",
                                            "measured on a problem like it",
+                                           "measured on a problem like it, where this library is made",
                                            "estimated, compiling included",
                                            "slower than need be: no kernel for it is stored, and none can be compiled"};
 

@@ -20,6 +20,7 @@ typedef enum stn_chosen {
     STN_CHOSEN_BY_MEASURING,
     STN_CHOSEN_BY_MEMORY,
     STN_CHOSEN_BY_LIKENESS, /* measured, for a problem of the same class */
+    STN_CHOSEN_BY_SEEDS,    /* likewise, where the library is made */
     STN_CHOSEN_BY_START,    /* by estimate, what compiling takes included */
     STN_CHOSEN_BY_LACK      /* no other is stored, and nothing can be compiled */
 } stn_chosen;
