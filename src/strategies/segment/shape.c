@@ -285,20 +285,10 @@ static bool grows_too_far(const search *s, uint64_t fused) {
     return (double)fused * log10(s->largest) > (s->task->dtype == STN_F64 ? 290 : 36);
 }
 
-/* But for a factor, and for rounding, which moves no reach. */
-static bool same_weights(const segment_axis *a, const segment_axis *b) {
-    long double sums[2] = {0, 0};
-    if (a->count != b->count || a->low != b->low) return false;
-    for (int i = 0; i < a->count; i++) sums[0] += fabsl(a->weight[i]), sums[1] += fabsl(b->weight[i]);
-    for (int i = 0; i < a->count; i++)
-        if (!(fabsl(a->weight[i] * sums[1] - b->weight[i] * sums[0]) <= 0x1p-50L * sums[0] * sums[1])) return false;
-    return true;
-}
-
 /* Of so many steps along each axis; axes with the same weights reach as far, and looking takes long. */
 static void find_reaches(search *s, uint64_t fused) {
     for (int i = 0; i < s->count; i++) {
-        const bool again = i && same_weights(&s->axes[i], &s->axes[i - 1]);
+        const bool again = i && segment_same_weights(&s->axes[i], &s->axes[i - 1]);
         s->reach[i] = again ? s->reach[i - 1] : segment_axis_reach(&s->axes[i], s->task->dtype, fused);
     }
 }
