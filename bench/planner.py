@@ -8,14 +8,16 @@ Usage: planner.py compile|first|regret [--stentor PATH] [--list FILE] [--arch sm
   first    seconds from nothing to the first result: an empty cache folder, one run of the command, the start of driver
            and process apart (that of a run that is warm)
   regret   on a GPU: seconds of the estimate's choice over those of the fastest of all candidates (`stentor tune --mode patient`),
-           and the same of MEASURE's
+           and the same of MEASURE's; ends with how many are within 15%, 35% and, of MEASURE, 3%
 
-Problems that the GPU has no memory for are skipped and counted. --every takes each N-th problem.
+Problems that the GPU has no memory for are told and counted. --every takes each N-th problem; after --limit seconds (of regret: 0.7 of
+them for the search over all candidates) no further one begins, and the rest is counted too. Nothing installed decides: STENTOR_SEEDS=none.
 """
 import argparse
 import itertools
 import json
 import math
+import os
 import pathlib
 import statistics
 import subprocess
@@ -76,48 +78,113 @@ def compile_times(options, problems):
 
 
 def first_results(options, problems):
+    """Cold: an empty folder. Warm: the same once more. What the driver, the process and the grids take is in both, so the difference is
+    the planner's: compiling, building, and a first execution that is not the best one."""
     rows = []
+    end = time.monotonic() + options.limit
     for problem in problems:
+        if time.monotonic() > end:
+            break
         with tempfile.TemporaryDirectory() as folder:
             took = []
             for _ in range(2):
                 begin = time.monotonic()
-                told = ask(options.stentor, 'run', problem, '--cache-dir', folder, limit=options.limit)
+                told = ask(options.stentor, 'run', problem, '--random', '1', '--cache-dir', folder, limit=60)
                 took.append(time.monotonic() - begin)
+                if not told:
+                    break
         if not told:
             continue
         rows.append({'problem': name(problem), 'strategy': told.get('strategy'), 'cold': took[0], 'warm': took[1],
                      'first': took[0] - took[1]})
         print(f"{rows[-1]['first']:7.3f} s more than warm ({took[1]:.3f} s): {name(problem)}", flush=True)
+    more = sorted(row['first'] for row in rows)
+    if more:
+        within = sum(seconds <= 0.4 for seconds in more)
+        print(f'{len(more)} problems, driver start apart: median {statistics.median(more):.3f} s, longest {more[-1]:.3f} s, '
+              f'{within} within 0.4 s; warm, with driver start: median {statistics.median(row["warm"] for row in rows):.3f} s')
     return {'problems': rows}
+
+
+def tuned(options, listed, mode, folder, seconds):
+    """What `stentor tune` tells of each problem as it is measured, all in one process: objects, until the time is up."""
+    command = [options.stentor, 'tune', '--problems', str(listed), '--mode', mode, '--cache-dir', folder, '--json',
+               '--limit', str(seconds), '--time-limit', str(options.each)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        for line in process.stdout:
+            told = json.loads(line)
+            if 'error' in told:
+                print(f"  {told['label']}: {told['error']}", flush=True)
+            else:
+                yield told
+    if process.returncode:
+        sys.exit(f'{" ".join(command)} exited with {process.returncode}')
+
+
+def key(told):
+    return json.dumps(told['problem'], sort_keys=True)
+
+
+def label(told):
+    """A problem in a few words, from what a plan tells."""
+    problem = told['problem']
+    if 'extent' not in problem:
+        return key(told)
+    sides = ' '.join(dict.fromkeys(side['kind'] for axis in problem['boundary'] for side in axis))
+    return (f"{'x'.join(map(str, problem['extent']))} {problem['dtype']} {problem['pattern']} of {problem['taps']} taps {sides} "
+            f"T={problem['steps']}")
+
+
+def share(lost, bar):
+    return f'{sum(each <= bar for each in lost)} of {len(lost)} within {100 * bar:.0f}%'
+
+
+def summary(rows):
+    lost = sorted(row['estimate'] for row in rows)
+    text = (f'{len(lost)} problems: estimate median +{100 * statistics.median(lost):.1f}%, '
+            f'90% quantile +{100 * lost[math.ceil(0.9 * len(lost)) - 1]:.1f}%, worst +{100 * lost[-1]:.1f}%, '
+            f'{share(lost, 0.15)}, {share(lost, 0.35)}')
+    measured = [row['measure'] for row in rows if row.get('measure') is not None]
+    return text + (f'; MEASURE {share(measured, 0.03)}' if measured else '')
+
+
+def regret_of(told):
+    ranked = [row for row in told['ranking'] if row.get('measured_seconds')]
+    best, cheapest = min(row['measured_seconds'] for row in ranked), min(ranked, key=lambda row: row['seconds'])
+    return {'problem': label(told), 'candidates': len(ranked), 'best': best,
+            'estimate': cheapest['measured_seconds'] / best - 1, 'estimate_was': [cheapest['strategy'], cheapest['candidate']],
+            'best_was': [told['strategy'], told['candidate']]}
+
+
+def add_measured(row, all_told, told):
+    """MEASURE's choice, by the time that the search over all gave it; None where that did not measure it."""
+    choice = (told['strategy'], told['candidate'])
+    row['measure'] = next((each['measured_seconds'] / row['best'] - 1 for each in all_told['ranking']
+                           if each.get('measured_seconds') and (each['strategy'], each['candidate']) == choice), None)
 
 
 def regrets(options, problems):
-    rows = []
+    """Two processes for all: every candidate, then MEASURE, with the kernels of the first but none of its times."""
+    rows, searched = {}, {}
     with tempfile.TemporaryDirectory() as folder:
-        for problem in problems:
-            told = ask(options.stentor, 'tune', problem, '--mode', 'patient', '--cache-dir', folder, limit=options.limit)
-            if not told:
-                continue
-            ranked = [row for row in told['ranking'] if row.get('measured_seconds')]
-            cheapest = min(ranked, key=lambda row: row['seconds'], default=None)
-            if not cheapest:
-                continue
-            best = min(row['measured_seconds'] for row in ranked)
-            quick = ask(options.stentor, 'tune', problem, '--mode', 'measure', '--cache-dir', ':memory:', limit=options.limit)
-            measured = None
-            if quick:
-                key = (quick['strategy'], quick['candidate'])
-                measured = next((row['measured_seconds'] for row in ranked if (row['strategy'], row['candidate']) == key), None)
-            rows.append({'problem': name(problem), 'candidates': len(ranked), 'best': best,
-                         'estimate': cheapest['measured_seconds'] / best - 1,
-                         'measure': measured / best - 1 if measured else None})
-            print(f"estimate +{100 * rows[-1]['estimate']:.1f}%, of {len(ranked)} candidates: {name(problem)}", flush=True)
-    lost = sorted(row['estimate'] for row in rows)
-    if lost:
-        print(f'{len(lost)} problems: median +{100 * statistics.median(lost):.1f}%, '
-              f'90% quantile +{100 * lost[math.ceil(0.9 * len(lost)) - 1]:.1f}%, worst +{100 * lost[-1]:.1f}%')
-    return {'problems': rows}
+        listed = pathlib.Path(folder, 'problems.json')
+        listed.write_text(json.dumps(problems), encoding='utf-8')
+        cache = str(pathlib.Path(folder, 'cache'))
+        begin = time.monotonic()
+        for told in tuned(options, listed, 'patient', cache, 0.7 * options.limit):
+            searched[key(told)] = told
+            row = rows[key(told)] = regret_of(told)
+            print(f"estimate +{100 * row['estimate']:.1f}%, of {row['candidates']} candidates: {row['problem']}", flush=True)
+            if len(rows) % 10 == 0:
+                print(f'  so far {summary(list(rows.values()))}', flush=True)
+        subprocess.run([options.stentor, 'wisdom', 'forget', '--all', '--cache-dir', cache], check=True)
+        left = options.limit - (time.monotonic() - begin)
+        for told in tuned(options, listed, 'measure', cache, max(left, 1)):
+            if key(told) in rows:
+                add_measured(rows[key(told)], searched[key(told)], told)
+    if rows:
+        print(summary(list(rows.values())))
+    return {'problems': list(rows.values())}
 
 
 def main():
@@ -128,8 +195,10 @@ def main():
     parser.add_argument('--arch', default='sm_90')
     parser.add_argument('--every', default=1, type=int)
     parser.add_argument('--limit', default=120, type=float)
+    parser.add_argument('--each', default=6, type=float, help='seconds of measuring a problem')
     parser.add_argument('--json', type=pathlib.Path)
     options = parser.parse_args()
+    os.environ['STENTOR_SEEDS'] = 'none'
     problems = list(expand(json.loads(options.list.read_text(encoding='utf-8'))))[::options.every]
     print(f'{len(problems)} problems')
     result = {'compile': compile_times, 'first': first_results, 'regret': regrets}[options.what](options, problems)

@@ -453,9 +453,8 @@ STN_API stn_status stn_plan_create(stn_context *context, const stn_problem *prob
  * is not here (what was looked for, and how to get it), or when nothing serves it. Source: the paper named above. */
 STN_API stn_status stn_plan_create_fft(stn_context *context, const stn_transform *transform,
                                        const stn_plan_options *options, stn_plan **plan, stn_error *error);
-/* The same for a Fourier layer; it is executed by stn_plan_run, which brings its weights. options.tune has no effect on it
- * but a warning in the log. Errors besides those above: STN_ERROR_UNSUPPORTED when what only cuFFT and cuBLAS could run
- * meets no such libraries (what was looked for, and how to get it). */
+/* The same for a Fourier layer; it is executed by stn_plan_run, which brings its weights. Errors besides those above:
+ * STN_ERROR_UNSUPPORTED when what only cuFFT and cuBLAS could run meets no such libraries (what was looked for, and how to get it). */
 STN_API stn_status stn_plan_create_spectral_conv(stn_context *context, const stn_spectral_conv *layer,
                                                  const stn_plan_options *options, stn_plan **plan, stn_error *error);
 STN_API void stn_plan_destroy(stn_plan *plan); /* NULL is fine; waits for nothing: synchronise first */

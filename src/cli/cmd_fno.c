@@ -297,7 +297,7 @@ done:
 stn_status cmd_fno(int argc, char **argv, stn_error *error) {
     fno_settings settings = {0};
     cli_group groups[] = {CLI_GROUP("Layer", fno_options, &settings), CLI_DEVICE_GROUP(&settings.device),
-                          CLI_REPORT_GROUP(&settings.report)};
+                          CLI_TUNE_GROUP(&settings.device), CLI_REPORT_GROUP(&settings.report)};
     cli_usage usage = {
         .command = "fno",
         .summary = "apply a Fourier layer: transform, weights for the kept modes, inverse transform",

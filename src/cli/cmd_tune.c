@@ -3,8 +3,10 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/number.h"
 #include "cli/command.h"
 #include "cli/settings.h"
+#include "cli/tune_list.h"
 #include "cli/tune_page.h"
 #include "io/output.h"
 
@@ -13,12 +15,33 @@ typedef struct tune_settings {
     cli_device_settings device;
     cli_report_settings report;
     const char *html;
+    cli_tune_list list;
+    const char *limit; /* as given */
 } tune_settings;
 
 static const cli_option page_options[] = {
     {"--html", "FILE.html", CLI_TEXT, offsetof(tune_settings, html),
      "the search as one page: time by candidate, the roofline, predicted\nagainst measured, and the table"},
 };
+
+static const cli_option list_options[] = {
+    {"--problems", "LIST.json", CLI_TEXT, offsetof(tune_settings, list.problems),
+     "all problems of a list, as pack build takes it, instead of one; with\n--json an object on a line for each"},
+    {"--limit", "SECONDS", CLI_TEXT, offsetof(tune_settings, limit), "begin no further problem after so long"},
+    {"--seeds", "FILE", CLI_TEXT, offsetof(tune_settings, list.seeds),
+     "the fastest of each problem, as cache/tuned has it"},
+};
+
+static stn_status tune_list(tune_settings *settings, stn_error *error) {
+    double *limit = &settings->list.limit;
+    if (settings->limit && (!stn_number_parse(settings->limit, strlen(settings->limit), limit) || !(*limit > 0)))
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "--limit '%.40s': give seconds, more than 0",
+                        settings->limit);
+    if (settings->html || settings->problem.size || settings->problem.in)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                        "--problems is a list, and --size, --in and --html are of one problem: leave one out");
+    return cli_tune_list_run(&settings->list, &settings->device, &settings->report, error);
+}
 
 static stn_status write_page(const char *path, const stn_plan *plan, stn_error *error) {
     stn_text html = STN_TEXT_EMPTY;
@@ -60,8 +83,11 @@ done:
 
 stn_status cmd_tune(int argc, char **argv, stn_error *error) {
     tune_settings settings = {.problem.steps = 1};
-    cli_group groups[] = {CLI_PROBLEM_GROUP(&settings.problem), CLI_GROUP("Output", page_options, &settings),
-                          CLI_DEVICE_GROUP(&settings.device), CLI_TUNE_GROUP(&settings.device),
+    cli_group groups[] = {CLI_PROBLEM_GROUP(&settings.problem),
+                          CLI_GROUP("Output", page_options, &settings),
+                          CLI_GROUP("A list of problems", list_options, &settings),
+                          CLI_DEVICE_GROUP(&settings.device),
+                          CLI_TUNE_GROUP(&settings.device),
                           CLI_REPORT_GROUP(&settings.report)};
     cli_usage usage = {.command = "tune",
                        .summary = "measure a problem's candidates, remember the times, and show the search",
@@ -70,5 +96,6 @@ stn_status cmd_tune(int argc, char **argv, stn_error *error) {
                        .group_count = sizeof groups / sizeof *groups};
     bool help;
     STN_TRY(cli_parse(&usage, argc, argv, &help, error));
-    return help ? STN_OK : tune(&settings, error);
+    if (help) return STN_OK;
+    return settings.list.problems ? tune_list(&settings, error) : tune(&settings, error);
 }

@@ -136,6 +136,7 @@ void stn_context_destroy(stn_context *context) {
     stn_driver_close(context->driver);
     stn_pool_destroy(context->pool);
     stn_templates_free(&context->templates);
+    free(context->seeds);
     pthread_mutex_destroy(&context->tuning);
     pthread_mutex_destroy(&context->lock);
     free(context);

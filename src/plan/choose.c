@@ -269,12 +269,14 @@ static bool prepare_any(stn_plan *plan) {
  * pack's were chosen for a typical GPU of the architecture, whose ranking may differ from this one's. */
 stn_status stn_plan_prepare(stn_plan *plan, stn_error *error) {
     stn_error first = {0}, why = {0};
-    if (plan->executions > 0 && plan->machine.is_device && !plan->inner && plan->chosen == STN_CHOSEN_BY_ESTIMATE)
-        weigh_compiling(plan);
+    const bool guessed = plan->chosen == STN_CHOSEN_BY_ESTIMATE || plan->chosen == STN_CHOSEN_BY_SEEDS;
+    if (plan->executions > 0 && plan->machine.is_device && !plan->inner && guessed) weigh_compiling(plan);
     for (size_t i = 0; i < plan->ranked && plan->ranking[i].applies; i++) {
         stn_status status = prepare_row(plan, &plan->ranking[i], i, &why);
         if (status == STN_OK) return STN_OK;
-        if (status != STN_ERROR_NO_COMPILER && status != STN_ERROR_UNSUPPORTED)
+        if (stn_skip_is_resource(&why))
+            stn_plan_count_skip(plan, stn_skip_name(&why), why.message);
+        else if (status != STN_ERROR_NO_COMPILER && status != STN_ERROR_UNSUPPORTED)
             return stn_fail(error, status, "%s", why.message);
         if (!first.status) first = why;
         stn_plan_unprepare(plan);

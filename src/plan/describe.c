@@ -39,6 +39,7 @@ static const char *const chosen_words[] = {"estimated",
                                            "measured",
                                            "measured, remembered",
                                            "measured on a problem like it",
+                                           "measured on a problem like it, where this library is made",
                                            "estimated, compiling included",
                                            "slower than need be: no kernel for it is stored, and none can be compiled"};
 
@@ -98,6 +99,53 @@ static void text_skips(const stn_plan *plan, stn_text *text) {
                         plan->skips[i].constraint, plan->skips[i].because);
 }
 
+/* ---- what constraints left out ---------------------------------------------------------------------------------- */
+
+/* Looking for it takes a second search, so only where nothing is built: someone wants to know why. */
+static bool tally_of(const stn_plan *plan, size_t i, stn_tally *tally) {
+    const stn_strategy *strategy = plan->kind->strategy(i);
+    char reason[160];
+    *tally = (stn_tally){0};
+    if (!plan->estimate_only || !strategy->left_out || (plan->only && plan->only != strategy)) return false;
+    if (!plan->kind->applies(plan, strategy, reason, sizeof reason)) return false;
+    strategy->left_out(plan, tally);
+    return true;
+}
+
+static void json_left_out(const stn_plan *plan, stn_text *text) {
+    stn_tally tally;
+    stn_json_key(text, "left_out");
+    stn_text_append(text, "[", 1);
+    for (size_t i = 0; plan->kind->strategy(i); i++) {
+        if (!tally_of(plan, i, &tally)) continue;
+        for (size_t row = 0; row < tally.count; row++) {
+            stn_json_comma(text);
+            stn_text_append(text, "{", 1);
+            stn_json_key(text, "strategy"), stn_json_string(text, plan->kind->strategy(i)->name);
+            stn_json_key(text, "constraint"), stn_json_string(text, tally.rows[row].constraint->name);
+            stn_json_key(text, "sentence"), stn_json_string(text, tally.rows[row].constraint->sentence);
+            stn_json_key(text, "removed"), stn_json_number(text, (double)tally.rows[row].removed);
+            stn_text_append(text, "}", 1);
+        }
+    }
+    stn_text_append(text, "]", 1);
+}
+
+static void text_left_out(const stn_plan *plan, stn_text *text) {
+    stn_tally tally;
+    const char *before = "left out:\n";
+    for (size_t i = 0; plan->kind->strategy(i); i++) {
+        if (!tally_of(plan, i, &tally)) continue;
+        for (size_t row = 0; row < tally.count; row++) {
+            if (!tally.rows[row].removed) continue;
+            stn_text_printf(text, "%s  %3zu of %-9s by %s: %s\n", before, tally.rows[row].removed,
+                            plan->kind->strategy(i)->name, tally.rows[row].constraint->name,
+                            tally.rows[row].constraint->sentence);
+            before = "";
+        }
+    }
+}
+
 static void describe_json(const stn_plan *plan, stn_text *text) {
     stn_text_append(text, "{", 1);
     stn_json_key(text, "problem");
@@ -124,6 +172,7 @@ static void describe_json(const stn_plan *plan, stn_text *text) {
     if (plan->kind->more) plan->kind->more(plan, STN_JSON, text);
     if (plan->online) stn_tuner_default.describe(plan, STN_JSON, text);
     json_skips(plan, text);
+    if (plan->estimate_only) json_left_out(plan, text);
     stn_json_key(text, "ranking");
     stn_text_append(text, "[", 1);
     for (size_t i = 0; i < plan->ranked; i++) json_row(plan, &plan->ranking[i], text);
@@ -173,6 +222,7 @@ static void describe_text(const stn_plan *plan, stn_text *text) {
         else
             stn_text_printf(text, "   -  %-9s does not apply: %s\n", r->strategy->name, r->reason);
     }
+    text_left_out(plan, text);
 }
 
 stn_status stn_plan_describe(const stn_plan *plan, stn_format format, char **result, stn_error *error) {

@@ -3,6 +3,7 @@
 
 #include "base/arith.h"
 #include "base/error.h"
+#include "base/number.h"
 #include "plan/calibration.h"
 #include "plan/plan.h"
 
@@ -85,6 +86,60 @@ static double bar(const stn_plan *plan, const stn_estimate *estimate) {
 static void print(const stn_plan *plan, stn_text *text) { stn_layer_print(&plan->layer, text); }
 static void json(const stn_plan *plan, stn_text *text) { stn_layer_json(&plan->layer, text); }
 
+/* ---- measuring --------------------------------------------------------------------------------------------------- */
+
+static void key(const stn_plan *plan, const stn_key_sink *to) {
+    const stn_layer *layer = &plan->layer;
+    char tolerance[STN_NUMBER_SIZE];
+    to->text(to->user, "layer", "spectral");
+    to->number(to->user, "rank", layer->rank);
+    for (int axis = 0; axis < 3; axis++) {
+        to->number(to->user, "extent", layer->n[axis]);
+        to->number(to->user, "modes", layer->modes[axis]);
+        to->number(to->user, "first", layer->first[axis]);
+    }
+    to->number(to->user, "batch", layer->batch);
+    to->number(to->user, "channels in", layer->c_in);
+    to->number(to->user, "channels out", layer->c_out);
+    to->number(to->user, "real", layer->real);
+    to->number(to->user, "shared", layer->shared);
+    to->number(to->user, "bias", layer->has_bias);
+    to->number(to->user, "skip", layer->has_skip);
+    to->number(to->user, "activation", layer->activation);
+    to->number(to->user, "pass", layer->pass);
+    to->number(to->user, "dtype", layer->dtype);
+    to->number(to->user, "alignment", layer->alignment);
+    stn_number_format(layer->tolerance, tolerance);
+    to->text(to->user, "tolerance", tolerance);
+}
+
+/* cuFFT and cuBLAS, which are none of ours; or else, or where they do not run, fno. The last candidate of either is its plainest: the most
+ * exact products, nothing fused. */
+static stn_status judge(const stn_plan *plan, int *which, const stn_strategy **chosen, stn_candidate *candidate,
+                        stn_error *error) {
+    static const stn_layer_strategy *const judges[] = {&stn_layer_strategy_cublas, &stn_layer_strategy_fno};
+    char reason[160] = "";
+    for (; *which < (int)(sizeof judges / sizeof *judges); ++*which) {
+        const stn_layer_strategy *row = judges[*which];
+        stn_candidate list[STN_CANDIDATES] = {0};
+        size_t count = 0;
+        if (row->applies(&plan->layer, &plan->machine, reason, sizeof reason))
+            count = row->candidates(&plan->layer, &plan->machine, list, STN_CANDIDATES);
+        if (!count) continue;
+        *chosen = &row->run;
+        *candidate = list[count - 1];
+        return STN_OK;
+    }
+    return stn_fail(error, STN_ERROR_UNSUPPORTED, "there is nothing to compare with: %s", reason);
+}
+
+/* Ten times what the project allows any strategy. */
+static double allowed_difference(const stn_plan *plan, uint64_t steps) {
+    static const double rounding[] = {1e-12, 1e-5, 1e-2}; /* by stn_dtype */
+    (void)steps;
+    return rounding[plan->layer.dtype] + 2 * plan->layer.tolerance;
+}
+
 const stn_kind stn_kind_layer = {
     .label = "layer:      ",
     .of_these = " of Fourier layers",
@@ -102,4 +157,7 @@ const stn_kind stn_kind_layer = {
     .bar = bar,
     .print = print,
     .json = json,
+    .key = key,
+    .judge = judge,
+    .allowed_difference = allowed_difference,
 };

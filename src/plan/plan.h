@@ -20,11 +20,12 @@ typedef enum stn_chosen {
     STN_CHOSEN_BY_MEASURING,
     STN_CHOSEN_BY_MEMORY,
     STN_CHOSEN_BY_LIKENESS, /* measured, for a problem of the same class */
+    STN_CHOSEN_BY_SEEDS,    /* likewise, where the library is made */
     STN_CHOSEN_BY_START,    /* by estimate, what compiling takes included */
     STN_CHOSEN_BY_LACK      /* no other is stored, and nothing can be compiled */
 } stn_chosen;
 
-/* Candidates that could not be measured, by what they ran into. */
+/* Candidates that could not be built or measured, by what they ran into. */
 #define STN_PLAN_SKIPS 8
 typedef struct stn_skip {
     const char *constraint; /* "shared memory", "registers", "device memory", "compile", "time"... */
@@ -108,6 +109,14 @@ void stn_plan_take(stn_plan *plan, const stn_ranked *row);
 void stn_plan_unprepare(stn_plan *plan);
 /* Builds what the row needs; what is missing is compiled, all at once. */
 stn_status stn_plan_prepare_row(stn_plan *plan, const stn_ranked *row, stn_error *error);
+
+/* ---- skips.c
+ * What a failure ran into, in a word or two: "shared memory", "registers", "device memory", "compile"... */
+const char *stn_skip_name(const stn_error *why);
+/* Of a multiprocessor's: another candidate may take less of it. */
+bool stn_skip_is_resource(const stn_error *why);
+/* One more in plan->skips. constraint: a literal. */
+void stn_plan_count_skip(stn_plan *plan, const char *constraint, const char *because);
 
 /* ---- begin.c
  * The chosen row's kernels, of which some are missing, would take `seconds` to compile. Prepares another candidate instead where

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "plan/constraint.h"
 #include "plan/machine.h"
 #include "problem/layer.h"
 #include "problem/task.h"
@@ -56,8 +57,8 @@ typedef struct stn_strategy {
     size_t (*candidates)(const stn_task *task, const stn_machine *machine, stn_candidate *list, size_t most);
     void (*estimate)(const stn_task *task, const stn_machine *machine, const stn_candidate *candidate,
                      stn_estimate *estimate);
-    /* Builds kernels, tables and workspace size for plan->candidate into plan->state. STN_ERROR_NO_COMPILER and
-     * STN_ERROR_UNSUPPORTED let the next candidate try. */
+    /* Builds kernels, tables and workspace size for plan->candidate into plan->state. STN_ERROR_NO_COMPILER,
+     * STN_ERROR_UNSUPPORTED and failures of resources (skips.c) let the next candidate try. */
     stn_status (*prepare)(stn_plan *plan, stn_error *error);
     /* Runs plan->task->steps steps once. run is checked and whole: its workspace is the plan's where the caller brought none.
      * A strategy that does not say `sources` never sees a source; one that does not say `stacks` runs one snapshot's steps.
@@ -69,6 +70,8 @@ typedef struct stn_strategy {
     void (*release)(stn_plan *plan);  /* frees plan->state; must accept a half-built one */
     /* What tells a candidate from the others, in a few words: "plane, 8 steps a launch, 4 points a lane". */
     void (*name_candidate)(const stn_task *task, const stn_candidate *candidate, stn_text *text);
+    /* Counts what `candidates` leaves out of its space when it is asked for all, by constraint. NULL: it has no such table. */
+    void (*left_out)(const stn_plan *plan, stn_tally *tally);
     /* For measuring: the same kernels in at most `launches` launches. Fills *trial and returns its steps, task->steps when
      * the whole run has no more launches. NULL: only whole runs can be measured. */
     uint64_t (*shorten)(const stn_task *task, const stn_candidate *candidate, uint64_t launches, stn_candidate *trial);

@@ -36,6 +36,7 @@ typedef enum stn_operand {
     STN_OPERAND_SKIP_GRADIENT,
     STN_OPERANDS
 } stn_operand;
+static inline bool stn_operand_is_written(int operand) { return operand >= STN_OPERAND_BIAS_GRADIENT; }
 
 stn_status stn_layer_make(const stn_spectral_conv *given, stn_layer *layer, stn_error *error);
 

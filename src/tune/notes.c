@@ -19,13 +19,17 @@ static void add_number(void *builder, const char *label, int64_t value) {
 
 static void add_text(void *builder, const char *label, const char *value) { stn_key_add_text(builder, label, value); }
 
-/* What tells devices and libraries apart; the driver too where times are to be those of this one. */
-static stn_status begin_key(const stn_plan *plan, const char *what, stn_key_builder **result, stn_error *error) {
+/* What tells devices and libraries apart, by templates or by a version; the driver too where times are to be those of this one. */
+static stn_status begin_key(const stn_plan *plan, const char *what, const char *version, stn_key_builder **result,
+                            stn_error *error) {
     const stn_context *context = plan->context;
     stn_key_builder *builder;
     STN_TRY(stn_key_begin(&builder, error));
     stn_key_add_text(builder, "kind", what);
-    stn_key_add(builder, "templates", context->templates_key.bytes, sizeof context->templates_key.bytes);
+    if (version)
+        stn_key_add_text(builder, "version", version);
+    else
+        stn_key_add(builder, "templates", context->templates_key.bytes, sizeof context->templates_key.bytes);
     stn_key_add_text(builder, "device", plan->machine.name);
     stn_key_add_text(builder, "arch", plan->machine.arch);
     add_number(builder, "multiprocessors", plan->machine.multiprocessors);
@@ -37,7 +41,7 @@ static stn_status begin_key(const stn_plan *plan, const char *what, stn_key_buil
 stn_status tune_key(const stn_plan *plan, stn_key *key, stn_error *error) {
     const stn_context *context = plan->context;
     stn_key_builder *builder;
-    STN_TRY(begin_key(plan, "measured candidates", &builder, error));
+    STN_TRY(begin_key(plan, "measured candidates", NULL, &builder, error));
     add_number(builder, "driver", context->driver ? stn_driver_version(context->driver) : 0);
     plan->kind->key(plan, &(stn_key_sink){builder, add_number, add_text});
     stn_key_finish(builder, key);
@@ -57,12 +61,17 @@ static void add_class(void *builder, const char *label, int64_t value) {
     add_number(builder, label, sized ? size_class(value) : value);
 }
 
-stn_status tune_class_key(const stn_plan *plan, stn_key *key, stn_error *error) {
+stn_status tune_key_of_class(const stn_plan *plan, const char *what, const char *version, stn_key *key,
+                             stn_error *error) {
     stn_key_builder *builder;
-    STN_TRY(begin_key(plan, "measured candidates of problems like this", &builder, error));
+    STN_TRY(begin_key(plan, what, version, &builder, error));
     plan->kind->key(plan, &(stn_key_sink){builder, add_class, add_text});
     stn_key_finish(builder, key);
     return STN_OK;
+}
+
+stn_status tune_class_key(const stn_plan *plan, stn_key *key, stn_error *error) {
+    return tune_key_of_class(plan, "measured candidates of problems like this", NULL, key, error);
 }
 
 /* ---- texts ------------------------------------------------------------------------------------------------------- */

@@ -9,6 +9,9 @@
 stn_status tune_key(const stn_plan *plan, stn_key *key, stn_error *error);
 /* The same of all problems like this one: extents, strides and steps in classes, any driver. */
 stn_status tune_class_key(const stn_plan *plan, stn_key *key, stn_error *error);
+/* Likewise, for what is kept elsewhere. version: instead of the templates; NULL: those. */
+stn_status tune_key_of_class(const stn_plan *plan, const char *what, const char *version, stn_key *key,
+                             stn_error *error);
 
 /* A note: the problem, the device, the records. */
 void tune_records_print(const stn_plan *plan, const tune_records *records, stn_text *text);

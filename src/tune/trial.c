@@ -24,11 +24,16 @@ typedef struct fill_arguments {
 
 /* ---- the stage --------------------------------------------------------------------------------------------------- */
 
-static stn_status fill(const tune_stage *stage, void *grid, int64_t elements, double low, double high,
-                       stn_error *error) {
-    fill_arguments arguments = {grid, elements, SEED, low, high};
+static stn_status fill_by(const tune_stage *stage, uint64_t seed, void *grid, int64_t elements, double low, double high,
+                          stn_error *error) {
+    fill_arguments arguments = {grid, elements, seed, low, high};
     stn_launch launch = {.grid = {tune_blocks(elements), 1, 1}, .block = {TUNE_THREADS, 1, 1}};
     return stn_module_launch(stage->fill->module, &launch, &arguments, error);
+}
+
+static stn_status fill(const tune_stage *stage, void *grid, int64_t elements, double low, double high,
+                       stn_error *error) {
+    return fill_by(stage, SEED, grid, elements, low, high, error);
 }
 
 /* ---- the work, as its kind tells it ---------------------------------------------------------------------------------- */
@@ -55,6 +60,23 @@ static size_t sweep_bytes(const tune_stage *stage) { return 2 * stage->context->
 
 /* ---- opening ------------------------------------------------------------------------------------------------------- */
 
+/* Those that are read are filled, each with numbers of its own; those that are written have a second place. */
+static stn_status open_operands(tune_stage *stage, stn_error *error) {
+    const stn_kind *kind = stage->plan->kind;
+    if (kind->operands) kind->operands(stage->plan, stage->operand_numbers);
+    for (int i = 0; i < STN_OPERANDS; i++) {
+        const int64_t numbers = stage->operand_numbers[i];
+        const size_t bytes = (size_t)numbers * stn_dtype_size(stage->shape.dtype);
+        if (!numbers) continue;
+        STN_TRY(stn_memory_alloc(stage->context, bytes, &stage->operand[i], error));
+        if (stn_operand_is_written(i))
+            STN_TRY(stn_memory_alloc(stage->context, bytes, &stage->want_operand[i], error));
+        else
+            STN_TRY(fill_by(stage, SEED + 1 + (uint64_t)i, stage->operand[i], numbers, -1, 1, error));
+    }
+    return STN_OK;
+}
+
 static stn_status open_stage(tune_stage *stage, stn_error *error) {
     stn_context *context = stage->context;
     STN_TRY(find_judge(stage, error));
@@ -65,6 +87,7 @@ static stn_status open_stage(tune_stage *stage, stn_error *error) {
     STN_TRY(stn_memory_alloc(context, bytes_of(stage, true), &stage->out, error));
     STN_TRY(stn_memory_alloc(context, bytes_of(stage, true), &stage->want, error));
     STN_TRY(stn_memory_alloc(context, TUNE_SUMS, &stage->sums, error));
+    STN_TRY(open_operands(stage, error));
     if (stage->plan->cold) STN_TRY(stn_memory_alloc(context, sweep_bytes(stage), &stage->sweep, error));
     return in_place(stage) ? STN_OK : fill(stage, stage->in, numbers_of(stage, false), -1, 1, error);
 }
@@ -79,6 +102,10 @@ stn_status tune_stage_open(const stn_plan *plan, tune_stage *stage, stn_error *e
 void tune_stage_close(tune_stage *stage) {
     void *const memory[] = {stage->in, stage->out, stage->want, stage->sums, stage->sweep, stage->workspace};
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) stn_memory_free(stage->context, memory[i]);
+    for (int i = 0; i < STN_OPERANDS; i++) {
+        stn_memory_free(stage->context, stage->operand[i]);
+        stn_memory_free(stage->context, stage->want_operand[i]);
+    }
     stn_timer_destroy(stage->timer);
     *stage = (tune_stage){0};
 }
@@ -95,11 +122,30 @@ static stn_status make_room(tune_stage *stage, const stn_plan *plan, stn_error *
     return STN_OK;
 }
 
-/* Into `out` or `want`, which hold NaN before, or in place the random input. */
-static stn_status run_fresh(const tune_stage *stage, stn_plan *plan, void *to, stn_error *error) {
+/* What is written besides goes to `written`. */
+static stn_status run_plan(const tune_stage *stage, stn_plan *plan, const void *in, void *out, void *const *written,
+                           stn_error *error) {
+    const stn_execution run = {.struct_size = sizeof run,
+                               .in = in,
+                               .out = out,
+                               .workspace = stage->workspace,
+                               .weights = stage->operand[STN_OPERAND_WEIGHTS],
+                               .bias = stage->operand[STN_OPERAND_BIAS],
+                               .skip = stage->operand[STN_OPERAND_SKIP],
+                               .gradient = stage->operand[STN_OPERAND_GRADIENT],
+                               .bias_gradient = written[STN_OPERAND_BIAS_GRADIENT],
+                               .skip_gradient = written[STN_OPERAND_SKIP_GRADIENT]};
+    return stn_plan_run(plan, &run, error);
+}
+
+/* Into `out` or `want`, and the operands beside them, which hold NaN before, or in place the random input. */
+static stn_status run_fresh(const tune_stage *stage, stn_plan *plan, void *to, void *const *written, stn_error *error) {
     bool same = in_place(stage);
     STN_TRY(fill(stage, to, numbers_of(stage, true), same ? -1 : NAN, same ? 1 : NAN, error));
-    return stn_plan_execute_with(plan, same ? to : stage->in, to, stage->workspace, NULL, error);
+    for (int i = 0; i < STN_OPERANDS; i++)
+        if (stn_operand_is_written(i) && written[i])
+            STN_TRY(fill(stage, written[i], stage->operand_numbers[i], NAN, NAN, error));
+    return run_plan(stage, plan, same ? to : stage->in, to, written, error);
 }
 
 static stn_status run_trusted(tune_stage *stage, uint64_t steps, stn_error *error) {
@@ -107,7 +153,7 @@ static stn_status run_trusted(tune_stage *stage, uint64_t steps, stn_error *erro
     stage->want_steps = 0;
     STN_TRY(stn_plan_build(stage->plan, steps, stage->judge, &stage->trusted, &plan, error));
     stn_status status = make_room(stage, plan, error);
-    if (status == STN_OK) status = run_fresh(stage, plan, stage->want, error);
+    if (status == STN_OK) status = run_fresh(stage, plan, stage->want, stage->want_operand, error);
     if (status == STN_OK) status = stn_synchronize(stage->context, NULL, error); /* before the plan's tables go */
     stn_plan_destroy(plan);
     if (status == STN_OK) stage->want_steps = steps;
@@ -128,11 +174,23 @@ static const void *input_of(const tune_stage *stage) { return stage->in ? stage-
 
 /* ---- comparing --------------------------------------------------------------------------------------------------- */
 
-static stn_status compare(const tune_stage *stage, double *difference, stn_error *error) {
-    int64_t elements = numbers_of(stage, true);
-    STN_TRY(tune_compare_start(stage->compare, stage->out, stage->want, stage->sums, elements, NULL, error));
+static stn_status compare_one(const tune_stage *stage, const void *got, const void *want, int64_t numbers,
+                              double *difference, stn_error *error) {
+    STN_TRY(tune_compare_start(stage->compare, got, want, stage->sums, numbers, NULL, error));
     STN_TRY(stn_synchronize(stage->context, NULL, error));
-    return tune_compare_read(stage->context, stage->sums, elements, difference, error);
+    return tune_compare_read(stage->context, stage->sums, numbers, difference, error);
+}
+
+/* The largest of all that is written; NaN stays. */
+static stn_status compare(const tune_stage *stage, double *difference, stn_error *error) {
+    double each;
+    STN_TRY(compare_one(stage, stage->out, stage->want, numbers_of(stage, true), difference, error));
+    for (int i = 0; i < STN_OPERANDS; i++) {
+        if (!stage->want_operand[i]) continue;
+        STN_TRY(compare_one(stage, stage->operand[i], stage->want_operand[i], stage->operand_numbers[i], &each, error));
+        if (!isnan(*difference) && !(each <= *difference)) *difference = each;
+    }
+    return STN_OK;
 }
 
 /* ---- trials ------------------------------------------------------------------------------------------------------ */
@@ -161,10 +219,10 @@ static stn_status check(tune_stage *stage, tune_trial *trial, double *difference
     uint64_t steps = steps_of(trial->plan);
     if (stage->want_steps != steps) STN_TRY(ask_judge(stage, steps, error));
     STN_TRY(make_room(stage, trial->plan, error));
-    STN_TRY(run_fresh(stage, trial->plan, stage->out, error));
+    STN_TRY(run_fresh(stage, trial->plan, stage->out, stage->operand, error));
     STN_TRY(compare(stage, difference, error));
     STN_TRY(stn_timer_start(stage->timer, NULL, error));
-    STN_TRY(stn_plan_execute_with(trial->plan, input_of(stage), stage->out, stage->workspace, NULL, error));
+    STN_TRY(run_plan(stage, trial->plan, input_of(stage), stage->out, stage->operand, error));
     return stn_timer_stop(stage->timer, NULL, &trial->once, error);
 }
 
@@ -191,7 +249,7 @@ static stn_status start(tune_stage *stage, const tune_trial *trial, stn_timer *t
     if (stage->sweep) STN_TRY(fill(stage, stage->sweep, swept, 0, 1, error));
     STN_TRY(stn_timer_start(timer, NULL, error));
     for (int i = 0; i < trial->repeats; i++)
-        STN_TRY(stn_plan_execute_with(trial->plan, input_of(stage), stage->out, stage->workspace, NULL, error));
+        STN_TRY(run_plan(stage, trial->plan, input_of(stage), stage->out, stage->operand, error));
     return stn_timer_mark(timer, NULL, error);
 }
 
@@ -226,6 +284,15 @@ double tune_trial_median(const tune_trial *trial) {
     memcpy(sorted, trial->samples, trial->count * sizeof *sorted);
     qsort(sorted, trial->count, sizeof *sorted, by_value);
     return (sorted[(trial->count - 1) / 2] + sorted[trial->count / 2]) / 2;
+}
+
+void tune_count_skip(stn_plan *plan, const tune_trial *trial) {
+    if (trial->state == TUNE_SKIPPED)
+        stn_plan_count_skip(plan, stn_skip_name(&trial->why), trial->why.message);
+    else if (trial->state == TUNE_NEW)
+        stn_plan_count_skip(plan, "time", "the time for measuring was up");
+    else if (trial->state == TUNE_WRONG)
+        stn_plan_count_skip(plan, "wrong result", "it differs from the trusted one by more than rounding");
 }
 
 void tune_trial_clear(tune_trial *trial) {

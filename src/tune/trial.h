@@ -11,9 +11,12 @@ typedef struct tune_stage {
     stn_kernel *fill, *compare;
     stn_timer *timer;
     void *in, *out, *want; /* want: what the trusted candidate made of `in`; in place there is no `in` */
-    void *sweep;           /* written before each sample where the L2 cache shall be cold; else NULL */
-    void *sums;            /* of the comparison's blocks */
-    void *workspace;       /* as large as a trial has needed so far */
+    /* Likewise what an execution brings besides, and of that which is written, what the trusted candidate made. */
+    void *operand[STN_OPERANDS], *want_operand[STN_OPERANDS];
+    int64_t operand_numbers[STN_OPERANDS];
+    void *sweep;     /* written before each sample where the L2 cache shall be cold; else NULL */
+    void *sums;      /* of the comparison's blocks */
+    void *workspace; /* as large as a trial has needed so far */
     size_t workspace_size;
     stn_work_shape shape;      /* of the plan's work */
     int which;                 /* of the kind's judges */
@@ -59,6 +62,6 @@ void tune_trial_take(tune_trial *trial, stn_timer *timer);
 /* Of its samples. */
 double tune_trial_median(const tune_trial *trial);
 void tune_trial_clear(tune_trial *trial);
-/* skips.c: counts one that was not measured, by the constraint that it ran into, in plan->skips. */
+/* Counts one that was not measured, by what it ran into, in plan->skips. */
 void tune_count_skip(stn_plan *plan, const tune_trial *trial);
 #endif

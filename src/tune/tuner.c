@@ -12,10 +12,12 @@
 #include "context/context.h"
 #include "tune/notes.h"
 #include "tune/online.h"
+#include "tune/seeds.h"
 #include "tune/trial.h"
 
 #define HOPELESS 3.0  /* times the best estimate: not tried, unless it is the best of its strategy */
 #define LIKE 1.5      /* times the best estimate: not taken over from a problem like this */
+#define STALE 1.15    /* nor from seeds that were measured with other templates: so far estimates are off anyway */
 #define TOO_SLOW 2.0  /* times the best median: no more samples */
 #define FINALIST 1.15 /* times the best median */
 #define FIRST_SECONDS 1e-3
@@ -114,18 +116,17 @@ static bool recall_own(stn_plan *plan, const char *strategy, tune_records *recor
     return true;
 }
 
-/* The row that was the fastest for a problem like this one, first: its time is not this one's. Not one that is estimated to be
- * far slower here. */
-static bool recall_like(stn_plan *plan, const char *strategy, tune_records *records) {
-    stn_key key;
+/* The row that was the fastest for a problem like this one, first: its time is not this one's. Not one that is estimated to take
+ * `most` times the best here. */
+static bool take_fastest(stn_plan *plan, const char *strategy, const tune_records *records, double most,
+                         stn_chosen chosen) {
     const tune_record *fastest = NULL;
     size_t place = 0;
-    if (tune_class_key(plan, &key, NULL) != STN_OK || !tune_recall(plan, &key, records)) return false;
     stn_plan_rank(plan, strategy, WIDE);
     for (size_t i = 0; i < plan->ranked && plan->ranking[i].applies; i++) {
         const stn_ranked *row = &plan->ranking[i];
         const tune_record *known = tune_record_find(records, row->strategy->name, &row->candidate);
-        if (!known || !(known->seconds > 0) || row->estimate.seconds > LIKE * plan->ranking[0].estimate.seconds)
+        if (!known || !(known->seconds > 0) || row->estimate.seconds > most * plan->ranking[0].estimate.seconds)
             continue;
         if (!fastest || known->seconds < fastest->seconds) fastest = known, place = i;
     }
@@ -133,15 +134,30 @@ static bool recall_like(stn_plan *plan, const char *strategy, tune_records *reco
     const stn_ranked first = plan->ranking[place];
     memmove(plan->ranking + 1, plan->ranking, place * sizeof first);
     plan->ranking[0] = first;
-    plan->chosen = STN_CHOSEN_BY_LIKENESS;
+    plan->chosen = chosen;
     return true;
+}
+
+static bool recall_like(stn_plan *plan, const char *strategy, tune_records *records) {
+    stn_key key;
+    return tune_class_key(plan, &key, NULL) == STN_OK && tune_recall(plan, &key, records) &&
+           take_fastest(plan, strategy, records, LIKE, STN_CHOSEN_BY_LIKENESS);
+}
+
+static bool recall_seed(stn_plan *plan, const char *strategy, tune_records *records) {
+    bool fresh;
+    return tune_seed_recall(plan, records, &fresh) &&
+           take_fastest(plan, strategy, records, fresh ? LIKE : STALE, STN_CHOSEN_BY_SEEDS);
 }
 
 static bool recall(stn_plan *plan, const char *strategy) {
     /* a kind without a key is never measured */
-    if (!plan->kind->key || !plan->context->device || !stn_cache_has_notes(plan->context->cache)) return false;
+    if (!plan->kind->key || !plan->context->device) return false;
+    const bool notes = stn_cache_has_notes(plan->context->cache);
     tune_records *records = malloc(sizeof *records);
-    const bool known = records && (recall_own(plan, strategy, records) || recall_like(plan, strategy, records));
+    const bool known =
+        records && ((notes && (recall_own(plan, strategy, records) || recall_like(plan, strategy, records))) ||
+                    recall_seed(plan, strategy, records));
     free(records);
     return known;
 }
@@ -239,12 +255,13 @@ static void measure_one(session *s, tune_trial *trial) {
     tell(s, trial, difference);
 }
 
-/* Batch after batch until all are measured or time is up; the first one is measured in any case. */
+/* Batch after batch, each compiled by all threads, until all are measured or time is up; the first one is measured in any case. */
 static void measure_all(session *s) {
     stn_pool *pool = NULL;
     (void)stn_context_pool(s->plan->context, &pool, NULL); /* without threads one after the other */
-    for (size_t first = 0; first < s->count; first += BATCH) {
-        size_t count = s->count - first < BATCH ? s->count - first : BATCH;
+    const size_t wide = pool ? (size_t)stn_pool_threads(pool) : 1, batch_size = wide > BATCH ? wide : BATCH;
+    for (size_t first = 0; first < s->count; first += batch_size) {
+        size_t count = s->count - first < batch_size ? s->count - first : batch_size;
         if (first && now() > s->deadline) break;
         if (pool)
             stn_pool_for(pool, (int64_t)count, 1, build_batch, &(batch){s, first});

@@ -9,11 +9,12 @@
  *     entry: ...
  *     sha256 SUM                                         (over all bytes before this line, in hex)
  *
- * Only text: no file, no context. */
+ * Only text: no file, and of the context only what this library is. */
 #ifndef STN_TUNE_WISDOM_H
 #define STN_TUNE_WISDOM_H
 #include "base/text.h"
 #include "cache/key.h"
+#include "stentor.h"
 
 #define TUNE_WISDOM_MOST ((size_t)1 << 26) /* bytes */
 enum { TUNE_WISDOM_ENTRIES = 4096 };
@@ -37,6 +38,8 @@ void tune_wisdom_print(const tune_wisdom *wisdom, stn_text *text);
  * what the note says of other candidates is added. Errors: memory; too many. */
 stn_status tune_wisdom_add(tune_wisdom *wisdom, const stn_key *key, const char *note, bool *known, stn_error *error);
 void tune_wisdom_clear(tune_wisdom *wisdom);
+/* What wisdom that this library measures says it is of. */
+void tune_wisdom_library(const stn_context *context, char library[128]);
 /* Two notes of one problem in one: the candidates of the first, then those that only the second has. NULL: no memory, or one is no
  * note. Freed with free(). */
 char *tune_note_merge(const char *first, const char *second);

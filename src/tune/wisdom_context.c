@@ -8,7 +8,7 @@
 #include "tune/record.h"
 #include "tune/wisdom.h"
 
-static void name_library(const stn_context *context, char library[128]) {
+void tune_wisdom_library(const stn_context *context, char library[128]) {
     char hex[65];
     stn_key_hex(&context->templates_key, hex);
     snprintf(library, 128, "stentor %s, templates %s", stn_version(), hex);
@@ -44,7 +44,7 @@ stn_status stn_wisdom_export(stn_context *context, char **text, stn_error *error
     STN_TRY(check_folder(context, error));
     export all = {.room = malloc(sizeof(tune_records)), .error = error};
     if (!all.room) return stn_fail_memory(error, "wisdom", sizeof *all.room);
-    name_library(context, all.wisdom.library);
+    tune_wisdom_library(context, all.wisdom.library);
     stn_status status = stn_cache_note_each(context->cache, take_note, &all, error);
     if (status == STN_OK) status = all.status;
     stn_text out = STN_TEXT_EMPTY;
@@ -88,7 +88,7 @@ stn_status stn_wisdom_import(stn_context *context, const char *text, size_t size
     char library[128];
     size_t known = 0, here = 0;
     stn_status status;
-    name_library(context, library);
+    tune_wisdom_library(context, library);
     STN_TRY_GOTO(status, tune_wisdom_parse(text, size, &wisdom, &out, error), done);
     if (strcmp(wisdom.library, library) != 0) {
         status =

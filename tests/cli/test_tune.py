@@ -88,6 +88,32 @@ class Tune(CommandTest):
         self.succeed('wisdom', 'forget', '--all', '--cache-dir', 'b')
         self.refuse(8, 'nothing is known', 'explain', *PROBLEM, '--mode', 'wisdom-only', '--cache-dir', 'b')
 
+    def list_of(self, name, *problems):
+        self.put(name, json.dumps(problems))
+
+    def test_a_list_in_one_process(self):
+        self.list_of('l.json', {'stencil': 'heat-1d:alpha=0.2', 'size': ['67', '96'], 'steps': [1, 2], 'boundary': 'fixed'},
+                     {'transform': 'forward', 'size': '4x64', 'axes': '-1', 'dtype': 'f32'}, {'stencil': 'no-such', 'size': '5'})
+        common = ('tune', '--problems', 'l.json', '--time-limit', '1e-9', '--cache-dir', 'a')
+        told = [json.loads(line) for line in self.succeed(*common, '--json', '--seeds', 's.txt').stdout.splitlines()]
+        self.assertEqual(len(told), 6)
+        self.assertEqual([one['label'] for one in told if 'error' in one], ['no-such, 5'])
+        self.assertEqual(sum(one.get('chosen') == 'measured' for one in told), 5)
+        done = self.succeed(*common).stdout.splitlines()
+        self.assertEqual(done[-1], '5 problems measured, 1 not, 0 left for want of time')
+        self.assertTrue(any(line.startswith('no-such, 5: ') for line in done))
+        self.assertIn('6 left for want of time', self.succeed(*common, '--limit', '1e-9').stdout)
+        self.refuse(2, '--limit', *common, '--limit', 'soon')
+        self.refuse(2, 'leave one out', *common, '--size', '5')
+        seeds = (self.path / 's.txt').read_text(encoding='ascii')
+        self.assertEqual(len(re.findall('^entry: ', seeds, re.MULTILINE)), 5)
+        problem = ('--size', '96', '--stencil', 'heat-1d:alpha=0.2', '--steps', '2', '--boundary', 'fixed', '--json', '--cache-dir', 'b')
+        for where, chosen in (('s.txt', 'measured on a problem like it, where this library is made'), ('none', 'estimated')):
+            done = self.succeed('explain', *problem, STENTOR_SEEDS=where)
+            self.assertEqual(json.loads(done.stdout)['chosen'], chosen)
+        self.list_of('none.json', {'stencil': 'no-such', 'size': '5'})
+        self.refuse(8, 'there are no seeds', 'tune', '--problems', 'none.json', '--quiet', '--seeds', 't.txt')
+
     def test_times_with_a_cold_cache_are_apart(self):
         self.assertEqual(self.tune('a', '--time-limit', '1e-9', '--cold')['chosen'], 'measured')
         self.assertEqual(self.explain('a', '--cold')['chosen'], 'measured, remembered')

@@ -12,6 +12,7 @@ enum { CANDIDATES = 4, TAPS = 3, WORKSPACE = 4096 };
 /* What the strategy was told to do, and what was asked of it. */
 static struct {
     stn_status answers[CANDIDATES]; /* of prepare, for each candidate */
+    const char *why[CANDIDATES];    /* NULL: it will not do */
     int prepared, released, unclean;
     int last_prepared;
     int weights_refused; /* this many times new weights are taken by half */
@@ -54,6 +55,7 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
     plan->kernels[plan->nkernels++] = NULL; /* half of it is there before it turns out not to do */
     plan->workspace_size = WORKSPACE + (size_t)candidate;
     if (!told.answers[candidate]) return STN_OK;
+    if (told.why[candidate]) return stn_fail(error, told.answers[candidate], "%s", told.why[candidate]);
     return stn_fail(error, told.answers[candidate], "candidate %d will not do", candidate);
 }
 
@@ -147,6 +149,30 @@ Test(refused, for_want_of_memory_no_other_is_tried) {
     cr_expect_eq(make_plan(), STN_ERROR_OUT_OF_MEMORY);
     cr_expect_str_eq(error.message, "candidate 1 will not do");
     cr_expect(told.prepared == 2 && told.released == 2);
+    end();
+}
+
+/* What a multiprocessor has too little of for one candidate, it may have enough of for the next; any other failure is the plan's. */
+Test(refused, resources_of_a_multiprocessor_are_counted_and_the_next_is_tried) {
+    told.answers[0] = STN_ERROR_COMPILE, told.why[0] = "ptxas: function 'k' uses too much shared data (0xd000 bytes)";
+    told.answers[1] = STN_ERROR_DRIVER, told.why[1] = "cuLaunchKernel failed: CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES = 701";
+    told.answers[2] = STN_ERROR_UNSUPPORTED,
+    told.why[2] = "a kernel needs 9 bytes of shared memory a block and X has 1";
+    cr_assert_eq(make_plan(), STN_OK, "%s", error.message);
+    cr_expect_eq(plan->candidate.values[0], 3);
+    cr_expect_eq(told.unclean, 0);
+    cr_assert_eq(plan->nskips, 2u);
+    cr_expect_str_eq(plan->skips[0].constraint, "shared memory");
+    cr_expect_eq(plan->skips[0].count, 2u);
+    cr_expect_str_eq(plan->skips[0].because, told.why[0]);
+    cr_expect_str_eq(plan->skips[1].constraint, "registers");
+    end();
+}
+
+Test(refused, what_does_not_compile_is_no_skip) {
+    told.answers[0] = STN_ERROR_COMPILE, told.why[0] = "a template says: error: expected a ';'";
+    cr_expect_eq(make_plan(), STN_ERROR_COMPILE);
+    cr_expect_eq(told.prepared, 1);
     end();
 }
 

@@ -72,3 +72,76 @@ Test(skips, by_a_compile_that_fails) {
     expect_words(plan, STN_JSON, "\"skipped\":[{\"constraint\":\"compile\",\"count\":1,");
     stn_plan_destroy(plan);
 }
+
+/* ---- without measuring ------------------------------------------------------------------------------------------- */
+
+static stn_plan *plan_of(const char *name, stn_dtype dtype, const stn_plan_options *options) {
+    stn_problem problem = STN_PROBLEM_INIT;
+    stn_plan *plan;
+    stn_stencil_destroy(stencil);
+    OK(stn_stencil_parse(name, &stencil, &error));
+    problem.stencil = stencil;
+    problem.extent[0] = 128, problem.extent[1] = 256;
+    problem.steps = 4;
+    problem.dtype = dtype;
+    OK(stn_plan_create(context, &problem, options, &plan, &error));
+    return plan;
+}
+
+static size_t removed(const stn_tally *tally, const char *constraint) {
+    size_t count = 0;
+    for (size_t i = 0; i < tally->count; i++)
+        if (!strcmp(tally->rows[i].constraint->name, constraint)) count += tally->rows[i].removed;
+    return count;
+}
+
+/* Of the same candidates and more, on a GPU with less. */
+static void expect_removed(const stn_strategy *strategy, const stn_plan *plan, const char *constraint) {
+    stn_tally all = {0}, few = {0};
+    stn_plan poor = *plan; /* borrows all */
+    strategy->left_out(plan, &all);
+    if (!strcmp(constraint, "registers"))
+        poor.machine.registers_per_multiprocessor /= 16;
+    else
+        poor.machine.shared_per_block /= 16;
+    strategy->left_out(&poor, &few);
+    cr_expect_gt(removed(&few, constraint), removed(&all, constraint), "%s by %s: %zu", strategy->name, constraint,
+                 removed(&all, constraint));
+    for (size_t i = 0; i < all.count; i++) {
+        const stn_constraint *each = all.rows[i].constraint;
+        cr_expect(strlen(each->name) && strlen(each->sentence) > strlen(each->name), "%s", strategy->name);
+    }
+}
+
+Test(skips, by_constraints_that_a_strategy_declares) {
+    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
+    options.estimate_only = 1;
+    stn_plan *plan = plan_of("gaussian-2d:sigma=2", STN_F64, &options);
+    expect_removed(&stn_strategy_segment, plan, "shared memory");
+    expect_removed(&stn_strategy_lowrank, plan, "shared memory");
+    stn_plan_destroy(plan);
+    plan = plan_of("box-2d9p", STN_F16, &options);
+    expect_removed(&stn_strategy_sparse, plan, "shared memory");
+    expect_words(plan, STN_JSON,
+                 "{\"strategy\":\"sparse\",\"constraint\":\"shared memory\",\"sentence\":\"the stages of a "
+                 "walk fit a block's shared memory\",\"removed\":");
+    stn_plan_destroy(plan);
+    plan = plan_of("gaussian-2d:sigma=4,truncate=4", STN_F64, &options);
+    expect_words(plan, STN_TEXT, " of direct    by arguments: the taps fit the 4 KiB that a launch brings\n");
+    stn_plan_destroy(plan);
+}
+
+Test(skips, of_solids_by_registers) {
+    stn_problem problem = STN_PROBLEM_INIT;
+    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
+    stn_plan *plan;
+    options.estimate_only = 1;
+    stn_stencil_destroy(stencil);
+    OK(stn_stencil_parse("heat-3d", &stencil, &error));
+    problem.stencil = stencil;
+    problem.extent[0] = problem.extent[1] = problem.extent[2] = 96;
+    problem.steps = 12;
+    OK(stn_plan_create(context, &problem, &options, &plan, &error));
+    expect_removed(&stn_strategy_direct, plan, "registers");
+    stn_plan_destroy(plan);
+}

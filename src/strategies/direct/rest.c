@@ -11,7 +11,7 @@ bool direct_time_rest(const stn_task *task, const stn_machine *machine, const di
     if (left == 0) return false;
     if (left == 1) {
         direct_shape tried[8];
-        size_t count = direct_shapes(task, machine, tried, 8);
+        size_t count = direct_shapes(task, machine, tried, 8, NULL);
         double least = 0;
         for (size_t i = 0; i < count; i++) {
             stn_estimate e;

@@ -73,7 +73,9 @@ static direct_shape tile_shape(const stn_task *task, const stn_machine *machine,
 }
 
 /* direct_tile counts indices in 32 bits and folds whole slots of a line: every axis must be longer than the taps reach. */
-static bool extents_fit(const stn_task *task, const direct_shape *shape) {
+static bool extents_hold(const stn_task *task, const stn_machine *machine, void *of) {
+    const direct_shape *shape = of;
+    (void)machine;
     for (int axis = 0; axis < 3; axis++) {
         int64_t reach = stn_max(task->reach[axis][0], task->reach[axis][1]);
         int64_t least = axis < 2 ? reach + 1 : stn_round_up(reach, shape->vector) + shape->vector;
@@ -82,11 +84,45 @@ static bool extents_fit(const stn_task *task, const direct_shape *shape) {
     return true;
 }
 
-static bool tile_fits(const stn_task *task, const direct_shape *shape) {
-    size_t values = (6 + task->ntaps) * (task->dtype == STN_F64 ? 8 : 4);
-    return task->ntaps <= DIRECT_MAX_TAPS && values <= ARGUMENT_BYTES && task->in_stride[2] == 1 &&
-           task->out_stride[2] == 1 && extents_fit(task, shape) && tile_registers(task, shape) <= 220 &&
-           (int64_t)task->ntaps * shape->rows * shape->vector <= UNROLLED_FMAS / 2;
+static bool taps_hold(const stn_task *task, const stn_machine *machine, void *shape) {
+    const size_t values = (6 + task->ntaps) * (task->dtype == STN_F64 ? 8 : 4);
+    (void)machine, (void)shape;
+    return task->ntaps <= DIRECT_MAX_TAPS && values <= ARGUMENT_BYTES;
+}
+
+static bool strides_hold(const stn_task *task, const stn_machine *machine, void *shape) {
+    (void)machine, (void)shape;
+    return task->in_stride[2] == 1 && task->out_stride[2] == 1;
+}
+
+static bool registers_hold(const stn_task *task, const stn_machine *machine, void *shape) {
+    (void)machine;
+    return tile_registers(task, shape) <= 220;
+}
+
+static bool code_holds(const stn_task *task, const stn_machine *machine, void *of) {
+    const direct_shape *shape = of;
+    (void)machine;
+    return (int64_t)task->ntaps * shape->rows * shape->vector <= UNROLLED_FMAS / 2;
+}
+
+static bool threads_hold(const stn_task *task, const stn_machine *machine, void *of) {
+    const direct_shape *shape = of;
+    (void)task;
+    return shape->blocks * shape->threads[0] * shape->threads[1] * shape->threads[2] <= machine->threads;
+}
+
+static const stn_constraint of_tiles[] = {
+    {"arguments", "the taps fit the 4 KiB that a launch brings", taps_hold},
+    {"strides", "the fastest axis is contiguous", strides_hold},
+    {"extents", "every axis is longer than the taps reach, and counted in 32 bits", extents_hold},
+    {"registers", "a thread's sums and window stay in registers", registers_hold},
+    {"unrolled code", "a compile of the unrolled taps takes no seconds", code_holds},
+    {"threads", "a multiprocessor runs as many blocks at once", threads_hold},
+};
+
+static bool tile_fits(const stn_task *task, const stn_machine *machine, direct_shape *shape, stn_tally *tally) {
+    return STN_CONSTRAINTS_HOLD(of_tiles, task, machine, shape, tally);
 }
 
 /* Best first, as sweeps found them. */
@@ -116,14 +152,15 @@ static size_t solid_shapes(const stn_task *task, const stn_machine *machine, int
     return count;
 }
 
-static size_t tile_shapes(const stn_task *task, const stn_machine *machine, direct_shape *shapes, size_t most) {
+static size_t tile_shapes(const stn_task *task, const stn_machine *machine, direct_shape *shapes, size_t most,
+                          stn_tally *tally) {
     size_t count = 0;
     for (int vector = direct_widest_vector(task); vector >= 1 && !count; vector /= 2) {
         direct_shape tried[4];
         size_t tries =
             task->rank == 2 ? flat_shapes(task, machine, vector, tried) : solid_shapes(task, machine, vector, tried);
         for (size_t i = 0; i < tries && count < most; i++)
-            if (tile_fits(task, &tried[i])) {
+            if (tile_fits(task, machine, &tried[i], tally)) {
                 tried[i].place = (int)count;
                 shapes[count++] = tried[i];
             }
@@ -139,7 +176,7 @@ bool direct_lean_shape(const stn_task *task, const stn_machine *machine, direct_
         *shape = tile_shape(task, machine, vector, 1, 2, flat ? 8 : 1, flat ? 1 : 8, 0);
         shape->unroll = 1;
         shape->place = LEAN_PLACE;
-        if (tile_fits(task, shape)) return true;
+        if (tile_fits(task, machine, shape, NULL)) return true;
     }
     return false;
 }
@@ -149,15 +186,14 @@ static bool line_fits(const stn_task *task) {
            task->reach[2][1] <= LINE_REACH;
 }
 
-bool direct_refit(const stn_task *task, const stn_machine *machine, direct_shape *shape) {
-    int threads = shape->threads[0] * shape->threads[1] * shape->threads[2];
-    if (shape->blocks < 1 || shape->chunk < 1 || shape->blocks * threads > machine->threads) return false;
-    if (shape->kernel != DIRECT_TILE) return false;
+bool direct_refit(const stn_task *task, const stn_machine *machine, direct_shape *shape, stn_tally *tally) {
+    if (shape->blocks < 1 || shape->chunk < 1 || shape->kernel != DIRECT_TILE) return false; /* it is no shape */
     fit_unroll(task, shape);
-    return tile_fits(task, shape);
+    return tile_fits(task, machine, shape, tally);
 }
 
-size_t direct_shapes(const stn_task *task, const stn_machine *machine, direct_shape *shapes, size_t most) {
+size_t direct_shapes(const stn_task *task, const stn_machine *machine, direct_shape *shapes, size_t most,
+                     stn_tally *tally) {
     size_t count = 0;
     if (line_fits(task)) {
         int vector = direct_widest_vector(task);
@@ -165,7 +201,7 @@ size_t direct_shapes(const stn_task *task, const stn_machine *machine, direct_sh
         if (count < most)
             shapes[count++] = (direct_shape){DIRECT_LINE, vector, 4, 1, {1, 1, 128}, 1, 1, .place = 1, .fused = 1};
     } else if (task->rank > 1)
-        count = tile_shapes(task, machine, shapes, most - 1);
+        count = tile_shapes(task, machine, shapes, most - 1, tally);
     if (count < most) shapes[count++] = (direct_shape){DIRECT_GATHER, 1, 1, 1, {1, 1, 256}, 1, 1, .fused = 1};
     return count;
 }

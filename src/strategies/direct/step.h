@@ -3,12 +3,13 @@
 #define STN_STRATEGIES_DIRECT_STEP_H
 #include "strategies/direct/shape.h"
 
-/* Best guess first; the last one, direct_gather, serves any task. */
-size_t direct_shapes(const stn_task *task, const stn_machine *machine, direct_shape *shapes, size_t most);
+/* Best guess first; the last one, direct_gather, serves any task. tally: of those left out, may be NULL, here and below. */
+size_t direct_shapes(const stn_task *task, const stn_machine *machine, direct_shape *shapes, size_t most,
+                     stn_tally *tally);
 /* direct_tile with hardly anything unrolled: it compiles ten times sooner. False where no such kernel takes the task. */
 bool direct_lean_shape(const stn_task *task, const stn_machine *machine, direct_shape *shape);
 /* After a change of a one-step shape's chunk or blocks; false when no kernel takes it. */
-bool direct_refit(const stn_task *task, const stn_machine *machine, direct_shape *shape);
+bool direct_refit(const stn_task *task, const stn_machine *machine, direct_shape *shape, stn_tally *tally);
 void direct_cost(const stn_task *task, const stn_machine *machine, const direct_shape *shape, stn_estimate *estimate);
 /* Blocks along z, y and x of direct_tile. */
 void direct_tiles(const stn_task *task, const direct_shape *shape, int64_t tiles[3]);

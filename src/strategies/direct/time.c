@@ -188,32 +188,72 @@ size_t direct_time_shared(const stn_task *task, const direct_shape *shape) {
 }
 
 /* Partial sums, and with ONE_BARRIER the planes of a turn, stay in registers, of which a lane has at most 255. */
-static bool registers_hold(const stn_task *task, const stn_machine *machine, const direct_shape *shape) {
+static bool registers_hold(const stn_task *task, const stn_machine *machine, void *of) {
+    const direct_shape *shape = of;
+    if (task->rank < 3) return true; /* flat_shapes takes no more steps than they hold */
     int words = task->dtype == STN_F64 ? 2 : 1, points = shape->rows * shape->points, z = direct_reach(task, shape, 0);
     int held = words * (2 * z * shape->fused + 2 * z + 1) * points;
     int lanes = shape->threads[1] * shape->threads[2] * shape->blocks;
     return held + ADDRESSES <= stn_min(255, (int64_t)machine->registers_per_multiprocessor / lanes);
 }
 
-static bool fits(const stn_task *task, const stn_machine *machine, const direct_shape *shape) {
-    if (shape->fused < 2 || (uint64_t)shape->fused > task->steps) return false;
-    bool solid = task->rank == 3;
-    int reach_x = direct_reach(task, shape, 2), reach_y = direct_reach(task, shape, 1);
-    if (reach_x > shape->points || own_x(task, shape) <= reach_x) return false;
-    if (!solid && own_x(task, shape) < 8 * shape->points) return false;
-    if (solid && (reach_y > shape->rows || own_y(task, shape) <= reach_y || !registers_hold(task, machine, shape)))
-        return false;
-    if (direct_time_shared(task, shape) > machine->shared_per_block) return false;
+static bool steps_hold(const stn_task *task, const stn_machine *machine, void *of) {
+    const direct_shape *shape = of;
+    (void)machine;
+    return shape->fused >= 2 && (uint64_t)shape->fused <= task->steps;
+}
+
+static bool reach_holds(const stn_task *task, const stn_machine *machine, void *of) {
+    const direct_shape *shape = of;
+    (void)machine;
+    return direct_reach(task, shape, 2) <= shape->points &&
+           (task->rank < 3 || direct_reach(task, shape, 1) <= shape->rows);
+}
+
+static bool own_points_hold(const stn_task *task, const stn_machine *machine, void *of) {
+    const direct_shape *shape = of;
+    (void)machine;
+    if (own_x(task, shape) <= direct_reach(task, shape, 2)) return false;
+    return task->rank == 3 ? own_y(task, shape) > direct_reach(task, shape, 1)
+                           : own_x(task, shape) >= 8 * shape->points;
+}
+
+static bool shared_holds(const stn_task *task, const stn_machine *machine, void *of) {
+    return direct_time_shared(task, of) <= machine->shared_per_block;
+}
+
+static bool threads_hold(const stn_task *task, const stn_machine *machine, void *of) {
+    const direct_shape *shape = of;
+    (void)task;
+    return shape->blocks >= 1 && shape->blocks <= BLOCKS_MOST &&
+           shape->blocks * shape->threads[0] * shape->threads[1] * shape->threads[2] <= machine->threads;
+}
+
+static bool blocks_hold(const stn_task *task, const stn_machine *machine, void *of) {
     int64_t tiles[3];
-    direct_time_tiles(task, shape, tiles);
+    (void)machine;
+    direct_time_tiles(task, of, tiles);
     return (double)tiles[0] * (double)tiles[1] * (double)tiles[2] * (double)task->batch < 0x7fffffff;
 }
 
-bool direct_time_refit(const stn_task *task, const stn_machine *machine, direct_shape *shape, bool chunk) {
-    int threads = shape->threads[0] * shape->threads[1] * shape->threads[2];
-    if (shape->blocks < 1 || shape->chunk < 1 || shape->points < shape->vector) return false;
-    if (shape->blocks > BLOCKS_MOST || shape->blocks * threads > machine->threads || !fits(task, machine, shape))
-        return false;
+static const stn_constraint constraints[] = {
+    {"fused steps", "a launch makes two steps or more, and no more than the run has", steps_hold},
+    {"reach", "the points and rows of a lane reach as far as the taps", reach_holds},
+    {"own points", "a tile is wider than the margins that its neighbours compute too", own_points_hold},
+    {"registers", "the sums of all fused steps stay in a lane's registers", registers_hold},
+    {"shared memory", "the planes of a tile fit a block's shared memory", shared_holds},
+    {"threads", "a multiprocessor runs as many blocks at once", threads_hold},
+    {"blocks", "a launch has fewer than 2^31 blocks", blocks_hold},
+};
+
+static bool fits(const stn_task *task, const stn_machine *machine, direct_shape *shape, stn_tally *tally) {
+    return STN_CONSTRAINTS_HOLD(constraints, task, machine, shape, tally);
+}
+
+bool direct_time_refit(const stn_task *task, const stn_machine *machine, direct_shape *shape, bool chunk,
+                       stn_tally *tally) {
+    if (shape->blocks < 1 || shape->chunk < 1 || shape->points < shape->vector) return false; /* it is no shape */
+    if (!fits(task, machine, shape, tally)) return false;
     if (chunk && shape->kernel != DIRECT_TIME_LINE) fit_chunk(task, machine, shape);
     return true;
 }
@@ -234,7 +274,8 @@ static direct_shape time_shape(const stn_task *task, const stn_machine *machine,
     return shape;
 }
 
-static size_t line_shapes(const stn_task *task, const stn_machine *machine, direct_shape *shapes, size_t most) {
+static size_t line_shapes(const stn_task *task, const stn_machine *machine, direct_shape *shapes, size_t most,
+                          stn_tally *tally) {
     int reach = task->reach[2][0] > task->reach[2][1] ? task->reach[2][0] : task->reach[2][1];
     bool wide = task->dtype == STN_F64;
     static const int spread[] = {64, 48, 32, 16, 8, 4}; /* points of a margin */
@@ -244,7 +285,7 @@ static size_t line_shapes(const stn_task *task, const stn_machine *machine, dire
         int fused = (int)stn_min((uint64_t)(spread[i] / reach), task->steps);
         if (fused < 2) break;
         direct_shape shape = time_shape(task, machine, DIRECT_TIME_LINE, fused, points, blocks);
-        if (fits(task, machine, &shape)) shapes[count++] = shape;
+        if (fits(task, machine, &shape, tally)) shapes[count++] = shape;
         if ((uint64_t)fused == task->steps) break;
     }
     return count;
@@ -264,7 +305,8 @@ static int flat_points(const stn_task *task, int sums_most) {
 
 /* The partial sums of all stages stay in registers: 72 doubles or 96 floats a lane are what fits. A spill costs more than a
  * step gains: what local memory there is beside so much shared memory does not stay near. */
-static size_t flat_shapes(const stn_task *task, const stn_machine *machine, direct_shape *shapes, size_t most) {
+static size_t flat_shapes(const stn_task *task, const stn_machine *machine, direct_shape *shapes, size_t most,
+                          stn_tally *tally) {
     bool wide = task->dtype == STN_F64;
     direct_shape probe = {.kernel = DIRECT_TIME_TILE};
     int sums_most = wide ? 72 : 96, points = flat_points(task, sums_most);
@@ -276,13 +318,14 @@ static size_t flat_shapes(const stn_task *task, const stn_machine *machine, dire
                                         wide                                 ? 8
                                         : held > (task->ntaps > 5 ? 80 : 64) ? 12
                                                                              : 16);
-        if (fits(task, machine, &shape)) shapes[count++] = shape;
+        if (fits(task, machine, &shape, tally)) shapes[count++] = shape;
     }
     return count;
 }
 
 /* Tiles of a plane of a 3D grid; what a lane holds of all stages must stay in registers. */
-static size_t solid_shapes(const stn_task *task, const stn_machine *machine, direct_shape *shapes, size_t most) {
+static size_t solid_shapes(const stn_task *task, const stn_machine *machine, direct_shape *shapes, size_t most,
+                           stn_tally *tally) {
     static const struct {
         bool wide;
         int fused, points, rows, lanes_x, warps, blocks;
@@ -302,17 +345,18 @@ static size_t solid_shapes(const stn_task *task, const stn_machine *machine, dir
         shape.blocks = sweeps[i].blocks;
         shape.mirror = direct_time_mirror(task, &shape);
         shape.operations = direct_time_operations(task, &shape, shape.mirror);
-        if (!fits(task, machine, &shape)) continue;
+        if (!fits(task, machine, &shape, tally)) continue;
         fit_chunk(task, machine, &shape);
         shapes[count++] = shape;
     }
     return count;
 }
 
-size_t direct_time_shapes(const stn_task *task, const stn_machine *machine, direct_shape *shapes, size_t most) {
+size_t direct_time_shapes(const stn_task *task, const stn_machine *machine, direct_shape *shapes, size_t most,
+                          stn_tally *tally) {
     direct_shape probe = {.kernel = task->rank == 1 ? DIRECT_TIME_LINE : DIRECT_TIME_TILE};
     if (task->steps < 2 || !takes(task, &probe)) return 0;
-    return task->rank == 1   ? line_shapes(task, machine, shapes, most)
-           : task->rank == 2 ? flat_shapes(task, machine, shapes, most)
-                             : solid_shapes(task, machine, shapes, most);
+    return task->rank == 1   ? line_shapes(task, machine, shapes, most, tally)
+           : task->rank == 2 ? flat_shapes(task, machine, shapes, most, tally)
+                             : solid_shapes(task, machine, shapes, most, tally);
 }

@@ -8,10 +8,12 @@
     2 /* planes that direct_time_tile asks for ahead: a third gained nothing, one lost a tenth in 3D */
 
 /* Shapes for task->steps steps, most promising first; none when the task is one that these kernels do not take (a strided
- * fastest axis, a reach too long, an extent that no tile fits). */
-size_t direct_time_shapes(const stn_task *task, const stn_machine *machine, direct_shape *shapes, size_t most);
+ * fastest axis, a reach too long, an extent that no tile fits). tally: of those left out, may be NULL, here and below. */
+size_t direct_time_shapes(const stn_task *task, const stn_machine *machine, direct_shape *shapes, size_t most,
+                          stn_tally *tally);
 /* After a change of a shape's points, blocks or fused; false when no kernel takes it. With `chunk` that is chosen anew. */
-bool direct_time_refit(const stn_task *task, const stn_machine *machine, direct_shape *shape, bool chunk);
+bool direct_time_refit(const stn_task *task, const stn_machine *machine, direct_shape *shape, bool chunk,
+                       stn_tally *tally);
 /* Seconds of one launch of shape->fused steps; *computed: points that each step of it computes, those that several tiles have
  * in common counted as often. */
 double direct_time_launch_seconds(const stn_task *task, const stn_machine *machine, const direct_shape *shape,

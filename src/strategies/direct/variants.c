@@ -33,18 +33,18 @@ static int times_power(int value, int power) { return power < 0 ? value >> -powe
 
 /* False when nothing changes or no kernel takes it. */
 static bool make_variant(const stn_task *task, const stn_machine *machine, const direct_shape *from, change by,
-                         direct_shape *to) {
+                         direct_shape *to, stn_tally *tally) {
     *to = *from;
     bool one_step = from->fused == 1, brick = from->kernel == DIRECT_TIME_TILE && from->threads[1] > 1;
     int some = one_step ? (from->blocks + 3) / 4 : brick ? 1 : 4; /* blocks that make a difference */
     to->blocks += by.blocks * some;
     to->chunk = times_power(from->chunk, by.chunk);
-    if (one_step) return !by.points && direct_refit(task, machine, to);
+    if (one_step) return !by.points && direct_refit(task, machine, to, tally);
     to->points = times_power(from->points, by.points);
     if (by.points > 0 && from->kernel != DIRECT_TIME_LINE) to->fused /= 2; /* as many partial sums */
     if (from->kernel == DIRECT_TIME_LINE && by.chunk) return false;
     int turn = to->fused * to->points * to->rows * to->operations;
-    return turn <= UNROLLED_MOST && direct_time_refit(task, machine, to, !by.chunk);
+    return turn <= UNROLLED_MOST && direct_time_refit(task, machine, to, !by.chunk, tally);
 }
 
 static bool is_among(const direct_shape *shape, const direct_shape *shapes, size_t count) {
@@ -54,13 +54,13 @@ static bool is_among(const direct_shape *shape, const direct_shape *shapes, size
 }
 
 size_t direct_variants(const stn_task *task, const stn_machine *machine, const direct_shape *shapes, size_t count,
-                       direct_shape *variants, size_t most) {
+                       direct_shape *variants, size_t most, stn_tally *tally) {
     static const change changes[] = {{1, 0, 0}, {-1, 0, 0}, {0, 0, -1}, {0, 0, 1}, {0, -1, 0}, {0, 1, 0}, {2, -1, 0}};
     const direct_shape *best[FIRST];
     size_t made = 0, found = best_of(task, machine, shapes, count, best);
     for (size_t i = 0; i < found; i++)
         for (size_t c = 0; c < sizeof changes / sizeof *changes && made < most; c++)
-            made += make_variant(task, machine, best[i], changes[c], &variants[made]) &&
+            made += make_variant(task, machine, best[i], changes[c], &variants[made], tally) &&
                     !is_among(&variants[made], shapes, count) && !is_among(&variants[made], variants, made);
     return made;
 }

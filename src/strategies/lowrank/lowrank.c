@@ -39,6 +39,11 @@ static size_t candidates(const stn_task *task, const stn_machine *machine, stn_c
     return count + fused(task)->candidates(task, machine, list + count, most - count);
 }
 
+/* solid has no table of constraints. */
+static void left_out(const stn_plan *plan, stn_tally *tally) {
+    if (fused(&plan->task)->left_out) fused(&plan->task)->left_out(plan, tally);
+}
+
 static void estimate(const stn_task *task, const stn_machine *machine, const stn_candidate *candidate,
                      stn_estimate *result) {
     of(task, candidate)->estimate(task, machine, candidate, result);
@@ -83,6 +88,7 @@ const stn_strategy stn_strategy_lowrank = {
     .describe = describe,
     .release = release,
     .name_candidate = name_candidate,
+    .left_out = left_out,
     .shorten = shorten,
     .launches = launches,
     .execute_part = execute_part,

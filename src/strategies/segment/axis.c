@@ -146,3 +146,12 @@ int64_t segment_fold(const segment_axis *a, int64_t i, int *sign) {
     }
     return i < (a->side[0] == STN_FIXED) || i >= n - (a->side[1] == STN_FIXED) ? -1 : i;
 }
+
+bool segment_same_weights(const segment_axis *a, const segment_axis *b) {
+    long double sums[2] = {0, 0};
+    if (a->count != b->count || a->low != b->low) return false;
+    for (int i = 0; i < a->count; i++) sums[0] += fabsl(a->weight[i]), sums[1] += fabsl(b->weight[i]);
+    for (int i = 0; i < a->count; i++)
+        if (!(fabsl(a->weight[i] * sums[1] - b->weight[i] * sums[0]) <= 0x1p-50L * sums[0] * sums[1])) return false;
+    return true;
+}

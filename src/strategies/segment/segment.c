@@ -39,7 +39,7 @@ static bool applies(const stn_task *task, const stn_machine *machine, char *reas
         why = "the fastest axis is strided";
     else if (task->steps >> 31)
         why = "there are 2^31 steps or more";
-    else if (segment_search(task, machine, &shape, 1, &why))
+    else if (segment_search(task, machine, &shape, 1, &why, NULL))
         why = NULL;
     if (why) snprintf(reason, size, "%s", why);
     return !why;
@@ -48,9 +48,15 @@ static bool applies(const stn_task *task, const stn_machine *machine, char *reas
 static size_t candidates(const stn_task *task, const stn_machine *machine, stn_candidate *list, size_t most) {
     segment_shape best[STN_CANDIDATES * 4];
     const char *why;
-    size_t count = segment_search(task, machine, best, (size_t)stn_min((int64_t)most, STN_CANDIDATES * 4), &why);
+    size_t count = segment_search(task, machine, best, (size_t)stn_min((int64_t)most, STN_CANDIDATES * 4), &why, NULL);
     for (size_t i = 0; i < count; i++) list[i] = stn_candidate_of(&best[i], sizeof best[i]);
     return count;
+}
+
+static void left_out(const stn_plan *plan, stn_tally *tally) {
+    segment_shape best[STN_CANDIDATES * 4];
+    const char *why;
+    (void)segment_search(&plan->task, &plan->machine, best, STN_CANDIDATES * 4, &why, tally);
 }
 
 static segment_shape shape_of(const stn_candidate *candidate) {
@@ -295,6 +301,7 @@ const stn_strategy stn_strategy_segment = {
     .describe = describe,
     .release = release,
     .name_candidate = name_candidate,
+    .left_out = left_out,
     .shorten = shorten,
     .launches = launches,
     .execute_part = execute_part,

@@ -16,7 +16,6 @@
 #define LEAST_USEFUL 8 /* at least one part in so many of a segment is outputs */
 #define MOST_MARGIN 64 /* steps that margins at faces are stepped in one launch */
 #define MOST_FITS 4    /* numbers of launches that fit and are looked at: more take longer, all but always */
-#define MOST_WORKS ((int64_t)1 << 30)
 
 static const int firsts[] = {16, 8, 4, 2, 1, -1, -2, -3, -4, -5};
 _Static_assert(sizeof firsts / sizeof *firsts == 5 + SEGMENT_PRODUCTS, "the FFT words' and the products'");
@@ -107,14 +106,14 @@ typedef struct search {
     segment_axis axes[3];
     int count;
     bool margins, products; /* products are tried too: their rate is a guess, so only where candidates are timed */
-    double largest;         /* of the symbol */
-    stn_reach reach[3];     /* of the steps that are being looked at */
+    stn_tally *tally;
+    double largest;     /* of the symbol */
+    stn_reach reach[3]; /* of the steps that are being looked at */
 } search;
 
 static bool holds(const search *s, const segment_shape *shape, const segment_pass *pass) {
-    if (pass->first < 0 && (!s->products || s->machine->flops[segment_unit(s->task, pass)] <= 0)) return false;
-    return segment_shared(s->task, shape, pass) <= s->machine->shared_per_block &&
-           segment_threads(shape, pass) <= 1024 && segment_works(s->task, shape, pass) < MOST_WORKS;
+    if (pass->first < 0 && !s->products) return false;
+    return segment_holds(s->task, s->machine, shape, pass, s->tally);
 }
 
 /* The cheapest pass along axis number i, or that of this form. */
@@ -139,20 +138,10 @@ static bool grows_too_far(const search *s, uint64_t fused) {
     return (double)fused * log10(s->largest) > (s->task->dtype == STN_F64 ? 290 : 36);
 }
 
-/* But for a factor, and for rounding, which moves no reach. */
-static bool same_weights(const segment_axis *a, const segment_axis *b) {
-    long double sums[2] = {0, 0};
-    if (a->count != b->count || a->low != b->low) return false;
-    for (int i = 0; i < a->count; i++) sums[0] += fabsl(a->weight[i]), sums[1] += fabsl(b->weight[i]);
-    for (int i = 0; i < a->count; i++)
-        if (!(fabsl(a->weight[i] * sums[1] - b->weight[i] * sums[0]) <= 0x1p-50L * sums[0] * sums[1])) return false;
-    return true;
-}
-
 /* Of so many steps along each axis; axes with the same weights reach as far, and looking takes long. */
 static void find_reaches(search *s, uint64_t fused) {
     for (int i = 0; i < s->count; i++) {
-        const bool again = i && same_weights(&s->axes[i], &s->axes[i - 1]);
+        const bool again = i && segment_same_weights(&s->axes[i], &s->axes[i - 1]);
         s->reach[i] = again ? s->reach[i - 1] : segment_axis_reach(&s->axes[i], s->task->dtype, fused);
     }
 }
@@ -244,8 +233,8 @@ static bool add_shapes(const search *s, int64_t launches, segment_shape *best, d
 }
 
 size_t segment_search(const stn_task *task, const stn_machine *machine, segment_shape *best, size_t most,
-                      const char **why) {
-    search s = {.task = task, .machine = machine, .products = most > STN_CANDIDATES};
+                      const char **why, stn_tally *tally) {
+    search s = {.task = task, .machine = machine, .products = most > STN_CANDIDATES, .tally = tally};
     double costs[STN_CANDIDATES];
     size_t found = 0;
     const size_t plain = (size_t)stn_min((int64_t)most, STN_CANDIDATES);

@@ -31,9 +31,12 @@ _Static_assert(sizeof(segment_shape) <= sizeof(stn_candidate), "a shape is a can
 stn_unit segment_unit(const stn_task *task, const segment_pass *pass);
 /* What a pass along this axis would be for steps that reach so far; false: too far for segments of that length, or not in that form. */
 bool segment_fit(const stn_task *task, const segment_axis *axis, const stn_reach *reach, int first, segment_pass *pass);
-/* The cheapest shapes, at most `most`; 0: there is none, and *why says so. */
+/* Can a kernel make it? tally: may be NULL. */
+bool segment_holds(const stn_task *task, const stn_machine *machine, const segment_shape *shape,
+                   const segment_pass *pass, stn_tally *tally);
+/* The cheapest shapes, at most `most`; 0: there is none, and *why says so. tally: of passes that no kernel takes; may be NULL. */
 size_t segment_search(const stn_task *task, const stn_machine *machine, segment_shape *best, size_t most,
-                      const char **why);
+                      const char **why, stn_tally *tally);
 void segment_cost(const stn_task *task, const stn_machine *machine, const segment_shape *shape, stn_estimate *estimate);
 /* Of one launch of a pass, and its operations. */
 double segment_seconds(const stn_task *task, const stn_machine *machine, const segment_shape *shape,

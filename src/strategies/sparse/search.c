@@ -166,6 +166,7 @@ typedef struct search {
     size_t count, most;
     stn_power taps; /* of the launch in hand */
     sparse_spectrum spectrum;
+    stn_tally *tally;
 } search;
 
 static void insert(search *s, sparse_shape shape) {
@@ -175,10 +176,21 @@ static void insert(search *s, sparse_shape shape) {
     if (to) *to = shape;
 }
 
+static bool margins_hold(const stn_task *task, const stn_machine *machine, void *of) {
+    const sparse_shape *shape = of;
+    int64_t low[3], high[3];
+    (void)machine;
+    return stn_faces_interior(task, shape->fused, low, high);
+}
+
+static const stn_constraint constraints[] = {
+    {"margins", "the margins of fused steps leave points between them", margins_hold},
+};
+
 /* Is there a kernel for so many steps? Those that need as many launches with fewer fused are cheaper so. */
 static bool fits(const search *s, int fused, int terms, sparse_shape *shape, bool *cheaper) {
-    int64_t low[3], high[3];
-    if (!sparse_fit(s->task, s->machine, fused, terms, 1, shape) || !stn_faces_interior(s->task, fused, low, high))
+    if (!sparse_fit(s->task, s->machine, fused, terms, 1, shape, s->tally) ||
+        !STN_CONSTRAINTS_HOLD(constraints, s->task, s->machine, shape, s->tally))
         return false;
     *cheaper = fused > 1 && stn_div_up((int64_t)s->task->steps, shape->launches) != fused;
     return true;
@@ -198,7 +210,7 @@ static void search_tiles(search *s, int most_fused) {
         if (cheaper) continue;
         if (!fuse_taps(s, fused)) return;
         for (int parts = 1; parts <= 2; parts++) {
-            if (!sparse_fit(s->task, s->machine, fused, 0, parts, &shape)) continue;
+            if (!sparse_fit(s->task, s->machine, fused, 0, parts, &shape, s->tally)) continue;
             shape.rounding = (float)sparse_rounding(s->task, &s->taps, false, parts, shape.launches);
             shape.noise = (float)sparse_noise(s->task, &s->spectrum, &shape, NULL);
             insert(s, shape);
@@ -220,7 +232,7 @@ static void search_chains(search *s, int most_fused) {
         if (!fits(s, fused, 1, &shape, &cheaper)) return;
         if (cheaper) continue;
         for (int parts = 1; parts <= 2; parts++) {
-            if (!sparse_fit(s->task, s->machine, fused, 1, parts, &shape)) continue;
+            if (!sparse_fit(s->task, s->machine, fused, 1, parts, &shape, s->tally)) continue;
             if (sparse_terms_make(s->task, NULL, fused, 1, parts, &terms, NULL) != STN_OK) return;
             shape.rounding = (float)sparse_terms_rounding(s->task, NULL, &terms, parts, shape.launches);
             shape.noise = (float)sparse_noise(s->task, &s->spectrum, &shape, &terms);
@@ -244,7 +256,7 @@ static bool add_errors(search *s, int fused, int launches, sum_errors *errors) {
     if (sparse_terms_make(s->task, &s->taps, fused, SPARSE_MOST_TERMS, 1, &terms, NULL) != STN_OK) return false;
     for (terms.count = fewest(s->task); terms.count <= SPARSE_MOST_TERMS; terms.count++) {
         double *rounding = &errors->rounding[terms.count], *noise = &errors->noise[terms.count];
-        if (!sparse_fit(s->task, s->machine, fused, terms.count, 1, &shape)) break;
+        if (!sparse_fit(s->task, s->machine, fused, terms.count, 1, &shape, s->tally)) break;
         shape.launches = launches;
         *rounding = fmax(*rounding, sparse_terms_rounding(s->task, &s->taps, &terms, 1, launches));
         *noise = fmax(*noise, sparse_noise(s->task, &s->spectrum, &shape, &terms));
@@ -262,7 +274,7 @@ static bool insert_sum(search *s, sparse_shape shape) {
     if (uneven && !add_errors(s, fused - 1, launches, &errors)) return false;
     if (!add_errors(s, fused, launches, &errors)) return false;
     for (int count = fewest(s->task); count <= SPARSE_MOST_TERMS; count++) {
-        if (!sparse_fit(s->task, s->machine, fused, count, 1, &shape)) break;
+        if (!sparse_fit(s->task, s->machine, fused, count, 1, &shape, s->tally)) break;
         shape.rounding = (float)errors.rounding[count];
         shape.noise = (float)errors.noise[count];
         if (sparse_error(&shape) > SAFE * stn_error_bar(s->task, false)) continue;
@@ -294,9 +306,9 @@ bool sparse_any(const stn_task *task, const stn_machine *machine) {
     return fits(&s, 1, 0, &shape, &cheaper) || (sparse_separable(task, factors) && fits(&s, 1, 1, &shape, &cheaper));
 }
 
-size_t sparse_search(const stn_task *task, const stn_machine *machine, int most_fused, sparse_shape *best,
-                     size_t most) {
-    search s = {.task = task, .machine = machine, .best = best, .most = most};
+size_t sparse_search(const stn_task *task, const stn_machine *machine, int most_fused, sparse_shape *best, size_t most,
+                     stn_tally *tally) {
+    search s = {.task = task, .machine = machine, .best = best, .most = most, .tally = tally};
     double factors[3][STN_TASK_FACTORS];
     if (most > STN_CANDIDATES) s.most = STN_CANDIDATES;
     if (!sparse_spectrum_make(task, &s.spectrum)) return 0;

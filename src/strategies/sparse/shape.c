@@ -175,7 +175,9 @@ sparse_tiles sparse_tiles_of(const stn_task *task, const sparse_shape *shape) {
 static bool lanes_meet(const sparse_shape *shape) { return shape->halves % 2 || shape->halves % 8 == 0; }
 
 /* The narrowest window that holds the taps. */
-static bool fit_window(const stn_task *task, sparse_shape *shape) {
+static bool fit_window(const stn_task *task, const stn_machine *machine, void *of) {
+    sparse_shape *shape = of;
+    (void)machine;
     shape->lead = (int)stn_round_up(sparse_reach(task, shape, 2, 0), slot(task));
     for (shape->halves = 1; shape->halves <= SPARSE_MOST_HALVES; shape->halves++) {
         sparse_window w = sparse_window_of(task, shape);
@@ -204,7 +206,9 @@ static int chain_registers(const stn_task *task, const sparse_shape *shape) {
 }
 
 /* Do the registers hold left factors? */
-static bool fit_factors(const stn_task *task, sparse_shape *shape) {
+static bool fit_factors(const stn_task *task, const stn_machine *machine, void *of) {
+    sparse_shape *shape = of;
+    (void)machine;
     sparse_window w = sparse_window_of(task, shape);
     int each = sparse_products(&w) * shape->parts;
     sparse_rows rows;
@@ -216,7 +220,8 @@ static bool fit_factors(const stn_task *task, sparse_shape *shape) {
 
 /* Two stages of a 2D or 1D walk, or four chunks of a chain's and planes of a brick's, arrive while one is computed on; in 3D one, where
  * memory for no more is left. Narrow tiles read more past their sides, so they come last. */
-static bool fit_stages(const stn_task *task, const stn_machine *machine, sparse_shape *shape) {
+static bool fit_stages(const stn_task *task, const stn_machine *machine, void *of) {
+    sparse_shape *shape = of;
     sparse_window y = sparse_window_y_of(task, shape);
     bool brick = sparse_is_brick(task, shape);
     int window = brick          ? 1
@@ -259,22 +264,38 @@ static void fit_walk(const stn_task *task, const stn_machine *machine, sparse_sh
     }
 }
 
-bool sparse_fit(const stn_task *task, const stn_machine *machine, int fused, int terms, int parts,
-                sparse_shape *shape) {
+static bool fit_rows(const stn_task *task, const stn_machine *machine, void *of) {
+    const sparse_shape *shape = of;
+    (void)machine;
+    return shape->fused <= MOST_FUSED && (int64_t)shape->fused * (task->reach[1][0] + task->reach[1][1]) <= MOST_ROWS;
+}
+
+static bool fit_blocks(const stn_task *task, const stn_machine *machine, void *of) {
+    ((sparse_shape *)of)->abreast = sparse_can_be_abreast(task, of);
+    fit_walk(task, machine, of);
+    const sparse_tiles tiles = sparse_tiles_of(task, of);
+    return task->batch <= INT32_MAX / tiles.walks / tiles.y / tiles.x;
+}
+
+/* Each chooses what it leaves open, for the ones after it. */
+static const stn_constraint constraints[] = {
+    {"rows of taps", "the fused taps have at most 64 rows, of at most 63 steps", fit_rows},
+    {"window", "a window of the sparse products holds the fused taps along each axis", fit_window},
+    {"registers", "left factors, words between products and sums stay in registers", fit_factors},
+    {"shared memory", "the stages of a walk fit a block's shared memory", fit_stages},
+    {"blocks", "a launch has fewer than 2^31 blocks", fit_blocks},
+};
+
+bool sparse_fit(const stn_task *task, const stn_machine *machine, int fused, int terms, int parts, sparse_shape *shape,
+                stn_tally *tally) {
     memset(shape, 0, sizeof *shape);
-    if (fused > MOST_FUSED) return false;
     shape->fused = fused;
     shape->launches = (int)stn_div_up((int64_t)task->steps, fused);
     shape->terms = terms;
     shape->parts = parts;
     shape->vector = stn_task_vector(task);
     shape->extended = stn_task_extended(task);
-    if ((int64_t)fused * (task->reach[1][0] + task->reach[1][1]) > MOST_ROWS || !fit_window(task, shape)) return false;
-    if (!fit_factors(task, shape) || !fit_stages(task, machine, shape)) return false;
-    shape->abreast = sparse_can_be_abreast(task, shape);
-    fit_walk(task, machine, shape);
-    sparse_tiles tiles = sparse_tiles_of(task, shape);
-    return task->batch <= INT32_MAX / tiles.walks / tiles.y / tiles.x; /* blocks of one launch */
+    return STN_CONSTRAINTS_HOLD(constraints, task, machine, shape, tally);
 }
 
 /* A line abreast needs less than 80 registers, so there may be three blocks of it; other kernels need 100 and more. */

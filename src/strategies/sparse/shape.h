@@ -37,8 +37,9 @@ typedef struct sparse_rows {
 bool sparse_rows_of(const stn_task *task, int fused, sparse_rows *rows);
 
 /* The shape for launches of at most `fused` steps, of a chain of so many `terms` or, where those are 0, of sparse_tile; false if no
- * kernel can take it. */
-bool sparse_fit(const stn_task *task, const stn_machine *machine, int fused, int terms, int parts, sparse_shape *shape);
+ * kernel can take it. tally: may be NULL. */
+bool sparse_fit(const stn_task *task, const stn_machine *machine, int fused, int terms, int parts, sparse_shape *shape,
+                stn_tally *tally);
 /* The same with one block more on each multiprocessor; false if it does not hold so many. */
 bool sparse_fit_more(const stn_task *task, const stn_machine *machine, sparse_shape *shape);
 /* Is the kernel sparse_brick, of 3D terms? */

@@ -53,9 +53,14 @@ static bool applies(const stn_task *task, const stn_machine *machine, char *reas
 
 static size_t candidates(const stn_task *task, const stn_machine *machine, stn_candidate *list, size_t most) {
     lowrank_shape best[LOWRANK_MOST_BEST];
-    size_t count = lowrank_search(task, machine, INT_MAX, best, most);
+    size_t count = lowrank_search(task, machine, INT_MAX, best, most, NULL);
     for (size_t i = 0; i < count; i++) list[i] = stn_candidate_of(&best[i], sizeof best[i]);
     return count;
+}
+
+static void left_out(const stn_plan *plan, stn_tally *tally) {
+    lowrank_shape best[LOWRANK_MOST_BEST];
+    (void)lowrank_search(&plan->task, &plan->machine, INT_MAX, best, LOWRANK_MOST_BEST, tally);
 }
 
 static lowrank_shape shape_of(const stn_candidate *candidate) {
@@ -157,7 +162,7 @@ static stn_status set_weights(stn_plan *plan, stn_error *error) {
         return status;
     }
     if (status == STN_ERROR_UNSUPPORTED) {
-        if (!lowrank_search(&plan->task, &plan->machine, state->shape.fused, &next.shape, 1))
+        if (!lowrank_search(&plan->task, &plan->machine, state->shape.fused, &next.shape, 1, NULL))
             return lowrank_fail_terms(1, next.shape.terms, error);
         next.pattern.count = 0;
         grown = true;
@@ -300,6 +305,7 @@ const stn_strategy lowrank_flat = {
     .describe = describe,
     .release = release,
     .name_candidate = name_candidate,
+    .left_out = left_out,
     .shorten = shorten,
     .launches = launches,
     .execute_part = execute_part,

@@ -39,6 +39,7 @@ typedef struct search {
     double seconds[LOWRANK_MOST_BEST];
     stn_power taps; /* 2D: of as many steps as were needed so far */
     attempt attempts[LOWRANK_SPLITS];
+    stn_tally *tally;
 } search;
 
 /* Can this shape be one of the best, as far as its interior tells? What its faces take is more work to find out. */
@@ -69,13 +70,13 @@ static void insert_candidate(search *s, const lowrank_shape *shape) {
 
 /* The kernels for terms of this pattern: which of them fit (2 bits), as `shapes`. */
 static unsigned fit_kernels(const search *s, const lowrank_shape *shape, lowrank_split split,
-                            const lowrank_pattern *pattern, lowrank_shape shapes[2]) {
+                            const lowrank_pattern *pattern, lowrank_shape shapes[2], stn_tally *tally) {
     unsigned fits = 0;
     for (int mixed = split == LOWRANK_SVD ? 0 : 1; mixed < 2; mixed++) {
         shapes[mixed] = *shape;
         shapes[mixed].mixed = mixed;
         shapes[mixed].split = (int)split;
-        if (lowrank_fit_terms(s->task, s->machine, pattern, &shapes[mixed])) fits |= 1u << mixed;
+        if (lowrank_fit_terms(s->task, s->machine, pattern, &shapes[mixed], tally)) fits |= 1u << mixed;
     }
     return fits;
 }
@@ -84,7 +85,7 @@ static unsigned fit_kernels(const search *s, const lowrank_shape *shape, lowrank
 static bool pattern_may_win(const search *s, const lowrank_shape *shape, lowrank_split split,
                             const lowrank_pattern *pattern) {
     lowrank_shape shapes[2];
-    unsigned fits = fit_kernels(s, shape, split, pattern, shapes);
+    unsigned fits = fit_kernels(s, shape, split, pattern, shapes, NULL);
     for (int mixed = 0; mixed < 2; mixed++)
         if (fits >> mixed & 1 && may_win(s, &shapes[mixed])) return true;
     return false;
@@ -151,7 +152,7 @@ static void try_split(search *s, const lowrank_shape *shape, lowrank_split split
     if (terms.count && lowrank_pattern_cover(&pattern, &terms, place, &changed)) {
         int least = (int)stn_min(shorter_terms(s, shape, split), LOWRANK_MAX_TERMS);
         while (pattern.count < least) pattern.term[pattern.count++] = pattern.term[0];
-        unsigned fits = fit_kernels(s, shape, split, &pattern, shapes);
+        unsigned fits = fit_kernels(s, shape, split, &pattern, shapes, s->tally);
         for (int mixed = 0; mixed < 2; mixed++) {
             shapes[mixed].residual = (float)terms.residual;
             shapes[mixed].growth = (float)lowrank_terms_growth(&terms, &s->taps);
@@ -179,8 +180,8 @@ static bool try_plane(search *s, const lowrank_shape *shape) {
 
 /* Stops when `enough` are found. */
 static size_t find_shapes(const stn_task *task, const stn_machine *machine, int most_fused, lowrank_shape *best,
-                          size_t most, size_t enough) {
-    search s = {.task = task, .machine = machine, .best = best, .most = most};
+                          size_t most, size_t enough, stn_tally *tally) {
+    search s = {.task = task, .machine = machine, .best = best, .most = most, .tally = tally};
     lowrank_shape shape;
     int idle = 0;
     if (stn_power_make(task, &s.taps, NULL) != STN_OK) return 0;
@@ -200,11 +201,12 @@ static size_t find_shapes(const stn_task *task, const stn_machine *machine, int 
 }
 
 size_t lowrank_search(const stn_task *task, const stn_machine *machine, int most_fused, lowrank_shape *best,
-                      size_t most) {
-    return find_shapes(task, machine, most_fused, best, most < LOWRANK_MOST_BEST ? most : LOWRANK_MOST_BEST, SIZE_MAX);
+                      size_t most, stn_tally *tally) {
+    return find_shapes(task, machine, most_fused, best, most < LOWRANK_MOST_BEST ? most : LOWRANK_MOST_BEST, SIZE_MAX,
+                       tally);
 }
 
 bool lowrank_search_any(const stn_task *task, const stn_machine *machine) {
     lowrank_shape any;
-    return find_shapes(task, machine, INT_MAX, &any, 1, 1) > 0;
+    return find_shapes(task, machine, INT_MAX, &any, 1, 1, NULL) > 0;
 }

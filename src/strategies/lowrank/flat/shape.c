@@ -218,31 +218,67 @@ static bool fit_mixed(const stn_task *task, const lowrank_pattern *pattern, lowr
     shape->warps = 4;
     shape->stages = 3;
     shape->blocks = held <= MIXED_THREE_BLOCKS ? 3 : 2;
-    return held <= MIXED_TWO_BLOCKS && shape->sums <= MIXED_MOST_SUMS && task->dtype == STN_F64;
+    return held <= MIXED_TWO_BLOCKS && shape->sums <= MIXED_MOST_SUMS;
 }
 
-bool lowrank_fit_terms(const stn_task *task, const stn_machine *machine, const lowrank_pattern *pattern,
-                       lowrank_shape *shape) {
-    shape->terms = pattern->count;
-    if ((lowrank_given(task, shape, 1) + lowrank_given(task, shape, 2)) * shape->terms > LOWRANK_MAX_WEIGHTS)
-        return false;
-    if (!shape->mixed)
-        fit_plane(task, shape);
-    else if (!fit_mixed(task, pattern, shape))
-        return false;
-    size_t fixed = shape->mixed ? STATIC_SHARED : plane_static_shared(task, shape);
-    fit_segment(task, machine, shape);
+typedef struct terms_shape { /* what constraints look at */
+    const lowrank_pattern *pattern;
+    lowrank_shape *shape;
+} terms_shape;
+
+static bool weights_hold(const stn_task *task, const stn_machine *machine, void *of) {
+    const lowrank_shape *shape = ((terms_shape *)of)->shape;
+    (void)machine;
+    return (lowrank_given(task, shape, 1) + lowrank_given(task, shape, 2)) * shape->terms <= LOWRANK_MAX_WEIGHTS;
+}
+
+static bool type_holds(const stn_task *task, const stn_machine *machine, void *of) {
+    (void)machine;
+    return !((terms_shape *)of)->shape->mixed || task->dtype == STN_F64;
+}
+
+static bool registers_hold(const stn_task *task, const stn_machine *machine, void *of) {
+    const terms_shape *t = of;
+    (void)machine;
+    if (t->shape->mixed) return fit_mixed(task, t->pattern, t->shape);
+    fit_plane(task, t->shape);
+    return true;
+}
+
+static bool shared_holds(const stn_task *task, const stn_machine *machine, void *of) {
+    const lowrank_shape *shape = ((terms_shape *)of)->shape;
+    const size_t fixed = shape->mixed ? STATIC_SHARED : plane_static_shared(task, shape);
+    return fixed <= MOST_STATIC_SHARED && lowrank_shared(task, shape) + fixed <= machine->shared_per_block;
+}
+
+static bool blocks_hold(const stn_task *task, const stn_machine *machine, void *of) {
+    lowrank_shape *shape = ((terms_shape *)of)->shape;
     int64_t tiles_y, tiles_x;
+    fit_segment(task, machine, shape);
     lowrank_tiles(task, shape, &tiles_y, &tiles_x);
-    return fixed <= MOST_STATIC_SHARED && lowrank_shared(task, shape) + fixed <= machine->shared_per_block &&
-           task->batch <= INT32_MAX / tiles_y / tiles_x; /* blocks of one launch */
+    return task->batch <= INT32_MAX / tiles_y / tiles_x;
+}
+
+/* Each chooses what it leaves open, for the ones after it. */
+static const stn_constraint constraints[] = {
+    {"arguments", "the weights of all terms fit the 4 KiB that a launch brings", weights_hold},
+    {"element type", "terms with sums along y are of f64", type_holds},
+    {"registers", "bands, columns and sums of mixed terms stay in registers", registers_hold},
+    {"shared memory", "bands and the stages of a walk fit a block's shared memory", shared_holds},
+    {"blocks", "a launch has fewer than 2^31 blocks", blocks_hold},
+};
+
+bool lowrank_fit_terms(const stn_task *task, const stn_machine *machine, const lowrank_pattern *pattern,
+                       lowrank_shape *shape, stn_tally *tally) {
+    shape->terms = pattern->count;
+    return STN_CONSTRAINTS_HOLD(constraints, task, machine, &((terms_shape){pattern, shape}), tally);
 }
 
 bool lowrank_holds(const stn_task *task, const stn_machine *machine, const lowrank_shape *shape,
                    const lowrank_pattern *pattern) {
     lowrank_shape wider = *shape;
     bool even = stn_task_mirrored(task, 1) && stn_task_mirrored(task, 2);
-    return (even || !shape->even) && lowrank_fit_terms(task, machine, pattern, &wider);
+    return (even || !shape->even) && lowrank_fit_terms(task, machine, pattern, &wider, NULL);
 }
 
 /* The part of the tensor cores' rate that a kernel reaches. Single products of f32 and f16 leave less time to load for the

@@ -30,9 +30,9 @@ _Static_assert(sizeof(lowrank_shape) <= sizeof(stn_candidate), "a shape is a can
 
 /* The shape for launches of at most `fused` steps, in 2D but for its terms; false if no kernel can take it. */
 bool lowrank_fit(const stn_task *task, int fused, lowrank_shape *shape);
-/* 2D: the rest of it, for a pattern of terms and shape->mixed and shape->split. */
+/* 2D: the rest of it, for a pattern of terms and shape->mixed and shape->split. tally: may be NULL. */
 bool lowrank_fit_terms(const stn_task *task, const stn_machine *machine, const lowrank_pattern *pattern,
-                       lowrank_shape *shape);
+                       lowrank_shape *shape, stn_tally *tally);
 /* Can this shape's kernel, with another pattern, take the weights that the task has now? */
 bool lowrank_holds(const stn_task *task, const stn_machine *machine, const lowrank_shape *shape,
                    const lowrank_pattern *pattern);

@@ -1,0 +1,16 @@
+/* stentor tune over a list of problems, in one process: for seeds, and for benches. */
+#ifndef STN_CLI_TUNE_LIST_H
+#define STN_CLI_TUNE_LIST_H
+#include "cli/settings.h"
+
+typedef struct cli_tune_list {
+    const char *problems; /* a file of problem_list.h's form */
+    const char *seeds;    /* the fastest of each problem go there; NULL: nowhere */
+    double limit;         /* seconds, after which no further problem begins; 0: none */
+} cli_tune_list;
+
+/* Tells of each problem as soon as it is measured: a line, or with --json an object on a line of its own. Problems come in an order that
+ * spreads over the list, so that a limit leaves gaps rather than an end. A problem that cannot be measured is told, and is no error. */
+stn_status cli_tune_list_run(const cli_tune_list *order, const cli_device_settings *device,
+                             const cli_report_settings *report, stn_error *error);
+#endif

@@ -1,0 +1,195 @@
+/* Seeds: what a file knows of a class of problems decides where nothing was measured, less so where it is of other templates, and not at
+ * all where it is damaged. On the emulator: the files are made by hand, so what is fastest in them is what the test says. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../cache/helpers.h"
+#include "context/context.h"
+#include "tune/notes.h"
+#include "tune/seeds.h"
+
+static stn_error error;
+#define OK(call) cr_assert_eq((call), STN_OK, "%s", error.message)
+
+static char *folder, path[4096];
+static stn_stencil *stencil;
+static char warning[1024];
+
+static void keep_warning(void *user, stn_log_level level, const char *message) {
+    (void)user;
+    if (level >= STN_LOG_WARNING) snprintf(warning, sizeof warning, "%s", message);
+}
+
+static stn_context *open_context(const char *cache) {
+    stn_context *context;
+    const stn_context_options options = {.device = STN_DEVICE_CUDA(0), .cache_dir = cache, .log = keep_warning};
+    OK(stn_context_create(&options, &context, &error));
+    return context;
+}
+
+static stn_plan *plan_of(stn_context *context, size_t points, int mode) {
+    stn_plan *plan;
+    stn_problem problem = STN_PROBLEM_INIT;
+    problem.stencil = stencil;
+    problem.extent[0] = problem.extent[1] = points;
+    problem.steps = 10;
+    const stn_plan_options options = {.strategy = "direct", .mode = mode, .estimate_only = 1};
+    OK(stn_plan_create(context, &problem, &options, &plan, &error));
+    return plan;
+}
+
+static void start(void) {
+    folder = make_temp_folder();
+    snprintf(path, sizeof path, "%s/seeds.txt", folder);
+    setenv("STENTOR_SEEDS", path, 1);
+    OK(stn_stencil_parse("heat-2d", &stencil, &error));
+}
+static void end(void) {
+    stn_stencil_destroy(stencil);
+    remove_temp_folder(folder);
+}
+TestSuite(seeds, .init = start, .fini = end);
+
+/* An estimate between so many times the cheapest's. */
+static const stn_ranked *row_between(const stn_plan *plan, double least, double most) {
+    for (size_t i = 1; i < plan->ranked && plan->ranking[i].applies; i++) {
+        const double times = plan->ranking[i].estimate.seconds / plan->ranking[0].estimate.seconds;
+        if (times > least && times < most) return &plan->ranking[i];
+    }
+    cr_assert_fail("no candidate is between %g and %g times the cheapest", least, most);
+    return NULL;
+}
+
+/* As if only this row had been measured. `library`: NULL: this one. */
+static void write_seeds(stn_plan *plan, const stn_ranked *fastest, const char *library) {
+    tune_wisdom wisdom = {0};
+    stn_text text = STN_TEXT_EMPTY;
+    char *data;
+    stn_plan like = *plan; /* borrows all */
+    for (size_t i = 0; i < like.ranked; i++) like.ranking[i].measured = &plan->ranking[i] == fastest ? 1e-3 : 0;
+    OK(tune_seed_add(&like, &wisdom, &error));
+    cr_assert_eq(wisdom.count, 1u);
+    if (library) snprintf(wisdom.library, sizeof wisdom.library, "%s", library);
+    tune_wisdom_print(&wisdom, &text);
+    OK(stn_text_take(&text, &data, &error));
+    FILE *file = fopen(path, "wb");
+    cr_assert_not_null(file);
+    cr_assert_eq(fwrite(data, 1, strlen(data), file), strlen(data));
+    fclose(file);
+    stn_text_free(data);
+    tune_wisdom_clear(&wisdom);
+}
+
+/* With the file as it is, and no folder. */
+static stn_chosen chosen_with_seeds(size_t points, stn_candidate *candidate) {
+    stn_context *context = open_context(":memory:");
+    stn_plan *plan = plan_of(context, points, STN_MODE_AUTO);
+    const stn_chosen chosen = plan->chosen;
+    cr_expect_eq(plan->measured, 0.0, "its time is another problem's");
+    if (candidate) *candidate = plan->candidate;
+    stn_plan_destroy(plan);
+    stn_context_destroy(context);
+    return chosen;
+}
+
+Test(seeds, decide_where_nothing_was_measured) {
+    stn_candidate taken;
+    stn_context *context = open_context(":memory:");
+    stn_plan *plan = plan_of(context, 4096, STN_MODE_AUTO);
+    cr_assert_eq(plan->chosen, STN_CHOSEN_BY_ESTIMATE, "there is no file yet");
+    cr_expect_not_null(strstr(warning, "cannot be read"), "%s", warning);
+    const stn_ranked *row = row_between(plan, 1.16, 1.45);
+    const stn_candidate candidate = row->candidate;
+    write_seeds(plan, row, NULL);
+    warning[0] = '\0';
+    cr_expect_eq(chosen_with_seeds(4096, &taken), STN_CHOSEN_BY_SEEDS);
+    cr_expect_eq(memcmp(&taken, &candidate, sizeof taken), 0);
+    cr_expect_eq(chosen_with_seeds(4112, NULL), STN_CHOSEN_BY_SEEDS, "of its class");
+    cr_expect_eq(chosen_with_seeds(4097, NULL), STN_CHOSEN_BY_ESTIMATE, "an odd extent is another class");
+    cr_expect_str_eq(warning, "");
+    setenv("STENTOR_SEEDS", "none", 1);
+    cr_expect_eq(chosen_with_seeds(4096, NULL), STN_CHOSEN_BY_ESTIMATE);
+    cr_expect_str_eq(warning, "");
+    stn_plan_destroy(plan);
+    stn_context_destroy(context);
+}
+
+Test(seeds, of_other_templates_decide_only_what_is_close) {
+    stn_candidate taken;
+    setenv("STENTOR_SEEDS", "none", 1);
+    stn_context *context = open_context(":memory:");
+    stn_plan *plan = plan_of(context, 4096, STN_MODE_AUTO);
+    setenv("STENTOR_SEEDS", path, 1);
+    write_seeds(plan, row_between(plan, 1.16, 1.45), "stentor 0.1.0, templates 00");
+    cr_expect_eq(chosen_with_seeds(4096, NULL), STN_CHOSEN_BY_ESTIMATE);
+    const stn_ranked *row = row_between(plan, 1, 1.14);
+    write_seeds(plan, row, "stentor 0.1.0, templates 00");
+    cr_expect_eq(chosen_with_seeds(4096, &taken), STN_CHOSEN_BY_SEEDS);
+    cr_expect_eq(memcmp(&taken, &row->candidate, sizeof taken), 0);
+    stn_plan_destroy(plan);
+    stn_context_destroy(context);
+}
+
+/* As measuring leaves it. */
+static void remember(const stn_plan *plan, const stn_candidate *fastest) {
+    static tune_records records;
+    stn_key key;
+    tune_record_set(&records, plan->strategy->name, fastest, 1);
+    OK(tune_key(plan, &key, &error));
+    tune_remember(plan, &key, &records);
+}
+
+Test(seeds, come_after_what_was_measured_here) {
+    setenv("STENTOR_SEEDS", "none", 1);
+    stn_context *context = open_context(folder);
+    stn_plan *plan = plan_of(context, 4096, STN_MODE_AUTO);
+    const stn_candidate own = row_between(plan, 1, 1.45)->candidate;
+    remember(plan, &own);
+    stn_plan_destroy(plan);
+    stn_context_destroy(context);
+    context = open_context(":memory:"); /* with the bandwidth that is assumed: the emulator's is another one */
+    plan = plan_of(context, 4096, STN_MODE_AUTO);
+    setenv("STENTOR_SEEDS", path, 1);
+    write_seeds(plan, row_between(plan, 1, 1.14), NULL);
+    stn_plan_destroy(plan);
+    stn_context_destroy(context);
+    cr_expect_eq(chosen_with_seeds(4096, NULL), STN_CHOSEN_BY_SEEDS);
+    context = open_context(folder);
+    plan = plan_of(context, 4096, STN_MODE_AUTO);
+    cr_expect_eq(plan->chosen, STN_CHOSEN_BY_MEMORY);
+    cr_expect_eq(memcmp(&plan->candidate, &own, sizeof own), 0);
+    stn_plan_destroy(plan);
+    stn_context_destroy(context);
+}
+
+Test(seeds, that_are_damaged_are_told_and_not_used) {
+    setenv("STENTOR_SEEDS", "none", 1);
+    stn_context *context = open_context(":memory:");
+    stn_plan *plan = plan_of(context, 4096, STN_MODE_AUTO);
+    setenv("STENTOR_SEEDS", path, 1);
+    write_seeds(plan, row_between(plan, 1, 1.45), NULL);
+    FILE *file = fopen(path, "r+b");
+    cr_assert_not_null(file);
+    cr_assert_eq(fseek(file, 40, SEEK_SET), 0);
+    fputc('!', file);
+    fclose(file);
+    cr_expect_eq(chosen_with_seeds(4096, NULL), STN_CHOSEN_BY_ESTIMATE);
+    cr_expect_not_null(strstr(warning, "its checksum is another one"), "%s", warning);
+    stn_plan_destroy(plan);
+    stn_context_destroy(context);
+}
+
+/* Those that the library carries, if any: each text is whole. */
+Test(seeds, of_the_library_are_wisdom) {
+    for (size_t i = 0; tune_embedded_seeds[i]; i++) {
+        tune_wisdom wisdom;
+        stn_text skipped = STN_TEXT_EMPTY;
+        OK(tune_wisdom_parse(tune_embedded_seeds[i], strlen(tune_embedded_seeds[i]), &wisdom, &skipped, &error));
+        cr_expect_gt(wisdom.count, 0u);
+        cr_expect_eq(skipped.size, 0u, "%.100s", skipped.data);
+        tune_wisdom_clear(&wisdom);
+        stn_text_clear(&skipped);
+    }
+}
