@@ -128,7 +128,7 @@ static void choose_lines(const stn_task *task, spectral_choice *choice) {
     if (task->rank == 3) points = (int)stn_max(points, choice->length[1]);
     choice->column_lines = points <= 64 ? 32 : points <= 1024 ? 128 / cell : points <= 2048 ? 64 / cell : 1;
     if (task->rank == 3) choice->column_lines = (int)stn_max(choice->column_lines, 64 / cell);
-    choice->group = choice->column_lines > 1 || task->n[1] == 1 ? 1 : 32 / cell;
+    choice->group = (int16_t)(choice->column_lines > 1 || task->n[1] == 1 ? 1 : 32 / cell);
     int row = choice->length[2] / 2;
     choice->row_lines = task->n[1] == 1 ? 1 : row <= 64 ? 16 : row <= 512 ? 8 : row <= 1024 ? 4 : choice->group;
 }
@@ -157,7 +157,7 @@ size_t spectral_variants(const stn_task *task, const spectral_choice *choice, sp
         spectral_choice c = *choice;
         c.row_lines = ways[i].rows < 0 ? c.row_lines / 2 : c.row_lines << ways[i].rows;
         c.column_lines = ways[i].columns < 0 ? c.column_lines / 2 : c.column_lines << ways[i].columns;
-        c.group = ways[i].group < 0 ? c.group / 2 : c.group << ways[i].group;
+        c.group = (int16_t)(ways[i].group < 0 ? c.group / 2 : c.group << ways[i].group);
         c.row_threads = ways[i].row_threads, c.column_threads = ways[i].column_threads;
         bool grouped = choice->group > 1, changes = c.group != choice->group;
         if (c.row_lines < 1 || c.column_lines < 1 || c.group < 1 || (changes && !grouped)) continue;

@@ -14,7 +14,9 @@ typedef struct spectral_choice {
     int kept[3]; /* frequencies along each axis that are not 0 to rounding after all steps: below kept[k], and above its
                                  negative along y of 3D; of the last axis all are kept. Where a source acts, at all of them */
     int live[3]; /* the same, of what comes of the grid's points, without a source */
-    int row_lines, column_lines, group;
+    int row_lines, column_lines;
+    int16_t group,
+        waves; /* waves: of tiles' columns, legs enough for so many blocks in turn; 0: as many as seem best */
     int row_threads, column_threads; /* that a multiprocessor has registers for; 0: as usual */
     int step[2]; /* tiles, 2D: of axis 1 and 2, the points of a line that it is there for; 0: the axis is one line */
 } spectral_choice;
