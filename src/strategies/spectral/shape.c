@@ -228,7 +228,9 @@ void spectral_shape_make(const stn_task *task, const stn_machine *machine, const
     s->strips = choice->step[1] ? (int)stn_div_up(task->n[2], choice->step[1]) : 1;
     s->segments = choice->step[0] ? (int)stn_div_up(task->n[1], choice->step[0]) : 1;
     s->legs = 1;
-    s->width = stn_round_up(choice->kept[2], spectral_tiled(choice) ? 8 : 4);
+    /* rows of the spectrum begin with whole lines of 128 bytes where blocks that are far apart in time write beside each other */
+    const int line = spectral_wide(task) ? 8 : 16;
+    s->width = stn_round_up(choice->kept[2], choice->settles ? line : spectral_tiled(choice) ? 8 : 4);
     s->pitch = s->width * s->strips;
     s->rows = task->n[1];
     if (s->last == 0) {
