@@ -153,6 +153,8 @@ size_t spectral_variants(const stn_task *task, const spectral_choice *choice, sp
                 {1, 0, 1, 0, 640}, {0, 0, 0, 256, 256}, {0, 0, 0, 640, 640}, {-1, 0, 0, 384, 384}};
     size_t count = 0;
     if (choice->settles && most > 0) list[count] = *choice, list[count++].settles = 0; /* all columns by transforms */
+    if (choice->settles && most > count && task->n[0] * (spectral_wide(task) ? 8 : 16) <= 8 * 1024)
+        list[count] = *choice, list[count++].settles = 2; /* more threads */
     for (size_t i = 0; i < sizeof ways / sizeof *ways && count < most; i++) {
         spectral_choice c = *choice;
         c.row_lines = ways[i].rows < 0 ? c.row_lines / 2 : c.row_lines << ways[i].rows;

@@ -10,7 +10,7 @@
 typedef struct spectral_choice {
     int length[3], before[3]; /* of the line along each axis */
     int16_t exact;            /* bit k: that of axis k is a whole period */
-    int16_t settles;          /* 1: columns that have a source and no points have a kernel of their own (settle.c) */
+    int16_t settles;          /* 1, 2: columns that have a source and no points have a kernel of their own (settle.c) */
     int kept[3]; /* frequencies along each axis that are not 0 to rounding after all steps: below kept[k], and above its
                                  negative along y of 3D; of the last axis all are kept. Where a source acts, at all of them */
     int live[3]; /* the same, of what comes of the grid's points, without a source */
