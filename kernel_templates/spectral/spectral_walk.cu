@@ -116,7 +116,7 @@ __device__ __forceinline__ value point_at(const walk &w, int p) {
 // A butterfly's points j + r STRIDE, j < STRIDE: which r can have a point before, or from, point p.
 __device__ __forceinline__ constexpr bool may_precede(int r, int p) { return r * top::STRIDE < p; }
 __device__ __forceinline__ constexpr bool may_follow(int r, int p) { return (r + 1) * top::STRIDE > p; }
-// Points of a segment that begins with the carry and lies within the leg: all but the first segment and the last.
+// Points of a segment that begins with the carry and lies within the leg: most segments.
 __device__ __forceinline__ void load_within(const walk &w, value (&x)[top::R], int j) {
     const value *at = w.column + (w.from + j) * w.pitch;
     const long long step = top::STRIDE * w.pitch;
@@ -124,13 +124,13 @@ __device__ __forceinline__ void load_within(const walk &w, value (&x)[top::R], i
     for (int r = 0; r < top::R; r++, at += step) {
         const int p = j + r * top::STRIDE;
         if (may_precede(r, CARRY) && p < CARRY)
-            x[r] = w.carry[p * LINE_COUNT];
+            x[r] = carried(w, p);
         else
             x[r] = load_pair(reinterpret_cast<const REAL *>(at));
     }
 }
 __device__ __forceinline__ void load_segment(const walk &w, value *line, int t, const REAL *roots, bool active) {
-    const bool within = !w.fresh && w.from + N <= w.n && w.from + N <= w.end;
+    const bool within = (!w.fresh || w.aside) && w.from + N <= w.n && w.from + N <= w.end;
 #pragma unroll 1
     for (int j = t; j < top::COUNT; j += THREADS_X) {
         value x[top::R];

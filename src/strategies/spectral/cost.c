@@ -81,7 +81,7 @@ void spectral_estimate(const stn_task *task, const stn_machine *machine, const s
     const double source = numbers * cell * at_points * c->length[s->last] * (double)task->batch;
     const double settled = 4 * cell * ((double)s->columns - at_points) * (double)(task->n[0] * task->batch);
     *estimate = (stn_estimate){.unit = wide ? STN_UNIT_FMA_F64 : STN_UNIT_FMA_F32};
-    estimate->launches = (solid ? 2 + 3 * count : 1 + 2 * count) + c->settles * count;
+    estimate->launches = (solid ? 2 + 3 * count : 1 + 2 * count) + (c->settles ? count : 0);
     estimate->bytes = ahead + count * (back + turned_live + turned);
     double points = lines * (double)s->choice.length[2];
     if (spectral_tiled(c)) points *= 0.5 * (1 + (double)s->segments * c->length[1] / (double)task->n[1]);

@@ -9,20 +9,24 @@
 #include "render/render.h"
 #include "strategies/spectral/passes.h"
 
-/* Points of a thread, and what a block has at most of threads; a piece of a row of the spectrum. */
-enum { EACH = 16, MOST_THREADS = 1024, PIECE = 128, LEAST_POINTS = 4 };
+/* What a block has at most of threads; a piece of a row of the spectrum; points of a column at least. */
+enum { MOST_THREADS = 1024, PIECE = 128, LEAST_POINTS = 4 };
 /* A recursion adds up its roundings over 1 / (1 - lambda) points, which is no more than a transform does. */
 #define SLOWEST 0.95
 
 static int columns_of(const stn_task *task) { return PIECE / (spectral_wide(task) ? 16 : 8); }
-static int64_t parts_of(const stn_task *task) { return stn_div_up(task->n[0], EACH); }
+/* Points of a thread: 16, or 8 with fewer registers and more threads. */
+static int each_of(const spectral_choice *choice) { return choice->settles == 2 ? 8 : 16; }
+static int64_t parts_of(const stn_task *task, const spectral_choice *choice) {
+    return stn_div_up(task->n[0], each_of(choice));
+}
 
 bool spectral_settles(const stn_task *task, const spectral_choice *choice, double dead) {
     if (task->rank != 3 || task->reach[0][0] != 1 || task->reach[0][1] != 1) return false;
     for (int axis = 0; axis < 3; axis++)
         if (!stn_task_mirrored(task, axis)) return false;
     if (choice->live[2] >= choice->kept[2] && choice->live[1] >= choice->kept[1]) return false;
-    if (task->n[0] < LEAST_POINTS || parts_of(task) * columns_of(task) > MOST_THREADS) return false;
+    if (task->n[0] < LEAST_POINTS || parts_of(task, choice) * columns_of(task) > MOST_THREADS) return false;
     const double root = sqrt(fmax(dead, 0) / 2); /* 1 - K is between dead and 2 - dead: lambda at most this */
     return (1 - root) / (1 + root) < SLOWEST;
 }
@@ -35,16 +39,17 @@ int64_t spectral_live_rows(const spectral_shape *shape) {
 stn_status spectral_make_settle(stn_plan *plan, spectral_state *state, stn_error *error) {
     const stn_task *task = &plan->task;
     const bool wide = spectral_wide(task);
-    const int64_t parts = parts_of(task), threads = parts * columns_of(task);
+    const int64_t parts = parts_of(task, &state->shape.choice), threads = parts * columns_of(task);
     stn_text params = STN_TEXT_EMPTY;
     stn_params_begin(&params);
     stn_params_elements(&params, task->dtype);
     spectral_extension_params(&state->shape.axis[0], &params);
     stn_params_int(&params, "EXPECTED_HEADER", sizeof(spectral_settle_arguments));
     stn_params_int(&params, "SETTLE_POINTS", task->n[0]);
-    stn_params_int(&params, "SETTLE_EACH", EACH);
+    stn_params_int(&params, "SETTLE_EACH", each_of(&state->shape.choice));
     stn_params_int(&params, "SETTLE_COLUMNS", columns_of(task));
-    stn_params_int(&params, "BLOCKS", stn_max(1, (wide ? 512 : 1024) / threads));
+    stn_params_int(&params, "BLOCKS",
+                   stn_max(1, (wide ? 512 : 1024) * (state->shape.choice.settles == 2 ? 3 : 2) / 2 / threads));
     const size_t shared = (size_t)((2 * parts + 2) * columns_of(task)) * (wide ? 16 : 8);
     STN_TRY(stn_kernel_make(plan->context, "spectral_settle", &params, shared, &state->source.settle, error));
     stn_plan_list_kernel(plan, state->source.settle);
@@ -73,8 +78,8 @@ stn_status spectral_run_settle(const stn_plan *plan, const spectral_state *state
     a.live = shape->choice.live[2], a.live_across = shape->choice.live[1];
     for (int side = 0; side < 2; side++) a.beside[side] = (int32_t)stn_extension_beside(&shape->axis[0], side);
     stn_launch how = {.grid = {(unsigned)(a.across * a.tiles * task->batch), 1, 1}, .stream = run->stream};
-    how.block[0] = (unsigned)(parts_of(task) * columns_of(task));
+    how.block[0] = (unsigned)(parts_of(task, &shape->choice) * columns_of(task));
     how.block[1] = how.block[2] = 1;
-    how.shared = (size_t)((2 * parts_of(task) + 2) * columns_of(task)) * (spectral_wide(task) ? 16 : 8);
+    how.shared = (size_t)((2 * parts_of(task, &shape->choice) + 2) * columns_of(task)) * (spectral_wide(task) ? 16 : 8);
     return stn_module_launch(source->settle->module, &how, &a, error);
 }

@@ -128,7 +128,7 @@ static void choose_lines(const stn_task *task, spectral_choice *choice) {
     if (task->rank == 3) points = (int)stn_max(points, choice->length[1]);
     choice->column_lines = points <= 64 ? 32 : points <= 1024 ? 128 / cell : points <= 2048 ? 64 / cell : 1;
     if (task->rank == 3) choice->column_lines = (int)stn_max(choice->column_lines, 64 / cell);
-    choice->group = choice->column_lines > 1 || task->n[1] == 1 ? 1 : 32 / cell;
+    choice->group = (int16_t)(choice->column_lines > 1 || task->n[1] == 1 ? 1 : 32 / cell);
     int row = choice->length[2] / 2;
     choice->row_lines = task->n[1] == 1 ? 1 : row <= 64 ? 16 : row <= 512 ? 8 : row <= 1024 ? 4 : choice->group;
 }
@@ -153,11 +153,13 @@ size_t spectral_variants(const stn_task *task, const spectral_choice *choice, sp
                 {1, 0, 1, 0, 640}, {0, 0, 0, 256, 256}, {0, 0, 0, 640, 640}, {-1, 0, 0, 384, 384}};
     size_t count = 0;
     if (choice->settles && most > 0) list[count] = *choice, list[count++].settles = 0; /* all columns by transforms */
+    if (choice->settles && most > count && task->n[0] * (spectral_wide(task) ? 8 : 16) <= 8 * 1024)
+        list[count] = *choice, list[count++].settles = 2; /* more threads */
     for (size_t i = 0; i < sizeof ways / sizeof *ways && count < most; i++) {
         spectral_choice c = *choice;
         c.row_lines = ways[i].rows < 0 ? c.row_lines / 2 : c.row_lines << ways[i].rows;
         c.column_lines = ways[i].columns < 0 ? c.column_lines / 2 : c.column_lines << ways[i].columns;
-        c.group = ways[i].group < 0 ? c.group / 2 : c.group << ways[i].group;
+        c.group = (int16_t)(ways[i].group < 0 ? c.group / 2 : c.group << ways[i].group);
         c.row_threads = ways[i].row_threads, c.column_threads = ways[i].column_threads;
         bool grouped = choice->group > 1, changes = c.group != choice->group;
         if (c.row_lines < 1 || c.column_lines < 1 || c.group < 1 || (changes && !grouped)) continue;
@@ -228,7 +230,9 @@ void spectral_shape_make(const stn_task *task, const stn_machine *machine, const
     s->strips = choice->step[1] ? (int)stn_div_up(task->n[2], choice->step[1]) : 1;
     s->segments = choice->step[0] ? (int)stn_div_up(task->n[1], choice->step[0]) : 1;
     s->legs = 1;
-    s->width = stn_round_up(choice->kept[2], spectral_tiled(choice) ? 8 : 4);
+    /* rows of the spectrum begin with whole lines of 128 bytes where blocks that are far apart in time write beside each other */
+    const int line = spectral_wide(task) ? 8 : 16;
+    s->width = stn_round_up(choice->kept[2], choice->settles ? line : spectral_tiled(choice) ? 8 : 4);
     s->pitch = s->width * s->strips;
     s->rows = task->n[1];
     if (s->last == 0) {

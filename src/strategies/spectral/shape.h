@@ -10,11 +10,13 @@
 typedef struct spectral_choice {
     int length[3], before[3]; /* of the line along each axis */
     int16_t exact;            /* bit k: that of axis k is a whole period */
-    int16_t settles;          /* 1: columns that have a source and no points have a kernel of their own (settle.c) */
+    int16_t settles;          /* 1, 2: columns that have a source and no points have a kernel of their own (settle.c) */
     int kept[3]; /* frequencies along each axis that are not 0 to rounding after all steps: below kept[k], and above its
                                  negative along y of 3D; of the last axis all are kept. Where a source acts, at all of them */
     int live[3]; /* the same, of what comes of the grid's points, without a source */
-    int row_lines, column_lines, group;
+    int row_lines, column_lines;
+    int16_t group,
+        waves; /* waves: of tiles' columns, legs enough for so many blocks in turn; 0: as many as seem best */
     int row_threads, column_threads; /* that a multiprocessor has registers for; 0: as usual */
     int step[2]; /* tiles, 2D: of axis 1 and 2, the points of a line that it is there for; 0: the axis is one line */
 } spectral_choice;

@@ -272,7 +272,8 @@ static void name_candidate(const stn_task *task, const stn_candidate *candidate,
                     choice.group);
     if (choice.step[0]) stn_text_printf(text, ", tiles of %d", choice.step[0]);
     if (choice.step[1]) stn_text_printf(text, " x %d points", choice.step[1]);
-    if (choice.settles) stn_text_printf(text, ", recursion");
+    if (choice.waves) stn_text_printf(text, ", legs for %d waves", choice.waves);
+    if (choice.settles) stn_text_printf(text, choice.settles == 2 ? ", recursion by 8" : ", recursion");
     if (choice.row_threads) stn_text_printf(text, ", %d threads for rows", choice.row_threads);
     if (choice.column_threads) stn_text_printf(text, ", %d threads for columns", choice.column_threads);
 }

@@ -9,7 +9,8 @@
 #include "strategies/spectral/shape.h"
 
 enum { LEAST_STEP = 16, MOST_TILES = 4096, WAVES = 3, SHARED_PART = 8, MOST_POINTS = 1 << 29 };
-#define PIECE 128 /* bytes of a row of the spectrum that a block of columns reads together */
+#define PLAINLY 0.87 /* of another time, by estimates that are not measured */
+#define PIECE 128    /* bytes of a row of the spectrum that a block of columns reads together */
 
 /* What a pass takes beside others for each of its points where so many blocks fit on a multiprocessor: loads of one wait for
  * nothing while another does arithmetic. Estimates: nothing of tiles is measured yet. */
@@ -96,19 +97,39 @@ size_t spectral_walk_factors(const stn_task *task, const stn_machine *machine, c
     return beside + bytes <= machine->shared_per_block ? bytes : 0;
 }
 
-/* Blocks enough that the last of them do not stay behind alone, as long as what legs share is little. */
+/* Legs of `each` segments down a column, or fewer in the last one, which has what the others read of it; 0: it would not. */
+static int64_t legs_of(const stn_task *task, const spectral_shape *shape, int64_t each) {
+    const int64_t count = stn_div_up(shape->segments, each), step = shape->choice.step[0];
+    return task->n[1] - (count - 1) * each * step > shape->choice.length[1] - step ? count : 0;
+}
+
+/* How long so many legs take, in segments', while as many blocks as fit run side by side; what is left for a last turn takes most of one.
+ * Each begins with what all its segments need, a line of taps half of a segment's work, and ends with a segment that asks for sides. */
+static double time_of_legs(const stn_machine *machine, const spectral_shape *shape, int64_t blocks, int64_t count) {
+    const double slots = (double)machine->multiprocessors * shape->line[1].blocks;
+    const double turns = (double)(count * blocks) / slots, beside = shape->symbol.taps ? 0.9 : 0.7;
+    return (0.75 * ceil(turns) + 0.25 * fmax(1, turns)) * ((double)stn_div_up(shape->segments, count) + beside);
+}
+
+/* Blocks enough for three turns, so that the last of them do not stay behind alone, as long as what legs share is little; fewer where
+ * that is plainly faster. */
 int spectral_walk_legs(const stn_task *task, const stn_machine *machine, const spectral_shape *shape) {
     const stn_ladder *line = &shape->line[1];
     const int64_t slots = (int64_t)machine->multiprocessors * line->blocks, step = shape->choice.step[0];
     const int64_t blocks = stn_div_up(shape->pitch, line->lines) * task->batch, carry = shape->choice.length[1] - step;
     if (blocks >= WAVES * slots) return 1;
     const int64_t wanted = stn_div_up(WAVES * slots, blocks), most = task->n[1] / (SHARED_PART * (carry + 1));
+    int64_t most_legs = 0, best = 0;
+    double lowest = INFINITY;
     for (int64_t legs = stn_min(wanted, stn_min(most, shape->segments / 2)); legs > 1; legs--) {
-        const int64_t each = stn_div_up(shape->segments, legs), count = stn_div_up(shape->segments, each);
-        if (task->n[1] - (count - 1) * each * step > carry)
-            return (int)count; /* the last one has what others read of it */
+        const int64_t count = legs_of(task, shape, stn_div_up(shape->segments, legs));
+        if (!count) continue;
+        if (!most_legs) most_legs = count, lowest = PLAINLY * time_of_legs(machine, shape, blocks, count);
+        if (shape->choice.waves) break;
+        const double time = time_of_legs(machine, shape, blocks, count);
+        if (time < lowest) lowest = time, best = count;
     }
-    return 1;
+    return (int)stn_max(best ? best : most_legs, 1);
 }
 
 size_t spectral_walk_aside(const stn_task *task, const spectral_shape *shape) {
@@ -164,7 +185,7 @@ bool spectral_choose_tiles(const stn_task *task, const stn_machine *machine, con
     tile_needs needs = {
         .machine = machine, .cell = wide ? 16 : 8, .copies = 1, .lines = 1, .row = true, .unit = wide ? 4 : 8};
     *choice = whole ? *whole : (spectral_choice){.length = {1, 0, 0}, .kept = {1, 0, 0}, .live = {1, 0, 0}};
-    choice->exact = 0, choice->group = 1;
+    choice->exact = 0, choice->group = 1, choice->waves = 0;
     if (!(choose_steps(task->n[2], least[1], &x, &needs, &choice->length[2], &choice->before[2], &choice->step[1]) <
           INFINITY))
         return false;
@@ -180,6 +201,7 @@ size_t spectral_tile_variants(const stn_task *task, const stn_machine *machine, 
     static const int ways[][2] = {{1, 2}, {2, 1}, {2, 2}, {1, 4}, {4, 4}}; /* times as many along each axis */
     const int now[2] = {(int)stn_div_up(task->n[1], tiles->step[0]), (int)stn_div_up(task->n[2], tiles->step[1])};
     size_t count = 0;
+    if (most > 0) list[count] = *tiles, list[count++].waves = WAVES; /* legs for so many turns */
     for (size_t i = 0; i < sizeof ways / sizeof *ways && count < most; i++)
         count += spectral_choose_tiles(task, machine, whole, (int[2]){ways[i][0] * now[0], ways[i][1] * now[1]},
                                        &list[count]);

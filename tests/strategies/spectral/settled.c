@@ -73,5 +73,6 @@ void settled(suite *s) {
         {{113, 12, 22}, 1, STN_F32, {STN_WRAP, STN_WRAP}, 2500, 0.9},
         {{34, 24, 26}, 1, STN_F64, {STN_FIXED, STN_NEAREST}, 200, -0.02},
     };
-    for (size_t i = 0; i < sizeof list / sizeof *list; i++) one_grid(s, &list[i], "recursion", i + 90);
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++)
+        one_grid(s, &list[i], i % 3 ? "recursion" : "recursion by 8", i + 90);
 }

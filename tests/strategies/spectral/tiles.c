@@ -147,6 +147,7 @@ void tiles(suite *s) {
         {233, 190, 2, STN_F32, 9, WRAPS, 1, false, "tiles of 59", NULL},
         {383, 61, 2, STN_F64, 1, WRAPS, 2, false, "tiles of 96", "2 legs"},
         {640, 80, 1, STN_F32, 2, WRAPS, 2, true, "tiles of 160", "2 legs"},
+        {640, 80, 1, STN_F64, 1, WRAPS, 3, false, "waves", NULL},
         {401,
          50,
          3,
