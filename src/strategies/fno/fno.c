@@ -155,7 +155,7 @@ static double stage_cost(const fno_stage *stage, const stage_state *at, fno_numb
     return fno_pass_cost(&stage->pass, numbers, &at->shape, machine, sum);
 }
 
-static void by_model(const stn_layer *layer, const stn_machine *machine, const stn_candidate *candidate,
+static void estimate(const stn_layer *layer, const stn_machine *machine, const stn_candidate *candidate,
                      stn_estimate *result) {
     fno_state state;
     char reason[160];
@@ -164,21 +164,6 @@ static void by_model(const stn_layer *layer, const stn_machine *machine, const s
     result->seconds = 0;
     for (int i = 0; i < state.route.count; i++)
         result->seconds += stage_cost(&state.route.stage[i], &state.stage[i], state.numbers, machine, result);
-}
-
-/* Transforms beside products have not been measured yet: they come right after the best of the others, where tuning tries them. */
-static void estimate(const stn_layer *layer, const stn_machine *machine, const stn_candidate *candidate,
-                     stn_estimate *result) {
-    by_model(layer, machine, candidate, result);
-    if (candidate->values[WAY] != SPLIT) return;
-    double best = INFINITY;
-    for (int fusion = 0; fusion <= FNO_FUSIONS; fusion++) {
-        const stn_candidate whole = {{[FUSION] = FNO_ALL, [WAY] = WHOLE}}, other = {{[FUSION] = fusion}};
-        stn_estimate its;
-        by_model(layer, machine, fusion == FNO_FUSIONS ? &whole : &other, &its);
-        best = fmin(best, its.seconds);
-    }
-    if (best < INFINITY) result->seconds = fmax(result->seconds, 1.001 * best);
 }
 
 /* ---- building ---------------------------------------------------------------------------------------------------- */

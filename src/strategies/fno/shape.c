@@ -187,15 +187,15 @@ int64_t fno_shape_blocks(const fno_pass *pass, const fno_shape *shape, const stn
 
 /* ---- what it costs ----------------------------------------------------------------------------------------------- */
 
-/* Fitted to what an H200 took (bench/results/2026-11-22-fno-2.md), but for begin, draw and beside. Instructions for each point and rung
+/* Fitted to what an H200 took (bench/results/2026-11-22-fno-2.md), but for begin and draw. Instructions for each point and rung
  * with its loads and stores, of a transform alone and beside a product; parts of the peak rates that are reached; how much of the
  * shorter work hides behind the longer, in a transform alone; bytes a second of weights that come again for every item; how much each
  * further block of a multiprocessor lets the phases of a product's pass overlap; the first loads and the last stores of a block; what
  * one multiprocessor can read, over its share of the copy bandwidth; of the transforms and the product that different warps do side by
- * side (by their count of instructions, not yet measured) how much of the shorter the longer still waits for. */
+ * side how much of the shorter the longer still waits for, by their count of instructions, and how much of its time such a block works. */
 static const struct {
-    double instructions, mixing, copy, tensor, hidden, again, overlap, begin, draw, beside;
-} rates = {17, 24, 0.9, 0.92, 0.7, 5.5e12, 0.16, 4e-6, 3, 0.35};
+    double instructions, mixing, copy, tensor, hidden, again, overlap, begin, draw, beside, works;
+} rates = {17, 24, 0.9, 0.92, 0.7, 5.5e12, 0.16, 4e-6, 3, 0.35, 0.74};
 
 /* What a pass asks of a machine, in seconds of each of its units. */
 typedef struct pass_work {
@@ -219,7 +219,8 @@ static double cost_beside(const fno_shape *shape, double blocks, double each, co
                           const stn_machine *machine) {
     const double turns = blocks / machine->multiprocessors / shape->line.blocks, idle = ceil(turns) / turns;
     const double working = (fmax(work->ladder, work->tensor) + rates.beside * fmin(work->ladder, work->tensor)) * idle;
-    return (fmax(work->moving, working) + (1 - rates.hidden) * fmin(work->moving, working)) * (each + 1) / each;
+    return (fmax(work->moving, working) + (1 - rates.hidden) * fmin(work->moving, working)) * (each + 1) / each /
+           rates.works;
 }
 
 double fno_pass_cost(const fno_pass *pass, fno_numbers numbers, const fno_shape *shape, const stn_machine *machine,
