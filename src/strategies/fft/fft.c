@@ -47,8 +47,11 @@ typedef struct fft_state {
 } fft_state;
 
 /* A candidate's values: passes that fft_warp can take are its own; images are fft_image's, and long lines are split so that
- * fft_long can take passes of them; longer or shorter accesses; lines that fill shared memory are fft_ladder's. */
-enum { ON_TENSOR_CORES, IN_CLUSTERS, WIDTH, BY_RUNGS };
+ * fft_long can take passes of them; longer or shorter accesses; lines that fill shared memory are fft_ladder's, all of
+ * them or not those across memory, whose accesses are short then; half spectra lie in longer rows between passes. */
+enum { ON_TENSOR_CORES, IN_CLUSTERS, WIDTH, BY_RUNGS, PADDED };
+enum { ALL_RUNGS = 1, ROW_RUNGS = 2 };
+enum { SHORT_COLUMN = 2048 }; /* of ROW_RUNGS: longer ones take two passes */
 
 static bool by_cluster(const fft_state *state, int i) { return state->by[i] == BY_IMAGE || state->by[i] == BY_LONG; }
 
@@ -60,8 +63,10 @@ static bool find_shapes(const stn_fft *fft, const stn_machine *machine, const st
         state->by[0] = BY_IMAGE;
         return true;
     }
-    fft_lengths lengths = {.first = clusters ? FFT_CLUSTER_LINE : 0};
-    if (candidate->values[BY_RUNGS]) lengths.longest = fft_ladder_longest(fft->dtype, machine);
+    fft_lengths lengths = {.first = clusters ? FFT_CLUSTER_LINE : 0, .padded = candidate->values[PADDED] != 0};
+    if (candidate->values[BY_RUNGS]) lengths.longest = lengths.longest_column = fft_ladder_longest(fft->dtype, machine);
+    if (candidate->values[BY_RUNGS] == ROW_RUNGS)
+        lengths.longest_column = stn_min(lengths.longest_column, SHORT_COLUMN);
     if (!fft_passes_of(fft, &lengths, &state->passes, reason, size)) return false;
     for (int i = 0; i < state->passes.count; i++) {
         const fft_pass *pass = &state->passes.pass[i];
@@ -96,8 +101,22 @@ static bool stands(const stn_fft *fft, const stn_machine *machine, const stn_can
     bool any = !candidate->values[ON_TENSOR_CORES] && !candidate->values[IN_CLUSTERS] && !candidate->values[BY_RUNGS];
     for (int i = 0; i < state.passes.count; i++)
         any = any || state.by[i] == BY_WARP || state.by[i] == BY_LADDER || by_cluster(&state, i);
-    return any;
+    if (!any || candidate->values[BY_RUNGS] != ROW_RUNGS) return any;
+    fft_state other; /* are there columns that it splits? */
+    stn_candidate all = *candidate;
+    all.values[BY_RUNGS] = ALL_RUNGS;
+    return !find_shapes(fft, machine, &all, &other, reason, sizeof reason) || other.passes.count != state.passes.count;
 }
+
+/* What plans are chosen from. */
+static const stn_candidate usual[] = {{{[IN_CLUSTERS] = 1}},
+                                      {{[ON_TENSOR_CORES] = 1}},
+                                      {{[BY_RUNGS] = ALL_RUNGS}},
+                                      {{0}},
+                                      {{[BY_RUNGS] = ROW_RUNGS}},
+                                      {{[PADDED] = 1}},
+                                      {{[BY_RUNGS] = ALL_RUNGS, [PADDED] = 1}},
+                                      {{[BY_RUNGS] = ROW_RUNGS, [PADDED] = 1}}};
 
 static bool applies(const stn_fft *fft, const stn_machine *machine, char *reason, size_t reason_size) {
     if (!machine->is_device) {
@@ -105,9 +124,10 @@ static bool applies(const stn_fft *fft, const stn_machine *machine, char *reason
         return false;
     }
     fft_state state;
-    stn_candidate plain = {{0}}, clusters = {{[IN_CLUSTERS] = 1}}, rungs = {{[BY_RUNGS] = 1}};
-    return stands(fft, machine, &clusters) || stands(fft, machine, &rungs) ||
-           find_shapes(fft, machine, &plain, &state, reason, reason_size);
+    for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
+        if (stands(fft, machine, &usual[i])) return true;
+    stn_candidate plain = {{0}};
+    return find_shapes(fft, machine, &plain, &state, reason, reason_size);
 }
 
 /* Does it shape a pass otherwise? */
@@ -123,7 +143,6 @@ static bool differs(const stn_fft *fft, const stn_machine *machine, const stn_ca
 }
 
 static size_t candidates(const stn_fft *fft, const stn_machine *machine, stn_candidate *list, size_t most) {
-    static const stn_candidate usual[] = {{{[IN_CLUSTERS] = 1}}, {{[ON_TENSOR_CORES] = 1}}, {{[BY_RUNGS] = 1}}, {{0}}};
     size_t count = 0;
     for (size_t i = 0; i < sizeof usual / sizeof *usual && count < most; i++)
         if (stands(fft, machine, &usual[i])) list[count++] = usual[i];
@@ -352,12 +371,13 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
 static void name_candidate(const stn_task *unused, const stn_candidate *candidate, stn_text *text) {
     static const char *const widths[] = {", shorter accesses", "", ", longer accesses"};
     (void)unused; /* a transform's plan has none */
-    stn_text_printf(text, "%s%s",
-                    candidate->values[IN_CLUSTERS]       ? "in clusters of blocks"
-                    : candidate->values[ON_TENSOR_CORES] ? "lines on tensor cores"
-                    : candidate->values[BY_RUNGS]        ? "lines in shared memory"
-                                                         : "butterflies",
-                    widths[1 + candidate->values[WIDTH]]);
+    stn_text_printf(text, "%s%s%s",
+                    candidate->values[IN_CLUSTERS]             ? "in clusters of blocks"
+                    : candidate->values[ON_TENSOR_CORES]       ? "lines on tensor cores"
+                    : candidate->values[BY_RUNGS] == ROW_RUNGS ? "rows in shared memory"
+                    : candidate->values[BY_RUNGS]              ? "lines in shared memory"
+                                                               : "butterflies",
+                    candidate->values[PADDED] ? ", padded rows" : "", widths[1 + candidate->values[WIDTH]]);
 }
 
 const stn_fft_strategy stn_fft_strategy_fft = {

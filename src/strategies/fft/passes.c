@@ -6,7 +6,11 @@
  *     pass 2:  over n2, for each k1:  X[k1 + N1 k2] = sum over n2 of y[k1, n2] w_N2^(n2 k2)         into natural order
  *
  * and with N = N1 (N2 N3) the second is again two of these. Neighbouring n2, then neighbouring k1, lie side by side, so
- * that every access is as long as a tile of lines is wide. */
+ * that every access is as long as a tile of lines is wide.
+ *
+ * Rows of a half spectrum have an odd number of elements, so its columns lie across lines of a cache. Where passes are
+ * `padded` only the first of a C2R, or the last of an R2C, sees that: between them it lies in the workspace with longer rows. A
+ * C2R's columns in two passes stay in their place there, X[k1 + N1 k2] at row N2 k1 + k2; the rows' own pass puts that right. */
 #include "strategies/fft/passes.h"
 
 #include <math.h>
@@ -31,8 +35,9 @@ typedef struct step {
     const stn_fft *fft;
     const fft_lengths *lengths;
     int axis;
-    int64_t length; /* complex points */
-    int64_t n[3];   /* complex elements of the other axes */
+    int64_t length;   /* complex points */
+    int64_t n[3];     /* complex elements of the other axes */
+    int64_t mixed[3]; /* N1 of an axis whose frequencies k1 + N1 k2 lie at N2 k1 + k2 in the workspace; 0: in order */
     layout from, to;
 } step;
 
@@ -60,15 +65,19 @@ static bool complex_layout(const stn_fft *fft, const stn_fft_side *side, fft_pla
     return whole;
 }
 
-static layout work_layout(const int64_t n[3]) {
-    layout l = {FFT_WORK, {n[1] * n[2], n[2], 1}, n[0] * n[1] * n[2]};
+/* Rows side by side, or each from a whole line of a cache on. */
+static layout work_layout(const step *s) {
+    enum { LINE = 128 }; /* bytes */
+    int64_t row = s->n[2], unit = LINE / 2 / (int64_t)stn_dtype_size(s->fft->dtype);
+    if (s->lengths->padded) row = stn_round_up(row, unit);
+    layout l = {FFT_WORK, {s->n[1] * row, row, 1}, s->n[0] * s->n[1] * row};
     return l;
 }
 
 /* ---- the loops over lines ---------------------------------------------------------------------------------------- */
 
 typedef struct loops {
-    fft_loop loop[5];
+    fft_loop loop[6];
     int count;
 } loops;
 
@@ -76,11 +85,22 @@ static void add_loop(loops *l, int64_t n, int64_t in, int64_t out) {
     if (n > 1) l->loop[l->count++] = (fft_loop){n, in, out};
 }
 
+/* An axis that is not transformed; from the workspace it goes where it belongs in order. */
+static void add_axis(loops *l, const step *s, int axis) {
+    int64_t n = s->n[axis], n1 = s->mixed[axis], in = s->from.stride[axis], out = s->to.stride[axis];
+    if (!n1 || s->to.place == FFT_WORK) {
+        add_loop(l, n, in, out);
+        return;
+    }
+    add_loop(l, n / n1, in, n1 * out);
+    add_loop(l, n1, n / n1 * in, out);
+}
+
 /* The axes that a step does not transform, and the batch; those that follow each other evenly are made one. */
 static loops other_loops(const step *s) {
     loops all = {.count = 0}, merged = {.count = 0};
     for (int axis = 2; axis >= 0; axis--)
-        if (axis != s->axis) add_loop(&all, s->n[axis], s->from.stride[axis], s->to.stride[axis]);
+        if (axis != s->axis) add_axis(&all, s, axis);
     add_loop(&all, s->fft->batch, s->from.batch, s->to.batch);
     for (int i = 1; i < all.count; i++) /* by stride: insertion */
         for (int j = i; j > 0 && all.loop[j].in < all.loop[j - 1].in; j--) {
@@ -160,6 +180,21 @@ static bool last_pass(const step *s, const layout *work, int64_t n1, fft_passes 
     bool across = others.count && others.loop[0].out < out;
     if (across) add_loop(&l, others.loop[0].n, others.loop[0].in, others.loop[0].out);
     add_loop(&l, n1, n2 * in, out);
+    for (int i = across; i < others.count; i++) add_loop(&l, others.loop[i].n, others.loop[i].in, others.loop[i].out);
+    return set_loops(pass, &l, 0);
+}
+
+/* The same in its place in the workspace: X[k1 + N1 k2] lies where y[k1, n2 = k2] did. */
+static bool last_pass_in_place(const step *s, const layout *work, int64_t n1, fft_passes *passes) {
+    step here = *s;
+    here.from = here.to = *work;
+    int64_t n2 = s->length / n1, w = work->stride[s->axis];
+    fft_pass *pass = add_pass(passes, &here, n2);
+    pass->in_stride = pass->out_stride = w;
+    loops l = {.count = 0}, others = other_loops(&here);
+    bool across = others.count && others.loop[0].in < w;
+    if (across) add_loop(&l, others.loop[0].n, others.loop[0].in, others.loop[0].out);
+    add_loop(&l, n1, n2 * w, n2 * w);
     for (int i = across; i < others.count; i++) add_loop(&l, others.loop[i].n, others.loop[i].in, others.loop[i].out);
     return set_loops(pass, &l, 0);
 }
@@ -244,17 +279,30 @@ static bool two_or_three(const step *s, const layout *work, fft_passes *passes, 
     return fits || refuse(reason, size, uneven);
 }
 
+/* Columns that stay in the workspace, in two passes. */
+static bool two_in_place(step *s, fft_passes *passes, char *reason, size_t size) {
+    int64_t n1 = factor_below(s->length, root_up(s->length, 2));
+    if (s->axis == 2 || s->length / n1 > fft_longest(s->fft->dtype, true))
+        return refuse(reason, size, "two of its axes need a workspace at a time");
+    s->mixed[s->axis] = n1;
+    layout work = s->to;
+    return (first_pass(s, &work, n1, passes) && last_pass_in_place(s, &work, n1, passes)) ||
+           refuse(reason, size, uneven);
+}
+
 /* Splits where one block cannot hold a line. */
-static bool add_step(const step *s, fft_passes *passes, char *reason, size_t size) {
+static bool add_step(step *s, fft_passes *passes, char *reason, size_t size) {
     loops others = other_loops(s);
     bool across = others.count && s->from.stride[s->axis] > others.loop[0].in;
-    bool fits = s->length <= s->lengths->longest && smooth(s->length);
+    bool fits = s->length <= (across ? s->lengths->longest_column : s->lengths->longest) && smooth(s->length);
     if (fits || s->length <= fft_longest(s->fft->dtype, across))
         return one_pass(s, passes) || refuse(reason, size, uneven);
     if (!smooth(s->length) || s->length > INT64_C(1) << 30)
         return refuse(reason, size, "an axis is longer than its kernels serve");
+    if (s->to.place == FFT_WORK && s->fft->kind == STN_C2R && s->lengths->padded)
+        return two_in_place(s, passes, reason, size);
     if (s->to.place == FFT_WORK) return refuse(reason, size, "two of its axes need a workspace at a time");
-    layout work = work_layout(s->n);
+    layout work = work_layout(s);
     passes->work = work.batch * s->fft->batch;
     step inner = *s;
     bool real = s->fft->kind != STN_C2C && s->axis == 2;
@@ -295,14 +343,16 @@ bool fft_passes_of(const stn_fft *fft, const fft_lengths *lengths, fft_passes *p
         if (fft->n[axis] > 1) order[count++] = axis;
     }
     if (!count || (real && fft->n[2] < 4)) return refuse(reason, size, "it is too short");
+    if (lengths->padded && (!real || count < 2)) return refuse(reason, size, "it has no half spectrum between passes");
     for (int i = 0; i < count; i++) {
         s.axis = order[i];
         s.length = real && s.axis == 2 ? fft->n[2] / 2 : fft->n[s.axis];
         s.from = i == 0 ? in : s.to;
         s.to = out;
-        if (fft->kind == STN_C2R && i + 1 < count) {
-            s.to = fft->in_place ? in : work_layout(s.n);
-            if (!fft->in_place) passes->work = s.to.batch * fft->batch;
+        if (i + 1 < count && (lengths->padded || fft->kind == STN_C2R)) {
+            bool work = lengths->padded || !fft->in_place;
+            s.to = work ? work_layout(&s) : in;
+            if (work) passes->work = s.to.batch * fft->batch;
         }
         if (!add_step(&s, passes, reason, size)) return false;
     }

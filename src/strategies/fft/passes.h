@@ -36,11 +36,13 @@ typedef struct fft_passes {
 
 /* The longest line of one pass of fft_line: along memory on both sides, or across it. */
 int64_t fft_longest(stn_dtype dtype, bool across);
-/* How long the lines of passes may be. A line that takes several passes takes two where its first can have `first` points
- * and the second as many, or as few as one block can hold; 0: as even as can be. One pass takes `longest` points, if they
- * are products of small primes, or what fft_line can take, if that is more. */
+/* How long the lines of passes may be, and where they lie. A line that takes several passes takes two where its first can
+ * have `first` points and the second as many, or as few as one block can hold; 0: as even as can be. One pass takes
+ * `longest` points along memory (and `longest_column` across it), if they are products of small primes, or what fft_line
+ * can take, if that is more. */
 typedef struct fft_lengths {
-    int64_t first, longest;
+    int64_t first, longest, longest_column;
+    bool padded; /* a half spectrum lies in the workspace between passes, each row from a whole line of a cache on */
 } fft_lengths;
 
 /* False if the transform cannot be done so; then `reason` says why. */

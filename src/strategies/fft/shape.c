@@ -299,8 +299,7 @@ bool fft_shape_for(const fft_pass *pass, stn_dtype dtype, const stn_machine *mac
     if (shape->lines < 1 || (32 % shape->line_threads == 0 && shape->lines * shape->line_threads % 32)) return false;
     shape->threads = shape->line_threads * shape->lines;
     if (shape->threads > 1024) return false;
-    bool moves = fft_fast_in(pass) != fft_fast_out(pass);
-    if (shape->stages == 1 && moves) return false;
+    if (shape->stages == 1 && fft_fast_in(pass) != fft_fast_out(pass)) return false;
     if (pass->scale != 1 || pass->load_real || pass->store_real)
         shape->half_cells = false; /* what overflows there may be in range when scaled */
     shape->table = dtype == STN_F16 && shape->length > 1024 && shape->length <= 8192 ? 8192 : 1024;
@@ -311,19 +310,21 @@ bool fft_shape_for(const fft_pass *pass, stn_dtype dtype, const stn_machine *mac
     return fft_shape_shared(pass, shape, dtype) <= machine->shared_per_block;
 }
 
-/* Columns whose points lie all over a large grid; those whose rows start inside a sector (bench/results/2026-11-22-fft-grid.md). */
-#define FAR 64e6 /* bytes */
-static const struct { double far, uneven; } rates = {.far = 0.86, .uneven = 0.6};
+/* Columns whose points lie all over a large grid: rows from whole sectors on; where read or written not (not timed apart: halfway); neither. */
+#define FAR 64e6                                 /* bytes */
+static const double rates[] = {0.86, 0.72, 0.6}; /* bench/results/2026-11-22-fft-grid.md */
 
-static bool is_uneven(const fft_pass *pass, int pair) {
-    return pass->in_stride * pair % 32 || pass->loop[1].in * pair % 32 || pass->loop[2].in * pair % 32;
+static int uneven_sides(const fft_pass *pass, int pair) {
+    const fft_loop *l = pass->loop;
+    return ((pass->in_stride | l[1].in | l[2].in) * pair % 32 != 0) +
+           ((pass->out_stride | l[1].out | l[2].out) * pair % 32 != 0);
 }
 
 /* Measured apart: roots between launches cost a seventh, outputs that change places with inputs gain a twentieth. */
 double fft_shape_part(const fft_pass *pass, const fft_shape *shape, stn_dtype dtype) {
     double part = shape->part, pair = 2 * (double)stn_dtype_size(dtype);
     double span = (double)pass->length * (double)stn_max(pass->in_stride, pass->out_stride) * pair;
-    if (dtype != STN_F16 && span > FAR) part *= is_uneven(pass, (int)pair) ? rates.uneven : rates.far;
+    if (dtype != STN_F16 && span > FAR) part *= rates[uneven_sides(pass, (int)pair)];
     if (fft_fast_in(pass) != fft_fast_out(pass)) part = fmin(0.95, part * 1.06);
     if (pass->outer && dtype == STN_F16) part *= 0.87;
     if (pass->load_real || pass->store_real) part *= dtype == STN_F16 ? 0.78 : 0.96;

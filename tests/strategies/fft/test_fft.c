@@ -215,12 +215,11 @@ static void tensor_lines(suite *s) {
     }
 }
 
-/* Every candidate for a transform. */
 static void each_candidate(suite *s, const stn_transform *t) {
     for (int pick = 0;; pick++) {
         fft_comparison c;
         char what[400];
-        bool good = compare_fft(s, t, strategy, pick, 5, &c);
+        bool good = compare_fft(s, t, strategy, pick, 5, &c); /* the pick-th, as the planner ranks them */
         if (!c.served && pick) return;
         fft_name(t, what, 300);
         snprintf(what + strlen(what), 100, ", candidate %d", pick);
@@ -296,6 +295,21 @@ static void rungs(suite *s) {
             }
 }
 
+/* Half spectra of several axes, whose rows may be longer between passes; columns of one pass and of two, on either axis. */
+static void spectra(suite *s) {
+    static const size_t sizes[][4] = {{1200, 12, 0, 1}, {20, 36, 0, 3},   {3, 1050, 10, 1}, {1120, 3, 12, 1},
+                                      {9, 10, 14, 2},   {2048, 10, 0, 2}, {4200, 4, 0, 1}};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        for (size_t way = s->full ? 0 : i % 3; way < 6; way += s->full ? 1 : 3) {
+            stn_transform t = fft_line((stn_dtype)(way % 3), 0, sizes[i][3]);
+            memcpy(t.extent, sizes[i], sizeof t.extent);
+            t.rank = t.extent[2] ? 3 : 2, t.kind = (way + i) / 3 % 2 ? STN_C2R : STN_R2C,
+            t.in_place = (i + way) % 4 == 0;
+            if (i == 1 && !t.in_place) t.out_stride[1] = 1, t.out_stride[0] = 44, t.out_batch_stride = 1000;
+            each_candidate(s, &t);
+        }
+}
+
 /* Each of the strategy's candidates for some transforms. */
 static void candidates(suite *s) {
     tensor_lines(s);
@@ -358,19 +372,11 @@ static void random_ones(suite *s) {
 }
 
 int main(int argc, char **argv) {
-    static const suite_part parts[] = {{"powers", powers},
-                                       {"others", others},
-                                       {"real", real},
-                                       {"planes", planes},
-                                       {"layouts", layouts},
-                                       {"scales", scales},
-                                       {"properties", properties},
-                                       {"candidates", candidates},
-                                       {"beside", beside},
-                                       {"splits", splits},
-                                       {"random", random_ones},
-                                       {"waves", waves},
-                                       {"rungs", rungs}};
+    static const suite_part parts[] = {{"powers", powers},         {"others", others},         {"real", real},
+                                       {"planes", planes},         {"layouts", layouts},       {"scales", scales},
+                                       {"properties", properties}, {"candidates", candidates}, {"beside", beside},
+                                       {"splits", splits},         {"random", random_ones},    {"waves", waves},
+                                       {"rungs", rungs},           {"spectra", spectra}};
     char *rest[16] = {argv[0]}; /* what the suite knows */
     int count = 1;
     for (int i = 1; i < argc && count < 16; i++) {
