@@ -48,46 +48,50 @@ static void insert_ranked(stn_plan *plan, const stn_ranked *entry) {
     plan->ranked = kept + 1;
 }
 
-/* The strategy's candidates. With a bar, only those whose predicted error meets it; if none does, or there are none,
- * that is why the strategy does not apply. */
-static void rank_strategy(stn_plan *plan, const stn_strategy *strategy, size_t most, bool with_bar) {
+#define ABOUT_LEAST 1.5 /* errors that are this much larger than the least are no reason to take the slower way */
+
+/* The strategy's candidates whose predicted error meets the problem's bar, or `given` if that is larger; if none does, or there are
+ * none, that is why the strategy does not apply. *least: the least error that was met with, if it is less. */
+static void rank_strategy(stn_plan *plan, const stn_strategy *strategy, size_t most, double given, double *least) {
     const stn_kind *kind = plan->kind;
     stn_ranked entry = {.strategy = strategy};
     stn_candidate list[MOST_CANDIDATES] = {0};
-    double least = INFINITY, asked = 0;
+    double own = INFINITY, asked = 0;
     entry.applies = kind->applies(plan, strategy, entry.reason, sizeof entry.reason);
     size_t count = entry.applies ? kind->candidates(plan, strategy, list, most) : 0, met = 0;
     for (size_t c = 0; c < count; c++) {
         entry.candidate = list[c];
         entry.estimate = (stn_estimate){0};
         kind->estimate(plan, strategy, &list[c], &entry.estimate);
-        const double bar = kind->bar ? kind->bar(plan, &entry.estimate) : INFINITY;
-        if (with_bar && entry.estimate.error > bar) {
-            least = fmin(least, entry.estimate.error);
+        const double bar = fmax(given, kind->bar ? kind->bar(plan, &entry.estimate) : INFINITY);
+        if (entry.estimate.error > bar) {
+            own = fmin(own, entry.estimate.error);
             asked = bar;
             continue;
         }
         insert_ranked(plan, &entry);
         met++;
     }
+    *least = fmin(*least, own);
     if (entry.applies && met) return;
     if (entry.applies && !count)
         snprintf(entry.reason, sizeof entry.reason, "it finds no way to run a problem of this size");
     else if (entry.applies)
-        snprintf(entry.reason, sizeof entry.reason, "its predicted error is %.2g at least, and the bar %.2g", least,
+        snprintf(entry.reason, sizeof entry.reason, "its predicted error is %.2g at least, and the bar %.2g", own,
                  asked);
     entry.applies = false;
     insert_ranked(plan, &entry);
 }
 
-/* Where nothing meets the bar, what there is serves: a plan says what error it expects. */
+/* Where nothing meets the bar, what comes nearest serves: a plan says what error it expects. */
 void stn_plan_rank(stn_plan *plan, const char *name, size_t most) {
     const stn_strategy *strategy;
     if (most > MOST_CANDIDATES) most = MOST_CANDIDATES;
-    for (int with_bar = 1; with_bar >= 0; with_bar--) {
+    double given = 0, least = INFINITY;
+    for (int turn = 0; turn < 2; turn++, given = ABOUT_LEAST * least) {
         plan->ranked = 0;
         for (size_t i = 0; (strategy = plan->kind->strategy(i)); i++)
-            if (wanted(name, strategy)) rank_strategy(plan, strategy, most, with_bar);
+            if (wanted(name, strategy)) rank_strategy(plan, strategy, most, given, &least);
         if (plan->ranked && plan->ranking[0].applies) return;
     }
 }

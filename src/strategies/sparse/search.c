@@ -16,8 +16,8 @@
 #define RUN 8     /* sums of a warp: products of one row of taps */
 #define UNLIKE                                                                                                         \
     0.05 /* what terms leave of one step's taps, from which on their powers are no sums of few terms either */
-/* Read off bench/results/2026-11-22-sparse-2.md, 16 rows of whole runs and 18 of one step, which are met within 15% (3D in tf32, with a
- * quarter of the warps, within 20%): parts of the sparse rate (dense f16 or tf32 times `faster`: of an H200, 950 over 630 and 452 over
+/* Read off bench/results/2026-11-22-sparse-2.md, 16 rows of whole runs and 18 of one step, most of which are met within 15% (3D in
+ * tf32, with a quarter of the warps, takes a third longer): parts of the sparse rate (dense f16 or tf32 times `faster`: of an H200, 950 over 630 and 452 over
  * 313 TFLOPS), of the copy bandwidth and of shared memory's; by how much a launch is slower whose multiprocessors hold fewer warps than
  * FULL, as a power of that. Cycles that a block takes to begin, of a walk that is too short to fill a multiprocessor (`alone`, of the sparse rate), and how much
  * longer launches take that load single elements, as measured when those were still waited for one by one
