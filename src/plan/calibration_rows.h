@@ -10,8 +10,8 @@
     X("direct", 1, STN_F16, true, 2.226, 0)                                                                            \
     X("direct", 1, STN_F32, false, 1.000, 5e-07)                                                                       \
     X("direct", 1, STN_F32, true, 1.105, 5.25e-06)                                                                     \
-    X("direct", 1, STN_F64, false, 1.025, 0)                                                                           \
-    X("direct", 1, STN_F64, true, 1.000, 3.5e-06)                                                                      \
+    X("direct", 1, STN_F64, false, 0.975, 0)                                                                           \
+    X("direct", 1, STN_F64, true, 1.419, 0)                                                                            \
     X("direct", 2, STN_F16, false, 1.133, 3.5e-06)                                                                     \
     X("direct", 2, STN_F16, true, 2.226, 0)                                                                            \
     X("direct", 2, STN_F32, false, 0.975, 1.25e-06)                                                                    \
@@ -28,8 +28,8 @@
     X("lowrank", 1, STN_F16, true, 1.025, 0)                                                                           \
     X("lowrank", 1, STN_F32, false, 1.191, 0)                                                                          \
     X("lowrank", 1, STN_F32, true, 1.133, 0)                                                                           \
-    X("lowrank", 1, STN_F64, false, 1.105, 0)                                                                          \
-    X("lowrank", 1, STN_F64, true, 1.000, 0)                                                                           \
+    X("lowrank", 1, STN_F64, false, 0.905, 0)                                                                          \
+    X("lowrank", 1, STN_F64, true, 0.905, 0)                                                                           \
     X("lowrank", 2, STN_F16, true, 1.000, 0)                                                                           \
     X("lowrank", 2, STN_F32, true, 1.133, 0)                                                                           \
     X("lowrank", 2, STN_F64, false, 0.951, 0)                                                                          \

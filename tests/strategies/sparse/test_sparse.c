@@ -2,7 +2,6 @@
  * (the emulator in CI, a GPU elsewhere). Prints TAP. Usage: test_sparse [--full] [--only PART] [--dtype T] [--tolerance X]. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "../suite.h"
@@ -193,10 +192,9 @@ static void candidates(suite *s) {
             comparison c;
             int which = pick < 4 ? pick : suite_candidate(s, &p, "sparse", " x 2 ");
             bool good = compare_candidate_with_host(s->context, s->pool, &p, "sparse", which, true, d.state, &c);
-            if (!good && pick > 1 && c.error.status == STN_ERROR_INVALID_ARGUMENT) { /* there are no more */
-                stn_stencil_destroy(stencil);
-                break;
-            }
+            const bool over = !good && pick > 1 && c.error.status == STN_ERROR_INVALID_ARGUMENT; /* there are no more */
+            if (over) stn_stencil_destroy(stencil);
+            if (over) break;
             for (size_t k = 0; k < sizeof needed / sizeof *needed; k++)
                 seen[k] = seen[k] || strstr(c.parameters, needed[k]);
             char what[400], detail[1200];
@@ -224,9 +222,8 @@ static void chains(suite *s) {
         p.dtype = turn % 2 ? STN_F32 : STN_F16;
         p.tolerance = TOLERANCE;
         comparison c;
-        bool good = true, chain = false;
-        for (int pick = dice_int(&d, 0, 1), most = pick + 4; good && !chain && pick < most;
-             pick++) { /* tiles may come first */
+        bool good = true, chain = false; /* tiles may come first */
+        for (int pick = dice_int(&d, 0, 1), most = pick + 4; good && !chain && pick < most; pick++) {
             good = compare_candidate_with_host(s->context, s->pool, &p, "sparse", pick, true, d.state, &c);
             if (!good && c.error.status == STN_ERROR_INVALID_ARGUMENT) /* there are no more */
                 good = compare_candidate_with_host(s->context, s->pool, &p, "sparse", 0, true, d.state, &c), most = 0;
