@@ -192,10 +192,12 @@ int64_t fno_shape_blocks(const fno_pass *pass, const fno_shape *shape, const stn
  * shorter work hides behind the longer, in a transform alone; bytes a second of weights that come again for every item; how much each
  * further block of a multiprocessor lets the phases of a product's pass overlap; the first loads and the last stores of a block; what
  * one multiprocessor can read, over its share of the copy bandwidth; of the transforms and the product that different warps do side by
- * side how much of the shorter the longer still waits for, by their count of instructions, and how much of its time such a block works. */
+ * side how much of the shorter the longer still waits for, by their count of instructions, and how much of its time such a block works; how much longer
+ * lines of more than TALL points take, that leave a multiprocessor few blocks (1d-8192 in 2026-11-22-layers-grid.md). */
+#define TALL 4096
 static const struct {
-    double instructions, mixing, copy, tensor, hidden, again, overlap, begin, draw, beside, works;
-} rates = {17, 24, 0.9, 0.92, 0.7, 5.5e12, 0.16, 4e-6, 3, 0.35, 0.74};
+    double instructions, mixing, copy, tensor, hidden, again, overlap, begin, draw, beside, works, tall;
+} rates = {17, 24, 0.9, 0.92, 0.7, 5.5e12, 0.16, 4e-6, 3, 0.35, 0.74, 2.4};
 
 /* What a pass asks of a machine, in seconds of each of its units. */
 typedef struct pass_work {
@@ -209,7 +211,7 @@ static double cost_in_turn(const fno_pass *pass, const fno_shape *shape, double 
     const double turns = blocks / resident, idle = ceil(turns) / turns, alone = fmax(1, idle / rates.draw);
     const double moving = work->moving * alone, working = (work->ladder + work->tensor + work->weights) * idle;
     const double longer = fmax(moving, working), shorter = fmin(moving, working);
-    if (!pass->product) return longer + (1 - rates.hidden) * shorter;
+    if (!pass->product) return (longer + (1 - rates.hidden) * shorter) * (pass->n > TALL ? rates.tall : 1);
     const double beside = fmin(shape->line.blocks, ceil(blocks / machine->multiprocessors)) - 1;
     return fmax(longer, (longer + shorter) / (1 + rates.overlap * beside));
 }
