@@ -64,7 +64,7 @@ int64_t segment_works(const stn_task *task, const segment_shape *shape, const se
  * others in segments as these, and for that they must have a whole period. */
 static bool is_line_of_cosines(const stn_task *task, const segment_axis *axis, int first) {
     return axis->exact && axis->side[0] == STN_REFLECT && axis->side[1] == STN_REFLECT &&
-           axis->n == 256 * (int64_t)first && first > 0 && first < 16 && !segment_sourced(task);
+           axis->n == 256 * (int64_t)first && first > 1 && first < 16 && !segment_sourced(task);
 }
 
 /* Where a segment's outputs begin, and how many they are: whole units. */
