@@ -65,8 +65,8 @@ def without_tensor_cores(folder):
 
 def without_diagonals(folder):
     edit(folder, KERNEL, r"^(__device__ __forceinline__ int cell_of\(int n\))", lambda match: IN_ROWS + match.group(1))
-    edit(folder, KERNEL, r"copy_async_8\(room \+ cell_of\(n\), s\.in \+ s\.start \+ n\);",
-         "copy_async_8(room + cell_of(in_rows(n)), s.in + s.start + in_rows(n));")
+    edit(folder, KERNEL, r"copy_element\(room \+ cell_of\(n\), s\.in \+ s\.start \+ n\);",
+         "copy_element(room + cell_of(in_rows(n)), s.in + s.start + in_rows(n));")
     edit(folder, KERNEL, r"for \(int j = a\.lead \+ t; j < a\.lead \+ count; j \+= THREADS\) \{",
          "for (int q = t; q < LENGTH; q += THREADS) {\n        const int j = in_rows(q);\n"
          "        if (static_cast<unsigned>(j - a.lead) >= static_cast<unsigned>(count)) continue;")
