@@ -190,7 +190,7 @@ static size_t add_variants(const search *s, segment_shape *best, size_t found, s
     for (size_t i = 0; i < sizeof variants / sizeof *variants && s->task->dtype == STN_F64; i++)
         for (size_t k = 0; k < plain && found < most; k++) {
             segment_shape varied = best[k];
-            const int first = varied.pass[0].first;
+            const int8_t first = varied.pass[0].first;
             if (variants[i].fragment ? first >= 0 : first != variants[i].first) continue;
             if (s->count > 1 && variants[i].blocks) continue;
             varied.whole = variants[i].whole, varied.blocks = variants[i].blocks,

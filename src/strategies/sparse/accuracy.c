@@ -189,7 +189,7 @@ double sparse_difference(const stn_power *power, const float *rounded, double sc
     int angles[3];
     for (int axis = 0; axis < 3; axis++) angles[axis] = sparse_angles(power, axis, angle[axis], share[axis]);
     size_t all = (size_t)angles[0] * (size_t)angles[1] * (size_t)angles[2], at = 0;
-    sparse_symbol *pairs = malloc(all * sizeof *pairs), *rows = calloc(sparse_weights(power) + 1, sizeof *rows);
+    sparse_symbol *pairs = calloc(all, sizeof *pairs), *rows = calloc(sparse_weights(power) + 1, sizeof *rows);
     if (pairs && rows) {
         for (int x = 0; x < angles[2]; x++) {
             sum_rows(power, rounded, scale, angle[2][x], rows);
