@@ -1,13 +1,15 @@
 """A call like one before, on arrays of NumPy and tensors of PyTorch: found and run without opening them."""
 
 import sys
-from typing import Any, Optional, Tuple
+from typing import Any, Dict, Optional, Tuple
 
 import numpy as np
 
 from ._arrays import capturing, raw_stream
 from ._memo import pin, recall, remember
+from ._scratch import STREAMS
 
+KEPT_BYTES = 1 << 16  # of scratch memory: more is had anew by each call
 _ndarray = np.ndarray
 
 
@@ -42,19 +44,31 @@ class TensorCall:
 
     def __init__(self, torch: Any, prepared: Any, x: Any):
         self.prepared, self._torch, self._device = prepared, torch, x.device
-        self._dtype, self._bytes = getattr(torch, prepared.dtype), torch.uint8
+        self._dtype = getattr(torch, prepared.dtype)
         self._enqueue = prepared.single or prepared.enqueue
         self._like = x.is_contiguous() and x.dtype == self._dtype and tuple(x.shape) == tuple(prepared.shape)
+        self._kept: Dict[int, Any] = {}  # little scratch memory, by stream
 
     def __call__(self, x: Any) -> Any:
         torch, prepared = self._torch, self.prepared
         made = torch.empty_like(x) if self._like else torch.empty(prepared.shape, dtype=self._dtype, device=self._device)
-        memory = torch.empty((prepared.bytes,), dtype=self._bytes, device=self._device) if prepared.bytes else None
         stream = raw_stream(torch, prepared.device)
-        if stream and capturing(torch):  # the default stream, 0, cannot be; to ask takes as long as all else here
+        captured = capturing(torch, stream)
+        if captured:
             pin(prepared)
+        memory = self._memory(stream, captured) if prepared.bytes else None
         self._enqueue(x.data_ptr(), made.data_ptr(), stream, 0 if memory is None else memory.data_ptr())
         return made
+
+    def _memory(self, stream: int, captured: bool) -> Any:
+        """Scratch memory. A little is kept, which calls in one stream use one after the other; a graph that is captured there may
+        be replayed in another, and gets its own."""
+        found = None if captured else self._kept.get(stream)
+        if found is None:
+            found = self._torch.empty((self.prepared.bytes,), dtype=self._torch.uint8, device=self._device)
+            if not captured and self.prepared.bytes <= KEPT_BYTES and len(self._kept) < STREAMS:
+                self._kept[stream] = found
+        return found
 
     def finish(self) -> None:
         self.prepared.finish()

@@ -29,7 +29,7 @@ class Prepared:
 
     def scratch(self, view: Any) -> Tuple[int, Any]:
         """Where it lies for this call, and what keeps it. `view` tells the stream, and how memory is had there."""
-        if view.ordered and view.stream and 'torch' in sys.modules and capturing(sys.modules['torch']):
+        if view.ordered and 'torch' in sys.modules and capturing(sys.modules['torch'], view.stream):
             pin(self)
         if not self.bytes:
             return 0, None
