@@ -72,5 +72,9 @@ typedef struct stn_kind {
     double (*allowed_difference)(const stn_plan *plan, uint64_t steps);
 } stn_kind;
 
+/* For a kind's judge: the last candidate of the first strategy that applies, from number *which of a list that ends with NULL. */
+stn_status stn_judge_of(const stn_plan *plan, const stn_strategy *const *judges, int *which,
+                        const stn_strategy **chosen, stn_candidate *candidate, stn_error *error);
+
 extern const stn_kind stn_kind_stencil, stn_kind_fft, stn_kind_layer;
 #endif

@@ -1,6 +1,5 @@
 /* Transforms as a kind of work: their table of strategies, and what plans ask of a stn_fft. */
 #include "base/arith.h"
-#include "base/error.h"
 #include "plan/calibration.h"
 #include "plan/plan.h"
 
@@ -104,20 +103,8 @@ static void key(const stn_plan *plan, const stn_key_sink *to) {
  * transforms. */
 static stn_status judge(const stn_plan *plan, int *which, const stn_strategy **chosen, stn_candidate *candidate,
                         stn_error *error) {
-    static const stn_fft_strategy *const judges[] = {&stn_fft_strategy_cufft, &stn_fft_strategy_fft};
-    char reason[160] = "";
-    for (; *which < (int)(sizeof judges / sizeof *judges); ++*which) {
-        const stn_fft_strategy *row = judges[*which];
-        stn_candidate list[STN_CANDIDATES] = {0};
-        size_t count = 0;
-        if (row->applies(&plan->fft, &plan->machine, reason, sizeof reason))
-            count = row->candidates(&plan->fft, &plan->machine, list, STN_CANDIDATES);
-        if (!count) continue;
-        *chosen = &row->run;
-        *candidate = list[count - 1];
-        return STN_OK;
-    }
-    return stn_fail(error, STN_ERROR_UNSUPPORTED, "there is nothing to compare with: %s", reason);
+    static const stn_strategy *const judges[] = {&stn_fft_strategy_cufft.run, &stn_fft_strategy_fft.run, NULL};
+    return stn_judge_of(plan, judges, which, chosen, candidate, error);
 }
 
 /* Ten times what the project allows any strategy. */

@@ -2,7 +2,6 @@
 #include <math.h>
 
 #include "base/arith.h"
-#include "base/error.h"
 #include "base/number.h"
 #include "plan/calibration.h"
 #include "plan/plan.h"
@@ -117,20 +116,8 @@ static void key(const stn_plan *plan, const stn_key_sink *to) {
  * exact products, nothing fused. */
 static stn_status judge(const stn_plan *plan, int *which, const stn_strategy **chosen, stn_candidate *candidate,
                         stn_error *error) {
-    static const stn_layer_strategy *const judges[] = {&stn_layer_strategy_cublas, &stn_layer_strategy_fno};
-    char reason[160] = "";
-    for (; *which < (int)(sizeof judges / sizeof *judges); ++*which) {
-        const stn_layer_strategy *row = judges[*which];
-        stn_candidate list[STN_CANDIDATES] = {0};
-        size_t count = 0;
-        if (row->applies(&plan->layer, &plan->machine, reason, sizeof reason))
-            count = row->candidates(&plan->layer, &plan->machine, list, STN_CANDIDATES);
-        if (!count) continue;
-        *chosen = &row->run;
-        *candidate = list[count - 1];
-        return STN_OK;
-    }
-    return stn_fail(error, STN_ERROR_UNSUPPORTED, "there is nothing to compare with: %s", reason);
+    static const stn_strategy *const judges[] = {&stn_layer_strategy_cublas.run, &stn_layer_strategy_fno.run, NULL};
+    return stn_judge_of(plan, judges, which, chosen, candidate, error);
 }
 
 /* Ten times what the project allows any strategy. */

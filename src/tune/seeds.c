@@ -58,7 +58,7 @@ static const char *seeds_of(stn_context *context, size_t i) {
 
 /* ---- one entry --------------------------------------------------------------------------------------------------- */
 
-stn_status tune_seed_key(const stn_plan *plan, stn_key *key, stn_error *error) {
+static stn_status make_key(const stn_plan *plan, stn_key *key, stn_error *error) {
     return tune_key_of_class(plan, "seeds", stn_version(), key, error);
 }
 
@@ -84,7 +84,7 @@ static bool is_fresh(const stn_context *context, const char *text) {
 bool tune_seed_recall(const stn_plan *plan, tune_records *records, bool *fresh) {
     stn_key key;
     const char *text;
-    if (!seeds_of(plan->context, 0) || tune_seed_key(plan, &key, NULL) != STN_OK) return false;
+    if (!seeds_of(plan->context, 0) || make_key(plan, &key, NULL) != STN_OK) return false;
     for (size_t i = 0; (text = seeds_of(plan->context, i)); i++) {
         char *note = find_note(text, &key);
         const bool known = note && tune_records_parse(note, records);
@@ -120,7 +120,7 @@ stn_status tune_seed_add(const stn_plan *plan, tune_wisdom *wisdom, stn_error *e
     tune_records *records = malloc(sizeof *records);
     if (!records) return stn_fail_memory(error, "seeds", sizeof *records);
     choose_records(plan, records);
-    stn_status status = records->count ? tune_seed_key(plan, &key, error) : STN_OK;
+    stn_status status = records->count ? make_key(plan, &key, error) : STN_OK;
     if (status == STN_OK && records->count) {
         tune_wisdom_library(plan->context, wisdom->library);
         tune_records_print(plan, records, &text);

@@ -12,7 +12,6 @@
 /* Texts, NULL after the last: cache/tuned/embed.py writes it. */
 extern const char *const tune_embedded_seeds[];
 
-stn_status tune_seed_key(const stn_plan *plan, stn_key *key, stn_error *error);
 /* What seeds know of problems like the plan's; false: nothing. *fresh: they are of this library's templates. */
 bool tune_seed_recall(const stn_plan *plan, tune_records *records, bool *fresh);
 /* Adds the fastest of what was measured in the plan's ranking; nothing where nothing was. wisdom is zeroed or the result of others. */

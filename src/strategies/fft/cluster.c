@@ -55,8 +55,15 @@ typedef struct image_arguments {
     int32_t unused;
 } image_arguments;
 
+static int64_t blocks_of(const fft_pass *pass) {
+    int64_t points = pass->length;
+    for (int i = 0; i < 2; i++)
+        if (stn_mul_overflows(points, pass->loop[i].n, &points)) return INT64_MAX;
+    return points / POINTS;
+}
+
 static stn_launch launch_of(const fft_pass *pass, void *stream) {
-    return (stn_launch){.grid = {(unsigned)fft_cluster_blocks(pass), 1, 1},
+    return (stn_launch){.grid = {(unsigned)blocks_of(pass), 1, 1},
                         .block = {32 * WARPS, 1, 1},
                         .shared = fft_cluster_shared(pass),
                         .stream = stream,
@@ -79,7 +86,7 @@ bool fft_cluster_long(const stn_fft *fft, const stn_machine *machine, const fft_
     if (!serves(fft, machine) || pass->length != FFT_CLUSTER_LINE || pass->only_real) return false;
     if (pass->load_real || pass->store_real || pass->scale <= 0 || pass->loop[2].n > 1) return false;
     if (lines->n % LINES || lines->out != 1 || pass->out_stride % 4 || batch->in % 4 || batch->out % 4) return false;
-    if (fft_cluster_blocks(pass) > INT32_MAX) return false;
+    if (blocks_of(pass) > INT32_MAX) return false;
     if (pass->outer)
         return pass->outer_loop == 0 && pass->outer <= INT64_C(1) << 32 && !(pass->outer & (pass->outer - 1)) &&
                lines->in == 1 && pass->in_stride % 4 == 0;
@@ -109,13 +116,6 @@ stn_status fft_long_launch(const struct stn_kernel *kernel, const fft_pass *pass
 
 /* ---- both -------------------------------------------------------------------------------------------------------- */
 
-int64_t fft_cluster_blocks(const fft_pass *pass) {
-    int64_t points = pass->length;
-    for (int i = 0; i < 2; i++)
-        if (stn_mul_overflows(points, pass->loop[i].n, &points)) return INT64_MAX;
-    return points / POINTS;
-}
-
 size_t fft_cluster_shared(const fft_pass *pass) { return pass->length == FFT_CLUSTER_LINE ? SHARED + ROOTS : SHARED; }
 
 void fft_cluster_params(const fft_pass *pass, stn_text *params) {
@@ -130,9 +130,9 @@ void fft_cluster_params(const fft_pass *pass, stn_text *params) {
 }
 
 double fft_cluster_seconds(const fft_pass *pass, const stn_machine *machine) {
-    double blocks = (double)fft_cluster_blocks(pass), part = pass->outer                        ? rates.outer
-                                                             : pass->length == FFT_CLUSTER_LINE ? rates.line
-                                                                                                : rates.image;
+    double blocks = (double)blocks_of(pass), part = pass->outer                        ? rates.outer
+                                                    : pass->length == FFT_CLUSTER_LINE ? rates.line
+                                                                                       : rates.image;
     double turns = ceil(blocks / ((double)machine->multiprocessors * BLOCKS));
     double waiting = rates.start + rates.turn * turns, moving = 8 * blocks * POINTS / (part * machine->copy_bandwidth);
     return fmax(waiting, moving) + machine->launch_seconds;

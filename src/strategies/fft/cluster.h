@@ -19,7 +19,6 @@ size_t fft_cluster_shared(const fft_pass *pass); /* bytes of a block */
 void fft_cluster_params(const fft_pass *pass, stn_text *params);
 /* Seconds of one launch. */
 double fft_cluster_seconds(const fft_pass *pass, const stn_machine *machine);
-int64_t fft_cluster_blocks(const fft_pass *pass);
 stn_status fft_image_launch(const struct stn_kernel *kernel, const fft_pass *pass, const void *from, void *to,
                             void *stream, stn_error *error);
 stn_status fft_long_launch(const struct stn_kernel *kernel, const fft_pass *pass, const void *from, void *to,

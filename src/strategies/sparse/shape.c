@@ -111,7 +111,8 @@ const char *sparse_kernel_name(const stn_task *task, const sparse_shape *shape) 
     return task->rank == 1 ? "sparse_line" : "sparse_tile";
 }
 
-bool sparse_can_be_abreast(const stn_task *task, const sparse_shape *shape) {
+/* May it be abreast? */
+static bool can_be_abreast(const stn_task *task, const sparse_shape *shape) {
     sparse_window w = sparse_window_of(task, shape);
     if (shape->terms) return false;
     return task->rank == 1 ? sparse_products(&w) == 16 / (task->dtype == STN_F16 ? 16 : 8) : shape->warps == 8;
@@ -271,7 +272,7 @@ static bool fit_rows(const stn_task *task, const stn_machine *machine, void *of)
 }
 
 static bool fit_blocks(const stn_task *task, const stn_machine *machine, void *of) {
-    ((sparse_shape *)of)->abreast = sparse_can_be_abreast(task, of);
+    ((sparse_shape *)of)->abreast = can_be_abreast(task, of);
     fit_walk(task, machine, of);
     const sparse_tiles tiles = sparse_tiles_of(task, of);
     return task->batch <= INT32_MAX / tiles.walks / tiles.y / tiles.x;

@@ -44,8 +44,6 @@ bool sparse_fit(const stn_task *task, const stn_machine *machine, int fused, int
 bool sparse_fit_more(const stn_task *task, const stn_machine *machine, sparse_shape *shape);
 /* Is the kernel sparse_brick, of 3D terms? */
 bool sparse_is_brick(const stn_task *task, const sparse_shape *shape);
-/* May it be abreast? */
-bool sparse_can_be_abreast(const stn_task *task, const sparse_shape *shape);
 int sparse_points(const stn_task *task, const sparse_shape *shape); /* of outputs, that a warp makes at once */
 int sparse_planes(const stn_task *task, const sparse_shape *shape); /* that the taps look at */
 /* What a walk reads beside its own planes, or tiles. */

@@ -1,0 +1,19 @@
+/* Whose result others are compared with, of a list of strategies: see kind.h. */
+#include "base/error.h"
+#include "plan/plan.h"
+
+stn_status stn_judge_of(const stn_plan *plan, const stn_strategy *const *judges, int *which,
+                        const stn_strategy **chosen, stn_candidate *candidate, stn_error *error) {
+    char reason[160] = "";
+    for (; judges[*which]; ++*which) {
+        stn_candidate list[STN_CANDIDATES] = {0};
+        size_t count = 0;
+        if (plan->kind->applies(plan, judges[*which], reason, sizeof reason))
+            count = plan->kind->candidates(plan, judges[*which], list, STN_CANDIDATES);
+        if (!count) continue;
+        *chosen = judges[*which];
+        *candidate = list[count - 1];
+        return STN_OK;
+    }
+    return stn_fail(error, STN_ERROR_UNSUPPORTED, "there is nothing to compare with: %s", reason);
+}
