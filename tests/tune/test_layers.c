@@ -8,28 +8,18 @@
 #include "../cache/helpers.h"
 #include "base/error.h"
 #include "context/context.h"
+#include "told.h"
 #include "tune/trial.h"
-
-static stn_error error;
-#define OK(call) cr_assert_eq((call), STN_OK, "%s", error.message)
 
 typedef struct world {
     char *dir;
     stn_context *context;
-    unsigned warnings;
-    char last[1024];
+    told told;
 } world;
-
-static void count_warning(void *user, stn_log_level level, const char *message) {
-    world *w = user;
-    if (level < STN_LOG_WARNING) return;
-    w->warnings++;
-    snprintf(w->last, sizeof w->last, "%s", message);
-}
 
 static void open_context(world *w) {
     const stn_context_options options = {
-        .device = STN_DEVICE_CUDA(0), .cache_dir = w->dir, .log = count_warning, .log_user = w};
+        .device = STN_DEVICE_CUDA(0), .cache_dir = w->dir, .log = count_warning, .log_user = &w->told};
     OK(stn_context_create(&options, &w->context, &error));
 }
 
@@ -47,12 +37,6 @@ static void end(world *w) {
 static void reopen(world *w) {
     stn_context_destroy(w->context);
     open_context(w);
-}
-
-static size_t measured_rows(const stn_plan *plan) {
-    size_t count = 0;
-    for (size_t i = 0; i < plan->ranked; i++) count += plan->ranking[i].measured > 0;
-    return count;
 }
 
 enum { LAYER_N = 24, LAYER_IN = 3, LAYER_OUT = 2, LAYER_MODES = 5, LAYER_BATCH = 2 };
@@ -114,12 +98,12 @@ Test(tune_layers, are_measured_and_remembered) {
     begin(&w);
     stn_spectral_conv c = layer_of(STN_PASS_FORWARD);
     stn_plan *tuned = layer_plan(&w, &c, true);
-    cr_assert_eq(tuned->chosen, STN_CHOSEN_BY_MEASURING, "%s", w.last);
+    cr_assert_eq(tuned->chosen, STN_CHOSEN_BY_MEASURING, "%s", w.told.last);
     cr_assert(measured_rows(tuned) >= 2, "%zu", measured_rows(tuned));
     for (size_t i = 0; i < tuned->ranked; i++)
         if (tuned->ranking[i].measured > 0) cr_assert(tuned->measured <= tuned->ranking[i].measured);
     expect_right_layer(&w, &c, tuned);
-    cr_assert_eq(w.warnings, 0u, "%s", w.last);
+    cr_assert_eq(w.told.warnings, 0u, "%s", w.told.last);
     const stn_candidate fastest = tuned->candidate;
     stn_plan_destroy(tuned);
     reopen(&w);

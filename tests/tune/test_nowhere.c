@@ -2,25 +2,14 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "plan/plan.h"
-
-static stn_error error;
-#define OK(call) cr_assert_eq((call), STN_OK, "%s", error.message)
+#include "told.h"
 
 typedef struct world {
     stn_context *context;
     stn_stencil *stencil;
     stn_problem problem;
-    unsigned warnings;
-    char last[1024];
+    told told;
 } world;
-
-static void count_warning(void *user, stn_log_level level, const char *message) {
-    world *w = user;
-    if (level < STN_LOG_WARNING) return;
-    w->warnings++;
-    strncpy(w->last, message, sizeof w->last - 1);
-}
 
 Test(nowhere, has_no_effect_but_a_warning) {
     for (int i = 0; i < 2; i++) {
@@ -32,7 +21,7 @@ Test(nowhere, has_no_effect_but_a_warning) {
             options.device = STN_DEVICE_HOST;
         options.cache_dir = ":memory:";
         options.log = count_warning;
-        options.log_user = &w;
+        options.log_user = &w.told;
         OK(stn_context_create(&options, &w.context, &error));
         OK(stn_stencil_parse("heat-1d", &w.stencil, &error));
         w.problem.stencil = w.stencil;
@@ -42,8 +31,8 @@ Test(nowhere, has_no_effect_but_a_warning) {
         stn_plan *plan;
         OK(stn_plan_create(w.context, &w.problem, &plan_options, &plan, &error));
         cr_assert_eq(plan->chosen, STN_CHOSEN_BY_ESTIMATE);
-        cr_assert_eq(w.warnings, 1u);
-        cr_assert_not_null(strstr(w.last, "nothing is measured"), "%s", w.last);
+        cr_assert_eq(w.told.warnings, 1u);
+        cr_assert_not_null(strstr(w.told.last, "nothing is measured"), "%s", w.told.last);
         stn_plan_destroy(plan);
         stn_stencil_destroy(w.stencil);
         stn_context_destroy(w.context);

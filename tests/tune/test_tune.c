@@ -10,11 +10,9 @@
 #include "../cache/helpers.h"
 #include "base/error.h"
 #include "context/context.h"
+#include "told.h"
 #include "tune/notes.h"
 #include "tune/trial.h"
-
-static stn_error error;
-#define OK(call) cr_assert_eq((call), STN_OK, "%s", error.message)
 
 enum { NY = 20, NX = 24, N = NY * NX, STEPS = 3 };
 
@@ -24,23 +22,15 @@ typedef struct world {
     stn_stencil *stencil;
     stn_problem problem;
     const char *strategy; /* NULL: auto */
-    unsigned warnings;
-    char last[1024];
+    told told;
 } world;
-
-static void count_warning(void *user, stn_log_level level, const char *message) {
-    world *w = user;
-    if (level < STN_LOG_WARNING) return;
-    w->warnings++;
-    snprintf(w->last, sizeof w->last, "%s", message);
-}
 
 static void open_context(world *w, const char *dir) {
     stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
     options.device = STN_DEVICE_CUDA(0);
     options.cache_dir = dir;
     options.log = count_warning;
-    options.log_user = w;
+    options.log_user = &w->told;
     stn_status status = stn_context_create(&options, &w->context, &error);
     cr_assert_eq(status, STN_OK, "%s", error.message);
 }
@@ -75,12 +65,6 @@ static stn_plan *plan_of(world *w, bool tune, double seconds) {
     options.tune_seconds = seconds;
     OK(stn_plan_create(w->context, &w->problem, &options, &plan, &error));
     return plan;
-}
-
-static size_t measured_rows(const stn_plan *plan) {
-    size_t count = 0;
-    for (size_t i = 0; i < plan->ranked; i++) count += plan->ranking[i].measured > 0;
-    return count;
 }
 
 /* As the host has it, at every point. */
@@ -125,7 +109,7 @@ Test(tune, picks_what_is_fastest_and_remembers_it) {
     for (size_t i = 0; i < tuned->ranked; i++)
         if (tuned->ranking[i].measured > 0) cr_assert(tuned->measured <= tuned->ranking[i].measured);
     expect_right(&w, tuned);
-    cr_assert_eq(w.warnings, 0u, "%s", w.last);
+    cr_assert_eq(w.told.warnings, 0u, "%s", w.told.last);
 
     stn_context *first = w.context;
     open_context(&w, w.dir); /* another process, meanwhile */
@@ -166,7 +150,7 @@ Test(tune, in_place_and_without_a_folder) {
     cr_assert_eq(later->chosen, STN_CHOSEN_BY_ESTIMATE);
     stn_plan_destroy(later);
     stn_plan_destroy(tuned);
-    cr_assert_eq(w.warnings, 0u, "%s", w.last);
+    cr_assert_eq(w.told.warnings, 0u, "%s", w.told.last);
     end(&w);
 }
 
@@ -308,7 +292,7 @@ Test(tune, a_transform_is_measured_and_remembered) {
     for (size_t i = 0; i < tuned->ranked; i++)
         if (tuned->ranking[i].measured > 0) cr_assert(tuned->measured <= tuned->ranking[i].measured);
     expect_one_peak(&w, tuned, 1024, 6, 37);
-    cr_assert_eq(w.warnings, 0u, "%s", w.last);
+    cr_assert_eq(w.told.warnings, 0u, "%s", w.told.last);
     const stn_candidate fastest = tuned->candidate;
     stn_plan_destroy(tuned);
     reopen(&w);

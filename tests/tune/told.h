@@ -1,0 +1,30 @@
+/* What tests of the tuner share: calls that must succeed, and what the library has warned of. */
+#ifndef STN_TESTS_TUNE_TOLD_H
+#define STN_TESTS_TUNE_TOLD_H
+#include <criterion/criterion.h>
+#include <stdio.h>
+
+#include "plan/plan.h"
+
+static stn_error error;
+#define OK(call) cr_assert_eq((call), STN_OK, "%s", error.message)
+
+typedef struct told {
+    unsigned warnings;
+    char last[1024];
+} told;
+
+/* user: a told */
+static inline void count_warning(void *user, stn_log_level level, const char *message) {
+    told *to = user;
+    if (level < STN_LOG_WARNING) return;
+    to->warnings++;
+    snprintf(to->last, sizeof to->last, "%s", message);
+}
+
+static inline size_t measured_rows(const stn_plan *plan) {
+    size_t count = 0;
+    for (size_t i = 0; i < plan->ranked; i++) count += plan->ranking[i].measured > 0;
+    return count;
+}
+#endif
