@@ -68,6 +68,9 @@ typedef struct stn_kind {
      * there is none. */
     stn_status (*judge)(const stn_plan *plan, int *which, const stn_strategy **strategy, stn_candidate *candidate,
                         stn_error *error);
+    /* Where the values of a run would leave the dtype's range: changes the plan's work to such as takes as long and stays within.
+     * False: it stays as it is. NULL: it always does. */
+    bool (*calm)(stn_plan *plan);
     /* Relative L2 difference from it that is no mistake, after so many steps. */
     double (*allowed_difference)(const stn_plan *plan, uint64_t steps);
 } stn_kind;

@@ -176,6 +176,16 @@ static stn_status judge(const stn_plan *plan, int *which, const stn_strategy **c
     return stn_fail(error, STN_ERROR_UNSUPPORTED, "there is nothing to compare with: strategy direct: %s", reason);
 }
 
+/* Weights scaled until no wave grows: how fast a candidate is does not depend on them. */
+static bool calm(stn_plan *plan) {
+    static const double most[] = {1e300, 1e36, 1e4}; /* by stn_dtype */
+    stn_task *task = &plan->task;
+    const double symbol = stn_taps_max_symbol(task->ntaps, task->taps);
+    if (!(pow(symbol, (double)task->steps) > most[task->dtype])) return false;
+    for (size_t i = 0; i < task->ntaps; i++) task->taps[i].weight /= symbol;
+    return true;
+}
+
 /* Ten times what the project allows any strategy: a mistake is larger by far. */
 static double allowed_difference(const stn_plan *plan, uint64_t steps) {
     double T = (double)steps;
@@ -213,5 +223,6 @@ const stn_kind stn_kind_stencil = {
     .more = more,
     .key = key,
     .judge = judge,
+    .calm = calm,
     .allowed_difference = allowed_difference,
 };

@@ -77,8 +77,23 @@ static stn_status open_operands(tune_stage *stage, stn_error *error) {
     return STN_OK;
 }
 
+/* Values that overflow could not be compared. */
+static stn_status calm(tune_stage *stage, stn_error *error) {
+    const stn_plan *plan = stage->plan;
+    stn_plan *copy;
+    if (!plan->kind->calm) return STN_OK;
+    STN_TRY(stn_plan_copy(plan, plan->kind, plan->kind->work(plan), stage->shape.steps, &copy, error));
+    if (plan->kind->calm(copy)) {
+        copy->cold = plan->cold;
+        stage->plan = stage->calmed = copy;
+    } else
+        stn_plan_destroy(copy);
+    return STN_OK;
+}
+
 static stn_status open_stage(tune_stage *stage, stn_error *error) {
     stn_context *context = stage->context;
+    STN_TRY(calm(stage, error));
     STN_TRY(find_judge(stage, error));
     STN_TRY(tune_kernel(context, stage->shape.dtype, "tune_fill", &stage->fill, error));
     STN_TRY(tune_kernel(context, stage->shape.dtype, "tune_compare", &stage->compare, error));
@@ -107,6 +122,7 @@ void tune_stage_close(tune_stage *stage) {
         stn_memory_free(stage->context, stage->want_operand[i]);
     }
     stn_timer_destroy(stage->timer);
+    stn_plan_destroy(stage->calmed);
     *stage = (tune_stage){0};
 }
 

@@ -7,7 +7,8 @@
 /* What all trials of one plan's work share. */
 typedef struct tune_stage {
     stn_context *context;
-    const stn_plan *plan; /* whose work it is: the whole run, or a transform; borrowed */
+    const stn_plan *plan; /* whose work trials do: the whole run, or a transform; borrowed */
+    stn_plan *calmed;     /* owned: what `plan` is where the given one's values would overflow; else NULL */
     stn_kernel *fill, *compare;
     stn_timer *timer;
     void *in, *out, *want; /* want: what the trusted candidate made of `in`; in place there is no `in` */

@@ -204,7 +204,7 @@ static void choose_trials(session *s) {
 
 static void build_some(void *user, int64_t begin, int64_t end) {
     session *s = user;
-    for (int64_t i = begin; i < end; i++) tune_trial_build(s->plan, &s->trials[i]);
+    for (int64_t i = begin; i < end; i++) tune_trial_build(s->stage.plan, &s->trials[i]);
 }
 
 typedef struct batch {

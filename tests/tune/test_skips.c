@@ -4,16 +4,16 @@
 #include <string.h>
 
 #include "context/context.h"
-#include "plan/plan.h"
-
-static stn_error error;
-#define OK(call) cr_assert_eq((call), STN_OK, "%s", error.message)
+#include "told.h"
 
 static stn_context *context;
 static stn_stencil *stencil;
+static told heard;
 
 static void start(void) {
-    const stn_context_options options = {.device = STN_DEVICE_CUDA(0), .cache_dir = ":memory:"};
+    const stn_context_options options = {
+        .device = STN_DEVICE_CUDA(0), .cache_dir = ":memory:", .log = count_warning, .log_user = &heard};
+    heard = (told){0};
     OK(stn_context_create(&options, &context, &error));
     OK(stn_stencil_parse("heat-2d", &stencil, &error));
 }
@@ -70,6 +70,26 @@ Test(skips, by_a_compile_that_fails) {
     cr_expect_not_null(strstr(skip->because, "did not compile"), "%s", skip->because);
     cr_expect_null(find(plan, "time"));
     expect_words(plan, STN_JSON, "\"skipped\":[{\"constraint\":\"compile\",\"count\":1,");
+    stn_plan_destroy(plan);
+}
+
+/* By 7 a step at least, past what f16 holds after 6. */
+Test(skips, none_where_values_would_overflow) {
+    stn_problem problem = STN_PROBLEM_INIT;
+    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
+    stn_plan *plan;
+    stn_stencil_destroy(stencil);
+    OK(stn_stencil_parse("laplace-1d:order=14", &stencil, &error));
+    problem.stencil = stencil;
+    problem.extent[0] = 4096;
+    problem.steps = 10;
+    problem.dtype = STN_F16;
+    options.mode = STN_MODE_MEASURE, options.tune_seconds = 60;
+    OK(stn_plan_create(context, &problem, &options, &plan, &error));
+    cr_expect_eq(plan->chosen, STN_CHOSEN_BY_MEASURING, "%s", heard.last);
+    cr_expect_gt(measured_rows(plan), 10u, "%zu", measured_rows(plan));
+    cr_expect_eq(heard.warnings, 0u, "%s", heard.last);
+    cr_expect_eq(plan->nskips, 0u, "%s", plan->skips[0].because);
     stn_plan_destroy(plan);
 }
 
