@@ -27,6 +27,11 @@ struct stn_gather {
     void (*free_stand_in)(void *stands_in);
 };
 
+/* Compiles all that several miss, each kernel once, on the context's threads. Any may be NULL. */
+void stn_gathers_compile(stn_context *context, stn_gather *const *gathers, size_t count);
+/* Did one of its kernels not compile? */
+bool stn_gather_failed(const stn_gather *gather, stn_error *error);
+
 /* What the calling thread gathers on this context; NULL: nothing, compile. */
 stn_gather *stn_gather_here(stn_context *context);
 /* NULL: not listed yet. */

@@ -1,4 +1,7 @@
 /* What was gathered, compiled on several threads at once: plan/gather.h. */
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/error.h"
 #include "context/compile_cost.h"
 #include "context/context.h"
@@ -60,4 +63,45 @@ stn_status stn_gather_compile_apart(stn_gather *gather, stn_error *error) {
 
 void stn_gather_cancel(stn_gather *gather) {
     if (gather) atomic_store(&gather->cancel, true);
+}
+
+/* ---- of several plans -------------------------------------------------------------------------------------------- */
+
+typedef struct share {
+    stn_gather *gather;
+    const stn_wanted *wanted;
+} share;
+
+static bool has_share(const share *all, size_t count, const stn_wanted *wanted) {
+    for (size_t i = 0; i < count; i++)
+        if (!strcmp(all[i].wanted->name, wanted->name) && !strcmp(all[i].wanted->params, wanted->params)) return true;
+    return false;
+}
+
+static void compile_shares(void *user, int64_t begin, int64_t end) {
+    const share *all = user;
+    for (int64_t i = begin; i < end; i++) compile_apart(all[i].gather, all[i].wanted);
+}
+
+void stn_gathers_compile(stn_context *context, stn_gather *const *gathers, size_t count) {
+    share *all = calloc(count * STN_GATHER_MOST, sizeof *all);
+    stn_pool *pool = NULL;
+    size_t shares = 0;
+    for (size_t g = 0; all && g < count; g++)
+        for (size_t i = 0; gathers[g] && i < gathers[g]->count; i++)
+            if (!has_share(all, shares, &gathers[g]->missing[i]))
+                all[shares++] = (share){gathers[g], &gathers[g]->missing[i]};
+    const size_t threads = (size_t)stn_compile_threads(context);
+    if (shares > 1 && stn_pool_create((int)(threads < shares ? threads : shares), &pool, NULL) == STN_OK)
+        stn_pool_for(pool, (int64_t)shares, 1, compile_shares, all);
+    else
+        compile_shares(all, 0, (int64_t)shares);
+    stn_pool_destroy(pool);
+    free(all);
+}
+
+bool stn_gather_failed(const stn_gather *gather, stn_error *error) {
+    if (!atomic_load(&gather->cancel)) return false;
+    (void)stn_fail(error, gather->why.status, "%s", gather->why.message);
+    return true;
 }

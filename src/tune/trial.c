@@ -217,13 +217,27 @@ static uint64_t launches_for(const stn_estimate *whole) {
     return wanted >= LAUNCHES_MOST ? LAUNCHES_MOST : wanted > LAUNCHES_LEAST ? (uint64_t)wanted : LAUNCHES_LEAST;
 }
 
+/* As that many steps have it, and what the whole run is estimated to take. */
+static uint64_t shorten(const stn_plan *plan, const tune_trial *trial, stn_candidate *candidate, stn_estimate *whole) {
+    const stn_strategy *strategy = trial->strategy;
+    *candidate = trial->candidate;
+    *whole = (stn_estimate){0};
+    plan->kind->estimate(plan, strategy, candidate, whole);
+    if (!strategy->shorten) return steps_of(plan);
+    return strategy->shorten(&plan->task, &trial->candidate, launches_for(whole), candidate);
+}
+
+uint64_t tune_trial_steps(const stn_plan *plan, const tune_trial *trial) {
+    stn_candidate unused;
+    stn_estimate whole;
+    return shorten(plan, trial, &unused, &whole);
+}
+
 void tune_trial_build(const stn_plan *plan, tune_trial *trial) {
     const stn_strategy *strategy = trial->strategy;
-    stn_candidate candidate = trial->candidate;
-    uint64_t all = steps_of(plan), steps = all;
-    stn_estimate whole = {0};
-    plan->kind->estimate(plan, strategy, &candidate, &whole);
-    if (strategy->shorten) steps = strategy->shorten(&plan->task, &trial->candidate, launches_for(&whole), &candidate);
+    stn_candidate candidate;
+    stn_estimate whole;
+    const uint64_t all = steps_of(plan), steps = shorten(plan, trial, &candidate, &whole);
     if (stn_plan_build(plan, steps, strategy, &candidate, &trial->plan, &trial->why) != STN_OK) {
         trial->state = TUNE_SKIPPED;
         return;

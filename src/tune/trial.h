@@ -47,6 +47,8 @@ typedef struct tune_trial {
 stn_status tune_stage_open(const stn_plan *plan, tune_stage *stage, stn_error *error);
 void tune_stage_close(tune_stage *stage);
 
+/* That the candidate is run for: a few launches' worth. */
+uint64_t tune_trial_steps(const stn_plan *plan, const tune_trial *trial);
 /* Compiles. From any thread; what fails is in the trial. */
 void tune_trial_build(const stn_plan *plan, tune_trial *trial);
 /* Runs it once, compares every point with the trusted candidate, and runs it again to know how long it takes: the trial is

@@ -1,36 +1,20 @@
-/* Measured times into a plan's ranking: those that are remembered, or those of trials made now.
- *
- *     candidates, best estimate first -> compiled together -> checked, timed -> the slow drop out -> finalists by turns
- *
- * Every candidate is treated alike: the same input, checked before it is timed, the median of its samples. */
+/* Measured times into a plan's ranking: those that are remembered, or those of trials made now (session.h). */
+#include "tune/tuner.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/error.h"
 #include "context/context.h"
 #include "tune/notes.h"
 #include "tune/online.h"
 #include "tune/seeds.h"
-#include "tune/trial.h"
+#include "tune/session.h"
 
-#define HOPELESS 3.0  /* times the best estimate: not tried, unless it is the best of its strategy */
-#define LIKE 1.5      /* times the best estimate: not taken over from a problem like this */
-#define STALE 1.15    /* nor from seeds that were measured with other templates: so far estimates are off anyway */
-#define TOO_SLOW 2.0  /* times the best median: no more samples */
-#define FINALIST 1.15 /* times the best median */
-#define FIRST_SECONDS 1e-3
-#define FINAL_SECONDS 20e-3 /* long enough that clocks settle where a long run's do */
-enum {
-    TRIALS = STN_PLAN_RANKING,
-    LIKELY = 32,
-    FINALISTS = 6,
-    FIRST_SAMPLES = 3,
-    FINAL_SAMPLES = 5,
-    BATCH = 8,
-    WIDE = 48
-};
+#define LIKE 1.5   /* times the best estimate: not taken over from a problem like this */
+#define STALE 1.15 /* nor from seeds that were measured with other templates: so far estimates are off anyway */
+enum { WIDE = 48 };
 
 /* ---- the ranking ------------------------------------------------------------------------------------------------- */
 
@@ -162,191 +146,27 @@ static bool recall(stn_plan *plan, const char *strategy) {
     return known;
 }
 
-/* ---- trials ------------------------------------------------------------------------------------------------------ */
+/* ---- measuring ---------------------------------------------------------------------------------------------------- */
 
-typedef struct session {
-    stn_plan *plan;
-    tune_stage stage;
-    tune_trial trials[TRIALS];
-    size_t count;
-    bool all;              /* no candidate is left out */
-    double deadline, best; /* best: the least median so far */
-} session;
-
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static bool has_trial(const session *s, const stn_strategy *strategy) {
-    for (size_t i = 0; i < s->count; i++)
-        if (s->trials[i].strategy == strategy) return true;
-    return false;
-}
-
-static void add_trial(session *s, const stn_ranked *row) {
-    if (s->count < (s->all ? TRIALS : LIKELY))
-        s->trials[s->count++] =
-            (tune_trial){.strategy = row->strategy, .candidate = row->candidate, .predicted = row->estimate.seconds};
-}
-
-/* The best estimate of each strategy, then all others that have a chance, best estimate first. */
-static void choose_trials(session *s) {
-    const stn_ranked *rows = s->plan->ranking;
-    bool taken[STN_PLAN_RANKING] = {false};
-    for (size_t i = 0; i < s->plan->ranked && rows[i].applies; i++)
-        if (!has_trial(s, rows[i].strategy)) add_trial(s, &rows[i]), taken[i] = true;
-    for (size_t i = 0; i < s->plan->ranked && rows[i].applies; i++)
-        if (!taken[i] && (s->all || rows[i].estimate.seconds <= HOPELESS * rows[0].estimate.seconds))
-            add_trial(s, &rows[i]);
-}
-
-static void build_some(void *user, int64_t begin, int64_t end) {
-    session *s = user;
-    for (int64_t i = begin; i < end; i++) tune_trial_build(s->stage.plan, &s->trials[i]);
-}
-
-typedef struct batch {
-    session *s;
-    size_t first;
-} batch;
-
-static void build_batch(void *user, int64_t begin, int64_t end) {
-    const batch *part = user;
-    build_some(part->s, (int64_t)part->first + begin, (int64_t)part->first + end);
-}
-
-static void tell(const session *s, const tune_trial *trial, double difference) {
-    const stn_logger *logger = &s->plan->context->logger;
-    const char *strategy = trial->strategy->name;
-    stn_text name = STN_TEXT_EMPTY;
-    char *words = NULL;
-    if (trial->strategy->name_candidate) trial->strategy->name_candidate(&s->plan->task, &trial->candidate, &name);
-    if (stn_text_take(&name, &words, NULL) != STN_OK) return;
-    if (trial->state == TUNE_WRONG)
-        stn_log(
-            logger, STN_LOG_WARNING,
-            "strategy %s (%s) gives a wrong result on this GPU (relative L2 difference %.3g) and is not used: please "
-            "report this",
-            strategy, words, difference);
-    else if (trial->state == TUNE_SKIPPED)
-        stn_log(logger, STN_LOG_INFO, "strategy %s (%s) could not be measured: %s", strategy, words,
-                trial->why.message);
-    else
-        stn_log(logger, STN_LOG_DEBUG, "strategy %s (%s): %.6g s predicted, %.6g s measured", strategy, words,
-                trial->predicted, tune_trial_median(trial));
-    stn_text_free(words);
-}
-
-static void note_best(session *s, const tune_trial *trial) {
-    if (trial->state == TUNE_GOOD) s->best = fmin(s->best, tune_trial_median(trial));
-}
-
-static void measure_one(session *s, tune_trial *trial) {
-    double difference;
-    tune_trial_check(&s->stage, trial, &difference);
-    tune_trial_lengthen(trial, FIRST_SECONDS);
-    for (int i = 0; i < FIRST_SAMPLES && trial->state == TUNE_GOOD; i++) {
-        tune_trial_time(&s->stage, trial);
-        note_best(s, trial);
-        if (tune_trial_median(trial) > TOO_SLOW * s->best) break;
-    }
-    tell(s, trial, difference);
-}
-
-/* Batch after batch, each compiled by all threads, until all are measured or time is up; the first one is measured in any case. */
-static void measure_all(session *s) {
-    stn_pool *pool = NULL;
-    (void)stn_context_pool(s->plan->context, &pool, NULL); /* without threads one after the other */
-    const size_t wide = pool ? (size_t)stn_pool_threads(pool) : 1, batch_size = wide > BATCH ? wide : BATCH;
-    for (size_t first = 0; first < s->count; first += batch_size) {
-        size_t count = s->count - first < batch_size ? s->count - first : batch_size;
-        if (first && now() > s->deadline) break;
-        if (pool)
-            stn_pool_for(pool, (int64_t)count, 1, build_batch, &(batch){s, first});
-        else
-            build_some(s, (int64_t)first, (int64_t)(first + count));
-        for (size_t i = first; i < first + count && (i == 0 || now() < s->deadline); i++) measure_one(s, &s->trials[i]);
-        for (size_t i = first; i < first + count; i++) /* plans hold memory */
-            if (tune_trial_median(&s->trials[i]) > FINALIST * s->best) tune_trial_clear(&s->trials[i]);
-    }
-}
-
-static int by_median(const void *a, const void *b) {
-    double x = tune_trial_median(*(tune_trial *const *)a), y = tune_trial_median(*(tune_trial *const *)b);
-    return (x > y) - (x < y);
-}
-
-/* By turns, with no wait between, so that what changes with time (clocks, heat) meets all alike; earlier samples do not count. */
-static void measure_finalists(session *s) {
-    tune_trial *order[TRIALS] = {NULL};
-    size_t count = 0;
-    for (size_t i = 0; i < s->count; i++)
-        if (s->trials[i].plan && s->trials[i].state == TUNE_GOOD) order[count++] = &s->trials[i];
-    qsort(order, count, sizeof *order, by_median);
-    while (count && (count > FINALISTS || tune_trial_median(order[count - 1]) > FINALIST * s->best)) count--;
-    if (count < 2 || now() > s->deadline) return;
-    for (size_t i = 0; i < count; i++) tune_trial_lengthen(order[i], FINAL_SECONDS);
-    stn_timer *timers[FINALISTS] = {NULL};
-    bool timed = true;
-    for (size_t i = 0; i < count; i++)
-        timed = stn_timer_create(s->plan->context->device, &timers[i], NULL) == STN_OK && timed;
-    for (int round = 0; timed && round <= FINAL_SAMPLES && (round <= 1 || now() < s->deadline); round++) {
-        for (size_t i = 0; i < count; i++) {
-            if (round <= 1) order[i]->count = 0; /* round 0 warms up */
-            tune_trial_start(&s->stage, order[i], timers[i]);
-        }
-        for (size_t i = 0; i < count; i++) tune_trial_take(order[i], timers[i]);
-    }
-    for (size_t i = 0; i < count; i++) stn_timer_destroy(timers[i]);
-}
-
-static void record_trials(const session *s, tune_records *records) {
-    for (size_t i = 0; i < s->count; i++) {
-        const tune_trial *trial = &s->trials[i];
-        bool measured = trial->state == TUNE_GOOD && trial->count;
-        if (measured || trial->state == TUNE_WRONG)
-            tune_record_set(records, trial->strategy->name, &trial->candidate, measured ? tune_trial_median(trial) : 0);
-    }
-}
-
-/* Fails only where nothing could be measured. */
-static stn_status run_session(stn_plan *plan, double seconds, bool all, tune_records *records, stn_error *error) {
-    session *s = calloc(1, sizeof *s);
-    if (!s) return stn_fail_memory(error, "measuring", sizeof *s);
-    s->plan = plan;
-    s->all = all;
-    s->deadline = now() + seconds;
-    s->best = INFINITY;
-    stn_status status = tune_stage_open(plan, &s->stage, error);
-    if (status == STN_OK) {
-        choose_trials(s);
-        measure_all(s);
-        measure_finalists(s);
-        for (size_t i = 0; i < s->count; i++) tune_count_skip(plan, &s->trials[i]);
-        record_trials(s, records);
-        for (size_t i = 0; i < s->count; i++) tune_trial_clear(&s->trials[i]);
-        tune_stage_close(&s->stage);
-    }
-    free(s);
-    return status;
+/* The ranking that candidates are picked from; false: there is nothing to measure. */
+static bool rank_for(stn_plan *plan, const char *strategy, const tune_order *order) {
+    stn_plan_rank(plan, strategy, order->all ? STN_PLAN_RANKING : WIDE);
+    return plan->ranked && plan->ranking[0].applies;
 }
 
 /* Ranks by estimate where nothing can be measured or remembered. */
-static void tune_locked(stn_plan *plan, const char *strategy, double seconds, bool all) {
-    tune_records *records = malloc(sizeof *records);
+static void tune_locked(stn_plan *plan, const char *strategy, const tune_order *order) {
+    tune_records *records = calloc(1, sizeof *records);
     stn_error why = {0};
     stn_key key;
     bool ready = records && tune_key(plan, &key, &why) == STN_OK;
     if (ready) {
-        (void)tune_recall(plan, &key, records);
-        stn_plan_rank(plan, strategy, all ? STN_PLAN_RANKING : WIDE);
-        if (!plan->ranked || !plan->ranking[0].applies)
+        if (!order->apart) (void)tune_recall(plan, &key, records);
+        if (!rank_for(plan, strategy, order))
             ready = false;
-        else if (run_session(plan, seconds, all, records, &why) == STN_OK)
-            tune_remember(plan, &key, records);
-        else
+        else if (tune_session_run(plan, order, records, &why) == STN_OK) {
+            if (!order->apart) tune_remember(plan, &key, records);
+        } else
             stn_log(&plan->context->logger, STN_LOG_WARNING, "nothing could be measured, so the estimate decides: %s",
                     why.message);
     }
@@ -355,7 +175,7 @@ static void tune_locked(stn_plan *plan, const char *strategy, double seconds, bo
     free(records);
 }
 
-static void tune(stn_plan *plan, const char *strategy, double seconds, bool all) {
+void tune_measure(stn_plan *plan, const char *strategy, const tune_order *order) {
     stn_context *context = plan->context;
     if (!context->device || !plan->kind->judge) {
         stn_log(&context->logger, STN_LOG_WARNING, "nothing is measured, as %s: the estimate decides",
@@ -366,8 +186,16 @@ static void tune(stn_plan *plan, const char *strategy, double seconds, bool all)
         return;
     }
     pthread_mutex_lock(&context->tuning);
-    tune_locked(plan, strategy, seconds, all);
+    tune_locked(plan, strategy, order);
     pthread_mutex_unlock(&context->tuning);
+}
+
+static void tune(stn_plan *plan, const char *strategy, double seconds, bool all) {
+    tune_measure(plan, strategy, &(tune_order){.seconds = seconds, .all = all});
+}
+
+void tune_compile(stn_plan *plan, const char *strategy, const tune_order *order) {
+    if (rank_for(plan, strategy, order)) tune_session_compile(plan, order);
 }
 
 const stn_tuner stn_tuner_default = {.recall = recall,

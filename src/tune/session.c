@@ -1,0 +1,268 @@
+/* See session.h. */
+#include "tune/session.h"
+
+#include <math.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/error.h"
+#include "context/context.h"
+#include "context/gather.h"
+#include "tune/trial.h"
+
+#define HOPELESS 3.0  /* times the best estimate: not tried, unless it is the best of its strategy */
+#define TOO_SLOW 2.0  /* times the best median: no more samples */
+#define FINALIST 1.15 /* times the best median */
+#define FIRST_SECONDS 1e-3
+#define FINAL_SECONDS 20e-3 /* long enough that clocks settle where a long run's do */
+enum { TRIALS = STN_PLAN_RANKING, LIKELY = 32, FINALISTS = 6, FIRST_SAMPLES = 3, FINAL_SAMPLES = 5, BATCH = 8 };
+
+typedef struct session {
+    stn_plan *plan;
+    tune_stage stage;
+    tune_trial trials[TRIALS];
+    stn_gather *gathers[TRIALS]; /* kernels that a trial's candidate lacks */
+    size_t count;
+    double deadline, best; /* best: the least median so far */
+} session;
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static bool has_trial(const session *s, const stn_strategy *strategy) {
+    for (size_t i = 0; i < s->count; i++)
+        if (s->trials[i].strategy == strategy) return true;
+    return false;
+}
+
+/* ---- which ------------------------------------------------------------------------------------------------------- */
+
+static void add_trial(session *s, const stn_ranked *row, size_t most) {
+    if (s->count < most)
+        s->trials[s->count++] =
+            (tune_trial){.strategy = row->strategy, .candidate = row->candidate, .predicted = row->estimate.seconds};
+}
+
+/* The best estimate of each strategy, then all others that have a chance, best estimate first. */
+static void choose_trials(session *s, const tune_order *order) {
+    const stn_ranked *rows = s->plan->ranking;
+    const size_t most = order->all ? TRIALS : LIKELY;
+    const double within = order->within > 0 ? order->within : order->all ? INFINITY : HOPELESS;
+    bool taken[STN_PLAN_RANKING] = {false};
+    for (size_t i = 0; i < s->plan->ranked && rows[i].applies; i++)
+        if (!has_trial(s, rows[i].strategy)) add_trial(s, &rows[i], most), taken[i] = true;
+    for (size_t i = 0; i < s->plan->ranked && rows[i].applies; i++)
+        if (!taken[i] && rows[i].estimate.seconds <= within * rows[0].estimate.seconds) add_trial(s, &rows[i], most);
+}
+
+/* Those of as many steps follow each other, so that the trusted candidate makes each number of steps once. */
+static void group_by_steps(session *s) {
+    tune_trial sorted[TRIALS];
+    size_t count = 0;
+    bool taken[TRIALS] = {false};
+    for (size_t i = 0; i < s->count; i++)
+        for (size_t j = i; j < s->count && !taken[i]; j++) {
+            if (taken[j] || tune_trial_steps(s->plan, &s->trials[j]) != tune_trial_steps(s->plan, &s->trials[i]))
+                continue;
+            sorted[count++] = s->trials[j];
+            taken[j] = j > i;
+        }
+    memcpy(s->trials, sorted, count * sizeof *sorted);
+}
+
+/* ---- building ---------------------------------------------------------------------------------------------------- */
+
+static void run_on_all(stn_pool *pool, size_t count, void (*body)(void *user, int64_t begin, int64_t end), void *user) {
+    if (pool)
+        stn_pool_for(pool, (int64_t)count, 1, body, user);
+    else
+        body(user, 0, (int64_t)count);
+}
+
+/* Trials from number `first` on. */
+typedef struct batch {
+    session *s;
+    size_t first;
+} batch;
+
+/* What lacks nothing is built; of the rest it is known what that is. */
+static void look_at_some(void *user, int64_t begin, int64_t end) {
+    const batch *part = user;
+    session *s = part->s;
+    for (int64_t i = (int64_t)part->first + begin; i < (int64_t)part->first + end; i++) {
+        stn_gather *gather = s->gathers[i] = stn_gather_begin(s->plan->context);
+        tune_trial_build(s->stage.plan, &s->trials[i]);
+        if (!stn_gather_end(gather)) continue;
+        tune_trial_clear(&s->trials[i]); /* it has stand-ins */
+        s->trials[i].state = TUNE_NEW;
+    }
+}
+
+/* What was compiled meanwhile is there. */
+static void build_some(void *user, int64_t begin, int64_t end) {
+    const batch *part = user;
+    session *s = part->s;
+    for (int64_t i = (int64_t)part->first + begin; i < (int64_t)part->first + end; i++) {
+        tune_trial *trial = &s->trials[i];
+        if (!s->gathers[i] || !s->gathers[i]->count) continue;
+        trial->why = (stn_error){0};
+        if (stn_gather_failed(s->gathers[i], &trial->why))
+            trial->state = TUNE_SKIPPED;
+        else
+            tune_trial_build(s->stage.plan, trial);
+    }
+}
+
+static void compile_batch(session *s, stn_pool *pool, size_t first, size_t count) {
+    run_on_all(pool, count, look_at_some, &(batch){s, first});
+    stn_gathers_compile(s->plan->context, &s->gathers[first], count);
+}
+
+static void free_gathers(session *s, size_t first, size_t count) {
+    for (size_t i = first; i < first + count; i++) stn_gather_free(s->gathers[i]), s->gathers[i] = NULL;
+}
+
+/* ---- measuring ----------------------------------------------------------------------------------------------------- */
+
+static void tell(const session *s, const tune_trial *trial, double difference) {
+    const stn_logger *logger = &s->plan->context->logger;
+    const char *strategy = trial->strategy->name;
+    stn_text name = STN_TEXT_EMPTY;
+    char *words = NULL;
+    if (trial->strategy->name_candidate) trial->strategy->name_candidate(&s->plan->task, &trial->candidate, &name);
+    if (stn_text_take(&name, &words, NULL) != STN_OK) return;
+    if (trial->state == TUNE_WRONG)
+        stn_log(
+            logger, STN_LOG_WARNING,
+            "strategy %s (%s) gives a wrong result on this GPU (relative L2 difference %.3g) and is not used: please "
+            "report this",
+            strategy, words, difference);
+    else if (trial->state == TUNE_SKIPPED)
+        stn_log(logger, STN_LOG_INFO, "strategy %s (%s) could not be measured: %s", strategy, words,
+                trial->why.message);
+    else
+        stn_log(logger, STN_LOG_DEBUG, "strategy %s (%s): %.6g s predicted, %.6g s measured", strategy, words,
+                trial->predicted, tune_trial_median(trial));
+    stn_text_free(words);
+}
+
+static void note_best(session *s, const tune_trial *trial) {
+    if (trial->state == TUNE_GOOD) s->best = fmin(s->best, tune_trial_median(trial));
+}
+
+static void measure_one(session *s, tune_trial *trial) {
+    double difference;
+    tune_trial_check(&s->stage, trial, &difference);
+    tune_trial_lengthen(trial, FIRST_SECONDS);
+    for (int i = 0; i < FIRST_SAMPLES && trial->state == TUNE_GOOD; i++) {
+        tune_trial_time(&s->stage, trial);
+        note_best(s, trial);
+        if (tune_trial_median(trial) > TOO_SLOW * s->best) break;
+    }
+    tell(s, trial, difference);
+}
+
+static stn_pool *pool_of(const session *s) {
+    stn_pool *pool = NULL;
+    (void)stn_context_pool(s->plan->context, &pool, NULL); /* without threads one after the other */
+    return pool;
+}
+
+/* Batch after batch, each compiled by all threads, until all are measured or time is up; the first one is measured in any case. */
+static void measure_all(session *s) {
+    stn_pool *pool = pool_of(s);
+    const size_t wide = pool ? (size_t)stn_pool_threads(pool) : 1, batch_size = wide > BATCH ? wide : BATCH;
+    for (size_t first = 0; first < s->count; first += batch_size) {
+        size_t count = s->count - first < batch_size ? s->count - first : batch_size;
+        if (first && now() > s->deadline) break;
+        compile_batch(s, pool, first, count);
+        run_on_all(pool, count, build_some, &(batch){s, first});
+        free_gathers(s, first, count);
+        for (size_t i = first; i < first + count && (i == 0 || now() < s->deadline); i++) measure_one(s, &s->trials[i]);
+        for (size_t i = first; i < first + count; i++) /* plans hold memory */
+            if (tune_trial_median(&s->trials[i]) > FINALIST * s->best) tune_trial_clear(&s->trials[i]);
+    }
+}
+
+static int by_median(const void *a, const void *b) {
+    double x = tune_trial_median(*(tune_trial *const *)a), y = tune_trial_median(*(tune_trial *const *)b);
+    return (x > y) - (x < y);
+}
+
+/* By turns, with no wait between, so that what changes with time (clocks, heat) meets all alike; earlier samples do not count. */
+static void measure_finalists(session *s) {
+    tune_trial *order[TRIALS] = {NULL};
+    size_t count = 0;
+    for (size_t i = 0; i < s->count; i++)
+        if (s->trials[i].plan && s->trials[i].state == TUNE_GOOD) order[count++] = &s->trials[i];
+    qsort(order, count, sizeof *order, by_median);
+    while (count && (count > FINALISTS || tune_trial_median(order[count - 1]) > FINALIST * s->best)) count--;
+    if (count < 2 || now() > s->deadline) return;
+    for (size_t i = 0; i < count; i++) tune_trial_lengthen(order[i], FINAL_SECONDS);
+    stn_timer *timers[FINALISTS] = {NULL};
+    bool timed = true;
+    for (size_t i = 0; i < count; i++)
+        timed = stn_timer_create(s->plan->context->device, &timers[i], NULL) == STN_OK && timed;
+    for (int round = 0; timed && round <= FINAL_SAMPLES && (round <= 1 || now() < s->deadline); round++) {
+        for (size_t i = 0; i < count; i++) {
+            if (round <= 1) order[i]->count = 0; /* round 0 warms up */
+            tune_trial_start(&s->stage, order[i], timers[i]);
+        }
+        for (size_t i = 0; i < count; i++) tune_trial_take(order[i], timers[i]);
+    }
+    for (size_t i = 0; i < count; i++) stn_timer_destroy(timers[i]);
+}
+
+static void record_trials(const session *s, tune_records *records) {
+    for (size_t i = 0; i < s->count; i++) {
+        const tune_trial *trial = &s->trials[i];
+        bool measured = trial->state == TUNE_GOOD && trial->count;
+        if (measured || trial->state == TUNE_WRONG)
+            tune_record_set(records, trial->strategy->name, &trial->candidate, measured ? tune_trial_median(trial) : 0);
+    }
+}
+
+static session *open_session(stn_plan *plan, const tune_order *order, stn_error *error) {
+    session *s = calloc(1, sizeof *s);
+    if (!s) {
+        (void)stn_fail_memory(error, "measuring", sizeof *s);
+        return NULL;
+    }
+    s->plan = plan;
+    s->stage.plan = plan;
+    s->best = INFINITY;
+    choose_trials(s, order);
+    group_by_steps(s);
+    return s;
+}
+
+stn_status tune_session_run(stn_plan *plan, const tune_order *order, tune_records *records, stn_error *error) {
+    session *s = open_session(plan, order, error);
+    if (!s) return STN_ERROR_OUT_OF_MEMORY;
+    s->deadline = now() + order->seconds;
+    stn_status status = tune_stage_open(plan, &s->stage, error);
+    if (status == STN_OK) {
+        measure_all(s);
+        measure_finalists(s);
+        for (size_t i = 0; i < s->count; i++) tune_count_skip(plan, &s->trials[i]);
+        record_trials(s, records);
+        for (size_t i = 0; i < s->count; i++) tune_trial_clear(&s->trials[i]);
+        tune_stage_close(&s->stage);
+    }
+    free(s);
+    return status;
+}
+
+void tune_session_compile(stn_plan *plan, const tune_order *order) {
+    session *s = open_session(plan, order, NULL);
+    if (!s) return;
+    compile_batch(s, pool_of(s), 0, s->count);
+    for (size_t i = 0; i < s->count; i++) tune_trial_clear(&s->trials[i]);
+    free_gathers(s, 0, s->count);
+    free(s);
+}

@@ -1,0 +1,15 @@
+/* Trials of a plan's ranking:
+ *
+ *     candidates, best estimate first -> compiled together -> checked, timed -> the slow drop out -> finalists by turns
+ *
+ * Every candidate is treated alike: the same input, checked before it is timed, the median of its samples. */
+#ifndef STN_TUNE_SESSION_H
+#define STN_TUNE_SESSION_H
+#include "tune/record.h"
+#include "tune/tuner.h"
+
+/* Fails only where nothing could be measured. */
+stn_status tune_session_run(stn_plan *plan, const tune_order *order, tune_records *records, stn_error *error);
+/* Compiles what the trials need. */
+void tune_session_compile(stn_plan *plan, const tune_order *order);
+#endif
