@@ -1,17 +1,18 @@
 #!/usr/bin/env python3
 """How well plans are chosen, and how soon: over bench/planner_problems.json.
 
-Usage: planner.py compile|first|regret [--stentor PATH] [--list FILE] [--arch sm_90] [--every N] [--limit SECONDS] [--json FILE]
+Usage: planner.py compile|first|regret [--stentor PATH] [--list FILE] [--arch sm_90] [--every N] [--limit SECONDS] [--seeds FILE] [--json FILE]
 
   compile  needs no GPU: seconds of NVRTC for each kernel that a plan of each problem has, one after the other, for --arch;
            ends with the median and the longest of each template, which src/context/compile_cost.c keeps
   first    seconds from nothing to the first result: an empty cache folder, one run of the command, the start of driver
            and process apart (that of a run that is warm)
-  regret   on a GPU: seconds of the estimate's choice over those of the fastest of all candidates (`stentor tune --mode patient`),
-           and the same of MEASURE's; ends with how many are within 15%, 35% and, of MEASURE, 3%
+  regret   on a GPU: seconds of the estimate's choice over those of the fastest of all candidates (`stentor tune --mode patient`) but
+           those estimated to take --within times the best (0: none is left out; the best of each strategy never is), and the same
+           of MEASURE's; ends with how many are within 15%, 35% and, of MEASURE, 3%. --seeds FILE keeps the fastest as cache/tuned has them
 
-Problems that the GPU has no memory for are told and counted. --every takes each N-th problem; after --limit seconds (of regret: 0.7 of
-them for the search over all candidates) no further one begins, and the rest is counted too. Nothing installed decides: STENTOR_SEEDS=none.
+Problems that the GPU has no memory for are told and counted. --every takes each N-th problem; after --limit seconds no further one begins,
+and the rest is counted too. Nothing installed decides: STENTOR_SEEDS=none.
 """
 import argparse
 import itertools
@@ -106,10 +107,12 @@ def first_results(options, problems):
     return {'problems': rows}
 
 
-def tuned(options, listed, mode, folder, seconds):
+def tuned(options, listed, folder):
     """What `stentor tune` tells of each problem as it is measured, all in one process: objects, until the time is up."""
-    command = [options.stentor, 'tune', '--problems', str(listed), '--mode', mode, '--cache-dir', folder, '--json',
-               '--limit', str(seconds), '--time-limit', str(options.each)]
+    command = [options.stentor, 'tune', '--problems', str(listed), '--mode', 'patient', '--again', '--cache-dir', folder, '--json',
+               '--limit', str(options.limit), '--time-limit', str(options.each)]
+    command += ['--within', str(options.within)] if options.within else []
+    command += ['--seeds', str(options.seeds)] if options.seeds else []
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         for line in process.stdout:
             told = json.loads(line)
@@ -140,7 +143,9 @@ def share(lost, bar):
 
 
 def summary(rows):
-    lost = sorted(row['estimate'] for row in rows)
+    lost = sorted(row['estimate'] for row in rows if row['estimate'] is not None)
+    if not lost:
+        return 'no problems'
     text = (f'{len(lost)} problems: estimate median +{100 * statistics.median(lost):.1f}%, '
             f'90% quantile +{100 * lost[math.ceil(0.9 * len(lost)) - 1]:.1f}%, worst +{100 * lost[-1]:.1f}%, '
             f'{share(lost, 0.15)}, {share(lost, 0.35)}')
@@ -148,42 +153,54 @@ def summary(rows):
     return text + (f'; MEASURE {share(measured, 0.03)}' if measured else '')
 
 
+def measured_of(told, choice):
+    """The time that the search gave a candidate, [strategy, name]; None where it did not measure it."""
+    return next((row['measured_seconds'] for row in told['ranking']
+                 if row.get('measured_seconds') and [row['strategy'], row['candidate']] == list(choice)), None)
+
+
 def regret_of(told):
     ranked = [row for row in told['ranking'] if row.get('measured_seconds')]
-    best, cheapest = min(row['measured_seconds'] for row in ranked), min(ranked, key=lambda row: row['seconds'])
-    return {'problem': label(told), 'candidates': len(ranked), 'best': best,
-            'estimate': cheapest['measured_seconds'] / best - 1, 'estimate_was': [cheapest['strategy'], cheapest['candidate']],
-            'best_was': [told['strategy'], told['candidate']]}
+    best, estimated = min(row['measured_seconds'] for row in ranked), told['estimated']
+    took = measured_of(told, estimated)
+    return {'problem': label(told), 'candidates': len(ranked), 'best': best, 'estimate': took and took / best - 1,
+            'estimate_was': estimated, 'best_was': [told['strategy'], told['candidate']],
+            'waited': told['waited_seconds'], 'measuring': told['measuring_seconds']}
 
 
 def add_measured(row, all_told, told):
     """MEASURE's choice, by the time that the search over all gave it; None where that did not measure it."""
-    choice = (told['strategy'], told['candidate'])
-    row['measure'] = next((each['measured_seconds'] / row['best'] - 1 for each in all_told['ranking']
-                           if each.get('measured_seconds') and (each['strategy'], each['candidate']) == choice), None)
+    took = measured_of(all_told, (told['strategy'], told['candidate']))
+    row['measure'] = took and took / row['best'] - 1
+    row['measuring_again'] = told['measuring_seconds']
+
+
+def times(rows):
+    """Where the time went."""
+    def sums(name):
+        return sum(row.get(name, 0) for row in rows)
+    return f"{sums('waited'):.1f} s waited for kernels, {sums('measuring'):.1f} s all, {sums('measuring_again'):.1f} s MEASURE"
 
 
 def regrets(options, problems):
-    """Two processes for all: every candidate, then MEASURE, with the kernels of the first but none of its times."""
+    """One process for all: every candidate, then MEASURE, with the kernels of the first but none of its times."""
     rows, searched = {}, {}
     with tempfile.TemporaryDirectory() as folder:
         listed = pathlib.Path(folder, 'problems.json')
         listed.write_text(json.dumps(problems), encoding='utf-8')
-        cache = str(pathlib.Path(folder, 'cache'))
-        begin = time.monotonic()
-        for told in tuned(options, listed, 'patient', cache, 0.7 * options.limit):
+        for told in tuned(options, listed, str(pathlib.Path(folder, 'cache'))):
+            if told['again']:
+                add_measured(rows[key(told)], searched.pop(key(told)), told)
+                continue
             searched[key(told)] = told
             row = rows[key(told)] = regret_of(told)
-            print(f"estimate +{100 * row['estimate']:.1f}%, of {row['candidates']} candidates: {row['problem']}", flush=True)
+            lost = 'not measured' if row['estimate'] is None else f"+{100 * row['estimate']:.1f}%"
+            print(f"estimate {lost}, of {row['candidates']} candidates: {row['problem']}", flush=True)
             if len(rows) % 10 == 0:
-                print(f'  so far {summary(list(rows.values()))}', flush=True)
-        subprocess.run([options.stentor, 'wisdom', 'forget', '--all', '--cache-dir', cache], check=True)
-        left = options.limit - (time.monotonic() - begin)
-        for told in tuned(options, listed, 'measure', cache, max(left, 1)):
-            if key(told) in rows:
-                add_measured(rows[key(told)], searched[key(told)], told)
+                print(f'  so far {summary(list(rows.values()))}; {times(rows.values())}', flush=True)
     if rows:
         print(summary(list(rows.values())))
+        print(times(rows.values()))
     return {'problems': list(rows.values())}
 
 
@@ -196,6 +213,8 @@ def main():
     parser.add_argument('--every', default=1, type=int)
     parser.add_argument('--limit', default=120, type=float)
     parser.add_argument('--each', default=6, type=float, help='seconds of measuring a problem')
+    parser.add_argument('--within', default=3, type=float, help='times the best estimate')
+    parser.add_argument('--seeds', type=pathlib.Path)
     parser.add_argument('--json', type=pathlib.Path)
     options = parser.parse_args()
     os.environ['STENTOR_SEEDS'] = 'none'

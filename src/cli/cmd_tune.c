@@ -16,7 +16,7 @@ typedef struct tune_settings {
     cli_report_settings report;
     const char *html;
     cli_tune_list list;
-    const char *limit; /* as given */
+    const char *limit, *within; /* as given */
 } tune_settings;
 
 static const cli_option page_options[] = {
@@ -28,15 +28,26 @@ static const cli_option list_options[] = {
     {"--problems", "LIST.json", CLI_TEXT, offsetof(tune_settings, list.problems),
      "all problems of a list, as pack build takes it, instead of one; with\n--json an object on a line for each"},
     {"--limit", "SECONDS", CLI_TEXT, offsetof(tune_settings, limit), "begin no further problem after so long"},
+    {"--within", "TIMES", CLI_TEXT, offsetof(tune_settings, within),
+     "leave out candidates that are estimated to take more than so many\ntimes the best; not the best of each "
+     "strategy"},
+    {"--again", NULL, CLI_FLAG, offsetof(tune_settings, list.again),
+     "measure each a second time, as --mode measure would know it"},
     {"--seeds", "FILE", CLI_TEXT, offsetof(tune_settings, list.seeds),
      "the fastest of each problem, as cache/tuned has it"},
 };
 
+/* Text NULL: not given. */
+static stn_status parse_positive(const char *option, const char *text, const char *what, double *value,
+                                 stn_error *error) {
+    if (text && (!stn_number_parse(text, strlen(text), value) || !(*value > 0)))
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "%s '%.40s': give %s, more than 0", option, text, what);
+    return STN_OK;
+}
+
 static stn_status tune_list(tune_settings *settings, stn_error *error) {
-    double *limit = &settings->list.limit;
-    if (settings->limit && (!stn_number_parse(settings->limit, strlen(settings->limit), limit) || !(*limit > 0)))
-        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "--limit '%.40s': give seconds, more than 0",
-                        settings->limit);
+    STN_TRY(parse_positive("--limit", settings->limit, "seconds", &settings->list.limit, error));
+    STN_TRY(parse_positive("--within", settings->within, "a number", &settings->list.within, error));
     if (settings->html || settings->problem.size || settings->problem.in)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
                         "--problems is a list, and --size, --in and --html are of one problem: leave one out");

@@ -1,6 +1,7 @@
 /* See tune_list.h. */
 #include "cli/tune_list.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +9,7 @@
 #include "base/error.h"
 #include "cli/problem_list.h"
 #include "cli/progress.h"
+#include "cli/tune_ahead.h"
 #include "io/output.h"
 #include "plan/plan.h"
 #include "tune/seeds.h"
@@ -17,7 +19,8 @@ static const cli_listed_kind *const kinds[] = {&cli_listed_transform, &cli_liste
 typedef struct session {
     const cli_tune_list *order;
     const cli_report_settings *report;
-    stn_plan_options options;
+    stn_plan_options options; /* of the plans whose candidates are measured */
+    tune_order tuning;
     stn_context *context;
     cli_problem_list problems;
     tune_wisdom seeds;
@@ -49,38 +52,94 @@ static size_t measured_rows(const stn_plan *plan) {
     return count;
 }
 
-static stn_status tell(const session *s, const cli_listed_problem *problem, const stn_plan *plan, stn_error *error) {
-    char *text;
+/* A problem that is being measured. */
+typedef struct course {
+    const cli_listed_problem *problem;
+    stn_plan *plan;
+    stn_ranked estimated;   /* what ESTIMATE would choose */
+    double waited, measure; /* seconds: for kernels, of measuring */
+    bool again;
+} course;
+
+static void put_more(const course *c, stn_text *text) {
+    stn_text name = STN_TEXT_EMPTY;
+    const stn_strategy *strategy = c->estimated.strategy;
+    stn_json_key(text, "label"), stn_json_string(text, c->problem->label);
+    stn_json_key(text, "again"), stn_text_printf(text, c->again ? "true" : "false");
+    stn_json_key(text, "waited_seconds"), stn_json_number(text, c->waited);
+    stn_json_key(text, "measuring_seconds"), stn_json_number(text, c->measure);
+    if (strategy->name_candidate) strategy->name_candidate(&c->plan->task, &c->estimated.candidate, &name);
+    stn_text_append(&name, "", 1);
+    stn_json_key(text, "estimated");
+    stn_text_printf(text, "[");
+    stn_json_string(text, strategy->name);
+    stn_text_printf(text, ",");
+    if (strategy->name_candidate && !name.failed)
+        stn_json_string(text, name.data);
+    else
+        stn_text_printf(text, "null");
+    stn_text_printf(text, "]");
+    stn_text_clear(&name);
+}
+
+static stn_status tell_json(const course *c, stn_error *error) {
+    stn_text text = STN_TEXT_EMPTY;
+    char *told, *line;
+    STN_TRY(stn_plan_describe(c->plan, STN_JSON, &told, error));
+    stn_text_append(&text, told, strlen(told) - 1); /* but the bracket that closes it */
+    stn_text_free(told);
+    put_more(c, &text);
+    stn_text_printf(&text, "}");
+    STN_TRY(stn_text_take(&text, &line, error));
+    puts(line);
+    stn_text_free(line);
+    return STN_OK;
+}
+
+static stn_status tell(const session *s, const course *c, stn_error *error) {
+    const stn_plan *plan = c->plan;
     if (s->report->quiet) return STN_OK;
-    if (s->report->json) {
-        STN_TRY(stn_plan_describe(plan, STN_JSON, &text, error));
-        puts(text);
-        stn_text_free(text);
-    } else
-        printf("%s: %zu candidates measured, %s, %.6g s, %.6g s predicted\n", problem->label, measured_rows(plan),
-               plan->strategy->name, plan->measured, plan->estimate.seconds);
+    if (s->report->json)
+        STN_TRY(tell_json(c, error));
+    else
+        printf("%s: %zu candidates measured%s, %s, %.6g s, %.6g s predicted\n", c->problem->label, measured_rows(plan),
+               c->again ? " again" : "", plan->strategy->name, plan->measured, plan->estimate.seconds);
     fflush(stdout);
     return STN_OK;
 }
 
-static stn_status tune_made(session *s, const cli_listed_problem *problem, const void *job, stn_error *error) {
-    stn_plan *plan;
+static stn_status measure(const session *s, course *c, const char *strategy, const tune_order *order,
+                          stn_error *error) {
+    const double start = cli_now();
+    tune_measure(c->plan, strategy, order);
+    stn_plan_take(c->plan, &c->plan->ranking[0]);
+    c->measure = cli_now() - start;
+    return measured_rows(c->plan) ? tell(s, c, error)
+                                  : stn_fail(error, STN_ERROR_UNSUPPORTED, "nothing could be measured");
+}
+
+static stn_status tune_made(session *s, const cli_listed_problem *problem, const void *job, double waited,
+                            stn_error *error) {
+    course c = {.problem = problem, .waited = waited};
     stn_plan_options options = s->options;
     if (problem->strategy) options.strategy = problem->strategy;
-    STN_TRY(problem->kind->plan(job, s->context, &options, &plan, error));
-    const bool good = measured_rows(plan) > 0;
-    stn_status status =
-        good ? tell(s, problem, plan, error) : stn_fail(error, STN_ERROR_UNSUPPORTED, "nothing could be measured");
-    if (status == STN_OK && s->order->seeds) status = tune_seed_add(plan, &s->seeds, error);
-    stn_plan_destroy(plan);
+    STN_TRY(problem->kind->plan(job, s->context, &options, &c.plan, error));
+    c.estimated = c.plan->ranking[0];
+    stn_status status = measure(s, &c, options.strategy, &s->tuning, error);
+    if (status == STN_OK && s->order->seeds) status = tune_seed_add(c.plan, &s->seeds, error);
+    if (status == STN_OK && s->order->again) {
+        c.again = true, c.waited = 0;
+        status = measure(s, &c, options.strategy, &(tune_order){.seconds = s->tuning.seconds, .apart = true}, error);
+    }
+    stn_plan_destroy(c.plan);
     return status;
 }
 
-static void tune_one(session *s, const cli_listed_problem *problem) {
+static void tune_one(session *s, const cli_listed_problem *problem, double waited) {
     stn_error why = {0};
     void *job = calloc(1, problem->kind->job_size);
     stn_status status = job ? problem->kind->make(problem->value, job, &why) : stn_fail_memory(&why, "a problem", 1);
-    if (status == STN_OK) status = tune_made(s, problem, job, &why);
+    if (status == STN_OK) status = tune_made(s, problem, job, waited, &why);
     if (status != STN_OK) tell_failure(s, problem, &why);
     if (job && problem->kind->clear) problem->kind->clear(job);
     free(job);
@@ -99,16 +158,39 @@ static size_t stride_of(size_t count) {
     return stride ? stride : 1;
 }
 
-static void tune_all(session *s) {
-    const size_t count = s->problems.count, stride = stride_of(count);
+static void tune_in_order(session *s, const cli_listed_problem *const *order, cli_tune_ahead *ahead) {
     const double start = cli_now();
-    for (size_t i = 0; i < count; i++) {
-        if (s->order->limit > 0 && cli_now() - start > s->order->limit) {
-            s->left = count - i;
+    for (size_t i = 0; i < s->problems.count; i++) {
+        const double asked = cli_now();
+        if (s->order->limit > 0 && asked - start > s->order->limit) {
+            s->left = s->problems.count - i;
             return;
         }
-        tune_one(s, &s->problems.list[i * stride % count]);
+        cli_tune_ahead_wait(ahead, i);
+        tune_one(s, order[i], cli_now() - asked);
     }
+}
+
+static stn_status tune_all(session *s, const cli_device_settings *device, stn_error *error) {
+    const size_t count = s->problems.count, stride = stride_of(count);
+    const cli_listed_problem **order = calloc(count ? count : 1, sizeof *order);
+    if (!order) return stn_fail_memory(error, "the problems' order", count * sizeof *order);
+    for (size_t i = 0; i < count; i++) order[i] = &s->problems.list[i * stride % count];
+    cli_tune_ahead *ahead = cli_tune_ahead_begin(order, count, s->context, device, &s->options, &s->tuning);
+    tune_in_order(s, order, ahead);
+    cli_tune_ahead_end(ahead);
+    free(order);
+    return STN_OK;
+}
+
+/* What the options ask of a search, which begins with plans by estimate. */
+static void order_search(session *s) {
+    const bool all = s->options.mode == STN_MODE_PATIENT;
+    const double given = s->options.tune_seconds;
+    s->tuning = (tune_order){.seconds = given > 0 ? given : all ? INFINITY : 10, .all = all};
+    s->tuning.within = s->order->within;
+    s->options.mode = STN_MODE_ESTIMATE;
+    s->options.estimate_only = s->options.deterministic = 1;
 }
 
 static stn_status write_seeds(const session *s, stn_error *error) {
@@ -128,12 +210,11 @@ stn_status cli_tune_list_run(const cli_tune_list *order, const cli_device_settin
     session s = {.order = order, .report = report};
     stn_status status;
     STN_TRY_GOTO(status, cli_plan_options(device, &s.options, error), done);
-    if (s.options.mode == STN_MODE_AUTO) s.options.mode = STN_MODE_MEASURE;
-    s.options.estimate_only = 1;
+    order_search(&s);
     if (order->seeds) STN_TRY_GOTO(status, stn_output_probe(order->seeds, error), done);
     STN_TRY_GOTO(status, cli_problem_list_read(order->problems, kinds, &s.problems, error), done);
     STN_TRY_GOTO(status, cli_open_context(device, report, &s.context, error), done);
-    tune_all(&s);
+    STN_TRY_GOTO(status, tune_all(&s, device, error), done);
     if (!report->quiet && !report->json)
         printf("%zu problems measured, %zu not, %zu left for want of time\n", s.measured, s.failed, s.left);
     status = write_seeds(&s, error);

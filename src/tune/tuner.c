@@ -10,7 +10,6 @@
 #include "tune/notes.h"
 #include "tune/online.h"
 #include "tune/seeds.h"
-#include "tune/session.h"
 
 #define LIKE 1.5   /* times the best estimate: not taken over from a problem like this */
 #define STALE 1.15 /* nor from seeds that were measured with other templates: so far estimates are off anyway */

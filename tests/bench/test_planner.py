@@ -52,15 +52,15 @@ class Planner(unittest.TestCase):
         self.assertTrue(all(row['cold'] > 0 and row['warm'] > 0 for row in rows))
 
     def test_sums(self):
-        told = {'problem': {'n': 1}, 'strategy': 'b', 'candidate': 'y',
+        told = {'problem': {'n': 1}, 'strategy': 'b', 'candidate': 'y', 'estimated': ['a', 'x'], 'waited_seconds': 0, 'measuring_seconds': 1,
                 'ranking': [{'strategy': 'b', 'candidate': 'y', 'seconds': 3.0, 'measured_seconds': 2.0},
                             {'strategy': 'a', 'candidate': 'x', 'seconds': 1.0, 'measured_seconds': 2.5},
                             {'strategy': 'c', 'candidate': None, 'measured_seconds': None}]}
         row = planner.regret_of(told)
         self.assertEqual((row['best'], row['estimate'], row['candidates']), (2.0, 0.25, 2))
-        planner.add_measured(row, told, {'strategy': 'a', 'candidate': 'x'})
+        planner.add_measured(row, told, {'strategy': 'a', 'candidate': 'x', 'measuring_seconds': 1})
         self.assertEqual(row['measure'], 0.25)
-        planner.add_measured(row, told, {'strategy': 'a', 'candidate': 'z'})
+        planner.add_measured(row, told, {'strategy': 'a', 'candidate': 'z', 'measuring_seconds': 1})
         self.assertIsNone(row['measure'])
         rows = [{'estimate': value, 'measure': value} for value in (0, 0.02, 0.1, 0.3, 0.5)]
         self.assertEqual(planner.summary(rows), '5 problems: estimate median +10.0%, 90% quantile +50.0%, worst +50.0%, '

@@ -104,6 +104,7 @@ class Tune(CommandTest):
         self.assertTrue(any(line.startswith('no-such, 5: ') for line in done))
         self.assertIn('6 left for want of time', self.succeed(*common, '--limit', '1e-9').stdout)
         self.refuse(2, '--limit', *common, '--limit', 'soon')
+        self.refuse(2, '--within', *common, '--within', '0')
         self.refuse(2, 'leave one out', *common, '--size', '5')
         seeds = (self.path / 's.txt').read_text(encoding='ascii')
         self.assertEqual(len(re.findall('^entry: ', seeds, re.MULTILINE)), 5)
@@ -113,6 +114,26 @@ class Tune(CommandTest):
             self.assertEqual(json.loads(done.stdout)['chosen'], chosen)
         self.list_of('none.json', {'stencil': 'no-such', 'size': '5'})
         self.refuse(8, 'there are no seeds', 'tune', '--problems', 'none.json', '--quiet', '--seeds', 't.txt')
+
+    def test_a_list_twice_and_within(self):
+        """The second time knows nothing of the first; what is estimated to be slow is left out but for each strategy's best."""
+        self.list_of('l.json', {'stencil': 'heat-1d:alpha=0.2', 'size': '4096', 'steps': [1, 40], 'boundary': 'wrap'})
+        common = ('tune', '--problems', 'l.json', '--mode', 'patient', '--cache-dir', 'a', '--json')
+        told = [json.loads(line) for line in self.succeed(*common, '--again', '--within', '1.5').stdout.splitlines()]
+        self.assertEqual([one['again'] for one in told], [False, True, False, True])
+        for first, second in zip(told[::2], told[1::2]):
+            self.assertEqual(first['label'], second['label'])
+            self.assertEqual(first['estimated'], second['estimated'])
+            self.assertIn(first['estimated'], [[row['strategy'], row['candidate']] for row in first['ranking']])
+            self.assertTrue(first['measuring_seconds'] > 0 and first['waited_seconds'] >= 0)
+            taken = [row for row in first['ranking'] if row['measured_seconds']]
+            best = min(row['seconds'] for row in first['ranking'] if 'seconds' in row)
+            slow = [row['strategy'] for row in taken if row['seconds'] > 1.5 * best]
+            self.assertEqual(len(slow), len(set(slow)))
+            self.assertNotEqual([row['measured_seconds'] for row in taken], [row['measured_seconds'] for row in second['ranking']
+                                                                             if row['measured_seconds']])
+        self.assertTrue(any(row['seconds'] > 1.5 * told[2]['predicted_seconds'] and not row['measured_seconds']
+                            for row in told[2]['ranking'] if 'seconds' in row), 'some are left out')
 
     def test_times_with_a_cold_cache_are_apart(self):
         self.assertEqual(self.tune('a', '--time-limit', '1e-9', '--cold')['chosen'], 'measured')

@@ -1,0 +1,114 @@
+/* See tune_ahead.h. */
+#include "cli/tune_ahead.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "context/compile_cost.h"
+#include "context/context.h"
+
+enum {
+    SPARED = 2, /* processors that are left to what measures, if there are twice as many */
+    LEAD = 6    /* problems: a folder that is full drops what is oldest */
+};
+
+struct cli_tune_ahead {
+    const cli_listed_problem *const *problems;
+    size_t count;
+    stn_context *context; /* owned: the same GPU as if it were not here */
+    stn_plan_options options;
+    tune_order order;
+    pthread_t thread;
+    pthread_mutex_t lock; /* guards what follows */
+    pthread_cond_t more;
+    size_t done, wanted; /* problems whose kernels are there, and that were asked for */
+    bool stop;
+};
+
+/* What fails here fails again, with its story, when the problem is measured. */
+static void compile_one(const cli_tune_ahead *ahead, const cli_listed_problem *problem) {
+    stn_plan_options options = ahead->options;
+    stn_plan *plan = NULL;
+    void *job = calloc(1, problem->kind->job_size);
+    if (problem->strategy) options.strategy = problem->strategy;
+    if (job && problem->kind->make(problem->value, job, NULL) == STN_OK &&
+        problem->kind->plan(job, ahead->context, &options, &plan, NULL) == STN_OK)
+        tune_compile(plan, options.strategy, &ahead->order);
+    stn_plan_destroy(plan);
+    if (job && problem->kind->clear) problem->kind->clear(job);
+    free(job);
+}
+
+/* Waits while it is far enough ahead; false: nothing more is wanted. */
+static bool go_on(cli_tune_ahead *ahead) {
+    pthread_mutex_lock(&ahead->lock);
+    while (!ahead->stop && ahead->done >= ahead->wanted + LEAD) pthread_cond_wait(&ahead->more, &ahead->lock);
+    const bool stop = ahead->stop;
+    pthread_mutex_unlock(&ahead->lock);
+    return !stop;
+}
+
+static void *compile_all(void *user) {
+    cli_tune_ahead *ahead = user;
+    for (size_t i = 0; i < ahead->count && go_on(ahead); i++) {
+        compile_one(ahead, ahead->problems[i]);
+        pthread_mutex_lock(&ahead->lock);
+        ahead->done = i + 1;
+        pthread_cond_broadcast(&ahead->more);
+        pthread_mutex_unlock(&ahead->lock);
+    }
+    return NULL;
+}
+
+/* The candidates are those of the GPU that is here, which a context for an absent one knows by its architecture alone. */
+static stn_context *open_absent(const stn_context *like, const cli_device_settings *device) {
+    static const cli_report_settings silent = {.quiet = true};
+    cli_device_settings settings = *device;
+    stn_context *context;
+    const int threads = stn_compile_threads(like);
+    settings.arch = like->machine.arch;
+    settings.device = settings.strategy = NULL;
+    settings.threads = (uint64_t)(threads >= 2 * SPARED ? threads - SPARED : threads);
+    if (cli_open_context(&settings, &silent, &context, NULL) != STN_OK) return NULL;
+    context->machine = like->machine;
+    context->machine.present = false;
+    return context;
+}
+
+cli_tune_ahead *cli_tune_ahead_begin(const cli_listed_problem *const *problems, size_t count, stn_context *context,
+                                     const cli_device_settings *device, const stn_plan_options *options,
+                                     const tune_order *order) {
+    if (!context->device || !stn_cache_dir(context->cache)) return NULL;
+    cli_tune_ahead *ahead = calloc(1, sizeof *ahead);
+    if (!ahead) return NULL;
+    *ahead = (cli_tune_ahead){.problems = problems, .count = count, .options = *options, .order = *order};
+    pthread_mutex_init(&ahead->lock, NULL);
+    pthread_cond_init(&ahead->more, NULL);
+    ahead->context = open_absent(context, device);
+    if (ahead->context && !pthread_create(&ahead->thread, NULL, compile_all, ahead)) return ahead;
+    stn_context_destroy(ahead->context);
+    free(ahead);
+    return NULL;
+}
+
+void cli_tune_ahead_wait(cli_tune_ahead *ahead, size_t i) {
+    if (!ahead) return;
+    pthread_mutex_lock(&ahead->lock);
+    ahead->wanted = i;
+    pthread_cond_broadcast(&ahead->more);
+    while (ahead->done <= i) pthread_cond_wait(&ahead->more, &ahead->lock);
+    pthread_mutex_unlock(&ahead->lock);
+}
+
+void cli_tune_ahead_end(cli_tune_ahead *ahead) {
+    if (!ahead) return;
+    pthread_mutex_lock(&ahead->lock);
+    ahead->stop = true;
+    pthread_cond_broadcast(&ahead->more);
+    pthread_mutex_unlock(&ahead->lock);
+    pthread_join(ahead->thread, NULL);
+    stn_context_destroy(ahead->context);
+    pthread_cond_destroy(&ahead->more);
+    pthread_mutex_destroy(&ahead->lock);
+    free(ahead);
+}
