@@ -429,15 +429,15 @@ typedef struct stn_plan_options {
  *             profits.
  *   Nowhere   On the host, and in a context for a GPU that is not here, there is nothing to measure: tune has no effect but a
  *             warning in the log.
- *   Online    STN_MODE_ONLINE, and AUTO where a run is predicted to be longer than a second. A unit is one execution, or where
- *             the strategy takes step by step one of up to 512 legs of it. At times a candidate runs a unit into a grid of its own,
- *             beside the one whose result is the caller's, and the two are compared at every point on the GPU; only then it
- *             may run units itself. What all this costs beyond the estimate's choice stays within 5% of the units done, or
- *             known to come (executions, legs). Executions may wait for the GPU until the search is over where they have legs,
- *             and otherwise once a candidate. Results differ by rounding with what ran when. The workspace holds a grid more, or
- *             two. A stream that is captured freezes the choice. Not for transforms, in place, with a source, snapshots or gaps between
- *             points: there the estimate's choice stays. stn_plan_destroy ends what is still compiled, and may wait for one kernel
- *             (with NVRTC before 12.9 for seconds). What was measured is kept like that of the other modes.
+ *   Online    STN_MODE_ONLINE, and AUTO where a run is predicted to be longer than a second. A unit is one execution, or where the strategy
+ *             takes step by step one of up to 512 legs of it. At times a candidate runs a unit into a grid of its own, beside the one whose
+ *             result is the caller's, and the two are compared at every point on the GPU; only then it may run units itself. What all this
+ *             costs beyond the estimate's choice stays within 5% of the units done, or known to come (executions, legs). Executions may
+ *             wait for the GPU until the search is over: for a move that two executions or more are behind, and where they have legs for
+ *             each. Results differ by rounding with what ran when. The workspace holds a grid more, or two. A stream that is captured
+ *             freezes the choice. Not for transforms, in place, with a source, snapshots or gaps between points: there the estimate's
+ *             choice stays. stn_plan_destroy ends what is still compiled, and may wait for one kernel (with NVRTC before 12.9 for seconds).
+ *             What was measured is kept like that of the other modes.
  *   Begin     AUTO and ONLINE: where kernels of the choice are stored nowhere, and the first result is there sooner by others (one
  *             generic kernel serves all stencils of a type and compiles in a tenth of a second), the plan begins with these, and
  *             a thread of its own compiles. The first execution that finds that done loads the kernels and changes to them;

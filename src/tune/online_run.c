@@ -7,6 +7,8 @@
 #include "tune/online.h"
 #include "tune/online_state.h"
 
+#define LAG_SECONDS 0.2e-3 /* of work that a GPU has while a caller waits for it: more than a wait takes to end */
+
 /* ---- what a move came to ----------------------------------------------------------------------------------------- */
 
 static void say_wrong(const stn_online *o, double difference) {
@@ -126,6 +128,12 @@ static void follow(stn_online *o) {
             arm->strategy->name, o->arms[0].strategy->name);
 }
 
+/* Is there work enough behind the move that flies? Callers enqueue hundreds of executions in the time of one, all of them by the one that
+ * runs: so a move that has so much behind it is waited for, while the GPU has something to do. */
+static bool far_ahead(const stn_online *o) {
+    return o->behind >= 2 && o->behind * tune_search_expects(&o->search, o->search.current) >= LAG_SECONDS;
+}
+
 static stn_status run_unit(stn_online *o, const stn_execution *each, stn_error *error) {
     if (o->search.frozen || o->over) return run_current(o, each, error);
     if (o->follows) {
@@ -133,9 +141,13 @@ static stn_status run_unit(stn_online *o, const stn_execution *each, stn_error *
         return run_current(o, each, error);
     }
     take_built(o);
-    settle(o, false);
+    settle(o, far_ahead(o));
     o->over = tune_search_over(&o->search) && !o->flying;
-    if (o->flying) return run_current(o, each, error);
+    if (o->flying) {
+        o->behind++;
+        return run_current(o, each, error);
+    }
+    o->behind = 0;
     const tune_move move = tune_search_next(&o->search);
     if (!move.timed) return run_current(o, each, error);
     o->flight = move;

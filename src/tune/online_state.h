@@ -39,6 +39,7 @@ typedef struct stn_online {
     stn_timer *took, *done; /* of the move that flies; done: of the trusted run and the comparison beside it */
     bool flying, over;      /* over: current runs for good */
     tune_move flight;
+    double behind;             /* units that were enqueued since it took off */
     size_t inner, grid, spare; /* bytes: of the arms' workspace, of a grid, before the spare grid */
     int64_t numbers;
 } stn_online;

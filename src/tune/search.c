@@ -77,10 +77,15 @@ tune_move tune_search_next(tune_search *search) {
 
 /* ---- what came of it --------------------------------------------------------------------------------------------- */
 
+static bool is_behind(const tune_arm *arm, double seconds) {
+    return arm->count >= 2 && fmin(arm->samples[0], arm->samples[1]) > seconds;
+}
+
 static void decide(tune_search *search, size_t index) {
     tune_arm *arm = &search->arms[index], *current = &search->arms[search->current];
     if (index == search->current || !arm->count || !current->count) return;
-    if (median(arm) > TUNE_ARM_SLOW * median(current)) arm->state = TUNE_ARM_OUT;
+    if (median(arm) > TUNE_ARM_SLOW * median(current) || is_behind(arm, TUNE_ARM_BEHIND * median(current)))
+        arm->state = TUNE_ARM_OUT;
     if (!sampled(arm) || !sampled(current) || arm->state != TUNE_ARM_CHECKED) return;
     if (median(arm) < TUNE_ARM_GAIN * median(current)) {
         current->state = TUNE_ARM_OUT;

@@ -14,6 +14,7 @@ struct Settings {
     uint64_t memory = 4ull << 30;  // STENTOR_EMULATOR_MEMORY, bytes of each device
     uint64_t seed = 1;             // STENTOR_EMULATOR_SEED: a number, or "random"
     bool races = false;            // STENTOR_EMULATOR_RACES: look for them in shared memory
+    bool busy = false;             // STENTOR_EMULATOR_BUSY: cuEventQuery finds no work done that nothing has waited for
     std::string traffic;           // STENTOR_EMULATOR_TRAFFIC: the file for what kernels ask of memory
     int threads = 2;               // STENTOR_EMULATOR_THREADS: OS threads that run blocks
 };

@@ -332,7 +332,10 @@ EXPORT CUresult cuEventQuery(CUevent event) {
     IN_CONTEXT();
     if (!is_live(event)) return CUDA_ERROR_INVALID_HANDLE;
     if (event->capture) return CUDA_ERROR_CAPTURED_EVENT;
-    if (event->recorded && !is_default(event->stream)) finish(event->stream, event->until);
+    if (event->recorded && !is_default(event->stream)) {
+        if (settings.busy && is_live(event->stream) && event->stream->done < event->until) return CUDA_ERROR_NOT_READY;
+        finish(event->stream, event->until);
+    }
     return check_context();
 }
 

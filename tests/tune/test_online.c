@@ -131,6 +131,30 @@ Test(online, executions_try_candidates_and_stay_with_the_fastest) {
     stn_plan_destroy(plan);
 }
 
+/* Such work is not done before something waits for it: the plan itself has to, now and then. */
+Test(online, executions_that_nobody_waits_for_do_too) {
+    const tune_play player = {play, NULL, INFINITY};
+    end();
+    setenv("STENTOR_EMULATOR_BUSY", "1", 1);
+    start();
+    unsetenv("STENTOR_EMULATOR_BUSY");
+    const stn_driver_functions *call = stn_driver_table(context->driver);
+    stn_plan *plan = plan_with(&player);
+    stn_cu_stream stream;
+    wait_until_built(plan);
+    OK(stn_device_enter(context->device, &error));
+    cr_assert_eq(call->cuStreamCreate(&stream, 0), 0u);
+    stn_device_leave(context->device);
+    for (int i = 0; i < 150; i++) OK(stn_plan_execute(plan, in, out, stream, &error));
+    expect_best(plan);
+    OK(stn_synchronize(context, stream, &error));
+    expect_right(plan, 150);
+    OK(stn_device_enter(context->device, &error));
+    call->cuStreamDestroy(stream);
+    stn_device_leave(context->device);
+    stn_plan_destroy(plan);
+}
+
 Test(online, legs_of_one_execution_do_too) {
     const tune_play player = {play, NULL, 1e-12};
     stn_plan *plan = plan_with(&player);
