@@ -17,7 +17,9 @@ typedef struct spectral_choice {
     int row_lines, column_lines;
     int16_t group,
         waves; /* waves: of tiles' columns, legs enough for so many blocks in turn; 0: as many as seem best */
-    int row_threads, column_threads; /* that a multiprocessor has registers for; 0: as usual */
+    int16_t row_threads, row_blocks, column_threads,
+        column_blocks; /* that a multiprocessor has registers for, and blocks
+                                 that it holds at least, as far as there is room for them; 0: as usual */
     int step[2]; /* tiles, 2D: of axis 1 and 2, the points of a line that it is there for; 0: the axis is one line */
 } spectral_choice;
 

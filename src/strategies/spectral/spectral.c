@@ -92,6 +92,8 @@ static bool plainly_faster(const stn_task *task, const stn_machine *machine, con
     return times[0].seconds < 0.77 * times[1].seconds;
 }
 
+enum { OTHERS = 28 }; /* that are worth measuring */
+
 static size_t candidates(const stn_task *task, const stn_machine *machine, stn_candidate *list, size_t most) {
     spectral_choice choice;
     char reason[160];
@@ -106,16 +108,17 @@ static size_t candidates(const stn_task *task, const stn_machine *machine, stn_c
     spectral_choose_kept(task, &choice);
     list[0] = stn_candidate_of(&choice, sizeof choice);
     size_t count = 1;
-    spectral_choice tiles, others[STN_CANDIDATES];
+    spectral_choice tiles, others[OTHERS];
     const bool tiled = most > 1 && spectral_choose_tiles(task, machine, &choice, (int[2]){1, 1}, &tiles);
     if (tiled) spectral_choose_kept(task, &tiles);
     const bool early = tiled && plainly_faster(task, machine, &tiles, &choice);
     if (early) list[count++] = stn_candidate_of(&tiles, sizeof tiles);
     if (most <= STN_CANDIDATES) return count;
     if (tiled && !early) list[count++] = stn_candidate_of(&tiles, sizeof tiles);
-    size_t more = tiled ? spectral_tile_variants(task, machine, &choice, &tiles, others, STN_CANDIDATES) : 0;
+    size_t more = tiled ? spectral_tile_variants(task, machine, &choice, &tiles, others, OTHERS) : 0;
     for (size_t i = 0; i < more; i++) spectral_choose_kept(task, &others[i]);
-    more += spectral_variants(task, early ? &tiles : &choice, others + more, STN_CANDIDATES - more);
+    more += spectral_variants(task, early ? &tiles : &choice, others + more, OTHERS - more);
+    more = (size_t)stn_min((int64_t)more, (int64_t)(most - count));
     for (size_t i = 0; i < more; i++) list[count + i] = stn_candidate_of(&others[i], sizeof others[i]);
     return count + more;
 }
@@ -276,6 +279,8 @@ static void name_candidate(const stn_task *task, const stn_candidate *candidate,
     if (choice.settles) stn_text_printf(text, choice.settles == 2 ? ", recursion by 8" : ", recursion");
     if (choice.row_threads) stn_text_printf(text, ", %d threads for rows", choice.row_threads);
     if (choice.column_threads) stn_text_printf(text, ", %d threads for columns", choice.column_threads);
+    if (choice.row_blocks) stn_text_printf(text, ", at least %d blocks of rows", choice.row_blocks);
+    if (choice.column_blocks) stn_text_printf(text, ", at least %d blocks of columns", choice.column_blocks);
 }
 
 const stn_strategy stn_strategy_spectral = {.name = "spectral",
