@@ -143,7 +143,8 @@ bool spectral_choose(const stn_task *task, const stn_machine *machine, spectral_
     return true;
 }
 
-size_t spectral_variants(const stn_task *task, const spectral_choice *choice, spectral_choice *list, size_t most) {
+size_t spectral_variants(const stn_task *task, const stn_machine *machine, const spectral_choice *choice,
+                         spectral_choice *list, size_t most) {
     static const struct {
         int rows, columns, group; /* factors, as powers of two */
         int16_t row_threads, column_threads, row_blocks, column_blocks;
@@ -155,9 +156,10 @@ size_t spectral_variants(const stn_task *task, const spectral_choice *choice, sp
         {0, 0, 1, 0, 0, 0, 0},      {1, 0, 1, 0, 640, 0, 0},   {0, 0, 0, 256, 256, 0, 0}, {0, 0, 0, 640, 640, 0, 0},
         {-1, 0, 0, 384, 384, 0, 0}, {-1, 0, 0, 640, 640, 4, 4}};
     size_t count = 0;
-    if (choice->settles && most > 0) list[count] = *choice, list[count++].settles = 0; /* all columns by transforms */
-    if (choice->settles && most > count && task->n[0] * (spectral_wide(task) ? 8 : 16) <= 8 * 1024)
-        list[count] = *choice, list[count++].settles = 2; /* more threads */
+    for (int16_t way = 0; choice->settles && way <= SPECTRAL_SETTLES_ROWS && count < most; way++) {
+        list[count] = *choice, list[count].settles = way;
+        if (way != choice->settles && (!way || spectral_settles_as(task, machine, &list[count]))) count++;
+    }
     for (size_t i = 0; i < sizeof ways / sizeof *ways && count < most; i++) {
         spectral_choice c = *choice;
         c.row_lines = ways[i].rows < 0 ? c.row_lines / 2 : c.row_lines << ways[i].rows;

@@ -117,7 +117,7 @@ static size_t candidates(const stn_task *task, const stn_machine *machine, stn_c
     if (tiled && !early) list[count++] = stn_candidate_of(&tiles, sizeof tiles);
     size_t more = tiled ? spectral_tile_variants(task, machine, &choice, &tiles, others, OTHERS) : 0;
     for (size_t i = 0; i < more; i++) spectral_choose_kept(task, &others[i]);
-    more += spectral_variants(task, early ? &tiles : &choice, others + more, OTHERS - more);
+    more += spectral_variants(task, machine, early ? &tiles : &choice, others + more, OTHERS - more);
     more = (size_t)stn_min((int64_t)more, (int64_t)(most - count));
     for (size_t i = 0; i < more; i++) list[count + i] = stn_candidate_of(&others[i], sizeof others[i]);
     return count + more;
@@ -276,7 +276,8 @@ static void name_candidate(const stn_task *task, const stn_candidate *candidate,
     if (choice.step[0]) stn_text_printf(text, ", tiles of %d", choice.step[0]);
     if (choice.step[1]) stn_text_printf(text, " x %d points", choice.step[1]);
     if (choice.waves) stn_text_printf(text, ", legs for %d waves", choice.waves);
-    if (choice.settles) stn_text_printf(text, choice.settles == 2 ? ", recursion by 8" : ", recursion");
+    static const char *const settling[] = {"", ", recursion", ", recursion by 8", ", recursion by rows"};
+    stn_text_printf(text, "%s", settling[choice.settles]);
     if (choice.row_threads) stn_text_printf(text, ", %d threads for rows", choice.row_threads);
     if (choice.column_threads) stn_text_printf(text, ", %d threads for columns", choice.column_threads);
     if (choice.row_blocks) stn_text_printf(text, ", at least %d blocks of rows", choice.row_blocks);
