@@ -16,6 +16,9 @@
 //               |b b b .. b b|b b b .. b b|
 //                   lambda f ->|<- lambda g
 //
+// With SETTLE_ROWS > 1 a block does the same columns of so many rows of them, one after the other: what the faces across give at a
+// thread's points is the same for all, and stays in shared memory.
+//
 // Past the column's ends b goes on mirrored: so f comes in at the low end as an image of g there, and g at the high end as one of f.
 //
 // Reads REAL, BLOCKS, EXTEND_*, SETTLE_*.
@@ -26,7 +29,8 @@
 
 constexpr int N = SETTLE_POINTS, EACH = SETTLE_EACH, COLUMNS = SETTLE_COLUMNS, PARTS = (N + EACH - 1) / EACH;
 constexpr int LAST = N - (PARTS - 1) * EACH;  // points of a column's last thread
-constexpr int THREADS = PARTS * COLUMNS;
+constexpr int THREADS = PARTS * COLUMNS, ROWS = SETTLE_ROWS;
+constexpr int ENDS = (2 * PARTS + 2) * COLUMNS, KEPT = ROWS > 1 ? 2 * EACH *THREADS : 0;  // in shared memory
 static_assert(N >= 4 && THREADS <= 1024, "a block holds its columns");
 static_assert(EXTEND_LOW_SIGN >= -1 && EXTEND_LOW >= 0 && EXTEND_LOW <= 2 && EXTEND_HIGH <= 2,
               "mirrors, extension.cuh");
@@ -46,7 +50,7 @@ struct spectral_settle_arguments {
     int beside[2];          // the points on which the column's own faces act; -1: none
 };
 static_assert(is_twin(sizeof(spectral_settle_arguments)), "the arguments that are launched");
-static_assert(is_given(sizeof(value) * (2 * PARTS + 2) * COLUMNS), "the shared memory that is given");
+static_assert(is_given(sizeof(value) * (ENDS + KEPT)), "the shared memory that is given");
 
 template <int E, class T>
 __device__ __forceinline__ T power(T x) {
@@ -79,9 +83,25 @@ __device__ __forceinline__ own_column column_of(const double *parts, double scal
     const double each = 2.0 / (away + 2.0 * p + sqrt(away * (away + 4.0 * p)));
     return {static_cast<REAL>(p * each), scale * each, true};
 }
+// What the faces across give at point i of this thread.
+__device__ __forceinline__ value across_at(const spectral_settle_arguments &a, const REAL *across, int i, int j) {
+    return load_pair(across + 2 * (i * a.faces[0].step + j * a.faces[0].next));
+}
+__device__ __forceinline__ const REAL *across_of(const spectral_settle_arguments &a, long long grid, int fast,
+                                                 int from) {
+    return a.faces[0].values + 2 * (grid * a.faces[0].grid + fast + from * a.faces[0].step);
+}
+__device__ __forceinline__ void keep_across(const spectral_settle_arguments &a, value *kept, const REAL *across,
+                                            int from) {
+#pragma unroll
+    for (int i = 0; i < EACH; i++)
+#pragma unroll
+        for (int j = 0; j < 2; j++)
+            if (!(N % EACH) || from + i < N) kept[(2 * i + j) * THREADS] = across_at(a, across, i, j);
+}
 // The source at this thread's points.
 __device__ __forceinline__ void load_source(const spectral_settle_arguments &a, value (&b)[EACH], const own_column &own,
-                                            long long grid, int slow, int fast, int from) {
+                                            long long grid, int slow, int fast, int from, const value *kept) {
     const REAL factor = static_cast<REAL>(own.settles);
     value place[2][2], row[2];
 #pragma unroll
@@ -91,7 +111,7 @@ __device__ __forceinline__ void load_source(const spectral_settle_arguments &a, 
         const long long at = grid * a.row_grid + j * a.row_next + static_cast<long long>(slow) * a.width + fast;
         row[j] = factor * load_pair(a.row + 2 * at);
     }
-    const REAL *const across = a.faces[0].values + 2 * (grid * a.faces[0].grid + fast + from * a.faces[0].step);
+    const REAL *const across = across_of(a, grid, fast, from);
     const REAL *const along = a.faces[1].values + 2 * (grid * a.faces[1].grid + 2 * slow + from * a.faces[1].step);
 #pragma unroll
     for (int i = 0; i < EACH; i++) {
@@ -99,7 +119,7 @@ __device__ __forceinline__ void load_source(const spectral_settle_arguments &a, 
         if (N % EACH && from + i >= N) continue;
 #pragma unroll
         for (int j = 0; j < 2; j++) {
-            b[i] = plus(b[i], load_pair(across + 2 * (i * a.faces[0].step + j * a.faces[0].next)), place[0][j]);
+            b[i] = plus(b[i], ROWS > 1 ? kept[(2 * i + j) * THREADS] : across_at(a, across, i, j), place[0][j]);
             b[i] = plus(b[i], load_pair(along + 2 * (i * a.faces[1].step + j * a.faces[1].next)), place[1][j]);
         }
     }
@@ -182,24 +202,23 @@ __device__ __forceinline__ void store_settled(value (&b)[EACH], value low, value
     }
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
-    spectral_settle(const __grid_constant__ spectral_settle_arguments a) {
-    extern __shared__ __align__(16) unsigned char stn_shared[];
-    const int lane = static_cast<int>(threadIdx.x) % COLUMNS, q = static_cast<int>(threadIdx.x) / COLUMNS;
-    // neighbouring blocks have one tile of many rows: they read the same values of the faces across
-    const int slow = static_cast<int>(blockIdx.x % a.across), tile = static_cast<int>(blockIdx.x / a.across) % a.tiles;
-    const long long grid = blockIdx.x / a.across / a.tiles;
-    const int fast = tile * COLUMNS + lane, from = q * EACH;
-    const bool row_lives = slow < a.live_across || slow > a.across - a.live_across;
-    if (row_lives && (tile + 1) * COLUMNS <= a.live) return;
-    const bool active = fast < a.columns && !(row_lives && fast < a.live);
-    const long long c = static_cast<long long>(slow) * a.width + fast;
-    const own_column own = column_of(a.parts + 2 * (active ? c : 0), a.scale, active);
-    const REAL lambda = own.lambda;
+// What a block has of its columns beside which of their rows it does.
+struct own_thread {
+    int q, from, fast;
+    long long grid;
+    value *ends;        // of this lane's column
+    const value *kept;  // of this thread
+};
+__device__ __forceinline__ void settle_row(const spectral_settle_arguments &a, const own_thread &own, int slow,
+                                           bool active) {
+    const int q = own.q, from = own.from;
+    value *const ends = own.ends;
+    const long long c = static_cast<long long>(slow) * a.width + own.fast;
+    const own_column column = column_of(a.parts + 2 * (active ? c : 0), a.scale, active);
+    const REAL lambda = column.lambda;
 
     value b[EACH];
-    load_source(a, b, own, grid, active ? slow : 0, active ? fast : 0, from);
-    value *const ends = reinterpret_cast<value *>(stn_shared) + lane;
+    load_source(a, b, column, own.grid, active ? slow : 0, active ? own.fast : 0, from, own.kept);
     value f = {REAL(0), REAL(0)}, g = f;
 #pragma unroll
     for (int i = 0; i < EACH; i++) {
@@ -221,5 +240,28 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
         before = plus(before, low.end, past.low), after = plus(after, high.end, past.high);
     }
     if (active)
-        store_settled(b, before, after, lambda, from, a.spectrum + 2 * (grid * a.grid + c + from * a.point), a.point);
+        store_settled(b, before, after, lambda, from, a.spectrum + 2 * (own.grid * a.grid + c + from * a.point),
+                      a.point);
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
+    spectral_settle(const __grid_constant__ spectral_settle_arguments a) {
+    extern __shared__ __align__(16) unsigned char stn_shared[];
+    value *const shared = reinterpret_cast<value *>(stn_shared);
+    const int lane = static_cast<int>(threadIdx.x) % COLUMNS, q = static_cast<int>(threadIdx.x) / COLUMNS;
+    // neighbouring blocks have one tile of many rows: they read the same values of the faces across
+    const unsigned turns = (static_cast<unsigned>(a.across) + ROWS - 1) / ROWS;
+    const int first = static_cast<int>(blockIdx.x % turns) * ROWS,
+              tile = static_cast<int>(blockIdx.x / turns) % a.tiles;
+    const own_thread own = {
+        q, q * EACH, tile * COLUMNS + lane, blockIdx.x / turns / a.tiles, shared + lane, shared + ENDS + threadIdx.x};
+    if (ROWS > 1)
+        keep_across(a, shared + ENDS + threadIdx.x,
+                    across_of(a, own.grid, own.fast < a.columns ? own.fast : 0, own.from), own.from);
+#pragma unroll 1
+    for (int slow = first; slow < first + ROWS && slow < a.across; slow++) {
+        const bool row_lives = slow < a.live_across || slow > a.across - a.live_across;
+        if (row_lives && (tile + 1) * COLUMNS <= a.live) continue;
+        settle_row(a, own, slow, own.fast < a.columns && !(row_lives && own.fast < a.live));
+    }
 }

@@ -36,21 +36,13 @@ static double largest_finite(const stn_array *grid) {
     return largest;
 }
 
-/* The first step whose numbers may be past the type's range. */
-static double overflow_step(const cli_forecast *f, const cli_job *job, const stn_array *grid) {
-    static const double range[] = {[STN_F64] = 308.25, [STN_F32] = 38.53, [STN_F16] = 4.816}; /* log10 of the largest */
-    double largest = largest_finite(grid);
-    return largest > 0 ? ceil((range[job->problem.dtype] - log10(largest)) / log10(f->max_symbol)) : INFINITY;
-}
-
 void cli_warn_growth(const cli_forecast *f, const cli_job *job, const stn_array *grid,
                      const cli_report_settings *report) {
     if (report->quiet || f->stable) return;
-    double step = overflow_step(f, job, grid);
+    double step = stn_symbol_overflow(f->max_symbol, job->problem.dtype, largest_finite(grid));
     char when[64] = "";
     if (step <= (double)job->problem.steps)
-        snprintf(when, sizeof when, "; %s may overflow from step %.0f on", stn_dtype_name(job->problem.dtype),
-                 fmax(step, 1));
+        snprintf(when, sizeof when, "; %s may overflow from step %.0f on", stn_dtype_name(job->problem.dtype), step);
     fprintf(
         stderr,
         "stentor: warning: max |symbol| is %.7g, above 1: this stencil grows without bound, by up to 10^%.4g in %llu "

@@ -115,15 +115,23 @@ static void json(const stn_plan *plan, stn_text *text) { stn_task_json(&plan->ta
 
 /* Whether a long run stays bounded. */
 static void more(const stn_plan *plan, stn_format format, stn_text *text) {
-    double symbol = stn_taps_max_symbol(plan->task.ntaps, plan->task.taps);
+    const double symbol = stn_taps_max_symbol(plan->task.ntaps, plan->task.taps);
+    const uint64_t steps = plan->task.steps * plan->task.snapshots;
+    const bool stable = stn_symbol_stable(symbol, steps);
+    const double overflow = stable ? INFINITY : stn_symbol_overflow(symbol, plan->task.dtype, 1);
     if (format == STN_JSON) {
         stn_json_key(text, "max_symbol");
         stn_json_number(text, symbol);
-    } else
-        stn_text_printf(text, "\nstability:  max |symbol| %.9g%s", symbol,
-                        stn_symbol_stable(symbol, plan->task.steps * plan->task.snapshots)
-                            ? ""
-                            : " (grows without bound in a long run)");
+        stn_json_key(text, "overflow_step"); /* of numbers of about 1 */
+        stn_json_number(text, isfinite(overflow) ? overflow : NAN);
+        return;
+    }
+    stn_text_printf(text, "\nstability:  max |symbol| %.9g", symbol);
+    if (!stable)
+        stn_text_printf(text,
+                        " (grows without bound in a long run: by up to 10^%.4g in this one; numbers of about 1 may "
+                        "overflow %s from step %.0f on)",
+                        (double)steps * log10(symbol), stn_dtype_name(plan->task.dtype), overflow);
 }
 
 /* ---- measuring --------------------------------------------------------------------------------------------------- */

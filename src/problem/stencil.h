@@ -18,6 +18,8 @@ double stn_taps_max_symbol(size_t ntaps, const stn_tap *taps);
  * short to double anything. */
 #define STN_SYMBOL_ERROR 1e-6
 bool stn_symbol_stable(double max_symbol, uint64_t steps);
+/* The first step after which numbers of this magnitude may be past the type's range; infinite where nothing grows. */
+double stn_symbol_overflow(double max_symbol, stn_dtype dtype, double magnitude);
 
 /* An offset as people write it: "(0, -1)". text holds STN_OFFSET_TEXT bytes. */
 #define STN_OFFSET_TEXT 80

@@ -242,3 +242,9 @@ double stn_taps_max_symbol(size_t ntaps, const stn_tap *taps) {
 bool stn_symbol_stable(double max_symbol, uint64_t steps) {
     return max_symbol <= 1 || (max_symbol <= 1 + STN_SYMBOL_ERROR && (double)steps * log2(max_symbol) < 1);
 }
+
+double stn_symbol_overflow(double max_symbol, stn_dtype dtype, double magnitude) {
+    static const double range[] = {[STN_F64] = 308.25, [STN_F32] = 38.53, [STN_F16] = 4.816}; /* log10 of the largest */
+    if (!(max_symbol > 1) || !(magnitude > 0)) return INFINITY;
+    return fmax(ceil((range[dtype] - log10(magnitude)) / log10(max_symbol)), 1);
+}

@@ -123,6 +123,7 @@ static double shared_cost(const stn_ladder *line, const stn_ladder_needs *needs)
 typedef struct search {
     const stn_ladder_needs *needs;
     stn_ladder now, best;
+    int least; /* blocks */
     double cost;
 } search;
 
@@ -145,7 +146,7 @@ static void offer_pads(search *s) {
 static void offer(search *s) {
     stn_ladder *now = &s->now;
     int lines = now->lines, step = lines >= 32 ? 1 : 32 / lines, most = s->needs->threads / lines;
-    for (now->blocks = 1; now->blocks <= 4; now->blocks++)
+    for (now->blocks = s->least; now->blocks <= stn_max(4, s->least); now->blocks++)
         for (int stage = 0; stage < now->stages; stage++)
             for (int rounds = 1; rounds <= 4; rounds++) {
                 int64_t even = stn_div_up(stn_div_up(now->points / now->shares, now->radix[stage]), rounds);
@@ -185,6 +186,13 @@ static void divide_short(search *s, int points) {
     offer(s);
 }
 
+/* As many as are asked for, if there is room for them, and two warps for each. */
+static int least_blocks(int points, const stn_ladder *line, const stn_ladder_needs *needs) {
+    const size_t cells = (size_t)(points / line->shares) * 17 / 16 * (size_t)(line->lines * line->copies);
+    const int64_t room = (int64_t)(needs->total / (cells * cell_bytes(needs->wide) + needs->beside + 1024));
+    return (int)stn_max(1, stn_min(needs->blocks, stn_min(room, needs->threads / 64)));
+}
+
 void stn_ladder_make(int points, const stn_ladder_needs *needs, stn_ladder *line) {
     search s = {
         .needs = needs,
@@ -195,6 +203,7 @@ void stn_ladder_make(int points, const stn_ladder_needs *needs, stn_ladder *line
         s.now.lines /= 2;
     while (s.now.shares < needs->shares && points / s.now.shares > stn_ladder_most_points(needs->wide, needs->shared))
         s.now.shares *= 2;
+    s.least = least_blocks(points, &s.now, needs);
     if (points <= 16 && work_of(points) > 0) divide_short(&s, points);
     for (int stages = 2; stages <= STN_LADDER_STAGES && !(s.cost < INFINITY); stages++) divide(&s, points, stages);
     *line = s.best;

@@ -29,6 +29,7 @@ typedef struct stn_ladder_needs {
     int shares;           /* at most; 0: one; more only for lines that one block does not hold */
     int copies;           /* of each line in shared memory; 0: one */
     int threads;          /* that a multiprocessor has registers for */
+    int blocks;           /* that it holds at least, as far as there is room for them; 0: one */
     size_t shared, total; /* bytes a block and a multiprocessor have */
     size_t beside;        /* that a block takes beside its lines */
 } stn_ladder_needs;

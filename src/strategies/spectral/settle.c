@@ -9,16 +9,37 @@
 #include "render/render.h"
 #include "strategies/spectral/passes.h"
 
-/* What a block has at most of threads; a piece of a row of the spectrum; points of a column at least. */
-enum { MOST_THREADS = 1024, PIECE = 128, LEAST_POINTS = 4 };
+/* What a block has at most of threads; a piece of a row of the spectrum; points of a column at least; rows that a block does with the
+ * values of faces kept, so many that reading them is little beside writing rows. */
+enum { MOST_THREADS = 1024, PIECE = 128, LEAST_POINTS = 4, ROWS = 16 };
 /* A recursion adds up its roundings over 1 / (1 - lambda) points, which is no more than a transform does. */
 #define SLOWEST 0.95
 
 static int columns_of(const stn_task *task) { return PIECE / (spectral_wide(task) ? 16 : 8); }
-/* Points of a thread: 16, or 8 with fewer registers and more threads. */
-static int each_of(const spectral_choice *choice) { return choice->settles == 2 ? 8 : 16; }
+static int rows_of(const spectral_choice *choice) { return choice->settles == SPECTRAL_SETTLES_ROWS ? ROWS : 1; }
+/* Points of a thread: 16, or 8 with fewer registers and more threads; where a block is alone, so that it has threads enough. */
+static int each_of(const stn_task *task, const spectral_choice *choice) {
+    const bool few = stn_div_up(task->n[0], 8) * columns_of(task) <= MOST_THREADS / 2;
+    return choice->settles == SPECTRAL_SETTLES_BY_8 || (rows_of(choice) > 1 && few) ? 8 : 16;
+}
 static int64_t parts_of(const stn_task *task, const spectral_choice *choice) {
-    return stn_div_up(task->n[0], each_of(choice));
+    return stn_div_up(task->n[0], each_of(task, choice));
+}
+/* Bytes of shared memory: ends of each part and of the column, and what is kept of the faces. */
+static size_t shared_of(const stn_task *task, const spectral_choice *choice) {
+    const int64_t parts = parts_of(task, choice);
+    const int64_t kept = rows_of(choice) > 1 ? 2 * parts * each_of(task, choice) : 0;
+    return (size_t)((2 * parts + 2 + kept) * columns_of(task)) * (spectral_wide(task) ? 16 : 8);
+}
+/* Of a block's registers, by what is in them. */
+static int64_t blocks_of(const stn_task *task, const spectral_choice *choice, int64_t threads) {
+    if (rows_of(choice) > 1) return 1;
+    return (spectral_wide(task) ? 512 : 1024) * (choice->settles == SPECTRAL_SETTLES_BY_8 ? 3 : 2) / 2 / threads;
+}
+
+bool spectral_settles_as(const stn_task *task, const stn_machine *machine, const spectral_choice *choice) {
+    return parts_of(task, choice) * columns_of(task) <= MOST_THREADS &&
+           shared_of(task, choice) <= machine->shared_per_block;
 }
 
 bool spectral_settles(const stn_task *task, const spectral_choice *choice, double dead) {
@@ -38,20 +59,20 @@ int64_t spectral_live_rows(const spectral_shape *shape) {
 
 stn_status spectral_make_settle(stn_plan *plan, spectral_state *state, stn_error *error) {
     const stn_task *task = &plan->task;
-    const bool wide = spectral_wide(task);
-    const int64_t parts = parts_of(task, &state->shape.choice), threads = parts * columns_of(task);
+    const spectral_choice *choice = &state->shape.choice;
+    const int64_t threads = parts_of(task, choice) * columns_of(task);
     stn_text params = STN_TEXT_EMPTY;
     stn_params_begin(&params);
     stn_params_elements(&params, task->dtype);
     spectral_extension_params(&state->shape.axis[0], &params);
     stn_params_int(&params, "EXPECTED_HEADER", sizeof(spectral_settle_arguments));
     stn_params_int(&params, "SETTLE_POINTS", task->n[0]);
-    stn_params_int(&params, "SETTLE_EACH", each_of(&state->shape.choice));
+    stn_params_int(&params, "SETTLE_EACH", each_of(task, choice));
     stn_params_int(&params, "SETTLE_COLUMNS", columns_of(task));
-    stn_params_int(&params, "BLOCKS",
-                   stn_max(1, (wide ? 512 : 1024) * (state->shape.choice.settles == 2 ? 3 : 2) / 2 / threads));
-    const size_t shared = (size_t)((2 * parts + 2) * columns_of(task)) * (wide ? 16 : 8);
-    STN_TRY(stn_kernel_make(plan->context, "spectral_settle", &params, shared, &state->source.settle, error));
+    stn_params_int(&params, "SETTLE_ROWS", rows_of(choice));
+    stn_params_int(&params, "BLOCKS", stn_max(1, blocks_of(task, choice, threads)));
+    STN_TRY(stn_kernel_make(plan->context, "spectral_settle", &params, shared_of(task, choice), &state->source.settle,
+                            error));
     stn_plan_list_kernel(plan, state->source.settle);
     return STN_OK;
 }
@@ -77,9 +98,10 @@ stn_status spectral_run_settle(const stn_plan *plan, const spectral_state *state
     a.across = length[1], a.tiles = (int32_t)stn_div_up(a.columns, columns_of(task));
     a.live = shape->choice.live[2], a.live_across = shape->choice.live[1];
     for (int side = 0; side < 2; side++) a.beside[side] = (int32_t)stn_extension_beside(&shape->axis[0], side);
-    stn_launch how = {.grid = {(unsigned)(a.across * a.tiles * task->batch), 1, 1}, .stream = run->stream};
+    const int64_t turns = stn_div_up(a.across, rows_of(&shape->choice));
+    stn_launch how = {.grid = {(unsigned)(turns * a.tiles * task->batch), 1, 1}, .stream = run->stream};
     how.block[0] = (unsigned)(parts_of(task, &shape->choice) * columns_of(task));
     how.block[1] = how.block[2] = 1;
-    how.shared = (size_t)((2 * parts_of(task, &shape->choice) + 2) * columns_of(task)) * (spectral_wide(task) ? 16 : 8);
+    how.shared = shared_of(task, &shape->choice);
     return stn_module_launch(source->settle->module, &how, &a, error);
 }

@@ -143,24 +143,30 @@ bool spectral_choose(const stn_task *task, const stn_machine *machine, spectral_
     return true;
 }
 
-size_t spectral_variants(const stn_task *task, const spectral_choice *choice, spectral_choice *list, size_t most) {
+size_t spectral_variants(const stn_task *task, const stn_machine *machine, const spectral_choice *choice,
+                         spectral_choice *list, size_t most) {
     static const struct {
         int rows, columns, group; /* factors, as powers of two */
-        int row_threads, column_threads;
-    } ways[] = {{0, 0, 0, 0, 384}, {0, 0, 0, 0, 640},   {0, 0, 0, 384, 0},   {0, 0, 0, 640, 0},
-                {-1, 0, 0, 0, 0},  {1, 0, 0, 0, 0},     {1, 0, 1, 0, 0},     {-1, 0, -1, 0, 0},
-                {0, 1, 0, 0, 0},   {0, -1, 0, 0, 0},    {0, 1, -1, 0, 0},    {0, 0, 1, 0, 0},
-                {1, 0, 1, 0, 640}, {0, 0, 0, 256, 256}, {0, 0, 0, 640, 640}, {-1, 0, 0, 384, 384}};
+        int16_t row_threads, column_threads, row_blocks, column_blocks;
+    } ways[] = {
+        {0, 0, 0, 0, 0, 0, 2},      {0, 0, 0, 0, 576, 0, 3},   {0, 0, 0, 0, 0, 4, 0},     {-1, 0, 0, 0, 0, 4, 2},
+        {-1, -1, 0, 0, 0, 6, 4},    {0, 0, 0, 0, 384, 0, 0},   {0, 0, 0, 0, 640, 0, 0},   {0, 0, 0, 384, 0, 0, 0},
+        {0, 0, 0, 640, 0, 0, 0},    {-1, 0, 0, 0, 0, 0, 0},    {1, 0, 0, 0, 0, 0, 0},     {1, 0, 1, 0, 0, 0, 0},
+        {-1, 0, -1, 0, 0, 0, 0},    {0, 1, 0, 0, 0, 0, 0},     {0, -1, 0, 0, 0, 0, 0},    {0, 1, -1, 0, 0, 0, 0},
+        {0, 0, 1, 0, 0, 0, 0},      {1, 0, 1, 0, 640, 0, 0},   {0, 0, 0, 256, 256, 0, 0}, {0, 0, 0, 640, 640, 0, 0},
+        {-1, 0, 0, 384, 384, 0, 0}, {-1, 0, 0, 640, 640, 4, 4}};
     size_t count = 0;
-    if (choice->settles && most > 0) list[count] = *choice, list[count++].settles = 0; /* all columns by transforms */
-    if (choice->settles && most > count && task->n[0] * (spectral_wide(task) ? 8 : 16) <= 8 * 1024)
-        list[count] = *choice, list[count++].settles = 2; /* more threads */
+    for (int16_t way = 0; choice->settles && way <= SPECTRAL_SETTLES_ROWS && count < most; way++) {
+        list[count] = *choice, list[count].settles = way;
+        if (way != choice->settles && (!way || spectral_settles_as(task, machine, &list[count]))) count++;
+    }
     for (size_t i = 0; i < sizeof ways / sizeof *ways && count < most; i++) {
         spectral_choice c = *choice;
         c.row_lines = ways[i].rows < 0 ? c.row_lines / 2 : c.row_lines << ways[i].rows;
         c.column_lines = ways[i].columns < 0 ? c.column_lines / 2 : c.column_lines << ways[i].columns;
         c.group = (int16_t)(ways[i].group < 0 ? c.group / 2 : c.group << ways[i].group);
         c.row_threads = ways[i].row_threads, c.column_threads = ways[i].column_threads;
+        c.row_blocks = ways[i].row_blocks, c.column_blocks = ways[i].column_blocks;
         bool grouped = choice->group > 1, changes = c.group != choice->group;
         if (c.row_lines < 1 || c.column_lines < 1 || c.group < 1 || (changes && !grouped)) continue;
         if (task->n[1] == 1 && c.row_lines > 1) continue;
@@ -183,11 +189,12 @@ static void make_lines(const stn_task *task, const stn_machine *machine, spectra
         .wide = spectral_wide(task), .last = 8, .shares = 1, .copies = 1, .lines = s->choice.row_lines};
     needs.threads = needs.wide ? 512 : 768;
     if (s->choice.row_threads) needs.threads = s->choice.row_threads;
+    needs.blocks = s->choice.row_blocks;
     needs.shared = machine->shared_per_block;
     needs.total = machine->shared_per_multiprocessor;
     stn_ladder_make(s->choice.length[2] / 2, &needs, &s->line[2]);
     needs.shares = shares_of(machine);
-    needs.lines = s->choice.column_lines;
+    needs.lines = s->choice.column_lines, needs.blocks = s->choice.column_blocks;
     for (int axis = s->last; axis < 2; axis++) {
         needs.copies = axis == s->last && s->symbol.taps ? 2 : 1;
         if (spectral_tiled(&s->choice)) needs.beside = beside_of_walk(task, machine, s, needs.lines);

@@ -6,18 +6,24 @@
 #include "strategies/common/ladder.h"
 #include "strategies/common/symbol.h"
 
+/* Columns that have a source and no points: by transforms as the others, or by a kernel of their own (settle.c), with 16 or 8 points a
+ * thread, a row of columns a block or several. */
+enum { SPECTRAL_SETTLES_NOT, SPECTRAL_SETTLES, SPECTRAL_SETTLES_BY_8, SPECTRAL_SETTLES_ROWS };
+
 /* A candidate's values. Lengths are in halves, low and high, as an int holds them. */
 typedef struct spectral_choice {
     int length[3], before[3]; /* of the line along each axis */
     int16_t exact;            /* bit k: that of axis k is a whole period */
-    int16_t settles;          /* 1, 2: columns that have a source and no points have a kernel of their own (settle.c) */
+    int16_t settles;          /* spectral_settling */
     int kept[3]; /* frequencies along each axis that are not 0 to rounding after all steps: below kept[k], and above its
                                  negative along y of 3D; of the last axis all are kept. Where a source acts, at all of them */
     int live[3]; /* the same, of what comes of the grid's points, without a source */
     int row_lines, column_lines;
     int16_t group,
         waves; /* waves: of tiles' columns, legs enough for so many blocks in turn; 0: as many as seem best */
-    int row_threads, column_threads; /* that a multiprocessor has registers for; 0: as usual */
+    int16_t row_threads, row_blocks, column_threads,
+        column_blocks; /* that a multiprocessor has registers for, and blocks
+                                 that it holds at least, as far as there is room for them; 0: as usual */
     int step[2]; /* tiles, 2D: of axis 1 and 2, the points of a line that it is there for; 0: the axis is one line */
 } spectral_choice;
 
@@ -51,8 +57,11 @@ void spectral_choose_kept(const stn_task *task, spectral_choice *choice);
 stn_symbol spectral_symbol_form(const stn_task *task, const stn_machine *machine, const int64_t torus[3]);
 /* settle.c: whether a kernel of its own serves the columns that have no points, and there are such. */
 bool spectral_settles(const stn_task *task, const spectral_choice *choice, double dead);
+/* And whether a block has room for it in the choice's own way. */
+bool spectral_settles_as(const stn_task *task, const stn_machine *machine, const spectral_choice *choice);
 /* Other ways to lay out the same, worth measuring; returns how many, at most `most`. */
-size_t spectral_variants(const stn_task *task, const spectral_choice *choice, spectral_choice *list, size_t most);
+size_t spectral_variants(const stn_task *task, const stn_machine *machine, const spectral_choice *choice,
+                         spectral_choice *list, size_t most);
 /* ---- tiles.c: where what taps reach is short beside the axes, tori of its own along a row and down the columns (spectral_walk.cu).
  * From a choice without (NULL: there is none), into as many along axis 1 and 2 at least; false: the task is not for tiles, or not for so many. */
 bool spectral_choose_tiles(const stn_task *task, const stn_machine *machine, const spectral_choice *whole,

@@ -7,6 +7,7 @@
 
 #include "../suite.h"
 #include "host/host.h"
+#include "waves.h"
 
 static bool on_host;
 
@@ -49,8 +50,10 @@ static bool check_pick(suite *s, const char *part, const stn_problem *p, int pic
 
 static void check(suite *s, const char *part, const stn_problem *p, uint64_t seed) { check_pick(s, part, p, -1, seed); }
 
-/* Every pair of sides along every axis, of taps that are not symmetric and reach one to three points. */
+/* Every pair of sides along every axis, of taps of both signs that are not symmetric and reach one to three points; to 200 steps where
+ * there is time for them. */
 static void sides(suite *s) {
+    const int most = s->full || on_host ? 200 : 14;
     static const int extents[][3] = {{401, 0, 0}, {97, 120, 0}, {40, 44, 50}};
     for (size_t e = 0; e < 3; e++)
         for (int low = STN_CONSTANT; low <= STN_FIXED; low++)
@@ -67,7 +70,7 @@ static void sides(suite *s) {
                 stn_problem p = problem_of(stencil, extents[e], dtype,
                                            (uint64_t)(dtype == STN_F16 ? 4
                                                       : e == 2         ? 6
-                                                                       : dice_int(&d, 9, 14)));
+                                                                       : dice_int(&d, 9, most)));
                 random_sides(&d, &p, rank);
                 p.boundary[axis][0] = (stn_boundary){(stn_boundary_kind)low, low == STN_CONSTANT ? 0.3 : 0};
                 p.boundary[axis][1] = (stn_boundary){(stn_boundary_kind)high, high == STN_CONSTANT ? -1.1 : 0};
@@ -317,11 +320,15 @@ static void choice(suite *s) {
                  "leave nothing between them");
 }
 
+/* Each step of the points next to a side is a launch, or a loop on the host: as many as there is time for. */
+static void waves(suite *s) { waves_until(s, on_host ? 100000 : s->full ? 10000 : 100); }
+
 int main(int argc, char **argv) {
-    static const suite_part parts[] = {
-        {"sides", sides}, {"mixed", mixed},     {"deep", deep},           {"drift", drift},   {"layouts", layouts},
-        {"turns", turns}, {"sources", sources}, {"weights", new_weights}, {"choice", choice}, {"rounds", rounds}};
+    static const suite_part parts[] = {{"sides", sides},   {"mixed", mixed},     {"deep", deep},
+                                       {"drift", drift},   {"layouts", layouts}, {"turns", turns},
+                                       {"waves", waves},   {"sources", sources}, {"weights", new_weights},
+                                       {"choice", choice}, {"rounds", rounds}};
     on_host = argc > 1 && !strcmp(argv[1], "--host");
-    if (on_host) return suite_main_on(STN_DEVICE_HOST, argc - 1, argv + 1, parts, 10);
-    return suite_main(argc, argv, parts, 6);
+    if (on_host) return suite_main_on(STN_DEVICE_HOST, argc - 1, argv + 1, parts, 11);
+    return suite_main(argc, argv, parts, 7);
 }

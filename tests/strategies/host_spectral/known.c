@@ -46,6 +46,10 @@ void growth_is_told(suite *s) {
     static const double grows[3] = {0.5, 1, 0.5}, stays[3] = {0.25, 0.5, 0.25};
     check_said(s, "growth: told", grows, 100, STN_TEXT, "; grows by up to 10^30");
     check_said(s, "growth: told by the library too", grows, 100, STN_TEXT, "grows without bound");
+    check_said(s, "growth: from which step numbers overflow", grows, 100, STN_TEXT,
+               "by up to 10^30.1 in this one; numbers of about 1 may overflow f64 from step 1024 on");
+    check_said(s, "growth: that step as a number", grows, 100, STN_JSON, "\"overflow_step\":1024");
+    check_said(s, "growth: no such step", stays, 100, STN_JSON, "\"overflow_step\":null");
     check_said(s, "growth: none told", stays, 100, STN_JSON, "\"log10_growth\":0");
     check_said(s, "growth: the error that is to be expected", stays, 100, STN_TEXT, "(the bar is 7.6e-13)");
 }

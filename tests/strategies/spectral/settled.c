@@ -74,5 +74,5 @@ void settled(suite *s) {
         {{34, 24, 26}, 1, STN_F64, {STN_FIXED, STN_NEAREST}, 200, -0.02},
     };
     for (size_t i = 0; i < sizeof list / sizeof *list; i++)
-        one_grid(s, &list[i], i % 3 ? "recursion" : "recursion by 8", i + 90);
+        one_grid(s, &list[i], i % 3 == 0 ? "recursion by 8" : i % 3 == 1 ? "recursion by rows" : "recursion", i + 90);
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "../suite.h"
+#include "modes.h"
 #include "settled.h"
 #include "sheets.h"
 #include "stacks.h"
@@ -168,96 +169,6 @@ static void odd_sides(suite *s) {
                 check(s, "odd", &p, d.state);
                 stn_stencil_destroy(stencil);
             }
-}
-
-/* ---- eigenmodes: the answer is the symbol's power times the input, known for any T --------------------------------- */
-
-typedef struct mode {
-    const char *stencil, *sides;
-    stn_boundary_kind kind;
-    int n, m; /* points of an axis; number of the mode */
-} mode;
-
-/* The mode along an axis, and its angle. */
-static double mode_at(const mode *mode, int i, double *angle) {
-    int n = mode->n, m = mode->m;
-    switch (mode->kind) {
-        case STN_WRAP:
-            *angle = 2 * M_PI * m / n;
-            return cos(*angle * i);
-        case STN_REFLECT:
-            *angle = M_PI * m / n;
-            return cos(*angle * (i + 0.5));
-        case STN_MIRROR:
-            *angle = M_PI * m / (n - 1);
-            return cos(*angle * i);
-        case STN_CONSTANT:
-            *angle = M_PI * m / (n + 1);
-            return sin(*angle * (i + 1));
-        default: /* fixed, of a mode that is 0 at the outer points */
-            *angle = M_PI * m / (n - 1);
-            return i == 0 || i == n - 1 ? 0 : sin(*angle * i);
-    }
-}
-
-/* heat-2d's K at (angle, angle): 1 - 8 alpha sin^2(angle / 2), alpha = 1/8 */
-static double factor_after(double angle, uint64_t steps) {
-    double s = sin(angle / 2);
-    return exp((double)steps * log1p(-s * s));
-}
-
-static void one_mode(suite *s, const mode *mode, stn_dtype dtype, uint64_t steps) {
-    stn_stencil *stencil = NULL;
-    stn_plan *plan = NULL;
-    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
-    stn_error error = {0};
-    options.strategy = "spectral";
-    int n = mode->n, count = n * n;
-    size_t bytes = (size_t)count * stn_dtype_size(dtype);
-    void *grid = malloc(bytes), *a = NULL, *b = NULL;
-    double *start = malloc((size_t)count * sizeof *start), angle = 0, off = 0, size = 0;
-    stn_stencil_parse("heat-2d", &stencil, NULL);
-    stn_problem p = problem_of(stencil, (int[3]){n, n, 0}, dtype, steps);
-    for (int axis = 0; axis < 2; axis++) p.boundary[axis][0].kind = p.boundary[axis][1].kind = mode->kind;
-    for (int i = 0; i < count; i++) {
-        set_element(dtype, grid, i, mode_at(mode, i / n, &angle) * mode_at(mode, i % n, &angle));
-        start[i] = element(dtype, grid, i);
-    }
-    bool good = stn_plan_create(s->context, &p, &options, &plan, &error) == STN_OK &&
-                stn_memory_alloc(s->context, bytes, &a, &error) == STN_OK &&
-                stn_memory_alloc(s->context, bytes, &b, &error) == STN_OK &&
-                stn_memory_upload(s->context, a, grid, bytes, &error) == STN_OK &&
-                stn_plan_execute(plan, a, b, NULL, &error) == STN_OK &&
-                stn_synchronize(s->context, NULL, &error) == STN_OK &&
-                stn_memory_download(s->context, grid, b, bytes, &error) == STN_OK;
-    for (int i = 0; good && i < count; i++) {
-        double expected = start[i] * factor_after(angle, steps), difference = element(dtype, grid, i) - expected;
-        off += difference * difference, size += expected * expected;
-    }
-    double bar = (dtype == STN_F64 ? 1e-13 : 1e-6) * (1 + log2((double)steps));
-    char what[160], detail[1200];
-    snprintf(what, sizeof what, "mode %d of %d^2, %s, %s, %llu steps", mode->m, n, mode->sides, stn_dtype_name(dtype),
-             (unsigned long long)steps);
-    snprintf(detail, sizeof detail, "relative L2 %.3g, bar %.3g, %s", sqrt(off / size), bar, error.message);
-    suite_report(s, good && sqrt(off / size) <= bar, what, detail);
-    stn_plan_destroy(plan);
-    stn_memory_free(s->context, a);
-    stn_memory_free(s->context, b);
-    free(grid), free(start);
-    stn_stencil_destroy(stencil);
-}
-
-static void modes(suite *s) {
-    static const mode list[] = {{"heat-2d", "wrap", STN_WRAP, 96, 1},     {"heat-2d", "reflect", STN_REFLECT, 75, 1},
-                                {"heat-2d", "mirror", STN_MIRROR, 64, 1}, {"heat-2d", "constant", STN_CONSTANT, 83, 1},
-                                {"heat-2d", "fixed", STN_FIXED, 90, 1},   {"heat-2d", "wrap", STN_WRAP, 96, 0}};
-    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
-        one_mode(s, &list[i], STN_F64, 1000);
-        one_mode(s, &list[i], STN_F32, 1000);
-        if (list[i].m == 0) one_mode(s, &list[i], STN_F64, 1000000);
-    }
-    /* a slow mode: 10^6 steps leave some of it */
-    one_mode(s, &(mode){"heat-2d", "wrap", STN_WRAP, 1200, 1}, STN_F64, 1000000);
 }
 
 /* A plan with new weights against the host: the same form of symbol, and from a real one to a complex one; wider ones are refused. */
