@@ -2,9 +2,11 @@
 #include "forms.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "options.h"
 #include "plan/plan.h"
 #include "strategies/segment/shape.h"
 
@@ -33,6 +35,7 @@ typedef struct forms {
     stn_plan *like; /* ranked, nothing built */
     stn_problem problem;
     bench_buffers buffers;
+    bool wanted[ROWS];
     form list[FORMS];
 } forms;
 
@@ -56,7 +59,7 @@ static void build(void *user, int64_t begin, int64_t end) {
         segment_shape shape;
         *f = (form){.status = STN_OK};
         const stn_candidate *candidate = candidate_of(all->like, form_of((int)i), &shape);
-        if (!candidate) continue;
+        if (!candidate || !all->wanted[i % ROWS]) continue;
         f->useful = shape.pass[0].useful;
         f->status =
             stn_plan_build(all->like, all->problem.steps, all->like->ranking[0].strategy, candidate, &f->plan, &f->why);
@@ -132,6 +135,7 @@ static const char *faster(const form *words, const form *product) {
 
 static void print_steps(const forms *all, stn_text *text) {
     for (int row = 0; row < ROWS; row++) {
+        if (!all->wanted[row]) continue;
         stn_text_printf(text, "| %d |", (int)all->problem.steps);
         print_form(all, row, text);
         print_form(all, ROWS + row, text);
@@ -139,11 +143,16 @@ static void print_steps(const forms *all, stn_text *text) {
     }
 }
 
-stn_status bench_forms(bench *machine, uint64_t steps, stn_text *text, stn_error *error) {
+stn_status bench_forms(bench *machine, uint64_t steps, const char *lengths, stn_text *text, stn_error *error) {
     forms all = {.machine = machine, .problem = STN_PROBLEM_INIT};
     stn_stencil *stencil = NULL;
     stn_status status;
     const size_t points = machine->quick ? QUICK_POINTS : POINTS;
+    for (int row = 0; row < ROWS; row++) {
+        char length[16];
+        snprintf(length, sizeof length, "%d", segment_points(rows[row].product));
+        all.wanted[row] = bench_listed(lengths, length);
+    }
     all.problem.extent[0] = points;
     all.problem.boundary[0][0].kind = all.problem.boundary[0][1].kind = STN_WRAP;
     STN_TRY_GOTO(status, stn_stencil_parse("heat-1d", &stencil, error), done);

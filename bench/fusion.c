@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "options.h"
 #include "plan/plan.h"
 #include "strategies/segment/shape.h"
 #include "strategies/segment/tables.h"
@@ -170,10 +171,11 @@ static void open_case(bench *machine, const fusion_case *what, const uint64_t *s
     f->spectrum = last ? f->points / last * (last / 2 + 1) : 0;
 }
 
-stn_status bench_fusion(bench *machine, uint64_t steps, stn_text *text, stn_error *error) {
+stn_status bench_fusion(bench *machine, uint64_t steps, const char *names, stn_text *text, stn_error *error) {
     fusion list[CASES] = {{0}};
     stn_status status = bench_measure_copy(machine, error);
     for (int c = 0; c < CASES && status == STN_OK; c++) {
+        if (!bench_listed(names, cases[c].name)) continue;
         open_case(machine, &cases[c], steps ? &steps : lengths,
                   steps            ? 1
                   : machine->quick ? QUICK_LENGTHS
@@ -190,7 +192,8 @@ stn_status bench_fusion(bench *machine, uint64_t steps, stn_text *text, stn_erro
     stn_text_printf(text,
                     "\n| case | a grid, MB | segment with both grids | beside them | cuFFT, inverse in place | times "
                     "as much |\n|---|--:|--:|--:|--:|--:|\n");
-    for (int c = 0; c < CASES && status == STN_OK; c++) print_memory(&list[c], text);
+    for (int c = 0; c < CASES && status == STN_OK; c++)
+        if (list[c].runs) print_memory(&list[c], text);
     for (int c = 0; c < CASES; c++)
         for (int i = 0; i < list[c].runs; i++) stn_plan_destroy(list[c].run[i].plan);
     return status;

@@ -244,8 +244,8 @@ static stn_status run_forms(const bench_options *options, stn_text *text, stn_er
     bench machine = {.quick = options->quick, .repeat = options->quick ? 1 : options->repeat};
     stn_status status = bench_open(options->device, options->threads, NULL, &machine, error);
     if (status == STN_OK)
-        status = options->fusion ? bench_fusion(&machine, options->steps, text, error)
-                                 : bench_forms(&machine, options->steps, text, error);
+        status = options->fusion ? bench_fusion(&machine, options->steps, options->cases, text, error)
+                                 : bench_forms(&machine, options->steps, options->cases, text, error);
     bench_close(&machine);
     return status;
 }

@@ -32,7 +32,7 @@ static const char help[] =
     "  --overhead         first plan with a cold and a warm cache, and one execute, instead of the cases\n"
     "  --rates SECONDS    predicted and measured times of a list of problems, as bench/fit_rates.py reads them;\n"
     "                     ends after about so many seconds\n"
-    "  --forms            segment's FFT words and coprime products beside each other, length by length\n"
+    "  --forms            segment's FFT words and coprime products beside each other, length by length (--case 840: of that)\n"
     "  --fusion           fused steps of segment beside a stencil by cuFFT: time and memory (--steps N: of so many)\n"
     "  --envelope         what every strategy takes for 1 to 10^5 steps of heat-1d, -2d, -3d, as bench/envelope.py "
     "reads it\n"

@@ -94,6 +94,9 @@ __device__ __forceinline__ int column_of(int first, int m) {
 // The point in register i at the ends.
 __device__ __forceinline__ int point_of(int first, int i) { return column_of(first, i / F) + 256 * (i % F); }
 
+// The quarter of the segment that it lies in.
+__device__ __forceinline__ int quarter_of(int i) { return F < 4 ? 0 : i % F / (F < 4 ? 1 : F / 4); }
+
 // The columns of a thread, one after the other: x[F m + k] is point k of its column m.
 template <bool FIRST>
 __device__ __forceinline__ void transform_columns(point (&x)[16], const REAL *roots, int t) {

@@ -83,6 +83,14 @@ __device__ __forceinline__ images find_images(run points, long long start, int l
     }
     return m.own ? m : images{false, 0, length, 0, 0};
 }
+// Are a quarter's points outputs?
+enum class outputs { none, some, all };
+constexpr outputs outputs_of(int quarter) {
+    return !SEGMENT_MIDDLE                                         ? outputs::some
+           : quarter == 0 || quarter == 3                          ? outputs::none
+           : quarter == 1 || (quarter == 2 && SEGMENT_MIDDLE == 2) ? outputs::all
+                                                                   : outputs::some;
+}
 // What is loaded or set to 0 of such a segment: numbers first to last - 1.
 __device__ __forceinline__ run held(const images &m, int length) {
     return {m.first - (ODD_LOW && m.first > 0), m.last + (ODD_HIGH && m.last < length)};
@@ -94,8 +102,19 @@ struct source {
 };
 // What reaches no output is 0: another number, many times over, would be large beside what smoothing leaves of the others, and transforms
 // round relative to the largest.
-__device__ __forceinline__ source find_source(const images &m, int j) {
-    const bool below = j < m.first, above = j >= m.last;
+//
+// SEGMENT_MIDDLE: a line is one segment, `low` and `high` images around it, and which of these a thread's register holds is known
+// from the quarter of the segment that it belongs to, all but the third:
+//
+//     |   images of low   |       points       |  points, images   |   images of high  |
+//     0               LENGTH/4             LENGTH/2            3 LENGTH/4           LENGTH
+//
+// A point that is 0 lies at its own image.
+__device__ __forceinline__ source find_source(const images &m, int j, int quarter) {
+    if (SEGMENT_MIDDLE && quarter == 0) return {m.low - j, ODD_LOW, false};
+    if (SEGMENT_MIDDLE && quarter == 1) return {j, false, false};
+    if (SEGMENT_MIDDLE == 2) return quarter == 2 ? source{j, false, false} : source{m.high - j, ODD_HIGH, false};
+    const bool below = !SEGMENT_MIDDLE && j < m.first, above = (SEGMENT_MIDDLE && quarter == 3) || j >= m.last;
     const int mirrored = (below ? m.low : m.high) - j, at = below || above ? mirrored : j;
     const int least = m.first - (ODD_LOW && m.first > 0);  // that is held
     return {max(at, least), (ODD_LOW && below) || (ODD_HIGH && above), at < least};

@@ -28,6 +28,21 @@ __device__ __forceinline__ images images_of(const line_arguments &a, const place
     const long long beyond = s.start + a.lead + a.useful - a.n;  // outputs that the line does not have
     return find_images(s.plain, s.start, LENGTH, a.n, LENGTH - static_cast<int>(max(beyond, 0LL)));
 }
+
+// SEGMENT_TURNED: a segment inside its line is held turned: its place 0 is input `turn`, which lies at a whole line of memory, and the inputs
+// before that come after the last one. A circle has no beginning, so outputs are turned as inputs are, and but for these ends neighbouring
+// threads' stores and loads fill whole lines where segments themselves begin anywhere.
+constexpr int MEMORY_LINE = 128 / sizeof(STORE);
+__device__ __forceinline__ int turn_of(const place &s) {
+    if (!SEGMENT_TURNED || !inside(s, LENGTH)) return 0;
+    const unsigned long long first = reinterpret_cast<unsigned long long>(s.out + s.start) / sizeof(STORE);
+    return static_cast<int>((0 - first) % MEMORY_LINE) / (VECTOR > 1 ? SLOT : 1) * (VECTOR > 1 ? SLOT : 1);
+}
+// Of register i.
+__device__ __forceinline__ bool may_wrap(int i) {
+    return SEGMENT_TURNED && point_of(THREADS - 1, i) + MEMORY_LINE > LENGTH;
+}
+
 // ---- inputs
 
 // Of all inputs that are held, those before `first` and from `last` on, one by one, from where the line's extension has them; their sign
@@ -56,13 +71,17 @@ __device__ __forceinline__ void fetch(const line_arguments &a, unsigned segment,
         for (int i = t; i < LENGTH; i += THREADS) raw[i] = narrow<STORE>(REAL(0));
     } else if (inside(s, LENGTH)) {
         constexpr int EACH = VECTOR > 1 ? SLOT : 1;
+        const STORE *const first = from + turn_of(s);
+        const int last = LENGTH - turn_of(s);
 #pragma unroll
         for (int k = 0; k < 16 / EACH; k++) {
             const int i = EACH * (t + THREADS * k);
+            const bool may_pass = SEGMENT_TURNED && EACH * THREADS * (k + 1) + MEMORY_LINE > LENGTH;
+            const STORE *const input = may_pass && i >= last ? first + i - LENGTH : first + i;
             if (VECTOR > 1)
-                copy_async_16(raw + i, from + i);
+                copy_async_16(raw + i, input);
             else
-                copy_element(raw + i, from + i);
+                copy_element(raw + i, input);
         }
     } else {
         constexpr int UNIT = VECTOR > 1 ? SLOT : 1;
@@ -92,7 +111,7 @@ template <bool IM>
 __device__ __forceinline__ void take_images(const images &m, const STORE *raw, point (&x)[16], int t) {
 #pragma unroll
     for (int i = 0; i < 16; i++) {
-        const source from = find_source(m, point_of(t, i));
+        const source from = find_source(m, point_of(t, i), quarter_of(i));
         (IM ? x[i].im : x[i].re) = value_of(from, widen(raw[from.at]));
     }
 }
@@ -117,12 +136,14 @@ __device__ __forceinline__ void take(const line_arguments &a, unsigned segment, 
 
 // Registers to the line; only few segments look for sides.
 template <bool IM, bool SIDES>
-__device__ __forceinline__ void give_to(const line_arguments &a, STORE *to, unsigned count, const sides &at,
+__device__ __forceinline__ void give_to(const line_arguments &a, STORE *to, unsigned count, const sides &at, int turn,
                                         const point (&x)[16], int t) {
 #pragma unroll
     for (int i = 0; i < 16; i++) {
-        const int j = point_of(t, i);
-        if (static_cast<unsigned>(j - a.lead) >= count) continue;
+        const int place = point_of(t, i) + turn, j = may_wrap(i) && place >= LENGTH ? place - LENGTH : place;
+        const outputs here = outputs_of(quarter_of(i));
+        if (here == outputs::none) continue;
+        if (here == outputs::some && static_cast<unsigned>(j - a.lead) >= count) continue;
         const REAL value = IM ? x[i].im : x[i].re;
         to[j] = narrow<STORE>(SIDES ? with_sides(a, at, value, j) : value);
     }
@@ -160,10 +181,11 @@ __device__ __forceinline__ void give(const line_arguments &a, unsigned segment, 
     }
     const unsigned count = static_cast<unsigned>(min(a.n - s.start - a.lead, static_cast<long long>(a.useful)));
     const sides at = find_sides(a, s, count);
+    const int turn = turn_of(s);
     if (PROFILES && (at.low || at.high))
-        give_to<IM, true>(a, s.out + s.start, count, at, x, t);
+        give_to<IM, true>(a, s.out + s.start, count, at, turn, x, t);
     else
-        give_to<IM, false>(a, s.out + s.start, count, at, x, t);
+        give_to<IM, false>(a, s.out + s.start, count, at, turn, x, t);
 }
 
 extern "C" __global__ void __launch_bounds__(ALL_THREADS, BLOCKS) segment_line(const line_arguments a) {

@@ -238,8 +238,11 @@ static void print_passes(const stn_task *task, const segment_shape *shape, stn_t
         if (f) stn_text_printf(text, ", by products of %d x %d x %d", f->n[0], f->n[1], f->n[2]);
         if (f && shape->fragment) stn_text_printf(text, " in fragments of %d x 8 x 4", shape->fragment == 2 ? 8 : 16);
         if (p->cosines) stn_text_printf(text, " as half a period");
+        if (p->middle) stn_text_printf(text, ", in whose middle a line lies");
     }
     if (shape->passes > 1) stn_text_printf(text, ", tiles of %d columns", 2 * shape->pairs);
+    if (segment_turned(task, shape, &shape->pass[0])) stn_text_printf(text, ", turned to whole lines of memory");
+    if (shape->straight) stn_text_printf(text, ", not turned");
     if (shape->whole) stn_text_printf(text, ", points whole");
     if (shape->blocks) stn_text_printf(text, ", %d blocks", shape->blocks);
     if (shape->sources) stn_text_printf(text, ", what sides add convolved");

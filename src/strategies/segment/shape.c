@@ -67,6 +67,28 @@ static bool is_line_of_cosines(const stn_task *task, const segment_axis *axis, i
            axis->n == 256 * (int64_t)first && first > 1 && first < 16 && !segment_sourced(task);
 }
 
+static bool is_whole_lines(const stn_task *task, int64_t elements) {
+    return elements * (int64_t)stn_dtype_size(task->dtype) % LINE_BYTES == 0;
+}
+
+bool segment_turned(const stn_task *task, const segment_shape *shape, const segment_pass *pass) {
+    if (shape->straight || !along_x(pass) || pass->first < 0 || pass->cosines) return false;
+    bool whole = is_whole_lines(task, pass->lead);
+    if (pass->useful < task->n[2]) whole = whole && is_whole_lines(task, pass->useful);
+    for (int k = 0; k < 2; k++)
+        if (task->n[k] > 1) whole = whole && is_whole_lines(task, task->out_stride[k]);
+    return !whole;
+}
+
+/* A mirrored line of more than a quarter of one segment, and half of it at most, with as much room on both sides as its steps reach. 2: of half of it. */
+static int is_middle(const segment_axis *axis, const stn_reach *reach, int64_t length, int first) {
+    const int64_t quarter = length / 4;
+    if (first < 4 || !axis->exact || axis->side[0] == STN_WRAP) return 0;
+    if (axis->n < quarter + 2 || axis->n > 2 * quarter) return 0;
+    if (reach->side[0] > quarter || reach->side[1] > quarter) return 0;
+    return axis->n == 2 * quarter ? 2 : 1;
+}
+
 /* Where a segment's outputs begin, and how many they are: whole units. */
 static void place_outputs(const stn_reach *reach, int64_t length, int64_t unit, segment_pass *pass) {
     pass->lead = (int)stn_round_up(reach->side[0], unit);
@@ -86,6 +108,11 @@ bool segment_fit(const stn_task *task, const segment_axis *axis, const stn_reach
     pass->cosines = is_line_of_cosines(task, axis, first);
     if (pass->cosines) return true;
     if (period && length % period == 0) return pass->useful > 0;
+    pass->middle = (uint8_t)is_middle(axis, reach, length, first);
+    if (pass->middle) {
+        pass->lead = (int)(length / 4), pass->useful = (int)(length / 2);
+        return true;
+    }
     if (reach->side[0] + reach->side[1] >= length) return false;
     if (axis->axis != 2) {
         place_outputs(reach, length, 1, pass);
@@ -147,7 +174,8 @@ static void find_reaches(search *s, uint64_t fused) {
 }
 
 static bool shape_for(const search *s, int64_t launches, int pairs, int first, segment_shape *shape) {
-    *shape = (segment_shape){.launches = (int)launches, .margins = s->margins, .pairs = pairs, .passes = s->count};
+    *shape =
+        (segment_shape){.launches = (int)launches, .margins = s->margins, .pairs = pairs, .passes = (uint8_t)s->count};
     shape->sources = !s->margins && segment_sourced(s->task);
     shape->fused = (int)stn_div_up((int64_t)s->task->steps, launches);
     for (int i = 0; i < s->count; i++)
@@ -178,23 +206,26 @@ static bool open_search(search *s, const char **why) {
     return !s->margins || s->task->rank == 1;
 }
 
-/* What is worth measuring of a shape that is worth trying: more registers a thread, points whole; of products (first: any) other fragments. */
+/* What is worth measuring of a shape that is worth trying: more registers a thread, points whole; of products (first: any) other fragments; of
+ * segments that are turned such as are not. */
 static const struct {
     int first;
-    uint8_t whole, blocks, fragment;
-} variants[] = {{16, 0, 1, 0}, {8, 0, 3, 0}, {4, 0, 6, 0}, {8, 1, 0, 0}, {8, 1, 2, 0},
-                {4, 1, 0, 0},  {2, 1, 0, 0}, {0, 0, 0, 1}, {0, 0, 0, 2}};
+    uint8_t whole, blocks, fragment, straight;
+} variants[] = {{16, 0, 1, 0, 0}, {8, 0, 3, 0, 0}, {4, 0, 6, 0, 0}, {8, 1, 0, 0, 0}, {8, 1, 2, 0, 0}, {4, 1, 0, 0, 0},
+                {2, 1, 0, 0, 0},  {0, 0, 0, 1, 0}, {0, 0, 0, 2, 0}, {1, 0, 0, 0, 1}, {2, 0, 0, 0, 1}, {4, 0, 0, 0, 1}};
 
 static size_t add_variants(const search *s, segment_shape *best, size_t found, size_t most) {
     const size_t plain = found;
-    for (size_t i = 0; i < sizeof variants / sizeof *variants && s->task->dtype == STN_F64; i++)
+    for (size_t i = 0; i < sizeof variants / sizeof *variants; i++)
         for (size_t k = 0; k < plain && found < most; k++) {
             segment_shape varied = best[k];
             const int8_t first = varied.pass[0].first;
             if (variants[i].fragment ? first >= 0 : first != variants[i].first) continue;
+            if (s->task->dtype != STN_F64 && !variants[i].straight) continue;
+            if (variants[i].straight && !segment_turned(s->task, &varied, &varied.pass[0])) continue;
             if (s->count > 1 && variants[i].blocks) continue;
             varied.whole = variants[i].whole, varied.blocks = variants[i].blocks,
-            varied.fragment = variants[i].fragment;
+            varied.fragment = variants[i].fragment, varied.straight = variants[i].straight;
             bool good = true;
             for (int p = 0; p < varied.passes; p++) good = good && holds(s, &varied, &varied.pass[p]);
             if (!good) continue;

@@ -10,7 +10,8 @@
 typedef struct segment_pass {
     uint8_t axis;
     int8_t first;            /* 1: along x only */
-    uint8_t cosines, unused; /* cosines: a whole line, mirrored at both ends, by half its period */
+    uint8_t cosines;         /* a whole line, mirrored at both ends, by half its period */
+    uint8_t middle;          /* a line is one segment, at places known from its length: SEGMENT_MIDDLE */
     int lead, useful, reach; /* reach: of the longest launch's steps, to both sides together */
 } segment_pass;
 
@@ -22,7 +23,10 @@ typedef struct segment_shape {
     uint8_t fragment;    /* of products in f64: 0: 16 x 8 x 8, 1: 16 x 8 x 4, 2: 8 x 8 x 4 */
     int pairs;           /* of columns of a tile, along y and z */
     int blocks; /* of a multiprocessor, for which registers are kept few enough; 0: as a pass's segments have it */
-    int passes;
+    uint8_t passes;
+    uint8_t
+        straight; /* 1: segments along x begin where they begin; 0: they are turned to whole lines of memory (SEGMENT_TURNED) */
+    uint8_t unused[2];
     segment_pass pass[3];
 } segment_shape;
 _Static_assert(sizeof(segment_shape) <= sizeof(stn_candidate), "a shape is a candidate");
@@ -49,6 +53,8 @@ int segment_pairs(const segment_shape *shape, const segment_pass *pass);
 int segment_threads(const segment_shape *shape, const segment_pass *pass);
 size_t segment_shared(const stn_task *task, const segment_shape *shape, const segment_pass *pass);
 int segment_blocks(const stn_task *task, const segment_shape *shape, const segment_pass *pass);
+/* Are segments along x turned to whole lines of memory? Where all begin there it is no use. */
+bool segment_turned(const stn_task *task, const segment_shape *shape, const segment_pass *pass);
 /* What blocks take one after the other: along x segment_groups pairs of segments, else tiles of columns. */
 int64_t segment_works(const stn_task *task, const segment_shape *shape, const segment_pass *pass);
 /* Along y and z: tiles of columns side by side. */

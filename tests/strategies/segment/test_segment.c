@@ -5,27 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../suite.h"
+#include "lines.h"
 
 static void check(suite *s, const char *what, const stn_problem *problem, uint64_t seed) {
     suite_compare(s, "segment", true, what, problem, seed);
 }
-
-static stn_problem line_of(const stn_stencil *stencil, int n, uint64_t steps) {
-    stn_problem p = STN_PROBLEM_INIT;
-    p.stencil = stencil;
-    p.extent[0] = (size_t)n;
-    p.steps = steps;
-    return p;
-}
-
-static void set_sides(stn_problem *p, int axis, int low, int high) {
-    p->boundary[axis][0] = (stn_boundary){(stn_boundary_kind)low, low == STN_CONSTANT ? 0.7 : 0};
-    p->boundary[axis][1] = (stn_boundary){(stn_boundary_kind)high, high == STN_CONSTANT ? -1.3 : 0};
-}
-
-/* Weights that are no one's mirror image, of radius 1 and more: wrapped, or between stepped margins. */
-static stn_stencil *uneven_line(dice *d, int radius) { return random_stencil(d, 1, TAPS_BOX, radius); }
 
 /* The same taps, divided by their largest |symbol|: no number of steps makes all of an answer smaller than numbers get. Weights
  * whose |.| add up to 1 but do not agree in sign leave 1e-300 of it after 2000. */
@@ -45,22 +29,6 @@ static stn_stencil *lasting(stn_stencil *stencil) {
     for (size_t k = 0; k < count; k++) taps[k].weight /= most;
     stn_stencil_destroy(stencil);
     stn_stencil_create(1, count, taps, &stencil, NULL);
-    return stencil;
-}
-
-/* The same from either end; their |.| add up to 1. */
-static stn_stencil *even_line(dice *d, int radius) {
-    stn_tap taps[2 * 8 + 1];
-    double sum = 0;
-    for (int k = 0; k <= radius; k++) {
-        double weight = (0.1 + fabs(dice_real(d))) * (dice_int(d, 0, 3) ? 1 : -1);
-        taps[radius - k] = (stn_tap){{-k, 0, 0}, weight};
-        taps[radius + k] = (stn_tap){{k, 0, 0}, weight};
-        sum += fabs(weight) * (k ? 2 : 1);
-    }
-    for (int i = 0; i < 2 * radius + 1; i++) taps[i].weight /= sum;
-    stn_stencil *stencil = NULL;
-    stn_stencil_create(1, (size_t)(2 * radius + 1), taps, &stencil, NULL);
     return stencil;
 }
 

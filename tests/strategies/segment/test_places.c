@@ -1,0 +1,67 @@
+/* Where segments and lines lie in each other and in memory, against host: candidates that know it at compile time. Prints TAP. Usage:
+ * test_segment_places [--full] [--only PART] [--dtype T]. */
+#include "lines.h"
+
+/* The candidate whose words these are; the problem is as the suite's dtype has it. */
+static void check_words(suite *s, const char *what, stn_problem p, const char *words, uint64_t seed) {
+    char detail[1200];
+    comparison c;
+    p = suite_problem(s, &p);
+    const int pick = suite_candidate(s, &p, "segment", words);
+    const bool good = compare_candidate_with_host(s->context, s->pool, &p, "segment", pick, true, seed, &c);
+    suite_detail(&c, detail, sizeof detail);
+    suite_report(s, good, what, detail);
+}
+
+/* Mirrored lines of a quarter to half of a segment: at compile time threads know where images are. Every pair of sides, along each axis. */
+static void middles(suite *s) {
+    static const int extents[] = {258, 512, 259, 511, 300, 509, 514, 1024, 1021};
+    static const int lows[] = {STN_CONSTANT, STN_REFLECT, STN_MIRROR, STN_FIXED};
+    for (int i = 0; i < 16 * 3; i++) {
+        const int low = lows[i % 4], high = lows[i / 4 % 4], axis = i / 16, side = extents[(i * 5 + axis) % 9];
+        const int n = side - (low == STN_REFLECT && high == STN_REFLECT); /* whole periods have a form of their own */
+        if (!s->full && (i % 3 != axis || i / 2 % 2) && low != high) continue;
+        dice d = {(uint64_t)i + 900};
+        stn_stencil *line = even_line(&d, 1), *stencil = line;
+        stn_problem p = line_of(line, n, (uint64_t)dice_int(&d, 1, 500));
+        if (axis) { /* planes of weights that are products: y as long, then x */
+            stn_stencil_parse("gaussian-2d:sigma=0.6,truncate=1", &stencil, NULL);
+            p.stencil = stencil;
+            p.extent[0] = axis == 1 ? (size_t)n : 13, p.extent[1] = axis == 1 ? 9 : (size_t)n;
+        }
+        set_sides(&p, axis ? axis - 1 : 0, low, high);
+        char what[160], words[120];
+        snprintf(what, sizeof what, "%d points along axis %d in a segment's middle, %s:%s, %d steps", n, axis,
+                 side_names[low], side_names[high], (int)p.steps);
+        snprintf(words, sizeof words, "along axis %d, %d of them outputs, in whose middle", axis == 2,
+                 n > 512 ? 1024 : 512);
+        check_words(s, what, p, words, d.state);
+        if (stencil != line) stn_stencil_destroy(stencil);
+        stn_stencil_destroy(line);
+    }
+}
+
+/* Segments turned to whole lines of memory and such as are not: lines that begin anywhere, rows of any pitch. */
+static void turns(suite *s) {
+    static const char *const words[] = {"segments of 256 points", "segments of 512 points", "segments of 1024 points",
+                                        "not turned"};
+    for (int i = 0; i < 24; i++) {
+        if (!s->full && i % 5 > 1) continue;
+        dice d = {(uint64_t)i + 1300};
+        stn_stencil *stencil = i % 3 == 2 ? even_line(&d, 1) : uneven_line(&d, 1);
+        stn_problem p = line_of(stencil, dice_int(&d, 1500, 6000), (uint64_t)dice_int(&d, 1, 12));
+        const int low = i % 3 == 2 ? STN_CONSTANT : STN_WRAP;
+        set_sides(&p, 0, low, i % 3 == 2 ? STN_FIXED : low);
+        if (i % 3 == 1) p.batch = 3, p.in_batch_stride = p.out_batch_stride = p.extent[0] + (size_t)dice_int(&d, 0, 9);
+        if (i % 5 == 1) p.alignment = s->dtype_given ? 4 : 8;
+        char what[160];
+        snprintf(what, sizeof what, "%s, %d points, %d steps", words[i % 4], (int)p.extent[0], (int)p.steps);
+        check_words(s, what, p, words[i % 4], d.state);
+        stn_stencil_destroy(stencil);
+    }
+}
+
+int main(int argc, char **argv) {
+    static const suite_part parts[] = {{"middles", middles}, {"turns", turns}};
+    return suite_main(argc, argv, parts, sizeof parts / sizeof *parts);
+}
