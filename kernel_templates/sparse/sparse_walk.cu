@@ -17,8 +17,9 @@
 // rows that were copied from LEAD on, 16 bytes before, each thread's 16 bytes were a sector of their own: L2 answered with
 // 2.3 times the bytes of the grid (ncu: 15.2 million sectors where 6.55 are the grid, heat-2d in f16) and was the limit, at 84%.
 //
-// Banks: 16 bytes of a row lie where they would but for FLIP: in every second run of 128 bytes pieces are exchanged, 2 apart.
-// Lanes that read together begin in f32 0, 12, 4 and 16 words on for each g (windows of 24 points), 0 and 32 of them one g on.
+// Banks: lanes that read together begin in f32 0, 12, 4 and 16 words on for each g (windows of 24 points), so that of g = 0 and 1 two are
+// 32 apart. There every second run of 128 bytes of a row has its pieces of 16 exchanged, FLIP apart, and a row begins with the outputs'
+// own columns, whose copies are runs of 128 bytes too; what is left of them comes last.
 #include "sparse/rows.cuh"
 
 constexpr int HALO = SLOTS - WIDE / SLOT,
@@ -32,9 +33,14 @@ static_assert(!FLIP || SLOTS / 8 % 2 == 0 || SLOTS % 8 == 0 || !EXPECTED_SHARED,
               "pieces that are exchanged lie in the row");
 static_assert(AHEAD >= 1, "the next rows arrive while these are computed on");
 
-__device__ __forceinline__ constexpr int place_of(int slot) { return (slot ^ (slot / 8 % 2 * FLIP)) * SLOT; }
+// Where 16 bytes of a row lie in it; those left of the outputs' own may come last.
+__device__ __forceinline__ int place_of(int slot) {
+    constexpr int SHIFT = FLIP ? BEFORE : 0;
+    const int at = slot < SHIFT ? slot - SHIFT + SLOTS : slot - SHIFT;
+    return (at ^ (at / 8 % 2 * FLIP)) * SLOT;
+}
 
-// A thread's part of copies of COUNT_OF slots in each row, those from FIRST on or, from SPLIT on, SKIP further.
+// A thread's part of copies of COUNT_OF slots in each row.
 template <int COUNT_OF>
 struct row_copies {
     static constexpr int AT_ONCE = THREADS / COUNT_OF;
