@@ -12,7 +12,7 @@
 #define MOST_FUSED 63
 #define MOST_ROWS 64      /* reach along y, both sides */
 #define WARPS 8           /* of a block, at most */
-#define MOST_CHAINED 160  /* registers of a chain: left factors, words between products, sums */
+#define MOST_CHAINED 200  /* registers of a chain: left factors, words between products, sums */
 #define MOST_OF_TWO 80    /* and so many where a multiprocessor takes two blocks: each has some 45 beside them */
 #define BRICK_WARPS 4     /* of a brick, side by side */
 #define MEMORY_LINE 128   /* bytes */
