@@ -68,7 +68,7 @@ constexpr int TILES = 2;                         // of 8 rows, of a warp
 constexpr int WARPS_X = 2, WARPS_Y = 2;          // of a block
 constexpr int RING = 1;  // planes that only single weights reach stay in shared memory, not in the queue of sums
 
-// ---- sparse_tile, sparse_chain: Z_LOW .. X_SIDE_HIGH are those of the fused taps; VECTOR, WARPS, STAGES and BLOCKS as above
+// ---- sparse_*: Z_LOW .. X_SIDE_HIGH are those of the fused taps; VECTOR, WARPS, STAGES and BLOCKS as above
 using SPARSE_STORE = float;         // an element: float or half_t
 constexpr int SPARSE_RANK = 3;      // of the grid
 constexpr int SPARSE_HALVES = 4;    // of 8 words of 32 bits: a window has so many
@@ -77,8 +77,9 @@ constexpr int SPARSE_TERMS = 2;     // the same: separable terms that are summed
 constexpr int SPARSE_LEAD = 4;      // a window begins so many points before its first output
 constexpr int SPARSE_PARTS = 1;     // of a weight, of 11 bits each
 constexpr int SPARSE_ABREAST =
-    0;                          // sparse_tile, sparse_line: columns of products lie side by side, not below each other
-constexpr int SPARSE_HELD = 8;  // rows of taps in registers at once, at most
+    0;                           // sparse_tile, sparse_line: columns of products lie side by side, not below each other
+constexpr int SPARSE_WHOLE = 0;  // sparse_line: what is read comes in whole lines of memory
+constexpr int SPARSE_HELD = 8;   // rows of taps in registers at once, at most
 constexpr int SPARSE_ROW_FIRST[3] = {
     0, 0, 0};  // for each plane: its first row of taps, from -Y_LOW on, and how many there are
 constexpr int SPARSE_ROW_COUNT[3] = {1, 1, 1};

@@ -19,6 +19,9 @@
 // f16) side by side, whole lines of memory, and no points are left out; nothing is shared between blocks, so that is for windows
 // of which each block has its own: PRODUCTS = SETS.
 //
+// SPARSE_WHOLE: the stage begins SKIP points earlier, where a line of memory does, so that eight threads ask for one line (sparse_walk
+// says what that is good for). In f32 its pieces of 16 bytes lie FLIP apart in every second run of 128 bytes: no two lanes in a bank.
+//
 // For 1024 points of f16 in windows of 256 (f = 60): 64 products, 128 cycles, and 15 reads of 512 bytes, 60 to 120 cycles of shared
 // memory; memory takes 220. (Each block's words read anew were 64 reads, two lanes to a bank: 512 cycles.)
 #include "device/arith.cuh"
@@ -36,11 +39,15 @@ constexpr int PRODUCTS = HALVES / 2, REGISTERS = (PRODUCTS + 1) / 2, FRAGMENT = 
 constexpr int POINTS_OF_SET = 8 * POINTS_OF_WORD, SETS = 16 / POINTS_OF_SET;          // of a block
 constexpr bool ABREAST = SPARSE_ABREAST;
 constexpr int PAD = ABREAST ? 0 : (HALVES % 4 == 2 ? 16 : 8) * POINTS_OF_WORD;
-constexpr int STAGE_POINTS = WIDE - 16 + 8 * HALVES * POINTS_OF_WORD;
+constexpr bool WHOLE = SPARSE_WHOLE;
+constexpr int SKIP = WHOLE ? 128 / static_cast<int>(sizeof(STORED)) - LEAD : 0,
+              FLIP = WHOLE && sizeof(STORED) == 4 ? 2 : 0;
+constexpr int STAGE_POINTS = SKIP + WIDE - 16 + 8 * HALVES * POINTS_OF_WORD;
 constexpr int STAGE = (STAGE_POINTS + SEGMENT_POINTS - 1) / SEGMENT_POINTS * (SEGMENT_POINTS + PAD), AHEAD = STAGES - 1;
 constexpr int AT_ONCE = THREADS * SLOT;  // points that are copied at once
 static_assert(HALVES % 2 == 0, "products of one size, which the blocks share");
 static_assert(!ABREAST || PRODUCTS == SETS, "no words that two blocks look at");
+static_assert(!WHOLE || (ABREAST && SKIP >= 0), "whole lines of memory without pads");
 static_assert(AHEAD >= 1, "the next tile arrives while this one is computed on");
 static_assert(LEAD % SLOT == 0 && AT_ONCE % SEGMENT_POINTS == 0, "copies of 16 bytes, whole segments at once");
 
@@ -55,10 +62,13 @@ struct line_arguments {
 };
 static_assert(is_twin(sizeof(line_arguments), sizeof(line_arguments::scale)), "the launcher's twin of the arguments");
 
+// Where a point of the stage lies in it, but for pads.
+__device__ __forceinline__ int place_of(int point) { return point ^ (point / (8 * SLOT) % 2 * FLIP * SLOT); }
+
 // Points x0 to x0 + STAGE_POINTS - 1 of a line of n.
 __device__ __forceinline__ void load_tile(STORED *stage, const STORED *line, long long x0, long long n) {
     const int first = threadIdx.x * SLOT;
-    STORED *const to = stage + first + first / SEGMENT_POINTS * PAD;
+    STORED *const to = stage + place_of(first) + first / SEGMENT_POINTS * PAD;
     const STORED *const from = line + x0 + first;
     if (VECTOR > 1 && x0 >= 0 && x0 + STAGE_POINTS <= n) {
 #pragma unroll
@@ -116,12 +126,13 @@ __device__ __forceinline__ void add_sets(float (&sum)[BLOCKS_OF_SEGMENT][4], con
     });
 }
 
-// The same abreast: block c of `begin` lies a segment further on.
-__device__ __forceinline__ void add_segments(float (&sum)[BLOCKS_OF_SEGMENT][4], const factor &f, const STORED *begin) {
+// The same abreast: block c of `begin`, where a lane begins to read for each product, lies a segment further on.
+__device__ __forceinline__ void add_segments(float (&sum)[BLOCKS_OF_SEGMENT][4], const factor &f, const STORED *stage,
+                                             const int (&begin)[PRODUCTS]) {
     unroll<0, BLOCKS_OF_SEGMENT * PRODUCTS>([&](auto set) {
         constexpr int C = set / PRODUCTS, K = set % PRODUCTS;
         unsigned b[4];
-        load_words(b, begin + C * SEGMENT_POINTS + K * POINTS_OF_SET);
+        load_words(b, stage + begin[K] + C * SEGMENT_POINTS);
 #pragma unroll
         for (int part = PARTS - 1; part >= 0; part--)
             sparse_product<K % 2>(static_cast<const STORED *>(nullptr), sum[C], f.word[K][part], b, f.meta[K / 2]);
@@ -159,6 +170,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_line(const 
     f.read(a.table, lane);
     const int first_block = ABREAST ? 8 * warp * SEGMENT_POINTS + 16 * g : (8 * warp + g) * (SEGMENT_POINTS + PAD);
     const int at = first_block + (4 * (t / 2) + t % 2 * 4 * HALVES) * POINTS_OF_WORD;
+    int begin[PRODUCTS];
+#pragma unroll
+    for (int k = 0; k < PRODUCTS; k++) begin[k] = place_of(SKIP + at + k * POINTS_OF_SET);
     int stage = 0, filled = 0;
     long long next = first;
 #pragma unroll 1
@@ -167,13 +181,13 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_line(const 
             copy_async_wait<AHEAD - 1>();
             __syncthreads();  // and all have done with the stage that is filled next
         }
-        if (next < last) load_tile(shared + filled * STAGE, in, next * WIDE - LEAD, a.nx);
+        if (next < last) load_tile(shared + filled * STAGE, in, next * WIDE - LEAD - SKIP, a.nx);
         copy_async_commit();
         next++, filled = filled + 1 == STAGES ? 0 : filled + 1;
         if (tile < first) continue;
         float sum[BLOCKS_OF_SEGMENT][4] = {};
         if constexpr (ABREAST)
-            add_segments(sum, f, shared + stage * STAGE + at);
+            add_segments(sum, f, shared + stage * STAGE, begin);
         else
             add_sets(sum, f, shared + stage * STAGE + at, t % 2);
         store_segments(a, out, tile * WIDE + 8 * SEGMENT_POINTS * warp, g, t, sum);

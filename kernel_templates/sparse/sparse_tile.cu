@@ -24,59 +24,18 @@
 //
 //     stage:   LEAD | WIDE outputs | what is right of them      16 words are left out after 8 rows: lanes of rows 8 apart
 //                                                               (halves 4 and 12: 8 words) lie in different banks; abreast none
-#include "device/arith.cuh"
-#include "device/sparse.cuh"
-#include "device/twins.cuh"
-#include "device/unroll.cuh"
-#include "params.cuh"
-#include "sparse/stage.cuh"
+#include "sparse/rows.cuh"
 
-using STORED = SPARSE_STORE;
-constexpr int RANK = SPARSE_RANK, HALVES = SPARSE_HALVES, LEAD = SPARSE_LEAD, PARTS = SPARSE_PARTS;
-constexpr int THREADS = 32 * WARPS, SLOT = 16 / sizeof(STORED), POINTS_OF_WORD = sparse_words<STORED>::POINTS;
-constexpr int RUN = 8, TALL = 8 * RUN, WIDE = 16 * WARPS;
 constexpr int PLANES = Z_LOW + Z_HIGH + 1, AHEAD = STAGES - PLANES;
-constexpr int PRODUCTS = (HALVES + 1) / 2, REGISTERS = (HALVES / 2 + 1) / 2 + HALVES % 2;
-constexpr int COLUMNS = WIDE - 16 + 8 * HALVES * POINTS_OF_WORD, SLOTS = COLUMNS / SLOT;
-constexpr int LINES = TALL + Y_LOW + Y_HIGH;
 constexpr bool ABREAST = SPARSE_ABREAST;
 constexpr int LIFT = 8 * COLUMNS + (ABREAST           ? 0
                                     : HALVES % 8 == 4 ? 8
                                                       : 16) *
                                        POINTS_OF_WORD;  // from a row to that 8 below
 constexpr int STAGE = (LINES + 7) / 8 * LIFT;
-constexpr int FRAGMENT = 128;  // words
 constexpr bool ALL_HELD = PLANES == 1 && SPARSE_ROW_COUNT[0] <= SPARSE_HELD;
-static_assert(sizeof(STORED) <= 4, "f32 and f16");
 static_assert(AHEAD >= 1, "the next stage arrives while this one is computed on");
-static_assert(LEAD % SLOT == 0, "copies of 16 bytes");
 static_assert(!ABREAST || WARPS == 8, "as many columns of a product as warps: the tile is the same");
-
-struct tile_arguments {
-    const STORED *in;
-    STORED *out;
-    const unsigned *table;  // metadata, then left factors of all rows, products and parts
-    long long nz, ny, nx, in_z, in_y, in_batch, out_z, out_y, out_batch;
-    long long walk, walks, steps;  // of a block; blocks one after the other; of all of them
-    long long tiles_y, tiles_x;
-    REAL scale;  // of all weights; 1 but for f16
-};
-static_assert(is_twin(sizeof(tile_arguments), sizeof(tile_arguments::scale)), "the launcher's twin of the arguments");
-
-// Where a block is.
-struct tile_place {
-    long long batch, y, x;  // y: in 3D
-    long long first, last;  // steps, or planes
-};
-__device__ __forceinline__ tile_place find_place(const tile_arguments &a) {
-    long long b = blockIdx.x;
-    tile_place at;
-    at.x = b % a.tiles_x * WIDE, b /= a.tiles_x;
-    at.y = b % a.tiles_y * TALL, b /= a.tiles_y;
-    at.first = b % a.walks * a.walk, at.batch = b / a.walks;
-    at.last = at.first + a.walk < a.steps ? at.first + a.walk : a.steps;
-    return at;
-}
 
 using copies = line_copies<STORED, SLOTS, THREADS>;
 
@@ -93,40 +52,10 @@ __device__ __forceinline__ void load_plane(const tile_arguments &a, const tile_p
         at.x - LEAD, a.nx);
 }
 
-// Left factors of COUNT rows of taps.
-template <int COUNT>
-struct fragments {
-    unsigned word[COUNT][PRODUCTS][PARTS][4];
-};
-template <int COUNT>
-__device__ __forceinline__ void read_fragments(fragments<COUNT> &to, const unsigned *table, int row, int lane) {
-#pragma unroll
-    for (int i = 0; i < COUNT; i++)
-#pragma unroll
-        for (int k = 0; k < PRODUCTS; k++)
-#pragma unroll
-            for (int part = 0; part < PARTS; part++)
-                load_run(to.word[i][k][part],
-                         table + 32 * REGISTERS + (((row + i) * PRODUCTS + k) * PARTS + part) * FRAGMENT + 4 * lane);
-}
-
 // What a lane begins with: the words of its first product in row g of 8, of a whole product and of half a one.
 struct lane_start {
     const STORED *whole, *half;
 };
-
-// A window of rows LINE + 8 g, times those rows of taps that meet it in sums 0 to RUN - 1: tap row i in sum S - i.
-template <int K, int S, int COUNT, int WORDS>
-__device__ __forceinline__ void add_window(float (&sum)[RUN][4], const fragments<COUNT> &a, const unsigned (&b)[WORDS],
-                                           unsigned meta) {
-#pragma unroll
-    for (int part = PARTS - 1; part >= 0; part--)
-#pragma unroll
-        for (int i = 0; i < COUNT; i++)
-            if (S - i >= 0 && S - i < RUN)
-                sparse_product<WORDS == 4 ? K % 2 : 0>(static_cast<const STORED *>(nullptr),
-                                                       sum[S - i >= 0 ? S - i : 0], a.word[i][K][part], b, meta);
-}
 
 // COUNT rows of taps, of which the first looks at row LINE of the stage for output 0.
 template <int LINE, int COUNT>
@@ -167,31 +96,6 @@ __device__ __forceinline__ void add_plane(float (&sum)[RUN][4], const fragments<
             read_fragments(read, table, rows_before(PLANE) + FIRST, again);
             add_rows<SPARSE_ROW_FIRST[PLANE] + FIRST>(sum, read, meta, start);
         });
-}
-
-// The outputs of a warp, of the block's tile from `row` and x on.
-__device__ __forceinline__ void store_tile(const tile_arguments &a, STORED *grid, long long row, long long x, int warp,
-                                           int g, int t, const float (&sum)[RUN][4]) {
-    const float scale = static_cast<float>(a.scale);
-    const int column = column_of<STORED>(g, t), down = 8 * (ABREAST ? warp : column);
-    const int right = 16 * (ABREAST ? column : warp) + 4 * four_of<STORED>(g, t);
-    const bool inside = VECTOR > 1 && x + WIDE <= a.nx && row + TALL <= a.ny;
-    STORED *to = grid + (row + down) * a.out_y + x + right;
-    if (inside) {
-#pragma unroll
-        for (int m = 0; m < RUN; m++, to += a.out_y) store_four(to, gather(grid, sum[m], scale, g));
-        return;
-    }
-    const bool four_left = VECTOR > 1 && x + right + 4 <= a.nx;
-#pragma unroll
-    for (int m = 0; m < RUN; m++, to += a.out_y) {
-        const four_outputs<STORED> four = gather(grid, sum[m], scale, g);
-        if (row + down + m >= a.ny) continue;
-        if (four_left)
-            store_four(to, four);
-        else
-            store_some(to, four, a.nx - x - right);
-    }
 }
 
 static_assert(is_given(STAGES * STAGE * sizeof(STORED)), "the launcher gives the shared memory that this takes");
@@ -235,7 +139,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_tile(const 
             add_plane<decltype(plane)::value>(sum, held, meta, a.table, start, lane);
         });
         STORED *const grid = a.out + at.batch * a.out_batch + (RANK == 3 ? p * a.out_z : 0);
-        store_tile(a, grid, RANK == 3 ? at.y : TALL * p, at.x, warp, g, t, sum);
+        store_tile<ABREAST>(a, grid, RANK == 3 ? at.y : TALL * p, at.x, warp, g, t, sum);
         stage = stage + 1 == STAGES ? 0 : stage + 1;
     }
     copy_async_wait<0>();

@@ -23,11 +23,12 @@
  * longer launches take that load single elements, as measured when those were still waited for one by one
  * (bench/results/2026-11-22-rates.md). */
 static const struct {
-    double faster, tensor, memory, abreast, shared, fewer, alone, start, elements;
+    double faster, tensor, memory, abreast, whole, shared, fewer, alone, start, elements;
 } rates = {.faster = 1.45,
            .tensor = 1,
            .memory = 0.72,
-           .abreast = 0.80, /* not measured: a guess on the low side */
+           .abreast = 0.80,
+           .whole = 0.90, /* not measured */
            .shared = 0.55,
            .fewer = 0.35,
            .alone = 0.45,
@@ -74,7 +75,7 @@ static int lanes_in_bank(const stn_task *task, const sparse_shape *shape) {
     int most = 1, apart = task->dtype == STN_F16 ? 8 : 16, word[8];
     for (int lane = 0; lane < 8; lane++)
         word[lane] = lane / 4 * apart + lane % 4 / 2 * 4 + lane % 2 * 4 * shape->halves;
-    for (int a = 0; a < 8 && shape->abreast; a++) {
+    for (int a = 0; a < 8 && shape->abreast && !shape->whole; a++) {
         int meet = 1;
         for (int b = 0; b < a; b++) meet += word[a] != word[b] && word[a] / 4 % 8 == word[b] / 4 % 8;
         most = (int)stn_max(most, meet);
@@ -142,7 +143,10 @@ void sparse_cost(const stn_task *task, const stn_machine *machine, const sparse_
     e->bytes = (2 + again) * (double)stn_dtype_size(task->dtype) * points * launches;
     e->flops = work.products * 2 * 16 * 8 * (task->dtype == STN_F16 ? 32 : 16) * units * launches;
     e->halo_waste = units * sparse_points(task, shape) / points - 1;
-    double memory = e->bytes / ((shape->abreast ? rates.abreast : rates.memory) * machine->copy_bandwidth);
+    double memory = e->bytes / ((shape->whole     ? rates.whole
+                                 : shape->abreast ? rates.abreast
+                                                  : rates.memory) *
+                                machine->copy_bandwidth);
     double tensor = e->flops / (rates.tensor * rates.faster * machine->flops[e->unit]);
     double shared = work.cycles * units * launches / (rates.shared * machine->multiprocessors * machine->clock);
     /* A block's walk, whatever runs beside it: one step's products, one after the other in each of a multiprocessor's quarters. */
@@ -217,6 +221,11 @@ static void search_tiles(search *s, int most_fused) {
             if (!shape.abreast) continue;
             sparse_shape other = shape;
             if (sparse_fit_more(s->task, s->machine, &other)) insert(s, other);
+            other = shape;
+            if (sparse_fit_whole(s->task, s->machine, &other)) {
+                insert(s, other);
+                if (sparse_fit_more(s->task, s->machine, &other)) insert(s, other);
+            }
             shape.abreast = 0;
             insert(s, shape);
         }

@@ -12,9 +12,10 @@
 #define MOST_FUSED 63
 #define MOST_ROWS 64      /* reach along y, both sides */
 #define WARPS 8           /* of a block, at most */
-#define MOST_CHAINED 160  /* registers of a chain: left factors, words between products, sums */
+#define MOST_CHAINED 200  /* registers of a chain: left factors, words between products, sums */
 #define MOST_OF_TWO 80    /* and so many where a multiprocessor takes two blocks: each has some 45 beside them */
 #define BRICK_WARPS 4     /* of a brick, side by side */
+#define MEMORY_LINE 128   /* bytes */
 #define CHUNK 32          /* rows of a chain's ring that arrive together */
 #define FRAGMENTS_HELD 16 /* left factors in registers, 4 each; beside them 32 sums */
 
@@ -108,7 +109,7 @@ sparse_window sparse_window_y_of(const stn_task *task, const sparse_shape *shape
 
 const char *sparse_kernel_name(const stn_task *task, const sparse_shape *shape) {
     if (shape->terms) return sparse_is_brick(task, shape) ? "sparse_brick" : "sparse_chain";
-    return task->rank == 1 ? "sparse_line" : "sparse_tile";
+    return task->rank == 1 ? "sparse_line" : shape->whole ? "sparse_walk" : "sparse_tile";
 }
 
 /* May it be abreast? */
@@ -126,6 +127,7 @@ static size_t stage_bytes(const stn_task *task, const sparse_shape *shape) {
     int64_t columns = wide(task, shape) - SPARSE_OUTPUTS + sparse_columns(&w);
     if (task->rank == 1) {
         int64_t segment = 128, points = SPARSE_TALL * wide(task, shape) - SPARSE_OUTPUTS + sparse_columns(&w);
+        if (shape->whole) points += MEMORY_LINE / size - shape->lead;
         return (size_t)(stn_div_up(points, segment) * (segment * size + (shape->abreast           ? 0
                                                                          : shape->halves % 4 == 2 ? 64
                                                                                                   : 32)));
@@ -139,7 +141,16 @@ static size_t stage_bytes(const stn_task *task, const sparse_shape *shape) {
     return (size_t)(stn_div_up(lines, 8) * (8 * columns + banks) * size);
 }
 
+/* sparse_walk's rows: of so many tiles of 64, and what taps reach. */
+static size_t ring_bytes(const stn_task *task, const sparse_shape *shape) {
+    sparse_window w = sparse_window_of(task, shape);
+    int reach = sparse_reach(task, shape, 1, 0) + sparse_reach(task, shape, 1, 1);
+    int64_t rows = shape->stages * SPARSE_TALL + stn_round_up(reach, 8);
+    return (size_t)(rows * (wide(task, shape) - SPARSE_OUTPUTS + sparse_columns(&w))) * stn_dtype_size(task->dtype);
+}
+
 size_t sparse_shared(const stn_task *task, const sparse_shape *shape) {
+    if (shape->whole && task->rank == 2) return ring_bytes(task, shape);
     return stage_bytes(task, shape) * (size_t)shape->stages;
 }
 
@@ -309,6 +320,25 @@ bool sparse_fit_more(const stn_task *task, const stn_machine *machine, sparse_sh
     return true;
 }
 
+bool sparse_fit_whole(const stn_task *task, const stn_machine *machine, sparse_shape *shape) {
+    sparse_rows rows;
+    if (!shape->abreast || task->rank == 3 || shape->lead * (int)stn_dtype_size(task->dtype) > MEMORY_LINE)
+        return false;
+    if (task->rank == 2) {
+        int least = task->dtype == STN_F16 ? 2 : 3; /* halves, of a window that looks past its outputs */
+        if (shape->halves < least || shape->halves > 4) return false;
+        if (!sparse_rows_of(task, shape->fused, &rows) || rows.all > shape->held) return false;
+    }
+    shape->whole = 1;
+    for (shape->blocks = 2; shape->blocks; shape->blocks--)
+        for (shape->stages = 3; shape->stages > 1; shape->stages--)
+            if ((sparse_shared(task, shape) + 1024) * (size_t)shape->blocks <= machine->shared_per_block) {
+                fit_walk(task, machine, shape);
+                return true;
+            }
+    return false;
+}
+
 /* ---- params.cuh ------------------------------------------------------------------------------------------------ */
 
 void sparse_params(const stn_task *task, const sparse_shape *shape, stn_text *params) {
@@ -328,6 +358,7 @@ void sparse_params(const stn_task *task, const sparse_shape *shape, stn_text *pa
     stn_params_int(params, "SPARSE_LEAD", shape->lead);
     stn_params_int(params, "SPARSE_PARTS", shape->parts);
     stn_params_int(params, "SPARSE_ABREAST", shape->abreast);
+    stn_params_int(params, "SPARSE_WHOLE", shape->whole);
     stn_params_int(params, "SPARSE_HELD", shape->held);
     stn_params_ints(params, "SPARSE_ROW_FIRST", rows.first, (size_t)rows.planes);
     stn_params_ints(params, "SPARSE_ROW_COUNT", rows.count, (size_t)rows.planes);

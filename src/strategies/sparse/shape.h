@@ -20,6 +20,7 @@ typedef struct sparse_shape {
     int lead;     /* points from the window's first to its first output */
     int warps, stages, blocks;
     int abreast; /* sparse_tile, sparse_line: products' columns lie side by side, and stores are whole lines of memory */
+    int whole;   /* abreast, and what is read comes in whole lines of memory: sparse_walk, sparse_line */
     int held;    /* rows of taps in registers at once */
     int walk;    /* of a block: planes in 3D, tiles of 64 rows else */
     int extended;   /* fused launches are right up to the faces: axes wrap, or mirror symmetric taps */
@@ -42,6 +43,8 @@ bool sparse_fit(const stn_task *task, const stn_machine *machine, int fused, int
                 stn_tally *tally);
 /* The same with one block more on each multiprocessor; false if it does not hold so many. */
 bool sparse_fit_more(const stn_task *task, const stn_machine *machine, sparse_shape *shape);
+/* The same reading whole lines of memory; false if no kernel does. */
+bool sparse_fit_whole(const stn_task *task, const stn_machine *machine, sparse_shape *shape);
 /* Is the kernel sparse_brick, of 3D terms? */
 bool sparse_is_brick(const stn_task *task, const sparse_shape *shape);
 int sparse_points(const stn_task *task, const sparse_shape *shape); /* of outputs, that a warp makes at once */

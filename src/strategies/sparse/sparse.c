@@ -265,6 +265,7 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
                    {"warps", shape->warps},
                    {"stages", shape->stages},
                    {"abreast", shape->abreast},
+                   {"whole_lines", shape->whole},
                    {"walk", shape->walk},
                    {"multiplications_of_point", counts.compute},
                    {"elements_of_point", counts.input},
@@ -282,7 +283,7 @@ static void name_candidate(const stn_task *task, const stn_candidate *candidate,
     stn_text_printf(text, "%d steps a launch", shape.fused);
     if (shape.terms == 1) stn_text_printf(text, " as a chain");
     if (shape.terms > 1) stn_text_printf(text, " as %d chains", shape.terms);
-    if (shape.abreast) stn_text_printf(text, ", abreast");
+    if (shape.abreast) stn_text_printf(text, shape.whole ? ", abreast, whole lines" : ", abreast");
     stn_text_printf(text,
                     ", windows of %d points, %s products, %d warps, %d block%s, a point takes %.4g multiplications, "
                     "%.4g elements, %.4g weights",

@@ -4,7 +4,7 @@
 #define STN_STRATEGIES_SPARSE_TERMS_H
 #include "strategies/common/powers.h"
 
-#define SPARSE_MOST_TERMS 3
+#define SPARSE_MOST_TERMS 4
 
 /* The taps are the sum over q of factor[q][0] along y times factor[q][1] along x, each a power of one row; in 3D the former has all planes'
  * rows, one plane after the other. In f16 the sizes of the

@@ -1,0 +1,208 @@
+// A few rows of 2D taps as 2:4 sparse products, as sparse_tile's (abreast), for launches that wait for memory: what is read comes in
+// whole lines of memory, and each row once.
+//
+//     out(y, x) = sum over i of  K(i) X(y + i - Y_LOW)
+//
+// A block walks down WIDE columns, 64 rows a step, of which each warp has 8; a product's columns are blocks of 16 outputs side by side:
+//
+//            16 columns | 16 columns | ..    column g of the right factor: row s, columns from 16 g on
+//     row m  |  g = 0   |  g = 1     | ..    sum m: row m
+//
+// Rows lie in a ring: a step reads the 64 below those that the step before has read, and the first one what taps reach besides.
+//
+//     ring:    rows of this step | of the next AHEAD steps | of the step before, filled next ..
+//     row:     LEAD | WIDE outputs | what is right of them
+//
+// The outputs' own columns are copied by themselves: they begin where a line of memory begins, and eight threads ask for one line. In
+// rows that were copied from LEAD on, 16 bytes before, each thread's 16 bytes were a sector of their own: L2 answered with
+// 2.3 times the bytes of the grid (ncu: 15.2 million sectors where 6.55 are the grid, heat-2d in f16) and was the limit, at 84%.
+//
+// Banks: lanes that read together begin in f32 0, 12, 4 and 16 words on for each g (windows of 24 points), so that of g = 0 and 1 two are
+// 32 apart. There every second run of 128 bytes of a row has its pieces of 16 exchanged, FLIP apart, and a row begins with the outputs'
+// own columns, whose copies are runs of 128 bytes too; what is left of them comes last.
+#include "sparse/rows.cuh"
+
+constexpr int HALO = SLOTS - WIDE / SLOT,
+              BEFORE = LEAD / SLOT;  // of a row: slots beside the outputs' own, and left of them
+constexpr int REACH = Y_LOW + Y_HIGH, COUNT = SPARSE_ROW_COUNT[0], AHEAD = STAGES - 1;
+constexpr int RING_ROWS = STAGES * TALL + (REACH + 7) / 8 * 8, RING_SIZE = RING_ROWS * COLUMNS;
+constexpr int EIGHTS = (SPARSE_ROW_FIRST[0] + COUNT + RUN - 2) / 8 + 1;  // of rows, that a warp reads
+constexpr int FLIP = sizeof(STORED) == 4 ? 2 : 0;
+static_assert(WARPS == 8 || !EXPECTED_SHARED, "as many columns of a product as eights of rows");
+static_assert(!FLIP || SLOTS / 8 % 2 == 0 || SLOTS % 8 == 0 || !EXPECTED_SHARED,
+              "pieces that are exchanged lie in the row");
+static_assert(AHEAD >= 1, "the next rows arrive while these are computed on");
+
+// Where 16 bytes of a row lie in it; those left of the outputs' own may come last.
+__device__ __forceinline__ int place_of(int slot) {
+    constexpr int SHIFT = FLIP ? BEFORE : 0;
+    const int at = slot < SHIFT ? slot - SHIFT + SLOTS : slot - SHIFT;
+    return (at ^ (at / 8 % 2 * FLIP)) * SLOT;
+}
+
+// A thread's part of copies of COUNT_OF slots in each row.
+template <int COUNT_OF>
+struct row_copies {
+    static constexpr int AT_ONCE = THREADS / COUNT_OF;
+    int line, place;  // of the rows copied at once; of the row in the ring
+    long long x;      // of the grid
+
+    __device__ __forceinline__ void begin(int slot, long long x0, long long nx) {
+        line = threadIdx.x / COUNT_OF, place = place_of(slot), x = x0 + slot * SLOT;
+        if (x < 0 || x >= nx)
+            x = repeats<X_SIDE_LOW, X_SIDE_HIGH>() ? fold_far<X_SIDE_LOW, X_SIDE_HIGH>(x, nx) : x < 0 ? 0 : nx - SLOT;
+    }
+    // `from(line)` of ROWS rows, into the ring from row `first` on.
+    template <int ROWS, class FROM>
+    __device__ __forceinline__ void take(STORED *ring, int first, FROM from) const {
+        const int start = (first + line) * COLUMNS;
+        if (line < AT_ONCE)
+#pragma unroll
+            for (int i = 0; i < ROWS; i += AT_ONCE)
+                if (i + AT_ONCE <= ROWS || line < ROWS - i) {
+                    const int at = start + i * COLUMNS;
+                    copy_async_16(ring + (at < RING_SIZE ? at : at - RING_SIZE) + place, from(line + i) + x);
+                }
+    }
+};
+
+struct walk_copies {
+    row_copies<WIDE / SLOT> own;
+    row_copies<HALO> halo;
+    long long x0;  // of the grid, where a row of the ring begins
+    bool whole;    // all 16 bytes lie side by side in the grid
+
+    __device__ __forceinline__ void begin(long long of, long long nx) {
+        x0 = of;
+        const int beside = threadIdx.x % HALO;
+        own.begin(BEFORE + threadIdx.x % (WIDE / SLOT), x0, nx);
+        halo.begin(beside < BEFORE ? beside : beside + WIDE / SLOT, x0, nx);
+        const bool inside = x0 >= 0 && x0 + SLOTS * SLOT <= nx;
+        whole = VECTOR > 1 && (inside || (!mirrors<X_SIDE_LOW, X_SIDE_HIGH>() && nx % SLOT == 0));
+    }
+    template <int ROWS, class FROM>
+    __device__ __forceinline__ void take(STORED *ring, int first, FROM from) const {
+        own.template take<ROWS>(ring, first, from);
+        halo.template take<ROWS>(ring, first, from);
+    }
+};
+
+// The same of rows whose 16 bytes do not lie side by side: element by element, waited for together.
+template <int ROWS, class FROM>
+__device__ __forceinline__ void take_elements(STORED *ring, int first, FROM from, long long x0, long long nx) {
+#pragma unroll 1
+    for (int i = threadIdx.x; i < ROWS * SLOTS; i += THREADS) {
+        const int line = i / SLOTS, slot = i % SLOTS, at = (first + line) * COLUMNS;
+        STORED *const to = ring + (at < RING_SIZE ? at : at - RING_SIZE) + place_of(slot);
+        const STORED *const row = from(line);
+        const long long x = x0 + slot * SLOT;
+        STORED run[SLOT];
+#pragma unroll
+        for (int e = 0; e < SLOT; e++) run[e] = row[fold_far<X_SIDE_LOW, X_SIDE_HIGH>(x + e, nx)];
+#pragma unroll
+        for (int e = 0; e < SLOT; e++) to[e] = run[e];
+    }
+}
+
+// Rows y to y + ROWS - 1 of the grid, into the ring from row `first` on.
+template <int ROWS>
+__device__ __forceinline__ void load_rows(const tile_arguments &a, const walk_copies &mine, const STORED *grid,
+                                          STORED *ring, int first, long long y) {
+    if (!mine.whole)
+        take_elements<ROWS>(
+            ring, first, [&](int line) { return grid + fold_far<Y_SIDE_LOW, Y_SIDE_HIGH>(y + line, a.ny) * a.in_y; },
+            mine.x0, a.nx);
+    else if (y >= 0 && y + ROWS <= a.ny)
+        mine.take<ROWS>(ring, first, [&](int line) { return grid + (y + line) * a.in_y; });
+    else
+        mine.take<ROWS>(ring, first,
+                        [&](int line) { return grid + fold_far<Y_SIDE_LOW, Y_SIDE_HIGH>(y + line, a.ny) * a.in_y; });
+}
+
+// Where a lane reads the words of each product, in each eight rows that its warp reads.
+struct lane_starts {
+    const STORED *of[EIGHTS][PRODUCTS];
+};
+__device__ __forceinline__ void find_starts(lane_starts &starts, const STORED *ring, int first,
+                                            const int (&column)[PRODUCTS]) {
+#pragma unroll
+    for (int eight = 0; eight < EIGHTS; eight++) {
+        const int row = first + 8 * eight, at = (row < RING_ROWS ? row : row - RING_ROWS) * COLUMNS;
+#pragma unroll
+        for (int k = 0; k < PRODUCTS; k++) starts.of[eight][k] = ring + at + column[k];
+    }
+}
+
+__device__ __forceinline__ void add_rows(float (&sum)[RUN][4], const fragments<COUNT> &a,
+                                         const unsigned (&meta)[REGISTERS], const lane_starts &starts) {
+    unroll<0, COUNT + RUN - 1>([&](auto step) {
+        constexpr int S = step, LINE = SPARSE_ROW_FIRST[0] + S;
+        unroll<0, PRODUCTS>([&](auto product) {
+            constexpr int K = product;
+            const STORED *const from = starts.of[LINE / 8][K] + LINE % 8 * COLUMNS;
+            if constexpr (2 * K + 1 < HALVES) {
+                unsigned b[4];
+                load_words(b, from);
+                add_window<K, S>(sum, a, b, meta[K / 2]);
+            } else {
+                unsigned b[2];
+                load_words(b, from);
+                add_window<K, S>(sum, a, b, meta[REGISTERS - 1]);
+            }
+        });
+    });
+}
+
+// A point of the window that a lane begins to read at, as it lies in a row of the ring.
+__device__ __forceinline__ int column_at(int point) { return place_of(point / SLOT) + point % SLOT; }
+
+static_assert(is_given(RING_SIZE * sizeof(STORED)), "the launcher gives the shared memory that this takes");
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_walk(const __grid_constant__ tile_arguments a) {
+    let_next_launch_begin();  // the faces
+    extern __shared__ __align__(128) unsigned char stn_shared[];
+    STORED *const ring = reinterpret_cast<STORED *>(stn_shared);
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, t = lane % 4;
+    const tile_place at = find_place(a);
+    const STORED *const in = a.in + at.batch * a.in_batch;
+    STORED *const out = a.out + at.batch * a.out_batch;
+    walk_copies mine;
+    mine.begin(at.x - LEAD, a.nx);
+    int filled = TALL + REACH, row = 0;  // of the ring: where rows go next, and this step's first
+    const auto load_next = [&](long long p) {
+        if (p < at.last) load_rows<TALL>(a, mine, in, ring, filled, p * TALL - Y_LOW + REACH);
+        copy_async_commit();
+        filled += TALL;
+        if (filled >= RING_ROWS) filled -= RING_ROWS;
+    };
+    unsigned meta[REGISTERS];
+#pragma unroll
+    for (int i = 0; i < REGISTERS; i++) meta[i] = a.table[32 * i + lane];
+    fragments<COUNT> held;
+    read_fragments(held, a.table, 0, lane);
+    int column[PRODUCTS];
+#pragma unroll
+    for (int k = 0; k < PRODUCTS; k++) {
+        const int words = t / 2 * (2 * k + 1 < HALVES ? 4 : 2) + t % 2 * 4 * HALVES + 8 * k;
+        column[k] = column_at(16 * g + words * POINTS_OF_WORD);
+    }
+    load_rows<TALL + REACH>(a, mine, in, ring, 0, at.first * TALL - Y_LOW);
+    copy_async_commit();
+#pragma unroll 1
+    for (long long p = at.first + 1 - AHEAD; p < at.last; p++) {
+        if (p < at.first) {
+            load_next(p + AHEAD);
+            continue;
+        }
+        copy_async_wait<AHEAD - 1>();
+        __syncthreads();  // and all have done with the rows that are filled next
+        load_next(p + AHEAD);
+        float sum[RUN][4] = {};
+        lane_starts starts;
+        find_starts(starts, ring, row + 8 * warp, column);
+        add_rows(sum, held, meta, starts);
+        store_tile<true>(a, out, TALL * p, at.x, warp, g, t, sum);
+        row += TALL;
+        if (row >= RING_ROWS) row -= RING_ROWS;
+    }
+    copy_async_wait<0>();
+}
