@@ -253,7 +253,7 @@ static stn_status launch(const stn_plan *plan, int i, const stn_execution *run, 
     const stage_state *at = &state->stage[i];
     const void *from = read_at(state, run, stage->from);
     void *to = write_at(state, run, stage->to), *stream = run->stream;
-    if (stage->kind == FNO_SUM) return fno_sum_launch(at->kernel, &stage->sum, from, to, stream, error);
+    if (stage->kind == FNO_SUM) return fno_sum_launch(at->kernel, &stage->sum, state->numbers, from, to, stream, error);
     if (stage->kind == FNO_MODES)
         return fno_modes_launch(at->kernel, &stage->modes, state->numbers, &at->modes_shape, from,
                                 read_at(state, run, stage->right), to, stream, error);
