@@ -73,7 +73,10 @@ stn_status fno_few_launch(const stn_kernel *kernel, const fno_pass *pass, fno_nu
 
 /* Predictions, nothing is measured yet: the part of the copy rate that is reached; of what moves and what is issued how much of the
  * shorter work does not hide; instructions of a butterfly and of a thread beside its arithmetic; the first loads and last stores. */
-static const struct { double copy, apart, butterfly, thread, begin; } rates = {0.8, 0.3, 16, 120, 2.5e-6};
+static const struct {
+    double copy, apart, butterfly, thread, begin;
+    double wait; /* of a thread, for the points of one butterfly */
+} rates = {0.8, 0.3, 16, 120, 4e-6, 0.4e-6};
 
 double fno_few_cost(const fno_pass *pass, fno_numbers numbers, const fno_few_shape *shape, const stn_machine *machine,
                     stn_estimate *sum) {
@@ -92,9 +95,11 @@ double fno_few_cost(const fno_pass *pass, fno_numbers numbers, const fno_few_sha
     const double working = blocks * each * (turns * butterfly + adding + rates.thread) * idle /
                            (lanes * machine->multiprocessors * machine->clock);
     const double moving = bytes / (rates.copy * machine->copy_bandwidth) * fmax(1, idle / 3);
+    const double waiting = ceil(alone / shape->blocks) * turns * rates.wait;
     sum->bytes += bytes, sum->launches += 1;
     sum->flops += channels / (double)per_line(pass) * (double)pass->n / shape->radix * 2 * butterfly;
-    return fmax(moving, working) + rates.apart * fmin(moving, working) + rates.begin + machine->launch_seconds;
+    return fmax(fmax(moving, working) + rates.apart * fmin(moving, working), waiting) + rates.begin +
+           machine->launch_seconds;
 }
 
 /* A thread holds a butterfly, and all sums or a power of the root for each second frequency. */

@@ -18,7 +18,8 @@ enum {
     AS_PRODUCTS,
     WHOLE,
     SPLIT,
-    SINGLY
+    SINGLY,
+    TALL
 }; /* passes as products with tables of roots where they can be; fno_form's others; each frequency by itself where that is cheaper */
 
 #define TF32_FROM 5e-4 /* the tolerance from which f32 may be multiplied as TF32 */
@@ -85,7 +86,7 @@ static void shape_singly(const fno_pass *pass, fno_numbers numbers, const stn_ma
 static bool shape_pass(const fno_pass *pass, fno_numbers numbers, int way, const stn_machine *machine, stage_state *at,
                        char *reason, size_t size) {
     const bool product = way == AS_PRODUCTS;
-    const fno_form form = !pass->product ? FNO_BY_GROUPS
+    const fno_form form = !pass->product ? way == TALL ? FNO_TALL : FNO_BY_GROUPS
                           : way == WHOLE ? FNO_WHOLE
                           : way == SPLIT ? FNO_SPLIT
                                          : FNO_BY_GROUPS;
@@ -144,6 +145,17 @@ static int blocks_of_product(const fno_state *state) {
     return 0;
 }
 
+/* Whether a way, which fuses nothing, has all first radices as there are anyway. */
+static bool is_as_ever(const stn_layer *layer, const stn_machine *machine, const fno_state *state) {
+    fno_state other;
+    char reason[160];
+    bool same = find(layer, &(stn_candidate){{[FUSION] = FNO_APART}}, machine, &other, reason, sizeof reason);
+    for (int i = 0; same && i < other.route.count; i++)
+        same = other.route.stage[i].kind != FNO_PASS || other.stage[i].by != BY_LADDER ||
+               other.stage[i].shape.line.radix[0] == state->stage[i].shape.line.radix[0];
+    return same;
+}
+
 /* Every fusion; then all fused by whole spectra where more blocks run so, and nothing fused with all passes as products, where those
  * are other ways. */
 static size_t candidates(const stn_layer *layer, const stn_machine *machine, stn_candidate *list, size_t most) {
@@ -170,6 +182,10 @@ static size_t candidates(const stn_layer *layer, const stn_machine *machine, stn
     if (count < most && find(layer, &products, machine, &state, reason, sizeof reason) &&
         passes_by(&state, BY_TABLE) > dense)
         list[count++] = products;
+    const stn_candidate tall = {{[FUSION] = FNO_APART, [WAY] = TALL}};
+    if (count < most && find(layer, &tall, machine, &state, reason, sizeof reason) &&
+        !is_as_ever(layer, machine, &state))
+        list[count++] = tall;
     for (int fusion = FNO_ALL; fusion >= FNO_APART && count < most; fusion -= FNO_ALL) {
         const stn_candidate singly = {{[FUSION] = fusion, [WAY] = SINGLY}};
         if (find(layer, &singly, machine, &state, reason, sizeof reason) && passes_by(&state, BY_FREQUENCY))
@@ -362,6 +378,7 @@ static void name_candidate(const stn_task *unused, const stn_candidate *candidat
                     candidate->values[WAY] == AS_PRODUCTS ? ", transforms as products"
                     : candidate->values[WAY] == WHOLE     ? ", spectra held whole"
                     : candidate->values[WAY] == SPLIT     ? ", transforms beside products"
+                    : candidate->values[WAY] == TALL      ? ", the largest radix first"
                     : candidate->values[WAY] == SINGLY    ? ", each frequency by itself"
                                                           : "");
 }
