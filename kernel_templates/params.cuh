@@ -232,6 +232,7 @@ constexpr int DENSE_DEPTH = 64;    // terms in shared memory at once
 // ---- fno_few: those of fno_line that say what comes in and goes out, BLOCKS, THREADS_X of a line, and these
 constexpr int FEW_POINTS = 128;  // of a line
 constexpr int FEW_RADIX = 8;     // of its butterflies: a factor of them
+constexpr int FEW_ALONE = 0;     // 1: a real line is one channel, its butterflies of 2 FEW_RADIX points
 constexpr int FEW_LINES = 2;     // of a block
 constexpr int FEW_PARTS = 1;     // of a sum over a line's threads, added up last; a power of two
 

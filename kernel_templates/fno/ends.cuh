@@ -20,6 +20,9 @@ struct line_points {
                     two ? load_number(second + from + apart) : REAL(0)};
         return one ? load_value(first + from + 2 * apart) : value{REAL(0), REAL(0)};
     }
+    __device__ __forceinline__ REAL number(int j, int apart) const {  // of the first channel alone
+        return one ? load_number(first + j + apart) : REAL(0);
+    }
 };
 
 // ---- out: put(j, apart, z) takes point j + apart of the line whose first channel is o, and finishes it
@@ -54,6 +57,12 @@ struct line_targets {
         if (!FNO_REAL) return store_value(to, z);
         store_number(to, z.re);
         if (two) store_number(to + other, z.im);
+    }
+    __device__ __forceinline__ void number(int j, int apart, REAL v) const {  // of the first channel alone
+        if (!one) return;
+        if (FNO_BIAS) v += bias.re;
+        if (FNO_ADDED) v += widen(added[j + apart]);
+        store_number(line + j + apart, activated(v));
     }
 };
 

@@ -7,6 +7,7 @@
 
 typedef struct fno_few_shape {
     int radix;   /* of the butterflies */
+    bool alone;  /* a real line is one channel, not two: half the sums, butterflies of twice the radix */
     int threads; /* of a line */
     int lines;   /* of a block */
     int parts;   /* of a sum over threads */

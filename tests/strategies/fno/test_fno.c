@@ -157,6 +157,10 @@ static void few(suite *s) {
     c = layer_of(2, (size_t[]){10, 255}, (size_t[]){4, 7}, 2, 3, 2);
     c.dtype = STN_F64, c.has_bias = c.has_skip = 1, c.activation = STN_ACTIVATION_GELU;
     check_all(s, &c, FUSIONS + 2);
+    c = layer_of(1, (size_t[]){512}, (size_t[]){33}, 2, 3,
+                 3); /* a real line is one channel: 33 frequencies of 32 results */
+    c.shared_weights = 0, c.has_bias = 1, c.activation = STN_ACTIVATION_RELU;
+    check_all(s, &c, 2);
     if (!s->full) return;
     c = layer_of(1, (size_t[]){2048}, (size_t[]){17}, 3, 9, 9);
     c.shared_weights = 0, c.dtype = STN_F16, c.has_bias = 1;
