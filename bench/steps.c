@@ -10,7 +10,7 @@
 #include "bench.h"
 #include "plan/plan.h"
 
-enum { WAYS = 7 }; /* that strategy fno offers at most */
+enum { WAYS = 10 }; /* that strategy fno offers at most */
 
 typedef struct step_case {
     const char *name;
@@ -32,6 +32,13 @@ static const step_case peers[] = {
 static const step_case grid[] = {
     {"1D 64 x 64 to 64 of 1024, 16 modes", 1, {1024}, {16}, 64, 64, 64, 0, 0, 0, 0},
     {"1D 20 x 64 to 64 of 8192, 16 modes", 1, {8192}, {16}, 20, 64, 64, 0, 0, 0, 0},
+    {"1D 20 x 64 to 64 of 1024, 9 modes", 1, {1024}, {9}, 20, 64, 64, 0, 0, 0, 0},
+    {"1D 20 x 64 to 64 of 8192, 9 modes", 1, {8192}, {9}, 20, 64, 64, 0, 0, 0, 0},
+    {"1D 256 x 64 to 64 of 512, 17 modes", 1, {512}, {17}, 256, 64, 64, 0, 0, 0, 0},
+    {"2D 4 x 32 to 32 of 512^2, 32 x 17 modes", 2, {512, 512}, {32, 17}, 4, 32, 32, 0, 0, 0, 0},
+    {"2D 8 x 64 to 64 of 256^2, 16 x 9 modes", 2, {256, 256}, {16, 9}, 8, 64, 64, 0, 0, 0, 0},
+    {"3D 8 x 32 to 32 of 32^3, 16 x 16 x 9 modes", 3, {32, 32, 32}, {16, 16, 9}, 8, 32, 32, 0, 0, 0, 0},
+    {"3D 4 x 32 to 32 of 64^3, 8 x 8 x 5 modes", 3, {64, 64, 64}, {8, 8, 5}, 4, 32, 32, 0, 0, 0, 0},
     {"1D 256 x 32 to 32 of 256, 64 modes", 1, {256}, {64}, 256, 32, 32, 0, 0, 0, 0},
     {"2D 20 x 32 to 32 of 64^2, 12 modes", 2, {64, 64}, {12, 12}, 20, 32, 32, 0, 0, 0, 0},
     {"2D 32 x 64 to 64 of 128^2, 32 x 17 modes", 2, {128, 128}, {32, 17}, 32, 64, 64, 0, 0, 0, 0},

@@ -232,6 +232,13 @@ constexpr int DENSE_TERMS = 64;    // numbers of a line that comes in
 constexpr int DENSE_COLUMNS = 32;  // and of one that goes out; of modes an even number
 constexpr int DENSE_DEPTH = 64;    // terms in shared memory at once
 
+// ---- fno_few: those of fno_line that say what comes in and goes out, BLOCKS, THREADS_X of a line, and these
+constexpr int FEW_POINTS = 128;  // of a line
+constexpr int FEW_RADIX = 8;     // of its butterflies: a factor of them
+constexpr int FEW_ALONE = 0;     // 1: a real line is one channel, its butterflies of 2 FEW_RADIX points
+constexpr int FEW_LINES = 2;     // of a block
+constexpr int FEW_PARTS = 1;     // of a sum over a line's threads, added up last; a power of two
+
 // ---- fno_modes: those of fno/product.cuh, BLOCKS, FNO_FROM (left), FNO_TO, FNO_CONJUGATE (right), and these
 using FNO_RIGHT = double;             // numbers of the right factor
 constexpr int FNO_TOGETHER = 4;       // modes of a block

@@ -59,16 +59,8 @@ __device__ __forceinline__ void each_mode_pair(const TAKE &take) {
     for (int mode = first; mode < MODES; mode += DOWN) take(mode, c);
 }
 __device__ __forceinline__ void load_modes(const line_arguments &a, const FNO_FROM *in, int c0, value *tile) {
-    const int there = a.channels - c0;
     each_mode_pair([&](int mode, int c) {
-        const FNO_FROM *const from = in + 2 * (c0 + c) + 2 * (mode * a.in_apart);
-        chunk both = {{{REAL(0), REAL(0)}, {REAL(0), REAL(0)}}};
-        if (FNO_CHUNKS_IN) {
-            if (c < there) both = load_chunk(from);
-        } else {
-            if (c < there) both.of[0] = load_value(from);
-            if (c + 1 < there) both.of[1] = load_value(from + 2);
-        }
+        const chunk both = load_mode_pair(a, in, mode, c0 + c);
         *chunk_at(tile, IN_PITCH, mode, c) = FNO_BACK && !FNO_PRODUCT ? put_together(both, own_negative(mode)) : both;
     });
 }
@@ -103,13 +95,6 @@ __device__ __forceinline__ void load_weights(const line_arguments &a, int c0, in
 }
 
 // ---- out
-__device__ __forceinline__ void store_mode_pair(const line_arguments &a, FNO_TO *out, int mode, int o, chunk both) {
-    if (mode >= MODES || o >= a.outputs) return;
-    FNO_TO *const to = out + 2 * (mode * a.out_apart + o);
-    if (FNO_CHUNKS_OUT) return store_chunk(to, both);
-    store_value(to, both.of[0]);
-    if (o + 1 < a.outputs) store_value(to + 2, both.of[1]);
-}
 // All groups of outputs, from a tile whose first output is o0.
 __device__ __forceinline__ void tile_to_points(const line_arguments &a, FNO_TO *out, long long item, int o0,
                                                value *tile, const place &here) {
@@ -131,7 +116,7 @@ __device__ __forceinline__ void take_group(const line_arguments &a, const FNO_FR
         __syncthreads();
         load_weights(a, c0, CHANNELS, weights);
     }
-    if (FNO_FORWARD) points_to_ladder(here.line, here.t, a.roots, line_points(a, in, c0, here));
+    if (FNO_FORWARD) points_to_ladder(here.line, here.t, a.roots, line_points(a, in, c0 + PER * here.side));
     if (FNO_PRODUCT && !COPIES)
         __syncthreads();
     else
@@ -179,7 +164,7 @@ __device__ __forceinline__ void mix_whole(const line_arguments &a, const FNO_FRO
 #pragma unroll 1
     for (int c0 = 0; c0 < FNO_WHOLE; c0 += CHANNELS) {
         prefetch_points(a, in, c0 + CHANNELS, here);
-        points_to_ladder(here.line, here.t, a.roots, line_points(a, in, c0, here));
+        points_to_ladder(here.line, here.t, a.roots, line_points(a, in, c0 + PER * here.side));
         if (c0)
             wait_for_line();
         else

@@ -63,7 +63,7 @@ __device__ __forceinline__ void group_to_tile(const line_arguments &a, const FNO
     if constexpr (EARLY) {
         if (here.t < top::COUNT) butterfly_to_ladder(early.x, here.t, here.line, roots);
     } else {
-        points_to_ladder(here.line, here.t, a.roots, line_points(a, in, c, here));
+        points_to_ladder(here.line, here.t, a.roots, line_points(a, in, c + PER * here.side));
     }
     wait_for_line();
     ladder_to_tile(here.line, tile, PITCH, c + PER * here.side, here.t, a.scale, [](REAL v) { return rounded(v); });
@@ -89,7 +89,7 @@ __device__ __forceinline__ void transform_groups(const line_arguments &a, const 
         const bool comes = in && c < a.channels;
         early_points early;
         if constexpr (EARLY)
-            if (comes && here.t < top::COUNT) take_butterfly(early.x, here.t, line_points(a, in, c, here));
+            if (comes && here.t < top::COUNT) take_butterfly(early.x, here.t, line_points(a, in, c + PER * here.side));
         const bool last = c + CHANNELS >= a.channels;
         if (comes) prefetch_points(a, last ? after : in, last ? 0 : c + CHANNELS, here);
         if (out && c < a.outputs) tile_to_group(a, out, inner, c, tile, here, roots);

@@ -1,6 +1,6 @@
-// Sums over what lies at even distances: of partial results, of a channel's points.
+// Sums over what lies at even distances: of partial results, of one frequency of all items.
 //
-//     out[i] = sum over j of  in[i / PER * apart + i % PER  +  j / inner * outer_step + j % inner * inner_step]
+//     out[i] = sum over j of  in[i / PER * apart + i % PER  +  j * step]
 //
 //              THREADS_X outputs
 //              | | | | |    THREADS_Y parts of each sum, then these: a tree in shared memory
@@ -15,7 +15,7 @@ constexpr int THREADS = THREADS_X * THREADS_Y;
 struct sum_arguments {
     const FNO_FROM *in;
     FNO_TO *out;
-    long long apart, outer_step, inner_step, inner, terms, outputs;  // numbers
+    long long apart, step, terms, outputs;  // numbers
 };
 static_assert(is_twin(sizeof(sum_arguments)), "the launcher's twin of the arguments");
 static_assert((THREADS_Y & (THREADS_Y - 1)) == 0, "halved until one is left");
@@ -27,8 +27,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) fno_sum(const __grid_const
     REAL sum = 0;
     if (i < a.outputs) {
         const FNO_FROM *const in = a.in + i / FNO_PER * a.apart + i % FNO_PER;
-        for (long long j = y; j < a.terms; j += THREADS_Y)
-            sum += load_number(in + j / a.inner * a.outer_step + j % a.inner * a.inner_step);
+        for (long long j = y; j < a.terms; j += THREADS_Y) sum += load_number(in + j * a.step);
     }
     part[threadIdx.x] = sum;
 #pragma unroll 1

@@ -25,7 +25,6 @@ using foot = rung<fno_ladder, LINE_STAGES - 1>;
 
 constexpr int N = LINE_POINTS, LAST = LINE_STAGES - 1;
 constexpr int R = foot::R, P = N / R;          // the foot's results are P frequencies apart
-constexpr int PER = FNO_REAL ? 2 : 1;          // channels of a line
 constexpr int SIDE = LINE_COUNT * FNO_GROUPS;  // lines that a block transforms at once
 constexpr int CHANNELS = SIDE * PER;           // and their channels
 constexpr int THREADS = THREADS_X * SIDE;

@@ -17,6 +17,7 @@
 #include "params.cuh"
 
 using value = complex<REAL>;
+constexpr int PER = FNO_REAL ? 2 : 1;  // channels of a line
 
 constexpr int tile_pitch(int channels) { return round_up(channels, 16); }
 __device__ __forceinline__ int tile_cell(int pitch, int mode, int channel) {

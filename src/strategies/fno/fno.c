@@ -9,6 +9,7 @@
 #include "context/context.h"
 #include "plan/plan.h"
 #include "strategies/fno/dense.h"
+#include "strategies/fno/few.h"
 #include "strategies/fno/route.h"
 
 enum { FUSION, WAY }; /* a candidate's values */
@@ -16,15 +17,18 @@ enum {
     AS_EVER,
     AS_PRODUCTS,
     WHOLE,
-    SPLIT
-}; /* passes as products with tables of roots where they can be; fno_form's others */
+    SPLIT,
+    SINGLY,
+    TALL
+}; /* passes as products with tables of roots where they can be; fno_form's others; each frequency by itself where that is cheaper */
 
 #define TF32_FROM 5e-4 /* the tolerance from which f32 may be multiplied as TF32 */
 
 typedef struct stage_state {
-    bool dense;                  /* a pass is a product with a table of roots */
-    fno_shape shape;             /* of a pass that is not */
-    fno_dense_shape dense_shape; /* of one that is */
+    enum { BY_LADDER, BY_TABLE, BY_FREQUENCY } by; /* how a pass transforms */
+    fno_shape shape;
+    fno_dense_shape dense_shape;
+    fno_few_shape few_shape;
     fno_modes_shape modes_shape; /* of a product of modes */
     stn_kernel *kernel;
     size_t roots; /* where its roots or its table begin, in bytes */
@@ -55,24 +59,43 @@ static bool counts_fit(const fno_stage *stage, const stage_state *state, const s
         return blocks <= INT32_MAX && m->modes <= INT32_MAX && m->rows <= INT32_MAX && m->columns <= INT32_MAX;
     }
     const fno_pass *pass = &stage->pass;
-    blocks = state->dense ? fno_dense_blocks(pass, &state->dense_shape)
-                          : fno_shape_blocks(pass, &state->shape, machine, &each);
+    blocks = state->by == BY_TABLE       ? fno_dense_blocks(pass, &state->dense_shape)
+             : state->by == BY_FREQUENCY ? fno_few_blocks(pass, &state->few_shape)
+                                         : fno_shape_blocks(pass, &state->shape, machine, &each);
     return blocks <= INT32_MAX && each <= INT32_MAX && pass->inner <= INT32_MAX && pass->channels <= INT32_MAX &&
            pass->outputs <= INT32_MAX;
+}
+
+static double pass_cost(const fno_pass *pass, const stage_state *at, fno_numbers numbers, const stn_machine *machine,
+                        stn_estimate *sum) {
+    if (at->by == BY_TABLE) return fno_dense_cost(pass, numbers, &at->dense_shape, machine, sum);
+    if (at->by == BY_FREQUENCY) return fno_few_cost(pass, numbers, &at->few_shape, machine, sum);
+    return fno_pass_cost(pass, numbers, &at->shape, machine, sum);
+}
+
+/* A pass that has a way already goes by each frequency instead, if it can and that is cheaper. */
+static void shape_singly(const fno_pass *pass, fno_numbers numbers, const stn_machine *machine, stage_state *at) {
+    char reason[160];
+    stn_estimate unused = {0};
+    if (!fno_few_shape_for(pass, numbers, machine, &at->few_shape, reason, sizeof reason)) return;
+    if (fno_few_cost(pass, numbers, &at->few_shape, machine, &unused) < pass_cost(pass, at, numbers, machine, &unused))
+        at->by = BY_FREQUENCY;
 }
 
 /* A pass by transforms, or as a product where its length has no butterflies, or where it may be one and that is wanted. */
 static bool shape_pass(const fno_pass *pass, fno_numbers numbers, int way, const stn_machine *machine, stage_state *at,
                        char *reason, size_t size) {
     const bool product = way == AS_PRODUCTS;
-    const fno_form form = !pass->product ? FNO_BY_GROUPS
+    const fno_form form = !pass->product ? way == TALL ? FNO_TALL : FNO_BY_GROUPS
                           : way == WHOLE ? FNO_WHOLE
                           : way == SPLIT ? FNO_SPLIT
                                          : FNO_BY_GROUPS;
-    at->dense = false;
-    if (product && fno_dense_shape_for(pass, numbers, machine, &at->dense_shape, reason, size)) return at->dense = true;
-    if (fno_shape_for(pass, numbers, form, machine, &at->shape, reason, size)) return true;
-    return !product && (at->dense = fno_dense_shape_for(pass, numbers, machine, &at->dense_shape, reason, size));
+    at->by = BY_LADDER;
+    if (!(product && fno_dense_shape_for(pass, numbers, machine, &at->dense_shape, reason, size)) &&
+        fno_shape_for(pass, numbers, form, machine, &at->shape, reason, size))
+        return true;
+    at->by = BY_TABLE;
+    return fno_dense_shape_for(pass, numbers, machine, &at->dense_shape, reason, size);
 }
 
 /* The route and the shape of each of its launches. */
@@ -87,6 +110,8 @@ static bool find(const stn_layer *layer, const stn_candidate *candidate, const s
         if (stage->kind == FNO_PASS &&
             !shape_pass(&stage->pass, state->numbers, candidate->values[WAY], machine, at, reason, size))
             return false;
+        if (stage->kind == FNO_PASS && candidate->values[WAY] == SINGLY)
+            shape_singly(&stage->pass, state->numbers, machine, at);
         if (!counts_fit(stage, at, machine)) {
             snprintf(reason, size, "a launch would have more than 2^31 blocks or channels");
             return false;
@@ -106,10 +131,10 @@ static bool applies(const stn_layer *layer, const stn_machine *machine, char *re
     return false; /* for the last reason: nothing fused */
 }
 
-static int dense_passes(const fno_state *state) {
+static int passes_by(const fno_state *state, int way) {
     int count = 0;
     for (int i = 0; i < state->route.count; i++)
-        count += state->route.stage[i].kind == FNO_PASS && state->stage[i].dense;
+        count += state->route.stage[i].kind == FNO_PASS && (int)state->stage[i].by == way;
     return count;
 }
 /* Blocks of a multiprocessor in the launch that has the product. */
@@ -118,6 +143,17 @@ static int blocks_of_product(const fno_state *state) {
         if (state->route.stage[i].kind == FNO_PASS && state->route.stage[i].pass.product)
             return state->stage[i].shape.line.blocks;
     return 0;
+}
+
+/* Whether a way, which fuses nothing, has all first radices as there are anyway. */
+static bool is_as_ever(const stn_layer *layer, const stn_machine *machine, const fno_state *state) {
+    fno_state other;
+    char reason[160];
+    bool same = find(layer, &(stn_candidate){{[FUSION] = FNO_APART}}, machine, &other, reason, sizeof reason);
+    for (int i = 0; same && i < other.route.count; i++)
+        same = other.route.stage[i].kind != FNO_PASS || other.stage[i].by != BY_LADDER ||
+               other.stage[i].shape.line.radix[0] == state->stage[i].shape.line.radix[0];
+    return same;
 }
 
 /* Every fusion; then all fused by whole spectra where more blocks run so, and nothing fused with all passes as products, where those
@@ -131,7 +167,7 @@ static size_t candidates(const stn_layer *layer, const stn_machine *machine, stn
         const stn_candidate one = {{[FUSION] = fusion}};
         if (!find(layer, &one, machine, &state, reason, sizeof reason)) continue;
         list[count++] = one;
-        dense = dense_passes(&state);
+        dense = passes_by(&state, BY_TABLE);
         if (fusion == FNO_ALL) blocks = blocks_of_product(&state);
     }
     const stn_candidate whole = {{[FUSION] = FNO_ALL, [WAY] = WHOLE}};
@@ -139,11 +175,22 @@ static size_t candidates(const stn_layer *layer, const stn_machine *machine, stn
         blocks_of_product(&state) > blocks)
         list[count++] = whole;
     const stn_candidate split = {{[FUSION] = FNO_ALL, [WAY] = SPLIT}};
-    if (count < most && blocks && find(layer, &split, machine, &state, reason, sizeof reason) && !dense_passes(&state))
+    if (count < most && blocks && find(layer, &split, machine, &state, reason, sizeof reason) &&
+        !passes_by(&state, BY_TABLE))
         list[count++] = split;
     const stn_candidate products = {{[FUSION] = FNO_APART, [WAY] = AS_PRODUCTS}};
-    if (count < most && find(layer, &products, machine, &state, reason, sizeof reason) && dense_passes(&state) > dense)
+    if (count < most && find(layer, &products, machine, &state, reason, sizeof reason) &&
+        passes_by(&state, BY_TABLE) > dense)
         list[count++] = products;
+    const stn_candidate tall = {{[FUSION] = FNO_APART, [WAY] = TALL}};
+    if (count < most && find(layer, &tall, machine, &state, reason, sizeof reason) &&
+        !is_as_ever(layer, machine, &state))
+        list[count++] = tall;
+    for (int fusion = FNO_ALL; fusion >= FNO_APART && count < most; fusion -= FNO_ALL) {
+        const stn_candidate singly = {{[FUSION] = fusion, [WAY] = SINGLY}};
+        if (find(layer, &singly, machine, &state, reason, sizeof reason) && passes_by(&state, BY_FREQUENCY))
+            list[count++] = singly;
+    }
     return count;
 }
 
@@ -151,8 +198,7 @@ static double stage_cost(const fno_stage *stage, const stage_state *at, fno_numb
                          stn_estimate *sum) {
     if (stage->kind == FNO_MODES) return fno_modes_cost(&stage->modes, numbers, &at->modes_shape, machine, sum);
     if (stage->kind == FNO_SUM) return fno_sum_cost(&stage->sum, numbers, machine, sum);
-    if (at->dense) return fno_dense_cost(&stage->pass, numbers, &at->dense_shape, machine, sum);
-    return fno_pass_cost(&stage->pass, numbers, &at->shape, machine, sum);
+    return pass_cost(&stage->pass, at, numbers, machine, sum);
 }
 
 static void estimate(const stn_layer *layer, const stn_machine *machine, const stn_candidate *candidate,
@@ -173,8 +219,9 @@ static size_t make_roots(const fno_state *state, int i, void *to) {
     const stage_state *at = &state->stage[i];
     const fno_stage *stage = &state->route.stage[i];
     if (stage->kind != FNO_PASS) return 0;
-    const size_t size = at->dense ? fno_dense_table(&stage->pass, state->numbers, &at->dense_shape, to)
-                                  : stn_ladder_roots(&at->shape.line, fno_wide(state->numbers), to);
+    const size_t size = at->by == BY_TABLE       ? fno_dense_table(&stage->pass, state->numbers, &at->dense_shape, to)
+                        : at->by == BY_FREQUENCY ? fno_few_roots(&stage->pass, state->numbers, &at->few_shape, to)
+                                                 : stn_ladder_roots(&at->shape.line, fno_wide(state->numbers), to);
     return (size_t)stn_round_up((int64_t)size, 16);
 }
 
@@ -200,7 +247,10 @@ static stn_status prepare_stage(stn_context *context, const fno_stage *stage, st
     if (stage->kind == FNO_SUM) return fno_sum_prepare(context, &stage->sum, numbers, &at->kernel, error);
     if (stage->kind == FNO_MODES)
         return fno_modes_prepare(context, &stage->modes, numbers, &at->modes_shape, &at->kernel, error);
-    if (at->dense) return fno_dense_prepare(context, &stage->pass, numbers, &at->dense_shape, &at->kernel, error);
+    if (at->by == BY_TABLE)
+        return fno_dense_prepare(context, &stage->pass, numbers, &at->dense_shape, &at->kernel, error);
+    if (at->by == BY_FREQUENCY)
+        return fno_few_prepare(context, &stage->pass, numbers, &at->few_shape, &at->kernel, error);
     return fno_pass_prepare(context, &stage->pass, numbers, &at->shape, &at->kernel, error);
 }
 
@@ -253,7 +303,7 @@ static stn_status launch(const stn_plan *plan, int i, const stn_execution *run, 
     const stage_state *at = &state->stage[i];
     const void *from = read_at(state, run, stage->from);
     void *to = write_at(state, run, stage->to), *stream = run->stream;
-    if (stage->kind == FNO_SUM) return fno_sum_launch(at->kernel, &stage->sum, from, to, stream, error);
+    if (stage->kind == FNO_SUM) return fno_sum_launch(at->kernel, &stage->sum, state->numbers, from, to, stream, error);
     if (stage->kind == FNO_MODES)
         return fno_modes_launch(at->kernel, &stage->modes, state->numbers, &at->modes_shape, from,
                                 read_at(state, run, stage->right), to, stream, error);
@@ -262,8 +312,10 @@ static stn_status launch(const stn_plan *plan, int i, const stn_execution *run, 
                                    .weights = run->weights,
                                    .bias = run->bias,
                                    .roots = (const char *)state->roots + at->roots};
-    if (at->dense)
+    if (at->by == BY_TABLE)
         return fno_dense_launch(at->kernel, &stage->pass, state->numbers, &at->dense_shape, &pointers, stream, error);
+    if (at->by == BY_FREQUENCY)
+        return fno_few_launch(at->kernel, &stage->pass, state->numbers, &at->few_shape, &pointers, stream, error);
     return fno_pass_launch(at->kernel, &stage->pass, state->numbers, &at->shape, &plan->machine, &pointers, stream,
                            error);
 }
@@ -291,8 +343,9 @@ static void describe_stage(const fno_state *state, int i, stn_text *text) {
         stn_text_printf(text, "products of %d matri%s a block", shape->together, shape->together == 1 ? "x" : "ces");
         return;
     }
-    if (state->stage[i].dense) {
-        stn_text_printf(text, "%lld points as a product", (long long)stage->pass.n);
+    if (state->stage[i].by != BY_LADDER) {
+        stn_text_printf(text, "%lld points %s", (long long)stage->pass.n,
+                        state->stage[i].by == BY_TABLE ? "as a product" : "to or from each frequency by itself");
         return;
     }
     const fno_shape *shape = &state->stage[i].shape;
@@ -310,7 +363,8 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
     const int fusion = plan->candidate.values[FUSION];
     if (format == STN_JSON) {
         stn_json_integer(text, "fusion", fusion);
-        stn_json_integer(text, "dense_passes", dense_passes(state));
+        stn_json_integer(text, "dense_passes", passes_by(state, BY_TABLE));
+        stn_json_integer(text, "few_passes", passes_by(state, BY_FREQUENCY));
         stn_json_integer(text, "launches", state->route.count);
         return;
     }
@@ -324,6 +378,8 @@ static void name_candidate(const stn_task *unused, const stn_candidate *candidat
                     candidate->values[WAY] == AS_PRODUCTS ? ", transforms as products"
                     : candidate->values[WAY] == WHOLE     ? ", spectra held whole"
                     : candidate->values[WAY] == SPLIT     ? ", transforms beside products"
+                    : candidate->values[WAY] == TALL      ? ", the largest radix first"
+                    : candidate->values[WAY] == SINGLY    ? ", each frequency by itself"
                                                           : "");
 }
 

@@ -64,6 +64,8 @@ void fno_pass_params(const fno_pass *pass, fno_numbers numbers, stn_text *params
     stn_params_type(params, "FNO_TO", pass->store_out ? store[numbers.dtype] : real);
     stn_params_type(params, "FNO_FACTOR", real);
     stn_params_int(params, "FNO_PARTS", numbers.parts);
+    stn_params_int(params, "FNO_CHUNKS_IN", !pass->forward && in_chunks(&pass->in, pass->channels));
+    stn_params_int(params, "FNO_CHUNKS_OUT", !pass->back && in_chunks(&pass->out, pass->outputs));
     stn_params_int(params, "EXPECTED_HEADER", sizeof(line_arguments));
 }
 
@@ -71,8 +73,6 @@ stn_status fno_pass_prepare(stn_context *context, const fno_pass *pass, fno_numb
                             stn_kernel **kernel, stn_error *error) {
     stn_text params = STN_TEXT_EMPTY;
     fno_pass_params(pass, numbers, &params);
-    stn_params_int(&params, "FNO_CHUNKS_IN", !pass->forward && in_chunks(&pass->in, pass->channels));
-    stn_params_int(&params, "FNO_CHUNKS_OUT", !pass->back && in_chunks(&pass->out, pass->outputs));
     put_shape(pass, shape, &params);
     return stn_kernel_make(context, shape->mixers ? "fno_split" : "fno_line", &params,
                            fno_shape_shared(pass, numbers, shape), kernel, error);

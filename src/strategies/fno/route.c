@@ -158,7 +158,17 @@ static fno_place back_alone(builder *b, fno_place from) {
 static void sum_parts(builder *b, fno_place from, fno_place to, int64_t parts, int64_t numbers) {
     fno_stage *stage = next_stage(b->route);
     stage->kind = FNO_SUM, stage->from = from, stage->to = to;
-    stage->sum = (fno_sum){.apart = 1, .outer_step = numbers, .inner = 1, .terms = parts, .outputs = numbers, .per = 1};
+    stage->sum = (fno_sum){.apart = 1, .step = numbers, .terms = parts, .outputs = numbers, .per = 1};
+}
+
+/* The bias' gradient, the sum of y's over items and points: frequency 0 of its spectrum, which is always kept, has it for each item. */
+static void bias_gradient(builder *b, fno_place spectrum) {
+    const stn_layer *l = b->layer;
+    const int64_t zero = (-l->first[0] * l->modes[1] - l->first[1]) * l->modes[2] - l->first[2], per = stn_layer_per(l);
+    fno_stage *stage = next_stage(b->route);
+    stage->kind = FNO_SUM, stage->from = spectrum, stage->to = FNO_BIAS_GRADIENT;
+    stage->sum = (fno_sum){.first = 2 * zero * l->batch * l->c_out, .apart = 2, .step = 2 * l->c_out};
+    stage->sum.terms = l->batch, stage->sum.outputs = per * l->c_out, stage->sum.per = (int)per;
 }
 
 /* The gradient of weights: both spectra, their products for each mode, and the sum of these where there is one for all. */
@@ -168,6 +178,7 @@ static void weight_gradient(builder *b) {
     forward_alone(b, go_forward(b, FNO_X, l->c_in, false), FNO_C, l->c_in, false);
     const fno_place from = go_forward(b, FNO_GRADIENT, l->c_out, true), to = from == FNO_A ? FNO_B : FNO_A;
     forward_alone(b, from, to, l->c_out, true);
+    if (l->has_bias) bias_gradient(b, to);
     fno_stage *stage = next_stage(b->route);
     stage->kind = FNO_MODES;
     stage->modes = (fno_modes){.left_mode = batch * l->c_in, .left_row = 1, .left_term = l->c_in};
@@ -219,16 +230,6 @@ static void skip_gradient(builder *b) {
     sum_parts(b, FNO_A, FNO_SKIP_GRADIENT, l->batch, c * o * stn_layer_per(l));
 }
 
-static void bias_gradient(builder *b) {
-    const stn_layer *l = b->layer;
-    const int64_t n = stn_layer_points(l), per = stn_layer_per(l);
-    fno_stage *stage = next_stage(b->route);
-    stage->kind = FNO_SUM, stage->from = FNO_GRADIENT, stage->to = FNO_BIAS_GRADIENT;
-    stage->sum = (fno_sum){.apart = per * n, .outer_step = per * n * l->c_out, .inner_step = per, .inner = n};
-    stage->sum.terms = l->batch * n, stage->sum.outputs = per * l->c_out, stage->sum.per = (int)per;
-    stage->sum.in_store = true;
-}
-
 /* What comes after the transforms, by the last of them. */
 static void finish(const stn_layer *l, fno_route *route) {
     fno_pass *last = &route->stage[route->count - 1].pass;
@@ -246,7 +247,6 @@ bool fno_route_for(const stn_layer *layer, fno_fusion fusion, fno_route *route, 
     }
     for (int axis = b.first + 1; axis <= 2; axis++) b.others *= layer->modes[axis];
     if (layer->pass == STN_PASS_BACKWARD_WEIGHTS) {
-        if (layer->has_bias) bias_gradient(&b);
         if (layer->has_skip) skip_gradient(&b);
         weight_gradient(&b);
         return true;

@@ -5,7 +5,8 @@
 #include "base/arith.h"
 #include "strategies/fno/pass.h"
 
-enum { MOST_CELLS = 1024 * 1024, STEP = 16 }; /* channels whose weights come at once, where modes of all are held */
+/* STEP: channels whose weights come at once, where modes of all are held; SECTOR: bytes that memory moves at least */
+enum { MOST_CELLS = 1024 * 1024, STEP = 16, SECTOR = 32 };
 
 /* ---- the ladder -------------------------------------------------------------------------------------------------- */
 
@@ -26,12 +27,32 @@ static bool divide(int rest, int stages, int most, int last, int *radix) {
     return false;
 }
 
+static int most_of(bool wide) { return wide ? 8 : 16; }
+
 static bool find_radices(int64_t n, bool wide, stn_ladder *line) {
     if (!stn_ladder_good(n) || n > MOST_CELLS) return false;
     for (line->stages = 2; line->stages <= STN_LADDER_STAGES; line->stages++)
-        for (int last = 8; last <= (wide ? 8 : 16); last += 8)
-            if (divide((int)n, line->stages, wide ? 8 : 16, last, line->radix)) return true;
+        for (int last = 8; last <= most_of(wide); last += 8)
+            if (divide((int)n, line->stages, most_of(wide), last, line->radix)) return true;
     return false;
+}
+
+/* Short lines: the first radix so small that neighbouring threads, which take neighbouring points, have whole sectors of 32 bytes. As
+ * many rungs as without. */
+static void widen_rows(int64_t n, bool wide, int point, stn_ladder *line) {
+    const int stages = line->stages;
+    for (int first = line->radix[0]; first >= 2; first--) {
+        int radix[STN_LADDER_STAGES] = {first};
+        if (n % first || !has_butterfly(first) || n / first * point < SECTOR) continue;
+        if (!divide((int)(n / first), stages - 1, most_of(wide), most_of(wide), radix + 1)) continue;
+        for (int s = 0; s < stages; s++) line->radix[s] = radix[s];
+        return;
+    }
+}
+/* Bytes of a point where it comes in or goes out, of a transform alone. */
+static int point_bytes(const fno_pass *pass, fno_numbers numbers) {
+    const bool stored = pass->forward ? pass->store_in : pass->store_out;
+    return (int)(stored ? stn_dtype_size(numbers.dtype) : fno_cell(numbers) / 2) * (pass->real ? 1 : 2);
 }
 
 /* Neighbouring butterflies of the foot begin a radix apart, of four lines side by side: an odd distance meets every bank. */
@@ -166,6 +187,7 @@ bool fno_shape_for(const fno_pass *pass, fno_numbers numbers, fno_form form, con
         snprintf(reason, size, "an axis has a factor that its transforms lack (2, 3, 5 and 7 they have)");
         return false;
     }
+    if (!pass->product && form != FNO_TALL) widen_rows(pass->n, fno_wide(numbers), point_bytes(pass, numbers), line);
     line->points = (int)pass->n, line->pad = pad_of(line), line->copies = line->shares = 1;
     for (s.now.threads = form == FNO_SPLIT ? 512 : 128; s.now.threads <= 512; s.now.threads *= 2) offer_lines(&s);
     if (s.cost < INFINITY) return *shape = s.best, true;
@@ -192,12 +214,20 @@ int64_t fno_shape_blocks(const fno_pass *pass, const fno_shape *shape, const stn
  * shorter work hides behind the longer, in a transform alone; bytes a second of weights that come again for every item; how much each
  * further block of a multiprocessor lets the phases of a product's pass overlap; the first loads and the last stores of a block; what
  * one multiprocessor can read, over its share of the copy bandwidth; of the transforms and the product that different warps do side by
- * side how much of the shorter the longer still waits for, by their count of instructions, and how much of its time such a block works; how much longer
- * lines of more than TALL points take, that leave a multiprocessor few blocks (1d-8192 in 2026-11-22-layers-grid.md). */
-#define TALL 4096
+ * side how much of the shorter the longer still waits for, by their count of instructions, and how much of its time such a block works;
+ * how much longer lines of more than TALL points take, that leave a multiprocessor few blocks, and those of more than LONG; how much
+ * longer points take for each further access to one of their sectors (1d-8192, 1d-512 and longer, 3d-32 and 3d-64 in
+ * 2026-11-22-layers-grid.md). */
+enum { LONG = 256, TALL = 4096 };
 static const struct {
-    double instructions, mixing, copy, tensor, hidden, again, overlap, begin, draw, beside, works, tall;
-} rates = {17, 24, 0.9, 0.92, 0.7, 5.5e12, 0.16, 4e-6, 3, 0.35, 0.74, 2.4};
+    double instructions, mixing, copy, tensor, hidden, again, overlap, begin, draw, beside, works, tall, longer, parted;
+} rates = {17, 24, 0.9, 0.92, 0.7, 5.5e12, 0.16, 4e-6, 3, 0.35, 0.74, 2.4, 1.35, 0.8};
+
+/* Accesses to a sector of points: neighbouring threads take neighbouring points, as many as butterflies begin side by side. */
+static double accesses(const fno_pass *pass, fno_numbers numbers, const fno_shape *shape) {
+    const double side = fmin(shape->line.threads, (double)shape->line.points / shape->line.radix[0]);
+    return fmax(1, SECTOR / (side * point_bytes(pass, numbers)));
+}
 
 /* What a pass asks of a machine, in seconds of each of its units. */
 typedef struct pass_work {
@@ -211,7 +241,8 @@ static double cost_in_turn(const fno_pass *pass, const fno_shape *shape, double 
     const double turns = blocks / resident, idle = ceil(turns) / turns, alone = fmax(1, idle / rates.draw);
     const double moving = work->moving * alone, working = (work->ladder + work->tensor + work->weights) * idle;
     const double longer = fmax(moving, working), shorter = fmin(moving, working);
-    if (!pass->product) return (longer + (1 - rates.hidden) * shorter) * (pass->n > TALL ? rates.tall : 1);
+    const double held = pass->n > TALL ? rates.tall : pass->n > LONG ? rates.longer : 1;
+    if (!pass->product) return (longer + (1 - rates.hidden) * shorter) * held;
     const double beside = fmin(shape->line.blocks, ceil(blocks / machine->multiprocessors)) - 1;
     return fmax(longer, (longer + shorter) / (1 + rates.overlap * beside));
 }
@@ -232,6 +263,9 @@ double fno_pass_cost(const fno_pass *pass, fno_numbers numbers, const fno_shape 
     const double in = pass->forward ? (double)pass->n * (pass->store_in ? store : cell) : (double)pass->modes * cell;
     const double out = pass->back ? (double)pass->n * (pass->store_out ? store : cell) : (double)pass->modes * cell;
     const double bytes = items * ((double)pass->channels * in + (double)pass->outputs * (pass->added ? 2 : 1) * out);
+    const double again = pass->product ? 0
+                                       : rates.parted * (accesses(pass, numbers, shape) - 1) * items *
+                                             (double)pass->channels * fmax(in, out);
     const double lines = items *
                          ((pass->forward ? (double)pass->channels : 0) + (pass->back ? (double)pass->outputs : 0)) /
                          (pass->real ? 2 : 1);
@@ -246,7 +280,8 @@ double fno_pass_cost(const fno_pass *pass, fno_numbers numbers, const fno_shape 
     const double sweeps = shape->whole ? rows / (16.0 * shape->tiles[0] * shape->warps[0]) : 1;
     const double weights =
         pass->product && !shape->held ? sweeps * items * (double)pass->channels * (double)columns_of(shape) * cell : 0;
-    const pass_work work = {bytes / (rates.copy * machine->copy_bandwidth), ladder, tensor, weights / rates.again};
+    const pass_work work = {(bytes + again) / (rates.copy * machine->copy_bandwidth), ladder, tensor,
+                            weights / rates.again};
     int64_t each;
     const double blocks = (double)fno_shape_blocks(pass, shape, machine, &each);
     sum->bytes += bytes, sum->launches += 1;

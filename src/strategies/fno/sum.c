@@ -12,7 +12,7 @@ enum { THREADS = 256, SIDE = 32 };
 typedef struct sum_arguments {
     const void *in;
     void *out;
-    int64_t apart, outer_step, inner_step, inner, terms, outputs;
+    int64_t apart, step, terms, outputs;
 } sum_arguments;
 
 /* Threads along what goes out: a warp where that lies side by side, else along the sum, the pair of a complex number at most. */
@@ -26,7 +26,7 @@ stn_status fno_sum_prepare(stn_context *context, const fno_sum *sum, fno_numbers
     stn_text params = STN_TEXT_EMPTY;
     stn_params_begin(&params);
     stn_params_elements(&params, numbers.dtype);
-    stn_params_type(&params, "FNO_FROM", sum->in_store ? store[numbers.dtype] : fno_wide(numbers) ? "double" : "float");
+    stn_params_type(&params, "FNO_FROM", fno_wide(numbers) ? "double" : "float");
     stn_params_type(&params, "FNO_TO", store[numbers.dtype]);
     stn_params_int(&params, "FNO_REAL", 0);
     stn_params_int(&params, "FNO_PER", sum->per);
@@ -36,10 +36,12 @@ stn_status fno_sum_prepare(stn_context *context, const fno_sum *sum, fno_numbers
     return stn_kernel_make(context, "fno_sum", &params, 0, kernel, error);
 }
 
-stn_status fno_sum_launch(const stn_kernel *kernel, const fno_sum *sum, const void *in, void *out, void *stream,
-                          stn_error *error) {
-    sum_arguments a = {.in = in, .out = out, .apart = sum->apart, .inner = sum->inner};
-    a.outer_step = sum->outer_step, a.inner_step = sum->inner_step, a.terms = sum->terms, a.outputs = sum->outputs;
+static size_t number(fno_numbers numbers) { return fno_cell(numbers) / 2; }
+
+stn_status fno_sum_launch(const stn_kernel *kernel, const fno_sum *sum, fno_numbers numbers, const void *in, void *out,
+                          void *stream, stn_error *error) {
+    sum_arguments a = {.in = (const char *)in + (size_t)sum->first * number(numbers), .out = out};
+    a.apart = sum->apart, a.step = sum->step, a.terms = sum->terms, a.outputs = sum->outputs;
     stn_launch how = {.grid = {(unsigned)fno_sum_blocks(sum), 1, 1}, .block = {THREADS, 1, 1}, .stream = stream};
     return stn_module_launch(kernel->module, &how, &a, error);
 }
@@ -48,8 +50,7 @@ stn_status fno_sum_launch(const stn_kernel *kernel, const fno_sum *sum, const vo
 #define BLOCK_RATE 1.5e10
 
 double fno_sum_cost(const fno_sum *sum, fno_numbers numbers, const stn_machine *machine, stn_estimate *total) {
-    const double size = (double)(sum->in_store ? stn_dtype_size(numbers.dtype) : fno_cell(numbers) / 2);
-    const double bytes = (double)sum->terms * (double)sum->outputs * size;
+    const double size = (double)number(numbers), bytes = (double)sum->terms * (double)sum->outputs * size;
     const double rate = fmin(0.7 * machine->copy_bandwidth, BLOCK_RATE * (double)fno_sum_blocks(sum));
     total->bytes += bytes, total->launches += 1;
     return bytes / rate + 2e-6 + machine->launch_seconds;

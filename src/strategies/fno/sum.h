@@ -1,19 +1,19 @@
-/* One launch of fno_sum (kernel_templates/fno/fno_sum.cu): sums of partial results, or of a channel's points. */
+/* One launch of fno_sum (kernel_templates/fno/fno_sum.cu): sums of partial results, or of one frequency of all items. */
 #ifndef STN_STRATEGIES_FNO_SUM_H
 #define STN_STRATEGIES_FNO_SUM_H
 #include "strategies/fno/pass.h"
 
-/* In numbers: out[i] = sum over j of in[i / per * apart + i % per + j / inner * outer_step + j % inner * inner_step]. */
+/* In numbers: out[i] = sum over j of in[first + i / per * apart + i % per + j * step]. What comes in is as it is computed in, what
+ * goes out has the layer's elements. */
 typedef struct fno_sum {
-    int64_t apart, outer_step, inner_step, inner, terms, outputs;
+    int64_t first, apart, step, terms, outputs;
     int per;
-    bool in_store; /* elements that come in are the layer's; those that go out are */
 } fno_sum;
 
 int64_t fno_sum_blocks(const fno_sum *sum);
 stn_status fno_sum_prepare(stn_context *context, const fno_sum *sum, fno_numbers numbers, stn_kernel **kernel,
                            stn_error *error);
-stn_status fno_sum_launch(const stn_kernel *kernel, const fno_sum *sum, const void *in, void *out, void *stream,
-                          stn_error *error);
+stn_status fno_sum_launch(const stn_kernel *kernel, const fno_sum *sum, fno_numbers numbers, const void *in, void *out,
+                          void *stream, stn_error *error);
 double fno_sum_cost(const fno_sum *sum, fno_numbers numbers, const stn_machine *machine, stn_estimate *total);
 #endif

@@ -4,7 +4,10 @@
 
 #include "../layer/compare_layer.h"
 
-enum { FUSIONS = 4, WAYS = FUSIONS + 3 }; /* spectra held whole, transforms beside products, transforms as products */
+enum {
+    FUSIONS = 4,
+    WAYS = FUSIONS + 5
+}; /* spectra held whole, transforms beside products, as products, by each frequency (twice) */
 
 /* All candidates of one layer; at least `least` of them must serve it. */
 static void check_all(suite *s, const stn_spectral_conv *layer, int least) {
@@ -141,8 +144,41 @@ static void dense(suite *s) {
     check_all(s, &c, 1);
 }
 
+/* Few frequencies of long lines, each by itself: odd channels and several lines of a block, lengths of any factor beside the
+ * butterflies', frequencies that share a butterfly's result, both signs and low ones, what is added at the end. */
+static void few(suite *s) {
+    stn_spectral_conv c =
+        layer_of(1, (size_t[]){592}, (size_t[]){9}, 2, 5, 3); /* 16 x 37; 17 frequencies of 16 results */
+    c.shared_weights = 0;
+    for (int pass = 0; pass < 3; pass++) {
+        c.pass = (stn_layer_pass)pass, c.has_bias = pass != STN_PASS_BACKWARD_X;
+        check_all(s, &c, 2);
+    }
+    c = layer_of(2, (size_t[]){10, 255}, (size_t[]){4, 7}, 2, 3, 2);
+    c.dtype = STN_F64, c.has_bias = c.has_skip = 1, c.activation = STN_ACTIVATION_GELU;
+    check_all(s, &c, FUSIONS + 2);
+    c = layer_of(1, (size_t[]){512}, (size_t[]){33}, 2, 3,
+                 3); /* a real line is one channel: 33 frequencies of 32 results */
+    c.shared_weights = 0, c.has_bias = 1, c.activation = STN_ACTIVATION_RELU;
+    check_all(s, &c, 2);
+    if (!s->full) return;
+    c = layer_of(1, (size_t[]){2048}, (size_t[]){17}, 3, 9, 9);
+    c.shared_weights = 0, c.dtype = STN_F16, c.has_bias = 1;
+    check_all(s, &c, 2);
+    c = layer_of(2, (size_t[]){272, 300}, (size_t[]){33, 5}, 1, 2, 3);
+    c.complex_data = 1, c.shared_weights = 0;
+    for (int low = 0; low < 2; low++) {
+        c.mode_choice = low ? STN_MODES_LOW : STN_MODES_BOTH_SIGNS,
+        c.pass = low ? STN_PASS_BACKWARD_X : STN_PASS_FORWARD;
+        check_all(s, &c, 2);
+    }
+    c = layer_of(1, (size_t[]){8192}, (size_t[]){9}, 2, 3, 4);
+    c.shared_weights = 0;
+    check_all(s, &c, 2);
+}
+
 int main(int argc, char **argv) {
-    static const suite_part parts[] = {{"paper", paper}, {"real", real},   {"grids", grids},  {"apart", apart},
-                                       {"dense", dense}, {"whole", whole}, {"beside", beside}};
+    static const suite_part parts[] = {{"paper", paper}, {"real", real},   {"grids", grids},   {"apart", apart},
+                                       {"dense", dense}, {"whole", whole}, {"beside", beside}, {"few", few}};
     return suite_main_on(STN_DEVICE_CUDA(0), argc, argv, parts, sizeof parts / sizeof *parts);
 }
