@@ -49,6 +49,7 @@ static stn_status run_one(bench *machine, const stn_transform *transform, const 
     stn_plan *plan = NULL;
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
     options.strategy = timing->strategy;
+    options.mode = STN_MODE_ESTIMATE; /* compiled before it is measured */
     stn_status status;
     STN_TRY_GOTO(status, stn_plan_create_fft(machine->context, transform, &options, &plan, error), done);
     snprintf(timing->strategy, sizeof timing->strategy, "%s", stn_plan_strategy(plan));
@@ -84,6 +85,7 @@ static void measure_cufft(bench *machine, const stn_transform *transform, const 
     stn_error story = {0};
     inside.in_place = 1;
     options.strategy = timing->strategy;
+    options.mode = STN_MODE_ESTIMATE; /* compiled before it is measured */
     timing->error = NAN;
     if (stn_plan_create_fft(machine->context, &inside, &options, &plan, &story) != STN_OK ||
         time_plan(machine, plan, &one, &timing->seconds, &story) != STN_OK)
@@ -192,6 +194,7 @@ static void warm_up(void *user, int64_t begin, int64_t end) {
     const warming *w = user;
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
     options.strategy = w->options->strategy;
+    options.mode = STN_MODE_ESTIMATE;
     options.no_auto_workspace = 1;
     for (int64_t i = begin; i < end; i++) {
         stn_plan *plan = NULL;

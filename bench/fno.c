@@ -140,6 +140,7 @@ static stn_status make_plans(setting *s, const char *strategy, int passes, stn_e
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
     size_t most = 0;
     options.strategy = strategy;
+    options.mode = STN_MODE_ESTIMATE; /* compiled before it is measured */
     options.no_auto_workspace = 1;
     for (int pass = 0; pass < passes; pass++) {
         stn_spectral_conv layer = s->what->layer;

@@ -5,8 +5,8 @@ Usage: planner.py compile|first|regret [--stentor PATH] [--list FILE] [--arch sm
 
   compile  needs no GPU: seconds of NVRTC for each kernel that a plan of each problem has, one after the other, for --arch;
            ends with the median and the longest of each template, which src/context/compile_cost.c keeps
-  first    seconds from nothing to the first result: an empty cache folder, one run of the command, the start of driver
-           and process apart (that of a run that is warm)
+  first    on a GPU: seconds from nothing to the first result (context, plan, first execution; the driver's start apart), with an
+           empty cache folder, or only a pack (--pack); and what a second process takes beside the run itself
   regret   on a GPU: seconds of the estimate's choice over those of the fastest of all candidates (`stentor tune --mode patient`) but
            those estimated to take --within times the best (0: none is left out; the best of each strategy never is), and the same
            of MEASURE's; ends with how many are within 15%, 35% and, of MEASURE, 3%. --seeds FILE keeps the fastest as cache/tuned has them
@@ -79,31 +79,37 @@ def compile_times(options, problems):
 
 
 def first_results(options, problems):
-    """Cold: an empty folder. Warm: the same once more. What the driver, the process and the grids take is in both, so the difference is
-    the planner's: compiling, building, and a first execution that is not the best one."""
+    """Cold: an empty folder. Warm: the same once more, three executions of which the median is what the problem itself takes. Each from
+    inside the process: making the context (the driver's start apart) and the plan, and the first execution; copies of grids are not
+    in it."""
     rows = []
     end = time.monotonic() + options.limit
     for problem in problems:
         if time.monotonic() > end:
             break
+        more = ['--pack', str(options.pack)] if options.pack else []
         with tempfile.TemporaryDirectory() as folder:
-            took = []
-            for _ in range(2):
-                begin = time.monotonic()
-                told = ask(options.stentor, 'run', problem, '--random', '1', '--cache-dir', folder, limit=60)
-                took.append(time.monotonic() - begin)
-                if not told:
-                    break
-        if not told:
+            cold = ask(options.stentor, 'run', problem, '--random', '1', '--cache-dir', folder, *more, limit=60)
+            warm = cold and ask(options.stentor, 'run', problem, '--random', '1', '--cache-dir', folder, '--repeat', '3',
+                                *more, limit=60)
+        if not warm:
             continue
-        rows.append({'problem': name(problem), 'strategy': told.get('strategy'), 'cold': took[0], 'warm': took[1],
-                     'first': took[0] - took[1]})
-        print(f"{rows[-1]['first']:7.3f} s more than warm ({took[1]:.3f} s): {name(problem)}", flush=True)
-    more = sorted(row['first'] for row in rows)
-    if more:
-        within = sum(seconds <= 0.4 for seconds in more)
-        print(f'{len(more)} problems, driver start apart: median {statistics.median(more):.3f} s, longest {more[-1]:.3f} s, '
-              f'{within} within 0.4 s; warm, with driver start: median {statistics.median(row["warm"] for row in rows):.3f} s')
+        took = [sum(told['first_result'][part] for part in ('context_seconds', 'plan_seconds', 'execute_seconds'))
+                for told in (cold, warm)]
+        begins = (cold['plan'].get('begins') or {}).get('with')
+        rows.append({'problem': name(problem), 'strategy': warm.get('strategy'), 'begins': begins, 'cold': cold['first_result'],
+                     'warm': warm['first_result'], 'seconds': warm['seconds'], 'first': took[0], 'own': took[1] - warm['seconds']})
+        print(f"{took[0]:7.3f} s (context {cold['first_result']['context_seconds']:.3f}, plan "
+              f"{cold['first_result']['plan_seconds']:.3f}, run {cold['first_result']['execute_seconds']:.3f}), warm "
+              f"{1e3 * rows[-1]['own']:.1f} ms + {1e3 * warm['seconds']:.3f}: {name(problem)}, "
+              f"{'begins with ' + begins if begins else warm['strategy']}", flush=True)
+    first, own = sorted(row['first'] for row in rows), sorted(row['own'] for row in rows)
+    if rows:
+        bar = 0.15 if options.pack else 0.4
+        print(f'{len(rows)} problems, driver start apart: median {statistics.median(first):.3f} s, longest {first[-1]:.3f} s, '
+              f'{sum(seconds <= bar for seconds in first)} within {bar} s; warm, of our own: median '
+              f'{1e3 * statistics.median(own):.1f} ms, longest {1e3 * own[-1]:.1f} ms, '
+              f'{sum(seconds <= 5e-3 for seconds in own)} within 5 ms')
     return {'problems': rows}
 
 
@@ -215,6 +221,7 @@ def main():
     parser.add_argument('--each', default=6, type=float, help='seconds of measuring a problem')
     parser.add_argument('--within', default=3, type=float, help='times the best estimate')
     parser.add_argument('--seeds', type=pathlib.Path)
+    parser.add_argument('--pack', type=pathlib.Path, help='a pack that first results may use')
     parser.add_argument('--json', type=pathlib.Path)
     options = parser.parse_args()
     os.environ['STENTOR_SEEDS'] = 'none'

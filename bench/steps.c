@@ -93,6 +93,7 @@ static stn_status make_plan(bench *machine, const stn_spectral_conv *layer, cons
                             stn_plan **plan, stn_error *error) {
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
     options.strategy = strategy, options.estimate_only = row >= 0;
+    options.mode = STN_MODE_ESTIMATE; /* compiled before it is measured */
     STN_TRY(stn_plan_create_spectral_conv(machine->context, layer, &options, plan, error));
     if (row < 0) return STN_OK;
     stn_plan *p = *plan, *built = NULL;

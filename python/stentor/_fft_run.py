@@ -61,7 +61,7 @@ class Transform:
         work.kind, work.direction = KINDS[piece.kind], lib.STN_INVERSE if inverse else lib.STN_FORWARD
         work.dtype, work.alignment = DTYPES[real], 2 * ITEM_SIZES[real] if split.loop else alignment
         work.forward_scale = work.inverse_scale = piece.scale
-        self.handle = make_plan(context(device), lib.stn_plan_create_fft, work)
+        self.handle = make_plan(context(device), lib.stn_plan_create_fft, work, tune='estimate')
         sizes = [ITEM_SIZES[real] * (1 if piece.kind == side else 2) for side in ('r2c', 'c2r')]
         self.workspace = self.handle.workspace
         self.turns = [(a * sizes[0], b * sizes[1]) for a, b in zip(loop_offsets(split.loop, piece.source),

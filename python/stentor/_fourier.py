@@ -26,7 +26,7 @@ class Layer(Prepared):
         work.complex_data, work.shared_weights, work.has_bias = complex_data, shared, bias
         setattr(work, 'pass', which)  # a word of Python's, as 'in' below
         work.dtype, work.alignment = DTYPES[dtype], alignment
-        self._handle = make_plan(context(device), lib.stn_plan_create_spectral_conv, work)
+        self._handle = make_plan(context(device), lib.stn_plan_create_spectral_conv, work, tune='estimate')
         self._on_host, self._error = device == HOST, new_error()
         super().__init__(device, self._handle.workspace)
 

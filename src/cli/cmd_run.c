@@ -8,10 +8,12 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/forecast.h"
+#include "cli/progress.h"
 #include "cli/report.h"
 #include "cli/run_files.h"
 #include "cli/runner.h"
 #include "cli/settings.h"
+#include "context/context.h"
 #include "io/relief.h"
 #include "problem/stencil.h"
 
@@ -26,8 +28,9 @@ typedef struct run_settings {
 
 typedef struct run_summary {
     const char *strategy;
-    double seconds; /* median of the repeats */
-    double rate;    /* points * steps per second */
+    double seconds;                      /* median of the repeats */
+    double driver, context, plan, first; /* seconds of what comes before the first result, and of its execution */
+    double rate;                         /* points * steps per second */
     cli_forecast forecast;
     bool on_device;
     size_t nonfinite, values; /* of the result */
@@ -68,26 +71,27 @@ static stn_status make_result(const cli_job *job, stn_array *result, stn_error *
 }
 
 /* Runs `repeat` times, and takes the last one's result. */
-static stn_status run_repeats(cli_runner *runner, uint64_t repeat, const run_arrays *arrays, double *median,
+static stn_status run_repeats(cli_runner *runner, uint64_t repeat, const run_arrays *arrays, run_summary *summary,
                               stn_error *error) {
     double *seconds = calloc(repeat, sizeof *seconds);
     if (!seconds) return stn_fail_memory(error, "the times", repeat * sizeof *seconds);
     stn_status status = STN_OK;
     for (uint64_t i = 0; i < repeat; i++)
         STN_TRY_GOTO(status, cli_runner_run(runner, arrays->grid.data, arrays->source.data, &seconds[i], error), done);
+    summary->first = seconds[0];
     qsort(seconds, repeat, sizeof *seconds, compare);
-    *median = repeat % 2 ? seconds[repeat / 2] : (seconds[repeat / 2 - 1] + seconds[repeat / 2]) / 2;
+    summary->seconds = repeat % 2 ? seconds[repeat / 2] : (seconds[repeat / 2 - 1] + seconds[repeat / 2]) / 2;
     status = cli_runner_result(runner, arrays->result.data, error);
 done:
     free(seconds);
     return status;
 }
 
-static void summarize(const cli_job *job, const cli_runner *runner, const stn_array *result, double seconds,
-                      run_summary *summary) {
+static void summarize(const cli_job *job, const cli_runner *runner, const stn_array *result, run_summary *summary) {
     summary->strategy = stn_plan_strategy(runner->plan);
     summary->on_device = stn_context_is_device(runner->context);
-    summary->seconds = seconds;
+    const double seconds = summary->seconds;
+    summary->plan = runner->plan_seconds;
     summary->rate = seconds > 0 ? (double)job->points * (double)job->problem.steps / seconds : 0;
     summary->nonfinite = stn_array_nonfinite(result);
     summary->values = result->count;
@@ -135,6 +139,12 @@ static stn_status print_json(const run_settings *settings, const cli_job *job, c
     stn_json_key(&text, "source"), stn_json_string(&text, settings->problem.source);
     stn_json_key(&text, "repeat"), stn_text_printf(&text, "%llu", (unsigned long long)settings->repeat);
     stn_json_key(&text, "seconds"), stn_json_number(&text, summary->seconds);
+    stn_json_key(&text, "first_result"), stn_text_printf(&text, "{");
+    stn_json_key(&text, "driver_seconds"), stn_json_number(&text, summary->driver);
+    stn_json_key(&text, "context_seconds"), stn_json_number(&text, summary->context);
+    stn_json_key(&text, "plan_seconds"), stn_json_number(&text, summary->plan);
+    stn_json_key(&text, "execute_seconds"), stn_json_number(&text, summary->first);
+    stn_text_printf(&text, "}");
     stn_json_key(&text, "gstencil_per_second"), stn_json_number(&text, summary->rate / 1e9);
     stn_json_key(&text, "max_symbol"), stn_json_number(&text, summary->forecast.max_symbol);
     stn_json_key(&text, "stable"), stn_text_printf(&text, summary->forecast.stable ? "true" : "false");
@@ -193,18 +203,20 @@ static stn_status run(const run_settings *settings, stn_error *error) {
     stn_context *context = NULL;
     cli_runner runner = {0};
     run_summary summary = {0};
-    double seconds = 0;
     STN_TRY_GOTO(status, cli_job_make(&settings->problem, &job, error), done);
     STN_TRY_GOTO(status, check_settings(settings, &job, error), done);
+    const double begin = cli_now();
     STN_TRY_GOTO(status, cli_open_context(&settings->device, &settings->report, &context, error), done);
+    summary.driver = context->start_seconds;
+    summary.context = cli_now() - begin - summary.driver;
     STN_TRY_GOTO(status, read_arrays(settings, &job, &arrays, error), done);
     cli_device_settings device = settings->device;
     device.executions = settings->repeat;
     STN_TRY_GOTO(status, cli_runner_make(context, &job, &device, show_of(settings), &runner, error), done);
     summary.forecast = cli_forecast_of(&job);
     warn(settings, &job, &arrays, &runner, &summary.forecast);
-    STN_TRY_GOTO(status, run_repeats(&runner, settings->repeat, &arrays, &seconds, error), done);
-    summarize(&job, &runner, &arrays.result, seconds, &summary);
+    STN_TRY_GOTO(status, run_repeats(&runner, settings->repeat, &arrays, &summary, error), done);
+    summarize(&job, &runner, &arrays.result, &summary);
     STN_TRY_GOTO(status, cli_run_files_write(&settings->files, &job, &arrays.result, &arrays.before, error), done);
     status = report(settings, &job, &runner, &summary, error);
 done:

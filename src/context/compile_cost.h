@@ -1,10 +1,12 @@
 /* How long NVRTC takes for a kernel, before it is asked: an estimate by template, read off a table. */
 #ifndef STN_CONTEXT_COMPILE_COST_H
 #define STN_CONTEXT_COMPILE_COST_H
+#include <stdbool.h>
+
 #include "stentor.h"
 
-/* Seconds on one thread. */
-double stn_compile_guess(const char *template_name, const char *params);
+/* Seconds on one thread; hurried: compiled so (compile/compiler.h). */
+double stn_compile_guess(const char *template_name, const char *params, bool hurried);
 /* Kernels that may be compiled at once: the context's threads, or else the processors that this process may use. */
 int stn_compile_threads(const stn_context *context);
 #endif

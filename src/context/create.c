@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/error.h"
 #include "base/grown.h"
@@ -81,6 +82,12 @@ static stn_status hash_templates(stn_context *context, stn_error *error) {
     return STN_OK;
 }
 
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
 static stn_status open_parts(stn_context *context, const stn_context_options *options, stn_error *error) {
     const stn_cache_options cache = {.dir = options->cache_dir,
                                      .shared = options->cache_shared != 0,
@@ -88,7 +95,9 @@ static stn_status open_parts(stn_context *context, const stn_context_options *op
                                      .pack_data = options->pack_data,
                                      .pack_size = options->pack_size,
                                      .logger = &context->logger};
+    const double begin = now();
     STN_TRY(choose_device(context, options, error));
+    context->start_seconds = now() - begin;
     STN_TRY(stn_templates_load(&context->templates, error));
     STN_TRY(hash_templates(context, error));
     STN_TRY(stn_cache_open(&cache, &context->cache, error));

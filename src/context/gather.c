@@ -6,16 +6,33 @@
 
 #include "context/context.h"
 
+static void enlist(stn_gather *gather) {
+    stn_context *context = gather->context;
+    gather->thread = pthread_self();
+    pthread_mutex_lock(&context->lock);
+    gather->next = context->gathering;
+    context->gathering = gather;
+    pthread_mutex_unlock(&context->lock);
+}
+
 stn_gather *stn_gather_begin(stn_context *context) {
     stn_gather *made = calloc(1, sizeof *made);
     if (!made) return NULL;
     made->context = context;
-    made->thread = pthread_self();
-    pthread_mutex_lock(&context->lock);
-    made->next = context->gathering;
-    context->gathering = made;
-    pthread_mutex_unlock(&context->lock);
+    made->lists = true;
+    enlist(made);
     return made;
+}
+
+bool stn_gather_hurry(stn_gather *gather) {
+    stn_compiler *compiler;
+    if (!gather || stn_context_compiler(gather->context, &compiler, NULL) != STN_OK) return false;
+    return gather->hurried = stn_compiler_hurries(compiler);
+}
+
+void stn_gather_again(stn_gather *gather) {
+    gather->lists = false;
+    enlist(gather);
 }
 
 stn_gather *stn_gather_here(stn_context *context) {

@@ -20,6 +20,8 @@ struct stn_gather {
     stn_gather *next; /* of the context's list */
     stn_wanted missing[STN_GATHER_MOST];
     size_t count;
+    bool lists;         /* what is missing; else it is compiled as it comes */
+    bool hurried;       /* what is stored nowhere is compiled in a hurry */
     bool apart;         /* compiled, not loaded */
     atomic_bool cancel; /* or one has failed */
     atomic_flag told;   /* why holds the first error */

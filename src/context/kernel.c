@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "compile/cubin.h"
 #include "context/context.h"
 #include "context/gather.h"
 #include "context/kernel_load.h"
@@ -27,10 +28,13 @@ typedef struct request {
     double seconds;        /* that compiling it took; 0: it was stored */
     stn_kernel *stands_in; /* gathered: it is missing, and this takes its place */
     bool only_compile;     /* what is compiled is loaded later */
+    bool only_stored;      /* what is stored nowhere is not made */
+    bool hurried;          /* compiled in a hurry: another kernel, with another key */
     const atomic_bool *cancel;
 } request;
 
-static const char gathered[] = "the kernel is only listed", cancelled[] = "nobody waits for the kernel any more";
+static const char gathered[] = "the kernel is only listed", cancelled[] = "nobody waits for the kernel any more",
+                  unstored[] = "the kernel is stored nowhere";
 
 void stn_kernel_free(stn_kernel *kernel) {
     if (!kernel) return;
@@ -55,6 +59,7 @@ static stn_status make_key(const request *want, int sm, const char *compiler, st
     stn_key_add(builder, "templates", want->context->templates_key.bytes, sizeof want->context->templates_key.bytes);
     stn_key_add_text(builder, "params", want->params);
     for (size_t i = 0; i < stn_compile_option_count; i++) stn_key_add_text(builder, "option", stn_compile_options[i]);
+    if (want->hurried) stn_key_add_text(builder, "option", stn_compile_hurry);
     snprintf(arch, sizeof arch, "sm_%d", sm);
     stn_key_add_text(builder, "arch", arch);
     stn_key_add_text(builder, "made", "PTX, and cubin where the compiler knows the arch");
@@ -64,6 +69,14 @@ static stn_status make_key(const request *want, int sm, const char *compiler, st
 }
 
 /* ---- from an entry to a kernel ----------------------------------------------------------------------------------- */
+
+/* A kernel that was compiled in a hurry may want more registers than its blocks can have: then it is none. */
+static stn_status check_hurried(const stn_kernel *kernel, stn_error *error) {
+    stn_cubin_usage usage;
+    if (!kernel->module || !stn_cubin_read(kernel->cubin, kernel->cubin_size, kernel->name, &usage)) return STN_OK;
+    if (stn_module_describe(kernel->module).max_threads >= usage.max_threads) return STN_OK;
+    return stn_fail(error, STN_ERROR_UNSUPPORTED, "compiled in a hurry, %s has too many registers", kernel->name);
+}
 
 /* Makes the kernel of an entry and clears the entry. */
 static stn_status use_entry(const request *want, bool load, stn_entry *entry, stn_kernel **kernel, stn_error *error) {
@@ -76,11 +89,13 @@ static stn_status use_entry(const request *want, bool load, stn_entry *entry, st
         made->cubin = entry->cubin;
         made->cubin_size = entry->cubin_size;
         made->seconds = want->seconds;
+        made->hurried = want->hurried;
         entry->ptx = NULL;
         entry->cubin = NULL;
         status = !made->ptx && !made->cubin ? stn_fail(error, STN_ERROR_DRIVER, "a stored kernel is empty")
                  : load                     ? stn_kernel_load(want->context, entry, made, error)
                                             : stn_kernel_put_off(entry, made, error);
+        if (status == STN_OK && load && made->hurried) status = check_hurried(made, error);
     }
     stn_entry_clear(entry);
     if (status != STN_OK) {
@@ -130,7 +145,7 @@ static stn_status describe_entry(const request *want, const stn_compiler *compil
                     want->context->machine.arch, stn_version(), stn_compiler_version(compiler),
                     stn_compiler_identity(compiler));
     for (size_t i = 0; i < stn_compile_option_count; i++) stn_text_printf(&text, " %s", stn_compile_options[i]);
-    stn_text_printf(&text, "\n");
+    stn_text_printf(&text, want->hurried ? " %s\n" : "\n", stn_compile_hurry);
     STN_TRY(stn_text_take(&text, &entry->metadata, error));
     entry->params = strdup(want->params);
     return entry->params ? STN_OK : stn_fail_memory(error, "a kernel's parameters", strlen(want->params));
@@ -147,6 +162,7 @@ static stn_status compile(request *want, stn_compiler *compiler, const stn_key *
                                .source = source->text,
                                .options = stn_compile_options,
                                .option_count = stn_compile_option_count,
+                               .hurried = want->hurried,
                                .sm = context->machine.sm,
                                .cancel = want->cancel};
     stn_template *headers = headers_for(want, &job.header_count);
@@ -243,10 +259,11 @@ static stn_status make(void *user, const stn_key *source, void **value, stn_erro
     stn_kernel *kernel = NULL;
     stn_compiler *compiler;
     STN_TRY(find_stored(want, &kernel, error));
+    if (!kernel && want->only_stored) return stn_fail(error, STN_ERROR_INTERNAL, unstored);
     if (!kernel) {
         stn_error missing = {0};
         stn_status status = stn_context_compiler(want->context, &compiler, &missing);
-        if (status == STN_OK && gather && list_missing(gather, want))
+        if (status == STN_OK && gather && gather->lists && list_missing(gather, want))
             return stn_fail(error, STN_ERROR_INTERNAL, gathered);
         if (status == STN_OK)
             STN_TRY(compile_once(want, compiler, &kernel, error));
@@ -263,6 +280,7 @@ static stn_status make(void *user, const stn_key *source, void **value, stn_erro
 /* Did another thread, which this one waited for, leave it unmade? */
 static bool left_unmade(const request *want, stn_status status, const stn_error *why) {
     if (status != STN_ERROR_INTERNAL || want->stands_in) return false;
+    if (!want->only_stored && !strcmp(why->message, unstored)) return true;
     return !strcmp(why->message, gathered) ||
            (!strcmp(why->message, cancelled) && !(want->cancel && atomic_load(want->cancel)));
 }
@@ -288,15 +306,33 @@ stn_status stn_kernel_compile(stn_context *context, const char *name, const char
     return STN_OK;
 }
 
+/* The kernel as it should be where it is stored, else one that is compiled in a hurry. */
+static stn_status get_hurried(request *want, void **value, bool *hit, stn_error *error) {
+    stn_error why = {0};
+    want->only_stored = true;
+    const stn_status status = get(want, value, hit, &why);
+    if (status != STN_ERROR_INTERNAL || strcmp(why.message, unstored) != 0)
+        return status == STN_OK ? STN_OK : stn_fail(error, status, "%s", why.message);
+    want->only_stored = false;
+    want->hurried = true;
+    return get(want, value, hit, error);
+}
+
 stn_status stn_kernel_get(stn_context *context, const char *name, const char *params, stn_kernel **kernel,
                           stn_error *error) {
+    const stn_gather *gather = stn_gather_here(context);
+    return stn_kernel_get_hurried(context, name, params, gather && gather->hurried, kernel, error);
+}
+
+stn_status stn_kernel_get_hurried(stn_context *context, const char *name, const char *params, bool hurried,
+                                  stn_kernel **kernel, stn_error *error) {
     *kernel = NULL;
     if (!context->machine.is_device)
         return stn_fail(error, STN_ERROR_INTERNAL, "the kernel %s was asked for on the host: please report this", name);
     request want = {.context = context, .name = name, .params = params};
     void *value = NULL;
     bool hit = false;
-    STN_TRY(get(&want, &value, &hit, error));
+    STN_TRY(hurried ? get_hurried(&want, &value, &hit, error) : get(&want, &value, &hit, error));
     if (want.stands_in) {
         *kernel = want.stands_in;
         return STN_OK;

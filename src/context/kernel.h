@@ -13,6 +13,10 @@
  * kernel and shares it between plans until it is destroyed. */
 stn_status stn_kernel_get(stn_context *context, const char *name, const char *params, stn_kernel **kernel,
                           stn_error *error);
+/* The same; hurried: where it is stored nowhere as it should be, one that is compiled in a hurry serves. stn_kernel_get asks so where
+ * the calling thread gathers so. */
+stn_status stn_kernel_get_hurried(stn_context *context, const char *name, const char *params, bool hurried,
+                                  stn_kernel **kernel, stn_error *error);
 /* Compiles it, if it is stored nowhere, and leaves the device alone: stn_kernel_get loads it. So threads may that know nothing of
  * what the caller's streams do; loading a module would end their captures. *cancel may become true meanwhile: then it fails soon. */
 stn_status stn_kernel_compile(stn_context *context, const char *name, const char *params, const atomic_bool *cancel,

@@ -1,4 +1,5 @@
 /* What was gathered, compiled on several threads at once: plan/gather.h. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,11 +9,15 @@
 #include "context/gather.h"
 #include "context/kernel.h"
 
-double stn_gather_seconds(const stn_gather *gather) {
+double stn_gather_seconds(const stn_gather *gather, bool hurried) {
     double all = 0, longest = 0;
+    stn_compiler *compiler;
     if (!gather) return 0;
+    if (hurried &&
+        (stn_context_compiler(gather->context, &compiler, NULL) != STN_OK || !stn_compiler_hurries(compiler)))
+        return INFINITY;
     for (size_t i = 0; i < gather->count; i++) {
-        double one = stn_compile_guess(gather->missing[i].name, gather->missing[i].params);
+        double one = stn_compile_guess(gather->missing[i].name, gather->missing[i].params, hurried);
         all += one;
         if (one > longest) longest = one;
     }
@@ -36,8 +41,8 @@ static void compile_some(void *user, int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; i++)
         if (gather->apart)
             compile_apart(gather, &gather->missing[i]);
-        else if (stn_kernel_get(gather->context, gather->missing[i].name, gather->missing[i].params, &kernel, NULL) ==
-                 STN_OK)
+        else if (stn_kernel_get_hurried(gather->context, gather->missing[i].name, gather->missing[i].params,
+                                        gather->hurried, &kernel, NULL) == STN_OK)
             kernel->fresh = true; /* the plan's asking for it is the one that missed */
 }
 

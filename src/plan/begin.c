@@ -1,6 +1,6 @@
-/* Time to first result: compiling the chosen candidate may take longer than running another one that compiles soon, or is stored. Then the
- * plan begins with that one, the chosen one compiles on a thread of its own, and takes over between two executions, or between
- * two legs of one (tune/online.h).
+/* Time to first result: compiling the chosen candidate may take longer than running another one that compiles soon, or is stored, or the
+ * same one with kernels that are compiled in a hurry. Then the plan begins with that, the chosen one compiles on a thread of its own, and
+ * takes over between two executions, or between two legs of one (tune/online.h).
  *
  *     other  |compile|execute ..........|execute ....|
  *     chosen         |compile .................|      execute|execute|execute
@@ -49,24 +49,46 @@ static void try_row(stn_plan *plan, const stn_ranked *row, const stn_ranked *cho
     if (seconds < best->seconds) *best = (beginning){*row, seconds};
 }
 
-bool stn_plan_begin(stn_plan *plan, size_t chosen, double seconds) {
-    if (seconds < GAIN) return false;
+/* Others that compile sooner; best->row.strategy stays NULL where none has its first result before best->seconds. */
+static void try_others(stn_plan *plan, size_t chosen, double seconds, beginning *best) {
     const stn_ranked follower = plan->ranking[chosen];
-    const double without = seconds + follower.estimate.seconds;
-    beginning best = {.seconds = without - GAIN};
     stn_ranked any;
     size_t tried = 0;
     for (int number = 0; number < OTHERS; number++)
-        if (stn_plan_beginner(plan, number, &any)) try_row(plan, &any, &follower, seconds, &best);
+        if (stn_plan_beginner(plan, number, &any)) try_row(plan, &any, &follower, seconds, best);
     for (size_t i = chosen + 1; i < plan->ranked && plan->ranking[i].applies && tried < OTHERS; i++)
-        if (plan->ranking[i].estimate.stepping && ++tried) try_row(plan, &plan->ranking[i], &follower, seconds, &best);
-    if (best.row.strategy && stn_plan_prepare_row(plan, &best.row, NULL) == STN_OK) {
+        if (plan->ranking[i].estimate.stepping && ++tried) try_row(plan, &plan->ranking[i], &follower, seconds, best);
+}
+
+/* The chosen row itself, with kernels compiled in a hurry. */
+static stn_status begin_hurried(stn_plan *plan, const stn_ranked *row, stn_gather *gather) {
+    stn_plan_take(plan, row);
+    plan->hurried = stn_gather_hurry(gather);
+    return stn_plan_prepare_gathered(plan, gather, NULL);
+}
+
+bool stn_plan_begin(stn_plan *plan, size_t chosen, stn_gather *gather) {
+    const double seconds = stn_gather_seconds(gather, false), hurry = stn_gather_seconds(gather, true);
+    if (seconds < GAIN) return false;
+    const stn_ranked follower = plan->ranking[chosen];
+    stn_ranked hurried = follower;
+    hurried.estimate.seconds *= STN_HURRIED_SLOWER;
+    const double own = until_first(hurry, hurried.estimate.seconds, &follower, seconds);
+    beginning best = {.seconds = fmin(own, seconds + follower.estimate.seconds - GAIN)};
+    try_others(plan, chosen, seconds, &best);
+    const bool hurries = !best.row.strategy && best.seconds == own;
+    stn_status status = STN_ERROR_UNSUPPORTED;
+    if (hurries)
+        status = begin_hurried(plan, &hurried, gather);
+    else if (best.row.strategy)
+        status = stn_plan_prepare_row(plan, &best.row, NULL);
+    if (status == STN_OK) {
         plan->begins = true;
         plan->follower = chosen;
         plan->chosen = STN_CHOSEN_BY_START;
         return true;
     }
-    if (best.row.strategy) stn_plan_unprepare(plan);
+    if (hurries || best.row.strategy) stn_plan_unprepare(plan);
     stn_plan_take(plan, &follower);
     return false;
 }

@@ -101,6 +101,7 @@ void stn_plan_take(stn_plan *plan, const stn_ranked *row) {
     plan->candidate = row->candidate;
     plan->estimate = row->estimate;
     plan->measured = row->measured;
+    plan->hurried = false;
 }
 
 stn_plan_mode stn_plan_mode_of(const stn_plan_options *options) {
@@ -188,14 +189,19 @@ static stn_status prepare_row(stn_plan *plan, const stn_ranked *row, size_t plac
     stn_status status = plan->strategy->prepare(plan, error);
     if (stn_gather_end(gather)) {
         stn_plan_unprepare(plan);
-        if (plan->may_begin && stn_plan_begin(plan, place, stn_gather_seconds(gather))) {
-            stn_gather_free(gather);
-            return STN_OK;
-        }
-        stn_gather_compile(gather);
-        status = plan->strategy->prepare(plan, error);
+        status = plan->may_begin && stn_plan_begin(plan, place, gather)
+                     ? STN_OK
+                     : stn_plan_prepare_gathered(plan, gather, error);
     }
     stn_gather_free(gather);
+    return status;
+}
+
+stn_status stn_plan_prepare_gathered(stn_plan *plan, stn_gather *gather, stn_error *error) {
+    stn_gather_compile(gather);
+    if (plan->hurried) stn_gather_again(gather);
+    const stn_status status = plan->strategy->prepare(plan, error);
+    if (plan->hurried) stn_gather_end(gather);
     return status;
 }
 
@@ -212,7 +218,7 @@ double stn_plan_compile_seconds(stn_plan *plan, const stn_ranked *row) {
     stn_plan_take(plan, row);
     const stn_status status = plan->strategy->prepare(plan, NULL);
     const size_t missing = stn_gather_end(gather);
-    const double seconds = status == STN_OK || missing ? stn_gather_seconds(gather) : INFINITY;
+    const double seconds = status == STN_OK || missing ? stn_gather_seconds(gather, false) : INFINITY;
     stn_plan_unprepare(plan);
     stn_gather_free(gather);
     return seconds;

@@ -12,6 +12,7 @@ typedef struct stn_work_shape {
     bool in_place, source; /* source: an execution brings a third pointer */
     bool
         repeats; /* in and out lie alike and without gaps, so that a run may go on from where one ended; and no third pointer */
+    bool stack;                      /* a run makes several states, and may be several runs */
     int alignment;                   /* bytes, of all pointers */
     uint64_t steps;                  /* that a candidate may be measured with fewer of; 1: it has none */
     int64_t in_numbers, out_numbers; /* numbers of the dtype from a side's first to one past its last */

@@ -57,6 +57,7 @@ static stn_work_shape shape(const stn_plan *plan) {
                             .alignment = task->alignment,
                             .source = task->source,
                             .repeats = repeats(task),
+                            .stack = task->snapshots > 1,
                             .steps = task->steps,
                             .in_numbers = stn_task_span(task, false),
                             .out_numbers = stn_task_span(task, true)};

@@ -26,7 +26,7 @@ static bool may_begin(const stn_plan *plan, const stn_plan_options *options) {
     const stn_plan_mode mode = stn_plan_mode_of(options);
     if (plan->estimate_only || options->deterministic || !plan->machine.is_device || !plan->machine.present)
         return false;
-    return plan->kind->shape(plan).repeats && (mode == STN_MODE_ONLINE || (mode == STN_MODE_AUTO && !plan->only));
+    return !plan->kind->shape(plan).stack && (mode == STN_MODE_ONLINE || (mode == STN_MODE_AUTO && !plan->only));
 }
 
 static const stn_strategy *find_strategy(const stn_kind *kind, const char *name) {
@@ -45,10 +45,8 @@ static stn_status allocate(stn_plan *plan, stn_error *error) {
 /* Trying candidates, and changing among legs, takes grids besides; where there is no memory for them, none of it is done. */
 static stn_status make_workspace(stn_plan *plan, const stn_plan_options *options, stn_error *error) {
     const size_t alone = plan->workspace_size;
-    if (is_online(plan, options))
-        stn_tuner_default.open(plan, options->strategy, (double)options->executions);
-    else if (plan->begins)
-        stn_tuner_default.follow(plan);
+    if (is_online(plan, options)) stn_tuner_default.open(plan, options->strategy, (double)options->executions);
+    if (plan->begins && !plan->online) stn_tuner_default.follow(plan);
     const stn_status status = plan->online || !plan->begins ? allocate(plan, error) : STN_OK;
     if (plan->online && status == STN_ERROR_OUT_OF_MEMORY) {
         stn_tuner_default.close(plan);

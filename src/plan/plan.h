@@ -1,6 +1,7 @@
 /* The plan: a task, a transform or a layer, the strategy chosen for it, and what that strategy built. */
 #ifndef STN_PLAN_PLAN_H
 #define STN_PLAN_PLAN_H
+#include "plan/gather.h"
 #include "plan/kind.h"
 
 #define STN_PLAN_KERNELS 16
@@ -64,6 +65,7 @@ struct stn_plan {
     bool may_begin;           /* with a candidate that compiles soon, and change to the chosen one: begin.c */
     bool begins;              /* it does: ranking[follower] takes over as soon as it is compiled */
     size_t follower;
+    bool hurried;              /* its kernels are compiled in a hurry, where they were stored nowhere: gather.h */
     bool cold;                 /* its candidates are measured with a cold L2 cache */
     struct stn_online *online; /* the tuner's, of STN_MODE_ONLINE; NULL: one choice for good */
     bool estimate_only;        /* strategy and candidate are chosen, nothing is prepared: no state */
@@ -118,10 +120,13 @@ bool stn_skip_is_resource(const stn_error *why);
 /* One more in plan->skips. constraint: a literal. */
 void stn_plan_count_skip(stn_plan *plan, const char *constraint, const char *because);
 
+#define STN_HURRIED_SLOWER 8 /* times, that a kernel compiled in a hurry takes: an assumption */
 /* ---- begin.c
- * The chosen row's kernels, of which some are missing, would take `seconds` to compile. Prepares another candidate instead where
- * that gives the first result sooner: then plan->begins. */
-bool stn_plan_begin(stn_plan *plan, size_t chosen, double seconds);
+ * Some of the chosen row's kernels, those that are gathered, are missing. Prepares another candidate instead, or the same with kernels
+ * compiled in a hurry, where that gives the first result sooner: then plan->begins. */
+bool stn_plan_begin(stn_plan *plan, size_t chosen, stn_gather *gather);
+/* Compiles what is gathered, all at once, and builds what the plan has taken. */
+stn_status stn_plan_prepare_gathered(stn_plan *plan, stn_gather *gather, stn_error *error);
 /* Seconds that the compiles of a row's kernels would take; INFINITY where it cannot be built. */
 double stn_plan_compile_seconds(stn_plan *plan, const stn_ranked *row);
 /* Nothing can take over, for want of memory: the chosen row is compiled and prepared. */

@@ -55,7 +55,7 @@ static uint64_t choose_legs(const stn_plan *plan, const char *strategy, stn_plan
 
 static bool is_arm(const stn_online *o, const stn_ranked *row) {
     for (size_t i = 0; i < o->search.count; i++)
-        if (o->arms[i].strategy == row->strategy &&
+        if (o->arms[i].strategy == row->strategy && !o->arms[i].hurried &&
             !memcmp(&o->arms[i].candidate, &row->candidate, sizeof row->candidate))
             return true;
     return false;
@@ -79,7 +79,9 @@ static void choose_arms(stn_online *o) {
     const stn_plan *plan = o->plan, *unit = o->unit;
     stn_estimate own = {0};
     plan->kind->estimate(unit, plan->strategy, &plan->candidate, &own);
+    if (plan->hurried) own.seconds *= STN_HURRIED_SLOWER;
     add_arm(o, plan->strategy, &plan->candidate, own.seconds);
+    o->arms[0].hurried = plan->hurried;
     o->search.arms[0].state = TUNE_ARM_CHECKED;
     for (int others = 0; others < 2; others++)
         for (size_t i = 0; i < unit->ranked && unit->ranking[i].applies; i++) {
@@ -128,7 +130,15 @@ static bool fits(const stn_online *o) {
 static bool furnish_first(stn_online *o) {
     o->inner = o->plan->workspace_size;
     if (o->legs == 1) return true;
+    stn_gather *own = o->plan->hurried ? stn_gather_begin(o->plan->context) : NULL;
+    if (own) { /* what was compiled in a hurry serves here too */
+        (void)stn_gather_hurry(own);
+        stn_gather_end(own);
+        stn_gather_again(own);
+    }
     tune_online_build(o, &o->arms[0]);
+    stn_gather_end(own);
+    stn_gather_free(own);
     return o->arms[0].plan != NULL;
 }
 
@@ -146,7 +156,7 @@ static bool furnish(stn_online *o) {
 }
 
 static stn_online *make(stn_plan *plan) {
-    stn_online *o = plan->context->device && plan->kind->shape(plan).repeats ? calloc(1, sizeof *o) : NULL;
+    stn_online *o = plan->context->device ? calloc(1, sizeof *o) : NULL;
     if (!o) return NULL;
     pthread_mutex_init(&o->lock, NULL);
     o->plan = plan;
@@ -160,7 +170,7 @@ static void begin(stn_online *o) {
 }
 
 void tune_online_open(stn_plan *plan, const char *strategy, double executions) {
-    stn_online *o = make(plan);
+    stn_online *o = plan->kind->shape(plan).repeats ? make(plan) : NULL;
     if (!o) return;
     o->legs = choose_legs(plan, strategy, &o->unit);
     if (o->unit) choose_arms(o);
@@ -188,6 +198,7 @@ static bool try_legs(stn_online *o, const stn_ranked *follower, uint64_t legs) {
     if (one.seconds * (double)legs <= 1.01 * follower->estimate.seconds &&
         seconds_in_legs(plan, o->unit, legs) <= 1.01 * plan->estimate.seconds) {
         o->arms[0].gather = stn_gather_begin(plan->context);
+        if (plan->hurried) (void)stn_gather_hurry(o->arms[0].gather);
         tune_online_build(o, &o->arms[0]);
         if (!stn_gather_end(o->arms[0].gather) && o->arms[0].plan) return true;
     }
@@ -207,7 +218,8 @@ static bool choose_follower_legs(stn_online *o, const stn_ranked *follower) {
     stn_candidate unused;
     const stn_strategy *own = follower->strategy;
     const uint64_t least = own->shorten ? own->shorten(&plan->task, &follower->candidate, 1, &unused) : steps;
-    const bool stepping = plan->estimate.stepping && follower->estimate.stepping && fits(o);
+    const bool stepping =
+        plan->kind->shape(plan).repeats && plan->estimate.stepping && follower->estimate.stepping && fits(o);
     uint64_t legs = most > LEGS_MOST ? LEGS_MOST : (uint64_t)most;
     for (; stepping && legs >= LEGS_LEAST; legs--)
         if (steps % legs == 0 && steps / legs >= least && try_legs(o, follower, legs)) return true;
@@ -222,6 +234,7 @@ void tune_online_follow(stn_plan *plan) {
     o->inner = plan->workspace_size;
     measure_up(o); /* of grids */
     add_arm(o, plan->strategy, &plan->candidate, plan->estimate.seconds);
+    o->arms[0].hurried = plan->hurried;
     add_arm(o, follower->strategy, &follower->candidate, follower->estimate.seconds);
     o->search.arms[0].state = TUNE_ARM_CHECKED;
     if (!choose_follower_legs(o, follower)) {
@@ -241,7 +254,7 @@ static void remember(const stn_online *o) {
     stn_key key;
     tune_records *records = calloc(1, sizeof *records);
     for (size_t i = 0; records && i < o->search.count; i++)
-        if (o->search.arms[i].count)
+        if (o->search.arms[i].count && !o->arms[i].hurried)
             tune_record_set(records, o->arms[i].strategy->name, &o->arms[i].candidate,
                             tune_search_expects(&o->search, i) * (double)o->legs);
     if (records && records->count > 1 && tune_key(o->plan, &key, NULL) == STN_OK) tune_remember(o->plan, &key, records);

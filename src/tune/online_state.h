@@ -18,6 +18,7 @@ typedef struct online_arm {
     stn_plan *plan;     /* owned; of a unit. NULL: not built, or arm 0 where a unit is the whole run */
     stn_gather *gather; /* kernels that are missing */
     atomic_int built;
+    bool hurried;  /* its kernels were compiled in a hurry */
     stn_error why; /* it failed; written before `built` */
 } online_arm;
 

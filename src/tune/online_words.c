@@ -5,9 +5,11 @@
 
 static void name_arm(const stn_online *o, const online_arm *arm, stn_text *text) {
     stn_text_printf(text, "%s", arm->strategy->name);
-    if (!arm->strategy->name_candidate) return;
-    stn_text_printf(text, ", ");
-    arm->strategy->name_candidate(&o->unit->task, &arm->candidate, text);
+    if (arm->strategy->name_candidate) {
+        stn_text_printf(text, ", ");
+        arm->strategy->name_candidate(&o->unit->task, &arm->candidate, text);
+    }
+    if (arm->hurried) stn_text_printf(text, ", compiled in a hurry");
 }
 
 static void json_arm(const stn_online *o, const char *key, const online_arm *arm, stn_text *text) {

@@ -45,8 +45,9 @@ Test(gather, lists_what_is_missing_and_compiles_it_once) {
     cr_expect_null(get(2)->module);
     cr_expect_eq(stand_ins_compiles(), 1);
     cr_expect_eq(stn_gather_end(gather), 2u);
-    const double one = stn_compile_guess("direct_tile", "");
-    cr_expect(stn_gather_seconds(gather) >= one && stn_gather_seconds(gather) < 2 * one, "on two of three threads");
+    const double one = stn_compile_guess("direct_tile", "", false);
+    cr_expect(stn_gather_seconds(gather, false) >= one && stn_gather_seconds(gather, false) < 2 * one,
+              "on two of three threads");
     stn_gather_compile(gather);
     cr_expect_eq(stand_ins_compiles(), 3);
     stn_gather_free(gather);
@@ -97,7 +98,7 @@ Test(gather, a_compile_that_nobody_waits_for_is_stopped) {
 Test(gather, with_nothing_missing_is_nothing) {
     stn_gather *gather = stn_gather_begin(context);
     cr_expect_eq(stn_gather_end(gather), 0u);
-    cr_expect_eq(stn_gather_seconds(gather), 0.0);
+    cr_expect_eq(stn_gather_seconds(gather, false), 0.0);
     stn_gather_free(gather);
     cr_expect_not_null(get(0)->module, "the thread compiles again");
 }

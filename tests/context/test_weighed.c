@@ -42,7 +42,7 @@ static stn_plan *plan_for(uint64_t executions) {
 static double guess(const stn_plan *plan) {
     double seconds = 0;
     for (size_t i = 0; i < plan->nkernels; i++)
-        seconds += stn_compile_guess(plan->kernels[i]->name, plan->kernels[i]->params);
+        seconds += stn_compile_guess(plan->kernels[i]->name, plan->kernels[i]->params, false);
     return seconds;
 }
 

@@ -363,9 +363,24 @@ Test(begin, is_left_where_one_choice_was_asked_for) {
     }
 }
 
-Test(begin, compiles_first_where_nothing_can_take_over) {
-    set_problem("heat-2d", 2, 1, fixed);
+Test(begin, a_plan_in_place_begins_too) {
+    set_problem("heat-2d", 2, 3, fixed);
     problem.in_place = 1;
+    stn_plan *plan = make_beginning();
+    for (int i = 0; i < 3; i++) {
+        if (i == 1) wait_until_compiled(plan);
+        OK(stn_memory_upload(context, out, grid, points() * sizeof *grid, &error));
+        OK(stn_plan_execute(plan, out, out, NULL, &error));
+        OK(stn_memory_download(context, got, out, points() * sizeof *got, &error));
+        for (size_t k = 0; k < points(); k++) cr_assert(fabs(got[k] - want[k]) <= 1e-11 * (1 + fabs(want[k])));
+    }
+    cr_expect_eq(plan->online->search.current, 1u);
+    stn_plan_destroy(plan);
+}
+
+Test(begin, a_stack_compiles_first) {
+    set_problem("heat-2d", 2, 2, fixed);
+    problem.every = 1;
     stn_plan *plan = make(NULL);
     cr_expect(!plan->begins && !plan->online);
     stn_plan_destroy(plan);
