@@ -198,12 +198,23 @@ __device__ __forceinline__ value half_root(const REAL *table, value first, int t
     return stage<S>::holds(h, t) ? load_pair(table + 2 * (t + stage<S>::offset(h))) : first;
 }
 
+// How far rows row1 and row2 lie past the start of a line of the cache: their tiles begin so much earlier, and so write
+// whole ones.
+__device__ __forceinline__ long long shift_of(const fft_arguments &a, long long row1, long long row2) {
+    constexpr int UNIT = FFT_SHIFT ? FFT_SHIFT : 1;
+    return FFT_SHIFT ? (row1 * a.out_line[1] + row2 * a.out_line[2]) % UNIT : 0;
+}
+__device__ __forceinline__ bool has_line(const fft_arguments &a, long long line) {
+    return line < a.lines && (!FFT_SHIFT || line >= 0);
+}
+
 static_assert(is_given(FFT_PITCH * LINES * sizeof(cell)), "the launcher gives the shared memory that this takes");
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) fft_line(const __grid_constant__ fft_arguments a) {
     extern __shared__ __align__(16) unsigned char stn_shared[];
     cell *const shared = reinterpret_cast<cell *>(stn_shared);
     const unsigned row = FFT_LOOPS > 1 ? blockIdx.x / a.tiles : 0, row2 = FFT_LOOPS > 2 ? row / a.rows : 0;
-    const long long tile = static_cast<long long>(blockIdx.x - row * a.tiles) * LINES, row1 = row - row2 * a.rows;
+    const long long row1 = row - row2 * a.rows;
+    const long long tile = static_cast<long long>(blockIdx.x - row * a.tiles) * LINES - shift_of(a, row1, row2);
     place at = place_of(FFT_LINES_FAST_IN);
     const place last = place_of(FFT_LINES_FAST_OUT);
 
@@ -211,7 +222,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) fft_line(const __g
     const long long in_stride = FFT_IN_STRIDE ? FFT_IN_STRIDE : a.in_stride;
     const STORE *const in =
         a.in + 2 * (row2 * a.in_line[2] + row1 * a.in_line[1] + (tile + at.line) * a.in_line[0] + at.t * in_stride);
-    const bool reads = tile + at.line < a.lines;
+    const bool reads = has_line(a, tile + at.line);
     if (reads) {
 #pragma unroll
         for (int h = 0; h < stage<0>::POINTS; h++)
@@ -240,7 +251,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) fft_line(const __g
 
     stages<0, 1>(z, at, last, a.twiddle, shared);
 
-    const bool writes = tile + last.line < a.lines;
+    const bool writes = has_line(a, tile + last.line);
     if (FFT_OUTER) {
         const long long index = FFT_OUTER == 2 ? row1 : writes ? tile + last.line : 0;
         times_outer(z, last.t, static_cast<unsigned>(index), a.outer);

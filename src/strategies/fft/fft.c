@@ -48,12 +48,56 @@ typedef struct fft_state {
 
 /* A candidate's values: passes that fft_warp can take are its own; images are fft_image's, and long lines are split so that
  * fft_long can take passes of them; longer or shorter accesses; lines that fill shared memory are fft_ladder's, all of
- * them or not those across memory, whose accesses are short then; half spectra lie in longer rows between passes. */
-enum { ON_TENSOR_CORES, IN_CLUSTERS, WIDTH, BY_RUNGS, PADDED };
+ * them or not those across memory, whose accesses are short then; half spectra lie in longer rows between passes; of those that
+ * fft_ladder can take, fft_line takes what it is estimated to be faster at. */
+enum { ON_TENSOR_CORES, IN_CLUSTERS, WIDTH, BY_RUNGS, PADDED, BY_EITHER };
 enum { ALL_RUNGS = 1, ROW_RUNGS = 2 };
 enum { SHORT_COLUMN = 2048 }; /* of ROW_RUNGS: longer ones take two passes */
 
+/* ---- what it costs ----------------------------------------------------------------------------------------------- */
+
+/* What fft_line and fft_real take on an H200, beside the parts of the copy bandwidth in shape.c: bench/results/2026-11-21-transforms.md. */
+static const struct {
+    double first_wait, instructions; /* seconds until the first blocks compute; of a point */
+    double real;                     /* fft_real: part of the copy bandwidth */
+    double ladder_wait, ladder_turn; /* fft_ladder: seconds before the first blocks compute, of a turn */
+} rates = {1.5e-6, 40, 0.8, 3e-6, 2e-6};
+
+/* Bytes that a pass reads and writes. */
+static double pass_bytes(const fft_pass *pass, stn_dtype dtype) {
+    double lines = (double)pass->loop[0].n * (double)pass->loop[1].n * (double)pass->loop[2].n;
+    return lines * (double)(2 * pass->length + pass->load_real + pass->store_real) * 2 * (double)stn_dtype_size(dtype);
+}
+
+/* The first blocks wait for memory, then all compute, in as many turns as it takes. */
+static double line_seconds(const fft_pass *pass, const fft_shape *shape, stn_dtype dtype, const stn_machine *machine) {
+    double blocks = (double)fft_shape_blocks(pass, shape), each = ceil(blocks / machine->multiprocessors);
+    double resident = fmin(each, shape->blocks), turns = ceil(each / resident);
+    double points = resident * shape->lines * shape->length; /* of a multiprocessor */
+    double waiting = rates.first_wait + turns * points * rates.instructions / machine->lanes / machine->clock;
+    double moving = pass_bytes(pass, dtype) / (machine->copy_bandwidth * fft_shape_part(pass, shape, dtype));
+    return fmax(waiting, moving) + machine->launch_seconds;
+}
+
+static double ladder_seconds(const fft_pass *pass, const stn_ladder *shape, stn_dtype dtype,
+                             const stn_machine *machine) {
+    double turns = ceil((double)fft_ladder_blocks(pass, shape) / machine->multiprocessors / shape->blocks);
+    double moving = pass_bytes(pass, dtype) / (machine->copy_bandwidth * fft_ladder_part(pass, shape, dtype));
+    return fmax(rates.ladder_wait + rates.ladder_turn * turns, moving) + machine->launch_seconds;
+}
+
 static bool by_cluster(const fft_state *state, int i) { return state->by[i] == BY_IMAGE || state->by[i] == BY_LONG; }
+
+/* Of a pass that fft_ladder can take. */
+static bool line_is_faster(const stn_fft *fft, const stn_machine *machine, const fft_state *state, int i) {
+    const fft_pass *pass = &state->passes.pass[i];
+    fft_shape shape;
+    bool across = fft_fast_in(pass) || fft_fast_out(pass);
+    return pass->length <= fft_longest(fft->dtype, across) && fft_shape_for(pass, fft->dtype, machine, 0, &shape) &&
+           fft_shape_blocks(pass, &shape) <= INT32_MAX &&
+           line_seconds(pass, &shape, fft->dtype, machine) <
+               ladder_seconds(pass, &state->ladder[i], fft->dtype, machine);
+}
 
 /* The passes and their shapes; false, and why, where there are none. */
 static bool find_shapes(const stn_fft *fft, const stn_machine *machine, const stn_candidate *candidate,
@@ -77,7 +121,8 @@ static bool find_shapes(const stn_fft *fft, const stn_machine *machine, const st
             continue;
         }
         if (candidate->values[BY_RUNGS] && fft_ladder_for(pass, fft->dtype, machine, &state->ladder[i]) &&
-            fft_ladder_blocks(pass, &state->ladder[i]) <= INT32_MAX) {
+            fft_ladder_blocks(pass, &state->ladder[i]) <= INT32_MAX &&
+            !(candidate->values[BY_EITHER] && line_is_faster(fft, machine, state, i))) {
             state->by[i] = BY_LADDER;
             continue;
         }
@@ -101,9 +146,15 @@ static bool stands(const stn_fft *fft, const stn_machine *machine, const stn_can
     bool any = !candidate->values[ON_TENSOR_CORES] && !candidate->values[IN_CLUSTERS] && !candidate->values[BY_RUNGS];
     for (int i = 0; i < state.passes.count; i++)
         any = any || state.by[i] == BY_WARP || state.by[i] == BY_LADDER || by_cluster(&state, i);
-    if (!any || candidate->values[BY_RUNGS] != ROW_RUNGS) return any;
-    fft_state other; /* are there columns that it splits? */
+    fft_state other; /* does fft_line take any? */
     stn_candidate all = *candidate;
+    if (any && candidate->values[BY_EITHER]) {
+        all.values[BY_EITHER] = 0;
+        any = !find_shapes(fft, machine, &all, &other, reason, sizeof reason) ||
+              memcmp(other.by, state.by, sizeof *state.by * (size_t)state.passes.count);
+    }
+    if (!any || candidate->values[BY_RUNGS] != ROW_RUNGS) return any;
+    /* are there columns that it splits? */
     all.values[BY_RUNGS] = ALL_RUNGS;
     return !find_shapes(fft, machine, &all, &other, reason, sizeof reason) || other.passes.count != state.passes.count;
 }
@@ -116,7 +167,11 @@ static const stn_candidate usual[] = {{{[IN_CLUSTERS] = 1}},
                                       {{[BY_RUNGS] = ROW_RUNGS}},
                                       {{[PADDED] = 1}},
                                       {{[BY_RUNGS] = ALL_RUNGS, [PADDED] = 1}},
-                                      {{[BY_RUNGS] = ROW_RUNGS, [PADDED] = 1}}};
+                                      {{[BY_RUNGS] = ROW_RUNGS, [PADDED] = 1}},
+                                      {{[BY_RUNGS] = ALL_RUNGS, [BY_EITHER] = 1}},
+                                      {{[BY_RUNGS] = ROW_RUNGS, [BY_EITHER] = 1}},
+                                      {{[BY_RUNGS] = ALL_RUNGS, [PADDED] = 1, [BY_EITHER] = 1}},
+                                      {{[BY_RUNGS] = ROW_RUNGS, [PADDED] = 1, [BY_EITHER] = 1}}};
 
 static bool applies(const stn_fft *fft, const stn_machine *machine, char *reason, size_t reason_size) {
     if (!machine->is_device) {
@@ -157,37 +212,7 @@ static size_t candidates(const stn_fft *fft, const stn_machine *machine, stn_can
     return count;
 }
 
-/* ---- what it costs ----------------------------------------------------------------------------------------------- */
-
-/* What fft_line and fft_real take on an H200, beside the parts of the copy bandwidth in shape.c: bench/results/2026-11-21-transforms.md. */
-static const struct {
-    double first_wait, instructions; /* seconds until the first blocks compute; of a point */
-    double real;                     /* fft_real: part of the copy bandwidth */
-    double ladder_wait, ladder_turn; /* fft_ladder: seconds before the first blocks compute, of a turn */
-} rates = {1.5e-6, 40, 0.8, 3e-6, 2e-6};
-
-/* Bytes that a pass reads and writes. */
-static double pass_bytes(const fft_pass *pass, stn_dtype dtype) {
-    double lines = (double)pass->loop[0].n * (double)pass->loop[1].n * (double)pass->loop[2].n;
-    return lines * (double)(2 * pass->length + pass->load_real + pass->store_real) * 2 * (double)stn_dtype_size(dtype);
-}
-
-/* The first blocks wait for memory, then all compute, in as many turns as it takes. */
-static double line_seconds(const fft_pass *pass, const fft_shape *shape, stn_dtype dtype, const stn_machine *machine) {
-    double blocks = (double)fft_shape_blocks(pass, shape), each = ceil(blocks / machine->multiprocessors);
-    double resident = fmin(each, shape->blocks), turns = ceil(each / resident);
-    double points = resident * shape->lines * shape->length; /* of a multiprocessor */
-    double waiting = rates.first_wait + turns * points * rates.instructions / machine->lanes / machine->clock;
-    double moving = pass_bytes(pass, dtype) / (machine->copy_bandwidth * fft_shape_part(pass, shape, dtype));
-    return fmax(waiting, moving) + machine->launch_seconds;
-}
-
-static double ladder_seconds(const fft_pass *pass, const stn_ladder *shape, stn_dtype dtype,
-                             const stn_machine *machine) {
-    double turns = ceil((double)fft_ladder_blocks(pass, shape) / machine->multiprocessors / shape->blocks);
-    double moving = pass_bytes(pass, dtype) / (machine->copy_bandwidth * fft_ladder_part(pass, shape, dtype));
-    return fmax(rates.ladder_wait + rates.ladder_turn * turns, moving) + machine->launch_seconds;
-}
+/* ---- the estimate ------------------------------------------------------------------------------------------------ */
 
 static double pass_seconds(const stn_fft *fft, const stn_machine *machine, const fft_state *state, int i) {
     const fft_pass *pass = &state->passes.pass[i];
@@ -310,7 +335,7 @@ static stn_status launch(const stn_plan *plan, int i, const void *from, void *to
     h.in_stride = pass->in_stride, h.out_stride = pass->out_stride;
     for (int k = 0; k < 3; k++) h.in_line[k] = pass->loop[k].in, h.out_line[k] = pass->loop[k].out;
     h.lines = pass->loop[0].n;
-    h.tiles = (uint32_t)stn_div_up(h.lines, shape->lines);
+    h.tiles = (uint32_t)fft_shape_tiles(pass, shape);
     h.rows = (uint32_t)pass->loop[1].n;
 
     _Alignas(16) unsigned char arguments[sizeof h + sizeof(double)];
@@ -371,12 +396,13 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
 static void name_candidate(const stn_task *unused, const stn_candidate *candidate, stn_text *text) {
     static const char *const widths[] = {", shorter accesses", "", ", longer accesses"};
     (void)unused; /* a transform's plan has none */
-    stn_text_printf(text, "%s%s%s",
+    stn_text_printf(text, "%s%s%s%s",
                     candidate->values[IN_CLUSTERS]             ? "in clusters of blocks"
                     : candidate->values[ON_TENSOR_CORES]       ? "lines on tensor cores"
                     : candidate->values[BY_RUNGS] == ROW_RUNGS ? "rows in shared memory"
                     : candidate->values[BY_RUNGS]              ? "lines in shared memory"
                                                                : "butterflies",
+                    candidate->values[BY_EITHER] ? " or butterflies" : "",
                     candidate->values[PADDED] ? ", padded rows" : "", widths[1 + candidate->values[WIDTH]]);
 }
 

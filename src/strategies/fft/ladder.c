@@ -6,6 +6,7 @@
 #include "base/arith.h"
 #include "context/kernel.h"
 #include "render/render.h"
+#include "strategies/fft/shape.h"
 
 enum { SHORTEST = 48, LONG_ROW = 4096, LONG_COLUMN = 1024 }; /* what fft_line does better */
 enum { SHARES = 4 };                                         /* most blocks of a cluster */
@@ -83,19 +84,22 @@ void fft_ladder_params(const fft_pass *pass, const stn_ladder *shape, stn_dtype 
     stn_params_int(params, "EXPECTED_HEADER", sizeof(ladder_arguments));
 }
 
-/* Parts of the copy bandwidth on an H200 (bench/results/2026-11-22-fft-grid.md): rows by length; columns by the bytes that
- * lie side by side; those that are not written where they were read, as sectors of others are then filled first. */
+/* Parts of the copy bandwidth on an H200 (bench/results/2026-11-22-fft-grid.md, 2026-11-23-fft-grid.md): rows by length; columns
+ * by the bytes that lie side by side; those that are not written where they were read, as sectors of others are then filled first. */
 static const struct {
     double row_short, row, row_real[2]; /* up to 1024 points; more; real, f64 and f32 */
     double column[5], moved[5];         /* of 8 bytes, 16, 32, 64, more */
-    double uneven;                      /* times that where sectors of 32 bytes are not read whole */
-    double cluster;                     /* not yet timed: what a cluster's blocks wait for each other, put low */
+    double uneven[2], uneven_long; /* times that where sectors are not read whole: f64, f32; of the longest bytes */
+    double far;                    /* and where the longest of these lie all over a large grid */
+    double cluster;                /* not yet timed: what a cluster's blocks wait for each other, put low */
 } rates = {.row_short = 0.72,
            .row = 0.65,
-           .row_real = {0.62, 0.5},
-           .column = {0.18, 0.3, 0.425, 0.6, 0.78},
-           .moved = {0.7, 0.65, 0.8, 0.7, 1},
-           .uneven = 0.92,
+           .row_real = {0.62, 0.52},
+           .column = {0.18, 0.3, 0.425, 0.6, 0.85},
+           .moved = {0.7, 0.65, 0.8, 0.7, 0.96},
+           .uneven = {0.92, 0.84},
+           .uneven_long = 0.97,
+           .far = 0.86,
            .cluster = 0.55};
 
 double fft_ladder_part(const fft_pass *pass, const stn_ladder *shape, stn_dtype dtype) {
@@ -103,7 +107,9 @@ double fft_ladder_part(const fft_pass *pass, const stn_ladder *shape, stn_dtype 
     int at = side >= 128 ? 4 : side >= 64 ? 3 : side >= 32 ? 2 : side >= 16;
     double part = is_real(pass) ? rates.row_real[dtype != STN_F64] : pass->length <= 1024 ? rates.row_short : rates.row;
     if (across(pass)) part = rates.column[at] * (pass->from == pass->to ? 1 : rates.moved[at]);
-    if (across(pass) && shape->lines > 1 && pass->in_stride * pair % 32) part *= rates.uneven;
+    if (across(pass) && at == 4 && fft_is_far(pass, dtype)) part *= rates.far;
+    if (across(pass) && shape->lines > 1 && pass->in_stride * pair % 32)
+        part *= at == 4 ? rates.uneven_long : rates.uneven[dtype != STN_F64];
     return shape->shares > 1 ? rates.cluster * part : part;
 }
 

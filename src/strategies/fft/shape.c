@@ -62,7 +62,7 @@ static const plan_row f64_rows[] = {
     [10] = {16, {16, 4, 16}, 256, false, 0.965},
     [11] = {16, {8, 16, 16}, 256, false, 0.965},
     [12] = {16, {16, 16, 16}, 256, false, 0.96},
-    [13] = {16, {2, 16, 16, 16}, 512, false, 0.7},
+    [13] = {16, {2, 16, 16, 16}, 512, false, 0.72},
 };
 /* The same where lines lie across memory, a block's side by side: fewer threads a line, for a tile has many lines. */
 static const plan_row f16_columns[] = {
@@ -152,11 +152,48 @@ static void search_radices(search *s, int64_t n, int from, int depth, int sum) {
         }
 }
 
-/* 2^a 3^b 5^c 7^d in few stages; an odd radix goes first, for its writes meet in no bank. */
-static bool mixed(int64_t n, bool wide, fft_shape *shape) {
+/* Columns of so many points that every radix divides a thread's share of them: none idles, and all are in flight at once. */
+enum { EVEN_POINTS = 24, EVEN_LEAST = 16, EVEN_LONGEST = 512 };
+
+typedef struct even_search {
+    int radix[FFT_MAX_STAGES], stages, points, best[FFT_MAX_STAGES], best_points, best_sum;
+} even_search;
+
+/* Radices of 4 to 12 in rising order, of which `points` is a multiple; the smallest sum. */
+static void search_even(even_search *s, int64_t rest, int depth, int sum) {
+    if (depth == s->stages) {
+        if (rest > 1 || (s->best_points == s->points && sum >= s->best_sum)) return;
+        memcpy(s->best, s->radix, sizeof s->best);
+        s->best_points = s->points, s->best_sum = sum;
+        return;
+    }
+    for (int radix = depth ? s->radix[depth - 1] : 4; radix <= 12; radix++) {
+        if (rest % radix || s->points % radix) continue;
+        s->radix[depth] = radix;
+        search_even(s, rest / radix, depth + 1, sum + radix);
+    }
+}
+
+static bool even_shares(int64_t n, int stages, fft_shape *shape) {
+    even_search s = {.stages = stages};
+    for (s.points = EVEN_LEAST; s.points <= EVEN_POINTS; s.points++)
+        if (n % s.points == 0) search_even(&s, n, 0, 0);
+    if (!s.best_points) return false;
+    memcpy(shape->radix, s.best, sizeof shape->radix);
+    shape->stages = stages;
+    shape->line_threads = (int)n / s.best_points;
+    shape->even = true;
+    shape->part = 0.85; /* not timed yet: as columns of 1024 points and of 256 */
+    return true;
+}
+
+/* 2^a 3^b 5^c 7^d in few stages; an odd radix goes first, for its writes meet in no bank. Parts of the copy bandwidth as of
+ * bench/results/2026-11-23-fft-grid.md: columns of 70 and 80 points, rows and columns of 200, rows of 5120. */
+static bool mixed(int64_t n, bool wide, bool real, fft_shape *shape) {
     search s = {.most = wide ? 12 : 16, .count = FFT_MAX_STAGES + 1};
     search_radices(&s, n, 2, 0, 0);
     if (s.count > FFT_MAX_STAGES) return false;
+    if (!real && n <= EVEN_LONGEST && even_shares(n, s.count, shape)) return true;
     shape->stages = s.count;
     memcpy(shape->radix, s.best, sizeof shape->radix);
     for (int i = 1; i < s.count && shape->radix[0] % 2 == 0; i++)
@@ -164,7 +201,7 @@ static bool mixed(int64_t n, bool wide, fft_shape *shape) {
             int even = shape->radix[0];
             shape->radix[0] = shape->radix[i], shape->radix[i] = even;
         }
-    shape->part = wide ? 0.47 : 0.6; /* f64 as timed at 5120 points, f32 not yet */
+    shape->part = n < 64 ? 0.6 : n <= 128 ? 0.82 : n > 1024 && !wide ? 0.5 : wide ? 0.47 : 0.7;
     return choose_threads(16, shape) || (!wide && choose_threads(32, shape));
 }
 
@@ -252,6 +289,7 @@ size_t fft_shape_shared(const fft_pass *pass, const fft_shape *shape, stn_dtype 
 static int registers(const fft_pass *pass, const fft_shape *shape, stn_dtype dtype) {
     int words = points_of(shape) * (dtype == STN_F64 ? 4 : 2);
     bool real = pass->load_real || pass->store_real;
+    if (shape->even) return dtype == STN_F64 ? (words > 80 ? 168 : 128) : 80;
     if (dtype == STN_F64) return words > 32 ? 128 : 80;
     if (words > 32) return real ? 128 : shape->half_cells ? 80 : 96;
     if (words > 16) return dtype == STN_F16 && !real ? 56 : 80;
@@ -286,13 +324,24 @@ static int threads_for(const fft_pass *pass, const plan_row *row) {
     return pass->load_real || pass->store_real ? (int)stn_min(row->threads, 128) : row->threads;
 }
 
+/* Columns of one block that are all written equally far past the start of a line of the cache, in some blocks 0, in others
+ * not: a tile that begins that much earlier writes whole lines. A half spectrum's rows, of an odd number of elements, are so
+ * where a block has every 16th. */
+static int shift_of(const fft_pass *pass, stn_dtype dtype) {
+    const int unit = 128 / 2 / (int)stn_dtype_size(dtype);
+    const fft_loop *l = pass->loop;
+    bool columns = fft_fast_in(pass) && fft_fast_out(pass) && l[0].out == 1 && l[1].out >= 0 && l[2].out >= 0;
+    bool same = pass->out_stride % unit == 0, uneven = l[1].out % unit || l[2].out % unit;
+    return columns && same && uneven && dtype != STN_F16 ? unit : 0;
+}
+
 bool fft_shape_for(const fft_pass *pass, stn_dtype dtype, const stn_machine *machine, int width, fft_shape *shape) {
     *shape = (fft_shape){.length = (int)pass->length};
     bool columns = fft_fast_in(pass) || fft_fast_out(pass);
     const plan_row *row = row_of(dtype, columns, pass->length);
     if (row)
         take_row(row, shape);
-    else if (!mixed(pass->length, dtype == STN_F64, shape))
+    else if (!mixed(pass->length, dtype == STN_F64, pass->load_real || pass->store_real, shape))
         return false;
     int lines = lines_for(pass, dtype, machine, shape->line_threads, threads_for(pass, row));
     shape->lines = width > 0 ? 2 * lines : width < 0 ? lines / 2 : lines;
@@ -307,32 +356,58 @@ bool fft_shape_for(const fft_pass *pass, stn_dtype dtype, const stn_machine *mac
     int each = (int)stn_min(registers(pass, shape, dtype), registers_of / shape->threads);
     shape->blocks = (int)stn_min(16, stn_max(1, registers_of / (each * shape->threads)));
     choose_places(pass, dtype, row != NULL, shape);
+    shape->shift = shift_of(pass, dtype);
     return fft_shape_shared(pass, shape, dtype) <= machine->shared_per_block;
 }
 
-/* Columns whose points lie all over a large grid: rows from whole sectors on; where read or written not (not timed apart: halfway); neither. */
-#define FAR 64e6                                 /* bytes */
-static const double rates[] = {0.86, 0.72, 0.6}; /* bench/results/2026-11-22-fft-grid.md */
+/* Columns whose points lie all over a large grid: rows from whole sectors on; where read or written not; neither
+ * (bench/results/2026-11-23-fft-grid.md). */
+#define FAR 64e6                                                            /* bytes */
+static const double far_rates[2][3] = {{0.9, 0.77, 0.6}, {0.93, 0.8, 0.6}}; /* f64, f32 */
+static const double uneven_rows = 0.97; /* of a large grid, written from inside sectors on: put low */
 
-static int uneven_sides(const fft_pass *pass, int pair) {
+bool fft_is_far(const fft_pass *pass, stn_dtype dtype) {
+    double stride = (double)stn_max(pass->in_stride, pass->out_stride);
+    return (double)pass->length * stride * 2 * (double)stn_dtype_size(dtype) > FAR;
+}
+
+static bool is_large(const fft_pass *pass, stn_dtype dtype) {
     const fft_loop *l = pass->loop;
-    return ((pass->in_stride | l[1].in | l[2].in) * pair % 32 != 0) +
-           ((pass->out_stride | l[1].out | l[2].out) * pair % 32 != 0);
+    return dtype != STN_F16 && (double)(pass->length * 2 * (int64_t)stn_dtype_size(dtype)) * (double)l[0].n *
+                                       (double)l[1].n * (double)l[2].n >
+                                   FAR;
+}
+
+static bool uneven(int64_t point, int64_t row1, int64_t row2, int64_t unit) {
+    return point % unit || row1 % unit || row2 % unit;
+}
+
+/* Of reading and writing. Where tiles are shifted what is written is even, and what is read where it lies alike. */
+static int uneven_sides(const fft_pass *pass, const fft_shape *shape, int64_t sector) {
+    const fft_loop *l = pass->loop;
+    if (shape->shift) return uneven(pass->in_stride, l[1].in - l[1].out, l[2].in - l[2].out, sector);
+    return uneven(pass->in_stride, l[1].in, l[2].in, sector) + uneven(pass->out_stride, l[1].out, l[2].out, sector);
 }
 
 /* Measured apart: roots between launches cost a seventh, outputs that change places with inputs gain a twentieth. */
 double fft_shape_part(const fft_pass *pass, const fft_shape *shape, stn_dtype dtype) {
-    double part = shape->part, pair = 2 * (double)stn_dtype_size(dtype);
-    double span = (double)pass->length * (double)stn_max(pass->in_stride, pass->out_stride) * pair;
-    if (dtype != STN_F16 && span > FAR) part *= rates[uneven_sides(pass, (int)pair)];
+    double part = shape->part;
+    int64_t sector = 32 / 2 / (int64_t)stn_dtype_size(dtype);
+    if (dtype != STN_F16 && fft_is_far(pass, dtype))
+        part *= far_rates[dtype != STN_F64][uneven_sides(pass, shape, sector)];
+    if (is_large(pass, dtype) && pass->out_stride == 1 && pass->loop[0].out % sector) part *= uneven_rows;
     if (fft_fast_in(pass) != fft_fast_out(pass)) part = fmin(0.95, part * 1.06);
     if (pass->outer && dtype == STN_F16) part *= 0.87;
     if (pass->load_real || pass->store_real) part *= dtype == STN_F16 ? 0.78 : 0.96;
     return part;
 }
 
+int64_t fft_shape_tiles(const fft_pass *pass, const fft_shape *shape) {
+    return stn_div_up(pass->loop[0].n + (shape->shift ? shape->shift - 1 : 0), shape->lines);
+}
+
 int64_t fft_shape_blocks(const fft_pass *pass, const fft_shape *shape) {
-    int64_t blocks = stn_div_up(pass->loop[0].n, shape->lines);
+    int64_t blocks = fft_shape_tiles(pass, shape);
     for (int i = 1; i < 3; i++)
         if (stn_mul_overflows(blocks, pass->loop[i].n, &blocks)) return INT64_MAX;
     return blocks;
@@ -391,6 +466,7 @@ void fft_shape_params(const fft_pass *pass, const fft_shape *shape, stn_dtype dt
     stn_params_int(params, "FFT_PAD", shape->pad);
     stn_params_int(params, "FFT_PITCH", shape->pitch);
     stn_params_int(params, "FFT_TABLE", shape->table);
+    stn_params_int(params, "FFT_SHIFT", shape->shift);
     stn_params_int(params, "FFT_INVERSE", pass->inverse);
     stn_params_int(params, "FFT_SCALE", pass->scale != 1);
     stn_params_int(params, "FFT_OUTER", pass->outer ? pass->outer_loop + 1 : 0);

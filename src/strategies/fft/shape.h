@@ -15,7 +15,9 @@ typedef struct fft_shape {
     int threads;      /* of a block */
     int blocks;       /* that must fit on a multiprocessor */
     bool half_cells;
+    bool even;      /* no thread idles: every radix divides the points of one */
     int pad, pitch; /* of shared memory: fft_line.cu */
+    int shift;      /* elements of a line of the cache, if tiles begin where a row's lines of the cache do; 0: not */
     int table;      /* most twiddles of a stage that are stored one by one */
     double part;    /* of the copy bandwidth that long lines of blocks reach */
 } fft_shape;
@@ -24,9 +26,12 @@ typedef struct fft_shape {
  * memory also of the bytes that an access finds side by side; else 0. */
 bool fft_shape_for(const fft_pass *pass, stn_dtype dtype, const stn_machine *machine, int width, fft_shape *shape);
 size_t fft_shape_shared(const fft_pass *pass, const fft_shape *shape, stn_dtype dtype);
+/* Do the points of a line lie all over a large grid? */
+bool fft_is_far(const fft_pass *pass, stn_dtype dtype);
 /* Part of the copy bandwidth that a large pass reaches. */
 double fft_shape_part(const fft_pass *pass, const fft_shape *shape, stn_dtype dtype);
-/* Blocks of the launch. */
+/* Tiles of the first loop; blocks of the launch. */
+int64_t fft_shape_tiles(const fft_pass *pass, const fft_shape *shape);
 int64_t fft_shape_blocks(const fft_pass *pass, const fft_shape *shape);
 
 /* The roots that a pass reads: twiddles of its stages, those between two passes, those of a real transform, one after

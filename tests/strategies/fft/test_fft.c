@@ -276,7 +276,8 @@ static void rungs(suite *s) {
     } sizes[] = {{2, {60, 100}, 1, 0}, {1, {2500}, 3, 0},        {2, {1200, 12}, 1, 0}, {3, {50, 6, 108}, 1, 0},
                  {2, {49, 112}, 3, 0}, {2, {1280, 1280}, 1, 1},  {2, {2048, 96}, 2, 1}, {2, {10240, 64}, 1, 1},
                  {1, {10000}, 5, 1},   {3, {300, 4, 100}, 1, 1}, {2, {16384, 6}, 1, 1}, {1, {26880}, 2, 1},
-                 {1, {17150}, 1, 0},   {2, {16384, 3}, 1, 0},    {2, {3, 40000}, 1, 1}};
+                 {1, {17150}, 1, 0},   {2, {16384, 3}, 1, 0},    {2, {3, 40000}, 1, 1}, {3, {384, 2, 200}, 1, 0},
+                 {2, {40, 384}, 2, 0}, {2, {400, 108}, 1, 0}};
     for (int dtype = STN_F64; dtype <= STN_F32; dtype++)
         for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
             for (int kind = STN_C2C; kind <= STN_C2R; kind++) {
@@ -298,7 +299,8 @@ static void rungs(suite *s) {
 /* Half spectra of several axes, whose rows may be longer between passes; columns of one pass and of two, on either axis. */
 static void spectra(suite *s) {
     static const size_t sizes[][4] = {{1200, 12, 0, 1}, {20, 36, 0, 3},   {3, 1050, 10, 1}, {1120, 3, 12, 1},
-                                      {9, 10, 14, 2},   {2048, 10, 0, 2}, {4200, 4, 0, 1}};
+                                      {9, 10, 14, 2},   {2048, 10, 0, 2}, {4200, 4, 0, 1},  {2048, 68, 0, 1},
+                                      {16, 200, 24, 2}, {40, 16, 36, 1}};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         for (size_t way = s->full ? 0 : i % 3; way < 6; way += s->full ? 1 : 3) {
             stn_transform t = fft_line((stn_dtype)(way % 3), 0, sizes[i][3]);

@@ -45,7 +45,10 @@ static void check(const fft_pass *pass, stn_dtype dtype) {
         points = each * s.radix[i] > points ? each * s.radix[i] : points;
     }
     cr_expect_eq(product, pass->length);
-    cr_expect(points <= (dtype == STN_F64 ? 16 : 32), "%ld: %d points of a thread", (long)pass->length, points);
+    cr_expect(points <= (s.even             ? 24
+                         : dtype == STN_F64 ? 16
+                                            : 32),
+              "%ld: %d points of a thread", (long)pass->length, points);
     cr_expect(s.threads == s.line_threads * s.lines && s.threads <= 1024, "%ld: %d threads", (long)pass->length,
               s.threads);
     cr_expect(s.blocks >= 1 && s.part > 0 && s.part < 1);
