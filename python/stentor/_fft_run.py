@@ -66,6 +66,7 @@ class Transform:
         self.workspace = self.handle.workspace
         self.turns = [(a * sizes[0], b * sizes[1]) for a, b in zip(loop_offsets(split.loop, piece.source),
                                                                    loop_offsets(split.loop, piece.target))]
+        self.run = self._loop if split.loop else self.handle.run
 
     def _move(self, piece: Piece) -> Piece:
         """The same with the axes that are transformed behind all others, for which arrays are copied there and back."""
@@ -83,8 +84,8 @@ class Transform:
         self.handle.run_arrays(x, moved)
         result.transpose(self.order)[...] = moved
 
-    def run(self, source: int, target: int, stream: int, workspace: int) -> None:
-        for a, b in self.turns:  # one, but where axes lie apart
+    def _loop(self, source: int, target: int, stream: int, workspace: int) -> None:
+        for a, b in self.turns:
             self.handle.run(source + a, target + b, stream, workspace)
 
 
