@@ -15,6 +15,7 @@
 #include "plan/plan.h"
 #include "render/render.h"
 #include "strategies/fft/cluster.h"
+#include "strategies/fft/cost.h"
 #include "strategies/fft/ladder.h"
 #include "strategies/fft/passes.h"
 #include "strategies/fft/real.h"
@@ -54,38 +55,6 @@ enum { ON_TENSOR_CORES, IN_CLUSTERS, WIDTH, BY_RUNGS, PADDED, BY_EITHER };
 enum { ALL_RUNGS = 1, ROW_RUNGS = 2 };
 enum { SHORT_COLUMN = 2048 }; /* of ROW_RUNGS: longer ones take two passes */
 
-/* ---- what it costs ----------------------------------------------------------------------------------------------- */
-
-/* What fft_line and fft_real take on an H200, beside the parts of the copy bandwidth in shape.c: bench/results/2026-11-21-transforms.md. */
-static const struct {
-    double first_wait, instructions; /* seconds until the first blocks compute; of a point */
-    double real;                     /* fft_real: part of the copy bandwidth */
-    double ladder_wait, ladder_turn; /* fft_ladder: seconds before the first blocks compute, of a turn */
-} rates = {1.5e-6, 40, 0.8, 3e-6, 2e-6};
-
-/* Bytes that a pass reads and writes. */
-static double pass_bytes(const fft_pass *pass, stn_dtype dtype) {
-    double lines = (double)pass->loop[0].n * (double)pass->loop[1].n * (double)pass->loop[2].n;
-    return lines * (double)(2 * pass->length + pass->load_real + pass->store_real) * 2 * (double)stn_dtype_size(dtype);
-}
-
-/* The first blocks wait for memory, then all compute, in as many turns as it takes. */
-static double line_seconds(const fft_pass *pass, const fft_shape *shape, stn_dtype dtype, const stn_machine *machine) {
-    double blocks = (double)fft_shape_blocks(pass, shape), each = ceil(blocks / machine->multiprocessors);
-    double resident = fmin(each, shape->blocks), turns = ceil(each / resident);
-    double points = resident * shape->lines * shape->length; /* of a multiprocessor */
-    double waiting = rates.first_wait + turns * points * rates.instructions / machine->lanes / machine->clock;
-    double moving = pass_bytes(pass, dtype) / (machine->copy_bandwidth * fft_shape_part(pass, shape, dtype));
-    return fmax(waiting, moving) + machine->launch_seconds;
-}
-
-static double ladder_seconds(const fft_pass *pass, const stn_ladder *shape, stn_dtype dtype,
-                             const stn_machine *machine) {
-    double turns = ceil((double)fft_ladder_blocks(pass, shape) / machine->multiprocessors / shape->blocks);
-    double moving = pass_bytes(pass, dtype) / (machine->copy_bandwidth * fft_ladder_part(pass, shape, dtype));
-    return fmax(rates.ladder_wait + rates.ladder_turn * turns, moving) + machine->launch_seconds;
-}
-
 static bool by_cluster(const fft_state *state, int i) { return state->by[i] == BY_IMAGE || state->by[i] == BY_LONG; }
 
 /* Of a pass that fft_ladder can take. */
@@ -95,8 +64,8 @@ static bool line_is_faster(const stn_fft *fft, const stn_machine *machine, const
     bool across = fft_fast_in(pass) || fft_fast_out(pass);
     return pass->length <= fft_longest(fft->dtype, across) && fft_shape_for(pass, fft->dtype, machine, 0, &shape) &&
            fft_shape_blocks(pass, &shape) <= INT32_MAX &&
-           line_seconds(pass, &shape, fft->dtype, machine) <
-               ladder_seconds(pass, &state->ladder[i], fft->dtype, machine);
+           fft_line_seconds(pass, &shape, fft->dtype, machine) <
+               fft_ladder_seconds(pass, &state->ladder[i], fft->dtype, machine);
 }
 
 /* The passes and their shapes; false, and why, where there are none. */
@@ -216,11 +185,11 @@ static size_t candidates(const stn_fft *fft, const stn_machine *machine, stn_can
 
 static double pass_seconds(const stn_fft *fft, const stn_machine *machine, const fft_state *state, int i) {
     const fft_pass *pass = &state->passes.pass[i];
-    if (state->by[i] == BY_LINE) return line_seconds(pass, &state->shape[i], fft->dtype, machine);
+    if (state->by[i] == BY_LINE) return fft_line_seconds(pass, &state->shape[i], fft->dtype, machine);
     if (state->by[i] == BY_WARP) return fft_warp_seconds(pass, machine);
-    if (state->by[i] == BY_LADDER) return ladder_seconds(pass, &state->ladder[i], fft->dtype, machine);
+    if (state->by[i] == BY_LADDER) return fft_ladder_seconds(pass, &state->ladder[i], fft->dtype, machine);
     if (by_cluster(state, i)) return fft_cluster_seconds(pass, machine);
-    return pass_bytes(pass, fft->dtype) / (rates.real * machine->copy_bandwidth) + machine->launch_seconds;
+    return fft_real_seconds(pass, fft->dtype, machine);
 }
 
 static void estimate(const stn_fft *fft, const stn_machine *machine, const stn_candidate *candidate,
@@ -231,7 +200,7 @@ static void estimate(const stn_fft *fft, const stn_machine *machine, const stn_c
     if (!find_shapes(fft, machine, candidate, &state, reason, sizeof reason)) return;
     result->seconds = 0;
     for (int i = 0; i < state.passes.count; i++) {
-        result->bytes += pass_bytes(&state.passes.pass[i], fft->dtype);
+        result->bytes += fft_pass_bytes(&state.passes.pass[i], fft->dtype);
         result->seconds += pass_seconds(fft, machine, &state, i);
     }
     result->flops = stn_fft_flops(fft);

@@ -1,4 +1,4 @@
-/* The shapes of fft_line: measured ones for powers of two, a rule for the rest; its tables of roots. */
+/* The shapes of fft_line but for radices, which are in radices.c; its tables of roots. */
 #include "strategies/fft/shape.h"
 
 #include <math.h>
@@ -6,204 +6,8 @@
 
 #include "base/arith.h"
 #include "render/render.h"
+#include "strategies/fft/radices.h"
 #include "strategies/fft/roots.h"
-
-/* Radices for lines of 2^i points, found by timing on an H200: as few exchanges as registers allow, and the more threads,
- * the longer the waits are. */
-typedef struct plan_row {
-    int points; /* of a thread */
-    int radix[FFT_MAX_STAGES];
-    int threads;     /* of a block at least */
-    bool half_cells; /* exchanges in f16 are worth their rounding */
-    double part;     /* of the copy bandwidth that a large batch reaches */
-} plan_row;
-static const plan_row f16_rows[] = {
-    [1] = {2, {2}, 128, false, 0.7},
-    [2] = {4, {4}, 128, false, 0.8},
-    [3] = {8, {8}, 128, false, 0.6},
-    [4] = {4, {4, 4}, 128, true, 0.93},
-    [5] = {8, {8, 4}, 128, true, 0.7},
-    [6] = {8, {8, 8}, 128, true, 0.96},
-    [7] = {16, {16, 8}, 128, false, 0.89},
-    [8] = {16, {16, 16}, 128, false, 0.94},
-    [9] = {32, {16, 32}, 128, false, 0.93},
-    [10] = {32, {32, 32}, 128, true, 0.945},
-    [11] = {16, {8, 16, 16}, 128, true, 0.865},
-    [12] = {32, {16, 16, 16}, 128, true, 0.855},
-    [13] = {32, {32, 16, 16}, 256, true, 0.79},
-    [14] = {32, {16, 32, 32}, 512, true, 0.56},
-};
-static const plan_row f32_rows[] = {
-    [1] = {2, {2}, 256, false, 0.8},
-    [2] = {4, {4}, 256, false, 0.8},
-    [3] = {8, {8}, 256, false, 0.6},
-    [4] = {4, {4, 4}, 256, false, 0.8},
-    [5] = {8, {8, 4}, 256, false, 0.8},
-    [6] = {8, {8, 8}, 256, false, 0.955},
-    [7] = {8, {4, 4, 8}, 128, false, 0.965},
-    [8] = {8, {4, 8, 8}, 256, false, 0.97},
-    [9] = {16, {2, 16, 16}, 256, false, 0.965},
-    [10] = {16, {4, 16, 16}, 256, false, 0.96},
-    [11] = {16, {8, 16, 16}, 256, false, 0.96},
-    [12] = {16, {16, 16, 16}, 256, false, 0.96},
-    [13] = {32, {32, 16, 16}, 256, false, 0.95},
-    [14] = {32, {16, 32, 32}, 512, false, 0.79},
-};
-static const plan_row f64_rows[] = {
-    [1] = {2, {2}, 256, false, 0.8},
-    [2] = {4, {4}, 256, false, 0.7},
-    [3] = {8, {8}, 256, false, 0.5},
-    [4] = {4, {4, 4}, 256, false, 0.8},
-    [5] = {8, {8, 4}, 256, false, 0.8},
-    [6] = {8, {8, 8}, 256, false, 0.965},
-    [7] = {8, {4, 4, 8}, 256, false, 0.97},
-    [8] = {8, {4, 8, 8}, 256, false, 0.97},
-    [9] = {16, {8, 8, 8}, 256, false, 0.97},
-    [10] = {16, {16, 4, 16}, 256, false, 0.965},
-    [11] = {16, {8, 16, 16}, 256, false, 0.965},
-    [12] = {16, {16, 16, 16}, 256, false, 0.96},
-    [13] = {16, {2, 16, 16, 16}, 512, false, 0.72},
-};
-/* The same where lines lie across memory, a block's side by side: fewer threads a line, for a tile has many lines. */
-static const plan_row f16_columns[] = {
-    [7] = {16, {16, 8}, 128, true, 0.88},
-    [8] = {16, {16, 16}, 128, true, 0.85},
-    [9] = {32, {16, 32}, 128, true, 0.85},
-    [10] = {32, {32, 32}, 256, true, 0.72},
-};
-static const plan_row f32_columns[] = {
-    [7] = {16, {16, 8}, 128, false, 0.95},
-    [8] = {16, {16, 16}, 256, false, 0.95},
-    [9] = {32, {16, 32}, 256, false, 0.94},
-    [10] = {32, {32, 32}, 256, false, 0.79},
-};
-static const plan_row f64_columns[] = {
-    [7] = {16, {16, 8}, 64, false, 0.965},
-    [8] = {16, {16, 16}, 128, false, 0.965},
-    [9] = {16, {2, 16, 16}, 256, false, 0.955},
-    [10] = {16, {4, 16, 16}, 256, false, 0.785},
-};
-#define ROWS_OF(table) table, sizeof table / sizeof *table
-static const struct plan_table {
-    const plan_row *row;
-    size_t count;
-} plan_tables[2][3] = {/* along memory, across; by stn_dtype */
-                       {{ROWS_OF(f64_rows)}, {ROWS_OF(f32_rows)}, {ROWS_OF(f16_rows)}},
-                       {{ROWS_OF(f64_columns)}, {ROWS_OF(f32_columns)}, {ROWS_OF(f16_columns)}}};
-
-/* ---- radices ----------------------------------------------------------------------------------------------------- */
-
-static const plan_row *row_of(stn_dtype dtype, bool across, int64_t n) {
-    const struct plan_table *table = &plan_tables[across][dtype];
-    size_t i = (size_t)stn_log2(n);
-    if (n != INT64_C(1) << i || i < 1) return NULL;
-    if (across && (i >= table->count || !table->row[i].points)) table = &plan_tables[0][dtype];
-    return i < table->count ? &table->row[i] : NULL;
-}
-
-static void take_row(const plan_row *row, fft_shape *shape) {
-    shape->line_threads = shape->length / row->points;
-    memcpy(shape->radix, row->radix, sizeof shape->radix);
-    while (shape->stages < FFT_MAX_STAGES && shape->radix[shape->stages]) shape->stages++;
-    shape->half_cells = row->half_cells;
-    shape->part = row->part;
-}
-
-/* Points that a thread holds at most: in a stage of radix r it has every line_threads-th of the n / r butterflies. */
-static int points_of(const fft_shape *shape) {
-    int most = 0;
-    for (int s = 0; s < shape->stages; s++) {
-        int radix = shape->radix[s], each = (shape->length / radix + shape->line_threads - 1) / shape->line_threads;
-        if (each * radix > most) most = each * radix;
-    }
-    return most;
-}
-
-/* The threads of a line that idle least, none with more than `most` points. */
-static bool choose_threads(int most, fft_shape *shape) {
-    int64_t least = INT64_MAX;
-    int best = 0, n = shape->length, first = (n + most - 1) / most;
-    for (int threads = first; threads <= 2 * first + 4 && threads <= 1024; threads++) {
-        int64_t work = 0;
-        for (int s = 0; s < shape->stages; s++)
-            work += (int64_t)stn_div_up(n / shape->radix[s], threads) * shape->radix[s] * threads;
-        shape->line_threads = threads;
-        if (points_of(shape) <= most && work < least) least = work, best = threads;
-    }
-    shape->line_threads = best;
-    return best > 0;
-}
-
-/* The fewest radices of at most `most` whose product is n, in rising order; of equally many those with the smallest sum. */
-typedef struct search {
-    int most, radix[FFT_MAX_STAGES], best[FFT_MAX_STAGES], count, sum;
-} search;
-static void search_radices(search *s, int64_t n, int from, int depth, int sum) {
-    static const int radices[] = {2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 15, 16};
-    if (n == 1 && (depth < s->count || (depth == s->count && sum < s->sum))) {
-        memcpy(s->best, s->radix, sizeof s->best);
-        s->count = depth, s->sum = sum;
-    }
-    if (n == 1 || depth == FFT_MAX_STAGES || depth >= s->count) return;
-    for (size_t i = 0; i < sizeof radices / sizeof *radices; i++)
-        if (radices[i] >= from && radices[i] <= s->most && n % radices[i] == 0) {
-            s->radix[depth] = radices[i];
-            search_radices(s, n / radices[i], radices[i], depth + 1, sum + radices[i]);
-        }
-}
-
-/* Columns of so many points that every radix divides a thread's share of them: none idles, and all are in flight at once. */
-enum { EVEN_POINTS = 24, EVEN_LEAST = 16, EVEN_LONGEST = 512 };
-
-typedef struct even_search {
-    int radix[FFT_MAX_STAGES], stages, points, best[FFT_MAX_STAGES], best_points, best_sum;
-} even_search;
-
-/* Radices of 4 to 12 in rising order, of which `points` is a multiple; the smallest sum. */
-static void search_even(even_search *s, int64_t rest, int depth, int sum) {
-    if (depth == s->stages) {
-        if (rest > 1 || (s->best_points == s->points && sum >= s->best_sum)) return;
-        memcpy(s->best, s->radix, sizeof s->best);
-        s->best_points = s->points, s->best_sum = sum;
-        return;
-    }
-    for (int radix = depth ? s->radix[depth - 1] : 4; radix <= 12; radix++) {
-        if (rest % radix || s->points % radix) continue;
-        s->radix[depth] = radix;
-        search_even(s, rest / radix, depth + 1, sum + radix);
-    }
-}
-
-static bool even_shares(int64_t n, int stages, fft_shape *shape) {
-    even_search s = {.stages = stages};
-    for (s.points = EVEN_LEAST; s.points <= EVEN_POINTS; s.points++)
-        if (n % s.points == 0) search_even(&s, n, 0, 0);
-    if (!s.best_points) return false;
-    memcpy(shape->radix, s.best, sizeof shape->radix);
-    shape->stages = stages;
-    shape->line_threads = (int)n / s.best_points;
-    shape->even = true;
-    shape->part = 0.85; /* not timed yet: as columns of 1024 points and of 256 */
-    return true;
-}
-
-/* 2^a 3^b 5^c 7^d in few stages; an odd radix goes first, for its writes meet in no bank. Parts of the copy bandwidth as of
- * bench/results/2026-11-23-fft-grid.md: columns of 70 and 80 points, rows and columns of 200, rows of 5120. */
-static bool mixed(int64_t n, bool wide, bool real, fft_shape *shape) {
-    search s = {.most = wide ? 12 : 16, .count = FFT_MAX_STAGES + 1};
-    search_radices(&s, n, 2, 0, 0);
-    if (s.count > FFT_MAX_STAGES) return false;
-    if (!real && n <= EVEN_LONGEST && even_shares(n, s.count, shape)) return true;
-    shape->stages = s.count;
-    memcpy(shape->radix, s.best, sizeof shape->radix);
-    for (int i = 1; i < s.count && shape->radix[0] % 2 == 0; i++)
-        if (shape->radix[i] % 2) {
-            int even = shape->radix[0];
-            shape->radix[0] = shape->radix[i], shape->radix[i] = even;
-        }
-    shape->part = n < 64 ? 0.6 : n <= 128 ? 0.82 : n > 1024 && !wide ? 0.5 : wide ? 0.47 : 0.7;
-    return choose_threads(16, shape) || (!wide && choose_threads(32, shape));
-}
 
 /* ---- shared memory ----------------------------------------------------------------------------------------------- */
 
@@ -287,7 +91,7 @@ size_t fft_shape_shared(const fft_pass *pass, const fft_shape *shape, stn_dtype 
 
 /* Registers a thread should have, found by timing on an H200. A real transform holds its points twice. */
 static int registers(const fft_pass *pass, const fft_shape *shape, stn_dtype dtype) {
-    int words = points_of(shape) * (dtype == STN_F64 ? 4 : 2);
+    int words = fft_points_of(shape) * (dtype == STN_F64 ? 4 : 2);
     bool real = pass->load_real || pass->store_real;
     if (shape->even) return dtype == STN_F64 ? (words > 80 ? 168 : 128) : 80;
     if (dtype == STN_F64) return words > 32 ? 128 : 80;
@@ -319,9 +123,8 @@ static int lines_for(const fft_pass *pass, stn_dtype dtype, const stn_machine *m
 }
 
 /* Threads of a block where few lines make it up. A real transform waits twice more, in the smaller blocks the better. */
-static int threads_for(const fft_pass *pass, const plan_row *row) {
-    if (!row) return 128;
-    return pass->load_real || pass->store_real ? (int)stn_min(row->threads, 128) : row->threads;
+static int threads_for(const fft_pass *pass, int least) {
+    return pass->load_real || pass->store_real ? (int)stn_min(least, 128) : least;
 }
 
 /* Columns of one block that are all written equally far past the start of a line of the cache, in some blocks 0, in others
@@ -338,12 +141,9 @@ static int shift_of(const fft_pass *pass, stn_dtype dtype) {
 bool fft_shape_for(const fft_pass *pass, stn_dtype dtype, const stn_machine *machine, int width, fft_shape *shape) {
     *shape = (fft_shape){.length = (int)pass->length};
     bool columns = fft_fast_in(pass) || fft_fast_out(pass);
-    const plan_row *row = row_of(dtype, columns, pass->length);
-    if (row)
-        take_row(row, shape);
-    else if (!mixed(pass->length, dtype == STN_F64, pass->load_real || pass->store_real, shape))
-        return false;
-    int lines = lines_for(pass, dtype, machine, shape->line_threads, threads_for(pass, row));
+    int least = fft_radices_for(pass->length, dtype, columns, pass->load_real || pass->store_real, shape);
+    if (!least) return false;
+    int lines = lines_for(pass, dtype, machine, shape->line_threads, threads_for(pass, least));
     shape->lines = width > 0 ? 2 * lines : width < 0 ? lines / 2 : lines;
     if (shape->lines < 1 || (32 % shape->line_threads == 0 && shape->lines * shape->line_threads % 32)) return false;
     shape->threads = shape->line_threads * shape->lines;
@@ -355,7 +155,7 @@ bool fft_shape_for(const fft_pass *pass, stn_dtype dtype, const stn_machine *mac
     const int64_t registers_of = (int64_t)machine->registers_per_multiprocessor;
     int each = (int)stn_min(registers(pass, shape, dtype), registers_of / shape->threads);
     shape->blocks = (int)stn_min(16, stn_max(1, registers_of / (each * shape->threads)));
-    choose_places(pass, dtype, row != NULL, shape);
+    choose_places(pass, dtype, shape->measured, shape);
     shape->shift = shift_of(pass, dtype);
     return fft_shape_shared(pass, shape, dtype) <= machine->shared_per_block;
 }
@@ -417,7 +217,7 @@ int64_t fft_shape_blocks(const fft_pass *pass, const fft_shape *shape) {
 
 /* Roots of a real transform that are stored: one a thread where its points are equally spaced (it derives the others), else all. */
 static int real_roots(const fft_shape *shape) {
-    int points = points_of(shape);
+    int points = fft_points_of(shape);
     bool even = points > 0 && points * shape->line_threads == shape->length && 32 % points == 0;
     return even ? shape->line_threads : shape->length;
 }

@@ -15,6 +15,7 @@ typedef struct fft_shape {
     int threads;      /* of a block */
     int blocks;       /* that must fit on a multiprocessor */
     bool half_cells;
+    bool measured;  /* radices as timed, all of them powers of two */
     bool even;      /* no thread idles: every radix divides the points of one */
     int pad, pitch; /* of shared memory: fft_line.cu */
     int shift;      /* elements of a line of the cache, if tiles begin where a row's lines of the cache do; 0: not */
