@@ -122,6 +122,7 @@ using FFT_CELL = double;         // half of a point in shared memory: REAL or ha
 constexpr int FFT_PAD = 16;      // a point is left out after as many
 constexpr int FFT_PITCH = 273;   // points from line to line in shared memory
 constexpr int FFT_SHIFT = 0;     // elements of a line of the cache, if tiles begin where rows' lines of the cache do
+constexpr bool FFT_MERGED = false;  // tiles go on from one row of neighbouring lines into the next
 constexpr int FFT_TABLE = 1024;  // a stage with more twiddles than this forms powers of fewer
 constexpr int FFT_INVERSE = 0;
 constexpr int FFT_SCALE = 0;       // outputs are multiplied by an argument

@@ -198,31 +198,44 @@ __device__ __forceinline__ value half_root(const REAL *table, value first, int t
     return stage<S>::holds(h, t) ? load_pair(table + 2 * (t + stage<S>::offset(h))) : first;
 }
 
-// How far rows row1 and row2 lie past the start of a line of the cache: their tiles begin so much earlier, and so write
-// whole ones.
-__device__ __forceinline__ long long shift_of(const fft_arguments &a, long long row1, long long row2) {
-    constexpr int UNIT = FFT_SHIFT ? FFT_SHIFT : 1;
-    return FFT_SHIFT ? (row1 * a.out_line[1] + row2 * a.out_line[2]) % UNIT : 0;
+// The line of a thread: its number among neighbours, the second loop's index; is there one?
+struct line_place {
+    long long line, row1;
+    bool there;
+};
+// FFT_SHIFT: rows row1 and row2 are written so far past the start of a line of the cache; their tiles begin so much earlier,
+// and so write whole ones. FFT_MERGED: tiles go on where a row of neighbours ends, into the next one.
+__device__ __forceinline__ line_place line_of(const fft_arguments &a, long long tile, long long row1, long long row2,
+                                              int line) {
+    if constexpr (FFT_MERGED) {
+        const unsigned number = static_cast<unsigned>(tile) + line, lines = static_cast<unsigned>(a.lines);
+        return {number % lines, number / lines, number / lines < a.rows};
+    } else {
+        constexpr int UNIT = FFT_SHIFT ? FFT_SHIFT : 1;
+        const long long shift = FFT_SHIFT ? (row1 * a.out_line[1] + row2 * a.out_line[2]) % UNIT : 0;
+        const long long number = tile + line - shift;
+        return {number, row1, number < a.lines && (!FFT_SHIFT || number >= 0)};
+    }
 }
-__device__ __forceinline__ bool has_line(const fft_arguments &a, long long line) {
-    return line < a.lines && (!FFT_SHIFT || line >= 0);
-}
+static_assert(!FFT_MERGED || (FFT_LINES_FAST_IN && FFT_LINES_FAST_OUT && !FFT_OUTER && !FFT_SHIFT && FFT_LOOPS > 1),
+              "what tiles that cross rows are for");
 
 static_assert(is_given(FFT_PITCH * LINES * sizeof(cell)), "the launcher gives the shared memory that this takes");
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) fft_line(const __grid_constant__ fft_arguments a) {
     extern __shared__ __align__(16) unsigned char stn_shared[];
     cell *const shared = reinterpret_cast<cell *>(stn_shared);
-    const unsigned row = FFT_LOOPS > 1 ? blockIdx.x / a.tiles : 0, row2 = FFT_LOOPS > 2 ? row / a.rows : 0;
-    const long long row1 = row - row2 * a.rows;
-    const long long tile = static_cast<long long>(blockIdx.x - row * a.tiles) * LINES - shift_of(a, row1, row2);
+    const unsigned row = FFT_LOOPS > 1 ? blockIdx.x / a.tiles : 0;
+    const unsigned row2 = FFT_MERGED ? row : FFT_LOOPS > 2 ? row / a.rows : 0;
+    const long long tile = static_cast<long long>(blockIdx.x - row * a.tiles) * LINES, row1 = row - row2 * a.rows;
     place at = place_of(FFT_LINES_FAST_IN);
     const place last = place_of(FFT_LINES_FAST_OUT);
 
     value z[E];
     const long long in_stride = FFT_IN_STRIDE ? FFT_IN_STRIDE : a.in_stride;
+    const line_place from = line_of(a, tile, row1, row2, at.line), to = line_of(a, tile, row1, row2, last.line);
     const STORE *const in =
-        a.in + 2 * (row2 * a.in_line[2] + row1 * a.in_line[1] + (tile + at.line) * a.in_line[0] + at.t * in_stride);
-    const bool reads = has_line(a, tile + at.line);
+        a.in + 2 * (row2 * a.in_line[2] + from.row1 * a.in_line[1] + from.line * a.in_line[0] + at.t * in_stride);
+    const bool reads = from.there;
     if (reads) {
 #pragma unroll
         for (int h = 0; h < stage<0>::POINTS; h++)
@@ -251,9 +264,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) fft_line(const __g
 
     stages<0, 1>(z, at, last, a.twiddle, shared);
 
-    const bool writes = has_line(a, tile + last.line);
+    const bool writes = to.there;
     if (FFT_OUTER) {
-        const long long index = FFT_OUTER == 2 ? row1 : writes ? tile + last.line : 0;
+        const long long index = FFT_OUTER == 2 ? to.row1 : writes ? to.line : 0;
         times_outer(z, last.t, static_cast<unsigned>(index), a.outer);
     }
     if (FFT_INVERSE)
@@ -264,8 +277,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) fft_line(const __g
         for (int e = 0; e < E; e++) z[e] = a.scale * z[e];
 
     const long long out_stride = FFT_OUT_STRIDE ? FFT_OUT_STRIDE : a.out_stride;
-    STORE *const out = a.out + 2 * (row2 * a.out_line[2] + row1 * a.out_line[1] + (tile + last.line) * a.out_line[0] +
-                                    last.t * out_stride);
+    STORE *const out =
+        a.out + 2 * (row2 * a.out_line[2] + to.row1 * a.out_line[1] + to.line * a.out_line[0] + last.t * out_stride);
     if constexpr (FFT_STORE_REAL) {  // X[k] = (Z[k] + Z*[N-k] - i exp(-pi i k / N) (Z[k] - Z*[N-k])) / 2
         value mirror[E];
         if (FFT_STAGES > 1) wait_for_line();

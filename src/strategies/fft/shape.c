@@ -138,6 +138,14 @@ static int shift_of(const fft_pass *pass, stn_dtype dtype) {
     return columns && same && uneven && dtype != STN_F16 ? unit : 0;
 }
 
+/* Rows of few columns, such as those of a half spectrum, would leave a part of their last tiles idle: 65 take 5 of 16. */
+static bool is_merged(const fft_pass *pass, int lines) {
+    enum { MANY = 64 };
+    const fft_loop *l = pass->loop;
+    return fft_fast_in(pass) && fft_fast_out(pass) && !pass->outer && l[1].n > 1 && l[0].n % lines &&
+           l[0].n < MANY * (int64_t)lines && l[1].n <= INT32_MAX / l[0].n;
+}
+
 bool fft_shape_for(const fft_pass *pass, stn_dtype dtype, const stn_machine *machine, int width, fft_shape *shape) {
     *shape = (fft_shape){.length = (int)pass->length};
     bool columns = fft_fast_in(pass) || fft_fast_out(pass);
@@ -157,6 +165,7 @@ bool fft_shape_for(const fft_pass *pass, stn_dtype dtype, const stn_machine *mac
     shape->blocks = (int)stn_min(16, stn_max(1, registers_of / (each * shape->threads)));
     choose_places(pass, dtype, shape->measured, shape);
     shape->shift = shift_of(pass, dtype);
+    shape->merged = !shape->shift && is_merged(pass, shape->lines);
     return fft_shape_shared(pass, shape, dtype) <= machine->shared_per_block;
 }
 
@@ -203,12 +212,13 @@ double fft_shape_part(const fft_pass *pass, const fft_shape *shape, stn_dtype dt
 }
 
 int64_t fft_shape_tiles(const fft_pass *pass, const fft_shape *shape) {
+    if (shape->merged) return stn_div_up(pass->loop[0].n * pass->loop[1].n, shape->lines);
     return stn_div_up(pass->loop[0].n + (shape->shift ? shape->shift - 1 : 0), shape->lines);
 }
 
 int64_t fft_shape_blocks(const fft_pass *pass, const fft_shape *shape) {
     int64_t blocks = fft_shape_tiles(pass, shape);
-    for (int i = 1; i < 3; i++)
+    for (int i = shape->merged ? 2 : 1; i < 3; i++)
         if (stn_mul_overflows(blocks, pass->loop[i].n, &blocks)) return INT64_MAX;
     return blocks;
 }
@@ -267,6 +277,7 @@ void fft_shape_params(const fft_pass *pass, const fft_shape *shape, stn_dtype dt
     stn_params_int(params, "FFT_PITCH", shape->pitch);
     stn_params_int(params, "FFT_TABLE", shape->table);
     stn_params_int(params, "FFT_SHIFT", shape->shift);
+    stn_params_int(params, "FFT_MERGED", shape->merged);
     stn_params_int(params, "FFT_INVERSE", pass->inverse);
     stn_params_int(params, "FFT_SCALE", pass->scale != 1);
     stn_params_int(params, "FFT_OUTER", pass->outer ? pass->outer_loop + 1 : 0);

@@ -20,6 +20,7 @@ typedef struct fft_shape {
     int pad, pitch; /* of shared memory: fft_line.cu */
     int shift;      /* elements of a line of the cache, if tiles begin where a row's lines of the cache do; 0: not */
     int table;      /* most twiddles of a stage that are stored one by one */
+    bool merged;    /* tiles go on from one row of the first loop into the next of the second */
     double part;    /* of the copy bandwidth that long lines of blocks reach */
 } fft_shape;
 
@@ -31,7 +32,7 @@ size_t fft_shape_shared(const fft_pass *pass, const fft_shape *shape, stn_dtype 
 bool fft_is_far(const fft_pass *pass, stn_dtype dtype);
 /* Part of the copy bandwidth that a large pass reaches. */
 double fft_shape_part(const fft_pass *pass, const fft_shape *shape, stn_dtype dtype);
-/* Tiles of the first loop; blocks of the launch. */
+/* Tiles of the first loop (merged: of the first two); blocks of the launch. */
 int64_t fft_shape_tiles(const fft_pass *pass, const fft_shape *shape);
 int64_t fft_shape_blocks(const fft_pass *pass, const fft_shape *shape);
 
