@@ -193,20 +193,45 @@ static int least_blocks(int points, const stn_ladder *line, const stn_ladder_nee
     return (int)stn_max(1, stn_min(needs->blocks, stn_min(room, needs->threads / 64)));
 }
 
-void stn_ladder_make(int points, const stn_ladder_needs *needs, stn_ladder *line) {
+static void make_anew(int points, const stn_ladder_needs *needs, stn_ladder *line) {
     search s = {
         .needs = needs,
         .now = {.points = points, .lines = needs->lines, .shares = 1, .copies = needs->copies > 1 ? needs->copies : 1},
         .cost = INFINITY};
-    while (s.now.lines > 1 &&
-           (size_t)points * cell_bytes(needs->wide) * 17 / 16 * (size_t)(s.now.lines * s.now.copies) > needs->shared)
-        s.now.lines /= 2;
-    while (s.now.shares < needs->shares && points / s.now.shares > stn_ladder_most_points(needs->wide, needs->shared))
+    if (needs->fixed) s.now.shares = needs->fixed;
+    const size_t line_bytes = (size_t)(points / s.now.shares) * cell_bytes(needs->wide) * 17 / 16;
+    while (s.now.lines > 1 && line_bytes * (size_t)(s.now.lines * s.now.copies) > needs->shared) s.now.lines /= 2;
+    while (!needs->fixed && s.now.shares < needs->shares &&
+           points / s.now.shares > stn_ladder_most_points(needs->wide, needs->shared))
         s.now.shares *= 2;
     s.least = least_blocks(points, &s.now, needs);
     if (points <= 16 && work_of(points) > 0) divide_short(&s, points);
     for (int stages = 2; stages <= STN_LADDER_STAGES && !(s.cost < INFINITY); stages++) divide(&s, points, stages);
     *line = s.best;
+}
+
+static bool same_needs(const stn_ladder_needs *a, const stn_ladder_needs *b) {
+    return a->wide == b->wide && a->last == b->last && a->lines == b->lines && a->shares == b->shares &&
+           a->fixed == b->fixed && a->copies == b->copies && a->threads == b->threads && a->shared == b->shared &&
+           a->total == b->total && a->beside == b->beside;
+}
+
+/* A search takes milliseconds, and a plan's estimates ask for the same few lines again and again. */
+void stn_ladder_make(int points, const stn_ladder_needs *needs, stn_ladder *line) {
+    enum { KEPT = 16 };
+    static _Thread_local struct kept {
+        int points;
+        stn_ladder_needs needs;
+        stn_ladder line;
+    } kept[KEPT];
+    static _Thread_local unsigned next;
+    for (int i = 0; i < KEPT; i++)
+        if (kept[i].points == points && same_needs(&kept[i].needs, needs)) {
+            *line = kept[i].line;
+            return;
+        }
+    make_anew(points, needs, line);
+    kept[next++ % KEPT] = (struct kept){points, *needs, *line};
 }
 
 /* ---- tables -------------------------------------------------------------------------------------------------------- */

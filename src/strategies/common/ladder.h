@@ -27,6 +27,7 @@ typedef struct stn_ladder_needs {
     int last;             /* the largest radix of the last rung */
     int lines;            /* wanted side by side */
     int shares;           /* at most; 0: one; more only for lines that one block does not hold */
+    int fixed;            /* shares to be had, however short the lines; 0: any */
     int copies;           /* of each line in shared memory; 0: one */
     int threads;          /* that a multiprocessor has registers for */
     int blocks;           /* that it holds at least, as far as there is room for them; 0: one */

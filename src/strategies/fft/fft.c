@@ -49,10 +49,10 @@ typedef struct fft_state {
 
 /* A candidate's values: passes that fft_warp can take are its own; images are fft_image's, and long lines are split so that
  * fft_long can take passes of them; longer or shorter accesses; lines that fill shared memory are fft_ladder's, all of
- * them or not those across memory, whose accesses are short then; half spectra lie in longer rows between passes; of those that
+ * them, or not those across memory, whose accesses are short then, or those in clusters of blocks; half spectra lie in longer rows between passes; of those that
  * fft_ladder can take, fft_line takes what it is estimated to be faster at. */
 enum { ON_TENSOR_CORES, IN_CLUSTERS, WIDTH, BY_RUNGS, PADDED, BY_EITHER };
-enum { ALL_RUNGS = 1, ROW_RUNGS = 2 };
+enum { ALL_RUNGS = 1, ROW_RUNGS = 2, SHARED_RUNGS = 3 };
 enum { SHORT_COLUMN = 2048 }; /* of ROW_RUNGS: longer ones take two passes */
 
 static bool by_cluster(const fft_state *state, int i) { return state->by[i] == BY_IMAGE || state->by[i] == BY_LONG; }
@@ -80,6 +80,8 @@ static bool find_shapes(const stn_fft *fft, const stn_machine *machine, const st
     if (candidate->values[BY_RUNGS]) lengths.longest = lengths.longest_column = fft_ladder_longest(fft->dtype, machine);
     if (candidate->values[BY_RUNGS] == ROW_RUNGS)
         lengths.longest_column = stn_min(lengths.longest_column, SHORT_COLUMN);
+    bool shared = candidate->values[BY_RUNGS] == SHARED_RUNGS;
+    if (shared) lengths.longest_column = fft_ladder_longest_shared(fft->dtype, machine);
     if (!fft_passes_of(fft, &lengths, &state->passes, reason, size)) return false;
     for (int i = 0; i < state->passes.count; i++) {
         const fft_pass *pass = &state->passes.pass[i];
@@ -87,6 +89,10 @@ static bool find_shapes(const stn_fft *fft, const stn_machine *machine, const st
         state->by[i] = pass->only_real ? BY_REAL : warp ? BY_WARP : BY_LINE;
         if (clusters && fft_cluster_long(fft, machine, pass)) {
             state->by[i] = BY_LONG;
+            continue;
+        }
+        if (shared && fft_ladder_shared_for(pass, fft->dtype, machine, &state->ladder[i])) {
+            state->by[i] = BY_LADDER;
             continue;
         }
         if (candidate->values[BY_RUNGS] && fft_ladder_for(pass, fft->dtype, machine, &state->ladder[i]) &&
@@ -115,6 +121,12 @@ static bool stands(const stn_fft *fft, const stn_machine *machine, const stn_can
     bool any = !candidate->values[ON_TENSOR_CORES] && !candidate->values[IN_CLUSTERS] && !candidate->values[BY_RUNGS];
     for (int i = 0; i < state.passes.count; i++)
         any = any || state.by[i] == BY_WARP || state.by[i] == BY_LADDER || by_cluster(&state, i);
+    if (any && candidate->values[BY_RUNGS] == SHARED_RUNGS) {
+        any = false;
+        for (int i = 0; i < state.passes.count; i++)
+            any = any || (state.by[i] == BY_LADDER && state.ladder[i].shares > 1);
+        return any;
+    }
     fft_state other; /* does fft_line take any? */
     stn_candidate all = *candidate;
     if (any && candidate->values[BY_EITHER]) {
@@ -140,7 +152,9 @@ static const stn_candidate usual[] = {{{[IN_CLUSTERS] = 1}},
                                       {{[BY_RUNGS] = ALL_RUNGS, [BY_EITHER] = 1}},
                                       {{[BY_RUNGS] = ROW_RUNGS, [BY_EITHER] = 1}},
                                       {{[BY_RUNGS] = ALL_RUNGS, [PADDED] = 1, [BY_EITHER] = 1}},
-                                      {{[BY_RUNGS] = ROW_RUNGS, [PADDED] = 1, [BY_EITHER] = 1}}};
+                                      {{[BY_RUNGS] = ROW_RUNGS, [PADDED] = 1, [BY_EITHER] = 1}},
+                                      {{[BY_RUNGS] = SHARED_RUNGS, [BY_EITHER] = 1}},
+                                      {{[BY_RUNGS] = SHARED_RUNGS, [PADDED] = 1, [BY_EITHER] = 1}}};
 
 static bool applies(const stn_fft *fft, const stn_machine *machine, char *reason, size_t reason_size) {
     if (!machine->is_device) {
@@ -366,11 +380,12 @@ static void name_candidate(const stn_task *unused, const stn_candidate *candidat
     static const char *const widths[] = {", shorter accesses", "", ", longer accesses"};
     (void)unused; /* a transform's plan has none */
     stn_text_printf(text, "%s%s%s%s",
-                    candidate->values[IN_CLUSTERS]             ? "in clusters of blocks"
-                    : candidate->values[ON_TENSOR_CORES]       ? "lines on tensor cores"
-                    : candidate->values[BY_RUNGS] == ROW_RUNGS ? "rows in shared memory"
-                    : candidate->values[BY_RUNGS]              ? "lines in shared memory"
-                                                               : "butterflies",
+                    candidate->values[IN_CLUSTERS]                ? "in clusters of blocks"
+                    : candidate->values[ON_TENSOR_CORES]          ? "lines on tensor cores"
+                    : candidate->values[BY_RUNGS] == ROW_RUNGS    ? "rows in shared memory"
+                    : candidate->values[BY_RUNGS] == SHARED_RUNGS ? "columns in clusters' shared memory, rows"
+                    : candidate->values[BY_RUNGS]                 ? "lines in shared memory"
+                                                                  : "butterflies",
                     candidate->values[BY_EITHER] ? " or butterflies" : "",
                     candidate->values[PADDED] ? ", padded rows" : "", widths[1 + candidate->values[WIDTH]]);
 }

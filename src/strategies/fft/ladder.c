@@ -9,7 +9,7 @@
 #include "strategies/fft/shape.h"
 
 enum { SHORTEST = 48, LONG_ROW = 4096, LONG_COLUMN = 1024 }; /* what fft_line does better */
-enum { SHARES = 4 };                                         /* most blocks of a cluster */
+enum { SHARES = 4, MOST_SHARES = 8 };                        /* blocks of a cluster: usually, at most */
 
 static bool is_wide(stn_dtype dtype) { return dtype == STN_F64; }
 static bool is_real(const fft_pass *pass) { return pass->load_real || pass->store_real; }
@@ -44,6 +44,34 @@ bool fft_ladder_for(const fft_pass *pass, stn_dtype dtype, const stn_machine *ma
     if (n > needs.shares * stn_ladder_most_points(needs.wide, needs.shared)) return false;
     stn_ladder_make((int)n, &needs, shape);
     return shape->stages >= 2;
+}
+
+enum { CACHE_LINE = 128, SHORTEST_SHARED = 1024 };
+
+int64_t fft_ladder_longest_shared(stn_dtype dtype, const stn_machine *machine) {
+    if (dtype == STN_F16 || machine->sm < 90) return 0;
+    return MOST_SHARES * stn_ladder_most_points(is_wide(dtype), machine->shared_per_block) / (is_wide(dtype) ? 4 : 8);
+}
+
+bool fft_ladder_shared_for(const fft_pass *pass, stn_dtype dtype, const stn_machine *machine, stn_ladder *shape) {
+    int64_t n = pass->length;
+    if (n > fft_ladder_longest_shared(dtype, machine) || n < SHORTEST_SHARED || !stn_ladder_good(n)) return false;
+    if (!fft_fast_in(pass) || !fft_fast_out(pass) || pass->outer || pass->only_real || is_real(pass)) return false;
+    const int cell = is_wide(dtype) ? 16 : 8;
+    stn_ladder_needs needs = {
+        .wide = is_wide(dtype), .last = 16, .copies = 1, .total = machine->shared_per_multiprocessor};
+    needs.threads = needs.wide ? 512 : 1024;
+    needs.shared = machine->shared_per_block;
+    for (int room = 3; room >= 1; room--) /* blocks that a multiprocessor should have room for */
+        for (needs.lines = CACHE_LINE / cell; needs.lines >= CACHE_LINE / cell / 2; needs.lines /= 2)
+            for (needs.fixed = 1; needs.fixed <= MOST_SHARES; needs.fixed *= 2) {
+                if (n % (needs.fixed * needs.fixed)) continue;
+                size_t bytes = (size_t)(n / needs.fixed * cell * needs.lines) * 17 / 16 + 1024;
+                if (bytes > needs.shared || bytes * (size_t)room > needs.total) continue;
+                stn_ladder_make((int)n, &needs, shape);
+                if (shape->stages >= 2) return true;
+            }
+    return false;
 }
 
 int64_t fft_ladder_blocks(const fft_pass *pass, const stn_ladder *shape) {
@@ -100,7 +128,7 @@ static const struct {
            .uneven = {0.92, 0.84},
            .uneven_long = 0.97,
            .far = 0.86,
-           .cluster = 0.55};
+           .cluster = 0.43};
 
 double fft_ladder_part(const fft_pass *pass, const stn_ladder *shape, stn_dtype dtype) {
     int64_t pair = (int64_t)pair_bytes(dtype), side = shape->lines * pair;

@@ -9,8 +9,12 @@ struct stn_kernel;
 
 /* The longest line that it takes; 0: none. */
 int64_t fft_ladder_longest(stn_dtype dtype, const stn_machine *machine);
+/* The same of columns that a cluster of blocks shares, side by side. */
+int64_t fft_ladder_longest_shared(stn_dtype dtype, const stn_machine *machine);
 /* Is it worth a try for this pass? Then its shape. */
 bool fft_ladder_for(const fft_pass *pass, stn_dtype dtype, const stn_machine *machine, stn_ladder *shape);
+/* Columns shared by a cluster's blocks, so that whole lines of the cache lie side by side. */
+bool fft_ladder_shared_for(const fft_pass *pass, stn_dtype dtype, const stn_machine *machine, stn_ladder *shape);
 int64_t fft_ladder_blocks(const fft_pass *pass, const stn_ladder *shape);
 size_t fft_ladder_shared(const stn_ladder *shape, stn_dtype dtype);
 /* Complex numbers of its tables; `to` may be NULL: only count. */
