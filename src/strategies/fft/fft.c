@@ -22,15 +22,6 @@
 #include "strategies/fft/shape.h"
 #include "strategies/fft/warp.h"
 
-/* Arguments as the kernel declares them; the scale follows in its arithmetic type. */
-typedef struct line_header {
-    const void *in;
-    void *out;
-    const void *twiddle, *outer, *real;
-    int64_t in_stride, out_stride, in_line[3], out_line[3], lines;
-    uint32_t tiles, rows;
-} line_header;
-
 typedef enum pass_kernel { BY_LINE, BY_WARP, BY_REAL, BY_IMAGE, BY_LONG, BY_LADDER } pass_kernel;
 static const char *const kernel_names[] = {
     [BY_LINE] = "fft_line",   [BY_WARP] = "fft_warp", [BY_REAL] = "fft_real",
@@ -261,7 +252,6 @@ static stn_status prepare_pass(stn_plan *plan, fft_state *state, int i, stn_erro
     size_t shared = 0;
     if (state->by[i] == BY_LINE) {
         fft_shape_params(&state->passes.pass[i], &state->shape[i], plan->fft.dtype, &params);
-        stn_params_int(&params, "EXPECTED_HEADER", sizeof(line_header));
         shared = fft_shape_shared(&state->passes.pass[i], &state->shape[i], plan->fft.dtype);
     } else if (state->by[i] == BY_LADDER) {
         fft_ladder_params(&state->passes.pass[i], &state->ladder[i], plan->fft.dtype, &params);
@@ -302,7 +292,6 @@ static void release(stn_plan *plan) {
 static stn_status launch(const stn_plan *plan, int i, const void *from, void *to, void *stream, stn_error *error) {
     const fft_state *state = plan->state;
     const fft_pass *pass = &state->passes.pass[i];
-    const fft_shape *shape = &state->shape[i];
     const unsigned char *twiddle = (const unsigned char *)state->roots + state->first[i] * root_bytes(plan);
     if (state->by[i] == BY_REAL) return fft_real_launch(state->kernel[i], pass, from, to, twiddle, stream, error);
     if (state->by[i] == BY_LADDER)
@@ -312,22 +301,8 @@ static stn_status launch(const stn_plan *plan, int i, const void *from, void *to
     if (state->by[i] == BY_LONG) return fft_long_launch(state->kernel[i], pass, from, to, stream, error);
     if (state->by[i] == BY_WARP)
         return fft_warp_launch(state->kernel[i], pass, &plan->machine, from, to, twiddle, stream, error);
-    const unsigned char *outer = twiddle + state->tables[i].twiddles * root_bytes(plan);
-    line_header h = {.in = from, .out = to, .twiddle = twiddle, .outer = outer};
-    h.real = outer + state->tables[i].outer * root_bytes(plan);
-    h.in_stride = pass->in_stride, h.out_stride = pass->out_stride;
-    for (int k = 0; k < 3; k++) h.in_line[k] = pass->loop[k].in, h.out_line[k] = pass->loop[k].out;
-    h.lines = pass->loop[0].n;
-    h.tiles = (uint32_t)fft_shape_tiles(pass, shape);
-    h.rows = (uint32_t)pass->loop[1].n;
-
-    _Alignas(16) unsigned char arguments[sizeof h + sizeof(double)];
-    memcpy(arguments, &h, sizeof h);
-    stn_put_real(plan->fft.dtype, pass->scale, arguments + sizeof h);
-    stn_launch how = {.grid = {(unsigned)fft_shape_blocks(pass, shape), 1, 1}, .stream = stream};
-    how.block[0] = (unsigned)shape->threads, how.block[1] = how.block[2] = 1;
-    how.shared = fft_shape_shared(pass, shape, plan->fft.dtype);
-    return stn_module_launch(state->kernel[i]->module, &how, arguments, error);
+    return fft_shape_launch(state->kernel[i], pass, &state->shape[i], plan->fft.dtype, from, to, twiddle,
+                            &state->tables[i], stream, error);
 }
 
 static stn_status execute(stn_plan *plan, const stn_execution *run, stn_error *error) {

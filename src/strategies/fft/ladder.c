@@ -117,18 +117,19 @@ void fft_ladder_params(const fft_pass *pass, const stn_ladder *shape, stn_dtype 
 static const struct {
     double row_short, row, row_real[2]; /* up to 1024 points; more; real, f64 and f32 */
     double column[5], moved[5];         /* of 8 bytes, 16, 32, 64, more */
-    double uneven[2], uneven_long; /* times that where sectors are not read whole: f64, f32; of the longest bytes */
-    double far;                    /* and where the longest of these lie all over a large grid */
-    double cluster;                /* not yet timed: what a cluster's blocks wait for each other, put low */
+    double uneven[2]; /* times that where sectors are not read whole, but for the longest bytes: f64, f32 */
+    double far;       /* and where the longest of these lie all over a large grid */
+    double cluster;   /* a line shared by blocks; */
+    double shared;    /* whole lines of the cache side by side of such: not yet timed, put low */
 } rates = {.row_short = 0.72,
            .row = 0.65,
            .row_real = {0.62, 0.52},
            .column = {0.18, 0.3, 0.425, 0.6, 0.85},
            .moved = {0.7, 0.65, 0.8, 0.7, 0.96},
            .uneven = {0.92, 0.84},
-           .uneven_long = 0.97,
            .far = 0.86,
-           .cluster = 0.43};
+           .cluster = 0.95,
+           .shared = 0.43};
 
 double fft_ladder_part(const fft_pass *pass, const stn_ladder *shape, stn_dtype dtype) {
     int64_t pair = (int64_t)pair_bytes(dtype), side = shape->lines * pair;
@@ -136,9 +137,9 @@ double fft_ladder_part(const fft_pass *pass, const stn_ladder *shape, stn_dtype 
     double part = is_real(pass) ? rates.row_real[dtype != STN_F64] : pass->length <= 1024 ? rates.row_short : rates.row;
     if (across(pass)) part = rates.column[at] * (pass->from == pass->to ? 1 : rates.moved[at]);
     if (across(pass) && at == 4 && fft_is_far(pass, dtype)) part *= rates.far;
-    if (across(pass) && shape->lines > 1 && pass->in_stride * pair % 32)
-        part *= at == 4 ? rates.uneven_long : rates.uneven[dtype != STN_F64];
-    return shape->shares > 1 ? rates.cluster * part : part;
+    if (across(pass) && at < 4 && shape->lines > 1 && pass->in_stride * pair % 32)
+        part *= rates.uneven[dtype != STN_F64];
+    return part * (shape->shares == 1 ? 1 : at >= 3 ? rates.shared : rates.cluster);
 }
 
 stn_status fft_ladder_launch(const struct stn_kernel *kernel, const fft_pass *pass, const stn_ladder *shape,

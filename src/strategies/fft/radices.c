@@ -150,7 +150,7 @@ static void search_radices(search *s, int64_t n, int from, int depth, int sum) {
 }
 
 /* Shares of a line that every radix divides, as large as registers allow: no thread idles, and many points are in flight. */
-enum { EVEN_POINTS = 24, EVEN_LEAST = 16, EVEN_SHORTEST = 160, EVEN_LONGEST = 512 };
+enum { EVEN_POINTS = 24, EVEN_LEAST = 16, EVEN_SHORTEST = 160, EVEN_COLUMN = 512, EVEN_ROW = 1024 };
 
 typedef struct even_search {
     int radix[FFT_MAX_STAGES], stages, points, best[FFT_MAX_STAGES], best_points, best_sum;
@@ -180,17 +180,18 @@ static bool even_shares(int64_t n, int stages, fft_shape *shape) {
     shape->stages = stages;
     shape->line_threads = (int)n / s.best_points;
     shape->even = true;
-    shape->part = 0.85; /* not timed yet: as columns of 1024 points and of 256 */
+    shape->part = shape->line_threads % 8 ? 0.88 : 0.94; /* as of 200 points; of 384 */
     return true;
 }
 
 /* 2^a 3^b 5^c 7^d in few stages; an odd radix goes first, for its writes meet in no bank. Parts of the copy bandwidth as of
- * bench/results/2026-11-23-fft-grid.md: columns of 70 and 80 points, rows and columns of 200, rows of 5120. */
-static bool mixed(int64_t n, bool wide, bool real, fft_shape *shape) {
+ * bench/results/2026-11-23-fft-grid.md: columns of 70 and 80 points, rows of 100 and of 5120. */
+static bool mixed(int64_t n, bool wide, bool across, bool real, fft_shape *shape) {
     search s = {.most = wide ? 12 : 16, .count = FFT_MAX_STAGES + 1};
     search_radices(&s, n, 2, 0, 0);
     if (s.count > FFT_MAX_STAGES) return false;
-    if (!real && n >= EVEN_SHORTEST && n <= EVEN_LONGEST && even_shares(n, s.count, shape)) return true;
+    bool even = !real && n >= EVEN_SHORTEST && n <= (across ? EVEN_COLUMN : EVEN_ROW);
+    if (even && even_shares(n, s.count, shape)) return true;
     shape->stages = s.count;
     memcpy(shape->radix, s.best, sizeof shape->radix);
     for (int i = 1; i < s.count && shape->radix[0] % 2 == 0; i++)
@@ -198,14 +199,14 @@ static bool mixed(int64_t n, bool wide, bool real, fft_shape *shape) {
             int even = shape->radix[0];
             shape->radix[0] = shape->radix[i], shape->radix[i] = even;
         }
-    shape->part = n < 64 ? 0.6 : n <= 128 ? 0.82 : n > 1024 && !wide ? 0.5 : wide ? 0.47 : 0.7;
+    shape->part = n < 64 ? 0.6 : n <= 128 ? 0.88 : n > 1024 && !wide ? 0.5 : wide ? 0.47 : 0.7;
     return choose_threads(16, shape) || (!wide && choose_threads(32, shape));
 }
 
 int fft_radices_for(int64_t length, stn_dtype dtype, bool across, bool real, fft_shape *shape) {
     enum { FEW = 128 };
     const plan_row *row = row_of(dtype, across, length);
-    if (!row) return mixed(length, dtype == STN_F64, real, shape) ? FEW : 0;
+    if (!row) return mixed(length, dtype == STN_F64, across, real, shape) ? FEW : 0;
     take_row(row, shape);
     return row->threads;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/arith.h"
+#include "context/kernel.h"
 #include "render/render.h"
 #include "strategies/fft/radices.h"
 #include "strategies/fft/roots.h"
@@ -255,6 +256,38 @@ fft_tables fft_shape_tables(const fft_pass *pass, const fft_shape *shape, stn_dt
     return t;
 }
 
+/* ---- the launch --------------------------------------------------------------------------------------------------- */
+
+/* Arguments as the kernel declares them; the scale follows in its arithmetic type. */
+typedef struct line_header {
+    const void *in;
+    void *out;
+    const void *twiddle, *outer, *real;
+    int64_t in_stride, out_stride, in_line[3], out_line[3], lines;
+    uint32_t tiles, rows;
+} line_header;
+
+stn_status fft_shape_launch(const struct stn_kernel *kernel, const fft_pass *pass, const fft_shape *shape,
+                            stn_dtype dtype, const void *from, void *to, const void *roots, const fft_tables *tables,
+                            void *stream, stn_error *error) {
+    const size_t root = dtype == STN_F64 ? 16 : 8;
+    const unsigned char *outer = (const unsigned char *)roots + tables->twiddles * root;
+    line_header h = {.in = from, .out = to, .twiddle = roots, .outer = outer, .real = outer + tables->outer * root};
+    h.in_stride = pass->in_stride, h.out_stride = pass->out_stride;
+    for (int k = 0; k < 3; k++) h.in_line[k] = pass->loop[k].in, h.out_line[k] = pass->loop[k].out;
+    h.lines = pass->loop[0].n;
+    h.tiles = (uint32_t)fft_shape_tiles(pass, shape);
+    h.rows = (uint32_t)pass->loop[1].n;
+
+    _Alignas(16) unsigned char arguments[sizeof h + sizeof(double)];
+    memcpy(arguments, &h, sizeof h);
+    stn_put_real(dtype, pass->scale, arguments + sizeof h);
+    stn_launch how = {.grid = {(unsigned)fft_shape_blocks(pass, shape), 1, 1}, .stream = stream};
+    how.block[0] = (unsigned)shape->threads, how.block[1] = how.block[2] = 1;
+    how.shared = fft_shape_shared(pass, shape, dtype);
+    return stn_module_launch(kernel->module, &how, arguments, error);
+}
+
 /* ---- params.cuh -------------------------------------------------------------------------------------------------- */
 
 void fft_shape_params(const fft_pass *pass, const fft_shape *shape, stn_dtype dtype, stn_text *params) {
@@ -284,4 +317,5 @@ void fft_shape_params(const fft_pass *pass, const fft_shape *shape, stn_dtype dt
     stn_params_int(params, "FFT_OUTER_LOW", pass->outer ? fft_root_low(pass->outer) : 0);
     stn_params_int(params, "FFT_LOAD_REAL", pass->load_real);
     stn_params_int(params, "FFT_STORE_REAL", pass->store_real);
+    stn_params_int(params, "EXPECTED_HEADER", sizeof(line_header));
 }

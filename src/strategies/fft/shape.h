@@ -4,25 +4,9 @@
 #define STN_STRATEGIES_FFT_SHAPE_H
 #include "plan/strategy.h"
 #include "strategies/fft/passes.h"
+#include "strategies/fft/radices.h"
 
-#define FFT_MAX_STAGES 8
-
-typedef struct fft_shape {
-    int length; /* complex points of a line */
-    int stages, radix[FFT_MAX_STAGES];
-    int line_threads; /* that share a line */
-    int lines;        /* of a block */
-    int threads;      /* of a block */
-    int blocks;       /* that must fit on a multiprocessor */
-    bool half_cells;
-    bool measured;  /* radices as timed, all of them powers of two */
-    bool even;      /* no thread idles: every radix divides the points of one */
-    int pad, pitch; /* of shared memory: fft_line.cu */
-    int shift;      /* elements of a line of the cache, if tiles begin where a row's lines of the cache do; 0: not */
-    int table;      /* most twiddles of a stage that are stored one by one */
-    bool merged;    /* tiles go on from one row of the first loop into the next of the second */
-    double part;    /* of the copy bandwidth that long lines of blocks reach */
-} fft_shape;
+struct stn_kernel;
 
 /* Is there a shape for this pass? width: 1 and -1 for twice and half of the usual lines a block, where lines lie across
  * memory also of the bytes that an access finds side by side; else 0. */
@@ -43,5 +27,8 @@ typedef struct fft_tables {
 } fft_tables;
 fft_tables fft_shape_tables(const fft_pass *pass, const fft_shape *shape, stn_dtype dtype, void *to);
 
+stn_status fft_shape_launch(const struct stn_kernel *kernel, const fft_pass *pass, const fft_shape *shape,
+                            stn_dtype dtype, const void *from, void *to, const void *roots, const fft_tables *tables,
+                            void *stream, stn_error *error);
 void fft_shape_params(const fft_pass *pass, const fft_shape *shape, stn_dtype dtype, stn_text *params);
 #endif
