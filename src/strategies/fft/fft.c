@@ -335,6 +335,7 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
             stn_text_printf(text, "%s %d points by rungs of", i ? ";" : "", ladder->points);
             for (int s = 0; s < ladder->stages; s++) stn_text_printf(text, "%s%d", s ? " x " : " ", ladder->radix[s]);
             stn_text_printf(text, ", %d line%s a block", ladder->lines, ladder->lines == 1 ? "" : "s");
+            if (ladder->shares > 1) stn_text_printf(text, " of %d that share them", ladder->shares);
             continue;
         }
         if (state->by[i] != BY_LINE) {
