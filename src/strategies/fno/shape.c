@@ -221,7 +221,7 @@ int64_t fno_shape_blocks(const fno_pass *pass, const fno_shape *shape, const stn
 enum { LONG = 256, TALL = 4096 };
 static const struct {
     double instructions, mixing, copy, tensor, hidden, again, overlap, begin, draw, beside, works, tall, longer, parted;
-} rates = {17, 24, 0.9, 0.92, 0.7, 5.5e12, 0.16, 4e-6, 3, 0.35, 0.74, 2.4, 1.35, 0.8};
+} rates = {17, 24, 0.9, 0.92, 0.7, 5.5e12, 0.16, 4e-6, 3, 0.35, 0.74, 2.67, 1.35, 0.8};
 
 /* Accesses to a sector of points: neighbouring threads take neighbouring points, as many as butterflies begin side by side. */
 static double accesses(const fno_pass *pass, fno_numbers numbers, const fno_shape *shape) {
