@@ -37,7 +37,6 @@ static_assert(Q * WIDTH == N, "butterflies share a line's points evenly");
 static_assert(FNO_REAL ? 2 * HIGH < N && FNO_LOW == 0 : FREQUENCIES <= N,
               "each frequency is there once: of real lines, none that is its own negative but 0");
 static_assert(!ALONE || (FNO_REAL && 32 % R == 0), "roots of 2R points are some of 64");
-static_assert(FNO_FORWARD != FNO_BACK && !FNO_PRODUCT, "it is one transform");
 static_assert(VALUES % 2 == 0 && is_given(ROOM * sizeof(REAL)), "the launcher gives the shared memory that this takes");
 
 // w, w^2, .. of one butterfly: a product of two powers half as high, so that few roundings add up.
@@ -211,7 +210,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) fno_few(const __gr
     const int c0 = static_cast<int>(blockIdx.x % groups) * CHANNELS, t = threadIdx.x % THREADS_X,
               line = threadIdx.x / THREADS_X;
     constexpr int FROM = FNO_FORWARD && FNO_REAL ? 1 : 2,
-                  TO = FNO_BACK && FNO_REAL ? 1 : 2;  // numbers of a point or mode
+                  TO = !FNO_FORWARD && FNO_REAL ? 1 : 2;  // numbers of a point or mode
     const FNO_FROM *const in = a.in + FROM * (outer * a.in_outer + inner * a.in_inner);
     FNO_TO *const out = a.out + TO * (outer * a.out_outer + inner * a.out_inner);
     if constexpr (FNO_FORWARD) {
