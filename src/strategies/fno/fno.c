@@ -18,6 +18,7 @@ enum {
     AS_PRODUCTS,
     WHOLE,
     SPLIT,
+    TWINS,
     SINGLY,
     TALL
 }; /* passes as products with tables of roots where they can be; fno_form's others; each frequency by itself where that is cheaper */
@@ -89,6 +90,7 @@ static bool shape_pass(const fno_pass *pass, fno_numbers numbers, int way, const
     const fno_form form = !pass->product ? way == TALL ? FNO_TALL : FNO_BY_GROUPS
                           : way == WHOLE ? FNO_WHOLE
                           : way == SPLIT ? FNO_SPLIT
+                          : way == TWINS ? FNO_TWINS
                                          : FNO_BY_GROUPS;
     at->by = BY_LADDER;
     if (!(product && fno_dense_shape_for(pass, numbers, machine, &at->dense_shape, reason, size)) &&
@@ -174,10 +176,12 @@ static size_t candidates(const stn_layer *layer, const stn_machine *machine, stn
     if (count < most && blocks && find(layer, &whole, machine, &state, reason, sizeof reason) &&
         blocks_of_product(&state) > blocks)
         list[count++] = whole;
-    const stn_candidate split = {{[FUSION] = FNO_ALL, [WAY] = SPLIT}};
-    if (count < most && blocks && find(layer, &split, machine, &state, reason, sizeof reason) &&
-        !passes_by(&state, BY_TABLE))
-        list[count++] = split;
+    for (int way = SPLIT; way <= TWINS; way++) {
+        const stn_candidate split = {{[FUSION] = FNO_ALL, [WAY] = way}};
+        if (count < most && blocks && find(layer, &split, machine, &state, reason, sizeof reason) &&
+            !passes_by(&state, BY_TABLE))
+            list[count++] = split;
+    }
     const stn_candidate products = {{[FUSION] = FNO_APART, [WAY] = AS_PRODUCTS}};
     if (count < most && find(layer, &products, machine, &state, reason, sizeof reason) &&
         passes_by(&state, BY_TABLE) > dense)
@@ -378,6 +382,7 @@ static void name_candidate(const stn_task *unused, const stn_candidate *candidat
                     candidate->values[WAY] == AS_PRODUCTS ? ", transforms as products"
                     : candidate->values[WAY] == WHOLE     ? ", spectra held whole"
                     : candidate->values[WAY] == SPLIT     ? ", transforms beside products"
+                    : candidate->values[WAY] == TWINS     ? ", transforms beside products in two blocks"
                     : candidate->values[WAY] == TALL      ? ", the largest radix first"
                     : candidate->values[WAY] == SINGLY    ? ", each frequency by itself"
                                                           : "");

@@ -108,6 +108,8 @@ typedef struct search {
     double cost;
 } search;
 
+static bool is_split(const search *s) { return s->form == FNO_SPLIT || s->form == FNO_TWINS; }
+
 /* Blocks of these bytes that a multiprocessor holds. */
 static int64_t fitting(const search *s, size_t shared) {
     return shared > s->machine->shared_per_block ? 0
@@ -120,9 +122,9 @@ static void offer(search *s, double waste, int by_registers) {
     const int64_t channels = group_channels(s->pass, now);
     now->held = now->whole = 0;
     if (s->form == FNO_WHOLE) now->whole = (int)stn_round_up(s->pass->channels, stn_max(STEP, channels));
-    if (s->form == FNO_SPLIT) now->whole = (int)stn_round_up(s->pass->channels, channels);
+    if (is_split(s)) now->whole = (int)stn_round_up(s->pass->channels, channels);
     int64_t blocks = stn_min(by_registers, fitting(s, fno_shape_shared(s->pass, s->numbers, now)));
-    if (blocks < (s->form == FNO_WHOLE ? 2 : 1)) return;
+    if (blocks < (s->form == FNO_WHOLE || s->form == FNO_TWINS ? 2 : 1)) return;
     if (s->pass->product && s->form == FNO_BY_GROUPS) {
         now->held = (int)stn_round_up(s->pass->channels, channels);
         if (now->held > 4096 || fitting(s, fno_shape_shared(s->pass, s->numbers, now)) < blocks) now->held = 0;
@@ -168,12 +170,12 @@ static void offer_groups(search *s) {
 /* Lines of so many threads, and how many at once. A warp of those that transform alone waits for no other: its lines are its own. */
 static void offer_lines(search *s) {
     stn_ladder *line = &s->now.line;
-    s->now.mixers = s->form == FNO_SPLIT ? s->now.threads / 2 : 0;
+    s->now.mixers = is_split(s) ? s->now.threads / 2 : 0;
     for (line->lines = 4; line->lines >= 1; line->lines /= 2)
         for (line->threads = power_from(line->points / line->radix[0]); line->threads >= 1; line->threads /= 2) {
             s->now.groups = (s->now.threads - s->now.mixers) / (line->threads * line->lines);
             if (s->now.groups < 1 || line->threads > 256) continue;
-            if (s->form == FNO_SPLIT && (line->stages != 2 || line->threads * line->lines > 32)) continue;
+            if (is_split(s) && (line->stages != 2 || line->threads * line->lines > 32)) continue;
             offer_groups(s);
             if (s->cost < INFINITY && line->threads <= 8) break; /* more lines at once would not be better */
         }
@@ -189,7 +191,8 @@ bool fno_shape_for(const fno_pass *pass, fno_numbers numbers, fno_form form, con
     }
     if (!pass->product && form != FNO_TALL) widen_rows(pass->n, fno_wide(numbers), point_bytes(pass, numbers), line);
     line->points = (int)pass->n, line->pad = pad_of(line), line->copies = line->shares = 1;
-    for (s.now.threads = form == FNO_SPLIT ? 512 : 128; s.now.threads <= 512; s.now.threads *= 2) offer_lines(&s);
+    const int least = form == FNO_SPLIT ? 512 : form == FNO_TWINS ? 256 : 128, most = form == FNO_TWINS ? 256 : 512;
+    for (s.now.threads = least; s.now.threads <= most; s.now.threads *= 2) offer_lines(&s);
     if (s.cost < INFINITY) return *shape = s.best, true;
     snprintf(reason, size, "a block's shared memory or registers do not hold its lines and modes");
     return false;

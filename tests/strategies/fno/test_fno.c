@@ -6,7 +6,7 @@
 
 enum {
     FUSIONS = 4,
-    WAYS = FUSIONS + 5
+    WAYS = FUSIONS + 7
 }; /* spectra held whole, transforms beside products, as products, by each frequency (twice) */
 
 /* All candidates of one layer; at least `least` of them must serve it. */
