@@ -89,11 +89,14 @@ stn_status fno_few_launch(const stn_kernel *kernel, const fno_pass *pass, fno_nu
 
 /* ---- choosing, by what it costs ---------------------------------------------------------------------------------- */
 
-/* Predictions, nothing is measured yet: the part of the copy rate that is reached by READY bytes a multiprocessor, which all its threads
- * ask for at once; of what moves and what is issued how much of the shorter work does not hide; instructions of a butterfly and of a
- * thread beside its arithmetic; the first loads and last stores; how long a thread waits for the points of one butterfly. */
+/* copy and begin are fitted to bench/results/2026-11-23-layers.md, the rest is counted or guessed: the part of the copy rate that is
+ * reached by READY bytes a multiprocessor, which all its threads ask for at once; of what moves and what is issued how much of the
+ * shorter work does not hide; instructions of a butterfly and of a thread beside its arithmetic; the first loads and last stores; how
+ * long a thread waits for the points of one butterfly. */
 enum { READY = 48 * 1024 };
-static const struct { double copy, apart, butterfly, thread, begin, wait; } rates = {0.8, 0.3, 16, 120, 4e-6, 0.4e-6};
+static const struct {
+    double copy, apart, butterfly, thread, begin, wait;
+} rates = {0.75, 0.3, 16, 120, 1.5e-6, 0.4e-6};
 
 /* Instructions of a butterfly: a complex product for each frequency, another for its power of the root, and loads or stores with their
  * addresses; of real points, taking two transforms of half the length apart. */

@@ -19,8 +19,7 @@ enum {
     WHOLE,
     SPLIT,
     TWINS,
-    SINGLY,
-    TALL
+    SINGLY
 }; /* passes as products with tables of roots where they can be; fno_form's others; each frequency by itself where that is cheaper */
 
 #define TF32_FROM 5e-4 /* the tolerance from which f32 may be multiplied as TF32 */
@@ -87,7 +86,7 @@ static void shape_singly(const fno_pass *pass, fno_numbers numbers, const stn_ma
 static bool shape_pass(const fno_pass *pass, fno_numbers numbers, int way, const stn_machine *machine, stage_state *at,
                        char *reason, size_t size) {
     const bool product = way == AS_PRODUCTS;
-    const fno_form form = !pass->product ? way == TALL ? FNO_TALL : FNO_BY_GROUPS
+    const fno_form form = !pass->product ? FNO_BY_GROUPS
                           : way == WHOLE ? FNO_WHOLE
                           : way == SPLIT ? FNO_SPLIT
                           : way == TWINS ? FNO_TWINS
@@ -147,28 +146,18 @@ static int blocks_of_product(const fno_state *state) {
     return 0;
 }
 
-/* Whether any transform alone begins with another radix. */
-static bool radices_differ(const fno_state *a, const fno_state *b) {
-    for (int i = 0; i < a->route.count; i++)
-        if (a->route.stage[i].kind == FNO_PASS && a->stage[i].by == BY_LADDER &&
-            a->stage[i].shape.line.radix[0] != b->stage[i].shape.line.radix[0])
-            return true;
-    return false;
-}
-
 /* Whether a way is another one than the plain one of the same fusion, and may be a better one. */
 static bool is_worth(int way, const fno_state *state, const fno_state *plain) {
     if (way == WHOLE) return blocks_of_product(state) > blocks_of_product(plain); /* more of them run at once */
     if (way == AS_PRODUCTS) return passes_by(state, BY_TABLE) > passes_by(plain, BY_TABLE);
-    if (way == TALL) return radices_differ(plain, state);
     if (way == SINGLY) return passes_by(state, BY_FREQUENCY) > 0;
     return !passes_by(state, BY_TABLE);
 }
 
 /* Every fusion, then the other ways of all and of nothing fused. */
 static size_t candidates(const stn_layer *layer, const stn_machine *machine, stn_candidate *list, size_t most) {
-    static const int ways[][2] = {{FNO_ALL, WHOLE},         {FNO_ALL, SPLIT},  {FNO_ALL, TWINS},   {FNO_ALL, SINGLY},
-                                  {FNO_APART, AS_PRODUCTS}, {FNO_APART, TALL}, {FNO_APART, SINGLY}};
+    static const int ways[][2] = {{FNO_ALL, WHOLE},  {FNO_ALL, SPLIT},         {FNO_ALL, TWINS},
+                                  {FNO_ALL, SINGLY}, {FNO_APART, AS_PRODUCTS}, {FNO_APART, SINGLY}};
     size_t count = 0;
     fno_state state, plain;
     char reason[160];
@@ -370,7 +359,6 @@ static void name_candidate(const stn_task *unused, const stn_candidate *candidat
                     : candidate->values[WAY] == WHOLE     ? ", spectra held whole"
                     : candidate->values[WAY] == SPLIT     ? ", transforms beside products"
                     : candidate->values[WAY] == TWINS     ? ", transforms beside products in two blocks"
-                    : candidate->values[WAY] == TALL      ? ", the largest radix first"
                     : candidate->values[WAY] == SINGLY    ? ", each frequency by itself"
                                                           : "");
 }

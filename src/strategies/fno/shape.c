@@ -189,7 +189,7 @@ bool fno_shape_for(const fno_pass *pass, fno_numbers numbers, fno_form form, con
         snprintf(reason, size, "an axis has a factor that its transforms lack (2, 3, 5 and 7 they have)");
         return false;
     }
-    if (!pass->product && form != FNO_TALL) widen_rows(pass->n, fno_wide(numbers), point_bytes(pass, numbers), line);
+    if (!pass->product) widen_rows(pass->n, fno_wide(numbers), point_bytes(pass, numbers), line);
     line->points = (int)pass->n, line->pad = pad_of(line), line->copies = line->shares = 1;
     const int least = form == FNO_SPLIT ? 512 : form == FNO_TWINS ? 256 : 128, most = form == FNO_TWINS ? 256 : 512;
     for (s.now.threads = least; s.now.threads <= most; s.now.threads *= 2) offer_lines(&s);
@@ -212,19 +212,18 @@ int64_t fno_shape_blocks(const fno_pass *pass, const fno_shape *shape, const stn
 
 /* ---- what it costs ----------------------------------------------------------------------------------------------- */
 
-/* Fitted to what an H200 took (bench/results/2026-11-22-fno-2.md), but for begin and draw. Instructions for each point and rung
- * with its loads and stores, of a transform alone and beside a product; parts of the peak rates that are reached; how much of the
- * shorter work hides behind the longer, in a transform alone; bytes a second of weights that come again for every item; how much each
- * further block of a multiprocessor lets the phases of a product's pass overlap; the first loads and the last stores of a block; what
- * one multiprocessor can read, over its share of the copy bandwidth; of the transforms and the product that different warps do side by
- * side how much of the shorter the longer still waits for, by their count of instructions, and how much of its time such a block works;
- * how much longer lines of more than TALL points take, that leave a multiprocessor few blocks, and those of more than LONG; how much
- * longer points take for each further access to one of their sectors (1d-8192, 1d-512 and longer, 3d-32 and 3d-64 in
- * 2026-11-22-layers-grid.md). */
+/* Fitted to what an H200 took (bench/results/2026-11-22-fno-2.md; begin, tall, longer and parted: 2026-11-23-layers.md), but for draw.
+ * Instructions for each point and rung with its loads and stores, of a transform alone and beside a product; parts of the peak rates
+ * that are reached; how much of the shorter work hides behind the longer, in a transform alone; bytes a second of weights that come
+ * again for every item; how much each further block of a multiprocessor lets the phases of a product's pass overlap; the first loads
+ * and the last stores of a block; what one multiprocessor can read, over its share of the copy bandwidth; of the transforms and the
+ * product that different warps do side by side how much of the shorter the longer still waits for, by their count of instructions, and
+ * how much of its time such a block works; how much longer lines of more than TALL points take, that leave a multiprocessor few blocks,
+ * and those of more than LONG; how much longer points take for each further access to one of their sectors. */
 enum { LONG = 256, TALL = 4096 };
 static const struct {
     double instructions, mixing, copy, tensor, hidden, again, overlap, begin, draw, beside, works, tall, longer, parted;
-} rates = {17, 24, 0.9, 0.92, 0.7, 5.5e12, 0.16, 4e-6, 3, 0.35, 0.74, 2.67, 1.35, 0.8};
+} rates = {17, 24, 0.9, 0.92, 0.7, 5.5e12, 0.16, 1.5e-6, 3, 0.35, 0.74, 2.9, 1.6, 0.8};
 
 /* Accesses to a sector of points: neighbouring threads take neighbouring points, as many as butterflies begin side by side. */
 static double accesses(const fno_pass *pass, fno_numbers numbers, const fno_shape *shape) {

@@ -4,10 +4,8 @@
 
 #include "../layer/compare_layer.h"
 
-enum {
-    FUSIONS = 4,
-    WAYS = FUSIONS + 7
-}; /* spectra held whole, transforms beside products, as products, by each frequency (twice) */
+/* Beside the fusions: spectra held whole, transforms beside products in one block or two, as products, by each frequency (twice). */
+enum { FUSIONS = 4, WAYS = FUSIONS + 6 };
 
 /* All candidates of one layer; at least `least` of them must serve it. */
 static void check_all(suite *s, const stn_spectral_conv *layer, int least) {
