@@ -82,7 +82,8 @@ static void shape_singly(const fno_pass *pass, fno_numbers numbers, const stn_ma
         at->by = BY_FREQUENCY;
 }
 
-/* A pass by transforms, or as a product where its length has no butterflies, or where it may be one and that is wanted. */
+/* A pass by transforms; as a product where its length has no butterflies, or where it may be one and that is wanted; by each frequency where
+ * it is too long for that. */
 static bool shape_pass(const fno_pass *pass, fno_numbers numbers, int way, const stn_machine *machine, stage_state *at,
                        char *reason, size_t size) {
     const bool product = way == AS_PRODUCTS;
@@ -96,7 +97,10 @@ static bool shape_pass(const fno_pass *pass, fno_numbers numbers, int way, const
         fno_shape_for(pass, numbers, form, machine, &at->shape, reason, size))
         return true;
     at->by = BY_TABLE;
-    return fno_dense_shape_for(pass, numbers, machine, &at->dense_shape, reason, size);
+    if (fno_dense_shape_for(pass, numbers, machine, &at->dense_shape, reason, size)) return true;
+    char unused[160];
+    at->by = BY_FREQUENCY;
+    return fno_few_shape_for(pass, numbers, machine, &at->few_shape, unused, sizeof unused);
 }
 
 /* The route and the shape of each of its launches. */
@@ -150,7 +154,7 @@ static int blocks_of_product(const fno_state *state) {
 static bool is_worth(int way, const fno_state *state, const fno_state *plain) {
     if (way == WHOLE) return blocks_of_product(state) > blocks_of_product(plain); /* more of them run at once */
     if (way == AS_PRODUCTS) return passes_by(state, BY_TABLE) > passes_by(plain, BY_TABLE);
-    if (way == SINGLY) return passes_by(state, BY_FREQUENCY) > 0;
+    if (way == SINGLY) return passes_by(state, BY_FREQUENCY) > passes_by(plain, BY_FREQUENCY);
     return !passes_by(state, BY_TABLE);
 }
 

@@ -159,6 +159,10 @@ static void few(suite *s) {
                  3); /* a real line is one channel: 33 frequencies of 32 results */
     c.shared_weights = 0, c.has_bias = 1, c.activation = STN_ACTIVATION_RELU;
     check_all(s, &c, 2);
+    c = layer_of(1, (size_t[]){16 * 211}, (size_t[]){5}, 1, 2,
+                 2); /* no butterflies for all of it, too long for a product */
+    c.shared_weights = 0;
+    check_all(s, &c, 1);
     if (!s->full) return;
     c = layer_of(1, (size_t[]){2048}, (size_t[]){17}, 3, 9, 9);
     c.shared_weights = 0, c.dtype = STN_F16, c.has_bias = 1;
