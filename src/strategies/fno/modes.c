@@ -82,7 +82,8 @@ stn_status fno_modes_launch(const stn_kernel *kernel, const fno_modes *modes, fn
     return stn_module_launch(kernel->module, &how, arguments, error);
 }
 
-/* Estimates, but for begin, the first loads and last stores of a block (bench/results/2026-11-23-layers.md). Parts of the peak rates, and of what a block reads again in L2. */
+/* Estimates; begin, the first loads and last stores of a block, is measured (bench/results/2026-11-23-layers.md). Parts of the peak rates,
+ * and of what a block reads again in L2. */
 static const struct {
     double copy, tensor, again, begin;
     double draw;  /* what one multiprocessor can read, over its share of the copy bandwidth */
