@@ -37,15 +37,22 @@ static_assert(Q * WIDTH == N, "butterflies share a line's points evenly");
 static_assert(FNO_REAL ? 2 * HIGH < N && FNO_LOW == 0 : FREQUENCIES <= N,
               "each frequency is there once: of real lines, none that is its own negative but 0");
 static_assert(!ALONE || (FNO_REAL && 32 % R == 0), "roots of 2R points are some of 64");
-static_assert(FNO_FORWARD != FNO_BACK && !FNO_PRODUCT, "it is one transform");
 static_assert(VALUES % 2 == 0 && is_given(ROOM * sizeof(REAL)), "the launcher gives the shared memory that this takes");
 
-// w, w^2, .. of one butterfly: a product of two powers half as high, so that few roundings add up.
+// w^q, w^2q, .. of butterfly q. w^q, w^2q, w^4q, .. come from the table, [power of two][q]: a power of a rounded root errs by as many
+// times its error. All others are products of those in their bits.
 struct powers {
     value of[REACH + 1];
-    __device__ __forceinline__ powers(value w) {
+    __device__ __forceinline__ powers(const REAL *roots, int q) {
 #pragma unroll
-        for (int k = 1; k <= REACH; k++) of[k] = k == 1 ? w : of[k / 2] * of[k - k / 2];
+        for (int k = 1; k <= REACH; k++) {
+            if (k & (k - 1)) {
+                of[k] = of[k & (k - 1)] * of[k & -k];
+            } else {
+                of[k] = load_pair(roots + 2 * q);
+                roots += 2 * Q;
+            }
+        }
     }
 };
 // x times w^f, f negative too, added to sum.
@@ -90,7 +97,7 @@ __device__ __forceinline__ void sum_alone(value (&sum)[FREQUENCIES], const line_
         value x[R], made[R + 1];
 #pragma unroll
         for (int r = 0; r < R; r++) x[r] = {get.number(q, 2 * r * Q), get.number(q, (2 * r + 1) * Q)};
-        const powers w(load_pair(roots + 2 * q));
+        const powers w(roots, q);
         real_results(x, made);
 #pragma unroll
         for (int f = 0; f <= HIGH; f++) {
@@ -105,7 +112,7 @@ __device__ __forceinline__ void sum_line(value (&sum)[FREQUENCIES], const line_p
         value x[R];
 #pragma unroll
         for (int r = 0; r < R; r++) x[r] = get(q, r * Q);
-        const powers w(load_pair(roots + 2 * q));
+        const powers w(roots, q);
         dft<R>(x);
 #pragma unroll
         for (int f = -BELOW; f <= HIGH; f++) add_turned(sum[f + BELOW], x[input_of(f)], w, f);
@@ -171,7 +178,7 @@ __device__ __forceinline__ void spread_line(const value *modes, const line_targe
 #pragma unroll 1
     for (int q = t; q < Q; q += THREADS_X) {
         value x[R];
-        const powers w(load_pair(roots + 2 * q));
+        const powers w(roots, q);
 #pragma unroll
         for (int r = 0; r < R; r++) x[r] = {REAL(0), REAL(0)};
 #pragma unroll
@@ -186,7 +193,7 @@ __device__ __forceinline__ void spread_alone(const value *modes, const line_targ
 #pragma unroll 1
     for (int q = t; q < Q; q += THREADS_X) {
         value x[R], half[R + 1];
-        const powers w(load_pair(roots + 2 * q));
+        const powers w(roots, q);
 #pragma unroll
         for (int k = 0; k <= R; k++) half[k] = {REAL(0), REAL(0)};
 #pragma unroll
@@ -211,7 +218,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) fno_few(const __gr
     const int c0 = static_cast<int>(blockIdx.x % groups) * CHANNELS, t = threadIdx.x % THREADS_X,
               line = threadIdx.x / THREADS_X;
     constexpr int FROM = FNO_FORWARD && FNO_REAL ? 1 : 2,
-                  TO = FNO_BACK && FNO_REAL ? 1 : 2;  // numbers of a point or mode
+                  TO = !FNO_FORWARD && FNO_REAL ? 1 : 2;  // numbers of a point or mode
     const FNO_FROM *const in = a.in + FROM * (outer * a.in_outer + inner * a.in_inner);
     FNO_TO *const out = a.out + TO * (outer * a.out_outer + inner * a.out_inner);
     if constexpr (FNO_FORWARD) {

@@ -88,7 +88,7 @@ __device__ __forceinline__ void dft_of_few(complex<T> (&x)[SIZE]) {
 
 // ---- the roots of rung 0, by which butterfly j's results are turned: in memory, or a thread's own, of its only butterfly
 struct own_roots {
-    value w[top::R - 1];
+    value w[top::R > 1 ? top::R - 1 : 1];
     __device__ __forceinline__ own_roots(const REAL *roots, int j) {
 #pragma unroll
         for (int r = 1; r < top::R; r++) w[r - 1] = load_pair(roots + 2 * ((r - 1) * top::STRIDE + j));

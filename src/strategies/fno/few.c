@@ -40,17 +40,27 @@ int64_t fno_few_blocks(const fno_pass *pass, const fno_few_shape *shape) {
     return blocks;
 }
 
+/* Powers of two up to the highest frequency, 1 at least. */
+static int levels_of(const fno_pass *pass) {
+    const int64_t highest = pass->real ? pass->modes - 1 : stn_max(pass->low, pass->modes - 1 - pass->low);
+    int levels = 0;
+    while (((int64_t)1 << levels) <= highest) levels++;
+    return levels > 0 ? levels : 1;
+}
+
 size_t fno_few_roots(const fno_pass *pass, fno_numbers numbers, const fno_few_shape *shape, void *to) {
-    const int64_t count = across(pass, shape);
-    for (int64_t q = 0; to && q < count; q++) {
-        const double angle = -6.283185307179586476925 * (double)q / (double)pass->n, z[2] = {cos(angle), sin(angle)};
-        for (int i = 0; i < 2; i++)
+    const int64_t count = across(pass, shape), all = count * levels_of(pass);
+    for (int64_t i = 0; to && i < all; i++) {
+        const int64_t power = (i % count << i / count) % pass->n;
+        const double angle = -6.283185307179586476925 * (double)power / (double)pass->n,
+                     z[2] = {cos(angle), sin(angle)};
+        for (int part = 0; part < 2; part++)
             if (fno_wide(numbers))
-                ((double *)to)[2 * q + i] = z[i];
+                ((double *)to)[2 * i + part] = z[part];
             else
-                ((float *)to)[2 * q + i] = (float)z[i];
+                ((float *)to)[2 * i + part] = (float)z[part];
     }
-    return (size_t)count * fno_cell(numbers);
+    return (size_t)all * fno_cell(numbers);
 }
 
 /* ---- built and launched ------------------------------------------------------------------------------------------ */
@@ -79,11 +89,14 @@ stn_status fno_few_launch(const stn_kernel *kernel, const fno_pass *pass, fno_nu
 
 /* ---- choosing, by what it costs ---------------------------------------------------------------------------------- */
 
-/* Predictions, nothing is measured yet: the part of the copy rate that is reached by READY bytes a multiprocessor, which all its threads
- * ask for at once; of what moves and what is issued how much of the shorter work does not hide; instructions of a butterfly and of a
- * thread beside its arithmetic; the first loads and last stores; how long a thread waits for the points of one butterfly. */
+/* copy and begin are fitted to bench/results/2026-11-23-layers.md, the rest is counted or guessed: the part of the copy rate that is
+ * reached by READY bytes a multiprocessor, which all its threads ask for at once; of what moves and what is issued how much of the
+ * shorter work does not hide; instructions of a butterfly and of a thread beside its arithmetic; the first loads and last stores; how
+ * long a thread waits for the points of one butterfly. */
 enum { READY = 48 * 1024 };
-static const struct { double copy, apart, butterfly, thread, begin, wait; } rates = {0.8, 0.3, 16, 120, 4e-6, 0.4e-6};
+static const struct {
+    double copy, apart, butterfly, thread, begin, wait;
+} rates = {0.75, 0.3, 16, 120, 1.5e-6, 0.4e-6};
 
 /* Instructions of a butterfly: a complex product for each frequency, another for its power of the root, and loads or stores with their
  * addresses; of real points, taking two transforms of half the length apart. */

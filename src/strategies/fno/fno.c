@@ -18,8 +18,8 @@ enum {
     AS_PRODUCTS,
     WHOLE,
     SPLIT,
-    SINGLY,
-    TALL
+    TWINS,
+    SINGLY
 }; /* passes as products with tables of roots where they can be; fno_form's others; each frequency by itself where that is cheaper */
 
 #define TF32_FROM 5e-4 /* the tolerance from which f32 may be multiplied as TF32 */
@@ -82,20 +82,25 @@ static void shape_singly(const fno_pass *pass, fno_numbers numbers, const stn_ma
         at->by = BY_FREQUENCY;
 }
 
-/* A pass by transforms, or as a product where its length has no butterflies, or where it may be one and that is wanted. */
+/* A pass by transforms; as a product where its length has no butterflies, or where it may be one and that is wanted; by each frequency where
+ * it is too long for that. */
 static bool shape_pass(const fno_pass *pass, fno_numbers numbers, int way, const stn_machine *machine, stage_state *at,
                        char *reason, size_t size) {
     const bool product = way == AS_PRODUCTS;
-    const fno_form form = !pass->product ? way == TALL ? FNO_TALL : FNO_BY_GROUPS
+    const fno_form form = !pass->product ? FNO_BY_GROUPS
                           : way == WHOLE ? FNO_WHOLE
                           : way == SPLIT ? FNO_SPLIT
+                          : way == TWINS ? FNO_TWINS
                                          : FNO_BY_GROUPS;
     at->by = BY_LADDER;
     if (!(product && fno_dense_shape_for(pass, numbers, machine, &at->dense_shape, reason, size)) &&
         fno_shape_for(pass, numbers, form, machine, &at->shape, reason, size))
         return true;
     at->by = BY_TABLE;
-    return fno_dense_shape_for(pass, numbers, machine, &at->dense_shape, reason, size);
+    if (fno_dense_shape_for(pass, numbers, machine, &at->dense_shape, reason, size)) return true;
+    char unused[160];
+    at->by = BY_FREQUENCY;
+    return fno_few_shape_for(pass, numbers, machine, &at->few_shape, unused, sizeof unused);
 }
 
 /* The route and the shape of each of its launches. */
@@ -145,51 +150,30 @@ static int blocks_of_product(const fno_state *state) {
     return 0;
 }
 
-/* Whether a way, which fuses nothing, has all first radices as there are anyway. */
-static bool is_as_ever(const stn_layer *layer, const stn_machine *machine, const fno_state *state) {
-    fno_state other;
-    char reason[160];
-    bool same = find(layer, &(stn_candidate){{[FUSION] = FNO_APART}}, machine, &other, reason, sizeof reason);
-    for (int i = 0; same && i < other.route.count; i++)
-        same = other.route.stage[i].kind != FNO_PASS || other.stage[i].by != BY_LADDER ||
-               other.stage[i].shape.line.radix[0] == state->stage[i].shape.line.radix[0];
-    return same;
+/* Whether a way is another one than the plain one of the same fusion, and may be a better one. */
+static bool is_worth(int way, const fno_state *state, const fno_state *plain) {
+    if (way == WHOLE) return blocks_of_product(state) > blocks_of_product(plain); /* more of them run at once */
+    if (way == AS_PRODUCTS) return passes_by(state, BY_TABLE) > passes_by(plain, BY_TABLE);
+    if (way == SINGLY) return passes_by(state, BY_FREQUENCY) > passes_by(plain, BY_FREQUENCY);
+    return !passes_by(state, BY_TABLE);
 }
 
-/* Every fusion; then all fused by whole spectra where more blocks run so, and nothing fused with all passes as products, where those
- * are other ways. */
+/* Every fusion, then the other ways of all and of nothing fused. */
 static size_t candidates(const stn_layer *layer, const stn_machine *machine, stn_candidate *list, size_t most) {
+    static const int ways[][2] = {{FNO_ALL, WHOLE},  {FNO_ALL, SPLIT},         {FNO_ALL, TWINS},
+                                  {FNO_ALL, SINGLY}, {FNO_APART, AS_PRODUCTS}, {FNO_APART, SINGLY}};
     size_t count = 0;
-    fno_state state;
+    fno_state state, plain;
     char reason[160];
-    int dense = 0, blocks = 0;
     for (int fusion = FNO_FUSIONS - 1; fusion >= 0 && count < most; fusion--) {
         const stn_candidate one = {{[FUSION] = fusion}};
-        if (!find(layer, &one, machine, &state, reason, sizeof reason)) continue;
-        list[count++] = one;
-        dense = passes_by(&state, BY_TABLE);
-        if (fusion == FNO_ALL) blocks = blocks_of_product(&state);
+        if (find(layer, &one, machine, &state, reason, sizeof reason)) list[count++] = one;
     }
-    const stn_candidate whole = {{[FUSION] = FNO_ALL, [WAY] = WHOLE}};
-    if (count < most && blocks && find(layer, &whole, machine, &state, reason, sizeof reason) &&
-        blocks_of_product(&state) > blocks)
-        list[count++] = whole;
-    const stn_candidate split = {{[FUSION] = FNO_ALL, [WAY] = SPLIT}};
-    if (count < most && blocks && find(layer, &split, machine, &state, reason, sizeof reason) &&
-        !passes_by(&state, BY_TABLE))
-        list[count++] = split;
-    const stn_candidate products = {{[FUSION] = FNO_APART, [WAY] = AS_PRODUCTS}};
-    if (count < most && find(layer, &products, machine, &state, reason, sizeof reason) &&
-        passes_by(&state, BY_TABLE) > dense)
-        list[count++] = products;
-    const stn_candidate tall = {{[FUSION] = FNO_APART, [WAY] = TALL}};
-    if (count < most && find(layer, &tall, machine, &state, reason, sizeof reason) &&
-        !is_as_ever(layer, machine, &state))
-        list[count++] = tall;
-    for (int fusion = FNO_ALL; fusion >= FNO_APART && count < most; fusion -= FNO_ALL) {
-        const stn_candidate singly = {{[FUSION] = fusion, [WAY] = SINGLY}};
-        if (find(layer, &singly, machine, &state, reason, sizeof reason) && passes_by(&state, BY_FREQUENCY))
-            list[count++] = singly;
+    for (size_t i = 0; i < sizeof ways / sizeof *ways && count < most; i++) {
+        const stn_candidate of = {{[FUSION] = ways[i][0]}}, one = {{[FUSION] = ways[i][0], [WAY] = ways[i][1]}};
+        if (find(layer, &of, machine, &plain, reason, sizeof reason) &&
+            find(layer, &one, machine, &state, reason, sizeof reason) && is_worth(ways[i][1], &state, &plain))
+            list[count++] = one;
     }
     return count;
 }
@@ -378,7 +362,7 @@ static void name_candidate(const stn_task *unused, const stn_candidate *candidat
                     candidate->values[WAY] == AS_PRODUCTS ? ", transforms as products"
                     : candidate->values[WAY] == WHOLE     ? ", spectra held whole"
                     : candidate->values[WAY] == SPLIT     ? ", transforms beside products"
-                    : candidate->values[WAY] == TALL      ? ", the largest radix first"
+                    : candidate->values[WAY] == TWINS     ? ", transforms beside products in two blocks"
                     : candidate->values[WAY] == SINGLY    ? ", each frequency by itself"
                                                           : "");
 }

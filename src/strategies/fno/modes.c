@@ -82,12 +82,13 @@ stn_status fno_modes_launch(const stn_kernel *kernel, const fno_modes *modes, fn
     return stn_module_launch(kernel->module, &how, arguments, error);
 }
 
-/* Estimates: nothing is measured yet. Parts of the peak rates, and of what a block reads again in L2. */
+/* Estimates; begin, the first loads and last stores of a block, is measured (bench/results/2026-11-23-layers.md). Parts of the peak rates,
+ * and of what a block reads again in L2. */
 static const struct {
     double copy, tensor, again, begin;
     double draw;  /* what one multiprocessor can read, over its share of the copy bandwidth */
     double apart; /* times the bytes of a factor whose sectors of 32 bytes are not read whole at once */
-} rates = {0.7, 0.4, 0.6, 3e-6, 3, 2};
+} rates = {0.7, 0.4, 0.6, 1e-6, 3, 2};
 
 double fno_modes_cost(const fno_modes *modes, fno_numbers numbers, const fno_modes_shape *shape,
                       const stn_machine *machine, stn_estimate *sum) {

@@ -49,9 +49,9 @@ typedef struct fno_shape {
 } fno_shape;
 
 /* How the launch that has the product holds modes: those of a group of lines; of all channels, so that two blocks or more fit on a
- * multiprocessor; or of all channels of two items, which some warps transform while others multiply (fno_split). Of launches without it, FNO_TALL begins
- * with the largest radix even where that is too tall for whole sectors of memory. */
-typedef enum fno_form { FNO_BY_GROUPS, FNO_WHOLE, FNO_SPLIT, FNO_TALL } fno_form;
+ * multiprocessor; or of all channels of two items, which some warps transform while others multiply (fno_split), in one block of 512
+ * threads or, as twins, in two of 256. */
+typedef enum fno_form { FNO_BY_GROUPS, FNO_WHOLE, FNO_SPLIT, FNO_TWINS } fno_form;
 
 /* False where no block holds what the pass needs, and why. */
 bool fno_shape_for(const fno_pass *pass, fno_numbers numbers, fno_form form, const stn_machine *machine,

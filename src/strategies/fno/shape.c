@@ -108,6 +108,8 @@ typedef struct search {
     double cost;
 } search;
 
+static bool is_split(const search *s) { return s->form == FNO_SPLIT || s->form == FNO_TWINS; }
+
 /* Blocks of these bytes that a multiprocessor holds. */
 static int64_t fitting(const search *s, size_t shared) {
     return shared > s->machine->shared_per_block ? 0
@@ -120,9 +122,9 @@ static void offer(search *s, double waste, int by_registers) {
     const int64_t channels = group_channels(s->pass, now);
     now->held = now->whole = 0;
     if (s->form == FNO_WHOLE) now->whole = (int)stn_round_up(s->pass->channels, stn_max(STEP, channels));
-    if (s->form == FNO_SPLIT) now->whole = (int)stn_round_up(s->pass->channels, channels);
+    if (is_split(s)) now->whole = (int)stn_round_up(s->pass->channels, channels);
     int64_t blocks = stn_min(by_registers, fitting(s, fno_shape_shared(s->pass, s->numbers, now)));
-    if (blocks < (s->form == FNO_WHOLE ? 2 : 1)) return;
+    if (blocks < (s->form == FNO_WHOLE || s->form == FNO_TWINS ? 2 : 1)) return;
     if (s->pass->product && s->form == FNO_BY_GROUPS) {
         now->held = (int)stn_round_up(s->pass->channels, channels);
         if (now->held > 4096 || fitting(s, fno_shape_shared(s->pass, s->numbers, now)) < blocks) now->held = 0;
@@ -168,12 +170,12 @@ static void offer_groups(search *s) {
 /* Lines of so many threads, and how many at once. A warp of those that transform alone waits for no other: its lines are its own. */
 static void offer_lines(search *s) {
     stn_ladder *line = &s->now.line;
-    s->now.mixers = s->form == FNO_SPLIT ? s->now.threads / 2 : 0;
+    s->now.mixers = is_split(s) ? s->now.threads / 2 : 0;
     for (line->lines = 4; line->lines >= 1; line->lines /= 2)
         for (line->threads = power_from(line->points / line->radix[0]); line->threads >= 1; line->threads /= 2) {
             s->now.groups = (s->now.threads - s->now.mixers) / (line->threads * line->lines);
             if (s->now.groups < 1 || line->threads > 256) continue;
-            if (s->form == FNO_SPLIT && (line->stages != 2 || line->threads * line->lines > 32)) continue;
+            if (is_split(s) && (line->stages != 2 || line->threads * line->lines > 32)) continue;
             offer_groups(s);
             if (s->cost < INFINITY && line->threads <= 8) break; /* more lines at once would not be better */
         }
@@ -187,9 +189,10 @@ bool fno_shape_for(const fno_pass *pass, fno_numbers numbers, fno_form form, con
         snprintf(reason, size, "an axis has a factor that its transforms lack (2, 3, 5 and 7 they have)");
         return false;
     }
-    if (!pass->product && form != FNO_TALL) widen_rows(pass->n, fno_wide(numbers), point_bytes(pass, numbers), line);
+    if (!pass->product) widen_rows(pass->n, fno_wide(numbers), point_bytes(pass, numbers), line);
     line->points = (int)pass->n, line->pad = pad_of(line), line->copies = line->shares = 1;
-    for (s.now.threads = form == FNO_SPLIT ? 512 : 128; s.now.threads <= 512; s.now.threads *= 2) offer_lines(&s);
+    const int least = form == FNO_SPLIT ? 512 : form == FNO_TWINS ? 256 : 128, most = form == FNO_TWINS ? 256 : 512;
+    for (s.now.threads = least; s.now.threads <= most; s.now.threads *= 2) offer_lines(&s);
     if (s.cost < INFINITY) return *shape = s.best, true;
     snprintf(reason, size, "a block's shared memory or registers do not hold its lines and modes");
     return false;
@@ -209,19 +212,18 @@ int64_t fno_shape_blocks(const fno_pass *pass, const fno_shape *shape, const stn
 
 /* ---- what it costs ----------------------------------------------------------------------------------------------- */
 
-/* Fitted to what an H200 took (bench/results/2026-11-22-fno-2.md), but for begin and draw. Instructions for each point and rung
- * with its loads and stores, of a transform alone and beside a product; parts of the peak rates that are reached; how much of the
- * shorter work hides behind the longer, in a transform alone; bytes a second of weights that come again for every item; how much each
- * further block of a multiprocessor lets the phases of a product's pass overlap; the first loads and the last stores of a block; what
- * one multiprocessor can read, over its share of the copy bandwidth; of the transforms and the product that different warps do side by
- * side how much of the shorter the longer still waits for, by their count of instructions, and how much of its time such a block works;
- * how much longer lines of more than TALL points take, that leave a multiprocessor few blocks, and those of more than LONG; how much
- * longer points take for each further access to one of their sectors (1d-8192, 1d-512 and longer, 3d-32 and 3d-64 in
- * 2026-11-22-layers-grid.md). */
+/* Fitted to what an H200 took (bench/results/2026-11-22-fno-2.md; begin, tall, longer and parted: 2026-11-23-layers.md), but for draw.
+ * Instructions for each point and rung with its loads and stores, of a transform alone and beside a product; parts of the peak rates
+ * that are reached; how much of the shorter work hides behind the longer, in a transform alone; bytes a second of weights that come
+ * again for every item; how much each further block of a multiprocessor lets the phases of a product's pass overlap; the first loads
+ * and the last stores of a block; what one multiprocessor can read, over its share of the copy bandwidth; of the transforms and the
+ * product that different warps do side by side how much of the shorter the longer still waits for, by their count of instructions, and
+ * how much of its time such a block works; how much longer lines of more than TALL points take, that leave a multiprocessor few blocks,
+ * and those of more than LONG; how much longer points take for each further access to one of their sectors. */
 enum { LONG = 256, TALL = 4096 };
 static const struct {
     double instructions, mixing, copy, tensor, hidden, again, overlap, begin, draw, beside, works, tall, longer, parted;
-} rates = {17, 24, 0.9, 0.92, 0.7, 5.5e12, 0.16, 4e-6, 3, 0.35, 0.74, 2.4, 1.35, 0.8};
+} rates = {17, 24, 0.9, 0.92, 0.7, 5.5e12, 0.16, 1.5e-6, 3, 0.35, 0.74, 2.9, 1.6, 0.8};
 
 /* Accesses to a sector of points: neighbouring threads take neighbouring points, as many as butterflies begin side by side. */
 static double accesses(const fno_pass *pass, fno_numbers numbers, const fno_shape *shape) {

@@ -4,10 +4,8 @@
 
 #include "../layer/compare_layer.h"
 
-enum {
-    FUSIONS = 4,
-    WAYS = FUSIONS + 5
-}; /* spectra held whole, transforms beside products, as products, by each frequency (twice) */
+/* Beside the fusions: spectra held whole, transforms beside products in one block or two, as products, by each frequency (twice). */
+enum { FUSIONS = 4, WAYS = FUSIONS + 6 };
 
 /* All candidates of one layer; at least `least` of them must serve it. */
 static void check_all(suite *s, const stn_spectral_conv *layer, int least) {
@@ -161,6 +159,10 @@ static void few(suite *s) {
                  3); /* a real line is one channel: 33 frequencies of 32 results */
     c.shared_weights = 0, c.has_bias = 1, c.activation = STN_ACTIVATION_RELU;
     check_all(s, &c, 2);
+    c = layer_of(1, (size_t[]){16 * 211}, (size_t[]){5}, 1, 2,
+                 2); /* no butterflies for all of it, too long for a product */
+    c.shared_weights = 0;
+    check_all(s, &c, 1);
     if (!s->full) return;
     c = layer_of(1, (size_t[]){2048}, (size_t[]){17}, 3, 9, 9);
     c.shared_weights = 0, c.dtype = STN_F16, c.has_bias = 1;
