@@ -22,6 +22,9 @@
 // SPARSE_WHOLE: the stage begins SKIP points earlier, where a line of memory does, so that eight threads ask for one line (sparse_walk
 // says what that is good for). In f32 its pieces of 16 bytes lie FLIP apart in every second run of 128 bytes: no two lanes in a bank.
 //
+// SPARSE_APART: a block's tiles are not neighbours but lie as far apart as there are blocks, so that all that is read at a time lies side
+// by side, as where threads copy a line point by point.
+//
 // For 1024 points of f16 in windows of 256 (f = 60): 64 products, 128 cycles, and 15 reads of 512 bytes, 60 to 120 cycles of shared
 // memory; memory takes 220. (Each block's words read anew were 64 reads, two lanes to a bank: 512 cycles.)
 #include "device/arith.cuh"
@@ -162,8 +165,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_line(const 
     extern __shared__ __align__(128) unsigned char stn_shared[];
     STORED *const shared = reinterpret_cast<STORED *>(stn_shared);  // STAGES stages
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, t = lane % 4;
-    const long long first = blockIdx.x % a.walks * a.walk, batch = blockIdx.x / a.walks;
-    const long long last = first + a.walk < a.steps ? first + a.walk : a.steps;
+    const long long walk = blockIdx.x % a.walks, batch = blockIdx.x / a.walks;
+    const long long step = SPARSE_APART ? a.walks : 1, first = SPARSE_APART ? walk : walk * a.walk;
+    const long long last = SPARSE_APART || first + a.walk > a.steps ? a.steps : first + a.walk;
     const STORED *const in = a.in + batch * a.in_batch;
     STORED *const out = a.out + batch * a.out_batch;
     factor f;
@@ -176,14 +180,14 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_line(const 
     int stage = 0, filled = 0;
     long long next = first;
 #pragma unroll 1
-    for (long long tile = first - AHEAD; tile < last; tile++) {
+    for (long long tile = first - AHEAD * step; tile < last; tile += step) {
         if (tile >= first) {
             copy_async_wait<AHEAD - 1>();
             __syncthreads();  // and all have done with the stage that is filled next
         }
         if (next < last) load_tile(shared + filled * STAGE, in, next * WIDE - LEAD - SKIP, a.nx);
         copy_async_commit();
-        next++, filled = filled + 1 == STAGES ? 0 : filled + 1;
+        next += step, filled = filled + 1 == STAGES ? 0 : filled + 1;
         if (tile < first) continue;
         float sum[BLOCKS_OF_SEGMENT][4] = {};
         if constexpr (ABREAST)

@@ -93,8 +93,10 @@ static bool read_arguments(suite *s, const char **only, int argc, char **argv) {
             s->dtype_given = true, known = stn_dtype_parse(value, &s->dtype, NULL) == STN_OK;
         else if (!strcmp(argv[i], "--only"))
             *only = value;
+        else if (!strcmp(argv[i], "--strategy"))
+            s->strategy = value;
         else
-            known = known && !strcmp(argv[i], "--strategy"); /* which test_fft reads by itself */
+            known = false;
         if (!known) {
             fprintf(stderr, "%s %s: unknown; give [--full] [--only PART] [--dtype T] [--tolerance X]\n", argv[i],
                     value);

@@ -10,6 +10,7 @@ typedef struct suite {
     bool dtype_given; /* --dtype f32, --tolerance 5e-4: instead of the problems' own */
     stn_dtype dtype;
     double tolerance;
+    const char *strategy; /* --strategy NAME, for the tests that take it; NULL: their own */
     int run, failed;
     double worst; /* error over bar of the cases that passed */
 } suite;
@@ -39,7 +40,7 @@ void random_sides(dice *d, stn_problem *problem, int rank);
 /* Says that there is no device, and why: TAP's plan to skip; or, where STENTOR_TESTS_MUST_RUN is set, as beside the emulator, a
  * failure. Returns the exit status. */
 int suite_without_device(const char *why);
-/* main of such a test: [--full] [--only PART] [--dtype T] [--tolerance X]. An unknown PART fails. */
+/* main of such a test: [--full] [--only PART] [--dtype T] [--tolerance X] [--strategy NAME]. An unknown PART fails. */
 int suite_main(int argc, char **argv, const suite_part *parts, size_t count);
 /* The same on another device than the first GPU, as stn_context_options has it. */
 int suite_main_on(int device, int argc, char **argv, const suite_part *parts, size_t count);

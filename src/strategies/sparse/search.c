@@ -21,14 +21,20 @@
  * 313 TFLOPS), of the copy bandwidth and of shared memory's; by how much a launch is slower whose multiprocessors hold fewer warps than
  * FULL, as a power of that. Cycles that a block takes to begin, of a walk that is too short to fill a multiprocessor (`alone`, of the sparse rate), and how much
  * longer launches take that load single elements, as measured when those were still waited for one by one
- * (bench/results/2026-11-22-rates.md). */
+ * (bench/results/2026-11-22-rates.md). Where whole lines of memory are read (bench/results/2026-11-23-sparse-3.md): parts of the copy bandwidth, of
+ * planes but for the seconds in which one wave of blocks ends and the next begins (f32 takes 0.095 ms more than f16 for 0.42 GB more, and both 0.03
+ * besides, in seven waves), so few blocks of a wave as ask for all that memory gives (a guess), and of lines. */
 static const struct {
-    double faster, tensor, memory, abreast, whole, shared, fewer, alone, start, elements;
+    double faster, tensor, memory, abreast, whole, wave, few, line, apart, shared, fewer, alone, start, elements;
 } rates = {.faster = 1.45,
            .tensor = 1,
            .memory = 0.72,
            .abreast = 0.80,
-           .whole = 0.90, /* not measured */
+           .whole = 0.99,
+           .wave = 4.2e-6,
+           .few = 0.35,
+           .line = 0.86,
+           .apart = 0.92, /* not measured */
            .shared = 0.55,
            .fewer = 0.35,
            .alone = 0.45,
@@ -130,23 +136,33 @@ static double beside(const stn_task *task, const sparse_shape *shape, double mem
     return hypot(hypot(memory, tensor), shared) * pow(fmax(1, FULL / (shape->warps * shape->blocks)), rates.fewer);
 }
 
+/* How much longer memory takes for so many waves of blocks, of which the last is not full. */
+static double stretched(double waves) {
+    double last = waves - ceil(waves) + 1;
+    return (waves + fmax(0, rates.few - last)) / waves;
+}
+
 void sparse_cost(const stn_task *task, const stn_machine *machine, const sparse_shape *shape, stn_estimate *e) {
     sparse_tiles tiles = sparse_tiles_of(task, shape);
     warp_work work = work_of(task, shape);
     double points = (double)stn_task_points(task), launches = ceil((double)task->steps / shape->fused);
     double units = (double)(task->batch * tiles.y * tiles.x) * (double)tiles.steps * shape->warps;
     double blocks = (double)(task->batch * tiles.y * tiles.x * tiles.walks);
-    double waves = ceil(blocks / ((double)machine->multiprocessors * shape->blocks));
+    double slots = (double)machine->multiprocessors * shape->blocks, waves = ceil(blocks / slots);
     double again = (double)tiles.walks * sparse_again(task, shape) / (double)tiles.steps; /* read twice */
     e->unit = task->dtype == STN_F16 ? STN_UNIT_TENSOR_F16 : STN_UNIT_TENSOR_TF32;
     e->launches = launches;
     e->bytes = (2 + again) * (double)stn_dtype_size(task->dtype) * points * launches;
     e->flops = work.products * 2 * 16 * 8 * (task->dtype == STN_F16 ? 32 : 16) * units * launches;
     e->halo_waste = units * sparse_points(task, shape) / points - 1;
-    double memory = e->bytes / ((shape->whole     ? rates.whole
-                                 : shape->abreast ? rates.abreast
-                                                  : rates.memory) *
-                                machine->copy_bandwidth);
+    double memory = e->bytes / machine->copy_bandwidth;
+    if (shape->whole && task->rank == 2)
+        memory = memory / rates.whole * stretched(blocks / slots) + launches * (waves - 1) * rates.wave;
+    else
+        memory /= shape->apart     ? rates.apart
+                  : shape->whole   ? rates.line
+                  : shape->abreast ? rates.abreast
+                                   : rates.memory;
     double tensor = e->flops / (rates.tensor * rates.faster * machine->flops[e->unit]);
     double shared = work.cycles * units * launches / (rates.shared * machine->multiprocessors * machine->clock);
     /* A block's walk, whatever runs beside it: one step's products, one after the other in each of a multiprocessor's quarters. */
@@ -206,6 +222,15 @@ static bool fuse_taps(search *s, int fused) {
     return true;
 }
 
+/* Those that read whole lines of memory. */
+static void insert_whole(search *s, sparse_shape shape) {
+    if (!sparse_fit_whole(s->task, s->machine, &shape)) return;
+    insert(s, shape);
+    sparse_shape other = shape;
+    if (sparse_fit_more(s->task, s->machine, &other)) insert(s, other);
+    if (sparse_share_otherwise(s->task, s->machine, &shape)) insert(s, shape);
+}
+
 static void search_tiles(search *s, int most_fused) {
     sparse_shape shape;
     bool cheaper;
@@ -221,11 +246,7 @@ static void search_tiles(search *s, int most_fused) {
             if (!shape.abreast) continue;
             sparse_shape other = shape;
             if (sparse_fit_more(s->task, s->machine, &other)) insert(s, other);
-            other = shape;
-            if (sparse_fit_whole(s->task, s->machine, &other)) {
-                insert(s, other);
-                if (sparse_fit_more(s->task, s->machine, &other)) insert(s, other);
-            }
+            insert_whole(s, shape);
             shape.abreast = 0;
             insert(s, shape);
         }

@@ -339,6 +339,19 @@ bool sparse_fit_whole(const stn_task *task, const stn_machine *machine, sparse_s
     return false;
 }
 
+bool sparse_share_otherwise(const stn_task *task, const stn_machine *machine, sparse_shape *shape) {
+    sparse_tiles tiles = sparse_tiles_of(task, shape);
+    int64_t slots = (int64_t)machine->multiprocessors * shape->blocks, walks = slots / (task->batch * tiles.x);
+    if (task->rank == 1) {
+        shape->apart = 1;
+        return tiles.walks > 1;
+    }
+    int walk = walks ? (int)stn_div_up(tiles.steps, walks) : 0;
+    if (!walk || walk == shape->walk) return false;
+    shape->walk = walk;
+    return true;
+}
+
 /* ---- params.cuh ------------------------------------------------------------------------------------------------ */
 
 void sparse_params(const stn_task *task, const sparse_shape *shape, stn_text *params) {
@@ -359,6 +372,7 @@ void sparse_params(const stn_task *task, const sparse_shape *shape, stn_text *pa
     stn_params_int(params, "SPARSE_PARTS", shape->parts);
     stn_params_int(params, "SPARSE_ABREAST", shape->abreast);
     stn_params_int(params, "SPARSE_WHOLE", shape->whole);
+    stn_params_int(params, "SPARSE_APART", shape->apart);
     stn_params_int(params, "SPARSE_HELD", shape->held);
     stn_params_ints(params, "SPARSE_ROW_FIRST", rows.first, (size_t)rows.planes);
     stn_params_ints(params, "SPARSE_ROW_COUNT", rows.count, (size_t)rows.planes);

@@ -21,6 +21,7 @@ typedef struct sparse_shape {
     int warps, stages, blocks;
     int abreast; /* sparse_tile, sparse_line: products' columns lie side by side, and stores are whole lines of memory */
     int whole;   /* abreast, and what is read comes in whole lines of memory: sparse_walk, sparse_line */
+    int apart;   /* sparse_line: of a block's tiles, other blocks' lie between them */
     int held;    /* rows of taps in registers at once */
     int walk;    /* of a block: planes in 3D, tiles of 64 rows else */
     int extended;   /* fused launches are right up to the faces: axes wrap, or mirror symmetric taps */
@@ -45,6 +46,9 @@ bool sparse_fit(const stn_task *task, const stn_machine *machine, int fused, int
 bool sparse_fit_more(const stn_task *task, const stn_machine *machine, sparse_shape *shape);
 /* The same reading whole lines of memory; false if no kernel does. */
 bool sparse_fit_whole(const stn_task *task, const stn_machine *machine, sparse_shape *shape);
+/* Another way for its blocks to share the tiles: of lines, so that all that is read at a time is near; of planes, by no more blocks than
+ * run at once. False if it is the same. */
+bool sparse_share_otherwise(const stn_task *task, const stn_machine *machine, sparse_shape *shape);
 /* Is the kernel sparse_brick, of 3D terms? */
 bool sparse_is_brick(const stn_task *task, const sparse_shape *shape);
 int sparse_points(const stn_task *task, const sparse_shape *shape); /* of outputs, that a warp makes at once */

@@ -266,6 +266,7 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
                    {"stages", shape->stages},
                    {"abreast", shape->abreast},
                    {"whole_lines", shape->whole},
+                   {"apart", shape->apart},
                    {"walk", shape->walk},
                    {"multiplications_of_point", counts.compute},
                    {"elements_of_point", counts.input},
@@ -284,6 +285,7 @@ static void name_candidate(const stn_task *task, const stn_candidate *candidate,
     if (shape.terms == 1) stn_text_printf(text, " as a chain");
     if (shape.terms > 1) stn_text_printf(text, " as %d chains", shape.terms);
     if (shape.abreast) stn_text_printf(text, shape.whole ? ", abreast, whole lines" : ", abreast");
+    if (shape.whole) stn_text_printf(text, shape.apart ? ", %d tiles apart" : ", walks of %d", shape.walk);
     stn_text_printf(text,
                     ", windows of %d points, %s products, %d warps, %d block%s, a point takes %.4g multiplications, "
                     "%.4g elements, %.4g weights",

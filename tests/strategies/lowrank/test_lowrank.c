@@ -1,5 +1,6 @@
 /* lowrank against host: ranks, radii, steps, sizes, layouts, weights of every structure, on
- * whatever device there is (the emulator in CI, a GPU elsewhere). Prints TAP. Usage: test_lowrank [--full] [--only PART]. */
+ * whatever device there is (the emulator in CI, a GPU elsewhere). Prints TAP. Usage: test_lowrank [--full] [--only PART]
+ * [--strategy sparse --dtype T --tolerance X]: the same cases, but splits, by another strategy. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +11,7 @@
 #include "structure.h"
 
 static void check(suite *s, const char *what, const stn_problem *problem, uint64_t seed) {
-    suite_compare(s, "lowrank", true, what, problem, seed);
+    suite_compare(s, s->strategy ? s->strategy : "lowrank", true, what, problem, seed);
 }
 
 static stn_problem problem_of(const stn_stencil *stencil, int n0, int n1, uint64_t steps) {

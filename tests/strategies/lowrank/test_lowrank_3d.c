@@ -1,6 +1,6 @@
 /* lowrank in 3D against host: boundaries, radii, steps, sizes, layouts, weights of every structure, all candidates, and new
  * weights on a plan, on whatever device there is. Prints TAP. Usage: test_lowrank_3d [--full] [--only PART] [--dtype T]
- * [--tolerance X]. */
+ * [--tolerance X] [--strategy sparse]. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "../suite.h"
 
 static void check(suite *s, const char *what, const stn_problem *problem, uint64_t seed) {
-    suite_compare(s, "lowrank", true, what, problem, seed);
+    suite_compare(s, s->strategy ? s->strategy : "lowrank", true, what, problem, seed);
 }
 
 static stn_problem problem_of(const stn_stencil *stencil, int n0, int n1, int n2, uint64_t steps) {

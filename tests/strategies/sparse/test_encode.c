@@ -112,6 +112,21 @@ Test(sparse_encode, decodes_to_the_taps) {
     cr_expect_gt(served, 2000);
 }
 
+/* Weights of 0 inside the pattern, up to all of them: metadata, which decode() looks at, name two places as ever, and what stands there is 0. */
+Test(sparse_encode, zeros_stay_legal) {
+    for (int turn = 0; turn < 400; turn++) {
+        sparse_window w;
+        if (!make_window(turn % 2 ? STN_F32 : STN_F16, between(0, 9), between(0, 9), 0, &w)) continue;
+        static float weight[MOST_COLUMNS], band[SPARSE_OUTPUTS][MOST_COLUMNS];
+        const int kept = turn % 4 ? between(0, w.span) : -1; /* the only tap that is not 0 */
+        for (int j = 0; j <= w.span; j++) weight[j] = j == kept ? 0.75f : 0;
+        decode(&w, weight, band);
+        for (int i = 0; i < SPARSE_OUTPUTS; i++)
+            for (int c = 0; c < sparse_columns(&w); c++)
+                cr_assert_eq(band[i][c], kept >= 0 && c == i + w.first + kept ? 0.75f : 0);
+    }
+}
+
 /* The narrowest windows: radius 7 of f16 in one product, as L = 16 = 2 r + 2 says, and one tap more; half of all columns. */
 Test(sparse_encode, windows_are_narrow) {
     static const struct {

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "../suite.h"
-#include "base/arith.h"
 
 #define TOLERANCE 1e-3 /* of f32: tf32 */
 
@@ -305,40 +304,6 @@ static void bricks(suite *s) {
     suite_report(s, seen > 2, "most of them are chains", NULL);
 }
 
-/* Single steps and a few that read whole lines of memory: all sides, walks over several tiles, edges that cut a tile, rows that are not
- * aligned, lopsided taps. */
-static void whole_lines(suite *s) {
-    int seen[3] = {0};
-    for (int turn = 0; turn < (s->full ? 150 : 12); turn++) {
-        dice d = {(uint64_t)(1700 + turn)};
-        int rank = turn % 3 ? 2 : 1, radius = dice_int(&d, 1, rank == 1 ? 8 : 4);
-        int n[3] = {rank == 1 ? dice_int(&d, 100, 60000) : dice_int(&d, 20, 700), dice_int(&d, 20, 300), 0};
-        if (turn % 2) n[rank - 1] = (int)stn_round_up(n[rank - 1], 16);
-        stn_stencil *stencil = random_stencil(&d, rank, (taps_kind)dice_int(&d, 0, 2), radius);
-        stn_problem p = problem_of(stencil, n, (uint64_t)dice_int(&d, 1, 3));
-        if (turn % 4) random_sides(&d, &p, rank);
-        if (turn % 5 == 0) p.batch = 3;
-        if (turn % 11 == 10) p.alignment = 4;
-        p.dtype = dice_int(&d, 0, 1) ? STN_F32 : STN_F16;
-        p.tolerance = TOLERANCE;
-        comparison c;
-        int pick = suite_candidate(s, &p, "sparse", "whole lines");
-        bool good = compare_candidate_with_host(s->context, s->pool, &p, "sparse", pick, true, d.state, &c);
-        bool none = !good && c.error.status == STN_ERROR_INVALID_ARGUMENT;
-        char what[400], detail[1200];
-        snprintf(what, sizeof what, "%dD, %d x %d, %s, radius %d, %llu steps: %s", rank, n[0], n[1],
-                 stn_dtype_name(p.dtype), radius, (unsigned long long)p.steps, none ? "none" : c.parameters);
-        suite_detail(&c, detail, sizeof detail);
-        s->worst = fmax(s->worst, good ? c.relative_l2 / c.bar : 0);
-        seen[0] += !none && rank == 1;
-        seen[1] += strstr(c.parameters, "sparse_walk") != NULL && p.dtype == STN_F16;
-        seen[2] += strstr(c.parameters, "sparse_walk") != NULL && p.dtype == STN_F32;
-        suite_report(s, good || none, what, detail);
-        stn_stencil_destroy(stencil);
-    }
-    suite_report(s, seen[0] && seen[1] && seen[2], "lines, and planes of both types", NULL);
-}
-
 #define NY 66
 #define NX 90
 
@@ -429,7 +394,6 @@ int main(int argc, char **argv) {
                                        {"chains", chains},
                                        {"sums", sums},
                                        {"bricks", bricks},
-                                       {"whole-lines", whole_lines},
                                        {"new-weights", new_weights},
                                        {"layouts", layouts}};
     return suite_main(argc, argv, parts, sizeof parts / sizeof *parts);
