@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How well plans are chosen, and how soon: over bench/planner_problems.json.
 
-Usage: planner.py compile|first|regret [--stentor PATH] [--list FILE] [--arch sm_90] [--every N] [--limit SECONDS] [--seeds FILE] [--json FILE]
+Usage: planner.py compile|first|regret|online [--stentor PATH] [--list FILE] [--arch sm_90] [--every N] [--limit SECONDS] [--seeds FILE] [--json FILE]
 
   compile  needs no GPU: seconds of NVRTC for each kernel that a plan of each problem has, one after the other, for --arch;
            ends with the median and the longest of each template, which src/context/compile_cost.c keeps
@@ -10,6 +10,9 @@ Usage: planner.py compile|first|regret [--stentor PATH] [--list FILE] [--arch sm
   regret   on a GPU: seconds of the estimate's choice over those of the fastest of all candidates (`stentor tune --mode patient`) but
            those estimated to take --within times the best (0: none is left out; the best of each strategy never is), and the same
            of MEASURE's; ends with how many are within 15%, 35% and, of MEASURE, 3%. --seeds FILE keeps the fastest as cache/tuned has them
+  online   on a GPU: ten problems, a thousand executions of an ONLINE plan whose kernels are compiled, and of the best plan that a search
+           found, before and after it: by how much ONLINE's total is longer, search included, and how far its results are off (stentor-bench
+           --online, of --bench PATH)
 
 Problems that the GPU has no memory for are told and counted. --every takes each N-th problem; after --limit seconds no further one begins,
 and the rest is counted too. Nothing installed decides: STENTOR_SEEDS=none.
@@ -210,10 +213,34 @@ def regrets(options, problems):
     return {'problems': list(rows.values())}
 
 
+def online(options, _):
+    command = [options.bench, '--online', '--device', 'cuda'] + (['--quick'] if options.quick else [])
+    rows = []
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        for line in process.stdout:
+            row = json.loads(line)
+            row['lost'] = row['online'] / ((row['fixed'] + row['fixed_again']) / 2) - 1
+            row['equal'] = row['difference'] is not None and row['difference'] <= row['allowed']
+            rows.append(row)
+            print(f"{100 * row['lost']:+6.2f}% of {1e3 * row['fixed'] / row['units']:.4f} and {1e3 * row['fixed_again'] / row['units']:.4f} ms, "
+                  f"{'results equal' if row['equal'] else 'RESULTS DIFFER'} ({row['difference']:.2g}), {row['arms']:.0f} candidates"
+                  f"{'' if row['over'] else ', the search goes on'}: {row['problem']}\n"
+                  f"          best {row['best']}; first {row['first']}; last {row['last']}", flush=True)
+    if process.returncode:
+        sys.exit(f'{" ".join(command)} exited with {process.returncode}')
+    lost = [row['lost'] for row in rows]
+    print(f"{len(rows)} problems: {share(lost, 0.02)}, worst {100 * max(lost):+.2f}%, {sum(row['equal'] for row in rows)} with equal results")
+    if not all(row['equal'] for row in rows):
+        sys.exit('results differ')
+    return {'problems': rows}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument('what', choices=['compile', 'first', 'regret'])
+    parser.add_argument('what', choices=['compile', 'first', 'regret', 'online'])
     parser.add_argument('--stentor', default='build/src/cli/stentor')
+    parser.add_argument('--bench', default='build/bench/stentor-bench')
+    parser.add_argument('--quick', action='store_true', help='of online: small grids')
     parser.add_argument('--list', default=HERE / 'planner_problems.json', type=pathlib.Path)
     parser.add_argument('--arch', default='sm_90')
     parser.add_argument('--every', default=1, type=int)
@@ -226,9 +253,11 @@ def main():
     options = parser.parse_args()
     os.environ['STENTOR_SEEDS'] = 'none'
     problems = list(expand(json.loads(options.list.read_text(encoding='utf-8'))))[::options.every]
-    print(f'{len(problems)} problems')
-    result = {'compile': compile_times, 'first': first_results, 'regret': regrets}[options.what](options, problems)
-    print(f"{len(problems) - len(result['problems'])} problems were not measured")
+    if options.what != 'online':
+        print(f'{len(problems)} problems')
+    result = {'compile': compile_times, 'first': first_results, 'regret': regrets, 'online': online}[options.what](options, problems)
+    if options.what != 'online':
+        print(f"{len(problems) - len(result['problems'])} problems were not measured")
     if options.json:
         options.json.write_text(json.dumps(result, indent=1) + '\n', encoding='utf-8')
     return 0
