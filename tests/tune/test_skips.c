@@ -163,5 +163,17 @@ Test(skips, of_solids_by_registers) {
     problem.steps = 12;
     OK(stn_plan_create(context, &problem, &options, &plan, &error));
     expect_removed(&stn_strategy_direct, plan, "registers");
+    expect_removed(&stn_strategy_lowrank, plan, "registers");
+    expect_removed(&stn_strategy_lowrank, plan, "shared memory");
+    stn_plan_destroy(plan);
+}
+
+/* Passes along the axes of taps too many to fuse. */
+Test(skips, of_axes_by_shared_memory) {
+    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
+    options.estimate_only = 1;
+    stn_plan *plan = plan_of("gaussian-2d:sigma=8", STN_F32, &options);
+    expect_removed(&stn_strategy_lowrank, plan, "shared memory");
+    expect_words(plan, STN_JSON, "\"sentence\":\"the stages of a pass fit a block's shared memory\",\"removed\":0");
     stn_plan_destroy(plan);
 }
