@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How well plans are chosen, and how soon: over bench/planner_problems.json.
 
-Usage: planner.py compile|first|regret|online [--stentor PATH] [--list FILE] [--arch sm_90] [--every N] [--limit SECONDS] [--seeds FILE] [--json FILE]
+Usage: planner.py compile|first|regret|online [--stentor PATH] [--list FILE] [--arch sm_90] [--every N] [--limit SECONDS] [--seeds FILE] [--runs FILE] [--json FILE]
 
   compile  needs no GPU: seconds of NVRTC for each kernel that a plan of each problem has, one after the other, for --arch;
            ends with the median and the longest of each template, which src/context/compile_cost.c keeps
@@ -9,7 +9,8 @@ Usage: planner.py compile|first|regret|online [--stentor PATH] [--list FILE] [--
            empty cache folder, or only a pack (--pack); and what a second process takes beside the run itself
   regret   on a GPU: seconds of the estimate's choice over those of the fastest of all candidates (`stentor tune --mode patient`) but
            those estimated to take --within times the best (0: none is left out; the best of each strategy never is), and the same
-           of MEASURE's; ends with how many are within 15%, 35% and, of MEASURE, 3%. --seeds FILE keeps the fastest as cache/tuned has them
+           of MEASURE's; ends with how many are within 15%, 35% and, of MEASURE, 3%. --seeds FILE keeps the fastest as cache/tuned has them,
+           --runs FILE what bench/fit_rates.py fits estimates to
   online   on a GPU: ten problems, a thousand executions of an ONLINE plan whose kernels are compiled, and of the best plan that a search
            found, before and after it: by how much ONLINE's total is longer, search included, and how far its results are off (stentor-bench
            --online, of --bench PATH)
@@ -184,6 +185,20 @@ def add_measured(row, all_told, told):
     row['measuring_again'] = told['measuring_seconds']
 
 
+def runs_of(told):
+    """What bench/fit_rates.py reads: each strategy's candidate of the least estimate, where it was measured."""
+    problem, runs = told['problem'], {}
+    for row in told['ranking'] if 'rank' in problem else ():
+        if 'seconds' in row and (row['strategy'] not in runs or row['seconds'] < runs[row['strategy']]['seconds']):
+            runs[row['strategy']] = row
+    chosen = min((row['seconds'] for row in runs.values()), default=None)
+    for row in runs.values():
+        if row['measured_seconds']:
+            yield {'problem': label(told), 'rank': problem['rank'], 'dtype': problem['dtype'], 'steps': problem['steps'], 'strategy': row['strategy'],
+                   'fused': int(row['launches'] < problem['steps']), 'chosen': int(row['seconds'] == chosen), 'launches': row['launches'],
+                   'model': row['model_seconds'], 'predicted': row['seconds'], 'measured': row['measured_seconds']}
+
+
 def times(rows):
     """Where the time went."""
     def sums(name):
@@ -193,7 +208,7 @@ def times(rows):
 
 def regrets(options, problems):
     """One process for all: every candidate, then MEASURE, with the kernels of the first but none of its times."""
-    rows, searched = {}, {}
+    rows, searched, runs = {}, {}, []
     with tempfile.TemporaryDirectory() as folder:
         listed = pathlib.Path(folder, 'problems.json')
         listed.write_text(json.dumps(problems), encoding='utf-8')
@@ -203,6 +218,7 @@ def regrets(options, problems):
                 continue
             searched[key(told)] = told
             row = rows[key(told)] = regret_of(told)
+            runs += [{'machine': told['machine']}] * (not runs) + list(runs_of(told))
             lost = 'not measured' if row['estimate'] is None else f"+{100 * row['estimate']:.1f}%"
             print(f"estimate {lost}, of {row['candidates']} candidates: {row['problem']}", flush=True)
             if len(rows) % 10 == 0:
@@ -210,6 +226,8 @@ def regrets(options, problems):
     if rows:
         print(summary(list(rows.values())))
         print(times(rows.values()))
+    if options.runs:
+        options.runs.write_text(''.join(json.dumps(run) + '\n' for run in runs), encoding='utf-8')
     return {'problems': list(rows.values())}
 
 
@@ -248,6 +266,7 @@ def main():
     parser.add_argument('--each', default=6, type=float, help='seconds of measuring a problem')
     parser.add_argument('--within', default=3, type=float, help='times the best estimate')
     parser.add_argument('--seeds', type=pathlib.Path)
+    parser.add_argument('--runs', type=pathlib.Path, help='for bench/fit_rates.py')
     parser.add_argument('--pack', type=pathlib.Path, help='a pack that first results may use')
     parser.add_argument('--json', type=pathlib.Path)
     options = parser.parse_args()
