@@ -93,6 +93,28 @@ Test(skips, none_where_values_would_overflow) {
     stn_plan_destroy(plan);
 }
 
+/* Nor where a source is added. */
+Test(skips, none_where_there_is_a_source) {
+    stn_problem problem = STN_PROBLEM_INIT;
+    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
+    stn_plan *plan;
+    problem.stencil = stencil;
+    problem.extent[0] = 48, problem.extent[1] = 64;
+    problem.steps = 9;
+    problem.has_source = 1;
+    options.mode = STN_MODE_MEASURE, options.tune_seconds = 60;
+    OK(stn_plan_create(context, &problem, &options, &plan, &error));
+    cr_expect_eq(plan->chosen, STN_CHOSEN_BY_MEASURING, "%s", heard.last);
+    cr_expect_eq(measured_rows(plan), 2u, "%zu: runs of 1 step, and of 8", measured_rows(plan));
+    cr_expect_eq(heard.warnings, 0u, "%s", heard.last);
+    cr_expect_eq(plan->nskips, 0u, "%s", plan->skips[0].because);
+    stn_plan_destroy(plan);
+    problem.has_source = 0;
+    OK(stn_plan_create(context, &problem, NULL, &plan, &error));
+    cr_expect_eq(plan->chosen, STN_CHOSEN_BY_ESTIMATE, "another problem");
+    stn_plan_destroy(plan);
+}
+
 /* ---- without measuring ------------------------------------------------------------------------------------------- */
 
 static stn_plan *plan_of(const char *name, stn_dtype dtype, const stn_plan_options *options) {
