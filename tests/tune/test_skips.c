@@ -161,6 +161,7 @@ Test(skips, by_constraints_that_a_strategy_declares) {
     stn_plan *plan = plan_of("gaussian-2d:sigma=2", STN_F64, &options);
     expect_removed(&stn_strategy_segment, plan, "shared memory");
     expect_removed(&stn_strategy_lowrank, plan, "shared memory");
+    expect_removed(&stn_strategy_spectral, plan, "tiles");
     stn_plan_destroy(plan);
     plan = plan_of("box-2d9p", STN_F16, &options);
     expect_removed(&stn_strategy_sparse, plan, "shared memory");
@@ -187,6 +188,20 @@ Test(skips, of_solids_by_registers) {
     expect_removed(&stn_strategy_direct, plan, "registers");
     expect_removed(&stn_strategy_lowrank, plan, "registers");
     expect_removed(&stn_strategy_lowrank, plan, "shared memory");
+    stn_plan_destroy(plan);
+}
+
+/* A line that nothing holds together, of a plane that tiles serve. */
+Test(skips, of_spectra_by_length) {
+    stn_problem problem = STN_PROBLEM_INIT;
+    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
+    stn_plan *plan;
+    options.estimate_only = 1;
+    problem.stencil = stencil;
+    problem.extent[0] = 100 * 1000, problem.extent[1] = 64;
+    problem.steps = 12;
+    OK(stn_plan_create(context, &problem, &options, &plan, &error));
+    expect_words(plan, STN_TEXT, " of spectral  by length: each axis,");
     stn_plan_destroy(plan);
 }
 
