@@ -11,10 +11,11 @@
 #include "fno.h"
 #include "forms.h"
 #include "fusion.h"
+#include "online.h"
 #include "options.h"
 #include "rates.h"
 
-enum { QUICK_STEPS = 10, WRONG = 1, DTYPES = 3 };
+enum { ONLINE_SECONDS = 3, QUICK_STEPS = 10, WRONG = 1, DTYPES = 3 };
 static const double host_bar = 50; /* percent of copy for one step of heat-2d in f64 */
 
 static void resolve(const bench *machine, const bench_options *options, const bench_case *what, stn_dtype dtype,
@@ -233,8 +234,11 @@ static stn_status run_overhead(const bench_options *options, stn_text *text, stn
 /* What prints as it measures. */
 static stn_status run_listed(const bench_options *options, stn_error *error) {
     bench machine = {.quick = options->quick, .repeat = 1};
-    stn_status status = bench_open(options->device, options->threads, NULL, &machine, error);
-    if (status == STN_OK)
+    const char *folder = options->online ? ":memory:" : NULL; /* nothing that was remembered helps */
+    stn_status status = bench_open(options->device, options->threads, folder, &machine, error);
+    if (status == STN_OK && options->online)
+        status = bench_online(&machine, options->quick ? 0.2 : ONLINE_SECONDS, error);
+    else if (status == STN_OK)
         status = options->envelope ? bench_envelope(&machine, error) : bench_rates(&machine, options->rates, error);
     bench_close(&machine);
     return status;
@@ -261,10 +265,10 @@ int main(int argc, char **argv) {
     stn_text text = STN_TEXT_EMPTY;
     stn_error error = {0};
     bool wrong = false;
-    stn_status status = options.rates > 0 || options.envelope ? run_listed(&options, &error)
-                        : options.forms || options.fusion     ? run_forms(&options, &text, &error)
-                        : options.overhead                    ? run_overhead(&options, &text, &error)
-                                                              : run_cases(&options, &text, &wrong, &error);
+    stn_status status = options.rates > 0 || options.envelope || options.online ? run_listed(&options, &error)
+                        : options.forms || options.fusion                       ? run_forms(&options, &text, &error)
+                        : options.overhead                                      ? run_overhead(&options, &text, &error)
+                                           : run_cases(&options, &text, &wrong, &error);
     if (status != STN_OK)
         fprintf(stderr, "stentor-bench: %s\n", error.message);
     else if (text.data)

@@ -36,6 +36,8 @@ static const char help[] =
     "  --fusion           fused steps of segment beside a stencil by cuFFT: time and memory (--steps N: of so many)\n"
     "  --envelope         what every strategy takes for 1 to 10^5 steps of heat-1d, -2d, -3d, as bench/envelope.py "
     "reads it\n"
+    "  --online           a thousand executions of ONLINE plans beside the best plan's, as bench/planner.py reads "
+    "them\n"
     "  --json             one JSON object instead of tables\n"
     "  --list             the cases and their bars\n"
     "Exit codes: 0, 1 if a result is wrong or nothing could be measured, else those of the stentor command.\n";
@@ -142,6 +144,9 @@ static bool parse_one(int option, const char *value, bench_options *options) {
         case 'E':
             options->envelope = true;
             break;
+        case 'O':
+            options->online = true;
+            break;
         case 'l':
             options->list = true;
             break;
@@ -154,17 +159,29 @@ static bool parse_one(int option, const char *value, bench_options *options) {
 
 bool bench_options_parse(int argc, char **argv, bench_options *options, int *exit_code) {
     static const struct option names[] = {
-        {"group", required_argument, NULL, 'g'},    {"case", required_argument, NULL, 'c'},
-        {"dtype", required_argument, NULL, 'd'},    {"strategy", required_argument, NULL, 's'},
-        {"boundary", required_argument, NULL, 'b'}, {"size", required_argument, NULL, 'x'},
-        {"steps", required_argument, NULL, 'n'},    {"tolerance", required_argument, NULL, 'e'},
-        {"repeat", required_argument, NULL, 'r'},   {"device", required_argument, NULL, 'D'},
-        {"threads", required_argument, NULL, 't'},  {"quick", no_argument, NULL, 'q'},
-        {"overhead", no_argument, NULL, 'o'},       {"json", no_argument, NULL, 'j'},
-        {"list", no_argument, NULL, 'l'},           {"tune", no_argument, NULL, 'T'},
-        {"forms", no_argument, NULL, 'F'},          {"fusion", no_argument, NULL, 'U'},
-        {"rates", required_argument, NULL, 'R'},    {"envelope", no_argument, NULL, 'E'},
-        {"help", no_argument, NULL, 'h'},           {NULL, 0, NULL, 0},
+        {"group", required_argument, NULL, 'g'},
+        {"case", required_argument, NULL, 'c'},
+        {"dtype", required_argument, NULL, 'd'},
+        {"strategy", required_argument, NULL, 's'},
+        {"boundary", required_argument, NULL, 'b'},
+        {"size", required_argument, NULL, 'x'},
+        {"steps", required_argument, NULL, 'n'},
+        {"tolerance", required_argument, NULL, 'e'},
+        {"repeat", required_argument, NULL, 'r'},
+        {"device", required_argument, NULL, 'D'},
+        {"threads", required_argument, NULL, 't'},
+        {"quick", no_argument, NULL, 'q'},
+        {"overhead", no_argument, NULL, 'o'},
+        {"json", no_argument, NULL, 'j'},
+        {"list", no_argument, NULL, 'l'},
+        {"tune", no_argument, NULL, 'T'},
+        {"forms", no_argument, NULL, 'F'},
+        {"fusion", no_argument, NULL, 'U'},
+        {"rates", required_argument, NULL, 'R'},
+        {"envelope", no_argument, NULL, 'E'},
+        {"online", no_argument, NULL, 'O'},
+        {"help", no_argument, NULL, 'h'},
+        {NULL, 0, NULL, 0},
     };
     *options = (bench_options){.repeat = 9, .groups = "step"};
     *exit_code = USAGE;

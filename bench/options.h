@@ -17,7 +17,7 @@ typedef struct bench_options {
     uint64_t steps;              /* 0: each case's own */
     double tolerance;            /* of stencils: stn_problem's */
     double rates;                /* seconds; 0: cases instead */
-    bool quick, tune, json, overhead, forms, fusion, list, envelope;
+    bool quick, tune, json, overhead, forms, fusion, list, envelope, online;
 } bench_options;
 
 /* False after printing what is wrong, or the help; *exit_code is then the process's. */

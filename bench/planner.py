@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How well plans are chosen, and how soon: over bench/planner_problems.json.
 
-Usage: planner.py compile|first|regret [--stentor PATH] [--list FILE] [--arch sm_90] [--every N] [--limit SECONDS] [--seeds FILE] [--json FILE]
+Usage: planner.py compile|first|regret|online [--stentor PATH] [--list FILE] [--arch sm_90] [--every N] [--limit SECONDS] [--seeds FILE] [--runs FILE] [--json FILE]
 
   compile  needs no GPU: seconds of NVRTC for each kernel that a plan of each problem has, one after the other, for --arch;
            ends with the median and the longest of each template, which src/context/compile_cost.c keeps
@@ -9,7 +9,11 @@ Usage: planner.py compile|first|regret [--stentor PATH] [--list FILE] [--arch sm
            empty cache folder, or only a pack (--pack); and what a second process takes beside the run itself
   regret   on a GPU: seconds of the estimate's choice over those of the fastest of all candidates (`stentor tune --mode patient`) but
            those estimated to take --within times the best (0: none is left out; the best of each strategy never is), and the same
-           of MEASURE's; ends with how many are within 15%, 35% and, of MEASURE, 3%. --seeds FILE keeps the fastest as cache/tuned has them
+           of MEASURE's; ends with how many are within 15%, 35% and, of MEASURE, 3%. --seeds FILE keeps the fastest as cache/tuned has them,
+           --runs FILE what bench/fit_rates.py fits estimates to
+  online   on a GPU: ten problems, a thousand executions of an ONLINE plan whose kernels are compiled, and of the best plan that a search
+           found, before and after it: by how much ONLINE's total is longer, search included, and how far its results are off (stentor-bench
+           --online, of --bench PATH)
 
 Problems that the GPU has no memory for are told and counted. --every takes each N-th problem; after --limit seconds no further one begins,
 and the rest is counted too. Nothing installed decides: STENTOR_SEEDS=none.
@@ -181,6 +185,20 @@ def add_measured(row, all_told, told):
     row['measuring_again'] = told['measuring_seconds']
 
 
+def runs_of(told):
+    """What bench/fit_rates.py reads: each strategy's candidate of the least estimate, where it was measured."""
+    problem, runs = told['problem'], {}
+    for row in told['ranking'] if 'rank' in problem else ():
+        if 'seconds' in row and (row['strategy'] not in runs or row['seconds'] < runs[row['strategy']]['seconds']):
+            runs[row['strategy']] = row
+    chosen = min((row['seconds'] for row in runs.values()), default=None)
+    for row in runs.values():
+        if row['measured_seconds']:
+            yield {'problem': label(told), 'rank': problem['rank'], 'dtype': problem['dtype'], 'steps': problem['steps'], 'strategy': row['strategy'],
+                   'fused': int(row['launches'] < problem['steps']), 'chosen': int(row['seconds'] == chosen), 'launches': row['launches'],
+                   'model': row['model_seconds'], 'predicted': row['seconds'], 'measured': row['measured_seconds']}
+
+
 def times(rows):
     """Where the time went."""
     def sums(name):
@@ -190,7 +208,7 @@ def times(rows):
 
 def regrets(options, problems):
     """One process for all: every candidate, then MEASURE, with the kernels of the first but none of its times."""
-    rows, searched = {}, {}
+    rows, searched, runs = {}, {}, []
     with tempfile.TemporaryDirectory() as folder:
         listed = pathlib.Path(folder, 'problems.json')
         listed.write_text(json.dumps(problems), encoding='utf-8')
@@ -200,6 +218,7 @@ def regrets(options, problems):
                 continue
             searched[key(told)] = told
             row = rows[key(told)] = regret_of(told)
+            runs += [{'machine': told['machine']}] * (not runs) + list(runs_of(told))
             lost = 'not measured' if row['estimate'] is None else f"+{100 * row['estimate']:.1f}%"
             print(f"estimate {lost}, of {row['candidates']} candidates: {row['problem']}", flush=True)
             if len(rows) % 10 == 0:
@@ -207,13 +226,39 @@ def regrets(options, problems):
     if rows:
         print(summary(list(rows.values())))
         print(times(rows.values()))
+    if options.runs:
+        options.runs.write_text(''.join(json.dumps(run) + '\n' for run in runs), encoding='utf-8')
     return {'problems': list(rows.values())}
+
+
+def online(options, _):
+    command = [options.bench, '--online', '--device', 'cuda'] + (['--quick'] if options.quick else [])
+    rows = []
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        for line in process.stdout:
+            row = json.loads(line)
+            row['lost'] = row['online'] / ((row['fixed'] + row['fixed_again']) / 2) - 1
+            row['equal'] = row['difference'] is not None and row['difference'] <= row['allowed']
+            rows.append(row)
+            print(f"{100 * row['lost']:+6.2f}% of {1e3 * row['fixed'] / row['units']:.4f} and {1e3 * row['fixed_again'] / row['units']:.4f} ms, "
+                  f"{'results equal' if row['equal'] else 'RESULTS DIFFER'} ({row['difference']:.2g}), {row['arms']:.0f} candidates"
+                  f"{'' if row['over'] else ', the search goes on'}: {row['problem']}\n"
+                  f"          best {row['best']}; first {row['first']}; last {row['last']}", flush=True)
+    if process.returncode:
+        sys.exit(f'{" ".join(command)} exited with {process.returncode}')
+    lost = [row['lost'] for row in rows]
+    print(f"{len(rows)} problems: {share(lost, 0.02)}, worst {100 * max(lost):+.2f}%, {sum(row['equal'] for row in rows)} with equal results")
+    if not all(row['equal'] for row in rows):
+        sys.exit('results differ')
+    return {'problems': rows}
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument('what', choices=['compile', 'first', 'regret'])
+    parser.add_argument('what', choices=['compile', 'first', 'regret', 'online'])
     parser.add_argument('--stentor', default='build/src/cli/stentor')
+    parser.add_argument('--bench', default='build/bench/stentor-bench')
+    parser.add_argument('--quick', action='store_true', help='of online: small grids')
     parser.add_argument('--list', default=HERE / 'planner_problems.json', type=pathlib.Path)
     parser.add_argument('--arch', default='sm_90')
     parser.add_argument('--every', default=1, type=int)
@@ -221,14 +266,17 @@ def main():
     parser.add_argument('--each', default=6, type=float, help='seconds of measuring a problem')
     parser.add_argument('--within', default=3, type=float, help='times the best estimate')
     parser.add_argument('--seeds', type=pathlib.Path)
+    parser.add_argument('--runs', type=pathlib.Path, help='for bench/fit_rates.py')
     parser.add_argument('--pack', type=pathlib.Path, help='a pack that first results may use')
     parser.add_argument('--json', type=pathlib.Path)
     options = parser.parse_args()
     os.environ['STENTOR_SEEDS'] = 'none'
     problems = list(expand(json.loads(options.list.read_text(encoding='utf-8'))))[::options.every]
-    print(f'{len(problems)} problems')
-    result = {'compile': compile_times, 'first': first_results, 'regret': regrets}[options.what](options, problems)
-    print(f"{len(problems) - len(result['problems'])} problems were not measured")
+    if options.what != 'online':
+        print(f'{len(problems)} problems')
+    result = {'compile': compile_times, 'first': first_results, 'regret': regrets, 'online': online}[options.what](options, problems)
+    if options.what != 'online':
+        print(f"{len(problems) - len(result['problems'])} problems were not measured")
     if options.json:
         options.json.write_text(json.dumps(result, indent=1) + '\n', encoding='utf-8')
     return 0

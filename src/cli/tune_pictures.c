@@ -4,7 +4,7 @@
 
 #include "cli/tune_page.h"
 
-enum { WIDTH = 720, HEIGHT = 320, LEFT = 70, RIGHT = 10, TOP = 10, BOTTOM = 40 };
+enum { WIDTH = 720, HEIGHT = 330, LEFT = 70, RIGHT = 10, TOP = 22, BOTTOM = 40 };
 
 typedef struct axis {
     double low, high; /* of the values, both above 0 */
@@ -62,7 +62,7 @@ static void put_ticks(const axis *a, bool vertical, stn_text *html) {
 
 static void put_labels(const char *x, const char *y, stn_text *html) {
     stn_text_printf(html, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">%s</text><text x=\"%d\" y=\"%d\">%s</text>\n",
-                    WIDTH - RIGHT, HEIGHT - 6, x, LEFT + 6, TOP + 12, y);
+                    WIDTH - RIGHT, HEIGHT - 6, x, LEFT, TOP - 8, y);
 }
 
 static void put_title(const stn_plan *plan, const stn_ranked *row, stn_text *html) {

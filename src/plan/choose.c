@@ -129,7 +129,7 @@ static stn_status rank_by_mode(stn_plan *plan, const stn_plan_options *options, 
     const stn_plan_mode mode = stn_plan_mode_of(options);
     const bool all = mode == STN_MODE_PATIENT;
     const double limit = options->tune_seconds > 0 ? options->tune_seconds : all ? INFINITY : TUNE_SECONDS;
-    if ((all || mode == STN_MODE_MEASURE) && !plan->kind->shape(plan).source)
+    if ((all || mode == STN_MODE_MEASURE))
         stn_tuner_default.tune(plan, name, limit, all);
     else if (options->deterministic || !stn_tuner_default.recall(plan, name)) {
         if (mode == STN_MODE_WISDOM_ONLY)

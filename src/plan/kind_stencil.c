@@ -50,6 +50,12 @@ static bool repeats(const stn_task *task) {
     return task->in_batch_stride == task->out_batch_stride && stn_task_span(task, true) == stn_task_points(task);
 }
 
+static int64_t source_numbers(const stn_task *task) {
+    int64_t last = (task->batch - 1) * task->source_batch_stride;
+    for (int axis = 0; axis < 3; axis++) last += (task->n[axis] - 1) * task->source_stride[axis];
+    return task->source ? last + 1 : 0;
+}
+
 static stn_work_shape shape(const stn_plan *plan) {
     const stn_task *task = &plan->task;
     return (stn_work_shape){.dtype = task->dtype,
@@ -60,7 +66,8 @@ static stn_work_shape shape(const stn_plan *plan) {
                             .stack = task->snapshots > 1,
                             .steps = task->steps,
                             .in_numbers = stn_task_span(task, false),
-                            .out_numbers = stn_task_span(task, true)};
+                            .out_numbers = stn_task_span(task, true),
+                            .source_numbers = source_numbers(task)};
 }
 
 static stn_points points(const stn_plan *plan, stn_work_side side, const void *first) {
@@ -155,7 +162,8 @@ static void key(const stn_plan *plan, const stn_key_sink *to) {
     to->number(to->user, "steps", (int64_t)task->steps);
     if (task->snapshots > 1)
         to->number(to->user, "snapshots", (int64_t)task->snapshots); /* some serve a stack at once */
-    if (task->source) to->number(to->user, "source", 1);
+    for (int axis = 0; task->source && axis < 3; axis++)
+        to->number(to->user, "source stride", task->source_stride[axis]);
     to->number(to->user, "in place", task->in_place);
     to->number(to->user, "alignment", task->alignment);
     char tolerance[STN_NUMBER_SIZE];
@@ -168,9 +176,11 @@ static void key(const stn_plan *plan, const stn_key_sink *to) {
     }
 }
 
-/* The first candidate of direct whose launches are single steps. */
+/* The first candidate of direct whose launches are single steps; where there is a source, sourced by single steps, its last. */
 static stn_status judge(const stn_plan *plan, int *which, const stn_strategy **chosen, stn_candidate *candidate,
                         stn_error *error) {
+    static const stn_strategy *const by_steps[] = {&stn_strategy_sourced, NULL};
+    if (plan->task.source) return stn_judge_of(plan, by_steps, which, chosen, candidate, error);
     const stn_strategy *direct = *chosen = &stn_strategy_direct;
     stn_candidate list[STN_CANDIDATES] = {0}, unused;
     char reason[160] = "it offers no single steps";

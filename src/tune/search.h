@@ -18,7 +18,7 @@ enum { TUNE_ARMS = 8, TUNE_ARM_SAMPLES = 3 };
 #define TUNE_SURPRISE 2.5    /* a candidate may take so many times what it is expected to: the worst seen was 2.46 */
 #define TUNE_ARM_SLOW 2.0    /* times the one that runs: out after one sample */
 #define TUNE_ARM_BEHIND 1.03 /* times the one that runs: out after two samples, if both are */
-#define TUNE_ARM_GAIN 0.99   /* times the one that runs: below it takes over; closer is noise */
+#define TUNE_ARM_GAIN 0.99 /* times the one that runs: below it takes over. Both: bench/results/2026-11-23-regret.md */
 
 typedef enum tune_arm_state { TUNE_ARM_WAITING, TUNE_ARM_READY, TUNE_ARM_CHECKED, TUNE_ARM_OUT } tune_arm_state;
 

@@ -17,7 +17,9 @@
 #define FINALIST 1.15 /* times the best median */
 #define FIRST_SECONDS 1e-3
 #define FINAL_SECONDS 20e-3 /* long enough that clocks settle where a long run's do */
-enum { TRIALS = STN_PLAN_RANKING, LIKELY = 32, FINALISTS = 6, FIRST_SAMPLES = 3, FINAL_SAMPLES = 5, BATCH = 8 };
+#define LONG_SECONDS 10e-3  /* of one execution: hardly noise, so few samples will do */
+enum { TRIALS = STN_PLAN_RANKING, LIKELY = 32, FINALISTS = 6, BATCH = 8 };
+enum { FIRST_SAMPLES = 3, FINAL_SAMPLES = 5, FIRST_SAMPLES_LONG = 1, FINAL_SAMPLES_LONG = 3 };
 
 typedef struct session {
     stn_plan *plan;
@@ -159,7 +161,8 @@ static void measure_one(session *s, tune_trial *trial) {
     double difference;
     tune_trial_check(&s->stage, trial, &difference);
     tune_trial_lengthen(trial, FIRST_SECONDS);
-    for (int i = 0; i < FIRST_SAMPLES && trial->state == TUNE_GOOD; i++) {
+    const int samples = trial->once > LONG_SECONDS ? FIRST_SAMPLES_LONG : FIRST_SAMPLES;
+    for (int i = 0; i < samples && trial->state == TUNE_GOOD; i++) {
         tune_trial_time(&s->stage, trial);
         note_best(s, trial);
         if (tune_trial_median(trial) > TOO_SLOW * s->best) break;
@@ -204,11 +207,12 @@ static void measure_finalists(session *s) {
     while (count && (count > FINALISTS || tune_trial_median(order[count - 1]) > FINALIST * s->best)) count--;
     if (count < 2 || now() > s->deadline) return;
     for (size_t i = 0; i < count; i++) tune_trial_lengthen(order[i], FINAL_SECONDS);
+    const int samples = order[0]->once > LONG_SECONDS ? FINAL_SAMPLES_LONG : FINAL_SAMPLES;
     stn_timer *timers[FINALISTS] = {NULL};
     bool timed = true;
     for (size_t i = 0; i < count; i++)
         timed = stn_timer_create(s->plan->context->device, &timers[i], NULL) == STN_OK && timed;
-    for (int round = 0; timed && round <= FINAL_SAMPLES && (round <= 1 || now() < s->deadline); round++) {
+    for (int round = 0; timed && round <= samples && (round <= 1 || now() < s->deadline); round++) {
         for (size_t i = 0; i < count; i++) {
             if (round <= 1) order[i]->count = 0; /* round 0 warms up */
             tune_trial_start(&s->stage, order[i], timers[i]);

@@ -77,6 +77,14 @@ static stn_status open_operands(tune_stage *stage, stn_error *error) {
     return STN_OK;
 }
 
+static stn_status open_source(tune_stage *stage, stn_error *error) {
+    const int64_t numbers = stage->shape.source_numbers;
+    if (!numbers) return STN_OK;
+    STN_TRY(
+        stn_memory_alloc(stage->context, (size_t)numbers * stn_dtype_size(stage->shape.dtype), &stage->source, error));
+    return fill_by(stage, SEED + 1 + STN_OPERANDS, stage->source, numbers, -1, 1, error);
+}
+
 /* Values that overflow could not be compared. */
 static stn_status calm(tune_stage *stage, stn_error *error) {
     const stn_plan *plan = stage->plan;
@@ -103,6 +111,7 @@ static stn_status open_stage(tune_stage *stage, stn_error *error) {
     STN_TRY(stn_memory_alloc(context, bytes_of(stage, true), &stage->want, error));
     STN_TRY(stn_memory_alloc(context, TUNE_SUMS, &stage->sums, error));
     STN_TRY(open_operands(stage, error));
+    STN_TRY(open_source(stage, error));
     if (stage->plan->cold) STN_TRY(stn_memory_alloc(context, sweep_bytes(stage), &stage->sweep, error));
     return in_place(stage) ? STN_OK : fill(stage, stage->in, numbers_of(stage, false), -1, 1, error);
 }
@@ -115,7 +124,8 @@ stn_status tune_stage_open(const stn_plan *plan, tune_stage *stage, stn_error *e
 }
 
 void tune_stage_close(tune_stage *stage) {
-    void *const memory[] = {stage->in, stage->out, stage->want, stage->sums, stage->sweep, stage->workspace};
+    void *const memory[] = {stage->in,    stage->out,       stage->want,  stage->sums,
+                            stage->sweep, stage->workspace, stage->source};
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) stn_memory_free(stage->context, memory[i]);
     for (int i = 0; i < STN_OPERANDS; i++) {
         stn_memory_free(stage->context, stage->operand[i]);
@@ -144,6 +154,7 @@ static stn_status run_plan(const tune_stage *stage, stn_plan *plan, const void *
     const stn_execution run = {.struct_size = sizeof run,
                                .in = in,
                                .out = out,
+                               .source = stage->source,
                                .workspace = stage->workspace,
                                .weights = stage->operand[STN_OPERAND_WEIGHTS],
                                .bias = stage->operand[STN_OPERAND_BIAS],

@@ -11,6 +11,7 @@ typedef struct tune_stage {
     stn_plan *calmed;     /* owned: what `plan` is where the given one's values would overflow; else NULL */
     stn_kernel *fill, *compare;
     stn_timer *timer;
+    void *source;          /* NULL: none */
     void *in, *out, *want; /* want: what the trusted candidate made of `in`; in place there is no `in` */
     /* Likewise what an execution brings besides, and of that which is written, what the trusted candidate made. */
     void *operand[STN_OPERANDS], *want_operand[STN_OPERANDS];

@@ -31,7 +31,16 @@ class Planner(unittest.TestCase):
             return done.stdout, json.loads(out.read_text(encoding='utf-8'))['problems']
 
     def test_regret(self):
-        said, rows = self.run_it('regret', '--limit', '40', '--each', '1')
+        with tempfile.TemporaryDirectory() as folder:
+            runs, seeds = pathlib.Path(folder, 'runs'), pathlib.Path(folder, 'seeds')
+            said, rows = self.run_it('regret', '--limit', '40', '--each', '1', '--runs', runs, '--seeds', seeds)
+            self.assertIn('entry: ', seeds.read_text(encoding='ascii'))
+            lines = [json.loads(line) for line in runs.read_text(encoding='utf-8').splitlines()]
+        self.assertIn('machine', lines[0])
+        self.assertEqual(len({run['problem'] for run in lines[1:]}), 3)
+        for run in lines[1:]:
+            self.assertTrue(run['measured'] > 0 and run['model'] > 0 and run['fused'] in (0, 1), run)
+        self.assertEqual(sum(run['chosen'] for run in lines[1:]), 3)
         self.assertEqual(len(rows), 3)
         self.assertIn('no-such', said)
         self.assertIn('1 problems were not measured', said)
@@ -49,7 +58,7 @@ class Planner(unittest.TestCase):
         said, rows = self.run_it('first', '--every', '2', '--limit', '40')
         self.assertEqual(len(rows), 2)
         self.assertIn('2 problems, driver start apart: median', said)
-        self.assertTrue(all(row['cold'] > 0 and row['warm'] > 0 for row in rows))
+        self.assertTrue(all(row[when][part] > 0 for row in rows for when in ('cold', 'warm') for part in ('plan_seconds', 'execute_seconds')))
 
     def test_sums(self):
         told = {'problem': {'n': 1}, 'strategy': 'b', 'candidate': 'y', 'estimated': ['a', 'x'], 'waited_seconds': 0, 'measuring_seconds': 1,

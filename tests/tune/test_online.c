@@ -234,6 +234,21 @@ Test(online, ends_while_candidates_compile) {
     stn_plan_destroy(plan);
 }
 
+/* AUTO is ONLINE where the run is predicted to be longer than a second, and not where it is shorter or pinned. */
+Test(online, is_the_default_of_long_runs) {
+    for (int i = 0; i < 3; i++) {
+        stn_plan *plan;
+        stn_plan_options options = STN_PLAN_OPTIONS_INIT;
+        options.strategy = "direct"; /* nothing begins */
+        options.deterministic = i == 2;
+        problem.steps = i == 0 ? 1000 : 100 * 1000 * 1000;
+        OK(stn_plan_create(context, &problem, &options, &plan, &error));
+        cr_expect_eq(plan->estimate.seconds > 1, i > 0, "%g s", plan->estimate.seconds);
+        cr_expect_eq(plan->online != NULL, i == 1, "%d", i);
+        stn_plan_destroy(plan);
+    }
+}
+
 Test(online, is_not_where_a_run_cannot_be_repeated) {
     stn_plan *plan;
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;

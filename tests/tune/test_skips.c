@@ -93,6 +93,28 @@ Test(skips, none_where_values_would_overflow) {
     stn_plan_destroy(plan);
 }
 
+/* Nor where a source is added. */
+Test(skips, none_where_there_is_a_source) {
+    stn_problem problem = STN_PROBLEM_INIT;
+    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
+    stn_plan *plan;
+    problem.stencil = stencil;
+    problem.extent[0] = 48, problem.extent[1] = 64;
+    problem.steps = 9;
+    problem.has_source = 1;
+    options.mode = STN_MODE_MEASURE, options.tune_seconds = 60;
+    OK(stn_plan_create(context, &problem, &options, &plan, &error));
+    cr_expect_eq(plan->chosen, STN_CHOSEN_BY_MEASURING, "%s", heard.last);
+    cr_expect_eq(measured_rows(plan), 2u, "%zu: runs of 1 step, and of 8", measured_rows(plan));
+    cr_expect_eq(heard.warnings, 0u, "%s", heard.last);
+    cr_expect_eq(plan->nskips, 0u, "%s", plan->skips[0].because);
+    stn_plan_destroy(plan);
+    problem.has_source = 0;
+    OK(stn_plan_create(context, &problem, NULL, &plan, &error));
+    cr_expect_eq(plan->chosen, STN_CHOSEN_BY_ESTIMATE, "another problem");
+    stn_plan_destroy(plan);
+}
+
 /* ---- without measuring ------------------------------------------------------------------------------------------- */
 
 static stn_plan *plan_of(const char *name, stn_dtype dtype, const stn_plan_options *options) {
@@ -139,6 +161,7 @@ Test(skips, by_constraints_that_a_strategy_declares) {
     stn_plan *plan = plan_of("gaussian-2d:sigma=2", STN_F64, &options);
     expect_removed(&stn_strategy_segment, plan, "shared memory");
     expect_removed(&stn_strategy_lowrank, plan, "shared memory");
+    expect_removed(&stn_strategy_spectral, plan, "tiles");
     stn_plan_destroy(plan);
     plan = plan_of("box-2d9p", STN_F16, &options);
     expect_removed(&stn_strategy_sparse, plan, "shared memory");
@@ -163,5 +186,31 @@ Test(skips, of_solids_by_registers) {
     problem.steps = 12;
     OK(stn_plan_create(context, &problem, &options, &plan, &error));
     expect_removed(&stn_strategy_direct, plan, "registers");
+    expect_removed(&stn_strategy_lowrank, plan, "registers");
+    expect_removed(&stn_strategy_lowrank, plan, "shared memory");
+    stn_plan_destroy(plan);
+}
+
+/* A line that nothing holds together, of a plane that tiles serve. */
+Test(skips, of_spectra_by_length) {
+    stn_problem problem = STN_PROBLEM_INIT;
+    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
+    stn_plan *plan;
+    options.estimate_only = 1;
+    problem.stencil = stencil;
+    problem.extent[0] = 100 * 1000, problem.extent[1] = 64;
+    problem.steps = 12;
+    OK(stn_plan_create(context, &problem, &options, &plan, &error));
+    expect_words(plan, STN_TEXT, " of spectral  by length: each axis,");
+    stn_plan_destroy(plan);
+}
+
+/* Passes along the axes of taps too many to fuse. */
+Test(skips, of_axes_by_shared_memory) {
+    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
+    options.estimate_only = 1;
+    stn_plan *plan = plan_of("gaussian-2d:sigma=8", STN_F32, &options);
+    expect_removed(&stn_strategy_lowrank, plan, "shared memory");
+    expect_words(plan, STN_JSON, "\"sentence\":\"the stages of a pass fit a block's shared memory\",\"removed\":0");
     stn_plan_destroy(plan);
 }

@@ -39,9 +39,9 @@ static size_t candidates(const stn_task *task, const stn_machine *machine, stn_c
     return count + fused(task)->candidates(task, machine, list + count, most - count);
 }
 
-/* solid has no table of constraints. */
 static void left_out(const stn_plan *plan, stn_tally *tally) {
-    if (fused(&plan->task)->left_out) fused(&plan->task)->left_out(plan, tally);
+    lowrank_axes.left_out(plan, tally);
+    fused(&plan->task)->left_out(plan, tally);
 }
 
 static void estimate(const stn_task *task, const stn_machine *machine, const stn_candidate *candidate,

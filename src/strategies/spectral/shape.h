@@ -62,6 +62,8 @@ bool spectral_settles_as(const stn_task *task, const stn_machine *machine, const
 /* Other ways to lay out the same, worth measuring; returns how many, at most `most`. */
 size_t spectral_variants(const stn_task *task, const stn_machine *machine, const spectral_choice *choice,
                          spectral_choice *list, size_t most);
+/* constraints.c: forms that a plan's task leaves out. */
+void spectral_left_out(const stn_plan *plan, stn_tally *tally);
 /* ---- tiles.c: where what taps reach is short beside the axes, tori of its own along a row and down the columns (spectral_walk.cu).
  * From a choice without (NULL: there is none), into as many along axis 1 and 2 at least; false: the task is not for tiles, or not for so many. */
 bool spectral_choose_tiles(const stn_task *task, const stn_machine *machine, const spectral_choice *whole,

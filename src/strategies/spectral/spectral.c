@@ -321,4 +321,5 @@ const stn_strategy stn_strategy_spectral = {.name = "spectral",
                                             .describe = describe,
                                             .release = release,
                                             .name_candidate = name_candidate,
+                                            .left_out = spectral_left_out,
                                             .stacks = true};

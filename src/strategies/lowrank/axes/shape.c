@@ -11,6 +11,7 @@
 #include "strategies/lowrank/types.h"
 
 #define MOST_BLOCKS 4      /* of a multiprocessor */
+#define STATIC_SHARED 4096 /* bytes, at most */
 #define OTHER_REGISTERS 75 /* of a lane beside its sums and its band, by the kernels that were compiled */
 
 /* What passes reach of the copy bandwidth and of the tensor cores' rate: bench/results/2026-11-22-filters.md; f16 is not measured. */
@@ -58,8 +59,24 @@ static bool any_frozen(const stn_task *task) {
     return false;
 }
 
-/* False if there are too many blocks. */
-static bool fit_pass(const stn_task *task, const stn_machine *machine, int axis, lowrank_pass *p) {
+static bool blocks_hold(const stn_task *task, const stn_machine *machine, void *shape) {
+    const lowrank_pass *p = shape;
+    (void)task, (void)machine;
+    return p->walks / LOWRANK_PASS_WARPS < INT32_MAX;
+}
+
+static bool shared_holds(const stn_task *task, const stn_machine *machine, void *shape) {
+    const lowrank_pass *p = shape;
+    (void)task;
+    return p->shared + STATIC_SHARED <= machine->shared_per_block;
+}
+
+static const stn_constraint constraints[] = {
+    {"blocks", "a launch has fewer than 2^31 blocks", blocks_hold},
+    {"shared memory", "the stages of a pass fit a block's shared memory", shared_holds},
+};
+
+static bool fit_pass(const stn_task *task, const stn_machine *machine, int axis, lowrank_pass *p, stn_tally *tally) {
     *p = (lowrank_pass){.axis = axis, .across = axis == 2 ? 1 : 2, .other = axis == 0 ? 1 : 0};
     p->products = lowrank_products(task, (int)stn_min((int64_t)task->steps, INT32_MAX));
     p->vector = stn_task_vector(task);
@@ -72,15 +89,15 @@ static bool fit_pass(const stn_task *task, const stn_machine *machine, int axis,
     fit_segments(task, machine, p);
     double walks = (double)p->strips * (double)p->segments * (double)task->n[p->other] * (double)task->batch;
     p->walks = (int64_t)walks;
-    return walks / LOWRANK_PASS_WARPS < INT32_MAX && p->shared + 4096 <= machine->shared_per_block;
+    return STN_CONSTRAINTS_HOLD(constraints, task, machine, p, tally);
 }
 
-int lowrank_passes(const stn_task *task, const stn_machine *machine, lowrank_pass passes[3]) {
+int lowrank_passes(const stn_task *task, const stn_machine *machine, lowrank_pass passes[3], stn_tally *tally) {
     int count = 0;
     for (int axis = 2; axis >= 0; axis--) {
         bool none = axis == 0 && !count && !reaches(task, axis); /* one tap in the middle: a pass of one weight */
         if (!reaches(task, axis) && !none) continue;
-        if (!fit_pass(task, machine, none ? 2 : axis, &passes[count++])) return 0;
+        if (!fit_pass(task, machine, none ? 2 : axis, &passes[count++], tally)) return 0;
     }
     passes[count - 1].frozen = any_frozen(task);
     return count;
@@ -109,7 +126,7 @@ static double cancelled(const stn_task *task) {
  * warp, which no number of multiprocessors makes shorter. */
 void lowrank_passes_cost(const stn_task *task, const stn_machine *machine, stn_estimate *e) {
     lowrank_pass passes[3];
-    int count = lowrank_passes(task, machine, passes);
+    int count = lowrank_passes(task, machine, passes, NULL);
     double clock = machine->flops[STN_UNIT_FMA_F32] / (256.0 * machine->multiprocessors);
     double points = (double)stn_task_points(task), steps = (double)task->steps, seconds = 0, needed = 0, done = 0;
     e->unit = lowrank_unit(task->dtype);

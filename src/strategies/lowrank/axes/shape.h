@@ -19,8 +19,8 @@ typedef struct lowrank_pass {
 enum { LOWRANK_PASS_WARPS = 4 }; /* of a block */
 
 /* The passes of one step, in their order: x, y, z, those along which taps reach at all; returns how many, 1 to 3, or 0 if a
- * launch would have too many blocks. */
-int lowrank_passes(const stn_task *task, const stn_machine *machine, lowrank_pass passes[3]);
+ * constraint does not hold. tally: may be NULL. */
+int lowrank_passes(const stn_task *task, const stn_machine *machine, lowrank_pass passes[3], stn_tally *tally);
 void lowrank_passes_cost(const stn_task *task, const stn_machine *machine, stn_estimate *estimate);
 void lowrank_pass_params(const stn_task *task, const lowrank_pass *pass, stn_text *params);
 

@@ -198,33 +198,73 @@ static int registers_given(const stn_machine *machine, const form *f) {
     return (int)stn_min(255, (int64_t)machine->registers_per_multiprocessor / threads / 8 * 8);
 }
 
-/* One form, with the ring or without; `spill`: registers that may be missing. */
-static bool fit_form(const stn_task *task, const stn_machine *machine, const stn_power *taps, const lowrank_core *core,
-                     int number, int ring, int spill, lowrank_brick *b) {
-    int inner[2], side = taps->size[0];
-    inner_reach(taps, core, inner);
-    int depth = ring ? inner[0] + inner[1] + 1 : side;
-    const form *f = &forms[number];
-    if (ring && depth == side) return false;
-    if (registers_needed(task, taps, core, b->passes, f->tiles, depth) > registers_given(machine, f) + spill)
-        return false;
-    b->tiles = f->tiles, b->warps_x = f->warps_x, b->warps_y = f->warps_y, b->blocks = f->blocks;
-    b->ring = ring;
-    b->held = core->terms == 1 && !core->identity;
-    if (!fit_stages(task, machine, taps, core, side - depth, b)) return false;
-    fit_chunk(task, machine, depth, b);
-    return true;
+/* One form, with the ring or without, and what constraints look at. */
+typedef struct attempt {
+    const stn_power *taps;
+    const lowrank_core *core;
+    const form *form;
+    int ring, spill; /* spill: registers that may be missing */
+    int depth;       /* planes that sums are held of */
+    lowrank_brick *brick;
+} attempt;
+
+static bool ring_holds(const stn_task *task, const stn_machine *machine, void *shape) {
+    attempt *a = shape;
+    int inner[2];
+    (void)task, (void)machine;
+    inner_reach(a->taps, a->core, inner);
+    a->depth = a->ring ? inner[0] + inner[1] + 1 : a->taps->size[0];
+    return !a->ring || a->depth < a->taps->size[0];
+}
+
+static bool registers_hold(const stn_task *task, const stn_machine *machine, void *shape) {
+    const attempt *a = shape;
+    return registers_needed(task, a->taps, a->core, a->brick->passes, a->form->tiles, a->depth) <=
+           registers_given(machine, a->form) + a->spill;
+}
+
+static bool shared_holds(const stn_task *task, const stn_machine *machine, void *shape) {
+    const attempt *a = shape;
+    lowrank_brick *b = a->brick;
+    b->tiles = a->form->tiles, b->warps_x = a->form->warps_x, b->warps_y = a->form->warps_y;
+    b->blocks = a->form->blocks;
+    b->ring = a->ring;
+    b->held = a->core->terms == 1 && !a->core->identity;
+    return fit_stages(task, machine, a->taps, a->core, a->taps->size[0] - a->depth, b);
+}
+
+static bool blocks_hold(const stn_task *task, const stn_machine *machine, void *shape) {
+    const attempt *a = shape;
+    int64_t tiles[3];
+    fit_chunk(task, machine, a->depth, a->brick);
+    lowrank_brick_tiles(task, a->brick, tiles);
+    return tiles[0] * tiles[1] <= INT32_MAX && tiles[0] * tiles[1] * tiles[2] <= INT32_MAX / task->batch;
+}
+
+/* Each chooses what it leaves open, for the ones after it. */
+static const stn_constraint constraints[] = {
+    {"ring", "planes that one tap a column reaches wait beside the sums only where there are such", ring_holds},
+    {"registers", "the sums of a queue of planes and the bands stay in registers", registers_hold},
+    {"shared memory", "bands and the stages of a walk fit a block's shared memory", shared_holds},
+    {"blocks", "a launch has fewer than 2^31 blocks", blocks_hold},
+};
+
+static bool fit_form(const stn_task *task, const stn_machine *machine, attempt *a, int number, int ring, int spill,
+                     stn_tally *tally) {
+    a->form = &forms[number], a->ring = ring, a->spill = spill;
+    return STN_CONSTRAINTS_HOLD(constraints, task, machine, a, tally);
 }
 
 /* The form that the brick asks for, or the first that fits. */
 static bool fit_block(const stn_task *task, const stn_machine *machine, const stn_power *taps, const lowrank_core *core,
-                      lowrank_brick *b) {
-    if (b->form) return fit_form(task, machine, taps, core, (b->form - 1) % FORMS, (b->form - 1) / FORMS, 24, b);
+                      lowrank_brick *b, stn_tally *tally) {
+    attempt a = {.taps = taps, .core = core, .brick = b};
+    if (b->form) return fit_form(task, machine, &a, (b->form - 1) % FORMS, (b->form - 1) / FORMS, 24, tally);
     for (int ring = 1; ring >= 0; ring--)
         for (int i = 0; i < USUAL; i++) {
             int form = usual[task->dtype != STN_F64][i];
             if (form == LAST_RESORT && ring) continue; /* so many stages leave no room */
-            if (fit_form(task, machine, taps, core, form, ring, form == LAST_RESORT ? 1000 : 0, b)) return true;
+            if (fit_form(task, machine, &a, form, ring, form == LAST_RESORT ? 1000 : 0, tally)) return true;
         }
     return false;
 }
@@ -239,7 +279,7 @@ static int passes_of(const stn_task *task, const lowrank_core *core, int launche
 }
 
 bool lowrank_brick_fit(const stn_task *task, const stn_machine *machine, const stn_power *taps, int form_asked,
-                       lowrank_core *core, lowrank_brick *brick) {
+                       lowrank_core *core, lowrank_brick *brick, stn_tally *tally) {
     lowrank_core tried;
     stn_estimate best = {.seconds = INFINITY}, cost;
     for (int way = 0; way < LOWRANK_CORE_WAYS; way++) {
@@ -250,10 +290,7 @@ bool lowrank_brick_fit(const stn_task *task, const stn_machine *machine, const s
         b.launches = (int)((task->steps + (uint64_t)b.fused - 1) / (uint64_t)b.fused);
         b.passes = passes_of(task, &tried, b.launches);
         b.growth = (float)tried.growth;
-        if (!fit_block(task, machine, taps, &tried, &b)) continue;
-        int64_t tiles[3];
-        lowrank_brick_tiles(task, &b, tiles);
-        if (tiles[0] * tiles[1] > INT32_MAX || tiles[0] * tiles[1] * tiles[2] > INT32_MAX / task->batch) continue;
+        if (!fit_block(task, machine, taps, &tried, &b, tally)) continue;
         lowrank_brick bare = b; /* faces are the same for all ways, and more work to look at */
         bare.extended = 1;
         lowrank_brick_cost(task, machine, &bare, &cost);

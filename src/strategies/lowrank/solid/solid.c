@@ -83,7 +83,7 @@ static bool too_long(const stn_task *task, int fused) {
 
 /* Those of at most `most_fused` steps a launch; stops when `enough` are found. */
 static size_t find_bricks(const stn_task *task, const stn_machine *machine, int most_fused, stn_candidate *list,
-                          size_t most, size_t enough) {
+                          size_t most, size_t enough, stn_tally *tally) {
     search s = {.task = task, .machine = machine, .list = list, .most = stn_min(most, MOST_CANDIDATES)};
     stn_power taps;
     lowrank_core core;
@@ -96,7 +96,7 @@ static size_t find_bricks(const stn_task *task, const stn_machine *machine, int 
         bool fewer = fused == 1 || (task->steps + (uint64_t)fused - 1) / (uint64_t)fused <
                                        (task->steps + (uint64_t)fused - 2) / (uint64_t)(fused - 1);
         if (!fewer) continue;
-        if (has_chance(&s, fused) && lowrank_brick_fit(task, machine, &taps, 0, &core, &s.last)) {
+        if (has_chance(&s, fused) && lowrank_brick_fit(task, machine, &taps, 0, &core, &s.last, tally)) {
             insert_candidate(&s, &s.last);
             failures = 0;
         } else if (++failures == MOST_FAILURES)
@@ -109,7 +109,7 @@ static size_t find_bricks(const stn_task *task, const stn_machine *machine, int 
 
 static bool applies(const stn_task *task, const stn_machine *machine, char *reason, size_t reason_size) {
     stn_candidate any;
-    if (find_bricks(task, machine, LOWRANK_CORE_SIDE, &any, 1, 1) > 0) return true;
+    if (find_bricks(task, machine, LOWRANK_CORE_SIDE, &any, 1, 1, NULL) > 0) return true;
     snprintf(reason, reason_size, "%s", lowrank_none);
     return false;
 }
@@ -124,7 +124,7 @@ static size_t find_variants(const stn_task *task, const stn_machine *machine, co
     if (stn_power_make(task, &taps, NULL) != STN_OK) return 0;
     while (taps.fused < usual.fused && stn_power_fuse(task, &taps, NULL) == STN_OK) continue;
     for (int form = 1; form <= lowrank_brick_forms() && taps.fused == usual.fused && count < most; form++) {
-        if (!lowrank_brick_fit(task, machine, &taps, form, &core, &brick)) continue;
+        if (!lowrank_brick_fit(task, machine, &taps, form, &core, &brick, NULL)) continue;
         brick.form = 0;
         /* candidates are compared as the values that they are stored as */
         if (!memcmp(&brick, &usual, sizeof brick)) continue; /* NOLINT(bugprone-suspicious-memory-comparison) */
@@ -136,10 +136,15 @@ static size_t find_variants(const stn_task *task, const stn_machine *machine, co
 }
 
 static size_t candidates(const stn_task *task, const stn_machine *machine, stn_candidate *list, size_t most) {
-    size_t best = find_bricks(task, machine, LOWRANK_CORE_SIDE, list, most, SIZE_MAX), count = best;
+    size_t best = find_bricks(task, machine, LOWRANK_CORE_SIDE, list, most, SIZE_MAX, NULL), count = best;
     for (size_t i = 0; i < best && i < 2 && most > STN_CANDIDATES; i++)
         count += find_variants(task, machine, &list[i], list + count, most - count);
     return count;
+}
+
+static void left_out(const stn_plan *plan, stn_tally *tally) {
+    stn_candidate list[MOST_CANDIDATES];
+    (void)find_bricks(&plan->task, &plan->machine, LOWRANK_CORE_SIDE, list, MOST_CANDIDATES, SIZE_MAX, tally);
 }
 
 #define ALIKE 1.5e-8 /* f32: of one launch, with weights as much larger as tensor cores cut off (brick.c), on an H200 */
@@ -171,8 +176,8 @@ static stn_status make_sweep(stn_plan *plan, stn_power *taps, int fused, int for
     const stn_task *task = &plan->task;
     lowrank_core core;
     while (taps->fused < fused) STN_TRY(stn_power_fuse(&plan->task, taps, error));
-    if (!(form && lowrank_brick_fit(task, &plan->machine, taps, form, &core, &to->brick)) &&
-        !lowrank_brick_fit(task, &plan->machine, taps, 0, &core, &to->brick))
+    if (!(form && lowrank_brick_fit(task, &plan->machine, taps, form, &core, &to->brick, NULL)) &&
+        !lowrank_brick_fit(task, &plan->machine, taps, 0, &core, &to->brick, NULL))
         return fail_terms(fused, error);
     to->terms = core.terms, to->x_factors = core.x_factors, to->sums = core.sums, to->residual = core.residual;
     lowrank_brick_values(task, taps, &core, to->brick.passes, to->values);
@@ -234,7 +239,7 @@ static stn_status rebuild(stn_plan *plan, brick_state *next, stn_error *error) {
     struct stn_kernel *kernels[STN_PLAN_KERNELS];
     size_t nkernels = plan->nkernels;
     stn_candidate best;
-    if (!find_bricks(&plan->task, &plan->machine, next->sweeps[0].brick.fused, &best, 1, SIZE_MAX))
+    if (!find_bricks(&plan->task, &plan->machine, next->sweeps[0].brick.fused, &best, 1, SIZE_MAX, NULL))
         return fail_terms(1, error);
     memcpy(kernels, plan->kernels, sizeof kernels);
     for (int i = 0; i < 2; i++) next->sweeps[i].faces = NULL;
@@ -367,6 +372,7 @@ const stn_strategy lowrank_solid = {
     .estimate = estimate,
     .prepare = prepare,
     .set_weights = set_weights,
+    .left_out = left_out,
     .describe = describe,
     .release = release,
     .name_candidate = name_candidate,
