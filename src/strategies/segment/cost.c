@@ -26,7 +26,8 @@ static const struct {
 #define SLOW_LINE 0.15
 #define SLOW_COLUMN 0.05
 #define SLOW_COSINES 0.15
-#define PRODUCT_RATE 0.5 /* of the tensor cores'. An estimate: none is measured yet */
+/* Of the tensor cores': 0.48 to 0.53 in f64, bench/results/2026-11-23-segment-forms.md; of other types a guess. */
+#define PRODUCT_RATE 0.5
 #define BESIDE                                                                                                         \
     0.02 /* shows of the shorter of computing and moving: of two that move as long, the one that computes less */
 #define NARROW 0.88 /* long columns of rows of less than 64 bytes */

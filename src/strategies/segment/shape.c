@@ -135,7 +135,8 @@ typedef struct search {
     const stn_machine *machine;
     segment_axis axes[3];
     int count;
-    bool margins, products; /* products are tried too: their rate is a guess, so only where candidates are timed */
+    bool margins,
+        products; /* products are tried too: in f64 they lose everywhere, of other types their rate is a guess, so only where candidates are timed */
     stn_tally *tally;
     double largest;     /* of the symbol */
     stn_reach reach[3]; /* of the steps that are being looked at */
