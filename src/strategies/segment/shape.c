@@ -10,8 +10,8 @@
 #include "strategies/faces/margins.h"
 
 #define LINE_BYTES 128  /* segments begin, and their outputs begin and end, at whole ones: */
-#define SECTOR_BYTES 32 /* or of these, where that leaves MORE times as many outputs; */
-#define SLOT_BYTES 16   /* if they are turned to whole lines, or of these: what is loaded at once */
+#define SECTOR_BYTES 32 /* or of these, where that leaves MORE times as many outputs, */
+#define SLOT_BYTES 16   /* and then of these, what is loaded at once, if segments are turned to whole lines */
 #define MORE 1.02
 #define GROUPS 8       /* pairs of the shortest segments, half a warp each, of a block */
 #define LEAST_USEFUL 8 /* at least one part in so many of a segment is outputs */
@@ -44,7 +44,7 @@ size_t segment_shared(const stn_task *task, const segment_shape *shape, const se
 }
 
 int segment_blocks(const stn_task *task, const segment_shape *shape, const segment_pass *pass) {
-    if (shape->blocks) return shape->blocks;
+    if (shape->blocks && (along_x(pass) || shape->passes == 1)) return shape->blocks;
     /* threads of 160, 80, 160, 128 registers */
     const int most = pass->first < 0 ? 384 : task->dtype != STN_F64 ? 768 : shape->whole ? 384 : 512;
     return (int)stn_max(1, most / segment_threads(shape, pass));
@@ -118,11 +118,13 @@ bool segment_fit(const stn_task *task, const segment_axis *axis, const stn_reach
     if (axis->axis != 2) {
         place_outputs(reach, length, 1, pass);
     } else {
-        place_outputs(reach, length, LINE_BYTES / (int64_t)stn_dtype_size(task->dtype), pass);
-        for (int bytes = SECTOR_BYTES; bytes >= (straight || first < 0 ? SECTOR_BYTES : SLOT_BYTES); bytes /= 2) {
-            segment_pass finer = *pass;
-            place_outputs(reach, length, bytes / (int64_t)stn_dtype_size(task->dtype), &finer);
-            if (finer.useful > MORE * pass->useful) *pass = finer;
+        const int64_t size = (int64_t)stn_dtype_size(task->dtype);
+        segment_pass finer = *pass;
+        place_outputs(reach, length, LINE_BYTES / size, pass);
+        place_outputs(reach, length, SECTOR_BYTES / size, &finer);
+        if (finer.useful > MORE * pass->useful) {
+            if (!straight && first > 0) place_outputs(reach, length, SLOT_BYTES / size, &finer);
+            *pass = finer;
         }
     }
     return pass->useful > 0 && pass->useful >= length / LEAST_USEFUL;
@@ -228,7 +230,7 @@ static size_t add_variants(search *s, segment_shape *best, size_t found, size_t 
             if (variants[i].fragment ? first >= 0 : first != variants[i].first) continue;
             if (s->task->dtype != STN_F64 && !variants[i].straight) continue;
             if (variants[i].straight && !segment_turned(s->task, &varied, &varied.pass[0])) continue;
-            if (s->count > 1 && variants[i].blocks) continue;
+            if (s->count > 1 && variants[i].blocks && !along_x(&varied.pass[0])) continue;
             varied.whole = variants[i].whole, varied.blocks = variants[i].blocks,
             varied.fragment = variants[i].fragment, varied.straight = variants[i].straight;
             bool good = true;

@@ -22,7 +22,8 @@ typedef struct segment_shape {
     uint8_t whole;       /* points of f64 go through shared memory whole, not by halves */
     uint8_t fragment;    /* of products in f64: 0: 16 x 8 x 8, 1: 16 x 8 x 4, 2: 8 x 8 x 4 */
     int pairs;           /* of columns of a tile, along y and z */
-    int blocks; /* of a multiprocessor, for which registers are kept few enough; 0: as a pass's segments have it */
+    int blocks; /* of a multiprocessor, for which registers are kept few enough, of the pass along x if there are more; 0: as a pass's segments
+                   have it */
     uint8_t passes;
     uint8_t
         straight; /* 1: segments along x begin where they begin; 0: they are turned to whole lines of memory (SEGMENT_TURNED) */
