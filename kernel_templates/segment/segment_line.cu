@@ -69,7 +69,7 @@ __device__ __forceinline__ void fetch(const line_arguments &a, unsigned segment,
     if (!there) {
 #pragma unroll 1
         for (int i = t; i < LENGTH; i += THREADS) raw[i] = narrow<STORE>(REAL(0));
-    } else if (inside(s, LENGTH)) {
+    } else if (!SEGMENT_MIDDLE && inside(s, LENGTH)) {
         constexpr int EACH = VECTOR > 1 ? SLOT : 1;
         const STORE *const first = from + turn_of(s);
         const int last = LENGTH - turn_of(s);
@@ -119,9 +119,9 @@ template <bool IM>
 __device__ __forceinline__ void take(const line_arguments &a, unsigned segment, STORE *raw, point (&x)[16], int t) {
     if (MIRRORED && segment < a.all) {
         const place s = find(a, segment, LENGTH);
-        if (!inside(s, LENGTH)) {
+        if (SEGMENT_MIDDLE || !inside(s, LENGTH)) {
             const images m = images_of(a, s);
-            if (m.own) {
+            if (SEGMENT_MIDDLE || m.own) {
                 take_images<IM>(m, raw, x, t);
                 return;
             }

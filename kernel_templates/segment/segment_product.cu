@@ -23,7 +23,8 @@
 // Lines alone are served. A plane's tile is such a torus as it stands, (F1 X) F2 of its rows and columns, but it overlaps on four sides:
 // 100 steps of heat-2d reach 40 points, so a tile would be 128 x 128 to leave 48 x 48, and that is 256 KB. Taps that are products take a pass
 // an axis, whose transforms are the same and whose overlaps are an axis's own; the FFT words have those (segment_columns.cu), at
-// 77 operations a point of a pair where these products take 283 and more. Other taps take the whole grid's transform (spectral).
+// 77 operations a point where these products take 273 and more. Other taps take the tori of spectral. Measured beside the FFT words, products
+// lose at every length: bench/results/2026-11-23-segment-forms.md.
 #include "device/complex.cuh"
 #include "device/fragment.cuh"
 #include "device/twins.cuh"

@@ -22,11 +22,12 @@ static const struct {
     [STN_F16] = {STN_UNIT_FMA_F32, {0.50, 0.58, 0.54, 0.51, 0.485}, {0, 0.24, 0.33, 0.29, 0.21}, 0.80, 0.40},
 };
 /* Times longer takes a pair of which a segment reaches past a side, and such columns: each index is folded, by five instructions or so. Reckoned,
- * not measured. Cosines: 64 shuffles and as many multiply-adds beside 1232 of these a thread, and twice the table; reckoned too. */
+ * not measured; nothing where a line lies in a segment's middle (3.77 ms for 4.15, bench/results/2026-11-23-segment.md). Cosines: 64 shuffles and as many multiply-adds beside 1232 of these a thread, and twice the table; reckoned too. */
 #define SLOW_LINE 0.15
 #define SLOW_COLUMN 0.05
 #define SLOW_COSINES 0.15
-#define PRODUCT_RATE 0.5 /* of the tensor cores'. An estimate: none is measured yet */
+/* Of the tensor cores': 0.48 to 0.53 in f64, bench/results/2026-11-23-segment-forms.md; of other types a guess. */
+#define PRODUCT_RATE 0.5
 #define BESIDE                                                                                                         \
     0.02 /* shows of the shorter of computing and moving: of two that move as long, the one that computes less */
 #define NARROW 0.88 /* long columns of rows of less than 64 bytes */
@@ -50,7 +51,7 @@ static int size_index(int first) { return first == 1 ? 0 : first == 2 ? 1 : firs
 
 /* Of the unit's rate. Two segments make a pair: those at sides of one line lie in two pairs, or one with the next line's. */
 static double part_of_rate(const stn_task *task, const segment_shape *shape, const segment_pass *pass) {
-    const double sides = part_at_sides(task->n[pass->axis], pass);
+    const double sides = pass->middle ? 0 : part_at_sides(task->n[pass->axis], pass);
     const int size = size_index(pass->first);
     if (pass->first < 0) return PRODUCT_RATE / (1 + SLOW_LINE * sides);
     if (pass->cosines)

@@ -10,7 +10,8 @@
 #include "strategies/faces/margins.h"
 
 #define LINE_BYTES 128  /* segments begin, and their outputs begin and end, at whole ones: */
-#define SECTOR_BYTES 32 /* or of these, where that leaves MORE times as many outputs */
+#define SECTOR_BYTES 32 /* or of these, where that leaves MORE times as many outputs, */
+#define SLOT_BYTES 16   /* and then of these, what is loaded at once, if segments are turned to whole lines */
 #define MORE 1.02
 #define GROUPS 8       /* pairs of the shortest segments, half a warp each, of a block */
 #define LEAST_USEFUL 8 /* at least one part in so many of a segment is outputs */
@@ -43,7 +44,7 @@ size_t segment_shared(const stn_task *task, const segment_shape *shape, const se
 }
 
 int segment_blocks(const stn_task *task, const segment_shape *shape, const segment_pass *pass) {
-    if (shape->blocks) return shape->blocks;
+    if (shape->blocks && (along_x(pass) || shape->passes == 1)) return shape->blocks;
     /* threads of 160, 80, 160, 128 registers */
     const int most = pass->first < 0 ? 384 : task->dtype != STN_F64 ? 768 : shape->whole ? 384 : 512;
     return (int)stn_max(1, most / segment_threads(shape, pass));
@@ -96,7 +97,7 @@ static void place_outputs(const stn_reach *reach, int64_t length, int64_t unit, 
 }
 
 /* A segment that holds whole periods of the line's extension needs no overlap: convolving on its circle is what is asked for. */
-bool segment_fit(const stn_task *task, const segment_axis *axis, const stn_reach *reach, int first,
+bool segment_fit(const stn_task *task, const segment_axis *axis, const stn_reach *reach, int first, bool straight,
                  segment_pass *pass) {
     const int64_t length = segment_points(first), period = segment_period(axis);
     if (first < 0 && !segment_lines(task)) return false; /* products */
@@ -117,10 +118,14 @@ bool segment_fit(const stn_task *task, const segment_axis *axis, const stn_reach
     if (axis->axis != 2) {
         place_outputs(reach, length, 1, pass);
     } else {
+        const int64_t size = (int64_t)stn_dtype_size(task->dtype);
         segment_pass finer = *pass;
-        place_outputs(reach, length, LINE_BYTES / (int64_t)stn_dtype_size(task->dtype), pass);
-        place_outputs(reach, length, SECTOR_BYTES / (int64_t)stn_dtype_size(task->dtype), &finer);
-        if (finer.useful > MORE * pass->useful) *pass = finer;
+        place_outputs(reach, length, LINE_BYTES / size, pass);
+        place_outputs(reach, length, SECTOR_BYTES / size, &finer);
+        if (finer.useful > MORE * pass->useful) {
+            if (!straight && first > 0) place_outputs(reach, length, SLOT_BYTES / size, &finer);
+            *pass = finer;
+        }
     }
     return pass->useful > 0 && pass->useful >= length / LEAST_USEFUL;
 }
@@ -132,7 +137,8 @@ typedef struct search {
     const stn_machine *machine;
     segment_axis axes[3];
     int count;
-    bool margins, products; /* products are tried too: their rate is a guess, so only where candidates are timed */
+    bool margins,
+        products; /* products are tried too: in f64 they lose everywhere, of other types their rate is a guess, so only where candidates are timed */
     stn_tally *tally;
     double largest;     /* of the symbol */
     stn_reach reach[3]; /* of the steps that are being looked at */
@@ -149,7 +155,8 @@ static bool best_pass(const search *s, const segment_shape *shape, int i, int fi
     for (size_t k = 0; k < sizeof firsts / sizeof *firsts; k++) {
         segment_pass pass;
         double flops;
-        if ((first && firsts[k] != first) || !segment_fit(s->task, &s->axes[i], &s->reach[i], firsts[k], &pass))
+        if ((first && firsts[k] != first) ||
+            !segment_fit(s->task, &s->axes[i], &s->reach[i], firsts[k], shape->straight, &pass))
             continue;
         if (!holds(s, shape, &pass)) continue;
         const double seconds = segment_seconds(s->task, s->machine, shape, &pass, &flops);
@@ -214,7 +221,7 @@ static const struct {
 } variants[] = {{16, 0, 1, 0, 0}, {8, 0, 3, 0, 0}, {4, 0, 6, 0, 0}, {8, 1, 0, 0, 0}, {8, 1, 2, 0, 0}, {4, 1, 0, 0, 0},
                 {2, 1, 0, 0, 0},  {0, 0, 0, 1, 0}, {0, 0, 0, 2, 0}, {1, 0, 0, 0, 1}, {2, 0, 0, 0, 1}, {4, 0, 0, 0, 1}};
 
-static size_t add_variants(const search *s, segment_shape *best, size_t found, size_t most) {
+static size_t add_variants(search *s, segment_shape *best, size_t found, size_t most) {
     const size_t plain = found;
     for (size_t i = 0; i < sizeof variants / sizeof *variants; i++)
         for (size_t k = 0; k < plain && found < most; k++) {
@@ -223,10 +230,16 @@ static size_t add_variants(const search *s, segment_shape *best, size_t found, s
             if (variants[i].fragment ? first >= 0 : first != variants[i].first) continue;
             if (s->task->dtype != STN_F64 && !variants[i].straight) continue;
             if (variants[i].straight && !segment_turned(s->task, &varied, &varied.pass[0])) continue;
-            if (s->count > 1 && variants[i].blocks) continue;
+            if (s->count > 1 && variants[i].blocks && !along_x(&varied.pass[0])) continue;
             varied.whole = variants[i].whole, varied.blocks = variants[i].blocks,
             varied.fragment = variants[i].fragment, varied.straight = variants[i].straight;
             bool good = true;
+            if (varied.straight) { /* where they begin, and so what they put out, may differ */
+                find_reaches(s, (uint64_t)varied.fused);
+                for (int p = 0; p < varied.passes; p++)
+                    good = good &&
+                           segment_fit(s->task, &s->axes[p], &s->reach[p], varied.pass[p].first, true, &varied.pass[p]);
+            }
             for (int p = 0; p < varied.passes; p++) good = good && holds(s, &varied, &varied.pass[p]);
             if (!good) continue;
             best[found++] = varied;

@@ -22,7 +22,8 @@ typedef struct segment_shape {
     uint8_t whole;       /* points of f64 go through shared memory whole, not by halves */
     uint8_t fragment;    /* of products in f64: 0: 16 x 8 x 8, 1: 16 x 8 x 4, 2: 8 x 8 x 4 */
     int pairs;           /* of columns of a tile, along y and z */
-    int blocks; /* of a multiprocessor, for which registers are kept few enough; 0: as a pass's segments have it */
+    int blocks; /* of a multiprocessor, for which registers are kept few enough, of the pass along x if there are more; 0: as a pass's segments
+                   have it */
     uint8_t passes;
     uint8_t
         straight; /* 1: segments along x begin where they begin; 0: they are turned to whole lines of memory (SEGMENT_TURNED) */
@@ -34,7 +35,8 @@ _Static_assert(sizeof(segment_shape) <= sizeof(stn_candidate), "a shape is a can
 /* The unit that a pass's transforms run on. */
 stn_unit segment_unit(const stn_task *task, const segment_pass *pass);
 /* What a pass along this axis would be for steps that reach so far; false: too far for segments of that length, or not in that form. */
-bool segment_fit(const stn_task *task, const segment_axis *axis, const stn_reach *reach, int first, segment_pass *pass);
+bool segment_fit(const stn_task *task, const segment_axis *axis, const stn_reach *reach, int first, bool straight,
+                 segment_pass *pass);
 /* Can a kernel make it? tally: may be NULL. */
 bool segment_holds(const stn_task *task, const stn_machine *machine, const segment_shape *shape,
                    const segment_pass *pass, stn_tally *tally);
