@@ -156,6 +156,8 @@ size_t spectral_variants(const stn_task *task, const stn_machine *machine, const
         {0, 0, 1, 0, 0, 0, 0},      {1, 0, 1, 0, 640, 0, 0},   {0, 0, 0, 256, 256, 0, 0}, {0, 0, 0, 640, 640, 0, 0},
         {-1, 0, 0, 384, 384, 0, 0}, {-1, 0, 0, 640, 640, 4, 4}};
     size_t count = 0;
+    spectral_shape now; /* which may have so many blocks anyway */
+    spectral_shape_make(task, machine, choice, true, &now);
     for (int16_t way = 0; choice->settles && way <= SPECTRAL_SETTLES_ROWS && count < most; way++) {
         list[count] = *choice, list[count].settles = way;
         if (way != choice->settles && (!way || spectral_settles_as(task, machine, &list[count]))) count++;
@@ -168,6 +170,9 @@ size_t spectral_variants(const stn_task *task, const stn_machine *machine, const
         c.row_threads = ways[i].row_threads, c.column_threads = ways[i].column_threads;
         c.row_blocks = ways[i].row_blocks, c.column_blocks = ways[i].column_blocks;
         bool grouped = choice->group > 1, changes = c.group != choice->group;
+        const bool lines = ways[i].rows || ways[i].columns || c.row_threads || c.column_threads;
+        if (!lines && !changes && c.row_blocks <= now.line[2].blocks && c.column_blocks <= now.line[now.last].blocks)
+            continue;
         if (c.row_lines < 1 || c.column_lines < 1 || c.group < 1 || (changes && !grouped)) continue;
         if (task->n[1] == 1 && c.row_lines > 1) continue;
         list[count++] = c;

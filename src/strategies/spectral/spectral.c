@@ -94,32 +94,6 @@ static bool plainly_faster(const stn_task *task, const stn_machine *machine, con
 
 enum { OTHERS = 28 }; /* that are worth measuring */
 
-static bool alike(const stn_ladder *a, const stn_ladder *b) {
-    return a->points == b->points && a->stages == b->stages && a->threads == b->threads && a->lines == b->lines &&
-           a->pad == b->pad && a->shares == b->shares && a->blocks == b->blocks &&
-           !memcmp(a->radix, b->radix, (size_t)a->stages * sizeof *a->radix);
-}
-/* Drops those whose lines are another's before it: threads and blocks asked for are not always what there is room for. */
-static size_t drop_alike(const stn_task *task, const stn_machine *machine, const spectral_choice *first,
-                         spectral_choice *list, size_t count) {
-    spectral_shape shapes[1 + OTHERS];
-    size_t kept = 0;
-    spectral_shape_make(task, machine, first, true, &shapes[0]);
-    for (size_t i = 0; i < count; i++) {
-        spectral_shape *s = &shapes[1 + kept];
-        spectral_shape_make(task, machine, &list[i], true, s);
-        bool new = true;
-        for (size_t k = 0; k <= kept && new; k++) {
-            const spectral_choice *one = &shapes[k].choice;
-            new = one->settles != list[i].settles || one->group != list[i].group || shapes[k].legs != s->legs ||
-                  memcmp(one->step, list[i].step, sizeof one->step) != 0;
-            for (int axis = s->last; axis < 3; axis++) new = new || !alike(&shapes[k].line[axis], &s->line[axis]);
-        }
-        if (new) list[kept++] = list[i];
-    }
-    return kept;
-}
-
 static size_t candidates(const stn_task *task, const stn_machine *machine, stn_candidate *list, size_t most) {
     spectral_choice choice;
     char reason[160];
@@ -144,7 +118,6 @@ static size_t candidates(const stn_task *task, const stn_machine *machine, stn_c
     size_t more = tiled ? spectral_tile_variants(task, machine, &choice, &tiles, others, OTHERS) : 0;
     for (size_t i = 0; i < more; i++) spectral_choose_kept(task, &others[i]);
     more += spectral_variants(task, machine, early ? &tiles : &choice, others + more, OTHERS - more);
-    more = drop_alike(task, machine, early ? &tiles : &choice, others, more);
     more = (size_t)stn_min((int64_t)more, (int64_t)(most - count));
     for (size_t i = 0; i < more; i++) list[count + i] = stn_candidate_of(&others[i], sizeof others[i]);
     return count + more;
