@@ -189,15 +189,25 @@ static size_t beside_of_walk(const stn_task *task, const stn_machine *machine, c
     return carry + spectral_walk_factors(task, machine, s, lines, carry + line);
 }
 
-static void make_lines(const stn_task *task, const stn_machine *machine, spectral_shape *s) {
-    stn_ladder_needs needs = {
-        .wide = spectral_wide(task), .last = 8, .shares = 1, .copies = 1, .lines = s->choice.row_lines};
+static stn_ladder_needs needs_of(const stn_task *task, const stn_machine *machine) {
+    stn_ladder_needs needs = {.wide = spectral_wide(task), .last = 8, .shares = 1, .copies = 1};
     needs.threads = needs.wide ? 512 : 768;
-    if (s->choice.row_threads) needs.threads = s->choice.row_threads;
-    needs.blocks = s->choice.row_blocks;
     needs.shared = machine->shared_per_block;
     needs.total = machine->shared_per_multiprocessor;
+    return needs;
+}
+
+/* Milliseconds, for long ones. */
+static void make_rows(const stn_task *task, const stn_machine *machine, spectral_shape *s) {
+    stn_ladder_needs needs = needs_of(task, machine);
+    needs.lines = s->choice.row_lines;
+    if (s->choice.row_threads) needs.threads = s->choice.row_threads;
+    needs.blocks = s->choice.row_blocks;
     stn_ladder_make(s->choice.length[2] / 2, &needs, &s->line[2]);
+}
+
+static void make_columns(const stn_task *task, const stn_machine *machine, spectral_shape *s) {
+    stn_ladder_needs needs = needs_of(task, machine);
     needs.shares = shares_of(machine);
     needs.lines = s->choice.column_lines, needs.blocks = s->choice.column_blocks;
     for (int axis = s->last; axis < 2; axis++) {
@@ -256,7 +266,8 @@ void spectral_shape_make(const stn_task *task, const stn_machine *machine, const
     s->columns = choice->kept[2];
     if (s->last == 0)
         s->columns = s->pitch * (2 * (int64_t)choice->kept[1] > torus[1] ? torus[1] : 2 * choice->kept[1] - 1);
-    if (lines) make_lines(task, machine, s);
+    if (lines) make_rows(task, machine, s);
+    if (lines || spectral_tiled(choice)) make_columns(task, machine, s);
 }
 
 size_t spectral_workspace(const stn_task *task, const spectral_shape *s) {

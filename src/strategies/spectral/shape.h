@@ -82,7 +82,7 @@ size_t spectral_walk_aside(const stn_task *task, const spectral_shape *shape);
 /* Whether tiles have room for what these weights reach. */
 bool spectral_tiles_serve(const stn_task *task, const spectral_choice *choice);
 
-/* ---- shape.c: the rest, from the choice; radices only if `lines`. */
+/* ---- shape.c: the rest, from the choice; radices only if `lines`, those of tiles' columns in any case. */
 void spectral_shape_make(const stn_task *task, const stn_machine *machine, const spectral_choice *choice, bool lines,
                          spectral_shape *shape);
 /* Bytes of the spectrum of all grids; of a stack of snapshots, of two of them. */
