@@ -132,6 +132,12 @@ int spectral_walk_legs(const stn_task *task, const stn_machine *machine, const s
     return (int)stn_max(best ? best : most_legs, 1);
 }
 
+double spectral_walk_crowd(const stn_task *task, const stn_machine *machine, const spectral_shape *shape) {
+    const int64_t blocks = stn_div_up(shape->pitch, shape->line[1].lines) * task->batch;
+    const double slots = (double)machine->multiprocessors * shape->line[1].blocks;
+    return time_of_legs(machine, shape, blocks, shape->legs) * slots / (double)(blocks * shape->segments);
+}
+
 size_t spectral_walk_aside(const stn_task *task, const spectral_shape *shape) {
     const int carry = shape->choice.length[1] - shape->choice.step[0];
     if (shape->legs == 1) return 0;
@@ -191,7 +197,7 @@ static bool choose_by(const stn_task *task, const stn_machine *machine, const sp
     choice->kept[2] = choice->live[2] = choice->length[2] / 2 + 1;
     const bool found = choose_columns(task, machine, &reach[0], least[0], choice);
     const int row = choice->length[2] / 2;
-    choice->row_lines = task->n[1] == 1 ? 1 : row <= 128 ? 8 : row <= 512 ? 4 : row <= 1024 ? 2 : 1;
+    choice->row_lines = task->n[1] == 1 ? 1 : row <= 128 ? 8 : row <= (wide ? 512 : 1024) ? 4 : row <= 1024 ? 2 : 1;
     return found;
 }
 
