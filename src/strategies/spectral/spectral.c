@@ -297,7 +297,7 @@ static void name_candidate(const stn_task *task, const stn_candidate *candidate,
     if (choice.step[0]) stn_text_printf(text, ", tiles of %d", choice.step[0]);
     if (choice.step[1]) stn_text_printf(text, " x %d points", choice.step[1]);
     if (choice.waves) stn_text_printf(text, ", legs for %d waves", choice.waves);
-    static const char *const settling[] = {"", ", recursion", ", recursion by 8", ", recursion by rows"};
+    static const char *const settling[] = {"", ", recursion by 16", ", recursion by 8", ", recursion by rows"};
     stn_text_printf(text, "%s", settling[choice.settles]);
     if (choice.row_threads) stn_text_printf(text, ", %d threads for rows", choice.row_threads);
     if (choice.column_threads) stn_text_printf(text, ", %d threads for columns", choice.column_threads);
