@@ -29,8 +29,8 @@
 
 constexpr int N = SETTLE_POINTS, EACH = SETTLE_EACH, COLUMNS = SETTLE_COLUMNS, PARTS = (N + EACH - 1) / EACH;
 constexpr int LAST = N - (PARTS - 1) * EACH;  // points of a column's last thread
-constexpr int THREADS = PARTS * COLUMNS, ROWS = SETTLE_ROWS;
-constexpr int ENDS = (2 * PARTS + 2) * COLUMNS, KEPT = ROWS > 1 ? 2 * EACH *THREADS : 0;  // in shared memory
+constexpr int THREADS = PARTS * COLUMNS, TURNS = SETTLE_ROWS;
+constexpr int ENDS = (2 * PARTS + 2) * COLUMNS, KEPT = TURNS > 1 ? 2 * EACH *THREADS : 0;  // in shared memory
 static_assert(N >= 4 && THREADS <= 1024, "a block holds its columns");
 static_assert(EXTEND_LOW_SIGN >= -1 && EXTEND_LOW >= 0 && EXTEND_LOW <= 2 && EXTEND_HIGH <= 2,
               "mirrors, extension.cuh");
@@ -119,7 +119,7 @@ __device__ __forceinline__ void load_source(const spectral_settle_arguments &a, 
         if (N % EACH && from + i >= N) continue;
 #pragma unroll
         for (int j = 0; j < 2; j++) {
-            b[i] = plus(b[i], ROWS > 1 ? kept[(2 * i + j) * THREADS] : across_at(a, across, i, j), place[0][j]);
+            b[i] = plus(b[i], TURNS > 1 ? kept[(2 * i + j) * THREADS] : across_at(a, across, i, j), place[0][j]);
             b[i] = plus(b[i], load_pair(along + 2 * (i * a.faces[1].step + j * a.faces[1].next)), place[1][j]);
         }
     }
@@ -250,16 +250,16 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     value *const shared = reinterpret_cast<value *>(stn_shared);
     const int lane = static_cast<int>(threadIdx.x) % COLUMNS, q = static_cast<int>(threadIdx.x) / COLUMNS;
     // neighbouring blocks have one tile of many rows: they read the same values of the faces across
-    const unsigned turns = (static_cast<unsigned>(a.across) + ROWS - 1) / ROWS;
-    const int first = static_cast<int>(blockIdx.x % turns) * ROWS,
+    const unsigned turns = (static_cast<unsigned>(a.across) + TURNS - 1) / TURNS;
+    const int first = static_cast<int>(blockIdx.x % turns) * TURNS,
               tile = static_cast<int>(blockIdx.x / turns) % a.tiles;
     const own_thread own = {
         q, q * EACH, tile * COLUMNS + lane, blockIdx.x / turns / a.tiles, shared + lane, shared + ENDS + threadIdx.x};
-    if (ROWS > 1)
+    if (TURNS > 1)
         keep_across(a, shared + ENDS + threadIdx.x,
                     across_of(a, own.grid, own.fast < a.columns ? own.fast : 0, own.from), own.from);
 #pragma unroll 1
-    for (int slow = first; slow < first + ROWS && slow < a.across; slow++) {
+    for (int slow = first; slow < first + TURNS && slow < a.across; slow++) {
         const bool row_lives = slow < a.live_across || slow > a.across - a.live_across;
         if (row_lives && (tile + 1) * COLUMNS <= a.live) continue;
         settle_row(a, own, slow, own.fast < a.columns && !(row_lives && own.fast < a.live));

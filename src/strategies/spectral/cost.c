@@ -6,17 +6,25 @@
 
 /* ---- cost ---------------------------------------------------------------------------------------------------------- */
 
-/* What passes reach of the copy bandwidth, by bench/results/2026-11-22-spectral.md; rows also take what no access hides, as if their
+/* What passes reach of the copy bandwidth, by bench/results/2026-11-22-spectral.md, and of solids in f64 2026-11-23-spectral.md; rows also take what no access hides, as if their
  * arithmetic ran at so many times the unit's rate, and more where one row fills a multiprocessor. source: so many times the copy
  * bandwidth is what numbers of a source's frequencies come at, four for each frequency or, in 3D, six: of what fixed sides took beside
  * four steps on the same torus, before columns without points had a way of their own. */
 static const struct {
     double plane, solid, source, arithmetic, alone, symbol;
-} rates[2] = {{0.45, 0.63, 1.27, 1.4, 0.55, 0.38}, {0.45, 0.64, 0.95, 0.9, 0.9, 0.38}}; /* f64, f32 */
+} rates[2] = {{0.45, 0.83, 1.27, 1.4, 0.55, 0.38}, {0.45, 0.64, 0.95, 0.9, 0.9, 0.38}}; /* f64, f32 */
 
-/* Numbers of a source that columns without points read, four a point, as a recursion reads them: from caches mostly. An estimate by the
- * bytes that these give; not measured yet. */
-enum { SETTLED = 8 };
+/* Tiles, by bench/results/2026-11-23-spectral.md: what bytes come at, and, of all instructions that multiprocessors could begin, those of
+ * rows and of columns; what a segment takes beside its points, in instructions of one line; times as much where a block is one of two or
+ * alone on a multiprocessor, and where its columns are less than a line of 128 bytes. */
+static const struct {
+    double bytes, rows, columns, segment, two, alone, narrow;
+} tile_rates[2] = {{1.1, 0.62, 0.56, 550, 1.25, 1.6, 1.2}, {1.1, 0.46, 0.23, 1100, 1.1, 1.5, 1.2}}; /* f64, f32 */
+enum { PAIRS = 6 }; /* instructions of a row's pairs of frequencies, for each number */
+
+/* Numbers of a source that columns without points read, four a point, as a recursion reads them: so many times the copy bandwidth, of
+ * what 512^3 between fixed sides takes in all (2026-11-23-spectral.md). */
+enum { SETTLED = 2 };
 
 /* The least K at the corners of the frequencies, which is the least of all for most symmetric taps. */
 static double lowest_corner(const stn_task *task) {
@@ -45,6 +53,15 @@ double spectral_error(const stn_task *task, double points, bool plain) {
     return hypot(transforms, hypot(power, stn_error_rounding(task->dtype)));
 }
 
+/* Of a symbol that is neither real nor a transform of taps. */
+static double terms_of_symbol(const stn_task *task, const stn_machine *machine, const spectral_shape *s) {
+    const double points = (double)s->columns * s->strips * s->segments * s->choice.length[s->last] *
+                          (double)task->batch * (double)task->snapshots;
+    if (s->symbol.plain || s->symbol.taps) return 0;
+    return 8 * points * (s->symbol.high + s->symbol.low) /
+           (rates[!spectral_wide(task)].symbol * machine->flops[STN_UNIT_FMA_F64]);
+}
+
 /* Seconds of arithmetic beside all accesses: the stages of lines, the terms of a symbol whose taps are no transform, in f64, or one
  * more transform of each column. */
 static double hidden_by_nothing(const stn_task *task, const stn_machine *machine, const spectral_shape *s,
@@ -52,13 +69,27 @@ static double hidden_by_nothing(const stn_task *task, const stn_machine *machine
     const bool wide = spectral_wide(task),
                alone = (size_t)s->choice.length[2] * (wide ? 8 : 4) * 2 > machine->shared_per_multiprocessor;
     const double stages = e->flops / (machine->flops[e->unit] * (alone ? rates[!wide].alone : rates[!wide].arithmetic));
-    const double points = (double)s->columns * s->strips * s->segments * s->choice.length[s->last] *
-                          (double)task->batch * (double)task->snapshots;
-    if (s->symbol.plain) return stages;
-    if (s->symbol.taps)
-        return (spectral_tiled(&s->choice) ? 1.1 : 1.5) * stages; /* tiles' columns: once for all segments */
-    return stages +
-           8 * points * (s->symbol.high + s->symbol.low) / (rates[!wide].symbol * machine->flops[STN_UNIT_FMA_F64]);
+    return s->symbol.taps ? 1.5 * stages : stages + terms_of_symbol(task, machine, s);
+}
+
+/* Columns are walked in segments, down a leg; each leg begins with what all its segments need. */
+static double seconds_of_tiles(const stn_task *task, const stn_machine *machine, const spectral_shape *s,
+                               double bytes) {
+    const bool wide = spectral_wide(task);
+    const spectral_choice *c = &s->choice;
+    const double rate = machine->flops[wide ? STN_UNIT_FMA_F64 : STN_UNIT_FMA_F32] / 2;
+    const double strips = (double)task->batch * s->strips, rows = strips * (double)task->n[1] * c->length[2] / 2;
+    const double row = 2 * rows * (stn_ladder_work(c->length[2] / 2) + PAIRS);
+    const double transforms = s->symbol.taps ? 3 : 2;
+    const double segment =
+        c->length[1] * (transforms * stn_ladder_work(c->length[1]) / 2 + tile_rates[!wide].segment / c->length[1]);
+    const int blocks = s->line[1].blocks;
+    const double waits = blocks > 2 ? 1 : blocks == 2 ? tile_rates[!wide].two : tile_rates[!wide].alone;
+    const double narrow = s->line[1].lines * (wide ? 16 : 8) < 128 ? tile_rates[!wide].narrow : 1;
+    const double columns =
+        strips * c->kept[2] * s->segments * segment * waits * narrow * spectral_walk_crowd(task, machine, s);
+    return bytes / (machine->copy_bandwidth * tile_rates[!wide].bytes) + row / (rate * tile_rates[!wide].rows) +
+           columns / (rate * tile_rates[!wide].columns) + terms_of_symbol(task, machine, s);
 }
 
 void spectral_estimate(const stn_task *task, const stn_machine *machine, const spectral_shape *s,
@@ -88,13 +119,15 @@ void spectral_estimate(const stn_task *task, const stn_machine *machine, const s
     estimate->flops =
         half * 5 * points * log2((double)s->choice.length[0] * s->choice.length[1] * s->choice.length[2] + 1);
     estimate->halo_waste = points / (rows * (double)task->n[2]) - 1;
-    /* tiles' columns are those of 3D: as wide, as short */
-    const double rate = solid || spectral_tiled(c) ? rates[!wide].solid : rates[!wide].plane;
-    estimate->seconds = estimate->bytes / (machine->copy_bandwidth * rate) +
-                        count * source / (machine->copy_bandwidth * rates[!wide].source) +
-                        (c->settles ? count * settled / (machine->copy_bandwidth * SETTLED) : 0) +
-                        hidden_by_nothing(task, machine, s, estimate) +
-                        estimate->launches * (machine->launch_seconds + 2e-6);
+    const double rate = solid ? rates[!wide].solid : rates[!wide].plane;
+    estimate->seconds = estimate->launches * (machine->launch_seconds + 2e-6);
+    if (spectral_tiled(c))
+        estimate->seconds += seconds_of_tiles(task, machine, s, estimate->bytes);
+    else
+        estimate->seconds += estimate->bytes / (machine->copy_bandwidth * rate) +
+                             count * source / (machine->copy_bandwidth * rates[!wide].source) +
+                             (c->settles ? count * settled / (machine->copy_bandwidth * SETTLED) : 0) +
+                             hidden_by_nothing(task, machine, s, estimate);
     estimate->error =
         spectral_error(task, (double)s->choice.length[0] * s->choice.length[1] * s->choice.length[2], s->symbol.plain);
 }

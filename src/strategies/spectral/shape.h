@@ -57,6 +57,8 @@ void spectral_choose_kept(const stn_task *task, spectral_choice *choice);
 stn_symbol spectral_symbol_form(const stn_task *task, const stn_machine *machine, const int64_t torus[3]);
 /* settle.c: whether a kernel of its own serves the columns that have no points, and there are such. */
 bool spectral_settles(const stn_task *task, const spectral_choice *choice, double dead);
+/* Frequencies chosen: how such columns are settled, and with what threads all columns and rows are made then. */
+void spectral_choose_settling(const stn_task *task, const stn_machine *machine, spectral_choice *choice);
 /* And whether a block has room for it in the choice's own way. */
 bool spectral_settles_as(const stn_task *task, const stn_machine *machine, const spectral_choice *choice);
 /* Other ways to lay out the same, worth measuring; returns how many, at most `most`. */
@@ -79,12 +81,14 @@ size_t spectral_walk_factors(const stn_task *task, const stn_machine *machine, c
                              size_t beside);
 /* Of each column: so many blocks walk down it, where there are few columns. */
 int spectral_walk_legs(const stn_task *task, const stn_machine *machine, const spectral_shape *shape);
+/* How many times as long those take as their segments would side by side on all multiprocessors. */
+double spectral_walk_crowd(const stn_task *task, const stn_machine *machine, const spectral_shape *shape);
 /* Bytes in the workspace, behind the spectrum, for what lies about the first points of legs. */
 size_t spectral_walk_aside(const stn_task *task, const spectral_shape *shape);
 /* Whether tiles have room for what these weights reach. */
 bool spectral_tiles_serve(const stn_task *task, const spectral_choice *choice);
 
-/* ---- shape.c: the rest, from the choice; radices only if `lines`. */
+/* ---- shape.c: the rest, from the choice; radices only if `lines`, those of tiles' columns in any case. */
 void spectral_shape_make(const stn_task *task, const stn_machine *machine, const spectral_choice *choice, bool lines,
                          spectral_shape *shape);
 /* Bytes of the spectrum of all grids; of a stack of snapshots, of two of them. */

@@ -82,42 +82,38 @@ static void estimate(const stn_task *task, const stn_machine *machine, const stn
     spectral_estimate(task, machine, &shape, result);
 }
 
+static double seconds_of(const stn_task *task, const stn_machine *machine, const spectral_choice *choice) {
+    const stn_candidate candidate = stn_candidate_of(choice, sizeof *choice);
+    stn_estimate result;
+    estimate(task, machine, &candidate, &result);
+    return result.seconds;
+}
+
 /* By estimates of which one is not measured yet. */
 static bool plainly_faster(const stn_task *task, const stn_machine *machine, const spectral_choice *one,
                            const spectral_choice *other) {
-    const stn_candidate a = stn_candidate_of(one, sizeof *one), b = stn_candidate_of(other, sizeof *other);
-    stn_estimate times[2];
-    estimate(task, machine, &a, &times[0]);
-    estimate(task, machine, &b, &times[1]);
-    return times[0].seconds < 0.77 * times[1].seconds;
+    return seconds_of(task, machine, one) < 0.77 * seconds_of(task, machine, other);
 }
 
 enum { OTHERS = 28 }; /* that are worth measuring */
 
-static bool alike(const stn_ladder *a, const stn_ladder *b) {
-    return a->points == b->points && a->stages == b->stages && a->threads == b->threads && a->lines == b->lines &&
-           a->pad == b->pad && a->shares == b->shares && a->blocks == b->blocks &&
-           !memcmp(a->radix, b->radix, (size_t)a->stages * sizeof *a->radix);
-}
-/* Drops those whose lines are another's before it: threads and blocks asked for are not always what there is room for. */
-static size_t drop_alike(const stn_task *task, const stn_machine *machine, const spectral_choice *first,
-                         spectral_choice *list, size_t count) {
-    spectral_shape shapes[1 + OTHERS];
-    size_t kept = 0;
-    spectral_shape_make(task, machine, first, true, &shapes[0]);
+/* The cheapest of tiles of one length along rows, by their columns, then all others. How rows are best cut is not the estimate's: pieces
+ * of 1024 points in f64 take a quarter more than it says, beside those of 2688. */
+enum { TILES = 8 };
+static size_t choose_tiles(const stn_task *task, const stn_machine *machine, const spectral_choice *whole,
+                           spectral_choice list[TILES]) {
+    if (!spectral_choose_tiles(task, machine, whole, (int[2]){1, 1}, &list[0])) return 0;
+    const size_t count = 1 + spectral_tile_variants(task, machine, whole, &list[0], list + 1, TILES - 1);
+    const int row = list[0].length[2];
+    double lowest = INFINITY;
     for (size_t i = 0; i < count; i++) {
-        spectral_shape *s = &shapes[1 + kept];
-        spectral_shape_make(task, machine, &list[i], true, s);
-        bool new = true;
-        for (size_t k = 0; k <= kept && new; k++) {
-            const spectral_choice *one = &shapes[k].choice;
-            new = one->settles != list[i].settles || one->group != list[i].group || shapes[k].legs != s->legs ||
-                  memcmp(one->step, list[i].step, sizeof one->step) != 0;
-            for (int axis = s->last; axis < 3; axis++) new = new || !alike(&shapes[k].line[axis], &s->line[axis]);
-        }
-        if (new) list[kept++] = list[i];
+        spectral_choose_kept(task, &list[i]);
+        const double seconds = seconds_of(task, machine, &list[i]) * (i ? 1 : 0.997);
+        if (seconds >= lowest || list[i].length[2] != row) continue;
+        const spectral_choice first = list[0];
+        lowest = seconds, list[0] = list[i], list[i] = first;
     }
-    return kept;
+    return count;
 }
 
 static size_t candidates(const stn_task *task, const stn_machine *machine, stn_candidate *list, size_t most) {
@@ -132,19 +128,17 @@ static size_t candidates(const stn_task *task, const stn_machine *machine, stn_c
         return 1;
     }
     spectral_choose_kept(task, &choice);
+    spectral_choose_settling(task, machine, &choice);
     list[0] = stn_candidate_of(&choice, sizeof choice);
     size_t count = 1;
-    spectral_choice tiles, others[OTHERS];
-    const bool tiled = most > 1 && spectral_choose_tiles(task, machine, &choice, (int[2]){1, 1}, &tiles);
-    if (tiled) spectral_choose_kept(task, &tiles);
-    const bool early = tiled && plainly_faster(task, machine, &tiles, &choice);
-    if (early) list[count++] = stn_candidate_of(&tiles, sizeof tiles);
+    spectral_choice others[OTHERS]; /* tiles first */
+    const size_t tiles = most > 1 ? choose_tiles(task, machine, &choice, others) : 0;
+    const bool early = tiles && plainly_faster(task, machine, &others[0], &choice);
+    if (early) list[count++] = stn_candidate_of(&others[0], sizeof others[0]);
     if (most <= STN_CANDIDATES) return count;
-    if (tiled && !early) list[count++] = stn_candidate_of(&tiles, sizeof tiles);
-    size_t more = tiled ? spectral_tile_variants(task, machine, &choice, &tiles, others, OTHERS) : 0;
-    for (size_t i = 0; i < more; i++) spectral_choose_kept(task, &others[i]);
-    more += spectral_variants(task, machine, early ? &tiles : &choice, others + more, OTHERS - more);
-    more = drop_alike(task, machine, early ? &tiles : &choice, others, more);
+    size_t more =
+        tiles + spectral_variants(task, machine, early ? &others[0] : &choice, others + tiles, OTHERS - tiles);
+    if (early) memmove(others, others + 1, --more * sizeof *others);
     more = (size_t)stn_min((int64_t)more, (int64_t)(most - count));
     for (size_t i = 0; i < more; i++) list[count + i] = stn_candidate_of(&others[i], sizeof others[i]);
     return count + more;
@@ -303,7 +297,7 @@ static void name_candidate(const stn_task *task, const stn_candidate *candidate,
     if (choice.step[0]) stn_text_printf(text, ", tiles of %d", choice.step[0]);
     if (choice.step[1]) stn_text_printf(text, " x %d points", choice.step[1]);
     if (choice.waves) stn_text_printf(text, ", legs for %d waves", choice.waves);
-    static const char *const settling[] = {"", ", recursion", ", recursion by 8", ", recursion by rows"};
+    static const char *const settling[] = {"", ", recursion by 16", ", recursion by 8", ", recursion by rows"};
     stn_text_printf(text, "%s", settling[choice.settles]);
     if (choice.row_threads) stn_text_printf(text, ", %d threads for rows", choice.row_threads);
     if (choice.column_threads) stn_text_printf(text, ", %d threads for columns", choice.column_threads);

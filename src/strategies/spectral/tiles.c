@@ -132,6 +132,12 @@ int spectral_walk_legs(const stn_task *task, const stn_machine *machine, const s
     return (int)stn_max(best ? best : most_legs, 1);
 }
 
+double spectral_walk_crowd(const stn_task *task, const stn_machine *machine, const spectral_shape *shape) {
+    const int64_t blocks = stn_div_up(shape->pitch, shape->line[1].lines) * task->batch;
+    const double slots = (double)machine->multiprocessors * shape->line[1].blocks;
+    return time_of_legs(machine, shape, blocks, shape->legs) * slots / (double)(blocks * shape->segments);
+}
+
 size_t spectral_walk_aside(const stn_task *task, const spectral_shape *shape) {
     const int carry = shape->choice.length[1] - shape->choice.step[0];
     if (shape->legs == 1) return 0;
@@ -177,23 +183,35 @@ static bool choose_columns(const stn_task *task, const stn_machine *machine, con
     return best < INFINITY;
 }
 
-bool spectral_choose_tiles(const stn_task *task, const stn_machine *machine, const spectral_choice *whole,
-                           const int least[2], spectral_choice *choice) {
-    if (!for_tiles(task)) return false;
+/* reach: along axis 1 and 2. */
+static bool choose_by(const stn_task *task, const stn_machine *machine, const spectral_choice *whole,
+                      const stn_reach reach[2], const int least[2], spectral_choice *choice) {
     const bool wide = spectral_wide(task);
-    const stn_reach y = spectral_reach(task, 1), x = stn_reach_alike(task, 1, 2) ? y : spectral_reach(task, 2);
     tile_needs needs = {
         .machine = machine, .cell = wide ? 16 : 8, .copies = 1, .lines = 1, .row = true, .unit = wide ? 4 : 8};
     *choice = whole ? *whole : (spectral_choice){.length = {1, 0, 0}, .kept = {1, 0, 0}, .live = {1, 0, 0}};
     choice->exact = 0, choice->group = 1, choice->waves = 0;
-    if (!(choose_steps(task->n[2], least[1], &x, &needs, &choice->length[2], &choice->before[2], &choice->step[1]) <
-          INFINITY))
+    if (!(choose_steps(task->n[2], least[1], &reach[1], &needs, &choice->length[2], &choice->before[2],
+                       &choice->step[1]) < INFINITY))
         return false;
     choice->kept[2] = choice->live[2] = choice->length[2] / 2 + 1;
-    const bool found = choose_columns(task, machine, &y, least[0], choice);
+    const bool found = choose_columns(task, machine, &reach[0], least[0], choice);
     const int row = choice->length[2] / 2;
-    choice->row_lines = task->n[1] == 1 ? 1 : row <= 128 ? 8 : row <= 512 ? 4 : row <= 1024 ? 2 : 1;
+    choice->row_lines = task->n[1] == 1 ? 1 : row <= 128 ? 8 : row <= (wide ? 512 : 1024) ? 4 : row <= 1024 ? 2 : 1;
     return found;
+}
+
+static void find_reach(const stn_task *task, stn_reach reach[2]) {
+    reach[0] = spectral_reach(task, 1);
+    reach[1] = stn_reach_alike(task, 1, 2) ? reach[0] : spectral_reach(task, 2);
+}
+
+bool spectral_choose_tiles(const stn_task *task, const stn_machine *machine, const spectral_choice *whole,
+                           const int least[2], spectral_choice *choice) {
+    stn_reach reach[2];
+    if (!for_tiles(task)) return false;
+    find_reach(task, reach);
+    return choose_by(task, machine, whole, reach, least, choice);
 }
 
 size_t spectral_tile_variants(const stn_task *task, const stn_machine *machine, const spectral_choice *whole,
@@ -201,9 +219,11 @@ size_t spectral_tile_variants(const stn_task *task, const stn_machine *machine, 
     static const int ways[][2] = {{1, 2}, {2, 1}, {2, 2}, {1, 4}, {4, 4}}; /* times as many along each axis */
     const int now[2] = {(int)stn_div_up(task->n[1], tiles->step[0]), (int)stn_div_up(task->n[2], tiles->step[1])};
     size_t count = 0;
+    stn_reach reach[2];
+    find_reach(task, reach);
     if (most > 0) list[count] = *tiles, list[count++].waves = WAVES; /* legs for so many turns */
     for (size_t i = 0; i < sizeof ways / sizeof *ways && count < most; i++)
-        count += spectral_choose_tiles(task, machine, whole, (int[2]){ways[i][0] * now[0], ways[i][1] * now[1]},
-                                       &list[count]);
+        count +=
+            choose_by(task, machine, whole, reach, (int[2]){ways[i][0] * now[0], ways[i][1] * now[1]}, &list[count]);
     return count;
 }
