@@ -87,7 +87,7 @@ def first_results(options, problems):
     for problem in problems:
         if time.monotonic() > end:
             break
-        more = ['--pack', str(options.pack)] if options.pack else []
+        more = [text for pack in options.pack for text in ('--pack', str(pack))]
         with tempfile.TemporaryDirectory() as folder:
             cold = ask(options.stentor, 'run', problem, '--random', '1', '--cache-dir', folder, *more, limit=60)
             warm = cold and ask(options.stentor, 'run', problem, '--random', '1', '--cache-dir', folder, '--repeat', '3',
@@ -221,7 +221,7 @@ def main():
     parser.add_argument('--each', default=6, type=float, help='seconds of measuring a problem')
     parser.add_argument('--within', default=3, type=float, help='times the best estimate')
     parser.add_argument('--seeds', type=pathlib.Path)
-    parser.add_argument('--pack', type=pathlib.Path, help='a pack that first results may use')
+    parser.add_argument('--pack', type=pathlib.Path, nargs='+', default=[], help='packs that first results may use')
     parser.add_argument('--json', type=pathlib.Path)
     options = parser.parse_args()
     os.environ['STENTOR_SEEDS'] = 'none'
