@@ -170,6 +170,7 @@ static double difference(const work *w, size_t which) {
     double apart = 0, all = 0;
     for (size_t i = 0; i < w->points; i++) {
         const double a = number(w, which * w->points + i), b = number(w, w->points + i);
+        if (!isfinite(a) && !isfinite(b)) continue; /* it grows without bound */
         apart += (a - b) * (a - b), all += b * b;
     }
     return sqrt(apart / (all > 0 ? all : 1));

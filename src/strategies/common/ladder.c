@@ -8,10 +8,11 @@
 #include "render/render.h"
 
 bool stn_ladder_good(int64_t n) {
-    static const int primes[] = {2, 3, 5, 7};
     if (n < 1) return false;
-    for (int i = 0; i < 4; i++)
-        while (n % primes[i] == 0) n /= primes[i];
+    n >>= __builtin_ctzll((unsigned long long)n);
+    while (n % 3 == 0) n /= 3; /* one by one: searches ask for thousands, and a division by a constant is none */
+    while (n % 5 == 0) n /= 5;
+    while (n % 7 == 0) n /= 7;
     return n == 1;
 }
 
