@@ -69,7 +69,7 @@ static stn_status begin_hurried(stn_plan *plan, const stn_ranked *row, stn_gathe
 
 bool stn_plan_begin(stn_plan *plan, size_t chosen, stn_gather *gather) {
     const double seconds = stn_gather_seconds(gather, false), hurry = stn_gather_seconds(gather, true);
-    if (seconds < GAIN) return false;
+    if (seconds < 2 * GAIN) return false; /* hardly anything compiles sooner */
     const stn_ranked follower = plan->ranking[chosen];
     stn_ranked hurried = follower;
     hurried.estimate.seconds *= STN_HURRIED_SLOWER;
