@@ -83,37 +83,35 @@ def compile_times(options, problems):
 
 
 def first_results(options, problems):
-    """Cold: an empty folder. Warm: the same once more, three executions of which the median is what the problem itself takes. Each from
-    inside the process: making the context (the driver's start apart) and the plan, and the first execution; copies of grids are not
-    in it."""
+    """Cold: an empty folder. Warm: the same once more; of our own there are its context and its plan. Each from inside the process: making
+    the context (the driver's start apart) and the plan, and the first execution; copies of grids are not in it."""
     rows = []
     end = time.monotonic() + options.limit
     for problem in problems:
         if time.monotonic() > end:
             break
-        more = ['--pack', str(options.pack)] if options.pack else []
+        more = [text for pack in options.pack for text in ('--pack', str(pack))]
         with tempfile.TemporaryDirectory() as folder:
             cold = ask(options.stentor, 'run', problem, '--random', '1', '--cache-dir', folder, *more, limit=60)
-            warm = cold and ask(options.stentor, 'run', problem, '--random', '1', '--cache-dir', folder, '--repeat', '3',
-                                *more, limit=60)
+            warm = cold and ask(options.stentor, 'run', problem, '--random', '1', '--cache-dir', folder, *more, limit=60)
         if not warm:
             continue
-        took = [sum(told['first_result'][part] for part in ('context_seconds', 'plan_seconds', 'execute_seconds'))
-                for told in (cold, warm)]
+        ours = [told['first_result']['context_seconds'] + told['first_result']['plan_seconds'] for told in (cold, warm)]
+        first = ours[0] + cold['first_result']['execute_seconds']
         begins = (cold['plan'].get('begins') or {}).get('with')
         rows.append({'problem': name(problem), 'strategy': warm.get('strategy'), 'begins': begins, 'cold': cold['first_result'],
-                     'warm': warm['first_result'], 'seconds': warm['seconds'], 'first': took[0], 'own': took[1] - warm['seconds']})
-        print(f"{took[0]:7.3f} s (context {cold['first_result']['context_seconds']:.3f}, plan "
+                     'warm': warm['first_result'], 'seconds': warm['seconds'], 'first': first, 'own': ours[1]})
+        print(f"{first:7.3f} s (context {cold['first_result']['context_seconds']:.3f}, plan "
               f"{cold['first_result']['plan_seconds']:.3f}, run {cold['first_result']['execute_seconds']:.3f}), warm "
-              f"{1e3 * rows[-1]['own']:.1f} ms + {1e3 * warm['seconds']:.3f}: {name(problem)}, "
+              f"{1e3 * ours[1]:.1f} ms + {1e3 * warm['seconds']:.3f}: {name(problem)}, "
               f"{'begins with ' + begins if begins else warm['strategy']}", flush=True)
-    first, own = sorted(row['first'] for row in rows), sorted(row['own'] for row in rows)
+    firsts, owns = sorted(row['first'] for row in rows), sorted(row['own'] for row in rows)
     if rows:
         bar = 0.15 if options.pack else 0.4
-        print(f'{len(rows)} problems, driver start apart: median {statistics.median(first):.3f} s, longest {first[-1]:.3f} s, '
-              f'{sum(seconds <= bar for seconds in first)} within {bar} s; warm, of our own: median '
-              f'{1e3 * statistics.median(own):.1f} ms, longest {1e3 * own[-1]:.1f} ms, '
-              f'{sum(seconds <= 5e-3 for seconds in own)} within 5 ms')
+        print(f'{len(rows)} problems, driver start apart: median {statistics.median(firsts):.3f} s, longest {firsts[-1]:.3f} s, '
+              f'{sum(seconds <= bar for seconds in firsts)} within {bar} s; warm, of our own: median '
+              f'{1e3 * statistics.median(owns):.1f} ms, longest {1e3 * owns[-1]:.1f} ms, '
+              f'{sum(seconds <= 5e-3 for seconds in owns)} within 5 ms')
     return {'problems': rows}
 
 
@@ -267,7 +265,7 @@ def main():
     parser.add_argument('--within', default=3, type=float, help='times the best estimate')
     parser.add_argument('--seeds', type=pathlib.Path)
     parser.add_argument('--runs', type=pathlib.Path, help='for bench/fit_rates.py')
-    parser.add_argument('--pack', type=pathlib.Path, help='a pack that first results may use')
+    parser.add_argument('--pack', type=pathlib.Path, nargs='+', default=[], help='packs that first results may use')
     parser.add_argument('--json', type=pathlib.Path)
     options = parser.parse_args()
     os.environ['STENTOR_SEEDS'] = 'none'

@@ -382,7 +382,8 @@ typedef struct stn_plan stn_plan;
  * them where there are any, but not with stn_plan_options.deterministic. */
 typedef enum stn_plan_mode {
     /* ONLINE for runs predicted to be longer than a second, else the cheapest by estimate; but where its kernels would take longer
-     * to compile than another candidate takes to run, that one begins: see stn_plan_create. Of a strategy that is named, ESTIMATE. */
+     * to compile than another way to the first result takes, that one begins: see stn_plan_create. Of a strategy that is named,
+     * ESTIMATE. */
     STN_MODE_AUTO,
     STN_MODE_ESTIMATE, /* the cheapest by estimate, compiled before the call returns */
     STN_MODE_MEASURE,  /* the likely candidates are measured first, on grids of the plan's own: seconds */
@@ -438,13 +439,13 @@ typedef struct stn_plan_options {
  *             freezes the choice. Not for transforms, in place, with a source, snapshots or gaps between points: there the estimate's
  *             choice stays. stn_plan_destroy ends what is still compiled, and may wait for one kernel (with NVRTC before 12.9 for seconds).
  *             What was measured is kept like that of the other modes.
- *   Begin     AUTO and ONLINE: where kernels of the choice are stored nowhere, and the first result is there sooner by others (one
- *             generic kernel serves all stencils of a type and compiles in a tenth of a second), the plan begins with these, and
- *             a thread of its own compiles. The first execution that finds that done loads the kernels and changes to them;
- *             where both step, parts of one long execution do, and until then it waits for the GPU after each. Results differ by
+ *   Begin     AUTO and ONLINE, any kind of work: where kernels of the choice are stored nowhere, and the first result is there
+ *             sooner by others (one generic kernel serves all stencils of a type and compiles in a tenth of a second), or by the
+ *             choice's own compiled in a hurry (with NVRTC from 12.9 on), the plan begins with these, and a thread of its own
+ *             compiles. The first execution that finds that done loads the kernels and changes to them; where both step, parts of one long execution do, and until then it waits for the GPU after each. Results differ by
  *             rounding. A stream that is captured keeps what it begins with: for graphs use ESTIMATE or deterministic, which
- *             compile first. If the compile fails, the plan goes on as it began and stn_plan_describe says why. Not where Online
- *             is not, nor (AUTO) of a strategy that is named.
+ *             compile first. If the compile fails, the plan goes on as it began and stn_plan_describe says why. Not of a stack of
+ *             snapshots, nor (AUTO) of a strategy that is named.
  *   Threads   One thread of a context tunes at a time, others wait; other work on the GPU meanwhile disturbs the times. */
 STN_API stn_status stn_plan_create(stn_context *context, const stn_problem *problem, const stn_plan_options *options,
                                    stn_plan **plan, stn_error *error);

@@ -7,7 +7,7 @@
 //
 // As direct_gather, but nothing that is known of a problem is in its source besides the types: there is one such kernel for f64, f32
 // and f16 each, it compiles in less than a tenth of a second, and whoever has run any problem has it stored. A run begins with it
-// while better kernels compile. So nothing is unrolled and sides are told apart as it goes.
+// while better kernels compile. So hardly anything is unrolled and sides are told apart as it goes.
 #include "device/element.cuh"
 #include "device/index.cuh"
 #include "device/twins.cuh"
@@ -63,34 +63,55 @@ __device__ REAL tap_near_a_side(const any_arguments &a, const STORE *grid, const
     return widen(grid[offset]);
 }
 
+// Of point number i: its place along each axis, and its grid's in the batch. Divisions of 64 bits are four times as long.
+__device__ void places(const any_arguments &a, long long i, long long (&at)[3], long long &grid_number) {
+    if (a.points >> 32) {
+#pragma unroll
+        for (int axis = 2; axis >= 0; axis--) at[axis] = i % a.n[axis], i /= a.n[axis];
+        grid_number = i;
+        return;
+    }
+    unsigned rest = static_cast<unsigned>(i);
+#pragma unroll
+    for (int axis = 2; axis >= 0; axis--) {
+        const unsigned n = static_cast<unsigned>(a.n[axis]);
+        at[axis] = rest % n, rest /= n;
+    }
+    grid_number = rest;
+}
+
 extern "C" __global__ void __launch_bounds__(THREADS_X) direct_any(const __grid_constant__ any_arguments a) {
     long long i = static_cast<long long>(blockIdx.x) * THREADS_X + threadIdx.x;
     const long long step = static_cast<long long>(gridDim.x) * THREADS_X;
     for (; i < a.points; i += step) {
-        long long at[3], rest = i, from = 0, to = 0;
+        long long at[3], grid_number, from = 0, to = 0;
+        places(a, i, at, grid_number);
         bool inside = true, frozen = false;
 #pragma unroll
         for (int axis = 2; axis >= 0; axis--) {
-            at[axis] = rest % a.n[axis];
-            rest /= a.n[axis];
             from += at[axis] * a.in_stride[axis];
             to += at[axis] * a.out_stride[axis];
             const bool low = at[axis] < a.reach[axis][0], high = at[axis] >= a.n[axis] - a.reach[axis][1];
             inside = inside && !low && !high;
             frozen = frozen || (low && a.side[axis][0] == FIXED) || (high && a.side[axis][1] == FIXED);
         }
-        const STORE *const grid = a.in + rest * a.in_batch;
+        const STORE *const grid = a.in + grid_number * a.in_batch;
         REAL sum = 0;
         if (frozen) {
-            a.out[rest * a.out_batch + to] = grid[from];
+            a.out[grid_number * a.out_batch + to] = grid[from];
             continue;
         }
+        if (inside) {
+#pragma unroll 4
+            for (int k = 0; k < a.ntaps; k++) sum += a.taps[k].weight * widen(grid[from + a.taps[k].offset]);
+        } else {
 #pragma unroll 1
-        for (int k = 0; k < a.ntaps; k++) {
-            const any_tap tap = a.taps[k];
-            const long long point[3] = {at[0] + tap.z, at[1] + tap.y, at[2] + tap.x};
-            sum += tap.weight * (inside ? widen(grid[from + tap.offset]) : tap_near_a_side(a, grid, point));
+            for (int k = 0; k < a.ntaps; k++) {
+                const any_tap tap = a.taps[k];
+                const long long point[3] = {at[0] + tap.z, at[1] + tap.y, at[2] + tap.x};
+                sum += tap.weight * tap_near_a_side(a, grid, point);
+            }
         }
-        a.out[rest * a.out_batch + to] = narrow<STORE>(sum);
+        a.out[grid_number * a.out_batch + to] = narrow<STORE>(sum);
     }
 }

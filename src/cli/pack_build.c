@@ -94,13 +94,15 @@ static void note_failure(build *b, size_t problem, size_t arch, stn_status statu
     pthread_mutex_unlock(&b->lock);
 }
 
-/* What runs begin with where something that they want is in no pack: one kernel for all problems of a type. */
-static void add_beginner(const stn_plan *plan) {
+/* What runs begin with where something that they want is in no pack: one kernel for all problems of a type, and a faster one for this
+ * stencil, on grids of any extents. */
+static void add_beginners(const stn_plan *plan) {
     stn_ranked row;
-    stn_plan *any = NULL;
-    if (plan->machine.is_device && stn_plan_beginner(plan, 0, &row))
+    for (int number = 0; plan->machine.is_device && stn_plan_beginner(plan, number, &row); number++) {
+        stn_plan *any = NULL;
         (void)stn_plan_build(plan, 1, row.strategy, &row.candidate, &any, NULL);
-    stn_plan_destroy(any);
+        stn_plan_destroy(any);
+    }
 }
 
 /* Works until the queue is empty. progress: NULL on all threads but one. */
@@ -116,7 +118,7 @@ static void work(build *b, cli_progress *progress) {
         options.strategy = listed->strategy;
         options.no_auto_workspace = 1; /* nothing is run here */
         stn_status status = listed->kind->plan(b->jobs[problem], b->contexts[arch], &options, &plan, &why);
-        if (status == STN_OK && !listed->strategy) add_beginner(plan);
+        if (status == STN_OK && !listed->strategy) add_beginners(plan);
         if (status != STN_OK) note_failure(b, problem, arch, status, &why);
         stn_plan_destroy(plan);
     }

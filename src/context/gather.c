@@ -43,6 +43,11 @@ stn_gather *stn_gather_here(stn_context *context) {
     return each;
 }
 
+bool stn_gather_misses(stn_context *context) {
+    const stn_gather *here = stn_gather_here(context);
+    return here && here->lists && here->count > 0;
+}
+
 size_t stn_gather_end(stn_gather *gather) {
     if (!gather) return 0;
     stn_context *context = gather->context;

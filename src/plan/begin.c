@@ -10,8 +10,8 @@
 
 #include "plan/plan.h"
 
-#define GAIN 0.05 /* seconds until the first result that are worth a change of kernels later */
-enum { OTHERS = 2 };
+#define GAIN 0.05                   /* seconds until the first result that are worth a change of kernels later */
+enum { BEGINNERS = 2, OTHERS = 8 }; /* of the ranking: one of them may be stored */
 
 bool stn_plan_beginner(const stn_plan *plan, int number, stn_ranked *row) {
     const stn_strategy *strategy;
@@ -54,7 +54,7 @@ static void try_others(stn_plan *plan, size_t chosen, double seconds, beginning 
     const stn_ranked follower = plan->ranking[chosen];
     stn_ranked any;
     size_t tried = 0;
-    for (int number = 0; number < OTHERS; number++)
+    for (int number = 0; number < BEGINNERS; number++)
         if (stn_plan_beginner(plan, number, &any)) try_row(plan, &any, &follower, seconds, best);
     for (size_t i = chosen + 1; i < plan->ranked && plan->ranking[i].applies && tried < OTHERS; i++)
         if (plan->ranking[i].estimate.stepping && ++tried) try_row(plan, &plan->ranking[i], &follower, seconds, best);
@@ -69,7 +69,7 @@ static stn_status begin_hurried(stn_plan *plan, const stn_ranked *row, stn_gathe
 
 bool stn_plan_begin(stn_plan *plan, size_t chosen, stn_gather *gather) {
     const double seconds = stn_gather_seconds(gather, false), hurry = stn_gather_seconds(gather, true);
-    if (seconds < GAIN) return false;
+    if (seconds < 2 * GAIN) return false; /* hardly anything compiles sooner */
     const stn_ranked follower = plan->ranking[chosen];
     stn_ranked hurried = follower;
     hurried.estimate.seconds *= STN_HURRIED_SLOWER;

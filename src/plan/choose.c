@@ -9,7 +9,8 @@
 
 #define MOST_CANDIDATES 64
 #define TUNE_SECONDS 10
-enum { STARTS = 12 }; /* rows, best estimate first, whose compiling is looked at */
+#define LOOK_SECONDS 5e-3 /* that learning what a row would compile takes */
+enum { STARTS = 12 };     /* rows, best estimate first, whose compiling is looked at */
 
 static bool wanted(const char *name, const stn_strategy *strategy) {
     return !name || !strcmp(name, "auto") || !strcmp(name, strategy->name);
@@ -231,30 +232,36 @@ static void insert_first(stn_plan *plan, const stn_ranked *row) {
     plan->ranking[0] = *row;
 }
 
-/* The strategies' own to begin with as the first row, where all results are there sooner by it than by one that takes `least`. */
-static bool begin_for_good(stn_plan *plan, double least) {
+/* The best of the strategies' own to begin with, by seconds until all results are there; INFINITY: there is none. */
+static double weigh_beginners(stn_plan *plan, stn_ranked *best) {
+    double least = INFINITY;
     stn_ranked any;
-    if (!stn_plan_beginner(plan, 0, &any)) return false;
-    const double runs = plan->executions * any.estimate.seconds;
-    if (runs >= least || runs + stn_plan_compile_seconds(plan, &any) >= least) return false;
-    insert_first(plan, &any);
-    return true;
+    for (int number = 0; stn_plan_beginner(plan, number, &any); number++) {
+        const double runs = plan->executions * any.estimate.seconds;
+        const double all = runs < least ? runs + stn_plan_compile_seconds(plan, &any) : INFINITY;
+        if (all < least) least = all, *best = any;
+    }
+    return least;
 }
 
-/* Puts the row first that gives all results soonest, compiling included. */
+/* Puts the row first that gives all results soonest, compiling included. Rows that can hardly be sooner than what is known already are not
+ * looked at: that alone takes milliseconds. */
 static void weigh_compiling(stn_plan *plan) {
-    double least = INFINITY, waits = INFINITY;
-    size_t best = 0;
+    stn_ranked beginner = {0};
+    double least = weigh_beginners(plan, &beginner);
+    size_t best = STN_PLAN_RANKING;
     for (size_t i = 0; i < plan->ranked && plan->ranking[i].applies && i < STARTS; i++) {
         const double runs = plan->executions * plan->ranking[i].estimate.seconds;
-        if (runs >= least) continue;
+        if (runs >= least - LOOK_SECONDS) continue;
         const double compile = stn_plan_compile_seconds(plan, &plan->ranking[i]);
-        if (runs + compile < least) least = runs + compile, best = i, waits = compile;
+        if (runs + compile < least) least = runs + compile, best = i;
     }
-    if (waits > 0 && begin_for_good(plan, least)) {
+    if (best == STN_PLAN_RANKING && beginner.strategy) {
+        insert_first(plan, &beginner);
         plan->chosen = STN_CHOSEN_BY_START;
         return;
     }
+    if (best == STN_PLAN_RANKING) return;
     if (!best) return;
     const stn_ranked first = plan->ranking[best];
     memmove(plan->ranking + 1, plan->ranking, best * sizeof first);

@@ -50,7 +50,7 @@ static void make_work(char *const words[5], work *w) {
         OK(stn_boundary_parse(words[3], w->problem.boundary[axis], &error));
     }
     w->bytes = w->points * (w->problem.dtype == STN_F64 ? 8 : w->problem.dtype == STN_F32 ? 4 : 2);
-    w->in = calloc(1, w->bytes), w->out = calloc(2, w->bytes);
+    w->in = calloc(1, w->bytes), w->out = calloc(3, w->bytes);
     if (!w->in || !w->out) exit(1);
     for (size_t i = 0; i < w->points; i++) {
         const double value = sin(0.37 * (double)(i % 100003)) + (double)(i % 7);
@@ -68,6 +68,8 @@ static void clear_work(work *w) {
 
 typedef struct seconds {
     double plan, first, best; /* best: of the plan that compiled everything */
+    double compile,
+        hurried; /* its kernels in a hurry: until they are there, and a run; 0: this compiler knows no hurry */
     char begins[64];
 } seconds;
 
@@ -76,6 +78,48 @@ static double execute(stn_context *context, stn_plan *plan, const void *in, void
     OK(stn_plan_execute(plan, in, out, NULL, &error));
     OK(stn_synchronize(context, NULL, &error));
     return now() - begin;
+}
+
+/* What a plan chose, its kernels compiled in a hurry, where nothing is stored: the result is the second half of w->out. */
+static void run_hurried(const work *w, const stn_plan *like, seconds *s) {
+    stn_context *context;
+    stn_plan *unit, *plan = NULL;
+    void *in, *out, *workspace = NULL;
+    const stn_context_options options = {.device = STN_DEVICE_CUDA(0), .cache_dir = ":memory:"};
+    stn_plan_options nothing = STN_PLAN_OPTIONS_INIT;
+    nothing.estimate_only = 1;
+    OK(stn_context_create(&options, &context, &error));
+    OK(stn_plan_create(context, &w->problem, &nothing, &unit, &error));
+    const double begin = now();
+    stn_gather *gather = stn_gather_begin(context);
+    if (stn_gather_hurry(gather)) {
+        (void)stn_plan_build(unit, w->problem.steps, like->strategy, &like->candidate, &plan, NULL);
+        stn_gather_end(gather);
+        stn_plan_destroy(plan);
+        stn_gather_compile(gather);
+        stn_gather_again(gather);
+        OK(stn_plan_build(unit, w->problem.steps, like->strategy, &like->candidate, &plan, &error));
+        s->compile = now() - begin;
+    }
+    stn_gather_end(gather);
+    stn_gather_free(gather);
+    if (plan) {
+        OK(stn_memory_alloc(context, w->bytes, &in, &error));
+        OK(stn_memory_alloc(context, w->bytes, &out, &error));
+        if (plan->workspace_size) OK(stn_memory_alloc(context, plan->workspace_size, &workspace, &error));
+        OK(stn_memory_upload(context, in, w->in, w->bytes, &error));
+        for (int i = 0; i < 2; i++) {
+            const double start = now();
+            OK(stn_plan_execute_with(plan, in, out, workspace, NULL, &error));
+            OK(stn_synchronize(context, NULL, &error));
+            s->hurried = now() - start;
+        }
+        OK(stn_memory_download(context, (char *)w->out + 2 * w->bytes, out, w->bytes, &error));
+        stn_memory_free(context, in), stn_memory_free(context, out), stn_memory_free(context, workspace);
+    }
+    stn_plan_destroy(plan);
+    stn_plan_destroy(unit);
+    stn_context_destroy(context);
 }
 
 static void run(const work *w, seconds *s) {
@@ -104,6 +148,7 @@ static void run(const work *w, seconds *s) {
     (void)execute(context, plan, in, out);
     s->best = execute(context, plan, in, out);
     OK(stn_memory_download(context, (char *)w->out + w->bytes, out, w->bytes, &error));
+    run_hurried(w, plan, s);
     stn_plan_destroy(plan);
     stn_memory_free(context, in), stn_memory_free(context, out);
     stn_context_destroy(context);
@@ -120,11 +165,12 @@ static double number(const work *w, size_t i) {
     return w->problem.dtype == STN_F32 ? (double)((const float *)w->out)[i] : half(((const unsigned short *)w->out)[i]);
 }
 
-/* Relative L2. */
-static double difference(const work *w) {
+/* Relative L2 between result number `which` and the second, that of the plan that compiled everything. */
+static double difference(const work *w, size_t which) {
     double apart = 0, all = 0;
     for (size_t i = 0; i < w->points; i++) {
-        const double a = number(w, i), b = number(w, w->points + i);
+        const double a = number(w, which * w->points + i), b = number(w, w->points + i);
+        if (!isfinite(a) && !isfinite(b)) continue; /* it grows without bound */
         apart += (a - b) * (a - b), all += b * b;
     }
     return sqrt(apart / (all > 0 ? all : 1));
@@ -135,14 +181,17 @@ static int test(int index, char *const words[5]) {
     seconds s = {0};
     make_work(words, &w);
     run(&w, &s);
-    const double apart = difference(&w), steps = (double)w.problem.steps;
+    const double apart = difference(&w, 0), hurried = s.compile > 0 ? difference(&w, 2) : 0,
+                 steps = (double)w.problem.steps;
     const double bar = w.problem.dtype == STN_F64   ? 1e-12 * (1 + log2(steps))
                        : w.problem.dtype == STN_F32 ? 2e-6 * (1 + sqrt(steps))
                                                     : 4e-3 * (1 + sqrt(steps));
-    const int right = apart <= bar;
-    printf("%s %d - %s %s %s %s T=%s: plan %.3f s, first execution %.4f s, later %.6f s, %s; apart %.2g\n",
-           right ? "ok" : "not ok", index, words[0], words[1], words[2], words[3], words[4], s.plan, s.first, s.best,
-           s.begins, apart);
+    const int right = apart <= bar && hurried <= bar;
+    printf(
+        "%s %d - %s %s %s %s T=%s: plan %.3f s, first execution %.4f s, later %.6f s, %s; apart %.2g; in a hurry: "
+        "compiled in %.3f s, runs %.6f s, apart %.2g\n",
+        right ? "ok" : "not ok", index, words[0], words[1], words[2], words[3], words[4], s.plan, s.first, s.best,
+        s.begins, apart, s.compile, s.hurried, hurried);
     fflush(stdout);
     clear_work(&w);
     return !right;

@@ -8,10 +8,11 @@
 #include "render/render.h"
 
 bool stn_ladder_good(int64_t n) {
-    static const int primes[] = {2, 3, 5, 7};
     if (n < 1) return false;
-    for (int i = 0; i < 4; i++)
-        while (n % primes[i] == 0) n /= primes[i];
+    n >>= __builtin_ctzll((unsigned long long)n);
+    while (n % 3 == 0) n /= 3; /* one by one: searches ask for thousands, and a division by a constant is none */
+    while (n % 5 == 0) n /= 5;
+    while (n % 7 == 0) n /= 7;
     return n == 1;
 }
 
@@ -80,12 +81,14 @@ double stn_ladder_work(int64_t n) {
     return INFINITY;
 }
 
+enum { LANES_LOOKED_AT = 96, PADS = 6 };
+
 /* How many cells the busiest bank is asked for, over what a conflict-free access would ask, in one rung. */
 static double conflicts(const stn_ladder *line, int stage, bool wide) {
     int units = wide ? 8 : 16, total = 0, accesses = 0, threads = line->threads * line->lines;
     rung here = rung_of(line, stage);
     bool foot = stage == line->stages - 1;
-    for (int first = 0; first < threads && first < 96; first += units)
+    for (int first = 0; first < threads && first < LANES_LOOKED_AT; first += units)
         for (int r = 0; r<here.radix; r += here.radix> 2 ? here.radix - 1 : 1) {
             int busy[16] = {0}, most = 0;
             for (int lane = first; lane < first + units && lane < threads; lane++) {
@@ -125,19 +128,27 @@ typedef struct search {
     stn_ladder now, best;
     int least; /* blocks */
     double cost;
+    double
+        shared[PADS]; /* cost of these radices with each pad and as many threads as are looked at; 0: not known yet */
 } search;
 
-static const int pads[] = {8, 16, 0, 4, 32, 64};
+static const int pads[PADS] = {8, 16, 0, 4, 32, 64};
+
+static double shared_cost_of(search *s, size_t p) {
+    if (s->now.threads * s->now.lines < LANES_LOOKED_AT) return shared_cost(&s->now, s->needs);
+    if (!(s->shared[p] > 0)) s->shared[p] = shared_cost(&s->now, s->needs);
+    return s->shared[p];
+}
 
 static void offer_pads(search *s) {
     const stn_ladder_needs *needs = s->needs;
     stn_ladder *now = &s->now;
     double work = work_cost(now, needs), least = needs->wide ? 0.25 : 0.125;
-    for (size_t p = 0; p < sizeof pads / sizeof *pads && work + least * now->stages < s->cost; p++) {
+    for (size_t p = 0; p < PADS && work + least * now->stages < s->cost; p++) {
         now->pad = pads[p];
         size_t shared = stn_ladder_shared(now, needs->wide) + needs->beside;
         if (shared > needs->shared || (shared + 1024) * (size_t)now->blocks > needs->total) continue;
-        double cost = work + shared_cost(now, needs);
+        double cost = work + shared_cost_of(s, p);
         if (cost < s->cost) s->cost = cost, s->best = *now;
     }
 }
@@ -145,6 +156,7 @@ static void offer_pads(search *s) {
 /* All numbers of threads that take a rung's butterflies in a few even rounds. */
 static void offer(search *s) {
     stn_ladder *now = &s->now;
+    memset(s->shared, 0, sizeof s->shared);
     int lines = now->lines, step = lines >= 32 ? 1 : 32 / lines, most = s->needs->threads / lines;
     for (now->blocks = s->least; now->blocks <= stn_max(4, s->least); now->blocks++)
         for (int stage = 0; stage < now->stages; stage++)

@@ -77,24 +77,72 @@ typedef struct line {
     wide sum[2 * STN_MAX_RADIUS + 1]; /* at offset -low .. high */
 } line;
 
-static void sum_taps(const stn_symbol *s, const stn_task *task, const int others[2], wide *const tables[2],
-                     const int64_t place[2], line *l) {
-    int low = task->reach[s->axis][0], count = low + task->reach[s->axis][1] + 1;
-    long double rest = 1;
-    memset(l->sum, 0, (size_t)count * sizeof *l->sum);
-    l->away = (wide){0, 0};
+/* Taps that differ in the first of the two other axes alone, along which many lines have one frequency: with 1 - (1 - a)(1 - b) =
+ * b + a (1 - b), a and b what the two axes are away from 1, a sum over them is made once for all these lines. */
+typedef struct cell {
+    int64_t across; /* offset along the second of the other axes, */
+    int along;      /* and place in a line's sums */
+    long double weight;
+    wide away; /* weights times a */
+} cell;
+
+typedef struct cells {
+    cell *list;
+    size_t count;
+    int *of_tap;
+    long double rest; /* 1 - sum of all weights */
+} cells;
+
+static void cells_clear(cells *c) { free(c->list), free(c->of_tap); }
+
+static bool cells_make(const stn_symbol *s, const stn_task *task, int across, cells *c) {
+    const int low = task->reach[s->axis][0], wide_along = low + task->reach[s->axis][1] + 1;
+    const int first = task->reach[across][0], wide_across = first + task->reach[across][1] + 1;
+    int *number = calloc((size_t)wide_along * (size_t)wide_across, sizeof *number); /* of a place's cell, from 1 on */
+    *c = (cells){malloc(task->ntaps * sizeof *c->list), 0, malloc(task->ntaps * sizeof *c->of_tap), 1};
+    const bool good = number && c->list && c->of_tap;
+    for (size_t i = 0; good && i < task->ntaps; i++) {
+        const int64_t *o = task->taps[i].offset;
+        const int along = (int)o[s->axis] + low;
+        int *at = &number[((int)o[across] + first) * wide_along + along];
+        if (!*at) {
+            c->list[c->count++] = (cell){.across = o[across], .along = along};
+            *at = (int)c->count;
+        }
+        c->of_tap[i] = *at - 1;
+        c->list[*at - 1].weight += task->taps[i].weight;
+        c->rest -= task->taps[i].weight;
+    }
+    free(number);
+    return good;
+}
+
+/* At one frequency of the first of the other axes. */
+static void cells_turn(cells *c, const stn_symbol *s, const stn_task *task, int axis, const wide *table,
+                       int64_t place) {
+    for (size_t k = 0; k < c->count; k++) c->list[k].away = (wide){0, 0};
     for (size_t i = 0; i < task->ntaps; i++) {
         const stn_tap *tap = &task->taps[i];
-        wide a = tables[0][turned(place[0], tap->offset[others[0]], s->length[others[0]])];
-        wide b = tables[1][turned(place[1], tap->offset[others[1]], s->length[others[1]])], both = times(a, b);
-        wide away = {a.re + b.re - both.re, a.im + b.im - both.im}; /* 1 - (1 - a)(1 - b) */
-        long double w = tap->weight;
-        wide *sum = &l->sum[tap->offset[s->axis] + low];
-        sum->re += w - w * away.re, sum->im -= w * away.im;
-        l->away.re += w * away.re, l->away.im += w * away.im;
-        rest -= w;
+        const wide a = table[turned(place, tap->offset[axis], s->length[axis])];
+        wide *away = &c->list[c->of_tap[i]].away;
+        away->re += tap->weight * a.re, away->im += tap->weight * a.im;
     }
-    l->away.re += rest;
+}
+
+static void sum_cells(const cells *c, const stn_symbol *s, const stn_task *task, int axis, const wide *table,
+                      int64_t place, line *l) {
+    const int count = task->reach[s->axis][0] + task->reach[s->axis][1] + 1;
+    memset(l->sum, 0, (size_t)count * sizeof *l->sum);
+    l->away = (wide){c->rest, 0};
+    for (size_t k = 0; k < c->count; k++) {
+        const cell *each = &c->list[k];
+        const wide b = table[turned(place, each->across, s->length[axis])], both = times(each->away, b);
+        const wide away = {each->weight * b.re + each->away.re - both.re,
+                           each->weight * b.im + each->away.im - both.im};
+        wide *sum = &l->sum[each->along];
+        sum->re += each->weight - away.re, sum->im -= away.im;
+        l->away.re += away.re, l->away.im += away.im;
+    }
 }
 
 /* 2 - 2 cos(d theta) as a polynomial in s, without its constant term, which is 0: coefficients of s^1 .. s^d. */
@@ -146,11 +194,14 @@ bool stn_symbol_parts(const stn_symbol *s, const stn_task *task, int64_t count, 
     int others[2] = {s->axis == 0 ? 1 : 0, s->axis == 2 ? 1 : 2};
     wide *tables[2] = {away_table(s->length[others[0]]), away_table(s->length[others[1]])};
     line *l = malloc(sizeof *l);
-    bool good = tables[0] && tables[1] && l;
+    cells c;
+    bool good = cells_make(s, task, others[1], &c) && tables[0] && tables[1] && l;
     for (int64_t i = 0; good && i < count; i++) {
-        sum_taps(s, task, others, tables, (int64_t[2]){place[0][i], place[1][i]}, l);
+        if (i == 0 || place[0][i] != place[0][i - 1]) cells_turn(&c, s, task, others[0], tables[0], place[0][i]);
+        sum_cells(&c, s, task, others[1], tables[1], place[1][i], l);
         put_line(s, task, l, parts + i * s->parts);
     }
+    cells_clear(&c);
     free(tables[0]), free(tables[1]), free(l);
     return good;
 }
