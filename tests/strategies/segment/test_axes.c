@@ -298,7 +298,7 @@ static void layouts(suite *s) {
 static void try_candidates(suite *s, const stn_problem *problem, uint64_t seed, int each, bool adds) {
     const stn_problem p = suite_problem(s, problem);
     int tried = 0;
-    bool wide[3] = {false}, several = false;
+    bool wide[3] = {false};
     for (int pick = 0; pick < 40; pick++) {
         comparison c;
         char what[400], detail[1200];
@@ -311,12 +311,16 @@ static void try_candidates(suite *s, const stn_problem *problem, uint64_t seed, 
             snprintf(columns, sizeof columns, "tiles of %d columns", 4 << k);
             wide[k] = wide[k] || strstr(c.parameters, columns);
         }
-        several = several || !strstr(c.parameters, "1 launch of");
         tried++;
         snprintf(what, sizeof what, "candidate %d: %s", pick, c.parameters);
         suite_detail(&c, detail, sizeof detail);
         suite_report(s, good && adds == (strstr(c.parameters, "what sides add") != NULL), what, detail);
     }
+    char half[40];
+    comparison c;
+    snprintf(half, sizeof half, "%d steps a launch", (int)(p.steps + 1) / 2);
+    const bool several = compare_candidate_with_host(s->context, s->pool, &p, "segment",
+                                                     suite_candidate(s, &p, "segment", half), true, seed, &c);
     suite_report(s, tried > 3 && (adds || (wide[0] && wide[1])) && several,
                  "tiles of different widths, and several launches, are among them", NULL);
 }
