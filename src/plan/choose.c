@@ -238,7 +238,8 @@ static double weigh_beginners(stn_plan *plan, stn_ranked *best) {
     stn_ranked any;
     for (int number = 0; stn_plan_beginner(plan, number, &any); number++) {
         const double runs = plan->executions * any.estimate.seconds;
-        const double all = runs < least ? runs + stn_plan_compile_seconds(plan, &any) : INFINITY;
+        if (runs >= least - LOOK_SECONDS) continue;
+        const double all = runs + stn_plan_compile_seconds(plan, &any);
         if (all < least) least = all, *best = any;
     }
     return least;
