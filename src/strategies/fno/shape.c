@@ -212,18 +212,20 @@ int64_t fno_shape_blocks(const fno_pass *pass, const fno_shape *shape, const stn
 
 /* ---- what it costs ----------------------------------------------------------------------------------------------- */
 
-/* Fitted to what an H200 took (bench/results/2026-11-22-fno-2.md; begin, tall, longer and parted: 2026-11-23-layers.md), but for draw.
+/* Fitted to what an H200 took (bench/results/2026-11-22-fno-2.md; begin, tall, longer, parted, paired: 2026-11-23-layers.md), not draw.
  * Instructions for each point and rung with its loads and stores, of a transform alone and beside a product; parts of the peak rates
  * that are reached; how much of the shorter work hides behind the longer, in a transform alone; bytes a second of weights that come
  * again for every item; how much each further block of a multiprocessor lets the phases of a product's pass overlap; the first loads
  * and the last stores of a block; what one multiprocessor can read, over its share of the copy bandwidth; of the transforms and the
  * product that different warps do side by side how much of the shorter the longer still waits for, by their count of instructions, and
- * how much of its time such a block works; how much longer lines of more than TALL points take, that leave a multiprocessor few blocks,
- * and those of more than LONG; how much longer points take for each further access to one of their sectors. */
+ * how much of its time such a block works, alone and with another on its multiprocessor; how much longer lines of more than TALL
+ * points take, that leave a multiprocessor few blocks, and those of more than LONG; how much longer points take for each further access
+ * to one of their sectors. */
 enum { LONG = 256, TALL = 4096 };
 static const struct {
-    double instructions, mixing, copy, tensor, hidden, again, overlap, begin, draw, beside, works, tall, longer, parted;
-} rates = {17, 24, 0.9, 0.92, 0.7, 5.5e12, 0.16, 1.5e-6, 3, 0.35, 0.74, 2.9, 1.6, 0.8};
+    double instructions, mixing, copy, tensor, hidden, again, overlap, begin, draw, beside, works, paired, tall, longer,
+        parted;
+} rates = {17, 24, 0.9, 0.92, 0.7, 5.5e12, 0.16, 1.5e-6, 3, 0.35, 0.74, 0.82, 2.9, 1.6, 0.8};
 
 /* Accesses to a sector of points: neighbouring threads take neighbouring points, as many as butterflies begin side by side. */
 static double accesses(const fno_pass *pass, fno_numbers numbers, const fno_shape *shape) {
@@ -255,7 +257,7 @@ static double cost_beside(const fno_shape *shape, double blocks, double each, co
     const double turns = blocks / machine->multiprocessors / shape->line.blocks, idle = ceil(turns) / turns;
     const double working = (fmax(work->ladder, work->tensor) + rates.beside * fmin(work->ladder, work->tensor)) * idle;
     return (fmax(work->moving, working) + (1 - rates.hidden) * fmin(work->moving, working)) * (each + 1) / each /
-           rates.works;
+           (shape->line.blocks > 1 ? rates.paired : rates.works);
 }
 
 double fno_pass_cost(const fno_pass *pass, fno_numbers numbers, const fno_shape *shape, const stn_machine *machine,

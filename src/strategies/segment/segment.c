@@ -86,7 +86,7 @@ static stn_status place_sweeps(const stn_task *task, segment_state *state, stn_e
                     (state->shape.margins || (bool)state->shape.sources == segment_sourced(task));
         if (good) {
             const stn_reach reach = segment_axis_reach(&state->axes[i], task->dtype, (uint64_t)state->shape.fused);
-            good = segment_fit(task, &state->axes[i], &reach, pass->first, state->shape.straight, pass);
+            good = segment_fit(task, &state->axes[i], &reach, pass->first, pass);
         }
         if (!good)
             return stn_fail(error, STN_ERROR_UNSUPPORTED,

@@ -9,9 +9,9 @@
 #include "problem/stencil.h"
 #include "strategies/faces/margins.h"
 
-#define LINE_BYTES 128  /* segments begin, and their outputs begin and end, at whole ones: */
-#define SECTOR_BYTES 32 /* or of these, where that leaves MORE times as many outputs, */
-#define SLOT_BYTES 16   /* and then of these, what is loaded at once, if segments are turned to whole lines */
+#define LINE_BYTES 128 /* segments begin, and their outputs begin and end, at whole ones: */
+/* Or of these, where that leaves MORE times as many outputs. Of 16 bytes was slower: 0.606 ms, 0.584 of 32 (2026-11-23-segment.md). */
+#define SECTOR_BYTES 32
 #define MORE 1.02
 #define GROUPS 8       /* pairs of the shortest segments, half a warp each, of a block */
 #define LEAST_USEFUL 8 /* at least one part in so many of a segment is outputs */
@@ -97,7 +97,7 @@ static void place_outputs(const stn_reach *reach, int64_t length, int64_t unit, 
 }
 
 /* A segment that holds whole periods of the line's extension needs no overlap: convolving on its circle is what is asked for. */
-bool segment_fit(const stn_task *task, const segment_axis *axis, const stn_reach *reach, int first, bool straight,
+bool segment_fit(const stn_task *task, const segment_axis *axis, const stn_reach *reach, int first,
                  segment_pass *pass) {
     const int64_t length = segment_points(first), period = segment_period(axis);
     if (first < 0 && !segment_lines(task)) return false; /* products */
@@ -122,10 +122,7 @@ bool segment_fit(const stn_task *task, const segment_axis *axis, const stn_reach
         segment_pass finer = *pass;
         place_outputs(reach, length, LINE_BYTES / size, pass);
         place_outputs(reach, length, SECTOR_BYTES / size, &finer);
-        if (finer.useful > MORE * pass->useful) {
-            if (!straight && first > 0) place_outputs(reach, length, SLOT_BYTES / size, &finer);
-            *pass = finer;
-        }
+        if (finer.useful > MORE * pass->useful) *pass = finer;
     }
     return pass->useful > 0 && pass->useful >= length / LEAST_USEFUL;
 }
@@ -155,8 +152,7 @@ static bool best_pass(const search *s, const segment_shape *shape, int i, int fi
     for (size_t k = 0; k < sizeof firsts / sizeof *firsts; k++) {
         segment_pass pass;
         double flops;
-        if ((first && firsts[k] != first) ||
-            !segment_fit(s->task, &s->axes[i], &s->reach[i], firsts[k], shape->straight, &pass))
+        if ((first && firsts[k] != first) || !segment_fit(s->task, &s->axes[i], &s->reach[i], firsts[k], &pass))
             continue;
         if (!holds(s, shape, &pass)) continue;
         const double seconds = segment_seconds(s->task, s->machine, shape, &pass, &flops);
@@ -221,7 +217,7 @@ static const struct {
 } variants[] = {{16, 0, 1, 0, 0}, {8, 0, 3, 0, 0}, {4, 0, 6, 0, 0}, {8, 1, 0, 0, 0}, {8, 1, 2, 0, 0}, {4, 1, 0, 0, 0},
                 {2, 1, 0, 0, 0},  {0, 0, 0, 1, 0}, {0, 0, 0, 2, 0}, {1, 0, 0, 0, 1}, {2, 0, 0, 0, 1}, {4, 0, 0, 0, 1}};
 
-static size_t add_variants(search *s, segment_shape *best, size_t found, size_t most) {
+static size_t add_variants(const search *s, segment_shape *best, size_t found, size_t most) {
     const size_t plain = found;
     for (size_t i = 0; i < sizeof variants / sizeof *variants; i++)
         for (size_t k = 0; k < plain && found < most; k++) {
@@ -234,12 +230,6 @@ static size_t add_variants(search *s, segment_shape *best, size_t found, size_t 
             varied.whole = variants[i].whole, varied.blocks = variants[i].blocks,
             varied.fragment = variants[i].fragment, varied.straight = variants[i].straight;
             bool good = true;
-            if (varied.straight) { /* where they begin, and so what they put out, may differ */
-                find_reaches(s, (uint64_t)varied.fused);
-                for (int p = 0; p < varied.passes; p++)
-                    good = good &&
-                           segment_fit(s->task, &s->axes[p], &s->reach[p], varied.pass[p].first, true, &varied.pass[p]);
-            }
             for (int p = 0; p < varied.passes; p++) good = good && holds(s, &varied, &varied.pass[p]);
             if (!good) continue;
             best[found++] = varied;

@@ -21,20 +21,19 @@
  * 313 TFLOPS), of the copy bandwidth and of shared memory's; by how much a launch is slower whose multiprocessors hold fewer warps than
  * FULL, as a power of that. Cycles that a block takes to begin, of a walk that is too short to fill a multiprocessor (`alone`, of the sparse rate), and how much
  * longer launches take that load single elements, as measured when those were still waited for one by one
- * (bench/results/2026-11-22-rates.md). Where whole lines of memory are read (bench/results/2026-11-23-sparse-3.md): parts of the copy bandwidth, of
- * planes but for the seconds in which one wave of blocks ends and the next begins (f32 takes 0.095 ms more than f16 for 0.42 GB more, and both 0.03
- * besides, in seven waves), so few blocks of a wave as ask for all that memory gives (a guess), and of lines. */
+ * (bench/results/2026-11-22-rates.md). Where whole lines of memory are read (bench/results/2026-11-23-sparse-3.md): parts of the copy
+ * bandwidth, of planes beside cycles of a multiprocessor that a point takes, which nothing hides (f32 takes 0.095 ms more than f16
+ * for 0.42 GB more, and both 0.03 besides, in one wave of blocks as in seven), and of lines, and such as share their tiles. */
 static const struct {
-    double faster, tensor, memory, abreast, whole, wave, few, line, apart, shared, fewer, alone, start, elements;
+    double faster, tensor, memory, abreast, whole, aside, line, apart, shared, fewer, alone, start, elements;
 } rates = {.faster = 1.45,
            .tensor = 1,
            .memory = 0.72,
            .abreast = 0.80,
            .whole = 0.99,
-           .wave = 4.2e-6,
-           .few = 0.35,
-           .line = 0.86,
-           .apart = 0.92, /* not measured */
+           .aside = 0.045,
+           .line = 0.84,
+           .apart = 0.86,
            .shared = 0.55,
            .fewer = 0.35,
            .alone = 0.45,
@@ -136,12 +135,6 @@ static double beside(const stn_task *task, const sparse_shape *shape, double mem
     return hypot(hypot(memory, tensor), shared) * pow(fmax(1, FULL / (shape->warps * shape->blocks)), rates.fewer);
 }
 
-/* How much longer memory takes for so many waves of blocks, of which the last is not full. */
-static double stretched(double waves) {
-    double last = waves - ceil(waves) + 1;
-    return (waves + fmax(0, rates.few - last)) / waves;
-}
-
 void sparse_cost(const stn_task *task, const stn_machine *machine, const sparse_shape *shape, stn_estimate *e) {
     sparse_tiles tiles = sparse_tiles_of(task, shape);
     warp_work work = work_of(task, shape);
@@ -157,7 +150,8 @@ void sparse_cost(const stn_task *task, const stn_machine *machine, const sparse_
     e->halo_waste = units * sparse_points(task, shape) / points - 1;
     double memory = e->bytes / machine->copy_bandwidth;
     if (shape->whole && task->rank == 2)
-        memory = memory / rates.whole * stretched(blocks / slots) + launches * (waves - 1) * rates.wave;
+        memory = memory / rates.whole * waves / (blocks / slots) +
+                 launches * points * rates.aside / (machine->multiprocessors * machine->clock);
     else
         memory /= shape->apart     ? rates.apart
                   : shape->whole   ? rates.line
