@@ -3,6 +3,8 @@
 //     out[i] = low + (high - low) * hash(seed, i),    hash uniform in [0, 1)
 //
 // One thread an element, then the element a whole grid of threads further:  | t0 t1 t2 ... t(N-1) | t0 t1 ...
+// Of a half spectrum, whose rows are half_row numbers apart (0: it is none), the first element of a row and the last are 0: with any
+// numbers there those two columns are no spectra of real numbers, and transforms back may differ.
 // NaN for both ends fills with NaN, which shows what is never written. Reads STORE, REAL, THREADS_X.
 #include "device/element.cuh"
 #include "params.cuh"
@@ -12,6 +14,7 @@ struct fill_arguments {
     long long count;
     unsigned long long seed;
     double low, high;
+    long long half_row, half_last;
 };
 
 // splitmix64 (Steele, Lea, Flood 2014): neighbours' numbers have nothing in common.
@@ -22,8 +25,15 @@ __device__ __forceinline__ double hash(unsigned long long seed, unsigned long lo
     return static_cast<double>((z ^ (z >> 31)) >> 11) / 9007199254740992.0;
 }
 
+__device__ __forceinline__ bool is_end(const fill_arguments &a, long long i) {
+    if (a.half_row == 0) return false;
+    const long long at = i % a.half_row;
+    return at < 2 || (at >= a.half_last && at < a.half_last + 2);
+}
+
 extern "C" __global__ void __launch_bounds__(THREADS_X) tune_fill(const __grid_constant__ fill_arguments a) {
     const long long step = static_cast<long long>(gridDim.x) * THREADS_X;
     for (long long i = static_cast<long long>(blockIdx.x) * THREADS_X + threadIdx.x; i < a.count; i += step)
-        a.out[i] = narrow<STORE>(static_cast<REAL>(a.low + (a.high - a.low) * hash(a.seed, i)));
+        a.out[i] = is_end(a, i) ? narrow<STORE>(static_cast<REAL>(0))
+                                : narrow<STORE>(static_cast<REAL>(a.low + (a.high - a.low) * hash(a.seed, i)));
 }

@@ -36,6 +36,13 @@ static stn_status adopt(stn_plan *plan, const void *fft, uint64_t steps, stn_err
 
 static void clear(stn_plan *plan) { (void)plan; }
 
+/* Of rows one after the other, whatever else lies between them. */
+static int64_t half_row(const stn_fft *fft) {
+    const int64_t row = fft->rank > 1 ? fft->in.stride[1] : fft->in.batch_stride;
+    const bool even = fft->in.stride[0] % row == 0 && fft->in.batch_stride % row == 0;
+    return fft->kind == STN_C2R && fft->in.stride[2] == 1 && even ? 2 * row : 0;
+}
+
 static stn_work_shape shape(const stn_plan *plan) {
     const stn_fft *fft = &plan->fft;
     int64_t in = stn_fft_span(fft, &fft->in) * (fft->in.real ? 1 : 2);
@@ -46,7 +53,9 @@ static stn_work_shape shape(const stn_plan *plan) {
                             .alignment = fft->alignment,
                             .steps = 1,
                             .in_numbers = in,
-                            .out_numbers = out};
+                            .out_numbers = out,
+                            .half_row = half_row(fft),
+                            .half_last = 2 * (fft->n[2] / 2)};
 }
 
 static stn_points points(const stn_plan *plan, stn_work_side side, const void *first) {

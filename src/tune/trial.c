@@ -20,15 +20,26 @@ typedef struct fill_arguments {
     int64_t count;
     uint64_t seed;
     double low, high;
+    int64_t half_row, half_last;
 } fill_arguments;
 
 /* ---- the stage --------------------------------------------------------------------------------------------------- */
 
+static stn_status launch_fill(const tune_stage *stage, fill_arguments *arguments, stn_error *error) {
+    stn_launch launch = {.grid = {tune_blocks(arguments->count), 1, 1}, .block = {TUNE_THREADS, 1, 1}};
+    return stn_module_launch(stage->fill->module, &launch, arguments, error);
+}
+
 static stn_status fill_by(const tune_stage *stage, uint64_t seed, void *grid, int64_t elements, double low, double high,
                           stn_error *error) {
-    fill_arguments arguments = {grid, elements, seed, low, high};
-    stn_launch launch = {.grid = {tune_blocks(elements), 1, 1}, .block = {TUNE_THREADS, 1, 1}};
-    return stn_module_launch(stage->fill->module, &launch, &arguments, error);
+    fill_arguments arguments = {grid, elements, seed, low, high, 0, 0};
+    return launch_fill(stage, &arguments, error);
+}
+
+/* Of what comes in: transforms back to real numbers may do as they like with a spectrum that is no real grid's. */
+static stn_status fill_input(const tune_stage *stage, void *grid, int64_t elements, stn_error *error) {
+    fill_arguments arguments = {grid, elements, SEED, -1, 1, stage->shape.half_row, stage->shape.half_last};
+    return launch_fill(stage, &arguments, error);
 }
 
 static stn_status fill(const tune_stage *stage, void *grid, int64_t elements, double low, double high,
@@ -113,7 +124,7 @@ static stn_status open_stage(tune_stage *stage, stn_error *error) {
     STN_TRY(open_operands(stage, error));
     STN_TRY(open_source(stage, error));
     if (stage->plan->cold) STN_TRY(stn_memory_alloc(context, sweep_bytes(stage), &stage->sweep, error));
-    return in_place(stage) ? STN_OK : fill(stage, stage->in, numbers_of(stage, false), -1, 1, error);
+    return in_place(stage) ? STN_OK : fill_input(stage, stage->in, numbers_of(stage, false), error);
 }
 
 stn_status tune_stage_open(const stn_plan *plan, tune_stage *stage, stn_error *error) {
@@ -168,7 +179,8 @@ static stn_status run_plan(const tune_stage *stage, stn_plan *plan, const void *
 /* Into `out` or `want`, and the operands beside them, which hold NaN before, or in place the random input. */
 static stn_status run_fresh(const tune_stage *stage, stn_plan *plan, void *to, void *const *written, stn_error *error) {
     bool same = in_place(stage);
-    STN_TRY(fill(stage, to, numbers_of(stage, true), same ? -1 : NAN, same ? 1 : NAN, error));
+    STN_TRY(same ? fill_input(stage, to, numbers_of(stage, true), error)
+                 : fill(stage, to, numbers_of(stage, true), NAN, NAN, error));
     for (int i = 0; i < STN_OPERANDS; i++)
         if (stn_operand_is_written(i) && written[i])
             STN_TRY(fill(stage, written[i], stage->operand_numbers[i], NAN, NAN, error));
@@ -286,7 +298,7 @@ void tune_trial_check(tune_stage *stage, tune_trial *trial, double *difference) 
 static stn_status start(tune_stage *stage, const tune_trial *trial, stn_timer *timer, stn_error *error) {
     int64_t elements = numbers_of(stage, true);
     const int64_t swept = (int64_t)(sweep_bytes(stage) / stn_dtype_size(stage->shape.dtype));
-    if (in_place(stage)) STN_TRY(fill(stage, stage->out, elements, -1, 1, error)); /* lest it fade to zero */
+    if (in_place(stage)) STN_TRY(fill_input(stage, stage->out, elements, error)); /* lest it fade to zero */
     if (stage->sweep) STN_TRY(fill(stage, stage->sweep, swept, 0, 1, error));
     STN_TRY(stn_timer_start(timer, NULL, error));
     for (int i = 0; i < trial->repeats; i++)

@@ -120,7 +120,8 @@ static const struct {
     double uneven[2]; /* times that where sectors are not read whole, but for the longest bytes: f64, f32 */
     double far;       /* and where the longest of these lie all over a large grid */
     double cluster;   /* a line shared by blocks; */
-    double shared;    /* whole lines of the cache side by side of such: not yet timed, put low */
+    double shared;    /* whole lines of the cache side by side of such, */
+    double tall; /* and of TALL points and more in whole tiles: all others were no faster than what else there is */
 } rates = {.row_short = 0.72,
            .row = 0.65,
            .row_real = {0.62, 0.52},
@@ -129,7 +130,18 @@ static const struct {
            .uneven = {0.92, 0.84},
            .far = 0.86,
            .cluster = 0.95,
-           .shared = 0.43};
+           .shared = 0.43,
+           .tall = 0.8};
+#define TALL 4096
+#define TALLEST 10240
+
+/* Of what a line in one block reaches, for one that several share. */
+static double shared_part(const fft_pass *pass, const stn_ladder *shape, int at) {
+    if (shape->shares == 1) return 1;
+    if (at < 3) return rates.cluster;
+    const bool timed = pass->length >= TALL && pass->length <= TALLEST && pass->loop[0].n % shape->lines == 0;
+    return timed ? rates.tall : rates.shared;
+}
 
 double fft_ladder_part(const fft_pass *pass, const stn_ladder *shape, stn_dtype dtype) {
     int64_t pair = (int64_t)pair_bytes(dtype), side = shape->lines * pair;
@@ -139,7 +151,7 @@ double fft_ladder_part(const fft_pass *pass, const stn_ladder *shape, stn_dtype 
     if (across(pass) && at == 4 && fft_is_far(pass, dtype)) part *= rates.far;
     if (across(pass) && at < 4 && shape->lines > 1 && pass->in_stride * pair % 32)
         part *= rates.uneven[dtype != STN_F64];
-    return part * (shape->shares == 1 ? 1 : at >= 3 ? rates.shared : rates.cluster);
+    return part * shared_part(pass, shape, at);
 }
 
 stn_status fft_ladder_launch(const struct stn_kernel *kernel, const fft_pass *pass, const stn_ladder *shape,
