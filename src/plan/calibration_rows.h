@@ -1,11 +1,14 @@
-/* Written by bench/fit_rates.py from measurements; see calibration.h. NVIDIA H200, bench/results/2026-11-22-rates.md. */
+/* Written by bench/fit_rates.py from measurements; see calibration.h. NVIDIA H200, bench/results/2026-11-22-rates.md,
+ * and of aperiodic 2026-11-23-regret.md. */
 #ifndef STN_PLAN_CALIBRATION_ROWS_H
 #define STN_PLAN_CALIBRATION_ROWS_H
 /* X(strategy, rank, dtype, several steps a launch, scale, seconds of a launch) */
 #define STN_CALIBRATION_ROWS(X)                                                                                        \
-    X("aperiodic", 2, STN_F16, false, 1.690, 5.25e-06)                                                                 \
-    X("aperiodic", 2, STN_F32, false, 1.690, 5.25e-06)                                                                 \
-    X("aperiodic", 2, STN_F64, false, 1.690, 5.25e-06)                                                                 \
+    X("aperiodic", 1, STN_F32, true, 1.419, 0)                                                                         \
+    X("aperiodic", 1, STN_F64, true, 1.419, 0)                                                                         \
+    X("aperiodic", 2, STN_F16, false, 1.568, 0)                                                                        \
+    X("aperiodic", 2, STN_F32, false, 1.568, 0)                                                                        \
+    X("aperiodic", 2, STN_F64, false, 1.530, 2.5e-07)                                                                  \
     X("direct", 1, STN_F16, false, 1.000, 2e-06)                                                                       \
     X("direct", 1, STN_F16, true, 2.226, 0)                                                                            \
     X("direct", 1, STN_F32, false, 1.000, 5e-07)                                                                       \

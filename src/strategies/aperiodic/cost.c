@@ -35,6 +35,18 @@ static double points_of(const shape *s, const box *of) {
     return (double)s->task->batch * (double)of->n[0] * (double)of->n[1] * (double)of->n[2];
 }
 
+/* Seconds of a step of a band as the run's own bands are, beside what points take there: what launches wait for in turn, which the whole
+ * grid's many blocks hide. bench/results/2026-11-23-regret.md: 130 launches on bands of 1D lines took 13 and 15 us each. */
+static double start_of_band(const shape *s, const stn_machine *machine, uint64_t sampled, const rates *r) {
+    const box whole = shape_whole(s);
+    band bands[6];
+    stn_estimate stepped;
+    if (!machine->is_device || shape_bands(s, &whole, s->steps[s->halvings / 2], bands) < 1) return r->step_start;
+    const stn_task steps = shape_by_steps(s, &bands[0].box, sampled);
+    if (!cost_steps(&steps, machine, &stepped)) return r->step_start;
+    return fmax(r->step_start, stepped.seconds / (double)sampled - points_of(s, &bands[0].box) * r->step_point);
+}
+
 bool cost_rates(const shape *s, const stn_machine *machine, rates *made) {
     const box whole = shape_whole(s);
     const double points = points_of(s, &whole), launch = machine->launch_seconds;
@@ -48,6 +60,7 @@ bool cost_rates(const shape *s, const stn_machine *machine, rates *made) {
     made->step_start = stepped.launches * launch / (double)sampled;
     made->step_launches = stepped.launches / (double)sampled;
     made->step_point = fmax(0, stepped.seconds / (double)sampled - made->step_start) / points;
+    made->step_start = start_of_band(s, machine, sampled, made);
     made->copy_point = 2 * (double)stn_dtype_size(s->task->dtype) / machine->copy_bandwidth;
     made->bytes_point = transformed.bytes / points, made->flops_point = transformed.flops / points;
     made->transform_error = transformed.error;
