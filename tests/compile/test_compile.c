@@ -100,7 +100,8 @@ Test(compile, embedded_templates) {
         for (size_t c = 0; c < 3; c++) {
             if (!stn_compiler_knows(compiler, chips[c])) continue;
             stn_compile_request request = {
-                "alone.cu", text, set.list, set.count, stn_compile_options, stn_compile_option_count, chips[c], NULL, false};
+                "alone.cu", text, set.list, set.count, stn_compile_options, stn_compile_option_count,
+                chips[c],   NULL, false};
             stn_compile_output output;
             cr_expect_eq(stn_compile(compiler, &request, &output, &error), STN_OK, "%s", error.message);
             cr_expect(!kernel || (output.ptx && strstr(output.ptx, ".entry")), "%s holds no kernel", set.list[i].name);
