@@ -48,30 +48,39 @@ bool sparse_spectrum_make(const stn_task *task, sparse_spectrum *spectrum) {
     int count[3];
     for (int axis = 0; axis < 3; axis++) count[axis] = make_angles(task, axis, angle[axis], share[axis]);
     *spectrum = (sparse_spectrum){.count = (size_t)count[0] * (size_t)count[1] * (size_t)count[2]};
-    spectrum->square = malloc(2 * spectrum->count * sizeof(double));
-    if (!spectrum->square) return spectrum->count = 0, false;
-    spectrum->share = spectrum->square + spectrum->count;
+    spectrum->log_square = malloc(2 * spectrum->count * sizeof(double));
+    if (!spectrum->log_square) return spectrum->count = 0, false;
+    spectrum->share = spectrum->log_square + spectrum->count;
     size_t at = 0;
     for (int z = 0; z < count[0]; z++)
         for (int y = 0; y < count[1]; y++)
             for (int x = 0; x < count[2]; x++, at++) {
-                spectrum->square[at] = symbol_square(task, (const double[3]){angle[0][z], angle[1][y], angle[2][x]});
+                spectrum->log_square[at] =
+                    symbol_square(task, (const double[3]){angle[0][z], angle[1][y], angle[2][x]});
                 spectrum->share[at] = share[0][z] * share[1][y] * share[2][x];
-                largest = fmax(largest, spectrum->square[at]);
+                largest = fmax(largest, spectrum->log_square[at]);
             }
-    for (size_t i = 0; i < at && largest > 0; i++) spectrum->square[i] /= largest;
+    for (size_t i = 0; i < at; i++)
+        spectrum->log_square[i] = spectrum->log_square[i] > 0 ? log(spectrum->log_square[i] / largest) : -INFINITY;
     spectrum->log_largest = 0.5 * log(largest);
     return true;
 }
 
 void sparse_spectrum_clear(sparse_spectrum *spectrum) {
-    free(spectrum->square);
+    free(spectrum->log_square);
     *spectrum = (sparse_spectrum){0};
+}
+
+/* |K|^2 to a power from its logarithm, many times as fast as pow where it underflows; what is below e^-80 adds nothing to a sum of which
+ * one part is 1. */
+static double raised(double log_square, double steps) {
+    const double at = steps > 0 ? log_square * steps : 0;
+    return at < -80 ? 0 : exp(at);
 }
 
 double sparse_spectrum_left(const sparse_spectrum *s, double steps) {
     double sum = 0;
-    for (size_t i = 0; i < s->count; i++) sum += s->share[i] * pow(s->square[i], steps);
+    for (size_t i = 0; i < s->count; i++) sum += s->share[i] * raised(s->log_square[i], steps);
     return sum;
 }
 
@@ -79,8 +88,8 @@ double sparse_spectrum_left(const sparse_spectrum *s, double steps) {
 static double sum_left(const sparse_spectrum *s, double fused, double launches) {
     double sum = 0;
     for (size_t i = 0; i < s->count; i++) {
-        double one = pow(s->square[i], fused);
-        sum += s->share[i] * (one < 1 - 1e-9 ? one * (1 - pow(one, launches - 1)) / (1 - one) : launches - 1);
+        const double one = raised(s->log_square[i], fused), last = raised(s->log_square[i], fused * (launches - 1));
+        sum += s->share[i] * (one < 1 - 1e-9 ? one * (1 - last) / (1 - one) : launches - 1);
     }
     return sum;
 }

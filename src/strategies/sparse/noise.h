@@ -7,7 +7,7 @@
 /* |K|^2 of one step over all frequencies, beside the largest; each stands for a share of them, and the shares add up to 1. */
 typedef struct sparse_spectrum {
     size_t count;
-    double *square, *share; /* owned; share follows square */
+    double *log_square, *share; /* natural, -inf of 0; owned; share follows it */
     double log_largest;     /* of |K|, natural */
 } sparse_spectrum;
 /* False where memory is short; then it is empty. */
