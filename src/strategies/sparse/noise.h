@@ -8,7 +8,7 @@
 typedef struct sparse_spectrum {
     size_t count;
     double *log_square, *share; /* natural, -inf of 0; owned; share follows it */
-    double log_largest;     /* of |K|, natural */
+    double log_largest;         /* of |K|, natural */
 } sparse_spectrum;
 /* False where memory is short; then it is empty. */
 bool sparse_spectrum_make(const stn_task *task, sparse_spectrum *spectrum);
