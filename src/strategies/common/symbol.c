@@ -34,7 +34,7 @@ static wide away_from_one(int64_t j, int64_t n) {
 }
 
 static wide *away_table(int64_t n) {
-    wide *table = malloc((size_t)n * sizeof *table);
+    wide *table = calloc((size_t)n, sizeof *table);
     for (int64_t j = 0; table && j < n; j++) table[j] = away_from_one(j, n);
     return table;
 }

@@ -67,7 +67,8 @@ static void one_wave(suite *s, const wave *w, uint64_t steps) {
     const double angle = 2 * M_PI * w->m / w->ny, factor = factor_after(stencil, angle, steps);
     double off = 0, size = 0;
     for (int i = 0; i < count; i++) {
-        set_element(w->dtype, in, i, w->m ? cos(angle * (i / w->nx)) : SIDE);
+        const int row = i / w->nx;
+        set_element(w->dtype, in, i, w->m ? cos(angle * row) : SIDE);
         set_element(w->dtype, out, i, NAN);
     }
     comparison c = {.bar = 0};

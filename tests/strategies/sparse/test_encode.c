@@ -64,7 +64,7 @@ static void decode(const sparse_window *w, const float *weight, float (*band)[MO
                 else
                     cr_assert(bits == 0x4 || bits == 0xe, "metadata %x says none of two", bits);
                 if (w->dtype == STN_F32) place[0] = bits == 0xe;
-                for (int k = 0; k < sparse_kept(w); k++)
+                for (int k = 0; k < sparse_kept(w) && k < 2; k++)
                     band[sparse_output(w, i)][sparse_column(w, product, group, place[k])] +=
                         value_of(w, fragments, product, group, i, k);
             }
