@@ -17,8 +17,8 @@ typedef struct stn_work_shape {
     uint64_t steps;                  /* that a candidate may be measured with fewer of; 1: it has none */
     int64_t in_numbers, out_numbers; /* numbers of the dtype from a side's first to one past its last */
     int64_t source_numbers;          /* likewise; 0: there is none */
-    int64_t half_row,
-        half_last; /* of a half spectrum that comes in: numbers from row to row, and to a row's last; 0: it is none */
+    /* Of a half spectrum that comes in: numbers from row to row, and to a row's last; 0: it is none. */
+    int64_t half_row, half_last;
 } stn_work_shape;
 
 /* The pointers that an execution brings. */

@@ -226,8 +226,8 @@ stn_status compare_plan(stn_context *context, const stn_problem *problem, const 
     return STN_OK;
 }
 
-static stn_status run_plan(stn_context *context, const stn_problem *problem, const char *strategy, int pick,
-                           const void *in, size_t in_bytes, void *out, size_t out_bytes, comparison *result) {
+stn_status compare_run(stn_context *context, const stn_problem *problem, const char *strategy, int pick, const void *in,
+                       size_t in_bytes, void *out, size_t out_bytes, comparison *result) {
     stn_plan *plan = NULL;
     void *device_in = NULL, *device_out = NULL;
     stn_error *error = &result->error;
@@ -259,7 +259,7 @@ bool compare_drawn_with_host(stn_context *context, stn_pool *pool, const stn_pro
     for (size_t i = 0; i < out_bytes / size; i++) set_element(task.dtype, got, (int64_t)i, NAN);
     stn_dtype expected_dtype;
     void *expected = compare_answer(&task, pool, fused, in, &expected_dtype);
-    stn_status status = run_plan(context, problem, strategy, pick, in, in_bytes, got, out_bytes, result);
+    stn_status status = compare_run(context, problem, strategy, pick, in, in_bytes, got, out_bytes, result);
     if (status == STN_OK) compare_measure(&task, got, expected_dtype, expected, result);
     result->bar = compare_bar(&task, fused);
     if (task.dtype == STN_F16) result->bar = fmax(result->bar, 2 * result->rounding); /* numbers below 6e-5 */

@@ -58,6 +58,9 @@ bool compare_drawn_with_host(stn_context *context, stn_pool *pool, const stn_pro
 void compare_fill(const stn_task *task, double (*draw)(dice *), dice *d, void *in);
 stn_status compare_plan(stn_context *context, const stn_problem *problem, const char *strategy, int pick,
                         stn_plan **plan, comparison *result);
+/* Such a plan's result, of grids on the host; `out` comes in as the device's grid is before the run. */
+stn_status compare_run(stn_context *context, const stn_problem *problem, const char *strategy, int pick, const void *in,
+                       size_t in_bytes, void *out, size_t out_bytes, comparison *result);
 /* The host's answer. Strategies that fuse steps round less often than stepping in f32 or f16 does: theirs is compared with
  * f64's, from the same input and the same constants. The array is the caller's; NULL: out of memory. */
 void *compare_answer(const stn_task *task, stn_pool *pool, bool fused, const void *in, stn_dtype *dtype);

@@ -38,22 +38,6 @@ static double factor_after(const stn_stencil *stencil, double angle, uint64_t st
     return (double)expl((long double)steps * log1pl(-away));
 }
 
-static bool run(suite *s, const stn_problem *p, const void *in, void *out, size_t bytes, comparison *c) {
-    stn_plan *plan = NULL;
-    void *a = NULL, *b = NULL;
-    const bool good = compare_plan(s->context, p, "aperiodic", -1, &plan, c) == STN_OK &&
-                      stn_memory_alloc(s->context, bytes, &a, &c->error) == STN_OK &&
-                      stn_memory_alloc(s->context, bytes, &b, &c->error) == STN_OK &&
-                      stn_memory_upload(s->context, a, in, bytes, &c->error) == STN_OK &&
-                      stn_plan_execute(plan, a, b, NULL, &c->error) == STN_OK &&
-                      stn_synchronize(s->context, NULL, &c->error) == STN_OK &&
-                      stn_memory_download(s->context, out, b, bytes, &c->error) == STN_OK;
-    stn_plan_destroy(plan);
-    stn_memory_free(s->context, a);
-    stn_memory_free(s->context, b);
-    return good;
-}
-
 static void one_wave(suite *s, const wave *w, uint64_t steps) {
     stn_stencil *stencil = stencil_of(w, steps);
     stn_problem p = STN_PROBLEM_INIT;
@@ -72,7 +56,7 @@ static void one_wave(suite *s, const wave *w, uint64_t steps) {
         set_element(w->dtype, out, i, NAN);
     }
     comparison c = {.bar = 0};
-    const bool good = run(s, &p, in, out, bytes, &c);
+    const bool good = compare_run(s->context, &p, "aperiodic", -1, in, bytes, out, bytes, &c) == STN_OK;
     for (int i = 0; i < count; i++) {
         const double expected = factor * element(w->dtype, in, i), difference = element(w->dtype, out, i) - expected;
         off += difference * difference, size += expected * expected;

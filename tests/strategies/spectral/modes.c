@@ -77,22 +77,6 @@ static void *grid_of(const mode_case *c, int count, double angle[3]) {
     return grid;
 }
 
-static bool run(suite *s, const stn_problem *p, int pick, const void *in, void *out, size_t bytes, comparison *c) {
-    stn_plan *plan = NULL;
-    void *a = NULL, *b = NULL;
-    const bool good = compare_plan(s->context, p, "spectral", pick, &plan, c) == STN_OK &&
-                      stn_memory_alloc(s->context, bytes, &a, &c->error) == STN_OK &&
-                      stn_memory_alloc(s->context, bytes, &b, &c->error) == STN_OK &&
-                      stn_memory_upload(s->context, a, in, bytes, &c->error) == STN_OK &&
-                      stn_plan_execute(plan, a, b, NULL, &c->error) == STN_OK &&
-                      stn_synchronize(s->context, NULL, &c->error) == STN_OK &&
-                      stn_memory_download(s->context, out, b, bytes, &c->error) == STN_OK;
-    stn_plan_destroy(plan);
-    stn_memory_free(s->context, a);
-    stn_memory_free(s->context, b);
-    return good;
-}
-
 static void one_mode(suite *s, const mode_case *c) {
     static const double bars[] = {[STN_F64] = 1e-13, [STN_F32] = 1e-6};
     stn_problem p = STN_PROBLEM_INIT;
@@ -110,7 +94,7 @@ static void one_mode(suite *s, const mode_case *c) {
     const double factor = factor_after(stencil, angle, c->steps);
     comparison result = {.bar = 0};
     const int pick = c->words ? suite_candidate(s, &p, "spectral", c->words) : -1;
-    const bool good = run(s, &p, pick, in, out, bytes, &result);
+    const bool good = compare_run(s->context, &p, "spectral", pick, in, bytes, out, bytes, &result) == STN_OK;
     for (int i = 0; i < count; i++) {
         const double expected = factor * element(c->dtype, in, i), difference = element(c->dtype, out, i) - expected;
         off += difference * difference, size += expected * expected;
