@@ -146,6 +146,13 @@ constexpr int LINE_PAD = 8;       // a cell is left out after as many; 0: none
 constexpr int LINE_TABLE = 1024;  // a rung with more roots than this forms powers of fewer
 constexpr int LINE_SHARES = 1;    // blocks of a cluster that hold a line together
 
+// ---- fft_block: small grids as a whole; the inverse, the scale and the real sides as fft_line's
+constexpr int GRID_EXTENT[3] = {1, 16, 16};
+constexpr int GRID_RADICES = 1;                            // at most, of an axis
+constexpr int GRID_STAGES[3] = {0, 1, 1};                  // radices of each axis
+constexpr int GRID_RADIX[3 * GRID_RADICES] = {1, 16, 16};  // and which: 2 to 10, 12, 14, 15, 16
+constexpr int GRIDS = 1;                                   // of a block
+
 // ---- layer_*: what surrounds a Fourier layer's products; SCALE_FROM and SCALE_TO as above
 constexpr int LAYER_HALF = 0;       // spectra are halves, of real data
 constexpr int LAYER_DOUBLED = 0;    // what stands for two frequencies counts twice

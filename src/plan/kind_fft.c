@@ -5,7 +5,7 @@
 
 /* Every strategy of transforms, one row each. */
 static const stn_fft_strategy *const strategies[] = {&stn_fft_strategy_host, &stn_fft_strategy_fft,
-                                                     &stn_fft_strategy_cufft};
+                                                     &stn_fft_strategy_block, &stn_fft_strategy_cufft};
 
 static const stn_strategy *strategy(size_t i) {
     return i < sizeof strategies / sizeof *strategies ? &strategies[i]->run : NULL;

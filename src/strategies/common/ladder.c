@@ -6,6 +6,7 @@
 
 #include "base/arith.h"
 #include "render/render.h"
+#include "strategies/common/roots.h"
 
 bool stn_ladder_good(int64_t n) {
     if (n < 1) return false;
@@ -248,29 +249,19 @@ void stn_ladder_make(int points, const stn_ladder_needs *needs, stn_ladder *line
 
 /* ---- tables -------------------------------------------------------------------------------------------------------- */
 
-static void put_root(void *to, size_t at, bool wide, int64_t k, int64_t n) {
-    if (!to) return;
-    long double angle = 6.28318530717958647692528676655900577L * (long double)(k % n) / (long double)n;
-    double re = (double)cosl(angle), im = (double)-sinl(angle);
-    if (wide)
-        ((double *)to)[2 * at] = re, ((double *)to)[2 * at + 1] = im;
-    else
-        ((float *)to)[2 * at] = (float)re, ((float *)to)[2 * at + 1] = (float)im;
-}
-
 size_t stn_ladder_roots(const stn_ladder *line, bool wide, void *to) {
     size_t at = 0;
     for (int s = 0; s + 1 < line->stages; s++) {
         rung here = rung_of(line, s);
         bool all = here.stride * (here.radix - 1) <= STN_LADDER_TABLE;
         for (int r = 1; r < (all ? here.radix : 2); r++)
-            for (int q = 0; q < here.stride; q++) put_root(to, at++, wide, (int64_t)q * r, here.block);
+            for (int q = 0; q < here.stride; q++) stn_put_root(to, at++, wide, (int64_t)q * r, here.block);
     }
     return at * cell_bytes(wide);
 }
 
 size_t stn_ladder_half_roots(const stn_ladder *line, bool wide, void *to) {
-    for (int t = 0; t <= line->points; t++) put_root(to, (size_t)t, wide, t, 2 * (int64_t)line->points);
+    for (int t = 0; t <= line->points; t++) stn_put_root(to, (size_t)t, wide, t, 2 * (int64_t)line->points);
     return (size_t)(line->points + 1) * cell_bytes(wide);
 }
 

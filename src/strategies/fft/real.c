@@ -4,7 +4,7 @@
 #include "base/arith.h"
 #include "context/kernel.h"
 #include "render/render.h"
-#include "strategies/fft/roots.h"
+#include "strategies/common/roots.h"
 #include "strategies/fft/shape.h"
 
 enum { THREADS = 256 };
@@ -28,14 +28,14 @@ int64_t fft_real_blocks(const fft_pass *pass) {
 }
 
 size_t fft_real_roots(const fft_pass *pass, stn_dtype dtype, void *to) {
-    return fft_root_tables(2 * pass->length, pass->length, dtype, to);
+    return stn_root_tables(2 * pass->length, pass->length, dtype, to);
 }
 
 void fft_real_params(const fft_pass *pass, stn_dtype dtype, stn_text *params) {
     stn_params_begin(params);
     stn_params_elements(params, dtype);
     stn_params_int(params, "THREADS_X", THREADS);
-    stn_params_int(params, "FFT_OUTER_LOW", fft_root_low(2 * pass->length));
+    stn_params_int(params, "FFT_OUTER_LOW", stn_root_low(2 * pass->length));
     stn_params_int(params, "FFT_LOAD_REAL", pass->load_real);
     stn_params_int(params, "FFT_STORE_REAL", pass->store_real);
     stn_params_int(params, "EXPECTED_HEADER", sizeof(real_arguments));

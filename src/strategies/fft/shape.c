@@ -7,8 +7,8 @@
 #include "base/arith.h"
 #include "context/kernel.h"
 #include "render/render.h"
+#include "strategies/common/roots.h"
 #include "strategies/fft/radices.h"
-#include "strategies/fft/roots.h"
 
 /* ---- shared memory ----------------------------------------------------------------------------------------------- */
 
@@ -241,17 +241,17 @@ fft_tables fft_shape_tables(const fft_pass *pass, const fft_shape *shape, stn_dt
     for (int s = 1; s < shape->stages; s++) {
         int radix = shape->radix[s], rows = before * (radix - 1) <= shape->table ? radix - 1 : 1;
         for (int r = 1; r <= rows; r++)
-            for (int k = 0; k < before; k++) fft_put_root(to, at++, wide, (int64_t)r * k, (int64_t)before * radix);
+            for (int k = 0; k < before; k++) stn_put_root(to, at++, wide, (int64_t)r * k, (int64_t)before * radix);
         before *= radix;
     }
     t.twiddles = at;
     if (pass->outer) {
         void *next = to ? (unsigned char *)to + at * (wide ? 16 : 8) : NULL;
-        at += fft_root_tables(pass->outer, pass->outer, dtype, next);
+        at += stn_root_tables(pass->outer, pass->outer, dtype, next);
     }
     t.outer = at - t.twiddles;
     if (pass->load_real || pass->store_real)
-        for (int i = 0; i < real_roots(shape); i++) fft_put_root(to, at++, wide, i, 2 * pass->length);
+        for (int i = 0; i < real_roots(shape); i++) stn_put_root(to, at++, wide, i, 2 * pass->length);
     t.real = at - t.twiddles - t.outer;
     return t;
 }
@@ -314,7 +314,7 @@ void fft_shape_params(const fft_pass *pass, const fft_shape *shape, stn_dtype dt
     stn_params_int(params, "FFT_INVERSE", pass->inverse);
     stn_params_int(params, "FFT_SCALE", pass->scale != 1);
     stn_params_int(params, "FFT_OUTER", pass->outer ? pass->outer_loop + 1 : 0);
-    stn_params_int(params, "FFT_OUTER_LOW", pass->outer ? fft_root_low(pass->outer) : 0);
+    stn_params_int(params, "FFT_OUTER_LOW", pass->outer ? stn_root_low(pass->outer) : 0);
     stn_params_int(params, "FFT_LOAD_REAL", pass->load_real);
     stn_params_int(params, "FFT_STORE_REAL", pass->store_real);
     stn_params_int(params, "EXPECTED_HEADER", sizeof(line_header));

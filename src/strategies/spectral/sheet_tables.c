@@ -6,6 +6,7 @@
 #include "base/arith.h"
 #include "base/error.h"
 #include "context/context.h"
+#include "strategies/common/roots.h"
 #include "strategies/spectral/arguments.h"
 #include "strategies/spectral/sheet.h"
 
@@ -15,16 +16,6 @@ static size_t placed(size_t *at, size_t bytes) {
     size_t here = *at;
     *at += (size_t)stn_round_up((int64_t)bytes, 256);
     return here;
-}
-
-/* exp(-2 pi i m / length) as number `at` */
-static void put_root(void *to, size_t at, bool wide, int64_t m, int64_t length) {
-    const long double angle = 2 * pi * (long double)(m % length) / (long double)length;
-    const double re = (double)cosl(angle), im = (double)-sinl(angle);
-    if (wide)
-        ((double *)to)[2 * at] = re, ((double *)to)[2 * at + 1] = im;
-    else
-        ((float *)to)[2 * at] = (float)re, ((float *)to)[2 * at + 1] = (float)im;
 }
 
 /* cos and sin of pi k / n, k taken from -n / 2 to n / 2 */
@@ -117,9 +108,9 @@ static bool fill(const stn_task *task, const spectral_sheet_state *state, unsign
     const int64_t zero[1] = {0}, *const place[2] = {zero, zero};
     stn_ladder_roots(&s->down, wide, to + state->down);
     stn_ladder_roots(&s->along, wide, to + state->along);
-    for (int64_t m = 0; m < (int64_t)1 << s->fine; m++) put_root(to + state->fine, (size_t)m, wide, m, s->length);
+    for (int64_t m = 0; m < (int64_t)1 << s->fine; m++) stn_put_root(to + state->fine, (size_t)m, wide, m, s->length);
     for (int64_t m = 0; m <= s->length >> s->fine; m++)
-        put_root(to + state->coarse, (size_t)m, wide, m << s->fine, s->length);
+        stn_put_root(to + state->coarse, (size_t)m, wide, m << s->fine, s->length);
     for (int64_t k = 0; k <= s->choice.rows / 2; k++)
         put_half((double *)(void *)(to + state->turns) + 2 * k, k, s->length);
     for (int64_t k = 0; k < s->choice.width; k++)

@@ -1,5 +1,5 @@
 /* Which transforms a strategy may refuse: `fft` has kernels for products of small primes and no others, and its passes go
- * over memory by three loops. Everything else is to be served, by every strategy: a refusal of it is a failure. */
+ * over memory by three loops; `block` has such, of grids that shared memory holds. Everything else is to be served, by every strategy: a refusal of it is a failure. */
 #include <string.h>
 
 #include "compare_fft.h"
@@ -26,7 +26,19 @@ static bool turns_short_lines(const stn_fft *fft) {
     return turns || (fft->batch > 1 && (fft->in.batch_stride == 1) != (fft->out.batch_stride == 1));
 }
 
+enum { BLOCK_BYTES = 96 << 10 }; /* every GPU's blocks have as many */
+
+static bool block_may_refuse(const stn_fft *fft) {
+    int64_t bytes = fft->dtype == STN_F64 ? 17 : 9; /* some cells are left out */
+    for (int axis = 0; axis < 3; axis++) {
+        if (!smooth(fft->n[axis]) || fft->n[axis] > BLOCK_BYTES) return true;
+        bytes *= fft->n[axis];
+    }
+    return bytes > BLOCK_BYTES;
+}
+
 bool fft_may_refuse(const char *strategy, const stn_fft *fft) {
+    if (!strcmp(strategy, "block")) return block_may_refuse(fft);
     if (strcmp(strategy, "fft")) return false;
     int axes = 0, split = 0, shortest = 1 << 20;
     bool real = fft->kind != STN_C2C;

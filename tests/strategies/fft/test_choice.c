@@ -68,3 +68,19 @@ Test(fft_choice, the_faster_one_of_two) {
                   stn_dtype_name(row->dtype), stn_transform_kind_name(row->kind), row->extent[0], cufft, row->cufft);
     }
 }
+
+/* Of few points one launch takes what each of two does; one multiprocessor is no match for all of them. */
+Test(fft_choice, whole_grids_where_they_are_small) {
+    const stn_machine machine = h200();
+    static const size_t sides[] = {8, 16, 32, 100, 128};
+    for (size_t i = 0; i < sizeof sides / sizeof *sides; i++)
+        for (int dtype = STN_F64; dtype <= STN_F16; dtype++) {
+            stn_transform t = STN_TRANSFORM_INIT;
+            stn_fft fft;
+            t.rank = 2, t.extent[0] = t.extent[1] = sides[i], t.dtype = (stn_dtype)dtype;
+            cr_assert_eq(stn_fft_make(&t, &fft, &error), STN_OK, "%s", error.message);
+            double whole = seconds(&fft, &machine, "block"), axes = seconds(&fft, &machine, "fft");
+            cr_expect((whole < axes) == (sides[i] <= 32), "%s %zu^2: as a whole %g s, by axes %g s",
+                      stn_dtype_name(t.dtype), sides[i], whole, axes);
+        }
+}

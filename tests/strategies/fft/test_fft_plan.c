@@ -72,7 +72,7 @@ Test(fft_plan, wrong_calls) {
     FAILS(stn_plan_create_fft(context, NULL, NULL, &plan, &error), STN_ERROR_INVALID_ARGUMENT, "transform is NULL");
     options.strategy = "lowrank";
     FAILS(stn_plan_create_fft(context, &t, &options, &plan, &error), STN_ERROR_INVALID_ARGUMENT,
-          "no strategy 'lowrank' of transforms: use one of auto, host, fft, cufft");
+          "no strategy 'lowrank' of transforms: use one of auto, host, fft, block, cufft");
     cr_expect_null(plan);
     options.strategy = "cufft";
     FAILS(stn_plan_create_fft(context, &t, &options, &plan, &error), STN_ERROR_UNSUPPORTED, "use strategy auto");
