@@ -80,7 +80,7 @@ def calls(bench):
     row('call of fft.fftn; torch.fft.fftn', bench.call(lambda: stentor.fft.fftn(spectrum)),
         bench.call(lambda: torch.fft.fftn(spectrum)), 'us', bar, difference(stentor.fft.fftn(spectrum), torch.fft.fftn(spectrum)))
     weights = torch.tensor(HEAT)
-    row('call of torch.stencil, no gradient; torch.conv2d', bench.call(lambda: stentor.torch.stencil(x, weights, 'constant')), theirs, 'us')
+    row('call of torch.stencil, no gradient; torch.conv2d', bench.call(lambda: stentor.torch.stencil(x, weights, 'constant')), theirs, 'us', bar)
 
 
 # ---- steps beside torch.compile --------------------------------------------------------------------------------------
