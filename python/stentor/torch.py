@@ -12,7 +12,7 @@ import torch
 from ._adjoint import Adjoint
 from ._boundary import Sides, sides_of
 from ._context import HOST
-from ._eager import is_eager
+from ._eager import is_eager, refuse_tangents
 from ._memo import recall, remember
 from ._place import place_of
 from ._problem import DTYPES
@@ -66,6 +66,7 @@ def stencil(x: torch.Tensor, weights: torch.Tensor, boundary: Union[str, Sequenc
         raise ValueError(f'steps is {said(steps)}: give a whole number from 1 on')
     if is_eager(x, weights):
         return _at_once(x, weights, boundary, steps)
+    refuse_tangents(x, weights)
     return torch.ops.stentor.stencil(x, weights, _text(boundary, weights.ndim), steps)
 
 
