@@ -6,6 +6,7 @@ import torch
 
 from ._arguments import number
 from ._context import HOST
+from ._eager import is_eager, refuse_tangents
 from ._fourier import BACKWARD_WEIGHTS, BACKWARD_X, FORWARD, Layer, layer
 from ._place import place_of
 from ._words import whole
@@ -48,6 +49,10 @@ def spectral_conv(x: torch.Tensor, weight: torch.Tensor, bias: Optional[torch.Te
     for name, value in (('x', x), ('weight', weight), ('bias', bias)):
         if not isinstance(value, torch.Tensor) and not (name == 'bias' and value is None):
             raise ValueError(f'{name} is a {type(value).__name__}: give a tensor')
+    tensors = (x, weight) if bias is None else (x, weight, bias)
+    if type(low) is bool and is_eager(*tensors):
+        return _run(x, weight, bias, low)
+    refuse_tangents(*tensors)
     return torch.ops.stentor.spectral_conv(x, weight, bias, low)
 
 
@@ -85,8 +90,7 @@ def _dense(t: torch.Tensor) -> torch.Tensor:
     return t if t.data_ptr() % 16 == 0 else t.clone()
 
 
-@torch.library.custom_op('stentor::spectral_conv', mutates_args=())
-def _spectral_conv(x: torch.Tensor, weight: torch.Tensor, bias: Optional[torch.Tensor], low: bool) -> torch.Tensor:
+def _run(x: torch.Tensor, weight: torch.Tensor, bias: Optional[torch.Tensor], low: bool) -> torch.Tensor:
     _check(x, weight, bias)
     x, weight = _dense(x), _dense(weight)
     bias = None if bias is None else _dense(bias)
@@ -94,6 +98,11 @@ def _spectral_conv(x: torch.Tensor, weight: torch.Tensor, bias: Optional[torch.T
     plan = _plan(FORWARD, x, weight, bias is not None, low, [x, weight, y])
     plan.run(place_of(x), **{'in': x.data_ptr()}, out=y.data_ptr(), weights=weight.data_ptr(), bias=bias.data_ptr() if bias is not None else 0)
     return y
+
+
+@torch.library.custom_op('stentor::spectral_conv', mutates_args=())
+def _spectral_conv(x: torch.Tensor, weight: torch.Tensor, bias: Optional[torch.Tensor], low: bool) -> torch.Tensor:
+    return _run(x, weight, bias, low)
 
 
 @_spectral_conv.register_fake
