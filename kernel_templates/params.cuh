@@ -210,6 +210,8 @@ constexpr int SYMBOL_HIGH = 1, SYMBOL_LOW = 0;  // terms of its parts
 constexpr int SOURCES = 0;  // 1: fixed or constant sides add a source; 2: in 3D; 3: in rows of sheets
 // spectral_columns: 1: some columns have a source and no points; 2: those are another kernel's
 constexpr int COLUMNS_DEAD = 0;
+constexpr int MULTIPLY_CHUNK = 1024,
+              MULTIPLY_LANES = 32;                   // spectral_multiply: frequencies that so many threads take at once
 constexpr int SETTLE_POINTS = 40, SETTLE_EACH = 16;  // spectral_settle: points of a column, of a thread
 constexpr int SETTLE_COLUMNS = 8, SETTLE_ROWS = 1;   // of a block; rows of such columns that it does
 constexpr int FROZEN_LOW = 0, FROZEN_HIGH = 0;       // spectral_rows: points of a row that fixed sides keep

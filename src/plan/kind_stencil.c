@@ -12,9 +12,9 @@
 
 /* Every strategy of stencils, one row each. */
 static const stn_strategy *const strategies[] = {
-    &stn_strategy_host,          &stn_strategy_direct,    &stn_strategy_lowrank,
-    &stn_strategy_segment,       &stn_strategy_spectral,  &stn_strategy_sourced,
-    &stn_strategy_host_spectral, &stn_strategy_aperiodic, &stn_strategy_sparse};
+    &stn_strategy_host,     &stn_strategy_direct,        &stn_strategy_lowrank,       &stn_strategy_segment,
+    &stn_strategy_spectral, &stn_strategy_sourced,       &stn_strategy_host_spectral, &stn_strategy_aperiodic,
+    &stn_strategy_sparse,   &stn_strategy_cufft_spectral};
 
 static const stn_strategy *strategy(size_t i) {
     return i < sizeof strategies / sizeof *strategies ? strategies[i] : NULL;

@@ -7,7 +7,6 @@
  *     apart       a c2r of several axes (which would ruin its input, and cuFFT 12.0 was seen to fail on it out of place) as
  *                 a c2c of all axes but the last, into the workspace, then a c2r of its rows, which takes no moves */
 #include <math.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,18 +16,9 @@
 #include "context/context.h"
 #include "context/kernel.h"
 #include "plan/plan.h"
-#include "render/render.h"
+#include "strategies/common/mover.h"
 
-enum { THREADS = 256, TILE = 8 * THREADS, MOST_BLOCKS = 1 << 20 };
 #define MOVING 1.3 /* copies that moving costs: rows need not start at whole lines of a cache */
-
-/* As scale.cu declares it, in the larger of the two arithmetic types. */
-typedef struct scale_arguments {
-    const void *from;
-    void *to;
-    int64_t n[3], per, tiles, all, from_stride[3], from_batch, to_stride[3], to_batch;
-    unsigned char factor[8];
-} scale_arguments;
 
 /* A candidate's values: the way, and for the staged one whether f16 goes through f32. */
 enum { WAY, WIDENED };
@@ -247,20 +237,6 @@ static void estimate(const stn_fft *fft, const stn_machine *machine, const stn_c
 
 /* ---- building ---------------------------------------------------------------------------------------------------- */
 
-static stn_status get_mover(stn_plan *plan, stn_dtype from, stn_dtype to, stn_kernel **kernel, stn_error *error) {
-    stn_text params = STN_TEXT_EMPTY;
-    static const char *const store[] = {"double", "float", "unsigned short"}; /* by stn_dtype */
-    stn_params_begin(&params);
-    stn_params_type(&params, "SCALE_FROM", store[from]);
-    stn_params_type(&params, "SCALE_TO", store[to]);
-    stn_params_type(&params, "REAL", from == STN_F64 ? "double" : "float");
-    stn_params_int(&params, "THREADS_X", THREADS);
-    stn_params_int(&params, "EXPECTED_HEADER", offsetof(scale_arguments, factor));
-    STN_TRY(stn_kernel_make(plan->context, "scale", &params, 0, kernel, error));
-    stn_plan_list_kernel(plan, *kernel);
-    return STN_OK;
-}
-
 /* cuFFT, or what is missing and why it is needed. */
 static stn_status open_cufft(const stn_plan *plan, stn_cufft **cufft, stn_error *error) {
     stn_error why;
@@ -299,8 +275,8 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
     STN_TRY(make_plans(plan, cufft, state, error));
     int way = plan->candidate.values[WAY];
     stn_dtype outer = plan->fft.dtype, inner = state->fft[0].dtype;
-    if (way == STAGED) STN_TRY(get_mover(plan, outer, inner, &state->in, error));
-    if (way == STAGED || plan->fft.scale != 1) STN_TRY(get_mover(plan, inner, outer, &state->out, error));
+    if (way == STAGED) STN_TRY(stn_mover_make(plan, outer, inner, &state->in, error));
+    if (way == STAGED || plan->fft.scale != 1) STN_TRY(stn_mover_make(plan, inner, outer, &state->out, error));
     plan->workspace_size = state->own;
     if (way == AS_IS) return STN_OK;
     const stn_fft *held = &state->fft[0];
@@ -320,29 +296,11 @@ static void release(stn_plan *plan) {
 
 /* ---- running ----------------------------------------------------------------------------------------------------- */
 
-static bool is_dense(const stn_fft *fft, const stn_fft_side *side) {
-    return stn_fft_span(fft, side) == stn_fft_count(fft, side);
-}
-
 /* Moves all elements of a side from one layout to another (or the same) and multiplies them. */
 static stn_status move(const stn_plan *plan, const stn_kernel *kernel, const stn_fft_side *from, const void *source,
                        const stn_fft_side *to, void *target, double factor, void *stream, stn_error *error) {
-    const stn_fft *fft = &plan->fft;
-    scale_arguments a = {.from = source, .to = target, .per = to->real ? 1 : 2};
-    memcpy(a.n, to->n, sizeof a.n);
-    memcpy(a.from_stride, from->stride, sizeof a.from_stride);
-    memcpy(a.to_stride, to->stride, sizeof a.to_stride);
-    a.from_batch = from->batch_stride, a.to_batch = to->batch_stride;
-    if (from == to && is_dense(fft, to)) { /* in any order */
-        a.n[0] = a.n[1] = 1, a.n[2] = stn_fft_count(fft, to);
-        a.from_stride[2] = a.to_stride[2] = 1;
-    }
-    a.tiles = stn_div_up(a.n[2] * a.per, TILE);
-    a.all = a.tiles * (stn_fft_count(fft, to) / a.n[2]);
-    stn_put_real(fft->dtype, factor, a.factor);
-    stn_launch how = {.grid = {1, 1, 1}, .block = {THREADS, 1, 1}, .stream = stream};
-    how.grid[0] = (unsigned)stn_min(a.all, MOST_BLOCKS);
-    return stn_module_launch(kernel->module, &how, &a, error);
+    const stn_mover_end ends[2] = {{from, (void *)source}, {to, target}};
+    return stn_mover_run(kernel, plan->fft.dtype, &ends[0], &ends[1], plan->fft.batch, factor, stream, error);
 }
 
 static stn_status execute(stn_plan *plan, const stn_execution *run, stn_error *error) {

@@ -1,7 +1,6 @@
 /* What a spectral run costs, and how far off it is; see shape.h. */
 #include <math.h>
 
-#include "plan/accuracy.h"
 #include "strategies/spectral/shape.h"
 
 /* ---- cost ---------------------------------------------------------------------------------------------------------- */
@@ -25,33 +24,6 @@ enum { PAIRS = 6 }; /* instructions of a row's pairs of frequencies, for each nu
 /* Numbers of a source that columns without points read, four a point, as a recursion reads them: so many times the copy bandwidth, of
  * what 512^3 between fixed sides takes in all (2026-11-23-spectral.md). */
 enum { SETTLED = 2 };
-
-/* The least K at the corners of the frequencies, which is the least of all for most symmetric taps. */
-static double lowest_corner(const stn_task *task) {
-    double lowest = INFINITY;
-    for (int corner = 0; corner < 8; corner++) {
-        double sum = 0;
-        for (size_t i = 0; i < task->ntaps; i++) {
-            const int64_t *o = task->taps[i].offset;
-            int64_t flips = (corner & 1 ? o[0] : 0) + (corner & 2 ? o[1] : 0) + (corner & 4 ? o[2] : 0);
-            sum += flips % 2 ? -task->taps[i].weight : task->taps[i].weight;
-        }
-        lowest = fmin(lowest, sum);
-    }
-    return lowest;
-}
-
-/* Two transforms, each of log2 N roundings at random, and of their roots' (of long lines in f32 the most): no less than what is found
- * (tests/strategies/test_errors.c); the symbol's power, whose error grows with the logarithm of T where K is real and
- * above -1, else with T; one rounding when stored. */
-double spectral_error(const stn_task *task, double points, bool plain) {
-    double levels = log2(points + 1), steps = (double)task->steps * (double)task->snapshots;
-    double real = stn_error_rounding(spectral_wide(task) ? STN_F64 : STN_F32), exact = stn_error_rounding(STN_F64);
-    bool mild = plain && -lowest_corner(task) < 1 - spectral_dead(task, 1);
-    double power = mild ? exact * (4 + 2 * log2(steps)) : exact * (4 + steps);
-    const double transforms = (spectral_wide(task) ? 2.6 : 3.5) * real * sqrt(levels) * stn_error_cancelling(task);
-    return hypot(transforms, hypot(power, stn_error_rounding(task->dtype)));
-}
 
 /* Of a symbol that is neither real nor a transform of taps. */
 static double terms_of_symbol(const stn_task *task, const stn_machine *machine, const spectral_shape *s) {
@@ -128,6 +100,6 @@ void spectral_estimate(const stn_task *task, const stn_machine *machine, const s
                              count * source / (machine->copy_bandwidth * rates[!wide].source) +
                              (c->settles ? count * settled / (machine->copy_bandwidth * SETTLED) : 0) +
                              hidden_by_nothing(task, machine, s, estimate);
-    estimate->error =
-        spectral_error(task, (double)s->choice.length[0] * s->choice.length[1] * s->choice.length[2], s->symbol.plain);
+    estimate->error = stn_symbol_error(task, (double)s->choice.length[0] * s->choice.length[1] * s->choice.length[2],
+                                       s->symbol.plain);
 }

@@ -7,13 +7,10 @@
 
 #include "base/arith.h"
 
-/* A factor so far below the largest is 0. */
-enum { KEPT_BITS = 64, KEPT_BITS_F32 = 44 };
-
 bool spectral_wide(const stn_task *task) { return task->dtype == STN_F64; }
 
 double spectral_dead(const stn_task *task, double largest) {
-    return stn_symbol_dead(largest, task->steps, spectral_wide(task) ? KEPT_BITS : KEPT_BITS_F32);
+    return stn_symbol_dead(largest, task->steps, stn_symbol_bits(task->dtype));
 }
 
 stn_task spectral_run(const stn_task *task) {

@@ -47,8 +47,6 @@ stn_task spectral_run(const stn_task *task);
 double spectral_dead(const stn_task *task, double largest);
 /* What the taps of all steps reach along an axis, at any of the snapshots. */
 stn_reach spectral_reach(const stn_task *task, int axis);
-/* The predicted error of a torus of so many points, by a symbol that is plain or not. */
-double spectral_error(const stn_task *task, double points, bool plain);
 /* Sides and lengths of a task; false: it is not for this strategy, and why. */
 bool spectral_choose(const stn_task *task, const stn_machine *machine, spectral_choice *choice, char *reason,
                      size_t reason_size);

@@ -239,5 +239,5 @@ void spectral_sheet_estimate(const stn_task *task, const stn_machine *machine, c
     if (!s->symbol.plain)
         estimate->seconds += 4 * windows * (double)s->length * (s->symbol.high + s->symbol.low) * count /
                              machine->flops[STN_UNIT_FMA_F64];
-    estimate->error = spectral_error(task, (double)s->length, s->symbol.plain);
+    estimate->error = stn_symbol_error(task, (double)s->length, s->symbol.plain);
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "context/context.h"
 #include "plan/plan.h"
 #include "problem/task.h"
 
@@ -220,12 +221,18 @@ static stn_plan *rank(const random_bench *bench, const random_problem *r, const 
     return plan;
 }
 
+/* What needs a library that is not here refuses all: that is no finding. */
+static bool is_here(const random_bench *bench, const char *strategy) {
+    stn_cufft *cufft;
+    return strcmp(strategy, "cufft-spectral") != 0 || stn_context_cufft(bench->context, &cufft, NULL) == STN_OK;
+}
+
 size_t random_strategies(const random_bench *bench, const random_problem *r, char names[][32], size_t most) {
     stn_plan *plan = rank(bench, r, NULL);
     size_t count = 0;
     for (size_t i = 0; plan && i < plan->ranked; i++) {
         const stn_ranked *row = &plan->ranking[i];
-        bool known = !row->applies;
+        bool known = !row->applies || !is_here(bench, row->strategy->name);
         for (size_t k = 0; k < count; k++) known = known || !strcmp(names[k], row->strategy->name);
         if (!known && count < most) snprintf(names[count++], 32, "%s", row->strategy->name);
     }

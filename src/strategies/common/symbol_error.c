@@ -1,0 +1,38 @@
+/* What transforms and powers of a symbol err by; see symbol.h. */
+#include <math.h>
+
+#include "plan/accuracy.h"
+#include "strategies/common/symbol.h"
+
+/* A factor so far below the largest is 0. */
+enum { KEPT_BITS = 64, KEPT_BITS_F32 = 44 };
+
+int stn_symbol_bits(stn_dtype dtype) { return dtype == STN_F64 ? KEPT_BITS : KEPT_BITS_F32; }
+
+/* The least K at the corners of the frequencies, which is the least of all for most symmetric taps. */
+static double lowest_corner(const stn_task *task) {
+    double lowest = INFINITY;
+    for (int corner = 0; corner < 8; corner++) {
+        double sum = 0;
+        for (size_t i = 0; i < task->ntaps; i++) {
+            const int64_t *o = task->taps[i].offset;
+            int64_t flips = (corner & 1 ? o[0] : 0) + (corner & 2 ? o[1] : 0) + (corner & 4 ? o[2] : 0);
+            sum += flips % 2 ? -task->taps[i].weight : task->taps[i].weight;
+        }
+        lowest = fmin(lowest, sum);
+    }
+    return lowest;
+}
+
+/* Two transforms, each of log2 N roundings at random, and of their roots' (of long lines in f32 the most): no less than what is found
+ * (tests/strategies/test_errors.c); the symbol's power, whose error grows with the logarithm of T where K is real and
+ * above -1, else with T; one rounding when stored. */
+double stn_symbol_error(const stn_task *task, double points, bool plain) {
+    const bool wide = task->dtype == STN_F64;
+    double levels = log2(points + 1), steps = (double)task->steps * (double)task->snapshots;
+    double real = stn_error_rounding(wide ? STN_F64 : STN_F32), exact = stn_error_rounding(STN_F64);
+    bool mild = plain && -lowest_corner(task) < 1 - stn_symbol_dead(1, task->steps, stn_symbol_bits(task->dtype));
+    double power = mild ? exact * (4 + 2 * log2(steps)) : exact * (4 + steps);
+    const double transforms = (wide ? 2.6 : 3.5) * real * sqrt(levels) * stn_error_cancelling(task);
+    return hypot(transforms, hypot(power, stn_error_rounding(task->dtype)));
+}
