@@ -80,6 +80,7 @@ typedef struct bench_result {
     char strategy[32];
     double seconds, gstencils, bandwidth, percent_of_copy; /* bandwidth: bytes/s that one read and write a step take */
     double bar;                                            /* in what->unit; 0: none */
+    double whole_grid; /* seconds of the same by cuFFT's transforms of the whole grid; 0: not measured */
     double error, allowed;
     stn_status status; /* of measuring it */
     char problem[256]; /* why it was not measured; "" if it was */

@@ -24,6 +24,8 @@
 
 #define SPECTRAL(name, stencil, shape, steps, sides, bar) \
     {"spectral", name, stencil, "spectral", shape, steps, BAR_MS, bar, 0.55 * (bar), NULL, 0, sides, 0}
+#define APERIODIC(name, stencil, shape, steps, sides, bar) \
+    {"spectral", name, stencil, "aperiodic", shape, steps, BAR_MS, bar, 0.55 * (bar), NULL, 0, sides, 0}
 #define DENSE(radius, sides) \
     {"dense", "dense-r" radius "-" sides, "dense-2d:" radius, "spectral", SQUARE(4096), 1, BAR_MS, 0, 0.30, NULL, 0, sides, 0}
 /* For --dtype f16, and --dtype f32 --tolerance 1e-3; the bars of f32's long runs are 1.15 of lowrank's figure in the same run. */
@@ -95,6 +97,7 @@ const bench_case bench_cases[] = {
     SPECTRAL("heat-3d-large-4",    "heat-3d",    CUBE(768),          4,    "wrap",           15),
     SPECTRAL("heat-3d-large",      "heat-3d",    CUBE(768),          1000, "wrap",           15),
     SPECTRAL("heat-1d",            "heat-1d",    LINE(29),           1000, "wrap",           14),
+    APERIODIC("star-2d13p-fixed",  "star-2d13p", SQUARE(10240),      1000, "fixed",          60),
     DENSE("24", "wrap"),
     DENSE("40", "wrap"),
     DENSE("60", "wrap"),

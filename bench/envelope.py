@@ -13,7 +13,8 @@ import math
 import sys
 
 WITHIN = 1.10
-COLOURS = {'direct': '#1f77b4', 'lowrank': '#2ca02c', 'segment': '#9467bd', 'spectral': '#d62728', 'aperiodic': '#ff7f0e'}
+COLOURS = {'direct': '#1f77b4', 'lowrank': '#2ca02c', 'segment': '#9467bd', 'spectral': '#d62728', 'aperiodic': '#ff7f0e',
+           'cufft-spectral': '#8c564b'}
 OTHER = '#7f7f7f'
 WIDTH, HEIGHT, GAP, LEFT, TOP = 430, 330, 70, 60, 50
 
@@ -27,7 +28,8 @@ def read(lines):
             machine = row
         else:
             panels.setdefault((row['stencil'], row['boundary']), []).append(row)
-    return machine, panels
+    order = sorted(panels, key=lambda name: (name[0], name[1] != 'wrap', name[1]))  # a row of the picture: one stencil, wrap first
+    return machine, {name: panels[name] for name in order}
 
 
 def seconds(run):

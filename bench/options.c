@@ -37,6 +37,7 @@ static const char help[] =
     "  --fusion           fused steps of segment beside a stencil by cuFFT: time and memory (--steps N: of so many)\n"
     "  --envelope         what every strategy takes for 1 to 10^5 steps of heat-1d, -2d, -3d, as bench/envelope.py "
     "reads it\n"
+    "                     (--case heat-3d-fixed: of that)\n"
     "  --online           a thousand executions of ONLINE plans beside the best plan's, as bench/planner.py reads "
     "them\n"
     "  --json             one JSON object instead of tables\n"

@@ -11,8 +11,8 @@ SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'b
 MACHINE = {'machine': 'test', 'copy_bandwidth': 4e12, 'peers': [{'stencil': 'heat-2d', 'peer': 'P', 'gstencils': 900}]}
 
 
-def run_of(steps, strategy, chosen, measured=None, predicted=1e-3, stencil='heat-2d'):
-    row = {'stencil': stencil, 'boundary': 'wrap', 'points': 10 ** 8, 'steps': steps, 'strategy': strategy,
+def run_of(steps, strategy, chosen, measured=None, predicted=1e-3, stencil='heat-2d', boundary='wrap'):
+    row = {'stencil': stencil, 'boundary': boundary, 'points': 10 ** 8, 'steps': steps, 'strategy': strategy,
            'chosen': chosen, 'predicted': predicted}
     if measured:
         row['measured'] = measured
@@ -27,7 +27,9 @@ def outcome(runs):
         done = subprocess.run([sys.executable, SCRIPT, lines, '--svg', svg], capture_output=True, text=True, check=False)
         picture = xml.dom.minidom.parse(svg)
     titles = [t.firstChild.data for t in picture.getElementsByTagName('text') if t.getAttribute('font-weight') == 'bold']
-    assert len(titles) == len({run['stencil'] for run in runs}), titles
+    assert len(titles) == len({(run['stencil'], run['boundary']) for run in runs}), titles
+    for run in runs:
+        assert sum(t.startswith(run['stencil']) and t.endswith(run['boundary']) for t in titles) == 1, titles
     marks = [c for c in picture.getElementsByTagName('circle') if c.getAttribute('r') == '2.6']
     return done.returncode, done.stdout, len(marks)
 
@@ -44,6 +46,10 @@ def main():
                     run_of(1, 'direct', 1, 2e-3, stencil='heat-3d')]
     code, text, marks = outcome(every)  # a picture each of lines, planes and solids
     assert code == 0 and '0 of 4' in text and marks == 7, (code, text, marks)
+    fixed = [run_of(steps, name, name == 'spectral', 1e-3 * (1 + steps * (name == 'direct')), stencil='heat-3d', boundary='fixed')
+             for steps in (1, 1000) for name in ('direct', 'spectral')]
+    code, text, marks = outcome(every + fixed)  # and one more beside the solid that wraps
+    assert code == 0 and '0 of 6' in text and marks == 11, (code, text, marks)
 
 
 if __name__ == '__main__':
