@@ -502,7 +502,15 @@ STN_API stn_status stn_plan_run(stn_plan *plan, const stn_execution *execution, 
 STN_API stn_status stn_plan_set_weights(stn_plan *plan, size_t count, const double *weights, stn_error *error);
 
 /* The plan in words: problem, strategy and its parameters, the ranking of all candidates with their predicted time,
- * kernels and their resources, stability. *text is the caller's, freed with stn_text_free. */
+ * kernels and their resources, stability. *text is the caller's, freed with stn_text_free. Of stability JSON has
+ *     max_symbol               the largest |K|: what a step multiplies a wave by at most
+ *     overflow_step            the first after which numbers of about 1 may be past the type's range; null: none
+ *     step_growth, log10_growth    what a step, and this run, may multiply a grid's norm by; above max_symbol where sides fold taps that
+ *                              are not symmetric, which bounds nothing by K
+ *     lasting_growth           what a step of a long run does at most, once waves have left through constant and fixed sides; no
+ *                              eigenvalue is above it
+ *     log10_above_eigenvalues  how far this run may be above its power, and errors above what is predicted
+ *     nearly_defective         eigenvectors are parallel to rounding: eigenvalues do not tell what a run does */
 STN_API stn_status stn_plan_describe(const stn_plan *plan, stn_format format, char **text, stn_error *error);
 
 STN_API const char *stn_plan_strategy(const stn_plan *plan); /* owned by the plan */

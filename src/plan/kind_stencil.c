@@ -8,6 +8,7 @@
 #include "plan/accuracy.h"
 #include "plan/calibration.h"
 #include "plan/plan.h"
+#include "problem/growth.h"
 #include "problem/stencil.h"
 
 /* Every strategy of stencils, one row each. */
@@ -121,25 +122,63 @@ static void estimate(const stn_plan *plan, const stn_strategy *row, const stn_ca
 static void print(const stn_plan *plan, stn_text *text) { stn_task_print(&plan->task, text); }
 static void json(const stn_plan *plan, stn_text *text) { stn_task_json(&plan->task, text); }
 
-/* Whether a long run stays bounded. */
-static void more(const stn_plan *plan, stn_format format, stn_text *text) {
-    const double symbol = stn_taps_max_symbol(plan->task.ntaps, plan->task.taps);
-    const uint64_t steps = plan->task.steps * plan->task.snapshots;
-    const bool stable = stn_symbol_stable(symbol, steps);
-    const double overflow = stable ? INFINITY : stn_symbol_overflow(symbol, plan->task.dtype, 1);
-    if (format == STN_JSON) {
-        stn_json_key(text, "max_symbol");
-        stn_json_number(text, symbol);
-        stn_json_key(text, "overflow_step"); /* of numbers of about 1 */
-        stn_json_number(text, isfinite(overflow) ? overflow : NAN);
-        return;
+static void json_growth(const stn_growth *g, double steps, double overflow, stn_text *text) {
+    const struct {
+        const char *key;
+        double value;
+    } numbers[] = {{"max_symbol", g->symbol},
+                   {"overflow_step", isfinite(overflow) ? overflow : NAN}, /* of numbers of about 1 */
+                   {"step_growth", g->step},       /* a step multiplies a norm of the grid by at most this */
+                   {"lasting_growth", g->lasting}, /* a step of a long run, of which no eigenvalue is above */
+                   {"log10_growth", stn_growth_peak(g, steps)},
+                   {"log10_above_eigenvalues", stn_growth_above(g, steps)}}; /* and errors above what is predicted */
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        stn_json_key(text, numbers[i].key);
+        stn_json_number(text, numbers[i].value);
     }
-    stn_text_printf(text, "\nstability:  max |symbol| %.9g", symbol);
-    if (!stable)
+    stn_json_key(text, "nearly_defective"); /* growth.h */
+    stn_text_printf(text, stn_growth_nearly_defective(g) ? "true" : "false");
+}
+
+/* What a symbol above 1 leads to. */
+static void text_unstable(const stn_growth *g, double steps, double overflow, const stn_task *task, stn_text *text) {
+    const char *const leaves =
+        " (grows by up to 10^%.4g in this run; in a long one it leaves through constant and fixed sides";
+    const char *const stays = " (grows without bound in a long run: by up to 10^%.4g in this one";
+    stn_text_printf(text, g->excess > 0 && g->lasting < 1 ? leaves : stays, stn_growth_peak(g, steps));
+    if (isfinite(overflow))
+        stn_text_printf(text, "; numbers of about 1 may overflow %s from step %.0f on", stn_dtype_name(task->dtype),
+                        overflow);
+    stn_text_printf(text, ")");
+}
+
+static void text_growth(const stn_growth *g, double steps, double overflow, const stn_task *task, stn_text *text) {
+    const double above = stn_growth_above(g, steps);
+    stn_text_printf(text, "\nstability:  max |symbol| %.9g", g->symbol);
+    if (!stn_symbol_stable(g->symbol, (uint64_t)steps)) text_unstable(g, steps, overflow, task, text);
+    if (g->folds && g->step > g->symbol * (1 + STN_SYMBOL_ERROR) && !stn_symbol_stable(g->step, (uint64_t)steps))
         stn_text_printf(text,
-                        " (grows without bound in a long run: by up to 10^%.4g in this one; numbers of about 1 may "
-                        "overflow %s from step %.0f on)",
-                        (double)steps * log10(symbol), stn_dtype_name(plan->task.dtype), overflow);
+                        "; at sides that fold taps which are not symmetric waves may come back larger: growth by up to "
+                        "10^%.4g in this run is not ruled out, the sum of |weights| being %.9g",
+                        stn_growth_peak(g, steps), g->step);
+    if (above < 1) return;
+    stn_text_printf(
+        text,
+        "\nnormality:  %s: between these sides no eigenvalue is above %.9g, but this run may come to 10^%.4g "
+        "times its power, and errors to as much above what is predicted",
+        stn_growth_nearly_defective(g) ? "nearly defective" : "far from normal", g->lasting, above);
+}
+
+/* Whether a long run stays bounded, and whether its symbol tells. */
+static void more(const stn_plan *plan, stn_format format, stn_text *text) {
+    const stn_growth g = stn_task_growth(&plan->task);
+    const uint64_t steps = plan->task.steps * plan->task.snapshots;
+    const bool stable = stn_symbol_stable(g.symbol, steps);
+    const double overflow = stable ? INFINITY : stn_growth_overflow(&g, plan->task.dtype);
+    if (format == STN_JSON)
+        json_growth(&g, (double)steps, overflow, text);
+    else
+        text_growth(&g, (double)steps, overflow, &plan->task, text);
 }
 
 /* ---- measuring --------------------------------------------------------------------------------------------------- */
