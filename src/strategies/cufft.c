@@ -167,13 +167,17 @@ static double moved_bytes(const stn_fft *fft, const stn_candidate *candidate) {
     return stn_fft_bytes(fft) + stn_fft_bytes(&inner);
 }
 
-/* Copies of the data that cuFFT takes on an H200 (bench/results/2026-11-22-fft-grid.md). Pairs: f64, f32. */
+/* Copies of the data that cuFFT takes on an H200 (bench/results/2026-11-22-fft-grid.md, the last row of `real` 2026-11-23-fft-grid.md).
+ * Pairs: f64, f32. */
 static const struct {
     struct axis_rate {
         int64_t to;                 /* the longest axis that it holds for */
         double power[2], others[2]; /* powers of two, other lengths */
     } axis[7];                      /* of a grid */
-    double real[3][2]; /* times that in R2C and C2R: of powers of two, of others, of others in a C2R of two axes */
+    double real
+        [4]
+        [2]; /* times that in R2C and C2R: of powers of two, of others, of others in a C2R of two axes, of powers of two that
+                          are LONG in one */
     double line[3][2]; /* of a line alone in one, two, more passes (each of those); powers of two, others */
     double half[2];    /* f16: part of the copy bandwidth where one pass serves, and where more do */
 } rates = {.axis = {{256, {1.15, 1.22}, {1.45, 1.50}},
@@ -183,9 +187,11 @@ static const struct {
                     {4096, {1.65, 1.67}, {2.90, 2.80}},
                     {8192, {1.85, 1.62}, {2.95, 2.85}},
                     {INT64_MAX, {2.13, 1.78}, {2.30, 2.30}}},
-           .real = {{1.08, 1.06}, {1.27, 1.28}, {1.49, 1.5}},
+           .real = {{1.08, 1.06}, {1.27, 1.28}, {1.49, 1.5}, {1.38, 1.06}},
            .line = {{1.2, 2.4}, {2.3, 2.9}, {1.6, 2}},
            .half = {0.82, 0.38}};
+
+enum { LONG = 8192 };
 
 static bool is_power(int64_t n) { return !(n & (n - 1)); }
 static double passes_of(int64_t n) { return n > 1 ? ceil(log2((double)n) / 12.5) : 0; }
@@ -210,7 +216,8 @@ static double copies_of(const stn_fft *fft) {
     }
     if (axes < 2) return line_copies(fft->n[0] * fft->n[1] * fft->n[2]);
     if (fft->kind == STN_C2C) return copies;
-    return copies * rates.real[power ? 0 : fft->kind == STN_C2R && axes == 2 ? 2 : 1][narrow];
+    const bool plane_back = fft->kind == STN_C2R && axes == 2, is_long = stn_min(fft->n[1], fft->n[2]) >= LONG;
+    return copies * rates.real[power ? (plane_back && is_long ? 3 : 0) : plane_back ? 2 : 1][narrow];
 }
 
 /* A pass takes 3 us even where it has little to do. */

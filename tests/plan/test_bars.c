@@ -2,6 +2,7 @@
  * estimate, which may be somewhat off, it meets the bar there: a strategy that is said to be cheaper than it is, or dearer, turns up here. */
 #include <criterion/criterion.h>
 
+#include "context/context.h"
 #include "plan/plan.h"
 
 #define LEEWAY 1.25 /* the estimate of 1d7p is 17% below what was measured */
@@ -72,5 +73,49 @@ Test(bars, are_met_by_the_strategy_that_is_taken) {
     options.cache_dir = ":memory:";
     cr_assert_eq(stn_context_create(&options, &context, &error), STN_OK, "%s", error.message);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) check(context, &cases[i]);
+    stn_context_destroy(context);
+}
+
+/* Where cuFFT is here, by an H200's rates: its whole-grid transforms are taken where ours do not serve, and nowhere else. */
+static const struct {
+    const char *stencil;
+    size_t extent[3];
+    uint64_t steps;
+    bool taken;
+} rings[] = {{"heat-2d", {1024, 1024}, 16, false},     {"heat-2d", {10240, 10240}, 4, false},
+             {"heat-2d", {10240, 10240}, 1000, false}, {"heat-2d", {10239, 10243}, 1000, false},
+             {"heat-2d", {16384, 16384}, 4, false},    {"star-2d13p", {4096, 4096}, 100, false},
+             {"heat-3d", {512, 512, 512}, 4, false},   {"heat-3d", {768, 768, 768}, 1000, false},
+             {"heat-1d", {536870912}, 1000, false},    {"heat-2d", {30000, 30000}, 100000, true},
+             {"heat-2d", {100, 1000000}, 1000, true},  {"heat-2d", {30000, 30000}, 1, false}};
+
+Test(bars, whole_grids_by_cufft_are_taken_where_ours_do_not_serve) {
+    stn_context *context = NULL;
+    stn_error error = {0};
+    stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
+    options.arch = "sm_90";
+    options.cache_dir = ":memory:";
+    cr_assert_eq(stn_context_create(&options, &context, &error), STN_OK, "%s", error.message);
+    for (size_t i = 0; i < sizeof rings / sizeof *rings; i++)
+        for (int dtype = 0; dtype < 2; dtype++) {
+            stn_stencil *stencil = NULL;
+            stn_problem p = STN_PROBLEM_INIT;
+            cr_assert_eq(stn_stencil_parse(rings[i].stencil, &stencil, &error), STN_OK, "%s", error.message);
+            p.stencil = stencil, p.steps = rings[i].steps, p.dtype = (stn_dtype)dtype;
+            for (int axis = 0; axis < stn_stencil_rank(stencil); axis++) {
+                p.extent[axis] = rings[i].extent[axis];
+                p.boundary[axis][0].kind = p.boundary[axis][1].kind = STN_WRAP;
+            }
+            stn_plan plan = {.kind = &stn_kind_stencil, .machine = context->machine};
+            plan.machine.present = true;
+            cr_assert_eq(stn_task_make(&p, &plan.task, &error), STN_OK, "%s", error.message);
+            stn_plan_rank(&plan, NULL, STN_CANDIDATES);
+            const bool taken = !strcmp(plan.ranking[0].strategy->name, "cufft-spectral");
+            if (dtype == STN_F64 || !rings[i].taken) /* f32 of 30000^2 `spectral` serves */
+                cr_expect_eq(taken, rings[i].taken, "%s, %zu x %zu x %zu, %d steps: %s", rings[i].stencil, p.extent[0],
+                             p.extent[1], p.extent[2], (int)p.steps, plan.ranking[0].strategy->name);
+            stn_task_clear(&plan.task);
+            stn_stencil_destroy(stencil);
+        }
     stn_context_destroy(context);
 }
