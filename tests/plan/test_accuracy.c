@@ -98,3 +98,38 @@ Test(accuracy, what_was_asked_for_says_that_it_misses) {
     stn_plan_destroy(plan);
     stn_context_destroy(context);
 }
+
+static char *described(stn_context *host, const stn_problem *p, stn_format format) {
+    stn_plan *plan;
+    char *text;
+    OK(stn_plan_create(host, p, NULL, &plan, &error));
+    OK(stn_plan_describe(plan, format, &text, &error));
+    stn_plan_destroy(plan);
+    return text;
+}
+
+/* Slanted taps between fixed sides; on a ring; and symmetric ones. */
+Test(accuracy, says_what_is_nearly_defective) {
+    stn_context *host = NULL;
+    stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
+    options.device = STN_DEVICE_HOST, options.cache_dir = ":memory:";
+    OK(stn_context_create(&options, &host, &error));
+    const stn_tap upwind[3] = {{{-1}, 0.75}, {{0}, 0.2}, {{1}, 0.05}},
+                  heat[3] = {{{-1}, 0.25}, {{0}, 0.5}, {{1}, 0.25}};
+    for (int i = 0; i < 3; i++) {
+        stn_stencil *stencil;
+        OK(stn_stencil_create(1, 3, i < 2 ? upwind : heat, &stencil, &error));
+        stn_problem p = STN_PROBLEM_INIT;
+        p.stencil = stencil, p.extent[0] = 200, p.steps = 100;
+        p.boundary[0][0].kind = p.boundary[0][1].kind = i == 1 ? STN_WRAP : STN_FIXED;
+        char *text = described(host, &p, STN_TEXT), *json = described(host, &p, STN_JSON);
+        cr_expect_eq(strstr(text, "nearly defective") != NULL, i == 0, "%s", text);
+        cr_expect_not_null(strstr(json, i ? "\"nearly_defective\":false" : "\"nearly_defective\":true"), "%s", json);
+        cr_expect_not_null(strstr(json, i ? "\"log10_above_eigenvalues\":0," : "\"lasting_growth\":0.58729"), "%s",
+                           json);
+        stn_text_free(text);
+        stn_text_free(json);
+        stn_stencil_destroy(stencil);
+    }
+    stn_context_destroy(host);
+}
