@@ -9,8 +9,16 @@
 #define SAID_FROM 60.0 /* seconds of predicted run */
 
 cli_forecast cli_forecast_of(const cli_job *job) {
-    cli_forecast f = {.max_symbol = stn_stencil_max_symbol(job->stencil)};
+    cli_forecast f = {0};
+    stn_task task;
+    if (stn_task_make(&job->problem, &task, NULL) == STN_OK) {
+        f.growth = stn_task_growth(&task);
+        stn_task_clear(&task);
+    } else /* what comes next says why */
+        f.growth.symbol = f.growth.step = f.growth.lasting = stn_stencil_max_symbol(job->stencil);
+    f.max_symbol = f.growth.symbol;
     f.log10_growth = (double)job->problem.steps * log10(f.max_symbol);
+    if (stn_growth_leaves(&f.growth)) f.log10_growth = stn_growth_peak(&f.growth, (double)job->problem.steps);
     f.stable = stn_symbol_stable(f.max_symbol, job->problem.steps);
     return f;
 }
@@ -19,7 +27,8 @@ cli_forecast cli_forecast_of(const cli_job *job) {
 void cli_forecast_print(const cli_forecast *f, char *text, size_t size) {
     double above = f->max_symbol - 1;
     if (!f->stable)
-        snprintf(text, size, "max |K| = %.7g: unstable, grows by up to 10^%.4g", f->max_symbol, f->log10_growth);
+        snprintf(text, size, "max |K| = %.7g: unstable, grows by up to 10^%.4g%s", f->max_symbol, f->log10_growth,
+                 stn_growth_leaves(&f->growth) ? " until it leaves through the sides" : "");
     else if (above > 1e-12) /* rounding of weights that add up to 1 is below */
         snprintf(text, size, "max |K| = 1 + %.2g: grows by up to %.2g%% in these steps", above,
                  100 * (pow(10, f->log10_growth) - 1));
@@ -39,16 +48,15 @@ static double largest_finite(const stn_array *grid) {
 void cli_warn_growth(const cli_forecast *f, const cli_job *job, const stn_array *grid,
                      const cli_report_settings *report) {
     if (report->quiet || f->stable) return;
-    double step = stn_symbol_overflow(f->max_symbol, job->problem.dtype, largest_finite(grid));
+    double step = stn_growth_overflow(&f->growth, job->problem.dtype, largest_finite(grid));
     char when[64] = "";
     if (step <= (double)job->problem.steps)
         snprintf(when, sizeof when, "; %s may overflow from step %.0f on", stn_dtype_name(job->problem.dtype), step);
-    fprintf(
-        stderr,
-        "stentor: warning: max |symbol| is %.7g, above 1: this stencil grows without bound, by up to 10^%.4g in %llu "
-        "step%s%s\n",
-        f->max_symbol, f->log10_growth, (unsigned long long)job->problem.steps, job->problem.steps == 1 ? "" : "s",
-        when);
+    fprintf(stderr,
+            "stentor: warning: max |symbol| is %.7g, above 1: this stencil grows %s, by up to 10^%.4g in %llu "
+            "step%s%s\n",
+            f->max_symbol, stn_growth_leaves(&f->growth) ? "until it leaves through the sides" : "without bound",
+            f->log10_growth, (unsigned long long)job->problem.steps, job->problem.steps == 1 ? "" : "s", when);
 }
 
 void cli_warn_rounded(const stn_array *array, const char *path, const cli_report_settings *report) {

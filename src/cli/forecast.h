@@ -2,8 +2,10 @@
 #ifndef STN_CLI_FORECAST_H
 #define STN_CLI_FORECAST_H
 #include "cli/settings.h"
+#include "problem/growth.h"
 
 typedef struct cli_forecast {
+    stn_growth growth;
     double max_symbol, log10_growth; /* over all steps, at most */
     bool stable;
 } cli_forecast;

@@ -145,7 +145,7 @@ static void text_unstable(const stn_growth *g, double steps, double overflow, co
     const char *const leaves =
         " (grows by up to 10^%.4g in this run; in a long one it leaves through constant and fixed sides";
     const char *const stays = " (grows without bound in a long run: by up to 10^%.4g in this one";
-    stn_text_printf(text, g->excess > 0 && g->lasting < 1 ? leaves : stays, stn_growth_peak(g, steps));
+    stn_text_printf(text, stn_growth_leaves(g) ? leaves : stays, stn_growth_peak(g, steps));
     if (isfinite(overflow))
         stn_text_printf(text, "; numbers of about 1 may overflow %s from step %.0f on", stn_dtype_name(task->dtype),
                         overflow);
@@ -174,7 +174,7 @@ static void more(const stn_plan *plan, stn_format format, stn_text *text) {
     const stn_growth g = stn_task_growth(&plan->task);
     const uint64_t steps = plan->task.steps * plan->task.snapshots;
     const bool stable = stn_symbol_stable(g.symbol, steps);
-    const double overflow = stable ? INFINITY : stn_growth_overflow(&g, plan->task.dtype);
+    const double overflow = stable ? INFINITY : stn_growth_overflow(&g, plan->task.dtype, 1);
     if (format == STN_JSON)
         json_growth(&g, (double)steps, overflow, text);
     else

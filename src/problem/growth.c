@@ -143,9 +143,11 @@ double stn_growth_above(const stn_growth *g, double steps) {
     return g->excess > 0 ? fmax(0, stn_growth_after(g, steps) - steps * log10(g->lasting)) : 0;
 }
 
-double stn_growth_overflow(const stn_growth *g, stn_dtype dtype) {
-    const double first = stn_symbol_overflow(g->step, dtype, 1), range = first * log10(g->step);
-    if (!(g->excess > 0) || g->lasting >= 1 || g->step <= 1) return first;
+bool stn_growth_leaves(const stn_growth *g) { return g->excess > 0 && g->lasting < 1 && g->step > 1; }
+
+double stn_growth_overflow(const stn_growth *g, stn_dtype dtype, double magnitude) {
+    const double first = stn_symbol_overflow(g->step, dtype, magnitude), range = first * log10(g->step);
+    if (!stn_growth_leaves(g) || !isfinite(first)) return first;
     /* beyond `until` nothing is above 1; what was fed in at each step until then adds up to so many times the peak */
     const double until = g->excess / -log10(g->lasting), terms = until + 1 / (1 - g->lasting);
     const double peak = peak_at(g, until);

@@ -42,7 +42,10 @@ double stn_growth_peak(const stn_growth *growth, double steps);
 /* log10 of how far S^T may be above what eigenvalues say, after so many steps: relative errors may be as far above what is predicted of
  * operators whose rounding grows as their data does. */
 double stn_growth_above(const stn_growth *growth, double steps);
-/* The first step from which numbers of about 1 may be past the type's range, what open sides feed in included; infinite where none. */
-double stn_growth_overflow(const stn_growth *growth, stn_dtype dtype);
+/* The first step from which numbers that were of such a magnitude may be past the type's range, what open sides feed in included; infinite
+ * where none. */
+double stn_growth_overflow(const stn_growth *growth, stn_dtype dtype, double magnitude);
+/* Does what grows leave through the sides, so that a long run is bounded after all? */
+bool stn_growth_leaves(const stn_growth *growth);
 bool stn_growth_nearly_defective(const stn_growth *growth);
 #endif

@@ -55,6 +55,21 @@ class Warnings(CommandTest):
         line = next(line for line in done.stdout.splitlines() if line.startswith('symbol'))
         return report['stable'], line.split(maxsplit=1)[1]
 
+    def test_what_grows_may_leave(self):
+        """Slanted taps between open sides: a wave grows only for as long as it takes to cross."""
+        self.put('taps.json', json.dumps([{'offset': [0], 'weight': .5}, {'offset': [-1], 'weight': .8}]))
+        for sides, leaves in (('constant=0', True), ('wrap', False)):
+            arguments = ('--size', 40, '--taps', 'taps.json', '--steps', 4000, '--boundary', sides, '--device', 'host')
+            done = self.succeed('run', *arguments, '--json')
+            report, explained = json.loads(done.stdout), self.succeed('explain', *arguments).stdout
+            self.assertFalse(report['stable'])
+            for text in (done.stderr, explained):
+                self.assertEqual('leaves through' in text, leaves, text)
+                self.assertEqual('grows without bound' in text, not leaves, text)
+            self.assertEqual(report['nonfinite'] == 0, leaves)
+            self.assertEqual(report['log10_growth'] < 20, leaves)
+            self.assertEqual('nearly defective' in explained, leaves)
+
     def test_what_is_called_stable(self):
         """Never a number above 1 that is called stable; a run that is long enough to double something is not."""
         self.assertEqual(self.weights(0.5, 1000), (True, 'max |K| = 1: stable'))

@@ -205,8 +205,8 @@ Test(growth, sees_what_leaves) {
     cr_expect(most > 3 && last < -20, "10^%.3g, then 10^%.3g", most, last);
     cr_expect(stn_growth_peak(&g, 1e6) >= most && stn_growth_peak(&g, 1e6) < most + 3, "10^%.3g",
               stn_growth_peak(&g, 1e6));
-    cr_expect(stn_growth_overflow(&g, STN_F64) == INFINITY && isfinite(stn_growth_overflow(&g, STN_F16)));
-    cr_expect(isfinite(stn_growth_overflow(&always, STN_F64)));
+    cr_expect(stn_growth_overflow(&g, STN_F64, 1) == INFINITY && isfinite(stn_growth_overflow(&g, STN_F16, 1)));
+    cr_expect(isfinite(stn_growth_overflow(&always, STN_F64, 1)));
     cr_expect(fabs(stn_growth_peak(&always, 100) - 100 * log10(1.3)) < 1e-6);
     stn_task_clear(&task);
     stn_task_clear(&ring);
