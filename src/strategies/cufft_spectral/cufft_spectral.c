@@ -122,10 +122,13 @@ static void estimate(const stn_task *task, const stn_machine *machine, const stn
 static stn_status make_transform(const stn_plan *plan, const stn_cufft *cufft, const stn_fft *fft,
                                  stn_cufft_plan **made, size_t *own, stn_error *error) {
     size_t bytes;
-    const stn_status status = stn_cufft_plan_create(cufft, plan->context->device, fft, made, &bytes, error);
-    if (status == STN_ERROR_DRIVER) return STN_ERROR_UNSUPPORTED; /* a driver too old for it: others may do */
-    if (status == STN_OK && bytes > *own) *own = bytes;
-    return status;
+    stn_error why;
+    const stn_status status = stn_cufft_plan_create(cufft, plan->context->device, fft, made, &bytes, &why);
+    if (status == STN_ERROR_DRIVER) /* one too old for it: other strategies may do */
+        return stn_fail(error, STN_ERROR_UNSUPPORTED, "%s", why.message);
+    if (status != STN_OK) return stn_fail(error, status, "%s", why.message);
+    if (bytes > *own) *own = bytes;
+    return STN_OK;
 }
 
 static stn_status prepare(stn_plan *plan, stn_error *error) {

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "context/context.h"
 #include "plan/plan.h"
 #include "problem/task.h"
 
@@ -221,10 +220,19 @@ static stn_plan *rank(const random_bench *bench, const random_problem *r, const 
     return plan;
 }
 
-/* What needs a library that is not here refuses all: that is no finding. */
+/* What needs a library that is not here, or does not work on this device, refuses all: that is no finding. */
 static bool is_here(const random_bench *bench, const char *strategy) {
-    stn_cufft *cufft;
-    return strcmp(strategy, "cufft-spectral") != 0 || stn_context_cufft(bench->context, &cufft, NULL) == STN_OK;
+    static int works = -1; /* not known; processes have a context each */
+    if (strcmp(strategy, "cufft-spectral") != 0) return true;
+    if (works < 0) {
+        stn_transform t = STN_TRANSFORM_INIT;
+        stn_plan_options options = STN_PLAN_OPTIONS_INIT;
+        stn_plan *plan = NULL;
+        t.rank = 1, t.extent[0] = 8, options.strategy = "cufft";
+        works = stn_plan_create_fft(bench->context, &t, &options, &plan, NULL) == STN_OK;
+        stn_plan_destroy(plan);
+    }
+    return works;
 }
 
 size_t random_strategies(const random_bench *bench, const random_problem *r, char names[][32], size_t most) {
