@@ -97,6 +97,7 @@ stn_status cmd_tune(int argc, char **argv, stn_error *error) {
     cli_group groups[] = {CLI_PROBLEM_GROUP(&settings.problem),
                           CLI_GROUP("Output", page_options, &settings),
                           CLI_GROUP("A list of problems", list_options, &settings),
+                          CLI_ARCH_GROUP(&settings.device),
                           CLI_DEVICE_GROUP(&settings.device),
                           CLI_TUNE_GROUP(&settings.device),
                           CLI_REPORT_GROUP(&settings.report)};

@@ -61,6 +61,24 @@ typedef struct course {
     bool again;
 } course;
 
+static void put_values(const stn_candidate *candidate, stn_text *text) {
+    stn_json_comma(text);
+    stn_text_printf(text, "[");
+    for (int i = 0; i < STN_CANDIDATE_VALUES; i++)
+        stn_text_printf(text, "%s%d", i ? "," : "", candidate->values[i]);
+    stn_text_printf(text, "]");
+}
+
+/* What tells candidates apart where their names do not: of the estimate's choice, and of each row of the ranking. */
+static void put_all_values(const course *c, stn_text *text) {
+    stn_json_key(text, "estimated_values");
+    put_values(&c->estimated.candidate, text);
+    stn_json_key(text, "values");
+    stn_text_printf(text, "[");
+    for (size_t i = 0; i < c->plan->ranked; i++) put_values(&c->plan->ranking[i].candidate, text);
+    stn_text_printf(text, "]");
+}
+
 static void put_more(const course *c, stn_text *text) {
     stn_text name = STN_TEXT_EMPTY;
     const stn_strategy *strategy = c->estimated.strategy;
@@ -80,6 +98,7 @@ static void put_more(const course *c, stn_text *text) {
         stn_text_printf(text, "null");
     stn_text_printf(text, "]");
     stn_text_clear(&name);
+    put_all_values(c, text);
 }
 
 static stn_status tell_json(const course *c, stn_error *error) {
@@ -111,6 +130,10 @@ static stn_status tell(const session *s, const course *c, stn_error *error) {
 static stn_status measure(const session *s, course *c, const char *strategy, const tune_order *order,
                           stn_error *error) {
     const double start = cli_now();
+    if (!c->plan->machine.present) { /* what would be measured, and the estimates of all that */
+        stn_plan_rank(c->plan, strategy, STN_PLAN_RANKING);
+        return tell(s, c, error);
+    }
     tune_measure(c->plan, strategy, order);
     stn_plan_take(c->plan, &c->plan->ranking[0]);
     c->measure = cli_now() - start;

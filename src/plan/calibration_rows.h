@@ -9,23 +9,23 @@
     X("aperiodic", 2, STN_F16, false, 1.568, 0)                                                                        \
     X("aperiodic", 2, STN_F32, false, 1.568, 0)                                                                        \
     X("aperiodic", 2, STN_F64, false, 1.530, 2.5e-07)                                                                  \
-    X("direct", 1, STN_F16, false, 1.000, 2e-06)                                                                       \
+    X("direct", 1, STN_F16, false, 1.000, 0)                                                                           \
     X("direct", 1, STN_F16, true, 2.226, 0)                                                                            \
-    X("direct", 1, STN_F32, false, 1.000, 5e-07)                                                                       \
+    X("direct", 1, STN_F32, false, 1.000, 0)                                                                           \
     X("direct", 1, STN_F32, true, 1.105, 5.25e-06)                                                                     \
-    X("direct", 1, STN_F64, false, 0.975, 0)                                                                           \
+    X("direct", 1, STN_F64, false, 1.000, 0)                                                                           \
     X("direct", 1, STN_F64, true, 1.419, 0)                                                                            \
-    X("direct", 2, STN_F16, false, 1.133, 3.5e-06)                                                                     \
+    X("direct", 2, STN_F16, false, 1.000, 0)                                                                           \
     X("direct", 2, STN_F16, true, 2.226, 0)                                                                            \
-    X("direct", 2, STN_F32, false, 0.975, 1.25e-06)                                                                    \
+    X("direct", 2, STN_F32, false, 1.000, 0)                                                                           \
     X("direct", 2, STN_F32, true, 1.608, 0)                                                                            \
-    X("direct", 2, STN_F64, false, 1.000, 1.5e-06)                                                                     \
+    X("direct", 2, STN_F64, false, 1.000, 0)                                                                           \
     X("direct", 2, STN_F64, true, 1.221, 2.25e-06)                                                                     \
-    X("direct", 3, STN_F16, false, 1.530, 9.5e-06)                                                                     \
+    X("direct", 3, STN_F16, false, 1.000, 0)                                                                           \
     X("direct", 3, STN_F16, true, 2.226, 0)                                                                            \
-    X("direct", 3, STN_F32, false, 0.975, 1.75e-06)                                                                    \
+    X("direct", 3, STN_F32, false, 1.000, 0)                                                                           \
     X("direct", 3, STN_F32, true, 1.252, 9e-06)                                                                        \
-    X("direct", 3, STN_F64, false, 1.078, 7.75e-06)                                                                    \
+    X("direct", 3, STN_F64, false, 1.000, 0)                                                                           \
     X("direct", 3, STN_F64, true, 1.455, 2.25e-06)                                                                     \
     X("lowrank", 1, STN_F16, false, 1.078, 0)                                                                          \
     X("lowrank", 1, STN_F16, true, 1.025, 0)                                                                           \

@@ -8,28 +8,8 @@
 #define ARGUMENT_BYTES 3900 /* of the 4 KiB, less the header */
 #define UNROLLED_FMAS 6000  /* more than this and a compile takes seconds */
 #define LINE_REACH 32
-#define LEAN_PLACE 25 /* as if it came so late in the list */
-
-/* What these kernels reach on an H200: bench/results/2026-11-20-direct-step.md. Times the copy's time, but for the last row. */
-static const struct {
-    double line, runs_of_line, plane, star_3d, box_3d, wide_box_3d; /* at best */
-    double place, narrow, edge; /* of a shape lower in the list; of accesses; of blocks at an edge */
-    double fma, wide_fma, gather_cycles,
-        gather_taps; /* parts of the FMA rate; of direct_gather: cycles of a warp for a tap, and taps that
-                                                                       the rest of a point costs */
-} rates = {.line = 1.01,
-           .runs_of_line = 1.02,
-           .plane = 1.01,
-           .star_3d = 1.08,
-           .box_3d = 1.12,
-           .wide_box_3d = 1.2,
-           .place = 0.02,
-           .narrow = 0.1,
-           .edge = 1.15,
-           .fma = 0.7,
-           .wide_fma = 0.78,
-           .gather_cycles = 16,
-           .gather_taps = 8};
+#define LIKE_THE_LAST (-1) /* a place in the list: that of the shape before it */
+#define LEAN_PLACE 25      /* as if it came so late in the list */
 
 static int real_words(const stn_task *task) { return task->dtype == STN_F64 ? 2 : 1; }
 
@@ -147,7 +127,15 @@ static size_t solid_shapes(const stn_task *task, const stn_machine *machine, int
     if (depth <= 2 && wide && !star) shapes[count++] = tile_shape(task, machine, vector, 2, 24, 1, 4, 96);
     if (depth <= 2 && !wide && star) shapes[count++] = tile_shape(task, machine, vector, 2, 8, 1, 4, 80);
     shapes[count++] = tile_shape(task, machine, vector, depth <= 4 ? 2 : 1, 16, 1, 8, depth <= 2 && !wide ? 80 : 0);
+    if (depth > 4)
+        shapes[count - 1] = tile_shape(task, machine, vector, 1, 32, 1, 8, 0); /* planes beside its own cost */
     shapes[count++] = tile_shape(task, machine, vector, 1, 8, 1, 8, 0);
+    int64_t tiles[3];
+    direct_tiles(task, &shapes[count - 1], tiles); /* too few for all multiprocessors: shorter walks */
+    if (count < 4 && tiles[0] * tiles[1] * tiles[2] * task->batch < machine->multiprocessors) {
+        shapes[count] = tile_shape(task, machine, vector, 1, 4, 1, 8, 0);
+        shapes[count++].place = LIKE_THE_LAST;
+    }
     for (size_t i = 0; i < count; i++) shapes[i].column_walk = 1;
     return count;
 }
@@ -161,7 +149,7 @@ static size_t tile_shapes(const stn_task *task, const stn_machine *machine, dire
             task->rank == 2 ? flat_shapes(task, machine, vector, tried) : solid_shapes(task, machine, vector, tried);
         for (size_t i = 0; i < tries && count < most; i++)
             if (tile_fits(task, machine, &tried[i], tally)) {
-                tried[i].place = (int)count;
+                tried[i].place = (int)count - (tried[i].place == LIKE_THE_LAST);
                 shapes[count++] = tried[i];
             }
     }
@@ -210,45 +198,4 @@ void direct_tiles(const stn_task *task, const direct_shape *shape, int64_t tiles
     int64_t brick[3] = {(int64_t)shape->chunk * shape->threads[0], (int64_t)shape->rows * shape->threads[1],
                         (int64_t)shape->vector * shape->threads[2]};
     for (int k = 0; k < 3; k++) tiles[k] = stn_div_up(task->n[direct_axis(task, shape, k)], brick[k]);
-}
-
-/* Over the copy bandwidth's time. Sweeps order the shapes of one problem (place) more finely than a model could; blocks
- * at an edge take some 15% longer; narrow accesses cost instructions. */
-static double tile_slowdown(const stn_task *task, const direct_shape *shape) {
-    int64_t tiles[3];
-    direct_tiles(task, shape, tiles);
-    double inner = 1;
-    for (int k = 0; k < 3; k++) {
-        int axis = direct_axis(task, shape, k);
-        if (task->reach[axis][0] + task->reach[axis][1]) inner *= (double)stn_max(tiles[k] - 2, 0) / (double)tiles[k];
-    }
-    double narrow = 16.0 / (double)(shape->vector * (int)stn_dtype_size(task->dtype));
-    bool star = task->pattern == STN_PATTERN_STAR;
-    double solid = star ? rates.star_3d : task->dtype == STN_F64 ? rates.wide_box_3d : rates.box_3d;
-    double base = (task->rank == 3 ? solid : rates.plane) + rates.place * shape->place;
-    return (base + rates.narrow * (narrow - 1)) * (inner + rates.edge * (1 - inner));
-}
-
-void direct_cost(const stn_task *task, const stn_machine *machine, const direct_shape *shape, stn_estimate *e) {
-    double points = (double)stn_task_points(task), size = (double)stn_dtype_size(task->dtype);
-    double steps = (double)task->steps;
-    e->unit = task->dtype == STN_F64 ? STN_UNIT_FMA_F64 : STN_UNIT_FMA_F32;
-    e->launches = steps;
-    e->bytes = 2 * size * points * steps;
-    e->flops = 2 * (double)task->ntaps * points * steps;
-    e->halo_waste = 0;
-    double memory = e->bytes / machine->copy_bandwidth,
-           arithmetic = e->flops / ((task->dtype == STN_F64 ? rates.wide_fma : rates.fma) * machine->flops[e->unit]);
-    if (shape->kernel == DIRECT_TILE) {
-        memory *= tile_slowdown(task, shape);
-        e->halo_waste =
-            (double)(task->reach[direct_axis(task, shape, 0)][0] + task->reach[direct_axis(task, shape, 0)][1]) /
-            shape->chunk;
-    } else if (shape->kernel == DIRECT_LINE) {
-        memory *= shape->rows > 1 ? rates.runs_of_line : rates.line;
-    } else { /* a load, its table entry and some ten instructions a tap: about 16 cycles of a multiprocessor a warp */
-        arithmetic = ((double)task->ntaps + rates.gather_taps) * points * steps / 32 * rates.gather_cycles /
-                     (machine->multiprocessors * machine->clock);
-    }
-    e->seconds = (memory > arithmetic ? memory : arithmetic) + e->launches * machine->launch_seconds;
 }

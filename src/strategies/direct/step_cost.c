@@ -1,0 +1,160 @@
+/* What a step of direct_line, _tile, _gather and _any takes. See step.h. */
+#include <math.h>
+
+#include "base/arith.h"
+#include "strategies/direct/step.h"
+
+/* Read off some 110 measured candidates of direct_tile and 13 of direct_line on an H200, by bench/results/2026-11-23-estimates.md. Cycles are of a
+ * multiprocessor. Memory and what warps do for it are beside each other: the norm's exponent; a launch also takes what no work hides. */
+static const struct {
+    double norm, launch;    /* seconds beside machine->launch_seconds */
+    double near, near_copy; /* grids of this part of L2, both together, stay there: so many times the copy bandwidth */
+    double again;           /* windows that overlap are read again from L2: times the copy bandwidth */
+    double fma, convert;    /* of the FMA rate: f16 is widened and narrowed besides */
+    double load_cycles, halo_cycles;  /* of one resident warp: an access of a plane of its own, a plane beside them */
+    double plane_cycles, more_cycles; /* alone on a multiprocessor: a plane, and each access of 16 bytes a lane */
+    double edge;                      /* blocks at an edge take so much longer */
+    double
+        later; /* sweeps order the shapes of one problem more finely than a model: one lower in the list is for what is plainly faster */
+} tile = {.norm = 2.8,
+          .launch = 1.5e-6,
+          .near = 0.67,
+          .near_copy = 2.8,
+          .again = 1.5,
+          .fma = 1.1,
+          .convert = 1.4,
+          .load_cycles = 73,
+          .halo_cycles = 172,
+          .plane_cycles = 257,
+          .more_cycles = 16,
+          .edge = 0.077,
+          .later = 1.12};
+static const struct {
+    double fma, convert, load_cycles; /* of an access of 16 bytes a lane */
+    double runs;                      /* several a thread: times as long */
+    double gather[3], gather_solid;   /* cycles of a tap of a warp, f64, f32, f16; of 3D, whose planes lie far apart */
+    double gather_taps, any;          /* taps that the rest of a point costs; cycles of a tap of direct_any */
+} other = {.fma = 1,
+           .convert = 4.2,
+           .load_cycles = 10,
+           .runs = 1.06,
+           .gather = {[STN_F64] = 6.5, [STN_F32] = 4.2, [STN_F16] = 4},
+           .gather_solid = 9,
+           .gather_taps = 8,
+           .any = 16};
+
+static double copy_seconds(const stn_task *task, const stn_machine *machine) {
+    const double bytes = 2 * (double)stn_dtype_size(task->dtype) * (double)stn_task_points(task);
+    return bytes / (machine->copy_bandwidth * (bytes < tile.near * (double)machine->l2_bytes ? tile.near_copy : 1));
+}
+
+/* Cycles of a multiprocessor that so many FMAs of a warp take. */
+static double fma_cycles(const stn_task *task, const stn_machine *machine, double fmas) {
+    return fmas * 32 / (task->dtype == STN_F64 ? machine->wide_lanes : machine->lanes);
+}
+
+static int slots_of(const stn_task *task, const direct_shape *shape) {
+    return (int)(stn_div_up(task->reach[2][0], shape->vector) + 1 + stn_div_up(task->reach[2][1], shape->vector));
+}
+
+/* ---- direct_tile ------------------------------------------------------------------------------------------------- */
+
+typedef struct tile_load {
+    double warps, waves, inner; /* inner: the part of the blocks that meet no edge */
+    double own, beside;         /* accesses of a warp to one plane of its own, and to one beside them */
+    double planes, halo;        /* planes that a warp reads, those beside its own among them */
+    double again;               /* elements that are read of windows, less the grid's */
+} tile_load;
+
+/* Of all blocks. A star's planes beside its own are read only where its points are. */
+static double elements_read(const stn_task *task, const direct_shape *shape, int64_t blocks) {
+    const int y = direct_axis(task, shape, 1);
+    const double low = task->reach[y][0] + task->reach[y][1],
+                 halo = (double)shape->vector * (slots_of(task, shape) - 1);
+    const double z = (double)shape->chunk * shape->threads[0], rows = (double)shape->rows * shape->threads[1];
+    const double x = (double)shape->vector * shape->threads[2];
+    const int depth = task->reach[direct_axis(task, shape, 0)][0] + task->reach[direct_axis(task, shape, 0)][1];
+    const bool star = task->pattern == STN_PATTERN_STAR;
+    const double own = star ? rows * (x + halo) + low * x : (rows + low) * (x + halo);
+    return (double)blocks * (own * z + depth * (star ? rows * x : own));
+}
+
+static tile_load load_of(const stn_task *task, const stn_machine *machine, const direct_shape *shape) {
+    const int z = direct_axis(task, shape, 0), y = direct_axis(task, shape, 1);
+    const int low = task->reach[y][0] + task->reach[y][1], slots = slots_of(task, shape);
+    const bool star = task->pattern == STN_PATTERN_STAR;
+    int64_t tiles[3];
+    direct_tiles(task, shape, tiles);
+    const int64_t blocks = tiles[0] * tiles[1] * tiles[2] * task->batch;
+    tile_load l = {.halo = task->reach[z][0] + task->reach[z][1], .inner = 1};
+    l.planes = shape->chunk + l.halo;
+    const bool lean = star && shape->unroll >= l.planes;
+    l.own = star ? shape->rows * slots + low : (shape->rows + low) * slots;
+    l.beside = lean ? shape->rows : l.own;
+    l.warps = (double)blocks * shape->threads[0] * shape->threads[1] * shape->threads[2] / 32;
+    l.waves = (double)blocks / ((double)machine->multiprocessors * shape->blocks);
+    l.again = fmax(0, elements_read(task, shape, blocks) - (double)stn_task_points(task));
+    for (int k = 0; k < 3; k++) {
+        const int axis = direct_axis(task, shape, k);
+        if (task->reach[axis][0] + task->reach[axis][1]) l.inner *= (double)stn_max(tiles[k] - 2, 0) / (double)tiles[k];
+    }
+    return l;
+}
+
+/* The chains of warps: many hide each other's waiting, so that each access of a resident warp has its turn; few wait for every plane. */
+static double chain_cycles(const tile_load *l, const direct_shape *shape, size_t size) {
+    const double wide = shape->vector * (double)size / 16, accesses = shape->chunk * l->own + l->halo * l->beside;
+    const double many = l->waves * (shape->chunk * l->own * tile.load_cycles + l->halo * tile.halo_cycles);
+    return fmax(many, l->planes * tile.plane_cycles + accesses * wide * tile.more_cycles);
+}
+
+static double tile_seconds(const stn_task *task, const stn_machine *machine, const direct_shape *shape) {
+    const tile_load l = load_of(task, machine, shape);
+    const size_t size = stn_dtype_size(task->dtype);
+    const double warps = l.warps / machine->multiprocessors, points = (double)shape->rows * shape->vector;
+    const bool all = shape->unroll >= l.planes; /* else sums that no point needs are made too */
+    const double fmas = (double)task->ntaps * points * (all ? shape->chunk : l.planes);
+    const double numbers = shape->vector * (shape->chunk * (l.own + shape->rows) + l.halo * l.beside);
+    double cycles = tile.fma * fma_cycles(task, machine, warps * fmas) + chain_cycles(&l, shape, size);
+    if (task->dtype == STN_F16) cycles += tile.convert * fma_cycles(task, machine, warps * numbers);
+    const double memory = copy_seconds(task, machine);
+    const double work = cycles / machine->clock + l.again * (double)size / (tile.again * machine->copy_bandwidth);
+    const double both = pow(pow(memory, tile.norm) + pow(work, tile.norm), 1 / tile.norm);
+    return both * (1 + tile.edge * (1 - l.inner)) * (shape->place ? tile.later : 1);
+}
+
+/* ---- the others -------------------------------------------------------------------------------------------------- */
+
+static double line_seconds(const stn_task *task, const stn_machine *machine, const direct_shape *shape) {
+    const double warps = (double)stn_task_points(task) / (32.0 * shape->vector * machine->multiprocessors);
+    const double accesses = slots_of(task, shape) + 1, wide = shape->vector * (double)stn_dtype_size(task->dtype) / 16;
+    double cycles = other.fma * fma_cycles(task, machine, warps * (double)task->ntaps * shape->vector) +
+                    other.load_cycles * warps * accesses * fmax(wide, 0.25);
+    if (task->dtype == STN_F16) cycles += other.convert * fma_cycles(task, machine, warps * accesses * shape->vector);
+    return fmax(copy_seconds(task, machine), cycles / machine->clock) * (shape->rows > 1 ? other.runs : 1);
+}
+
+/* A load and its table entry a tap. */
+static double gather_seconds(const stn_task *task, const stn_machine *machine, const direct_shape *shape) {
+    const double taps = (double)task->ntaps + other.gather_taps;
+    const double cycles = shape->kernel == DIRECT_ANY ? other.any
+                          : task->rank == 3           ? other.gather_solid
+                                                      : other.gather[task->dtype];
+    const double all = taps * (double)stn_task_points(task) / 32 * cycles / machine->multiprocessors;
+    return fmax(copy_seconds(task, machine), all / machine->clock);
+}
+
+void direct_cost(const stn_task *task, const stn_machine *machine, const direct_shape *shape, stn_estimate *e) {
+    const double points = (double)stn_task_points(task), steps = (double)task->steps;
+    const int z = direct_axis(task, shape, 0);
+    e->unit = task->dtype == STN_F64 ? STN_UNIT_FMA_F64 : STN_UNIT_FMA_F32;
+    e->launches = steps;
+    e->bytes = 2 * (double)stn_dtype_size(task->dtype) * points * steps;
+    e->flops = 2 * (double)task->ntaps * points * steps;
+    const bool walks = shape->kernel == DIRECT_TILE;
+    e->halo_waste = walks ? (double)(task->reach[z][0] + task->reach[z][1]) / shape->chunk : 0;
+    const double one = walks                          ? tile_seconds(task, machine, shape)
+                       : shape->kernel == DIRECT_LINE ? line_seconds(task, machine, shape)
+                                                      : gather_seconds(task, machine, shape);
+    e->seconds = steps * (one + tile.launch + machine->launch_seconds);
+}
