@@ -16,11 +16,11 @@
     X("direct", 1, STN_F64, false, 1.000, 0)                                                                           \
     X("direct", 1, STN_F64, true, 1.419, 0)                                                                            \
     X("direct", 2, STN_F16, false, 1.000, 0)                                                                           \
-    X("direct", 2, STN_F16, true, 2.226, 0)                                                                            \
+    X("direct", 2, STN_F16, true, 1.000, 0)                                                                            \
     X("direct", 2, STN_F32, false, 1.000, 0)                                                                           \
-    X("direct", 2, STN_F32, true, 1.608, 0)                                                                            \
+    X("direct", 2, STN_F32, true, 1.000, 0)                                                                            \
     X("direct", 2, STN_F64, false, 1.000, 0)                                                                           \
-    X("direct", 2, STN_F64, true, 1.221, 2.25e-06)                                                                     \
+    X("direct", 2, STN_F64, true, 1.000, 0)                                                                            \
     X("direct", 3, STN_F16, false, 1.000, 0)                                                                           \
     X("direct", 3, STN_F16, true, 2.226, 0)                                                                            \
     X("direct", 3, STN_F32, false, 1.000, 0)                                                                           \
