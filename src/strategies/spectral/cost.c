@@ -11,7 +11,7 @@
  * four steps on the same torus, before columns without points had a way of their own. */
 static const struct {
     double plane, solid, source, arithmetic, alone, symbol;
-} rates[2] = {{0.45, 0.83, 1.27, 1.4, 0.55, 0.38}, {0.45, 0.64, 0.95, 0.9, 0.9, 0.38}}; /* f64, f32 */
+} rates[2] = {{0.505, 0.83, 1.27, 1.4, 0.55, 0.38}, {0.505, 0.64, 0.95, 0.9, 0.9, 0.38}}; /* f64, f32 */
 
 /* Tiles, by bench/results/2026-11-23-spectral.md: what bytes come at, and, of all instructions that multiprocessors could begin, those of
  * rows and of columns; what a segment takes beside its points, in instructions of one line; times as much where a block is one of two or
@@ -19,6 +19,12 @@ static const struct {
 static const struct {
     double bytes, rows, columns, segment, two, alone, narrow;
 } tile_rates[2] = {{1.1, 0.62, 0.56, 550, 1.25, 1.6, 1.2}, {1.1, 0.46, 0.23, 1100, 1.1, 1.5, 1.2}}; /* f64, f32 */
+/* By bench/results/2026-11-23-estimates.md. A pass over lines as a whole takes, beside its bytes, as long as one block's chain of stages. Of a symbol's
+ * terms, tiles' columns ask once for a leg, not for each of its segments. Tiles of f16 go through memory number by number: cycles of a
+ * multiprocessor a point. */
+#define CHAIN 5.1e-6
+#define TERMS_OF_TILES 0.4
+#define NARROW_F16 0.5
 enum { PAIRS = 6 }; /* instructions of a row's pairs of frequencies, for each number */
 
 /* Numbers of a source that columns without points read, four a point, as a recursion reads them: so many times the copy bandwidth, of
@@ -58,10 +64,25 @@ static double seconds_of_tiles(const stn_task *task, const stn_machine *machine,
     const int blocks = s->line[1].blocks;
     const double waits = blocks > 2 ? 1 : blocks == 2 ? tile_rates[!wide].two : tile_rates[!wide].alone;
     const double narrow = s->line[1].lines * (wide ? 16 : 8) < 128 ? tile_rates[!wide].narrow : 1;
+    /* fewer blocks than multiprocessors: each is alone on its own, and has more of it than its share */
+    const double each = ceil((double)s->pitch / s->line[1].lines) * (double)task->batch * s->legs;
+    const bool few = blocks > 1 && each < machine->multiprocessors;
+    const double own = few ? tile_rates[!wide].alone / (waits * blocks) : 1;
     const double columns =
-        strips * c->kept[2] * s->segments * segment * waits * narrow * spectral_walk_crowd(task, machine, s);
+        strips * c->kept[2] * s->segments * segment * waits * narrow * own * spectral_walk_crowd(task, machine, s);
+    const double halves = task->dtype == STN_F16
+                              ? NARROW_F16 * (double)stn_task_points(task) / (machine->multiprocessors * machine->clock)
+                              : 0;
     return bytes / (machine->copy_bandwidth * tile_rates[!wide].bytes) + row / (rate * tile_rates[!wide].rows) +
-           columns / (rate * tile_rates[!wide].columns) + terms_of_symbol(task, machine, s);
+           columns / (rate * tile_rates[!wide].columns) + TERMS_OF_TILES * terms_of_symbol(task, machine, s) + halves;
+}
+
+/* Whole waves of blocks of rows, over the part of them that is filled; 1 where they are not one. */
+static double waves_of_rows(const stn_machine *machine, const spectral_shape *s, double rows, bool wide) {
+    const double block = (double)s->choice.row_lines * s->choice.length[2] / 2 * (wide ? 16 : 8);
+    const double fit = fmax(1, floor((double)machine->shared_per_multiprocessor / block));
+    const double waves = rows / s->choice.row_lines / (machine->multiprocessors * fit);
+    return waves < 1 ? 1 : ceil(waves) / waves;
 }
 
 void spectral_estimate(const stn_task *task, const stn_machine *machine, const spectral_shape *s,
@@ -91,8 +112,8 @@ void spectral_estimate(const stn_task *task, const stn_machine *machine, const s
     estimate->flops =
         half * 5 * points * log2((double)s->choice.length[0] * s->choice.length[1] * s->choice.length[2] + 1);
     estimate->halo_waste = points / (rows * (double)task->n[2]) - 1;
-    const double rate = solid ? rates[!wide].solid : rates[!wide].plane;
-    estimate->seconds = estimate->launches * (machine->launch_seconds + 2e-6);
+    const double rate = solid ? rates[!wide].solid : rates[!wide].plane / waves_of_rows(machine, s, rows, wide);
+    estimate->seconds = estimate->launches * (machine->launch_seconds + 2e-6 + (spectral_tiled(c) ? 0 : CHAIN));
     if (spectral_tiled(c))
         estimate->seconds += seconds_of_tiles(task, machine, s, estimate->bytes);
     else
