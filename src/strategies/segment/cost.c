@@ -12,14 +12,15 @@
 
 /* What the kernels reach, fitted to bench/results/2026-11-22-segment.md: parts of the unit's rate, for segments of 256 (a guess, for none is
  * measured yet), 512, 1024, 2048 and 4096 points, along x and of columns, and of copy bandwidth. Short segments leave more blocks beside each
- * other; 4096 points along x are as 4000 steps of heat-1d took (0.99 ms: at 1000 steps they were faster). */
+ * other; 4096 points along x are as 4000 steps of heat-1d took (0.99 ms: at 1000 steps they were faster); columns of 512
+ * by bench/results/2026-11-23-estimates.md. */
 static const struct {
     stn_unit unit;
     double line[5], columns[5], line_memory, column_memory;
 } rates[] = {
-    [STN_F64] = {STN_UNIT_FMA_F64, {0.65, 0.76, 0.65, 0.57, 0.43}, {0, 0.40, 0.54, 0.465, 0.285}, 0.85, 0.55},
-    [STN_F32] = {STN_UNIT_FMA_F32, {0.50, 0.58, 0.54, 0.51, 0.485}, {0, 0.24, 0.33, 0.29, 0.21}, 0.85, 0.45},
-    [STN_F16] = {STN_UNIT_FMA_F32, {0.50, 0.58, 0.54, 0.51, 0.485}, {0, 0.24, 0.33, 0.29, 0.21}, 0.80, 0.40},
+    [STN_F64] = {STN_UNIT_FMA_F64, {0.65, 0.76, 0.65, 0.57, 0.43}, {0, 0.56, 0.54, 0.465, 0.285}, 0.85, 0.55},
+    [STN_F32] = {STN_UNIT_FMA_F32, {0.50, 0.58, 0.54, 0.51, 0.485}, {0, 0.33, 0.33, 0.29, 0.21}, 0.85, 0.45},
+    [STN_F16] = {STN_UNIT_FMA_F32, {0.50, 0.58, 0.54, 0.51, 0.485}, {0, 0.33, 0.33, 0.29, 0.21}, 0.80, 0.40},
 };
 /* Times longer takes a pair of which a segment reaches past a side, and such columns: each index is folded, by five instructions or so. Reckoned,
  * not measured; nothing where a line lies in a segment's middle (3.77 ms for 4.15, bench/results/2026-11-23-segment.md). Cosines: 64 shuffles and as many multiply-adds beside 1232 of these a thread, and twice the table; reckoned too. */
