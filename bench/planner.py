@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """How well plans are chosen, and how soon: over bench/planner_problems.json.
 
-Usage: planner.py compile|first|regret|online [--stentor PATH] [--list FILE] [--arch sm_90] [--every N] [--limit SECONDS] [--seeds FILE] [--runs FILE] [--json FILE]
+Usage: planner.py compile|first|regret|replay|online [--stentor PATH] [--list FILE|random[:SEED]] [--arch sm_90] [--every N] [--limit SECONDS] [--seeds FILE]
+                  [--runs FILE] [--times FILE...] [--json FILE]
 
   compile  needs no GPU: seconds of NVRTC for each kernel that a plan of each problem has, one after the other, for --arch;
            ends with the median and the longest of each template, which src/context/compile_cost.c keeps
@@ -10,11 +11,14 @@ Usage: planner.py compile|first|regret|online [--stentor PATH] [--list FILE] [--
   regret   on a GPU: seconds of the estimate's choice over those of the fastest of all candidates (`stentor tune --mode patient`) but
            those estimated to take --within times the best (0: none is left out; the best of each strategy never is), and the same
            of MEASURE's; ends with how many are within 15%, 35% and, of MEASURE, 3%. --seeds FILE keeps the fastest as cache/tuned has them,
-           --runs FILE what bench/fit_rates.py fits estimates to
+           --runs FILE what bench/fit_rates.py fits estimates to, --times FILE every time, for replay; --no-measure leaves MEASURE out
+  replay   needs no GPU: the same of this build's estimates for --arch, by the times of another run's candidates in --times (those of regret,
+           or entries as cache/tuned has them, which are the fastest only: what else was measured was no faster than the last of them)
   online   on a GPU: ten problems, a thousand executions of an ONLINE plan whose kernels are compiled, and of the best plan that a search
            found, before and after it: by how much ONLINE's total is longer, search included, and how far its results are off (stentor-bench
            --online, of --bench PATH)
 
+The list `random` is 40 problems drawn by a seed, over ranks, types, taps, sizes, sides and steps: not those that models were fitted to.
 Problems that the GPU has no memory for are told and counted. --every takes each N-th problem; after --limit seconds no further one begins,
 and the rest is counted too. Nothing installed decides: STENTOR_SEEDS=none.
 """
@@ -24,6 +28,8 @@ import json
 import math
 import os
 import pathlib
+import random
+import re
 import statistics
 import subprocess
 import sys
@@ -39,6 +45,29 @@ def expand(entries):
         lists = [value if isinstance(value, list) else [value] for value in entry.values()]
         for values in itertools.product(*lists):
             yield dict(zip(entry, values))
+
+
+STENCILS = {1: ['heat-1d', '1d5p', '1d7p', 'laplace-1d:order=6', 'laplace-1d:order=14', 'gaussian-1d:sigma=2,truncate=4',
+                'gaussian-1d:sigma=6,truncate=4', 'gaussian-1d:sigma=16,truncate=4'],
+            2: ['heat-2d', 'box-2d9p', 'star-2d13p', 'box-2d49p', 'laplace-2d:order=8', 'laplace-2d:order=16', 'gaussian-2d:sigma=1,truncate=4',
+                'gaussian-2d:sigma=3,truncate=4'],
+            3: ['heat-3d', 'box-3d27p', 'laplace-3d:order=4', 'laplace-3d:order=8', 'gaussian-3d:sigma=1']}
+SIZES = {'f64': 8, 'f32': 4, 'f16': 2}
+
+
+def draw(seed, count=40):
+    """Random problems of 1 MB to 4 GB; those that take the least first, as far as bytes and steps tell."""
+    dice, drawn = random.Random(seed), []
+    while len(drawn) < count:
+        rank, dtype = len(drawn) % 3 + 1, dice.choice(['f64', 'f64', 'f32', 'f32', 'f16'])
+        size = 1e6 * 4000 ** dice.random()
+        side = (size / SIZES[dtype]) ** (1 / rank)
+        extents = [max(32, int(side * dice.uniform(0.8, 1.25))) for _ in range(rank)]
+        unit = dice.choice([1, 16, 16, 64])
+        steps = 1 if dice.random() < 0.4 else int(1000 ** dice.random())
+        drawn.append((size * min(steps, 30), {'stencil': dice.choice(STENCILS[rank]), 'size': 'x'.join(str(-(-n // unit) * unit) for n in extents), 'dtype': dtype,
+                                              'boundary': dice.choice(['wrap', 'fixed', 'reflect', 'mirror', 'nearest', 'constant=1']), 'steps': steps}))
+    return [problem for _, problem in sorted(drawn, key=lambda each: each[0])]
 
 
 def arguments(problem):
@@ -121,6 +150,7 @@ def tuned(options, listed, folder):
                '--limit', str(options.limit), '--time-limit', str(options.each)]
     command += ['--within', str(options.within)] if options.within else []
     command += ['--seeds', str(options.seeds)] if options.seeds else []
+    command.remove('--again') if options.no_measure else None
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         for line in process.stdout:
             told = json.loads(line)
@@ -197,6 +227,65 @@ def runs_of(told):
                    'model': row['model_seconds'], 'predicted': row['seconds'], 'measured': row['measured_seconds']}
 
 
+def times_of(told):
+    """Every candidate that was measured."""
+    for row, values in zip(told['ranking'], told['values']):
+        if row.get('measured_seconds'):
+            yield {'problem': label(told), 'strategy': row['strategy'], 'candidate': row['candidate'], 'values': values, 'launches': row['launches'],
+                   'model': row['model_seconds'], 'predicted': row['seconds'], 'measured': row['measured_seconds']}
+
+
+def read_times(path):
+    """label -> {(strategy, values): seconds}, and the labels of which only the fastest were kept; from --times of regret, or from entries as cache/tuned has
+    them."""
+    found, some, at = {}, set(), None
+    for line in path.read_text(encoding='utf-8').splitlines():
+        if line.startswith('{'):
+            row = json.loads(line)
+            found.setdefault(row['problem'], {})[row['strategy'], tuple(row['values'])] = row['measured']
+        if told := re.match(r'problem: \dD (.*), (f\d\d), (.*), boundary ([a-z]+)\S*, (\d+) steps?$', line):
+            at = found.setdefault(f"{told[1].replace(' ', '')} {told[2]} {told[3]} {told[4]} T={told[5]}", {})
+            some.add(next(key for key, value in found.items() if value is at))
+        elif line.startswith('candidate: ') and at is not None:
+            strategy, seconds, *values = line.split()[1:]
+            at[strategy, tuple(map(int, values))] = float(seconds)
+    return found, some
+
+
+def replayed(told, known):
+    """A row as regret has it: None where the choice was not measured, or its time not kept; then `least` is the least that it loses."""
+    choice = (told['estimated'][0], tuple(told['estimated_values']))
+    ordered = sorted(known.values())
+    took = known.get(choice)
+    return {'problem': label(told), 'candidates': len(known), 'best': ordered[0], 'estimate': took and took / ordered[0] - 1,
+            'estimate_was': told['estimated'], 'least': ordered[-1] / ordered[0] - 1}
+
+
+def replay(options, problems):
+    known, some, rows = {}, set(), []
+    for path in options.times:
+        found, kept = read_times(path)
+        some |= kept
+        for key_, times_ in found.items():
+            known[key_] = {**known.get(key_, {}), **times_}
+    with tempfile.TemporaryDirectory() as folder:
+        listed = pathlib.Path(folder, 'problems.json')
+        listed.write_text(json.dumps(problems), encoding='utf-8')
+        done = subprocess.run([options.stentor, 'tune', '--problems', listed, '--arch', options.arch, '--json', '--cache-dir', ':memory:'],
+                              capture_output=True, text=True, check=True)
+    for told in map(json.loads, done.stdout.splitlines()):
+        if 'error' in told or label(told) not in known:
+            continue
+        row = replayed(told, known[label(told)])
+        rows.append(row)
+        lost = (f"+{100 * row['estimate']:.1f}%" if row['estimate'] is not None
+                else f"+{100 * row['least']:.1f}% at least" if row['problem'] in some else 'not measured')
+        print(f"estimate {lost}, of {row['candidates']} candidates: {row['problem']}: {' '.join(map(str, row['estimate_was']))}")
+    print(summary(rows))
+    print(f"{sum(row['estimate'] is None for row in rows)} choices have no time of their own")
+    return {'problems': rows}
+
+
 def times(rows):
     """Where the time went."""
     def sums(name):
@@ -206,7 +295,7 @@ def times(rows):
 
 def regrets(options, problems):
     """One process for all: every candidate, then MEASURE, with the kernels of the first but none of its times."""
-    rows, searched, runs = {}, {}, []
+    rows, searched, runs, every = {}, {}, [], []
     with tempfile.TemporaryDirectory() as folder:
         listed = pathlib.Path(folder, 'problems.json')
         listed.write_text(json.dumps(problems), encoding='utf-8')
@@ -217,6 +306,7 @@ def regrets(options, problems):
             searched[key(told)] = told
             row = rows[key(told)] = regret_of(told)
             runs += [{'machine': told['machine']}] * (not runs) + list(runs_of(told))
+            every += times_of(told)
             lost = 'not measured' if row['estimate'] is None else f"+{100 * row['estimate']:.1f}%"
             print(f"estimate {lost}, of {row['candidates']} candidates: {row['problem']}", flush=True)
             if len(rows) % 10 == 0:
@@ -226,6 +316,8 @@ def regrets(options, problems):
         print(times(rows.values()))
     if options.runs:
         options.runs.write_text(''.join(json.dumps(run) + '\n' for run in runs), encoding='utf-8')
+    if options.times:
+        options.times[0].write_text(''.join(json.dumps(time_) + '\n' for time_ in every), encoding='utf-8')
     return {'problems': list(rows.values())}
 
 
@@ -253,11 +345,11 @@ def online(options, _):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument('what', choices=['compile', 'first', 'regret', 'online'])
+    parser.add_argument('what', choices=['compile', 'first', 'regret', 'replay', 'online'])
     parser.add_argument('--stentor', default='build/src/cli/stentor')
     parser.add_argument('--bench', default='build/bench/stentor-bench')
     parser.add_argument('--quick', action='store_true', help='of online: small grids')
-    parser.add_argument('--list', default=HERE / 'planner_problems.json', type=pathlib.Path)
+    parser.add_argument('--list', default=str(HERE / 'planner_problems.json'), help='a file, or random, or random:SEED')
     parser.add_argument('--arch', default='sm_90')
     parser.add_argument('--every', default=1, type=int)
     parser.add_argument('--limit', default=120, type=float)
@@ -265,14 +357,21 @@ def main():
     parser.add_argument('--within', default=3, type=float, help='times the best estimate')
     parser.add_argument('--seeds', type=pathlib.Path)
     parser.add_argument('--runs', type=pathlib.Path, help='for bench/fit_rates.py')
+    parser.add_argument('--times', type=pathlib.Path, nargs='+', default=[], help='regret: where every time goes; replay: where they come from')
+    parser.add_argument('--no-measure', action='store_true', help='of regret: without MEASURE')
     parser.add_argument('--pack', type=pathlib.Path, nargs='+', default=[], help='packs that first results may use')
     parser.add_argument('--json', type=pathlib.Path)
     options = parser.parse_args()
     os.environ['STENTOR_SEEDS'] = 'none'
-    problems = list(expand(json.loads(options.list.read_text(encoding='utf-8'))))[::options.every]
+    given, _, seed = options.list.partition(':')
+    if given == 'random':
+        problems = draw(seed or '19')
+    else:
+        problems = list(expand(json.loads(pathlib.Path(options.list).read_text(encoding='utf-8'))))
+    problems = problems[::options.every]
     if options.what != 'online':
         print(f'{len(problems)} problems')
-    result = {'compile': compile_times, 'first': first_results, 'regret': regrets, 'online': online}[options.what](options, problems)
+    result = {'compile': compile_times, 'first': first_results, 'regret': regrets, 'replay': replay, 'online': online}[options.what](options, problems)
     if options.what != 'online':
         print(f"{len(problems) - len(result['problems'])} problems were not measured")
     if options.json:

@@ -13,8 +13,8 @@
 #include "tune/trial.h"
 
 #define HOPELESS 3.0  /* times the best estimate: not tried, unless it is the best of its strategy */
-#define TOO_SLOW 2.0  /* times the best median: no more samples */
-#define FINALIST 1.15 /* times the best median */
+#define TOO_SLOW 2.0  /* times the best: no more samples */
+#define FINALIST 1.15 /* times the best */
 #define FIRST_SECONDS 1e-3
 #define FINAL_SECONDS 20e-3 /* long enough that clocks settle where a long run's do */
 #define LONG_SECONDS 10e-3  /* of one execution: hardly noise, so few samples will do */
@@ -27,7 +27,7 @@ typedef struct session {
     tune_trial trials[TRIALS];
     stn_gather *gathers[TRIALS]; /* kernels that a trial's candidate lacks */
     size_t count;
-    double deadline, best; /* best: the least median so far */
+    double deadline, best; /* best: the least sample so far */
 } session;
 
 static double now(void) {
@@ -153,8 +153,9 @@ static void tell(const session *s, const tune_trial *trial, double difference) {
     stn_text_free(words);
 }
 
+/* First samples are compared by the least of each: what disturbs a millisecond only lengthens it. */
 static void note_best(session *s, const tune_trial *trial) {
-    if (trial->state == TUNE_GOOD) s->best = fmin(s->best, tune_trial_median(trial));
+    if (trial->state == TUNE_GOOD) s->best = fmin(s->best, tune_trial_least(trial));
 }
 
 static void measure_one(session *s, tune_trial *trial) {
@@ -165,7 +166,7 @@ static void measure_one(session *s, tune_trial *trial) {
     for (int i = 0; i < samples && trial->state == TUNE_GOOD; i++) {
         tune_trial_time(&s->stage, trial);
         note_best(s, trial);
-        if (tune_trial_median(trial) > TOO_SLOW * s->best) break;
+        if (trial->count > 1 && tune_trial_least(trial) > TOO_SLOW * s->best) break;
     }
     tell(s, trial, difference);
 }
@@ -188,13 +189,25 @@ static void measure_all(session *s) {
         free_gathers(s, first, count);
         for (size_t i = first; i < first + count && (i == 0 || now() < s->deadline); i++) measure_one(s, &s->trials[i]);
         for (size_t i = first; i < first + count; i++) /* plans hold memory */
-            if (tune_trial_median(&s->trials[i]) > FINALIST * s->best) tune_trial_clear(&s->trials[i]);
+            if (tune_trial_least(&s->trials[i]) > FINALIST * s->best) tune_trial_clear(&s->trials[i]);
     }
 }
 
-static int by_median(const void *a, const void *b) {
-    double x = tune_trial_median(*(tune_trial *const *)a), y = tune_trial_median(*(tune_trial *const *)b);
+static int by_least(const void *a, const void *b) {
+    double x = tune_trial_least(*(tune_trial *const *)a), y = tune_trial_least(*(tune_trial *const *)b);
     return (x > y) - (x < y);
+}
+
+/* The finalists' times are of long runs, whose clocks are lower than those of first samples: all others, which were behind the last finalist, stay
+ * so. `before`: the last finalist's least first sample. */
+static void hold_back(session *s, const tune_trial *last, double before, tune_trial *const *finalists, size_t count) {
+    const double longer = tune_trial_median(last) / before;
+    for (size_t i = 0; i < s->count; i++) {
+        tune_trial *trial = &s->trials[i];
+        bool final = false;
+        for (size_t k = 0; k < count; k++) final = final || finalists[k] == trial;
+        for (size_t k = 0; k < trial->count && !final; k++) trial->samples[k] *= longer;
+    }
 }
 
 /* By turns, with no wait between, so that what changes with time (clocks, heat) meets all alike; earlier samples do not count. */
@@ -203,9 +216,10 @@ static void measure_finalists(session *s) {
     size_t count = 0;
     for (size_t i = 0; i < s->count; i++)
         if (s->trials[i].plan && s->trials[i].state == TUNE_GOOD) order[count++] = &s->trials[i];
-    qsort(order, count, sizeof *order, by_median);
-    while (count && (count > FINALISTS || tune_trial_median(order[count - 1]) > FINALIST * s->best)) count--;
+    qsort(order, count, sizeof *order, by_least);
+    while (count && (count > FINALISTS || tune_trial_least(order[count - 1]) > FINALIST * s->best)) count--;
     if (count < 2 || now() > s->deadline) return;
+    const double before = tune_trial_least(order[count - 1]);
     for (size_t i = 0; i < count; i++) tune_trial_lengthen(order[i], FINAL_SECONDS);
     const int samples = order[0]->once > LONG_SECONDS ? FINAL_SAMPLES_LONG : FINAL_SAMPLES;
     stn_timer *timers[FINALISTS] = {NULL};
@@ -220,6 +234,7 @@ static void measure_finalists(session *s) {
         for (size_t i = 0; i < count; i++) tune_trial_take(order[i], timers[i]);
     }
     for (size_t i = 0; i < count; i++) stn_timer_destroy(timers[i]);
+    if (timed && order[count - 1]->state == TUNE_GOOD) hold_back(s, order[count - 1], before, order, count);
 }
 
 static void record_trials(const session *s, tune_records *records) {

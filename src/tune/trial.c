@@ -339,6 +339,12 @@ double tune_trial_median(const tune_trial *trial) {
     return (sorted[(trial->count - 1) / 2] + sorted[trial->count / 2]) / 2;
 }
 
+double tune_trial_least(const tune_trial *trial) {
+    double least = INFINITY;
+    for (size_t i = 0; i < trial->count; i++) least = fmin(least, trial->samples[i]);
+    return least;
+}
+
 void tune_count_skip(stn_plan *plan, const tune_trial *trial) {
     if (trial->state == TUNE_SKIPPED)
         stn_plan_count_skip(plan, stn_skip_name(&trial->why), trial->why.message);

@@ -63,8 +63,9 @@ void tune_trial_time(tune_stage *stage, tune_trial *trial);
  * they took. */
 void tune_trial_start(tune_stage *stage, tune_trial *trial, stn_timer *timer);
 void tune_trial_take(tune_trial *trial, stn_timer *timer);
-/* Of its samples. */
+/* Of its samples; INFINITY where there is none. */
 double tune_trial_median(const tune_trial *trial);
+double tune_trial_least(const tune_trial *trial);
 void tune_trial_clear(tune_trial *trial);
 /* Counts one that was not measured, by what it ran into, in plan->skips. */
 void tune_count_skip(stn_plan *plan, const tune_trial *trial);
