@@ -130,9 +130,14 @@ static void choose_lines(const stn_task *task, spectral_choice *choice) {
     choice->row_lines = task->n[1] == 1 ? 1 : row <= 64 ? 16 : row <= 512 ? 8 : row <= 1024 ? 4 : choice->group;
     /* rows of 10,240 points in f32: 0.50 and 0.69 ms in twos, 0.66 and 0.78 in fours, of which a multiprocessor holds one block */
     if (row > 4096) choice->row_lines = (int)stn_min(choice->row_lines, 2);
+    /* 64^3 in f32: 68 us in eights, 83 in sixteens, which leave multiprocessors without work */
+    if (task->rank == 3 && points > 64 && points <= 128) choice->column_lines = (int)stn_min(choice->column_lines, 8);
     if (task->rank < 3 || !spectral_wide(task)) return;
     /* 512^3: 3.6 ms where a multiprocessor holds two blocks of columns and rows are in fours, 4.5 where one and in eights */
     choice->column_blocks = 2;
+    if (points > 800)
+        choice->column_lines =
+            (int)stn_min(choice->column_lines, 4); /* 1024^3: 32.7 ms, 37.0 in eights, of which one fits */
     if (row > 128 && row <= 512) choice->row_lines = 4;
 }
 
@@ -140,7 +145,8 @@ void spectral_choose_settling(const stn_task *task, const stn_machine *machine, 
     if (!choice->settles || !spectral_wide(task)) return;
     /* 512^3 between fixed sides: 5.8 ms so, 6.2 else; and 0.15 less by rows */
     choice->row_threads = choice->column_threads = 640, choice->row_blocks = 4;
-    choice->settles = SPECTRAL_SETTLES_ROWS;
+    /* 64^3: 75 us by columns, 102 by rows, which are fewer than multiprocessors */
+    choice->settles = task->n[0] < machine->multiprocessors ? SPECTRAL_SETTLES : SPECTRAL_SETTLES_ROWS;
     if (!spectral_settles_as(task, machine, choice)) choice->settles = SPECTRAL_SETTLES;
 }
 
