@@ -244,7 +244,7 @@ Test(begin, what_searches_begins_so_too) {
 /* Both by hand, so that it is sure to be legs that change: what runs is another kernel from leg to leg. */
 Test(begin, legs_pass_their_state_on) {
     const tune_play play = {.leg_seconds = 1e-12};
-    set_problem("heat-2d", 2, 64, fixed);
+    set_problem("heat-2d", 2, 96, fixed);
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
     options.strategy = "direct";
     stn_plan *plan = make(&options);

@@ -33,7 +33,8 @@ static const struct {
     double fma, convert, load_cycles; /* of an access of 16 bytes a lane */
     double runs;                      /* several a thread: times as long */
     double gather[3], gather_solid;   /* cycles of a tap of a warp, f64, f32, f16; of 3D, whose planes lie far apart */
-    double gather_taps, any;          /* taps that the rest of a point costs; cycles of a tap of direct_any */
+    double gather_taps, gather_chain,
+        any; /* taps that the rest of a point costs; cycles of a tap: alone, of direct_any */
 } other = {.fma = 1,
            .convert = 4.2,
            .load_cycles = 10,
@@ -41,6 +42,7 @@ static const struct {
            .gather = {[STN_F64] = 6.5, [STN_F32] = 4.2, [STN_F16] = 4},
            .gather_solid = 9,
            .gather_taps = 8,
+           .gather_chain = 150,
            .any = 16};
 
 static double copy_seconds(const stn_task *task, const stn_machine *machine) {
@@ -141,7 +143,7 @@ static double gather_seconds(const stn_task *task, const stn_machine *machine, c
                           : task->rank == 3           ? other.gather_solid
                                                       : other.gather[task->dtype];
     const double all = taps * (double)stn_task_points(task) / 32 * cycles / machine->multiprocessors;
-    return fmax(copy_seconds(task, machine), all / machine->clock);
+    return fmax(copy_seconds(task, machine), fmax(all, taps * other.gather_chain) / machine->clock);
 }
 
 void direct_cost(const stn_task *task, const stn_machine *machine, const direct_shape *shape, stn_estimate *e) {

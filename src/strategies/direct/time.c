@@ -204,7 +204,7 @@ double direct_time_launch_seconds(const stn_task *task, const stn_machine *machi
         return both + LAUNCH_BESIDE + machine->launch_seconds;
     }
     if (shape->kernel == DIRECT_TIME_LINE)
-        seconds += rates.line_memory * memory; /* a tile is read, stepped and written in turn */
+        seconds += rates.line_memory * memory + LAUNCH_BESIDE; /* a tile is read, stepped and written in turn */
     return (memory > seconds ? memory : seconds) + machine->launch_seconds;
 }
 
