@@ -14,7 +14,7 @@
     X("direct", 1, STN_F32, false, 1.000, 0)                                                                           \
     X("direct", 1, STN_F32, true, 1.100, 0)                                                                            \
     X("direct", 1, STN_F64, false, 1.000, 0)                                                                           \
-    X("direct", 1, STN_F64, true, 0.820, 0)                                                                            \
+    X("direct", 1, STN_F64, true, 0.906, 0)                                                                            \
     X("direct", 2, STN_F16, false, 1.000, 0)                                                                           \
     X("direct", 2, STN_F16, true, 1.000, 0)                                                                            \
     X("direct", 2, STN_F32, false, 1.000, 0)                                                                           \

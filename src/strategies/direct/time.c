@@ -24,17 +24,18 @@ static const struct {
     double settle_cycles; /* of a stage beside an edge: points past it are taken from others of the plane */
     double late, waves;   /* part of a tile by which the last of a wave are late; times the whole waves' time */
     double memory;        /* part of the copy bandwidth */
-    double line_memory;   /* lines read, step and write in turn: part of the memory's time that nothing hides */
-    double line_edge;     /* cycles a point of a lane: tiles beside an edge read point by point */
+    double
+        line_memory; /* a tile of a line is read, stepped and written in turn: part of the copy bandwidth, however few steps */
+    double line_edge; /* cycles a point of a lane: tiles beside an edge read point by point */
 } rates = {3, 0.6, 40, 20, 150, 0.3, 1.07, 0.88, 0.5, 220};
-/* Planes, fitted to 30 measured candidates: bench/results/2026-11-23-estimates.md. Cycles are of a scheduler, of a warp's row of points. */
+/* Planes, fitted to 40 measured candidates: bench/results/2026-11-23-estimates.md. Cycles are of a scheduler, of a warp's row of points. */
 static const struct {
-    double issue, wide;         /* of an arithmetic instruction; in f64, of each point of a lane besides */
+    double issue, more;         /* of an arithmetic instruction; of a stage besides */
     double row, spill;          /* of a turn: each point of a lane, to come and go; each word that no register holds */
     double chain, stage_cycles; /* of a stage that waits for itself: each arithmetic instruction, and beside them */
     double late;                /* the last tile of all, at an edge and without others, in tiles */
     double memory, norm;        /* times the copy's time, and the norm of what is beside each other */
-} plane = {0.99, 1.4, 31, 14, 2.6, 53, 0.87, 1.1, 3};
+} plane = {0.97, 2.5, 16, 12.4, 2.65, 32, 1.3, 1.68, 4.5};
 #define LAUNCH_BESIDE 1.5e-6 /* seconds of a launch that nothing hides, as of a step's */
 enum { SCHEDULERS = 4 };     /* of a multiprocessor */
 
@@ -143,7 +144,7 @@ static double plane_turn(const stn_task *task, const stn_machine *machine, const
     const bool wide = task->dtype == STN_F64;
     const double each = (double)LANES * SCHEDULERS / (wide ? machine->wide_lanes : machine->lanes);
     const double count = (double)shape->operations * shape->points;
-    const double stage = plane.issue * each * count + (wide ? plane.wide * shape->points : 0);
+    const double stage = plane.issue * each * count + plane.more;
     const double turn =
         shape->fused * stage + plane.row * each * shape->points + plane.spill * spilled(task, machine, shape);
     const double chain = shape->fused * (plane.chain * count + plane.stage_cycles);
@@ -204,7 +205,7 @@ double direct_time_launch_seconds(const stn_task *task, const stn_machine *machi
         return both + LAUNCH_BESIDE + machine->launch_seconds;
     }
     if (shape->kernel == DIRECT_TIME_LINE)
-        seconds += rates.line_memory * memory + LAUNCH_BESIDE; /* a tile is read, stepped and written in turn */
+        return fmax(copy / rates.line_memory, seconds) + LAUNCH_BESIDE + machine->launch_seconds;
     return (memory > seconds ? memory : seconds) + machine->launch_seconds;
 }
 
