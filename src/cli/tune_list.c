@@ -64,8 +64,7 @@ typedef struct course {
 static void put_values(const stn_candidate *candidate, stn_text *text) {
     stn_json_comma(text);
     stn_text_printf(text, "[");
-    for (int i = 0; i < STN_CANDIDATE_VALUES; i++)
-        stn_text_printf(text, "%s%d", i ? "," : "", candidate->values[i]);
+    for (int i = 0; i < STN_CANDIDATE_VALUES; i++) stn_text_printf(text, "%s%d", i ? "," : "", candidate->values[i]);
     stn_text_printf(text, "]");
 }
 
