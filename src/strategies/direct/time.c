@@ -10,37 +10,7 @@
 
 #define MAX_REACH 4      /* of direct_time_tile, along any axis */
 #define LINE_MAX_REACH 8 /* of the 1D kernel */
-#define LANES 32
-/* What these kernels reach on an H200: bench/results/2026-11-21-direct-time.md and
- * bench/results/2026-11-21-direct-time-limits.md. */
-static const struct {
-    double a, fixed,
-        of_launch; /* instructions a point and step: a * (those of its arithmetic) + fixed + of_launch / (steps of a launch) */
-} spent[] = {{0.95, 0.3, 0}, {0.65, 0, 37}, {0.9, 3, 30}};
-enum { SPENT_LINE, SPENT_WIDE_BRICK, SPENT_BRICK };
-static const struct {
-    double chained, far; /* bricks: instructions more with a second barrier; part more with a reach past 1 */
-    double stage_cycles, barrier_cycles; /* of a stage's chain, beside its arithmetic */
-    double settle_cycles; /* of a stage beside an edge: points past it are taken from others of the plane */
-    double late, waves;   /* part of a tile by which the last of a wave are late; times the whole waves' time */
-    double memory;        /* part of the copy bandwidth */
-    double
-        line_memory; /* a tile of a line is read, stepped and written in turn: part of the copy bandwidth, however few steps */
-    double line_edge; /* cycles a point of a lane: tiles beside an edge read point by point */
-} rates = {3, 0.6, 40, 20, 150, 0.3, 1.07, 0.88, 0.5, 220};
-/* Planes, fitted to 40 measured candidates: bench/results/2026-11-23-estimates.md. Cycles are of a scheduler, of a warp's row of points. */
-static const struct {
-    double issue, more;         /* of an arithmetic instruction; of a stage besides */
-    double row, spill;          /* of a turn: each point of a lane, to come and go; each word that no register holds */
-    double chain, stage_cycles; /* of a stage that waits for itself: each arithmetic instruction, and beside them */
-    double late;                /* the last tile of all, at an edge and without others, in tiles */
-    double memory, norm;        /* times the copy's time, and the norm of what is beside each other */
-} plane = {0.97, 2.5, 16, 12.4, 2.65, 32, 1.3, 1.68, 4.5};
-#define LAUNCH_BESIDE 1.5e-6 /* seconds of a launch that nothing hides, as of a step's */
-enum { SCHEDULERS = 4 };     /* of a multiprocessor */
-
-#define ADDRESSES 44   /* registers of a lane beside its sums */
-#define BLOCKS_MOST 32 /* that a multiprocessor holds, of any kernel */
+#define BLOCKS_MOST 32   /* that a multiprocessor holds, of any kernel */
 
 bool direct_time_spans(const stn_task *task, const direct_shape *shape) {
     if (shape->kernel != DIRECT_TIME_TILE || task->rank != 2 || task->boundary[2][0].kind == STN_WRAP) return false;
@@ -70,7 +40,7 @@ void direct_time_tiles(const stn_task *task, const direct_shape *shape, int64_t 
 }
 
 /* ONE_BARRIER of device/time_tile.cuh: one barrier a turn. */
-static bool has_one_barrier(const stn_task *task, const direct_shape *shape) {
+bool direct_time_one_barrier(const stn_task *task, const direct_shape *shape) {
     if (direct_reach(task, shape, 1) == 0 || (shape->mirror & DIRECT_MIRROR_Z)) return false;
     for (size_t t = 0; t < task->ntaps; t++) {
         const int64_t *o = task->taps[t].offset;
@@ -80,133 +50,13 @@ static bool has_one_barrier(const stn_task *task, const direct_shape *shape) {
 }
 
 /* REFRESH of direct/time_tile.cuh: points past an edge along y or x are taken from others of their plane in every stage. */
-static bool settles(const stn_task *task, const direct_shape *shape) {
+bool direct_time_settles(const stn_task *task, const direct_shape *shape) {
     for (int k = 1; k < 3; k++)
         for (int side = 0; side < 2; side++) {
             const stn_boundary_kind kind = task->boundary[direct_axis(task, shape, k)][side].kind;
             if (kind != STN_WRAP && kind != STN_FIXED) return true;
         }
     return false;
-}
-
-/* ---- cost --------------------------------------------------------------------------------------------------------- */
-
-typedef struct load {
-    double tiles, turns, turn_seconds, latency; /* a turn: one row of one tile through all stages */
-    double edge;                                /* latency of a turn beside an edge */
-} load;
-
-/* Instructions a point and step, as if all were arithmetic: shuffles and moves besides, and what a launch costs a point. Read
- * off sweeps: f64 in 3D is held up by memory and latency more than by its arithmetic. */
-static double spent_on_point(const stn_task *task, const direct_shape *shape, double count, bool wide) {
-    double fused = shape->fused;
-    int kind = shape->kernel == DIRECT_TIME_LINE ? SPENT_LINE : wide ? SPENT_WIDE_BRICK : SPENT_BRICK;
-    double own = spent[kind].a * count + spent[kind].fixed + spent[kind].of_launch / fused;
-    if (kind == SPENT_WIDE_BRICK || kind == SPENT_BRICK) {
-        if (!has_one_barrier(task, shape)) own += rates.chained;
-        if (direct_reach(task, shape, 0) > 1) own += rates.far * count;
-    }
-    return own;
-}
-
-static load load_of(const stn_task *task, const stn_machine *machine, const direct_shape *shape) {
-    bool wide = task->dtype == STN_F64, line = shape->kernel == DIRECT_TIME_LINE;
-    double rate =
-        machine->flops[wide ? STN_UNIT_FMA_F64 : STN_UNIT_FMA_F32] / 2; /* instructions times lanes a second */
-    double count = shape->operations;
-    double points = (double)shape->threads[1] * shape->threads[2] * shape->rows * shape->points * shape->fused;
-    double spent = spent_on_point(task, shape, count, wide);
-    int64_t tiles[3];
-    direct_time_tiles(task, shape, tiles);
-    load l;
-    l.tiles = (double)(tiles[0] * tiles[1] * tiles[2] * task->batch);
-    l.turns = line ? 1 : shape->chunk + 2.0 * shape->fused * direct_reach(task, shape, 0);
-    l.turn_seconds = points * spent / rate;
-    int warps = shape->threads[1] * shape->threads[2] / LANES; /* four of them issue at once */
-    double instructions = count * shape->points * shape->rows * (double)stn_div_up(warps, 4);
-    l.latency = shape->fused *
-                (rates.stage_cycles + rates.barrier_cycles * (warps > 1) + instructions * (wide ? 2 : 1)) /
-                machine->clock;
-    l.edge = l.latency + (settles(task, shape) ? shape->fused * rates.settle_cycles / machine->clock : 0);
-    if (line) l.edge += shape->points * rates.line_edge / machine->clock;
-    return l;
-}
-
-/* Words of partial sums, and of what finds them, that a lane of a plane has no registers for. */
-static double spilled(const stn_task *task, const stn_machine *machine, const direct_shape *shape) {
-    const int words = task->dtype == STN_F64 ? 2 : 1, sums = 2 * direct_reach(task, shape, 0) * shape->points;
-    const double room = fmin(255, (double)machine->registers_per_multiprocessor / (LANES * shape->blocks));
-    return fmax(0, words * sums * shape->fused + ADDRESSES - room);
-}
-
-/* Cycles of a turn of one warp where so many are on a multiprocessor: its scheduler's instructions of all its warps, or its own chain. */
-static double plane_turn(const stn_task *task, const stn_machine *machine, const direct_shape *shape, double warps) {
-    const bool wide = task->dtype == STN_F64;
-    const double each = (double)LANES * SCHEDULERS / (wide ? machine->wide_lanes : machine->lanes);
-    const double count = (double)shape->operations * shape->points;
-    const double stage = plane.issue * each * count + plane.more;
-    const double turn =
-        shape->fused * stage + plane.row * each * shape->points + plane.spill * spilled(task, machine, shape);
-    const double chain = shape->fused * (plane.chain * count + plane.stage_cycles);
-    return fmax(ceil(warps / SCHEDULERS) * turn, chain);
-}
-
-/* Whole waves, then those that are left, which have the schedulers to themselves; and the last, at an edge. */
-static double plane_seconds(const stn_task *task, const stn_machine *machine, const direct_shape *shape,
-                            const load *l) {
-    const double at_once = (double)machine->multiprocessors * shape->blocks, whole = floor(l->tiles / at_once);
-    const double left = (l->tiles - whole * at_once) / machine->multiprocessors;
-    const double full = plane_turn(task, machine, shape, shape->blocks);
-    const double rest = left > 0 ? plane_turn(task, machine, shape, left) : 0;
-    const double settling = settles(task, shape) ? shape->fused * rates.settle_cycles : 0;
-    const double last = plane.late * ((whole > 0 ? full : rest) + settling);
-    return l->turns * (whole * full + rest + last) / machine->clock;
-}
-
-/* Seconds of one launch's work. Tiles run in waves of as many as are resident; the last of a wave are late by a third of a
- * tile, being at edges. A wave's turn is as long as its arithmetic, or as one tile's chain of stages. */
-static double work_seconds(const stn_task *task, const stn_machine *machine, const direct_shape *shape, const load *l) {
-    if (shape->kernel == DIRECT_TIME_TILE && task->rank == 2) return plane_seconds(task, machine, shape, l);
-    double resident = (double)machine->multiprocessors * shape->blocks;
-    double turn = (l->tiles < resident ? l->tiles : resident) * l->turn_seconds;
-    if (turn < l->latency) turn = l->latency;
-    return fmax((ceil(l->tiles / resident) + rates.late) / rates.waves * l->turns * turn, l->turns * l->edge);
-}
-
-/* The rows of a tile: long ones repeat fewer rows, short ones fill the last wave. None of planes that repeats more than a fifth is measured, so those
- * are only for grids that have too few tiles. */
-enum { LEAST_PART = 10 };
-static void fit_chunk(const stn_task *task, const stn_machine *machine, direct_shape *shape) {
-    const int reach = direct_reach(task, shape, 0);
-    int64_t n = task->n[direct_axis(task, shape, 0)], most = n / reach;
-    int best = (int)stn_min(n, INT32_MAX);
-    double least = 0, tiles_before = 0;
-    for (int64_t tiles = 1; tiles <= most && tiles <= 1024; tiles += 1 + tiles / 64) {
-        shape->chunk = (int)stn_min(stn_div_up(n, tiles), INT32_MAX);
-        load l = load_of(task, machine, shape);
-        const bool enough = tiles_before >= (double)machine->multiprocessors * shape->blocks;
-        if (task->rank == 2 && enough && shape->chunk < LEAST_PART * shape->fused * reach) break;
-        double seconds = work_seconds(task, machine, shape, &l);
-        if (tiles == 1 || seconds < least) least = seconds, best = shape->chunk;
-        tiles_before = l.tiles;
-    }
-    shape->chunk = best;
-}
-
-double direct_time_launch_seconds(const stn_task *task, const stn_machine *machine, const direct_shape *shape,
-                                  double *computed) {
-    load l = load_of(task, machine, shape);
-    *computed = l.tiles * l.turns * shape->threads[1] * shape->threads[2] * shape->rows * shape->points;
-    double bytes = 2.0 * (double)stn_dtype_size(task->dtype) * (double)stn_task_points(task);
-    const double copy = bytes / machine->copy_bandwidth, memory = copy / rates.memory;
-    double seconds = work_seconds(task, machine, shape, &l);
-    if (shape->kernel == DIRECT_TIME_TILE && task->rank == 2) {
-        const double both = pow(pow(plane.memory * copy, plane.norm) + pow(seconds, plane.norm), 1 / plane.norm);
-        return both + LAUNCH_BESIDE + machine->launch_seconds;
-    }
-    if (shape->kernel == DIRECT_TIME_LINE)
-        return fmax(copy / rates.line_memory, seconds) + LAUNCH_BESIDE + machine->launch_seconds;
-    return (memory > seconds ? memory : seconds) + machine->launch_seconds;
 }
 
 /* ---- shapes ------------------------------------------------------------------------------------------------------- */
@@ -229,13 +79,13 @@ size_t direct_time_shared(const stn_task *task, const direct_shape *shape) {
     size_t size = stn_dtype_size(task->dtype), real = task->dtype == STN_F64 ? 8 : 4;
     size_t width = (size_t)(shape->threads[2] * shape->points), height = (size_t)(shape->threads[1] * shape->rows);
     int reach = direct_reach(task, shape, 1);
-    bool turned = shape->points > shape->vector, refresh = settles(task, shape);
+    bool turned = shape->points > shape->vector, refresh = direct_time_settles(task, shape);
     size_t rows = (size_t)shape->threads[1] * width * (reach ? 2 * (size_t)reach * (size_t)shape->fused : 1);
     size_t bytes = (size_t)(DIRECT_TIME_PREFETCH + 1 + turned) * width * height * size;
     bytes = (size_t)stn_round_up((int64_t)bytes, (int64_t)real) + (refresh ? width * height + 4 : 2) * real;
     size_t sources = refresh ? width * height * sizeof(uint16_t) : 0;
-    return (size_t)stn_round_up((int64_t)bytes, 16) + (has_one_barrier(task, shape) ? 2 : 1) * rows * real + sources +
-           16;
+    return (size_t)stn_round_up((int64_t)bytes, 16) + (direct_time_one_barrier(task, shape) ? 2 : 1) * rows * real +
+           sources + 16;
 }
 
 /* Partial sums, and with ONE_BARRIER the planes of a turn, stay in registers, of which a lane has at most 255. */
@@ -245,7 +95,7 @@ static bool registers_hold(const stn_task *task, const stn_machine *machine, voi
     int words = task->dtype == STN_F64 ? 2 : 1, points = shape->rows * shape->points, z = direct_reach(task, shape, 0);
     int held = words * (2 * z * shape->fused + 2 * z + 1) * points;
     int lanes = shape->threads[1] * shape->threads[2] * shape->blocks;
-    return held + ADDRESSES <= stn_min(255, (int64_t)machine->registers_per_multiprocessor / lanes);
+    return held + DIRECT_TIME_ADDRESSES <= stn_min(255, (int64_t)machine->registers_per_multiprocessor / lanes);
 }
 
 static bool steps_hold(const stn_task *task, const stn_machine *machine, void *of) {
@@ -305,13 +155,13 @@ bool direct_time_refit(const stn_task *task, const stn_machine *machine, direct_
                        stn_tally *tally) {
     if (shape->blocks < 1 || shape->chunk < 1 || shape->points < shape->vector) return false; /* it is no shape */
     if (!fits(task, machine, shape, tally)) return false;
-    if (chunk && shape->kernel != DIRECT_TIME_LINE) fit_chunk(task, machine, shape);
+    if (chunk && shape->kernel != DIRECT_TIME_LINE) direct_time_fit_chunk(task, machine, shape);
     return true;
 }
 
 static direct_shape time_shape(const stn_task *task, const stn_machine *machine, direct_kernel kernel, int fused,
                                int points, int blocks) {
-    direct_shape shape = {.kernel = kernel, .rows = 1, .chunk = 1, .threads = {1, 1, LANES}, .unroll = 1};
+    direct_shape shape = {.kernel = kernel, .rows = 1, .chunk = 1, .threads = {1, 1, DIRECT_TIME_LANES}, .unroll = 1};
     shape.vector = (int)stn_min(direct_widest_vector(task), points);
     shape.fused = fused;
     shape.points = points;
@@ -321,7 +171,7 @@ static direct_shape time_shape(const stn_task *task, const stn_machine *machine,
     if (kernel == DIRECT_TIME_LINE)
         shape.unroll = 4;
     else
-        fit_chunk(task, machine, &shape);
+        direct_time_fit_chunk(task, machine, &shape);
     return shape;
 }
 
@@ -350,7 +200,7 @@ static size_t line_shapes(const stn_task *task, const stn_machine *machine, dire
 /* Points a lane: four, but where one tile can hold whole rows, what these need, if registers hold the sums of two steps. */
 static int flat_points(const stn_task *task, int sums_most) {
     for (int points = 2; points <= 8; points *= 2) {
-        direct_shape shape = {.kernel = DIRECT_TIME_TILE, .threads = {1, 1, LANES}, .points = points};
+        direct_shape shape = {.kernel = DIRECT_TIME_TILE, .threads = {1, 1, DIRECT_TIME_LANES}, .points = points};
         shape.vector = (int)stn_min(direct_widest_vector(task), points);
         int sums = 2 * direct_reach(task, &shape, 0) * points;
         if (direct_reach(task, &shape, 2) <= points && 2 * sums <= sums_most && direct_time_spans(task, &shape))
@@ -401,12 +251,13 @@ static size_t solid_shapes(const stn_task *task, const stn_machine *machine, dir
         shape.vector = (int)stn_min(direct_widest_vector(task), points);
         shape.fused = sweeps[i].fused;
         shape.points = points;
-        shape.threads[0] = 1, shape.threads[1] = LANES / lanes_x * sweeps[i].warps, shape.threads[2] = lanes_x;
+        shape.threads[0] = 1, shape.threads[1] = DIRECT_TIME_LANES / lanes_x * sweeps[i].warps,
+        shape.threads[2] = lanes_x;
         shape.blocks = sweeps[i].blocks;
         shape.mirror = direct_time_mirror(task, &shape);
         shape.operations = direct_time_operations(task, &shape, shape.mirror);
         if (!fits(task, machine, &shape, tally)) continue;
-        fit_chunk(task, machine, &shape);
+        direct_time_fit_chunk(task, machine, &shape);
         shapes[count++] = shape;
     }
     return count;

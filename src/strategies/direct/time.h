@@ -19,6 +19,14 @@ bool direct_time_refit(const stn_task *task, const stn_machine *machine, direct_
 double direct_time_launch_seconds(const stn_task *task, const stn_machine *machine, const direct_shape *shape,
                                   double *computed);
 
+enum { DIRECT_TIME_LANES = 32, DIRECT_TIME_ADDRESSES = 44 }; /* ADDRESSES: registers of a lane beside its sums */
+/* The rows of a tile that take the least, into shape->chunk. */
+void direct_time_fit_chunk(const stn_task *task, const stn_machine *machine, direct_shape *shape);
+/* ONE_BARRIER of device/time_tile.cuh: one barrier a turn. */
+bool direct_time_one_barrier(const stn_task *task, const direct_shape *shape);
+/* REFRESH of direct/time_tile.cuh: points past an edge along y or x are taken from others of their plane in every stage. */
+bool direct_time_settles(const stn_task *task, const direct_shape *shape);
+
 /* Tiles along z, y and x of one grid. */
 void direct_time_tiles(const stn_task *task, const direct_shape *shape, int64_t tiles[3]);
 /* Does one tile of the plane hold whole rows, and the points past their ends? Then nothing comes in from there. */
