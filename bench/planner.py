@@ -146,11 +146,11 @@ def first_results(options, problems):
 
 def tuned(options, listed, folder):
     """What `stentor tune` tells of each problem as it is measured, all in one process: objects, until the time is up."""
-    command = [options.stentor, 'tune', '--problems', str(listed), '--mode', 'patient', '--again', '--cache-dir', folder, '--json',
+    command = [options.stentor, 'tune', '--problems', str(listed), '--mode', 'patient', '--cache-dir', folder, '--json',
                '--limit', str(options.limit), '--time-limit', str(options.each)]
     command += ['--within', str(options.within)] if options.within else []
     command += ['--seeds', str(options.seeds)] if options.seeds else []
-    command.remove('--again') if options.no_measure else None
+    command += [] if options.no_measure else ['--again']
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         for line in process.stdout:
             told = json.loads(line)

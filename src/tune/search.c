@@ -84,10 +84,10 @@ static bool is_behind(const tune_arm *arm, double seconds) {
 static void decide(tune_search *search, size_t index) {
     tune_arm *arm = &search->arms[index], *current = &search->arms[search->current];
     if (index == search->current || !arm->count || !current->count) return;
-    if (median(arm) > TUNE_ARM_SLOW * median(current) || is_behind(arm, TUNE_ARM_BEHIND * median(current)))
-        arm->state = TUNE_ARM_OUT;
+    const double known = median(current), behind = fmax(TUNE_ARM_BEHIND * known, known + TUNE_TICK);
+    if (median(arm) > TUNE_ARM_SLOW * known || is_behind(arm, behind)) arm->state = TUNE_ARM_OUT;
     if (!sampled(arm) || !sampled(current) || arm->state != TUNE_ARM_CHECKED) return;
-    if (median(arm) < TUNE_ARM_GAIN * median(current)) {
+    if (median(arm) < fmin(TUNE_ARM_GAIN * known, known - TUNE_TICK)) {
         current->state = TUNE_ARM_OUT;
         search->current = index;
     } else

@@ -20,6 +20,8 @@ enum { TUNE_ARMS = 8, TUNE_ARM_SAMPLES = 3 };
 #define TUNE_ARM_BEHIND 1.03 /* times the one that runs: out after two samples, if both are */
 #define TUNE_ARM_GAIN 0.99 /* times the one that runs: below it takes over. Both: bench/results/2026-11-23-regret.md */
 
+#define TUNE_TICK 0.5e-6 /* seconds: what events tell no difference below */
+
 typedef enum tune_arm_state { TUNE_ARM_WAITING, TUNE_ARM_READY, TUNE_ARM_CHECKED, TUNE_ARM_OUT } tune_arm_state;
 
 typedef struct tune_arm {

@@ -83,6 +83,31 @@ Test(search, finds_the_best_within_two_percent_of_having_known_it) {
     }
 }
 
+/* Units of 7 us, by events that are off by as much as half a microsecond: an arm that seems a little faster does not take over. */
+Test(search, units_of_a_few_microseconds_are_told_apart_by_more_than_a_tick) {
+    double lost = 0;
+    int slower = 0;
+    for (int seed = 0; seed < 200; seed++) {
+        double predicted[6], truth[6], best = INFINITY;
+        world w = {.state = (uint64_t)seed};
+        for (int i = 0; i < 6; i++) {
+            predicted[i] = 7e-6;
+            truth[i] = 7e-6 * (1 + 0.3 * random_unit(&w));
+            best = fmin(best, truth[i]);
+        }
+        begin(&w, 6, predicted, truth);
+        w.state = (uint64_t)seed + 1;
+        w.noise = 0.07;
+        w.search.known = UNITS;
+        play(&w, UNITS);
+        cr_expect(tune_search_over(&w.search), "seed %d", seed);
+        slower += truth[w.search.current] > 1.01 * truth[0];
+        lost += truth[w.search.current] / best - 1;
+    }
+    cr_expect_leq(slower, 5, "%d of 200 end with one that is slower than what they began with", slower);
+    cr_expect_leq(lost / 200, 0.04, "%g", lost / 200);
+}
+
 Test(search, never_loses_more_than_it_may_where_all_others_are_slower) {
     const double predicted[] = {1, 1, 1, 1.01, 1.02}, truth[] = {1, 1.9, 2.4, 1.5, 2.46};
     world w;
