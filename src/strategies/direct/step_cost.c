@@ -33,8 +33,10 @@ static const struct {
     double fma, convert, load_cycles; /* of an access of 16 bytes a lane */
     double runs;                      /* several a thread: times as long */
     double gather[3], gather_solid;   /* cycles of a tap of a warp, f64, f32, f16; of 3D, whose planes lie far apart */
-    double gather_taps, gather_chain,
-        any; /* taps that the rest of a point costs; cycles of a tap: alone, of direct_any */
+    double gather_taps, gather_chain; /* taps that the rest of a point costs; cycles of a tap where little hides it */
+    /* Of direct_any: cycles of a warp for a point, for each axis beyond the first, for a tap, in f64. Read off three runs of 1D with 7 and 15 taps, 2D with 5:
+     * 95, 121 and 100 (bench/results/2026-11-23-regret.md, first results); a tap is three accesses of L1, four in f64. */
+    double any_point, any_axis, any, any_wide;
 } other = {.fma = 1,
            .convert = 4.2,
            .load_cycles = 10,
@@ -43,7 +45,10 @@ static const struct {
            .gather_solid = 9,
            .gather_taps = 8,
            .gather_chain = 150,
-           .any = 16};
+           .any_point = 75,
+           .any_axis = 12,
+           .any = 4,
+           .any_wide = 5};
 
 static double copy_seconds(const stn_task *task, const stn_machine *machine) {
     const double bytes = 2 * (double)stn_dtype_size(task->dtype) * (double)stn_task_points(task);
@@ -136,13 +141,15 @@ static double line_seconds(const stn_task *task, const stn_machine *machine, con
     return fmax(copy_seconds(task, machine), cycles / machine->clock) * (shape->rows > 1 ? other.runs : 1);
 }
 
-/* A load and its table entry a tap. */
-static double gather_seconds(const stn_task *task, const stn_machine *machine, const direct_shape *shape) {
+/* A load and its table entry a tap; direct_any reckons more of each, and its points besides. */
+static double table_seconds(const stn_task *task, const stn_machine *machine, const direct_shape *shape) {
+    const bool any = shape->kernel == DIRECT_ANY;
     const double taps = (double)task->ntaps + other.gather_taps;
-    const double cycles = shape->kernel == DIRECT_ANY ? other.any
-                          : task->rank == 3           ? other.gather_solid
-                                                      : other.gather[task->dtype];
-    const double all = taps * (double)stn_task_points(task) / 32 * cycles / machine->multiprocessors;
+    const double gather = taps * (task->rank == 3 ? other.gather_solid : other.gather[task->dtype]);
+    const double each = task->dtype == STN_F64 ? other.any_wide : other.any;
+    const double point =
+        any ? other.any_point + other.any_axis * (task->rank - 1) + (double)task->ntaps * each : gather;
+    const double all = point * (double)stn_task_points(task) / 32 / machine->multiprocessors;
     return fmax(copy_seconds(task, machine), fmax(all, taps * other.gather_chain) / machine->clock);
 }
 
@@ -157,6 +164,6 @@ void direct_cost(const stn_task *task, const stn_machine *machine, const direct_
     e->halo_waste = walks ? (double)(task->reach[z][0] + task->reach[z][1]) / shape->chunk : 0;
     const double one = walks                          ? tile_seconds(task, machine, shape)
                        : shape->kernel == DIRECT_LINE ? line_seconds(task, machine, shape)
-                                                      : gather_seconds(task, machine, shape);
+                                                      : table_seconds(task, machine, shape);
     e->seconds = steps * (one + tile.launch + machine->launch_seconds);
 }
