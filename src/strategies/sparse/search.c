@@ -39,7 +39,8 @@ static const struct {
            .alone = 0.45,
            .start = 6000,
            .elements = 6};
-#define FULL 16.0 /* warps */
+#define FULL 16.0       /* warps */
+#define MEMORY_LINE 128 /* bytes */
 
 /* ---- cost ------------------------------------------------------------------------------------------------------ */
 
@@ -68,9 +69,11 @@ static warp_work brick_work(const stn_task *task, const sparse_shape *shape) {
 
 /* Of 8 segments of 8 blocks: sets of words for one product, each read once. */
 static warp_work line_work(const stn_task *task, const sparse_shape *shape) {
-    double sets = (task->dtype == STN_F16 ? 1 : 2) * (RUN - 1) + shape->halves / 2.0;
-    warp_work work = {.products = RUN * (shape->halves / 2.0) * shape->parts, .words = sets * 32 * 4};
-    work.cycles = work.words / 32 * (shape->halves % 4 == 2 ? 1 : 2);
+    int beside = shape->abreast ? 8 : shape->beside ? shape->beside : 1;
+    double next = beside * (task->dtype == STN_F16 ? 1 : 2), products = shape->halves / 2.0;
+    double sets = fmin(next, products) * (RUN - 1) + products;
+    warp_work work = {.products = RUN * products * shape->parts, .words = sets * 32 * 4};
+    work.cycles = work.words / 32 * (beside > 1 || shape->halves % 4 == 2 ? 1 : 2);
     return work;
 }
 
@@ -135,6 +138,12 @@ static double beside(const stn_task *task, const sparse_shape *shape, double mem
     return hypot(hypot(memory, tensor), shared) * pow(fmax(1, FULL / (shape->warps * shape->blocks)), rates.fewer);
 }
 
+/* Of lines, and of planes that are not read in whole lines of memory. */
+static double part_of_copy(const stn_task *task, const sparse_shape *shape) {
+    if (shape->beside * SPARSE_OUTPUTS * (int)stn_dtype_size(task->dtype) % MEMORY_LINE) return rates.memory;
+    return shape->apart ? rates.apart : shape->whole ? rates.line : shape->abreast ? rates.abreast : rates.memory;
+}
+
 void sparse_cost(const stn_task *task, const stn_machine *machine, const sparse_shape *shape, stn_estimate *e) {
     sparse_tiles tiles = sparse_tiles_of(task, shape);
     warp_work work = work_of(task, shape);
@@ -153,10 +162,7 @@ void sparse_cost(const stn_task *task, const stn_machine *machine, const sparse_
         memory = memory / rates.whole * waves / (blocks / slots) +
                  launches * points * rates.aside / (machine->multiprocessors * machine->clock);
     else
-        memory /= shape->apart     ? rates.apart
-                  : shape->whole   ? rates.line
-                  : shape->abreast ? rates.abreast
-                                   : rates.memory;
+        memory /= part_of_copy(task, shape);
     double tensor = e->flops / (rates.tensor * rates.faster * machine->flops[e->unit]);
     double shared = work.cycles * units * launches / (rates.shared * machine->multiprocessors * machine->clock);
     /* A block's walk, whatever runs beside it: one step's products, one after the other in each of a multiprocessor's quarters. */
@@ -245,6 +251,23 @@ static void search_tiles(search *s, int most_fused) {
             insert(s, shape);
         }
     }
+}
+
+/* Of lines in windows too long to be abreast, whose columns lie beside each other by a line of memory, or half of one in f16. */
+static void search_beside(search *s, int most_fused) {
+    sparse_shape shape, plain;
+    for (int fused = 1; (uint64_t)fused <= s->task->steps && fused <= most_fused; fused++)
+        for (int parts = 1; parts <= 2; parts++)
+            for (int beside = 2; beside <= (s->task->dtype == STN_F16 ? 4 : 2); beside *= 2) {
+                if (!sparse_fit_beside(s->task, s->machine, fused, beside, parts, &shape, s->tally)) continue;
+                if (fused > 1 && stn_div_up((int64_t)s->task->steps, shape.launches) != fused) continue;
+                if (sparse_fit(s->task, s->machine, fused, 0, parts, &plain, NULL) && plain.abreast) continue;
+                if (!fuse_taps(s, fused)) return;
+                shape.rounding = (float)sparse_rounding(s->task, &s->taps, false, parts, shape.launches);
+                shape.noise = (float)sparse_noise(s->task, &s->spectrum, &shape, NULL);
+                (void)sparse_share_otherwise(s->task, s->machine, &shape);
+                insert(s, shape);
+            }
 }
 
 /* Of separable taps. */
@@ -339,7 +362,10 @@ size_t sparse_search(const stn_task *task, const stn_machine *machine, int most_
     if (stn_power_make(task, &s.taps, NULL) != STN_OK) return sparse_spectrum_clear(&s.spectrum), 0;
     search_tiles(&s, most_fused);
     stn_power_clear(&s.taps);
-    if (sparse_separable(task, factors))
+    if (task->rank == 1 && stn_power_make(task, &s.taps, NULL) == STN_OK) {
+        search_beside(&s, (int)stn_min(most_fused, SPARSE_MOST_BESIDE));
+        stn_power_clear(&s.taps);
+    } else if (sparse_separable(task, factors))
         search_chains(&s, most_fused);
     else if (stn_power_make(task, &s.taps, NULL) == STN_OK) {
         search_sums(&s, most_fused);

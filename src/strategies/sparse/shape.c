@@ -10,14 +10,16 @@
 
 #define MOST_PRODUCTS 64 /* of one run of 8 rows, all parts: eight times as many are unrolled */
 #define MOST_FUSED 63
-#define MOST_ROWS 64      /* reach along y, both sides */
-#define WARPS 8           /* of a block, at most */
-#define MOST_CHAINED 200  /* registers of a chain: left factors, words between products, sums */
-#define MOST_OF_TWO 80    /* and so many where a multiprocessor takes two blocks: each has some 45 beside them */
-#define BRICK_WARPS 4     /* of a brick, side by side */
-#define MEMORY_LINE 128   /* bytes */
-#define CHUNK 32          /* rows of a chain's ring that arrive together */
-#define FRAGMENTS_HELD 16 /* left factors in registers, 4 each; beside them 32 sums */
+#define MOST_HALVES 32        /* of a window */
+#define MOST_HALVES_BESIDE 36 /* the same of a line whose columns lie beside each other, in f32 */
+#define MOST_ROWS 64          /* reach along y, both sides */
+#define WARPS 8               /* of a block, at most */
+#define MOST_CHAINED 200      /* registers of a chain: left factors, words between products, sums */
+#define MOST_OF_TWO 80        /* and so many where a multiprocessor takes two blocks: each has some 45 beside them */
+#define BRICK_WARPS 4         /* of a brick, side by side */
+#define MEMORY_LINE 128       /* bytes */
+#define CHUNK 32              /* rows of a chain's ring that arrive together */
+#define FRAGMENTS_HELD 16     /* left factors in registers, 4 each; beside them 32 sums */
 
 int sparse_reach(const stn_task *task, const sparse_shape *shape, int axis, int side) {
     return shape->fused * task->reach[axis][side];
@@ -127,10 +129,9 @@ static size_t stage_bytes(const stn_task *task, const sparse_shape *shape) {
     int64_t columns = wide(task, shape) - SPARSE_OUTPUTS + sparse_columns(&w);
     if (task->rank == 1) {
         int64_t segment = 128, points = SPARSE_TALL * wide(task, shape) - SPARSE_OUTPUTS + sparse_columns(&w);
-        if (shape->whole) points += MEMORY_LINE / size - shape->lead;
-        return (size_t)(stn_div_up(points, segment) * (segment * size + (shape->abreast           ? 0
-                                                                         : shape->halves % 4 == 2 ? 64
-                                                                                                  : 32)));
+        int64_t pad = shape->abreast || shape->beside ? 0 : shape->halves % 4 == 2 ? 64 : 32;
+        if (shape->whole) points += stn_round_up(shape->lead, MEMORY_LINE / size) - shape->lead;
+        return (size_t)(stn_div_up(points, segment) * (segment * size + pad));
     }
     sparse_window y = sparse_window_y_of(task, shape);
     int64_t brick_lines = tall(task, shape) - SPARSE_OUTPUTS + sparse_columns(&y);
@@ -186,21 +187,31 @@ sparse_tiles sparse_tiles_of(const stn_task *task, const sparse_shape *shape) {
 /* Do lanes that read a chain's words together meet in the banks of shared memory? Then they wait for each other. */
 static bool lanes_meet(const sparse_shape *shape) { return shape->halves % 2 || shape->halves % 8 == 0; }
 
+/* Of a line: products of one size, which its blocks share, and beside each other columns whose lanes lie in different banks. */
+static bool legal_halves(const stn_task *task, const sparse_shape *shape) {
+    if (!shape->beside) return shape->halves % 2 == 0;
+    return task->dtype == STN_F16 ? shape->halves % 8 == 4 : shape->halves % 4 == 2;
+}
+
+static int most_halves(const stn_task *task, const sparse_shape *shape) {
+    return shape->beside && task->dtype == STN_F32 ? MOST_HALVES_BESIDE : MOST_HALVES;
+}
+
 /* The narrowest window that holds the taps. */
 static bool fit_window(const stn_task *task, const stn_machine *machine, void *of) {
     sparse_shape *shape = of;
     (void)machine;
     shape->lead = (int)stn_round_up(sparse_reach(task, shape, 2, 0), slot(task));
-    for (shape->halves = 1; shape->halves <= SPARSE_MOST_HALVES; shape->halves++) {
+    for (shape->halves = 1; shape->halves <= most_halves(task, shape); shape->halves++) {
         sparse_window w = sparse_window_of(task, shape);
-        if (task->rank == 1 && shape->halves % 2) continue;
+        if (task->rank == 1 && !legal_halves(task, shape)) continue;
         if (sparse_legal(&w) && !(shape->terms && lanes_meet(shape))) break;
     }
-    for (shape->halves_y = 2; shape->terms && shape->halves_y <= SPARSE_MOST_HALVES; shape->halves_y += 2) {
+    for (shape->halves_y = 2; shape->terms && shape->halves_y <= MOST_HALVES; shape->halves_y += 2) {
         sparse_window w = sparse_window_y_of(task, shape);
         if (sparse_legal(&w)) break;
     }
-    return shape->halves <= SPARSE_MOST_HALVES && shape->halves_y <= SPARSE_MOST_HALVES;
+    return shape->halves <= most_halves(task, shape) && shape->halves_y <= MOST_HALVES;
 }
 
 int sparse_waiting_blocks(const stn_task *task, const sparse_shape *shape) {
@@ -279,13 +290,15 @@ static void fit_walk(const stn_task *task, const stn_machine *machine, sparse_sh
 static bool fit_rows(const stn_task *task, const stn_machine *machine, void *of) {
     const sparse_shape *shape = of;
     (void)machine;
-    return shape->fused <= MOST_FUSED && (int64_t)shape->fused * (task->reach[1][0] + task->reach[1][1]) <= MOST_ROWS;
+    const int most = shape->beside ? SPARSE_MOST_BESIDE : MOST_FUSED;
+    return shape->fused <= most && (int64_t)shape->fused * (task->reach[1][0] + task->reach[1][1]) <= MOST_ROWS;
 }
 
 static bool fit_blocks(const stn_task *task, const stn_machine *machine, void *of) {
-    ((sparse_shape *)of)->abreast = can_be_abreast(task, of);
-    fit_walk(task, machine, of);
-    const sparse_tiles tiles = sparse_tiles_of(task, of);
+    sparse_shape *shape = of;
+    shape->abreast = !shape->beside && can_be_abreast(task, shape);
+    fit_walk(task, machine, shape);
+    const sparse_tiles tiles = sparse_tiles_of(task, shape);
     return task->batch <= INT32_MAX / tiles.walks / tiles.y / tiles.x;
 }
 
@@ -298,8 +311,7 @@ static const stn_constraint constraints[] = {
     {"blocks", "a launch has fewer than 2^31 blocks", fit_blocks},
 };
 
-bool sparse_fit(const stn_task *task, const stn_machine *machine, int fused, int terms, int parts, sparse_shape *shape,
-                stn_tally *tally) {
+static void begin_shape(const stn_task *task, int fused, int terms, int parts, sparse_shape *shape) {
     memset(shape, 0, sizeof *shape);
     shape->fused = fused;
     shape->launches = (int)stn_div_up((int64_t)task->steps, fused);
@@ -307,6 +319,19 @@ bool sparse_fit(const stn_task *task, const stn_machine *machine, int fused, int
     shape->parts = parts;
     shape->vector = stn_task_vector(task);
     shape->extended = stn_task_extended(task);
+}
+
+bool sparse_fit(const stn_task *task, const stn_machine *machine, int fused, int terms, int parts, sparse_shape *shape,
+                stn_tally *tally) {
+    begin_shape(task, fused, terms, parts, shape);
+    return STN_CONSTRAINTS_HOLD(constraints, task, machine, shape, tally);
+}
+
+bool sparse_fit_beside(const stn_task *task, const stn_machine *machine, int fused, int beside, int parts,
+                       sparse_shape *shape, stn_tally *tally) {
+    if (task->rank != 1) return false;
+    begin_shape(task, fused, 0, parts, shape);
+    shape->beside = beside, shape->whole = 1;
     return STN_CONSTRAINTS_HOLD(constraints, task, machine, shape, tally);
 }
 
@@ -373,6 +398,7 @@ void sparse_params(const stn_task *task, const sparse_shape *shape, stn_text *pa
     stn_params_int(params, "SPARSE_ABREAST", shape->abreast);
     stn_params_int(params, "SPARSE_WHOLE", shape->whole);
     stn_params_int(params, "SPARSE_APART", shape->apart);
+    stn_params_int(params, "SPARSE_BESIDE", shape->beside ? shape->beside : 1);
     stn_params_int(params, "SPARSE_HELD", shape->held);
     stn_params_ints(params, "SPARSE_ROW_FIRST", rows.first, (size_t)rows.planes);
     stn_params_ints(params, "SPARSE_ROW_COUNT", rows.count, (size_t)rows.planes);

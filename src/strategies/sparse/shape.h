@@ -6,7 +6,8 @@
 #include "strategies/sparse/encode.h"
 
 #define SPARSE_MOST_PLANES 33
-#define SPARSE_TALL 64 /* rows of a block's tile */
+#define SPARSE_TALL 64         /* rows of a block's tile */
+#define SPARSE_MOST_BESIDE 127 /* steps of a launch of lines whose columns lie beside each other */
 
 /* Fits a stn_candidate. */
 typedef struct sparse_shape {
@@ -27,6 +28,7 @@ typedef struct sparse_shape {
     int extended;   /* fused launches are right up to the faces: axes wrap, or mirror symmetric taps */
     float rounding; /* what rounding the weights alone errs by, of all launches: accuracy.h */
     float noise;    /* what rounding elements errs by: noise.h */
+    int beside;     /* sparse_line: columns of a product that lie side by side, 2 or 4; 0: none, or abreast all */
 } sparse_shape;
 _Static_assert(sizeof(sparse_shape) <= sizeof(stn_candidate), "a shape is a candidate");
 
@@ -42,6 +44,9 @@ bool sparse_rows_of(const stn_task *task, int fused, sparse_rows *rows);
  * kernel can take it. tally: may be NULL. */
 bool sparse_fit(const stn_task *task, const stn_machine *machine, int fused, int terms, int parts, sparse_shape *shape,
                 stn_tally *tally);
+/* A line whose columns lie `beside` each other by so many, in whole lines of memory; false if no kernel can take it. */
+bool sparse_fit_beside(const stn_task *task, const stn_machine *machine, int fused, int beside, int parts,
+                       sparse_shape *shape, stn_tally *tally);
 /* The same with one block more on each multiprocessor; false if it does not hold so many. */
 bool sparse_fit_more(const stn_task *task, const stn_machine *machine, sparse_shape *shape);
 /* The same reading whole lines of memory; false if no kernel does. */

@@ -265,6 +265,7 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
                    {"warps", shape->warps},
                    {"stages", shape->stages},
                    {"abreast", shape->abreast},
+                   {"beside", shape->beside},
                    {"whole_lines", shape->whole},
                    {"apart", shape->apart},
                    {"walk", shape->walk},
@@ -285,6 +286,7 @@ static void name_candidate(const stn_task *task, const stn_candidate *candidate,
     if (shape.terms == 1) stn_text_printf(text, " as a chain");
     if (shape.terms > 1) stn_text_printf(text, " as %d chains", shape.terms);
     if (shape.abreast) stn_text_printf(text, shape.whole ? ", abreast, whole lines" : ", abreast");
+    if (shape.beside) stn_text_printf(text, ", columns beside each other by %d, whole lines", shape.beside);
     if (shape.whole) stn_text_printf(text, shape.apart ? ", %d tiles apart" : ", walks of %d", shape.walk);
     stn_text_printf(text,
                     ", windows of %d points, %s products, %d warps, %d block%s, a point takes %.4g multiplications, "

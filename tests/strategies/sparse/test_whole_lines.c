@@ -44,7 +44,40 @@ static void whole_lines(suite *s) {
     suite_report(s, seen[0] && seen[1] && seen[2], "lines, and planes of both types", NULL);
 }
 
+/* Lines in windows too long to be abreast, whose columns lie beside each other: windows, sides and sizes at random. */
+static void beside(suite *s) {
+    int seen[3] = {0};
+    for (int turn = 0; turn < (s->full ? 120 : 9); turn++) {
+        dice d = {(uint64_t)(2900 + turn)};
+        int radius = dice_int(&d, 1, 6), by = turn % 3 == 2 ? 4 : 2;
+        size_t n = (size_t)dice_int(&d, 1500, 70000);
+        if (turn % 2) n = (size_t)stn_round_up((int64_t)n, 16);
+        stn_stencil *stencil = random_stencil(&d, 1, (taps_kind)dice_int(&d, 0, 2), radius);
+        stn_problem p = STN_PROBLEM_INIT;
+        p.stencil = stencil, p.steps = (uint64_t)dice_int(&d, 8, 200) / (uint64_t)radius + 2, p.extent[0] = n;
+        if (turn % 4) random_sides(&d, &p, 1);
+        if (turn % 5 == 0) p.batch = 3;
+        if (turn % 7 == 6) p.alignment = 4;
+        p.dtype = turn % 3 ? STN_F16 : STN_F32;
+        p.tolerance = TOLERANCE;
+        comparison c;
+        char words[60], what[400], detail[1200];
+        snprintf(words, sizeof words, "beside each other by %d", by);
+        int pick = suite_candidate(s, &p, "sparse", words);
+        bool good = compare_candidate_with_host(s->context, s->pool, &p, "sparse", pick, true, d.state, &c);
+        bool none = !good && c.error.status == STN_ERROR_INVALID_ARGUMENT;
+        snprintf(what, sizeof what, "%zu points, %s, radius %d, %llu steps, by %d: %s", n, stn_dtype_name(p.dtype),
+                 radius, (unsigned long long)p.steps, by, none ? "none" : c.parameters);
+        suite_detail(&c, detail, sizeof detail);
+        s->worst = fmax(s->worst, good ? c.relative_l2 / c.bar : 0);
+        if (!none) seen[turn % 3]++;
+        suite_report(s, good || none, what, detail);
+        stn_stencil_destroy(stencil);
+    }
+    suite_report(s, seen[0] && seen[1] && seen[2], "two columns of both types, and four of f16", NULL);
+}
+
 int main(int argc, char **argv) {
-    static const suite_part parts[] = {{"whole-lines", whole_lines}};
+    static const suite_part parts[] = {{"whole-lines", whole_lines}, {"beside", beside}};
     return suite_main(argc, argv, parts, sizeof parts / sizeof *parts);
 }
