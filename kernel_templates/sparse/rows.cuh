@@ -10,7 +10,7 @@
 using STORED = SPARSE_STORE;
 constexpr int RANK = SPARSE_RANK, HALVES = SPARSE_HALVES, LEAD = SPARSE_LEAD, PARTS = SPARSE_PARTS;
 constexpr int THREADS = 32 * WARPS, SLOT = 16 / sizeof(STORED), POINTS_OF_WORD = sparse_words<STORED>::POINTS;
-constexpr int RUN = 8, TALL = 8 * RUN, WIDE = 16 * WARPS;
+constexpr int RUN = 8, BESIDE = SPARSE_BESIDE, TALL = 8 * RUN / BESIDE, WIDE = 16 * WARPS * BESIDE;
 constexpr int PRODUCTS = (HALVES + 1) / 2, REGISTERS = (HALVES / 2 + 1) / 2 + HALVES % 2;
 constexpr int COLUMNS = WIDE - 16 + 8 * HALVES * POINTS_OF_WORD, SLOTS = COLUMNS / SLOT;
 constexpr int LINES = TALL + Y_LOW + Y_HIGH;
@@ -79,8 +79,8 @@ template <bool ABREAST>
 __device__ __forceinline__ void store_tile(const tile_arguments &a, STORED *grid, long long row, long long x, int warp,
                                            int g, int t, const float (&sum)[RUN][4]) {
     const float scale = static_cast<float>(a.scale);
-    const int column = column_of<STORED>(g, t), down = 8 * (ABREAST ? warp : column);
-    const int right = 16 * (ABREAST ? column : warp) + 4 * four_of<STORED>(g, t);
+    const int column = column_of<STORED>(g, t), down = 8 * (ABREAST ? warp / BESIDE : column);
+    const int right = (ABREAST ? warp % BESIDE * 128 + 16 * column : 16 * warp) + 4 * four_of<STORED>(g, t);
     const bool inside = VECTOR > 1 && x + WIDE <= a.nx && row + TALL <= a.ny;
     STORED *to = grid + (row + down) * a.out_y + x + right;
     if (inside) {

@@ -92,7 +92,7 @@ __device__ __forceinline__ void load_tile(STORED *stage, const STORED *line, lon
 #pragma unroll
         for (int i = 0; i < STAGE_POINTS; i += AT_ONCE)
             if (i + AT_ONCE <= STAGE_POINTS || first < STAGE_POINTS - i)
-                copy_async_16(to + i + i / SEGMENT_POINTS * PAD, from + i);
+                copy_of_line<SPARSE_WHOLE == 2>(to + i + i / SEGMENT_POINTS * PAD, from + i);
         return;
     }
 #pragma unroll 1

@@ -222,13 +222,32 @@ static bool fuse_taps(search *s, int fused) {
     return true;
 }
 
+/* Of planes, those of wider tiles, and of more blocks on a multiprocessor: [i] tiles of so many warps, blocks, stages, lines of memory in a
+ * request. A block takes as long
+ * for a tile whether many or few of them ask for memory, so more of them should hide what it waits for; f16 holds three
+ * (bench/results/2026-11-23-sparse-3.md; not measured yet, and reckoned as if they did not). */
+static void insert_wider(search *s, const sparse_shape *shape) {
+    static const int ways[][4] = {{1, 3, 3, 1}, {4, 3, 3, 1}, {4, 3, 3, 2}, {4, 2, 5, 1}, {2, 3, 3, 1}};
+    for (size_t i = 0; i < sizeof ways / sizeof *ways && shape->parts == 1; i++) {
+        sparse_shape wider = *shape;
+        wider.whole = ways[i][3];
+        if (sparse_fit_wider(s->task, s->machine, ways[i][0], ways[i][1], ways[i][2], &wider)) insert(s, wider);
+    }
+}
+
 /* Those that read whole lines of memory. */
 static void insert_whole(search *s, sparse_shape shape) {
     if (!sparse_fit_whole(s->task, s->machine, &shape)) return;
     insert(s, shape);
+    insert_wider(s, &shape);
     sparse_shape other = shape;
     if (sparse_fit_more(s->task, s->machine, &other)) insert(s, other);
-    if (sparse_share_otherwise(s->task, s->machine, &shape)) insert(s, shape);
+    other = shape;
+    const bool shared = sparse_share_otherwise(s->task, s->machine, &shape);
+    if (shared) insert(s, shape);
+    if (s->task->rank == 1) other = shape; /* of lines the better way, of planes not */
+    other.whole = 2;
+    if (shape.parts == 1) insert(s, other);
 }
 
 static void search_tiles(search *s, int most_fused) {

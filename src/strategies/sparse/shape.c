@@ -27,12 +27,18 @@ int sparse_reach(const stn_task *task, const sparse_shape *shape, int axis, int 
 
 static int slot(const stn_task *task) { return 16 / (int)stn_dtype_size(task->dtype); }
 bool sparse_is_brick(const stn_task *task, const sparse_shape *shape) { return task->rank == 3 && shape->terms; }
+/* sparse_walk's, of a block. */
+static int warps_beside(const stn_task *task, const sparse_shape *shape) {
+    return task->rank == 2 && shape->beside ? shape->beside : 1;
+}
 /* Of a block's tile: a brick's is BRICK_WARPS wide. */
 static int wide(const stn_task *task, const sparse_shape *shape) {
-    return SPARSE_OUTPUTS * (sparse_is_brick(task, shape) ? BRICK_WARPS : shape->warps);
+    if (sparse_is_brick(task, shape)) return SPARSE_OUTPUTS * BRICK_WARPS;
+    return SPARSE_OUTPUTS * shape->warps * warps_beside(task, shape);
 }
 static int tall(const stn_task *task, const sparse_shape *shape) {
-    return sparse_is_brick(task, shape) ? SPARSE_OUTPUTS * shape->warps / BRICK_WARPS : SPARSE_TALL;
+    if (sparse_is_brick(task, shape)) return SPARSE_OUTPUTS * shape->warps / BRICK_WARPS;
+    return SPARSE_TALL / warps_beside(task, shape);
 }
 int sparse_points(const stn_task *task, const sparse_shape *shape) {
     return wide(task, shape) * tall(task, shape) / shape->warps;
@@ -142,11 +148,11 @@ static size_t stage_bytes(const stn_task *task, const sparse_shape *shape) {
     return (size_t)(stn_div_up(lines, 8) * (8 * columns + banks) * size);
 }
 
-/* sparse_walk's rows: of so many tiles of 64, and what taps reach. */
+/* sparse_walk's rows: of so many tiles, and what taps reach. */
 static size_t ring_bytes(const stn_task *task, const sparse_shape *shape) {
     sparse_window w = sparse_window_of(task, shape);
     int reach = sparse_reach(task, shape, 1, 0) + sparse_reach(task, shape, 1, 1);
-    int64_t rows = shape->stages * SPARSE_TALL + stn_round_up(reach, 8);
+    int64_t rows = (int64_t)shape->stages * tall(task, shape) + stn_round_up(reach, 8);
     return (size_t)(rows * (wide(task, shape) - SPARSE_OUTPUTS + sparse_columns(&w))) * stn_dtype_size(task->dtype);
 }
 
@@ -175,7 +181,7 @@ sparse_tiles sparse_tiles_of(const stn_task *task, const sparse_shape *shape) {
         tiles.steps = stn_div_up(task->n[2], SPARSE_TALL * wide(task, shape));
         tiles.x = 1;
     } else if (task->rank == 2)
-        tiles.steps = stn_div_up(task->n[1], SPARSE_TALL);
+        tiles.steps = stn_div_up(task->n[1], tall(task, shape));
     else {
         tiles.steps = task->n[0];
         tiles.y = stn_div_up(task->n[1], tall(task, shape));
@@ -271,7 +277,7 @@ double sparse_again(const stn_task *task, const sparse_shape *shape) {
 /* Long walks leave multiprocessors idle at the end, short ones of 3D read planes twice. */
 static void fit_walk(const stn_task *task, const stn_machine *machine, sparse_shape *shape) {
     double best = INFINITY, slots = (double)machine->multiprocessors * shape->blocks;
-    double again = sparse_again(task, shape);
+    double again = sparse_again(task, shape), start = task->rank == 2 && shape->beside ? 1 : 0.3; /* of a tile's time */
     shape->walk = 1;
     sparse_tiles tiles = sparse_tiles_of(task, shape);
     int64_t steps = tiles.steps, last = 0;
@@ -280,7 +286,7 @@ static void fit_walk(const stn_task *task, const stn_machine *machine, sparse_sh
         if (walk == last || walk > INT32_MAX) continue;
         last = walk;
         double blocks = (double)(task->batch * tiles.y * tiles.x * stn_div_up(steps, walk));
-        double cost = ((double)walk + again + 0.3) * fmax(1, ceil(blocks / slots));
+        double cost = ((double)walk + again + start) * fmax(1, ceil(blocks / slots));
         if (cost >= best) continue;
         best = cost;
         shape->walk = (int)walk;
@@ -362,6 +368,15 @@ bool sparse_fit_whole(const stn_task *task, const stn_machine *machine, sparse_s
                 return true;
             }
     return false;
+}
+
+bool sparse_fit_wider(const stn_task *task, const stn_machine *machine, int beside, int blocks, int stages,
+                      sparse_shape *shape) {
+    if (task->rank != 2 || !shape->whole || shape->warps != WARPS) return false;
+    shape->beside = beside, shape->blocks = blocks, shape->stages = stages;
+    if ((sparse_shared(task, shape) + 1024) * (size_t)blocks > machine->shared_per_block) return false;
+    fit_walk(task, machine, shape);
+    return true;
 }
 
 bool sparse_share_otherwise(const stn_task *task, const stn_machine *machine, sparse_shape *shape) {

@@ -21,14 +21,14 @@ typedef struct sparse_shape {
     int lead;     /* points from the window's first to its first output */
     int warps, stages, blocks;
     int abreast; /* sparse_tile, sparse_line: products' columns lie side by side, and stores are whole lines of memory */
-    int whole;   /* abreast, and what is read comes in whole lines of memory: sparse_walk, sparse_line */
+    int whole;   /* what is read comes in whole lines of memory, 2: in pairs of them; sparse_walk, sparse_line */
     int apart;   /* sparse_line: of a block's tiles, other blocks' lie between them */
     int held;    /* rows of taps in registers at once */
     int walk;    /* of a block: planes in 3D, tiles of 64 rows else */
     int extended;   /* fused launches are right up to the faces: axes wrap, or mirror symmetric taps */
     float rounding; /* what rounding the weights alone errs by, of all launches: accuracy.h */
     float noise;    /* what rounding elements errs by: noise.h */
-    int beside;     /* sparse_line: columns of a product that lie side by side, 2 or 4; 0: none, or abreast all */
+    int beside; /* sparse_line: columns of a product that lie side by side, 2 or 4; sparse_walk: warps; 0: as ever */
 } sparse_shape;
 _Static_assert(sizeof(sparse_shape) <= sizeof(stn_candidate), "a shape is a candidate");
 
@@ -51,6 +51,14 @@ bool sparse_fit_beside(const stn_task *task, const stn_machine *machine, int fus
 bool sparse_fit_more(const stn_task *task, const stn_machine *machine, sparse_shape *shape);
 /* The same reading whole lines of memory; false if no kernel does. */
 bool sparse_fit_whole(const stn_task *task, const stn_machine *machine, sparse_shape *shape);
+/* Planes that are read so, of tiles as wide as `beside` warps, in as many blocks on a multiprocessor and stages; false if it does not hold
+ * them. */
+bool sparse_fit_wider(const stn_task *task, const stn_machine *machine, int beside, int blocks, int stages,
+                      sparse_shape *shape);
+/* Planes that are read so, of tiles as wide as `beside` warps, in as many blocks on a multiprocessor and stages; false if it does not hold
+ * them. */
+bool sparse_fit_wider(const stn_task *task, const stn_machine *machine, int beside, int blocks, int stages,
+                      sparse_shape *shape);
 /* Another way for its blocks to share the tiles: of lines, so that all that is read at a time is near; of planes, by no more blocks than
  * run at once. False if it is the same. */
 bool sparse_share_otherwise(const stn_task *task, const stn_machine *machine, sparse_shape *shape);

@@ -9,39 +9,59 @@
 
 #define TOLERANCE 1e-3 /* of f32: tf32 */
 
+/* One candidate of which the name has `words`, on lines or planes by chance: its parameters in `c`; false if there is none. */
+static bool check(suite *s, const char *words, int rank, dice d, int turn, comparison *c) {
+    int radius = dice_int(&d, 1, rank == 1 ? 8 : 4);
+    int n[3] = {rank == 1 ? dice_int(&d, 100, 60000) : dice_int(&d, 20, 700), dice_int(&d, 20, 1200), 0};
+    if (turn % 2) n[rank - 1] = (int)stn_round_up(n[rank - 1], 16);
+    stn_stencil *stencil = random_stencil(&d, rank, (taps_kind)dice_int(&d, 0, 2), radius);
+    stn_problem p = STN_PROBLEM_INIT;
+    p.stencil = stencil, p.steps = (uint64_t)dice_int(&d, 1, 3);
+    for (int axis = 0; axis < rank; axis++) p.extent[axis] = (size_t)n[axis];
+    if (turn % 4) random_sides(&d, &p, rank);
+    if (turn % 5 == 0) p.batch = 3;
+    if (turn % 11 == 10) p.alignment = 4;
+    p.dtype = dice_int(&d, 0, 1) ? STN_F32 : STN_F16;
+    p.tolerance = TOLERANCE;
+    int pick = suite_candidate(s, &p, "sparse", words);
+    bool good = compare_candidate_with_host(s->context, s->pool, &p, "sparse", pick, true, d.state, c);
+    bool none = !good && c->error.status == STN_ERROR_INVALID_ARGUMENT;
+    char what[400], detail[1200];
+    snprintf(what, sizeof what, "%dD, %d x %d, %s, radius %d, %llu steps, %s: %s", rank, n[0], n[1],
+             stn_dtype_name(p.dtype), radius, (unsigned long long)p.steps, words, none ? "none" : c->parameters);
+    suite_detail(c, detail, sizeof detail);
+    s->worst = fmax(s->worst, good ? c->relative_l2 / c->bar : 0);
+    suite_report(s, good || none, what, detail);
+    stn_stencil_destroy(stencil);
+    return !none;
+}
+
 /* All sides, walks over several tiles, edges that cut a tile, rows that are not aligned; a step, and a few. */
 static void whole_lines(suite *s) {
     int seen[3] = {0};
     for (int turn = 0; turn < (s->full ? 150 : 12); turn++) {
-        dice d = {(uint64_t)(1700 + turn)};
-        int rank = turn % 3 ? 2 : 1, radius = dice_int(&d, 1, rank == 1 ? 8 : 4);
-        int n[3] = {rank == 1 ? dice_int(&d, 100, 60000) : dice_int(&d, 20, 700), dice_int(&d, 20, 300), 0};
-        if (turn % 2) n[rank - 1] = (int)stn_round_up(n[rank - 1], 16);
-        stn_stencil *stencil = random_stencil(&d, rank, (taps_kind)dice_int(&d, 0, 2), radius);
-        stn_problem p = STN_PROBLEM_INIT;
-        p.stencil = stencil, p.steps = (uint64_t)dice_int(&d, 1, 3);
-        for (int axis = 0; axis < rank; axis++) p.extent[axis] = (size_t)n[axis];
-        if (turn % 4) random_sides(&d, &p, rank);
-        if (turn % 5 == 0) p.batch = 3;
-        if (turn % 11 == 10) p.alignment = 4;
-        p.dtype = dice_int(&d, 0, 1) ? STN_F32 : STN_F16;
-        p.tolerance = TOLERANCE;
         comparison c;
-        int pick = suite_candidate(s, &p, "sparse", "whole lines");
-        bool good = compare_candidate_with_host(s->context, s->pool, &p, "sparse", pick, true, d.state, &c);
-        bool none = !good && c.error.status == STN_ERROR_INVALID_ARGUMENT;
-        char what[400], detail[1200];
-        snprintf(what, sizeof what, "%dD, %d x %d, %s, radius %d, %llu steps: %s", rank, n[0], n[1],
-                 stn_dtype_name(p.dtype), radius, (unsigned long long)p.steps, none ? "none" : c.parameters);
-        suite_detail(&c, detail, sizeof detail);
-        s->worst = fmax(s->worst, good ? c.relative_l2 / c.bar : 0);
-        seen[0] += !none && rank == 1;
-        seen[1] += strstr(c.parameters, "sparse_walk") != NULL && p.dtype == STN_F16;
-        seen[2] += strstr(c.parameters, "sparse_walk") != NULL && p.dtype == STN_F32;
-        suite_report(s, good || none, what, detail);
-        stn_stencil_destroy(stencil);
+        int rank = turn % 3 ? 2 : 1;
+        bool any = check(s, "whole lines", rank, (dice){(uint64_t)(1700 + turn)}, turn, &c);
+        seen[0] += any && rank == 1;
+        seen[1] += strstr(c.parameters, "sparse_walk") != NULL && strstr(c.parameters, "f16") != NULL;
+        seen[2] += strstr(c.parameters, "sparse_walk") != NULL && strstr(c.parameters, "tf32") != NULL;
     }
     suite_report(s, seen[0] && seen[1] && seen[2], "lines, and planes of both types", NULL);
+}
+
+/* The same of planes in tiles of one, two and four warps side by side, in as many blocks as shared memory holds, and where requests ask for
+ * pairs of lines. */
+static void wider(suite *s) {
+    int seen[5] = {0};
+    for (int turn = 0; turn < (s->full ? 150 : 12); turn++) {
+        comparison c;
+        char words[40];
+        const int by = turn % 4 == 3 ? 3 : 1 << turn % 4;
+        snprintf(words, sizeof words, by == 3 ? "read by pairs" : "tiles of %d warps", by);
+        seen[by] += check(s, words, by == 3 && turn % 8 == 3 ? 1 : 2, (dice){(uint64_t)(5200 + turn)}, turn, &c);
+    }
+    suite_report(s, seen[1] && seen[2] && seen[3] && seen[4], "one, two and four, and pairs", NULL);
 }
 
 /* Lines in windows too long to be abreast, whose columns lie beside each other: windows, sides and sizes at random. */
@@ -78,6 +98,6 @@ static void beside(suite *s) {
 }
 
 int main(int argc, char **argv) {
-    static const suite_part parts[] = {{"whole-lines", whole_lines}, {"beside", beside}};
+    static const suite_part parts[] = {{"whole-lines", whole_lines}, {"wider", wider}, {"beside", beside}};
     return suite_main(argc, argv, parts, sizeof parts / sizeof *parts);
 }
