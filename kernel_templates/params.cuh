@@ -76,6 +76,7 @@ constexpr int SPARSE_HALVES_Y = 4;  // sparse_chain, sparse_brick: of the window
 constexpr int SPARSE_TERMS = 2;     // the same: separable terms that are summed up
 constexpr int SPARSE_LEAD = 4;      // a window begins so many points before its first output
 constexpr int SPARSE_PARTS = 1;     // of a weight, of 11 bits each
+constexpr int SPARSE_SPLIT = 0;  // sparse_tile, sparse_walk: of f32 what an element leaves of 11 bits is multiplied too
 constexpr int SPARSE_ABREAST =
     0;                           // sparse_tile, sparse_line: columns of products lie side by side, not below each other
 constexpr int SPARSE_WHOLE = 0;  // what is read comes in whole lines of memory, 2: in pairs of them

@@ -61,17 +61,55 @@ __device__ __forceinline__ void read_fragments(fragments<COUNT> &to, const unsig
                          table + 32 * REGISTERS + (((row + i) * PRODUCTS + k) * PARTS + part) * FRAGMENT + 4 * lane);
 }
 
+// A lane's words of a window. SPLIT: products take elements of f32 in two parts of 11 bits as they take weights, three of the four ways, and
+// as accurate as f32 is: the fourth is too small.
+constexpr bool SPLIT = SPARSE_SPLIT;
+static_assert(!SPLIT || (PARTS == 2 && sizeof(STORED) == 4), "f32 in two parts");
+template <int WORDS>
+struct window_words {
+    unsigned high[WORDS], low[SPLIT ? WORDS : 1];
+    __device__ __forceinline__ void load(const STORED *from) {
+        if constexpr (SPLIT)
+            load_parts(high, low, from);
+        else
+            load_words(high, from);
+    }
+};
+
+// add_window of both parts. Tensor cores cut off what falls below some 22 bits of a product's largest number, its sum included, so each
+// product has a sum of its own, small numbers first, and those are rounded as they are added up.
+template <int K, int S, int COUNT, int WORDS>
+__device__ __forceinline__ void add_split(float (&sum)[RUN][4], const fragments<COUNT> &a, const window_words<WORDS> &b,
+                                          unsigned meta) {
+    constexpr int SELECTOR = WORDS == 4 ? K % 2 : 0;
+    const STORED *const type = nullptr;
+#pragma unroll
+    for (int i = 0; i < COUNT; i++)
+        if (S - i >= 0 && S - i < RUN) {
+            float own[4] = {};
+            sparse_product<SELECTOR>(type, own, a.word[i][K][0], b.low, meta);
+            sparse_product<SELECTOR>(type, own, a.word[i][K][PARTS - 1], b.high, meta);
+            sparse_product<SELECTOR>(type, own, a.word[i][K][0], b.high, meta);
+#pragma unroll
+            for (int e = 0; e < 4; e++) sum[S - i >= 0 ? S - i : 0][e] += own[e];
+        }
+}
+
 // A window of rows LINE + 8 g, times those rows of taps that meet it in sums 0 to RUN - 1: tap row i in sum S - i.
 template <int K, int S, int COUNT, int WORDS>
-__device__ __forceinline__ void add_window(float (&sum)[RUN][4], const fragments<COUNT> &a, const unsigned (&b)[WORDS],
-                                           unsigned meta) {
+__device__ __forceinline__ void add_window(float (&sum)[RUN][4], const fragments<COUNT> &a,
+                                           const window_words<WORDS> &b, unsigned meta) {
+    if constexpr (SPLIT) {
+        add_split<K, S>(sum, a, b, meta);
+        return;
+    }
 #pragma unroll
     for (int part = PARTS - 1; part >= 0; part--)
 #pragma unroll
         for (int i = 0; i < COUNT; i++)
             if (S - i >= 0 && S - i < RUN)
                 sparse_product<WORDS == 4 ? K % 2 : 0>(static_cast<const STORED *>(nullptr),
-                                                       sum[S - i >= 0 ? S - i : 0], a.word[i][K][part], b, meta);
+                                                       sum[S - i >= 0 ? S - i : 0], a.word[i][K][part], b.high, meta);
 }
 
 // The outputs of a warp, of the block's tile from `row` and x on. ABREAST: sparse_tile's and sparse_walk's drawing.

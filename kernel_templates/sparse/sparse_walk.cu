@@ -145,12 +145,12 @@ __device__ __forceinline__ void add_rows(float (&sum)[RUN][4], const fragments<C
             constexpr int K = product;
             const STORED *const from = starts.of[LINE / 8][K] + LINE % 8 * COLUMNS;
             if constexpr (2 * K + 1 < HALVES) {
-                unsigned b[4];
-                load_words(b, from);
+                window_words<4> b;
+                b.load(from);
                 add_window<K, S>(sum, a, b, meta[K / 2]);
             } else {
-                unsigned b[2];
-                load_words(b, from);
+                window_words<2> b;
+                b.load(from);
                 add_window<K, S>(sum, a, b, meta[REGISTERS - 1]);
             }
         });

@@ -6,7 +6,7 @@
 #include "strategies/common/powers.h"
 #include "strategies/sparse/shape.h"
 
-/* What tolerance f32 needs, for its elements are rounded to tf32. */
+/* What tolerance f32 needs where its elements are rounded to tf32. */
 #define SPARSE_TF32_TOLERANCE 5e-4
 
 /* The power of two that weights are divided by before they are rounded: of f16, which holds few small numbers. `bounded`: their

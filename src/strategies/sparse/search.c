@@ -23,9 +23,10 @@
  * longer launches take that load single elements, as measured when those were still waited for one by one
  * (bench/results/2026-11-22-rates.md). Where whole lines of memory are read (bench/results/2026-11-23-sparse-3.md): parts of the copy
  * bandwidth, of planes beside cycles of a multiprocessor that a point takes, which nothing hides (f32 takes 0.095 ms more than f16
- * for 0.42 GB more, and both 0.03 besides, in one wave of blocks as in seven), and of lines, and such as share their tiles. */
+ * for 0.42 GB more, and both 0.03 besides, in one wave of blocks as in seven), and of lines, and such as share their tiles. Launches
+ * that take elements in two parts are not measured: `split` keeps them from being chosen on a guess, before --tune. */
 static const struct {
-    double faster, tensor, memory, abreast, whole, aside, line, apart, shared, fewer, alone, start, elements;
+    double faster, tensor, memory, abreast, whole, aside, line, apart, shared, fewer, alone, start, elements, split;
 } rates = {.faster = 1.45,
            .tensor = 1,
            .memory = 0.72,
@@ -38,7 +39,8 @@ static const struct {
            .fewer = 0.35,
            .alone = 0.45,
            .start = 6000,
-           .elements = 6};
+           .elements = 6,
+           .split = 1.3};
 #define FULL 16.0       /* warps */
 #define MEMORY_LINE 128 /* bytes */
 
@@ -99,7 +101,7 @@ static warp_work work_of(const stn_task *task, const sparse_shape *shape) {
     if (shape->terms) return chain_work(task, shape);
     if (!sparse_rows_of(task, shape->fused, &rows)) return work;
     if (task->rank == 1) return line_work(task, shape);
-    work.products = RUN * rows.all * (shape->halves / 2.0) * shape->parts;
+    work.products = RUN * rows.all * (shape->halves / 2.0) * sparse_products_of_part(task, shape);
     for (int d = 0; d < rows.planes; d++)
         for (int at = 0; at < rows.count[d]; at += shape->held) {
             double turns = (double)stn_min(shape->held, rows.count[d] - at) + RUN - 1;
@@ -172,6 +174,7 @@ void sparse_cost(const stn_task *task, const stn_machine *machine, const sparse_
     double launch = fmax(beside(task, shape, memory, tensor, shared) / launches, least);
     double faces = shape->extended ? 0 : stn_faces_seconds(task, machine, shape->fused);
     if (slow_loads(task, shape)) launch *= rates.elements;
+    if (sparse_splits(task)) launch *= rates.split;
     e->seconds = launches * (machine->launch_seconds + launch + faces);
     e->error = sparse_error(shape);
 }
@@ -256,8 +259,8 @@ static void search_tiles(search *s, int most_fused) {
     for (int fused = 1; (uint64_t)fused <= s->task->steps && fused <= most_fused; fused++) {
         if (!fits(s, fused, 0, &shape, &cheaper)) return;
         if (cheaper) continue;
-        if (!fuse_taps(s, fused)) return;
-        for (int parts = 1; parts <= 2; parts++) {
+        if (!sparse_splits(s->task) && !fuse_taps(s, fused)) return; /* two parts of a weight err by chance */
+        for (int parts = sparse_splits(s->task) ? 2 : 1; parts <= 2; parts++) {
             if (!sparse_fit(s->task, s->machine, fused, 0, parts, &shape, s->tally)) continue;
             shape.rounding = (float)sparse_rounding(s->task, &s->taps, false, parts, shape.launches);
             shape.noise = (float)sparse_noise(s->task, &s->spectrum, &shape, NULL);
@@ -369,7 +372,8 @@ bool sparse_any(const stn_task *task, const stn_machine *machine) {
     double factors[3][STN_TASK_FACTORS];
     sparse_shape shape;
     bool cheaper;
-    return fits(&s, 1, 0, &shape, &cheaper) || (sparse_separable(task, factors) && fits(&s, 1, 1, &shape, &cheaper));
+    return fits(&s, 1, 0, &shape, &cheaper) ||
+           (!sparse_splits(task) && sparse_separable(task, factors) && fits(&s, 1, 1, &shape, &cheaper));
 }
 
 size_t sparse_search(const stn_task *task, const stn_machine *machine, int most_fused, sparse_shape *best, size_t most,
@@ -377,11 +381,13 @@ size_t sparse_search(const stn_task *task, const stn_machine *machine, int most_
     search s = {.task = task, .machine = machine, .best = best, .most = most, .tally = tally};
     double factors[3][STN_TASK_FACTORS];
     if (most > STN_CANDIDATES) s.most = STN_CANDIDATES;
-    if (!sparse_spectrum_make(task, &s.spectrum)) return 0;
+    if (!sparse_splits(task) && !sparse_spectrum_make(task, &s.spectrum)) return 0;
     if (stn_power_make(task, &s.taps, NULL) != STN_OK) return sparse_spectrum_clear(&s.spectrum), 0;
     search_tiles(&s, most_fused);
     stn_power_clear(&s.taps);
-    if (task->rank == 1 && stn_power_make(task, &s.taps, NULL) == STN_OK) {
+    if (sparse_splits(task))
+        ; /* products of terms are not split */
+    else if (task->rank == 1 && stn_power_make(task, &s.taps, NULL) == STN_OK) {
         search_beside(&s, (int)stn_min(most_fused, SPARSE_MOST_BESIDE));
         stn_power_clear(&s.taps);
     } else if (sparse_separable(task, factors))

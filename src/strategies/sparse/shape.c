@@ -7,6 +7,7 @@
 #include "base/arith.h"
 #include "render/render.h"
 #include "strategies/common/layout.h"
+#include "strategies/sparse/accuracy.h"
 
 #define MOST_PRODUCTS 64 /* of one run of 8 rows, all parts: eight times as many are unrolled */
 #define MOST_FUSED 63
@@ -23,6 +24,11 @@
 
 int sparse_reach(const stn_task *task, const sparse_shape *shape, int axis, int side) {
     return shape->fused * task->reach[axis][side];
+}
+
+bool sparse_splits(const stn_task *task) { return task->dtype == STN_F32 && task->tolerance < SPARSE_TF32_TOLERANCE; }
+int sparse_products_of_part(const stn_task *task, const sparse_shape *shape) {
+    return sparse_splits(task) ? 3 : shape->parts; /* high by high, and high by low both ways */
 }
 
 static int slot(const stn_task *task) { return 16 / (int)stn_dtype_size(task->dtype); }
@@ -410,6 +416,7 @@ void sparse_params(const stn_task *task, const sparse_shape *shape, stn_text *pa
     stn_params_int(params, "SPARSE_HALVES", shape->halves);
     stn_params_int(params, "SPARSE_LEAD", shape->lead);
     stn_params_int(params, "SPARSE_PARTS", shape->parts);
+    stn_params_int(params, "SPARSE_SPLIT", sparse_splits(task));
     stn_params_int(params, "SPARSE_ABREAST", shape->abreast);
     stn_params_int(params, "SPARSE_WHOLE", shape->whole);
     stn_params_int(params, "SPARSE_APART", shape->apart);

@@ -40,6 +40,11 @@ typedef struct sparse_rows {
 /* False if there are more than a kernel takes. Rows follow from offsets alone: new weights change none. */
 bool sparse_rows_of(const stn_task *task, int fused, sparse_rows *rows);
 
+/* Is f32 computed to its own accuracy? Then elements too are taken in two parts of 11 bits. Of planes, and not of terms. */
+bool sparse_splits(const stn_task *task);
+/* Products that a left factor takes, for all its parts. */
+int sparse_products_of_part(const stn_task *task, const sparse_shape *shape);
+
 /* The shape for launches of at most `fused` steps, of a chain of so many `terms` or, where those are 0, of sparse_tile; false if no
  * kernel can take it. tally: may be NULL. */
 bool sparse_fit(const stn_task *task, const stn_machine *machine, int fused, int terms, int parts, sparse_shape *shape,

@@ -57,8 +57,8 @@ static bool applies(const stn_task *task, const stn_machine *machine, char *reas
         why = "it needs sparse tensor cores: sm_80 or newer";
     else if (task->dtype == STN_F64)
         why = "sparse tensor cores have no f64";
-    else if (task->dtype == STN_F32 && task->tolerance < SPARSE_TF32_TOLERANCE)
-        why = "f32 is computed in tf32, which needs a tolerance of 5e-4 or more";
+    else if (sparse_splits(task) && task->rank != 2)
+        why = "f32 is computed in tf32, which needs a tolerance of 5e-4 or more but in 2D";
     else if (task->in_stride[2] != 1 || task->out_stride[2] != 1)
         why = "the fastest axis is strided";
     else if (stn_task_points(task) >> 37 || task->steps >> 31)
@@ -226,7 +226,8 @@ static stn_status execute_part(stn_plan *plan, stn_part part, const stn_executio
 
 static const char *arithmetic(const stn_task *task, const sparse_shape *shape) {
     if (task->dtype == STN_F16) return shape->parts == 1 ? "sparse f16" : "sparse f16 x 2";
-    return shape->parts == 1 ? "sparse tf32" : "sparse tf32 x 2";
+    static const char *const tf32[] = {"sparse tf32", "sparse tf32 x 2", "sparse tf32 x 3"};
+    return tf32[sparse_products_of_part(task, shape) - 1];
 }
 
 static void describe(const stn_plan *plan, stn_format format, stn_text *text) {

@@ -97,7 +97,36 @@ static void beside(suite *s) {
     suite_report(s, seen[0] && seen[1] && seen[2], "two columns of both types, and four of f16", NULL);
 }
 
+/* f32 to its own accuracy, of planes: elements in two parts, by whichever candidate comes first or reads whole lines. */
+static void split(suite *s) {
+    int seen = 0;
+    for (int turn = 0; turn < (s->full ? 120 : 10); turn++) {
+        dice d = {(uint64_t)(8100 + turn)};
+        int radius = dice_int(&d, 1, 6);
+        stn_stencil *stencil = random_stencil(&d, 2, (taps_kind)dice_int(&d, 0, 2), radius);
+        stn_problem p = STN_PROBLEM_INIT;
+        p.stencil = stencil, p.dtype = STN_F32, p.steps = (uint64_t)dice_int(&d, 1, radius > 2 ? 3 : 12);
+        p.extent[0] = (size_t)dice_int(&d, 20, 300), p.extent[1] = (size_t)dice_int(&d, 20, 300);
+        if (turn % 2) p.extent[1] = (size_t)stn_round_up((int64_t)p.extent[1], 16);
+        if (turn % 4) random_sides(&d, &p, 2);
+        comparison c;
+        char what[400], detail[1200];
+        int pick = turn % 3 ? -1 : suite_candidate(s, &p, "sparse", "whole lines");
+        bool good = compare_candidate_with_host(s->context, s->pool, &p, "sparse", pick, true, d.state, &c);
+        bool none = !good && c.error.status == STN_ERROR_INVALID_ARGUMENT;
+        snprintf(what, sizeof what, "%zu x %zu, f32, radius %d, %llu steps: %s", p.extent[0], p.extent[1], radius,
+                 (unsigned long long)p.steps, none ? "none" : c.parameters);
+        suite_detail(&c, detail, sizeof detail);
+        s->worst = fmax(s->worst, good ? c.relative_l2 / c.bar : 0);
+        seen += !none && strstr(c.parameters, "tf32 x 3") != NULL;
+        suite_report(s, good || none, what, detail);
+        stn_stencil_destroy(stencil);
+    }
+    suite_report(s, seen > 3, "three products", NULL);
+}
+
 int main(int argc, char **argv) {
-    static const suite_part parts[] = {{"whole-lines", whole_lines}, {"wider", wider}, {"beside", beside}};
+    static const suite_part parts[] = {
+        {"whole-lines", whole_lines}, {"wider", wider}, {"beside", beside}, {"split", split}};
     return suite_main(argc, argv, parts, sizeof parts / sizeof *parts);
 }
