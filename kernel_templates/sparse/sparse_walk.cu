@@ -32,7 +32,7 @@ constexpr int REACH = Y_LOW + Y_HIGH, COUNT = SPARSE_ROW_COUNT[0], AHEAD = STAGE
 constexpr int RING_ROWS = STAGES * TALL + (REACH + 7) / 8 * 8, RING_SIZE = RING_ROWS * COLUMNS;
 constexpr int EIGHTS = (SPARSE_ROW_FIRST[0] + COUNT + RUN - 2) / 8 + 1;  // of rows, that a warp reads
 constexpr int FLIP = sizeof(STORED) == 4 ? 2 : 0;
-static_assert(WARPS == 8 || !EXPECTED_SHARED, "eights of rows by 128 columns fill the tile");
+static_assert(WARPS % BESIDE == 0, "warps in whole rows");
 static_assert(!FLIP || SLOTS / 8 % 2 == 0 || SLOTS % 8 == 0 || !EXPECTED_SHARED,
               "pieces that are exchanged lie in the row");
 static_assert(AHEAD >= 1, "the next rows arrive while these are computed on");

@@ -24,9 +24,9 @@
  * (bench/results/2026-11-22-rates.md). Where whole lines of memory are read (bench/results/2026-11-23-sparse-3.md): parts of the copy
  * bandwidth, of planes beside cycles of a multiprocessor that a point takes, which nothing hides (f32 takes 0.095 ms more than f16
  * for 0.42 GB more, and both 0.03 besides, in one wave of blocks as in seven), and of lines, and such as share their tiles. Launches
- * that take elements in two parts are not measured: `split` keeps them from being chosen on a guess, before --tune. */
+ * that take elements in two parts are not measured, and reckoned on the high side. */
 static const struct {
-    double faster, tensor, memory, abreast, whole, aside, line, apart, shared, fewer, alone, start, elements, split;
+    double faster, tensor, memory, abreast, whole, aside, line, apart, shared, fewer, alone, start, elements;
 } rates = {.faster = 1.45,
            .tensor = 1,
            .memory = 0.72,
@@ -39,8 +39,7 @@ static const struct {
            .fewer = 0.35,
            .alone = 0.45,
            .start = 6000,
-           .elements = 6,
-           .split = 1.3};
+           .elements = 6};
 #define FULL 16.0       /* warps */
 #define MEMORY_LINE 128 /* bytes */
 
@@ -136,8 +135,9 @@ static bool slow_loads(const stn_task *task, const sparse_shape *shape) {
 
 /* Of lines what takes longest hides the rest; else warps wait for one another at each stage, and nothing hides what others take. */
 static double beside(const stn_task *task, const sparse_shape *shape, double memory, double tensor, double shared) {
-    if (task->rank == 1) return stn_cost_beside(memory, fmax(tensor, shared));
-    return hypot(hypot(memory, tensor), shared) * pow(fmax(1, FULL / (shape->warps * shape->blocks)), rates.fewer);
+    const double fewer = pow(fmax(1, FULL / (shape->warps * shape->blocks)), rates.fewer);
+    return fewer *
+           (task->rank == 1 ? stn_cost_beside(memory, fmax(tensor, shared)) : hypot(hypot(memory, tensor), shared));
 }
 
 /* Of lines, and of planes that are not read in whole lines of memory. */
@@ -174,7 +174,6 @@ void sparse_cost(const stn_task *task, const stn_machine *machine, const sparse_
     double launch = fmax(beside(task, shape, memory, tensor, shared) / launches, least);
     double faces = shape->extended ? 0 : stn_faces_seconds(task, machine, shape->fused);
     if (slow_loads(task, shape)) launch *= rates.elements;
-    if (sparse_splits(task)) launch *= rates.split;
     e->seconds = launches * (machine->launch_seconds + launch + faces);
     e->error = sparse_error(shape);
 }
@@ -225,16 +224,19 @@ static bool fuse_taps(search *s, int fused) {
     return true;
 }
 
-/* Of planes, those of wider tiles, and of more blocks on a multiprocessor: [i] tiles of so many warps, blocks, stages, lines of memory in a
- * request. A block takes as long
- * for a tile whether many or few of them ask for memory, so more of them should hide what it waits for; f16 holds three
+/* Of planes, those of wider tiles, and of more blocks on a multiprocessor. A block takes as long for a tile whether many or few of them ask
+ * for memory, so more of them should hide what it waits for; f16 holds three of eight warps, or six of four
  * (bench/results/2026-11-23-sparse-3.md; not measured yet, and reckoned as if they did not). */
 static void insert_wider(search *s, const sparse_shape *shape) {
-    static const int ways[][4] = {{1, 3, 3, 1}, {4, 3, 3, 1}, {4, 3, 3, 2}, {4, 2, 5, 1}, {2, 3, 3, 1}};
+    static const struct {
+        int warps, beside, blocks, stages, lines;
+    } ways[] = {{8, 1, 3, 3, 1}, {8, 4, 3, 3, 1}, {8, 4, 3, 3, 2}, {8, 4, 2, 5, 1}, {4, 1, 6, 3, 1}, {4, 2, 6, 3, 1}};
     for (size_t i = 0; i < sizeof ways / sizeof *ways && shape->parts == 1; i++) {
         sparse_shape wider = *shape;
-        wider.whole = ways[i][3];
-        if (sparse_fit_wider(s->task, s->machine, ways[i][0], ways[i][1], ways[i][2], &wider)) insert(s, wider);
+        wider.whole = ways[i].lines;
+        if (sparse_fit_wider(s->task, s->machine, ways[i].warps, ways[i].beside, ways[i].blocks, ways[i].stages,
+                             &wider))
+            insert(s, wider);
     }
 }
 

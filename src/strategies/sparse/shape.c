@@ -19,8 +19,10 @@
 #define MOST_OF_TWO 80        /* and so many where a multiprocessor takes two blocks: each has some 45 beside them */
 #define BRICK_WARPS 4         /* of a brick, side by side */
 #define MEMORY_LINE 128       /* bytes */
-#define CHUNK 32              /* rows of a chain's ring that arrive together */
-#define FRAGMENTS_HELD 16     /* left factors in registers, 4 each; beside them 32 sums */
+#define WALK_ROWS 8           /* of a warp of sparse_walk */
+#define WALK_COLUMNS 128
+#define CHUNK 32          /* rows of a chain's ring that arrive together */
+#define FRAGMENTS_HELD 16 /* left factors in registers, 4 each; beside them 32 sums */
 
 int sparse_reach(const stn_task *task, const sparse_shape *shape, int axis, int side) {
     return shape->fused * task->reach[axis][side];
@@ -33,18 +35,18 @@ int sparse_products_of_part(const stn_task *task, const sparse_shape *shape) {
 
 static int slot(const stn_task *task) { return 16 / (int)stn_dtype_size(task->dtype); }
 bool sparse_is_brick(const stn_task *task, const sparse_shape *shape) { return task->rank == 3 && shape->terms; }
+static bool is_walk(const stn_task *task, const sparse_shape *shape) { return task->rank == 2 && shape->whole; }
 /* sparse_walk's, of a block. */
-static int warps_beside(const stn_task *task, const sparse_shape *shape) {
-    return task->rank == 2 && shape->beside ? shape->beside : 1;
-}
+static int warps_beside(const sparse_shape *shape) { return shape->beside ? shape->beside : 1; }
 /* Of a block's tile: a brick's is BRICK_WARPS wide. */
 static int wide(const stn_task *task, const sparse_shape *shape) {
     if (sparse_is_brick(task, shape)) return SPARSE_OUTPUTS * BRICK_WARPS;
-    return SPARSE_OUTPUTS * shape->warps * warps_beside(task, shape);
+    if (is_walk(task, shape)) return WALK_COLUMNS * warps_beside(shape);
+    return SPARSE_OUTPUTS * shape->warps;
 }
 static int tall(const stn_task *task, const sparse_shape *shape) {
     if (sparse_is_brick(task, shape)) return SPARSE_OUTPUTS * shape->warps / BRICK_WARPS;
-    return SPARSE_TALL / warps_beside(task, shape);
+    return is_walk(task, shape) ? WALK_ROWS * shape->warps / warps_beside(shape) : SPARSE_TALL;
 }
 int sparse_points(const stn_task *task, const sparse_shape *shape) {
     return wide(task, shape) * tall(task, shape) / shape->warps;
@@ -163,7 +165,7 @@ static size_t ring_bytes(const stn_task *task, const sparse_shape *shape) {
 }
 
 size_t sparse_shared(const stn_task *task, const sparse_shape *shape) {
-    if (shape->whole && task->rank == 2) return ring_bytes(task, shape);
+    if (is_walk(task, shape)) return ring_bytes(task, shape);
     return stage_bytes(task, shape) * (size_t)shape->stages;
 }
 
@@ -253,6 +255,14 @@ static bool fit_factors(const stn_task *task, const stn_machine *machine, void *
     return sparse_rows_of(task, shape->fused, &rows) && rows.all * each <= MOST_PRODUCTS;
 }
 
+/* Of 8 warps, whose registers a multiprocessor holds: elements in two parts take more than half of them, with sums of their own. */
+static int most_blocks(const stn_task *task, const sparse_shape *shape) {
+    sparse_window w = sparse_window_of(task, shape);
+    if (shape->terms) return chain_registers(task, shape) > MOST_OF_TWO ? 1 : 2;
+    if (task->rank == 1) return 4 * sparse_products(&w) * shape->parts > MOST_OF_TWO ? 1 : 2;
+    return sparse_splits(task) ? 1 : 2;
+}
+
 /* Two stages of a 2D or 1D walk, or four chunks of a chain's and planes of a brick's, arrive while one is computed on; in 3D one, where
  * memory for no more is left. Narrow tiles read more past their sides, so they come last. */
 static bool fit_stages(const stn_task *task, const stn_machine *machine, void *of) {
@@ -262,10 +272,9 @@ static bool fit_stages(const stn_task *task, const stn_machine *machine, void *o
     int window = brick          ? 1
                  : shape->terms ? (int)stn_div_up(CHUNK + sparse_columns(&y) / 2, CHUNK)
                                 : 0; /* chunks computed on */
-    int blocks = shape->terms && chain_registers(task, shape) > MOST_OF_TWO ? 1 : 2;
     for (shape->warps = WARPS; shape->warps >= (brick ? BRICK_WARPS : 2); shape->warps /= 2) {
         size_t stage = stage_bytes(task, shape), whole = machine->shared_per_block;
-        for (shape->blocks = blocks * WARPS / shape->warps; shape->blocks; shape->blocks--)
+        for (shape->blocks = most_blocks(task, shape) * WARPS / shape->warps; shape->blocks; shape->blocks--)
             for (int ahead = shape->terms ? 4 : 2; ahead; ahead--) {
                 shape->stages = (shape->terms ? window : sparse_planes(task, shape)) + ahead;
                 if ((stage * (size_t)shape->stages + 1024) * (size_t)shape->blocks <= whole) return true;
@@ -367,7 +376,7 @@ bool sparse_fit_whole(const stn_task *task, const stn_machine *machine, sparse_s
         if (!sparse_rows_of(task, shape->fused, &rows) || rows.all > shape->held) return false;
     }
     shape->whole = 1;
-    for (shape->blocks = 2; shape->blocks; shape->blocks--)
+    for (shape->blocks = most_blocks(task, shape); shape->blocks; shape->blocks--)
         for (shape->stages = 3; shape->stages > 1; shape->stages--)
             if ((sparse_shared(task, shape) + 1024) * (size_t)shape->blocks <= machine->shared_per_block) {
                 fit_walk(task, machine, shape);
@@ -376,10 +385,10 @@ bool sparse_fit_whole(const stn_task *task, const stn_machine *machine, sparse_s
     return false;
 }
 
-bool sparse_fit_wider(const stn_task *task, const stn_machine *machine, int beside, int blocks, int stages,
+bool sparse_fit_wider(const stn_task *task, const stn_machine *machine, int warps, int beside, int blocks, int stages,
                       sparse_shape *shape) {
     if (task->rank != 2 || !shape->whole || shape->warps != WARPS) return false;
-    shape->beside = beside, shape->blocks = blocks, shape->stages = stages;
+    shape->warps = warps, shape->beside = beside, shape->blocks = blocks, shape->stages = stages;
     if ((sparse_shared(task, shape) + 1024) * (size_t)blocks > machine->shared_per_block) return false;
     fit_walk(task, machine, shape);
     return true;

@@ -56,13 +56,9 @@ bool sparse_fit_beside(const stn_task *task, const stn_machine *machine, int fus
 bool sparse_fit_more(const stn_task *task, const stn_machine *machine, sparse_shape *shape);
 /* The same reading whole lines of memory; false if no kernel does. */
 bool sparse_fit_whole(const stn_task *task, const stn_machine *machine, sparse_shape *shape);
-/* Planes that are read so, of tiles as wide as `beside` warps, in as many blocks on a multiprocessor and stages; false if it does not hold
- * them. */
-bool sparse_fit_wider(const stn_task *task, const stn_machine *machine, int beside, int blocks, int stages,
-                      sparse_shape *shape);
-/* Planes that are read so, of tiles as wide as `beside` warps, in as many blocks on a multiprocessor and stages; false if it does not hold
- * them. */
-bool sparse_fit_wider(const stn_task *task, const stn_machine *machine, int beside, int blocks, int stages,
+/* Planes that are read so, of blocks of so many warps, `beside` of them side by side, so many blocks on a multiprocessor, and stages; false
+ * if it does not hold them. */
+bool sparse_fit_wider(const stn_task *task, const stn_machine *machine, int warps, int beside, int blocks, int stages,
                       sparse_shape *shape);
 /* Another way for its blocks to share the tiles: of lines, so that all that is read at a time is near; of planes, by no more blocks than
  * run at once. False if it is the same. */
