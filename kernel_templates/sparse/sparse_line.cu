@@ -50,8 +50,8 @@ constexpr bool ABREAST = SPARSE_ABREAST;
 constexpr int BESIDE = ABREAST ? 8 : SPARSE_BESIDE, NEXT_BLOCK = 16 * BESIDE;  // points to a column's next block
 constexpr int PAD = BESIDE > 1 ? 0 : (HALVES % 4 == 2 ? 16 : 8) * POINTS_OF_WORD;
 constexpr bool WHOLE = SPARSE_WHOLE;
-constexpr int LINE_POINTS = 128 / static_cast<int>(sizeof(STORED));  // of a line of memory
-constexpr int SKIP = WHOLE ? round_up(LEAD, LINE_POINTS) - LEAD : 0,
+constexpr int POINTS_OF_MEMORY_LINE = 128 / static_cast<int>(sizeof(STORED));  // of a line of memory
+constexpr int SKIP = WHOLE ? round_up(LEAD, POINTS_OF_MEMORY_LINE) - LEAD : 0,
               FLIP = WHOLE && ABREAST && sizeof(STORED) == 4 ? 2 : 0;
 constexpr int STAGE_POINTS = SKIP + WIDE - 16 + 8 * HALVES * POINTS_OF_WORD;
 constexpr int STAGE = (STAGE_POINTS + SEGMENT_POINTS - 1) / SEGMENT_POINTS * (SEGMENT_POINTS + PAD), AHEAD = STAGES - 1;

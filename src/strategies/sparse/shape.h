@@ -4,8 +4,8 @@
 #define STN_STRATEGIES_SPARSE_SHAPE_H
 #include "plan/strategy.h"
 #include "strategies/sparse/encode.h"
+#include "strategies/sparse/rows.h"
 
-#define SPARSE_MOST_PLANES 33
 #define SPARSE_TALL 64         /* rows of a block's tile */
 #define SPARSE_MOST_BESIDE 127 /* steps of a launch of lines whose columns lie beside each other */
 
@@ -32,14 +32,8 @@ typedef struct sparse_shape {
 } sparse_shape;
 _Static_assert(sizeof(sparse_shape) <= sizeof(stn_candidate), "a shape is a candidate");
 
-/* The rows of taps of one launch: of plane d those from -Y_LOW + first[d] on. Planes may have none. */
-typedef struct sparse_rows {
-    int planes, all;
-    int first[SPARSE_MOST_PLANES], count[SPARSE_MOST_PLANES];
-} sparse_rows;
-/* False if there are more than a kernel takes. Rows follow from offsets alone: new weights change none. */
-bool sparse_rows_of(const stn_task *task, int fused, sparse_rows *rows);
-
+/* What tolerance f32 needs where its elements are rounded to tf32. */
+#define SPARSE_TF32_TOLERANCE 5e-4
 /* Is f32 computed to its own accuracy? Then elements too are taken in two parts of 11 bits. Of planes, and not of terms. */
 bool sparse_splits(const stn_task *task);
 /* Products that a left factor takes, for all its parts. */

@@ -14,7 +14,7 @@
 #include "render/render.h"
 #include "strategies/common/turns.h"
 #include "strategies/faces/margins.h"
-#include "strategies/sparse/accuracy.h"
+#include "strategies/sparse/cost.h"
 #include "strategies/sparse/search.h"
 #include "strategies/sparse/sweep.h"
 
