@@ -113,21 +113,30 @@ static void search_tiles(search *s, int most_fused) {
     }
 }
 
-/* Of lines in windows too long to be abreast, whose columns lie beside each other by a line of memory, or half of one in f16. */
-static void search_beside(search *s, int most_fused) {
+/* Of lines in windows too long to be abreast, whose columns lie beside each other by a line of memory, or half of one in f16: false if
+ * they err too much. */
+static bool insert_beside(search *s, int fused, int parts) {
     sparse_shape shape, plain;
-    for (int fused = 1; (uint64_t)fused <= s->task->steps && fused <= most_fused; fused++)
-        for (int parts = 1; parts <= 2; parts++)
-            for (int beside = 2; beside <= (s->task->dtype == STN_F16 ? 4 : 2); beside *= 2) {
-                if (!sparse_fit_beside(s->task, s->machine, fused, beside, parts, &shape, s->tally)) continue;
-                if (fused > 1 && stn_div_up((int64_t)s->task->steps, shape.launches) != fused) continue;
-                if (sparse_fit(s->task, s->machine, fused, 0, parts, &plain, NULL) && plain.abreast) continue;
-                if (!fuse_taps(s, fused)) return;
-                shape.rounding = (float)sparse_rounding(s->task, &s->taps, false, parts, shape.launches);
-                shape.noise = (float)sparse_noise(s->task, &s->spectrum, &shape, NULL);
-                (void)sparse_share_otherwise(s->task, s->machine, &shape);
-                insert(s, shape);
-            }
+    bool good = true;
+    for (int beside = 2; beside <= (s->task->dtype == STN_F16 ? 4 : 2); beside *= 2) {
+        if (!sparse_fit_beside(s->task, s->machine, fused, beside, parts, &shape, s->tally)) continue;
+        if (fused > 1 && stn_div_up((int64_t)s->task->steps, shape.launches) != fused) continue;
+        if (sparse_fit(s->task, s->machine, fused, 0, parts, &plain, NULL) && plain.abreast) continue;
+        shape.rounding = (float)sparse_rounding(s->task, &s->taps, false, parts, shape.launches);
+        shape.noise = (float)sparse_noise(s->task, &s->spectrum, &shape, NULL);
+        (void)sparse_share_otherwise(s->task, s->machine, &shape);
+        insert(s, shape);
+        good = good && sparse_error(&shape) <= stn_error_bar(s->task, false);
+    }
+    return good;
+}
+
+/* Of weights in two parts those that err too much in one. */
+static void search_beside(search *s, int most_fused) {
+    for (int fused = 1; (uint64_t)fused <= s->task->steps && fused <= most_fused; fused++) {
+        if (!fuse_taps(s, fused)) return;
+        if (!insert_beside(s, fused, 1)) insert_beside(s, fused, 2);
+    }
 }
 
 /* Of separable taps. */
