@@ -147,6 +147,14 @@ __device__ __forceinline__ void copy_async_16(void *to, const void *from) {
                  : "memory");
 #endif
 }
+// The same, of which L2 fetches the 256 bytes around.
+__device__ __forceinline__ void copy_async_16_of_256(void *to, const void *from) {
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.cg.shared.global.L2::256B [%0], [%1], 16;" ::"r"(shared_address(to)), "l"(from) : "memory");
+#else
+    copy_async_16(to, from);
+#endif
+}
 __device__ __forceinline__ void copy_async_8(void *to, const void *from) {
 #if __CUDA_ARCH__ >= 800
     asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" ::"r"(shared_address(to)), "l"(from) : "memory");

@@ -36,6 +36,17 @@ __device__ __forceinline__ void load_words(unsigned (&to)[COUNT], const STORE *f
     for (int i = 0; i < COUNT; i++) to[i] = sparse_words<STORE>::read(run.e[i]);
 }
 
+// The same of f32, in two parts of 11 bits.
+template <int COUNT>
+__device__ __forceinline__ void load_parts(unsigned (&high)[COUNT], unsigned (&low)[COUNT], const float *from) {
+    const word_run<COUNT> run = *reinterpret_cast<const word_run<COUNT> *>(from);
+#pragma unroll
+    for (int i = 0; i < COUNT; i++) {
+        high[i] = float_to_tf32(__uint_as_float(run.e[i]));
+        low[i] = float_to_tf32(__uint_as_float(run.e[i]) - __uint_as_float(high[i]));
+    }
+}
+
 // c += a b
 template <int SELECTOR>
 __device__ __forceinline__ void sparse_product(const float *, float (&c)[4], const unsigned (&a)[4],

@@ -10,7 +10,8 @@
 using STORED = SPARSE_STORE;
 constexpr int RANK = SPARSE_RANK, HALVES = SPARSE_HALVES, LEAD = SPARSE_LEAD, PARTS = SPARSE_PARTS;
 constexpr int THREADS = 32 * WARPS, SLOT = 16 / sizeof(STORED), POINTS_OF_WORD = sparse_words<STORED>::POINTS;
-constexpr int RUN = 8, TALL = 8 * RUN, WIDE = 16 * WARPS;
+constexpr int RUN = 8, BESIDE = SPARSE_BESIDE;
+constexpr int TALL = SPARSE_WHOLE ? RUN * WARPS / BESIDE : 8 * RUN, WIDE = SPARSE_WHOLE ? 128 * BESIDE : 16 * WARPS;
 constexpr int PRODUCTS = (HALVES + 1) / 2, REGISTERS = (HALVES / 2 + 1) / 2 + HALVES % 2;
 constexpr int COLUMNS = WIDE - 16 + 8 * HALVES * POINTS_OF_WORD, SLOTS = COLUMNS / SLOT;
 constexpr int LINES = TALL + Y_LOW + Y_HIGH;
@@ -61,17 +62,55 @@ __device__ __forceinline__ void read_fragments(fragments<COUNT> &to, const unsig
                          table + 32 * REGISTERS + (((row + i) * PRODUCTS + k) * PARTS + part) * FRAGMENT + 4 * lane);
 }
 
+// A lane's words of a window. SPLIT: products take elements of f32 in two parts of 11 bits as they take weights, three of the four ways, and
+// as accurate as f32 is: the fourth is too small.
+constexpr bool SPLIT = SPARSE_SPLIT;
+static_assert(!SPLIT || (PARTS == 2 && sizeof(STORED) == 4), "f32 in two parts");
+template <int WORDS>
+struct window_words {
+    unsigned high[WORDS], low[SPLIT ? WORDS : 1];
+    __device__ __forceinline__ void load(const STORED *from) {
+        if constexpr (SPLIT)
+            load_parts(high, low, from);
+        else
+            load_words(high, from);
+    }
+};
+
+// add_window of both parts. Tensor cores cut off what falls below some 22 bits of a product's largest number, its sum included, so each
+// product has a sum of its own, small numbers first, and those are rounded as they are added up.
+template <int K, int S, int COUNT, int WORDS>
+__device__ __forceinline__ void add_split(float (&sum)[RUN][4], const fragments<COUNT> &a, const window_words<WORDS> &b,
+                                          unsigned meta) {
+    constexpr int SELECTOR = WORDS == 4 ? K % 2 : 0;
+    const STORED *const type = nullptr;
+#pragma unroll
+    for (int i = 0; i < COUNT; i++)
+        if (S - i >= 0 && S - i < RUN) {
+            float own[4] = {};
+            sparse_product<SELECTOR>(type, own, a.word[i][K][0], b.low, meta);
+            sparse_product<SELECTOR>(type, own, a.word[i][K][PARTS - 1], b.high, meta);
+            sparse_product<SELECTOR>(type, own, a.word[i][K][0], b.high, meta);
+#pragma unroll
+            for (int e = 0; e < 4; e++) sum[S - i >= 0 ? S - i : 0][e] += own[e];
+        }
+}
+
 // A window of rows LINE + 8 g, times those rows of taps that meet it in sums 0 to RUN - 1: tap row i in sum S - i.
 template <int K, int S, int COUNT, int WORDS>
-__device__ __forceinline__ void add_window(float (&sum)[RUN][4], const fragments<COUNT> &a, const unsigned (&b)[WORDS],
-                                           unsigned meta) {
+__device__ __forceinline__ void add_window(float (&sum)[RUN][4], const fragments<COUNT> &a,
+                                           const window_words<WORDS> &b, unsigned meta) {
+    if constexpr (SPLIT) {
+        add_split<K, S>(sum, a, b, meta);
+        return;
+    }
 #pragma unroll
     for (int part = PARTS - 1; part >= 0; part--)
 #pragma unroll
         for (int i = 0; i < COUNT; i++)
             if (S - i >= 0 && S - i < RUN)
                 sparse_product<WORDS == 4 ? K % 2 : 0>(static_cast<const STORED *>(nullptr),
-                                                       sum[S - i >= 0 ? S - i : 0], a.word[i][K][part], b, meta);
+                                                       sum[S - i >= 0 ? S - i : 0], a.word[i][K][part], b.high, meta);
 }
 
 // The outputs of a warp, of the block's tile from `row` and x on. ABREAST: sparse_tile's and sparse_walk's drawing.
@@ -79,8 +118,8 @@ template <bool ABREAST>
 __device__ __forceinline__ void store_tile(const tile_arguments &a, STORED *grid, long long row, long long x, int warp,
                                            int g, int t, const float (&sum)[RUN][4]) {
     const float scale = static_cast<float>(a.scale);
-    const int column = column_of<STORED>(g, t), down = 8 * (ABREAST ? warp : column);
-    const int right = 16 * (ABREAST ? column : warp) + 4 * four_of<STORED>(g, t);
+    const int column = column_of<STORED>(g, t), down = 8 * (ABREAST ? warp / BESIDE : column);
+    const int right = (ABREAST ? warp % BESIDE * 128 + 16 * column : 16 * warp) + 4 * four_of<STORED>(g, t);
     const bool inside = VECTOR > 1 && x + WIDE <= a.nx && row + TALL <= a.ny;
     STORED *to = grid + (row + down) * a.out_y + x + right;
     if (inside) {

@@ -19,6 +19,12 @@
 // f16) side by side, whole lines of memory, and no points are left out; nothing is shared between blocks, so that is for windows
 // of which each block has its own: PRODUCTS = SETS.
 //
+// SPARSE_BESIDE: so many of the eight columns lie side by side, and a column's next block as far on as those are wide. Then a warp stores
+// 64 bytes and more side by side, a line of memory by two columns of f32 or four of f16, and still most words serve several
+// blocks, for windows too long to be abreast:
+//
+//     2 side by side:   | g 0 | g 1 | g 0 | g 1 | ..  c = 0, 0, 1, 1, ..    256 points on: g 2, g 3
+//
 // SPARSE_WHOLE: the stage begins SKIP points earlier, where a line of memory does, so that eight threads ask for one line (sparse_walk
 // says what that is good for). In f32 its pieces of 16 bytes lie FLIP apart in every second run of 128 bytes: no two lanes in a bank.
 //
@@ -41,16 +47,20 @@ constexpr int BLOCKS_OF_SEGMENT = 8, SEGMENT_POINTS = 16 * BLOCKS_OF_SEGMENT, WI
 constexpr int PRODUCTS = HALVES / 2, REGISTERS = (PRODUCTS + 1) / 2, FRAGMENT = 128;  // words
 constexpr int POINTS_OF_SET = 8 * POINTS_OF_WORD, SETS = 16 / POINTS_OF_SET;          // of a block
 constexpr bool ABREAST = SPARSE_ABREAST;
-constexpr int PAD = ABREAST ? 0 : (HALVES % 4 == 2 ? 16 : 8) * POINTS_OF_WORD;
+constexpr int BESIDE = ABREAST ? 8 : SPARSE_BESIDE, NEXT_BLOCK = 16 * BESIDE;  // points to a column's next block
+constexpr int PAD = BESIDE > 1 ? 0 : (HALVES % 4 == 2 ? 16 : 8) * POINTS_OF_WORD;
 constexpr bool WHOLE = SPARSE_WHOLE;
-constexpr int SKIP = WHOLE ? 128 / static_cast<int>(sizeof(STORED)) - LEAD : 0,
-              FLIP = WHOLE && sizeof(STORED) == 4 ? 2 : 0;
+constexpr int POINTS_OF_MEMORY_LINE = 128 / static_cast<int>(sizeof(STORED));  // of a line of memory
+constexpr int SKIP = WHOLE ? round_up(LEAD, POINTS_OF_MEMORY_LINE) - LEAD : 0,
+              FLIP = WHOLE && ABREAST && sizeof(STORED) == 4 ? 2 : 0;
 constexpr int STAGE_POINTS = SKIP + WIDE - 16 + 8 * HALVES * POINTS_OF_WORD;
 constexpr int STAGE = (STAGE_POINTS + SEGMENT_POINTS - 1) / SEGMENT_POINTS * (SEGMENT_POINTS + PAD), AHEAD = STAGES - 1;
 constexpr int AT_ONCE = THREADS * SLOT;  // points that are copied at once
 static_assert(HALVES % 2 == 0, "products of one size, which the blocks share");
 static_assert(!ABREAST || PRODUCTS == SETS, "no words that two blocks look at");
-static_assert(!WHOLE || (ABREAST && SKIP >= 0), "whole lines of memory without pads");
+static_assert(!WHOLE || BESIDE > 1, "whole lines of memory without pads");
+static_assert(BESIDE == 1 || ABREAST || HALVES % (4 * POINTS_OF_WORD) == 2 * POINTS_OF_WORD,
+              "two columns' lanes lie in different banks");
 static_assert(AHEAD >= 1, "the next tile arrives while this one is computed on");
 static_assert(LEAD % SLOT == 0 && AT_ONCE % SEGMENT_POINTS == 0, "copies of 16 bytes, whole segments at once");
 
@@ -68,6 +78,11 @@ static_assert(is_twin(sizeof(line_arguments), sizeof(line_arguments::scale)), "t
 // Where a point of the stage lies in it, but for pads.
 __device__ __forceinline__ int place_of(int point) { return point ^ (point / (8 * SLOT) % 2 * FLIP * SLOT); }
 
+// Where the first block of a column lies in its warp's points.
+__device__ __forceinline__ int column_start(int column) {
+    return column / BESIDE * BESIDE * SEGMENT_POINTS + column % BESIDE * 16;
+}
+
 // Points x0 to x0 + STAGE_POINTS - 1 of a line of n.
 __device__ __forceinline__ void load_tile(STORED *stage, const STORED *line, long long x0, long long n) {
     const int first = threadIdx.x * SLOT;
@@ -77,7 +92,7 @@ __device__ __forceinline__ void load_tile(STORED *stage, const STORED *line, lon
 #pragma unroll
         for (int i = 0; i < STAGE_POINTS; i += AT_ONCE)
             if (i + AT_ONCE <= STAGE_POINTS || first < STAGE_POINTS - i)
-                copy_async_16(to + i + i / SEGMENT_POINTS * PAD, from + i);
+                copy_of_line<SPARSE_WHOLE == 2>(to + i + i / SEGMENT_POINTS * PAD, from + i);
         return;
     }
 #pragma unroll 1
@@ -113,19 +128,22 @@ struct factor {
 // the next segment earlier, and over the pads between.
 __device__ __forceinline__ void add_sets(float (&sum)[BLOCKS_OF_SEGMENT][4], const factor &f, const STORED *begin,
                                          bool odd) {
-    constexpr int OF_SEGMENT = SEGMENT_POINTS / POINTS_OF_SET, FURTHER = HALVES / 2;  // sets
-    unroll<0, SETS *(BLOCKS_OF_SEGMENT - 1) + PRODUCTS>([&](auto set) {
+    constexpr int OF_SEGMENT = SEGMENT_POINTS / POINTS_OF_SET, FURTHER = HALVES / 2;         // sets
+    constexpr int NEXT = NEXT_BLOCK / POINTS_OF_SET, LAST = NEXT * (BLOCKS_OF_SEGMENT - 1);  // of a column's blocks
+    unroll<0, LAST + PRODUCTS>([&](auto set) {
         constexpr int S = set, PADS = S / OF_SEGMENT, MORE = (S + FURTHER) / OF_SEGMENT - PADS;
-        unsigned b[4];
-        load_words(b, begin + S * POINTS_OF_SET + PADS * PAD + (odd ? MORE * PAD : 0));
-        unroll<0, BLOCKS_OF_SEGMENT>([&](auto block) {
-            constexpr int C = block, K = S - SETS * C;
-            if constexpr (K >= 0 && K < PRODUCTS)
+        if constexpr ((S < LAST ? S % NEXT : S - LAST) < PRODUCTS) {
+            unsigned b[4];
+            load_words(b, begin + S * POINTS_OF_SET + PADS * PAD + (odd ? MORE * PAD : 0));
+            unroll<0, BLOCKS_OF_SEGMENT>([&](auto block) {
+                constexpr int C = block, K = S - NEXT * C;
+                if constexpr (K >= 0 && K < PRODUCTS)
 #pragma unroll
-                for (int part = PARTS - 1; part >= 0; part--)
-                    sparse_product<K % 2>(static_cast<const STORED *>(nullptr), sum[C], f.word[K][part], b,
-                                          f.meta[K / 2]);
-        });
+                    for (int part = PARTS - 1; part >= 0; part--)
+                        sparse_product<K % 2>(static_cast<const STORED *>(nullptr), sum[C], f.word[K][part], b,
+                                              f.meta[K / 2]);
+            });
+        }
     });
 }
 
@@ -147,15 +165,14 @@ __device__ __forceinline__ void store_segments(const line_arguments &a, STORED *
                                                const float (&sum)[BLOCKS_OF_SEGMENT][4]) {
     const float scale = static_cast<float>(a.scale);
     const bool inside = VECTOR > 1 && x + 8 * SEGMENT_POINTS <= a.nx;
-    constexpr int BESIDE = ABREAST ? 16 : SEGMENT_POINTS, NEXT = ABREAST ? SEGMENT_POINTS : 16;
-    x += BESIDE * column_of<STORED>(g, t) + 4 * four_of<STORED>(g, t);
+    x += column_start(column_of<STORED>(g, t)) + 4 * four_of<STORED>(g, t);
 #pragma unroll
     for (int c = 0; c < BLOCKS_OF_SEGMENT; c++) {
         const four_outputs<STORED> four = gather(line, sum[c], scale, g);
         if (inside)
-            store_four(line + x + NEXT * c, four);
+            store_four(line + x + NEXT_BLOCK * c, four);
         else
-            store_some(line + x + NEXT * c, four, a.nx - x - NEXT * c);
+            store_some(line + x + NEXT_BLOCK * c, four, a.nx - x - NEXT_BLOCK * c);
     }
 }
 
@@ -172,7 +189,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_line(const 
     STORED *const out = a.out + batch * a.out_batch;
     factor f;
     f.read(a.table, lane);
-    const int first_block = ABREAST ? 8 * warp * SEGMENT_POINTS + 16 * g : (8 * warp + g) * (SEGMENT_POINTS + PAD);
+    const int first_block = 8 * warp * (SEGMENT_POINTS + PAD) + column_start(g) + g / BESIDE * BESIDE * PAD;
     const int at = first_block + (4 * (t / 2) + t % 2 * 4 * HALVES) * POINTS_OF_WORD;
     int begin[PRODUCTS];
 #pragma unroll
@@ -193,7 +210,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_line(const 
         if constexpr (ABREAST)
             add_segments(sum, f, shared + stage * STAGE, begin);
         else
-            add_sets(sum, f, shared + stage * STAGE + at, t % 2);
+            add_sets(sum, f, shared + stage * STAGE + SKIP + at, t % 2);
         store_segments(a, out, tile * WIDE + 8 * SEGMENT_POINTS * warp, g, t, sum);
         stage = stage + 1 == STAGES ? 0 : stage + 1;
     }

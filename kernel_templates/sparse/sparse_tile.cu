@@ -66,12 +66,12 @@ __device__ __forceinline__ void add_rows(float (&sum)[RUN][4], const fragments<C
         unroll<0, PRODUCTS>([&](auto product) {
             constexpr int K = product, FROM = AT + 8 * K * POINTS_OF_WORD;
             if constexpr (2 * K + 1 < HALVES) {
-                unsigned b[4];
-                load_words(b, start.whole + FROM);
+                window_words<4> b;
+                b.load(start.whole + FROM);
                 add_window<K, S>(sum, a, b, meta[K / 2]);
             } else {
-                unsigned b[2];
-                load_words(b, start.half + FROM);
+                window_words<2> b;
+                b.load(start.half + FROM);
                 add_window<K, S>(sum, a, b, meta[REGISTERS - 1]);
             }
         });

@@ -3,12 +3,16 @@
 //
 //     out(y, x) = sum over i of  K(i) X(y + i - Y_LOW)
 //
-// A block walks down WIDE columns, 64 rows a step, of which each warp has 8; a product's columns are blocks of 16 outputs side by side:
+// A block walks down WIDE columns, TALL rows a step, of which each warp has 8 of 128 columns; a product's columns are blocks of 16 outputs
+// side by side:
 //
 //            16 columns | 16 columns | ..    column g of the right factor: row s, columns from 16 g on
 //     row m  |  g = 0   |  g = 1     | ..    sum m: row m
 //
-// Rows lie in a ring: a step reads the 64 below those that the step before has read, and the first one what taps reach besides.
+// BESIDE warps lie side by side, the others below: of wider tiles a smaller part is columns that two blocks read, which take a request for
+// each row and side, and pieces of a row are longer.
+//
+// Rows lie in a ring: a step reads the TALL below those that the step before has read, and the first one what taps reach besides.
 //
 //     ring:    rows of this step | of the next AHEAD steps | of the step before, filled next ..
 //     row:     LEAD | WIDE outputs | what is right of them
@@ -28,7 +32,7 @@ constexpr int REACH = Y_LOW + Y_HIGH, COUNT = SPARSE_ROW_COUNT[0], AHEAD = STAGE
 constexpr int RING_ROWS = STAGES * TALL + (REACH + 7) / 8 * 8, RING_SIZE = RING_ROWS * COLUMNS;
 constexpr int EIGHTS = (SPARSE_ROW_FIRST[0] + COUNT + RUN - 2) / 8 + 1;  // of rows, that a warp reads
 constexpr int FLIP = sizeof(STORED) == 4 ? 2 : 0;
-static_assert(WARPS == 8 || !EXPECTED_SHARED, "as many columns of a product as eights of rows");
+static_assert(WARPS % BESIDE == 0, "warps in whole rows");
 static_assert(!FLIP || SLOTS / 8 % 2 == 0 || SLOTS % 8 == 0 || !EXPECTED_SHARED,
               "pieces that are exchanged lie in the row");
 static_assert(AHEAD >= 1, "the next rows arrive while these are computed on");
@@ -40,8 +44,8 @@ __device__ __forceinline__ int place_of(int slot) {
     return (at ^ (at / 8 % 2 * FLIP)) * SLOT;
 }
 
-// A thread's part of copies of COUNT_OF slots in each row.
-template <int COUNT_OF>
+// A thread's part of copies of COUNT_OF slots in each row; PAIRS: of lines of memory.
+template <int COUNT_OF, bool PAIRS>
 struct row_copies {
     static constexpr int AT_ONCE = THREADS / COUNT_OF;
     int line, place;  // of the rows copied at once; of the row in the ring
@@ -61,14 +65,14 @@ struct row_copies {
             for (int i = 0; i < ROWS; i += AT_ONCE)
                 if (i + AT_ONCE <= ROWS || line < ROWS - i) {
                     const int at = start + i * COLUMNS;
-                    copy_async_16(ring + (at < RING_SIZE ? at : at - RING_SIZE) + place, from(line + i) + x);
+                    copy_of_line<PAIRS>(ring + (at < RING_SIZE ? at : at - RING_SIZE) + place, from(line + i) + x);
                 }
     }
 };
 
 struct walk_copies {
-    row_copies<WIDE / SLOT> own;
-    row_copies<HALO> halo;
+    row_copies<WIDE / SLOT, SPARSE_WHOLE == 2> own;
+    row_copies<HALO, false> halo;
     long long x0;  // of the grid, where a row of the ring begins
     bool whole;    // all 16 bytes lie side by side in the grid
 
@@ -141,12 +145,12 @@ __device__ __forceinline__ void add_rows(float (&sum)[RUN][4], const fragments<C
             constexpr int K = product;
             const STORED *const from = starts.of[LINE / 8][K] + LINE % 8 * COLUMNS;
             if constexpr (2 * K + 1 < HALVES) {
-                unsigned b[4];
-                load_words(b, from);
+                window_words<4> b;
+                b.load(from);
                 add_window<K, S>(sum, a, b, meta[K / 2]);
             } else {
-                unsigned b[2];
-                load_words(b, from);
+                window_words<2> b;
+                b.load(from);
                 add_window<K, S>(sum, a, b, meta[REGISTERS - 1]);
             }
         });
@@ -183,7 +187,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_walk(const 
 #pragma unroll
     for (int k = 0; k < PRODUCTS; k++) {
         const int words = t / 2 * (2 * k + 1 < HALVES ? 4 : 2) + t % 2 * 4 * HALVES + 8 * k;
-        column[k] = column_at(16 * g + words * POINTS_OF_WORD);
+        column[k] = column_at(128 * (warp % BESIDE) + 16 * g + words * POINTS_OF_WORD);
     }
     load_rows<TALL + REACH>(a, mine, in, ring, 0, at.first * TALL - Y_LOW);
     copy_async_commit();
@@ -198,7 +202,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_walk(const 
         load_next(p + AHEAD);
         float sum[RUN][4] = {};
         lane_starts starts;
-        find_starts(starts, ring, row + 8 * warp, column);
+        find_starts(starts, ring, row + 8 * (warp / BESIDE), column);
         add_rows(sum, held, meta, starts);
         store_tile<true>(a, out, TALL * p, at.x, warp, g, t, sum);
         row += TALL;

@@ -1,7 +1,7 @@
 /* Predicted errors beside what plans are off by, over problems by chance: named stencils of up to 2000 steps, weights of any sign for a few.
  * A prediction is safe if nothing exceeds it; it is tight if most of what it says is needed.
  *
- *     test_errors --strategy NAME [--dtype T] [--count N] [--seed S] [--list] [--far X]
+ *     test_errors --strategy NAME [--dtype T] [--tolerance X] [--count N] [--seed S] [--list] [--far X]
  *
  * Fails where a run errs by more than its plan says, or where more than one in ten says more than X times what it errs by (10). Runs that are
  * exact count as neither. --list prints all of them. Prints TAP. */
@@ -20,7 +20,7 @@ typedef struct settings {
     stn_dtype dtype;
     uint64_t seed, count;
     bool list;
-    double far;
+    double far, tolerance;
 } settings;
 
 typedef struct tally {
@@ -91,7 +91,9 @@ static void run_problem(const settings *how, stn_context *context, stn_pool *poo
     comparison c;
     d.state = dice_next(&d);
     p.dtype = how->dtype;
-    if (how->dtype != STN_F64 && !strcmp(how->strategy, "sparse")) p.tolerance = 1e-3;
+    p.tolerance = how->tolerance;
+    if (how->dtype != STN_F64 && !strcmp(how->strategy, "sparse") && how->tolerance < 0) p.tolerance = 1e-3;
+    if (p.tolerance < 0) p.tolerance = 0;
     stn_stencil *stencil = draw_problem(&d, &p, what, sizeof what);
     const bool positive = stn_stencil_rank(stencil) == 1 ? dice_int(&d, 0, 1) : p.steps > 12 || dice_int(&d, 0, 1);
     const bool good = compare_drawn_with_host(context, pool, &p, how->strategy, -1, true,
@@ -106,7 +108,7 @@ static void run_problem(const settings *how, stn_context *context, stn_pool *poo
 }
 
 static bool read_settings(int argc, char **argv, settings *how) {
-    *how = (settings){.dtype = STN_F64, .seed = 1, .count = 100, .far = 10};
+    *how = (settings){.dtype = STN_F64, .seed = 1, .count = 100, .far = 10, .tolerance = -1};
     for (int i = 1; i < argc; i++) {
         const char *value = i + 1 < argc ? argv[i + 1] : "";
         bool known = *value != '\0';
@@ -124,6 +126,8 @@ static bool read_settings(int argc, char **argv, settings *how) {
             how->seed = strtoull(value, NULL, 10);
         else if (!strcmp(argv[i], "--far"))
             how->far = strtod(value, NULL);
+        else if (!strcmp(argv[i], "--tolerance"))
+            how->tolerance = strtod(value, NULL);
         else
             known = false;
         if (!known) return false;
@@ -139,7 +143,9 @@ int main(int argc, char **argv) {
     stn_error error = {0};
     tally t = {0};
     if (!read_settings(argc, argv, &how)) {
-        fprintf(stderr, "usage: test_errors --strategy NAME [--dtype T] [--count N] [--seed S] [--list] [--far X]\n");
+        fprintf(stderr,
+                "usage: test_errors --strategy NAME [--dtype T] [--tolerance X] [--count N] [--seed S] [--list] "
+                "[--far X]\n");
         return 2;
     }
     stn_context_options options = STN_CONTEXT_OPTIONS_INIT;

@@ -6,9 +6,6 @@
 #include "strategies/common/powers.h"
 #include "strategies/sparse/shape.h"
 
-/* What tolerance f32 needs, for its elements are rounded to tf32. */
-#define SPARSE_TF32_TOLERANCE 5e-4
-
 /* The power of two that weights are divided by before they are rounded: of f16, which holds few small numbers. `bounded`: their
  * sizes sum up to 1 at most then, so that what they make of a grid is no larger than it; else the largest is below 1. */
 double sparse_scale(const stn_task *task, const stn_power *power, bool bounded);

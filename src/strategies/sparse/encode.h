@@ -18,7 +18,7 @@
 #include "stentor.h"
 
 #define SPARSE_OUTPUTS 16 /* of a product: rows of K */
-#define SPARSE_MOST_HALVES 32
+#define SPARSE_MOST_HALVES 48
 #define SPARSE_MOST_PRODUCTS (SPARSE_MOST_HALVES / 2)
 #define SPARSE_FRAGMENT                                                                                                \
     128 /* words of a product's left factor: 32 lanes, 4 each; half a product leaves the last two unused */

@@ -166,9 +166,21 @@ static double products_of_sum(const stn_task *task, const sparse_shape *shape) {
     return along + shape->parts * shape->terms * sparse_planes(task, shape) * shape->halves_y / 2.0;
 }
 
+/* Of elements in two parts. A product's sum is its own and loses about a unit of its largest number's last place that tensor cores keep,
+ * 22 bits below it, as tests/emulator/mma.cpp has them (which was fitted to an H200's losses in long runs of lowrank); all launches lose
+ * alike. Sums of products are rounded, by chance. */
+#define CUT_OFF_ONE 2e-7
+static double split_noise(const stn_task *task, const sparse_shape *shape) {
+    sparse_rows rows = {.all = 1};
+    sparse_rows_of(task, shape->fused, &rows);
+    double chance = stn_error_rounding(STN_F32) * sqrt(rows.all * shape->halves / 2.0);
+    return stn_error_of(CUT_OFF_ONE, chance, shape->launches) * stn_error_cancelling(task);
+}
+
 double sparse_noise(const stn_task *task, const sparse_spectrum *s, const sparse_shape *shape,
                     const sparse_terms *terms) {
     const double launches = shape->launches, fused = shape->fused, points = (double)stn_task_points(task);
+    if (sparse_splits(task)) return split_noise(task, shape);
     if (!s->count) return INFINITY;
     double grown = growth(s, points, fused, launches), between = 0;
     if (terms) {

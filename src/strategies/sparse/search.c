@@ -6,171 +6,15 @@
 #include "base/arith.h"
 #include "base/best.h"
 #include "plan/accuracy.h"
-#include "strategies/common/cost.h"
 #include "strategies/faces/margins.h"
 #include "strategies/sparse/accuracy.h"
+#include "strategies/sparse/cost.h"
 #include "strategies/sparse/noise.h"
 #include "strategies/sparse/terms.h"
 
 #define SAFE 0.97 /* of the bar: what terms leave is no chance */
-#define RUN 8     /* sums of a warp: products of one row of taps */
 #define UNLIKE                                                                                                         \
     0.05 /* what terms leave of one step's taps, from which on their powers are no sums of few terms either */
-/* Read off bench/results/2026-11-22-sparse-2.md, 16 rows of whole runs and 18 of one step, most of which are met within 15% (3D in
- * tf32, with a quarter of the warps, takes a third longer): parts of the sparse rate (dense f16 or tf32 times `faster`: of an H200, 950 over 630 and 452 over
- * 313 TFLOPS), of the copy bandwidth and of shared memory's; by how much a launch is slower whose multiprocessors hold fewer warps than
- * FULL, as a power of that. Cycles that a block takes to begin, of a walk that is too short to fill a multiprocessor (`alone`, of the sparse rate), and how much
- * longer launches take that load single elements, as measured when those were still waited for one by one
- * (bench/results/2026-11-22-rates.md). Where whole lines of memory are read (bench/results/2026-11-23-sparse-3.md): parts of the copy
- * bandwidth, of planes beside cycles of a multiprocessor that a point takes, which nothing hides (f32 takes 0.095 ms more than f16
- * for 0.42 GB more, and both 0.03 besides, in one wave of blocks as in seven), and of lines, and such as share their tiles. */
-static const struct {
-    double faster, tensor, memory, abreast, whole, aside, line, apart, shared, fewer, alone, start, elements;
-} rates = {.faster = 1.45,
-           .tensor = 1,
-           .memory = 0.72,
-           .abreast = 0.80,
-           .whole = 0.99,
-           .aside = 0.045,
-           .line = 0.84,
-           .apart = 0.86,
-           .shared = 0.55,
-           .fewer = 0.35,
-           .alone = 0.45,
-           .start = 6000,
-           .elements = 6};
-#define FULL 16.0 /* warps */
-
-/* ---- cost ------------------------------------------------------------------------------------------------------ */
-
-/* Of a warp's tile of 16 x 64 points: products of 16 words, and cycles in which shared memory answers it, 128 bytes each. */
-typedef struct warp_work {
-    double products, words, cycles;
-} warp_work;
-
-/* Of 16 rows, four times: four eights of rows by V, two column blocks by U; and what a walk does before its first block ends. */
-static warp_work chain_work(const stn_task *task, const sparse_shape *shape) {
-    double eights = 16 + 4.0 * (sparse_waiting_blocks(task, shape) - 1) / shape->walk;
-    warp_work work = {.words = eights * 8 * 8 * shape->halves};
-    work.products = shape->parts * shape->terms * (eights * shape->halves / 2.0 + eights / 2 * shape->halves_y / 2.0);
-    work.cycles = work.words / 32;
-    return work;
-}
-
-/* Of 16 rows of a plane: all of the window's eights by V, two column blocks by U for each plane that looks at it. */
-static warp_work brick_work(const stn_task *task, const sparse_shape *shape) {
-    sparse_window y = sparse_window_y_of(task, shape);
-    double eights = sparse_columns(&y) / 8.0, products = sparse_planes(task, shape) * shape->halves_y;
-    warp_work work = {.words = eights * 8 * 8 * shape->halves, .cycles = eights * 2 * shape->halves};
-    work.products = shape->parts * shape->terms * (eights * shape->halves / 2.0 + products);
-    return work;
-}
-
-/* Of 8 segments of 8 blocks: sets of words for one product, each read once. */
-static warp_work line_work(const stn_task *task, const sparse_shape *shape) {
-    double sets = (task->dtype == STN_F16 ? 1 : 2) * (RUN - 1) + shape->halves / 2.0;
-    warp_work work = {.products = RUN * (shape->halves / 2.0) * shape->parts, .words = sets * 32 * 4};
-    work.cycles = work.words / 32 * (shape->halves % 4 == 2 ? 1 : 2);
-    return work;
-}
-
-/* How many words of the 8 lanes that shared memory answers together lie in one bank: of columns g and g + 1 abreast, 16 points apart. Below
- * each other they lie apart but in windows of 3 halves, and those are as fast (the rates' file). */
-static int lanes_in_bank(const stn_task *task, const sparse_shape *shape) {
-    int most = 1, apart = task->dtype == STN_F16 ? 8 : 16, word[8];
-    for (int lane = 0; lane < 8; lane++)
-        word[lane] = lane / 4 * apart + lane % 4 / 2 * 4 + lane % 2 * 4 * shape->halves;
-    for (int a = 0; a < 8 && shape->abreast && !shape->whole; a++) {
-        int meet = 1;
-        for (int b = 0; b < a; b++) meet += word[a] != word[b] && word[a] / 4 % 8 == word[b] / 4 % 8;
-        most = (int)stn_max(most, meet);
-    }
-    return most;
-}
-
-static warp_work work_of(const stn_task *task, const sparse_shape *shape) {
-    warp_work work = {0};
-    sparse_window w = sparse_window_of(task, shape);
-    sparse_rows rows;
-    if (sparse_is_brick(task, shape)) return brick_work(task, shape);
-    if (shape->terms) return chain_work(task, shape);
-    if (!sparse_rows_of(task, shape->fused, &rows)) return work;
-    if (task->rank == 1) return line_work(task, shape);
-    work.products = RUN * rows.all * (shape->halves / 2.0) * shape->parts;
-    for (int d = 0; d < rows.planes; d++)
-        for (int at = 0; at < rows.count[d]; at += shape->held) {
-            double turns = (double)stn_min(shape->held, rows.count[d] - at) + RUN - 1;
-            work.words += turns * 32 * 2 * shape->halves; /* 8 rows of 8 words for each half */
-        }
-    work.cycles = work.words / 32 * lanes_in_bank(task, shape) + 4.0 * rows.all * sparse_products(&w) * shape->parts;
-    return work;
-}
-
-sparse_counts sparse_count(const stn_task *task, const sparse_shape *shape) {
-    warp_work work = work_of(task, shape);
-    double points = sparse_points(task, shape), each = task->dtype == STN_F16 ? 2 : 1;
-    double kept = 8 * each; /* of a row of a product of 16 words */
-    sparse_rows rows = {0};
-    double factors = shape->terms * (shape->halves + sparse_planes(task, shape) * shape->halves_y) /
-                     2.0; /* of words, left, in products of 16 */
-    if (!shape->terms) factors = sparse_rows_of(task, shape->fused, &rows) ? rows.all * shape->halves / 2.0 : 0;
-    return (sparse_counts){.compute = work.products * 16 * 8 * kept / points,
-                           .input = work.words * each / points,
-                           .parameters = factors * shape->parts * 16 * kept / points};
-}
-
-/* Elements one by one: of rows that are not aligned, and past mirrors. */
-static bool slow_loads(const stn_task *task, const sparse_shape *shape) {
-    bool mirrors = true;
-    for (int side = 0; side < 2; side++) {
-        stn_boundary_kind kind = task->boundary[2][side].kind;
-        mirrors = mirrors && (kind == STN_REFLECT || kind == STN_MIRROR);
-    }
-    return task->rank > 1 && (shape->vector == 1 || mirrors);
-}
-
-/* Of lines what takes longest hides the rest; else warps wait for one another at each stage, and nothing hides what others take. */
-static double beside(const stn_task *task, const sparse_shape *shape, double memory, double tensor, double shared) {
-    if (task->rank == 1) return stn_cost_beside(memory, fmax(tensor, shared));
-    return hypot(hypot(memory, tensor), shared) * pow(fmax(1, FULL / (shape->warps * shape->blocks)), rates.fewer);
-}
-
-void sparse_cost(const stn_task *task, const stn_machine *machine, const sparse_shape *shape, stn_estimate *e) {
-    sparse_tiles tiles = sparse_tiles_of(task, shape);
-    warp_work work = work_of(task, shape);
-    double points = (double)stn_task_points(task), launches = ceil((double)task->steps / shape->fused);
-    double units = (double)(task->batch * tiles.y * tiles.x) * (double)tiles.steps * shape->warps;
-    double blocks = (double)(task->batch * tiles.y * tiles.x * tiles.walks);
-    double slots = (double)machine->multiprocessors * shape->blocks, waves = ceil(blocks / slots);
-    double again = (double)tiles.walks * sparse_again(task, shape) / (double)tiles.steps; /* read twice */
-    e->unit = task->dtype == STN_F16 ? STN_UNIT_TENSOR_F16 : STN_UNIT_TENSOR_TF32;
-    e->launches = launches;
-    e->bytes = (2 + again) * (double)stn_dtype_size(task->dtype) * points * launches;
-    e->flops = work.products * 2 * 16 * 8 * (task->dtype == STN_F16 ? 32 : 16) * units * launches;
-    e->halo_waste = units * sparse_points(task, shape) / points - 1;
-    double memory = e->bytes / machine->copy_bandwidth;
-    if (shape->whole && task->rank == 2)
-        memory = memory / rates.whole * waves / (blocks / slots) +
-                 launches * points * rates.aside / (machine->multiprocessors * machine->clock);
-    else
-        memory /= shape->apart     ? rates.apart
-                  : shape->whole   ? rates.line
-                  : shape->abreast ? rates.abreast
-                                   : rates.memory;
-    double tensor = e->flops / (rates.tensor * rates.faster * machine->flops[e->unit]);
-    double shared = work.cycles * units * launches / (rates.shared * machine->multiprocessors * machine->clock);
-    /* A block's walk, whatever runs beside it: one step's products, one after the other in each of a multiprocessor's quarters. */
-    double alone = work.products * 2 * 16 * 8 * (task->dtype == STN_F16 ? 32 : 16) * shape->warps *
-                   machine->multiprocessors / (rates.alone * rates.faster * machine->flops[e->unit]);
-    double least = waves * shape->walk * alone + rates.start / machine->clock;
-    double launch = fmax(beside(task, shape, memory, tensor, shared) / launches, least);
-    double faces = shape->extended ? 0 : stn_faces_seconds(task, machine, shape->fused);
-    if (slow_loads(task, shape)) launch *= rates.elements;
-    e->seconds = launches * (machine->launch_seconds + launch + faces);
-    e->error = sparse_error(shape);
-}
-
-/* ---- search ---------------------------------------------------------------------------------------------------- */
 
 typedef struct search {
     const stn_task *task;
@@ -216,13 +60,35 @@ static bool fuse_taps(search *s, int fused) {
     return true;
 }
 
+/* Of planes, those of wider tiles, and of more blocks on a multiprocessor. A block takes as long for a tile whether many or few of them ask
+ * for memory, so more of them should hide what it waits for; f16 holds three of eight warps, or six of four
+ * (bench/results/2026-11-23-sparse-3.md; not measured yet, and reckoned as if they did not). */
+static void insert_wider(search *s, const sparse_shape *shape) {
+    static const struct {
+        int warps, beside, blocks, stages, lines;
+    } ways[] = {{8, 1, 3, 3, 1}, {8, 4, 3, 3, 1}, {8, 4, 3, 3, 2}, {8, 4, 2, 5, 1}, {4, 1, 6, 3, 1}, {4, 2, 6, 3, 1}};
+    for (size_t i = 0; i < sizeof ways / sizeof *ways && shape->parts == 1; i++) {
+        sparse_shape wider = *shape;
+        wider.whole = ways[i].lines;
+        if (sparse_fit_wider(s->task, s->machine, ways[i].warps, ways[i].beside, ways[i].blocks, ways[i].stages,
+                             &wider))
+            insert(s, wider);
+    }
+}
+
 /* Those that read whole lines of memory. */
 static void insert_whole(search *s, sparse_shape shape) {
     if (!sparse_fit_whole(s->task, s->machine, &shape)) return;
     insert(s, shape);
+    insert_wider(s, &shape);
     sparse_shape other = shape;
     if (sparse_fit_more(s->task, s->machine, &other)) insert(s, other);
-    if (sparse_share_otherwise(s->task, s->machine, &shape)) insert(s, shape);
+    other = shape;
+    const bool shared = sparse_share_otherwise(s->task, s->machine, &shape);
+    if (shared) insert(s, shape);
+    if (s->task->rank == 1) other = shape; /* of lines the better way, of planes not */
+    other.whole = 2;
+    if (shape.parts == 1) insert(s, other);
 }
 
 static void search_tiles(search *s, int most_fused) {
@@ -231,8 +97,8 @@ static void search_tiles(search *s, int most_fused) {
     for (int fused = 1; (uint64_t)fused <= s->task->steps && fused <= most_fused; fused++) {
         if (!fits(s, fused, 0, &shape, &cheaper)) return;
         if (cheaper) continue;
-        if (!fuse_taps(s, fused)) return;
-        for (int parts = 1; parts <= 2; parts++) {
+        if (!sparse_splits(s->task) && !fuse_taps(s, fused)) return; /* two parts of a weight err by chance */
+        for (int parts = sparse_splits(s->task) ? 2 : 1; parts <= 2; parts++) {
             if (!sparse_fit(s->task, s->machine, fused, 0, parts, &shape, s->tally)) continue;
             shape.rounding = (float)sparse_rounding(s->task, &s->taps, false, parts, shape.launches);
             shape.noise = (float)sparse_noise(s->task, &s->spectrum, &shape, NULL);
@@ -244,6 +110,32 @@ static void search_tiles(search *s, int most_fused) {
             shape.abreast = 0;
             insert(s, shape);
         }
+    }
+}
+
+/* Of lines in windows too long to be abreast, whose columns lie beside each other by a line of memory, or half of one in f16: false if
+ * they err too much. */
+static bool insert_beside(search *s, int fused, int parts) {
+    sparse_shape shape, plain;
+    bool good = true;
+    for (int beside = 2; beside <= (s->task->dtype == STN_F16 ? 4 : 2); beside *= 2) {
+        if (!sparse_fit_beside(s->task, s->machine, fused, beside, parts, &shape, s->tally)) continue;
+        if (fused > 1 && stn_div_up((int64_t)s->task->steps, shape.launches) != fused) continue;
+        if (sparse_fit(s->task, s->machine, fused, 0, parts, &plain, NULL) && plain.abreast) continue;
+        shape.rounding = (float)sparse_rounding(s->task, &s->taps, false, parts, shape.launches);
+        shape.noise = (float)sparse_noise(s->task, &s->spectrum, &shape, NULL);
+        (void)sparse_share_otherwise(s->task, s->machine, &shape);
+        insert(s, shape);
+        good = good && sparse_error(&shape) <= stn_error_bar(s->task, false);
+    }
+    return good;
+}
+
+/* Of weights in two parts those that err too much in one. */
+static void search_beside(search *s, int most_fused) {
+    for (int fused = 1; (uint64_t)fused <= s->task->steps && fused <= most_fused; fused++) {
+        if (!fuse_taps(s, fused)) return;
+        if (!insert_beside(s, fused, 1)) insert_beside(s, fused, 2);
     }
 }
 
@@ -327,7 +219,8 @@ bool sparse_any(const stn_task *task, const stn_machine *machine) {
     double factors[3][STN_TASK_FACTORS];
     sparse_shape shape;
     bool cheaper;
-    return fits(&s, 1, 0, &shape, &cheaper) || (sparse_separable(task, factors) && fits(&s, 1, 1, &shape, &cheaper));
+    return fits(&s, 1, 0, &shape, &cheaper) ||
+           (!sparse_splits(task) && sparse_separable(task, factors) && fits(&s, 1, 1, &shape, &cheaper));
 }
 
 size_t sparse_search(const stn_task *task, const stn_machine *machine, int most_fused, sparse_shape *best, size_t most,
@@ -335,11 +228,16 @@ size_t sparse_search(const stn_task *task, const stn_machine *machine, int most_
     search s = {.task = task, .machine = machine, .best = best, .most = most, .tally = tally};
     double factors[3][STN_TASK_FACTORS];
     if (most > STN_CANDIDATES) s.most = STN_CANDIDATES;
-    if (!sparse_spectrum_make(task, &s.spectrum)) return 0;
+    if (!sparse_splits(task) && !sparse_spectrum_make(task, &s.spectrum)) return 0;
     if (stn_power_make(task, &s.taps, NULL) != STN_OK) return sparse_spectrum_clear(&s.spectrum), 0;
     search_tiles(&s, most_fused);
     stn_power_clear(&s.taps);
-    if (sparse_separable(task, factors))
+    if (sparse_splits(task))
+        ; /* products of terms are not split */
+    else if (task->rank == 1 && stn_power_make(task, &s.taps, NULL) == STN_OK) {
+        search_beside(&s, (int)stn_min(most_fused, SPARSE_MOST_BESIDE));
+        stn_power_clear(&s.taps);
+    } else if (sparse_separable(task, factors))
         search_chains(&s, most_fused);
     else if (stn_power_make(task, &s.taps, NULL) == STN_OK) {
         search_sums(&s, most_fused);

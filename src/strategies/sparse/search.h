@@ -1,4 +1,4 @@
-/* What shapes of sparse_tile cost, and the cheapest of them. */
+/* The cheapest of sparse's shapes. */
 #ifndef STN_STRATEGIES_SPARSE_SEARCH_H
 #define STN_STRATEGIES_SPARSE_SEARCH_H
 #include "strategies/sparse/shape.h"
@@ -7,14 +7,4 @@
 size_t sparse_search(const stn_task *task, const stn_machine *machine, int most_fused, sparse_shape *best, size_t most,
                      stn_tally *tally);
 bool sparse_any(const stn_task *task, const stn_machine *machine); /* is there one? */
-void sparse_cost(const stn_task *task, const stn_machine *machine, const sparse_shape *shape, stn_estimate *estimate);
-
-/* What the kernel does for each point of the grid, as the paper counts it (table 1): multiplications that products make, elements
- * that they read of the grid, and of the left factors. The paper has 56, 14 and 7 for a box of radius 3 in tiles of 8 x 8; tiles of 16 x 64
- * take 112, 3.5 and 1.75: their windows are wider than that radius needs, and read once for several rows of taps. */
-typedef struct sparse_counts {
-    double compute, input, parameters;
-} sparse_counts;
-sparse_counts sparse_count(const stn_task *task, const sparse_shape *shape);
-
 #endif

@@ -10,12 +10,16 @@
 
 #define MOST_PRODUCTS 64 /* of one run of 8 rows, all parts: eight times as many are unrolled */
 #define MOST_FUSED 63
-#define MOST_ROWS 64      /* reach along y, both sides */
-#define WARPS 8           /* of a block, at most */
-#define MOST_CHAINED 200  /* registers of a chain: left factors, words between products, sums */
-#define MOST_OF_TWO 80    /* and so many where a multiprocessor takes two blocks: each has some 45 beside them */
-#define BRICK_WARPS 4     /* of a brick, side by side */
-#define MEMORY_LINE 128   /* bytes */
+#define MOST_HALVES 32        /* of a window */
+#define MOST_HALVES_BESIDE 36 /* the same of a line whose columns lie beside each other, in f32 */
+#define MOST_ROWS 64          /* reach along y, both sides */
+#define WARPS 8               /* of a block, at most */
+#define MOST_CHAINED 200      /* registers of a chain: left factors, words between products, sums */
+#define MOST_OF_TWO 80        /* and so many where a multiprocessor takes two blocks: each has some 45 beside them */
+#define BRICK_WARPS 4         /* of a brick, side by side */
+#define MEMORY_LINE 128       /* bytes */
+#define WALK_ROWS 8           /* of a warp of sparse_walk */
+#define WALK_COLUMNS 128
 #define CHUNK 32          /* rows of a chain's ring that arrive together */
 #define FRAGMENTS_HELD 16 /* left factors in registers, 4 each; beside them 32 sums */
 
@@ -23,75 +27,31 @@ int sparse_reach(const stn_task *task, const sparse_shape *shape, int axis, int 
     return shape->fused * task->reach[axis][side];
 }
 
+bool sparse_splits(const stn_task *task) { return task->dtype == STN_F32 && task->tolerance < SPARSE_TF32_TOLERANCE; }
+int sparse_products_of_part(const stn_task *task, const sparse_shape *shape) {
+    return sparse_splits(task) ? 3 : shape->parts; /* high by high, and high by low both ways */
+}
+
 static int slot(const stn_task *task) { return 16 / (int)stn_dtype_size(task->dtype); }
 bool sparse_is_brick(const stn_task *task, const sparse_shape *shape) { return task->rank == 3 && shape->terms; }
+static bool is_walk(const stn_task *task, const sparse_shape *shape) { return task->rank == 2 && shape->whole; }
+/* sparse_walk's, of a block. */
+static int warps_beside(const sparse_shape *shape) { return shape->beside ? shape->beside : 1; }
 /* Of a block's tile: a brick's is BRICK_WARPS wide. */
 static int wide(const stn_task *task, const sparse_shape *shape) {
-    return SPARSE_OUTPUTS * (sparse_is_brick(task, shape) ? BRICK_WARPS : shape->warps);
+    if (sparse_is_brick(task, shape)) return SPARSE_OUTPUTS * BRICK_WARPS;
+    if (is_walk(task, shape)) return WALK_COLUMNS * warps_beside(shape);
+    return SPARSE_OUTPUTS * shape->warps;
 }
 static int tall(const stn_task *task, const sparse_shape *shape) {
-    return sparse_is_brick(task, shape) ? SPARSE_OUTPUTS * shape->warps / BRICK_WARPS : SPARSE_TALL;
+    if (sparse_is_brick(task, shape)) return SPARSE_OUTPUTS * shape->warps / BRICK_WARPS;
+    return is_walk(task, shape) ? WALK_ROWS * shape->warps / warps_beside(shape) : SPARSE_TALL;
 }
 int sparse_points(const stn_task *task, const sparse_shape *shape) {
     return wide(task, shape) * tall(task, shape) / shape->warps;
 }
 int sparse_planes(const stn_task *task, const sparse_shape *shape) {
     return sparse_reach(task, shape, 0, 0) + sparse_reach(task, shape, 0, 1) + 1;
-}
-
-/* ---- rows of taps ---------------------------------------------------------------------------------------------- */
-
-/* Lowest and highest row of each plane after f steps: those of f - 1 steps and one more. */
-typedef struct hull {
-    int low[SPARSE_MOST_PLANES], high[SPARSE_MOST_PLANES]; /* low > high: none */
-} hull;
-
-static void clear_hull(hull *h) {
-    for (int d = 0; d < SPARSE_MOST_PLANES; d++) h->low[d] = INT32_MAX / 2, h->high[d] = INT32_MIN / 2;
-}
-
-static void add_to_hull(hull *h, int plane, int low, int high) {
-    h->low[plane] = (int)stn_min(h->low[plane], low);
-    h->high[plane] = (int)stn_max(h->high[plane], high);
-}
-
-/* Launches share the steps evenly: where that does not come out even, some make a step less. The same kernel does these, and
- * taps without one in the middle reach rows in f - 1 steps that f steps do not. */
-static bool has_shorter_launches(const stn_task *task, int fused) {
-    return fused > 1 && task->steps % (uint64_t)stn_div_up((int64_t)task->steps, fused) != 0;
-}
-
-bool sparse_rows_of(const stn_task *task, int fused, sparse_rows *rows) {
-    int more = task->reach[0][0] + task->reach[0][1], low = fused * task->reach[1][0];
-    if ((int64_t)fused * more + 1 > SPARSE_MOST_PLANES) return false;
-    hull one, all, next, shorter;
-    clear_hull(&one);
-    clear_hull(&all);
-    for (size_t k = 0; k < task->ntaps; k++) {
-        const int64_t *o = task->taps[k].offset;
-        add_to_hull(&one, (int)o[0] + task->reach[0][0], (int)o[1], (int)o[1]);
-    }
-    add_to_hull(&all, 0, 0, 0);
-    for (int f = 0; f < fused; f++, all = next) {
-        shorter = all;
-        clear_hull(&next);
-        for (int d = 0; d <= f * more; d++)
-            for (int e = 0; e <= more; e++)
-                if (all.low[d] <= all.high[d] && one.low[e] <= one.high[e])
-                    add_to_hull(&next, d + e, all.low[d] + one.low[e], all.high[d] + one.high[e]);
-    }
-    if (has_shorter_launches(task, fused))
-        for (int d = 0; d <= (fused - 1) * more; d++)
-            if (shorter.low[d] <= shorter.high[d])
-                add_to_hull(&all, d + task->reach[0][0], shorter.low[d], shorter.high[d]);
-    *rows = (sparse_rows){.planes = fused * more + 1};
-    for (int d = 0; d < rows->planes; d++) {
-        bool any = all.low[d] <= all.high[d];
-        rows->first[d] = any ? all.low[d] + low : 0;
-        rows->count[d] = any ? all.high[d] - all.low[d] + 1 : 0;
-        rows->all += rows->count[d];
-    }
-    return true;
 }
 
 /* ---- the window and what a block holds ------------------------------------------------------------------------- */
@@ -127,10 +87,9 @@ static size_t stage_bytes(const stn_task *task, const sparse_shape *shape) {
     int64_t columns = wide(task, shape) - SPARSE_OUTPUTS + sparse_columns(&w);
     if (task->rank == 1) {
         int64_t segment = 128, points = SPARSE_TALL * wide(task, shape) - SPARSE_OUTPUTS + sparse_columns(&w);
-        if (shape->whole) points += MEMORY_LINE / size - shape->lead;
-        return (size_t)(stn_div_up(points, segment) * (segment * size + (shape->abreast           ? 0
-                                                                         : shape->halves % 4 == 2 ? 64
-                                                                                                  : 32)));
+        int64_t pad = shape->abreast || shape->beside ? 0 : shape->halves % 4 == 2 ? 64 : 32;
+        if (shape->whole) points += stn_round_up(shape->lead, MEMORY_LINE / size) - shape->lead;
+        return (size_t)(stn_div_up(points, segment) * (segment * size + pad));
     }
     sparse_window y = sparse_window_y_of(task, shape);
     int64_t brick_lines = tall(task, shape) - SPARSE_OUTPUTS + sparse_columns(&y);
@@ -141,16 +100,16 @@ static size_t stage_bytes(const stn_task *task, const sparse_shape *shape) {
     return (size_t)(stn_div_up(lines, 8) * (8 * columns + banks) * size);
 }
 
-/* sparse_walk's rows: of so many tiles of 64, and what taps reach. */
+/* sparse_walk's rows: of so many tiles, and what taps reach. */
 static size_t ring_bytes(const stn_task *task, const sparse_shape *shape) {
     sparse_window w = sparse_window_of(task, shape);
     int reach = sparse_reach(task, shape, 1, 0) + sparse_reach(task, shape, 1, 1);
-    int64_t rows = shape->stages * SPARSE_TALL + stn_round_up(reach, 8);
+    int64_t rows = (int64_t)shape->stages * tall(task, shape) + stn_round_up(reach, 8);
     return (size_t)(rows * (wide(task, shape) - SPARSE_OUTPUTS + sparse_columns(&w))) * stn_dtype_size(task->dtype);
 }
 
 size_t sparse_shared(const stn_task *task, const sparse_shape *shape) {
-    if (shape->whole && task->rank == 2) return ring_bytes(task, shape);
+    if (is_walk(task, shape)) return ring_bytes(task, shape);
     return stage_bytes(task, shape) * (size_t)shape->stages;
 }
 
@@ -174,7 +133,7 @@ sparse_tiles sparse_tiles_of(const stn_task *task, const sparse_shape *shape) {
         tiles.steps = stn_div_up(task->n[2], SPARSE_TALL * wide(task, shape));
         tiles.x = 1;
     } else if (task->rank == 2)
-        tiles.steps = stn_div_up(task->n[1], SPARSE_TALL);
+        tiles.steps = stn_div_up(task->n[1], tall(task, shape));
     else {
         tiles.steps = task->n[0];
         tiles.y = stn_div_up(task->n[1], tall(task, shape));
@@ -186,21 +145,31 @@ sparse_tiles sparse_tiles_of(const stn_task *task, const sparse_shape *shape) {
 /* Do lanes that read a chain's words together meet in the banks of shared memory? Then they wait for each other. */
 static bool lanes_meet(const sparse_shape *shape) { return shape->halves % 2 || shape->halves % 8 == 0; }
 
+/* Of a line: products of one size, which its blocks share, and beside each other columns whose lanes lie in different banks. */
+static bool legal_halves(const stn_task *task, const sparse_shape *shape) {
+    if (!shape->beside) return shape->halves % 2 == 0;
+    return task->dtype == STN_F16 ? shape->halves % 8 == 4 : shape->halves % 4 == 2;
+}
+
+static int most_halves(const stn_task *task, const sparse_shape *shape) {
+    return shape->beside && task->dtype == STN_F32 ? MOST_HALVES_BESIDE : MOST_HALVES;
+}
+
 /* The narrowest window that holds the taps. */
 static bool fit_window(const stn_task *task, const stn_machine *machine, void *of) {
     sparse_shape *shape = of;
     (void)machine;
     shape->lead = (int)stn_round_up(sparse_reach(task, shape, 2, 0), slot(task));
-    for (shape->halves = 1; shape->halves <= SPARSE_MOST_HALVES; shape->halves++) {
+    for (shape->halves = 1; shape->halves <= most_halves(task, shape); shape->halves++) {
         sparse_window w = sparse_window_of(task, shape);
-        if (task->rank == 1 && shape->halves % 2) continue;
+        if (task->rank == 1 && !legal_halves(task, shape)) continue;
         if (sparse_legal(&w) && !(shape->terms && lanes_meet(shape))) break;
     }
-    for (shape->halves_y = 2; shape->terms && shape->halves_y <= SPARSE_MOST_HALVES; shape->halves_y += 2) {
+    for (shape->halves_y = 2; shape->terms && shape->halves_y <= MOST_HALVES; shape->halves_y += 2) {
         sparse_window w = sparse_window_y_of(task, shape);
         if (sparse_legal(&w)) break;
     }
-    return shape->halves <= SPARSE_MOST_HALVES && shape->halves_y <= SPARSE_MOST_HALVES;
+    return shape->halves <= most_halves(task, shape) && shape->halves_y <= MOST_HALVES;
 }
 
 int sparse_waiting_blocks(const stn_task *task, const sparse_shape *shape) {
@@ -230,6 +199,14 @@ static bool fit_factors(const stn_task *task, const stn_machine *machine, void *
     return sparse_rows_of(task, shape->fused, &rows) && rows.all * each <= MOST_PRODUCTS;
 }
 
+/* Of 8 warps, whose registers a multiprocessor holds: elements in two parts take more than half of them, with sums of their own. */
+static int most_blocks(const stn_task *task, const sparse_shape *shape) {
+    sparse_window w = sparse_window_of(task, shape);
+    if (shape->terms) return chain_registers(task, shape) > MOST_OF_TWO ? 1 : 2;
+    if (task->rank == 1) return 4 * sparse_products(&w) * shape->parts > MOST_OF_TWO ? 1 : 2;
+    return sparse_splits(task) ? 1 : 2;
+}
+
 /* Two stages of a 2D or 1D walk, or four chunks of a chain's and planes of a brick's, arrive while one is computed on; in 3D one, where
  * memory for no more is left. Narrow tiles read more past their sides, so they come last. */
 static bool fit_stages(const stn_task *task, const stn_machine *machine, void *of) {
@@ -239,10 +216,9 @@ static bool fit_stages(const stn_task *task, const stn_machine *machine, void *o
     int window = brick          ? 1
                  : shape->terms ? (int)stn_div_up(CHUNK + sparse_columns(&y) / 2, CHUNK)
                                 : 0; /* chunks computed on */
-    int blocks = shape->terms && chain_registers(task, shape) > MOST_OF_TWO ? 1 : 2;
     for (shape->warps = WARPS; shape->warps >= (brick ? BRICK_WARPS : 2); shape->warps /= 2) {
         size_t stage = stage_bytes(task, shape), whole = machine->shared_per_block;
-        for (shape->blocks = blocks * WARPS / shape->warps; shape->blocks; shape->blocks--)
+        for (shape->blocks = most_blocks(task, shape) * WARPS / shape->warps; shape->blocks; shape->blocks--)
             for (int ahead = shape->terms ? 4 : 2; ahead; ahead--) {
                 shape->stages = (shape->terms ? window : sparse_planes(task, shape)) + ahead;
                 if ((stage * (size_t)shape->stages + 1024) * (size_t)shape->blocks <= whole) return true;
@@ -260,7 +236,7 @@ double sparse_again(const stn_task *task, const sparse_shape *shape) {
 /* Long walks leave multiprocessors idle at the end, short ones of 3D read planes twice. */
 static void fit_walk(const stn_task *task, const stn_machine *machine, sparse_shape *shape) {
     double best = INFINITY, slots = (double)machine->multiprocessors * shape->blocks;
-    double again = sparse_again(task, shape);
+    double again = sparse_again(task, shape), start = task->rank == 2 && shape->beside ? 1 : 0.3; /* of a tile's time */
     shape->walk = 1;
     sparse_tiles tiles = sparse_tiles_of(task, shape);
     int64_t steps = tiles.steps, last = 0;
@@ -269,7 +245,7 @@ static void fit_walk(const stn_task *task, const stn_machine *machine, sparse_sh
         if (walk == last || walk > INT32_MAX) continue;
         last = walk;
         double blocks = (double)(task->batch * tiles.y * tiles.x * stn_div_up(steps, walk));
-        double cost = ((double)walk + again + 0.3) * fmax(1, ceil(blocks / slots));
+        double cost = ((double)walk + again + start) * fmax(1, ceil(blocks / slots));
         if (cost >= best) continue;
         best = cost;
         shape->walk = (int)walk;
@@ -279,13 +255,15 @@ static void fit_walk(const stn_task *task, const stn_machine *machine, sparse_sh
 static bool fit_rows(const stn_task *task, const stn_machine *machine, void *of) {
     const sparse_shape *shape = of;
     (void)machine;
-    return shape->fused <= MOST_FUSED && (int64_t)shape->fused * (task->reach[1][0] + task->reach[1][1]) <= MOST_ROWS;
+    const int most = shape->beside ? SPARSE_MOST_BESIDE : MOST_FUSED;
+    return shape->fused <= most && (int64_t)shape->fused * (task->reach[1][0] + task->reach[1][1]) <= MOST_ROWS;
 }
 
 static bool fit_blocks(const stn_task *task, const stn_machine *machine, void *of) {
-    ((sparse_shape *)of)->abreast = can_be_abreast(task, of);
-    fit_walk(task, machine, of);
-    const sparse_tiles tiles = sparse_tiles_of(task, of);
+    sparse_shape *shape = of;
+    shape->abreast = !shape->beside && can_be_abreast(task, shape);
+    fit_walk(task, machine, shape);
+    const sparse_tiles tiles = sparse_tiles_of(task, shape);
     return task->batch <= INT32_MAX / tiles.walks / tiles.y / tiles.x;
 }
 
@@ -298,8 +276,7 @@ static const stn_constraint constraints[] = {
     {"blocks", "a launch has fewer than 2^31 blocks", fit_blocks},
 };
 
-bool sparse_fit(const stn_task *task, const stn_machine *machine, int fused, int terms, int parts, sparse_shape *shape,
-                stn_tally *tally) {
+static void begin_shape(const stn_task *task, int fused, int terms, int parts, sparse_shape *shape) {
     memset(shape, 0, sizeof *shape);
     shape->fused = fused;
     shape->launches = (int)stn_div_up((int64_t)task->steps, fused);
@@ -307,6 +284,19 @@ bool sparse_fit(const stn_task *task, const stn_machine *machine, int fused, int
     shape->parts = parts;
     shape->vector = stn_task_vector(task);
     shape->extended = stn_task_extended(task);
+}
+
+bool sparse_fit(const stn_task *task, const stn_machine *machine, int fused, int terms, int parts, sparse_shape *shape,
+                stn_tally *tally) {
+    begin_shape(task, fused, terms, parts, shape);
+    return STN_CONSTRAINTS_HOLD(constraints, task, machine, shape, tally);
+}
+
+bool sparse_fit_beside(const stn_task *task, const stn_machine *machine, int fused, int beside, int parts,
+                       sparse_shape *shape, stn_tally *tally) {
+    if (task->rank != 1) return false;
+    begin_shape(task, fused, 0, parts, shape);
+    shape->beside = beside, shape->whole = 1;
     return STN_CONSTRAINTS_HOLD(constraints, task, machine, shape, tally);
 }
 
@@ -330,13 +320,22 @@ bool sparse_fit_whole(const stn_task *task, const stn_machine *machine, sparse_s
         if (!sparse_rows_of(task, shape->fused, &rows) || rows.all > shape->held) return false;
     }
     shape->whole = 1;
-    for (shape->blocks = 2; shape->blocks; shape->blocks--)
+    for (shape->blocks = most_blocks(task, shape); shape->blocks; shape->blocks--)
         for (shape->stages = 3; shape->stages > 1; shape->stages--)
             if ((sparse_shared(task, shape) + 1024) * (size_t)shape->blocks <= machine->shared_per_block) {
                 fit_walk(task, machine, shape);
                 return true;
             }
     return false;
+}
+
+bool sparse_fit_wider(const stn_task *task, const stn_machine *machine, int warps, int beside, int blocks, int stages,
+                      sparse_shape *shape) {
+    if (task->rank != 2 || !shape->whole || shape->warps != WARPS) return false;
+    shape->warps = warps, shape->beside = beside, shape->blocks = blocks, shape->stages = stages;
+    if ((sparse_shared(task, shape) + 1024) * (size_t)blocks > machine->shared_per_block) return false;
+    fit_walk(task, machine, shape);
+    return true;
 }
 
 bool sparse_share_otherwise(const stn_task *task, const stn_machine *machine, sparse_shape *shape) {
@@ -370,9 +369,11 @@ void sparse_params(const stn_task *task, const sparse_shape *shape, stn_text *pa
     stn_params_int(params, "SPARSE_HALVES", shape->halves);
     stn_params_int(params, "SPARSE_LEAD", shape->lead);
     stn_params_int(params, "SPARSE_PARTS", shape->parts);
+    stn_params_int(params, "SPARSE_SPLIT", sparse_splits(task));
     stn_params_int(params, "SPARSE_ABREAST", shape->abreast);
     stn_params_int(params, "SPARSE_WHOLE", shape->whole);
     stn_params_int(params, "SPARSE_APART", shape->apart);
+    stn_params_int(params, "SPARSE_BESIDE", shape->beside ? shape->beside : 1);
     stn_params_int(params, "SPARSE_HELD", shape->held);
     stn_params_ints(params, "SPARSE_ROW_FIRST", rows.first, (size_t)rows.planes);
     stn_params_ints(params, "SPARSE_ROW_COUNT", rows.count, (size_t)rows.planes);

@@ -4,9 +4,10 @@
 #define STN_STRATEGIES_SPARSE_SHAPE_H
 #include "plan/strategy.h"
 #include "strategies/sparse/encode.h"
+#include "strategies/sparse/rows.h"
 
-#define SPARSE_MOST_PLANES 33
-#define SPARSE_TALL 64 /* rows of a block's tile */
+#define SPARSE_TALL 64         /* rows of a block's tile */
+#define SPARSE_MOST_BESIDE 127 /* steps of a launch of lines whose columns lie beside each other */
 
 /* Fits a stn_candidate. */
 typedef struct sparse_shape {
@@ -20,32 +21,39 @@ typedef struct sparse_shape {
     int lead;     /* points from the window's first to its first output */
     int warps, stages, blocks;
     int abreast; /* sparse_tile, sparse_line: products' columns lie side by side, and stores are whole lines of memory */
-    int whole;   /* abreast, and what is read comes in whole lines of memory: sparse_walk, sparse_line */
+    int whole;   /* what is read comes in whole lines of memory, 2: in pairs of them; sparse_walk, sparse_line */
     int apart;   /* sparse_line: of a block's tiles, other blocks' lie between them */
     int held;    /* rows of taps in registers at once */
     int walk;    /* of a block: planes in 3D, tiles of 64 rows else */
     int extended;   /* fused launches are right up to the faces: axes wrap, or mirror symmetric taps */
     float rounding; /* what rounding the weights alone errs by, of all launches: accuracy.h */
     float noise;    /* what rounding elements errs by: noise.h */
+    int beside; /* sparse_line: columns of a product that lie side by side, 2 or 4; sparse_walk: warps; 0: as ever */
 } sparse_shape;
 _Static_assert(sizeof(sparse_shape) <= sizeof(stn_candidate), "a shape is a candidate");
 
-/* The rows of taps of one launch: of plane d those from -Y_LOW + first[d] on. Planes may have none. */
-typedef struct sparse_rows {
-    int planes, all;
-    int first[SPARSE_MOST_PLANES], count[SPARSE_MOST_PLANES];
-} sparse_rows;
-/* False if there are more than a kernel takes. Rows follow from offsets alone: new weights change none. */
-bool sparse_rows_of(const stn_task *task, int fused, sparse_rows *rows);
+/* What tolerance f32 needs where its elements are rounded to tf32. */
+#define SPARSE_TF32_TOLERANCE 5e-4
+/* Is f32 computed to its own accuracy? Then elements too are taken in two parts of 11 bits. Of planes, and not of terms. */
+bool sparse_splits(const stn_task *task);
+/* Products that a left factor takes, for all its parts. */
+int sparse_products_of_part(const stn_task *task, const sparse_shape *shape);
 
 /* The shape for launches of at most `fused` steps, of a chain of so many `terms` or, where those are 0, of sparse_tile; false if no
  * kernel can take it. tally: may be NULL. */
 bool sparse_fit(const stn_task *task, const stn_machine *machine, int fused, int terms, int parts, sparse_shape *shape,
                 stn_tally *tally);
+/* A line whose columns lie `beside` each other by so many, in whole lines of memory; false if no kernel can take it. */
+bool sparse_fit_beside(const stn_task *task, const stn_machine *machine, int fused, int beside, int parts,
+                       sparse_shape *shape, stn_tally *tally);
 /* The same with one block more on each multiprocessor; false if it does not hold so many. */
 bool sparse_fit_more(const stn_task *task, const stn_machine *machine, sparse_shape *shape);
 /* The same reading whole lines of memory; false if no kernel does. */
 bool sparse_fit_whole(const stn_task *task, const stn_machine *machine, sparse_shape *shape);
+/* Planes that are read so, of blocks of so many warps, `beside` of them side by side, so many blocks on a multiprocessor, and stages; false
+ * if it does not hold them. */
+bool sparse_fit_wider(const stn_task *task, const stn_machine *machine, int warps, int beside, int blocks, int stages,
+                      sparse_shape *shape);
 /* Another way for its blocks to share the tiles: of lines, so that all that is read at a time is near; of planes, by no more blocks than
  * run at once. False if it is the same. */
 bool sparse_share_otherwise(const stn_task *task, const stn_machine *machine, sparse_shape *shape);

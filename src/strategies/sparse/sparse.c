@@ -14,7 +14,7 @@
 #include "render/render.h"
 #include "strategies/common/turns.h"
 #include "strategies/faces/margins.h"
-#include "strategies/sparse/accuracy.h"
+#include "strategies/sparse/cost.h"
 #include "strategies/sparse/search.h"
 #include "strategies/sparse/sweep.h"
 
@@ -57,8 +57,8 @@ static bool applies(const stn_task *task, const stn_machine *machine, char *reas
         why = "it needs sparse tensor cores: sm_80 or newer";
     else if (task->dtype == STN_F64)
         why = "sparse tensor cores have no f64";
-    else if (task->dtype == STN_F32 && task->tolerance < SPARSE_TF32_TOLERANCE)
-        why = "f32 is computed in tf32, which needs a tolerance of 5e-4 or more";
+    else if (sparse_splits(task) && task->rank != 2)
+        why = "f32 is computed in tf32, which needs a tolerance of 5e-4 or more but in 2D";
     else if (task->in_stride[2] != 1 || task->out_stride[2] != 1)
         why = "the fastest axis is strided";
     else if (stn_task_points(task) >> 37 || task->steps >> 31)
@@ -226,7 +226,8 @@ static stn_status execute_part(stn_plan *plan, stn_part part, const stn_executio
 
 static const char *arithmetic(const stn_task *task, const sparse_shape *shape) {
     if (task->dtype == STN_F16) return shape->parts == 1 ? "sparse f16" : "sparse f16 x 2";
-    return shape->parts == 1 ? "sparse tf32" : "sparse tf32 x 2";
+    static const char *const tf32[] = {"sparse tf32", "sparse tf32 x 2", "sparse tf32 x 3"};
+    return tf32[sparse_products_of_part(task, shape) - 1];
 }
 
 static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
@@ -265,6 +266,7 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
                    {"warps", shape->warps},
                    {"stages", shape->stages},
                    {"abreast", shape->abreast},
+                   {"beside", shape->beside},
                    {"whole_lines", shape->whole},
                    {"apart", shape->apart},
                    {"walk", shape->walk},
@@ -285,6 +287,11 @@ static void name_candidate(const stn_task *task, const stn_candidate *candidate,
     if (shape.terms == 1) stn_text_printf(text, " as a chain");
     if (shape.terms > 1) stn_text_printf(text, " as %d chains", shape.terms);
     if (shape.abreast) stn_text_printf(text, shape.whole ? ", abreast, whole lines" : ", abreast");
+    if (shape.beside && task->rank == 1)
+        stn_text_printf(text, ", columns beside each other by %d, whole lines", shape.beside);
+    if (shape.beside && task->rank == 2)
+        stn_text_printf(text, ", tiles of %d warps side by side, %d stages", shape.beside, shape.stages);
+    if (shape.whole == 2) stn_text_printf(text, ", read by pairs");
     if (shape.whole) stn_text_printf(text, shape.apart ? ", %d tiles apart" : ", walks of %d", shape.walk);
     stn_text_printf(text,
                     ", windows of %d points, %s products, %d warps, %d block%s, a point takes %.4g multiplications, "

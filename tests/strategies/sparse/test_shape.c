@@ -2,6 +2,7 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
+#include "strategies/sparse/cost.h"
 #include "strategies/sparse/search.h"
 
 static const stn_machine machine = {.is_device = true,

@@ -54,6 +54,9 @@ __device__ __forceinline__ unsigned shared_address(const void *p) { return (unsi
 __device__ __forceinline__ void copy_async_16(void *to, const void *from, STN_WHERE) {
     stn_emulator::engine->copy_async(to, from, 16, place);
 }
+__device__ __forceinline__ void copy_async_16_of_256(void *to, const void *from, STN_WHERE) {
+    stn_emulator::engine->copy_async(to, from, 16, place);
+}
 __device__ __forceinline__ void copy_async_8(void *to, const void *from, STN_WHERE) {
     stn_emulator::engine->copy_async(to, from, 8, place);
 }
