@@ -71,7 +71,9 @@ __device__ __forceinline__ void multiply(float (&c)[4], const float (&a)[4], con
     for (int e = 0; e < 4; e++) split(a[e], high[e], low[e]);
 #pragma unroll
     for (int e = 0; e < 2; e++) split(b[e], high_b[e], low_b[e]);
-    mma_tf32_m16n8k8(c, low, high_b), mma_tf32_m16n8k8(c, high, low_b), mma_tf32_m16n8k8(c, high, high_b);
+    float sum[4] = {0, 0, 0, 0};  // tensor cores cut off what a sum does not hold, always towards zero: it is added with rounding
+    mma_tf32_m16n8k8(sum, low, high_b), mma_tf32_m16n8k8(sum, high, low_b), mma_tf32_m16n8k8(sum, high, high_b);
+    add_tile(c, sum);
 }
 // In halves a lane holds two neighbours of a sum where tf32 has indices t and t + 4: both factors are permuted alike.
 __device__ __forceinline__ void multiply_halves(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {

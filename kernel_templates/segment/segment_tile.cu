@@ -8,7 +8,7 @@
 // its own; where sides are no such (nearest), the points that see them are not right, and the faces' launch steps them.
 //
 // TILE_SHIFTED: what is past all constant sides is one value, and the grid of that value stays as it is: then it is taken away from what comes
-// in, and added to what goes out.
+// into tiles that see past a side, and added to what goes out of them. (Not of others: they would round relative to that value too.)
 #include "device/divide.cuh"
 #include "device/element.cuh"
 #include "device/twins.cuh"
@@ -99,13 +99,13 @@ constexpr bool ODD = is_odd(Z_SIDE_LOW) || is_odd(Z_SIDE_HIGH) || is_odd(Y_SIDE_
 __device__ __forceinline__ void change(const tile_arguments &a, unsigned tile, REAL *room, int t) {
     if (!(ODD || TILE_SHIFTED) || tile >= a.all) return;
     const area s = find(a, tile);
-    if (!TILE_SHIFTED && inside(a, s)) return;
+    if (inside(a, s)) return;
 #pragma unroll 1
     for (int i = t; i < LENGTH; i += THREADS) {
         const cell c = cell_of(i);
         const folded from = source_of(a, s, c);
         if (from.index < 0) continue;
-        const REAL value = room[c.at] - (TILE_SHIFTED ? a.past : REAL(0));
+        const REAL value = TILE_SHIFTED ? room[c.at] - a.past : room[c.at];
         room[c.at] = from.minus ? -value : value;
     }
 }
@@ -118,6 +118,7 @@ __device__ __forceinline__ bool is_output(const tile_arguments &a, int axis, int
 __device__ __forceinline__ void give(const tile_arguments &a, unsigned tile, const REAL *room, REAL scale, int t) {
     if (tile >= a.all) return;
     const area s = find(a, tile);
+    const REAL past = TILE_SHIFTED && !inside(a, s) ? a.past : REAL(0);
     STORE *const to = s.out + s.z * a.out_far[0] + s.y * a.out_far[1] + s.x;
 #pragma unroll 4
     for (int i = t; i < LENGTH; i += THREADS) {
@@ -125,7 +126,7 @@ __device__ __forceinline__ void give(const tile_arguments &a, unsigned tile, con
         if (!is_output(a, 0, c.z, s.z + c.z) || !is_output(a, 1, c.y, s.y + c.y) || !is_output(a, 2, c.x, s.x + c.x))
             continue;
         const REAL value = SCALED ? room[c.at] * scale : room[c.at];
-        to[c.z * a.out_far[0] + c.y * a.out_far[1] + c.x] = narrow<STORE>(TILE_SHIFTED ? value + a.past : value);
+        to[c.z * a.out_far[0] + c.y * a.out_far[1] + c.x] = narrow<STORE>(TILE_SHIFTED ? value + past : value);
     }
 }
 

@@ -110,9 +110,8 @@ static double predicted_error(const stn_task *task, const segment_shape *shape) 
     const stn_dtype arithmetic = task->dtype == STN_F64 ? STN_F64 : STN_F32;
     const double rounding = stn_error_rounding(arithmetic), passes = shape->passes;
     const bool products = shape->pass[0].first < 0;
-    const double own_rounding = products ? segment_product_rounding(task->dtype, shape->fragment)
-                                         : (arithmetic == STN_F64 ? ROUNDINGS_F64 : ROUNDINGS_F32) * rounding;
-    const double chance = own_rounding * stn_error_cancelling(task);
+    const double words = (arithmetic == STN_F64 ? ROUNDINGS_F64 : ROUNDINGS_F32) * rounding;
+    const double chance = products ? segment_product_rounding(task, shape->fragment) : words * stn_error_cancelling(task);
     const double stored = task->dtype == STN_F16 ? stn_error_rounding(STN_F16) : 0;
     double alike = products ? segment_product_alike(task->dtype, shape->fragment) : passes * rounding;
     for (int i = 0; i < shape->passes; i++)

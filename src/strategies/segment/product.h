@@ -30,7 +30,7 @@ double segment_product_flops(const segment_factors *f, bool even);
 int segment_product_parts(stn_dtype dtype, int fragment);
 stn_unit segment_product_unit(stn_dtype dtype, int fragment);
 /* What transforms there and back round by, relative, and what of it is the same in every launch: matrices, where they are rounded too. */
-double segment_product_rounding(stn_dtype dtype, int fragment);
+double segment_product_rounding(const stn_task *task, int fragment);
 double segment_product_alike(stn_dtype dtype, int fragment);
 void segment_product_words(stn_dtype dtype, int fragment, stn_text *text);
 /* Parameters of kernels. */

@@ -36,7 +36,7 @@ int64_t segment_tile_count(const stn_task *task, const segment_tile *tile, int64
 /* Threads of 16 rows of few columns have 168 registers or less in f64, of more all that there are. */
 int segment_tile_blocks(const stn_task *task, const segment_tile *tile) {
     const segment_factors *f = segment_tile_of(tile->number);
-    const int most = task->dtype != STN_F64 ? 512 : f->n[1] <= 32 && tile->even ? 384 : 256;
+    const int most = task->dtype != STN_F64 ? (f->n[1] <= 32 ? 512 : 384) : f->n[1] <= 32 && tile->even ? 384 : 256;
     return (int)stn_max(1, most / (32 * f->warps));
 }
 
@@ -90,6 +90,7 @@ bool segment_tile_fit(const stn_task *task, const segment_sides *sides, const st
     int points[3];
     double part = 1;
     segment_tile_points(tile, points);
+    if (points[0] > 1 && !taps_along(task, 0)) return false; /* planes serve */
     for (int k = 0; k < 3; k++) {
         const int64_t n = task->n[k], unit = k == 2 && points[k] > LONG ? UNIT : 1;
         const int64_t low = reach[k].side[0], high = reach[k].side[1], length = points[k];
@@ -131,12 +132,18 @@ static const stn_constraint constraints[] = {
 
 /* As of segments (cost.c). What lies beyond the reach is left away. */
 #define BEYOND 3.1
+/* Where what lies past sides is a value that is no 0, tiles there round relative to it too. */
+#define SHIFTED 9
 static double predicted_error(const stn_task *task, const segment_tile *tile) {
     const double stored = task->dtype == STN_F16 ? stn_error_rounding(STN_F16) : 0;
     double alike = segment_product_alike(task->dtype, tile->fragment);
     for (int k = 0; k < 3; k++)
         if (tile->reach[k] < (int64_t)tile->fused * taps_along(task, k)) alike += BEYOND * segment_tail(task->dtype);
-    const double chance = segment_product_rounding(task->dtype, tile->fragment) * stn_error_cancelling(task);
+    const segment_sides sides = segment_sides_of(task);
+    double at_sides = 0;
+    for (int k = 0; k < 3 && sides.past != 0; k++)
+        at_sides = fmax(at_sides, fmin(1, 2.0 * tile->useful[k] / (double)task->n[k]));
+    const double chance = segment_product_rounding(task, tile->fragment) * (1 + SHIFTED * at_sides);
     const double own = stn_error_of(alike, hypot(chance, stored), tile->launches);
     return tile->margins ? hypot(own, stn_error_stepping(task)) : own;
 }
