@@ -20,7 +20,7 @@
 // f64 by products of f64, in fragments of PRODUCT_ROWS x 8 x PRODUCT_DEPTH; f32 and f16 by three of tf32, of the upper and the lower 11 bits of either
 // factor (3xTF32); or (PRODUCT_PARTS) by products of f16 with sums in f32, of numbers in so many parts of 11 bits: 1, or 2, which takes three. What
 // goes in is scaled then, for f16 holds no more than 65504: by a power of two that makes the largest number of both arrays 1 to 2. The matrices are divided by
-// the root of N_i, so that nothing grows by more than the root of N.
+// the power of two next to the root of N_i, so that nothing grows by much more than the root of N.
 #pragma once
 #include "device/complex.cuh"
 #include "device/fragment.cuh"
@@ -71,7 +71,8 @@ __device__ __forceinline__ void multiply(float (&c)[4], const float (&a)[4], con
     for (int e = 0; e < 4; e++) split(a[e], high[e], low[e]);
 #pragma unroll
     for (int e = 0; e < 2; e++) split(b[e], high_b[e], low_b[e]);
-    float sum[4] = {0, 0, 0, 0};  // tensor cores cut off what a sum does not hold, always towards zero: it is added with rounding
+    float sum[4] = {
+        0, 0, 0, 0};  // tensor cores cut off what a sum does not hold, always towards zero: it is added with rounding
     mma_tf32_m16n8k8(sum, low, high_b), mma_tf32_m16n8k8(sum, high, low_b), mma_tf32_m16n8k8(sum, high, high_b);
     add_tile(c, sum);
 }
@@ -139,7 +140,7 @@ __device__ __forceinline__ void load_four(REAL (&to)[4], const REAL *from) {
 
 // ---- transforms
 
-constexpr int STEP = PRODUCT_PARTS ? 2 : 1;         // blocks of a product
+constexpr int STEP = PRODUCT_PARTS ? 2 : 1;  // blocks of a product
 constexpr bool SCALED = sizeof(STORE) == 2;  // numbers are, on their way in
 
 // c += F1 X of a strip, blocks s to s + D - 1 of the sum. f, re, im: this lane's.

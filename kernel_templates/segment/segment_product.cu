@@ -60,8 +60,7 @@ __device__ __forceinline__ void give_to(const line_arguments &a, STORE *to, int 
         to[j] = narrow<STORE>(SIDES ? with_sides(a, at, value, j) : value);
     }
 }
-__device__ __forceinline__ void give(const line_arguments &a, unsigned segment, const REAL *room, REAL scale,
-                                     int t) {
+__device__ __forceinline__ void give(const line_arguments &a, unsigned segment, const REAL *room, REAL scale, int t) {
     if (segment >= a.all) return;
     const place s = find(a, segment, LENGTH);
     const int count = static_cast<int>(min(a.n - s.start - a.lead, static_cast<long long>(a.useful)));

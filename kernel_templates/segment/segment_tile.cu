@@ -20,7 +20,7 @@ struct tile_arguments {
     STORE *out;
     const REAL *operands;  // product.cuh's matrices, and the symbol over LENGTH in the order of its fragments
     const REAL *symbol;
-    long long n[3];  // points along z, y, x
+    long long n[3];       // points along z, y, x
     long long in_far[3];  // elements from plane to plane, from row to row, from grid to grid
     long long out_far[3];
     unsigned tiles[3];  // along z, y, x
@@ -40,9 +40,8 @@ struct area {
 __device__ __forceinline__ area find(const tile_arguments &a, unsigned tile) {
     const unsigned row = tile / a.by_tiles[2], plane = row / a.by_tiles[1], grid = plane / a.by_tiles[0];
     const unsigned x = tile - row * a.tiles[2], y = row - plane * a.tiles[1], z = plane - grid * a.tiles[0];
-    return {a.in + grid * a.in_far[2], a.out + grid * a.out_far[2],
-            static_cast<long long>(z) * a.useful[0] - a.lead[0], static_cast<long long>(y) * a.useful[1] - a.lead[1],
-            static_cast<long long>(x) * a.useful[2] - a.lead[2]};
+    return {a.in + grid * a.in_far[2], a.out + grid * a.out_far[2], static_cast<long long>(z) * a.useful[0] - a.lead[0],
+            static_cast<long long>(y) * a.useful[1] - a.lead[1], static_cast<long long>(x) * a.useful[2] - a.lead[2]};
 }
 __device__ __forceinline__ bool inside(long long from, int length, long long n) {
     return from >= 0 && from + length <= n;

@@ -105,13 +105,14 @@ static double margins_error(const stn_task *task, const segment_pass *pass) {
  * part of the weights beside what these leave of random numbers. */
 #define ROUNDINGS_F64 14 /* of a pass: powers of roots are made by squaring */
 #define ROUNDINGS_F32 7  /* or read */
-#define BEYOND 3.1 /* sqrt(9.7): a bell's ends are no wider than a third of it */
+#define BEYOND 3.1       /* sqrt(9.7): a bell's ends are no wider than a third of it */
 static double predicted_error(const stn_task *task, const segment_shape *shape) {
     const stn_dtype arithmetic = task->dtype == STN_F64 ? STN_F64 : STN_F32;
     const double rounding = stn_error_rounding(arithmetic), passes = shape->passes;
     const bool products = shape->pass[0].first < 0;
     const double words = (arithmetic == STN_F64 ? ROUNDINGS_F64 : ROUNDINGS_F32) * rounding;
-    const double chance = products ? segment_product_rounding(task, shape->fragment) : words * stn_error_cancelling(task);
+    const double chance =
+        products ? segment_product_rounding(task, shape->fragment) : words * stn_error_cancelling(task);
     const double stored = task->dtype == STN_F16 ? stn_error_rounding(STN_F16) : 0;
     double alike = products ? segment_product_alike(task->dtype, shape->fragment) : passes * rounding;
     for (int i = 0; i < shape->passes; i++)

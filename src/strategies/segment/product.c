@@ -21,8 +21,8 @@ static const segment_factors products[SEGMENT_PRODUCTS] = {
     {{16, 15, 1}, 1, 6}, {{9, 8, 7}, 4, 10}, {{15, 8, 7}, 4, 6}, {{16, 15, 7}, 4, 6}, {{16, 15, 13}, 8, 6}};
 /* Whole fragments along y and x, but for what more columns would take of registers: a warp holds 16 rows of them twice. Solids of 16^3
  * just fill the shared memory of an A100. */
-static const segment_factors tiles_of[SEGMENT_TILES] = {{{16, 16, 1}, 1, 0},  {{32, 32, 1}, 2, 0},  {{48, 40, 1}, 3, 0},
-                                                        {{64, 48, 1}, 4, 0},  {{8, 9, 10}, 4, 6},   {{16, 8, 16}, 8, 6},
+static const segment_factors tiles_of[SEGMENT_TILES] = {{{16, 16, 1}, 1, 0}, {{32, 32, 1}, 2, 0}, {{48, 40, 1}, 3, 0},
+                                                        {{64, 48, 1}, 4, 0}, {{8, 9, 10}, 4, 6},  {{16, 8, 16}, 8, 6},
                                                         {{16, 16, 8}, 8, 6}, {{16, 16, 16}, 8, 6}};
 
 const segment_factors *segment_factors_of(int first) { return first < 0 ? &products[-1 - first] : NULL; }
@@ -52,7 +52,8 @@ double segment_product_flops(const segment_factors *f, bool even) {
     const int rows = blocks(f, 0) * blocks(f, 1), columns = blocks(f, 1) * blocks(f, 1),
               across = blocks(f, 2) * blocks(f, 2);
     const int products_of_all = f->n[2] * strips(f) * (rows + columns) + (f->n[2] > 1 ? tiles(f) * across : 0);
-    return 2 * (even ? 2 : 4) * PRODUCT_FLOPS * products_of_all; /* there and back, of two arrays or of complex numbers */
+    return 2 * (even ? 2 : 4) * PRODUCT_FLOPS *
+           products_of_all; /* there and back, of two arrays or of complex numbers */
 }
 
 int segment_product_parts(stn_dtype dtype, int fragment) {
@@ -112,12 +113,16 @@ size_t segment_operands_size(const segment_factors *f, bool even) {
     return RUN * (even ? 1 : 2) * (left + right) + 1;
 }
 
-/* Part 0 is real, 1 imaginary; of one part their sum, cos + sin. Over the root of n; 0 past the factor. */
+/* The power of two next to the root of n. Matrices over it have a first row of such powers: what is the same at all points comes through without
+ * an error, whatever the type. */
+static double divisor_of(int n) { return ldexp(1, (int)lround(log2(n) / 2)); }
+
+/* Part 0 is real, 1 imaginary; of one part their sum, cos + sin. Over divisor_of(n); 0 past the factor. */
 static double operand_at(int n, int row, int column, int parts, int part) {
     if (row >= n || column >= n) return 0;
     const long double angle = 2 * acosl(-1.0L) * (long double)(row * column % n) / (long double)n;
     const long double value = parts == 1 ? cosl(angle) + sinl(angle) : part ? -sinl(angle) : cosl(angle);
-    return (double)(value / sqrtl((long double)n));
+    return (double)(value / (long double)divisor_of(n));
 }
 
 static double *put_left(const segment_factors *f, int parts, double *to) {
@@ -135,8 +140,7 @@ static double *put_right(int n, int count, int parts, double *to) {
     for (int j = 0; j < count; j++)
         for (int m = 0; m < count; m++)
             for (int part = 0; part < parts; part++)
-                for (int i = 0; i < RUN; i++)
-                    *to++ = operand_at(n, BLOCK * j + i % 8, BLOCK * m + i / 8, parts, part);
+                for (int i = 0; i < RUN; i++) *to++ = operand_at(n, BLOCK * j + i % 8, BLOCK * m + i / 8, parts, part);
     return to;
 }
 
@@ -166,12 +170,14 @@ static int place_of(const segment_factors *f, int i, int row, int column) {
 }
 
 void segment_places_lay(const segment_factors *f, const double *powers, bool real, double gain, double *symbol) {
+    double rest = 1 / gain; /* of N, after both matrices of each axis */
+    for (int axis = 0; axis < 3; axis++) rest *= divisor_of(f->n[axis]) * divisor_of(f->n[axis]) / f->n[axis];
     for (int i = 0; i < tiles(f); i++)
         for (int m = 0; m < blocks(f, last_axis(f)); m++)
             for (int k = 0; k < (real ? 1 : 2) * 2 * RUN; k++) {
                 const int lane = k % RUN / 2, part = k / (2 * RUN), half = k / RUN % 2;
                 const int at = place_of(f, i, lane / 4 + BLOCK * half, BLOCK * m + lane % 4 * 2 + k % 2);
-                *symbol++ = at < 0 ? 0 : powers[2 * at + part] / gain;
+                *symbol++ = at < 0 ? 0 : powers[2 * at + part] * rest;
             }
 }
 

@@ -10,7 +10,8 @@
 #define SEGMENT_TILES 8    /* and such tiles: by number, from 0 on */
 
 typedef struct segment_factors {
-    int n[3]; /* of segments coprime; at most 16, but that the first two are up to 64 where the last is 1. Of tiles along y, x, z */
+    int n
+        [3]; /* of segments coprime; at most 16, but that the first two are up to 64 where the last is 1. Of tiles along y, x, z */
     int warps;
     int gap; /* cells between slices in shared memory */
 } segment_factors;

@@ -126,10 +126,11 @@ static stn_status place_sweeps(const stn_task *task, tile_state *state, stn_erro
     segment_tile_reach(task, (uint64_t)state->tile.fused, reach);
     if (state->sides.margins != (bool)state->tile.margins ||
         !segment_tile_fit(task, &state->sides, reach, &state->tile))
-        return stn_fail(error, STN_ERROR_UNSUPPORTED,
-                        "%d fused steps of these weights reach too far for these tiles, or do not suit the sides: make a "
-                        "new plan with strategy auto",
-                        state->tile.fused);
+        return stn_fail(
+            error, STN_ERROR_UNSUPPORTED,
+            "%d fused steps of these weights reach too far for these tiles, or do not suit the sides: make a "
+            "new plan with strategy auto",
+            state->tile.fused);
     state->tile.even = state->sides.even;
     state->lengths = task->steps % launches ? 2 : 1;
     state->table_bytes = 0;
@@ -309,8 +310,8 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
     const struct {
         const char *key;
         int value;
-    } numbers[] = {{"fused_steps", tile->fused}, {"launches", tile->launches}, {"tile_z", points[0]},
-                   {"tile_y", points[1]},        {"tile_x", points[2]},        {"useful_z", tile->useful[0]},
+    } numbers[] = {{"fused_steps", tile->fused},  {"launches", tile->launches},  {"tile_z", points[0]},
+                   {"tile_y", points[1]},         {"tile_x", points[2]},         {"useful_z", tile->useful[0]},
                    {"useful_y", tile->useful[1]}, {"useful_x", tile->useful[2]}, {"margins", tile->margins}};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         stn_json_key(text, numbers[i].key);

@@ -11,9 +11,9 @@
 
 #define UNIT 4          /* points: outputs along x begin and end at whole ones, of tiles */
 #define LONG 16         /* longer than this */
-#define LEAST_USEFUL 64  /* at least one point in so many of a tile is an output */
-#define MOST_MARGIN 64   /* steps that margins at faces are stepped in one launch */
-#define MOST_FITS 4      /* numbers of launches that fit and are looked at */
+#define LEAST_USEFUL 64 /* at least one point in so many of a tile is an output */
+#define MOST_MARGIN 64  /* steps that margins at faces are stepped in one launch */
+#define MOST_FITS 4     /* numbers of launches that fit and are looked at */
 #define MOST_TILES ((int64_t)1 << 30)
 
 /* Parts of the unit's rate, and of copy bandwidth. No tile is measured yet. f64: segments of products reach 0.48 to 0.53
@@ -108,7 +108,6 @@ bool segment_tile_fit(const stn_task *task, const segment_sides *sides, const st
     return part * LEAST_USEFUL >= 1;
 }
 
-
 static bool unit_holds(const stn_task *task, const stn_machine *machine, void *of) {
     const segment_tile *tile = of;
     return machine->flops[segment_product_unit(task->dtype, tile->fragment)] > 0;
@@ -153,15 +152,15 @@ void segment_tile_cost(const stn_task *task, const stn_machine *machine, const s
     int64_t counts[3];
     const double tiles = (double)segment_tile_count(task, tile, counts), points = (double)stn_task_points(task);
     const double size = (double)stn_dtype_size(task->dtype), length = f->n[0] * f->n[1] * f->n[2];
-    const double resident = (double)machine->multiprocessors *
-                            fmin(segment_tile_blocks(task, tile),
-                                 fmax(1, floor((double)machine->shared_per_multiprocessor /
-                                               (double)segment_product_shared(f, task->dtype))));
+    const double resident =
+        (double)machine->multiprocessors *
+        fmin(segment_tile_blocks(task, tile), fmax(1, floor((double)machine->shared_per_multiprocessor /
+                                                            (double)segment_product_shared(f, task->dtype))));
     const double turns = ceil(tiles / 2) / resident;
     memset(e, 0, sizeof *e);
     e->unit = segment_product_unit(task->dtype, tile->fragment);
-    const double flops = segment_product_flops(f, tile->even) * segment_product_parts(task->dtype, tile->fragment) *
-                         ceil(tiles / 2);
+    const double flops =
+        segment_product_flops(f, tile->even) * segment_product_parts(task->dtype, tile->fragment) * ceil(tiles / 2);
     const double compute = flops / (rates[task->dtype] * machine->flops[e->unit]) * ceil(turns) / turns;
     const double move = size * (tiles * length + points) / (MEMORY * machine->copy_bandwidth);
     double value, drift = 0;

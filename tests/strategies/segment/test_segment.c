@@ -294,7 +294,8 @@ static void products(suite *s) {
         p.steps += p.dtype == STN_F32; /* one step allows too little */
         char what[240], words[100], detail[1200];
         comparison c;
-        snprintf(words, sizeof words, "by products of %s%s", cases[i].factors, p.dtype == STN_F16 ? halves[i % 3] : fragments[s->dtype_given ? 0 : i % 3]);
+        snprintf(words, sizeof words, "by products of %s%s", cases[i].factors,
+                 p.dtype == STN_F16 ? halves[i % 3] : fragments[s->dtype_given ? 0 : i % 3]);
         const int pick = suite_candidate(s, &p, "segment", words);
         const bool good = compare_candidate_with_host(s->context, s->pool, &p, "segment", pick, true, d.state, &c);
         snprintf(what, sizeof what, "%s, %d points, %s:%s, %d steps", words, cases[i].n, side_names[cases[i].low],

@@ -44,7 +44,8 @@ static stn_stencil *even_box(dice *d, int rank, int radius, bool positive, bool 
     stn_tap taps[7 * 7 * 7];
     const int size = 2 * radius + 1, count = rank == 2 ? size * size : size * size * size;
     double own[4][4][4], sum = 0;
-    for (int i = 0; i < 64; i++) own[i / 16][i / 4 % 4][i % 4] = (0.1 + fabs(dice_real(d))) * (positive || i % 5 ? 1 : -1);
+    for (int i = 0; i < 64; i++)
+        own[i / 16][i / 4 % 4][i % 4] = (0.1 + fabs(dice_real(d))) * (positive || i % 5 ? 1 : -1);
     for (int i = 0; i < count; i++) {
         int at[3] = {i / (size * size) - radius, i / size % size - radius, i % size - radius};
         if (rank == 2) at[0] = at[1], at[1] = at[2], at[2] = 0;
@@ -69,8 +70,11 @@ static void tiles(suite *s) {
             kind ? even_box(&d, rank, radius, i % 2, kind == 2) : random_stencil(&d, rank, TAPS_BOX, radius);
         stn_problem p = grid_of(stencil, &d, 11, rank == 2 ? 130 : 37, (uint64_t)fused);
         p.batch = 1 + (size_t)(i % 3);
-        check(s, kind == 0 ? "uneven weights" : kind == 1 ? "even weights" : "weights even about the centre", p,
-              (rank == 2 ? planes : solids)[number], fused, kind == 1 ? "by real products" : "by complex products",
+        check(s,
+              kind == 0   ? "uneven weights"
+              : kind == 1 ? "even weights"
+                          : "weights even about the centre",
+              p, (rank == 2 ? planes : solids)[number], fused, kind == 1 ? "by real products" : "by complex products",
               d.state);
         stn_stencil_destroy(stencil);
     }
@@ -103,7 +107,8 @@ static void margins(suite *s) {
         dice d = {(uint64_t)i + 500};
         const int rank = 2 + i % 2;
         stn_stencil *stencil = random_stencil(&d, rank, i % 4 ? TAPS_STAR : TAPS_RANDOM, 1);
-        stn_problem p = grid_of(stencil, &d, rank == 2 ? 20 : 12, rank == 2 ? 110 : 30, (uint64_t)dice_int(&d, 1, rank == 2 ? 16 : 5));
+        stn_problem p = grid_of(stencil, &d, rank == 2 ? 20 : 12, rank == 2 ? 110 : 30,
+                                (uint64_t)dice_int(&d, 1, rank == 2 ? 16 : 5));
         random_sides(&d, &p, rank);
         p.boundary[0][0].kind = STN_FIXED, p.boundary[0][1].kind = i % 2 ? STN_FIXED : STN_REFLECT;
         p.in_place = i % 5 == 0;
@@ -171,8 +176,9 @@ static void halves(suite *s) {
         if (!s->full && i % 4 > 1) continue;
         dice d = {(uint64_t)i + 900};
         const bool even = i % 3 > 0, two = i % 4 % 3; /* uneven weights of both signs take two parts */
-        stn_stencil *stencil =
-            even ? even_box(&d, 2 + i % 2, 1, true, false) : two ? random_stencil(&d, 2, TAPS_BOX, 1) : slanted(&d);
+        stn_stencil *stencil = even  ? even_box(&d, 2 + i % 2, 1, true, false)
+                               : two ? random_stencil(&d, 2, TAPS_BOX, 1)
+                                     : slanted(&d);
         const int rank = stn_stencil_rank(stencil), most = i % 4 < 2 ? 3 : 11; /* one launch or several */
         stn_problem p = grid_of(stencil, &d, 20, rank == 2 ? 100 : 30, (uint64_t)dice_int(&d, 1, most));
         p.dtype = STN_F16;
@@ -181,9 +187,10 @@ static void halves(suite *s) {
                  two ? "two parts" : "one part");
         const int pick = suite_candidate(s, &p, "segment", words);
         comparison c;
-        const bool good = even && i % 2
-                              ? compare_drawn_with_host(s->context, s->pool, &p, "segment", pick, true, draw_large, d.state, &c)
-                              : compare_candidate_with_host(s->context, s->pool, &p, "segment", pick, true, d.state, &c);
+        const bool good =
+            even && i % 2
+                ? compare_drawn_with_host(s->context, s->pool, &p, "segment", pick, true, draw_large, d.state, &c)
+                : compare_candidate_with_host(s->context, s->pool, &p, "segment", pick, true, d.state, &c);
         snprintf(what, sizeof what, "%s, %dD, %d steps", words, rank, (int)p.steps);
         suite_detail(&c, detail, sizeof detail);
         suite_report(s, good && (!even || c.predicted >= 0.9 * c.relative_l2), what, detail);
@@ -226,7 +233,7 @@ static void plans(suite *s) {
 }
 
 int main(int argc, char **argv) {
-    static const suite_part parts[] = {{"tiles", tiles}, {"sides", sides}, {"margins", margins}, {"steps", steps},
+    static const suite_part parts[] = {{"tiles", tiles}, {"sides", sides},   {"margins", margins}, {"steps", steps},
                                        {"fewer", fewer}, {"halves", halves}, {"plans", plans}};
     return suite_main(argc, argv, parts, sizeof parts / sizeof *parts);
 }
