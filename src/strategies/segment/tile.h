@@ -15,6 +15,8 @@ typedef struct segment_tile {
     uint8_t margins;  /* 1: sides are stepped by the faces; 0: every side is folded in */
     uint8_t even;     /* taps are the same mirrored along each axis: PRODUCT_EVEN */
     uint8_t fragment; /* product.h */
+    uint8_t shifted;  /* 1: a value that is no 0 is taken away */
+    uint8_t unused[3];
 } segment_tile;
 _Static_assert(sizeof(segment_tile) <= sizeof(stn_candidate), "a tile is a candidate");
 

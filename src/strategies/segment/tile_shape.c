@@ -14,6 +14,10 @@
 #define LEAST_USEFUL 64 /* at least one point in so many of a tile is an output */
 #define MOST_MARGIN 64  /* steps that margins at faces are stepped in one launch */
 #define MOST_FITS 4     /* numbers of launches that fit and are looked at */
+#define MOST_FUSED 64   /* steps of a launch: any more reach past a tile, but of weights that hardly spread */
+#define SURELY                                                                                                         \
+    10.0 /* spreads that steps reach in both directions together at least: f64's reach is some 16 of them, f32's 11 */
+#define LONGEST 64 /* points of a tile along an axis */
 #define MOST_TILES ((int64_t)1 << 30)
 
 /* Parts of the unit's rate, and of copy bandwidth. No tile is measured yet. f64: segments of products reach 0.48 to 0.53
@@ -86,6 +90,21 @@ void segment_tile_reach(const stn_task *task, uint64_t steps, stn_reach reach[3]
     }
 }
 
+/* Of one step: the root of the mean square of offsets about their mean along the axis where that is most, |weights| as chances. Spreads of steps add up
+ * as roots: this tells without looking for the reach that it is too far. */
+static double spread_of(const stn_task *task) {
+    double most = 0;
+    for (int k = 0; k < 3; k++) {
+        double sum = 0, mean = 0, square = 0;
+        for (size_t t = 0; t < task->ntaps; t++) {
+            const double weight = fabs(task->taps[t].weight), offset = task->taps[t].offset[k];
+            sum += weight, mean += weight * offset, square += weight * offset * offset;
+        }
+        if (sum > 0) most = fmax(most, square / sum - mean / sum * (mean / sum));
+    }
+    return sqrt(most);
+}
+
 bool segment_tile_fit(const stn_task *task, const segment_sides *sides, const stn_reach reach[3], segment_tile *tile) {
     int points[3];
     double part = 1;
@@ -138,9 +157,8 @@ static double predicted_error(const stn_task *task, const segment_tile *tile) {
     double alike = segment_product_alike(task->dtype, tile->fragment);
     for (int k = 0; k < 3; k++)
         if (tile->reach[k] < (int64_t)tile->fused * taps_along(task, k)) alike += BEYOND * segment_tail(task->dtype);
-    const segment_sides sides = segment_sides_of(task);
     double at_sides = 0;
-    for (int k = 0; k < 3 && sides.past != 0; k++)
+    for (int k = 0; k < 3 && tile->shifted; k++)
         at_sides = fmax(at_sides, fmin(1, 2.0 * tile->useful[k] / (double)task->n[k]));
     const double chance = segment_product_rounding(task, tile->fragment) * (1 + SHIFTED * at_sides);
     const double own = stn_error_of(alike, hypot(chance, stored), tile->launches);
@@ -228,21 +246,26 @@ static size_t add_variants(const search *s, size_t most) {
 
 size_t segment_tile_search(const stn_task *task, const stn_machine *machine, segment_tile *best, size_t most,
                            const char **why, stn_tally *tally) {
+    const double spread = spread_of(task);
+    const int64_t least = stn_div_up((int64_t)task->steps, MOST_FUSED);
+    *why = "its taps reach too far, or its symbol grows past the data's range";
+    if (SURELY * spread > LONGEST) return 0; /* sooner than all that takes longer */
     search s = {.task = task, .machine = machine, .sides = segment_sides_of(task), .tally = tally};
     s.best = best, s.most = (size_t)stn_min((int64_t)most, STN_CANDIDATES);
-    *why = "its taps reach too far, or its symbol grows past the data's range";
     const double growth = log10(stn_taps_max_symbol(task->ntaps, task->taps));
-    for (int64_t launches = 1, fits = 0; launches <= (int64_t)task->steps && fits < (most == 1 ? 1 : MOST_FITS);
+    for (int64_t launches = least, fits = 0; launches <= (int64_t)task->steps && fits < (most == 1 ? 1 : MOST_FITS);
          launches += launches / 3 + 1) {
         segment_tile tile = {.mark = SEGMENT_TILE_MARK,
                              .launches = (int)launches,
                              .fused = (int)stn_div_up((int64_t)task->steps, launches),
                              .margins = s.sides.margins,
-                             .even = s.sides.even};
+                             .even = s.sides.even,
+                             .shifted = s.sides.past != 0};
         int64_t low[3], high[3];
         stn_reach reach[3];
         if (tile.fused * growth > (task->dtype == STN_F64 ? 290 : 36)) continue;
         if (tile.margins && (tile.fused > MOST_MARGIN || !stn_faces_interior(task, tile.fused, low, high))) continue;
+        if (SURELY * spread * sqrt(tile.fused) > LONGEST) continue;
         segment_tile_reach(task, (uint64_t)tile.fused, reach);
         fits += add_tiles(&s, &tile, reach);
     }
