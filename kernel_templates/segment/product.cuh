@@ -1,6 +1,6 @@
 // A torus in shared memory, transformed by products on tensor cores, times a symbol, and back: of N1 x N2 x N3 points
 //
-//                 n2 ->              a slice n3: rows of PITCH cells, of which N1 x N2 are points; STRIPS of 16 rows. Slices lie SLICE_GAP
+//                 n2 ->              a slice n3: rows of PITCH cells, of which N1 x N2 are points; ROW_STRIPS of 16 rows. Slices lie SLICE_GAP
 //     n1  | 0 .  .  .                further apart, so that the four rows by four columns that half a warp reads for a fragment, or
 //      |  | .  1  .  .               writes, do not meet in a bank.
 //      v  | .  .  2  .
@@ -24,20 +24,21 @@
 #pragma once
 #include "device/complex.cuh"
 #include "device/fragment.cuh"
+#include "params.cuh"
 
 constexpr int N1 = PRODUCT_1, N2 = PRODUCT_2, N3 = PRODUCT_3, LENGTH = N1 * N2 * N3, THREADS = 32 * WARPS;
 constexpr int BLOCKS_1 = (N1 + 7) / 8, BLOCKS_2 = (N2 + 7) / 8, BLOCKS_3 = (N3 + 7) / 8;  // of 8
-constexpr int STRIPS = (N1 + 15) / 16;
-constexpr int PITCH = 8 * BLOCKS_2 + 4, SLICE = 16 * STRIPS * PITCH + SLICE_GAP, ROOM = N3 * SLICE;
+constexpr int ROW_STRIPS = (N1 + 15) / 16;
+constexpr int PITCH = 8 * BLOCKS_2 + 4, SLICE = 16 * ROW_STRIPS * PITCH + SLICE_GAP, ROOM = N3 * SLICE;
 constexpr int STACKS = BLOCKS_2 == 2 ? N1 : (N1 + 1) / 2;  // of 16 pairs (k1, k2)
 constexpr int RUN = 64;                                    // numbers of a warp's access, two a lane
 constexpr int PARTS = PRODUCT_EVEN ? 1 : 2;                // of a matrix: real, imaginary
-constexpr int LEFT = BLOCKS_1 * PARTS * 2 * RUN, OPERAND_2 = STRIPS * LEFT,
+constexpr int LEFT = BLOCKS_1 * PARTS * 2 * RUN, OPERAND_2 = ROW_STRIPS * LEFT,
               OPERAND_3 = OPERAND_2 + BLOCKS_2 * BLOCKS_2 * PARTS * RUN;
 constexpr int OPERANDS = OPERAND_3 + (N3 > 1 ? BLOCKS_3 * BLOCKS_3 * PARTS * RUN : 0);
 constexpr int SYMBOLS = (SYMBOL_REAL ? 2 : 4) * RUN;  // of 16 x 8 frequencies
 static_assert(N3 == 1 || (N1 <= 16 && N2 <= 16 && N3 <= 16), "of three factors each is a row of fragments");
-static_assert(N3 > 1 || WARPS == STRIPS, "a warp has a strip of a torus of two factors");
+static_assert(N3 > 1 || WARPS == ROW_STRIPS, "a warp has a strip of a torus of two factors");
 
 // ---- products
 
@@ -301,7 +302,7 @@ __device__ __forceinline__ void back(const REAL *operands, REAL *work, int lane,
         tile c[BLOCKS_2];
         transform_rows(c, work + slice * SLICE, work + ROOM + slice * SLICE, strip, operands, lane, REAL(1));
         if (N3 > 1) transform_columns(c, operands + OPERAND_2, lane);
-        if (STRIPS > 1)  // all have read it: of other strips too
+        if (ROW_STRIPS > 1)  // all have read it: of other strips too
             __syncthreads();
         else
             __syncwarp();
