@@ -89,7 +89,8 @@ static void sides(suite *s) {
         dice d = {(uint64_t)i + 300};
         stn_stencil *stencil = even_box(&d, rank, low < 2 && high < 2 && rank == 2 ? 2 : 1, true, false);
         stn_problem p = grid_of(stencil, &d, 5, rank == 2 ? 90 : 30, (uint64_t)dice_int(&d, 1, rank == 2 ? 7 : 3));
-        const double value = low == 3 && high == 3 && i % 2 ? -0.7 : 0; /* shared: else it would be stepped */
+        /* shared: else it would be stepped; f32's rounds beside what little is left of so small a grid */
+        const double value = low == 3 && high == 3 && i % 2 ? (s->dtype_given && s->dtype == STN_F32 ? -0.1 : -0.7) : 0;
         p.boundary[axis % rank][0] = (stn_boundary){kinds[low], low == 3 ? value : 0};
         p.boundary[axis % rank][1] = (stn_boundary){kinds[high], high == 3 ? value : 0};
         if (i % 2) p.boundary[(axis + 1) % rank][0].kind = p.boundary[(axis + 1) % rank][1].kind = STN_MIRROR;
