@@ -17,6 +17,7 @@ import tempfile
 from breakdown import TEMPLATES, edit
 
 KERNEL = "segment/segment_product.cu"
+TORUS = "segment/product.cuh"
 STEPS = "6"
 LENGTH = "840"  # the fastest product at so few steps
 
@@ -88,9 +89,9 @@ def without_diagonals(folder):
 
 
 def without_padding(folder):
-    edit(folder, KERNEL, r"PITCH = 8 \* BLOCKS_2 \+ 4, SLICE = 16 \* PITCH \+ SLICE_GAP, ROOM = N3 \* SLICE;",
+    edit(folder, TORUS, r"PITCH = 8 \* BLOCKS_2 \+ 4, SLICE = 16 \* ROW_STRIPS \* PITCH \+ SLICE_GAP, ROOM = N3 \* SLICE;",
          "PITCH = 8 * BLOCKS_2, SLICE = 16 * PITCH, ROOM = N3 * (16 * (PITCH + 4) + SLICE_GAP);")
-    edit(folder, KERNEL, r", odd = lane / 4 % 2;", ", odd = 0;")
+    edit(folder, TORUS, r", odd = lane / 4 % 2;", ", odd = 0;")
 
 
 def without_second_layer(folder):
@@ -99,11 +100,11 @@ def without_second_layer(folder):
     edit(folder, KERNEL, r"segment \+= 2 \* gridDim\.x", "segment += gridDim.x")
     edit(folder, KERNEL, r"fetch\(a, segment \+ 2 \* gridDim\.x, raw, t\), fetch\(.*\);", "fetch(a, segment + gridDim.x, raw, t);")
     edit(folder, KERNEL, r", turn_signs\(a, segment \+ 1, raw \+ ROOM, t\);", ";")
-    edit(folder, KERNEL, r", give\(a, segment \+ 1, work \+ ROOM, t\);", ";")
+    edit(folder, KERNEL, r", give\(a, segment \+ 1, work \+ ROOM, scale\.out, t\);", ";")
 
 
 def without_swizzle(folder):
-    edit(folder, KERNEL, r"^(    tile y\[BLOCKS_N\] = \{\};)", lambda match: MOVES + match.group(1))
+    edit(folder, TORUS, r"^(    tile y\[BLOCKS_N\] = \{\};)", lambda match: MOVES + match.group(1))
 
 
 def without_squeezing(folder):

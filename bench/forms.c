@@ -148,11 +148,14 @@ stn_status bench_forms(bench *machine, uint64_t steps, const char *lengths, stn_
     stn_stencil *stencil = NULL;
     stn_status status;
     const size_t points = machine->quick ? QUICK_POINTS : POINTS;
+    bool any = false;
     for (int row = 0; row < ROWS; row++) {
         char length[16];
         snprintf(length, sizeof length, "%d", segment_points(rows[row].product));
         all.wanted[row] = bench_listed(lengths, length);
+        any = any || all.wanted[row];
     }
+    if (!any) return STN_OK;
     all.problem.extent[0] = points;
     all.problem.boundary[0][0].kind = all.problem.boundary[0][1].kind = STN_WRAP;
     STN_TRY_GOTO(status, stn_stencil_parse("heat-1d", &stencil, error), done);

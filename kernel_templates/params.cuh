@@ -181,11 +181,15 @@ constexpr int SEGMENT_TURNED = 0;   // segment_line: 1: a segment begins at a wh
 constexpr int PROFILES = 0;         // 1: what values at sides add is added, along lines or in the last pass
 constexpr int SYMBOL_EVEN = 0;      // segment_face: 1: the symbol's imaginary part is even too
 constexpr int SOURCE_BACK = 0;      // segment_source: 1: frozen values back to a grid
-constexpr int PRODUCT_1 = 16, PRODUCT_2 = 15, PRODUCT_3 = 7;  // segment_product: coprime, at most 16; the last may be 1
-constexpr int PRODUCT_ROWS = 16, PRODUCT_DEPTH = 8;           // of a fragment in f64: 16 and 8, 16 and 4, 8 and 4
-constexpr int SLICE_GAP = 6, LANE_TURN = 4;                   // cells between slices; place_of
-constexpr int SEGMENT_LINES = 0;                              // segment_line: 1: there are several lines
-constexpr int SEGMENT_PAIRS = 4;  // segment_columns: pairs of columns of a tile: 1, 2, 4 or 8
+// segment/product.cuh: at most 16; of segment_product coprime; where the last is 1 the others may be more
+constexpr int PRODUCT_1 = 16, PRODUCT_2 = 15, PRODUCT_3 = 7;
+constexpr int PRODUCT_ROWS = 16, PRODUCT_DEPTH = 8;  // of a fragment in f64: 16 and 8, 16 and 4, 8 and 4
+constexpr int PRODUCT_PARTS = 0;  // f16: numbers are so many halves, 1 or 2; 0: of tf32, as f32's are
+constexpr int PRODUCT_EVEN = 0;   // 1: taps are the same mirrored along each axis, matrices are real
+constexpr int TORUS_SHIFTED = 0;  // segment_torus: 1: an argument is taken away from inputs, and added to outputs
+constexpr int SLICE_GAP = 6, LANE_TURN = 4;  // cells between slices; place_of
+constexpr int SEGMENT_LINES = 0;             // segment_line: 1: there are several lines
+constexpr int SEGMENT_PAIRS = 4;             // segment_columns: pairs of columns of a tile: 1, 2, 4 or 8
 
 // ---- spectral_sheet: the ladder's, EXTEND_* and these
 constexpr int SHEET_WIDTH = 64;     // points of a row

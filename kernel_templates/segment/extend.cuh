@@ -1,50 +1,12 @@
-// The extension of a line past its sides that makes plain convolution right near them (of symmetric taps, but for wrap):
-//
-//   wrap       the other end
-//   reflect, mirror   the line mirrored
-//   constant   minus the line mirrored about the point past the side, which is 0
-//   fixed      minus the line mirrored about its first point, which is 0
-//   nearest    0, at both sides: outputs near them are not right
+// A line's extension past its sides (fold.cuh), and which of a segment's inputs are what of it.
 #pragma once
-#include "device/index.cuh"
 #include "params.cuh"
+#include "segment/fold.cuh"
 
-constexpr bool ODD_LOW = X_SIDE_LOW == CONSTANT || X_SIDE_LOW == FIXED;
-constexpr bool ODD_HIGH = X_SIDE_HIGH == CONSTANT || X_SIDE_HIGH == FIXED;
+constexpr bool ODD_LOW = is_odd(X_SIDE_LOW), ODD_HIGH = is_odd(X_SIDE_HIGH);
+constexpr int LOW_MIRROR = low_mirror(X_SIDE_LOW), HIGH_MIRROR = high_mirror(X_SIDE_HIGH);
 
-struct folded {
-    long long index;  // below 0: the value is 0
-    bool minus;
-};
-constexpr int LOW_MIRROR = X_SIDE_LOW == REFLECT ? -1 : X_SIDE_LOW == CONSTANT ? -2 : 0;  // i and LOW_MIRROR - i
-constexpr int HIGH_MIRROR = X_SIDE_HIGH == REFLECT    ? -1
-                            : X_SIDE_HIGH == CONSTANT ? 0
-                                                      : -2;  // i and 2 n + HIGH_MIRROR - i
-
-// However far outside: by division, which takes as long as dozens of folds.
-__device__ __forceinline__ folded extend_far(long long i, long long n) {
-    if (X_SIDE_LOW == WRAP) return {fold_far<X_SIDE_LOW, X_SIDE_HIGH>(i, n), false};
-    const long long period = 2 * n + HIGH_MIRROR - LOW_MIRROR,
-                    turns = i >= 0 ? i / period : -((period - 1 - i) / period);
-    i -= turns * period;
-    const bool minus = ODD_LOW != ODD_HIGH && (turns & 1);
-    return i < n ? folded{i, minus} : folded{2 * n + HIGH_MIRROR - i, minus != ODD_HIGH};
-}
-// The same; all but always one fold is enough.
-__device__ __forceinline__ folded extend(long long i, long long n) {
-    folded to = {i, false};
-    if (X_SIDE_LOW == NEAREST) return {i < 0 || i >= n ? -1 : i, false};
-    if (i < 0) {
-        to = {X_SIDE_LOW == WRAP ? i + n : LOW_MIRROR - i, ODD_LOW};
-        if (X_SIDE_LOW == CONSTANT && i == -1) return {-1, true};
-    } else if (i >= n) {
-        to = {X_SIDE_LOW == WRAP ? i - n : 2 * n + HIGH_MIRROR - i, ODD_HIGH};
-        if (X_SIDE_HIGH == CONSTANT && i == n) return {-1, true};
-    }
-    if (to.index < 0 || to.index >= n) to = extend_far(i, n);
-    if (to.index < (X_SIDE_LOW == FIXED) || to.index >= n - (X_SIDE_HIGH == FIXED)) to.index = -1;
-    return to;
-}
+__device__ __forceinline__ folded extend(long long i, long long n) { return extend_by<X_SIDE_LOW, X_SIDE_HIGH>(i, n); }
 // Points of a line from i on that are as they are in the grid: numbers first to last - 1 of `length`. None: both are 0.
 struct run {
     int first, last;

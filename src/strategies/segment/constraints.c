@@ -11,7 +11,7 @@ typedef struct one_pass {
 
 static bool unit_holds(const stn_task *task, const stn_machine *machine, void *of) {
     const one_pass *p = of;
-    return p->pass->first >= 0 || machine->flops[segment_unit(task, p->pass)] > 0;
+    return p->pass->first >= 0 || machine->flops[segment_unit(task, p->shape, p->pass)] > 0;
 }
 static bool shared_holds(const stn_task *task, const stn_machine *machine, void *of) {
     const one_pass *p = of;

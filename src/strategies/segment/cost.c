@@ -33,9 +33,8 @@ static const struct {
     0.02 /* shows of the shorter of computing and moving: of two that move as long, the one that computes less */
 #define NARROW 0.88 /* long columns of rows of less than 64 bytes */
 
-stn_unit segment_unit(const stn_task *task, const segment_pass *pass) {
-    if (pass->first >= 0) return rates[task->dtype].unit;
-    return task->dtype == STN_F64 ? STN_UNIT_TENSOR_F64 : STN_UNIT_TENSOR_TF32;
+stn_unit segment_unit(const stn_task *task, const segment_shape *shape, const segment_pass *pass) {
+    return pass->first < 0 ? segment_product_unit(task->dtype, shape->fragment) : rates[task->dtype].unit;
 }
 
 static bool along_x(const segment_pass *pass) { return pass->axis == 2; }
@@ -65,9 +64,9 @@ static double part_of_rate(const stn_task *task, const segment_shape *shape, con
     return rates[task->dtype].columns[size] * (row < 64 && pass->first >= 8 ? NARROW : 1) / (1 + SLOW_COLUMN * sides);
 }
 
-static double flops_of_pair(const stn_task *task, const segment_pass *pass) {
+static double flops_of_pair(const stn_task *task, const segment_shape *shape, const segment_pass *pass) {
     const segment_factors *f = segment_factors_of(pass->first);
-    return f ? segment_product_flops(f) * (task->dtype == STN_F64 ? 1 : 3)
+    return f ? segment_product_flops(f, false) * segment_product_parts(task->dtype, shape->fragment)
              : (pass->first == 1 ? FLOPS_SHORTEST : FLOPS) * 256.0 * pass->first;
 }
 
@@ -76,9 +75,9 @@ double segment_seconds(const stn_task *task, const stn_machine *machine, const s
                        const segment_pass *pass, double *flops) {
     const double works = (double)segment_works(task, shape, pass), pairs = segment_pairs(shape, pass);
     const double resident = (double)machine->multiprocessors * segment_blocks(task, shape, pass);
-    const double rate = part_of_rate(task, shape, pass) * machine->flops[segment_unit(task, pass)];
+    const double rate = part_of_rate(task, shape, pass) * machine->flops[segment_unit(task, shape, pass)];
     const double memory = along_x(pass) ? rates[task->dtype].line_memory : rates[task->dtype].column_memory;
-    *flops = flops_of_pair(task, pass) * works * pairs;
+    *flops = flops_of_pair(task, shape, pass) * works * pairs;
     const double bytes = 2 * (double)stn_dtype_size(task->dtype) * (double)stn_task_points(task);
     const double compute = *flops / rate * ceil(works / resident) / (works / resident),
                  move = bytes / (memory * machine->copy_bandwidth);
@@ -106,21 +105,19 @@ static double margins_error(const stn_task *task, const segment_pass *pass) {
  * part of the weights beside what these leave of random numbers. */
 #define ROUNDINGS_F64 14 /* of a pass: powers of roots are made by squaring */
 #define ROUNDINGS_F32 7  /* or read */
-#define ROUNDINGS_TF32                                                                                                 \
-    36             /* dense products in f32, of 22 bits: 1e-6 is found at one step, where that is all that is allowed */
-#define BEYOND 3.1 /* sqrt(9.7): a bell's ends are no wider than a third of it */
+#define BEYOND 3.1       /* sqrt(9.7): a bell's ends are no wider than a third of it */
 static double predicted_error(const stn_task *task, const segment_shape *shape) {
     const stn_dtype arithmetic = task->dtype == STN_F64 ? STN_F64 : STN_F32;
     const double rounding = stn_error_rounding(arithmetic), passes = shape->passes;
-    const double roundings = arithmetic == STN_F64      ? ROUNDINGS_F64
-                             : shape->pass[0].first < 0 ? ROUNDINGS_TF32
-                                                        : ROUNDINGS_F32;
-    const double times = roundings * stn_error_cancelling(task);
+    const bool products = shape->pass[0].first < 0;
+    const double words = (arithmetic == STN_F64 ? ROUNDINGS_F64 : ROUNDINGS_F32) * rounding;
+    const double chance =
+        products ? segment_product_rounding(task, shape->fragment) : words * stn_error_cancelling(task);
     const double stored = task->dtype == STN_F16 ? stn_error_rounding(STN_F16) : 0;
-    double alike = passes * rounding;
+    double alike = products ? segment_product_alike(task->dtype, shape->fragment) : passes * rounding;
     for (int i = 0; i < shape->passes; i++)
         if (leaves_away(task, shape, &shape->pass[i])) alike += BEYOND * segment_tail(arithmetic);
-    const double own = stn_error_of(alike, hypot(times * rounding, stored) * sqrt(passes), shape->launches);
+    const double own = stn_error_of(alike, hypot(chance, stored) * sqrt(passes), shape->launches);
     return shape->margins ? hypot(own, margins_error(task, &shape->pass[0])) : own;
 }
 
@@ -147,7 +144,7 @@ static void add_sources(const stn_task *task, const stn_machine *machine, const 
 void segment_cost(const stn_task *task, const stn_machine *machine, const segment_shape *shape, stn_estimate *e) {
     const double points = (double)stn_task_points(task), launches = shape->launches;
     memset(e, 0, sizeof *e);
-    e->unit = segment_unit(task, &shape->pass[0]);
+    e->unit = segment_unit(task, shape, &shape->pass[0]);
     double value, drift = 0;
     if (!segment_lines(task)) (void)segment_one_value(task, &value, &drift);
     e->error = predicted_error(task, shape) + drift, e->stepping = shape->margins;

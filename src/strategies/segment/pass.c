@@ -57,15 +57,9 @@ stn_status segment_kernel_get(stn_plan *plan, const segment_axis *axis, const se
     stn_params_int(&params, "VECTOR", stn_task_vector(task));
     stn_params_int(&params, "BLOCKS", segment_blocks(task, shape, pass));
     const segment_factors *f = segment_factors_of(pass->first);
-    if (f) {
-        stn_params_int(&params, "PRODUCT_1", f->n[0]);
-        stn_params_int(&params, "PRODUCT_2", f->n[1]);
-        stn_params_int(&params, "PRODUCT_3", f->n[2]);
-        stn_params_int(&params, "PRODUCT_ROWS", shape->fragment == 2 ? 8 : 16);
-        stn_params_int(&params, "PRODUCT_DEPTH", shape->fragment ? 4 : 8);
-        stn_params_int(&params, "WARPS", f->warps);
-        stn_params_int(&params, "SLICE_GAP", f->gap);
-    } else
+    if (f)
+        segment_product_params(&params, f, task->dtype, shape->fragment, false);
+    else
         stn_params_int(&params, "SEGMENT_FIRST", pass->first);
     stn_params_int(&params, "SEGMENT_GROUPS", segment_groups(pass));
     stn_params_int(&params, "SYMBOL_REAL", axis->symmetric);
@@ -113,7 +107,7 @@ static size_t symbols_of(const segment_axis *axis, const segment_pass *pass) {
 /* Numbers of roots, or operands. */
 static size_t roots_of(const stn_task *task, const segment_pass *pass) {
     const segment_factors *f = segment_factors_of(pass->first);
-    return f ? segment_operands_size(f) : segment_roots_size(pass->first, task->dtype);
+    return f ? segment_operands_size(f, false) : segment_roots_size(pass->first, task->dtype);
 }
 
 void segment_sweep_place(const stn_task *task, const segment_axis *axis, const segment_pass *pass, uint64_t fused,
@@ -161,10 +155,7 @@ static stn_status make_symbol(const segment_axis *axis, const segment_sweep *swe
                               double *symbol, stn_error *error) {
     const segment_pass *pass = &sweep->pass;
     const segment_factors *f = segment_factors_of(pass->first);
-    if (f) {
-        segment_operands_make(f, roots);
-        return segment_places_make(axis, f, sweep->fused, symbol, error);
-    }
+    if (f) return segment_product_make(axis, f, sweep->fused, dtype, roots, symbol, error);
     segment_roots_make(pass->first, dtype, roots);
     return (pass->cosines ? segment_cosines_make : segment_symbol_make)(axis, pass->first, sweep->fused, symbol, error);
 }

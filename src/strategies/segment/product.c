@@ -4,10 +4,13 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/arith.h"
 #include "base/error.h"
+#include "plan/accuracy.h"
+#include "render/render.h"
 #include "strategies/segment/tables.h"
 
-#define ROWS 16 /* of a slice, and of a product's left factor */
+#define ROWS 16 /* of a strip, and of a product's left factor */
 #define BLOCK 8 /* columns of a product */
 #define RUN 64
 #define PRODUCT_FLOPS (2.0 * ROWS * BLOCK * BLOCK)
@@ -16,69 +19,137 @@
  * meet least in banks: half a warp in 2 cycles, where 3 were taken with 2 cells (counted by the emulator). */
 static const segment_factors products[SEGMENT_PRODUCTS] = {
     {{16, 15, 1}, 1, 6}, {{9, 8, 7}, 4, 10}, {{15, 8, 7}, 4, 6}, {{16, 15, 7}, 4, 6}, {{16, 15, 13}, 8, 6}};
+/* Whole fragments along y and x, but for what more columns would take of registers: a warp holds 16 rows of them twice. Solids of 16^3
+ * just fill the shared memory of an A100. */
+static const segment_factors tiles_of[SEGMENT_TORUSS] = {{{16, 16, 1}, 1, 0}, {{32, 32, 1}, 2, 0}, {{48, 40, 1}, 3, 0},
+                                                         {{64, 48, 1}, 4, 0}, {{8, 9, 10}, 4, 6},  {{16, 8, 16}, 8, 6},
+                                                         {{16, 16, 8}, 8, 6}, {{16, 16, 16}, 8, 6}};
 
 const segment_factors *segment_factors_of(int first) { return first < 0 ? &products[-1 - first] : NULL; }
+const segment_factors *segment_torus_factors(int number) { return &tiles_of[number]; }
 
 static int length_of(const segment_factors *f) { return f->n[0] * f->n[1] * f->n[2]; }
 
 int segment_points(int first) { return first < 0 ? length_of(segment_factors_of(first)) : 256 * first; }
 
 static int blocks(const segment_factors *f, int axis) { return (f->n[axis] + BLOCK - 1) / BLOCK; }
+static int strips(const segment_factors *f) { return (f->n[0] + ROWS - 1) / ROWS; }
 
-/* Tiles of 16 pairs (k1, k2), whose columns lie along the last axis; of two factors one tile, whose columns are k2. */
+/* Tiles of 16 pairs (k1, k2), whose columns lie along the last axis; of two factors strips of 16 k1, whose columns are k2. */
 static int tiles(const segment_factors *f) {
-    if (f->n[2] == 1) return 1;
+    if (f->n[2] == 1) return strips(f);
     return blocks(f, 1) == 2 ? f->n[0] : (f->n[0] + 1) / 2;
 }
 static int last_axis(const segment_factors *f) { return f->n[2] == 1 ? 1 : 2; }
 
-size_t segment_product_shared(const segment_factors *f, size_t number) {
-    const int pitch = BLOCK * blocks(f, 1) + 4, slice = ROWS * pitch + f->gap;
-    return (size_t)(4 * f->n[2] * slice) * number;
+size_t segment_product_shared(const segment_factors *f, stn_dtype dtype) {
+    const int pitch = BLOCK * blocks(f, 1) + 4, slice = ROWS * strips(f) * pitch + f->gap;
+    const int tops = dtype == STN_F16 ? f->warps : 0;
+    return (size_t)(4 * f->n[2] * slice + tops) * (size_t)stn_max(4, stn_dtype_size(dtype));
 }
 
-double segment_product_flops(const segment_factors *f) {
+double segment_product_flops(const segment_factors *f, bool even) {
     const int rows = blocks(f, 0) * blocks(f, 1), columns = blocks(f, 1) * blocks(f, 1),
               across = blocks(f, 2) * blocks(f, 2);
-    const int products_of_all = f->n[2] * (rows + columns) + (f->n[2] > 1 ? tiles(f) * across : 0);
-    return 2 * 4 * PRODUCT_FLOPS * products_of_all; /* there and back, of complex numbers */
+    const int products_of_all = f->n[2] * strips(f) * (rows + columns) + (f->n[2] > 1 ? tiles(f) * across : 0);
+    return 2 * (even ? 2 : 4) * PRODUCT_FLOPS *
+           products_of_all; /* there and back, of two arrays or of complex numbers */
+}
+
+int segment_product_parts(stn_dtype dtype, int fragment) {
+    return dtype == STN_F64 || (dtype == STN_F16 && fragment == SEGMENT_HALVES) ? 1 : 3;
+}
+
+stn_unit segment_product_unit(stn_dtype dtype, int fragment) {
+    if (dtype == STN_F64) return STN_UNIT_TENSOR_F64;
+    return dtype == STN_F16 && fragment ? STN_UNIT_TENSOR_F16 : STN_UNIT_TENSOR_TF32;
+}
+
+#define ROUNDINGS_F64 14
+#define ROUNDINGS_22 20 /* of f32: numbers of 22 bits; 5e-7 is found (emulator), and 1e-6 is allowed at one step */
+/* Of f16, of numbers in one half: with what is stored 4.1e-4 to 4.9e-4 is found after one launch (emulator), and 4e-4 to 1e-3 after two to five,
+ * for matrices are rounded alike in all of them. */
+#define ROUNDINGS_HALF 1.45
+#define ALIKE_HALF 0.6
+static bool is_half(stn_dtype dtype, int fragment) { return dtype == STN_F16 && fragment == SEGMENT_HALVES; }
+
+/* Weights of both signs may leave less of the data than of what f16 rounds away at the frequency that they leave most of. */
+double segment_product_rounding(const stn_task *task, int fragment) {
+    const double cancelling = stn_error_cancelling(task);
+    if (is_half(task->dtype, fragment)) return cancelling * cancelling * ROUNDINGS_HALF * stn_error_rounding(STN_F16);
+    return cancelling * (task->dtype == STN_F64 ? ROUNDINGS_F64 * stn_error_rounding(STN_F64)
+                                                : ROUNDINGS_22 * stn_error_rounding(STN_F32));
+}
+double segment_product_alike(stn_dtype dtype, int fragment) {
+    if (is_half(dtype, fragment)) return ALIKE_HALF * stn_error_rounding(STN_F16);
+    return stn_error_rounding(dtype == STN_F64 ? STN_F64 : STN_F32);
+}
+
+void segment_product_words(stn_dtype dtype, int fragment, stn_text *text) {
+    if (fragment && dtype == STN_F64)
+        stn_text_printf(text, " in fragments of %d x 8 x 4", fragment == SEGMENT_SMALL ? 8 : 16);
+    static const char *const halves[] = {" of tf32 x 3", " of halves in one part", " of halves in two parts"};
+    if (dtype == STN_F16) stn_text_printf(text, "%s", halves[fragment]);
+}
+
+void segment_product_params(stn_text *params, const segment_factors *f, stn_dtype dtype, int fragment, bool even) {
+    const int shape = dtype == STN_F64 ? fragment : SEGMENT_WIDE;
+    stn_params_int(params, "PRODUCT_1", f->n[0]);
+    stn_params_int(params, "PRODUCT_2", f->n[1]);
+    stn_params_int(params, "PRODUCT_3", f->n[2]);
+    stn_params_int(params, "PRODUCT_ROWS", shape == SEGMENT_SMALL ? 8 : 16);
+    stn_params_int(params, "PRODUCT_DEPTH", shape ? 4 : 8);
+    stn_params_int(params, "PRODUCT_PARTS", dtype == STN_F16 ? fragment : 0);
+    stn_params_int(params, "PRODUCT_EVEN", even);
+    stn_params_int(params, "WARPS", f->warps);
+    stn_params_int(params, "SLICE_GAP", f->gap);
 }
 
 /* ---- operands ------------------------------------------------------------------------------------------------------ */
 
-size_t segment_operands_size(const segment_factors *f) {
+size_t segment_operands_size(const segment_factors *f, bool even) {
     const size_t last = f->n[2] > 1 ? (size_t)(blocks(f, 2) * blocks(f, 2)) : 0;
-    return RUN * ((size_t)blocks(f, 0) * 4 + 2 * ((size_t)(blocks(f, 1) * blocks(f, 1)) + last));
+    const size_t left = (size_t)(strips(f) * blocks(f, 0)) * 2, right = (size_t)(blocks(f, 1) * blocks(f, 1)) + last;
+    return RUN * (even ? 1 : 2) * (left + right) + 1;
 }
 
-/* Part 0 is real, 1 imaginary; 0 past the factor. */
-static double operand_at(int n, int row, int column, int part) {
+/* The power of two next to the root of n. Matrices over it have a first row of such powers: what is the same at all points comes through without
+ * an error, whatever the type. */
+static double divisor_of(int n) { return ldexp(1, (int)lround(log2(n) / 2)); }
+
+/* Part 0 is real, 1 imaginary; of one part their sum, cos + sin. Over divisor_of(n); 0 past the factor. */
+static double operand_at(int n, int row, int column, int parts, int part) {
     if (row >= n || column >= n) return 0;
     const long double angle = 2 * acosl(-1.0L) * (long double)(row * column % n) / (long double)n;
-    return (double)(part ? -sinl(angle) : cosl(angle));
+    const long double value = parts == 1 ? cosl(angle) + sinl(angle) : part ? -sinl(angle) : cosl(angle);
+    return (double)(value / (long double)divisor_of(n));
 }
 
-static double *put_left(int n, int count, double *to) {
-    for (int s = 0; s < count; s++)
-        for (int part = 0; part < 2; part++)
-            for (int half = 0; half < 2; half++)
-                for (int i = 0; i < RUN; i++)
-                    *to++ = operand_at(n, i / 8 + i % 2 * 8, BLOCK * s + i / 2 % 4 + 4 * half, part);
+static double *put_left(const segment_factors *f, int parts, double *to) {
+    for (int strip = 0; strip < strips(f); strip++)
+        for (int s = 0; s < blocks(f, 0); s++)
+            for (int part = 0; part < parts; part++)
+                for (int half = 0; half < 2; half++)
+                    for (int i = 0; i < RUN; i++)
+                        *to++ = operand_at(f->n[0], ROWS * strip + i / 8 + i % 2 * 8, BLOCK * s + i / 2 % 4 + 4 * half,
+                                           parts, part);
     return to;
 }
 
-static double *put_right(int n, int count, double *to) {
+static double *put_right(int n, int count, int parts, double *to) {
     for (int j = 0; j < count; j++)
         for (int m = 0; m < count; m++)
-            for (int part = 0; part < 2; part++)
-                for (int i = 0; i < RUN; i++) *to++ = operand_at(n, BLOCK * j + i % 8, BLOCK * m + i / 8, part);
+            for (int part = 0; part < parts; part++)
+                for (int i = 0; i < RUN; i++) *to++ = operand_at(n, BLOCK * j + i % 8, BLOCK * m + i / 8, parts, part);
     return to;
 }
 
-void segment_operands_make(const segment_factors *f, double *operands) {
-    operands = put_left(f->n[0], blocks(f, 0), operands);
-    operands = put_right(f->n[1], blocks(f, 1), operands);
-    if (f->n[2] > 1) put_right(f->n[2], blocks(f, 2), operands);
+void segment_operands_make(const segment_factors *f, bool even, double gain, double *operands) {
+    const int parts = even ? 1 : 2;
+    operands = put_left(f, parts, operands);
+    operands = put_right(f->n[1], blocks(f, 1), parts, operands);
+    if (f->n[2] > 1) operands = put_right(f->n[2], blocks(f, 2), parts, operands);
+    *operands = gain;
 }
 
 /* ---- the symbol ---------------------------------------------------------------------------------------------------- */
@@ -87,31 +158,52 @@ size_t segment_places_size(const segment_factors *f, bool real) {
     return (size_t)(tiles(f) * blocks(f, last_axis(f))) * (real ? 2 : 4) * RUN;
 }
 
-/* Row and column of a tile as a frequency of the line; below 0: none. */
-static int64_t frequency_of(const segment_factors *f, int i, int row, int column) {
+/* Row and column of a tile as a place among [k3][k1][k2]; below 0: none. */
+static int place_of(const segment_factors *f, int i, int row, int column) {
     const int *n = f->n;
-    int k1 = row, k2 = column, k3 = 0;
+    int k1 = ROWS * i + row, k2 = column, k3 = 0;
     if (n[2] > 1) {
         const bool wide = blocks(f, 1) == 2;
         k1 = wide ? i : 2 * i + row / BLOCK, k2 = wide ? row : row % BLOCK, k3 = column;
     }
-    if (k1 >= n[0] || k2 >= n[1] || k3 >= n[2]) return -1;
-    return (k1 * (int64_t)n[1] * n[2] + k2 * (int64_t)n[0] * n[2] + k3 * (int64_t)n[0] * n[1]) % length_of(f);
+    return k1 >= n[0] || k2 >= n[1] || k3 >= n[2] ? -1 : (k3 * n[0] + k1) * n[1] + k2;
 }
 
-stn_status segment_places_make(const segment_axis *axis, const segment_factors *f, uint64_t steps, double *symbol,
-                               stn_error *error) {
-    const int length = length_of(f), parts = axis->symmetric ? 1 : 2;
-    double *powers = calloc(2 * (size_t)length, sizeof *powers);
-    if (!powers) return stn_fail_memory(error, "a symbol", 2 * (size_t)length * sizeof *powers);
-    stn_status status = segment_powers_make(axis, length, steps, powers, error);
-    for (int i = 0; status == STN_OK && i < tiles(f); i++)
+void segment_places_lay(const segment_factors *f, const double *powers, bool real, double gain, double *symbol) {
+    double rest = 1 / gain; /* of N, after both matrices of each axis */
+    for (int axis = 0; axis < 3; axis++) rest *= divisor_of(f->n[axis]) * divisor_of(f->n[axis]) / f->n[axis];
+    for (int i = 0; i < tiles(f); i++)
         for (int m = 0; m < blocks(f, last_axis(f)); m++)
-            for (int k = 0; k < parts * 2 * RUN; k++) {
+            for (int k = 0; k < (real ? 1 : 2) * 2 * RUN; k++) {
                 const int lane = k % RUN / 2, part = k / (2 * RUN), half = k / RUN % 2;
-                const int64_t at = frequency_of(f, i, lane / 4 + BLOCK * half, BLOCK * m + lane % 4 * 2 + k % 2);
-                *symbol++ = at < 0 ? 0 : powers[2 * at + part] / length;
+                const int at = place_of(f, i, lane / 4 + BLOCK * half, BLOCK * m + lane % 4 * 2 + k % 2);
+                *symbol++ = at < 0 ? 0 : powers[2 * at + part] * rest;
             }
-    free(powers);
+}
+
+double segment_gain_of(const double *powers, size_t count, stn_dtype dtype) {
+    double most = 0;
+    int exponent;
+    for (size_t i = 0; i < count; i++) most = fmax(most, hypot(powers[2 * i], powers[2 * i + 1]));
+    if (dtype != STN_F16 || !(most > 0x1p-100)) return 1;
+    (void)frexp(most, &exponent);
+    return ldexp(1, exponent);
+}
+
+stn_status segment_product_make(const segment_axis *axis, const segment_factors *f, uint64_t steps, stn_dtype dtype,
+                                double *operands, double *symbol, stn_error *error) {
+    const int length = length_of(f), *n = f->n;
+    double *line = calloc(4 * (size_t)length, sizeof *line), *torus = line + 2 * (size_t)length;
+    if (!line) return stn_fail_memory(error, "a symbol", 4 * (size_t)length * sizeof *line);
+    stn_status status = segment_powers_make(axis, length, steps, line, error);
+    for (int k = 0; k < length; k++) {
+        const int k3 = k / (n[0] * n[1]), k1 = k / n[1] % n[0], k2 = k % n[1];
+        const int64_t at = (k1 * (int64_t)n[1] * n[2] + k2 * (int64_t)n[0] * n[2] + k3 * (int64_t)n[0] * n[1]) % length;
+        torus[2 * k] = line[2 * at], torus[2 * k + 1] = line[2 * at + 1];
+    }
+    const double gain = segment_gain_of(torus, (size_t)length, dtype);
+    segment_operands_make(f, false, gain, operands);
+    segment_places_lay(f, torus, axis->symmetric, gain, symbol);
+    free(line);
     return status;
 }

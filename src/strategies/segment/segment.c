@@ -14,6 +14,7 @@
 #include "strategies/faces/margins.h"
 #include "strategies/segment/pass.h"
 #include "strategies/segment/source.h"
+#include "strategies/segment/torus.h"
 
 typedef struct segment_state {
     segment_shape shape;
@@ -33,14 +34,7 @@ typedef struct segment_state {
 static bool applies(const stn_task *task, const stn_machine *machine, char *reason, size_t size) {
     const char *why = NULL;
     segment_shape shape;
-    if (!machine->is_device)
-        why = "it needs a GPU and this context is for the host";
-    else if (task->in_stride[2] != 1 || task->out_stride[2] != 1)
-        why = "the fastest axis is strided";
-    else if (task->steps >> 31)
-        why = "there are 2^31 steps or more";
-    else if (segment_search(task, machine, &shape, 1, &why, NULL))
-        why = NULL;
+    if (segment_search(task, machine, &shape, 1, &why, NULL)) why = NULL;
     if (why) snprintf(reason, size, "%s", why);
     return !why;
 }
@@ -236,7 +230,7 @@ static void print_passes(const stn_task *task, const segment_shape *shape, stn_t
                         p->axis - (3 - task->rank), p->useful);
         const segment_factors *f = segment_factors_of(p->first);
         if (f) stn_text_printf(text, ", by products of %d x %d x %d", f->n[0], f->n[1], f->n[2]);
-        if (f && shape->fragment) stn_text_printf(text, " in fragments of %d x 8 x 4", shape->fragment == 2 ? 8 : 16);
+        if (f) segment_product_words(task->dtype, shape->fragment, text);
         if (p->cosines) stn_text_printf(text, " as half a period");
         if (p->middle) stn_text_printf(text, ", in whose middle a line lies");
     }
@@ -294,8 +288,7 @@ static uint64_t shorten(const stn_task *task, const stn_candidate *candidate, ui
     return steps;
 }
 
-const stn_strategy stn_strategy_segment = {
-    .name = "segment",
+const stn_strategy segment_by_passes = {
     .applies = applies,
     .candidates = candidates,
     .estimate = estimate,

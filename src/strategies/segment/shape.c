@@ -35,8 +35,7 @@ int segment_threads(const segment_shape *shape, const segment_pass *pass) {
 }
 
 size_t segment_shared(const stn_task *task, const segment_shape *shape, const segment_pass *pass) {
-    if (pass->first < 0)
-        return segment_product_shared(segment_factors_of(pass->first), stn_max(4, stn_dtype_size(task->dtype)));
+    if (pass->first < 0) return segment_product_shared(segment_factors_of(pass->first), task->dtype);
     const size_t whole = task->dtype == STN_F64 && shape->whole, cell = whole ? 16 : 8;
     const size_t pairs = (size_t)segment_pairs(shape, pass), room = (size_t)pass->first * 16 * 17;
     const size_t between = along_x(pass) ? 0 : (whole ? 8 : 16) / pairs;
@@ -224,7 +223,9 @@ static size_t add_variants(const search *s, segment_shape *best, size_t found, s
             segment_shape varied = best[k];
             const int8_t first = varied.pass[0].first;
             if (variants[i].fragment ? first >= 0 : first != variants[i].first) continue;
-            if (s->task->dtype != STN_F64 && !variants[i].straight) continue;
+            if (s->task->dtype != STN_F64 && !variants[i].straight &&
+                !(s->task->dtype == STN_F16 && variants[i].fragment))
+                continue;
             if (variants[i].straight && !segment_turned(s->task, &varied, &varied.pass[0])) continue;
             if (s->count > 1 && variants[i].blocks && !along_x(&varied.pass[0])) continue;
             varied.whole = variants[i].whole, varied.blocks = variants[i].blocks,

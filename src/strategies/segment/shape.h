@@ -20,7 +20,7 @@ typedef struct segment_shape {
     uint8_t margins;     /* 1: sides are stepped by the faces, one launch after the other; 0: every side is folded in */
     uint8_t sources;     /* 1: what sides of a plane add comes by source.h */
     uint8_t whole;       /* points of f64 go through shared memory whole, not by halves */
-    uint8_t fragment;    /* of products in f64: 0: 16 x 8 x 8, 1: 16 x 8 x 4, 2: 8 x 8 x 4 */
+    uint8_t fragment;    /* of products: product.h */
     int pairs;           /* of columns of a tile, along y and z */
     int blocks; /* of a multiprocessor, for which registers are kept few enough, of the pass along x if there are more; 0: as a pass's segments
                    have it */
@@ -33,7 +33,7 @@ typedef struct segment_shape {
 _Static_assert(sizeof(segment_shape) <= sizeof(stn_candidate), "a shape is a candidate");
 
 /* The unit that a pass's transforms run on. */
-stn_unit segment_unit(const stn_task *task, const segment_pass *pass);
+stn_unit segment_unit(const stn_task *task, const segment_shape *shape, const segment_pass *pass);
 /* What a pass along this axis would be for steps that reach so far; false: too far for segments of that length, or not in that form. */
 bool segment_fit(const stn_task *task, const segment_axis *axis, const stn_reach *reach, int first, segment_pass *pass);
 /* Can a kernel make it? tally: may be NULL. */

@@ -342,7 +342,7 @@ static void candidates(suite *s) {
     stn_stencil_destroy(stencil);
 }
 
-/* What cannot be done exactly is refused in a sentence. */
+/* What passes along axes cannot do exactly tiles do; taps that reach past all of these are refused in a sentence. */
 static void refusals(suite *s) {
     static const struct {
         const char *stencil, *what;
@@ -356,20 +356,31 @@ static void refusals(suite *s) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         stn_stencil *stencil = NULL;
         stn_stencil_parse(cases[i].stencil, &stencil, NULL);
-        stn_problem p = grid_of(stencil, 64, 64, 16, 10);
+        stn_problem p = grid_of(stencil, 43, 38, 16, 3);
         p.boundary[1][0] = p.boundary[1][1] = (stn_boundary){cases[i].kind, cases[i].value};
         if (strstr(cases[i].what, "differ")) p.boundary[1][1].value = 0.25;
-        stn_plan_options options = STN_PLAN_OPTIONS_INIT;
-        options.strategy = "segment";
-        stn_plan *plan = NULL;
-        stn_error error = {0};
-        bool refused = stn_plan_create(s->context, &p, &options, &plan, &error) == STN_ERROR_UNSUPPORTED;
-        char what[120];
-        snprintf(what, sizeof what, "%s: refused in a sentence", cases[i].what);
-        suite_report(s, refused && strlen(error.message) > 30, what, error.message);
-        stn_plan_destroy(plan);
+        comparison c;
+        char what[120], detail[1200];
+        p = suite_problem(s, &p);
+        const bool good = compare_with_host(s->context, s->pool, &p, "segment", true, i, &c);
+        snprintf(what, sizeof what, "%s: tiles", cases[i].what);
+        suite_detail(&c, detail, sizeof detail);
+        suite_report(s, good && strstr(c.parameters, "tiles of"), what, detail);
         stn_stencil_destroy(stencil);
     }
+    const stn_tap far[3] = {{{0, 0, 0}, 0.5}, {{40, 1, 0}, 0.25}, {{-40, 0, 0}, 0.25}};
+    stn_stencil *stencil = NULL;
+    stn_stencil_create(2, 3, far, &stencil, NULL);
+    stn_problem p = grid_of(stencil, 100, 100, 0, 2);
+    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
+    options.strategy = "segment";
+    stn_plan *plan = NULL;
+    stn_error error = {0};
+    const bool refused = stn_plan_create(s->context, &p, &options, &plan, &error) == STN_ERROR_UNSUPPORTED;
+    suite_report(s, refused && strlen(error.message) > 30, "taps that reach past tiles: refused in a sentence",
+                 error.message);
+    stn_plan_destroy(plan);
+    stn_stencil_destroy(stencil);
 }
 
 int main(int argc, char **argv) {

@@ -1,0 +1,344 @@
+// A torus in shared memory, transformed by products on tensor cores, times a symbol, and back: of N1 x N2 x N3 points
+//
+//                 n2 ->              a slice n3: rows of PITCH cells, of which N1 x N2 are points; ROW_STRIPS of 16 rows. Slices lie SLICE_GAP
+//     n1  | 0 .  .  .                further apart, so that the four rows by four columns that half a warp reads for a fragment, or
+//      |  | .  1  .  .               writes, do not meet in a bank.
+//      v  | .  .  2  .
+//
+//     a warp, a strip       (F1 X) F2     left factor F1, then right factor F2: an accumulator is the next product's left factor
+//     a warp, 16 (k1, k2)   ((Y F3) K^f) F3      both ways in registers
+//     a warp, a strip       (F1 Z) F2     back
+//
+// N3 = 1: a warp has a whole strip, ((F1 X) F2 K^f) F2, and after one exchange F1 Z. F_i: the transform of N_i points, a dense matrix; rows and
+// columns past N_i are 0 in it. Two real arrays ride along:
+//
+//   PRODUCT_EVEN 0   as the real and the imaginary part, which real taps do not mix. An inverse transform is a forward one between two
+//                    swaps of re and im.
+//   PRODUCT_EVEN 1   each by itself, as sums of cos + sin (Hartley's), which are their own inverse: half of the products. Taps that are the same
+//                    mirrored along each axis have one factor for k and -k, so such sums are multiplied as exponentials are.
+//
+// f64 by products of f64, in fragments of PRODUCT_ROWS x 8 x PRODUCT_DEPTH; f32 and f16 by three of tf32, of the upper and the lower 11 bits of either
+// factor (3xTF32); or (PRODUCT_PARTS) by products of f16 with sums in f32, of numbers in so many parts of 11 bits: 1, or 2, which takes three. What
+// goes in is scaled then, for f16 holds no more than 65504: by a power of two that makes the largest number of both arrays 1 to 2. The matrices are divided by
+// the power of two next to the root of N_i, so that nothing grows by much more than the root of N.
+#pragma once
+#include "device/complex.cuh"
+#include "device/fragment.cuh"
+#include "params.cuh"
+
+constexpr int N1 = PRODUCT_1, N2 = PRODUCT_2, N3 = PRODUCT_3, LENGTH = N1 * N2 * N3, THREADS = 32 * WARPS;
+constexpr int BLOCKS_1 = (N1 + 7) / 8, BLOCKS_2 = (N2 + 7) / 8, BLOCKS_3 = (N3 + 7) / 8;  // of 8
+constexpr int ROW_STRIPS = (N1 + 15) / 16;
+constexpr int PITCH = 8 * BLOCKS_2 + 4, SLICE = 16 * ROW_STRIPS * PITCH + SLICE_GAP, ROOM = N3 * SLICE;
+constexpr int STACKS = BLOCKS_2 == 2 ? N1 : (N1 + 1) / 2;  // of 16 pairs (k1, k2)
+constexpr int RUN = 64;                                    // numbers of a warp's access, two a lane
+constexpr int PARTS = PRODUCT_EVEN ? 1 : 2;                // of a matrix: real, imaginary
+constexpr int LEFT = BLOCKS_1 * PARTS * 2 * RUN, OPERAND_2 = ROW_STRIPS * LEFT,
+              OPERAND_3 = OPERAND_2 + BLOCKS_2 * BLOCKS_2 * PARTS * RUN;
+constexpr int OPERANDS = OPERAND_3 + (N3 > 1 ? BLOCKS_3 * BLOCKS_3 * PARTS * RUN : 0);
+constexpr int SYMBOLS = (SYMBOL_REAL ? 2 : 4) * RUN;  // of 16 x 8 frequencies
+static_assert(N3 == 1 || (N1 <= 16 && N2 <= 16 && N3 <= 16), "of three factors each is a row of fragments");
+static_assert(N3 > 1 || WARPS == ROW_STRIPS, "a warp has a strip of a torus of two factors");
+
+// ---- products
+
+struct tile {  // an accumulator: (g, 2t) (g, 2t+1) (g+8, 2t) (g+8, 2t+1)
+    REAL re[4], im[4];
+};
+template <int D>
+struct left {  // of D blocks of 8 indices of the sum: (g, t) (g+8, t) (g, t+4) (g+8, t+4)
+    REAL re[D][4], im[D][4];
+};
+template <int D>
+struct right {  // (t, g) (t+4, g)
+    REAL re[D][2], im[D][2];
+};
+__device__ __forceinline__ void multiply(double (&c)[4], const double (&a)[4], const double (&b)[2]) {
+    const double first[2] = {a[0], a[1]}, second[2] = {a[2], a[3]};
+    if (PRODUCT_DEPTH == 8)
+        product(c, a, b);
+    else if (PRODUCT_ROWS == 16)
+        product(c, first, b[0]), product(c, second, b[1]);
+    else
+        product_of_eights(c, a, b);
+}
+// The lower part is rounded too: cut off, it would all err one way.
+__device__ __forceinline__ void split(float value, unsigned &high, unsigned &low) {
+    high = tf32_part<0, 2>(value), low = float_to_tf32(value - __uint_as_float(high));
+}
+__device__ __forceinline__ void multiply(float (&c)[4], const float (&a)[4], const float (&b)[2]) {
+    unsigned high[4], low[4], high_b[2], low_b[2];
+#pragma unroll
+    for (int e = 0; e < 4; e++) split(a[e], high[e], low[e]);
+#pragma unroll
+    for (int e = 0; e < 2; e++) split(b[e], high_b[e], low_b[e]);
+    float sum[4] = {
+        0, 0, 0, 0};  // tensor cores cut off what a sum does not hold, always towards zero: it is added with rounding
+    mma_tf32_m16n8k8(sum, low, high_b), mma_tf32_m16n8k8(sum, high, low_b), mma_tf32_m16n8k8(sum, high, high_b);
+    add_tile(c, sum);
+}
+// In halves a lane holds two neighbours of a sum where tf32 has indices t and t + 4: both factors are permuted alike.
+__device__ __forceinline__ void multiply_halves(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
+    mma_f16_m16n8k16(c, a, b);
+}
+__device__ __forceinline__ void multiply_halves(float (&c)[4], const unsigned (&a)[2], const unsigned (&b)[1]) {
+    mma_f16_m16n8k8(c, a, b[0]);
+}
+__device__ __forceinline__ void split_halves(float first, float second, unsigned &high, unsigned &low) {
+    high = floats_to_half2(first, second);
+    if (PRODUCT_PARTS == 2) low = floats_to_half2(first - half2_low(high), second - half2_high(high));
+}
+template <int D>
+__device__ __forceinline__ void multiply_all(float (&c)[4], const float (&a)[D][4], const float (&b)[D][2]) {
+    if (!PRODUCT_PARTS) {
+#pragma unroll
+        for (int d = 0; d < D; d++) multiply(c, a[d], b[d]);
+        return;
+    }
+    unsigned high[2 * D], low[2 * D], high_b[D], low_b[D];
+#pragma unroll
+    for (int d = 0; d < D; d++) {
+        split_halves(a[d][0], a[d][2], high[2 * d], low[2 * d]);
+        split_halves(a[d][1], a[d][3], high[2 * d + 1], low[2 * d + 1]);
+        split_halves(b[d][0], b[d][1], high_b[d], low_b[d]);
+    }
+    if (PRODUCT_PARTS == 2) multiply_halves(c, low, high_b), multiply_halves(c, high, low_b);
+    multiply_halves(c, high, high_b);
+}
+template <int D>
+__device__ __forceinline__ void multiply_all(double (&c)[4], const double (&a)[D][4], const double (&b)[D][2]) {
+#pragma unroll
+    for (int d = 0; d < D; d++) multiply(c, a[d], b[d]);
+}
+// A matrix from the left, and one from the right. Of real ones `im` belongs to the second array alone.
+template <int D>
+__device__ __forceinline__ void add_complex(tile &c, const left<D> &a, const right<D> &b) {
+    REAL minus[D][2];
+#pragma unroll
+    for (int d = 0; d < D; d++) minus[d][0] = -b.im[d][0], minus[d][1] = -b.im[d][1];
+    multiply_all<D>(c.re, a.re, b.re), multiply_all<D>(c.im, a.re, b.im);
+    multiply_all<D>(c.re, a.im, minus), multiply_all<D>(c.im, a.im, b.re);
+}
+template <int D>
+__device__ __forceinline__ void add_from_left(tile &c, const left<D> &f, const right<D> &x) {
+    if (PRODUCT_EVEN)
+        multiply_all<D>(c.re, f.re, x.re), multiply_all<D>(c.im, f.re, x.im);
+    else
+        add_complex<D>(c, f, x);
+}
+template <int D>
+__device__ __forceinline__ void add_from_right(tile &c, const left<D> &x, const right<D> &f) {
+    if (PRODUCT_EVEN)
+        multiply_all<D>(c.re, x.re, f.re), multiply_all<D>(c.im, x.im, f.re);
+    else
+        add_complex<D>(c, x, f);
+}
+__device__ __forceinline__ void load_four(REAL (&to)[4], const REAL *from) {
+    REAL half[2];
+    load_run(half, from), to[0] = half[0], to[1] = half[1];
+    load_run(half, from + RUN), to[2] = half[0], to[3] = half[1];
+}
+
+// ---- transforms
+
+constexpr int STEP = PRODUCT_PARTS ? 2 : 1;  // blocks of a product
+constexpr bool SCALED = sizeof(STORE) == 2;  // numbers are, on their way in
+
+// c += F1 X of a strip, blocks s to s + D - 1 of the sum. f, re, im: this lane's.
+template <int D>
+__device__ __forceinline__ void add_rows(tile (&c)[BLOCKS_2], const REAL *f, const REAL *re, const REAL *im, int s,
+                                         REAL scale) {
+    left<D> a;
+#pragma unroll
+    for (int d = 0; d < D; d++) {
+        load_four(a.re[d], f + (s + d) * PARTS * 2 * RUN);
+        if (PARTS == 2) load_four(a.im[d], f + ((s + d) * 2 + 1) * 2 * RUN);
+    }
+#pragma unroll
+    for (int j = 0; j < BLOCKS_2; j++) {
+        right<D> x;
+#pragma unroll
+        for (int d = 0; d < D; d++)
+#pragma unroll
+            for (int e = 0; e < 2; e++) {
+                const int cell = (8 * (s + d) + 4 * e) * PITCH + 8 * j;
+                x.re[d][e] = SCALED ? re[cell] * scale : re[cell];
+                x.im[d][e] = SCALED ? im[cell] * scale : im[cell];
+            }
+        add_from_left<D>(c[j], a, x);
+    }
+}
+// c = F1 X of a strip of a slice, columns 8 j .. of it in c[j].
+__device__ __forceinline__ void transform_rows(tile (&c)[BLOCKS_2], const REAL *re, const REAL *im, int strip,
+                                               const REAL *operands, int lane, REAL scale) {
+    int at = 2 * lane;
+    keep_here(at);
+    const REAL *const from = operands + strip * LEFT + at;
+    const int first = lane % 4 * PITCH + lane / 4;
+#pragma unroll
+    for (int j = 0; j < BLOCKS_2; j++) c[j] = {};
+#pragma unroll
+    for (int s = 0; s + STEP <= BLOCKS_1; s += STEP) add_rows<STEP>(c, from, re + first, im + first, s, scale);
+    if (BLOCKS_1 % STEP) add_rows<1>(c, from, re + first, im + first, BLOCKS_1 - 1, scale);
+}
+// y += x F, of blocks j to j + D - 1 of x. f: this lane's.
+template <int D, int BLOCKS_N>
+__device__ __forceinline__ void add_columns(tile (&y)[BLOCKS_N], const tile (&x)[BLOCKS_N], const REAL *f, int j) {
+    left<D> a;
+#pragma unroll
+    for (int d = 0; d < D; d++)
+#pragma unroll
+        for (int e = 0; e < 4; e++) {
+            const int from = e % 2 * 2 + e / 2;
+            a.re[d][e] = x[j + d].re[from], a.im[d][e] = x[j + d].im[from];
+        }
+#pragma unroll
+    for (int m = 0; m < BLOCKS_N; m++) {
+        right<D> b;
+#pragma unroll
+        for (int d = 0; d < D; d++) {
+            const REAL *const from = f + ((j + d) * BLOCKS_N + m) * PARTS * RUN;
+            load_run(b.re[d], from);
+            if (PARTS == 2) load_run(b.im[d], from + RUN);
+        }
+        add_from_right<D>(y[m], a, b);
+    }
+}
+// x F: the operand's rows are in the order in which accumulators hold columns.
+template <int BLOCKS_N>
+__device__ __forceinline__ void transform_columns(tile (&x)[BLOCKS_N], const REAL *operand, int lane) {
+    tile y[BLOCKS_N] = {};
+    int at = 2 * lane;
+    keep_here(at);
+#pragma unroll
+    for (int j = 0; j + STEP <= BLOCKS_N; j += STEP) add_columns<STEP>(y, x, operand + at, j);
+    if (BLOCKS_N % STEP) add_columns<1>(y, x, operand + at, BLOCKS_N - 1);
+#pragma unroll
+    for (int m = 0; m < BLOCKS_N; m++) x[m] = y[m];
+}
+// Times the symbol, re and im swapped; but of arrays by themselves.
+template <int BLOCKS_N>
+__device__ __forceinline__ void times_symbol(tile (&x)[BLOCKS_N], const REAL *symbol, int lane) {
+#pragma unroll
+    for (int m = 0; m < BLOCKS_N; m++) {
+        REAL s[4], s_im[4] = {REAL(0), REAL(0), REAL(0), REAL(0)};
+        load_four(s, symbol + m * SYMBOLS + 2 * lane);
+        if (!SYMBOL_REAL) load_four(s_im, symbol + m * SYMBOLS + 2 * RUN + 2 * lane);
+#pragma unroll
+        for (int e = 0; e < 4; e++) {
+            const complex<REAL> z = {x[m].re[e], x[m].im[e]},
+                                scaled = SYMBOL_REAL ? s[e] * z : z * complex<REAL>{s[e], s_im[e]};
+            x[m].re[e] = PRODUCT_EVEN ? scaled.re : scaled.im, x[m].im[e] = PRODUCT_EVEN ? scaled.im : scaled.re;
+        }
+    }
+}
+
+// ---- a torus
+
+// A strip's fragments to shared memory: every second row its second column first, so that rows do not meet in a bank.
+__device__ __forceinline__ void put(const tile (&c)[BLOCKS_2], REAL *re, REAL *im, int strip, int lane) {
+#pragma unroll
+    for (int m = 0; m < BLOCKS_2; m++)
+#pragma unroll
+        for (int half = 0; half < 2; half++) {
+            const int row = 16 * strip + lane / 4 + 8 * half;
+            const int cell = row * PITCH + 8 * m + lane % 4 * 2, odd = lane / 4 % 2;
+            const REAL r[2] = {c[m].re[2 * half], c[m].re[2 * half + 1]},
+                       i[2] = {c[m].im[2 * half], c[m].im[2 * half + 1]};
+            const REAL first = odd ? r[1] : r[0], second = odd ? r[0] : r[1];
+            const REAL first_im = odd ? i[1] : i[0], second_im = odd ? i[0] : i[1];
+            re[cell + odd] = first, im[cell + odd] = first_im;
+            re[cell + 1 - odd] = second, im[cell + 1 - odd] = second_im;
+        }
+}
+// What a warp does: slice after slice, or one strip of the only one.
+__device__ __forceinline__ int strip_of(int warp) { return N3 == 1 ? warp : 0; }
+__device__ __forceinline__ void forward(const REAL *operands, const REAL *symbol, const REAL *raw, REAL *work, int lane,
+                                        int warp, REAL scale) {
+    const int strip = strip_of(warp);
+#pragma unroll 1
+    for (int slice = N3 == 1 ? 0 : warp; slice < N3; slice += WARPS) {
+        tile c[BLOCKS_2];
+        transform_rows(c, raw + slice * SLICE, raw + ROOM + slice * SLICE, strip, operands, lane, scale);
+        transform_columns(c, operands + OPERAND_2, lane);
+        if (N3 == 1) {
+            times_symbol(c, symbol + strip * BLOCKS_2 * SYMBOLS, lane);
+            transform_columns(c, operands + OPERAND_2, lane);
+        }
+        put(c, work + slice * SLICE, work + ROOM + slice * SLICE, strip, lane);
+    }
+}
+// Along the third axis, there and back: a thread writes what it has read.
+__device__ __forceinline__ void middle(const REAL *operands, const REAL *symbol, REAL *work, int lane, int warp) {
+    const auto cell = [&](int i, int j, int e) {
+        const int column = 8 * j + lane % 4 * 2 + e % 2, g = lane / 4;
+        const int row = BLOCKS_2 == 2 ? i * PITCH + g + e / 2 * 8 : (2 * i + e / 2) * PITCH + g;
+        return column < N3 ? row + column * SLICE : -1;
+    };
+#pragma unroll 1
+    for (int i = warp; i < STACKS; i += WARPS) {
+        tile c[BLOCKS_3];
+#pragma unroll
+        for (int k = 0; k < 4 * BLOCKS_3; k++) {
+            const int from = cell(i, k / 4, k % 4);
+            c[k / 4].re[k % 4] = from < 0 ? REAL(0) : work[from];
+            c[k / 4].im[k % 4] = from < 0 ? REAL(0) : work[ROOM + from];
+        }
+        transform_columns(c, operands + OPERAND_3, lane);
+        times_symbol(c, symbol + i * BLOCKS_3 * SYMBOLS, lane);
+        transform_columns(c, operands + OPERAND_3, lane);
+#pragma unroll
+        for (int k = 0; k < 4 * BLOCKS_3; k++) {
+            const int to = cell(i, k / 4, k % 4);
+            if (to >= 0) work[to] = c[k / 4].re[k % 4], work[ROOM + to] = c[k / 4].im[k % 4];
+        }
+    }
+}
+__device__ __forceinline__ void back(const REAL *operands, REAL *work, int lane, int warp) {
+    const int strip = strip_of(warp);
+    REAL *const re = work + (PRODUCT_EVEN ? 0 : ROOM), *const im = work + (PRODUCT_EVEN ? ROOM : 0);
+#pragma unroll 1
+    for (int slice = N3 == 1 ? 0 : warp; slice < N3; slice += WARPS) {
+        tile c[BLOCKS_2];
+        transform_rows(c, work + slice * SLICE, work + ROOM + slice * SLICE, strip, operands, lane, REAL(1));
+        if (N3 > 1) transform_columns(c, operands + OPERAND_2, lane);
+        if (ROW_STRIPS > 1)  // all have read it: of other strips too
+            __syncthreads();
+        else
+            __syncwarp();
+        put(c, re + slice * SLICE, im + slice * SLICE, strip, lane);
+    }
+}
+// What follows `forward` once all warps are through: by all of a block, who wait for each other at the end.
+__device__ __forceinline__ void finish(const REAL *operands, const REAL *symbol, REAL *work, int lane, int warp) {
+    if (N3 > 1) {
+        middle(operands, symbol, work, lane, warp);
+        __syncthreads();
+    }
+    back(operands, work, lane, warp);
+    __syncthreads();
+}
+
+// ---- the scale of numbers in f16
+
+constexpr int TOPS = SCALED ? WARPS : 0;  // numbers in shared memory behind both rooms
+
+struct scales {
+    REAL in, out;  // what goes in is multiplied by, and what comes out
+};
+// Powers of two, which all threads find from all that went in. The symbol's own scale lies behind the matrices. One infinite number makes
+// NaN of all.
+__device__ __forceinline__ scales find_scales(const REAL *operands, const REAL *raw, REAL *tops, int t) {
+    if (!SCALED) return {REAL(1), REAL(1)};
+    float most = 0;
+#pragma unroll 4
+    for (int i = t; i < 2 * ROOM; i += THREADS) most = fmaxf(most, fabsf(static_cast<float>(raw[i])));
+#pragma unroll
+    for (int far = 16; far; far /= 2) most = fmaxf(most, __shfl_xor_sync(~0u, most, far));
+    if (t % 32 == 0) tops[t / 32] = most;
+    __syncthreads();
+#pragma unroll
+    for (int w = 0; w < WARPS; w++) most = fmaxf(most, static_cast<float>(tops[w]));
+    const unsigned power = min(__float_as_uint(most) >> 23, 253u);
+    return {__uint_as_float((254u - power) << 23), __uint_as_float(power << 23) * operands[OPERANDS]};
+}

@@ -1,0 +1,25 @@
+/* Complex numbers above f64's precision, for symbols. */
+#ifndef STN_STRATEGIES_SEGMENT_COMPLEX_H
+#define STN_STRATEGIES_SEGMENT_COMPLEX_H
+#include <math.h>
+#include <stdint.h>
+
+typedef struct cplx {
+    long double re, im;
+} cplx;
+
+static inline cplx product(cplx a, cplx b) { return (cplx){a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re}; }
+
+static inline cplx power(cplx base, uint64_t exponent) {
+    cplx result = {1, 0};
+    for (; exponent; exponent >>= 1, base = product(base, base))
+        if (exponent & 1) result = product(result, base);
+    return result;
+}
+
+/* exp(2 pi i k / n), k = 0 .. n - 1. */
+static inline cplx root_of(int64_t k, int64_t n) {
+    const long double angle = 2 * acosl(-1.0L) * (long double)(2 * k <= n ? k : k - n) / (long double)n;
+    return (cplx){cosl(angle), sinl(angle)};
+}
+#endif

@@ -1,0 +1,348 @@
+/* See tile.h: segment's candidates that are tiles, as a table of operations. */
+#include "strategies/segment/torus.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arith.h"
+#include "base/error.h"
+#include "context/context.h"
+#include "context/kernel.h"
+#include "plan/plan.h"
+#include "render/render.h"
+#include "strategies/common/turns.h"
+#include "strategies/faces/margins.h"
+
+/* Arguments as segment_torus.cu declares them; two values of the arithmetic type follow. */
+typedef struct tile_header {
+    const void *in;
+    void *out;
+    const void *operands, *symbol;
+    int64_t n[3], in_far[3], out_far[3];
+    uint32_t tiles[3], all;
+    int32_t lead[3], useful[3];
+    stn_divisor by_tiles[3];
+} tile_header;
+
+/* Of launches of one length: bytes from the tables' beginning, whole 256. */
+typedef struct tile_sweep {
+    uint64_t fused;
+    size_t operands, symbol;
+} tile_sweep;
+
+typedef struct tile_state {
+    segment_torus tile;
+    segment_sides sides;
+    stn_kernel *kernel;
+    int64_t blocks;
+    int lengths; /* of launches: 2 where the steps do not divide evenly */
+    tile_sweep sweeps[2];
+    stn_faces *faces[2];
+    void *tables; /* on the device */
+    size_t table_bytes;
+    stn_layouts at;
+    size_t grid_bytes; /* of the workspace, whole 256; the faces' follows */
+} tile_state;
+
+static segment_torus tile_of(const stn_candidate *candidate) {
+    segment_torus tile;
+    memcpy(&tile, candidate->values, sizeof tile);
+    return tile;
+}
+
+/* ---- candidates ---------------------------------------------------------------------------------------------------- */
+
+static bool applies(const stn_task *task, const stn_machine *machine, char *reason, size_t size) {
+    const char *why = NULL;
+    segment_torus tile;
+    if (machine->sm < 80)
+        why = "tiles need tensor cores for f64 and tf32: sm_80 or newer";
+    else if (task->rank < 2)
+        why = "tiles are of planes and solids";
+    else if (segment_torus_search(task, machine, &tile, 1, &why, NULL))
+        why = NULL;
+    if (why) snprintf(reason, size, "%s", why);
+    return !why;
+}
+
+static size_t candidates(const stn_task *task, const stn_machine *machine, stn_candidate *list, size_t most) {
+    segment_torus best[STN_CANDIDATES * 2];
+    const char *why;
+    const size_t count =
+        segment_torus_search(task, machine, best, (size_t)stn_min((int64_t)most, STN_CANDIDATES * 2), &why, NULL);
+    for (size_t i = 0; i < count; i++) list[i] = stn_candidate_of(&best[i], sizeof best[i]);
+    return count;
+}
+
+static void left_out(const stn_plan *plan, stn_tally *tally) {
+    segment_torus best[STN_CANDIDATES * 2];
+    const char *why;
+    (void)segment_torus_search(&plan->task, &plan->machine, best, STN_CANDIDATES * 2, &why, tally);
+}
+
+static void estimate(const stn_task *task, const stn_machine *machine, const stn_candidate *candidate,
+                     stn_estimate *result) {
+    const segment_torus tile = tile_of(candidate);
+    segment_torus_cost(task, machine, &tile, result);
+}
+
+/* ---- building ------------------------------------------------------------------------------------------------------ */
+
+static stn_status get_kernel(stn_plan *plan, tile_state *state, stn_error *error) {
+    const stn_task *task = &plan->task;
+    const segment_torus *tile = &state->tile;
+    const segment_factors *f = segment_torus_factors(tile->number);
+    const size_t shared = segment_product_shared(f, task->dtype);
+    stn_text params = STN_TEXT_EMPTY;
+    stn_params_begin(&params);
+    stn_params_elements(&params, task->dtype);
+    segment_product_params(&params, f, task->dtype, tile->fragment, tile->even);
+    for (int side = 0; side < 6; side++) {
+        char name[32];
+        snprintf(name, sizeof name, "%c_SIDE_%s", "ZYX"[side / 2], side % 2 ? "HIGH" : "LOW");
+        stn_params_int(&params, name, state->sides.kind[side / 2][side % 2]);
+    }
+    stn_params_int(&params, "BLOCKS", segment_torus_blocks(task, tile));
+    stn_params_int(&params, "SYMBOL_REAL", segment_torus_real(task, tile));
+    stn_params_int(&params, "TORUS_SHIFTED", state->sides.past != 0);
+    stn_params_int(&params, "EXPECTED_HEADER", sizeof(tile_header));
+    STN_TRY(stn_kernel_make(plan->context, "segment_torus", &params, shared, &state->kernel, error));
+    stn_plan_list_kernel(plan, state->kernel);
+    int64_t resident = 1, counts[3];
+    if (state->kernel->module)
+        resident = plan->machine.multiprocessors *
+                   stn_max(stn_module_occupancy(state->kernel->module, 32 * f->warps, shared), 1);
+    state->blocks = stn_min(stn_div_up(segment_torus_count(task, tile, counts), 2), resident);
+    return STN_OK;
+}
+
+/* Tables for the task's weights. UNSUPPORTED: they reach further than tiles overlap. */
+static stn_status place_sweeps(const stn_task *task, tile_state *state, stn_error *error) {
+    const uint64_t launches = (uint64_t)state->tile.launches;
+    const size_t size = (task->dtype == STN_F64 ? sizeof(double) : sizeof(float));
+    stn_reach reach[3];
+    state->sides = segment_sides_of(task);
+    segment_torus_reach(task, (uint64_t)state->tile.fused, reach);
+    if (state->sides.margins != (bool)state->tile.margins ||
+        !segment_torus_fit(task, &state->sides, reach, &state->tile))
+        return stn_fail(
+            error, STN_ERROR_UNSUPPORTED,
+            "%d fused steps of these weights reach too far for these tiles, or do not suit the sides: make a "
+            "new plan with strategy auto",
+            state->tile.fused);
+    state->tile.even = state->sides.even;
+    state->lengths = task->steps % launches ? 2 : 1;
+    state->table_bytes = 0;
+    for (int k = 0; k < state->lengths; k++) {
+        tile_sweep *sweep = &state->sweeps[k];
+        sweep->fused = (task->steps + (k ? 0 : launches - 1)) / launches;
+        sweep->operands = state->table_bytes;
+        sweep->symbol =
+            sweep->operands + (size_t)stn_round_up((int64_t)(segment_torus_operands(&state->tile) * size), 256);
+        state->table_bytes =
+            sweep->symbol + (size_t)stn_round_up((int64_t)(segment_torus_symbols(task, &state->tile) * size), 256);
+    }
+    return STN_OK;
+}
+
+static stn_status fill_sweep(const stn_task *task, const segment_torus *tile, const tile_sweep *sweep,
+                             unsigned char *tables, stn_error *error) {
+    const size_t count = segment_torus_operands(tile), symbols = segment_torus_symbols(task, tile);
+    double *values = malloc((count + symbols) * sizeof *values);
+    if (!values) return stn_fail_memory(error, "a symbol", (count + symbols) * sizeof *values);
+    stn_status status = segment_torus_make(task, tile, sweep->fused, values, values + count, error);
+    unsigned char *to = tables + sweep->operands;
+    for (size_t i = 0; i < count + symbols && status == STN_OK; i++) {
+        if (i == count) to = tables + sweep->symbol;
+        to += stn_put_real(task->dtype, values[i], to);
+    }
+    free(values);
+    return status;
+}
+
+/* On the device anew; there are none where the GPU is not here. */
+static stn_status make_tables(const stn_plan *plan, tile_state *state, stn_error *error) {
+    struct stn_device *device = plan->context->device;
+    void *tables = NULL;
+    if (!device) return STN_OK;
+    unsigned char *host = calloc(1, state->table_bytes);
+    stn_status status = host ? STN_OK : stn_fail_memory(error, "tables of a symbol", state->table_bytes);
+    for (int k = 0; k < state->lengths && status == STN_OK; k++)
+        status = fill_sweep(&plan->task, &state->tile, &state->sweeps[k], host, error);
+    if (status == STN_OK) status = stn_device_alloc(device, state->table_bytes, &tables, error);
+    if (status == STN_OK) status = stn_device_upload(device, tables, host, state->table_bytes, error);
+    free(host);
+    if (status != STN_OK && tables) stn_device_free(device, tables);
+    if (status == STN_OK) state->tables = tables;
+    return status;
+}
+
+static stn_status prepare(stn_plan *plan, stn_error *error) {
+    tile_state *state = calloc(1, sizeof *state);
+    if (!state) return stn_fail_memory(error, "a plan", sizeof *state);
+    plan->state = state;
+    state->tile = tile_of(&plan->candidate);
+    state->at = stn_task_layouts(&plan->task, (uint64_t)state->tile.launches);
+    state->grid_bytes = (size_t)stn_round_up((int64_t)state->at.work_bytes, 256);
+    STN_TRY(place_sweeps(&plan->task, state, error));
+    STN_TRY(get_kernel(plan, state, error));
+    STN_TRY(make_tables(plan, state, error));
+    size_t margins = 0;
+    for (int k = 0; k < state->lengths && state->tile.margins; k++) {
+        STN_TRY(stn_faces_create(plan, (int)state->sweeps[k].fused, STN_FACES_CHEAPEST, &state->faces[k], error));
+        margins = (size_t)stn_max((int64_t)margins, (int64_t)stn_faces_workspace(state->faces[k]));
+    }
+    plan->workspace_size = state->grid_bytes + margins;
+    return STN_OK;
+}
+
+/* Weights that are as even as the old ones need no compile: only tables change. */
+static stn_status set_weights(stn_plan *plan, stn_error *error) {
+    tile_state *state = plan->state, next = *state;
+    next.tables = NULL;
+    STN_TRY(place_sweeps(&plan->task, &next, error));
+    STN_TRY(get_kernel(plan, &next, error)); /* found where it is the same */
+    stn_status status = make_tables(plan, &next, error);
+    for (int k = 0; k < next.lengths && status == STN_OK && next.tile.margins; k++)
+        status = stn_faces_set_weights(plan, next.faces[k], error);
+    void *unused = status == STN_OK ? state->tables : next.tables;
+    if (unused) stn_device_free(plan->context->device, unused);
+    if (status == STN_OK) *state = next;
+    return status;
+}
+
+static void release(stn_plan *plan) {
+    tile_state *state = plan->state;
+    if (!state) return;
+    for (int k = 0; k < 2; k++) stn_faces_destroy(plan, state->faces[k]);
+    if (state->tables) stn_device_free(plan->context->device, state->tables);
+    free(state);
+    plan->state = NULL;
+}
+
+/* ---- running ------------------------------------------------------------------------------------------------------- */
+
+typedef struct run {
+    const tile_state *state;
+    unsigned char *margins;
+    const tile_sweep *sweep;
+} run;
+
+static stn_status launch_tiles(const stn_plan *plan, const void *user, const stn_fused_launch *l, stn_error *error) {
+    const run *r = user;
+    const tile_state *state = r->state;
+    const segment_torus *tile = &state->tile;
+    const stn_task *task = &plan->task;
+    const segment_factors *f = segment_torus_factors(tile->number);
+    const unsigned char *tables = state->tables;
+    _Alignas(16) unsigned char arguments[sizeof(tile_header) + 16];
+    int64_t counts[3];
+    tile_header h = {.in = l->in,
+                     .out = l->out,
+                     .operands = tables + r->sweep->operands,
+                     .symbol = tables + r->sweep->symbol,
+                     .in_far = {l->from->stride[0], l->from->stride[1], l->from->batch},
+                     .out_far = {l->to->stride[0], l->to->stride[1], l->to->batch}};
+    h.all = (uint32_t)segment_torus_count(task, tile, counts);
+    for (int k = 0; k < 3; k++) {
+        h.n[k] = task->n[k], h.tiles[k] = (uint32_t)counts[k], h.by_tiles[k] = stn_divisor_of(counts[k]);
+        h.lead[k] = tile->lead[k], h.useful[k] = tile->useful[k];
+    }
+    memcpy(arguments, &h, sizeof h);
+    size_t at = sizeof h;
+    for (int i = 0; i < 2; i++) at += stn_put_real(task->dtype, state->sides.past, arguments + at);
+    const stn_launch launch = {.grid = {(unsigned)state->blocks, 1, 1},
+                               .block = {32 * (unsigned)f->warps, 1, 1},
+                               .shared = segment_product_shared(f, task->dtype),
+                               .stream = l->stream};
+    return stn_module_launch(state->kernel->module, &launch, arguments, error);
+}
+
+/* The longer launches come first. */
+static stn_status take_turn(const stn_plan *plan, const void *user, uint64_t i, const stn_fused_launch *l,
+                            stn_error *error) {
+    run r = *(const run *)user;
+    const int length = r.state->lengths == 2 && i >= plan->task.steps % (uint64_t)r.state->tile.launches;
+    r.sweep = &r.state->sweeps[length];
+    return stn_faces_run(plan, r.state->faces[length], launch_tiles, &r, l, r.margins, error);
+}
+
+static uint64_t launches(const stn_plan *plan) {
+    const tile_state *state = plan->state;
+    return (uint64_t)state->tile.launches;
+}
+
+static stn_status execute_part(stn_plan *plan, stn_part part, const stn_execution *at, stn_error *error) {
+    const tile_state *state = plan->state;
+    const run r = {state, (unsigned char *)at->workspace + state->grid_bytes, NULL};
+    return stn_take_turns(plan, &state->at, launches(plan), part, at, take_turn, &r, error);
+}
+
+/* ---- words --------------------------------------------------------------------------------------------------------- */
+
+static void print_tile(const stn_task *task, const segment_torus *tile, stn_text *text) {
+    int points[3];
+    segment_torus_points(tile, points);
+    stn_text_printf(text, ", tiles of ");
+    for (int k = points[0] > 1 ? 0 : 1; k < 3; k++) stn_text_printf(text, k < 2 ? "%d x " : "%d points, ", points[k]);
+    for (int k = points[0] > 1 ? 0 : 1; k < 3; k++)
+        stn_text_printf(text, k < 2 ? "%d x " : "%d of them outputs, ", tile->useful[k]);
+    stn_text_printf(text, "by %s products", tile->even ? "real" : "complex");
+    segment_product_words(task->dtype, tile->fragment, text);
+    if (tile->margins) stn_text_printf(text, ", margins stepped");
+}
+
+static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
+    const tile_state *state = plan->state;
+    const segment_torus *tile = &state->tile;
+    if (format == STN_TEXT) {
+        stn_text_printf(text, "%d launch%s of %d fused steps", tile->launches, tile->launches == 1 ? "" : "es",
+                        tile->fused);
+        if (state->lengths == 2) stn_text_printf(text, " or %d", tile->fused - 1);
+        print_tile(&plan->task, tile, text);
+        stn_text_printf(text, ", they reach %d, %d and %d points along z, y and x", tile->reach[0], tile->reach[1],
+                        tile->reach[2]);
+        return;
+    }
+    int points[3];
+    segment_torus_points(tile, points);
+    const struct {
+        const char *key;
+        int value;
+    } numbers[] = {{"fused_steps", tile->fused},  {"launches", tile->launches},  {"tile_z", points[0]},
+                   {"tile_y", points[1]},         {"tile_x", points[2]},         {"useful_z", tile->useful[0]},
+                   {"useful_y", tile->useful[1]}, {"useful_x", tile->useful[2]}, {"margins", tile->margins}};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        stn_json_key(text, numbers[i].key);
+        stn_json_number(text, numbers[i].value);
+    }
+}
+
+static void name_candidate(const stn_task *task, const stn_candidate *candidate, stn_text *text) {
+    const segment_torus tile = tile_of(candidate);
+    stn_text_printf(text, "%d steps a launch", tile.fused);
+    print_tile(task, &tile, text);
+}
+
+static uint64_t shorten(const stn_task *task, const stn_candidate *candidate, uint64_t most, stn_candidate *trial) {
+    segment_torus tile = tile_of(candidate);
+    const uint64_t steps = stn_fused_shorten(task, tile.fused, most, &tile.launches);
+    *trial = stn_candidate_of(&tile, sizeof tile);
+    return steps;
+}
+
+const stn_strategy segment_by_tiles = {
+    .applies = applies,
+    .candidates = candidates,
+    .estimate = estimate,
+    .prepare = prepare,
+    .set_weights = set_weights,
+    .describe = describe,
+    .release = release,
+    .name_candidate = name_candidate,
+    .left_out = left_out,
+    .shorten = shorten,
+    .launches = launches,
+    .execute_part = execute_part,
+};

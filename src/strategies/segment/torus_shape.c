@@ -1,0 +1,274 @@
+/* See tile.h: which tiles there are, what they take and err by. */
+#include <math.h>
+#include <string.h>
+
+#include "base/arith.h"
+#include "base/best.h"
+#include "plan/accuracy.h"
+#include "problem/stencil.h"
+#include "strategies/faces/margins.h"
+#include "strategies/segment/torus.h"
+
+#define UNIT 4          /* points: outputs along x begin and end at whole ones, of tiles */
+#define LONG 16         /* longer than this */
+#define LEAST_USEFUL 64 /* at least one point in so many of a tile is an output */
+#define MOST_MARGIN 64  /* steps that margins at faces are stepped in one launch */
+#define MOST_FITS 4     /* numbers of launches that fit and are looked at */
+#define MOST_FUSED 64   /* steps of a launch: any more reach past a tile, but of weights that hardly spread */
+#define SURELY                                                                                                         \
+    10.0 /* spreads that steps reach in both directions together at least: f64's reach is some 16 of them, f32's 11 */
+#define LONGEST 64 /* points of a tile along an axis */
+#define MOST_TILES ((int64_t)1 << 30)
+
+/* Parts of the unit's rate, and of copy bandwidth. No tile is measured yet. f64: segments of products reach 0.48 to 0.53
+ * (bench/results/2026-11-23-segment-forms.md); tiles that are even read half the matrices a product. Of other types numbers are split and
+ * packed beside each product, some 25 instructions for 13 cycles of 3 tf32 products, 15 for 4 of one of halves: guesses, on the slow side. */
+static const double rates[] = {[STN_F64] = 0.45, [STN_F32] = 0.15, [STN_F16] = 0.08};
+#define MEMORY 0.6
+#define BESIDE 0.02
+
+void segment_torus_points(const segment_torus *tile, int points[3]) {
+    const segment_factors *f = segment_torus_factors(tile->number);
+    points[0] = f->n[2], points[1] = f->n[0], points[2] = f->n[1];
+}
+
+int64_t segment_torus_count(const stn_task *task, const segment_torus *tile, int64_t counts[3]) {
+    for (int k = 0; k < 3; k++) counts[k] = stn_div_up(task->n[k], tile->useful[k]);
+    return task->batch * counts[0] * counts[1] * counts[2];
+}
+
+/* Threads of 16 rows of few columns have 168 registers or less in f64, of more all that there are. */
+int segment_torus_blocks(const stn_task *task, const segment_torus *tile) {
+    const segment_factors *f = segment_torus_factors(tile->number);
+    const int most = task->dtype != STN_F64 ? (f->n[1] <= 32 ? 512 : 384) : f->n[1] <= 32 && tile->even ? 384 : 256;
+    return (int)stn_max(1, most / (32 * f->warps));
+}
+
+/* ---- sides --------------------------------------------------------------------------------------------------------- */
+
+static int64_t taps_along(const stn_task *task, int axis) { return task->reach[axis][0] + task->reach[axis][1]; }
+
+/* Symmetric taps commute with even reflection whatever their reach, and with an odd one where one tap reaches past the side. */
+static bool goes_on(const stn_task *task, int axis, bool one_value, stn_boundary_kind kind[2]) {
+    const bool one_past = task->reach[axis][0] == 1 && task->reach[axis][1] == 1;
+    for (int side = 0; side < 2; side++) kind[side] = task->boundary[axis][side].kind;
+    if (kind[0] == STN_WRAP) return true;
+    if (!stn_task_mirrored(task, axis) || task->n[axis] < 4) return false;
+    for (int side = 0; side < 2; side++) {
+        if (kind[side] == STN_REFLECT || kind[side] == STN_MIRROR) continue;
+        if (!one_past || kind[side] == STN_FIXED || (kind[side] == STN_CONSTANT && !one_value)) return false;
+        if (kind[side] == STN_NEAREST) kind[side] = STN_REFLECT; /* of one point it is the same */
+    }
+    return true;
+}
+
+segment_sides segment_sides_of(const stn_task *task) {
+    segment_sides s = {.even = true};
+    double drift;
+    const bool one_value = segment_one_value(task, &s.past, &drift);
+    for (int k = 0; k < 3; k++) {
+        s.even = s.even && stn_task_mirrored(task, k);
+        if (!taps_along(task, k))
+            s.kind[k][0] = s.kind[k][1] = STN_NEAREST;
+        else
+            s.margins = s.margins || !goes_on(task, k, one_value, s.kind[k]);
+    }
+    for (int k = 0; k < 3 && s.margins; k++)
+        if (s.kind[k][0] != STN_WRAP) s.kind[k][0] = s.kind[k][1] = STN_NEAREST;
+    if (s.margins || !one_value) s.past = 0;
+    return s;
+}
+
+/* ---- tiles --------------------------------------------------------------------------------------------------------- */
+
+void segment_torus_reach(const stn_task *task, uint64_t steps, stn_reach reach[3]) {
+    for (int k = 0; k < 3; k++) {
+        reach[k] = (stn_reach){{0, 0}, {0, 0}};
+        if (!taps_along(task, k)) continue;
+        const bool again = k > 0 && taps_along(task, k - 1) && stn_reach_alike(task, k - 1, k);
+        reach[k] = again ? reach[k - 1] : stn_reach_find(task, k, steps, segment_tail(task->dtype));
+    }
+}
+
+/* Of one step: the root of the mean square of offsets about their mean along the axis where that is most, |weights| as chances. Spreads of steps add up
+ * as roots: this tells without looking for the reach that it is too far. */
+static double spread_of(const stn_task *task) {
+    double most = 0;
+    for (int k = 0; k < 3; k++) {
+        double sum = 0, mean = 0, square = 0;
+        for (size_t t = 0; t < task->ntaps; t++) {
+            const double weight = fabs(task->taps[t].weight), offset = task->taps[t].offset[k];
+            sum += weight, mean += weight * offset, square += weight * offset * offset;
+        }
+        if (sum > 0) most = fmax(most, square / sum - mean / sum * (mean / sum));
+    }
+    return sqrt(most);
+}
+
+bool segment_torus_fit(const stn_task *task, const segment_sides *sides, const stn_reach reach[3],
+                       segment_torus *tile) {
+    int points[3];
+    double part = 1;
+    segment_torus_points(tile, points);
+    if (points[0] > 1 && !taps_along(task, 0)) return false; /* planes serve */
+    for (int k = 0; k < 3; k++) {
+        const int64_t n = task->n[k], unit = k == 2 && points[k] > LONG ? UNIT : 1;
+        const int64_t low = reach[k].side[0], high = reach[k].side[1], length = points[k];
+        tile->reach[k] = (int)stn_min(low + high, INT32_MAX);
+        if (sides->kind[k][0] == STN_WRAP && length % n == 0) { /* whole periods: convolving on the torus is right */
+            tile->lead[k] = 0, tile->useful[k] = (int)n;
+            continue;
+        }
+        if (low + high >= length) return false;
+        tile->lead[k] = (int)(low ? stn_round_up(low, unit) : 0);
+        tile->useful[k] = (int)((length - tile->lead[k] - high) / unit * unit);
+        if (tile->useful[k] <= 0) return false;
+        part *= (double)tile->useful[k] / (double)length;
+    }
+    return part * LEAST_USEFUL >= 1;
+}
+
+static bool unit_holds(const stn_task *task, const stn_machine *machine, void *of) {
+    const segment_torus *tile = of;
+    return machine->flops[segment_product_unit(task->dtype, tile->fragment)] > 0;
+}
+static bool shared_holds(const stn_task *task, const stn_machine *machine, void *of) {
+    const segment_torus *tile = of;
+    return segment_product_shared(segment_torus_factors(tile->number), task->dtype) <= machine->shared_per_block;
+}
+static bool tiles_hold(const stn_task *task, const stn_machine *machine, void *of) {
+    int64_t counts[3];
+    (void)machine;
+    return segment_torus_count(task, of, counts) < MOST_TILES;
+}
+static const stn_constraint constraints[] = {
+    {"tensor cores", "products of tiles have tensor cores of their type", unit_holds},
+    {"shared memory", "two tiles, and two more on their way, fit a block's shared memory", shared_holds},
+    {"tiles", "tiles are counted in 31 bits", tiles_hold},
+};
+
+/* ---- cost ---------------------------------------------------------------------------------------------------------- */
+
+/* As of segments (cost.c). What lies beyond the reach is left away. */
+#define BEYOND 3.1
+/* Where what lies past sides is a value that is no 0, tiles there round relative to it too. */
+#define SHIFTED 9
+static double predicted_error(const stn_task *task, const segment_torus *tile) {
+    const double stored = task->dtype == STN_F16 ? stn_error_rounding(STN_F16) : 0;
+    double alike = segment_product_alike(task->dtype, tile->fragment);
+    for (int k = 0; k < 3; k++)
+        if (tile->reach[k] < (int64_t)tile->fused * taps_along(task, k)) alike += BEYOND * segment_tail(task->dtype);
+    double at_sides = 0;
+    for (int k = 0; k < 3 && tile->shifted; k++)
+        at_sides = fmax(at_sides, fmin(1, 2.0 * tile->useful[k] / (double)task->n[k]));
+    const double chance = segment_product_rounding(task, tile->fragment) * (1 + SHIFTED * at_sides);
+    const double own = stn_error_of(alike, hypot(chance, stored), tile->launches);
+    return tile->margins ? hypot(own, stn_error_stepping(task)) : own;
+}
+
+void segment_torus_cost(const stn_task *task, const stn_machine *machine, const segment_torus *tile, stn_estimate *e) {
+    const segment_factors *f = segment_torus_factors(tile->number);
+    int64_t counts[3];
+    const double tiles = (double)segment_torus_count(task, tile, counts), points = (double)stn_task_points(task);
+    const double size = (double)stn_dtype_size(task->dtype), length = f->n[0] * f->n[1] * f->n[2];
+    const double resident =
+        (double)machine->multiprocessors *
+        fmin(segment_torus_blocks(task, tile), fmax(1, floor((double)machine->shared_per_multiprocessor /
+                                                             (double)segment_product_shared(f, task->dtype))));
+    const double turns = ceil(tiles / 2) / resident;
+    memset(e, 0, sizeof *e);
+    e->unit = segment_product_unit(task->dtype, tile->fragment);
+    const double flops =
+        segment_product_flops(f, tile->even) * segment_product_parts(task->dtype, tile->fragment) * ceil(tiles / 2);
+    const double compute = flops / (rates[task->dtype] * machine->flops[e->unit]) * ceil(turns) / turns;
+    const double move = size * (tiles * length + points) / (MEMORY * machine->copy_bandwidth);
+    double value, drift = 0;
+    (void)segment_one_value(task, &value, &drift);
+    e->launches = tile->launches;
+    e->bytes = e->launches * 2 * size * points, e->flops = e->launches * flops;
+    e->seconds = e->launches * (fmax(compute, move) + BESIDE * fmin(compute, move) + machine->launch_seconds);
+    if (tile->margins) e->seconds += e->launches * stn_faces_seconds(task, machine, tile->fused);
+    e->halo_waste = tiles * length / points - 1;
+    e->error = predicted_error(task, tile) + drift, e->stepping = tile->margins;
+}
+
+/* ---- search -------------------------------------------------------------------------------------------------------- */
+
+typedef struct search {
+    const stn_task *task;
+    const stn_machine *machine;
+    segment_sides sides;
+    stn_tally *tally;
+    segment_torus *best;
+    double costs[STN_CANDIDATES];
+    size_t found, most;
+} search;
+
+/* f16: halves where they are right enough, else such in two parts. */
+static bool is_wanted(const search *s, const segment_torus *tile, int fragment) {
+    if (s->task->dtype != STN_F16) return fragment == SEGMENT_WIDE;
+    segment_torus halves = *tile;
+    halves.fragment = SEGMENT_HALVES;
+    stn_estimate e;
+    segment_torus_cost(s->task, s->machine, &halves, &e);
+    return fragment == (stn_error_meets(s->task, &e) ? SEGMENT_HALVES : SEGMENT_TWO_HALVES);
+}
+
+static bool add_tiles(search *s, const segment_torus *like, const stn_reach reach[3]) {
+    bool any = false;
+    for (int i = 0; i < SEGMENT_TORUSS * 3; i++) {
+        segment_torus tile = *like;
+        tile.number = (uint8_t)(i / 3), tile.fragment = (uint8_t)(i % 3);
+        if (!segment_torus_fit(s->task, &s->sides, reach, &tile) || !is_wanted(s, &tile, tile.fragment)) continue;
+        if (!STN_CONSTRAINTS_HOLD(constraints, s->task, s->machine, &tile, s->tally)) continue;
+        any = true;
+        stn_estimate e;
+        segment_torus_cost(s->task, s->machine, &tile, &e);
+        segment_torus *to = stn_best_insert(s->best, s->costs, sizeof tile, &s->found, s->most, e.seconds);
+        if (to) *to = tile;
+    }
+    return any;
+}
+
+/* What is only worth measuring: other fragments of the cheapest. */
+#define VARIED 4
+static size_t add_variants(const search *s, size_t most) {
+    size_t found = s->found;
+    for (size_t i = 0; i < s->found && i < VARIED; i++)
+        for (uint8_t fragment = 0; fragment < 3 && found < most && s->task->dtype != STN_F32; fragment++) {
+            segment_torus varied = s->best[i];
+            varied.fragment = fragment;
+            if (fragment != s->best[i].fragment &&
+                STN_CONSTRAINTS_HOLD(constraints, s->task, s->machine, &varied, s->tally))
+                s->best[found++] = varied;
+        }
+    return found;
+}
+
+size_t segment_torus_search(const stn_task *task, const stn_machine *machine, segment_torus *best, size_t most,
+                            const char **why, stn_tally *tally) {
+    const double spread = spread_of(task);
+    const int64_t least = stn_div_up((int64_t)task->steps, MOST_FUSED);
+    *why = "its taps reach too far, or its symbol grows past the data's range";
+    if (SURELY * spread > LONGEST) return 0; /* sooner than all that takes longer */
+    search s = {.task = task, .machine = machine, .sides = segment_sides_of(task), .tally = tally};
+    s.best = best, s.most = (size_t)stn_min((int64_t)most, STN_CANDIDATES);
+    const double growth = log10(stn_taps_max_symbol(task->ntaps, task->taps));
+    for (int64_t launches = least, fits = 0; launches <= (int64_t)task->steps && fits < (most == 1 ? 1 : MOST_FITS);
+         launches += launches / 3 + 1) {
+        segment_torus tile = {.mark = SEGMENT_TORUS_MARK,
+                              .launches = (int)launches,
+                              .fused = (int)stn_div_up((int64_t)task->steps, launches),
+                              .margins = s.sides.margins,
+                              .even = s.sides.even,
+                              .shifted = s.sides.past != 0};
+        int64_t low[3], high[3];
+        stn_reach reach[3];
+        if (tile.fused * growth > (task->dtype == STN_F64 ? 290 : 36)) continue;
+        if (tile.margins && (tile.fused > MOST_MARGIN || !stn_faces_interior(task, tile.fused, low, high))) continue;
+        if (SURELY * spread * sqrt(tile.fused) > LONGEST) continue;
+        segment_torus_reach(task, (uint64_t)tile.fused, reach);
+        fits += add_tiles(&s, &tile, reach);
+    }
+    return most > STN_CANDIDATES ? add_variants(&s, most) : s.found;
+}

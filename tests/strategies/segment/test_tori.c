@@ -1,0 +1,240 @@
+/* segment's tiles of planes and solids, against host: every tile, any weights, sides, steps, layouts, on whatever device there is. Prints
+ * TAP. Usage: test_segment_tori [--full] [--only PART] [--dtype T]. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../suite.h"
+
+static const char *const planes[] = {"16 x 16", "32 x 32", "48 x 40", "64 x 48"};
+static const char *const solids[] = {"10 x 8 x 9", "16 x 16 x 8", "8 x 16 x 16", "16 x 16 x 16"};
+
+/* The candidate of these words, of so many steps a launch where that is not 0. */
+static void check(suite *s, const char *what, stn_problem p, const char *tile, int fused, const char *more,
+                  uint64_t seed) {
+    char words[160], name[400], detail[1200];
+    comparison c;
+    p = suite_problem(s, &p);
+    if (fused)
+        snprintf(words, sizeof words, "%d steps a launch, tiles of %s points", fused, tile);
+    else
+        snprintf(words, sizeof words, "tiles of %s points", tile);
+    const int pick = suite_candidate(s, &p, "segment", words);
+    const bool good = compare_candidate_with_host(s->context, s->pool, &p, "segment", pick, true, seed, &c) &&
+                      strstr(c.parameters, more);
+    snprintf(name, sizeof name, "%s, %s, %d steps", words, what, (int)p.steps);
+    suite_detail(&c, detail, sizeof detail);
+    s->worst = fmax(s->worst, good ? c.relative_l2 / c.bar : 0);
+    suite_report(s, good, name, detail);
+}
+
+static stn_problem grid_of(const stn_stencil *stencil, dice *d, int least, int most, uint64_t steps) {
+    stn_problem p = STN_PROBLEM_INIT;
+    p.stencil = stencil;
+    for (int axis = 0; axis < stn_stencil_rank(stencil); axis++) p.extent[axis] = (size_t)dice_int(d, least, most);
+    p.steps = steps;
+    for (int axis = 0; axis < 3; axis++) p.boundary[axis][0].kind = p.boundary[axis][1].kind = STN_WRAP;
+    return p;
+}
+
+/* Weights of one radius that are the same mirrored along each axis and no product; their |.| add up to 1. turned: opposite ones are the
+ * same, mirrored ones are not. */
+static stn_stencil *even_box(dice *d, int rank, int radius, bool positive, bool turned) {
+    stn_tap taps[7 * 7 * 7];
+    const int size = 2 * radius + 1, count = rank == 2 ? size * size : size * size * size;
+    double own[4][4][4], sum = 0;
+    for (int i = 0; i < 64; i++)
+        own[i / 16][i / 4 % 4][i % 4] = (0.1 + fabs(dice_real(d))) * (positive || i % 5 ? 1 : -1);
+    for (int i = 0; i < count; i++) {
+        int at[3] = {i / (size * size) - radius, i / size % size - radius, i % size - radius};
+        if (rank == 2) at[0] = at[1], at[1] = at[2], at[2] = 0;
+        taps[i] = (stn_tap){{at[0], at[1], at[2]}, own[abs(at[0])][abs(at[1])][abs(at[2])]};
+        if (turned && at[0] * at[1] > 0) taps[i].weight *= 0.25;
+        sum += fabs(taps[i].weight);
+    }
+    for (int i = 0; i < count; i++) taps[i].weight /= sum;
+    stn_stencil *stencil = NULL;
+    stn_stencil_create(rank, (size_t)count, taps, &stencil, NULL);
+    return stencil;
+}
+
+/* Every tile, of weights that are real sums, of such as are even about the centre alone, and of others. */
+static void tiles(suite *s) {
+    for (int i = 0; i < 24; i++) {
+        const int rank = i % 8 < 4 ? 2 : 3, kind = i / 8, number = i % 4;
+        if (!s->full && (kind + number) % 3 == 2) continue;
+        dice d = {(uint64_t)i + 100};
+        const int radius = rank == 2 && number > 1 ? 2 : 1, fused = rank == 3 || number == 0 ? 2 : 4;
+        stn_stencil *stencil =
+            kind ? even_box(&d, rank, radius, i % 2, kind == 2) : random_stencil(&d, rank, TAPS_BOX, radius);
+        stn_problem p = grid_of(stencil, &d, 11, rank == 2 ? 130 : 37, (uint64_t)fused);
+        p.batch = 1 + (size_t)(i % 3);
+        check(s,
+              kind == 0   ? "uneven weights"
+              : kind == 1 ? "even weights"
+                          : "weights even about the centre",
+              p, (rank == 2 ? planes : solids)[number], fused, kind == 1 ? "by real products" : "by complex products",
+              d.state);
+        stn_stencil_destroy(stencil);
+    }
+}
+
+/* Sides that even weights make right, at every pair. */
+static void sides(suite *s) {
+    static const stn_boundary_kind kinds[] = {STN_REFLECT, STN_MIRROR, STN_NEAREST, STN_CONSTANT};
+    for (int i = 0; i < 48; i++) {
+        const int axis = i / 16, low = i % 4, high = i / 4 % 4, rank = axis == 2 || i % 3 == 2 ? 3 : 2;
+        if (!s->full && i % 5 != axis) continue;
+        dice d = {(uint64_t)i + 300};
+        stn_stencil *stencil = even_box(&d, rank, low < 2 && high < 2 && rank == 2 ? 2 : 1, true, false);
+        stn_problem p = grid_of(stencil, &d, 5, rank == 2 ? 90 : 30, (uint64_t)dice_int(&d, 1, rank == 2 ? 7 : 3));
+        /* shared: else it would be stepped; f32's rounds beside what little is left of so small a grid */
+        const double value = low == 3 && high == 3 && i % 2 ? (s->dtype_given && s->dtype == STN_F32 ? -0.1 : -0.7) : 0;
+        p.boundary[axis % rank][0] = (stn_boundary){kinds[low], low == 3 ? value : 0};
+        p.boundary[axis % rank][1] = (stn_boundary){kinds[high], high == 3 ? value : 0};
+        if (i % 2) p.boundary[(axis + 1) % rank][0].kind = p.boundary[(axis + 1) % rank][1].kind = STN_MIRROR;
+        char what[120];
+        snprintf(what, sizeof what, "%s:%s on axis %d", side_names[kinds[low]], side_names[kinds[high]], axis % rank);
+        check(s, what, p, rank == 2 ? planes[1 + i % 2] : solids[3], 0, value != 0 ? "" : "real products", d.state);
+        stn_stencil_destroy(stencil);
+    }
+}
+
+/* Any sides and weights: what is no torus is stepped. */
+static void margins(suite *s) {
+    for (int i = 0; i < 24; i++) {
+        if (!s->full && i % 3) continue;
+        dice d = {(uint64_t)i + 500};
+        const int rank = 2 + i % 2;
+        stn_stencil *stencil = random_stencil(&d, rank, i % 4 ? TAPS_STAR : TAPS_RANDOM, 1);
+        stn_problem p = grid_of(stencil, &d, rank == 2 ? 20 : 12, rank == 2 ? 110 : 30,
+                                (uint64_t)dice_int(&d, 1, rank == 2 ? 16 : 5));
+        random_sides(&d, &p, rank);
+        p.boundary[0][0].kind = STN_FIXED, p.boundary[0][1].kind = i % 2 ? STN_FIXED : STN_REFLECT;
+        p.in_place = i % 5 == 0;
+        check(s, "any sides", p, rank == 2 ? planes[1] : solids[3], 0, "margins stepped", d.state);
+        stn_stencil_destroy(stencil);
+    }
+}
+
+/* Launches of two lengths, whole periods, grids smaller than a tile, layouts. */
+static void steps(suite *s) {
+    static const int counts[] = {1, 2, 3, 7, 13, 29, 37, 64};
+    for (int i = 0; i < 16; i++) {
+        if (!s->full && i % 3 == 1) continue;
+        dice d = {(uint64_t)i + 700};
+        const int rank = i % 4 == 3 ? 3 : 2;
+        stn_stencil *stencil = i % 2 ? even_box(&d, rank, 1, true, false) : random_stencil(&d, rank, TAPS_BOX, 1);
+        stn_problem p = grid_of(stencil, &d, 3, rank == 2 ? 70 : 24, (uint64_t)counts[rank == 3 ? i / 4 : i % 8]);
+        if (i % 5 == 0) p.extent[0] = p.extent[1] = 16;
+        if (i % 5 == 1 && rank == 2) {
+            p.in_stride[1] = p.out_stride[1] = 1;
+            p.in_stride[0] = p.extent[1] + 3, p.out_stride[0] = p.extent[1] + 8;
+        }
+        p.in_place = i % 6 == 2, p.batch = 1 + i % 2 * 2;
+        if (i % 6 == 3) p.alignment = s->dtype_given ? 4 : 8;
+        check(s, "any size", p, rank == 2 ? planes[1] : solids[3], 0, "", d.state);
+        stn_stencil_destroy(stencil);
+    }
+}
+
+/* Solids and planes whose taps leave out an axis. */
+static void fewer(suite *s) {
+    for (int which = 1; which < 7; which++) {
+        stn_tap taps[5] = {{{0}, 0.5}, {{0}, 0.1}, {{0}, 0.2}, {{0}, 0.15}, {{0}, 0.05}};
+        for (int t = 1; t < 5; t++)
+            for (int axis = 0; axis < 3; axis++)
+                if (which >> axis & 1) taps[t].offset[axis] = ((t - 1) >> (axis == 2 ? 0 : axis) & 1) ? 1 : -1;
+        if (which == 1 || which == 2 || which == 4) continue; /* lines: products serve them */
+        stn_stencil *stencil = NULL;
+        if (stn_stencil_create(3, 5, taps, &stencil, NULL) != STN_OK) continue;
+        dice d = {(uint64_t)which};
+        stn_problem p = grid_of(stencil, &d, 9, 30, 3);
+        for (int axis = 0; axis < 3; axis++)
+            if (!(which >> axis & 1)) p.boundary[axis][0].kind = p.boundary[axis][1].kind = STN_FIXED;
+        check(s, "taps that leave an axis out", p, which == 6 ? planes[1] : solids[3], 0, "", d.state);
+        stn_stencil_destroy(stencil);
+    }
+}
+
+/* Uneven weights of one sign. */
+static stn_stencil *slanted(dice *d) {
+    static const stn_tap like[4] = {{{0, 0, 0}, 0.4}, {{-1, 0, 0}, 0.3}, {{0, 1, 0}, 0.2}, {{1, -1, 0}, 0}};
+    stn_tap taps[4];
+    memcpy(taps, like, sizeof taps);
+    taps[3].weight = 0.1 + 0.05 * dice_real(d);
+    stn_stencil *stencil = NULL;
+    stn_stencil_create(2, 4, taps, &stencil, NULL);
+    return stencil;
+}
+
+static double draw_large(dice *d) { return 900 + 100 * dice_real(d); }
+
+/* f16 by numbers in one half and in two, some of them such as f16 only holds scaled: predicted is no less than what is found. */
+static void halves(suite *s) {
+    for (int i = 0; i < 16; i++) {
+        if (!s->full && i % 4 > 1) continue;
+        dice d = {(uint64_t)i + 900};
+        const bool even = i % 3 > 0, two = i % 4 % 3; /* uneven weights of both signs take two parts */
+        stn_stencil *stencil = even  ? even_box(&d, 2 + i % 2, 1, true, false)
+                               : two ? random_stencil(&d, 2, TAPS_BOX, 1)
+                                     : slanted(&d);
+        const int rank = stn_stencil_rank(stencil), most = i % 4 < 2 ? 3 : 11; /* one launch or several */
+        stn_problem p = grid_of(stencil, &d, 20, rank == 2 ? 100 : 30, (uint64_t)dice_int(&d, 1, most));
+        p.dtype = STN_F16;
+        char words[80], what[120], detail[1200];
+        snprintf(words, sizeof words, "%s products of halves in %s", even ? "real" : "complex",
+                 two ? "two parts" : "one part");
+        const int pick = suite_candidate(s, &p, "segment", words);
+        comparison c;
+        const bool good =
+            even && i % 2
+                ? compare_drawn_with_host(s->context, s->pool, &p, "segment", pick, true, draw_large, d.state, &c)
+                : compare_candidate_with_host(s->context, s->pool, &p, "segment", pick, true, d.state, &c);
+        snprintf(what, sizeof what, "%s, %dD, %d steps", words, rank, (int)p.steps);
+        suite_detail(&c, detail, sizeof detail);
+        suite_report(s, good && (!even || c.predicted >= 0.9 * c.relative_l2), what, detail);
+        stn_stencil_destroy(stencil);
+    }
+}
+
+/* Runs of one plan are a plan of all their steps; and a plan takes new weights, even and uneven ones, but for sides that want even ones. */
+static void plans(suite *s) {
+    enum { N = 61, POINTS = N * N };
+    static double in[POINTS];
+    if (s->dtype_given) return;
+    dice d = {3};
+    for (int i = 0; i < POINTS; i++) in[i] = dice_real(&d);
+    for (int mirrored = 0; mirrored < 2; mirrored++) {
+        stn_stencil *stencil = even_box(&d, 2, 1, true, false);
+        stn_problem p = grid_of(stencil, &d, N, N, 9);
+        if (mirrored) p.boundary[1][0].kind = p.boundary[1][1].kind = STN_REFLECT;
+        stn_plan_options options = STN_PLAN_OPTIONS_INIT;
+        options.strategy = "segment";
+        stn_plan *plan = NULL;
+        stn_error error = {0};
+        bool good = stn_plan_create(s->context, &p, &options, &plan, &error) == STN_OK;
+        for (int kind = 0; kind < 3 && good; kind++) {
+            stn_stencil *fresh = kind == 1 ? random_stencil(&d, 2, TAPS_BOX, 1) : even_box(&d, 2, 1, true, kind == 2);
+            stn_problem q = p;
+            double weights[9];
+            q.stencil = fresh;
+            for (int i = 0; i < 9; i++) weights[i] = stn_stencil_taps(fresh)[i].weight;
+            const stn_status status = stn_plan_set_weights(plan, 9, weights, &error);
+            const bool refused = status == STN_ERROR_UNSUPPORTED, wrong = refused != (mirrored && kind);
+            good = !wrong && (refused || compare_plan_with_host(s->context, plan, &q, in, POINTS) < 1e-13);
+            suite_report(s, good, refused ? "uneven weights at mirrors are refused" : "new weights", error.message);
+            stn_stencil_destroy(fresh);
+        }
+        if (!plan) suite_report(s, false, "a plan", error.message);
+        stn_plan_destroy(plan);
+        stn_stencil_destroy(stencil);
+    }
+}
+
+int main(int argc, char **argv) {
+    static const suite_part parts[] = {{"tiles", tiles}, {"sides", sides},   {"margins", margins}, {"steps", steps},
+                                       {"fewer", fewer}, {"halves", halves}, {"plans", plans}};
+    return suite_main(argc, argv, parts, sizeof parts / sizeof *parts);
+}
