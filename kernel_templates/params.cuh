@@ -209,6 +209,7 @@ constexpr int EXTEND_HIGH = 0, EXTEND_HIGH_SIGN = 1;
 constexpr int LINE_WHOLE = 0;                   // 1: a line is the axis, no more
 constexpr int SYMBOL = 0;                       // spectral/symbol.cuh: 0 real and the same for -theta, 1 any
 constexpr int SYMBOL_TURNED = 0;                // 1: lines are rows of sheets
+constexpr int SYMBOL_SUM = 0;                   // 1: the sum of the symbol's powers below the steps'
 constexpr int SYMBOL_HIGH = 1, SYMBOL_LOW = 0;  // terms of its parts
 constexpr int SOURCES = 0;  // 1: fixed or constant sides add a source; 2: in 3D; 3: in rows of sheets
 // spectral_columns: 1: some columns have a source and no points; 2: those are another kernel's

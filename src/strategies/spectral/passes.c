@@ -61,6 +61,7 @@ static stn_status make_pass(stn_plan *plan, const spectral_state *state, spectra
         const bool meets_symbol = pass->direction == SPECTRAL_BOTH;
         stn_params_int(&params, "SYMBOL", !meets_symbol ? 0 : shape->symbol.taps ? 2 : !shape->symbol.plain);
         stn_params_int(&params, "SYMBOL_TURNED", 0);
+        stn_params_int(&params, "SYMBOL_SUM", meets_symbol && task->sum);
         stn_params_int(&params, "COLUMNS_DEAD", !meets_symbol ? 0 : settles(state) ? 2 : columns_dead(shape));
         stn_params_int(&params, "SYMBOL_HIGH", shape->symbol.high);
         stn_params_int(&params, "SYMBOL_LOW", shape->symbol.low);
