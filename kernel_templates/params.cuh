@@ -201,6 +201,7 @@ constexpr int WALK_LEGS = 1;       // blocks that share a column
 constexpr int WALK_FACTORS = 1;    // 1: all segments' factors are made once
 constexpr int SPECTRUM_GROUP = 2;  // rows of the spectrum whose numbers lie side by side
 constexpr int SPECTRUM_BACK = 0;   // spectral_rows: 1 from frequencies to points
+constexpr int SPECTRUM_ADDS = 0;   // spectral_rows, spectral_sheet: 1: the way back adds to what the output holds
 constexpr int DIRECTION = 2;       // spectral_columns: 0 forward, 1 back, 2 forward, times the symbol and back
 constexpr int SPECTRUM_APART = 0;  // spectral_columns: 1: what is made goes elsewhere, for each snapshot anew
 constexpr int EXTEND_REPEATS = 1;  // spectral/extension.cuh: how the axis goes on past its sides

@@ -1,4 +1,4 @@
-/* What both ways of `sourced` add by, and run between; see sourced.h. */
+/* What runs of few steps add by; see sourced.h. */
 #include <string.h>
 
 #include "base/arith.h"
@@ -24,6 +24,8 @@ static const struct {
                         [SOURCED_MASK] = {false, true, true, false},
                         [SOURCED_ADD] = {true, true, false, false},
                         [SOURCED_LAST] = {true, true, false, true}};
+
+stn_dtype sourced_own_type(const stn_task *task) { return task->dtype == STN_F16 ? STN_F32 : task->dtype; }
 
 bool sourced_adds(const stn_task *task) {
     return task->batch * task->n[0] * task->n[1] <= INT32_MAX / stn_div_up(task->n[2], CHUNK);
@@ -69,10 +71,4 @@ stn_status sourced_add(const sourced_job *job, sourced_way way, sourced_grid x, 
     const int64_t blocks = task->batch * task->n[0] * task->n[1] * a.chunks;
     stn_launch launch = {.grid = {(unsigned)blocks, 1, 1}, .block = {THREADS, 1, 1}, .stream = job->at->stream};
     return stn_module_launch(job->state->add[way]->module, &launch, &a, error);
-}
-
-stn_status sourced_run(const sourced_job *job, stn_plan *run, sourced_grid from, sourced_grid to, stn_error *error) {
-    const stn_execution once = {
-        .in = from.at, .out = (void *)to.at, .workspace = job->workspace, .stream = job->at->stream};
-    return stn_plan_run_whole(run, &once, error);
 }

@@ -7,11 +7,30 @@
  * the workspace: two that take turns, and c of each level above 0. There f16 is f32, b too: the sum of every run would be
  * rounded to 11 bits otherwise, and T steps be off by what so many roundings add up to. */
 #include <math.h>
+#include <string.h>
 
+#include "base/arith.h"
 #include "base/error.h"
 #include "strategies/sourced/sourced.h"
 
 #define RADIX 8
+
+/* The task without its source in the workspace's layout and type; past constant sides 0, or what is there. */
+static stn_task packed_task(const stn_task *task, uint64_t steps, bool zero) {
+    stn_task own = *task;
+    own.dtype = sourced_own_type(task);
+    if (own.dtype != task->dtype) own.tolerance = 0; /* what it allows is for the rounding at the end */
+    const stn_grid_layout packed = stn_packed_layout(task->n, own.dtype);
+    memcpy(own.in_stride, packed.stride, sizeof own.in_stride);
+    memcpy(own.out_stride, packed.stride, sizeof own.out_stride);
+    own.in_batch_stride = own.out_batch_stride = packed.batch;
+    own.steps = steps, own.snapshots = 1;
+    own.source = own.in_place = false, own.alignment = 16;
+    for (int axis = 0; axis < 3; axis++)
+        for (int side = 0; side < 2; side++)
+            own.boundary[axis][side].value = zero ? 0 : stn_task_outside(task, axis, side);
+    return own;
+}
 
 uint64_t sourced_steps_of(int level) {
     uint64_t steps = 1;
@@ -34,7 +53,7 @@ static bool has_constants(const stn_task *task) {
 
 /* The cheapest strategy's estimate of a level's steps. */
 static bool estimate_level(const stn_task *task, const stn_machine *machine, int level, stn_estimate *estimate) {
-    const stn_task own = sourced_packed_task(task, sourced_steps_of(level), false); /* its taps are borrowed */
+    const stn_task own = packed_task(task, sourced_steps_of(level), false); /* its taps are borrowed */
     return stn_subplan_estimate(&own, machine, NULL, estimate);
 }
 
@@ -59,16 +78,32 @@ void sourced_estimate_levels(const stn_task *task, const stn_machine *machine, i
     }
 }
 
-stn_status sourced_prepare_levels(stn_plan *plan, sourced_state *state, size_t *workspace, stn_error *error) {
+/* In the workspace: two by turns, c of each level above 0, b if widened. */
+static int own_grids(const sourced_state *state) { return state->levels + 1 + state->widened; }
+
+static void place_grids(const stn_task *task, sourced_state *state) {
+    const stn_dtype own = sourced_own_type(task);
+    state->widened = own != task->dtype;
+    state->packed = stn_packed_layout(task->n, own);
+    state->in.batch = task->in_batch_stride, state->out.batch = task->out_batch_stride;
+    memcpy(state->in.stride, task->in_stride, sizeof task->in_stride);
+    memcpy(state->out.stride, task->out_stride, sizeof task->out_stride);
+    const int64_t size = (int64_t)stn_dtype_size(own);
+    state->grid = (size_t)stn_round_up(state->packed.batch * task->batch * size, 256);
+}
+
+stn_status sourced_prepare_levels(stn_plan *plan, sourced_state *state, stn_error *error) {
     const stn_task *task = &plan->task;
+    place_grids(task, state);
+    STN_TRY(sourced_make_kernels(plan, state, error));
     for (int level = 0; level < state->levels; level++) {
-        const stn_task own = sourced_packed_task(task, sourced_steps_of(level), false);
-        STN_TRY(sourced_make_run(plan, &own, &state->run[level], workspace, error));
+        const stn_task own = packed_task(task, sourced_steps_of(level), false);
+        STN_TRY(sourced_make_run(plan, &own, &state->run[level], error));
         if (level == state->levels - 1 || !has_constants(task)) continue;
-        const stn_task zero = sourced_packed_task(task, sourced_steps_of(level), true);
-        STN_TRY(sourced_make_run(plan, &zero, &state->from_zero[level], workspace, error));
+        const stn_task zero = packed_task(task, sourced_steps_of(level), true);
+        STN_TRY(sourced_make_run(plan, &zero, &state->from_zero[level], error));
     }
-    state->grids = state->levels + 1 + state->widened;
+    plan->workspace_size += (size_t)own_grids(state) * state->grid;
     return STN_OK;
 }
 
@@ -82,7 +117,11 @@ static sourced_grid source_of(const sourced_job *job, int level) {
 static stn_status advance(const sourced_job *job, stn_plan *run, int level, sourced_way way, sourced_grid to,
                           stn_error *error) {
     const sourced_grid between = sourced_own_grid(job, 1);
-    STN_TRY(sourced_run(job, run, sourced_own_grid(job, 0), between, error));
+    const stn_execution once = {.in = sourced_own_grid(job, 0).at,
+                                .out = (void *)between.at,
+                                .workspace = job->workspace,
+                                .stream = job->at->stream};
+    STN_TRY(stn_plan_run_whole(run, &once, error));
     return sourced_add(job, way, between, source_of(job, level), to, error);
 }
 
@@ -100,12 +139,14 @@ static stn_status make_sources(const sourced_job *job, stn_error *error) {
     return STN_OK;
 }
 
-stn_status sourced_execute_levels(const sourced_job *given, stn_error *error) {
-    const sourced_state *state = given->state;
-    const stn_execution *at = given->at;
-    sourced_job job = *given;
+stn_status sourced_execute_levels(stn_plan *plan, const stn_execution *at, stn_error *error) {
+    const sourced_state *state = plan->state;
+    const stn_task *task = &plan->task;
+    sourced_job job = {plan, state, at, {.at = at->source, .batch = task->source_batch_stride}, NULL};
+    memcpy(job.source.stride, task->source_stride, sizeof job.source.stride);
+    job.workspace = (unsigned char *)at->workspace + (size_t)own_grids(state) * state->grid;
     uint64_t runs[SOURCED_LEVELS], left = 0;
-    count_runs(job.plan->task.steps, state->levels, runs);
+    count_runs(task->steps, state->levels, runs);
     for (int level = 0; level < state->levels; level++) left += runs[level];
     if (state->widened) {
         const sourced_grid widened = sourced_own_grid(&job, state->levels + 1);

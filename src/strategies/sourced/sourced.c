@@ -3,45 +3,26 @@
  * In f steps   u[t+f] = S^f u[t] + c_f,   c_f = (1 + S + ... + S^(f-1)) b:   a run of f steps without the source, by whatever
  * strategy is cheapest, then one addition. c_f is made once an execution:
  *
- *     whole    f is all steps, c by transforms that multiply by the sum of the symbol's powers: spectral     whole.c
+ *     whole    f is all steps, c added by transforms that multiply by the sum of the symbol's powers     whole.c
  *     levels   f is 1, 8 or 64, c by steps from zero                                                         levels.c */
 #include "strategies/sourced/sourced.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/arith.h"
 #include "base/error.h"
-
-stn_dtype sourced_own_type(const stn_task *task) { return task->dtype == STN_F16 ? STN_F32 : task->dtype; }
-
-stn_task sourced_packed_task(const stn_task *task, uint64_t steps, bool zero) {
-    stn_task own = *task;
-    own.dtype = sourced_own_type(task);
-    if (own.dtype != task->dtype) own.tolerance = 0; /* what it allows is for the rounding at the end */
-    const stn_grid_layout packed = stn_packed_layout(task->n, own.dtype);
-    memcpy(own.in_stride, packed.stride, sizeof own.in_stride);
-    memcpy(own.out_stride, packed.stride, sizeof own.out_stride);
-    own.in_batch_stride = own.out_batch_stride = packed.batch;
-    own.steps = steps, own.snapshots = 1;
-    own.source = own.in_place = false, own.alignment = 16;
-    for (int axis = 0; axis < 3; axis++)
-        for (int side = 0; side < 2; side++)
-            own.boundary[axis][side].value = zero ? 0 : stn_task_outside(task, axis, side);
-    return own;
-}
 
 /* ---- choosing ------------------------------------------------------------------------------------------------------ */
 
 static bool applies(const stn_task *task, const stn_machine *machine, char *reason, size_t reason_size) {
     const char *why = NULL;
+    stn_estimate unused;
     if (!machine->is_device)
         why = "it needs a GPU and this context is for the host";
     else if (!task->source)
         why = "there is no source";
-    else if (!sourced_adds(task))
+    else if (!sourced_adds(task) && !sourced_estimate_whole(task, machine, &unused))
         why = "a source is added by more blocks than a launch can have";
     if (!why) return true;
     snprintf(reason, reason_size, "%s", why);
@@ -53,7 +34,7 @@ static size_t candidates(const stn_task *task, const stn_machine *machine, stn_c
     size_t count = 0;
     stn_estimate unused;
     if (most > 0 && sourced_estimate_whole(task, machine, &unused)) list[count++] = (stn_candidate){{SOURCED_WHOLE}};
-    for (int levels = SOURCED_LEVELS; levels >= 1 && count < most; levels--)
+    for (int levels = SOURCED_LEVELS; levels >= 1 && count < most && sourced_adds(task); levels--)
         if (sourced_steps_of(levels - 1) <= task->steps) list[count++] = (stn_candidate){{levels}};
     return count;
 }
@@ -68,9 +49,9 @@ static void estimate(const stn_task *task, const stn_machine *machine, const stn
 
 /* ---- building ------------------------------------------------------------------------------------------------------ */
 
-stn_status sourced_make_run(stn_plan *plan, const stn_task *task, stn_plan **run, size_t *workspace, stn_error *error) {
+stn_status sourced_make_run(stn_plan *plan, const stn_task *task, stn_plan **run, stn_error *error) {
     STN_TRY(stn_subplan(plan, task, NULL, run, error));
-    if ((*run)->workspace_size > *workspace) *workspace = (*run)->workspace_size;
+    if ((*run)->workspace_size > plan->workspace_size) plan->workspace_size = (*run)->workspace_size;
     stn_subplan_list_kernels(plan, *run);
     return STN_OK;
 }
@@ -79,21 +60,8 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
     sourced_state *state = calloc(1, sizeof *state);
     if (!state) return stn_fail_memory(error, "a plan", sizeof *state);
     plan->state = state;
-    const stn_task *task = &plan->task;
-    size_t own = 0;
     state->levels = plan->candidate.values[0];
-    state->widened = sourced_own_type(task) != task->dtype;
-    state->packed = stn_packed_layout(task->n, sourced_own_type(task));
-    state->in.batch = task->in_batch_stride, state->out.batch = task->out_batch_stride;
-    memcpy(state->in.stride, task->in_stride, sizeof task->in_stride);
-    memcpy(state->out.stride, task->out_stride, sizeof task->out_stride);
-    const int64_t size = (int64_t)stn_dtype_size(sourced_own_type(task));
-    state->grid = (size_t)stn_round_up(state->packed.batch * task->batch * size, 256);
-    STN_TRY(sourced_make_kernels(plan, state, error));
-    STN_TRY(
-        (state->levels == SOURCED_WHOLE ? sourced_prepare_whole : sourced_prepare_levels)(plan, state, &own, error));
-    plan->workspace_size = (size_t)state->grids * state->grid + own;
-    return STN_OK;
+    return (state->levels == SOURCED_WHOLE ? sourced_prepare_whole : sourced_prepare_levels)(plan, state, error);
 }
 
 static stn_status set_weights(stn_plan *plan, stn_error *error) {
@@ -121,12 +89,7 @@ static void release(stn_plan *plan) {
 
 static stn_status execute(stn_plan *plan, const stn_execution *at, stn_error *error) {
     const sourced_state *state = plan->state;
-    const stn_task *task = &plan->task;
-    sourced_job job = {
-        .plan = plan, .state = state, .at = at, .source = {.at = at->source, .batch = task->source_batch_stride}};
-    memcpy(job.source.stride, task->source_stride, sizeof job.source.stride);
-    job.workspace = (unsigned char *)at->workspace + (size_t)state->grids * state->grid;
-    return (state->levels == SOURCED_WHOLE ? sourced_execute_whole : sourced_execute_levels)(&job, error);
+    return (state->levels == SOURCED_WHOLE ? sourced_execute_whole : sourced_execute_levels)(plan, at, error);
 }
 
 /* ---- in words ------------------------------------------------------------------------------------------------------ */

@@ -26,17 +26,16 @@ typedef struct sourced_grid {
 } sourced_grid;
 
 typedef struct sourced_state {
-    int levels; /* SOURCED_WHOLE: none */
-    /* Of 8^level steps; the second for c, NULL where the first serves. Whole: number 0, of all steps, and sum. */
+    int levels; /* or SOURCED_WHOLE */
+    /* Levels: of 8^level steps; the second for c, NULL where the first serves. Whole: number 0, of all steps, and sum. */
     stn_plan *run[SOURCED_LEVELS], *from_zero[SOURCED_LEVELS], *sum;
-    struct stn_kernel *add[SOURCED_WAYS];
+    struct stn_kernel *add[SOURCED_WAYS]; /* this and what follows: of levels */
     stn_grid_layout in, out, packed;
     bool widened; /* the workspace's grids are of another type than the caller's */
-    int grids;    /* of the workspace, before what the runs need */
     size_t grid;  /* bytes of one */
 } sourced_state;
 
-/* One execution: where everything lies. */
+/* One execution by levels: where everything lies. */
 typedef struct sourced_job {
     const stn_plan *plan;
     const sourced_state *state;
@@ -45,34 +44,28 @@ typedef struct sourced_job {
     void *workspace; /* of the runs */
 } sourced_job;
 
-/* ---- add.c */
-/* Whether a launch can add to all of the task's grids. */
+/* ---- sourced.c: a plan of the room's own; the workspace grows to what it needs. */
+stn_status sourced_make_run(stn_plan *plan, const stn_task *task, stn_plan **run, stn_error *error);
+
+/* ---- add.c: whether a launch can add to all of the task's grids. */
 bool sourced_adds(const stn_task *task);
+stn_dtype sourced_own_type(const stn_task *task); /* of the grids in the workspace */
 stn_status sourced_make_kernels(stn_plan *plan, sourced_state *state, stn_error *error);
 sourced_grid sourced_grid_at(const stn_grid_layout *layout, const void *at);
-/* A grid of the workspace. */
-sourced_grid sourced_own_grid(const sourced_job *job, int number);
+sourced_grid sourced_own_grid(const sourced_job *job, int number); /* of the workspace */
 stn_status sourced_add(const sourced_job *job, sourced_way way, sourced_grid x, sourced_grid c, sourced_grid out,
                        stn_error *error);
-/* A run, from grid to grid. */
-stn_status sourced_run(const sourced_job *job, stn_plan *run, sourced_grid from, sourced_grid to, stn_error *error);
-
-/* ---- sourced.c: the task without its source in the workspace's layout and type; past constant sides 0, or what is there. */
-stn_task sourced_packed_task(const stn_task *task, uint64_t steps, bool zero);
-/* A plan of the room's own; *workspace grows to what it needs. */
-stn_status sourced_make_run(stn_plan *plan, const stn_task *task, stn_plan **run, size_t *workspace, stn_error *error);
-stn_dtype sourced_own_type(const stn_task *task); /* of the grids in the workspace */
 
 /* ---- levels.c */
 uint64_t sourced_steps_of(int level);
 void sourced_estimate_levels(const stn_task *task, const stn_machine *machine, int levels, stn_estimate *result);
-stn_status sourced_prepare_levels(stn_plan *plan, sourced_state *state, size_t *workspace, stn_error *error);
-stn_status sourced_execute_levels(const sourced_job *job, stn_error *error);
+stn_status sourced_prepare_levels(stn_plan *plan, sourced_state *state, stn_error *error);
+stn_status sourced_execute_levels(stn_plan *plan, const stn_execution *at, stn_error *error);
 void sourced_describe_levels(const sourced_state *state, stn_format format, stn_text *text);
 
 /* ---- whole.c: false: no strategy sums the powers of these steps. */
 bool sourced_estimate_whole(const stn_task *task, const stn_machine *machine, stn_estimate *result);
-stn_status sourced_prepare_whole(stn_plan *plan, sourced_state *state, size_t *workspace, stn_error *error);
-stn_status sourced_execute_whole(const sourced_job *job, stn_error *error);
+stn_status sourced_prepare_whole(stn_plan *plan, sourced_state *state, stn_error *error);
+stn_status sourced_execute_whole(stn_plan *plan, const stn_execution *at, stn_error *error);
 void sourced_describe_whole(const stn_plan *plan, stn_format format, stn_text *text);
 #endif

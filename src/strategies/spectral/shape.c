@@ -103,7 +103,7 @@ static bool choose_length(const stn_task *task, const stn_machine *machine, int 
 /* Of the axes that are transformed before the last one. */
 void spectral_choose_kept(const stn_task *task, spectral_choice *choice) {
     const stn_task run = spectral_run(task);
-    bool source = false; /* acts at every frequency */
+    bool source = false;   /* acts at every frequency */
     if (task->sum) return; /* so does what is summed */
     for (int axis = 0; axis < 3; axis++) {
         stn_extension e;

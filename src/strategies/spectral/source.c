@@ -33,6 +33,7 @@ static stn_status make_transform(stn_plan *plan, spectral_state *state, int axis
         stn_params_int(&params, "VECTOR", 1);
         stn_params_int(&params, "STRIPS", 0);
         stn_params_int(&params, "SPECTRUM_BACK", 0);
+        stn_params_int(&params, "SPECTRUM_ADDS", 0);
         stn_params_int(&params, "FROZEN_LOW", 0);
         stn_params_int(&params, "FROZEN_HIGH", 0);
     } else {

@@ -137,6 +137,10 @@ static void draw_more(dice *d, random_problem *r) {
     const bool stack = chance(d, 20) && !p->in_place && p->steps >= parts, apart = chance(d, 50);
     const int gap = dice_int(d, 1, 40);
     p->has_source = chance(d, 20);
+    if (p->has_source && chance(d, 50)) { /* all steps at once pay where they are many */
+        const double left = (large ? 1e9 : 6e6) / work_of(r);
+        if (left > 1) p->steps = (uint64_t)fmin(200, (double)p->steps * (1 + (left - 1) * fabs(dice_real(d))));
+    }
     if (!stack) return;
     p->steps -= p->steps % parts;
     p->every = p->steps / parts;

@@ -98,7 +98,7 @@ static void draw(uint64_t seed, int rank, bool large, random_problem *r) {
         p->has_source = 1;
         if (chance(&d, 50)) draw_layout(&d, p, rank);
         if (chance(&d, 50)) p->alignment = (int)stn_dtype_size(p->dtype);
-        if (chance(&d, 15) && !p->in_place && p->steps % 2 == 0) p->every = p->steps / 2;
+        if (chance(&d, 15) && !p->in_place && p->steps % 2 == 0 && p->dtype != STN_F16) p->every = p->steps / 2;
         r->offset = p->alignment ? dice_int(&d, 0, 3) : 0;
         r->new_weights = chance(&d, 15);
         r->positive = chance(&d, 50), r->data = dice_next(&d) % 1000000;
@@ -128,9 +128,9 @@ static void cases(suite *s, int rank, int count) {
     }
 }
 
-static void lines(suite *s) { cases(s, 1, s->full ? 150 : 30); }
-static void planes(suite *s) { cases(s, 2, s->full ? 250 : 50); }
-static void solids(suite *s) { cases(s, 3, s->full ? 150 : 30); }
+static void lines(suite *s) { cases(s, 1, s->full ? 150 : 18); }
+static void planes(suite *s) { cases(s, 2, s->full ? 250 : 30); }
+static void solids(suite *s) { cases(s, 3, s->full ? 150 : 18); }
 
 int main(int argc, char **argv) {
     static const suite_part parts[] = {{"lines", lines}, {"planes", planes}, {"solids", solids}};
