@@ -94,7 +94,8 @@ stn_status spectral_make_source(stn_plan *plan, spectral_state *state, size_t *b
     if (state->shape.last == 0) source->values[0] = placed(bytes, 2 * (size_t)(task->n[1] * task->n[2]) * batch * real);
     source->values[1] = placed(bytes, 2 * (size_t)(task->n[0] * task->n[2]) * batch * real);
     const bool apart = state->shape.choice.settles;
-    for (int axis = state->shape.last; axis < 3; axis++) { /* a plane has no z faces: they would be as large as itself */
+    for (int axis = state->shape.last; axis < 3;
+         axis++) { /* a plane has no z faces: they would be as large as itself */
         const size_t size = 2 * (size_t)frequencies(state, axis) * batch * real;
         source->faces[axis] = source->turned[axis] = placed(bytes, size);
         if (apart && axis > 0) source->turned[axis] = placed(bytes, size);
