@@ -49,7 +49,7 @@ static stn_status make_pass(stn_plan *plan, const spectral_state *state, spectra
                            task->snapshot_stride * (int64_t)stn_dtype_size(task->dtype) % 16 != 0;
         stn_params_int(&params, "VECTOR", even && !apart && stn_task_vector(task) > 1 ? 2 : 1);
         stn_params_int(&params, "STRIPS", shape->choice.step[1] > 0);
-        stn_params_int(&params, "SPECTRUM_ADDS", task->sum);
+        stn_params_int(&params, "SPECTRUM_ADDS", task->sum && pass->direction == SPECTRAL_BACK);
         stn_params_int(&params, "SPECTRUM_BACK", pass->direction == SPECTRAL_BACK);
         stn_params_int(&params, "FROZEN_LOW", frozen(&shape->axis[2], 0));
         stn_params_int(&params, "FROZEN_HIGH", frozen(&shape->axis[2], 1));

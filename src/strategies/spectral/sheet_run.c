@@ -32,7 +32,7 @@ static stn_status make_columns(stn_plan *plan, const spectral_sheet_state *state
     spectral_extension_params(&s->axis, &params);
     stn_params_int(&params, "EXPECTED_HEADER", sizeof(spectral_sheet_arguments));
     stn_params_int(&params, "VECTOR", in_pairs(&plan->task, s, back) ? 2 : 1);
-    stn_params_int(&params, "SPECTRUM_ADDS", plan->task.sum);
+    stn_params_int(&params, "SPECTRUM_ADDS", back && plan->task.sum);
     stn_params_int(&params, "SPECTRUM_BACK", back);
     stn_params_int(&params, "FROZEN_LOW", frozen(&s->axis, 0));
     stn_params_int(&params, "FROZEN_HIGH", frozen(&s->axis, 1));
