@@ -7,6 +7,7 @@
 
 #include "../random/trial.h"
 #include "../suite.h"
+#include "modes.h"
 
 enum { WIDTH = 5 };
 
@@ -133,6 +134,6 @@ static void planes(suite *s) { cases(s, 2, s->full ? 250 : 30); }
 static void solids(suite *s) { cases(s, 3, s->full ? 150 : 18); }
 
 int main(int argc, char **argv) {
-    static const suite_part parts[] = {{"lines", lines}, {"planes", planes}, {"solids", solids}};
+    static const suite_part parts[] = {{"lines", lines}, {"planes", planes}, {"solids", solids}, {"modes", modes}};
     return suite_main(argc, argv, parts, sizeof parts / sizeof *parts);
 }
