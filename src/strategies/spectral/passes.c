@@ -150,7 +150,7 @@ stn_status spectral_make_tables(stn_plan *plan, spectral_state *state, stn_error
     bool wide = spectral_wide(&plan->task);
     size_t before = state->size;
     state->largest = stn_symbol_largest(&plan->task, shape->symbol.length);
-    state->dead = spectral_dead(&plan->task, state->largest);
+    state->dead = spectral_dead_of(&plan->task, state->largest, state->source.has);
     place_tables(&plan->task, state);
     if (!plan->machine.present || stn_gather_misses(plan->context)) return STN_OK;
     unsigned char *tables = calloc(1, state->size);

@@ -13,6 +13,11 @@ double spectral_dead(const stn_task *task, double largest) {
     return stn_symbol_dead(largest, task->steps, stn_symbol_bits(task->dtype));
 }
 
+double spectral_dead_of(const stn_task *task, double largest, bool source) {
+    if (!source && !task->sum) return spectral_dead(task, largest);
+    return stn_symbol_dead_of_sum(largest, task->steps, stn_symbol_bits(task->dtype));
+}
+
 stn_task spectral_run(const stn_task *task) {
     stn_task run = *task;
     run.steps *= run.snapshots, run.snapshots = 1;

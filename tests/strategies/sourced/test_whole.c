@@ -129,11 +129,39 @@ static void cases(suite *s, int rank, int count) {
     }
 }
 
+/* Waves that grow by 10^21 beside a mean that stays, whose 1 - K is what its weights' sum rounds to. */
+static void growing(suite *s) {
+    static random_problem r;
+    const random_bench bench = {s->context, s->pool, s->full};
+    random_outcome o;
+    char detail[1200];
+    for (int plane = 0; plane < 2; plane++) {
+        r = (random_problem){.problem = STN_PROBLEM_INIT, .rank = 1 + plane, .positive = true, .data = 5};
+        const double near = 0.0125 / (1 + plane);
+        r.taps[r.ntaps++] = (stn_tap){{0}, 1.025 + 2 * 0x1p-52};
+        for (int axis = 0; axis <= plane; axis++)
+            for (int way = -1; way <= 1; way += 2) {
+                r.taps[r.ntaps].offset[axis] = way;
+                r.taps[r.ntaps++].weight = -near;
+            }
+        r.problem.steps = 1000, r.problem.has_source = 1;
+        r.problem.extent[0] = plane ? 20 : 64, r.problem.extent[1] = plane ? 24 : 0;
+        stn_problem p = r.problem;
+        stn_stencil *stencil = random_problem_stencil(&r);
+        p.stencil = stencil;
+        random_trial(&bench, &r, "sourced", suite_candidate(s, &p, "sourced", "all steps at once"), &o);
+        stn_stencil_destroy(stencil);
+        suite_detail(&o.c, detail, sizeof detail);
+        suite_report(s, o.verdict == RANDOM_RIGHT, plane ? "growing: 2D" : "growing: 1D", detail);
+    }
+}
+
 static void lines(suite *s) { cases(s, 1, s->full ? 150 : 18); }
 static void planes(suite *s) { cases(s, 2, s->full ? 250 : 30); }
 static void solids(suite *s) { cases(s, 3, s->full ? 150 : 18); }
 
 int main(int argc, char **argv) {
-    static const suite_part parts[] = {{"lines", lines}, {"planes", planes}, {"solids", solids}, {"modes", modes}};
+    static const suite_part parts[] = {
+        {"lines", lines}, {"planes", planes}, {"solids", solids}, {"modes", modes}, {"growing", growing}};
     return suite_main(argc, argv, parts, sizeof parts / sizeof *parts);
 }
