@@ -47,11 +47,13 @@ stn_status bench_fill(bench *machine, void *data, uint64_t count, stn_dtype valu
 stn_status bench_stencil(const char *spec, stn_stencil **stencil, stn_error *error);
 
 /* ---- check.c ---------------------------------------------------------------------------------------------------- */
+/* One execution; the source counts where the plan has one. */
+stn_status bench_run(stn_plan *plan, const void *in, const void *source, void *out, stn_error *error);
 typedef struct bench_buffers {
     void *in;  /* filled by bench_fill; unchanged */
     void *out; /* as large */
 } bench_buffers;
-/* Runs the plan once and compares a sample of points, faces and corners included: one step with a direct evaluation on
+/* A problem's source is the input once more. Runs the plan once and compares a sample of points, faces and corners included: one step with a direct evaluation on
  * the CPU; several with single f64 steps of the plain strategy on the same machine, themselves so compared. Gives the
  * relative L2 error of the sample (NaN if a point was not written) and the largest one that rounding explains. */
 stn_status bench_check(bench *machine, const stn_problem *problem, stn_plan *plan, const bench_buffers *buffers,

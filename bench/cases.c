@@ -28,6 +28,8 @@
     {"spectral", name, stencil, "aperiodic", shape, steps, BAR_MS, bar, 0.55 * (bar), NULL, 0, sides, 0}
 #define DENSE(radius, sides) \
     {"dense", "dense-r" radius "-" sides, "dense-2d:" radius, "spectral", SQUARE(4096), 1, BAR_MS, 0, 0.30, NULL, 0, sides, 0}
+#define SOURCE(name, stencil, shape, sides, bar) \
+    {"source", name, stencil, NULL, shape, 1000, BAR_MS, bar, 0.55 * (bar), NULL, 0, sides, 0}
 /* For --dtype f16, and --dtype f32 --tolerance 1e-3; the bars of f32's long runs are 1.15 of lowrank's figure in the same run. */
 #define SPARSE_STEP(name, stencil, shape) \
     {"sparse", name "-1", stencil, "sparse", shape, 1, BAR_PERCENT_OF_COPY, 0, 85, NULL, 0, "wrap", 85}
@@ -104,6 +106,11 @@ const bench_case bench_cases[] = {
     DENSE("24", "reflect"),
     DENSE("40", "reflect"),
     DENSE("60", "reflect"),
+    SOURCE("heat-2d",       "heat-2d", SQUARE(10240), "wrap",  4.6), /* twice what a run without it may take */
+    SOURCE("heat-2d-fixed", "heat-2d", SQUARE(10240), "fixed", 6.0),
+    SOURCE("heat-3d",       "heat-3d", CUBE(512),     "wrap",  9),
+    SOURCE("heat-3d-fixed", "heat-3d", CUBE(512),     "fixed", 11.8),
+    SOURCE("heat-1d",       "heat-1d", LINE(27),      "wrap",  7),
 
     SPARSE_STEP("heat-1d",    "heat-1d",    PAPER_LINE),
     SPARSE_STEP("1d5p",       "1d5p",       PAPER_LINE),

@@ -52,7 +52,7 @@ static double seen(const stn_task *task, const int64_t index[3]) {
 
 static double one_step(const stn_task *task, const int64_t index[3]) {
     if (stn_task_frozen(task, index)) return bench_value(linear(task, index), task->dtype);
-    double sum = 0;
+    double sum = task->source ? bench_value(linear(task, index), task->dtype) : 0;
     for (size_t k = 0; k < task->ntaps; k++) {
         const stn_tap *tap = &task->taps[k];
         const int64_t place[3] = {index[0] + tap->offset[0], index[1] + tap->offset[1], index[2] + tap->offset[2]};
@@ -104,17 +104,23 @@ static double allowance(const stn_task *task, bool stepping) {
     return stn_error_bar(task, stepping || task->dtype == STN_F16);
 }
 
-static stn_status run_poisoned(bench *machine, const stn_task *task, stn_plan *plan, const void *in, void *out,
-                               sample *points, stn_error *error) {
+stn_status bench_run(stn_plan *plan, const void *in, const void *source, void *out, stn_error *error) {
+    stn_execution e = STN_EXECUTION_INIT;
+    e.in = in, e.out = out, e.source = plan->task.source ? source : NULL;
+    return stn_plan_run(plan, &e, error);
+}
+
+static stn_status run_poisoned(bench *machine, const stn_task *task, stn_plan *plan, const void *in, const void *source,
+                               void *out, sample *points, stn_error *error) {
     STN_TRY(transfer(machine, task, out, points, true, error));
-    STN_TRY(stn_plan_execute(plan, in, out, NULL, error));
+    STN_TRY(bench_run(plan, in, source, out, error));
     STN_TRY(stn_synchronize(machine->context, NULL, error));
     return transfer(machine, task, out, points, false, error);
 }
 
-/* task->steps single steps of the plain strategy in f64, between two grids of which the first holds the input; the first
- * step is compared with the CPU. */
-static stn_status step_in(bench *machine, const stn_task *task, stn_plan *plan, void *grids[2], sample *expected,
+/* task->steps single steps of the plain strategy in f64, between two grids of which the first holds the input, the third the
+ * source; the first step is compared with the CPU. */
+static stn_status step_in(bench *machine, const stn_task *task, stn_plan *plan, void *grids[3], sample *expected,
                           stn_error *error) {
     stn_task single = *task, wide = *task; /* they borrow the taps */
     single.steps = wide.steps = 1;
@@ -123,7 +129,7 @@ static stn_status step_in(bench *machine, const stn_task *task, stn_plan *plan, 
     if (!first) return stn_fail_memory(error, "a sample", sizeof *first);
     *first = *expected;
     evaluate(&single, expected);
-    stn_status status = run_poisoned(machine, &wide, plan, grids[0], grids[1], first, error);
+    stn_status status = run_poisoned(machine, &wide, plan, grids[0], grids[2], grids[1], first, error);
     double wrong = relative_error(first, expected);
     free(first);
     if (status == STN_OK && !(wrong <= allowance(&wide, true)))
@@ -131,7 +137,7 @@ static stn_status step_in(bench *machine, const stn_task *task, stn_plan *plan, 
                           "a single %s step, the reference of longer runs, is off by %.2g in relative L2",
                           stn_plan_strategy(plan), wrong);
     for (uint64_t step = 1; step < task->steps && status == STN_OK; step++)
-        status = stn_plan_execute(plan, grids[step % 2], grids[1 - step % 2], NULL, error);
+        status = bench_run(plan, grids[step % 2], grids[2], grids[1 - step % 2], error);
     if (status == STN_OK) status = stn_synchronize(machine->context, NULL, error);
     return status == STN_OK ? transfer(machine, &wide, grids[task->steps % 2], expected, false, error) : status;
 }
@@ -141,20 +147,20 @@ static stn_status step_by_step(bench *machine, const stn_problem *problem, const
     stn_problem one = *problem;
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
     stn_plan *plan = NULL;
-    void *grids[2] = {NULL, NULL};
+    void *grids[3] = {NULL, NULL, NULL};
     uint64_t count = (uint64_t)stn_task_points(task);
     one.steps = 1;
     one.dtype = STN_F64;
-    options.strategy = machine->device ? "direct" : "host";
+    options.strategy = !machine->device ? "host" : task->source ? "sourced" : "direct";
     stn_status status;
     STN_TRY_GOTO(status, stn_plan_create(machine->context, &one, &options, &plan, error), done);
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < (task->source ? 3 : 2); i++) {
         STN_TRY_GOTO(status, stn_memory_alloc(machine->context, count * sizeof(double), &grids[i], error), done);
-    STN_TRY_GOTO(status, bench_fill(machine, grids[0], count, task->dtype, STN_F64, error), done);
+        if (i != 1) STN_TRY_GOTO(status, bench_fill(machine, grids[i], count, task->dtype, STN_F64, error), done);
+    }
     status = step_in(machine, task, plan, grids, expected, error);
 done:
-    stn_memory_free(machine->context, grids[0]);
-    stn_memory_free(machine->context, grids[1]);
+    for (int i = 0; i < 3; i++) stn_memory_free(machine->context, grids[i]);
     stn_plan_destroy(plan);
     return status;
 }
@@ -171,7 +177,8 @@ stn_status bench_check(bench *machine, const stn_problem *problem, stn_plan *pla
     }
     choose(&task, result);
     *expected = *result;
-    STN_TRY_GOTO(status, run_poisoned(machine, &task, plan, buffers->in, buffers->out, result, error), done);
+    STN_TRY_GOTO(status, run_poisoned(machine, &task, plan, buffers->in, buffers->in, buffers->out, result, error),
+                 done);
     if (task.steps == 1)
         evaluate(&task, expected);
     else

@@ -52,7 +52,7 @@ typedef struct execution {
 
 static stn_status execute(void *user, stn_error *error) {
     execution *work = user;
-    return stn_plan_execute(work->plan, work->buffers->in, work->buffers->out, NULL, error);
+    return bench_run(work->plan, work->buffers->in, work->buffers->in, work->buffers->out, error);
 }
 
 /* Beside transforms of our own, what users of cuFFT would write: the whole grid there, times the symbol's power, and back. Where there is
@@ -84,6 +84,7 @@ static stn_status measure(bench *machine, const bench_buffers *buffers, bench_re
     problem.dtype = result->dtype;
     problem.steps = result->steps;
     problem.tolerance = machine->tolerance;
+    problem.has_source = !strcmp(result->what->group, "source");
     memcpy(problem.extent, result->extent, sizeof problem.extent);
     STN_TRY_GOTO(status, bench_boundary(result->boundary, result->what->rank, problem.boundary, error), done);
     options.strategy = result->strategy;

@@ -197,7 +197,8 @@ typedef struct stn_problem {
     uint64_t every;
     ptrdiff_t snapshot_stride;
     /* Non-zero: a constant source b, u[t+1] = S u[t] + b. Executions bring its values (stn_execution), which lie as in does:
-     * in_stride, in_batch_stride, dtype, alignment. Points that a fixed side freezes keep their value. */
+     * in_stride, in_batch_stride, dtype, alignment. Points that a fixed side freezes keep their value. Where transforms make
+     * many steps at once, the source takes about as long again, however many they are, and no more workspace. */
     int has_source;
 } stn_problem;
 #define STN_PROBLEM_INIT STN_INIT_OF(stn_problem)
@@ -471,6 +472,8 @@ STN_API stn_status stn_plan_execute(stn_plan *plan, const void *in, void *out, v
  * whose executions do not overlap. */
 STN_API stn_status stn_plan_execute_with(stn_plan *plan, const void *in, void *out, void *workspace, void *stream,
                                          stn_error *error);
+/* Plans of transforms: about a grid, less where frequencies die away in many steps, twice that for snapshots; 3D between fixed
+ * or constant sides up to 2.5 grids, since lines longer by what taps reach lie there along two axes (src/strategies/README.md). */
 STN_API size_t stn_plan_workspace_size(const stn_plan *plan);
 
 /* All that an execution takes. Pointers are as those of stn_plan_execute; they are borrowed until the work is done, in

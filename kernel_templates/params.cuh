@@ -205,6 +205,7 @@ constexpr int WALK_LEGS = 1;       // blocks that share a column
 constexpr int WALK_FACTORS = 1;    // 1: all segments' factors are made once
 constexpr int SPECTRUM_GROUP = 2;  // rows of the spectrum whose numbers lie side by side
 constexpr int SPECTRUM_BACK = 0;   // spectral_rows: 1 from frequencies to points
+constexpr int SPECTRUM_ADDS = 0;   // spectral_rows, spectral_sheet: 1: the way back adds to what the output holds
 constexpr int DIRECTION = 2;       // spectral_columns: 0 forward, 1 back, 2 forward, times the symbol and back
 constexpr int SPECTRUM_APART = 0;  // spectral_columns: 1: what is made goes elsewhere, for each snapshot anew
 constexpr int EXTEND_REPEATS = 1;  // spectral/extension.cuh: how the axis goes on past its sides
@@ -213,6 +214,7 @@ constexpr int EXTEND_HIGH = 0, EXTEND_HIGH_SIGN = 1;
 constexpr int LINE_WHOLE = 0;                   // 1: a line is the axis, no more
 constexpr int SYMBOL = 0;                       // spectral/symbol.cuh: 0 real and the same for -theta, 1 any
 constexpr int SYMBOL_TURNED = 0;                // 1: lines are rows of sheets
+constexpr int SYMBOL_SUM = 0;                   // 1: the sum of the symbol's powers below the steps'
 constexpr int SYMBOL_HIGH = 1, SYMBOL_LOW = 0;  // terms of its parts
 constexpr int SOURCES = 0;  // 1: fixed or constant sides add a source; 2: in 3D; 3: in rows of sheets
 // spectral_columns: 1: some columns have a source and no points; 2: those are another kernel's

@@ -13,12 +13,14 @@
 //
 // A block has LINE_COUNT rows side by side, THREADS_X threads each. Way back: the same mirrored; only points of the grid are stored.
 //
-// Where sides are fixed, their points and rows keep their values.
+// Where sides are fixed, their points and rows keep their values: the input's, or, with SPECTRUM_ADDS, where the way back adds to what the
+// output holds, the output's.
 //
 // With STRIPS a row is cut into strips of `step` points, each with what reaches into it on either side a torus of its own; the
 // spectra of a row's strips lie side by side. Of each only its own points are stored.
 //
-// Reads STRIPS, FROZEN_*, STORE, REAL, VECTOR, BLOCKS, THREADS_X, LINE_*, SPECTRUM_GROUP, SPECTRUM_BACK, EXTEND_*, LINE_WHOLE.
+// Reads STRIPS, FROZEN_*, STORE, REAL, VECTOR, BLOCKS, THREADS_X, LINE_*, SPECTRUM_GROUP, SPECTRUM_BACK, SPECTRUM_ADDS, EXTEND_*,
+// LINE_WHOLE.
 #include "device/ladder.cuh"
 #include "device/twins.cuh"
 #include "params.cuh"
@@ -85,6 +87,14 @@ __device__ __forceinline__ void store_point(STORE *row, int p, value z, const ex
               last = x.n - 1 - FROZEN_HIGH;  // points before and after these are not the transform's
     if (i >= first && i <= last) row[i] = narrow<STORE>(z.re);
     if (i + 1 >= first && i + 1 <= last) row[i + 1] = narrow<STORE>(z.im);
+}
+// SPECTRUM_ADDS: what point p is to be added to; 0 where nothing is stored.
+__device__ __forceinline__ value there_at(const STORE *row, int p, const extension &x, int from, int to) {
+    const int i = 2 * p - x.before;
+    const int first = STRIPS ? from : FROZEN_LOW, last = STRIPS ? to - 1 : x.n - 1 - FROZEN_HIGH;
+    if (VECTOR == 2 && i >= first && i + 1 <= last) return load_pair(row + i);
+    return {i >= first && i <= last ? widen(row[i]) : REAL(0),
+            i + 1 >= first && i + 1 <= last ? widen(row[i + 1]) : REAL(0)};
 }
 // Points that fixed sides keep as they are.
 __device__ __forceinline__ void keep_points(const STORE *from, STORE *row, int t, int n, bool all) {
@@ -200,7 +210,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
             y < a.frozen_low || y >= a.ny - a.frozen_high || z < a.frozen_z_low || z >= a.planes - a.frozen_z_high;
         const bool stores = active && !frozen;
         const int from = strip * a.step, to = STRIPS && from + a.step < a.x.n ? from + a.step : a.x.n;
-        if (active && a.in != a.out)
+        if (active && !SPECTRUM_ADDS && a.in != a.out)
             keep_points(a.in + batch * a.in_batch + z * a.in_z + y * a.in_y, row, t, a.x.n, frozen);
         load_frequencies(a, line, t, spectrum, active);
         __syncthreads();
@@ -212,6 +222,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
             turn_rung<row_line, 0>(x, j, a.roots);
             dft<top::R>(x);
             if (!stores) continue;
+            if constexpr (SPECTRUM_ADDS) {
+#pragma unroll
+                for (int r = 0; r < top::R; r++)
+                    x[r] = x[r] + swapped(there_at(row, j + r * top::STRIDE, along, from, to));
+            }
 #pragma unroll
             for (int r = 0; r < top::R; r++) store_point(row, j + r * top::STRIDE, swapped(x[r]), along, from, to);
         }

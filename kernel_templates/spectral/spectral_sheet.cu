@@ -68,7 +68,7 @@ __device__ __forceinline__ void store_element(const STORE *in, STORE *out, long 
                                               long long n) {
     if (i < w.low || i >= w.high) return;
     if ((FROZEN_LOW && i < FROZEN_LOW) || (FROZEN_HIGH && i >= n - FROZEN_HIGH)) {
-        if (in != out) out[i] = in[i];  // as fixed sides keep it
+        if (!SPECTRUM_ADDS && in != out) out[i] = in[i];  // as fixed sides keep it
         return;
     }
     out[i] = narrow<STORE>(x);
@@ -81,6 +81,13 @@ __device__ __forceinline__ void store_point(const STORE *in, STORE *out, long lo
     }
     store_element(in, out, i, z.re, w, n);
     store_element(in, out, i + 1, z.im, w, n);
+}
+
+// SPECTRUM_ADDS: what points i and i + 1 are to be added to; 0 where nothing is stored.
+__device__ __forceinline__ value there_at(const STORE *out, long long i, const window &w) {
+    if (VECTOR == 2 && i >= w.low && i + 1 < w.high) return load_pair(out + i);
+    return {i >= w.low && i < w.high ? widen(out[i]) : REAL(0),
+            i + 1 >= w.low && i + 1 < w.high ? widen(out[i + 1]) : REAL(0)};
 }
 
 // ---- the turns between the two transforms: w_L^(k i2) of the frequencies k <= N / 2 that a pair of butterflies has
@@ -207,6 +214,13 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
             turn_rung<sheet_line, 0>(x, j, a.roots);
             dft<top::R>(x);
             if (!active) continue;
+            if constexpr (SPECTRUM_ADDS) {
+#pragma unroll
+                for (int r = 0; r < top::R; r++) {
+                    const long long row = j + r * top::STRIDE;
+                    x[r] = x[r] + swapped(there_at(out, w.from + row * SHEET_WIDTH + column, w));
+                }
+            }
 #pragma unroll
             for (int r = 0; r < top::R; r++) {
                 const long long row = j + r * top::STRIDE;

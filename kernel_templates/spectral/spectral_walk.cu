@@ -199,7 +199,7 @@ __device__ __forceinline__ value narrowed(complex<double> z) {
 __device__ __forceinline__ void make_factors(const symbol_arguments &a, factor *to, int t0, const symbol_line &symbol) {
 #pragma unroll 1
     for (int k = t0; k < N; k += THREADS_X)
-        to[k * LINE_COUNT] = narrowed(a.scale * taken_of(away_of<N>(symbol, a.angles, k), a));
+        to[k * LINE_COUNT] = narrowed(a.scale * factor_of(away_of<N>(symbol, a.angles, k), a));
 }
 __device__ __forceinline__ void turn_at_foot(const spectral_walk_arguments &a, value *line, int t0,
                                              const symbol_line &symbol, const factor *factors) {

@@ -14,7 +14,9 @@
 // sine and cosine come from the row's own and from those of k, -N / 2 < k <= N / 2, by the sum's formula. k1 is less than half of what
 // lies between two k, so the sine of the sum, too, has a small relative error.
 //
-// Reads SYMBOL, SYMBOL_TURNED, SYMBOL_HIGH (terms of A, or of p) and SYMBOL_LOW (of B).
+// With SYMBOL_SUM the factor is 1 + K + .. + K^(T-1) = (1 - K^T) / (1 - K), T where K = 1: what a constant source adds in all steps.
+//
+// Reads SYMBOL, SYMBOL_TURNED, SYMBOL_SUM, SYMBOL_HIGH (terms of A, or of p) and SYMBOL_LOW (of B).
 #pragma once
 #include "device/complex.cuh"
 #include "params.cuh"
@@ -116,6 +118,16 @@ __device__ __forceinline__ complex<double> sum_of(complex<double> less, complex<
     if (size_of(away) == 0.0) return {static_cast<double>(a.steps), 0.0};
     return less * inverse_of(away);
 }
+// What a point's frequency is multiplied by.
+template <class V>
+__device__ __forceinline__ V factor_of(V away, const symbol_arguments &a) {
+    if constexpr (SYMBOL_SUM) {
+        const power<V> all = power_of(away, a);
+        return sum_of(all.less, away, a);
+    } else {
+        return taken_of(away, a);
+    }
+}
 
 // ---- 1 - K at frequency k of a line of N
 __device__ __forceinline__ double away_from(const double *parts, double s) {
@@ -162,11 +174,11 @@ template <class T>
 __device__ __forceinline__ complex<T> times_factor(complex<T> x, complex<double> factor) {
     return x * complex<T>{static_cast<T>(factor.re), static_cast<T>(factor.im)};
 }
-// x at frequency k of a line, times K^T
+// x at frequency k of a line, times K^T or the sum
 template <int N, class T>
 __device__ __forceinline__ complex<T> times_symbol(complex<T> x, const symbol_line &line, int k,
                                                    const symbol_arguments &a) {
-    return times_factor(x, a.scale * taken_of(away_of<N>(line, a.angles, k), a));
+    return times_factor(x, a.scale * factor_of(away_of<N>(line, a.angles, k), a));
 }
 // The same, and what a source of the same frequency adds in all steps.
 template <int N, class T>

@@ -45,7 +45,7 @@ static void clear(stn_plan *plan) { stn_task_clear(&plan->task); }
 
 /* Input and output lie alike, and nothing lies between their points. */
 static bool repeats(const stn_task *task) {
-    if (task->in_place || task->source || task->snapshots > 1 || task->alignment > 256) return false;
+    if (task->in_place || task->source || task->sum || task->snapshots > 1 || task->alignment > 256) return false;
     for (int axis = 0; axis < 3; axis++)
         if (task->in_stride[axis] != task->out_stride[axis]) return false;
     return task->in_batch_stride == task->out_batch_stride && stn_task_span(task, true) == stn_task_points(task);
@@ -95,8 +95,10 @@ static stn_status set_weights(stn_plan *plan, size_t count, const double *weight
 /* ---- choosing ---------------------------------------------------------------------------------------------------- */
 
 static bool applies(const stn_plan *plan, const stn_strategy *row, char *reason, size_t size) {
-    if (!plan->task.source || row->sources) return row->applies(&plan->task, &plan->machine, reason, size);
-    snprintf(reason, size, "it adds no constant source");
+    const stn_task *task = &plan->task;
+    const bool sources = !task->source || row->sources, sums = !task->sum || row->sums;
+    if (sources && sums) return row->applies(task, &plan->machine, reason, size);
+    snprintf(reason, size, sources ? "it sums no powers of steps" : "it adds no constant source");
     return false;
 }
 
@@ -203,6 +205,7 @@ static void key(const stn_plan *plan, const stn_key_sink *to) {
         to->number(to->user, "snapshots", (int64_t)task->snapshots); /* some serve a stack at once */
     for (int axis = 0; task->source && axis < 3; axis++)
         to->number(to->user, "source stride", task->source_stride[axis]);
+    if (task->sum) to->number(to->user, "sum", 1);
     to->number(to->user, "in place", task->in_place);
     to->number(to->user, "alignment", task->alignment);
     char tolerance[STN_NUMBER_SIZE];

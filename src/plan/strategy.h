@@ -61,7 +61,8 @@ typedef struct stn_strategy {
      * STN_ERROR_UNSUPPORTED and failures of resources (skips.c) let the next candidate try. */
     stn_status (*prepare)(stn_plan *plan, stn_error *error);
     /* Runs plan->task->steps steps once. run is checked and whole: its workspace is the plan's where the caller brought none.
-     * A strategy that does not say `sources` never sees a source; one that does not say `stacks` runs one snapshot's steps.
+     * A strategy that does not say `sources` never sees a source, one that does not say `sums` no task->sum; one that does not say
+     * `stacks` runs one snapshot's steps.
      * NULL: execute_part of all launches does it. */
     stn_status (*execute)(stn_plan *plan, const stn_execution *run, stn_error *error);
     stn_status (*set_weights)(stn_plan *plan, stn_error *error); /* plan->task.taps hold the new ones; stencils only */
@@ -85,6 +86,7 @@ typedef struct stn_strategy {
     uint64_t (*launches)(const stn_plan *plan);
     stn_status (*execute_part)(stn_plan *plan, stn_part part, const stn_execution *run, stn_error *error);
     bool sources; /* it adds a constant source itself */
+    bool sums;    /* it serves task->sum */
     bool stacks;  /* one execute and one estimate make all snapshots; else the plan runs them one after the other */
 } stn_strategy;
 

@@ -61,6 +61,7 @@ void stn_task_print(const stn_task *task, stn_text *text) {
     stn_text_printf(text, ", %" PRIu64 " step%s", steps, steps == 1 ? "" : "s");
     if (task->snapshots > 1) stn_text_printf(text, ", a snapshot every %" PRIu64, task->steps);
     if (task->source) stn_text_printf(text, ", with a source");
+    if (task->sum) stn_text_printf(text, ", summed");
     if (!is_dense(task, task->in_stride, task->in_batch_stride) ||
         !is_dense(task, task->out_stride, task->out_batch_stride))
         stn_text_printf(text, ", strided");

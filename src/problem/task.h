@@ -23,6 +23,9 @@ typedef struct stn_task {
     int64_t snapshot_stride; /* elements of the output from one snapshot to the next */
     bool source;             /* a constant source is added at each step; it lies as the problem's input does: */
     int64_t source_stride[3], source_batch_stride;
+    bool
+        sum; /* what a source adds in all steps: 1 + S + .. + S^(steps-1) of the input, past sides that are 0, is added to the output
+                 but where that is frozen; for strategies that say `sums`. No problem asks for it */
     double tolerance;
     bool in_place;
     int alignment; /* bytes, a power of two, at least the dtype's size */

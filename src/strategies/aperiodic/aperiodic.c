@@ -46,14 +46,11 @@ static levels levels_of(const stn_candidate *candidate) { return choice_of(candi
 
 static bool applies(const stn_task *task, const stn_machine *machine, char *reason, size_t reason_size) {
     shape s;
-    const char *why = NULL;
+    (void)machine;
     if (!shape_sides(task, &s, reason, reason_size)) return false;
-    if (task->source && machine->is_device)
-        why = "no steps on a GPU add a constant source to its bands";
-    else if (!shape_has_room(&s))
-        why = "the bands at its sides leave nothing between them";
-    if (why) snprintf(reason, reason_size, "%s", why);
-    return !why;
+    if (shape_has_room(&s)) return true;
+    snprintf(reason, reason_size, "the bands at its sides leave nothing between them");
+    return false;
 }
 
 static bool add(const shape *s, const rates *r, const levels *l, stn_candidate *to) {

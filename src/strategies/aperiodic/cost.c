@@ -20,15 +20,19 @@ static const char *cheapest(const char *const *names, const stn_task *task, cons
     return chosen;
 }
 
+static const char *const with_source[] = {"sourced", NULL}; /* on a GPU */
+
 const char *cost_transforms(const stn_task *task, const stn_machine *machine, stn_estimate *estimate) {
     static const char *const on_host[] = {"host-spectral", NULL}, *const on_device[] = {"spectral", "segment", NULL};
-    return cheapest(machine->is_device ? on_device : on_host, task, machine, estimate);
+    const char *const *names = !machine->is_device ? on_host : task->source ? with_source : on_device;
+    return cheapest(names, task, machine, estimate);
 }
 
 /* On a GPU direct alone: bands are narrow, and to ask lowrank as well would double what choosing a plan takes. */
 const char *cost_steps(const stn_task *task, const stn_machine *machine, stn_estimate *estimate) {
     static const char *const on_host[] = {"host", NULL}, *const on_device[] = {"direct", NULL};
-    return cheapest(machine->is_device ? on_device : on_host, task, machine, estimate);
+    const char *const *names = !machine->is_device ? on_host : task->source ? with_source : on_device;
+    return cheapest(names, task, machine, estimate);
 }
 
 static double points_of(const shape *s, const box *of) {

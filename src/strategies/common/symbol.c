@@ -232,3 +232,7 @@ double stn_symbol_largest(const stn_task *task, const int64_t length[3]) {
 double stn_symbol_dead(double largest, uint64_t steps, int bits) {
     return 1 - largest * exp2(-(double)bits / (double)steps);
 }
+
+double stn_symbol_dead_of_sum(double largest, uint64_t steps, int bits) {
+    return stn_symbol_dead(fmin(largest, 1), steps, bits);
+}

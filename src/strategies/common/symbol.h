@@ -30,6 +30,8 @@ size_t stn_symbol_angles(const stn_symbol *symbol, double *to);
 double stn_symbol_largest(const stn_task *task, const int64_t length[3]);
 /* How much of K^steps to keep: 1 - |K| beyond which |K|^steps is below 2^-bits of the largest. At most 0 where |K| grows that far. */
 double stn_symbol_dead(double largest, uint64_t steps, int bits);
+/* The same where 1 - K^steps is asked for, too: what is nothing beside the largest, where that grows, may be much beside 1. */
+double stn_symbol_dead_of_sum(double largest, uint64_t steps, int bits);
 /* So far below the largest, in bits, a factor counts as 0 in the arithmetic of a dtype. */
 int stn_symbol_bits(stn_dtype dtype);
 /* The predicted error of transforms there and back of so many points, times the power of a symbol that is plain or not. */

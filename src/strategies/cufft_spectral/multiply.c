@@ -38,6 +38,7 @@ static stn_status make_kernel(stn_plan *plan, const cufft_spectral_shape *shape,
     stn_params_type(&params, "REAL", shape->inner == STN_F64 ? "double" : "float");
     stn_params_int(&params, "SYMBOL", !m->symbol.plain);
     stn_params_int(&params, "SYMBOL_TURNED", 1);
+    stn_params_int(&params, "SYMBOL_SUM", 0);
     stn_params_int(&params, "SYMBOL_HIGH", m->symbol.high);
     stn_params_int(&params, "SYMBOL_LOW", m->symbol.low);
     stn_params_int(&params, "MULTIPLY_CHUNK", CHUNK);

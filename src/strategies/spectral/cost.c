@@ -97,10 +97,10 @@ void spectral_estimate(const stn_task *task, const stn_machine *machine, const s
     const double spectrum = lines * c->kept[2] * cell, live = lines * c->live[2] * cell;
     const double turned = solid ? (double)(s->columns * task->n[0] * task->batch) * cell : spectrum;
     const double turned_live = solid ? across * c->live[2] * (double)(task->n[0] * task->batch) * cell : live;
-    double ahead = grid + live, back = grid + spectrum, numbers = 0;
+    double ahead = grid + live, back = (task->sum ? 2 : 1) * grid + spectrum, numbers = 0;
     if (solid) ahead += live + turned_live, back += spectrum + turned;
     for (int axis = 0; axis < 3; axis++)
-        if (stn_extension_odd(&s->axis[axis])) numbers = solid ? 6 : 4;
+        if (!task->sum && stn_extension_odd(&s->axis[axis])) numbers = solid ? 6 : 4;
     const double at_points = c->settles ? across * c->live[2] : (double)s->columns; /* columns with points, or all */
     const double source = numbers * cell * at_points * c->length[s->last] * (double)task->batch;
     const double settled = 4 * cell * ((double)s->columns - at_points) * (double)(task->n[0] * task->batch);

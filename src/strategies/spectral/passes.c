@@ -49,6 +49,7 @@ static stn_status make_pass(stn_plan *plan, const spectral_state *state, spectra
                            task->snapshot_stride * (int64_t)stn_dtype_size(task->dtype) % 16 != 0;
         stn_params_int(&params, "VECTOR", even && !apart && stn_task_vector(task) > 1 ? 2 : 1);
         stn_params_int(&params, "STRIPS", shape->choice.step[1] > 0);
+        stn_params_int(&params, "SPECTRUM_ADDS", task->sum && pass->direction == SPECTRAL_BACK);
         stn_params_int(&params, "SPECTRUM_BACK", pass->direction == SPECTRAL_BACK);
         stn_params_int(&params, "FROZEN_LOW", frozen(&shape->axis[2], 0));
         stn_params_int(&params, "FROZEN_HIGH", frozen(&shape->axis[2], 1));
@@ -61,6 +62,7 @@ static stn_status make_pass(stn_plan *plan, const spectral_state *state, spectra
         const bool meets_symbol = pass->direction == SPECTRAL_BOTH;
         stn_params_int(&params, "SYMBOL", !meets_symbol ? 0 : shape->symbol.taps ? 2 : !shape->symbol.plain);
         stn_params_int(&params, "SYMBOL_TURNED", 0);
+        stn_params_int(&params, "SYMBOL_SUM", meets_symbol && task->sum);
         stn_params_int(&params, "COLUMNS_DEAD", !meets_symbol ? 0 : settles(state) ? 2 : columns_dead(shape));
         stn_params_int(&params, "SYMBOL_HIGH", shape->symbol.high);
         stn_params_int(&params, "SYMBOL_LOW", shape->symbol.low);
@@ -148,7 +150,7 @@ stn_status spectral_make_tables(stn_plan *plan, spectral_state *state, stn_error
     bool wide = spectral_wide(&plan->task);
     size_t before = state->size;
     state->largest = stn_symbol_largest(&plan->task, shape->symbol.length);
-    state->dead = spectral_dead(&plan->task, state->largest);
+    state->dead = spectral_dead_of(&plan->task, state->largest, state->source.has);
     place_tables(&plan->task, state);
     if (!plan->machine.present || stn_gather_misses(plan->context)) return STN_OK;
     unsigned char *tables = calloc(1, state->size);

@@ -13,6 +13,11 @@ double spectral_dead(const stn_task *task, double largest) {
     return stn_symbol_dead(largest, task->steps, stn_symbol_bits(task->dtype));
 }
 
+double spectral_dead_of(const stn_task *task, double largest, bool source) {
+    if (!source && !task->sum) return spectral_dead(task, largest);
+    return stn_symbol_dead_of_sum(largest, task->steps, stn_symbol_bits(task->dtype));
+}
+
 stn_task spectral_run(const stn_task *task) {
     stn_task run = *task;
     run.steps *= run.snapshots, run.snapshots = 1;
@@ -48,15 +53,16 @@ typedef struct known_reach { /* of an axis, which others may share: looking take
     int axis; /* -1: none yet */
 } known_reach;
 
-/* What the taps of all steps reach, and, where there are snapshots, those of fewer of them: taps that drift may look further to one
- * side then. Of halves of the number only: a little more for what lies between them. */
+/* What the taps of all steps reach, and, where there are snapshots or sums, those of fewer of them: taps that drift may look further to
+ * one side then. Of halves of the number only: a little more for what lies between them. */
 stn_reach spectral_reach(const stn_task *task, int axis) {
+    const uint64_t all = task->steps * task->snapshots, each = task->sum ? 1 : task->steps;
     stn_reach most = {{0, 0}, {0, 0}};
-    for (uint64_t count = task->snapshots; count > 0; count /= 2) {
-        const stn_reach reach = stn_reach_find(task, axis, task->steps * count, stn_reach_tail(task->dtype));
+    for (uint64_t count = all / each; count > 0; count /= 2) {
+        const stn_reach reach = stn_reach_find(task, axis, each * count, stn_reach_tail(task->dtype));
         for (int side = 0; side < 2; side++) most.side[side] = stn_max(most.side[side], reach.side[side]);
     }
-    const bool between = task->snapshots > 2 && !stn_task_mirrored(task, axis);
+    const bool between = all / each > 2 && !stn_task_mirrored(task, axis);
     for (int side = 0; side < 2 && between; side++) most.side[side] += most.side[side] / 16;
     return most;
 }
@@ -102,7 +108,8 @@ static bool choose_length(const stn_task *task, const stn_machine *machine, int 
 /* Of the axes that are transformed before the last one. */
 void spectral_choose_kept(const stn_task *task, spectral_choice *choice) {
     const stn_task run = spectral_run(task);
-    bool source = false; /* acts at every frequency */
+    bool source = false;   /* acts at every frequency */
+    if (task->sum) return; /* so does what is summed */
     for (int axis = 0; axis < 3; axis++) {
         stn_extension e;
         char reason[160];

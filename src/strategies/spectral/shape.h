@@ -45,6 +45,8 @@ bool spectral_wide(const stn_task *task); /* computed in f64 */
 stn_task spectral_run(const stn_task *task);
 /* 1 - |K| from which a factor counts as 0, where the largest |K| is this. */
 double spectral_dead(const stn_task *task, double largest);
+/* The same of the kernels: where sums of powers are asked for as well, because sides have a source or the task is a sum. */
+double spectral_dead_of(const stn_task *task, double largest, bool source);
 /* What the taps of all steps reach along an axis, at any of the snapshots. */
 stn_reach spectral_reach(const stn_task *task, int axis);
 /* Sides and lengths of a task; false: it is not for this strategy, and why. */

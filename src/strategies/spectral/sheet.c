@@ -226,7 +226,8 @@ void spectral_sheet_estimate(const stn_task *task, const stn_machine *machine, c
     const double count = (double)task->snapshots, windows = (double)(s->windows * task->batch);
     const double grid = windows * (double)s->length * (double)stn_dtype_size(task->dtype),
                  spectrum = windows * (double)s->spectrum * (wide ? 16 : 8);
-    const double ends = (1 + count) * (grid + spectrum) * column_penalty(&l, s->choice.rows, wide, s->choice.pairs),
+    const double ends = ((1 + count) * (grid + spectrum) + (task->sum ? grid : 0)) *
+                        column_penalty(&l, s->choice.rows, wide, s->choice.pairs),
                  rows = count * 2 * spectrum * row_penalty(&l, s->choice.width, wide);
     *estimate = (stn_estimate){.unit = wide ? STN_UNIT_FMA_F64 : STN_UNIT_FMA_F32};
     estimate->bytes = (1 + count) * (grid + spectrum) + count * 2 * spectrum;

@@ -32,6 +32,7 @@ static stn_status make_columns(stn_plan *plan, const spectral_sheet_state *state
     spectral_extension_params(&s->axis, &params);
     stn_params_int(&params, "EXPECTED_HEADER", sizeof(spectral_sheet_arguments));
     stn_params_int(&params, "VECTOR", in_pairs(&plan->task, s, back) ? 2 : 1);
+    stn_params_int(&params, "SPECTRUM_ADDS", back && plan->task.sum);
     stn_params_int(&params, "SPECTRUM_BACK", back);
     stn_params_int(&params, "FROZEN_LOW", frozen(&s->axis, 0));
     stn_params_int(&params, "FROZEN_HIGH", frozen(&s->axis, 1));
@@ -60,6 +61,7 @@ static stn_status make_rows(stn_plan *plan, spectral_sheet_state *state, stn_err
     stn_params_int(&params, "SOURCES", state->has_source ? 3 : 0);
     stn_params_int(&params, "SYMBOL", !s->symbol.plain);
     stn_params_int(&params, "SYMBOL_TURNED", 1);
+    stn_params_int(&params, "SYMBOL_SUM", task->sum);
     stn_params_int(&params, "COLUMNS_DEAD", 0);
     stn_params_int(&params, "SYMBOL_HIGH", s->symbol.high);
     stn_params_int(&params, "SYMBOL_LOW", s->symbol.low);
@@ -88,7 +90,7 @@ stn_status spectral_sheet_prepare(stn_plan *plan, const spectral_sheet_choice *c
     if (!state) return stn_fail_memory(error, "a plan", sizeof *state);
     plan->state = state;
     spectral_sheet_make(&plan->task, &plan->machine, choice, true, &state->shape);
-    state->has_source = stn_extension_odd(&state->shape.axis);
+    state->has_source = !plan->task.sum && stn_extension_odd(&state->shape.axis);
     plan->workspace_size = spectra(&plan->task, &state->shape) * (plan->task.snapshots > 1 ? 2 : 1);
     STN_TRY(make_source(plan, state, error));
     STN_TRY(make_columns(plan, state, false, &state->forward, error));

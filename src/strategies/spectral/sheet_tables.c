@@ -132,7 +132,7 @@ stn_status spectral_sheet_tables(stn_plan *plan, spectral_sheet_state *state, st
     stn_device *device = plan->context->device;
     const size_t before = state->size;
     state->largest = stn_symbol_largest(&plan->task, state->shape.symbol.length);
-    state->dead = spectral_dead(&plan->task, state->largest);
+    state->dead = spectral_dead_of(&plan->task, state->largest, state->has_source);
     place_tables(&plan->task, state);
     const size_t size = state->size;
     state->size = before; /* what lies on the device, until the new ones do */

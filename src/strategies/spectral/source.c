@@ -33,6 +33,7 @@ static stn_status make_transform(stn_plan *plan, spectral_state *state, int axis
         stn_params_int(&params, "VECTOR", 1);
         stn_params_int(&params, "STRIPS", 0);
         stn_params_int(&params, "SPECTRUM_BACK", 0);
+        stn_params_int(&params, "SPECTRUM_ADDS", 0);
         stn_params_int(&params, "FROZEN_LOW", 0);
         stn_params_int(&params, "FROZEN_HIGH", 0);
     } else {
@@ -41,6 +42,7 @@ static stn_status make_transform(stn_plan *plan, spectral_state *state, int axis
         stn_params_int(&params, "SOURCES", 0);
         stn_params_int(&params, "SYMBOL", 0);
         stn_params_int(&params, "SYMBOL_TURNED", 0);
+        stn_params_int(&params, "SYMBOL_SUM", 0);
         stn_params_int(&params, "COLUMNS_DEAD", 0);
         stn_params_int(&params, "SYMBOL_HIGH", 0);
         stn_params_int(&params, "SYMBOL_LOW", 0);
@@ -89,10 +91,11 @@ stn_status spectral_make_source(stn_plan *plan, spectral_state *state, size_t *b
     size_t real = spectral_wide(task) ? 8 : 4, batch = (size_t)task->batch;
     for (int axis = 0; axis < 2; axis++) source->extent[axis] = stn_max(task->n[axis], state->shape.axis[axis].length);
     *bytes = (size_t)stn_round_up((int64_t)*bytes, 256);
-    source->values[0] = placed(bytes, 2 * (size_t)(task->n[1] * task->n[2]) * batch * real);
+    if (state->shape.last == 0) source->values[0] = placed(bytes, 2 * (size_t)(task->n[1] * task->n[2]) * batch * real);
     source->values[1] = placed(bytes, 2 * (size_t)(task->n[0] * task->n[2]) * batch * real);
     const bool apart = state->shape.choice.settles;
-    for (int axis = 0; axis < 3; axis++) {
+    for (int axis = state->shape.last; axis < 3;
+         axis++) { /* a plane has no z faces: they would be as large as itself */
         const size_t size = 2 * (size_t)frequencies(state, axis) * batch * real;
         source->faces[axis] = source->turned[axis] = placed(bytes, size);
         if (apart && axis > 0) source->turned[axis] = placed(bytes, size);

@@ -156,7 +156,8 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
     plan->state = state;
     spectral_choice choice = choice_of(&plan->candidate);
     spectral_shape_make(&plan->task, &plan->machine, &choice, true, &state->shape);
-    for (int axis = 0; axis < 3; axis++) state->source.has |= stn_extension_odd(&state->shape.axis[axis]);
+    for (int axis = 0; axis < 3; axis++)
+        state->source.has |= !plan->task.sum && stn_extension_odd(&state->shape.axis[axis]);
     plan->workspace_size =
         spectral_workspace(&plan->task, &state->shape) + spectral_walk_aside(&plan->task, &state->shape);
     STN_TRY(spectral_make_source(plan, state, &plan->workspace_size, error));
@@ -316,4 +317,5 @@ const stn_strategy stn_strategy_spectral = {.name = "spectral",
                                             .release = release,
                                             .name_candidate = name_candidate,
                                             .left_out = spectral_left_out,
+                                            .sums = true,
                                             .stacks = true};

@@ -36,6 +36,7 @@ stn_status spectral_make_walk(stn_plan *plan, const spectral_shape *shape, stn_k
     stn_params_int(&params, "WALK_FACTORS", factors_of(plan, shape) > 0);
     stn_params_int(&params, "SYMBOL", shape->symbol.taps ? 2 : !shape->symbol.plain);
     stn_params_int(&params, "SYMBOL_TURNED", 0);
+    stn_params_int(&params, "SYMBOL_SUM", plan->task.sum);
     stn_params_int(&params, "SYMBOL_HIGH", shape->symbol.high);
     stn_params_int(&params, "SYMBOL_LOW", shape->symbol.low);
     STN_TRY(stn_kernel_make(plan->context, "spectral_walk", &params, shared_of(plan, shape), kernel, error));

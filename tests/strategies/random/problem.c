@@ -131,12 +131,16 @@ static void draw_layout(dice *d, random_problem *r) {
 }
 
 /* A stack of snapshots, a constant source. */
-static void draw_more(dice *d, random_problem *r) {
+static void draw_more(dice *d, random_problem *r, bool large) {
     stn_problem *p = &r->problem;
     const uint64_t parts = (uint64_t)dice_int(d, 2, 4);
     const bool stack = chance(d, 20) && !p->in_place && p->steps >= parts, apart = chance(d, 50);
     const int gap = dice_int(d, 1, 40);
     p->has_source = chance(d, 20);
+    if (p->has_source && chance(d, 50)) { /* all steps at once pay where they are many */
+        const double left = (large ? 1e9 : 6e6) / work_of(r);
+        if (left > 1) p->steps = (uint64_t)fmin(200, (double)p->steps * (1 + (left - 1) * fabs(dice_real(d))));
+    }
     if (!stack) return;
     p->steps -= p->steps % parts;
     p->every = p->steps / parts;
@@ -175,6 +179,6 @@ void random_problem_draw(uint64_t seed, uint64_t index, bool large, random_probl
         r->new_weights = chance(&d, 25);
         r->positive = chance(&d, 50);
         r->data = dice_next(&d) % 1000000;
-        draw_more(&d, r);
+        draw_more(&d, r, large);
     } while (!random_problem_valid(r));
 }

@@ -10,6 +10,7 @@
 #include "sheets.h"
 #include "stacks.h"
 #include "tiles.h"
+#include "workspace.h"
 
 static stn_problem problem_of(stn_stencil *stencil, const int *extent, stn_dtype dtype, uint64_t steps) {
     stn_problem p = STN_PROBLEM_INIT;
@@ -232,10 +233,10 @@ static void layouts(suite *s) {
 }
 
 int main(int argc, char **argv) {
-    static const suite_part parts[] = {{"wrap", wrap},           {"long", long_columns}, {"dense", dense},
-                                       {"even", even_sides},     {"odd", odd_sides},     {"sizes", sizes},
-                                       {"modes", modes},         {"layouts", layouts},   {"new-weights", new_weights},
-                                       {"snapshots", snapshots}, {"sheets", sheets},     {"tiles", tiles},
-                                       {"settled", settled}};
+    static const suite_part parts[] = {{"wrap", wrap},           {"long", long_columns},  {"dense", dense},
+                                       {"even", even_sides},     {"odd", odd_sides},      {"sizes", sizes},
+                                       {"modes", modes},         {"layouts", layouts},    {"new-weights", new_weights},
+                                       {"snapshots", snapshots}, {"sheets", sheets},      {"tiles", tiles},
+                                       {"settled", settled},     {"workspace", workspace}};
     return suite_main(argc, argv, parts, sizeof parts / sizeof *parts);
 }

@@ -1,0 +1,127 @@
+/* sourced: a constant source beside strategies that know none, u[t+1] = S u[t] + b.
+ *
+ * In f steps   u[t+f] = S^f u[t] + c_f,   c_f = (1 + S + ... + S^(f-1)) b:   a run of f steps without the source, by whatever
+ * strategy is cheapest, then one addition. c_f is made once an execution:
+ *
+ *     whole    f is all steps, c added by transforms that multiply by the sum of the symbol's powers     whole.c
+ *     levels   f is 1, 8 or 64, c by steps from zero                                                         levels.c */
+#include "strategies/sourced/sourced.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+
+/* ---- choosing ------------------------------------------------------------------------------------------------------ */
+
+static bool applies(const stn_task *task, const stn_machine *machine, char *reason, size_t reason_size) {
+    const char *why = NULL;
+    stn_estimate unused;
+    if (!machine->is_device)
+        why = "it needs a GPU and this context is for the host";
+    else if (!task->source)
+        why = "there is no source";
+    else if (!sourced_adds(task) && !sourced_estimate_whole(task, machine, &unused))
+        why = "a source is added by more blocks than a launch can have";
+    if (!why) return true;
+    snprintf(reason, reason_size, "%s", why);
+    return false;
+}
+
+/* Single steps last. */
+static size_t candidates(const stn_task *task, const stn_machine *machine, stn_candidate *list, size_t most) {
+    size_t count = 0;
+    stn_estimate unused;
+    if (most > 0 && sourced_estimate_whole(task, machine, &unused)) list[count++] = (stn_candidate){{SOURCED_WHOLE}};
+    for (int levels = SOURCED_LEVELS; levels >= 1 && count < most && sourced_adds(task); levels--)
+        if (sourced_steps_of(levels - 1) <= task->steps) list[count++] = (stn_candidate){{levels}};
+    return count;
+}
+
+static void estimate(const stn_task *task, const stn_machine *machine, const stn_candidate *candidate,
+                     stn_estimate *result) {
+    if (candidate->values[0] != SOURCED_WHOLE)
+        sourced_estimate_levels(task, machine, candidate->values[0], result);
+    else if (!sourced_estimate_whole(task, machine, result))
+        result->seconds = INFINITY;
+}
+
+/* ---- building ------------------------------------------------------------------------------------------------------ */
+
+stn_status sourced_make_run(stn_plan *plan, const stn_task *task, stn_plan **run, stn_error *error) {
+    STN_TRY(stn_subplan(plan, task, NULL, run, error));
+    if ((*run)->workspace_size > plan->workspace_size) plan->workspace_size = (*run)->workspace_size;
+    stn_subplan_list_kernels(plan, *run);
+    return STN_OK;
+}
+
+static stn_status prepare(stn_plan *plan, stn_error *error) {
+    sourced_state *state = calloc(1, sizeof *state);
+    if (!state) return stn_fail_memory(error, "a plan", sizeof *state);
+    plan->state = state;
+    state->levels = plan->candidate.values[0];
+    return (state->levels == SOURCED_WHOLE ? sourced_prepare_whole : sourced_prepare_levels)(plan, state, error);
+}
+
+static stn_status set_weights(stn_plan *plan, stn_error *error) {
+    sourced_state *state = plan->state;
+    for (int level = 0; level < SOURCED_LEVELS; level++) {
+        if (state->run[level]) STN_TRY(stn_subplan_set_weights(state->run[level], &plan->task, error));
+        if (state->from_zero[level]) STN_TRY(stn_subplan_set_weights(state->from_zero[level], &plan->task, error));
+    }
+    return state->sum ? stn_subplan_set_weights(state->sum, &plan->task, error) : STN_OK;
+}
+
+static void release(stn_plan *plan) {
+    sourced_state *state = plan->state;
+    if (!state) return;
+    for (int level = 0; level < SOURCED_LEVELS; level++) {
+        stn_plan_destroy(state->run[level]);
+        stn_plan_destroy(state->from_zero[level]);
+    }
+    stn_plan_destroy(state->sum);
+    free(state);
+    plan->state = NULL;
+}
+
+/* ---- running ------------------------------------------------------------------------------------------------------- */
+
+static stn_status execute(stn_plan *plan, const stn_execution *at, stn_error *error) {
+    const sourced_state *state = plan->state;
+    return (state->levels == SOURCED_WHOLE ? sourced_execute_whole : sourced_execute_levels)(plan, at, error);
+}
+
+/* ---- in words ------------------------------------------------------------------------------------------------------ */
+
+static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
+    const sourced_state *state = plan->state;
+    if (state->levels == SOURCED_WHOLE)
+        sourced_describe_whole(plan, format, text);
+    else
+        sourced_describe_levels(state, format, text);
+}
+
+static void name_candidate(const stn_task *task, const stn_candidate *candidate, stn_text *text) {
+    (void)task;
+    if (candidate->values[0] == SOURCED_WHOLE) {
+        stn_text_printf(text, "all steps at once, and the source's sum");
+        return;
+    }
+    const int steps = (int)sourced_steps_of(candidate->values[0] - 1);
+    stn_text_printf(text, "runs of %d step%s", steps, steps == 1 ? "" : "s");
+}
+
+const stn_strategy stn_strategy_sourced = {
+    .name = "sourced",
+    .applies = applies,
+    .candidates = candidates,
+    .estimate = estimate,
+    .prepare = prepare,
+    .execute = execute,
+    .set_weights = set_weights,
+    .describe = describe,
+    .release = release,
+    .name_candidate = name_candidate,
+    .sources = true,
+};

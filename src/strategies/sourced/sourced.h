@@ -1,0 +1,71 @@
+/* The parts of `sourced`: what its two ways share (add.c), runs of 1, 8, 64 steps (levels.c), all steps at once (whole.c). */
+#ifndef STN_STRATEGIES_SOURCED_SOURCED_H
+#define STN_STRATEGIES_SOURCED_SOURCED_H
+#include "plan/plan.h"
+#include "strategies/common/layout.h"
+
+struct stn_kernel;
+
+#define SOURCED_LEVELS 3
+#define SOURCED_WHOLE 0 /* a candidate's values[0]: levels, or this */
+
+/* What adds: out = x; out = c; out = x + c. What is read and written is the caller's or the workspace's. */
+typedef enum sourced_way {
+    SOURCED_LOAD,
+    SOURCED_COPY,
+    SOURCED_MASK,
+    SOURCED_ADD,
+    SOURCED_LAST,
+    SOURCED_WAYS
+} sourced_way;
+
+/* As sourced_add.cu declares it. */
+typedef struct sourced_grid {
+    const void *at;
+    int64_t stride[3], batch;
+} sourced_grid;
+
+typedef struct sourced_state {
+    int levels; /* or SOURCED_WHOLE */
+    /* Levels: of 8^level steps; the second for c, NULL where the first serves. Whole: number 0, of all steps, and sum. */
+    stn_plan *run[SOURCED_LEVELS], *from_zero[SOURCED_LEVELS], *sum;
+    struct stn_kernel *add[SOURCED_WAYS]; /* this and what follows: of levels */
+    stn_grid_layout in, out, packed;
+    bool widened; /* the workspace's grids are of another type than the caller's */
+    size_t grid;  /* bytes of one */
+} sourced_state;
+
+/* One execution by levels: where everything lies. */
+typedef struct sourced_job {
+    const stn_plan *plan;
+    const sourced_state *state;
+    const stn_execution *at;
+    sourced_grid source;
+    void *workspace; /* of the runs */
+} sourced_job;
+
+/* ---- sourced.c: a plan of the room's own; the workspace grows to what it needs. */
+stn_status sourced_make_run(stn_plan *plan, const stn_task *task, stn_plan **run, stn_error *error);
+
+/* ---- add.c: whether a launch can add to all of the task's grids. */
+bool sourced_adds(const stn_task *task);
+stn_dtype sourced_own_type(const stn_task *task); /* of the grids in the workspace */
+stn_status sourced_make_kernels(stn_plan *plan, sourced_state *state, stn_error *error);
+sourced_grid sourced_grid_at(const stn_grid_layout *layout, const void *at);
+sourced_grid sourced_own_grid(const sourced_job *job, int number); /* of the workspace */
+stn_status sourced_add(const sourced_job *job, sourced_way way, sourced_grid x, sourced_grid c, sourced_grid out,
+                       stn_error *error);
+
+/* ---- levels.c */
+uint64_t sourced_steps_of(int level);
+void sourced_estimate_levels(const stn_task *task, const stn_machine *machine, int levels, stn_estimate *result);
+stn_status sourced_prepare_levels(stn_plan *plan, sourced_state *state, stn_error *error);
+stn_status sourced_execute_levels(stn_plan *plan, const stn_execution *at, stn_error *error);
+void sourced_describe_levels(const sourced_state *state, stn_format format, stn_text *text);
+
+/* ---- whole.c: false: no strategy sums the powers of these steps. */
+bool sourced_estimate_whole(const stn_task *task, const stn_machine *machine, stn_estimate *result);
+stn_status sourced_prepare_whole(stn_plan *plan, sourced_state *state, stn_error *error);
+stn_status sourced_execute_whole(stn_plan *plan, const stn_execution *at, stn_error *error);
+void sourced_describe_whole(const stn_plan *plan, stn_format format, stn_text *text);
+#endif

@@ -1,0 +1,79 @@
+/* See workspace.h. Nothing runs: plans are made without a workspace, and asked how large it would be. */
+#include "workspace.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "problem/task.h"
+
+/* The spectrum of a real grid is as large as the grid, in the arithmetic's type (f16: f32), and what lies past its sides comes on top:
+ *
+ *     wrap, extents of small factors       a grid, and a row's last frequencies, padded to a line of memory
+ *     other sides and extents, 1D and 2D   the same of the longer line, along x; down a column only points are stored
+ *     tiles                                the same of all strips, and what lies about the first points of legs
+ *     3D                                   of the longer lines along x and y, as far as frequencies last; between fixed and constant
+ *                                          sides all of them do: 800 of 512 along x and 784 along y are 2.4 grids
+ *     a stack of snapshots                 twice that: what all begin with, and what is made for one
+ *     a source beside it                   no more than without it, but that frequencies last of what is summed */
+typedef struct bound {
+    const char *stencil;
+    int rank;
+    size_t n[3];
+    stn_dtype dtype;
+    stn_boundary_kind sides;
+    uint64_t steps, every;
+    bool source;
+    double most; /* grids */
+} bound;
+
+static const bound bounds[] = {
+    {"heat-1d", 1, {1 << 24}, STN_F64, STN_WRAP, 1000, 0, false, 1.01},
+    {"heat-1d", 1, {1 << 24}, STN_F64, STN_FIXED, 1000, 0, false, 1.05},
+    {"heat-1d", 1, {16777213}, STN_F32, STN_WRAP, 1000, 0, false, 1.05},
+    {"heat-2d", 2, {10240, 10240}, STN_F64, STN_WRAP, 4, 0, false, 1.04},
+    {"heat-2d", 2, {10240, 10240}, STN_F32, STN_WRAP, 1000, 0, false, 1.01},
+    {"heat-2d", 2, {4096, 4096}, STN_F16, STN_WRAP, 1000, 0, false, 2.02},
+    {"heat-2d", 2, {10239, 10243}, STN_F64, STN_WRAP, 1000, 0, false, 1.1},
+    {"heat-2d", 2, {10240, 10240}, STN_F64, STN_REFLECT, 1000, 0, false, 1.1},
+    {"heat-2d", 2, {10240, 10240}, STN_F64, STN_FIXED, 1000, 0, false, 1.1},
+    {"heat-2d", 2, {10240, 10240}, STN_F32, STN_CONSTANT, 4, 0, false, 1.1},
+    {"heat-2d", 2, {4096, 4096}, STN_F64, STN_WRAP, 1000, 100, false, 2.02},
+    {"heat-2d", 2, {10240, 10240}, STN_F64, STN_WRAP, 1000, 0, true, 1.06},
+    {"heat-2d", 2, {10240, 10240}, STN_F64, STN_FIXED, 1000, 0, true, 1.1},
+    {"heat-3d", 3, {512, 512, 512}, STN_F64, STN_WRAP, 4, 0, false, 1.02},
+    {"heat-3d", 3, {512, 512, 512}, STN_F64, STN_WRAP, 1000, 0, false, 0.4},
+    {"heat-3d", 3, {512, 512, 512}, STN_F64, STN_REFLECT, 1000, 0, false, 0.4},
+    {"heat-3d", 3, {512, 512, 512}, STN_F64, STN_FIXED, 1000, 0, false, 2.55},
+    {"heat-3d", 3, {512, 512, 512}, STN_F64, STN_WRAP, 1000, 0, true, 1.02},
+    {"heat-3d", 3, {512, 512, 512}, STN_F64, STN_FIXED, 1000, 0, true, 2.55},
+};
+
+static void one(suite *s, const bound *b) {
+    stn_error error = {0};
+    stn_stencil *stencil = NULL;
+    stn_plan *plan = NULL;
+    stn_problem p = STN_PROBLEM_INIT;
+    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
+    char what[160], detail[1200];
+    double grid = (double)stn_dtype_size(b->dtype), size = 0;
+    stn_status status = stn_stencil_parse(b->stencil, &stencil, &error);
+    p.stencil = stencil, p.dtype = b->dtype, p.steps = b->steps, p.every = b->every, p.has_source = b->source;
+    for (int axis = 0; axis < b->rank; axis++) {
+        p.extent[axis] = b->n[axis], grid *= (double)b->n[axis];
+        p.boundary[axis][0].kind = p.boundary[axis][1].kind = b->sides;
+    }
+    options.strategy = b->source ? "sourced" : "spectral", options.no_auto_workspace = 1;
+    if (status == STN_OK) status = stn_plan_create(s->context, &p, &options, &plan, &error);
+    if (status == STN_OK) size = (double)stn_plan_workspace_size(plan) / grid;
+    snprintf(what, sizeof what, "workspace: %s %zu.., %s, %s, %llu steps%s%s: at most %g grids", b->stencil, b->n[0],
+             stn_dtype_name(b->dtype), side_names[b->sides], (unsigned long long)b->steps,
+             b->every ? ", snapshots" : "", b->source ? ", a source" : "", b->most);
+    snprintf(detail, sizeof detail, "%g grids; %s", size, error.status ? error.message : "no error");
+    suite_report(s, status == STN_OK && size > 0.1 * b->most && size <= b->most, what, detail);
+    stn_plan_destroy(plan);
+    stn_stencil_destroy(stencil);
+}
+
+void workspace(suite *s) {
+    for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++) one(s, &bounds[i]);
+}
