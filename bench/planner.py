@@ -112,8 +112,9 @@ def compile_times(options, problems):
 
 
 def first_results(options, problems):
-    """Cold: an empty folder. Warm: the same once more; of our own there are its context and its plan. Each from inside the process: making
-    the context (the driver's start apart) and the plan, and the first execution; copies of grids are not in it."""
+    """Cold: an empty folder. Warm: the same once more; of our own there are its context and its plan, without what both spend in the driver
+    (modules, memory, tables). Each from inside the process: making the context (the driver's start apart) and the plan, and the first
+    execution; copies of grids are not in it."""
     rows = []
     end = time.monotonic() + options.limit
     for problem in problems:
@@ -126,13 +127,15 @@ def first_results(options, problems):
         if not warm:
             continue
         ours = [told['first_result']['context_seconds'] + told['first_result']['plan_seconds'] for told in (cold, warm)]
+        in_driver = sum(warm['first_result'][f'{part}_in_driver_seconds'] for part in ('context', 'plan'))
+        own = ours[1] - in_driver
         first = ours[0] + cold['first_result']['execute_seconds']
         begins = (cold['plan'].get('begins') or {}).get('with')
         rows.append({'problem': name(problem), 'strategy': warm.get('strategy'), 'begins': begins, 'cold': cold['first_result'],
-                     'warm': warm['first_result'], 'seconds': warm['seconds'], 'first': first, 'own': ours[1]})
+                     'warm': warm['first_result'], 'seconds': warm['seconds'], 'first': first, 'own': own, 'in_driver': in_driver})
         print(f"{first:7.3f} s (context {cold['first_result']['context_seconds']:.3f}, plan "
               f"{cold['first_result']['plan_seconds']:.3f}, run {cold['first_result']['execute_seconds']:.3f}), warm "
-              f"{1e3 * ours[1]:.1f} ms + {1e3 * warm['seconds']:.3f}: {name(problem)}, "
+              f"{1e3 * own:.1f} ms + driver {1e3 * in_driver:.1f} + {1e3 * warm['seconds']:.3f}: {name(problem)}, "
               f"{'begins with ' + begins if begins else warm['strategy']}", flush=True)
     firsts, owns = sorted(row['first'] for row in rows), sorted(row['own'] for row in rows)
     if rows:

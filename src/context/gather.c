@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "context/context.h"
+#include "context/kernel.h"
 
 static void enlist(stn_gather *gather) {
     stn_context *context = gather->context;
@@ -28,6 +29,25 @@ bool stn_gather_hurry(stn_gather *gather) {
     stn_compiler *compiler;
     if (!gather || stn_context_compiler(gather->context, &compiler, NULL) != STN_OK) return false;
     return gather->hurried = stn_compiler_hurries(compiler);
+}
+
+void stn_gather_stored_hurry(stn_gather *gather) {
+    if (gather) gather->hurried = true;
+}
+
+stn_missing stn_gather_first(const stn_gather *gather) {
+    stn_missing first = {.any = false};
+    if (gather && gather->count)
+        first.any = stn_kernel_keys(gather->context, gather->missing[0].name, gather->missing[0].params, first.source,
+                                    first.key);
+    return first;
+}
+
+bool stn_missing_stored(stn_context *context, const stn_missing *missing) {
+    stn_key source, key;
+    memcpy(source.bytes, missing->source, sizeof source.bytes);
+    memcpy(key.bytes, missing->key, sizeof key.bytes);
+    return missing->any && stn_cache_has(context->cache, &source, &key);
 }
 
 void stn_gather_again(stn_gather *gather) {

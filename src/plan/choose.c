@@ -219,6 +219,7 @@ double stn_plan_compile_seconds(stn_plan *plan, const stn_ranked *row) {
     stn_plan_take(plan, row);
     const stn_status status = plan->strategy->prepare(plan, NULL);
     const size_t missing = stn_gather_end(gather);
+    if (row == &plan->ranking[0]) plan->missing = stn_gather_first(gather);
     const double seconds = status == STN_OK || missing ? stn_gather_seconds(gather, false) : INFINITY;
     stn_plan_unprepare(plan);
     stn_gather_free(gather);
@@ -262,8 +263,10 @@ static void weigh_compiling(stn_plan *plan) {
         plan->chosen = STN_CHOSEN_BY_START;
         return;
     }
-    if (best == STN_PLAN_RANKING) return;
-    if (!best) return;
+    if (best == STN_PLAN_RANKING || !best) {
+        plan->missing = (stn_missing){.any = false}; /* it is compiled now */
+        return;
+    }
     const stn_ranked first = plan->ranking[best];
     memmove(plan->ranking + 1, plan->ranking, best * sizeof first);
     plan->ranking[0] = first;

@@ -27,6 +27,17 @@ bool stn_gather_misses(stn_context *context);
 size_t stn_gather_end(stn_gather *gather);
 /* Seconds that compiling them will take on this machine, by context/compile_cost.h; INFINITY in a hurry where the compiler knows none. */
 double stn_gather_seconds(const stn_gather *gather, bool hurried);
+/* The keys of a kernel that was missing: by these it is found without asking for it. */
+typedef struct stn_missing {
+    unsigned char source[32], key[32];
+    bool any; /* false: none was */
+} stn_missing;
+/* Of the first that is missing. */
+stn_missing stn_gather_first(const stn_gather *gather);
+/* Is it stored by now? */
+bool stn_missing_stored(stn_context *context, const stn_missing *missing);
+/* Of what is gathered next, a kernel that was compiled in a hurry serves where it is stored. No compiler is opened for it. */
+void stn_gather_stored_hurry(stn_gather *gather);
 /* From now on in a hurry; false where the compiler knows none. */
 bool stn_gather_hurry(stn_gather *gather);
 /* What was gathered is compiled: the thread's next kernels come from there, and what is missing then is compiled as it comes. Until
