@@ -312,7 +312,9 @@ void stn_cache_note_store(stn_cache *cache, const stn_key *key, const char *text
     stn_notes_store(&cache->disk.folder, &stn_notes_tuned, key, text);
 }
 
-void stn_cache_note_reject(stn_cache *cache, const stn_key *key) { (void)stn_notes_remove(&cache->disk.folder, &stn_notes_tuned, key); }
+void stn_cache_note_reject(stn_cache *cache, const stn_key *key) {
+    (void)stn_notes_remove(&cache->disk.folder, &stn_notes_tuned, key);
+}
 
 bool stn_cache_choice_find(stn_cache *cache, const stn_key *key, char **text) {
     return stn_notes_find(&cache->disk.folder, &stn_notes_chosen, key, text);

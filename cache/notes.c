@@ -97,7 +97,8 @@ static note_state decode(const stn_notes *of, const stn_key *key, const char *im
 }
 
 /* An opened note into the image's STN_NOTE_MAX + 1 bytes (NULL: there was no memory for them). */
-static note_state examine(const stn_folder *folder, const stn_notes *of, int file, const stn_key *key, char *image, finding *f) {
+static note_state examine(const stn_folder *folder, const stn_notes *of, int file, const stn_key *key, char *image,
+                          finding *f) {
     ssize_t size;
     if (!image) return conclude(f, NOTE_UNREAD, "there is no memory for it");
     if (fstat(file, &f->status)) return conclude(f, NOTE_UNREAD, "it cannot be examined");
@@ -261,7 +262,8 @@ static stn_status scan(stn_folder *folder, const stn_notes *of, bool clean, int 
     return stn_fail_memory(error, "the list of measured times", (all->count + 1) * sizeof(note));
 }
 
-stn_status stn_notes_each(stn_folder *folder, const stn_notes *of, stn_notes_visit visit, void *user, stn_error *error) {
+stn_status stn_notes_each(stn_folder *folder, const stn_notes *of, stn_notes_visit visit, void *user,
+                          stn_error *error) {
     list all;
     int notes;
     STN_TRY(scan(folder, of, false, &notes, &all, error));
@@ -297,22 +299,20 @@ static bool remove_damaged(const stn_folder *folder, const stn_notes *of, int no
         if (stn_file_remove_seen(notes, each->name, &f.status)) return true;
         if (errno == ESTALE || errno == ENOENT) return false;
     }
-    stn_log(folder->logger, STN_LOG_WARNING, "%s/%s/%s is left: %s", folder->path, of->folder, each->name,
-            f.fault);
+    stn_log(folder->logger, STN_LOG_WARNING, "%s/%s/%s is left: %s", folder->path, of->folder, each->name, f.fault);
     sweep->left++;
     return false;
 }
 
-stn_status stn_notes_sweep(stn_folder *folder, const stn_notes *of, stn_notes_purge what, size_t most, int64_t spare_seconds,
-                           stn_cache_sweep *sweep, stn_error *error) {
+stn_status stn_notes_sweep(stn_folder *folder, const stn_notes *of, stn_notes_purge what, size_t most,
+                           int64_t spare_seconds, stn_cache_sweep *sweep, stn_error *error) {
     list all;
     int notes;
     if (spare_seconds < 0) spare_seconds = SPARE_SECONDS;
     STN_TRY(scan(folder, of, what == STN_NOTES_OLD, &notes, &all, error));
     if (all.count) qsort(all.notes, all.count, sizeof *all.notes, by_use);
     if (all.hidden && what == STN_NOTES_DAMAGED) {
-        stn_log(folder->logger, STN_LOG_WARNING, "%s/%s is left: it cannot be looked into", folder->path,
-                of->folder);
+        stn_log(folder->logger, STN_LOG_WARNING, "%s/%s is left: it cannot be looked into", folder->path, of->folder);
         sweep->left++;
     }
     size_t left = all.count;

@@ -29,6 +29,6 @@ stn_status stn_notes_each(stn_folder *folder, const stn_notes *of, stn_notes_vis
 typedef enum stn_notes_purge { STN_NOTES_DAMAGED, STN_NOTES_OLD, STN_NOTES_ALL } stn_notes_purge;
 /* Removes the ones proven to be damaged, those beyond `most` (but none used in the last spare_seconds) and old temporaries, or all;
  * adds what it did to *sweep. */
-stn_status stn_notes_sweep(stn_folder *folder, const stn_notes *of, stn_notes_purge what, size_t most, int64_t spare_seconds,
-                           stn_cache_sweep *sweep, stn_error *error);
+stn_status stn_notes_sweep(stn_folder *folder, const stn_notes *of, stn_notes_purge what, size_t most,
+                           int64_t spare_seconds, stn_cache_sweep *sweep, stn_error *error);
 #endif

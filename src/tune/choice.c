@@ -96,7 +96,7 @@ static bool make_key(const stn_plan *plan, const stn_plan_options *options, stn_
 /* The numbers of an estimate, in order. */
 enum { ESTIMATES = 9 };
 static void take_estimate(const stn_estimate *e, double numbers[ESTIMATES]) {
-    const double all[ESTIMATES] = {e->bytes, e->flops,   e->unit,  e->launches, e->halo_waste,
+    const double all[ESTIMATES] = {e->bytes,   e->flops, e->unit,     e->launches, e->halo_waste,
                                    e->seconds, e->error, e->stepping, e->model};
     memcpy(numbers, all, sizeof all);
 }
@@ -186,7 +186,7 @@ static const char *parse_row(const stn_kind *kind, const char *at, stn_ranked *r
     for (int i = 0; i < ESTIMATES && at; i++) at = next_number(at, &numbers[i]);
     for (int v = 0; v < STN_CANDIDATE_VALUES && at; v++) at = next_int(at, INT_MIN, INT_MAX, &row->candidate.values[v]);
     if (!at || !(numbers[2] >= 0 && numbers[2] < STN_UNIT_COUNT)) return NULL;
-    row->estimate = (stn_estimate){numbers[0], numbers[1], (stn_unit)numbers[2], numbers[3],       numbers[4],
+    row->estimate = (stn_estimate){numbers[0], numbers[1], (stn_unit)numbers[2], numbers[3], numbers[4],
                                    numbers[5], numbers[6], numbers[7] != 0,      numbers[8]};
     return end_line(at);
 }

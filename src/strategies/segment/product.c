@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "strategies/common/root.h"
 #include "strategies/segment/tables.h"
 
 #define ROWS 16 /* of a slice, and of a product's left factor */
@@ -54,8 +55,9 @@ size_t segment_operands_size(const segment_factors *f) {
 /* Part 0 is real, 1 imaginary; 0 past the factor. */
 static double operand_at(int n, int row, int column, int part) {
     if (row >= n || column >= n) return 0;
-    const long double angle = 2 * acosl(-1.0L) * (long double)(row * column % n) / (long double)n;
-    return (double)(part ? -sinl(angle) : cosl(angle));
+    double root[2];
+    stn_root_pair((int64_t)row * column, n, root);
+    return root[part];
 }
 
 static double *put_left(int n, int count, double *to) {

@@ -7,6 +7,7 @@
 
 #include "base/arith.h"
 #include "base/error.h"
+#include "strategies/common/root.h"
 
 typedef struct cplx {
     long double re, im;
@@ -23,8 +24,9 @@ static cplx power(cplx base, uint64_t exponent) {
 
 /* exp(2 pi i k / n), k = 0 .. n - 1. */
 static cplx root_of(int64_t k, int64_t n) {
-    const long double angle = 2 * acosl(-1.0L) * (long double)(2 * k <= n ? k : k - n) / (long double)n;
-    return (cplx){cosl(angle), sinl(angle)};
+    cplx root;
+    stn_root(k, n, &root.re, &root.im);
+    return root;
 }
 
 /* All of them; NULL: no memory. */
