@@ -1,6 +1,7 @@
 /* See gather.h. */
 #include "context/gather.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,8 +22,13 @@ stn_gather *stn_gather_begin(stn_context *context) {
     if (!made) return NULL;
     made->context = context;
     made->lists = true;
+    made->most = INFINITY;
     enlist(made);
     return made;
+}
+
+void stn_gather_limit(stn_gather *gather, double seconds) {
+    if (gather) gather->most = seconds;
 }
 
 bool stn_gather_hurry(stn_gather *gather) {

@@ -140,8 +140,9 @@ stn_status stn_plan_prepare_gathered(stn_plan *plan, stn_gather *gather, stn_err
 /* The plan becomes what an earlier one came to; false where any kernel of that is stored no more, or one is that was not: then it is as
  * it was. */
 bool stn_plan_again(stn_plan *plan, const stn_choice *choice);
-/* Seconds that the compiles of a row's kernels would take; INFINITY where it cannot be built. */
-double stn_plan_compile_seconds(stn_plan *plan, const stn_ranked *row);
+/* Seconds that the compiles of a row's kernels would take; INFINITY where it cannot be built. What takes more than `most` is not looked
+ * at to the end. */
+double stn_plan_compile_seconds(stn_plan *plan, const stn_ranked *row, double most);
 /* Nothing can take over, for want of memory: the chosen row is compiled and prepared. */
 stn_status stn_plan_begin_not(stn_plan *plan, stn_error *error);
 
