@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """How well plans are chosen, and how soon: over bench/planner_problems.json.
 
-Usage: planner.py compile|first|regret|replay|online [--stentor PATH] [--list FILE|random[:SEED]] [--arch sm_90] [--every N] [--limit SECONDS] [--seeds FILE]
+Usage: planner.py list|compile|first|regret|replay|online [--stentor PATH] [--list FILE|random[:SEED]] [--arch sm_90] [--every N] [--limit SECONDS] [--seeds FILE]
                   [--runs FILE] [--times FILE...] [--json FILE]
 
+  list     the problems, five words a line: stencil, size, type, boundary, steps
   compile  needs no GPU: seconds of NVRTC for each kernel that a plan of each problem has, one after the other, for --arch;
            ends with the median and the longest of each template, which src/context/compile_cost.c keeps
   first    on a GPU: seconds from nothing to the first result (context, plan, first execution; the driver's start apart), with an
@@ -90,6 +91,12 @@ def ask(stentor, command, problem, *more, limit=None):
         print(f'  {name(problem)}: {done.stderr.strip()}')
         return None
     return json.loads(done.stdout)
+
+
+def list_problems(_, problems):
+    for problem in problems:
+        print(*(problem[key] for key in ('stencil', 'size', 'dtype', 'boundary', 'steps')))
+    return {'problems': problems}
 
 
 def compile_times(options, problems):
@@ -348,7 +355,7 @@ def online(options, _):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument('what', choices=['compile', 'first', 'regret', 'replay', 'online'])
+    parser.add_argument('what', choices=['list', 'compile', 'first', 'regret', 'replay', 'online'])
     parser.add_argument('--stentor', default='build/src/cli/stentor')
     parser.add_argument('--bench', default='build/bench/stentor-bench')
     parser.add_argument('--quick', action='store_true', help='of online: small grids')
@@ -372,10 +379,11 @@ def main():
     else:
         problems = list(expand(json.loads(pathlib.Path(options.list).read_text(encoding='utf-8'))))
     problems = problems[::options.every]
-    if options.what != 'online':
+    counts = options.what not in ('list', 'online')
+    if counts:
         print(f'{len(problems)} problems')
-    result = {'compile': compile_times, 'first': first_results, 'regret': regrets, 'replay': replay, 'online': online}[options.what](options, problems)
-    if options.what != 'online':
+    result = {'list': list_problems, 'compile': compile_times, 'first': first_results, 'regret': regrets, 'replay': replay, 'online': online}[options.what](options, problems)
+    if counts:
         print(f"{len(problems) - len(result['problems'])} problems were not measured")
     if options.json:
         options.json.write_text(json.dumps(result, indent=1) + '\n', encoding='utf-8')
