@@ -164,6 +164,9 @@ stn_status stn_subplan(const stn_plan *parent, const stn_task *task, const char 
                        stn_error *error);
 stn_status stn_subplan_fft(const stn_plan *parent, const stn_fft *fft, const char *name, stn_plan **plan,
                            stn_error *error);
+/* The same by the candidate whose kernel is that of all problems (strategy.h, begin). */
+stn_status stn_subplan_soon(const stn_plan *parent, const stn_task *task, stn_plan **plan, stn_error *error);
+bool stn_subplan_estimate_soon(const stn_task *task, const stn_machine *machine, stn_estimate *estimate);
 /* For estimates: what the cheapest candidate would take; false where there is none. */
 bool stn_subplan_estimate(const stn_task *task, const stn_machine *machine, const char *name, stn_estimate *estimate);
 bool stn_subplan_estimate_fft(const stn_fft *fft, const stn_machine *machine, const char *name, stn_estimate *estimate);

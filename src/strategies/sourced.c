@@ -111,7 +111,7 @@ static bool applies(const stn_task *task, const stn_machine *machine, char *reas
     return false;
 }
 
-/* values[0]: levels. */
+/* values[0]: levels; values[1]: each step by the kernel that all problems have, which compiles soon. */
 static size_t candidates(const stn_task *task, const stn_machine *machine, stn_candidate *list, size_t most) {
     size_t count = 0;
     (void)machine;
@@ -120,10 +120,20 @@ static size_t candidates(const stn_task *task, const stn_machine *machine, stn_c
     return count;
 }
 
-/* The cheapest strategy's estimate of a level's steps. */
-static bool estimate_level(const stn_task *task, const stn_machine *machine, int level, stn_estimate *estimate) {
+/* Begins with single steps. */
+static bool begin(const stn_task *task, const stn_machine *machine, int number, stn_candidate *candidate) {
+    const stn_task own = level_task(task, 0, false);
+    stn_estimate unused;
+    *candidate = (stn_candidate){{1, 1}};
+    return number == 0 && stn_subplan_estimate_soon(&own, machine, &unused);
+}
+
+/* The estimate of a level's steps, by the cheapest strategy or by what compiles soon. */
+static bool estimate_level(const stn_task *task, const stn_machine *machine, int level, bool soon,
+                           stn_estimate *estimate) {
     const stn_task own = level_task(task, level, false); /* its taps are borrowed */
-    return stn_subplan_estimate(&own, machine, NULL, estimate);
+    return soon ? stn_subplan_estimate_soon(&own, machine, estimate)
+                : stn_subplan_estimate(&own, machine, NULL, estimate);
 }
 
 static void estimate(const stn_task *task, const stn_machine *machine, const stn_candidate *candidate,
@@ -137,7 +147,7 @@ static void estimate(const stn_task *task, const stn_machine *machine, const stn
     for (int level = 0; level < levels; level++) {
         const double times = (double)runs[level] + (level < levels - 1 ? RADIX - 1 : 0);
         stn_estimate own;
-        if (!estimate_level(task, machine, level, &own)) {
+        if (!estimate_level(task, machine, level, candidate->values[1] != 0, &own)) {
             result->seconds = INFINITY;
             return;
         }
@@ -172,7 +182,10 @@ static int own_grids(const sourced_state *state) { return state->levels + 1 + st
 static stn_status make_run(stn_plan *plan, int level, bool from_zero, stn_plan **run, size_t *workspace,
                            stn_error *error) {
     const stn_task task = level_task(&plan->task, level, from_zero);
-    STN_TRY(stn_subplan(plan, &task, NULL, run, error));
+    if (plan->candidate.values[1])
+        STN_TRY(stn_subplan_soon(plan, &task, run, error));
+    else
+        STN_TRY(stn_subplan(plan, &task, NULL, run, error));
     if ((*run)->workspace_size > *workspace) *workspace = (*run)->workspace_size;
     stn_subplan_list_kernels(plan, *run);
     return STN_OK;
@@ -335,7 +348,8 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
 static void name_candidate(const stn_task *task, const stn_candidate *candidate, stn_text *text) {
     const int steps = (int)steps_of(candidate->values[0] - 1);
     (void)task;
-    stn_text_printf(text, "runs of %d step%s", steps, steps == 1 ? "" : "s");
+    stn_text_printf(text, "runs of %d step%s%s", steps, steps == 1 ? "" : "s",
+                    candidate->values[1] ? " by the kernel of all problems" : "");
 }
 
 const stn_strategy stn_strategy_sourced = {
@@ -349,5 +363,6 @@ const stn_strategy stn_strategy_sourced = {
     .describe = describe,
     .release = release,
     .name_candidate = name_candidate,
+    .begin = begin,
     .sources = true,
 };
