@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "context/context.h"
-#include "context/kernel.h"
 
 static void enlist(stn_gather *gather) {
     stn_context *context = gather->context;
@@ -28,7 +27,7 @@ stn_gather *stn_gather_begin(stn_context *context) {
 }
 
 void stn_gather_limit(stn_gather *gather, double seconds) {
-    if (gather) gather->most = seconds;
+    if (gather) gather->most = seconds, gather->looks = true;
 }
 
 bool stn_gather_hurry(stn_gather *gather) {
@@ -39,21 +38,6 @@ bool stn_gather_hurry(stn_gather *gather) {
 
 void stn_gather_stored_hurry(stn_gather *gather) {
     if (gather) gather->hurried = true;
-}
-
-stn_missing stn_gather_first(const stn_gather *gather) {
-    stn_missing first = {.any = false};
-    if (gather && gather->count)
-        first.any = stn_kernel_keys(gather->context, gather->missing[0].name, gather->missing[0].params, first.source,
-                                    first.key);
-    return first;
-}
-
-bool stn_missing_stored(stn_context *context, const stn_missing *missing) {
-    stn_key source, key;
-    memcpy(source.bytes, missing->source, sizeof source.bytes);
-    memcpy(key.bytes, missing->key, sizeof key.bytes);
-    return missing->any && stn_cache_has(context->cache, &source, &key);
 }
 
 void stn_gather_again(stn_gather *gather) {
@@ -71,7 +55,7 @@ stn_gather *stn_gather_here(stn_context *context) {
 
 bool stn_gather_misses(stn_context *context) {
     const stn_gather *here = stn_gather_here(context);
-    return here && here->lists && here->count > 0;
+    return here && here->lists && (here->count > 0 || here->looks);
 }
 
 size_t stn_gather_end(stn_gather *gather) {
