@@ -110,15 +110,15 @@ static void make_parts(void *user, int64_t begin, int64_t end) {
         atomic_store(&j->failed, true);
 }
 
-/* Large grids have half a million lines, a tenth of a second on one thread. A pool of its own, as for compiling: the context's may be the
- * one that this is called from. */
+/* Half a million lines of a large grid, or some ten thousand of a stencil of many taps, take one thread a tenth of a second; a millisecond
+ * of it is worth a thread. A pool of its own, as for compiling: the context's may be the one that this is called from. */
 static bool make_all_parts(const stn_context *context, parts_job *job) {
-    enum { LINES = 32768, THREADS = 16 };
-    const int64_t count = job->shape->columns;
-    int64_t threads = stn_min(stn_min(stn_compile_threads(context), THREADS), count / LINES);
+    enum { TERMS = 65536, LINES = 512, THREADS = 16 };
+    const int64_t count = job->shape->columns, grain = stn_max(LINES, TERMS / (int64_t)job->task->ntaps);
+    const int64_t threads = stn_min(stn_min(stn_compile_threads(context), THREADS), count / grain);
     stn_pool *pool = NULL;
     if (threads > 1 && stn_pool_create((int)threads, &pool, NULL) == STN_OK)
-        stn_pool_for(pool, count, LINES / 2, make_parts, job);
+        stn_pool_for(pool, count, grain, make_parts, job);
     else
         make_parts(job, 0, count);
     stn_pool_destroy(pool);
