@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """How well plans are chosen, and how soon: over bench/planner_problems.json.
 
-Usage: planner.py compile|first|regret|replay|online [--stentor PATH] [--list FILE|random[:SEED]] [--arch sm_90] [--every N] [--limit SECONDS] [--seeds FILE]
+Usage: planner.py list|compile|first|regret|replay|online [--stentor PATH] [--list FILE|random[:SEED]] [--arch sm_90] [--every N] [--limit SECONDS] [--seeds FILE]
                   [--runs FILE] [--times FILE...] [--json FILE]
 
+  list     the problems, five words a line: stencil, size, type, boundary, steps
   compile  needs no GPU: seconds of NVRTC for each kernel that a plan of each problem has, one after the other, for --arch;
            ends with the median and the longest of each template, which src/context/compile_cost.c keeps
   first    on a GPU: seconds from nothing to the first result (context, plan, first execution; the driver's start apart), with an
@@ -92,6 +93,12 @@ def ask(stentor, command, problem, *more, limit=None):
     return json.loads(done.stdout)
 
 
+def list_problems(_, problems):
+    for problem in problems:
+        print(*(problem[key] for key in ('stencil', 'size', 'dtype', 'boundary', 'steps')))
+    return {'problems': problems}
+
+
 def compile_times(options, problems):
     by_template = {}
     rows = []
@@ -112,8 +119,9 @@ def compile_times(options, problems):
 
 
 def first_results(options, problems):
-    """Cold: an empty folder. Warm: the same once more; of our own there are its context and its plan. Each from inside the process: making
-    the context (the driver's start apart) and the plan, and the first execution; copies of grids are not in it."""
+    """Cold: an empty folder. Warm: the same once more; of our own there are its context and its plan, without what both spend in the driver
+    (modules, memory, tables). Each from inside the process: making the context (the driver's start apart) and the plan, and the first
+    execution; copies of grids are not in it."""
     rows = []
     end = time.monotonic() + options.limit
     for problem in problems:
@@ -126,13 +134,15 @@ def first_results(options, problems):
         if not warm:
             continue
         ours = [told['first_result']['context_seconds'] + told['first_result']['plan_seconds'] for told in (cold, warm)]
+        in_driver = sum(warm['first_result'][f'{part}_in_driver_seconds'] for part in ('context', 'plan'))
+        own = ours[1] - in_driver
         first = ours[0] + cold['first_result']['execute_seconds']
         begins = (cold['plan'].get('begins') or {}).get('with')
         rows.append({'problem': name(problem), 'strategy': warm.get('strategy'), 'begins': begins, 'cold': cold['first_result'],
-                     'warm': warm['first_result'], 'seconds': warm['seconds'], 'first': first, 'own': ours[1]})
+                     'warm': warm['first_result'], 'seconds': warm['seconds'], 'first': first, 'own': own, 'in_driver': in_driver})
         print(f"{first:7.3f} s (context {cold['first_result']['context_seconds']:.3f}, plan "
               f"{cold['first_result']['plan_seconds']:.3f}, run {cold['first_result']['execute_seconds']:.3f}), warm "
-              f"{1e3 * ours[1]:.1f} ms + {1e3 * warm['seconds']:.3f}: {name(problem)}, "
+              f"{1e3 * own:.1f} ms + driver {1e3 * in_driver:.1f} + {1e3 * warm['seconds']:.3f}: {name(problem)}, "
               f"{'begins with ' + begins if begins else warm['strategy']}", flush=True)
     firsts, owns = sorted(row['first'] for row in rows), sorted(row['own'] for row in rows)
     if rows:
@@ -345,7 +355,7 @@ def online(options, _):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument('what', choices=['compile', 'first', 'regret', 'replay', 'online'])
+    parser.add_argument('what', choices=['list', 'compile', 'first', 'regret', 'replay', 'online'])
     parser.add_argument('--stentor', default='build/src/cli/stentor')
     parser.add_argument('--bench', default='build/bench/stentor-bench')
     parser.add_argument('--quick', action='store_true', help='of online: small grids')
@@ -369,10 +379,11 @@ def main():
     else:
         problems = list(expand(json.loads(pathlib.Path(options.list).read_text(encoding='utf-8'))))
     problems = problems[::options.every]
-    if options.what != 'online':
+    counts = options.what not in ('list', 'online')
+    if counts:
         print(f'{len(problems)} problems')
-    result = {'compile': compile_times, 'first': first_results, 'regret': regrets, 'replay': replay, 'online': online}[options.what](options, problems)
-    if options.what != 'online':
+    result = {'list': list_problems, 'compile': compile_times, 'first': first_results, 'regret': regrets, 'replay': replay, 'online': online}[options.what](options, problems)
+    if counts:
         print(f"{len(problems) - len(result['problems'])} problems were not measured")
     if options.json:
         options.json.write_text(json.dumps(result, indent=1) + '\n', encoding='utf-8')

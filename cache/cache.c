@@ -266,7 +266,7 @@ stn_status stn_cache_resolve(stn_cache *cache, const char *prefix, stn_key *key,
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
                         "\"%s\" is no key: give the first 4 to 64 hex digits that `stentor cache list` shows", prefix);
     STN_TRY(stn_disk_keys(&cache->disk, resolve_one, &search, error));
-    STN_TRY(stn_notes_each(&cache->disk.folder, resolve_note, &search, error));
+    STN_TRY(stn_notes_each(&cache->disk.folder, &stn_notes_tuned, resolve_note, &search, error));
     if (search.found != 1)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "%zu stored kernels have a key that starts with %s: %s",
                         search.found, prefix,
@@ -275,42 +275,73 @@ stn_status stn_cache_resolve(stn_cache *cache, const char *prefix, stn_key *key,
     return STN_OK;
 }
 
+/* Both sorts; each keeps as many as it may, and `most`. */
+static stn_status sweep_notes(stn_cache *cache, stn_notes_purge what, size_t most, int64_t spare_seconds,
+                              stn_cache_sweep *sweep, stn_error *error) {
+    const stn_notes *const sorts[] = {&stn_notes_tuned, &stn_notes_chosen};
+    for (size_t i = 0; i < sizeof sorts / sizeof *sorts; i++)
+        STN_TRY(stn_notes_sweep(&cache->disk.folder, sorts[i], what, most < sorts[i]->most ? most : sorts[i]->most,
+                                spare_seconds, sweep, error));
+    return STN_OK;
+}
+
 stn_status stn_cache_verify(stn_cache *cache, stn_cache_sweep *sweep, stn_error *error) {
     STN_TRY(stn_disk_verify(&cache->disk, sweep, error));
-    return stn_notes_sweep(&cache->disk.folder, STN_NOTES_DAMAGED, 0, 0, sweep, error);
+    return sweep_notes(cache, STN_NOTES_DAMAGED, 0, 0, sweep, error);
 }
 
 stn_status stn_cache_gc(stn_cache *cache, int64_t spare_seconds, stn_cache_sweep *sweep, stn_error *error) {
     STN_TRY(stn_disk_gc(&cache->disk, spare_seconds, sweep, error));
-    size_t most = cache->disk.max_files < STN_NOTES_MOST ? (size_t)cache->disk.max_files : STN_NOTES_MOST;
-    return stn_notes_sweep(&cache->disk.folder, STN_NOTES_OLD, most, spare_seconds, sweep, error);
+    return sweep_notes(cache, STN_NOTES_OLD, (size_t)cache->disk.max_files, spare_seconds, sweep, error);
 }
 
 stn_status stn_cache_clear(stn_cache *cache, stn_cache_sweep *sweep, stn_error *error) {
     STN_TRY(stn_disk_clear(&cache->disk, sweep, error));
-    return stn_notes_sweep(&cache->disk.folder, STN_NOTES_ALL, 0, 0, sweep, error);
+    return sweep_notes(cache, STN_NOTES_ALL, 0, 0, sweep, error);
 }
 
 /* ---- notes ------------------------------------------------------------------------------------------------------- */
 
-bool stn_cache_has_notes(stn_cache *cache) { return stn_notes_any(&cache->disk.folder); }
+bool stn_cache_has_notes(stn_cache *cache) { return stn_notes_any(&cache->disk.folder, &stn_notes_tuned); }
 
 bool stn_cache_note_find(stn_cache *cache, const stn_key *key, char **text) {
-    return stn_notes_find(&cache->disk.folder, key, text);
+    return stn_notes_find(&cache->disk.folder, &stn_notes_tuned, key, text);
 }
 
 void stn_cache_note_store(stn_cache *cache, const stn_key *key, const char *text) {
-    stn_notes_store(&cache->disk.folder, key, text);
+    stn_notes_store(&cache->disk.folder, &stn_notes_tuned, key, text);
 }
 
-void stn_cache_note_reject(stn_cache *cache, const stn_key *key) { (void)stn_notes_remove(&cache->disk.folder, key); }
+void stn_cache_note_reject(stn_cache *cache, const stn_key *key) {
+    (void)stn_notes_remove(&cache->disk.folder, &stn_notes_tuned, key);
+}
+
+bool stn_cache_choice_find(stn_cache *cache, const stn_key *key, char **text) {
+    return stn_notes_find(&cache->disk.folder, &stn_notes_chosen, key, text);
+}
+
+void stn_cache_choice_store(stn_cache *cache, const stn_key *key, const char *text) {
+    stn_notes_store(&cache->disk.folder, &stn_notes_chosen, key, text);
+}
+
+void stn_cache_choice_reject(stn_cache *cache, const stn_key *key) {
+    (void)stn_notes_remove(&cache->disk.folder, &stn_notes_chosen, key);
+}
+
+bool stn_cache_has(stn_cache *cache, const stn_key *source, const stn_key *key) {
+    size_t index;
+    for (size_t i = 0; i < cache->npacks; i++)
+        if (stn_pack_find(cache->packs[i].pack, source, &index) && !atomic_load(&cache->packs[i].passed[index]))
+            return true;
+    return stn_disk_has(&cache->disk, key);
+}
 
 stn_status stn_cache_notes_clear(stn_cache *cache, stn_error *error) {
     stn_cache_sweep sweep = {0};
-    return stn_notes_sweep(&cache->disk.folder, STN_NOTES_ALL, 0, 0, &sweep, error);
+    return sweep_notes(cache, STN_NOTES_ALL, 0, 0, &sweep, error);
 }
 
 stn_status stn_cache_note_each(stn_cache *cache, bool (*visit)(void *user, const stn_note_item *item), void *user,
                                stn_error *error) {
-    return stn_notes_each(&cache->disk.folder, visit, user, error);
+    return stn_notes_each(&cache->disk.folder, &stn_notes_tuned, visit, user, error);
 }

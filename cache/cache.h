@@ -41,6 +41,8 @@ stn_cache_source stn_cache_find(stn_cache *cache, const stn_key *key, stn_entry 
 stn_cache_source stn_cache_find_source(stn_cache *cache, const stn_key *source, stn_entry *entry);
 /* Packs only, by the source key: to be asked before a compiler is opened. */
 stn_cache_source stn_cache_find_pack(stn_cache *cache, const stn_key *source, stn_entry *entry);
+/* Would it be found, in a pack by the source key or on disk by the other? Nothing is read. */
+bool stn_cache_has(stn_cache *cache, const stn_key *source, const stn_key *key);
 /* Best effort: temp, fsync, rename; trouble is one warning. */
 void stn_cache_store(stn_cache *cache, const stn_key *key, const stn_entry *entry);
 /* The entry was found but would not load: remove it (a pack's is passed over from now on). */
@@ -73,6 +75,11 @@ stn_status stn_cache_notes_clear(stn_cache *cache, stn_error *error);
 /* Every note, in the order of keys. Changes nothing. */
 stn_status stn_cache_note_each(stn_cache *cache, bool (*visit)(void *user, const stn_note_item *item), void *user,
                                stn_error *error);
+
+/* ---- what plans chose: notes too, of another folder, which no wisdom takes along */
+bool stn_cache_choice_find(stn_cache *cache, const stn_key *key, char **text);
+void stn_cache_choice_store(stn_cache *cache, const stn_key *key, const char *text);
+void stn_cache_choice_reject(stn_cache *cache, const stn_key *key);
 
 /* Removes what is proven to be damaged. What could not be read (no memory, no file handles, its mode) and what could not
  * be removed (a folder under an entry's name, with something in it) is left, counted and named to the logger. */

@@ -30,6 +30,7 @@ typedef struct run_summary {
     const char *strategy;
     double seconds;                      /* median of the repeats */
     double driver, context, plan, first; /* seconds of what comes before the first result, and of its execution */
+    double context_driver, plan_driver;  /* of those of context and plan, in the driver */
     double rate;                         /* points * steps per second */
     cli_forecast forecast;
     bool on_device;
@@ -92,6 +93,7 @@ static void summarize(const cli_job *job, const cli_runner *runner, const stn_ar
     summary->on_device = stn_context_is_device(runner->context);
     const double seconds = summary->seconds;
     summary->plan = runner->plan_seconds;
+    summary->plan_driver = runner->driver_seconds;
     summary->rate = seconds > 0 ? (double)job->points * (double)job->problem.steps / seconds : 0;
     summary->nonfinite = stn_array_nonfinite(result);
     summary->values = result->count;
@@ -143,6 +145,8 @@ static stn_status print_json(const run_settings *settings, const cli_job *job, c
     stn_json_key(&text, "driver_seconds"), stn_json_number(&text, summary->driver);
     stn_json_key(&text, "context_seconds"), stn_json_number(&text, summary->context);
     stn_json_key(&text, "plan_seconds"), stn_json_number(&text, summary->plan);
+    stn_json_key(&text, "context_in_driver_seconds"), stn_json_number(&text, summary->context_driver);
+    stn_json_key(&text, "plan_in_driver_seconds"), stn_json_number(&text, summary->plan_driver);
     stn_json_key(&text, "execute_seconds"), stn_json_number(&text, summary->first);
     stn_text_printf(&text, "}");
     stn_json_key(&text, "gstencil_per_second"), stn_json_number(&text, summary->rate / 1e9);
@@ -209,6 +213,7 @@ static stn_status run(const run_settings *settings, stn_error *error) {
     STN_TRY_GOTO(status, cli_open_context(&settings->device, &settings->report, &context, error), done);
     summary.driver = context->start_seconds;
     summary.context = cli_now() - begin - summary.driver;
+    summary.context_driver = context->driver_seconds;
     STN_TRY_GOTO(status, read_arrays(settings, &job, &arrays, error), done);
     cli_device_settings device = settings->device;
     device.executions = settings->repeat;

@@ -105,6 +105,40 @@ static void add_beginners(const stn_plan *plan) {
     }
 }
 
+/* The kernels that runs of any stencil may begin with, of every type, with a source and without: whoever has the pack compiles nothing before
+ * a first result. */
+static stn_status add_generic(stn_context *context, stn_error *error) {
+    static const stn_dtype types[] = {STN_F64, STN_F32, STN_F16};
+    stn_stencil *stencil;
+    stn_status status = STN_OK;
+    STN_TRY(stn_stencil_parse("heat-1d", &stencil, error)); /* any: taps are data to them */
+    for (size_t i = 0; i < 2 * sizeof types / sizeof *types && status == STN_OK; i++) {
+        stn_problem problem = STN_PROBLEM_INIT;
+        stn_plan_options options = STN_PLAN_OPTIONS_INIT;
+        stn_plan *plan = NULL, *any = NULL;
+        stn_ranked row;
+        problem.stencil = stencil, problem.extent[0] = 4096;
+        problem.dtype = types[i / 2], problem.has_source = i % 2;
+        options.estimate_only = 1;
+        status = stn_plan_create(context, &problem, &options, &plan, error);
+        if (status == STN_OK && stn_plan_beginner(plan, 0, &row))
+            status = stn_plan_build(plan, 1, row.strategy, &row.candidate, &any, error);
+        stn_plan_destroy(any);
+        stn_plan_destroy(plan);
+    }
+    stn_stencil_destroy(stencil);
+    return status;
+}
+
+/* Of lists with stencils that any strategy may serve. */
+static stn_status add_generics(build *b, stn_error *error) {
+    bool wanted = false;
+    for (size_t i = 0; i < b->problems.count; i++)
+        wanted = wanted || (b->problems.list[i].kind == &cli_listed_stencil && !b->problems.list[i].strategy);
+    for (size_t i = 0; i < b->arch_count && wanted; i++) STN_TRY(add_generic(b->contexts[i], error));
+    return STN_OK;
+}
+
 /* Works until the queue is empty. progress: NULL on all threads but one. */
 static void work(build *b, cli_progress *progress) {
     size_t item, count = b->problems.count * b->arch_count;
@@ -225,6 +259,7 @@ stn_status cli_pack_build(const cli_pack_order *order, const cli_report_settings
         status = b.error.status;
         goto done;
     }
+    STN_TRY_GOTO(status, add_generics(&b, error), done);
     result->kernels = stn_pack_writer_count(b.writer);
     if (!result->kernels) {
         status = stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "the problems of '%s' need no kernels: there is no pack",

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "cli/progress.h"
+#include "launch/driver.h"
 #include "plan/plan.h"
 
 #define SHOWN_FROM 1.0    /* seconds of predicted run that get a bar */
@@ -35,9 +36,10 @@ stn_status cli_runner_make(stn_context *context, const cli_job *job, const cli_d
         __builtin_mul_overflow(runner->grid_bytes, job->snapshots, &runner->result_bytes))
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "the result has more bytes than memory can address");
     stn_status status;
-    const double begin = cli_now();
+    const double begin = cli_now(), before = stn_driver_seconds_here();
     STN_TRY_GOTO(status, stn_plan_create(context, &job->problem, &options, &runner->plan, error), fail);
     runner->plan_seconds = cli_now() - begin;
+    runner->driver_seconds = stn_driver_seconds_here() - before;
     runner->launches = stn_plan_launches(runner->plan);
     runner->predicted = runner->plan->measured > 0 ? runner->plan->measured : stn_plan_predicted_seconds(runner->plan);
     runner->part = choose_part(runner, show);

@@ -6,7 +6,8 @@
 typedef struct cli_runner {
     stn_context *context; /* borrowed */
     stn_plan *plan;
-    double plan_seconds; /* that making the plan took */
+    double plan_seconds;   /* that making the plan took */
+    double driver_seconds; /* of them in the driver: modules, memory, tables */
     uint64_t steps, launches;
     uint64_t part;                       /* launches between two looks at the clock; 0: all at once */
     double predicted;                    /* seconds of one run: as measured, where that is known */

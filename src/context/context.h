@@ -37,6 +37,7 @@ struct stn_context {
     stn_key templates_key;        /* of all templates' names and texts, hashed once */
     int threads;                  /* as asked for; 0: all that the process may use */
     double start_seconds;         /* that the driver and the device took to open */
+    double driver_seconds;        /* that making the context spent in the driver after that */
     char *seeds;                  /* text of $STENTOR_SEEDS; NULL: not read, or not set. tune/seeds.h */
     const struct tune_play *play; /* tests play the GPU's speed: tune/online.h; borrowed; NULL: it is measured */
     char no_device[1020];         /* AUTO found no GPU: why */

@@ -1,6 +1,7 @@
 /* See gather.h. */
 #include "context/gather.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,14 +21,23 @@ stn_gather *stn_gather_begin(stn_context *context) {
     if (!made) return NULL;
     made->context = context;
     made->lists = true;
+    made->most = INFINITY;
     enlist(made);
     return made;
+}
+
+void stn_gather_limit(stn_gather *gather, double seconds) {
+    if (gather) gather->most = seconds, gather->looks = true;
 }
 
 bool stn_gather_hurry(stn_gather *gather) {
     stn_compiler *compiler;
     if (!gather || stn_context_compiler(gather->context, &compiler, NULL) != STN_OK) return false;
     return gather->hurried = stn_compiler_hurries(compiler);
+}
+
+void stn_gather_stored_hurry(stn_gather *gather) {
+    if (gather) gather->hurried = true;
 }
 
 void stn_gather_again(stn_gather *gather) {
@@ -45,7 +55,7 @@ stn_gather *stn_gather_here(stn_context *context) {
 
 bool stn_gather_misses(stn_context *context) {
     const stn_gather *here = stn_gather_here(context);
-    return here && here->lists && here->count > 0;
+    return here && here->lists && (here->count > 0 || here->looks);
 }
 
 size_t stn_gather_end(stn_gather *gather) {

@@ -68,6 +68,19 @@ static stn_status make_key(const request *want, int sm, const char *compiler, st
     return STN_OK;
 }
 
+bool stn_kernel_keys(stn_context *context, const char *name, const char *params, unsigned char source[32],
+                     unsigned char key[32]) {
+    const request want = {.context = context, .name = name, .params = params};
+    const char *identity = stn_context_compiler_identity(context);
+    stn_key keys[2];
+    if (make_key(&want, context->machine.sm, NULL, &keys[0], NULL) != STN_OK ||
+        make_key(&want, context->machine.sm, identity, &keys[1], NULL) != STN_OK)
+        return false;
+    memcpy(source, keys[0].bytes, sizeof keys[0].bytes);
+    memcpy(key, keys[1].bytes, sizeof keys[1].bytes);
+    return true;
+}
+
 /* ---- from an entry to a kernel ----------------------------------------------------------------------------------- */
 
 /* A kernel that was compiled in a hurry may want more registers than its blocks can have: then it is none. */
@@ -334,6 +347,9 @@ stn_status stn_kernel_get_hurried(stn_context *context, const char *name, const 
     bool hit = false;
     STN_TRY(hurried ? get_hurried(&want, &value, &hit, error) : get(&want, &value, &hit, error));
     if (want.stands_in) {
+        const stn_gather *gather = stn_gather_here(context);
+        if (gather && stn_gather_seconds(gather, false) > gather->most)
+            return stn_fail(error, STN_ERROR_UNSUPPORTED, "what is missing takes too long to compile");
         *kernel = want.stands_in;
         return STN_OK;
     }

@@ -25,6 +25,9 @@ stn_status stn_kernel_compile(stn_context *context, const char *name, const char
  * ask for. */
 stn_status stn_kernel_make(stn_context *context, const char *name, stn_text *params, size_t shared, stn_kernel **kernel,
                            stn_error *error);
+/* The keys under which packs and the disk keep it, as it should be; false where they cannot be made. */
+bool stn_kernel_keys(stn_context *context, const char *name, const char *params, unsigned char source[32],
+                     unsigned char key[32]);
 /* For the context alone. */
 void stn_kernel_free(stn_kernel *kernel);
 #endif

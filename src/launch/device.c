@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "launch/internal.h"
@@ -82,6 +83,17 @@ void stn_device_close(stn_device *device) {
     free(device);
 }
 
+/* Of the calling thread: since when it is inside a device, 0: it is not; and what it has spent there so far. */
+static _Thread_local double inside_since, inside_seconds;
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+double stn_driver_seconds_here(void) { return inside_seconds; }
+
 stn_status stn_device_enter(stn_device *device, stn_error *error) {
     if (device->owner != getpid())
         return stn_fail(
@@ -89,7 +101,10 @@ stn_status stn_device_enter(stn_device *device, stn_error *error) {
             "%s was opened by the process %ld, of which this one is a fork, and CUDA does not survive that: "
             "make a context in the process that uses it, before anything in its parent uses the GPU",
             device->machine.name, (long)device->owner);
-    return stn_device_push(device, error);
+    const double begin = now();
+    const stn_status status = stn_device_push(device, error);
+    if (status == STN_OK) inside_since = begin;
+    return status;
 }
 
 stn_status stn_device_push(stn_device *device, stn_error *error) {
@@ -99,6 +114,8 @@ stn_status stn_device_push(stn_device *device, stn_error *error) {
 void stn_device_leave(stn_device *device) {
     stn_cu_context popped;
     device->driver->call.cuCtxPopCurrent(&popped);
+    if (inside_since > 0) inside_seconds += now() - inside_since;
+    inside_since = 0;
 }
 
 const char *stn_device_uuid(const stn_device *device) { return device->uuid; }

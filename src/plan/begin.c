@@ -44,7 +44,8 @@ static void try_row(stn_plan *plan, const stn_ranked *row, const stn_ranked *cho
                     beginning *best) {
     const double runs = row->estimate.seconds;
     if (until_first(0, runs, chosen, chosen_compile) >= best->seconds) return; /* however soon it is compiled */
-    const double compile = stn_plan_compile_seconds(plan, row);
+    const double compile =
+        stn_plan_compile_seconds(plan, row, chosen_compile); /* no sooner than the chosen one: no use */
     const double seconds = until_first(compile, runs, chosen, chosen_compile);
     if (seconds < best->seconds) *best = (beginning){*row, seconds};
 }
@@ -85,6 +86,7 @@ bool stn_plan_begin(stn_plan *plan, size_t chosen, stn_gather *gather) {
     if (status == STN_OK) {
         plan->begins = true;
         plan->follower = chosen;
+        plan->missing = stn_gather_first(gather);
         plan->chosen = STN_CHOSEN_BY_START;
         return true;
     }
@@ -97,4 +99,28 @@ stn_status stn_plan_begin_not(stn_plan *plan, stn_error *error) {
     plan->begins = false;
     stn_plan_unprepare(plan);
     return stn_plan_prepare_row(plan, &plan->ranking[plan->follower], error);
+}
+
+bool stn_plan_again(stn_plan *plan, const stn_choice *choice) {
+    if (stn_missing_stored(plan->context, &choice->missing)) return false;
+    stn_gather *gather = stn_gather_begin(plan->context);
+    if (!gather) return false;
+    if (choice->hurried) stn_gather_stored_hurry(gather);
+    stn_plan_take(plan, &choice->row);
+    stn_status status = plan->strategy->prepare(plan, NULL);
+    if (stn_gather_end(gather)) status = STN_ERROR_UNSUPPORTED;
+    if (status != STN_OK) stn_plan_unprepare(plan);
+    stn_gather_free(gather);
+    if (status != STN_OK) {
+        plan->strategy = NULL;
+        return false;
+    }
+    plan->recalled = true;
+    plan->begins = choice->follower.strategy != NULL;
+    plan->ranking[0] = plan->begins ? choice->follower : choice->row;
+    plan->ranked = 1;
+    plan->hurried = choice->hurried;
+    plan->chosen = choice->chosen;
+    plan->missing = choice->missing;
+    return true;
 }

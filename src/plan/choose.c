@@ -214,11 +214,13 @@ stn_status stn_plan_prepare_row(stn_plan *plan, const stn_ranked *row, stn_error
     return status;
 }
 
-double stn_plan_compile_seconds(stn_plan *plan, const stn_ranked *row) {
+double stn_plan_compile_seconds(stn_plan *plan, const stn_ranked *row, double most) {
     stn_gather *gather = stn_gather_begin(plan->context);
+    stn_gather_limit(gather, most);
     stn_plan_take(plan, row);
     const stn_status status = plan->strategy->prepare(plan, NULL);
     const size_t missing = stn_gather_end(gather);
+    if (row == &plan->ranking[0]) plan->missing = stn_gather_first(gather);
     const double seconds = status == STN_OK || missing ? stn_gather_seconds(gather, false) : INFINITY;
     stn_plan_unprepare(plan);
     stn_gather_free(gather);
@@ -239,7 +241,7 @@ static double weigh_beginners(stn_plan *plan, stn_ranked *best) {
     for (int number = 0; stn_plan_beginner(plan, number, &any); number++) {
         const double runs = plan->executions * any.estimate.seconds;
         if (runs >= least - LOOK_SECONDS) continue;
-        const double all = runs + stn_plan_compile_seconds(plan, &any);
+        const double all = runs + stn_plan_compile_seconds(plan, &any, least - runs);
         if (all < least) least = all, *best = any;
     }
     return least;
@@ -254,7 +256,7 @@ static void weigh_compiling(stn_plan *plan) {
     for (size_t i = 0; i < plan->ranked && plan->ranking[i].applies && i < STARTS; i++) {
         const double runs = plan->executions * plan->ranking[i].estimate.seconds;
         if (runs >= least - LOOK_SECONDS) continue;
-        const double compile = stn_plan_compile_seconds(plan, &plan->ranking[i]);
+        const double compile = stn_plan_compile_seconds(plan, &plan->ranking[i], least - runs);
         if (runs + compile < least) least = runs + compile, best = i;
     }
     if (best == STN_PLAN_RANKING && beginner.strategy) {
@@ -262,8 +264,10 @@ static void weigh_compiling(stn_plan *plan) {
         plan->chosen = STN_CHOSEN_BY_START;
         return;
     }
-    if (best == STN_PLAN_RANKING) return;
-    if (!best) return;
+    if (best == STN_PLAN_RANKING || !best) {
+        plan->missing = (stn_missing){.any = false}; /* it is compiled now */
+        return;
+    }
     const stn_ranked first = plan->ranking[best];
     memmove(plan->ranking + 1, plan->ranking, best * sizeof first);
     plan->ranking[0] = first;

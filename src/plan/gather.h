@@ -21,12 +21,27 @@ typedef struct stn_gather stn_gather;
 
 /* The calling thread's next kernels of this context; NULL where there is no memory: then they are compiled as they come. */
 stn_gather *stn_gather_begin(stn_context *context);
-/* Does the calling thread gather, and something is missing already? Then the plan that it prepares is thrown away: tables can wait. */
+/* Only to learn what is missing: tables can wait. As soon as compiling it takes longer than that, kernels are refused, so that whoever
+ * prepares gives up. */
+void stn_gather_limit(stn_gather *gather, double seconds);
+/* Does the calling thread gather, and something is missing already, or it only looks? Then the plan that it prepares is thrown away:
+ * tables can wait. */
 bool stn_gather_misses(stn_context *context);
 /* The thread compiles again; how many kernels are missing. NULL: none. */
 size_t stn_gather_end(stn_gather *gather);
 /* Seconds that compiling them will take on this machine, by context/compile_cost.h; INFINITY in a hurry where the compiler knows none. */
 double stn_gather_seconds(const stn_gather *gather, bool hurried);
+/* The keys of a kernel that was missing: by these it is found without asking for it. */
+typedef struct stn_missing {
+    unsigned char source[32], key[32];
+    bool any; /* false: none was */
+} stn_missing;
+/* Of the first that is missing. */
+stn_missing stn_gather_first(const stn_gather *gather);
+/* Is it stored by now? */
+bool stn_missing_stored(stn_context *context, const stn_missing *missing);
+/* Of what is gathered next, a kernel that was compiled in a hurry serves where it is stored. No compiler is opened for it. */
+void stn_gather_stored_hurry(stn_gather *gather);
 /* From now on in a hurry; false where the compiler knows none. */
 bool stn_gather_hurry(stn_gather *gather);
 /* What was gathered is compiled: the thread's next kernels come from there, and what is missing then is compiled as it comes. Until

@@ -65,6 +65,8 @@ struct stn_plan {
     bool may_begin;           /* with a candidate that compiles soon, and change to the chosen one: begin.c */
     bool begins;              /* it does: ranking[follower] takes over as soon as it is compiled */
     size_t follower;
+    stn_missing missing;       /* of what was estimated to be the best: why another was taken */
+    bool recalled;             /* chosen as an earlier plan was: the ranking is not whole */
     bool hurried;              /* its kernels are compiled in a hurry, where they were stored nowhere: gather.h */
     bool cold;                 /* its candidates are measured with a cold L2 cache */
     struct stn_online *online; /* the tuner's, of STN_MODE_ONLINE; NULL: one choice for good */
@@ -89,6 +91,14 @@ static inline stn_status stn_plan_run_whole(stn_plan *plan, const stn_execution 
     if (own->execute) return own->execute(plan, run, error);
     return own->execute_part(plan, (stn_part){0, own->launches(plan)}, run, error);
 }
+
+/* What a plan came to: what it runs, with which kernels, and what takes over when it is compiled. */
+typedef struct stn_choice {
+    stn_ranked row, follower; /* follower.strategy: NULL: nothing does */
+    stn_chosen chosen;
+    bool hurried;
+    stn_missing missing;
+} stn_choice;
 
 /* ---- choose.c
  * Is it the name of one of the kind's strategies, NULL or "auto"? */
@@ -127,8 +137,12 @@ void stn_plan_count_skip(stn_plan *plan, const char *constraint, const char *bec
 bool stn_plan_begin(stn_plan *plan, size_t chosen, stn_gather *gather);
 /* Compiles what is gathered, all at once, and builds what the plan has taken. */
 stn_status stn_plan_prepare_gathered(stn_plan *plan, stn_gather *gather, stn_error *error);
-/* Seconds that the compiles of a row's kernels would take; INFINITY where it cannot be built. */
-double stn_plan_compile_seconds(stn_plan *plan, const stn_ranked *row);
+/* The plan becomes what an earlier one came to; false where any kernel of that is stored no more, or one is that was not: then it is as
+ * it was. */
+bool stn_plan_again(stn_plan *plan, const stn_choice *choice);
+/* Seconds that the compiles of a row's kernels would take; INFINITY where it cannot be built. What takes more than `most` is not looked
+ * at to the end. */
+double stn_plan_compile_seconds(stn_plan *plan, const stn_ranked *row, double most);
 /* Nothing can take over, for want of memory: the chosen row is compiled and prepared. */
 stn_status stn_plan_begin_not(stn_plan *plan, stn_error *error);
 
@@ -150,6 +164,9 @@ stn_status stn_subplan(const stn_plan *parent, const stn_task *task, const char 
                        stn_error *error);
 stn_status stn_subplan_fft(const stn_plan *parent, const stn_fft *fft, const char *name, stn_plan **plan,
                            stn_error *error);
+/* The same by the candidate whose kernel is that of all problems (strategy.h, begin). */
+stn_status stn_subplan_soon(const stn_plan *parent, const stn_task *task, stn_plan **plan, stn_error *error);
+bool stn_subplan_estimate_soon(const stn_task *task, const stn_machine *machine, stn_estimate *estimate);
 /* For estimates: what the cheapest candidate would take; false where there is none. */
 bool stn_subplan_estimate(const stn_task *task, const stn_machine *machine, const char *name, stn_estimate *estimate);
 bool stn_subplan_estimate_fft(const stn_fft *fft, const stn_machine *machine, const char *name, stn_estimate *estimate);
@@ -172,6 +189,11 @@ typedef struct stn_tuner {
                    const char *strategy); /* what was measured before; false: nothing is known or ranked */
     /* Measures, in about so many seconds; all candidates, or the likely ones. */
     void (*tune)(stn_plan *plan, const char *strategy, double seconds, bool all);
+
+    /* What an earlier plan for the same work here came to, if nothing that it went by has changed since. */
+    bool (*recall_choice)(const stn_plan *plan, const stn_plan_options *options, stn_choice *choice);
+    /* For the plans after this one, which is prepared. */
+    void (*remember_choice)(const stn_plan *plan, const stn_plan_options *options);
 
     /* STN_MODE_ONLINE: of a prepared plan. Where there is something to try, plan->online is set and the workspace grows. */
     void (*open)(stn_plan *plan, const char *strategy, double executions);

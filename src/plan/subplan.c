@@ -26,6 +26,33 @@ stn_status stn_subplan_fft(const stn_plan *parent, const stn_fft *fft, const cha
     return build(parent, &stn_kind_fft, fft, 1, name, plan, error);
 }
 
+stn_status stn_subplan_soon(const stn_plan *parent, const stn_task *task, stn_plan **result, stn_error *error) {
+    stn_plan *plan;
+    stn_ranked row;
+    *result = NULL;
+    STN_TRY(stn_plan_copy(parent, &stn_kind_stencil, task, task->steps, &plan, error));
+    stn_status status = STN_OK;
+    if (stn_plan_beginner(plan, 0, &row)) {
+        stn_plan_take(plan, &row);
+        status = plan->strategy->prepare(plan, error);
+    } else
+        status =
+            stn_fail(error, STN_ERROR_UNSUPPORTED, "no strategy has a kernel for all problems that serves this one");
+    if (status == STN_OK)
+        *result = plan;
+    else
+        stn_plan_destroy(plan);
+    return status;
+}
+
+bool stn_subplan_estimate_soon(const stn_task *task, const stn_machine *machine, stn_estimate *result) {
+    const stn_plan plan = {.kind = &stn_kind_stencil, .task = *task, .machine = *machine};
+    stn_ranked row;
+    if (!stn_plan_beginner(&plan, 0, &row)) return false;
+    *result = row.estimate;
+    return true;
+}
+
 /* Of a plan that only borrows its work: it is never destroyed. */
 static bool estimate(stn_plan *plan, const stn_machine *machine, const char *name, stn_estimate *result) {
     plan->machine = *machine;

@@ -13,6 +13,8 @@ typedef struct stn_template {
 /* The table that embed.py wrote at build time, params.cuh (the documented defaults) included. */
 extern const stn_template stn_embedded_templates[];
 extern const size_t stn_embedded_template_count;
+/* A key of cache/FORMAT.md over all of them, made with them. */
+extern const unsigned char stn_embedded_templates_key[32];
 
 /* All templates as one owned set: the embedded ones, or those read from $STENTOR_TEMPLATE_DIR when it is set (edit and
  * rerun without a rebuild). Read once per context. */

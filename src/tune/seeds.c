@@ -46,13 +46,19 @@ static char *read_seeds(const stn_context *context, const char *path) {
     return strdup("");
 }
 
-/* Text i; NULL after the last. The file is looked at once in a context's life. */
-static const char *seeds_of(stn_context *context, size_t i) {
+/* The file is looked at once in a context's life. */
+const char *tune_seeds_given(stn_context *context) {
     pthread_mutex_lock(&context->lock);
     const char *path = context->seeds ? NULL : getenv("STENTOR_SEEDS");
     if (path && *path) context->seeds = read_seeds(context, path);
     const char *own = context->seeds;
     pthread_mutex_unlock(&context->lock);
+    return own;
+}
+
+/* Text i; NULL after the last. */
+static const char *seeds_of(stn_context *context, size_t i) {
+    const char *own = tune_seeds_given(context);
     return !own ? tune_embedded_seeds[i] : i ? NULL : own;
 }
 

@@ -14,6 +14,8 @@ extern const char *const tune_embedded_seeds[];
 
 /* What seeds know of problems like the plan's; false: nothing. *fresh: they are of this library's templates. */
 bool tune_seed_recall(const stn_plan *plan, tune_records *records, bool *fresh);
+/* The text that STENTOR_SEEDS brings; "" for none, NULL where the library's own are used. */
+const char *tune_seeds_given(stn_context *context);
 /* Adds the fastest of what was measured in the plan's ranking; nothing where nothing was. wisdom is zeroed or the result of others. */
 stn_status tune_seed_add(const stn_plan *plan, tune_wisdom *wisdom, stn_error *error);
 #endif

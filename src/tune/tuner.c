@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "context/context.h"
+#include "tune/choice.h"
 #include "tune/notes.h"
 #include "tune/online.h"
 #include "tune/seeds.h"
@@ -199,6 +200,8 @@ void tune_compile(stn_plan *plan, const char *strategy, const tune_order *order)
 
 const stn_tuner stn_tuner_default = {.recall = recall,
                                      .tune = tune,
+                                     .recall_choice = tune_choice_recall,
+                                     .remember_choice = tune_choice_remember,
                                      .open = tune_online_open,
                                      .follow = tune_online_follow,
                                      .now = tune_online_now,

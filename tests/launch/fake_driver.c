@@ -9,7 +9,12 @@
 
 #include "launch/driver_functions.h"
 
-fake_state fake = {.version = 13000, .devices = 2};
+fake_state fake = {.version = 13000,
+                   .devices = 2,
+                   .multiprocessors = 66,
+                   .clock = 990000,
+                   .block_threads = 10,
+                   .memory = (size_t)1 << 30};
 static stn_cu_context stack[64] = {(stn_cu_context)0x1}; /* the caller's own context is at the bottom */
 #define OURS ((stn_cu_context)0x5000)
 
@@ -44,13 +49,17 @@ FAKE(cuDeviceGetUuid)(stn_cu_uuid *uuid, stn_cu_device device) {
     return 0;
 }
 FAKE(cuDeviceGetAttribute)(int *value, stn_cu_enum attribute, stn_cu_device device) {
-    static const int values[][2] = {{75, 9},      {76, 0},      {16, 66},    {13, 990000},   {36, 3201000}, {37, 6144},
-                                    {97, 232448}, {81, 233472}, {82, 65536}, {38, 50 << 20}, {39, 2048},    {1, 1024}};
+    static const int values[][2] = {{75, 9},      {76, 0},     {36, 3201000},  {37, 6144}, {97, 232448},
+                                    {81, 233472}, {82, 65536}, {38, 50 << 20}, {39, 2048}, {1, 1024}};
+    if (device >= 70 && attribute == 16) return *value = fake.multiprocessors, 0;
+    if (device >= 70 && attribute == 13) return *value = fake.clock, 0;
     for (size_t i = 0; device >= 70 && i < sizeof values / sizeof *values; i++)
         if ((stn_cu_enum)values[i][0] == attribute) return *value = values[i][1], 0;
     return 1;
 }
-FAKE(cuDeviceTotalMem)(size_t *bytes, stn_cu_device device) { return *bytes = (size_t)(device - 69) << 30, 0; }
+FAKE(cuDeviceTotalMem)(size_t *bytes, stn_cu_device device) {
+    return *bytes = fake.memory + ((size_t)(device - 70) << 30), 0;
+}
 FAKE(cuDevicePrimaryCtxRetain)(stn_cu_context *context, stn_cu_device device) {
     (void)device;
     fake.retained++;
@@ -140,7 +149,7 @@ FAKE(cuModuleGetFunction)(stn_cu_function *function, stn_cu_module module, const
 }
 FAKE(cuFuncGetAttribute)(int *value, stn_cu_enum attribute, stn_cu_function function) {
     (void)function;
-    return *value = 10 + (int)attribute, inside();
+    return *value = attribute ? 10 + (int)attribute : fake.block_threads, inside();
 }
 FAKE(cuFuncSetAttribute)(stn_cu_function function, stn_cu_enum attribute, int value) {
     (void)function;

@@ -5,8 +5,10 @@
 
 typedef struct fake_state {
     int version, devices;
-    stn_cu_result init, load, launch, alloc; /* what these calls give back */
-    const char *absent;                      /* a function that this driver does not have */
+    int multiprocessors, clock, block_threads; /* of each device, in kHz; of each kernel, at most */
+    size_t memory;                             /* bytes of the first device; one GiB more has each further one */
+    stn_cu_result init, load, launch, alloc;   /* what these calls give back */
+    const char *absent;                        /* a function that this driver does not have */
     const char *jit_log;
     const char *refused;    /* images that start with this are refused */
     const char *translated; /* what PTX becomes; NULL: this driver translates none */

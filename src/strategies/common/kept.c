@@ -52,11 +52,14 @@ static void close_scan(scan *s) { free(s->sums), free(s->roots[0]), free(s->root
 
 static void sum_others(scan *s, double angle) {
     const int *o = s->others, width = s->width[o[1]];
+    double complex turns[WIDEST], turn = cexp(I * angle); /* by its powers: a plan looks at thousands of frequencies */
+    turns[0] = cexp(-I * angle * (double)s->low[s->axis]);
+    for (int i = 1; i < s->width[s->axis]; i++) turns[i] = turns[i - 1] * turn;
     memset(s->sums, 0, (size_t)(s->width[o[0]] * width) * sizeof *s->sums);
     for (size_t i = 0; i < s->task->ntaps; i++) {
         const stn_tap *tap = &s->task->taps[i];
         int64_t at = (tap->offset[o[0]] + s->low[o[0]]) * width + tap->offset[o[1]] + s->low[o[1]];
-        s->sums[at] += tap->weight * cexp(I * angle * (double)tap->offset[s->axis]);
+        s->sums[at] += tap->weight * turns[tap->offset[s->axis] + s->low[s->axis]];
     }
 }
 

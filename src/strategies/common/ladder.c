@@ -84,23 +84,37 @@ double stn_ladder_work(int64_t n) {
 
 enum { LANES_LOOKED_AT = 96, PADS = 6 };
 
+/* Where the lanes of one access begin, and which line each has; returns how many take part. */
+static int place_lanes(const stn_ladder *line, const rung *here, bool foot, int first, int units, int base[16],
+                       int column[16]) {
+    const int threads = line->threads * line->lines;
+    int count = 0;
+    for (int lane = first; lane < first + units && lane < threads; lane++) {
+        const int j = lane / line->lines;
+        if (j >= here->count) continue;
+        base[count] = foot ? foot_of(line, j) : j / here->stride * here->block + j % here->stride;
+        column[count++] = lane % line->lines;
+    }
+    return count;
+}
+
 /* How many cells the busiest bank is asked for, over what a conflict-free access would ask, in one rung. */
 static double conflicts(const stn_ladder *line, int stage, bool wide) {
     int units = wide ? 8 : 16, total = 0, accesses = 0, threads = line->threads * line->lines;
+    const int shift = line->pad ? __builtin_ctz((unsigned)line->pad) : 31; /* pads are powers of two */
     rung here = rung_of(line, stage);
     bool foot = stage == line->stages - 1;
-    for (int first = 0; first < threads && first < LANES_LOOKED_AT; first += units)
+    for (int first = 0; first < threads && first < LANES_LOOKED_AT; first += units) {
+        int base[16], column[16], count = place_lanes(line, &here, foot, first, units, base, column);
         for (int r = 0; r<here.radix; r += here.radix> 2 ? here.radix - 1 : 1) {
             int busy[16] = {0}, most = 0;
-            for (int lane = first; lane < first + units && lane < threads; lane++) {
-                int j = lane / line->lines;
-                if (j >= here.count) continue;
-                int base = foot ? foot_of(line, j) : j / here.stride * here.block + j % here.stride;
-                int cell = padded(base + r * here.stride, line->pad) * line->lines + lane % line->lines;
-                most = (int)stn_max(most, ++busy[cell % units]);
+            for (int i = 0; i < count; i++) {
+                const int at = base[i] + r * here.stride, cell = (at + (at >> shift)) * line->lines + column[i];
+                most = (int)stn_max(most, ++busy[cell & (units - 1)]);
             }
             total += most, accesses++;
         }
+    }
     return accesses ? (double)total / accesses : 1;
 }
 
@@ -118,27 +132,44 @@ static double work_cost(const stn_ladder *line, const stn_ladder_needs *needs) {
     return cost * (1 + 0.3 * (needs->threads / resident - 1));
 }
 
-static double shared_cost(const stn_ladder *line, const stn_ladder_needs *needs) {
-    double cost = 0;
-    for (int s = 0; s < line->stages; s++) cost += (needs->wide ? 0.25 : 0.125) * conflicts(line, s, needs->wide);
-    return cost;
+/* Of all rungs, or, false, of as many as already take `most`. */
+static bool shared_cost(const stn_ladder *line, const stn_ladder_needs *needs, double most, double *cost) {
+    *cost = 0;
+    for (int s = 0; s < line->stages; s++) {
+        if (*cost >= most) return false;
+        *cost += (needs->wide ? 0.25 : 0.125) * conflicts(line, s, needs->wide);
+    }
+    return true;
 }
+
+/* Cost of some radices with one pad, with as many threads as are looked at: all others cost as the first that were asked for. */
+typedef struct known {
+    int threads; /* 0: not asked for yet */
+    double cost; /* at least */
+    bool whole;  /* exactly */
+} known;
 
 typedef struct search {
     const stn_ladder_needs *needs;
     stn_ladder now, best;
     int least; /* blocks */
     double cost;
-    double
-        shared[PADS]; /* cost of these radices with each pad and as many threads as are looked at; 0: not known yet */
+    known shared[PADS];
 } search;
 
 static const int pads[PADS] = {8, 16, 0, 4, 32, 64};
 
-static double shared_cost_of(search *s, size_t p) {
-    if (s->now.threads * s->now.lines < LANES_LOOKED_AT) return shared_cost(&s->now, s->needs);
-    if (!(s->shared[p] > 0)) s->shared[p] = shared_cost(&s->now, s->needs);
-    return s->shared[p];
+/* INFINITY where it is not less than `most`. */
+static double shared_cost_of(search *s, size_t p, double most) {
+    double cost;
+    if (s->now.threads * s->now.lines < LANES_LOOKED_AT)
+        return shared_cost(&s->now, s->needs, most, &cost) ? cost : INFINITY;
+    known *k = &s->shared[p];
+    stn_ladder first = s->now;
+    if (!k->threads) k->threads = s->now.threads;
+    first.threads = k->threads;
+    if (!k->whole && k->cost < most) k->whole = shared_cost(&first, s->needs, most, &k->cost);
+    return k->whole ? k->cost : INFINITY;
 }
 
 static void offer_pads(search *s) {
@@ -149,7 +180,7 @@ static void offer_pads(search *s) {
         now->pad = pads[p];
         size_t shared = stn_ladder_shared(now, needs->wide) + needs->beside;
         if (shared > needs->shared || (shared + 1024) * (size_t)now->blocks > needs->total) continue;
-        double cost = work + shared_cost_of(s, p);
+        double cost = work + shared_cost_of(s, p, 1.000001 * (s->cost - work)); /* equal ones to the end */
         if (cost < s->cost) s->cost = cost, s->best = *now;
     }
 }
@@ -225,13 +256,13 @@ static void make_anew(int points, const stn_ladder_needs *needs, stn_ladder *lin
 
 static bool same_needs(const stn_ladder_needs *a, const stn_ladder_needs *b) {
     return a->wide == b->wide && a->last == b->last && a->lines == b->lines && a->shares == b->shares &&
-           a->fixed == b->fixed && a->copies == b->copies && a->threads == b->threads && a->shared == b->shared &&
-           a->total == b->total && a->beside == b->beside;
+           a->fixed == b->fixed && a->copies == b->copies && a->threads == b->threads && a->blocks == b->blocks &&
+           a->shared == b->shared && a->total == b->total && a->beside == b->beside;
 }
 
 /* A search takes milliseconds, and a plan's estimates ask for the same few lines again and again. */
 void stn_ladder_make(int points, const stn_ladder_needs *needs, stn_ladder *line) {
-    enum { KEPT = 16 };
+    enum { KEPT = 64 };
     static _Thread_local struct kept {
         int points;
         stn_ladder_needs needs;

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/arith.h"
+#include "cache/key.h"
 #include "problem/stencil.h"
 
 #define CUT 0x1p-120L       /* of a power's sum, is left away at either end */
@@ -171,7 +172,7 @@ static int64_t cut_off(const power *p, int side, double tail, double *left) {
 /* ---- both -------------------------------------------------------------------------------------------------------- */
 
 /* power_tail: the tail to look for in S^f, which has `line`'s own sum, not norm; 0: there is no such S^f. */
-static stn_reach find(const line *l, uint64_t steps, double tail, double power_tail) {
+static stn_reach find_anew(const line *l, uint64_t steps, double tail, double power_tail) {
     stn_reach reach = {{(int64_t)l->low * (int64_t)steps, (int64_t)(l->count - 1 - l->low) * (int64_t)steps}, {0, 0}};
     for (int side = 0; side < 2; side++) {
         double bounded = bound(l, side, (double)steps, tail);
@@ -193,6 +194,36 @@ static stn_reach find(const line *l, uint64_t steps, double tail, double power_t
         }
     free(p.tap);
     return reach;
+}
+
+typedef struct question {
+    stn_key key;
+    stn_reach reach;
+} question;
+
+static bool make_key(const line *l, uint64_t steps, double tail, double power_tail, stn_key *key) {
+    stn_key_builder *builder;
+    if (stn_key_begin(&builder, NULL) != STN_OK) return false;
+    const double numbers[] = {l->low, l->norm, tail, power_tail};
+    stn_key_add(builder, "weights", l->weight, (size_t)l->count * sizeof *l->weight);
+    stn_key_add(builder, "steps", &steps, sizeof steps);
+    stn_key_add(builder, "numbers", numbers, sizeof numbers);
+    stn_key_finish(builder, key);
+    return true;
+}
+
+/* Looking takes milliseconds, and one plan's strategies, candidates and tables ask the same again and again. */
+static stn_reach find(const line *l, uint64_t steps, double tail, double power_tail) {
+    enum { KEPT = 64 };
+    static _Thread_local question kept[KEPT];
+    static _Thread_local unsigned next;
+    question asked = {0};
+    const bool known = make_key(l, steps, tail, power_tail, &asked.key);
+    for (int i = 0; known && i < KEPT; i++)
+        if (!memcmp(&kept[i].key, &asked.key, sizeof asked.key)) return kept[i].reach;
+    asked.reach = find_anew(l, steps, tail, power_tail);
+    if (known) kept[next++ % KEPT] = asked;
+    return asked.reach;
 }
 
 stn_reach stn_reach_of_line(const double *weights, int count, int low, uint64_t steps, double tail) {

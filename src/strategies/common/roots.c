@@ -1,19 +1,18 @@
 /* See roots.h. */
 #include "strategies/common/roots.h"
 
-#include <math.h>
-
 #include "base/arith.h"
+#include "strategies/common/roots.h"
 
 void stn_put_root(void *to, size_t at, bool wide, int64_t k, int64_t n) {
     if (!to) return;
-    const long double turn = 6.283185307179586476925286766559L;
-    long double angle = turn * (long double)(k % n) / (long double)n;
-    double re = (double)cosl(angle), im = (double)-sinl(angle);
-    if (wide)
-        ((double *)to)[2 * at] = re, ((double *)to)[2 * at + 1] = im;
-    else
-        ((float *)to)[2 * at] = (float)re, ((float *)to)[2 * at + 1] = (float)im;
+    double root[2];
+    stn_root_pair(k, n, root);
+    for (int part = 0; part < 2; part++)
+        if (wide)
+            ((double *)to)[2 * at + (size_t)part] = root[part];
+        else
+            ((float *)to)[2 * at + (size_t)part] = (float)root[part];
 }
 
 int stn_root_low(int64_t order) { return (stn_log2(order) + 1) / 2; }

@@ -29,8 +29,9 @@ static wide away_from_one(int64_t j, int64_t n) {
     j %= n;
     if (j < 0) j += n;
     int64_t back = 2 * j > n ? j - n : j; /* the shorter way round */
-    long double half = pi * (long double)back / (long double)n, s = sinl(half);
-    return (wide){2 * s * s, -2 * s * cosl(half)};
+    long double half = pi * (long double)back / (long double)n, s, c;
+    sincosl(half, &s, &c);
+    return (wide){2 * s * s, -2 * s * c};
 }
 
 static wide *away_table(int64_t n) {

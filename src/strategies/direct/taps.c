@@ -33,38 +33,25 @@ size_t direct_time_weights(const stn_task *task, const direct_shape *shape, doub
     return count;
 }
 
-static bool is_tap(const stn_task *task, const direct_shape *shape, const int64_t at[3], double *weight) {
-    for (size_t t = 0; t < task->ntaps; t++) {
-        const int64_t *o = task->taps[t].offset;
-        bool here = true;
-        for (int k = 0; k < 3; k++) here = here && o[direct_axis(task, shape, k)] == at[k];
-        if (!here) continue;
-        *weight = task->taps[t].weight;
-        return true;
-    }
-    return false;
-}
-
 static bool mirrored(const stn_task *task, const direct_shape *shape, int bit) {
     return stn_task_mirrored(task, direct_axis(task, shape, bit == DIRECT_MIRROR_Z ? 0 : 2));
 }
 
 int direct_time_operations(const stn_task *task, const direct_shape *shape, int mirror) {
-    int64_t reach[3];
-    for (int k = 0; k < 3; k++) reach[k] = direct_reach(task, shape, k);
+    const int64_t reach = direct_reach(task, shape, 0);
+    const int key[2] = {direct_axis(task, shape, 0), direct_axis(task, shape, 2)};
     bool mx = mirror & DIRECT_MIRROR_X, mz = mirror & DIRECT_MIRROR_Z;
     int count = 0;
-    double unused;
-    for (int64_t z = -reach[0]; z <= (mz ? 0 : reach[0]); z++) {
+    for (int64_t z = -reach; z <= (mz ? 0 : reach); z++) {
         int plane = 0;
-        for (int64_t y = -reach[1]; y <= reach[1]; y++)
-            for (int64_t x = mx ? 0 : -reach[2]; x <= reach[2]; x++)
-                plane += is_tap(task, shape, (int64_t[3]){z, y, x}, &unused);
+        for (size_t t = 0; t < task->ntaps; t++) {
+            const int64_t *o = task->taps[t].offset;
+            plane += o[key[0]] == z && (!mx || o[key[1]] >= 0);
+        }
         count += plane;
-        if (mz && z && plane)
-            count += z == -reach[0] ? 1 : 2; /* added to both outputs; to the newest it is the first */
+        if (mz && z && plane) count += z == -reach ? 1 : 2; /* added to both outputs; to the newest it is the first */
     }
-    for (int64_t x = 1; mx && x <= reach[2];
+    for (int64_t x = 1; mx && x <= direct_reach(task, shape, 2);
          x++) { /* a sum for every row of taps at this distance, but planes share them */
         bool pair = false;
         for (size_t t = 0; t < task->ntaps; t++) pair = pair || task->taps[t].offset[2] == x;

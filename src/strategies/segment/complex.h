@@ -1,8 +1,9 @@
 /* Complex numbers above f64's precision, for symbols. */
 #ifndef STN_STRATEGIES_SEGMENT_COMPLEX_H
 #define STN_STRATEGIES_SEGMENT_COMPLEX_H
-#include <math.h>
 #include <stdint.h>
+
+#include "strategies/common/roots.h"
 
 typedef struct cplx {
     long double re, im;
@@ -19,7 +20,8 @@ static inline cplx power(cplx base, uint64_t exponent) {
 
 /* exp(2 pi i k / n), k = 0 .. n - 1. */
 static inline cplx root_of(int64_t k, int64_t n) {
-    const long double angle = 2 * acosl(-1.0L) * (long double)(2 * k <= n ? k : k - n) / (long double)n;
-    return (cplx){cosl(angle), sinl(angle)};
+    cplx root;
+    stn_root(k, n, &root.re, &root.im);
+    return root;
 }
 #endif

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "plan/accuracy.h"
 #include "render/render.h"
+#include "strategies/common/roots.h"
 #include "strategies/segment/tables.h"
 
 #define ROWS 16 /* of a strip, and of a product's left factor */
@@ -120,8 +121,9 @@ static double divisor_of(int n) { return ldexp(1, (int)lround(log2(n) / 2)); }
 /* Part 0 is real, 1 imaginary; of one part their sum, cos + sin. Over divisor_of(n); 0 past the factor. */
 static double operand_at(int n, int row, int column, int parts, int part) {
     if (row >= n || column >= n) return 0;
-    const long double angle = 2 * acosl(-1.0L) * (long double)(row * column % n) / (long double)n;
-    const long double value = parts == 1 ? cosl(angle) + sinl(angle) : part ? -sinl(angle) : cosl(angle);
+    long double c, s;
+    stn_root((int64_t)row * column % n, n, &c, &s);
+    const long double value = parts == 1 ? c + s : part ? -s : c;
     return (double)(value / (long double)divisor_of(n));
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/arith.h"
 #include "base/error.h"
+#include "strategies/common/roots.h"
 #include "strategies/segment/complex.h"
 
 /* All of them; NULL: no memory. */

@@ -51,13 +51,16 @@ static bool has_constants(const stn_task *task) {
     return false;
 }
 
-/* The cheapest strategy's estimate of a level's steps. */
-static bool estimate_level(const stn_task *task, const stn_machine *machine, int level, stn_estimate *estimate) {
+/* The estimate of a level's steps, by the cheapest strategy or by what compiles soon. */
+static bool estimate_level(const stn_task *task, const stn_machine *machine, int level, bool soon,
+                           stn_estimate *estimate) {
     const stn_task own = packed_task(task, sourced_steps_of(level), false); /* its taps are borrowed */
-    return stn_subplan_estimate(&own, machine, NULL, estimate);
+    return soon ? stn_subplan_estimate_soon(&own, machine, estimate)
+                : stn_subplan_estimate(&own, machine, NULL, estimate);
 }
 
-void sourced_estimate_levels(const stn_task *task, const stn_machine *machine, int levels, stn_estimate *result) {
+bool sourced_estimate_levels(const stn_task *task, const stn_machine *machine, int levels, bool soon,
+                             stn_estimate *result) {
     const double grid = (double)stn_task_points(task) * (double)stn_dtype_size(sourced_own_type(task));
     uint64_t runs[SOURCED_LEVELS];
     count_runs(task->steps, levels, runs);
@@ -66,16 +69,14 @@ void sourced_estimate_levels(const stn_task *task, const stn_machine *machine, i
     for (int level = 0; level < levels; level++) {
         const double times = (double)runs[level] + (level < levels - 1 ? RADIX - 1 : 0);
         stn_estimate own;
-        if (!estimate_level(task, machine, level, &own)) {
-            result->seconds = INFINITY;
-            return;
-        }
+        if (!estimate_level(task, machine, level, soon, &own)) return false;
         result->unit = own.unit;
         result->bytes += times * (own.bytes + 3 * grid);
         result->flops += times * own.flops;
         result->launches += times * (own.launches + 1);
         result->seconds += times * (own.seconds + 3 * grid / machine->copy_bandwidth + machine->launch_seconds);
     }
+    return true;
 }
 
 /* In the workspace: two by turns, c of each level above 0, b if widened. */

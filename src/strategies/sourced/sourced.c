@@ -29,7 +29,7 @@ static bool applies(const stn_task *task, const stn_machine *machine, char *reas
     return false;
 }
 
-/* Single steps last. */
+/* values[0]: levels, or SOURCED_WHOLE; single steps last. */
 static size_t candidates(const stn_task *task, const stn_machine *machine, stn_candidate *list, size_t most) {
     size_t count = 0;
     stn_estimate unused;
@@ -39,18 +39,29 @@ static size_t candidates(const stn_task *task, const stn_machine *machine, stn_c
     return count;
 }
 
+/* Begins with single steps. */
+static bool begin(const stn_task *task, const stn_machine *machine, int number, stn_candidate *candidate) {
+    stn_estimate unused;
+    *candidate = (stn_candidate){{1, 1}};
+    return number == 0 && sourced_adds(task) && sourced_estimate_levels(task, machine, 1, true, &unused);
+}
+
 static void estimate(const stn_task *task, const stn_machine *machine, const stn_candidate *candidate,
                      stn_estimate *result) {
-    if (candidate->values[0] != SOURCED_WHOLE)
-        sourced_estimate_levels(task, machine, candidate->values[0], result);
-    else if (!sourced_estimate_whole(task, machine, result))
-        result->seconds = INFINITY;
+    const bool soon = candidate->values[SOURCED_SOON] != 0;
+    const bool served = candidate->values[0] == SOURCED_WHOLE
+                            ? sourced_estimate_whole(task, machine, result)
+                            : sourced_estimate_levels(task, machine, candidate->values[0], soon, result);
+    if (!served) result->seconds = INFINITY;
 }
 
 /* ---- building ------------------------------------------------------------------------------------------------------ */
 
 stn_status sourced_make_run(stn_plan *plan, const stn_task *task, stn_plan **run, stn_error *error) {
-    STN_TRY(stn_subplan(plan, task, NULL, run, error));
+    if (plan->candidate.values[SOURCED_SOON])
+        STN_TRY(stn_subplan_soon(plan, task, run, error));
+    else
+        STN_TRY(stn_subplan(plan, task, NULL, run, error));
     if ((*run)->workspace_size > plan->workspace_size) plan->workspace_size = (*run)->workspace_size;
     stn_subplan_list_kernels(plan, *run);
     return STN_OK;
@@ -109,7 +120,8 @@ static void name_candidate(const stn_task *task, const stn_candidate *candidate,
         return;
     }
     const int steps = (int)sourced_steps_of(candidate->values[0] - 1);
-    stn_text_printf(text, "runs of %d step%s", steps, steps == 1 ? "" : "s");
+    stn_text_printf(text, "runs of %d step%s%s", steps, steps == 1 ? "" : "s",
+                    candidate->values[SOURCED_SOON] ? " by the kernel of all problems" : "");
 }
 
 const stn_strategy stn_strategy_sourced = {
@@ -123,5 +135,6 @@ const stn_strategy stn_strategy_sourced = {
     .describe = describe,
     .release = release,
     .name_candidate = name_candidate,
+    .begin = begin,
     .sources = true,
 };

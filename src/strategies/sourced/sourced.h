@@ -8,6 +8,8 @@ struct stn_kernel;
 
 #define SOURCED_LEVELS 3
 #define SOURCED_WHOLE 0 /* a candidate's values[0]: levels, or this */
+#define SOURCED_SOON                                                                                                   \
+    1 /* which of them says that each step is by the kernel that all problems have, which compiles soon */
 
 /* What adds: out = x; out = c; out = x + c. What is read and written is the caller's or the workspace's. */
 typedef enum sourced_way {
@@ -58,7 +60,9 @@ stn_status sourced_add(const sourced_job *job, sourced_way way, sourced_grid x, 
 
 /* ---- levels.c */
 uint64_t sourced_steps_of(int level);
-void sourced_estimate_levels(const stn_task *task, const stn_machine *machine, int levels, stn_estimate *result);
+/* soon: by what compiles soon. False: no strategy serves a level. */
+bool sourced_estimate_levels(const stn_task *task, const stn_machine *machine, int levels, bool soon,
+                             stn_estimate *result);
 stn_status sourced_prepare_levels(stn_plan *plan, sourced_state *state, stn_error *error);
 stn_status sourced_execute_levels(stn_plan *plan, const stn_execution *at, stn_error *error);
 void sourced_describe_levels(const sourced_state *state, stn_format format, stn_text *text);

@@ -1,13 +1,16 @@
 /* See passes.h. */
 #include "strategies/spectral/passes.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/arith.h"
 #include "base/error.h"
+#include "context/compile_cost.h"
 #include "context/context.h"
 #include "context/kernel.h"
+#include "host/pool.h"
 #include "strategies/common/layout.h"
 #include "strategies/spectral/arguments.h"
 
@@ -94,8 +97,39 @@ static int64_t frequency_at(int64_t place, int64_t kept, int64_t length) {
     return place - (2 * kept - 1) + length;
 }
 
+typedef struct parts_job {
+    const spectral_shape *shape;
+    const stn_task *task;
+    const int64_t *at; /* frequencies of every line, one of the other axes after the other */
+    double *parts;
+    atomic_bool failed;
+} parts_job;
+
+static void make_parts(void *user, int64_t begin, int64_t end) {
+    parts_job *j = user;
+    const int64_t *const place[2] = {j->at + begin, j->at + j->shape->columns + begin};
+    if (!stn_symbol_parts(&j->shape->symbol, j->task, end - begin, place, j->parts + begin * j->shape->symbol.parts))
+        atomic_store(&j->failed, true);
+}
+
+/* Half a million lines of a large grid, or some ten thousand of a stencil of many taps, take one thread a tenth of a second; a millisecond
+ * of it is worth a thread. A pool of its own, as for compiling: the context's may be the one that this is called from. */
+static bool make_all_parts(const stn_context *context, parts_job *job) {
+    enum { TERMS = 65536, LINES = 512, THREADS = 16 };
+    const int64_t count = job->shape->columns, grain = stn_max(LINES, TERMS / (int64_t)job->task->ntaps);
+    const int64_t threads = stn_min(stn_min(stn_compile_threads(context), THREADS), count / grain);
+    stn_pool *pool = NULL;
+    if (threads > 1 && stn_pool_create((int)threads, &pool, NULL) == STN_OK)
+        stn_pool_for(pool, count, grain, make_parts, job);
+    else
+        make_parts(job, 0, count);
+    stn_pool_destroy(pool);
+    return !atomic_load(&job->failed);
+}
+
 /* The parts of every line of the last axis. Padding between rows has those of frequency 0: nothing comes of them. */
-static stn_status fill_parts(const stn_task *task, const spectral_shape *shape, double *parts, stn_error *error) {
+static stn_status fill_parts(const stn_plan *plan, const spectral_shape *shape, double *parts, stn_error *error) {
+    const stn_task *task = &plan->task;
     int64_t count = shape->columns, *at = malloc(2 * (size_t)count * sizeof *at);
     if (!at) return stn_fail_memory(error, "the frequencies of a spectrum", 2 * (size_t)count * sizeof *at);
     for (int64_t i = 0; i < count; i++) {
@@ -103,8 +137,8 @@ static stn_status fill_parts(const stn_task *task, const spectral_shape *shape, 
         at[i] = shape->last == 0 ? frequency_at(y, shape->choice.kept[1], shape->choice.length[1]) : 0;
         at[count + i] = x < shape->choice.kept[2] ? x : 0;
     }
-    const int64_t *const place[2] = {at, at + count};
-    bool good = stn_symbol_parts(&shape->symbol, task, count, place, parts);
+    parts_job job = {.shape = shape, .task = task, .at = at, .parts = parts};
+    const bool good = make_all_parts(plan->context, &job);
     free(at);
     if (good && shape->symbol.taps && !spectral_wide(task)) /* these are of the data's own type */
         for (int64_t i = 0; i < count * shape->symbol.parts; i++) {
@@ -159,7 +193,7 @@ stn_status spectral_make_tables(stn_plan *plan, spectral_state *state, stn_error
         stn_ladder_roots(&shape->line[axis], wide, tables + state->roots[axis]);
     stn_ladder_half_roots(&shape->line[2], wide, tables + state->half);
     stn_symbol_angles(&shape->symbol, (double *)(void *)(tables + state->angles));
-    stn_status status = fill_parts(&plan->task, shape, (double *)(void *)(tables + state->parts), error);
+    stn_status status = fill_parts(plan, shape, (double *)(void *)(tables + state->parts), error);
     size_t size = state->size;
     state->size = before;
     if (status == STN_OK) status = upload(plan, state, tables, size, error);

@@ -97,22 +97,43 @@ static bool windows_of(const line *line, int64_t length, spectral_sheet_choice *
     return useful <= MOST_LENGTH;
 }
 
-/* The cheapest sheets of at most `longest` points. */
+/* No more points of a window are useful than those that nothing reaches into: so many windows at least, but for a whole period. */
+static double windows_at_least(const line *line, int64_t length) {
+    const int64_t useful = length - line->reach[0] - line->reach[1];
+    return length == line->period || useful <= 0 ? 1 : 0.999 * (double)line->n / (double)useful;
+}
+
+/* Good lengths of columns or rows, and what each costs beside the best. */
+typedef struct side {
+    int count, points[LENGTHS];
+    double penalty[LENGTHS];
+} side;
+
+static void find_side(const limits *l, bool wide, bool rows, side *s) {
+    s->count = good_lengths(l, rows, s->points);
+    for (int i = 0; i < s->count; i++)
+        s->penalty[i] = rows ? row_penalty(l, s->points[i], wide)
+                             : column_penalty(l, s->points[i], wide, pairs_of(l, s->points[i], wide));
+}
+
+/* The cheapest sheets of at most `longest` points. A hundred thousand pairs of lengths are looked at. */
 static bool search(const stn_task *task, const stn_machine *machine, const line *line, int64_t longest,
                    spectral_sheet_choice *choice) {
     const limits l = limits_of(task, machine);
     const bool wide = spectral_wide(task);
-    int rows[LENGTHS], widths[LENGTHS], row_count = good_lengths(&l, false, rows);
-    const int width_count = good_lengths(&l, true, widths);
+    side columns, rows;
     double least = INFINITY;
-    for (int w = 0; w < width_count; w++)
-        for (int r = 0; r < row_count; r++) {
-            spectral_sheet_choice c = {.mark = SPECTRAL_SHEET, .rows = rows[r], .width = widths[w]};
+    find_side(&l, wide, false, &columns);
+    find_side(&l, wide, true, &rows);
+    for (int w = 0; w < rows.count; w++)
+        for (int r = 0; r < columns.count; r++) {
+            spectral_sheet_choice c = {.mark = SPECTRAL_SHEET, .rows = columns.points[r], .width = rows.points[w]};
             int64_t windows, length = (int64_t)c.rows * c.width;
-            if (length > longest || !windows_of(line, length, &c, &windows)) continue;
-            double cost =
-                (double)windows * (double)length *
-                (2 * column_penalty(&l, c.rows, wide, pairs_of(&l, c.rows, wide)) + row_penalty(&l, c.width, wide));
+            if (length > longest) break; /* columns only grow */
+            const double penalty = 2 * columns.penalty[r] + rows.penalty[w];
+            if (windows_at_least(line, length) * (double)length * penalty >= least) continue;
+            if (!windows_of(line, length, &c, &windows)) continue;
+            const double cost = (double)windows * (double)length * penalty;
             if (cost >= least) continue;
             least = cost, *choice = c;
             choice->pairs = pairs_of(&l, c.rows, wide);

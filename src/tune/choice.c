@@ -1,0 +1,254 @@
+/* See choice.h. The text, a word for each number, in the order of the structs:
+ *
+ *     problem: 2D 4096 x 4096, f64, star of 5 taps, boundary fixed, 1000 steps
+ *     chosen: 5 0                                          by what (stn_chosen), in a hurry
+ *     row: direct 0 1.2e-05 3.3e7 ... 0                    strategy, measured, its estimate, the candidate's 20 numbers
+ *     follower: spectral ...                               where something takes over
+ *     missing: KEY KEY                                     of the best, where another was taken: source key and key
+ */
+#include "tune/choice.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/number.h"
+#include "compile/library.h"
+#include "context/compile_cost.h"
+#include "context/context.h"
+#include "tune/notes.h"
+#include "tune/seeds.h"
+
+/* ---- the key ----------------------------------------------------------------------------------------------------- */
+
+static void add_number(void *builder, const char *label, int64_t value) {
+    stn_key_add(builder, label, &value, sizeof value); /* it never leaves this kind of machine */
+}
+static void add_text(void *builder, const char *label, const char *value) { stn_key_add_text(builder, label, value); }
+static void add_value(void *builder, const char *label, double value) {
+    stn_key_add(builder, label, &value, sizeof value);
+}
+
+static void add_machine(stn_key_builder *builder, const stn_context *context, const stn_machine *machine) {
+    add_text(builder, "device", machine->name);
+    add_text(builder, "arch", machine->arch);
+    add_number(builder, "driver", stn_driver_version(context->driver));
+    add_number(builder, "multiprocessors", machine->multiprocessors);
+    add_number(builder, "resident", machine->threads);
+    add_number(builder, "shared", (int64_t)machine->shared_per_block);
+    add_number(builder, "shared of all", (int64_t)machine->shared_per_multiprocessor);
+    add_number(builder, "registers", (int64_t)machine->registers_per_multiprocessor);
+    add_number(builder, "cache", (int64_t)machine->l2_bytes);
+    add_number(builder, "memory", (int64_t)machine->memory_bytes);
+    add_value(builder, "copy", machine->copy_bandwidth);
+    add_value(builder, "clock", machine->clock);
+    add_number(builder, "threads", stn_compile_threads(context));
+}
+
+static void add_options(stn_key_builder *builder, const stn_plan *plan, const stn_plan_options *options) {
+    add_text(builder, "strategy", options->strategy ? options->strategy : "auto");
+    add_number(builder, "mode", options->mode);
+    add_number(builder, "deterministic", options->deterministic);
+    add_number(builder, "executions", (int64_t)options->executions);
+    add_number(builder, "cold", plan->cold);
+    add_number(builder, "workspace", plan->caller_workspace);
+}
+
+/* Measured times, that a ranking would go by, as they are. */
+static void add_notes(stn_key_builder *builder, const stn_plan *plan) {
+    stn_context *context = plan->context;
+    const char *seeds = tune_seeds_given(context);
+    stn_status (*const keys[])(const stn_plan *, stn_key *, stn_error *) = {tune_key, tune_class_key};
+    add_text(builder, "seeds", seeds ? seeds : "own");
+    for (size_t i = 0; i < sizeof keys / sizeof *keys && stn_cache_has_notes(context->cache); i++) {
+        stn_key key;
+        char *text = NULL;
+        if (keys[i](plan, &key, NULL) == STN_OK && stn_cache_note_find(context->cache, &key, &text))
+            add_text(builder, "measured", text);
+        free(text);
+    }
+}
+
+static bool make_key(const stn_plan *plan, const stn_plan_options *options, stn_key *key) {
+    stn_context *context = plan->context;
+    stn_key_builder *builder;
+    char build[80];
+    if (!stn_library_own_build(build, sizeof build) || stn_key_begin(&builder, NULL) != STN_OK) return false;
+    add_text(builder, "kind", "choice");
+    add_text(builder, "library", build);
+    stn_key_add(builder, "templates", context->templates_key.bytes, sizeof context->templates_key.bytes);
+    add_text(builder, "compiler", stn_context_compiler_identity(context));
+    add_machine(builder, context, &plan->machine);
+    add_options(builder, plan, options);
+    add_text(builder, "work", plan->kind->label);
+    const stn_key_sink sink = {builder, add_number, add_text};
+    plan->kind->key(plan, &sink);
+    if (plan->kind->values) plan->kind->values(plan, &sink);
+    add_notes(builder, plan);
+    stn_key_finish(builder, key);
+    return true;
+}
+
+/* ---- writing ----------------------------------------------------------------------------------------------------- */
+
+/* The numbers of an estimate, in order. */
+enum { ESTIMATES = 9 };
+static void take_estimate(const stn_estimate *e, double numbers[ESTIMATES]) {
+    const double all[ESTIMATES] = {e->bytes,   e->flops, e->unit,     e->launches, e->halo_waste,
+                                   e->seconds, e->error, e->stepping, e->model};
+    memcpy(numbers, all, sizeof all);
+}
+
+static void print_row(const char *label, const stn_ranked *row, stn_text *text) {
+    double numbers[ESTIMATES];
+    char digits[STN_NUMBER_SIZE];
+    stn_number_format(row->measured, digits);
+    stn_text_printf(text, "%s: %s %s", label, row->strategy->name, digits);
+    take_estimate(&row->estimate, numbers);
+    for (int i = 0; i < ESTIMATES; i++) {
+        stn_number_format(numbers[i], digits);
+        stn_text_printf(text, " %s", digits);
+    }
+    for (int v = 0; v < STN_CANDIDATE_VALUES; v++) stn_text_printf(text, " %d", row->candidate.values[v]);
+    stn_text_printf(text, "\n");
+}
+
+static void print_missing(const stn_missing *missing, stn_text *text) {
+    char source[65], key[65];
+    stn_key keys[2];
+    memcpy(keys[0].bytes, missing->source, sizeof keys[0].bytes);
+    memcpy(keys[1].bytes, missing->key, sizeof keys[1].bytes);
+    stn_key_hex(&keys[0], source);
+    stn_key_hex(&keys[1], key);
+    if (missing->any) stn_text_printf(text, "missing: %s %s\n", source, key);
+}
+
+static void print(const stn_plan *plan, stn_text *text) {
+    const stn_ranked row = {.strategy = plan->strategy,
+                            .candidate = plan->candidate,
+                            .estimate = plan->estimate,
+                            .measured = plan->measured};
+    stn_text_printf(text, "problem: ");
+    plan->kind->print(plan, text);
+    stn_text_printf(text, "\nchosen: %d %d\n", (int)plan->chosen, plan->hurried);
+    print_row("row", &row, text);
+    if (plan->begins) print_row("follower", &plan->ranking[plan->follower], text);
+    print_missing(&plan->missing, text);
+}
+
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
+
+/* The next word, which ends at a space or the line's end. */
+static const char *next_word(const char *at, char *word, size_t room) {
+    const size_t size = strcspn(at, " \n");
+    if (!size || size >= room) return NULL;
+    memcpy(word, at, size);
+    word[size] = '\0';
+    return at + size + (at[size] == ' ');
+}
+
+static const char *next_number(const char *at, double *value) {
+    char word[STN_NUMBER_SIZE];
+    at = next_word(at, word, sizeof word);
+    return at && stn_number_parse(word, strlen(word), value) ? at : NULL;
+}
+
+static const char *next_int(const char *at, int least, int most, int *value) {
+    double number;
+    at = next_number(at, &number);
+    if (!at || number != floor(number) || number < least || number > most) return NULL;
+    *value = (int)number;
+    return at;
+}
+
+static const char *end_line(const char *at) { return at && *at == '\n' ? at + 1 : NULL; }
+
+static const char *skip(const char *at, const char *label) {
+    const size_t size = strlen(label);
+    return at && !strncmp(at, label, size) ? at + size : NULL;
+}
+
+static const stn_strategy *strategy_of(const stn_kind *kind, const char *name) {
+    const stn_strategy *each;
+    for (size_t i = 0; (each = kind->strategy(i)); i++)
+        if (!strcmp(each->name, name)) return each;
+    return NULL;
+}
+
+static const char *parse_row(const stn_kind *kind, const char *at, stn_ranked *row) {
+    char name[64];
+    double numbers[ESTIMATES];
+    *row = (stn_ranked){.applies = true};
+    if (!at || !(at = next_word(at, name, sizeof name)) || !(row->strategy = strategy_of(kind, name))) return NULL;
+    at = next_number(at, &row->measured);
+    for (int i = 0; i < ESTIMATES && at; i++) at = next_number(at, &numbers[i]);
+    for (int v = 0; v < STN_CANDIDATE_VALUES && at; v++) at = next_int(at, INT_MIN, INT_MAX, &row->candidate.values[v]);
+    if (!at || !(numbers[2] >= 0 && numbers[2] < STN_UNIT_COUNT)) return NULL;
+    row->estimate = (stn_estimate){numbers[0], numbers[1], (stn_unit)numbers[2], numbers[3], numbers[4],
+                                   numbers[5], numbers[6], numbers[7] != 0,      numbers[8]};
+    return end_line(at);
+}
+
+static const char *parse_missing(const char *at, stn_missing *missing) {
+    char hex[2][80];
+    stn_key keys[2];
+    for (int i = 0; i < 2 && at; i++) {
+        at = next_word(at, hex[i], sizeof hex[i]);
+        if (!at || !stn_key_parse(hex[i], &keys[i])) return NULL;
+    }
+    if (!at) return NULL;
+    memcpy(missing->source, keys[0].bytes, sizeof missing->source);
+    memcpy(missing->key, keys[1].bytes, sizeof missing->key);
+    missing->any = true;
+    return end_line(at);
+}
+
+static bool parse(const stn_kind *kind, const char *text, stn_choice *choice) {
+    int chosen = 0, hurried = 0;
+    const char *at = skip(text, "problem: "), *more;
+    *choice = (stn_choice){.hurried = false};
+    if (at) at = strchr(at, '\n');
+    at = skip(at ? at + 1 : NULL, "chosen: ");
+    if (at) at = next_int(at, STN_CHOSEN_BY_ESTIMATE, STN_CHOSEN_BY_LACK, &chosen);
+    if (at) at = end_line(next_int(at, 0, 1, &hurried));
+    at = parse_row(kind, skip(at, "row: "), &choice->row);
+    if (at && (more = skip(at, "follower: "))) at = parse_row(kind, more, &choice->follower);
+    if (at && (more = skip(at, "missing: "))) at = parse_missing(more, &choice->missing);
+    choice->chosen = (stn_chosen)chosen;
+    choice->hurried = hurried;
+    return at && !*at;
+}
+
+/* ---- both -------------------------------------------------------------------------------------------------------- */
+
+/* Where plans do not measure now, and there is a folder. */
+static bool applies(const stn_plan *plan, const stn_plan_options *options) {
+    const stn_plan_mode mode = stn_plan_mode_of(options);
+    return (mode == STN_MODE_AUTO || mode == STN_MODE_ESTIMATE || mode == STN_MODE_ONLINE) && plan->kind->key &&
+           plan->context->device && !plan->context->play && stn_cache_dir(plan->context->cache);
+}
+
+bool tune_choice_recall(const stn_plan *plan, const stn_plan_options *options, stn_choice *choice) {
+    stn_key key;
+    char *text;
+    if (!applies(plan, options) || !make_key(plan, options, &key) ||
+        !stn_cache_choice_find(plan->context->cache, &key, &text))
+        return false;
+    const bool good = parse(plan->kind, text, choice);
+    free(text);
+    if (!good) stn_cache_choice_reject(plan->context->cache, &key);
+    return good;
+}
+
+void tune_choice_remember(const stn_plan *plan, const stn_plan_options *options) {
+    stn_text text = STN_TEXT_EMPTY;
+    char *data;
+    stn_key key;
+    if (!applies(plan, options) || plan->chosen == STN_CHOSEN_BY_LACK || !make_key(plan, options, &key)) return;
+    print(plan, &text);
+    if (stn_text_take(&text, &data, NULL) != STN_OK) return;
+    stn_cache_choice_store(plan->context->cache, &key, data);
+    stn_text_free(data);
+}
