@@ -260,7 +260,7 @@ static stn_status execute_part(stn_plan *plan, stn_part part, const stn_executio
 
 static void print_passes(const stn_task *task, const segment_shape *shape, stn_text *text) {
     if (shape->tile) {
-        stn_text_printf(text, ", tiles of %d x %d points, %d x %d of them outputs, %d threads",
+        stn_text_printf(text, ", tori of %d x %d points, %d x %d of them outputs, %d threads",
                         segment_tile_points(shape, 0), segment_tile_points(shape, 1), shape->pass[0].useful,
                         shape->pass[1].useful, 32 * shape->tile);
         if (shape->margins) stn_text_printf(text, ", margins stepped");

@@ -373,6 +373,7 @@ static void refusals(suite *s) {
     stn_stencil *stencil = NULL;
     stn_stencil_create(2, 3, far, &stencil, NULL);
     stn_problem p = grid_of(stencil, 100, 100, 0, 2);
+    p.boundary[0][0].kind = p.boundary[0][1].kind = STN_FIXED;
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
     options.strategy = "segment";
     stn_plan *plan = NULL;

@@ -61,7 +61,7 @@ static void lengths(suite *s) {
             const uint64_t steps = s->dtype_given && whole ? 100 : whole ? 800 : (uint64_t)points[i] / (i > 3 ? 6 : 12);
             stn_problem p = plane_of(stencil, along ? other : n, along ? n : other, steps);
             char words[80], what[120];
-            snprintf(words, sizeof words, along ? " x %d points" : "tiles of %d x ", points[i]);
+            snprintf(words, sizeof words, along ? " x %d points" : "tori of %d x ", points[i]);
             snprintf(what, sizeof what, "%d x %d, %d steps", (int)p.extent[0], (int)p.extent[1], (int)p.steps);
             check(s, words, what, &p, d.state);
             stn_stencil_destroy(stencil);
@@ -85,7 +85,7 @@ static void sides(suite *s) {
             char what[160];
             snprintf(what, sizeof what, "%s:%s on axis %d, radius %d, %d x %d, %d steps", side_names[kinds[pair % 3]],
                      side_names[kinds[pair / 3]], axis, radius, (int)p.extent[0], (int)p.extent[1], (int)p.steps);
-            check(s, "tiles of", what, &p, d.state);
+            check(s, "tori of", what, &p, d.state);
             stn_stencil_destroy(stencil);
         }
 }
@@ -111,7 +111,7 @@ static void problems(suite *s) {
         char what[160];
         snprintf(what, sizeof what, "problem %d, radius %d, %d grids of %d x %d, %d steps", i, radius, (int)p.batch,
                  (int)p.extent[0], (int)p.extent[1], (int)p.steps);
-        check(s, "tiles of", what, &p, d.state);
+        check(s, "tori of", what, &p, d.state);
         stn_stencil_destroy(stencil);
     }
 }
@@ -122,11 +122,11 @@ static void periods(suite *s) {
         int ny, nx, y, x;
         uint64_t steps;
         const char *words;
-    } cases[] = {{64, 96, STN_WRAP, STN_WRAP, 1000, "tiles of 64 x 96 points, 64 x 96 of them"},
-                 {32, 48, STN_REFLECT, STN_REFLECT, 4096, "tiles of 64 x 96 points, 32 x 48 of them"},
-                 {33, 64, STN_MIRROR, STN_WRAP, 300, "tiles of 64 x 64 points, 33 x 64 of them"},
+    } cases[] = {{64, 96, STN_WRAP, STN_WRAP, 1000, "tori of 64 x 96 points, 64 x 96 of them"},
+                 {32, 48, STN_REFLECT, STN_REFLECT, 4096, "tori of 64 x 96 points, 32 x 48 of them"},
+                 {33, 64, STN_MIRROR, STN_WRAP, 300, "tori of 64 x 64 points, 33 x 64 of them"},
                  {16, 128, STN_WRAP, STN_WRAP, 2000, " x 128 points, 16 x 128 of them"},
-                 {80, 56, STN_WRAP, STN_REFLECT, 500, "tiles of 80 x 112 points, 80 x 56 of them"}};
+                 {80, 56, STN_WRAP, STN_REFLECT, 500, "tori of 80 x 112 points, 80 x 56 of them"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         dice d = {(uint64_t)i + 70};
         stn_stencil *stencil = even_plane(&d, i == 3 ? 2 : 1);
