@@ -172,6 +172,7 @@ constexpr int EXPECTED_HEADER =
 
 // ---- segment_line, segment_columns: VECTOR, BLOCKS, X_SIDE_LOW and X_SIDE_HIGH (of the axis that the segments lie along), and these
 constexpr int SEGMENT_FIRST = 16;   // a segment has 256 times as many points: 2, 4, 8 or 16; segment_line: 1 too
+constexpr int SEGMENT_ALONE = 0;    // segment_line: 1: one segment of 512 times as many points; 2: of 1024 times
 constexpr int SEGMENT_GROUPS = 8;   // segment_line, where that is 1: pairs of segments of a block, an even number
 constexpr int SYMBOL_REAL = 1;      // taps are symmetric: their symbol has no imaginary part
 constexpr int SEGMENT_WHOLE = 0;    // 1: points go through shared memory whole, else (f64) by halves
@@ -190,6 +191,7 @@ constexpr int TORUS_SHIFTED = 0;  // segment_torus: 1: an argument is taken away
 constexpr int SLICE_GAP = 6, LANE_TURN = 4;  // cells between slices; place_of
 constexpr int SEGMENT_LINES = 0;             // segment_line: 1: there are several lines
 constexpr int SEGMENT_PAIRS = 4;             // segment_columns: pairs of columns of a tile: 1, 2, 4 or 8
+constexpr int TILE_A = 4, TILE_T = 8, TILE_R = 8;  // segment_tile: 16 TILE_A columns, TILE_T TILE_R rows
 
 // ---- spectral_sheet: the ladder's, EXTEND_* and these
 constexpr int SHEET_WIDTH = 64;     // points of a row

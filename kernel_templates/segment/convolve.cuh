@@ -20,6 +20,13 @@
 // and the digits c1, c2, c3 of the inverse are those of time: nothing is reordered. An inverse transform is a forward one
 // between two swaps of re and im. Points go through shared memory whole, or (f64, SEGMENT_WHOLE = 0) as two halves, one after the other, so that
 // half the room does. The room of one p is 16 x 17 cells: no two of 16 neighbours meet in a bank.
+//
+// SEGMENT_ALONE: the two parts of a convolution are the even and the odd points of one segment, twice as long (times_alone); 2: TEAMS of
+// THREADS threads share one of four times the length, the second has the odd frequencies:
+//
+//     stage 0    points j and j + N of both teams' circle: their sum, or their difference; what that is turned by is in
+//                the second team's w of stages 1 to 3, where p is p + 1/2
+//     stage 6    the second team's points turned by exp(-2 pi i j / 2 N); sum and difference again
 #pragma once
 #include "params.cuh"
 #include "segment/butterfly.cuh"
@@ -29,6 +36,9 @@ constexpr int THREADS = 16 * F, LENGTH = 256 * F, PITCH = 16 * 17;
 constexpr int HALVES = sizeof(REAL) == 8 && !SEGMENT_WHOLE ? 2 : 1;
 static_assert(F == 1 || F == 2 || F == 4 || F == 8 || F == 16, "a radix that has a butterfly and divides 16");
 static_assert(!SEGMENT_COSINES || (F > 1 && F < 16 && SYMBOL_REAL), "a thread has a column and its mirror image");
+constexpr bool ALONE = SEGMENT_ALONE > 0;
+constexpr int TEAMS = SEGMENT_ALONE > 1 ? 2 : 1;
+static_assert(!ALONE || (F == 16 && !SEGMENT_COSINES && !SEGMENT_MIDDLE), "long segments have a column a thread");
 
 using point = complex<REAL>;
 template <int PARTS>
@@ -79,7 +89,8 @@ __device__ __forceinline__ void exchange(point (&x)[16], const PUT &put, const G
 }
 
 // The w of each stage, in the order in which neighbouring threads read them: by column, by p, by (p, q), by c1.
-constexpr int TURNS_2 = 256, TURNS_3 = TURNS_2 + F, TURNS_4 = TURNS_3 + 16 * F, ALL_TURNS = TURNS_4 + 16;
+constexpr int TURNS_2 = 256, TURNS_3 = TURNS_2 + F, TURNS_4 = TURNS_3 + 16 * F, ONE_TEAM = TURNS_4 + 16;
+constexpr int ALL_TURNS = TEAMS * ONE_TEAM + (TEAMS - 1) * 256;  // and stage 6's, by column
 // One of them, to be read anew for every convolution: they, their powers and the symbol would fill the registers if they were kept.
 __device__ __forceinline__ turns<REAL> root_of(const REAL *roots, int i) {
     keep_here(i);
@@ -97,15 +108,25 @@ __device__ __forceinline__ int point_of(int first, int i) { return column_of(fir
 // The quarter of the segment that it lies in.
 __device__ __forceinline__ int quarter_of(int i) { return F < 4 ? 0 : i % F / (F < 4 ? 1 : F / 4); }
 
+// Stage 1 of the second team: exp(-2 pi i / 2 F), F = 16, and its powers; of the first 1.
+__device__ __forceinline__ turns<REAL> half_turns(int team) {
+    const auto root = [&](int k) {
+        return team ? times_root64(point{REAL(1), REAL(0)}, 2 * k) : point{REAL(1), REAL(0)};
+    };
+    return {root(1), root(2), root(4), root(8)};
+}
+
 // The columns of a thread, one after the other: x[F m + k] is point k of its column m.
 template <bool FIRST>
-__device__ __forceinline__ void transform_columns(point (&x)[16], const REAL *roots, int t) {
+__device__ __forceinline__ void transform_columns(point (&x)[16], const REAL *roots, int t, int team) {
 #pragma unroll
     for (int m = 0; m < COLUMNS; m++) {
         point part[F];
 #pragma unroll
         for (int k = 0; k < F; k++) part[k] = x[F * m + k];
-        if (FIRST)
+        if (FIRST && TEAMS > 1)
+            dft_turned(part, half_turns(team));
+        else if (FIRST)
             dft_unit(part);
         else
             dft_turned(part, root_of(roots, column_of(t, m)));
@@ -152,14 +173,33 @@ __device__ __forceinline__ void times_symbol(point (&x)[16], const REAL *symbol,
 __device__ __forceinline__ int natural(int j) {
     return !SEGMENT_COSINES ? j : 2 * j < LENGTH ? 2 * j : 2 * LENGTH - 1 - 2 * j;
 }
-// A warp has p and F - p; the first one has 0 and F / 2.
-__device__ __forceinline__ int half_of(int t) {
-    const int warp = t / 32, second = t / 16 % 2;
-    if (!SEGMENT_COSINES) return t / 16;
-    return warp == 0 ? second * (F / 2) : second ? F - warp : warp;
-}
 __device__ __forceinline__ point shuffled(point z, int lane) {
     return {__shfl_sync(~0u, z.re, lane), __shfl_sync(~0u, z.im, lane)};
+}
+// A warp has p and F - p; the first one has 0 and F / 2.
+__device__ __forceinline__ int half_of(int t, int team) {
+    const int warp = t / 32, second = t / 16 % 2;
+    if (!SEGMENT_COSINES && !ALONE) return t / 16;
+    if (team) return second ? F - 1 - warp : warp;  // frequencies k and N - 1 - k
+    return warp == 0 ? second * (F / 2) : second ? F - warp : warp;
+}
+// The lane that has the frequencies N - k, in register 15 - r; of the first one in its own, 16 - r.
+__device__ __forceinline__ int mirrored_lane(int t, int q, int team) {
+    return !team && t < 16 ? (16 - q) % 16 : !team && t < 32 ? 47 - t : 31 - t % 32;
+}
+// x[r] becomes mixed(r, x[r], the point of frequency N - k).
+template <class MIXED>
+__device__ __forceinline__ void mix_mirrored(point (&x)[16], int t, int q, int team, const MIXED &mixed) {
+    const int lane = mirrored_lane(t, q, team);
+    point before = x[0];  // register 16 - r as it was
+#pragma unroll
+    for (int r = 0; r < 8; r++) {
+        const int s = 15 - r;
+        point low = shuffled(x[s], lane), high = shuffled(x[r], lane);
+        if (t == 0 && !team) low = before, high = x[r + 1];
+        before = x[s];
+        x[r] = mixed(r, x[r], low), x[s] = mixed(s, x[s], high);
+    }
 }
 __device__ __forceinline__ void times_cosines(point (&x)[16], const REAL *symbol, int t, int p, int q) {
     const bool turned = p > F / 2;
@@ -168,21 +208,51 @@ __device__ __forceinline__ void times_cosines(point (&x)[16], const REAL *symbol
     const REAL *const a = symbol + first, *const c = symbol + (F / 2 + 1) * 256 + 2 * first;
     const int step = turned ? -16 : 16;
     const REAL sign = turned ? REAL(-1) : REAL(1);
-    const int lane = t < 16 ? (16 - q) % 16 : t < 32 ? 47 - t : 31 - t % 32;
-    const auto mixed = [&](int r, point own, point other) {
+    mix_mirrored(x, t, q, 0, [&](int r, point own, point other) {
         REAL even[1];
         load_run(even, a + r * step);
         const point odd = load_pair(c + 2 * r * step);
         return swapped(even[0] * own + other * point{odd.re, sign * odd.im});
-    };
-    point before = x[0];  // register 16 - r as it was
+    });
+}
+
+// Of one segment's 2 N points as N complex ones, Z = even + i odd: with the symbol L on a circle of 2 N and t = pi k / N,
+//
+//     Z'[k] = a Z[k] + i c conj(Z[N - k]),   a = s - d sin t,  c = d cos t,   s, d = (L[k] +- L[k + N]) / 2
+//
+// The table has a and c of all [team][p][r][q]; not SYMBOL_REAL: all a, then all c.
+__device__ __forceinline__ void times_alone(point (&x)[16], const REAL *symbol, int t, int team, int p, int q) {
+    int first = (team * F + p) * 256 + q;
+    keep_here(first);
+    const REAL *const table = symbol + 2 * first;
+    mix_mirrored(x, t, q, team, [&](int r, point own, point other) {
+        const point even = load_pair(table + 32 * r);  // a and c, or a
+        if (SYMBOL_REAL) return swapped(even.re * own + even.im * swapped(other));
+        const point odd = load_pair(table + 2 * TEAMS * LENGTH + 32 * r);
+        return swapped(own * even + swapped(other) * odd);
+    });
+}
+// Stage 6.
+__device__ __forceinline__ void join_teams(point (&x)[16], cell *room, const REAL *roots, int t, int team) {
+    if (team) {
+        const point one = {REAL(1), REAL(0)};
+        times_progression(x, root_of(roots, TEAMS * ONE_TEAM + t).w1, times_root64(one, 2));
+    }
+    cell *const own = room + team * CELLS + t, *const other = room + (1 - team) * CELLS + t;
+    const REAL sign = team ? REAL(-1) : REAL(1);
 #pragma unroll
-    for (int r = 0; r < 8; r++) {
-        const int s = 15 - r;
-        point low = shuffled(x[s], lane), high = shuffled(x[r], lane);
-        if (t == 0) low = before, high = x[r + 1];
-        before = x[s];
-        x[r] = mixed(r, x[r], low), x[s] = mixed(s, x[s], high);
+    for (int half = 0; half < HALVES; half++) {
+        __syncthreads();
+#pragma unroll
+        for (int i = 0; i < 16; i++) put_half(own + THREADS * i, x[i], half);
+        __syncthreads();
+#pragma unroll
+        for (int i = 0; i < 16; i++) {
+            point z = x[i];
+            get_half(other + THREADS * i, z, half);
+            if (HALVES == 1 || half == 0) x[i].re = fma(sign, x[i].re, z.re);
+            if (HALVES == 1 || half == 1) x[i].im = fma(sign, x[i].im, z.im);
+        }
     }
 }
 
@@ -190,24 +260,26 @@ __device__ __forceinline__ void times_cosines(point (&x)[16], const REAL *symbol
 // part, THREADS in a convolution, of which this is number t in between; `columns` and `room` are the rooms of the convolutions that
 // it is part of at the ends and in between. They must be free to all, and are not when it returns.
 __device__ __forceinline__ void convolve(point (&x)[16], cell *columns, int first, cell *room, int t, const REAL *roots,
-                                         const REAL *symbol) {
-    const int p = half_of(t), lane = t % 16;
-    cell *const mine = room + p * PITCH;
-    const auto column = [&](int i) { return columns + i % F * PITCH + column_of(first, i / F); };
+                                         const REAL *symbol, int team = 0) {
+    const int p = half_of(t, team), lane = t % 16, from = team * ONE_TEAM;
+    cell *const mine = room + team * CELLS + p * PITCH, *const ends = columns + team * CELLS;
+    const auto column = [&](int i) { return ends + i % F * PITCH + column_of(first, i / F); };
     const auto row = [&](int i) { return mine + 16 * i + lane; };
     const auto down = [&](int i) { return mine + 17 * i + lane; };
     const auto along = [&](int i) { return mine + 17 * lane + i; };
 
     if constexpr (F > 1) {
-        transform_columns<true>(x, roots, first);
+        transform_columns<true>(x, roots, first, team);
         exchange<true>(x, column, row);
-        dft_turned(x, root_of(roots, TURNS_2 + p));
+        dft_turned(x, root_of(roots, from + TURNS_2 + p));
         __syncwarp();
     } else
         dft_unit(x);
     exchange<false>(x, down, along);
-    dft_turned(x, root_of(roots, TURNS_3 + 16 * p + lane));
-    if constexpr (SEGMENT_COSINES)
+    dft_turned(x, root_of(roots, from + TURNS_3 + 16 * p + lane));
+    if constexpr (ALONE)
+        times_alone(x, symbol, t, team, p, lane);
+    else if constexpr (SEGMENT_COSINES)
         times_cosines(x, symbol, t, p, lane);
     else
         times_symbol(x, symbol, p, lane);
@@ -218,6 +290,7 @@ __device__ __forceinline__ void convolve(point (&x)[16], cell *columns, int firs
     if constexpr (F > 1) {
         __syncwarp();
         exchange<true>(x, row, column);
-        transform_columns<false>(x, roots, first);
+        transform_columns<false>(x, roots, first, team);
     }
+    if constexpr (TEAMS > 1) join_teams(x, room, roots, t, team);
 }

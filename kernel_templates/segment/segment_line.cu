@@ -10,7 +10,8 @@
 // block takes GROUPS pairs after the other, of which the next ones come to shared memory while it computes. F = 1: half a warp has a pair, and
 // no warp waits for another; else GROUPS is 1.
 //
-// SEGMENT_COSINES: a segment is a whole line, mirrored at both ends (times_cosines).
+// SEGMENT_COSINES: a segment is a whole line, mirrored at both ends (times_cosines). SEGMENT_ALONE: a block takes one longer segment after the
+// other, whose even and odd points are the two parts.
 //
 // Inputs past a side are the line's extension (extend.cuh). What a constant or a fixed side adds is its value times its profile, what f
 // steps make of a value of 1 there.
@@ -18,15 +19,19 @@
 #include "segment/convolve.cuh"
 #include "segment/line.cuh"
 
-constexpr int SLOT = 16 / sizeof(STORE), GROUPS = F == 1 ? SEGMENT_GROUPS : 1, ALL_THREADS = GROUPS * THREADS;
+constexpr int SLOT = 16 / sizeof(STORE), GROUPS = F == 1 ? SEGMENT_GROUPS : 1, ALL_THREADS = GROUPS * TEAMS * THREADS;
+constexpr int MEMBERS = TEAMS * THREADS;                       // threads that bring a segment's inputs
+constexpr int EACH_POINT = ALONE ? 2 : 1;                      // numbers of a segment that a complex one holds
+constexpr int SPAN = EACH_POINT * TEAMS * LENGTH;              // of a segment
+constexpr int BLOCK_INPUTS = (ALONE ? 1 : 2 * GROUPS) * SPAN;  // inputs of a block
 
 static_assert(is_twin(sizeof(line_arguments), 2 * sizeof(REAL)), "line_header of segment/pass.c");
-static_assert(is_given(GROUPS * (CELLS * sizeof(cell) + 2 * LENGTH * sizeof(STORE))),
+static_assert(is_given(GROUPS * TEAMS * CELLS * sizeof(cell) + BLOCK_INPUTS * sizeof(STORE)),
               "segment_shared of segment/shape.c");
 
 __device__ __forceinline__ images images_of(const line_arguments &a, const place &s) {
     const long long beyond = s.start + a.lead + a.useful - a.n;  // outputs that the line does not have
-    return find_images(s.plain, s.start, LENGTH, a.n, LENGTH - static_cast<int>(max(beyond, 0LL)));
+    return find_images(s.plain, s.start, SPAN, a.n, SPAN - static_cast<int>(max(beyond, 0LL)));
 }
 
 // SEGMENT_TURNED: a segment inside its line is held turned: its place 0 is input `turn`, which lies at a whole line of memory, and the inputs
@@ -34,13 +39,13 @@ __device__ __forceinline__ images images_of(const line_arguments &a, const place
 // threads' stores and loads fill whole lines where segments themselves begin anywhere.
 constexpr int MEMORY_LINE = 128 / sizeof(STORE);
 __device__ __forceinline__ int turn_of(const place &s) {
-    if (!SEGMENT_TURNED || !inside(s, LENGTH)) return 0;
+    if (!SEGMENT_TURNED || !inside(s, SPAN)) return 0;
     const unsigned long long first = reinterpret_cast<unsigned long long>(s.out + s.start) / sizeof(STORE);
     return static_cast<int>((0 - first) % MEMORY_LINE) / (VECTOR > 1 ? SLOT : 1) * (VECTOR > 1 ? SLOT : 1);
 }
 // Of register i.
 __device__ __forceinline__ bool may_wrap(int i) {
-    return SEGMENT_TURNED && point_of(THREADS - 1, i) + MEMORY_LINE > LENGTH;
+    return SEGMENT_TURNED && EACH_POINT * (point_of(THREADS - 1, i) + 1) - 1 + MEMORY_LINE > EACH_POINT * LENGTH;
 }
 
 // ---- inputs
@@ -51,7 +56,7 @@ __device__ __forceinline__ void fetch_folded(const line_arguments &a, const plac
                                              int last, int t) {
     const int gap = last - first;
 #pragma unroll 1
-    for (int k = all.first + t; k < all.last - gap; k += THREADS) {
+    for (int k = all.first + t; k < all.last - gap; k += MEMBERS) {
         const int i = k < first ? k : k + gap;
         const long long from = extend(s.start + i, a.n).index;
         if (from < 0)
@@ -64,20 +69,20 @@ __device__ __forceinline__ void fetch_folded(const line_arguments &a, const plac
 // The segment's inputs start on their way to shared memory: by slots of 16 bytes all that lie inside, whatever the rest does.
 __device__ __forceinline__ void fetch(const line_arguments &a, unsigned segment, STORE *raw, int t) {
     const bool there = segment < a.all;
-    const place s = find(a, there ? segment : 0, LENGTH);
+    const place s = find(a, there ? segment : 0, SPAN);
     const STORE *const from = s.in + s.start;
     if (!there) {
 #pragma unroll 1
-        for (int i = t; i < LENGTH; i += THREADS) raw[i] = narrow<STORE>(REAL(0));
-    } else if (!SEGMENT_MIDDLE && inside(s, LENGTH)) {
+        for (int i = t; i < SPAN; i += MEMBERS) raw[i] = narrow<STORE>(REAL(0));
+    } else if (!SEGMENT_MIDDLE && inside(s, SPAN)) {
         constexpr int EACH = VECTOR > 1 ? SLOT : 1;
         const STORE *const first = from + turn_of(s);
-        const int last = LENGTH - turn_of(s);
+        const int last = SPAN - turn_of(s);
 #pragma unroll
-        for (int k = 0; k < 16 / EACH; k++) {
-            const int i = EACH * (t + THREADS * k);
-            const bool may_pass = SEGMENT_TURNED && EACH * THREADS * (k + 1) + MEMORY_LINE > LENGTH;
-            const STORE *const input = may_pass && i >= last ? first + i - LENGTH : first + i;
+        for (int k = 0; k < SPAN / MEMBERS / EACH; k++) {
+            const int i = EACH * (t + MEMBERS * k);
+            const bool may_pass = SEGMENT_TURNED && EACH * MEMBERS * (k + 1) + MEMORY_LINE > SPAN;
+            const STORE *const input = may_pass && i >= last ? first + i - SPAN : first + i;
             if (VECTOR > 1)
                 copy_async_16(raw + i, input);
             else
@@ -88,12 +93,12 @@ __device__ __forceinline__ void fetch(const line_arguments &a, unsigned segment,
         const int first = (s.plain.first + UNIT - 1) / UNIT * UNIT, last = max(s.plain.last / UNIT * UNIT, first);
         if (VECTOR > 1)
 #pragma unroll 2
-            for (int i = first + SLOT * t; i < last; i += SLOT * THREADS) copy_async_16(raw + i, from + i);
+            for (int i = first + SLOT * t; i < last; i += SLOT * MEMBERS) copy_async_16(raw + i, from + i);
         else
 #pragma unroll 2
-            for (int i = first + t; i < last; i += THREADS) copy_element(raw + i, from + i);
+            for (int i = first + t; i < last; i += MEMBERS) copy_element(raw + i, from + i);
         const images m = images_of(a, s);
-        fetch_folded(a, s, raw, m.own ? held(m, LENGTH) : run{0, LENGTH}, first, last, t);
+        fetch_folded(a, s, raw, m.own ? held(m, SPAN) : run{0, SPAN}, first, last, t);
     }
     copy_async_commit();
 }
@@ -102,7 +107,7 @@ __device__ __forceinline__ void fetch(const line_arguments &a, unsigned segment,
 __device__ __forceinline__ void turn_signs(const line_arguments &a, const place &s, STORE *raw, int t) {
     if (!(ODD_LOW || ODD_HIGH)) return;
 #pragma unroll 1
-    for (int i = t; i < LENGTH; i += THREADS)
+    for (int i = t; i < SPAN; i += MEMBERS)
         if (extend(s.start + i, a.n).minus) raw[i] = narrow<STORE>(-widen(raw[i]));
 }
 
@@ -118,8 +123,8 @@ __device__ __forceinline__ void take_images(const images &m, const STORE *raw, p
 template <bool IM>
 __device__ __forceinline__ void take(const line_arguments &a, unsigned segment, STORE *raw, point (&x)[16], int t) {
     if (MIRRORED && segment < a.all) {
-        const place s = find(a, segment, LENGTH);
-        if (SEGMENT_MIDDLE || !inside(s, LENGTH)) {
+        const place s = find(a, segment, SPAN);
+        if (SEGMENT_MIDDLE || !inside(s, SPAN)) {
             const images m = images_of(a, s);
             if (SEGMENT_MIDDLE || m.own) {
                 take_images<IM>(m, raw, x, t);
@@ -130,6 +135,40 @@ __device__ __forceinline__ void take(const line_arguments &a, unsigned segment, 
     }
 #pragma unroll
     for (int i = 0; i < 16; i++) (IM ? x[i].im : x[i].re) = widen(raw[point_of(t, i)]);
+}
+
+// The same of a segment that is both parts: at(j) are its points 2 j and 2 j + 1. Stage 0 of two teams.
+template <class AT>
+__device__ __forceinline__ void take_pairs(point (&x)[16], int t, int team, const AT &at) {
+#pragma unroll
+    for (int i = 0; i < 16; i++) {
+        const int j = point_of(t, i);
+        x[i] = at(j);
+        if (TEAMS == 1) continue;
+        const point far = at(j + LENGTH);
+        x[i] = team ? x[i] - far : x[i] + far;
+    }
+}
+__device__ __forceinline__ void take_alone(const line_arguments &a, unsigned segment, const STORE *raw, point (&x)[16],
+                                           int t, int team) {
+    const place s = find(a, segment, SPAN);
+    if (!MIRRORED || inside(s, SPAN)) {
+        take_pairs(x, t, team, [&](int j) { return raw_pair(raw + 2 * j); });
+        return;
+    }
+    const images m = images_of(a, s);
+    const auto image = [&](int i) {
+        const source from = find_source(m, i, 0);
+        return value_of(from, widen(raw[from.at]));
+    };
+    const auto turned = [&](int i, REAL value) { return extend(s.start + i, a.n).minus ? -value : value; };
+    if (m.own)
+        take_pairs(x, t, team, [&](int j) { return point{image(2 * j), image(2 * j + 1)}; });
+    else
+        take_pairs(x, t, team, [&](int j) {
+            const point both = raw_pair(raw + 2 * j);
+            return ODD_LOW || ODD_HIGH ? point{turned(2 * j, both.re), turned(2 * j + 1, both.im)} : both;
+        });
 }
 
 // ---- outputs
@@ -188,11 +227,63 @@ __device__ __forceinline__ void give(const line_arguments &a, unsigned segment, 
         give_to<IM, false>(a, s.out + s.start, count, at, turn, x, t);
 }
 
-extern "C" __global__ void __launch_bounds__(ALL_THREADS, BLOCKS) segment_line(const line_arguments a) {
-    extern __shared__ __align__(16) unsigned char stn_shared[];
+// The two parts, re and im swapped, are neighbours.
+template <bool SIDES>
+__device__ __forceinline__ void give_pairs(const line_arguments &a, STORE *to, unsigned count, const sides &at,
+                                           int turn, const point (&x)[16], int t, int team) {
+    const auto value = [&](int i, int e, int j) {
+        const REAL plain = e ? x[i].re : x[i].im;
+        return SIDES ? with_sides(a, at, plain, j) : plain;
+    };
+    const auto is_output = [&](int j) { return static_cast<unsigned>(j - a.lead) < count; };
+#pragma unroll
+    for (int i = 0; i < 16; i++) {
+        const int place = 2 * (point_of(t, i) + team * LENGTH) + turn;
+        const auto wrapped = [&](int j) { return may_wrap(i) && j >= SPAN ? j - SPAN : j; };
+        const int j = wrapped(place), next = VECTOR > 1 ? j + 1 : wrapped(place + 1);
+        if (VECTOR > 1 && is_output(j) && is_output(next)) {
+            store_pair(to + j, point{value(i, 0, j), value(i, 1, next)});
+            continue;
+        }
+        if (is_output(j)) to[j] = narrow<STORE>(value(i, 0, j));
+        if (is_output(next)) to[next] = narrow<STORE>(value(i, 1, next));
+    }
+}
+__device__ __forceinline__ void give_alone(const line_arguments &a, unsigned segment, const point (&x)[16], int t,
+                                           int team) {
+    const place s = find(a, segment, SPAN);
+    const unsigned count = static_cast<unsigned>(min(a.n - s.start - a.lead, static_cast<long long>(a.useful)));
+    const sides at = find_sides(a, s, count);
+    if (PROFILES && (at.low || at.high))
+        give_pairs<true>(a, s.out + s.start, count, at, turn_of(s), x, t, team);
+    else
+        give_pairs<false>(a, s.out + s.start, count, at, turn_of(s), x, t, team);
+}
+
+__device__ __forceinline__ void convolve_alone(const line_arguments &a, unsigned char *shared) {
+    cell *const room = reinterpret_cast<cell *>(shared);
+    STORE *const raw = reinterpret_cast<STORE *>(shared + TEAMS * CELLS * sizeof(cell));
+    fetch(a, blockIdx.x, raw, threadIdx.x);
+#pragma unroll 1
+    for (unsigned segment = blockIdx.x; segment < a.all; segment += gridDim.x) {
+        point x[16];
+        int thread = threadIdx.x;
+        keep_here(thread);
+        const int t = thread % THREADS, team = thread / THREADS;
+        copy_async_wait<0>();
+        __syncthreads();  // all inputs have landed, and the room is free
+        take_alone(a, segment, raw, x, t, team);
+        __syncthreads();
+        fetch(a, segment + gridDim.x, raw, thread);
+        convolve(x, room, t, room, t, a.roots, a.symbol, team);
+        give_alone(a, segment, x, t, team);
+    }
+}
+
+__device__ __forceinline__ void convolve_pairs(const line_arguments &a, unsigned char *shared) {
     const unsigned group = threadIdx.x / THREADS, step = 2 * GROUPS * gridDim.x;
-    cell *const room = reinterpret_cast<cell *>(stn_shared) + group * CELLS;
-    STORE *const raw = reinterpret_cast<STORE *>(stn_shared + GROUPS * CELLS * sizeof(cell)) + group * 2 * LENGTH;
+    cell *const room = reinterpret_cast<cell *>(shared) + group * CELLS;
+    STORE *const raw = reinterpret_cast<STORE *>(shared + GROUPS * CELLS * sizeof(cell)) + group * 2 * LENGTH;
     unsigned segment = 2 * (GROUPS * blockIdx.x + group);
     fetch(a, segment, raw, threadIdx.x % THREADS), fetch(a, segment + 1, raw + LENGTH, threadIdx.x % THREADS);
 #pragma unroll 1
@@ -211,4 +302,12 @@ extern "C" __global__ void __launch_bounds__(ALL_THREADS, BLOCKS) segment_line(c
         convolve(x, room, t, room, t, a.roots, a.symbol);
         give<true>(a, segment, x, t), give<false>(a, segment + 1, x, t);
     }
+}
+
+extern "C" __global__ void __launch_bounds__(ALL_THREADS, BLOCKS) segment_line(const line_arguments a) {
+    extern __shared__ __align__(16) unsigned char stn_shared[];
+    if constexpr (ALONE)
+        convolve_alone(a, stn_shared);
+    else
+        convolve_pairs(a, stn_shared);
 }

@@ -5,22 +5,29 @@
 #include "base/arith.h"
 #include "plan/accuracy.h"
 #include "strategies/faces/margins.h"
-#include "strategies/segment/shape.h"
+#include "strategies/segment/tile.h"
 
 #define FLOPS 154          /* of a point of a pair */
 #define FLOPS_SHORTEST 109 /* of 256 points: two stages less. Counted */
+#define FLOPS_ALONE 6      /* more, of a segment that is both parts; two transforms of one: */
+#define FLOPS_TEAMS 20
 
 /* What the kernels reach, fitted to bench/results/2026-11-22-segment.md: parts of the unit's rate, for segments of 256 (a guess, for none is
  * measured yet), 512, 1024, 2048 and 4096 points, along x and of columns, and of copy bandwidth. Short segments leave more blocks beside each
  * other; 4096 points along x are as 4000 steps of heat-1d took (0.99 ms: at 1000 steps they were faster); columns of 512
- * by bench/results/2026-11-23-estimates.md. */
+ * by bench/results/2026-11-23-estimates.md. Longer ones are not measured but
+ * reckoned: 8192 as 4096, with a tenth more of what is not arithmetic (64 shuffles a thread, a table as long as the segment); 16384 below
+ * columns of 4096 points, which have one block a multiprocessor too. */
 static const struct {
     stn_unit unit;
-    double line[5], columns[5], line_memory, column_memory;
+    double line[7], columns[5], line_memory, column_memory;
 } rates[] = {
-    [STN_F64] = {STN_UNIT_FMA_F64, {0.65, 0.76, 0.65, 0.57, 0.43}, {0, 0.56, 0.54, 0.465, 0.285}, 0.85, 0.55},
-    [STN_F32] = {STN_UNIT_FMA_F32, {0.50, 0.58, 0.54, 0.51, 0.485}, {0, 0.33, 0.33, 0.29, 0.21}, 0.85, 0.45},
-    [STN_F16] = {STN_UNIT_FMA_F32, {0.50, 0.58, 0.54, 0.51, 0.485}, {0, 0.33, 0.33, 0.29, 0.21}, 0.80, 0.40},
+    [STN_F64] =
+        {STN_UNIT_FMA_F64, {0.65, 0.76, 0.65, 0.57, 0.43, 0.39, 0.23}, {0, 0.56, 0.54, 0.465, 0.285}, 0.85, 0.55},
+    [STN_F32] =
+        {STN_UNIT_FMA_F32, {0.50, 0.58, 0.54, 0.51, 0.485, 0.44, 0.28}, {0, 0.33, 0.33, 0.29, 0.21}, 0.85, 0.45},
+    [STN_F16] =
+        {STN_UNIT_FMA_F32, {0.50, 0.58, 0.54, 0.51, 0.485, 0.44, 0.28}, {0, 0.33, 0.33, 0.29, 0.21}, 0.80, 0.40},
 };
 /* Times longer takes a pair of which a segment reaches past a side, and such columns: each index is folded, by five instructions or so. Reckoned,
  * not measured; nothing where a line lies in a segment's middle (3.77 ms for 4.15, bench/results/2026-11-23-segment.md). Cosines: 64 shuffles and as many multiply-adds beside 1232 of these a thread, and twice the table; reckoned too. */
@@ -47,7 +54,11 @@ static double part_at_sides(int64_t n, const segment_pass *pass) {
     return 1 - (double)stn_max(0, inside) / (double)segments;
 }
 
-static int size_index(int first) { return first == 1 ? 0 : first == 2 ? 1 : first == 4 ? 2 : first == 8 ? 3 : 4; }
+static int size_index(int first) {
+    int index = 0;
+    while (first >= 2 << index) index++;
+    return index;
+}
 
 /* Of the unit's rate. Two segments make a pair: those at sides of one line lie in two pairs, or one with the next line's. */
 static double part_of_rate(const stn_task *task, const segment_shape *shape, const segment_pass *pass) {
@@ -65,9 +76,10 @@ static double part_of_rate(const stn_task *task, const segment_shape *shape, con
 }
 
 static double flops_of_pair(const stn_task *task, const segment_shape *shape, const segment_pass *pass) {
+    const int more = pass->first > 32 ? FLOPS_TEAMS : segment_alone(pass->first) ? FLOPS_ALONE : 0;
     const segment_factors *f = segment_factors_of(pass->first);
     return f ? segment_product_flops(f, false) * segment_product_parts(task->dtype, shape->fragment)
-             : (pass->first == 1 ? FLOPS_SHORTEST : FLOPS) * 256.0 * pass->first;
+             : (pass->first == 1 ? FLOPS_SHORTEST : FLOPS + more) * 256.0 * (double)stn_min(pass->first, 16);
 }
 
 /* Whole waves of blocks. */
@@ -144,6 +156,10 @@ static void add_sources(const stn_task *task, const stn_machine *machine, const 
 void segment_cost(const stn_task *task, const stn_machine *machine, const segment_shape *shape, stn_estimate *e) {
     const double points = (double)stn_task_points(task), launches = shape->launches;
     memset(e, 0, sizeof *e);
+    if (shape->tile) {
+        segment_tile_cost(task, machine, shape, e);
+        return;
+    }
     e->unit = segment_unit(task, shape, &shape->pass[0]);
     double value, drift = 0;
     if (!segment_lines(task)) (void)segment_one_value(task, &value, &drift);

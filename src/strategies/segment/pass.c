@@ -60,7 +60,8 @@ stn_status segment_kernel_get(stn_plan *plan, const segment_axis *axis, const se
     if (f)
         segment_product_params(&params, f, task->dtype, shape->fragment, false);
     else
-        stn_params_int(&params, "SEGMENT_FIRST", pass->first);
+        stn_params_int(&params, "SEGMENT_FIRST", stn_min(pass->first, 16));
+    stn_params_int(&params, "SEGMENT_ALONE", segment_alone(pass->first) ? pass->first / 32 : 0);
     stn_params_int(&params, "SEGMENT_GROUPS", segment_groups(pass));
     stn_params_int(&params, "SYMBOL_REAL", axis->symmetric);
     stn_params_int(&params, "SYMBOL_EVEN", 0);
@@ -101,6 +102,7 @@ static size_t real_size(const stn_task *task) { return task->dtype == STN_F64 ? 
 static size_t symbols_of(const segment_axis *axis, const segment_pass *pass) {
     const segment_factors *f = segment_factors_of(pass->first);
     if (f) return segment_places_size(f, axis->symmetric);
+    if (segment_alone(pass->first)) return segment_alone_size(pass->first, axis->symmetric);
     return pass->cosines ? segment_cosines_size(pass->first) : segment_symbol_size(pass->first, axis->symmetric);
 }
 
@@ -157,7 +159,9 @@ static stn_status make_symbol(const segment_axis *axis, const segment_sweep *swe
     const segment_factors *f = segment_factors_of(pass->first);
     if (f) return segment_product_make(axis, f, sweep->fused, dtype, roots, symbol, error);
     segment_roots_make(pass->first, dtype, roots);
-    return (pass->cosines ? segment_cosines_make : segment_symbol_make)(axis, pass->first, sweep->fused, symbol, error);
+    return (pass->cosines                ? segment_cosines_make
+            : segment_alone(pass->first) ? segment_alone_make
+                                         : segment_symbol_make)(axis, pass->first, sweep->fused, symbol, error);
 }
 
 stn_status segment_sweep_fill(const stn_task *task, const segment_axis *axis, const segment_sweep *sweep,

@@ -14,6 +14,7 @@
 #include "strategies/faces/margins.h"
 #include "strategies/segment/pass.h"
 #include "strategies/segment/source.h"
+#include "strategies/segment/tile.h"
 #include "strategies/segment/torus.h"
 
 typedef struct segment_state {
@@ -24,6 +25,8 @@ typedef struct segment_state {
     segment_sweep sweeps[2][3];
     segment_source source;
     segment_source_tables sides[2];
+    segment_tile tile; /* instead of passes along lines: */
+    segment_tile_sweep tiles[2];
     stn_faces *faces[2];
     void *tables; /* on the device */
     size_t table_bytes;
@@ -67,11 +70,30 @@ static void estimate(const stn_task *task, const stn_machine *machine, const stn
 
 /* ---- building -------------------------------------------------------------------------------------------------- */
 
+static stn_status place_tiles(const stn_task *task, segment_state *state, stn_error *error) {
+    const uint64_t launches = (uint64_t)state->shape.launches;
+    size_t at = 0;
+    if (!segment_tile_again(task, &state->shape))
+        return stn_fail(error, STN_ERROR_UNSUPPORTED,
+                        "%d fused steps of these weights reach too far for tiles of %d x %d points, or do not suit "
+                        "the sides: make a new plan with strategy auto",
+                        state->shape.fused, segment_tile_points(&state->shape, 0),
+                        segment_tile_points(&state->shape, 1));
+    for (int k = 0; k < state->lengths; k++) {
+        segment_tile_place(task, &state->shape, (task->steps + (k ? 0 : launches - 1)) / launches, at,
+                           &state->tiles[k]);
+        at = state->tiles[k].end;
+    }
+    state->table_bytes = at;
+    return STN_OK;
+}
+
 /* The sweeps of state->shape for the task's weights. UNSUPPORTED: they reach further than the segments are long. */
 static stn_status place_sweeps(const stn_task *task, segment_state *state, stn_error *error) {
     const uint64_t launches = (uint64_t)state->shape.launches;
     size_t at = 0;
     state->lengths = task->steps % launches ? 2 : 1;
+    if (state->shape.tile) return place_tiles(task, state, error);
     int count;
     const bool same = segment_axes_of(task, state->axes, &count) && count == state->shape.passes;
     for (int i = 0; i < state->shape.passes; i++) {
@@ -106,7 +128,9 @@ static stn_status make_tables(stn_plan *plan, segment_state *state, stn_error *e
     if (!plan->context->device) return STN_OK;
     unsigned char *host = state->table_bytes ? calloc(1, state->table_bytes) : NULL;
     stn_status status = host ? STN_OK : stn_fail_memory(error, "tables of a symbol", state->table_bytes);
-    for (int i = 0; i < state->shape.passes; i++)
+    for (int k = 0; k < state->lengths && state->shape.tile && status == STN_OK; k++)
+        status = segment_tile_fill(&plan->task, &state->shape, &state->tiles[k], host, error);
+    for (int i = 0; i < state->shape.passes && !state->shape.tile; i++)
         for (int k = 0; k < state->lengths && status == STN_OK; k++)
             status = segment_sweep_fill(&plan->task, &state->axes[i], &state->sweeps[k][i], host, error);
     for (int k = 0; k < state->lengths && state->shape.sources && status == STN_OK; k++)
@@ -124,6 +148,19 @@ static void free_tables(const stn_plan *plan, void *tables) {
     if (tables) stn_device_free(plan->context->device, tables);
 }
 
+/* Of the longer launches (0), or the shorter ones. */
+static uint64_t steps_of(const segment_state *state, int length) {
+    return state->shape.tile ? state->tiles[length].fused : state->sweeps[length][0].fused;
+}
+
+static stn_status get_kernels(stn_plan *plan, segment_state *state, stn_error *error) {
+    if (state->shape.tile) return segment_tile_get(plan, &state->shape, &state->tile, error);
+    for (int i = 0; i < state->shape.passes; i++)
+        STN_TRY(
+            segment_kernel_get(plan, &state->axes[i], &state->shape, &state->shape.pass[i], &state->kernels[i], error));
+    return segment_source_get(plan, state->axes, &state->shape, &state->source, error);
+}
+
 static stn_status prepare(stn_plan *plan, stn_error *error) {
     segment_state *state = calloc(1, sizeof *state);
     if (!state) return stn_fail_memory(error, "a plan", sizeof *state);
@@ -132,14 +169,11 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
     state->at = stn_task_layouts(&plan->task, (uint64_t)state->shape.launches * (uint64_t)state->shape.passes);
     state->grid_bytes = (size_t)stn_round_up((int64_t)state->at.work_bytes, 256);
     STN_TRY(place_sweeps(&plan->task, state, error));
-    for (int i = 0; i < state->shape.passes; i++)
-        STN_TRY(
-            segment_kernel_get(plan, &state->axes[i], &state->shape, &state->shape.pass[i], &state->kernels[i], error));
-    STN_TRY(segment_source_get(plan, state->axes, &state->shape, &state->source, error));
+    STN_TRY(get_kernels(plan, state, error));
     STN_TRY(make_tables(plan, state, error));
     size_t margins = state->source.lines;
     for (int k = 0; k < state->lengths && state->shape.margins; k++) {
-        STN_TRY(stn_faces_create(plan, (int)state->sweeps[k][0].fused, STN_FACES_CHEAPEST, &state->faces[k], error));
+        STN_TRY(stn_faces_create(plan, (int)steps_of(state, k), STN_FACES_CHEAPEST, &state->faces[k], error));
         margins = (size_t)stn_max((int64_t)margins, (int64_t)stn_faces_workspace(state->faces[k]));
     }
     plan->workspace_size = state->grid_bytes + margins;
@@ -150,9 +184,7 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
 static stn_status set_weights(stn_plan *plan, stn_error *error) {
     segment_state *state = plan->state, next = *state;
     STN_TRY(place_sweeps(&plan->task, &next, error));
-    for (int i = 0; i < next.shape.passes; i++) /* found where it is the same kernel */
-        STN_TRY(segment_kernel_get(plan, &next.axes[i], &next.shape, &next.shape.pass[i], &next.kernels[i], error));
-    STN_TRY(segment_source_get(plan, next.axes, &next.shape, &next.source, error));
+    STN_TRY(get_kernels(plan, &next, error)); /* found where they are the same */
     STN_TRY(make_tables(plan, &next, error));
     stn_status status = STN_OK;
     for (int k = 0; k < next.lengths && status == STN_OK && next.shape.margins; k++)
@@ -186,10 +218,13 @@ typedef struct one_pass {
     const segment_state *state;
     const segment_sweep *sweeps; /* of all passes */
     int pass;
+    const segment_tile_sweep *tiles; /* or these */
 } one_pass;
 
 static stn_status launch_pass(const stn_plan *plan, const void *user, const stn_fused_launch *l, stn_error *error) {
     const one_pass *p = user;
+    if (p->tiles)
+        return segment_tile_launch(plan, &p->state->shape, &p->state->tile, p->tiles, p->state->tables, l, error);
     return segment_launch(plan, &p->state->kernels[p->pass], p->sweeps, p->pass, p->state->tables, l, error);
 }
 
@@ -200,7 +235,7 @@ static stn_status take_turn(const stn_plan *plan, const void *user, uint64_t i, 
     const segment_state *state = r->state;
     const uint64_t passes = (uint64_t)state->shape.passes, longer = plan->task.steps % (uint64_t)state->shape.launches;
     const int length = state->lengths == 2 && i / passes >= longer, pass = (int)(i % passes);
-    const one_pass p = {state, state->sweeps[length], pass};
+    const one_pass p = {state, state->sweeps[length], pass, state->shape.tile ? &state->tiles[length] : NULL};
     const segment_source_tables *sides = &state->sides[length];
     if (pass == 0)
         STN_TRY(segment_source_begin(plan, state->axes, &state->source, sides, state->tables, r->margins, l, error));
@@ -224,6 +259,13 @@ static stn_status execute_part(stn_plan *plan, stn_part part, const stn_executio
 /* ---- words ------------------------------------------------------------------------------------------------------- */
 
 static void print_passes(const stn_task *task, const segment_shape *shape, stn_text *text) {
+    if (shape->tile) {
+        stn_text_printf(text, ", tori of %d x %d points, %d x %d of them outputs, %d threads",
+                        segment_tile_points(shape, 0), segment_tile_points(shape, 1), shape->pass[0].useful,
+                        shape->pass[1].useful, 32 * shape->tile);
+        if (shape->margins) stn_text_printf(text, ", margins stepped");
+        return;
+    }
     for (int i = 0; i < shape->passes; i++) {
         const segment_pass *p = &shape->pass[i];
         stn_text_printf(text, ", segments of %d points along axis %d, %d of them outputs", segment_points(p->first),
@@ -251,7 +293,7 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
                         shape->fused);
         if (state->lengths == 2) stn_text_printf(text, " or %d", shape->fused - 1);
         print_passes(&plan->task, shape, text);
-        for (int i = 0; i < shape->passes; i++) {
+        for (int i = 0; i < shape->passes && !shape->tile; i++) {
             const stn_reach reach = segment_axis_reach(&state->axes[i], plan->task.dtype, (uint64_t)shape->fused);
             stn_text_printf(text, ", they reach %lld and %lld points (%.2g of the weights lies beyond)",
                             (long long)reach.side[0], (long long)reach.side[1], reach.tail[0] + reach.tail[1]);
@@ -259,16 +301,19 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
         if (shape->sources)
             stn_text_printf(text, ", y and x sides add to %d and %d points from them", state->sides[0].width[0],
                             state->sides[0].width[1]);
-        if (state->kernels[shape->passes - 1].past != 0)
+        if (!shape->tile && state->kernels[shape->passes - 1].past != 0)
             stn_text_printf(text, ", what is past sides is added by profiles of each axis");
         return;
     }
     const struct {
         const char *key;
         double value;
-    } numbers[] = {{"fused_steps", shape->fused},     {"launches", shape->launches},
-                   {"passes", shape->passes},         {"segment", segment_points(shape->pass[0].first)},
-                   {"useful", shape->pass[0].useful}, {"margins", shape->margins}};
+    } numbers[] = {{"fused_steps", shape->fused},
+                   {"launches", shape->launches},
+                   {"passes", shape->passes},
+                   {"segment", shape->tile ? segment_tile_points(shape, 1) : segment_points(shape->pass[0].first)},
+                   {"useful", shape->pass[0].useful},
+                   {"margins", shape->margins}};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         stn_json_key(text, numbers[i].key);
         stn_json_number(text, numbers[i].value);

@@ -5,7 +5,7 @@
 #include "strategies/segment/axis.h"
 #include "strategies/segment/product.h"
 
-/* A pass along one axis: segments of 256 * first points (first < 0: of a product's, product.h), of which `useful` are outputs, after
+/* A pass along one axis: segments of 256 * first points (first > 16: segment_alone; < 0: of a product's, product.h), of which `useful` are outputs, after
  * `lead` of their own. */
 typedef struct segment_pass {
     uint8_t axis;
@@ -27,7 +27,8 @@ typedef struct segment_shape {
     uint8_t passes;
     uint8_t
         straight; /* 1: segments along x begin where they begin; 0: they are turned to whole lines of memory (SEGMENT_TURNED) */
-    uint8_t unused[2];
+    uint8_t tile; /* warps of a block of tiles (tile.h), whose passes 0 and 1 are y and x; 0: passes along lines */
+    uint8_t unused;
     segment_pass pass[3];
 } segment_shape;
 _Static_assert(sizeof(segment_shape) <= sizeof(stn_candidate), "a shape is a candidate");
@@ -47,7 +48,10 @@ void segment_cost(const stn_task *task, const stn_machine *machine, const segmen
 double segment_seconds(const stn_task *task, const stn_machine *machine, const segment_shape *shape,
                        const segment_pass *pass, double *flops);
 
-/* Pairs of segments that a block along x takes at once; pairs that any block convolves at once. */
+/* Segments of 8192 points and more (first = 32, 64; along x only) are convolved each by itself, not in pairs, by one transform of
+ * half as many complex points, or two. */
+bool segment_alone(int first);
+/* Pairs of segments that a block along x takes at once; pairs, or transforms of one segment, that any block convolves at once. */
 int segment_groups(const segment_pass *pass);
 int segment_pairs(const segment_shape *shape, const segment_pass *pass);
 /* Of one block of a pass: threads, bytes of shared memory, and how many are to fit on a multiprocessor. */

@@ -79,6 +79,7 @@ static stn_status make_face(stn_plan *plan, const segment_axis *along, const seg
     stn_params_int(&params, "SEGMENT_WHOLE", shape->whole);
     stn_params_int(&params, "SYMBOL_REAL", 0);
     stn_params_int(&params, "SYMBOL_EVEN", 1);
+    stn_params_int(&params, "SEGMENT_ALONE", 0);
     stn_params_int(&params, "SEGMENT_COSINES", 0);
     stn_params_int(&params, "SEGMENT_MIDDLE", 0);
     stn_params_int(&params, "EXPECTED_HEADER", sizeof(face_header));

@@ -21,8 +21,13 @@ static cplx *roots_of(int64_t n) {
 
 static int powers_of(stn_dtype dtype) { return dtype == STN_F64 ? 1 : 4; }
 
+/* Of a segment of 256 * first points, first > 16: transforms of 4096 points that share it, and their radix. */
+static int teams_of(int first) { return first > 32 ? 2 : 1; }
+static int radix_of(int first) { return first > 16 ? 16 : first; }
+
 size_t segment_roots_size(int first, stn_dtype dtype) {
-    return (size_t)(2 * powers_of(dtype) * (256 + first + 16 * first + 16));
+    const int radix = radix_of(first), teams = teams_of(first);
+    return (size_t)(2 * powers_of(dtype) * (teams * (256 + radix + 16 * radix + 16) + (teams - 1) * 256));
 }
 
 size_t segment_symbol_size(int first, bool real) { return (size_t)(first / 2 + 1) * 256 * (real ? 1 : 2); }
@@ -49,12 +54,17 @@ static double *put_root(int64_t k, int64_t length, stn_dtype dtype, size_t apart
 }
 
 void segment_roots_make(int first, stn_dtype dtype, double *roots) {
-    const int64_t length = 256 * (int64_t)first;
+    const int radix = radix_of(first), teams = teams_of(first);
+    const int64_t length = 256 * (int64_t)radix, twice = 2 * length;
     const size_t apart = segment_roots_size(first, dtype) / 2;
-    for (int column = 0; column < 256; column++) roots = put_root(column, length, dtype, apart, roots);
-    for (int p = 0; p < first; p++) roots = put_root(16 * p, length, dtype, apart, roots);
-    for (int i = 0; i < 16 * first; i++) roots = put_root(i / 16 + first * (i % 16), length, dtype, apart, roots);
-    for (int c1 = 0; c1 < 16; c1++) roots = put_root(first * c1, length, dtype, apart, roots);
+    for (int team = 0; team < teams; team++) { /* the second has p + 1/2 for p */
+        for (int column = 0; column < 256; column++) roots = put_root(column, length, dtype, apart, roots);
+        for (int p = 0; p < radix; p++) roots = put_root(16 * (2 * p + team), twice, dtype, apart, roots);
+        for (int i = 0; i < 16 * radix; i++)
+            roots = put_root(2 * (i / 16 + radix * (i % 16)) + team, twice, dtype, apart, roots);
+        for (int c1 = 0; c1 < 16; c1++) roots = put_root(radix * c1, length, dtype, apart, roots);
+    }
+    for (int column = 0; teams > 1 && column < 256; column++) roots = put_root(column, twice, dtype, apart, roots);
 }
 
 /* The frequency at place [p][r][q] of a table. */
@@ -103,6 +113,40 @@ stn_status segment_cosines_make(const segment_axis *a, int first, uint64_t steps
         symbol[place] = (double)even;
         symbol[places + 2 * place] = (double)(odd * root[k].re);
         symbol[places + 2 * place + 1] = (double)(odd * root[k].im);
+    }
+    free(root);
+    return STN_OK;
+}
+
+size_t segment_alone_size(int first, bool real) { return (size_t)teams_of(first) * 4096 * (real ? 2 : 4); }
+
+/* a and c at frequency k of a circle of `length` complex points. */
+static void put_alone(const segment_axis *a, const cplx *root, int64_t length, int64_t k, uint64_t steps,
+                      cplx mixed[2]) {
+    const cplx low = power(symbol_at(a, root, 2 * length, k), steps),
+               high = power(symbol_at(a, root, 2 * length, k + length), steps);
+    const long double half = 0.5L / (long double)length;
+    const cplx sum = {(low.re + high.re) * half, (low.im + high.im) * half},
+               difference = {(low.re - high.re) * half, (low.im - high.im) * half};
+    mixed[0] = (cplx){sum.re - difference.re * root[k].im, sum.im - difference.im * root[k].im};
+    mixed[1] = (cplx){difference.re * root[k].re, difference.im * root[k].re};
+}
+
+stn_status segment_alone_make(const segment_axis *a, int first, uint64_t steps, double *symbol, stn_error *error) {
+    const int64_t teams = teams_of(first), length = 4096 * teams;
+    cplx *root = roots_of(2 * length);
+    if (!root) return stn_fail_memory(error, "roots of one", 2 * (size_t)length * sizeof *root);
+    for (int64_t i = 0; i < length; i++) {
+        cplx mixed[2];
+        put_alone(a, root, length, teams * frequency_at((size_t)(i % 4096), 16) + i / 4096, steps, mixed);
+        if (a->symmetric) {
+            symbol[2 * i] = (double)mixed[0].re, symbol[2 * i + 1] = (double)mixed[1].re;
+            continue;
+        }
+        for (int half = 0; half < 2; half++) {
+            double *const at = symbol + 2 * (half * length + i);
+            at[0] = (double)mixed[half].re, at[1] = (double)mixed[half].im;
+        }
     }
     free(root);
     return STN_OK;

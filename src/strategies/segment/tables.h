@@ -18,6 +18,9 @@ stn_status segment_powers_make(const segment_axis *axis, int64_t length, uint64_
 /* The same as segment_symbol_make of a line of 256 * first points, mirrored at both ends: first all a, then all c of times_cosines. Of symmetric taps. */
 size_t segment_cosines_size(int first);
 stn_status segment_cosines_make(const segment_axis *axis, int first, uint64_t steps, double *symbol, stn_error *error);
+/* The same of one segment of 256 * first points, first = 32 or 64, as times_alone reads it. */
+size_t segment_alone_size(int first, bool real);
+stn_status segment_alone_make(const segment_axis *axis, int first, uint64_t steps, double *symbol, stn_error *error);
 /* What `steps` steps make of a value of 1 past (constant) or at (fixed) a side of a line of zeros: profile[side * width + i] at i points
  * from that side, 0 for other sides. Errors: out of memory. */
 stn_status segment_profile_make(const segment_axis *axis, uint64_t steps, int width, double *profile, stn_error *error);

@@ -11,27 +11,6 @@ static void check(suite *s, const char *what, const stn_problem *problem, uint64
     suite_compare(s, "segment", true, what, problem, seed);
 }
 
-/* The same taps, divided by their largest |symbol|: no number of steps makes all of an answer smaller than numbers get. Weights
- * whose |.| add up to 1 but do not agree in sign leave 1e-300 of it after 2000. */
-static stn_stencil *lasting(stn_stencil *stencil) {
-    stn_tap taps[2 * 8 + 1];
-    size_t count = stn_stencil_tap_count(stencil);
-    double most = 0;
-    memcpy(taps, stn_stencil_taps(stencil), count * sizeof *taps);
-    for (int i = 0; i <= 4096; i++) {
-        double real = 0, imaginary = 0;
-        for (size_t k = 0; k < count; k++) {
-            real += taps[k].weight * cos(acos(-1) * i / 4096 * (double)taps[k].offset[0]);
-            imaginary += taps[k].weight * sin(acos(-1) * i / 4096 * (double)taps[k].offset[0]);
-        }
-        most = fmax(most, hypot(real, imaginary));
-    }
-    for (size_t k = 0; k < count; k++) taps[k].weight /= most;
-    stn_stencil_destroy(stencil);
-    stn_stencil_create(1, count, taps, &stencil, NULL);
-    return stencil;
-}
-
 /* Every pair of sides that symmetric taps make right by themselves: radius 1 all, more only even ones. */
 static void folds(suite *s) {
     for (int radius = 1; radius <= 3; radius += 2)

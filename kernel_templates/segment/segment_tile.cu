@@ -1,0 +1,233 @@
+// Any number of steps of a stencil of a plane in one pass over memory, whatever its weights: segment_line.cu in two dimensions, by overlapping
+// tiles, each a torus in one block's shared memory:
+//
+//     out = inverse transform of (transform of in, times K^f)      K: the symbol of the stencil's taps, f: the steps
+//
+//     tile    |<-- 2 N = 16 A ------>|        N complex points a row, the even and the odd points of 2 N real ones;
+//             |  . . . . . . . . .   |        T R rows; outputs are what is inside LEAD rows and columns and what f steps reach to
+//     T R     |  . outputs       .   |        the high sides
+//             |  . . . . . . . . .   |
+//
+//     rows, down     radix A from memory to shared memory, radix 8 in place: the cell 8 d + e of a row has frequency d + A e
+//     columns, down  radix T in place, radix R to registers: frequency t + T r
+//     symbol         mixes a frequency k with -k, which is in the lane 16 further on (mix)
+//     columns, rows, up     the same back
+//
+// A row's pitch is odd: lanes on neighbouring rows, as those on neighbouring cells, meet in no bank. Tiles of a plane lie one after the
+// other along x. A block has one tile; others beside it on a multiprocessor compute while it loads.
+//
+// Reads STORE, REAL, VECTOR, BLOCKS, THREADS_X, X_SIDE_*, Y_SIDE_*, SYMBOL_REAL and TILE_A, TILE_T, TILE_R.
+#include "device/index.cuh"
+#include "device/ladder.cuh"
+#include "device/twins.cuh"
+#include "params.cuh"
+
+using value = complex<REAL>;
+constexpr int A = TILE_A, T = TILE_T, R = TILE_R, THREADS = THREADS_X;
+constexpr int N = 8 * A, HEIGHT = T * R, PITCH = N + 1;
+constexpr int GROUPS = A / 2 + 1,
+              UNITS = 8 * GROUPS;  // of 8 columns whose mirror images are none of theirs, or are among them
+static_assert(T % 2 == 0 && R % 2 == 0 && THREADS % 32 == 0,
+              "mirrored frequencies lie in other lanes, other registers");
+
+struct row_line {
+    static constexpr int N = ::N, STAGES = 2, THREADS = THREADS_X, LINES = 1, PAD = 0, TABLE = 1024, SHARES = 1;
+    static constexpr __host__ __device__ int radix(int s) { return s ? 8 : A; }
+};
+struct column_line {
+    static constexpr int N = HEIGHT, STAGES = 2, THREADS = THREADS_X, LINES = PITCH, PAD = 0, TABLE = 1024, SHARES = 1;
+    static constexpr __host__ __device__ int radix(int s) { return s ? R : T; }
+};
+
+struct tile_arguments {
+    const STORE *in;
+    STORE *out;
+    const REAL *row_roots, *column_roots;  // of the ladders
+    const REAL *turns;                     // sine and cosine of pi k / N, by unit
+    const REAL *symbol;  // half the sums and differences of K^f at k and N further on, [row][unit]; not
+                         // SYMBOL_REAL: all sums, then all differences
+    long long ny, nx;
+    long long in_far[3], out_far[3];  // elements from row to row, from plane to plane, from grid to grid
+    unsigned tiles_x, tiles_y, planes;
+    int lead_y, lead_x, useful_y, useful_x, rest;
+};
+
+static_assert(is_twin(sizeof(tile_arguments)), "tile_header of segment/tile.c");
+static_assert(is_given(HEIGHT * PITCH * sizeof(value)), "segment_tile_shared of segment/tile.c");
+
+struct place {
+    const STORE *in;  // the plane
+    STORE *out;
+    long long y, x;  // of the tile's first input
+    bool inside;
+};
+__device__ __forceinline__ place find(const tile_arguments &a) {
+    const unsigned row = blockIdx.x / a.tiles_x, plane = row / a.tiles_y, grid = plane / a.planes;
+    const long long y = static_cast<long long>(row - plane * a.tiles_y) * a.useful_y - a.lead_y,
+                    x = static_cast<long long>(blockIdx.x - row * a.tiles_x) * a.useful_x - a.lead_x;
+    const unsigned z = plane - grid * a.planes;
+    return {a.in + z * a.in_far[1] + grid * a.in_far[2], a.out + z * a.out_far[1] + grid * a.out_far[2], y, x,
+            y >= 0 && x >= 0 && y + HEIGHT <= a.ny && x + 2 * N <= a.nx};
+}
+
+// ---- rows
+__device__ __forceinline__ value point_at(const tile_arguments &a, const place &s, const STORE *row, int j) {
+    if (s.inside) {
+        const STORE *const at = row + s.x + 2 * j;
+        if (VECTOR > 1) return load_pair(at);
+        return {widen(at[0]), widen(at[1])};
+    }
+    const long long x = s.x + 2 * j;
+    return {widen(row[fold_far<X_SIDE_LOW, X_SIDE_HIGH>(x, a.nx)]),
+            widen(row[fold_far<X_SIDE_LOW, X_SIDE_HIGH>(x + 1, a.nx)])};
+}
+// The first rung of all rows.
+__device__ __forceinline__ void load_rows(const tile_arguments &a, const place &s, value *tile) {
+#pragma unroll 1
+    for (int i = threadIdx.x; i < 8 * HEIGHT; i += THREADS) {
+        const int y = i / 8, j = i % 8;
+        const long long from = s.inside ? s.y + y : fold_far<Y_SIDE_LOW, Y_SIDE_HIGH>(s.y + y, a.ny);
+        const STORE *const row = s.in + from * a.in_far[0];
+        value x[A];
+#pragma unroll
+        for (int r = 0; r < A; r++) x[r] = point_at(a, s, row, j + 8 * r);
+        dft<A>(x);
+        turn_rung<row_line, 0>(x, j, a.row_roots);
+        put_cells<row_line, 0>(x, tile + y * PITCH, j);
+    }
+    __syncthreads();
+}
+// The second rung: the same both ways, for nothing is turned there. Neighbouring lanes have neighbouring rows.
+__device__ __forceinline__ void turn_rows(value *tile) {
+#pragma unroll 1
+    for (int i = threadIdx.x; i < A * HEIGHT; i += THREADS) {
+        value *const row = tile + i % HEIGHT * PITCH;
+        const int first = rung<row_line, 1>::first(i / HEIGHT);
+        value x[8];
+        take_cells<row_line, 1>(x, row, first);
+        dft<8>(x);
+        put_cells<row_line, 1>(x, row, first);
+    }
+    __syncthreads();
+}
+__device__ __forceinline__ void store_rows(const tile_arguments &a, const place &s, value *tile) {
+    const unsigned rows = static_cast<unsigned>(min(static_cast<long long>(a.useful_y), a.ny - s.y - a.lead_y)),
+                   columns = static_cast<unsigned>(min(static_cast<long long>(a.useful_x), a.nx - s.x - a.lead_x));
+#pragma unroll 1
+    for (int i = threadIdx.x; i < 8 * HEIGHT; i += THREADS) {
+        const int y = i / 8, j = i % 8;
+        if (static_cast<unsigned>(y - a.lead_y) >= rows) continue;
+        STORE *const row = s.out + (s.y + y) * a.out_far[0] + s.x;
+        value x[A];
+        take_cells<row_line, 0>(x, tile + y * PITCH, j);
+        turn_rung<row_line, 0>(x, j, a.row_roots);
+        dft<A>(x);
+#pragma unroll
+        for (int r = 0; r < A; r++) {
+            const int at = 2 * (j + 8 * r);
+            const bool even = static_cast<unsigned>(at - a.lead_x) < columns,
+                       odd = static_cast<unsigned>(at + 1 - a.lead_x) < columns;
+            if (VECTOR > 1 && even && odd)
+                store_pair(row + at, swapped(x[r]));
+            else {
+                if (even) row[at] = narrow<STORE>(x[r].im);
+                if (odd) row[at + 1] = narrow<STORE>(x[r].re);
+            }
+        }
+    }
+}
+
+// ---- columns
+template <bool BACK>
+__device__ __forceinline__ void turn_columns(const tile_arguments &a, value *tile) {
+#pragma unroll 1
+    for (int i = threadIdx.x; i < N * R; i += THREADS) {
+        value *const column = tile + i % N;
+        const int q = i / N;
+        value x[T];
+        take_cells<column_line, 0>(x, column, q);
+        if (BACK) turn_rung<column_line, 0>(x, q, a.column_roots);
+        dft<T>(x);
+        if (!BACK) turn_rung<column_line, 0>(x, q, a.column_roots);
+        put_cells<column_line, 0>(x, column, q);
+    }
+    __syncthreads();
+}
+
+// A frequency k of the complex transform Z and -k, of the other lane, make up those of the real points, k and N further on. With s and d half
+// of the sum and the difference of K^f at these, and t = pi k / N along x:
+//
+//     Z'[k] = (s - d sin t) Z[k] + i d cos t conj(Z[-k]),     Z'[-k] = conj(s + d sin t) Z[-k] + i conj(d) cos t conj(Z[k])
+//
+// The lane 16 further on has the mirrored column and the mirrored rows: frequency T - t + T (R - 1 - r) for t + T r, but of t = 0 T (R - r).
+__device__ __forceinline__ value shuffled(value z) {
+    const int lane = threadIdx.x % 32 ^ 16;
+    return {__shfl_sync(~0u, z.re, lane), __shfl_sync(~0u, z.im, lane)};
+}
+struct mixing {
+    const REAL *symbol;  // at row t of the unit, of the lane's pair
+    REAL sine, cosine;   // sine: of the second lane the negative
+    bool second;
+};
+__device__ __forceinline__ value mixed(const mixing &m, int row, value own, value other) {
+    const REAL *const at = m.symbol + static_cast<long long>(row) * UNITS * 2;
+    const value first = load_pair(at);
+    if (SYMBOL_REAL) return swapped((first.re - m.sine * first.im) * own + (m.cosine * first.im) * swapped(other));
+    value d = load_pair(at + 2 * HEIGHT * UNITS), even = first - m.sine * d;
+    if (m.second) d = conjugate(d), even = conjugate(even);
+    return swapped(even * own + (m.cosine * d) * swapped(other));
+}
+__device__ __forceinline__ void mix(value (&x)[R], int t, const mixing &m) {
+    const bool zero = t == 0;
+    const int step = m.second ? -T : T, from = !m.second ? 0 : zero ? HEIGHT : HEIGHT - T;
+    const auto row = [&](int r) {  // as the first lane of the pair counts
+        const int at = from + step * r;
+        return at == HEIGHT ? 0 : at;
+    };
+    value before = x[0];
+#pragma unroll
+    for (int r = 0; r < R / 2; r++) {
+        const int s = R - 1 - r;
+        const value low = shuffled(zero ? before : x[s]), high = shuffled(zero ? x[r + 1] : x[r]);
+        before = x[s];
+        x[r] = mixed(m, row(r), x[r], low), x[s] = mixed(m, row(s), x[s], high);
+    }
+}
+// The foot of all columns, down and up again. A warp's first 16 lanes have columns of two groups, the others their mirror images.
+__device__ __forceinline__ void convolve_columns(const tile_arguments &a, value *tile) {
+    const bool second = threadIdx.x % 32 >= 16;
+    const int own = threadIdx.x / 32 * 16 + threadIdx.x % 16;
+#pragma unroll 1
+    for (int base = 0; base < T * UNITS; base += THREADS / 2) {
+        const int i = base + own, unit = i % UNITS, t = min(i / UNITS, T - 1), d = unit / 8, e = unit % 8;
+        const bool middle = 2 * d == A, among = d == 0 || middle;
+        const int to_e = d == 0 ? (8 - e) % 8 : 7 - e;  // the mirrored column's; its group is A - d
+        const bool same_rows = t == 0 || 2 * t == T, once = !among || (same_rows ? e <= to_e : 2 * t < T);
+        const bool active = i < T * UNITS && once, writes = active && !(second && among && same_rows && e == to_e);
+        const int group = second ? (A - d) % A : d, column = 8 * group + (second ? to_e : e);
+        const int rows = second ? (T - t) % T : t;
+        value *const line = tile + column;
+        const value turn = load_pair(a.turns + 2 * unit);
+        value x[R] = {};
+        if (active) take_cells<column_line, 1>(x, line, rows * R);
+        dft<R>(x);
+        mix(x, t, {a.symbol + 2 * (t * UNITS + unit), second ? -turn.re : turn.re, turn.im, second});
+        dft<R>(x);
+        __syncwarp();  // a column that is its own mirror image has been read twice
+        if (writes) put_cells<column_line, 1>(x, line, rows * R);
+    }
+    __syncthreads();
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) segment_tile(const __grid_constant__ tile_arguments a) {
+    extern __shared__ __align__(16) unsigned char stn_shared[];
+    value *const tile = reinterpret_cast<value *>(stn_shared);
+    const place s = find(a);
+    load_rows(a, s, tile);
+    turn_rows(tile);
+    turn_columns<false>(a, tile);
+    convolve_columns(a, tile);
+    turn_columns<true>(a, tile);
+    turn_rows(tile);
+    store_rows(a, s, tile);
+}

@@ -1,0 +1,214 @@
+/* The cheapest shapes: passes along lines, and tiles. See shape.h. */
+#include <math.h>
+#include <string.h>
+
+#include "base/arith.h"
+#include "base/best.h"
+#include "problem/stencil.h"
+#include "strategies/faces/margins.h"
+#include "strategies/segment/tile.h"
+
+#define MOST_MARGIN 64 /* steps that margins at faces are stepped in one launch */
+#define MOST_FITS 4    /* numbers of launches that fit and are looked at: more take longer, all but always */
+
+static const int firsts[] = {64, 32, 16, 8, 4, 2, 1, -1, -2, -3, -4, -5};
+_Static_assert(sizeof firsts / sizeof *firsts == 7 + SEGMENT_PRODUCTS, "the FFT words' and the products'");
+
+static bool along_x(const segment_pass *pass) { return pass->axis == 2; }
+
+typedef struct search {
+    const stn_task *task;
+    const stn_machine *machine;
+    segment_axis axes[3];
+    int count;
+    bool margins,
+        products; /* products are tried too: in f64 they lose everywhere, of other types their rate is a guess, so only where candidates are timed */
+    stn_tally *tally;
+    double largest;     /* of the symbol */
+    stn_reach reach[3]; /* of the steps that are being looked at */
+} search;
+
+static bool holds(const search *s, const segment_shape *shape, const segment_pass *pass) {
+    if (pass->first < 0 && !s->products) return false;
+    return segment_holds(s->task, s->machine, shape, pass, s->tally);
+}
+
+/* The cheapest pass along axis number i, or that of this form. */
+static bool best_pass(const search *s, const segment_shape *shape, int i, int first, segment_pass *best) {
+    double least = INFINITY;
+    for (size_t k = 0; k < sizeof firsts / sizeof *firsts; k++) {
+        segment_pass pass;
+        double flops;
+        if ((first && firsts[k] != first) || !segment_fit(s->task, &s->axes[i], &s->reach[i], firsts[k], &pass))
+            continue;
+        if (!holds(s, shape, &pass)) continue;
+        const double seconds = segment_seconds(s->task, s->machine, shape, &pass, &flops);
+        if (seconds >= least) continue;
+        least = seconds;
+        *best = pass;
+    }
+    return least < INFINITY;
+}
+
+/* Powers of the symbol that the data's type cannot hold. */
+static bool grows_too_far(const search *s, uint64_t fused) {
+    return (double)fused * log10(s->largest) > (s->task->dtype == STN_F64 ? 290 : 36);
+}
+
+/* Of so many steps along each axis; axes with the same weights reach as far, and looking takes long. */
+static void find_reaches(search *s, uint64_t fused) {
+    for (int i = 0; i < s->count; i++) {
+        const bool again = i && segment_same_weights(&s->axes[i], &s->axes[i - 1]);
+        s->reach[i] = again ? s->reach[i - 1] : segment_axis_reach(&s->axes[i], s->task->dtype, fused);
+    }
+}
+
+static bool shape_for(const search *s, int64_t launches, int pairs, int first, segment_shape *shape) {
+    *shape =
+        (segment_shape){.launches = (int)launches, .margins = s->margins, .pairs = pairs, .passes = (uint8_t)s->count};
+    shape->sources = !s->margins && segment_sourced(s->task);
+    shape->fused = (int)stn_div_up((int64_t)s->task->steps, launches);
+    for (int i = 0; i < s->count; i++)
+        if (!best_pass(s, shape, i, first, &shape->pass[i])) return false;
+    int64_t low[3], high[3];
+    return !s->margins || stn_faces_interior(s->task, shape->fused, low, high);
+}
+
+static bool has_values(const stn_task *task) {
+    for (int side = 0; side < 6; side++)
+        if (task->boundary[side / 2][side % 2].kind == STN_CONSTANT ||
+            task->boundary[side / 2][side % 2].kind == STN_FIXED)
+            return true;
+    return false;
+}
+
+static bool open_search(search *s, const char **why) {
+    *why = "its weights are not products of one factor an axis";
+    if (!segment_axes_of(s->task, s->axes, &s->count)) return false;
+    for (int i = 0; i < s->count; i++) s->margins = s->margins || !s->axes[i].exact;
+    s->largest = stn_taps_max_symbol(s->task->ntaps, s->task->taps);
+    *why = "a side is neither periodic nor such that symmetric taps make it right by itself";
+    if (s->task->rank > 1 && has_values(s->task))
+        *why =
+            s->task->rank == 2
+                ? "fixed and constant sides take taps symmetric along both axes, one of them past such a side"
+                : "solids take no fixed sides, and one constant: taps symmetric, one past it, weights that add up to 1";
+    return !s->margins || s->task->rank == 1;
+}
+
+/* What is worth measuring of a shape that is worth trying: more registers a thread, points whole; of products (first: any) other fragments; of
+ * segments that are turned such as are not. */
+static const struct {
+    int first;
+    uint8_t whole, blocks, fragment, straight;
+} variants[] = {{32, 0, 1, 0, 0}, {16, 0, 1, 0, 0}, {8, 0, 3, 0, 0}, {4, 0, 6, 0, 0}, {8, 1, 0, 0, 0},
+                {8, 1, 2, 0, 0},  {4, 1, 0, 0, 0},  {2, 1, 0, 0, 0}, {0, 0, 0, 1, 0}, {0, 0, 0, 2, 0},
+                {1, 0, 0, 0, 1},  {2, 0, 0, 0, 1},  {4, 0, 0, 0, 1}};
+
+/* Of the two cheapest tiles: other numbers of threads. */
+static size_t add_tile_variants(segment_shape *best, size_t found, size_t most) {
+    static const uint8_t warps[] = {4, 8, 12, 16};
+    const size_t plain = found;
+    for (size_t k = 0, tiles = 0; k < plain && tiles < 2; k++) {
+        if (!best[k].tile) continue;
+        tiles++;
+        for (size_t i = 0; i < sizeof warps && found < most; i++) {
+            if (warps[i] == best[k].tile) continue;
+            best[found] = best[k];
+            best[found++].tile = warps[i];
+        }
+    }
+    return found;
+}
+
+static size_t add_variants(const search *s, segment_shape *best, size_t found, size_t most) {
+    const size_t plain = found;
+    for (size_t i = 0; i < sizeof variants / sizeof *variants; i++)
+        for (size_t k = 0; k < plain && found < most; k++) {
+            segment_shape varied = best[k];
+            if (varied.tile) continue;
+            const int8_t first = varied.pass[0].first;
+            if (variants[i].fragment ? first >= 0 : first != variants[i].first) continue;
+            if (s->task->dtype != STN_F64 && !variants[i].straight &&
+                !(s->task->dtype == STN_F16 && variants[i].fragment))
+                continue;
+            if (variants[i].straight && !segment_turned(s->task, &varied, &varied.pass[0])) continue;
+            if (s->count > 1 && variants[i].blocks && !along_x(&varied.pass[0])) continue;
+            varied.whole = variants[i].whole, varied.blocks = variants[i].blocks,
+            varied.fragment = variants[i].fragment, varied.straight = variants[i].straight;
+            bool good = true;
+            for (int p = 0; p < varied.passes; p++) good = good && holds(s, &varied, &varied.pass[p]);
+            if (!good) continue;
+            best[found++] = varied;
+            if (!variants[i].fragment) break; /* of the cheapest of this length */
+        }
+    return found;
+}
+
+/* Pairs of columns of a tile: 64 bytes of a row of f64 first. */
+static const int pairs_of[] = {4, 2, 8};
+
+static bool is_listed(const segment_shape *list, size_t count, const segment_shape *shape) {
+    for (size_t i = 0; i < count; i++)
+        if (!memcmp(&list[i], shape, sizeof *shape)) return true;
+    return false;
+}
+
+/* All shapes of so many launches into the list of the cheapest. */
+static bool add_shapes(const search *s, int64_t launches, segment_shape *best, double *costs, size_t *found,
+                       size_t most) {
+    bool any = false;
+    for (size_t p = 0; p < (s->count > 1 || s->axes[0].axis != 2 ? sizeof pairs_of / sizeof *pairs_of : 1); p++)
+        for (size_t i = 0; i < sizeof firsts / sizeof *firsts + (s->count > 1); i++) {
+            const int first = i < sizeof firsts / sizeof *firsts ? firsts[i] : 0; /* 0: each axis its own */
+            segment_shape shape;
+            stn_estimate e;
+            if (!shape_for(s, launches, pairs_of[p], first, &shape)) continue;
+            any = true;
+            segment_cost(s->task, s->machine, &shape, &e);
+            if (is_listed(best, *found, &shape)) continue;
+            segment_shape *to = stn_best_insert(best, costs, sizeof *best, found, most, e.seconds);
+            if (to) *to = shape;
+        }
+    return any;
+}
+
+/* Passes along lines. False: none serves the task. */
+static bool search_lines(search *s, segment_shape *best, double *costs, size_t *found, size_t most, bool one,
+                         const char **why) {
+    const stn_task *task = s->task;
+    if (!open_search(s, why)) return false;
+    *why = "its taps reach too far, or its symbol grows past the data's range";
+    const int enough = one ? 1 : MOST_FITS;
+    for (int64_t launches = 1, fits = 0; launches <= (int64_t)task->steps && fits < enough;
+         launches += launches / 3 + 1) {
+        const int64_t fused = stn_div_up((int64_t)task->steps, launches);
+        if ((s->margins && fused > MOST_MARGIN) || grows_too_far(s, (uint64_t)fused)) continue;
+        find_reaches(s, (uint64_t)fused);
+        fits += add_shapes(s, launches, best, costs, found, most);
+    }
+    return true;
+}
+
+#define MOST_TILES 32 /* that are timed where nothing else serves; else: */
+#define TILES_BESIDE 6
+
+size_t segment_search(const stn_task *task, const stn_machine *machine, segment_shape *best, size_t most,
+                      const char **why, stn_tally *tally) {
+    search s = {.task = task, .machine = machine, .products = most > STN_CANDIDATES, .tally = tally};
+    double costs[STN_CANDIDATES], tile_costs[MOST_TILES];
+    segment_shape tiles[MOST_TILES];
+    size_t found = 0, tiled = 0;
+    const size_t plain = (size_t)stn_min((int64_t)most, STN_CANDIDATES);
+    const char *other = NULL;
+    const bool timed = most > STN_CANDIDATES, lines = search_lines(&s, best, costs, &found, plain, most == 1, why);
+    const size_t room = lines ? (size_t)stn_min((int64_t)plain, TILES_BESIDE) : timed ? MOST_TILES : plain;
+    (void)segment_tile_search(task, machine, tiles, tile_costs, &tiled, room, lines ? &other : why, tally);
+    if (timed) found = add_variants(&s, best, found, most);
+    for (size_t i = 0; i < tiled; i++) {
+        segment_shape *to =
+            timed ? &best[found++] : stn_best_insert(best, costs, sizeof *best, &found, plain, tile_costs[i]);
+        if (to) *to = tiles[i];
+    }
+    return timed ? add_tile_variants(best, found, most) : found;
+}

@@ -1,0 +1,327 @@
+/* Which tiles, and what they take. See tile.h. */
+#include "strategies/segment/tile.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/arith.h"
+#include "base/best.h"
+#include "plan/accuracy.h"
+#include "plan/constraint.h"
+#include "problem/stencil.h"
+#include "strategies/common/ladder.h"
+
+#define SECTOR_BYTES 32
+#define LEAST_USEFUL 4 /* at least one part in so many of a tile is outputs */
+#define MOST_LAUNCHES 8
+
+/* Of sides in sixteenths: rows are of 8 times as many complex points, columns of two radices. */
+static const int sixteenths[] = {2, 3, 4, 5, 6, 7, 8, 10, 12};
+enum { SIDES = sizeof sixteenths / sizeof *sixteenths };
+
+/* Of a side, along y (0) or x. */
+static int sixteenths_of(const segment_shape *shape, int which) { return (unsigned char)shape->pass[which].first; }
+
+int segment_tile_points(const segment_shape *shape, int which) { return 16 * sixteenths_of(shape, which); }
+
+void segment_tile_radices(const segment_shape *shape, int radices[2]) {
+    const int first = sixteenths_of(shape, 0);
+    radices[0] = first <= 8 ? 2 * first : 16;
+    radices[1] = first <= 8 ? 8 : first;
+}
+
+size_t segment_tile_shared(stn_dtype dtype, const segment_shape *shape) {
+    return (size_t)segment_tile_points(shape, 0) * (size_t)(segment_tile_points(shape, 1) / 2 + 1) *
+           (dtype == STN_F64 ? 16 : 8);
+}
+
+/* ---- the axes ------------------------------------------------------------------------------------------------------ */
+
+static bool mirrors(const stn_task *task, int axis, int side) {
+    const stn_boundary_kind kind = task->boundary[axis][side].kind;
+    if (!stn_task_mirrored(task, axis)) return false;
+    return kind == STN_REFLECT || kind == STN_MIRROR || (kind == STN_NEAREST && task->reach[axis][side] <= 1);
+}
+
+segment_axis segment_tile_axis(const stn_task *task, int which) {
+    segment_axis a = {.axis = 1 + which, .n = task->n[1 + which]};
+    a.exact = task->boundary[a.axis][0].kind == STN_WRAP;
+    if (!a.exact) a.exact = a.n > 3 && mirrors(task, a.axis, 0) && mirrors(task, a.axis, 1);
+    for (int side = 0; side < 2; side++) {
+        a.side[side] = a.exact ? task->boundary[a.axis][side].kind : STN_NEAREST;
+        if (a.exact && a.side[side] == STN_NEAREST) a.side[side] = STN_REFLECT; /* of one point it is the same */
+    }
+    return a;
+}
+
+static bool place_outputs(const stn_task *task, const segment_axis *a, const stn_reach *reach, int sixteenth,
+                          segment_pass *pass) {
+    const int64_t length = 16 * (int64_t)sixteenth, period = segment_period(a), all = reach->side[0] + reach->side[1];
+    *pass = (segment_pass){.axis = (uint8_t)a->axis,
+                           .first = (int8_t)sixteenth,
+                           .useful = (int)stn_min(a->n, length),
+                           .reach = (int)stn_min(all, INT32_MAX)};
+    if (period && length % period == 0) return true; /* its circle is what is asked for */
+    if (all >= length) return false;
+    const int64_t unit = a->axis == 2 ? SECTOR_BYTES / (int64_t)stn_dtype_size(task->dtype) : 1;
+    pass->lead = (int)stn_round_up(reach->side[0], a->axis == 2 ? 2 : 1);
+    const int64_t room = length - pass->lead - reach->side[1];
+    pass->useful = (int)(a->n <= room ? a->n : room / unit * unit);
+    return room > 0 && pass->useful > 0 && pass->useful >= stn_min(a->n, length / LEAST_USEFUL);
+}
+
+static stn_reach reach_of(const stn_task *task, int which, uint64_t fused) {
+    return stn_reach_find(task, 1 + which, fused, segment_tail(task->dtype));
+}
+
+bool segment_tile_again(const stn_task *task, segment_shape *shape) {
+    bool good = true;
+    for (int which = 0; which < 2 && good; which++) {
+        const segment_axis a = segment_tile_axis(task, which);
+        good = a.exact;
+        if (!good) break;
+        const stn_reach reach = reach_of(task, which, (uint64_t)shape->fused);
+        good = place_outputs(task, &a, &reach, shape->pass[which].first, &shape->pass[which]);
+    }
+    return good;
+}
+
+/* ---- what it takes ------------------------------------------------------------------------------------------------- */
+
+#define REGISTERS_F64 128
+#define REGISTERS 96
+#define BLOCK_BYTES 1024 /* that the driver takes of shared memory */
+
+int segment_tile_blocks(const stn_task *task, const stn_machine *machine, const segment_shape *shape) {
+    const size_t bytes = segment_tile_shared(task->dtype, shape) + BLOCK_BYTES;
+    const int64_t threads = 32 * (int64_t)shape->tile, registers = task->dtype == STN_F64 ? REGISTERS_F64 : REGISTERS;
+    const int64_t held = (int64_t)(machine->registers_per_multiprocessor / (size_t)(threads * registers)),
+                  room = (int64_t)(machine->shared_per_multiprocessor / bytes);
+    return (int)stn_max(1, stn_min(stn_min(held, room), 8));
+}
+
+/* Reckoned, not measured: of the FMA rate, by blocks that a multiprocessor holds. One block waits at each of seven barriers and for its loads;
+ * columns of 4096 points with one block reach 0.285, of 1024 points with several 0.54 (bench/results/2026-11-22-segment.md). In f32 shared
+ * memory is the limit: 13 accesses to each complex point, which take as long as 0.5 of the rate's operations. */
+static const double rates[][4] = {
+    [STN_F64] = {0.28, 0.40, 0.46, 0.48}, [STN_F32] = {0.20, 0.27, 0.31, 0.33}, [STN_F16] = {0.20, 0.27, 0.31, 0.33}};
+#define UNMEASURED 0.7 /* of that until they are timed on a GPU: a plan takes tiles where they win even so */
+#define ENOUGH_F64 448 /* threads of a multiprocessor; with fewer the rate falls as they do */
+#define ENOUGH 640
+#define MEMORY 0.6 /* of copy bandwidth, for rows that begin anywhere; reckoned */
+#define MIX 14     /* instructions of the symbol, for a complex point */
+#define TURN 4
+#define SIDES_SLOW 0.3 /* longer takes a tile that reaches past a side: each input is folded */
+
+/* Rounds of a block's threads over what a part of them has none of. */
+static double rounds(int64_t count, int64_t threads) {
+    return (double)(stn_div_up(count, threads) * threads) / (double)count;
+}
+
+/* Instructions of arithmetic of a tile. */
+static double work_of(const segment_shape *shape) {
+    int radices[2];
+    segment_tile_radices(shape, radices);
+    const int64_t a = sixteenths_of(shape, 1), groups = a / 2 + 1, rows = segment_tile_points(shape, 0), n = 8 * a,
+                  threads = 32 * shape->tile;
+    const double load = stn_ladder_work(a) + TURN, turn = stn_ladder_work(8),
+                 columns = stn_ladder_work(radices[0]) + TURN, foot = 2 * stn_ladder_work(radices[1]) + MIX;
+    return (double)(rows * n) * (2 * load * rounds(8 * rows, threads) + 2 * turn * rounds(a * rows, threads) +
+                                 2 * columns * rounds(n * radices[1], threads)) +
+           foot * (double)(16 * groups * rows) * rounds(16 * groups * radices[0], threads);
+}
+
+static double tiles_along(const stn_task *task, const segment_pass *pass) {
+    return (double)stn_div_up(task->n[pass->axis], pass->useful);
+}
+
+static double tiles_of(const stn_task *task, const segment_shape *shape) {
+    return (double)(task->batch * task->n[0]) * tiles_along(task, &shape->pass[0]) * tiles_along(task, &shape->pass[1]);
+}
+
+static double part_at_sides(const stn_task *task, const segment_shape *shape) {
+    double inside = 1;
+    for (int i = 0; i < 2; i++) {
+        const double along = tiles_along(task, &shape->pass[i]);
+        inside *= fmax(0, along - 2) / along;
+    }
+    return 1 - inside;
+}
+
+static double launch_seconds(const stn_task *task, const stn_machine *machine, const segment_shape *shape,
+                             double *flops) {
+    const stn_unit unit = task->dtype == STN_F64 ? STN_UNIT_FMA_F64 : STN_UNIT_FMA_F32;
+    const int blocks = segment_tile_blocks(task, machine, shape);
+    const double tiles = tiles_of(task, shape), resident = (double)(machine->multiprocessors * blocks);
+    const double few = fmin(1, 32.0 * shape->tile * blocks / (task->dtype == STN_F64 ? ENOUGH_F64 : ENOUGH));
+    const double rate = UNMEASURED * rates[task->dtype][stn_min(blocks, 4) - 1] * few * machine->flops[unit];
+    *flops = 2 * work_of(shape) * tiles;
+    const double compute = *flops / rate * ceil(tiles / resident) / (tiles / resident),
+                 move = 2 * (double)stn_dtype_size(task->dtype) * (double)stn_task_points(task) /
+                        (MEMORY * machine->copy_bandwidth);
+    return fmax(compute * (1 + SIDES_SLOW * part_at_sides(task, shape)), move) + machine->launch_seconds;
+}
+
+/* As those of lines (cost.c), of two short passes; no less than what tests/strategies/test_errors finds. */
+#define ROUNDINGS_F64 6
+#define ROUNDINGS_F32 5
+#define BEYOND 3.1
+/* Few steps reach all that they can, and whole periods are exact. */
+static bool leaves_away(const stn_task *task, const segment_shape *shape, const segment_pass *pass) {
+    const int64_t all = (int64_t)shape->fused * (task->reach[pass->axis][0] + task->reach[pass->axis][1]);
+    return pass->reach < all && (pass->lead > 0 || pass->useful < task->n[pass->axis]);
+}
+static double predicted_error(const stn_task *task, const segment_shape *shape) {
+    const stn_dtype arithmetic = task->dtype == STN_F64 ? STN_F64 : STN_F32;
+    const double rounding = stn_error_rounding(arithmetic);
+    const double times = (arithmetic == STN_F64 ? ROUNDINGS_F64 : ROUNDINGS_F32) * stn_error_cancelling(task);
+    const double stored = task->dtype == STN_F16 ? stn_error_rounding(STN_F16) : 0;
+    double alike = rounding;
+    for (int i = 0; i < 2; i++)
+        if (leaves_away(task, shape, &shape->pass[i])) alike += BEYOND * segment_tail(arithmetic);
+    const double own = stn_error_of(alike, hypot(times * rounding * sqrt(2), stored), shape->launches);
+    return own;
+}
+
+void segment_tile_cost(const stn_task *task, const stn_machine *machine, const segment_shape *shape, stn_estimate *e) {
+    const double launches = shape->launches;
+    double flops;
+    memset(e, 0, sizeof *e);
+    e->unit = task->dtype == STN_F64 ? STN_UNIT_FMA_F64 : STN_UNIT_FMA_F32;
+    e->error = predicted_error(task, shape);
+    e->launches = launches;
+    e->bytes = 2 * (double)stn_dtype_size(task->dtype) * (double)stn_task_points(task) * launches;
+    e->seconds = launches * launch_seconds(task, machine, shape, &flops);
+    e->flops = launches * flops;
+    e->halo_waste = tiles_of(task, shape) * segment_tile_points(shape, 0) * segment_tile_points(shape, 1) /
+                        (double)stn_task_points(task) -
+                    1;
+}
+
+/* ---- search -------------------------------------------------------------------------------------------------------- */
+
+static bool shared_holds(const stn_task *task, const stn_machine *machine, void *of) {
+    return segment_tile_shared(task->dtype, of) <= machine->shared_per_block;
+}
+static bool tiles_count(const stn_task *task, const stn_machine *machine, void *of) {
+    (void)machine;
+    return tiles_of(task, of) < 0x1p31;
+}
+static const stn_constraint constraints[] = {
+    {"shared memory of tiles", "a tile fits a block's shared memory", shared_holds},
+    {"tiles", "tiles are counted in 31 bits", tiles_count},
+};
+
+/* Warps of a block: those that take least. */
+static void choose_threads(const stn_task *task, const stn_machine *machine, segment_shape *shape) {
+    static const uint8_t warps[] = {4, 6, 8, 10, 12, 14, 16};
+    const int64_t registers = task->dtype == STN_F64 ? REGISTERS_F64 : REGISTERS;
+    double least = INFINITY, flops;
+    uint8_t best = warps[0];
+    for (size_t i = 0; i < sizeof warps; i++) {
+        shape->tile = warps[i];
+        if ((size_t)(32 * warps[i] * registers) > machine->registers_per_multiprocessor) continue;
+        const double seconds = launch_seconds(task, machine, shape, &flops);
+        if (seconds < least) least = seconds, best = warps[i];
+    }
+    shape->tile = best;
+}
+
+static bool is_served(const stn_task *task, const char **why) {
+    bool reaches = task->reach[0][0] + task->reach[0][1] == 0;
+    for (int axis = 1; axis < 3; axis++) reaches = reaches && task->reach[axis][0] + task->reach[axis][1] > 0;
+    if (!reaches) {
+        *why = "its weights are neither products of one factor an axis nor those of planes";
+        return false;
+    }
+    *why = "a side is neither periodic nor such that weights mirrored along both axes make it right by themselves";
+    return segment_tile_axis(task, 0).exact && segment_tile_axis(task, 1).exact;
+}
+
+typedef struct search {
+    const stn_task *task;
+    const stn_machine *machine;
+    segment_axis axes[2];
+    bool alike; /* taps reach as far along both axes */
+    segment_shape *best;
+    double *costs;
+    size_t *found, most;
+    stn_tally *tally;
+    double largest; /* of the symbol; 0: not known yet */
+} search;
+
+/* How far so many steps reach; false: too far for any tile. Looking takes long. */
+static bool find_reaches(const search *s, uint64_t fused, stn_reach reach[2]) {
+    for (int i = 0; i < 2; i++) {
+        reach[i] = i && s->alike ? reach[0] : reach_of(s->task, i, fused);
+        bool fits = false;
+        for (int k = SIDES - 1; k >= 0 && !fits; k--) {
+            segment_pass pass;
+            fits = place_outputs(s->task, &s->axes[i], &reach[i], sixteenths[k], &pass);
+        }
+        if (!fits) return false;
+    }
+    return true;
+}
+
+/* Does a tile hold all of a plane, and nothing else? */
+static bool is_whole(const stn_task *task, const segment_shape *shape) {
+    for (int i = 0; i < 2; i++)
+        if (shape->pass[i].lead || shape->pass[i].useful < task->n[1 + i]) return false;
+    return true;
+}
+
+/* All tiles for launches of one length. */
+static bool add_tiles(const search *s, segment_shape shape, const stn_reach reach[2]) {
+    bool any = false;
+    for (int y = 0; y < SIDES; y++)
+        for (int x = 0; x < SIDES; x++) {
+            const int first[2] = {sixteenths[y], sixteenths[x]};
+            bool good = true;
+            for (int i = 0; i < 2; i++)
+                good = good && place_outputs(s->task, &s->axes[i], &reach[i], first[i], &shape.pass[i]);
+            if (good && shape.launches > 1 && is_whole(s->task, &shape)) { /* one is enough then */
+                any = true;
+                continue;
+            }
+            if (!good || !STN_CONSTRAINTS_HOLD(constraints, s->task, s->machine, &shape, s->tally)) continue;
+            choose_threads(s->task, s->machine, &shape);
+            any = true;
+            stn_estimate e;
+            segment_tile_cost(s->task, s->machine, &shape, &e);
+            segment_shape *to = stn_best_insert(s->best, s->costs, sizeof *s->best, s->found, s->most, e.seconds);
+            if (to) *to = shape;
+        }
+    return any;
+}
+
+/* Powers of the symbol that the data's type cannot hold. */
+static bool grows_too_far(search *s, int64_t fused) {
+    if (!(s->largest > 0)) s->largest = stn_taps_max_symbol(s->task->ntaps, s->task->taps);
+    return (double)fused * log10(s->largest) > (s->task->dtype == STN_F64 ? 290 : 36);
+}
+
+static bool add_launches(search *s, int64_t launches) {
+    const stn_task *task = s->task;
+    const int64_t fused = stn_div_up((int64_t)task->steps, launches);
+    stn_reach reach[2];
+    if (!find_reaches(s, (uint64_t)fused, reach) || grows_too_far(s, fused)) return false;
+    const segment_shape shape = {.launches = (int)launches, .fused = (int)fused, .passes = 1};
+    return add_tiles(s, shape, reach);
+}
+
+bool segment_tile_search(const stn_task *task, const stn_machine *machine, segment_shape *best, double *costs,
+                         size_t *found, size_t most, const char **why, stn_tally *tally) {
+    if (!is_served(task, why)) return false;
+    *why = "its taps reach too far, or its symbol grows past the data's range";
+    search s = {task,         machine,        {segment_tile_axis(task, 0), segment_tile_axis(task, 1)},
+                .best = best, .costs = costs, .found = found,
+                .most = most, .tally = tally};
+    s.alike = stn_reach_alike(task, 1, 2);
+    bool any = false; /* shorter launches reach less far and grow less: where those do not fit, none does */
+    for (int64_t launches = stn_min((int64_t)task->steps, MOST_LAUNCHES); launches > 0; launches--) {
+        if (!add_launches(&s, launches)) break;
+        any = true;
+    }
+    return any;
+}

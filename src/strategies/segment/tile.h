@@ -1,0 +1,47 @@
+/* Planes, whatever their weights, in one pass over memory: overlapping tiles, each a torus in one block's shared memory
+ * (segment_tile.cu). */
+#ifndef STN_STRATEGIES_SEGMENT_TILE_H
+#define STN_STRATEGIES_SEGMENT_TILE_H
+#include "context/kernel.h"
+#include "strategies/common/fused.h"
+#include "strategies/segment/shape.h"
+
+/* Of launches of one length: tables in bytes from their beginning, whole 256. */
+typedef struct segment_tile_sweep {
+    uint64_t fused;
+    bool real; /* the symbol is: taps are the same about their middle */
+    size_t row_roots, column_roots, turns, symbol, end;
+} segment_tile_sweep;
+
+typedef struct segment_tile {
+    stn_kernel *kernel;
+    size_t shared;
+} segment_tile;
+
+/* Adds shapes of tiles to a list of the cheapest, as stn_best_insert does. False, with *why: tiles do not serve the task; *why stays
+ * where they do and none is found. */
+bool segment_tile_search(const stn_task *task, const stn_machine *machine, segment_shape *best, double *costs,
+                         size_t *found, size_t most, const char **why, stn_tally *tally);
+void segment_tile_cost(const stn_task *task, const stn_machine *machine, const segment_shape *shape, stn_estimate *e);
+/* Points of a tile along y (0) and x (1), and its bytes. */
+int segment_tile_points(const segment_shape *shape, int which);
+size_t segment_tile_shared(stn_dtype dtype, const segment_shape *shape);
+int segment_tile_blocks(const stn_task *task, const stn_machine *machine, const segment_shape *shape);
+/* A shape for the task's weights anew; false: they reach too far, or do not suit the sides. */
+bool segment_tile_again(const stn_task *task, segment_shape *shape);
+/* The radices of its columns: the first one, then that of the foot. */
+void segment_tile_radices(const segment_shape *shape, int radices[2]);
+/* What lies past an axis's sides: STN_WRAP or mirrored sides; tiles do not serve what is not exact. */
+segment_axis segment_tile_axis(const stn_task *task, int which);
+
+/* Errors: those of stn_kernel_make. */
+stn_status segment_tile_get(stn_plan *plan, const segment_shape *shape, segment_tile *tile, stn_error *error);
+void segment_tile_place(const stn_task *task, const segment_shape *shape, uint64_t fused, size_t at,
+                        segment_tile_sweep *sweep);
+/* Fills host memory of all tables. Errors: out of memory. */
+stn_status segment_tile_fill(const stn_task *task, const segment_shape *shape, const segment_tile_sweep *sweep,
+                             unsigned char *tables, stn_error *error);
+stn_status segment_tile_launch(const stn_plan *plan, const segment_shape *shape, const segment_tile *tile,
+                               const segment_tile_sweep *sweep, const void *tables, const stn_fused_launch *l,
+                               stn_error *error);
+#endif

@@ -1,0 +1,185 @@
+/* segment by tiles, which are tori of both axes of a plane, against host: weights of any kind, on whatever device there is. Prints TAP.
+ * Usage: test_segment_tiles [--full] [--only PART] [--dtype T]. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../suite.h"
+
+static stn_problem plane_of(const stn_stencil *stencil, int ny, int nx, uint64_t steps) {
+    stn_problem p = STN_PROBLEM_INIT;
+    p.stencil = stencil;
+    p.extent[0] = (size_t)ny, p.extent[1] = (size_t)nx;
+    p.steps = steps;
+    for (int axis = 0; axis < 2; axis++) p.boundary[axis][0].kind = p.boundary[axis][1].kind = STN_WRAP;
+    return p;
+}
+
+/* Weights that are the same mirrored along both axes, but no product; their |.| add up to 1. */
+static stn_stencil *even_plane(dice *d, int radius) {
+    stn_tap taps[17 * 17];
+    int count = 0;
+    double sum = 0;
+    for (int y = -radius; y <= radius; y++)
+        for (int x = -radius; x <= radius; x++) taps[count++] = (stn_tap){{y, x, 0}, 0};
+    for (int y = 0; y <= radius; y++)
+        for (int x = 0; x <= radius; x++) {
+            const double weight = (0.1 + fabs(dice_real(d))) * (dice_int(d, 0, 3) ? 1 : -1);
+            for (int i = 0; i < count; i++)
+                if (labs((long)taps[i].offset[0]) == y && labs((long)taps[i].offset[1]) == x)
+                    taps[i].weight = weight, sum += fabs(weight);
+        }
+    for (int i = 0; i < count; i++) taps[i].weight /= sum;
+    stn_stencil *stencil = NULL;
+    stn_stencil_create(2, (size_t)count, taps, &stencil, NULL);
+    return stencil;
+}
+
+/* By the first tile whose name has these words. */
+static void check(suite *s, const char *words, const char *what, const stn_problem *problem, uint64_t seed) {
+    stn_problem p = suite_problem(s, problem);
+    char all[300], detail[1200];
+    comparison c;
+    const int pick = suite_candidate(s, &p, "segment", words);
+    const bool good = compare_candidate_with_host(s->context, s->pool, &p, "segment", pick, true, seed, &c);
+    snprintf(all, sizeof all, "%s: %s", words, what);
+    suite_detail(&c, detail, sizeof detail);
+    suite_report(s, good, all, detail);
+}
+
+/* Tiles of each side along each axis, which steps reach so far across that shorter ones hold too few outputs. */
+static void lengths(suite *s) {
+    static const int points[] = {32, 48, 64, 80, 96, 112, 128, 160, 192};
+    for (size_t i = 0; i < sizeof points / sizeof *points; i++)
+        for (int along = 0; along < 2; along++) {
+            dice d = {(uint64_t)(i * 2 + (size_t)along + 40)};
+            const bool whole = i > 6; /* the longest: periods of both axes */
+            stn_stencil *stencil =
+                whole || (i + (size_t)along) % 2 ? even_plane(&d, 2) : random_stencil(&d, 2, TAPS_BOX, 2);
+            const int n = whole ? points[i] : 211, other = whole ? 64 : 37;
+            const uint64_t steps = s->dtype_given && whole ? 100 : whole ? 800 : (uint64_t)points[i] / (i > 3 ? 6 : 12);
+            stn_problem p = plane_of(stencil, along ? other : n, along ? n : other, steps);
+            char words[80], what[120];
+            snprintf(words, sizeof words, along ? " x %d points" : "tori of %d x ", points[i]);
+            snprintf(what, sizeof what, "%d x %d, %d steps", (int)p.extent[0], (int)p.extent[1], (int)p.steps);
+            check(s, words, what, &p, d.state);
+            stn_stencil_destroy(stencil);
+        }
+}
+
+/* Every pair of sides that mirrored weights make right by themselves. */
+static void sides(suite *s) {
+    static const stn_boundary_kind kinds[] = {STN_REFLECT, STN_MIRROR, STN_NEAREST};
+    for (int pair = 0; pair < 9; pair++)
+        for (int axis = 0; axis < 2; axis++) {
+            dice d = {(uint64_t)(pair * 3 + axis)};
+            const bool nearest = pair % 3 == 2 || pair / 3 == 2;
+            const int radius = nearest ? 1 : dice_int(&d, 1, 3);
+            stn_stencil *stencil = even_plane(&d, radius);
+            stn_problem p =
+                plane_of(stencil, dice_int(&d, 4, 200), dice_int(&d, 4, 200), (uint64_t)dice_int(&d, 1, 30 / radius));
+            for (int side = 0; side < 2; side++)
+                p.boundary[axis][side].kind = kinds[side ? pair / 3 : pair % 3],
+                p.boundary[1 - axis][side].kind = pair % 2 ? STN_WRAP : STN_REFLECT;
+            char what[160];
+            snprintf(what, sizeof what, "%s:%s on axis %d, radius %d, %d x %d, %d steps", side_names[kinds[pair % 3]],
+                     side_names[kinds[pair / 3]], axis, radius, (int)p.extent[0], (int)p.extent[1], (int)p.steps);
+            check(s, "tori of", what, &p, d.state);
+            stn_stencil_destroy(stencil);
+        }
+}
+
+/* Stars and boxes, even and not; primes and grids that are smaller than any tile; one launch and several; batches, odd layouts. */
+static void problems(suite *s) {
+    const int count = s->full ? 60 : 16;
+    for (int i = 0; i < count; i++) {
+        dice d = {(uint64_t)i + 300};
+        const int radius = dice_int(&d, 1, 3), kind = dice_int(&d, 0, 3);
+        stn_stencil *stencil = kind == 3 ? even_plane(&d, radius) : random_stencil(&d, 2, (taps_kind)kind, radius);
+        stn_problem p =
+            plane_of(stencil, dice_int(&d, 1, 300), dice_int(&d, 1, 300), (uint64_t)dice_int(&d, 1, 40 / radius));
+        if (kind == 3)
+            for (int axis = 0; axis < 2; axis++)
+                for (int side = 0; side < 2; side++)
+                    p.boundary[axis][side].kind = dice_int(&d, 0, 1) ? STN_REFLECT : STN_MIRROR;
+        for (int axis = 0; axis < 2; axis++)
+            if (kind == 3 && p.extent[axis] < 4) p.extent[axis] = 4;
+        p.batch = (size_t)dice_int(&d, 1, 3);
+        p.in_place = i % 5 == 1;
+        if (i % 4 == 2) p.alignment = s->dtype_given ? 4 : 8;
+        char what[160];
+        snprintf(what, sizeof what, "problem %d, radius %d, %d grids of %d x %d, %d steps", i, radius, (int)p.batch,
+                 (int)p.extent[0], (int)p.extent[1], (int)p.steps);
+        check(s, "tori of", what, &p, d.state);
+        stn_stencil_destroy(stencil);
+    }
+}
+
+/* A tile that holds whole periods of both axes needs no overlap, however far the steps reach. */
+static void periods(suite *s) {
+    static const struct {
+        int ny, nx, y, x;
+        uint64_t steps;
+        const char *words;
+    } cases[] = {{64, 96, STN_WRAP, STN_WRAP, 1000, "tori of 64 x 96 points, 64 x 96 of them"},
+                 {32, 48, STN_REFLECT, STN_REFLECT, 4096, "tori of 64 x 96 points, 32 x 48 of them"},
+                 {33, 64, STN_MIRROR, STN_WRAP, 300, "tori of 64 x 64 points, 33 x 64 of them"},
+                 {16, 128, STN_WRAP, STN_WRAP, 2000, " x 128 points, 16 x 128 of them"},
+                 {80, 56, STN_WRAP, STN_REFLECT, 500, "tori of 80 x 112 points, 80 x 56 of them"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        dice d = {(uint64_t)i + 70};
+        stn_stencil *stencil = even_plane(&d, i == 3 ? 2 : 1);
+        stn_problem p = plane_of(stencil, cases[i].ny, cases[i].nx, s->dtype_given ? 40 : cases[i].steps);
+        for (int side = 0; side < 2; side++)
+            p.boundary[0][side].kind = (stn_boundary_kind)cases[i].y,
+            p.boundary[1][side].kind = (stn_boundary_kind)cases[i].x;
+        p.batch = 5;
+        char what[120];
+        snprintf(what, sizeof what, "%s, %s, %d steps", side_names[cases[i].y], side_names[cases[i].x], (int)p.steps);
+        check(s, cases[i].words, what, &p, d.state);
+        stn_stencil_destroy(stencil);
+    }
+}
+
+/* A plan takes new weights: even and uneven ones where all wraps. */
+static void weights(suite *s) {
+    enum { NY = 150, NX = 131, TAPS = 9 };
+    if (s->dtype_given && s->dtype != STN_F64) return;
+    static double in[NY * NX];
+    dice d = {11};
+    for (int i = 0; i < NY * NX; i++) in[i] = dice_real(&d);
+    for (int kind = 0; kind < 3; kind++) {
+        stn_stencil *stencil = even_plane(&d, 1),
+                    *fresh = kind == 1 ? random_stencil(&d, 2, TAPS_BOX, 1) : even_plane(&d, 1);
+        stn_problem p = plane_of(stencil, NY, NX, 13);
+        if (kind == 2)
+            for (int i = 0; i < 4; i++) p.boundary[i / 2][i % 2].kind = STN_REFLECT;
+        stn_plan *plan = NULL;
+        stn_error error = {0};
+        stn_plan_options options = STN_PLAN_OPTIONS_INIT;
+        options.strategy = "segment";
+        double values[TAPS], relative = INFINITY;
+        for (int i = 0; i < TAPS; i++) values[i] = stn_stencil_taps(fresh)[i].weight;
+        if (stn_plan_create(s->context, &p, &options, &plan, &error) == STN_OK &&
+            stn_plan_set_weights(plan, TAPS, values, &error) == STN_OK) {
+            p.stencil = fresh;
+            relative = compare_plan_with_host(s->context, plan, &p, in, NY * NX);
+        }
+        char detail[1200];
+        snprintf(detail, sizeof detail, "relative L2 %.3g; %s", relative, error.message);
+        suite_report(s, relative < 1e-13,
+                     kind == 0   ? "new even weights"
+                     : kind == 1 ? "new uneven weights"
+                                 : "new weights between mirrors",
+                     detail);
+        stn_plan_destroy(plan);
+        stn_stencil_destroy(stencil), stn_stencil_destroy(fresh);
+    }
+}
+
+int main(int argc, char **argv) {
+    static const suite_part parts[] = {
+        {"lengths", lengths}, {"sides", sides}, {"problems", problems}, {"periods", periods}, {"weights", weights}};
+    return suite_main(argc, argv, parts, sizeof parts / sizeof *parts);
+}
