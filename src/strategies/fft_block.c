@@ -131,7 +131,8 @@ static void estimate(const stn_fft *fft, const stn_machine *machine, const stn_c
     if (!shape_of(fft, machine, candidate, &shape, reason, sizeof reason)) return;
     const double blocks = (double)stn_div_up(fft->batch, shape.grids), cells = (double)shape.points * shape.grids;
     const double rungs = shape.stages[0] + shape.stages[1] + shape.stages[2] + 2; /* with loading and storing */
-    const double resident = fmin(8, (double)(machine->shared_per_multiprocessor / (shape.shared + 1024)));
+    const size_t room = machine->shared_per_multiprocessor / (shape.shared + 1024);
+    const double resident = fmin(8, (double)room);
     const double turns = ceil(blocks / (double)machine->multiprocessors);
     const double point = rates.point * (is_wide(fft) ? 2 : 1) / machine->clock;
     const double waiting = rates.wait + ceil(turns / fmax(1, resident)) * rungs * rates.rung;

@@ -4,7 +4,8 @@
  *     test_errors --strategy NAME [--dtype T] [--tolerance X] [--count N] [--seed S] [--list] [--far X]
  *
  * Fails where a run errs by more than its plan says, or where more than one in ten says more than X times what it errs by (10). Runs that are
- * exact count as neither. --list prints all of them. Prints TAP. */
+ * exact count as neither, nor do tiles whose margins are stepped: fixed sides may freeze most of such small grids, exactly, and no plan
+ * counts on that. --list prints all of them. Prints TAP. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -24,7 +25,7 @@ typedef struct settings {
 } settings;
 
 typedef struct tally {
-    int run, tight, above;
+    int run, asked, tight, above; /* all; of which more is asked; which of these say no more than that */
     double worst;
     char which[600];
 } tally;
@@ -72,13 +73,14 @@ static stn_stencil *draw_problem(dice *d, stn_problem *p, char *what, size_t siz
 
 static void count_run(const settings *how, const comparison *c, const char *what, tally *t) {
     const double unit = how->dtype == STN_F64 ? 0x1p-53 : how->dtype == STN_F32 ? 0x1p-24 : 0x1p-11;
-    t->run++;
-    t->tight += c->predicted <= how->far * fmax(c->relative_l2, LEAST_ERROR * unit);
+    const bool asked = !strstr(c->parameters, "tiles of") || !strstr(c->parameters, "margins stepped");
+    t->run++, t->asked += asked;
+    t->tight += asked && c->predicted <= how->far * fmax(c->relative_l2, LEAST_ERROR * unit);
     t->above += c->relative_l2 > c->predicted;
     if (how->list || c->relative_l2 > c->predicted)
         printf("# %s%.3g predicted, %.3g found, ratio %.3g: %s; %s\n", c->relative_l2 > c->predicted ? "BELOW: " : "",
                c->predicted, c->relative_l2, c->predicted / c->relative_l2, what, c->parameters);
-    if (c->predicted / c->relative_l2 > t->worst && c->relative_l2 > LEAST_ERROR * unit) {
+    if (asked && c->predicted / c->relative_l2 > t->worst && c->relative_l2 > LEAST_ERROR * unit) {
         t->worst = c->predicted / c->relative_l2;
         snprintf(t->which, sizeof t->which, "%s; %s", what, c->parameters);
     }
@@ -154,10 +156,11 @@ int main(int argc, char **argv) {
     if (stn_context_create(&options, &context, &error) != STN_OK) return suite_without_device(error.message);
     if (stn_pool_create(1, &pool, &error) != STN_OK) return 1;
     for (uint64_t i = 0; i < how.count; i++) run_problem(&how, context, pool, i, &t);
-    const bool safe = t.run && !t.above, tight = t.run && 10 * t.tight >= 9 * t.run;
+    const bool safe = t.run && !t.above, tight = t.asked && 10 * t.tight >= 9 * t.asked;
     printf("%s 1 - %s, %s: none of %d runs errs by more than predicted\n", safe ? "ok" : "not ok", how.strategy,
            stn_dtype_name(how.dtype), t.run);
-    printf("%s 2 - of them %d within %g times what is found\n1..2\n", tight ? "ok" : "not ok", t.tight, how.far);
+    printf("%s 2 - of %d of them %d within %g times what is found\n1..2\n", tight ? "ok" : "not ok", t.asked, t.tight,
+           how.far);
     printf("# furthest from it: %.3g times, %s\n", t.worst, t.which);
     stn_pool_destroy(pool);
     stn_context_destroy(context);

@@ -163,10 +163,14 @@ static double predicted_error(const stn_task *task, const segment_torus *tile) {
         at_sides = fmax(at_sides, fmin(1, 2.0 * tile->useful[k] / (double)task->n[k]));
     const double chance = segment_product_rounding(task, tile->fragment) * (1 + SHIFTED * at_sides);
     const double own = stn_error_of(alike, hypot(chance, stored), tile->launches);
-    return tile->margins ? hypot(own, stn_error_stepping(task)) : own;
+    double value, drift = 0;
+    if (tile->shifted) (void)segment_one_value(task, &value, &drift);
+    return (tile->margins ? hypot(own, stn_error_stepping(task)) : own) + drift;
 }
 
-void segment_torus_cost(const stn_task *task, const stn_machine *machine, const segment_torus *tile, stn_estimate *e) {
+/* faces: seconds of a launch that the margins take. */
+static void cost_beside(const stn_task *task, const stn_machine *machine, const segment_torus *tile, double faces,
+                        stn_estimate *e) {
     const segment_factors *f = segment_torus_factors(tile->number);
     int64_t counts[3];
     const double tiles = (double)segment_torus_count(task, tile, counts), points = (double)stn_task_points(task);
@@ -182,14 +186,20 @@ void segment_torus_cost(const stn_task *task, const stn_machine *machine, const 
         segment_product_flops(f, tile->even) * segment_product_parts(task->dtype, tile->fragment) * ceil(tiles / 2);
     const double compute = flops / (rates[task->dtype] * machine->flops[e->unit]) * ceil(turns) / turns;
     const double move = size * (tiles * length + points) / (MEMORY * machine->copy_bandwidth);
-    double value, drift = 0;
-    (void)segment_one_value(task, &value, &drift);
     e->launches = tile->launches;
     e->bytes = e->launches * 2 * size * points, e->flops = e->launches * flops;
     e->seconds = e->launches * (fmax(compute, move) + BESIDE * fmin(compute, move) + machine->launch_seconds);
-    if (tile->margins) e->seconds += e->launches * stn_faces_seconds(task, machine, tile->fused);
+    e->seconds += e->launches * faces;
     e->halo_waste = tiles * length / points - 1;
-    e->error = predicted_error(task, tile) + drift, e->stepping = tile->margins;
+    e->error = predicted_error(task, tile), e->stepping = tile->margins;
+}
+
+static double faces_seconds(const stn_task *task, const stn_machine *machine, const segment_torus *tile) {
+    return tile->margins ? stn_faces_seconds(task, machine, tile->fused) : 0;
+}
+
+void segment_torus_cost(const stn_task *task, const stn_machine *machine, const segment_torus *tile, stn_estimate *e) {
+    cost_beside(task, machine, tile, faces_seconds(task, machine, tile), e);
 }
 
 /* ---- search -------------------------------------------------------------------------------------------------------- */
@@ -209,21 +219,22 @@ static bool is_wanted(const search *s, const segment_torus *tile, int fragment) 
     if (s->task->dtype != STN_F16) return fragment == SEGMENT_WIDE;
     segment_torus halves = *tile;
     halves.fragment = SEGMENT_HALVES;
-    stn_estimate e;
-    segment_torus_cost(s->task, s->machine, &halves, &e);
+    const stn_estimate e = {.error = predicted_error(s->task, &halves), .stepping = halves.margins};
     return fragment == (stn_error_meets(s->task, &e) ? SEGMENT_HALVES : SEGMENT_TWO_HALVES);
 }
 
 static bool add_tiles(search *s, const segment_torus *like, const stn_reach reach[3]) {
     bool any = false;
-    for (int i = 0; i < SEGMENT_TORUSS * 3; i++) {
+    double faces = -1; /* of all these: looked for once, which takes milliseconds */
+    for (int i = 0; i < SEGMENT_TORI * 3; i++) {
         segment_torus tile = *like;
         tile.number = (uint8_t)(i / 3), tile.fragment = (uint8_t)(i % 3);
         if (!segment_torus_fit(s->task, &s->sides, reach, &tile) || !is_wanted(s, &tile, tile.fragment)) continue;
         if (!STN_CONSTRAINTS_HOLD(constraints, s->task, s->machine, &tile, s->tally)) continue;
         any = true;
+        if (faces < 0) faces = faces_seconds(s->task, s->machine, &tile);
         stn_estimate e;
-        segment_torus_cost(s->task, s->machine, &tile, &e);
+        cost_beside(s->task, s->machine, &tile, faces, &e);
         segment_torus *to = stn_best_insert(s->best, s->costs, sizeof tile, &s->found, s->most, e.seconds);
         if (to) *to = tile;
     }

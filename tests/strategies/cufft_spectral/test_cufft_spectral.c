@@ -133,7 +133,10 @@ static void modes(suite *s) {
         stn_stencil *stencil = NULL;
         stn_stencil_create(2, 5, taps, &stencil, NULL);
         const stn_problem p = problem_of(stencil, (int[3]){LINES, N, 0}, STN_F64, T);
-        for (int i = 0; i < LINES * N; i++) in[i] = cos(turn * (i / N) / LINES) * cos(turn * (i % N) / N), out[i] = NAN;
+        for (int i = 0; i < LINES * N; i++) {
+            const int line = i / N;
+            in[i] = cos(turn * line / LINES) * cos(turn * (i % N) / N), out[i] = NAN;
+        }
         const long double y = sinl(turn / LINES / 2), x = sinl(turn / N / 2);
         const long double whole = 1 - 4 * alpha; /* as the taps hold it */
         const long double factor = expl(

@@ -206,7 +206,9 @@ Test(fft_cufft, not_cufft_or_too_old) {
     FAILS(stn_plan_create_fft(context, &t, NULL, &plan, &error), STN_ERROR_UNSUPPORTED, "is cuFFT 10.9 and 11.0 is");
     stn_context_destroy(context);
     context = context_on(STN_DEVICE_CUDA(0));
-    setenv("STENTOR_CUFFT_PATH", getenv("STENTOR_CUDA_PATH"), 1);
+    const char *driver = getenv("STENTOR_CUDA_PATH"); /* any library but cuFFT */
+    cr_assert_not_null(driver);
+    setenv("STENTOR_CUFFT_PATH", driver, 1);
     FAILS(stn_plan_create_fft(context, &t, NULL, &plan, &error), STN_ERROR_UNSUPPORTED, "lacks cufftGetVersion");
     stn_context_destroy(context);
 }
