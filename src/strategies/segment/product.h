@@ -7,7 +7,7 @@
 #include "strategies/segment/axis.h"
 
 #define SEGMENT_PRODUCTS 5 /* such segments; a pass's `first` is then -1 .. -SEGMENT_PRODUCTS */
-#define SEGMENT_TORI 8   /* and such tiles: by number, from 0 on */
+#define SEGMENT_TORI 8     /* and such tiles: by number, from 0 on */
 
 typedef struct segment_factors {
     int n
