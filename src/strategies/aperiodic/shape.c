@@ -161,7 +161,8 @@ static stn_task task_of(const shape *s, const box *of, uint64_t steps) {
     memcpy(own.in_stride, packed.stride, sizeof own.in_stride);
     memcpy(own.out_stride, packed.stride, sizeof own.out_stride);
     own.in_batch_stride = own.out_batch_stride = packed.batch;
-    own.steps = steps, own.snapshots = 1, own.in_place = false, own.alignment = 16;
+    own.steps = steps, own.snapshots = 1, own.in_place = false;
+    if (!own.source || own.alignment > 16) own.alignment = 16; /* the source lies where the caller put it */
     return own;
 }
 

@@ -212,14 +212,16 @@ static void turns(suite *s) {
 
 /* ---- plans --------------------------------------------------------------------------------------------------------- */
 
-/* The plan once, between copies of host memory; out holds NaN before. */
+/* The plan once, between copies of host memory that begin so many bytes past aligned addresses; out holds NaN before. */
 static stn_status run_with_source(suite *s, stn_plan *plan, const double *in, const double *b, double *out,
-                                  size_t bytes, stn_error *error) {
+                                  size_t bytes, size_t offset, stn_error *error) {
     const double *const from[3] = {in, b, out};
-    void *at[3] = {NULL, NULL, NULL};
+    void *base[3] = {NULL, NULL, NULL};
+    char *at[3] = {NULL, NULL, NULL};
     stn_status status = STN_OK;
     for (int i = 0; i < 3 && status == STN_OK; i++) {
-        status = stn_memory_alloc(s->context, bytes, &at[i], error);
+        status = stn_memory_alloc(s->context, bytes + offset, &base[i], error);
+        at[i] = (char *)base[i] + offset;
         if (status == STN_OK) status = stn_memory_upload(s->context, at[i], from[i], bytes, error);
     }
     stn_execution run = STN_EXECUTION_INIT;
@@ -227,7 +229,7 @@ static stn_status run_with_source(suite *s, stn_plan *plan, const double *in, co
     if (status == STN_OK) status = stn_plan_run(plan, &run, error);
     if (status == STN_OK) status = stn_synchronize(s->context, NULL, error);
     if (status == STN_OK) status = stn_memory_download(s->context, out, at[2], bytes, error);
-    for (int i = 0; i < 3; i++) stn_memory_free(s->context, at[i]);
+    for (int i = 0; i < 3; i++) stn_memory_free(s->context, base[i]);
     return status;
 }
 
@@ -250,7 +252,8 @@ static void check_source(suite *s, const stn_problem *p, int pick, uint64_t seed
     for (int64_t i = 0; i < span; i++) got[i] = expected[i] = NAN;
     stn_host_run_source(&task, s->pool, in, b, expected, work);
     stn_status status = compare_plan(s->context, p, "aperiodic", pick < 0 ? -1 : COMPARE_MEASURED + pick, &plan, &c);
-    if (status == STN_OK) status = run_with_source(s, plan, in, b, got, (size_t)span * 8, &c.error);
+    const size_t offset = p->alignment == 8 ? 8 : 0;
+    if (status == STN_OK) status = run_with_source(s, plan, in, b, got, (size_t)span * 8, offset, &c.error);
     if (status == STN_OK) compare_measure(&task, got, STN_F64, expected, &c);
     c.bar = compare_bar(&task, true);
     suite_detail(&c, detail, sizeof detail);
@@ -263,15 +266,16 @@ static void check_source(suite *s, const stn_problem *p, int pick, uint64_t seed
 static void sources(suite *s) {
     static const int extents[][3] = {{500, 0, 0}, {110, 121, 0}};
     for (size_t e = 0; e < 2; e++)
-        for (int i = 0; i < 3; i++) {
+        for (int i = 0; i < 5; i++) {
             dice d = {e * 100 + (uint64_t)i + 9};
             const int rank = rank_of(extents[e]);
             stn_stencil *stencil = random_stencil(&d, rank, TAPS_BOX, 1);
             stn_problem p = problem_of(stencil, extents[e], STN_F64, 19);
             for (int axis = 0; axis < rank; axis++)
                 p.boundary[axis][0].kind = STN_FIXED, p.boundary[axis][1] = (stn_boundary){STN_CONSTANT, 0.5};
-            p.has_source = 1, p.batch = i == 2 ? 2 : 1;
-            check_source(s, &p, i == 1 ? 5 : -1, d.state);
+            p.has_source = 1, p.batch = i == 2 || i == 4 ? 2 : 1;
+            if (i > 2) p.alignment = 8;
+            check_source(s, &p, i % 3 == 1 ? 5 : -1, d.state);
             stn_stencil_destroy(stencil);
         }
 }
