@@ -138,6 +138,15 @@ static bool embed(const stn_fft *fft, const stn_fft_side *side, embedding *e) {
 
 static bool power_of_two(int64_t n) { return !(n & (n - 1)); }
 
+/* A c2r of rows of odd length writes their last number and one more, as a pair, where there is room between rows: cuFFT 12.0 was seen to
+ * do so (27 x 32 x 11 in f64, rows of 12). In place that is the spectrum's own room. */
+static bool writes_past_rows(const stn_fft *fft) {
+    const stn_fft_side *out = &fft->out;
+    if (!out->real || fft->in_place || fft->n[2] % 2 == 0 || out->stride[2] != 1) return false;
+    const bool gaps = (fft->n[1] > 1 && out->stride[1] > fft->n[2]) || (fft->n[0] > 1 && out->stride[0] > fft->n[2]);
+    return fft->n[2] > 1 && (fft->n[0] * fft->n[1] > 1 ? gaps : fft->batch > 1 && out->batch_stride > fft->n[2]);
+}
+
 bool stn_cufft_takes(const stn_fft *fft, char *reason, size_t reason_size) {
     embedding unused;
     bool powers = power_of_two(fft->n[0]) && power_of_two(fft->n[1]) && power_of_two(fft->n[2]);
@@ -149,6 +158,8 @@ bool stn_cufft_takes(const stn_fft *fft, char *reason, size_t reason_size) {
         why = "cuFFT transforms f16 at powers of two only: use f32";
     else if (fft->dtype == STN_F16 && real && real->stride[2] != 1)
         why = "cuFFT wants stride 1 along the last axis of the real side in f16";
+    else if (writes_past_rows(fft))
+        why = "cuFFT writes a number more than odd rows have into what lies between them";
     if (why) snprintf(reason, reason_size, "%s", why);
     return !why;
 }

@@ -92,11 +92,11 @@ static void real_symbols(suite *s) {
         }
 }
 
-/* Gaps, batches, in place, single elements' alignment, a strided last axis, axes in another order. */
+/* Gaps (after odd rows too), batches, in place, single elements' alignment, a strided last axis, axes in another order. */
 static void layouts(suite *s) {
     for (int rank = 1; rank <= 3; rank++)
-        for (int layout = 0; layout < 8; layout++) {
-            static const int extents[3][3] = {{60, 0, 0}, {10, 13, 0}, {5, 6, 7}};
+        for (int layout = 0; layout < 9; layout++) {
+            static const int extents[3][3] = {{60, 0, 0}, {10, 13, 0}, {5, 6, 7}}, odd[3] = {61, 13, 7};
             dice d = {(uint64_t)(500 + rank * 10 + layout)};
             stn_stencil *stencil = random_stencil(&d, rank, TAPS_BOX, 1);
             stn_problem p = problem_of(stencil, extents[rank - 1], (stn_dtype)(layout % 2), 9);
@@ -114,6 +114,12 @@ static void layouts(suite *s) {
             if (layout == 2 || layout == 4) p.in_place = 1;
             if (layout == 3) p.alignment = (int)stn_dtype_size(p.dtype);
             if (layout == 5) p.batch = 2, p.in_batch_stride = 1001, p.out_batch_stride = 999;
+            if (layout == 8) { /* rows of pairs */
+                p.extent[rank - 1] = (size_t)odd[rank - 1];
+                for (int axis = rank - 1; axis >= 0; axis--)
+                    p.out_stride[axis] = out, out *= axis == rank - 1 ? odd[rank - 1] + 1 : (ptrdiff_t)p.extent[axis];
+                if (rank == 1) p.batch = 2, p.out_batch_stride = out;
+            }
             check(s, "layouts", &p, d.state);
             stn_stencil_destroy(stencil);
         }

@@ -1,7 +1,7 @@
 /* A stand-in for libcufft, for the emulator: plans of any layout, transformed by their defining sums in host memory, a line
  * at a time. It has cuFFT's habits that matter here: it brings no workspace unless told, writes all over what it is given,
- * refuses a c2r of several axes out of place, and fails the call that $FAKE_CUFFT_FAIL names
- * (half: plans in f16). */
+ * refuses a c2r of several axes out of place, writes pairs of real numbers, so one more than rows of odd length have where
+ * there is room between them, and fails the call that $FAKE_CUFFT_FAIL names (half: plans in f16). */
 #include <dlfcn.h>
 #include <math.h>
 #include <stdint.h>
@@ -144,6 +144,13 @@ static void load(const struct fake *p, long long b, const void *in, double *x) {
             }
 }
 
+/* Whether a real row's last number is written with one more, which is nobody's. */
+static int writes_pairs(const struct fake *p) {
+    const side *s = &p->out;
+    const long long rows = p->n[0] * p->n[1] > 1 ? s->stride[1] : p->batch > 1 ? s->distance : 0;
+    return is_real(s->type) && s->stride[2] == 1 && p->n[2] % 2 && rows > p->n[2];
+}
+
 static void store(const struct fake *p, long long b, const double *x, void *out) {
     const side *s = &p->out;
     long long k[3];
@@ -153,6 +160,8 @@ static void store(const struct fake *p, long long b, const double *x, void *out)
                 long long i = place(s, b, k), at = (k[0] * p->n[1] + k[1]) * p->n[2] + k[2];
                 set_number(s->type, out, is_real(s->type) ? i : 2 * i, x[2 * at]);
                 if (!is_real(s->type)) set_number(s->type, out, 2 * i + 1, x[2 * at + 1]);
+                const int last = b == p->batch - 1 && k[0] == s->n[0] - 1 && k[1] == s->n[1] - 1; /* may end the memory */
+                if (k[2] == s->n[2] - 1 && writes_pairs(p) && !last) set_number(s->type, out, i + 1, 0);
             }
 }
 
