@@ -160,7 +160,8 @@ static void store(const struct fake *p, long long b, const double *x, void *out)
                 long long i = place(s, b, k), at = (k[0] * p->n[1] + k[1]) * p->n[2] + k[2];
                 set_number(s->type, out, is_real(s->type) ? i : 2 * i, x[2 * at]);
                 if (!is_real(s->type)) set_number(s->type, out, 2 * i + 1, x[2 * at + 1]);
-                const int last = b == p->batch - 1 && k[0] == s->n[0] - 1 && k[1] == s->n[1] - 1; /* may end the memory */
+                const int last =
+                    b == p->batch - 1 && k[0] == s->n[0] - 1 && k[1] == s->n[1] - 1; /* may end the memory */
                 if (k[2] == s->n[2] - 1 && writes_pairs(p) && !last) set_number(s->type, out, i + 1, 0);
             }
 }

@@ -106,9 +106,11 @@ static void draw(uint64_t seed, int rank, bool large, random_problem *r) {
     } while (!random_problem_valid(r));
 }
 
+/* Now and then a plan offers no such candidate: what it expects that to err by is more than the bar, as where taps leave little in f16. */
 static void cases(suite *s, int rank, int count) {
     static random_problem r;
     const random_bench bench = {s->context, s->pool, s->full};
+    int offered = 0;
     for (int i = 0; i < count; i++) {
         random_outcome o;
         char what[200], detail[1200];
@@ -119,6 +121,8 @@ static void cases(suite *s, int rank, int count) {
         const int pick = suite_candidate(s, &p, "sourced", "all steps at once");
         stn_stencil_destroy(stencil);
         random_trial(&bench, &r, "sourced", pick, &o);
+        if (o.verdict != RANDOM_RIGHT && strstr(o.c.error.message, "there is no candidate")) continue;
+        offered++;
         const bool good = o.verdict == RANDOM_RIGHT || (o.verdict == RANDOM_REFUSED && r.new_weights);
         snprintf(what, sizeof what, "whole: %dD case %d, %s, %llu steps, %zu taps", rank, i,
                  stn_dtype_name(r.problem.dtype), (unsigned long long)r.problem.steps, r.ntaps);
@@ -127,6 +131,7 @@ static void cases(suite *s, int rank, int count) {
         suite_report(s, good, what, detail);
         if (!good) random_problem_print(&r, "sourced", pick);
     }
+    suite_report(s, offered >= count - 1 - count / 20, "whole: hardly any is not offered", NULL);
 }
 
 /* Waves that grow by 10^21 beside a mean that stays, whose 1 - K is what its weights' sum rounds to. */
