@@ -180,12 +180,12 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
     const aperiodic_state *state = plan->state;
     if (!state || !state->tree.root) return;
     const stage *first = &state->tree.root->stages[0];
-    const int64_t width = first->count ? first->edges[0].band.count : 0;
+    const int64_t width = first->count ? first->edges[0].band.right[0].count : 0;
     const levels l = levels_of(&plan->candidate);
     if (format == STN_JSON) {
         stn_json_integer(text, "steps_at_once", l.steps[0]);
         stn_json_integer(text, "band", width);
-        stn_json_integer(text, "bands", state->tree.nodes - 1);
+        stn_json_integer(text, "bands", state->tree.bands);
         stn_json_integer(text, "levels", state->tree.depth);
         stn_json_key(text, "transforms");
         stn_json_string(text, first->plan->strategy->name);
@@ -193,7 +193,7 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
     }
     name_candidate(&plan->task, &plan->candidate, text);
     stn_text_printf(text, " by %s; %d band%s in %d level%s, the outer ones %lld points wide",
-                    first->plan->strategy->name, state->tree.nodes - 1, state->tree.nodes == 2 ? "" : "s",
+                    first->plan->strategy->name, state->tree.bands, state->tree.bands == 1 ? "" : "s",
                     state->tree.depth, state->tree.depth == 1 ? "" : "s", (long long)width);
 }
 

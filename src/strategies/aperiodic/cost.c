@@ -92,9 +92,11 @@ static bool add_round(const shape *s, const rates *r, const levels *l, const box
     sum->passes += times * points, sum->launches += times;
     for (int i = 0; i < count; i++) {
         const division own = cost_divide(s, r, l, &bands[i].box, steps, false);
-        const double copied = points_of(s, &bands[i].box) * (own.steps ? 1.5 : 0.5);
-        sum->seconds += times * (own.seconds + copied * r->copy_point + 2 * r->copy_start);
-        sum->passes += times * own.passes, sum->launches += times * (own.launches + 2);
+        const bool loaded = own.steps || bands[i].parts > 1;
+        const double copied = points_of(s, &bands[i].box) * (loaded ? 1.5 : 0.5),
+                     copies = bands[i].parts * (1 + loaded);
+        sum->seconds += times * (own.seconds + copied * r->copy_point + copies * r->copy_start);
+        sum->passes += times * own.passes, sum->launches += times * (own.launches + copies);
     }
     return true;
 }

@@ -123,26 +123,52 @@ bool shape_has_room(const shape *s) {
 static int64_t good_length(int64_t least) {
     for (int64_t slots = stn_div_up(least, 16);; slots++) {
         int64_t rest = slots;
-        for (int p = 2; p <= 5; p++)
+        for (int p = 2; p <= 7; p++)
             while (rest % p == 0) rest /= p;
         if (rest == 1) return slots * 16;
     }
 }
 
+/* Has this side of the box points that its band makes right? */
+static bool has_band(const shape *s, const box *of, int k, int axis, int side) {
+    return s->stepped[axis][side] && !of->cut[axis][side] && s->depth[k][axis][side] > 0;
+}
+
+/* False: it would be no smaller than the box. */
+static bool make_band(const int64_t depth[2], const box *of, int axis, int side, band *b) {
+    const int64_t own = depth[side], n = of->n[axis];
+    const int64_t wide = depth[0] + depth[1] < n ? good_length(depth[0] + depth[1]) : n;
+    *b = (band){.box = *of, .axis = axis, .parts = 1};
+    b->box.n[axis] = wide, b->box.cut[axis][!side] = true;
+    b->seen[0] = (rows){side ? n - wide : 0, 0, wide};
+    b->right[0] = (rows){side ? n - own : 0, side ? wide - own : 0, own};
+    return wide < n;
+}
+
+/* Both sides': the same, half of the box each. */
+static bool make_both(const int64_t depth[2], const box *of, int axis, band *b) {
+    const int64_t n = of->n[axis], least = 2 * (depth[0] + depth[1]), wide = least < n ? good_length(least) : n;
+    *b = (band){.box = *of, .axis = axis, .parts = 2};
+    b->box.n[axis] = wide;
+    b->seen[0] = (rows){0, 0, wide / 2}, b->seen[1] = (rows){n - wide / 2, wide / 2, wide / 2};
+    b->right[0] = (rows){0, 0, depth[0]}, b->right[1] = (rows){n - depth[1], wide - depth[1], depth[1]};
+    return wide < n;
+}
+
+/* A source lies where the caller put it: its box is one of his. */
 int shape_bands(const shape *s, const box *of, uint64_t steps, band bands[6]) {
     int count = 0, k = s->halvings - 1;
     while (k > 0 && s->steps[k] < steps) k--;
-    for (int axis = 0; axis < 3; axis++)
-        for (int side = 0; side < 2; side++) {
-            const int64_t own = s->depth[k][axis][side], other = s->depth[k][axis][!side], n = of->n[axis];
-            if (!s->stepped[axis][side] || of->cut[axis][side] || own == 0) continue;
-            const int64_t wide = own + other < n ? good_length(own + other) : n;
-            if (wide >= n) return -1;
-            band *b = &bands[count++];
-            *b = (band){.box = *of, .axis = axis, .side = side, .first = side ? n - wide : 0};
-            b->box.n[axis] = wide, b->box.cut[axis][!side] = true;
-            b->count = own, b->from = side ? n - own : 0;
+    for (int axis = 0; axis < 3; axis++) {
+        const int64_t *depth = s->depth[k][axis];
+        const bool has[2] = {has_band(s, of, k, axis, 0), has_band(s, of, k, axis, 1)};
+        if (has[0] && has[1] && !s->task->source && make_both(depth, of, axis, &bands[count])) {
+            count++;
+            continue;
         }
+        for (int side = 0; side < 2; side++)
+            if (has[side] && !make_band(depth, of, axis, side, &bands[count++])) return -1;
+    }
     return count;
 }
 

@@ -24,12 +24,18 @@ typedef struct box {
     bool cut[3][2];
 } box;
 
-/* The points near a side that a run of the box's own leaves wrong, and what they need around them. */
+/* Rows along a band's axis, as the box that it is cut out of counts them, and as its own box does. */
+typedef struct rows {
+    int64_t from, at, count;
+} rows;
+
+/* The points near a side that a run of the box's own leaves wrong, and what they need around them; or those near both sides of an axis, in
+ * one box, each half seen by the other as a cut is: what passes the seam between them comes as far as what would come from a cut. So
+ * half as many launches have twice the blocks. */
 typedef struct band {
     box box;
-    int axis, side;
-    int64_t first;       /* where its box begins in the other along `axis` */
-    int64_t from, count; /* what it makes right, counted from the other's first */
+    int axis, parts;        /* 1; 2: both sides' */
+    rows seen[2], right[2]; /* what its box is made of, and what it makes right */
 } band;
 
 /* False: there is nothing for this strategy to do; the reason is one phrase. */

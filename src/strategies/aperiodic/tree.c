@@ -64,22 +64,27 @@ static stn_status add_copy(const maker *m, const box *of, const stn_grid_layout 
 /* ---- boxes --------------------------------------------------------------------------------------------------------- */
 
 static stn_status make_node(const maker *m, const box *of, const int64_t origin[3], uint64_t steps, const node *parent,
-                            int64_t element, int depth, node **made, stn_error *error);
+                            const band *from, int depth, node **made, stn_error *error);
 
 static stn_status make_edge(const maker *m, const node *parent, uint64_t steps, edge *e, int depth, stn_error *error) {
     const band *b = &e->band;
-    int64_t origin[3], first[3] = {0, 0, 0}, from[3] = {0, 0, 0}, right[3] = {0, 0, 0};
+    int64_t origin[3];
     memcpy(origin, parent->origin, sizeof origin);
-    origin[b->axis] += b->first, first[b->axis] = b->first, from[b->axis] = b->from;
-    right[b->axis] = b->from - b->first;
-    const int64_t element = element_of(first, parent->layout.stride);
-    STN_TRY(make_node(m, &b->box, origin, steps, parent, element, depth, &e->node, error));
+    origin[b->axis] += b->seen[0].from;
+    m->tree->bands += b->parts;
+    STN_TRY(make_node(m, &b->box, origin, steps, parent, b, depth, &e->node, error));
     const stn_grid_layout *own = &e->node->layout, *other = &parent->layout;
-    if (!e->node->reads_other) STN_TRY(add_copy(m, &b->box, other, element, own, 0, 16, &e->load, error));
-    box piece = b->box;
-    piece.n[b->axis] = b->count;
-    return add_copy(m, &piece, own, element_of(right, own->stride), other, element_of(from, other->stride), 16,
-                    &e->store, error);
+    const int64_t across = own->stride[b->axis], there = other->stride[b->axis];
+    for (int i = 0; i < b->parts; i++) {
+        const rows *seen = &b->seen[i], *right = &b->right[i];
+        box piece = b->box;
+        piece.n[b->axis] = seen->count;
+        if (!e->node->reads_other)
+            STN_TRY(add_copy(m, &piece, other, seen->from * there, own, seen->at * across, 16, &e->load[i], error));
+        piece.n[b->axis] = right->count;
+        STN_TRY(add_copy(m, &piece, own, right->at * across, other, right->from * there, 16, &e->store[i], error));
+    }
+    return STN_OK;
 }
 
 /* Some steps of the box at once. Its source lies as the caller's does. */
@@ -105,15 +110,18 @@ static stn_status make_stage(const maker *m, node *n, uint64_t steps, uint64_t r
     return STN_OK;
 }
 
-static stn_status make_steps(const maker *m, node *n, uint64_t steps, const node *parent, int64_t element,
+/* One part is read where it was cut from. */
+static stn_status make_steps(const maker *m, node *n, uint64_t steps, const node *parent, const band *from,
                              stn_error *error) {
     stn_task task = shape_by_steps(m->s, &n->box, steps);
     stn_estimate unused;
-    lies_in(&task, &parent->layout, false);
-    lower_alignment(&task, element);
+    n->reads_other = from->parts == 1;
+    if (n->reads_other) {
+        lies_in(&task, &parent->layout, false);
+        lower_alignment(&task, from->seen[0].from * parent->layout.stride[from->axis]);
+    }
     if (task.source) lower_alignment(&task, element_of(n->origin, task.source_stride));
     const char *name = cost_steps(&task, &m->plan->machine, &unused);
-    n->reads_other = true;
     n->stages[n->count++].rounds = 1;
     return add_plan(m, &task, name ? name : "direct", &n->stages[0].plan, error);
 }
@@ -134,19 +142,20 @@ int tree_copies(const stn_task *task, uint64_t rounds) {
     return task->in_place && rounds % 2 == 1;
 }
 
-/* The root's, from rounds; a band that is stepped has one. */
-static int first_grid(const maker *m, const division *d, const node *parent) {
+/* The root's, from rounds; a band that is stepped out of where it was cut from has one. */
+static int first_grid(const maker *m, const division *d, const band *from) {
     const stn_task *task = m->s->task;
-    if (parent || !d->steps) return d->steps ? 0 : 1;
+    if (from) return !d->steps && from->parts == 1;
+    if (!d->steps) return 1;
     m->tree->rounds = d->rounds + (d->rest > 0);
     const int copies = tree_copies(task, m->tree->rounds);
     if (copies == 2) return 0;
     return m->tree->rounds > 1 || copies ? 1 : 2;
 }
 
-/* element: of its first point in the parent's grid. */
+/* from: the band of the parent that it is; of the root NULL, as the parent. */
 static stn_status make_node(const maker *m, const box *of, const int64_t origin[3], uint64_t steps, const node *parent,
-                            int64_t element, int depth, node **made, stn_error *error) {
+                            const band *from, int depth, node **made, stn_error *error) {
     tree *t = m->tree;
     node *n = *made = calloc(1, sizeof *n);
     if (!n) return stn_fail_memory(error, "a plan", sizeof *n);
@@ -158,12 +167,12 @@ static stn_status make_node(const maker *m, const box *of, const int64_t origin[
     n->layout = stn_packed_layout(of->n, m->s->task->dtype);
     const division d = cost_divide(m->s, m->r, m->l, of, steps, !parent);
     const size_t bytes = (size_t)(n->layout.batch * m->s->task->batch) * stn_dtype_size(m->s->task->dtype);
-    for (int i = first_grid(m, &d, parent); i < 2; i++) {
+    for (int i = first_grid(m, &d, from); i < 2; i++) {
         n->place[i] = *m->used;
         *m->used += (size_t)stn_round_up((int64_t)bytes, PLACES);
     }
     if (*m->used > t->grids) t->grids = *m->used;
-    if (!d.steps && parent) return make_steps(m, n, steps, parent, element, error);
+    if (!d.steps && parent) return make_steps(m, n, steps, parent, from, error);
     if (!d.steps) return stn_fail(error, STN_ERROR_UNSUPPORTED, "aperiodic finds the grid too small for its bands");
     STN_TRY(make_stage(m, n, d.steps, d.rounds, depth, error));
     return d.rest ? make_stage(m, n, d.rest, 1, depth, error) : STN_OK;
@@ -177,7 +186,7 @@ stn_status tree_make(stn_plan *plan, const shape *s, const rates *r, const level
     stn_grid_layout in = {.batch = task->in_batch_stride}, out = {.batch = task->out_batch_stride};
     memcpy(in.stride, task->in_stride, sizeof in.stride), memcpy(out.stride, task->out_stride, sizeof out.stride);
     *made = (tree){.root = NULL};
-    STN_TRY(make_node(&m, &whole, (const int64_t[3]){0, 0, 0}, task->steps, NULL, 0, 0, &made->root, error));
+    STN_TRY(make_node(&m, &whole, (const int64_t[3]){0, 0, 0}, task->steps, NULL, NULL, 0, &made->root, error));
     const int copies = tree_copies(task, made->rounds);
     if (copies == 0) return STN_OK;
     const stn_grid_layout *own = &made->root->layout;
@@ -212,18 +221,24 @@ static stn_status run_node(const job *j, const node *n, char *from, char *const 
 /* A band out of the grid before a round into the one after it. */
 static stn_status run_edge(const job *j, const node *parent, const edge *e, char *before, char *after,
                            stn_error *error) {
-    const int64_t size = (int64_t)stn_dtype_size(j->task->dtype), step = parent->layout.stride[e->band.axis];
-    const int64_t skipped = e->band.from - e->band.first;
-    const char *from = before + e->band.first * step * size;
+    const band *b = &e->band;
+    const int64_t size = (int64_t)stn_dtype_size(j->task->dtype);
+    const int64_t there = parent->layout.stride[b->axis] * size, across = e->node->layout.stride[b->axis] * size;
     char *result = grid_of(j, e->node, 1);
-    if (e->load) {
-        char *const own = grid_of(j, e->node, 0), *const into[2] = {result, own};
-        STN_TRY(run_plan(j, e->load, from, own, NULL, error));
-        STN_TRY(run_node(j, e->node, own, into, &result, error));
-    } else
+    if (e->node->reads_other) {
+        const char *from = before + b->seen[0].from * there;
         STN_TRY(run_plan(j, e->node->stages[0].plan, from, result, e->node, error));
-    result += skipped * e->node->layout.stride[e->band.axis] * size;
-    return run_plan(j, e->store, result, after + e->band.from * step * size, NULL, error);
+    } else {
+        char *const own = grid_of(j, e->node, 0), *const into[2] = {result, own};
+        for (int i = 0; i < b->parts; i++)
+            STN_TRY(
+                run_plan(j, e->load[i], before + b->seen[i].from * there, own + b->seen[i].at * across, NULL, error));
+        STN_TRY(run_node(j, e->node, own, into, &result, error));
+    }
+    for (int i = 0; i < b->parts; i++)
+        STN_TRY(
+            run_plan(j, e->store[i], result + b->right[i].at * across, after + b->right[i].from * there, NULL, error));
+    return STN_OK;
 }
 
 /* From one grid into two in turn; *result: the one that it ends in. */
@@ -275,7 +290,7 @@ static void clear_node(node *n) {
         for (int k = 0; k < n->stages[i].count; k++) {
             const edge *e = &n->stages[i].edges[k];
             clear_node(e->node);
-            stn_plan_destroy(e->load), stn_plan_destroy(e->store);
+            for (int part = 0; part < 2; part++) stn_plan_destroy(e->load[part]), stn_plan_destroy(e->store[part]);
         }
     }
     free(n);

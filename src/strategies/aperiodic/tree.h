@@ -9,9 +9,9 @@ typedef struct node node;
 
 typedef struct edge {
     band band;
-    node *node;      /* owned */
-    stn_plan *load;  /* owned: the band's box out of the other; NULL: the node reads it there */
-    stn_plan *store; /* owned: what it made right, into the other */
+    node *node;         /* owned */
+    stn_plan *load[2];  /* owned: what the band's box is made of, out of the other; NULL: the node reads it there */
+    stn_plan *store[2]; /* owned: what it made right, into the other */
 } edge;
 
 /* So many rounds of the same steps. */
@@ -37,7 +37,7 @@ typedef struct tree {
     stn_plan *load, *store; /* owned: of the caller's grids; NULL: rounds read and write those as they are */
     uint64_t rounds;        /* of the root */
     size_t grids, plans;    /* bytes of the workspace: of all boxes' grids, then the most that a plan needs */
-    int nodes, depth;
+    int nodes, bands, depth;
 } tree;
 
 /* Copies of the whole grid that so many rounds take: none where the caller's grids lie as the root's own would, so that rounds read and
