@@ -134,22 +134,32 @@ static bool has_band(const shape *s, const box *of, int k, int axis, int side) {
     return s->stepped[axis][side] && !of->cut[axis][side] && s->depth[k][axis][side] > 0;
 }
 
+/* Sides of later axes may stay wrong in it: their own bands are made after it, of these points too. */
+static box box_of_band(const shape *s, const box *of, int k, int axis, int64_t wide) {
+    box own = *of;
+    own.n[axis] = wide;
+    for (int later = axis + 1; later < 3; later++)
+        for (int side = 0; side < 2; side++)
+            if (has_band(s, of, k, later, side)) own.cut[later][side] = true;
+    return own;
+}
+
 /* False: it would be no smaller than the box. */
-static bool make_band(const int64_t depth[2], const box *of, int axis, int side, band *b) {
-    const int64_t own = depth[side], n = of->n[axis];
+static bool make_band(const shape *s, const box *of, int k, int axis, int side, band *b) {
+    const int64_t *depth = s->depth[k][axis], own = depth[side], n = of->n[axis];
     const int64_t wide = depth[0] + depth[1] < n ? good_length(depth[0] + depth[1]) : n;
-    *b = (band){.box = *of, .axis = axis, .parts = 1};
-    b->box.n[axis] = wide, b->box.cut[axis][!side] = true;
+    *b = (band){.box = box_of_band(s, of, k, axis, wide), .axis = axis, .parts = 1};
+    b->box.cut[axis][!side] = true;
     b->seen[0] = (rows){side ? n - wide : 0, 0, wide};
     b->right[0] = (rows){side ? n - own : 0, side ? wide - own : 0, own};
     return wide < n;
 }
 
 /* Both sides': the same, half of the box each. */
-static bool make_both(const int64_t depth[2], const box *of, int axis, band *b) {
+static bool make_both(const shape *s, const box *of, int k, int axis, band *b) {
+    const int64_t *depth = s->depth[k][axis];
     const int64_t n = of->n[axis], least = 2 * (depth[0] + depth[1]), wide = least < n ? good_length(least) : n;
-    *b = (band){.box = *of, .axis = axis, .parts = 2};
-    b->box.n[axis] = wide;
+    *b = (band){.box = box_of_band(s, of, k, axis, wide), .axis = axis, .parts = 2};
     b->seen[0] = (rows){0, 0, wide / 2}, b->seen[1] = (rows){n - wide / 2, wide / 2, wide / 2};
     b->right[0] = (rows){0, 0, depth[0]}, b->right[1] = (rows){n - depth[1], wide - depth[1], depth[1]};
     return wide < n;
@@ -160,14 +170,13 @@ int shape_bands(const shape *s, const box *of, uint64_t steps, band bands[6]) {
     int count = 0, k = s->halvings - 1;
     while (k > 0 && s->steps[k] < steps) k--;
     for (int axis = 0; axis < 3; axis++) {
-        const int64_t *depth = s->depth[k][axis];
         const bool has[2] = {has_band(s, of, k, axis, 0), has_band(s, of, k, axis, 1)};
-        if (has[0] && has[1] && !s->task->source && make_both(depth, of, axis, &bands[count])) {
+        if (has[0] && has[1] && !s->task->source && make_both(s, of, k, axis, &bands[count])) {
             count++;
             continue;
         }
         for (int side = 0; side < 2; side++)
-            if (has[side] && !make_band(depth, of, axis, side, &bands[count++])) return -1;
+            if (has[side] && !make_band(s, of, k, axis, side, &bands[count++])) return -1;
     }
     return count;
 }
