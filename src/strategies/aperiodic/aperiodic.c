@@ -30,6 +30,7 @@ typedef struct choice {
     levels levels;
     float seconds, passes, launches, rounds; /* as a division has them */
     float bytes, flops, error;               /* of a pass by transforms: a point's; all of it */
+    float step_error;                        /* of all steps */
     int unit;
 } choice;
 
@@ -63,6 +64,7 @@ static bool add(const shape *s, const rates *r, const levels *l, stn_candidate *
     c.seconds += (float)(tree_copies(s->task, rounds) * copy);
     c.rounds = (float)rounds;
     c.bytes = (float)r->bytes_point, c.flops = (float)r->flops_point, c.error = (float)r->transform_error;
+    c.step_error = (float)r->step_error;
     c.unit = (int)r->unit;
     *to = (stn_candidate){{0}};
     memcpy(to->values, &c, sizeof c);
@@ -110,7 +112,7 @@ static void estimate(const stn_task *task, const stn_machine *machine, const stn
     result->flops = passes * (double)c.flops;
     result->launches = (double)c.launches + copies;
     result->halo_waste = passes / (points * rounds) - 1;
-    result->error = hypot((double)c.error * sqrt(rounds), stn_error_stepping(task));
+    result->error = hypot((double)c.error * sqrt(rounds), (double)c.step_error);
 }
 
 /* ---- building ------------------------------------------------------------------------------------------------------ */

@@ -4,6 +4,8 @@
 
 #include <math.h>
 
+#include "base/arith.h"
+#include "plan/accuracy.h"
 #include "plan/plan.h"
 
 #define SAMPLED_STEPS 64 /* that stepping is asked about: it may fuse some of them */
@@ -28,10 +30,12 @@ const char *cost_transforms(const stn_task *task, const stn_machine *machine, st
     return cheapest(names, task, machine, estimate);
 }
 
-/* On a GPU direct alone: bands are narrow, and to ask lowrank as well would double what choosing a plan takes. */
+/* In f32 lowrank errs by more than stepping does. */
 const char *cost_steps(const stn_task *task, const stn_machine *machine, stn_estimate *estimate) {
-    static const char *const on_host[] = {"host", NULL}, *const on_device[] = {"direct", NULL};
-    const char *const *names = !machine->is_device ? on_host : task->source ? with_source : on_device;
+    static const char *const on_host[] = {"host", NULL}, *const on_device[] = {"direct", "lowrank", NULL};
+    static const char *const narrow[] = {"direct", NULL};
+    const char *const *names = task->dtype == STN_F64 ? on_device : narrow;
+    if (!machine->is_device || task->source) names = task->source && machine->is_device ? with_source : on_host;
     return cheapest(names, task, machine, estimate);
 }
 
@@ -39,16 +43,43 @@ static double points_of(const shape *s, const box *of) {
     return (double)s->task->batch * (double)of->n[0] * (double)of->n[1] * (double)of->n[2];
 }
 
-/* Seconds of a step of a band as the run's own bands are, beside what points take there: what launches wait for in turn, which the whole
- * grid's many blocks hide. bench/results/2026-11-23-regret.md: 130 launches on bands of 1D lines took 13 and 15 us each. */
-static double start_of_band(const shape *s, const stn_machine *machine, uint64_t sampled, const rates *r) {
-    const box whole = shape_whole(s);
-    band bands[6];
-    stn_estimate stepped;
-    if (!machine->is_device || shape_bands(s, &whole, s->steps[s->halvings / 2], bands) < 1) return r->step_start;
-    const stn_task steps = shape_by_steps(s, &bands[0].box, sampled);
-    if (!cost_steps(&steps, machine, &stepped)) return r->step_start;
-    return fmax(r->step_start, stepped.seconds / (double)sampled - points_of(s, &bands[0].box) * r->step_point);
+/* One smaller than those before it, which does not take longer. */
+static void add_sample(curve *c, double points, double seconds) {
+    if (c->count == COST_SAMPLES || (c->count && points >= c->points[c->count - 1])) return;
+    c->points[c->count] = points;
+    c->seconds[c->count] = c->count ? fmin(seconds, c->seconds[c->count - 1]) : seconds;
+    c->count++;
+}
+
+static double seconds_at(const curve *c, double points) {
+    if (points >= c->points[0]) return c->seconds[0] * points / c->points[0];
+    for (int i = 1; i < c->count; i++) {
+        if (points < c->points[i]) continue;
+        const double part = (points - c->points[i]) / (c->points[i - 1] - c->points[i]);
+        return c->seconds[i] + part * (c->seconds[i - 1] - c->seconds[i]);
+    }
+    return c->seconds[c->count - 1];
+}
+
+/* Bands as the run's own are, and one of a band's: what launches wait for in turn, which the whole grid's many blocks hide, is most of what
+ * a step of these takes. bench/results/2026-11-23-regret.md: 130 launches on bands of 1D lines took 13 and 15 us each. */
+static void sample_bands(const shape *s, const stn_machine *machine, uint64_t sampled, rates *r) {
+    box at = shape_whole(s);
+    for (int level = 0; level < 2; level++) {
+        const int k = (int)stn_min(s->halvings - 1, s->halvings / 2 + level);
+        band bands[6];
+        const int count = shape_bands(s, &at, s->steps[k], bands);
+        stn_estimate found;
+        if (count < 1) return;
+        at = bands[level ? 0 : count - 1].box;
+        const stn_task steps = shape_by_steps(s, &at, sampled), once = shape_by_transforms(s, &at, s->steps[k]);
+        if (cost_steps(&steps, machine, &found)) {
+            add_sample(&r->step, points_of(s, &at), found.seconds / (double)sampled);
+            r->step_error = fmax(r->step_error, found.error * (double)s->task->steps / (double)sampled);
+        }
+        if (level == 0 && cost_transforms(&once, machine, &found))
+            add_sample(&r->transform, points_of(s, &at), found.seconds);
+    }
 }
 
 bool cost_rates(const shape *s, const stn_machine *machine, rates *made) {
@@ -59,15 +90,16 @@ bool cost_rates(const shape *s, const stn_machine *machine, rates *made) {
                    once = shape_by_transforms(s, &whole, s->steps[s->halvings / 2]);
     stn_estimate stepped = {.seconds = 0}, transformed = {.seconds = 0};
     if (!cost_steps(&steps, machine, &stepped) || !cost_transforms(&once, machine, &transformed)) return false;
-    *made = (rates){.transform_start = transformed.launches * launch, .copy_start = launch, .unit = transformed.unit};
-    made->transform_point = fmax(0, transformed.seconds - made->transform_start) / points;
-    made->step_start = stepped.launches * launch / (double)sampled;
+    *made = (rates){.copy_start = launch, .unit = transformed.unit, .transform_error = transformed.error};
     made->step_launches = stepped.launches / (double)sampled;
-    made->step_point = fmax(0, stepped.seconds / (double)sampled - made->step_start) / points;
-    made->step_start = start_of_band(s, machine, sampled, made);
+    made->step_error = stn_error_stepping(s->task);
+    add_sample(&made->step, points, stepped.seconds / (double)sampled);
+    add_sample(&made->transform, points, transformed.seconds);
+    if (machine->is_device) sample_bands(s, machine, sampled, made);
+    add_sample(&made->step, 0, made->step_launches * launch);
+    add_sample(&made->transform, 0, transformed.launches * launch);
     made->copy_point = 2 * (double)stn_dtype_size(s->task->dtype) / machine->copy_bandwidth;
     made->bytes_point = transformed.bytes / points, made->flops_point = transformed.flops / points;
-    made->transform_error = transformed.error;
     return true;
 }
 
@@ -88,13 +120,13 @@ static bool add_round(const shape *s, const rates *r, const levels *l, const box
     const int count = shape_bands(s, of, steps, bands);
     const double points = points_of(s, of);
     if (count < 0) return false;
-    sum->seconds += times * (points * r->transform_point + r->transform_start);
+    sum->seconds += times * seconds_at(&r->transform, points);
     sum->passes += times * points, sum->launches += times;
     for (int i = 0; i < count; i++) {
         const division own = cost_divide(s, r, l, &bands[i].box, steps, false);
         const bool loaded = own.steps || bands[i].parts > 1;
-        const double copied = points_of(s, &bands[i].box) * (loaded ? 1.5 : 0.5),
-                     copies = bands[i].parts * (1 + loaded);
+        const int parts = s->task->batch > 1 ? bands[i].parts : 1;
+        const double copied = points_of(s, &bands[i].box) * (loaded ? 1.5 : 0.5), copies = parts * (1 + loaded);
         sum->seconds += times * (own.seconds + copied * r->copy_point + copies * r->copy_start);
         sum->passes += times * own.passes, sum->launches += times * (own.launches + copies);
     }
@@ -103,7 +135,7 @@ static bool add_round(const shape *s, const rates *r, const levels *l, const box
 
 division cost_divide(const shape *s, const rates *r, const levels *l, const box *of, uint64_t steps, bool divided) {
     const double points = points_of(s, of), all = (double)steps;
-    division whole = {.seconds = all * (points * r->step_point + r->step_start), .launches = all * r->step_launches};
+    division whole = {.seconds = all * seconds_at(&r->step, points), .launches = all * r->step_launches};
     const uint64_t each = next_steps(l, steps, divided);
     if (each == 0) return whole;
     division some = {.steps = each, .rounds = steps / each, .rest = steps % each};

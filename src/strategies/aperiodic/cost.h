@@ -10,12 +10,20 @@ typedef struct levels {
     int always;
 } levels;
 
-/* Seconds: of one pass over a box by transforms, of one step of it, of a copy. Read off what the strategies say of the whole grid. */
+/* Seconds against points of a box, as the strategies say of some boxes of this grid, the largest first; straight lines between those. */
+#define COST_SAMPLES 4
+typedef struct curve {
+    int count;
+    double points[COST_SAMPLES], seconds[COST_SAMPLES];
+} curve;
+
+/* Of one pass over a box by transforms, of one step of it, of a copy. */
 typedef struct rates {
-    double transform_point, transform_start, step_point, step_start, copy_point, copy_start;
+    curve transform, step;
+    double copy_point, copy_start;
     double bytes_point, flops_point; /* of a pass by transforms */
     double step_launches;
-    double transform_error;
+    double transform_error, step_error; /* of a pass; of all steps */
     stn_unit unit;
 } rates;
 

@@ -45,20 +45,42 @@ static stn_status add_plan(const maker *m, const stn_task *task, const char *nam
     return STN_OK;
 }
 
-/* From element `in` of one grid to element `out` of another. */
-static stn_status add_copy(const maker *m, const box *of, const stn_grid_layout *from, int64_t in,
-                           const stn_grid_layout *to, int64_t out, int alignment, stn_plan **plan, stn_error *error) {
+/* Where a box lies in a larger one, from its first element on. */
+typedef struct place {
+    stn_grid_layout layout;
+    int64_t element;
+} place;
+
+/* `copies`: boxes, a layout's batch stride apart. */
+static stn_status add_copy(const maker *m, const box *of, int64_t copies, const place *from, const place *to,
+                           int alignment, stn_plan **plan, stn_error *error) {
     stn_tap one = {{0, 0, 0}, 1};
     stn_task task = shape_by_steps(m->s, of, 1);
-    stn_estimate unused;
     memset(task.boundary, 0, sizeof task.boundary);
     memset(task.reach, 0, sizeof task.reach);
     task.taps = &one, task.ntaps = 1, task.pattern = STN_PATTERN_STAR, task.source = false;
-    task.alignment = alignment;
-    lies_in(&task, from, false), lies_in(&task, to, true);
-    lower_alignment(&task, in), lower_alignment(&task, out);
-    const char *name = cost_steps(&task, &m->plan->machine, &unused);
-    return add_plan(m, &task, name ? name : "direct", plan, error);
+    task.alignment = alignment, task.batch = copies;
+    lies_in(&task, &from->layout, false), lies_in(&task, &to->layout, true);
+    lower_alignment(&task, from->element), lower_alignment(&task, to->element);
+    return add_plan(m, &task, m->plan->machine.is_device ? "direct" : "host", plan, error);
+}
+
+/* Rows between a band's box and the one that it is cut out of, whose layouts these are; both parts by one launch, as two boxes of a
+ * batch, where they can be. */
+static stn_status add_rows(const maker *m, const band *b, const rows part[2], const stn_grid_layout *other,
+                           const stn_grid_layout *own, bool load, stn_plan *plans[2], stn_error *error) {
+    const int64_t there = other->stride[b->axis], here = own->stride[b->axis], batch = m->s->task->batch;
+    const bool both = b->parts == 2 && batch == 1 && part[0].count == part[1].count;
+    for (int i = 0; i < (both ? 1 : b->parts); i++) {
+        box piece = b->box;
+        place outer = {*other, part[i].from * there}, inner = {*own, part[i].at * here};
+        piece.n[b->axis] = part[i].count;
+        if (both) outer.layout.batch = (part[1].from - part[0].from) * there;
+        if (both) inner.layout.batch = (part[1].at - part[0].at) * here;
+        STN_TRY(add_copy(m, &piece, both ? 2 : batch, load ? &outer : &inner, load ? &inner : &outer, 16, &plans[i],
+                         error));
+    }
+    return STN_OK;
 }
 
 /* ---- boxes --------------------------------------------------------------------------------------------------------- */
@@ -74,17 +96,8 @@ static stn_status make_edge(const maker *m, const node *parent, uint64_t steps, 
     m->tree->bands += b->parts;
     STN_TRY(make_node(m, &b->box, origin, steps, parent, b, depth, &e->node, error));
     const stn_grid_layout *own = &e->node->layout, *other = &parent->layout;
-    const int64_t across = own->stride[b->axis], there = other->stride[b->axis];
-    for (int i = 0; i < b->parts; i++) {
-        const rows *seen = &b->seen[i], *right = &b->right[i];
-        box piece = b->box;
-        piece.n[b->axis] = seen->count;
-        if (!e->node->reads_other)
-            STN_TRY(add_copy(m, &piece, other, seen->from * there, own, seen->at * across, 16, &e->load[i], error));
-        piece.n[b->axis] = right->count;
-        STN_TRY(add_copy(m, &piece, own, right->at * across, other, right->from * there, 16, &e->store[i], error));
-    }
-    return STN_OK;
+    if (!e->node->reads_other) STN_TRY(add_rows(m, b, b->seen, other, own, true, e->load, error));
+    return add_rows(m, b, b->right, other, own, false, e->store, error);
 }
 
 /* Some steps of the box at once. Its source lies as the caller's does. */
@@ -189,10 +202,10 @@ stn_status tree_make(stn_plan *plan, const shape *s, const rates *r, const level
     STN_TRY(make_node(&m, &whole, (const int64_t[3]){0, 0, 0}, task->steps, NULL, NULL, 0, &made->root, error));
     const int copies = tree_copies(task, made->rounds);
     if (copies == 0) return STN_OK;
-    const stn_grid_layout *own = &made->root->layout;
+    const place own = {made->root->layout, 0}, given = {in, 0}, asked = {out, 0};
     const int alignment = task->alignment < 16 ? task->alignment : 16;
-    STN_TRY(add_copy(&m, &whole, &in, 0, own, 0, alignment, &made->load, error));
-    return copies == 1 ? STN_OK : add_copy(&m, &whole, own, 0, &out, 0, alignment, &made->store, error);
+    STN_TRY(add_copy(&m, &whole, task->batch, &given, &own, alignment, &made->load, error));
+    return copies == 1 ? STN_OK : add_copy(&m, &whole, task->batch, &own, &asked, alignment, &made->store, error);
 }
 
 /* ---- running ------------------------------------------------------------------------------------------------------- */
@@ -230,12 +243,12 @@ static stn_status run_edge(const job *j, const node *parent, const edge *e, char
         STN_TRY(run_plan(j, e->node->stages[0].plan, from, result, e->node, error));
     } else {
         char *const own = grid_of(j, e->node, 0), *const into[2] = {result, own};
-        for (int i = 0; i < b->parts; i++)
+        for (int i = 0; i < b->parts && e->load[i]; i++)
             STN_TRY(
                 run_plan(j, e->load[i], before + b->seen[i].from * there, own + b->seen[i].at * across, NULL, error));
         STN_TRY(run_node(j, e->node, own, into, &result, error));
     }
-    for (int i = 0; i < b->parts; i++)
+    for (int i = 0; i < b->parts && e->store[i]; i++)
         STN_TRY(
             run_plan(j, e->store[i], result + b->right[i].at * across, after + b->right[i].from * there, NULL, error));
     return STN_OK;

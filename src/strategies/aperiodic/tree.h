@@ -9,9 +9,10 @@ typedef struct node node;
 
 typedef struct edge {
     band band;
-    node *node;         /* owned */
-    stn_plan *load[2];  /* owned: what the band's box is made of, out of the other; NULL: the node reads it there */
-    stn_plan *store[2]; /* owned: what it made right, into the other */
+    node *node; /* owned */
+    /* Owned; the second is NULL where the first takes both parts. */
+    stn_plan *load[2];  /* what the band's box is made of, out of the other; NULL: the node reads it there */
+    stn_plan *store[2]; /* what it made right, into the other */
 } edge;
 
 /* So many rounds of the same steps. */
