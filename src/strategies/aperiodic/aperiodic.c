@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arith.h"
 #include "base/error.h"
 #include "plan/accuracy.h"
 #include "strategies/aperiodic/tree.h"
@@ -71,7 +72,7 @@ static bool add(const shape *s, const rates *r, const levels *l, stn_candidate *
     return true;
 }
 
-/* Those worth measuring: bands divided wherever they can be, in one to three levels. */
+/* Those worth measuring: bands divided wherever they can be, in one to three levels; bands that are only stepped, and those of bands. */
 static size_t add_measured(const shape *s, const rates *r, stn_candidate *list, size_t count, size_t most) {
     for (int depth = 1; depth <= SHAPE_LEVELS && count < most; depth++) {
         levels l = {.always = 1};
@@ -82,6 +83,12 @@ static size_t add_measured(const shape *s, const rates *r, stn_candidate *list, 
         if (l.steps[depth - 1] == 0) break;
         count += add(s, r, &l, &list[count]);
     }
+    for (int k = 1; k < 5 && k < s->halvings; k++)
+        for (int inner = k; inner < k + 4 && inner < s->halvings; inner++) {
+            levels l = {.steps = {(int)stn_min((int64_t)s->steps[k], INT32_MAX)}};
+            if (inner > k) l.steps[1] = (int)stn_min((int64_t)s->steps[inner], INT32_MAX);
+            if (count < most) count += add(s, r, &l, &list[count]);
+        }
     return count;
 }
 

@@ -3,6 +3,7 @@
 #include "strategies/aperiodic/cost.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "base/arith.h"
 #include "plan/accuracy.h"
@@ -63,7 +64,8 @@ static double seconds_at(const curve *c, double points) {
 
 /* Bands as the run's own are, and one of a band's: what launches wait for in turn, which the whole grid's many blocks hide, is most of what
  * a step of these takes. bench/results/2026-11-23-regret.md: 130 launches on bands of 1D lines took 13 and 15 us each. */
-static void sample_bands(const shape *s, const stn_machine *machine, uint64_t sampled, rates *r) {
+static void sample_bands(const shape *s, const stn_machine *machine, uint64_t sampled, const char *transforms,
+                         rates *r) {
     box at = shape_whole(s);
     for (int level = 0; level < 2; level++) {
         const int k = (int)stn_min(s->halvings - 1, s->halvings / 2 + level);
@@ -73,11 +75,11 @@ static void sample_bands(const shape *s, const stn_machine *machine, uint64_t sa
         if (count < 1) return;
         at = bands[level ? 0 : count - 1].box;
         const stn_task steps = shape_by_steps(s, &at, sampled), once = shape_by_transforms(s, &at, s->steps[k]);
-        if (cost_steps(&steps, machine, &found)) {
-            add_sample(&r->step, points_of(s, &at), found.seconds / (double)sampled);
+        const char *name = cost_steps(&steps, machine, &found);
+        if (name) add_sample(&r->step, points_of(s, &at), found.seconds / (double)sampled);
+        if (name && !strcmp(name, "lowrank"))
             r->step_error = fmax(r->step_error, found.error * (double)s->task->steps / (double)sampled);
-        }
-        if (level == 0 && cost_transforms(&once, machine, &found))
+        if (level == 0 && stn_subplan_estimate(&once, machine, transforms, &found))
             add_sample(&r->transform, points_of(s, &at), found.seconds);
     }
 }
@@ -89,13 +91,14 @@ bool cost_rates(const shape *s, const stn_machine *machine, rates *made) {
     const stn_task steps = shape_by_steps(s, &whole, sampled),
                    once = shape_by_transforms(s, &whole, s->steps[s->halvings / 2]);
     stn_estimate stepped = {.seconds = 0}, transformed = {.seconds = 0};
-    if (!cost_steps(&steps, machine, &stepped) || !cost_transforms(&once, machine, &transformed)) return false;
+    const char *transforms = cost_transforms(&once, machine, &transformed);
+    if (!transforms || !cost_steps(&steps, machine, &stepped)) return false;
     *made = (rates){.copy_start = launch, .unit = transformed.unit, .transform_error = transformed.error};
     made->step_launches = stepped.launches / (double)sampled;
     made->step_error = stn_error_stepping(s->task);
     add_sample(&made->step, points, stepped.seconds / (double)sampled);
     add_sample(&made->transform, points, transformed.seconds);
-    if (machine->is_device) sample_bands(s, machine, sampled, made);
+    if (machine->is_device) sample_bands(s, machine, sampled, transforms, made);
     add_sample(&made->step, 0, made->step_launches * launch);
     add_sample(&made->transform, 0, transformed.launches * launch);
     made->copy_point = 2 * (double)stn_dtype_size(s->task->dtype) / machine->copy_bandwidth;
