@@ -74,6 +74,19 @@ void stn_timer_destroy(stn_timer *timer);
 /* Is the stream being captured into a graph? */
 bool stn_device_capturing(stn_device *device, void *stream);
 
+/* Streams beside a given one. Between begin and the joins of all branches, under the lock, what is launched on a branch's stream goes on
+ * beside what is launched on the given one, which is not being captured: a capture that two plans' executions share would take both. */
+#define STN_FORK_BRANCHES 3
+typedef struct stn_fork stn_fork;
+stn_status stn_fork_create(stn_device *device, int branches, stn_fork **fork, stn_error *error); /* at most so many */
+void stn_fork_destroy(stn_fork *fork);                                                           /* NULL is fine */
+void stn_fork_lock(stn_fork *fork);
+void stn_fork_unlock(stn_fork *fork);
+void *stn_fork_stream(const stn_fork *fork, int branch);
+stn_status stn_fork_begin(stn_fork *fork, void *stream, stn_error *error);
+/* The given stream goes on when the branch has come to its end. */
+stn_status stn_fork_join(stn_fork *fork, int branch, void *stream, stn_error *error);
+
 /* A loaded module with one kernel. */
 typedef struct stn_module stn_module;
 /* image: a cubin or NUL-terminated PTX, copied. An error carries the driver's own log of a PTX it refused. The device

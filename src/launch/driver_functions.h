@@ -55,6 +55,7 @@
     X(cuStreamCreate, 2000, (stn_cu_stream *stream, unsigned flags))                                                   \
     X(cuStreamDestroy, 4000, (stn_cu_stream stream))                                                                   \
     X(cuStreamSynchronize, 2000, (stn_cu_stream stream))                                                               \
+    X(cuStreamWaitEvent, 3020, (stn_cu_stream stream, stn_cu_event event, unsigned flags))                             \
     X(cuStreamIsCapturing, 10000, (stn_cu_stream stream, stn_cu_enum *status))                                         \
     X(cuStreamBeginCapture, 10010, (stn_cu_stream stream, stn_cu_enum mode))                                           \
     X(cuStreamEndCapture, 10000, (stn_cu_stream stream, stn_cu_graph *graph))                                          \

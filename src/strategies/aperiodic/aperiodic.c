@@ -17,6 +17,7 @@
 
 #include "base/arith.h"
 #include "base/error.h"
+#include "context/context.h"
 #include "plan/accuracy.h"
 #include "strategies/aperiodic/tree.h"
 
@@ -135,7 +136,7 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
     if (!cost_rates(&state->shape, &plan->machine, &state->rates))
         return stn_fail(error, STN_ERROR_UNSUPPORTED, "aperiodic finds nothing that transforms this grid");
     STN_TRY(tree_make(plan, &state->shape, &state->rates, &l, &state->tree, error));
-    plan->workspace_size = state->tree.grids + state->tree.plans;
+    plan->workspace_size = tree_workspace(&state->tree);
     return STN_OK;
 }
 
@@ -173,7 +174,7 @@ static void release(stn_plan *plan) {
 
 static stn_status execute(stn_plan *plan, const stn_execution *run, stn_error *error) {
     const aperiodic_state *state = plan->state;
-    return tree_run(&state->tree, &plan->task, run, error);
+    return tree_run(&state->tree, plan->context->device, &plan->task, run, error);
 }
 
 /* ---- in words ------------------------------------------------------------------------------------------------------ */

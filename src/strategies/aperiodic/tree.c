@@ -9,6 +9,7 @@
 
 #include "base/arith.h"
 #include "base/error.h"
+#include "context/context.h"
 
 #define MOST_NODES 400
 #define PLACES 256 /* bytes that each grid's place is a multiple of */
@@ -20,6 +21,7 @@ typedef struct maker {
     const levels *l;
     tree *tree;
     size_t *used; /* bytes of the workspace: of the boxes that are at work together */
+    int branch;   /* that this is made for, from 1 on; 0: none */
 } maker;
 
 /* ---- plans --------------------------------------------------------------------------------------------------------- */
@@ -40,7 +42,8 @@ static void lies_in(stn_task *task, const stn_grid_layout *layout, bool output) 
 
 static stn_status add_plan(const maker *m, const stn_task *task, const char *name, stn_plan **plan, stn_error *error) {
     STN_TRY(stn_subplan(m->plan, task, name, plan, error));
-    m->tree->plans = (size_t)stn_max((int64_t)m->tree->plans, (int64_t)(*plan)->workspace_size);
+    size_t *most = &m->tree->plans[m->branch];
+    *most = (size_t)stn_round_up(stn_max((int64_t)*most, (int64_t)(*plan)->workspace_size), PLACES);
     stn_subplan_list_kernels(m->plan, *plan);
     return STN_OK;
 }
@@ -113,13 +116,18 @@ static stn_status make_stage(const maker *m, node *n, uint64_t steps, uint64_t r
     at->rounds = rounds;
     STN_TRY(add_plan(m, &task, name, &at->plan, error));
     const int count = shape_bands(m->s, &n->box, steps, bands);
+    const size_t used = *m->used;
     for (int i = 0; i < count; i++) {
         edge *e = &at->edges[at->count++];
-        const size_t used = *m->used; /* bands are made one after the other, in the same memory */
+        maker own = *m;
+        if (m->tree->forks && depth == 0)
+            own.branch = 1 + i % STN_FORK_BRANCHES;
+        else
+            *m->used = used; /* bands are made one after the other, in the same memory */
         e->band = bands[i];
-        STN_TRY(make_edge(m, n, steps, e, depth + 1, error));
-        *m->used = used;
+        STN_TRY(make_edge(&own, n, steps, e, depth + 1, error));
     }
+    *m->used = used;
     return STN_OK;
 }
 
@@ -193,13 +201,18 @@ static stn_status make_node(const maker *m, const box *of, const int64_t origin[
 
 stn_status tree_make(stn_plan *plan, const shape *s, const rates *r, const levels *l, tree *made, stn_error *error) {
     size_t used = 0;
-    const maker m = {plan, s, r, l, made, &used};
+    const maker m = {plan, s, r, l, made, &used, 0};
     const box whole = shape_whole(s);
     const stn_task *task = &plan->task;
     stn_grid_layout in = {.batch = task->in_batch_stride}, out = {.batch = task->out_batch_stride};
     memcpy(in.stride, task->in_stride, sizeof in.stride), memcpy(out.stride, task->out_stride, sizeof out.stride);
-    *made = (tree){.root = NULL};
+    *made = (tree){.forks = plan->machine.is_device};
     STN_TRY(make_node(&m, &whole, (const int64_t[3]){0, 0, 0}, task->steps, NULL, NULL, 0, &made->root, error));
+    stn_device *device = plan->context->device;
+    if (made->forks && device) STN_TRY(stn_fork_create(device, STN_FORK_BRANCHES, &made->fork, error));
+    for (int i = 1; i <= STN_FORK_BRANCHES;
+         i++) /* what branches made right is stored where the whole grid's transforms run */
+        made->plans[0] = (size_t)stn_max((int64_t)made->plans[0], (int64_t)made->plans[i]);
     const int copies = tree_copies(task, made->rounds);
     if (copies == 0) return STN_OK;
     const place own = {made->root->layout, 0}, given = {in, 0}, asked = {out, 0};
@@ -208,20 +221,29 @@ stn_status tree_make(stn_plan *plan, const shape *s, const rates *r, const level
     return copies == 1 ? STN_OK : add_copy(&m, &whole, task->batch, &own, &asked, alignment, &made->store, error);
 }
 
+size_t tree_workspace(const tree *t) {
+    size_t bytes = t->grids;
+    for (int branch = 0; branch <= STN_FORK_BRANCHES; branch++) bytes += t->plans[branch];
+    return bytes;
+}
+
 /* ---- running ------------------------------------------------------------------------------------------------------- */
 
 typedef struct job {
     const tree *tree;
     const stn_task *task;
     const stn_execution *run;
+    void *stream;
+    size_t plans; /* where the workspace of plans begins */
+    bool forked;
 } job;
 
 static char *grid_of(const job *j, const node *n, int which) { return (char *)j->run->workspace + n->place[which]; }
 
 static stn_status run_plan(const job *j, stn_plan *plan, const void *in, void *out, const node *with_source,
                            stn_error *error) {
-    stn_execution once = {.in = in, .out = out, .stream = j->run->stream};
-    once.workspace = (char *)j->run->workspace + j->tree->grids;
+    stn_execution once = {.in = in, .out = out, .stream = j->stream};
+    once.workspace = (char *)j->run->workspace + j->plans;
     if (with_source && j->run->source)
         once.source = (const char *)j->run->source +
                       element_of(with_source->origin, j->task->source_stride) * (int64_t)stn_dtype_size(j->task->dtype);
@@ -231,26 +253,59 @@ static stn_status run_plan(const job *j, stn_plan *plan, const void *in, void *o
 static stn_status run_node(const job *j, const node *n, char *from, char *const into[2], char **result,
                            stn_error *error);
 
-/* A band out of the grid before a round into the one after it. */
-static stn_status run_edge(const job *j, const node *parent, const edge *e, char *before, char *after,
+/* A band out of the grid before a round; *result: the grid of its box that it is made right in. */
+static stn_status run_edge(const job *j, const node *parent, const edge *e, char *before, char **result,
                            stn_error *error) {
     const band *b = &e->band;
     const int64_t size = (int64_t)stn_dtype_size(j->task->dtype);
     const int64_t there = parent->layout.stride[b->axis] * size, across = e->node->layout.stride[b->axis] * size;
-    char *result = grid_of(j, e->node, 1);
-    if (e->node->reads_other) {
-        const char *from = before + b->seen[0].from * there;
-        STN_TRY(run_plan(j, e->node->stages[0].plan, from, result, e->node, error));
-    } else {
-        char *const own = grid_of(j, e->node, 0), *const into[2] = {result, own};
-        for (int i = 0; i < b->parts && e->load[i]; i++)
-            STN_TRY(
-                run_plan(j, e->load[i], before + b->seen[i].from * there, own + b->seen[i].at * across, NULL, error));
-        STN_TRY(run_node(j, e->node, own, into, &result, error));
-    }
+    *result = grid_of(j, e->node, 1);
+    if (e->node->reads_other)
+        return run_plan(j, e->node->stages[0].plan, before + b->seen[0].from * there, *result, e->node, error);
+    char *const own = grid_of(j, e->node, 0), *const into[2] = {*result, own};
+    for (int i = 0; i < b->parts && e->load[i]; i++)
+        STN_TRY(run_plan(j, e->load[i], before + b->seen[i].from * there, own + b->seen[i].at * across, NULL, error));
+    return run_node(j, e->node, own, into, result, error);
+}
+
+/* What it made right into the grid after the round. */
+static stn_status store_edge(const job *j, const node *parent, const edge *e, const char *result, char *after,
+                             stn_error *error) {
+    const band *b = &e->band;
+    const int64_t size = (int64_t)stn_dtype_size(j->task->dtype);
+    const int64_t there = parent->layout.stride[b->axis] * size, across = e->node->layout.stride[b->axis] * size;
     for (int i = 0; i < b->parts && e->store[i]; i++)
         STN_TRY(
             run_plan(j, e->store[i], result + b->right[i].at * across, after + b->right[i].from * there, NULL, error));
+    return STN_OK;
+}
+
+static stn_status run_round(const job *j, const node *n, const stage *at, char *from, char *after, stn_error *error) {
+    STN_TRY(run_plan(j, at->plan, from, after, n, error));
+    for (int k = 0; k < at->count; k++) {
+        char *result;
+        STN_TRY(run_edge(j, n, &at->edges[k], from, &result, error));
+        STN_TRY(store_edge(j, n, &at->edges[k], result, after, error));
+    }
+    return STN_OK;
+}
+
+/* The same, bands beside each other and the transforms. They are launched first: each waits for itself many times, and what the others
+ * leave of the GPU then is the transforms'. */
+static stn_status run_forked(const job *j, const node *n, const stage *at, char *from, char *after, stn_error *error) {
+    stn_fork *fork = j->tree->fork;
+    char *results[6];
+    STN_TRY(stn_fork_begin(fork, j->stream, error));
+    for (int k = 0; k < at->count; k++) {
+        const int branch = k % STN_FORK_BRANCHES;
+        job own = *j;
+        own.stream = stn_fork_stream(fork, branch), own.plans += j->tree->plans[0];
+        for (int i = 0; i < branch; i++) own.plans += j->tree->plans[1 + i];
+        STN_TRY(run_edge(&own, n, &at->edges[k], from, &results[k], error));
+    }
+    STN_TRY(run_plan(j, at->plan, from, after, n, error));
+    for (int branch = 0; branch < STN_FORK_BRANCHES; branch++) STN_TRY(stn_fork_join(fork, branch, j->stream, error));
+    for (int k = 0; k < at->count; k++) STN_TRY(store_edge(j, n, &at->edges[k], results[k], after, error));
     return STN_OK;
 }
 
@@ -262,16 +317,17 @@ static stn_status run_node(const job *j, const node *n, char *from, char *const 
         for (uint64_t round = 0; round < n->stages[i].rounds; round++) {
             const stage *at = &n->stages[i];
             char *const after = into[turn];
-            STN_TRY(run_plan(j, at->plan, from, after, n, error));
-            for (int k = 0; k < at->count; k++) STN_TRY(run_edge(j, n, &at->edges[k], from, after, error));
+            const bool forked = j->forked && n == j->tree->root && at->count;
+            STN_TRY((forked ? run_forked : run_round)(j, n, at, from, after, error));
             from = after, turn = !turn;
         }
     *result = from;
     return STN_OK;
 }
 
-stn_status tree_run(const tree *t, const stn_task *task, const stn_execution *run, stn_error *error) {
-    const job j = {t, task, run};
+static stn_status run_tree(const tree *t, const stn_task *task, const stn_execution *run, bool forked,
+                           stn_error *error) {
+    const job j = {t, task, run, run->stream, t->grids, forked};
     char *const own[2] = {grid_of(&j, t->root, 0), grid_of(&j, t->root, 1)};
     char *from = (char *)(uintptr_t)run->in, *into[2] = {own[1], own[0]}, *result;
     if (t->load) {
@@ -283,6 +339,15 @@ stn_status tree_run(const tree *t, const stn_task *task, const stn_execution *ru
         into[(t->rounds + 1) % 2] = run->out, into[t->rounds % 2] = own[1]; /* the last one's is the caller's */
     STN_TRY(run_node(&j, t->root, from, into, &result, error));
     return t->store ? run_plan(&j, t->store, result, run->out, NULL, error) : STN_OK;
+}
+
+stn_status tree_run(const tree *t, stn_device *device, const stn_task *task, const stn_execution *run,
+                    stn_error *error) {
+    if (!t->fork || stn_device_capturing(device, run->stream)) return run_tree(t, task, run, false, error);
+    stn_fork_lock(t->fork);
+    const stn_status status = run_tree(t, task, run, true, error);
+    stn_fork_unlock(t->fork);
+    return status;
 }
 
 /* ---- the rest ------------------------------------------------------------------------------------------------------ */
@@ -312,5 +377,6 @@ static void clear_node(node *n) {
 void tree_clear(tree *t) {
     clear_node(t->root);
     stn_plan_destroy(t->load), stn_plan_destroy(t->store);
+    stn_fork_destroy(t->fork);
     *t = (tree){.root = NULL};
 }

@@ -1,6 +1,7 @@
 /* A box and all that is made of it: rounds of many steps at once, and the bands at its sides, which are boxes themselves. */
 #ifndef STN_STRATEGIES_APERIODIC_TREE_H
 #define STN_STRATEGIES_APERIODIC_TREE_H
+#include "launch/driver.h"
 #include "plan/plan.h"
 #include "strategies/aperiodic/cost.h"
 #include "strategies/common/layout.h"
@@ -37,7 +38,12 @@ typedef struct tree {
     node *root;             /* owned */
     stn_plan *load, *store; /* owned: of the caller's grids; NULL: rounds read and write those as they are */
     uint64_t rounds;        /* of the root */
-    size_t grids, plans;    /* bytes of the workspace: of all boxes' grids, then the most that a plan needs */
+    /* On a GPU the root's bands of a round are made beside each other and beside the round's transforms, on streams of their own. */
+    bool forks;
+    stn_fork *fork; /* owned; NULL: one after the other */
+    size_t
+        grids; /* bytes of the workspace: of all boxes' grids; then the most that a plan needs, of the whole grid, of each branch */
+    size_t plans[1 + STN_FORK_BRANCHES];
     int nodes, bands, depth;
 } tree;
 
@@ -46,7 +52,10 @@ typedef struct tree {
 int tree_copies(const stn_task *task, uint64_t rounds);
 /* In any case to be cleared. */
 stn_status tree_make(stn_plan *plan, const shape *s, const rates *r, const levels *l, tree *made, stn_error *error);
-stn_status tree_run(const tree *t, const stn_task *task, const stn_execution *run, stn_error *error);
+/* device: NULL on the host. */
+stn_status tree_run(const tree *t, stn_device *device, const stn_task *task, const stn_execution *run,
+                    stn_error *error);
 stn_status tree_set_weights(tree *t, const stn_task *task, stn_error *error);
+size_t tree_workspace(const tree *t);
 void tree_clear(tree *t);
 #endif
