@@ -28,7 +28,7 @@ typedef struct segment_shape {
     uint8_t
         straight; /* 1: segments along x begin where they begin; 0: they are turned to whole lines of memory (SEGMENT_TURNED) */
     uint8_t tile; /* warps of a block of tiles (tile.h), whose passes 0 and 1 are y and x; 0: passes along lines */
-    uint8_t unused;
+    uint8_t way;  /* along x, of 256 points: SEGMENT_WAY */
     segment_pass pass[3];
 } segment_shape;
 _Static_assert(sizeof(segment_shape) <= sizeof(stn_candidate), "a shape is a candidate");
