@@ -23,9 +23,9 @@ constexpr int SLOT = 16 / sizeof(STORE), GROUPS = F == 1 ? SEGMENT_GROUPS : 1, A
 constexpr int MEMBERS = TEAMS * THREADS;  // threads that bring a segment's inputs
 constexpr bool STREAMED = SEGMENT_WAY & 1, AT_ONCE = SEGMENT_WAY & 2, WIDELY = SEGMENT_WAY & 4;
 static_assert(!AT_ONCE || (F == 1 && !SEGMENT_MIDDLE), "only there threads have few enough numbers of each segment");
-constexpr int EACH_POINT = ALONE ? 2 : 1;                      // numbers of a segment that a complex one holds
-constexpr int SPAN = EACH_POINT * TEAMS * LENGTH;              // of a segment
-constexpr int BLOCK_INPUTS = (ALONE ? 1 : 2 * GROUPS) * SPAN;  // inputs of a block
+constexpr int EACH_POINT = ALONE ? 2 : 1;          // numbers of a segment that a complex one holds
+constexpr int SPAN = EACH_POINT * TEAMS * LENGTH;  // of a segment
+constexpr int BLOCK_INPUTS = (ALONE ? 1 : AT_ONCE ? 0 : 2 * GROUPS) * SPAN;  // of a block, in shared memory
 
 static_assert(is_twin(sizeof(line_arguments), 2 * sizeof(REAL)), "line_header of segment/pass.c");
 static_assert(is_given(GROUPS * TEAMS * CELLS * sizeof(cell) + BLOCK_INPUTS * sizeof(STORE)),
@@ -312,31 +312,50 @@ __device__ __forceinline__ void convolve_alone(const line_arguments &a, unsigned
     }
 }
 
+// The inputs of a pair. AT_ONCE: where they are not all points of the line they come by the room that exchanges have, one segment after the
+// other.
+__device__ __forceinline__ void take_both(const line_arguments &a, unsigned segment, STORE *raw, point (&x)[16],
+                                          int t) {
+    if constexpr (AT_ONCE) {
+        if (take_pair(a, segment, x, t)) return;
+        fetch(a, segment, raw, t);
+        copy_async_wait<0>();
+        meet<false>();
+        take<false>(a, segment, raw, x, t);
+        meet<false>();
+        fetch(a, segment + 1, raw, t);
+        copy_async_wait<0>();
+        meet<false>();
+        take<true>(a, segment + 1, raw, x, t);
+    } else {
+        copy_async_wait<0>();
+        meet<(F > 1)>();  // all inputs have landed, and the room is free
+        if constexpr (SEGMENT_COSINES)
+            take_line<false>(raw, x, t), take_line<true>(raw + LENGTH, x, t);
+        else
+            take<false>(a, segment, raw, x, t), take<true>(a, segment + 1, raw + LENGTH, x, t);
+    }
+}
+
 __device__ __forceinline__ void convolve_pairs(const line_arguments &a, unsigned char *shared) {
     const unsigned group = threadIdx.x / THREADS, step = 2 * GROUPS * gridDim.x;
     cell *const room = reinterpret_cast<cell *>(shared) + group * CELLS;
-    STORE *const raw = reinterpret_cast<STORE *>(shared + GROUPS * CELLS * sizeof(cell)) + group * 2 * LENGTH;
+    STORE *const raw = AT_ONCE ? reinterpret_cast<STORE *>(room)
+                               : reinterpret_cast<STORE *>(shared + GROUPS * CELLS * sizeof(cell)) + group * 2 * LENGTH;
     unsigned segment = 2 * (GROUPS * blockIdx.x + group);
-    const auto fetch_pair = [&](unsigned first, int t) {
-        fetch(a, first, raw, t), fetch(a, first + 1, raw + LENGTH, t);
+    const auto fetch_both = [&](unsigned first, int t) {
+        if (!AT_ONCE) fetch(a, first, raw, t), fetch(a, first + 1, raw + LENGTH, t);
     };
-    if (!AT_ONCE) fetch_pair(segment, threadIdx.x % THREADS);
+    fetch_both(segment, threadIdx.x % THREADS);
 #pragma unroll 1
     for (; segment - 2 * group < a.all; segment += step) {
         point x[16];
         int t = threadIdx.x % THREADS;
         keep_here(t);
-        if (!AT_ONCE || !take_pair(a, segment, x, t)) {
-            if (AT_ONCE) fetch_pair(segment, t);
-            copy_async_wait<0>();
-            meet<(F > 1)>();  // all inputs have landed, and the room is free
-            if constexpr (SEGMENT_COSINES)
-                take_line<false>(raw, x, t), take_line<true>(raw + LENGTH, x, t);
-            else
-                take<false>(a, segment, raw, x, t), take<true>(a, segment + 1, raw + LENGTH, x, t);
-        }
+        if (AT_ONCE) meet<false>();  // the room is free
+        take_both(a, segment, raw, x, t);
         meet<(F > 1)>();
-        if (!AT_ONCE) fetch_pair(segment + step, t);
+        fetch_both(segment + step, t);
         convolve(x, room, t, room, t, a.roots, a.symbol);
         give<true>(a, segment, x, t), give<false>(a, segment + 1, x, t);
     }

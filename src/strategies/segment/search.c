@@ -97,12 +97,12 @@ static bool open_search(search *s, const char **why) {
 }
 
 /* What is worth measuring of a shape that is worth trying: more registers a thread, points whole; of products (first: any) other fragments; of
- * segments that are turned such as are not. */
+ * segments that are turned such as are not; of the shortest other ways (SEGMENT_WAY). */
 static const struct {
     int first;
     uint8_t whole, blocks, fragment, straight, way;
-} variants[] = {{1, 0, 0, 0, 0, 1}, {1, 0, 0, 0, 0, 2}, {1, 0, 0, 0, 0, 3}, {1, 0, 0, 0, 0, 4},  {1, 0, 0, 0, 0, 5},
-                {1, 0, 5, 0, 0, 2}, {1, 0, 3, 0, 0, 2}, {1, 0, 8, 0, 0, 2}, {32, 0, 1, 0, 0, 0}, {16, 0, 1, 0, 0, 0},
+} variants[] = {{1, 0, 0, 0, 0, 1}, {1, 0, 0, 0, 0, 2}, {1, 0, 5, 0, 0, 2}, {1, 0, 8, 0, 0, 2},  {1, 0, 0, 0, 0, 3},
+                {1, 0, 5, 0, 0, 3}, {1, 0, 8, 0, 0, 3}, {1, 0, 0, 0, 0, 4}, {32, 0, 1, 0, 0, 0}, {16, 0, 1, 0, 0, 0},
                 {8, 0, 3, 0, 0, 0}, {4, 0, 6, 0, 0, 0}, {8, 1, 0, 0, 0, 0}, {8, 1, 2, 0, 0, 0},  {4, 1, 0, 0, 0, 0},
                 {2, 1, 0, 0, 0, 0}, {0, 0, 0, 1, 0, 0}, {0, 0, 0, 2, 0, 0}, {1, 0, 0, 0, 1, 0},  {2, 0, 0, 0, 1, 0},
                 {4, 0, 0, 0, 1, 0}};

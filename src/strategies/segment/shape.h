@@ -5,6 +5,9 @@
 #include "strategies/segment/axis.h"
 #include "strategies/segment/product.h"
 
+/* Of SEGMENT_WAY. */
+enum { SEGMENT_STREAMED = 1, SEGMENT_AT_ONCE = 2, SEGMENT_WIDELY = 4 };
+
 /* A pass along one axis: segments of 256 * first points (first > 16: segment_alone; < 0: of a product's, product.h), of which `useful` are outputs, after
  * `lead` of their own. */
 typedef struct segment_pass {
