@@ -179,9 +179,12 @@ constexpr int SEGMENT_WHOLE = 0;    // 1: points go through shared memory whole,
 constexpr int SEGMENT_COSINES = 0;  // 1: a segment is a whole line that is mirrored at both ends
 constexpr int SEGMENT_MIDDLE = 0;   // 1: a line is its one segment's second quarter and some of its third; 2: these two
 constexpr int SEGMENT_TURNED = 0;   // segment_line: 1: a segment begins at a whole line of memory, and goes round
-constexpr int PROFILES = 0;         // 1: what values at sides add is added, along lines or in the last pass
-constexpr int SYMBOL_EVEN = 0;      // segment_face: 1: the symbol's imaginary part is even too
-constexpr int SOURCE_BACK = 0;      // segment_source: 1: frozen values back to a grid
+constexpr int SEGMENT_WAY =
+    0;  // segment_line, sum of 1: outputs are stored as not read again; 2: of 256 points, inputs come straight to
+        // registers; 4: copies have L2 fetch the 256 bytes around
+constexpr int PROFILES = 0;     // 1: what values at sides add is added, along lines or in the last pass
+constexpr int SYMBOL_EVEN = 0;  // segment_face: 1: the symbol's imaginary part is even too
+constexpr int SOURCE_BACK = 0;  // segment_source: 1: frozen values back to a grid
 // segment/product.cuh: at most 16; of segment_product coprime; where the last is 1 the others may be more
 constexpr int PRODUCT_1 = 16, PRODUCT_2 = 15, PRODUCT_3 = 7;
 constexpr int PRODUCT_ROWS = 16, PRODUCT_DEPTH = 8;  // of a fragment in f64: 16 and 8, 16 and 4, 8 and 4

@@ -20,10 +20,12 @@
 #include "segment/line.cuh"
 
 constexpr int SLOT = 16 / sizeof(STORE), GROUPS = F == 1 ? SEGMENT_GROUPS : 1, ALL_THREADS = GROUPS * TEAMS * THREADS;
-constexpr int MEMBERS = TEAMS * THREADS;                       // threads that bring a segment's inputs
-constexpr int EACH_POINT = ALONE ? 2 : 1;                      // numbers of a segment that a complex one holds
-constexpr int SPAN = EACH_POINT * TEAMS * LENGTH;              // of a segment
-constexpr int BLOCK_INPUTS = (ALONE ? 1 : 2 * GROUPS) * SPAN;  // inputs of a block
+constexpr int MEMBERS = TEAMS * THREADS;  // threads that bring a segment's inputs
+constexpr bool STREAMED = SEGMENT_WAY & 1, AT_ONCE = SEGMENT_WAY & 2, WIDELY = SEGMENT_WAY & 4;
+static_assert(!AT_ONCE || (F == 1 && !SEGMENT_MIDDLE), "only there threads have few enough numbers of each segment");
+constexpr int EACH_POINT = ALONE ? 2 : 1;          // numbers of a segment that a complex one holds
+constexpr int SPAN = EACH_POINT * TEAMS * LENGTH;  // of a segment
+constexpr int BLOCK_INPUTS = (ALONE ? 1 : AT_ONCE ? 0 : 2 * GROUPS) * SPAN;  // of a block, in shared memory
 
 static_assert(is_twin(sizeof(line_arguments), 2 * sizeof(REAL)), "line_header of segment/pass.c");
 static_assert(is_given(GROUPS * TEAMS * CELLS * sizeof(cell) + BLOCK_INPUTS * sizeof(STORE)),
@@ -83,7 +85,9 @@ __device__ __forceinline__ void fetch(const line_arguments &a, unsigned segment,
             const int i = EACH * (t + MEMBERS * k);
             const bool may_pass = SEGMENT_TURNED && EACH * MEMBERS * (k + 1) + MEMORY_LINE > SPAN;
             const STORE *const input = may_pass && i >= last ? first + i - SPAN : first + i;
-            if (VECTOR > 1)
+            if (VECTOR > 1 && WIDELY)
+                copy_async_16_of_256(raw + i, input);
+            else if (VECTOR > 1)
                 copy_async_16(raw + i, input);
             else
                 copy_element(raw + i, input);
@@ -137,6 +141,26 @@ __device__ __forceinline__ void take(const line_arguments &a, unsigned segment, 
     for (int i = 0; i < 16; i++) (IM ? x[i].im : x[i].re) = widen(raw[point_of(t, i)]);
 }
 
+// AT_ONCE: a pair whose inputs are all points of the line comes straight to registers; other warps compute meanwhile.
+template <bool IM>
+__device__ __forceinline__ void take_points(const place &s, point (&x)[16], int t) {
+    const STORE *const from = s.in + s.start;
+    const int turn = turn_of(s);
+#pragma unroll
+    for (int i = 0; i < 16; i++) {
+        const int place = point_of(t, i) + turn, j = may_wrap(i) && place >= LENGTH ? place - LENGTH : place;
+        (IM ? x[i].im : x[i].re) = widen(from[j]);
+    }
+}
+// The same answer for all of a warp.
+__device__ __forceinline__ bool take_pair(const line_arguments &a, unsigned segment, point (&x)[16], int t) {
+    const bool there = segment + 1 < a.all;
+    const place s = find(a, there ? segment : 0, SPAN), next = find(a, there ? segment + 1 : 0, SPAN);
+    if (!__all_sync(~0u, there && inside(s, SPAN) && inside(next, SPAN))) return false;
+    take_points<false>(s, x, t), take_points<true>(next, x, t);
+    return true;
+}
+
 // The same of a segment that is both parts: at(j) are its points 2 j and 2 j + 1. Stage 0 of two teams.
 template <class AT>
 __device__ __forceinline__ void take_pairs(point (&x)[16], int t, int team, const AT &at) {
@@ -173,6 +197,14 @@ __device__ __forceinline__ void take_alone(const line_arguments &a, unsigned seg
 
 // ---- outputs
 
+template <class T>
+__device__ __forceinline__ void store_output(T *to, T value) {
+    if constexpr (STREAMED && sizeof(T) > 2)
+        __stcs(to, value);
+    else
+        *to = value;
+}
+
 // Registers to the line; only few segments look for sides.
 template <bool IM, bool SIDES>
 __device__ __forceinline__ void give_to(const line_arguments &a, STORE *to, unsigned count, const sides &at, int turn,
@@ -184,7 +216,7 @@ __device__ __forceinline__ void give_to(const line_arguments &a, STORE *to, unsi
         if (here == outputs::none) continue;
         if (here == outputs::some && static_cast<unsigned>(j - a.lead) >= count) continue;
         const REAL value = IM ? x[i].im : x[i].re;
-        to[j] = narrow<STORE>(SIDES ? with_sides(a, at, value, j) : value);
+        store_output(to + j, narrow<STORE>(SIDES ? with_sides(a, at, value, j) : value));
     }
 }
 // The same of a line: registers i and 15 - i hold two neighbours.
@@ -280,25 +312,50 @@ __device__ __forceinline__ void convolve_alone(const line_arguments &a, unsigned
     }
 }
 
-__device__ __forceinline__ void convolve_pairs(const line_arguments &a, unsigned char *shared) {
-    const unsigned group = threadIdx.x / THREADS, step = 2 * GROUPS * gridDim.x;
-    cell *const room = reinterpret_cast<cell *>(shared) + group * CELLS;
-    STORE *const raw = reinterpret_cast<STORE *>(shared + GROUPS * CELLS * sizeof(cell)) + group * 2 * LENGTH;
-    unsigned segment = 2 * (GROUPS * blockIdx.x + group);
-    fetch(a, segment, raw, threadIdx.x % THREADS), fetch(a, segment + 1, raw + LENGTH, threadIdx.x % THREADS);
-#pragma unroll 1
-    for (; segment - 2 * group < a.all; segment += step) {
-        point x[16];
-        int t = threadIdx.x % THREADS;
-        keep_here(t);
+// The inputs of a pair. AT_ONCE: where they are not all points of the line they come by the room that exchanges have, one segment after the
+// other.
+__device__ __forceinline__ void take_both(const line_arguments &a, unsigned segment, STORE *raw, point (&x)[16],
+                                          int t) {
+    if constexpr (AT_ONCE) {
+        if (take_pair(a, segment, x, t)) return;
+        fetch(a, segment, raw, t);
+        copy_async_wait<0>();
+        meet<false>();
+        take<false>(a, segment, raw, x, t);
+        meet<false>();
+        fetch(a, segment + 1, raw, t);
+        copy_async_wait<0>();
+        meet<false>();
+        take<true>(a, segment + 1, raw, x, t);
+    } else {
         copy_async_wait<0>();
         meet<(F > 1)>();  // all inputs have landed, and the room is free
         if constexpr (SEGMENT_COSINES)
             take_line<false>(raw, x, t), take_line<true>(raw + LENGTH, x, t);
         else
             take<false>(a, segment, raw, x, t), take<true>(a, segment + 1, raw + LENGTH, x, t);
+    }
+}
+
+__device__ __forceinline__ void convolve_pairs(const line_arguments &a, unsigned char *shared) {
+    const unsigned group = threadIdx.x / THREADS, step = 2 * GROUPS * gridDim.x;
+    cell *const room = reinterpret_cast<cell *>(shared) + group * CELLS;
+    STORE *const raw = AT_ONCE ? reinterpret_cast<STORE *>(room)
+                               : reinterpret_cast<STORE *>(shared + GROUPS * CELLS * sizeof(cell)) + group * 2 * LENGTH;
+    unsigned segment = 2 * (GROUPS * blockIdx.x + group);
+    const auto fetch_both = [&](unsigned first, int t) {
+        if (!AT_ONCE) fetch(a, first, raw, t), fetch(a, first + 1, raw + LENGTH, t);
+    };
+    fetch_both(segment, threadIdx.x % THREADS);
+#pragma unroll 1
+    for (; segment - 2 * group < a.all; segment += step) {
+        point x[16];
+        int t = threadIdx.x % THREADS;
+        keep_here(t);
+        if (AT_ONCE) meet<false>();  // the room is free
+        take_both(a, segment, raw, x, t);
         meet<(F > 1)>();
-        fetch(a, segment + step, raw, t), fetch(a, segment + step + 1, raw + LENGTH, t);
+        fetch_both(segment + step, t);
         convolve(x, room, t, room, t, a.roots, a.symbol);
         give<true>(a, segment, x, t), give<false>(a, segment + 1, x, t);
     }

@@ -68,6 +68,7 @@ stn_status segment_kernel_get(stn_plan *plan, const segment_axis *axis, const se
     stn_params_int(&params, "SEGMENT_COSINES", pass->cosines);
     stn_params_int(&params, "SEGMENT_MIDDLE", pass->middle);
     stn_params_int(&params, "SEGMENT_TURNED", segment_turned(task, shape, pass));
+    stn_params_int(&params, "SEGMENT_WAY", pass->first == 1 ? shape->way : 0);
     stn_params_int(&params, "SEGMENT_WHOLE", shape->whole);
     stn_params_int(&params, "EXPECTED_HEADER", along_x ? sizeof(line_header) : sizeof(columns_header));
     stn_params_int(&params, "PROFILES", along_x ? segment_lines(task) : kernel->past != 0);

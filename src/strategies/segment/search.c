@@ -97,13 +97,15 @@ static bool open_search(search *s, const char **why) {
 }
 
 /* What is worth measuring of a shape that is worth trying: more registers a thread, points whole; of products (first: any) other fragments; of
- * segments that are turned such as are not. */
+ * segments that are turned such as are not; of the shortest other ways (SEGMENT_WAY). */
 static const struct {
     int first;
-    uint8_t whole, blocks, fragment, straight;
-} variants[] = {{32, 0, 1, 0, 0}, {16, 0, 1, 0, 0}, {8, 0, 3, 0, 0}, {4, 0, 6, 0, 0}, {8, 1, 0, 0, 0},
-                {8, 1, 2, 0, 0},  {4, 1, 0, 0, 0},  {2, 1, 0, 0, 0}, {0, 0, 0, 1, 0}, {0, 0, 0, 2, 0},
-                {1, 0, 0, 0, 1},  {2, 0, 0, 0, 1},  {4, 0, 0, 0, 1}};
+    uint8_t whole, blocks, fragment, straight, way;
+} variants[] = {{1, 0, 0, 0, 0, 1}, {1, 0, 0, 0, 0, 2}, {1, 0, 5, 0, 0, 2}, {1, 0, 8, 0, 0, 2},  {1, 0, 0, 0, 0, 3},
+                {1, 0, 5, 0, 0, 3}, {1, 0, 8, 0, 0, 3}, {1, 0, 0, 0, 0, 4}, {32, 0, 1, 0, 0, 0}, {16, 0, 1, 0, 0, 0},
+                {8, 0, 3, 0, 0, 0}, {4, 0, 6, 0, 0, 0}, {8, 1, 0, 0, 0, 0}, {8, 1, 2, 0, 0, 0},  {4, 1, 0, 0, 0, 0},
+                {2, 1, 0, 0, 0, 0}, {0, 0, 0, 1, 0, 0}, {0, 0, 0, 2, 0, 0}, {1, 0, 0, 0, 1, 0},  {2, 0, 0, 0, 1, 0},
+                {4, 0, 0, 0, 1, 0}};
 
 /* Of the two cheapest tiles: other numbers of threads. */
 static size_t add_tile_variants(segment_shape *best, size_t found, size_t most) {
@@ -129,13 +131,14 @@ static size_t add_variants(const search *s, segment_shape *best, size_t found, s
             if (varied.tile) continue;
             const int8_t first = varied.pass[0].first;
             if (variants[i].fragment ? first >= 0 : first != variants[i].first) continue;
-            if (s->task->dtype != STN_F64 && !variants[i].straight &&
+            if (s->task->dtype != STN_F64 && !variants[i].straight && !variants[i].way &&
                 !(s->task->dtype == STN_F16 && variants[i].fragment))
                 continue;
             if (variants[i].straight && !segment_turned(s->task, &varied, &varied.pass[0])) continue;
             if (s->count > 1 && variants[i].blocks && !along_x(&varied.pass[0])) continue;
             varied.whole = variants[i].whole, varied.blocks = variants[i].blocks,
             varied.fragment = variants[i].fragment, varied.straight = variants[i].straight;
+            varied.way = variants[i].way;
             bool good = true;
             for (int p = 0; p < varied.passes; p++) good = good && holds(s, &varied, &varied.pass[p]);
             if (!good) continue;

@@ -281,6 +281,9 @@ static void print_passes(const stn_task *task, const segment_shape *shape, stn_t
     if (shape->straight) stn_text_printf(text, ", not turned");
     if (shape->whole) stn_text_printf(text, ", points whole");
     if (shape->blocks) stn_text_printf(text, ", %d blocks", shape->blocks);
+    if (shape->way & SEGMENT_STREAMED) stn_text_printf(text, ", outputs streamed");
+    if (shape->way & SEGMENT_AT_ONCE) stn_text_printf(text, ", inputs straight to registers");
+    if (shape->way & SEGMENT_WIDELY) stn_text_printf(text, ", fetched by 256 bytes");
     if (shape->sources) stn_text_printf(text, ", what sides add convolved");
     if (shape->margins) stn_text_printf(text, ", margins stepped");
 }

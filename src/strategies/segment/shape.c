@@ -26,13 +26,19 @@ int segment_threads(const segment_shape *shape, const segment_pass *pass) {
     return f ? 32 * f->warps : 16 * (int)stn_min(pass->first, 16) * segment_pairs(shape, pass);
 }
 
+/* Inputs come straight to registers: they have no room in shared memory. */
+static bool is_at_once(const segment_shape *shape, const segment_pass *pass) {
+    return pass->first == 1 && (shape->way & SEGMENT_AT_ONCE);
+}
+
 size_t segment_shared(const stn_task *task, const segment_shape *shape, const segment_pass *pass) {
     if (pass->first < 0) return segment_product_shared(segment_factors_of(pass->first), task->dtype);
     const size_t whole = task->dtype == STN_F64 && shape->whole, cell = whole ? 16 : 8;
     const size_t pairs = (size_t)segment_pairs(shape, pass), first = (size_t)stn_min(pass->first, 16),
                  room = first * 16 * 17;
     const size_t between = along_x(pass) ? 0 : (whole ? 8 : 16) / pairs;
-    return pairs * ((room + between) * cell + 2 * 256 * first * stn_dtype_size(task->dtype));
+    const size_t inputs = is_at_once(shape, pass) ? 0 : 2 * 256 * first;
+    return pairs * ((room + between) * cell + inputs * stn_dtype_size(task->dtype));
 }
 
 int segment_blocks(const stn_task *task, const segment_shape *shape, const segment_pass *pass) {

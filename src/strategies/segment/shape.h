@@ -5,6 +5,9 @@
 #include "strategies/segment/axis.h"
 #include "strategies/segment/product.h"
 
+/* Of SEGMENT_WAY. */
+enum { SEGMENT_STREAMED = 1, SEGMENT_AT_ONCE = 2, SEGMENT_WIDELY = 4 };
+
 /* A pass along one axis: segments of 256 * first points (first > 16: segment_alone; < 0: of a product's, product.h), of which `useful` are outputs, after
  * `lead` of their own. */
 typedef struct segment_pass {
@@ -28,7 +31,7 @@ typedef struct segment_shape {
     uint8_t
         straight; /* 1: segments along x begin where they begin; 0: they are turned to whole lines of memory (SEGMENT_TURNED) */
     uint8_t tile; /* warps of a block of tiles (tile.h), whose passes 0 and 1 are y and x; 0: passes along lines */
-    uint8_t unused;
+    uint8_t way;  /* along x, of 256 points: SEGMENT_WAY */
     segment_pass pass[3];
 } segment_shape;
 _Static_assert(sizeof(segment_shape) <= sizeof(stn_candidate), "a shape is a candidate");

@@ -100,35 +100,53 @@ int segment_tile_blocks(const stn_task *task, const stn_machine *machine, const 
     return (int)stn_max(1, stn_min(stn_min(held, room), 8));
 }
 
-/* Reckoned, not measured: of the FMA rate, by blocks that a multiprocessor holds. One block waits at each of seven barriers and for its loads;
- * columns of 4096 points with one block reach 0.285, of 1024 points with several 0.54 (bench/results/2026-11-22-segment.md). In f32 shared
- * memory is the limit: 13 accesses to each complex point, which take as long as 0.5 of the rate's operations. */
-static const double rates[][4] = {
-    [STN_F64] = {0.28, 0.40, 0.46, 0.48}, [STN_F32] = {0.20, 0.27, 0.31, 0.33}, [STN_F16] = {0.20, 0.27, 0.31, 0.33}};
-#define UNMEASURED 0.7 /* of that until they are timed on a GPU: a plan takes tiles where they win even so */
-#define ENOUGH_F64 448 /* threads of a multiprocessor; with fewer the rate falls as they do */
-#define ENOUGH 640
-#define MEMORY 0.6 /* of copy bandwidth, for rows that begin anywhere; reckoned */
-#define MIX 14     /* instructions of the symbol, for a complex point */
+/* Cycles, fitted to 614 timed tiles of 44 problems, of 448 x 384 to 19616 x 20880 points: the fast ones of each within 12%
+ * (bench/results/2026-11-23-segment-tiles.md). A lone block waits at every barrier, for the instructions of each round of its threads, which
+ * depend on each other, and for memory; others on its multiprocessor fill these, as far as its units and memory let them. f16 computes as f32
+ * does; two problems only, a quarter slower. */
+static const struct {
+    double barrier, chain, byte; /* of a lone block: a phase, an instruction of a round, what goes in and out */
+    double issue, point; /* of the multiprocessor for a warp: an instruction, a point there and back in shared memory */
+    double sides;        /* longer takes a tile that reaches past a side: each input is folded */
+    double start;        /* seconds, of a launch */
+} rates[] = {[STN_F64] = {321, 3.14, 0.059, 0.589, 3.10, 0.33, 0},
+             [STN_F32] = {0, 3.11, 0.056, 0.487, 0, 0.49, 1.5e-6},
+             [STN_F16] = {0, 3.90, 0.140, 0.610, 0, 0.49, 1.5e-6}};
+#define MOVES 0.5    /* shows of what reading and writing take at the copy rate, in quadrature */
+#define LANES_F64 64 /* of the multiprocessors that were measured */
+#define LANES 128
+#define MIX 14 /* instructions of the symbol, for a complex point */
 #define TURN 4
-#define SIDES_SLOW 0.3 /* longer takes a tile that reaches past a side: each input is folded */
+#define WARP 32
 
-/* Rounds of a block's threads over what a part of them has none of. */
-static double rounds(int64_t count, int64_t threads) {
-    return (double)(stn_div_up(count, threads) * threads) / (double)count;
+/* A phase: so many butterflies, of so many points, with so many instructions for each. */
+typedef struct phase {
+    int64_t count;
+    int points;
+    double work;
+} phase;
+enum { PHASES = 7 };
+
+static void phases_of(const segment_shape *shape, phase list[PHASES]) {
+    int radices[2];
+    segment_tile_radices(shape, radices);
+    const int a = sixteenths_of(shape, 1), stored = shape->pass[0].useful;
+    const int64_t rows = segment_tile_points(shape, 0), n = 8 * (int64_t)a, units = 8 * (int64_t)(a / 2 + 1);
+    const phase row = {8 * rows, a, stn_ladder_work(a) + TURN}, second = {a * rows, 8, stn_ladder_work(8)},
+                column = {n * radices[1], radices[0], stn_ladder_work(radices[0]) + TURN},
+                foot = {2 * units * radices[0], radices[1], 2 * stn_ladder_work(radices[1]) + MIX};
+    const phase all[PHASES] = {row, second, column, foot, column, second, row};
+    memcpy(list, all, sizeof all);
+    list[PHASES - 1].count = 8 * stn_min(rows, stored + 8);
 }
 
 /* Instructions of arithmetic of a tile. */
 static double work_of(const segment_shape *shape) {
-    int radices[2];
-    segment_tile_radices(shape, radices);
-    const int64_t a = sixteenths_of(shape, 1), groups = a / 2 + 1, rows = segment_tile_points(shape, 0), n = 8 * a,
-                  threads = 32 * shape->tile;
-    const double load = stn_ladder_work(a) + TURN, turn = stn_ladder_work(8),
-                 columns = stn_ladder_work(radices[0]) + TURN, foot = 2 * stn_ladder_work(radices[1]) + MIX;
-    return (double)(rows * n) * (2 * load * rounds(8 * rows, threads) + 2 * turn * rounds(a * rows, threads) +
-                                 2 * columns * rounds(n * radices[1], threads)) +
-           foot * (double)(16 * groups * rows) * rounds(16 * groups * radices[0], threads);
+    phase list[PHASES];
+    double work = 0;
+    phases_of(shape, list);
+    for (int i = 0; i < PHASES; i++) work += (double)list[i].count * list[i].points * list[i].work;
+    return work;
 }
 
 static double tiles_along(const stn_task *task, const segment_pass *pass) {
@@ -143,23 +161,56 @@ static double part_at_sides(const stn_task *task, const segment_shape *shape) {
     double inside = 1;
     for (int i = 0; i < 2; i++) {
         const double along = tiles_along(task, &shape->pass[i]);
-        inside *= fmax(0, along - 2) / along;
+        const bool whole = !shape->pass[i].lead && task->n[1 + i] == segment_tile_points(shape, i);
+        if (!whole) inside *= fmax(0, along - 2) / along;
     }
     return 1 - inside;
 }
 
+/* Of a lone block, and of a multiprocessor's units and memory, for one tile. */
+typedef struct tile_cycles {
+    double alone, units;
+} tile_cycles;
+
+static tile_cycles cycles_of(const stn_task *task, const stn_machine *machine, const segment_shape *shape) {
+    const double lanes =
+        task->dtype == STN_F64 ? LANES_F64 / (double)machine->wide_lanes : LANES / (double)machine->lanes;
+    const double size = (double)stn_dtype_size(task->dtype), cycle = machine->multiprocessors * machine->clock;
+    const int64_t threads = WARP * (int64_t)shape->tile,
+                  all = (int64_t)segment_tile_points(shape, 0) * segment_tile_points(shape, 1),
+                  out = (int64_t)shape->pass[0].useful * shape->pass[1].useful;
+    tile_cycles c = {rates[task->dtype].byte * size * (double)(all + out), 0};
+    phase list[PHASES];
+    phases_of(shape, list);
+    for (int i = 0; i < PHASES; i++) {
+        const double work = list[i].points * list[i].work;
+        c.alone += rates[task->dtype].barrier +
+                   (double)stn_div_up(list[i].count, threads) * rates[task->dtype].chain * work * fmax(1, lanes);
+        c.units += (double)stn_div_up(list[i].count, WARP) *
+                   (rates[task->dtype].issue * work * lanes + rates[task->dtype].point * list[i].points);
+    }
+    c.units = hypot(c.units, MOVES * 2 * size * (double)out * cycle / machine->copy_bandwidth);
+    return c;
+}
+
+/* Cycles for each of so many tiles that a multiprocessor has at once. */
+static double beside(const tile_cycles *c, double blocks) { return hypot(c->alone / blocks, c->units); }
+
+/* Between what whole waves of tiles take and what tiles do that begin as soon as others end. */
 static double launch_seconds(const stn_task *task, const stn_machine *machine, const segment_shape *shape,
                              double *flops) {
-    const stn_unit unit = task->dtype == STN_F64 ? STN_UNIT_FMA_F64 : STN_UNIT_FMA_F32;
     const int blocks = segment_tile_blocks(task, machine, shape);
-    const double tiles = tiles_of(task, shape), resident = (double)(machine->multiprocessors * blocks);
-    const double few = fmin(1, 32.0 * shape->tile * blocks / (task->dtype == STN_F64 ? ENOUGH_F64 : ENOUGH));
-    const double rate = UNMEASURED * rates[task->dtype][stn_min(blocks, 4) - 1] * few * machine->flops[unit];
+    const double tiles = tiles_of(task, shape), each = tiles / machine->multiprocessors, waves = floor(each / blocks),
+                 rest = ceil(each - waves * blocks);
+    const tile_cycles c = cycles_of(task, machine, shape);
+    const double full = beside(&c, blocks), last = rest > 0 ? rest * beside(&c, rest) : 0;
+    const double whole = waves * blocks * full + last, even = waves > 0 ? each * full : whole;
+    const double at_sides = part_at_sides(task, shape), slow = at_sides > 0 ? fmin(1, at_sides + blocks / each) : 0;
+    const double compute = (whole + even) / 2 * (1 + rates[task->dtype].sides * slow),
+                 move = 2 * (double)stn_dtype_size(task->dtype) * (double)stn_task_points(task);
     *flops = 2 * work_of(shape) * tiles;
-    const double compute = *flops / rate * ceil(tiles / resident) / (tiles / resident),
-                 move = 2 * (double)stn_dtype_size(task->dtype) * (double)stn_task_points(task) /
-                        (MEMORY * machine->copy_bandwidth);
-    return fmax(compute * (1 + SIDES_SLOW * part_at_sides(task, shape)), move) + machine->launch_seconds;
+    return fmax(compute / machine->clock, move / machine->copy_bandwidth) + rates[task->dtype].start +
+           machine->launch_seconds;
 }
 
 /* As those of lines (cost.c), of two short passes; no less than what tests/strategies/test_errors finds. */

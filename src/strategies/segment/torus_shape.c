@@ -20,11 +20,15 @@
 #define LONGEST 64 /* points of a tile along an axis */
 #define MOST_TILES ((int64_t)1 << 30)
 
-/* Parts of the unit's rate, and of copy bandwidth. No tile is measured yet. f64: segments of products reach 0.48 to 0.53
- * (bench/results/2026-11-23-segment-forms.md); tiles that are even read half the matrices a product. Of other types numbers are split and
- * packed beside each product, some 25 instructions for 13 cycles of 3 tf32 products, 15 for 4 of one of halves: guesses, on the slow side. */
-static const double rates[] = {[STN_F64] = 0.45, [STN_F32] = 0.15, [STN_F16] = 0.08};
-#define MEMORY 0.6
+/* Parts of the unit's rate by tile (segment_torus_factors), and of copy bandwidth: bench/results/2026-11-23-segment-tiles.md. Of f32 and f16
+ * numbers are split and packed beside each product, which takes longer than the products: halves in one part take as long as in two. 8 x 9 x 10
+ * is not measured. */
+static const double rates[][SEGMENT_TORI] = {[STN_F64] = {0.25, 0.44, 0.32, 0.45, 0.17, 0.18, 0.18, 0.225},
+                                             [STN_F32] = {0.135, 0.195, 0.22, 0.163, 0.13, 0.14, 0.14, 0.165},
+                                             [STN_F16] = {0.028, 0.028, 0.028, 0.028, 0.028, 0.028, 0.028, 0.028}};
+#define MEMORY 0.45
+#define START 4e-6        /* seconds of a launch: tiles are loaded, multiplied and stored one after the other */
+#define SHIFTED_SLOWS 1.3 /* times longer takes a tile past a side that is no 0 */
 #define BESIDE 0.02
 
 void segment_torus_points(const segment_torus *tile, int points[3]) {
@@ -168,6 +172,13 @@ static double predicted_error(const stn_task *task, const segment_torus *tile) {
     return (tile->margins ? hypot(own, stn_error_stepping(task)) : own) + drift;
 }
 
+static double part_at_sides(const int64_t counts[3]) {
+    double inside = 1;
+    for (int k = 0; k < 3; k++)
+        if (counts[k] > 1) inside *= (double)(counts[k] - 2) / (double)counts[k];
+    return 1 - inside;
+}
+
 /* faces: seconds of a launch that the margins take. */
 static void cost_beside(const stn_task *task, const stn_machine *machine, const segment_torus *tile, double faces,
                         stn_estimate *e) {
@@ -182,13 +193,16 @@ static void cost_beside(const stn_task *task, const stn_machine *machine, const 
     const double turns = ceil(tiles / 2) / resident;
     memset(e, 0, sizeof *e);
     e->unit = segment_product_unit(task->dtype, tile->fragment);
-    const double flops =
-        segment_product_flops(f, tile->even) * segment_product_parts(task->dtype, tile->fragment) * ceil(tiles / 2);
-    const double compute = flops / (rates[task->dtype] * machine->flops[e->unit]) * ceil(turns) / turns;
+    const double parts = segment_product_parts(task->dtype, tile->fragment);
+    const double flops = segment_product_flops(f, tile->even) * parts * ceil(tiles / 2);
+    const double rate =
+        rates[task->dtype][tile->number] * (task->dtype == STN_F16 ? parts : 1) * machine->flops[e->unit];
+    const double compute =
+        flops / rate * ceil(turns) / turns * (1 + (tile->shifted ? SHIFTED_SLOWS : 0) * part_at_sides(counts));
     const double move = size * (tiles * length + points) / (MEMORY * machine->copy_bandwidth);
     e->launches = tile->launches;
     e->bytes = e->launches * 2 * size * points, e->flops = e->launches * flops;
-    e->seconds = e->launches * (fmax(compute, move) + BESIDE * fmin(compute, move) + machine->launch_seconds);
+    e->seconds = e->launches * (fmax(compute, move) + BESIDE * fmin(compute, move) + START + machine->launch_seconds);
     e->seconds += e->launches * faces;
     e->halo_waste = tiles * length / points - 1;
     e->error = predicted_error(task, tile), e->stepping = tile->margins;

@@ -238,6 +238,41 @@ static void candidates(suite *s) {
     }
 }
 
+/* Ways of the shortest segments: inputs straight to registers, outputs that are not read again, wider fetches; turned or not, sides, batches,
+ * odd layouts. */
+static void ways(suite *s) {
+    static const char *const words[] = {"inputs straight to registers", "outputs streamed", "fetched by 256 bytes",
+                                        "outputs streamed, inputs straight to registers"};
+    static const struct {
+        int n, low, high, radius, steps;
+        bool uneven, odd;
+    } cases[] = {
+        {8192, STN_WRAP, STN_WRAP, 1, 1, false, false},       {5003, STN_WRAP, STN_WRAP, 2, 3, true, true},
+        {3001, STN_FIXED, STN_CONSTANT, 1, 20, false, false}, {7000, STN_REFLECT, STN_MIRROR, 3, 7, false, true},
+        {4111, STN_NEAREST, STN_CONSTANT, 2, 2, true, false}, {300, STN_CONSTANT, STN_CONSTANT, 1, 40, false, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (size_t w = 0; w < sizeof words / sizeof *words; w++) {
+            if (!s->full && (i + w) % 2) continue;
+            dice d = {(uint64_t)(i * 7 + w) + 60};
+            stn_stencil *stencil = (cases[i].uneven ? uneven_line : even_line)(&d, cases[i].radius);
+            stn_problem p = line_of(stencil, cases[i].n, (uint64_t)cases[i].steps);
+            set_sides(&p, 0, cases[i].low, cases[i].high);
+            p.batch = 1 + (int)(i + w) % 3;
+            p.in_place = i % 3 == 1;
+            if (cases[i].odd) p.alignment = s->dtype_given ? 4 : 8;
+            p = suite_problem(s, &p);
+            char what[240], detail[1200];
+            comparison c;
+            const int pick = suite_candidate(s, &p, "segment", words[w]);
+            const bool good = compare_candidate_with_host(s->context, s->pool, &p, "segment", pick, true, d.state, &c);
+            snprintf(what, sizeof what, "%s, %d points, %s:%s, %d steps", words[w], cases[i].n,
+                     side_names[cases[i].low], side_names[cases[i].high], cases[i].steps);
+            suite_detail(&c, detail, sizeof detail);
+            suite_report(s, good && strstr(c.parameters, words[w]), what, detail);
+            stn_stencil_destroy(stencil);
+        }
+}
+
 /* Coprime products of every length, in f64 and f16 by each fragment: sides, uneven weights, margins, 1 to 4096 steps, batches, odd layouts. */
 static void products(suite *s) {
     static const struct {
@@ -346,8 +381,9 @@ static void plans(suite *s) {
 }
 
 int main(int argc, char **argv) {
-    static const suite_part parts[] = {
-        {"folds", folds},           {"margins", margins}, {"steps", steps}, {"sizes", sizes}, {"layouts", layouts},
-        {"candidates", candidates}, {"periods", periods}, {"modes", modes}, {"plans", plans}, {"products", products}};
+    static const suite_part parts[] = {{"folds", folds},       {"margins", margins}, {"steps", steps},
+                                       {"sizes", sizes},       {"layouts", layouts}, {"candidates", candidates},
+                                       {"periods", periods},   {"modes", modes},     {"plans", plans},
+                                       {"products", products}, {"ways", ways}};
     return suite_main(argc, argv, parts, sizeof parts / sizeof *parts);
 }
