@@ -17,11 +17,16 @@ template <>
 struct sparse_words<float> {
     static constexpr int POINTS = 1;  // of a word
     static __device__ __forceinline__ unsigned read(unsigned word) { return float_to_tf32(__uint_as_float(word)); }
+    // What `read` leaves of it.
+    static __device__ __forceinline__ unsigned rest(unsigned word, unsigned high) {
+        return float_to_tf32(__uint_as_float(word) - __uint_as_float(high));
+    }
 };
 template <>
 struct sparse_words<half_t> {
     static constexpr int POINTS = 2;
     static __device__ __forceinline__ unsigned read(unsigned word) { return word; }
+    static __device__ __forceinline__ unsigned rest(unsigned, unsigned) { return 0; }
 };
 
 // A lane's words, COUNT of 2 or 4, in one access of shared memory.
@@ -42,8 +47,8 @@ __device__ __forceinline__ void load_parts(unsigned (&high)[COUNT], unsigned (&l
     const word_run<COUNT> run = *reinterpret_cast<const word_run<COUNT> *>(from);
 #pragma unroll
     for (int i = 0; i < COUNT; i++) {
-        high[i] = float_to_tf32(__uint_as_float(run.e[i]));
-        low[i] = float_to_tf32(__uint_as_float(run.e[i]) - __uint_as_float(high[i]));
+        high[i] = sparse_words<float>::read(run.e[i]);
+        low[i] = sparse_words<float>::rest(run.e[i], high[i]);
     }
 }
 

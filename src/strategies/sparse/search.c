@@ -76,10 +76,25 @@ static void insert_wider(search *s, const sparse_shape *shape) {
     }
 }
 
+/* Without shared memory, in small blocks: of so many warps, blocks on a multiprocessor, and in planes warps side by side. */
+static void insert_straight(search *s, const sparse_shape *shape) {
+    static const struct {
+        int warps, blocks, beside;
+    } lines[] = {{4, 6, 0}, {8, 3, 0}, {8, 2, 0}},
+      planes[] = {{4, 6, 2}, {4, 5, 2}, {4, 4, 2}, {8, 2, 2}, {8, 2, 4}, {4, 4, 1}, {4, 3, 2}, {4, 2, 2}};
+    const bool line = s->task->rank == 1;
+    for (size_t i = 0; i < (line ? sizeof lines / sizeof *lines : sizeof planes / sizeof *planes); i++) {
+        sparse_shape straight = *shape;
+        const int warps = line ? lines[i].warps : planes[i].warps, blocks = line ? lines[i].blocks : planes[i].blocks;
+        if (sparse_fit_straight(s->task, warps, planes[i].beside, blocks, &straight)) insert(s, straight);
+    }
+}
+
 /* Those that read whole lines of memory. */
 static void insert_whole(search *s, sparse_shape shape) {
     if (!sparse_fit_whole(s->task, s->machine, &shape)) return;
     insert(s, shape);
+    insert_straight(s, &shape);
     insert_wider(s, &shape);
     sparse_shape other = shape;
     if (sparse_fit_more(s->task, s->machine, &other)) insert(s, other);

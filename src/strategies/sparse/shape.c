@@ -20,8 +20,9 @@
 #define MEMORY_LINE 128       /* bytes */
 #define WALK_ROWS 8           /* of a warp of sparse_walk */
 #define WALK_COLUMNS 128
-#define CHUNK 32          /* rows of a chain's ring that arrive together */
-#define FRAGMENTS_HELD 16 /* left factors in registers, 4 each; beside them 32 sums */
+#define MOST_REGISTERS 65536 /* of a multiprocessor */
+#define CHUNK 32             /* rows of a chain's ring that arrive together */
+#define FRAGMENTS_HELD 16    /* left factors in registers, 4 each; beside them 32 sums */
 
 int sparse_reach(const stn_task *task, const sparse_shape *shape, int axis, int side) {
     return shape->fused * task->reach[axis][side];
@@ -69,6 +70,7 @@ sparse_window sparse_window_y_of(const stn_task *task, const sparse_shape *shape
 
 const char *sparse_kernel_name(const stn_task *task, const sparse_shape *shape) {
     if (shape->terms) return sparse_is_brick(task, shape) ? "sparse_brick" : "sparse_chain";
+    if (!shape->stages) return "sparse_straight";
     return task->rank == 1 ? "sparse_line" : shape->whole ? "sparse_walk" : "sparse_tile";
 }
 
@@ -109,7 +111,7 @@ static size_t ring_bytes(const stn_task *task, const sparse_shape *shape) {
 }
 
 size_t sparse_shared(const stn_task *task, const sparse_shape *shape) {
-    if (is_walk(task, shape)) return ring_bytes(task, shape);
+    if (is_walk(task, shape) && shape->stages) return ring_bytes(task, shape);
     return stage_bytes(task, shape) * (size_t)shape->stages;
 }
 
@@ -336,6 +338,28 @@ bool sparse_fit_wider(const stn_task *task, const stn_machine *machine, int warp
     if ((sparse_shared(task, shape) + 1024) * (size_t)blocks > machine->shared_per_block) return false;
     fit_walk(task, machine, shape);
     return true;
+}
+
+/* Registers of sparse_straight: left factors, all words that a warp reads, and some 30 beside; sums take the place of words. */
+static int straight_registers(const stn_task *task, const sparse_shape *shape, int rows) {
+    sparse_window w = sparse_window_of(task, shape);
+    return 4 * rows * sparse_products(&w) * shape->parts + (rows + WALK_ROWS - 1) * 2 * shape->halves + 30;
+}
+
+/* Past sides that mirror, 16 bytes do not lie side by side. */
+bool sparse_fit_straight(const stn_task *task, int warps, int beside, int blocks, sparse_shape *shape) {
+    sparse_rows rows;
+    for (int side = 0; side < 2; side++) {
+        stn_boundary_kind kind = task->boundary[2][side].kind;
+        if (kind == STN_REFLECT || kind == STN_MIRROR) return false;
+    }
+    if (!shape->whole || shape->vector == 1 || task->n[2] % slot(task)) return false;
+    if (!sparse_rows_of(task, shape->fused, &rows)) return false;
+    shape->warps = warps, shape->beside = task->rank == 2 ? beside : 0, shape->blocks = blocks;
+    shape->stages = 0, shape->walk = 1, shape->apart = 0, shape->whole = 1;
+    if (straight_registers(task, shape, rows.all) > MOST_REGISTERS / (32 * warps * blocks)) return false;
+    sparse_tiles tiles = sparse_tiles_of(task, shape);
+    return task->batch <= INT32_MAX / tiles.walks / tiles.x;
 }
 
 bool sparse_share_otherwise(const stn_task *task, const stn_machine *machine, sparse_shape *shape) {

@@ -19,7 +19,8 @@ typedef struct sparse_shape {
     int halves;   /* of the window (encode.h); in 1D even */
     int halves_y; /* chain: of the window of rows, even */
     int lead;     /* points from the window's first to its first output */
-    int warps, stages, blocks;
+    int warps, blocks;
+    int stages;  /* in shared memory; 0: sparse_straight, which has none */
     int abreast; /* sparse_tile, sparse_line: products' columns lie side by side, and stores are whole lines of memory */
     int whole;   /* what is read comes in whole lines of memory, 2: in pairs of them; sparse_walk, sparse_line */
     int apart;   /* sparse_line: of a block's tiles, other blocks' lie between them */
@@ -54,6 +55,9 @@ bool sparse_fit_whole(const stn_task *task, const stn_machine *machine, sparse_s
  * if it does not hold them. */
 bool sparse_fit_wider(const stn_task *task, const stn_machine *machine, int warps, int beside, int blocks, int stages,
                       sparse_shape *shape);
+/* One that reads whole lines of memory, without shared memory: of blocks of so many warps, `beside` of them side by side in planes, so many
+ * blocks on a multiprocessor. False if no kernel does. */
+bool sparse_fit_straight(const stn_task *task, int warps, int beside, int blocks, sparse_shape *shape);
 /* Another way for its blocks to share the tiles: of lines, so that all that is read at a time is near; of planes, by no more blocks than
  * run at once. False if it is the same. */
 bool sparse_share_otherwise(const stn_task *task, const stn_machine *machine, sparse_shape *shape);

@@ -286,13 +286,16 @@ static void name_candidate(const stn_task *task, const stn_candidate *candidate,
     stn_text_printf(text, "%d steps a launch", shape.fused);
     if (shape.terms == 1) stn_text_printf(text, " as a chain");
     if (shape.terms > 1) stn_text_printf(text, " as %d chains", shape.terms);
+    const bool straight = !shape.stages;
     if (shape.abreast) stn_text_printf(text, shape.whole ? ", abreast, whole lines" : ", abreast");
+    if (straight) stn_text_printf(text, " straight from memory");
     if (shape.beside && task->rank == 1)
         stn_text_printf(text, ", columns beside each other by %d, whole lines", shape.beside);
-    if (shape.beside && task->rank == 2)
+    if (straight && task->rank == 2) stn_text_printf(text, ", %d warps side by side", shape.beside);
+    if (!straight && shape.beside && task->rank == 2)
         stn_text_printf(text, ", tiles of %d warps side by side, %d stages", shape.beside, shape.stages);
     if (shape.whole == 2) stn_text_printf(text, ", read by pairs");
-    if (shape.whole) stn_text_printf(text, shape.apart ? ", %d tiles apart" : ", walks of %d", shape.walk);
+    if (shape.whole && !straight) stn_text_printf(text, shape.apart ? ", %d tiles apart" : ", walks of %d", shape.walk);
     stn_text_printf(text,
                     ", windows of %d points, %s products, %d warps, %d block%s, a point takes %.4g multiplications, "
                     "%.4g elements, %.4g weights",

@@ -67,6 +67,20 @@ static void wider(suite *s) {
     suite_report(s, all, "all of them", NULL);
 }
 
+/* Without shared memory: lines and planes of both types, and f32 in two parts. */
+static void straight(suite *s) {
+    int seen[3] = {0};
+    for (int turn = 0; turn < (s->full ? 150 : 15); turn++) {
+        comparison c;
+        const int rank = turn % 3 ? 2 : 1;
+        const bool any = check(s, "straight from memory", rank, (dice){(uint64_t)(6400 + turn)}, turn, &c);
+        seen[0] += any && rank == 1;
+        seen[1] += any && rank == 2 && strstr(c.parameters, "f16") != NULL;
+        seen[2] += any && rank == 2 && strstr(c.parameters, "tf32") != NULL;
+    }
+    suite_report(s, seen[0] && seen[1] && seen[2], "lines, and planes of both types", NULL);
+}
+
 /* Lines in windows too long to be abreast, whose columns lie beside each other: windows, sides and sizes at random. */
 static void beside(suite *s) {
     int seen[3] = {0};
@@ -130,6 +144,6 @@ static void split(suite *s) {
 
 int main(int argc, char **argv) {
     static const suite_part parts[] = {
-        {"whole-lines", whole_lines}, {"wider", wider}, {"beside", beside}, {"split", split}};
+        {"whole-lines", whole_lines}, {"wider", wider}, {"straight", straight}, {"beside", beside}, {"split", split}};
     return suite_main(argc, argv, parts, sizeof parts / sizeof *parts);
 }
