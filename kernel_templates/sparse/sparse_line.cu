@@ -188,7 +188,7 @@ __device__ __forceinline__ void store_segments(const line_arguments &a, STORED *
 
 static_assert(is_given(STAGES * STAGE * sizeof(STORED)), "the launcher gives the shared memory that this takes");
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_line(const __grid_constant__ line_arguments a) {
-    let_next_launch_begin();  // the faces
+    let_next_launch_begin();  // the faces, or where there are none the next sweep
     extern __shared__ __align__(128) unsigned char stn_shared[];
     STORED *const shared = reinterpret_cast<STORED *>(stn_shared);  // STAGES stages
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, t = lane % 4;
@@ -206,6 +206,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_line(const 
     for (int k = 0; k < PRODUCTS; k++) begin[k] = place_of(SKIP + at + k * POINTS_OF_SET);
     int stage = 0, filled = 0;
     long long next = first;
+    wait_for_launch_before();
 #pragma unroll 1
     for (long long tile = first - AHEAD * step; tile < last; tile += step) {
         if (tile >= first) {
