@@ -38,7 +38,7 @@ static const struct {
            .start = 6000,
            .elements = 6};
 #define FULL 16.0       /* warps */
-#define UNTIMED 1.6     /* of lines beside each other in f16: what is measured goes first, and meets its bars */
+#define UNTIMED 1.6     /* of elements in two parts straight from memory: what is measured goes first */
 #define MEMORY_LINE 128 /* bytes */
 
 /* Of a warp's tile of 16 x 64 points: products of 16 words, and cycles in which shared memory answers it, 128 bytes each. */
@@ -172,7 +172,7 @@ void sparse_cost(const stn_task *task, const stn_machine *machine, const sparse_
     double launch = fmax(beside(task, shape, memory, tensor, shared) / launches, least);
     double faces = shape->extended ? 0 : stn_faces_seconds(task, machine, shape->fused);
     if (slow_loads(task, shape)) launch *= rates.elements;
-    if (task->rank == 1 && shape->beside > 1 && task->dtype == STN_F16) launch *= UNTIMED;
+    if (!shape->stages && sparse_splits(task)) launch *= UNTIMED;
     e->seconds = launches * (machine->launch_seconds + launch + faces);
     e->error = sparse_error(shape);
 }

@@ -80,13 +80,15 @@ static void insert_wider(search *s, const sparse_shape *shape) {
 static void insert_straight(search *s, const sparse_shape *shape) {
     static const struct {
         int warps, blocks, beside;
-    } lines[] = {{4, 6, 0}, {8, 3, 0}, {8, 2, 0}},
-      planes[] = {{4, 6, 2}, {4, 5, 2}, {4, 4, 2}, {8, 2, 2}, {8, 2, 4}, {4, 4, 1}, {4, 3, 2}, {4, 2, 2}};
+    } lines[] = {{8, 3, 0}, {4, 6, 0}, {8, 2, 0}},
+      planes[] = {{8, 3, 2}, {8, 2, 2}, {4, 6, 2}, {4, 5, 2}, {4, 4, 2}, {8, 2, 4}, {8, 2, 1}, {4, 3, 2}, {4, 2, 2}};
     const bool line = s->task->rank == 1;
     for (size_t i = 0; i < (line ? sizeof lines / sizeof *lines : sizeof planes / sizeof *planes); i++) {
         sparse_shape straight = *shape;
         const int warps = line ? lines[i].warps : planes[i].warps, blocks = line ? lines[i].blocks : planes[i].blocks;
-        if (sparse_fit_straight(s->task, warps, planes[i].beside, blocks, &straight)) insert(s, straight);
+        if (!sparse_fit_straight(s->task, warps, planes[i].beside, blocks, &straight)) continue;
+        insert(s, straight);
+        if (shape->parts > 1) break;
     }
 }
 
@@ -94,7 +96,6 @@ static void insert_straight(search *s, const sparse_shape *shape) {
 static void insert_whole(search *s, sparse_shape shape) {
     if (!sparse_fit_whole(s->task, s->machine, &shape)) return;
     insert(s, shape);
-    insert_straight(s, &shape);
     insert_wider(s, &shape);
     sparse_shape other = shape;
     if (sparse_fit_more(s->task, s->machine, &other)) insert(s, other);
@@ -122,6 +123,7 @@ static void search_tiles(search *s, int most_fused) {
             sparse_shape other = shape;
             if (sparse_fit_more(s->task, s->machine, &other)) insert(s, other);
             insert_whole(s, shape);
+            insert_straight(s, &shape);
             shape.abreast = 0;
             insert(s, shape);
         }

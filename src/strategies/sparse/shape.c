@@ -312,15 +312,18 @@ bool sparse_fit_more(const stn_task *task, const stn_machine *machine, sparse_sh
     return true;
 }
 
+/* Windows of planes that sparse_walk and sparse_straight have words for: they look past their outputs. */
+static bool short_window(const stn_task *task, const sparse_shape *shape) {
+    return shape->halves >= (task->dtype == STN_F16 ? 2 : 3) && shape->halves <= 4;
+}
+
 bool sparse_fit_whole(const stn_task *task, const stn_machine *machine, sparse_shape *shape) {
     sparse_rows rows;
     if (!shape->abreast || task->rank == 3 || shape->lead * (int)stn_dtype_size(task->dtype) > MEMORY_LINE)
         return false;
-    if (task->rank == 2) {
-        int least = task->dtype == STN_F16 ? 2 : 3; /* halves, of a window that looks past its outputs */
-        if (shape->halves < least || shape->halves > 4) return false;
-        if (!sparse_rows_of(task, shape->fused, &rows) || rows.all > shape->held) return false;
-    }
+    if (task->rank == 2 &&
+        (!short_window(task, shape) || !sparse_rows_of(task, shape->fused, &rows) || rows.all > shape->held))
+        return false;
     shape->whole = 1;
     for (shape->blocks = most_blocks(task, shape); shape->blocks; shape->blocks--)
         for (shape->stages = 3; shape->stages > 1; shape->stages--)
@@ -353,7 +356,8 @@ bool sparse_fit_straight(const stn_task *task, int warps, int beside, int blocks
         stn_boundary_kind kind = task->boundary[2][side].kind;
         if (kind == STN_REFLECT || kind == STN_MIRROR) return false;
     }
-    if (!shape->whole || shape->vector == 1 || task->n[2] % slot(task)) return false;
+    if (!shape->abreast || task->rank == 3 || shape->vector == 1 || task->n[2] % slot(task)) return false;
+    if (task->rank == 2 && !short_window(task, shape)) return false;
     if (!sparse_rows_of(task, shape->fused, &rows)) return false;
     shape->warps = warps, shape->beside = task->rank == 2 ? beside : 0, shape->blocks = blocks;
     shape->stages = 0, shape->walk = 1, shape->apart = 0, shape->whole = 1;

@@ -55,7 +55,7 @@ bool sparse_fit_whole(const stn_task *task, const stn_machine *machine, sparse_s
  * if it does not hold them. */
 bool sparse_fit_wider(const stn_task *task, const stn_machine *machine, int warps, int beside, int blocks, int stages,
                       sparse_shape *shape);
-/* One that reads whole lines of memory, without shared memory: of blocks of so many warps, `beside` of them side by side in planes, so many
+/* One that is abreast, without shared memory: of blocks of so many warps, `beside` of them side by side in planes, so many
  * blocks on a multiprocessor. False if no kernel does. */
 bool sparse_fit_straight(const stn_task *task, int warps, int beside, int blocks, sparse_shape *shape);
 /* Another way for its blocks to share the tiles: of lines, so that all that is read at a time is near; of planes, by no more blocks than
