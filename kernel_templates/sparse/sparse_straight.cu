@@ -18,7 +18,7 @@
 #include "sparse/rows.cuh"
 
 constexpr int COUNT = SPARSE_ROW_COUNT[0], READ = COUNT + RUN - 1;  // rows of taps, rows that a warp reads
-constexpr int SEGMENT = 128;
+constexpr int SEGMENT_POINTS = 128;
 constexpr bool LINE = RANK == 1;
 static_assert(!EXPECTED_HEADER || (VECTOR > 1 && !mirrors<X_SIDE_LOW, X_SIDE_HIGH>()), "16 bytes lie side by side");
 static_assert(WARPS % BESIDE == 0 && (!LINE || BESIDE == 1), "warps in whole rows");
@@ -58,16 +58,16 @@ __device__ __forceinline__ long long inside_of(long long x, long long nx) {
 // x: of the warp's first output; y: of the first row that it reads.
 __device__ __forceinline__ void read_rows(row_words &rows, const tile_arguments &a, const STORED *in, long long x,
                                           long long y, int g, int t) {
-    constexpr int POINTS = SEGMENT - 16 + 8 * HALVES * POINTS_OF_WORD + (LINE ? (RUN - 1) * SEGMENT : 0);
+    constexpr int POINTS = SEGMENT_POINTS - 16 + 8 * HALVES * POINTS_OF_WORD + (LINE ? (RUN - 1) * SEGMENT_POINTS : 0);
     const long long begin = x - LEAD;
     long long at[PRODUCTS];
 #pragma unroll
     for (int k = 0; k < PRODUCTS; k++) at[k] = begin + 16 * g + point_of(k, t);
     const bool inside = begin >= 0 && begin + POINTS <= a.nx;
     if (LINE && inside)
-        rows.read_all([&](int row, int k) { return in + at[k] + row * SEGMENT; });
+        rows.read_all([&](int row, int k) { return in + at[k] + row * SEGMENT_POINTS; });
     else if (LINE)
-        rows.read_all([&](int row, int k) { return in + inside_of(at[k] + row * SEGMENT, a.nx); });
+        rows.read_all([&](int row, int k) { return in + inside_of(at[k] + row * SEGMENT_POINTS, a.nx); });
     else {
         if (!inside)
 #pragma unroll
@@ -94,10 +94,10 @@ __device__ __forceinline__ void add_rows(float (&sum)[RUN][4], const fragments<C
 __device__ __forceinline__ void store_segments(const tile_arguments &a, STORED *line, long long x, int g, int t,
                                                const float (&sum)[RUN][4]) {
     const float scale = static_cast<float>(a.scale);
-    const bool inside = x + RUN * SEGMENT <= a.nx;
+    const bool inside = x + RUN * SEGMENT_POINTS <= a.nx;
     x += 16 * column_of<STORED>(g, t) + 4 * four_of<STORED>(g, t);
 #pragma unroll
-    for (int m = 0; m < RUN; m++, x += SEGMENT) {
+    for (int m = 0; m < RUN; m++, x += SEGMENT_POINTS) {
         const four_outputs<STORED> four = gather(line, sum[m], scale, g);
         if (inside)
             store_four(line + x, four);
@@ -117,7 +117,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     STORED *const out = a.out + batch * a.out_batch;
     const long long tile_x = LINE ? 0 : static_cast<long long>(blockIdx.x - row * across) * WIDE,
                     tile = row - batch * down;
-    const long long x = LINE ? (tile * WARPS + warp) * RUN * SEGMENT : tile_x + SEGMENT * (warp % BESIDE);
+    const long long x = LINE ? (tile * WARPS + warp) * RUN * SEGMENT_POINTS : tile_x + SEGMENT_POINTS * (warp % BESIDE);
     const long long y = LINE ? 0 : tile * TALL;
     row_words rows;
     read_rows(rows, a, in, x, y + RUN * (warp / BESIDE) - Y_LOW + SPARSE_ROW_FIRST[0], g, t);

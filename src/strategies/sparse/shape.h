@@ -7,6 +7,8 @@
 #include "strategies/sparse/rows.h"
 
 #define SPARSE_TALL 64         /* rows of a block's tile */
+#define SPARSE_WALK_ROWS 8     /* of a warp, in whole lines of memory */
+#define SPARSE_WARPS 8         /* of a block, at most */
 #define SPARSE_MOST_BESIDE 127 /* steps of a launch of lines whose columns lie beside each other */
 
 /* Fits a stn_candidate. */
@@ -61,6 +63,10 @@ bool sparse_fit_straight(const stn_task *task, int warps, int beside, int blocks
 /* Another way for its blocks to share the tiles: of lines, so that all that is read at a time is near; of planes, by no more blocks than
  * run at once. False if it is the same. */
 bool sparse_share_otherwise(const stn_task *task, const stn_machine *machine, sparse_shape *shape);
+/* Blocks of 8 warps whose registers a multiprocessor holds: elements in two parts take more than half of them, with sums of their own. */
+int sparse_most_blocks(const stn_task *task, const sparse_shape *shape);
+/* How many tiles a block takes one after the other. */
+void sparse_fit_walk(const stn_task *task, const stn_machine *machine, sparse_shape *shape);
 /* Is the kernel sparse_brick, of 3D terms? */
 bool sparse_is_brick(const stn_task *task, const sparse_shape *shape);
 int sparse_points(const stn_task *task, const sparse_shape *shape); /* of outputs, that a warp makes at once */
