@@ -143,6 +143,8 @@ static bool insert_beside(search *s, int fused, int parts) {
         shape.noise = (float)sparse_noise(s->task, &s->spectrum, &shape, NULL);
         (void)sparse_share_otherwise(s->task, s->machine, &shape);
         insert(s, shape);
+        sparse_shape smaller = shape;
+        if (sparse_fit_smaller(s->task, s->machine, &smaller)) insert(s, smaller);
         good = good && sparse_error(&shape) <= stn_error_bar(s->task, false);
     }
     return good;

@@ -49,6 +49,8 @@ bool sparse_fit(const stn_task *task, const stn_machine *machine, int fused, int
 /* A line whose columns lie `beside` each other by so many, in whole lines of memory; false if no kernel can take it. */
 bool sparse_fit_beside(const stn_task *task, const stn_machine *machine, int fused, int beside, int parts,
                        sparse_shape *shape, stn_tally *tally);
+/* The same of blocks half as large, twice as many; false if a multiprocessor does not hold them. */
+bool sparse_fit_smaller(const stn_task *task, const stn_machine *machine, sparse_shape *shape);
 /* The same with one block more on each multiprocessor; false if it does not hold so many. */
 bool sparse_fit_more(const stn_task *task, const stn_machine *machine, sparse_shape *shape);
 /* The same reading whole lines of memory; false if no kernel does. */

@@ -20,6 +20,14 @@ static bool short_window(const stn_task *task, const sparse_shape *shape) {
     return shape->halves >= (task->dtype == STN_F16 ? 2 : 3) && shape->halves <= 4;
 }
 
+bool sparse_fit_smaller(const stn_task *task, const stn_machine *machine, sparse_shape *shape) {
+    if (task->rank != 1 || !shape->beside || shape->warps != SPARSE_WARPS) return false;
+    shape->warps /= 2, shape->blocks *= 2;
+    if ((sparse_shared(task, shape) + 1024) * (size_t)shape->blocks > machine->shared_per_block) return false;
+    sparse_fit_walk(task, machine, shape);
+    return true;
+}
+
 bool sparse_fit_whole(const stn_task *task, const stn_machine *machine, sparse_shape *shape) {
     sparse_rows rows;
     if (!shape->abreast || task->rank == 3 || shape->lead * (int)stn_dtype_size(task->dtype) > MEMORY_LINE)

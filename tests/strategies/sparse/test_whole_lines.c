@@ -98,8 +98,9 @@ static void beside(suite *s) {
         p.dtype = turn % 3 ? STN_F16 : STN_F32;
         p.tolerance = TOLERANCE;
         comparison c;
-        char words[60], what[400], detail[1200];
-        snprintf(words, sizeof words, "beside each other by %d", by);
+        char words[80], what[400], detail[1200];
+        snprintf(words, sizeof words, "beside each other by %d|%s", by,
+                 turn % 4 == 3 ? "4 warps, 4 blocks" : "8 warps, 2 blocks");
         int pick = suite_candidate(s, &p, "sparse", words);
         bool good = compare_candidate_with_host(s->context, s->pool, &p, "sparse", pick, true, d.state, &c);
         bool none = !good && c.error.status == STN_ERROR_INVALID_ARGUMENT;
