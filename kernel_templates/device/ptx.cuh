@@ -85,6 +85,9 @@ __device__ __forceinline__ void load_run(half_t (&to)[8], const half_t *from) {
 __device__ __forceinline__ void load_run(unsigned (&to)[1], const unsigned *from) {
     asm("ld.global.nc.u32 %0, [%1];" : "=r"(to[0]) : "l"(from));
 }
+__device__ __forceinline__ void load_run(unsigned (&to)[2], const unsigned *from) {
+    asm("ld.global.nc.v2.u32 {%0,%1}, [%2];" : "=r"(to[0]), "=r"(to[1]) : "l"(from));
+}
 __device__ __forceinline__ void load_run(unsigned (&to)[4], const unsigned *from) {
     asm("ld.global.nc.v4.u32 {%0,%1,%2,%3}, [%4];" : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3]) : "l"(from));
 }

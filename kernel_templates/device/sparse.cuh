@@ -17,11 +17,16 @@ template <>
 struct sparse_words<float> {
     static constexpr int POINTS = 1;  // of a word
     static __device__ __forceinline__ unsigned read(unsigned word) { return float_to_tf32(__uint_as_float(word)); }
+    // What `read` leaves of it.
+    static __device__ __forceinline__ unsigned rest(unsigned word, unsigned high) {
+        return float_to_tf32(__uint_as_float(word) - __uint_as_float(high));
+    }
 };
 template <>
 struct sparse_words<half_t> {
     static constexpr int POINTS = 2;
     static __device__ __forceinline__ unsigned read(unsigned word) { return word; }
+    static __device__ __forceinline__ unsigned rest(unsigned, unsigned) { return 0; }
 };
 
 // A lane's words, COUNT of 2 or 4, in one access of shared memory.
@@ -36,14 +41,29 @@ __device__ __forceinline__ void load_words(unsigned (&to)[COUNT], const STORE *f
     for (int i = 0; i < COUNT; i++) to[i] = sparse_words<STORE>::read(run.e[i]);
 }
 
-// The same of f32, in two parts of 11 bits.
+// The same of words that are rounded already.
+template <class STORE>
+__device__ __forceinline__ void load_rounded(unsigned (&to)[4], const STORE *from) {
+    const word_run<4> run = *reinterpret_cast<const word_run<4> *>(from);
+#pragma unroll
+    for (int i = 0; i < 4; i++) to[i] = run.e[i];
+}
+// Rounds 16 bytes of elements where they lie in shared memory.
+template <class STORE>
+__device__ __forceinline__ void round_words(STORE *at) {
+    word_run<4> run;
+    load_words(run.e, at);
+    *reinterpret_cast<word_run<4> *>(at) = run;
+}
+
+// load_words of f32, in two parts of 11 bits.
 template <int COUNT>
 __device__ __forceinline__ void load_parts(unsigned (&high)[COUNT], unsigned (&low)[COUNT], const float *from) {
     const word_run<COUNT> run = *reinterpret_cast<const word_run<COUNT> *>(from);
 #pragma unroll
     for (int i = 0; i < COUNT; i++) {
-        high[i] = float_to_tf32(__uint_as_float(run.e[i]));
-        low[i] = float_to_tf32(__uint_as_float(run.e[i]) - __uint_as_float(high[i]));
+        high[i] = sparse_words<float>::read(run.e[i]);
+        low[i] = sparse_words<float>::rest(run.e[i], high[i]);
     }
 }
 

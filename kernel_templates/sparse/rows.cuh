@@ -1,4 +1,4 @@
-// What sparse_tile and sparse_walk have in common: their arguments, a block's place, left factors of rows of taps, and outputs.
+// What sparse_tile, sparse_walk and sparse_straight have in common: their arguments, a block's place, left factors of rows of taps, and outputs.
 #pragma once
 #include "device/arith.cuh"
 #include "device/sparse.cuh"
@@ -74,6 +74,14 @@ struct window_words {
             load_parts(high, low, from);
         else
             load_words(high, from);
+    }
+    // Words that were read from the grid itself.
+    __device__ __forceinline__ void take(const unsigned (&from)[4]) {
+#pragma unroll
+        for (int i = 0; i < WORDS; i++) {
+            high[i] = sparse_words<STORED>::read(from[i]);
+            if constexpr (SPLIT) low[i] = sparse_words<STORED>::rest(from[i], high[i]);
+        }
     }
 };
 

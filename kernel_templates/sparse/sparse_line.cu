@@ -111,6 +111,16 @@ __device__ __forceinline__ void load_tile(STORED *stage, const STORED *line, lon
     }
 }
 
+// Elements of long windows are read five times and more, so f32 is rounded once, in the stage, by the threads that have copied it.
+constexpr bool ROUNDS = sizeof(STORED) == 4 && !ABREAST;
+__device__ __forceinline__ void round_own(STORED *stage) {
+    const int first = threadIdx.x * SLOT;
+    STORED *const mine = stage + place_of(first) + first / SEGMENT_POINTS * PAD;
+#pragma unroll
+    for (int i = 0; i < STAGE_POINTS; i += AT_ONCE)
+        if (i + AT_ONCE <= STAGE_POINTS || first < STAGE_POINTS - i) round_words(mine + i + i / SEGMENT_POINTS * PAD);
+}
+
 struct factor {
     unsigned meta[REGISTERS], word[PRODUCTS][PARTS][4];
     __device__ __forceinline__ void read(const unsigned *table, int lane) {
@@ -134,7 +144,7 @@ __device__ __forceinline__ void add_sets(float (&sum)[BLOCKS_OF_SEGMENT][4], con
         constexpr int S = set, PADS = S / OF_SEGMENT, MORE = (S + FURTHER) / OF_SEGMENT - PADS;
         if constexpr ((S < LAST ? S % NEXT : S - LAST) < PRODUCTS) {
             unsigned b[4];
-            load_words(b, begin + S * POINTS_OF_SET + PADS * PAD + (odd ? MORE * PAD : 0));
+            load_rounded(b, begin + S * POINTS_OF_SET + PADS * PAD + (odd ? MORE * PAD : 0));
             unroll<0, BLOCKS_OF_SEGMENT>([&](auto block) {
                 constexpr int C = block, K = S - NEXT * C;
                 if constexpr (K >= 0 && K < PRODUCTS)
@@ -178,7 +188,7 @@ __device__ __forceinline__ void store_segments(const line_arguments &a, STORED *
 
 static_assert(is_given(STAGES * STAGE * sizeof(STORED)), "the launcher gives the shared memory that this takes");
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_line(const __grid_constant__ line_arguments a) {
-    let_next_launch_begin();  // the faces
+    let_next_launch_begin();  // the faces, or where there are none the next sweep
     extern __shared__ __align__(128) unsigned char stn_shared[];
     STORED *const shared = reinterpret_cast<STORED *>(stn_shared);  // STAGES stages
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, t = lane % 4;
@@ -196,10 +206,12 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_line(const 
     for (int k = 0; k < PRODUCTS; k++) begin[k] = place_of(SKIP + at + k * POINTS_OF_SET);
     int stage = 0, filled = 0;
     long long next = first;
+    wait_for_launch_before();
 #pragma unroll 1
     for (long long tile = first - AHEAD * step; tile < last; tile += step) {
         if (tile >= first) {
             copy_async_wait<AHEAD - 1>();
+            if constexpr (ROUNDS) round_own(shared + stage * STAGE);
             __syncthreads();  // and all have done with the stage that is filled next
         }
         if (next < last) load_tile(shared + filled * STAGE, in, next * WIDE - LEAD - SKIP, a.nx);

@@ -19,6 +19,18 @@ void suite_report(suite *s, bool good, const char *what, const char *detail) {
     fflush(stdout);
 }
 
+/* Are all of `words`, which | separates, in `name`? */
+static bool has_words(const char *name, const char *words) {
+    char word[120];
+    while (*words) {
+        size_t length = strcspn(words, "|");
+        snprintf(word, sizeof word, "%.*s", (int)length, words);
+        if (!strstr(name, word)) return false;
+        words += length + (words[length] == '|');
+    }
+    return true;
+}
+
 int suite_candidate(const suite *s, const stn_problem *problem, const char *strategy, const char *words) {
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
     stn_plan *plan = NULL;
@@ -31,7 +43,7 @@ int suite_candidate(const suite *s, const stn_problem *problem, const char *stra
         stn_text text = STN_TEXT_EMPTY;
         char *name = NULL;
         plan->ranking[found].strategy->name_candidate(&plan->task, &plan->ranking[found].candidate, &text);
-        is = stn_text_take(&text, &name, NULL) == STN_OK && strstr(name, words);
+        is = stn_text_take(&text, &name, NULL) == STN_OK && has_words(name, words);
         stn_text_free(name);
     }
     stn_plan_destroy(plan);

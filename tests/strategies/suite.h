@@ -30,7 +30,7 @@ stn_problem suite_problem(const suite *s, const stn_problem *problem);
 /* Compares with the host as compare_with_host does and reports. */
 void suite_compare(suite *s, const char *strategy, bool fused, const char *what, const stn_problem *problem,
                    uint64_t seed);
-/* For compare_candidate_with_host: the first of those worth measuring whose name has these words; past the last, so that it fails, where
+/* For compare_candidate_with_host: the first of those worth measuring whose name has all of `words`, which | separates; past the last, so that it fails, where
  * there is none. */
 int suite_candidate(const suite *s, const stn_problem *problem, const char *strategy, const char *words);
 /* The story of a comparison that failed. */

@@ -20,7 +20,8 @@
  * for 0.42 GB more, and both 0.03 besides, in one wave of blocks as in seven), and of lines, and such as share their tiles. Launches
  * that take elements in two parts are not measured, and reckoned on the high side. */
 static const struct {
-    double faster, tensor, memory, abreast, whole, aside, line, apart, shared, fewer, alone, start, elements;
+    double faster, tensor, memory, abreast, whole, aside, line, apart, straight, begin, shared, fewer, alone, start,
+        elements;
 } rates = {.faster = 1.45,
            .tensor = 1,
            .memory = 0.72,
@@ -29,13 +30,15 @@ static const struct {
            .aside = 0.045,
            .line = 0.84,
            .apart = 0.86,
+           .straight = 0.96,
+           .begin = 5e-6,
            .shared = 0.55,
            .fewer = 0.35,
            .alone = 0.45,
            .start = 6000,
            .elements = 6};
 #define FULL 16.0       /* warps */
-#define UNTIMED 1.6     /* of lines beside each other in f16: what is measured goes first, and meets its bars */
+#define UNTIMED 1.6     /* of elements in two parts straight from memory: what is measured goes first */
 #define MEMORY_LINE 128 /* bytes */
 
 /* Of a warp's tile of 16 x 64 points: products of 16 words, and cycles in which shared memory answers it, 128 bytes each. */
@@ -129,8 +132,8 @@ static bool slow_loads(const stn_task *task, const sparse_shape *shape) {
 /* Of lines what takes longest hides the rest; else warps wait for one another at each stage, and nothing hides what others take. */
 static double beside(const stn_task *task, const sparse_shape *shape, double memory, double tensor, double shared) {
     const double fewer = pow(fmax(1, FULL / (shape->warps * shape->blocks)), rates.fewer);
-    return fewer *
-           (task->rank == 1 ? stn_cost_beside(memory, fmax(tensor, shared)) : hypot(hypot(memory, tensor), shared));
+    return fewer * (task->rank == 1 || !shape->stages ? stn_cost_beside(memory, fmax(tensor, shared))
+                                                      : hypot(hypot(memory, tensor), shared));
 }
 
 /* Of lines, and of planes that are not read in whole lines of memory. */
@@ -153,7 +156,9 @@ void sparse_cost(const stn_task *task, const stn_machine *machine, const sparse_
     e->flops = work.products * 2 * 16 * 8 * (task->dtype == STN_F16 ? 32 : 16) * units * launches;
     e->halo_waste = units * sparse_points(task, shape) / points - 1;
     double memory = e->bytes / machine->copy_bandwidth;
-    if (shape->whole && task->rank == 2)
+    if (!shape->stages)
+        memory = memory / rates.straight + launches * rates.begin;
+    else if (shape->whole && task->rank == 2)
         memory = memory / rates.whole * waves / (blocks / slots) +
                  launches * points * rates.aside / (machine->multiprocessors * machine->clock);
     else
@@ -167,7 +172,7 @@ void sparse_cost(const stn_task *task, const stn_machine *machine, const sparse_
     double launch = fmax(beside(task, shape, memory, tensor, shared) / launches, least);
     double faces = shape->extended ? 0 : stn_faces_seconds(task, machine, shape->fused);
     if (slow_loads(task, shape)) launch *= rates.elements;
-    if (shape->beside > 1 && task->dtype == STN_F16) launch *= UNTIMED;
+    if (!shape->stages && sparse_splits(task)) launch *= UNTIMED;
     e->seconds = launches * (machine->launch_seconds + launch + faces);
     e->error = sparse_error(shape);
 }

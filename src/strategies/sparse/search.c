@@ -76,6 +76,22 @@ static void insert_wider(search *s, const sparse_shape *shape) {
     }
 }
 
+/* Without shared memory, in small blocks: of so many warps, blocks on a multiprocessor, and in planes warps side by side. */
+static void insert_straight(search *s, const sparse_shape *shape) {
+    static const struct {
+        int warps, blocks, beside;
+    } lines[] = {{8, 3, 0}, {4, 6, 0}, {8, 2, 0}},
+      planes[] = {{8, 3, 2}, {8, 2, 2}, {4, 6, 2}, {4, 5, 2}, {4, 4, 2}, {8, 2, 4}, {8, 2, 1}, {4, 3, 2}, {4, 2, 2}};
+    const bool line = s->task->rank == 1;
+    for (size_t i = 0; i < (line ? sizeof lines / sizeof *lines : sizeof planes / sizeof *planes); i++) {
+        sparse_shape straight = *shape;
+        const int warps = line ? lines[i].warps : planes[i].warps, blocks = line ? lines[i].blocks : planes[i].blocks;
+        if (!sparse_fit_straight(s->task, warps, planes[i].beside, blocks, &straight)) continue;
+        insert(s, straight);
+        if (shape->parts > 1) break;
+    }
+}
+
 /* Those that read whole lines of memory. */
 static void insert_whole(search *s, sparse_shape shape) {
     if (!sparse_fit_whole(s->task, s->machine, &shape)) return;
@@ -107,6 +123,7 @@ static void search_tiles(search *s, int most_fused) {
             sparse_shape other = shape;
             if (sparse_fit_more(s->task, s->machine, &other)) insert(s, other);
             insert_whole(s, shape);
+            insert_straight(s, &shape);
             shape.abreast = 0;
             insert(s, shape);
         }
@@ -126,6 +143,8 @@ static bool insert_beside(search *s, int fused, int parts) {
         shape.noise = (float)sparse_noise(s->task, &s->spectrum, &shape, NULL);
         (void)sparse_share_otherwise(s->task, s->machine, &shape);
         insert(s, shape);
+        sparse_shape smaller = shape;
+        if (sparse_fit_smaller(s->task, s->machine, &smaller)) insert(s, smaller);
         good = good && sparse_error(&shape) <= stn_error_bar(s->task, false);
     }
     return good;

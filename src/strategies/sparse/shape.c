@@ -13,12 +13,10 @@
 #define MOST_HALVES 32        /* of a window */
 #define MOST_HALVES_BESIDE 36 /* the same of a line whose columns lie beside each other, in f32 */
 #define MOST_ROWS 64          /* reach along y, both sides */
-#define WARPS 8               /* of a block, at most */
 #define MOST_CHAINED 200      /* registers of a chain: left factors, words between products, sums */
 #define MOST_OF_TWO 80        /* and so many where a multiprocessor takes two blocks: each has some 45 beside them */
 #define BRICK_WARPS 4         /* of a brick, side by side */
 #define MEMORY_LINE 128       /* bytes */
-#define WALK_ROWS 8           /* of a warp of sparse_walk */
 #define WALK_COLUMNS 128
 #define CHUNK 32          /* rows of a chain's ring that arrive together */
 #define FRAGMENTS_HELD 16 /* left factors in registers, 4 each; beside them 32 sums */
@@ -45,7 +43,7 @@ static int wide(const stn_task *task, const sparse_shape *shape) {
 }
 static int tall(const stn_task *task, const sparse_shape *shape) {
     if (sparse_is_brick(task, shape)) return SPARSE_OUTPUTS * shape->warps / BRICK_WARPS;
-    return is_walk(task, shape) ? WALK_ROWS * shape->warps / warps_beside(shape) : SPARSE_TALL;
+    return is_walk(task, shape) ? SPARSE_WALK_ROWS * shape->warps / warps_beside(shape) : SPARSE_TALL;
 }
 int sparse_points(const stn_task *task, const sparse_shape *shape) {
     return wide(task, shape) * tall(task, shape) / shape->warps;
@@ -69,6 +67,7 @@ sparse_window sparse_window_y_of(const stn_task *task, const sparse_shape *shape
 
 const char *sparse_kernel_name(const stn_task *task, const sparse_shape *shape) {
     if (shape->terms) return sparse_is_brick(task, shape) ? "sparse_brick" : "sparse_chain";
+    if (!shape->stages) return "sparse_straight";
     return task->rank == 1 ? "sparse_line" : shape->whole ? "sparse_walk" : "sparse_tile";
 }
 
@@ -109,7 +108,7 @@ static size_t ring_bytes(const stn_task *task, const sparse_shape *shape) {
 }
 
 size_t sparse_shared(const stn_task *task, const sparse_shape *shape) {
-    if (is_walk(task, shape)) return ring_bytes(task, shape);
+    if (is_walk(task, shape) && shape->stages) return ring_bytes(task, shape);
     return stage_bytes(task, shape) * (size_t)shape->stages;
 }
 
@@ -199,8 +198,7 @@ static bool fit_factors(const stn_task *task, const stn_machine *machine, void *
     return sparse_rows_of(task, shape->fused, &rows) && rows.all * each <= MOST_PRODUCTS;
 }
 
-/* Of 8 warps, whose registers a multiprocessor holds: elements in two parts take more than half of them, with sums of their own. */
-static int most_blocks(const stn_task *task, const sparse_shape *shape) {
+int sparse_most_blocks(const stn_task *task, const sparse_shape *shape) {
     sparse_window w = sparse_window_of(task, shape);
     if (shape->terms) return chain_registers(task, shape) > MOST_OF_TWO ? 1 : 2;
     if (task->rank == 1) return 4 * sparse_products(&w) * shape->parts > MOST_OF_TWO ? 1 : 2;
@@ -216,9 +214,10 @@ static bool fit_stages(const stn_task *task, const stn_machine *machine, void *o
     int window = brick          ? 1
                  : shape->terms ? (int)stn_div_up(CHUNK + sparse_columns(&y) / 2, CHUNK)
                                 : 0; /* chunks computed on */
-    for (shape->warps = WARPS; shape->warps >= (brick ? BRICK_WARPS : 2); shape->warps /= 2) {
+    for (shape->warps = SPARSE_WARPS; shape->warps >= (brick ? BRICK_WARPS : 2); shape->warps /= 2) {
         size_t stage = stage_bytes(task, shape), whole = machine->shared_per_block;
-        for (shape->blocks = most_blocks(task, shape) * WARPS / shape->warps; shape->blocks; shape->blocks--)
+        for (shape->blocks = sparse_most_blocks(task, shape) * SPARSE_WARPS / shape->warps; shape->blocks;
+             shape->blocks--)
             for (int ahead = shape->terms ? 4 : 2; ahead; ahead--) {
                 shape->stages = (shape->terms ? window : sparse_planes(task, shape)) + ahead;
                 if ((stage * (size_t)shape->stages + 1024) * (size_t)shape->blocks <= whole) return true;
@@ -234,7 +233,7 @@ double sparse_again(const stn_task *task, const sparse_shape *shape) {
 }
 
 /* Long walks leave multiprocessors idle at the end, short ones of 3D read planes twice. */
-static void fit_walk(const stn_task *task, const stn_machine *machine, sparse_shape *shape) {
+void sparse_fit_walk(const stn_task *task, const stn_machine *machine, sparse_shape *shape) {
     double best = INFINITY, slots = (double)machine->multiprocessors * shape->blocks;
     double again = sparse_again(task, shape), start = task->rank == 2 && shape->beside ? 1 : 0.3; /* of a tile's time */
     shape->walk = 1;
@@ -262,7 +261,7 @@ static bool fit_rows(const stn_task *task, const stn_machine *machine, void *of)
 static bool fit_blocks(const stn_task *task, const stn_machine *machine, void *of) {
     sparse_shape *shape = of;
     shape->abreast = !shape->beside && can_be_abreast(task, shape);
-    fit_walk(task, machine, shape);
+    sparse_fit_walk(task, machine, shape);
     const sparse_tiles tiles = sparse_tiles_of(task, shape);
     return task->batch <= INT32_MAX / tiles.walks / tiles.y / tiles.x;
 }
@@ -298,57 +297,6 @@ bool sparse_fit_beside(const stn_task *task, const stn_machine *machine, int fus
     begin_shape(task, fused, 0, parts, shape);
     shape->beside = beside, shape->whole = 1;
     return STN_CONSTRAINTS_HOLD(constraints, task, machine, shape, tally);
-}
-
-/* A line abreast needs less than 80 registers, so there may be three blocks of it; other kernels need 100 and more. */
-bool sparse_fit_more(const stn_task *task, const stn_machine *machine, sparse_shape *shape) {
-    size_t each = sparse_shared(task, shape) + 1024, blocks = (size_t)shape->blocks + 1;
-    if (task->rank != 1 || !shape->abreast || shape->warps != WARPS || shape->blocks != 2) return false;
-    if (each * blocks > machine->shared_per_block) return false;
-    shape->blocks++;
-    fit_walk(task, machine, shape);
-    return true;
-}
-
-bool sparse_fit_whole(const stn_task *task, const stn_machine *machine, sparse_shape *shape) {
-    sparse_rows rows;
-    if (!shape->abreast || task->rank == 3 || shape->lead * (int)stn_dtype_size(task->dtype) > MEMORY_LINE)
-        return false;
-    if (task->rank == 2) {
-        int least = task->dtype == STN_F16 ? 2 : 3; /* halves, of a window that looks past its outputs */
-        if (shape->halves < least || shape->halves > 4) return false;
-        if (!sparse_rows_of(task, shape->fused, &rows) || rows.all > shape->held) return false;
-    }
-    shape->whole = 1;
-    for (shape->blocks = most_blocks(task, shape); shape->blocks; shape->blocks--)
-        for (shape->stages = 3; shape->stages > 1; shape->stages--)
-            if ((sparse_shared(task, shape) + 1024) * (size_t)shape->blocks <= machine->shared_per_block) {
-                fit_walk(task, machine, shape);
-                return true;
-            }
-    return false;
-}
-
-bool sparse_fit_wider(const stn_task *task, const stn_machine *machine, int warps, int beside, int blocks, int stages,
-                      sparse_shape *shape) {
-    if (task->rank != 2 || !shape->whole || shape->warps != WARPS) return false;
-    shape->warps = warps, shape->beside = beside, shape->blocks = blocks, shape->stages = stages;
-    if ((sparse_shared(task, shape) + 1024) * (size_t)blocks > machine->shared_per_block) return false;
-    fit_walk(task, machine, shape);
-    return true;
-}
-
-bool sparse_share_otherwise(const stn_task *task, const stn_machine *machine, sparse_shape *shape) {
-    sparse_tiles tiles = sparse_tiles_of(task, shape);
-    int64_t slots = (int64_t)machine->multiprocessors * shape->blocks, walks = slots / (task->batch * tiles.x);
-    if (task->rank == 1) {
-        shape->apart = 1;
-        return tiles.walks > 1;
-    }
-    int walk = walks ? (int)stn_div_up(tiles.steps, walks) : 0;
-    if (!walk || walk == shape->walk) return false;
-    shape->walk = walk;
-    return true;
 }
 
 /* ---- params.cuh ------------------------------------------------------------------------------------------------ */

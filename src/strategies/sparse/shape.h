@@ -7,6 +7,8 @@
 #include "strategies/sparse/rows.h"
 
 #define SPARSE_TALL 64         /* rows of a block's tile */
+#define SPARSE_WALK_ROWS 8     /* of a warp, in whole lines of memory */
+#define SPARSE_WARPS 8         /* of a block, at most */
 #define SPARSE_MOST_BESIDE 127 /* steps of a launch of lines whose columns lie beside each other */
 
 /* Fits a stn_candidate. */
@@ -19,7 +21,8 @@ typedef struct sparse_shape {
     int halves;   /* of the window (encode.h); in 1D even */
     int halves_y; /* chain: of the window of rows, even */
     int lead;     /* points from the window's first to its first output */
-    int warps, stages, blocks;
+    int warps, blocks;
+    int stages;  /* in shared memory; 0: sparse_straight, which has none */
     int abreast; /* sparse_tile, sparse_line: products' columns lie side by side, and stores are whole lines of memory */
     int whole;   /* what is read comes in whole lines of memory, 2: in pairs of them; sparse_walk, sparse_line */
     int apart;   /* sparse_line: of a block's tiles, other blocks' lie between them */
@@ -46,6 +49,8 @@ bool sparse_fit(const stn_task *task, const stn_machine *machine, int fused, int
 /* A line whose columns lie `beside` each other by so many, in whole lines of memory; false if no kernel can take it. */
 bool sparse_fit_beside(const stn_task *task, const stn_machine *machine, int fused, int beside, int parts,
                        sparse_shape *shape, stn_tally *tally);
+/* The same of blocks half as large, twice as many; false if a multiprocessor does not hold them. */
+bool sparse_fit_smaller(const stn_task *task, const stn_machine *machine, sparse_shape *shape);
 /* The same with one block more on each multiprocessor; false if it does not hold so many. */
 bool sparse_fit_more(const stn_task *task, const stn_machine *machine, sparse_shape *shape);
 /* The same reading whole lines of memory; false if no kernel does. */
@@ -54,9 +59,16 @@ bool sparse_fit_whole(const stn_task *task, const stn_machine *machine, sparse_s
  * if it does not hold them. */
 bool sparse_fit_wider(const stn_task *task, const stn_machine *machine, int warps, int beside, int blocks, int stages,
                       sparse_shape *shape);
+/* One that is abreast, without shared memory: of blocks of so many warps, `beside` of them side by side in planes, so many
+ * blocks on a multiprocessor. False if no kernel does. */
+bool sparse_fit_straight(const stn_task *task, int warps, int beside, int blocks, sparse_shape *shape);
 /* Another way for its blocks to share the tiles: of lines, so that all that is read at a time is near; of planes, by no more blocks than
  * run at once. False if it is the same. */
 bool sparse_share_otherwise(const stn_task *task, const stn_machine *machine, sparse_shape *shape);
+/* Blocks of 8 warps whose registers a multiprocessor holds: elements in two parts take more than half of them, with sums of their own. */
+int sparse_most_blocks(const stn_task *task, const sparse_shape *shape);
+/* How many tiles a block takes one after the other. */
+void sparse_fit_walk(const stn_task *task, const stn_machine *machine, sparse_shape *shape);
 /* Is the kernel sparse_brick, of 3D terms? */
 bool sparse_is_brick(const stn_task *task, const sparse_shape *shape);
 int sparse_points(const stn_task *task, const sparse_shape *shape); /* of outputs, that a warp makes at once */

@@ -174,12 +174,26 @@ static void release(stn_plan *plan) {
 typedef struct run {
     const sparse_state *state;
     unsigned char *faces;
+    uint64_t first;
 } run;
 
-/* A stn_interior; `user` is a sweep. */
+/* A sweep, and whether another of this plan's is the launch before. */
+typedef struct turn {
+    const sparse_sweep *sweep;
+    bool follows;
+} turn;
+
+/* sparse_line reads its left factors while the last blocks of the sweep before still run, and waits for those. Where there are faces, they
+ * are the launch before. (Drivers before CUDA 12.3 cannot capture such a launch in a graph.) */
+static bool may_come_early(const stn_plan *plan, const sparse_shape *shape, const turn *t) {
+    return t->follows && plan->machine.sm >= 90 && plan->task.rank == 1 && shape->stages && shape->extended &&
+           stn_driver_version(plan->context->driver) >= 12030;
+}
+
+/* A stn_interior; `user` is a turn. */
 static stn_status launch_sweep(const stn_plan *plan, const void *user, const stn_fused_launch *l, stn_error *error) {
     const sparse_state *state = plan->state;
-    const sparse_sweep *sweep = user;
+    const sparse_sweep *sweep = ((const turn *)user)->sweep;
     const stn_task *task = &plan->task;
     const sparse_shape *shape = &state->shape;
     const stn_grid_layout *from = l->from, *to = l->to;
@@ -201,24 +215,27 @@ static stn_status launch_sweep(const stn_plan *plan, const void *user, const stn
     stn_launch launch = {.grid = {(unsigned)(task->batch * tiles.walks * tiles.y * tiles.x), 1, 1},
                          .block = {32 * (unsigned)shape->warps, 1, 1},
                          .shared = sparse_shared(task, shape),
-                         .stream = l->stream};
+                         .stream = l->stream,
+                         .early = may_come_early(plan, shape, user)};
     return stn_module_launch(state->kernel->module, &launch, arguments, error);
 }
 
 static stn_status take_turn(const stn_plan *plan, const void *user, uint64_t i, const stn_fused_launch *l,
                             stn_error *error) {
-    const sparse_state *state = ((const run *)user)->state;
+    const run *r = user;
+    const sparse_state *state = r->state;
     uint64_t longer = plan->task.steps % (uint64_t)state->shape.launches;
     int which = state->nsweeps == 2 && i >= longer;
     const stn_faces *faces = state->shape.extended ? NULL : state->faces[which];
-    return stn_faces_run(plan, faces, launch_sweep, &state->sweeps[which], l, ((const run *)user)->faces, error);
+    const turn t = {&state->sweeps[which], i > r->first};
+    return stn_faces_run(plan, faces, launch_sweep, &t, l, r->faces, error);
 }
 
 static uint64_t launches(const stn_plan *plan) { return (uint64_t)((const sparse_state *)plan->state)->shape.launches; }
 
 static stn_status execute_part(stn_plan *plan, stn_part part, const stn_execution *at, stn_error *error) {
     const sparse_state *state = plan->state;
-    run r = {state, (unsigned char *)at->workspace + state->grid_bytes};
+    run r = {state, (unsigned char *)at->workspace + state->grid_bytes, part.first};
     return stn_take_turns(plan, &state->at, launches(plan), part, at, take_turn, &r, error);
 }
 
@@ -286,13 +303,16 @@ static void name_candidate(const stn_task *task, const stn_candidate *candidate,
     stn_text_printf(text, "%d steps a launch", shape.fused);
     if (shape.terms == 1) stn_text_printf(text, " as a chain");
     if (shape.terms > 1) stn_text_printf(text, " as %d chains", shape.terms);
+    const bool straight = !shape.stages;
     if (shape.abreast) stn_text_printf(text, shape.whole ? ", abreast, whole lines" : ", abreast");
+    if (straight) stn_text_printf(text, " straight from memory");
     if (shape.beside && task->rank == 1)
         stn_text_printf(text, ", columns beside each other by %d, whole lines", shape.beside);
-    if (shape.beside && task->rank == 2)
+    if (straight && task->rank == 2) stn_text_printf(text, ", %d warps side by side", shape.beside);
+    if (!straight && shape.beside && task->rank == 2)
         stn_text_printf(text, ", tiles of %d warps side by side, %d stages", shape.beside, shape.stages);
     if (shape.whole == 2) stn_text_printf(text, ", read by pairs");
-    if (shape.whole) stn_text_printf(text, shape.apart ? ", %d tiles apart" : ", walks of %d", shape.walk);
+    if (shape.whole && !straight) stn_text_printf(text, shape.apart ? ", %d tiles apart" : ", walks of %d", shape.walk);
     stn_text_printf(text,
                     ", windows of %d points, %s products, %d warps, %d block%s, a point takes %.4g multiplications, "
                     "%.4g elements, %.4g weights",

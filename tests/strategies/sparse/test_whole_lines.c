@@ -67,6 +67,20 @@ static void wider(suite *s) {
     suite_report(s, all, "all of them", NULL);
 }
 
+/* Without shared memory: lines and planes of both types, and f32 in two parts. */
+static void straight(suite *s) {
+    int seen[3] = {0};
+    for (int turn = 0; turn < (s->full ? 150 : 15); turn++) {
+        comparison c;
+        const int rank = turn % 3 ? 2 : 1;
+        const bool any = check(s, "straight from memory", rank, (dice){(uint64_t)(6400 + turn)}, turn, &c);
+        seen[0] += any && rank == 1;
+        seen[1] += any && rank == 2 && strstr(c.parameters, "f16") != NULL;
+        seen[2] += any && rank == 2 && strstr(c.parameters, "tf32") != NULL;
+    }
+    suite_report(s, seen[0] && seen[1] && seen[2], "lines, and planes of both types", NULL);
+}
+
 /* Lines in windows too long to be abreast, whose columns lie beside each other: windows, sides and sizes at random. */
 static void beside(suite *s) {
     int seen[3] = {0};
@@ -84,8 +98,9 @@ static void beside(suite *s) {
         p.dtype = turn % 3 ? STN_F16 : STN_F32;
         p.tolerance = TOLERANCE;
         comparison c;
-        char words[60], what[400], detail[1200];
-        snprintf(words, sizeof words, "beside each other by %d", by);
+        char words[80], what[400], detail[1200];
+        snprintf(words, sizeof words, "beside each other by %d|%s", by,
+                 turn % 4 == 3 ? "4 warps, 4 blocks" : "8 warps, 2 blocks");
         int pick = suite_candidate(s, &p, "sparse", words);
         bool good = compare_candidate_with_host(s->context, s->pool, &p, "sparse", pick, true, d.state, &c);
         bool none = !good && c.error.status == STN_ERROR_INVALID_ARGUMENT;
@@ -100,10 +115,11 @@ static void beside(suite *s) {
     suite_report(s, seen[0] && seen[1] && seen[2], "two columns of both types, and four of f16", NULL);
 }
 
-/* f32 to its own accuracy, of planes: elements in two parts, by whichever candidate comes first or reads whole lines. */
+/* f32 to its own accuracy, of planes: elements in two parts, by whichever candidate comes first, reads whole lines, or has no
+ * shared memory. */
 static void split(suite *s) {
-    int seen = 0;
-    for (int turn = 0; turn < (s->full ? 120 : 10); turn++) {
+    int seen = 0, straight_ones = 0;
+    for (int turn = 0; turn < (s->full ? 120 : 12); turn++) {
         dice d = {(uint64_t)(8100 + turn)};
         int radius = dice_int(&d, 1, 6);
         stn_stencil *stencil = random_stencil(&d, 2, (taps_kind)dice_int(&d, 0, 2), radius);
@@ -114,7 +130,8 @@ static void split(suite *s) {
         if (turn % 4) random_sides(&d, &p, 2);
         comparison c;
         char what[400], detail[1200];
-        int pick = turn % 3 ? -1 : suite_candidate(s, &p, "sparse", "whole lines");
+        static const char *const ways[] = {"whole lines", "straight from memory", NULL};
+        int pick = ways[turn % 3] ? suite_candidate(s, &p, "sparse", ways[turn % 3]) : -1;
         bool good = compare_candidate_with_host(s->context, s->pool, &p, "sparse", pick, true, d.state, &c);
         bool none = !good && c.error.status == STN_ERROR_INVALID_ARGUMENT;
         snprintf(what, sizeof what, "%zu x %zu, f32, radius %d, %llu steps: %s", p.extent[0], p.extent[1], radius,
@@ -122,14 +139,15 @@ static void split(suite *s) {
         suite_detail(&c, detail, sizeof detail);
         s->worst = fmax(s->worst, good ? c.relative_l2 / c.bar : 0);
         seen += !none && strstr(c.parameters, "tf32 x 3") != NULL;
+        straight_ones += !none && strstr(c.parameters, "sparse_straight") != NULL;
         suite_report(s, good || none, what, detail);
         stn_stencil_destroy(stencil);
     }
-    suite_report(s, seen > 3, "three products", NULL);
+    suite_report(s, seen > 3 && straight_ones, "three products", NULL);
 }
 
 int main(int argc, char **argv) {
     static const suite_part parts[] = {
-        {"whole-lines", whole_lines}, {"wider", wider}, {"beside", beside}, {"split", split}};
+        {"whole-lines", whole_lines}, {"wider", wider}, {"straight", straight}, {"beside", beside}, {"split", split}};
     return suite_main(argc, argv, parts, sizeof parts / sizeof *parts);
 }

@@ -1,0 +1,93 @@
+/* See shape.h: other ways to run a kernel whose columns lie abreast. */
+#include "base/arith.h"
+#include "strategies/sparse/shape.h"
+
+#define MEMORY_LINE 128      /* bytes */
+#define MOST_REGISTERS 65536 /* of a multiprocessor */
+
+/* A line abreast needs less than 80 registers, so there may be three blocks of it; other kernels need 100 and more. */
+bool sparse_fit_more(const stn_task *task, const stn_machine *machine, sparse_shape *shape) {
+    size_t each = sparse_shared(task, shape) + 1024, blocks = (size_t)shape->blocks + 1;
+    if (task->rank != 1 || !shape->abreast || shape->warps != SPARSE_WARPS || shape->blocks != 2) return false;
+    if (each * blocks > machine->shared_per_block) return false;
+    shape->blocks++;
+    sparse_fit_walk(task, machine, shape);
+    return true;
+}
+
+/* Windows of planes that sparse_walk and sparse_straight have words for: they look past their outputs. */
+static bool short_window(const stn_task *task, const sparse_shape *shape) {
+    return shape->halves >= (task->dtype == STN_F16 ? 2 : 3) && shape->halves <= 4;
+}
+
+bool sparse_fit_smaller(const stn_task *task, const stn_machine *machine, sparse_shape *shape) {
+    if (task->rank != 1 || !shape->beside || shape->warps != SPARSE_WARPS) return false;
+    shape->warps /= 2, shape->blocks *= 2;
+    if ((sparse_shared(task, shape) + 1024) * (size_t)shape->blocks > machine->shared_per_block) return false;
+    sparse_fit_walk(task, machine, shape);
+    return true;
+}
+
+bool sparse_fit_whole(const stn_task *task, const stn_machine *machine, sparse_shape *shape) {
+    sparse_rows rows;
+    if (!shape->abreast || task->rank == 3 || shape->lead * (int)stn_dtype_size(task->dtype) > MEMORY_LINE)
+        return false;
+    if (task->rank == 2 &&
+        (!short_window(task, shape) || !sparse_rows_of(task, shape->fused, &rows) || rows.all > shape->held))
+        return false;
+    shape->whole = 1;
+    for (shape->blocks = sparse_most_blocks(task, shape); shape->blocks; shape->blocks--)
+        for (shape->stages = 3; shape->stages > 1; shape->stages--)
+            if ((sparse_shared(task, shape) + 1024) * (size_t)shape->blocks <= machine->shared_per_block) {
+                sparse_fit_walk(task, machine, shape);
+                return true;
+            }
+    return false;
+}
+
+bool sparse_fit_wider(const stn_task *task, const stn_machine *machine, int warps, int beside, int blocks, int stages,
+                      sparse_shape *shape) {
+    if (task->rank != 2 || !shape->whole || shape->warps != SPARSE_WARPS) return false;
+    shape->warps = warps, shape->beside = beside, shape->blocks = blocks, shape->stages = stages;
+    if ((sparse_shared(task, shape) + 1024) * (size_t)blocks > machine->shared_per_block) return false;
+    sparse_fit_walk(task, machine, shape);
+    return true;
+}
+
+/* Registers of sparse_straight: left factors, all words that a warp reads, and some 30 beside; sums take the place of words. */
+static int straight_registers(const stn_task *task, const sparse_shape *shape, int rows) {
+    sparse_window w = sparse_window_of(task, shape);
+    return 4 * rows * sparse_products(&w) * shape->parts + (rows + SPARSE_WALK_ROWS - 1) * 2 * shape->halves + 30;
+}
+
+/* Past sides that mirror, 16 bytes do not lie side by side. */
+bool sparse_fit_straight(const stn_task *task, int warps, int beside, int blocks, sparse_shape *shape) {
+    sparse_rows rows;
+    for (int side = 0; side < 2; side++) {
+        stn_boundary_kind kind = task->boundary[2][side].kind;
+        if (kind == STN_REFLECT || kind == STN_MIRROR) return false;
+    }
+    if (!shape->abreast || task->rank == 3 || shape->vector == 1 ||
+        task->n[2] % (16 / (int64_t)stn_dtype_size(task->dtype)))
+        return false;
+    if (task->rank == 2 && !short_window(task, shape)) return false;
+    if (!sparse_rows_of(task, shape->fused, &rows)) return false;
+    shape->warps = warps, shape->beside = task->rank == 2 ? beside : 0, shape->blocks = blocks;
+    shape->stages = 0, shape->walk = 1, shape->apart = 0, shape->whole = 1;
+    if (straight_registers(task, shape, rows.all) > MOST_REGISTERS / (32 * warps * blocks)) return false;
+    sparse_tiles tiles = sparse_tiles_of(task, shape);
+    return task->batch <= INT32_MAX / tiles.walks / tiles.x;
+}
+
+bool sparse_share_otherwise(const stn_task *task, const stn_machine *machine, sparse_shape *shape) {
+    sparse_tiles tiles = sparse_tiles_of(task, shape);
+    int64_t slots = (int64_t)machine->multiprocessors * shape->blocks, walks = slots / (task->batch * tiles.x);
+    if (task->rank == 1) {
+        shape->apart = 1;
+        return tiles.walks > 1;
+    }
+    int walk = walks ? (int)stn_div_up(tiles.steps, walks) : 0;
+    if (!walk || walk == shape->walk) return false;
+    shape->walk = walk;
+    return true;
+}
