@@ -116,7 +116,7 @@ static double work_seconds(const stn_task *task, const stn_machine *machine, con
 
 /* The rows of a tile: long ones repeat fewer rows, short ones fill the last wave. None of planes that repeats more than a fifth is measured, so those
  * are only for grids that have too few tiles. */
-enum { LEAST_PART = 10 };
+enum { LEAST_PART = 5 };
 void direct_time_fit_chunk(const stn_task *task, const stn_machine *machine, direct_shape *shape) {
     const int reach = direct_reach(task, shape, 0);
     int64_t n = task->n[direct_axis(task, shape, 0)], most = n / reach;
