@@ -232,7 +232,7 @@ static size_t flat_shapes(const stn_task *task, const stn_machine *machine, dire
         int held = fused * sums;
         direct_shape shape = time_shape(task, machine, DIRECT_TIME_TILE, fused, points,
                                         wide                                 ? 8
-                                        : held > (task->ntaps > 5 ? 80 : 64) ? 12
+                                        : held > (task->ntaps > 5 ? 72 : 64) ? 12
                                                                              : 16);
         if (fits(task, machine, &shape, tally)) shapes[count++] = shape;
     }
