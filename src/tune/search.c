@@ -32,7 +32,8 @@ static bool is_short(const tune_search *search) { return tune_search_expects(sea
 
 /* Of a sample. */
 static unsigned units_of(const tune_search *search) {
-    return is_short(search) ? (unsigned)ceil(fmin(TUNE_SPAN / tune_search_expects(search, search->current), UNITS_MOST)) : 1;
+    return is_short(search) ? (unsigned)ceil(fmin(TUNE_SPAN / tune_search_expects(search, search->current), UNITS_MOST))
+                            : 1;
 }
 
 /* ---- the next move ----------------------------------------------------------------------------------------------- */

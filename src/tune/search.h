@@ -51,8 +51,8 @@ typedef struct tune_search {
 
 typedef struct tune_move {
     size_t arm;
-    bool check; /* run it beside the current arm, whose result is the user's */
-    bool timed; /* tell what it took */
+    bool check;     /* run it beside the current arm, whose result is the user's */
+    bool timed;     /* tell what it took */
     unsigned units; /* that it is, one after the other, timed together */
 } tune_move;
 

@@ -9,10 +9,12 @@
 #define UNROLLED_FMAS 6000  /* more than this and a compile takes seconds */
 #define LINE_REACH 32
 #define LIKE_THE_LAST (-1) /* a place in the list: that of the shape before it */
-#define MOST_USED 128      /* registers of a thread of solids in f16: 25 taps 4.4 ms with 128, two blocks, 5.6 with more, one */
-#define LEAST_ALONE 80     /* registers where points are read one by one: many taps of a plane 10.7 us with 56, 9.0 with 80; solids in f64 27 with 48, 23 with 80 */
-#define FEW_WAVES 3        /* of blocks: fewer leave multiprocessors without work at the end */
-#define LEAN_PLACE 25      /* as if it came so late in the list */
+#define MOST_USED                                                                                                      \
+    128 /* registers of a thread of solids in f16: 25 taps 4.4 ms with 128, two blocks, 5.6 with more, one */
+#define LEAST_ALONE                                                                                                    \
+    80 /* registers where points are read one by one: many taps of a plane 10.7 us with 56, 9.0 with 80; solids in f64 27 with 48, 23 with 80 */
+#define FEW_WAVES 3   /* of blocks: fewer leave multiprocessors without work at the end */
+#define LEAN_PLACE 25 /* as if it came so late in the list */
 
 static int real_words(const stn_task *task) { return task->dtype == STN_F64 ? 2 : 1; }
 

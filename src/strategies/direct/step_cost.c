@@ -15,7 +15,7 @@ static const struct {
     double plane_cycles, more_cycles; /* alone on a multiprocessor: a plane, and each access of 16 bytes a lane */
     /* the same of a block whose points past a side are folded back: of each plane past the first two, and of each number of an access there */
     double fold_cycles, fold_more;
-    double edge;                      /* blocks at an edge take so much longer */
+    double edge; /* blocks at an edge take so much longer */
     double
         later; /* sweeps order the shapes of one problem more finely than a model: one lower in the list is for what is plainly faster */
 } tile = {.norm = 2.8,

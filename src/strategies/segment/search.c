@@ -114,8 +114,7 @@ static const struct {
     uint8_t whole, blocks, fragment, straight;
 } variants[] = {{32, 0, 1, 0, 0}, {16, 0, 1, 0, 0}, {8, 0, 3, 0, 0}, {4, 0, 6, 0, 0}, {8, 1, 0, 0, 0},
                 {8, 1, 2, 0, 0},  {4, 1, 0, 0, 0},  {2, 1, 0, 0, 0}, {0, 0, 0, 1, 0}, {0, 0, 0, 2, 0},
-                {4, 0, 0, 0, 0},  {2, 0, 0, 0, 0},  {1, 0, 0, 0, 1},  {2, 0, 0, 0, 1},
-                {4, 0, 0, 0, 1}};
+                {4, 0, 0, 0, 0},  {2, 0, 0, 0, 0},  {1, 0, 0, 0, 1}, {2, 0, 0, 0, 1}, {4, 0, 0, 0, 1}};
 
 /* Of the two cheapest tiles: other numbers of threads. */
 static size_t add_tile_variants(segment_shape *best, size_t found, size_t most) {

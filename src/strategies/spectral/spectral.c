@@ -107,7 +107,8 @@ static void spread_columns(const stn_task *task, const stn_machine *machine, spe
     half.column_lines /= 2;
     if (blocks >= machine->multiprocessors || half.column_lines < 1) return;
     spectral_shape_make(task, machine, &half, false, &now);
-    if (spectral_columns_fit(&now) && seconds_of(task, machine, &half) < seconds_of(task, machine, choice)) *choice = half;
+    if (spectral_columns_fit(&now) && seconds_of(task, machine, &half) < seconds_of(task, machine, choice))
+        *choice = half;
 }
 
 /* The cheapest of tiles of one length along rows, by their columns, then all others. How rows are best cut is not the estimate's: pieces
