@@ -375,7 +375,7 @@ def regrets(options, problems):
 
 
 def online(options, _):
-    command = [options.bench, '--online', '--device', 'cuda'] + (['--quick'] if options.quick else [])
+    command = [options.bench, '--online', '--device', 'cuda'] + (['--quick'] if options.quick else []) + (['--case', options.case] if options.case else [])
     rows = []
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         for line in process.stdout:
@@ -403,6 +403,7 @@ def main():
     parser.add_argument('--bench', default='build/bench/stentor-bench')
     parser.add_argument('--first', default='build/bench/stentor-first')
     parser.add_argument('--beside', default=4, type=int, help='of first: processes that go on compiling, each on a core, while others are measured')
+    parser.add_argument('--case', help='of online: of these stencils only, such as heat-1d,box-2d9p')
     parser.add_argument('--quick', action='store_true', help='of online: small grids')
     parser.add_argument('--list', default=str(HERE / 'planner_problems.json'), help='a file, or random, or random:SEED')
     parser.add_argument('--arch', default='sm_90')

@@ -30,10 +30,10 @@ double tune_search_expects(const tune_search *search, size_t index) {
 
 static bool is_short(const tune_search *search) { return tune_search_expects(search, search->current) < TUNE_SHORT; }
 
-/* Of a sample. */
-static unsigned units_of(const tune_search *search) {
-    return is_short(search) ? (unsigned)ceil(fmin(TUNE_SPAN / tune_search_expects(search, search->current), UNITS_MOST))
-                            : 1;
+/* Of a sample. What ESTIMATE would run is not waited for so long: it is what others begin in place of, by far slower. */
+static unsigned units_of(const tune_search *search, size_t challenger) {
+    if (!is_short(search) || challenger == search->estimated) return 1;
+    return (unsigned)ceil(fmin(TUNE_SPAN / tune_search_expects(search, search->current), UNITS_MOST));
 }
 
 /* ---- the next move ----------------------------------------------------------------------------------------------- */
@@ -66,7 +66,7 @@ static double risk(const tune_search *search, size_t arm) {
     if (search->arms[arm].state == TUNE_ARM_READY)
         return TUNE_SURPRISE * expected + search->compare +
                fmax(tune_search_expects(search, search->current) - reference, 0);
-    return units_of(search) * fmax(expected - reference, 0);
+    return units_of(search, arm) * fmax(expected - reference, 0);
 }
 
 static bool affordable(const tune_search *search, size_t arm) {
@@ -82,12 +82,12 @@ tune_move tune_search_next(tune_search *search) {
     const size_t arm = challenger(search);
     if (arm == TUNE_ARMS) return move;
     move.timed = !sampled(&search->arms[search->current]) && (search->turn || !search->arms[search->current].count);
-    if (move.timed) move.units = units_of(search);
+    if (move.timed) move.units = units_of(search, arm);
     if (move.timed || !affordable(search, arm)) return move;
     move.arm = arm;
     move.timed = true;
     move.check = search->arms[arm].state == TUNE_ARM_READY;
-    move.units = move.check ? 1 : units_of(search);
+    move.units = move.check ? 1 : units_of(search, arm);
     return move;
 }
 
@@ -100,7 +100,7 @@ static bool is_behind(const tune_arm *arm, double seconds) {
 static void decide(tune_search *search, size_t index) {
     tune_arm *arm = &search->arms[index], *current = &search->arms[search->current];
     if (index == search->current || !arm->count || !current->count) return;
-    const double known = median(current), tick = TUNE_TICK / units_of(search);
+    const double known = median(current), tick = TUNE_TICK / units_of(search, index);
     const double behind = fmax(TUNE_ARM_BEHIND * known, known + tick);
     if (median(arm) > TUNE_ARM_SLOW * known || is_behind(arm, behind)) arm->state = TUNE_ARM_OUT;
     if (!sampled(arm) || !sampled(current) || arm->state != TUNE_ARM_CHECKED) return;
