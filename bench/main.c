@@ -258,7 +258,7 @@ static stn_status run_listed(const bench_options *options, stn_error *error) {
     const char *folder = options->online ? ":memory:" : NULL; /* nothing that was remembered helps */
     stn_status status = bench_open(options->device, options->threads, folder, &machine, error);
     if (status == STN_OK && options->online)
-        status = bench_online(&machine, options->quick ? 0.2 : ONLINE_SECONDS, error);
+        status = bench_online(&machine, options->quick ? 0.2 : ONLINE_SECONDS, options->cases, error);
     else if (status == STN_OK)
         status = options->envelope ? bench_envelope(&machine, options->cases, error)
                                    : bench_rates(&machine, options->rates, error);

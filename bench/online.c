@@ -229,10 +229,11 @@ done:
     return status;
 }
 
-stn_status bench_online(bench *machine, double seconds, stn_error *error) {
+stn_status bench_online(bench *machine, double seconds, const char *cases_asked, stn_error *error) {
     if (!machine->device) return stn_fail(error, STN_ERROR_NO_DEVICE, "--online needs a GPU");
     for (size_t i = 0; i < CASES; i++) {
         contest c = {.machine = machine, .what = &cases[i]};
+        if (!bench_listed(cases_asked, cases[i].stencil)) continue;
         STN_TRY(measure(&c, seconds, error));
     }
     return STN_OK;

@@ -41,6 +41,7 @@ static const char help[] =
     "                     (--case heat-3d-fixed: of that)\n"
     "  --online           a thousand executions of ONLINE plans beside the best plan's, as bench/planner.py reads "
     "them\n"
+    "                     (--case heat-1d: of that)\n"
     "  --json             one JSON object instead of tables\n"
     "  --list             the cases and their bars\n"
     "Exit codes: 0, 1 if a result is wrong or nothing could be measured, else those of the stentor command.\n";

@@ -8,7 +8,7 @@ Usage: planner.py list|compile|first|regret|replay|online [--stentor PATH] [--li
   compile  needs no GPU: seconds of NVRTC for each kernel that a plan of each problem has, one after the other, for --arch;
            ends with the median and the longest of each template, which src/context/compile_cost.c keeps
   first    on a GPU: seconds from nothing to the first result (context, plan, first execution; the driver's start apart), with an
-           empty cache folder, or only a pack (--pack); and what a second process takes beside the run itself
+           empty cache folder, or only a pack (--pack); and what a second process takes beside the run itself (stentor-first, --first PATH)
   regret   on a GPU: seconds of the estimate's choice over those of the fastest of all candidates (`stentor tune --mode patient`) but
            those estimated to take --within times the best (0: none is left out; the best of each strategy never is), and the same
            of MEASURE's; ends with how many are within 15%, 35% and, of MEASURE, 3%. --seeds FILE keeps the fastest as cache/tuned has them,
@@ -118,32 +118,75 @@ def compile_times(options, problems):
     return {'arch': options.arch, 'problems': rows, 'templates': by_template}
 
 
+class First:
+    """A problem whose first result is measured twice, each time in a process of its own: with an empty cache folder, then the same once more. The first
+    process goes on, after its result, until what compiles beside has ended: meanwhile others are measured, as long as there are cores for it."""
+
+    def __init__(self, options, problem):
+        self.options, self.problem, self.folder = options, problem, tempfile.TemporaryDirectory()
+        self.cold, self.process = None, None
+        self.cold = self.start()
+
+    def start(self):
+        words = [str(self.problem[key]) for key in ('stencil', 'size', 'dtype', 'boundary', 'steps')]
+        self.process = subprocess.Popen([self.options.first, *words, self.folder.name, *map(str, self.options.pack)], stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE, text=True)
+        line = self.process.stdout.readline()
+        return json.loads(line) if line else None
+
+    def ended(self, seconds):
+        try:
+            self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return False
+        if self.process.returncode:
+            print(f'  {name(self.problem)}: {self.process.stderr.read().strip()}')
+            self.cold = None
+        return True
+
+    def row(self):
+        warm = self.cold and self.start()
+        if not warm or not self.ended(60):
+            return None
+        cold, warm_ = self.cold['first_result'], warm['first_result']
+        in_driver = warm_['context_in_driver_seconds'] + warm_['plan_in_driver_seconds']
+        return {'problem': name(self.problem), 'strategy': warm['strategy'], 'begins': (self.cold['plan'].get('begins') or {}).get('with'),
+                'cold': cold, 'warm': warm_, 'seconds': warm['seconds'], 'in_driver': in_driver,
+                'first': cold['context_seconds'] + cold['plan_seconds'] + cold['execute_seconds'],
+                'own': warm_['context_seconds'] + warm_['plan_seconds'] - in_driver}
+
+
 def first_results(options, problems):
-    """Cold: an empty folder. Warm: the same once more; of our own there are its context and its plan, without what both spend in the driver
-    (modules, memory, tables). Each from inside the process: making the context (the driver's start apart) and the plan, and the first
-    execution; copies of grids are not in it."""
-    rows = []
+    """Warm: of our own there are context and plan, without what both spend in the driver (modules, memory, tables). Cold: context (the driver's start
+    apart), plan and first execution; copies of grids are not in it."""
+    rows, begun = [], []
     end = time.monotonic() + options.limit
+
+    def take(first):
+        row = first.row()
+        first.folder.cleanup()
+        if not row:
+            return
+        rows.append(row)
+        cold = row['cold']
+        print(f"{row['first']:7.3f} s (context {cold['context_seconds']:.3f}, plan {cold['plan_seconds']:.3f}, run "
+              f"{cold['execute_seconds']:.3f}), warm {1e3 * row['own']:.1f} ms + driver {1e3 * row['in_driver']:.1f} + "
+              f"{1e3 * row['seconds']:.3f}: {row['problem']}, {'begins with ' + row['begins'] if row['begins'] else row['strategy']}", flush=True)
+
     for problem in problems:
         if time.monotonic() > end:
             break
-        more = [text for pack in options.pack for text in ('--pack', str(pack))]
-        with tempfile.TemporaryDirectory() as folder:
-            cold = ask(options.stentor, 'run', problem, '--random', '1', '--cache-dir', folder, *more, limit=60)
-            warm = cold and ask(options.stentor, 'run', problem, '--random', '1', '--cache-dir', folder, *more, limit=60)
-        if not warm:
-            continue
-        ours = [told['first_result']['context_seconds'] + told['first_result']['plan_seconds'] for told in (cold, warm)]
-        in_driver = sum(warm['first_result'][f'{part}_in_driver_seconds'] for part in ('context', 'plan'))
-        own = ours[1] - in_driver
-        first = ours[0] + cold['first_result']['execute_seconds']
-        begins = (cold['plan'].get('begins') or {}).get('with')
-        rows.append({'problem': name(problem), 'strategy': warm.get('strategy'), 'begins': begins, 'cold': cold['first_result'],
-                     'warm': warm['first_result'], 'seconds': warm['seconds'], 'first': first, 'own': own, 'in_driver': in_driver})
-        print(f"{first:7.3f} s (context {cold['first_result']['context_seconds']:.3f}, plan "
-              f"{cold['first_result']['plan_seconds']:.3f}, run {cold['first_result']['execute_seconds']:.3f}), warm "
-              f"{1e3 * own:.1f} ms + driver {1e3 * in_driver:.1f} + {1e3 * warm['seconds']:.3f}: {name(problem)}, "
-              f"{'begins with ' + begins if begins else warm['strategy']}", flush=True)
+        begun.append(First(options, problem))
+        for first in [each for each in begun if each.ended(0.2 if each is begun[-1] else 0)]:
+            begun.remove(first)
+            take(first)
+        while len(begun) > options.beside:
+            first = begun.pop(0)
+            if first.ended(60):
+                take(first)
+    for first in begun:
+        if first.ended(60):
+            take(first)
     firsts, owns = sorted(row['first'] for row in rows), sorted(row['own'] for row in rows)
     if rows:
         bar = 0.15 if options.pack else 0.4
@@ -332,7 +375,7 @@ def regrets(options, problems):
 
 
 def online(options, _):
-    command = [options.bench, '--online', '--device', 'cuda'] + (['--quick'] if options.quick else [])
+    command = [options.bench, '--online', '--device', 'cuda'] + (['--quick'] if options.quick else []) + (['--case', options.case] if options.case else [])
     rows = []
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         for line in process.stdout:
@@ -358,6 +401,9 @@ def main():
     parser.add_argument('what', choices=['list', 'compile', 'first', 'regret', 'replay', 'online'])
     parser.add_argument('--stentor', default='build/src/cli/stentor')
     parser.add_argument('--bench', default='build/bench/stentor-bench')
+    parser.add_argument('--first', default='build/bench/stentor-first')
+    parser.add_argument('--beside', default=4, type=int, help='of first: processes that go on compiling, each on a core, while others are measured')
+    parser.add_argument('--case', help='of online: of these stencils only, such as heat-1d,box-2d9p')
     parser.add_argument('--quick', action='store_true', help='of online: small grids')
     parser.add_argument('--list', default=str(HERE / 'planner_problems.json'), help='a file, or random, or random:SEED')
     parser.add_argument('--arch', default='sm_90')

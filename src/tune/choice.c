@@ -5,9 +5,12 @@
  *     row: direct 0 1.2e-05 3.3e7 ... 0                    strategy, measured, its estimate, the candidate's 20 numbers
  *     follower: spectral ...                               where something takes over
  *     missing: KEY KEY                                     of the best, where another was taken: source key and key
+ *     reach: KEY 0 12 0 1e-16                              how far taps reach (strategies/common/reach.h): what planning asked for, as it takes
+ *                                                          milliseconds to find
  */
 #include "tune/choice.h"
 
+#include <inttypes.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -18,6 +21,7 @@
 #include "compile/library.h"
 #include "context/compile_cost.h"
 #include "context/context.h"
+#include "strategies/common/reach.h"
 #include "tune/notes.h"
 #include "tune/seeds.h"
 
@@ -125,6 +129,18 @@ static void print_missing(const stn_missing *missing, stn_text *text) {
     if (missing->any) stn_text_printf(text, "missing: %s %s\n", source, key);
 }
 
+static void print_reaches(stn_text *text) {
+    stn_reach_answer list[STN_REACH_KEPT];
+    const size_t count = stn_reach_known(list);
+    for (size_t i = 0; i < count; i++) {
+        char key[65], tails[2][STN_NUMBER_SIZE];
+        stn_key_hex(&list[i].key, key);
+        for (int side = 0; side < 2; side++) stn_number_format(list[i].reach.tail[side], tails[side]);
+        stn_text_printf(text, "reach: %s %" PRId64 " %" PRId64 " %s %s\n", key, list[i].reach.side[0],
+                        list[i].reach.side[1], tails[0], tails[1]);
+    }
+}
+
 static void print(const stn_plan *plan, stn_text *text) {
     const stn_ranked row = {.strategy = plan->strategy,
                             .candidate = plan->candidate,
@@ -136,6 +152,7 @@ static void print(const stn_plan *plan, stn_text *text) {
     print_row("row", &row, text);
     if (plan->begins) print_row("follower", &plan->ranking[plan->follower], text);
     print_missing(&plan->missing, text);
+    print_reaches(text);
 }
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
@@ -205,6 +222,35 @@ static const char *parse_missing(const char *at, stn_missing *missing) {
     return end_line(at);
 }
 
+#define FURTHEST 0x1p53 /* whole numbers are exact up to here */
+
+static const char *parse_reach(const char *at, stn_reach_answer *answer) {
+    char hex[80];
+    double numbers[4];
+    at = next_word(at, hex, sizeof hex);
+    if (!at || !stn_key_parse(hex, &answer->key)) return NULL;
+    for (int i = 0; i < 4 && at; i++) at = next_number(at, &numbers[i]);
+    if (!at) return NULL;
+    for (int side = 0; side < 2; side++) {
+        if (!(numbers[side] >= 0 && numbers[side] < FURTHEST && numbers[2 + side] >= 0)) return NULL;
+        answer->reach.side[side] = (int64_t)numbers[side];
+        answer->reach.tail[side] = numbers[2 + side];
+    }
+    return end_line(at);
+}
+
+/* All or none. */
+static const char *parse_reaches(const char *at) {
+    stn_reach_answer list[STN_REACH_KEPT];
+    size_t count = 0;
+    for (const char *more; at && (more = skip(at, "reach: "));) {
+        if (count == STN_REACH_KEPT) return NULL;
+        at = parse_reach(more, &list[count++]);
+    }
+    for (size_t i = 0; at && !*at && i < count; i++) stn_reach_learn(&list[i]);
+    return at;
+}
+
 static bool parse(const stn_kind *kind, const char *text, stn_choice *choice) {
     int chosen = 0, hurried = 0;
     const char *at = skip(text, "problem: "), *more;
@@ -216,6 +262,7 @@ static bool parse(const stn_kind *kind, const char *text, stn_choice *choice) {
     at = parse_row(kind, skip(at, "row: "), &choice->row);
     if (at && (more = skip(at, "follower: "))) at = parse_row(kind, more, &choice->follower);
     if (at && (more = skip(at, "missing: "))) at = parse_missing(more, &choice->missing);
+    at = parse_reaches(at);
     choice->chosen = (stn_chosen)chosen;
     choice->hurried = hurried;
     return at && !*at;

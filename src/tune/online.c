@@ -303,6 +303,7 @@ stn_status tune_online_set_weights(stn_plan *plan, size_t count, const double *w
     stn_online *o = plan->online;
     tune_online_end(o);
     o->flying = false;
+    o->left = 0;
     stn_gather_free(o->compare_gather); /* it is cancelled */
     o->compare_gather = NULL;
     if (!renew_unit(o)) return stn_fail_memory(error, "a plan", sizeof *plan);

@@ -37,6 +37,7 @@ static void settle(stn_online *o, bool wait) {
     if (status == STN_OK && !(done > 0)) return; /* under way */
     o->flying = false;
     if (status == STN_OK && stn_timer_read(o->took, false, &took, NULL) != STN_OK) took = 0;
+    took /= o->flight.units;
     const online_arm *arm = &o->arms[o->flight.arm];
     if (play) took = play->seconds(play->user, arm->strategy, &arm->candidate);
     const size_t before = o->search.current;
@@ -70,7 +71,7 @@ static stn_status run_arm(const stn_online *o, size_t arm, const stn_execution *
 }
 
 static stn_status run_current(stn_online *o, const stn_execution *each, stn_error *error) {
-    const tune_move move = {.arm = o->search.current};
+    const tune_move move = {.arm = o->search.current, .units = 1};
     STN_TRY(run_arm(o, move.arm, each, error));
     tune_search_told(&o->search, &move, 0, true);
     return STN_OK;
@@ -101,10 +102,14 @@ static stn_status check(stn_online *o, const stn_execution *each, stn_error *err
     return STN_OK;
 }
 
+/* One of the units that are timed together; the last one sends them off. */
 static stn_status run_timed(stn_online *o, const stn_execution *each, stn_error *error) {
-    stn_status status = stn_timer_start(o->took, each->stream, error);
+    const bool first = o->left == o->flight.units;
+    stn_status status = first ? stn_timer_start(o->took, each->stream, error) : STN_OK;
     if (status == STN_OK) status = run_arm(o, o->flight.arm, each, error);
+    if (status == STN_OK && --o->left) return STN_OK;
     if (status == STN_OK) status = stn_timer_mark(o->took, each->stream, error);
+    o->left = 0;
     o->flying = status == STN_OK;
     if (o->flying || o->flight.arm == o->search.current) return status;
     o->search.arms[o->flight.arm].state = TUNE_ARM_OUT; /* the trusted one makes it whole */
@@ -140,6 +145,7 @@ static stn_status run_unit(stn_online *o, const stn_execution *each, stn_error *
         follow(o);
         return run_current(o, each, error);
     }
+    if (o->left) return run_timed(o, each, error);
     take_built(o);
     settle(o, far_ahead(o));
     o->over = tune_search_over(&o->search) && !o->flying;
@@ -151,7 +157,9 @@ static stn_status run_unit(stn_online *o, const stn_execution *each, stn_error *
     const tune_move move = tune_search_next(&o->search);
     if (!move.timed) return run_current(o, each, error);
     o->flight = move;
-    return move.check ? check(o, each, error) : run_timed(o, each, error);
+    if (move.check) return check(o, each, error);
+    o->left = move.units;
+    return run_timed(o, each, error);
 }
 
 /* ---- all of them ------------------------------------------------------------------------------------------------- */
@@ -177,6 +185,7 @@ stn_status tune_online_run(stn_plan *plan, stn_part part, const stn_execution *r
         o->search.frozen = true; /* what a graph holds stays */
         tune_online_halt(o);
         o->flying = false;
+        o->left = 0;
     }
     for (uint64_t leg = part.first; leg < part.first + part.count && status == STN_OK; leg++) {
         stn_execution each = *run;

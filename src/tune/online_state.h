@@ -40,6 +40,7 @@ typedef struct stn_online {
     stn_timer *took, *done; /* of the move that flies; done: of the trusted run and the comparison beside it */
     bool flying, over;      /* over: current runs for good */
     tune_move flight;
+    unsigned left;             /* units of the move that are still to run before it flies */
     double behind;             /* units that were enqueued since it took off */
     size_t inner, grid, spare; /* bytes: of the arms' workspace, of a grid, before the spare grid */
     int64_t numbers;

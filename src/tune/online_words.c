@@ -82,7 +82,7 @@ void tune_online_describe(const stn_plan *plan, stn_format format, stn_text *tex
     const online_arm *arm = &o->arms[o->search.current], *bad = NULL;
     const size_t failed = count_failed(o, &bad);
     size_t tried = 0;
-    for (size_t i = 1; i < o->search.count; i++) tried += o->search.arms[i].count > 0;
+    for (size_t i = 1; i < o->search.count; i++) tried += o->search.arms[i].count > 0 || o->search.arms[i].known > 0;
     if (format == STN_TEXT) {
         stn_text_printf(text, "\nonline:     ");
         name_arm(o, arm, text);

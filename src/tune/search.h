@@ -7,7 +7,8 @@
  *                                                   -> the one that runs, or out
  *
  * A check costs its run besides the unit's own; a wrong result never reaches the user. What the search loses against the
- * estimate's choice stays within REGRET of the units that are done, or known to come. */
+ * estimate's choice stays within REGRET of the units that are done, or known to come. The one that runs is timed anew beside each challenger: clocks
+ * drift by more than candidates differ. Units of a few microseconds are timed several at once, and tried as far as a smaller regret allows. */
 #ifndef STN_TUNE_SEARCH_H
 #define STN_TUNE_SEARCH_H
 #include <stdbool.h>
@@ -21,6 +22,9 @@ enum { TUNE_ARMS = 8, TUNE_ARM_SAMPLES = 3 };
 #define TUNE_ARM_GAIN 0.99 /* times the one that runs: below it takes over. Both: bench/results/2026-11-23-regret.md */
 
 #define TUNE_TICK 0.5e-6 /* seconds: what events tell no difference below */
+#define TUNE_SHORT 30e-6 /* of a unit: then a sample is of so many in turn as take TUNE_SPAN */
+#define TUNE_SPAN 60e-6
+#define TUNE_REGRET_SHORT 0.01 /* there is little to win, and each check costs as much as several units */
 
 typedef enum tune_arm_state { TUNE_ARM_WAITING, TUNE_ARM_READY, TUNE_ARM_CHECKED, TUNE_ARM_OUT } tune_arm_state;
 
@@ -29,6 +33,7 @@ typedef struct tune_arm {
     tune_arm_state state;
     unsigned count;
     double samples[TUNE_ARM_SAMPLES]; /* seconds of a unit */
+    double known;                     /* their median, before they were forgotten; 0: never */
 } tune_arm;
 
 typedef struct tune_search {
@@ -46,13 +51,14 @@ typedef struct tune_search {
 
 typedef struct tune_move {
     size_t arm;
-    bool check; /* run it beside the current arm, whose result is the user's */
-    bool timed; /* tell what it took */
+    bool check;     /* run it beside the current arm, whose result is the user's */
+    bool timed;     /* tell what it took */
+    unsigned units; /* that it is, one after the other, timed together */
 } tune_move;
 
 /* Arms are set by the caller, with arm 0 checked. */
 tune_move tune_search_next(tune_search *search);
-/* A move is done. seconds: of its arm, 0: not timed or not known. right: its result, where it was checked. */
+/* A move is done. seconds: of a unit of its arm, 0: not timed or not known. right: its result, where it was checked. */
 void tune_search_told(tune_search *search, const tune_move *move, double seconds, bool right);
 /* Nothing is left to try: current runs for good. */
 bool tune_search_over(const tune_search *search);

@@ -236,7 +236,7 @@ Test(begin, what_searches_begins_so_too) {
     for (int i = 0; i < 40; i++) expect_right(plan);
     while (state_of(plan) == TUNE_UNBUILT || !atomic_load(&plan->online->comparable)) usleep(1000);
     for (int i = 0; i < 40; i++) expect_right(plan);
-    cr_expect_geq(plan->online->search.arms[1].count, 1u, "it was tried, whatever the time before it was there cost");
+    cr_expect_gt(plan->online->search.arms[1].known, 0, "it was tried, whatever the time before it was there cost");
     stn_plan_destroy(plan);
     cr_expect_eq(warnings, 0);
 }
@@ -248,7 +248,9 @@ Test(begin, legs_pass_their_state_on) {
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
     options.strategy = "direct";
     stn_plan *plan = make(&options);
-    stn_ranked any, own = {.strategy = plan->strategy, .candidate = plan->candidate, .estimate = plan->estimate};
+    stn_ranked any, own = plan->ranking[0];
+    for (size_t i = 0; i < plan->ranked; i++) /* legs of any number of steps are as good to it */
+        if (plan->ranking[i].applies && plan->ranking[i].estimate.launches >= 96) own = plan->ranking[i];
     cr_assert(stn_plan_beginner(plan, 0, &any));
     context->play = &play;
     stn_plan_unprepare(plan);

@@ -131,6 +131,28 @@ Test(online, executions_try_candidates_and_stay_with_the_fastest) {
     stn_plan_destroy(plan);
 }
 
+/* Of a few microseconds: several are timed together, and so little is lost that hardly one challenger can be afforded. */
+static double play_short(void *user, const stn_strategy *strategy, const stn_candidate *candidate) {
+    return 2e-6 * play(user, strategy, candidate);
+}
+
+Test(online, short_executions_are_timed_together_and_hardly_tried) {
+    const tune_play player = {play_short, NULL, INFINITY};
+    stn_plan *plan = plan_with(&player);
+    const stn_online *o = plan->online;
+    unsigned most = 0;
+    wait_until_built(plan);
+    for (int i = 0; i < 120; i++) {
+        expect_right(plan, i);
+        if (o->left + 1 > most) most = o->left + 1;
+    }
+    const double one = tune_search_expects(&o->search, o->search.estimated);
+    cr_expect_geq(most, 3u, "%u", most);
+    cr_expect_lt(o->search.lost, (TUNE_REGRET_SHORT + 0.02) * 1000 * one, "%g of %g", o->search.lost, one);
+    cr_expect_lt(one, TUNE_SHORT);
+    stn_plan_destroy(plan);
+}
+
 /* Such work is not done before something waits for it: the plan itself has to, now and then. */
 Test(online, executions_that_nobody_waits_for_do_too) {
     const tune_play player = {play, NULL, INFINITY};

@@ -196,10 +196,18 @@ static stn_reach find_anew(const line *l, uint64_t steps, double tail, double po
     return reach;
 }
 
-typedef struct question {
-    stn_key key;
-    stn_reach reach;
-} question;
+static _Thread_local struct {
+    stn_reach_answer list[STN_REACH_KEPT]; /* the oldest makes room */
+    size_t asked;
+} kept;
+
+void stn_reach_learn(const stn_reach_answer *answer) { kept.list[kept.asked++ % STN_REACH_KEPT] = *answer; }
+
+size_t stn_reach_known(stn_reach_answer list[STN_REACH_KEPT]) {
+    const size_t count = kept.asked < STN_REACH_KEPT ? kept.asked : STN_REACH_KEPT;
+    for (size_t i = 0; i < count; i++) list[i] = kept.list[(kept.asked - count + i) % STN_REACH_KEPT];
+    return count;
+}
 
 static bool make_key(const line *l, uint64_t steps, double tail, double power_tail, stn_key *key) {
     stn_key_builder *builder;
@@ -214,15 +222,12 @@ static bool make_key(const line *l, uint64_t steps, double tail, double power_ta
 
 /* Looking takes milliseconds, and one plan's strategies, candidates and tables ask the same again and again. */
 static stn_reach find(const line *l, uint64_t steps, double tail, double power_tail) {
-    enum { KEPT = 64 };
-    static _Thread_local question kept[KEPT];
-    static _Thread_local unsigned next;
-    question asked = {0};
+    stn_reach_answer asked = {0};
     const bool known = make_key(l, steps, tail, power_tail, &asked.key);
-    for (int i = 0; known && i < KEPT; i++)
-        if (!memcmp(&kept[i].key, &asked.key, sizeof asked.key)) return kept[i].reach;
+    for (size_t i = 0; known && i < STN_REACH_KEPT && i < kept.asked; i++)
+        if (!memcmp(&kept.list[i].key, &asked.key, sizeof asked.key)) return kept.list[i].reach;
     asked.reach = find_anew(l, steps, tail, power_tail);
-    if (known) kept[next++ % KEPT] = asked;
+    if (known) stn_reach_learn(&asked);
     return asked.reach;
 }
 

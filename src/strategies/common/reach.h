@@ -1,6 +1,7 @@
 /* How far the taps of many steps reach: the stencil convolved with itself f times, S^f, dies away long before f * r. */
 #ifndef STN_STRATEGIES_COMMON_REACH_H
 #define STN_STRATEGIES_COMMON_REACH_H
+#include "cache/key.h"
 #include "problem/task.h"
 
 /* Towards the low and the high side of an axis: the least distances found beyond which the |taps| of S^f add up to at most `tail`
@@ -19,6 +20,15 @@ double stn_reach_tail(stn_dtype dtype);
 stn_reach stn_reach_find(const stn_task *task, int axis, uint64_t steps, double tail);
 /* Whether the taps reach as far along both axes: their sums are the same but for rounding, so that one answer serves both. */
 bool stn_reach_alike(const stn_task *task, int a, int b);
+
+/* What was asked, of this thread, and found, the newest last: another process need not look again. The key says all that an answer depends on. */
+typedef struct stn_reach_answer {
+    stn_key key;
+    stn_reach reach;
+} stn_reach_answer;
+enum { STN_REACH_KEPT = 64 };
+size_t stn_reach_known(stn_reach_answer list[STN_REACH_KEPT]);
+void stn_reach_learn(const stn_reach_answer *answer);
 
 /* The same of one line of weights, of offsets -low, -low + 1, ...: of a factor of separable taps. */
 stn_reach stn_reach_of_line(const double *weights, int count, int low, uint64_t steps, double tail);

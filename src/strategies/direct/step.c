@@ -9,9 +9,12 @@
 #define UNROLLED_FMAS 6000  /* more than this and a compile takes seconds */
 #define LINE_REACH 32
 #define LIKE_THE_LAST (-1) /* a place in the list: that of the shape before it */
-#define MOST_USED 128      /* registers of a thread, beyond which more gain nothing */
-#define LEAST_OF_MANY 80   /* registers, of many taps: of points read one by one 10.7 us with 56, 9.0 with 80 */
-#define LEAN_PLACE 25      /* as if it came so late in the list */
+#define MOST_USED                                                                                                      \
+    128 /* registers of a thread of solids in f16: 25 taps 4.4 ms with 128, two blocks, 5.6 with more, one */
+#define LEAST_ALONE                                                                                                    \
+    80 /* registers where points are read one by one: many taps of a plane 10.7 us with 56, 9.0 with 80; solids in f64 27 with 48, 23 with 80 */
+#define FEW_WAVES 3   /* of blocks: fewer leave multiprocessors without work at the end */
+#define LEAN_PLACE 25 /* as if it came so late in the list */
 
 static int real_words(const stn_task *task) { return task->dtype == STN_F64 ? 2 : 1; }
 
@@ -29,8 +32,9 @@ static int tile_registers(const stn_task *task, const direct_shape *shape) {
                : task->pattern == STN_PATTERN_STAR ? (words == 2 ? -12 : -4)
                                                    : (task->ntaps > 25 ? 12 : 4);
     const int registers = 20 + rest + words * (depth * shape->rows * shape->vector + span(task, shape->vector));
-    return task->rank == 2 && task->ntaps > 25 && shape->vector == 1 ? (int)stn_max(registers, LEAST_OF_MANY)
-                                                                     : registers;
+    if (task->dtype == STN_F16 && task->rank == 3) return (int)stn_min(registers, MOST_USED);
+    const bool alone = shape->vector == 1 && (task->rank == 2 ? task->ntaps > 25 : words == 2);
+    return alone ? (int)stn_max(registers, LEAST_ALONE) : registers;
 }
 
 static void fit_blocks(const stn_machine *machine, direct_shape *shape, int registers) {
@@ -144,6 +148,27 @@ static size_t solid_shapes(const stn_task *task, const stn_machine *machine, int
     return count;
 }
 
+static double waves_of(const stn_task *task, const stn_machine *machine, const direct_shape *shape) {
+    int64_t tiles[3];
+    direct_tiles(task, shape, tiles);
+    const double blocks = (double)(tiles[0] * tiles[1] * tiles[2]) * (double)task->batch;
+    return blocks / ((double)machine->multiprocessors * shape->blocks);
+}
+
+/* Where few waves of blocks serve the grid, walks half as long beside each: more blocks share the work, and the last wave is shorter. */
+static size_t add_shorter_walks(const stn_task *task, const stn_machine *machine, direct_shape *shapes, size_t count,
+                                size_t most) {
+    const size_t own = count;
+    for (size_t i = 0; i < own && count < most; i++) {
+        if (shapes[i].chunk < 2 || waves_of(task, machine, &shapes[i]) >= FEW_WAVES) continue;
+        direct_shape shorter = shapes[i];
+        shorter.chunk /= 2;
+        fit_unroll(task, &shorter);
+        if (tile_fits(task, machine, &shorter, NULL)) shapes[count++] = shorter;
+    }
+    return count;
+}
+
 static size_t tile_shapes(const stn_task *task, const stn_machine *machine, direct_shape *shapes, size_t most,
                           stn_tally *tally) {
     size_t count = 0;
@@ -157,7 +182,7 @@ static size_t tile_shapes(const stn_task *task, const stn_machine *machine, dire
                 shapes[count++] = tried[i];
             }
     }
-    return count;
+    return add_shorter_walks(task, machine, shapes, count, most);
 }
 
 /* It reads every plane again and again, from the caches: 1.5 times the copy's time by its place, which nobody has measured. */

@@ -13,7 +13,9 @@ static const struct {
     double fma, convert;    /* of the FMA rate: f16 is widened and narrowed besides */
     double load_cycles, halo_cycles;  /* of one resident warp: an access of a plane of its own, a plane beside them */
     double plane_cycles, more_cycles; /* alone on a multiprocessor: a plane, and each access of 16 bytes a lane */
-    double edge;                      /* blocks at an edge take so much longer */
+    /* the same of a block whose points past a side are folded back: of each plane past the first two, and of each number of an access there */
+    double fold_cycles, fold_more;
+    double edge; /* blocks at an edge take so much longer */
     double
         later; /* sweeps order the shapes of one problem more finely than a model: one lower in the list is for what is plainly faster */
 } tile = {.norm = 2.8,
@@ -27,6 +29,8 @@ static const struct {
           .halo_cycles = 172,
           .plane_cycles = 257,
           .more_cycles = 16,
+          .fold_cycles = 600,
+          .fold_more = 250,
           .edge = 0.077,
           .later = 1.12};
 static const struct {
@@ -108,11 +112,26 @@ static tile_load load_of(const stn_task *task, const stn_machine *machine, const
     return l;
 }
 
-/* The chains of warps: many hide each other's waiting, so that each access of a resident warp has its turn; few wait for every plane. */
-static double chain_cycles(const tile_load *l, const direct_shape *shape, size_t size) {
-    const double wide = shape->vector * (double)size / 16, accesses = shape->chunk * l->own + l->halo * l->beside;
+/* Points past a side are others of the grid. */
+static bool folds(const stn_task *task) {
+    for (int axis = 0; axis < 3; axis++)
+        for (int side = 0; side < 2; side++) {
+            const stn_boundary_kind kind = task->boundary[axis][side].kind;
+            const bool near = kind == STN_NEAREST || kind == STN_REFLECT || kind == STN_MIRROR;
+            if (near && task->reach[axis][side]) return true;
+        }
+    return false;
+}
+
+/* The chains of warps: many hide each other's waiting, so that each access of a resident warp has its turn; few wait for every plane, longest at
+ * sides that fold. */
+static double chain_cycles(const stn_task *task, const tile_load *l, const direct_shape *shape) {
+    const double wide = shape->vector * (double)stn_dtype_size(task->dtype) / 16;
+    const double accesses = shape->chunk * l->own + l->halo * l->beside;
     const double many = l->waves * (shape->chunk * l->own * tile.load_cycles + l->halo * tile.halo_cycles);
-    return fmax(many, l->planes * tile.plane_cycles + accesses * wide * tile.more_cycles);
+    const double fold = folds(task) ? fmax(0, l->halo - 2) * (tile.fold_cycles + tile.fold_more * shape->vector) : 0;
+    const double few = l->planes * tile.plane_cycles + accesses * wide * tile.more_cycles + fold;
+    return fmax(many, few);
 }
 
 static double tile_seconds(const stn_task *task, const stn_machine *machine, const direct_shape *shape) {
@@ -122,7 +141,7 @@ static double tile_seconds(const stn_task *task, const stn_machine *machine, con
     const bool all = shape->unroll >= l.planes; /* else sums that no point needs are made too */
     const double fmas = (double)task->ntaps * points * (all ? shape->chunk : l.planes);
     const double numbers = shape->vector * (shape->chunk * (l.own + shape->rows) + l.halo * l.beside);
-    double cycles = tile.fma * fma_cycles(task, machine, warps * fmas) + chain_cycles(&l, shape, size);
+    double cycles = tile.fma * fma_cycles(task, machine, warps * fmas) + chain_cycles(task, &l, shape);
     if (task->dtype == STN_F16) cycles += tile.convert * fma_cycles(task, machine, warps * numbers);
     const double memory = copy_seconds(task, machine);
     const double work = cycles / machine->clock + l.again * (double)size / (tile.again * machine->copy_bandwidth);

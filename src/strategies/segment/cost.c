@@ -34,8 +34,14 @@ static const struct {
 #define SLOW_LINE 0.15
 #define SLOW_COLUMN 0.05
 #define SLOW_COSINES 0.15
-/* Of the tensor cores': 0.48 to 0.53 in f64, bench/results/2026-11-23-segment-forms.md; of other types a guess. */
-#define PRODUCT_RATE 0.5
+/* Of the tensor cores': of each type by its fragments, or parts of halves (product.h). bench/results/2026-11-23-regret-2.md; f16 by tf32 as f32. */
+static const double product_rates[][3] = {
+    [STN_F64] = {0.48, 0.46, 0.32}, [STN_F32] = {0.3, 0.3, 0.3}, [STN_F16] = {0.3, 0.11, 0.17}};
+/* Seconds of a block's own chain, of 256 to 16384 points along x: where not one wave of blocks serves the grid, that is what a pass takes. The same file; that
+ * of 16384 points in f64 reckoned. */
+static const double chains[][7] = {[STN_F64] = {4.6e-6, 5e-6, 5e-6, 5.5e-6, 8e-6, 11.5e-6, 18e-6},
+                                   [STN_F32] = {2.9e-6, 3e-6, 3.5e-6, 3.6e-6, 5.3e-6, 6.6e-6, 11e-6},
+                                   [STN_F16] = {2.9e-6, 3e-6, 3.5e-6, 3.6e-6, 5.3e-6, 6.6e-6, 11e-6}};
 #define BESIDE                                                                                                         \
     0.02 /* shows of the shorter of computing and moving: of two that move as long, the one that computes less */
 #define NARROW 0.88 /* long columns of rows of less than 64 bytes */
@@ -64,7 +70,7 @@ static int size_index(int first) {
 static double part_of_rate(const stn_task *task, const segment_shape *shape, const segment_pass *pass) {
     const double sides = pass->middle ? 0 : part_at_sides(task->n[pass->axis], pass);
     const int size = size_index(pass->first);
-    if (pass->first < 0) return PRODUCT_RATE / (1 + SLOW_LINE * sides);
+    if (pass->first < 0) return product_rates[task->dtype][shape->fragment] / (1 + SLOW_LINE * sides);
     if (pass->cosines)
         return (along_x(pass) ? rates[task->dtype].line : rates[task->dtype].columns)[size] / (1 + SLOW_COSINES);
     if (along_x(pass)) {
@@ -82,7 +88,12 @@ static double flops_of_pair(const stn_task *task, const segment_shape *shape, co
              : (pass->first == 1 ? FLOPS_SHORTEST : FLOPS + more) * 256.0 * (double)stn_min(pass->first, 16);
 }
 
-/* Whole waves of blocks. */
+/* Whole waves of blocks, or one block's chain. */
+static double compute_seconds(const stn_task *task, const segment_pass *pass, double all, double waves) {
+    if (waves < 1 && pass->first > 0 && along_x(pass)) return fmax(all, chains[task->dtype][size_index(pass->first)]);
+    return all * ceil(waves) / waves;
+}
+
 double segment_seconds(const stn_task *task, const stn_machine *machine, const segment_shape *shape,
                        const segment_pass *pass, double *flops) {
     const double works = (double)segment_works(task, shape, pass), pairs = segment_pairs(shape, pass);
@@ -91,7 +102,7 @@ double segment_seconds(const stn_task *task, const stn_machine *machine, const s
     const double memory = along_x(pass) ? rates[task->dtype].line_memory : rates[task->dtype].column_memory;
     *flops = flops_of_pair(task, shape, pass) * works * pairs;
     const double bytes = 2 * (double)stn_dtype_size(task->dtype) * (double)stn_task_points(task);
-    const double compute = *flops / rate * ceil(works / resident) / (works / resident),
+    const double compute = compute_seconds(task, pass, *flops / rate, works / resident),
                  move = bytes / (memory * machine->copy_bandwidth);
     return fmax(compute, move) + BESIDE * fmin(compute, move) + machine->launch_seconds;
 }

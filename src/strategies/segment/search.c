@@ -63,6 +63,16 @@ static void find_reaches(search *s, uint64_t fused) {
     }
 }
 
+/* Where not one wave of blocks serves a grid, lines of 512 and 1024 points in f64 are up to 3% faster so (bench/results/2026-11-23-regret-2.md). */
+static void choose_whole(const search *s, segment_shape *shape) {
+    const segment_pass *pass = &shape->pass[0];
+    const int64_t blocks = (int64_t)s->machine->multiprocessors * segment_blocks(s->task, shape, pass);
+    if (s->task->dtype != STN_F64 || s->task->rank > 1 || (pass->first != 2 && pass->first != 4)) return;
+    if (segment_works(s->task, shape, pass) >= blocks) return;
+    shape->whole = 1;
+    if (!holds(s, shape, &shape->pass[0])) shape->whole = 0;
+}
+
 static bool shape_for(const search *s, int64_t launches, int pairs, int first, segment_shape *shape) {
     *shape =
         (segment_shape){.launches = (int)launches, .margins = s->margins, .pairs = pairs, .passes = (uint8_t)s->count};
@@ -70,6 +80,7 @@ static bool shape_for(const search *s, int64_t launches, int pairs, int first, s
     shape->fused = (int)stn_div_up((int64_t)s->task->steps, launches);
     for (int i = 0; i < s->count; i++)
         if (!best_pass(s, shape, i, first, &shape->pass[i])) return false;
+    choose_whole(s, shape);
     int64_t low[3], high[3];
     return !s->margins || stn_faces_interior(s->task, shape->fused, low, high);
 }
@@ -104,8 +115,8 @@ static const struct {
 } variants[] = {{1, 0, 0, 0, 0, 1}, {1, 0, 0, 0, 0, 2}, {1, 0, 5, 0, 0, 2}, {1, 0, 8, 0, 0, 2},  {1, 0, 0, 0, 0, 3},
                 {1, 0, 5, 0, 0, 3}, {1, 0, 8, 0, 0, 3}, {1, 0, 0, 0, 0, 4}, {32, 0, 1, 0, 0, 0}, {16, 0, 1, 0, 0, 0},
                 {8, 0, 3, 0, 0, 0}, {4, 0, 6, 0, 0, 0}, {8, 1, 0, 0, 0, 0}, {8, 1, 2, 0, 0, 0},  {4, 1, 0, 0, 0, 0},
-                {2, 1, 0, 0, 0, 0}, {0, 0, 0, 1, 0, 0}, {0, 0, 0, 2, 0, 0}, {1, 0, 0, 0, 1, 0},  {2, 0, 0, 0, 1, 0},
-                {4, 0, 0, 0, 1, 0}};
+                {2, 1, 0, 0, 0, 0}, {0, 0, 0, 1, 0, 0}, {0, 0, 0, 2, 0, 0}, {4, 0, 0, 0, 0, 0},  {2, 0, 0, 0, 0, 0},
+                {1, 0, 0, 0, 1, 0}, {2, 0, 0, 0, 1, 0}, {4, 0, 0, 0, 1, 0}};
 
 /* Of the two cheapest tiles: other numbers of threads. */
 static size_t add_tile_variants(segment_shape *best, size_t found, size_t most) {
@@ -121,6 +132,12 @@ static size_t add_tile_variants(segment_shape *best, size_t found, size_t most) 
         }
     }
     return found;
+}
+
+static bool is_listed(const segment_shape *list, size_t count, const segment_shape *shape) {
+    for (size_t i = 0; i < count; i++)
+        if (!memcmp(&list[i], shape, sizeof *shape)) return true;
+    return false;
 }
 
 static size_t add_variants(const search *s, segment_shape *best, size_t found, size_t most) {
@@ -141,7 +158,7 @@ static size_t add_variants(const search *s, segment_shape *best, size_t found, s
             varied.way = variants[i].way;
             bool good = true;
             for (int p = 0; p < varied.passes; p++) good = good && holds(s, &varied, &varied.pass[p]);
-            if (!good) continue;
+            if (!good || is_listed(best, found, &varied)) continue;
             best[found++] = varied;
             if (!variants[i].fragment) break; /* of the cheapest of this length */
         }
@@ -150,12 +167,6 @@ static size_t add_variants(const search *s, segment_shape *best, size_t found, s
 
 /* Pairs of columns of a tile: 64 bytes of a row of f64 first. */
 static const int pairs_of[] = {4, 2, 8};
-
-static bool is_listed(const segment_shape *list, size_t count, const segment_shape *shape) {
-    for (size_t i = 0; i < count; i++)
-        if (!memcmp(&list[i], shape, sizeof *shape)) return true;
-    return false;
-}
 
 /* All shapes of so many launches into the list of the cheapest. */
 static bool add_shapes(const search *s, int64_t launches, segment_shape *best, double *costs, size_t *found,

@@ -32,11 +32,14 @@ size_t segment_roots_size(int first, stn_dtype dtype) {
 
 size_t segment_symbol_size(int first, bool real) { return (size_t)(first / 2 + 1) * 256 * (real ? 1 : 2); }
 
-/* Of symmetric taps exactly real: cosines alone. */
+/* Of symmetric taps exactly real: cosines alone. Tap by tap k further round the circle, as a division for each takes most of the time. */
 static cplx symbol_at(const segment_axis *a, const cplx *root, int64_t length, int64_t k) {
     cplx sum = {a->symmetric ? a->weight[a->low] : 0, 0};
-    for (int i = a->symmetric ? a->low + 1 : 0; i < a->count; i++) {
-        const cplx r = root[((k * (i - a->low)) % length + length) % length];
+    const int first = a->symmetric ? a->low + 1 : 0;
+    const int64_t turn = (k % length + length) % length;
+    int64_t at = ((turn * (first - a->low)) % length + length) % length;
+    for (int i = first; i < a->count; i++, at = at + turn >= length ? at + turn - length : at + turn) {
+        const cplx r = root[at];
         sum.re += a->weight[i] * r.re * (a->symmetric ? 2 : 1);
         sum.im += a->symmetric ? 0 : a->weight[i] * r.im;
     }

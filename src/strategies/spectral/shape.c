@@ -167,8 +167,7 @@ bool spectral_choose(const stn_task *task, const stn_machine *machine, spectral_
     return true;
 }
 
-/* Whether a block has room for its columns, once they are laid out. */
-static bool columns_fit(const spectral_shape *s) { return s->line[1].lines > 0 && s->line[1].blocks > 0; }
+bool spectral_columns_fit(const spectral_shape *s) { return s->line[1].lines > 0 && s->line[1].blocks > 0; }
 
 size_t spectral_variants(const stn_task *task, const stn_machine *machine, const spectral_choice *choice,
                          spectral_choice *list, size_t most) {
@@ -206,7 +205,7 @@ size_t spectral_variants(const stn_task *task, const stn_machine *machine, const
         if (c.row_lines < 1 || c.column_lines < 1 || c.group < 1 || (changes && !grouped)) continue;
         if (task->n[1] == 1 && c.row_lines > 1) continue;
         if (spectral_tiled(&c)) spectral_shape_make(task, machine, &c, false, &other);
-        if (spectral_tiled(&c) && !columns_fit(&other)) continue;
+        if (spectral_tiled(&c) && !spectral_columns_fit(&other)) continue;
         list[count++] = c;
     }
     return count;
@@ -255,7 +254,7 @@ static void make_columns(const stn_task *task, const stn_machine *machine, spect
         if (s->choice.column_threads) needs.threads = s->choice.column_threads;
         stn_ladder_make(s->choice.length[axis], &needs, &s->line[axis]);
     }
-    if (spectral_tiled(&s->choice) && columns_fit(s)) s->legs = spectral_walk_legs(task, machine, s);
+    if (spectral_tiled(&s->choice) && spectral_columns_fit(s)) s->legs = spectral_walk_legs(task, machine, s);
 }
 
 stn_symbol spectral_symbol_form(const stn_task *task, const stn_machine *machine, const int64_t torus[3]) {

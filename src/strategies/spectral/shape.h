@@ -91,6 +91,8 @@ bool spectral_tiles_serve(const stn_task *task, const spectral_choice *choice);
 /* ---- shape.c: the rest, from the choice; radices only if `lines`, those of tiles' columns in any case. */
 void spectral_shape_make(const stn_task *task, const stn_machine *machine, const spectral_choice *choice, bool lines,
                          spectral_shape *shape);
+/* Whether a block has room for its columns, once they are laid out. */
+bool spectral_columns_fit(const spectral_shape *shape);
 /* Bytes of the spectrum of all grids; of a stack of snapshots, of two of them. */
 size_t spectral_workspace(const stn_task *task, const spectral_shape *shape);
 void spectral_estimate(const stn_task *task, const stn_machine *machine, const spectral_shape *shape,

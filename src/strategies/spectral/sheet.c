@@ -116,21 +116,39 @@ static void find_side(const limits *l, bool wide, bool rows, side *s) {
                              : column_penalty(l, s->points[i], wide, pairs_of(l, s->points[i], wide));
 }
 
-/* The cheapest sheets of at most `longest` points. A hundred thousand pairs of lengths are looked at. */
+/* Both, which are the same for all of a machine's lines: a thread that looks at several finds them once. */
+typedef struct sides {
+    limits limits;
+    bool wide;
+    side columns, rows;
+} sides;
+
+static const sides *sides_of(const limits *l, bool wide) {
+    static _Thread_local sides kept;
+    if (kept.limits.most == l->most && kept.limits.shares == l->shares && kept.wide == wide) return &kept;
+    kept.limits = *l, kept.wide = wide;
+    find_side(l, wide, false, &kept.columns);
+    find_side(l, wide, true, &kept.rows);
+    return &kept;
+}
+
+/* The cheapest sheets of at most `longest` points. A hundred thousand pairs of lengths are looked at, all but a few only by what any windows cost: as many
+ * points as the line and one of them have. */
 static bool search(const stn_task *task, const stn_machine *machine, const line *line, int64_t longest,
                    spectral_sheet_choice *choice) {
     const limits l = limits_of(task, machine);
     const bool wide = spectral_wide(task);
-    side columns, rows;
+    const sides *both = sides_of(&l, wide);
+    const side *columns = &both->columns, *rows = &both->rows;
+    const double all = 0.999 * (double)line->n;
     double least = INFINITY;
-    find_side(&l, wide, false, &columns);
-    find_side(&l, wide, true, &rows);
-    for (int w = 0; w < rows.count; w++)
-        for (int r = 0; r < columns.count; r++) {
-            spectral_sheet_choice c = {.mark = SPECTRAL_SHEET, .rows = columns.points[r], .width = rows.points[w]};
+    for (int w = 0; w < rows->count; w++)
+        for (int r = 0; r < columns->count; r++) {
+            spectral_sheet_choice c = {.mark = SPECTRAL_SHEET, .rows = columns->points[r], .width = rows->points[w]};
             int64_t windows, length = (int64_t)c.rows * c.width;
             if (length > longest) break; /* columns only grow */
-            const double penalty = 2 * columns.penalty[r] + rows.penalty[w];
+            const double penalty = 2 * columns->penalty[r] + rows->penalty[w];
+            if (((double)length > all ? (double)length : all) * penalty >= least) continue;
             if (windows_at_least(line, length) * (double)length * penalty >= least) continue;
             if (!windows_of(line, length, &c, &windows)) continue;
             const double cost = (double)windows * (double)length * penalty;
