@@ -6,7 +6,7 @@ import torch
 
 from ._arguments import number
 from ._context import HOST
-from ._eager import is_eager, refuse_tangents
+from ._eager import check_kind, is_eager, refuse_tangents
 from ._fourier import BACKWARD_WEIGHTS, BACKWARD_X, FORWARD, Layer, layer
 from ._place import place_of
 from ._words import whole
@@ -47,11 +47,14 @@ def spectral_conv(x: torch.Tensor, weight: torch.Tensor, bias: Optional[torch.Te
     tensor([[[3., 3., 3., 3.]]])
     """
     for name, value in (('x', x), ('weight', weight), ('bias', bias)):
-        if not isinstance(value, torch.Tensor) and not (name == 'bias' and value is None):
-            raise ValueError(f'{name} is a {type(value).__name__}: give a tensor')
+        if name != 'bias' or value is not None:
+            check_kind(value, name)
     tensors = (x, weight) if bias is None else (x, weight, bias)
     if type(low) is bool and is_eager(*tensors):
         return _run(x, weight, bias, low)
+    for name, other in (('weight', weight), ('bias', bias)):
+        if other is not None and other.device != x.device:
+            raise ValueError(f'{name} is on {other.device} and x on {x.device}: move one of them')
     refuse_tangents(*tensors)
     return torch.ops.stentor.spectral_conv(x, weight, bias, low)
 
