@@ -8,6 +8,7 @@ from tensors import DEVICES, tensor, torch
 
 import stentor
 import stentor.torch
+import test_plan
 from stentor._eager import is_eager
 
 
@@ -231,6 +232,18 @@ class Eager(unittest.TestCase):
                                  ('move one', self.x, self.w.to('meta'), {}), ('move one', self.x.to('meta'), self.w, {})):
             with self.subTest(said), self.assertRaisesRegex(ValueError, said):
                 stentor.torch.stencil(x, w, **{'boundary': 'mirror', **more})
+
+
+class Leaks(unittest.TestCase):
+    def test_calls(self):
+        x, many = tensor(8, 8), [tensor(3, 3, seed=seed) for seed in range(4)]
+
+        def body(i):
+            stentor.torch.stencil(x, many[i % 4], 'mirror')
+            if i % 100 == 0:
+                stentor.torch.stencil(x, tensor(3, 3, seed=i), 'mirror')
+
+        test_plan.Leaks.steady(self, body, 100_000)
 
 
 if __name__ == '__main__':

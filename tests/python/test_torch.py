@@ -1,4 +1,5 @@
 """PyTorch's tensors in all functions, and the operator with its gradients."""
+import contextlib
 import itertools
 import unittest
 
@@ -87,6 +88,40 @@ class Tensors(unittest.TestCase):
         for ours, expected in made:
             torch.testing.assert_close(ours.cpu(), torch.as_tensor(expected), atol=1e-10, rtol=1e-10)
 
+
+    def test_random_problems_in_streams(self):
+        """Each tensor in one of four streams, by a function or a plan with random arguments; all are compared when all are enqueued."""
+        device = DEVICES[-1]
+        streams = [torch.cuda.Stream() for _ in range(4)] if device == 'cuda' else []
+        made = []
+        for seed in range(60):
+            rng = np.random.default_rng([5, seed])
+            rank = int(rng.integers(1, 4))
+            shape = tuple(int(n) for n in rng.integers(6, {1: 300, 2: 40, 3: 14}[rank], rank))
+            w = rng.standard_normal([2 * int(n) + 1 for n in rng.integers(0, 3, rank)])
+            mode = [str(rng.choice(['wrap', 'constant=0.5', 'nearest', 'reflect', 'mirror', 'fixed'])) for _ in range(rank)]
+            steps, dtype = int(rng.integers(1, 5)), [np.float64, np.float32][int(rng.integers(2))]
+            x, w = rng.standard_normal(shape).astype(dtype), w / abs(w).sum()
+            runs = {
+                'correlate': (lambda a: stentor.correlate(a, w, mode=mode, steps=steps), None),
+                'gaussian': (lambda a: stentor.gaussian_filter(a, 0.7, order=int(rank > 1), mode=mode), None),
+                'uniform': (lambda a: stentor.uniform_filter(a, 3, mode=mode[:1], axes=(0,)), None),
+                'rfftn': (stentor.fft.rfftn, None),
+                'stencil': (lambda a: stentor.torch.stencil(a, torch.tensor(w), mode, steps), torch.as_tensor),
+                'plan': (lambda a: stentor.Plan(shape, w, boundary=mode, dtype=dtype, steps=steps, device=a.device)(a),
+                         lambda a: stentor.Plan(shape, w, boundary=mode, dtype=dtype, steps=steps, device='host', strategy='host')(a))}
+            name = str(rng.choice(list(runs)))
+            run, host = runs[name]
+            with torch.cuda.stream(streams[seed % 4]) if streams else contextlib.nullcontext():
+                ours = run(torch.from_numpy(x).to(device))
+            expected = host(x) if name == 'plan' else run(host(x)) if host else run(x)
+            made.append(((seed, name, shape, mode, dtype), ours, torch.as_tensor(expected)))
+        if streams:
+            torch.cuda.synchronize()
+        for said, ours, expected in made:
+            close = 1e-11 if expected.dtype in (torch.float64, torch.complex128) else 2e-5
+            torch.testing.assert_close(ours.cpu(), expected, atol=close * max(1.0, float(expected.abs().max())), rtol=close,
+                                       msg=lambda text, said=said: f'{said}: {text}')
 
     @unittest.skipUnless('cuda' in DEVICES, 'no GPU')
     def test_graphs(self):
