@@ -1,6 +1,7 @@
 """Where the operators of PyTorch work: the current stream of a tensor's device, and memory in its order."""
 
-from typing import Any, Callable, NamedTuple, Optional, Tuple
+import functools
+from typing import Any, NamedTuple, Optional, Tuple
 
 import torch
 
@@ -11,13 +12,21 @@ class Place(NamedTuple):
     """What Prepared.scratch wants to know, as a View says it."""
 
     stream: int
-    empty: Callable[[Tuple[int, ...], str], Any]
+    device: int
     ordered: bool = True
+
+    def empty(self, shape: Tuple[int, ...], dtype: str) -> Any:
+        return torch.empty(shape, dtype=getattr(torch, dtype), device=self.device)
+
+
+_place = functools.lru_cache(maxsize=64)(Place)
+
+
+def place_on(device: int) -> Place:
+    """On a GPU, by its number."""
+    return _place(raw_stream(torch, device), device)
 
 
 def place_of(x: torch.Tensor) -> Optional[Place]:
     """Of a CUDA tensor; on the CPU, None."""
-    if x.device.type == 'cpu':
-        return None
-    device = x.device
-    return Place(raw_stream(torch, x.get_device()), lambda shape, dtype: torch.empty(shape, dtype=getattr(torch, dtype), device=device))
+    return None if x.is_cpu else place_on(x.get_device())

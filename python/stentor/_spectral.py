@@ -6,7 +6,7 @@ import torch
 
 from ._arguments import number
 from ._context import HOST
-from ._eager import is_eager, refuse_tangents
+from ._eager import check_kind, is_eager, refuse_tangents
 from ._fourier import BACKWARD_WEIGHTS, BACKWARD_X, FORWARD, Layer, layer
 from ._place import place_of
 from ._words import whole
@@ -47,11 +47,14 @@ def spectral_conv(x: torch.Tensor, weight: torch.Tensor, bias: Optional[torch.Te
     tensor([[[3., 3., 3., 3.]]])
     """
     for name, value in (('x', x), ('weight', weight), ('bias', bias)):
-        if not isinstance(value, torch.Tensor) and not (name == 'bias' and value is None):
-            raise ValueError(f'{name} is a {type(value).__name__}: give a tensor')
+        if name != 'bias' or value is not None:
+            check_kind(value, name)
     tensors = (x, weight) if bias is None else (x, weight, bias)
     if type(low) is bool and is_eager(*tensors):
         return _run(x, weight, bias, low)
+    for name, other in (('weight', weight), ('bias', bias)):
+        if other is not None and other.device != x.device:
+            raise ValueError(f'{name} is on {other.device} and x on {x.device}: move one of them')
     refuse_tangents(*tensors)
     return torch.ops.stentor.spectral_conv(x, weight, bias, low)
 
@@ -234,6 +237,8 @@ class SpectralConv(torch.nn.Module):
             raise TypeError(f'SpectralConv has no argument {unknown[0]!r}')
         in_channels, out_channels = whole(in_channels, 'in_channels', 1), whole(out_channels, 'out_channels', 1)
         self.in_channels, self.out_channels, self.complex_data, self.fft_norm = in_channels, out_channels, complex_data, fft_norm
+        self.separable, self.resolution_scaling_factor, self.fno_block_precision = separable, resolution_scaling_factor, fno_block_precision
+        self.factorization, self.implementation, self.rank = factorization, implementation, rank
         self.n_modes = n_modes  # type: ignore[assignment]
         self.order = len(self._n_modes)
         if not 1 <= self.order <= 3:
@@ -265,11 +270,16 @@ class SpectralConv(torch.nn.Module):
         if x.ndim != self.order + 2 or x.is_complex() != self.complex_data:
             kind = 'complex' if self.complex_data else 'real'
             raise ValueError(f'x has shape {tuple(x.shape)} and dtype {x.dtype}: give {kind} numbers on {self.order + 2} axes')
-        if output_shape is not None and tuple(output_shape) != tuple(x.shape[2:]):
-            raise ValueError(f'output_shape is {tuple(output_shape)}: Stentor keeps the shape of x, {tuple(x.shape[2:])}')
+        self.transform(x, output_shape)
         weight = self.weight()[self._kept(x)].to(_WEIGHTS.get(x.dtype, torch.complex64))
         bias = None if self.bias is None else self.bias.flatten().to(x.dtype)
         return spectral_conv(x, weight, bias, low=self.complex_data and self.order == 1)
+
+    def transform(self, x: torch.Tensor, output_shape: Optional[Sequence[int]] = None) -> torch.Tensor:
+        """What neuraloperator's blocks do to a skip connection beside the layer: nothing, as long as the shape stays."""
+        if output_shape is not None and tuple(output_shape) != tuple(x.shape[2:]):
+            raise ValueError(f'output_shape is {tuple(output_shape)}: Stentor keeps the shape of x, {tuple(x.shape[2:])}')
+        return x
 
     def _kept(self, x: torch.Tensor) -> Tuple[slice, ...]:
         """The part of the weights that n_modes and x have use for: around their middle, where frequency 0 is, of the last axis of

@@ -28,9 +28,9 @@ class _Plan:
         self.handle = stencil_plan(context(device), request, Split(axes, batch, ()), 'host' if device == HOST else None)
         self.weights = b''
 
-    def set(self, weights: np.ndarray, values: bytes) -> None:
+    def set(self, values: bytes) -> None:
         if values != self.weights:
-            self.handle.set_weights(np.ascontiguousarray(weights.ravel()))
+            self.handle.set_weights(np.frombuffer(values))
             self.weights = values
 
 
@@ -43,26 +43,29 @@ class Trained(Prepared):
         self._plans: List[_Plan] = [_Plan(*problem)]  # the last used last
         super().__init__(problem[0], self._plans[0].handle.workspace)
 
-    def run(self, weights: np.ndarray, source: int, target: int, place: Any = None) -> None:
-        """`place`: the stream, and how memory is had there, as a View says it; on the host, none."""
-        values = weights.tobytes()
+    def run(self, values: bytes, source: int, target: int, place: Any = None) -> None:
+        """`values`: the weights, as numbers of float64. `place`: the stream, and how memory is had there, as a View says it; on the host, none."""
         with self.lock:
-            plan = self._with(weights, values)
+            plan = self._plans[-1]
+            if plan.weights != values:
+                plan = self._with(values)
             if self._on_host:
                 plan.handle.run_host(source, target)
-            else:
+            elif self.bytes or place.stream:
                 memory, kept = self.scratch(place)
                 plan.handle.run(source, target, place.stream, memory)
                 del kept  # until here
+            else:  # nothing to keep: no memory, and a stream that no graph captures
+                plan.handle.run(source, target)
 
-    def _with(self, weights: np.ndarray, values: bytes) -> _Plan:
+    def _with(self, values: bytes) -> _Plan:
         at = next((i for i, each in enumerate(self._plans) if each.weights == values), None)
         if at is None and len(self._plans) < PLANS and self._plans[0].weights:
             made = _Plan(*self._problem)
-            made.set(weights, values)
+            made.set(values)
         else:
             made = self._plans[at or 0]
-            made.set(weights, values)
+            made.set(values)
             self._plans.remove(made)
         self._plans.append(made)
         return made

@@ -12,9 +12,10 @@ import torch
 from ._adjoint import Adjoint
 from ._boundary import Sides, sides_of
 from ._context import HOST
-from ._eager import is_eager, refuse_tangents
+from ._eager import check_kind, is_eager, refuse_tangents
+from ._library import ffi
 from ._memo import recall, remember
-from ._place import place_of
+from ._place import place_of, place_on
 from ._problem import DTYPES
 from ._spectral import SpectralConv, spectral_conv
 from ._trained import Trained, trained
@@ -23,6 +24,8 @@ from ._words import listed, said, whole
 __all__ = ['SpectralConv', 'spectral_conv', 'stencil']
 
 _SEPARATOR = ';'
+_float64 = torch.float64
+_unpack, _cast, _BYTES = ffi.unpack, ffi.cast, ffi.typeof('char *')
 
 
 def stencil(x: torch.Tensor, weights: torch.Tensor, boundary: Union[str, Sequence] = 'wrap', steps: int = 1) -> torch.Tensor:
@@ -33,7 +36,8 @@ def stencil(x: torch.Tensor, weights: torch.Tensor, boundary: Union[str, Sequenc
     x : torch.Tensor
         float64, float32 or float16. Axes before those of `weights` count a batch.
     weights : torch.Tensor
-        1 to 3 axes of odd extent; the middle has offset 0. Its values are read on the host: keep it there.
+        1 to 3 axes of odd extent; the middle has offset 0. Its values are read on the host at each call: keep it there, for a GPU's
+        is waited for.
     boundary : str or sequence, optional
         As of `stentor.Plan`.
     steps : int, optional
@@ -55,34 +59,36 @@ def stencil(x: torch.Tensor, weights: torch.Tensor, boundary: Union[str, Sequenc
     >>> x.grad
     tensor([3., 0., 0., 0., 0.])
     """
+    if is_eager(x, weights) and type(steps) is int:
+        return _at_once(x, weights, boundary, steps)
     for name, value in (('x', x), ('weights', weights)):
-        if not isinstance(value, torch.Tensor):
-            raise ValueError(f'{name} is a {type(value).__name__}: give a tensor')
-        if value.layout != torch.strided:
-            raise ValueError(f'{name} is a tensor of layout {value.layout}: make it dense first, by its method to_dense()')
+        check_kind(value, name)
     if weights.is_complex():
         raise ValueError('weights are complex: give real ones')
     if not isinstance(steps, int):
         raise ValueError(f'steps is {said(steps)}: give a whole number from 1 on')
-    if is_eager(x, weights):
-        return _at_once(x, weights, boundary, steps)
+    if (weights.device.type == 'meta') != (x.device.type == 'meta'):  # PyTorch would return memory that nothing wrote to
+        raise ValueError(f'weights are on {weights.device} and x on {x.device}: move one of them')
     refuse_tangents(x, weights)
     return torch.ops.stentor.stencil(x, weights, _text(boundary, weights.ndim), steps)
 
 
 def _at_once(x: torch.Tensor, weights: torch.Tensor, boundary: Union[str, Sequence], steps: int) -> torch.Tensor:
-    """The operator without PyTorch's dispatcher; a problem like one before is not looked at again."""
-    key = ('stencil', boundary, steps, x.shape, x.dtype, x.device, weights.shape)
+    """The operator without PyTorch's dispatcher; a problem like one before is not looked at again, but for the numbers of its weights."""
+    device = x.get_device()
+    key = ('stencil', boundary, steps, x.shape, x.dtype, device, weights.shape, weights.dtype)
     prepared = recall(key)
     if prepared is None:
+        if type(boundary) is list:  # which cannot be a key
+            return _at_once(x, weights, tuple(boundary), steps)
         text = _text(boundary, weights.ndim)
+        _check(x, weights, steps)
         if not x.numel():
             return _run(x, weights, text, steps)
-        _check(x, weights, steps)
         prepared = remember(key, _plan(x, weights, text, steps, 0))
     x = x.contiguous()
-    result = torch.empty_like(x, memory_format=torch.contiguous_format)
-    prepared.run(_numbers(weights), x.data_ptr(), result.data_ptr(), place_of(x))
+    result = torch.empty_like(x)
+    prepared.run(_values(weights), x.data_ptr(), result.data_ptr(), None if device < 0 else place_on(device))
     return result
 
 
@@ -118,8 +124,16 @@ def _check(x: torch.Tensor, weights: torch.Tensor, steps: int) -> None:
     whole(steps, 'steps', 1)
 
 
-def _numbers(weights: torch.Tensor) -> np.ndarray:
-    return weights.detach().to('cpu', torch.float64).contiguous().numpy()
+def _values(weights: torch.Tensor) -> bytes:
+    """What they are now, as numbers of float64. They are read at each call, and on a GPU waited for: a tensor's version says nothing of
+    what was written through `.data`, NumPy, DLPack, a CUDA graph's replay or a collective."""
+    if weights.dtype is _float64 and weights.is_cpu and weights.is_contiguous():
+        address = weights.data_ptr()
+        if address:
+            return _unpack(_cast(_BYTES, address), weights.nbytes)
+    if not weights.untyped_storage().nbytes():
+        raise ValueError('weights have no memory: give a tensor with numbers')
+    return weights.detach().to('cpu', _float64, copy=True).contiguous().numpy().tobytes()
 
 
 def _plan(x: torch.Tensor, weights: torch.Tensor, boundary: str, steps: int, every: int) -> Trained:
@@ -135,7 +149,7 @@ def _run(x: torch.Tensor, weights: torch.Tensor, boundary: str, steps: int, ever
     x = x.contiguous()
     result = torch.empty(((steps // every,) if every else ()) + tuple(x.shape), dtype=x.dtype, device=x.device)
     if x.numel():
-        _plan(x, weights, boundary, steps, every).run(_numbers(weights), x.data_ptr(), result.data_ptr(),
+        _plan(x, weights, boundary, steps, every).run(_values(weights.resolve_neg()), x.data_ptr(), result.data_ptr(),
                                                      place_of(x))
     return result
 

@@ -215,7 +215,7 @@ class Plans(unittest.TestCase):
         for seed in range(3):
             w = np.random.default_rng(seed).standard_normal((3, 5))
             out = stentor.DeviceArray(self.x.shape, 'float64')
-            trained(0, self.x.shape, 'float64', (3, 5), sides, 2, 0).run(w, x.pointer, out.pointer, open_array(x, 'x'))
+            trained(0, self.x.shape, 'float64', (3, 5), sides, 2, 0).run(w.tobytes(), x.pointer, out.pointer, open_array(x, 'x'))
             host = stentor.Plan(self.x.shape, w, boundary='mirror', steps=2, device='host', strategy='host')
             np.testing.assert_allclose(out.numpy(), host(self.x), atol=1e-11)
 

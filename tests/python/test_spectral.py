@@ -162,6 +162,30 @@ class Fourier(unittest.TestCase):
                 for a, b in zip(torch.autograd.grad(ours, inputs, g), torch.autograd.grad(theirs, again, g)):
                     torch.testing.assert_close(a, b, atol=2e-4, rtol=2e-4)
 
+    def test_in_a_model_of_blocks(self):
+        """What a block of neuraloperator calls: the skip connection by `transform`, the layer with an output shape or None."""
+        class Block(torch.nn.Module):
+            def __init__(self, kind):
+                super().__init__()
+                self.convs = torch.nn.ModuleList(kind(3, 3, (4, 4), resolution_scaling_factor=None, max_n_modes=(4, 4), rank=1.0,
+                                                      fixed_rank_modes=False, implementation='factorized', separable=False,
+                                                      factorization=None, fno_block_precision='full', decomposition_kwargs={},
+                                                      complex_data=False) for _ in range(2))
+
+            def forward(self, x, output_shape=None):
+                for conv in self.convs:
+                    x = torch.nn.functional.gelu(conv(x, output_shape=output_shape) + conv.transform(x, output_shape=output_shape))
+                return x
+
+        block, x = Block(stentor.torch.SpectralConv), tensor(2, 3, 8, 8, dtype=torch.float32)
+        expected = x
+        for conv in block.convs:
+            expected = torch.nn.functional.gelu(definition(expected, conv.weight.tensor[..., :3], conv.bias.flatten()) + expected)
+        for shape in (None, (8, 8), x.shape[2:]):
+            torch.testing.assert_close(block(x, shape), expected, atol=1e-5, rtol=1e-5)
+        with self.assertRaisesRegex(ValueError, 'output_shape'):
+            block.convs[0].transform(x, (16, 16))
+
     def test_files_of_both_forms(self):
         plain, pairs = (stentor.torch.SpectralConv(2, 3, (4, 4), factorization=name) for name in (None, 'ComplexDense'))
         self.assertEqual(pairs.state_dict()['weight.tensor'].shape, (2, 3, 4, 3, 2))
@@ -185,6 +209,10 @@ class Fourier(unittest.TestCase):
                             ('weight has dtype', lambda: stentor.torch.spectral_conv(x, weight.to(torch.complex64))),
                             ('bias', lambda: stentor.torch.spectral_conv(x, weight, bias[:1])),
                             ('modes', lambda: stentor.torch.spectral_conv(x[..., :3], weight)),
+                            ('to_dense', lambda: stentor.torch.spectral_conv(x.to_sparse(), weight)),
+                            ('to_dense', lambda: stentor.torch.spectral_conv(x, weight.to_sparse())),
+                            ('weight is on meta', lambda: stentor.torch.spectral_conv(x, weight.to('meta'))),
+                            ('bias is on meta', lambda: stentor.torch.spectral_conv(x, weight, bias.to('meta'))),
                             ('real numbers on 3 axes', lambda: conv(x[0])),
                             ('output_shape', lambda: conv(x.float(), output_shape=(9,))),
                             ('in_channels', lambda: stentor.torch.SpectralConv(2.5, 3, 4)),
