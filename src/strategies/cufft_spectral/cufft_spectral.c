@@ -54,10 +54,11 @@ static bool applies(const stn_task *task, const stn_machine *machine, char *reas
 
 /* Copies that moving costs: rows need not start at whole lines of a cache. What passes over spectra and their powers reach of the copy
  * bandwidth and of the unit's rate, by estimate: as the columns of `spectral` that hold the symbol. Transforms: above their own estimates,
- * which are off by up to a quarter either way (2026-11-23-fft-grid.md); ours are measured, and are taken where both are near. */
+ * which are off by up to a quarter either way (2026-11-23-fft-grid.md); ours are measured, and are taken where both are near. Deep: copies
+ * of the spectrum that two slow axes as columns of rows cost beyond that, 10.9 ms of 512^3 where 5.0 were estimated (2026-11-23-spectral-2.md). */
 static const struct {
-    double moving, copying, symbol, transforms;
-} rates = {.moving = 1.3, .copying = 0.9, .symbol = 0.38, .transforms = 1.1};
+    double moving, copying, symbol, transforms, deep;
+} rates = {.moving = 1.3, .copying = 0.9, .symbol = 0.38, .transforms = 1.1, .deep = 12};
 
 /* Times what our own transforms err by: in that file 0.9 to 1.3 in f64, in f32 0.3 to 2.9, of which 1.05 lies in the middle. */
 static const double library[] = {[STN_F64] = 1.3, [STN_F32] = 1.5, [STN_F16] = 1.5};
@@ -113,6 +114,8 @@ static void estimate(const stn_task *task, const stn_machine *machine, const stn
     result->seconds = transform_seconds(task, machine, result) + machine->launch_seconds;
     result->seconds += multiply_seconds(task, machine, (double)cufft_spectral_bytes(task, &shape), result);
     result->seconds += moves * (rates.moving * grids / machine->copy_bandwidth + machine->launch_seconds);
+    if (shape.way == CUFFT_SPECTRAL_DIRECT && task->n[0] > 1 && task->n[1] > 1)
+        result->seconds += rates.deep * 2 * (double)cufft_spectral_bytes(task, &shape) / machine->copy_bandwidth;
     result->bytes += moves * grids, result->launches += moves;
     const double whole = (double)task->n[0] * (double)task->n[1] * (double)task->n[2];
     result->error = library[task->dtype] * stn_symbol_error(task, whole, cufft_spectral_symbol(task).plain);
