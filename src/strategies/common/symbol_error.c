@@ -24,6 +24,16 @@ static double lowest_corner(const stn_task *task) {
     return lowest;
 }
 
+/* A transform's roundings are as large at every frequency, and one step weighs them by the root mean square of K, that of the taps'
+ * weights, where numbers from 0 to 1 (three quarters of their squares are their mean's, which K at 0 weighs) come out smaller. */
+static double cancelling(const stn_task *task) {
+    double sum = 0, squares = 0;
+    if (task->steps > 1 || task->snapshots > 1 || task->sum) return stn_error_cancelling(task);
+    for (size_t i = 0; i < task->ntaps; i++)
+        sum += task->taps[i].weight, squares += task->taps[i].weight * task->taps[i].weight;
+    return fmin(stn_error_cancelling(task), fmax(1, 2 / sqrt(1 + 3 * sum * sum / squares)));
+}
+
 /* Two transforms, each of log2 N roundings at random, and of their roots' (of long lines in f32 the most): no less than what is found
  * (tests/strategies/test_errors.c); the symbol's power, whose error grows with the logarithm of T where K is real and
  * above -1, else with T; one rounding when stored. */
@@ -33,6 +43,6 @@ double stn_symbol_error(const stn_task *task, double points, bool plain) {
     double real = stn_error_rounding(wide ? STN_F64 : STN_F32), exact = stn_error_rounding(STN_F64);
     bool mild = plain && -lowest_corner(task) < 1 - stn_symbol_dead(1, task->steps, stn_symbol_bits(task->dtype));
     double power = mild ? exact * (4 + 2 * log2(steps)) : exact * (4 + steps);
-    const double transforms = (wide ? 2.6 : 3.5) * real * sqrt(levels) * stn_error_cancelling(task);
+    const double transforms = (wide ? 2.6 : 3.5) * real * sqrt(levels) * cancelling(task);
     return hypot(transforms, hypot(power, stn_error_rounding(task->dtype)));
 }
