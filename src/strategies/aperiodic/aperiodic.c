@@ -8,7 +8,8 @@
  *     +----------------------------+      T / f times
  *
  * Bands grow with the square root of f, or slower than f at least, so that most points are hardly ever stepped. Which f at which
- * level is the candidate's. Everything is a plan made through stn_subplan, so it serves the host as it serves a GPU.
+ * level is the candidate's. Narrow bands leave a GPU idle while launches wait for each other: so those of both sides of an axis lie in one
+ * box, their halves that are only seen side by side, and those of different axes run beside each other. Everything is a plan made through stn_subplan, so it serves the host as it serves a GPU.
  * After R. Ahmad et al., Fast Stencil Computations using Fast Fourier Transforms (arXiv 2105.06676), who treat the aperiodic case. */
 #include <math.h>
 #include <stdio.h>

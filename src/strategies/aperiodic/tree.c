@@ -116,18 +116,21 @@ static stn_status make_stage(const maker *m, node *n, uint64_t steps, uint64_t r
     at->rounds = rounds;
     STN_TRY(add_plan(m, &task, name, &at->plan, error));
     const int count = shape_bands(m->s, &n->box, steps, bands);
+    const bool forks = m->tree->forks && depth == 0;
     const size_t used = *m->used;
+    size_t highest = m->tree->grids,
+           beside = used; /* to which those that are at work at the same time take the workspace, and all of theirs */
     for (int i = 0; i < count; i++) {
         edge *e = &at->edges[at->count++];
         maker own = *m;
-        if (m->tree->forks && depth == 0)
-            own.branch = 1 + i % STN_FORK_BRANCHES;
-        else
-            *m->used = used; /* bands are made one after the other, in the same memory */
+        if (forks) own.branch = 1 + i % STN_FORK_BRANCHES;
+        *m->used = m->tree->grids = beside; /* otherwise bands are made one after the other, in the same memory */
         e->band = bands[i];
         STN_TRY(make_edge(&own, n, steps, e, depth + 1, error));
+        if (forks) beside = m->tree->grids;
+        highest = highest > m->tree->grids ? highest : m->tree->grids;
     }
-    *m->used = used;
+    *m->used = used, m->tree->grids = highest;
     return STN_OK;
 }
 

@@ -7,6 +7,7 @@
 
 #include "../suite.h"
 #include "host/host.h"
+#include "streams.h"
 #include "waves.h"
 
 static bool on_host;
@@ -345,11 +346,11 @@ static void choice(suite *s) {
 static void waves(suite *s) { waves_until(s, on_host ? 100000 : s->full ? 10000 : 100); }
 
 int main(int argc, char **argv) {
-    static const suite_part parts[] = {{"sides", sides},   {"mixed", mixed},     {"deep", deep},
-                                       {"drift", drift},   {"layouts", layouts}, {"turns", turns},
-                                       {"waves", waves},   {"sources", sources}, {"weights", new_weights},
-                                       {"choice", choice}, {"rounds", rounds}};
+    static const suite_part parts[] = {{"streams", streams},     {"sides", sides},   {"mixed", mixed},
+                                       {"deep", deep},           {"drift", drift},   {"layouts", layouts},
+                                       {"turns", turns},         {"waves", waves},   {"sources", sources},
+                                       {"weights", new_weights}, {"choice", choice}, {"rounds", rounds}};
     on_host = argc > 1 && !strcmp(argv[1], "--host");
-    if (on_host) return suite_main_on(STN_DEVICE_HOST, argc - 1, argv + 1, parts, 11);
-    return suite_main(argc, argv, parts, 8);
+    if (on_host) return suite_main_on(STN_DEVICE_HOST, argc - 1, argv + 1, parts + 1, 11); /* all but streams */
+    return suite_main(argc, argv, parts, 9);                                               /* without the last */
 }
