@@ -10,10 +10,12 @@
 #include "plan/constraint.h"
 #include "problem/stencil.h"
 #include "strategies/common/ladder.h"
+#include "strategies/faces/margins.h"
 
 #define SECTOR_BYTES 32
 #define LEAST_USEFUL 4 /* at least one part in so many of a tile is outputs */
 #define MOST_LAUNCHES 8
+#define MOST_MARGIN 64 /* steps that margins at faces are stepped in one launch */
 
 /* Of sides in sixteenths: rows are of 8 times as many complex points, columns of two radices. */
 static const int sixteenths[] = {2, 3, 4, 5, 6, 7, 8, 10, 12};
@@ -78,7 +80,7 @@ bool segment_tile_again(const stn_task *task, segment_shape *shape) {
     bool good = true;
     for (int which = 0; which < 2 && good; which++) {
         const segment_axis a = segment_tile_axis(task, which);
-        good = a.exact;
+        good = a.exact || shape->margins;
         if (!good) break;
         const stn_reach reach = reach_of(task, which, (uint64_t)shape->fused);
         good = place_outputs(task, &a, &reach, shape->pass[which].first, &shape->pass[which]);
@@ -231,10 +233,16 @@ static double predicted_error(const stn_task *task, const segment_shape *shape) 
     for (int i = 0; i < 2; i++)
         if (leaves_away(task, shape, &shape->pass[i])) alike += BEYOND * segment_tail(arithmetic);
     const double own = stn_error_of(alike, hypot(times * rounding * sqrt(2), stored), shape->launches);
-    return own;
+    return shape->margins ? hypot(own, stn_error_stepping(task)) : own;
 }
 
-void segment_tile_cost(const stn_task *task, const stn_machine *machine, const segment_shape *shape, stn_estimate *e) {
+/* Of a launch, that the margins take. Looking takes milliseconds. */
+static double faces_seconds(const stn_task *task, const stn_machine *machine, const segment_shape *shape) {
+    return shape->margins ? stn_faces_seconds(task, machine, shape->fused) : 0;
+}
+
+static void cost_beside(const stn_task *task, const stn_machine *machine, const segment_shape *shape, double faces,
+                        stn_estimate *e) {
     const double launches = shape->launches;
     double flops;
     memset(e, 0, sizeof *e);
@@ -242,11 +250,16 @@ void segment_tile_cost(const stn_task *task, const stn_machine *machine, const s
     e->error = predicted_error(task, shape);
     e->launches = launches;
     e->bytes = 2 * (double)stn_dtype_size(task->dtype) * (double)stn_task_points(task) * launches;
-    e->seconds = launches * launch_seconds(task, machine, shape, &flops);
+    e->seconds = launches * (launch_seconds(task, machine, shape, &flops) + faces);
     e->flops = launches * flops;
     e->halo_waste = tiles_of(task, shape) * segment_tile_points(shape, 0) * segment_tile_points(shape, 1) /
                         (double)stn_task_points(task) -
                     1;
+    e->stepping = shape->margins;
+}
+
+void segment_tile_cost(const stn_task *task, const stn_machine *machine, const segment_shape *shape, stn_estimate *e) {
+    cost_beside(task, machine, shape, faces_seconds(task, machine, shape), e);
 }
 
 /* ---- search -------------------------------------------------------------------------------------------------------- */
@@ -285,8 +298,7 @@ static bool is_served(const stn_task *task, const char **why) {
         *why = "its weights are neither products of one factor an axis nor those of planes";
         return false;
     }
-    *why = "a side is neither periodic nor such that weights mirrored along both axes make it right by themselves";
-    return segment_tile_axis(task, 0).exact && segment_tile_axis(task, 1).exact;
+    return true;
 }
 
 typedef struct search {
@@ -324,6 +336,7 @@ static bool is_whole(const stn_task *task, const segment_shape *shape) {
 
 /* All tiles for launches of one length. */
 static bool add_tiles(const search *s, segment_shape shape, const stn_reach reach[2]) {
+    const double faces = faces_seconds(s->task, s->machine, &shape);
     bool any = false;
     for (int y = 0; y < SIDES; y++)
         for (int x = 0; x < SIDES; x++) {
@@ -339,7 +352,7 @@ static bool add_tiles(const search *s, segment_shape shape, const stn_reach reac
             choose_threads(s->task, s->machine, &shape);
             any = true;
             stn_estimate e;
-            segment_tile_cost(s->task, s->machine, &shape, &e);
+            cost_beside(s->task, s->machine, &shape, faces, &e);
             segment_shape *to = stn_best_insert(s->best, s->costs, sizeof *s->best, s->found, s->most, e.seconds);
             if (to) *to = shape;
         }
@@ -355,9 +368,12 @@ static bool grows_too_far(search *s, int64_t fused) {
 static bool add_launches(search *s, int64_t launches) {
     const stn_task *task = s->task;
     const int64_t fused = stn_div_up((int64_t)task->steps, launches);
+    const bool margins = !s->axes[0].exact || !s->axes[1].exact;
     stn_reach reach[2];
+    int64_t low[3], high[3];
     if (!find_reaches(s, (uint64_t)fused, reach) || grows_too_far(s, fused)) return false;
-    const segment_shape shape = {.launches = (int)launches, .fused = (int)fused, .passes = 1};
+    if (margins && (fused > MOST_MARGIN || !stn_faces_interior(task, (int)fused, low, high))) return false;
+    const segment_shape shape = {.launches = (int)launches, .fused = (int)fused, .margins = margins, .passes = 1};
     return add_tiles(s, shape, reach);
 }
 
