@@ -63,6 +63,18 @@ static void find_reaches(search *s, uint64_t fused) {
     }
 }
 
+/* The shortest segments of long lines in the way that was fastest (bench/results/2026-11-23-segment-tiles.md): f64 straight to registers,
+ * f32 not turned. */
+#define LONG_LINE 65536
+static void choose_way(const search *s, segment_shape *shape) {
+    const segment_pass *pass = &shape->pass[0];
+    if (s->task->rank > 1 || pass->first != 1 || s->task->n[2] < LONG_LINE) return;
+    if (s->task->dtype == STN_F64)
+        shape->way = SEGMENT_AT_ONCE;
+    else if (s->task->dtype == STN_F32)
+        shape->straight = segment_turned(s->task, shape, pass);
+}
+
 static bool shape_for(const search *s, int64_t launches, int pairs, int first, segment_shape *shape) {
     *shape =
         (segment_shape){.launches = (int)launches, .margins = s->margins, .pairs = pairs, .passes = (uint8_t)s->count};
@@ -70,6 +82,7 @@ static bool shape_for(const search *s, int64_t launches, int pairs, int first, s
     shape->fused = (int)stn_div_up((int64_t)s->task->steps, launches);
     for (int i = 0; i < s->count; i++)
         if (!best_pass(s, shape, i, first, &shape->pass[i])) return false;
+    choose_way(s, shape);
     int64_t low[3], high[3];
     return !s->margins || stn_faces_interior(s->task, shape->fused, low, high);
 }
@@ -101,8 +114,8 @@ static bool open_search(search *s, const char **why) {
 static const struct {
     int first;
     uint8_t whole, blocks, fragment, straight, way;
-} variants[] = {{1, 0, 0, 0, 0, 1}, {1, 0, 0, 0, 0, 2}, {1, 0, 5, 0, 0, 2}, {1, 0, 8, 0, 0, 2},  {1, 0, 0, 0, 0, 3},
-                {1, 0, 5, 0, 0, 3}, {1, 0, 8, 0, 0, 3}, {1, 0, 0, 0, 0, 4}, {32, 0, 1, 0, 0, 0}, {16, 0, 1, 0, 0, 0},
+} variants[] = {{1, 0, 0, 0, 0, 0}, {1, 0, 0, 0, 0, 1}, {1, 0, 0, 0, 0, 2}, {1, 0, 5, 0, 0, 2},  {1, 0, 0, 0, 0, 3},
+                {1, 0, 0, 0, 0, 4}, {1, 0, 0, 0, 1, 2}, {1, 0, 0, 0, 1, 4}, {32, 0, 1, 0, 0, 0}, {16, 0, 1, 0, 0, 0},
                 {8, 0, 3, 0, 0, 0}, {4, 0, 6, 0, 0, 0}, {8, 1, 0, 0, 0, 0}, {8, 1, 2, 0, 0, 0},  {4, 1, 0, 0, 0, 0},
                 {2, 1, 0, 0, 0, 0}, {0, 0, 0, 1, 0, 0}, {0, 0, 0, 2, 0, 0}, {1, 0, 0, 0, 1, 0},  {2, 0, 0, 0, 1, 0},
                 {4, 0, 0, 0, 1, 0}};
@@ -123,6 +136,12 @@ static size_t add_tile_variants(segment_shape *best, size_t found, size_t most) 
     return found;
 }
 
+static bool is_listed(const segment_shape *list, size_t count, const segment_shape *shape) {
+    for (size_t i = 0; i < count; i++)
+        if (!memcmp(&list[i], shape, sizeof *shape)) return true;
+    return false;
+}
+
 static size_t add_variants(const search *s, segment_shape *best, size_t found, size_t most) {
     const size_t plain = found;
     for (size_t i = 0; i < sizeof variants / sizeof *variants; i++)
@@ -131,7 +150,7 @@ static size_t add_variants(const search *s, segment_shape *best, size_t found, s
             if (varied.tile) continue;
             const int8_t first = varied.pass[0].first;
             if (variants[i].fragment ? first >= 0 : first != variants[i].first) continue;
-            if (s->task->dtype != STN_F64 && !variants[i].straight && !variants[i].way &&
+            if (s->task->dtype != STN_F64 && !variants[i].straight && first != 1 &&
                 !(s->task->dtype == STN_F16 && variants[i].fragment))
                 continue;
             if (variants[i].straight && !segment_turned(s->task, &varied, &varied.pass[0])) continue;
@@ -141,7 +160,7 @@ static size_t add_variants(const search *s, segment_shape *best, size_t found, s
             varied.way = variants[i].way;
             bool good = true;
             for (int p = 0; p < varied.passes; p++) good = good && holds(s, &varied, &varied.pass[p]);
-            if (!good) continue;
+            if (!good || is_listed(best, found, &varied)) continue;
             best[found++] = varied;
             if (!variants[i].fragment) break; /* of the cheapest of this length */
         }
@@ -150,12 +169,6 @@ static size_t add_variants(const search *s, segment_shape *best, size_t found, s
 
 /* Pairs of columns of a tile: 64 bytes of a row of f64 first. */
 static const int pairs_of[] = {4, 2, 8};
-
-static bool is_listed(const segment_shape *list, size_t count, const segment_shape *shape) {
-    for (size_t i = 0; i < count; i++)
-        if (!memcmp(&list[i], shape, sizeof *shape)) return true;
-    return false;
-}
 
 /* All shapes of so many launches into the list of the cheapest. */
 static bool add_shapes(const search *s, int64_t launches, segment_shape *best, double *costs, size_t *found,
