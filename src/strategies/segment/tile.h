@@ -31,7 +31,7 @@ int segment_tile_blocks(const stn_task *task, const stn_machine *machine, const 
 bool segment_tile_again(const stn_task *task, segment_shape *shape);
 /* The radices of its columns: the first one, then that of the foot. */
 void segment_tile_radices(const segment_shape *shape, int radices[2]);
-/* What lies past an axis's sides: STN_WRAP or mirrored sides; tiles do not serve what is not exact. */
+/* What lies past an axis's sides: STN_WRAP or mirrored sides; where it is not exact, margins are stepped. */
 segment_axis segment_tile_axis(const stn_task *task, int which);
 
 /* Errors: those of stn_kernel_make. */
