@@ -73,6 +73,18 @@ static void choose_whole(const search *s, segment_shape *shape) {
     if (!holds(s, shape, &shape->pass[0])) shape->whole = 0;
 }
 
+/* The shortest segments of long lines in the way that was fastest (bench/results/2026-11-23-segment-tiles.md): f64 straight to registers,
+ * f32 not turned. */
+#define LONG_LINE 65536
+static void choose_way(const search *s, segment_shape *shape) {
+    const segment_pass *pass = &shape->pass[0];
+    if (s->task->rank > 1 || pass->first != 1 || s->task->n[2] < LONG_LINE) return;
+    if (s->task->dtype == STN_F64)
+        shape->way = SEGMENT_AT_ONCE;
+    else if (s->task->dtype == STN_F32)
+        shape->straight = segment_turned(s->task, shape, pass);
+}
+
 static bool shape_for(const search *s, int64_t launches, int pairs, int first, segment_shape *shape) {
     *shape =
         (segment_shape){.launches = (int)launches, .margins = s->margins, .pairs = pairs, .passes = (uint8_t)s->count};
@@ -81,6 +93,7 @@ static bool shape_for(const search *s, int64_t launches, int pairs, int first, s
     for (int i = 0; i < s->count; i++)
         if (!best_pass(s, shape, i, first, &shape->pass[i])) return false;
     choose_whole(s, shape);
+    choose_way(s, shape);
     int64_t low[3], high[3];
     return !s->margins || stn_faces_interior(s->task, shape->fused, low, high);
 }
@@ -112,8 +125,8 @@ static bool open_search(search *s, const char **why) {
 static const struct {
     int first;
     uint8_t whole, blocks, fragment, straight, way;
-} variants[] = {{1, 0, 0, 0, 0, 1}, {1, 0, 0, 0, 0, 2}, {1, 0, 5, 0, 0, 2}, {1, 0, 8, 0, 0, 2},  {1, 0, 0, 0, 0, 3},
-                {1, 0, 5, 0, 0, 3}, {1, 0, 8, 0, 0, 3}, {1, 0, 0, 0, 0, 4}, {32, 0, 1, 0, 0, 0}, {16, 0, 1, 0, 0, 0},
+} variants[] = {{1, 0, 0, 0, 0, 0}, {1, 0, 0, 0, 0, 1}, {1, 0, 0, 0, 0, 2}, {1, 0, 5, 0, 0, 2},  {1, 0, 0, 0, 0, 3},
+                {1, 0, 0, 0, 0, 4}, {1, 0, 0, 0, 1, 2}, {1, 0, 0, 0, 1, 4}, {32, 0, 1, 0, 0, 0}, {16, 0, 1, 0, 0, 0},
                 {8, 0, 3, 0, 0, 0}, {4, 0, 6, 0, 0, 0}, {8, 1, 0, 0, 0, 0}, {8, 1, 2, 0, 0, 0},  {4, 1, 0, 0, 0, 0},
                 {2, 1, 0, 0, 0, 0}, {0, 0, 0, 1, 0, 0}, {0, 0, 0, 2, 0, 0}, {4, 0, 0, 0, 0, 0},  {2, 0, 0, 0, 0, 0},
                 {1, 0, 0, 0, 1, 0}, {2, 0, 0, 0, 1, 0}, {4, 0, 0, 0, 1, 0}};
@@ -148,7 +161,7 @@ static size_t add_variants(const search *s, segment_shape *best, size_t found, s
             if (varied.tile) continue;
             const int8_t first = varied.pass[0].first;
             if (variants[i].fragment ? first >= 0 : first != variants[i].first) continue;
-            if (s->task->dtype != STN_F64 && !variants[i].straight && !variants[i].way &&
+            if (s->task->dtype != STN_F64 && !variants[i].straight && first != 1 &&
                 !(s->task->dtype == STN_F16 && variants[i].fragment))
                 continue;
             if (variants[i].straight && !segment_turned(s->task, &varied, &varied.pass[0])) continue;

@@ -1,4 +1,4 @@
-/* Which tiles, and what they take. See tile.h. */
+/* Which tiles. See tile.h. */
 #include "strategies/segment/tile.h"
 
 #include <math.h>
@@ -6,14 +6,20 @@
 
 #include "base/arith.h"
 #include "base/best.h"
-#include "plan/accuracy.h"
 #include "plan/constraint.h"
 #include "problem/stencil.h"
-#include "strategies/common/ladder.h"
+#include "strategies/faces/margins.h"
+#include "strategies/segment/torus.h"
 
 #define SECTOR_BYTES 32
 #define LEAST_USEFUL 4 /* at least one part in so many of a tile is outputs */
-#define MOST_LAUNCHES 8
+#define FEW_LAUNCHES 8
+#define FEWEST_FUSED 4 /* steps of a launch, where there are more than these */
+#define MOST_LOOKS 6   /* at numbers of launches beyond these */
+#define MOST_FITS 2
+#define MANY_TAPS 64   /* with more looking takes long: few launches only */
+#define MOST_REACH 144 /* of the longest tile, which leaves the least outputs */
+#define MOST_MARGIN 64 /* steps that margins at faces are stepped in one launch */
 
 /* Of sides in sixteenths: rows are of 8 times as many complex points, columns of two radices. */
 static const int sixteenths[] = {2, 3, 4, 5, 6, 7, 8, 10, 12};
@@ -78,175 +84,12 @@ bool segment_tile_again(const stn_task *task, segment_shape *shape) {
     bool good = true;
     for (int which = 0; which < 2 && good; which++) {
         const segment_axis a = segment_tile_axis(task, which);
-        good = a.exact;
+        good = a.exact || shape->margins;
         if (!good) break;
         const stn_reach reach = reach_of(task, which, (uint64_t)shape->fused);
         good = place_outputs(task, &a, &reach, shape->pass[which].first, &shape->pass[which]);
     }
     return good;
-}
-
-/* ---- what it takes ------------------------------------------------------------------------------------------------- */
-
-#define REGISTERS_F64 128
-#define REGISTERS 96
-#define BLOCK_BYTES 1024 /* that the driver takes of shared memory */
-
-int segment_tile_blocks(const stn_task *task, const stn_machine *machine, const segment_shape *shape) {
-    const size_t bytes = segment_tile_shared(task->dtype, shape) + BLOCK_BYTES;
-    const int64_t threads = 32 * (int64_t)shape->tile, registers = task->dtype == STN_F64 ? REGISTERS_F64 : REGISTERS;
-    const int64_t held = (int64_t)(machine->registers_per_multiprocessor / (size_t)(threads * registers)),
-                  room = (int64_t)(machine->shared_per_multiprocessor / bytes);
-    return (int)stn_max(1, stn_min(stn_min(held, room), 8));
-}
-
-/* Cycles, fitted to 614 timed tiles of 44 problems, of 448 x 384 to 19616 x 20880 points: the fast ones of each within 12%
- * (bench/results/2026-11-23-segment-tiles.md). A lone block waits at every barrier, for the instructions of each round of its threads, which
- * depend on each other, and for memory; others on its multiprocessor fill these, as far as its units and memory let them. f16 computes as f32
- * does; two problems only, a quarter slower. */
-static const struct {
-    double barrier, chain, byte; /* of a lone block: a phase, an instruction of a round, what goes in and out */
-    double issue, point; /* of the multiprocessor for a warp: an instruction, a point there and back in shared memory */
-    double sides;        /* longer takes a tile that reaches past a side: each input is folded */
-    double start;        /* seconds, of a launch */
-} rates[] = {[STN_F64] = {321, 3.14, 0.059, 0.589, 3.10, 0.33, 0},
-             [STN_F32] = {0, 3.11, 0.056, 0.487, 0, 0.49, 1.5e-6},
-             [STN_F16] = {0, 3.90, 0.140, 0.610, 0, 0.49, 1.5e-6}};
-#define MOVES 0.5    /* shows of what reading and writing take at the copy rate, in quadrature */
-#define LANES_F64 64 /* of the multiprocessors that were measured */
-#define LANES 128
-#define MIX 14 /* instructions of the symbol, for a complex point */
-#define TURN 4
-#define WARP 32
-
-/* A phase: so many butterflies, of so many points, with so many instructions for each. */
-typedef struct phase {
-    int64_t count;
-    int points;
-    double work;
-} phase;
-enum { PHASES = 7 };
-
-static void phases_of(const segment_shape *shape, phase list[PHASES]) {
-    int radices[2];
-    segment_tile_radices(shape, radices);
-    const int a = sixteenths_of(shape, 1), stored = shape->pass[0].useful;
-    const int64_t rows = segment_tile_points(shape, 0), n = 8 * (int64_t)a, units = 8 * (int64_t)(a / 2 + 1);
-    const phase row = {8 * rows, a, stn_ladder_work(a) + TURN}, second = {a * rows, 8, stn_ladder_work(8)},
-                column = {n * radices[1], radices[0], stn_ladder_work(radices[0]) + TURN},
-                foot = {2 * units * radices[0], radices[1], 2 * stn_ladder_work(radices[1]) + MIX};
-    const phase all[PHASES] = {row, second, column, foot, column, second, row};
-    memcpy(list, all, sizeof all);
-    list[PHASES - 1].count = 8 * stn_min(rows, stored + 8);
-}
-
-/* Instructions of arithmetic of a tile. */
-static double work_of(const segment_shape *shape) {
-    phase list[PHASES];
-    double work = 0;
-    phases_of(shape, list);
-    for (int i = 0; i < PHASES; i++) work += (double)list[i].count * list[i].points * list[i].work;
-    return work;
-}
-
-static double tiles_along(const stn_task *task, const segment_pass *pass) {
-    return (double)stn_div_up(task->n[pass->axis], pass->useful);
-}
-
-static double tiles_of(const stn_task *task, const segment_shape *shape) {
-    return (double)(task->batch * task->n[0]) * tiles_along(task, &shape->pass[0]) * tiles_along(task, &shape->pass[1]);
-}
-
-static double part_at_sides(const stn_task *task, const segment_shape *shape) {
-    double inside = 1;
-    for (int i = 0; i < 2; i++) {
-        const double along = tiles_along(task, &shape->pass[i]);
-        const bool whole = !shape->pass[i].lead && task->n[1 + i] == segment_tile_points(shape, i);
-        if (!whole) inside *= fmax(0, along - 2) / along;
-    }
-    return 1 - inside;
-}
-
-/* Of a lone block, and of a multiprocessor's units and memory, for one tile. */
-typedef struct tile_cycles {
-    double alone, units;
-} tile_cycles;
-
-static tile_cycles cycles_of(const stn_task *task, const stn_machine *machine, const segment_shape *shape) {
-    const double lanes =
-        task->dtype == STN_F64 ? LANES_F64 / (double)machine->wide_lanes : LANES / (double)machine->lanes;
-    const double size = (double)stn_dtype_size(task->dtype), cycle = machine->multiprocessors * machine->clock;
-    const int64_t threads = WARP * (int64_t)shape->tile,
-                  all = (int64_t)segment_tile_points(shape, 0) * segment_tile_points(shape, 1),
-                  out = (int64_t)shape->pass[0].useful * shape->pass[1].useful;
-    tile_cycles c = {rates[task->dtype].byte * size * (double)(all + out), 0};
-    phase list[PHASES];
-    phases_of(shape, list);
-    for (int i = 0; i < PHASES; i++) {
-        const double work = list[i].points * list[i].work;
-        c.alone += rates[task->dtype].barrier +
-                   (double)stn_div_up(list[i].count, threads) * rates[task->dtype].chain * work * fmax(1, lanes);
-        c.units += (double)stn_div_up(list[i].count, WARP) *
-                   (rates[task->dtype].issue * work * lanes + rates[task->dtype].point * list[i].points);
-    }
-    c.units = hypot(c.units, MOVES * 2 * size * (double)out * cycle / machine->copy_bandwidth);
-    return c;
-}
-
-/* Cycles for each of so many tiles that a multiprocessor has at once. */
-static double beside(const tile_cycles *c, double blocks) { return hypot(c->alone / blocks, c->units); }
-
-/* Between what whole waves of tiles take and what tiles do that begin as soon as others end. */
-static double launch_seconds(const stn_task *task, const stn_machine *machine, const segment_shape *shape,
-                             double *flops) {
-    const int blocks = segment_tile_blocks(task, machine, shape);
-    const double tiles = tiles_of(task, shape), each = tiles / machine->multiprocessors, waves = floor(each / blocks),
-                 rest = ceil(each - waves * blocks);
-    const tile_cycles c = cycles_of(task, machine, shape);
-    const double full = beside(&c, blocks), last = rest > 0 ? rest * beside(&c, rest) : 0;
-    const double whole = waves * blocks * full + last, even = waves > 0 ? each * full : whole;
-    const double at_sides = part_at_sides(task, shape), slow = at_sides > 0 ? fmin(1, at_sides + blocks / each) : 0;
-    const double compute = (whole + even) / 2 * (1 + rates[task->dtype].sides * slow),
-                 move = 2 * (double)stn_dtype_size(task->dtype) * (double)stn_task_points(task);
-    *flops = 2 * work_of(shape) * tiles;
-    return fmax(compute / machine->clock, move / machine->copy_bandwidth) + rates[task->dtype].start +
-           machine->launch_seconds;
-}
-
-/* As those of lines (cost.c), of two short passes; no less than what tests/strategies/test_errors finds. */
-#define ROUNDINGS_F64 6
-#define ROUNDINGS_F32 5
-#define BEYOND 3.1
-/* Few steps reach all that they can, and whole periods are exact. */
-static bool leaves_away(const stn_task *task, const segment_shape *shape, const segment_pass *pass) {
-    const int64_t all = (int64_t)shape->fused * (task->reach[pass->axis][0] + task->reach[pass->axis][1]);
-    return pass->reach < all && (pass->lead > 0 || pass->useful < task->n[pass->axis]);
-}
-static double predicted_error(const stn_task *task, const segment_shape *shape) {
-    const stn_dtype arithmetic = task->dtype == STN_F64 ? STN_F64 : STN_F32;
-    const double rounding = stn_error_rounding(arithmetic);
-    const double times = (arithmetic == STN_F64 ? ROUNDINGS_F64 : ROUNDINGS_F32) * stn_error_cancelling(task);
-    const double stored = task->dtype == STN_F16 ? stn_error_rounding(STN_F16) : 0;
-    double alike = rounding;
-    for (int i = 0; i < 2; i++)
-        if (leaves_away(task, shape, &shape->pass[i])) alike += BEYOND * segment_tail(arithmetic);
-    const double own = stn_error_of(alike, hypot(times * rounding * sqrt(2), stored), shape->launches);
-    return own;
-}
-
-void segment_tile_cost(const stn_task *task, const stn_machine *machine, const segment_shape *shape, stn_estimate *e) {
-    const double launches = shape->launches;
-    double flops;
-    memset(e, 0, sizeof *e);
-    e->unit = task->dtype == STN_F64 ? STN_UNIT_FMA_F64 : STN_UNIT_FMA_F32;
-    e->error = predicted_error(task, shape);
-    e->launches = launches;
-    e->bytes = 2 * (double)stn_dtype_size(task->dtype) * (double)stn_task_points(task) * launches;
-    e->seconds = launches * launch_seconds(task, machine, shape, &flops);
-    e->flops = launches * flops;
-    e->halo_waste = tiles_of(task, shape) * segment_tile_points(shape, 0) * segment_tile_points(shape, 1) /
-                        (double)stn_task_points(task) -
-                    1;
 }
 
 /* ---- search -------------------------------------------------------------------------------------------------------- */
@@ -256,7 +99,7 @@ static bool shared_holds(const stn_task *task, const stn_machine *machine, void 
 }
 static bool tiles_count(const stn_task *task, const stn_machine *machine, void *of) {
     (void)machine;
-    return tiles_of(task, of) < 0x1p31;
+    return segment_tile_count(task, of) < 0x1p31;
 }
 static const stn_constraint constraints[] = {
     {"shared memory of tiles", "a tile fits a block's shared memory", shared_holds},
@@ -266,13 +109,13 @@ static const stn_constraint constraints[] = {
 /* Warps of a block: those that take least. */
 static void choose_threads(const stn_task *task, const stn_machine *machine, segment_shape *shape) {
     static const uint8_t warps[] = {4, 6, 8, 10, 12, 14, 16};
-    const int64_t registers = task->dtype == STN_F64 ? REGISTERS_F64 : REGISTERS;
+    const int64_t registers = segment_tile_registers(task->dtype);
     double least = INFINITY, flops;
     uint8_t best = warps[0];
     for (size_t i = 0; i < sizeof warps; i++) {
         shape->tile = warps[i];
         if ((size_t)(32 * warps[i] * registers) > machine->registers_per_multiprocessor) continue;
-        const double seconds = launch_seconds(task, machine, shape, &flops);
+        const double seconds = segment_tile_seconds(task, machine, shape, &flops);
         if (seconds < least) least = seconds, best = warps[i];
     }
     shape->tile = best;
@@ -285,8 +128,7 @@ static bool is_served(const stn_task *task, const char **why) {
         *why = "its weights are neither products of one factor an axis nor those of planes";
         return false;
     }
-    *why = "a side is neither periodic nor such that weights mirrored along both axes make it right by themselves";
-    return segment_tile_axis(task, 0).exact && segment_tile_axis(task, 1).exact;
+    return true;
 }
 
 typedef struct search {
@@ -324,6 +166,7 @@ static bool is_whole(const stn_task *task, const segment_shape *shape) {
 
 /* All tiles for launches of one length. */
 static bool add_tiles(const search *s, segment_shape shape, const stn_reach reach[2]) {
+    const double faces = segment_tile_faces(s->task, s->machine, &shape);
     bool any = false;
     for (int y = 0; y < SIDES; y++)
         for (int x = 0; x < SIDES; x++) {
@@ -339,7 +182,7 @@ static bool add_tiles(const search *s, segment_shape shape, const stn_reach reac
             choose_threads(s->task, s->machine, &shape);
             any = true;
             stn_estimate e;
-            segment_tile_cost(s->task, s->machine, &shape, &e);
+            segment_tile_cost_beside(s->task, s->machine, &shape, faces, &e);
             segment_shape *to = stn_best_insert(s->best, s->costs, sizeof *s->best, s->found, s->most, e.seconds);
             if (to) *to = shape;
         }
@@ -355,10 +198,29 @@ static bool grows_too_far(search *s, int64_t fused) {
 static bool add_launches(search *s, int64_t launches) {
     const stn_task *task = s->task;
     const int64_t fused = stn_div_up((int64_t)task->steps, launches);
+    const bool margins = !s->axes[0].exact || !s->axes[1].exact;
     stn_reach reach[2];
+    int64_t low[3], high[3];
+    if (margins && (fused > MOST_MARGIN || !stn_faces_interior(task, (int)fused, low, high))) return false;
     if (!find_reaches(s, (uint64_t)fused, reach) || grows_too_far(s, fused)) return false;
-    const segment_shape shape = {.launches = (int)launches, .fused = (int)fused, .passes = 1};
+    const segment_shape shape = {.launches = (int)launches, .fused = (int)fused, .margins = margins, .passes = 1};
     return add_tiles(s, shape, reach);
+}
+
+/* Of launches. */
+static const int numbers[] = {24, 18, 13, 10, 8, 7, 6, 5, 4, 3, 2, 1};
+enum { FIRST_OF_FEW = 4 };
+
+/* Of runs that need more. */
+static bool add_many(search *s, int enough) {
+    const double most = MOST_REACH / (SEGMENT_SURELY * segment_torus_spread(s->task)), steps = (double)s->task->steps;
+    int fits = 0;
+    double launches = fmax(numbers[0], ceil(steps / (most * most)));
+    for (int i = 0; i < MOST_LOOKS && fits < enough && launches <= fmin(steps, INT32_MAX); i++) {
+        fits += add_launches(s, (int64_t)launches);
+        launches += floor(launches / 3) + 1;
+    }
+    return fits > 0;
 }
 
 bool segment_tile_search(const stn_task *task, const stn_machine *machine, segment_shape *best, double *costs,
@@ -369,10 +231,13 @@ bool segment_tile_search(const stn_task *task, const stn_machine *machine, segme
                 .best = best, .costs = costs, .found = found,
                 .most = most, .tally = tally};
     s.alike = stn_reach_alike(task, 1, 2);
+    const bool one = most == 1 || task->ntaps > MANY_TAPS;
     bool any = false; /* shorter launches reach less far and grow less: where those do not fit, none does */
-    for (int64_t launches = stn_min((int64_t)task->steps, MOST_LAUNCHES); launches > 0; launches--) {
+    for (size_t i = one ? FIRST_OF_FEW : 0; i < sizeof numbers / sizeof *numbers; i++) {
+        const int64_t launches = numbers[i];
+        if (launches * (launches > FEW_LAUNCHES ? FEWEST_FUSED : 1) > (int64_t)task->steps) continue;
         if (!add_launches(&s, launches)) break;
         any = true;
     }
-    return any;
+    return any || (task->ntaps <= MANY_TAPS && add_many(&s, most == 1 ? 1 : MOST_FITS));
 }

@@ -23,15 +23,24 @@ typedef struct segment_tile {
 bool segment_tile_search(const stn_task *task, const stn_machine *machine, segment_shape *best, double *costs,
                          size_t *found, size_t most, const char **why, stn_tally *tally);
 void segment_tile_cost(const stn_task *task, const stn_machine *machine, const segment_shape *shape, stn_estimate *e);
+/* The same where it is known how many seconds of each launch the margins take: looking for that takes milliseconds. */
+void segment_tile_cost_beside(const stn_task *task, const stn_machine *machine, const segment_shape *shape,
+                              double faces, stn_estimate *e);
+double segment_tile_faces(const stn_task *task, const stn_machine *machine, const segment_shape *shape);
+/* Of a launch without them, and its operations. */
+double segment_tile_seconds(const stn_task *task, const stn_machine *machine, const segment_shape *shape,
+                            double *flops);
+double segment_tile_count(const stn_task *task, const segment_shape *shape); /* tiles of all grids */
 /* Points of a tile along y (0) and x (1), and its bytes. */
 int segment_tile_points(const segment_shape *shape, int which);
 size_t segment_tile_shared(stn_dtype dtype, const segment_shape *shape);
+int segment_tile_registers(stn_dtype dtype); /* of a thread, at most */
 int segment_tile_blocks(const stn_task *task, const stn_machine *machine, const segment_shape *shape);
 /* A shape for the task's weights anew; false: they reach too far, or do not suit the sides. */
 bool segment_tile_again(const stn_task *task, segment_shape *shape);
 /* The radices of its columns: the first one, then that of the foot. */
 void segment_tile_radices(const segment_shape *shape, int radices[2]);
-/* What lies past an axis's sides: STN_WRAP or mirrored sides; tiles do not serve what is not exact. */
+/* What lies past an axis's sides: STN_WRAP or mirrored sides; where it is not exact, margins are stepped. */
 segment_axis segment_tile_axis(const stn_task *task, int which);
 
 /* Errors: those of stn_kernel_make. */

@@ -15,9 +15,7 @@
 #define MOST_MARGIN 64  /* steps that margins at faces are stepped in one launch */
 #define MOST_FITS 4     /* numbers of launches that fit and are looked at */
 #define MOST_FUSED 64   /* steps of a launch: any more reach past a tile, but of weights that hardly spread */
-#define SURELY                                                                                                         \
-    10.0 /* spreads that steps reach in both directions together at least: f64's reach is some 16 of them, f32's 11 */
-#define LONGEST 64 /* points of a tile along an axis */
+#define LONGEST 64      /* points of a tile along an axis */
 #define MOST_TILES ((int64_t)1 << 30)
 
 /* Parts of the unit's rate by tile (segment_torus_factors), and of copy bandwidth: bench/results/2026-11-23-segment-tiles.md. Of f32 and f16
@@ -94,9 +92,7 @@ void segment_torus_reach(const stn_task *task, uint64_t steps, stn_reach reach[3
     }
 }
 
-/* Of one step: the root of the mean square of offsets about their mean along the axis where that is most, |weights| as chances. Spreads of steps add up
- * as roots: this tells without looking for the reach that it is too far. */
-static double spread_of(const stn_task *task) {
+double segment_torus_spread(const stn_task *task) {
     double most = 0;
     for (int k = 0; k < 3; k++) {
         double sum = 0, mean = 0, square = 0;
@@ -272,10 +268,10 @@ static size_t add_variants(const search *s, size_t most) {
 
 size_t segment_torus_search(const stn_task *task, const stn_machine *machine, segment_torus *best, size_t most,
                             const char **why, stn_tally *tally) {
-    const double spread = spread_of(task);
+    const double spread = segment_torus_spread(task);
     const int64_t least = stn_div_up((int64_t)task->steps, MOST_FUSED);
     *why = "its taps reach too far, or its symbol grows past the data's range";
-    if (SURELY * spread > LONGEST) return 0; /* sooner than all that takes longer */
+    if (SEGMENT_SURELY * spread > LONGEST) return 0; /* sooner than all that takes longer */
     search s = {.task = task, .machine = machine, .sides = segment_sides_of(task), .tally = tally};
     s.best = best, s.most = (size_t)stn_min((int64_t)most, STN_CANDIDATES);
     const double growth = log10(stn_taps_max_symbol(task->ntaps, task->taps));
@@ -291,7 +287,7 @@ size_t segment_torus_search(const stn_task *task, const stn_machine *machine, se
         stn_reach reach[3];
         if (tile.fused * growth > (task->dtype == STN_F64 ? 290 : 36)) continue;
         if (tile.margins && (tile.fused > MOST_MARGIN || !stn_faces_interior(task, tile.fused, low, high))) continue;
-        if (SURELY * spread * sqrt(tile.fused) > LONGEST) continue;
+        if (SEGMENT_SURELY * spread * sqrt(tile.fused) > LONGEST) continue;
         segment_torus_reach(task, (uint64_t)tile.fused, reach);
         fits += add_tiles(&s, &tile, reach);
     }

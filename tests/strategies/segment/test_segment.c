@@ -249,7 +249,8 @@ static void ways(suite *s) {
     } cases[] = {
         {8192, STN_WRAP, STN_WRAP, 1, 1, false, false},       {5003, STN_WRAP, STN_WRAP, 2, 3, true, true},
         {3001, STN_FIXED, STN_CONSTANT, 1, 20, false, false}, {7000, STN_REFLECT, STN_MIRROR, 3, 7, false, true},
-        {4111, STN_NEAREST, STN_CONSTANT, 2, 2, true, false}, {300, STN_CONSTANT, STN_CONSTANT, 1, 40, false, false}};
+        {4111, STN_NEAREST, STN_CONSTANT, 2, 2, true, false}, {300, STN_CONSTANT, STN_CONSTANT, 1, 40, false, false},
+        {70001, STN_WRAP, STN_WRAP, 1, 1, false, false}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (size_t w = 0; w < sizeof words / sizeof *words; w++) {
             if (!s->full && (i + w) % 2) continue;

@@ -116,6 +116,35 @@ static void problems(suite *s) {
     }
 }
 
+/* Sides that tiles do not make right by themselves: their margins are stepped. Weights of any kind, one launch and several. */
+static void margins(suite *s) {
+    static const stn_boundary_kind kinds[] = {STN_FIXED, STN_CONSTANT, STN_NEAREST, STN_REFLECT, STN_MIRROR};
+    const int count = s->full ? 60 : 20;
+    for (int i = 0; i < count; i++) {
+        dice d = {(uint64_t)i + 900};
+        const int radius = dice_int(&d, 1, 3), kind = dice_int(&d, 0, 3), open = dice_int(&d, 0, 2);
+        stn_stencil *stencil = kind == 3 ? even_plane(&d, radius) : random_stencil(&d, 2, (taps_kind)kind, radius);
+        stn_problem p = plane_of(stencil, dice_int(&d, 60, 300), dice_int(&d, 60, 300),
+                                 (uint64_t)dice_int(&d, 1, (i % 3 ? 24 : 60) / radius));
+        for (int axis = 0; axis < 2; axis++)
+            for (int side = 0; side < 2 && open != 1 - axis; side++) { /* 0, 1: the other axis wraps */
+                stn_boundary *to = &p.boundary[axis][side];
+                to->kind = kinds[side == open % 2 ? dice_int(&d, 0, 2) : dice_int(&d, 0, 4)];
+                if (to->kind == STN_CONSTANT) to->value = dice_int(&d, 0, 1) ? dice_real(&d) : 0;
+            }
+        p.batch = (size_t)dice_int(&d, 1, 3);
+        p.in_place = i % 5 == 1;
+        if (i % 4 == 2) p.alignment = s->dtype_given ? 4 : 8;
+        char what[200];
+        snprintf(what, sizeof what, "problem %d, radius %d, %s:%s and %s:%s, %d grids of %d x %d, %d steps", i, radius,
+                 side_names[p.boundary[0][0].kind], side_names[p.boundary[0][1].kind],
+                 side_names[p.boundary[1][0].kind], side_names[p.boundary[1][1].kind], (int)p.batch, (int)p.extent[0],
+                 (int)p.extent[1], (int)p.steps);
+        check(s, "tori of", what, &p, d.state);
+        stn_stencil_destroy(stencil);
+    }
+}
+
 /* A tile that holds whole periods of both axes needs no overlap, however far the steps reach. */
 static void periods(suite *s) {
     static const struct {
@@ -179,7 +208,7 @@ static void weights(suite *s) {
 }
 
 int main(int argc, char **argv) {
-    static const suite_part parts[] = {
-        {"lengths", lengths}, {"sides", sides}, {"problems", problems}, {"periods", periods}, {"weights", weights}};
+    static const suite_part parts[] = {{"lengths", lengths}, {"sides", sides},     {"problems", problems},
+                                       {"margins", margins}, {"periods", periods}, {"weights", weights}};
     return suite_main(argc, argv, parts, sizeof parts / sizeof *parts);
 }

@@ -1,0 +1,182 @@
+/* What tiles take, and err by. See tile.h. */
+#include <math.h>
+#include <string.h>
+
+#include "base/arith.h"
+#include "plan/accuracy.h"
+#include "strategies/common/ladder.h"
+#include "strategies/faces/margins.h"
+#include "strategies/segment/tile.h"
+
+#define REGISTERS_F64 128
+#define REGISTERS 96
+#define BLOCK_BYTES 1024 /* that the driver takes of shared memory */
+
+int segment_tile_registers(stn_dtype dtype) { return dtype == STN_F64 ? REGISTERS_F64 : REGISTERS; }
+
+int segment_tile_blocks(const stn_task *task, const stn_machine *machine, const segment_shape *shape) {
+    const size_t bytes = segment_tile_shared(task->dtype, shape) + BLOCK_BYTES;
+    const int64_t threads = 32 * (int64_t)shape->tile, registers = segment_tile_registers(task->dtype);
+    const int64_t held = (int64_t)(machine->registers_per_multiprocessor / (size_t)(threads * registers)),
+                  room = (int64_t)(machine->shared_per_multiprocessor / bytes);
+    return (int)stn_max(1, stn_min(stn_min(held, room), 8));
+}
+
+/* Cycles, fitted to 614 timed tiles of 44 problems, of 448 x 384 to 19616 x 20880 points: the fast ones of each within 12%
+ * (bench/results/2026-11-23-segment-tiles.md). A lone block waits at every barrier, for the instructions of each round of its threads, which
+ * depend on each other, and for memory; others on its multiprocessor fill these, as far as its units and memory let them. f16 computes as f32
+ * does; two problems only, a quarter slower. */
+static const struct {
+    double barrier, chain, byte; /* of a lone block: a phase, an instruction of a round, what goes in and out */
+    double issue, point; /* of the multiprocessor for a warp: an instruction, a point there and back in shared memory */
+    double sides;        /* longer takes a tile that reaches past a side: each input is folded */
+    double start;        /* seconds, of a launch */
+} rates[] = {[STN_F64] = {321, 3.14, 0.059, 0.589, 3.10, 0.33, 0},
+             [STN_F32] = {0, 3.11, 0.056, 0.487, 0, 0.49, 1.5e-6},
+             [STN_F16] = {0, 3.90, 0.140, 0.610, 0, 0.49, 1.5e-6}};
+#define MOVES 0.5    /* shows of what reading and writing take at the copy rate, in quadrature */
+#define LANES_F64 64 /* of the multiprocessors that were measured */
+#define LANES 128
+#define MIX 14 /* instructions of the symbol, for a complex point */
+#define TURN 4
+#define WARP 32
+
+/* A phase: so many butterflies, of so many points, with so many instructions for each. */
+typedef struct phase {
+    int64_t count;
+    int points;
+    double work;
+} phase;
+enum { PHASES = 7 };
+
+static void phases_of(const segment_shape *shape, phase list[PHASES]) {
+    int radices[2];
+    segment_tile_radices(shape, radices);
+    const int a = segment_tile_points(shape, 1) / 16, stored = shape->pass[0].useful;
+    const int64_t rows = segment_tile_points(shape, 0), n = 8 * (int64_t)a, units = 8 * (int64_t)(a / 2 + 1);
+    const phase row = {8 * rows, a, stn_ladder_work(a) + TURN}, second = {a * rows, 8, stn_ladder_work(8)},
+                column = {n * radices[1], radices[0], stn_ladder_work(radices[0]) + TURN},
+                foot = {2 * units * radices[0], radices[1], 2 * stn_ladder_work(radices[1]) + MIX};
+    const phase all[PHASES] = {row, second, column, foot, column, second, row};
+    memcpy(list, all, sizeof all);
+    list[PHASES - 1].count = 8 * stn_min(rows, stored + 8);
+}
+
+/* Instructions of arithmetic of a tile. */
+static double work_of(const segment_shape *shape) {
+    phase list[PHASES];
+    double work = 0;
+    phases_of(shape, list);
+    for (int i = 0; i < PHASES; i++) work += (double)list[i].count * list[i].points * list[i].work;
+    return work;
+}
+
+static double tiles_along(const stn_task *task, const segment_pass *pass) {
+    return (double)stn_div_up(task->n[pass->axis], pass->useful);
+}
+
+double segment_tile_count(const stn_task *task, const segment_shape *shape) {
+    return (double)(task->batch * task->n[0]) * tiles_along(task, &shape->pass[0]) * tiles_along(task, &shape->pass[1]);
+}
+
+static double part_at_sides(const stn_task *task, const segment_shape *shape) {
+    double inside = 1;
+    for (int i = 0; i < 2; i++) {
+        const double along = tiles_along(task, &shape->pass[i]);
+        const bool whole = !shape->pass[i].lead && task->n[1 + i] == segment_tile_points(shape, i);
+        if (!whole) inside *= fmax(0, along - 2) / along;
+    }
+    return 1 - inside;
+}
+
+/* Of a lone block, and of a multiprocessor's units and memory, for one tile. */
+typedef struct tile_cycles {
+    double alone, units;
+} tile_cycles;
+
+static tile_cycles cycles_of(const stn_task *task, const stn_machine *machine, const segment_shape *shape) {
+    const double lanes =
+        task->dtype == STN_F64 ? LANES_F64 / (double)machine->wide_lanes : LANES / (double)machine->lanes;
+    const double size = (double)stn_dtype_size(task->dtype), cycle = machine->multiprocessors * machine->clock;
+    const int64_t threads = WARP * (int64_t)shape->tile,
+                  all = (int64_t)segment_tile_points(shape, 0) * segment_tile_points(shape, 1),
+                  out = (int64_t)shape->pass[0].useful * shape->pass[1].useful;
+    tile_cycles c = {rates[task->dtype].byte * size * (double)(all + out), 0};
+    phase list[PHASES];
+    phases_of(shape, list);
+    for (int i = 0; i < PHASES; i++) {
+        const double work = list[i].points * list[i].work;
+        c.alone += rates[task->dtype].barrier +
+                   (double)stn_div_up(list[i].count, threads) * rates[task->dtype].chain * work * fmax(1, lanes);
+        c.units += (double)stn_div_up(list[i].count, WARP) *
+                   (rates[task->dtype].issue * work * lanes + rates[task->dtype].point * list[i].points);
+    }
+    c.units = hypot(c.units, MOVES * 2 * size * (double)out * cycle / machine->copy_bandwidth);
+    return c;
+}
+
+/* Cycles for each of so many tiles that a multiprocessor has at once. */
+static double beside(const tile_cycles *c, double blocks) { return hypot(c->alone / blocks, c->units); }
+
+/* Between what whole waves of tiles take and what tiles do that begin as soon as others end. */
+double segment_tile_seconds(const stn_task *task, const stn_machine *machine, const segment_shape *shape,
+                            double *flops) {
+    const int blocks = segment_tile_blocks(task, machine, shape);
+    const double tiles = segment_tile_count(task, shape), each = tiles / machine->multiprocessors,
+                 waves = floor(each / blocks), rest = ceil(each - waves * blocks);
+    const tile_cycles c = cycles_of(task, machine, shape);
+    const double full = beside(&c, blocks), last = rest > 0 ? rest * beside(&c, rest) : 0;
+    const double whole = waves * blocks * full + last, even = waves > 0 ? each * full : whole;
+    const double at_sides = part_at_sides(task, shape), slow = at_sides > 0 ? fmin(1, at_sides + blocks / each) : 0;
+    const double compute = (whole + even) / 2 * (1 + rates[task->dtype].sides * slow),
+                 move = 2 * (double)stn_dtype_size(task->dtype) * (double)stn_task_points(task);
+    *flops = 2 * work_of(shape) * tiles;
+    return fmax(compute / machine->clock, move / machine->copy_bandwidth) + rates[task->dtype].start +
+           machine->launch_seconds;
+}
+
+/* As those of lines (cost.c), of two short passes; no less than what tests/strategies/test_errors finds. */
+#define ROUNDINGS_F64 6
+#define ROUNDINGS_F32 5
+#define BEYOND 3.1
+/* Few steps reach all that they can, and whole periods are exact. */
+static bool leaves_away(const stn_task *task, const segment_shape *shape, const segment_pass *pass) {
+    const int64_t all = (int64_t)shape->fused * (task->reach[pass->axis][0] + task->reach[pass->axis][1]);
+    return pass->reach < all && (pass->lead > 0 || pass->useful < task->n[pass->axis]);
+}
+static double predicted_error(const stn_task *task, const segment_shape *shape) {
+    const stn_dtype arithmetic = task->dtype == STN_F64 ? STN_F64 : STN_F32;
+    const double rounding = stn_error_rounding(arithmetic);
+    const double times = (arithmetic == STN_F64 ? ROUNDINGS_F64 : ROUNDINGS_F32) * stn_error_cancelling(task);
+    const double stored = task->dtype == STN_F16 ? stn_error_rounding(STN_F16) : 0;
+    double alike = rounding;
+    for (int i = 0; i < 2; i++)
+        if (leaves_away(task, shape, &shape->pass[i])) alike += BEYOND * segment_tail(arithmetic);
+    const double own = stn_error_of(alike, hypot(times * rounding * sqrt(2), stored), shape->launches);
+    return shape->margins ? hypot(own, stn_error_stepping(task)) : own;
+}
+
+double segment_tile_faces(const stn_task *task, const stn_machine *machine, const segment_shape *shape) {
+    return shape->margins ? stn_faces_seconds(task, machine, shape->fused) : 0;
+}
+
+void segment_tile_cost_beside(const stn_task *task, const stn_machine *machine, const segment_shape *shape,
+                              double faces, stn_estimate *e) {
+    const double launches = shape->launches;
+    double flops;
+    memset(e, 0, sizeof *e);
+    e->unit = task->dtype == STN_F64 ? STN_UNIT_FMA_F64 : STN_UNIT_FMA_F32;
+    e->error = predicted_error(task, shape);
+    e->launches = launches;
+    e->bytes = 2 * (double)stn_dtype_size(task->dtype) * (double)stn_task_points(task) * launches;
+    e->seconds = launches * (segment_tile_seconds(task, machine, shape, &flops) + faces);
+    e->flops = launches * flops;
+    e->halo_waste = segment_tile_count(task, shape) * segment_tile_points(shape, 0) * segment_tile_points(shape, 1) /
+                        (double)stn_task_points(task) -
+                    1;
+    e->stepping = shape->margins;
+}
+
+void segment_tile_cost(const stn_task *task, const stn_machine *machine, const segment_shape *shape, stn_estimate *e) {
+    segment_tile_cost_beside(task, machine, shape, segment_tile_faces(task, machine, shape), e);
+}
