@@ -325,7 +325,6 @@ def main():
     parser.add_argument('--stentor', default='build/src/cli/stentor')
     parser.add_argument('--bench', default='build/bench/stentor-bench')
     parser.add_argument('--first', default='build/bench/stentor-first')
-    parser.add_argument('--beside', default=4, type=int, help='of first: processes that go on compiling, each on a core, while others are measured')
     parser.add_argument('--case', help='of online: of these stencils only, such as heat-1d,box-2d9p')
     parser.add_argument('--quick', action='store_true', help='of online: small grids')
     parser.add_argument('--list', default=str(HERE / 'planner_problems.json'), help='a file, or random, or random:SEED')

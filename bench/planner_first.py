@@ -6,75 +6,51 @@ import tempfile
 import time
 
 
-class First:
-    """A problem whose first result is measured twice, each time in a process of its own: with an empty cache folder, then the same once more. The first
-    process goes on, after its result, until what compiles beside has ended: meanwhile others are measured, as long as there are cores for it."""
+def told_by(options, problem, folder, label):
+    """What a process of its own tells of one problem; None, after its message, where it fails."""
+    words = [str(problem[key]) for key in ('stencil', 'size', 'dtype', 'boundary', 'steps')]
+    try:
+        done = subprocess.run([options.first, *words, folder, *map(str, options.pack)], capture_output=True, text=True, timeout=60, check=False)
+    except subprocess.TimeoutExpired:
+        print(f'  {label}: longer than a minute')
+        return None
+    if done.returncode:
+        print(f'  {label}: {done.stderr.strip()}')
+        return None
+    return json.loads(done.stdout)
 
-    def __init__(self, options, problem, label):
-        self.options, self.problem, self.label, self.folder = options, problem, label, tempfile.TemporaryDirectory()
-        self.cold, self.process = None, None
-        self.cold = self.start()
 
-    def start(self):
-        words = [str(self.problem[key]) for key in ('stencil', 'size', 'dtype', 'boundary', 'steps')]
-        self.process = subprocess.Popen([self.options.first, *words, self.folder.name, *map(str, self.options.pack)], stdout=subprocess.PIPE,
-                                        stderr=subprocess.PIPE, text=True)
-        line = self.process.stdout.readline()
-        return json.loads(line) if line else None
-
-    def ended(self, seconds):
-        try:
-            self.process.wait(seconds)
-        except subprocess.TimeoutExpired:
-            return False
-        if self.process.returncode:
-            print(f'  {self.label}: {self.process.stderr.read().strip()}')
-            self.cold = None
-        return True
-
-    def row(self):
-        warm = self.cold and self.start()
-        if not warm or not self.ended(60):
-            return None
-        cold, warm_ = self.cold['first_result'], warm['first_result']
-        in_driver = warm_['context_in_driver_seconds'] + warm_['plan_in_driver_seconds']
-        return {'problem': self.label, 'strategy': warm['strategy'], 'begins': (self.cold['plan'].get('begins') or {}).get('with'),
-                'cold': cold, 'warm': warm_, 'seconds': warm['seconds'], 'in_driver': in_driver,
-                'first': cold['context_seconds'] + cold['plan_seconds'] + cold['execute_seconds'],
-                'own': warm_['context_seconds'] + warm_['plan_seconds'] - in_driver}
+def row_of(options, problem, label):
+    """Twice: with an empty cache folder, then the same once more."""
+    with tempfile.TemporaryDirectory() as folder:
+        cold = told_by(options, problem, folder, label)
+        warm = cold and told_by(options, problem, folder, label)
+    if not warm:
+        return None
+    first, again = cold['first_result'], warm['first_result']
+    in_driver = again['context_in_driver_seconds'] + again['plan_in_driver_seconds']
+    return {'problem': label, 'strategy': warm['strategy'], 'begins': (cold['plan'].get('begins') or {}).get('with'), 'cold': first, 'warm': again,
+            'seconds': warm['seconds'], 'in_driver': in_driver,
+            'first': first['context_seconds'] + first['plan_seconds'] + first['execute_seconds'],
+            'own': again['context_seconds'] + again['plan_seconds'] - in_driver}
 
 
 def measure(options, problems, name):
     """Warm: of our own there are context and plan, without what both spend in the driver (modules, memory, tables). Cold: context (the driver's start
-    apart), plan and first execution; copies of grids are not in it."""
-    rows, begun = [], []
+    apart), plan and first execution; copies of grids are not in it. A process ends with its result: what compiles beside would disturb the next."""
+    rows = []
     end = time.monotonic() + options.limit
-
-    def take(first):
-        row = first.row()
-        first.folder.cleanup()
+    for problem in problems:
+        if time.monotonic() > end:
+            break
+        row = row_of(options, problem, name(problem))
         if not row:
-            return
+            continue
         rows.append(row)
         cold = row['cold']
         print(f"{row['first']:7.3f} s (context {cold['context_seconds']:.3f}, plan {cold['plan_seconds']:.3f}, run "
               f"{cold['execute_seconds']:.3f}), warm {1e3 * row['own']:.1f} ms + driver {1e3 * row['in_driver']:.1f} + "
               f"{1e3 * row['seconds']:.3f}: {row['problem']}, {'begins with ' + row['begins'] if row['begins'] else row['strategy']}", flush=True)
-
-    for problem in problems:
-        if time.monotonic() > end:
-            break
-        begun.append(First(options, problem, name(problem)))
-        for first in [each for each in begun if each.ended(0.2 if each is begun[-1] else 0)]:
-            begun.remove(first)
-            take(first)
-        while len(begun) > options.beside:
-            first = begun.pop(0)
-            if first.ended(60):
-                take(first)
-    for first in begun:
-        if first.ended(60):
-            take(first)
     firsts, owns = sorted(row['first'] for row in rows), sorted(row['own'] for row in rows)
     if rows:
         bar = 0.15 if options.pack else 0.4
