@@ -42,7 +42,7 @@ typedef struct beginning {
 
 static void try_row(stn_plan *plan, const stn_ranked *row, const stn_ranked *chosen, double chosen_compile,
                     beginning *best) {
-    const double runs = row->estimate.seconds;
+    const double runs = row->estimate.seconds + row->strategy->starts;
     if (until_first(0, runs, chosen, chosen_compile) >= best->seconds) return; /* however soon it is compiled */
     const double compile =
         stn_plan_compile_seconds(plan, row, chosen_compile); /* no sooner than the chosen one: no use */

@@ -10,6 +10,8 @@
 #define MOST_CANDIDATES 64
 #define TUNE_SECONDS 10
 #define LOOK_SECONDS 5e-3 /* that learning what a row would compile takes */
+#define HURRY_GAIN 0.1    /* seconds that a hurry shall win at least: what a kernel takes then is a guess */
+#define HURRY 3           /* times, at most, that a hurry shortens what compiling is guessed to take */
 enum { STARTS = 12 };     /* rows, best estimate first, whose compiling is looked at */
 
 static bool wanted(const char *name, const stn_strategy *strategy) {
@@ -214,17 +216,25 @@ stn_status stn_plan_prepare_row(stn_plan *plan, const stn_ranked *row, stn_error
     return status;
 }
 
-double stn_plan_compile_seconds(stn_plan *plan, const stn_ranked *row, double most) {
+/* What compiling takes; *hurried: in a hurry. */
+static double look_at(stn_plan *plan, const stn_ranked *row, double most, double *hurried) {
     stn_gather *gather = stn_gather_begin(plan->context);
     stn_gather_limit(gather, most);
     stn_plan_take(plan, row);
     const stn_status status = plan->strategy->prepare(plan, NULL);
     const size_t missing = stn_gather_end(gather);
+    const bool known = status == STN_OK || missing;
     if (row == &plan->ranking[0]) plan->missing = stn_gather_first(gather);
-    const double seconds = status == STN_OK || missing ? stn_gather_seconds(gather, false) : INFINITY;
+    const double seconds = known ? stn_gather_seconds(gather, false) : INFINITY;
+    *hurried = known ? stn_gather_seconds(gather, true) : INFINITY;
     stn_plan_unprepare(plan);
     stn_gather_free(gather);
     return seconds;
+}
+
+double stn_plan_compile_seconds(stn_plan *plan, const stn_ranked *row, double most) {
+    double hurried;
+    return look_at(plan, row, most, &hurried);
 }
 
 /* The strategies' own to begin with, as one more row; the last one falls out. */
@@ -254,9 +264,13 @@ static void weigh_compiling(stn_plan *plan) {
     double least = weigh_beginners(plan, &beginner);
     size_t best = STN_PLAN_RANKING;
     for (size_t i = 0; i < plan->ranked && plan->ranking[i].applies && i < STARTS; i++) {
-        const double runs = plan->executions * plan->ranking[i].estimate.seconds;
-        if (runs >= least - LOOK_SECONDS) continue;
-        const double compile = stn_plan_compile_seconds(plan, &plan->ranking[i], least - runs);
+        const double runs = plan->executions * plan->ranking[i].estimate.seconds + plan->ranking[i].strategy->starts;
+        if (runs >= least - LOOK_SECONDS) continue; /* looking opens the library too */
+        double hurried;
+        const double compile =
+            look_at(plan, &plan->ranking[i], (plan->may_begin ? HURRY : 1) * (least - runs), &hurried);
+        const double hurry = STN_HURRIED_SLOWER * runs + hurried + HURRY_GAIN;
+        if (plan->may_begin && hurry < least) least = hurry, best = i;
         if (runs + compile < least) least = runs + compile, best = i;
     }
     if (best == STN_PLAN_RANKING && beginner.strategy) {

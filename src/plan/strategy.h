@@ -85,7 +85,8 @@ typedef struct stn_strategy {
      * its passes over the grids. NULL, both: a run has one part. */
     uint64_t (*launches)(const stn_plan *plan);
     stn_status (*execute_part)(stn_plan *plan, stn_part part, const stn_execution *run, stn_error *error);
-    bool sources; /* it adds a constant source itself */
+    double starts; /* seconds that a process's first plan of it takes to open a library, beside compiling; 0: none */
+    bool sources;  /* it adds a constant source itself */
     bool sums;    /* it serves task->sum */
     bool stacks;  /* one execute and one estimate make all snapshots; else the plan runs them one after the other */
 } stn_strategy;

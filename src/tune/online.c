@@ -13,9 +13,11 @@
 #include "tune/online_state.h"
 
 #define LEG_SECONDS 10e-3 /* of work between two decisions: waiting for it costs some microseconds */
-#define LIKELY 1.5        /* times the best estimate: not tried, unless it is the best of its strategy */
-#define HOPELESS 3.0      /* then neither */
-#define MEMORY_PART 0.6   /* of the device's, that input, output and what this takes may have together */
+#define CHECK_SECONDS                                                                                                  \
+    0.3e-3 /* of a check beside its work: modules are loaded at a kernel's first launch, and sums are waited for */
+#define LIKELY 1.5      /* times the best estimate: not tried, unless it is the best of its strategy */
+#define HOPELESS 3.0    /* then neither */
+#define MEMORY_PART 0.6 /* of the device's, that input, output and what this takes may have together */
 enum { LEGS_LEAST = 8, LEGS_MOST = 512, WIDE = 48, ALIGNMENT = 256 };
 
 /* ---- what is tried ----------------------------------------------------------------------------------------------- */
@@ -150,7 +152,8 @@ static bool furnish(stn_online *o) {
     tune_online_look(o, 1);
     measure_up(o);
     if (!fits(o)) return false;
-    o->search.compare = 2.0 * (double)o->grid / plan->machine.copy_bandwidth + plan->machine.launch_seconds;
+    o->search.compare =
+        2.0 * (double)o->grid / plan->machine.copy_bandwidth + plan->machine.launch_seconds + CHECK_SECONDS;
     return stn_timer_create(device, &o->took, NULL) == STN_OK && stn_timer_create(device, &o->done, NULL) == STN_OK &&
            stn_memory_alloc(plan->context, TUNE_SUMS, &o->sums, NULL) == STN_OK;
 }

@@ -80,10 +80,10 @@ tune_move tune_search_next(tune_search *search) {
     tune_move move = {.arm = search->current, .units = 1};
     if (search->frozen) return move;
     const size_t arm = challenger(search);
-    if (arm == TUNE_ARMS) return move;
+    if (arm == TUNE_ARMS || !affordable(search, arm)) return move;
     move.timed = !sampled(&search->arms[search->current]) && (search->turn || !search->arms[search->current].count);
     if (move.timed) move.units = units_of(search, arm);
-    if (move.timed || !affordable(search, arm)) return move;
+    if (move.timed) return move;
     move.arm = arm;
     move.timed = true;
     move.check = search->arms[arm].state == TUNE_ARM_READY;

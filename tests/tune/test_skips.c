@@ -105,7 +105,7 @@ Test(skips, none_where_there_is_a_source) {
     options.mode = STN_MODE_MEASURE, options.tune_seconds = 60;
     OK(stn_plan_create(context, &problem, &options, &plan, &error));
     cr_expect_eq(plan->chosen, STN_CHOSEN_BY_MEASURING, "%s", heard.last);
-    cr_expect_eq(measured_rows(plan), 2u, "%zu: runs of 1 step, and of 8", measured_rows(plan));
+    cr_expect_geq(measured_rows(plan), 2u, "%zu: runs of 1 step, and of 8, at least", measured_rows(plan));
     cr_expect_eq(heard.warnings, 0u, "%s", heard.last);
     cr_expect_eq(plan->nskips, 0u, "%s", plan->skips[0].because);
     stn_plan_destroy(plan);

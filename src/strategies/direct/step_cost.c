@@ -41,6 +41,9 @@ static const struct {
     /* Of direct_any: cycles of a warp for a point, for each axis beyond the first, for a tap, in f64. Read off three runs of 1D with 7 and 15 taps, 2D with 5:
      * 95, 121 and 100 (bench/results/2026-11-23-regret.md, first results); a tap is three accesses of L1, four in f64. */
     double any_point, any_axis, any, any_wide;
+    /* The same of 3D, whose taps' planes lie far apart: between fixed sides, past any other, where each tap's place is looked for; and times as
+     * much where there are more than a hundred. Read off first results of 7 to 729 taps (bench/results/2026-11-23-regret-2.md). */
+    double any_solid_fixed, any_solid, any_many;
 } other = {.fma = 1,
            .convert = 4.2,
            .load_cycles = 10,
@@ -52,7 +55,10 @@ static const struct {
            .any_point = 75,
            .any_axis = 12,
            .any = 4,
-           .any_wide = 5};
+           .any_wide = 5,
+           .any_solid_fixed = 3.2,
+           .any_solid = 9.3,
+           .any_many = 1.5};
 
 static double copy_seconds(const stn_task *task, const stn_machine *machine) {
     const double bytes = 2 * (double)stn_dtype_size(task->dtype) * (double)stn_task_points(task);
@@ -160,14 +166,24 @@ static double line_seconds(const stn_task *task, const stn_machine *machine, con
     return fmax(copy_seconds(task, machine), cycles / machine->clock) * (shape->rows > 1 ? other.runs : 1);
 }
 
+/* Cycles of a tap of direct_any. */
+static double any_tap(const stn_task *task) {
+    bool fixed = true;
+    for (int axis = 0; axis < 3; axis++)
+        for (int side = 0; side < 2; side++)
+            fixed = fixed && (!task->reach[axis][side] || task->boundary[axis][side].kind == STN_FIXED);
+    const double many = task->ntaps > 100 && task->rank > 1 ? other.any_many : 1;
+    if (task->rank == 3) return (fixed ? other.any_solid_fixed : other.any_solid) * many;
+    return (task->dtype == STN_F64 ? other.any_wide * many : other.any);
+}
+
 /* A load and its table entry a tap; direct_any reckons more of each, and its points besides. */
 static double table_seconds(const stn_task *task, const stn_machine *machine, const direct_shape *shape) {
     const bool any = shape->kernel == DIRECT_ANY;
     const double taps = (double)task->ntaps + other.gather_taps;
     const double gather = taps * (task->rank == 3 ? other.gather_solid : other.gather[task->dtype]);
-    const double each = task->dtype == STN_F64 ? other.any_wide : other.any;
     const double point =
-        any ? other.any_point + other.any_axis * (task->rank - 1) + (double)task->ntaps * each : gather;
+        any ? other.any_point + other.any_axis * (task->rank - 1) + (double)task->ntaps * any_tap(task) : gather;
     const double all = point * (double)stn_task_points(task) / 32 / machine->multiprocessors;
     return fmax(copy_seconds(task, machine), fmax(all, taps * other.gather_chain) / machine->clock);
 }

@@ -14,6 +14,7 @@
 #include "context/kernel.h"
 #include "plan/plan.h"
 #include "render/render.h"
+#include "strategies/fft/choose.h"
 #include "strategies/fft/cluster.h"
 #include "strategies/fft/cost.h"
 #include "strategies/fft/ladder.h"
@@ -22,169 +23,9 @@
 #include "strategies/fft/shape.h"
 #include "strategies/fft/warp.h"
 
-typedef enum pass_kernel { BY_LINE, BY_WARP, BY_REAL, BY_IMAGE, BY_LONG, BY_LADDER } pass_kernel;
 static const char *const kernel_names[] = {
     [BY_LINE] = "fft_line",   [BY_WARP] = "fft_warp", [BY_REAL] = "fft_real",
     [BY_IMAGE] = "fft_image", [BY_LONG] = "fft_long", [BY_LADDER] = "fft_ladder"};
-
-typedef struct fft_state {
-    fft_passes passes;
-    pass_kernel by[FFT_MAX_PASSES];
-    fft_shape shape[FFT_MAX_PASSES];   /* of fft_line */
-    stn_ladder ladder[FFT_MAX_PASSES]; /* of fft_ladder */
-    stn_kernel *kernel[FFT_MAX_PASSES];
-    fft_tables tables[FFT_MAX_PASSES];
-    size_t first[FFT_MAX_PASSES]; /* of the pass's tables, in complex numbers */
-    void *roots;                  /* device memory: the tables of all passes */
-} fft_state;
-
-/* A candidate's values: passes that fft_warp can take are its own; images are fft_image's, and long lines are split so that
- * fft_long can take passes of them; longer or shorter accesses; lines that fill shared memory are fft_ladder's, all of
- * them, or not those across memory, whose accesses are short then, or those in clusters of blocks; half spectra lie in longer rows between passes; of those that
- * fft_ladder can take, fft_line takes what it is estimated to be faster at. */
-enum { ON_TENSOR_CORES, IN_CLUSTERS, WIDTH, BY_RUNGS, PADDED, BY_EITHER };
-enum { ALL_RUNGS = 1, ROW_RUNGS = 2, SHARED_RUNGS = 3 };
-enum { SHORT_COLUMN = 2048 }; /* of ROW_RUNGS: longer ones take two passes */
-
-static bool by_cluster(const fft_state *state, int i) { return state->by[i] == BY_IMAGE || state->by[i] == BY_LONG; }
-
-/* Of a pass that fft_ladder can take. */
-static bool line_is_faster(const stn_fft *fft, const stn_machine *machine, const fft_state *state, int i) {
-    const fft_pass *pass = &state->passes.pass[i];
-    fft_shape shape;
-    bool across = fft_fast_in(pass) || fft_fast_out(pass);
-    return pass->length <= fft_longest(fft->dtype, across) && fft_shape_for(pass, fft->dtype, machine, 0, &shape) &&
-           fft_shape_blocks(pass, &shape) <= INT32_MAX &&
-           fft_line_seconds(pass, &shape, fft->dtype, machine) <
-               fft_ladder_seconds(pass, &state->ladder[i], fft->dtype, machine);
-}
-
-/* The passes and their shapes; false, and why, where there are none. */
-static bool find_shapes(const stn_fft *fft, const stn_machine *machine, const stn_candidate *candidate,
-                        fft_state *state, char *reason, size_t size) {
-    bool clusters = candidate->values[IN_CLUSTERS];
-    if (clusters && fft_cluster_image(fft, machine, &state->passes)) {
-        state->by[0] = BY_IMAGE;
-        return true;
-    }
-    fft_lengths lengths = {.first = clusters ? FFT_CLUSTER_LINE : 0, .padded = candidate->values[PADDED] != 0};
-    if (candidate->values[BY_RUNGS]) lengths.longest = lengths.longest_column = fft_ladder_longest(fft->dtype, machine);
-    if (candidate->values[BY_RUNGS] == ROW_RUNGS)
-        lengths.longest_column = stn_min(lengths.longest_column, SHORT_COLUMN);
-    bool shared = candidate->values[BY_RUNGS] == SHARED_RUNGS;
-    if (shared) lengths.longest_column = fft_ladder_longest_shared(fft->dtype, machine);
-    if (!fft_passes_of(fft, &lengths, &state->passes, reason, size)) return false;
-    for (int i = 0; i < state->passes.count; i++) {
-        const fft_pass *pass = &state->passes.pass[i];
-        bool warp = candidate->values[ON_TENSOR_CORES] && !pass->only_real && fft_warp_fits(fft, machine, pass);
-        state->by[i] = pass->only_real ? BY_REAL : warp ? BY_WARP : BY_LINE;
-        if (clusters && fft_cluster_long(fft, machine, pass)) {
-            state->by[i] = BY_LONG;
-            continue;
-        }
-        if (shared && fft_ladder_shared_for(pass, fft->dtype, machine, &state->ladder[i])) {
-            state->by[i] = BY_LADDER;
-            continue;
-        }
-        if (candidate->values[BY_RUNGS] && fft_ladder_for(pass, fft->dtype, machine, &state->ladder[i]) &&
-            fft_ladder_blocks(pass, &state->ladder[i]) <= INT32_MAX &&
-            !(candidate->values[BY_EITHER] && line_is_faster(fft, machine, state, i))) {
-            state->by[i] = BY_LADDER;
-            continue;
-        }
-        if (!pass->only_real && !fft_shape_for(pass, fft->dtype, machine, candidate->values[WIDTH], &state->shape[i])) {
-            snprintf(reason, size, "it has no kernel for lines of %" PRId64 " points", pass->length);
-            return false;
-        }
-        if ((pass->only_real ? fft_real_blocks(pass) : fft_shape_blocks(pass, &state->shape[i])) > INT32_MAX) {
-            snprintf(reason, size, "it would need more than 2^31 blocks of threads");
-            return false;
-        }
-    }
-    return true;
-}
-
-/* Does this candidate run, and by a kernel that others leave alone, if it names one? */
-static bool stands(const stn_fft *fft, const stn_machine *machine, const stn_candidate *candidate) {
-    fft_state state;
-    char reason[160];
-    if (!find_shapes(fft, machine, candidate, &state, reason, sizeof reason)) return false;
-    bool any = !candidate->values[ON_TENSOR_CORES] && !candidate->values[IN_CLUSTERS] && !candidate->values[BY_RUNGS];
-    for (int i = 0; i < state.passes.count; i++)
-        any = any || state.by[i] == BY_WARP || state.by[i] == BY_LADDER || by_cluster(&state, i);
-    if (any && candidate->values[BY_RUNGS] == SHARED_RUNGS) {
-        any = false;
-        for (int i = 0; i < state.passes.count; i++)
-            any = any || (state.by[i] == BY_LADDER && state.ladder[i].shares > 1);
-        return any;
-    }
-    fft_state other; /* does fft_line take any? */
-    stn_candidate all = *candidate;
-    if (any && candidate->values[BY_EITHER]) {
-        all.values[BY_EITHER] = 0;
-        any = !find_shapes(fft, machine, &all, &other, reason, sizeof reason) ||
-              memcmp(other.by, state.by, sizeof *state.by * (size_t)state.passes.count);
-    }
-    if (!any || candidate->values[BY_RUNGS] != ROW_RUNGS) return any;
-    /* are there columns that it splits? */
-    all.values[BY_RUNGS] = ALL_RUNGS;
-    return !find_shapes(fft, machine, &all, &other, reason, sizeof reason) || other.passes.count != state.passes.count;
-}
-
-/* What plans are chosen from. */
-static const stn_candidate usual[] = {{{[IN_CLUSTERS] = 1}},
-                                      {{[ON_TENSOR_CORES] = 1}},
-                                      {{[BY_RUNGS] = ALL_RUNGS}},
-                                      {{0}},
-                                      {{[BY_RUNGS] = ROW_RUNGS}},
-                                      {{[PADDED] = 1}},
-                                      {{[BY_RUNGS] = ALL_RUNGS, [PADDED] = 1}},
-                                      {{[BY_RUNGS] = ROW_RUNGS, [PADDED] = 1}},
-                                      {{[BY_RUNGS] = ALL_RUNGS, [BY_EITHER] = 1}},
-                                      {{[BY_RUNGS] = ROW_RUNGS, [BY_EITHER] = 1}},
-                                      {{[BY_RUNGS] = ALL_RUNGS, [PADDED] = 1, [BY_EITHER] = 1}},
-                                      {{[BY_RUNGS] = ROW_RUNGS, [PADDED] = 1, [BY_EITHER] = 1}},
-                                      {{[BY_RUNGS] = SHARED_RUNGS, [BY_EITHER] = 1}},
-                                      {{[BY_RUNGS] = SHARED_RUNGS, [PADDED] = 1, [BY_EITHER] = 1}}};
-
-static bool applies(const stn_fft *fft, const stn_machine *machine, char *reason, size_t reason_size) {
-    if (!machine->is_device) {
-        snprintf(reason, reason_size, "it needs a GPU and this context is for the host");
-        return false;
-    }
-    fft_state state;
-    for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
-        if (stands(fft, machine, &usual[i])) return true;
-    stn_candidate plain = {{0}};
-    return find_shapes(fft, machine, &plain, &state, reason, reason_size);
-}
-
-/* Does it shape a pass otherwise? */
-static bool differs(const stn_fft *fft, const stn_machine *machine, const stn_candidate *a, const stn_candidate *b) {
-    fft_state x, y;
-    char reason[160];
-    if (!find_shapes(fft, machine, a, &x, reason, sizeof reason) ||
-        !find_shapes(fft, machine, b, &y, reason, sizeof reason))
-        return false;
-    for (int i = 0; i < x.passes.count; i++)
-        if (x.by[i] == BY_LINE && x.shape[i].lines != y.shape[i].lines) return true;
-    return false;
-}
-
-static size_t candidates(const stn_fft *fft, const stn_machine *machine, stn_candidate *list, size_t most) {
-    size_t count = 0;
-    for (size_t i = 0; i < sizeof usual / sizeof *usual && count < most; i++)
-        if (stands(fft, machine, &usual[i])) list[count++] = usual[i];
-    if (most <= STN_CANDIDATES) return count;
-    size_t chosen = count; /* for measuring: each with longer and with shorter accesses */
-    for (size_t i = 0; i < chosen; i++)
-        for (int width = -1; width <= 1 && count < most; width += 2) {
-            list[count] = list[i];
-            list[count].values[WIDTH] = width;
-            count += differs(fft, machine, &list[i], &list[count]) && stands(fft, machine, &list[count]);
-        }
-    return count;
-}
 
 /* ---- the estimate ------------------------------------------------------------------------------------------------ */
 
@@ -193,7 +34,7 @@ static double pass_seconds(const stn_fft *fft, const stn_machine *machine, const
     if (state->by[i] == BY_LINE) return fft_line_seconds(pass, &state->shape[i], fft->dtype, machine);
     if (state->by[i] == BY_WARP) return fft_warp_seconds(pass, machine);
     if (state->by[i] == BY_LADDER) return fft_ladder_seconds(pass, &state->ladder[i], fft->dtype, machine);
-    if (by_cluster(state, i)) return fft_cluster_seconds(pass, machine);
+    if (fft_by_cluster(state, i)) return fft_cluster_seconds(pass, machine);
     return fft_real_seconds(pass, fft->dtype, machine);
 }
 
@@ -202,7 +43,7 @@ static void estimate(const stn_fft *fft, const stn_machine *machine, const stn_c
     fft_state state;
     char reason[160];
     *result = (stn_estimate){.unit = fft->dtype == STN_F64 ? STN_UNIT_FMA_F64 : STN_UNIT_FMA_F32, .seconds = INFINITY};
-    if (!find_shapes(fft, machine, candidate, &state, reason, sizeof reason)) return;
+    if (!fft_find_shapes(fft, machine, candidate, &state, reason, sizeof reason)) return;
     result->seconds = 0;
     for (int i = 0; i < state.passes.count; i++) {
         result->bytes += fft_pass_bytes(&state.passes.pass[i], fft->dtype);
@@ -221,7 +62,7 @@ static fft_tables tables_of(const stn_plan *plan, const fft_state *state, int i,
     const fft_pass *pass = &state->passes.pass[i];
     if (state->by[i] == BY_LINE) return fft_shape_tables(pass, &state->shape[i], plan->fft.dtype, to);
     if (state->by[i] == BY_REAL) return (fft_tables){.twiddles = fft_real_roots(pass, plan->fft.dtype, to)};
-    if (by_cluster(state, i)) return (fft_tables){0};
+    if (fft_by_cluster(state, i)) return (fft_tables){0};
     if (state->by[i] == BY_LADDER)
         return (fft_tables){.twiddles = fft_ladder_roots(pass, &state->ladder[i], plan->fft.dtype, to)};
     if (to) fft_warp_roots(pass, to);
@@ -258,7 +99,7 @@ static stn_status prepare_pass(stn_plan *plan, fft_state *state, int i, stn_erro
         shared = fft_ladder_shared(&state->ladder[i], plan->fft.dtype);
     } else if (state->by[i] == BY_WARP)
         fft_warp_params(&state->passes.pass[i], &params), shared = fft_warp_shared(&state->passes.pass[i]);
-    else if (by_cluster(state, i))
+    else if (fft_by_cluster(state, i))
         fft_cluster_params(&state->passes.pass[i], &params), shared = fft_cluster_shared(&state->passes.pass[i]);
     else
         fft_real_params(&state->passes.pass[i], plan->fft.dtype, &params);
@@ -272,7 +113,7 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
     if (!state) return stn_fail_memory(error, "a plan", sizeof *state);
     plan->state = state;
     char reason[160];
-    if (!find_shapes(&plan->fft, &plan->machine, &plan->candidate, state, reason, sizeof reason))
+    if (!fft_find_shapes(&plan->fft, &plan->machine, &plan->candidate, state, reason, sizeof reason))
         return stn_fail(error, STN_ERROR_UNSUPPORTED, "strategy fft cannot run this transform: %s", reason);
     plan->workspace_size = (size_t)state->passes.work * 2 * stn_dtype_size(plan->fft.dtype);
     for (int i = 0; i < state->passes.count; i++) STN_TRY(prepare_pass(plan, state, i, error));
@@ -372,8 +213,9 @@ const stn_fft_strategy stn_fft_strategy_fft = {
             .execute = execute,
             .describe = describe,
             .release = release,
-            .name_candidate = name_candidate},
-    .applies = applies,
-    .candidates = candidates,
+            .name_candidate = name_candidate,
+            .left_out = fft_left_out},
+    .applies = fft_applies,
+    .candidates = fft_candidates,
     .estimate = estimate,
 };

@@ -97,18 +97,21 @@ static bool plainly_faster(const stn_task *task, const stn_machine *machine, con
 
 enum { OTHERS = 28 }; /* that are worth measuring */
 
-/* Where columns make fewer blocks than there are multiprocessors, half as many columns a block, if that is cheaper: 960 x 896 in f64 in
- * pairs 23.8 us, in fours 27.8 (bench/results/2026-11-23-regret-2.md). */
+/* Where columns make fewer than three blocks for two multiprocessors, half as many columns a block, as long as that is cheaper: 960 x 896 in f64 in
+ * pairs 23.8 us, in fours 27.8; 512 x 512 18.4 one by one, 21.2 in pairs (bench/results/2026-11-23-regret-2.md). */
 static void spread_columns(const stn_task *task, const stn_machine *machine, spectral_choice *choice) {
-    spectral_shape now;
-    spectral_shape_make(task, machine, choice, false, &now);
-    const double blocks = ceil((double)now.pitch / choice->column_lines) * (double)task->batch * now.legs;
-    spectral_choice half = *choice;
-    half.column_lines /= 2;
-    if (blocks >= machine->multiprocessors || half.column_lines < 1) return;
-    spectral_shape_make(task, machine, &half, false, &now);
-    if (spectral_columns_fit(&now) && seconds_of(task, machine, &half) < seconds_of(task, machine, choice))
+    while (choice->column_lines > 1) {
+        spectral_shape now;
+        spectral_shape_make(task, machine, choice, false, &now);
+        const double blocks = ceil((double)now.pitch / choice->column_lines) * (double)task->batch * now.legs;
+        spectral_choice half = *choice;
+        half.column_lines /= 2;
+        if (blocks >= 1.5 * machine->multiprocessors || half.column_lines * (spectral_wide(task) ? 16 : 8) < 16) return;
+        spectral_shape_make(task, machine, &half, false, &now);
+        if (!spectral_columns_fit(&now) || seconds_of(task, machine, &half) >= seconds_of(task, machine, choice))
+            return;
         *choice = half;
+    }
 }
 
 /* The cheapest of tiles of one length along rows, by their columns, then all others. How rows are best cut is not the estimate's: pieces
