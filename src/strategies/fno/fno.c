@@ -22,7 +22,8 @@ enum {
     SINGLY
 }; /* passes as products with tables of roots where they can be; fno_form's others; each frequency by itself where that is cheaper */
 
-#define TF32_FROM 5e-4 /* the tolerance from which f32 may be multiplied as TF32 */
+#define TF32_FROM 5e-4 /* the tolerance from which f32 may be multiplied as TF32, */
+#define BF16_FROM 5e-3 /* and as bf16 */
 
 typedef struct stage_state {
     enum { BY_LADDER, BY_TABLE, BY_FREQUENCY } by; /* how a pass transforms */
@@ -45,7 +46,8 @@ typedef struct fno_state {
 /* f16 is multiplied as TF32 too, which has all of its bits. */
 static fno_numbers numbers_of(const stn_layer *layer) {
     const bool exact = layer->dtype == STN_F32 && layer->tolerance < TF32_FROM;
-    return (fno_numbers){.dtype = layer->dtype, .parts = exact ? 2 : 1};
+    const bool bf16 = layer->dtype == STN_F32 && layer->tolerance >= BF16_FROM;
+    return (fno_numbers){.dtype = layer->dtype, .parts = exact ? 2 : 1, .bf16 = bf16};
 }
 
 /* ---- choosing ---------------------------------------------------------------------------------------------------- */
@@ -341,6 +343,10 @@ static void describe_stage(const fno_state *state, int i, stn_text *text) {
                                    : "");
 }
 
+static const char *product_words(fno_numbers numbers) {
+    return fno_wide(numbers) ? "f64" : numbers.bf16 ? "bf16" : numbers.parts == 2 ? "three of TF32" : "TF32";
+}
+
 static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
     const fno_state *state = plan->state;
     if (!state) return;
@@ -350,9 +356,11 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
         stn_json_integer(text, "dense_passes", passes_by(state, BY_TABLE));
         stn_json_integer(text, "few_passes", passes_by(state, BY_FREQUENCY));
         stn_json_integer(text, "launches", state->route.count);
+        stn_json_key(text, "products");
+        stn_json_string(text, product_words(state->numbers));
         return;
     }
-    stn_text_printf(text, "%s", fusions[fusion]);
+    stn_text_printf(text, "%s, products in %s", fusions[fusion], product_words(state->numbers));
     for (int i = 0; i < state->route.count; i++) describe_stage(state, i, text);
 }
 
