@@ -109,7 +109,7 @@ def measure(case, name, repeat, wrap):
     """Median ms of each pass."""
     real = case not in PAPER
     layer, modes = wrap(real_layer if real else shared_layer), case[2]
-    torch.backends.cuda.matmul.allow_tf32 = name.endswith("tf32")
+    torch.backends.cuda.matmul.allow_tf32 = name.endswith(("tf32", "bf16"))
     x, weights = arguments(case, "cuda")
     with torch.no_grad():
         made = {FORWARD: time_of(lambda: layer(x, weights, modes), repeat)}

@@ -28,17 +28,20 @@ class Bench:
         self.device, self.tiny = torch.device(device), tiny
         self.settle = torch.cuda.synchronize if self.device.type == 'cuda' else lambda: None
 
-    def call(self, work, calls=300, rounds=60):
-        """Least microseconds of a call that is enqueued; the queue is waited for after each round."""
+    def calls(self, works, calls=300, rounds=60):
+        """Least microseconds of a call of each that is enqueued, by turns, so that whatever else the machine does meets all of them; the
+        queue is waited for after each round."""
         calls, rounds = (3, 2) if self.tiny else (calls, rounds)
-        times = []
-        for _ in range(rounds + 1):
-            begin = time.perf_counter()
-            for _ in range(calls):
-                work()
-            times.append((time.perf_counter() - begin) / calls)
-            self.settle()
-        return 1e6 * min(times[1:])
+        least = [float('inf')] * len(works)
+        for turn in range(rounds + 1):
+            for i, work in enumerate(works):
+                begin = time.perf_counter()
+                for _ in range(calls):
+                    work()
+                took = (time.perf_counter() - begin) / calls
+                self.settle()
+                least[i] = min(least[i], took) if turn else least[i]
+        return [1e6 * each for each in least]
 
     def run(self, work, repeat=9):
         """Median milliseconds of a run, waited for; the first ones warm up."""
@@ -71,16 +74,18 @@ def calls(bench):
     plan = stentor.Plan((8, 8), HEAT, boundary='constant', dtype='float32', device=str(bench.device))
     spectrum = torch.randn(8, 8, dtype=torch.complex64, device=bench.device)
     image = x[None, None]
-    theirs = bench.call(lambda: torch.conv2d(image, kernel, padding=1))
-    wrong = difference(plan(x), torch.conv2d(image, kernel, padding=1)[0, 0])
-    bar = '12 us' if bench.device.type == 'cuda' else '15 us'
-    row('call of a Plan, 8 x 8 f32; torch.conv2d', bench.call(lambda: plan(x)), theirs, 'us', bar, wrong)
-    row('call of correlate; torch.conv2d', bench.call(lambda: stentor.correlate(x, HEAT, mode='constant')), theirs, 'us', bar)
-    row('call of gaussian_filter, sigma 1', bench.call(lambda: stentor.gaussian_filter(x, 1.0)), None, 'us', bar)
-    row('call of fft.fftn; torch.fft.fftn', bench.call(lambda: stentor.fft.fftn(spectrum)),
-        bench.call(lambda: torch.fft.fftn(spectrum)), 'us', bar, difference(stentor.fft.fftn(spectrum), torch.fft.fftn(spectrum)))
-    weights = torch.tensor(HEAT)
-    row('call of torch.stencil, no gradient; torch.conv2d', bench.call(lambda: stentor.torch.stencil(x, weights, 'constant')), theirs, 'us', bar)
+    weights, bar = torch.tensor(HEAT), '12 us' if bench.device.type == 'cuda' else '15 us'
+    conv, plan_call, correlate, gaussian, fftn, their_fftn, stencil = bench.calls([
+        lambda: torch.conv2d(image, kernel, padding=1), lambda: plan(x), lambda: stentor.correlate(x, HEAT, mode='constant'),
+        lambda: stentor.gaussian_filter(x, 1.0), lambda: stentor.fft.fftn(spectrum), lambda: torch.fft.fftn(spectrum),
+        lambda: stentor.torch.stencil(x, weights, 'constant')])
+    expected = torch.conv2d(image, kernel, padding=1)[0, 0]
+    row('call of a Plan, 8 x 8 f32; torch.conv2d', plan_call, conv, 'us', bar, difference(plan(x), expected))
+    row('call of correlate; torch.conv2d', correlate, conv, 'us', bar, difference(stentor.correlate(x, HEAT, mode='constant'), expected))
+    row('call of gaussian_filter, sigma 1', gaussian, None, 'us', bar)
+    row('call of fft.fftn; torch.fft.fftn', fftn, their_fftn, 'us', bar, difference(stentor.fft.fftn(spectrum), torch.fft.fftn(spectrum)))
+    row('call of torch.stencil, no gradient; torch.conv2d', stencil, conv, 'us', bar,
+        difference(stentor.torch.stencil(x, weights, 'constant'), expected))
 
 
 # ---- steps beside torch.compile --------------------------------------------------------------------------------------

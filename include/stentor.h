@@ -306,7 +306,7 @@ typedef struct stn_spectral_conv {
     stn_layer_pass pass;
     stn_dtype dtype; /* f16: sums are float32 */
     /* Relative L2 error allowed; 0 means rounding of dtype only. Above that a strategy may use tensor cores with less than
-     * dtype's precision: f32 by TF32 from 5e-4 on, by bf16 or f16 from 5e-3 on. */
+     * dtype's precision: f32 by TF32 from 5e-4 on, by bf16 from 5e-3 on. */
     double tolerance;
     int alignment; /* bytes that all pointers are multiples of, a power of two; 0 means 16 */
 } stn_spectral_conv;

@@ -4,6 +4,7 @@
 //   double   f64 m16n8k8                1: as it is
 //   float    tf32 m16n8k8               1: its upper 11 bits;      2: and the next 11, of what that leaves
 //   half_t   f16 m16n8k16, f32 sums     1: it, or a weight's upper 11 bits;   2: and the next 11
+//   bf16_t   bf16 m16n8k8, f32 sums     1: the upper 8 bits of a float; nothing is stored so
 //
 // Indices of the sum go in blocks of 8; STEP blocks make one product. Of every block a lane (g = lane / 4, t = lane % 4)
 // holds elements 2t and 2t+1: of the left factor's rows g (top) and g + 8 (bottom), of the right one's column g. Where
@@ -11,6 +12,10 @@
 // (g,2t) (g,2t+1) (g+8,2t) (g+8,2t+1), is the left factor of the next product as it stands, for every type.
 #pragma once
 #include "device/element.cuh"
+
+struct bf16_t {
+    unsigned short bits;
+};
 
 template <class STORE>
 struct tensor;
@@ -38,6 +43,14 @@ struct tensor<half_t> {
         unsigned e;
     };
 };
+template <>
+struct tensor<bf16_t> {
+    using real = float;
+    static constexpr int STEP = 1;
+    struct pair {
+        unsigned e;
+    };
+};
 
 // Part P of PARTS of two values; `low` and `high` become what it leaves.
 template <int P, int PARTS>
@@ -61,6 +74,10 @@ template <int P, int PARTS>
 __device__ __forceinline__ void take_part(tensor<half_t>::pair &to, float &low, float &high) {
     to.e = floats_to_half2(low, high);
     low -= half2_low(to.e), high -= half2_high(to.e);
+}
+template <int P, int PARTS>
+__device__ __forceinline__ void take_part(tensor<bf16_t>::pair &to, float &low, float &high) {
+    to.e = floats_to_bf16x2(low, high);
 }
 
 template <class STORE, int PARTS>
@@ -176,6 +193,13 @@ __device__ __forceinline__ void product_of_parts(float (&c)[4], const operand<ha
                                                  const operand<half_t, R> (&right)[1], int r) {
     const unsigned a[2] = {top[0].part[l].e, bottom[0].part[l].e};
     mma_f16_m16n8k8(c, a, right[0].part[r].e);
+}
+template <int L, int R>
+__device__ __forceinline__ void product_of_parts(float (&c)[4], const operand<bf16_t, L> (&top)[1],
+                                                 const operand<bf16_t, L> (&bottom)[1], int,
+                                                 const operand<bf16_t, R> (&right)[1], int) {
+    const unsigned a[2] = {top[0].part[0].e, bottom[0].part[0].e};
+    mma_bf16_m16n8k8(c, a, right[0].part[0].e);
 }
 
 // ---- factors of several parts: so many passes, the smallest products first; that of two second parts is below the last

@@ -232,6 +232,17 @@ __device__ __forceinline__ void mma_f16_m16n8k8(float (&c)[4], const unsigned (&
                  : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
                  : "r"(a[0]), "r"(a[1]), "r"(b));
 }
+// Two bf16 in one word, the first in the lower part, and products of them laid out as f16's.
+__device__ __forceinline__ unsigned floats_to_bf16x2(float first, float second) {
+    unsigned both;
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(second), "f"(first));
+    return both;
+}
+__device__ __forceinline__ void mma_bf16_m16n8k8(float (&c)[4], const unsigned (&a)[2], unsigned b) {
+    asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3},{%4,%5},{%6},{%0,%1,%2,%3};"
+                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+                 : "r"(a[0]), "r"(a[1]), "r"(b));
+}
 __device__ __forceinline__ void mma_f16_m16n8k16(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
     asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3},{%4,%5,%6,%7},{%8,%9},{%0,%1,%2,%3};"
                  : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])

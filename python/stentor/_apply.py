@@ -7,8 +7,9 @@ import numpy as np
 from ._arrays import Host, View, address_of, open_array, open_target
 from ._filter import DeviceFilter, HostFilter, Pass, apart
 from ._memo import recall, remember
-from ._problem import DTYPES, ITEM_SIZES, Layout
+from ._problem import DTYPES, ITEM_SIZES, WRAP, Layout
 from ._quick import quick, remember_tensor
+from ._stencil import Taps
 from ._words import brief, said
 
 Maker = Callable[[int, bool], List[Pass]]  # from the array's rank, and whether it is on a GPU
@@ -97,14 +98,17 @@ def _on_device(x: Any, view: View, key: Tuple, make: Maker, target: Any, steps: 
     full = (key, view.layout, layout, view.dtype, view.device, alignment, overlap)
     prepared = recall(full)
     if prepared is None:
-        passes = make(len(shape), True)
-        if not passes:
-            raise ValueError('nothing is asked for: every sigma or size leaves the array as it is')
+        passes = make(len(shape), True) or [_as_it_is(len(shape))]
         prepared = remember(full, DeviceFilter(view, layout, alignment, passes, steps, overlap))
     if given is None:
         remember_tensor(key, x, prepared)
     prepared(view, pointer)
     return made if given is not None else view.finish(made, view.stream)
+
+
+def _as_it_is(rank: int) -> Pass:
+    """Where every sigma or size leaves the array as it is: a copy."""
+    return Pass(Taps(np.zeros((1, 1), np.int64), np.ones(1)), (rank - 1,), [WRAP])
 
 
 def _check_layout(layout: Layout, name: str) -> None:

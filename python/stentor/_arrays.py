@@ -160,7 +160,8 @@ def _open_jax(x: Any, name: str, stream: Optional[int]) -> Union[Host, View]:
     if not isinstance(x, jax.Array) or isinstance(x, jax.core.Tracer):
         raise ValueError(f'{name} is a {type(x).__name__}: Stentor works on arrays with values, outside of jax.jit')
     if x.__dlpack_device__()[0] == _dlpack.CPU:
-        return Host(numbers(x, name), jax.numpy.asarray)
+        device = next(iter(x.devices()))
+        return Host(numbers(x, name), lambda made: jax.device_put(made, device))
 
     def finish(made: DeviceArray, used: int) -> Any:
         made.stream = used
@@ -219,13 +220,25 @@ def _interface_device(x: Any) -> int:
     return x.__dlpack_device__()[1] if hasattr(x, '__dlpack_device__') else 0
 
 
+def _cupys(cupy: Any, stream: int) -> Any:
+    """A stream as CuPy's object."""
+    if not hasattr(cupy.cuda, 'Stream') or not hasattr(cupy.cuda.Stream, 'from_external'):  # before CuPy 14
+        return cupy.cuda.ExternalStream(stream)
+
+    class Named:
+        def __cuda_stream__(self) -> Tuple[int, int]:
+            return 0, stream
+
+    return cupy.cuda.Stream.from_external(Named())
+
+
 def _makers(x: Any, device: int, stream: Optional[int]) -> Tuple[Callable, Callable]:
     """How results are made and handed over: CuPy's own arrays, else a DeviceArray. `stream`: not the current one, but this."""
     if type(x).__module__.partition('.')[0] == 'cupy':
         cupy = sys.modules['cupy']
 
         def empty(shape: Tuple[int, ...], dtype: str) -> Any:
-            with cupy.cuda.Device(device), cupy.cuda.ExternalStream(stream) if stream else contextlib.nullcontext():
+            with cupy.cuda.Device(device), _cupys(cupy, stream) if stream else contextlib.nullcontext():
                 return cupy.empty(shape, dtype)
 
         return empty, _same

@@ -85,6 +85,6 @@ def take(given: Any) -> Taken:
     shape = tuple(tensor.shape[a] for a in range(tensor.ndim))
     layout = Layout.dense(shape) if not tensor.strides else Layout.given(shape, [tensor.strides[a] for a in range(tensor.ndim)])
     kind, bits = _KINDS.get(tensor.dtype.code, '?'), tensor.dtype.bits
-    name = np.dtype(f'{kind}{bits // 8}').name if kind != '?' and tensor.dtype.lanes == 1 else 'no dtype of NumPy'
+    name = np.dtype(f'{kind}{bits // 8}').name if kind != '?' and tensor.dtype.lanes == 1 else 'bfloat16' if tensor.dtype.code == 4 else 'no dtype of NumPy'
     pointer = int(_ffi.cast('uintptr_t', tensor.data)) + tensor.byte_offset
     return Taken(pointer, layout, name, (tensor.device.type, tensor.device.id), owner)

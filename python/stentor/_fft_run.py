@@ -7,6 +7,7 @@ import numpy as np
 from ._arguments import axes_of, frozen, is_index
 from ._arrays import Host, View, address_of, open_array
 from ._context import HOST, context
+from ._convert import converted
 from ._errors import StentorError
 from ._filter import apart, moving, regular
 from ._handle import make_plan
@@ -203,6 +204,9 @@ def transform(x: Any, s: Any, axes: Any, norm: Any, kind: str, inverse: bool) ->
     sizes, where = _sizes_and_axes(shape, s, axes, kind)
     scale = _scale(norm, sizes, inverse)
     if isinstance(opened, View):
+        other = _ready_for(x, opened, _input_sizes(sizes, kind), where, kind)
+        if other is not None:
+            return transform(other, s, axes, norm, kind, inverse)
         return _on_device(x, opened, key, sizes, where, kind, inverse, scale)
     return opened.back(_on_host(opened.array, key, sizes, where, kind, inverse, scale))
 
@@ -309,6 +313,17 @@ def _resized(x: np.ndarray, sizes: Tuple[int, ...], where: Tuple[int, ...]) -> n
             wide[axis] = (0, n - x.shape[axis])
             x = np.pad(x, wide)
     return x
+
+
+def _ready_for(x: Any, view: View, sizes: Tuple[int, ...], where: Tuple[int, ...], kind: str) -> Any:
+    """What a transform takes instead of an array of another dtype, or of too few points, if the array's own library can make it; else
+    None."""
+    real = REAL.get(view.dtype, 'float32')  # of float16, as on the host
+    dtype = view.dtype if view.dtype.startswith('complex') else real if kind == 'r2c' else COMPLEX[real]
+    extra = [0] * len(view.layout.shape)
+    for n, axis in zip(sizes, where):
+        extra[axis] = max(0, n - view.layout.shape[axis])
+    return converted(x, dtype, extra) if dtype != view.dtype or any(extra) else None
 
 
 def _on_device(x: Any, view: View, key: Tuple, sizes: Tuple[int, ...], where: Tuple[int, ...], kind: str, inverse: bool,

@@ -32,6 +32,12 @@ class Handle:
             if status:
                 raise_error(status, self._error)
 
+    def enqueue(self, source: int, target: int, stream: int = 0, workspace: int = 0) -> None:
+        """The same for a caller with a lock of its own, without a call or a lock more."""
+        status = _execute_with(self.plan, source, target, workspace, stream, self._error)
+        if status:
+            raise_error(status, self._error)
+
     def run_arrays(self, source: np.ndarray, target: np.ndarray) -> None:
         """Between arrays on the host."""
         a = _buffer(source) if source.flags.c_contiguous else _cast('void *', source.ctypes.data)

@@ -20,11 +20,12 @@ class Place(NamedTuple):
 
 
 _place = functools.lru_cache(maxsize=64)(Place)
+_stream = getattr(torch._C, '_cuda_getCurrentRawStream', functools.partial(raw_stream, torch))
 
 
 def place_on(device: int) -> Place:
     """On a GPU, by its number."""
-    return _place(raw_stream(torch, device), device)
+    return _place(_stream(device), device)
 
 
 def place_of(x: torch.Tensor) -> Optional[Place]:

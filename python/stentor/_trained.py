@@ -53,10 +53,10 @@ class Trained(Prepared):
                 plan.handle.run_host(source, target)
             elif self.bytes or place.stream:
                 memory, kept = self.scratch(place)
-                plan.handle.run(source, target, place.stream, memory)
+                plan.handle.enqueue(source, target, place.stream, memory)
                 del kept  # until here
             else:  # nothing to keep: no memory, and a stream that no graph captures
-                plan.handle.run(source, target)
+                plan.handle.enqueue(source, target)
 
     def _with(self, values: bytes) -> _Plan:
         at = next((i for i, each in enumerate(self._plans) if each.weights == values), None)

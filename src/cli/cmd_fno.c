@@ -35,7 +35,8 @@ static const cli_option fno_options[] = {
     {"--activation", "NAME", CLI_TEXT, AT(activation), "none (the default), gelu, relu"},
     {"--backward", NULL, CLI_FLAG, AT(backward), "--in is y's gradient, the result that of x"},
     {"--dtype", "f64|f32|f16", CLI_TEXT, AT(dtype), "compute and write in this type (default: x's)"},
-    {"--tolerance", "X", CLI_TEXT, AT(tolerance), "relative error allowed (default: rounding; from 5e-4 on TF32)"},
+    {"--tolerance", "X", CLI_TEXT, AT(tolerance),
+     "relative error allowed (default: rounding; from 5e-4 on TF32, from 5e-3 on bf16)"},
     {"--explain", NULL, CLI_FLAG, AT(explain),
      "only say which strategies could do it, what each would cost, and\nwhy others do not apply"},
 };

@@ -30,7 +30,8 @@
 
 namespace stn_emulator {
 
-enum class Type { F64, F16, TF32 };
+enum class Type { F64, F16, BF16, TF32 };
+constexpr bool is_16_bit(Type type) { return type == Type::F16 || type == Type::BF16; }
 
 struct Shape {
     const char *name;
@@ -40,12 +41,19 @@ struct Shape {
 };
 
 static const Shape shapes[MMA_COUNT] = {
-    {"mma_m8n8k4", Type::F64, 8, 4, false},           {"mma_m16n8k4", Type::F64, 16, 4, false},
-    {"mma_m16n8k8", Type::F64, 16, 8, false},         {"mma_m16n8k16", Type::F64, 16, 16, false},
-    {"mma_f16_m16n8k8", Type::F16, 16, 8, false},     {"mma_f16_m16n8k16", Type::F16, 16, 16, false},
-    {"mma_tf32_m16n8k4", Type::TF32, 16, 4, false},   {"mma_tf32_m16n8k8", Type::TF32, 16, 8, false},
-    {"mma_sp_f16_m16n8k16", Type::F16, 16, 16, true}, {"mma_sp_f16_m16n8k32", Type::F16, 16, 32, true},
-    {"mma_sp_tf32_m16n8k8", Type::TF32, 16, 8, true}, {"mma_sp_tf32_m16n8k16", Type::TF32, 16, 16, true},
+    {"mma_m8n8k4", Type::F64, 8, 4, false},
+    {"mma_m16n8k4", Type::F64, 16, 4, false},
+    {"mma_m16n8k8", Type::F64, 16, 8, false},
+    {"mma_m16n8k16", Type::F64, 16, 16, false},
+    {"mma_f16_m16n8k8", Type::F16, 16, 8, false},
+    {"mma_f16_m16n8k16", Type::F16, 16, 16, false},
+    {"mma_bf16_m16n8k8", Type::BF16, 16, 8, false},
+    {"mma_tf32_m16n8k4", Type::TF32, 16, 4, false},
+    {"mma_tf32_m16n8k8", Type::TF32, 16, 8, false},
+    {"mma_sp_f16_m16n8k16", Type::F16, 16, 16, true},
+    {"mma_sp_f16_m16n8k32", Type::F16, 16, 32, true},
+    {"mma_sp_tf32_m16n8k8", Type::TF32, 16, 8, true},
+    {"mma_sp_tf32_m16n8k16", Type::TF32, 16, 16, true},
 };
 
 constexpr int MAX_DEPTH = 32, COLUMNS = 8;
@@ -80,10 +88,18 @@ static double tf32_value(uint32_t bits) {  // the hardware does not look at the 
     return nan ? NAN : static_cast<double>(f);
 }
 
+static double bf16_value(uint16_t upper) {
+    const uint32_t bits = static_cast<uint32_t>(upper) << 16;
+    float f;
+    memcpy(&f, &bits, 4);
+    return static_cast<double>(f);
+}
+
 template <Type type>
 static double element(const void *registers, int i) {
     if (type == Type::F64) return static_cast<const double *>(registers)[i];
     if (type == Type::F16) return half_value(static_cast<const uint16_t *>(registers)[i]);
+    if (type == Type::BF16) return bf16_value(static_cast<const uint16_t *>(registers)[i]);
     return tf32_value(static_cast<const uint32_t *>(registers)[i]);
 }
 
@@ -94,13 +110,13 @@ static void gather(const Shape &s, const Lane *lanes, Operands *o) {
     for (int lane = 0; lane < 32; lane++) {
         int g = lane / 4, t = lane % 4;
         for (int i = 0; i < a_count; i++) {
-            int row = type == Type::F16 ? g + 8 * (i / 2 % 2) : g + 8 * (i % 2);
-            int column = type == Type::F16 ? 2 * t + i % 2 + 8 * (i / 4) : t + 4 * (i / 2);
+            int row = is_16_bit(type) ? g + 8 * (i / 2 % 2) : g + 8 * (i % 2);
+            int column = is_16_bit(type) ? 2 * t + i % 2 + 8 * (i / 4) : t + 4 * (i / 2);
             o->a[row][column] = element<type>(lanes[lane].a, i);
             o->k[row][column] = column;
         }
         for (int i = 0; i < b_count; i++) {
-            int row = type == Type::F16 ? 2 * t + i % 2 + 8 * (i / 2) : t + 4 * i;
+            int row = is_16_bit(type) ? 2 * t + i % 2 + 8 * (i / 2) : t + 4 * i;
             o->b[row][g] = element<type>(lanes[lane].b, i);
         }
         for (int i = 0; i < c_count; i++)
@@ -212,9 +228,10 @@ bool multiply(Mma which, Lane *lanes, std::string *message) {
     const Shape &s = shapes[which];
     const int stored = s.sparse ? s.depth / 2 : s.depth;
     Operands o;
-    (s.type == Type::F64   ? gather<Type::F64>
-     : s.type == Type::F16 ? gather<Type::F16>
-                           : gather<Type::TF32>)(s, lanes, &o);
+    (s.type == Type::F64    ? gather<Type::F64>
+     : s.type == Type::F16  ? gather<Type::F16>
+     : s.type == Type::BF16 ? gather<Type::BF16>
+                            : gather<Type::TF32>)(s, lanes, &o);
     if (s.sparse && !spread(s, lanes, &o, message)) return false;
     (wide ? multiply_rows_wide : multiply_rows)(s, stored, o);
     for (int lane = 0; lane < 32; lane++)

@@ -10,7 +10,7 @@ struct At {
 };
 using Map = At (*)(int lane, int i);
 
-enum class Element { F64, F16, TF32 };
+enum class Element { F64, F16, BF16, TF32 };
 
 struct ProductCase {
     const char *kernel;
@@ -71,6 +71,7 @@ static const ProductCase cases[] = {
     {"f64_m16n8k16", Element::F64, 16, 16, 8, 4, 4, a_f64_16x16, b_f64_16x8, c_16x8, -1, 90},
     {"f16_m16n8k8", Element::F16, 16, 8, 4, 2, 4, a_f16_16x8, b_f16_8x8, c_16x8, -1, 80},
     {"f16_m16n8k16", Element::F16, 16, 16, 8, 4, 4, a_f16_16x16, b_f16_16x8, c_16x8, -1, 80},
+    {"bf16_m16n8k8", Element::BF16, 16, 8, 4, 2, 4, a_f16_16x8, b_f16_8x8, c_16x8, -1, 80},
     {"tf32_m16n8k4", Element::TF32, 16, 4, 2, 1, 4, a_tf32_16x4, b_4x8, c_16x8, -1, 80},
     {"tf32_m16n8k8", Element::TF32, 16, 8, 4, 2, 4, a_tf32_16x8, b_tf32_8x8, c_16x8, -1, 80},
     {"sp_f16_m16n8k16_0", Element::F16, 16, 16, 4, 4, 4, a_f16_16x8, b_f16_16x8, c_16x8, 0, 80},
@@ -108,10 +109,17 @@ static void store(Element element, std::vector<unsigned char> *bytes, int index,
         memcpy(&(*bytes)[2 * index], &h, 2);
     } else {
         float f = static_cast<float>(v);
-        memcpy(&(*bytes)[4 * index], &f, 4);
+        unsigned char words[4];
+        memcpy(words, &f, 4);
+        if (element == Element::BF16) /* its upper half, which holds all bits of these */
+            memcpy(&(*bytes)[2 * index], words + 2, 2);
+        else
+            memcpy(&(*bytes)[4 * index], words, 4);
     }
 }
-static int bytes_of(Element element) { return element == Element::F64 ? 8 : element == Element::F16 ? 2 : 4; }
+static int bytes_of(Element element) {
+    return element == Element::F64 ? 8 : element == Element::F16 || element == Element::BF16 ? 2 : 4;
+}
 
 struct Matrices {
     double a[16][32], stored[16][32], b[32][8], c[16][8];

@@ -76,6 +76,8 @@ class Functions(unittest.TestCase):
         self.close(stentor.gaussian_filter(x, 0.7), ndimage.gaussian_filter(self.x, 0.7))
         self.close(stentor.gaussian_filter(x, 0.7, order=(0, 1, 0)), ndimage.gaussian_filter(self.x, 0.7, order=(0, 1, 0)))
         self.close(stentor.uniform_filter(x, 3), ndimage.uniform_filter(self.x, 3))
+        self.close(stentor.gaussian_filter(x, 0), self.x)
+        self.close(stentor.uniform_filter(x, 1, axes=()), self.x)
 
     def test_half_and_single(self):
         for dtype, atol in ((np.float32, 1e-5), (np.float16, 5e-3)):

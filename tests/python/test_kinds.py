@@ -75,6 +75,9 @@ class Tensor:
     def data_ptr(self):
         return self.home.pointer
 
+    def to(self, dtype):
+        return Tensor(self.home.numpy().astype(dtype.rpartition('.')[2]))
+
 
 Tensor.__module__ = 'torch'
 
@@ -90,7 +93,11 @@ def fake_torch(streams):
     def empty_like(x):
         return empty(x.shape, x.dtype, x.device)
 
+    def pad(x, extra):
+        return Tensor(np.pad(x.home.numpy(), list(zip(extra[::2], extra[1::2]))[::-1]))
+
     return module('torch', Tensor=Tensor, empty=empty, empty_like=empty_like, cuda=types.SimpleNamespace(current_stream=current_stream),
+                  nn=types.SimpleNamespace(functional=types.SimpleNamespace(pad=pad)), complex64='torch.complex64',
                   float64='torch.float64', float32='torch.float32', complex128='torch.complex128', uint8='torch.uint8',
                   strided='torch.strided')
 
@@ -147,6 +154,13 @@ class Kinds(unittest.TestCase):
                        ndimage.gaussian_filter(self.x, 0.7, order=(0, 1)))
             self.holds(stentor.fft.rfft(x), Tensor, np.fft.rfft(self.x))
             self.assertEqual(streams, [0] * 4)
+            self.holds(stentor.fft.fftn(x), Tensor, np.fft.fftn(self.x))
+            self.holds(stentor.fft.ifft(x, 20, axis=0), Tensor, np.fft.ifft(self.x, 20, axis=0))
+            self.holds(stentor.fft.rfftn(x, s=(20, 9)), Tensor, np.fft.rfftn(self.x, s=(20, 9)))
+            self.holds(stentor.fft.irfftn(x), Tensor, np.fft.irfftn(self.x))
+            self.holds(stentor.fft.irfft(x, 96), Tensor, np.fft.irfft(self.x, 96))
+            with self.assertRaisesRegex(ValueError, 'real numbers'):
+                stentor.fft.rfft(stentor.fft.fftn(x), n=99)
             out = Tensor(np.zeros_like(self.x))
             self.assertIs(self.plan(x, out), out)
             self.holds(out, Tensor, self.heat)

@@ -32,12 +32,13 @@ MODES = ['reflect', 'constant', 'nearest', 'mirror', 'wrap']
 def problem(seed):
     """Functions of one array with random arguments, and the array."""
     rng = np.random.default_rng([3, seed])
-    x = rng.standard_normal(rng.integers(5, 20, 2)).astype(np.float32)
+    x = rng.standard_normal(rng.integers(10, 24, 2)).astype(np.float32)
     w, mode, steps = rng.standard_normal(rng.integers(1, 6, 2)), str(rng.choice(MODES)), int(rng.integers(1, 4))
-    sigma = [float(s) for s in rng.choice([0.4, 1, 2], 2)]
+    sigma = [float(s) for s in rng.choice([0.4, 1, 2], 2)]  # taps reach no further than an axis
     return x, [lambda a: stentor.correlate(a, w, mode=mode, cval=2.0, steps=steps), lambda a: stentor.laplace(a, mode=mode),
                lambda a: stentor.gaussian_filter(a, sigma, order=(0, 1), mode=mode), lambda a: stentor.uniform_filter(a, 3, mode=mode),
-               lambda a: stentor.fft.rfftn(a, norm='ortho'), lambda a: stentor.fft.ifft(a, axis=0)]
+               lambda a: stentor.fft.rfftn(a, norm='ortho'), lambda a: stentor.fft.ifft(a, axis=0),
+               lambda a: stentor.fft.fftn(a, s=(24, 7)), lambda a: stentor.fft.irfft(a, n=50)]
 
 
 def agree(ours, theirs):

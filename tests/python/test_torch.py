@@ -18,7 +18,8 @@ class Tensors(unittest.TestCase):
         for device in DEVICES:
             x = tensor(6, 7, 8, device=device)
             for run in (stentor.laplace, lambda a: stentor.gaussian_filter(a, 0.8), stentor.uniform_filter,
-                        lambda a: stentor.correlate(a, np.array([1., 2., 3.])), stentor.fft.rfft, stentor.fft.rfftn):
+                        lambda a: stentor.correlate(a, np.array([1., 2., 3.])), stentor.fft.rfft, stentor.fft.rfftn,
+                        stentor.fft.fftn, lambda a: stentor.fft.ifftn(a, s=(9, 4)), lambda a: stentor.fft.rfft(a, n=21)):
                 ours = run(x)
                 self.assertIsInstance(ours, torch.Tensor)
                 self.assertEqual(ours.device, x.device)

@@ -6,12 +6,14 @@
 #include "plan/constraint.h"
 #include "plan/plan.h"
 
-#define TF32_FROM 5e-4 /* the tolerance from which f32 may be multiplied as TF32 */
+#define TF32_FROM 5e-4 /* the tolerance from which f32 may be multiplied as TF32, */
+#define BF16_FROM 5e-3 /* and as bf16 */
 
 /* f16 is multiplied as TF32 too, which has all of its bits. */
 static fno_numbers numbers_of(const stn_layer *layer) {
     const bool exact = layer->dtype == STN_F32 && layer->tolerance < TF32_FROM;
-    return (fno_numbers){.dtype = layer->dtype, .parts = exact ? 2 : 1};
+    const bool bf16 = layer->dtype == STN_F32 && layer->tolerance >= BF16_FROM;
+    return (fno_numbers){.dtype = layer->dtype, .parts = exact ? 2 : 1, .bf16 = bf16};
 }
 
 static bool counts_fit(const fno_stage *stage, const stage_state *state, const stn_machine *machine) {

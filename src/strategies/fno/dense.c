@@ -73,7 +73,7 @@ size_t fno_dense_table(const fno_pass *pass, fno_numbers numbers, const fno_dens
 stn_status fno_dense_prepare(stn_context *context, const fno_pass *pass, fno_numbers numbers,
                              const fno_dense_shape *shape, stn_kernel **kernel, stn_error *error) {
     stn_text params = STN_TEXT_EMPTY;
-    fno_pass_params(pass, (fno_numbers){numbers.dtype, parts_of(numbers)}, &params);
+    fno_pass_params(pass, (fno_numbers){.dtype = numbers.dtype, .parts = parts_of(numbers)}, &params);
     stn_params_int(&params, "DENSE_TERMS", terms_of(pass));
     stn_params_int(&params, "DENSE_COLUMNS", columns_of(pass));
     stn_params_int(&params, "DENSE_DEPTH", shape->depth);

@@ -173,6 +173,10 @@ static void describe_stage(const fno_state *state, int i, stn_text *text) {
                                    : "");
 }
 
+static const char *product_words(fno_numbers numbers) {
+    return fno_wide(numbers) ? "f64" : numbers.bf16 ? "bf16" : numbers.parts == 2 ? "three of TF32" : "TF32";
+}
+
 static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
     const fno_state *state = plan->state;
     if (!state) return;
@@ -182,9 +186,11 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
         stn_json_integer(text, "dense_passes", fno_passes_by(state, BY_TABLE));
         stn_json_integer(text, "few_passes", fno_passes_by(state, BY_FREQUENCY));
         stn_json_integer(text, "launches", state->route.count);
+        stn_json_key(text, "products");
+        stn_json_string(text, product_words(state->numbers));
         return;
     }
-    stn_text_printf(text, "%s", fusions[fusion]);
+    stn_text_printf(text, "%s, products in %s", fusions[fusion], product_words(state->numbers));
     for (int i = 0; i < state->route.count; i++) describe_stage(state, i, text);
 }
 

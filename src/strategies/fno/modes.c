@@ -46,7 +46,7 @@ stn_status fno_modes_prepare(stn_context *context, const fno_modes *modes, fno_n
     stn_params_type(&params, "FNO_FROM", modes->left_store ? store[numbers.dtype] : real);
     stn_params_type(&params, "FNO_RIGHT", modes->right_store ? store[numbers.dtype] : real);
     stn_params_type(&params, "FNO_TO", modes->out_store ? store[numbers.dtype] : real);
-    stn_params_type(&params, "FNO_FACTOR", real);
+    stn_params_type(&params, "FNO_FACTOR", fno_factor(numbers));
     stn_params_int(&params, "FNO_PARTS", numbers.parts);
     stn_params_int(&params, "FNO_REAL", 0);
     stn_params_int(&params, "FNO_FORWARD", 0);

@@ -62,7 +62,7 @@ void fno_pass_params(const fno_pass *pass, fno_numbers numbers, stn_text *params
     put_parts(pass, numbers, params);
     stn_params_type(params, "FNO_FROM", pass->store_in ? store[numbers.dtype] : real);
     stn_params_type(params, "FNO_TO", pass->store_out ? store[numbers.dtype] : real);
-    stn_params_type(params, "FNO_FACTOR", real);
+    stn_params_type(params, "FNO_FACTOR", fno_factor(numbers));
     stn_params_int(params, "FNO_PARTS", numbers.parts);
     stn_params_int(params, "FNO_CHUNKS_IN", !pass->forward && in_chunks(&pass->in, pass->channels));
     stn_params_int(params, "FNO_CHUNKS_OUT", !pass->back && in_chunks(&pass->out, pass->outputs));

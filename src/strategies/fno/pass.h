@@ -34,7 +34,12 @@ typedef struct fno_pass {
 typedef struct fno_numbers {
     stn_dtype dtype;
     int parts; /* of a factor: 2 is f32's own precision, by three TF32 products */
+    bool bf16; /* factors of products are bf16, in one part */
 } fno_numbers;
+/* What products are of, as device/fragment.cuh calls it. */
+static inline const char *fno_factor(fno_numbers numbers) {
+    return numbers.dtype == STN_F64 ? "double" : numbers.bf16 ? "struct bf16_t" : "float";
+}
 static inline bool fno_wide(fno_numbers numbers) { return numbers.dtype == STN_F64; }
 static inline size_t fno_cell(fno_numbers numbers) { return fno_wide(numbers) ? 16 : 8; } /* a complex number */
 

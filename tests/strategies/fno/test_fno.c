@@ -179,8 +179,39 @@ static void few(suite *s) {
     check_all(s, &c, 2);
 }
 
+/* Precision by choice: what is asked for is what multiplies, and errs by about as much as its bits are wide. */
+static void check_coarse(suite *s, stn_spectral_conv c, double tolerance, const char *products, double least) {
+    char what[500], detail[1500], line[800];
+    c.tolerance = tolerance;
+    layer_name(&c, what, sizeof what);
+    layer_comparison made;
+    bool good = layer_compare(s, &c, "fno", 0, 70 + (uint64_t)s->run, &made);
+    good = good && strstr(made.parameters, products) && made.relative_l2 >= least;
+    layer_explain(&made, detail, sizeof detail);
+    snprintf(line, sizeof line, "%.480s, tolerance %g: %.200s", what, tolerance, made.parameters);
+    suite_report(s, good, line, detail);
+}
+
+static void coarse(suite *s) {
+    stn_spectral_conv c = layer_of(1, (size_t[]){32}, (size_t[]){16}, 5, 37, 29);
+    c.complex_data = 1, c.mode_choice = STN_MODES_LOW;
+    check_coarse(s, c, 0, "products in three of TF32", 0);
+    check_coarse(s, c, 5e-4, "products in TF32", 5e-5);
+    check_coarse(s, c, 5e-3, "products in bf16", 5e-4);
+    for (int shared = 0; shared < 2; shared++)
+        for (int pass = 0; pass < 3; pass++) {
+            c = layer_of(2, (size_t[]){12, 20}, (size_t[]){5, 9}, 3, 11, 9);
+            c.shared_weights = shared, c.pass = (stn_layer_pass)pass, c.has_bias = !pass, c.has_skip = 1;
+            check_coarse(s, c, 5e-3, "products in bf16", 2e-4);
+        }
+    c = layer_of(1, (size_t[]){128}, (size_t[]){64}, 3, 64, 64);
+    c.complex_data = 1, c.mode_choice = STN_MODES_LOW, c.tolerance = 5e-3;
+    if (s->full) check_all(s, &c, FUSIONS + 1);
+}
+
 int main(int argc, char **argv) {
-    static const suite_part parts[] = {{"paper", paper}, {"real", real},   {"grids", grids},   {"apart", apart},
-                                       {"dense", dense}, {"whole", whole}, {"beside", beside}, {"few", few}};
+    static const suite_part parts[] = {{"paper", paper},   {"real", real},   {"grids", grids},
+                                       {"apart", apart},   {"dense", dense}, {"whole", whole},
+                                       {"beside", beside}, {"few", few},     {"coarse", coarse}};
     return suite_main_on(STN_DEVICE_CUDA(0), argc, argv, parts, sizeof parts / sizeof *parts);
 }

@@ -95,6 +95,14 @@ STN_MMA_ONE_B(mma_m16n8k4, MMA_F64_M16N8K4, double, 4, double, 2, double)
 STN_MMA(mma_m16n8k8, MMA_F64_M16N8K8, double, 4, double, 4, double, 2)
 STN_MMA(mma_m16n8k16, MMA_F64_M16N8K16, double, 4, double, 8, double, 4)
 #endif
+STN_MMA_ONE_B(mma_bf16_m16n8k8, MMA_BF16_M16N8K8, float, 4, unsigned, 2, unsigned)
+// Round to nearest, ties to even, at 7 bits of mantissa.
+__device__ __forceinline__ unsigned floats_to_bf16x2(float first, float second) {
+    unsigned two[2] = {__float_as_uint(first), __float_as_uint(second)};
+    for (unsigned &bits : two)
+        bits = (bits & 0x7fffffffu) > 0x7f800000u ? 0x7fffu : (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16;
+    return two[0] | two[1] << 16;
+}
 STN_MMA_ONE_B(mma_f16_m16n8k8, MMA_F16_M16N8K8, float, 4, unsigned, 2, unsigned)
 STN_MMA(mma_f16_m16n8k16, MMA_F16_M16N8K16, float, 4, unsigned, 4, unsigned, 2)
 // Round to nearest, ties away from zero, at 10 bits of mantissa.
