@@ -308,7 +308,8 @@ static void name_candidate(const stn_task *task, const stn_candidate *candidate,
     if (straight) stn_text_printf(text, " straight from memory");
     if (shape.beside && task->rank == 1)
         stn_text_printf(text, ", columns beside each other by %d, whole lines", shape.beside);
-    if (straight && task->rank == 2) stn_text_printf(text, ", %d warps side by side", shape.beside);
+    if (straight && task->rank == 2)
+        stn_text_printf(text, ", %d warps side by side, walks of %d", shape.beside, shape.walk);
     if (!straight && shape.beside && task->rank == 2)
         stn_text_printf(text, ", tiles of %d warps side by side, %d stages", shape.beside, shape.stages);
     if (shape.whole == 2) stn_text_printf(text, ", read by pairs");

@@ -61,7 +61,7 @@ static int straight_registers(const stn_task *task, const sparse_shape *shape, i
 }
 
 /* Past sides that mirror, 16 bytes do not lie side by side. */
-bool sparse_fit_straight(const stn_task *task, int warps, int beside, int blocks, sparse_shape *shape) {
+bool sparse_fit_straight(const stn_task *task, int warps, int beside, int blocks, int walk, sparse_shape *shape) {
     sparse_rows rows;
     for (int side = 0; side < 2; side++) {
         stn_boundary_kind kind = task->boundary[2][side].kind;
@@ -73,7 +73,7 @@ bool sparse_fit_straight(const stn_task *task, int warps, int beside, int blocks
     if (task->rank == 2 && !short_window(task, shape)) return false;
     if (!sparse_rows_of(task, shape->fused, &rows)) return false;
     shape->warps = warps, shape->beside = task->rank == 2 ? beside : 0, shape->blocks = blocks;
-    shape->stages = 0, shape->walk = 1, shape->apart = 0, shape->whole = 1;
+    shape->stages = 0, shape->walk = walk, shape->apart = 0, shape->whole = 1;
     if (straight_registers(task, shape, rows.all) > MOST_REGISTERS / (32 * warps * blocks)) return false;
     sparse_tiles tiles = sparse_tiles_of(task, shape);
     return task->batch <= INT32_MAX / tiles.walks / tiles.x;
