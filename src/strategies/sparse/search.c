@@ -64,13 +64,12 @@ static bool fuse_taps(search *s, int fused) {
 static void insert_wider(search *s, const sparse_shape *shape) {
     static const struct {
         int warps, beside, blocks, stages, walk;
-    } ways[] = {{8, 4, 2, 5, 0}, {8, 4, 3, 3, 0}, {1, 1, 16, 4, 8}, {1, 1, 16, 4, 0}, {2, 1, 8, 4, 8}};
+    } ways[] = {{8, 4, 2, 5, 0}, {8, 4, 3, 3, 0}, {1, 1, 16, 4, 8}, {1, 1, 20, 3, 4}, {2, 1, 10, 4, 8}};
     for (size_t i = 0; i < sizeof ways / sizeof *ways && shape->parts == 1; i++) {
         sparse_shape wider = *shape;
         if (!sparse_fit_wider(s->task, s->machine, ways[i].warps, ways[i].beside, ways[i].blocks, ways[i].stages,
-                              &wider))
+                              ways[i].walk, &wider))
             continue;
-        if (ways[i].walk) wider.walk = ways[i].walk;
         insert(s, wider);
     }
 }

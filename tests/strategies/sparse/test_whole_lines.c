@@ -54,7 +54,7 @@ static void whole_lines(suite *s) {
  * pairs of lines. */
 static void wider(suite *s) {
     static const char *const ways[] = {"tiles of 1 warps", "tiles of 4 warps", "1 warps, 16 blocks",
-                                       "2 warps, 8 blocks", "read by pairs"};
+                                       "2 warps, 10 blocks", "read by pairs"};
     enum { WAYS = sizeof ways / sizeof *ways };
     int seen[WAYS] = {0};
     bool all = true;
