@@ -83,7 +83,8 @@ constexpr int SPARSE_WHOLE = 0;  // what is read comes in whole lines of memory,
 constexpr int SPARSE_APART = 0;  // sparse_line: a block's tiles lie as far apart as there are blocks
 constexpr int SPARSE_BESIDE =
     1;  // sparse_line: columns side by side, 1, 2 or 4 (abreast all 8 are); sparse_walk, sparse_straight: warps
-constexpr int SPARSE_HELD = 8;  // rows of taps in registers at once, at most
+constexpr int SPARSE_WALKS = 0;  // sparse_straight: a block has several tiles of a plane
+constexpr int SPARSE_HELD = 8;   // rows of taps in registers at once, at most
 constexpr int SPARSE_ROW_FIRST[3] = {
     0, 0, 0};  // for each plane: its first row of taps, from -Y_LOW on, and how many there are
 constexpr int SPARSE_ROW_COUNT[3] = {1, 1, 1};

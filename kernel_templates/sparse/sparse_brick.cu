@@ -81,7 +81,7 @@ __device__ __forceinline__ void add_plane(float (&sum)[PLANES][2][4], const fact
 
 static_assert(is_given(STAGES * STAGE * sizeof(STORED)), "the launcher gives the shared memory that this takes");
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_brick(const __grid_constant__ brick_arguments a) {
-    let_next_launch_begin();  // the faces
+    let_next_launch_begin();  // the faces, or where there are none the next sweep
     extern __shared__ __align__(128) unsigned char stn_shared[];
     STORED *const shared = reinterpret_cast<STORED *>(stn_shared);  // STAGES stages
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, t = lane % 4;
@@ -97,6 +97,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_brick(const
     mine.template begin<VECTOR, X_SIDE_LOW, X_SIDE_HIGH>(x0 - LEAD, a.nx);
     factors f;
     f.read(a.table, lane);
+    wait_for_launch_before();
 
     const int row = 16 * (warp / BESIDE), column = 16 * (warp % BESIDE);  // of the warp's outputs in the tile
     const int at = (row + first_line<STORED>(g, HALVES_Y)) * PITCH + column + first_column<STORED>(t, HALVES);

@@ -103,7 +103,7 @@ __device__ __forceinline__ void load_chunk(const chain_arguments &a, const copie
 
 static_assert(is_given(RING_SIZE * sizeof(STORED)), "the launcher gives the shared memory that this takes");
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_chain(const __grid_constant__ chain_arguments a) {
-    let_next_launch_begin();  // the faces
+    let_next_launch_begin();  // the faces, or where there are none the next sweep
     extern __shared__ __align__(128) unsigned char stn_shared[];
     STORED *const shared = reinterpret_cast<STORED *>(stn_shared);
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, t = lane % 4;
@@ -117,6 +117,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_chain(const
     mine.template begin<VECTOR, X_SIDE_LOW, X_SIDE_HIGH>(x0 - LEAD, a.nx);
     factors f;
     f.read(a.table, lane);
+    wait_for_launch_before();
 
     const int line = first_line<STORED>(g, HALVES_Y), column = first_column<STORED>(t, HALVES) + 16 * warp;
     int at = line * PITCH + column, next = 0, filled = 0,

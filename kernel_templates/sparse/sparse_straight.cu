@@ -1,5 +1,4 @@
-// A few rows of taps as 2:4 sparse products, as sparse_walk's, straight from memory: no shared memory, no barrier, and a warp has one
-// tile. Many small blocks that know nothing of each other, in the order in which the grid lies in memory, wait for it best: stencils of
+// A few rows of taps as 2:4 sparse products, as sparse_walk's, straight from memory: no shared memory, no barrier. Many small blocks that know nothing of each other, in the order in which the grid lies in memory, wait for it best: stencils of
 // CUDA cores that work so have 95% of what copies have, blocks that walk through shared memory 80 to 86%
 // (bench/results/2026-11-20-direct-step.md, 2026-11-23-sparse-3.md).
 //
@@ -14,13 +13,15 @@
 // Each lane reads its own words of the right factor, 16 bytes of a row. Two lanes read the same where windows overlap, and two warps the
 // rows that both look at: the first level cache has those. All rows are asked for before the first is needed.
 //
-// BESIDE warps of a block lie side by side, the others below.
+// BESIDE warps of a block lie side by side, the others below. In planes a block goes on downwards for a few tiles: a new one takes longer to
+// begin than a tile does. While a warp waits for its rows it has L2 fetch those of its next tile.
 #include "sparse/rows.cuh"
 
 constexpr int COUNT = SPARSE_ROW_COUNT[0], READ = COUNT + RUN - 1;  // rows of taps, rows that a warp reads
 constexpr int SEGMENT_POINTS = 128;
 constexpr bool LINE = RANK == 1;
 static_assert(!EXPECTED_HEADER || (VECTOR > 1 && !mirrors<X_SIDE_LOW, X_SIDE_HIGH>()), "16 bytes lie side by side");
+static_assert(!LINE || !SPARSE_WALKS, "tiles of a plane");
 static_assert(WARPS % BESIDE == 0 && (!LINE || BESIDE == 1), "warps in whole rows");
 
 // Words that a lane reads of a row for product k, and the point of the window that they begin at.
@@ -72,9 +73,16 @@ __device__ __forceinline__ void read_rows(row_words &rows, const tile_arguments 
         if (!inside)
 #pragma unroll
             for (int k = 0; k < PRODUCTS; k++) at[k] = inside_of(at[k], a.nx);
-        if (y >= 0 && y + READ <= a.ny)
-            rows.read_all([&](int row, int k) { return in + (y + row) * a.in_y + at[k]; });
-        else
+        if (y >= 0 && y + READ <= a.ny) {
+            int none = 0;
+            keep_here(none);  // or all multiples of the pitch would be kept from tile to tile
+            const long long pitch = a.in_y + none;
+            const STORED *from = in + y * a.in_y;
+            rows.read_all([&](int row, int k) {
+                if (row && !k) from += pitch;
+                return from + at[k];
+            });
+        } else
             rows.read_all(
                 [&](int row, int k) { return in + fold_far<Y_SIDE_LOW, Y_SIDE_HIGH>(y + row, a.ny) * a.in_y + at[k]; });
     }
@@ -106,6 +114,13 @@ __device__ __forceinline__ void store_segments(const tile_arguments &a, STORED *
     }
 }
 
+// The rows of the warp's next tile that no tile above has asked for, each by a lane: they are in L2 when they are needed.
+__device__ __forceinline__ void ask_for(const tile_arguments &a, const STORED *in, long long x, long long y, int lane) {
+    const long long row = y + Y_HIGH + lane;
+    if (lane < RUN && row < a.ny && x + SEGMENT_POINTS <= a.nx)
+        prefetch_far(in + row * a.in_y + x, SEGMENT_POINTS * sizeof(STORED));
+}
+
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     sparse_straight(const __grid_constant__ tile_arguments a) {
     let_next_launch_begin();  // the faces
@@ -115,21 +130,29 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     const unsigned row = blockIdx.x / across, batch = row / down;
     const STORED *const in = a.in + batch * a.in_batch;
     STORED *const out = a.out + batch * a.out_batch;
-    const long long tile_x = LINE ? 0 : static_cast<long long>(blockIdx.x - row * across) * WIDE,
-                    tile = row - batch * down;
-    const long long x = LINE ? (tile * WARPS + warp) * RUN * SEGMENT_POINTS : tile_x + SEGMENT_POINTS * (warp % BESIDE);
-    const long long y = LINE ? 0 : tile * TALL;
-    row_words rows;
-    read_rows(rows, a, in, x, y + RUN * (warp / BESIDE) - Y_LOW + SPARSE_ROW_FIRST[0], g, t);
+    const long long tile_x = LINE ? 0 : static_cast<long long>(blockIdx.x - row * across) * WIDE;
+    const long long first = (row - batch * down) * a.walk, last = first + a.walk < a.steps ? first + a.walk : a.steps;
+    long long tile = first,
+              x = LINE ? (tile * WARPS + warp) * RUN * SEGMENT_POINTS : tile_x + SEGMENT_POINTS * (warp % BESIDE);
+    long long y = LINE ? 0 : tile * TALL + RUN * (warp / BESIDE);
     unsigned meta[REGISTERS];
 #pragma unroll
     for (int i = 0; i < REGISTERS; i++) meta[i] = a.table[32 * i + lane];
     fragments<COUNT> held;
     read_fragments(held, a.table, 0, lane);
-    float sum[RUN][4] = {};
-    add_rows(sum, held, meta, rows);
-    if constexpr (LINE)
-        store_segments(a, out, x, g, t, sum);
-    else
-        store_tile<true>(a, out, y, tile_x, warp, g, t, sum);
+#pragma unroll 1
+    while (true) {
+        const bool more = SPARSE_WALKS && tile + 1 < last;
+        row_words rows;
+        read_rows(rows, a, in, x, y - Y_LOW + SPARSE_ROW_FIRST[0], g, t);
+        if (more) ask_for(a, in, x, y + TALL, lane);
+        float sum[RUN][4] = {};
+        add_rows(sum, held, meta, rows);
+        if constexpr (LINE)
+            store_segments(a, out, x, g, t, sum);
+        else
+            store_tile<true>(a, out, tile * TALL, tile_x, warp, g, t, sum);
+        if (!more) break;
+        tile++, y += TALL;
+    }
 }

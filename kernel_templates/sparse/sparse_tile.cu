@@ -100,7 +100,7 @@ __device__ __forceinline__ void add_plane(float (&sum)[RUN][4], const fragments<
 
 static_assert(is_given(STAGES * STAGE * sizeof(STORED)), "the launcher gives the shared memory that this takes");
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_tile(const __grid_constant__ tile_arguments a) {
-    let_next_launch_begin();  // the faces
+    let_next_launch_begin();  // the faces, or where there are none the next sweep
     extern __shared__ __align__(128) unsigned char stn_shared[];
     STORED *const shared = reinterpret_cast<STORED *>(stn_shared);  // STAGES stages
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, t = lane % 4;
@@ -124,6 +124,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_tile(const 
     const int begin = below * LIFT + 16 * beside + t % 2 * 4 * HALVES * POINTS_OF_WORD;
     const int whole = begin + 4 * (t / 2) * POINTS_OF_WORD, half = begin + 2 * (t / 2) * POINTS_OF_WORD;
     int stage = 0;  // of the step's first plane
+    wait_for_launch_before();
 #pragma unroll 1
     for (long long p = at.first - (STAGES - 1); p < at.last; p++) {
         if (p >= at.first) {

@@ -162,7 +162,7 @@ __device__ __forceinline__ int column_at(int point) { return place_of(point / SL
 
 static_assert(is_given(RING_SIZE * sizeof(STORED)), "the launcher gives the shared memory that this takes");
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_walk(const __grid_constant__ tile_arguments a) {
-    let_next_launch_begin();  // the faces
+    let_next_launch_begin();  // the faces, or where there are none the next sweep
     extern __shared__ __align__(128) unsigned char stn_shared[];
     STORED *const ring = reinterpret_cast<STORED *>(stn_shared);
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, t = lane % 4;
@@ -189,6 +189,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_walk(const 
         const int words = t / 2 * (2 * k + 1 < HALVES ? 4 : 2) + t % 2 * 4 * HALVES + 8 * k;
         column[k] = column_at(128 * (warp % BESIDE) + 16 * g + words * POINTS_OF_WORD);
     }
+    wait_for_launch_before();
     load_rows<TALL + REACH>(a, mine, in, ring, 0, at.first * TALL - Y_LOW);
     copy_async_commit();
 #pragma unroll 1

@@ -17,28 +17,33 @@
  * longer launches take that load single elements, as measured when those were still waited for one by one
  * (bench/results/2026-11-22-rates.md). Where whole lines of memory are read (bench/results/2026-11-23-sparse-3.md): parts of the copy
  * bandwidth, of planes beside cycles of a multiprocessor that a point takes, which nothing hides (f32 takes 0.095 ms more than f16
- * for 0.42 GB more, and both 0.03 besides, in one wave of blocks as in seven), and of lines, and such as share their tiles. Launches
- * that take elements in two parts are not measured, and reckoned on the high side. */
+ * for 0.42 GB more, and both 0.03 besides, in one wave of blocks as in seven), and of lines, and such as share their tiles. Straight from
+ * memory (bench/results/2026-11-23-sparse-4.md): parts of the copy bandwidth, of what the second level cache answers in its terms, what a
+ * launch takes besides, and how much longer it takes in blocks of more than SMALL warps. */
 static const struct {
-    double faster, tensor, memory, abreast, whole, aside, line, apart, straight, begin, shared, fewer, alone, start,
-        elements;
+    double faster, tensor, memory, abreast, whole, aside, line, apart, straight, second, begin, large, shared, fewer,
+        alone, start, elements, split;
 } rates = {.faster = 1.45,
            .tensor = 1,
            .memory = 0.72,
            .abreast = 0.80,
            .whole = 0.99,
-           .aside = 0.045,
+           .aside = 0.048,
            .line = 0.84,
            .apart = 0.86,
-           .straight = 0.96,
+           .straight = 0.98,
+           .second = 1.12,
            .begin = 5e-6,
+           .large = 1.1,
            .shared = 0.55,
            .fewer = 0.35,
            .alone = 0.45,
            .start = 6000,
-           .elements = 6};
-#define FULL 16.0       /* warps */
-#define UNTIMED 1.6     /* of elements in two parts straight from memory: what is measured goes first */
+           .elements = 6,
+           .split = 1.2};
+#define FULL 16.0 /* warps */
+#define FULL_STRAIGHT 24.0
+#define SMALL 4         /* warps of a block */
 #define MEMORY_LINE 128 /* bytes */
 
 /* Of a warp's tile of 16 x 64 points: products of 16 words, and cycles in which shared memory answers it, 128 bytes each. */
@@ -129,17 +134,36 @@ static bool slow_loads(const stn_task *task, const sparse_shape *shape) {
     return task->rank > 1 && (shape->vector == 1 || mirrors);
 }
 
-/* Of lines what takes longest hides the rest; else warps wait for one another at each stage, and nothing hides what others take. */
+/* Of lines what takes longest hides the rest, and most of it where whole lines of memory are read; else warps wait for one another at each stage, and nothing hides what others take. */
 static double beside(const stn_task *task, const sparse_shape *shape, double memory, double tensor, double shared) {
     const double fewer = pow(fmax(1, FULL / (shape->warps * shape->blocks)), rates.fewer);
-    return fewer * (task->rank == 1 || !shape->stages ? stn_cost_beside(memory, fmax(tensor, shared))
-                                                      : hypot(hypot(memory, tensor), shared));
+    if (task->rank == 1) return fewer * stn_cost_beside(memory, fmax(tensor, shared));
+    if (shape->whole) return fewer * cbrt(pow(memory, 3) + pow(tensor, 3) + pow(shared, 3));
+    return fewer * hypot(hypot(memory, tensor), shared);
 }
 
 /* Of lines, and of planes that are not read in whole lines of memory. */
 static double part_of_copy(const stn_task *task, const sparse_shape *shape) {
     if (shape->beside * SPARSE_OUTPUTS * (int)stn_dtype_size(task->dtype) % MEMORY_LINE) return rates.memory;
     return shape->apart ? rates.apart : shape->whole ? rates.line : shape->abreast ? rates.abreast : rates.memory;
+}
+
+/* A launch of sparse_straight, from memory or from the second level cache, of which it reads the rows that two blocks look at, and
+ * columns in whole sectors of 32 bytes. */
+static double straight_seconds(const stn_task *task, const stn_machine *machine, const sparse_shape *shape,
+                               double tensor) {
+    const double bytes = (double)(stn_task_points(task) * (int64_t)stn_dtype_size(task->dtype));
+    const double wide = 128.0 * shape->beside * (double)stn_dtype_size(task->dtype);
+    const double tall = shape->beside ? 8.0 * shape->warps / shape->beside : 0;
+    const double rows = sparse_reach(task, shape, 1, 0) + sparse_reach(task, shape, 1, 1);
+    const double again = tall ? (1 + rows / tall) * (1 + 64 / wide) : 1;
+    const double few =
+        shape->walk > 1 ? 1 : FULL_STRAIGHT / (shape->warps * shape->blocks); /* not measured: prefetched */
+    const double fewer = pow(fmax(1, few), rates.fewer);
+    const double large = shape->warps > SMALL ? rates.large : 1;
+    double memory =
+        fmax(2 / rates.straight, (1 + again) / rates.second * fewer * large) * bytes / machine->copy_bandwidth;
+    return rates.begin + (sparse_splits(task) ? 0.9 * (memory + tensor) : hypot(memory, tensor));
 }
 
 void sparse_cost(const stn_task *task, const stn_machine *machine, const sparse_shape *shape, stn_estimate *e) {
@@ -156,9 +180,7 @@ void sparse_cost(const stn_task *task, const stn_machine *machine, const sparse_
     e->flops = work.products * 2 * 16 * 8 * (task->dtype == STN_F16 ? 32 : 16) * units * launches;
     e->halo_waste = units * sparse_points(task, shape) / points - 1;
     double memory = e->bytes / machine->copy_bandwidth;
-    if (!shape->stages)
-        memory = memory / rates.straight + launches * rates.begin;
-    else if (shape->whole && task->rank == 2)
+    if (shape->whole && task->rank == 2)
         memory = memory / rates.whole * waves / (blocks / slots) +
                  launches * points * rates.aside / (machine->multiprocessors * machine->clock);
     else
@@ -170,9 +192,10 @@ void sparse_cost(const stn_task *task, const stn_machine *machine, const sparse_
                    machine->multiprocessors / (rates.alone * rates.faster * machine->flops[e->unit]);
     double least = waves * shape->walk * alone + rates.start / machine->clock;
     double launch = fmax(beside(task, shape, memory, tensor, shared) / launches, least);
+    if (!shape->stages) launch = straight_seconds(task, machine, shape, tensor / launches);
     double faces = shape->extended ? 0 : stn_faces_seconds(task, machine, shape->fused);
+    if (sparse_splits(task) && !shape->abreast) launch *= rates.split;
     if (slow_loads(task, shape)) launch *= rates.elements;
-    if (!shape->stages && sparse_splits(task)) launch *= UNTIMED;
     e->seconds = launches * (machine->launch_seconds + launch + faces);
     e->error = sparse_error(shape);
 }

@@ -60,33 +60,32 @@ static bool fuse_taps(search *s, int fused) {
     return true;
 }
 
-/* Of planes, those of wider tiles, and of more blocks on a multiprocessor. A block takes as long for a tile whether many or few of them ask
- * for memory, so more of them should hide what it waits for; f16 holds three of eight warps, or six of four
- * (bench/results/2026-11-23-sparse-3.md; not measured yet, and reckoned as if they did not). */
+/* Of planes, those of wider tiles, and those of a warp or two, which wait for no other (the latter not measured yet; walk 0: as long as fits). */
 static void insert_wider(search *s, const sparse_shape *shape) {
     static const struct {
-        int warps, beside, blocks, stages, lines;
-    } ways[] = {{8, 1, 3, 3, 1}, {8, 4, 3, 3, 1}, {8, 4, 3, 3, 2}, {8, 4, 2, 5, 1}, {4, 1, 6, 3, 1}, {4, 2, 6, 3, 1}};
+        int warps, beside, blocks, stages, walk;
+    } ways[] = {{8, 4, 2, 5, 0}, {8, 4, 3, 3, 0}, {1, 1, 16, 4, 8}, {1, 1, 20, 3, 4}, {2, 1, 10, 4, 8}};
     for (size_t i = 0; i < sizeof ways / sizeof *ways && shape->parts == 1; i++) {
         sparse_shape wider = *shape;
-        wider.whole = ways[i].lines;
-        if (sparse_fit_wider(s->task, s->machine, ways[i].warps, ways[i].beside, ways[i].blocks, ways[i].stages,
-                             &wider))
-            insert(s, wider);
+        if (!sparse_fit_wider(s->task, s->machine, ways[i].warps, ways[i].beside, ways[i].blocks, ways[i].stages,
+                              ways[i].walk, &wider))
+            continue;
+        insert(s, wider);
     }
 }
 
-/* Without shared memory, in small blocks: of so many warps, blocks on a multiprocessor, and in planes warps side by side. */
+/* Without shared memory, in small blocks: of so many warps, in planes some of them side by side, so many blocks on a multiprocessor, and
+ * tiles of a block. */
 static void insert_straight(search *s, const sparse_shape *shape) {
     static const struct {
-        int warps, blocks, beside;
-    } lines[] = {{8, 3, 0}, {4, 6, 0}, {8, 2, 0}},
-      planes[] = {{8, 3, 2}, {8, 2, 2}, {4, 6, 2}, {4, 5, 2}, {4, 4, 2}, {8, 2, 4}, {8, 2, 1}, {4, 3, 2}, {4, 2, 2}};
+        int warps, beside, blocks, walk;
+    } lines[] = {{8, 1, 3, 1}, {4, 1, 6, 1}}, planes[] = {{4, 2, 6, 1}, {4, 2, 6, 4}, {4, 2, 5, 4}, {4, 2, 4, 4},
+                                                          {4, 1, 4, 4}, {4, 1, 4, 8}, {2, 1, 8, 8}, {4, 2, 2, 1}};
     const bool line = s->task->rank == 1;
     for (size_t i = 0; i < (line ? sizeof lines / sizeof *lines : sizeof planes / sizeof *planes); i++) {
+        const int *way = line ? &lines[i].warps : &planes[i].warps;
         sparse_shape straight = *shape;
-        const int warps = line ? lines[i].warps : planes[i].warps, blocks = line ? lines[i].blocks : planes[i].blocks;
-        if (!sparse_fit_straight(s->task, warps, planes[i].beside, blocks, &straight)) continue;
+        if (!sparse_fit_straight(s->task, way[0], way[1], way[2], way[3], &straight)) continue;
         insert(s, straight);
         if (shape->parts > 1) break;
     }

@@ -322,6 +322,7 @@ void sparse_params(const stn_task *task, const sparse_shape *shape, stn_text *pa
     stn_params_int(params, "SPARSE_WHOLE", shape->whole);
     stn_params_int(params, "SPARSE_APART", shape->apart);
     stn_params_int(params, "SPARSE_BESIDE", shape->beside ? shape->beside : 1);
+    if (!shape->stages) stn_params_int(params, "SPARSE_WALKS", shape->walk > 1);
     stn_params_int(params, "SPARSE_HELD", shape->held);
     stn_params_ints(params, "SPARSE_ROW_FIRST", rows.first, (size_t)rows.planes);
     stn_params_ints(params, "SPARSE_ROW_COUNT", rows.count, (size_t)rows.planes);

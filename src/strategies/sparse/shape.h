@@ -55,13 +55,13 @@ bool sparse_fit_smaller(const stn_task *task, const stn_machine *machine, sparse
 bool sparse_fit_more(const stn_task *task, const stn_machine *machine, sparse_shape *shape);
 /* The same reading whole lines of memory; false if no kernel does. */
 bool sparse_fit_whole(const stn_task *task, const stn_machine *machine, sparse_shape *shape);
-/* Planes that are read so, of blocks of so many warps, `beside` of them side by side, so many blocks on a multiprocessor, and stages; false
- * if it does not hold them. */
+/* Planes that are read so, of blocks of so many warps, `beside` of them side by side, so many blocks on a multiprocessor, stages, and
+ * tiles of a block (0: as many as suit); false if it does not hold them. */
 bool sparse_fit_wider(const stn_task *task, const stn_machine *machine, int warps, int beside, int blocks, int stages,
-                      sparse_shape *shape);
+                      int walk, sparse_shape *shape);
 /* One that is abreast, without shared memory: of blocks of so many warps, `beside` of them side by side in planes, so many
- * blocks on a multiprocessor. False if no kernel does. */
-bool sparse_fit_straight(const stn_task *task, int warps, int beside, int blocks, sparse_shape *shape);
+ * blocks on a multiprocessor, tiles of a block. False if no kernel does. */
+bool sparse_fit_straight(const stn_task *task, int warps, int beside, int blocks, int walk, sparse_shape *shape);
 /* Another way for its blocks to share the tiles: of lines, so that all that is read at a time is near; of planes, by no more blocks than
  * run at once. False if it is the same. */
 bool sparse_share_otherwise(const stn_task *task, const stn_machine *machine, sparse_shape *shape);

@@ -183,10 +183,10 @@ typedef struct turn {
     bool follows;
 } turn;
 
-/* sparse_line reads its left factors while the last blocks of the sweep before still run, and waits for those. Where there are faces, they
- * are the launch before. (Drivers before CUDA 12.3 cannot capture such a launch in a graph.) */
+/* A sweep reads its left factors while the last blocks of the one before still run, and waits for those. Where there are faces, they are
+ * the launch before; and sparse_straight reads past what waits. (Drivers before CUDA 12.3 cannot capture such a launch in a graph.) */
 static bool may_come_early(const stn_plan *plan, const sparse_shape *shape, const turn *t) {
-    return t->follows && plan->machine.sm >= 90 && plan->task.rank == 1 && shape->stages && shape->extended &&
+    return t->follows && plan->machine.sm >= 90 && shape->stages && shape->extended &&
            stn_driver_version(plan->context->driver) >= 12030;
 }
 
@@ -308,7 +308,8 @@ static void name_candidate(const stn_task *task, const stn_candidate *candidate,
     if (straight) stn_text_printf(text, " straight from memory");
     if (shape.beside && task->rank == 1)
         stn_text_printf(text, ", columns beside each other by %d, whole lines", shape.beside);
-    if (straight && task->rank == 2) stn_text_printf(text, ", %d warps side by side", shape.beside);
+    if (straight && task->rank == 2)
+        stn_text_printf(text, ", %d warps side by side, walks of %d", shape.beside, shape.walk);
     if (!straight && shape.beside && task->rank == 2)
         stn_text_printf(text, ", tiles of %d warps side by side, %d stages", shape.beside, shape.stages);
     if (shape.whole == 2) stn_text_printf(text, ", read by pairs");

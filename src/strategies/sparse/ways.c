@@ -45,13 +45,19 @@ bool sparse_fit_whole(const stn_task *task, const stn_machine *machine, sparse_s
     return false;
 }
 
+static bool few_blocks(const stn_task *task, const sparse_shape *shape) {
+    const sparse_tiles tiles = sparse_tiles_of(task, shape);
+    return task->batch <= INT32_MAX / tiles.walks / tiles.x;
+}
+
 bool sparse_fit_wider(const stn_task *task, const stn_machine *machine, int warps, int beside, int blocks, int stages,
-                      sparse_shape *shape) {
+                      int walk, sparse_shape *shape) {
     if (task->rank != 2 || !shape->whole || shape->warps != SPARSE_WARPS) return false;
     shape->warps = warps, shape->beside = beside, shape->blocks = blocks, shape->stages = stages;
     if ((sparse_shared(task, shape) + 1024) * (size_t)blocks > machine->shared_per_block) return false;
     sparse_fit_walk(task, machine, shape);
-    return true;
+    if (walk) shape->walk = walk;
+    return few_blocks(task, shape);
 }
 
 /* Registers of sparse_straight: left factors, all words that a warp reads, and some 30 beside; sums take the place of words. */
@@ -61,7 +67,7 @@ static int straight_registers(const stn_task *task, const sparse_shape *shape, i
 }
 
 /* Past sides that mirror, 16 bytes do not lie side by side. */
-bool sparse_fit_straight(const stn_task *task, int warps, int beside, int blocks, sparse_shape *shape) {
+bool sparse_fit_straight(const stn_task *task, int warps, int beside, int blocks, int walk, sparse_shape *shape) {
     sparse_rows rows;
     for (int side = 0; side < 2; side++) {
         stn_boundary_kind kind = task->boundary[2][side].kind;
@@ -73,10 +79,9 @@ bool sparse_fit_straight(const stn_task *task, int warps, int beside, int blocks
     if (task->rank == 2 && !short_window(task, shape)) return false;
     if (!sparse_rows_of(task, shape->fused, &rows)) return false;
     shape->warps = warps, shape->beside = task->rank == 2 ? beside : 0, shape->blocks = blocks;
-    shape->stages = 0, shape->walk = 1, shape->apart = 0, shape->whole = 1;
+    shape->stages = 0, shape->walk = walk, shape->apart = 0, shape->whole = 1;
     if (straight_registers(task, shape, rows.all) > MOST_REGISTERS / (32 * warps * blocks)) return false;
-    sparse_tiles tiles = sparse_tiles_of(task, shape);
-    return task->batch <= INT32_MAX / tiles.walks / tiles.x;
+    return few_blocks(task, shape);
 }
 
 bool sparse_share_otherwise(const stn_task *task, const stn_machine *machine, sparse_shape *shape) {

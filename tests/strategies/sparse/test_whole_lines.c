@@ -50,15 +50,15 @@ static void whole_lines(suite *s) {
     suite_report(s, seen[0] && seen[1] && seen[2], "lines, and planes of both types", NULL);
 }
 
-/* The same of planes in tiles of one, two and four warps side by side, in as many blocks as shared memory holds, and where requests ask for
+/* The same of planes in tiles of one and four warps side by side, in blocks of a warp and of two, and where requests ask for
  * pairs of lines. */
 static void wider(suite *s) {
-    static const char *const ways[] = {"tiles of 1 warps", "tiles of 2 warps", "tiles of 4 warps", "4 warps, 6 blocks",
-                                       "read by pairs"};
+    static const char *const ways[] = {"tiles of 1 warps", "tiles of 4 warps", "1 warps, 16 blocks",
+                                       "2 warps, 10 blocks", "read by pairs"};
     enum { WAYS = sizeof ways / sizeof *ways };
     int seen[WAYS] = {0};
     bool all = true;
-    for (int turn = 0; turn < (s->full ? 150 : 15); turn++) {
+    for (int turn = 0; turn < (s->full ? 150 : 30); turn++) {
         comparison c;
         const int way = turn % WAYS;
         seen[way] += check(s, ways[way], way + 1 < WAYS || turn % 2 ? 2 : 1, (dice){(uint64_t)(5200 + turn)}, turn, &c);
@@ -70,10 +70,11 @@ static void wider(suite *s) {
 /* Without shared memory: lines and planes of both types, and f32 in two parts. */
 static void straight(suite *s) {
     int seen[3] = {0};
-    for (int turn = 0; turn < (s->full ? 150 : 15); turn++) {
+    for (int turn = 0; turn < (s->full ? 150 : 60); turn++) {
         comparison c;
         const int rank = turn % 3 ? 2 : 1;
-        const bool any = check(s, "straight from memory", rank, (dice){(uint64_t)(6400 + turn)}, turn, &c);
+        const char *words = rank == 2 && turn / 2 % 2 ? "straight from memory|walks of 4" : "straight from memory";
+        const bool any = check(s, words, rank, (dice){(uint64_t)(6400 + turn)}, turn, &c);
         seen[0] += any && rank == 1;
         seen[1] += any && rank == 2 && strstr(c.parameters, "f16") != NULL;
         seen[2] += any && rank == 2 && strstr(c.parameters, "tf32") != NULL;
@@ -119,7 +120,7 @@ static void beside(suite *s) {
  * shared memory. */
 static void split(suite *s) {
     int seen = 0, straight_ones = 0;
-    for (int turn = 0; turn < (s->full ? 120 : 12); turn++) {
+    for (int turn = 0; turn < (s->full ? 120 : 24); turn++) {
         dice d = {(uint64_t)(8100 + turn)};
         int radius = dice_int(&d, 1, 6);
         stn_stencil *stencil = random_stencil(&d, 2, (taps_kind)dice_int(&d, 0, 2), radius);
