@@ -102,7 +102,7 @@ Test(skips, none_where_there_is_a_source) {
     problem.extent[0] = 48, problem.extent[1] = 64;
     problem.steps = 9;
     problem.has_source = 1;
-    options.mode = STN_MODE_MEASURE, options.tune_seconds = 60;
+    options.mode = STN_MODE_PATIENT, options.tune_seconds = 60; /* whatever they are estimated to take */
     OK(stn_plan_create(context, &problem, &options, &plan, &error));
     cr_expect_eq(plan->chosen, STN_CHOSEN_BY_MEASURING, "%s", heard.last);
     cr_expect_geq(measured_rows(plan), 2u, "%zu: runs of 1 step, and of 8, at least", measured_rows(plan));
