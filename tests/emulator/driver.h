@@ -95,6 +95,7 @@ struct CUstream_st {
     std::shared_ptr<stn_emulator::Capture> capture;
     std::deque<stn_emulator::Operation> waiting = {};
     uint64_t submitted = 0, done = 0;  // operations
+    bool busy = false;                 // with one that waits for another stream's
 };
 struct CUevent_st {
     unsigned flags;

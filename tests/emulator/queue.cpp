@@ -1,6 +1,7 @@
 // When the work of streams is done: not before something waits for it. Work that waits for the work of another stream has
-// that done first; whether streams that nothing waits for yet come before or after, chance decides. So work of two streams
-// that no event orders happens in the wrong order, for some seed or for all. A launch of the default stream is done at the next call.
+// that done first; whether streams that nothing waits for yet come before, after or in between, chance decides. So work of two streams
+// that no event orders happens in the wrong order, for some seed or for all, and what they both write is mixed up. A launch of the default
+// stream is done at the next call.
 #include <cstring>
 
 #include "driver.h"
@@ -50,13 +51,40 @@ static void finish_held_before(const Operation *next) {
 }
 void finish_held() { finish_held_before(nullptr); }
 
+// The next operation of a stream that has one. `until`: what the operation after it may begin early of.
+static void advance(CUstream stream, uint64_t until) {
+    Operation next = std::move(stream->waiting.front());
+    stream->waiting.pop_front();
+    stream->done++;
+    const bool more = !stream->waiting.empty() && stream->done < until, was_busy = stream->busy;
+    stream->busy = true;
+    perform(next, current_context(), more ? &stream->waiting.front() : nullptr);
+    if (exists(stream)) stream->busy = was_busy;
+}
+
+// Whether the stream's next operation can be done now; one that a stream is in the middle of is not done yet.
+static bool is_ready(CUstream stream) {
+    if (stream->busy || stream->waiting.empty()) return false;
+    const Operation &next = stream->waiting.front();
+    if (next.kind != Operation::WAIT || !exists(next.other)) return true;
+    return next.other->done >= next.until + (next.other->busy ? 1 : 0);
+}
+
+// Now and then an operation of another stream.
+static void advance_another(CUstream stream) {
+    static uint64_t turn;
+    turn = (turn + settings.seed) * 6364136223846793005ull + 1442695040888963407ull;
+    if (streams.size() < 2 || turn >> 62) return;
+    CUstream other = streams[(turn >> 32) % streams.size()];
+    if (other != stream && is_ready(other)) advance(other, other->done);
+}
+
 void finish(CUstream stream, uint64_t until) {
     while (exists(stream) && !stream->waiting.empty() && stream->done < until) {
-        Operation next = std::move(stream->waiting.front());
-        stream->waiting.pop_front();
-        stream->done++;
-        const bool more = !stream->waiting.empty() && stream->done < until;
-        perform(next, current_context(), more ? &stream->waiting.front() : nullptr);
+        const Operation &front = stream->waiting.front();
+        if (front.kind != Operation::LAUNCH || !front.launch.early) advance_another(stream);  // some of which has begun
+        if (!exists(stream) || stream->waiting.empty() || stream->done >= until) return;
+        advance(stream, until);
     }
 }
 

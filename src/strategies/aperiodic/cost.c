@@ -31,13 +31,21 @@ const char *cost_transforms(const stn_task *task, const stn_machine *machine, st
     return cheapest(names, task, machine, estimate);
 }
 
+/* Times what `direct` estimates of narrow boxes it takes there, where that is a step a launch, up to 2.8; what lowrank estimates holds:
+ * bench/results/2026-11-23-aperiodic.md. */
+#define NARROW 1.5
+
 /* In f32 lowrank errs by more than stepping does. */
 const char *cost_steps(const stn_task *task, const stn_machine *machine, stn_estimate *estimate) {
-    static const char *const on_host[] = {"host", NULL}, *const on_device[] = {"direct", "lowrank", NULL};
-    static const char *const narrow[] = {"direct", NULL};
-    const char *const *names = task->dtype == STN_F64 ? on_device : narrow;
-    if (!machine->is_device || task->source) names = task->source && machine->is_device ? with_source : on_host;
-    return cheapest(names, task, machine, estimate);
+    static const char *const on_host[] = {"host", NULL}, *const on_device[] = {"direct", NULL};
+    const char *const *names = !machine->is_device ? on_host : task->source ? with_source : on_device;
+    const char *chosen = cheapest(names, task, machine, estimate);
+    stn_estimate products;
+    if (names != on_device || task->dtype != STN_F64 || !stn_subplan_estimate(task, machine, "lowrank", &products) ||
+        (chosen && products.seconds > NARROW * estimate->seconds))
+        return chosen;
+    *estimate = products;
+    return "lowrank";
 }
 
 static double points_of(const shape *s, const box *of) {
