@@ -145,6 +145,25 @@ static void margins(suite *s) {
     }
 }
 
+/* Runs that take more launches than are few. */
+static void many(suite *s) {
+    static const struct {
+        const char *name;
+        int kind, steps;
+    } cases[] = {{"box-2d49p", STN_WRAP, 700}, {"star-2d13p", STN_FIXED, 330}, {"box-2d9p", STN_CONSTANT, 1000}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        dice d = {(uint64_t)i + 40};
+        stn_stencil *stencil = NULL;
+        stn_stencil_parse(cases[i].name, &stencil, NULL);
+        stn_problem p = plane_of(stencil, 171, 203, (uint64_t)cases[i].steps);
+        for (int k = 0; k < 4; k++) p.boundary[k / 2][k % 2].kind = (stn_boundary_kind)cases[i].kind;
+        char what[120];
+        snprintf(what, sizeof what, "%s, %s, %d steps", cases[i].name, side_names[cases[i].kind], cases[i].steps);
+        check(s, "tori of", what, &p, d.state);
+        stn_stencil_destroy(stencil);
+    }
+}
+
 /* A tile that holds whole periods of both axes needs no overlap, however far the steps reach. */
 static void periods(suite *s) {
     static const struct {
@@ -208,7 +227,8 @@ static void weights(suite *s) {
 }
 
 int main(int argc, char **argv) {
-    static const suite_part parts[] = {{"lengths", lengths}, {"sides", sides},     {"problems", problems},
-                                       {"margins", margins}, {"periods", periods}, {"weights", weights}};
+    static const suite_part parts[] = {{"lengths", lengths}, {"sides", sides}, {"problems", problems},
+                                       {"margins", margins}, {"many", many},   {"periods", periods},
+                                       {"weights", weights}};
     return suite_main(argc, argv, parts, sizeof parts / sizeof *parts);
 }
