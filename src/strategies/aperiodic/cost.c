@@ -155,6 +155,8 @@ division cost_divide(const shape *s, const rates *r, const levels *l, const box 
     return fits && (divided || l->always || some.seconds < whole.seconds) ? some : whole;
 }
 
+double cost_untimed(const stn_machine *machine, const levels *l) { return machine->is_device && l->steps[1] ? 1.3 : 1; }
+
 /* ---- searching ----------------------------------------------------------------------------------------------------- */
 
 typedef struct search {
@@ -163,6 +165,7 @@ typedef struct search {
     levels *list;
     double seconds[STN_CANDIDATES];
     size_t count, most;
+    const stn_machine *machine;
 } search;
 
 static void insert(search *found, const levels *l, double seconds) {
@@ -183,13 +186,14 @@ static void try_levels(search *found, levels l, int level, int first, double bef
         l.steps[level] = (int)found->s->steps[k];
         const division d = cost_divide(found->s, found->r, &l, &whole, found->s->task->steps, true);
         if (d.steps == 0 || d.seconds >= before) continue;
-        insert(found, &l, d.seconds);
+        insert(found, &l, d.seconds * cost_untimed(found->machine, &l));
         try_levels(found, l, level + 1, k + 1, d.seconds);
     }
 }
 
-size_t cost_search(const shape *s, const rates *r, levels *list, size_t most) {
-    search found = {.s = s, .r = r, .list = list, .most = most < STN_CANDIDATES ? most : STN_CANDIDATES};
+size_t cost_search(const shape *s, const stn_machine *machine, const rates *r, levels *list, size_t most) {
+    search found = {
+        .s = s, .r = r, .list = list, .machine = machine, .most = most < STN_CANDIDATES ? most : STN_CANDIDATES};
     if (found.most) try_levels(&found, (levels){.always = 0}, 0, 0, INFINITY);
     return found.count;
 }
