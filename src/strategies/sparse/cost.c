@@ -44,6 +44,7 @@ static const struct {
 #define FULL 16.0 /* warps */
 #define FULL_STRAIGHT 24.0
 #define SMALL 4         /* warps of a block */
+#define UNTIMED 1.15    /* walks of sparse_straight: for --tune, until a GPU has run them */
 #define MEMORY_LINE 128 /* bytes */
 
 /* Of a warp's tile of 16 x 64 points: products of 16 words, and cycles in which shared memory answers it, 128 bytes each. */
@@ -157,13 +158,13 @@ static double straight_seconds(const stn_task *task, const stn_machine *machine,
     const double tall = shape->beside ? 8.0 * shape->warps / shape->beside : 0;
     const double rows = sparse_reach(task, shape, 1, 0) + sparse_reach(task, shape, 1, 1);
     const double again = tall ? (1 + rows / tall) * (1 + 64 / wide) : 1;
-    const double few =
-        shape->walk > 1 ? 1 : FULL_STRAIGHT / (shape->warps * shape->blocks); /* not measured: prefetched */
+    const double few = shape->walk > 1 ? 1 : FULL_STRAIGHT / (shape->warps * shape->blocks); /* walks prefetch */
     const double fewer = pow(fmax(1, few), rates.fewer);
     const double large = shape->warps > SMALL ? rates.large : 1;
     double memory =
         fmax(2 / rates.straight, (1 + again) / rates.second * fewer * large) * bytes / machine->copy_bandwidth;
-    return rates.begin + (sparse_splits(task) ? 0.9 * (memory + tensor) : hypot(memory, tensor));
+    const double untimed = shape->walk > 1 ? UNTIMED : 1;
+    return untimed * (rates.begin + (sparse_splits(task) ? 0.9 * (memory + tensor) : hypot(memory, tensor)));
 }
 
 void sparse_cost(const stn_task *task, const stn_machine *machine, const sparse_shape *shape, stn_estimate *e) {
