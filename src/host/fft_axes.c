@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "host/fft_group.h"
 #include "host/fft_line.h"
+#include "host/fft_long.h"
 
 /* Small transforms of a batch go axis by axis together, about so many points at once. */
 #define WAVE_POINTS (1 << 20)
@@ -24,10 +25,11 @@ struct stn_fft_axes {
     stn_fft_line *lines[3]; /* by axis; axes of equal length share one */
     int64_t lanes[3];       /* lines of a group, by axis */
     stn_fft_number
-        *half_turns; /* exp(-2 pi i k / n[2]), k <= n[2] / 4, where real numbers are taken in pairs; else NULL */
-    int64_t wave;    /* transforms that run together */
-    int64_t room;    /* numbers of each of a slot's four planes */
-    int slots;       /* threads that take groups, each with planes of its own */
+        *half_turns;    /* exp(-2 pi i k / n[2]), k <= n[2] / 4, where real numbers are taken in pairs; else NULL */
+    stn_fft_long *grid; /* where it is one long line: it has all but the half turns then, else NULL */
+    int64_t wave;       /* transforms that run together */
+    int64_t room;       /* numbers of each of a slot's four planes */
+    int slots;          /* threads that take groups, each with planes of its own */
 };
 
 typedef struct pass {
@@ -89,7 +91,7 @@ static void run_slots(void *user, int64_t begin, int64_t end) {
 
 /* ---- passes ------------------------------------------------------------------------------------------------------ */
 
-/* What lies between two passes: the complex side's elements, dense. */
+/* What lies between two passes: the complex side's elements, dense but where rows or planes would meet in a cache. */
 static stn_fft_side between(const stn_fft *fft) {
     const stn_fft_side *complex_side = fft->in.real ? &fft->out : &fft->in;
     stn_fft_side side = {.real = false};
@@ -98,6 +100,7 @@ static stn_fft_side between(const stn_fft *fft) {
         side.n[axis] = complex_side->n[axis];
         side.stride[axis] = next;
         next *= side.n[axis];
+        if (next * 2 * (int64_t)sizeof(stn_fft_number) % 2048 == 0) next += 64 / (int64_t)sizeof(stn_fft_number);
     }
     side.batch_stride = next;
     return side;
@@ -129,12 +132,17 @@ static void run_wave(const stn_fft_axes *host, stn_pool *pool, const void *in, v
 
 void stn_fft_axes_run(const stn_fft_axes *host, stn_pool *pool, const void *in, void *out, void *workspace) {
     const stn_fft *fft = &host->fft;
+    for (int64_t one = 0; host->grid && one < fft->batch; one++)
+        stn_fft_long_run(host->grid, pool, moved(fft, &fft->in, in, one), moved(fft, &fft->out, out, one),
+                         host->half_turns, workspace);
+    if (host->grid) return;
     for (int64_t first = 0; first < fft->batch; first += host->wave)
         run_wave(host, pool, moved(fft, &fft->in, in, first), moved(fft, &fft->out, out, first), workspace,
                  stn_min(host->wave, fft->batch - first));
 }
 
 size_t stn_fft_axes_workspace(const stn_fft_axes *host) {
+    if (host->grid) return (size_t)stn_fft_long_workspace(host->grid) * sizeof(stn_fft_number);
     int64_t held = host->passes > 1 ? 2 * host->wave * between(&host->fft).batch_stride : 0;
     return (size_t)(held + 4 * host->room * host->slots) * sizeof(stn_fft_number);
 }
@@ -181,7 +189,8 @@ stn_status stn_fft_axes_create(const stn_fft *fft, int threads, stn_fft_axes **m
     order_axes(host);
     int64_t points = fft->n[0] * fft->n[1] * fft->n[2];
     host->wave = host->passes == 1 ? fft->batch : stn_min(fft->batch, stn_max(1, WAVE_POINTS / points));
-    for (int axis = 0; axis < 3 && status == STN_OK; axis++)
+    if (stn_fft_long_serves(fft)) status = stn_fft_long_create(fft, threads, lanes_for, &host->grid, error);
+    for (int axis = 0; axis < 3 && status == STN_OK && !host->grid; axis++)
         if (axis == 2 || fft->n[axis] > 1) status = make_line(host, axis, error);
     if (status == STN_OK && is_halved(fft, 2) && !(host->half_turns = stn_fft_roots(fft->n[2] / 4 + 1, fft->n[2])))
         status = stn_fail_memory(error, "the tables of a transform", (size_t)fft->n[2] * 4);
@@ -200,6 +209,7 @@ void stn_fft_axes_destroy(stn_fft_axes *host) {
         for (int before = 0; before < axis; before++) shared = shared || host->lines[before] == host->lines[axis];
         if (!shared) stn_fft_line_destroy(host->lines[axis]);
     }
+    stn_fft_long_destroy(host->grid);
     free(host->half_turns);
     free(host);
 }

@@ -200,6 +200,15 @@ INLINE void times_of(stn_planes x, stn_planes y, const stn_fft_number *table, in
         }
 }
 
+INLINE void turn_of(stn_planes x, const stn_fft_number *coarse, stn_planes fine, int64_t count, const int64_t lanes) {
+    for (int64_t k = 0; k < count; k++) EACH_LANE(l) {
+            const int64_t at = k * lanes + l;
+            const number w = mul((number){fine.re[at], fine.im[at]}, coarse[2 * k], coarse[2 * k + 1]);
+            const number t = mul((number){x.re[at], x.im[at]}, w.re, w.im);
+            x.re[at] = t.re, x.im[at] = t.im;
+        }
+}
+
 /* Points k and h - k: A = Z[k], B = Z*[h - k], w = exp(-pi i k / h);
  *     to_half     X[k] = (A + B - i w (A - B)) / 2     X[h - k] = (A + B + i w (A - B))* / 2     Z[h] = Z[0]
  *     from_half   Z[k] = A + B + i w* (A - B)          Z[h - k] = (A + B - i w* (A - B))*        A, B of X */
@@ -278,34 +287,46 @@ INLINE void store_along(stn_fft_number *to, stn_planes from, int64_t points, int
 #define ACROSS(to, from, points, step, factor, lanes) store_across(to, from, points, step, lanes, factor)
 #define ALONG(to, from, points, apart, factor, lanes) store_along(to, from, points, apart, lanes, factor)
 
+/* One function of a set, its lanes known to the compiler where vectors are full. */
+#define WORD(set, attribute, name, word, parameters, ...)                                                              \
+    attribute static void name##_##set parameters { BY_LANES(word, __VA_ARGS__) }
+
 #define DEFINE_SET(set, attribute)                                                                                     \
     attribute static void stage_##set(const stn_fft_stage *g, stn_planes x, stn_planes y, int64_t lanes) {             \
         stage(g, x, y, lanes);                                                                                         \
     }                                                                                                                  \
-    attribute static void times_##set(stn_planes x, stn_planes y, const stn_fft_number *table, int64_t count,          \
-                                      int64_t lanes){                                                                  \
-        BY_LANES(times_of, x, y, table, count)} attribute static void to_half_##set(stn_planes z, int64_t h,           \
-                                                                                    const stn_fft_number *roots,       \
-                                                                                    int64_t lanes){                    \
-        BY_LANES(TO_HALF, z, h, roots)} attribute static void from_half_##set(stn_planes z, int64_t h,                 \
-                                                                              const stn_fft_number *roots,             \
-                                                                              int64_t lanes){BY_LANES(                 \
-        FROM_HALF, z, h, roots)} attribute static void load_across_##set(stn_planes to, const stn_fft_number *from,    \
-                                                                         int64_t points, int64_t step, int64_t lanes){ \
-        BY_LANES(load_across, to, from, points,                                                                        \
-                 step)} attribute static void load_along_##set(stn_planes to, const stn_fft_number *from,              \
-                                                               int64_t points, int64_t apart, int64_t lanes){BY_LANES( \
-        load_along, to, from, points,                                                                                  \
-        apart)} attribute static void store_across_##set(stn_fft_number *to, stn_planes from, int64_t points,          \
-                                                         int64_t step, int64_t lanes, stn_fft_number factor){BY_LANES( \
-        ACROSS, to, from, points, step,                                                                                \
-        factor)} attribute static void store_along_##set(stn_fft_number *to, stn_planes from, int64_t points,          \
-                                                         int64_t apart, int64_t lanes, stn_fft_number factor) {        \
-        BY_LANES(ALONG, to, from, points, apart, factor)                                                               \
-    }                                                                                                                  \
-    static const stn_fft_words words_##set = {stage_##set,        times_##set,       to_half_##set,                    \
-                                              from_half_##set,    load_across_##set, load_along_##set,                 \
-                                              store_across_##set, store_along_##set};
+    WORD(set, attribute, times, times_of,                                                                              \
+         (stn_planes x, stn_planes y, const stn_fft_number *table, int64_t count, int64_t lanes), x, y, table, count)  \
+    WORD(set, attribute, turn, turn_of,                                                                                \
+         (stn_planes x, const stn_fft_number *coarse, stn_planes fine, int64_t count, int64_t lanes), x, coarse, fine, \
+         count)                                                                                                        \
+    WORD(set, attribute, to_half, TO_HALF, (stn_planes z, int64_t h, const stn_fft_number *roots, int64_t lanes), z,   \
+         h, roots)                                                                                                     \
+    WORD(set, attribute, from_half, FROM_HALF, (stn_planes z, int64_t h, const stn_fft_number *roots, int64_t lanes),  \
+         z, h, roots)                                                                                                  \
+    WORD(set, attribute, load_across, load_across,                                                                     \
+         (stn_planes to, const stn_fft_number *from, int64_t points, int64_t step, int64_t lanes), to, from, points,   \
+         step)                                                                                                         \
+    WORD(set, attribute, load_along, load_along,                                                                       \
+         (stn_planes to, const stn_fft_number *from, int64_t points, int64_t apart, int64_t lanes), to, from, points,  \
+         apart)                                                                                                        \
+    WORD(set, attribute, store_across, ACROSS,                                                                         \
+         (stn_fft_number * to, stn_planes from, int64_t points, int64_t step, int64_t lanes, stn_fft_number factor),   \
+         to, from, points, step, factor)                                                                               \
+    WORD(set, attribute, store_along, ALONG,                                                                           \
+         (stn_fft_number * to, stn_planes from, int64_t points, int64_t apart, int64_t lanes, stn_fft_number factor),  \
+         to, from, points, apart, factor)                                                                              \
+    static const stn_fft_words words_##set = {                                                                         \
+        .stage = stage_##set,                                                                                          \
+        .times = times_##set,                                                                                          \
+        .turn = turn_##set,                                                                                            \
+        .to_half = to_half_##set,                                                                                      \
+        .from_half = from_half_##set,                                                                                  \
+        .load_across = load_across_##set,                                                                              \
+        .load_along = load_along_##set,                                                                                \
+        .store_across = store_across_##set,                                                                            \
+        .store_along = store_along_##set,                                                                              \
+    };
 
 DEFINE_SET(portable, )
 #if defined(__x86_64__)
