@@ -4,16 +4,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define INLINE static inline __attribute__((always_inline))
-
-/* What a loop writes, it does not read. */
-#if defined(__clang__)
-#define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
-#else
-#define INDEPENDENT _Pragma("GCC ivdep")
-#endif
-
-#define EACH_LANE(l) INDEPENDENT for (int64_t l = 0; l < lanes; l++)
+#include "host/fft_moves.h"
 
 typedef struct number {
     stn_fft_number re, im;
@@ -228,47 +219,6 @@ INLINE void halves(stn_planes z, int64_t h, const stn_fft_number *roots, const i
             if (to || !ends) hr[l] = f * high.re, hi[l] = -f * high.im;
         }
     }
-}
-
-/* Points that lie far apart are asked for before their turn: the processor does not look beyond a page. */
-#define AHEAD 12
-#define CACHE_LINE (64 / (int64_t)sizeof(stn_fft_number))
-#define PREFETCH(at, lanes, for_writing)                                                                               \
-    for (int64_t ahead = 0; ahead < 2 * (lanes); ahead += CACHE_LINE) __builtin_prefetch((at) + ahead, for_writing)
-
-INLINE void load_across(stn_planes to, const stn_fft_number *from, int64_t points, int64_t step, const int64_t lanes) {
-    for (int64_t k = 0; k < points; k++, from += 2 * step) {
-        stn_fft_number *re = to.re + k * lanes, *im = to.im + k * lanes;
-        PREFETCH(from + 2 * AHEAD * step, lanes, 0);
-        EACH_LANE(l) { re[l] = from[2 * l], im[l] = from[2 * l + 1]; }
-    }
-}
-
-INLINE void load_along(stn_planes to, const stn_fft_number *from, int64_t points, int64_t apart, const int64_t lanes) {
-    for (int64_t k = 0; k < points; k++, from += 2) {
-        stn_fft_number *re = to.re + k * lanes, *im = to.im + k * lanes;
-        EACH_LANE(l) { re[l] = from[2 * l * apart], im[l] = from[2 * l * apart + 1]; }
-    }
-}
-
-INLINE void store_across(stn_fft_number *to, stn_planes from, int64_t points, int64_t step, const int64_t lanes,
-                         stn_fft_number factor) {
-    for (int64_t k = 0; k < points; k++, to += 2 * step) {
-        const stn_fft_number *re = from.re + k * lanes, *im = from.im + k * lanes;
-        PREFETCH(to + 2 * AHEAD * step, lanes, 1);
-        EACH_LANE(l) { to[2 * l] = factor * re[l], to[2 * l + 1] = factor * im[l]; }
-    }
-}
-
-INLINE void store_along(stn_fft_number *to, stn_planes from, int64_t points, int64_t apart, const int64_t lanes,
-                        stn_fft_number factor) {
-    enum { TILE = 16 };
-    for (int64_t first = 0; first < points; first += TILE)
-        for (int64_t l = 0; l < lanes; l++)
-            for (int64_t k = first; k < first + TILE && k < points; k++) {
-                to[2 * (l * apart + k)] = factor * from.re[k * lanes + l];
-                to[2 * (l * apart + k) + 1] = factor * from.im[k * lanes + l];
-            }
 }
 
 /* ---- instruction sets ---------------------------------------------------------------------------------------------- */
