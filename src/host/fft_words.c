@@ -184,20 +184,44 @@ INLINE void stage(const stn_fft_stage *g, stn_planes x, stn_planes y, int64_t la
 
 /* ---- points ------------------------------------------------------------------------------------------------------- */
 
+/* Vector by vector where lanes fill them, as compilers do not see that one root is for all. */
+#define EACH_VECTOR(l) for (int64_t l = 0; lanes % V == 0 && l < lanes; l += V)
+#define EACH_OTHER(l) for (int64_t l = 0; lanes % V != 0 && l < lanes; l++)
+
 INLINE void times_of(stn_planes x, stn_planes y, const stn_fft_number *table, int64_t count, const int64_t lanes) {
-    for (int64_t k = 0; k < count; k++) EACH_LANE(l) {
-            const number z = {x.re[k * lanes + l], x.im[k * lanes + l]}, t = mul(z, table[2 * k], table[2 * k + 1]);
+    for (int64_t k = 0; k < count; k++) {
+        const stn_fft_number wr = table[2 * k], wi = table[2 * k + 1];
+        EACH_VECTOR(l) {
+            const int64_t at = k * lanes + l;
+            const vector re = AT_LOOSE(x.re + at), im = AT_LOOSE(x.im + at);
+            AT_LOOSE(y.re + at) = re * wr - im * wi;
+            AT_LOOSE(y.im + at) = re * wi + im * wr;
+        }
+        EACH_OTHER(l) {
+            const number t = mul((number){x.re[k * lanes + l], x.im[k * lanes + l]}, wr, wi);
             y.re[k * lanes + l] = t.re, y.im[k * lanes + l] = t.im;
         }
+    }
 }
 
 INLINE void turn_of(stn_planes x, const stn_fft_number *coarse, stn_planes fine, int64_t count, const int64_t lanes) {
-    for (int64_t k = 0; k < count; k++) EACH_LANE(l) {
+    for (int64_t k = 0; k < count; k++) {
+        const stn_fft_number cr = coarse[2 * k], ci = coarse[2 * k + 1];
+        EACH_VECTOR(l) {
             const int64_t at = k * lanes + l;
-            const number w = mul((number){fine.re[at], fine.im[at]}, coarse[2 * k], coarse[2 * k + 1]);
+            const vector re = AT_LOOSE(x.re + at), im = AT_LOOSE(x.im + at);
+            const vector fr = AT_LOOSE(fine.re + at), fi = AT_LOOSE(fine.im + at);
+            const vector wr = fr * cr - fi * ci, wi = fr * ci + fi * cr;
+            AT_LOOSE(x.re + at) = re * wr - im * wi;
+            AT_LOOSE(x.im + at) = re * wi + im * wr;
+        }
+        EACH_OTHER(l) {
+            const int64_t at = k * lanes + l;
+            const number w = mul((number){fine.re[at], fine.im[at]}, cr, ci);
             const number t = mul((number){x.re[at], x.im[at]}, w.re, w.im);
             x.re[at] = t.re, x.im[at] = t.im;
         }
+    }
 }
 
 /* Points k and h - k: A = Z[k], B = Z*[h - k], w = exp(-pi i k / h);
@@ -210,7 +234,14 @@ INLINE void halves(stn_planes z, int64_t h, const stn_fft_number *roots, const i
                        *hi = z.im + (h - k) * lanes;
         const stn_fft_number wr = roots[2 * k], wi = to ? roots[2 * k + 1] : -roots[2 * k + 1], f = to ? 0.5 : 1;
         const stn_fft_number sign = to ? 1 : -1;
-        EACH_LANE(l) {
+        for (int64_t l = 0; lanes % V == 0 && !ends && l < lanes; l += V) {
+            const vector ar = AT_LOOSE(lr + l), ai = AT_LOOSE(li + l), br = AT_LOOSE(hr + l), bi = -AT_LOOSE(hi + l);
+            const vector dr = ar - br, di = ai - bi, re = sign * wr * dr, im = sign * wi * dr;
+            const vector turn_re = im + sign * wr * di, turn_im = sign * wi * di - re;
+            AT_LOOSE(lr + l) = f * (ar + br + turn_re), AT_LOOSE(li + l) = f * (ai + bi + turn_im);
+            AT_LOOSE(hr + l) = f * (ar + br - turn_re), AT_LOOSE(hi + l) = -f * (ai + bi - turn_im);
+        }
+        for (int64_t l = 0; (lanes % V != 0 || ends) && l < lanes; l++) {
             const number a = {lr[l], ends && !to ? 0 : li[l]};
             const number b = {to && ends ? lr[l] : hr[l], to && ends ? -li[l] : ends ? 0 : -hi[l]};
             const number sum = add(a, b), turn = minus_i(mul(sub(a, b), sign * wr, sign * wi));
