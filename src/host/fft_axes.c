@@ -149,9 +149,10 @@ size_t stn_fft_axes_workspace(const stn_fft_axes *host) {
 
 /* ---- tables ------------------------------------------------------------------------------------------------------ */
 
-/* The real side's axis goes first on the way in and last on the way back. */
+/* The real side's axis goes first on the way in and last on the way back; so do rows of complex numbers, as threads then write
+ * memory in its order. */
 static void order_axes(stn_fft_axes *host) {
-    bool ascending = host->fft.kind == STN_C2R;
+    bool ascending = host->fft.kind != STN_R2C;
     for (int i = 0; i < 3; i++) {
         int axis = ascending ? i : 2 - i;
         if (axis == 2 || host->fft.n[axis] > 1) host->axes[host->passes++] = axis;
