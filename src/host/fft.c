@@ -1,203 +1,42 @@
-/* Axis after axis: groups of lines are gathered in float64, transformed, put back. Between axes they stay in float64. A line
- * of an even number n of real numbers is one of n/2 complex ones. */
+/* Numbers of float64 are transformed in float64, all others in float32. */
 #include "host/fft.h"
 
-#include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/arith.h"
 #include "base/error.h"
-#include "host/fft_group.h"
-#include "host/fft_line.h"
+#include "host/fft_axes.h"
+#include "host/fft_axes_f32.h"
 
-/* Small transforms of a batch go axis by axis together, about so many points at once. */
-#define WAVE_POINTS (1 << 20)
-/* Numbers that keep planes off each other's places in a cache: points of a power of two apart meet there as it is. */
-#define APART 136
-
-struct stn_host_fft {
-    stn_fft fft;
-    const stn_fft_words *words;
-    int passes, axes[3];    /* in the order in which they run */
-    stn_fft_line *lines[3]; /* by axis; axes of equal length share one */
-    int64_t lanes[3];       /* lines of a group, by axis */
-    double *half_turns;     /* exp(-2 pi i k / n[2]), k <= n[2] / 4, where real numbers are taken in pairs; else NULL */
-    int64_t wave;           /* transforms that run together */
-    int64_t room;           /* numbers of each of a slot's four planes */
-    int slots;              /* threads that take groups, each with planes of its own */
+struct stn_host_fft { /* one of the two */
+    stn_fft_axes *f64;
+    stn_fft_axes_f32 *f32;
 };
-
-typedef struct pass {
-    const stn_host_fft *host;
-    int axis;
-    stn_fft_view from, to;
-    double scale;
-    int64_t lines;
-    double *planes;
-    _Atomic int64_t next; /* the group that is taken next */
-} pass;
-
-/* ---- lines ------------------------------------------------------------------------------------------------------- */
-
-static stn_planes exchanged(stn_planes a) { return (stn_planes){a.im, a.re}; }
-
-/* Are the lines of this axis real on one side and taken as pairs? */
-static bool is_halved(const stn_fft *fft, int axis) { return fft->kind != STN_C2C && axis == 2 && fft->n[2] % 2 == 0; }
-static int64_t length_of(const stn_fft *fft, int axis) { return is_halved(fft, axis) ? fft->n[2] / 2 : fft->n[axis]; }
-
-/* What a half spectrum leaves out: the conjugates of the points that it has. */
-static void complete(stn_planes x, int64_t known, int64_t n, int64_t lanes) {
-    for (int64_t k = known; k < n; k++)
-        for (int64_t l = 0; l < lanes; l++) {
-            x.re[k * lanes + l] = x.re[(n - k) * lanes + l];
-            x.im[k * lanes + l] = -x.im[(n - k) * lanes + l];
-        }
-}
-
-static void run_group(const pass *p, const stn_fft_group *g, double *planes) {
-    const stn_host_fft *host = p->host;
-    const stn_fft *fft = &host->fft;
-    int64_t lanes = host->lanes[p->axis], known = p->from.side.n[p->axis], n = fft->n[p->axis];
-    stn_planes x = {planes, planes + host->room}, other = {planes + 2 * host->room, planes + 3 * host->room};
-    bool in_halves = is_halved(fft, p->axis);
-    stn_fft_group_load(&p->from, g, host->words, x, lanes);
-    if (in_halves && !p->from.side.real)
-        host->words->from_half(x, n / 2, host->half_turns, lanes);
-    else if (!p->from.side.real)
-        complete(x, known, n, lanes);
-    if (fft->inverse) x = exchanged(x), other = exchanged(other);
-    x = stn_fft_line_run(host->lines[p->axis], host->words, x, other, lanes);
-    if (fft->inverse) x = exchanged(x);
-    if (in_halves && p->from.side.real) host->words->to_half(x, n / 2, host->half_turns, lanes);
-    stn_fft_group_store(&p->to, g, host->words, x, lanes, p->scale);
-}
-
-/* Each slot takes groups until there are no more: threads need not be equally fast. */
-static void run_slots(void *user, int64_t begin, int64_t end) {
-    pass *p = user;
-    const stn_host_fft *host = p->host;
-    int64_t lanes = host->lanes[p->axis];
-    for (int64_t slot = begin; slot < end; slot++)
-        for (int64_t first; (first = atomic_fetch_add(&p->next, 1) * lanes) < p->lines;) {
-            stn_fft_group g = {p->axis, first, stn_min(lanes, p->lines - first), is_halved(&host->fft, p->axis)};
-            run_group(p, &g, p->planes + 4 * host->room * slot);
-        }
-}
-
-/* ---- passes ------------------------------------------------------------------------------------------------------ */
-
-/* What lies between two passes: the complex side's elements, dense. */
-static stn_fft_side between(const stn_fft *fft) {
-    const stn_fft_side *complex_side = fft->in.real ? &fft->out : &fft->in;
-    stn_fft_side side = {.real = false};
-    int64_t next = 1;
-    for (int axis = 2; axis >= 0; axis--) {
-        side.n[axis] = complex_side->n[axis];
-        side.stride[axis] = next;
-        next *= side.n[axis];
-    }
-    side.batch_stride = next;
-    return side;
-}
-
-static void *moved(const stn_fft *fft, const stn_fft_side *side, const void *base, int64_t transform) {
-    return (char *)base + transform * side->batch_stride * (int64_t)stn_fft_element(fft, side);
-}
-
-static void run_wave(const stn_host_fft *host, stn_pool *pool, const void *in, void *out, void *workspace,
-                     int64_t count) {
-    const stn_fft *fft = &host->fft;
-    stn_fft_side side = between(fft);
-    double *work = workspace;
-    stn_fft_view middle = {work, side, STN_F64}, first = {(void *)in, fft->in, fft->dtype},
-                 last = {out, fft->out, fft->dtype};
-    int64_t held = host->passes > 1 ? 2 * host->wave * side.batch_stride : 0;
-    for (int i = 0; i < host->passes; i++) {
-        bool ends = i == host->passes - 1;
-        pass p = {.host = host, .axis = host->axes[i], .from = i ? middle : first, .to = ends ? last : middle};
-        p.scale = ends ? fft->scale : 1;
-        p.planes = work + held;
-        p.lines = count;
-        for (int a = 0; a < 3; a++)
-            if (a != p.axis) p.lines *= p.from.side.n[a];
-        stn_pool_for(pool, host->slots, 1, run_slots, &p);
-    }
-}
-
-void stn_host_fft_run(const stn_host_fft *host, stn_pool *pool, const void *in, void *out, void *workspace) {
-    const stn_fft *fft = &host->fft;
-    for (int64_t first = 0; first < fft->batch; first += host->wave)
-        run_wave(host, pool, moved(fft, &fft->in, in, first), moved(fft, &fft->out, out, first), workspace,
-                 stn_min(host->wave, fft->batch - first));
-}
-
-size_t stn_host_fft_workspace(const stn_host_fft *host) {
-    int64_t held = host->passes > 1 ? 2 * host->wave * between(&host->fft).batch_stride : 0;
-    return (size_t)(held + 4 * host->room * host->slots) * sizeof(double);
-}
-
-/* ---- tables ------------------------------------------------------------------------------------------------------ */
-
-/* The real side's axis goes first on the way in and last on the way back. */
-static void order_axes(stn_host_fft *host) {
-    bool ascending = host->fft.kind == STN_C2R;
-    for (int i = 0; i < 3; i++) {
-        int axis = ascending ? i : 2 - i;
-        if (axis == 2 || host->fft.n[axis] > 1) host->axes[host->passes++] = axis;
-    }
-}
-
-/* As many lines at once as leave a group's planes in a core's caches, found by timing; few lines one by one. */
-static int64_t lanes_for(int64_t room, int64_t lines) {
-    if (lines < 3 || room > 40000) return 1;
-    return room <= 1100 && lines >= 8 ? 8 : 4;
-}
-
-static stn_status make_line(stn_host_fft *host, int axis, stn_error *error) {
-    const stn_fft *fft = &host->fft;
-    for (int before = 0; before < axis; before++)
-        if (host->lines[before] && length_of(fft, before) == length_of(fft, axis))
-            host->lines[axis] = host->lines[before];
-    if (!host->lines[axis]) STN_TRY(stn_fft_line_create(length_of(fft, axis), &host->lines[axis], error));
-    int64_t points = host->wave * fft->n[0] * fft->n[1] * fft->n[2], lines = points / fft->n[axis];
-    int64_t room = stn_max(stn_fft_line_room(host->lines[axis]), fft->n[axis] / 2 + 1);
-    host->lanes[axis] = lanes_for(room, lines);
-    host->room = stn_max(host->room, room * host->lanes[axis]);
-    host->slots = (int)stn_min(host->slots, stn_div_up(lines, host->lanes[axis]));
-    return STN_OK;
-}
 
 stn_status stn_host_fft_create(const stn_fft *fft, int threads, stn_host_fft **made, stn_error *error) {
     *made = NULL;
     stn_host_fft *host = calloc(1, sizeof *host);
     if (!host) return stn_fail_memory(error, "a transform", sizeof *host);
-    stn_status status = STN_OK;
-    host->fft = *fft;
-    host->words = stn_fft_words_best();
-    host->slots = threads;
-    order_axes(host);
-    int64_t points = fft->n[0] * fft->n[1] * fft->n[2];
-    host->wave = host->passes == 1 ? fft->batch : stn_min(fft->batch, stn_max(1, WAVE_POINTS / points));
-    for (int axis = 0; axis < 3 && status == STN_OK; axis++)
-        if (axis == 2 || fft->n[axis] > 1) status = make_line(host, axis, error);
-    if (status == STN_OK && is_halved(fft, 2) && !(host->half_turns = stn_fft_roots(fft->n[2] / 4 + 1, fft->n[2])))
-        status = stn_fail_memory(error, "the tables of a transform", (size_t)fft->n[2] * 4);
-    host->room = stn_round_up(host->room, 512) + APART;
-    if (status == STN_OK)
-        *made = host;
-    else
-        stn_host_fft_destroy(host);
-    return status;
+    stn_status status = fft->dtype == STN_F64 ? stn_fft_axes_create(fft, threads, &host->f64, error)
+                                              : stn_fft_axes_create_f32(fft, threads, &host->f32, error);
+    if (status != STN_OK) return free(host), status;
+    *made = host;
+    return STN_OK;
 }
 
 void stn_host_fft_destroy(stn_host_fft *host) {
     if (!host) return;
-    for (int axis = 0; axis < 3; axis++) {
-        bool shared = false;
-        for (int before = 0; before < axis; before++) shared = shared || host->lines[before] == host->lines[axis];
-        if (!shared) stn_fft_line_destroy(host->lines[axis]);
-    }
-    free(host->half_turns);
+    stn_fft_axes_destroy(host->f64);
+    stn_fft_axes_destroy_f32(host->f32);
     free(host);
+}
+
+size_t stn_host_fft_workspace(const stn_host_fft *host) {
+    return host->f64 ? stn_fft_axes_workspace(host->f64) : stn_fft_axes_workspace_f32(host->f32);
+}
+
+void stn_host_fft_run(const stn_host_fft *host, stn_pool *pool, const void *in, void *out, void *workspace) {
+    if (host->f64)
+        stn_fft_axes_run(host->f64, pool, in, out, workspace);
+    else
+        stn_fft_axes_run_f32(host->f32, pool, in, out, workspace);
 }

@@ -1,4 +1,5 @@
-/* The definition of transforms: any size and dtype on the CPU, computed in float64 and rounded once at the end. */
+/* Transforms of any size and dtype on the CPU. Those of float64 are the definition that all others are compared with; float32
+ * and float16 are computed in float32. */
 #ifndef STN_HOST_FFT_H
 #define STN_HOST_FFT_H
 #include "host/pool.h"

@@ -1,5 +1,5 @@
-/* Lines from memory into planes and back: every type and layout, by the words of fft_words.c where numbers are float64 and
- * lie evenly, else element by element. */
+/* Lines from memory into planes and back: every type and layout, by the words of fft_words.c where numbers are of their type
+ * and lie evenly, else element by element. */
 #include "host/fft_group.h"
 
 #include "base/half.h"
@@ -61,12 +61,12 @@ static int64_t distance(const places *p, int64_t lanes) {
 
 /* ---- element by element ------------------------------------------------------------------------------------------ */
 
-static inline double from_double(double v) { return v; }
-static inline double from_float(float v) { return (double)v; }
-static inline double from_half(uint16_t v) { return (double)stn_half_to_float(v); }
-static inline double to_double(double v) { return v; }
-static inline float to_float(double v) { return (float)v; }
-static inline uint16_t to_half(double v) { return stn_float_to_half((float)v); }
+static inline stn_fft_number from_number(stn_fft_number v) { return v; }
+static inline stn_fft_number to_number(stn_fft_number v) { return v; }
+#ifdef STN_FFT_F32
+static inline float from_half(uint16_t v) { return stn_half_to_float(v); }
+static inline uint16_t to_half(float v) { return stn_float_to_half(v); }
+#endif
 
 #define TILE 16 /* points of one line that are moved before the next line's turn */
 #define DEFINE_TYPE(name, type)                                                                                        \
@@ -80,7 +80,8 @@ static inline uint16_t to_half(double v) { return stn_float_to_half((float)v); }
                 }                                                                                                      \
             }                                                                                                          \
     }                                                                                                                  \
-    static void store_##name(void *base, stn_planes x, const places *p, int64_t lanes, int64_t count, double factor) { \
+    static void store_##name(void *base, stn_planes x, const places *p, int64_t lanes, int64_t count,                  \
+                             stn_fft_number factor) {                                                                  \
         for (int64_t tile = 0; tile < p->points; tile += TILE)                                                         \
             for (int64_t l = 0; l < count; l++) {                                                                      \
                 type *to = (type *)base + p->first[l];                                                                 \
@@ -90,42 +91,47 @@ static inline uint16_t to_half(double v) { return stn_float_to_half((float)v); }
                 }                                                                                                      \
             }                                                                                                          \
     }
-DEFINE_TYPE(double, double)
-DEFINE_TYPE(float, float)
+DEFINE_TYPE(number, stn_fft_number)
+#ifdef STN_FFT_F32
 DEFINE_TYPE(half, uint16_t)
+#endif
 
 /* ---- groups ------------------------------------------------------------------------------------------------------ */
 
 void stn_fft_group_load(const stn_fft_view *view, const stn_fft_group *g, const stn_fft_words *words, stn_planes x,
                         int64_t lanes) {
     places p = places_of(view, g, lanes);
-    int64_t apart = distance(&p, lanes);
-    const double *from = (const double *)view->base + p.first[0];
-    if (view->dtype == STN_F64 && p.turn == 1 && apart == 2)
-        words->load_across(x, from, p.points, p.step / 2, lanes);
-    else if (view->dtype == STN_F64 && p.turn == 1 && p.step == 2 && apart > 0 && apart % 2 == 0)
-        words->load_along(x, from, p.points, apart / 2, lanes);
-    else if (view->dtype == STN_F64)
-        load_double(x, view->base, &p, lanes);
-    else if (view->dtype == STN_F32)
-        load_float(x, view->base, &p, lanes);
-    else
+#ifdef STN_FFT_F32
+    if (view->dtype == STN_F16) {
         load_half(x, view->base, &p, lanes);
+        return;
+    }
+#endif
+    int64_t apart = distance(&p, lanes);
+    const stn_fft_number *from = (const stn_fft_number *)view->base + p.first[0];
+    if (p.turn == 1 && apart == 2)
+        words->load_across(x, from, p.points, p.step / 2, lanes);
+    else if (p.turn == 1 && p.step == 2 && apart > 0 && apart % 2 == 0)
+        words->load_along(x, from, p.points, apart / 2, lanes);
+    else
+        load_number(x, view->base, &p, lanes);
 }
 
 void stn_fft_group_store(const stn_fft_view *view, const stn_fft_group *g, const stn_fft_words *words, stn_planes x,
-                         int64_t lanes, double factor) {
+                         int64_t lanes, stn_fft_number factor) {
     places p = places_of(view, g, lanes);
-    int64_t apart = g->count == lanes ? distance(&p, lanes) : 0;
-    double *to = (double *)view->base + p.first[0];
-    if (view->dtype == STN_F64 && p.turn == 1 && apart == 2)
-        words->store_across(to, x, p.points, p.step / 2, lanes, factor);
-    else if (view->dtype == STN_F64 && p.turn == 1 && p.step == 2 && apart > 0 && apart % 2 == 0)
-        words->store_along(to, x, p.points, apart / 2, lanes, factor);
-    else if (view->dtype == STN_F64)
-        store_double(view->base, x, &p, lanes, g->count, factor);
-    else if (view->dtype == STN_F32)
-        store_float(view->base, x, &p, lanes, g->count, factor);
-    else
+#ifdef STN_FFT_F32
+    if (view->dtype == STN_F16) {
         store_half(view->base, x, &p, lanes, g->count, factor);
+        return;
+    }
+#endif
+    int64_t apart = g->count == lanes ? distance(&p, lanes) : 0;
+    stn_fft_number *to = (stn_fft_number *)view->base + p.first[0];
+    if (p.turn == 1 && apart == 2)
+        words->store_across(to, x, p.points, p.step / 2, lanes, factor);
+    else if (p.turn == 1 && p.step == 2 && apart > 0 && apart % 2 == 0)
+        words->store_along(to, x, p.points, apart / 2, lanes, factor);
+    else
+        store_number(view->base, x, &p, lanes, g->count, factor);
 }

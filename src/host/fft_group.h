@@ -4,7 +4,7 @@
 #include "host/fft_words.h"
 #include "problem/transform.h"
 
-/* A side of the transform, or the float64 numbers between two passes. */
+/* A side of the transform, or the numbers between two passes. */
 typedef struct stn_fft_view {
     void *base;
     stn_fft_side side;
@@ -23,5 +23,5 @@ void stn_fft_group_load(const stn_fft_view *view, const stn_fft_group *group, co
                         int64_t lanes);
 /* Rounded to the view's type, times the factor. */
 void stn_fft_group_store(const stn_fft_view *view, const stn_fft_group *group, const stn_fft_words *words, stn_planes x,
-                         int64_t lanes, double factor);
+                         int64_t lanes, stn_fft_number factor);
 #endif

@@ -14,22 +14,22 @@ struct stn_fft_line {
     int64_t n;
     int stages; /* 0 for Bluestein, and for n = 1 */
     stn_fft_stage stage[MOST_STAGES];
-    double *roots; /* of all stages, as they are read */
+    stn_fft_number *roots; /* of all stages, as they are read */
     /* Bluestein: X[k] = c[k] * sum over j of (x[j] c[j]) conj(c[k - j]), c[k] = exp(-pi i k^2 / n): a convolution, by
      * transforms of a length of small factors. */
     stn_fft_line *inner;
-    double *chirp;  /* c[k], k < n */
-    double *kernel; /* the transform of conj(c) over its length, divided by that */
+    stn_fft_number *chirp;  /* c[k], k < n */
+    stn_fft_number *kernel; /* the transform of conj(c) over its length, divided by that */
 };
 
 /* ---- tables ------------------------------------------------------------------------------------------------------ */
 
 /* Each is the rounding of a product of two that are exact to long double. */
-double *stn_fft_roots(int64_t count, int64_t n) {
+stn_fft_number *stn_fft_roots(int64_t count, int64_t n) {
     enum { STEP = 256 };
     const long double turn = 6.283185307179586476925286766559005768L;
     long double fine_re[STEP], fine_im[STEP], re = 1, im = 0;
-    double *roots = malloc((size_t)count * 2 * sizeof *roots);
+    stn_fft_number *roots = malloc((size_t)count * 2 * sizeof *roots);
     if (!roots) return NULL;
     for (int k = 0; k < STEP; k++) {
         fine_re[k] = cosl(turn * k / (long double)n);
@@ -41,8 +41,8 @@ double *stn_fft_roots(int64_t count, int64_t n) {
             re = cosl(turn * (long double)k / (long double)n);
             im = -sinl(turn * (long double)k / (long double)n);
         }
-        roots[2 * k] = (double)(re * fine_re[f] - im * fine_im[f]);
-        roots[2 * k + 1] = (double)(re * fine_im[f] + im * fine_re[f]);
+        roots[2 * k] = (stn_fft_number)(re * fine_re[f] - im * fine_im[f]);
+        roots[2 * k + 1] = (stn_fft_number)(re * fine_im[f] + im * fine_re[f]);
     }
     return roots;
 }
@@ -65,7 +65,7 @@ static bool factorize(stn_fft_line *line) {
 /* The tables of all stages, one after the other: w_n^(s p j) and the circle of a radix. */
 static bool make_stages(stn_fft_line *line) {
     int64_t n = line->n, s = 1, room = 0, at = 0;
-    double *all = stn_fft_roots(n, n);
+    stn_fft_number *all = stn_fft_roots(n, n);
     for (int i = 0; i < line->stages; i++) {
         stn_fft_stage *g = &line->stage[i];
         g->s = s, g->m = n / s / g->radix;
@@ -89,12 +89,12 @@ static bool make_stages(stn_fft_line *line) {
     return made;
 }
 
-static stn_planes planes_of(double *numbers, int64_t room) { return (stn_planes){numbers, numbers + room}; }
+static stn_planes planes_of(stn_fft_number *numbers, int64_t room) { return (stn_planes){numbers, numbers + room}; }
 
 static bool make_chirp(stn_fft_line *line) {
     int64_t n = line->n, length = line->inner->n, room = stn_fft_line_room(line->inner);
-    double *half_turns = stn_fft_roots(2 * n, 2 * n);
-    double *numbers = calloc((size_t)room * 4, sizeof *numbers);
+    stn_fft_number *half_turns = stn_fft_roots(2 * n, 2 * n);
+    stn_fft_number *numbers = calloc((size_t)room * 4, sizeof *numbers);
     line->chirp = malloc((size_t)n * 2 * sizeof *line->chirp);
     line->kernel = malloc((size_t)length * 2 * sizeof *line->kernel);
     bool made = half_turns && numbers && line->chirp && line->kernel;
@@ -108,8 +108,8 @@ static bool make_chirp(stn_fft_line *line) {
         }
         stn_planes result = stn_fft_line_run(line->inner, stn_fft_words_best(), x, other, 1);
         for (int64_t k = 0; k < length; k++) {
-            line->kernel[2 * k] = result.re[k] / (double)length;
-            line->kernel[2 * k + 1] = result.im[k] / (double)length;
+            line->kernel[2 * k] = result.re[k] / (stn_fft_number)length;
+            line->kernel[2 * k + 1] = result.im[k] / (stn_fft_number)length;
         }
     }
     free(half_turns);
@@ -141,7 +141,7 @@ stn_status stn_fft_line_create(int64_t n, stn_fft_line **made, stn_error *error)
         good = stn_fft_line_create(convolution_length(n), &line->inner, error) == STN_OK && make_chirp(line);
     if (!good) {
         stn_fft_line_destroy(line);
-        return stn_fail_memory(error, "the tables of a transform", (size_t)n * 2 * sizeof(double));
+        return stn_fail_memory(error, "the tables of a transform", (size_t)n * 2 * sizeof(stn_fft_number));
     }
     *made = line;
     return STN_OK;

@@ -1,4 +1,4 @@
-/* The transforms of lines of n complex float64 numbers, several at once, for any n. */
+/* The transforms of lines of n complex numbers, several at once, for any n. */
 #ifndef STN_HOST_FFT_LINE_H
 #define STN_HOST_FFT_LINE_H
 #include "host/fft_words.h"
@@ -15,5 +15,5 @@ int64_t stn_fft_line_room(const stn_fft_line *line);
 stn_planes stn_fft_line_run(const stn_fft_line *line, const stn_fft_words *words, stn_planes x, stn_planes other,
                             int64_t lanes);
 /* exp(-2 pi i k / n) for k < count, in pairs; NULL without memory. */
-double *stn_fft_roots(int64_t count, int64_t n);
+stn_fft_number *stn_fft_roots(int64_t count, int64_t n);
 #endif

@@ -4,25 +4,18 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define INLINE static inline __attribute__((always_inline))
-
-/* What a loop writes, it does not read. */
-#if defined(__clang__)
-#define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
-#else
-#define INDEPENDENT _Pragma("GCC ivdep")
-#endif
-
-#define EACH_LANE(l) INDEPENDENT for (int64_t l = 0; l < lanes; l++)
+#include "host/fft_moves.h"
 
 typedef struct number {
-    double re, im;
+    stn_fft_number re, im;
 } number;
 
 INLINE number add(number a, number b) { return (number){a.re + b.re, a.im + b.im}; }
 INLINE number sub(number a, number b) { return (number){a.re - b.re, a.im - b.im}; }
 INLINE number minus_i(number a) { return (number){a.im, -a.re}; }
-INLINE number mul(number a, double re, double im) { return (number){a.re * re - a.im * im, a.re * im + a.im * re}; }
+INLINE number mul(number a, stn_fft_number re, stn_fft_number im) {
+    return (number){a.re * re - a.im * im, a.re * im + a.im * re};
+}
 
 /* ---- stages: `width` = s * lanes contiguous numbers share their root ----------------------------------------------- */
 
@@ -37,9 +30,9 @@ INLINE number mul(number a, double re, double im) { return (number){a.re * re - 
 #define EACH_BUTTERFLY(R, ...)                                                                                         \
     const int64_t far = g->m * width;                                                                                  \
     for (int64_t p = 0; p < g->m; p++) {                                                                               \
-        const double *restrict xr = x.re + p * width, *restrict xi = x.im + p * width;                                 \
-        double *restrict yr = y.re + (R)*p * width, *restrict yi = y.im + (R)*p * width;                               \
-        const double *w = g->roots + p * 2 * ((R)-1);                                                                  \
+        const stn_fft_number *restrict xr = x.re + p * width, *restrict xi = x.im + p * width;                         \
+        stn_fft_number *restrict yr = y.re + (R)*p * width, *restrict yi = y.im + (R)*p * width;                       \
+        const stn_fft_number *w = g->roots + p * 2 * ((R)-1);                                                          \
         (void)w;                                                                                                       \
         INDEPENDENT for (int64_t i = 0; i < width; i++) __VA_ARGS__                                                    \
     }
@@ -52,16 +45,17 @@ INLINE void radix_2(const stn_fft_stage *g, stn_planes x, stn_planes y, const in
                                                           PUT(1, sub(a, b));
                                                       })}
 
-INLINE void radix_3(const stn_fft_stage *g, stn_planes x, stn_planes y, const int64_t width, const bool turned){
-    EACH_BUTTERFLY(3,
-                   {
-                       const number a = AT(0), b = AT(1), c = AT(2), sum = add(b, c), d = sub(b, c);
-                       const number mid = {a.re - 0.5 * sum.re, a.im - 0.5 * sum.im};
-                       const number side = {0.86602540378443864676 * d.im, -0.86602540378443864676 * d.re};
-                       PUT(0, add(a, sum));
-                       PUT(1, add(mid, side));
-                       PUT(2, sub(mid, side));
-                   })}
+INLINE void radix_3(const stn_fft_stage *g, stn_planes x, stn_planes y, const int64_t width, const bool turned) {
+    const stn_fft_number half = 0.5, root = 0.86602540378443864676;
+    EACH_BUTTERFLY(3, {
+        const number a = AT(0), b = AT(1), c = AT(2), sum = add(b, c), d = sub(b, c);
+        const number mid = {a.re - half * sum.re, a.im - half * sum.im};
+        const number side = {root * d.im, -root * d.re};
+        PUT(0, add(a, sum));
+        PUT(1, add(mid, side));
+        PUT(2, sub(mid, side));
+    })
+}
 
 INLINE void radix_4(const stn_fft_stage *g, stn_planes x, stn_planes y, const int64_t width, const bool turned){
     EACH_BUTTERFLY(4,
@@ -75,8 +69,8 @@ INLINE void radix_4(const stn_fft_stage *g, stn_planes x, stn_planes y, const in
                    })}
 
 INLINE void radix_5(const stn_fft_stage *g, stn_planes x, stn_planes y, const int64_t width, const bool turned) {
-    const double c1 = 0.30901699437494742410, c2 = -0.80901699437494742410;
-    const double s1 = 0.95105651629515357212, s2 = 0.58778525229247312917;
+    const stn_fft_number c1 = 0.30901699437494742410, c2 = -0.80901699437494742410;
+    const stn_fft_number s1 = 0.95105651629515357212, s2 = 0.58778525229247312917;
     EACH_BUTTERFLY(5, {
         const number a = AT(0), b = AT(1), c = AT(2), d = AT(3), e = AT(4);
         const number be = add(b, e), cd = add(c, d), b_e = minus_i(sub(b, e)), c_d = minus_i(sub(c, d));
@@ -94,7 +88,7 @@ INLINE void radix_5(const stn_fft_stage *g, stn_planes x, stn_planes y, const in
 
 /* Two of radix 4 and four of radix 2, with eighth roots between. */
 INLINE void radix_8(const stn_fft_stage *g, stn_planes x, stn_planes y, const int64_t width, const bool turned) {
-    const double h = 0.70710678118654752440;
+    const stn_fft_number h = 0.70710678118654752440;
     EACH_BUTTERFLY(8, {
         const number a0 = AT(0), a4 = AT(4), a2 = AT(2), a6 = AT(6), a1 = AT(1), a5 = AT(5), a3 = AT(3), a7 = AT(7);
         const number b0 = add(a0, a4), b1 = sub(a0, a4), b2 = add(a2, a6), b3 = minus_i(sub(a2, a6));
@@ -118,18 +112,18 @@ INLINE void radix_8(const stn_fft_stage *g, stn_planes x, stn_planes y, const in
  *     outputs j and r - j are  x[0] + sum over n of a[n] cos(2 pi n j / r)  -+  i sum over n of d[n] sin(2 pi n j / r) */
 INLINE void radix_odd(const stn_fft_stage *g, stn_planes x, stn_planes y, const int64_t width, const int64_t lanes) {
     enum { H = STN_FFT_LARGEST_RADIX / 2 + 1 };
-    double ar[H][STN_FFT_LANES], ai[H][STN_FFT_LANES], dr[H][STN_FFT_LANES], di[H][STN_FFT_LANES];
+    stn_fft_number ar[H][STN_FFT_LANES], ai[H][STN_FFT_LANES], dr[H][STN_FFT_LANES], di[H][STN_FFT_LANES];
     const int r = g->radix, half = r / 2;
     const int64_t far = g->m * width;
     for (int64_t at = 0; at < g->m * width; at += lanes) {
         const int64_t p = at / width, i = at % width;
-        const double *w = g->roots + p * 2 * (r - 1);
-        double *yr = y.re + r * p * width + i, *yi = y.im + r * p * width + i;
-        double er[STN_FFT_LANES], ei[STN_FFT_LANES], odd_re[STN_FFT_LANES], odd_im[STN_FFT_LANES];
+        const stn_fft_number *w = g->roots + p * 2 * (r - 1);
+        stn_fft_number *yr = y.re + r * p * width + i, *yi = y.im + r * p * width + i;
+        stn_fft_number er[STN_FFT_LANES], ei[STN_FFT_LANES], odd_re[STN_FFT_LANES], odd_im[STN_FFT_LANES];
         EACH_LANE(l) { er[l] = x.re[at + l], ei[l] = x.im[at + l]; }
         for (int n = 1; n <= half; n++) {
-            const double *lr = x.re + at + n * far, *li = x.im + at + n * far;
-            const double *hr = x.re + at + (r - n) * far, *hi = x.im + at + (r - n) * far;
+            const stn_fft_number *lr = x.re + at + n * far, *li = x.im + at + n * far;
+            const stn_fft_number *hr = x.re + at + (r - n) * far, *hi = x.im + at + (r - n) * far;
             EACH_LANE(l) {
                 ar[n][l] = lr[l] + hr[l], ai[n][l] = li[l] + hi[l];
                 dr[n][l] = lr[l] - hr[l], di[n][l] = li[l] - hi[l];
@@ -140,13 +134,13 @@ INLINE void radix_odd(const stn_fft_stage *g, stn_planes x, stn_planes y, const 
         for (int j = 1; j <= half; j++) {
             EACH_LANE(l) { er[l] = x.re[at + l], ei[l] = x.im[at + l], odd_re[l] = odd_im[l] = 0; }
             for (int n = 1, turn = j; n <= half; n++, turn = turn + j < r ? turn + j : turn + j - r) {
-                const double c = g->circle[2 * turn], s = -g->circle[2 * turn + 1];
+                const stn_fft_number c = g->circle[2 * turn], s = -g->circle[2 * turn + 1];
                 EACH_LANE(l) {
                     er[l] += c * ar[n][l], ei[l] += c * ai[n][l];
                     odd_re[l] += s * dr[n][l], odd_im[l] += s * di[n][l];
                 }
             }
-            const double *w1 = w + 2 * (j - 1), *w2 = w + 2 * (r - j - 1);
+            const stn_fft_number *w1 = w + 2 * (j - 1), *w2 = w + 2 * (r - j - 1);
             EACH_LANE(l) {
                 const number low = mul((number){er[l] + odd_im[l], ei[l] - odd_re[l]}, w1[0], w1[1]);
                 const number high = mul((number){er[l] - odd_im[l], ei[l] + odd_re[l]}, w2[0], w2[1]);
@@ -159,10 +153,10 @@ INLINE void radix_odd(const stn_fft_stage *g, stn_planes x, stn_planes y, const 
 
 /* The widths of the first stage are known to the compiler. */
 #define BY_WIDTH(word)                                                                                                 \
-    if (width == 8)                                                                                                    \
-        word(g, x, y, 8, true);                                                                                        \
-    else if (width == 4)                                                                                               \
-        word(g, x, y, 4, true);                                                                                        \
+    if (width == STN_FFT_LANES)                                                                                        \
+        word(g, x, y, STN_FFT_LANES, true);                                                                            \
+    else if (width == STN_FFT_LANES / 2)                                                                               \
+        word(g, x, y, STN_FFT_LANES / 2, true);                                                                        \
     else if (g->m == 1)                                                                                                \
         word(g, x, y, width, false);                                                                                   \
     else                                                                                                               \
@@ -180,34 +174,74 @@ INLINE void stage(const stn_fft_stage *g, stn_planes x, stn_planes y, int64_t la
         BY_WIDTH(radix_3)
     } else if (g->radix == 2) {
         BY_WIDTH(radix_2)
-    } else if (width % 8 == 0)
-        radix_odd(g, x, y, width, 8);
-    else if (width % 4 == 0)
-        radix_odd(g, x, y, width, 4);
+    } else if (width % STN_FFT_LANES == 0)
+        radix_odd(g, x, y, width, STN_FFT_LANES);
+    else if (width % (STN_FFT_LANES / 2) == 0)
+        radix_odd(g, x, y, width, STN_FFT_LANES / 2);
     else
         radix_odd(g, x, y, width, 1);
 }
 
 /* ---- points ------------------------------------------------------------------------------------------------------- */
 
-INLINE void times_of(stn_planes x, stn_planes y, const double *table, int64_t count, const int64_t lanes) {
-    for (int64_t k = 0; k < count; k++) EACH_LANE(l) {
-            const number z = {x.re[k * lanes + l], x.im[k * lanes + l]}, t = mul(z, table[2 * k], table[2 * k + 1]);
+/* Vector by vector where lanes fill them, as compilers do not see that one root is for all. */
+#define EACH_VECTOR(l) for (int64_t l = 0; lanes % V == 0 && l < lanes; l += V)
+#define EACH_OTHER(l) for (int64_t l = 0; lanes % V != 0 && l < lanes; l++)
+
+INLINE void times_of(stn_planes x, stn_planes y, const stn_fft_number *table, int64_t count, const int64_t lanes) {
+    for (int64_t k = 0; k < count; k++) {
+        const stn_fft_number wr = table[2 * k], wi = table[2 * k + 1];
+        EACH_VECTOR(l) {
+            const int64_t at = k * lanes + l;
+            const vector re = AT_LOOSE(x.re + at), im = AT_LOOSE(x.im + at);
+            AT_LOOSE(y.re + at) = re * wr - im * wi;
+            AT_LOOSE(y.im + at) = re * wi + im * wr;
+        }
+        EACH_OTHER(l) {
+            const number t = mul((number){x.re[k * lanes + l], x.im[k * lanes + l]}, wr, wi);
             y.re[k * lanes + l] = t.re, y.im[k * lanes + l] = t.im;
         }
+    }
+}
+
+INLINE void turn_of(stn_planes x, const stn_fft_number *coarse, stn_planes fine, int64_t count, const int64_t lanes) {
+    for (int64_t k = 0; k < count; k++) {
+        const stn_fft_number cr = coarse[2 * k], ci = coarse[2 * k + 1];
+        EACH_VECTOR(l) {
+            const int64_t at = k * lanes + l;
+            const vector re = AT_LOOSE(x.re + at), im = AT_LOOSE(x.im + at);
+            const vector fr = AT_LOOSE(fine.re + at), fi = AT_LOOSE(fine.im + at);
+            const vector wr = fr * cr - fi * ci, wi = fr * ci + fi * cr;
+            AT_LOOSE(x.re + at) = re * wr - im * wi;
+            AT_LOOSE(x.im + at) = re * wi + im * wr;
+        }
+        EACH_OTHER(l) {
+            const int64_t at = k * lanes + l;
+            const number w = mul((number){fine.re[at], fine.im[at]}, cr, ci);
+            const number t = mul((number){x.re[at], x.im[at]}, w.re, w.im);
+            x.re[at] = t.re, x.im[at] = t.im;
+        }
+    }
 }
 
 /* Points k and h - k: A = Z[k], B = Z*[h - k], w = exp(-pi i k / h);
  *     to_half     X[k] = (A + B - i w (A - B)) / 2     X[h - k] = (A + B + i w (A - B))* / 2     Z[h] = Z[0]
  *     from_half   Z[k] = A + B + i w* (A - B)          Z[h - k] = (A + B - i w* (A - B))*        A, B of X */
-INLINE void halves(stn_planes z, int64_t h, const double *roots, const int64_t lanes, const bool to, int64_t from,
-                   int64_t until, const bool ends) {
+INLINE void halves(stn_planes z, int64_t h, const stn_fft_number *roots, const int64_t lanes, const bool to,
+                   int64_t from, int64_t until, const bool ends) {
     for (int64_t k = from; k < until; k++) {
-        double *lr = z.re + k * lanes, *li = z.im + k * lanes, *hr = z.re + (h - k) * lanes,
-               *hi = z.im + (h - k) * lanes;
-        const double wr = roots[2 * k], wi = to ? roots[2 * k + 1] : -roots[2 * k + 1], f = to ? 0.5 : 1;
-        const double sign = to ? 1 : -1;
-        EACH_LANE(l) {
+        stn_fft_number *lr = z.re + k * lanes, *li = z.im + k * lanes, *hr = z.re + (h - k) * lanes,
+                       *hi = z.im + (h - k) * lanes;
+        const stn_fft_number wr = roots[2 * k], wi = to ? roots[2 * k + 1] : -roots[2 * k + 1], f = to ? 0.5 : 1;
+        const stn_fft_number sign = to ? 1 : -1;
+        for (int64_t l = 0; lanes % V == 0 && !ends && l < lanes; l += V) {
+            const vector ar = AT_LOOSE(lr + l), ai = AT_LOOSE(li + l), br = AT_LOOSE(hr + l), bi = -AT_LOOSE(hi + l);
+            const vector dr = ar - br, di = ai - bi, re = sign * wr * dr, im = sign * wi * dr;
+            const vector turn_re = im + sign * wr * di, turn_im = sign * wi * di - re;
+            AT_LOOSE(lr + l) = f * (ar + br + turn_re), AT_LOOSE(li + l) = f * (ai + bi + turn_im);
+            AT_LOOSE(hr + l) = f * (ar + br - turn_re), AT_LOOSE(hi + l) = -f * (ai + bi - turn_im);
+        }
+        for (int64_t l = 0; (lanes % V != 0 || ends) && l < lanes; l++) {
             const number a = {lr[l], ends && !to ? 0 : li[l]};
             const number b = {to && ends ? lr[l] : hr[l], to && ends ? -li[l] : ends ? 0 : -hi[l]};
             const number sum = add(a, b), turn = minus_i(mul(sub(a, b), sign * wr, sign * wi));
@@ -218,53 +252,13 @@ INLINE void halves(stn_planes z, int64_t h, const double *roots, const int64_t l
     }
 }
 
-/* Points that lie far apart are asked for before their turn: the processor does not look beyond a page. */
-#define AHEAD 12
-#define PREFETCH(at, lanes, for_writing)                                                                               \
-    for (int64_t ahead = 0; ahead < 2 * (lanes); ahead += 8) __builtin_prefetch((at) + ahead, for_writing)
-
-INLINE void load_across(stn_planes to, const double *from, int64_t points, int64_t step, const int64_t lanes) {
-    for (int64_t k = 0; k < points; k++, from += 2 * step) {
-        double *re = to.re + k * lanes, *im = to.im + k * lanes;
-        PREFETCH(from + 2 * AHEAD * step, lanes, 0);
-        EACH_LANE(l) { re[l] = from[2 * l], im[l] = from[2 * l + 1]; }
-    }
-}
-
-INLINE void load_along(stn_planes to, const double *from, int64_t points, int64_t apart, const int64_t lanes) {
-    for (int64_t k = 0; k < points; k++, from += 2) {
-        double *re = to.re + k * lanes, *im = to.im + k * lanes;
-        EACH_LANE(l) { re[l] = from[2 * l * apart], im[l] = from[2 * l * apart + 1]; }
-    }
-}
-
-INLINE void store_across(double *to, stn_planes from, int64_t points, int64_t step, const int64_t lanes,
-                         double factor) {
-    for (int64_t k = 0; k < points; k++, to += 2 * step) {
-        const double *re = from.re + k * lanes, *im = from.im + k * lanes;
-        PREFETCH(to + 2 * AHEAD * step, lanes, 1);
-        EACH_LANE(l) { to[2 * l] = factor * re[l], to[2 * l + 1] = factor * im[l]; }
-    }
-}
-
-INLINE void store_along(double *to, stn_planes from, int64_t points, int64_t apart, const int64_t lanes,
-                        double factor) {
-    enum { TILE = 16 };
-    for (int64_t first = 0; first < points; first += TILE)
-        for (int64_t l = 0; l < lanes; l++)
-            for (int64_t k = first; k < first + TILE && k < points; k++) {
-                to[2 * (l * apart + k)] = factor * from.re[k * lanes + l];
-                to[2 * (l * apart + k) + 1] = factor * from.im[k * lanes + l];
-            }
-}
-
 /* ---- instruction sets ---------------------------------------------------------------------------------------------- */
 
 #define BY_LANES(word, ...)                                                                                            \
-    if (lanes == 8)                                                                                                    \
-        word(__VA_ARGS__, 8);                                                                                          \
-    else if (lanes == 4)                                                                                               \
-        word(__VA_ARGS__, 4);                                                                                          \
+    if (lanes == STN_FFT_LANES)                                                                                        \
+        word(__VA_ARGS__, STN_FFT_LANES);                                                                              \
+    else if (lanes == STN_FFT_LANES / 2)                                                                               \
+        word(__VA_ARGS__, STN_FFT_LANES / 2);                                                                          \
     else                                                                                                               \
         word(__VA_ARGS__, lanes);
 #define TO_HALF(z, h, roots, lanes)                                                                                    \
@@ -274,32 +268,46 @@ INLINE void store_along(double *to, stn_planes from, int64_t points, int64_t apa
 #define ACROSS(to, from, points, step, factor, lanes) store_across(to, from, points, step, lanes, factor)
 #define ALONG(to, from, points, apart, factor, lanes) store_along(to, from, points, apart, lanes, factor)
 
+/* One function of a set, its lanes known to the compiler where vectors are full. */
+#define WORD(set, attribute, name, word, parameters, ...)                                                              \
+    attribute static void name##_##set parameters { BY_LANES(word, __VA_ARGS__) }
+
 #define DEFINE_SET(set, attribute)                                                                                     \
     attribute static void stage_##set(const stn_fft_stage *g, stn_planes x, stn_planes y, int64_t lanes) {             \
         stage(g, x, y, lanes);                                                                                         \
     }                                                                                                                  \
-    attribute static void times_##set(stn_planes x, stn_planes y, const double *table, int64_t count, int64_t lanes){  \
-        BY_LANES(times_of, x, y, table, count)} attribute static void to_half_##set(stn_planes z, int64_t h,           \
-                                                                                    const double *roots,               \
-                                                                                    int64_t lanes){BY_LANES(           \
-        TO_HALF, z, h, roots)} attribute static void from_half_##set(stn_planes z, int64_t h, const double *roots,     \
-                                                                     int64_t lanes){BY_LANES(                          \
-        FROM_HALF, z, h, roots)} attribute static void load_across_##set(stn_planes to, const double *from,            \
-                                                                         int64_t points, int64_t step, int64_t lanes){ \
-        BY_LANES(load_across, to, from, points,                                                                        \
-                 step)} attribute static void load_along_##set(stn_planes to, const double *from, int64_t points,      \
-                                                               int64_t apart, int64_t lanes){BY_LANES(                 \
-        load_along, to, from, points, apart)} attribute static void store_across_##set(double *to, stn_planes from,    \
-                                                                                       int64_t points, int64_t step,   \
-                                                                                       int64_t lanes, double factor){  \
-        BY_LANES(ACROSS, to, from, points, step,                                                                       \
-                 factor)} attribute static void store_along_##set(double *to, stn_planes from, int64_t points,         \
-                                                                  int64_t apart, int64_t lanes, double factor) {       \
-        BY_LANES(ALONG, to, from, points, apart, factor)                                                               \
-    }                                                                                                                  \
-    static const stn_fft_words words_##set = {stage_##set,        times_##set,       to_half_##set,                    \
-                                              from_half_##set,    load_across_##set, load_along_##set,                 \
-                                              store_across_##set, store_along_##set};
+    WORD(set, attribute, times, times_of,                                                                              \
+         (stn_planes x, stn_planes y, const stn_fft_number *table, int64_t count, int64_t lanes), x, y, table, count)  \
+    WORD(set, attribute, turn, turn_of,                                                                                \
+         (stn_planes x, const stn_fft_number *coarse, stn_planes fine, int64_t count, int64_t lanes), x, coarse, fine, \
+         count)                                                                                                        \
+    WORD(set, attribute, to_half, TO_HALF, (stn_planes z, int64_t h, const stn_fft_number *roots, int64_t lanes), z,   \
+         h, roots)                                                                                                     \
+    WORD(set, attribute, from_half, FROM_HALF, (stn_planes z, int64_t h, const stn_fft_number *roots, int64_t lanes),  \
+         z, h, roots)                                                                                                  \
+    WORD(set, attribute, load_across, load_across,                                                                     \
+         (stn_planes to, const stn_fft_number *from, int64_t points, int64_t step, int64_t lanes), to, from, points,   \
+         step)                                                                                                         \
+    WORD(set, attribute, load_along, load_along,                                                                       \
+         (stn_planes to, const stn_fft_number *from, int64_t points, int64_t apart, int64_t lanes), to, from, points,  \
+         apart)                                                                                                        \
+    WORD(set, attribute, store_across, ACROSS,                                                                         \
+         (stn_fft_number * to, stn_planes from, int64_t points, int64_t step, int64_t lanes, stn_fft_number factor),   \
+         to, from, points, step, factor)                                                                               \
+    WORD(set, attribute, store_along, ALONG,                                                                           \
+         (stn_fft_number * to, stn_planes from, int64_t points, int64_t apart, int64_t lanes, stn_fft_number factor),  \
+         to, from, points, apart, factor)                                                                              \
+    static const stn_fft_words words_##set = {                                                                         \
+        .stage = stage_##set,                                                                                          \
+        .times = times_##set,                                                                                          \
+        .turn = turn_##set,                                                                                            \
+        .to_half = to_half_##set,                                                                                      \
+        .from_half = from_half_##set,                                                                                  \
+        .load_across = load_across_##set,                                                                              \
+        .load_along = load_along_##set,                                                                                \
+        .store_across = store_across_##set,                                                                            \
+        .store_along = store_along_##set,                                                                              \
+    };
 
 DEFINE_SET(portable, )
 #if defined(__x86_64__)

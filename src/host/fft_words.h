@@ -5,11 +5,12 @@
 #define STN_HOST_FFT_WORDS_H
 #include <stdint.h>
 
+#include "host/fft_number.h"
+
 #define STN_FFT_LARGEST_RADIX 61
-#define STN_FFT_LANES 8 /* most lines at once */
 
 typedef struct stn_planes {
-    double *re, *im;
+    stn_fft_number *re, *im;
 } stn_planes;
 
 /* One stage of radix r of lines of n points, s the product of the radices before, m = n / (r s), w_N = exp(-2 pi i / N):
@@ -19,25 +20,29 @@ typedef struct stn_planes {
 typedef struct stn_fft_stage {
     int radix;
     int64_t m, s;
-    const double *roots;  /* w_n^(s p j) for 1 <= j < r, all of p = 0 first, pairs */
-    const double *circle; /* w_r^k for k < r, pairs */
+    const stn_fft_number *roots;  /* w_n^(s p j) for 1 <= j < r, all of p = 0 first, pairs */
+    const stn_fft_number *circle; /* w_r^k for k < r, pairs */
 } stn_fft_stage;
 
 typedef struct stn_fft_words {
     void (*stage)(const stn_fft_stage *stage, stn_planes x, stn_planes y, int64_t lanes);
     /* y = x * table for `count` points; a table of pairs, one for all lines. y may be x. */
-    void (*times)(stn_planes x, stn_planes y, const double *table, int64_t count, int64_t lanes);
+    void (*times)(stn_planes x, stn_planes y, const stn_fft_number *table, int64_t count, int64_t lanes);
+    /* Point k of line l times coarse[k] * fine[k, l], in place: coarse in pairs, fine in planes. */
+    void (*turn)(stn_planes x, const stn_fft_number *coarse, stn_planes fine, int64_t count, int64_t lanes);
     /* A half spectrum of 2h real numbers of the transform Z of their h pairs (even numbers real, odd ones imaginary
      * parts), in place, points 0 to h; and the other way, up to a factor of 2 that makes the inverse come out unscaled.
      * roots: exp(-pi i k / h) for k <= h / 2. */
-    void (*to_half)(stn_planes z, int64_t h, const double *roots, int64_t lanes);
-    void (*from_half)(stn_planes z, int64_t h, const double *roots, int64_t lanes);
+    void (*to_half)(stn_planes z, int64_t h, const stn_fft_number *roots, int64_t lanes);
+    void (*from_half)(stn_planes z, int64_t h, const stn_fft_number *roots, int64_t lanes);
     /* Complex numbers that lie `step` apart in memory for each point, those of all lines side by side (across) or one line
      * after the other (along: lines `apart`); from memory to planes and back, times a factor. */
-    void (*load_across)(stn_planes to, const double *from, int64_t points, int64_t step, int64_t lanes);
-    void (*load_along)(stn_planes to, const double *from, int64_t points, int64_t apart, int64_t lanes);
-    void (*store_across)(double *to, stn_planes from, int64_t points, int64_t step, int64_t lanes, double factor);
-    void (*store_along)(double *to, stn_planes from, int64_t points, int64_t apart, int64_t lanes, double factor);
+    void (*load_across)(stn_planes to, const stn_fft_number *from, int64_t points, int64_t step, int64_t lanes);
+    void (*load_along)(stn_planes to, const stn_fft_number *from, int64_t points, int64_t apart, int64_t lanes);
+    void (*store_across)(stn_fft_number *to, stn_planes from, int64_t points, int64_t step, int64_t lanes,
+                         stn_fft_number factor);
+    void (*store_along)(stn_fft_number *to, stn_planes from, int64_t points, int64_t apart, int64_t lanes,
+                        stn_fft_number factor);
 } stn_fft_words;
 
 /* Those for the CPU that this runs on. */

@@ -27,13 +27,14 @@ static size_t candidates(const stn_fft *fft, const stn_machine *machine, stn_can
     return 1;
 }
 
-/* A pass for each axis, through float64 between them. */
+/* A pass for each axis; numbers between them are float64, or float32 for smaller ones. */
 static void estimate(const stn_fft *fft, const stn_machine *machine, const stn_candidate *candidate,
                      stn_estimate *estimate) {
     (void)candidate;
     double points = (double)fft->n[0] * (double)fft->n[1] * (double)fft->n[2] * (double)fft->batch;
-    *estimate = (stn_estimate){.unit = STN_UNIT_FMA_F64, .launches = fft->rank};
-    estimate->bytes = stn_fft_bytes(fft) + (fft->rank - 1) * 32 * points;
+    const bool wide = fft->dtype == STN_F64;
+    *estimate = (stn_estimate){.unit = wide ? STN_UNIT_FMA_F64 : STN_UNIT_FMA_F32, .launches = fft->rank};
+    estimate->bytes = stn_fft_bytes(fft) + (fft->rank - 1) * (wide ? 32 : 16) * points;
     estimate->flops = stn_fft_flops(fft);
     estimate->seconds = stn_estimate_seconds(estimate, machine);
 }
@@ -62,7 +63,8 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
     if (format == STN_JSON)
         stn_json_integer(text, "threads", threads);
     else
-        stn_text_printf(text, "axis by axis in float64 on %d thread%s", threads, threads == 1 ? "" : "s");
+        stn_text_printf(text, "axis by axis in float%d on %d thread%s", plan->fft.dtype == STN_F64 ? 64 : 32, threads,
+                        threads == 1 ? "" : "s");
 }
 
 static void release(stn_plan *plan) {

@@ -1,0 +1,216 @@
+/* Axis after axis: groups of lines are gathered in the type of the numbers, transformed, put back; between axes they are of
+ * that type. A line
+ * of an even number n of real numbers is one of n/2 complex ones. */
+#include "host/fft_axes.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arith.h"
+#include "base/error.h"
+#include "host/fft_group.h"
+#include "host/fft_line.h"
+#include "host/fft_long.h"
+
+/* Small transforms of a batch go axis by axis together, about so many points at once. */
+#define WAVE_POINTS (1 << 20)
+/* Numbers that keep planes off each other's places in a cache: points of a power of two apart meet there as it is. */
+#define APART 136
+
+struct stn_fft_axes {
+    stn_fft fft;
+    const stn_fft_words *words;
+    int passes, axes[3];    /* in the order in which they run */
+    stn_fft_line *lines[3]; /* by axis; axes of equal length share one */
+    int64_t lanes[3];       /* lines of a group, by axis */
+    stn_fft_number
+        *half_turns;    /* exp(-2 pi i k / n[2]), k <= n[2] / 4, where real numbers are taken in pairs; else NULL */
+    stn_fft_long *grid; /* where it is one long line: it has all but the half turns then, else NULL */
+    int64_t wave;       /* transforms that run together */
+    int64_t room;       /* numbers of each of a slot's four planes */
+    int slots;          /* threads that take groups, each with planes of its own */
+};
+
+typedef struct pass {
+    const stn_fft_axes *host;
+    int axis;
+    stn_fft_view from, to;
+    stn_fft_number scale;
+    int64_t lines;
+    stn_fft_number *planes;
+    _Atomic int64_t next; /* the group that is taken next */
+} pass;
+
+/* ---- lines ------------------------------------------------------------------------------------------------------- */
+
+static stn_planes exchanged(stn_planes a) { return (stn_planes){a.im, a.re}; }
+
+/* Are the lines of this axis real on one side and taken as pairs? */
+static bool is_halved(const stn_fft *fft, int axis) { return fft->kind != STN_C2C && axis == 2 && fft->n[2] % 2 == 0; }
+static int64_t length_of(const stn_fft *fft, int axis) { return is_halved(fft, axis) ? fft->n[2] / 2 : fft->n[axis]; }
+
+/* What a half spectrum leaves out: the conjugates of the points that it has. */
+static void complete(stn_planes x, int64_t known, int64_t n, int64_t lanes) {
+    for (int64_t k = known; k < n; k++)
+        for (int64_t l = 0; l < lanes; l++) {
+            x.re[k * lanes + l] = x.re[(n - k) * lanes + l];
+            x.im[k * lanes + l] = -x.im[(n - k) * lanes + l];
+        }
+}
+
+static void run_group(const pass *p, const stn_fft_group *g, stn_fft_number *planes) {
+    const stn_fft_axes *host = p->host;
+    const stn_fft *fft = &host->fft;
+    int64_t lanes = host->lanes[p->axis], known = p->from.side.n[p->axis], n = fft->n[p->axis];
+    stn_planes x = {planes, planes + host->room}, other = {planes + 2 * host->room, planes + 3 * host->room};
+    bool in_halves = is_halved(fft, p->axis);
+    stn_fft_group_load(&p->from, g, host->words, x, lanes);
+    if (in_halves && !p->from.side.real)
+        host->words->from_half(x, n / 2, host->half_turns, lanes);
+    else if (!p->from.side.real)
+        complete(x, known, n, lanes);
+    if (fft->inverse) x = exchanged(x), other = exchanged(other);
+    x = stn_fft_line_run(host->lines[p->axis], host->words, x, other, lanes);
+    if (fft->inverse) x = exchanged(x);
+    if (in_halves && p->from.side.real) host->words->to_half(x, n / 2, host->half_turns, lanes);
+    stn_fft_group_store(&p->to, g, host->words, x, lanes, p->scale);
+}
+
+/* Each slot takes groups until there are no more: threads need not be equally fast. */
+static void run_slots(void *user, int64_t begin, int64_t end) {
+    pass *p = user;
+    const stn_fft_axes *host = p->host;
+    int64_t lanes = host->lanes[p->axis];
+    for (int64_t slot = begin; slot < end; slot++)
+        for (int64_t first; (first = atomic_fetch_add(&p->next, 1) * lanes) < p->lines;) {
+            stn_fft_group g = {p->axis, first, stn_min(lanes, p->lines - first), is_halved(&host->fft, p->axis)};
+            run_group(p, &g, p->planes + 4 * host->room * slot);
+        }
+}
+
+/* ---- passes ------------------------------------------------------------------------------------------------------ */
+
+/* What lies between two passes: the complex side's elements, dense but where rows or planes would meet in a cache. */
+static stn_fft_side between(const stn_fft *fft) {
+    const stn_fft_side *complex_side = fft->in.real ? &fft->out : &fft->in;
+    stn_fft_side side = {.real = false};
+    int64_t next = 1;
+    for (int axis = 2; axis >= 0; axis--) {
+        side.n[axis] = complex_side->n[axis];
+        side.stride[axis] = next;
+        next *= side.n[axis];
+        if (next * 2 * (int64_t)sizeof(stn_fft_number) % 2048 == 0) next += 64 / (int64_t)sizeof(stn_fft_number);
+    }
+    side.batch_stride = next;
+    return side;
+}
+
+static void *moved(const stn_fft *fft, const stn_fft_side *side, const void *base, int64_t transform) {
+    return (char *)base + transform * side->batch_stride * (int64_t)stn_fft_element(fft, side);
+}
+
+static void run_wave(const stn_fft_axes *host, stn_pool *pool, const void *in, void *out, void *workspace,
+                     int64_t count) {
+    const stn_fft *fft = &host->fft;
+    stn_fft_side side = between(fft);
+    stn_fft_number *work = workspace;
+    stn_fft_view middle = {work, side, STN_FFT_DTYPE}, first = {(void *)in, fft->in, fft->dtype},
+                 last = {out, fft->out, fft->dtype};
+    int64_t held = host->passes > 1 ? 2 * host->wave * side.batch_stride : 0;
+    for (int i = 0; i < host->passes; i++) {
+        bool ends = i == host->passes - 1;
+        pass p = {.host = host, .axis = host->axes[i], .from = i ? middle : first, .to = ends ? last : middle};
+        p.scale = (stn_fft_number)(ends ? fft->scale : 1);
+        p.planes = work + held;
+        p.lines = count;
+        for (int a = 0; a < 3; a++)
+            if (a != p.axis) p.lines *= p.from.side.n[a];
+        stn_pool_for(pool, host->slots, 1, run_slots, &p);
+    }
+}
+
+void stn_fft_axes_run(const stn_fft_axes *host, stn_pool *pool, const void *in, void *out, void *workspace) {
+    const stn_fft *fft = &host->fft;
+    for (int64_t one = 0; host->grid && one < fft->batch; one++)
+        stn_fft_long_run(host->grid, pool, moved(fft, &fft->in, in, one), moved(fft, &fft->out, out, one),
+                         host->half_turns, workspace);
+    if (host->grid) return;
+    for (int64_t first = 0; first < fft->batch; first += host->wave)
+        run_wave(host, pool, moved(fft, &fft->in, in, first), moved(fft, &fft->out, out, first), workspace,
+                 stn_min(host->wave, fft->batch - first));
+}
+
+size_t stn_fft_axes_workspace(const stn_fft_axes *host) {
+    if (host->grid) return (size_t)stn_fft_long_workspace(host->grid) * sizeof(stn_fft_number);
+    int64_t held = host->passes > 1 ? 2 * host->wave * between(&host->fft).batch_stride : 0;
+    return (size_t)(held + 4 * host->room * host->slots) * sizeof(stn_fft_number);
+}
+
+/* ---- tables ------------------------------------------------------------------------------------------------------ */
+
+/* The real side's axis goes first on the way in and last on the way back; so do rows of complex numbers, as threads then write
+ * memory in its order. */
+static void order_axes(stn_fft_axes *host) {
+    bool ascending = host->fft.kind != STN_R2C;
+    for (int i = 0; i < 3; i++) {
+        int axis = ascending ? i : 2 - i;
+        if (axis == 2 || host->fft.n[axis] > 1) host->axes[host->passes++] = axis;
+    }
+}
+
+/* As many lines at once as leave a group's planes in a core's caches, found by timing; few lines one by one. */
+static int64_t lanes_for(int64_t room, int64_t lines) {
+    if (lines < 3 || room > 40000) return 1;
+    return room <= 1100 && lines >= STN_FFT_LANES ? STN_FFT_LANES : STN_FFT_LANES / 2;
+}
+
+static stn_status make_line(stn_fft_axes *host, int axis, stn_error *error) {
+    const stn_fft *fft = &host->fft;
+    for (int before = 0; before < axis; before++)
+        if (host->lines[before] && length_of(fft, before) == length_of(fft, axis))
+            host->lines[axis] = host->lines[before];
+    if (!host->lines[axis]) STN_TRY(stn_fft_line_create(length_of(fft, axis), &host->lines[axis], error));
+    int64_t points = host->wave * fft->n[0] * fft->n[1] * fft->n[2], lines = points / fft->n[axis];
+    int64_t room = stn_max(stn_fft_line_room(host->lines[axis]), fft->n[axis] / 2 + 1);
+    host->lanes[axis] = lanes_for(room, lines);
+    host->room = stn_max(host->room, room * host->lanes[axis]);
+    host->slots = (int)stn_min(host->slots, stn_div_up(lines, host->lanes[axis]));
+    return STN_OK;
+}
+
+stn_status stn_fft_axes_create(const stn_fft *fft, int threads, stn_fft_axes **made, stn_error *error) {
+    *made = NULL;
+    stn_fft_axes *host = calloc(1, sizeof *host);
+    if (!host) return stn_fail_memory(error, "a transform", sizeof *host);
+    stn_status status = STN_OK;
+    host->fft = *fft;
+    host->words = stn_fft_words_best();
+    host->slots = threads;
+    order_axes(host);
+    int64_t points = fft->n[0] * fft->n[1] * fft->n[2];
+    host->wave = host->passes == 1 ? fft->batch : stn_min(fft->batch, stn_max(1, WAVE_POINTS / points));
+    if (stn_fft_long_serves(fft)) status = stn_fft_long_create(fft, threads, lanes_for, &host->grid, error);
+    for (int axis = 0; axis < 3 && status == STN_OK && !host->grid; axis++)
+        if (axis == 2 || fft->n[axis] > 1) status = make_line(host, axis, error);
+    if (status == STN_OK && is_halved(fft, 2) && !(host->half_turns = stn_fft_roots(fft->n[2] / 4 + 1, fft->n[2])))
+        status = stn_fail_memory(error, "the tables of a transform", (size_t)fft->n[2] * 4);
+    host->room = stn_round_up(host->room, 512) + APART;
+    if (status == STN_OK)
+        *made = host;
+    else
+        stn_fft_axes_destroy(host);
+    return status;
+}
+
+void stn_fft_axes_destroy(stn_fft_axes *host) {
+    if (!host) return;
+    for (int axis = 0; axis < 3; axis++) {
+        bool shared = false;
+        for (int before = 0; before < axis; before++) shared = shared || host->lines[before] == host->lines[axis];
+        if (!shared) stn_fft_line_destroy(host->lines[axis]);
+    }
+    stn_fft_long_destroy(host->grid);
+    free(host->half_turns);
+    free(host);
+}

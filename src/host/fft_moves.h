@@ -1,0 +1,139 @@
+/* Numbers from memory to planes and back, for fft_words.c alone: written once, built for each instruction set. Vectors are of
+ * 32 bytes, half as many numbers as a group has lanes at most. */
+#ifndef STN_HOST_FFT_MOVES_H
+#define STN_HOST_FFT_MOVES_H
+#include "host/fft_words.h"
+
+#define INLINE static inline __attribute__((always_inline))
+
+/* What a loop writes, it does not read. */
+#if defined(__clang__)
+#define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define INDEPENDENT _Pragma("GCC ivdep")
+#endif
+
+#define EACH_LANE(l) INDEPENDENT for (int64_t l = 0; l < lanes; l++)
+
+#define V (STN_FFT_LANES / 2)
+#ifdef STN_FFT_F32
+typedef int32_t place;
+#define EVEN 0, 2, 4, 6, 8, 10, 12, 14
+#define ODD 1, 3, 5, 7, 9, 11, 13, 15
+#define LOW 0, 8, 1, 9, 2, 10, 3, 11
+#define HIGH 4, 12, 5, 13, 6, 14, 7, 15
+#else
+typedef int64_t place;
+#define EVEN 0, 2, 4, 6
+#define ODD 1, 3, 5, 7
+#define LOW 0, 4, 1, 5
+#define HIGH 2, 6, 3, 7
+#endif
+typedef stn_fft_number vector __attribute__((vector_size(32)));
+typedef stn_fft_number loose __attribute__((vector_size(32), aligned(sizeof(stn_fft_number)))); /* in memory */
+typedef place places __attribute__((vector_size(32)));
+
+#if defined(__clang__)
+#define SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#else
+#define SHUFFLE(a, b, ...) __builtin_shuffle(a, b, (places){__VA_ARGS__})
+#endif
+#define AT_LOOSE(p) (*(loose *)(p))
+#define AT_LOOSE_CONST(p) (*(const loose *)(p))
+
+/* Points that lie far apart are asked for before their turn: the processor does not look beyond a page. */
+#define AHEAD 12
+#define CACHE_LINE (64 / (int64_t)sizeof(stn_fft_number))
+#define PREFETCH(at, lanes, for_writing)                                                                               \
+    for (int64_t ahead = 0; ahead < 2 * (lanes); ahead += CACHE_LINE) __builtin_prefetch((at) + ahead, for_writing)
+
+/* ---- across ------------------------------------------------------------------------------------------------------ */
+
+INLINE void load_across(stn_planes to, const stn_fft_number *from, int64_t points, int64_t step, const int64_t lanes) {
+    for (int64_t k = 0; k < points; k++, from += 2 * step) {
+        stn_fft_number *re = to.re + k * lanes, *im = to.im + k * lanes;
+        PREFETCH(from + 2 * AHEAD * step, lanes, 0);
+        for (int64_t l = 0; lanes % V == 0 && l < lanes; l += V) {
+            const vector a = AT_LOOSE_CONST(from + 2 * l), b = AT_LOOSE_CONST(from + 2 * l + V);
+            AT_LOOSE(re + l) = SHUFFLE(a, b, EVEN);
+            AT_LOOSE(im + l) = SHUFFLE(a, b, ODD);
+        }
+        for (int64_t l = 0; lanes % V != 0 && l < lanes; l++) re[l] = from[2 * l], im[l] = from[2 * l + 1];
+    }
+}
+
+INLINE void store_across(stn_fft_number *to, stn_planes from, int64_t points, int64_t step, const int64_t lanes,
+                         stn_fft_number factor) {
+    for (int64_t k = 0; k < points; k++, to += 2 * step) {
+        const stn_fft_number *re = from.re + k * lanes, *im = from.im + k * lanes;
+        PREFETCH(to + 2 * AHEAD * step, lanes, 1);
+        for (int64_t l = 0; lanes % V == 0 && l < lanes; l += V) {
+            const vector a = factor * AT_LOOSE_CONST(re + l), b = factor * AT_LOOSE_CONST(im + l);
+            AT_LOOSE(to + 2 * l) = SHUFFLE(a, b, LOW);
+            AT_LOOSE(to + 2 * l + V) = SHUFFLE(a, b, HIGH);
+        }
+        for (int64_t l = 0; lanes % V != 0 && l < lanes; l++)
+            to[2 * l] = factor * re[l], to[2 * l + 1] = factor * im[l];
+    }
+}
+
+/* ---- along: V numbers of each of V lines are a square, whose rows are lines in memory and columns in planes -------- */
+
+/* Squares of `d` numbers off the diagonal of each of 2d change places. */
+#define EXCHANGE(x, d, first, second)                                                                                  \
+    for (int i = 0; i < V; i++)                                                                                        \
+        if (!(i & (d))) {                                                                                              \
+            const vector low = SHUFFLE((x)[i], (x)[i + (d)], first), high = SHUFFLE((x)[i], (x)[i + (d)], second);     \
+            (x)[i] = low, (x)[i + (d)] = high;                                                                         \
+        }
+#define LIST(...) __VA_ARGS__
+
+INLINE void transpose(vector x[V]){
+#ifdef STN_FFT_F32
+    EXCHANGE(x, 1, LIST(0, 8, 2, 10, 4, 12, 6, 14), LIST(1, 9, 3, 11, 5, 13, 7, 15))
+        EXCHANGE(x, 2, LIST(0, 1, 8, 9, 4, 5, 12, 13), LIST(2, 3, 10, 11, 6, 7, 14, 15))
+            EXCHANGE(x, 4, LIST(0, 1, 2, 3, 8, 9, 10, 11), LIST(4, 5, 6, 7, 12, 13, 14, 15))
+#else
+    EXCHANGE(x, 1, LIST(0, 4, 2, 6), LIST(1, 5, 3, 7)) EXCHANGE(x, 2, LIST(0, 1, 4, 5), LIST(2, 3, 6, 7))
+#endif
+}
+
+INLINE void load_along(stn_planes to, const stn_fft_number *from, int64_t points, int64_t apart, const int64_t lanes) {
+    const int64_t whole = lanes % V == 0 ? points - points % (V / 2) : 0;
+    for (int64_t k = 0; k < whole; k += V / 2)
+        for (int64_t first = 0; first < lanes; first += V) {
+            vector x[V];
+            for (int l = 0; l < V; l++) x[l] = AT_LOOSE_CONST(from + 2 * ((first + l) * apart + k));
+            transpose(x);
+            for (int i = 0; i < V / 2; i++) {
+                AT_LOOSE(to.re + (k + i) * lanes + first) = x[2 * i];
+                AT_LOOSE(to.im + (k + i) * lanes + first) = x[2 * i + 1];
+            }
+        }
+    for (int64_t k = whole; k < points; k++)
+        for (int64_t l = 0; l < lanes; l++) {
+            to.re[k * lanes + l] = from[2 * (l * apart + k)];
+            to.im[k * lanes + l] = from[2 * (l * apart + k) + 1];
+        }
+}
+
+INLINE void store_along(stn_fft_number *to, stn_planes from, int64_t points, int64_t apart, const int64_t lanes,
+                        stn_fft_number factor) {
+    const int64_t whole = lanes % V == 0 ? points - points % (V / 2) : 0;
+    for (int64_t k = 0; k < whole; k += V / 2)
+        for (int64_t first = 0; first < lanes; first += V) {
+            vector x[V];
+            for (int i = 0; i < V / 2; i++) {
+                x[2 * i] = factor * AT_LOOSE_CONST(from.re + (k + i) * lanes + first);
+                x[2 * i + 1] = factor * AT_LOOSE_CONST(from.im + (k + i) * lanes + first);
+            }
+            transpose(x);
+            for (int l = 0; l < V; l++) AT_LOOSE(to + 2 * ((first + l) * apart + k)) = x[l];
+        }
+    for (int64_t k = whole; k < points; k++)
+        for (int64_t l = 0; l < lanes; l++) {
+            to[2 * (l * apart + k)] = factor * from.re[k * lanes + l];
+            to[2 * (l * apart + k) + 1] = factor * from.im[k * lanes + l];
+        }
+}
+#endif

@@ -1,0 +1,41 @@
+/* The type of the numbers that transforms are computed in. The files fft_axes, fft_group, fft_line, fft_long and fft_words are
+ * built twice: for float64, and with STN_FFT_F32 for float32, all names with _f32 then. */
+#ifndef STN_HOST_FFT_NUMBER_H
+#define STN_HOST_FFT_NUMBER_H
+
+#ifdef STN_FFT_F32
+typedef float stn_fft_number;
+#define STN_FFT_DTYPE STN_F32
+#define STN_FFT_LANES 16 /* most lines at once: numbers of the widest vector */
+
+#define stn_planes stn_planes_f32
+#define stn_fft_stage stn_fft_stage_f32
+#define stn_fft_words stn_fft_words_f32
+#define stn_fft_words_best stn_fft_words_best_f32
+#define stn_fft_words_at stn_fft_words_at_f32
+#define stn_fft_line stn_fft_line_f32
+#define stn_fft_line_create stn_fft_line_create_f32
+#define stn_fft_line_destroy stn_fft_line_destroy_f32
+#define stn_fft_line_room stn_fft_line_room_f32
+#define stn_fft_line_run stn_fft_line_run_f32
+#define stn_fft_roots stn_fft_roots_f32
+#define stn_fft_group_load stn_fft_group_load_f32
+#define stn_fft_group_store stn_fft_group_store_f32
+#define stn_fft_long stn_fft_long_f32
+#define stn_fft_long_serves stn_fft_long_serves_f32
+#define stn_fft_long_create stn_fft_long_create_f32
+#define stn_fft_long_destroy stn_fft_long_destroy_f32
+#define stn_fft_long_workspace stn_fft_long_workspace_f32
+#define stn_fft_long_run stn_fft_long_run_f32
+#define stn_fft_axes stn_fft_axes_f32
+#define stn_fft_axes_create stn_fft_axes_create_f32
+#define stn_fft_axes_destroy stn_fft_axes_destroy_f32
+#define stn_fft_axes_workspace stn_fft_axes_workspace_f32
+#define stn_fft_axes_run stn_fft_axes_run_f32
+#else
+typedef double stn_fft_number;
+#define STN_FFT_DTYPE STN_F64
+#define STN_FFT_LANES 8
+#endif
+
+#endif

@@ -1,0 +1,124 @@
+/* Long lines are transformed as grids when they are few, and one by one when they are many: both give the same. */
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "grids.h"
+#include "host/fft.h"
+#include "host/fft_long.h"
+
+enum { LINES = 3, THREADS = 2 };
+static const int64_t sizes[] = {8192, 8640, 10000, 12005, 16384, 20000, 30030, 32768, 39366};
+
+static double number_of(stn_dtype dtype, const void *numbers, int64_t at) {
+    return dtype == STN_F64 ? ((const double *)numbers)[at] : (double)((const float *)numbers)[at];
+}
+
+static void *random_numbers(stn_dtype dtype, int64_t count, uint64_t seed) {
+    void *numbers = malloc((size_t)count * stn_dtype_size(dtype));
+    for (int64_t i = 0; i < count; i++) {
+        double value = random_unit(&seed);
+        if (dtype == STN_F64)
+            ((double *)numbers)[i] = value;
+        else
+            ((float *)numbers)[i] = (float)value;
+    }
+    return numbers;
+}
+
+static stn_fft make(const stn_transform *t, int64_t batch) {
+    stn_transform all = *t;
+    stn_fft fft;
+    all.batch = (size_t)batch;
+    cr_assert_eq(stn_fft_make(&all, &fft, NULL), STN_OK);
+    return fft;
+}
+
+static void run_fft(const stn_fft *fft, stn_pool *pool, const void *in, void *out) {
+    stn_host_fft *host;
+    cr_assert_eq(stn_host_fft_create(fft, THREADS, &host, NULL), STN_OK);
+    void *workspace = malloc(stn_host_fft_workspace(host) + 1);
+    stn_host_fft_run(host, pool, in, out, workspace);
+    free(workspace);
+    stn_host_fft_destroy(host);
+}
+
+/* The relative L2 distance between a batch and its transforms one by one. */
+static double compare(const stn_transform *t, stn_pool *pool) {
+    const stn_fft all = make(t, LINES), one = make(t, 1);
+    const int64_t size = (int64_t)stn_dtype_size(t->dtype);
+    const int64_t in_bytes = all.in.batch_stride * (int64_t)stn_fft_element(&all, &all.in);
+    const int64_t out_bytes = all.out.batch_stride * (int64_t)stn_fft_element(&all, &all.out);
+    char *in = random_numbers(t->dtype, LINES * in_bytes / size, 5);
+    char *together = calloc(LINES, (size_t)out_bytes), *alone = calloc(LINES, (size_t)out_bytes);
+    run_fft(&all, pool, in, together);
+    if (t->in_place) memcpy(alone, in, (size_t)(LINES * in_bytes));
+    for (int i = 0; i < LINES; i++)
+        run_fft(&one, pool, (t->in_place ? alone : in) + i * in_bytes, alone + i * out_bytes);
+    double apart = 0, length = 0;
+    for (int64_t i = 0; i < LINES * out_bytes / size; i++) {
+        const double a = number_of(t->dtype, together, i), b = number_of(t->dtype, alone, i);
+        const bool between = t->in_place && i / 2 % t->in_stride[0]; /* elements, which keep what they had */
+        if (!between) apart += (a - b) * (a - b), length += a * a;
+    }
+    free(in), free(together), free(alone);
+    return sqrt(apart / length);
+}
+
+static void check(const stn_transform *t, stn_pool *pool) {
+    const double bar = t->dtype == STN_F64 ? 2e-15 : 1e-6, apart = compare(t, pool);
+    cr_expect(apart <= bar && apart > 0, "%zu points, kind %d, direction %d, stride %ld, %s: %g", t->extent[0], t->kind,
+              t->direction, (long)t->in_stride[0], stn_dtype_name(t->dtype), apart);
+}
+
+static stn_transform transform(int64_t n, stn_dtype dtype, stn_transform_kind kind, stn_direction direction) {
+    stn_transform t = STN_TRANSFORM_INIT;
+    t.rank = 1;
+    t.extent[0] = (size_t)n;
+    t.dtype = dtype;
+    t.kind = kind;
+    t.direction = direction;
+    return t;
+}
+
+static void check_all(stn_dtype dtype) {
+    stn_pool *pool;
+    cr_assert_eq(stn_pool_create(THREADS, &pool, NULL), STN_OK);
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        stn_transform t = transform(sizes[i], dtype, STN_C2C, STN_FORWARD);
+        check(&t, pool);
+        t.direction = STN_INVERSE;
+        t.inverse_scale = 1 / (double)sizes[i];
+        check(&t, pool);
+        t.in_stride[0] = t.out_stride[0] = 3;
+        check(&t, pool);
+        t.in_place = 1;
+        check(&t, pool);
+        t = transform(2 * sizes[i], dtype, STN_R2C, STN_FORWARD);
+        check(&t, pool);
+        t = transform(2 * sizes[i], dtype, STN_C2R, STN_INVERSE);
+        check(&t, pool);
+    }
+    stn_pool_destroy(pool);
+}
+
+Test(fft_long, grids_are_lines_in_float64) { check_all(STN_F64); }
+Test(fft_long, grids_are_lines_in_float32) { check_all(STN_F32); }
+
+Test(fft_long, which_are_grids) {
+    stn_transform t = transform(1 << 20, STN_F64, STN_C2C, STN_FORWARD);
+    stn_fft fft = make(&t, 1);
+    cr_expect(stn_fft_long_serves(&fft));
+    fft = make(&t, LINES);
+    cr_expect(stn_fft_long_serves(&fft), "no cache holds several of its lines");
+    t.extent[0] = 32768;
+    fft = make(&t, LINES);
+    cr_expect(!stn_fft_long_serves(&fft), "threads and vectors have the batch's lines");
+    t.extent[0] = 1048573; /* a prime */
+    fft = make(&t, 1);
+    cr_expect(!stn_fft_long_serves(&fft));
+    t.extent[0] = 4096;
+    fft = make(&t, 1);
+    cr_expect(!stn_fft_long_serves(&fft));
+}
