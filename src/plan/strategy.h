@@ -87,8 +87,8 @@ typedef struct stn_strategy {
     stn_status (*execute_part)(stn_plan *plan, stn_part part, const stn_execution *run, stn_error *error);
     double starts; /* seconds that a process's first plan of it takes to open a library, beside compiling; 0: none */
     bool sources;  /* it adds a constant source itself */
-    bool sums;    /* it serves task->sum */
-    bool stacks;  /* one execute and one estimate make all snapshots; else the plan runs them one after the other */
+    bool sums;     /* it serves task->sum */
+    bool stacks;   /* one execute and one estimate make all snapshots; else the plan runs them one after the other */
 } stn_strategy;
 
 /* A strategy of transforms chooses by plan->fft; all else is the same skeleton. */
