@@ -2,7 +2,9 @@
  * 32 bytes, half as many numbers as a group has lanes at most. */
 #ifndef STN_HOST_FFT_MOVES_H
 #define STN_HOST_FFT_MOVES_H
-#include "host/fft_words.h"
+#include <stdint.h>
+
+#include "host/fft_number.h"
 
 #define INLINE static inline __attribute__((always_inline))
 

@@ -38,4 +38,9 @@ typedef double stn_fft_number;
 #define STN_FFT_LANES 8
 #endif
 
+/* Real and imaginary parts of complex numbers. */
+typedef struct stn_planes {
+    stn_fft_number *re, *im;
+} stn_planes;
+
 #endif

@@ -9,10 +9,6 @@
 
 #define STN_FFT_LARGEST_RADIX 61
 
-typedef struct stn_planes {
-    stn_fft_number *re, *im;
-} stn_planes;
-
 /* One stage of radix r of lines of n points, s the product of the radices before, m = n / (r s), w_N = exp(-2 pi i / N):
  *
  *     y[q + s (r p + j)] = w_n^(s p j) * sum over k < r of  x[q + s (p + m k)] * w_r^(j k),   p < m, q < s, j < r
