@@ -58,7 +58,8 @@ static void try_others(stn_plan *plan, size_t chosen, double seconds, beginning 
     for (int number = 0; number < BEGINNERS; number++)
         if (stn_plan_beginner(plan, number, &any)) try_row(plan, &any, &follower, seconds, best);
     for (size_t i = chosen + 1; i < plan->ranked && plan->ranking[i].applies && tried < OTHERS; i++)
-        if (plan->ranking[i].estimate.stepping && ++tried) try_row(plan, &plan->ranking[i], &follower, seconds, best);
+        if (plan->ranking[i].estimate.stepping && !stn_plan_crowded(plan, chosen + 1, i) && ++tried)
+            try_row(plan, &plan->ranking[i], &follower, seconds, best);
 }
 
 /* The chosen row itself, with kernels compiled in a hurry. */

@@ -9,10 +9,10 @@
 
 #define MOST_CANDIDATES 64
 #define TUNE_SECONDS 10
-#define LOOK_SECONDS 5e-3 /* that learning what a row would compile takes */
-#define HURRY_GAIN 0.1    /* seconds that a hurry shall win at least: what a kernel takes then is a guess */
-#define HURRY 3           /* times, at most, that a hurry shortens what compiling is guessed to take */
-enum { STARTS = 12 };     /* rows, best estimate first, whose compiling is looked at */
+#define LOOK_SECONDS 5e-3         /* that learning what a row would compile takes */
+#define HURRY_GAIN 0.1            /* seconds that a hurry shall win at least: what a kernel takes then is a guess */
+#define HURRY 3                   /* times, at most, that a hurry shortens what compiling is guessed to take */
+enum { STARTS = 12, OF_ONE = 4 }; /* rows, best estimate first, whose compiling is looked at; of each strategy */
 
 static bool wanted(const char *name, const stn_strategy *strategy) {
     return !name || !strcmp(name, "auto") || !strcmp(name, strategy->name);
@@ -257,13 +257,21 @@ static double weigh_beginners(stn_plan *plan, stn_ranked *best) {
     return least;
 }
 
+bool stn_plan_crowded(const stn_plan *plan, size_t from, size_t row) {
+    int alike = 0;
+    for (size_t i = from; i < row; i++) alike += plan->ranking[i].strategy == plan->ranking[row].strategy;
+    return alike >= OF_ONE;
+}
+
 /* Puts the row first that gives all results soonest, compiling included. Rows that can hardly be sooner than what is known already are not
  * looked at: that alone takes milliseconds. */
 static void weigh_compiling(stn_plan *plan) {
     stn_ranked beginner = {0};
     double least = weigh_beginners(plan, &beginner);
     size_t best = STN_PLAN_RANKING;
-    for (size_t i = 0; i < plan->ranked && plan->ranking[i].applies && i < STARTS; i++) {
+    for (size_t i = 0, looked = 0; i < plan->ranked && plan->ranking[i].applies && looked < STARTS; i++) {
+        if (stn_plan_crowded(plan, 0, i)) continue;
+        looked++;
         const double runs = plan->executions * plan->ranking[i].estimate.seconds + plan->ranking[i].strategy->starts;
         if (runs >= least - LOOK_SECONDS) continue; /* looking opens the library too */
         double hurried;

@@ -143,6 +143,8 @@ bool stn_plan_again(stn_plan *plan, const stn_choice *choice);
 /* Seconds that the compiles of a row's kernels would take; INFINITY where it cannot be built. What takes more than `most` is not looked
  * at to the end. */
 double stn_plan_compile_seconds(stn_plan *plan, const stn_ranked *row, double most);
+/* Among the rows from number `from` on, several of its strategy come before this one. */
+bool stn_plan_crowded(const stn_plan *plan, size_t from, size_t row);
 /* Nothing can take over, for want of memory: the chosen row is compiled and prepared. */
 stn_status stn_plan_begin_not(stn_plan *plan, stn_error *error);
 
