@@ -212,9 +212,10 @@ stn_status tree_make(stn_plan *plan, const shape *s, const rates *r, const level
     *made = (tree){.forks = plan->machine.is_device};
     STN_TRY(make_node(&m, &whole, (const int64_t[3]){0, 0, 0}, task->steps, NULL, NULL, 0, &made->root, error));
     stn_device *device = plan->context->device;
-    if (made->forks && device) STN_TRY(stn_fork_create(device, STN_FORK_BRANCHES, &made->fork, error));
-    for (int i = 1; i <= STN_FORK_BRANCHES;
-         i++) /* what branches made right is stored where the whole grid's transforms run */
+    if (made->forks && device && stn_fork_create(device, STN_FORK_BRANCHES, &made->fork, NULL) != STN_OK)
+        made->fork = NULL; /* a driver without streams to spare: one after the other */
+    /* What branches made right is stored where the whole grid's transforms run. */
+    for (int i = 1; i <= STN_FORK_BRANCHES; i++)
         made->plans[0] = (size_t)stn_max((int64_t)made->plans[0], (int64_t)made->plans[i]);
     const int copies = tree_copies(task, made->rounds);
     if (copies == 0) return STN_OK;
