@@ -167,7 +167,16 @@ static double straight_seconds(const stn_task *task, const stn_machine *machine,
     return untimed * (rates.begin + (sparse_splits(task) ? 0.9 * (memory + tensor) : hypot(memory, tensor)));
 }
 
+double sparse_faces(const stn_task *task, const stn_machine *machine, const sparse_shape *shape) {
+    return shape->extended ? 0 : stn_faces_seconds(task, machine, shape->fused);
+}
+
 void sparse_cost(const stn_task *task, const stn_machine *machine, const sparse_shape *shape, stn_estimate *e) {
+    sparse_cost_beside(task, machine, shape, sparse_faces(task, machine, shape), e);
+}
+
+void sparse_cost_beside(const stn_task *task, const stn_machine *machine, const sparse_shape *shape, double faces,
+                        stn_estimate *e) {
     sparse_tiles tiles = sparse_tiles_of(task, shape);
     warp_work work = work_of(task, shape);
     double points = (double)stn_task_points(task), launches = ceil((double)task->steps / shape->fused);
@@ -194,7 +203,6 @@ void sparse_cost(const stn_task *task, const stn_machine *machine, const sparse_
     double least = waves * shape->walk * alone + rates.start / machine->clock;
     double launch = fmax(beside(task, shape, memory, tensor, shared) / launches, least);
     if (!shape->stages) launch = straight_seconds(task, machine, shape, tensor / launches);
-    double faces = shape->extended ? 0 : stn_faces_seconds(task, machine, shape->fused);
     if (sparse_splits(task) && !shape->abreast) launch *= rates.split;
     if (slow_loads(task, shape)) launch *= rates.elements;
     e->seconds = launches * (machine->launch_seconds + launch + faces);

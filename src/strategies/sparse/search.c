@@ -25,11 +25,15 @@ typedef struct search {
     stn_power taps; /* of the launch in hand */
     sparse_spectrum spectrum;
     stn_tally *tally;
+    int faced; /* fused steps of a launch whose faces take so many seconds */
+    double faces;
 } search;
 
 static void insert(search *s, sparse_shape shape) {
     stn_estimate e = {0};
-    sparse_cost(s->task, s->machine, &shape, &e);
+    if (!shape.extended && s->faced != shape.fused)
+        s->faced = shape.fused, s->faces = sparse_faces(s->task, s->machine, &shape);
+    sparse_cost_beside(s->task, s->machine, &shape, shape.extended ? 0 : s->faces, &e);
     sparse_shape *to = stn_best_insert(s->best, s->costs, sizeof shape, &s->count, s->most, e.seconds);
     if (to) *to = shape;
 }
