@@ -13,8 +13,8 @@
 // Each lane reads its own words of the right factor, 16 bytes of a row. Two lanes read the same where windows overlap, and two warps the
 // rows that both look at: the first level cache has those. All rows are asked for before the first is needed.
 //
-// BESIDE warps of a block lie side by side, the others below. In planes a block goes on downwards for a few tiles: a new one takes longer to
-// begin than a tile does. While a warp waits for its rows it has L2 fetch those of its next tile.
+// BESIDE warps of a block lie side by side, the others below. SPARSE_WALKS: in planes a block goes on downwards for a few tiles; while
+// a warp waits for its rows it has L2 fetch those of its next tile (not measured yet).
 #include "sparse/rows.cuh"
 
 constexpr int COUNT = SPARSE_ROW_COUNT[0], READ = COUNT + RUN - 1;  // rows of taps, rows that a warp reads
@@ -135,6 +135,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     long long tile = first,
               x = LINE ? (tile * WARPS + warp) * RUN * SEGMENT_POINTS : tile_x + SEGMENT_POINTS * (warp % BESIDE);
     long long y = LINE ? 0 : tile * TALL + RUN * (warp / BESIDE);
+    row_words rows;
+    const auto read = [&] { read_rows(rows, a, in, x, y - Y_LOW + SPARSE_ROW_FIRST[0], g, t); };
+    if constexpr (!SPARSE_WALKS) read();  // ahead of the left factors
     unsigned meta[REGISTERS];
 #pragma unroll
     for (int i = 0; i < REGISTERS; i++) meta[i] = a.table[32 * i + lane];
@@ -143,8 +146,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
 #pragma unroll 1
     while (true) {
         const bool more = SPARSE_WALKS && tile + 1 < last;
-        row_words rows;
-        read_rows(rows, a, in, x, y - Y_LOW + SPARSE_ROW_FIRST[0], g, t);
+        if constexpr (SPARSE_WALKS) read();
         if (more) ask_for(a, in, x, y + TALL, lane);
         float sum[RUN][4] = {};
         add_rows(sum, held, meta, rows);

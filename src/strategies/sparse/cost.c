@@ -19,7 +19,7 @@
  * bandwidth, of planes beside cycles of a multiprocessor that a point takes, which nothing hides (f32 takes 0.095 ms more than f16
  * for 0.42 GB more, and both 0.03 besides, in one wave of blocks as in seven), and of lines, and such as share their tiles. Straight from
  * memory (bench/results/2026-11-23-sparse-4.md): parts of the copy bandwidth, of what the second level cache answers in its terms, what a
- * launch takes besides, and how much longer it takes in blocks of more than SMALL warps. */
+ * launch takes besides, and how much longer it takes in f16 in blocks of more than SMALL warps. */
 static const struct {
     double faster, tensor, memory, abreast, whole, aside, line, apart, straight, second, begin, large, shared, fewer,
         alone, start, elements, split;
@@ -158,9 +158,8 @@ static double straight_seconds(const stn_task *task, const stn_machine *machine,
     const double tall = shape->beside ? 8.0 * shape->warps / shape->beside : 0;
     const double rows = sparse_reach(task, shape, 1, 0) + sparse_reach(task, shape, 1, 1);
     const double again = tall ? (1 + rows / tall) * (1 + 64 / wide) : 1;
-    const double few = shape->walk > 1 ? 1 : FULL_STRAIGHT / (shape->warps * shape->blocks); /* walks prefetch */
-    const double fewer = pow(fmax(1, few), rates.fewer);
-    const double large = shape->warps > SMALL ? rates.large : 1;
+    const double fewer = pow(fmax(1, FULL_STRAIGHT / (shape->warps * shape->blocks)), rates.fewer);
+    const double large = shape->warps > SMALL && task->dtype == STN_F16 ? rates.large : 1;
     double memory =
         fmax(2 / rates.straight, (1 + again) / rates.second * fewer * large) * bytes / machine->copy_bandwidth;
     const double untimed = shape->walk > 1 ? UNTIMED : 1;
