@@ -70,7 +70,7 @@ static stn_status add_copy(const maker *m, const box *of, int64_t copies, const 
 
 /* Rows between a band's box and the one that it is cut out of, whose layouts these are; both parts by one launch, as two boxes of a
  * batch, where they can be. */
-static stn_status add_rows(const maker *m, const band *b, const rows part[2], const stn_grid_layout *other,
+static stn_status add_rows(const maker *m, const band *b, const rows *part, const stn_grid_layout *other,
                            const stn_grid_layout *own, bool load, stn_plan *plans[2], stn_error *error) {
     const int64_t there = other->stride[b->axis], here = own->stride[b->axis], batch = m->s->task->batch;
     const bool both = b->parts == 2 && batch == 1 && part[0].count == part[1].count;
