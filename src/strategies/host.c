@@ -1,9 +1,11 @@
 /* The host strategy: the definition of right, on the CPU's threads. */
 #include "host/host.h"
 
+#include <math.h>
 #include <stdio.h>
 
 #include "context/context.h"
+#include "host/kernels.h"
 #include "plan/accuracy.h"
 #include "plan/plan.h"
 
@@ -22,19 +24,68 @@ static size_t candidates(const stn_task *task, const stn_machine *machine, stn_c
     return 1;
 }
 
+/* What a step takes, fitted to 102 timed runs of one core: bench/results/2026-11-23-host-costs.md. */
+static const struct {
+    double flops_f64, flops_f32; /* of the flops that a core is assumed to have: sums of lines that lie in a cache */
+    double cached, memory;       /* of its copy bandwidth, where all grids lie in a cache and where they do not */
+    double cached_bytes;
+    double sum;      /* seconds: what the sums of up to STN_KERNEL_TAPS taps of a row take besides */
+    double end;      /* a line beside an end of a row, of which a part lies past it */
+    double gathered; /* a byte of a short row, which is copied with what is past its ends */
+    double half;     /* a number of a line, from half precision */
+    double short_row;
+} costs = {1.85, 2.5, 14, 2, 24e6, 15e-9, 16e-9, 3e-11, 1.9e-10, 128};
+
+/* Lines that the sums of a row read: one for each row that taps see; where a round of taps ends, one again. */
+static double lines_of(const stn_task *task, double rounds) {
+    double lines = rounds - 1;
+    for (size_t k = 0; k < task->ntaps; k++) {
+        const int64_t *at = task->taps[k].offset;
+        lines += !k || at[0] != task->taps[k - 1].offset[0] || at[1] != task->taps[k - 1].offset[1];
+    }
+    return lines;
+}
+
+/* Seconds of one core for what a step does besides sums: lines are made for them. */
+static double lines_cost(const stn_task *task, double live) {
+    const double rounds = ceil((double)task->ntaps / STN_KERNEL_TAPS);
+    const double lines = lines_of(task, rounds), rows = live / (double)task->n[2];
+    const bool open =
+        stn_task_reach(task, 2) && (task->boundary[2][0].kind != STN_FIXED || task->boundary[2][1].kind != STN_FIXED);
+    double seconds = rows * rounds * costs.sum;
+    if (task->dtype == STN_F16)
+        seconds += live * lines * costs.half;
+    else if (open && (double)task->n[2] <= costs.short_row)
+        seconds += live * lines * (double)stn_dtype_size(task->dtype) * costs.gathered;
+    else if (open)
+        seconds += 2 * rows * lines * costs.end;
+    return seconds;
+}
+
 static void estimate(const stn_task *task, const stn_machine *machine, const stn_candidate *candidate,
                      stn_estimate *estimate) {
     (void)candidate;
-    stn_unit unit = task->dtype == STN_F64 ? STN_UNIT_FMA_F64 : STN_UNIT_FMA_F32;
-    double updates = (double)stn_task_points(task) * (double)task->steps;
-
-    *estimate = (stn_estimate){.unit = unit, .launches = (double)task->steps};
-    estimate->bytes = updates * 2 * (double)stn_dtype_size(task->dtype);
-    estimate->flops = updates * 2 * (double)task->ntaps;
-    double moving = estimate->bytes / machine->copy_bandwidth, working = estimate->flops / machine->flops[unit];
+    const stn_unit unit = task->dtype == STN_F64 ? STN_UNIT_FMA_F64 : STN_UNIT_FMA_F32;
+    const double points = (double)stn_task_points(task), steps = (double)task->steps;
+    const double size = (double)stn_dtype_size(task->dtype);
+    double live = points;
+    for (int axis = 0; axis < 3; axis++) {
+        double frozen = 0;
+        for (int side = 0; side < 2; side++)
+            if (task->boundary[axis][side].kind == STN_FIXED) frozen += task->reach[axis][side];
+        live *= fmax(1 - frozen / (double)task->n[axis], 0);
+    }
+    *estimate = (stn_estimate){.unit = unit, .launches = steps};
+    estimate->bytes = steps * points * 2 * size;
+    estimate->flops = steps * live * 2 * (double)task->ntaps;
     estimate->error = stn_error_stepping(task);
     estimate->stepping = true;
-    estimate->seconds = (moving > working ? moving : working) + estimate->launches * machine->launch_seconds;
+    const bool cached = 2 * points * size < costs.cached_bytes;
+    const double core = machine->threads > 0 ? machine->threads : 1;
+    estimate->seconds =
+        estimate->flops / (machine->flops[unit] * (unit == STN_UNIT_FMA_F64 ? costs.flops_f64 : costs.flops_f32)) +
+        estimate->bytes / (machine->copy_bandwidth * (cached ? costs.cached : costs.memory)) +
+        steps * lines_cost(task, live) / core + steps * machine->launch_seconds;
 }
 
 /* The state is the context's pool, borrowed. */

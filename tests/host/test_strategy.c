@@ -59,20 +59,40 @@ Test(strategy, applies_on_the_host_only) {
     stn_task_clear(&task);
 }
 
-Test(strategy, cost_is_the_larger_of_moving_and_arithmetic) {
-    stn_machine machine = {.copy_bandwidth = 1e10, .launch_seconds = 1e-6};
-    machine.flops[STN_UNIT_FMA_F64] = 1e12;
-    stn_task task = make_task(2, 3, taps, problem_of(NULL, 10));
+/* Seconds of the task on so many threads, of which each brings as much as one alone. */
+static double cost_of(const stn_task *task, int threads) {
+    stn_machine machine = {.threads = threads, .copy_bandwidth = 1e10 * threads};
+    machine.flops[STN_UNIT_FMA_F64] = 2e10 * threads, machine.flops[STN_UNIT_FMA_F32] = 4e10 * threads;
     stn_candidate candidate;
     stn_estimate estimate;
-    cr_assert_eq(stn_strategy_host.candidates(&task, &machine, &candidate, 1), 1);
-    stn_strategy_host.estimate(&task, &machine, &candidate, &estimate);
-    cr_expect_float_eq(estimate.bytes, 10.0 * POINTS * 16, 1);
-    cr_expect_float_eq(estimate.flops, 10.0 * POINTS * 6, 1);
-    cr_expect_float_eq(estimate.seconds, 10.0 * POINTS * 16 / 1e10 + 1e-5, 1e-12);
-    machine.flops[STN_UNIT_FMA_F64] = 1e9;
-    stn_strategy_host.estimate(&task, &machine, &candidate, &estimate);
-    cr_expect_float_eq(estimate.seconds, 10.0 * POINTS * 6 / 1e9 + 1e-5, 1e-12);
+    cr_assert_eq(stn_strategy_host.candidates(task, &machine, &candidate, 1), 1);
+    stn_strategy_host.estimate(task, &machine, &candidate, &estimate);
+    cr_expect_float_eq(estimate.bytes, (double)task->steps * POINTS * 2 * (double)stn_dtype_size(task->dtype), 1);
+    return estimate.seconds;
+}
+
+Test(strategy, cost_grows_with_what_there_is_to_do) {
+    stn_problem problem = problem_of(NULL, 10);
+    stn_task task = make_task(2, 3, taps, problem);
+    const double once = cost_of(&task, 1);
+    cr_expect_gt(once, 0);
+    cr_expect_float_eq(cost_of(&task, 4), once / 4, 1e-9 * once);
+    task.steps = 20;
+    cr_expect_float_eq(cost_of(&task, 1), 2 * once, 1e-9 * once);
+    stn_task_clear(&task);
+
+    problem.boundary[1][0].kind = problem.boundary[1][1].kind = STN_FIXED; /* nothing is read past these ends */
+    task = make_task(2, 3, taps, problem);
+    cr_expect_lt(cost_of(&task, 1), once);
+    stn_task_clear(&task);
+
+    problem = problem_of(NULL, 10), problem.dtype = STN_F16; /* each line is made from half precision */
+    task = make_task(2, 3, taps, problem);
+    const double half = cost_of(&task, 1);
+    stn_task_clear(&task);
+    problem.dtype = STN_F32;
+    task = make_task(2, 3, taps, problem);
+    cr_expect_gt(half, cost_of(&task, 1));
     stn_task_clear(&task);
 }
 
