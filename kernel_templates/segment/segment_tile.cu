@@ -1,5 +1,5 @@
 // Any number of steps of a stencil of a plane in one pass over memory, whatever its weights: segment_line.cu in two dimensions, by overlapping
-// tiles, each a torus in one block's shared memory:
+// tiles, each a torus in the shared memory of one block, or of the SHARES blocks of a cluster:
 //
 //     out = inverse transform of (transform of in, times K^f)      K: the symbol of the stencil's taps, f: the steps
 //
@@ -16,19 +16,30 @@
 // A row's pitch is odd: lanes on neighbouring rows, as those on neighbouring cells, meet in no bank. Tiles of a plane lie one after the
 // other along x. A block has one tile; others beside it on a multiprocessor compute while it loads.
 //
-// Reads STORE, REAL, VECTOR, BLOCKS, THREADS_X, X_SIDE_*, Y_SIDE_*, SYMBOL_REAL and TILE_A, TILE_T, TILE_R.
+// A cluster's block b has rows q + R r of q = b EACH .. (b + 1) EACH - 1, EACH = R / SHARES, and all r < T: whole butterflies of radix T, so
+// that rows, and columns but for their last radix, are its own. That one takes frequency t of all q:
+//
+//     block 0   q = 0, 1 | 2, 3 = block 1          R = 4, SHARES = 2, each of T rows
+//               t = 0  x x | x x                   taken from all blocks, put back where it was: so nothing is moved twice, and two
+//               t = 1  x x | x x                   barriers of the cluster are enough, before the foot and after it
+//
+// and the foot's butterflies are dealt to the blocks by sixteens. (SHARES - 1) / SHARES of the tile goes from block to block, twice.
+//
+// Reads STORE, REAL, VECTOR, BLOCKS, THREADS_X, X_SIDE_*, Y_SIDE_*, SYMBOL_REAL and TILE_A, TILE_T, TILE_R, TILE_SHARES.
 #include "device/index.cuh"
 #include "device/ladder.cuh"
 #include "device/twins.cuh"
 #include "params.cuh"
 
 using value = complex<REAL>;
-constexpr int A = TILE_A, T = TILE_T, R = TILE_R, THREADS = THREADS_X;
+constexpr int A = TILE_A, T = TILE_T, R = TILE_R, THREADS = THREADS_X, SHARES = TILE_SHARES;
 constexpr int N = 8 * A, HEIGHT = T * R, PITCH = N + 1;
+constexpr int EACH = R / SHARES, ROWS = T * EACH;  // of a block
 constexpr int GROUPS = A / 2 + 1,
               UNITS = 8 * GROUPS;  // of 8 columns whose mirror images are none of theirs, or are among them
 static_assert(T % 2 == 0 && R % 2 == 0 && THREADS % 32 == 0,
               "mirrored frequencies lie in other lanes, other registers");
+static_assert(R % SHARES == 0, "each block has whole butterflies of radix T");
 
 struct row_line {
     static constexpr int N = ::N, STAGES = 2, THREADS = THREADS_X, LINES = 1, PAD = 0, TABLE = 1024, SHARES = 1;
@@ -37,6 +48,10 @@ struct row_line {
 struct column_line {
     static constexpr int N = HEIGHT, STAGES = 2, THREADS = THREADS_X, LINES = PITCH, PAD = 0, TABLE = 1024, SHARES = 1;
     static constexpr __host__ __device__ int radix(int s) { return s ? R : T; }
+};
+struct share_line {  // what a block has of a column
+    static constexpr int N = ROWS, STAGES = 2, THREADS = THREADS_X, LINES = PITCH, PAD = 0, TABLE = 1024, SHARES = 1;
+    static constexpr __host__ __device__ int radix(int s) { return s ? EACH : T; }
 };
 
 struct tile_arguments {
@@ -53,21 +68,37 @@ struct tile_arguments {
 };
 
 static_assert(is_twin(sizeof(tile_arguments)), "tile_header of segment/tile.c");
-static_assert(is_given(HEIGHT * PITCH * sizeof(value)), "segment_tile_shared of segment/tile.c");
+static_assert(is_given(ROWS * PITCH * sizeof(value)), "segment_tile_shared of segment/tile.c");
 
 struct place {
     const STORE *in;  // the plane
     STORE *out;
     long long y, x;  // of the tile's first input
     bool inside;
+    int rank;  // of the block in its cluster
 };
 __device__ __forceinline__ place find(const tile_arguments &a) {
-    const unsigned row = blockIdx.x / a.tiles_x, plane = row / a.tiles_y, grid = plane / a.planes;
+    const unsigned tile = blockIdx.x / SHARES, row = tile / a.tiles_x, plane = row / a.tiles_y, grid = plane / a.planes;
     const long long y = static_cast<long long>(row - plane * a.tiles_y) * a.useful_y - a.lead_y,
-                    x = static_cast<long long>(blockIdx.x - row * a.tiles_x) * a.useful_x - a.lead_x;
+                    x = static_cast<long long>(tile - row * a.tiles_x) * a.useful_x - a.lead_x;
     const unsigned z = plane - grid * a.planes;
-    return {a.in + z * a.in_far[1] + grid * a.in_far[2], a.out + z * a.out_far[1] + grid * a.out_far[2], y, x,
-            y >= 0 && x >= 0 && y + HEIGHT <= a.ny && x + 2 * N <= a.nx};
+    return {a.in + z * a.in_far[1] + grid * a.in_far[2],
+            a.out + z * a.out_far[1] + grid * a.out_far[2],
+            y,
+            x,
+            y >= 0 && x >= 0 && y + HEIGHT <= a.ny && x + 2 * N <= a.nx,
+            SHARES > 1 ? static_cast<int>(cluster_rank()) : 0};
+}
+// The row of the tile that lies at row i of this block.
+__device__ __forceinline__ int row_of(const place &s, int i) {
+    return SHARES > 1 ? i / EACH * R + s.rank * EACH + i % EACH : i;
+}
+// Until all that have a part of the tile are here.
+__device__ __forceinline__ void wait_for_tile() {
+    if (SHARES > 1)
+        cluster_barrier();
+    else
+        __syncthreads();
 }
 
 // ---- rows
@@ -84,8 +115,8 @@ __device__ __forceinline__ value point_at(const tile_arguments &a, const place &
 // The first rung of all rows.
 __device__ __forceinline__ void load_rows(const tile_arguments &a, const place &s, value *tile) {
 #pragma unroll 1
-    for (int i = threadIdx.x; i < 8 * HEIGHT; i += THREADS) {
-        const int y = i / 8, j = i % 8;
+    for (int i = threadIdx.x; i < 8 * ROWS; i += THREADS) {
+        const int y = row_of(s, i / 8), j = i % 8;
         const long long from = s.inside ? s.y + y : fold_far<Y_SIDE_LOW, Y_SIDE_HIGH>(s.y + y, a.ny);
         const STORE *const row = s.in + from * a.in_far[0];
         value x[A];
@@ -93,16 +124,16 @@ __device__ __forceinline__ void load_rows(const tile_arguments &a, const place &
         for (int r = 0; r < A; r++) x[r] = point_at(a, s, row, j + 8 * r);
         dft<A>(x);
         turn_rung<row_line, 0>(x, j, a.row_roots);
-        put_cells<row_line, 0>(x, tile + y * PITCH, j);
+        put_cells<row_line, 0>(x, tile + i / 8 * PITCH, j);
     }
     __syncthreads();
 }
 // The second rung: the same both ways, for nothing is turned there. Neighbouring lanes have neighbouring rows.
 __device__ __forceinline__ void turn_rows(value *tile) {
 #pragma unroll 1
-    for (int i = threadIdx.x; i < A * HEIGHT; i += THREADS) {
-        value *const row = tile + i % HEIGHT * PITCH;
-        const int first = rung<row_line, 1>::first(i / HEIGHT);
+    for (int i = threadIdx.x; i < A * ROWS; i += THREADS) {
+        value *const row = tile + i % ROWS * PITCH;
+        const int first = rung<row_line, 1>::first(i / ROWS);
         value x[8];
         take_cells<row_line, 1>(x, row, first);
         dft<8>(x);
@@ -114,12 +145,12 @@ __device__ __forceinline__ void store_rows(const tile_arguments &a, const place 
     const unsigned rows = static_cast<unsigned>(min(static_cast<long long>(a.useful_y), a.ny - s.y - a.lead_y)),
                    columns = static_cast<unsigned>(min(static_cast<long long>(a.useful_x), a.nx - s.x - a.lead_x));
 #pragma unroll 1
-    for (int i = threadIdx.x; i < 8 * HEIGHT; i += THREADS) {
-        const int y = i / 8, j = i % 8;
+    for (int i = threadIdx.x; i < 8 * ROWS; i += THREADS) {
+        const int y = row_of(s, i / 8), j = i % 8;
         if (static_cast<unsigned>(y - a.lead_y) >= rows) continue;
         STORE *const row = s.out + (s.y + y) * a.out_far[0] + s.x;
         value x[A];
-        take_cells<row_line, 0>(x, tile + y * PITCH, j);
+        take_cells<row_line, 0>(x, tile + i / 8 * PITCH, j);
         turn_rung<row_line, 0>(x, j, a.row_roots);
         dft<A>(x);
 #pragma unroll
@@ -139,19 +170,18 @@ __device__ __forceinline__ void store_rows(const tile_arguments &a, const place 
 
 // ---- columns
 template <bool BACK>
-__device__ __forceinline__ void turn_columns(const tile_arguments &a, value *tile) {
+__device__ __forceinline__ void turn_columns(const tile_arguments &a, const place &s, value *tile) {
 #pragma unroll 1
-    for (int i = threadIdx.x; i < N * R; i += THREADS) {
+    for (int i = threadIdx.x; i < N * EACH; i += THREADS) {
         value *const column = tile + i % N;
-        const int q = i / N;
+        const int first = i / N, q = s.rank * EACH + first;
         value x[T];
-        take_cells<column_line, 0>(x, column, q);
+        take_cells<share_line, 0>(x, column, first);
         if (BACK) turn_rung<column_line, 0>(x, q, a.column_roots);
         dft<T>(x);
         if (!BACK) turn_rung<column_line, 0>(x, q, a.column_roots);
-        put_cells<column_line, 0>(x, column, q);
+        put_cells<share_line, 0>(x, column, first);
     }
-    __syncthreads();
 }
 
 // A frequency k of the complex transform Z and -k, of the other lane, make up those of the real points, k and N further on. With s and d half
@@ -193,30 +223,55 @@ __device__ __forceinline__ void mix(value (&x)[R], int t, const mixing &m) {
         x[r] = mixed(m, row(r), x[r], low), x[s] = mixed(m, row(s), x[s], high);
     }
 }
-// The foot of all columns, down and up again. A warp's first 16 lanes have columns of two groups, the others their mirror images.
-__device__ __forceinline__ void convolve_columns(const tile_arguments &a, value *tile) {
+// The foot's points of frequency t of a column: point q is block q / EACH's.
+__device__ __forceinline__ void take_foot(value (&x)[R], const value *column, int t) {
+    if constexpr (SHARES == 1)
+        take_cells<column_line, 1>(x, column, t * R);
+    else
+#pragma unroll
+        for (int q = 0; q < R; q++) {
+            words_of<REAL> words;
+            const value *const from = column + (t * EACH + q % EACH) * PITCH;
+            cluster_load(words.word, reinterpret_cast<const unsigned *>(from), q / EACH);
+            x[q] = from_words<REAL>(words.word);
+        }
+}
+__device__ __forceinline__ void put_foot(const value (&x)[R], value *column, int t) {
+    if constexpr (SHARES == 1)
+        put_cells<column_line, 1>(x, column, t * R);
+    else
+#pragma unroll
+        for (int q = 0; q < R; q++) {
+            words_of<REAL> words;
+            words_from(x[q], words.word);
+            value *const to = column + (t * EACH + q % EACH) * PITCH;
+            cluster_store(reinterpret_cast<unsigned *>(to), words.word, q / EACH);
+        }
+}
+// The foot of all columns, down and up again, by sixteens. A warp's first 16 lanes have columns of two groups, the others their mirror images.
+__device__ __forceinline__ void convolve_columns(const tile_arguments &a, const place &s, value *tile) {
+    static_assert(T * UNITS % 16 == 0, "whole sixteens");
     const bool second = threadIdx.x % 32 >= 16;
-    const int own = threadIdx.x / 32 * 16 + threadIdx.x % 16;
+    const int step = THREADS / 32 * SHARES;
 #pragma unroll 1
-    for (int base = 0; base < T * UNITS; base += THREADS / 2) {
-        const int i = base + own, unit = i % UNITS, t = min(i / UNITS, T - 1), d = unit / 8, e = unit % 8;
+    for (int sixteen = threadIdx.x / 32 * SHARES + s.rank; sixteen < T * UNITS / 16; sixteen += step) {
+        const int i = 16 * sixteen + threadIdx.x % 16, unit = i % UNITS, t = i / UNITS, d = unit / 8, e = unit % 8;
         const bool middle = 2 * d == A, among = d == 0 || middle;
         const int to_e = d == 0 ? (8 - e) % 8 : 7 - e;  // the mirrored column's; its group is A - d
-        const bool same_rows = t == 0 || 2 * t == T, once = !among || (same_rows ? e <= to_e : 2 * t < T);
-        const bool active = i < T * UNITS && once, writes = active && !(second && among && same_rows && e == to_e);
+        const bool same_rows = t == 0 || 2 * t == T, active = !among || (same_rows ? e <= to_e : 2 * t < T);
+        const bool writes = active && !(second && among && same_rows && e == to_e);
         const int group = second ? (A - d) % A : d, column = 8 * group + (second ? to_e : e);
-        const int rows = second ? (T - t) % T : t;
+        const int own = second ? (T - t) % T : t;
         value *const line = tile + column;
         const value turn = load_pair(a.turns + 2 * unit);
         value x[R] = {};
-        if (active) take_cells<column_line, 1>(x, line, rows * R);
+        if (active) take_foot(x, line, own);
         dft<R>(x);
         mix(x, t, {a.symbol + 2 * (t * UNITS + unit), second ? -turn.re : turn.re, turn.im, second});
         dft<R>(x);
         __syncwarp();  // a column that is its own mirror image has been read twice
-        if (writes) put_cells<column_line, 1>(x, line, rows * R);
+        if (writes) put_foot(x, line, own);
     }
-    __syncthreads();
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) segment_tile(const __grid_constant__ tile_arguments a) {
@@ -225,9 +280,12 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) segment_tile(const
     const place s = find(a);
     load_rows(a, s, tile);
     turn_rows(tile);
-    turn_columns<false>(a, tile);
-    convolve_columns(a, tile);
-    turn_columns<true>(a, tile);
+    turn_columns<false>(a, s, tile);
+    wait_for_tile();
+    convolve_columns(a, s, tile);
+    wait_for_tile();  // no block touches another's memory after this, so each may end when it likes
+    turn_columns<true>(a, s, tile);
+    __syncthreads();
     turn_rows(tile);
     store_rows(a, s, tile);
 }

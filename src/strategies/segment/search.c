@@ -219,23 +219,38 @@ static bool search_lines(search *s, segment_shape *best, double *costs, size_t *
 
 #define MOST_TILES 32 /* that are timed where nothing else serves; else: */
 #define TILES_BESIDE 6
+#define CLUSTERED 12 /* tiles of clusters, which are timed beside */
+
+/* Tiles beside `found` shapes, which are passes along lines. */
+static size_t add_tiles(const search *s, segment_shape *best, double *costs, size_t found, size_t most, size_t room,
+                        const char **why) {
+    const bool timed = s->products;
+    const size_t plain = (size_t)stn_min((int64_t)most, STN_CANDIDATES);
+    double tile_costs[2][MOST_TILES];
+    segment_shape tiles[2][MOST_TILES];
+    segment_tiles_found lists[2] = {{tiles[0], tile_costs[0], 0, room},
+                                    {tiles[1], tile_costs[1], 0, (size_t)stn_min((int64_t)room, CLUSTERED)}};
+    (void)segment_tile_search(s->task, s->machine, lists, why, s->tally);
+    for (int k = 0; k < 2; k++)
+        for (size_t i = 0; i < lists[k].found; i++) {
+            if (timed && found == most) break;
+            segment_shape *to =
+                timed ? &best[found++] : stn_best_insert(best, costs, sizeof *best, &found, plain, lists[k].costs[i]);
+            if (to) *to = lists[k].best[i];
+        }
+    return found;
+}
 
 size_t segment_search(const stn_task *task, const stn_machine *machine, segment_shape *best, size_t most,
                       const char **why, stn_tally *tally) {
     search s = {.task = task, .machine = machine, .products = most > STN_CANDIDATES, .tally = tally};
-    double costs[STN_CANDIDATES], tile_costs[MOST_TILES];
-    segment_shape tiles[MOST_TILES];
-    size_t found = 0, tiled = 0;
+    double costs[STN_CANDIDATES];
+    size_t found = 0;
     const size_t plain = (size_t)stn_min((int64_t)most, STN_CANDIDATES);
     const char *other = NULL;
-    const bool timed = most > STN_CANDIDATES, lines = search_lines(&s, best, costs, &found, plain, most == 1, why);
+    const bool timed = s.products, lines = search_lines(&s, best, costs, &found, plain, most == 1, why);
     const size_t room = lines ? (size_t)stn_min((int64_t)plain, TILES_BESIDE) : timed ? MOST_TILES : plain;
-    (void)segment_tile_search(task, machine, tiles, tile_costs, &tiled, room, lines ? &other : why, tally);
     if (timed) found = add_variants(&s, best, found, most);
-    for (size_t i = 0; i < tiled; i++) {
-        segment_shape *to =
-            timed ? &best[found++] : stn_best_insert(best, costs, sizeof *best, &found, plain, tile_costs[i]);
-        if (to) *to = tiles[i];
-    }
+    found = add_tiles(&s, best, costs, found, most, room, lines ? &other : why);
     return timed ? add_tile_variants(best, found, most) : found;
 }

@@ -263,6 +263,7 @@ static void print_passes(const stn_task *task, const segment_shape *shape, stn_t
         stn_text_printf(text, ", tori of %d x %d points, %d x %d of them outputs, %d threads",
                         segment_tile_points(shape, 0), segment_tile_points(shape, 1), shape->pass[0].useful,
                         shape->pass[1].useful, 32 * shape->tile);
+        if (shape->shares) stn_text_printf(text, ", each in a cluster of %d blocks", shape->shares);
         if (shape->margins) stn_text_printf(text, ", margins stepped");
         return;
     }

@@ -24,7 +24,10 @@ typedef struct segment_shape {
     uint8_t sources;     /* 1: what sides of a plane add comes by source.h */
     uint8_t whole;       /* points of f64 go through shared memory whole, not by halves */
     uint8_t fragment;    /* of products: product.h */
-    int pairs;           /* of columns of a tile, along y and z */
+    union {
+        int pairs;  /* of columns of a tile, along y and z */
+        int shares; /* blocks of a cluster that hold a tile of tile.h together; 0: it is one block's */
+    };
     int blocks; /* of a multiprocessor, for which registers are kept few enough, of the pass along x if there are more; 0: as a pass's segments
                    have it */
     uint8_t passes;

@@ -18,17 +18,23 @@
 #define MOST_LOOKS 6   /* at numbers of launches beyond these */
 #define MOST_FITS 2
 #define MANY_TAPS 64   /* with more looking takes long: few launches only */
-#define MOST_REACH 144 /* of the longest tile, which leaves the least outputs */
+#define MOST_REACH 144 /* of the longest tile in one block, which leaves the least outputs */
 #define MOST_MARGIN 64 /* steps that margins at faces are stepped in one launch */
 
 /* Of sides in sixteenths: rows are of 8 times as many complex points, columns of two radices. */
 static const int sixteenths[] = {2, 3, 4, 5, 6, 7, 8, 10, 12};
 enum { SIDES = sizeof sixteenths / sizeof *sixteenths };
+/* Of tiles that a cluster holds: along y and x, in as many blocks. */
+#define LONGEST 16
+static const uint8_t in_clusters[][2] = {{8, 16}, {16, 8}, {12, 12}, {12, 16}, {16, 12}, {16, 16}},
+                     shares[] = {2, 4, 8};
 
 /* Of a side, along y (0) or x. */
 static int sixteenths_of(const segment_shape *shape, int which) { return (unsigned char)shape->pass[which].first; }
 
 int segment_tile_points(const segment_shape *shape, int which) { return 16 * sixteenths_of(shape, which); }
+
+int segment_tile_shares(const segment_shape *shape) { return shape->shares ? shape->shares : 1; }
 
 void segment_tile_radices(const segment_shape *shape, int radices[2]) {
     const int first = sixteenths_of(shape, 0);
@@ -38,7 +44,7 @@ void segment_tile_radices(const segment_shape *shape, int radices[2]) {
 
 size_t segment_tile_shared(stn_dtype dtype, const segment_shape *shape) {
     return (size_t)segment_tile_points(shape, 0) * (size_t)(segment_tile_points(shape, 1) / 2 + 1) *
-           (dtype == STN_F64 ? 16 : 8);
+           (dtype == STN_F64 ? 16 : 8) / (size_t)segment_tile_shares(shape);
 }
 
 /* ---- the axes ------------------------------------------------------------------------------------------------------ */
@@ -99,11 +105,16 @@ static bool shared_holds(const stn_task *task, const stn_machine *machine, void 
 }
 static bool tiles_count(const stn_task *task, const stn_machine *machine, void *of) {
     (void)machine;
-    return segment_tile_count(task, of) < 0x1p31;
+    return segment_tile_count(task, of) * segment_tile_shares(of) < 0x1p31;
+}
+static bool clusters_are(const stn_task *task, const stn_machine *machine, void *of) {
+    (void)task;
+    return segment_tile_shares(of) == 1 || machine->sm >= 90;
 }
 static const stn_constraint constraints[] = {
+    {"clusters of tiles", "blocks of a cluster hold a tile together, which sm_90 was the first to have", clusters_are},
     {"shared memory of tiles", "a tile fits a block's shared memory", shared_holds},
-    {"tiles", "tiles are counted in 31 bits", tiles_count},
+    {"tiles", "blocks of tiles are counted in 31 bits", tiles_count},
 };
 
 /* Warps of a block: those that take least. */
@@ -136,9 +147,7 @@ typedef struct search {
     const stn_machine *machine;
     segment_axis axes[2];
     bool alike; /* taps reach as far along both axes */
-    segment_shape *best;
-    double *costs;
-    size_t *found, most;
+    segment_tiles_found *lists;
     stn_tally *tally;
     double largest; /* of the symbol; 0: not known yet */
 } search;
@@ -147,11 +156,10 @@ typedef struct search {
 static bool find_reaches(const search *s, uint64_t fused, stn_reach reach[2]) {
     for (int i = 0; i < 2; i++) {
         reach[i] = i && s->alike ? reach[0] : reach_of(s->task, i, fused);
-        bool fits = false;
-        for (int k = SIDES - 1; k >= 0 && !fits; k--) {
-            segment_pass pass;
+        segment_pass pass;
+        bool fits = place_outputs(s->task, &s->axes[i], &reach[i], LONGEST, &pass);
+        for (int k = SIDES - 1; k >= 0 && !fits; k--)
             fits = place_outputs(s->task, &s->axes[i], &reach[i], sixteenths[k], &pass);
-        }
         if (!fits) return false;
     }
     return true;
@@ -164,27 +172,44 @@ static bool is_whole(const stn_task *task, const segment_shape *shape) {
     return true;
 }
 
+/* What is the same of all tiles for launches of one length. */
+typedef struct launches_of {
+    segment_shape shape;
+    stn_reach reach[2];
+    double faces;
+} launches_of;
+
+/* A tile of so many sixteenths along y and x; false: it serves no such launches. */
+static bool add_tile(const search *s, const launches_of *l, int y, int x, int in) {
+    const int first[2] = {y, x};
+    segment_shape shape = l->shape;
+    shape.shares = in;
+    for (int i = 0; i < 2; i++)
+        if (!place_outputs(s->task, &s->axes[i], &l->reach[i], first[i], &shape.pass[i])) return false;
+    if (shape.launches > 1 && is_whole(s->task, &shape)) return true; /* one is enough then */
+    if (!STN_CONSTRAINTS_HOLD(constraints, s->task, s->machine, &shape, s->tally)) return false;
+    choose_threads(s->task, s->machine, &shape);
+    stn_estimate e;
+    segment_tile_cost_beside(s->task, s->machine, &shape, l->faces, &e);
+    segment_tiles_found *to = &s->lists[in > 0];
+    segment_shape *at = stn_best_insert(to->best, to->costs, sizeof *to->best, &to->found, to->most, e.seconds);
+    if (at) *at = shape;
+    return true;
+}
+
 /* All tiles for launches of one length. */
-static bool add_tiles(const search *s, segment_shape shape, const stn_reach reach[2]) {
-    const double faces = segment_tile_faces(s->task, s->machine, &shape);
+static bool add_tiles(const search *s, const launches_of *l) {
     bool any = false;
     for (int y = 0; y < SIDES; y++)
-        for (int x = 0; x < SIDES; x++) {
-            const int first[2] = {sixteenths[y], sixteenths[x]};
-            bool good = true;
-            for (int i = 0; i < 2; i++)
-                good = good && place_outputs(s->task, &s->axes[i], &reach[i], first[i], &shape.pass[i]);
-            if (good && shape.launches > 1 && is_whole(s->task, &shape)) { /* one is enough then */
-                any = true;
-                continue;
-            }
-            if (!good || !STN_CONSTRAINTS_HOLD(constraints, s->task, s->machine, &shape, s->tally)) continue;
-            choose_threads(s->task, s->machine, &shape);
-            any = true;
-            stn_estimate e;
-            segment_tile_cost_beside(s->task, s->machine, &shape, faces, &e);
-            segment_shape *to = stn_best_insert(s->best, s->costs, sizeof *s->best, s->found, s->most, e.seconds);
-            if (to) *to = shape;
+        for (int x = 0; x < SIDES; x++) any |= add_tile(s, l, sixteenths[y], sixteenths[x], 0);
+    for (size_t i = 0; i < sizeof in_clusters / sizeof *in_clusters; i++)
+        for (size_t k = 0; k < sizeof shares; k++) {
+            int radices[2];
+            segment_shape shape = l->shape;
+            shape.pass[0].first = (int8_t)in_clusters[i][0];
+            segment_tile_radices(&shape, radices);
+            if (radices[1] % shares[k]) continue;
+            any |= add_tile(s, l, in_clusters[i][0], in_clusters[i][1], shares[k]);
         }
     return any;
 }
@@ -199,12 +224,12 @@ static bool add_launches(search *s, int64_t launches) {
     const stn_task *task = s->task;
     const int64_t fused = stn_div_up((int64_t)task->steps, launches);
     const bool margins = !s->axes[0].exact || !s->axes[1].exact;
-    stn_reach reach[2];
+    launches_of l = {.shape = {.launches = (int)launches, .fused = (int)fused, .margins = margins, .passes = 1}};
     int64_t low[3], high[3];
     if (margins && (fused > MOST_MARGIN || !stn_faces_interior(task, (int)fused, low, high))) return false;
-    if (!find_reaches(s, (uint64_t)fused, reach) || grows_too_far(s, fused)) return false;
-    const segment_shape shape = {.launches = (int)launches, .fused = (int)fused, .margins = margins, .passes = 1};
-    return add_tiles(s, shape, reach);
+    if (!find_reaches(s, (uint64_t)fused, l.reach) || grows_too_far(s, fused)) return false;
+    l.faces = segment_tile_faces(task, s->machine, &l.shape);
+    return add_tiles(s, &l);
 }
 
 /* Of launches. */
@@ -223,15 +248,14 @@ static bool add_many(search *s, int enough) {
     return fits > 0;
 }
 
-bool segment_tile_search(const stn_task *task, const stn_machine *machine, segment_shape *best, double *costs,
-                         size_t *found, size_t most, const char **why, stn_tally *tally) {
+bool segment_tile_search(const stn_task *task, const stn_machine *machine, segment_tiles_found lists[2],
+                         const char **why, stn_tally *tally) {
     if (!is_served(task, why)) return false;
     *why = "its taps reach too far, or its symbol grows past the data's range";
-    search s = {task,         machine,        {segment_tile_axis(task, 0), segment_tile_axis(task, 1)},
-                .best = best, .costs = costs, .found = found,
-                .most = most, .tally = tally};
+    search s = {
+        task, machine, {segment_tile_axis(task, 0), segment_tile_axis(task, 1)}, .lists = lists, .tally = tally};
     s.alike = stn_reach_alike(task, 1, 2);
-    const bool one = most == 1 || task->ntaps > MANY_TAPS;
+    const bool single = lists[0].most == 1, one = single || task->ntaps > MANY_TAPS;
     bool any = false; /* shorter launches reach less far and grow less: where those do not fit, none does */
     for (size_t i = one ? FIRST_OF_FEW : 0; i < sizeof numbers / sizeof *numbers; i++) {
         const int64_t launches = numbers[i];
@@ -239,5 +263,5 @@ bool segment_tile_search(const stn_task *task, const stn_machine *machine, segme
         if (!add_launches(&s, launches)) break;
         any = true;
     }
-    return any || (task->ntaps <= MANY_TAPS && add_many(&s, most == 1 ? 1 : MOST_FITS));
+    return any || (task->ntaps <= MANY_TAPS && add_many(&s, single ? 1 : MOST_FITS));
 }

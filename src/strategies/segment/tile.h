@@ -1,5 +1,5 @@
-/* Planes, whatever their weights, in one pass over memory: overlapping tiles, each a torus in one block's shared memory
- * (segment_tile.cu). */
+/* Planes, whatever their weights, in one pass over memory: overlapping tiles, each a torus in the shared memory of one block or of a
+ * cluster's (segment_tile.cu). */
 #ifndef STN_STRATEGIES_SEGMENT_TILE_H
 #define STN_STRATEGIES_SEGMENT_TILE_H
 #include "context/kernel.h"
@@ -18,10 +18,17 @@ typedef struct segment_tile {
     size_t shared;
 } segment_tile;
 
-/* Adds shapes of tiles to a list of the cheapest, as stn_best_insert does. False, with *why: tiles do not serve the task; *why stays
- * where they do and none is found. */
-bool segment_tile_search(const stn_task *task, const stn_machine *machine, segment_shape *best, double *costs,
-                         size_t *found, size_t most, const char **why, stn_tally *tally);
+/* The cheapest shapes of tiles, at most `most`, with what they cost. */
+typedef struct segment_tiles_found {
+    segment_shape *best;
+    double *costs;
+    size_t found, most;
+} segment_tiles_found;
+
+/* Adds shapes of tiles to lists of the cheapest: those in one block to [0], those of clusters to [1]. False, with *why: tiles do not serve
+ * the task; *why stays where they do and none is found. */
+bool segment_tile_search(const stn_task *task, const stn_machine *machine, segment_tiles_found lists[2],
+                         const char **why, stn_tally *tally);
 void segment_tile_cost(const stn_task *task, const stn_machine *machine, const segment_shape *shape, stn_estimate *e);
 /* The same where it is known how many seconds of each launch the margins take: looking for that takes milliseconds. */
 void segment_tile_cost_beside(const stn_task *task, const stn_machine *machine, const segment_shape *shape,
@@ -31,8 +38,9 @@ double segment_tile_faces(const stn_task *task, const stn_machine *machine, cons
 double segment_tile_seconds(const stn_task *task, const stn_machine *machine, const segment_shape *shape,
                             double *flops);
 double segment_tile_count(const stn_task *task, const segment_shape *shape); /* tiles of all grids */
-/* Points of a tile along y (0) and x (1), and its bytes. */
+/* Points of a tile along y (0) and x (1), the blocks that have it, and bytes of each. */
 int segment_tile_points(const segment_shape *shape, int which);
+int segment_tile_shares(const segment_shape *shape);
 size_t segment_tile_shared(stn_dtype dtype, const segment_shape *shape);
 int segment_tile_registers(stn_dtype dtype); /* of a thread, at most */
 int segment_tile_blocks(const stn_task *task, const stn_machine *machine, const segment_shape *shape);

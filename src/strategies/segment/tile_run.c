@@ -39,6 +39,7 @@ stn_status segment_tile_get(stn_plan *plan, const segment_shape *shape, segment_
     stn_params_int(&params, "TILE_A", segment_tile_points(shape, 1) / 16);
     stn_params_int(&params, "TILE_T", radices[0]);
     stn_params_int(&params, "TILE_R", radices[1]);
+    stn_params_int(&params, "TILE_SHARES", segment_tile_shares(shape));
     stn_params_int(&params, "SYMBOL_REAL", sweep.real);
     stn_params_int(&params, "EXPECTED_HEADER", sizeof(tile_header));
     tile->shared = segment_tile_shared(task->dtype, shape);
@@ -205,9 +206,11 @@ stn_status segment_tile_launch(const stn_plan *plan, const segment_shape *shape,
                      .useful_y = y->useful,
                      .useful_x = x->useful};
     const int64_t tiles = (int64_t)h.tiles_x * h.tiles_y * task->n[0] * task->batch;
-    const stn_launch launch = {.grid = {(unsigned)tiles, 1, 1},
+    const unsigned shares = (unsigned)segment_tile_shares(shape);
+    const stn_launch launch = {.grid = {(unsigned)tiles * shares, 1, 1},
                                .block = {32 * (unsigned)shape->tile, 1, 1},
                                .shared = tile->shared,
-                               .stream = l->stream};
+                               .stream = l->stream,
+                               .cluster = shares};
     return stn_module_launch(tile->kernel->module, &launch, &h, error);
 }

@@ -190,6 +190,42 @@ static void periods(suite *s) {
     }
 }
 
+/* Tiles that the blocks of a cluster hold together: each of them, of grids that are smaller and larger than it, with weights even and uneven, sides
+ * folded in and stepped, one launch and several, batches. */
+static void clusters(suite *s) {
+    static const struct {
+        const char *tile;
+        int shares, ny, nx, kind, steps; /* kind: the sides */
+        bool more;                       /* with --full only */
+    } cases[] = {{"128 x 256", 8, 61, 257, STN_WRAP, 12, false},   {"256 x 128", 4, 257, 61, STN_REFLECT, 12, false},
+                 {"192 x 192", 4, 97, 193, STN_WRAP, 30, false},   {"256 x 256", 4, 256, 256, STN_WRAP, 700, false},
+                 {"256 x 192", 8, 211, 307, STN_FIXED, 20, false}, {"192 x 256", 4, 131, 413, STN_CONSTANT, 20, false},
+                 {"256 x 128", 2, 61, 257, STN_WRAP, 12, false},   {"256 x 256", 8, 128, 128, STN_REFLECT, 90, true},
+                 {"192 x 192", 2, 192, 96, STN_WRAP, 500, true},   {"128 x 256", 4, 331, 200, STN_MIRROR, 30, true},
+                 {"128 x 256", 2, 401, 97, STN_WRAP, 20, true},    {"256 x 128", 8, 223, 227, STN_NEAREST, 20, true},
+                 {"192 x 256", 2, 192, 256, STN_WRAP, 400, true},  {"256 x 192", 4, 409, 307, STN_REFLECT, 40, true},
+                 {"256 x 256", 8, 400, 300, STN_MIRROR, 60, true}, {"192 x 192", 4, 211, 307, STN_FIXED, 20, true}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        if (cases[i].more && !s->full) continue;
+        dice d = {(uint64_t)i + 500};
+        const int kind = cases[i].kind;
+        const bool folds = kind == STN_REFLECT || kind == STN_MIRROR;
+        stn_stencil *stencil =
+            folds || i % 2 ? even_plane(&d, 1) : random_stencil(&d, 2, i % 4 ? TAPS_STAR : TAPS_BOX, 1);
+        stn_problem p = plane_of(stencil, cases[i].ny, cases[i].nx, (uint64_t)cases[i].steps);
+        for (int k = 0; k < 4; k++) p.boundary[k / 2][k % 2].kind = (stn_boundary_kind)kind;
+        p.batch = cases[i].steps > 60 ? 3 : 1;
+        p.in_place = i % 3 == 1;
+        if (i % 4 == 2) p.alignment = s->dtype_given ? 4 : 8;
+        char words[120], what[120];
+        snprintf(words, sizeof words, "tori of %s points|in a cluster of %d blocks", cases[i].tile, cases[i].shares);
+        snprintf(what, sizeof what, "%s, %d x %d, %d steps", side_names[kind], cases[i].ny, cases[i].nx,
+                 cases[i].steps);
+        check(s, words, what, &p, d.state);
+        stn_stencil_destroy(stencil);
+    }
+}
+
 /* A plan takes new weights: even and uneven ones where all wraps. */
 static void weights(suite *s) {
     enum { NY = 150, NX = 131, TAPS = 9 };
@@ -227,8 +263,8 @@ static void weights(suite *s) {
 }
 
 int main(int argc, char **argv) {
-    static const suite_part parts[] = {{"lengths", lengths}, {"sides", sides}, {"problems", problems},
-                                       {"margins", margins}, {"many", many},   {"periods", periods},
-                                       {"weights", weights}};
+    static const suite_part parts[] = {{"lengths", lengths}, {"sides", sides},      {"problems", problems},
+                                       {"margins", margins}, {"many", many},        {"periods", periods},
+                                       {"weights", weights}, {"clusters", clusters}};
     return suite_main(argc, argv, parts, sizeof parts / sizeof *parts);
 }
