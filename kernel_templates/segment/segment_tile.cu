@@ -34,7 +34,7 @@
 using value = complex<REAL>;
 constexpr int A = TILE_A, T = TILE_T, R = TILE_R, THREADS = THREADS_X, SHARES = TILE_SHARES;
 constexpr int N = 8 * A, HEIGHT = T * R, PITCH = N + 1;
-constexpr int EACH = R / SHARES, ROWS = T * EACH;  // of a block
+constexpr int EACH = R / SHARES, OWN = T * EACH;  // OWN: rows of a block
 constexpr int GROUPS = A / 2 + 1,
               UNITS = 8 * GROUPS;  // of 8 columns whose mirror images are none of theirs, or are among them
 static_assert(T % 2 == 0 && R % 2 == 0 && THREADS % 32 == 0,
@@ -50,7 +50,7 @@ struct column_line {
     static constexpr __host__ __device__ int radix(int s) { return s ? R : T; }
 };
 struct share_line {  // what a block has of a column
-    static constexpr int N = ROWS, STAGES = 2, THREADS = THREADS_X, LINES = PITCH, PAD = 0, TABLE = 1024, SHARES = 1;
+    static constexpr int N = OWN, STAGES = 2, THREADS = THREADS_X, LINES = PITCH, PAD = 0, TABLE = 1024, SHARES = 1;
     static constexpr __host__ __device__ int radix(int s) { return s ? EACH : T; }
 };
 
@@ -68,7 +68,7 @@ struct tile_arguments {
 };
 
 static_assert(is_twin(sizeof(tile_arguments)), "tile_header of segment/tile.c");
-static_assert(is_given(ROWS * PITCH * sizeof(value)), "segment_tile_shared of segment/tile.c");
+static_assert(is_given(OWN * PITCH * sizeof(value)), "segment_tile_shared of segment/tile.c");
 
 struct place {
     const STORE *in;  // the plane
@@ -115,7 +115,7 @@ __device__ __forceinline__ value point_at(const tile_arguments &a, const place &
 // The first rung of all rows.
 __device__ __forceinline__ void load_rows(const tile_arguments &a, const place &s, value *tile) {
 #pragma unroll 1
-    for (int i = threadIdx.x; i < 8 * ROWS; i += THREADS) {
+    for (int i = threadIdx.x; i < 8 * OWN; i += THREADS) {
         const int y = row_of(s, i / 8), j = i % 8;
         const long long from = s.inside ? s.y + y : fold_far<Y_SIDE_LOW, Y_SIDE_HIGH>(s.y + y, a.ny);
         const STORE *const row = s.in + from * a.in_far[0];
@@ -131,9 +131,9 @@ __device__ __forceinline__ void load_rows(const tile_arguments &a, const place &
 // The second rung: the same both ways, for nothing is turned there. Neighbouring lanes have neighbouring rows.
 __device__ __forceinline__ void turn_rows(value *tile) {
 #pragma unroll 1
-    for (int i = threadIdx.x; i < A * ROWS; i += THREADS) {
-        value *const row = tile + i % ROWS * PITCH;
-        const int first = rung<row_line, 1>::first(i / ROWS);
+    for (int i = threadIdx.x; i < A * OWN; i += THREADS) {
+        value *const row = tile + i % OWN * PITCH;
+        const int first = rung<row_line, 1>::first(i / OWN);
         value x[8];
         take_cells<row_line, 1>(x, row, first);
         dft<8>(x);
@@ -145,7 +145,7 @@ __device__ __forceinline__ void store_rows(const tile_arguments &a, const place 
     const unsigned rows = static_cast<unsigned>(min(static_cast<long long>(a.useful_y), a.ny - s.y - a.lead_y)),
                    columns = static_cast<unsigned>(min(static_cast<long long>(a.useful_x), a.nx - s.x - a.lead_x));
 #pragma unroll 1
-    for (int i = threadIdx.x; i < 8 * ROWS; i += THREADS) {
+    for (int i = threadIdx.x; i < 8 * OWN; i += THREADS) {
         const int y = row_of(s, i / 8), j = i % 8;
         if (static_cast<unsigned>(y - a.lead_y) >= rows) continue;
         STORE *const row = s.out + (s.y + y) * a.out_far[0] + s.x;

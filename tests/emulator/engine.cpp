@@ -325,7 +325,10 @@ void Worker::schedule() {
         unsigned warp = runnable[pick];
         runnable[pick] = runnable.back();
         runnable.pop_back();
-        if (run_warp(warp)) runnable.push_back(warp);
+        if (run_warp(warp))
+            runnable.push_back(warp);
+        else if (size > 1 && (next_random() >> 33) % 4 == 0)
+            release(warp * WARP / stride, 0);  // a block of a cluster goes ahead of the others
     }
 }
 

@@ -179,6 +179,26 @@ static void cluster_faults() {
     cuModuleUnload(m);
 }
 
+// A barrier of the block alone, where the cluster's is needed: some block goes ahead of the other, in one launch or another.
+static void clusters_wait() {
+    CUmodule m = load_kernels("faults");
+    for (int n = 0; n < 2; n++) {
+        int wrong = 0;
+        for (int attempt = 0; attempt < 40; attempt++) {
+            Buffer<unsigned> to(512);
+            WordArguments a = {0, to.pointer, n};
+            CHECK(!launch_clusters(m, "cluster_hand_over", 2, {2}, {64}, 1024, &a));
+            CHECK(cuCtxSynchronize() == CUDA_SUCCESS);
+            std::vector<unsigned> out = to.get();
+            bool good = true;
+            for (unsigned i = 0; i < out.size(); i++) good = good && out[i] == i % 256;
+            wrong += !good;
+        }
+        CHECK(n ? wrong > 0 : wrong == 0);
+    }
+    cuModuleUnload(m);
+}
+
 const std::vector<Test> fault_tests = {
     {"faults_are_found", faults_are_found, false},
     {"poison_spreads", poison_spreads, false},
@@ -186,4 +206,5 @@ const std::vector<Test> fault_tests = {
     {"races_in_shared_memory_show", races_in_shared_memory_show, false},
     {"early_launches", early_launches, false},
     {"cluster_faults", cluster_faults, false},
+    {"clusters_wait", clusters_wait, false},
 };

@@ -120,7 +120,7 @@ static const stn_constraint constraints[] = {
 /* Warps of a block: those that take least. */
 static void choose_threads(const stn_task *task, const stn_machine *machine, segment_shape *shape) {
     static const uint8_t warps[] = {4, 6, 8, 10, 12, 14, 16};
-    const int64_t registers = segment_tile_registers(task->dtype);
+    const int64_t registers = segment_tile_registers(task->dtype, shape);
     double least = INFINITY, flops;
     uint8_t best = warps[0];
     for (size_t i = 0; i < sizeof warps; i++) {

@@ -42,7 +42,7 @@ double segment_tile_count(const stn_task *task, const segment_shape *shape); /* 
 int segment_tile_points(const segment_shape *shape, int which);
 int segment_tile_shares(const segment_shape *shape);
 size_t segment_tile_shared(stn_dtype dtype, const segment_shape *shape);
-int segment_tile_registers(stn_dtype dtype); /* of a thread, at most */
+int segment_tile_registers(stn_dtype dtype, const segment_shape *shape); /* of a thread, at most */
 int segment_tile_blocks(const stn_task *task, const stn_machine *machine, const segment_shape *shape);
 /* A shape for the task's weights anew; false: they reach too far, or do not suit the sides. */
 bool segment_tile_again(const stn_task *task, segment_shape *shape);

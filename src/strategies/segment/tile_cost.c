@@ -9,14 +9,19 @@
 #include "strategies/segment/tile.h"
 
 #define REGISTERS_F64 128
+#define REGISTERS_F64_LONG 168 /* where columns' last radix is 16: with fewer they spill */
 #define REGISTERS 96
 #define BLOCK_BYTES 1024 /* that the driver takes of shared memory */
 
-int segment_tile_registers(stn_dtype dtype) { return dtype == STN_F64 ? REGISTERS_F64 : REGISTERS; }
+int segment_tile_registers(stn_dtype dtype, const segment_shape *shape) {
+    int radices[2];
+    segment_tile_radices(shape, radices);
+    return dtype != STN_F64 ? REGISTERS : radices[1] < 16 ? REGISTERS_F64 : REGISTERS_F64_LONG;
+}
 
 int segment_tile_blocks(const stn_task *task, const stn_machine *machine, const segment_shape *shape) {
     const size_t bytes = segment_tile_shared(task->dtype, shape) + BLOCK_BYTES;
-    const int64_t threads = 32 * (int64_t)shape->tile, registers = segment_tile_registers(task->dtype);
+    const int64_t threads = 32 * (int64_t)shape->tile, registers = segment_tile_registers(task->dtype, shape);
     const int64_t held = (int64_t)(machine->registers_per_multiprocessor / (size_t)(threads * registers)),
                   room = (int64_t)(machine->shared_per_multiprocessor / bytes);
     return (int)stn_max(1, stn_min(stn_min(held, room), 8));

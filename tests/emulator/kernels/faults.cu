@@ -129,6 +129,22 @@ extern "C" __global__ void cluster_faults(const __grid_constant__ arguments args
     store_run(static_cast<unsigned *>(args.out) + 4 * i, run);
 }
 
+// Clusters of two whose blocks hand their numbers to each other; n: they do not wait until that is done.
+extern "C" __global__ void cluster_hand_over(const __grid_constant__ arguments args) {
+    unsigned *mine = reinterpret_cast<unsigned *>(stn_shared), run[4];
+    const unsigned i = threadIdx.x, rank = cluster_rank();
+    for (unsigned k = 0; k < 4; k++) run[k] = 4 * i + k, mine[4 * i + k] = 0;
+    cluster_barrier();
+    cluster_store(mine + 4 * i, run, 1 - rank);
+    if (args.n)
+        __syncthreads();
+    else
+        cluster_barrier();
+    for (unsigned k = 0; k < 4; k++)
+        static_cast<unsigned *>(args.out)[4 * (blockIdx.x * blockDim.x + i) + k] = mine[4 * i + k];
+    cluster_barrier();
+}
+
 // A value from each lane's neighbour through shared memory, dynamic (what & 1: static). What lies between writing and reading, and between
 // turns, is no order but registers that lanes hand to each other (what & 6: a shuffle, a ballot, a product), unless `what` has 8. what &
 // 16: neighbours are of another warp, and a barrier is needed (32). what & 64: asynchronous copies bring the values.

@@ -200,9 +200,9 @@ static void clusters(suite *s) {
     } cases[] = {{"128 x 256", 8, 61, 257, STN_WRAP, 12, false},   {"256 x 128", 4, 257, 61, STN_REFLECT, 12, false},
                  {"192 x 192", 4, 97, 193, STN_WRAP, 30, false},   {"256 x 256", 4, 256, 256, STN_WRAP, 700, false},
                  {"256 x 192", 8, 211, 307, STN_FIXED, 20, false}, {"192 x 256", 4, 131, 413, STN_CONSTANT, 20, false},
-                 {"256 x 128", 2, 61, 257, STN_WRAP, 12, false},   {"256 x 256", 8, 128, 128, STN_REFLECT, 90, true},
+                 {"128 x 256", 2, 401, 97, STN_WRAP, 20, false},   {"256 x 256", 8, 128, 128, STN_REFLECT, 90, true},
                  {"192 x 192", 2, 192, 96, STN_WRAP, 500, true},   {"128 x 256", 4, 331, 200, STN_MIRROR, 30, true},
-                 {"128 x 256", 2, 401, 97, STN_WRAP, 20, true},    {"256 x 128", 8, 223, 227, STN_NEAREST, 20, true},
+                 {"256 x 128", 2, 128, 128, STN_WRAP, 90, true},   {"256 x 128", 8, 223, 227, STN_NEAREST, 20, true},
                  {"192 x 256", 2, 192, 256, STN_WRAP, 400, true},  {"256 x 192", 4, 409, 307, STN_REFLECT, 40, true},
                  {"256 x 256", 8, 400, 300, STN_MIRROR, 60, true}, {"192 x 192", 4, 211, 307, STN_FIXED, 20, true}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -212,15 +212,16 @@ static void clusters(suite *s) {
         const bool folds = kind == STN_REFLECT || kind == STN_MIRROR;
         stn_stencil *stencil =
             folds || i % 2 ? even_plane(&d, 1) : random_stencil(&d, 2, i % 4 ? TAPS_STAR : TAPS_BOX, 1);
-        stn_problem p = plane_of(stencil, cases[i].ny, cases[i].nx, (uint64_t)cases[i].steps);
+        const bool whole = cases[i].steps > 60; /* periods of both axes */
+        const int steps = whole && s->dtype_given ? 100 : cases[i].steps;
+        stn_problem p = plane_of(stencil, cases[i].ny, cases[i].nx, (uint64_t)steps);
         for (int k = 0; k < 4; k++) p.boundary[k / 2][k % 2].kind = (stn_boundary_kind)kind;
-        p.batch = cases[i].steps > 60 ? 3 : 1;
+        p.batch = whole ? 3 : 1;
         p.in_place = i % 3 == 1;
         if (i % 4 == 2) p.alignment = s->dtype_given ? 4 : 8;
         char words[120], what[120];
         snprintf(words, sizeof words, "tori of %s points|in a cluster of %d blocks", cases[i].tile, cases[i].shares);
-        snprintf(what, sizeof what, "%s, %d x %d, %d steps", side_names[kind], cases[i].ny, cases[i].nx,
-                 cases[i].steps);
+        snprintf(what, sizeof what, "%s, %d x %d, %d steps", side_names[kind], cases[i].ny, cases[i].nx, steps);
         check(s, words, what, &p, d.state);
         stn_stencil_destroy(stencil);
     }
