@@ -157,7 +157,7 @@ static bool find_reaches(const search *s, uint64_t fused, stn_reach reach[2]) {
     for (int i = 0; i < 2; i++) {
         reach[i] = i && s->alike ? reach[0] : reach_of(s->task, i, fused);
         segment_pass pass;
-        bool fits = place_outputs(s->task, &s->axes[i], &reach[i], LONGEST, &pass);
+        bool fits = s->lists[1].most && place_outputs(s->task, &s->axes[i], &reach[i], LONGEST, &pass);
         for (int k = SIDES - 1; k >= 0 && !fits; k--)
             fits = place_outputs(s->task, &s->axes[i], &reach[i], sixteenths[k], &pass);
         if (!fits) return false;
@@ -202,7 +202,7 @@ static bool add_tiles(const search *s, const launches_of *l) {
     bool any = false;
     for (int y = 0; y < SIDES; y++)
         for (int x = 0; x < SIDES; x++) any |= add_tile(s, l, sixteenths[y], sixteenths[x], 0);
-    for (size_t i = 0; i < sizeof in_clusters / sizeof *in_clusters; i++)
+    for (size_t i = 0; i < sizeof in_clusters / sizeof *in_clusters && s->lists[1].most; i++)
         for (size_t k = 0; k < sizeof shares; k++) {
             int radices[2];
             segment_shape shape = l->shape;

@@ -172,7 +172,7 @@ static double predicted_error(const stn_task *task, const segment_shape *shape) 
 }
 
 #define UNTIMED 1.1 /* tiles beside margins that are stepped: neither is new, but they have not been timed together */
-#define UNTIMED_CLUSTERS 1.5 /* so that they come behind what was timed */
+#define UNTIMED_CLUSTERS 1.25
 
 double segment_tile_faces(const stn_task *task, const stn_machine *machine, const segment_shape *shape) {
     return shape->margins ? stn_faces_seconds(task, machine, shape->fused) : 0;
