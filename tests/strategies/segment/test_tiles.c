@@ -242,7 +242,7 @@ static void clusters(suite *s) {
         char words[120], what[120];
         snprintf(words, sizeof words, "tori of %s points|in a cluster of %d blocks", cases[i].tile, cases[i].shares);
         snprintf(what, sizeof what, "%s, %d x %d, %d steps%s", side_names[kind], cases[i].ny, cases[i].nx, steps,
-                 wide ? "" : ", f32");
+                 wide || s->dtype_given ? "" : ", f32");
         check(s, words, what, &p, d.state);
         stn_stencil_destroy(stencil);
     }
