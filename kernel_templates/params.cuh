@@ -226,6 +226,8 @@ constexpr int SYMBOL_HIGH = 1, SYMBOL_LOW = 0;  // terms of its parts
 constexpr int SOURCES = 0;  // 1: fixed or constant sides add a source; 2: in 3D; 3: in rows of sheets
 // spectral_columns: 1: some columns have a source and no points; 2: those are another kernel's
 constexpr int COLUMNS_DEAD = 0;
+constexpr int COLUMN_PARTS = 1,
+              COLUMN_STEP = 0;  // of a block's one column, side by side, and the points that are right of each; 1: none
 constexpr int MULTIPLY_CHUNK = 1024,
               MULTIPLY_LANES = 32;                   // spectral_multiply: frequencies that so many threads take at once
 constexpr int SETTLE_POINTS = 40, SETTLE_EACH = 16;  // spectral_settle: points of a column, of a thread

@@ -26,10 +26,17 @@
 //
 // A column longer than a block holds is shared by LINE_SHARES blocks of a cluster.
 //
+// With COLUMN_PARTS more than 1 a block has one column, and its lines are as many parts of it, each a torus of its own of which COLUMN_STEP
+// points are right: shorter lines, of fewer rungs, that share one line of taps. All parts are read before any is written:
+//
+//     part 0   |before|   step   |after|               before, after: as far as the taps reach
+//     part 1              |before|   step   |after|
+//
 // With SYMBOL_TURNED columns are the rows of sheets, which lie along memory (spectral_sheet.cu): each is a plane of its own. Their
 // source, SOURCES 3, is at a few points p of a line of L, images of those beside a side, each its value times exp(-2 pi i (k1 / L + k / N) p).
 //
-// Reads REAL, BLOCKS, THREADS_X, LINE_*, SPECTRUM_GROUP, DIRECTION, SPECTRUM_APART, EXTEND_*, LINE_WHOLE, SYMBOL*, SOURCES, COLUMNS_DEAD.
+// Reads REAL, BLOCKS, THREADS_X, LINE_*, SPECTRUM_GROUP, DIRECTION, SPECTRUM_APART, EXTEND_*, LINE_WHOLE, SYMBOL*, SOURCES, COLUMNS_DEAD,
+// COLUMN_*.
 #include "device/ladder.cuh"
 #include "device/twins.cuh"
 #include "params.cuh"
@@ -43,8 +50,15 @@ struct column_line {
     static constexpr __host__ __device__ int radix(int s) { return LINE_RADIX[s]; }
 };
 constexpr int N = LINE_POINTS, LAST = LINE_STAGES - 1, THREADS = THREADS_X * LINE_COUNT;
+constexpr bool IN_PARTS = COLUMN_PARTS > 1;
+struct taps_line : column_line {  // beside each column, or one for all parts of it, which all threads make
+    static constexpr int THREADS = IN_PARTS ? ::THREADS : THREADS_X, LINES = IN_PARTS ? 1 : LINE_COUNT;
+};
 static_assert(LINE_STAGES >= 2, "a column comes from memory in one rung and meets the symbol in another");
 static_assert(SYMBOL != 2 || (LINE_SHARES == 1 && DIRECTION == 2 && !SOURCES), "one step, within a block");
+static_assert(!IN_PARTS ||
+                  (COLUMN_PARTS == LINE_COUNT && SYMBOL == 2 && !COLUMNS_DEAD && !SYMBOL_TURNED && !LINE_WHOLE),
+              "a block's lines are the parts of one column");
 using value = complex<REAL>;
 using top = rung<column_line, 0>;
 using foot = rung<column_line, LAST>;
@@ -78,7 +92,7 @@ struct spectral_columns_arguments {
 };
 
 static_assert(is_twin(sizeof(spectral_columns_arguments)), "the arguments that are launched");
-static_assert(is_given(sizeof(value) * ladder_cells<column_line>() * (SYMBOL == 2 ? 2 : 1)),
+static_assert(is_given(sizeof(value) * (ladder_cells<column_line>() + (SYMBOL == 2 ? ladder_cells<taps_line>() : 0))),
               "the shared memory that is given");
 
 // The source's frequencies: what belongs to a column, then to its frequency k.
@@ -145,8 +159,8 @@ __device__ __forceinline__ value source_at(const spectral_columns_arguments &, n
 __device__ __forceinline__ REAL *cell_at(value *column, int i, long long pitch) {
     return reinterpret_cast<REAL *>(column + i / SPECTRUM_GROUP * (pitch * SPECTRUM_GROUP) + i % SPECTRUM_GROUP);
 }
-__device__ __forceinline__ value point_at(value *column, int p, const spectral_columns_arguments &a) {
-    const int i = p - a.along.before;
+// Point i of a column, which goes on past its ends.
+__device__ __forceinline__ value point_at(value *column, int i, const spectral_columns_arguments &a) {
     if (LINE_WHOLE || (i > 0 && i + 1 < a.along.n)) return load_pair(cell_at(column, i, a.pitch));
     const auto from =
         image_of<EXTEND_REPEATS, EXTEND_LOW, EXTEND_LOW_SIGN, EXTEND_HIGH, EXTEND_HIGH_SIGN>(i, a.along.n);
@@ -167,34 +181,41 @@ __device__ __forceinline__ bool has_points(const spectral_columns_arguments &a, 
     return x < a.live && (y < a.live_across || y > a.across - a.live_across);
 }
 
+// The column's point that a line begins with.
+__device__ __forceinline__ int first_of(const spectral_columns_arguments &a) {
+    if (!IN_PARTS) return -a.along.before;
+    return static_cast<int>(threadIdx.x) % LINE_COUNT * COLUMN_STEP - a.along.before;
+}
 __device__ __forceinline__ void load_points(const spectral_columns_arguments &a, value *line, int t, int share,
                                             value *column, bool active) {
+    const int first = first_of(a);
 #pragma unroll 1
     for (int j = t; j < top::COUNT; j += THREADS_X) {
         value x[top::R];
         const int q = j + share * top::COUNT;
 #pragma unroll
         for (int r = 0; r < top::R; r++)
-            x[r] = active ? point_at(column, q + r * top::STRIDE, a) : value{REAL(0), REAL(0)};
+            x[r] = active ? point_at(column, first + q + r * top::STRIDE, a) : value{REAL(0), REAL(0)};
         dft<top::R>(x);
         turn_rung<column_line, 0>(x, q, a.roots);
         put_shared<column_line>(x, line, q);
     }
 }
-// SYMBOL 2: the line of taps, beside the column's own.
+// SYMBOL 2: the line of taps.
 __device__ __forceinline__ void load_taps(const spectral_columns_arguments &a, value *line, int t, const REAL *taps) {
 #pragma unroll 1
-    for (int j = t; j < top::COUNT; j += THREADS_X) {
+    for (int j = t; j < top::COUNT; j += taps_line::THREADS) {
         value x[top::R];
 #pragma unroll
         for (int r = 0; r < top::R; r++) x[r] = tap_at<N>(taps, j + r * top::STRIDE);
         dft<top::R>(x);
-        turn_rung<column_line, 0>(x, j, a.roots);
-        put_cells<column_line, 0>(x, line, j);
+        turn_rung<taps_line, 0>(x, j, a.roots);
+        put_cells<taps_line, 0>(x, line, j);
     }
 }
 __device__ __forceinline__ void store_points(const spectral_columns_arguments &a, value *line, int t, int share,
                                              value *column, bool active) {
+    const int first = first_of(a);
 #pragma unroll 1
     for (int j = t; j < top::COUNT; j += THREADS_X) {
         value x[top::R];
@@ -205,7 +226,8 @@ __device__ __forceinline__ void store_points(const spectral_columns_arguments &a
         if (!active) continue;
 #pragma unroll
         for (int r = 0; r < top::R; r++) {
-            const int i = q + r * top::STRIDE - a.along.before;
+            const int p = q + r * top::STRIDE, i = first + p;
+            if (IN_PARTS && (p < a.along.before || p >= a.along.before + COLUMN_STEP)) continue;
             if (LINE_WHOLE || (i >= 0 && i < a.along.n)) store_pair(cell_at(column, i, a.pitch), swapped(x[r]));
         }
     }
@@ -216,7 +238,7 @@ struct numbered {
     bool active;
 };
 __device__ __forceinline__ numbered column_of(const spectral_columns_arguments &a, int tile, int lane) {
-    const int c = tile * LINE_COUNT + lane;
+    const int c = IN_PARTS ? tile : tile * LINE_COUNT + lane;
     if (COLUMNS_DEAD != 2) return {c, c < a.columns};
     const int each = (a.live + LINE_COUNT - 1) / LINE_COUNT, across = tile / each;
     const int x = tile % each * LINE_COUNT + lane,
@@ -242,8 +264,8 @@ __device__ __forceinline__ void settle_at_foot(const spectral_columns_arguments 
 }
 // The last rung, and what becomes of the frequencies that it gives.
 __device__ __forceinline__ void turn_at_foot(const spectral_columns_arguments &a, value *line, int t0, int share,
-                                             value *column, const symbol_line &symbol, long long plane, int c,
-                                             bool active, bool dead) {
+                                             value *column, const value *taps, const symbol_line &symbol,
+                                             long long plane, int c, bool active, bool dead) {
     auto source = [&] {
         if constexpr (SOURCES == 3)
             return source_of_row(a, plane);
@@ -266,7 +288,7 @@ __device__ __forceinline__ void turn_at_foot(const spectral_columns_arguments &a
         }
         value factor[foot::R];
         if constexpr (SYMBOL == 2) {
-            take_cells<column_line, LAST>(factor, line + ladder_cells<column_line>(), first);
+            take_cells<taps_line, LAST>(factor, taps, first);
             dft<foot::R>(factor);
         }
 #pragma unroll
@@ -315,6 +337,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     }
     if constexpr (SYMBOL_TURNED) symbol.half = load_pair(a.sheet.turns + 2 * (plane % a.sheet.rows));
 
+    value *const taps = line + ladder_cells<column_line>() - (IN_PARTS ? lane : 0);
     bool dead = COLUMNS_DEAD == 1;
 #pragma unroll
     for (int i = 0; COLUMNS_DEAD == 1 && i < LINE_COUNT; i++)
@@ -323,17 +346,17 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
         if (LINE_SHARES > 1) wait_for_shares<column_line>();  // until all have begun
         load_points(a, line, t, share, column, active && has_points(a, c));
         if constexpr (SYMBOL == 2) {
-            value *const beside = line + ladder_cells<column_line>();
+            const int each = IN_PARTS ? static_cast<int>(threadIdx.x) : t;
             load_taps(
-                a, beside, t,
+                a, taps, each,
                 reinterpret_cast<const REAL *>(a.symbol.parts) + static_cast<long long>(active ? c : 0) * SYMBOL_PARTS);
             __syncthreads();
-            descend<column_line, 1, LAST>(beside, t, a.roots);
+            descend<taps_line, 1, LAST>(taps, each, a.roots);
         }
         wait_for_shares<column_line>();
         descend<column_line, 1, LAST>(line, t, a.roots);
     }
-    turn_at_foot(a, line, t, share, DIRECTION == 0 ? to : column, symbol, plane, c, active, dead);
+    turn_at_foot(a, line, t, share, DIRECTION == 0 ? to : column, taps, symbol, plane, c, active, dead);
     if constexpr (DIRECTION != 0) {
         __syncthreads();
         ascend<column_line, LAST, 1>(line, t, a.roots);

@@ -49,8 +49,8 @@ static int foot_of(const stn_ladder *line, int t) {
 }
 
 size_t stn_ladder_shared(const stn_ladder *line, bool wide) {
-    return (size_t)(padded(line->points / line->shares - 1, line->pad) + 1) * (size_t)(line->lines * line->copies) *
-           cell_bytes(wide);
+    return (size_t)(padded(line->points / line->shares - 1, line->pad) + 1) *
+           (size_t)(line->lines * line->copies + line->common) * cell_bytes(wide);
 }
 
 /* ---- choosing ------------------------------------------------------------------------------------------------------ */
@@ -232,16 +232,20 @@ static void divide_short(search *s, int points) {
 
 /* As many as are asked for, if there is room for them, and two warps for each. */
 static int least_blocks(int points, const stn_ladder *line, const stn_ladder_needs *needs) {
-    const size_t cells = (size_t)(points / line->shares) * 17 / 16 * (size_t)(line->lines * line->copies);
+    const size_t cells =
+        (size_t)(points / line->shares) * 17 / 16 * (size_t)(line->lines * line->copies + line->common);
     const int64_t room = (int64_t)(needs->total / (cells * cell_bytes(needs->wide) + needs->beside + 1024));
     return (int)stn_max(1, stn_min(needs->blocks, stn_min(room, needs->threads / 64)));
 }
 
 static void make_anew(int points, const stn_ladder_needs *needs, stn_ladder *line) {
-    search s = {
-        .needs = needs,
-        .now = {.points = points, .lines = needs->lines, .shares = 1, .copies = needs->copies > 1 ? needs->copies : 1},
-        .cost = INFINITY};
+    search s = {.needs = needs,
+                .now = {.points = points,
+                        .lines = needs->lines,
+                        .shares = 1,
+                        .copies = needs->copies > 1 ? needs->copies : 1,
+                        .common = needs->common},
+                .cost = INFINITY};
     if (needs->fixed) s.now.shares = needs->fixed;
     const size_t line_bytes = (size_t)(points / s.now.shares) * cell_bytes(needs->wide) * 17 / 16;
     while (s.now.lines > 1 && line_bytes * (size_t)(s.now.lines * s.now.copies) > needs->shared) s.now.lines /= 2;
@@ -256,8 +260,8 @@ static void make_anew(int points, const stn_ladder_needs *needs, stn_ladder *lin
 
 static bool same_needs(const stn_ladder_needs *a, const stn_ladder_needs *b) {
     return a->wide == b->wide && a->last == b->last && a->lines == b->lines && a->shares == b->shares &&
-           a->fixed == b->fixed && a->copies == b->copies && a->threads == b->threads && a->blocks == b->blocks &&
-           a->shared == b->shared && a->total == b->total && a->beside == b->beside;
+           a->fixed == b->fixed && a->copies == b->copies && a->common == b->common && a->threads == b->threads &&
+           a->blocks == b->blocks && a->shared == b->shared && a->total == b->total && a->beside == b->beside;
 }
 
 /* A search takes milliseconds, and a plan's estimates ask for the same few lines again and again. */

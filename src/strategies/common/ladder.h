@@ -17,6 +17,7 @@ typedef struct stn_ladder {
     int lines;   /* of a block, side by side */
     int pad;
     int copies; /* of a line in shared memory: the second holds what it is multiplied by */
+    int common; /* lines there beside those, which hold what all are multiplied by */
     int shares; /* blocks of a cluster that hold a line together */
     int blocks; /* that fit on a multiprocessor */
 } stn_ladder;
@@ -29,6 +30,7 @@ typedef struct stn_ladder_needs {
     int shares;           /* at most; 0: one; more only for lines that one block does not hold */
     int fixed;            /* shares to be had, however short the lines; 0: any */
     int copies;           /* of each line in shared memory; 0: one */
+    int common;           /* lines beside those of a block */
     int threads;          /* that a multiprocessor has registers for */
     int blocks;           /* that it holds at least, as far as there is room for them; 0: one */
     size_t shared, total; /* bytes a block and a multiprocessor have */

@@ -25,6 +25,8 @@ static const struct {
 #define CHAIN 5.1e-6
 #define TERMS_OF_TILES 0.4
 #define NARROW_F16 0.5
+/* Instructions of each point of a column of 4096, of which three for one step of many taps take twice what the rows there and back do. */
+#define WHOLE_COLUMN 41
 enum { PAIRS = 6 }; /* instructions of a row's pairs of frequencies, for each number */
 
 /* Numbers of a source that columns without points read, four a point, as a recursion reads them: so many times the copy bandwidth, of
@@ -47,6 +49,8 @@ static double hidden_by_nothing(const stn_task *task, const stn_machine *machine
     const bool wide = spectral_wide(task),
                alone = (size_t)s->choice.length[2] * (wide ? 8 : 4) * 2 > machine->shared_per_multiprocessor;
     const double stages = e->flops / (machine->flops[e->unit] * (alone ? rates[!wide].alone : rates[!wide].arithmetic));
+    const double usual = 3.0 * (double)task->n[1] * WHOLE_COLUMN;
+    if (spectral_in_parts(&s->choice)) return stages * (0.5 + spectral_parts_work(&s->choice) / usual);
     return s->symbol.taps ? 1.5 * stages : stages + terms_of_symbol(task, machine, s);
 }
 

@@ -66,6 +66,8 @@ static stn_status make_pass(stn_plan *plan, const spectral_state *state, spectra
         stn_params_int(&params, "SYMBOL", !meets_symbol ? 0 : shape->symbol.taps ? 2 : !shape->symbol.plain);
         stn_params_int(&params, "SYMBOL_TURNED", 0);
         stn_params_int(&params, "SYMBOL_SUM", meets_symbol && task->sum);
+        stn_params_int(&params, "COLUMN_PARTS", stn_max(1, shape->choice.parts));
+        stn_params_int(&params, "COLUMN_STEP", shape->choice.parts ? spectral_parts_step(task, &shape->choice) : 0);
         stn_params_int(&params, "COLUMNS_DEAD", !meets_symbol ? 0 : settles(state) ? 2 : columns_dead(shape));
         stn_params_int(&params, "SYMBOL_HIGH", shape->symbol.high);
         stn_params_int(&params, "SYMBOL_LOW", shape->symbol.low);
@@ -256,7 +258,7 @@ static stn_status run_columns(const stn_plan *plan, const spectral_state *state,
     a.width = (int32_t)shape->pitch;
     a.across = slowest ? choice->length[1] : 1;
     a.live_across = slowest ? choice->live[1] : 1;
-    a.tiles = (int32_t)stn_div_up(a.columns, shape->line[pass->axis].lines);
+    a.tiles = spectral_in_parts(choice) ? a.columns : (int32_t)stn_div_up(a.columns, shape->line[pass->axis].lines);
     a.along =
         (spectral_extension_arguments){(int32_t)shape->axis[pass->axis].n, (int32_t)shape->axis[pass->axis].before};
     if (turns && state->source.has) spectral_source_arguments_of(state, run, &a);

@@ -100,7 +100,7 @@ static bool choose_length(const stn_task *task, const stn_machine *machine, int 
         choice->before[axis] = (int)before;
         break;
     }
-    choice->exact = (int16_t)(choice->exact | e.exact << axis);
+    choice->exact = (int8_t)(choice->exact | e.exact << axis);
     choice->kept[axis] = choice->live[axis] = axis == 2 ? (int)e.length / 2 + 1 : (int)e.length;
     return true;
 }
@@ -203,7 +203,7 @@ size_t spectral_variants(const stn_task *task, const stn_machine *machine, const
         if (!lines && !changes && c.row_blocks <= now.line[2].blocks && c.column_blocks <= now.line[now.last].blocks)
             continue;
         if (c.row_lines < 1 || c.column_lines < 1 || c.group < 1 || (changes && !grouped)) continue;
-        if (task->n[1] == 1 && c.row_lines > 1) continue;
+        if ((task->n[1] == 1 && c.row_lines > 1) || (c.parts && ways[i].columns)) continue;
         if (spectral_tiled(&c)) spectral_shape_make(task, machine, &c, false, &other);
         if (spectral_tiled(&c) && !spectral_columns_fit(&other)) continue;
         list[count++] = c;
@@ -242,14 +242,16 @@ static void make_columns(const stn_task *task, const stn_machine *machine, spect
     needs.shares = shares_of(machine);
     needs.lines = s->choice.column_lines, needs.blocks = s->choice.column_blocks;
     for (int axis = s->last; axis < 2; axis++) {
-        needs.copies = axis == s->last && s->symbol.taps ? 2 : 1;
+        needs.copies = axis == s->last && s->symbol.taps && !spectral_in_parts(&s->choice) ? 2 : 1;
+        if (spectral_in_parts(&s->choice)) needs.lines = s->choice.parts, needs.common = 1;
         if (spectral_tiled(&s->choice)) needs.beside = beside_of_walk(task, machine, s, needs.lines);
         bool heavy = s->choice.length[axis] > stn_ladder_most_points(needs.wide, needs.shared), source = false;
         for (int k = 0; k < 3; k++) source = source || stn_extension_odd(&s->axis[k]);
-        needs.last = needs.copies > 1 || source
+        needs.last = needs.copies > 1 || needs.common || source
                          ? 8
                          : 16; /* the foot has registers for what a source's frequencies are made of */
-        needs.threads = heavy || needs.copies > 1 ? (needs.wide ? 448 : 640) : (needs.wide ? 512 : 768); /* no spills */
+        needs.threads = heavy || needs.copies > 1 || needs.common ? (needs.wide ? 448 : 640)
+                                                                  : (needs.wide ? 512 : 768); /* no spills */
         if (source && axis == 0) needs.threads = needs.wide ? 384 : 512;
         if (s->choice.column_threads) needs.threads = s->choice.column_threads;
         stn_ladder_make(s->choice.length[axis], &needs, &s->line[axis]);
@@ -276,7 +278,7 @@ void spectral_shape_make(const stn_task *task, const stn_machine *machine, const
         e->length = choice->length[axis];
         e->before = choice->before[axis];
         e->exact = choice->exact >> axis & 1;
-        e->whole = e->length == e->n && !(axis > 0 && choice->step[axis - 1]);
+        e->whole = e->length == e->n && !(axis > 0 && choice->step[axis - 1]) && !(axis == 1 && choice->parts);
         torus[axis] = e->length;
     }
     s->symbol = spectral_symbol_form(task, machine, torus);

@@ -13,8 +13,9 @@ enum { SPECTRAL_SETTLES_NOT, SPECTRAL_SETTLES, SPECTRAL_SETTLES_BY_8, SPECTRAL_S
 /* A candidate's values. Lengths are in halves, low and high, as an int holds them. */
 typedef struct spectral_choice {
     int length[3], before[3]; /* of the line along each axis */
-    int16_t exact;            /* bit k: that of axis k is a whole period */
-    int16_t settles;          /* spectral_settling */
+    int8_t exact;             /* bit k: that of axis k is a whole period */
+    int8_t parts;    /* one step, 2D: of a column, side by side in a block, each a line of length[1]; 0: it is one */
+    int16_t settles; /* spectral_settling */
     int kept[3]; /* frequencies along each axis that are not 0 to rounding after all steps: below kept[k], and above its
                                  negative along y of 3D; of the last axis all are kept. Where a source acts, at all of them */
     int live[3]; /* the same, of what comes of the grid's points, without a source */
@@ -74,6 +75,18 @@ bool spectral_choose_tiles(const stn_task *task, const stn_machine *machine, con
 size_t spectral_tile_variants(const stn_task *task, const stn_machine *machine, const spectral_choice *whole,
                               const spectral_choice *tiles, spectral_choice *list, size_t most);
 static inline bool spectral_tiled(const spectral_choice *choice) { return choice->step[0] > 0; }
+/* ---- parts.c: columns of one step of many taps in parts. From a choice without; false: the task is not for them, or a whole column takes no
+ * longer. choice->parts: 0 before. */
+bool spectral_choose_parts(const stn_task *task, const stn_machine *machine, const spectral_choice *whole,
+                           spectral_choice *choice);
+/* Instructions of a column of such a step, there, back and of its taps: in parts or whole. */
+double spectral_parts_work(const spectral_choice *choice);
+/* Whether they have room for what these weights reach. */
+bool spectral_parts_serve(const stn_task *task, const spectral_choice *choice);
+static inline bool spectral_in_parts(const spectral_choice *choice) { return choice->parts > 0; }
+static inline int64_t spectral_parts_step(const stn_task *task, const spectral_choice *choice) {
+    return (task->n[1] + choice->parts - 1) / choice->parts; /* the points of a part that are right */
+}
 /* Bytes of shared memory that a block of columns keeps beside its lines. */
 size_t spectral_walk_carry(const stn_task *task, const spectral_choice *choice, const stn_extension *axis, int lines);
 /* And behind that for all segments' factors, if there is room for them beside so many bytes; else 0. */

@@ -147,13 +147,16 @@ static size_t candidates(const stn_task *task, const stn_machine *machine, stn_c
     }
     spectral_choose_kept(task, &choice);
     spectral_choose_settling(task, machine, &choice);
+    const spectral_choice whole = choice;
+    const bool parts = spectral_choose_parts(task, machine, &whole, &choice);
     list[0] = stn_candidate_of(&choice, sizeof choice);
     size_t count = 1;
     spectral_choice others[OTHERS]; /* tiles first */
-    const size_t tiles = most > 1 ? choose_tiles(task, machine, &choice, others) : 0;
+    size_t tiles = most > 1 ? choose_tiles(task, machine, &whole, others) : 0;
     const bool early = tiles && plainly_faster(task, machine, &others[0], &choice);
     if (early) list[count++] = stn_candidate_of(&others[0], sizeof others[0]);
     if (most <= STN_CANDIDATES) return count;
+    if (parts) others[tiles++] = whole;
     size_t more =
         tiles + spectral_variants(task, machine, early ? &others[0] : &choice, others + tiles, OTHERS - tiles);
     if (early) memmove(others, others + 1, --more * sizeof *others);
@@ -194,6 +197,10 @@ static stn_status set_weights(stn_plan *plan, stn_error *error) {
     if (!spectral_tiled(then) && !spectral_choose(&plan->task, &plan->machine, &now, reason, sizeof reason))
         return stn_fail(error, STN_ERROR_UNSUPPORTED, "spectral cannot take these weights: %s; make a new plan",
                         reason);
+    if (spectral_in_parts(then)) {
+        further = !spectral_parts_serve(&plan->task, then);
+        now.length[1] = now.kept[1] = now.live[1] = then->length[1], now.before[1] = then->before[1];
+    }
     if (spectral_tiled(then)) {
         further = !spectral_tiles_serve(&plan->task, then);
         now = *then;
@@ -268,6 +275,7 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
             stn_json_integer(text, "strips", shape->strips);
             stn_json_integer(text, "segments", shape->segments);
         }
+        if (spectral_in_parts(&shape->choice)) stn_json_integer(text, "parts", shape->choice.parts);
         stn_json_integer(text, "passes", state->count);
         stn_json_key(text, "log10_growth");
         stn_json_number(text, growth);
@@ -279,6 +287,8 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
     if (spectral_tiled(&shape->choice))
         stn_text_printf(text, " for each of %d x %d tiles, columns in %d legs", shape->segments, shape->strips,
                         shape->legs);
+    if (spectral_in_parts(&shape->choice))
+        stn_text_printf(text, " for each of %d parts of a column", shape->choice.parts);
     stn_text_printf(text, ", %d of %d frequencies along x", shape->choice.kept[2], length[2] / 2 + 1);
     stn_text_printf(text, ", %s symbol%s",
                     shape->symbol.taps    ? "transformed"
@@ -315,6 +325,7 @@ static void name_candidate(const stn_task *task, const stn_candidate *candidate,
                     choice.group);
     if (choice.step[0]) stn_text_printf(text, ", tiles of %d", choice.step[0]);
     if (choice.step[1]) stn_text_printf(text, " x %d points", choice.step[1]);
+    if (choice.parts) stn_text_printf(text, ", columns in %d parts", choice.parts);
     if (choice.waves) stn_text_printf(text, ", legs for %d waves", choice.waves);
     static const char *const settling[] = {"", ", recursion by 16", ", recursion by 8", ", recursion by rows"};
     stn_text_printf(text, "%s", settling[choice.settles]);

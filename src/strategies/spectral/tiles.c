@@ -190,7 +190,7 @@ static bool choose_by(const stn_task *task, const stn_machine *machine, const sp
     tile_needs needs = {
         .machine = machine, .cell = wide ? 16 : 8, .copies = 1, .lines = 1, .row = true, .unit = wide ? 4 : 8};
     *choice = whole ? *whole : (spectral_choice){.length = {1, 0, 0}, .kept = {1, 0, 0}, .live = {1, 0, 0}};
-    choice->exact = 0, choice->group = 1, choice->waves = 0;
+    choice->exact = 0, choice->parts = 0, choice->group = 1, choice->waves = 0;
     if (!(choose_steps(task->n[2], least[1], &reach[1], &needs, &choice->length[2], &choice->before[2],
                        &choice->step[1]) < INFINITY))
         return false;

@@ -6,6 +6,7 @@
 
 #include "../suite.h"
 #include "modes.h"
+#include "parts.h"
 #include "settled.h"
 #include "sheets.h"
 #include "stacks.h"
@@ -233,10 +234,10 @@ static void layouts(suite *s) {
 }
 
 int main(int argc, char **argv) {
-    static const suite_part parts[] = {{"wrap", wrap},           {"long", long_columns},  {"dense", dense},
-                                       {"even", even_sides},     {"odd", odd_sides},      {"sizes", sizes},
-                                       {"modes", modes},         {"layouts", layouts},    {"new-weights", new_weights},
-                                       {"snapshots", snapshots}, {"sheets", sheets},      {"tiles", tiles},
-                                       {"settled", settled},     {"workspace", workspace}};
+    static const suite_part parts[] = {{"wrap", wrap},           {"long", long_columns}, {"dense", dense},
+                                       {"even", even_sides},     {"odd", odd_sides},     {"sizes", sizes},
+                                       {"modes", modes},         {"layouts", layouts},   {"new-weights", new_weights},
+                                       {"snapshots", snapshots}, {"sheets", sheets},     {"tiles", tiles},
+                                       {"parts", in_parts},      {"settled", settled},   {"workspace", workspace}};
     return suite_main(argc, argv, parts, sizeof parts / sizeof *parts);
 }

@@ -1,0 +1,81 @@
+/* One step of many taps: a column in parts that lie side by side in a block, each a torus of its own; see shape.h.
+ *
+ * A column of 4320 points takes four rungs, there, back and for its line of taps: 3 x 4320 points. Four parts of 1152 take three rungs, and
+ * share a line of taps: 9 x 1152 points, of which two thirds go through shared memory as often. Memory sees the same accesses. */
+#include <math.h>
+
+#include "base/arith.h"
+#include "strategies/spectral/shape.h"
+
+enum { MOST_PARTS = 8, LEAST_STEP = 64 };
+#define PLAINLY 0.9 /* of what a whole column does */
+
+/* What a multiprocessor that holds so few blocks takes besides, as of tiles: one waits for its points while another computes. */
+static double waits(const stn_machine *machine, size_t bytes) {
+    const size_t blocks = machine->shared_per_multiprocessor / (bytes + 1024);
+    return blocks >= 3 ? 1 : blocks == 2 ? 1.1 : 1.5;
+}
+
+static size_t shared_by(const stn_task *task, int64_t length, int lines) {
+    return (size_t)(length * 17 / 16 * lines) * (spectral_wide(task) ? 16 : 8);
+}
+
+double spectral_parts_work(const spectral_choice *choice) {
+    const double lines = spectral_in_parts(choice) ? 2.0 * choice->parts + 1 : 3;
+    return lines * choice->length[1] * stn_ladder_work(choice->length[1]);
+}
+
+/* The cheapest of so many parts, each with what reaches into it; infinite where there is none. */
+static double choose_length(const stn_task *task, const stn_machine *machine, const stn_reach *reach,
+                            spectral_choice *choice) {
+    const int64_t step = spectral_parts_step(task, choice), least = step + reach->side[0] + reach->side[1];
+    spectral_choice now = *choice;
+    double lowest = INFINITY;
+    for (int64_t length = least; step >= LEAST_STEP && length <= least + least / 16; length++) {
+        const size_t bytes = shared_by(task, length, choice->parts + 1);
+        if (!stn_ladder_good(length) || bytes > machine->shared_per_block) continue;
+        now.length[1] = (int)length;
+        const int64_t torus[3] = {1, length, choice->length[2]};
+        if (!spectral_symbol_form(task, machine, torus).taps) continue;
+        const double cost = spectral_parts_work(&now) * waits(machine, bytes);
+        if (cost < lowest) lowest = cost, choice->length[1] = (int)length;
+    }
+    return lowest;
+}
+
+/* Columns that a block has alone, whose sides only wrap or mirror, and which become one grid. */
+static bool for_parts(const stn_task *task, const spectral_choice *whole) {
+    const stn_task run = spectral_run(task);
+    char reason[160];
+    if (task->rank != 2 || task->snapshots > 1 || task->sum || whole->column_lines > 1 || whole->group < 2)
+        return false;
+    for (int axis = 1; axis < 3; axis++) {
+        stn_extension e;
+        if (!stn_extension_sides(&run, axis, &e, reason, sizeof reason) || stn_extension_odd(&e)) return false;
+    }
+    return true;
+}
+
+bool spectral_choose_parts(const stn_task *task, const stn_machine *machine, const spectral_choice *whole,
+                           spectral_choice *choice) {
+    const size_t lines = shared_by(task, whole->length[1], 2);
+    if (task->steps > 1 || !for_parts(task, whole)) return false;
+    const stn_reach reach = spectral_reach(task, 1);
+    double best = PLAINLY * spectral_parts_work(whole) * waits(machine, lines);
+    if (lines > machine->shared_per_block) best = INFINITY; /* it has its taps term by term */
+    for (int8_t parts = 2; parts <= MOST_PARTS; parts *= 2) {
+        spectral_choice now = *whole;
+        now.parts = parts, now.exact = (int8_t)(whole->exact & ~2), now.before[1] = (int)reach.side[0];
+        now.row_blocks = (int16_t)stn_max(now.row_blocks, 2), now.column_blocks = 3;
+        const double cost = choose_length(task, machine, &reach, &now);
+        now.kept[1] = now.live[1] = now.length[1];
+        if (cost < best) best = cost, *choice = now;
+    }
+    return choice->parts > 0;
+}
+
+bool spectral_parts_serve(const stn_task *task, const spectral_choice *choice) {
+    const stn_reach reach = spectral_reach(task, 1);
+    const int64_t after = choice->length[1] - choice->before[1] - spectral_parts_step(task, choice);
+    return task->steps == 1 && reach.side[0] <= choice->before[1] && reach.side[1] <= after;
+}
