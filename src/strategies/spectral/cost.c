@@ -25,6 +25,10 @@ static const struct {
 #define CHAIN 5.1e-6
 #define TERMS_OF_TILES 0.4
 #define NARROW_F16 0.5
+/* One step of many taps, columns in parts and rows in three rungs: what bytes come at, over other planes' rate. By bytes, cycles of shared memory
+ * and instructions beside the timed rows of "Dense taps" in bench/results/2026-11-23-spectral-2.md it would be 1.4 and more: until it is timed, tiles
+ * that were come first where they are near. */
+#define IN_PARTS 1.09
 /* Instructions of each point of a column of 4096, of which three for one step of many taps take twice what the rows there and back do. */
 #define WHOLE_COLUMN 41
 enum { PAIRS = 6 }; /* instructions of a row's pairs of frequencies, for each number */
@@ -116,7 +120,8 @@ void spectral_estimate(const stn_task *task, const stn_machine *machine, const s
     estimate->flops =
         half * 5 * points * log2((double)s->choice.length[0] * s->choice.length[1] * s->choice.length[2] + 1);
     estimate->halo_waste = points / (rows * (double)task->n[2]) - 1;
-    const double rate = solid ? rates[!wide].solid : rates[!wide].plane / waves_of_rows(machine, s, rows, wide);
+    const double plane = rates[!wide].plane * (spectral_in_parts(c) ? IN_PARTS : 1);
+    const double rate = solid ? rates[!wide].solid : plane / waves_of_rows(machine, s, rows, wide);
     estimate->seconds = estimate->launches * (machine->launch_seconds + 2e-6 + (spectral_tiled(c) ? 0 : CHAIN));
     if (spectral_tiled(c))
         estimate->seconds += seconds_of_tiles(task, machine, s, estimate->bytes);

@@ -234,6 +234,7 @@ static void make_rows(const stn_task *task, const stn_machine *machine, spectral
     needs.lines = s->choice.row_lines;
     if (s->choice.row_threads) needs.threads = s->choice.row_threads;
     needs.blocks = s->choice.row_blocks;
+    if (spectral_in_parts(&s->choice) && !needs.wide) needs.last = 16; /* 2160 points in three rungs, not four */
     stn_ladder_make(s->choice.length[2] / 2, &needs, &s->line[2]);
 }
 
