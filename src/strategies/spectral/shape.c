@@ -264,6 +264,11 @@ stn_symbol spectral_symbol_form(const stn_task *task, const stn_machine *machine
     const stn_task run = spectral_run(task);
     int last = last_axis(task); /* a line of taps lies beside the line itself */
     bool fits = 2 * torus[last] <= stn_ladder_most_points(spectral_wide(task), machine->shared_per_block);
+    for (int axis = 0; axis < 3; axis++) { /* what a source adds takes K itself */
+        stn_extension e;
+        char reason[160];
+        fits = fits && !(stn_extension_sides(&run, axis, &e, reason, sizeof reason) && stn_extension_odd(&e));
+    }
     return stn_symbol_form(&run, last, torus, fits);
 }
 

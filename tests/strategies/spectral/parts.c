@@ -5,14 +5,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Weights at offsets low .. high down a column and -1 .. 1 along a row. */
-static stn_stencil *stencil_of(int low, int high, dice *d) {
+/* Weights at offsets low .. high down a column and -1 .. 1 along a row, where they are symmetric or not. */
+static stn_stencil *stencil_of(int low, int high, bool symmetric, dice *d) {
     stn_tap taps[3 * 129];
     stn_stencil *stencil = NULL;
     size_t count = 0;
     double sum = 0;
     for (int y = low; y <= high; y++)
         for (int x = -1; x <= 1; x++) taps[count++] = (stn_tap){{y, x}, dice_real(d) - 0.5};
+    for (size_t i = 0; symmetric && i < count; i += 3) taps[i + 2].weight = taps[i].weight;
     for (size_t i = 0; i < count; i++) sum += fabs(taps[i].weight);
     for (size_t i = 0; i < count; i++) taps[i].weight /= sum;
     stn_stencil_create(2, count, taps, &stencil, NULL);
@@ -29,7 +30,7 @@ typedef struct part_case {
 static void one_plane(suite *s, const part_case *c, uint64_t seed) {
     dice d = {seed};
     stn_problem p = STN_PROBLEM_INIT;
-    stn_stencil *stencil = stencil_of(c->low, c->high, &d);
+    stn_stencil *stencil = stencil_of(c->low, c->high, false, &d);
     p.stencil = stencil, p.dtype = c->dtype, p.batch = (size_t)c->batch, p.in_place = c->in_place, p.steps = 1;
     p.extent[0] = (size_t)c->ny, p.extent[1] = (size_t)c->nx;
     for (int axis = 0; axis < 2; axis++)
@@ -50,6 +51,18 @@ static void one_plane(suite *s, const part_case *c, uint64_t seed) {
     suite_detail(&result, detail, sizeof detail);
     suite_report(s, good, what, detail);
     stn_stencil_destroy(stencil);
+}
+
+/* Sides of rows that have a source, beside columns of many taps: their symbol is no transform, in short columns nor long ones. */
+static void beside_source(suite *s, int ny, stn_boundary_kind side) {
+    dice d = {(uint64_t)ny};
+    stn_problem p = STN_PROBLEM_INIT;
+    char what[100];
+    p.stencil = stencil_of(-5, 4, true, &d), p.steps = 1, p.extent[0] = (size_t)ny, p.extent[1] = 24;
+    p.boundary[1][0] = p.boundary[1][1] = (stn_boundary){.kind = side, .value = side == STN_CONSTANT ? 0.5 : 0};
+    snprintf(what, sizeof what, "parts: none of %d points beside %s sides of rows", ny, side_names[side]);
+    suite_compare(s, "spectral", true, what, &p, d.state);
+    stn_stencil_destroy((stn_stencil *)p.stencil);
 }
 
 /* A plan of parts takes new weights as far as these have room for what they reach. */
@@ -100,6 +113,8 @@ void in_parts(suite *s) {
         {5003, 12, 1, -64, 3, STN_F32, {{STN_REFLECT, STN_REFLECT}, {STN_WRAP, STN_WRAP}}, false},
     };
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) one_plane(s, &list[i], 900 + i);
+    beside_source(s, 48, STN_FIXED);
+    beside_source(s, 2304, STN_CONSTANT);
     new_weights(s, true);
     new_weights(s, false);
 }
