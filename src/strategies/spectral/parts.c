@@ -7,7 +7,7 @@
 #include "base/arith.h"
 #include "strategies/spectral/shape.h"
 
-enum { MOST_PARTS = 8, LEAST_STEP = 64 };
+enum { LEAST_STEP = 64 };
 #define PLAINLY 0.9 /* of what a whole column does */
 
 /* What a multiprocessor that holds so few blocks takes besides, as of tiles: one waits for its points while another computes. */
@@ -56,22 +56,23 @@ static bool for_parts(const stn_task *task, const spectral_choice *whole) {
     return true;
 }
 
-bool spectral_choose_parts(const stn_task *task, const stn_machine *machine, const spectral_choice *whole,
+bool spectral_choose_parts(const stn_task *task, const stn_machine *machine, const spectral_choice *whole, int count,
                            spectral_choice *choice) {
     const size_t lines = shared_by(task, whole->length[1], 2);
     if (task->steps > 1 || !for_parts(task, whole)) return false;
     const stn_reach reach = spectral_reach(task, 1);
     double best = PLAINLY * spectral_parts_work(whole) * waits(machine, lines);
-    if (lines > machine->shared_per_block) best = INFINITY; /* it has its taps term by term */
-    for (int8_t parts = 2; parts <= MOST_PARTS; parts *= 2) {
+    if (count || lines > machine->shared_per_block) best = INFINITY; /* else a column has its taps term by term */
+    bool found = false;
+    for (int parts = count ? count : 2; parts <= (count ? count : SPECTRAL_PARTS); parts *= 2) {
         spectral_choice now = *whole;
-        now.parts = parts, now.exact = (int8_t)(whole->exact & ~2), now.before[1] = (int)reach.side[0];
+        now.parts = (int8_t)parts, now.exact = (int8_t)(whole->exact & ~2), now.before[1] = (int)reach.side[0];
         now.row_blocks = (int16_t)stn_max(now.row_blocks, 2), now.column_blocks = 3;
         const double cost = choose_length(task, machine, &reach, &now);
         now.kept[1] = now.live[1] = now.length[1];
-        if (cost < best) best = cost, *choice = now;
+        if (cost < best) best = cost, *choice = now, found = true;
     }
-    return choice->parts > 0;
+    return found;
 }
 
 bool spectral_parts_serve(const stn_task *task, const spectral_choice *choice) {

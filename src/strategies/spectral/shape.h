@@ -75,9 +75,10 @@ bool spectral_choose_tiles(const stn_task *task, const stn_machine *machine, con
 size_t spectral_tile_variants(const stn_task *task, const stn_machine *machine, const spectral_choice *whole,
                               const spectral_choice *tiles, spectral_choice *list, size_t most);
 static inline bool spectral_tiled(const spectral_choice *choice) { return choice->step[0] > 0; }
-/* ---- parts.c: columns of one step of many taps in parts. From a choice without; false: the task is not for them, or a whole column takes no
- * longer. choice->parts: 0 before. */
-bool spectral_choose_parts(const stn_task *task, const stn_machine *machine, const spectral_choice *whole,
+/* ---- parts.c: columns of one step of many taps in parts, from a choice without. How many there may be at most: */
+#define SPECTRAL_PARTS 8
+/* Into so many, a power of two, or, 0, into the best number; false: the task is not for them, or, 0, a whole column takes no longer. */
+bool spectral_choose_parts(const stn_task *task, const stn_machine *machine, const spectral_choice *whole, int count,
                            spectral_choice *choice);
 /* Instructions of a column of such a step, there, back and of its taps: in parts or whole. */
 double spectral_parts_work(const spectral_choice *choice);

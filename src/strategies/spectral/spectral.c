@@ -134,6 +134,17 @@ static size_t choose_tiles(const stn_task *task, const stn_machine *machine, con
     return count;
 }
 
+/* Other numbers of parts than `chosen`, and the column as a whole; returns how many. */
+enum { PARTS = 4 };
+static size_t part_variants(const stn_task *task, const stn_machine *machine, const spectral_choice *whole, int chosen,
+                            spectral_choice list[PARTS]) {
+    size_t count = 0;
+    list[count++] = *whole;
+    for (int parts = 2; parts <= SPECTRAL_PARTS && count < PARTS; parts *= 2)
+        count += parts != chosen && spectral_choose_parts(task, machine, whole, parts, &list[count]);
+    return count;
+}
+
 static size_t candidates(const stn_task *task, const stn_machine *machine, stn_candidate *list, size_t most) {
     spectral_choice choice;
     char reason[160];
@@ -148,17 +159,17 @@ static size_t candidates(const stn_task *task, const stn_machine *machine, stn_c
     spectral_choose_kept(task, &choice);
     spectral_choose_settling(task, machine, &choice);
     const spectral_choice whole = choice;
-    const bool parts = spectral_choose_parts(task, machine, &whole, &choice);
+    const bool parts = spectral_choose_parts(task, machine, &whole, 0, &choice);
     list[0] = stn_candidate_of(&choice, sizeof choice);
     size_t count = 1;
-    spectral_choice others[OTHERS]; /* tiles first */
-    size_t tiles = most > 1 ? choose_tiles(task, machine, &whole, others) : 0;
+    spectral_choice others[OTHERS + PARTS]; /* tiles first */
+    const size_t tiles = most > 1 ? choose_tiles(task, machine, &whole, others) : 0;
     const bool early = tiles && plainly_faster(task, machine, &others[0], &choice);
     if (early) list[count++] = stn_candidate_of(&others[0], sizeof others[0]);
     if (most <= STN_CANDIDATES) return count;
-    if (parts) others[tiles++] = whole;
     size_t more =
         tiles + spectral_variants(task, machine, early ? &others[0] : &choice, others + tiles, OTHERS - tiles);
+    if (parts) more += part_variants(task, machine, &whole, choice.parts, others + more);
     if (early) memmove(others, others + 1, --more * sizeof *others);
     more = (size_t)stn_min((int64_t)more, (int64_t)(most - count));
     for (size_t i = 0; i < more; i++) list[count + i] = stn_candidate_of(&others[i], sizeof others[i]);
