@@ -66,7 +66,7 @@ bool spectral_choose_parts(const stn_task *task, const stn_machine *machine, con
     bool found = false;
     for (int parts = count ? count : 2; parts <= (count ? count : SPECTRAL_PARTS); parts *= 2) {
         spectral_choice now = *whole;
-        now.parts = (int8_t)parts, now.exact = (int8_t)(whole->exact & ~2), now.before[1] = (int)reach.side[0];
+        now.parts = (uint8_t)parts, now.exact = (uint8_t)(whole->exact & ~2), now.before[1] = (int)reach.side[0];
         now.row_blocks = (int16_t)stn_max(now.row_blocks, 2), now.column_blocks = 3;
         const double cost = choose_length(task, machine, &reach, &now);
         now.kept[1] = now.live[1] = now.length[1];

@@ -100,7 +100,7 @@ static bool choose_length(const stn_task *task, const stn_machine *machine, int 
         choice->before[axis] = (int)before;
         break;
     }
-    choice->exact = (int8_t)(choice->exact | e.exact << axis);
+    choice->exact = (uint8_t)(choice->exact | e.exact << axis);
     choice->kept[axis] = choice->live[axis] = axis == 2 ? (int)e.length / 2 + 1 : (int)e.length;
     return true;
 }
