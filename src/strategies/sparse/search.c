@@ -83,15 +83,24 @@ static void insert_wider(search *s, const sparse_shape *shape) {
 static void insert_straight(search *s, const sparse_shape *shape) {
     static const struct {
         int warps, beside, blocks, walk;
-    } lines[] = {{8, 1, 3, 1}, {4, 1, 6, 1}},
-      planes[] = {{4, 2, 6, 1}, {8, 2, 3, 1}, {4, 2, 4, 1}, {8, 2, 2, 1}, {4, 2, 6, 4},
-                  {4, 2, 5, 4}, {4, 1, 4, 4}, {4, 1, 4, 8}, {4, 2, 2, 1}};
+    } lines[] = {{8, 1, 3, 1}, {4, 1, 6, 1}}, planes[] = {{4, 2, 6, 1}, {8, 2, 3, 1}, {4, 2, 4, 1}, {4, 2, 6, 4},
+                                                          {4, 2, 5, 4}, {4, 1, 4, 4}, {4, 1, 4, 8}, {4, 2, 2, 1}};
     const bool line = s->task->rank == 1;
     for (size_t i = 0; i < (line ? sizeof lines / sizeof *lines : sizeof planes / sizeof *planes); i++) {
         const int *way = line ? &lines[i].warps : &planes[i].warps;
         sparse_shape straight = *shape;
         if (!sparse_fit_straight(s->task, way[0], way[1], way[2], way[3], &straight)) continue;
         insert(s, straight);
+        if (shape->parts > 1) break;
+    }
+}
+
+/* The same whose rows roll through registers (not measured yet). */
+static void insert_roll(search *s, const sparse_shape *shape) {
+    static const struct { int warps, ahead, rows; } ways[] = {{4, 5, 64}, {4, 8, 64}, {2, 5, 64}, {4, 5, 32}};
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        sparse_shape roll = *shape;
+        if (sparse_fit_roll(s->task, ways[i].warps, ways[i].ahead, ways[i].rows, &roll)) insert(s, roll);
         if (shape->parts > 1) break;
     }
 }
@@ -128,6 +137,7 @@ static void search_tiles(search *s, int most_fused) {
             if (sparse_fit_more(s->task, s->machine, &other)) insert(s, other);
             insert_whole(s, shape);
             insert_straight(s, &shape);
+            insert_roll(s, &shape);
             shape.abreast = 0;
             insert(s, shape);
         }

@@ -4,6 +4,12 @@
 
 #define MEMORY_LINE 128      /* bytes */
 #define MOST_REGISTERS 65536 /* of a multiprocessor */
+#define MOST_OF_THREAD 255   /* the same of a thread, given in units of 8 */
+#define REGISTERS_AT_ONCE 8
+#define MOST_WARPS 32       /* of sparse_roll on a multiprocessor, as many as blocks of one warp */
+#define ROLL_BESIDE 20      /* its registers beside what it computes on */
+#define MOST_UNROLLED 24    /* its rows */
+#define MOST_TALL (1 << 30) /* rows of its planes: their numbers have 32 bits */
 
 /* A line abreast needs less than 80 registers, so there may be three blocks of it; other kernels need 100 and more. */
 bool sparse_fit_more(const stn_task *task, const stn_machine *machine, sparse_shape *shape) {
@@ -60,6 +66,12 @@ bool sparse_fit_wider(const stn_task *task, const stn_machine *machine, int warp
     return few_blocks(task, shape);
 }
 
+/* Registers of sparse_roll: left factors, sums and words of rows on their way, and ROLL_BESIDE. */
+static int roll_registers(const stn_task *task, const sparse_shape *shape, int taps) {
+    sparse_window w = sparse_window_of(task, shape);
+    return 4 * taps * (sparse_products(&w) * shape->parts + 1) + shape->stages * 2 * shape->halves + ROLL_BESIDE;
+}
+
 /* Registers of sparse_straight: left factors, all words that a warp reads, and some 30 beside; sums take the place of words. */
 static int straight_registers(const stn_task *task, const sparse_shape *shape, int rows) {
     sparse_window w = sparse_window_of(task, shape);
@@ -82,6 +94,21 @@ bool sparse_fit_straight(const stn_task *task, int warps, int beside, int blocks
     shape->stages = 0, shape->walk = walk, shape->apart = 0, shape->whole = 1;
     if (straight_registers(task, shape, rows.all) > MOST_REGISTERS / (32 * warps * blocks)) return false;
     return few_blocks(task, shape);
+}
+
+/* A turn of all places is what is unrolled, and turns are whole. */
+bool sparse_fit_roll(const stn_task *task, int warps, int ahead, int rows, sparse_shape *shape) {
+    sparse_rows taps;
+    if (task->rank != 2 || sparse_splits(task) || !sparse_fit_straight(task, warps, warps, 1, 1, shape)) return false;
+    const int64_t reach = stn_max(sparse_reach(task, shape, 1, 0), sparse_reach(task, shape, 1, 1));
+    if (!sparse_rows_of(task, shape->fused, &taps) || task->n[1] <= reach || task->n[1] >= MOST_TALL) return false;
+    ahead = (int)stn_round_up(ahead, taps.all);
+    shape->whole = SPARSE_ROLL, shape->stages = ahead;
+    shape->apart = (int)stn_round_up(rows + taps.all - 1, ahead) - (taps.all - 1);
+    const int registers = (int)stn_round_up(roll_registers(task, shape, taps.all), REGISTERS_AT_ONCE);
+    const int quarter = MOST_REGISTERS / 4 / (32 * registers); /* warps of a quarter, which has registers of its own */
+    shape->blocks = (int)stn_min(4 * quarter, MOST_WARPS) / warps;
+    return registers <= MOST_OF_THREAD && ahead <= MOST_UNROLLED && few_blocks(task, shape);
 }
 
 bool sparse_share_otherwise(const stn_task *task, const stn_machine *machine, sparse_shape *shape) {

@@ -8,15 +8,17 @@
 #include "base/arith.h"
 
 #define TOLERANCE 1e-3 /* of f32: tf32 */
+#define SINGLE "rolling" /* words of candidates that are likely in single steps */
 
 /* One candidate of which the name has `words`, on lines or planes by chance: its parameters in `c`; false if there is none. */
 static bool check(suite *s, const char *words, int rank, dice d, int turn, comparison *c) {
     int radius = dice_int(&d, 1, rank == 1 ? 8 : 4);
     int n[3] = {rank == 1 ? dice_int(&d, 100, 60000) : dice_int(&d, 20, 700), dice_int(&d, 20, 1200), 0};
-    if (turn % 2) n[rank - 1] = (int)stn_round_up(n[rank - 1], 16);
+    const bool single = !strncmp(words, SINGLE, strlen(SINGLE));
+    if (turn % 2 || single) n[rank - 1] = (int)stn_round_up(n[rank - 1], 16);
     stn_stencil *stencil = random_stencil(&d, rank, (taps_kind)dice_int(&d, 0, 2), radius);
     stn_problem p = STN_PROBLEM_INIT;
-    p.stencil = stencil, p.steps = (uint64_t)dice_int(&d, 1, 3);
+    p.stencil = stencil, p.steps = single ? 1 : (uint64_t)dice_int(&d, 1, 3);
     for (int axis = 0; axis < rank; axis++) p.extent[axis] = (size_t)n[axis];
     if (turn % 4) random_sides(&d, &p, rank);
     if (turn % 5 == 0) p.batch = 3;
@@ -80,6 +82,22 @@ static void straight(suite *s) {
         seen[2] += any && rank == 2 && strstr(c.parameters, "tf32") != NULL;
     }
     suite_report(s, seen[0] && seen[1] && seen[2], "lines, and planes of both types", NULL);
+}
+
+/* Planes whose rows roll through registers: of both types, weights in two parts, one turn and several, and fewer rows than are on their
+ * way. */
+static void roll(suite *s) {
+    int seen[3] = {0};
+    for (int turn = 0; turn < (s->full ? 150 : 60); turn++) {
+        comparison c;
+        static const char *const ways[] = {"rolling down", "rolling down|x 2 products", "rolling down|2 warps",
+                                           "rolling down|4 warps"};
+        const bool any = check(s, ways[turn % 4], 2, (dice){(uint64_t)(9300 + turn)}, turn / 2, &c);
+        seen[0] += any && strstr(c.parameters, "f16") != NULL;
+        seen[1] += any && strstr(c.parameters, "tf32") != NULL;
+        seen[2] += any && strstr(c.parameters, "x 2") != NULL;
+    }
+    suite_report(s, seen[0] && seen[1] && seen[2], "both types, and weights in two parts", NULL);
 }
 
 /* Lines in windows too long to be abreast, whose columns lie beside each other: windows, sides and sizes at random. */
@@ -148,7 +166,8 @@ static void split(suite *s) {
 }
 
 int main(int argc, char **argv) {
-    static const suite_part parts[] = {
-        {"whole-lines", whole_lines}, {"wider", wider}, {"straight", straight}, {"beside", beside}, {"split", split}};
+    static const suite_part parts[] = {{"whole-lines", whole_lines}, {"wider", wider},
+                                       {"straight", straight},       {"roll", roll},
+                                       {"beside", beside},           {"split", split}};
     return suite_main(argc, argv, parts, sizeof parts / sizeof *parts);
 }
