@@ -43,9 +43,10 @@ static const struct {
            .split = 1.2};
 #define FULL 16.0 /* warps */
 #define FULL_STRAIGHT 24.0
-#define SMALL 4         /* warps of a block */
-#define UNTIMED 1.15    /* walks of sparse_straight, and sparse_roll: for --tune, until a GPU has run them */
-#define MEMORY_LINE 128 /* bytes */
+#define SMALL 4            /* warps of a block */
+#define UNTIMED 1.15       /* walks of sparse_straight, and sparse_roll: for --tune, until a GPU has run them */
+#define UNTIMED_SHORT 1.08 /* the same of sparse_walk in small blocks */
+#define MEMORY_LINE 128    /* bytes */
 
 /* Of a warp's tile of 16 x 64 points: products of 16 words, and cycles in which shared memory answers it, 128 bytes each. */
 typedef struct warp_work {
@@ -208,6 +209,7 @@ void sparse_cost_beside(const stn_task *task, const stn_machine *machine, const 
                    machine->multiprocessors / (rates.alone * rates.faster * machine->flops[e->unit]);
     double least = waves * shape->walk * alone + rates.start / machine->clock;
     double launch = fmax(beside(task, shape, memory, tensor, shared) / launches, least);
+    if (sparse_is_short(task, shape)) launch *= UNTIMED_SHORT;
     if (sparse_is_straight(shape)) launch = straight_seconds(task, machine, shape, tensor / launches);
     if (sparse_splits(task) && !shape->abreast) launch *= rates.split;
     if (slow_loads(task, shape)) launch *= rates.elements;

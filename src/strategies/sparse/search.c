@@ -78,6 +78,16 @@ static void insert_wider(search *s, const sparse_shape *shape) {
     }
 }
 
+/* Of planes, those of small blocks with a tile or a few (not measured yet). */
+static void insert_short(search *s, const sparse_shape *shape) {
+    static const struct { int warps, beside, stages; } ways[] = {{4, 2, 1}, {8, 2, 1}, {4, 2, 2}, {4, 2, 3}};
+    for (size_t i = 0; i < sizeof ways / sizeof *ways && shape->parts == 1; i++) {
+        sparse_shape small = *shape;
+        if (sparse_fit_short(s->task, s->machine, ways[i].warps, ways[i].beside, ways[i].stages, &small))
+            insert(s, small);
+    }
+}
+
 /* Without shared memory, in small blocks: of so many warps, in planes some of them side by side, so many blocks on a multiprocessor, and
  * tiles of a block. */
 static void insert_straight(search *s, const sparse_shape *shape) {
@@ -110,12 +120,12 @@ static void insert_whole(search *s, sparse_shape shape) {
     if (!sparse_fit_whole(s->task, s->machine, &shape)) return;
     insert(s, shape);
     insert_wider(s, &shape);
+    insert_short(s, &shape);
     sparse_shape other = shape;
     if (sparse_fit_more(s->task, s->machine, &other)) insert(s, other);
     other = shape;
-    const bool shared = sparse_share_otherwise(s->task, s->machine, &shape);
-    if (shared) insert(s, shape);
-    if (s->task->rank == 1) other = shape; /* of lines the better way, of planes not */
+    if (sparse_fit_apart(s->task, &shape)) insert(s, shape);
+    if (s->task->rank == 1) other = shape;
     other.whole = 2;
     if (shape.parts == 1) insert(s, other);
 }
@@ -155,7 +165,7 @@ static bool insert_beside(search *s, int fused, int parts) {
         if (sparse_fit(s->task, s->machine, fused, 0, parts, &plain, NULL) && plain.abreast) continue;
         shape.rounding = (float)sparse_rounding(s->task, &s->taps, false, parts, shape.launches);
         shape.noise = (float)sparse_noise(s->task, &s->spectrum, &shape, NULL);
-        (void)sparse_share_otherwise(s->task, s->machine, &shape);
+        (void)sparse_fit_apart(s->task, &shape);
         insert(s, shape);
         sparse_shape smaller = shape;
         if (sparse_fit_smaller(s->task, s->machine, &smaller)) insert(s, smaller);

@@ -60,15 +60,17 @@ bool sparse_fit_whole(const stn_task *task, const stn_machine *machine, sparse_s
  * tiles of a block (0: as many as suit); false if it does not hold them. */
 bool sparse_fit_wider(const stn_task *task, const stn_machine *machine, int warps, int beside, int blocks, int stages,
                       int walk, sparse_shape *shape);
+/* The same of as many blocks as registers and shared memory hold, each of a tile or, with more stages than one, of two for each. */
+bool sparse_fit_short(const stn_task *task, const stn_machine *machine, int warps, int beside, int stages,
+                      sparse_shape *shape);
 /* One that is abreast, without shared memory: of blocks of so many warps, `beside` of them side by side in planes, so many
  * blocks on a multiprocessor, tiles of a block. False if no kernel does. */
 bool sparse_fit_straight(const stn_task *task, int warps, int beside, int blocks, int walk, sparse_shape *shape);
 /* The same of planes whose rows roll through registers, of blocks of `warps` side by side, as many as registers hold: at least `ahead` rows are
  * on their way to each, which has at least `rows` of outputs. */
 bool sparse_fit_roll(const stn_task *task, int warps, int ahead, int rows, sparse_shape *shape);
-/* Another way for its blocks to share the tiles: of lines, so that all that is read at a time is near; of planes, by no more blocks than
- * run at once. False if it is the same. */
-bool sparse_share_otherwise(const stn_task *task, const stn_machine *machine, sparse_shape *shape);
+/* Of lines, another way for its blocks to share the tiles, so that all that is read at a time is near. False if it is the same. */
+bool sparse_fit_apart(const stn_task *task, sparse_shape *shape);
 /* Blocks of 8 warps whose registers a multiprocessor holds: elements in two parts take more than half of them, with sums of their own. */
 int sparse_most_blocks(const stn_task *task, const sparse_shape *shape);
 /* How many tiles a block takes one after the other. */
@@ -76,6 +78,8 @@ void sparse_fit_walk(const stn_task *task, const stn_machine *machine, sparse_sh
 /* Is the kernel sparse_roll? Has it no shared memory? */
 bool sparse_rolls(const sparse_shape *shape);
 bool sparse_is_straight(const sparse_shape *shape);
+/* Is it one of sparse_fit_short's? */
+bool sparse_is_short(const stn_task *task, const sparse_shape *shape);
 /* Is the kernel sparse_brick, of 3D terms? */
 bool sparse_is_brick(const stn_task *task, const sparse_shape *shape);
 int sparse_points(const stn_task *task, const sparse_shape *shape); /* of outputs, that a warp makes at once */

@@ -6,8 +6,11 @@
 #define MOST_REGISTERS 65536 /* of a multiprocessor */
 #define MOST_OF_THREAD 255   /* the same of a thread, given in units of 8 */
 #define REGISTERS_AT_ONCE 8
-#define MOST_WARPS 32       /* of sparse_roll on a multiprocessor, as many as blocks of one warp */
-#define ROLL_BESIDE 20      /* its registers beside what it computes on */
+#define MOST_WARPS 32  /* on a multiprocessor: more are not waited for */
+#define ROLL_BESIDE 20 /* registers of sparse_roll beside what it computes on */
+#define ONCE_BESIDE 18 /* the same of sparse_walk with one tile a block, and with several */
+#define WALK_BESIDE 36
+#define MOST_SHORT 3        /* stages of sparse_fit_short */
 #define MOST_UNROLLED 24    /* its rows */
 #define MOST_TALL (1 << 30) /* rows of its planes: their numbers have 32 bits */
 
@@ -49,6 +52,16 @@ bool sparse_fit_whole(const stn_task *task, const stn_machine *machine, sparse_s
                 return true;
             }
     return false;
+}
+
+/* Of a block of sparse_fit_short. */
+static int tiles_of_short(int stages) { return stages == 1 ? 1 : 2 * stages; }
+
+/* Blocks of so many warps that a multiprocessor's registers hold; each of its quarters has registers of its own. */
+static int blocks_of_registers(int warps, int registers) {
+    const int each = 32 * (int)stn_round_up(registers, REGISTERS_AT_ONCE);
+    if (registers > MOST_OF_THREAD) return 0;
+    return (int)stn_min(4 * (MOST_REGISTERS / 4 / each), MOST_WARPS) / warps;
 }
 
 static bool few_blocks(const stn_task *task, const sparse_shape *shape) {
@@ -96,6 +109,25 @@ bool sparse_fit_straight(const stn_task *task, int warps, int beside, int blocks
     return few_blocks(task, shape);
 }
 
+bool sparse_is_short(const stn_task *task, const sparse_shape *shape) {
+    return task->rank == 2 && shape->whole && shape->beside && shape->stages <= MOST_SHORT &&
+           shape->walk == tiles_of_short(shape->stages);
+}
+
+bool sparse_fit_short(const stn_task *task, const stn_machine *machine, int warps, int beside, int stages,
+                      sparse_shape *shape) {
+    sparse_window w = sparse_window_of(task, shape);
+    sparse_rows taps;
+    if (task->rank != 2 || !shape->whole || sparse_splits(task) || !sparse_rows_of(task, shape->fused, &taps))
+        return false;
+    shape->warps = warps, shape->beside = beside, shape->stages = stages, shape->walk = tiles_of_short(stages);
+    const int factors = 4 * taps.all * sparse_products(&w) * shape->parts, sums = 4 * SPARSE_WALK_ROWS;
+    shape->blocks = blocks_of_registers(warps, factors + sums + (stages == 1 ? ONCE_BESIDE : WALK_BESIDE));
+    const size_t each = sparse_shared(task, shape) + 1024;
+    shape->blocks = (int)stn_min(shape->blocks, (int64_t)(machine->shared_per_block / each));
+    return shape->blocks > 0 && few_blocks(task, shape);
+}
+
 /* A turn of all places is what is unrolled, and turns are whole. */
 bool sparse_fit_roll(const stn_task *task, int warps, int ahead, int rows, sparse_shape *shape) {
     sparse_rows taps;
@@ -105,21 +137,12 @@ bool sparse_fit_roll(const stn_task *task, int warps, int ahead, int rows, spars
     ahead = (int)stn_round_up(ahead, taps.all);
     shape->whole = SPARSE_ROLL, shape->stages = ahead;
     shape->apart = (int)stn_round_up(rows + taps.all - 1, ahead) - (taps.all - 1);
-    const int registers = (int)stn_round_up(roll_registers(task, shape, taps.all), REGISTERS_AT_ONCE);
-    const int quarter = MOST_REGISTERS / 4 / (32 * registers); /* warps of a quarter, which has registers of its own */
-    shape->blocks = (int)stn_min(4 * quarter, MOST_WARPS) / warps;
-    return registers <= MOST_OF_THREAD && ahead <= MOST_UNROLLED && few_blocks(task, shape);
+    shape->blocks = blocks_of_registers(warps, roll_registers(task, shape, taps.all));
+    return shape->blocks > 0 && ahead <= MOST_UNROLLED && few_blocks(task, shape);
 }
 
-bool sparse_share_otherwise(const stn_task *task, const stn_machine *machine, sparse_shape *shape) {
-    sparse_tiles tiles = sparse_tiles_of(task, shape);
-    int64_t slots = (int64_t)machine->multiprocessors * shape->blocks, walks = slots / (task->batch * tiles.x);
-    if (task->rank == 1) {
-        shape->apart = 1;
-        return tiles.walks > 1;
-    }
-    int walk = walks ? (int)stn_div_up(tiles.steps, walks) : 0;
-    if (!walk || walk == shape->walk) return false;
-    shape->walk = walk;
-    return true;
+bool sparse_fit_apart(const stn_task *task, sparse_shape *shape) {
+    if (task->rank != 1) return false;
+    shape->apart = 1;
+    return sparse_tiles_of(task, shape).walks > 1;
 }
