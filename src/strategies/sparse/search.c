@@ -68,7 +68,7 @@ static bool fuse_taps(search *s, int fused) {
 static void insert_wider(search *s, const sparse_shape *shape) {
     static const struct {
         int warps, beside, blocks, stages, walk;
-    } ways[] = {{8, 4, 2, 5, 0}, {8, 4, 3, 3, 0}, {1, 1, 16, 4, 8}, {1, 1, 20, 3, 4}, {2, 1, 10, 4, 8}};
+    } ways[] = {{8, 4, 2, 5, 0}, {8, 4, 3, 3, 0}, {1, 1, 20, 3, 4}, {2, 1, 10, 4, 8}};
     for (size_t i = 0; i < sizeof ways / sizeof *ways && shape->parts == 1; i++) {
         sparse_shape wider = *shape;
         if (!sparse_fit_wider(s->task, s->machine, ways[i].warps, ways[i].beside, ways[i].blocks, ways[i].stages,
@@ -107,10 +107,12 @@ static void insert_straight(search *s, const sparse_shape *shape) {
 
 /* The same whose rows roll through registers (not measured yet). */
 static void insert_roll(search *s, const sparse_shape *shape) {
-    static const struct { int warps, ahead, rows; } ways[] = {{4, 5, 64}, {4, 8, 64}, {2, 5, 64}, {4, 5, 32}};
+    static const struct {
+        int warps, ahead, rows;
+    } ways[] = {{4, 5, 64}, {4, 8, 64}, {2, 5, 64}, {4, 5, 32}, {4, 5, 12}};
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
         sparse_shape roll = *shape;
-        if (sparse_fit_roll(s->task, ways[i].warps, ways[i].ahead, ways[i].rows, &roll)) insert(s, roll);
+        if (sparse_fit_roll(s->task, s->machine, ways[i].warps, ways[i].ahead, ways[i].rows, &roll)) insert(s, roll);
         if (shape->parts > 1) break;
     }
 }

@@ -68,7 +68,8 @@ bool sparse_fit_short(const stn_task *task, const stn_machine *machine, int warp
 bool sparse_fit_straight(const stn_task *task, int warps, int beside, int blocks, int walk, sparse_shape *shape);
 /* The same of planes whose rows roll through registers, of blocks of `warps` side by side, as many as registers hold: at least `ahead` rows are
  * on their way to each, which has at least `rows` of outputs. */
-bool sparse_fit_roll(const stn_task *task, int warps, int ahead, int rows, sparse_shape *shape);
+bool sparse_fit_roll(const stn_task *task, const stn_machine *machine, int warps, int ahead, int rows,
+                     sparse_shape *shape);
 /* Of lines, another way for its blocks to share the tiles, so that all that is read at a time is near. False if it is the same. */
 bool sparse_fit_apart(const stn_task *task, sparse_shape *shape);
 /* Blocks of 8 warps whose registers a multiprocessor holds: elements in two parts take more than half of them, with sums of their own. */

@@ -1,4 +1,6 @@
 /* See shape.h: other ways to run a kernel whose columns lie abreast. */
+#include <math.h>
+
 #include "base/arith.h"
 #include "strategies/sparse/shape.h"
 
@@ -128,17 +130,35 @@ bool sparse_fit_short(const stn_task *task, const stn_machine *machine, int warp
     return shape->blocks > 0 && few_blocks(task, shape);
 }
 
-/* A turn of all places is what is unrolled, and turns are whole. */
-bool sparse_fit_roll(const stn_task *task, int warps, int ahead, int rows, sparse_shape *shape) {
+/* Rows of outputs of sparse_roll's tiles, from `rows` to half as many more, of which the last blocks leave the fewest multiprocessors idle. A
+ * turn of all places is what is unrolled, and turns are whole. */
+static void fit_rows_of_roll(const stn_task *task, const stn_machine *machine, int rows, int beside,
+                             sparse_shape *shape) {
+    double best = INFINITY, slots = (double)machine->multiprocessors * shape->blocks;
+    for (int64_t read = stn_round_up(rows + beside, shape->stages), most = read + rows / 2; read <= most;
+         read += shape->stages) {
+        sparse_shape other = *shape;
+        other.apart = (int)(read - beside);
+        const sparse_tiles tiles = sparse_tiles_of(task, &other);
+        double cost = (double)read * ceil((double)(task->batch * tiles.x * tiles.steps) / slots);
+        if (cost >= best) continue;
+        best = cost;
+        shape->apart = other.apart;
+    }
+}
+
+bool sparse_fit_roll(const stn_task *task, const stn_machine *machine, int warps, int ahead, int rows,
+                     sparse_shape *shape) {
     sparse_rows taps;
     if (task->rank != 2 || sparse_splits(task) || !sparse_fit_straight(task, warps, warps, 1, 1, shape)) return false;
     const int64_t reach = stn_max(sparse_reach(task, shape, 1, 0), sparse_reach(task, shape, 1, 1));
     if (!sparse_rows_of(task, shape->fused, &taps) || task->n[1] <= reach || task->n[1] >= MOST_TALL) return false;
     ahead = (int)stn_round_up(ahead, taps.all);
     shape->whole = SPARSE_ROLL, shape->stages = ahead;
-    shape->apart = (int)stn_round_up(rows + taps.all - 1, ahead) - (taps.all - 1);
     shape->blocks = blocks_of_registers(warps, roll_registers(task, shape, taps.all));
-    return shape->blocks > 0 && ahead <= MOST_UNROLLED && few_blocks(task, shape);
+    if (!shape->blocks || ahead > MOST_UNROLLED) return false;
+    fit_rows_of_roll(task, machine, rows, taps.all - 1, shape);
+    return few_blocks(task, shape);
 }
 
 bool sparse_fit_apart(const stn_task *task, sparse_shape *shape) {

@@ -54,7 +54,7 @@ static void whole_lines(suite *s) {
 /* The same of planes in tiles of one and four warps side by side, in blocks of a warp and of two, of a tile and of a few, and where
  * requests ask for pairs of lines. */
 static void wider(suite *s) {
-    static const char *const ways[] = {"tiles of 1 warps",     "tiles of 4 warps",     "1 warps, 16 blocks",
+    static const char *const ways[] = {"tiles of 1 warps",     "tiles of 4 warps",     "1 warps, 20 blocks",
                                        "2 warps, 10 blocks",   "1 stages, walks of 1", "2 stages, walks of 4",
                                        "3 stages, walks of 6", "read by pairs"};
     enum { WAYS = sizeof ways / sizeof *ways };
