@@ -2,7 +2,7 @@
 //
 //     out(y, x) = sum over i of  K(i) X(y + i - Y_LOW)
 //
-// A warp has 128 columns and goes down ROWS rows of outputs, a row of the plane at a time. It reads each row once, AHEAD rows before it is needed,
+// A warp has 128 columns and goes down DEEP rows of outputs, a row of the plane at a time. It reads each row once, AHEAD rows before it is needed,
 // and multiplies it with all COUNT rows of taps at once, for as many rows of outputs; one of those is complete then:
 //
 //     row s of the plane        sum(s)     += K(0) X(s)           began here
@@ -12,14 +12,14 @@
 //
 // Warps of sparse_straight hold 8 + COUNT - 1 rows at once and wait for all of them, then compute, then store: with 7 rows of taps
 // registers hold 16 such warps, of which too few wait for memory at a time, and each row is read nearly twice. Here a warp has AHEAD rows
-// on their way all the time; left factors are read once for ROWS rows, and rows besides ROWS only COUNT - 1.
+// on their way all the time; left factors are read once for DEEP rows, and rows besides DEEP only COUNT - 1.
 //
 // A block's warps lie side by side, so that rows are read in long pieces; they do not wait for each other. Registers: words of AHEAD rows,
 // COUNT sums and COUNT left factors, each in its place by the number of its row: AHEAD steps are unrolled.
 #include "sparse/rows.cuh"
 
-constexpr int COUNT = SPARSE_ROW_COUNT[0], AHEAD = STAGES, ROWS = SPARSE_ROWS;
-constexpr int READ = ROWS + COUNT - 1;  // rows that a warp reads
+constexpr int COUNT = SPARSE_ROW_COUNT[0], AHEAD = STAGES, DEEP = SPARSE_ROWS;
+constexpr int READ = DEEP + COUNT - 1;  // rows that a warp reads
 static_assert(!EXPECTED_HEADER || (VECTOR > 1 && !mirrors<X_SIDE_LOW, X_SIDE_HIGH>()), "16 bytes lie side by side");
 static_assert(BESIDE == WARPS, "side by side");
 static_assert(AHEAD % COUNT == 0 && READ % AHEAD == 0, "sums and words have the same places in each turn");
@@ -78,7 +78,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_roll(const 
     const unsigned across = static_cast<unsigned>(a.tiles_x), down = static_cast<unsigned>(a.walks);
     const unsigned block_row = blockIdx.x / across, batch = block_row / down;
     const long long x = static_cast<long long>(blockIdx.x - block_row * across) * WIDE + SEGMENT_POINTS * warp;
-    const int y = static_cast<int>(block_row - batch * down) * ROWS;
+    const int y = static_cast<int>(block_row - batch * down) * DEEP;
     if (x >= a.nx) return;
     row_reader reader;
     reader.begin(a, a.in + batch * a.in_batch, y, x, g, t);
@@ -93,7 +93,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_roll(const 
     STORED *to = a.out + batch * a.out_batch + y * a.out_y + column;
     const bool mine = column < a.nx;  // rows are whole 16 bytes
     const int below = static_cast<int>(a.ny) - y;
-    const unsigned left = below < ROWS ? below : ROWS;
+    const unsigned left = below < DEEP ? below : DEEP;
     const float scale = static_cast<float>(a.scale);
     float sum[COUNT][4] = {};
     const auto turn = [&](auto more, int first) {
