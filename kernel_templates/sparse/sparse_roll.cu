@@ -21,7 +21,7 @@
 constexpr int COUNT = SPARSE_ROW_COUNT[0], AHEAD = STAGES, DEEP = SPARSE_ROWS;
 constexpr int READ = DEEP + COUNT - 1;  // rows that a warp reads
 static_assert(!EXPECTED_HEADER || (VECTOR > 1 && !mirrors<X_SIDE_LOW, X_SIDE_HIGH>()), "16 bytes lie side by side");
-static_assert(BESIDE == WARPS, "side by side");
+static_assert(!EXPECTED_HEADER || BESIDE == WARPS, "side by side");
 static_assert(AHEAD % COUNT == 0 && READ % AHEAD == 0, "sums and words have the same places in each turn");
 
 using row_words = unsigned[PRODUCTS][4];
