@@ -1,8 +1,6 @@
 // The only file with inline PTX: every word of it that kernels use, by its plain name. The emulator has a twin of this
 // file in C++ with the same names (tests/emulator/shim/device/ptx.cuh); a word added here is added there.
-//
 // Fragment layouts (PTX ISA, "Matrix fragments for mma"), with g = lane / 4 and t = lane % 4:
-//
 //   f64 m8n8k4      a: (g,t)                    b: (t,g)              c: (g,2t) (g,2t+1)
 //   f64 m16n8k4     a: (g,t) (g+8,t)            b: (t,g)              c: (g,2t) (g,2t+1) (g+8,2t) (g+8,2t+1)
 //   f64 m16n8k8     a: (g,t) (g+8,t) (g,t+4) (g+8,t+4)                b: (t,g) (t+4,g)                    c: as above
@@ -49,9 +47,8 @@ __device__ __forceinline__ float cos_approx(float angle) {
     return c;
 }
 
-// ---- runs of N elements in one access: N * sizeof(element) is 2, 4, 8 or 16 bytes, aligned to that. Loads go through
-// the read-only path, so memory that is read so must not be written by the same launch; the compiler may move them
-// freely.
+// ---- runs of N elements in one access: N * sizeof(element) is 2, 4, 8 or 16 bytes, aligned to that. Loads take
+// the read-only path, of memory that the same launch does not write; the compiler may move them freely.
 __device__ __forceinline__ void load_run(double (&to)[1], const double *from) {
     asm("ld.global.nc.f64 %0, [%1];" : "=d"(to[0]) : "l"(from));
 }
@@ -90,6 +87,13 @@ __device__ __forceinline__ void load_run(unsigned (&to)[2], const unsigned *from
 }
 __device__ __forceinline__ void load_run(unsigned (&to)[4], const unsigned *from) {
     asm("ld.global.nc.v4.u32 {%0,%1,%2,%3}, [%4];" : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3]) : "l"(from));
+}
+// The same, not moved past a store: asked for here, however much later the words are needed.
+__device__ __forceinline__ void load_run_here(unsigned (&to)[2], const unsigned *from) {
+    asm("ld.global.v2.u32 {%0,%1}, [%2];" : "=r"(to[0]), "=r"(to[1]) : "l"(from));
+}
+__device__ __forceinline__ void load_run_here(unsigned (&to)[4], const unsigned *from) {
+    asm("ld.global.v4.u32 {%0,%1,%2,%3}, [%4];" : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3]) : "l"(from));
 }
 __device__ __forceinline__ void store_run(double *to, const double (&from)[1]) {
     asm volatile("st.global.f64 [%0], %1;" ::"l"(to), "d"(from[0]));
@@ -134,8 +138,7 @@ __device__ __forceinline__ void store_run(unsigned *to, const unsigned (&from)[4
                  "r"(from[3]));
 }
 
-// ---- asynchronous copies, global -> shared (sm_80). A group is what was issued since the last commit. On older chips a copy is
-// a plain load and a plain store: it has landed when the word returns.
+// ---- asynchronous copies, global -> shared (sm_80). A group: all since the last commit. Older chips load and store.
 __device__ __forceinline__ unsigned shared_address(const void *p) {
     return static_cast<unsigned>(__cvta_generic_to_shared(p));
 }
@@ -266,8 +269,7 @@ __device__ __forceinline__ void mma_tf32_m16n8k8(float (&c)[4], const unsigned (
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 
-// ---- 2:4 sparse products: a holds the non-zeros only, `meta` their places (two bits each), SELECTOR which lanes give
-// it
+// ---- 2:4 sparse products: a holds the non-zeros only, `meta` their places (two bits each), SELECTOR the lanes of it
 template <int SELECTOR>
 __device__ __forceinline__ void mma_sp_f16_m16n8k16(float (&c)[4], const unsigned (&a)[2], const unsigned (&b)[2],
                                                     unsigned meta) {
@@ -314,8 +316,7 @@ __device__ __forceinline__ unsigned transpose_halves(unsigned two) {
     return transposed;
 }
 
-// ---- launches one after the other in a stream (sm_90): the next one, if it was asked to come early, begins when all blocks of
-// this one have said so or ended.
+// ---- launches in a stream (sm_90): the next one, if it may come early, begins when all blocks of this one have said so or ended.
 __device__ __forceinline__ void let_next_launch_begin() {
 #if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.launch_dependents;");
@@ -328,8 +329,7 @@ __device__ __forceinline__ void wait_for_launch_before() {
 #endif
 }
 
-// ---- clusters (sm_90): blocks that run together and read each other's shared memory. On older chips a block is one of
-// its own.
+// ---- clusters (sm_90): blocks that run together and read each other's shared memory. Older: one block.
 __device__ __forceinline__ unsigned cluster_rank() {  // of this block
     unsigned rank = 0;
 #if __CUDA_ARCH__ >= 900

@@ -17,6 +17,8 @@
 //     ring:    rows of this step | of the next AHEAD steps | of the step before, filled next ..
 //     row:     LEAD | WIDE outputs | what is right of them
 //
+// STAGES 1: a block has one tile, all of whose rows it asks for at once; many small blocks, of which some wait while others compute.
+//
 // The outputs' own columns are copied by themselves: they begin where a line of memory begins, and eight threads ask for one line. In
 // rows that were copied from LEAD on, 16 bytes before, each thread's 16 bytes were a sector of their own: L2 answered with
 // 2.3 times the bytes of the grid (ncu: 15.2 million sectors where 6.55 are the grid, heat-2d in f16) and was the limit, at 84%.
@@ -35,7 +37,6 @@ constexpr int FLIP = sizeof(STORED) == 4 ? 2 : 0;
 static_assert(WARPS % BESIDE == 0, "warps in whole rows");
 static_assert(!FLIP || SLOTS / 8 % 2 == 0 || SLOTS % 8 == 0 || !EXPECTED_SHARED,
               "pieces that are exchanged lie in the row");
-static_assert(AHEAD >= 1, "the next rows arrive while these are computed on");
 
 // Where 16 bytes of a row lie in it; those left of the outputs' own may come last.
 __device__ __forceinline__ int place_of(int slot) {
@@ -131,7 +132,7 @@ __device__ __forceinline__ void find_starts(lane_starts &starts, const STORED *r
                                             const int (&column)[PRODUCTS]) {
 #pragma unroll
     for (int eight = 0; eight < EIGHTS; eight++) {
-        const int row = first + 8 * eight, at = (row < RING_ROWS ? row : row - RING_ROWS) * COLUMNS;
+        const int row = first + 8 * eight, at = (AHEAD == 0 || row < RING_ROWS ? row : row - RING_ROWS) * COLUMNS;
 #pragma unroll
         for (int k = 0; k < PRODUCTS; k++) starts.of[eight][k] = ring + at + column[k];
     }
@@ -178,6 +179,12 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_walk(const 
         filled += TALL;
         if (filled >= RING_ROWS) filled -= RING_ROWS;
     };
+    const auto begin = [&] {
+        wait_for_launch_before();
+        load_rows<TALL + REACH>(a, mine, in, ring, 0, at.first * TALL - Y_LOW);
+        copy_async_commit();
+    };
+    if constexpr (AHEAD == 0) begin();  // ahead of the left factors
     unsigned meta[REGISTERS];
 #pragma unroll
     for (int i = 0; i < REGISTERS; i++) meta[i] = a.table[32 * i + lane];
@@ -189,25 +196,32 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_walk(const 
         const int words = t / 2 * (2 * k + 1 < HALVES ? 4 : 2) + t % 2 * 4 * HALVES + 8 * k;
         column[k] = column_at(128 * (warp % BESIDE) + 16 * g + words * POINTS_OF_WORD);
     }
-    wait_for_launch_before();
-    load_rows<TALL + REACH>(a, mine, in, ring, 0, at.first * TALL - Y_LOW);
-    copy_async_commit();
-#pragma unroll 1
-    for (long long p = at.first + 1 - AHEAD; p < at.last; p++) {
-        if (p < at.first) {
-            load_next(p + AHEAD);
-            continue;
-        }
-        copy_async_wait<AHEAD - 1>();
-        __syncthreads();  // and all have done with the rows that are filled next
-        load_next(p + AHEAD);
+    const auto compute = [&](long long p) {
         float sum[RUN][4] = {};
         lane_starts starts;
         find_starts(starts, ring, row + 8 * (warp / BESIDE), column);
         add_rows(sum, held, meta, starts);
         store_tile<true>(a, out, TALL * p, at.x, warp, g, t, sum);
-        row += TALL;
-        if (row >= RING_ROWS) row -= RING_ROWS;
+    };
+    if constexpr (AHEAD == 0) {
+        copy_async_wait<0>();
+        __syncthreads();
+        compute(at.first);
+    } else {
+        begin();
+#pragma unroll 1
+        for (long long p = at.first + 1 - AHEAD; p < at.last; p++) {
+            if (p < at.first) {
+                load_next(p + AHEAD);
+                continue;
+            }
+            copy_async_wait<AHEAD - 1>();
+            __syncthreads();  // and all have done with the rows that are filled next
+            load_next(p + AHEAD);
+            compute(p);
+            row += TALL;
+            if (row >= RING_ROWS) row -= RING_ROWS;
+        }
+        copy_async_wait<0>();
     }
-    copy_async_wait<0>();
 }

@@ -43,9 +43,10 @@ static const struct {
            .split = 1.2};
 #define FULL 16.0 /* warps */
 #define FULL_STRAIGHT 24.0
-#define SMALL 4         /* warps of a block */
-#define UNTIMED 1.15    /* walks of sparse_straight: for --tune, until a GPU has run them */
-#define MEMORY_LINE 128 /* bytes */
+#define SMALL 4            /* warps of a block */
+#define UNTIMED 1.15       /* walks of sparse_straight, and sparse_roll: for --tune, until a GPU has run them */
+#define UNTIMED_SHORT 1.08 /* the same of sparse_walk in small blocks */
+#define MEMORY_LINE 128    /* bytes */
 
 /* Of a warp's tile of 16 x 64 points: products of 16 words, and cycles in which shared memory answers it, 128 bytes each. */
 typedef struct warp_work {
@@ -102,6 +103,12 @@ static warp_work work_of(const stn_task *task, const sparse_shape *shape) {
     if (shape->terms) return chain_work(task, shape);
     if (!sparse_rows_of(task, shape->fused, &rows)) return work;
     if (task->rank == 1) return line_work(task, shape);
+    if (sparse_rolls(shape)) { /* each row that is read is multiplied with all rows of taps */
+        const double read = shape->apart + rows.all - 1;
+        work.products = read * rows.all * (shape->halves / 2.0) * shape->parts;
+        work.words = read * 32 * 2 * shape->halves;
+        return work;
+    }
     work.products = RUN * rows.all * (shape->halves / 2.0) * sparse_products_of_part(task, shape);
     for (int d = 0; d < rows.planes; d++)
         for (int at = 0; at < rows.count[d]; at += shape->held) {
@@ -155,14 +162,15 @@ static double straight_seconds(const stn_task *task, const stn_machine *machine,
                                double tensor) {
     const double bytes = (double)(stn_task_points(task) * (int64_t)stn_dtype_size(task->dtype));
     const double wide = 128.0 * shape->beside * (double)stn_dtype_size(task->dtype);
-    const double tall = shape->beside ? 8.0 * shape->warps / shape->beside : 0;
+    const double below = shape->beside ? 8.0 * shape->warps / shape->beside : 0,
+                 tall = sparse_rolls(shape) ? shape->apart : below;
     const double rows = sparse_reach(task, shape, 1, 0) + sparse_reach(task, shape, 1, 1);
     const double again = tall ? (1 + rows / tall) * (1 + 64 / wide) : 1;
     const double fewer = pow(fmax(1, FULL_STRAIGHT / (shape->warps * shape->blocks)), rates.fewer);
     const double large = shape->warps > SMALL && task->dtype == STN_F16 ? rates.large : 1;
     double memory =
         fmax(2 / rates.straight, (1 + again) / rates.second * fewer * large) * bytes / machine->copy_bandwidth;
-    const double untimed = shape->walk > 1 ? UNTIMED : 1;
+    const double untimed = shape->walk > 1 || sparse_rolls(shape) ? UNTIMED : 1;
     return untimed * (rates.begin + (sparse_splits(task) ? 0.9 * (memory + tensor) : hypot(memory, tensor)));
 }
 
@@ -201,7 +209,8 @@ void sparse_cost_beside(const stn_task *task, const stn_machine *machine, const 
                    machine->multiprocessors / (rates.alone * rates.faster * machine->flops[e->unit]);
     double least = waves * shape->walk * alone + rates.start / machine->clock;
     double launch = fmax(beside(task, shape, memory, tensor, shared) / launches, least);
-    if (!shape->stages) launch = straight_seconds(task, machine, shape, tensor / launches);
+    if (sparse_is_short(task, shape)) launch *= UNTIMED_SHORT;
+    if (sparse_is_straight(shape)) launch = straight_seconds(task, machine, shape, tensor / launches);
     if (sparse_splits(task) && !shape->abreast) launch *= rates.split;
     if (slow_loads(task, shape)) launch *= rates.elements;
     e->seconds = launches * (machine->launch_seconds + launch + faces);

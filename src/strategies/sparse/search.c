@@ -68,7 +68,7 @@ static bool fuse_taps(search *s, int fused) {
 static void insert_wider(search *s, const sparse_shape *shape) {
     static const struct {
         int warps, beside, blocks, stages, walk;
-    } ways[] = {{8, 4, 2, 5, 0}, {8, 4, 3, 3, 0}, {1, 1, 16, 4, 8}, {1, 1, 20, 3, 4}, {2, 1, 10, 4, 8}};
+    } ways[] = {{8, 4, 2, 5, 0}, {8, 4, 3, 3, 0}, {1, 1, 20, 3, 4}, {2, 1, 10, 4, 8}};
     for (size_t i = 0; i < sizeof ways / sizeof *ways && shape->parts == 1; i++) {
         sparse_shape wider = *shape;
         if (!sparse_fit_wider(s->task, s->machine, ways[i].warps, ways[i].beside, ways[i].blocks, ways[i].stages,
@@ -78,14 +78,23 @@ static void insert_wider(search *s, const sparse_shape *shape) {
     }
 }
 
+/* Of planes, those of small blocks with a tile or a few (not measured yet). */
+static void insert_short(search *s, const sparse_shape *shape) {
+    static const struct { int warps, beside, stages; } ways[] = {{4, 2, 1}, {8, 2, 1}, {4, 2, 2}, {4, 2, 3}};
+    for (size_t i = 0; i < sizeof ways / sizeof *ways && shape->parts == 1; i++) {
+        sparse_shape small = *shape;
+        if (sparse_fit_short(s->task, s->machine, ways[i].warps, ways[i].beside, ways[i].stages, &small))
+            insert(s, small);
+    }
+}
+
 /* Without shared memory, in small blocks: of so many warps, in planes some of them side by side, so many blocks on a multiprocessor, and
  * tiles of a block. */
 static void insert_straight(search *s, const sparse_shape *shape) {
     static const struct {
         int warps, beside, blocks, walk;
-    } lines[] = {{8, 1, 3, 1}, {4, 1, 6, 1}},
-      planes[] = {{4, 2, 6, 1}, {8, 2, 3, 1}, {4, 2, 4, 1}, {8, 2, 2, 1}, {4, 2, 6, 4},
-                  {4, 2, 5, 4}, {4, 1, 4, 4}, {4, 1, 4, 8}, {4, 2, 2, 1}};
+    } lines[] = {{8, 1, 3, 1}, {4, 1, 6, 1}}, planes[] = {{4, 2, 6, 1}, {8, 2, 3, 1}, {4, 2, 4, 1}, {4, 2, 6, 4},
+                                                          {4, 2, 5, 4}, {4, 1, 4, 4}, {4, 1, 4, 8}, {4, 2, 2, 1}};
     const bool line = s->task->rank == 1;
     for (size_t i = 0; i < (line ? sizeof lines / sizeof *lines : sizeof planes / sizeof *planes); i++) {
         const int *way = line ? &lines[i].warps : &planes[i].warps;
@@ -96,17 +105,29 @@ static void insert_straight(search *s, const sparse_shape *shape) {
     }
 }
 
+/* The same whose rows roll through registers (not measured yet). */
+static void insert_roll(search *s, const sparse_shape *shape) {
+    static const struct {
+        int warps, ahead, rows;
+    } ways[] = {{4, 5, 64}, {4, 8, 64}, {2, 5, 64}, {4, 5, 32}, {4, 5, 12}};
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        sparse_shape roll = *shape;
+        if (sparse_fit_roll(s->task, s->machine, ways[i].warps, ways[i].ahead, ways[i].rows, &roll)) insert(s, roll);
+        if (shape->parts > 1) break;
+    }
+}
+
 /* Those that read whole lines of memory. */
 static void insert_whole(search *s, sparse_shape shape) {
     if (!sparse_fit_whole(s->task, s->machine, &shape)) return;
     insert(s, shape);
     insert_wider(s, &shape);
+    insert_short(s, &shape);
     sparse_shape other = shape;
     if (sparse_fit_more(s->task, s->machine, &other)) insert(s, other);
     other = shape;
-    const bool shared = sparse_share_otherwise(s->task, s->machine, &shape);
-    if (shared) insert(s, shape);
-    if (s->task->rank == 1) other = shape; /* of lines the better way, of planes not */
+    if (sparse_fit_apart(s->task, &shape)) insert(s, shape);
+    if (s->task->rank == 1) other = shape;
     other.whole = 2;
     if (shape.parts == 1) insert(s, other);
 }
@@ -128,6 +149,7 @@ static void search_tiles(search *s, int most_fused) {
             if (sparse_fit_more(s->task, s->machine, &other)) insert(s, other);
             insert_whole(s, shape);
             insert_straight(s, &shape);
+            insert_roll(s, &shape);
             shape.abreast = 0;
             insert(s, shape);
         }
@@ -145,7 +167,7 @@ static bool insert_beside(search *s, int fused, int parts) {
         if (sparse_fit(s->task, s->machine, fused, 0, parts, &plain, NULL) && plain.abreast) continue;
         shape.rounding = (float)sparse_rounding(s->task, &s->taps, false, parts, shape.launches);
         shape.noise = (float)sparse_noise(s->task, &s->spectrum, &shape, NULL);
-        (void)sparse_share_otherwise(s->task, s->machine, &shape);
+        (void)sparse_fit_apart(s->task, &shape);
         insert(s, shape);
         sparse_shape smaller = shape;
         if (sparse_fit_smaller(s->task, s->machine, &smaller)) insert(s, smaller);

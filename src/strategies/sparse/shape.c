@@ -33,6 +33,8 @@ int sparse_products_of_part(const stn_task *task, const sparse_shape *shape) {
 static int slot(const stn_task *task) { return 16 / (int)stn_dtype_size(task->dtype); }
 bool sparse_is_brick(const stn_task *task, const sparse_shape *shape) { return task->rank == 3 && shape->terms; }
 static bool is_walk(const stn_task *task, const sparse_shape *shape) { return task->rank == 2 && shape->whole; }
+bool sparse_rolls(const sparse_shape *shape) { return shape->whole == SPARSE_ROLL; }
+bool sparse_is_straight(const sparse_shape *shape) { return !shape->stages || sparse_rolls(shape); }
 /* sparse_walk's, of a block. */
 static int warps_beside(const sparse_shape *shape) { return shape->beside ? shape->beside : 1; }
 /* Of a block's tile: a brick's is BRICK_WARPS wide. */
@@ -43,6 +45,7 @@ static int wide(const stn_task *task, const sparse_shape *shape) {
 }
 static int tall(const stn_task *task, const sparse_shape *shape) {
     if (sparse_is_brick(task, shape)) return SPARSE_OUTPUTS * shape->warps / BRICK_WARPS;
+    if (sparse_rolls(shape)) return shape->apart;
     return is_walk(task, shape) ? SPARSE_WALK_ROWS * shape->warps / warps_beside(shape) : SPARSE_TALL;
 }
 int sparse_points(const stn_task *task, const sparse_shape *shape) {
@@ -67,6 +70,7 @@ sparse_window sparse_window_y_of(const stn_task *task, const sparse_shape *shape
 
 const char *sparse_kernel_name(const stn_task *task, const sparse_shape *shape) {
     if (shape->terms) return sparse_is_brick(task, shape) ? "sparse_brick" : "sparse_chain";
+    if (sparse_rolls(shape)) return "sparse_roll";
     if (!shape->stages) return "sparse_straight";
     return task->rank == 1 ? "sparse_line" : shape->whole ? "sparse_walk" : "sparse_tile";
 }
@@ -108,7 +112,8 @@ static size_t ring_bytes(const stn_task *task, const sparse_shape *shape) {
 }
 
 size_t sparse_shared(const stn_task *task, const sparse_shape *shape) {
-    if (is_walk(task, shape) && shape->stages) return ring_bytes(task, shape);
+    if (sparse_is_straight(shape)) return 0;
+    if (is_walk(task, shape)) return ring_bytes(task, shape);
     return stage_bytes(task, shape) * (size_t)shape->stages;
 }
 
@@ -320,7 +325,7 @@ void sparse_params(const stn_task *task, const sparse_shape *shape, stn_text *pa
     stn_params_int(params, "SPARSE_SPLIT", sparse_splits(task));
     stn_params_int(params, "SPARSE_ABREAST", shape->abreast);
     stn_params_int(params, "SPARSE_WHOLE", shape->whole);
-    stn_params_int(params, "SPARSE_APART", shape->apart);
+    stn_params_int(params, sparse_rolls(shape) ? "SPARSE_ROWS" : "SPARSE_APART", shape->apart);
     stn_params_int(params, "SPARSE_BESIDE", shape->beside ? shape->beside : 1);
     if (!shape->stages) stn_params_int(params, "SPARSE_WALKS", shape->walk > 1);
     stn_params_int(params, "SPARSE_HELD", shape->held);

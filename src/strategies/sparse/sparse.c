@@ -186,7 +186,7 @@ typedef struct turn {
 /* A sweep reads its left factors while the last blocks of the one before still run, and waits for those. Where there are faces, they are
  * the launch before; and sparse_straight reads past what waits. (Drivers before CUDA 12.3 cannot capture such a launch in a graph.) */
 static bool may_come_early(const stn_plan *plan, const sparse_shape *shape, const turn *t) {
-    return t->follows && plan->machine.sm >= 90 && shape->stages && shape->extended &&
+    return t->follows && plan->machine.sm >= 90 && !sparse_is_straight(shape) && shape->extended &&
            stn_driver_version(plan->context->driver) >= 12030;
 }
 
@@ -303,12 +303,13 @@ static void name_candidate(const stn_task *task, const stn_candidate *candidate,
     stn_text_printf(text, "%d steps a launch", shape.fused);
     if (shape.terms == 1) stn_text_printf(text, " as a chain");
     if (shape.terms > 1) stn_text_printf(text, " as %d chains", shape.terms);
-    const bool straight = !shape.stages;
+    const bool straight = sparse_is_straight(&shape), rolls = sparse_rolls(&shape);
     if (shape.abreast) stn_text_printf(text, shape.whole ? ", abreast, whole lines" : ", abreast");
     if (straight) stn_text_printf(text, " straight from memory");
     if (shape.beside && task->rank == 1)
         stn_text_printf(text, ", columns beside each other by %d, whole lines", shape.beside);
-    if (straight && task->rank == 2)
+    if (rolls) stn_text_printf(text, ", rolling down %d rows, %d ahead", shape.apart, shape.stages);
+    if (straight && !rolls && task->rank == 2)
         stn_text_printf(text, ", %d warps side by side, walks of %d", shape.beside, shape.walk);
     if (!straight && shape.beside && task->rank == 2)
         stn_text_printf(text, ", tiles of %d warps side by side, %d stages", shape.beside, shape.stages);

@@ -1,9 +1,20 @@
 /* See shape.h: other ways to run a kernel whose columns lie abreast. */
+#include <math.h>
+
 #include "base/arith.h"
 #include "strategies/sparse/shape.h"
 
 #define MEMORY_LINE 128      /* bytes */
 #define MOST_REGISTERS 65536 /* of a multiprocessor */
+#define MOST_OF_THREAD 255   /* the same of a thread, given in units of 8 */
+#define REGISTERS_AT_ONCE 8
+#define MOST_WARPS 32  /* on a multiprocessor: more are not waited for */
+#define ROLL_BESIDE 20 /* registers of sparse_roll beside what it computes on */
+#define ONCE_BESIDE 18 /* the same of sparse_walk with one tile a block, and with several */
+#define WALK_BESIDE 36
+#define MOST_SHORT 3        /* stages of sparse_fit_short */
+#define MOST_UNROLLED 24    /* its rows */
+#define MOST_TALL (1 << 30) /* rows of its planes: their numbers have 32 bits */
 
 /* A line abreast needs less than 80 registers, so there may be three blocks of it; other kernels need 100 and more. */
 bool sparse_fit_more(const stn_task *task, const stn_machine *machine, sparse_shape *shape) {
@@ -45,6 +56,16 @@ bool sparse_fit_whole(const stn_task *task, const stn_machine *machine, sparse_s
     return false;
 }
 
+/* Of a block of sparse_fit_short. */
+static int tiles_of_short(int stages) { return stages == 1 ? 1 : 2 * stages; }
+
+/* Blocks of so many warps that a multiprocessor's registers hold; each of its quarters has registers of its own. */
+static int blocks_of_registers(int warps, int registers) {
+    const int each = 32 * (int)stn_round_up(registers, REGISTERS_AT_ONCE);
+    if (registers > MOST_OF_THREAD) return 0;
+    return (int)stn_min(4 * (MOST_REGISTERS / 4 / each), MOST_WARPS) / warps;
+}
+
 static bool few_blocks(const stn_task *task, const sparse_shape *shape) {
     const sparse_tiles tiles = sparse_tiles_of(task, shape);
     return task->batch <= INT32_MAX / tiles.walks / tiles.x;
@@ -58,6 +79,12 @@ bool sparse_fit_wider(const stn_task *task, const stn_machine *machine, int warp
     sparse_fit_walk(task, machine, shape);
     if (walk) shape->walk = walk;
     return few_blocks(task, shape);
+}
+
+/* Registers of sparse_roll: left factors, sums and words of rows on their way, and ROLL_BESIDE. */
+static int roll_registers(const stn_task *task, const sparse_shape *shape, int taps) {
+    sparse_window w = sparse_window_of(task, shape);
+    return 4 * taps * (sparse_products(&w) * shape->parts + 1) + shape->stages * 2 * shape->halves + ROLL_BESIDE;
 }
 
 /* Registers of sparse_straight: left factors, all words that a warp reads, and some 30 beside; sums take the place of words. */
@@ -84,15 +111,58 @@ bool sparse_fit_straight(const stn_task *task, int warps, int beside, int blocks
     return few_blocks(task, shape);
 }
 
-bool sparse_share_otherwise(const stn_task *task, const stn_machine *machine, sparse_shape *shape) {
-    sparse_tiles tiles = sparse_tiles_of(task, shape);
-    int64_t slots = (int64_t)machine->multiprocessors * shape->blocks, walks = slots / (task->batch * tiles.x);
-    if (task->rank == 1) {
-        shape->apart = 1;
-        return tiles.walks > 1;
+bool sparse_is_short(const stn_task *task, const sparse_shape *shape) {
+    return task->rank == 2 && shape->whole && shape->beside && shape->stages <= MOST_SHORT &&
+           shape->walk == tiles_of_short(shape->stages);
+}
+
+bool sparse_fit_short(const stn_task *task, const stn_machine *machine, int warps, int beside, int stages,
+                      sparse_shape *shape) {
+    sparse_window w = sparse_window_of(task, shape);
+    sparse_rows taps;
+    if (task->rank != 2 || !shape->whole || sparse_splits(task) || !sparse_rows_of(task, shape->fused, &taps))
+        return false;
+    shape->warps = warps, shape->beside = beside, shape->stages = stages, shape->walk = tiles_of_short(stages);
+    const int factors = 4 * taps.all * sparse_products(&w) * shape->parts, sums = 4 * SPARSE_WALK_ROWS;
+    shape->blocks = blocks_of_registers(warps, factors + sums + (stages == 1 ? ONCE_BESIDE : WALK_BESIDE));
+    const size_t each = sparse_shared(task, shape) + 1024;
+    shape->blocks = (int)stn_min(shape->blocks, (int64_t)(machine->shared_per_block / each));
+    return shape->blocks > 0 && few_blocks(task, shape);
+}
+
+/* Rows of outputs of sparse_roll's tiles, from `rows` to half as many more, of which the last blocks leave the fewest multiprocessors idle. A
+ * turn of all places is what is unrolled, and turns are whole. */
+static void fit_rows_of_roll(const stn_task *task, const stn_machine *machine, int rows, int beside,
+                             sparse_shape *shape) {
+    double best = INFINITY, slots = (double)machine->multiprocessors * shape->blocks;
+    for (int64_t read = stn_round_up(rows + beside, shape->stages), most = read + rows / 2; read <= most;
+         read += shape->stages) {
+        sparse_shape other = *shape;
+        other.apart = (int)(read - beside);
+        const sparse_tiles tiles = sparse_tiles_of(task, &other);
+        double cost = (double)read * ceil((double)(task->batch * tiles.x * tiles.steps) / slots);
+        if (cost >= best) continue;
+        best = cost;
+        shape->apart = other.apart;
     }
-    int walk = walks ? (int)stn_div_up(tiles.steps, walks) : 0;
-    if (!walk || walk == shape->walk) return false;
-    shape->walk = walk;
-    return true;
+}
+
+bool sparse_fit_roll(const stn_task *task, const stn_machine *machine, int warps, int ahead, int rows,
+                     sparse_shape *shape) {
+    sparse_rows taps;
+    if (task->rank != 2 || sparse_splits(task) || !sparse_fit_straight(task, warps, warps, 1, 1, shape)) return false;
+    const int64_t reach = stn_max(sparse_reach(task, shape, 1, 0), sparse_reach(task, shape, 1, 1));
+    if (!sparse_rows_of(task, shape->fused, &taps) || task->n[1] <= reach || task->n[1] >= MOST_TALL) return false;
+    ahead = (int)stn_round_up(ahead, taps.all);
+    shape->whole = SPARSE_ROLL, shape->stages = ahead;
+    shape->blocks = blocks_of_registers(warps, roll_registers(task, shape, taps.all));
+    if (!shape->blocks || ahead > MOST_UNROLLED) return false;
+    fit_rows_of_roll(task, machine, rows, taps.all - 1, shape);
+    return few_blocks(task, shape);
+}
+
+bool sparse_fit_apart(const stn_task *task, sparse_shape *shape) {
+    if (task->rank != 1) return false;
+    shape->apart = 1;
+    return sparse_tiles_of(task, shape).walks > 1;
 }

@@ -9,14 +9,15 @@
 
 #define TOLERANCE 1e-3 /* of f32: tf32 */
 
-/* One candidate of which the name has `words`, on lines or planes by chance: its parameters in `c`; false if there is none. */
-static bool check(suite *s, const char *words, int rank, dice d, int turn, comparison *c) {
+/* One candidate of which the name has `words`, of one step on rows of whole 16 bytes or of a few: its parameters in `c`; false if there is
+ * none. */
+static bool check(suite *s, const char *words, int rank, bool single, dice d, int turn, comparison *c) {
     int radius = dice_int(&d, 1, rank == 1 ? 8 : 4);
     int n[3] = {rank == 1 ? dice_int(&d, 100, 60000) : dice_int(&d, 20, 700), dice_int(&d, 20, 1200), 0};
-    if (turn % 2) n[rank - 1] = (int)stn_round_up(n[rank - 1], 16);
+    if (turn % 2 || single) n[rank - 1] = (int)stn_round_up(n[rank - 1], 16);
     stn_stencil *stencil = random_stencil(&d, rank, (taps_kind)dice_int(&d, 0, 2), radius);
     stn_problem p = STN_PROBLEM_INIT;
-    p.stencil = stencil, p.steps = (uint64_t)dice_int(&d, 1, 3);
+    p.stencil = stencil, p.steps = single ? 1 : (uint64_t)dice_int(&d, 1, 3);
     for (int axis = 0; axis < rank; axis++) p.extent[axis] = (size_t)n[axis];
     if (turn % 4) random_sides(&d, &p, rank);
     if (turn % 5 == 0) p.batch = 3;
@@ -42,7 +43,7 @@ static void whole_lines(suite *s) {
     for (int turn = 0; turn < (s->full ? 150 : 12); turn++) {
         comparison c;
         int rank = turn % 3 ? 2 : 1;
-        bool any = check(s, "whole lines", rank, (dice){(uint64_t)(1700 + turn)}, turn, &c);
+        bool any = check(s, "whole lines", rank, false, (dice){(uint64_t)(1700 + turn)}, turn, &c);
         seen[0] += any && rank == 1;
         seen[1] += strstr(c.parameters, "sparse_walk") != NULL && strstr(c.parameters, "f16") != NULL;
         seen[2] += strstr(c.parameters, "sparse_walk") != NULL && strstr(c.parameters, "tf32") != NULL;
@@ -50,18 +51,20 @@ static void whole_lines(suite *s) {
     suite_report(s, seen[0] && seen[1] && seen[2], "lines, and planes of both types", NULL);
 }
 
-/* The same of planes in tiles of one and four warps side by side, in blocks of a warp and of two, and where requests ask for
- * pairs of lines. */
+/* The same of planes in tiles of one and four warps side by side, in blocks of a warp and of two, of a tile and of a few, and where
+ * requests ask for pairs of lines. */
 static void wider(suite *s) {
-    static const char *const ways[] = {"tiles of 1 warps", "tiles of 4 warps", "1 warps, 16 blocks",
-                                       "2 warps, 10 blocks", "read by pairs"};
+    static const char *const ways[] = {"tiles of 1 warps",     "tiles of 4 warps",     "1 warps, 20 blocks",
+                                       "2 warps, 10 blocks",   "1 stages, walks of 1", "2 stages, walks of 4",
+                                       "3 stages, walks of 6", "read by pairs"};
     enum { WAYS = sizeof ways / sizeof *ways };
     int seen[WAYS] = {0};
     bool all = true;
-    for (int turn = 0; turn < (s->full ? 150 : 30); turn++) {
+    for (int turn = 0; turn < (s->full ? 240 : 64); turn++) {
         comparison c;
-        const int way = turn % WAYS;
-        seen[way] += check(s, ways[way], way + 1 < WAYS || turn % 2 ? 2 : 1, (dice){(uint64_t)(5200 + turn)}, turn, &c);
+        const int way = (turn + turn / WAYS) % WAYS; /* each of them on all kinds of grids */
+        seen[way] += check(s, ways[way], way + 1 < WAYS || turn % 2 ? 2 : 1, turn % 2, (dice){(uint64_t)(5200 + turn)},
+                           turn, &c);
     }
     for (int way = 0; way < WAYS; way++) all = all && seen[way];
     suite_report(s, all, "all of them", NULL);
@@ -74,12 +77,28 @@ static void straight(suite *s) {
         comparison c;
         const int rank = turn % 3 ? 2 : 1;
         const char *words = rank == 2 && turn / 2 % 2 ? "straight from memory|walks of 4" : "straight from memory";
-        const bool any = check(s, words, rank, (dice){(uint64_t)(6400 + turn)}, turn, &c);
+        const bool any = check(s, words, rank, false, (dice){(uint64_t)(6400 + turn)}, turn, &c);
         seen[0] += any && rank == 1;
         seen[1] += any && rank == 2 && strstr(c.parameters, "f16") != NULL;
         seen[2] += any && rank == 2 && strstr(c.parameters, "tf32") != NULL;
     }
     suite_report(s, seen[0] && seen[1] && seen[2], "lines, and planes of both types", NULL);
+}
+
+/* Planes whose rows roll through registers: of both types, weights in two parts, one turn and several, and fewer rows than are on their
+ * way. */
+static void roll(suite *s) {
+    int seen[3] = {0};
+    for (int turn = 0; turn < (s->full ? 150 : 60); turn++) {
+        comparison c;
+        static const char *const ways[] = {"rolling down", "rolling down|x 2 products", "rolling down|2 warps",
+                                           "rolling down|4 warps"};
+        const bool any = check(s, ways[turn % 4], 2, true, (dice){(uint64_t)(9300 + turn)}, turn / 2, &c);
+        seen[0] += any && strstr(c.parameters, "f16") != NULL;
+        seen[1] += any && strstr(c.parameters, "tf32") != NULL;
+        seen[2] += any && strstr(c.parameters, "x 2") != NULL;
+    }
+    suite_report(s, seen[0] && seen[1] && seen[2], "both types, and weights in two parts", NULL);
 }
 
 /* Lines in windows too long to be abreast, whose columns lie beside each other: windows, sides and sizes at random. */
@@ -148,7 +167,8 @@ static void split(suite *s) {
 }
 
 int main(int argc, char **argv) {
-    static const suite_part parts[] = {
-        {"whole-lines", whole_lines}, {"wider", wider}, {"straight", straight}, {"beside", beside}, {"split", split}};
+    static const suite_part parts[] = {{"whole-lines", whole_lines}, {"wider", wider},
+                                       {"straight", straight},       {"roll", roll},
+                                       {"beside", beside},           {"split", split}};
     return suite_main(argc, argv, parts, sizeof parts / sizeof *parts);
 }
