@@ -212,15 +212,16 @@ def times_of(told):
 
 
 def read_times(path):
-    """label -> {(strategy, values): seconds}, and the labels of which only the fastest were kept; from --times of regret, or from entries as cache/tuned has
-    them."""
+    """label -> {(strategy, values): seconds}, and the labels of which only the fastest were kept; from --times of regret, from what `stentor tune --json` told
+    of a list, or from entries as cache/tuned has them."""
     found, some, at = {}, set(), None
     for line in path.read_text(encoding='utf-8').splitlines():
         if line.startswith('{'):
-            row = json.loads(line)
-            found.setdefault(row['problem'], {})[row['strategy'], tuple(row['values'])] = row['measured']
-        if told := re.match(r'problem: \dD (.*), (f\d\d), (.*), boundary ([a-z]+)\S*, (\d+) steps?$', line):
-            at = found.setdefault(f"{told[1].replace(' ', '')} {told[2]} {told[3]} {told[4]} T={told[5]}", {})
+            told = json.loads(line)
+            for row in times_of(told) if 'ranking' in told and 'values' in told else [told] if 'measured' in told else []:
+                found.setdefault(row['problem'], {})[row['strategy'], tuple(row['values'])] = row['measured']
+        if words := re.match(r'problem: \dD (.*), (f\d\d), (.*), boundary ([a-z]+)\S*, (\d+) steps?$', line):
+            at = found.setdefault(f"{words[1].replace(' ', '')} {words[2]} {words[3]} {words[4]} T={words[5]}", {})
             some.add(next(key for key, value in found.items() if value is at))
         elif line.startswith('candidate: ') and at is not None:
             strategy, seconds, *values = line.split()[1:]
