@@ -20,11 +20,11 @@
 static_assert((THREADS_X & (THREADS_X - 1)) == 0, "halves of halves");
 
 constexpr double HUGE_FROM = 0x1p450, HUGE_TIMES = 0x1p-600, TINY_BELOW = 0x1p-450, TINY_TIMES = 0x1p600;
-enum sum { DIFFERENCE = 0, WANTED = 3, INFINITE = 6, SUMS = 7 };
+enum place { DIFFERENCE = 0, WANTED = 3, INFINITE = 6, NUMBERS = 7 };
 
 struct compare_arguments {
     const STORE *got, *want;
-    double *out;  // [blocks][SUMS]: DIFFERENCE and WANTED of tiny numbers, others, huge ones
+    double *out;  // [blocks][NUMBERS]: DIFFERENCE and WANTED of tiny numbers, others, huge ones
     long long count;
 };
 
@@ -47,9 +47,9 @@ __device__ __forceinline__ void add_square(double *sums, double a, double b, dou
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS_X) tune_compare(const __grid_constant__ compare_arguments a) {
-    __shared__ double shared[SUMS][THREADS_X];
+    __shared__ double shared[NUMBERS][THREADS_X];
     const int me = threadIdx.x;
-    double sums[SUMS] = {0};
+    double sums[NUMBERS] = {0};
     const long long step = static_cast<long long>(gridDim.x) * THREADS_X;
     for (long long i = static_cast<long long>(blockIdx.x) * THREADS_X + me; i < a.count; i += step) {
         const double got = widen(a.got[i]), want = widen(a.want[i]), size = magnitude(want);
@@ -58,12 +58,12 @@ extern "C" __global__ void __launch_bounds__(THREADS_X) tune_compare(const __gri
         if (finite) add_square(sums + WANTED, want, 0, size);
         if (!finite && want == want) sums[INFINITE] += 1;
     }
-    for (int k = 0; k < SUMS; k++) shared[k][me] = sums[k];
+    for (int k = 0; k < NUMBERS; k++) shared[k][me] = sums[k];
     for (int half = THREADS_X / 2; half > 0; half /= 2) {
         __syncthreads();
-        for (int k = 0; k < SUMS; k++)
+        for (int k = 0; k < NUMBERS; k++)
             if (me < half) shared[k][me] += shared[k][me + half];
     }
     __syncthreads();
-    if (me < SUMS) a.out[blockIdx.x * static_cast<long long>(SUMS) + me] = shared[me][0];
+    if (me < NUMBERS) a.out[blockIdx.x * static_cast<long long>(NUMBERS) + me] = shared[me][0];
 }
