@@ -211,16 +211,23 @@ def times_of(told):
                    'model': row['model_seconds'], 'predicted': row['seconds'], 'measured': row['measured_seconds']}
 
 
+def words_of(row):
+    """What a candidate is called: values may be kept in another order since it was timed. One of so many launches, or it is not the same."""
+    return row['strategy'], row['candidate'], row['launches']
+
+
 def read_times(path):
-    """label -> {(strategy, values): seconds}, and the labels of which only the fastest were kept; from --times of regret, or from entries as cache/tuned has
-    them."""
+    """label -> {(strategy, values): seconds, words_of: [seconds]}, and the labels of which only the fastest were kept; from --times of regret, from what `stentor tune --json` told
+    of a list, or from entries as cache/tuned has them."""
     found, some, at = {}, set(), None
     for line in path.read_text(encoding='utf-8').splitlines():
         if line.startswith('{'):
-            row = json.loads(line)
-            found.setdefault(row['problem'], {})[row['strategy'], tuple(row['values'])] = row['measured']
-        if told := re.match(r'problem: \dD (.*), (f\d\d), (.*), boundary ([a-z]+)\S*, (\d+) steps?$', line):
-            at = found.setdefault(f"{told[1].replace(' ', '')} {told[2]} {told[3]} {told[4]} T={told[5]}", {})
+            told = json.loads(line)
+            for row in times_of(told) if 'ranking' in told and 'values' in told else [told] if 'measured' in told else []:
+                found.setdefault(row['problem'], {})[row['strategy'], tuple(row['values'])] = row['measured']
+                found[row['problem']].setdefault(words_of(row), []).append(row['measured'])
+        if words := re.match(r'problem: \dD (.*), (f\d\d), (.*), boundary ([a-z]+)\S*, (\d+) steps?$', line):
+            at = found.setdefault(f"{words[1].replace(' ', '')} {words[2]} {words[3]} {words[4]} T={words[5]}", {})
             some.add(next(key for key, value in found.items() if value is at))
         elif line.startswith('candidate: ') and at is not None:
             strategy, seconds, *values = line.split()[1:]
@@ -231,9 +238,10 @@ def read_times(path):
 def replayed(told, known):
     """A row as regret has it: None where the choice was not measured, or its time not kept; then `least` is the least that it loses."""
     choice = (told['estimated'][0], tuple(told['estimated_values']))
-    ordered = sorted(known.values())
-    took = known.get(choice)
-    return {'problem': label(told), 'candidates': len(known), 'best': ordered[0], 'estimate': took and took / ordered[0] - 1,
+    ordered = sorted(seconds for seconds in known.values() if not isinstance(seconds, list))
+    named = [known.get(words_of(row), []) for row in told['ranking'] if [row['strategy'], row['candidate']] == told['estimated']]
+    took = known.get(choice) or (named[0][0] if len(named) == 1 and len(named[0]) == 1 else None)
+    return {'problem': label(told), 'candidates': len(ordered), 'best': ordered[0], 'estimate': took and took / ordered[0] - 1,
             'estimate_was': told['estimated'], 'least': ordered[-1] / ordered[0] - 1}
 
 

@@ -1,42 +1,69 @@
 // How far a candidate's grid is from the trusted one, for the relative L2 error.
 //
-//     sums[0] = sum of (got[i] - want[i])^2,   sums[1] = sum of want[i]^2,   sums[2] = how many want[i] are infinite
+//     sum of (got[i] - want[i])^2,   sum of want[i]^2,   how many want[i] are infinite
 //
-// Each block sums its elements (as in tune_fill) and leaves its three sums in out[block]; the host adds those up:
+// Squares of float64 may overflow, or vanish, where the numbers themselves do not: so each sum is three (Blue 1978), of numbers that are
+//
+//     below 2^-450: times 2^600, then squared | squared as they are | from 2^450: times 2^-600, then squared
+//
+// A difference goes by the larger of the two that are subtracted, which is 2^53 times a difference at most: so it is as exact as they are,
+// denormal numbers too. Smaller types have no such numbers. Each block sums its elements (as in tune_fill) and leaves its sums in out[block]; the
+// host adds those up:
 //
 //     threads  | s s s s s s s s |  ->  | s s s s |  ->  | s s |  ->  | s |  ->  out[block]
 //
-// NaN in both grids is equal (elements between rows, which nobody writes); in one of them it makes sums[0] NaN.
+// NaN in both grids is equal (elements between rows, which nobody writes); in one of them it makes the first sum NaN.
 // Reads STORE, REAL, THREADS_X.
 #include "device/element.cuh"
 #include "params.cuh"
 
 static_assert((THREADS_X & (THREADS_X - 1)) == 0, "halves of halves");
 
+constexpr double HUGE_FROM = 0x1p450, HUGE_TIMES = 0x1p-600, TINY_BELOW = 0x1p-450, TINY_TIMES = 0x1p600;
+enum place { DIFFERENCE = 0, WANTED = 3, INFINITE = 6, NUMBERS = 7 };
+
 struct compare_arguments {
     const STORE *got, *want;
-    double *out;  // [blocks][3]
+    double *out;  // [blocks][NUMBERS]: DIFFERENCE and WANTED of tiny numbers, others, huge ones
     long long count;
 };
 
+__device__ __forceinline__ double magnitude(double v) { return v < 0 ? -v : v; }
+
+// (a - b)^2, the larger magnitude of both given, which says where it goes.
+__device__ __forceinline__ void add_square(double *sums, double a, double b, double larger) {
+    const bool can = sizeof(STORE) == sizeof(double), huge = can && larger >= HUGE_FROM,
+               tiny = can && larger < TINY_BELOW;
+    const double times = huge   ? HUGE_TIMES
+                         : tiny ? TINY_TIMES
+                                : 1,
+                 scaled = a * times - b * times, square = scaled * scaled;
+    if (tiny)
+        sums[0] += square;
+    else if (huge)
+        sums[2] += square;
+    else
+        sums[1] += square;
+}
+
 extern "C" __global__ void __launch_bounds__(THREADS_X) tune_compare(const __grid_constant__ compare_arguments a) {
-    __shared__ double shared[3][THREADS_X];
+    __shared__ double shared[NUMBERS][THREADS_X];
     const int me = threadIdx.x;
-    double sums[3] = {0, 0, 0};
+    double sums[NUMBERS] = {0};
     const long long step = static_cast<long long>(gridDim.x) * THREADS_X;
     for (long long i = static_cast<long long>(blockIdx.x) * THREADS_X + me; i < a.count; i += step) {
-        const double got = widen(a.got[i]), want = widen(a.want[i]);
+        const double got = widen(a.got[i]), want = widen(a.want[i]), size = magnitude(want);
         const bool same = got == want || (got != got && want != want), finite = want - want == 0;
-        if (!same) sums[0] += (got - want) * (got - want);
-        if (finite) sums[1] += want * want;
-        if (!finite && want == want) sums[2] += 1;
+        if (!same) add_square(sums + DIFFERENCE, got, want, magnitude(got) > size ? magnitude(got) : size);
+        if (finite) add_square(sums + WANTED, want, 0, size);
+        if (!finite && want == want) sums[INFINITE] += 1;
     }
-    for (int k = 0; k < 3; k++) shared[k][me] = sums[k];
+    for (int k = 0; k < NUMBERS; k++) shared[k][me] = sums[k];
     for (int half = THREADS_X / 2; half > 0; half /= 2) {
         __syncthreads();
-        for (int k = 0; k < 3; k++)
+        for (int k = 0; k < NUMBERS; k++)
             if (me < half) shared[k][me] += shared[k][me + half];
     }
     __syncthreads();
-    if (me < 3) a.out[blockIdx.x * 3ll + me] = shared[me][0];
+    if (me < NUMBERS) a.out[blockIdx.x * static_cast<long long>(NUMBERS) + me] = shared[me][0];
 }

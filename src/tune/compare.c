@@ -8,6 +8,8 @@
 #include "context/context.h"
 #include "render/render.h"
 
+enum { SCALE = 600 }; /* powers of two: the kernel squares huge numbers so much smaller, tiny ones so much larger */
+
 /* Twin of the kernel's arguments. */
 typedef struct compare_arguments {
     const void *got, *want;
@@ -34,14 +36,34 @@ stn_status tune_compare_start(const stn_kernel *kernel, const void *got, const v
     return stn_module_launch(kernel->module, &launch, &arguments, error);
 }
 
+/* The root of a sum of squares, times 2 to the exponent that goes with it. Twin of the kernel's scales. */
+typedef struct norm {
+    double root;
+    int exponent;
+} norm;
+
+/* Of tiny numbers, those between and huge ones; NaN in any is NaN. What is huge or between leaves nothing of squares below 2^-900. */
+static norm norm_of(const double *sums) {
+    const double tiny = sums[0], plain = sums[1], huge = sums[2];
+    if (isnan(tiny) || isnan(plain) || isnan(huge)) return (norm){NAN, 0};
+    if (huge > 0) return (norm){sqrt(huge + ldexp(plain, -2 * SCALE)), SCALE};
+    if (plain == 0) return (norm){sqrt(tiny), -SCALE};
+    return (norm){sqrt(plain + ldexp(tiny, -2 * SCALE)), 0};
+}
+
+double tune_compare_sums(const double *sums) {
+    const norm off = norm_of(sums), all = norm_of(sums + 3);
+    return all.root > 0 ? ldexp(off.root / all.root, off.exponent - all.exponent) : ldexp(off.root, off.exponent);
+}
+
 stn_status tune_compare_read(stn_context *context, const void *sums, int64_t elements, double *difference,
                              stn_error *error) {
-    double parts[TUNE_BLOCKS * 3], total[3] = {0};
-    const unsigned blocks = tune_blocks(elements);
-    STN_TRY(stn_memory_download(context, parts, sums, blocks * 3 * sizeof(double), error));
-    for (unsigned i = 0; i < 3 * blocks; i++) total[i % 3] += parts[i];
-    if (total[2] > 0)
+    double parts[TUNE_BLOCKS * TUNE_SUMS_EACH], total[TUNE_SUMS_EACH] = {0};
+    const unsigned numbers = tune_blocks(elements) * TUNE_SUMS_EACH;
+    STN_TRY(stn_memory_download(context, parts, sums, numbers * sizeof *parts, error));
+    for (unsigned i = 0; i < numbers; i++) total[i % TUNE_SUMS_EACH] += parts[i];
+    if (total[TUNE_SUMS_EACH - 1] > 0)
         return stn_fail(error, STN_ERROR_UNSUPPORTED, "values overflow in so many steps, so nothing can be compared");
-    *difference = total[1] > 0 ? sqrt(total[0] / total[1]) : sqrt(total[0]);
+    *difference = tune_compare_sums(total);
     return STN_OK;
 }

@@ -3,14 +3,17 @@
 #define STN_TUNE_COMPARE_H
 #include "context/kernel.h"
 
-enum { TUNE_THREADS = 256, TUNE_BLOCKS = 1024 };
-#define TUNE_SUMS (TUNE_BLOCKS * 3 * sizeof(double)) /* bytes of device memory that a comparison leaves its sums in */
+enum { TUNE_THREADS = 256, TUNE_BLOCKS = 1024, TUNE_SUMS_EACH = 7 };
+#define TUNE_SUMS                                                                                                      \
+    (TUNE_BLOCKS * TUNE_SUMS_EACH * sizeof(double)) /* bytes of device memory that a comparison leaves its sums in */
 
 /* tune_fill or tune_compare. */
 stn_status tune_kernel(stn_context *context, stn_dtype dtype, const char *name, stn_kernel **kernel, stn_error *error);
 unsigned tune_blocks(int64_t elements);
 stn_status tune_compare_start(const stn_kernel *kernel, const void *got, const void *want, void *sums, int64_t elements,
                               void *stream, stn_error *error);
+/* Relative L2 of a comparison's sums, all blocks' added up; absolute where all is zero that was wanted. NaN where one is. */
+double tune_compare_sums(const double *sums);
 /* What the stream must have done before. *difference: relative L2. Fails where values overflow. */
 stn_status tune_compare_read(stn_context *context, const void *sums, int64_t elements, double *difference,
                              stn_error *error);

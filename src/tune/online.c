@@ -13,8 +13,9 @@
 #include "tune/online_state.h"
 
 #define LEG_SECONDS 10e-3 /* of work between two decisions: waiting for it costs some microseconds */
-#define CHECK_SECONDS                                                                                                  \
-    0.3e-3 /* of a check beside its work: modules are loaded at a kernel's first launch, and sums are waited for */
+/* Of a check beside its work: modules are loaded at a kernel's first launch, and sums are waited for. 0.11 ms of each where the search was measured to
+ * take 0.75 ms of 7.3 and 1.4% of 45 and of 141 (bench/results/2026-11-23-regret-2.md). */
+#define CHECK_SECONDS 0.15e-3
 #define LIKELY 1.5      /* times the best estimate: not tried, unless it is the best of its strategy */
 #define HOPELESS 3.0    /* then neither */
 #define MEMORY_PART 0.6 /* of the device's, that input, output and what this takes may have together */

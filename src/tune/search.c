@@ -23,9 +23,22 @@ static double median(const tune_arm *arm) {
 static double measured(const tune_arm *arm) { return arm->count ? median(arm) : arm->known; }
 
 double tune_search_expects(const tune_search *search, size_t index) {
-    const tune_arm *arm = &search->arms[index], *current = &search->arms[search->current];
-    if (measured(arm) > 0) return measured(arm);
-    return measured(current) > 0 ? arm->predicted * measured(current) / current->predicted : arm->predicted;
+    const tune_arm *arm = &search->arms[index];
+    return measured(arm) > 0 ? measured(arm) : arm->predicted * (search->fared > 0 ? search->fared : 1);
+}
+
+/* How estimates fare: arms that were timed took so many times what was predicted of them, in the mean, and are off that by so much; of the latter
+ * TUNE_SPREAD is known before any was. */
+static void learn(tune_search *search) {
+    double logs[TUNE_ARMS], sum = 0, off = 0;
+    size_t timed = 0;
+    for (size_t i = 0; i < search->count; i++)
+        if (measured(&search->arms[i]) > 0)
+            sum += logs[timed++] = log(measured(&search->arms[i]) / search->arms[i].predicted);
+    if (!timed) return;
+    for (size_t i = 0; i < timed; i++) off += fabs(logs[i] - sum / (double)timed);
+    search->fared = exp(sum / (double)timed);
+    search->spread = (TUNE_SPREAD_TRUST * TUNE_SPREAD + off) / (TUNE_SPREAD_TRUST + (double)timed);
 }
 
 static bool is_short(const tune_search *search) { return tune_search_expects(search, search->current) < TUNE_SHORT; }
@@ -69,8 +82,35 @@ static double risk(const tune_search *search, size_t arm) {
     return units_of(search, arm) * fmax(expected - reference, 0);
 }
 
+/* Where nobody says how many units there will be, as many again as are done. */
+static double units_left(const tune_search *search) {
+    return search->known > 0 ? fmax(search->known - search->units, 0) : search->units;
+}
+
+/* Seconds that a trial is expected to win in the units that are left. What an arm takes lies on either side of what is expected of it, the less likely by e
+ * for each `spread` of that (Laplace): the mean of what lies below the one that runs. */
+static double promise(const tune_search *search, size_t arm) {
+    const double now = tune_search_expects(search, search->current), expected = tune_search_expects(search, arm);
+    const double spread = (search->spread > 0 ? search->spread : TUNE_SPREAD) * expected;
+    return units_left(search) * (fmax(now - expected, 0) + spread / 2 * exp(-fabs(now - expected) / spread));
+}
+
+/* Seconds that a trial takes: its check, and the samples by turns of what is slower. */
+static double price(const tune_search *search, size_t arm) {
+    const double now = tune_search_expects(search, search->current), expected = tune_search_expects(search, arm);
+    return search->compare + expected + TUNE_ARM_SAMPLES * units_of(search, arm) * fmax(expected - now, 0);
+}
+
+/* What is hardly felt is tried whatever is expected of it. */
+static bool is_worth(const tune_search *search, size_t arm) {
+    const double least = TUNE_TRIFLE * units_left(search) * tune_search_expects(search, search->current);
+    return arm == search->estimated || search->arms[arm].state != TUNE_ARM_READY ||
+           fmax(promise(search, arm), least) >= price(search, arm);
+}
+
 static bool affordable(const tune_search *search, size_t arm) {
     if (arm == search->estimated) return true; /* it would have run anyway */
+    if (!is_worth(search, arm)) return false;
     const double units = fmax(search->units + 1, search->known);
     const double part = is_short(search) ? TUNE_REGRET_SHORT : TUNE_REGRET;
     return search->lost + risk(search, arm) <= part * units * tune_search_expects(search, search->estimated);
@@ -93,6 +133,19 @@ tune_move tune_search_next(tune_search *search) {
 
 /* ---- what came of it --------------------------------------------------------------------------------------------- */
 
+static double least(const tune_arm *arm) {
+    double least = INFINITY;
+    for (size_t i = 0; i < arm->count; i++) least = fmin(least, arm->samples[i]);
+    return least;
+}
+
+/* By the median, and by the least: what disturbs a sample only lengthens it. */
+static bool is_faster(const tune_arm *arm, const tune_arm *than, double tick) {
+    const double known = median(than), shortest = least(than);
+    return median(arm) < fmin(TUNE_ARM_GAIN * known, known - tick) &&
+           least(arm) < fmin(TUNE_ARM_GAIN * shortest, shortest - tick);
+}
+
 static bool is_behind(const tune_arm *arm, double seconds) {
     return arm->count >= 2 && fmin(arm->samples[0], arm->samples[1]) > seconds;
 }
@@ -104,7 +157,7 @@ static void decide(tune_search *search, size_t index) {
     const double behind = fmax(TUNE_ARM_BEHIND * known, known + tick);
     if (median(arm) > TUNE_ARM_SLOW * known || is_behind(arm, behind)) arm->state = TUNE_ARM_OUT;
     if (!sampled(arm) || !sampled(current) || arm->state != TUNE_ARM_CHECKED) return;
-    if (median(arm) < fmin(TUNE_ARM_GAIN * known, known - tick)) {
+    if (is_faster(arm, current, tick)) {
         current->state = TUNE_ARM_OUT;
         search->current = index;
     } else
@@ -140,14 +193,18 @@ void tune_search_told(tune_search *search, const tune_move *move, double seconds
     count_loss(search, move, seconds);
     search->turn = move->arm != search->current;
     if (move->check) take_check(search, move->arm, seconds, right);
+    if (move->timed) learn(search);
     decide(search, move->arm);
     if (move->arm == search->current)
         for (size_t i = 0; i < search->count; i++) decide(search, i);
 }
 
+/* Where it is known how many units are left they only become fewer: what is not worth its trial now will not be. */
 bool tune_search_over(const tune_search *search) {
     if (search->frozen) return true;
     for (size_t i = 0; i < search->count; i++)
-        if (on_trial(search, i) || search->arms[i].state == TUNE_ARM_WAITING) return false;
+        if (search->arms[i].state == TUNE_ARM_WAITING ||
+            (on_trial(search, i) && (!(search->known > 0) || is_worth(search, i))))
+            return false;
     return true;
 }

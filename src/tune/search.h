@@ -6,7 +6,8 @@
  *     waiting -> ready (its kernels are there) -> checked (its result is right) -> timed by turns with the one that runs
  *                                                   -> the one that runs, or out
  *
- * A check costs its run besides the unit's own; a wrong result never reaches the user. What the search loses against the
+ * An arm is tried where it is expected to win more in the units that are left than its trial takes; that goes by how its estimate, and those of the arms
+ * that were timed, have fared. A check costs its run besides the unit's own; a wrong result never reaches the user. What the search loses against the
  * estimate's choice stays within REGRET of the units that are done, or known to come. The one that runs is timed anew beside each challenger: clocks
  * drift by more than candidates differ. Units of a few microseconds are timed several at once, and tried as far as a smaller regret allows. */
 #ifndef STN_TUNE_SEARCH_H
@@ -20,6 +21,12 @@ enum { TUNE_ARMS = 8, TUNE_ARM_SAMPLES = 3 };
 #define TUNE_ARM_SLOW 2.0    /* times the one that runs: out after one sample */
 #define TUNE_ARM_BEHIND 1.03 /* times the one that runs: out after two samples, if both are */
 #define TUNE_ARM_GAIN 0.99 /* times the one that runs: below it takes over. Both: bench/results/2026-11-23-regret.md */
+
+/* How far off an estimate is in the mean, as a part, and so many timed arms' worth is that believed: of 87 problems' candidates, each tried against 40
+ * played GPUs, these lose the least, 0.05 to 0.12 and 1 to 4 hardly more (bench/results/2026-11-23-planning-2.md). */
+#define TUNE_SPREAD 0.07
+#define TUNE_SPREAD_TRUST 4
+#define TUNE_TRIFLE 3e-3 /* of what is left: a trial that takes no more is made */
 
 #define TUNE_TICK 0.5e-6 /* seconds: what events tell no difference below */
 #define TUNE_SHORT 30e-6 /* of a unit: then a sample is of so many in turn as take TUNE_SPAN */
@@ -45,6 +52,8 @@ typedef struct tune_search {
     double lost;      /* seconds, against the estimate's choice */
     double units;     /* done */
     double known;     /* units that will be run at least; 0: not known */
+    double fared;     /* times its prediction that an arm takes, in the mean of those that were timed; 0: none was */
+    double spread;    /* how far off that they are, as a part; 0: none was */
     bool turn;        /* the next sample is the current arm's */
     bool frozen;      /* no more trials */
 } tune_search;

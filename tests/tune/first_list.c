@@ -17,9 +17,9 @@
 #include "context/kernel.h"
 #include "plan/plan.h"
 
-#define PACK_BAR 0.15   /* with packs */
-#define BAR 0.4         /* seconds until the first result */
-#define COMPILE_BAR 0.3 /* of them, of one kernel: several compile at once */
+#define PACK_BAR 0.15    /* with packs */
+#define BAR 0.4          /* seconds until the first result */
+#define COMPILE_BAR 0.35 /* of them, of one kernel: several compile at once */
 #define SOURCE_BAR                                                                                                     \
     0.8 /* with a source, where a thousand steps one by one, and the source added to each, take as long */
 /* Runs that take so long themselves would take many times that by what compiles soon: they may wait a little longer. */

@@ -189,7 +189,7 @@ Test(begin, a_lean_kernel_makes_steps_where_axes_are_two_or_three) {
 /* ---- changing -------------------------------------------------------------------------------------------------- */
 
 Test(begin, changes_between_executions) {
-    set_problem("heat-2d", 2, 1, fixed);
+    set_problem("box-2d49p", 2, 1, fixed);
     stn_plan *plan = make_beginning();
     cr_expect_eq(tune_online_legs(plan), 1u);
     stn_kernel_info info;
@@ -281,7 +281,7 @@ Test(begin, legs_pass_their_state_on) {
 
 Test(begin, a_compile_that_fails_is_told_and_the_plan_goes_on) {
     setenv("STENTOR_EMULATOR_FAIL", "nvrtcCompileProgram:2", 1);
-    set_problem("heat-2d", 2, 1, fixed);
+    set_problem("box-2d49p", 2, 1, fixed);
     stn_plan *plan = make_beginning();
     wait_until_compiled(plan);
     cr_assert_eq(state_of(plan), TUNE_FAILED);
@@ -322,7 +322,7 @@ Test(begin, a_captured_stream_freezes_the_choice) {
     const stn_driver_functions *call = stn_driver_table(context->driver);
     stn_cu_stream stream;
     stn_cu_graph graph;
-    set_problem("heat-2d", 2, 1, fixed);
+    set_problem("box-2d49p", 2, 1, fixed);
     stn_plan *plan = make_beginning();
     OK(stn_device_enter(context->device, &error));
     cr_assert_eq(call->cuStreamCreate(&stream, 0), 0u);

@@ -155,7 +155,10 @@ division cost_divide(const shape *s, const rates *r, const levels *l, const box 
     return fits && (divided || l->always || some.seconds < whole.seconds) ? some : whole;
 }
 
-double cost_untimed(const stn_machine *machine, const levels *l) { return machine->is_device && l->steps[1] ? 1.3 : 1; }
+double cost_untimed(const stn_machine *machine, const stn_task *task, const levels *l) {
+    if (!machine->is_device) return 1;
+    return (l->steps[1] ? 1.3 : 1) * (task->rank == 1 ? 1.1 : 1);
+}
 
 /* ---- searching ----------------------------------------------------------------------------------------------------- */
 
@@ -186,7 +189,7 @@ static void try_levels(search *found, levels l, int level, int first, double bef
         l.steps[level] = (int)found->s->steps[k];
         const division d = cost_divide(found->s, found->r, &l, &whole, found->s->task->steps, true);
         if (d.steps == 0 || d.seconds >= before) continue;
-        insert(found, &l, d.seconds * cost_untimed(found->machine, &l));
+        insert(found, &l, d.seconds * cost_untimed(found->machine, found->s->task, &l));
         try_levels(found, l, level + 1, k + 1, d.seconds);
     }
 }

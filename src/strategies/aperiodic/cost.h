@@ -44,9 +44,9 @@ typedef struct division {
 /* The box's own bands are at `level`. divided: it is not to be stepped whole. */
 division cost_divide(const shape *s, const rates *r, const levels *l, const box *of, uint64_t steps, bool divided);
 
-/* Times the estimate of several levels on a GPU: beside each other they are not timed yet, one level is
- * (bench/results/2026-11-23-aperiodic.md). */
-double cost_untimed(const stn_machine *machine, const levels *l);
+/* Times the estimate, on a GPU, of several levels: beside each other they are not timed yet, one level is (bench/results/2026-11-23-aperiodic.md). And of
+ * lines, whose bands run beside the whole grid's transforms since they were timed. */
+double cost_untimed(const stn_machine *machine, const stn_task *task, const levels *l);
 
 /* Fills the cheapest levels, cheapest first; returns how many, at most `most`. */
 size_t cost_search(const shape *s, const stn_machine *machine, const rates *r, levels *list, size_t most);

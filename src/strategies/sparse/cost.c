@@ -19,10 +19,12 @@
  * bandwidth, of planes beside cycles of a multiprocessor that a point takes, which nothing hides (f32 takes 0.095 ms more than f16
  * for 0.42 GB more, and both 0.03 besides, in one wave of blocks as in seven), and of lines, and such as share their tiles. Straight from
  * memory (bench/results/2026-11-23-sparse-4.md): parts of the copy bandwidth, of what the second level cache answers in its terms, what a
- * launch takes besides, and how much longer it takes in f16 in blocks of more than SMALL warps. */
+ * launch takes besides, and how much longer it takes in f16 in blocks of more than SMALL warps. How much longer separable terms take in 3D: 27 taps in f16
+ * took 3.48 and 3.69 ms where 2.53 and 2.55 were expected (bench/results/2026-11-23-planning-2.md); and the part of a plane's copy that solids reach, whose
+ * boxes of 27 taps took 3.33 to 4.16 where 2.94 to 3.71 were. */
 static const struct {
     double faster, tensor, memory, abreast, whole, aside, line, apart, straight, second, begin, large, shared, fewer,
-        alone, start, elements, split;
+        alone, start, elements, split, brick, solid;
 } rates = {.faster = 1.45,
            .tensor = 1,
            .memory = 0.72,
@@ -40,7 +42,9 @@ static const struct {
            .alone = 0.45,
            .start = 6000,
            .elements = 6,
-           .split = 1.2};
+           .split = 1.2,
+           .brick = 1.41,
+           .solid = 0.72};
 #define FULL 16.0 /* warps */
 #define FULL_STRAIGHT 24.0
 #define SMALL 4            /* warps of a block */
@@ -201,7 +205,7 @@ void sparse_cost_beside(const stn_task *task, const stn_machine *machine, const 
         memory = memory / rates.whole * waves / (blocks / slots) +
                  launches * points * rates.aside / (machine->multiprocessors * machine->clock);
     else
-        memory /= part_of_copy(task, shape);
+        memory /= part_of_copy(task, shape) * (task->rank == 3 && !shape->terms ? rates.solid : 1);
     double tensor = e->flops / (rates.tensor * rates.faster * machine->flops[e->unit]);
     double shared = work.cycles * units * launches / (rates.shared * machine->multiprocessors * machine->clock);
     /* A block's walk, whatever runs beside it: one step's products, one after the other in each of a multiprocessor's quarters. */
@@ -212,6 +216,7 @@ void sparse_cost_beside(const stn_task *task, const stn_machine *machine, const 
     if (sparse_is_short(task, shape)) launch *= UNTIMED_SHORT;
     if (sparse_is_straight(shape)) launch = straight_seconds(task, machine, shape, tensor / launches);
     if (sparse_splits(task) && !shape->abreast) launch *= rates.split;
+    if (task->rank == 3 && shape->terms) launch *= rates.brick;
     if (slow_loads(task, shape)) launch *= rates.elements;
     e->seconds = launches * (machine->launch_seconds + launch + faces);
     e->error = sparse_error(shape);
