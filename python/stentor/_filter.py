@@ -16,6 +16,7 @@ from ._sweep import Sweep
 
 LONG_BOX = 64  # points: running sums cost less than as many taps
 CACHED = 1 << 16  # numbers that stay in cache from one of NumPy's loops to the next
+STRIP = 16  # columns, a line of cache and more
 WIDE_ROW = 256  # points: NumPy adds rows so wide one by one without a loss
 
 NARROW = 16  # points of last axes that are left alone: rows so short are better moved out of the way
@@ -60,6 +61,16 @@ def apart(shape: Sequence[int], strides: Sequence[int], size: int) -> bool:
                 return False
             reach += stride * (extent - 1)
     return True
+
+
+def _dense_copy(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """In C order. Where other axes lie together, strips of columns go one by one: whole ones would push each other out of cache."""
+    if x.ndim < 2 or x.size < CACHED or abs(x.strides[-1]) <= min(abs(s) for s in x.strides):
+        return x.astype(dtype, order='C')
+    made = np.empty(x.shape, dtype)
+    for first in range(0, x.shape[-1], STRIP):
+        made[..., first:first + STRIP] = x[..., first:first + STRIP]
+    return made
 
 
 def cast_whole(array: np.ndarray, to: np.ndarray, dtype: np.dtype) -> None:
@@ -250,7 +261,7 @@ class HostFilter:
         return out
 
     def _filtered(self, x: np.ndarray, out: Optional[np.ndarray]) -> np.ndarray:
-        current = x if self.direct else x.astype(self.work, order='C')
+        current = x if self.direct else _dense_copy(x, self.work)
         spare: List[np.ndarray] = []  # what passes have read and is no longer needed
         last = len(self.sweeps) - 1
         for i, sweep in enumerate(self.sweeps):
