@@ -9,7 +9,7 @@ from ._boundary import Sides
 from ._context import HOST
 from ._fold import extend
 from ._library import lib
-from ._problem import ITEM_SIZES, WRAP, Layout, Request
+from ._problem import ITEM_SIZES, NARROW, WRAP, Layout, Request
 from ._scratch import Prepared, rounded
 from ._stencil import Taps
 from ._sweep import Sweep
@@ -19,7 +19,6 @@ CACHED = 1 << 16  # numbers that stay in cache from one of NumPy's loops to the 
 STRIP = 16  # columns, a line of cache and more
 WIDE_ROW = 256  # points: NumPy adds rows so wide one by one without a loss
 
-NARROW = 16  # points of last axes that are left alone: rows so short are better moved out of the way
 
 
 class Pass(NamedTuple):

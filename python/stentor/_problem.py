@@ -11,6 +11,7 @@ from ._library import ffi, lib
 from ._stencil import Taps, stencil_handle
 
 DTYPES = {'float64': lib.STN_F64, 'float32': lib.STN_F32, 'float16': lib.STN_F16}
+NARROW = 16  # points of a last axis that are too few to be worked on as a row
 ITEM_SIZES = {'float64': 8, 'float32': 4, 'float16': 2}
 WRAP: Sides = ((lib.STN_WRAP, 0.0), (lib.STN_WRAP, 0.0))  # type: ignore[assignment]
 
@@ -61,11 +62,12 @@ def _one_stride(axes, source: Layout, target: Layout) -> bool:
 
 def split_axes(axes: Sequence[int], source: Layout, target: Layout, most: int = 3, spare: bool = True) -> Split:
     """Axes that are not filtered become the batch; where they have no common stride, grid axes, as far as there is room
-    (and `spare` allows), and then loops. A last axis that is not filtered is one of the grid: its rows are what memory holds."""
+    (and `spare` allows), and then loops. A last axis that is not filtered is one of the grid, if
+    it is no narrow one: its rows are what memory holds."""
     grid = sorted(axes)
     rest = [a for a in range(len(source.shape)) if a not in grid and source.shape[a] > 1]
     loop = []
-    if spare and len(grid) < most and rest and rest[-1] > grid[-1]:
+    if spare and len(grid) < most and rest and rest[-1] > grid[-1] and source.shape[rest[-1]] > NARROW:
         grid.append(rest.pop())
     while not _one_stride(rest, source, target):
         if spare and len(grid) < most:
