@@ -86,7 +86,7 @@ def train(model, x, y, rounds=60):
 def main(path='layer_swap.png'):
     torch.manual_seed(0)
     trained = Operator(SpectralConv)
-    train(trained, *fields(32, seed=1))
+    train(trained, *fields(16, seed=1))
     swapped = Operator(stentor.torch.SpectralConv)
     swapped.load_state_dict(trained.state_dict())
     x, y = fields(8, seed=2)

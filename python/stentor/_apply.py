@@ -53,8 +53,6 @@ def apply(x: Any, key: Tuple, make: Maker, output: Any = None, out: Any = None, 
 
 
 def _on_host(x: np.ndarray, key: Tuple, make: Maker, out: Optional[np.ndarray], dtype: np.dtype, steps: int) -> np.ndarray:
-    if x.ndim == 0:
-        raise ValueError('input has no axes: give an array of one axis or more')
     if x.dtype.kind == 'c':
         raise ValueError('input is complex and no NumPy array: make it one, or filter its real and its imaginary part')
     if dtype.kind not in 'biuf' or dtype.itemsize > 8:

@@ -4,7 +4,10 @@ from typing import Any, List, Tuple
 
 import numpy as np
 
+from ._library import lib
 from ._words import listed, said, whole
+
+MOST_REACH = 1 << 16  # points past which an array on the host is not extended
 
 
 def frozen(value: Any) -> Any:
@@ -54,6 +57,14 @@ def each_axis(value: Any, axes: int, name: str) -> List[Any]:
     if len(given) != axes:
         raise ValueError(f'{name} has {len(given)} entries for {axes} axes: give one, or one for each')
     return given
+
+
+def check_reach(points: float, said: str, on_device: bool) -> None:
+    """The library's own taps reach so far; on the host, groups of them, and running sums, reach further."""
+    most = lib.STN_MAX_RADIUS if on_device else MOST_REACH
+    if not 0 <= points < most + 1:
+        where = ' on a GPU' if on_device else ''
+        raise ValueError(f'{said} reaches over {points:.0f} points: {most} is the most{where}')
 
 
 def origin_of(origin: Any, size: int, name: str) -> int:

@@ -120,6 +120,8 @@ def _open_torch(x: Any, name: str, stream: Optional[int]) -> Union[Host, View]:
     torch = sys.modules['torch']
     if not isinstance(x, torch.Tensor):
         raise ValueError(f'{name} is a {type(x).__name__}: give a tensor')
+    if x.requires_grad and torch.is_grad_enabled():
+        raise ValueError(f'{name} requires a gradient, which this would lose: give its detach(), or use stentor.torch')
     x = x.detach()
     if x.layout != torch.strided:
         raise ValueError(f'{name} is a tensor of layout {x.layout}: make it dense first, by its method to_dense()')

@@ -5,15 +5,25 @@ from typing import Any, Callable
 import numpy as np
 
 from ._apply import target_of
+from ._arrays import numbers
 from ._words import said
 
 
 def is_complex(x: Any) -> bool:
-    return getattr(getattr(x, 'dtype', None), 'kind', '') == 'c' and isinstance(x, np.ndarray)
+    """Is it an array, or a list, of complex numbers?"""
+    if isinstance(x, np.ndarray):
+        return x.dtype.kind == 'c'
+    if not isinstance(x, (list, tuple, complex, np.complexfloating)):
+        return False
+    try:
+        return np.asarray(x).dtype.kind == 'c'
+    except Exception:  # which is told where arrays are opened
+        return False
 
 
-def by_parts(run: Callable[[np.ndarray, float, np.ndarray], Any], x: np.ndarray, cval: Any, output: Any, out: Any) -> Any:
+def by_parts(run: Callable[[np.ndarray, float, np.ndarray], Any], x: Any, cval: Any, output: Any, out: Any) -> Any:
     """`run` takes a part, its cval, and where the result goes."""
+    x = numbers(x, 'input')
     target, dtype = target_of(output, out)
     if target is None:
         target = np.empty(x.shape, dtype or x.dtype.newbyteorder('='))

@@ -32,6 +32,37 @@ def refuse_tangents(*tensors: torch.Tensor) -> None:
         raise ValueError('a tensor has a tangent, but there is no derivative forward: take the gradient, by backward()')
 
 
+def is_transformed() -> bool:
+    """Does one of torch.func's transforms of functions call? Those of torch.library take no part in its gradients."""
+    return not torch.compiler.is_compiling() and _transformed()
+
+
+def transformable(operator_: Callable, setup: Callable, backward: Callable) -> Any:
+    """The operator, with its gradient, as torch.func.grad, jacrev and vmap take it: the function to call under is_transformed."""
+    class Function(torch.autograd.Function):
+        generate_vmap_rule = True
+
+        @staticmethod
+        def forward(*given: Any) -> Any:
+            return operator_(*given)
+
+        setup_context = staticmethod(setup)
+
+        @staticmethod
+        def backward(ctx: Any, *grads: torch.Tensor) -> Any:
+            return backward(ctx, *grads)
+
+    return Function.apply
+
+
+def no_setup(ctx: Any, inputs: Any, output: Any) -> None:
+    """Of an operator that refuses its gradient."""
+
+
+def refuse_gradient(ctx: Any, *grads: Any) -> Any:
+    raise ValueError('gradients of gradients are asked for, but Stentor has the first ones only')
+
+
 def check_kind(value: Any, name: str) -> None:
     """A ValueError unless it is a dense tensor, of whatever class."""
     if not isinstance(value, torch.Tensor):

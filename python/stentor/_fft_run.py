@@ -224,7 +224,7 @@ def _sizes_and_axes(shape: Tuple[int, ...], s: Any, axes: Any, kind: str) -> Tup
         raise ValueError('axes is empty: name at least one for a transform of real numbers')
     sizes = [shape[a] for a in where]
     if kind == 'c2r':
-        sizes[-1] = 2 * (sizes[-1] - 1)
+        sizes[-1] = 2 * (sizes[-1] - 1) or min(len(where) - 1, 1)  # of one frequency of several axes scipy makes one point
     if given is not None:
         if len(given) != len(where):
             raise ValueError(f's has {len(given)} sizes for {len(where)} axes: give one for each')

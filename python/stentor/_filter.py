@@ -9,10 +9,16 @@ from ._boundary import Sides
 from ._context import HOST
 from ._fold import extend
 from ._library import lib
-from ._problem import ITEM_SIZES, WRAP, Layout, Request
+from ._problem import ITEM_SIZES, NARROW, WRAP, Layout, Request
 from ._scratch import Prepared, rounded
 from ._stencil import Taps
 from ._sweep import Sweep
+
+LONG_BOX = 64  # points: running sums cost less than as many taps
+CACHED = 1 << 16  # numbers that stay in cache from one of NumPy's loops to the next
+STRIP = 16  # columns, a line of cache and more
+WIDE_ROW = 256  # points: NumPy adds rows so wide one by one without a loss
+
 
 
 class Pass(NamedTuple):
@@ -32,10 +38,11 @@ def work_dtype(source: np.dtype, target: np.dtype) -> np.dtype:
 
 
 def usable(array: np.ndarray, work: np.dtype) -> bool:
-    """Can the library read it where it lies?"""
+    """Should the library read it where it lies? Rows with gaps are quicker copied once than gathered for each tap."""
     if array.dtype != work or not array.flags.aligned:
         return False
-    return array.flags.c_contiguous or regular(array)
+    rows = array.shape[-1] == 1 or array.strides[-1] == array.itemsize
+    return array.flags.c_contiguous or rows and regular(array)
 
 
 def regular(array: np.ndarray) -> bool:
@@ -55,7 +62,24 @@ def apart(shape: Sequence[int], strides: Sequence[int], size: int) -> bool:
     return True
 
 
-def cast_whole(array: np.ndarray, dtype: np.dtype) -> np.ndarray:
+def _dense_copy(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """In C order. Where other axes lie together, strips of columns go one by one: whole ones would push each other out of cache."""
+    if x.ndim < 2 or x.size < CACHED or abs(x.strides[-1]) <= min(abs(s) for s in x.strides):
+        return x.astype(dtype, order='C')
+    made = np.empty(x.shape, dtype)
+    for first in range(0, x.shape[-1], STRIP):
+        made[..., first:first + STRIP] = x[..., first:first + STRIP]
+    return made
+
+
+def cast_whole(array: np.ndarray, to: np.ndarray, dtype: np.dtype) -> None:
+    """Writes a dense array as whole numbers of the dtype, into another or itself; in pieces that stay in cache."""
+    source, target = array.reshape(-1), to.reshape(-1)
+    for first in range(0, source.size, CACHED):
+        target[first:first + CACHED] = _cast(source[first:first + CACHED], dtype)
+
+
+def _cast(array: np.ndarray, dtype: np.dtype) -> np.ndarray:
     """As C and scipy.ndimage make whole numbers: towards zero, and past the type's range by its lowest bits. Truth is what is
     not 0 then."""
     if dtype.kind == 'b':
@@ -69,47 +93,142 @@ def _cast_uint64(array: np.ndarray) -> np.ndarray:
 
 
 class Wide:
-    """A pass whose taps reach further than an axis is long: it runs on the array extended past its sides."""
+    """A pass that the library does not take whole, on the array extended past its sides: taps that reach further than an axis is
+    long, or further than the library's do, or that are too many. They go in groups about a centre each."""
 
     def __init__(self, shape: Tuple[int, ...], each: Pass, dtype: str):
         self.reach, self.given = each.taps.reach(), each
         wide = list(shape)
         for axis, (low, high) in zip(each.axes, self.reach):
             wide[axis] += low + high
+        self.groups = []
+        for taps, centre in _groups(each.taps, [wide[axis] - 1 for axis in each.axes]):
+            inner = [slice(None)] * len(shape)
+            for axis, (low, _), shift in zip(each.axes, self.reach, centre):
+                inner[axis] = slice(low + shift, low + shift + shape[axis])
+            self.groups.append((self._sweep(wide, each._replace(taps=taps), dtype), tuple(inner)))
+
+    def _sweep(self, wide: List[int], each: Pass, dtype: str) -> Sweep:
         layout, zero = Layout.dense(wide), (lib.STN_CONSTANT, 0.0)
-        request = Request(each.taps, each.axes, [(zero, zero)] * len(each.axes),  # type: ignore[list-item]
-                          layout, layout, dtype, ITEM_SIZES[dtype])
-        self.sweep = Sweep(HOST, request, 'host')
-        self.inner = tuple(slice(None) if a not in each.axes else
-                           slice(self.reach[each.axes.index(a)][0], self.reach[each.axes.index(a)][0] + n)
-                           for a, n in enumerate(shape))
+        return Sweep(HOST, Request(each.taps, each.axes, [(zero, zero)] * len(each.axes),  # type: ignore[list-item]
+                                   layout, layout, dtype, ITEM_SIZES[dtype]), 'host')
 
-    def __call__(self, source: np.ndarray, target: np.ndarray) -> None:
-        # The slowest axis whose index is past a side gives the constant: extended last, it is written last.
-        for axis, sides, (low, high) in reversed(list(zip(self.given.axes, self.given.sides, self.reach))):
-            source = extend(source, axis, sides, low, high)  # type: ignore[assignment]
-        source = np.ascontiguousarray(source)
+    def run_arrays(self, source: np.ndarray, target: np.ndarray) -> None:
+        source = np.ascontiguousarray(extended(source, self.given, self.reach))
         result = np.empty_like(source)
-        self.sweep.run_arrays(source, result)
-        target[...] = result[self.inner]
+        for i, (sweep, inner) in enumerate(self.groups):
+            sweep.run_arrays(source, result)
+            if i == 0:
+                target[...] = result[inner]
+            else:
+                target += result[inner]
 
 
-def _needs_extension(shape: Tuple[int, ...], each: Pass) -> bool:
-    """Only where the library would refuse, and only boundaries that an index can say."""
-    short = any(max(reach) > shape[axis] for axis, reach in zip(each.axes, each.taps.reach()))
-    return short and all(s[0][0] == s[1][0] != lib.STN_FIXED for s in each.sides)
+def extended(x: np.ndarray, each: Pass, reach: Sequence[Tuple[int, int]]) -> np.ndarray:
+    """The array with all that a pass sees past its sides. The slowest axis whose index is past a side gives the constant: extended
+    last, it is written last."""
+    for axis, sides, (low, high) in reversed(list(zip(each.axes, each.sides, reach))):
+        x = extend(x, axis, sides, low, high)  # type: ignore[assignment]
+    return x
+
+
+def _groups(taps: Taps, most: Sequence[int]) -> List[Tuple[Taps, np.ndarray]]:
+    """Taps in groups about centres, no further from them than the library takes, and `most`."""
+    reach = np.minimum(np.array(most), lib.STN_MAX_RADIUS)
+    box = np.floor_divide(taps.offsets + reach, 2 * reach + 1)
+    found = []
+    for corner in np.unique(box, axis=0):
+        chosen = np.flatnonzero((box == corner).all(axis=1))
+        for first in range(0, len(chosen), lib.STN_MAX_TAPS):
+            some, (low, high) = chosen[first:first + lib.STN_MAX_TAPS], np.transpose(taps.reach())
+            centre = np.clip(corner * (2 * reach + 1), -low, high)
+            found.append((Taps(taps.offsets[some] - centre, taps.weights[some]), centre))
+    return found
+
+
+class Box:
+    """The sums over a long box, by running sums, as scipy.ndimage makes them: of whole numbers exactly."""
+
+    def __init__(self, each: Pass, points: int, dtype: np.dtype):
+        self.given, self.axis, self.points = each, each.axes[0], points
+        self.factor = float(each.taps.weights[0])
+        self.sums = np.promote_types(dtype, np.float64)
+
+    def run_arrays(self, source: np.ndarray, target: np.ndarray) -> None:
+        """`target` is dense."""
+        points = source.shape[self.axis]
+        if self.axis == source.ndim - 1:
+            lines, to = source.reshape(-1, points), target.reshape(-1, points)
+            some = max(1, CACHED // (points + self.points))
+            for first in range(0, len(lines), some):
+                self._run_lines(self._extended(lines[first:first + some], 1), to[first:first + some], 1)
+        elif source.size < WIDE_ROW * points:
+            self._run_lines(self._extended(source, self.axis), target, self.axis)
+        else:
+            wide = self._extended(source, self.axis)
+            self._run_rows(np.moveaxis(wide, self.axis, 0), np.moveaxis(target, self.axis, 0))
+
+    def _extended(self, x: np.ndarray, axis: int) -> np.ndarray:
+        return extended(x, self.given._replace(axes=(axis,)), self.given.taps.reach())
+
+    def _run_lines(self, wide: np.ndarray, to: np.ndarray, axis: int) -> None:
+        def part(x: np.ndarray, first: Optional[int], last: Optional[int]) -> np.ndarray:
+            return x[(slice(None),) * axis + (slice(first, last),)]
+
+        n, total = self.points, np.cumsum(wide, axis=axis, dtype=self.sums)
+        np.multiply(part(total, n - 1, n), self.factor, out=part(to, 0, 1), casting='same_kind')
+        difference = part(total, n, None) - part(total, None, -n)
+        np.multiply(difference, self.factor, out=part(to, 1, None), casting='same_kind')
+
+    def _run_rows(self, wide: np.ndarray, to: np.ndarray) -> None:
+        """A row at a time, so that the sums stay in cache."""
+        n = self.points
+        total = wide[:n - 1].sum(axis=0, dtype=self.sums)
+        for i, row in enumerate(to):
+            total += wide[i + n - 1]
+            np.multiply(total, self.factor, out=row, casting='same_kind')
+            total -= wide[i]
+
+
+def _is_long_box(each: Pass) -> bool:
+    return each.divisor > LONG_BOX and _can_extend(each)
+
+
+def _can_extend(each: Pass) -> bool:
+    """Boundaries that an index can say."""
+    return all(s[0][0] == s[1][0] != lib.STN_FIXED for s in each.sides)
+
+
+def _is_beyond(shape: Tuple[int, ...], each: Pass) -> bool:
+    """Would the library refuse it for how far its taps reach, or how many they are?"""
+    reach = each.taps.reach()
+    short = any(max(low_high) > min(shape[axis], lib.STN_MAX_RADIUS) for axis, low_high in zip(each.axes, reach))
+    return (short or len(each.taps.weights) > lib.STN_MAX_TAPS) and _can_extend(each)
+
+
+def _narrow(shape: Tuple[int, ...], passes: List[Pass]) -> int:
+    """How many last axes are left alone and hold too few points to make rows of, as colours do."""
+    filtered = max(axis for each in passes for axis in each.axes)
+    tail = shape[filtered + 1:]
+    return len(tail) if 1 < np.prod(tail) <= NARROW else 0
 
 
 class HostFilter:
     """Passes over NumPy arrays of one shape, strides and dtype."""
 
     def __init__(self, x: np.ndarray, target: np.dtype, passes: List[Pass], steps: int):
-        self.shape, self.target = x.shape, target
-        self.work = work_dtype(x.dtype, target)
+        self.target, self.work = target, work_dtype(x.dtype, target)
         self.whole = target.kind in 'biu'
-        self.direct = usable(x, self.work)
+        self.order, narrow = None, _narrow(x.shape, passes)
+        if narrow:  # such axes go first, and back
+            self.order = (*range(x.ndim - narrow, x.ndim), *range(x.ndim - narrow))
+            self.inverse = (*range(narrow, x.ndim), *range(narrow))
+            passes = [each._replace(axes=tuple(axis + narrow for axis in each.axes)) for each in passes]
+            x = x.transpose(self.order)
+        self.shape, self.direct = x.shape, usable(x, self.work)
         first = Layout.of(x) if self.direct else Layout.dense(x.shape)
-        if len(passes) == 1 and not self.whole:  # the plan takes the steps itself
+        beyond = any(_is_beyond(x.shape, each) for each in passes)
+        if len(passes) == 1 and not self.whole and not beyond:  # the plan takes the steps itself
             self.sweeps = [self._sweep(passes[0], first, steps)]
         else:
             self.sweeps = [self._sweep(each, first if i == 0 else Layout.dense(x.shape), 1)
@@ -122,7 +241,9 @@ class HostFilter:
         if self.whole and each.divisor != 1:
             taps = Taps(each.taps.offsets, np.rint(each.taps.weights * each.divisor))
             each = each._replace(taps=taps)
-        if steps == 1 and _needs_extension(self.shape, each):
+        if _is_long_box(each):
+            return Box(each, len(each.taps.weights), self.work), each.divisor
+        if steps == 1 and _is_beyond(self.shape, each):
             return Wide(self.shape, each, name), each.divisor
         request = Request(each.taps, each.axes, each.sides, source, Layout.dense(self.shape), name,
                           ITEM_SIZES[name], steps)
@@ -130,17 +251,29 @@ class HostFilter:
 
     def __call__(self, x: np.ndarray, out: Optional[np.ndarray] = None) -> np.ndarray:
         """The filtered array: a new one, or `out`, which is checked to fit."""
-        current = x if self.direct else x.astype(self.work, order='C')
+        if self.order is None:
+            return self._filtered(x, out)
+        result = self._filtered(x.transpose(self.order), None).transpose(self.inverse)
+        if out is None:
+            return np.ascontiguousarray(result)
+        out[...] = result
+        return out
+
+    def _filtered(self, x: np.ndarray, out: Optional[np.ndarray]) -> np.ndarray:
+        current = x if self.direct else _dense_copy(x, self.work)
+        spare: List[np.ndarray] = []  # what passes have read and is no longer needed
         last = len(self.sweeps) - 1
         for i, sweep in enumerate(self.sweeps):
             mine = i == last and out is not None and self._writable(out, current)
-            result = out if mine else np.empty(self.shape, self.work)
+            result = out if mine else spare.pop() if spare else np.empty(self.shape, self.work)
             self._run(sweep, current, result)  # type: ignore[arg-type]
+            if current is not x:
+                spare.append(current)
             current = result  # type: ignore[assignment]
             if self.whole:
-                current = cast_whole(current, self.target)
-                if i != last:
-                    current = current.astype(self.work)
+                to = current if i != last else np.empty(self.shape, self.target)
+                cast_whole(current, to, self.target)
+                current = to
         if out is None:
             return current if current.dtype == self.target else current.astype(self.target)
         if current is not out:
@@ -153,10 +286,7 @@ class HostFilter:
 
     def _run(self, sweep, source: np.ndarray, target: np.ndarray) -> None:
         runner, divisor = sweep
-        if isinstance(runner, Wide):
-            runner(source, target)
-        else:
-            runner.run_arrays(source, target)
+        runner.run_arrays(source, target)
         if self.whole and divisor != 1:
             target /= divisor
 

@@ -119,6 +119,8 @@ def _weighted(name: str, input: Any, weights: Any, output: Any, mode: Any, cval:
 
 
 def _dense_pass(mirrored: bool, ndim: int, weights: np.ndarray, mode: Any, cval: float, origin: Any, axes: Any) -> Pass:
+    if ndim == 0:
+        raise ValueError('input has no axes: give an array of one axis or more')
     if weights.ndim == 0 or weights.size == 0:
         raise ValueError(f'weights have shape {weights.shape}: give one weight or more')
     if not np.isfinite(weights).all():

@@ -33,9 +33,12 @@ def extend(x: np.ndarray, axis: int, sides: Sides, low: int, high: int) -> Optio
     index = fold_index(sides, x.shape[axis], low, high)
     if index is None:
         return None
-    wide = np.take(x, np.maximum(index, 0), axis=axis)
-    if index.min() < 0:
-        rows = np.moveaxis(wide, axis, 0)
-        rows[:low] = sides[0][1]
-        rows[len(index) - high:] = sides[1][1]
+    shape = list(x.shape)
+    shape[axis] = len(index)
+    wide = np.empty(shape, x.dtype)
+    rows, points = np.moveaxis(wide, axis, 0), np.moveaxis(x, axis, 0)
+    rows[low:len(index) - high] = points
+    for first, last, side in ((0, low, sides[0]), (len(index) - high, len(index), sides[1])):
+        if first < last:
+            rows[first:last] = points[index[first:last]] if index[first] >= 0 else side[1]
     return wide

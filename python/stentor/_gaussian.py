@@ -5,7 +5,7 @@ from typing import Any, List, Optional, Sequence, Tuple, Union
 import numpy as np
 
 from ._apply import apply
-from ._arguments import axes_of, each_axis, frozen, number
+from ._arguments import axes_of, check_reach, each_axis, frozen, number
 from ._boundary import sides_of
 from ._complex import by_parts, is_complex
 from ._filter import Pass
@@ -44,7 +44,7 @@ def gaussian_filter(input: Any, sigma: Numbers, order: Union[int, Sequence[int]]
     order : int or sequence of int, optional
         The derivative that is taken along each axis; 0 smooths.
     truncate : float, optional
-        Weights end at so many standard deviations. They may reach over 64 points.
+        Weights end at so many standard deviations. On a GPU they may reach over 64 points.
     radius : int or sequence of int, optional
         Weights end at so many points instead.
     axes : sequence of int, optional
@@ -70,7 +70,7 @@ def gaussian_filter(input: Any, sigma: Numbers, order: Union[int, Sequence[int]]
 
     def make(ndim: int, on_device: bool) -> List[Pass]:
         where = axes_of(axes, ndim)
-        lines = _lines(where, sigma, order, number(truncate, 'truncate'), radius)
+        lines = _lines(where, sigma, order, number(truncate, 'truncate'), radius, on_device)
         sides = sides_of(mode, cval, len(where))
         passes = [Pass(taps_of(weights, [len(weights) // 2]), (axis,), [side])
                   for axis, weights, side in zip(where, lines, sides) if weights is not None]
@@ -81,7 +81,8 @@ def gaussian_filter(input: Any, sigma: Numbers, order: Union[int, Sequence[int]]
     return apply(input, key, make, output, out, steps)
 
 
-def _lines(where: Sequence[int], sigma: Any, order: Any, truncate: float, radius: Any) -> List[Optional[np.ndarray]]:
+def _lines(where: Sequence[int], sigma: Any, order: Any, truncate: float, radius: Any,
+           on_device: bool) -> List[Optional[np.ndarray]]:
     """The weights along each axis, in the order of offsets; None where the axis is left alone."""
     lines: List[Optional[np.ndarray]] = []
     count = len(where)
@@ -95,9 +96,7 @@ def _lines(where: Sequence[int], sigma: Any, order: Any, truncate: float, radius
             lines.append(None)
             continue
         reach = whole(r, 'radius', 0) if r is not None else truncate * s + 0.5
-        if not 0 <= reach < lib.STN_MAX_RADIUS + 1:
-            said = f'truncate {truncate:g}' if r is None else f'radius {r}'
-            raise ValueError(f'sigma {s:g} with {said} reaches over {reach:.0f} points: {lib.STN_MAX_RADIUS} is the most')
+        check_reach(reach, f'sigma {s:g} with ' + (f'truncate {truncate:g}' if r is None else f'radius {r}'), on_device)
         lines.append(gaussian_weights(s, o, int(reach))[::-1])
     return lines
 

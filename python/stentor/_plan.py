@@ -79,6 +79,8 @@ class Plan:
             raise ValueError(f'strategy is {said(strategy)}: give its name')
         self._steps, self._every, self._source = whole(steps, 'steps', 1), whole(every, 'every', 0), bool(source)
         self._number = device_number(device)
+        self._given = dict(boundary=boundary, dtype=self._dtype.name, steps=self._steps, every=self._every, source=self._source,
+                           tolerance=tolerance, device=device_name(self._number), strategy=strategy, tune=tune)
         request = Request(taps, axes, sides_of(boundary, 0.0, rank), layout, layout, self._dtype.name,
                           ITEM_SIZES[self._dtype.name], self._steps, self._every, self._source,
                           number(tolerance, 'tolerance'))
@@ -153,7 +155,7 @@ class Plan:
         if self._tensor_dtype is None:
             self._tensor_dtype = getattr(sys.modules['torch'], self._dtype.name)
         return (x.is_cuda and x.shape == self._shape and x.get_device() == self._number and not self._source
-                and x.is_contiguous() and x.dtype == self._tensor_dtype and not x.is_neg())
+                and x.is_contiguous() and x.dtype == self._tensor_dtype and not x.is_neg() and not x.requires_grad)
 
     def _run_tensor(self, x: Any) -> Any:
         torch = sys.modules['torch']
@@ -286,6 +288,10 @@ class Plan:
         check(lib.stn_plan_describe(self._handle.plan, kind, made, error), error)
         return take_text(made)
 
+    def __reduce__(self) -> Tuple:
+        """A copy, or one that is read from a file, is prepared anew, on a device of the same name."""
+        return _again, (self._shape, self._taps.offsets, self._taps.weights, self._box, self._given)
+
     def __repr__(self) -> str:
         return (f'Plan(shape={self._shape}, taps={len(self._taps.weights)}, dtype={self._dtype.name!r}, '
                 f'steps={self._steps}, device={self.device!r}, strategy={self.strategy!r})')
@@ -293,6 +299,12 @@ class Plan:
     def _repr_html_(self) -> str:
         text = html.escape(self.describe())
         return f'<details open><summary>{html.escape(repr(self))}</summary><pre>{text}</pre></details>'
+
+
+def _again(shape: Tuple[int, ...], offsets: np.ndarray, weights: np.ndarray, box: Tuple[int, ...], given: Mapping) -> Plan:
+    made = Plan(shape, dict(zip(map(tuple, offsets.tolist()), weights.tolist())), **given)
+    made._box = box
+    return made
 
 
 def _shape(shape: Any) -> Tuple[int, ...]:

@@ -1,6 +1,6 @@
 """A stencil over some axes of a strided array, as plans of the library: up to three axes and one batch stride each."""
 
-from typing import NamedTuple, Optional, Sequence, Tuple
+from typing import List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from ._library import ffi, lib
 from ._stencil import Taps, stencil_handle
 
 DTYPES = {'float64': lib.STN_F64, 'float32': lib.STN_F32, 'float16': lib.STN_F16}
+NARROW = 16  # points of a last axis that are too few to be worked on as a row
 ITEM_SIZES = {'float64': 8, 'float32': 4, 'float16': 2}
 WRAP: Sides = ((lib.STN_WRAP, 0.0), (lib.STN_WRAP, 0.0))  # type: ignore[assignment]
 
@@ -61,10 +62,13 @@ def _one_stride(axes, source: Layout, target: Layout) -> bool:
 
 def split_axes(axes: Sequence[int], source: Layout, target: Layout, most: int = 3, spare: bool = True) -> Split:
     """Axes that are not filtered become the batch; where they have no common stride, grid axes, as far as there is room
-    (and `spare` allows), and then loops."""
+    (and `spare` allows), and then loops. A last axis that is not filtered is one of the grid, if
+    it is no narrow one: its rows are what memory holds."""
     grid = sorted(axes)
     rest = [a for a in range(len(source.shape)) if a not in grid and source.shape[a] > 1]
     loop = []
+    if spare and len(grid) < most and rest and rest[-1] > grid[-1] and source.shape[rest[-1]] > NARROW:
+        grid.append(rest.pop())
     while not _one_stride(rest, source, target):
         if spare and len(grid) < most:
             grid = sorted([*grid, rest.pop()])
@@ -72,6 +76,25 @@ def split_axes(axes: Sequence[int], source: Layout, target: Layout, most: int = 
             loop.append(min(rest, key=lambda axis: source.shape[axis]))
             rest.remove(loop[-1])
     return Split(tuple(grid), tuple(rest), tuple(loop))
+
+
+def merged(request: 'Request') -> 'Request':
+    """The same with neighbouring axes that are not filtered made one, where both arrays step evenly from one to the other. Those of
+    one point vanish."""
+    runs: List[List[int]] = []
+    for axis, points in enumerate(request.source.shape):
+        if axis in request.axes:
+            runs.append([axis])
+        elif points > 1:
+            joins = runs and runs[-1][-1] not in request.axes
+            if joins and _one_stride([runs[-1][-1], axis], request.source, request.target):
+                runs[-1].append(axis)
+            else:
+                runs.append([axis])
+    layouts = [Layout(tuple(int(np.prod([each.shape[a] for a in run])) for run in runs), tuple(each.strides[run[-1]] for run in runs))
+               for each in (request.source, request.target)]
+    axes = tuple(runs.index([axis]) for axis in request.axes)
+    return request._replace(axes=axes, source=layouts[0], target=layouts[1])
 
 
 def loop_offsets(loop: Sequence[int], layout: Layout):

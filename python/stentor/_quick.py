@@ -34,7 +34,7 @@ def remember_tensor(key: Tuple, x: Any, prepared: Any) -> None:
 
 def _tensor_key(key: Tuple, x: Any) -> Optional[Tuple]:
     torch = sys.modules.get('torch')
-    if torch is None or type(x) is not torch.Tensor or not x.is_cuda or x.is_neg() or x.is_conj():
+    if torch is None or type(x) is not torch.Tensor or not x.is_cuda or x.is_neg() or x.is_conj() or x.requires_grad:
         return None
     return (key, x.shape, x.stride(), x.dtype, x.get_device(), x.data_ptr() % 16)
 

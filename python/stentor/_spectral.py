@@ -6,7 +6,7 @@ import torch
 
 from ._arguments import number
 from ._context import HOST
-from ._eager import check_kind, is_eager, refuse_tangents
+from ._eager import check_kind, is_eager, is_transformed, no_setup, refuse_gradient, refuse_tangents, transformable
 from ._fourier import BACKWARD_WEIGHTS, BACKWARD_X, FORWARD, Layer, layer
 from ._place import place_of
 from ._words import whole
@@ -56,7 +56,8 @@ def spectral_conv(x: torch.Tensor, weight: torch.Tensor, bias: Optional[torch.Te
         if other is not None and other.device != x.device:
             raise ValueError(f'{name} is on {other.device} and x on {x.device}: move one of them')
     refuse_tangents(*tensors)
-    return torch.ops.stentor.spectral_conv(x, weight, bias, low)
+    run = _spectral_conv_transformed if is_transformed() else torch.ops.stentor.spectral_conv
+    return run(x, weight, bias, low)
 
 
 def _check(x: torch.Tensor, weight: torch.Tensor, bias: Optional[torch.Tensor]) -> None:
@@ -148,12 +149,16 @@ def _setup(ctx: Any, inputs: Any, output: Any) -> None:
 def _backward(ctx: Any, grad: torch.Tensor) -> Tuple[Optional[torch.Tensor], ...]:
     x, weight = ctx.saved_tensors
     for_x, for_weight, for_bias = ctx.needs_input_grad[:3]
-    gx, gw, gb = torch.ops.stentor.spectral_conv_backward(grad, x, weight, ctx.has_bias, ctx.low, for_x,
+    run = _spectral_conv_backward_transformed if is_transformed() else torch.ops.stentor.spectral_conv_backward
+    gx, gw, gb = run(grad, x, weight, ctx.has_bias, ctx.low, for_x,
                                                           for_weight or for_bias)
     return gx if for_x else None, gw if for_weight else None, gb if for_bias else None, None
 
 
 _spectral_conv.register_autograd(_backward, setup_context=_setup)
+_spectral_conv_backward.register_autograd(refuse_gradient, setup_context=no_setup)
+_spectral_conv_transformed = transformable(torch.ops.stentor.spectral_conv, _setup, _backward)
+_spectral_conv_backward_transformed = transformable(torch.ops.stentor.spectral_conv_backward, no_setup, refuse_gradient)
 
 
 # ---- the module -------------------------------------------------------------------------------------------------------

@@ -5,13 +5,14 @@ from typing import Optional
 import numpy as np
 
 from ._context import context
-from ._problem import ITEM_SIZES, Request, loop_offsets, split_axes, stencil_plan
+from ._problem import ITEM_SIZES, Request, loop_offsets, merged, split_axes, stencil_plan
 
 
 class Sweep:
     """Runs from one address to another. Addresses are multiples of the request's alignment."""
 
     def __init__(self, device: int, request: Request, strategy: Optional[str] = None):
+        request = merged(request)
         split = split_axes(request.axes, request.source, request.target)
         size = ITEM_SIZES[request.dtype]
         if split.loop:

@@ -5,7 +5,7 @@ from typing import Any, List, Optional, Sequence, Union
 import numpy as np
 
 from ._apply import apply
-from ._arguments import axes_of, each_axis, frozen, number, origin_of
+from ._arguments import axes_of, check_reach, each_axis, frozen, number, origin_of
 from ._boundary import sides_of
 from ._complex import by_parts, is_complex
 from ._filter import Pass
@@ -57,8 +57,7 @@ def uniform_filter(input: Any, size: Union[int, Sequence[int]] = 3, output: Any 
             centre = origin_of(shift, points, 'the box')
             if points == 1:
                 continue
-            if points > 2 * 64 + 1:
-                raise ValueError(f'size is {points}: 129 points are the most')
+            check_reach(points // 2 + abs(shift), f'size {points}', on_device)
             passes.append(Pass(taps_of(np.full(points, 1.0 / points), [centre]), (axis,), [sides], float(points)))
         return passes
 

@@ -12,7 +12,7 @@ import torch
 from ._adjoint import Adjoint
 from ._boundary import Sides, sides_of
 from ._context import HOST
-from ._eager import check_kind, is_eager, refuse_tangents
+from ._eager import check_kind, is_eager, is_transformed, no_setup, refuse_gradient, refuse_tangents, transformable
 from ._library import ffi
 from ._memo import recall, remember
 from ._place import place_of, place_on
@@ -70,7 +70,8 @@ def stencil(x: torch.Tensor, weights: torch.Tensor, boundary: Union[str, Sequenc
     if (weights.device.type == 'meta') != (x.device.type == 'meta'):  # PyTorch would return memory that nothing wrote to
         raise ValueError(f'weights are on {weights.device} and x on {x.device}: move one of them')
     refuse_tangents(x, weights)
-    return torch.ops.stentor.stencil(x, weights, _text(boundary, weights.ndim), steps)
+    run = _stencil_transformed if is_transformed() else torch.ops.stentor.stencil
+    return run(x, weights, _text(boundary, weights.ndim), steps)
 
 
 def _at_once(x: torch.Tensor, weights: torch.Tensor, boundary: Union[str, Sequence], steps: int) -> torch.Tensor:
@@ -204,8 +205,12 @@ def _setup(ctx, inputs, output) -> None:
 def _backward(ctx, grad):
     x, weights = ctx.saved_tensors
     for_x, for_weights = ctx.needs_input_grad[:2]
-    gx, gw = torch.ops.stentor.stencil_backward(grad, x, weights, ctx.boundary, ctx.steps, for_weights)
+    run = _stencil_backward_transformed if is_transformed() else torch.ops.stentor.stencil_backward
+    gx, gw = run(grad, x, weights, ctx.boundary, ctx.steps, for_weights)
     return gx if for_x else None, gw if for_weights else None, None, None
 
 
 _stencil.register_autograd(_backward, setup_context=_setup)
+_stencil_backward.register_autograd(refuse_gradient, setup_context=no_setup)
+_stencil_transformed = transformable(torch.ops.stentor.stencil, _setup, _backward)
+_stencil_backward_transformed = transformable(torch.ops.stentor.stencil_backward, no_setup, refuse_gradient)

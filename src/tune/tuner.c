@@ -181,7 +181,7 @@ void tune_measure(stn_plan *plan, const char *strategy, const tune_order *order)
         stn_log(&context->logger, STN_LOG_WARNING, "nothing is measured, as %s: the estimate decides",
                 context->device              ? "this kind of work is not measured yet"
                 : context->machine.is_device ? "the GPU that is planned for is not here"
-                                             : "plans of the host have no choice");
+                                             : "only plans of GPUs are");
         stn_plan_rank(plan, strategy, STN_CANDIDATES);
         return;
     }

@@ -64,6 +64,10 @@ class Random(unittest.TestCase):
         x = np.random.default_rng(0).standard_normal((5, 7, 9))
         np.testing.assert_allclose(stentor.fft.irfftn(stentor.fft.rfftn(x), s=x.shape), x, atol=1e-13)
 
+    def test_one_frequency(self):
+        x = np.ones((3, 1))
+        self.agree(stentor.fft.irfftn(x), scipy.fft.irfftn(x))
+
     def test_bad_input(self):
         x = np.ones((4, 4))
         for wrong, said in ((lambda: stentor.fft.rfftn(x + 1j), 'real numbers'),

@@ -107,12 +107,37 @@ class Random(unittest.TestCase):
                   ndimage.uniform_filter(x, size, origin=origin, **given))
         self.each(4, body)
 
+    def test_far(self):
+        """Taps past what the library takes at once, long boxes, and colours, which are no rows."""
+        def body(rng):
+            x = random_array(rng, tuple(rng.integers(1, (30, 200, 4))), rng.choice(['float64', 'float32', 'uint8']))
+            given = dict(mode=str(rng.choice(MODES)), cval=float(rng.integers(0, 4)))
+            sigma = [*rng.choice([0.7, 5, 18, 30], 2).tolist(), 0]
+            ours, theirs = (each.gaussian_filter(x, sigma, **given) for each in (stentor, ndimage))
+            agree(self, ours, theirs, slack=2)
+            size = [*rng.integers(1, 300, 2).tolist(), 1]
+            given['origin'] = [int(rng.integers(-((n - 1) // 2), (n - 1) // 2 + 1)) for n in size]
+            agree(self, stentor.uniform_filter(x, size, **given), ndimage.uniform_filter(x, size, **given))
+            line = rng.integers(0, 3, int(rng.integers(100, 300))).astype(float)
+            row, of = x[..., 0].astype(float), dict(mode=given['mode'], cval=given['cval'])
+            agree(self, stentor.correlate(row, line[None], **of), ndimage.correlate(row, line[None], **of))
+        self.each(5, body)
+
 
 class Meaning(unittest.TestCase):
     """What scipy has no word for, or leaves to one case."""
 
     def setUp(self):
         self.x = np.random.default_rng(0).standard_normal((9, 10, 11))
+
+    def test_lists_and_numbers(self):
+        """Where no axis is filtered, the result is the input; lists may hold complex numbers."""
+        for filtered in (stentor.laplace, stentor.uniform_filter, lambda x: stentor.gaussian_filter(x, 1)):
+            self.assertEqual(filtered(3.5), 3.5)
+            self.assertEqual(filtered(np.array(2j)).shape, ())
+        np.testing.assert_array_equal(stentor.laplace([1j, 2]), ndimage.laplace(np.array([1j, 2])))
+        with self.assertRaisesRegex(ValueError, 'no axes'):
+            stentor.correlate(3.5, [1])
 
     def test_axes_are_filtered_and_others_left(self):
         w = np.array([[1., 2., 0.], [3., 5., 7.]])

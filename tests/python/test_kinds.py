@@ -47,7 +47,7 @@ def pretending(**modules):
 class Tensor:
     """torch.Tensor, as far as it goes."""
 
-    is_cuda, layout = True, 'torch.strided'
+    is_cuda, layout, requires_grad = True, 'torch.strided', False
 
     def __init__(self, x, strides=None, shape=None):
         self.home = x if isinstance(x, stentor.DeviceArray) else stentor.to_device(x)

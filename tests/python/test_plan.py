@@ -1,7 +1,9 @@
 """Plans: shapes, boundaries, snapshots, sources, weights, bad input, leaks."""
+import copy
 import gc
 import json
 import os
+import pickle
 import threading
 import unittest
 
@@ -27,6 +29,17 @@ class Runs(unittest.TestCase):
         plan = stentor.Plan(self.x.shape, HEAT, boundary='reflect', steps=7, device='host')
         for x, ours in zip(self.x, plan(self.x)):
             np.testing.assert_allclose(ours, steps_of(x, HEAT, 7), atol=1e-13)
+
+    def test_copies_and_files(self):
+        wide = np.pad(HEAT, 1)
+        for weights in (HEAT, wide, 'heat-2d:alpha=0.2', {(0, 0): .5, (0, 2): .5}):
+            plan = stentor.Plan(self.x.shape, weights, boundary=['wrap', ('constant=2', 'nearest')], steps=4, every=2, device='host')
+            for again in (copy.deepcopy(plan), pickle.loads(pickle.dumps(plan))):
+                self.assertEqual(repr(again), repr(plan))
+                np.testing.assert_array_equal(again.weights, plan.weights)
+                np.testing.assert_array_equal(again(self.x), plan(self.x))
+        plan.weights = [0, 1]
+        np.testing.assert_array_equal(copy.copy(plan)(self.x), plan(self.x))
 
     def test_snapshots(self):
         plan = stentor.Plan((20, 24), HEAT, boundary='mirror', steps=6, every=2, device='host')
@@ -134,7 +147,6 @@ class Refused(unittest.TestCase):
         self.says('must be one boundary', lambda: stentor.correlate(x, w, mode=7))
         self.says('must be one boundary', lambda: stentor.correlate(x, w, mode={}))
         self.says('is no boundary', lambda: stentor.correlate(x, w, mode=(['wrap', {}], 'wrap')))
-        self.says('no NumPy array', lambda: stentor.laplace([1j, 2]))
         self.says('sequence of 2', lambda: stentor.correlate(x, w, mode=['wrap']))
         self.says('centre', lambda: stentor.correlate(x, w, origin=2))
         self.says('origin', lambda: stentor.correlate(x, w, origin=0.5))
@@ -145,9 +157,9 @@ class Refused(unittest.TestCase):
         self.says('sigma', lambda: stentor.gaussian_filter(x, 1e9))
         self.says('sigma', lambda: stentor.gaussian_filter(x, -1))
         self.says('sigma', lambda: stentor.gaussian_filter(x, float('nan')))
-        self.says('64', lambda: stentor.gaussian_filter(x, 40))
+        self.says('65536', lambda: stentor.gaussian_filter(x, 1e6))
         self.says('entries', lambda: stentor.gaussian_filter(x, [1, 2, 3]))
-        self.says('129', lambda: stentor.uniform_filter(x, 500))
+        self.says('65536', lambda: stentor.uniform_filter(x, 10**6))
         self.says('size', lambda: stentor.uniform_filter(x, 0))
         self.says('complex', lambda: stentor.correlate(x, w * 1j))
         self.says('digits', lambda: stentor.laplace(x.astype(np.longdouble)))

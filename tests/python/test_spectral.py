@@ -85,6 +85,19 @@ class Fourier(unittest.TestCase):
                          for shape in ((2, 2, 5), (2, 3, 4)))
             self.assertTrue(torch.autograd.gradcheck(stentor.torch.spectral_conv, (x, weight)))
 
+    def test_transforms_of_functions(self):
+        """Gradients of each sample, as torch.func has them."""
+        conv = stentor.torch.SpectralConv(2, 3, (4, 4))
+        x, parameters = torch.randn(3, 2, 6, 7), dict(conv.named_parameters())
+
+        def energy(given, each):
+            return torch.func.functional_call(conv, given, (each[None],)).square().sum()
+
+        by_sample = torch.func.vmap(torch.func.grad(energy), (None, 0))(parameters, x)
+        for i, each in enumerate(x):
+            for name, grad in zip(parameters, torch.autograd.grad(energy(parameters, each), list(parameters.values()))):
+                torch.testing.assert_close(by_sample[name][i], grad)
+
     def test_what_pytorch_checks_of_operators(self):
         torch.library.opcheck(torch.ops.stentor.spectral_conv.default, (*self.operands((2, 2, 8), 3, (3,)), False))
 

@@ -216,6 +216,30 @@ class Operator(unittest.TestCase):
                 for ours, theirs in zip(torch.autograd.grad(compiled(x, w), (x, w)), torch.autograd.grad(model(x, w), (x, w))):
                     torch.testing.assert_close(ours, theirs)
 
+    def test_transforms_of_functions(self):
+        """torch.func: gradients, Jacobians, and those of each sample; what there is no derivative for says so."""
+        def energy(x, w):
+            return torch.sin(stentor.torch.stencil(x, w, 'reflect', 2)).sum()
+
+        for device in DEVICES:
+            x, w = tensor(3, 6, 7, device=device), tensor(3, 3, seed=1)
+            wanted = [torch.autograd.grad(energy(each.requires_grad_(), w), each)[0] for each in x.clone().unbind()]
+            x = x.detach()
+            torch.testing.assert_close(torch.func.grad(energy)(x[0], w), wanted[0])
+            torch.testing.assert_close(torch.func.vmap(torch.func.grad(energy), (0, None))(x, w), torch.stack(wanted))
+            torch.testing.assert_close(torch.func.jacrev(energy)(x[1], w), wanted[1])
+            with self.assertRaisesRegex(ValueError, 'derivative forward'):
+                torch.func.jvp(lambda x: stentor.torch.stencil(x, w), (x,), (x,))
+            leaf = x.clone().requires_grad_()
+            first, = torch.autograd.grad(energy(leaf, w), leaf, create_graph=True)
+            with self.assertRaisesRegex(ValueError, 'gradients of gradients'):
+                first.sum().backward()
+            for lost in (lambda: stentor.laplace(leaf), lambda: stentor.fft.fftn(leaf)):
+                with self.assertRaisesRegex(ValueError, 'requires a gradient'):
+                    lost()
+            with torch.no_grad():
+                torch.testing.assert_close(stentor.laplace(leaf), stentor.laplace(x))
+
     def test_training(self):
         target, x = tensor(3, 3, seed=3), tensor(32, 32)
         w = torch.zeros(3, 3, dtype=torch.float64, requires_grad=True)
