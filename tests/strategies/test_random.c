@@ -1,9 +1,10 @@
 /* Problems by chance, every strategy of the table that serves them, against host, at every point.
  *
- *     test_random [--count N] [--seed S] [--first I] [--large] [--jobs J]
+ *     test_random [--count N] [--seed S] [--first I] [--large] [--wild] [--host] [--jobs J]
  *
  * Problem I of seed S is the same everywhere: to run one alone, give --first I --count 1. What fails is made smaller and printed
- * as a `stentor run` command. --large: grids for a GPU, not for the emulator. J processes share the problems; another takes the place
+ * as a `stentor run` command. --large: grids for a GPU, not for the emulator.
+ * --wild: also what is rare (random/wild.c). --host: the strategies of the host. J processes share the problems; another takes the place
  * of one that a problem ends. Prints TAP. */
 #include <inttypes.h>
 #include <sched.h>
@@ -42,7 +43,7 @@ typedef struct shared { /* between the processes */
 typedef struct settings {
     uint64_t seed, first, count;
     int jobs;
-    bool large, errors;
+    bool large, errors, wild, host;
 } settings;
 
 static void count_trial(shared *s, const char *strategy, const random_outcome *o) {
@@ -83,7 +84,7 @@ static bool run_problem(const random_bench *bench, const settings *how, shared *
     static random_problem r, smaller[RANDOM_STRATEGIES];
     int pick[RANDOM_STRATEGIES], wrong = 0;
     bool dead = false;
-    random_problem_draw(how->seed, index, how->large, &r);
+    random_problem_draw(how->seed, index, how->large, how->wild, &r);
     dice d = {how->seed ^ index << 20};
     size_t count = random_strategies(bench, &r, names, RANDOM_STRATEGIES);
     for (size_t i = 0; i < count; i++) {
@@ -123,7 +124,7 @@ static int work(const settings *how, shared *s, int job) {
     random_bench bench = {.large = how->large};
     stn_error error = {0};
     stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
-    options.device = STN_DEVICE_CUDA(0);
+    options.device = how->host ? STN_DEVICE_HOST : STN_DEVICE_CUDA(0);
     options.cache_dir = ":memory:";
     options.threads = 1;
     if (stn_context_create(&options, &bench.context, &error) != STN_OK) {
@@ -151,8 +152,12 @@ static bool read_settings(int argc, char **argv, settings *how) {
         const char *value = i + 1 < argc ? argv[i + 1] : "";
         char *end = NULL;
         uint64_t number = strtoull(value, &end, 10);
-        if (!strcmp(argv[i], "--large") || !strcmp(argv[i], "--errors")) {
-            *(argv[i][2] == 'l' ? &how->large : &how->errors) = true;
+        static const char *const flags[] = {"--large", "--errors", "--wild", "--host"};
+        bool *const set[] = {&how->large, &how->errors, &how->wild, &how->host};
+        int flag = 0;
+        while (flag < 4 && strcmp(argv[i], flags[flag]) != 0) flag++;
+        if (flag < 4) {
+            *set[flag] = true;
             continue;
         }
         if (!*value || *end) return false;
@@ -217,7 +222,7 @@ int main(int argc, char **argv) {
     settings how;
     pid_t pid[MOST_JOBS];
     if (!read_settings(argc, argv, &how)) {
-        fprintf(stderr, "usage: test_random [--count N] [--seed S] [--first I] [--large] [--jobs J]\n");
+        fprintf(stderr, "usage: test_random [--count N] [--seed S] [--first I] [--large] [--wild] [--host] [--jobs J]\n");
         return 2;
     }
     shared *s = mmap(NULL, sizeof *s, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
