@@ -50,18 +50,10 @@ stn_task shape_run(const stn_task *task) {
     return run;
 }
 
-/* What the taps of all steps reach, and, where there are snapshots, those of fewer of them: taps that drift may look further to one
- * side then. Of halves of the number only: a little more for what lies between them. */
+/* What the taps of all steps reach, and, where there are snapshots or a source, which is added at each step, those of fewer. */
 static stn_reach reach_of(const stn_task *task, int axis) {
-    const double tail = stn_reach_tail(task->dtype);
-    stn_reach most = {{0, 0}, {0, 0}};
-    for (uint64_t count = task->snapshots; count > 0; count /= 2) {
-        const stn_reach reach = stn_reach_find(task, axis, task->steps * count, tail);
-        for (int side = 0; side < 2; side++) most.side[side] = stn_max(most.side[side], reach.side[side]);
-    }
-    const bool between = task->snapshots > 2 && !stn_task_mirrored(task, axis);
-    for (int side = 0; side < 2 && between; side++) most.side[side] += most.side[side] / 16;
-    return most;
+    const uint64_t each = task->source ? 1 : task->steps;
+    return stn_reach_of_all(task, axis, each, task->steps * task->snapshots / each, stn_reach_tail(task->dtype));
 }
 
 /* Whether a line that holds the grid and what the taps of all steps reach can be cheaper than a period: looking how far they reach
