@@ -40,19 +40,34 @@ static bool told(const char *call, stn_status status, const stn_error *error) {
 /* ---- numbers that nobody means ------------------------------------------------------------------------------------- */
 
 static size_t bad_size(dice *d) {
-    static const size_t list[] = {0, 1, 2, 3, 7, SIZE_MAX, SIZE_MAX / 2, SIZE_MAX / 2 + 1, SIZE_MAX / 8, (size_t)1 << 32,
-                                  (size_t)1 << 31, ((size_t)1 << 31) - 1, (size_t)1 << 62, (size_t)1 << 40, 65, 129};
+    static const size_t list[] = {0,
+                                  1,
+                                  2,
+                                  3,
+                                  7,
+                                  SIZE_MAX,
+                                  SIZE_MAX / 2,
+                                  SIZE_MAX / 2 + 1,
+                                  SIZE_MAX / 8,
+                                  (size_t)1 << 32,
+                                  (size_t)1 << 31,
+                                  ((size_t)1 << 31) - 1,
+                                  (size_t)1 << 62,
+                                  (size_t)1 << 40,
+                                  65,
+                                  129};
     return list[dice_int(d, 0, (int)(sizeof list / sizeof *list) - 1)];
 }
 
 static ptrdiff_t bad_stride(dice *d) {
-    static const ptrdiff_t list[] = {0,           -1, 1, 2, 3, PTRDIFF_MAX, PTRDIFF_MIN, PTRDIFF_MAX / 2, -PTRDIFF_MAX,
-                                     (ptrdiff_t)1 << 40, 17, 100, 5000};
+    static const ptrdiff_t list[] = {
+        0, -1, 1, 2, 3, PTRDIFF_MAX, PTRDIFF_MIN, PTRDIFF_MAX / 2, -PTRDIFF_MAX, (ptrdiff_t)1 << 40, 17, 100, 5000};
     return list[dice_int(d, 0, (int)(sizeof list / sizeof *list) - 1)];
 }
 
 static double bad_real(dice *d) {
-    static const double list[] = {NAN, INFINITY, -INFINITY, 0, -0.0, 1e308, -1e308, 1e-320, 1e39, 1e5, -1, 0.5, 65504, 65520};
+    static const double list[] = {NAN,    INFINITY, -INFINITY, 0,  -0.0, 1e308, -1e308,
+                                  1e-320, 1e39,     1e5,       -1, 0.5,  65504, 65520};
     return list[dice_int(d, 0, (int)(sizeof list / sizeof *list) - 1)];
 }
 
@@ -62,8 +77,19 @@ static int bad_int(dice *d) {
 }
 
 static uint64_t bad_count(dice *d) {
-    static const uint64_t list[] = {0, 1, 2, 3, 5, 8, 1000, UINT64_MAX, UINT64_MAX / 2, UINT64_MAX / 2 + 1, UINT64_C(1) << 63,
-                                    UINT64_C(1) << 32, 999999937};
+    static const uint64_t list[] = {0,
+                                    1,
+                                    2,
+                                    3,
+                                    5,
+                                    8,
+                                    1000,
+                                    UINT64_MAX,
+                                    UINT64_MAX / 2,
+                                    UINT64_MAX / 2 + 1,
+                                    UINT64_C(1) << 63,
+                                    UINT64_C(1) << 32,
+                                    999999937};
     return list[dice_int(d, 0, (int)(sizeof list / sizeof *list) - 1)];
 }
 
@@ -76,11 +102,42 @@ static size_t bad_struct_size(dice *d, size_t right) {
 static const char *bad_name(dice *d) {
     static char longest[5000];
     memset(longest, 'x', sizeof longest - 1);
-    const char *const list[] = {NULL,       "auto",   "host",    "direct",   "segment",        "spectral",
-                                "sourced",  "sparse", "lowrank", "aperiodic", "host-spectral", "cufft-spectral",
-                                "fft",      "block",  "cufft",   "fno",       "cublas",        "",
-                                "%s%n%s",   longest};
+    const char *const list[] = {NULL,      "auto",   "host",    "direct",    "segment",       "spectral",
+                                "sourced", "sparse", "lowrank", "aperiodic", "host-spectral", "cufft-spectral",
+                                "fft",     "block",  "cufft",   "fno",       "cublas",        "",
+                                "%s%n%s",  longest};
     return list[dice_int(d, 0, 19)];
+}
+
+/* Where a struct may be spoilt, by what lies there. */
+typedef struct slots {
+    size_t *size[8], *struct_size, right; /* right: what struct_size is */
+    ptrdiff_t *stride[10];
+    int *integer[14]; /* enums too */
+    double *real[8];
+    uint64_t *count[2];
+} slots;
+
+static void spoil(dice *d, const slots *s) {
+    int sizes = 0, strides = 0, integers = 0, reals = 0, counts = 0;
+    while (sizes < 8 && s->size[sizes]) sizes++;
+    while (strides < 10 && s->stride[strides]) strides++;
+    while (integers < 14 && s->integer[integers]) integers++;
+    while (reals < 8 && s->real[reals]) reals++;
+    while (counts < 2 && s->count[counts]) counts++;
+    int place = dice_int(d, 0, sizes + strides + integers + reals + counts);
+    if (place < sizes)
+        *s->size[place] = bad_size(d);
+    else if ((place -= sizes) < strides)
+        *s->stride[place] = bad_stride(d);
+    else if ((place -= strides) < integers)
+        *s->integer[place] = bad_int(d);
+    else if ((place -= integers) < reals)
+        *s->real[place] = bad_real(d);
+    else if ((place -= reals) < counts)
+        *s->count[place] = bad_count(d);
+    else
+        *s->struct_size = bad_struct_size(d, s->right);
 }
 
 /* ---- memory -------------------------------------------------------------------------------------------------------- */
@@ -114,7 +171,8 @@ static stn_plan_options some_options(dice *d, bool run) {
 static void look_at_plan(dice *d, stn_plan *plan, const stn_plan_options *options) {
     stn_error error = {0};
     char *text = NULL;
-    if (told("describe", stn_plan_describe(plan, (stn_format)(chance(d, 90) ? dice_int(d, 0, 1) : bad_int(d)), &text, &error),
+    if (told("describe",
+             stn_plan_describe(plan, (stn_format)(chance(d, 90) ? dice_int(d, 0, 1) : bad_int(d)), &text, &error),
              &error) != (text != NULL))
         complain("describe's text", &error);
     stn_text_free(text);
@@ -158,10 +216,12 @@ static void some_text(dice *d, const char *const *words, int count, char *text, 
 }
 
 static void parse(dice *d) {
-    static const char *const words[] = {"heat-2d", "gaussian", "laplace-3d", ":",     "=",     ",",    "alpha",  "sigma",
-                                        "order",   "truncate", "1e999",      "nan",   "-1",    "0.25", "inf",    "4",
-                                        "1e-320",  "wrap",     "constant",   "fixed", "mirror", "64",  "reflect", "f32",
-                                        "18446744073709551616", "0x1p3",     " ",     "%s"};
+    static const char *const words[] = {"heat-2d", "gaussian", "laplace-3d", ":",        "=",
+                                        ",",       "alpha",    "sigma",      "order",    "truncate",
+                                        "1e999",   "nan",      "-1",         "0.25",     "inf",
+                                        "4",       "1e-320",   "wrap",       "constant", "fixed",
+                                        "mirror",  "64",       "reflect",    "f32",      "18446744073709551616",
+                                        "0x1p3",   " ",        "%s"};
     char text[300];
     stn_error error = {0};
     stn_stencil *stencil = NULL;
@@ -181,7 +241,8 @@ static void parse(dice *d) {
     bool small = true; /* else the array is not as long as it says */
     for (int axis = 0; axis < 3; axis++) small = small && (extent[axis] <= 5 || extent[axis] > 129);
     stencil = NULL;
-    if (small && told("dense", stn_stencil_create_dense(rank, extent, weights, &stencil, &error), &error) != (stencil != NULL))
+    if (small &&
+        told("dense", stn_stencil_create_dense(rank, extent, weights, &stencil, &error), &error) != (stencil != NULL))
         complain("a dense stencil", &error);
     stn_stencil_destroy(stencil);
 }
@@ -201,42 +262,35 @@ static stn_problem some_problem(dice *d, const stn_stencil *stencil) {
     p.dtype = (stn_dtype)dice_int(d, 0, 2);
     p.has_source = chance(d, 20);
     p.batch = (size_t)dice_int(d, 0, 3);
-    for (int i = chance(d, 30) ? 0 : dice_int(d, 1, 3); i > 0; i--) {
-        const int axis = dice_int(d, 0, 2), side = dice_int(d, 0, 1);
-        switch (dice_int(d, 0, 15)) {
-        case 0: p.extent[axis] = bad_size(d); break;
-        case 1: p.in_stride[axis] = bad_stride(d); break;
-        case 2: p.out_stride[axis] = bad_stride(d); break;
-        case 3: p.batch = bad_size(d); break;
-        case 4: p.in_batch_stride = bad_stride(d); break;
-        case 5: p.out_batch_stride = bad_stride(d); break;
-        case 6: p.boundary[axis][side].kind = (stn_boundary_kind)bad_int(d); break;
-        case 7: p.boundary[axis][side].value = bad_real(d); break;
-        case 8: p.dtype = (stn_dtype)bad_int(d); break;
-        case 9: p.steps = bad_count(d); break;
-        case 10: p.tolerance = bad_real(d); break;
-        case 11: p.in_place = bad_int(d); break;
-        case 12: p.alignment = bad_int(d); break;
-        case 13: p.every = bad_count(d); break;
-        case 14: p.snapshot_stride = bad_stride(d); break;
-        default: p.struct_size = bad_struct_size(d, sizeof p);
-        }
-    }
+    stn_boundary(*b)[2] = p.boundary;
+    const slots places = {
+        .size = {&p.extent[0], &p.extent[1], &p.extent[2], &p.batch},
+        .stride = {&p.in_stride[0], &p.in_stride[1], &p.in_stride[2], &p.out_stride[0], &p.out_stride[1],
+                   &p.out_stride[2], &p.in_batch_stride, &p.out_batch_stride, &p.snapshot_stride},
+        .integer = {(int *)&b[0][0].kind, (int *)&b[1][1].kind, (int *)&b[2][0].kind, (int *)&p.dtype, &p.in_place,
+                    &p.alignment},
+        .real = {&b[0][0].value, &b[1][0].value, &b[2][1].value, &p.tolerance},
+        .count = {&p.steps, &p.every},
+        .struct_size = &p.struct_size,
+        .right = sizeof p};
+    for (int i = chance(d, 30) ? 0 : dice_int(d, 1, 3); i > 0; i--) spoil(d, &places);
     return p;
 }
 
 static bool is_small(const stn_task *task) {
     const double in = (double)stn_task_span(task, false),
-                 out = (double)(task->snapshots - 1) * (double)task->snapshot_stride + (double)stn_task_span(task, true);
+                 out =
+                     (double)(task->snapshots - 1) * (double)task->snapshot_stride + (double)stn_task_span(task, true);
     return in > 0 && out > 0 && in < MOST_POINTS && out < MOST_POINTS && task->alignment <= 256 &&
            (double)task->steps * (double)task->snapshots < MOST_STEPS;
 }
 
 /* Pointers, good or not: only what the checks must find. */
 static void execute(dice *d, stn_plan *plan, const stn_task *task) {
-    const size_t size = stn_dtype_size(task->dtype),
-                 in_bytes = (size_t)stn_task_span(task, false) * size,
-                 out_bytes = (size_t)((int64_t)(task->snapshots - 1) * task->snapshot_stride + stn_task_span(task, true)) * size,
+    const size_t size = stn_dtype_size(task->dtype), in_bytes = (size_t)stn_task_span(task, false) * size,
+                 out_bytes =
+                     (size_t)((int64_t)(task->snapshots - 1) * task->snapshot_stride + stn_task_span(task, true)) *
+                     size,
                  need = stn_plan_workspace_size(plan);
     char *in = memory(in_bytes, 0), *out = task->in_place ? in : memory(out_bytes, 0), *source = memory(in_bytes, 0),
          *workspace = memory(need, 256);
@@ -246,16 +300,35 @@ static void execute(dice *d, stn_plan *plan, const stn_task *task) {
     if (task->source) e.source = source;
     const bool good = chance(d, 50);
     if (!good) switch (dice_int(d, 0, 9)) {
-        case 0: e.in = NULL; break;
-        case 1: e.out = NULL; break;
-        case 2: e.source = task->source ? NULL : source; break;
-        case 3: e.workspace = need ? workspace + dice_int(d, 1, 255) : NULL; break;
-        case 4: e.out = task->in_place ? out + in_bytes : in; break;
-        case 5: e.in = in + 1; break;
-        case 6: e.weights = in; break;
-        case 7: e.bias_gradient = in; break;
-        case 8: e.struct_size = bad_struct_size(d, sizeof e); break;
-        default: e.source = task->source ? out : in;
+            case 0:
+                e.in = NULL;
+                break;
+            case 1:
+                e.out = NULL;
+                break;
+            case 2:
+                e.source = task->source ? NULL : source;
+                break;
+            case 3:
+                e.workspace = need ? workspace + dice_int(d, 1, 255) : NULL;
+                break;
+            case 4:
+                e.out = task->in_place ? out + in_bytes : in;
+                break;
+            case 5:
+                e.in = in + 1;
+                break;
+            case 6:
+                e.weights = in;
+                break;
+            case 7:
+                e.bias_gradient = in;
+                break;
+            case 8:
+                e.struct_size = bad_struct_size(d, sizeof e);
+                break;
+            default:
+                e.source = task->source ? out : in;
         }
     const stn_status status = stn_plan_run(plan, &e, &error);
     if (!told("run", status, &error) && good) complain("a good execution", &error);
@@ -270,7 +343,8 @@ static void reweigh(dice *d, stn_plan *plan, const stn_task *task) {
     double weights[8];
     for (int i = 0; i < 8; i++) weights[i] = chance(d, 95) ? dice_real(d) : bad_real(d);
     stn_error error = {0};
-    told("weights", stn_plan_set_weights(plan, chance(d, 90) ? task->ntaps : bad_size(d), chance(d, 95) ? weights : NULL, &error),
+    told("weights",
+         stn_plan_set_weights(plan, chance(d, 90) ? task->ntaps : bad_size(d), chance(d, 95) ? weights : NULL, &error),
          &error);
 }
 
@@ -302,23 +376,15 @@ static void transform_work(dice *d) {
     t.rank = dice_int(d, 1, 3);
     for (int axis = 0; axis < 3; axis++) t.extent[axis] = (size_t)dice_int(d, 1, 9);
     t.kind = (stn_transform_kind)dice_int(d, 0, 2), t.dtype = (stn_dtype)dice_int(d, 0, 2);
-    for (int i = dice_int(d, 0, 3); i > 0; i--) switch (dice_int(d, 0, 14)) {
-        case 0: t.rank = bad_int(d); break;
-        case 1: t.extent[dice_int(d, 0, 2)] = bad_size(d); break;
-        case 2: t.in_stride[dice_int(d, 0, 2)] = bad_stride(d); break;
-        case 3: t.out_stride[dice_int(d, 0, 2)] = bad_stride(d); break;
-        case 4: t.batch = bad_size(d); break;
-        case 5: t.in_batch_stride = bad_stride(d); break;
-        case 6: t.out_batch_stride = bad_stride(d); break;
-        case 7: t.kind = (stn_transform_kind)bad_int(d); break;
-        case 8: t.direction = (stn_direction)bad_int(d); break;
-        case 9: t.dtype = (stn_dtype)bad_int(d); break;
-        case 10: t.forward_scale = bad_real(d); break;
-        case 11: t.inverse_scale = bad_real(d); break;
-        case 12: t.in_place = bad_int(d); break;
-        case 13: t.alignment = bad_int(d); break;
-        default: t.struct_size = bad_struct_size(d, sizeof t);
-        }
+    const slots places = {.size = {&t.extent[0], &t.extent[1], &t.extent[2], &t.batch},
+                          .stride = {&t.in_stride[0], &t.in_stride[1], &t.in_stride[2], &t.out_stride[0],
+                                     &t.out_stride[1], &t.out_stride[2], &t.in_batch_stride, &t.out_batch_stride},
+                          .integer = {&t.rank, (int *)&t.kind, (int *)&t.direction, (int *)&t.dtype, &t.f16_sums,
+                                      &t.in_place, &t.alignment},
+                          .real = {&t.forward_scale, &t.inverse_scale},
+                          .struct_size = &t.struct_size,
+                          .right = sizeof t};
+    for (int i = dice_int(d, 0, 3); i > 0; i--) spoil(d, &places);
     stn_error error = {0};
     stn_plan *plan = NULL;
     double points = (double)(t.batch ? t.batch : 1);
@@ -329,7 +395,8 @@ static void transform_work(dice *d) {
     if (told("fft plan", status, &error) != (plan != NULL)) complain("the plan", &error);
     if (plan && !valid) complain("a plan of no transform", &error);
     if (plan) look_at_plan(d, plan, &options);
-    if (plan && told("weights", stn_plan_set_weights(plan, 1, &(double){1}, &error), &error)) complain("weights", &error);
+    if (plan && told("weights", stn_plan_set_weights(plan, 1, &(double){1}, &error), &error))
+        complain("weights", &error);
     if (plan && told("run", stn_plan_execute(plan, NULL, NULL, NULL, &error), &error)) complain("run", &error);
     stn_plan_destroy(plan);
 }
@@ -339,23 +406,17 @@ static void layer_work(dice *d) {
     c.rank = dice_int(d, 1, 3);
     for (int axis = 0; axis < 3; axis++) c.extent[axis] = (size_t)dice_int(d, 1, 9);
     c.in_channels = (size_t)dice_int(d, 1, 4), c.out_channels = (size_t)dice_int(d, 1, 4);
-    c.dtype = (stn_dtype)dice_int(d, 0, 2), c.complex_data = dice_int(d, 0, 1), c.pass = (stn_layer_pass)dice_int(d, 0, 2);
+    c.dtype = (stn_dtype)dice_int(d, 0, 2), c.complex_data = dice_int(d, 0, 1),
+    c.pass = (stn_layer_pass)dice_int(d, 0, 2);
     c.has_bias = dice_int(d, 0, 1), c.has_skip = dice_int(d, 0, 1);
-    for (int i = dice_int(d, 0, 3); i > 0; i--) switch (dice_int(d, 0, 12)) {
-        case 0: c.rank = bad_int(d); break;
-        case 1: c.extent[dice_int(d, 0, 2)] = bad_size(d); break;
-        case 2: c.batch = bad_size(d); break;
-        case 3: c.in_channels = bad_size(d); break;
-        case 4: c.out_channels = bad_size(d); break;
-        case 5: c.modes[dice_int(d, 0, 2)] = bad_size(d); break;
-        case 6: c.mode_choice = (stn_mode_choice)bad_int(d); break;
-        case 7: c.activation = (stn_activation)bad_int(d); break;
-        case 8: c.pass = (stn_layer_pass)bad_int(d); break;
-        case 9: c.dtype = (stn_dtype)bad_int(d); break;
-        case 10: c.tolerance = bad_real(d); break;
-        case 11: c.alignment = bad_int(d); break;
-        default: c.struct_size = bad_struct_size(d, sizeof c);
-        }
+    const slots places = {.size = {&c.extent[0], &c.extent[1], &c.extent[2], &c.batch, &c.in_channels, &c.out_channels,
+                                   &c.modes[0], &c.modes[1]},
+                          .integer = {&c.rank, (int *)&c.mode_choice, (int *)&c.activation, (int *)&c.pass,
+                                      (int *)&c.dtype, &c.alignment, &c.has_bias, &c.complex_data, &c.shared_weights},
+                          .real = {&c.tolerance},
+                          .struct_size = &c.struct_size,
+                          .right = sizeof c};
+    for (int i = dice_int(d, 0, 3); i > 0; i--) spoil(d, &places);
     stn_error error = {0};
     stn_plan *plan = NULL;
     const bool valid = told("validate", stn_spectral_conv_validate(&c, &error), &error);
@@ -379,7 +440,8 @@ static void rest(dice *d) {
     stn_memory_free(context, pointer);
     char junk[64], *text = NULL;
     for (size_t i = 0; i < sizeof junk; i++) junk[i] = (char)dice_int(d, 0, 255);
-    told("import", stn_wisdom_import(context, chance(d, 90) ? junk : NULL, (size_t)dice_int(d, 0, 64), &text, &error), &error);
+    told("import", stn_wisdom_import(context, chance(d, 90) ? junk : NULL, (size_t)dice_int(d, 0, 64), &text, &error),
+         &error);
     stn_text_free(text), text = NULL;
     told("merge", stn_wisdom_merge(junk, 64, chance(d, 90) ? junk : NULL, 64, &text, &error), &error);
     stn_text_free(text), text = NULL;
@@ -388,7 +450,8 @@ static void rest(dice *d) {
     (void)stn_status_string((stn_status)bad_int(d)), (void)stn_status_exit_code((stn_status)bad_int(d));
     (void)stn_dtype_size((stn_dtype)bad_int(d)), (void)stn_dtype_name((stn_dtype)bad_int(d));
     stn_plan *plan = NULL;
-    told("no plan", stn_plan_create(chance(d, 50) ? context : NULL, NULL, NULL, chance(d, 50) ? &plan : NULL, &error), &error);
+    told("no plan", stn_plan_create(chance(d, 50) ? context : NULL, NULL, NULL, chance(d, 50) ? &plan : NULL, &error),
+         &error);
     told("no plan", stn_plan_execute(NULL, junk, junk, NULL, &error), &error);
     told("no plan", stn_plan_describe(NULL, STN_TEXT, &text, &error), &error);
     told("no plan", stn_plan_set_weights(NULL, 1, &(double){1}, &error), &error);
@@ -401,7 +464,8 @@ static void rest(dice *d) {
     o.cache_dir = ":memory:";
     o.arch = chance(d, 80) ? NULL : bad_name(d);
     if (chance(d, 10)) o.struct_size = bad_struct_size(d, sizeof o);
-    if (told("context", stn_context_create(&o, &other, &error), &error) != (other != NULL)) complain("a context", &error);
+    if (told("context", stn_context_create(&o, &other, &error), &error) != (other != NULL))
+        complain("a context", &error);
     stn_context_destroy(other);
 }
 
@@ -415,7 +479,9 @@ int main(int argc, char **argv) {
             options.device = STN_DEVICE_CUDA(0);
             continue;
         }
-        *(!strcmp(argv[i], "--seed") ? &seed : !strcmp(argv[i], "--first") ? &first : &count) = strtoull(value, NULL, 10);
+        *(!strcmp(argv[i], "--seed")    ? &seed
+          : !strcmp(argv[i], "--first") ? &first
+                                        : &count) = strtoull(value, NULL, 10);
         i++;
     }
     stn_error error = {0};

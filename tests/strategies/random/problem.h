@@ -17,6 +17,7 @@ typedef struct random_problem {
     double amplitude; /* that the data, the source and constants past sides are multiplied by; 0: 1 */
     int times;        /* executions, each looked at; 0: 1 */
     bool workspace;   /* the caller's, full of NaN */
+    bool online;      /* a plan of STN_MODE_ONLINE is run as well */
 } random_problem;
 
 /* Problem `index` of `seed`. large: grids for a GPU instead of for the emulator; wild: see wild.c. Always valid. */
@@ -45,7 +46,7 @@ void random_taps_reweigh(dice *d, const random_problem *r, double *weights);
 void random_wild_taps(dice *d, random_problem *r);
 void random_wild_extents(dice *d, random_problem *r);
 void random_wild_steps(dice *d, random_problem *r, bool large);
-void random_wild_type(dice *d, stn_problem *p); /* and tolerance */
+void random_wild_type(dice *d, stn_problem *p);       /* and tolerance */
 void random_wild_numbers(dice *d, random_problem *r); /* sizes of numbers, after the steps are known; executions */
 
 /* ---- print.c

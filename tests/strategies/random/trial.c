@@ -11,6 +11,7 @@
 #include "problem/stencil.h"
 #include "problem/task.h"
 
+#define ONLINE_RUNS 12
 #define TAIL 64 /* elements past a grid that are looked at on a GPU */
 
 /* A grid on both sides: `offset` elements, the grid's span, a tail. */
@@ -54,6 +55,15 @@ static bool is_clean(stn_dtype dtype, const grid *g) {
     return true;
 }
 
+/* A plan that tries others while it is executed. */
+static stn_status make_online(const random_bench *bench, const stn_problem *p, stn_plan **plan, comparison *c) {
+    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
+    options.mode = STN_MODE_ONLINE;
+    options.executions = 1000;
+    snprintf(c->parameters, sizeof c->parameters, "online");
+    return stn_plan_create(bench->context, p, &options, plan, &c->error);
+}
+
 /* A plan made for this problem's weights, or for others and then given these. `refused`: the plan keeps the others. */
 static stn_status make_plan(const random_bench *bench, const random_problem *r, const char *strategy, int pick,
                             stn_plan **plan, bool *refused, comparison *c) {
@@ -65,7 +75,8 @@ static stn_status make_plan(const random_bench *bench, const random_problem *r, 
     for (size_t i = 0; i < r->ntaps && r->new_weights; i++) others.taps[i].weight = weights[i];
     stn_stencil *first = random_problem_stencil(&others), *last = random_problem_stencil(r);
     p.stencil = first;
-    stn_status status = compare_plan(bench->context, &p, strategy, pick, plan, c);
+    stn_status status = !strcmp(strategy, RANDOM_ONLINE) ? make_online(bench, &p, plan, c)
+                                                         : compare_plan(bench->context, &p, strategy, pick, plan, c);
     if (status == STN_ERROR_INVALID_ARGUMENT && pick >= 0 && r->new_weights) { /* those weights have fewer candidates */
         stn_plan_destroy(*plan);
         status = compare_plan(bench->context, &p, strategy, -1, plan, c);
@@ -102,17 +113,22 @@ static double lost_by_cancelling(const stn_task *run, stn_pool *pool, const grid
 }
 
 /* Taps that nearly cancel on a grid of a few points, or waves that have left it, may leave an answer far below what rounding of the states
- * before it leaves: no bar beside the answer means anything then. How far below the largest |K| to the steps it is. */
-static double left_over(const stn_task *run, const grids *g, stn_dtype type, const void *expected) {
-    double sizes = 0, in = 0, out = 0;
+ * before it leaves: no bar beside the answer means anything then. How far below the largest |K| to the steps it is, where that is
+ * much, or where taps of all steps fold on a grid that is smaller than they reach; infinite past the type's range. */
+static double left_over(const stn_task *run, bool wild, const grids *g, stn_dtype type, const void *expected) {
+    double sizes = 0, in = 0, out = 0, past = run->dtype == STN_F64 ? 1e300 : run->dtype == STN_F32 ? 1e38 : 6e4;
+    bool folds = false;
     for (size_t i = 0; i < run->ntaps; i++) sizes += fabs(run->taps[i].weight);
+    for (int axis = 0; axis < 3; axis++)
+        folds = folds || (double)stn_task_reach(run, axis) * (double)run->steps > (double)run->n[axis];
     const double most = fmin(sizes, stn_taps_max_symbol(run->ntaps, run->taps));
     const unsigned char *points = g->in.sent + g->in.before;
     for (int64_t i = stn_task_span(run, false); i-- > 0;)
         in = fmax(in, fabs(element(run->dtype, points, i))); /* NaN between points is passed over */
     for (int64_t i = stn_task_span(run, true); i-- > 0;) out = fmax(out, fabs(element(type, expected, i)));
-    const double above = pow(most, (double)run->steps) * in / out;
-    return above > 100 ? above : 1;
+    const double largest = pow(most, (double)run->steps) * in, above = largest / out;
+    if (!(fmax(largest, out) < past)) return INFINITY;
+    return above > (folds ? 4 : wild ? 100 : INFINITY) ? above : 1;
 }
 
 /* The state after `steps` steps, at `got`. */
@@ -127,11 +143,13 @@ static const char *look_at_state(const stn_plan *plan, stn_pool *pool, bool fuse
     if (!expected) return "memory";
     compare_measure(&run, got, type, expected, c);
     c->bar = compare_bar(&run, fused);
-    if (wild) c->bar = fmax(c->bar * left_over(&run, g, type, expected), c->predicted);
-    if (plan->estimate.stepping) c->bar = fmax(c->bar, stn_error_bar(&run, true)); /* some of the grid, or all */
+    c->bar = fmax(c->bar * left_over(&run, wild, g, type, expected), wild ? 1.5 * c->predicted : 0);
+    if (plan->estimate.stepping || plan->online)
+        c->bar = fmax(c->bar, stn_error_bar(&run, true)); /* some of the grid, or all */
     if (task->dtype == STN_F16) c->bar = fmax(c->bar, 2 * c->rounding);
     if (task->dtype == STN_F16 && !compare_good(c))
         c->bar = fmax(c->bar, lost_by_cancelling(&run, pool, g, type, expected));
+    if (isinf(c->bar)) c->relative_l2 = c->point = 0, c->all_written = true; /* all may be infinite, or NaN */
     free(expected);
     return NULL;
 }
@@ -239,6 +257,7 @@ void random_trial(const random_bench *bench, const random_problem *r, const char
     /* These step in the data's type. */
     const bool fused = strcmp(strategy, "direct") != 0 && strcmp(strategy, "host") != 0;
     random_problem own = *r;
+    const int times = !strcmp(strategy, RANDOM_ONLINE) ? ONLINE_RUNS : r->times ? r->times : 1;
     stn_plan *plan = NULL;
     bool refused;
     memset(outcome, 0, sizeof *outcome);
@@ -248,7 +267,7 @@ void random_trial(const random_bench *bench, const random_problem *r, const char
         outcome->verdict = RANDOM_REFUSED;
     else {
         outcome->what = status == STN_OK ? NULL : "no plan was made";
-        for (int i = 0; status == STN_OK && !outcome->what && i < (r->times ? r->times : 1); i++, own.data++)
+        for (int i = 0; status == STN_OK && !outcome->what && i < times; i++, own.data++)
             outcome->what = run(bench, &own, plan, fused, &outcome->c);
         outcome->verdict = outcome->what ? RANDOM_WRONG : RANDOM_RIGHT;
     }
@@ -294,15 +313,20 @@ size_t random_strategies(const random_bench *bench, const random_problem *r, cha
         if (!known && count < most) snprintf(names[count++], 32, "%s", row->strategy->name);
     }
     stn_plan_destroy(plan);
+    if (r->online && count < most) snprintf(names[count++], 32, "%s", RANDOM_ONLINE);
+    return count;
+}
+
+int random_candidates(const random_bench *bench, const random_problem *r, const char *strategy, bool all) {
+    stn_plan *plan = rank(bench, r, strategy);
+    int count = 0;
+    if (plan && all) stn_plan_rank(plan, strategy, STN_PLAN_RANKING);
+    for (size_t i = 0; plan && i < plan->ranked; i++) count += plan->ranking[i].applies;
+    stn_plan_destroy(plan);
     return count;
 }
 
 int random_pick(const random_bench *bench, const random_problem *r, const char *strategy, dice *d) {
-    int kind = dice_int(d, 0, 9), pick = -1, count = 0;
-    stn_plan *plan = kind < 4 ? NULL : rank(bench, r, strategy);
-    if (plan && kind == 9) stn_plan_rank(plan, strategy, STN_PLAN_RANKING);
-    for (size_t i = 0; plan && i < plan->ranked; i++) count += plan->ranking[i].applies;
-    if (count) pick = dice_int(d, 0, count - 1) + (kind == 9 ? COMPARE_MEASURED : 0);
-    stn_plan_destroy(plan);
-    return pick;
+    const int kind = dice_int(d, 0, 9), count = kind < 4 ? 0 : random_candidates(bench, r, strategy, kind == 9);
+    return count ? dice_int(d, 0, count - 1) + (kind == 9 ? COMPARE_MEASURED : 0) : -1;
 }

@@ -83,4 +83,5 @@ void random_wild_numbers(dice *d, random_problem *r) {
         for (int side = 0; side < 2; side++) p->boundary[axis][side].value *= r->amplitude;
     r->times = chance(d, 25) ? 2 : 1;
     r->workspace = chance(d, 50);
+    r->online = chance(d, 10);
 }
