@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../strategies/compare.h"
+#include "bad.h"
 
 #define MOST_POINTS 20000 /* of what is run */
 #define MOST_STEPS 50
@@ -18,8 +18,6 @@
 static stn_context *context;
 static uint64_t seed = 1, at;
 static int failed;
-
-static bool chance(dice *d, int percent) { return dice_int(d, 1, 100) <= percent; }
 
 static void complain(const char *what, const stn_error *error) {
     printf("not ok - seed %" PRIu64 " number %" PRIu64 ": %s: %d '%.300s'\n", seed, at, what, (int)error->status,
@@ -35,109 +33,6 @@ static bool told(const char *call, stn_status status, const stn_error *error) {
     if (status == STN_ERROR_INTERNAL || status == STN_ERROR_DRIVER) complain(call, error);
     if (length < 10 || length >= sizeof error->message || strchr(error->message, '\n')) complain(call, error);
     return false;
-}
-
-/* ---- numbers that nobody means ------------------------------------------------------------------------------------- */
-
-static size_t bad_size(dice *d) {
-    static const size_t list[] = {0,
-                                  1,
-                                  2,
-                                  3,
-                                  7,
-                                  SIZE_MAX,
-                                  SIZE_MAX / 2,
-                                  SIZE_MAX / 2 + 1,
-                                  SIZE_MAX / 8,
-                                  (size_t)1 << 32,
-                                  (size_t)1 << 31,
-                                  ((size_t)1 << 31) - 1,
-                                  (size_t)1 << 62,
-                                  (size_t)1 << 40,
-                                  65,
-                                  129};
-    return list[dice_int(d, 0, (int)(sizeof list / sizeof *list) - 1)];
-}
-
-static ptrdiff_t bad_stride(dice *d) {
-    static const ptrdiff_t list[] = {
-        0, -1, 1, 2, 3, PTRDIFF_MAX, PTRDIFF_MIN, PTRDIFF_MAX / 2, -PTRDIFF_MAX, (ptrdiff_t)1 << 40, 17, 100, 5000};
-    return list[dice_int(d, 0, (int)(sizeof list / sizeof *list) - 1)];
-}
-
-static double bad_real(dice *d) {
-    static const double list[] = {NAN,    INFINITY, -INFINITY, 0,  -0.0, 1e308, -1e308,
-                                  1e-320, 1e39,     1e5,       -1, 0.5,  65504, 65520};
-    return list[dice_int(d, 0, (int)(sizeof list / sizeof *list) - 1)];
-}
-
-static int bad_int(dice *d) {
-    static const int list[] = {0, 1, 2, 3, 4, 5, 6, 7, -1, INT32_MAX, INT32_MIN, 16, 24, 1 << 30, 64, 128, 256, 1000};
-    return list[dice_int(d, 0, (int)(sizeof list / sizeof *list) - 1)];
-}
-
-static uint64_t bad_count(dice *d) {
-    static const uint64_t list[] = {0,
-                                    1,
-                                    2,
-                                    3,
-                                    5,
-                                    8,
-                                    1000,
-                                    UINT64_MAX,
-                                    UINT64_MAX / 2,
-                                    UINT64_MAX / 2 + 1,
-                                    UINT64_C(1) << 63,
-                                    UINT64_C(1) << 32,
-                                    999999937};
-    return list[dice_int(d, 0, (int)(sizeof list / sizeof *list) - 1)];
-}
-
-static size_t bad_struct_size(dice *d, size_t right) {
-    const size_t list[] = {0, 1, 7, 8, 9, right - 1, right - 8, right + 1, right + 8, SIZE_MAX, right / 2};
-    return list[dice_int(d, 0, 10)];
-}
-
-/* Some of the strategies' names, and others. */
-static const char *bad_name(dice *d) {
-    static char longest[5000];
-    memset(longest, 'x', sizeof longest - 1);
-    const char *const list[] = {NULL,      "auto",   "host",    "direct",    "segment",       "spectral",
-                                "sourced", "sparse", "lowrank", "aperiodic", "host-spectral", "cufft-spectral",
-                                "fft",     "block",  "cufft",   "fno",       "cublas",        "",
-                                "%s%n%s",  longest};
-    return list[dice_int(d, 0, 19)];
-}
-
-/* Where a struct may be spoilt, by what lies there. */
-typedef struct slots {
-    size_t *size[8], *struct_size, right; /* right: what struct_size is */
-    ptrdiff_t *stride[10];
-    int *integer[14]; /* enums too */
-    double *real[8];
-    uint64_t *count[2];
-} slots;
-
-static void spoil(dice *d, const slots *s) {
-    int sizes = 0, strides = 0, integers = 0, reals = 0, counts = 0;
-    while (sizes < 8 && s->size[sizes]) sizes++;
-    while (strides < 10 && s->stride[strides]) strides++;
-    while (integers < 14 && s->integer[integers]) integers++;
-    while (reals < 8 && s->real[reals]) reals++;
-    while (counts < 2 && s->count[counts]) counts++;
-    int place = dice_int(d, 0, sizes + strides + integers + reals + counts);
-    if (place < sizes)
-        *s->size[place] = bad_size(d);
-    else if ((place -= sizes) < strides)
-        *s->stride[place] = bad_stride(d);
-    else if ((place -= strides) < integers)
-        *s->integer[place] = bad_int(d);
-    else if ((place -= integers) < reals)
-        *s->real[place] = bad_real(d);
-    else if ((place -= reals) < counts)
-        *s->count[place] = bad_count(d);
-    else
-        *s->struct_size = bad_struct_size(d, s->right);
 }
 
 /* ---- memory -------------------------------------------------------------------------------------------------------- */
@@ -209,7 +104,7 @@ static void some_text(dice *d, const char *const *words, int count, char *text, 
     text[0] = 0;
     for (int i = dice_int(d, 0, 6); i > 0; i--) {
         if (chance(d, 10))
-            used += (size_t)snprintf(text + used, size - used, "%c", dice_int(d, 1, 255));
+            used += (size_t)snprintf(text + used, size - used, "%c", dice_int(d, 32, 255));
         else
             used += (size_t)snprintf(text + used, size - used, "%s", words[dice_int(d, 0, count - 1)]);
     }

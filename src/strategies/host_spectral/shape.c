@@ -14,6 +14,7 @@ enum { APART = 136 }; /* numbers that keep planes off each other's places in a c
 #define FEW_POINTS 100000 /* looking which frequencies live takes longer than they do */
 #define LONG_LINE 40000   /* points */
 #define LONGEST ((int64_t)1 << 36)
+#define EACH_LENGTH 4096 /* that are looked at one by one */
 
 /* ---- lengths ------------------------------------------------------------------------------------------------------- */
 
@@ -70,6 +71,22 @@ static bool may_be_shorter(const stn_task *task, int axis, const stn_extension *
     return (double)e->n + 10 * deviation < (e->repeats ? 4.0 : 1.0) * (double)stn_extension_period(e);
 }
 
+static void try_length(int axis, int64_t length, double *least_cost, int64_t before, torus_axis *chosen) {
+    const double cost = axis_cost(axis, length);
+    if (!(cost < *least_cost)) return;
+    *least_cost = cost;
+    *chosen = (torus_axis){length, before};
+}
+
+/* Those of radices that cost little: of long lines there are too many others. */
+static void try_smooth(int axis, int64_t from, int64_t to, double *cost, int64_t before, torus_axis *chosen) {
+    for (int64_t seven = 1; seven <= to; seven *= 7)
+        for (int64_t five = seven; five <= to; five *= 5)
+            for (int64_t three = five; three <= to; three *= 3)
+                for (int64_t n = three; n <= to; n *= 2)
+                    if (n >= from) try_length(axis, n, cost, before, chosen);
+}
+
 /* The cheaper of a whole period and a line with as many more points as the taps of all steps reach. */
 static bool choose_axis(const stn_task *task, int axis, torus_axis *chosen, char *reason, size_t size) {
     stn_extension e;
@@ -84,11 +101,11 @@ static bool choose_axis(const stn_task *task, int axis, torus_axis *chosen, char
     const stn_reach reach = reach_of(task, axis);
     int64_t least;
     if (stn_add_overflows(e.n, reach.side[0], &least) || stn_add_overflows(least, reach.side[1], &least)) return true;
-    for (int64_t length = least; length < period * 4 && length <= least + least / 8 + 16; length++)
-        if (axis_cost(axis, length) < cost) {
-            cost = axis_cost(axis, length);
-            *chosen = (torus_axis){length, reach.side[0]};
-        }
+    if (least > LONGEST || period > LONGEST) return true;
+    const int64_t most = stn_min(period * 4 - 1, least + least / 8 + 16);
+    for (int64_t length = least; length <= most && length < least + EACH_LENGTH; length++)
+        try_length(axis, length, &cost, reach.side[0], chosen);
+    try_smooth(axis, least, most, &cost, reach.side[0], chosen);
     return true;
 }
 
