@@ -14,6 +14,10 @@ stn_status stn_read_grown(const char *name, const void *given, void *into, size_
                         "%s.struct_size is %zu but this library knows only %zu bytes: use a library as new as the "
                         "header, or the struct's _INIT",
                         name, given_size, size);
+    if (given_size % sizeof(size_t)) /* it would end inside of a pointer */
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                        "%s.struct_size is %zu, which is the size of no version of it: use the struct's _INIT, or 0",
+                        name, given_size);
     if (given) memcpy(into, given, given_size ? given_size : size);
     return STN_OK;
 }

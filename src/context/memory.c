@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "context/context.h"
 
-enum { HOST_ALIGNMENT = 64 }; /* a cache line, and the widest vector */
+enum { HOST_ALIGNMENT = 256 }; /* as cudaMalloc aligns, and as workspaces must be */
 
 static stn_status check_place(const stn_context *context, const char *function, stn_error *error) {
     if (!context) return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "%s needs a context", function);

@@ -5,6 +5,7 @@
 /* Rows that are compared where two grids' memory is not simply one behind the other. A run on the host takes longer by far
  * than so many looks; on a GPU it is enqueued in microseconds. */
 enum { LOOKS_ON_HOST = 1 << 16, LOOKS_ON_DEVICE = 64 };
+enum { WORKSPACE_ALIGNMENT = 256 };
 
 typedef struct operand {
     const char *name;
@@ -109,6 +110,10 @@ static stn_status check_aligned(const stn_work_shape *shape, const stn_execution
                             "the %s pointer is not a multiple of %d bytes as the plan expects: align it, or plan with "
                             "a smaller alignment",
                             rows[i].name, alignment);
+    if ((uintptr_t)run->workspace % WORKSPACE_ALIGNMENT)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                        "the workspace is not a multiple of %d bytes: align it, as stn_memory_alloc does",
+                        WORKSPACE_ALIGNMENT);
     return STN_OK;
 }
 

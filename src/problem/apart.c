@@ -9,15 +9,18 @@
 
 #include "base/arith.h"
 
+/* In bytes; 0 along what has one point, whose stride may be any. */
+static int64_t step_of(int64_t n, int64_t stride, size_t size) { return n > 1 ? stride * (int64_t)size : 0; }
+
 static stn_points points_of(const int64_t n[3], const int64_t stride[3], int64_t batch, int64_t batch_stride,
                             size_t size, const void *first) {
     stn_points points = {.first = (uintptr_t)first, .size = (int64_t)size};
     for (int axis = 0; axis < 3; axis++) {
         points.n[axis] = n[axis];
-        points.stride[axis] = stride[axis] * (int64_t)size;
+        points.stride[axis] = step_of(n[axis], stride[axis], size);
     }
     points.n[3] = batch;
-    points.stride[3] = batch_stride * (int64_t)size;
+    points.stride[3] = step_of(batch, batch_stride, size);
     points.n[4] = 1;
     return points;
 }
@@ -27,7 +30,7 @@ stn_points stn_points_of_task(const stn_task *task, bool of_output, const void *
     if (!of_output) return points_of(task->n, task->in_stride, task->batch, task->in_batch_stride, size, first);
     stn_points points = points_of(task->n, task->out_stride, task->batch, task->out_batch_stride, size, first);
     points.n[4] = (int64_t)task->snapshots;
-    points.stride[4] = task->snapshot_stride * (int64_t)size;
+    points.stride[4] = step_of(points.n[4], task->snapshot_stride, size);
     return points;
 }
 

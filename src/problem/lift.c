@@ -178,7 +178,7 @@ static stn_status lift_snapshots(const stn_problem *problem, stn_task *task, stn
     const int64_t span = stn_task_span(task, true), given = (int64_t)problem->snapshot_stride;
     int64_t dense, bytes;
     if (stn_mul_overflows(task->batch, task->out_batch_stride, &dense)) dense = span;
-    task->snapshot_stride = given ? given : stn_max(dense, span);
+    task->snapshot_stride = given && task->snapshots > 1 ? given : stn_max(dense, span);
     if (task->snapshots == 1) return STN_OK;
     if (task->in_place)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,

@@ -64,6 +64,9 @@ bool stn_task_extended(const stn_task *task) {
     return true;
 }
 
+/* Factors of z and x are weights over the pivot: they must be numbers in f32, too. */
+#define LEAST_PIVOT 1e-6
+
 bool stn_task_separable(const stn_task *task, double factors[3][STN_TASK_FACTORS]) {
     const int(*reach)[2] = task->reach;
     size_t size[3], taps = 1;
@@ -81,12 +84,12 @@ bool stn_task_separable(const stn_task *task, double factors[3][STN_TASK_FACTORS
         factors[1][j] = line[j * stride[1]].weight;
         if (fabs(factors[1][j]) > fabs(pivot->weight)) pivot = line + j * stride[1];
     }
-    if (pivot->weight == 0) return false;
+    for (size_t t = 0; t < taps; t++) most = fmax(most, fabs(task->taps[t].weight));
+    if (!(fabs(pivot->weight) > LEAST_PIVOT * most)) return false;
     for (int k = 0; k < 3; k += 2) {
         const stn_tap *first = pivot - (size_t)reach[k][0] * stride[k];
         for (size_t i = 0; i < size[k]; i++) factors[k][i] = first[i * stride[k]].weight / pivot->weight;
     }
-    for (size_t t = 0; t < taps; t++) most = fmax(most, fabs(task->taps[t].weight));
     for (size_t t = 0; t < taps; t++) {
         double product = factors[0][t / stride[0]] * factors[1][t / stride[1] % size[1]] * factors[2][t % size[2]];
         if (!(fabs(product - task->taps[t].weight) <= 8 * DBL_EPSILON * most)) return false;

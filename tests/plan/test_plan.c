@@ -324,6 +324,8 @@ Test(plan_on_device, takes_the_callers_workspace) {
     OK(stn_memory_alloc(b.context, size, &workspace, &error));
     OK(stn_plan_execute_with(b.plan, b.in, b.out, workspace, NULL, &error));
     bench_check(&b, &b.problem);
+    FAILS(stn_plan_execute_with(b.plan, b.in, b.out, (char *)workspace + 16, NULL, &error), STN_ERROR_INVALID_ARGUMENT,
+          "256");
     stn_memory_free(b.context, workspace);
     bench_end(&b);
 }

@@ -125,6 +125,15 @@ Test(task, a_reach_as_long_as_the_axis_is_the_most) {
     stn_stencil_destroy(stencil);
 }
 
+/* No second snapshot lies anywhere. */
+Test(task, one_state_has_no_stride_of_snapshots) {
+    stn_problem problem = good();
+    problem.snapshot_stride = PTRDIFF_MAX;
+    stn_task task = made(&problem);
+    cr_expect_eq(task.snapshot_stride, 600);
+    stn_task_clear(&task);
+}
+
 Test(task, structs_of_other_sizes) {
     stn_problem problem = good();
     problem.struct_size = 0;
@@ -134,6 +143,8 @@ Test(task, structs_of_other_sizes) {
     refused(&problem, "struct_size", "knows only");
     problem.struct_size = SIZE_MAX;
     refused(&problem, "struct_size", "knows only");
+    problem.struct_size = offsetof(stn_problem, stencil) + 1; /* inside of the pointer */
+    refused(&problem, "struct_size is 9", "no version");
 
     /* A caller of an older header has no dtype, steps, ...: exactly its bytes are read, the rest is 0. */
     size_t size = offsetof(stn_problem, dtype);
@@ -290,6 +301,9 @@ Test(task, knows_weights_that_are_products) {
     for (int i = 0; i < 6; i++) weights[i] = i % 3 == 1 ? 0 : taps[i].weight;
     cr_expect_eq(stn_task_set_weights(&task, 6, weights, NULL), STN_OK);
     cr_expect_not(stn_task_separable(&task, factors), "nothing at offset 0 along x");
+    for (int i = 0; i < 6; i++) weights[i] = i % 3 == 1 ? 1e-60 * b[i / 3] : taps[i].weight;
+    cr_expect_eq(stn_task_set_weights(&task, 6, weights, NULL), STN_OK);
+    cr_expect_not(stn_task_separable(&task, factors), "factors of 1e60, which f32 does not hold");
     stn_task_clear(&task);
     problem.stencil = heat;
     problem.extent[0] = 9;

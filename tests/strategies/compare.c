@@ -174,7 +174,7 @@ void *compare_answer_source(const stn_task *task, stn_pool *pool, bool fused, co
             set_element(task->dtype, constant, 0, task->boundary[axis][side].value);
             if (fused) exact.boundary[axis][side].value = element(task->dtype, constant, 0);
         }
-    void *first = converted(task->dtype, in, exact.dtype, in_span), *expected = malloc((size_t)out_span * size);
+    void *first = converted(task->dtype, in, exact.dtype, in_span), *expected = calloc((size_t)out_span, size);
     void *source = given ? converted(task->dtype, given, exact.dtype, in_span) : NULL;
     void *workspace = malloc(stn_host_workspace(&exact) + 1);
     if (first && expected && workspace && (source || !given)) {

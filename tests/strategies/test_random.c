@@ -1,9 +1,11 @@
 /* Problems by chance, every strategy of the table that serves them, against host, at every point.
  *
- *     test_random [--count N] [--seed S] [--first I] [--large] [--jobs J]
+ *     test_random [--count N] [--seed S] [--first I] [--large] [--wild] [--host] [--candidates N] [--jobs J]
  *
  * Problem I of seed S is the same everywhere: to run one alone, give --first I --count 1. What fails is made smaller and printed
- * as a `stentor run` command. --large: grids for a GPU, not for the emulator. J processes share the problems; another takes the place
+ * as a `stentor run` command. --large: grids for a GPU, not for the emulator.
+ * --wild: also what is rare (random/wild.c). --host: the strategies of the host.
+ * --candidates: so many of each strategy instead of one, those that are only worth measuring too. J processes share the problems; another takes the place
  * of one that a problem ends. Prints TAP. */
 #include <inttypes.h>
 #include <sched.h>
@@ -41,8 +43,8 @@ typedef struct shared { /* between the processes */
 
 typedef struct settings {
     uint64_t seed, first, count;
-    int jobs;
-    bool large, errors;
+    int jobs, all; /* candidates of each strategy that are run; 0: one */
+    bool large, errors, wild, host;
 } settings;
 
 static void count_trial(shared *s, const char *strategy, const random_outcome *o) {
@@ -58,7 +60,7 @@ static void count_trial(shared *s, const char *strategy, const random_outcome *o
 static void print_failure(const random_problem *r, const char *strategy, int pick, const random_outcome *o) {
     char detail[1400];
     suite_detail(&o->c, detail, sizeof detail);
-    printf("# %s; %s\n# plan: %s\n", o->what, detail, o->c.parameters);
+    printf("# %s; %s\n# plan: %s; predicted error %.3g\n", o->what, detail, o->c.parameters, o->c.predicted);
     random_problem_print(r, strategy, pick);
 }
 
@@ -76,23 +78,27 @@ static void print_error(const random_problem *r, uint64_t index, const char *str
            o->c.predicted / o->c.relative_l2, index, pick, r->positive, o->c.parameters);
 }
 
-/* All strategies on one problem: one line of TAP. False if the context is of no use any more: then nothing was made smaller. */
-static bool run_problem(const random_bench *bench, const settings *how, shared *s, uint64_t index) {
+/* All strategies on one problem: one line of TAP. turn: the number of the candidate that each runs, if it has so many; -1: some candidate. False if the context is of no use any more: then nothing was made smaller. */
+static bool run_problem(const random_bench *bench, const settings *how, shared *s, uint64_t index, int turn) {
     char names[RANDOM_STRATEGIES][32];
     random_outcome o[RANDOM_STRATEGIES], small[RANDOM_STRATEGIES];
     static random_problem r, smaller[RANDOM_STRATEGIES];
     int pick[RANDOM_STRATEGIES], wrong = 0;
     bool dead = false;
-    random_problem_draw(how->seed, index, how->large, &r);
+    random_problem_draw(how->seed, index, how->large, how->wild, &r);
     dice d = {how->seed ^ index << 20};
     size_t count = random_strategies(bench, &r, names, RANDOM_STRATEGIES);
     for (size_t i = 0; i < count; i++) {
-        pick[i] = random_pick(bench, &r, names[i], &d);
+        pick[i] = turn < 0 ? random_pick(bench, &r, names[i], &d) : COMPARE_MEASURED + turn;
+        memset(&o[i], 0, sizeof o[i]);
+        o[i].verdict = RANDOM_REFUSED;
+        if (turn >= random_candidates(bench, &r, names[i], true)) continue;
         random_trial(bench, &r, names[i], pick[i], &o[i]);
         if (o[i].verdict != RANDOM_WRONG) continue;
         wrong++;
         smaller[i] = r;
         small[i] = o[i];
+        print_failure(&r, names[i], pick[i], &o[i]);
         dead = o[i].c.error.status == STN_ERROR_DRIVER;
         if (dead) {
             count = i + 1; /* the others are not tried */
@@ -123,7 +129,7 @@ static int work(const settings *how, shared *s, int job) {
     random_bench bench = {.large = how->large};
     stn_error error = {0};
     stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
-    options.device = STN_DEVICE_CUDA(0);
+    options.device = how->host ? STN_DEVICE_HOST : STN_DEVICE_CUDA(0);
     options.cache_dir = ":memory:";
     options.threads = 1;
     if (stn_context_create(&options, &bench.context, &error) != STN_OK) {
@@ -136,7 +142,11 @@ static int work(const settings *how, shared *s, int job) {
         uint64_t index = s->at[job] = s->next < s->end ? s->next++ : s->end;
         sem_post(&s->lock);
         if (index == s->end) break;
-        if (!run_problem(&bench, how, s, index)) return ANOTHER;
+        if (how->all) {
+            for (int turn = 0; turn < how->all; turn++)
+                if (!run_problem(&bench, how, s, index, turn)) return ANOTHER;
+        } else if (!run_problem(&bench, how, s, index, -1))
+            return ANOTHER;
     }
     stn_pool_destroy(bench.pool);
     stn_context_destroy(bench.context);
@@ -151,8 +161,12 @@ static bool read_settings(int argc, char **argv, settings *how) {
         const char *value = i + 1 < argc ? argv[i + 1] : "";
         char *end = NULL;
         uint64_t number = strtoull(value, &end, 10);
-        if (!strcmp(argv[i], "--large") || !strcmp(argv[i], "--errors")) {
-            *(argv[i][2] == 'l' ? &how->large : &how->errors) = true;
+        static const char *const flags[] = {"--large", "--errors", "--wild", "--host"};
+        bool *const set[] = {&how->large, &how->errors, &how->wild, &how->host};
+        int flag = 0;
+        while (flag < 4 && strcmp(argv[i], flags[flag]) != 0) flag++;
+        if (flag < 4) {
+            *set[flag] = true;
             continue;
         }
         if (!*value || *end) return false;
@@ -164,6 +178,8 @@ static bool read_settings(int argc, char **argv, settings *how) {
             how->first = number;
         else if (!strcmp(argv[i], "--jobs"))
             how->jobs = (int)number;
+        else if (!strcmp(argv[i], "--candidates"))
+            how->all = (int)number;
         else
             return false;
         i++;
@@ -173,10 +189,10 @@ static bool read_settings(int argc, char **argv, settings *how) {
 }
 
 /* What all processes found; a strategy that refuses most of what it says it serves is not tested. */
-static int conclude(shared *s) {
+static int conclude(shared *s, bool all) {
     for (int i = 0; i < RANDOM_STRATEGIES && s->of[i].name[0]; i++) {
         const tally *t = &s->of[i];
-        bool good = t->served + t->wrong >= 4 * t->refused;
+        bool good = t->served + t->wrong >= 4 * t->refused || all;
         printf("%s %d - %s: %d right, %d wrong, %d refused\n", good ? "ok" : "not ok", ++s->run, t->name, t->served,
                t->wrong, t->refused);
         s->failed += !good;
@@ -217,7 +233,9 @@ int main(int argc, char **argv) {
     settings how;
     pid_t pid[MOST_JOBS];
     if (!read_settings(argc, argv, &how)) {
-        fprintf(stderr, "usage: test_random [--count N] [--seed S] [--first I] [--large] [--jobs J]\n");
+        fprintf(stderr,
+                "usage: test_random [--count N] [--seed S] [--first I] [--large] [--wild] [--host] [--candidates N] "
+                "[--jobs J]\n");
         return 2;
     }
     shared *s = mmap(NULL, sizeof *s, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -227,5 +245,5 @@ int main(int argc, char **argv) {
     int without = 0;
     for (int job = 0; job < how.jobs; job++) without += wait_for_job(&how, s, job, pid[job]) == NO_DEVICE;
     if (without == how.jobs) return suite_without_device(s->why);
-    return conclude(s) || without;
+    return conclude(s, how.all) || without;
 }

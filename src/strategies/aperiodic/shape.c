@@ -37,16 +37,17 @@ bool shape_sides(const stn_task *task, shape *s, char *reason, size_t size) {
 /* ---- depths -------------------------------------------------------------------------------------------------------- */
 
 /* What steps do at a side that transforms know nothing of is felt t steps later by points within reach of the taps of t steps.
- * That reach need not grow with t where taps drift: the most of what the halvings say, and a little more for what lies between
- * them. What all steps leave there adds up, so each may leave less. */
+ * That reach need not grow with t where taps drift. What all steps leave there adds up, so each may leave less. */
 static void depths_of(shape *s, int axis, double tail) {
     const bool drifts = !stn_task_mirrored(s->task, axis);
     int64_t most[2] = {0, 0};
     for (int k = s->halvings - 1; k >= 0; k--) {
-        const stn_reach reach = stn_reach_find(s->task, axis, s->steps[k], tail / (double)s->steps[k]);
+        const uint64_t steps = s->steps[k];
+        const stn_reach reach = drifts ? stn_reach_of_all(s->task, axis, 1, steps, tail / (double)s->steps[0])
+                                       : stn_reach_find(s->task, axis, steps, tail / (double)steps);
         for (int side = 0; side < 2; side++) {
             most[side] = stn_max(most[side], reach.side[side]);
-            s->depth[k][axis][side] = most[side] + s->task->reach[axis][side] + (drifts ? most[side] / 16 : 0);
+            s->depth[k][axis][side] = most[side] + s->task->reach[axis][side];
         }
     }
 }

@@ -18,6 +18,7 @@
 #define CUT 0x1p-120L       /* of a power's sum, is left away at either end */
 #define LEAST_TAIL 1e-300   /* that is looked for in a power */
 #define ABOVE (1 + 0x1p-40) /* more than rounding takes from a sum of that many bounds */
+#define FEW_STEPS 32        /* among which reaches jump from one number to the next */
 #define MOST_POINTS 2048    /* of a power: squaring it takes a millisecond */
 
 double stn_reach_tail(stn_dtype dtype) { return dtype == STN_F64 ? 0x1p-55 : 0x1p-26; }
@@ -269,4 +270,16 @@ stn_reach stn_reach_find(const stn_task *task, int axis, uint64_t steps, double 
     line l = {weights, count, low, stn_taps_max_symbol(task->ntaps, task->taps)};
     if (!(l.norm > 0)) return (stn_reach){{0, 0}, {0, 0}};
     return find(&l, steps, tail, tail * pow(l.norm / sum, (double)steps));
+}
+
+stn_reach stn_reach_of_all(const stn_task *task, int axis, uint64_t each, uint64_t count, double tail) {
+    stn_reach most = {{0, 0}, {0, 0}};
+    const bool drifts = count > 1 && !stn_task_mirrored(task, axis);
+    for (; count > 0; count -= count > FEW_STEPS || !drifts ? (count + 1) / 2 : (count + 3) / 4) {
+        const stn_reach reach = stn_reach_find(task, axis, each * count, tail);
+        for (int side = 0; side < 2; side++) most.side[side] = stn_max(most.side[side], reach.side[side]);
+    }
+    for (int side = 0; side < 2 && drifts; side++)
+        most.side[side] += (most.side[side] + 15) / 16 + task->reach[axis][side];
+    return most;
 }

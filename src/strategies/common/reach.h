@@ -18,6 +18,9 @@ double stn_reach_tail(stn_dtype dtype);
 /* Of `steps` steps of the task along `axis`. In 1D from S^f itself, whatever its signs; in 2D and 3D from the |taps| summed over
  * the other axes, which is exact for taps of one sign and never too short. Cannot fail: at worst it says steps * r. */
 stn_reach stn_reach_find(const stn_task *task, int axis, uint64_t steps, double tail);
+/* The most of `each`, 2 each, .. count * each steps: taps that drift may look further to one side after some of them. Some of these
+ * numbers are looked at, and what lies between them is a little more at most: test_reach.c has taps that drift. */
+stn_reach stn_reach_of_all(const stn_task *task, int axis, uint64_t each, uint64_t count, double tail);
 /* Whether the taps reach as far along both axes: their sums are the same but for rounding, so that one answer serves both. */
 bool stn_reach_alike(const stn_task *task, int a, int b);
 

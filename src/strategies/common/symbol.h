@@ -34,6 +34,9 @@ double stn_symbol_dead(double largest, uint64_t steps, int bits);
 double stn_symbol_dead_of_sum(double largest, uint64_t steps, int bits);
 /* So far below the largest, in bits, a factor counts as 0 in the arithmetic of a dtype. */
 int stn_symbol_bits(stn_dtype dtype);
+/* What K^steps errs by where |K| is small: of 1 - K the last digits are those of 1. The largest |K| is at least the root of its mean square
+ * over all frequencies, that of the weights' squares. Where it is below a half for certain, each step errs so. */
+double stn_symbol_lost(const stn_task *task);
 /* The predicted error of transforms there and back of so many points, times the power of a symbol that is plain or not. */
 double stn_symbol_error(const stn_task *task, double points, bool plain);
 /* The least number so that every frequency from it up to length - it along `axis`, whatever the others', has 1 - |K| above `dead`: what a

@@ -34,6 +34,17 @@ static double cancelling(const stn_task *task) {
     return fmin(stn_error_cancelling(task), fmax(1, 2 / sqrt(1 + 3 * sum * sum / squares)));
 }
 
+double stn_symbol_lost(const stn_task *task) {
+    double sum = 0, squares = 0, sizes = 0;
+    for (size_t i = 0; i < task->ntaps; i++) {
+        const double weight = task->taps[i].weight;
+        sum += weight, squares += weight * weight, sizes += fabs(weight);
+    }
+    const double least = fmax(fabs(sum), sqrt(squares)); /* squares of the smallest are 0 */
+    const double often = sizes < 0.5 ? (double)task->steps * (double)task->snapshots : 1;
+    return sizes > 0 ? stn_error_rounding(STN_F64) * often / least : 0;
+}
+
 /* Two transforms, each of log2 N roundings at random, and of their roots' (of long lines in f32 the most): no less than what is found
  * (tests/strategies/test_errors.c); the symbol's power, whose error grows with the logarithm of T where K is real and
  * above -1, else with T; one rounding when stored. */
@@ -44,5 +55,6 @@ double stn_symbol_error(const stn_task *task, double points, bool plain) {
     bool mild = plain && -lowest_corner(task) < 1 - stn_symbol_dead(1, task->steps, stn_symbol_bits(task->dtype));
     double power = mild ? exact * (4 + 2 * log2(steps)) : exact * (4 + steps);
     const double transforms = (wide ? 2.6 : 3.5) * real * sqrt(levels) * cancelling(task);
+    power = fmax(power, stn_symbol_lost(task));
     return hypot(transforms, hypot(power, stn_error_rounding(task->dtype)));
 }

@@ -55,10 +55,11 @@ static size_t candidates(const stn_task *task, const stn_machine *machine, stn_c
     return 1;
 }
 
-/* Transforms err in proportion to the largest values, each stage by chance; the factors are exact to rounding. */
+/* Transforms err in proportion to the largest values, each stage by chance; the factors are exact to rounding of 1. */
 static double predicted_error(const stn_task *task, double points) {
     const double transforms = stn_error_of(0, 1.5 * stn_error_rounding(STN_F64), 2 * log2(points + 1) + 4);
-    return hypot(transforms, task->dtype == STN_F64 ? 0 : stn_error_rounding(task->dtype));
+    return hypot(hypot(transforms, stn_symbol_lost(task)),
+                 task->dtype == STN_F64 ? 0 : stn_error_rounding(task->dtype));
 }
 
 /* Operations of the symbol at one frequency: 1 - K, and its power where it lives; half of them do, as a rule. */

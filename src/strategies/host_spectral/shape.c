@@ -14,6 +14,7 @@ enum { APART = 136 }; /* numbers that keep planes off each other's places in a c
 #define FEW_POINTS 100000 /* looking which frequencies live takes longer than they do */
 #define LONG_LINE 40000   /* points */
 #define LONGEST ((int64_t)1 << 36)
+#define EACH_LENGTH 4096 /* that are looked at one by one */
 
 /* ---- lengths ------------------------------------------------------------------------------------------------------- */
 
@@ -50,18 +51,10 @@ stn_task shape_run(const stn_task *task) {
     return run;
 }
 
-/* What the taps of all steps reach, and, where there are snapshots, those of fewer of them: taps that drift may look further to one
- * side then. Of halves of the number only: a little more for what lies between them. */
+/* What the taps of all steps reach, and, where there are snapshots or a source, which is added at each step, those of fewer. */
 static stn_reach reach_of(const stn_task *task, int axis) {
-    const double tail = stn_reach_tail(task->dtype);
-    stn_reach most = {{0, 0}, {0, 0}};
-    for (uint64_t count = task->snapshots; count > 0; count /= 2) {
-        const stn_reach reach = stn_reach_find(task, axis, task->steps * count, tail);
-        for (int side = 0; side < 2; side++) most.side[side] = stn_max(most.side[side], reach.side[side]);
-    }
-    const bool between = task->snapshots > 2 && !stn_task_mirrored(task, axis);
-    for (int side = 0; side < 2 && between; side++) most.side[side] += most.side[side] / 16;
-    return most;
+    const uint64_t each = task->source ? 1 : task->steps;
+    return stn_reach_of_all(task, axis, each, task->steps * task->snapshots / each, stn_reach_tail(task->dtype));
 }
 
 /* Whether a line that holds the grid and what the taps of all steps reach can be cheaper than a period: looking how far they reach
@@ -78,6 +71,22 @@ static bool may_be_shorter(const stn_task *task, int axis, const stn_extension *
     return (double)e->n + 10 * deviation < (e->repeats ? 4.0 : 1.0) * (double)stn_extension_period(e);
 }
 
+static void try_length(int axis, int64_t length, double *least_cost, int64_t before, torus_axis *chosen) {
+    const double cost = axis_cost(axis, length);
+    if (!(cost < *least_cost)) return;
+    *least_cost = cost;
+    *chosen = (torus_axis){length, before};
+}
+
+/* Those of radices that cost little: of long lines there are too many others. */
+static void try_smooth(int axis, int64_t from, int64_t to, double *cost, int64_t before, torus_axis *chosen) {
+    for (int64_t seven = 1; seven <= to; seven *= 7)
+        for (int64_t five = seven; five <= to; five *= 5)
+            for (int64_t three = five; three <= to; three *= 3)
+                for (int64_t n = three; n <= to; n *= 2)
+                    if (n >= from) try_length(axis, n, cost, before, chosen);
+}
+
 /* The cheaper of a whole period and a line with as many more points as the taps of all steps reach. */
 static bool choose_axis(const stn_task *task, int axis, torus_axis *chosen, char *reason, size_t size) {
     stn_extension e;
@@ -92,11 +101,11 @@ static bool choose_axis(const stn_task *task, int axis, torus_axis *chosen, char
     const stn_reach reach = reach_of(task, axis);
     int64_t least;
     if (stn_add_overflows(e.n, reach.side[0], &least) || stn_add_overflows(least, reach.side[1], &least)) return true;
-    for (int64_t length = least; length < period * 4 && length <= least + least / 8 + 16; length++)
-        if (axis_cost(axis, length) < cost) {
-            cost = axis_cost(axis, length);
-            *chosen = (torus_axis){length, reach.side[0]};
-        }
+    if (least > LONGEST || period > LONGEST) return true;
+    const int64_t most = stn_min(period * 4 - 1, least + least / 8 + 16);
+    for (int64_t length = least; length <= most && length < least + EACH_LENGTH; length++)
+        try_length(axis, length, &cost, reach.side[0], chosen);
+    try_smooth(axis, least, most, &cost, reach.side[0], chosen);
     return true;
 }
 

@@ -53,18 +53,10 @@ typedef struct known_reach { /* of an axis, which others may share: looking take
     int axis; /* -1: none yet */
 } known_reach;
 
-/* What the taps of all steps reach, and, where there are snapshots or sums, those of fewer of them: taps that drift may look further to
- * one side then. Of halves of the number only: a little more for what lies between them. */
+/* What the taps of all steps reach, and, where there are snapshots or sums, those of fewer of them. */
 stn_reach spectral_reach(const stn_task *task, int axis) {
-    const uint64_t all = task->steps * task->snapshots, each = task->sum ? 1 : task->steps;
-    stn_reach most = {{0, 0}, {0, 0}};
-    for (uint64_t count = all / each; count > 0; count /= 2) {
-        const stn_reach reach = stn_reach_find(task, axis, each * count, stn_reach_tail(task->dtype));
-        for (int side = 0; side < 2; side++) most.side[side] = stn_max(most.side[side], reach.side[side]);
-    }
-    const bool between = all / each > 2 && !stn_task_mirrored(task, axis);
-    for (int side = 0; side < 2 && between; side++) most.side[side] += most.side[side] / 16;
-    return most;
+    const uint64_t each = task->sum ? 1 : task->steps;
+    return stn_reach_of_all(task, axis, each, task->steps * task->snapshots / each, stn_reach_tail(task->dtype));
 }
 
 static stn_reach reach_of(const stn_task *task, int axis, known_reach *known) {

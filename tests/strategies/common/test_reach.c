@@ -133,3 +133,31 @@ Test(reach, planes_of_any_sign) {
     stn_task_clear(&task);
     stn_stencil_destroy(stencil);
 }
+
+/* Two to five weights, one of them the largest by far: what the others reach is felt after few steps, and lost later. */
+Test(reach, taps_that_drift_reach_furthest_after_some_steps) {
+    unsigned long long state = 5;
+    for (int trial = 0; trial < 60; trial++) {
+        stn_tap taps[5];
+        stn_stencil *stencil = NULL;
+        const int count = 2 + trial % 4;
+        for (int i = 0; i < count; i++) {
+            state = state * 6364136223846793005u + 1442695040888963407u;
+            const double part = (double)(state >> 11) * 0x1p-53;
+            taps[i] = (stn_tap){{i == count - 1 ? 1 + trial % 3 : -i}, i == count - 1 ? 1 : pow(10, -12 * part)};
+        }
+        cr_assert_eq(stn_stencil_create(1, (size_t)count, taps, &stencil, NULL), STN_OK);
+        stn_task task = task_of(stencil);
+        for (uint64_t steps = 1; steps <= 200; steps += 1 + steps / 3) {
+            const stn_reach all = stn_reach_of_all(&task, 2, 1, steps, 0x1p-55);
+            for (uint64_t t = 1; t <= steps; t++)
+                for (int side = 0; side < 2; side++) {
+                    const int64_t own = stn_reach_find(&task, 2, t, 0x1p-55).side[side];
+                    cr_expect_leq(own, all.side[side], "trial %d: %d of %d steps reach %d, not %d, on side %d", trial,
+                                  (int)t, (int)steps, (int)own, (int)all.side[side], side);
+                }
+        }
+        stn_task_clear(&task);
+        stn_stencil_destroy(stencil);
+    }
+}

@@ -50,6 +50,9 @@ void random_problem_print(const random_problem *r, const char *strategy, int pic
            r->new_weights ? ", by new weights" : "", r->positive ? "" : ", data in [-1, 1)");
     if (p->every) printf(", a snapshot every %" PRIu64 " steps, %td elements apart", p->every, p->snapshot_stride);
     if (p->has_source) printf(", a constant source");
+    if (r->amplitude > 0 && r->amplitude != 1) printf(", data times %g", r->amplitude);
+    if (r->times > 1) printf(", %d times", r->times);
+    if (r->workspace) printf(", with a workspace");
     print_strides("in", p->in_stride, p->in_batch_stride, r->rank);
     print_strides("out", p->out_stride, p->out_batch_stride, r->rank);
     printf(", alignment %d, grids at element %d of an aligned address\n", p->alignment ? p->alignment : 16, r->offset);

@@ -39,7 +39,7 @@ bool random_problem_valid(const random_problem *r) {
 
 /* ---- extents and steps --------------------------------------------------------------------------------------------- */
 
-static double work_of(const random_problem *r) {
+double random_problem_work(const random_problem *r) {
     double points = (double)r->problem.batch;
     for (int axis = 0; axis < r->rank; axis++) points *= (double)r->problem.extent[axis];
     return points * (double)(r->problem.steps * (r->ntaps + 8));
@@ -65,7 +65,7 @@ static void draw_extents(dice *d, random_problem *r, bool large) {
 static void draw_steps(dice *d, random_problem *r, bool large) {
     const double most = large ? 2e8 : 3e6;
     r->problem.steps = chance(d, 15) ? 1 : (uint64_t)(2 * exp(fabs(dice_real(d)) * log(large ? 24 : 10)));
-    while (work_of(r) > most) {
+    while (random_problem_work(r) > most) {
         int longest = 0;
         for (int axis = 1; axis < r->rank; axis++)
             if (r->problem.extent[axis] > r->problem.extent[longest]) longest = axis;
@@ -138,7 +138,7 @@ static void draw_more(dice *d, random_problem *r, bool large) {
     const int gap = dice_int(d, 1, 40);
     p->has_source = chance(d, 20);
     if (p->has_source && chance(d, 50)) { /* all steps at once pay where they are many */
-        const double left = (large ? 1e9 : 6e6) / work_of(r);
+        const double left = (large ? 1e9 : 6e6) / random_problem_work(r);
         if (left > 1) p->steps = (uint64_t)fmin(200, (double)p->steps * (1 + (left - 1) * fabs(dice_real(d))));
     }
     if (!stack) return;
@@ -161,7 +161,7 @@ static void draw_type(dice *d, stn_problem *p) {
     p->tolerance = chance(d, 65) ? 0 : allowed[p->dtype][dice_int(d, 0, 1)];
 }
 
-void random_problem_draw(uint64_t seed, uint64_t index, bool large, random_problem *r) {
+void random_problem_draw(uint64_t seed, uint64_t index, bool large, bool wild, random_problem *r) {
     dice first = {seed}, d = {dice_next(&first) + index};
     d.state = dice_next(&d);
     do {
@@ -170,15 +170,20 @@ void random_problem_draw(uint64_t seed, uint64_t index, bool large, random_probl
         int rank = dice_int(&d, 0, 9);
         r->rank = rank < 2 ? 1 : rank < 5 ? 2 : 3;
         random_taps_draw(&d, r, large);
+        if (wild) random_wild_taps(&d, r);
         r->problem.batch = chance(&d, 70) ? 1 : (size_t)dice_int(&d, 2, 4);
         draw_extents(&d, r, large);
+        if (wild) random_wild_extents(&d, r);
         draw_steps(&d, r, large);
+        if (wild) random_wild_steps(&d, r, large);
         draw_boundaries(&d, r);
         draw_type(&d, &r->problem);
+        if (wild) random_wild_type(&d, &r->problem);
         draw_layout(&d, r);
         r->new_weights = chance(&d, 25);
         r->positive = chance(&d, 50);
         r->data = dice_next(&d) % 1000000;
         draw_more(&d, r, large);
+        if (wild) random_wild_numbers(&d, r);
     } while (!random_problem_valid(r));
 }

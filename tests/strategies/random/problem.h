@@ -14,10 +14,16 @@ typedef struct random_problem {
     bool positive;    /* data in [0, 1), as `stentor run --size` makes it, instead of [-1, 1) */
     int offset;       /* elements from an aligned address to the grids, in multiples of problem.alignment */
     uint64_t data;    /* seed of the data */
+    double amplitude; /* that the data, the source and constants past sides are multiplied by; 0: 1 */
+    int times;        /* executions, each looked at; 0: 1 */
+    bool workspace;   /* the caller's, full of NaN */
+    bool online;      /* a plan of STN_MODE_ONLINE is run as well */
 } random_problem;
 
-/* Problem `index` of `seed`. large: grids for a GPU instead of for the emulator. Always valid. */
-void random_problem_draw(uint64_t seed, uint64_t index, bool large, random_problem *r);
+/* Problem `index` of `seed`. large: grids for a GPU instead of for the emulator; wild: see wild.c. Always valid. */
+void random_problem_draw(uint64_t seed, uint64_t index, bool large, bool wild, random_problem *r);
+/* Points times steps times what a point takes: the emulator's time. */
+double random_problem_work(const random_problem *r);
 
 /* How far the taps reach: [axis][side]. */
 void random_problem_reach(const random_problem *r, int reach[3][2]);
@@ -28,8 +34,20 @@ bool random_problem_valid(const random_problem *r);
 /* ---- taps.c
  * Taps of any shape, sign and symmetry, axes without reach among them; the symbol is 1 at most. */
 void random_taps_draw(dice *d, random_problem *r, bool large);
+/* Divides the weights by the largest |symbol|, so that runs of many steps neither grow nor vanish. */
+void random_taps_normalise(random_problem *r);
 /* Other weights for the same taps, of the same symmetry or not. */
 void random_taps_reweigh(dice *d, const random_problem *r, double *weights);
+
+/* ---- wild.c
+ * What is rare in use and allowed all the same, each in some of the problems: few taps as far off as may be, weights that are 0 or lie
+ * many orders apart; axes of 1 to 5 points, of as many as taps reach, of prime numbers; hundreds of steps; weights and data near the
+ * ends of the type's range; any tolerance; several executions, workspaces of the caller's. */
+void random_wild_taps(dice *d, random_problem *r);
+void random_wild_extents(dice *d, random_problem *r);
+void random_wild_steps(dice *d, random_problem *r, bool large);
+void random_wild_type(dice *d, stn_problem *p);       /* and tolerance */
+void random_wild_numbers(dice *d, random_problem *r); /* sizes of numbers, after the steps are known; executions */
 
 /* ---- print.c
  * The problem as a `stentor run` command, after one that writes its taps; what a command line cannot say follows as a comment. */

@@ -47,6 +47,8 @@ static void simplify_layout(shrinking *s) {
 static void simplify_kind(shrinking *s) {
     random_problem next = *s->best;
     if (*s->pick >= 0) keep(s, &next, -1);
+    next = *s->best, next.times = 0, next.workspace = false, keep(s, &next, *s->pick);
+    next = *s->best, next.times = 0, keep(s, &next, *s->pick);
     next = *s->best, next.positive = true;
     if (!s->best->positive) keep(s, &next, *s->pick);
     next = *s->best, next.problem.batch = 1;

@@ -86,8 +86,7 @@ static bool kept(dice *d, shape shape, const int64_t offset[3]) {
     return shape != SHAPE_SOME || chance(d, 35);
 }
 
-/* Divides the weights by the largest |symbol|, so that runs of many steps neither grow nor vanish. */
-static void normalise(random_problem *r) {
+void random_taps_normalise(random_problem *r) {
     stn_stencil *stencil = random_problem_stencil(r);
     double sum = 0, most = stencil ? stn_stencil_max_symbol(stencil) : 0;
     for (size_t i = 0; i < r->ntaps; i++) sum += fabs(r->taps[i].weight);
@@ -124,7 +123,7 @@ void random_taps_draw(dice *d, random_problem *r, bool large) {
                 r->taps[r->ntaps++] = (stn_tap){{z, y, x}, weight(&rule, offset, seed)};
             }
     if (!r->ntaps) r->taps[r->ntaps++] = (stn_tap){{0, 0, 0}, rule.sign == SIGN_MINUS ? -1 : 1};
-    normalise(r);
+    random_taps_normalise(r);
 }
 
 void random_taps_reweigh(dice *d, const random_problem *r, double *weights) {

@@ -6,9 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "plan/accuracy.h"
 #include "plan/plan.h"
+#include "problem/stencil.h"
 #include "problem/task.h"
 
+#define ONLINE_RUNS 12
 #define TAIL 64 /* elements past a grid that are looked at on a GPU */
 
 /* A grid on both sides: `offset` elements, the grid's span, a tail. */
@@ -52,6 +55,15 @@ static bool is_clean(stn_dtype dtype, const grid *g) {
     return true;
 }
 
+/* A plan that tries others while it is executed. */
+static stn_status make_online(const random_bench *bench, const stn_problem *p, stn_plan **plan, comparison *c) {
+    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
+    options.mode = STN_MODE_ONLINE;
+    options.executions = 1000;
+    snprintf(c->parameters, sizeof c->parameters, "online");
+    return stn_plan_create(bench->context, p, &options, plan, &c->error);
+}
+
 /* A plan made for this problem's weights, or for others and then given these. `refused`: the plan keeps the others. */
 static stn_status make_plan(const random_bench *bench, const random_problem *r, const char *strategy, int pick,
                             stn_plan **plan, bool *refused, comparison *c) {
@@ -63,7 +75,8 @@ static stn_status make_plan(const random_bench *bench, const random_problem *r, 
     for (size_t i = 0; i < r->ntaps && r->new_weights; i++) others.taps[i].weight = weights[i];
     stn_stencil *first = random_problem_stencil(&others), *last = random_problem_stencil(r);
     p.stencil = first;
-    stn_status status = compare_plan(bench->context, &p, strategy, pick, plan, c);
+    stn_status status = !strcmp(strategy, RANDOM_ONLINE) ? make_online(bench, &p, plan, c)
+                                                         : compare_plan(bench->context, &p, strategy, pick, plan, c);
     if (status == STN_ERROR_INVALID_ARGUMENT && pick >= 0 && r->new_weights) { /* those weights have fewer candidates */
         stn_plan_destroy(*plan);
         status = compare_plan(bench->context, &p, strategy, -1, plan, c);
@@ -99,10 +112,30 @@ static double lost_by_cancelling(const stn_task *run, stn_pool *pool, const grid
     return c.relative_l2 > compare_bar(run, false) ? 4 * c.relative_l2 : 0;
 }
 
+/* Taps that nearly cancel on a grid of a few points, or waves that have left it, may leave an answer far below what rounding of the states
+ * before it leaves: no bar beside the answer means anything then. How far below the largest |K| to the steps it is, where that is
+ * much, or where taps of all steps fold on a grid that is smaller than they reach; infinite past the type's range. */
+static double left_over(const stn_task *run, bool wild, const grids *g, stn_dtype type, const void *expected) {
+    double sizes = 0, in = 0, out = 0, past = run->dtype == STN_F64 ? 1e300 : run->dtype == STN_F32 ? 1e38 : 6e4;
+    bool folds = false;
+    for (size_t i = 0; i < run->ntaps; i++) sizes += fabs(run->taps[i].weight);
+    for (int axis = 0; axis < 3; axis++)
+        folds = folds || (double)stn_task_reach(run, axis) * (double)run->steps > (double)run->n[axis];
+    const double most = fmin(sizes, stn_taps_max_symbol(run->ntaps, run->taps));
+    const unsigned char *points = g->in.sent + g->in.before;
+    for (int64_t i = stn_task_span(run, false); i-- > 0;)
+        in = fmax(in, fabs(element(run->dtype, points, i))); /* NaN between points is passed over */
+    for (int64_t i = stn_task_span(run, true); i-- > 0;) out = fmax(out, fabs(element(type, expected, i)));
+    const double largest = pow(most, (double)run->steps) * in, above = largest / out;
+    if (!(fmax(largest, out) < past)) return INFINITY;
+    return above > (folds ? 4 : wild ? 100 : INFINITY) ? above : 1;
+}
+
 /* The state after `steps` steps, at `got`. */
-static const char *look_at_state(const stn_task *task, stn_pool *pool, bool fused, uint64_t steps, const grids *g,
-                                 const void *got, comparison *c) {
+static const char *look_at_state(const stn_plan *plan, stn_pool *pool, bool fused, bool wild, uint64_t steps,
+                                 const grids *g, const void *got, comparison *c) {
     stn_dtype type;
+    const stn_task *task = &plan->task;
     stn_task run = *task;
     run.steps = steps, run.snapshots = 1;
     void *expected = compare_answer_source(&run, pool, fused, g->in.sent + g->in.before,
@@ -110,9 +143,13 @@ static const char *look_at_state(const stn_task *task, stn_pool *pool, bool fuse
     if (!expected) return "memory";
     compare_measure(&run, got, type, expected, c);
     c->bar = compare_bar(&run, fused);
+    c->bar = fmax(c->bar * left_over(&run, wild, g, type, expected), wild ? 1.5 * c->predicted : 0);
+    if (plan->estimate.stepping || plan->online)
+        c->bar = fmax(c->bar, stn_error_bar(&run, true)); /* some of the grid, or all */
     if (task->dtype == STN_F16) c->bar = fmax(c->bar, 2 * c->rounding);
     if (task->dtype == STN_F16 && !compare_good(c))
         c->bar = fmax(c->bar, lost_by_cancelling(&run, pool, g, type, expected));
+    if (isinf(c->bar)) c->relative_l2 = c->point = 0, c->all_written = true; /* all may be infinite, or NaN */
     free(expected);
     return NULL;
 }
@@ -127,12 +164,13 @@ static bool gaps_are_clean(const stn_task *task, const grid *g) {
 }
 
 /* The plan's own task holds the weights that count. */
-static const char *look(const stn_task *task, stn_pool *pool, bool fused, const grids *g, comparison *c) {
+static const char *look(const stn_plan *plan, stn_pool *pool, bool fused, bool wild, const grids *g, comparison *c) {
+    const stn_task *task = &plan->task;
     const bool kept = task->in_place || !memcmp(g->in.host, g->in.sent, g->in.bytes);
     const grid *to = task->in_place ? &g->in : &g->out;
     for (uint64_t k = 1; k <= task->snapshots; k++) {
         const size_t at = to->before + (size_t)(k - 1) * (size_t)task->snapshot_stride * to->element;
-        const char *wrong = look_at_state(task, pool, fused, k * task->steps, g, to->host + at, c);
+        const char *wrong = look_at_state(plan, pool, fused, wild, k * task->steps, g, to->host + at, c);
         if (wrong) return wrong;
         if (!compare_good(c)) break;
     }
@@ -145,6 +183,12 @@ static const char *look(const stn_task *task, stn_pool *pool, bool fused, const 
                             : "points unwritten, or padding written";
 }
 
+/* Points times the amplitude; NaN stays. */
+static void amplify(const random_problem *r, const stn_task *task, const grid *g) {
+    for (size_t i = 0; r->amplitude > 0 && i < g->bytes / g->element; i++)
+        set_element(task->dtype, g->host, (int64_t)i, r->amplitude * element(task->dtype, g->host, (int64_t)i));
+}
+
 /* Small beside the data, so that many steps' sums of it stay small too. */
 static double draw_source(dice *d) { return dice_real(d) / 64; }
 
@@ -153,10 +197,12 @@ static bool grids_make(const random_bench *bench, const random_problem *r, const
     dice d = {r->data};
     if (!grid_make(bench, task, false, r->offset, &g->in, error)) return false;
     compare_fill(task, r->positive ? draw_positive : dice_real, &d, g->in.host + g->in.before);
+    amplify(r, task, &g->in);
     if (!grid_send(bench, &g->in, error)) return false;
     if (task->source) {
         if (!grid_make(bench, task, false, r->offset, &g->source, error)) return false;
         compare_fill(task, draw_source, &d, g->source.host + g->source.before);
+        amplify(r, task, &g->source);
         if (!grid_send(bench, &g->source, error)) return false;
     }
     return task->in_place ||
@@ -167,8 +213,22 @@ static bool grid_fetch(const random_bench *bench, grid *g, stn_error *error) {
     return !g->device || stn_memory_download(bench->context, g->host, g->device, g->bytes, error) == STN_OK;
 }
 
+/* NULL after an error. */
+static void *dirty_workspace(const random_bench *bench, const stn_plan *plan, stn_error *error) {
+    const size_t bytes = stn_plan_workspace_size(plan);
+    void *device = NULL, *host = malloc(bytes + 1);
+    if (host && stn_memory_alloc(bench->context, bytes + 1, &device, error) == STN_OK) {
+        memset(host, 0xff, bytes + 1);
+        stn_memory_upload(bench->context, device, host, bytes, error);
+    }
+    free(host);
+    return device;
+}
+
+/* One execution; a plan may have been executed before. */
 static const char *run(const random_bench *bench, const random_problem *r, stn_plan *plan, bool fused, comparison *c) {
     grids g = {0};
+    void *workspace = NULL;
     const stn_task *task = &plan->task;
     const char *wrong = "a call failed";
     bool good = grids_make(bench, r, task, &g, &c->error);
@@ -179,10 +239,13 @@ static const char *run(const random_bench *bench, const random_problem *r, stn_p
         e.out = (char *)to->device + to->before;
         if (task->source) e.source = (char *)g.source.device + g.source.before;
     }
+    if (good && r->workspace) good = (workspace = dirty_workspace(bench, plan, &c->error)) != NULL;
+    e.workspace = workspace;
     good = good && stn_plan_run(plan, &e, &c->error) == STN_OK &&
            stn_synchronize(bench->context, NULL, &c->error) == STN_OK && grid_fetch(bench, &g.in, &c->error) &&
            grid_fetch(bench, &g.out, &c->error) && grid_fetch(bench, &g.source, &c->error);
-    if (good) wrong = look(task, bench->pool, fused, &g, c);
+    if (good) wrong = look(plan, bench->pool, fused, r->amplitude > 0, &g, c);
+    stn_memory_free(bench->context, workspace);
     grid_clear(bench, &g.in);
     grid_clear(bench, &g.out);
     grid_clear(bench, &g.source);
@@ -191,7 +254,10 @@ static const char *run(const random_bench *bench, const random_problem *r, stn_p
 
 void random_trial(const random_bench *bench, const random_problem *r, const char *strategy, int pick,
                   random_outcome *outcome) {
-    const bool fused = strcmp(strategy, "direct") != 0; /* which steps in the data's type, as the host does */
+    /* These step in the data's type. */
+    const bool fused = strcmp(strategy, "direct") != 0 && strcmp(strategy, "host") != 0;
+    random_problem own = *r;
+    const int times = !strcmp(strategy, RANDOM_ONLINE) ? ONLINE_RUNS : r->times ? r->times : 1;
     stn_plan *plan = NULL;
     bool refused;
     memset(outcome, 0, sizeof *outcome);
@@ -200,7 +266,9 @@ void random_trial(const random_bench *bench, const random_problem *r, const char
     if (status == STN_ERROR_UNSUPPORTED || none)
         outcome->verdict = RANDOM_REFUSED;
     else {
-        outcome->what = status == STN_OK ? run(bench, r, plan, fused, &outcome->c) : "no plan was made";
+        outcome->what = status == STN_OK ? NULL : "no plan was made";
+        for (int i = 0; status == STN_OK && !outcome->what && i < times; i++, own.data++)
+            outcome->what = run(bench, &own, plan, fused, &outcome->c);
         outcome->verdict = outcome->what ? RANDOM_WRONG : RANDOM_RIGHT;
     }
     stn_plan_destroy(plan);
@@ -245,15 +313,20 @@ size_t random_strategies(const random_bench *bench, const random_problem *r, cha
         if (!known && count < most) snprintf(names[count++], 32, "%s", row->strategy->name);
     }
     stn_plan_destroy(plan);
+    if (r->online && count < most) snprintf(names[count++], 32, "%s", RANDOM_ONLINE);
+    return count;
+}
+
+int random_candidates(const random_bench *bench, const random_problem *r, const char *strategy, bool all) {
+    stn_plan *plan = rank(bench, r, strategy);
+    int count = 0;
+    if (plan && all) stn_plan_rank(plan, strategy, STN_PLAN_RANKING);
+    for (size_t i = 0; plan && i < plan->ranked; i++) count += plan->ranking[i].applies;
+    stn_plan_destroy(plan);
     return count;
 }
 
 int random_pick(const random_bench *bench, const random_problem *r, const char *strategy, dice *d) {
-    int kind = dice_int(d, 0, 9), pick = -1, count = 0;
-    stn_plan *plan = kind < 4 ? NULL : rank(bench, r, strategy);
-    if (plan && kind == 9) stn_plan_rank(plan, strategy, STN_PLAN_RANKING);
-    for (size_t i = 0; plan && i < plan->ranked; i++) count += plan->ranking[i].applies;
-    if (count) pick = dice_int(d, 0, count - 1) + (kind == 9 ? COMPARE_MEASURED : 0);
-    stn_plan_destroy(plan);
-    return pick;
+    const int kind = dice_int(d, 0, 9), count = kind < 4 ? 0 : random_candidates(bench, r, strategy, kind == 9);
+    return count ? dice_int(d, 0, count - 1) + (kind == 9 ? COMPARE_MEASURED : 0) : -1;
 }

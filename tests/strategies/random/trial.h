@@ -23,7 +23,10 @@ void random_trial(const random_bench *bench, const random_problem *r, const char
 
 /* The names of the strategies that serve the problem, in the table's order or not; returns how many, at most `most`. */
 #define RANDOM_STRATEGIES 16
+#define RANDOM_ONLINE "online" /* in place of a strategy: a plan that changes it between executions */
 size_t random_strategies(const random_bench *bench, const random_problem *r, char names[][32], size_t most);
+/* How many candidates a strategy has; all: those that are only worth measuring too. */
+int random_candidates(const random_bench *bench, const random_problem *r, const char *strategy, bool all);
 /* A candidate of that strategy: mostly the planner's choice or one of those that it chooses from. */
 int random_pick(const random_bench *bench, const random_problem *r, const char *strategy, dice *d);
 
