@@ -37,7 +37,6 @@ static bool told(const char *call, stn_status status, const stn_error *error) {
 
 /* ---- memory -------------------------------------------------------------------------------------------------------- */
 
-/* Only as large as asked for, so that a sanitizer or the emulator finds what leaves it. */
 static void *memory(size_t bytes, size_t offset) {
     void *device = NULL;
     unsigned char *zeros = calloc(1, bytes + offset + 1);
@@ -46,8 +45,6 @@ static void *memory(size_t bytes, size_t offset) {
     free(zeros);
     return device;
 }
-
-/* ---- options ------------------------------------------------------------------------------------------------------- */
 
 static stn_plan_options some_options(dice *d, bool run) {
     stn_plan_options o = STN_PLAN_OPTIONS_INIT;
@@ -63,7 +60,7 @@ static stn_plan_options some_options(dice *d, bool run) {
     return o;
 }
 
-static void look_at_plan(dice *d, stn_plan *plan, const stn_plan_options *options) {
+static void look_at_plan(dice *d, stn_plan *plan) {
     stn_error error = {0};
     char *text = NULL;
     if (told("describe",
@@ -74,7 +71,7 @@ static void look_at_plan(dice *d, stn_plan *plan, const stn_plan_options *option
     stn_kernel_info info;
     const size_t index = bad_size(d);
     told("kernel", stn_plan_kernel(plan, index, &info, &error), &error);
-    (void)options, (void)stn_plan_predicted_seconds(plan), (void)stn_plan_strategy(plan);
+    (void)stn_plan_predicted_seconds(plan), (void)stn_plan_strategy(plan);
 }
 
 /* ---- stencils ------------------------------------------------------------------------------------------------------ */
@@ -256,15 +253,13 @@ static void stencil_work(dice *d) {
     const stn_status status = stn_plan_create(context, &p, &options, &plan, &error);
     if (told("plan", status, &error) != (plan != NULL)) complain("the plan", &error);
     if (plan && !valid) complain("a plan of no problem", &error);
-    if (plan) look_at_plan(d, plan, &options);
+    if (plan) look_at_plan(d, plan);
     if (plan && chance(d, 30)) reweigh(d, plan, &task);
     if (plan && run) execute(d, plan, &task);
     stn_plan_destroy(plan);
     stn_task_clear(&task);
     stn_stencil_destroy(stencil);
 }
-
-/* ---- transforms and layers ----------------------------------------------------------------------------------------- */
 
 static void transform_work(dice *d) {
     stn_transform t = STN_TRANSFORM_INIT;
@@ -289,7 +284,7 @@ static void transform_work(dice *d) {
     const stn_status status = stn_plan_create_fft(context, &t, &options, &plan, &error);
     if (told("fft plan", status, &error) != (plan != NULL)) complain("the plan", &error);
     if (plan && !valid) complain("a plan of no transform", &error);
-    if (plan) look_at_plan(d, plan, &options);
+    if (plan) look_at_plan(d, plan);
     if (plan && told("weights", stn_plan_set_weights(plan, 1, &(double){1}, &error), &error))
         complain("weights", &error);
     if (plan && told("run", stn_plan_execute(plan, NULL, NULL, NULL, &error), &error)) complain("run", &error);
@@ -321,17 +316,16 @@ static void layer_work(dice *d) {
     const stn_status status = stn_plan_create_spectral_conv(context, &c, &options, &plan, &error);
     if (told("layer plan", status, &error) != (plan != NULL)) complain("the plan", &error);
     if (plan && !valid) complain("a plan of no layer", &error);
-    if (plan) look_at_plan(d, plan, &options);
+    if (plan) look_at_plan(d, plan);
     if (plan && told("run", stn_plan_execute(plan, NULL, NULL, NULL, &error), &error)) complain("run", &error);
     stn_plan_destroy(plan);
 }
 
-/* ---- the rest ------------------------------------------------------------------------------------------------------ */
-
 static void rest(dice *d) {
     stn_error error = {0};
     void *pointer = NULL;
-    told("alloc", stn_memory_alloc(context, bad_size(d), &pointer, &error), &error);
+    const size_t bytes = bad_size(d); /* what is there may be filled by tests of malloc, which takes long */
+    told("alloc", stn_memory_alloc(context, bytes >> 20 && !(bytes >> 40) ? 1 : bytes, &pointer, &error), &error);
     stn_memory_free(context, pointer);
     char junk[64], *text = NULL;
     for (size_t i = 0; i < sizeof junk; i++) junk[i] = (char)dice_int(d, 0, 255);
@@ -351,14 +345,13 @@ static void rest(dice *d) {
     told("no plan", stn_plan_describe(NULL, STN_TEXT, &text, &error), &error);
     told("no plan", stn_plan_set_weights(NULL, 1, &(double){1}, &error), &error);
     (void)stn_plan_workspace_size(NULL), (void)stn_plan_kernel_count(NULL), (void)stn_plan_strategy(NULL);
-    (void)stn_stencil_rank(NULL), (void)stn_stencil_tap_count(NULL), (void)stn_stencil_taps(NULL);
+    (void)stn_stencil_tap_count(NULL), (void)stn_stencil_taps(NULL);
     stn_context *other = NULL;
     stn_context_options o = STN_CONTEXT_OPTIONS_INIT;
     o.device = chance(d, 50) ? STN_DEVICE_HOST : chance(d, 50) ? bad_int(d) % 1000 : 500;
     o.threads = chance(d, 50) ? 1 : bad_int(d) % 5;
     o.cache_dir = ":memory:";
     o.arch = chance(d, 80) ? NULL : bad_name(d);
-    if (chance(d, 10)) o.struct_size = bad_struct_size(d, sizeof o);
     if (told("context", stn_context_create(&o, &other, &error), &error) != (other != NULL))
         complain("a context", &error);
     stn_context_destroy(other);
