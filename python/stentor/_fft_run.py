@@ -13,7 +13,7 @@ from ._filter import apart, moving, regular
 from ._handle import make_plan
 from ._library import ffi, lib
 from ._memo import recall, remember
-from ._problem import DTYPES, ITEM_SIZES, Layout, batch_of, loop_offsets, split_axes
+from ._problem import DTYPES, ITEM_SIZES, Layout, batch_of, in_turns, loop_offsets, split_axes
 from ._quick import quick, remember_tensor
 from ._scratch import Prepared, rounded
 from ._sweep import Sweep
@@ -65,9 +65,9 @@ class Transform:
         self.handle = make_plan(context(device), lib.stn_plan_create_fft, work, tune='estimate')
         sizes = [ITEM_SIZES[real] * (1 if piece.kind == side else 2) for side in ('r2c', 'c2r')]
         self.workspace = self.handle.workspace
-        self.turns = [(a * sizes[0], b * sizes[1]) for a, b in zip(loop_offsets(split.loop, piece.source),
-                                                                   loop_offsets(split.loop, piece.target))]
-        self.run = self._loop if split.loop else self.handle.run
+        turns = [(a * sizes[0], b * sizes[1]) for a, b in zip(loop_offsets(split.loop, piece.source),
+                                                              loop_offsets(split.loop, piece.target))]
+        self.run = in_turns(self.handle.run, turns) if split.loop else self.handle.run
 
     def _move(self, piece: Piece) -> Piece:
         """The same with the axes that are transformed behind all others, for which arrays are copied there and back."""
@@ -84,10 +84,6 @@ class Transform:
         x, moved = np.ascontiguousarray(x.transpose(self.order)), np.empty(self.shape, result.dtype)
         self.handle.run_arrays(x, moved)
         result.transpose(self.order)[...] = moved
-
-    def _loop(self, source: int, target: int, stream: int, workspace: int) -> None:
-        for a, b in self.turns:
-            self.handle.run(source + a, target + b, stream, workspace)
 
 
 class Job:

@@ -1,6 +1,6 @@
 """A stencil over some axes of a strided array, as plans of the library: up to three axes and one batch stride each."""
 
-from typing import List, NamedTuple, Optional, Sequence, Tuple
+from typing import Callable, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 
@@ -95,6 +95,15 @@ def merged(request: 'Request') -> 'Request':
                for each in (request.source, request.target)]
     axes = tuple(runs.index([axis]) for axis in request.axes)
     return request._replace(axes=axes, source=layouts[0], target=layouts[1])
+
+
+def in_turns(run: Callable, turns: Sequence[Tuple[int, int]]) -> Callable:
+    """`run` at each turn of the loops. No method of what holds it: such circles keep a plan until Python looks for them, and a plan
+    that goes while a stream is captured ends the capture."""
+    def each(source: int, target: int, *where: int) -> None:
+        for a, b in turns:
+            run(source + a, target + b, *where)
+    return each
 
 
 def loop_offsets(loop: Sequence[int], layout: Layout):

@@ -2,10 +2,8 @@
 
 from typing import Optional
 
-import numpy as np
-
 from ._context import context
-from ._problem import ITEM_SIZES, Request, loop_offsets, merged, split_axes, stencil_plan
+from ._problem import ITEM_SIZES, Request, in_turns, loop_offsets, merged, split_axes, stencil_plan
 
 
 class Sweep:
@@ -20,15 +18,7 @@ class Sweep:
         self.handle = stencil_plan(context(device), request, split, strategy)
         self.run, self.run_arrays, self.workspace = self.handle.run, self.handle.run_arrays, self.handle.workspace
         if split.loop:
-            self._turns = [(a * size, b * size) for a, b in zip(loop_offsets(split.loop, request.source),
-                                                                loop_offsets(split.loop, request.target))]
-            self.run, self.run_arrays = self._loop, self._loop_arrays
-
-    def _loop(self, source: int, target: int, stream: int = 0, workspace: int = 0) -> None:
-        for a, b in self._turns:
-            self.handle.run(source + a, target + b, stream, workspace)
-
-    def _loop_arrays(self, source: np.ndarray, target: np.ndarray) -> None:
-        first, second = source.ctypes.data, target.ctypes.data
-        for a, b in self._turns:
-            self.handle.run_host(first + a, second + b)
+            turns = [(a * size, b * size) for a, b in zip(loop_offsets(split.loop, request.source),
+                                                          loop_offsets(split.loop, request.target))]
+            self.run, at_addresses = in_turns(self.handle.run, turns), in_turns(self.handle.run_host, turns)
+            self.run_arrays = lambda source, target: at_addresses(source.ctypes.data, target.ctypes.data)

@@ -1,6 +1,7 @@
 """GPU memory of somebody else's: allocated by the driver itself, and described by __cuda_array_interface__ or as CuPy does."""
 import contextlib
 import ctypes
+import gc
 import os
 import sys
 import types
@@ -62,7 +63,9 @@ class Stream:
 
     @contextlib.contextmanager
     def captured(self, graph):
-        """What is done on it meanwhile becomes the graph."""
+        """What is done on it meanwhile becomes the graph. Garbage goes first, as with torch.cuda.graph: memory that is freed meanwhile
+        would end the capture."""
+        gc.collect()
         call('cuStreamBeginCapture_v2', ctypes.c_void_p(self.ptr), 0)
         made = ctypes.c_void_p()
         try:

@@ -225,6 +225,28 @@ class Plans(unittest.TestCase):
         self.assertEqual(stentor.Plan((8, 8), HEAT).device, 'cuda:0')
 
 
+class Forgotten(unittest.TestCase):
+    def test_plans_go_at_once(self):
+        """Not when Python looks for circles, which may be while a stream is captured: what is freed then would end the capture."""
+        def ours():
+            return [each for each in gc.get_objects() if type(each).__module__ == 'stentor._handle']
+
+        x = stentor.to_device(np.random.default_rng(5).standard_normal((4, 3, 5, 3, 4)))
+        stentor.clear_cache()
+        gc.collect()
+        before = len(ours())
+        gc.disable()
+        try:
+            for axes in ((1, 3), (0, 2), (4, 0)):  # some with loops around them
+                stentor.gaussian_filter(x, 0.8, axes=axes)
+                stentor.fft.rfftn(x, axes=axes)
+            self.assertGreater(len(ours()), before)
+            stentor.clear_cache()
+            self.assertEqual(len(ours()), before)
+        finally:
+            gc.enable()
+
+
 class Streams(unittest.TestCase):
     """On the caller's stream: the stand-in driver's own streams show it."""
 
