@@ -25,10 +25,9 @@ static const struct {
 #define CHAIN 5.1e-6
 #define TERMS_OF_TILES 0.4
 #define NARROW_F16 0.5
-/* One step of many taps, columns in parts and rows in three rungs: what bytes come at, over other planes' rate. By bytes, cycles of shared memory
- * and instructions beside the timed rows of "Dense taps" in bench/results/2026-11-23-spectral-2.md it would be 1.4 and more: until it is timed, tiles
- * that were come first where they are near. */
-#define IN_PARTS 1.09
+/* One step of many taps, columns in parts and rows in three rungs: what bytes come at, over other planes' rate. The timed rows of
+ * "Dense taps" in bench/results/2026-11-23-spectral-2.md would have 1.5; but tiles were timed at 0.86 of their estimates, too. */
+#define IN_PARTS 1.22
 /* What they err by in f32, over what whole columns do, whose longest rungs form powers of their roots: found 6.1e-7 and 5.7e-7 by the emulator, of
  * 2304 x 4096 numbers from 0 to 1 and random taps of radius 60, wrap and reflect, where whole ones are predicted at 1.1e-6. */
 #define SHORT_LINES 0.75
