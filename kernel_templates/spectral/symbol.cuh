@@ -118,23 +118,12 @@ __device__ __forceinline__ complex<double> sum_of(complex<double> less, complex<
     if (size_of(away) == 0.0) return {static_cast<double>(a.steps), 0.0};
     return less * inverse_of(away);
 }
-// The same where nothing asks for K^T: S_m = 1 + K + .. + K^(m-1) by itself, K^m = 1 - (1 - K) S_m, over the bits of T: S_2m = S_m (1 + K^m),
-// S_(m+1) = S_m + K^m. No division, no branch, and each K^m may err by a rounding of 1.
-template <class V>
-__device__ __forceinline__ V sum_of_powers(V away, const symbol_arguments &a) {
-    V sum = once_of(V{});
-#pragma unroll 1
-    for (int bit = 62 - __clzll(static_cast<long long>(a.steps)); bit >= 0; bit--) {
-        sum = sum + sum * once_of(away * sum);
-        if (a.steps >> bit & 1) sum = sum + once_of(away * sum);
-    }
-    return sum;
-}
 // What a point's frequency is multiplied by.
 template <class V>
 __device__ __forceinline__ V factor_of(V away, const symbol_arguments &a) {
     if constexpr (SYMBOL_SUM) {
-        return sum_of_powers(away, a);
+        const power<V> all = power_of(away, a);
+        return sum_of(all.less, away, a);
     } else {
         return taken_of(away, a);
     }
