@@ -79,11 +79,10 @@ constexpr int SPARSE_PARTS = 1;     // of a weight, of 11 bits each
 constexpr int SPARSE_SPLIT = 0;     // but of lines: of f32 what an element leaves of 11 bits is multiplied too
 constexpr int SPARSE_ABREAST =
     0;                           // sparse_tile, sparse_line: columns of products lie side by side, not below each other
-constexpr int SPARSE_WHOLE = 0;  // what is read comes in whole lines of memory, 2: in pairs of them; 3: sparse_roll
+constexpr int SPARSE_WHOLE = 0;  // what is read comes in whole lines of memory, 2: in pairs of them
 constexpr int SPARSE_APART = 0;  // sparse_line: a block's tiles lie as far apart as there are blocks
 constexpr int SPARSE_BESIDE =
-    1;  // sparse_line: columns side by side, 1, 2 or 4 (abreast all 8 are); sparse_walk, _straight, _roll: warps
-constexpr int SPARSE_ROWS = 16;  // sparse_roll: of a block's tile; STAGES: on their way to registers
+    1;  // sparse_line: columns side by side, 1, 2 or 4 (abreast all 8 are); sparse_walk, sparse_straight: warps
 constexpr int SPARSE_WALKS = 0;  // sparse_straight: a block has several tiles of a plane
 constexpr int SPARSE_HELD = 8;   // rows of taps in registers at once, at most
 constexpr int SPARSE_ROW_FIRST[3] = {

@@ -88,13 +88,6 @@ __device__ __forceinline__ void load_run(unsigned (&to)[2], const unsigned *from
 __device__ __forceinline__ void load_run(unsigned (&to)[4], const unsigned *from) {
     asm("ld.global.nc.v4.u32 {%0,%1,%2,%3}, [%4];" : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3]) : "l"(from));
 }
-// The same, not moved past a store: asked for here, however much later the words are needed.
-__device__ __forceinline__ void load_run_here(unsigned (&to)[2], const unsigned *from) {
-    asm("ld.global.v2.u32 {%0,%1}, [%2];" : "=r"(to[0]), "=r"(to[1]) : "l"(from));
-}
-__device__ __forceinline__ void load_run_here(unsigned (&to)[4], const unsigned *from) {
-    asm("ld.global.v4.u32 {%0,%1,%2,%3}, [%4];" : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3]) : "l"(from));
-}
 __device__ __forceinline__ void store_run(double *to, const double (&from)[1]) {
     asm volatile("st.global.f64 [%0], %1;" ::"l"(to), "d"(from[0]));
 }

@@ -149,18 +149,3 @@ __device__ __forceinline__ void store_tile(const tile_arguments &a, STORED *grid
             store_some(to, four, a.nx - x - right);
     }
 }
-
-// ---- what sparse_straight and sparse_roll read straight from memory: each lane its own words, 16 bytes of 128 columns of a row
-constexpr int SEGMENT_POINTS = 128;
-
-// Words that a lane reads of a row for product k, and the point of the window that they begin at.
-__device__ __forceinline__ constexpr int words_of(int k) { return 2 * k + 1 < HALVES ? 4 : 2; }
-__device__ __forceinline__ int point_of(int k, int t) {
-    return (t / 2 * words_of(k) + t % 2 * 4 * HALVES + 8 * k) * POINTS_OF_WORD;
-}
-
-// The point of a grid nx wide that x stands for, or what may be read in its place.
-__device__ __forceinline__ long long inside_of(long long x, long long nx) {
-    if (x >= 0 && x < nx) return x;
-    return repeats<X_SIDE_LOW, X_SIDE_HIGH>() ? fold_far<X_SIDE_LOW, X_SIDE_HIGH>(x, nx) : x < 0 ? 0 : nx - SLOT;
-}

@@ -18,10 +18,17 @@
 #include "sparse/rows.cuh"
 
 constexpr int COUNT = SPARSE_ROW_COUNT[0], READ = COUNT + RUN - 1;  // rows of taps, rows that a warp reads
+constexpr int SEGMENT_POINTS = 128;
 constexpr bool LINE = RANK == 1;
 static_assert(!EXPECTED_HEADER || (VECTOR > 1 && !mirrors<X_SIDE_LOW, X_SIDE_HIGH>()), "16 bytes lie side by side");
 static_assert(!LINE || !SPARSE_WALKS, "tiles of a plane");
 static_assert(WARPS % BESIDE == 0 && (!LINE || BESIDE == 1), "warps in whole rows");
+
+// Words that a lane reads of a row for product k, and the point of the window that they begin at.
+__device__ __forceinline__ constexpr int words_of(int k) { return 2 * k + 1 < HALVES ? 4 : 2; }
+__device__ __forceinline__ int point_of(int k, int t) {
+    return (t / 2 * words_of(k) + t % 2 * 4 * HALVES + 8 * k) * POINTS_OF_WORD;
+}
 
 // What a warp reads.
 struct row_words {
@@ -42,6 +49,12 @@ struct row_words {
         });
     }
 };
+
+// The point of a grid nx wide that x stands for, or what may be read in its place.
+__device__ __forceinline__ long long inside_of(long long x, long long nx) {
+    if (x >= 0 && x < nx) return x;
+    return repeats<X_SIDE_LOW, X_SIDE_HIGH>() ? fold_far<X_SIDE_LOW, X_SIDE_HIGH>(x, nx) : x < 0 ? 0 : nx - SLOT;
+}
 
 // x: of the warp's first output; y: of the first row that it reads.
 __device__ __forceinline__ void read_rows(row_words &rows, const tile_arguments &a, const STORED *in, long long x,

@@ -19,12 +19,14 @@
  * bandwidth, of planes beside cycles of a multiprocessor that a point takes, which nothing hides (f32 takes 0.095 ms more than f16
  * for 0.42 GB more, and both 0.03 besides, in one wave of blocks as in seven), and of lines, and such as share their tiles. Straight from
  * memory (bench/results/2026-11-23-sparse-4.md): parts of the copy bandwidth, of what the second level cache answers in its terms, what a
- * launch takes besides, and how much longer it takes in f16 in blocks of more than SMALL warps. How much longer separable terms take in 3D: 27 taps in f16
+ * launch takes besides, and how much longer it takes in f16 in blocks of more than SMALL warps. Of sparse_walk in small blocks (the same file, times of
+ * `tune` less the 6% that they are above the bench's): parts of the copy bandwidth, and of rows that two blocks look at those that memory
+ * answers twice; with a tile a block, how many warps of a multiprocessor ask for as much as memory answers. How much longer separable terms take in 3D: 27 taps in f16
  * took 3.48 and 3.69 ms where 2.53 and 2.55 were expected (bench/results/2026-11-23-planning-2.md); and the part of a plane's copy that solids reach, whose
  * boxes of 27 taps took 3.33 to 4.16 where 2.94 to 3.71 were. */
 static const struct {
-    double faster, tensor, memory, abreast, whole, aside, line, apart, straight, second, begin, large, shared, fewer,
-        alone, start, elements, split, brick, solid;
+    double faster, tensor, memory, abreast, whole, aside, line, apart, straight, second, begin, large, small, twice,
+        once, shared, fewer, alone, start, elements, split, brick, solid;
 } rates = {.faster = 1.45,
            .tensor = 1,
            .memory = 0.72,
@@ -37,6 +39,9 @@ static const struct {
            .second = 1.12,
            .begin = 5e-6,
            .large = 1.1,
+           .small = 0.925,
+           .twice = 0.27,
+           .once = 20.2,
            .shared = 0.55,
            .fewer = 0.35,
            .alone = 0.45,
@@ -48,9 +53,11 @@ static const struct {
 #define FULL 16.0 /* warps */
 #define FULL_STRAIGHT 24.0
 #define SMALL 4            /* warps of a block */
-#define UNTIMED 1.15       /* walks of sparse_straight, and sparse_roll: for --tune, until a GPU has run them */
-#define UNTIMED_SHORT 1.08 /* the same of sparse_walk in small blocks */
-#define MEMORY_LINE 128    /* bytes */
+#define UNTIMED 1.15       /* walks of sparse_straight: for --tune, until a GPU has run them */
+#define UNTIMED_SHORT 1.08 /* the same of sparse_walk in small blocks, but in f16 of TIMED_LEAST rows of taps or more */
+#define TIMED_LEAST 5
+#define TIMED_MOST 7
+#define MEMORY_LINE 128 /* bytes */
 
 /* Of a warp's tile of 16 x 64 points: products of 16 words, and cycles in which shared memory answers it, 128 bytes each. */
 typedef struct warp_work {
@@ -107,12 +114,6 @@ static warp_work work_of(const stn_task *task, const sparse_shape *shape) {
     if (shape->terms) return chain_work(task, shape);
     if (!sparse_rows_of(task, shape->fused, &rows)) return work;
     if (task->rank == 1) return line_work(task, shape);
-    if (sparse_rolls(shape)) { /* each row that is read is multiplied with all rows of taps */
-        const double read = shape->apart + rows.all - 1;
-        work.products = read * rows.all * (shape->halves / 2.0) * shape->parts;
-        work.words = read * 32 * 2 * shape->halves;
-        return work;
-    }
     work.products = RUN * rows.all * (shape->halves / 2.0) * sparse_products_of_part(task, shape);
     for (int d = 0; d < rows.planes; d++)
         for (int at = 0; at < rows.count[d]; at += shape->held) {
@@ -166,16 +167,36 @@ static double straight_seconds(const stn_task *task, const stn_machine *machine,
                                double tensor) {
     const double bytes = (double)(stn_task_points(task) * (int64_t)stn_dtype_size(task->dtype));
     const double wide = 128.0 * shape->beside * (double)stn_dtype_size(task->dtype);
-    const double below = shape->beside ? 8.0 * shape->warps / shape->beside : 0,
-                 tall = sparse_rolls(shape) ? shape->apart : below;
+    const double tall = shape->beside ? 8.0 * shape->warps / shape->beside : 0;
     const double rows = sparse_reach(task, shape, 1, 0) + sparse_reach(task, shape, 1, 1);
     const double again = tall ? (1 + rows / tall) * (1 + 64 / wide) : 1;
     const double fewer = pow(fmax(1, FULL_STRAIGHT / (shape->warps * shape->blocks)), rates.fewer);
     const double large = shape->warps > SMALL && task->dtype == STN_F16 ? rates.large : 1;
     double memory =
         fmax(2 / rates.straight, (1 + again) / rates.second * fewer * large) * bytes / machine->copy_bandwidth;
-    const double untimed = shape->walk > 1 || sparse_rolls(shape) ? UNTIMED : 1;
+    const double untimed = shape->walk > 1 ? UNTIMED : 1;
     return untimed * (rates.begin + (sparse_splits(task) ? 0.9 * (memory + tensor) : hypot(memory, tensor)));
+}
+
+/* A launch of sparse_walk in small blocks. Those that have several tiles copy the next ones while they compute; those with one wait first
+ * and compute then, so the fewer their warps are, the less they ask for. */
+static double short_seconds(const stn_task *task, const stn_machine *machine, const sparse_shape *shape,
+                            double tensor) {
+    const double bytes = 2 * (double)(stn_task_points(task) * (int64_t)stn_dtype_size(task->dtype));
+    const double copy = bytes / machine->copy_bandwidth, warps = shape->warps * shape->blocks;
+    if (shape->stages == 1) return rates.begin + fmax(copy / rates.straight, copy * rates.once / warps + tensor);
+    const double rows = SPARSE_WALK_ROWS * shape->warps / shape->beside * shape->walk;
+    const double again = (sparse_reach(task, shape, 1, 0) + sparse_reach(task, shape, 1, 1)) / rows;
+    const double fewer = pow(fmax(1, FULL / warps), rates.fewer);
+    const double memory = copy / rates.small * (1 + rates.twice * again / 2);
+    return rates.begin + fewer * cbrt(pow(memory, 3) + pow(tensor, 3));
+}
+
+/* Grids that multiprocessors take in one wave were not. */
+static bool short_is_timed(const stn_task *task, const sparse_shape *shape, double waves) {
+    sparse_rows rows;
+    if (waves < 2 || task->dtype != STN_F16 || !sparse_rows_of(task, shape->fused, &rows)) return false;
+    return rows.all >= TIMED_LEAST && rows.all <= TIMED_MOST;
 }
 
 double sparse_faces(const stn_task *task, const stn_machine *machine, const sparse_shape *shape) {
@@ -213,7 +234,10 @@ void sparse_cost_beside(const stn_task *task, const stn_machine *machine, const 
                    machine->multiprocessors / (rates.alone * rates.faster * machine->flops[e->unit]);
     double least = waves * shape->walk * alone + rates.start / machine->clock;
     double launch = fmax(beside(task, shape, memory, tensor, shared) / launches, least);
-    if (sparse_is_short(task, shape)) launch *= UNTIMED_SHORT;
+    if (sparse_is_short(task, shape))
+        launch = short_is_timed(task, shape, waves)
+                     ? fmax(short_seconds(task, machine, shape, tensor / launches), least)
+                     : launch * UNTIMED_SHORT;
     if (sparse_is_straight(shape)) launch = straight_seconds(task, machine, shape, tensor / launches);
     if (sparse_splits(task) && !shape->abreast) launch *= rates.split;
     if (task->rank == 3 && shape->terms) launch *= rates.brick;

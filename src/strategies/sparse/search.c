@@ -64,27 +64,16 @@ static bool fuse_taps(search *s, int fused) {
     return true;
 }
 
-/* Of planes, those of wider tiles, and those of a warp or two, which wait for no other (the latter not measured yet; walk 0: as long as fits). */
+/* Of planes, those of wider tiles, and those of small blocks with a tile or a few. */
 static void insert_wider(search *s, const sparse_shape *shape) {
-    static const struct {
-        int warps, beside, blocks, stages, walk;
-    } ways[] = {{8, 4, 2, 5, 0}, {8, 4, 3, 3, 0}, {1, 1, 20, 3, 4}, {2, 1, 10, 4, 8}};
+    static const struct { int blocks, stages; } ways[] = {{2, 5}, {3, 3}};
     for (size_t i = 0; i < sizeof ways / sizeof *ways && shape->parts == 1; i++) {
         sparse_shape wider = *shape;
-        if (!sparse_fit_wider(s->task, s->machine, ways[i].warps, ways[i].beside, ways[i].blocks, ways[i].stages,
-                              ways[i].walk, &wider))
-            continue;
-        insert(s, wider);
+        if (sparse_fit_wider(s->task, s->machine, ways[i].blocks, ways[i].stages, &wider)) insert(s, wider);
     }
-}
-
-/* Of planes, those of small blocks with a tile or a few (not measured yet). */
-static void insert_short(search *s, const sparse_shape *shape) {
-    static const struct { int warps, beside, stages; } ways[] = {{4, 2, 1}, {8, 2, 1}, {4, 2, 2}, {4, 2, 3}};
-    for (size_t i = 0; i < sizeof ways / sizeof *ways && shape->parts == 1; i++) {
+    for (int stages = 1; stages <= SPARSE_MOST_SHORT && shape->parts == 1; stages++) {
         sparse_shape small = *shape;
-        if (sparse_fit_short(s->task, s->machine, ways[i].warps, ways[i].beside, ways[i].stages, &small))
-            insert(s, small);
+        if (sparse_fit_short(s->task, s->machine, stages, &small)) insert(s, small);
     }
 }
 
@@ -105,24 +94,11 @@ static void insert_straight(search *s, const sparse_shape *shape) {
     }
 }
 
-/* The same whose rows roll through registers (not measured yet). */
-static void insert_roll(search *s, const sparse_shape *shape) {
-    static const struct {
-        int warps, ahead, rows;
-    } ways[] = {{4, 5, 64}, {4, 8, 64}, {2, 5, 64}, {4, 5, 32}, {4, 5, 12}};
-    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
-        sparse_shape roll = *shape;
-        if (sparse_fit_roll(s->task, s->machine, ways[i].warps, ways[i].ahead, ways[i].rows, &roll)) insert(s, roll);
-        if (shape->parts > 1) break;
-    }
-}
-
 /* Those that read whole lines of memory. */
 static void insert_whole(search *s, sparse_shape shape) {
     if (!sparse_fit_whole(s->task, s->machine, &shape)) return;
     insert(s, shape);
     insert_wider(s, &shape);
-    insert_short(s, &shape);
     sparse_shape other = shape;
     if (sparse_fit_more(s->task, s->machine, &other)) insert(s, other);
     other = shape;
@@ -149,7 +125,6 @@ static void search_tiles(search *s, int most_fused) {
             if (sparse_fit_more(s->task, s->machine, &other)) insert(s, other);
             insert_whole(s, shape);
             insert_straight(s, &shape);
-            insert_roll(s, &shape);
             shape.abreast = 0;
             insert(s, shape);
         }

@@ -33,8 +33,7 @@ int sparse_products_of_part(const stn_task *task, const sparse_shape *shape) {
 static int slot(const stn_task *task) { return 16 / (int)stn_dtype_size(task->dtype); }
 bool sparse_is_brick(const stn_task *task, const sparse_shape *shape) { return task->rank == 3 && shape->terms; }
 static bool is_walk(const stn_task *task, const sparse_shape *shape) { return task->rank == 2 && shape->whole; }
-bool sparse_rolls(const sparse_shape *shape) { return shape->whole == SPARSE_ROLL; }
-bool sparse_is_straight(const sparse_shape *shape) { return !shape->stages || sparse_rolls(shape); }
+bool sparse_is_straight(const sparse_shape *shape) { return !shape->stages; }
 /* sparse_walk's, of a block. */
 static int warps_beside(const sparse_shape *shape) { return shape->beside ? shape->beside : 1; }
 /* Of a block's tile: a brick's is BRICK_WARPS wide. */
@@ -45,7 +44,6 @@ static int wide(const stn_task *task, const sparse_shape *shape) {
 }
 static int tall(const stn_task *task, const sparse_shape *shape) {
     if (sparse_is_brick(task, shape)) return SPARSE_OUTPUTS * shape->warps / BRICK_WARPS;
-    if (sparse_rolls(shape)) return shape->apart;
     return is_walk(task, shape) ? SPARSE_WALK_ROWS * shape->warps / warps_beside(shape) : SPARSE_TALL;
 }
 int sparse_points(const stn_task *task, const sparse_shape *shape) {
@@ -70,8 +68,7 @@ sparse_window sparse_window_y_of(const stn_task *task, const sparse_shape *shape
 
 const char *sparse_kernel_name(const stn_task *task, const sparse_shape *shape) {
     if (shape->terms) return sparse_is_brick(task, shape) ? "sparse_brick" : "sparse_chain";
-    if (sparse_rolls(shape)) return "sparse_roll";
-    if (!shape->stages) return "sparse_straight";
+    if (sparse_is_straight(shape)) return "sparse_straight";
     return task->rank == 1 ? "sparse_line" : shape->whole ? "sparse_walk" : "sparse_tile";
 }
 
@@ -325,9 +322,9 @@ void sparse_params(const stn_task *task, const sparse_shape *shape, stn_text *pa
     stn_params_int(params, "SPARSE_SPLIT", sparse_splits(task));
     stn_params_int(params, "SPARSE_ABREAST", shape->abreast);
     stn_params_int(params, "SPARSE_WHOLE", shape->whole);
-    stn_params_int(params, sparse_rolls(shape) ? "SPARSE_ROWS" : "SPARSE_APART", shape->apart);
+    stn_params_int(params, "SPARSE_APART", shape->apart);
     stn_params_int(params, "SPARSE_BESIDE", shape->beside ? shape->beside : 1);
-    if (!shape->stages) stn_params_int(params, "SPARSE_WALKS", shape->walk > 1);
+    if (sparse_is_straight(shape)) stn_params_int(params, "SPARSE_WALKS", shape->walk > 1);
     stn_params_int(params, "SPARSE_HELD", shape->held);
     stn_params_ints(params, "SPARSE_ROW_FIRST", rows.first, (size_t)rows.planes);
     stn_params_ints(params, "SPARSE_ROW_COUNT", rows.count, (size_t)rows.planes);

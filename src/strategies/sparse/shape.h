@@ -9,7 +9,7 @@
 #define SPARSE_TALL 64         /* rows of a block's tile */
 #define SPARSE_WALK_ROWS 8     /* of a warp, in whole lines of memory */
 #define SPARSE_WARPS 8         /* of a block, at most */
-#define SPARSE_ROLL 3          /* `whole` of sparse_roll */
+#define SPARSE_MOST_SHORT 3    /* stages of sparse_fit_short */
 #define SPARSE_MOST_BESIDE 127 /* steps of a launch of lines whose columns lie beside each other */
 
 /* Fits a stn_candidate. */
@@ -23,12 +23,12 @@ typedef struct sparse_shape {
     int halves_y; /* chain: of the window of rows, even */
     int lead;     /* points from the window's first to its first output */
     int warps, blocks;
-    int stages;  /* in shared memory; 0: sparse_straight, which has none; sparse_roll: rows on their way to registers */
+    int stages;  /* in shared memory; 0: sparse_straight, which has none */
     int abreast; /* sparse_tile, sparse_line: products' columns lie side by side, and stores are whole lines of memory */
-    int whole; /* what is read comes in whole lines of memory, 2: in pairs of them; sparse_walk, sparse_line; 3: sparse_roll */
-    int apart; /* sparse_line: of a block's tiles, other blocks' lie between them; sparse_roll: rows of a block's tile */
-    int held;  /* rows of taps in registers at once */
-    int walk;  /* of a block: planes in 3D, tiles of 64 rows else */
+    int whole;   /* what is read comes in whole lines of memory, 2: in pairs of them; sparse_walk, sparse_line */
+    int apart;   /* sparse_line: of a block's tiles, other blocks' lie between them */
+    int held;    /* rows of taps in registers at once */
+    int walk;    /* of a block: planes in 3D, tiles of 64 rows else */
     int extended;   /* fused launches are right up to the faces: axes wrap, or mirror symmetric taps */
     float rounding; /* what rounding the weights alone errs by, of all launches: accuracy.h */
     float noise;    /* what rounding elements errs by: noise.h */
@@ -56,28 +56,22 @@ bool sparse_fit_smaller(const stn_task *task, const stn_machine *machine, sparse
 bool sparse_fit_more(const stn_task *task, const stn_machine *machine, sparse_shape *shape);
 /* The same reading whole lines of memory; false if no kernel does. */
 bool sparse_fit_whole(const stn_task *task, const stn_machine *machine, sparse_shape *shape);
-/* Planes that are read so, of blocks of so many warps, `beside` of them side by side, so many blocks on a multiprocessor, stages, and
- * tiles of a block (0: as many as suit); false if it does not hold them. */
-bool sparse_fit_wider(const stn_task *task, const stn_machine *machine, int warps, int beside, int blocks, int stages,
-                      int walk, sparse_shape *shape);
-/* The same of as many blocks as registers and shared memory hold, each of a tile or, with more stages than one, of two for each. */
-bool sparse_fit_short(const stn_task *task, const stn_machine *machine, int warps, int beside, int stages,
-                      sparse_shape *shape);
+/* Planes that are read so, in tiles of four warps side by side, so many blocks on a multiprocessor, and stages; false if it does not
+ * hold them. */
+bool sparse_fit_wider(const stn_task *task, const stn_machine *machine, int blocks, int stages, sparse_shape *shape);
+/* The same of small blocks, two warps side by side, as many as registers and shared memory hold, each of a tile or, with more stages than
+ * one, of two for each. */
+bool sparse_fit_short(const stn_task *task, const stn_machine *machine, int stages, sparse_shape *shape);
 /* One that is abreast, without shared memory: of blocks of so many warps, `beside` of them side by side in planes, so many
  * blocks on a multiprocessor, tiles of a block. False if no kernel does. */
 bool sparse_fit_straight(const stn_task *task, int warps, int beside, int blocks, int walk, sparse_shape *shape);
-/* The same of planes whose rows roll through registers, of blocks of `warps` side by side, as many as registers hold: at least `ahead` rows are
- * on their way to each, which has at least `rows` of outputs. */
-bool sparse_fit_roll(const stn_task *task, const stn_machine *machine, int warps, int ahead, int rows,
-                     sparse_shape *shape);
 /* Of lines, another way for its blocks to share the tiles, so that all that is read at a time is near. False if it is the same. */
 bool sparse_fit_apart(const stn_task *task, sparse_shape *shape);
 /* Blocks of 8 warps whose registers a multiprocessor holds: elements in two parts take more than half of them, with sums of their own. */
 int sparse_most_blocks(const stn_task *task, const sparse_shape *shape);
 /* How many tiles a block takes one after the other. */
 void sparse_fit_walk(const stn_task *task, const stn_machine *machine, sparse_shape *shape);
-/* Is the kernel sparse_roll? Has it no shared memory? */
-bool sparse_rolls(const sparse_shape *shape);
+/* Is the kernel sparse_straight? */
 bool sparse_is_straight(const sparse_shape *shape);
 /* Is it one of sparse_fit_short's? */
 bool sparse_is_short(const stn_task *task, const sparse_shape *shape);

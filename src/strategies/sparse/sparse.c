@@ -303,13 +303,12 @@ static void name_candidate(const stn_task *task, const stn_candidate *candidate,
     stn_text_printf(text, "%d steps a launch", shape.fused);
     if (shape.terms == 1) stn_text_printf(text, " as a chain");
     if (shape.terms > 1) stn_text_printf(text, " as %d chains", shape.terms);
-    const bool straight = sparse_is_straight(&shape), rolls = sparse_rolls(&shape);
+    const bool straight = sparse_is_straight(&shape);
     if (shape.abreast) stn_text_printf(text, shape.whole ? ", abreast, whole lines" : ", abreast");
     if (straight) stn_text_printf(text, " straight from memory");
     if (shape.beside && task->rank == 1)
         stn_text_printf(text, ", columns beside each other by %d, whole lines", shape.beside);
-    if (rolls) stn_text_printf(text, ", rolling down %d rows, %d ahead", shape.apart, shape.stages);
-    if (straight && !rolls && task->rank == 2)
+    if (straight && task->rank == 2)
         stn_text_printf(text, ", %d warps side by side, walks of %d", shape.beside, shape.walk);
     if (!straight && shape.beside && task->rank == 2)
         stn_text_printf(text, ", tiles of %d warps side by side, %d stages", shape.beside, shape.stages);

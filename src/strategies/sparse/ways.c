@@ -1,6 +1,4 @@
 /* See shape.h: other ways to run a kernel whose columns lie abreast. */
-#include <math.h>
-
 #include "base/arith.h"
 #include "strategies/sparse/shape.h"
 
@@ -9,12 +7,11 @@
 #define MOST_OF_THREAD 255   /* the same of a thread, given in units of 8 */
 #define REGISTERS_AT_ONCE 8
 #define MOST_WARPS 32  /* on a multiprocessor: more are not waited for */
-#define ROLL_BESIDE 20 /* registers of sparse_roll beside what it computes on */
-#define ONCE_BESIDE 18 /* the same of sparse_walk with one tile a block, and with several */
+#define ONCE_BESIDE 18 /* registers of sparse_walk with one tile a block, and with several, beside factors and sums */
 #define WALK_BESIDE 36
-#define MOST_SHORT 3        /* stages of sparse_fit_short */
-#define MOST_UNROLLED 24    /* its rows */
-#define MOST_TALL (1 << 30) /* rows of its planes: their numbers have 32 bits */
+#define WIDE_BESIDE 4 /* warps of sparse_fit_wider */
+#define SHORT_WARPS 4 /* of a block of sparse_fit_short, and of those side by side */
+#define SHORT_BESIDE 2
 
 /* A line abreast needs less than 80 registers, so there may be three blocks of it; other kernels need 100 and more. */
 bool sparse_fit_more(const stn_task *task, const stn_machine *machine, sparse_shape *shape) {
@@ -71,20 +68,12 @@ static bool few_blocks(const stn_task *task, const sparse_shape *shape) {
     return task->batch <= INT32_MAX / tiles.walks / tiles.x;
 }
 
-bool sparse_fit_wider(const stn_task *task, const stn_machine *machine, int warps, int beside, int blocks, int stages,
-                      int walk, sparse_shape *shape) {
+bool sparse_fit_wider(const stn_task *task, const stn_machine *machine, int blocks, int stages, sparse_shape *shape) {
     if (task->rank != 2 || !shape->whole || shape->warps != SPARSE_WARPS) return false;
-    shape->warps = warps, shape->beside = beside, shape->blocks = blocks, shape->stages = stages;
+    shape->beside = WIDE_BESIDE, shape->blocks = blocks, shape->stages = stages;
     if ((sparse_shared(task, shape) + 1024) * (size_t)blocks > machine->shared_per_block) return false;
     sparse_fit_walk(task, machine, shape);
-    if (walk) shape->walk = walk;
     return few_blocks(task, shape);
-}
-
-/* Registers of sparse_roll: left factors, sums and words of rows on their way, and ROLL_BESIDE. */
-static int roll_registers(const stn_task *task, const sparse_shape *shape, int taps) {
-    sparse_window w = sparse_window_of(task, shape);
-    return 4 * taps * (sparse_products(&w) * shape->parts + 1) + shape->stages * 2 * shape->halves + ROLL_BESIDE;
 }
 
 /* Registers of sparse_straight: left factors, all words that a warp reads, and some 30 beside; sums take the place of words. */
@@ -112,53 +101,22 @@ bool sparse_fit_straight(const stn_task *task, int warps, int beside, int blocks
 }
 
 bool sparse_is_short(const stn_task *task, const sparse_shape *shape) {
-    return task->rank == 2 && shape->whole && shape->beside && shape->stages <= MOST_SHORT &&
+    return task->rank == 2 && shape->whole && shape->beside && shape->warps == SHORT_WARPS &&
            shape->walk == tiles_of_short(shape->stages);
 }
 
-bool sparse_fit_short(const stn_task *task, const stn_machine *machine, int warps, int beside, int stages,
-                      sparse_shape *shape) {
+bool sparse_fit_short(const stn_task *task, const stn_machine *machine, int stages, sparse_shape *shape) {
     sparse_window w = sparse_window_of(task, shape);
     sparse_rows taps;
     if (task->rank != 2 || !shape->whole || sparse_splits(task) || !sparse_rows_of(task, shape->fused, &taps))
         return false;
-    shape->warps = warps, shape->beside = beside, shape->stages = stages, shape->walk = tiles_of_short(stages);
+    shape->warps = SHORT_WARPS, shape->beside = SHORT_BESIDE;
+    shape->stages = stages, shape->walk = tiles_of_short(stages);
     const int factors = 4 * taps.all * sparse_products(&w) * shape->parts, sums = 4 * SPARSE_WALK_ROWS;
-    shape->blocks = blocks_of_registers(warps, factors + sums + (stages == 1 ? ONCE_BESIDE : WALK_BESIDE));
+    shape->blocks = blocks_of_registers(SHORT_WARPS, factors + sums + (stages == 1 ? ONCE_BESIDE : WALK_BESIDE));
     const size_t each = sparse_shared(task, shape) + 1024;
     shape->blocks = (int)stn_min(shape->blocks, (int64_t)(machine->shared_per_block / each));
     return shape->blocks > 0 && few_blocks(task, shape);
-}
-
-/* Rows of outputs of sparse_roll's tiles, from `rows` to half as many more, of which the last blocks leave the fewest multiprocessors idle. A
- * turn of all places is what is unrolled, and turns are whole. */
-static void fit_rows_of_roll(const stn_task *task, const stn_machine *machine, int rows, int beside,
-                             sparse_shape *shape) {
-    double best = INFINITY, slots = (double)machine->multiprocessors * shape->blocks;
-    for (int64_t read = stn_round_up(rows + beside, shape->stages), most = read + rows / 2; read <= most;
-         read += shape->stages) {
-        sparse_shape other = *shape;
-        other.apart = (int)(read - beside);
-        const sparse_tiles tiles = sparse_tiles_of(task, &other);
-        double cost = (double)read * ceil((double)(task->batch * tiles.x * tiles.steps) / slots);
-        if (cost >= best) continue;
-        best = cost;
-        shape->apart = other.apart;
-    }
-}
-
-bool sparse_fit_roll(const stn_task *task, const stn_machine *machine, int warps, int ahead, int rows,
-                     sparse_shape *shape) {
-    sparse_rows taps;
-    if (task->rank != 2 || sparse_splits(task) || !sparse_fit_straight(task, warps, warps, 1, 1, shape)) return false;
-    const int64_t reach = stn_max(sparse_reach(task, shape, 1, 0), sparse_reach(task, shape, 1, 1));
-    if (!sparse_rows_of(task, shape->fused, &taps) || task->n[1] <= reach || task->n[1] >= MOST_TALL) return false;
-    ahead = (int)stn_round_up(ahead, taps.all);
-    shape->whole = SPARSE_ROLL, shape->stages = ahead;
-    shape->blocks = blocks_of_registers(warps, roll_registers(task, shape, taps.all));
-    if (!shape->blocks || ahead > MOST_UNROLLED) return false;
-    fit_rows_of_roll(task, machine, rows, taps.all - 1, shape);
-    return few_blocks(task, shape);
 }
 
 bool sparse_fit_apart(const stn_task *task, sparse_shape *shape) {

@@ -51,11 +51,10 @@ static void whole_lines(suite *s) {
     suite_report(s, seen[0] && seen[1] && seen[2], "lines, and planes of both types", NULL);
 }
 
-/* The same of planes in tiles of one and four warps side by side, in blocks of a warp and of two, of a tile and of a few, and where
- * requests ask for pairs of lines. */
+/* The same of planes in tiles of four warps side by side, in small blocks of a tile and of a few, and where requests ask for pairs of
+ * lines. */
 static void wider(suite *s) {
-    static const char *const ways[] = {"tiles of 1 warps",     "tiles of 4 warps",     "1 warps, 20 blocks",
-                                       "2 warps, 10 blocks",   "1 stages, walks of 1", "2 stages, walks of 4",
+    static const char *const ways[] = {"tiles of 4 warps", "1 stages, walks of 1", "2 stages, walks of 4",
                                        "3 stages, walks of 6", "read by pairs"};
     enum { WAYS = sizeof ways / sizeof *ways };
     int seen[WAYS] = {0};
@@ -83,22 +82,6 @@ static void straight(suite *s) {
         seen[2] += any && rank == 2 && strstr(c.parameters, "tf32") != NULL;
     }
     suite_report(s, seen[0] && seen[1] && seen[2], "lines, and planes of both types", NULL);
-}
-
-/* Planes whose rows roll through registers: of both types, weights in two parts, one turn and several, and fewer rows than are on their
- * way. */
-static void roll(suite *s) {
-    int seen[3] = {0};
-    for (int turn = 0; turn < (s->full ? 150 : 60); turn++) {
-        comparison c;
-        static const char *const ways[] = {"rolling down", "rolling down|x 2 products", "rolling down|2 warps",
-                                           "rolling down|4 warps"};
-        const bool any = check(s, ways[turn % 4], 2, true, (dice){(uint64_t)(9300 + turn)}, turn / 2, &c);
-        seen[0] += any && strstr(c.parameters, "f16") != NULL;
-        seen[1] += any && strstr(c.parameters, "tf32") != NULL;
-        seen[2] += any && strstr(c.parameters, "x 2") != NULL;
-    }
-    suite_report(s, seen[0] && seen[1] && seen[2], "both types, and weights in two parts", NULL);
 }
 
 /* Lines in windows too long to be abreast, whose columns lie beside each other: windows, sides and sizes at random. */
@@ -167,8 +150,7 @@ static void split(suite *s) {
 }
 
 int main(int argc, char **argv) {
-    static const suite_part parts[] = {{"whole-lines", whole_lines}, {"wider", wider},
-                                       {"straight", straight},       {"roll", roll},
-                                       {"beside", beside},           {"split", split}};
+    static const suite_part parts[] = {
+        {"whole-lines", whole_lines}, {"wider", wider}, {"straight", straight}, {"beside", beside}, {"split", split}};
     return suite_main(argc, argv, parts, sizeof parts / sizeof *parts);
 }

@@ -43,10 +43,6 @@ __device__ __forceinline__ void load_run(T (&to)[N], const T *from, STN_WHERE) {
     check_run<T, N>(from, place);
     __builtin_memcpy(to, __builtin_assume_aligned(from, sizeof to), sizeof to);
 }
-template <int N>
-__device__ __forceinline__ void load_run_here(unsigned (&to)[N], const unsigned *from, STN_WHERE) {
-    load_run(to, from, place);
-}
 template <class T, int N>
 __device__ __forceinline__ void store_run(T *to, const T (&from)[N], STN_WHERE) {
     check_run<T, N>(to, place);
