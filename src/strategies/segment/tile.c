@@ -47,6 +47,12 @@ size_t segment_tile_shared(stn_dtype dtype, const segment_shape *shape) {
            (dtype == STN_F64 ? 16 : 8) / (size_t)segment_tile_shares(shape);
 }
 
+bool segment_tile_holds_plane(const stn_task *task, const segment_shape *shape) {
+    for (int i = 0; i < 2; i++)
+        if (shape->pass[i].lead || shape->pass[i].useful < task->n[1 + i]) return false;
+    return true;
+}
+
 /* ---- the axes ------------------------------------------------------------------------------------------------------ */
 
 static bool mirrors(const stn_task *task, int axis, int side) {
@@ -165,13 +171,6 @@ static bool find_reaches(const search *s, uint64_t fused, stn_reach reach[2]) {
     return true;
 }
 
-/* Does a tile hold all of a plane, and nothing else? */
-static bool is_whole(const stn_task *task, const segment_shape *shape) {
-    for (int i = 0; i < 2; i++)
-        if (shape->pass[i].lead || shape->pass[i].useful < task->n[1 + i]) return false;
-    return true;
-}
-
 /* What is the same of all tiles for launches of one length. */
 typedef struct launches_of {
     segment_shape shape;
@@ -186,7 +185,9 @@ static bool add_tile(const search *s, const launches_of *l, int y, int x, int in
     shape.shares = in;
     for (int i = 0; i < 2; i++)
         if (!place_outputs(s->task, &s->axes[i], &l->reach[i], first[i], &shape.pass[i])) return false;
-    if (shape.launches > 1 && is_whole(s->task, &shape)) return true; /* one is enough then */
+    const bool whole = segment_tile_holds_plane(s->task, &shape);
+    if (in && s->lists[1].whole && !whole) return false;
+    if (shape.launches > 1 && whole) return true; /* one is enough then */
     if (!STN_CONSTRAINTS_HOLD(constraints, s->task, s->machine, &shape, s->tally)) return false;
     choose_threads(s->task, s->machine, &shape);
     stn_estimate e;

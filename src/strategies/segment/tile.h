@@ -23,6 +23,7 @@ typedef struct segment_tiles_found {
     segment_shape *best;
     double *costs;
     size_t found, most;
+    bool whole; /* of clusters: such as hold all of a plane, no overlapping ones */
 } segment_tiles_found;
 
 /* Adds shapes of tiles to lists of the cheapest: those in one block to [0], those of clusters to [1]. False, with *why: tiles do not serve
@@ -42,7 +43,8 @@ double segment_tile_count(const stn_task *task, const segment_shape *shape); /* 
 int segment_tile_points(const segment_shape *shape, int which);
 int segment_tile_shares(const segment_shape *shape);
 size_t segment_tile_shared(stn_dtype dtype, const segment_shape *shape);
-int segment_tile_registers(stn_dtype dtype, const segment_shape *shape); /* of a thread, at most */
+bool segment_tile_holds_plane(const stn_task *task, const segment_shape *shape); /* all of it, and nothing else */
+int segment_tile_registers(stn_dtype dtype, const segment_shape *shape);         /* of a thread, at most */
 int segment_tile_blocks(const stn_task *task, const stn_machine *machine, const segment_shape *shape);
 /* A shape for the task's weights anew; false: they reach too far, or do not suit the sides. */
 bool segment_tile_again(const stn_task *task, segment_shape *shape);

@@ -42,11 +42,12 @@ static const struct {
 #define MOVES 0.5    /* shows of what reading and writing take at the copy rate, in quadrature */
 #define LANES_F64 64 /* of the multiprocessors that were measured */
 #define LANES 128
-/* Of clusters, none of which was timed. Images of f16 that eight blocks hold exchange 1.4 TB/s, 5 bytes a cycle of a multiprocessor, and lose 5% by
- * it (bench/results/2026-11-21-transforms.md), so that is hidden rather than the most; this is assumed to be it, and hidden by nothing. */
-#define EXCHANGE 10  /* bytes a cycle of a multiprocessor, to and from other blocks */
-#define MEETING 1000 /* cycles until all blocks of a cluster are there and the first words of others have come */
-#define MIX 14       /* instructions of the symbol, for a complex point */
+/* Of clusters, fitted to 36 timed tiles of f64, of 3 problems: those of large grids within 9%, others within 20%; those that hold a
+ * plane take longer (bench/results/2026-11-23-segment-tiles.md). */
+#define EXCHANGE 33     /* bytes a cycle of a multiprocessor, to and from other blocks */
+#define MEETING 625     /* cycles for each other block, until it is there and its first words have come */
+#define HOLDS_PLANE 1.1 /* times as long */
+#define MIX 14          /* instructions of the symbol, for a complex point */
 #define TURN 4
 #define WARP 32
 
@@ -123,7 +124,7 @@ static tile_cycles cycles_of(const stn_task *task, const stn_machine *machine, c
     }
     if (shares > 1) {
         const double away = (double)(shares - 1) / (double)shares * (double)segment_tile_shared(task->dtype, shape);
-        c.alone += 2 * (MEETING + away / EXCHANGE), c.units += 2 * away / EXCHANGE;
+        c.alone += 2 * (MEETING * (double)(shares - 1) + away / EXCHANGE), c.units += 2 * away / EXCHANGE;
     }
     c.units = hypot(c.units, MOVES * 2 * size * (double)out * cycle / machine->copy_bandwidth);
     return c;
@@ -172,7 +173,13 @@ static double predicted_error(const stn_task *task, const segment_shape *shape) 
 }
 
 #define UNTIMED 1.1 /* tiles beside margins that are stepped: neither is new, but they have not been timed together */
-#define UNTIMED_CLUSTERS 1.25
+#define UNTIMED_CLUSTERS 1.25 /* of other types than f64, and too few to be on all multiprocessors */
+
+static double part_of_clusters(const stn_task *task, const stn_machine *machine, const segment_shape *shape) {
+    const bool fill = segment_tile_count(task, shape) * segment_tile_shares(shape) >= machine->multiprocessors;
+    return (segment_tile_holds_plane(task, shape) ? HOLDS_PLANE : 1) *
+           (task->dtype == STN_F64 && fill ? 1 : UNTIMED_CLUSTERS);
+}
 
 double segment_tile_faces(const stn_task *task, const stn_machine *machine, const segment_shape *shape) {
     return shape->margins ? stn_faces_seconds(task, machine, shape->fused) : 0;
@@ -189,7 +196,7 @@ void segment_tile_cost_beside(const stn_task *task, const stn_machine *machine, 
     e->bytes = 2 * (double)stn_dtype_size(task->dtype) * (double)stn_task_points(task) * launches;
     e->seconds =
         launches * (segment_tile_seconds(task, machine, shape, &flops) + faces) * (shape->margins ? UNTIMED : 1);
-    if (shape->shares) e->seconds *= UNTIMED_CLUSTERS;
+    if (shape->shares) e->seconds *= part_of_clusters(task, machine, shape);
     e->flops = launches * flops;
     e->halo_waste = segment_tile_count(task, shape) * segment_tile_points(shape, 0) * segment_tile_points(shape, 1) /
                         (double)stn_task_points(task) -
