@@ -185,7 +185,7 @@ static double short_seconds(const stn_task *task, const stn_machine *machine, co
     const double bytes = 2 * (double)(stn_task_points(task) * (int64_t)stn_dtype_size(task->dtype));
     const double copy = bytes / machine->copy_bandwidth, warps = shape->warps * shape->blocks;
     if (shape->stages == 1) return rates.begin + fmax(copy / rates.straight, copy * rates.once / warps + tensor);
-    const double rows = SPARSE_WALK_ROWS * shape->warps / shape->beside * shape->walk;
+    const int rows = SPARSE_WALK_ROWS * shape->warps / shape->beside * shape->walk;
     const double again = (sparse_reach(task, shape, 1, 0) + sparse_reach(task, shape, 1, 1)) / rows;
     const double fewer = pow(fmax(1, FULL / warps), rates.fewer);
     const double memory = copy / rates.small * (1 + rates.twice * again / 2);
