@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""What ONLINE would try of each problem whose candidates were all timed, for tests/tune/recorded_arms.h.
+"""What ONLINE would try of each problem whose candidates were all timed, for tests/tune/recorded_arms.inc.
 
-Usage: planner_arms.py TIMES.jsonl > tests/tune/recorded_arms.h
+Usage: planner_arms.py TIMES.jsonl > tests/tune/recorded_arms.inc
 
 TIMES.jsonl is what `planner.py regret --times` wrote. A row is a problem: bytes of a grid, the fastest of all candidates, how many may be tried, and of each
 what it was predicted to take and what it took, in microseconds. They are chosen as src/tune/online.c chooses them: the best estimate, the best of each

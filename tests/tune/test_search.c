@@ -225,7 +225,7 @@ typedef struct recorded {
 } recorded;
 
 static const recorded problems[] = {
-#include "recorded_arms.h"
+#include "recorded_arms.inc"
 };
 enum { PROBLEMS = sizeof problems / sizeof *problems, SEEDS = 10 };
 
