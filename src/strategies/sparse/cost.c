@@ -186,7 +186,8 @@ static double short_seconds(const stn_task *task, const stn_machine *machine, co
     const double copy = bytes / machine->copy_bandwidth, warps = shape->warps * shape->blocks;
     if (shape->stages == 1) return rates.begin + fmax(copy / rates.straight, copy * rates.once / warps + tensor);
     const int rows = SPARSE_WALK_ROWS * shape->warps / shape->beside * shape->walk;
-    const double again = (sparse_reach(task, shape, 1, 0) + sparse_reach(task, shape, 1, 1)) / rows;
+    const int reach = sparse_reach(task, shape, 1, 0) + sparse_reach(task, shape, 1, 1);
+    const double again = (double)reach / rows;
     const double fewer = pow(fmax(1, FULL / warps), rates.fewer);
     const double memory = copy / rates.small * (1 + rates.twice * again / 2);
     return rates.begin + fewer * cbrt(pow(memory, 3) + pow(tensor, 3));
