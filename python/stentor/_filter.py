@@ -20,7 +20,6 @@ STRIP = 16  # columns, a line of cache and more
 WIDE_ROW = 256  # points: NumPy adds rows so wide one by one without a loss
 
 
-
 class Pass(NamedTuple):
     """One stencil over some axes. Where weights are whole numbers over a divisor, whole numbers are summed up exactly and
     divided once."""

@@ -150,8 +150,7 @@ def _backward(ctx: Any, grad: torch.Tensor) -> Tuple[Optional[torch.Tensor], ...
     x, weight = ctx.saved_tensors
     for_x, for_weight, for_bias = ctx.needs_input_grad[:3]
     run = _spectral_conv_backward_transformed if is_transformed() else torch.ops.stentor.spectral_conv_backward
-    gx, gw, gb = run(grad, x, weight, ctx.has_bias, ctx.low, for_x,
-                                                          for_weight or for_bias)
+    gx, gw, gb = run(grad, x, weight, ctx.has_bias, ctx.low, for_x, for_weight or for_bias)
     return gx if for_x else None, gw if for_weight else None, gb if for_bias else None, None
 
 

@@ -12,7 +12,6 @@
 #include "base/half.h"
 
 #define PIECE 512 /* points: the lines of nine taps stay in a common L1 cache */
-#define SHORT 128 /* points of a row that is gathered whole */
 #define LINE (PIECE + 2 * STN_MAX_RADIUS)
 
 typedef union stn_line {
@@ -212,7 +211,7 @@ static void compute_row(const stn_step *step, int64_t batch, int64_t i0, int64_t
     int64_t past = stn_max(stn_min(end, live[2][1]), first);
     int64_t low = stn_min(stn_max(first, task->reach[2][0]), past);
     int64_t high = stn_max(stn_min(past, task->n[2] - task->reach[2][1]), low);
-    if (past - first <= SHORT) low = high = past; /* cutting costs more than gathering all of it */
+    if (past - first <= STN_STEP_SHORT) low = high = past; /* cutting costs more than gathering all of it */
     copy_span(step, batch, i0, i1, begin, first);
     compute_span(step, batch, i0, i1, first, low, PIECE);
     compute_span(step, batch, i0, i1, low, high, longest_piece(step, i0, i1));

@@ -4,6 +4,8 @@
 #include "host/kernels.h"
 #include "problem/task.h"
 
+#define STN_STEP_SHORT 128 /* points of a row that is gathered whole */
+
 /* Where the points of a batch of grids lie; strides count elements of the task's dtype. */
 typedef struct stn_layout {
     char *base;

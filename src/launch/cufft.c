@@ -139,8 +139,7 @@ static bool embed(const stn_fft *fft, const stn_fft_side *side, embedding *e) {
 static bool power_of_two(int64_t n) { return !(n & (n - 1)); }
 
 /* A c2r of rows of odd length writes their last number and one more, as a pair, where there is room between rows: cuFFT 12.0 was seen to
- * do so (27 x 32 x 11 in f64, rows of 12). Rows of one number are
- * taken to be no exception. In place that is the spectrum's own room. */
+ * do so (27 x 32 x 11 in f64, rows of 12). Rows of one number are taken to be no exception. In place that is the spectrum's own room. */
 static bool writes_past_rows(const stn_fft *fft) {
     const stn_fft_side *out = &fft->out;
     if (!out->real || fft->in_place || fft->n[2] % 2 == 0 || out->stride[2] != 1) return false;

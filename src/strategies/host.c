@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "context/context.h"
-#include "host/kernels.h"
+#include "host/step.h"
 #include "plan/accuracy.h"
 #include "plan/plan.h"
 
@@ -33,8 +33,7 @@ static const struct {
     double end;      /* a line beside an end of a row, of which a part lies past it */
     double gathered; /* a byte of a short row, which is copied with what is past its ends */
     double half;     /* a number of a line, from half precision */
-    double short_row;
-} costs = {1.85, 2.5, 14, 2, 24e6, 15e-9, 16e-9, 3e-11, 1.9e-10, 128};
+} costs = {1.85, 2.5, 14, 2, 24e6, 15e-9, 16e-9, 3e-11, 1.9e-10};
 
 /* Lines that the sums of a row read: one for each row that taps see; where a round of taps ends, one again. */
 static double lines_of(const stn_task *task, double rounds) {
@@ -55,7 +54,7 @@ static double lines_cost(const stn_task *task, double live) {
     double seconds = rows * rounds * costs.sum;
     if (task->dtype == STN_F16)
         seconds += live * lines * costs.half;
-    else if (open && (double)task->n[2] <= costs.short_row)
+    else if (open && task->n[2] <= STN_STEP_SHORT)
         seconds += live * lines * (double)stn_dtype_size(task->dtype) * costs.gathered;
     else if (open)
         seconds += 2 * rows * lines * costs.end;

@@ -133,7 +133,7 @@ tune_move tune_search_next(tune_search *search) {
 
 /* ---- what came of it --------------------------------------------------------------------------------------------- */
 
-static double least(const tune_arm *arm) {
+static double shortest(const tune_arm *arm) {
     double least = INFINITY;
     for (size_t i = 0; i < arm->count; i++) least = fmin(least, arm->samples[i]);
     return least;
@@ -141,9 +141,9 @@ static double least(const tune_arm *arm) {
 
 /* By the median, and by the least: what disturbs a sample only lengthens it. */
 static bool is_faster(const tune_arm *arm, const tune_arm *than, double tick) {
-    const double known = median(than), shortest = least(than);
+    const double known = median(than), least = shortest(than);
     return median(arm) < fmin(TUNE_ARM_GAIN * known, known - tick) &&
-           least(arm) < fmin(TUNE_ARM_GAIN * shortest, shortest - tick);
+           shortest(arm) < fmin(TUNE_ARM_GAIN * least, least - tick);
 }
 
 static bool is_behind(const tune_arm *arm, double seconds) {

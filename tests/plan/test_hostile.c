@@ -240,6 +240,13 @@ static void reweigh(dice *d, stn_plan *plan, const stn_task *task) {
          &error);
 }
 
+/* A plan comes with STN_OK alone, and of what is valid alone. */
+static void look_at_made(dice *d, const char *call, stn_status got, stn_plan *plan, bool valid, const stn_error *why) {
+    if (told(call, got, why) != (plan != NULL)) complain(call, why);
+    if (plan && !valid) complain("a plan of what is not valid", why);
+    if (plan) look_at_plan(d, plan);
+}
+
 static void stencil_work(dice *d) {
     stn_stencil *stencil = some_stencil(d);
     stn_problem p = some_problem(d, chance(d, 99) ? stencil : NULL);
@@ -251,9 +258,7 @@ static void stencil_work(dice *d) {
     const bool run = valid && is_small(&task);
     const stn_plan_options options = some_options(d, run);
     const stn_status status = stn_plan_create(context, &p, &options, &plan, &error);
-    if (told("plan", status, &error) != (plan != NULL)) complain("the plan", &error);
-    if (plan && !valid) complain("a plan of no problem", &error);
-    if (plan) look_at_plan(d, plan);
+    look_at_made(d, "plan", status, plan, valid, &error);
     if (plan && chance(d, 30)) reweigh(d, plan, &task);
     if (plan && run) execute(d, plan, &task);
     stn_plan_destroy(plan);
@@ -282,9 +287,7 @@ static void transform_work(dice *d) {
     for (int axis = 0; valid && axis < t.rank; axis++) points *= (double)t.extent[axis];
     const stn_plan_options options = some_options(d, valid && points < MOST_POINTS);
     const stn_status status = stn_plan_create_fft(context, &t, &options, &plan, &error);
-    if (told("fft plan", status, &error) != (plan != NULL)) complain("the plan", &error);
-    if (plan && !valid) complain("a plan of no transform", &error);
-    if (plan) look_at_plan(d, plan);
+    look_at_made(d, "fft plan", status, plan, valid, &error);
     if (plan && told("weights", stn_plan_set_weights(plan, 1, &(double){1}, &error), &error))
         complain("weights", &error);
     if (plan && told("run", stn_plan_execute(plan, NULL, NULL, NULL, &error), &error)) complain("run", &error);
@@ -314,9 +317,7 @@ static void layer_work(dice *d) {
     for (int axis = 0; valid && axis < c.rank; axis++) points *= (double)c.extent[axis];
     const stn_plan_options options = some_options(d, valid && points < MOST_POINTS);
     const stn_status status = stn_plan_create_spectral_conv(context, &c, &options, &plan, &error);
-    if (told("layer plan", status, &error) != (plan != NULL)) complain("the plan", &error);
-    if (plan && !valid) complain("a plan of no layer", &error);
-    if (plan) look_at_plan(d, plan);
+    look_at_made(d, "layer plan", status, plan, valid, &error);
     if (plan && told("run", stn_plan_execute(plan, NULL, NULL, NULL, &error), &error)) complain("run", &error);
     stn_plan_destroy(plan);
 }

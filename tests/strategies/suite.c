@@ -62,15 +62,28 @@ stn_problem suite_problem(const suite *s, const stn_problem *problem) {
     return typed;
 }
 
+static void report_compared(suite *s, bool good, const char *what, const comparison *c) {
+    char detail[1200];
+    s->worst = fmax(s->worst, good ? c->relative_l2 / c->bar : 0);
+    suite_detail(c, detail, sizeof detail);
+    suite_report(s, good, what, detail);
+}
+
 void suite_compare(suite *s, const char *strategy, bool fused, const char *what, const stn_problem *problem,
                    uint64_t seed) {
     comparison c;
-    char detail[1200];
     stn_problem typed = suite_problem(s, problem);
-    bool good = compare_with_host(s->context, s->pool, &typed, strategy, fused, seed, &c);
-    s->worst = fmax(s->worst, good ? c.relative_l2 / c.bar : 0);
-    suite_detail(&c, detail, sizeof detail);
-    suite_report(s, good, what, detail);
+    const bool good = compare_with_host(s->context, s->pool, &typed, strategy, fused, seed, &c);
+    report_compared(s, good, what, &c);
+}
+
+void suite_compare_words(suite *s, const char *strategy, const char *words, const char *what,
+                         const stn_problem *problem, uint64_t seed) {
+    comparison c;
+    const stn_problem typed = suite_problem(s, problem);
+    const int pick = suite_candidate(s, &typed, strategy, words);
+    const bool good = compare_candidate_with_host(s->context, s->pool, &typed, strategy, pick, true, seed, &c);
+    report_compared(s, good, what, &c);
 }
 
 void random_sides(dice *d, stn_problem *problem, int rank) {

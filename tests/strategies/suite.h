@@ -33,6 +33,9 @@ void suite_compare(suite *s, const char *strategy, bool fused, const char *what,
 /* For compare_candidate_with_host: the first of those worth measuring whose name has all of `words`, which | separates; past the last, so that it fails, where
  * there is none. */
 int suite_candidate(const suite *s, const stn_problem *problem, const char *strategy, const char *words);
+/* suite_compare of that candidate. */
+void suite_compare_words(suite *s, const char *strategy, const char *words, const char *what,
+                         const stn_problem *problem, uint64_t seed);
 /* The story of a comparison that failed. */
 void suite_detail(const comparison *c, char *detail, size_t size);
 /* Any pair of sides on each axis; constants are no round numbers. */

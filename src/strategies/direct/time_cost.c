@@ -142,7 +142,8 @@ void direct_time_fit_chunk(const stn_task *task, const stn_machine *machine, dir
  * two steps 0.91 and 0.73 ms, three 1.27 and 1.02, where 0.87 and 1.11 were predicted of both (bench/results/2026-11-23-envelope.md). */
 static double beside_open_sides(const stn_task *task, const direct_shape *shape) {
     bool fixed = task->dtype != STN_F64 || shape->fused < 2;
-    for (int axis = 0; axis < 3; axis++) fixed = fixed || task->boundary[axis][0].kind == STN_FIXED;
+    for (int axis = 0; axis < 3; axis++)
+        for (int side = 0; side < 2; side++) fixed = fixed || task->boundary[axis][side].kind == STN_FIXED;
     return fixed ? 1 : shape->fused == 2 ? 1.05 : 1.14;
 }
 

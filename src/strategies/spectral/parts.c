@@ -43,23 +43,16 @@ static double choose_length(const stn_task *task, const stn_machine *machine, co
     return lowest;
 }
 
-/* Columns that a block has alone, whose sides only wrap or mirror, and which become one grid. */
+/* One step of columns that a block has alone, whose sides only wrap or mirror, and which become one grid. */
 static bool for_parts(const stn_task *task, const spectral_choice *whole) {
-    const stn_task run = spectral_run(task);
-    char reason[160];
-    if (task->rank != 2 || task->snapshots > 1 || task->sum || whole->column_lines > 1 || whole->group < 2)
-        return false;
-    for (int axis = 1; axis < 3; axis++) {
-        stn_extension e;
-        if (!stn_extension_sides(&run, axis, &e, reason, sizeof reason) || stn_extension_odd(&e)) return false;
-    }
-    return true;
+    return task->rank == 2 && task->steps == 1 && task->snapshots == 1 && !task->sum && whole->column_lines == 1 &&
+           whole->group >= 2 && spectral_sides_are_even(task);
 }
 
 bool spectral_choose_parts(const stn_task *task, const stn_machine *machine, const spectral_choice *whole, int count,
                            spectral_choice *choice) {
     const size_t lines = shared_by(task, whole->length[1], 2);
-    if (task->steps > 1 || !for_parts(task, whole)) return false;
+    if (!for_parts(task, whole)) return false;
     const stn_reach reach = spectral_reach(task, 1);
     double best = PLAINLY * spectral_parts_work(whole) * waits(machine, lines);
     if (count || lines > machine->shared_per_block) best = INFINITY; /* else a column has its taps term by term */

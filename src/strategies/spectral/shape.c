@@ -97,6 +97,16 @@ static bool choose_length(const stn_task *task, const stn_machine *machine, int 
     return true;
 }
 
+bool spectral_sides_are_even(const stn_task *task) {
+    const stn_task run = spectral_run(task);
+    char reason[160];
+    for (int axis = 0; axis < 3; axis++) {
+        stn_extension e;
+        if (!stn_extension_sides(&run, axis, &e, reason, sizeof reason) || stn_extension_odd(&e)) return false;
+    }
+    return true;
+}
+
 /* Of the axes that are transformed before the last one. */
 void spectral_choose_kept(const stn_task *task, spectral_choice *choice) {
     const stn_task run = spectral_run(task);
@@ -256,11 +266,7 @@ stn_symbol spectral_symbol_form(const stn_task *task, const stn_machine *machine
     const stn_task run = spectral_run(task);
     int last = last_axis(task); /* a line of taps lies beside the line itself */
     bool fits = 2 * torus[last] <= stn_ladder_most_points(spectral_wide(task), machine->shared_per_block);
-    for (int axis = 0; axis < 3; axis++) { /* what a source adds takes K itself */
-        stn_extension e;
-        char reason[160];
-        fits = fits && !(stn_extension_sides(&run, axis, &e, reason, sizeof reason) && stn_extension_odd(&e));
-    }
+    fits = fits && spectral_sides_are_even(task); /* what a source adds takes K itself */
     return stn_symbol_form(&run, last, torus, fits);
 }
 

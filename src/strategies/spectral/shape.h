@@ -109,6 +109,8 @@ void spectral_shape_make(const stn_task *task, const stn_machine *machine, const
 bool spectral_columns_fit(const spectral_shape *shape);
 /* Bytes of the spectrum of all grids; of a stack of snapshots, of two of them. */
 size_t spectral_workspace(const stn_task *task, const spectral_shape *shape);
+/* Do all sides wrap or mirror with the same sign, so that none has a source? */
+bool spectral_sides_are_even(const stn_task *task);
 void spectral_estimate(const stn_task *task, const stn_machine *machine, const spectral_shape *shape,
                        stn_estimate *estimate);
 #endif

@@ -74,14 +74,7 @@ static double choose_steps(int64_t n, int64_t tiles, const stn_reach *reach, con
 
 /* Sides that only mirror or wrap, and one grid from one: what tiles are for. */
 static bool for_tiles(const stn_task *task) {
-    const stn_task run = spectral_run(task);
-    char reason[160];
-    if (task->rank != 2 || task->snapshots > 1) return false;
-    for (int axis = 1; axis < 3; axis++) {
-        stn_extension e;
-        if (!stn_extension_sides(&run, axis, &e, reason, sizeof reason) || stn_extension_odd(&e)) return false;
-    }
-    return true;
+    return task->rank == 2 && task->snapshots == 1 && spectral_sides_are_even(task);
 }
 
 size_t spectral_walk_carry(const stn_task *task, const spectral_choice *choice, const stn_extension *axis, int lines) {

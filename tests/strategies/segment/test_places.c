@@ -2,17 +2,6 @@
  * test_segment_places [--full] [--only PART] [--dtype T]. */
 #include "lines.h"
 
-/* The candidate whose words these are; the problem is as the suite's dtype has it. */
-static void check_words(suite *s, const char *what, stn_problem p, const char *words, uint64_t seed) {
-    char detail[1200];
-    comparison c;
-    p = suite_problem(s, &p);
-    const int pick = suite_candidate(s, &p, "segment", words);
-    const bool good = compare_candidate_with_host(s->context, s->pool, &p, "segment", pick, true, seed, &c);
-    suite_detail(&c, detail, sizeof detail);
-    suite_report(s, good, what, detail);
-}
-
 /* Mirrored lines of a quarter to half of a segment: at compile time threads know where images are. Every pair of sides, along each axis. */
 static void middles(suite *s) {
     static const int extents[] = {258, 512, 259, 511, 300, 509, 514, 1024, 1021};
@@ -35,7 +24,7 @@ static void middles(suite *s) {
                  side_names[low], side_names[high], (int)p.steps);
         snprintf(words, sizeof words, "along axis %d, %d of them outputs, in whose middle", axis == 2,
                  n > 512 ? 1024 : 512);
-        check_words(s, what, p, words, d.state);
+        suite_compare_words(s, "segment", words, what, &p, d.state);
         if (stencil != line) stn_stencil_destroy(stencil);
         stn_stencil_destroy(line);
     }
@@ -56,7 +45,7 @@ static void turns(suite *s) {
         if (i % 5 == 1) p.alignment = s->dtype_given ? 4 : 8;
         char what[160];
         snprintf(what, sizeof what, "%s, %d points, %d steps", words[i % 4], (int)p.extent[0], (int)p.steps);
-        check_words(s, what, p, words[i % 4], d.state);
+        suite_compare_words(s, "segment", words[i % 4], what, &p, d.state);
         stn_stencil_destroy(stencil);
     }
 }

@@ -39,14 +39,9 @@ static stn_stencil *even_plane(dice *d, int radius) {
 
 /* By the first tile whose name has these words. */
 static void check(suite *s, const char *words, const char *what, const stn_problem *problem, uint64_t seed) {
-    stn_problem p = suite_problem(s, problem);
-    char all[300], detail[1200];
-    comparison c;
-    const int pick = suite_candidate(s, &p, "segment", words);
-    const bool good = compare_candidate_with_host(s->context, s->pool, &p, "segment", pick, true, seed, &c);
+    char all[300];
     snprintf(all, sizeof all, "%s: %s", words, what);
-    suite_detail(&c, detail, sizeof detail);
-    suite_report(s, good, all, detail);
+    suite_compare_words(s, "segment", words, all, problem, seed);
 }
 
 /* Tiles of each side along each axis, which steps reach so far across that shorter ones hold too few outputs. */

@@ -40,17 +40,11 @@ static void one_plane(suite *s, const part_case *c, uint64_t seed) {
         p.in_stride[1] = p.out_stride[1] = 1;
         p.in_stride[0] = c->nx + 3, p.out_stride[0] = c->nx + 2;
     }
-    char what[200], detail[1200];
+    char what[200];
     snprintf(what, sizeof what, "parts: %d x %d x %d, %s, %s:%s %s:%s, taps from %d to %d%s", c->batch, c->ny, c->nx,
              stn_dtype_name(c->dtype), side_names[c->side[0][0]], side_names[c->side[0][1]], side_names[c->side[1][0]],
              side_names[c->side[1][1]], c->low, c->high, c->in_place ? ", in place" : "");
-    comparison result;
-    const stn_problem typed = suite_problem(s, &p);
-    const int pick = suite_candidate(s, &typed, "spectral", c->words);
-    bool good = compare_candidate_with_host(s->context, s->pool, &typed, "spectral", pick, true, d.state, &result);
-    s->worst = fmax(s->worst, good ? result.relative_l2 / result.bar : 0);
-    suite_detail(&result, detail, sizeof detail);
-    suite_report(s, good, what, detail);
+    suite_compare_words(s, "spectral", c->words, what, &p, d.state);
     stn_stencil_destroy(stencil);
 }
 
