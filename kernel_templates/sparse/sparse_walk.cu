@@ -15,33 +15,38 @@
 // Rows lie in a ring: a step reads the TALL below those that the step before has read, and the first one what taps reach besides.
 //
 //     ring:    rows of this step | of the next AHEAD steps | of the step before, filled next ..
-//     row:     LEAD | WIDE outputs | what is right of them
 //
 // STAGES 1: a block has one tile, all of whose rows it asks for at once; many small blocks, of which some wait while others compute.
 //
-// The outputs' own columns are copied by themselves: they begin where a line of memory begins, and eight threads ask for one line. In
-// rows that were copied from LEAD on, 16 bytes before, each thread's 16 bytes were a sector of their own: L2 answered with
-// 2.3 times the bytes of the grid (ncu: 15.2 million sectors where 6.55 are the grid, heat-2d in f16) and was the limit, at 84%.
+// The outputs' own columns are copied by themselves: they begin where a line of memory begins, and eight threads ask for one line.
+// A row begins with the outputs' own columns, and what is left of them comes last, so that a line of memory lies as it lies in the grid:
+//
+//     row of the ring:   WIDE outputs | what is right of them | .. | LEAD
+//
+// Copies whose target lies otherwise within its 32 bytes than their source are answered a sector for each 16 bytes: when a row began with
+// LEAD, L2 answered with 2.2 to 2.7 times the bytes of the grid, and one step of radius 3 took 0.126 ms where it takes 0.113 now (ncu,
+// bench/results/2026-11-23-sparse-5.md). In f16 rows are whole lines of memory, too; in f32 shared memory does not hold so many.
 //
 // Banks: lanes that read together begin in f32 0, 12, 4 and 16 words on for each g (windows of 24 points), so that of g = 0 and 1 two are
-// 32 apart. There every second run of 128 bytes of a row has its pieces of 16 exchanged, FLIP apart, and a row begins with the outputs'
-// own columns, whose copies are runs of 128 bytes too; what is left of them comes last.
+// 32 apart. There every second run of 128 bytes of a row has its pieces of 16 exchanged, FLIP apart.
 #include "sparse/rows.cuh"
 
 constexpr int HALO = SLOTS - WIDE / SLOT,
               BEFORE = LEAD / SLOT;  // of a row: slots beside the outputs' own, and left of them
 constexpr int REACH = Y_LOW + Y_HIGH, COUNT = SPARSE_ROW_COUNT[0], AHEAD = STAGES - 1;
-constexpr int RING_ROWS = STAGES * TALL + (REACH + 7) / 8 * 8, RING_SIZE = RING_ROWS * COLUMNS;
+constexpr int LINE_SLOTS = 128 / 16;  // of memory
+constexpr int ROW_SLOTS = sizeof(STORED) == 2 ? (SLOTS + LINE_SLOTS - 1) / LINE_SLOTS * LINE_SLOTS : SLOTS;
+constexpr int PITCH = ROW_SLOTS * SLOT;
+constexpr int RING_ROWS = STAGES * TALL + (REACH + 7) / 8 * 8, RING_SIZE = RING_ROWS * PITCH;
 constexpr int EIGHTS = (SPARSE_ROW_FIRST[0] + COUNT + RUN - 2) / 8 + 1;  // of rows, that a warp reads
 constexpr int FLIP = sizeof(STORED) == 4 ? 2 : 0;
 static_assert(WARPS % BESIDE == 0, "warps in whole rows");
 static_assert(!FLIP || SLOTS / 8 % 2 == 0 || SLOTS % 8 == 0 || !EXPECTED_SHARED,
               "pieces that are exchanged lie in the row");
 
-// Where 16 bytes of a row lie in it; those left of the outputs' own may come last.
+// Where 16 bytes of a row lie in it.
 __device__ __forceinline__ int place_of(int slot) {
-    constexpr int SHIFT = FLIP ? BEFORE : 0;
-    const int at = slot < SHIFT ? slot - SHIFT + SLOTS : slot - SHIFT;
+    const int at = slot < BEFORE ? slot - BEFORE + ROW_SLOTS : slot - BEFORE;
     return (at ^ (at / 8 % 2 * FLIP)) * SLOT;
 }
 
@@ -60,12 +65,12 @@ struct row_copies {
     // `from(line)` of ROWS rows, into the ring from row `first` on.
     template <int ROWS, class FROM>
     __device__ __forceinline__ void take(STORED *ring, int first, FROM from) const {
-        const int start = (first + line) * COLUMNS;
+        const int start = (first + line) * PITCH;
         if (line < AT_ONCE)
 #pragma unroll
             for (int i = 0; i < ROWS; i += AT_ONCE)
                 if (i + AT_ONCE <= ROWS || line < ROWS - i) {
-                    const int at = start + i * COLUMNS;
+                    const int at = start + i * PITCH;
                     copy_of_line<PAIRS>(ring + (at < RING_SIZE ? at : at - RING_SIZE) + place, from(line + i) + x);
                 }
     }
@@ -97,7 +102,7 @@ template <int ROWS, class FROM>
 __device__ __forceinline__ void take_elements(STORED *ring, int first, FROM from, long long x0, long long nx) {
 #pragma unroll 1
     for (int i = threadIdx.x; i < ROWS * SLOTS; i += THREADS) {
-        const int line = i / SLOTS, slot = i % SLOTS, at = (first + line) * COLUMNS;
+        const int line = i / SLOTS, slot = i % SLOTS, at = (first + line) * PITCH;
         STORED *const to = ring + (at < RING_SIZE ? at : at - RING_SIZE) + place_of(slot);
         const STORED *const row = from(line);
         const long long x = x0 + slot * SLOT;
@@ -132,7 +137,7 @@ __device__ __forceinline__ void find_starts(lane_starts &starts, const STORED *r
                                             const int (&column)[PRODUCTS]) {
 #pragma unroll
     for (int eight = 0; eight < EIGHTS; eight++) {
-        const int row = first + 8 * eight, at = (AHEAD == 0 || row < RING_ROWS ? row : row - RING_ROWS) * COLUMNS;
+        const int row = first + 8 * eight, at = (AHEAD == 0 || row < RING_ROWS ? row : row - RING_ROWS) * PITCH;
 #pragma unroll
         for (int k = 0; k < PRODUCTS; k++) starts.of[eight][k] = ring + at + column[k];
     }
@@ -144,7 +149,7 @@ __device__ __forceinline__ void add_rows(float (&sum)[RUN][4], const fragments<C
         constexpr int S = step, LINE = SPARSE_ROW_FIRST[0] + S;
         unroll<0, PRODUCTS>([&](auto product) {
             constexpr int K = product;
-            const STORED *const from = starts.of[LINE / 8][K] + LINE % 8 * COLUMNS;
+            const STORED *const from = starts.of[LINE / 8][K] + LINE % 8 * PITCH;
             if constexpr (2 * K + 1 < HALVES) {
                 window_words<4> b;
                 b.load(from);

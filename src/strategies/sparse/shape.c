@@ -105,7 +105,9 @@ static size_t ring_bytes(const stn_task *task, const sparse_shape *shape) {
     sparse_window w = sparse_window_of(task, shape);
     int reach = sparse_reach(task, shape, 1, 0) + sparse_reach(task, shape, 1, 1);
     int64_t rows = (int64_t)shape->stages * tall(task, shape) + stn_round_up(reach, 8);
-    return (size_t)(rows * (wide(task, shape) - SPARSE_OUTPUTS + sparse_columns(&w))) * stn_dtype_size(task->dtype);
+    int64_t row = (wide(task, shape) - SPARSE_OUTPUTS + sparse_columns(&w)) * (int64_t)stn_dtype_size(task->dtype);
+    if (task->dtype == STN_F16) row = stn_round_up(row, MEMORY_LINE);
+    return (size_t)(rows * row);
 }
 
 size_t sparse_shared(const stn_task *task, const sparse_shape *shape) {
