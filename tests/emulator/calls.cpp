@@ -62,8 +62,8 @@ static void on_mma(Mma shape, void *c, const void *a, const void *b, unsigned me
     wait_for_warp(Word::MMA, shape, 0xffffffffu, metadata, place);
 }
 
-void Worker::count(const void *p, unsigned bytes, bool writes, Site site) {
-    if (traffic.looking) traffic.access(current, p, bytes, writes, site);
+void Worker::count(const void *p, unsigned bytes, bool writes, Site site, const void *target) {
+    if (traffic.looking) traffic.access(current, p, bytes, writes, site, target);
 }
 
 void Worker::touch(const void *p, unsigned bytes, bool writes, const void *code) {
@@ -91,7 +91,7 @@ static void on_copy_async(void *to, const void *from, unsigned bytes, Place plac
         w->fail(ERROR_ILLEGAL_ADDRESS, place, "copy_async reads %s", text);
     }
     w->touch(to, bytes, true, __builtin_return_address(0));
-    w->count(from, bytes, false, {nullptr, place.file, place.line});
+    w->count(from, bytes, false, {nullptr, place.file, place.line}, to);
     w->count(to, bytes, true, {nullptr, place.file, place.line});
     memset(target, POISON, bytes);  // until its group has been waited for
     Lane &lane = w->lanes[w->current];

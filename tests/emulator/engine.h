@@ -94,8 +94,8 @@ struct Worker {
     Thread *thread(unsigned i) { return reinterpret_cast<Thread *>(region) + FIRST_SLOT + i; }
     uint64_t next_random();
     void touch(const void *p, unsigned bytes, bool writes, const void *code);  // an access of the running fiber
-    void count(const void *p, unsigned bytes, bool writes, Site site);         // the same, for the traffic
-    void yield();                                                              // from the fiber to the scheduler
+    void count(const void *p, unsigned bytes, bool writes, Site site, const void *target = nullptr);  // for the traffic
+    void yield();  // from the fiber to the scheduler
     // Ends the launch from a fiber, whose stack is abandoned: the caller must not own anything.
     [[noreturn]] void fail(LaunchError code, Place place, const char *format, ...)
         __attribute__((format(printf, 4, 5)));

@@ -8,11 +8,23 @@ namespace stn_emulator {
 
 constexpr unsigned WARP = 32;
 
-unsigned distinct_units(const uint64_t *at, const unsigned *bytes, unsigned lanes, unsigned unit) {
-    std::set<uint64_t> units;
+unsigned distinct_bytes(const uint64_t *at, const unsigned *bytes, unsigned lanes) {
+    std::set<uint64_t> all;
     for (unsigned l = 0; l < WARP; l++)
-        for (uint64_t u = at[l] / unit; (lanes >> l & 1) && u <= (at[l] + bytes[l] - 1) / unit; u++) units.insert(u);
-    return (unsigned)units.size();
+        for (unsigned b = 0; (lanes >> l & 1) && b < bytes[l]; b++) all.insert(at[l] + b);
+    return (unsigned)all.size();
+}
+
+unsigned answered_sectors(const uint64_t *at, const uint64_t *to, const unsigned *bytes, unsigned lanes) {
+    constexpr unsigned SECTOR = 32, STEP = 4;  // asynchronous copies are of 4 bytes at least
+    std::set<std::pair<uint64_t, uint64_t>> sectors;
+    for (unsigned l = 0; l < WARP; l++)
+        for (unsigned b = 0; (lanes >> l & 1) && b < bytes[l]; b += STEP) {
+            const unsigned last = std::min(b + STEP, bytes[l]) - 1;
+            sectors.insert({(at[l] + b) / SECTOR, (to[l] + b) / SECTOR});
+            sectors.insert({(at[l] + last) / SECTOR, (to[l] + last) / SECTOR});
+        }
+    return (unsigned)sectors.size();
 }
 
 unsigned bank_cycles(const uint64_t *at, const unsigned *bytes, unsigned lanes) {

@@ -28,7 +28,7 @@ static void requests() {
     for (const auto &c : cases) {
         const Ask ask = spaced(c.step, c.bytes);
         const unsigned cycles = bank_cycles(ask.at, ask.bytes, 0xffffffffu);
-        const unsigned touched = distinct_units(ask.at, ask.bytes, 0xffffffffu, 32);
+        const unsigned touched = answered_sectors(ask.at, ask.at, ask.bytes, 0xffffffffu);
         if (cycles != c.cycles || touched != c.sectors)
             printf("%u bytes, %u apart: %u cycles, %u sectors\n", c.bytes, c.step, cycles, touched);
         CHECK(cycles == c.cycles);
@@ -36,7 +36,17 @@ static void requests() {
     }
     const Ask ask = spaced(128, 4);
     CHECK(bank_cycles(ask.at, ask.bytes, 0x00010001u) == 2);  // two lanes of one bank
-    CHECK(distinct_units(ask.at, ask.bytes, 0x00010001u, 1) == 8);
+    CHECK(distinct_bytes(ask.at, ask.bytes, 0x00010001u) == 8);
+    // 16 bytes a lane, side by side, to shared memory: as they lie in memory, 16 bytes on, and each second one elsewhere
+    const Ask copied = spaced(16, 16);
+    Ask to = copied;
+    CHECK(answered_sectors(copied.at, to.at, copied.bytes, 0xffffffffu) == 16);
+    for (unsigned l = 0; l < 32; l++) to.at[l] = 96 + 16 * l;
+    CHECK(answered_sectors(copied.at, to.at, copied.bytes, 0xffffffffu) == 16);
+    for (unsigned l = 0; l < 32; l++) to.at[l] = 16 + 16 * l;
+    CHECK(answered_sectors(copied.at, to.at, copied.bytes, 0xffffffffu) == 32);
+    for (unsigned l = 0; l < 32; l++) to.at[l] = l % 2 * 1024 + l / 2 * 16;
+    CHECK(answered_sectors(copied.at, to.at, copied.bytes, 0xffffffffu) == 32);
 }
 
 // The row of the table that holds both words; its requests, cost and least.

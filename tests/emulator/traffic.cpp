@@ -21,10 +21,10 @@ std::string &Traffic::wanted() {
 
 void Traffic::close(const Line &line, Open *open, const Request &request) {
     const bool shared = line.memory == MEMORY_SHARED;
-    const unsigned unit = shared ? 128 : 32, touched = distinct_units(request.at, request.bytes, request.lanes, 1);
+    const unsigned unit = shared ? 128 : 32, touched = distinct_bytes(request.at, request.bytes, request.lanes);
     open->tally.requests++;
     open->tally.cost += shared ? bank_cycles(request.at, request.bytes, request.lanes)
-                               : distinct_units(request.at, request.bytes, request.lanes, 32);
+                               : answered_sectors(request.at, request.to, request.bytes, request.lanes);
     open->tally.least += (touched + unit - 1) / unit;
 }
 
@@ -45,7 +45,7 @@ bool Traffic::in_shared(unsigned lane, const unsigned char *p, uint64_t *at) con
     return false;
 }
 
-void Traffic::access(unsigned lane, const void *from, unsigned bytes, bool writes, Site site) {
+void Traffic::access(unsigned lane, const void *from, unsigned bytes, bool writes, Site site, const void *target) {
     const unsigned char *p = static_cast<const unsigned char *>(from);
     uint64_t at;
     const Memory memory = in_shared(lane, p, &at) ? MEMORY_SHARED : MEMORY_GLOBAL;
@@ -56,7 +56,8 @@ void Traffic::access(unsigned lane, const void *from, unsigned bytes, bool write
     const uint64_t key = (uint64_t)(lane / WARP) << 32 | open.turns[lane]++;
     Request &request = open.waiting[key];
     request.lanes |= 1u << lane % WARP;
-    request.at[lane % WARP] = at;
+    request.at[lane % WARP] = request.to[lane % WARP] = at;
+    if (target) (void)in_shared(lane, static_cast<const unsigned char *>(target), &request.to[lane % WARP]);
     request.bytes[lane % WARP] = bytes;
     if (request.lanes != 0xffffffffu) return;
     close(line, &open, request);

@@ -37,7 +37,8 @@ struct Traffic {
     bool looking = false;          // at the blocks that run now
 
     void begin(const unsigned char *const *shared, unsigned shared_bytes, unsigned blocks, unsigned stride);
-    void access(unsigned lane, const void *p, unsigned bytes, bool writes, Site site);
+    // target: where in shared memory an asynchronous copy puts what it reads; else NULL
+    void access(unsigned lane, const void *p, unsigned bytes, bool writes, Site site, const void *target);
     void set_statics(const unsigned char *from, unsigned bytes) { statics = from, static_bytes = bytes; }
     void happens(Happening what) { lanes_at[what] += looking; }
     void end(const Kernel &kernel);  // hands what was counted to the table
@@ -45,7 +46,7 @@ struct Traffic {
    private:
     struct Request {  // of a warp, until all of its lanes have come
         unsigned lanes = 0, bytes[32] = {};
-        uint64_t at[32] = {};
+        uint64_t at[32] = {}, to[32] = {};
     };
     struct Line {
         Site site;
