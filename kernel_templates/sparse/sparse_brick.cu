@@ -79,11 +79,13 @@ __device__ __forceinline__ void add_plane(float (&sum)[PLANES][2][4], const fact
     });
 }
 
-static_assert(is_given(STAGES * STAGE * sizeof(STORED)), "the launcher gives the shared memory that this takes");
+constexpr int LATE = late<STORED>(LEAD);
+static_assert(is_given((LATE + STAGES * STAGE) * sizeof(STORED)),
+              "the launcher gives the shared memory that this takes");
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_brick(const __grid_constant__ brick_arguments a) {
     let_next_launch_begin();  // the faces, or where there are none the next sweep
     extern __shared__ __align__(128) unsigned char stn_shared[];
-    STORED *const shared = reinterpret_cast<STORED *>(stn_shared);  // STAGES stages
+    STORED *const shared = reinterpret_cast<STORED *>(stn_shared) + LATE;  // STAGES stages
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, t = lane % 4;
     long long b = blockIdx.x;
     const long long x0 = b % a.tiles_x * WIDE;

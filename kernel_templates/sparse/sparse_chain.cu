@@ -101,11 +101,12 @@ __device__ __forceinline__ void load_chunk(const chain_arguments &a, const copie
         a.nx);
 }
 
-static_assert(is_given(RING_SIZE * sizeof(STORED)), "the launcher gives the shared memory that this takes");
+constexpr int LATE = late<STORED>(LEAD);
+static_assert(is_given((LATE + RING_SIZE) * sizeof(STORED)), "the launcher gives the shared memory that this takes");
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_chain(const __grid_constant__ chain_arguments a) {
     let_next_launch_begin();  // the faces, or where there are none the next sweep
     extern __shared__ __align__(128) unsigned char stn_shared[];
-    STORED *const shared = reinterpret_cast<STORED *>(stn_shared);
+    STORED *const shared = reinterpret_cast<STORED *>(stn_shared) + LATE;
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, t = lane % 4;
     const long long block = blockIdx.x, x0 = block % a.tiles_x * WIDE, walk = block / a.tiles_x % a.walks;
     const long long first = walk * a.walk, last = first + a.walk < a.steps ? first + a.walk : a.steps;

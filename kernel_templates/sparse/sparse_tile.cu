@@ -98,11 +98,13 @@ __device__ __forceinline__ void add_plane(float (&sum)[RUN][4], const fragments<
         });
 }
 
-static_assert(is_given(STAGES * STAGE * sizeof(STORED)), "the launcher gives the shared memory that this takes");
+constexpr int LATE = late<STORED>(LEAD);
+static_assert(is_given((LATE + STAGES * STAGE) * sizeof(STORED)),
+              "the launcher gives the shared memory that this takes");
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) sparse_tile(const __grid_constant__ tile_arguments a) {
     let_next_launch_begin();  // the faces, or where there are none the next sweep
     extern __shared__ __align__(128) unsigned char stn_shared[];
-    STORED *const shared = reinterpret_cast<STORED *>(stn_shared);  // STAGES stages
+    STORED *const shared = reinterpret_cast<STORED *>(stn_shared) + LATE;  // STAGES stages
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, t = lane % 4;
     const tile_place at = find_place(a);
     long long next = at.first - Z_LOW;
