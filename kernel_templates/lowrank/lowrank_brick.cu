@@ -308,11 +308,14 @@ __device__ __forceinline__ void store_oldest(const brick_arguments &a, tile_sums
     }
 }
 
-static_assert(is_given(STAGES * STAGE * sizeof(STORE)), "the launcher gives the shared memory that this takes");
+constexpr int LATE = sizeof(STORE) > 2 ? late<STORE>(SKIP_X + LEAD_X)
+                                       : 0;  // of f16, rows are odd numbers of 16 bytes apart
+static_assert(is_given((LATE + STAGES * STAGE) * sizeof(STORE)),
+              "the launcher gives the shared memory that this takes");
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) lowrank_brick(const __grid_constant__ brick_arguments a) {
     let_next_launch_begin();  // the faces
     extern __shared__ __align__(128) unsigned char stn_shared[];
-    STORE *const shared = reinterpret_cast<STORE *>(stn_shared);  // STAGES stages
+    STORE *const shared = reinterpret_cast<STORE *>(stn_shared) + LATE;  // STAGES stages
     __shared__ bands b;
     __shared__ long long row_start[COPIED], column[WIDTH];
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, t = lane % 4;

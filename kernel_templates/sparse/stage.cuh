@@ -14,14 +14,6 @@
 #include "device/element.cuh"
 #include "device/index.cuh"
 
-// Elements that stages begin late: a line of a stage begins `lead` before a tile's own columns, which begin a line of memory, and its 16 bytes
-// lie in their sectors of 32 as they do in the grid. Those of a sector that go to two sectors are answered as one sector each
-// (bench/results/2026-11-23-sparse-5.md).
-template <class STORED>
-__device__ constexpr int late(int lead) {
-    return lead * static_cast<int>(sizeof(STORED)) % 32 ? 16 / static_cast<int>(sizeof(STORED)) : 0;
-}
-
 // 16 bytes of a line of memory that is read as a whole; PAIRS: of two such.
 template <bool PAIRS>
 __device__ __forceinline__ void copy_of_line(void *to, const void *from) {

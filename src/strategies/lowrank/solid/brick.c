@@ -156,6 +156,12 @@ static size_t static_bytes(const stn_task *task, const stn_power *taps, const lo
     return (size_t)((bands * band_x + core->terms * band_y) * entry + (rows + stage_width(task, taps, b)) * 8);
 }
 
+/* By how many bytes stages begin late: late() of device/element.cuh. */
+static int late_bytes(const stn_task *task, const stn_power *taps) {
+    const int size = (int)stn_dtype_size(task->dtype), slot = 16 / size;
+    return size > 2 && stn_round_up(taps->low[2], slot) * size % 32 ? 16 : 0;
+}
+
 /* One stage is computed on, `beyond` more stay or must be there, three arrive, or two where there is no room for three. */
 static bool fit_stages(const stn_task *task, const stn_machine *machine, const stn_power *taps,
                        const lowrank_core *core, int beyond, lowrank_brick *b) {
@@ -164,7 +170,7 @@ static bool fit_stages(const stn_task *task, const stn_machine *machine, const s
     size_t fixed = static_bytes(task, taps, core, b);
     if (fixed > MOST_STATIC_SHARED) return false;
     for (b->stages = beyond + 4; b->stages >= beyond + 3; b->stages--) {
-        b->shared = stage * b->stages;
+        b->shared = late_bytes(task, taps) + stage * b->stages;
         size_t bytes = (size_t)b->shared + fixed + 1024; /* that every block takes */
         if (bytes <= machine->shared_per_block && bytes * (size_t)b->blocks <= machine->shared_per_multiprocessor)
             return true;
