@@ -19,8 +19,8 @@
  * bandwidth, of planes beside cycles of a multiprocessor that a point takes, which nothing hides (f32 takes 0.095 ms more than f16
  * for 0.42 GB more, and both 0.03 besides, in one wave of blocks as in seven), and of lines, and such as share their tiles. Straight from
  * memory (bench/results/2026-11-23-sparse-4.md): parts of the copy bandwidth, of what the second level cache answers in its terms, what a
- * launch takes besides, and how much longer it takes in f16 in blocks of more than SMALL warps. Of sparse_walk in small blocks (the same file, times of
- * `tune` less the 6% that they are above the bench's): parts of the copy bandwidth, and of rows that two blocks look at those that memory
+ * launch takes besides, and how much longer it takes in f16 in blocks of more than SMALL warps. Of sparse_walk in small blocks (the same file, and
+ * bench/results/2026-11-23-sparse-5.md since its copies are of whole sectors): parts of the copy bandwidth, and of rows that two blocks look at those that memory
  * answers twice; with a tile a block, how many warps of a multiprocessor ask for as much as memory answers. How much longer separable terms take in 3D: 27 taps in f16
  * took 3.48 and 3.69 ms where 2.53 and 2.55 were expected (bench/results/2026-11-23-planning-2.md); and the part of a plane's copy that solids reach, whose
  * boxes of 27 taps took 3.33 to 4.16 where 2.94 to 3.71 were. */
@@ -39,9 +39,9 @@ static const struct {
            .second = 1.12,
            .begin = 5e-6,
            .large = 1.1,
-           .small = 0.925,
+           .small = 0.97,
            .twice = 0.27,
-           .once = 20.2,
+           .once = 20.7,
            .shared = 0.55,
            .fewer = 0.35,
            .alone = 0.45,

@@ -82,8 +82,9 @@ static void insert_wider(search *s, const sparse_shape *shape) {
 static void insert_straight(search *s, const sparse_shape *shape) {
     static const struct {
         int warps, beside, blocks, walk;
-    } lines[] = {{8, 1, 3, 1}, {4, 1, 6, 1}}, planes[] = {{4, 2, 6, 1}, {8, 2, 3, 1}, {4, 2, 4, 1}, {4, 2, 6, 4},
-                                                          {4, 2, 5, 4}, {4, 1, 4, 4}, {4, 1, 4, 8}, {4, 2, 2, 1}};
+    } lines[] = {{8, 1, 3, 1}, {4, 1, 6, 1}, {8, 1, 2, 1}, {4, 1, 4, 1}},
+      planes[] = {{4, 2, 6, 1}, {8, 2, 3, 1}, {4, 2, 4, 1}, {4, 2, 6, 4},
+                  {4, 2, 5, 4}, {4, 1, 4, 4}, {4, 1, 4, 8}, {4, 2, 2, 1}};
     const bool line = s->task->rank == 1;
     for (size_t i = 0; i < (line ? sizeof lines / sizeof *lines : sizeof planes / sizeof *planes); i++) {
         const int *way = line ? &lines[i].warps : &planes[i].warps;
