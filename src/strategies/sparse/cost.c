@@ -21,12 +21,14 @@
  * memory (bench/results/2026-11-23-sparse-4.md): parts of the copy bandwidth, of what the second level cache answers in its terms, what a
  * launch takes besides, and how much longer it takes in f16 in blocks of more than SMALL warps. Of sparse_walk in small blocks (the same file, and
  * bench/results/2026-11-23-sparse-5.md since its copies are of whole sectors): parts of the copy bandwidth, and of rows that two blocks look at those that memory
- * answers twice; with a tile a block, how many warps of a multiprocessor ask for as much as memory answers. How much longer separable terms take in 3D: 27 taps in f16
+ * answers twice; with a tile a block, how many warps of a multiprocessor ask for as much as memory answers. Of lines whose columns lie beside
+ * each other by half a line of memory: their part of the copy bandwidth, how much longer whole lines take, and blocks of half the size (15 taps over 10 steps, 129 taps, of
+ * bench/results/2026-11-23-regret-3.md). How much longer separable terms take in 3D: 27 taps in f16
  * took 3.48 and 3.69 ms where 2.53 and 2.55 were expected (bench/results/2026-11-23-planning-2.md); and the part of a plane's copy that solids reach, whose
  * boxes of 27 taps took 3.33 to 4.16 where 2.94 to 3.71 were. */
 static const struct {
     double faster, tensor, memory, abreast, whole, aside, line, apart, straight, second, begin, large, small, twice,
-        once, shared, fewer, alone, start, elements, split, brick, solid;
+        once, half, four, smaller, shared, fewer, alone, start, elements, split, brick, solid;
 } rates = {.faster = 1.45,
            .tensor = 1,
            .memory = 0.72,
@@ -42,6 +44,9 @@ static const struct {
            .small = 0.97,
            .twice = 0.27,
            .once = 20.7,
+           .half = 0.80,
+           .four = 1.07,
+           .smaller = 1.03,
            .shared = 0.55,
            .fewer = 0.35,
            .alone = 0.45,
@@ -58,6 +63,7 @@ static const struct {
 #define TIMED_LEAST 5
 #define TIMED_MOST 7
 #define MEMORY_LINE 128 /* bytes */
+#define LONG_WINDOW 20  /* halves: 320 points of f16 */
 
 /* Of a warp's tile of 16 x 64 points: products of 16 words, and cycles in which shared memory answers it, 128 bytes each. */
 typedef struct warp_work {
@@ -157,8 +163,17 @@ static double beside(const stn_task *task, const sparse_shape *shape, double mem
 
 /* Of lines, and of planes that are not read in whole lines of memory. */
 static double part_of_copy(const stn_task *task, const sparse_shape *shape) {
-    if (shape->beside * SPARSE_OUTPUTS * (int)stn_dtype_size(task->dtype) % MEMORY_LINE) return rates.memory;
+    if (shape->beside * SPARSE_OUTPUTS * (int)stn_dtype_size(task->dtype) % MEMORY_LINE) return rates.half;
     return shape->apart ? rates.apart : shape->whole ? rates.line : shape->abreast ? rates.abreast : rates.memory;
+}
+
+/* Columns of lines beside each other in f16: four of them take their words from shared memory more often than two, and blocks of half the
+ * size are faster in long windows only. */
+static double beside_in_lines(const stn_task *task, const sparse_shape *shape) {
+    if (task->rank > 1 || !shape->beside || task->dtype != STN_F16) return 1;
+    const double four = shape->beside == 4 ? rates.four : 1;
+    if (shape->warps == SPARSE_WARPS) return four;
+    return four * (shape->halves >= LONG_WINDOW ? 1 / rates.smaller : rates.smaller);
 }
 
 /* A launch of sparse_straight, from memory or from the second level cache, of which it reads the rows that two blocks look at, and
@@ -239,6 +254,7 @@ void sparse_cost_beside(const stn_task *task, const stn_machine *machine, const 
         launch = short_is_timed(task, shape, waves)
                      ? fmax(short_seconds(task, machine, shape, tensor / launches), least)
                      : launch * UNTIMED_SHORT;
+    launch *= beside_in_lines(task, shape);
     if (sparse_is_straight(shape)) launch = straight_seconds(task, machine, shape, tensor / launches);
     if (sparse_splits(task) && !shape->abreast) launch *= rates.split;
     if (task->rank == 3 && shape->terms) launch *= rates.brick;
