@@ -16,7 +16,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "compile/cubin.h"
 #include "context/context.h"
 #include "context/gather.h"
 #include "context/kernel_load.h"
@@ -83,14 +82,6 @@ bool stn_kernel_keys(stn_context *context, const char *name, const char *params,
 
 /* ---- from an entry to a kernel ----------------------------------------------------------------------------------- */
 
-/* A kernel that was compiled in a hurry may want more registers than its blocks can have: then it is none. */
-static stn_status check_hurried(const stn_kernel *kernel, stn_error *error) {
-    stn_cubin_usage usage;
-    if (!kernel->module || !stn_cubin_read(kernel->cubin, kernel->cubin_size, kernel->name, &usage)) return STN_OK;
-    if (stn_module_describe(kernel->module).max_threads >= usage.max_threads) return STN_OK;
-    return stn_fail(error, STN_ERROR_UNSUPPORTED, "compiled in a hurry, %s has too many registers", kernel->name);
-}
-
 /* Makes the kernel of an entry and clears the entry. */
 static stn_status use_entry(const request *want, bool load, stn_entry *entry, stn_kernel **kernel, stn_error *error) {
     stn_kernel *made = calloc(1, sizeof *made);
@@ -108,7 +99,6 @@ static stn_status use_entry(const request *want, bool load, stn_entry *entry, st
         status = !made->ptx && !made->cubin ? stn_fail(error, STN_ERROR_DRIVER, "a stored kernel is empty")
                  : load                     ? stn_kernel_load(want->context, entry, made, error)
                                             : stn_kernel_put_off(entry, made, error);
-        if (status == STN_OK && load && made->hurried) status = check_hurried(made, error);
     }
     stn_entry_clear(entry);
     if (status != STN_OK) {
@@ -309,16 +299,6 @@ static stn_status get(request *want, void **value, bool *hit, stn_error *error) 
     return status == STN_OK || want->stands_in ? STN_OK : stn_fail(error, status, "%s", why.message);
 }
 
-stn_status stn_kernel_compile(stn_context *context, const char *name, const char *params, const atomic_bool *cancel,
-                              stn_error *error) {
-    request want = {.context = context, .name = name, .params = params, .only_compile = true, .cancel = cancel};
-    void *value = NULL;
-    bool hit = false;
-    STN_TRY(get(&want, &value, &hit, error));
-    if (!hit) ((stn_kernel *)value)->fresh = true; /* the plan's asking for it is the one that missed */
-    return STN_OK;
-}
-
 /* The kernel as it should be where it is stored, else one that is compiled in a hurry. */
 static stn_status get_hurried(request *want, void **value, bool *hit, stn_error *error) {
     stn_error why = {0};
@@ -329,6 +309,16 @@ static stn_status get_hurried(request *want, void **value, bool *hit, stn_error 
     want->only_stored = false;
     want->hurried = true;
     return get(want, value, hit, error);
+}
+
+stn_status stn_kernel_compile(stn_context *context, const char *name, const char *params, bool hurried,
+                              const atomic_bool *cancel, stn_error *error) {
+    request want = {.context = context, .name = name, .params = params, .only_compile = true, .cancel = cancel};
+    void *value = NULL;
+    bool hit = false;
+    STN_TRY(hurried ? get_hurried(&want, &value, &hit, error) : get(&want, &value, &hit, error));
+    if (!hit) ((stn_kernel *)value)->fresh = true; /* the plan's asking for it is the one that missed */
+    return STN_OK;
 }
 
 stn_status stn_kernel_get(stn_context *context, const char *name, const char *params, stn_kernel **kernel,

@@ -9,52 +9,82 @@
 #include "context/gather.h"
 #include "context/kernel.h"
 
+/* A kernel of a list, and what compiling it is guessed to take. */
+typedef struct gathered {
+    const stn_wanted *wanted;
+    double seconds;
+} gathered;
+
+static int longest_first(const void *a, const void *b) {
+    const gathered *x = a, *y = b;
+    if (x->seconds != y->seconds) return x->seconds < y->seconds ? 1 : -1;
+    return (x->wanted > y->wanted) - (x->wanted < y->wanted);
+}
+
+/* NVRTC's front end serves one thread at a time, and what comes after it all of them: so the longest is begun first. */
+static void sort_longest(const stn_gather *gather, bool hurried, gathered *list) {
+    for (size_t i = 0; i < gather->count; i++) {
+        const stn_wanted *wanted = &gather->missing[i];
+        list[i] = (gathered){wanted, stn_compile_guess(wanted->name, wanted->params, hurried)};
+    }
+    qsort(list, gather->count, sizeof *list, longest_first);
+}
+
 double stn_gather_seconds(const stn_gather *gather, bool hurried) {
-    double all = 0, longest = 0;
     stn_compiler *compiler;
+    gathered list[STN_GATHER_MOST];
     if (!gather) return 0;
     if (hurried &&
         (stn_context_compiler(gather->context, &compiler, NULL) != STN_OK || !stn_compiler_hurries(compiler)))
         return INFINITY;
+    sort_longest(gather, hurried, list);
+    double all = 0, last = 0;
     for (size_t i = 0; i < gather->count; i++) {
-        double one = stn_compile_guess(gather->missing[i].name, gather->missing[i].params, hurried);
-        all += one;
-        if (one > longest) longest = one;
+        all += list[i].seconds;
+        last = fmax(last, (double)i * STN_COMPILE_FRONT + list[i].seconds);
     }
-    const double shared = all / stn_compile_threads(gather->context);
-    return shared > longest ? shared : longest;
+    return fmax(all / stn_compile_threads(gather->context), last);
 }
 
 /* The first failure ends all. */
 static void compile_apart(stn_gather *gather, const stn_wanted *wanted) {
     stn_error why = {0};
-    if (atomic_load(&gather->cancel) ||
-        stn_kernel_compile(gather->context, wanted->name, wanted->params, &gather->cancel, &why) == STN_OK)
+    if (atomic_load(&gather->cancel) || stn_kernel_compile(gather->context, wanted->name, wanted->params,
+                                                           gather->hurried, &gather->cancel, &why) == STN_OK)
         return;
     if (!atomic_flag_test_and_set(&gather->told)) gather->why = why;
     atomic_store(&gather->cancel, true);
 }
 
+typedef struct turn {
+    stn_gather *gather;
+    gathered list[STN_GATHER_MOST];
+} turn;
+
+/* They are loaded when the plan asks for them: beside threads that compile, the driver took a third of a second to load three. */
 static void compile_some(void *user, int64_t begin, int64_t end) {
-    stn_gather *gather = user;
-    stn_kernel *kernel;
-    for (int64_t i = begin; i < end; i++)
+    const turn *t = user;
+    const stn_gather *gather = t->gather;
+    for (int64_t i = begin; i < end; i++) {
+        const stn_wanted *wanted = t->list[i].wanted;
         if (gather->apart)
-            compile_apart(gather, &gather->missing[i]);
-        else if (stn_kernel_get_hurried(gather->context, gather->missing[i].name, gather->missing[i].params,
-                                        gather->hurried, &kernel, NULL) == STN_OK)
-            kernel->fresh = true; /* the plan's asking for it is the one that missed */
+            compile_apart(t->gather, wanted);
+        else
+            (void)stn_kernel_compile(gather->context, wanted->name, wanted->params, gather->hurried, NULL, NULL);
+    }
 }
 
 /* Threads of its own: the context's pool may be the one that this is called from. */
 void stn_gather_compile(stn_gather *gather) {
     stn_pool *pool = NULL;
+    turn t = {.gather = gather};
+    sort_longest(gather, gather->hurried, t.list);
     int threads = stn_compile_threads(gather->context);
     if (threads > (int)gather->count) threads = (int)gather->count;
     if (threads > 1 && stn_pool_create(threads, &pool, NULL) == STN_OK)
-        stn_pool_for(pool, (int64_t)gather->count, 1, compile_some, gather);
+        stn_pool_for(pool, (int64_t)gather->count, 1, compile_some, &t);
     else
-        compile_some(gather, 0, (int64_t)gather->count);
+        compile_some(&t, 0, (int64_t)gather->count);
     stn_pool_destroy(pool);
 }
 

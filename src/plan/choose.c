@@ -10,7 +10,7 @@
 #define MOST_CANDIDATES 64
 #define TUNE_SECONDS 10
 #define LOOK_SECONDS 5e-3         /* that learning what a row would compile takes */
-#define HURRY_GAIN 0.1            /* seconds that a hurry shall win at least: what a kernel takes then is a guess */
+#define HURRY_GAIN 0.05           /* seconds that a hurry shall win at least: what a kernel takes then is a guess */
 #define HURRY 3                   /* times, at most, that a hurry shortens what compiling is guessed to take */
 enum { STARTS = 12, OF_ONE = 6 }; /* rows, best estimate first, whose compiling is looked at; of each strategy */
 

@@ -152,10 +152,19 @@ static bool insert_beside(search *s, int fused, int parts) {
     return good;
 }
 
+/* Multiplying many taps takes long, so that is left where no window holds what comes of it. */
+static bool fits_beside(const search *s, int fused) {
+    sparse_shape shape;
+    for (int parts = 1; parts <= 2; parts++)
+        for (int beside = 2; beside <= 4; beside *= 2)
+            if (sparse_fit_beside(s->task, s->machine, fused, beside, parts, &shape, NULL)) return true;
+    return false;
+}
+
 /* Of weights in two parts those that err too much in one. */
 static void search_beside(search *s, int most_fused) {
     for (int fused = 1; (uint64_t)fused <= s->task->steps && fused <= most_fused; fused++) {
-        if (!fuse_taps(s, fused)) return;
+        if (fits_beside(s, fused) && !fuse_taps(s, fused)) return;
         if (!insert_beside(s, fused, 1)) insert_beside(s, fused, 2);
     }
 }

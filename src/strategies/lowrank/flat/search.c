@@ -40,6 +40,8 @@ typedef struct search {
     stn_power taps; /* 2D: of as many steps as were needed so far */
     attempt attempts[LOWRANK_SPLITS];
     stn_tally *tally;
+    int faced; /* steps of a launch whose faces take so many seconds */
+    double faces;
 } search;
 
 /* Can this shape be one of the best, as far as its interior tells? What its faces take is more work to find out. */
@@ -61,7 +63,9 @@ static bool same_work(const lowrank_shape *a, const lowrank_shape *b) {
 static void insert_candidate(search *s, const lowrank_shape *shape) {
     stn_estimate own;
     if (!may_win(s, shape)) return;
-    lowrank_cost(s->task, s->machine, shape, &own);
+    if (!shape->extended && s->faced != shape->fused)
+        s->faced = shape->fused, s->faces = lowrank_faces(s->task, s->machine, shape);
+    lowrank_cost_beside(s->task, s->machine, shape, shape->extended ? 0 : s->faces, &own);
     for (size_t i = 0; i < s->count; i++)
         if (same_work(&s->best[i], shape)) return;
     lowrank_shape *place = stn_best_insert(s->best, s->seconds, sizeof *shape, &s->count, s->most, own.seconds);

@@ -295,7 +295,16 @@ static double tensor_part(const stn_task *task, const lowrank_shape *shape) {
 
 /* One launch: the tensor cores or the memory, each at the part of its rate that the kernels reach, and the walk of one
  * block, which no number of multiprocessors makes shorter. */
+double lowrank_faces(const stn_task *task, const stn_machine *machine, const lowrank_shape *shape) {
+    return shape->extended ? 0 : stn_faces_seconds(task, machine, shape->fused);
+}
+
 void lowrank_cost(const stn_task *task, const stn_machine *machine, const lowrank_shape *shape, stn_estimate *e) {
+    lowrank_cost_beside(task, machine, shape, lowrank_faces(task, machine, shape), e);
+}
+
+void lowrank_cost_beside(const stn_task *task, const stn_machine *machine, const lowrank_shape *shape, double faces,
+                         stn_estimate *e) {
     double points = (double)stn_task_points(task), launches = ceil((double)task->steps / shape->fused);
     double per_tile = products(task, shape), tiles, walk;
     if (is_line(task)) {
@@ -324,7 +333,6 @@ void lowrank_cost(const stn_task *task, const stn_machine *machine, const lowran
     double arithmetic = e->flops / (tensor_part(task, shape) * machine->flops[e->unit]);
     double longer = shape->mixed ? stn_cost_beside(memory, arithmetic) : fmax(memory, arithmetic);
     double launch = longer / launches + rates.walk * walk / machine->clock;
-    double faces = shape->extended ? 0 : stn_faces_seconds(task, machine, shape->fused);
     e->seconds = launches * (machine->launch_seconds + launch + faces);
 }
 

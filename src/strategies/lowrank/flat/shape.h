@@ -37,6 +37,10 @@ bool lowrank_fit_terms(const stn_task *task, const stn_machine *machine, const l
 bool lowrank_holds(const stn_task *task, const stn_machine *machine, const lowrank_shape *shape,
                    const lowrank_pattern *pattern);
 void lowrank_cost(const stn_task *task, const stn_machine *machine, const lowrank_shape *shape, stn_estimate *estimate);
+/* The same where it is known what faces take a launch: all shapes of as many steps have the same. */
+double lowrank_faces(const stn_task *task, const stn_machine *machine, const lowrank_shape *shape);
+void lowrank_cost_beside(const stn_task *task, const stn_machine *machine, const lowrank_shape *shape, double faces,
+                         stn_estimate *estimate);
 
 /* Window of the fused taps along axis 1 (y) or 2 (x): points towards a side, and all of them. */
 int lowrank_reach(const stn_task *task, const lowrank_shape *shape, int axis, int side);
