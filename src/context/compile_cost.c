@@ -19,7 +19,7 @@ typedef struct cost {
  * of transforms, in a hurry: 2026-11-23-regret-3.md. Estimates: other CPUs differ by two. */
 static const cost costs[] = {{"direct_any", "", 0.12, 0, 0.08, 0},
                              {"direct_gather", "", 0.14, 0, 0.08, 0},
-                             {"direct_line", "", 0.09, 2e-3, 0.08, 0},
+                             {"direct_line", "", 0.08, 1.5e-3, 0.08, 0},
                              {"direct_tile", "Y_LOW = 0;", 0.15, 1.2e-3, 0.14, 0},
                              {"direct_tile", "", 0.12, 1.2e-4, 0.12, 0},
                              {"direct_time_line", "", 0.18, 2.5e-3, 0.09, 0},

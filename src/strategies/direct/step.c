@@ -15,6 +15,7 @@
     80 /* registers where points are read one by one: many taps of a plane 10.7 us with 56, 9.0 with 80; solids in f64 27 with 48, 23 with 80 */
 #define FEW_WAVES 3   /* of blocks: fewer leave multiprocessors without work at the end */
 #define LEAN_PLACE 25 /* as if it came so late in the list */
+#define LEAN_FMAS 64  /* of a thread of a line: what unrolled code takes to compile beside, as much as the rest */
 
 static int real_words(const stn_task *task) { return task->dtype == STN_F64 ? 2 : 1; }
 
@@ -185,10 +186,22 @@ static size_t tile_shapes(const stn_task *task, const stn_machine *machine, dire
     return add_shorter_walks(task, machine, shapes, count, most);
 }
 
-/* It reads every plane again and again, from the caches: 1.5 times the copy's time by its place, which nobody has measured. */
+static bool line_fits(const stn_task *task) {
+    return task->rank == 1 && task->in_stride[2] == 1 && task->out_stride[2] == 1 && task->reach[2][0] <= LINE_REACH &&
+           task->reach[2][1] <= LINE_REACH;
+}
+
+static bool lean_line(const stn_task *task, direct_shape *shape) {
+    int vector = direct_widest_vector(task);
+    while (vector > 1 && task->ntaps * (size_t)vector > LEAN_FMAS) vector /= 2;
+    *shape = (direct_shape){DIRECT_LINE, vector, 1, 1, {1, 1, 256}, 1, 1, .fused = 1};
+    return line_fits(task) && task->ntaps * (size_t)vector <= LEAN_FMAS;
+}
+
+/* Of planes and solids it reads every plane again and again, from the caches: 1.5 times the copy's time by its place, which nobody has measured. */
 bool direct_lean_shape(const stn_task *task, const stn_machine *machine, direct_shape *shape) {
     const bool flat = task->rank == 2;
-    if (task->rank == 1) return false;
+    if (task->rank == 1) return lean_line(task, shape);
     for (int vector = direct_widest_vector(task); vector >= 1; vector /= 2) {
         *shape = tile_shape(task, machine, vector, 1, 2, flat ? 8 : 1, flat ? 1 : 8, 0);
         shape->unroll = 1;
@@ -196,11 +209,6 @@ bool direct_lean_shape(const stn_task *task, const stn_machine *machine, direct_
         if (tile_fits(task, machine, shape, NULL)) return true;
     }
     return false;
-}
-
-static bool line_fits(const stn_task *task) {
-    return task->rank == 1 && task->in_stride[2] == 1 && task->out_stride[2] == 1 && task->reach[2][0] <= LINE_REACH &&
-           task->reach[2][1] <= LINE_REACH;
 }
 
 bool direct_refit(const stn_task *task, const stn_machine *machine, direct_shape *shape, stn_tally *tally) {
