@@ -1,16 +1,20 @@
 #!/usr/bin/env python3
 """What ONLINE would try of each problem whose candidates were all timed, for tests/tune/recorded_arms.inc.
 
-Usage: planner_arms.py TIMES.jsonl > tests/tune/recorded_arms.inc
+Usage: planner_arms.py [--told TOLD.jsonl] TIMES.jsonl ... > tests/tune/recorded_arms.inc
 
-TIMES.jsonl is what `planner.py regret --times` wrote. A row is a problem: bytes of a grid, the fastest of all candidates, how many may be tried, and of each
-what it was predicted to take and what it took, in microseconds. They are chosen as src/tune/online.c chooses them: the best estimate, the best of each
-other strategy that is not hopeless, then whatever is likely.
+TIMES.jsonl is what `planner.py regret --times` wrote; of a problem that several have, the first counts. TOLD.jsonl is what `stentor tune --arch sm_90 --json`
+tells of the list: with it, predictions are this build's, not those of the run that was timed. A row is a problem: bytes of a grid, the fastest of all
+candidates, how many may be tried, and of each what it was predicted to take and what it took, in microseconds. They are chosen as src/tune/online.c chooses
+them: the best estimate, the best of each other strategy that is not hopeless, then whatever is likely.
 """
+import argparse
 import json
 import math
 import re
-import sys
+import pathlib
+
+from planner import label, words_of
 
 ARMS, LIKELY, HOPELESS = 8, 1.5, 3.0
 SIZES = {'f64': 8, 'f32': 4, 'f16': 2}
@@ -29,17 +33,42 @@ def chosen(rows):
     return arms
 
 
-def main():
+def read_rows(paths):
+    """Of each problem what the first file that has it tells."""
     problems = {}
-    with open(sys.argv[1], encoding='utf-8') as lines:
-        for line in lines:
+    for path in paths:
+        found = {}
+        for line in path.read_text(encoding='utf-8').splitlines():
             row = json.loads(line)
-            problems.setdefault(row['problem'], []).append(row)
-    print('/* Made by bench/planner_arms.py of all candidates\' times on an H200, 23 November 2026, commit b77e832 (bench/results/2026-11-23-regret-2.md). */')
+            found.setdefault(row['problem'], []).append(row)
+        problems = {**found, **problems}
+    return problems
+
+
+def predict_anew(problems, told_path):
+    """Candidates that are none any more are no arms; they tell of the best all the same."""
+    for told in map(json.loads, told_path.read_text(encoding='utf-8').splitlines()):
+        if 'error' in told:
+            continue
+        now = {words_of(row): row['seconds'] for row in told['ranking'] if 'launches' in row}
+        for row in problems.get(label(told), []):
+            row['predicted'] = now.get(words_of(row), math.inf)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('times', type=pathlib.Path, nargs='+')
+    parser.add_argument('--told', type=pathlib.Path)
+    options = parser.parse_args()
+    problems = read_rows(options.times)
+    if options.told:
+        predict_anew(problems, options.told)
+    print('/* Made by bench/planner_arms.py of candidates\' times on an H200, 23 November 2026: commit 087f222, and of what was not timed then b77e832'
+          '\n * (bench/results/2026-11-23-regret-3.md). */')
     for name, rows in problems.items():
         extents, dtype = re.match(r'(\S+) (f\d\d) ', name).groups()
         size = math.prod(map(int, extents.split('x'))) * SIZES[dtype]
-        arms = chosen(rows)
+        arms = [arm for arm in chosen(rows) if arm['predicted'] < math.inf]
         if len(arms) < 2:
             continue
         best = min(row['measured'] for row in rows)

@@ -9,6 +9,28 @@
 #include "context/gather.h"
 #include "context/kernel.h"
 
+double stn_gather_seconds(const stn_gather *gather, bool hurried) {
+    stn_compiler *compiler;
+    double seconds[STN_GATHER_MOST];
+    if (!gather) return 0;
+    if (hurried &&
+        (stn_context_compiler(gather->context, &compiler, NULL) != STN_OK || !stn_compiler_hurries(compiler)))
+        return INFINITY;
+    for (size_t i = 0; i < gather->count; i++)
+        seconds[i] = stn_compile_guess(gather->missing[i].name, gather->missing[i].params, hurried);
+    return stn_compile_together(seconds, gather->count, stn_compile_threads(gather->context));
+}
+
+/* The first failure ends all. */
+static void compile_apart(stn_gather *gather, const stn_wanted *wanted) {
+    stn_error why = {0};
+    if (atomic_load(&gather->cancel) || stn_kernel_compile(gather->context, wanted->name, wanted->params,
+                                                           gather->hurried, &gather->cancel, &why) == STN_OK)
+        return;
+    if (!atomic_flag_test_and_set(&gather->told)) gather->why = why;
+    atomic_store(&gather->cancel, true);
+}
+
 /* A kernel of a list, and what compiling it is guessed to take. */
 typedef struct gathered {
     const stn_wanted *wanted;
@@ -28,32 +50,6 @@ static void sort_longest(const stn_gather *gather, bool hurried, gathered *list)
         list[i] = (gathered){wanted, stn_compile_guess(wanted->name, wanted->params, hurried)};
     }
     qsort(list, gather->count, sizeof *list, longest_first);
-}
-
-double stn_gather_seconds(const stn_gather *gather, bool hurried) {
-    stn_compiler *compiler;
-    gathered list[STN_GATHER_MOST];
-    if (!gather) return 0;
-    if (hurried &&
-        (stn_context_compiler(gather->context, &compiler, NULL) != STN_OK || !stn_compiler_hurries(compiler)))
-        return INFINITY;
-    sort_longest(gather, hurried, list);
-    double all = 0, last = 0;
-    for (size_t i = 0; i < gather->count; i++) {
-        all += list[i].seconds;
-        last = fmax(last, (double)i * STN_COMPILE_FRONT + list[i].seconds);
-    }
-    return fmax(all / stn_compile_threads(gather->context), last);
-}
-
-/* The first failure ends all. */
-static void compile_apart(stn_gather *gather, const stn_wanted *wanted) {
-    stn_error why = {0};
-    if (atomic_load(&gather->cancel) || stn_kernel_compile(gather->context, wanted->name, wanted->params,
-                                                           gather->hurried, &gather->cancel, &why) == STN_OK)
-        return;
-    if (!atomic_flag_test_and_set(&gather->told)) gather->why = why;
-    atomic_store(&gather->cancel, true);
 }
 
 typedef struct turn {

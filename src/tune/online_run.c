@@ -39,6 +39,7 @@ static void settle(stn_online *o, bool wait) {
     if (status == STN_OK && stn_timer_read(o->took, false, &took, NULL) != STN_OK) took = 0;
     took /= o->flight.units;
     const online_arm *arm = &o->arms[o->flight.arm];
+    o->flight.whole = o->flight.check && !play ? done : 0;
     if (play) took = play->seconds(play->user, arm->strategy, &arm->candidate);
     const size_t before = o->search.current;
     tune_search_told(&o->search, &o->flight, took, status == STN_OK && (!o->flight.check || is_right(o)));
@@ -54,6 +55,8 @@ static void take_built(stn_online *o) {
         tune_arm *arm = &o->search.arms[i];
         const int built = atomic_load(&o->arms[i].built);
         if (arm->state != TUNE_ARM_WAITING || !atomic_load(&o->comparable)) continue;
+        if (built == TUNE_COMPILED && o->search.known > 0 && !tune_search_wants(&o->search, i))
+            continue;                 /* its code and its tables are not worth the wait */
         if (built == TUNE_COMPILED) { /* one an execution: loading takes a moment */
             tune_online_build(o, &o->arms[i]);
             return;
@@ -88,10 +91,10 @@ static stn_status get_compare(stn_online *o, stn_error *error) {
 static stn_status check(stn_online *o, const stn_execution *each, stn_error *error) {
     stn_execution beside = *each;
     beside.out = (char *)each->workspace + o->inner;
-    stn_status status = stn_timer_start(o->took, each->stream, error);
+    stn_status status = stn_timer_start(o->done, each->stream, error);
+    if (status == STN_OK) status = stn_timer_start(o->took, each->stream, error);
     if (status == STN_OK) status = run_arm(o, o->flight.arm, &beside, error);
     if (status == STN_OK) status = stn_timer_mark(o->took, each->stream, error);
-    if (status == STN_OK) status = stn_timer_start(o->done, each->stream, error);
     STN_TRY(run_arm(o, o->search.current, each, error));
     if (status == STN_OK) status = get_compare(o, error);
     if (status == STN_OK)

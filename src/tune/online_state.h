@@ -37,8 +37,9 @@ typedef struct stn_online {
     pid_t owner;
     stn_kernel *compare;
     void *sums;
-    stn_timer *took, *done; /* of the move that flies; done: of the trusted run and the comparison beside it */
-    bool flying, over;      /* over: current runs for good */
+    stn_timer *took,
+        *done; /* of the move that flies; done: of all of a check, the trusted run and the comparison among it */
+    bool flying, over; /* over: current runs for good */
     tune_move flight;
     unsigned left;             /* units of the move that are still to run before it flies */
     double behind;             /* units that were enqueued since it took off */

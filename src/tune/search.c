@@ -104,13 +104,23 @@ static double price(const tune_search *search, size_t arm) {
 /* What is hardly felt is tried whatever is expected of it. */
 static bool is_worth(const tune_search *search, size_t arm) {
     const double least = TUNE_TRIFLE * units_left(search) * tune_search_expects(search, search->current);
-    return arm == search->estimated || search->arms[arm].state != TUNE_ARM_READY ||
-           fmax(promise(search, arm), least) >= price(search, arm);
+    return search->arms[arm].state == TUNE_ARM_CHECKED || fmax(promise(search, arm), least) >= price(search, arm);
+}
+
+/* Would its trial leave all of them within TUNE_TRIALS? What was begun is ended. */
+static bool is_spared(const tune_search *search, size_t arm) {
+    if (!(search->known > 0) || search->arms[arm].state == TUNE_ARM_CHECKED) return true;
+    const double most = TUNE_TRIALS * search->known * tune_search_expects(search, search->current);
+    return search->spent + price(search, arm) <= most;
+}
+
+bool tune_search_wants(const tune_search *search, size_t arm) {
+    return arm == search->estimated || (is_worth(search, arm) && is_spared(search, arm));
 }
 
 static bool affordable(const tune_search *search, size_t arm) {
     if (arm == search->estimated) return true; /* it would have run anyway */
-    if (!is_worth(search, arm)) return false;
+    if (!tune_search_wants(search, arm)) return false;
     const double units = fmax(search->units + 1, search->known);
     const double part = is_short(search) ? TUNE_REGRET_SHORT : TUNE_REGRET;
     return search->lost + risk(search, arm) <= part * units * tune_search_expects(search, search->estimated);
@@ -170,8 +180,16 @@ static void count_loss(tune_search *search, const tune_move *move, double second
     if (search->arms[search->estimated].state == TUNE_ARM_WAITING) return; /* ESTIMATE would wait for it too */
     const double reference = tune_search_expects(search, search->estimated);
     double took = seconds > 0 ? seconds : tune_search_expects(search, move->arm);
-    if (move->check) took += search->compare + tune_search_expects(search, search->current);
+    const double now = tune_search_expects(search, search->current);
+    if (move->check) took = move->whole > 0 ? move->whole : took + search->compare + now;
     search->lost += move->units * (took - reference);
+    search->spent += move->units * fmax(took - now, 0);
+}
+
+/* What checks take beside their work: a wait for code, or for sums. */
+static void learn_compare(tune_search *search, const tune_move *move, double seconds) {
+    const double rest = move->whole - seconds - tune_search_expects(search, search->current);
+    if (move->check && move->whole > 0) search->compare = fmax((search->compare + rest) / 2, 0);
 }
 
 /* The first run of an arm, beside the one that runs: it may have waited for its code, so it tells only what is far too slow. From now on the two take
@@ -191,6 +209,7 @@ void tune_search_told(tune_search *search, const tune_move *move, double seconds
     tune_arm *arm = &search->arms[move->arm];
     if (move->timed && !move->check && seconds > 0 && !sampled(arm)) arm->samples[arm->count++] = seconds;
     count_loss(search, move, seconds);
+    learn_compare(search, move, seconds);
     search->turn = move->arm != search->current;
     if (move->check) take_check(search, move->arm, seconds, right);
     if (move->timed) learn(search);
@@ -202,9 +221,9 @@ void tune_search_told(tune_search *search, const tune_move *move, double seconds
 /* Where it is known how many units are left they only become fewer: what is not worth its trial now will not be. */
 bool tune_search_over(const tune_search *search) {
     if (search->frozen) return true;
-    for (size_t i = 0; i < search->count; i++)
-        if (search->arms[i].state == TUNE_ARM_WAITING ||
-            (on_trial(search, i) && (!(search->known > 0) || is_worth(search, i))))
-            return false;
+    for (size_t i = 0; i < search->count; i++) {
+        const bool waits = search->arms[i].state == TUNE_ARM_WAITING;
+        if ((waits || on_trial(search, i)) && (!(search->known > 0) || tune_search_wants(search, i))) return false;
+    }
     return true;
 }

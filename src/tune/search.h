@@ -27,6 +27,9 @@ enum { TUNE_ARMS = 8, TUNE_ARM_SAMPLES = 3 };
 #define TUNE_SPREAD 0.07
 #define TUNE_SPREAD_TRUST 4
 #define TUNE_TRIFLE 3e-3 /* of what is left: a trial that takes no more is made */
+/* Of a run whose units are known, what all trials together may take beside the one that runs: of 87 problems' candidates 15% of the played runs lost over
+ * 2% without this bound, 9% with 0.013 to 0.02 (bench/results/2026-11-23-regret-3.md). */
+#define TUNE_TRIALS 0.017
 
 #define TUNE_TICK 0.5e-6 /* seconds: what events tell no difference below */
 #define TUNE_SHORT 30e-6 /* of a unit: then a sample is of so many in turn as take TUNE_SPAN */
@@ -48,8 +51,9 @@ typedef struct tune_search {
     size_t count;
     size_t current;   /* the arm that runs */
     size_t estimated; /* what ESTIMATE would run: losses are counted against it, and it is always tried */
-    double compare;   /* seconds of comparing two results */
+    double compare;   /* seconds of comparing two results, as was guessed, then as checks took */
     double lost;      /* seconds, against the estimate's choice */
+    double spent;     /* seconds of trials, beside what ran at the time */
     double units;     /* done */
     double known;     /* units that will be run at least; 0: not known */
     double fared;     /* times its prediction that an arm takes, in the mean of those that were timed; 0: none was */
@@ -63,12 +67,16 @@ typedef struct tune_move {
     bool check;     /* run it beside the current arm, whose result is the user's */
     bool timed;     /* tell what it took */
     unsigned units; /* that it is, one after the other, timed together */
+    double
+        whole; /* seconds of all of a check, the run that it was beside and the comparison among them; 0: not known */
 } tune_move;
 
 /* Arms are set by the caller, with arm 0 checked. */
 tune_move tune_search_next(tune_search *search);
 /* A move is done. seconds: of a unit of its arm, 0: not timed or not known. right: its result, where it was checked. */
 void tune_search_told(tune_search *search, const tune_move *move, double seconds, bool right);
+/* Is an arm worth its trial, and does what all trials may take allow it? False where units are known: it never will be. Arms that wait may be asked for. */
+bool tune_search_wants(const tune_search *search, size_t arm);
 /* Nothing is left to try: current runs for good. */
 bool tune_search_over(const tune_search *search);
 /* Seconds of a unit: the median of its samples, else what is expected of it, measured against the one that runs. */
