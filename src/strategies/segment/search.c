@@ -73,16 +73,14 @@ static void choose_whole(const search *s, segment_shape *shape) {
     if (!holds(s, shape, &shape->pass[0])) shape->whole = 0;
 }
 
-/* The shortest segments of long lines in the way that was fastest (bench/results/2026-11-23-segment-tiles.md): f64 straight to registers,
- * f32 not turned. */
+/* The shortest segments of long lines in the way that was fastest: inputs straight to registers, by 5 to 18% in all types, and f16 not turned to whole lines of
+ * memory besides, by 11% (bench/results/2026-11-23-regret-3.md). */
 #define LONG_LINE 65536
 static void choose_way(const search *s, segment_shape *shape) {
     const segment_pass *pass = &shape->pass[0];
     if (s->task->rank > 1 || pass->first != 1 || s->task->n[2] < LONG_LINE) return;
-    if (s->task->dtype == STN_F64)
-        shape->way = SEGMENT_AT_ONCE;
-    else if (s->task->dtype == STN_F32)
-        shape->straight = segment_turned(s->task, shape, pass);
+    shape->way = SEGMENT_AT_ONCE;
+    shape->straight = s->task->dtype == STN_F16 && segment_turned(s->task, shape, pass);
 }
 
 static bool shape_for(const search *s, int64_t launches, int pairs, int first, segment_shape *shape) {
