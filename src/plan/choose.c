@@ -9,9 +9,11 @@
 
 #define MOST_CANDIDATES 64
 #define TUNE_SECONDS 10
-#define LOOK_SECONDS 5e-3         /* that learning what a row would compile takes */
-#define HURRY_GAIN 0.05           /* seconds that a hurry shall win at least: what a kernel takes then is a guess */
-#define HURRY 3                   /* times, at most, that a hurry shortens what compiling is guessed to take */
+#define LOOK_SECONDS 5e-3 /* that learning what a row would compile takes */
+#define HURRY_GAIN 0.05   /* seconds that a hurry shall win at least: what a kernel takes then is a guess */
+#define HURRY 3           /* times, at most, that a hurry shortens what compiling is guessed to take */
+#define ALIKE 0.75        /* of what one row compiles for, at least, does another of its strategy */
+enum { MANY_KERNELS = 3 };
 enum { STARTS = 12, OF_ONE = 6 }; /* rows, best estimate first, whose compiling is looked at; of each strategy */
 
 static bool wanted(const char *name, const stn_strategy *strategy) {
@@ -216,8 +218,14 @@ stn_status stn_plan_prepare_row(stn_plan *plan, const stn_ranked *row, stn_error
     return status;
 }
 
-/* What compiling takes; *hurried: in a hurry. */
-static double look_at(stn_plan *plan, const stn_ranked *row, double most, double *hurried) {
+/* What a row's kernels take to compile. */
+typedef struct look {
+    const stn_strategy *strategy;
+    double seconds, hurried; /* hurried: in a hurry */
+    size_t kernels;          /* that are missing */
+} look;
+
+static look look_at(stn_plan *plan, const stn_ranked *row, double most) {
     stn_gather *gather = stn_gather_begin(plan->context);
     stn_gather_limit(gather, most);
     stn_plan_take(plan, row);
@@ -225,16 +233,15 @@ static double look_at(stn_plan *plan, const stn_ranked *row, double most, double
     const size_t missing = stn_gather_end(gather);
     const bool known = status == STN_OK || missing;
     if (row == &plan->ranking[0]) plan->missing = stn_gather_first(gather);
-    const double seconds = known ? stn_gather_seconds(gather, false) : INFINITY;
-    *hurried = known ? stn_gather_seconds(gather, true) : INFINITY;
+    const look found = {row->strategy, known ? stn_gather_seconds(gather, false) : INFINITY,
+                        known ? stn_gather_seconds(gather, true) : INFINITY, missing};
     stn_plan_unprepare(plan);
     stn_gather_free(gather);
-    return seconds;
+    return found;
 }
 
 double stn_plan_compile_seconds(stn_plan *plan, const stn_ranked *row, double most) {
-    double hurried;
-    return look_at(plan, row, most, &hurried);
+    return look_at(plan, row, most).seconds;
 }
 
 /* The strategies' own to begin with, as one more row; the last one falls out. */
@@ -263,23 +270,35 @@ bool stn_plan_crowded(const stn_plan *plan, size_t from, size_t row) {
     return alike >= OF_ONE;
 }
 
+/* Rows of a strategy that takes many kernels take about as many: once one of them was no use, those that would win only by compiling in much less are not
+ * looked at. Preparing them takes the longest, too. */
+static bool is_hopeless(const look *last, const stn_ranked *row, double runs, double least) {
+    if (last->strategy != row->strategy || last->kernels < MANY_KERNELS) return false;
+    return runs + ALIKE * last->seconds >= least && STN_HURRIED_SLOWER * runs + ALIKE * last->hurried >= least;
+}
+
 /* Puts the row first that gives all results soonest, compiling included. Rows that can hardly be sooner than what is known already are not
  * looked at: that alone takes milliseconds. */
 static void weigh_compiling(stn_plan *plan) {
     stn_ranked beginner = {0};
     double least = weigh_beginners(plan, &beginner);
     size_t best = STN_PLAN_RANKING;
+    look last = {0};
     for (size_t i = 0, looked = 0; i < plan->ranked && plan->ranking[i].applies && looked < STARTS; i++) {
         if (stn_plan_crowded(plan, 0, i)) continue;
         looked++;
         const double runs = plan->executions * plan->ranking[i].estimate.seconds + plan->ranking[i].strategy->starts;
         if (runs >= least - LOOK_SECONDS) continue; /* looking opens the library too */
-        double hurried;
-        const double compile =
-            look_at(plan, &plan->ranking[i], (plan->may_begin ? HURRY : 1) * (least - runs), &hurried);
-        const double hurry = STN_HURRIED_SLOWER * runs + hurried + HURRY_GAIN;
+        stn_ranked *row = &plan->ranking[i];
+        if (is_hopeless(&last, row, runs, least)) {
+            row->compiles = ALIKE * last.seconds;
+            continue;
+        }
+        last = look_at(plan, row, (plan->may_begin ? HURRY : 1) * (least - runs));
+        row->compiles = last.seconds;
+        const double hurry = STN_HURRIED_SLOWER * runs + last.hurried + HURRY_GAIN;
         if (plan->may_begin && hurry < least) least = hurry, best = i;
-        if (runs + compile < least) least = runs + compile, best = i;
+        if (runs + last.seconds < least) least = runs + last.seconds, best = i;
     }
     if (best == STN_PLAN_RANKING && beginner.strategy) {
         insert_first(plan, &beginner);

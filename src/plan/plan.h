@@ -12,6 +12,7 @@ typedef struct stn_ranked {
     stn_candidate candidate;
     stn_estimate estimate;
     double measured;  /* seconds of the whole run, as `tune` measured it; 0: not known */
+    double compiles;  /* seconds that what it lacks is guessed to take; 0: not known */
     char reason[160]; /* why not, when it does not apply */
     bool applies;
 } stn_ranked;
