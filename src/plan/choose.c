@@ -286,7 +286,6 @@ static void weigh_compiling(stn_plan *plan) {
     look last = {0};
     for (size_t i = 0, looked = 0; i < plan->ranked && plan->ranking[i].applies && looked < STARTS; i++) {
         if (stn_plan_crowded(plan, 0, i)) continue;
-        looked++;
         const double runs = plan->executions * plan->ranking[i].estimate.seconds + plan->ranking[i].strategy->starts;
         if (runs >= least - LOOK_SECONDS) continue; /* looking opens the library too */
         stn_ranked *row = &plan->ranking[i];
@@ -294,6 +293,7 @@ static void weigh_compiling(stn_plan *plan) {
             row->compiles = ALIKE * last.seconds;
             continue;
         }
+        looked++;
         last = look_at(plan, row, (plan->may_begin ? HURRY : 1) * (least - runs));
         row->compiles = last.seconds;
         const double hurry = STN_HURRIED_SLOWER * runs + last.hurried + HURRY_GAIN;
