@@ -50,6 +50,7 @@ typedef struct contest {
     char first[200], last[200];   /* what ONLINE began with, and ended with */
     size_t arms;
     bool over;
+    tune_search search_done;
 } contest;
 
 /* ---- the two plans --------------------------------------------------------------------------------------------------- */
@@ -107,9 +108,10 @@ static stn_status run(contest *c, stn_plan *plan, void *workspace, void *out, in
     return STN_OK;
 }
 
+/* To the same place as ONLINE: where a grid lies may matter. */
 static stn_status run_fixed(contest *c, int units, double *seconds, stn_error *error) {
-    STN_TRY(run(c, c->fixed, c->workspace, c->out, c->machine->quick ? 1 : WARM_UP, NULL, error));
-    return run(c, c->fixed, c->workspace, c->out, units, seconds, error);
+    STN_TRY(run(c, c->fixed, c->workspace, c->other, c->machine->quick ? 1 : WARM_UP, NULL, error));
+    return run(c, c->fixed, c->workspace, c->other, units, seconds, error);
 }
 
 static stn_status run_online(contest *c, stn_error *error) {
@@ -120,6 +122,7 @@ static stn_status run_online(contest *c, stn_error *error) {
     name_now(plan, c->last, sizeof c->last);
     c->arms = plan->online ? plan->online->search.count : 1;
     c->over = !plan->online || plan->online->over;
+    if (plan->online) c->search_done = plan->online->search;
     stn_plan_destroy(plan);
     return status;
 }
@@ -138,7 +141,6 @@ static stn_status compare(contest *c, stn_error *error) {
 static stn_status compare_results(contest *c, stn_error *error) {
     stn_plan *plan;
     stn_status status;
-    STN_TRY(compare(c, error)); /* the last of the thousand */
     STN_TRY(make_online(c, &plan, error));
     for (int i = 0; i < (c->machine->quick ? 5 : COMPARED); i++) {
         STN_TRY_GOTO(status, run(c, plan, NULL, c->other, 1, NULL, error), done);
@@ -182,6 +184,22 @@ static void close_contest(contest *c, stn_stencil *stencil) {
     stn_stencil_destroy(stencil);
 }
 
+/* What the search knows at its end, seconds of a unit: where it went wrong can be seen there. */
+static void print_search(const tune_search *search, stn_text *text) {
+    stn_json_key(text, "lost_by_events"), stn_json_number(text, search->lost);
+    stn_json_key(text, "spent_by_events"), stn_json_number(text, search->spent);
+    stn_json_key(text, "check_beside"), stn_json_number(text, search->compare);
+    stn_json_key(text, "tried"), stn_text_printf(text, "[");
+    for (size_t i = 0; i < search->count; i++) {
+        const tune_arm *arm = &search->arms[i];
+        stn_text_printf(text, "%s[%d, ", i ? ", " : "", (int)arm->state), stn_json_number(text, arm->predicted);
+        stn_text_printf(text, ", "), stn_json_number(text, arm->known);
+        for (unsigned k = 0; k < arm->count; k++) stn_text_printf(text, ", "), stn_json_number(text, arm->samples[k]);
+        stn_text_printf(text, "]");
+    }
+    stn_text_printf(text, "]");
+}
+
 static void print(const contest *c) {
     stn_text text = STN_TEXT_EMPTY, problem = STN_TEXT_EMPTY;
     char best[200];
@@ -202,6 +220,7 @@ static void print(const contest *c) {
         stn_json_number(&text, numbers[i].value);
     }
     stn_json_key(&text, "over"), stn_text_printf(&text, c->over ? "true" : "false");
+    print_search(&c->search_done, &text);
     stn_json_key(&text, "best"), stn_json_string(&text, best);
     stn_json_key(&text, "first"), stn_json_string(&text, c->first);
     stn_json_key(&text, "last"), stn_json_string(&text, c->last);
@@ -219,8 +238,11 @@ static stn_status measure(contest *c, double seconds, stn_error *error) {
     c->units = c->machine->quick ? QUICK_UNITS : UNITS;
     STN_TRY_GOTO(status, open_contest(c, &stencil, error), done);
     STN_TRY_GOTO(status, find_best(c, seconds, error), done);
+    STN_TRY_GOTO(status, run(c, c->fixed, c->workspace, c->out, 1, NULL, error),
+                 done); /* what others are compared with */
     STN_TRY_GOTO(status, run_fixed(c, c->units, &c->before, error), done);
     STN_TRY_GOTO(status, run_online(c, error), done);
+    STN_TRY_GOTO(status, compare(c, error), done); /* the last of the thousand */
     STN_TRY_GOTO(status, run_fixed(c, c->units, &c->after, error), done);
     STN_TRY_GOTO(status, compare_results(c, error), done);
     print(c);

@@ -57,7 +57,7 @@ typedef struct turn {
     gathered list[STN_GATHER_MOST];
 } turn;
 
-/* They are loaded when the plan asks for them: beside threads that compile, the driver took a third of a second to load three. */
+/* They are loaded when the plan asks for them, by its own thread. */
 static void compile_some(void *user, int64_t begin, int64_t end) {
     const turn *t = user;
     const stn_gather *gather = t->gather;

@@ -152,6 +152,7 @@ static stn_status run_unit(stn_online *o, const stn_execution *each, stn_error *
     take_built(o);
     settle(o, far_ahead(o));
     o->over = tune_search_over(&o->search) && !o->flying;
+    if (o->over) tune_online_halt(o); /* nobody will try what still compiles */
     if (o->flying) {
         o->behind++;
         return run_current(o, each, error);

@@ -135,20 +135,27 @@ static stn_status make_transform(const stn_plan *plan, const stn_cufft *cufft, c
     return STN_OK;
 }
 
+/* Opening cuFFT takes tenths of a second, and so does making its plans: not where a plan is only looked at. */
+static stn_status make_transforms(const stn_plan *plan, cufft_spectral_state *state, stn_error *error) {
+    const cufft_spectral_shape *shape = &state->shape;
+    stn_cufft *cufft;
+    STN_TRY(stn_context_cufft(plan->context, &cufft, error));
+    state->version = stn_cufft_version(cufft);
+    STN_TRY(make_transform(plan, cufft, &shape->forward, &state->forward, &state->own, error));
+    for (int i = 0; i < shape->backs; i++)
+        STN_TRY(make_transform(plan, cufft, &shape->back[i], &state->back[i], &state->own, error));
+    return STN_OK;
+}
+
 static stn_status prepare(stn_plan *plan, stn_error *error) {
     cufft_spectral_state *state = calloc(1, sizeof *state);
     if (!state) return stn_fail_memory(error, "a plan", sizeof *state);
     plan->state = state;
     cufft_spectral_shape *shape = &state->shape;
-    stn_cufft *cufft;
     char reason[160];
-    STN_TRY(stn_context_cufft(plan->context, &cufft, error));
-    state->version = stn_cufft_version(cufft);
     if (!cufft_spectral_make(&plan->task, (cufft_spectral_way)plan->candidate.values[0], shape, reason, sizeof reason))
         return stn_fail(error, STN_ERROR_UNSUPPORTED, "cuFFT cannot transform this problem so: %s", reason);
-    STN_TRY(make_transform(plan, cufft, &shape->forward, &state->forward, &state->own, error));
-    for (int i = 0; i < shape->backs; i++)
-        STN_TRY(make_transform(plan, cufft, &shape->back[i], &state->back[i], &state->own, error));
+    if (!stn_gather_misses(plan->context)) STN_TRY(make_transforms(plan, state, error));
     const stn_dtype outer = plan->task.dtype;
     if (shape->way == CUFFT_SPECTRAL_STAGED) STN_TRY(stn_mover_make(plan, outer, shape->inner, &state->in, error));
     if (shape->way != CUFFT_SPECTRAL_DIRECT) STN_TRY(stn_mover_make(plan, shape->inner, outer, &state->out, error));
