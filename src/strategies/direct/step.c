@@ -13,9 +13,10 @@
     128 /* registers of a thread of solids in f16: 25 taps 4.4 ms with 128, two blocks, 5.6 with more, one */
 #define LEAST_ALONE                                                                                                    \
     80 /* registers where points are read one by one: many taps of a plane 10.7 us with 56, 9.0 with 80; solids in f64 27 with 48, 23 with 80 */
-#define FEW_WAVES 3   /* of blocks: fewer leave multiprocessors without work at the end */
-#define LEAN_PLACE 25 /* as if it came so late in the list */
-#define LEAN_FMAS 64  /* of a thread of a line: what unrolled code takes to compile beside, as much as the rest */
+#define FEW_WAVES 3        /* of blocks: fewer leave multiprocessors without work at the end */
+#define LEAN_PLACE 25      /* as if it came so late in the list */
+#define LEAN_TILE_FMAS 256 /* of a line of a tile: 392 compile for half as long again as 196 */
+#define LEAN_FMAS 64       /* of a thread of a line: what unrolled code takes to compile beside, as much as the rest */
 
 static int real_words(const stn_task *task) { return task->dtype == STN_F64 ? 2 : 1; }
 
@@ -202,7 +203,9 @@ static bool lean_line(const stn_task *task, direct_shape *shape) {
 bool direct_lean_shape(const stn_task *task, const stn_machine *machine, direct_shape *shape) {
     const bool flat = task->rank == 2;
     if (task->rank == 1) return lean_line(task, shape);
-    for (int vector = direct_widest_vector(task); vector >= 1; vector /= 2) {
+    int widest = direct_widest_vector(task);
+    while (widest > 2 && task->ntaps * (size_t)widest > LEAN_TILE_FMAS) widest /= 2;
+    for (int vector = widest; vector >= 1; vector /= 2) {
         *shape = tile_shape(task, machine, vector, 1, 2, flat ? 8 : 1, flat ? 1 : 8, 0);
         shape->unroll = 1;
         shape->place = LEAN_PLACE;
