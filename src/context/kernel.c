@@ -265,8 +265,11 @@ static stn_status make(void *user, const stn_key *source, void **value, stn_erro
     if (!kernel && want->only_stored) return stn_fail(error, STN_ERROR_INTERNAL, unstored);
     if (!kernel) {
         stn_error missing = {0};
+        const bool lists = gather && gather->lists, located = *stn_context_compiler_identity(want->context);
+        if (lists && located && list_missing(gather, want)) /* opening it is left to whoever compiles */
+            return stn_fail(error, STN_ERROR_INTERNAL, gathered);
         stn_status status = stn_context_compiler(want->context, &compiler, &missing);
-        if (status == STN_OK && gather && gather->lists && list_missing(gather, want))
+        if (status == STN_OK && lists && list_missing(gather, want))
             return stn_fail(error, STN_ERROR_INTERNAL, gathered);
         if (status == STN_OK)
             STN_TRY(compile_once(want, compiler, &kernel, error));
