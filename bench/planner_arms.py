@@ -20,10 +20,10 @@ ARMS, LIKELY, HOPELESS = 8, 1.5, 3.0
 SIZES = {'f64': 8, 'f32': 4, 'f16': 2}
 
 
-def chosen(rows):
-    """The arms of a problem, the estimate's choice first."""
+def chosen(rows, own):
+    """The arms of a problem, the estimate's choice first: its own where that is told, for some candidates are for measuring only."""
     rows = sorted(rows, key=lambda row: row['predicted'])
-    arms = []
+    arms = [row for row in rows if [row['strategy'], row['candidate']] == own][:1]
     for most in (HOPELESS, LIKELY):
         for row in rows:
             known = [arm['strategy'] for arm in arms]
@@ -46,13 +46,16 @@ def read_rows(paths):
 
 
 def predict_anew(problems, told_path):
-    """Candidates that are none any more are no arms; they tell of the best all the same."""
+    """Candidates that are none any more are no arms; they tell of the best all the same. Returns what ESTIMATE chooses of each problem."""
+    own = {}
     for told in map(json.loads, told_path.read_text(encoding='utf-8').splitlines()):
         if 'error' in told:
             continue
         now = {words_of(row): row['seconds'] for row in told['ranking'] if 'launches' in row}
+        own[label(told)] = told['estimated']
         for row in problems.get(label(told), []):
             row['predicted'] = now.get(words_of(row), math.inf)
+    return own
 
 
 def main():
@@ -61,14 +64,13 @@ def main():
     parser.add_argument('--told', type=pathlib.Path)
     options = parser.parse_args()
     problems = read_rows(options.times)
-    if options.told:
-        predict_anew(problems, options.told)
+    own = predict_anew(problems, options.told) if options.told else {}
     print('/* Made by bench/planner_arms.py of candidates\' times on an H200, 23 November 2026: commit 087f222, and of what was not timed then b77e832'
           '\n * (bench/results/2026-11-23-regret-3.md). */')
     for name, rows in problems.items():
         extents, dtype = re.match(r'(\S+) (f\d\d) ', name).groups()
         size = math.prod(map(int, extents.split('x'))) * SIZES[dtype]
-        arms = [arm for arm in chosen(rows) if arm['predicted'] < math.inf]
+        arms = [arm for arm in chosen(rows, own.get(name)) if arm['predicted'] < math.inf]
         if len(arms) < 2:
             continue
         best = min(row['measured'] for row in rows)
