@@ -219,9 +219,7 @@ static bool search_lines(search *s, segment_shape *best, double *costs, size_t *
 
 #define MOST_TILES 32 /* that are timed where nothing else serves; else: */
 #define TILES_BESIDE 6
-/* Tiles of clusters where candidates are timed. Else those that hold all of a plane: overlapping ones lose by 4% where they were timed
- * (bench/results/2026-11-23-segment-tiles.md). */
-#define CLUSTERED 12
+#define CLUSTERED 12 /* of clusters, where candidates are timed */
 
 /* Tiles beside `found` shapes, which are passes along lines. */
 static size_t add_tiles(const search *s, segment_shape *best, double *costs, size_t found, size_t most, size_t room,
@@ -230,8 +228,8 @@ static size_t add_tiles(const search *s, segment_shape *best, double *costs, siz
     const size_t plain = (size_t)stn_min((int64_t)most, STN_CANDIDATES);
     double tile_costs[2][MOST_TILES];
     segment_shape tiles[2][MOST_TILES];
-    segment_tiles_found lists[2] = {{tiles[0], tile_costs[0], 0, room, false},
-                                    {tiles[1], tile_costs[1], 0, timed ? CLUSTERED : room, !timed}};
+    segment_tiles_found lists[2] = {{tiles[0], tile_costs[0], 0, room},
+                                    {tiles[1], tile_costs[1], 0, timed ? CLUSTERED : room}};
     (void)segment_tile_search(s->task, s->machine, lists, why, s->tally);
     for (int k = 0; k < 2; k++)
         for (size_t i = 0; i < lists[k].found; i++) {

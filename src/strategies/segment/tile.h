@@ -23,7 +23,6 @@ typedef struct segment_tiles_found {
     segment_shape *best;
     double *costs;
     size_t found, most;
-    bool whole; /* of clusters: such as hold all of a plane, no overlapping ones */
 } segment_tiles_found;
 
 /* Adds shapes of tiles to lists of the cheapest: those in one block to [0], those of clusters to [1]. False, with *why: tiles do not serve
