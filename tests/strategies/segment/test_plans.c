@@ -1,5 +1,5 @@
 /* What plans of segment do besides one run, in each of its forms: runs that follow each other, stacks of snapshots, new weights for which nothing
- * is compiled; on whatever device there is. Prints TAP. Usage: test_segment_plans [--full] [--only PART] [--dtype T]. */
+ * is compiled; and of the same problems runs of 1 to 4096 steps against host; on whatever device there is. Prints TAP. Usage: test_segment_plans [--full] [--only PART] [--dtype T]. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -217,7 +217,36 @@ static void weights(suite *s) {
     }
 }
 
+/* Of 1 to 4096 steps, by whichever form comes first, on grids of prime extents. */
+static void check_steps(suite *s, const form *f, uint64_t steps, uint64_t seed) {
+    static const int primes[3][3] = {{1013}, {61, 89}, {19, 31, 43}};
+    form prime = *f;
+    memcpy(prime.n, primes[f->rank - 1], sizeof prime.n);
+    stn_stencil *stencil = stencil_of(&prime, f->even, seed);
+    const stn_problem p = problem_of(s, &prime, stencil, steps);
+    char what[200];
+    snprintf(what, sizeof what, "%dD, %s weights of a %s, %s:%s, %d steps", f->rank, f->even ? "even" : "uneven",
+             f->taps == STAR      ? "star"
+             : f->taps == PRODUCT ? "product"
+                                  : "box",
+             side_names[f->low], side_names[f->high], (int)steps);
+    suite_compare(s, "segment", true, what, &p, seed);
+    stn_stencil_destroy(stencil);
+}
+
+static void steps(suite *s) {
+    static const int counts[] = {1, 2, 7, 64, 255, 1000, 4096};
+    enum { COUNTS = sizeof counts / sizeof *counts };
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+        for (size_t k = 0; k < COUNTS; k++) {
+            /* Tiles take a launch for a few steps each. */
+            const bool many = counts[k] > (forms[i].taps == PRODUCT ? 4096 : 255) / (forms[i].rank == 3 ? 4 : 1);
+            if (!s->full && ((i + k) % 3 || many)) continue;
+            check_steps(s, &forms[i], (uint64_t)counts[k], i * COUNTS + k);
+        }
+}
+
 int main(int argc, char **argv) {
-    static const suite_part parts[] = {{"follow", follow}, {"weights", weights}};
+    static const suite_part parts[] = {{"follow", follow}, {"weights", weights}, {"steps", steps}};
     return suite_main(argc, argv, parts, sizeof parts / sizeof *parts);
 }
