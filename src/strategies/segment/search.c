@@ -200,6 +200,19 @@ static bool add_shapes(const search *s, int64_t launches, segment_shape *best, d
     return any;
 }
 
+/* Products of every length, all steps in one launch, behind `found` shapes: to be timed beside the words, where shapes that take less have left them no
+ * room among the cheapest. */
+static size_t add_products(search *s, segment_shape *best, size_t found, size_t most) {
+    if (s->count > 1 || s->task->steps > INT32_MAX || grows_too_far(s, s->task->steps)) return found;
+    if (s->margins && s->task->steps > MOST_MARGIN) return found;
+    find_reaches(s, s->task->steps);
+    for (int i = 1; i <= SEGMENT_PRODUCTS && found < most; i++) {
+        segment_shape shape;
+        if (shape_for(s, 1, pairs_of[0], -i, &shape) && !is_listed(best, found, &shape)) best[found++] = shape;
+    }
+    return found;
+}
+
 /* Passes along lines. False: none serves the task. */
 static bool search_lines(search *s, segment_shape *best, double *costs, size_t *found, size_t most, bool one,
                          const char **why) {
@@ -250,6 +263,7 @@ size_t segment_search(const stn_task *task, const stn_machine *machine, segment_
     const char *other = NULL;
     const bool timed = s.products, lines = search_lines(&s, best, costs, &found, plain, most == 1, why);
     const size_t room = lines ? (size_t)stn_min((int64_t)plain, TILES_BESIDE) : timed ? MOST_TILES : plain;
+    if (timed && lines) found = add_products(&s, best, found, most);
     if (timed) found = add_variants(&s, best, found, most);
     found = add_tiles(&s, best, costs, found, most, room, lines ? &other : why);
     return timed ? add_tile_variants(best, found, most) : found;
