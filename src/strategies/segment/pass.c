@@ -50,6 +50,7 @@ stn_status segment_kernel_get(stn_plan *plan, const segment_axis *axis, const se
     stn_text params = STN_TEXT_EMPTY;
     const bool last = pass == &shape->pass[shape->passes - 1];
     kernel->past = last ? past_of(task) : 0;
+    if (!kernel->kernel) kernel->turned = segment_turned(task, shape, pass);
     stn_params_begin(&params);
     stn_params_elements(&params, task->dtype);
     stn_params_int(&params, "X_SIDE_LOW", axis->side[0]);
@@ -67,7 +68,7 @@ stn_status segment_kernel_get(stn_plan *plan, const segment_axis *axis, const se
     stn_params_int(&params, "SYMBOL_EVEN", 0);
     stn_params_int(&params, "SEGMENT_COSINES", pass->cosines);
     stn_params_int(&params, "SEGMENT_MIDDLE", pass->middle);
-    stn_params_int(&params, "SEGMENT_TURNED", segment_turned(task, shape, pass));
+    stn_params_int(&params, "SEGMENT_TURNED", kernel->turned);
     stn_params_int(&params, "SEGMENT_WAY", pass->first == 1 ? shape->way : 0);
     stn_params_int(&params, "SEGMENT_WHOLE", shape->whole);
     stn_params_int(&params, "EXPECTED_HEADER", along_x ? sizeof(line_header) : sizeof(columns_header));

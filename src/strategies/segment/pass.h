@@ -19,9 +19,11 @@ typedef struct segment_kernel {
     int threads;
     int64_t blocks, works, tiles; /* that run at once; what they take one after the other; segment_tiles */
     double past;                  /* of the last pass: segment_one_value's value, where there are no sources */
+    bool turned;                  /* either kind serves wherever segments begin */
 } segment_kernel;
 
-/* For plan->task. `axis`: that of the pass. Errors: those of stn_kernel_make. */
+/* For plan->task. `axis`: that of the pass. A kernel that is there, for other weights, is turned or not as before. Errors: those of
+ * stn_kernel_make. */
 stn_status segment_kernel_get(stn_plan *plan, const segment_axis *axis, const segment_shape *shape,
                               const segment_pass *pass, segment_kernel *kernel, stn_error *error);
 /* Lays the tables of a sweep out from byte `at` on; its end is sweep->end. */

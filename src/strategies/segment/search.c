@@ -39,7 +39,7 @@ static bool best_pass(const search *s, const segment_shape *shape, int i, int fi
     for (size_t k = 0; k < sizeof firsts / sizeof *firsts; k++) {
         segment_pass pass;
         double flops;
-        if ((first && firsts[k] != first) || !segment_fit(s->task, &s->axes[i], &s->reach[i], firsts[k], &pass))
+        if ((first && firsts[k] != first) || !segment_fit(s->task, &s->axes[i], &s->reach[i], firsts[k], true, &pass))
             continue;
         if (!holds(s, shape, &pass)) continue;
         const double seconds = segment_seconds(s->task, s->machine, shape, &pass, &flops);
@@ -198,6 +198,19 @@ static bool add_shapes(const search *s, int64_t launches, segment_shape *best, d
     return any;
 }
 
+/* Products of every length, all steps in one launch, behind `found` shapes: to be timed beside the words, where shapes that take less have left them no
+ * room among the cheapest. */
+static size_t add_products(search *s, segment_shape *best, size_t found, size_t most) {
+    if (s->count > 1 || s->task->steps > INT32_MAX || grows_too_far(s, s->task->steps)) return found;
+    if (s->margins && s->task->steps > MOST_MARGIN) return found;
+    find_reaches(s, s->task->steps);
+    for (int i = 1; i <= SEGMENT_PRODUCTS && found < most; i++) {
+        segment_shape shape;
+        if (shape_for(s, 1, pairs_of[0], -i, &shape) && !is_listed(best, found, &shape)) best[found++] = shape;
+    }
+    return found;
+}
+
 /* Passes along lines. False: none serves the task. */
 static bool search_lines(search *s, segment_shape *best, double *costs, size_t *found, size_t most, bool one,
                          const char **why) {
@@ -217,9 +230,7 @@ static bool search_lines(search *s, segment_shape *best, double *costs, size_t *
 
 #define MOST_TILES 32 /* that are timed where nothing else serves; else: */
 #define TILES_BESIDE 6
-/* Tiles of clusters where candidates are timed. Else those that hold all of a plane: overlapping ones lose by 4% where they were timed
- * (bench/results/2026-11-23-segment-tiles.md). */
-#define CLUSTERED 12
+#define CLUSTERED 12 /* of clusters, where candidates are timed */
 
 /* Tiles beside `found` shapes, which are passes along lines. */
 static size_t add_tiles(const search *s, segment_shape *best, double *costs, size_t found, size_t most, size_t room,
@@ -228,8 +239,8 @@ static size_t add_tiles(const search *s, segment_shape *best, double *costs, siz
     const size_t plain = (size_t)stn_min((int64_t)most, STN_CANDIDATES);
     double tile_costs[2][MOST_TILES];
     segment_shape tiles[2][MOST_TILES];
-    segment_tiles_found lists[2] = {{tiles[0], tile_costs[0], 0, room, false},
-                                    {tiles[1], tile_costs[1], 0, timed ? CLUSTERED : room, !timed}};
+    segment_tiles_found lists[2] = {{tiles[0], tile_costs[0], 0, room},
+                                    {tiles[1], tile_costs[1], 0, timed ? CLUSTERED : room}};
     (void)segment_tile_search(s->task, s->machine, lists, why, s->tally);
     for (int k = 0; k < 2; k++)
         for (size_t i = 0; i < lists[k].found; i++) {
@@ -250,6 +261,7 @@ size_t segment_search(const stn_task *task, const stn_machine *machine, segment_
     const char *other = NULL;
     const bool timed = s.products, lines = search_lines(&s, best, costs, &found, plain, most == 1, why);
     const size_t room = lines ? (size_t)stn_min((int64_t)plain, TILES_BESIDE) : timed ? MOST_TILES : plain;
+    if (timed && lines) found = add_products(&s, best, found, most);
     if (timed) found = add_variants(&s, best, found, most);
     found = add_tiles(&s, best, costs, found, most, room, lines ? &other : why);
     return timed ? add_tile_variants(best, found, most) : found;

@@ -70,7 +70,17 @@ static void estimate(const stn_task *task, const stn_machine *machine, const stn
 
 /* ---- building -------------------------------------------------------------------------------------------------- */
 
-static stn_status place_tiles(const stn_task *task, segment_state *state, stn_error *error) {
+/* Kernels for uneven weights serve even ones too, so that these need no compile: a plan that has such keeps them. */
+static void keep_uneven(const segment_axis old[3], segment_axis *axes, int count) {
+    for (int i = 0; i < count; i++) {
+        if (old[i].symmetric || old[i].axis != axes[i].axis) continue;
+        axes[i].symmetric = false, axes[i].exact = old[i].exact;
+        memcpy(axes[i].side, old[i].side, sizeof old[i].side);
+    }
+}
+
+/* made: kernels are there, for other weights. */
+static stn_status place_tiles(const stn_task *task, segment_state *state, bool made, stn_error *error) {
     const uint64_t launches = (uint64_t)state->shape.launches;
     size_t at = 0;
     if (!segment_tile_again(task, &state->shape))
@@ -80,8 +90,8 @@ static stn_status place_tiles(const stn_task *task, segment_state *state, stn_er
                         state->shape.fused, segment_tile_points(&state->shape, 0),
                         segment_tile_points(&state->shape, 1));
     for (int k = 0; k < state->lengths; k++) {
-        segment_tile_place(task, &state->shape, (task->steps + (k ? 0 : launches - 1)) / launches, at,
-                           &state->tiles[k]);
+        segment_tile_place(task, &state->shape, (task->steps + (k ? 0 : launches - 1)) / launches,
+                           made && !state->tiles[k].real, at, &state->tiles[k]);
         at = state->tiles[k].end;
     }
     state->table_bytes = at;
@@ -89,20 +99,23 @@ static stn_status place_tiles(const stn_task *task, segment_state *state, stn_er
 }
 
 /* The sweeps of state->shape for the task's weights. UNSUPPORTED: they reach further than the segments are long. */
-static stn_status place_sweeps(const stn_task *task, segment_state *state, stn_error *error) {
+static stn_status place_sweeps(const stn_task *task, segment_state *state, bool made, stn_error *error) {
     const uint64_t launches = (uint64_t)state->shape.launches;
+    segment_axis old[3];
     size_t at = 0;
     state->lengths = task->steps % launches ? 2 : 1;
-    if (state->shape.tile) return place_tiles(task, state, error);
+    if (state->shape.tile) return place_tiles(task, state, made, error);
     int count;
+    memcpy(old, state->axes, sizeof old);
     const bool same = segment_axes_of(task, state->axes, &count) && count == state->shape.passes;
+    if (made && same) keep_uneven(old, state->axes, count);
     for (int i = 0; i < state->shape.passes; i++) {
         segment_pass *pass = &state->shape.pass[i];
         bool good = same && (state->axes[i].exact || state->shape.margins) &&
                     (state->shape.margins || (bool)state->shape.sources == segment_sourced(task));
         if (good) {
             const stn_reach reach = segment_axis_reach(&state->axes[i], task->dtype, (uint64_t)state->shape.fused);
-            good = segment_fit(task, &state->axes[i], &reach, pass->first, pass);
+            good = segment_fit(task, &state->axes[i], &reach, pass->first, !made || pass->middle, pass);
         }
         if (!good)
             return stn_fail(error, STN_ERROR_UNSUPPORTED,
@@ -154,7 +167,7 @@ static uint64_t steps_of(const segment_state *state, int length) {
 }
 
 static stn_status get_kernels(stn_plan *plan, segment_state *state, stn_error *error) {
-    if (state->shape.tile) return segment_tile_get(plan, &state->shape, &state->tile, error);
+    if (state->shape.tile) return segment_tile_get(plan, &state->shape, state->tiles[0].real, &state->tile, error);
     for (int i = 0; i < state->shape.passes; i++)
         STN_TRY(
             segment_kernel_get(plan, &state->axes[i], &state->shape, &state->shape.pass[i], &state->kernels[i], error));
@@ -168,7 +181,7 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
     state->shape = shape_of(&plan->candidate);
     state->at = stn_task_layouts(&plan->task, (uint64_t)state->shape.launches * (uint64_t)state->shape.passes);
     state->grid_bytes = (size_t)stn_round_up((int64_t)state->at.work_bytes, 256);
-    STN_TRY(place_sweeps(&plan->task, state, error));
+    STN_TRY(place_sweeps(&plan->task, state, false, error));
     STN_TRY(get_kernels(plan, state, error));
     STN_TRY(make_tables(plan, state, error));
     size_t margins = state->source.lines;
@@ -180,10 +193,10 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
     return STN_OK;
 }
 
-/* Weights that are symmetric as the old ones were need no compile: only tables change. */
+/* Weights that are as symmetric as the old ones, or more so, need no compile: only tables change. */
 static stn_status set_weights(stn_plan *plan, stn_error *error) {
     segment_state *state = plan->state, next = *state;
-    STN_TRY(place_sweeps(&plan->task, &next, error));
+    STN_TRY(place_sweeps(&plan->task, &next, true, error));
     STN_TRY(get_kernels(plan, &next, error)); /* found where they are the same */
     STN_TRY(make_tables(plan, &next, error));
     stn_status status = STN_OK;
@@ -258,7 +271,7 @@ static stn_status execute_part(stn_plan *plan, stn_part part, const stn_executio
 
 /* ---- words ------------------------------------------------------------------------------------------------------- */
 
-static void print_passes(const stn_task *task, const segment_shape *shape, stn_text *text) {
+static void print_passes(const stn_task *task, const segment_shape *shape, bool turned, stn_text *text) {
     if (shape->tile) {
         stn_text_printf(text, ", tori of %d x %d points, %d x %d of them outputs, %d threads",
                         segment_tile_points(shape, 0), segment_tile_points(shape, 1), shape->pass[0].useful,
@@ -278,7 +291,7 @@ static void print_passes(const stn_task *task, const segment_shape *shape, stn_t
         if (p->middle) stn_text_printf(text, ", in whose middle a line lies");
     }
     if (shape->passes > 1) stn_text_printf(text, ", tiles of %d columns", 2 * shape->pairs);
-    if (segment_turned(task, shape, &shape->pass[0])) stn_text_printf(text, ", turned to whole lines of memory");
+    if (turned) stn_text_printf(text, ", turned to whole lines of memory");
     if (shape->straight) stn_text_printf(text, ", not turned");
     if (shape->whole) stn_text_printf(text, ", points whole");
     if (shape->blocks) stn_text_printf(text, ", %d blocks", shape->blocks);
@@ -296,7 +309,7 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
         stn_text_printf(text, "%d launch%s of %d fused steps", shape->launches, shape->launches == 1 ? "" : "es",
                         shape->fused);
         if (state->lengths == 2) stn_text_printf(text, " or %d", shape->fused - 1);
-        print_passes(&plan->task, shape, text);
+        print_passes(&plan->task, shape, state->kernels[0].turned, text);
         for (int i = 0; i < shape->passes && !shape->tile; i++) {
             const stn_reach reach = segment_axis_reach(&state->axes[i], plan->task.dtype, (uint64_t)shape->fused);
             stn_text_printf(text, ", they reach %lld and %lld points (%.2g of the weights lies beyond)",
@@ -327,7 +340,7 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
 static void name_candidate(const stn_task *task, const stn_candidate *candidate, stn_text *text) {
     segment_shape shape = shape_of(candidate);
     stn_text_printf(text, "%d steps a launch", shape.fused);
-    print_passes(task, &shape, text);
+    print_passes(task, &shape, !shape.tile && segment_turned(task, &shape, &shape.pass[0]), text);
 }
 
 static uint64_t shorten(const stn_task *task, const stn_candidate *candidate, uint64_t most, stn_candidate *trial) {

@@ -96,7 +96,7 @@ static void place_outputs(const stn_reach *reach, int64_t length, int64_t unit, 
 }
 
 /* A segment that holds whole periods of the line's extension needs no overlap: convolving on its circle is what is asked for. */
-bool segment_fit(const stn_task *task, const segment_axis *axis, const stn_reach *reach, int first,
+bool segment_fit(const stn_task *task, const segment_axis *axis, const stn_reach *reach, int first, bool middle,
                  segment_pass *pass) {
     const int64_t length = segment_points(first), period = segment_period(axis);
     if (first < 0 && !segment_lines(task)) return false; /* products */
@@ -108,7 +108,7 @@ bool segment_fit(const stn_task *task, const segment_axis *axis, const stn_reach
     pass->cosines = is_line_of_cosines(task, axis, first);
     if (pass->cosines) return true;
     if (period && length % period == 0) return pass->useful > 0;
-    pass->middle = (uint8_t)is_middle(axis, reach, length, first);
+    pass->middle = middle ? (uint8_t)is_middle(axis, reach, length, first) : 0;
     if (pass->middle) {
         pass->lead = (int)(length / 4), pass->useful = (int)(length / 2);
         return true;

@@ -41,8 +41,10 @@ _Static_assert(sizeof(segment_shape) <= sizeof(stn_candidate), "a shape is a can
 
 /* The unit that a pass's transforms run on. */
 stn_unit segment_unit(const stn_task *task, const segment_shape *shape, const segment_pass *pass);
-/* What a pass along this axis would be for steps that reach so far; false: too far for segments of that length, or not in that form. */
-bool segment_fit(const stn_task *task, const segment_axis *axis, const stn_reach *reach, int first, segment_pass *pass);
+/* What a pass along this axis would be for steps that reach so far; false: too far for segments of that length, or not in that form. middle: a line may
+ * lie in the middle of its segment. */
+bool segment_fit(const stn_task *task, const segment_axis *axis, const stn_reach *reach, int first, bool middle,
+                 segment_pass *pass);
 /* Can a kernel make it? tally: may be NULL. */
 bool segment_holds(const stn_task *task, const stn_machine *machine, const segment_shape *shape,
                    const segment_pass *pass, stn_tally *tally);

@@ -185,9 +185,7 @@ static bool add_tile(const search *s, const launches_of *l, int y, int x, int in
     shape.shares = in;
     for (int i = 0; i < 2; i++)
         if (!place_outputs(s->task, &s->axes[i], &l->reach[i], first[i], &shape.pass[i])) return false;
-    const bool whole = segment_tile_holds_plane(s->task, &shape);
-    if (in && s->lists[1].whole && !whole) return false;
-    if (shape.launches > 1 && whole) return true; /* one is enough then */
+    if (shape.launches > 1 && segment_tile_holds_plane(s->task, &shape)) return true; /* one is enough then */
     if (!STN_CONSTRAINTS_HOLD(constraints, s->task, s->machine, &shape, s->tally)) return false;
     choose_threads(s->task, s->machine, &shape);
     stn_estimate e;

@@ -23,7 +23,6 @@ typedef struct segment_tiles_found {
     segment_shape *best;
     double *costs;
     size_t found, most;
-    bool whole; /* of clusters: such as hold all of a plane, no overlapping ones */
 } segment_tiles_found;
 
 /* Adds shapes of tiles to lists of the cheapest: those in one block to [0], those of clusters to [1]. False, with *why: tiles do not serve
@@ -54,8 +53,10 @@ void segment_tile_radices(const segment_shape *shape, int radices[2]);
 segment_axis segment_tile_axis(const stn_task *task, int which);
 
 /* Errors: those of stn_kernel_make. */
-stn_status segment_tile_get(stn_plan *plan, const segment_shape *shape, segment_tile *tile, stn_error *error);
-void segment_tile_place(const stn_task *task, const segment_shape *shape, uint64_t fused, size_t at,
+stn_status segment_tile_get(stn_plan *plan, const segment_shape *shape, bool real, segment_tile *tile,
+                            stn_error *error);
+/* uneven: the kernel is one for uneven weights, which serves even ones too. */
+void segment_tile_place(const stn_task *task, const segment_shape *shape, uint64_t fused, bool uneven, size_t at,
                         segment_tile_sweep *sweep);
 /* Fills host memory of all tables. Errors: out of memory. */
 stn_status segment_tile_fill(const stn_task *task, const segment_shape *shape, const segment_tile_sweep *sweep,

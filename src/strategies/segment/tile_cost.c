@@ -36,14 +36,15 @@ static const struct {
     double issue, point; /* of the multiprocessor for a warp: an instruction, a point there and back in shared memory */
     double sides;        /* longer takes a tile that reaches past a side: each input is folded */
     double start;        /* seconds, of a launch */
-} rates[] = {[STN_F64] = {321, 3.14, 0.059, 0.589, 3.10, 0.33, 0},
-             [STN_F32] = {0, 3.11, 0.056, 0.487, 0, 0.49, 1.5e-6},
-             [STN_F16] = {0, 3.90, 0.140, 0.610, 0, 0.49, 1.5e-6}};
+    double stepped;      /* times as long beside margins that are stepped: 247 tiles of 12 problems */
+} rates[] = {[STN_F64] = {321, 3.14, 0.059, 0.589, 3.10, 0.33, 0, 1},
+             [STN_F32] = {0, 3.11, 0.056, 0.487, 0, 0.49, 1.5e-6, 1.05},
+             [STN_F16] = {0, 3.90, 0.140, 0.610, 0, 0.49, 1.5e-6, 1.05}};
 #define MOVES 0.5    /* shows of what reading and writing take at the copy rate, in quadrature */
 #define LANES_F64 64 /* of the multiprocessors that were measured */
 #define LANES 128
-/* Of clusters, fitted to 36 timed tiles of f64, of 3 problems: those of large grids within 9%, others within 20%; those that hold a
- * plane take longer (bench/results/2026-11-23-segment-tiles.md). */
+/* Of clusters, fitted to 36 timed tiles of f64, of 3 problems; of 125 fast ones since, of both types and all sides, half are within 4%,
+ * nine of ten within 9%. Those that hold a plane take longer (bench/results/2026-11-23-segment-tiles.md). */
 #define EXCHANGE 33     /* bytes a cycle of a multiprocessor, to and from other blocks */
 #define MEETING 625     /* cycles for each other block, until it is there and its first words have come */
 #define HOLDS_PLANE 1.1 /* times as long */
@@ -172,13 +173,19 @@ static double predicted_error(const stn_task *task, const segment_shape *shape) 
     return shape->margins ? hypot(own, stn_error_stepping(task)) : own;
 }
 
-#define UNTIMED 1.1 /* tiles beside margins that are stepped: neither is new, but they have not been timed together */
-#define UNTIMED_CLUSTERS 1.25 /* of other types than f64, and too few to be on all multiprocessors */
+#define UNTIMED_CLUSTERS 1.25 /* of f16, and too few to be on all multiprocessors */
+#define UNTIMED_FEW 1.1       /* beside margins that are stepped: so few that all run at once */
+
+static double part_of_margins(const stn_task *task, const stn_machine *machine, const segment_shape *shape) {
+    const double at_once = (double)segment_tile_blocks(task, machine, shape) * machine->multiprocessors;
+    return rates[task->dtype].stepped *
+           (segment_tile_count(task, shape) * segment_tile_shares(shape) > at_once ? 1 : UNTIMED_FEW);
+}
 
 static double part_of_clusters(const stn_task *task, const stn_machine *machine, const segment_shape *shape) {
     const bool fill = segment_tile_count(task, shape) * segment_tile_shares(shape) >= machine->multiprocessors;
     return (segment_tile_holds_plane(task, shape) ? HOLDS_PLANE : 1) *
-           (task->dtype == STN_F64 && fill ? 1 : UNTIMED_CLUSTERS);
+           (task->dtype != STN_F16 && fill ? 1 : UNTIMED_CLUSTERS);
 }
 
 double segment_tile_faces(const stn_task *task, const stn_machine *machine, const segment_shape *shape) {
@@ -194,8 +201,8 @@ void segment_tile_cost_beside(const stn_task *task, const stn_machine *machine, 
     e->error = predicted_error(task, shape);
     e->launches = launches;
     e->bytes = 2 * (double)stn_dtype_size(task->dtype) * (double)stn_task_points(task) * launches;
-    e->seconds =
-        launches * (segment_tile_seconds(task, machine, shape, &flops) + faces) * (shape->margins ? UNTIMED : 1);
+    e->seconds = launches * (segment_tile_seconds(task, machine, shape, &flops) + faces) *
+                 (shape->margins ? part_of_margins(task, machine, shape) : 1);
     if (shape->shares) e->seconds *= part_of_clusters(task, machine, shape);
     e->flops = launches * flops;
     e->halo_waste = segment_tile_count(task, shape) * segment_tile_points(shape, 0) * segment_tile_points(shape, 1) /

@@ -19,13 +19,12 @@ typedef struct tile_header {
     int32_t lead_y, lead_x, useful_y, useful_x, rest;
 } tile_header;
 
-stn_status segment_tile_get(stn_plan *plan, const segment_shape *shape, segment_tile *tile, stn_error *error) {
+stn_status segment_tile_get(stn_plan *plan, const segment_shape *shape, bool real, segment_tile *tile,
+                            stn_error *error) {
     const stn_task *task = &plan->task;
     stn_text params = STN_TEXT_EMPTY;
     int radices[2];
-    segment_tile_sweep sweep;
     segment_tile_radices(shape, radices);
-    segment_tile_place(task, shape, 1, 0, &sweep);
     stn_params_begin(&params);
     stn_params_elements(&params, task->dtype);
     for (int which = 0; which < 2; which++) {
@@ -40,7 +39,7 @@ stn_status segment_tile_get(stn_plan *plan, const segment_shape *shape, segment_
     stn_params_int(&params, "TILE_T", radices[0]);
     stn_params_int(&params, "TILE_R", radices[1]);
     stn_params_int(&params, "TILE_SHARES", segment_tile_shares(shape));
-    stn_params_int(&params, "SYMBOL_REAL", sweep.real);
+    stn_params_int(&params, "SYMBOL_REAL", real);
     stn_params_int(&params, "EXPECTED_HEADER", sizeof(tile_header));
     tile->shared = segment_tile_shared(task->dtype, shape);
     STN_TRY(stn_kernel_make(plan->context, "segment_tile", &params, tile->shared, &tile->kernel, error));
@@ -75,12 +74,12 @@ static bool is_centred(const stn_task *task) {
     return true;
 }
 
-void segment_tile_place(const stn_task *task, const segment_shape *shape, uint64_t fused, size_t at,
+void segment_tile_place(const stn_task *task, const segment_shape *shape, uint64_t fused, bool uneven, size_t at,
                         segment_tile_sweep *sweep) {
     const bool wide = task->dtype == STN_F64;
     const stn_ladder row = ladder_of(shape, 1), column = ladder_of(shape, 0);
     const size_t units = (size_t)units_of(shape), size = real_size(task);
-    *sweep = (segment_tile_sweep){.fused = fused, .real = is_centred(task), .row_roots = at};
+    *sweep = (segment_tile_sweep){.fused = fused, .real = !uneven && is_centred(task), .row_roots = at};
     sweep->column_roots = at + (size_t)stn_round_up((int64_t)stn_ladder_roots(&row, wide, NULL), 256);
     sweep->turns = sweep->column_roots + (size_t)stn_round_up((int64_t)stn_ladder_roots(&column, wide, NULL), 256);
     sweep->symbol = sweep->turns + (size_t)stn_round_up((int64_t)(2 * units * size), 256);

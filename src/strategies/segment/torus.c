@@ -34,6 +34,7 @@ typedef struct tile_sweep {
 typedef struct tile_state {
     segment_torus tile;
     segment_sides sides;
+    bool real; /* the symbol */
     stn_kernel *kernel;
     int64_t blocks;
     int lengths; /* of launches: 2 where the steps do not divide evenly */
@@ -104,7 +105,7 @@ static stn_status get_kernel(stn_plan *plan, tile_state *state, stn_error *error
         stn_params_int(&params, name, state->sides.kind[side / 2][side % 2]);
     }
     stn_params_int(&params, "BLOCKS", segment_torus_blocks(task, tile));
-    stn_params_int(&params, "SYMBOL_REAL", segment_torus_real(task, tile));
+    stn_params_int(&params, "SYMBOL_REAL", state->real);
     stn_params_int(&params, "TORUS_SHIFTED", state->sides.past != 0);
     stn_params_int(&params, "EXPECTED_HEADER", sizeof(tile_header));
     STN_TRY(stn_kernel_make(plan->context, "segment_torus", &params, shared, &state->kernel, error));
@@ -117,12 +118,13 @@ static stn_status get_kernel(stn_plan *plan, tile_state *state, stn_error *error
     return STN_OK;
 }
 
-/* Tables for the task's weights. UNSUPPORTED: they reach further than tiles overlap. */
-static stn_status place_sweeps(const stn_task *task, tile_state *state, stn_error *error) {
+/* Tables for the task's weights. UNSUPPORTED: they reach further than tiles overlap. made: the kernel is there; one for uneven weights serves even ones
+ * too, so that these need no compile. */
+static stn_status place_sweeps(const stn_task *task, tile_state *state, bool made, stn_error *error) {
     const uint64_t launches = (uint64_t)state->tile.launches;
     const size_t size = (task->dtype == STN_F64 ? sizeof(double) : sizeof(float));
     stn_reach reach[3];
-    state->sides = segment_sides_of(task);
+    if (!made || state->sides.even) state->sides = segment_sides_of(task);
     segment_torus_reach(task, (uint64_t)state->tile.fused, reach);
     if (state->sides.margins != (bool)state->tile.margins ||
         !segment_torus_fit(task, &state->sides, reach, &state->tile))
@@ -132,6 +134,7 @@ static stn_status place_sweeps(const stn_task *task, tile_state *state, stn_erro
             "new plan with strategy auto",
             state->tile.fused);
     state->tile.even = state->sides.even;
+    state->real = (!made || state->real) && segment_torus_real(task, &state->tile);
     state->lengths = task->steps % launches ? 2 : 1;
     state->table_bytes = 0;
     for (int k = 0; k < state->lengths; k++) {
@@ -141,17 +144,18 @@ static stn_status place_sweeps(const stn_task *task, tile_state *state, stn_erro
         sweep->symbol =
             sweep->operands + (size_t)stn_round_up((int64_t)(segment_torus_operands(&state->tile) * size), 256);
         state->table_bytes =
-            sweep->symbol + (size_t)stn_round_up((int64_t)(segment_torus_symbols(task, &state->tile) * size), 256);
+            sweep->symbol +
+            (size_t)stn_round_up((int64_t)(segment_torus_symbols(&state->tile, state->real) * size), 256);
     }
     return STN_OK;
 }
 
-static stn_status fill_sweep(const stn_task *task, const segment_torus *tile, const tile_sweep *sweep,
+static stn_status fill_sweep(const stn_task *task, const segment_torus *tile, bool real, const tile_sweep *sweep,
                              unsigned char *tables, stn_error *error) {
-    const size_t count = segment_torus_operands(tile), symbols = segment_torus_symbols(task, tile);
+    const size_t count = segment_torus_operands(tile), symbols = segment_torus_symbols(tile, real);
     double *values = malloc((count + symbols) * sizeof *values);
     if (!values) return stn_fail_memory(error, "a symbol", (count + symbols) * sizeof *values);
-    stn_status status = segment_torus_make(task, tile, sweep->fused, values, values + count, error);
+    stn_status status = segment_torus_make(task, tile, real, sweep->fused, values, values + count, error);
     unsigned char *to = tables + sweep->operands;
     for (size_t i = 0; i < count + symbols && status == STN_OK; i++) {
         if (i == count) to = tables + sweep->symbol;
@@ -169,7 +173,7 @@ static stn_status make_tables(const stn_plan *plan, tile_state *state, stn_error
     unsigned char *host = calloc(1, state->table_bytes);
     stn_status status = host ? STN_OK : stn_fail_memory(error, "tables of a symbol", state->table_bytes);
     for (int k = 0; k < state->lengths && status == STN_OK; k++)
-        status = fill_sweep(&plan->task, &state->tile, &state->sweeps[k], host, error);
+        status = fill_sweep(&plan->task, &state->tile, state->real, &state->sweeps[k], host, error);
     if (status == STN_OK) status = stn_device_alloc(device, state->table_bytes, &tables, error);
     if (status == STN_OK) status = stn_device_upload(device, tables, host, state->table_bytes, error);
     free(host);
@@ -185,7 +189,7 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
     state->tile = tile_of(&plan->candidate);
     state->at = stn_task_layouts(&plan->task, (uint64_t)state->tile.launches);
     state->grid_bytes = (size_t)stn_round_up((int64_t)state->at.work_bytes, 256);
-    STN_TRY(place_sweeps(&plan->task, state, error));
+    STN_TRY(place_sweeps(&plan->task, state, false, error));
     STN_TRY(get_kernel(plan, state, error));
     STN_TRY(make_tables(plan, state, error));
     size_t margins = 0;
@@ -197,11 +201,11 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
     return STN_OK;
 }
 
-/* Weights that are as even as the old ones need no compile: only tables change. */
+/* Weights that are as even as the old ones, or more so, need no compile: only tables change. */
 static stn_status set_weights(stn_plan *plan, stn_error *error) {
     tile_state *state = plan->state, next = *state;
     next.tables = NULL;
-    STN_TRY(place_sweeps(&plan->task, &next, error));
+    STN_TRY(place_sweeps(&plan->task, &next, true, error));
     STN_TRY(get_kernel(plan, &next, error)); /* found where it is the same */
     stn_status status = make_tables(plan, &next, error);
     for (int k = 0; k < next.lengths && status == STN_OK && next.tile.margins; k++)

@@ -48,10 +48,10 @@ int segment_torus_blocks(const stn_task *task, const segment_torus *tile);
 
 /* Numbers of a launch's tables, and both: matrices, symbol. Errors: out of memory. */
 size_t segment_torus_operands(const segment_torus *tile);
-size_t segment_torus_symbols(const stn_task *task, const segment_torus *tile);
-bool segment_torus_real(const stn_task *task, const segment_torus *tile); /* is the symbol? */
-stn_status segment_torus_make(const stn_task *task, const segment_torus *tile, uint64_t steps, double *operands,
-                              double *symbol, stn_error *error);
+size_t segment_torus_symbols(const segment_torus *tile, bool real);
+bool segment_torus_real(const stn_task *task, const segment_torus *tile); /* may the symbol be kept as real numbers? */
+stn_status segment_torus_make(const stn_task *task, const segment_torus *tile, bool real, uint64_t steps,
+                              double *operands, double *symbol, stn_error *error);
 
 extern const stn_strategy segment_by_passes, segment_by_tiles; /* segment's two kinds of candidates: forms.c */
 #endif

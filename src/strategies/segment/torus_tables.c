@@ -27,8 +27,8 @@ size_t segment_torus_operands(const segment_torus *tile) {
     return segment_operands_size(segment_torus_factors(tile->number), tile->even);
 }
 
-size_t segment_torus_symbols(const stn_task *task, const segment_torus *tile) {
-    return segment_places_size(segment_torus_factors(tile->number), segment_torus_real(task, tile));
+size_t segment_torus_symbols(const segment_torus *tile, bool real) {
+    return segment_places_size(segment_torus_factors(tile->number), real);
 }
 
 /* At frequency k along z, y, x. */
@@ -59,13 +59,12 @@ static void fill_powers(const stn_task *task, const cplx *const roots[3], const 
             }
 }
 
-stn_status segment_torus_make(const stn_task *task, const segment_torus *tile, uint64_t steps, double *operands,
-                              double *symbol, stn_error *error) {
+stn_status segment_torus_make(const stn_task *task, const segment_torus *tile, bool real, uint64_t steps,
+                              double *operands, double *symbol, stn_error *error) {
     const segment_factors *f = segment_torus_factors(tile->number);
     int points[3];
     segment_torus_points(tile, points);
     const size_t length = (size_t)points[0] * (size_t)points[1] * (size_t)points[2];
-    const bool real = segment_torus_real(task, tile);
     double *powers = calloc(2 * length, sizeof *powers);
     cplx *all = calloc((size_t)(points[0] + points[1] + points[2]), sizeof *all);
     const cplx *const roots[3] = {all, all + points[0], all + points[0] + points[1]};
