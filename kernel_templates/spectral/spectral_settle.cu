@@ -16,7 +16,7 @@
 //               |b b b .. b b|b b b .. b b|
 //                   lambda f ->|<- lambda g
 //
-// With SETTLE_ROWS > 1 a block does the same columns of so many rows of them, one after the other: what the faces across give at a
+// With SETTLE_ROWS a block does the same columns of several rows of them, one after the other: what the faces across give at a
 // thread's points is the same for all, and stays in shared memory.
 //
 // Past the column's ends b goes on mirrored: so f comes in at the low end as an image of g there, and g at the high end as one of f.
@@ -29,8 +29,8 @@
 
 constexpr int N = SETTLE_POINTS, EACH = SETTLE_EACH, COLUMNS = SETTLE_COLUMNS, PARTS = (N + EACH - 1) / EACH;
 constexpr int LAST = N - (PARTS - 1) * EACH;  // points of a column's last thread
-constexpr int THREADS = PARTS * COLUMNS, TURNS = SETTLE_ROWS;
-constexpr int ENDS = (2 * PARTS + 2) * COLUMNS, KEPT = TURNS > 1 ? 2 * EACH *THREADS : 0;  // in shared memory
+constexpr int THREADS = PARTS * COLUMNS;
+constexpr int ENDS = (2 * PARTS + 2) * COLUMNS, KEPT = SETTLE_ROWS ? 2 * EACH *THREADS : 0;  // in shared memory
 static_assert(N >= 4 && THREADS <= 1024, "a block holds its columns");
 static_assert(EXTEND_LOW_SIGN >= -1 && EXTEND_LOW >= 0 && EXTEND_LOW <= 2 && EXTEND_HIGH <= 2,
               "mirrors, extension.cuh");
@@ -44,8 +44,10 @@ struct spectral_settle_arguments {
     long long row_grid, row_next;
     source_faces faces[2];  // normal to the slower and to the faster of the other axes: their values at each point
     double scale;           // of all
-    int width, columns;     // columns lie in rows of `width`; those that are frequencies
-    int across, tiles;      // rows; blocks for each
+    int width, first, columns;           // columns lie in rows of `width`; those that are frequencies: first .. columns - 1
+    int held_width;                      // the spectrum has of each row so many, from `first` on
+    int across, tiles;                   // rows; blocks for each
+    int from_across, to_across, turns;   // rows that are done, and how many of them by a block
     int live, live_across;  // below `live`, and below +- live_across across: columns that have points
     int beside[2];          // the points on which the column's own faces act; -1: none
 };
@@ -119,7 +121,7 @@ __device__ __forceinline__ void load_source(const spectral_settle_arguments &a, 
         if (N % EACH && from + i >= N) continue;
 #pragma unroll
         for (int j = 0; j < 2; j++) {
-            b[i] = plus(b[i], TURNS > 1 ? kept[(2 * i + j) * THREADS] : across_at(a, across, i, j), place[0][j]);
+            b[i] = plus(b[i], SETTLE_ROWS ? kept[(2 * i + j) * THREADS] : across_at(a, across, i, j), place[0][j]);
             b[i] = plus(b[i], load_pair(along + 2 * (i * a.faces[1].step + j * a.faces[1].next)), place[1][j]);
         }
     }
@@ -240,7 +242,9 @@ __device__ __forceinline__ void settle_row(const spectral_settle_arguments &a, c
         before = plus(before, low.end, past.low), after = plus(after, high.end, past.high);
     }
     if (active)
-        store_settled(b, before, after, lambda, from, a.spectrum + 2 * (own.grid * a.grid + c + from * a.point),
+        store_settled(b, before, after, lambda, from,
+                      a.spectrum + 2 * (own.grid * a.grid + static_cast<long long>(slow) * a.held_width + own.fast -
+                                        a.first + from * a.point),
                       a.point);
 }
 
@@ -250,18 +254,20 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     value *const shared = reinterpret_cast<value *>(stn_shared);
     const int lane = static_cast<int>(threadIdx.x) % COLUMNS, q = static_cast<int>(threadIdx.x) / COLUMNS;
     // neighbouring blocks have one tile of many rows: they read the same values of the faces across
-    const unsigned turns = (static_cast<unsigned>(a.across) + TURNS - 1) / TURNS;
-    const int first = static_cast<int>(blockIdx.x % turns) * TURNS,
+    const int each = SETTLE_ROWS ? a.turns : 1;
+    const unsigned turns = static_cast<unsigned>(a.to_across - a.from_across + each - 1) / each;
+    const int first = a.from_across + static_cast<int>(blockIdx.x % turns) * each,
               tile = static_cast<int>(blockIdx.x / turns) % a.tiles;
     const own_thread own = {
-        q, q * EACH, tile * COLUMNS + lane, blockIdx.x / turns / a.tiles, shared + lane, shared + ENDS + threadIdx.x};
-    if (TURNS > 1)
+        q,          q * EACH, a.first + tile * COLUMNS + lane, blockIdx.x / turns / a.tiles, shared + lane,
+        shared + ENDS + threadIdx.x};
+    if (SETTLE_ROWS)
         keep_across(a, shared + ENDS + threadIdx.x,
                     across_of(a, own.grid, own.fast < a.columns ? own.fast : 0, own.from), own.from);
 #pragma unroll 1
-    for (int slow = first; slow < first + TURNS && slow < a.across; slow++) {
+    for (int slow = first; slow < first + each && slow < a.to_across; slow++) {
         const bool row_lives = slow < a.live_across || slow > a.across - a.live_across;
-        if (row_lives && (tile + 1) * COLUMNS <= a.live) continue;
+        if (row_lives && a.first + (tile + 1) * COLUMNS <= a.live) continue;
         settle_row(a, own, slow, own.fast < a.columns && !(row_lives && own.fast < a.live));
     }
 }

@@ -116,6 +116,9 @@ void spectral_estimate(const stn_task *task, const stn_machine *machine, const s
     const double settled = 4 * cell * ((double)s->columns - at_points) * (double)(task->n[0] * task->batch);
     *estimate = (stn_estimate){.unit = wide ? STN_UNIT_FMA_F64 : STN_UNIT_FMA_F32};
     estimate->launches = (solid ? 2 + 3 * count : 1 + 2 * count) + (c->settles ? count : 0);
+    if (spectral_in_slabs(c))
+        for (spectral_slab slab = {0}; spectral_next_slab(s, c->settles, &slab);)
+            estimate->launches += (slab.live ? 3 : 1) + (c->settles ? 1 : 0) - (slab.first ? 0 : c->settles ? 4 : 3);
     estimate->bytes = ahead + count * (back + turned_live + turned);
     double points = lines * (double)s->choice.length[2];
     if (spectral_tiled(c)) points *= 0.5 * (1 + (double)s->segments * c->length[1] / (double)task->n[1]);

@@ -69,7 +69,7 @@ stn_status spectral_make_settle(stn_plan *plan, spectral_state *state, stn_error
     stn_params_int(&params, "SETTLE_POINTS", task->n[0]);
     stn_params_int(&params, "SETTLE_EACH", each_of(task, choice));
     stn_params_int(&params, "SETTLE_COLUMNS", columns_of(task));
-    stn_params_int(&params, "SETTLE_ROWS", rows_of(choice));
+    stn_params_int(&params, "SETTLE_ROWS", rows_of(choice) > 1);
     stn_params_int(&params, "BLOCKS", stn_max(1, blocks_of(task, choice, threads)));
     STN_TRY(stn_kernel_make(plan->context, "spectral_settle", &params, shared_of(task, choice), &state->source.settle,
                             error));
@@ -77,29 +77,51 @@ stn_status spectral_make_settle(stn_plan *plan, spectral_state *state, stn_error
     return STN_OK;
 }
 
-stn_status spectral_run_settle(const stn_plan *plan, const spectral_state *state, void *spectrum,
-                               const stn_execution *run, stn_error *error) {
+/* Which columns, and where: a slab's, or all there are. Returns the rows of them. */
+static int64_t place_columns(const stn_plan *plan, const spectral_state *state, const spectral_slab *slab,
+                             spectral_settle_arguments *a) {
+    const stn_task *task = &plan->task;
+    const spectral_shape *shape = &state->shape;
+    const spectral_choice *choice = &shape->choice;
+    a->point = shape->plane, a->grid = shape->grid;
+    a->width = a->held_width = (int32_t)shape->pitch, a->columns = choice->kept[2];
+    a->across = a->to_across = choice->length[1], a->turns = rows_of(choice);
+    a->live = choice->live[2], a->live_across = choice->live[1];
+    if (slab) {
+        a->first = slab->first, a->columns = slab->first + slab->count;
+        a->held_width = (int32_t)stn_round_up(slab->count, shape->slabs.line);
+        a->point = a->held_width * shape->slabs.across;
+        if (a->columns <= a->live) /* all have points in the other rows */
+            a->from_across = a->live_across, a->to_across = a->across - a->live_across + 1;
+    }
+    a->tiles = (int32_t)stn_div_up(a->columns - a->first, columns_of(task));
+    const int64_t rows = a->to_across - a->from_across;
+    if (slab && a->turns > 1) a->turns = (int32_t)stn_max(1, stn_div_up(rows * a->tiles, plan->machine.multiprocessors));
+    return rows;
+}
+
+stn_status spectral_run_settle(const stn_plan *plan, const spectral_state *state, void *spectrum, int64_t grid,
+                               const spectral_slab *slab, const stn_execution *run, stn_error *error) {
     const stn_task *task = &plan->task;
     const spectral_shape *shape = &state->shape;
     const spectral_source *source = &state->source;
     const int *length = shape->choice.length;
+    const int64_t cell = spectral_wide(task) ? 16 : 8;
     spectral_columns_arguments other;
-    spectral_source_arguments_of(state, run, &other);
+    spectral_source_arguments_of(state, run, grid, &other);
     spectral_settle_arguments a = {.spectrum = spectrum, .row = other.row};
     a.parts = (const unsigned char *)state->tables + state->parts;
-    a.point = shape->plane, a.grid = shape->grid;
     a.row_grid = other.row_grid, a.row_next = other.row_next;
-    for (int f = 0; f < 2; f++) {
+    for (int f = 0; f < 2; f++) { /* as points along z */
         a.faces[f] = other.faces[f];
-        a.faces[f].values = (const unsigned char *)run->workspace + source->faces[1 + f]; /* as points along z */
+        a.faces[f].values = (const unsigned char *)run->workspace + source->faces[1 + f] + grid * a.faces[f].grid * cell;
     }
     a.scale = 0.5 / ((double)length[1] * length[2]);
-    a.width = (int32_t)shape->pitch, a.columns = shape->choice.kept[2];
-    a.across = length[1], a.tiles = (int32_t)stn_div_up(a.columns, columns_of(task));
-    a.live = shape->choice.live[2], a.live_across = shape->choice.live[1];
     for (int side = 0; side < 2; side++) a.beside[side] = (int32_t)stn_extension_beside(&shape->axis[0], side);
-    const int64_t turns = stn_div_up(a.across, rows_of(&shape->choice));
-    stn_launch how = {.grid = {(unsigned)(turns * a.tiles * task->batch), 1, 1}, .stream = run->stream};
+    const int64_t rows = place_columns(plan, state, slab, &a);
+    if (rows <= 0) return STN_OK;
+    const int64_t blocks = stn_div_up(rows, a.turns) * a.tiles * (slab ? 1 : task->batch);
+    stn_launch how = {.grid = {(unsigned)blocks, 1, 1}, .stream = run->stream};
     how.block[0] = (unsigned)(parts_of(task, &shape->choice) * columns_of(task));
     how.block[1] = how.block[2] = 1;
     how.shared = shared_of(task, &shape->choice);

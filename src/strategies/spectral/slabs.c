@@ -1,0 +1,184 @@
+/* The middle passes of solids in slabs; see shape.h. */
+#include <math.h>
+
+#include "base/arith.h"
+#include "base/error.h"
+#include "context/context.h"
+#include "plan/plan.h"
+#include "strategies/spectral/passes.h"
+
+/* Bytes in which neighbours are read together, and to which what the output holds is aligned. */
+enum { LINE = 128, SKIP = 64 };
+/* Of a grid: what a plan takes at most if that is possible, what a slab takes at most if it is not, and what is worth slabs. */
+#define ROOM 0.99
+#define SLAB 0.25
+#define WORTH 1.05
+
+static int cell_of(const stn_task *task) { return spectral_wide(task) ? 16 : 8; }
+static int64_t across_of(const spectral_choice *c) {
+    return 2 * c->kept[1] > c->length[1] ? c->length[1] : 2 * c->kept[1] - 1;
+}
+static size_t slab_bytes(const stn_task *task, const spectral_choice *c, int64_t width) {
+    return (size_t)(width * across_of(c) * task->n[0] * cell_of(task));
+}
+
+/* ---- where they lie ------------------------------------------------------------------------------------------------ */
+
+/* Whether rows of the output may hold complex numbers of the arithmetic's type until they are what they are to be. */
+static bool output_serves(const stn_task *task) {
+    const int cell = cell_of(task);
+    bool even = task->out_stride[0] % 2 == 0 && task->out_stride[1] % 2 == 0;
+    if (task->batch > 1) even = even && task->out_batch_stride % 2 == 0;
+    return even && task->alignment >= cell && (int)stn_dtype_size(task->dtype) * 2 == cell && !task->sum;
+}
+
+void spectral_slabs_make(const stn_task *task, spectral_shape *s) {
+    spectral_slabs *slabs = &s->slabs;
+    const int cell = cell_of(task), low = spectral_frozen(&s->axis[2], 0), high = spectral_frozen(&s->axis[2], 1);
+    *slabs = (spectral_slabs){.line = LINE / cell};
+    slabs->skip = low ? SKIP / (cell / 2) : 0;
+    const int64_t room = (task->n[2] - slabs->skip - high) / 2;
+    if (output_serves(task)) slabs->held = (int)(stn_max(0, stn_min(room, s->choice.kept[2])) / slabs->line * slabs->line);
+    slabs->pitch = stn_round_up(s->choice.kept[2] - slabs->held, slabs->line);
+    slabs->plane = slabs->pitch * task->n[1];
+    slabs->across = across_of(&s->choice);
+    slabs->rest = (size_t)stn_round_up(slabs->plane * task->n[0] * task->batch * cell, 256);
+    slabs->bytes = slabs->rest + slab_bytes(task, &s->choice, (int64_t)s->choice.slab * slabs->line);
+}
+
+bool spectral_next_slab(const spectral_shape *s, bool settles, spectral_slab *slab) {
+    const spectral_choice *c = &s->choice;
+    const int kept = c->kept[2], line = s->slabs.line, first = slab->first + slab->count;
+    const int live = settles ? (int)stn_min(kept, stn_round_up(c->live[2], line)) : kept;
+    const int bounds[] = {s->slabs.held, live, kept};
+    int begin = 0, end = kept;
+    if (first >= kept) return false;
+    for (int i = 0; i < 3; i++) {
+        if (bounds[i] <= first) begin = (int)stn_max(begin, bounds[i]);
+        if (bounds[i] > first) end = (int)stn_min(end, bounds[i]);
+    }
+    const int64_t tiles = stn_div_up(end - begin, line), width = first >= live && c->slab_settled ? c->slab_settled : c->slab;
+    const int64_t parts = stn_div_up(tiles, width);
+    int64_t cut = begin;
+    for (int64_t i = 1; cut <= first; i++) cut = begin + i * tiles / parts * line;
+    *slab = (spectral_slab){first, (int)stn_min(cut, end) - first, first < s->slabs.held, first < live};
+    return true;
+}
+
+/* ---- choosing ------------------------------------------------------------------------------------------------------ */
+
+bool spectral_choose_slabs(const stn_task *task, const stn_machine *machine, const spectral_choice *whole,
+                           spectral_choice *choice) {
+    spectral_shape s;
+    if (task->rank != 3 || task->snapshots > 1 || whole->group != 1) return false;
+    spectral_shape_make(task, machine, whole, false, &s);
+    const double grid = (double)(task->n[0] * task->n[1] * task->n[2]) * cell_of(task) / 2;
+    const double source = (double)spectral_source_bytes(task, &s);
+    if (((double)spectral_workspace(task, &s) + source) < WORTH * grid * (double)task->batch) return false;
+    *choice = *whole, choice->slab = 1;
+    spectral_shape_make(task, machine, choice, false, &s);
+    const double each = (double)slab_bytes(task, choice, s.slabs.line);
+    double room = ROOM * grid * (double)task->batch - source - (double)s.slabs.rest;
+    if (room < each) room = SLAB * grid;
+    choice->slab = (uint8_t)stn_max(1, stn_min((int64_t)(room / each), UINT8_MAX));
+    int64_t widest = 1; /* slabs share columns evenly */
+    for (spectral_slab slab = {0}; spectral_next_slab(&s, choice->settles, &slab);) widest = stn_max(widest, slab.count);
+    choice->slab = (uint8_t)stn_div_up(widest, s.slabs.line);
+    return true;
+}
+
+size_t spectral_slab_variants(const spectral_choice *choice, spectral_choice *list, size_t most) {
+    static const struct {
+        uint8_t slab, settled; /* lines of memory; 0: as chosen */
+    } ways[] = {{0, 1}, {0, 2}, {0, 3}, {2, 0}, {1, 0}, {4, 0}, {2, 1}, {3, 0}};
+    size_t count = 0;
+    for (size_t i = 0; i < sizeof ways / sizeof *ways && count < most; i++) {
+        spectral_choice c = *choice;
+        if (ways[i].slab) c.slab = ways[i].slab;
+        c.slab_settled = ways[i].settled;
+        if (c.slab > choice->slab || (c.slab == choice->slab && !c.slab_settled)) continue;
+        if (c.slab_settled && (!c.settles || c.slab_settled >= c.slab)) continue;
+        list[count++] = c;
+    }
+    return count;
+}
+
+/* ---- launches ------------------------------------------------------------------------------------------------------ */
+
+/* A slab as columns along y have it: where rows hold its first frequency, in the first plane that is not a side's, and where it is itself. */
+typedef struct slab_place {
+    unsigned char *points, *slab;
+    int64_t pitch, plane; /* of the rows, complex numbers */
+    int64_t width, deep;  /* of the slab: from frequency to frequency along y, and from plane to plane */
+    int64_t first, planes;
+} slab_place;
+
+static slab_place place_of(const stn_plan *plan, const spectral_state *state, int64_t grid, const spectral_slab *slab,
+                           const stn_execution *run) {
+    const stn_task *task = &plan->task;
+    const spectral_slabs *s = &state->shape.slabs;
+    const int64_t cell = cell_of(task), low = spectral_frozen(&state->shape.axis[0], 0);
+    slab_place p = {.width = stn_round_up(slab->count, s->line), .first = low};
+    p.planes = task->n[0] - low - spectral_frozen(&state->shape.axis[0], 1);
+    p.deep = p.width * s->across;
+    p.slab = (unsigned char *)run->workspace + s->rest;
+    if (slab->held) {
+        const int64_t before = grid * task->out_batch_stride + s->skip;
+        p.points = (unsigned char *)run->out + before * cell / 2 + slab->first * cell;
+        p.pitch = task->out_stride[1] / 2, p.plane = task->out_stride[0] / 2;
+    } else {
+        p.points = (unsigned char *)run->workspace + (grid * task->n[0] * s->plane + slab->first - s->held) * cell;
+        p.pitch = s->pitch, p.plane = s->plane;
+    }
+    return p;
+}
+
+static stn_status run_across(const stn_plan *plan, const spectral_state *state, const spectral_pass *pass,
+                             const slab_place *p, int64_t columns, const stn_execution *run, stn_error *error) {
+    const int64_t cell = cell_of(&plan->task);
+    unsigned char *const points = p->points + p->first * p->plane * cell, *const slab = p->slab + p->first * p->deep * cell;
+    const bool back = pass->direction == SPECTRAL_BACK;
+    spectral_columns_arguments a;
+    if (columns <= 0 || p->planes <= 0) return STN_OK;
+    spectral_columns_of(plan, state, pass, 0, &a);
+    a.spectrum = back ? slab : points, a.apart = back ? points : slab;
+    a.pitch = back ? p->width : p->pitch, a.plane = back ? p->deep : p->plane;
+    a.apart_pitch = back ? p->pitch : p->width, a.apart_plane = back ? p->plane : p->deep;
+    a.columns = (int32_t)columns, a.tiles = (int32_t)stn_div_up(columns, state->shape.line[1].lines);
+    return spectral_launch(plan, state, 1, pass->kernel, a.tiles * p->planes, &a, run->stream, error);
+}
+
+static stn_status run_along(const stn_plan *plan, const spectral_state *state, const spectral_pass *pass, int64_t grid,
+                            const spectral_slab *slab, const slab_place *p, const stn_execution *run,
+                            stn_error *error) {
+    const spectral_shape *shape = &state->shape;
+    const bool settles = spectral_is_settled(state);
+    const int64_t lines = shape->line[0].lines;
+    spectral_columns_arguments a;
+    spectral_columns_of(plan, state, pass, 0, &a);
+    a.spectrum = p->slab, a.pitch = p->deep, a.first = slab->first, a.slab_width = (int32_t)p->width;
+    a.columns = slab->count;
+    if (state->source.has) spectral_source_arguments_of(state, run, grid, &a);
+    if (settles) {
+        STN_TRY(spectral_run_settle(plan, state, p->slab, grid, slab, run, error));
+        if (!slab->live) return STN_OK;
+        a.live = (int32_t)stn_min(a.live - slab->first, slab->count);
+    }
+    a.tiles = (int32_t)(settles ? stn_div_up(a.live, lines) * spectral_live_rows(shape)
+                                : stn_div_up(a.columns, lines) * shape->slabs.across);
+    return spectral_launch(plan, state, 0, pass->kernel, a.tiles, &a, run->stream, error);
+}
+
+stn_status spectral_run_slabs(const stn_plan *plan, const spectral_state *state, const stn_execution *run,
+                              stn_error *error) {
+    const spectral_shape *shape = &state->shape;
+    for (int64_t grid = 0; grid < plan->task.batch; grid++)
+        for (spectral_slab slab = {0}; spectral_next_slab(shape, spectral_is_settled(state), &slab);) {
+            const slab_place p = place_of(plan, state, grid, &slab, run);
+            const int64_t live = stn_min(shape->choice.live[2] - slab.first, slab.count);
+            if (slab.live) STN_TRY(run_across(plan, state, &state->pass[1], &p, live, run, error));
+            STN_TRY(run_along(plan, state, &state->pass[2], grid, &slab, &p, run, error));
+            STN_TRY(run_across(plan, state, &state->pass[3], &p, slab.count, run, error));
+        }
+    return STN_OK;
+}
