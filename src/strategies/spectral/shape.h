@@ -91,7 +91,8 @@ static inline bool spectral_tiled(const spectral_choice *choice) { return choice
 bool spectral_choose_slabs(const stn_task *task, const stn_machine *machine, const spectral_choice *whole,
                            spectral_choice *choice);
 /* Of other sizes: worth measuring. */
-size_t spectral_slab_variants(const spectral_choice *choice, spectral_choice *list, size_t most);
+size_t spectral_slab_variants(const stn_task *task, const stn_machine *machine, const spectral_choice *choice,
+                              spectral_choice *list, size_t most);
 void spectral_slabs_make(const stn_task *task, spectral_shape *shape);
 static inline bool spectral_in_slabs(const spectral_choice *choice) { return choice->slab > 0; }
 typedef struct spectral_slab {

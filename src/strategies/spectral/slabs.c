@@ -81,23 +81,30 @@ bool spectral_choose_slabs(const stn_task *task, const stn_machine *machine, con
     double room = ROOM * grid * (double)task->batch - source - (double)s.slabs.rest;
     if (room < each) room = SLAB * grid;
     choice->slab = (uint8_t)stn_max(1, stn_min((int64_t)(room / each), UINT8_MAX));
+    s.choice = *choice;
     int64_t widest = 1; /* slabs share columns evenly */
     for (spectral_slab slab = {0}; spectral_next_slab(&s, choice->settles, &slab);) widest = stn_max(widest, slab.count);
     choice->slab = (uint8_t)stn_div_up(widest, s.slabs.line);
     return true;
 }
 
-size_t spectral_slab_variants(const spectral_choice *choice, spectral_choice *list, size_t most) {
+size_t spectral_slab_variants(const stn_task *task, const stn_machine *machine, const spectral_choice *choice,
+                              spectral_choice *list, size_t most) {
     static const struct {
         uint8_t slab, settled; /* lines of memory; 0: as chosen */
-    } ways[] = {{0, 1}, {0, 2}, {0, 3}, {2, 0}, {1, 0}, {4, 0}, {2, 1}, {3, 0}};
+        bool rows;             /* the other of recursions by columns and by rows */
+    } ways[] = {{0, 1, false}, {0, 2, false}, {0, 3, false}, {2, 1, true}, {2, 0, false}, {0, 1, true},
+                {1, 0, false}, {4, 0, false}, {2, 1, false}, {8, 0, false}};
+    const int lines = (int)stn_div_up(choice->kept[2], LINE / cell_of(task));
     size_t count = 0;
     for (size_t i = 0; i < sizeof ways / sizeof *ways && count < most; i++) {
         spectral_choice c = *choice;
         if (ways[i].slab) c.slab = ways[i].slab;
         c.slab_settled = ways[i].settled;
-        if (c.slab > choice->slab || (c.slab == choice->slab && !c.slab_settled)) continue;
-        if (c.slab_settled && (!c.settles || c.slab_settled >= c.slab)) continue;
+        if (ways[i].rows) c.settles = c.settles == SPECTRAL_SETTLES_ROWS ? SPECTRAL_SETTLES : SPECTRAL_SETTLES_ROWS;
+        if (c.slab > lines || (c.slab == choice->slab && !c.slab_settled)) continue;
+        if (c.slab_settled && (!choice->settles || c.slab_settled >= c.slab)) continue;
+        if (c.settles && !spectral_settles_as(task, machine, &c)) continue;
         list[count++] = c;
     }
     return count;

@@ -154,7 +154,7 @@ static size_t choose_slabs(const stn_task *task, const stn_machine *machine, con
     const bool taken = seconds_of(task, machine, &slabs) <= SLOWER * seconds_of(task, machine, whole);
     list[0] = taken ? *whole : slabs;
     if (taken) *choice = slabs;
-    return 1 + spectral_slab_variants(&slabs, list + 1, SLABS - 1);
+    return 1 + spectral_slab_variants(task, machine, &slabs, list + 1, SLABS - 1);
 }
 
 static size_t candidates(const stn_task *task, const stn_machine *machine, stn_candidate *list, size_t most) {
