@@ -234,7 +234,8 @@ constexpr int COLUMN_SLABS = 0;  // 1: columns are some of a row of them, which 
 constexpr int MULTIPLY_CHUNK = 1024,
               MULTIPLY_LANES = 32;                   // spectral_multiply: frequencies that so many threads take at once
 constexpr int SETTLE_POINTS = 40, SETTLE_EACH = 16;  // spectral_settle: points of a column, of a thread
-constexpr int SETTLE_COLUMNS = 8, SETTLE_ROWS = 0;   // of a block; 1: it does several rows of such columns
+constexpr int SETTLE_COLUMNS = 8, SETTLE_ROWS = 0;   // of a block; rows of such columns that it does at most, 0: one
+constexpr int SETTLE_AHEAD = 0;                      // 1: the next row is asked for ahead
 constexpr int FROZEN_LOW = 0, FROZEN_HIGH = 0;       // spectral_rows: points of a row that fixed sides keep
 
 // ---- fno_line, fno_split: the ladder's, WARPS and BLOCKS, and these; fno/product.cuh: WARPS_M .. TILES_N

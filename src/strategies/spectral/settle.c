@@ -11,7 +11,7 @@
 
 /* What a block has at most of threads; a piece of a row of the spectrum; points of a column at least; rows that a block does with the
  * values of faces kept, so many that reading them is little beside writing rows. */
-enum { MOST_THREADS = 1024, PIECE = 128, LEAST_POINTS = 4, ROWS = 16 };
+enum { MOST_THREADS = 1024, PIECE = 128, LEAST_POINTS = 4, ROWS = 16, MOST_ROWS = 64 };
 /* A recursion adds up its roundings over 1 / (1 - lambda) points, which is no more than a transform does. */
 #define SLOWEST 0.95
 
@@ -25,11 +25,20 @@ static int each_of(const stn_task *task, const spectral_choice *choice) {
 static int64_t parts_of(const stn_task *task, const spectral_choice *choice) {
     return stn_div_up(task->n[0], each_of(task, choice));
 }
-/* Bytes of shared memory: ends of each part and of the column, and what is kept of the faces. */
-static size_t shared_of(const stn_task *task, const spectral_choice *choice) {
-    const int64_t parts = parts_of(task, choice);
-    const int64_t kept = rows_of(choice) > 1 ? 2 * parts * each_of(task, choice) : 0;
-    return (size_t)((2 * parts + 2 + kept) * columns_of(task)) * (spectral_wide(task) ? 16 : 8);
+/* Bytes of shared memory: ends of each part and of the column; where blocks do rows, what is kept of the faces and of rows, and, if the
+ * next row is asked for ahead, two stages of them. */
+static size_t shared_by(const stn_task *task, const spectral_choice *choice, bool ahead) {
+    const int64_t parts = parts_of(task, choice), columns = columns_of(task);
+    int64_t cells = (2 * parts + 2) * columns;
+    if (rows_of(choice) > 1) cells += (2 * parts * each_of(task, choice) + 3 * MOST_ROWS / 2 + 2) * columns;
+    if (ahead) cells += 2 * (2 * task->n[0] + 2 * columns + 2);
+    return (size_t)cells * (spectral_wide(task) ? 16 : 8);
+}
+static bool looks_ahead(const stn_task *task, const stn_machine *machine, const spectral_choice *choice) {
+    return rows_of(choice) > 1 && shared_by(task, choice, true) <= machine->shared_per_block;
+}
+static size_t shared_of(const stn_task *task, const stn_machine *machine, const spectral_choice *choice) {
+    return shared_by(task, choice, looks_ahead(task, machine, choice));
 }
 /* Of a block's registers, by what is in them. */
 static int64_t blocks_of(const stn_task *task, const spectral_choice *choice, int64_t threads) {
@@ -39,7 +48,7 @@ static int64_t blocks_of(const stn_task *task, const spectral_choice *choice, in
 
 bool spectral_settles_as(const stn_task *task, const stn_machine *machine, const spectral_choice *choice) {
     return parts_of(task, choice) * columns_of(task) <= MOST_THREADS &&
-           shared_of(task, choice) <= machine->shared_per_block;
+           shared_of(task, machine, choice) <= machine->shared_per_block;
 }
 
 bool spectral_settles(const stn_task *task, const spectral_choice *choice, double dead) {
@@ -69,10 +78,11 @@ stn_status spectral_make_settle(stn_plan *plan, spectral_state *state, stn_error
     stn_params_int(&params, "SETTLE_POINTS", task->n[0]);
     stn_params_int(&params, "SETTLE_EACH", each_of(task, choice));
     stn_params_int(&params, "SETTLE_COLUMNS", columns_of(task));
-    stn_params_int(&params, "SETTLE_ROWS", rows_of(choice) > 1);
+    stn_params_int(&params, "SETTLE_ROWS", rows_of(choice) > 1 ? MOST_ROWS : 0);
+    stn_params_int(&params, "SETTLE_AHEAD", looks_ahead(task, &plan->machine, choice));
     stn_params_int(&params, "BLOCKS", stn_max(1, blocks_of(task, choice, threads)));
-    STN_TRY(stn_kernel_make(plan->context, "spectral_settle", &params, shared_of(task, choice), &state->source.settle,
-                            error));
+    STN_TRY(stn_kernel_make(plan->context, "spectral_settle", &params, shared_of(task, &plan->machine, choice),
+                            &state->source.settle, error));
     stn_plan_list_kernel(plan, state->source.settle);
     return STN_OK;
 }
@@ -96,7 +106,10 @@ static int64_t place_columns(const stn_plan *plan, const spectral_state *state, 
     }
     a->tiles = (int32_t)stn_div_up(a->columns - a->first, columns_of(task));
     const int64_t rows = a->to_across - a->from_across;
-    if (slab && a->turns > 1) a->turns = (int32_t)stn_max(1, stn_div_up(rows * a->tiles, plan->machine.multiprocessors));
+    if (slab && a->turns > 1) { /* a block each multiprocessor */
+        const int64_t turns = stn_div_up(rows * a->tiles, plan->machine.multiprocessors);
+        a->turns = (int32_t)stn_max(1, stn_min(turns, MOST_ROWS));
+    }
     return rows;
 }
 
@@ -124,6 +137,6 @@ stn_status spectral_run_settle(const stn_plan *plan, const spectral_state *state
     stn_launch how = {.grid = {(unsigned)blocks, 1, 1}, .stream = run->stream};
     how.block[0] = (unsigned)(parts_of(task, &shape->choice) * columns_of(task));
     how.block[1] = how.block[2] = 1;
-    how.shared = shared_of(task, &shape->choice);
+    how.shared = shared_of(task, &plan->machine, &shape->choice);
     return stn_module_launch(source->settle->module, &how, &a, error);
 }
