@@ -145,15 +145,29 @@ static size_t part_variants(const stn_task *task, const stn_machine *machine, co
     return count;
 }
 
-/* What is taken of the two, and what else there is: slabs where they are not slower by more than they are worth, for the memory they save. */
+/* Slabs as wide as makes them no slower than they are worth, for the memory that they save, of grids that no cache holds; and what else
+ * there is. */
 #define SLOWER 1.07
+#define SAVES 0.85 /* of the workspace is left */
+static bool slabs_pay(const stn_task *task, const stn_machine *machine, const spectral_choice *whole,
+                      spectral_choice *slabs) {
+    const double most = SLOWER * seconds_of(task, machine, whole);
+    spectral_shape s;
+    if (stn_task_points(task) * (int64_t)stn_dtype_size(task->dtype) < (int64_t)machine->l2_bytes) return false;
+    spectral_shape_make(task, machine, whole, false, &s);
+    const double room = SAVES * (double)spectral_workspace(task, &s);
+    while (seconds_of(task, machine, slabs) > most && slabs->slab < UINT8_MAX / 2) slabs->slab *= 2;
+    spectral_shape_make(task, machine, slabs, false, &s);
+    return (double)spectral_workspace(task, &s) <= room;
+}
 static size_t choose_slabs(const stn_task *task, const stn_machine *machine, const spectral_choice *whole,
                            spectral_choice *choice, spectral_choice list[SLABS]) {
     spectral_choice slabs;
     if (!spectral_choose_slabs(task, machine, whole, &slabs)) return 0;
-    const bool taken = seconds_of(task, machine, &slabs) <= SLOWER * seconds_of(task, machine, whole);
+    spectral_choice wider = slabs;
+    const bool taken = slabs_pay(task, machine, whole, &wider);
+    if (taken) *choice = slabs = wider;
     list[0] = taken ? *whole : slabs;
-    if (taken) *choice = slabs;
     return 1 + spectral_slab_variants(task, machine, &slabs, list + 1, SLABS - 1);
 }
 
