@@ -33,7 +33,7 @@ constexpr int LAST = N - (PARTS - 1) * EACH;  // points of a column's last threa
 constexpr int THREADS = PARTS * COLUMNS;
 // In shared memory, complex numbers: ends; what is kept of the faces across; of a row its source, two stages of them; of all its rows
 // and columns three real numbers; of the columns the faces along.
-constexpr int ENDS = (2 * PARTS + 2) * COLUMNS, KEPT = SETTLE_ROWS ? 2 * EACH *THREADS : 0;
+constexpr int ENDS = (2 * PARTS + 2) * COLUMNS, KEPT = SETTLE_ROWS ? 2 * EACH * THREADS : 0;
 constexpr int STAGE = SETTLE_AHEAD ? 2 * N + 2 * COLUMNS + 2 : 0;
 constexpr int FACTORS = SETTLE_ROWS * COLUMNS, OF_COLUMNS = SETTLE_ROWS ? 2 * COLUMNS : 0;
 constexpr int CELLS = ENDS + KEPT + 2 * STAGE + (3 * FACTORS + 1) / 2 + OF_COLUMNS;
@@ -49,14 +49,14 @@ struct spectral_settle_arguments {
     long long point, grid;  // complex numbers of the spectrum from point to point and from grid to grid
     const REAL *row;        // of each column, for both faces that it meets: the source's frequency there
     long long row_grid, row_next;
-    source_faces faces[2];  // normal to the slower and to the faster of the other axes: their values at each point
-    double scale;           // of all
-    int width, first, columns;           // columns lie in rows of `width`; those that are frequencies: first .. columns - 1
-    int held_width;                      // the spectrum has of each row so many, from `first` on
-    int across, tiles;                   // rows; blocks for each
-    int from_across, to_across, turns;   // rows that are done, and how many of them by a block, at most SETTLE_ROWS
-    int live, live_across;  // below `live`, and below +- live_across across: columns that have points
-    int beside[2];          // the points on which the column's own faces act; -1: none
+    source_faces faces[2];      // normal to the slower and to the faster of the other axes: their values at each point
+    double scale;               // of all
+    int width, first, columns;  // columns lie in rows of `width`; those that are frequencies: first .. columns - 1
+    int held_width;             // the spectrum has of each row so many, from `first` on
+    int across, tiles;          // rows; blocks for each
+    int from_across, to_across, turns;  // rows that are done, and how many of them by a block, at most SETTLE_ROWS
+    int live, live_across;              // below `live`, and below +- live_across across: columns that have points
+    int beside[2];                      // the points on which the column's own faces act; -1: none
 };
 static_assert(is_twin(sizeof(spectral_settle_arguments)), "the arguments that are launched");
 static_assert(is_given(sizeof(value) * CELLS), "the shared memory that is given");
@@ -246,8 +246,8 @@ __device__ __forceinline__ both_ends close(value low, value high, REAL lambda) {
             rest * plus(REAL(EXTEND_HIGH_SIGN) * high, under, low)};
 }
 
-__device__ __forceinline__ void store_settled(value (&b)[EACH], value low, value high, REAL lambda, REAL rest,
-                                              int from, REAL *to, long long point) {
+__device__ __forceinline__ void store_settled(value (&b)[EACH], value low, value high, REAL lambda, REAL rest, int from,
+                                              REAL *to, long long point) {
     const int count = N - from < EACH ? N - from : EACH;
     value f = low, h = high;
 #pragma unroll
@@ -377,9 +377,12 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     const int first = a.from_across + static_cast<int>(blockIdx.x % turns) * each,
               tile = static_cast<int>(blockIdx.x / turns) % a.tiles;
     const int end = first + each < a.to_across ? first + each : a.to_across;
-    const own_thread own = {
-        q,          q * EACH, a.first + tile * COLUMNS + lane, blockIdx.x / turns / a.tiles, shared + lane,
-        shared + ENDS + threadIdx.x};
+    const own_thread own = {q,
+                            q * EACH,
+                            a.first + tile * COLUMNS + lane,
+                            blockIdx.x / turns / a.tiles,
+                            shared + lane,
+                            shared + ENDS + threadIdx.x};
     if constexpr (SETTLE_ROWS > 0) {
         settle_rows(a, own, shared, first, end, tile);
     } else {

@@ -98,7 +98,7 @@ static double waves_of_rows(const stn_machine *machine, const spectral_shape *s,
 /* What slabs take besides: launches, those of one slab's passes instead of all columns', and bytes of settled ones, written once and read
  * once, that the cache keeps from memory. Not timed yet. */
 #define SLAB_GAP 1e-6
-#define CACHE 0.9     /* of its bytes hold a slab */
+#define CACHE 0.9      /* of its bytes hold a slab */
 #define FROM_CACHE 0.6 /* of that slab's accesses */
 typedef struct slab_costs {
     double launches, cached;

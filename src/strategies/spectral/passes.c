@@ -67,7 +67,10 @@ static stn_status make_pass(stn_plan *plan, const spectral_state *state, spectra
         stn_params_int(&params, "SYMBOL_SUM", meets_symbol && task->sum);
         stn_params_int(&params, "COLUMN_PARTS", stn_max(1, shape->choice.parts));
         stn_params_int(&params, "COLUMN_STEP", shape->choice.parts ? spectral_parts_step(task, &shape->choice) : 0);
-        stn_params_int(&params, "COLUMNS_DEAD", !meets_symbol ? 0 : spectral_is_settled(state) ? 2 : columns_dead(shape));
+        stn_params_int(&params, "COLUMNS_DEAD",
+                       !meets_symbol                ? 0
+                       : spectral_is_settled(state) ? 2
+                                                    : columns_dead(shape));
         stn_params_int(&params, "SYMBOL_HIGH", shape->symbol.high);
         stn_params_int(&params, "SYMBOL_LOW", shape->symbol.low);
     }

@@ -127,7 +127,8 @@ stn_status spectral_run_settle(const stn_plan *plan, const spectral_state *state
     a.row_grid = other.row_grid, a.row_next = other.row_next;
     for (int f = 0; f < 2; f++) { /* as points along z */
         a.faces[f] = other.faces[f];
-        a.faces[f].values = (const unsigned char *)run->workspace + source->faces[1 + f] + grid * a.faces[f].grid * cell;
+        a.faces[f].values =
+            (const unsigned char *)run->workspace + source->faces[1 + f] + grid * a.faces[f].grid * cell;
     }
     a.scale = 0.5 / ((double)length[1] * length[2]);
     for (int side = 0; side < 2; side++) a.beside[side] = (int32_t)stn_extension_beside(&shape->axis[0], side);

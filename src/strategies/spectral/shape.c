@@ -191,7 +191,8 @@ size_t spectral_variants(const stn_task *task, const stn_machine *machine, const
         list[count] = *choice, list[count].settles = way;
         if (way != choice->settles && (!way || spectral_settles_as(task, machine, &list[count]))) count++;
     }
-    const size_t count_of_ways = spectral_in_slabs(choice) ? 8 : sizeof ways / sizeof *ways; /* slabs have ways of their own */
+    const size_t count_of_ways =
+        spectral_in_slabs(choice) ? 8 : sizeof ways / sizeof *ways; /* slabs have ways of their own */
     for (size_t i = 0; i < count_of_ways && count < most; i++) {
         spectral_choice c = *choice;
         c.row_lines = ways[i].rows < 0 ? c.row_lines / 2 : c.row_lines << ways[i].rows;

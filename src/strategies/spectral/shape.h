@@ -22,7 +22,7 @@ typedef struct spectral_choice {
     int live[3]; /* the same, of what comes of the grid's points, without a source */
     int row_lines, column_lines;
     uint8_t group, slab; /* slab: 3D, frequencies along x that are done at a time, in lines of 128 bytes; 0: all */
-    int16_t waves; /* waves: of tiles' columns, legs enough for so many blocks in turn; 0: as many as seem best */
+    int16_t waves;       /* waves: of tiles' columns, legs enough for so many blocks in turn; 0: as many as seem best */
     int16_t row_threads, row_blocks, column_threads,
         column_blocks; /* that a multiprocessor has registers for, and blocks
                                  that it holds at least, as far as there is room for them; 0: as usual */
@@ -32,11 +32,11 @@ typedef struct spectral_choice {
 /* Slabs, 3D: where lines along y are longer than the grid, they are there for some neighbouring frequencies along x at a time. Those of
  * the rows lie in the rows of the output until these are written, as many as there is room for; the others in the workspace. */
 typedef struct spectral_slabs {
-    int line;              /* numbers of a line of memory */
-    int held, skip;        /* frequencies of a row in the output's; elements of it before them */
-    int64_t pitch, plane;  /* complex numbers of the others from row to row, plane to plane */
-    int64_t across;        /* frequencies along y */
-    size_t rest, bytes;    /* in the workspace: all the others, and behind them the slab */
+    int line;             /* numbers of a line of memory */
+    int held, skip;       /* frequencies of a row in the output's; elements of it before them */
+    int64_t pitch, plane; /* complex numbers of the others from row to row, plane to plane */
+    int64_t across;       /* frequencies along y */
+    size_t rest, bytes;   /* in the workspace: all the others, and behind them the slab */
 } spectral_slabs;
 
 typedef struct spectral_shape {

@@ -38,7 +38,8 @@ void spectral_slabs_make(const stn_task *task, spectral_shape *s) {
     *slabs = (spectral_slabs){.line = LINE / cell};
     slabs->skip = low ? SKIP / (cell / 2) : 0;
     const int64_t room = (task->n[2] - slabs->skip - high) / 2;
-    if (output_serves(task)) slabs->held = (int)(stn_max(0, stn_min(room, s->choice.kept[2])) / slabs->line * slabs->line);
+    if (output_serves(task))
+        slabs->held = (int)(stn_max(0, stn_min(room, s->choice.kept[2])) / slabs->line * slabs->line);
     slabs->pitch = stn_round_up(s->choice.kept[2] - slabs->held, slabs->line);
     slabs->plane = slabs->pitch * task->n[1];
     slabs->across = across_of(&s->choice);
@@ -57,7 +58,8 @@ bool spectral_next_slab(const spectral_shape *s, bool settles, spectral_slab *sl
         if (bounds[i] <= first) begin = (int)stn_max(begin, bounds[i]);
         if (bounds[i] > first) end = (int)stn_min(end, bounds[i]);
     }
-    const int64_t tiles = stn_div_up(end - begin, line), width = first >= live && c->slab_settled ? c->slab_settled : c->slab;
+    const int64_t tiles = stn_div_up(end - begin, line),
+                  width = first >= live && c->slab_settled ? c->slab_settled : c->slab;
     const int64_t parts = stn_div_up(tiles, width);
     int64_t cut = begin;
     for (int64_t i = 1; cut <= first; i++) cut = begin + i * tiles / parts * line;
@@ -83,7 +85,8 @@ bool spectral_choose_slabs(const stn_task *task, const stn_machine *machine, con
     choice->slab = (uint8_t)stn_max(1, stn_min((int64_t)(room / each), UINT8_MAX));
     s.choice = *choice;
     int64_t widest = 1; /* slabs share columns evenly */
-    for (spectral_slab slab = {0}; spectral_next_slab(&s, choice->settles, &slab);) widest = stn_max(widest, slab.count);
+    for (spectral_slab slab = {0}; spectral_next_slab(&s, choice->settles, &slab);)
+        widest = stn_max(widest, slab.count);
     choice->slab = (uint8_t)stn_div_up(widest, s.slabs.line);
     return true;
 }
@@ -93,8 +96,8 @@ size_t spectral_slab_variants(const stn_task *task, const stn_machine *machine, 
     static const struct {
         uint8_t slab, settled; /* lines of memory; 0: as chosen */
         bool rows;             /* the other of recursions by columns and by rows */
-    } ways[] = {{0, 1, false}, {0, 2, false}, {0, 3, false}, {2, 1, true}, {2, 0, false}, {0, 1, true},
-                {1, 0, false}, {4, 0, false}, {2, 1, false}, {8, 0, false}};
+    } ways[] = {{0, 1, false}, {0, 2, false}, {0, 3, false}, {2, 1, true},  {2, 0, false},
+                {0, 1, true},  {1, 0, false}, {4, 0, false}, {2, 1, false}, {8, 0, false}};
     const int lines = (int)stn_div_up(choice->kept[2], LINE / cell_of(task));
     size_t count = 0;
     for (size_t i = 0; i < sizeof ways / sizeof *ways && count < most; i++) {
@@ -143,7 +146,8 @@ static slab_place place_of(const stn_plan *plan, const spectral_state *state, in
 static stn_status run_across(const stn_plan *plan, const spectral_state *state, const spectral_pass *pass,
                              const slab_place *p, int64_t columns, const stn_execution *run, stn_error *error) {
     const int64_t cell = cell_of(&plan->task);
-    unsigned char *const points = p->points + p->first * p->plane * cell, *const slab = p->slab + p->first * p->deep * cell;
+    unsigned char *const points = p->points + p->first * p->plane * cell, *const slab =
+                                                                              p->slab + p->first * p->deep * cell;
     const bool back = pass->direction == SPECTRAL_BACK;
     spectral_columns_arguments a;
     if (columns <= 0 || p->planes <= 0) return STN_OK;

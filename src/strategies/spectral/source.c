@@ -298,7 +298,8 @@ void spectral_source_arguments_of(const spectral_state *state, const stn_executi
     a->row = of[last], a->row_place = tables + source->place[last];
     a->row_grid = frequencies(state, last), a->row_next = last == 0 ? source->extent[1] * pitch : pitch;
     if (last == 0)
-        a->faces[0] = (spectral_faces_arguments){of[1], tables + source->place[1], frequencies(state, 1), 2 * pitch, pitch};
+        a->faces[0] =
+            (spectral_faces_arguments){of[1], tables + source->place[1], frequencies(state, 1), 2 * pitch, pitch};
     a->faces[x] = (spectral_faces_arguments){of[2], tables + source->place[2], frequencies(state, 2),
                                              last == 0 ? 2 * source->extent[1] : 2, 1};
 }

@@ -8,7 +8,7 @@
 /* Where the output may hold a part of its own spectrum: as it comes; in place; rows and planes with gaps of an even number; and where it may
  * not: rows of an odd number, an alignment of one element. */
 typedef enum layout { DENSE, IN_PLACE, EVEN_GAPS, EVEN_GAPS_IN_PLACE, ODD_ROWS, ONE_ELEMENT } layout;
-static const char *const layout_names[] = {"dense",    "in place",    "even gaps", "even gaps, in place",
+static const char *const layout_names[] = {"dense",    "in place",           "even gaps", "even gaps, in place",
                                            "odd rows", "one element aligned"};
 
 typedef struct slab_case {
@@ -57,15 +57,33 @@ void slabs(suite *s) {
         {{13, 12, 98}, 1, STN_F32, ALL(STN_CONSTANT), IN_PLACE, 150, "slabs of 2 lines"},
         {{14, 10, 52}, 3, STN_F64, ALL(STN_FIXED), EVEN_GAPS, 150, "slabs of 1 lines"},
         {{9, 13, 48}, 2, STN_F64, ALL(STN_FIXED), EVEN_GAPS_IN_PLACE, 70, "slabs of 1 lines"},
-        {{10, 12, 90}, 2, STN_F32, {{STN_FIXED, STN_CONSTANT}, {STN_REFLECT, STN_FIXED}, {STN_MIRROR, STN_FIXED}}, EVEN_GAPS_IN_PLACE, 40, "slabs of 1 lines"},
+        {{10, 12, 90},
+         2,
+         STN_F32,
+         {{STN_FIXED, STN_CONSTANT}, {STN_REFLECT, STN_FIXED}, {STN_MIRROR, STN_FIXED}},
+         EVEN_GAPS_IN_PLACE,
+         40,
+         "slabs of 1 lines"},
         {{12, 11, 53}, 1, STN_F64, ALL(STN_FIXED), ODD_ROWS, 120, "slabs of 1 lines"},
         {{12, 11, 53}, 1, STN_F32, ALL(STN_FIXED), ODD_ROWS, 20, "slabs of 1 lines"},
         {{8, 12, 50}, 1, STN_F64, ALL(STN_CONSTANT), ONE_ELEMENT, 80, "slabs of 1 lines"},
         {{10, 13, 50}, 1, STN_F16, ALL(STN_FIXED), DENSE, 30, "slabs of 1 lines"},
         {{40, 24, 56}, 1, STN_F64, ALL(STN_FIXED), IN_PLACE, 400, "slabs of 2 lines, of 1 without|recursion by rows"},
-        {{33, 20, 60}, 2, STN_F64, {{STN_FIXED, STN_CONSTANT}, {STN_CONSTANT, STN_CONSTANT}, {STN_FIXED, STN_FIXED}}, DENSE, 500, "slabs of 2 lines, of 1 without"},
+        {{33, 20, 60},
+         2,
+         STN_F64,
+         {{STN_FIXED, STN_CONSTANT}, {STN_CONSTANT, STN_CONSTANT}, {STN_FIXED, STN_FIXED}},
+         DENSE,
+         500,
+         "slabs of 2 lines, of 1 without"},
         {{20, 26, 96}, 1, STN_F32, ALL(STN_FIXED), DENSE, 300, "slabs of 2 lines, of 1 without"},
-        {{10, 14, 46}, 1, STN_F64, {{STN_WRAP, STN_WRAP}, {STN_FIXED, STN_REFLECT}, {STN_CONSTANT, STN_NEAREST}}, IN_PLACE, 60, "slabs of 1 lines"},
+        {{10, 14, 46},
+         1,
+         STN_F64,
+         {{STN_WRAP, STN_WRAP}, {STN_FIXED, STN_REFLECT}, {STN_CONSTANT, STN_NEAREST}},
+         IN_PLACE,
+         60,
+         "slabs of 1 lines"},
         {{11, 13, 46}, 2, STN_F64, ALL(STN_REFLECT), IN_PLACE, 7, "slabs of 1 lines"},
         {{11, 13, 46}, 1, STN_F64, ALL(STN_WRAP), IN_PLACE, 9, "slabs of 1 lines"},
         {{7, 17, 90}, 1, STN_F32, ALL(STN_MIRROR), DENSE, 5, "slabs of 1 lines"},
@@ -78,10 +96,11 @@ void slabs(suite *s) {
         stn_stencil_parse("heat-3d", &stencil, NULL);
         const stn_problem p = problem_of(c, stencil);
         char what[200];
-        snprintf(what, sizeof what, "slabs: %d x %d x %d x %d, %s, %s:%s %s:%s %s:%s, %s, %llu steps, %s", c->batch, c->n[0], c->n[1],
-                 c->n[2], stn_dtype_name(c->dtype), side_names[c->sides[0][0]], side_names[c->sides[0][1]],
-                 side_names[c->sides[1][0]], side_names[c->sides[1][1]], side_names[c->sides[2][0]],
-                 side_names[c->sides[2][1]], layout_names[c->layout], (unsigned long long)c->steps, c->words);
+        snprintf(what, sizeof what, "slabs: %d x %d x %d x %d, %s, %s:%s %s:%s %s:%s, %s, %llu steps, %s", c->batch,
+                 c->n[0], c->n[1], c->n[2], stn_dtype_name(c->dtype), side_names[c->sides[0][0]],
+                 side_names[c->sides[0][1]], side_names[c->sides[1][0]], side_names[c->sides[1][1]],
+                 side_names[c->sides[2][0]], side_names[c->sides[2][1]], layout_names[c->layout],
+                 (unsigned long long)c->steps, c->words);
         suite_compare_words(s, "spectral", c->words, what, &p, i + 500);
         stn_stencil_destroy(stencil);
     }
