@@ -57,7 +57,7 @@ __device__ __forceinline__ void store_pair(T *to, complex<T> z) {
     const T v[2] = {z.re, z.im};
     store_run(to, v);
 }
-// Of what is not asked for again soon.
+// Of what is not asked for again soon: the cache gives it up first.
 template <class T>
 __device__ __forceinline__ void store_pair_aside(T *to, complex<T> z) {
     const T v[2] = {z.re, z.im};

@@ -131,7 +131,6 @@ __device__ __forceinline__ void store_run(unsigned *to, const unsigned (&from)[4
                  "r"(from[3]));
 }
 
-// The same of what is not asked for again soon: the cache gives it up first.
 __device__ __forceinline__ void store_run_aside(double *to, const double (&from)[2]) {
     asm volatile("st.global.cs.v2.f64 [%0], {%1,%2};" ::"l"(to), "d"(from[0]), "d"(from[1]));
 }

@@ -87,12 +87,10 @@ bool spectral_choose_tiles(const stn_task *task, const stn_machine *machine, con
 size_t spectral_tile_variants(const stn_task *task, const stn_machine *machine, const spectral_choice *whole,
                               const spectral_choice *tiles, spectral_choice *list, size_t most);
 static inline bool spectral_tiled(const spectral_choice *choice) { return choice->step[0] > 0; }
-/* ---- slabs.c: from a choice without; false: the task is not for them, or its workspace is no more than a grid as it is. */
-bool spectral_choose_slabs(const stn_task *task, const stn_machine *machine, const spectral_choice *whole,
-                           spectral_choice *choice);
-/* Of other sizes: worth measuring. */
-size_t spectral_slab_variants(const stn_task *task, const stn_machine *machine, const spectral_choice *choice,
-                              spectral_choice *list, size_t most);
+/* ---- slabs.c: *choice becomes slabs of what is a choice without, where that pays; and what else there is, worth measuring: the other
+ * of the two, slabs of other sizes. Returns how many. */
+size_t spectral_choose_slabs(const stn_task *task, const stn_machine *machine, const spectral_choice *whole,
+                             spectral_choice *choice, spectral_choice *list, size_t most);
 void spectral_slabs_make(const stn_task *task, spectral_shape *shape);
 static inline bool spectral_in_slabs(const spectral_choice *choice) { return choice->slab > 0; }
 typedef struct spectral_slab {

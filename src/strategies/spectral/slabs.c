@@ -13,6 +13,9 @@ enum { LINE = 128, SKIP = 64 };
 #define ROOM 0.99
 #define SLAB 0.25
 #define WORTH 1.05
+/* Slower than without by so much at most, by estimate, for what is left of the workspace at most. */
+#define SLOWER 1.07
+#define SAVES 0.85
 
 static int cell_of(const stn_task *task) { return spectral_wide(task) ? 16 : 8; }
 static int64_t across_of(const spectral_choice *c) {
@@ -69,8 +72,8 @@ bool spectral_next_slab(const spectral_shape *s, bool settles, spectral_slab *sl
 
 /* ---- choosing ------------------------------------------------------------------------------------------------------ */
 
-bool spectral_choose_slabs(const stn_task *task, const stn_machine *machine, const spectral_choice *whole,
-                           spectral_choice *choice) {
+static bool choose_width(const stn_task *task, const stn_machine *machine, const spectral_choice *whole,
+                         spectral_choice *choice) {
     spectral_shape s;
     if (task->rank != 3 || task->snapshots > 1 || whole->group != 1) return false;
     spectral_shape_make(task, machine, whole, false, &s);
@@ -91,8 +94,8 @@ bool spectral_choose_slabs(const stn_task *task, const stn_machine *machine, con
     return true;
 }
 
-size_t spectral_slab_variants(const stn_task *task, const stn_machine *machine, const spectral_choice *choice,
-                              spectral_choice *list, size_t most) {
+static size_t variants(const stn_task *task, const stn_machine *machine, const spectral_choice *choice,
+                       spectral_choice *list, size_t most) {
     static const struct {
         uint8_t slab, settled; /* lines of memory; 0: as chosen */
         bool rows;             /* the other of recursions by columns and by rows */
@@ -111,6 +114,39 @@ size_t spectral_slab_variants(const stn_task *task, const stn_machine *machine, 
         list[count++] = c;
     }
     return count;
+}
+
+static double seconds_of(const stn_task *task, const stn_machine *machine, const spectral_choice *choice) {
+    spectral_shape shape;
+    stn_estimate estimate;
+    spectral_shape_make(task, machine, choice, false, &shape);
+    spectral_estimate(task, machine, &shape, &estimate);
+    return estimate.seconds;
+}
+
+/* As wide as makes them no slower than they are worth, for the memory that they save; of grids that no cache holds. */
+static bool pay(const stn_task *task, const stn_machine *machine, const spectral_choice *whole,
+                spectral_choice *slabs) {
+    const double most = SLOWER * seconds_of(task, machine, whole);
+    spectral_shape s;
+    if (stn_task_points(task) * (int64_t)stn_dtype_size(task->dtype) < (int64_t)machine->l2_bytes) return false;
+    spectral_shape_make(task, machine, whole, false, &s);
+    const double room = SAVES * (double)spectral_workspace(task, &s);
+    while (seconds_of(task, machine, slabs) > most && slabs->slab <= UINT8_MAX / 2)
+        slabs->slab = (uint8_t)(2 * slabs->slab);
+    spectral_shape_make(task, machine, slabs, false, &s);
+    return (double)spectral_workspace(task, &s) <= room;
+}
+
+size_t spectral_choose_slabs(const stn_task *task, const stn_machine *machine, const spectral_choice *whole,
+                             spectral_choice *choice, spectral_choice *list, size_t most) {
+    spectral_choice slabs;
+    if (!choose_width(task, machine, whole, &slabs)) return 0;
+    spectral_choice wider = slabs;
+    const bool taken = pay(task, machine, whole, &wider);
+    if (taken) *choice = slabs = wider;
+    list[0] = taken ? *whole : slabs;
+    return 1 + variants(task, machine, &slabs, list + 1, most - 1);
 }
 
 /* ---- launches ------------------------------------------------------------------------------------------------------ */

@@ -95,7 +95,7 @@ static bool plainly_faster(const stn_task *task, const stn_machine *machine, con
     return seconds_of(task, machine, one) < 0.92 * seconds_of(task, machine, other);
 }
 
-enum { OTHERS = 28, SLABS = 10 }; /* that are worth measuring */
+enum { OTHERS = 28, SLABS = 11 }; /* that are worth measuring */
 
 /* Where columns make fewer than three blocks for two multiprocessors, half as many columns a block, as long as that is cheaper: 960 x 896 in f64 in
  * pairs 23.8 us, in fours 27.8; 512 x 512 18.4 one by one, 21.2 in pairs (bench/results/2026-11-23-regret-2.md). */
@@ -145,32 +145,6 @@ static size_t part_variants(const stn_task *task, const stn_machine *machine, co
     return count;
 }
 
-/* Slabs as wide as makes them no slower than they are worth, for the memory that they save, of grids that no cache holds; and what else
- * there is. */
-#define SLOWER 1.07
-#define SAVES 0.85 /* of the workspace is left */
-static bool slabs_pay(const stn_task *task, const stn_machine *machine, const spectral_choice *whole,
-                      spectral_choice *slabs) {
-    const double most = SLOWER * seconds_of(task, machine, whole);
-    spectral_shape s;
-    if (stn_task_points(task) * (int64_t)stn_dtype_size(task->dtype) < (int64_t)machine->l2_bytes) return false;
-    spectral_shape_make(task, machine, whole, false, &s);
-    const double room = SAVES * (double)spectral_workspace(task, &s);
-    while (seconds_of(task, machine, slabs) > most && slabs->slab < UINT8_MAX / 2) slabs->slab *= 2;
-    spectral_shape_make(task, machine, slabs, false, &s);
-    return (double)spectral_workspace(task, &s) <= room;
-}
-static size_t choose_slabs(const stn_task *task, const stn_machine *machine, const spectral_choice *whole,
-                           spectral_choice *choice, spectral_choice list[SLABS]) {
-    spectral_choice slabs;
-    if (!spectral_choose_slabs(task, machine, whole, &slabs)) return 0;
-    spectral_choice wider = slabs;
-    const bool taken = slabs_pay(task, machine, whole, &wider);
-    if (taken) *choice = slabs = wider;
-    list[0] = taken ? *whole : slabs;
-    return 1 + spectral_slab_variants(task, machine, &slabs, list + 1, SLABS - 1);
-}
-
 static size_t candidates(const stn_task *task, const stn_machine *machine, stn_candidate *list, size_t most) {
     spectral_choice choice;
     char reason[160];
@@ -186,7 +160,7 @@ static size_t candidates(const stn_task *task, const stn_machine *machine, stn_c
     spectral_choose_settling(task, machine, &choice);
     const spectral_choice whole = choice;
     spectral_choice slabs[SLABS]; /* the other one of whole and slabs, then slabs of other sizes */
-    const size_t slab_count = choose_slabs(task, machine, &whole, &choice, slabs);
+    const size_t slab_count = spectral_choose_slabs(task, machine, &whole, &choice, slabs, SLABS);
     const bool parts = spectral_choose_parts(task, machine, &whole, 0, &choice); /* 2D, not beside slabs */
     list[0] = stn_candidate_of(&choice, sizeof choice);
     size_t count = 1;
