@@ -97,7 +97,8 @@ struct spectral_columns_arguments {
     int first, slab_width, unused;  // COLUMN_SLABS: of the frequencies along x; from row to row of the slab
     REAL *apart;  // SPECTRUM_APART: laid out as the spectrum, or as the faces are whose frequencies these are
     long long apart_pitch, apart_plane;  // SPECTRUM_APART 2
-    sheet_rows sheet;                    // SYMBOL_TURNED
+    long long uneven;  // COLUMN_UNEVEN: half a complex number, and so many in all before the first row
+    sheet_rows sheet;  // SYMBOL_TURNED
 };
 
 static_assert(is_twin(sizeof(spectral_columns_arguments)), "the arguments that are launched");
@@ -168,17 +169,23 @@ __device__ __forceinline__ value source_at(const spectral_columns_arguments &, n
 __device__ __forceinline__ REAL *cell_at(value *column, int i, long long pitch) {
     return reinterpret_cast<REAL *>(column + i / SPECTRUM_GROUP * (pitch * SPECTRUM_GROUP) + i % SPECTRUM_GROUP);
 }
+// A point of a row's spectrum. COLUMN_UNEVEN: rows begin with any element, their complex numbers with the next even one; `pitch` counts
+// elements, and so does what is left of `before` where a column begins.
+__device__ __forceinline__ REAL *point_cell(value *column, int i, long long pitch, long long before) {
+    if (COLUMN_UNEVEN) return reinterpret_cast<REAL *>(column + ((before + i * pitch) >> 1));
+    return cell_at(column, i, pitch);
+}
 // From point to point of where the columns go.
 __device__ __forceinline__ long long pitch_to(const spectral_columns_arguments &a) {
     return SPECTRUM_APART == 2 ? a.apart_pitch : a.pitch;
 }
 // Point i of a column, which goes on past its ends.
-__device__ __forceinline__ value point_at(value *column, int i, const spectral_columns_arguments &a) {
-    if (LINE_WHOLE || (i > 0 && i + 1 < a.along.n)) return load_pair(cell_at(column, i, a.pitch));
+__device__ __forceinline__ value point_at(value *column, int i, const spectral_columns_arguments &a, long long before) {
+    if (LINE_WHOLE || (i > 0 && i + 1 < a.along.n)) return load_pair(point_cell(column, i, a.pitch, before));
     const auto from =
         image_of<EXTEND_REPEATS, EXTEND_LOW, EXTEND_LOW_SIGN, EXTEND_HIGH, EXTEND_HIGH_SIGN>(i, a.along.n);
     if (!from.sign) return {REAL(0), REAL(0)};
-    return static_cast<REAL>(from.sign) * load_pair(cell_at(column, from.at, a.pitch));
+    return static_cast<REAL>(from.sign) * load_pair(point_cell(column, from.at, a.pitch, before));
 }
 // The place of frequency k among those that are kept, 0 .. kept - 1 and then -(kept - 1) .. -1; negative: it is not.
 __device__ __forceinline__ int place_of(int k, int kept) {
@@ -200,7 +207,7 @@ __device__ __forceinline__ int first_of(const spectral_columns_arguments &a) {
     return static_cast<int>(threadIdx.x) % LINE_COUNT * COLUMN_STEP - a.along.before;
 }
 __device__ __forceinline__ void load_points(const spectral_columns_arguments &a, value *line, int t, int share,
-                                            value *column, bool active) {
+                                            value *column, bool active, long long before) {
     const int first = first_of(a);
 #pragma unroll 1
     for (int j = t; j < top::COUNT; j += THREADS_X) {
@@ -208,7 +215,7 @@ __device__ __forceinline__ void load_points(const spectral_columns_arguments &a,
         const int q = j + share * top::COUNT;
 #pragma unroll
         for (int r = 0; r < top::R; r++)
-            x[r] = active ? point_at(column, first + q + r * top::STRIDE, a) : value{REAL(0), REAL(0)};
+            x[r] = active ? point_at(column, first + q + r * top::STRIDE, a, before) : value{REAL(0), REAL(0)};
         dft<top::R>(x);
         turn_rung<column_line, 0>(x, q, a.roots);
         put_shared<column_line>(x, line, q);
@@ -237,7 +244,7 @@ __device__ __forceinline__ void store_point(REAL *to, value x) {
         store_pair(to, x);
 }
 __device__ __forceinline__ void store_points(const spectral_columns_arguments &a, value *line, int t, int share,
-                                             value *column, bool active) {
+                                             value *column, bool active, long long before) {
     const int first = first_of(a);
 #pragma unroll 1
     for (int j = t; j < top::COUNT; j += THREADS_X) {
@@ -252,7 +259,7 @@ __device__ __forceinline__ void store_points(const spectral_columns_arguments &a
             const int p = q + r * top::STRIDE, i = first + p;
             if (IN_PARTS && (p < a.along.before || p >= a.along.before + COLUMN_STEP)) continue;
             if (LINE_WHOLE || (i >= KEPT_LOW && i < a.along.n - KEPT_HIGH))
-                store_point(cell_at(column, i, pitch_to(a)), swapped(x[r]));
+                store_point(point_cell(column, i, pitch_to(a), before), swapped(x[r]));
         }
     }
 }
@@ -352,9 +359,12 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     const numbered number = column_of(a, static_cast<int>(tile % a.tiles), lane);
     const int c = number.column;
     const bool active = number.active;
-    value *const column = reinterpret_cast<value *>(a.spectrum) + plane * a.plane + number.cell;
-    const long long plane_to = plane * (SPECTRUM_APART == 2 ? a.apart_plane : a.plane);
-    value *const to = SPECTRUM_APART ? reinterpret_cast<value *>(a.apart) + plane_to + number.cell : column;
+    constexpr bool FROM_UNEVEN = COLUMN_UNEVEN && DIRECTION == 0, TO_UNEVEN = COLUMN_UNEVEN && DIRECTION == 1;
+    const long long plane_from = plane * a.plane, plane_to = plane * (SPECTRUM_APART == 2 ? a.apart_plane : a.plane);
+    const long long before = COLUMN_UNEVEN ? a.uneven + (DIRECTION == 0 ? plane_from : plane_to) : 0;
+    value *const column = reinterpret_cast<value *>(a.spectrum) + (FROM_UNEVEN ? 0 : plane_from) + number.cell;
+    value *const to =
+        SPECTRUM_APART ? reinterpret_cast<value *>(a.apart) + (TO_UNEVEN ? 0 : plane_to) + number.cell : column;
     symbol_line symbol = {a.symbol.parts + static_cast<long long>(active ? c : 0) * SYMBOL_PARTS, {1.0, 0.0}};
     double few[SYMBOL_FEW ? SYMBOL_PARTS : 1];  // in registers, for all frequencies
     if constexpr (SYMBOL_FEW && DIRECTION == 2) {
@@ -371,7 +381,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
         dead = dead && !has_points(a, c - lane + i);  // all of the block's
     if (DIRECTION != 1 && !dead) {
         if (LINE_SHARES > 1) wait_for_shares<column_line>();  // until all have begun
-        load_points(a, line, t, share, column, active && has_points(a, c));
+        load_points(a, line, t, share, column, active && has_points(a, c), before);
         if constexpr (SYMBOL == 2) {
             const int each = IN_PARTS ? static_cast<int>(threadIdx.x) : t;
             load_taps(
@@ -388,7 +398,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
         __syncthreads();
         ascend<column_line, LAST, 1>(line, t, a.roots);
         if (LINE_SHARES > 1) wait_for_shares<column_line>();
-        store_points(a, line, t, share, to, active);
+        store_points(a, line, t, share, to, active, before);
         if (LINE_SHARES > 1) wait_for_shares<column_line>();  // until none reads what this block holds
     }
 }

@@ -25,6 +25,8 @@
 //
 //     row of the output   |x|  | k = 0  1  2 ..  held - 1 |  |x|      x: kept, by a fixed side
 //
+// A row that begins at an odd element has them an element later, so that each is one access.
+//
 // Reads STRIPS, SPECTRUM_HELD, FROZEN_*, STORE, REAL, VECTOR, BLOCKS, THREADS_X, LINE_*, SPECTRUM_GROUP, SPECTRUM_BACK, SPECTRUM_ADDS, EXTEND_*,
 // LINE_WHOLE.
 #include "device/ladder.cuh"
@@ -201,11 +203,12 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     const extension along = {a.x.n, a.x.before - strip * a.step};
     const bool frozen =
         y < a.frozen_low || y >= a.ny - a.frozen_high || z < a.frozen_z_low || z >= a.planes - a.frozen_z_high;
-    STORE *const out = a.out + batch * a.out_batch + z * a.out_z + y * a.out_y;
-    const row_cells spectrum = {reinterpret_cast<value *>(a.spectrum) + plane * a.plane +
-                                    y / SPECTRUM_GROUP * a.pitch * SPECTRUM_GROUP + y % SPECTRUM_GROUP +
-                                    strip * a.width,
-                                SPECTRUM_HELD ? reinterpret_cast<value *>(out + a.skip) : nullptr};
+    const long long place = batch * a.out_batch + z * a.out_z + y * a.out_y;
+    STORE *const out = a.out + place;
+    const row_cells spectrum = {
+        reinterpret_cast<value *>(a.spectrum) + plane * a.plane + y / SPECTRUM_GROUP * a.pitch * SPECTRUM_GROUP +
+            y % SPECTRUM_GROUP + strip * a.width,
+        SPECTRUM_HELD ? reinterpret_cast<value *>(a.out) + ((place + a.skip + 1) >> 1) : nullptr};
     using top = rung<row_line, 0>;
 
     if constexpr (!SPECTRUM_BACK) {

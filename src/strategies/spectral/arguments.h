@@ -49,7 +49,7 @@ typedef struct spectral_columns_arguments {
     spectral_faces_arguments faces[2];
     int32_t width, across, live_across, first, slab_width, unused;
     void *apart;
-    int64_t apart_pitch, apart_plane;
+    int64_t apart_pitch, apart_plane, uneven;
     spectral_sheet_rows sheet;
 } spectral_columns_arguments;
 

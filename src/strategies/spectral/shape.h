@@ -34,6 +34,7 @@ typedef struct spectral_choice {
 typedef struct spectral_slabs {
     int line;             /* numbers of a line of memory */
     int held, skip;       /* frequencies of a row in the output's; elements of it before them */
+    bool uneven;          /* one more where a row begins at an odd element */
     int64_t pitch, plane; /* complex numbers of the others from row to row, plane to plane */
     int64_t across;       /* frequencies along y */
     size_t rest, bytes;   /* in the workspace: all the others, and behind them the slab */

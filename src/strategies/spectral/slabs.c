@@ -30,9 +30,10 @@ static size_t slab_bytes(const stn_task *task, const spectral_choice *c, int64_t
 /* Whether rows of the output may hold complex numbers of the arithmetic's type until they are what they are to be. */
 static bool output_serves(const stn_task *task) {
     const int cell = cell_of(task);
-    bool even = task->out_stride[0] % 2 == 0 && task->out_stride[1] % 2 == 0;
-    if (task->batch > 1) even = even && task->out_batch_stride % 2 == 0;
-    return even && task->alignment >= cell && (int)stn_dtype_size(task->dtype) * 2 == cell && !task->sum;
+    return task->alignment >= cell && (int)stn_dtype_size(task->dtype) * 2 == cell && !task->sum;
+}
+static bool is_uneven(const stn_task *task) {
+    return task->out_stride[0] % 2 || task->out_stride[1] % 2 || (task->batch > 1 && task->out_batch_stride % 2);
 }
 
 void spectral_slabs_make(const stn_task *task, spectral_shape *s) {
@@ -40,9 +41,10 @@ void spectral_slabs_make(const stn_task *task, spectral_shape *s) {
     const int cell = cell_of(task), low = spectral_frozen(&s->axis[2], 0), high = spectral_frozen(&s->axis[2], 1);
     *slabs = (spectral_slabs){.line = LINE / cell};
     slabs->skip = low ? SKIP / (cell / 2) : 0;
-    const int64_t room = (task->n[2] - slabs->skip - high) / 2;
+    const int64_t room = (task->n[2] - slabs->skip - high - is_uneven(task)) / 2;
     if (output_serves(task))
         slabs->held = (int)(stn_max(0, stn_min(room, s->choice.kept[2])) / slabs->line * slabs->line);
+    slabs->uneven = slabs->held && is_uneven(task);
     slabs->pitch = stn_round_up(s->choice.kept[2] - slabs->held, slabs->line);
     slabs->plane = slabs->pitch * task->n[1];
     slabs->across = across_of(&s->choice);
@@ -151,12 +153,13 @@ size_t spectral_choose_slabs(const stn_task *task, const stn_machine *machine, c
 
 /* ---- launches ------------------------------------------------------------------------------------------------------ */
 
-/* A slab as columns along y have it: where rows hold its first frequency, in the first plane that is not a side's, and where it is itself. */
+/* A slab as columns along y have it: where rows hold its first frequency, and where it is itself. */
 typedef struct slab_place {
     unsigned char *points, *slab;
-    int64_t pitch, plane; /* of the rows, complex numbers */
-    int64_t width, deep;  /* of the slab: from frequency to frequency along y, and from plane to plane */
-    int64_t first, planes;
+    int64_t pitch, plane;  /* of the rows, complex numbers; uneven: elements */
+    int64_t uneven;        /* of them, half a complex number more than there are before the first row */
+    int64_t width, deep;   /* of the slab: from frequency to frequency along y, and from plane to plane */
+    int64_t first, planes; /* those that no side keeps */
 } slab_place;
 
 static slab_place place_of(const stn_plan *plan, const spectral_state *state, int64_t grid, const spectral_slab *slab,
@@ -164,33 +167,36 @@ static slab_place place_of(const stn_plan *plan, const spectral_state *state, in
     const stn_task *task = &plan->task;
     const spectral_slabs *s = &state->shape.slabs;
     const int64_t cell = cell_of(task), low = spectral_frozen(&state->shape.axis[0], 0);
-    slab_place p = {.width = stn_round_up(slab->count, s->line), .first = low};
+    slab_place p = {.width = stn_round_up(slab->count, s->line), .first = low, .uneven = 1};
     p.planes = task->n[0] - low - spectral_frozen(&state->shape.axis[0], 1);
     p.deep = p.width * s->across;
     p.slab = (unsigned char *)run->workspace + s->rest;
+    const int64_t each = s->uneven ? 1 : 2; /* elements that are counted as one */
     if (slab->held) {
         const int64_t before = grid * task->out_batch_stride + s->skip;
-        p.points = (unsigned char *)run->out + before * cell / 2 + slab->first * cell;
-        p.pitch = task->out_stride[1] / 2, p.plane = task->out_stride[0] / 2;
+        p.points = (unsigned char *)run->out + slab->first * cell + (s->uneven ? 0 : before * cell / 2);
+        p.uneven += before;
+        p.pitch = task->out_stride[1] / each, p.plane = task->out_stride[0] / each;
     } else {
         p.points = (unsigned char *)run->workspace + (grid * task->n[0] * s->plane + slab->first - s->held) * cell;
-        p.pitch = s->pitch, p.plane = s->plane;
+        p.pitch = 2 * s->pitch / each, p.plane = 2 * s->plane / each;
     }
+    p.slab += p.first * p.deep * cell;
+    p.uneven += p.first * p.plane;
+    if (!s->uneven) p.points += p.first * p.plane * cell;
     return p;
 }
 
 static stn_status run_across(const stn_plan *plan, const spectral_state *state, const spectral_pass *pass,
                              const slab_place *p, int64_t columns, const stn_execution *run, stn_error *error) {
-    const int64_t cell = cell_of(&plan->task);
-    unsigned char *const points = p->points + p->first * p->plane * cell, *const slab =
-                                                                              p->slab + p->first * p->deep * cell;
     const bool back = pass->direction == SPECTRAL_BACK;
     spectral_columns_arguments a;
     if (columns <= 0 || p->planes <= 0) return STN_OK;
     spectral_columns_of(plan, state, pass, 0, &a);
-    a.spectrum = back ? slab : points, a.apart = back ? points : slab;
+    a.spectrum = back ? p->slab : p->points, a.apart = back ? p->points : p->slab;
     a.pitch = back ? p->width : p->pitch, a.plane = back ? p->deep : p->plane;
     a.apart_pitch = back ? p->pitch : p->width, a.apart_plane = back ? p->plane : p->deep;
+    a.uneven = p->uneven;
     a.columns = (int32_t)columns, a.tiles = (int32_t)stn_div_up(columns, state->shape.line[1].lines);
     return spectral_launch(plan, state, 1, pass->kernel, a.tiles * p->planes, &a, run->stream, error);
 }
@@ -201,13 +207,14 @@ static stn_status run_along(const stn_plan *plan, const spectral_state *state, c
     const spectral_shape *shape = &state->shape;
     const bool settles = spectral_is_settled(state);
     const int64_t lines = shape->line[0].lines;
+    unsigned char *const all = (unsigned char *)run->workspace + shape->slabs.rest;
     spectral_columns_arguments a;
     spectral_columns_of(plan, state, pass, 0, &a);
-    a.spectrum = p->slab, a.pitch = p->deep, a.first = slab->first, a.slab_width = (int32_t)p->width;
+    a.spectrum = all, a.pitch = p->deep, a.first = slab->first, a.slab_width = (int32_t)p->width;
     a.columns = slab->count;
     if (state->source.has) spectral_source_arguments_of(state, run, grid, &a);
     if (settles) {
-        STN_TRY(spectral_run_settle(plan, state, p->slab, grid, slab, run, error));
+        STN_TRY(spectral_run_settle(plan, state, all, grid, slab, run, error));
         if (!slab->live) return STN_OK;
         a.live = (int32_t)stn_min(a.live - slab->first, slab->count);
     }

@@ -48,6 +48,7 @@ static stn_status make_transform(stn_plan *plan, spectral_state *state, int axis
         stn_params_int(&params, "COLUMN_PARTS", 1);
         stn_params_int(&params, "COLUMN_STEP", 0);
         stn_params_int(&params, "COLUMN_SLABS", 0);
+        stn_params_int(&params, "COLUMN_UNEVEN", 0);
         stn_params_int(&params, "SYMBOL_HIGH", 0);
         stn_params_int(&params, "SYMBOL_LOW", 0);
     }

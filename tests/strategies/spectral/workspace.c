@@ -49,7 +49,7 @@ static const bound bounds[] = {
     {"heat-3d", 3, {512, 512, 512}, STN_F64, STN_FIXED, 50, 0, false, 1},
     {"heat-3d", 3, {384, 500, 640}, STN_F64, STN_FIXED, 1000, 0, false, 1},
     {"heat-3d", 3, {500, 501, 502}, STN_F32, STN_REFLECT, 8, 0, false, 1},
-    {"heat-3d", 3, {509, 509, 509}, STN_F64, STN_FIXED, 1000, 0, false, 2},
+    {"heat-3d", 3, {509, 509, 509}, STN_F64, STN_FIXED, 1000, 0, false, 1},
     {"heat-3d", 3, {512, 512, 512}, STN_F64, STN_WRAP, 1000, 0, true, 1.02},
     {"heat-3d", 3, {512, 512, 512}, STN_F64, STN_FIXED, 1000, 0, true, 1.9},
 };
