@@ -231,8 +231,7 @@ constexpr int COLUMNS_DEAD = 0;
 constexpr int COLUMN_PARTS = 1,
               COLUMN_STEP = 0;  // of a block's one column, side by side, and the points that are right of each; 1: none
 constexpr int COLUMN_UNEVEN = 0;  // 1: complex numbers of rows that begin with any element
-constexpr int COLUMN_SLABS =
-    0;  // 1: columns are some of a row of them, which lie elsewhere; 2: what goes back from there is not to push others out of the cache
+constexpr int COLUMN_SLABS = 0;   // 1: columns are some of a row of them, which lie elsewhere
 constexpr int MULTIPLY_CHUNK = 1024,
               MULTIPLY_LANES = 32;                   // spectral_multiply: frequencies that so many threads take at once
 constexpr int SETTLE_POINTS = 40, SETTLE_EACH = 16;  // spectral_settle: points of a column, of a thread

@@ -57,12 +57,6 @@ __device__ __forceinline__ void store_pair(T *to, complex<T> z) {
     const T v[2] = {z.re, z.im};
     store_run(to, v);
 }
-// Of what is not asked for again soon: the cache gives it up first.
-template <class T>
-__device__ __forceinline__ void store_pair_aside(T *to, complex<T> z) {
-    const T v[2] = {z.re, z.im};
-    store_run_aside(to, v);
-}
 __device__ __forceinline__ void store_pair(half_t *to, complex<float> z) {
     const unsigned both[1] = {floats_to_half2(z.re, z.im)};
     store_run(reinterpret_cast<unsigned *>(to), both);

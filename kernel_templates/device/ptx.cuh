@@ -131,13 +131,6 @@ __device__ __forceinline__ void store_run(unsigned *to, const unsigned (&from)[4
                  "r"(from[3]));
 }
 
-__device__ __forceinline__ void store_run_aside(double *to, const double (&from)[2]) {
-    asm volatile("st.global.cs.v2.f64 [%0], {%1,%2};" ::"l"(to), "d"(from[0]), "d"(from[1]));
-}
-__device__ __forceinline__ void store_run_aside(float *to, const float (&from)[2]) {
-    asm volatile("st.global.cs.v2.f32 [%0], {%1,%2};" ::"l"(to), "f"(from[0]), "f"(from[1]));
-}
-
 // ---- asynchronous copies, global -> shared (sm_80). A group: all since the last commit. Older chips load and store.
 __device__ __forceinline__ unsigned shared_address(const void *p) {
     return static_cast<unsigned>(__cvta_generic_to_shared(p));

@@ -25,8 +25,7 @@
 // With SPECTRUM_APART the columns are left where they were and what is made of them goes elsewhere, for each snapshot of a stack anew; with
 // 2, to where rows and planes are as far apart as apart_pitch and apart_plane say.
 //
-// With COLUMN_SLABS columns are those of a slab: some neighbouring frequencies along x, `first` and on, all along y, in rows of slab_width. With 2
-// a slab is meant to stay in the cache.
+// With COLUMN_SLABS columns are those of a slab: some neighbouring frequencies along x, `first` and on, all along y, in rows of slab_width.
 //
 //     rows' spectrum [z][y][x]  -- DIRECTION 0 along y -->  slab [z][frequency along y][some x]  -- 2 along z, in place; 1 along y -->  back
 //
@@ -236,13 +235,6 @@ __device__ __forceinline__ void load_taps(const spectral_columns_arguments &a, v
 // Rows that fixed sides keep: where the output holds a part of its own spectrum, they are what they will be.
 constexpr int KEPT_LOW = SPECTRUM_APART == 2 && !EXTEND_REPEATS && EXTEND_LOW == 0 && EXTEND_LOW_SIGN < 0;
 constexpr int KEPT_HIGH = SPECTRUM_APART == 2 && !EXTEND_REPEATS && EXTEND_HIGH == 0 && EXTEND_HIGH_SIGN < 0;
-// A point that the next pass but one reads; with COLUMN_SLABS 2 a slab is to stay in the cache instead.
-__device__ __forceinline__ void store_point(REAL *to, value x) {
-    if (COLUMN_SLABS == 2 && DIRECTION == 1)
-        store_pair_aside(to, x);
-    else
-        store_pair(to, x);
-}
 __device__ __forceinline__ void store_points(const spectral_columns_arguments &a, value *line, int t, int share,
                                              value *column, bool active, long long before) {
     const int first = first_of(a);
@@ -259,7 +251,7 @@ __device__ __forceinline__ void store_points(const spectral_columns_arguments &a
             const int p = q + r * top::STRIDE, i = first + p;
             if (IN_PARTS && (p < a.along.before || p >= a.along.before + COLUMN_STEP)) continue;
             if (LINE_WHOLE || (i >= KEPT_LOW && i < a.along.n - KEPT_HIGH))
-                store_point(point_cell(column, i, pitch_to(a), before), swapped(x[r]));
+                store_pair(point_cell(column, i, pitch_to(a), before), swapped(x[r]));
         }
     }
 }
@@ -351,6 +343,7 @@ __device__ __forceinline__ void turn_at_foot(const spectral_columns_arguments &a
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     spectral_columns(const __grid_constant__ spectral_columns_arguments a) {
     extern __shared__ __align__(16) unsigned char stn_shared[];
+    if (COLUMN_SLABS && DIRECTION != 2) let_next_launch_begin();  // spectral_settle.cu, which waits where it has to
     const int lane = static_cast<int>(threadIdx.x) % LINE_COUNT, t = static_cast<int>(threadIdx.x) / LINE_COUNT;
     value *const line = reinterpret_cast<value *>(stn_shared) + lane;
     const unsigned tile = blockIdx.x / LINE_SHARES;

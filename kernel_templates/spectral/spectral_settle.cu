@@ -20,6 +20,8 @@
 // thread's points is the same for all, and stays in shared memory; so do lambda and what comes of it, of all its rows and columns. With
 // SETTLE_AHEAD what a row's faces along give arrives there while the row before is done.
 //
+// All that is read is older than the launch before, which may read what is written here: so that is waited for before the first row.
+//
 // Past the column's ends b goes on mirrored: so f comes in at the low end as an image of g there, and g at the high end as one of f.
 //
 // Reads REAL, BLOCKS, EXTEND_*, SETTLE_*.
@@ -341,11 +343,15 @@ __device__ __forceinline__ void settle_rows(const spectral_settle_arguments &a, 
     value *const stages = shared + ENDS + KEPT, *const of_columns = stages + 2 * STAGE;
     REAL *const factors = reinterpret_cast<REAL *>(of_columns + OF_COLUMNS);
     int slow = row_from(a, first, end, tile), turn = 0;
-    if (slow >= end) return;
+    if (slow >= end) {
+        wait_for_launch_before();
+        return;
+    }
     if constexpr (SETTLE_AHEAD) ask_for_row(a, stages, own.grid, slow, fast);
     keep_across(a, shared + ENDS + threadIdx.x, across_of(a, own.grid, fast, own.from), own.from);
     fill_factors(a, factors, of_columns, first, end, own.fast - lane);
     if constexpr (!SETTLE_AHEAD) __syncthreads();
+    wait_for_launch_before();
 #pragma unroll 1
     while (slow < end) {
         const int next = row_from(a, slow + 1, end, tile), i = (slow - first) * COLUMNS + lane;
@@ -386,6 +392,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     if constexpr (SETTLE_ROWS > 0) {
         settle_rows(a, own, shared, first, end, tile);
     } else {
+        wait_for_launch_before();
         if (row_from(a, first, end, tile) >= end) return;
         const bool active = is_settled(a, first, own.fast);
         settle_row(a, own, column_at(a, first, own.fast),

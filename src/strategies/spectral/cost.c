@@ -95,27 +95,16 @@ static double waves_of_rows(const stn_machine *machine, const spectral_shape *s,
     return waves < 1 ? 1 : ceil(waves) / waves;
 }
 
-/* What slabs take besides: launches, those of one slab's passes instead of all columns', and bytes of settled ones, written once and read
- * once, that the cache keeps from memory. Not timed yet. */
-#define SLAB_GAP 1e-6
-#define CACHE 0.9      /* of its bytes hold a slab */
-#define FROM_CACHE 0.6 /* of that slab's accesses */
-typedef struct slab_costs {
-    double launches, cached;
-} slab_costs;
-static slab_costs costs_of_slabs(const stn_task *task, const stn_machine *machine, const spectral_shape *s) {
+/* Launches of slabs in place of one a pass, and what each of them takes besides: that it begins, and that its last blocks leave multiprocessors
+ * without work. By bench/results/2026-11-23-slabs.md, of 10 slabs of 512^3. */
+#define SLAB_GAP 1e-5
+static double launches_of_slabs(const stn_task *task, const spectral_shape *s) {
     const spectral_choice *c = &s->choice;
-    slab_costs costs = {0, 0};
-    if (!spectral_in_slabs(c)) return costs;
-    const double column = (double)(s->slabs.across * task->n[0]) * (spectral_wide(task) ? 16 : 8);
-    for (spectral_slab slab = {0}; spectral_next_slab(s, c->settles, &slab);) {
-        costs.launches += (slab.live ? 3 : 1) + (c->settles ? 1 : 0);
-        if (!slab.live && slab.count * column <= CACHE * (double)machine->l2_bytes)
-            costs.cached += FROM_CACHE * 2 * column * slab.count;
-    }
-    costs.launches = costs.launches * (double)task->batch - 3 - (c->settles ? 1 : 0);
-    costs.cached *= (double)task->batch;
-    return costs;
+    const double settles = c->settles ? 1 : 0;
+    double launches = 0;
+    if (!spectral_in_slabs(c)) return 0;
+    for (spectral_slab slab = {0}; spectral_next_slab(s, c->settles, &slab);) launches += (slab.live ? 3 : 1) + settles;
+    return launches * (double)task->batch - 3 - settles;
 }
 
 void spectral_estimate(const stn_task *task, const stn_machine *machine, const spectral_shape *s,
@@ -139,13 +128,13 @@ void spectral_estimate(const stn_task *task, const stn_machine *machine, const s
     const double settled = 4 * cell * ((double)s->columns - at_points) * (double)(task->n[0] * task->batch);
     *estimate = (stn_estimate){.unit = wide ? STN_UNIT_FMA_F64 : STN_UNIT_FMA_F32};
     estimate->launches = (solid ? 2 + 3 * count : 1 + 2 * count) + (c->settles ? count : 0);
-    const slab_costs slabs = costs_of_slabs(task, machine, s);
-    estimate->bytes = ahead + count * (back + turned_live + turned) - slabs.cached;
+    estimate->bytes = ahead + count * (back + turned_live + turned);
     double points = lines * (double)s->choice.length[2];
     if (spectral_tiled(c)) points *= 0.5 * (1 + (double)s->segments * c->length[1] / (double)task->n[1]);
     estimate->flops =
         half * 5 * points * log2((double)s->choice.length[0] * s->choice.length[1] * s->choice.length[2] + 1);
     estimate->halo_waste = points / (rows * (double)task->n[2]) - 1;
+    const double slabs = launches_of_slabs(task, s);
     const double plane = rates[!wide].plane * (spectral_in_parts(c) ? IN_PARTS : 1);
     const double rate = solid ? rates[!wide].solid : plane / waves_of_rows(machine, s, rows, wide);
     estimate->seconds = estimate->launches * (machine->launch_seconds + 2e-6 + (spectral_tiled(c) ? 0 : CHAIN));
@@ -156,8 +145,8 @@ void spectral_estimate(const stn_task *task, const stn_machine *machine, const s
                              count * source / (machine->copy_bandwidth * rates[!wide].source) +
                              (c->settles ? count * settled / (machine->copy_bandwidth * SETTLED) : 0) +
                              hidden_by_nothing(task, machine, s, estimate) +
-                             slabs.launches * (machine->launch_seconds + SLAB_GAP);
-    estimate->launches += slabs.launches;
+                             slabs * (machine->launch_seconds + SLAB_GAP);
+    estimate->launches += slabs;
     estimate->error = (spectral_in_parts(c) && !wide ? SHORT_LINES : 1) *
                       stn_symbol_error(task, (double)s->choice.length[0] * s->choice.length[1] * s->choice.length[2],
                                        s->symbol.plain);

@@ -59,7 +59,7 @@ static stn_status make_pass(stn_plan *plan, const spectral_state *state, spectra
         const bool slabs = spectral_in_slabs(&shape->choice), stack = task->snapshots > 1;
         stn_params_int(&params, "SPECTRUM_APART", pass->direction == SPECTRAL_BOTH ? stack : 2 * slabs);
         stn_params_int(&params, "COLUMN_UNEVEN", pass->direction != SPECTRAL_BOTH && shape->slabs.uneven);
-        stn_params_int(&params, "COLUMN_SLABS", slabs && shape->choice.slab_settled ? 2 : slabs);
+        stn_params_int(&params, "COLUMN_SLABS", slabs);
         stn_params_int(&params, "SOURCES",
                        sources && pass->direction == SPECTRAL_BOTH ? (shape->last == 0 ? 2 : 1) : 0);
         const bool meets_symbol = pass->direction == SPECTRAL_BOTH;

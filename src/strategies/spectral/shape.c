@@ -151,10 +151,10 @@ static void choose_lines(const stn_task *task, spectral_choice *choice) {
 }
 
 void spectral_choose_settling(const stn_task *task, const stn_machine *machine, spectral_choice *choice) {
-    if (!choice->settles || !spectral_wide(task)) return;
-    /* 512^3 between fixed sides: 5.8 ms so, 6.2 else; and 0.15 less by rows */
-    choice->row_threads = choice->column_threads = 640, choice->row_blocks = 4;
-    /* 64^3: 75 us by columns, 102 by rows, which are fewer than multiprocessors */
+    if (!choice->settles) return;
+    /* 512^3 between fixed sides in f64: 5.8 ms so, 6.2 else; and 0.15 less by rows */
+    if (spectral_wide(task)) choice->row_threads = choice->column_threads = 640, choice->row_blocks = 4;
+    /* 64^3: 75 us by columns, 102 by rows, which are fewer than multiprocessors; 512^3 in f32, in slabs: 3.22 ms and 2.94 */
     choice->settles = task->n[0] < machine->multiprocessors ? SPECTRAL_SETTLES : SPECTRAL_SETTLES_ROWS;
     if (!spectral_settles_as(task, machine, choice)) choice->settles = SPECTRAL_SETTLES;
 }
@@ -187,7 +187,7 @@ size_t spectral_variants(const stn_task *task, const stn_machine *machine, const
     size_t count = 0;
     spectral_shape now, other; /* which may have so many blocks anyway */
     spectral_shape_make(task, machine, choice, true, &now);
-    for (uint8_t way = 0; choice->settles && way <= SPECTRAL_SETTLES_ROWS && count < most; way++) {
+    for (int16_t way = 0; choice->settles && way <= SPECTRAL_SETTLES_ROWS && count < most; way++) {
         list[count] = *choice, list[count].settles = way;
         if (way != choice->settles && (!way || spectral_settles_as(task, machine, &list[count]))) count++;
     }

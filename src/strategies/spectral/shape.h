@@ -15,8 +15,7 @@ typedef struct spectral_choice {
     int length[3], before[3]; /* of the line along each axis */
     uint8_t exact;            /* bit k: that of axis k is a whole period */
     uint8_t parts;   /* one step, 2D: of a column, side by side in a block, each a line of length[1]; 0: it is one */
-    uint8_t settles; /* spectral_settling */
-    uint8_t slab_settled; /* as slab, of those that have no points; 0: as many */
+    int16_t settles; /* spectral_settling */
     int kept[3]; /* frequencies along each axis that are not 0 to rounding after all steps: below kept[k], and above its
                                  negative along y of 3D; of the last axis all are kept. Where a source acts, at all of them */
     int live[3]; /* the same, of what comes of the grid's points, without a source */

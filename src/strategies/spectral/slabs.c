@@ -63,9 +63,7 @@ bool spectral_next_slab(const spectral_shape *s, bool settles, spectral_slab *sl
         if (bounds[i] <= first) begin = (int)stn_max(begin, bounds[i]);
         if (bounds[i] > first) end = (int)stn_min(end, bounds[i]);
     }
-    const int64_t tiles = stn_div_up(end - begin, line),
-                  width = first >= live && c->slab_settled ? c->slab_settled : c->slab;
-    const int64_t parts = stn_div_up(tiles, width);
+    const int64_t tiles = stn_div_up(end - begin, line), parts = stn_div_up(tiles, c->slab);
     int64_t cut = begin;
     for (int64_t i = 1; cut <= first; i++) cut = begin + i * tiles / parts * line;
     *slab = (spectral_slab){first, (int)stn_min(cut, end) - first, first < s->slabs.held, first < live};
@@ -99,19 +97,16 @@ static bool choose_width(const stn_task *task, const stn_machine *machine, const
 static size_t variants(const stn_task *task, const stn_machine *machine, const spectral_choice *choice,
                        spectral_choice *list, size_t most) {
     static const struct {
-        uint8_t slab, settled; /* lines of memory; 0: as chosen */
-        bool rows;             /* the other of recursions by columns and by rows */
-    } ways[] = {{0, 1, false}, {0, 2, false}, {0, 3, false}, {2, 1, true},  {2, 0, false},
-                {0, 1, true},  {1, 0, false}, {4, 0, false}, {2, 1, false}, {8, 0, false}};
+        uint8_t slab; /* lines of memory; 0: as chosen */
+        bool rows;    /* the other of recursions by columns and by rows */
+    } ways[] = {{2, true}, {0, true}, {4, false}, {8, false}, {2, false}, {1, false}, {12, false}};
     const int lines = (int)stn_div_up(choice->kept[2], LINE / cell_of(task));
     size_t count = 0;
     for (size_t i = 0; i < sizeof ways / sizeof *ways && count < most; i++) {
         spectral_choice c = *choice;
         if (ways[i].slab) c.slab = ways[i].slab;
-        c.slab_settled = ways[i].settled;
         if (ways[i].rows) c.settles = c.settles == SPECTRAL_SETTLES_ROWS ? SPECTRAL_SETTLES : SPECTRAL_SETTLES_ROWS;
-        if (c.slab > lines || (c.slab == choice->slab && !c.slab_settled)) continue;
-        if (c.slab_settled && (!choice->settles || c.slab_settled >= c.slab)) continue;
+        if (c.slab > lines || (c.slab == choice->slab && !ways[i].rows) || (ways[i].rows && !choice->settles)) continue;
         if (c.settles && !spectral_settles_as(task, machine, &c)) continue;
         list[count++] = c;
     }

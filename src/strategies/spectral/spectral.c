@@ -353,7 +353,6 @@ static void name_candidate(const stn_task *task, const stn_candidate *candidate,
     if (choice.step[1]) stn_text_printf(text, " x %d points", choice.step[1]);
     if (choice.parts) stn_text_printf(text, ", columns in %d parts", choice.parts);
     if (choice.slab) stn_text_printf(text, ", slabs of %d lines", choice.slab);
-    if (choice.slab_settled) stn_text_printf(text, ", of %d without points", choice.slab_settled);
     if (choice.waves) stn_text_printf(text, ", legs for %d waves", choice.waves);
     static const char *const settling[] = {"", ", recursion by 16", ", recursion by 8", ", recursion by rows"};
     stn_text_printf(text, "%s", settling[choice.settles]);

@@ -48,11 +48,6 @@ __device__ __forceinline__ void store_run(T *to, const T (&from)[N], STN_WHERE) 
     check_run<T, N>(to, place);
     __builtin_memcpy(__builtin_assume_aligned(to, sizeof from), from, sizeof from);
 }
-template <class T, int N>
-__device__ __forceinline__ void store_run_aside(T *to, const T (&from)[N], STN_WHERE) {
-    check_run<T, N>(to, place);
-    __builtin_memcpy(__builtin_assume_aligned(to, sizeof from), from, sizeof from);
-}
 
 // ---- asynchronous copies, global -> shared. A group is what was issued since the last commit.
 __device__ __forceinline__ unsigned shared_address(const void *p) { return (unsigned)__cvta_generic_to_shared(p); }
