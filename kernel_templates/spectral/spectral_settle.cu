@@ -20,8 +20,7 @@
 // thread's points is the same for all, and stays in shared memory; so do lambda and what comes of it, of all its rows and columns. With
 // SETTLE_AHEAD what a row's faces along give arrives there while the row before is done.
 //
-// All that is read is older than the launch before, which may read what is written here: so that is waited for before the first row.
-//
+// All that is read is older than the launch before, which may read what is written here: that is waited for ahead of the first row.
 // Past the column's ends b goes on mirrored: so f comes in at the low end as an image of g there, and g at the high end as one of f.
 //
 // Reads REAL, BLOCKS, EXTEND_*, SETTLE_*.
