@@ -214,7 +214,9 @@ constexpr int SPECTRUM_GROUP = 2;  // rows of the spectrum whose numbers lie sid
 constexpr int SPECTRUM_BACK = 0;   // spectral_rows: 1 from frequencies to points
 constexpr int SPECTRUM_ADDS = 0;   // spectral_rows, spectral_sheet: 1: the way back adds to what the output holds
 constexpr int DIRECTION = 2;       // spectral_columns: 0 forward, 1 back, 2 forward, times the symbol and back
-constexpr int SPECTRUM_APART = 0;  // spectral_columns: 1: what is made goes elsewhere, for each snapshot anew
+constexpr int SPECTRUM_HELD = 0;   // spectral_rows: 1: the output's rows have a part of their own spectrum
+constexpr int SPECTRUM_APART =
+    0;  // spectral_columns: 1: what is made goes elsewhere, for each snapshot anew; 2: to other rows and planes
 constexpr int EXTEND_REPEATS = 1;  // spectral/extension.cuh: how the axis goes on past its sides
 constexpr int EXTEND_LOW = 0, EXTEND_LOW_SIGN = 1;
 constexpr int EXTEND_HIGH = 0, EXTEND_HIGH_SIGN = 1;
@@ -228,10 +230,13 @@ constexpr int SOURCES = 0;  // 1: fixed or constant sides add a source; 2: in 3D
 constexpr int COLUMNS_DEAD = 0;
 constexpr int COLUMN_PARTS = 1,
               COLUMN_STEP = 0;  // of a block's one column, side by side, and the points that are right of each; 1: none
+constexpr int COLUMN_UNEVEN = 0;  // 1: complex numbers of rows that begin with any element
+constexpr int COLUMN_SLABS = 0;   // 1: columns are some of a row of them, which lie elsewhere
 constexpr int MULTIPLY_CHUNK = 1024,
               MULTIPLY_LANES = 32;                   // spectral_multiply: frequencies that so many threads take at once
 constexpr int SETTLE_POINTS = 40, SETTLE_EACH = 16;  // spectral_settle: points of a column, of a thread
-constexpr int SETTLE_COLUMNS = 8, SETTLE_ROWS = 1;   // of a block; rows of such columns that it does
+constexpr int SETTLE_COLUMNS = 8, SETTLE_ROWS = 0;   // of a block; rows of such columns that it does at most, 0: one
+constexpr int SETTLE_AHEAD = 0;                      // 1: the next row is asked for ahead
 constexpr int FROZEN_LOW = 0, FROZEN_HIGH = 0;       // spectral_rows: points of a row that fixed sides keep
 
 // ---- fno_line, fno_split: the ladder's, WARPS and BLOCKS, and these; fno/product.cuh: WARPS_M .. TILES_N

@@ -22,7 +22,12 @@
 // they are not there, and the way forward is left out (COLUMNS_DEAD). With COLUMNS_DEAD 2 they are spectral_settle.cu's, and blocks
 // here have columns with points alone, of rows of columns that have some.
 //
-// With SPECTRUM_APART the columns are left where they were and what is made of them goes elsewhere, for each snapshot of a stack anew.
+// With SPECTRUM_APART the columns are left where they were and what is made of them goes elsewhere, for each snapshot of a stack anew; with
+// 2, to where rows and planes are as far apart as apart_pitch and apart_plane say.
+//
+// With COLUMN_SLABS columns are those of a slab: some neighbouring frequencies along x, `first` and on, all along y, in rows of slab_width.
+//
+//     rows' spectrum [z][y][x]  -- DIRECTION 0 along y -->  slab [z][frequency along y][some x]  -- 2 along z, in place; 1 along y -->  back
 //
 // A column longer than a block holds is shared by LINE_SHARES blocks of a cluster.
 //
@@ -55,6 +60,7 @@ struct taps_line : column_line {  // beside each column, or one for all parts of
     static constexpr int THREADS = IN_PARTS ? ::THREADS : THREADS_X, LINES = IN_PARTS ? 1 : LINE_COUNT;
 };
 static_assert(LINE_STAGES >= 2, "a column comes from memory in one rung and meets the symbol in another");
+static_assert(!COLUMN_SLABS || (SPECTRUM_GROUP == 1 && !SYMBOL_TURNED && !IN_PARTS), "slabs are of solids");
 static_assert(SYMBOL != 2 || (LINE_SHARES == 1 && DIRECTION == 2 && !SOURCES), "one step, within a block");
 static_assert(!IN_PARTS ||
                   (COLUMN_PARTS == LINE_COUNT && SYMBOL == 2 && !COLUMNS_DEAD && !SYMBOL_TURNED && !LINE_WHOLE),
@@ -86,8 +92,11 @@ struct spectral_columns_arguments {
     long long row_grid, row_next;  // complex numbers from grid to grid and from face to face
     source_faces faces[2];
     int width, across;  // SOURCES 1, 2: columns lie in rows of as many, of which there are so many
-    int live_across, unused;
-    REAL *apart;       // SPECTRUM_APART: laid out as the spectrum, or as the faces are whose frequencies these are
+    int live_across;
+    int first, slab_width, unused;  // COLUMN_SLABS: of the frequencies along x; from row to row of the slab
+    REAL *apart;  // SPECTRUM_APART: laid out as the spectrum, or as the faces are whose frequencies these are
+    long long apart_pitch, apart_plane;  // SPECTRUM_APART 2
+    long long uneven;  // COLUMN_UNEVEN: half a complex number, and so many in all before the first row
     sheet_rows sheet;  // SYMBOL_TURNED
 };
 
@@ -159,13 +168,23 @@ __device__ __forceinline__ value source_at(const spectral_columns_arguments &, n
 __device__ __forceinline__ REAL *cell_at(value *column, int i, long long pitch) {
     return reinterpret_cast<REAL *>(column + i / SPECTRUM_GROUP * (pitch * SPECTRUM_GROUP) + i % SPECTRUM_GROUP);
 }
+// A point of a row's spectrum. COLUMN_UNEVEN: rows begin with any element, their complex numbers with the next even one; `pitch` counts
+// elements, and so does what is left of `before` where a column begins.
+__device__ __forceinline__ REAL *point_cell(value *column, int i, long long pitch, long long before) {
+    if (COLUMN_UNEVEN) return reinterpret_cast<REAL *>(column + ((before + i * pitch) >> 1));
+    return cell_at(column, i, pitch);
+}
+// From point to point of where the columns go.
+__device__ __forceinline__ long long pitch_to(const spectral_columns_arguments &a) {
+    return SPECTRUM_APART == 2 ? a.apart_pitch : a.pitch;
+}
 // Point i of a column, which goes on past its ends.
-__device__ __forceinline__ value point_at(value *column, int i, const spectral_columns_arguments &a) {
-    if (LINE_WHOLE || (i > 0 && i + 1 < a.along.n)) return load_pair(cell_at(column, i, a.pitch));
+__device__ __forceinline__ value point_at(value *column, int i, const spectral_columns_arguments &a, long long before) {
+    if (LINE_WHOLE || (i > 0 && i + 1 < a.along.n)) return load_pair(point_cell(column, i, a.pitch, before));
     const auto from =
         image_of<EXTEND_REPEATS, EXTEND_LOW, EXTEND_LOW_SIGN, EXTEND_HIGH, EXTEND_HIGH_SIGN>(i, a.along.n);
     if (!from.sign) return {REAL(0), REAL(0)};
-    return static_cast<REAL>(from.sign) * load_pair(cell_at(column, from.at, a.pitch));
+    return static_cast<REAL>(from.sign) * load_pair(point_cell(column, from.at, a.pitch, before));
 }
 // The place of frequency k among those that are kept, 0 .. kept - 1 and then -(kept - 1) .. -1; negative: it is not.
 __device__ __forceinline__ int place_of(int k, int kept) {
@@ -187,7 +206,7 @@ __device__ __forceinline__ int first_of(const spectral_columns_arguments &a) {
     return static_cast<int>(threadIdx.x) % LINE_COUNT * COLUMN_STEP - a.along.before;
 }
 __device__ __forceinline__ void load_points(const spectral_columns_arguments &a, value *line, int t, int share,
-                                            value *column, bool active) {
+                                            value *column, bool active, long long before) {
     const int first = first_of(a);
 #pragma unroll 1
     for (int j = t; j < top::COUNT; j += THREADS_X) {
@@ -195,7 +214,7 @@ __device__ __forceinline__ void load_points(const spectral_columns_arguments &a,
         const int q = j + share * top::COUNT;
 #pragma unroll
         for (int r = 0; r < top::R; r++)
-            x[r] = active ? point_at(column, first + q + r * top::STRIDE, a) : value{REAL(0), REAL(0)};
+            x[r] = active ? point_at(column, first + q + r * top::STRIDE, a, before) : value{REAL(0), REAL(0)};
         dft<top::R>(x);
         turn_rung<column_line, 0>(x, q, a.roots);
         put_shared<column_line>(x, line, q);
@@ -213,8 +232,11 @@ __device__ __forceinline__ void load_taps(const spectral_columns_arguments &a, v
         put_cells<taps_line, 0>(x, line, j);
     }
 }
+// Rows that fixed sides keep: where the output holds a part of its own spectrum, they are what they will be.
+constexpr int KEPT_LOW = SPECTRUM_APART == 2 && !EXTEND_REPEATS && EXTEND_LOW == 0 && EXTEND_LOW_SIGN < 0;
+constexpr int KEPT_HIGH = SPECTRUM_APART == 2 && !EXTEND_REPEATS && EXTEND_HIGH == 0 && EXTEND_HIGH_SIGN < 0;
 __device__ __forceinline__ void store_points(const spectral_columns_arguments &a, value *line, int t, int share,
-                                             value *column, bool active) {
+                                             value *column, bool active, long long before) {
     const int first = first_of(a);
 #pragma unroll 1
     for (int j = t; j < top::COUNT; j += THREADS_X) {
@@ -228,22 +250,26 @@ __device__ __forceinline__ void store_points(const spectral_columns_arguments &a
         for (int r = 0; r < top::R; r++) {
             const int p = q + r * top::STRIDE, i = first + p;
             if (IN_PARTS && (p < a.along.before || p >= a.along.before + COLUMN_STEP)) continue;
-            if (LINE_WHOLE || (i >= 0 && i < a.along.n)) store_pair(cell_at(column, i, a.pitch), swapped(x[r]));
+            if (LINE_WHOLE || (i >= KEPT_LOW && i < a.along.n - KEPT_HIGH))
+                store_pair(point_cell(column, i, pitch_to(a), before), swapped(x[r]));
         }
     }
 }
-// COLUMNS_DEAD 2: the column number `column` of those that have points, `tiles` to a row of columns; else that of all.
+// COLUMNS_DEAD 2: the column number `column` of those that have points, `tiles` to a row of columns; else that of all. `cell`: where it is.
 struct numbered {
     int column;
     bool active;
+    long long cell;
 };
 __device__ __forceinline__ numbered column_of(const spectral_columns_arguments &a, int tile, int lane) {
     const int c = IN_PARTS ? tile : tile * LINE_COUNT + lane;
-    if (COLUMNS_DEAD != 2) return {c, c < a.columns};
-    const int each = (a.live + LINE_COUNT - 1) / LINE_COUNT, across = tile / each;
-    const int x = tile % each * LINE_COUNT + lane,
-              y = across < a.live_across ? across : a.across - (a.tiles / each - across);
-    return {y * a.width + x, x < a.live};
+    if (COLUMNS_DEAD != 2 && (!COLUMN_SLABS || DIRECTION != 2))
+        return {c, c < a.columns, static_cast<long long>(c) * SPECTRUM_GROUP};
+    const int count = COLUMNS_DEAD == 2 ? a.live : a.columns, each = (count + LINE_COUNT - 1) / LINE_COUNT;
+    const int x = tile % each * LINE_COUNT + lane, row = tile / each;
+    const int y = COLUMNS_DEAD != 2 || row < a.live_across ? row : a.across - (a.tiles / each - row);
+    if (COLUMN_SLABS) return {y * a.width + a.first + x, x < count, static_cast<long long>(y) * a.slab_width + x};
+    return {y * a.width + x, x < count, static_cast<long long>(y * a.width + x) * SPECTRUM_GROUP};
 }
 // The foot of columns that have no points: what the source adds. Without the loop of a power in it, many loads are under way at once.
 template <class SOURCE>
@@ -296,7 +322,7 @@ __device__ __forceinline__ void turn_at_foot(const spectral_columns_arguments &a
             const int k = t + r * (N / foot::R), place = place_of(k, a.kept);
             if constexpr (DIRECTION == 0) {
                 const bool stored = place >= 0 && (k < a.live || k > N - a.live);
-                if (active && stored) store_pair(cell_at(column, place, a.pitch), x[r]);
+                if (active && stored) store_pair(cell_at(column, place, pitch_to(a)), x[r]);
             } else if constexpr (DIRECTION == 1) {
                 x[r] = {REAL(0), REAL(0)};
                 if (active && place >= 0) x[r] = swapped(load_pair(cell_at(column, place, a.pitch)));
@@ -317,6 +343,7 @@ __device__ __forceinline__ void turn_at_foot(const spectral_columns_arguments &a
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     spectral_columns(const __grid_constant__ spectral_columns_arguments a) {
     extern __shared__ __align__(16) unsigned char stn_shared[];
+    if (COLUMN_SLABS && DIRECTION != 2) let_next_launch_begin();  // spectral_settle.cu, which waits where it has to
     const int lane = static_cast<int>(threadIdx.x) % LINE_COUNT, t = static_cast<int>(threadIdx.x) / LINE_COUNT;
     value *const line = reinterpret_cast<value *>(stn_shared) + lane;
     const unsigned tile = blockIdx.x / LINE_SHARES;
@@ -325,9 +352,12 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     const numbered number = column_of(a, static_cast<int>(tile % a.tiles), lane);
     const int c = number.column;
     const bool active = number.active;
-    const long long at = plane * a.plane + static_cast<long long>(c) * SPECTRUM_GROUP;
-    value *const column = reinterpret_cast<value *>(a.spectrum) + at;
-    value *const to = SPECTRUM_APART ? reinterpret_cast<value *>(a.apart) + at : column;
+    constexpr bool FROM_UNEVEN = COLUMN_UNEVEN && DIRECTION == 0, TO_UNEVEN = COLUMN_UNEVEN && DIRECTION == 1;
+    const long long plane_from = plane * a.plane, plane_to = plane * (SPECTRUM_APART == 2 ? a.apart_plane : a.plane);
+    const long long before = COLUMN_UNEVEN ? a.uneven + (DIRECTION == 0 ? plane_from : plane_to) : 0;
+    value *const column = reinterpret_cast<value *>(a.spectrum) + (FROM_UNEVEN ? 0 : plane_from) + number.cell;
+    value *const to =
+        SPECTRUM_APART ? reinterpret_cast<value *>(a.apart) + (TO_UNEVEN ? 0 : plane_to) + number.cell : column;
     symbol_line symbol = {a.symbol.parts + static_cast<long long>(active ? c : 0) * SYMBOL_PARTS, {1.0, 0.0}};
     double few[SYMBOL_FEW ? SYMBOL_PARTS : 1];  // in registers, for all frequencies
     if constexpr (SYMBOL_FEW && DIRECTION == 2) {
@@ -344,7 +374,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
         dead = dead && !has_points(a, c - lane + i);  // all of the block's
     if (DIRECTION != 1 && !dead) {
         if (LINE_SHARES > 1) wait_for_shares<column_line>();  // until all have begun
-        load_points(a, line, t, share, column, active && has_points(a, c));
+        load_points(a, line, t, share, column, active && has_points(a, c), before);
         if constexpr (SYMBOL == 2) {
             const int each = IN_PARTS ? static_cast<int>(threadIdx.x) : t;
             load_taps(
@@ -361,7 +391,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
         __syncthreads();
         ascend<column_line, LAST, 1>(line, t, a.roots);
         if (LINE_SHARES > 1) wait_for_shares<column_line>();
-        store_points(a, line, t, share, to, active);
+        store_points(a, line, t, share, to, active, before);
         if (LINE_SHARES > 1) wait_for_shares<column_line>();  // until none reads what this block holds
     }
 }

@@ -19,7 +19,15 @@
 // With STRIPS a row is cut into strips of `step` points, each with what reaches into it on either side a torus of its own; the
 // spectra of a row's strips lie side by side. Of each only its own points are stored.
 //
-// Reads STRIPS, FROZEN_*, STORE, REAL, VECTOR, BLOCKS, THREADS_X, LINE_*, SPECTRUM_GROUP, SPECTRUM_BACK, SPECTRUM_ADDS, EXTEND_*,
+// With SPECTRUM_HELD a row's first `held` frequencies lie in the row of the output itself, `skip` elements in, and only the others in the
+// spectrum. A block has read all of its rows before it writes any, there and back, and no other has them. Points, rows and planes that
+// fixed sides keep hold none: they are the input's still, where that is the output.
+//
+//     row of the output   |x|  | k = 0  1  2 ..  held - 1 |  |x|      x: kept, by a fixed side
+//
+// A row that begins at an odd element has them an element later, so that each is one access.
+//
+// Reads STRIPS, SPECTRUM_HELD, FROZEN_*, STORE, REAL, VECTOR, BLOCKS, THREADS_X, LINE_*, SPECTRUM_GROUP, SPECTRUM_BACK, SPECTRUM_ADDS, EXTEND_*,
 // LINE_WHOLE.
 #include "device/ladder.cuh"
 #include "device/twins.cuh"
@@ -32,6 +40,8 @@ struct row_line {
     static constexpr __host__ __device__ int radix(int s) { return LINE_RADIX[s]; }
 };
 constexpr int N = LINE_POINTS, LAST = LINE_STAGES - 1, THREADS = THREADS_X * LINE_COUNT;
+static_assert(!SPECTRUM_HELD || (SPECTRUM_GROUP == 1 && !STRIPS && !SPECTRUM_ADDS && sizeof(STORE) == sizeof(REAL)),
+              "rows of the output that have a part of their spectrum");
 static_assert(LINE_STAGES >= 2, "a row comes from memory in one rung and goes back there in another");
 using value = complex<REAL>;
 
@@ -48,7 +58,8 @@ struct spectral_rows_arguments {
     extension x;
     int frozen_low, frozen_high;      // rows that keep their values at either end of a plane, where sides are fixed
     int frozen_z_low, frozen_z_high;  // planes likewise
-    int strips, step, width, unused;  // STRIPS: of a row; points, and frequencies in the spectrum, from one to the next
+    int strips, step, width;          // STRIPS: of a row; points, and frequencies in the spectrum, from one to the next
+    int held, skip, unused;           // SPECTRUM_HELD
 };
 
 static_assert(is_twin(sizeof(spectral_rows_arguments)), "the arguments that are launched");
@@ -118,8 +129,17 @@ __device__ __forceinline__ value half_root(const REAL *half, int t, int r) {
         return load_pair(half + 2 * (t + r * P));
 }
 
-__device__ __forceinline__ void store_frequencies(const spectral_rows_arguments &a, value *line, int t0, value *to,
-                                                  bool active) {
+// A row's frequencies in memory: SPECTRUM_HELD those below `held` here, the others there.
+struct row_cells {
+    value *rest, *held;
+};
+__device__ __forceinline__ REAL *cell_of(const spectral_rows_arguments &a, const row_cells &row, int k) {
+    if (SPECTRUM_HELD) return reinterpret_cast<REAL *>(k < a.held ? row.held + k : row.rest + (k - a.held));
+    return reinterpret_cast<REAL *>(row.rest + static_cast<long long>(k) * SPECTRUM_GROUP);
+}
+
+__device__ __forceinline__ void store_frequencies(const spectral_rows_arguments &a, value *line, int t0,
+                                                  const row_cells &to, bool active) {
 #pragma unroll 1
     for (int t = t0; t <= P / 2; t += THREADS_X) {
         value x[R], y[R];
@@ -139,21 +159,17 @@ __device__ __forceinline__ void store_frequencies(const spectral_rows_arguments 
             const int k = t + r * P;
             const value z = x[r], w = conjugate(y[R - 1 - r]);
             const value s = z + w, d = minus_i(half_root(a.half, t, r) * (z - w));
-            if (k < a.kept)
-                store_pair(reinterpret_cast<REAL *>(to + static_cast<long long>(k) * SPECTRUM_GROUP), s + d);
-            if (N - k < a.kept)
-                store_pair(reinterpret_cast<REAL *>(to + static_cast<long long>(N - k) * SPECTRUM_GROUP),
-                           conjugate(s - d));
+            if (k < a.kept) store_pair(cell_of(a, to, k), s + d);
+            if (N - k < a.kept) store_pair(cell_of(a, to, N - k), conjugate(s - d));
         }
     }
 }
 
-__device__ __forceinline__ value frequency_at(const value *from, int k, int kept) {
-    return k < kept ? load_pair(reinterpret_cast<const REAL *>(from + static_cast<long long>(k) * SPECTRUM_GROUP))
-                    : value{REAL(0), REAL(0)};
+__device__ __forceinline__ value frequency_at(const spectral_rows_arguments &a, const row_cells &from, int k) {
+    return k < a.kept ? load_pair(cell_of(a, from, k)) : value{REAL(0), REAL(0)};
 }
 __device__ __forceinline__ void load_frequencies(const spectral_rows_arguments &a, value *line, int t0,
-                                                 const value *from, bool active) {
+                                                 const row_cells &from, bool active) {
 #pragma unroll 1
     for (int t = t0; t <= P / 2; t += THREADS_X) {
         value x[R], y[R];
@@ -161,7 +177,7 @@ __device__ __forceinline__ void load_frequencies(const spectral_rows_arguments &
         for (int r = 0; r < R; r++) {
             const int k = t + r * P;
             value z = {REAL(0), REAL(0)}, w = z;
-            if (active) z = frequency_at(from, k, a.kept), w = conjugate(frequency_at(from, N - k, a.kept));
+            if (active) z = frequency_at(a, from, k), w = conjugate(frequency_at(a, from, N - k));
             if (k == 0) z.im = w.im = REAL(0);  // rounding left there by the columns
             const value s = z + w, d = conjugate(half_root(a.half, t, r)) * (z - w);
             x[r] = swapped(s - minus_i(d)), y[R - 1 - r] = swapped(conjugate(s + minus_i(d)));
@@ -185,8 +201,14 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     const int batch = plane / a.planes, z = plane % a.planes;
     const bool active = y < a.ny;
     const extension along = {a.x.n, a.x.before - strip * a.step};
-    value *const spectrum = reinterpret_cast<value *>(a.spectrum) + plane * a.plane +
-                            y / SPECTRUM_GROUP * a.pitch * SPECTRUM_GROUP + y % SPECTRUM_GROUP + strip * a.width;
+    const bool frozen =
+        y < a.frozen_low || y >= a.ny - a.frozen_high || z < a.frozen_z_low || z >= a.planes - a.frozen_z_high;
+    const long long place = batch * a.out_batch + z * a.out_z + y * a.out_y;
+    STORE *const out = a.out + place;
+    const row_cells spectrum = {
+        reinterpret_cast<value *>(a.spectrum) + plane * a.plane + y / SPECTRUM_GROUP * a.pitch * SPECTRUM_GROUP +
+            y % SPECTRUM_GROUP + strip * a.width,
+        SPECTRUM_HELD ? reinterpret_cast<value *>(a.out) + ((place + a.skip + 1) >> 1) : nullptr};
     using top = rung<row_line, 0>;
 
     if constexpr (!SPECTRUM_BACK) {
@@ -203,16 +225,14 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
         }
         __syncthreads();
         descend<row_line, 1, LAST>(line, t, a.roots);
-        store_frequencies(a, line, t, spectrum, active);
+        store_frequencies(a, line, t, spectrum, active && !(SPECTRUM_HELD && frozen));
     } else {
-        STORE *const row = a.out + batch * a.out_batch + z * a.out_z + y * a.out_y;
-        const bool frozen =
-            y < a.frozen_low || y >= a.ny - a.frozen_high || z < a.frozen_z_low || z >= a.planes - a.frozen_z_high;
+        STORE *const row = out;
         const bool stores = active && !frozen;
         const int from = strip * a.step, to = STRIPS && from + a.step < a.x.n ? from + a.step : a.x.n;
         if (active && !SPECTRUM_ADDS && a.in != a.out)
             keep_points(a.in + batch * a.in_batch + z * a.in_z + y * a.in_y, row, t, a.x.n, frozen);
-        load_frequencies(a, line, t, spectrum, active);
+        load_frequencies(a, line, t, spectrum, SPECTRUM_HELD ? stores : active);
         __syncthreads();
         ascend<row_line, LAST, 1>(line, t, a.roots);
 #pragma unroll 1

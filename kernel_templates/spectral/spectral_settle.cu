@@ -16,9 +16,11 @@
 //               |b b b .. b b|b b b .. b b|
 //                   lambda f ->|<- lambda g
 //
-// With SETTLE_ROWS > 1 a block does the same columns of so many rows of them, one after the other: what the faces across give at a
-// thread's points is the same for all, and stays in shared memory.
+// With SETTLE_ROWS a block does the same columns of several rows of them, one after the other: what the faces across give at a
+// thread's points is the same for all, and stays in shared memory; so do lambda and what comes of it, of all its rows and columns. With
+// SETTLE_AHEAD what a row's faces along give arrives there while the row before is done.
 //
+// All that is read is older than the launch before, which may read what is written here: that is waited for ahead of the first row.
 // Past the column's ends b goes on mirrored: so f comes in at the low end as an image of g there, and g at the high end as one of f.
 //
 // Reads REAL, BLOCKS, EXTEND_*, SETTLE_*.
@@ -29,8 +31,14 @@
 
 constexpr int N = SETTLE_POINTS, EACH = SETTLE_EACH, COLUMNS = SETTLE_COLUMNS, PARTS = (N + EACH - 1) / EACH;
 constexpr int LAST = N - (PARTS - 1) * EACH;  // points of a column's last thread
-constexpr int THREADS = PARTS * COLUMNS, TURNS = SETTLE_ROWS;
-constexpr int ENDS = (2 * PARTS + 2) * COLUMNS, KEPT = TURNS > 1 ? 2 * EACH *THREADS : 0;  // in shared memory
+constexpr int THREADS = PARTS * COLUMNS;
+// In shared memory, complex numbers: ends; what is kept of the faces across; of a row its source, two stages of them; of all its rows
+// and columns three real numbers; of the columns the faces along.
+constexpr int ENDS = (2 * PARTS + 2) * COLUMNS, KEPT = SETTLE_ROWS ? 2 * EACH * THREADS : 0;
+constexpr int STAGE = SETTLE_AHEAD ? 2 * N + 2 * COLUMNS + 2 : 0;
+constexpr int FACTORS = SETTLE_ROWS * COLUMNS, OF_COLUMNS = SETTLE_ROWS ? 2 * COLUMNS : 0;
+constexpr int CELLS = ENDS + KEPT + 2 * STAGE + (3 * FACTORS + 1) / 2 + OF_COLUMNS;
+static_assert(!SETTLE_AHEAD || SETTLE_ROWS, "rows after rows");
 static_assert(N >= 4 && THREADS <= 1024, "a block holds its columns");
 static_assert(EXTEND_LOW_SIGN >= -1 && EXTEND_LOW >= 0 && EXTEND_LOW <= 2 && EXTEND_HIGH <= 2,
               "mirrors, extension.cuh");
@@ -42,15 +50,17 @@ struct spectral_settle_arguments {
     long long point, grid;  // complex numbers of the spectrum from point to point and from grid to grid
     const REAL *row;        // of each column, for both faces that it meets: the source's frequency there
     long long row_grid, row_next;
-    source_faces faces[2];  // normal to the slower and to the faster of the other axes: their values at each point
-    double scale;           // of all
-    int width, columns;     // columns lie in rows of `width`; those that are frequencies
-    int across, tiles;      // rows; blocks for each
-    int live, live_across;  // below `live`, and below +- live_across across: columns that have points
-    int beside[2];          // the points on which the column's own faces act; -1: none
+    source_faces faces[2];      // normal to the slower and to the faster of the other axes: their values at each point
+    double scale;               // of all
+    int width, first, columns;  // columns lie in rows of `width`; those that are frequencies: first .. columns - 1
+    int held_width;             // the spectrum has of each row so many, from `first` on
+    int across, tiles;          // rows; blocks for each
+    int from_across, to_across, turns;  // rows that are done, and how many of them by a block, at most SETTLE_ROWS
+    int live, live_across;              // below `live`, and below +- live_across across: columns that have points
+    int beside[2];                      // the points on which the column's own faces act; -1: none
 };
 static_assert(is_twin(sizeof(spectral_settle_arguments)), "the arguments that are launched");
-static_assert(is_given(sizeof(value) * (ENDS + KEPT)), "the shared memory that is given");
+static_assert(is_given(sizeof(value) * CELLS), "the shared memory that is given");
 
 template <int E, class T>
 __device__ __forceinline__ T power(T x) {
@@ -73,15 +83,14 @@ __device__ __forceinline__ value plus(value a, value b, value c) {  // a + b c, 
 
 // What a column needs besides.
 struct own_column {
-    REAL lambda;
-    double settles;  // lambda / p, scaled
-    bool active;
+    REAL lambda, settles, rest;  // lambda / p, scaled; 1 / (1 - lambda^2)
 };
 __device__ __forceinline__ own_column column_of(const double *parts, double scale, bool active) {
-    if (!active) return {REAL(0), 0.0, false};
+    if (!active) return {REAL(0), REAL(0), REAL(1)};
     const double away = parts[0], p = parts[1];
     const double each = 2.0 / (away + 2.0 * p + sqrt(away * (away + 4.0 * p)));
-    return {static_cast<REAL>(p * each), scale * each, true};
+    const REAL lambda = static_cast<REAL>(p * each);
+    return {lambda, static_cast<REAL>(scale * each), REAL(1) / (REAL(1) - lambda * lambda)};
 }
 // What the faces across give at point i of this thread.
 __device__ __forceinline__ value across_at(const spectral_settle_arguments &a, const REAL *across, int i, int j) {
@@ -99,28 +108,83 @@ __device__ __forceinline__ void keep_across(const spectral_settle_arguments &a, 
         for (int j = 0; j < 2; j++)
             if (!(N % EACH) || from + i < N) kept[(2 * i + j) * THREADS] = across_at(a, across, i, j);
 }
-// The source at this thread's points.
-__device__ __forceinline__ void load_source(const spectral_settle_arguments &a, value (&b)[EACH], const own_column &own,
-                                            long long grid, int slow, int fast, int from, const value *kept) {
-    const REAL factor = static_cast<REAL>(own.settles);
-    value place[2][2], row[2];
+// What a row of columns has of the source beside its points: each face's, as the row or the column sees it, and along the row's points.
+struct row_source {
+    value across[2], fast[2], row[2];
+    const value *along;  // in shared memory, both faces of a point after each other; or NULL
+};
+__device__ __forceinline__ const REAL *along_of(const spectral_settle_arguments &a, long long grid, int slow) {
+    return a.faces[1].values + 2 * (grid * a.faces[1].grid + 2 * static_cast<long long>(slow));
+}
+__device__ __forceinline__ const REAL *row_of(const spectral_settle_arguments &a, long long grid, int slow, int fast,
+                                              int j) {
+    return a.row + 2 * (grid * a.row_grid + j * a.row_next + static_cast<long long>(slow) * a.width + fast);
+}
+__device__ __forceinline__ const REAL *place_of(const source_faces &face, int at, int j) {
+    return face.place + 2 * (2 * static_cast<long long>(at) + j);
+}
+__device__ __forceinline__ row_source source_of(const spectral_settle_arguments &a, long long grid, int slow,
+                                                int fast) {
+    row_source s;
 #pragma unroll
     for (int j = 0; j < 2; j++) {
-        place[0][j] = factor * load_pair(a.faces[0].place + 2 * (2 * static_cast<long long>(slow) + j));
-        place[1][j] = factor * load_pair(a.faces[1].place + 2 * (2 * static_cast<long long>(fast) + j));
-        const long long at = grid * a.row_grid + j * a.row_next + static_cast<long long>(slow) * a.width + fast;
-        row[j] = factor * load_pair(a.row + 2 * at);
+        s.across[j] = load_pair(place_of(a.faces[0], slow, j));
+        s.fast[j] = load_pair(place_of(a.faces[1], fast, j));
+        s.row[j] = load_pair(row_of(a, grid, slow, fast, j));
     }
+    s.along = nullptr;
+    return s;
+}
+// SETTLE_AHEAD: to a stage of shared memory. `slow` and `fast` are a row and a column that are there.
+__device__ __forceinline__ void copy_value(value *to, const REAL *from) {
+    if constexpr (sizeof(REAL) == 8)
+        copy_async_16(to, from);
+    else
+        copy_async_8(to, from);
+}
+__device__ __forceinline__ void ask_for_row(const spectral_settle_arguments &a, value *stage, long long grid, int slow,
+                                            int fast) {
+    const REAL *const along = along_of(a, grid, slow);
+    for (int i = static_cast<int>(threadIdx.x); i < 2 * N; i += THREADS)
+        copy_value(stage + i, along + 2 * (i / 2 * a.faces[1].step + i % 2 * a.faces[1].next));
+    const int lane = static_cast<int>(threadIdx.x) % COLUMNS, part = static_cast<int>(threadIdx.x) / COLUMNS;
+    for (int j = part; j < 2; j += PARTS) copy_value(stage + 2 * N + 2 * lane + j, row_of(a, grid, slow, fast, j));
+    if (part == 0 && lane < 2) copy_value(stage + 2 * N + 2 * COLUMNS + lane, place_of(a.faces[0], slow, lane));
+    copy_async_commit();
+}
+__device__ __forceinline__ row_source source_of(const value *stage, const value *fast) {
+    const int lane = static_cast<int>(threadIdx.x) % COLUMNS;
+    row_source s;
+#pragma unroll
+    for (int j = 0; j < 2; j++) {
+        s.across[j] = stage[2 * N + 2 * COLUMNS + j];
+        s.fast[j] = fast[2 * lane + j];
+        s.row[j] = stage[2 * N + 2 * lane + j];
+    }
+    s.along = stage;
+    return s;
+}
+// The source at this thread's points.
+__device__ __forceinline__ void load_source(const spectral_settle_arguments &a, value (&b)[EACH], REAL factor,
+                                            long long grid, int slow, int fast, int from, const row_source &source,
+                                            const value *kept) {
+    value place[2][2], row[2];
+#pragma unroll
+    for (int j = 0; j < 2; j++)
+        place[0][j] = factor * source.across[j], place[1][j] = factor * source.fast[j], row[j] = factor * source.row[j];
     const REAL *const across = across_of(a, grid, fast, from);
-    const REAL *const along = a.faces[1].values + 2 * (grid * a.faces[1].grid + 2 * slow + from * a.faces[1].step);
+    const REAL *const along = along_of(a, grid, slow) + 2 * from * a.faces[1].step;
 #pragma unroll
     for (int i = 0; i < EACH; i++) {
         b[i] = {REAL(0), REAL(0)};
         if (N % EACH && from + i >= N) continue;
 #pragma unroll
         for (int j = 0; j < 2; j++) {
-            b[i] = plus(b[i], TURNS > 1 ? kept[(2 * i + j) * THREADS] : across_at(a, across, i, j), place[0][j]);
-            b[i] = plus(b[i], load_pair(along + 2 * (i * a.faces[1].step + j * a.faces[1].next)), place[1][j]);
+            b[i] = plus(b[i], SETTLE_ROWS ? kept[(2 * i + j) * THREADS] : across_at(a, across, i, j), place[0][j]);
+            b[i] = plus(b[i],
+                        SETTLE_AHEAD ? source.along[2 * (from + i) + j]
+                                     : load_pair(along + 2 * (i * a.faces[1].step + j * a.faces[1].next)),
+                        place[1][j]);
         }
     }
 #pragma unroll
@@ -183,8 +247,8 @@ __device__ __forceinline__ both_ends close(value low, value high, REAL lambda) {
             rest * plus(REAL(EXTEND_HIGH_SIGN) * high, under, low)};
 }
 
-__device__ __forceinline__ void store_settled(value (&b)[EACH], value low, value high, REAL lambda, int from, REAL *to,
-                                              long long point) {
+__device__ __forceinline__ void store_settled(value (&b)[EACH], value low, value high, REAL lambda, REAL rest, int from,
+                                              REAL *to, long long point) {
     const int count = N - from < EACH ? N - from : EACH;
     value f = low, h = high;
 #pragma unroll
@@ -192,7 +256,6 @@ __device__ __forceinline__ void store_settled(value (&b)[EACH], value low, value
         if (N % EACH && i >= count) continue;
         b[i] = f = i ? plus(b[i], lambda, f) : b[i] + f;
     }
-    const REAL rest = REAL(1) / (REAL(1) - lambda * lambda);
 #pragma unroll
     for (int i = EACH - 1; i >= 0; i--) {
         if (N % EACH && i >= count) continue;
@@ -209,16 +272,14 @@ struct own_thread {
     value *ends;        // of this lane's column
     const value *kept;  // of this thread
 };
-__device__ __forceinline__ void settle_row(const spectral_settle_arguments &a, const own_thread &own, int slow,
-                                           bool active) {
+__device__ __forceinline__ void settle_row(const spectral_settle_arguments &a, const own_thread &own,
+                                           const own_column &column, const row_source &source, int slow, bool active) {
     const int q = own.q, from = own.from;
     value *const ends = own.ends;
-    const long long c = static_cast<long long>(slow) * a.width + own.fast;
-    const own_column column = column_of(a.parts + 2 * (active ? c : 0), a.scale, active);
     const REAL lambda = column.lambda;
 
     value b[EACH];
-    load_source(a, b, column, own.grid, active ? slow : 0, active ? own.fast : 0, from, own.kept);
+    load_source(a, b, column.settles, own.grid, active ? slow : 0, active ? own.fast : 0, from, source, own.kept);
     value f = {REAL(0), REAL(0)}, g = f;
 #pragma unroll
     for (int i = 0; i < EACH; i++) {
@@ -240,8 +301,74 @@ __device__ __forceinline__ void settle_row(const spectral_settle_arguments &a, c
         before = plus(before, low.end, past.low), after = plus(after, high.end, past.high);
     }
     if (active)
-        store_settled(b, before, after, lambda, from, a.spectrum + 2 * (own.grid * a.grid + c + from * a.point),
+        store_settled(b, before, after, lambda, column.rest, from,
+                      a.spectrum + 2 * (own.grid * a.grid + static_cast<long long>(slow) * a.held_width + own.fast -
+                                        a.first + from * a.point),
                       a.point);
+}
+
+// Whether a row of columns has any that this block does, and whether one of these is the thread's own.
+__device__ __forceinline__ bool lives(const spectral_settle_arguments &a, int slow) {
+    return slow < a.live_across || slow > a.across - a.live_across;
+}
+__device__ __forceinline__ int row_from(const spectral_settle_arguments &a, int slow, int end, int tile) {
+    if (a.first + (tile + 1) * COLUMNS > a.live) return slow;
+    while (slow < end && lives(a, slow)) slow++;
+    return slow;
+}
+__device__ __forceinline__ bool is_settled(const spectral_settle_arguments &a, int slow, int fast) {
+    return fast < a.columns && !(lives(a, slow) && fast < a.live);
+}
+__device__ __forceinline__ own_column column_at(const spectral_settle_arguments &a, int slow, int fast) {
+    const bool active = is_settled(a, slow, fast);
+    return column_of(a.parts + 2 * (active ? static_cast<long long>(slow) * a.width + fast : 0), a.scale, active);
+}
+
+// SETTLE_ROWS: what shared memory holds of all rows of a block, from `factors` on.
+__device__ __forceinline__ void fill_factors(const spectral_settle_arguments &a, REAL *factors, value *of_columns,
+                                             int first, int end, int from) {
+    for (int i = static_cast<int>(threadIdx.x); i < (end - first) * COLUMNS; i += THREADS) {
+        const own_column column = column_at(a, first + i / COLUMNS, from + i % COLUMNS);
+        factors[i] = column.lambda, factors[FACTORS + i] = column.settles, factors[2 * FACTORS + i] = column.rest;
+    }
+    for (int i = static_cast<int>(threadIdx.x); i < 2 * COLUMNS; i += THREADS) {
+        const int fast = from + i / 2;
+        of_columns[i] = load_pair(place_of(a.faces[1], fast < a.columns ? fast : 0, i % 2));
+    }
+}
+__device__ __forceinline__ void settle_rows(const spectral_settle_arguments &a, const own_thread &own, value *shared,
+                                            int first, int end, int tile) {
+    const int lane = static_cast<int>(threadIdx.x) % COLUMNS, fast = own.fast < a.columns ? own.fast : 0;
+    value *const stages = shared + ENDS + KEPT, *const of_columns = stages + 2 * STAGE;
+    REAL *const factors = reinterpret_cast<REAL *>(of_columns + OF_COLUMNS);
+    int slow = row_from(a, first, end, tile), turn = 0;
+    if (slow >= end) {
+        wait_for_launch_before();
+        return;
+    }
+    if constexpr (SETTLE_AHEAD) ask_for_row(a, stages, own.grid, slow, fast);
+    keep_across(a, shared + ENDS + threadIdx.x, across_of(a, own.grid, fast, own.from), own.from);
+    fill_factors(a, factors, of_columns, first, end, own.fast - lane);
+    if constexpr (!SETTLE_AHEAD) __syncthreads();
+    wait_for_launch_before();
+#pragma unroll 1
+    while (slow < end) {
+        const int next = row_from(a, slow + 1, end, tile), i = (slow - first) * COLUMNS + lane;
+        const bool active = is_settled(a, slow, own.fast);
+        if constexpr (SETTLE_AHEAD) {
+            copy_async_wait<0>();
+            __syncthreads();  // all of the row is there, and the one before is done with
+            if (next < end) ask_for_row(a, stages + (turn ^ 1) * STAGE, own.grid, next, fast);
+        }
+        const own_column column = {factors[i], factors[FACTORS + i], factors[2 * FACTORS + i]};
+        row_source source;
+        if constexpr (SETTLE_AHEAD)
+            source = source_of(stages + turn * STAGE, of_columns);
+        else
+            source = source_of(a, own.grid, slow, fast);
+        settle_row(a, own, column, source, slow, active);
+        slow = next, turn ^= 1;
+    }
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
@@ -250,18 +377,24 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     value *const shared = reinterpret_cast<value *>(stn_shared);
     const int lane = static_cast<int>(threadIdx.x) % COLUMNS, q = static_cast<int>(threadIdx.x) / COLUMNS;
     // neighbouring blocks have one tile of many rows: they read the same values of the faces across
-    const unsigned turns = (static_cast<unsigned>(a.across) + TURNS - 1) / TURNS;
-    const int first = static_cast<int>(blockIdx.x % turns) * TURNS,
+    const int each = SETTLE_ROWS ? a.turns : 1;
+    const unsigned turns = static_cast<unsigned>((a.to_across - a.from_across + each - 1) / each);
+    const int first = a.from_across + static_cast<int>(blockIdx.x % turns) * each,
               tile = static_cast<int>(blockIdx.x / turns) % a.tiles;
-    const own_thread own = {
-        q, q * EACH, tile * COLUMNS + lane, blockIdx.x / turns / a.tiles, shared + lane, shared + ENDS + threadIdx.x};
-    if (TURNS > 1)
-        keep_across(a, shared + ENDS + threadIdx.x,
-                    across_of(a, own.grid, own.fast < a.columns ? own.fast : 0, own.from), own.from);
-#pragma unroll 1
-    for (int slow = first; slow < first + TURNS && slow < a.across; slow++) {
-        const bool row_lives = slow < a.live_across || slow > a.across - a.live_across;
-        if (row_lives && (tile + 1) * COLUMNS <= a.live) continue;
-        settle_row(a, own, slow, own.fast < a.columns && !(row_lives && own.fast < a.live));
+    const int end = first + each < a.to_across ? first + each : a.to_across;
+    const own_thread own = {q,
+                            q * EACH,
+                            a.first + tile * COLUMNS + lane,
+                            blockIdx.x / turns / a.tiles,
+                            shared + lane,
+                            shared + ENDS + threadIdx.x};
+    if constexpr (SETTLE_ROWS > 0) {
+        settle_rows(a, own, shared, first, end, tile);
+    } else {
+        wait_for_launch_before();
+        if (row_from(a, first, end, tile) >= end) return;
+        const bool active = is_settled(a, first, own.fast);
+        settle_row(a, own, column_at(a, first, own.fast),
+                   source_of(a, own.grid, active ? first : 0, active ? own.fast : 0), first, active);
     }
 }

@@ -15,7 +15,7 @@ typedef struct spectral_rows_arguments {
     int32_t planes, ny, tiles, kept;
     spectral_extension_arguments x;
     int32_t frozen_low, frozen_high, frozen_z_low, frozen_z_high;
-    int32_t strips, step, width, unused;
+    int32_t strips, step, width, held, skip, unused;
 } spectral_rows_arguments;
 typedef struct spectral_symbol_arguments {
     const void *parts, *angles;
@@ -47,8 +47,9 @@ typedef struct spectral_columns_arguments {
     const void *row, *row_place;
     int64_t row_grid, row_next;
     spectral_faces_arguments faces[2];
-    int32_t width, across, live_across, unused;
+    int32_t width, across, live_across, first, slab_width, unused;
     void *apart;
+    int64_t apart_pitch, apart_plane, uneven;
     spectral_sheet_rows sheet;
 } spectral_columns_arguments;
 
@@ -61,7 +62,8 @@ typedef struct spectral_settle_arguments {
     int64_t row_grid, row_next;
     spectral_faces_arguments faces[2];
     double scale;
-    int32_t width, columns, across, tiles, live, live_across, beside[2];
+    int32_t width, first, columns, held_width, across, tiles, from_across, to_across, turns, live, live_across,
+        beside[2], unused;
 } spectral_settle_arguments;
 
 /* As spectral_walk.cu declares them. */

@@ -95,6 +95,18 @@ static double waves_of_rows(const stn_machine *machine, const spectral_shape *s,
     return waves < 1 ? 1 : ceil(waves) / waves;
 }
 
+/* Launches of slabs in place of one a pass, and what each of them takes besides: that it begins, and that its last blocks leave multiprocessors
+ * without work. By bench/results/2026-11-23-slabs.md, of 10 slabs of 512^3. */
+#define SLAB_GAP 1e-5
+static double launches_of_slabs(const stn_task *task, const spectral_shape *s) {
+    const spectral_choice *c = &s->choice;
+    const double settles = c->settles ? 1 : 0;
+    double launches = 0;
+    if (!spectral_in_slabs(c)) return 0;
+    for (spectral_slab slab = {0}; spectral_next_slab(s, c->settles, &slab);) launches += (slab.live ? 3 : 1) + settles;
+    return launches * (double)task->batch - 3 - settles;
+}
+
 void spectral_estimate(const stn_task *task, const stn_machine *machine, const spectral_shape *s,
                        stn_estimate *estimate) {
     const bool wide = spectral_wide(task), solid = s->last == 0;
@@ -122,6 +134,7 @@ void spectral_estimate(const stn_task *task, const stn_machine *machine, const s
     estimate->flops =
         half * 5 * points * log2((double)s->choice.length[0] * s->choice.length[1] * s->choice.length[2] + 1);
     estimate->halo_waste = points / (rows * (double)task->n[2]) - 1;
+    const double slabs = launches_of_slabs(task, s);
     const double plane = rates[!wide].plane * (spectral_in_parts(c) ? IN_PARTS : 1);
     const double rate = solid ? rates[!wide].solid : plane / waves_of_rows(machine, s, rows, wide);
     estimate->seconds = estimate->launches * (machine->launch_seconds + 2e-6 + (spectral_tiled(c) ? 0 : CHAIN));
@@ -131,7 +144,9 @@ void spectral_estimate(const stn_task *task, const stn_machine *machine, const s
         estimate->seconds += estimate->bytes / (machine->copy_bandwidth * rate) +
                              count * source / (machine->copy_bandwidth * rates[!wide].source) +
                              (c->settles ? count * settled / (machine->copy_bandwidth * SETTLED) : 0) +
-                             hidden_by_nothing(task, machine, s, estimate);
+                             hidden_by_nothing(task, machine, s, estimate) +
+                             slabs * (machine->launch_seconds + SLAB_GAP);
+    estimate->launches += slabs;
     estimate->error = (spectral_in_parts(c) && !wide ? SHORT_LINES : 1) *
                       stn_symbol_error(task, (double)s->choice.length[0] * s->choice.length[1] * s->choice.length[2],
                                        s->symbol.plain);

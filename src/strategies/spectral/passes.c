@@ -16,17 +16,13 @@
 
 /* ---- kernels ------------------------------------------------------------------------------------------------------- */
 
-/* Points that a fixed side keeps. */
-static int frozen(const stn_extension *e, int side) { return !e->repeats && e->sign[side] < 0 && e->beyond[side] == 0; }
-
 /* Some columns that meet the symbol have no points, only a source. */
 static bool columns_dead(const spectral_shape *shape) {
     const spectral_choice *c = &shape->choice;
     return c->live[2] < c->kept[2] || (shape->last == 0 && c->live[1] < c->kept[1]);
 }
 
-/* A kernel of its own serves those. */
-static bool settles(const spectral_state *state) {
+bool spectral_is_settled(const spectral_state *state) {
     return state->source.settle && state->shape.symbol.plain && columns_dead(&state->shape);
 }
 
@@ -53,13 +49,17 @@ static stn_status make_pass(stn_plan *plan, const spectral_state *state, spectra
         stn_params_int(&params, "VECTOR", even && !apart && stn_task_vector(task) > 1 ? 2 : 1);
         stn_params_int(&params, "STRIPS", shape->choice.step[1] > 0);
         stn_params_int(&params, "SPECTRUM_ADDS", task->sum && pass->direction == SPECTRAL_BACK);
+        stn_params_int(&params, "SPECTRUM_HELD", shape->slabs.held > 0);
         stn_params_int(&params, "SPECTRUM_BACK", pass->direction == SPECTRAL_BACK);
-        stn_params_int(&params, "FROZEN_LOW", frozen(&shape->axis[2], 0));
-        stn_params_int(&params, "FROZEN_HIGH", frozen(&shape->axis[2], 1));
+        stn_params_int(&params, "FROZEN_LOW", spectral_frozen(&shape->axis[2], 0));
+        stn_params_int(&params, "FROZEN_HIGH", spectral_frozen(&shape->axis[2], 1));
     } else {
         name = "spectral_columns";
         stn_params_int(&params, "DIRECTION", pass->direction);
-        stn_params_int(&params, "SPECTRUM_APART", pass->direction == SPECTRAL_BOTH && task->snapshots > 1);
+        const bool slabs = spectral_in_slabs(&shape->choice), stack = task->snapshots > 1;
+        stn_params_int(&params, "SPECTRUM_APART", pass->direction == SPECTRAL_BOTH ? stack : 2 * slabs);
+        stn_params_int(&params, "COLUMN_UNEVEN", pass->direction != SPECTRAL_BOTH && shape->slabs.uneven);
+        stn_params_int(&params, "COLUMN_SLABS", slabs);
         stn_params_int(&params, "SOURCES",
                        sources && pass->direction == SPECTRAL_BOTH ? (shape->last == 0 ? 2 : 1) : 0);
         const bool meets_symbol = pass->direction == SPECTRAL_BOTH;
@@ -68,7 +68,10 @@ static stn_status make_pass(stn_plan *plan, const spectral_state *state, spectra
         stn_params_int(&params, "SYMBOL_SUM", meets_symbol && task->sum);
         stn_params_int(&params, "COLUMN_PARTS", stn_max(1, shape->choice.parts));
         stn_params_int(&params, "COLUMN_STEP", shape->choice.parts ? spectral_parts_step(task, &shape->choice) : 0);
-        stn_params_int(&params, "COLUMNS_DEAD", !meets_symbol ? 0 : settles(state) ? 2 : columns_dead(shape));
+        stn_params_int(&params, "COLUMNS_DEAD",
+                       !meets_symbol                ? 0
+                       : spectral_is_settled(state) ? 2
+                                                    : columns_dead(shape));
         stn_params_int(&params, "SYMBOL_HIGH", shape->symbol.high);
         stn_params_int(&params, "SYMBOL_LOW", shape->symbol.low);
     }
@@ -224,46 +227,59 @@ static stn_status run_rows(const stn_plan *plan, const spectral_state *state, co
     a.in_z = task->in_stride[0], a.in_y = task->in_stride[1], a.in_batch = task->in_batch_stride;
     a.out_z = task->out_stride[0], a.out_y = task->out_stride[1], a.out_batch = task->out_batch_stride;
     a.pitch = shape->pitch, a.plane = shape->plane;
+    if (spectral_in_slabs(&shape->choice)) a.pitch = shape->slabs.pitch, a.plane = shape->slabs.plane;
+    a.held = shape->slabs.held, a.skip = shape->slabs.skip;
     a.planes = (int32_t)task->n[0], a.ny = (int32_t)task->n[1];
     a.kept = pass->direction == SPECTRAL_FORWARD ? shape->choice.live[2] : shape->choice.kept[2];
     a.tiles = (int32_t)stn_div_up(task->n[1], shape->line[2].lines);
     a.x = (spectral_extension_arguments){(int32_t)shape->axis[2].n, (int32_t)shape->axis[2].before};
     a.strips = shape->strips, a.step = shape->choice.step[1], a.width = (int32_t)shape->width;
-    a.frozen_z_low = frozen(&shape->axis[0], 0), a.frozen_z_high = frozen(&shape->axis[0], 1);
-    a.frozen_low = frozen(&shape->axis[1], 0), a.frozen_high = frozen(&shape->axis[1], 1);
+    a.frozen_z_low = spectral_frozen(&shape->axis[0], 0), a.frozen_z_high = spectral_frozen(&shape->axis[0], 1);
+    a.frozen_low = spectral_frozen(&shape->axis[1], 0), a.frozen_high = spectral_frozen(&shape->axis[1], 1);
     return spectral_launch(plan, state, 2, pass->kernel, a.strips * a.tiles * task->n[0] * task->batch, &a, run->stream,
                            error);
+}
+
+void spectral_columns_of(const stn_plan *plan, const spectral_state *state, const spectral_pass *pass,
+                         uint64_t snapshot, spectral_columns_arguments *a) {
+    const stn_task *task = &plan->task;
+    const spectral_shape *shape = &state->shape;
+    const spectral_choice *choice = &shape->choice;
+    const int *length = choice->length;
+    const bool slowest = pass->axis == 0, turns = pass->direction == SPECTRAL_BOTH;
+    *a = (spectral_columns_arguments){.roots = table(state, state->roots[pass->axis])};
+    a->symbol.parts = table(state, state->parts), a->symbol.angles = table(state, state->angles);
+    a->symbol.steps = (snapshot + 1) * task->steps, a->symbol.dead = state->dead; /* as dead after more steps */
+    a->symbol.scale = 0.5 / ((double)length[0] * length[1] * length[2]);
+    a->kept = choice->kept[pass->axis];
+    a->live = choice->live[turns ? 2 : pass->axis];
+    a->width = (int32_t)shape->pitch;
+    a->across = slowest ? length[1] : 1;
+    a->live_across = slowest ? choice->live[1] : 1;
+    a->along =
+        (spectral_extension_arguments){(int32_t)shape->axis[pass->axis].n, (int32_t)shape->axis[pass->axis].before};
 }
 
 static stn_status run_columns(const stn_plan *plan, const spectral_state *state, const spectral_pass *pass,
                               uint64_t snapshot, const stn_execution *run, stn_error *error) {
     const stn_task *task = &plan->task;
     const spectral_shape *shape = &state->shape;
-    const int *length = shape->choice.length;
+    const spectral_choice *choice = &shape->choice;
     bool slowest = pass->axis == 0, turns = pass->direction == SPECTRAL_BOTH;
-    spectral_columns_arguments a = {.spectrum = spectrum_of(task, shape, pass, run),
-                                    .roots = table(state, state->roots[pass->axis]),
-                                    .apart = (unsigned char *)run->workspace + spectral_workspace(task, shape) / 2};
-    a.symbol.parts = table(state, state->parts), a.symbol.angles = table(state, state->angles);
-    a.symbol.steps = (snapshot + 1) * task->steps, a.symbol.dead = state->dead; /* as dead after more steps */
-    a.symbol.scale = 0.5 / ((double)length[0] * length[1] * length[2]);
+    spectral_columns_arguments a;
+    spectral_columns_of(plan, state, pass, snapshot, &a);
+    a.spectrum = spectrum_of(task, shape, pass, run);
+    a.apart = (unsigned char *)run->workspace + spectral_workspace(task, shape) / 2;
     a.pitch = slowest ? shape->plane : shape->pitch;
     a.plane = slowest ? shape->grid : shape->plane;
-    const spectral_choice *choice = &shape->choice;
     a.columns = (int32_t)(turns                                 ? shape->columns
                           : pass->direction == SPECTRAL_FORWARD ? choice->live[2]
                                                                 : choice->kept[2]);
-    a.kept = choice->kept[pass->axis];
-    a.live = choice->live[turns ? 2 : pass->axis];
-    a.width = (int32_t)shape->pitch;
-    a.across = slowest ? choice->length[1] : 1;
-    a.live_across = slowest ? choice->live[1] : 1;
     a.tiles = spectral_in_parts(choice) ? a.columns : (int32_t)stn_div_up(a.columns, shape->line[pass->axis].lines);
-    a.along =
-        (spectral_extension_arguments){(int32_t)shape->axis[pass->axis].n, (int32_t)shape->axis[pass->axis].before};
-    if (turns && state->source.has) spectral_source_arguments_of(state, run, &a);
-    if (turns && settles(state)) {
-        STN_TRY(spectral_run_settle(plan, state, task->snapshots > 1 ? a.apart : a.spectrum, run, error));
+    if (turns && state->source.has) spectral_source_arguments_of(state, run, 0, &a);
+    if (turns && spectral_is_settled(state)) {
+        void *const to = task->snapshots > 1 ? a.apart : a.spectrum;
+        STN_TRY(spectral_run_settle(plan, state, to, 0, NULL, run, error));
         a.tiles = (int32_t)(stn_div_up(a.live, shape->line[0].lines) * spectral_live_rows(shape));
     }
     int64_t planes = (slowest ? 1 : task->n[0]) * task->batch;

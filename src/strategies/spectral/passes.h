@@ -22,6 +22,7 @@ typedef struct spectral_source {
     size_t place[3], taps;                    /* frequencies of a one beside the faces of each axis; the taps */
     size_t values[2], faces[3]; /* in the workspace: of z and y faces the values, of all their frequencies */
     size_t turned[3];           /* those of y and x faces along z, too: elsewhere if some columns need them as points */
+    size_t cell;                /* bytes of a complex number */
     int64_t extent[2];          /* points or frequencies along z and y, whichever are more */
 } spectral_source;
 
@@ -47,6 +48,14 @@ stn_status spectral_make_passes(stn_plan *plan, spectral_state *state, stn_error
 stn_status spectral_make_tables(stn_plan *plan, spectral_state *state, stn_error *error);
 stn_status spectral_run_pass(const stn_plan *plan, const spectral_state *state, const spectral_pass *pass,
                              uint64_t snapshot, const stn_execution *run, stn_error *error);
+/* Whether columns without points are settled by a kernel of their own. */
+bool spectral_is_settled(const spectral_state *state);
+/* What columns of a pass take, but for where they lie and how many they are. */
+void spectral_columns_of(const stn_plan *plan, const spectral_state *state, const spectral_pass *pass,
+                         uint64_t snapshot, spectral_columns_arguments *arguments);
+/* ---- slabs.c: all passes but those of rows. */
+stn_status spectral_run_slabs(const stn_plan *plan, const spectral_state *state, const stn_execution *run,
+                              stn_error *error);
 /* ---- walk.c: the columns of tiles. */
 stn_status spectral_make_walk(stn_plan *plan, const spectral_shape *shape, struct stn_kernel **kernel,
                               stn_error *error);
@@ -57,8 +66,8 @@ stn_status spectral_run_walk(const stn_plan *plan, const spectral_state *state, 
 stn_status spectral_make_source(stn_plan *plan, spectral_state *state, size_t *bytes, stn_error *error);
 /* Its tables, of the plan's weights. */
 stn_status spectral_make_source_tables(stn_plan *plan, spectral_state *state, stn_error *error);
-/* What the columns that hold the symbol take of it. */
-void spectral_source_arguments_of(const spectral_state *state, const stn_execution *run,
+/* What the columns that hold the symbol take of it, from a grid of the batch on. */
+void spectral_source_arguments_of(const spectral_state *state, const stn_execution *run, int64_t grid,
                                   spectral_columns_arguments *arguments);
 stn_status spectral_run_source(const stn_plan *plan, const spectral_state *state, const stn_execution *run,
                                stn_error *error);
@@ -75,8 +84,9 @@ stn_status spectral_source_of_lines(const stn_plan *plan, const spectral_line_so
                                     stn_error *error);
 /* ---- settle.c: what columns come to of which nothing but a source is left. */
 stn_status spectral_make_settle(stn_plan *plan, spectral_state *state, stn_error *error);
-stn_status spectral_run_settle(const stn_plan *plan, const spectral_state *state, void *spectrum,
-                               const stn_execution *run, stn_error *error);
+/* Of all grids, or, with a slab, of its columns of one grid, which `spectrum` begins with. */
+stn_status spectral_run_settle(const stn_plan *plan, const spectral_state *state, void *spectrum, int64_t grid,
+                               const spectral_slab *slab, const stn_execution *run, stn_error *error);
 /* The rows of columns, along y, that have points. */
 int64_t spectral_live_rows(const spectral_shape *shape);
 void spectral_free_source(stn_plan *plan, spectral_state *state);

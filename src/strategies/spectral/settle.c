@@ -11,7 +11,7 @@
 
 /* What a block has at most of threads; a piece of a row of the spectrum; points of a column at least; rows that a block does with the
  * values of faces kept, so many that reading them is little beside writing rows. */
-enum { MOST_THREADS = 1024, PIECE = 128, LEAST_POINTS = 4, ROWS = 16 };
+enum { MOST_THREADS = 1024, PIECE = 128, LEAST_POINTS = 4, ROWS = 16, MOST_ROWS = 64 };
 /* A recursion adds up its roundings over 1 / (1 - lambda) points, which is no more than a transform does. */
 #define SLOWEST 0.95
 
@@ -25,11 +25,20 @@ static int each_of(const stn_task *task, const spectral_choice *choice) {
 static int64_t parts_of(const stn_task *task, const spectral_choice *choice) {
     return stn_div_up(task->n[0], each_of(task, choice));
 }
-/* Bytes of shared memory: ends of each part and of the column, and what is kept of the faces. */
-static size_t shared_of(const stn_task *task, const spectral_choice *choice) {
-    const int64_t parts = parts_of(task, choice);
-    const int64_t kept = rows_of(choice) > 1 ? 2 * parts * each_of(task, choice) : 0;
-    return (size_t)((2 * parts + 2 + kept) * columns_of(task)) * (spectral_wide(task) ? 16 : 8);
+/* Bytes of shared memory: ends of each part and of the column; where blocks do rows, what is kept of the faces and of rows, and, if the
+ * next row is asked for ahead, two stages of them. */
+static size_t shared_by(const stn_task *task, const spectral_choice *choice, bool ahead) {
+    const int64_t parts = parts_of(task, choice), columns = columns_of(task);
+    int64_t cells = (2 * parts + 2) * columns;
+    if (rows_of(choice) > 1) cells += (2 * parts * each_of(task, choice) + 3 * MOST_ROWS / 2 + 2) * columns;
+    if (ahead) cells += 2 * (2 * task->n[0] + 2 * columns + 2);
+    return (size_t)cells * (spectral_wide(task) ? 16 : 8);
+}
+static bool looks_ahead(const stn_task *task, const stn_machine *machine, const spectral_choice *choice) {
+    return rows_of(choice) > 1 && shared_by(task, choice, true) <= machine->shared_per_block;
+}
+static size_t shared_of(const stn_task *task, const stn_machine *machine, const spectral_choice *choice) {
+    return shared_by(task, choice, looks_ahead(task, machine, choice));
 }
 /* Of a block's registers, by what is in them. */
 static int64_t blocks_of(const stn_task *task, const spectral_choice *choice, int64_t threads) {
@@ -39,7 +48,7 @@ static int64_t blocks_of(const stn_task *task, const spectral_choice *choice, in
 
 bool spectral_settles_as(const stn_task *task, const stn_machine *machine, const spectral_choice *choice) {
     return parts_of(task, choice) * columns_of(task) <= MOST_THREADS &&
-           shared_of(task, choice) <= machine->shared_per_block;
+           shared_of(task, machine, choice) <= machine->shared_per_block;
 }
 
 bool spectral_settles(const stn_task *task, const spectral_choice *choice, double dead) {
@@ -69,39 +78,78 @@ stn_status spectral_make_settle(stn_plan *plan, spectral_state *state, stn_error
     stn_params_int(&params, "SETTLE_POINTS", task->n[0]);
     stn_params_int(&params, "SETTLE_EACH", each_of(task, choice));
     stn_params_int(&params, "SETTLE_COLUMNS", columns_of(task));
-    stn_params_int(&params, "SETTLE_ROWS", rows_of(choice));
+    stn_params_int(&params, "SETTLE_ROWS", rows_of(choice) > 1 ? MOST_ROWS : 0);
+    stn_params_int(&params, "SETTLE_AHEAD", looks_ahead(task, &plan->machine, choice));
     stn_params_int(&params, "BLOCKS", stn_max(1, blocks_of(task, choice, threads)));
-    STN_TRY(stn_kernel_make(plan->context, "spectral_settle", &params, shared_of(task, choice), &state->source.settle,
-                            error));
+    STN_TRY(stn_kernel_make(plan->context, "spectral_settle", &params, shared_of(task, &plan->machine, choice),
+                            &state->source.settle, error));
     stn_plan_list_kernel(plan, state->source.settle);
     return STN_OK;
 }
 
-stn_status spectral_run_settle(const stn_plan *plan, const spectral_state *state, void *spectrum,
-                               const stn_execution *run, stn_error *error) {
+/* Rows of a block so that blocks fill whole waves, of one for each multiprocessor: 512^3 in slabs of five tiles, 132 multiprocessors: 143 us by
+ * 135 blocks of 30 rows, where 132 of 36 did six tiles in 147. */
+static int32_t turns_of(int64_t rows, int64_t tiles, int multiprocessors) {
+    for (int64_t wave = 1;; wave++) {
+        const int64_t blocks = stn_max(1, wave * multiprocessors / tiles), turns = stn_div_up(rows, blocks);
+        if (turns <= MOST_ROWS) return (int32_t)stn_max(1, turns);
+    }
+}
+
+/* From sm_90 on; and drivers before CUDA 12.3 cannot capture such a launch in a graph. */
+static bool may_come_early(const stn_plan *plan) {
+    return plan->machine.sm >= 90 && stn_driver_version(plan->context->driver) >= 12030;
+}
+
+/* Which columns, and where: a slab's, or all there are. Returns the rows of them. */
+static int64_t place_columns(const stn_plan *plan, const spectral_state *state, const spectral_slab *slab,
+                             spectral_settle_arguments *a) {
+    const stn_task *task = &plan->task;
+    const spectral_shape *shape = &state->shape;
+    const spectral_choice *choice = &shape->choice;
+    a->point = shape->plane, a->grid = shape->grid;
+    a->width = a->held_width = (int32_t)shape->pitch, a->columns = choice->kept[2];
+    a->across = a->to_across = choice->length[1], a->turns = rows_of(choice);
+    a->live = choice->live[2], a->live_across = choice->live[1];
+    if (slab) {
+        a->first = slab->first, a->columns = slab->first + slab->count;
+        a->held_width = (int32_t)stn_round_up(slab->count, shape->slabs.line);
+        a->point = a->held_width * shape->slabs.across;
+        if (a->columns <= a->live) /* all have points in the other rows */
+            a->from_across = a->live_across, a->to_across = a->across - a->live_across + 1;
+    }
+    a->tiles = (int32_t)stn_div_up(a->columns - a->first, columns_of(task));
+    const int64_t rows = a->to_across - a->from_across;
+    if (slab && a->turns > 1) a->turns = turns_of(rows, a->tiles, plan->machine.multiprocessors);
+    return rows;
+}
+
+stn_status spectral_run_settle(const stn_plan *plan, const spectral_state *state, void *spectrum, int64_t grid,
+                               const spectral_slab *slab, const stn_execution *run, stn_error *error) {
     const stn_task *task = &plan->task;
     const spectral_shape *shape = &state->shape;
     const spectral_source *source = &state->source;
     const int *length = shape->choice.length;
+    const int64_t cell = spectral_wide(task) ? 16 : 8;
     spectral_columns_arguments other;
-    spectral_source_arguments_of(state, run, &other);
+    spectral_source_arguments_of(state, run, grid, &other);
     spectral_settle_arguments a = {.spectrum = spectrum, .row = other.row};
     a.parts = (const unsigned char *)state->tables + state->parts;
-    a.point = shape->plane, a.grid = shape->grid;
     a.row_grid = other.row_grid, a.row_next = other.row_next;
-    for (int f = 0; f < 2; f++) {
+    for (int f = 0; f < 2; f++) { /* as points along z */
         a.faces[f] = other.faces[f];
-        a.faces[f].values = (const unsigned char *)run->workspace + source->faces[1 + f]; /* as points along z */
+        a.faces[f].values =
+            (const unsigned char *)run->workspace + source->faces[1 + f] + grid * a.faces[f].grid * cell;
     }
     a.scale = 0.5 / ((double)length[1] * length[2]);
-    a.width = (int32_t)shape->pitch, a.columns = shape->choice.kept[2];
-    a.across = length[1], a.tiles = (int32_t)stn_div_up(a.columns, columns_of(task));
-    a.live = shape->choice.live[2], a.live_across = shape->choice.live[1];
     for (int side = 0; side < 2; side++) a.beside[side] = (int32_t)stn_extension_beside(&shape->axis[0], side);
-    const int64_t turns = stn_div_up(a.across, rows_of(&shape->choice));
-    stn_launch how = {.grid = {(unsigned)(turns * a.tiles * task->batch), 1, 1}, .stream = run->stream};
+    const int64_t rows = place_columns(plan, state, slab, &a);
+    if (rows <= 0) return STN_OK;
+    const int64_t blocks = stn_div_up(rows, a.turns) * a.tiles * (slab ? 1 : task->batch);
+    /* Of a slab the launch before is that of columns along y, which lets this one begin. */
+    stn_launch how = {.grid = {(unsigned)blocks, 1, 1}, .stream = run->stream, .early = slab && may_come_early(plan)};
     how.block[0] = (unsigned)(parts_of(task, &shape->choice) * columns_of(task));
     how.block[1] = how.block[2] = 1;
-    how.shared = shared_of(task, &shape->choice);
+    how.shared = shared_of(task, &plan->machine, &shape->choice);
     return stn_module_launch(source->settle->module, &how, &a, error);
 }

@@ -134,7 +134,7 @@ static void choose_lines(const stn_task *task, spectral_choice *choice) {
     if (task->rank == 3) points = (int)stn_max(points, choice->length[1]);
     choice->column_lines = points <= 64 ? 32 : points <= 1024 ? 128 / cell : points <= 2048 ? 64 / cell : 1;
     if (task->rank == 3) choice->column_lines = (int)stn_max(choice->column_lines, 64 / cell);
-    choice->group = (int16_t)(choice->column_lines > 1 || task->n[1] == 1 ? 1 : 32 / cell);
+    choice->group = (uint8_t)(choice->column_lines > 1 || task->n[1] == 1 ? 1 : 32 / cell);
     int row = choice->length[2] / 2;
     choice->row_lines = task->n[1] == 1 ? 1 : row <= 64 ? 16 : row <= 512 ? 8 : row <= 1024 ? 4 : choice->group;
     /* rows of 10,240 points in f32: 0.50 and 0.69 ms in twos, 0.66 and 0.78 in fours, of which a multiprocessor holds one block */
@@ -151,10 +151,10 @@ static void choose_lines(const stn_task *task, spectral_choice *choice) {
 }
 
 void spectral_choose_settling(const stn_task *task, const stn_machine *machine, spectral_choice *choice) {
-    if (!choice->settles || !spectral_wide(task)) return;
-    /* 512^3 between fixed sides: 5.8 ms so, 6.2 else; and 0.15 less by rows */
-    choice->row_threads = choice->column_threads = 640, choice->row_blocks = 4;
-    /* 64^3: 75 us by columns, 102 by rows, which are fewer than multiprocessors */
+    if (!choice->settles) return;
+    /* 512^3 between fixed sides in f64: 5.8 ms so, 6.2 else; and 0.15 less by rows */
+    if (spectral_wide(task)) choice->row_threads = choice->column_threads = 640, choice->row_blocks = 4;
+    /* 64^3: 75 us by columns, 102 by rows, which are fewer than multiprocessors; 512^3 in f32, in slabs: 3.22 ms and 2.94 */
     choice->settles = task->n[0] < machine->multiprocessors ? SPECTRAL_SETTLES : SPECTRAL_SETTLES_ROWS;
     if (!spectral_settles_as(task, machine, choice)) choice->settles = SPECTRAL_SETTLES;
 }
@@ -191,11 +191,13 @@ size_t spectral_variants(const stn_task *task, const stn_machine *machine, const
         list[count] = *choice, list[count].settles = way;
         if (way != choice->settles && (!way || spectral_settles_as(task, machine, &list[count]))) count++;
     }
-    for (size_t i = 0; i < sizeof ways / sizeof *ways && count < most; i++) {
+    const size_t count_of_ways =
+        spectral_in_slabs(choice) ? 8 : sizeof ways / sizeof *ways; /* slabs have ways of their own */
+    for (size_t i = 0; i < count_of_ways && count < most; i++) {
         spectral_choice c = *choice;
         c.row_lines = ways[i].rows < 0 ? c.row_lines / 2 : c.row_lines << ways[i].rows;
         c.column_lines = ways[i].columns < 0 ? c.column_lines / 2 : c.column_lines << ways[i].columns;
-        c.group = (int16_t)(ways[i].group < 0 ? c.group / 2 : c.group << ways[i].group);
+        c.group = (uint8_t)(ways[i].group < 0 ? c.group / 2 : c.group << ways[i].group);
         if (ways[i].row_threads) c.row_threads = ways[i].row_threads;
         if (ways[i].column_threads) c.column_threads = ways[i].column_threads;
         if (ways[i].row_blocks) c.row_blocks = ways[i].row_blocks;
@@ -303,10 +305,12 @@ void spectral_shape_make(const stn_task *task, const stn_machine *machine, const
     s->columns = choice->kept[2];
     if (s->last == 0)
         s->columns = s->pitch * (2 * (int64_t)choice->kept[1] > torus[1] ? torus[1] : 2 * choice->kept[1] - 1);
+    if (spectral_in_slabs(choice)) spectral_slabs_make(task, s);
     if (lines) make_rows(task, machine, s);
     if (lines || spectral_tiled(choice)) make_columns(task, machine, s);
 }
 
 size_t spectral_workspace(const stn_task *task, const spectral_shape *s) {
+    if (spectral_in_slabs(&s->choice)) return s->slabs.bytes;
     return (size_t)(s->grid * task->batch) * (spectral_wide(task) ? 16 : 8) * (task->snapshots > 1 ? 2 : 1);
 }

@@ -20,13 +20,24 @@ typedef struct spectral_choice {
                                  negative along y of 3D; of the last axis all are kept. Where a source acts, at all of them */
     int live[3]; /* the same, of what comes of the grid's points, without a source */
     int row_lines, column_lines;
-    int16_t group,
-        waves; /* waves: of tiles' columns, legs enough for so many blocks in turn; 0: as many as seem best */
+    uint8_t group, slab; /* slab: 3D, frequencies along x that are done at a time, in lines of 128 bytes; 0: all */
+    int16_t waves;       /* waves: of tiles' columns, legs enough for so many blocks in turn; 0: as many as seem best */
     int16_t row_threads, row_blocks, column_threads,
         column_blocks; /* that a multiprocessor has registers for, and blocks
                                  that it holds at least, as far as there is room for them; 0: as usual */
     int step[2]; /* tiles, 2D: of axis 1 and 2, the points of a line that it is there for; 0: the axis is one line */
 } spectral_choice;
+
+/* Slabs, 3D: where lines along y are longer than the grid, they are there for some neighbouring frequencies along x at a time. Those of
+ * the rows lie in the rows of the output until these are written, as many as there is room for; the others in the workspace. */
+typedef struct spectral_slabs {
+    int line;             /* numbers of a line of memory */
+    int held, skip;       /* frequencies of a row in the output's; elements of it before them */
+    bool uneven;          /* one more where a row begins at an odd element */
+    int64_t pitch, plane; /* complex numbers of the others from row to row, plane to plane */
+    int64_t across;       /* frequencies along y */
+    size_t rest, bytes;   /* in the workspace: all the others, and behind them the slab */
+} spectral_slabs;
 
 typedef struct spectral_shape {
     spectral_choice choice;
@@ -39,6 +50,7 @@ typedef struct spectral_shape {
     int64_t columns;            /* lines of the last axis in a grid; in tiles, in one strip */
     int64_t width;              /* tiles: frequencies of the spectrum from strip to strip */
     int strips, segments, legs; /* of all legs of a column the segments */
+    spectral_slabs slabs;
 } spectral_shape;
 
 bool spectral_wide(const stn_task *task); /* computed in f64 */
@@ -75,6 +87,20 @@ bool spectral_choose_tiles(const stn_task *task, const stn_machine *machine, con
 size_t spectral_tile_variants(const stn_task *task, const stn_machine *machine, const spectral_choice *whole,
                               const spectral_choice *tiles, spectral_choice *list, size_t most);
 static inline bool spectral_tiled(const spectral_choice *choice) { return choice->step[0] > 0; }
+/* ---- slabs.c: *choice becomes slabs of what is a choice without, where that pays; and what else there is, worth measuring: the other
+ * of the two, slabs of other sizes. Returns how many. */
+size_t spectral_choose_slabs(const stn_task *task, const stn_machine *machine, const spectral_choice *whole,
+                             spectral_choice *choice, spectral_choice *list, size_t most);
+void spectral_slabs_make(const stn_task *task, spectral_shape *shape);
+static inline bool spectral_in_slabs(const spectral_choice *choice) { return choice->slab > 0; }
+typedef struct spectral_slab {
+    int first, count; /* frequencies along x */
+    bool held, live;  /* in the output; some have points, or no kernel of its own serves those that have none */
+} spectral_slab;
+/* The one after this, from {0} on; false: there is none. */
+bool spectral_next_slab(const spectral_shape *shape, bool settles, spectral_slab *slab);
+/* ---- source.c: bytes of the workspace that fixed and constant sides take besides. */
+size_t spectral_source_bytes(const stn_task *task, const spectral_shape *shape);
 /* ---- parts.c: columns of one step of many taps in parts, from a choice without. How many there may be at most: */
 #define SPECTRAL_PARTS 8
 /* Into so many, a power of two, or, 0, into the best number; false: the task is not for them, or, 0, a whole column takes no longer. */
@@ -109,6 +135,10 @@ void spectral_shape_make(const stn_task *task, const stn_machine *machine, const
 bool spectral_columns_fit(const spectral_shape *shape);
 /* Bytes of the spectrum of all grids; of a stack of snapshots, of two of them. */
 size_t spectral_workspace(const stn_task *task, const spectral_shape *shape);
+/* Whether points of a fixed side are kept. */
+static inline bool spectral_frozen(const stn_extension *e, int side) {
+    return !e->repeats && e->sign[side] < 0 && e->beyond[side] == 0;
+}
 /* Do all sides wrap or mirror with the same sign, so that none has a source? */
 bool spectral_sides_are_even(const stn_task *task);
 void spectral_estimate(const stn_task *task, const stn_machine *machine, const spectral_shape *shape,

@@ -65,6 +65,8 @@ static stn_status make_rows(stn_plan *plan, spectral_sheet_state *state, stn_err
     stn_params_int(&params, "COLUMNS_DEAD", 0);
     stn_params_int(&params, "COLUMN_PARTS", 1);
     stn_params_int(&params, "COLUMN_STEP", 0);
+    stn_params_int(&params, "COLUMN_SLABS", 0);
+    stn_params_int(&params, "COLUMN_UNEVEN", 0);
     stn_params_int(&params, "SYMBOL_HIGH", s->symbol.high);
     stn_params_int(&params, "SYMBOL_LOW", s->symbol.low);
     STN_TRY(stn_kernel_make(plan->context, "spectral_columns", &params,

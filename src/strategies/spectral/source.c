@@ -34,6 +34,7 @@ static stn_status make_transform(stn_plan *plan, spectral_state *state, int axis
         stn_params_int(&params, "STRIPS", 0);
         stn_params_int(&params, "SPECTRUM_BACK", 0);
         stn_params_int(&params, "SPECTRUM_ADDS", 0);
+        stn_params_int(&params, "SPECTRUM_HELD", 0);
         stn_params_int(&params, "FROZEN_LOW", 0);
         stn_params_int(&params, "FROZEN_HIGH", 0);
     } else {
@@ -46,6 +47,8 @@ static stn_status make_transform(stn_plan *plan, spectral_state *state, int axis
         stn_params_int(&params, "COLUMNS_DEAD", 0);
         stn_params_int(&params, "COLUMN_PARTS", 1);
         stn_params_int(&params, "COLUMN_STEP", 0);
+        stn_params_int(&params, "COLUMN_SLABS", 0);
+        stn_params_int(&params, "COLUMN_UNEVEN", 0);
         stn_params_int(&params, "SYMBOL_HIGH", 0);
         stn_params_int(&params, "SYMBOL_LOW", 0);
     }
@@ -81,28 +84,40 @@ static size_t placed(size_t *at, size_t bytes) {
 }
 
 /* Complex numbers of an axis's two faces in a grid, as frequencies. */
-static int64_t frequencies(const spectral_state *state, int axis) {
-    const int64_t *extent = state->source.extent, pitch = state->shape.pitch;
+static int64_t numbers_of(const int64_t extent[2], int64_t pitch, int axis) {
     return 2 * (axis == 0 ? extent[1] * pitch : axis == 1 ? extent[0] * pitch : extent[0] * extent[1]);
+}
+static int64_t frequencies(const spectral_state *state, int axis) {
+    return numbers_of(state->source.extent, state->shape.pitch, axis);
+}
+
+/* Where all of it lies from *bytes on, which becomes the end of it. */
+static void place_source(const stn_task *task, const spectral_shape *shape, spectral_source *source, size_t *bytes) {
+    const size_t batch = (size_t)task->batch, real = spectral_wide(task) ? 8 : 4;
+    source->cell = 2 * real;
+    for (int axis = 0; axis < 2; axis++) source->extent[axis] = stn_max(task->n[axis], shape->axis[axis].length);
+    *bytes = (size_t)stn_round_up((int64_t)*bytes, 256);
+    if (shape->last == 0) source->values[0] = placed(bytes, 2 * (size_t)(task->n[1] * task->n[2]) * batch * real);
+    source->values[1] = placed(bytes, 2 * (size_t)(task->n[0] * task->n[2]) * batch * real);
+    for (int axis = shape->last; axis < 3; axis++) { /* a plane has no z faces: they would be as large as itself */
+        const size_t size = (size_t)numbers_of(source->extent, shape->pitch, axis) * batch * source->cell;
+        source->faces[axis] = source->turned[axis] = placed(bytes, size);
+        if (shape->choice.settles && axis > 0) source->turned[axis] = placed(bytes, size);
+    }
+}
+
+size_t spectral_source_bytes(const stn_task *task, const spectral_shape *shape) {
+    spectral_source source = {.has = false};
+    size_t bytes = 0;
+    for (int axis = 0; axis < 3; axis++) source.has |= !task->sum && stn_extension_odd(&shape->axis[axis]);
+    if (source.has) place_source(task, shape, &source, &bytes);
+    return bytes;
 }
 
 stn_status spectral_make_source(stn_plan *plan, spectral_state *state, size_t *bytes, stn_error *error) {
-    const stn_task *task = &plan->task;
-    spectral_source *source = &state->source;
-    if (!source->has) return STN_OK;
-    size_t real = spectral_wide(task) ? 8 : 4, batch = (size_t)task->batch;
-    for (int axis = 0; axis < 2; axis++) source->extent[axis] = stn_max(task->n[axis], state->shape.axis[axis].length);
-    *bytes = (size_t)stn_round_up((int64_t)*bytes, 256);
-    if (state->shape.last == 0) source->values[0] = placed(bytes, 2 * (size_t)(task->n[1] * task->n[2]) * batch * real);
-    source->values[1] = placed(bytes, 2 * (size_t)(task->n[0] * task->n[2]) * batch * real);
-    const bool apart = state->shape.choice.settles;
-    for (int axis = state->shape.last; axis < 3;
-         axis++) { /* a plane has no z faces: they would be as large as itself */
-        const size_t size = 2 * (size_t)frequencies(state, axis) * batch * real;
-        source->faces[axis] = source->turned[axis] = placed(bytes, size);
-        if (apart && axis > 0) source->turned[axis] = placed(bytes, size);
-    }
-    if (apart) STN_TRY(spectral_make_settle(plan, state, error));
+    if (!state->source.has) return STN_OK;
+    place_source(&plan->task, &state->shape, &state->source, bytes);
+    if (state->shape.choice.settles) STN_TRY(spectral_make_settle(plan, state, error));
     return make_kernels(plan, state, error);
 }
 
@@ -271,17 +286,21 @@ stn_status spectral_run_source(const stn_plan *plan, const spectral_state *state
     return run_columns(plan, state, 2, 0, 1, 0, 2 * rows, run, error);
 }
 
-void spectral_source_arguments_of(const spectral_state *state, const stn_execution *run,
+void spectral_source_arguments_of(const spectral_state *state, const stn_execution *run, int64_t grid,
                                   spectral_columns_arguments *a) {
     const spectral_source *source = &state->source;
-    const char *workspace = run->workspace, *tables = source->tables;
-    int last = state->shape.last, x = 1 - last;
-    int64_t pitch = state->shape.pitch;
-    a->row = workspace + source->faces[last], a->row_place = tables + source->place[last];
+    const char *tables = source->tables;
+    const int last = state->shape.last, x = 1 - last;
+    const int64_t pitch = state->shape.pitch;
+    const char *of[3]; /* each axis's faces, of this grid */
+    for (int axis = 0; axis < 3; axis++)
+        of[axis] = (const char *)run->workspace + (axis == last ? source->faces : source->turned)[axis] +
+                   grid * frequencies(state, axis) * (int64_t)source->cell;
+    a->row = of[last], a->row_place = tables + source->place[last];
     a->row_grid = frequencies(state, last), a->row_next = last == 0 ? source->extent[1] * pitch : pitch;
     if (last == 0)
-        a->faces[0] = (spectral_faces_arguments){workspace + source->turned[1], tables + source->place[1],
-                                                 frequencies(state, 1), 2 * pitch, pitch};
-    a->faces[x] = (spectral_faces_arguments){workspace + source->turned[2], tables + source->place[2],
-                                             frequencies(state, 2), last == 0 ? 2 * source->extent[1] : 2, 1};
+        a->faces[0] =
+            (spectral_faces_arguments){of[1], tables + source->place[1], frequencies(state, 1), 2 * pitch, pitch};
+    a->faces[x] = (spectral_faces_arguments){of[2], tables + source->place[2], frequencies(state, 2),
+                                             last == 0 ? 2 * source->extent[1] : 2, 1};
 }

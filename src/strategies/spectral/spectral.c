@@ -95,7 +95,7 @@ static bool plainly_faster(const stn_task *task, const stn_machine *machine, con
     return seconds_of(task, machine, one) < 0.92 * seconds_of(task, machine, other);
 }
 
-enum { OTHERS = 28 }; /* that are worth measuring */
+enum { OTHERS = 28, SLABS = 11 }; /* that are worth measuring */
 
 /* Where columns make fewer than three blocks for two multiprocessors, half as many columns a block, as long as that is cheaper: 960 x 896 in f64 in
  * pairs 23.8 us, in fours 27.8; 512 x 512 18.4 one by one, 21.2 in pairs (bench/results/2026-11-23-regret-2.md). */
@@ -159,16 +159,19 @@ static size_t candidates(const stn_task *task, const stn_machine *machine, stn_c
     spectral_choose_kept(task, &choice);
     spectral_choose_settling(task, machine, &choice);
     const spectral_choice whole = choice;
-    const bool parts = spectral_choose_parts(task, machine, &whole, 0, &choice);
+    spectral_choice slabs[SLABS]; /* the other one of whole and slabs, then slabs of other sizes */
+    const size_t slab_count = spectral_choose_slabs(task, machine, &whole, &choice, slabs, SLABS);
+    const bool parts = spectral_choose_parts(task, machine, &whole, 0, &choice); /* 2D, not beside slabs */
     list[0] = stn_candidate_of(&choice, sizeof choice);
     size_t count = 1;
-    spectral_choice others[OTHERS + PARTS]; /* tiles first */
+    spectral_choice others[OTHERS + PARTS + SLABS]; /* tiles first */
     const size_t tiles = most > 1 ? choose_tiles(task, machine, &whole, others) : 0;
     const bool early = tiles && plainly_faster(task, machine, &others[0], &choice);
     if (early) list[count++] = stn_candidate_of(&others[0], sizeof others[0]);
     if (most <= STN_CANDIDATES) return count;
     size_t more =
         tiles + spectral_variants(task, machine, early ? &others[0] : &choice, others + tiles, OTHERS - tiles);
+    for (size_t i = 0; i < slab_count; i++) others[more++] = slabs[i];
     if (parts) more += part_variants(task, machine, &whole, choice.parts, others + more);
     if (early) memmove(others, others + 1, --more * sizeof *others);
     more = (size_t)stn_min((int64_t)more, (int64_t)(most - count));
@@ -256,6 +259,11 @@ static stn_status execute(stn_plan *plan, const stn_execution *run, stn_error *e
     if (is_sheet(&plan->candidate)) return spectral_sheet_execute(plan, run, error);
     const spectral_state *state = plan->state;
     STN_TRY(spectral_run_source(plan, state, run, error));
+    if (spectral_in_slabs(&state->shape.choice)) {
+        STN_TRY(spectral_run_pass(plan, state, &state->pass[0], 0, run, error));
+        STN_TRY(spectral_run_slabs(plan, state, run, error));
+        return spectral_run_pass(plan, state, &state->pass[4], 0, run, error);
+    }
     for (int p = 0; p < state->once; p++) STN_TRY(spectral_run_pass(plan, state, &state->pass[p], 0, run, error));
     const size_t bytes = (size_t)plan->task.snapshot_stride * stn_dtype_size(plan->task.dtype);
     for (uint64_t i = 0; i < plan->task.snapshots; i++) {
@@ -287,6 +295,10 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
             stn_json_integer(text, "segments", shape->segments);
         }
         if (spectral_in_parts(&shape->choice)) stn_json_integer(text, "parts", shape->choice.parts);
+        if (spectral_in_slabs(&shape->choice)) {
+            stn_json_integer(text, "slab", shape->choice.slab * shape->slabs.line);
+            stn_json_integer(text, "held", shape->slabs.held);
+        }
         stn_json_integer(text, "passes", state->count);
         stn_json_key(text, "log10_growth");
         stn_json_number(text, growth);
@@ -307,6 +319,9 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
                                           : "complex",
                     state->source.has ? ", a source beside fixed and constant sides" : "");
     if (shape->choice.settles) stn_text_printf(text, ", columns without points by recursion");
+    if (spectral_in_slabs(&shape->choice))
+        stn_text_printf(text, ", in slabs of %d frequencies along x, of which the output's rows hold %d",
+                        shape->choice.slab * shape->slabs.line, shape->slabs.held);
     for (int axis = shape->last; axis < 3; axis++) {
         const stn_ladder *line = &shape->line[axis];
         stn_text_printf(text, "; %c: %d x %d threads, ", "zyx"[axis], line -> lines, line -> threads);
@@ -337,6 +352,7 @@ static void name_candidate(const stn_task *task, const stn_candidate *candidate,
     if (choice.step[0]) stn_text_printf(text, ", tiles of %d", choice.step[0]);
     if (choice.step[1]) stn_text_printf(text, " x %d points", choice.step[1]);
     if (choice.parts) stn_text_printf(text, ", columns in %d parts", choice.parts);
+    if (choice.slab) stn_text_printf(text, ", slabs of %d lines", choice.slab);
     if (choice.waves) stn_text_printf(text, ", legs for %d waves", choice.waves);
     static const char *const settling[] = {"", ", recursion by 16", ", recursion by 8", ", recursion by rows"};
     stn_text_printf(text, "%s", settling[choice.settles]);

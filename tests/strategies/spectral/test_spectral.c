@@ -9,6 +9,7 @@
 #include "parts.h"
 #include "settled.h"
 #include "sheets.h"
+#include "slabs.h"
 #include "stacks.h"
 #include "tiles.h"
 #include "workspace.h"
@@ -238,6 +239,7 @@ int main(int argc, char **argv) {
                                        {"even", even_sides},     {"odd", odd_sides},     {"sizes", sizes},
                                        {"modes", modes},         {"layouts", layouts},   {"new-weights", new_weights},
                                        {"snapshots", snapshots}, {"sheets", sheets},     {"tiles", tiles},
-                                       {"parts", in_parts},      {"settled", settled},   {"workspace", workspace}};
+                                       {"parts", in_parts},      {"settled", settled},   {"slabs", slabs},
+                                       {"workspace", workspace}};
     return suite_main(argc, argv, parts, sizeof parts / sizeof *parts);
 }
