@@ -11,12 +11,12 @@
 
 /* What a block has at most of threads; a piece of a row of the spectrum; points of a column at least; rows that a block does with the
  * values of faces kept, so many that reading them is little beside writing rows. */
-enum { MOST_THREADS = 1024, PIECE = 128, LEAST_POINTS = 4, ROWS = 16, MOST_ROWS = 64 };
+enum { MOST_THREADS = 1024, PIECE = 128, LEAST_POINTS = 4, MOST_ROWS = 64 };
 /* A recursion adds up its roundings over 1 / (1 - lambda) points, which is no more than a transform does. */
 #define SLOWEST 0.95
 
 static int columns_of(const stn_task *task) { return PIECE / (spectral_wide(task) ? 16 : 8); }
-static int rows_of(const spectral_choice *choice) { return choice->settles == SPECTRAL_SETTLES_ROWS ? ROWS : 1; }
+static int rows_of(const spectral_choice *choice) { return choice->settles == SPECTRAL_SETTLES_ROWS ? MOST_ROWS : 1; }
 /* Points of a thread: 16, or 8 with fewer registers and more threads; where a block is alone, so that it has threads enough. */
 static int each_of(const stn_task *task, const spectral_choice *choice) {
     const bool few = stn_div_up(task->n[0], 8) * columns_of(task) <= MOST_THREADS / 2;
@@ -87,8 +87,8 @@ stn_status spectral_make_settle(stn_plan *plan, spectral_state *state, stn_error
     return STN_OK;
 }
 
-/* Rows of a block so that blocks fill whole waves, of one for each multiprocessor: 512^3 in slabs of five tiles, 132 multiprocessors: 143 us by
- * 135 blocks of 30 rows, where 132 of 36 did six tiles in 147. */
+/* Rows of a block, as many as may be, for each begins by what it keeps of faces (15 us of 64 that 16 rows of 512^3 take), so that blocks fill
+ * whole waves of one for each multiprocessor: 143 us by 135 blocks of 30 rows, five tiles of them, where 132 of 36 did six in 147. */
 static int32_t turns_of(int64_t rows, int64_t tiles, int multiprocessors) {
     for (int64_t wave = 1;; wave++) {
         const int64_t blocks = stn_max(1, wave * multiprocessors / tiles), turns = stn_div_up(rows, blocks);
@@ -120,7 +120,7 @@ static int64_t place_columns(const stn_plan *plan, const spectral_state *state, 
     }
     a->tiles = (int32_t)stn_div_up(a->columns - a->first, columns_of(task));
     const int64_t rows = a->to_across - a->from_across;
-    if (slab && a->turns > 1) a->turns = turns_of(rows, a->tiles, plan->machine.multiprocessors);
+    if (a->turns > 1) a->turns = turns_of(rows, a->tiles * (slab ? 1 : task->batch), plan->machine.multiprocessors);
     return rows;
 }
 

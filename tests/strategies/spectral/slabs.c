@@ -79,6 +79,8 @@ void slabs(suite *s) {
          DENSE,
          500,
          "slabs of 2 lines"},
+        {{24, 50, 60}, 1, STN_F64, ALL(STN_FIXED), IN_PLACE, 600, "slabs of 2 lines|recursion by rows"},
+        {{22, 44, 80}, 1, STN_F32, ALL(STN_CONSTANT), DENSE, 500, "slabs of 2 lines|recursion by rows"},
         {{20, 26, 96}, 1, STN_F32, ALL(STN_FIXED), DENSE, 300, "slabs of 2 lines"},
         {{10, 14, 46},
          1,
