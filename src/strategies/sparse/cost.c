@@ -61,7 +61,7 @@ static const struct {
 #define UNTIMED 1.15       /* walks of sparse_straight: for --tune, until a GPU has run them */
 #define UNTIMED_SHORT 1.08 /* the same of sparse_walk in small blocks, but in f16 of TIMED_LEAST rows of taps or more */
 #define TIMED_LEAST 5
-#define TIMED_MOST 7
+#define TIMED_MOST 9
 #define MEMORY_LINE 128 /* bytes */
 #define LONG_WINDOW 20  /* halves: 320 points of f16 */
 

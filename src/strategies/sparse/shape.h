@@ -59,8 +59,8 @@ bool sparse_fit_whole(const stn_task *task, const stn_machine *machine, sparse_s
 /* Planes that are read so, in tiles of four warps side by side, so many blocks on a multiprocessor, and stages; false if it does not
  * hold them. */
 bool sparse_fit_wider(const stn_task *task, const stn_machine *machine, int blocks, int stages, sparse_shape *shape);
-/* The same of small blocks, two warps side by side, as many as registers and shared memory hold, each of a tile or, with more stages than
- * one, of two for each. */
+/* The same of small blocks, two warps side by side, as many as registers and shared memory hold, each of one tile or, with more stages than
+ * one, of several. */
 bool sparse_fit_short(const stn_task *task, const stn_machine *machine, int stages, sparse_shape *shape);
 /* One that is abreast, without shared memory: of blocks of so many warps, `beside` of them side by side in planes, so many
  * blocks on a multiprocessor, tiles of a block. False if no kernel does. */
