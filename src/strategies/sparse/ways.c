@@ -53,8 +53,8 @@ bool sparse_fit_whole(const stn_task *task, const stn_machine *machine, sparse_s
     return false;
 }
 
-/* Of a block of sparse_fit_short: those of 3 stages take 4 to 20 tiles within 1.5%, 8 least often behind (bench/results/2026-11-23-sparse-5.md). */
-static int tiles_of_short(int stages) { return stages == 1 ? 1 : stages == 2 ? 4 : 8; }
+/* Of a block of sparse_fit_short: how many hardly matters (bench/results/2026-11-23-sparse-5.md). */
+static int tiles_of_short(int stages) { return stages == 1 ? 1 : 2 * stages; }
 
 /* Blocks of so many warps that a multiprocessor's registers hold; each of its quarters has registers of its own. */
 static int blocks_of_registers(int warps, int registers) {

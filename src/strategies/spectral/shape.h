@@ -87,8 +87,8 @@ bool spectral_choose_tiles(const stn_task *task, const stn_machine *machine, con
 size_t spectral_tile_variants(const stn_task *task, const stn_machine *machine, const spectral_choice *whole,
                               const spectral_choice *tiles, spectral_choice *list, size_t most);
 static inline bool spectral_tiled(const spectral_choice *choice) { return choice->step[0] > 0; }
-/* ---- slabs.c: *choice becomes slabs of what is a choice without, where that pays; and what else there is, worth measuring: the other
- * of the two, slabs of other sizes. Returns how many. */
+/* ---- slabs.c: *choice becomes slabs of what is a choice without, where that pays; and what else there is, worth measuring: slabs
+ * where they are not chosen, and of other sizes. Returns how many. */
 size_t spectral_choose_slabs(const stn_task *task, const stn_machine *machine, const spectral_choice *whole,
                              spectral_choice *choice, spectral_choice *list, size_t most);
 void spectral_slabs_make(const stn_task *task, spectral_shape *shape);

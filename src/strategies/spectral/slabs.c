@@ -14,7 +14,7 @@ enum { LINE = 128, SKIP = 64 };
 #define SLAB 0.25
 #define WORTH 1.05
 /* Slower than without by so much at most, by estimate, for what is left of the workspace at most. */
-#define SLOWER 1.07
+#define SLOWER 1.1
 #define SAVES 0.85
 
 static int cell_of(const stn_task *task) { return spectral_wide(task) ? 16 : 8; }
@@ -143,9 +143,12 @@ size_t spectral_choose_slabs(const stn_task *task, const stn_machine *machine, c
     if (!choose_width(task, machine, whole, &slabs)) return 0;
     spectral_choice wider = slabs;
     const bool taken = pay(task, machine, whole, &wider);
-    if (taken) *choice = slabs = wider;
-    list[0] = taken ? *whole : slabs;
-    return 1 + variants(task, machine, &slabs, list + 1, most - 1);
+    size_t count = 0;
+    if (taken) /* who times candidates keeps within the workspace too */
+        *choice = slabs = wider;
+    else
+        list[count++] = slabs;
+    return count + variants(task, machine, &slabs, list + count, most - count);
 }
 
 /* ---- launches ------------------------------------------------------------------------------------------------------ */

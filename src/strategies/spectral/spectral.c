@@ -159,7 +159,7 @@ static size_t candidates(const stn_task *task, const stn_machine *machine, stn_c
     spectral_choose_kept(task, &choice);
     spectral_choose_settling(task, machine, &choice);
     const spectral_choice whole = choice;
-    spectral_choice slabs[SLABS]; /* the other one of whole and slabs, then slabs of other sizes */
+    spectral_choice slabs[SLABS]; /* where they are not chosen; then those of other sizes */
     const size_t slab_count = spectral_choose_slabs(task, machine, &whole, &choice, slabs, SLABS);
     const bool parts = spectral_choose_parts(task, machine, &whole, 0, &choice); /* 2D, not beside slabs */
     list[0] = stn_candidate_of(&choice, sizeof choice);

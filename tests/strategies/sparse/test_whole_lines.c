@@ -55,7 +55,7 @@ static void whole_lines(suite *s) {
  * lines. */
 static void wider(suite *s) {
     static const char *const ways[] = {"tiles of 4 warps", "1 stages, walks of 1", "2 stages, walks of 4",
-                                       "3 stages, walks of 8", "read by pairs"};
+                                       "3 stages, walks of 6", "read by pairs"};
     enum { WAYS = sizeof ways / sizeof *ways };
     int seen[WAYS] = {0};
     bool all = true;
