@@ -18,7 +18,8 @@ stn_status stn_kernel_get(stn_context *context, const char *name, const char *pa
 stn_status stn_kernel_get_hurried(stn_context *context, const char *name, const char *params, bool hurried,
                                   stn_kernel **kernel, stn_error *error);
 /* Compiles it, if it is stored nowhere, and leaves the device alone: stn_kernel_get loads it. So threads may that know nothing of
- * what the caller's streams do; loading a module would end their captures. hurried: as stn_kernel_get_hurried. *cancel may become true meanwhile: then it fails soon. */
+ * what the caller's streams do; loading a module would end their captures. hurried: as stn_kernel_get_hurried. *cancel may become true
+ * meanwhile: then it fails soon. */
 stn_status stn_kernel_compile(stn_context *context, const char *name, const char *params, bool hurried,
                               const atomic_bool *cancel, stn_error *error);
 /* The same for params that have just been written, which it takes and frees. `shared`: bytes of shared memory that its launches

@@ -6,6 +6,7 @@
 
 #include "base/arith.h"
 #include "render/render.h"
+#include "strategies/common/late.h"
 #include "strategies/common/layout.h"
 
 #define MOST_PRODUCTS 64 /* of one run of 8 rows, all parts: eight times as many are unrolled */
@@ -17,7 +18,6 @@
 #define MOST_OF_TWO 80        /* and so many where a multiprocessor takes two blocks: each has some 45 beside them */
 #define BRICK_WARPS 4         /* of a brick, side by side */
 #define MEMORY_LINE 128       /* bytes */
-#define SECTOR 32             /* of a line of memory */
 #define WALK_COLUMNS 128
 #define CHUNK 32          /* rows of a chain's ring that arrive together */
 #define FRAGMENTS_HELD 16 /* left factors in registers, 4 each; beside them 32 sums */
@@ -114,8 +114,8 @@ static size_t ring_bytes(const stn_task *task, const sparse_shape *shape) {
 size_t sparse_shared(const stn_task *task, const sparse_shape *shape) {
     if (sparse_is_straight(shape)) return 0;
     if (is_walk(task, shape)) return ring_bytes(task, shape);
-    const size_t late = task->rank > 1 && shape->lead * (int)stn_dtype_size(task->dtype) % SECTOR ? SECTOR / 2 : 0;
-    return late + stage_bytes(task, shape) * (size_t)shape->stages; /* late(): stage.cuh */
+    const size_t late = task->rank > 1 ? stn_late_bytes(shape->lead, stn_dtype_size(task->dtype)) : 0;
+    return late + stage_bytes(task, shape) * (size_t)shape->stages;
 }
 
 static int words_of(const sparse_window *w, int rows, int parts) {

@@ -293,8 +293,6 @@ static double tensor_part(const stn_task *task, const lowrank_shape *shape) {
     return f64 * (!parts ? 1 : shape->products == 1 ? rates.plane_once : rates.plane_parts);
 }
 
-/* One launch: the tensor cores or the memory, each at the part of its rate that the kernels reach, and the walk of one
- * block, which no number of multiprocessors makes shorter. */
 double lowrank_faces(const stn_task *task, const stn_machine *machine, const lowrank_shape *shape) {
     return shape->extended ? 0 : stn_faces_seconds(task, machine, shape->fused);
 }
@@ -303,6 +301,8 @@ void lowrank_cost(const stn_task *task, const stn_machine *machine, const lowran
     lowrank_cost_beside(task, machine, shape, lowrank_faces(task, machine, shape), e);
 }
 
+/* One launch: the tensor cores or the memory, each at the part of its rate that the kernels reach, and the walk of one
+ * block, which no number of multiprocessors makes shorter. */
 void lowrank_cost_beside(const stn_task *task, const stn_machine *machine, const lowrank_shape *shape, double faces,
                          stn_estimate *e) {
     double points = (double)stn_task_points(task), launches = ceil((double)task->steps / shape->fused);

@@ -6,6 +6,7 @@
 
 #include "base/arith.h"
 #include "strategies/common/cost.h"
+#include "strategies/common/late.h"
 #include "strategies/common/layout.h"
 #include "strategies/faces/margins.h"
 #include "strategies/lowrank/types.h"
@@ -156,10 +157,10 @@ static size_t static_bytes(const stn_task *task, const stn_power *taps, const lo
     return (size_t)((bands * band_x + core->terms * band_y) * entry + (rows + stage_width(task, taps, b)) * 8);
 }
 
-/* By how many bytes stages begin late: late() of device/element.cuh. */
+/* In f16 rows are an odd number of 16 bytes apart, for the banks, so that no beginning suits them all. */
 static int late_bytes(const stn_task *task, const stn_power *taps) {
-    const int size = (int)stn_dtype_size(task->dtype), slot = 16 / size;
-    return size > 2 && stn_round_up(taps->low[2], slot) * size % 32 ? 16 : 0;
+    const size_t size = stn_dtype_size(task->dtype);
+    return task->dtype == STN_F16 ? 0 : (int)stn_late_bytes(stn_round_up(taps->low[2], 16 / (int64_t)size), size);
 }
 
 /* One stage is computed on, `beyond` more stay or must be there, three arrive, or two where there is no room for three. */
