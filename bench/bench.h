@@ -29,7 +29,8 @@ double bench_now(void);
  * may run at a lower clock: what a case takes would depend on how long its check was. */
 void bench_rest(const bench *machine);
 
-/* The median time of machine->repeat runs after two warm-up runs, by events on a GPU and the wall clock on the host. */
+/* The median time of machine->repeat runs after two warm-up runs, by the wall clock on the host and by events on a GPU, where what takes less than
+ * 2 ms runs once more, untimed, in front of each: as in a loop of steps, launches wait for the GPU and not the GPU for them. */
 stn_status bench_time(bench *machine, bench_work work, void *user, double *seconds, stn_error *error);
 
 /* Fills machine->copy_bandwidth: copies between arrays of about 4 GiB on a GPU, of 512 MiB on the host. */
