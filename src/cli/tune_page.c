@@ -1,29 +1,7 @@
 /* See tune_page.h. */
 #include "cli/tune_page.h"
 
-#include <string.h>
-
-void cli_escape(stn_text *html, const char *text) {
-    for (; *text; text++) {
-        const unsigned char c = (unsigned char)*text;
-        if (c == '<' || c == '>' || c == '&' || c == '"')
-            stn_text_printf(html, "&#%d;", c);
-        else if (c >= 0x20 && c < 0x7f)
-            stn_text_append(html, text, 1);
-        else
-            stn_text_append(html, "?", 1); /* names are ASCII; a page must stay one */
-    }
-}
-
-void cli_name_row(const stn_plan *plan, const stn_ranked *row, stn_text *html) {
-    stn_text name = STN_TEXT_EMPTY;
-    cli_escape(html, row->strategy->name);
-    if (!row->strategy->name_candidate || !row->applies) return;
-    row->strategy->name_candidate(&plan->task, &row->candidate, &name);
-    stn_text_append(&name, "", 1);
-    if (!name.failed) stn_text_append(html, ", ", 2), cli_escape(html, name.data);
-    stn_text_clear(&name);
-}
+#include "cli/tune_pictures.h"
 
 static const char style[] =
     "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 "

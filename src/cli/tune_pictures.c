@@ -1,8 +1,30 @@
 /* The pictures of a search, as SVG with logarithmic axes. */
+#include "cli/tune_pictures.h"
+
 #include <math.h>
 #include <stdlib.h>
 
-#include "cli/tune_page.h"
+void cli_escape(stn_text *html, const char *text) {
+    for (; *text; text++) {
+        const unsigned char c = (unsigned char)*text;
+        if (c == '<' || c == '>' || c == '&' || c == '"')
+            stn_text_printf(html, "&#%d;", c);
+        else if (c >= 0x20 && c < 0x7f)
+            stn_text_append(html, text, 1);
+        else
+            stn_text_append(html, "?", 1); /* names are ASCII; a page must stay one */
+    }
+}
+
+void cli_name_row(const stn_plan *plan, const stn_ranked *row, stn_text *html) {
+    stn_text name = STN_TEXT_EMPTY;
+    cli_escape(html, row->strategy->name);
+    if (!row->strategy->name_candidate || !row->applies) return;
+    row->strategy->name_candidate(&plan->task, &row->candidate, &name);
+    stn_text_append(&name, "", 1);
+    if (!name.failed) stn_text_append(html, ", ", 2), cli_escape(html, name.data);
+    stn_text_clear(&name);
+}
 
 enum { WIDTH = 720, HEIGHT = 330, LEFT = 70, RIGHT = 10, TOP = 22, BOTTOM = 40 };
 
