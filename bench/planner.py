@@ -2,7 +2,7 @@
 """How well plans are chosen, and how soon: over bench/planner_problems.json.
 
 Usage: planner.py list|compile|first|regret|replay|online [--stentor PATH] [--list FILE|random[:SEED]] [--arch sm_90] [--every N] [--limit SECONDS] [--seeds FILE]
-                  [--runs FILE] [--times FILE...] [--json FILE]
+                  [--runs FILE] [--times FILE...] [--missing FILE...] [--json FILE]
 
   list     the problems, five words a line: stencil, size, type, boundary, steps
   compile  needs no GPU: seconds of NVRTC for each kernel that a plan of each problem has, one after the other, for --arch;
@@ -12,7 +12,8 @@ Usage: planner.py list|compile|first|regret|replay|online [--stentor PATH] [--li
   regret   on a GPU: seconds of the estimate's choice over those of the fastest of all candidates (`stentor tune --mode patient`) but
            those estimated to take --within times the best (0: none is left out; the best of each strategy never is), and the same
            of MEASURE's; ends with how many are within 15%, 35% and, of MEASURE, 3%. --seeds FILE keeps the fastest as cache/tuned has them,
-           --runs FILE what bench/fit_rates.py fits estimates to, --times FILE every time, for replay; --no-measure leaves MEASURE out
+           --runs FILE what bench/fit_rates.py fits estimates to, --times FILE every time, for replay; --no-measure leaves MEASURE out;
+           --missing FILE... takes only problems of which those times of earlier runs hold fewer than two: it goes on where they ended
   replay   needs no GPU: the same of this build's estimates for --arch, by the times of another run's candidates in --times (those of regret,
            or entries as cache/tuned has them, which are the fastest only: what else was measured was no faster than the last of them)
   online   on a GPU: ten problems, a thousand executions of an ONLINE plan whose kernels are compiled, and of the best plan that a search
@@ -245,13 +246,30 @@ def replayed(told, known):
             'estimate_was': told['estimated'], 'least': ordered[-1] / ordered[0] - 1}
 
 
-def replay(options, problems):
-    known, some, rows = {}, set(), []
-    for path in options.times:
+def read_all(paths):
+    """The same of several files; the last one's times count."""
+    known, some = {}, set()
+    for path in paths:
         found, kept = read_times(path)
         some |= kept
         for key_, times_ in found.items():
             known[key_] = {**known.get(key_, {}), **times_}
+    return known, some
+
+
+def missing(options, problems):
+    """Those that the files hold no two times of; one alone is a trusted result that took all the time there was."""
+    known, _ = read_all(options.missing)
+    held = {name_ for name_, times_ in known.items() if sum(not isinstance(each, list) for each in times_.values()) > 1}
+    for problem in problems:
+        told = ask(options.stentor, 'explain', problem, '--arch', options.arch, '--cache-dir', ':memory:')
+        if not told or label(told) not in held:
+            yield problem
+
+
+def replay(options, problems):
+    rows = []
+    known, some = read_all(options.times)
     with tempfile.TemporaryDirectory() as folder:
         listed = pathlib.Path(folder, 'problems.json')
         listed.write_text(json.dumps(problems), encoding='utf-8')
@@ -344,6 +362,7 @@ def main():
     parser.add_argument('--seeds', type=pathlib.Path)
     parser.add_argument('--runs', type=pathlib.Path, help='for bench/fit_rates.py')
     parser.add_argument('--times', type=pathlib.Path, nargs='+', default=[], help='regret: where every time goes; replay: where they come from')
+    parser.add_argument('--missing', type=pathlib.Path, nargs='+', default=[], help='times of earlier runs: regret: only what they lack')
     parser.add_argument('--no-measure', action='store_true', help='of regret: without MEASURE')
     parser.add_argument('--pack', type=pathlib.Path, nargs='+', default=[], help='packs that first results may use')
     parser.add_argument('--json', type=pathlib.Path)
@@ -355,6 +374,8 @@ def main():
     else:
         problems = list(expand(json.loads(pathlib.Path(options.list).read_text(encoding='utf-8'))))
     problems = problems[::options.every]
+    if options.missing:
+        problems = list(missing(options, problems))
     counts = options.what not in ('list', 'online')
     if counts:
         print(f'{len(problems)} problems')

@@ -89,6 +89,21 @@ class Planner(unittest.TestCase):
         self.assertEqual(rows, [])
         self.assertIn('4 problems were not measured', said)
 
+    def test_what_is_missing(self):
+        with tempfile.TemporaryDirectory() as folder:
+            held, one = pathlib.Path(folder, 'held.jsonl'), pathlib.Path(folder, 'one.jsonl')
+            self.run_it('regret', '--limit', '40', '--each', '1', '--every', '2', '--no-measure', '--times', held)
+            lines = held.read_text(encoding='utf-8').splitlines()
+            one.write_text(lines[0] + '\n', encoding='utf-8')
+            found = {json.loads(line)['problem'] for line in lines}
+            said, rows = self.run_it('regret', '--limit', '1e-9', '--missing', one)
+            self.assertIn('4 problems', said)
+            said, rows = self.run_it('regret', '--limit', '40', '--each', '1', '--missing', held)
+            self.assertIn(f'{4 - len(found)} problems', said)
+            self.assertEqual(len(found), 2)
+            self.assertEqual(len(rows), 1)
+            self.assertNotIn(rows[0]['problem'], found)
+
     def test_first(self):
         said, rows = self.run_it('first', '--every', '2', '--limit', '40')
         self.assertEqual(len(rows), 2)
