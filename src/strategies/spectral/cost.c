@@ -24,6 +24,8 @@ static const struct {
  * multiprocessor a point. */
 #define CHAIN 5.1e-6
 #define TERMS_OF_TILES 0.4
+/* Rows in six blocks, of tiles that are several along a row, beside those in three or four: 10240^2 in f32, by 2026-11-23-regret-4.md. */
+#define ROWS_OF_MANY 0.8
 #define NARROW_F16 0.5
 /* One step of many taps, columns in parts and rows in three rungs: what bytes come at, over other planes' rate. The timed rows of
  * "Dense taps" in bench/results/2026-11-23-spectral-2.md would have 1.5; but tiles were timed at 0.86 of their estimates, too. */
@@ -48,6 +50,14 @@ static double terms_of_symbol(const stn_task *task, const stn_machine *machine, 
            (rates[!spectral_wide(task)].symbol * machine->flops[STN_UNIT_FMA_F64]);
 }
 
+/* Of the stages of lines, those of rows and of columns that are kept: 10240^2 over 10,000 steps keeps one in twenty (2026-11-23-regret-4.md). Rates of
+ * f64 and of solids were fitted to all of them. */
+static double part_of_stages(const stn_task *task, const spectral_shape *s) {
+    const spectral_choice *c = &s->choice;
+    const double rows = log2(c->length[2]), columns = log2(c->length[1]), kept = c->kept[2] / (0.5 * c->length[2] + 1);
+    return s->last == 0 || spectral_wide(task) ? 1 : (rows + kept * columns) / (rows + columns);
+}
+
 /* Seconds of arithmetic beside all accesses: the stages of lines, the terms of a symbol whose taps are no transform, in f64, or one
  * more transform of each column. */
 static double hidden_by_nothing(const stn_task *task, const stn_machine *machine, const spectral_shape *s,
@@ -57,7 +67,7 @@ static double hidden_by_nothing(const stn_task *task, const stn_machine *machine
     const double stages = e->flops / (machine->flops[e->unit] * (alone ? rates[!wide].alone : rates[!wide].arithmetic));
     const double usual = 3.0 * (double)task->n[1] * WHOLE_COLUMN;
     if (spectral_in_parts(&s->choice)) return stages * (0.5 + spectral_parts_work(&s->choice) / usual);
-    return s->symbol.taps ? 1.5 * stages : stages + terms_of_symbol(task, machine, s);
+    return s->symbol.taps ? 1.5 * stages : stages * part_of_stages(task, s) + terms_of_symbol(task, machine, s);
 }
 
 /* Columns are walked in segments, down a leg; each leg begins with what all its segments need. */
@@ -67,7 +77,8 @@ static double seconds_of_tiles(const stn_task *task, const stn_machine *machine,
     const spectral_choice *c = &s->choice;
     const double rate = machine->flops[wide ? STN_UNIT_FMA_F64 : STN_UNIT_FMA_F32] / 2;
     const double strips = (double)task->batch * s->strips, rows = strips * (double)task->n[1] * c->length[2] / 2;
-    const double row = 2 * rows * (stn_ladder_work(c->length[2] / 2) + PAIRS);
+    const double many = c->row_blocks >= SPECTRAL_MANY && s->strips > 1 && !wide ? ROWS_OF_MANY : 1;
+    const double row = 2 * rows * (stn_ladder_work(c->length[2] / 2) + PAIRS) * many;
     const double transforms = s->symbol.taps ? 3 : 2;
     const double segment =
         c->length[1] * (transforms * stn_ladder_work(c->length[1]) / 2 + tile_rates[!wide].segment / c->length[1]);

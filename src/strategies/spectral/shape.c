@@ -169,6 +169,22 @@ bool spectral_choose(const stn_task *task, const stn_machine *machine, spectral_
     return true;
 }
 
+/* By 2026-11-23-regret-4.md: planes whose rows leave room for one or two blocks on a multiprocessor, and tiles in f32, several along a row. */
+spectral_choice spectral_busier(const stn_task *task, const stn_machine *machine, const spectral_choice *choice) {
+    const int cell = spectral_wide(task) ? 16 : 8;
+    spectral_choice c = *choice;
+    if (task->rank != 2 || choice->parts || task->n[1] == 1) return c;
+    if (spectral_tiled(choice)) {
+        if (task->dtype != STN_F32 || choice->step[1] >= task->n[2] || c.column_lines == 1) return c;
+        c.column_lines /= 2, c.row_blocks = SPECTRAL_MANY, c.column_blocks = 4;
+        return c;
+    }
+    const size_t block = (size_t)(choice->row_lines * (choice->length[2] / 2) * cell);
+    if (c.row_lines > 1 && 3 * block > machine->shared_per_multiprocessor)
+        c.row_lines /= 2, c.row_blocks = 4, c.column_blocks = 2;
+    return c;
+}
+
 bool spectral_columns_fit(const spectral_shape *s) { return s->line[1].lines > 0 && s->line[1].blocks > 0; }
 
 size_t spectral_variants(const stn_task *task, const stn_machine *machine, const spectral_choice *choice,

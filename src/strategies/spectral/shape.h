@@ -74,6 +74,9 @@ bool spectral_settles(const stn_task *task, const spectral_choice *choice, doubl
 void spectral_choose_settling(const stn_task *task, const stn_machine *machine, spectral_choice *choice);
 /* And whether a block has room for it in the choice's own way. */
 bool spectral_settles_as(const stn_task *task, const stn_machine *machine, const spectral_choice *choice);
+/* The same with more blocks on a multiprocessor, where they are plainly faster; else the same. */
+enum { SPECTRAL_MANY = 6 }; /* blocks of rows, in tiles */
+spectral_choice spectral_busier(const stn_task *task, const stn_machine *machine, const spectral_choice *choice);
 /* Other ways to lay out the same, worth measuring; returns how many, at most `most`. */
 size_t spectral_variants(const stn_task *task, const stn_machine *machine, const spectral_choice *choice,
                          spectral_choice *list, size_t most);

@@ -145,6 +145,21 @@ static size_t part_variants(const stn_task *task, const stn_machine *machine, co
     return count;
 }
 
+static bool same_layout(const spectral_choice *a, const spectral_choice *b) {
+    return a->row_lines == b->row_lines && a->column_lines == b->column_lines && a->group == b->group &&
+           a->row_threads == b->row_threads && a->column_threads == b->column_threads &&
+           a->row_blocks == b->row_blocks && a->column_blocks == b->column_blocks;
+}
+
+/* Of a choice, at most `most`; in the place of `taken`, which is one of them, the choice itself. */
+static size_t variants_but(const stn_task *task, const stn_machine *machine, const spectral_choice *choice,
+                           const spectral_choice *taken, spectral_choice *list, size_t most) {
+    const size_t count = spectral_variants(task, machine, choice, list, most);
+    for (size_t i = 0; i < count; i++)
+        if (same_layout(&list[i], taken) && list[i].settles == taken->settles) list[i] = *choice;
+    return count;
+}
+
 static size_t candidates(const stn_task *task, const stn_machine *machine, stn_candidate *list, size_t most) {
     spectral_choice choice;
     char reason[160];
@@ -162,15 +177,18 @@ static size_t candidates(const stn_task *task, const stn_machine *machine, stn_c
     spectral_choice slabs[SLABS]; /* where they are not chosen; then those of other sizes */
     const size_t slab_count = spectral_choose_slabs(task, machine, &whole, &choice, slabs, SLABS);
     const bool parts = spectral_choose_parts(task, machine, &whole, 0, &choice); /* 2D, not beside slabs */
-    list[0] = stn_candidate_of(&choice, sizeof choice);
+    const spectral_choice first = spectral_busier(task, machine, &choice);
+    list[0] = stn_candidate_of(&first, sizeof first);
     size_t count = 1;
     spectral_choice others[OTHERS + PARTS + SLABS]; /* tiles first */
     const size_t tiles = most > 1 ? choose_tiles(task, machine, &whole, others) : 0;
-    const bool early = tiles && plainly_faster(task, machine, &others[0], &choice);
+    const spectral_choice plain = tiles ? others[0] : choice;
+    if (tiles) others[0] = spectral_busier(task, machine, &plain);
+    const bool early = tiles && plainly_faster(task, machine, &others[0], &first);
     if (early) list[count++] = stn_candidate_of(&others[0], sizeof others[0]);
     if (most <= STN_CANDIDATES) return count;
-    size_t more =
-        tiles + spectral_variants(task, machine, early ? &others[0] : &choice, others + tiles, OTHERS - tiles);
+    size_t more = tiles + variants_but(task, machine, early ? &plain : &choice, early ? &others[0] : &first,
+                                       others + tiles, OTHERS - tiles);
     for (size_t i = 0; i < slab_count; i++) others[more++] = slabs[i];
     if (parts) more += part_variants(task, machine, &whole, choice.parts, others + more);
     if (early) memmove(others, others + 1, --more * sizeof *others);
