@@ -84,3 +84,39 @@ Test(sparse_noise, runs_err_by_what_is_predicted) {
         sparse_spectrum_clear(&spectrum);
     }
 }
+
+/* How many of so many runs err by more than is predicted for so many points, and the most beside what is predicted. */
+static int runs_beyond(int points, int runs, double *most) {
+    static const double weights[][3] = {{0.125, 0.75, 0.125}, {0.25, 0.5, 0.25}, {0.6, 0.3, 0.1}};
+    static const int lengths[][2] = {{1, 2}, {1, 20}, {1, 100}, {7, 6}}; /* steps of a launch, launches */
+    int beyond = 0;
+    *most = 0;
+    for (int i = 0; i < runs; i++) {
+        const double *weight = weights[i % 3];
+        const sparse_shape shape = {.fused = lengths[i % 4][0], .launches = lengths[i % 4][1], .parts = 1, .halves = 2};
+        stn_tap taps[3];
+        stn_task task;
+        sparse_spectrum spectrum;
+        make_task(weight, points, taps, &task);
+        cr_assert(sparse_spectrum_make(&task, &spectrum));
+        const double found = run(weight, points, shape.fused, shape.launches);
+        const double beside = found / sparse_noise(&task, &spectrum, &shape, NULL);
+        beyond += beside > 1;
+        *most = fmax(*most, beside);
+        sparse_spectrum_clear(&spectrum);
+    }
+    return beyond;
+}
+
+/* Chance goes further from its mean where there are few points: one run of fifty may go beyond what is predicted. Were it predicted as of
+ * many points, one of ten to seventeen would. */
+Test(sparse_noise, runs_on_few_points_err_by_what_is_predicted) {
+    static const int grids[] = {32, 64, 256, 1024};
+    enum { RUNS = 240 };
+    for (size_t i = 0; i < sizeof grids / sizeof *grids; i++) {
+        double most;
+        const int beyond = runs_beyond(grids[i], RUNS, &most);
+        cr_expect(beyond <= RUNS / 50, "%d points: %d of %d runs err by more than is predicted, by up to %g times",
+                  grids[i], beyond, RUNS, most);
+    }
+}
