@@ -275,11 +275,15 @@ stn_reach stn_reach_find(const stn_task *task, int axis, uint64_t steps, double 
 stn_reach stn_reach_of_all(const stn_task *task, int axis, uint64_t each, uint64_t count, double tail) {
     stn_reach most = {{0, 0}, {0, 0}};
     const bool drifts = count > 1 && !stn_task_mirrored(task, axis);
+    const int64_t steps = (int64_t)(each * count),
+                  furthest[] = {steps * task->reach[axis][0], steps * task->reach[axis][1]};
     for (; count > 0; count -= count > FEW_STEPS || !drifts ? (count + 1) / 2 : (count + 3) / 4) {
         const stn_reach reach = stn_reach_find(task, axis, each * count, tail);
         for (int side = 0; side < 2; side++) most.side[side] = stn_max(most.side[side], reach.side[side]);
     }
-    for (int side = 0; side < 2 && drifts; side++)
-        most.side[side] += (most.side[side] + 15) / 16 + task->reach[axis][side];
+    for (int side = 0; side < 2 && drifts; side++) {
+        const int64_t further = most.side[side] + (most.side[side] + 15) / 16 + task->reach[axis][side];
+        most.side[side] = stn_min(further, furthest[side]); /* no power of the taps goes past that */
+    }
     return most;
 }

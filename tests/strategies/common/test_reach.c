@@ -150,6 +150,8 @@ Test(reach, taps_that_drift_reach_furthest_after_some_steps) {
         stn_task task = task_of(stencil);
         for (uint64_t steps = 1; steps <= 200; steps += 1 + steps / 3) {
             const stn_reach all = stn_reach_of_all(&task, 2, 1, steps, 0x1p-55);
+            for (int side = 0; side < 2; side++)
+                cr_expect_leq(all.side[side], (int64_t)steps * task.reach[2][side], "no step goes so far");
             for (uint64_t t = 1; t <= steps; t++)
                 for (int side = 0; side < 2; side++) {
                     const int64_t own = stn_reach_find(&task, 2, t, 0x1p-55).side[side];
