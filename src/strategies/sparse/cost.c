@@ -25,10 +25,11 @@
  * each other by half a line of memory: their part of the copy bandwidth, how much longer whole lines take, and blocks of half the size (15 taps over 10 steps, 129 taps, of
  * bench/results/2026-11-23-regret-3.md). How much longer separable terms take in 3D: 27 taps in f16
  * took 3.48 and 3.69 ms where 2.53 and 2.55 were expected (bench/results/2026-11-23-planning-2.md); and the part of a plane's copy that solids reach, whose
- * boxes of 27 taps took 3.33 to 4.16 where 2.94 to 3.71 were. */
+ * boxes of 27 taps took 3.33 to 4.16 where 2.94 to 3.71 were. What a launch over lines takes besides, straight from memory
+ * (bench/results/2026-11-23-regret-4.md). */
 static const struct {
     double faster, tensor, memory, abreast, whole, aside, line, apart, straight, second, begin, large, small, twice,
-        once, half, four, smaller, shared, fewer, alone, start, elements, split, brick, solid;
+        once, half, four, smaller, shared, fewer, alone, start, elements, split, brick, solid, begin_line;
 } rates = {.faster = 1.45,
            .tensor = 1,
            .memory = 0.72,
@@ -54,7 +55,8 @@ static const struct {
            .elements = 6,
            .split = 1.2,
            .brick = 1.41,
-           .solid = 0.72};
+           .solid = 0.72,
+           .begin_line = 1.5e-6};
 #define FULL 16.0 /* warps */
 #define FULL_STRAIGHT 24.0
 #define SMALL 4            /* warps of a block */
@@ -190,7 +192,9 @@ static double straight_seconds(const stn_task *task, const stn_machine *machine,
     double memory =
         fmax(2 / rates.straight, (1 + again) / rates.second * fewer * large) * bytes / machine->copy_bandwidth;
     const double untimed = shape->walk > 1 ? UNTIMED : 1;
-    return untimed * (rates.begin + (sparse_splits(task) ? 0.9 * (memory + tensor) : hypot(memory, tensor)));
+    const bool streams = task->rank == 1 && 2 * bytes > (double)machine->l2_bytes; /* shorter lines were not timed */
+    const double begin = streams ? rates.begin_line : rates.begin;
+    return untimed * (begin + (sparse_splits(task) ? 0.9 * (memory + tensor) : hypot(memory, tensor)));
 }
 
 /* A launch of sparse_walk in small blocks. Those that have several tiles copy the next ones while they compute; those with one wait first

@@ -51,11 +51,11 @@ static double terms_of_symbol(const stn_task *task, const stn_machine *machine, 
 }
 
 /* Of the stages of lines, those of rows and of columns that are kept: 10240^2 over 10,000 steps keeps one in twenty (2026-11-23-regret-4.md). Rates of
- * f64 and of solids were fitted to all of them. */
+ * solids were fitted to all of them. */
 static double part_of_stages(const stn_task *task, const spectral_shape *s) {
     const spectral_choice *c = &s->choice;
     const double rows = log2(c->length[2]), columns = log2(c->length[1]), kept = c->kept[2] / (0.5 * c->length[2] + 1);
-    return s->last == 0 || spectral_wide(task) ? 1 : (rows + kept * columns) / (rows + columns);
+    return s->last == 0 ? 1 : (rows + kept * columns) / (rows + columns);
 }
 
 /* Seconds of arithmetic beside all accesses: the stages of lines, the terms of a symbol whose taps are no transform, in f64, or one
