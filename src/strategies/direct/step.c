@@ -133,9 +133,11 @@ static size_t solid_shapes(const stn_task *task, const stn_machine *machine, int
     size_t count = 0;
     bool wide = task->dtype == STN_F64, star = task->pattern == STN_PATTERN_STAR;
     int depth = task->reach[0][0] + task->reach[0][1];
-    if (depth <= 2 && wide && star) shapes[count++] = tile_shape(task, machine, vector, 6, 8, 1, 4, 160);
+    /* 512^3 by walks of 4 and of 8 planes: 0.558 and 0.575 ms, f32 0.277 and 0.301 (bench/results/2026-11-23-regret-4.md); f16 was timed by 8 */
+    const int walk = task->dtype == STN_F16 ? 8 : 4;
+    if (depth <= 2 && wide && star) shapes[count++] = tile_shape(task, machine, vector, 6, walk, 1, 4, 160);
     if (depth <= 2 && wide && !star) shapes[count++] = tile_shape(task, machine, vector, 2, 24, 1, 4, 96);
-    if (depth <= 2 && !wide && star) shapes[count++] = tile_shape(task, machine, vector, 2, 8, 1, 4, 80);
+    if (depth <= 2 && !wide && star) shapes[count++] = tile_shape(task, machine, vector, 2, walk, 1, 4, 80);
     shapes[count++] = tile_shape(task, machine, vector, depth <= 4 ? 2 : 1, 16, 1, 8, depth <= 2 && !wide ? 80 : 0);
     if (depth > 4)
         shapes[count - 1] = tile_shape(task, machine, vector, 1, 32, 1, 8, 0); /* planes beside its own cost */

@@ -98,7 +98,7 @@ static bool plainly_faster(const stn_task *task, const stn_machine *machine, con
 enum { OTHERS = 28, SLABS = 11 }; /* that are worth measuring */
 
 /* Where columns make fewer than three blocks for two multiprocessors, half as many columns a block, as long as that is cheaper: 960 x 896 in f64 in
- * pairs 23.8 us, in fours 27.8; 512 x 512 18.4 one by one, 21.2 in pairs (bench/results/2026-11-23-regret-2.md). */
+ * pairs 23.8 us, in fours 27.8; 512 x 512 18.4 one by one, 21.2 in pairs (bench/results/2026-11-23-regret-2.md), in f32 16.9 and 18.9. */
 static void spread_columns(const stn_task *task, const stn_machine *machine, spectral_choice *choice) {
     while (choice->column_lines > 1) {
         spectral_shape now;
@@ -106,7 +106,7 @@ static void spread_columns(const stn_task *task, const stn_machine *machine, spe
         const double blocks = ceil((double)now.pitch / choice->column_lines) * (double)task->batch * now.legs;
         spectral_choice half = *choice;
         half.column_lines /= 2;
-        if (blocks >= 1.5 * machine->multiprocessors || half.column_lines * (spectral_wide(task) ? 16 : 8) < 16) return;
+        if (blocks >= 1.5 * machine->multiprocessors) return;
         spectral_shape_make(task, machine, &half, false, &now);
         if (!spectral_columns_fit(&now) || seconds_of(task, machine, &half) >= seconds_of(task, machine, choice))
             return;
