@@ -65,8 +65,8 @@ def main():
     options = parser.parse_args()
     problems = read_rows(options.times)
     own = predict_anew(problems, options.told) if options.told else {}
-    print('/* Made by bench/planner_arms.py of candidates\' times on an H200, 23 November 2026: commit 087f222, and of what was not timed then b77e832'
-          '\n * (bench/results/2026-11-23-regret-3.md). */')
+    print('/* Made by bench/planner_arms.py of candidates\' times on an H200, 23 November 2026: commits 52337df and 924a41a'
+          '\n * (bench/results/2026-11-23-regret-4.md). */')
     for name, rows in problems.items():
         extents, dtype = re.match(r'(\S+) (f\d\d) ', name).groups()
         size = math.prod(map(int, extents.split('x'))) * SIZES[dtype]

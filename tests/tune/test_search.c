@@ -301,9 +301,9 @@ Test(search, of_recorded_candidates) {
     double over, mean;
     play_recorded(false, &over, &mean);
     cr_log_info("%.1f%% lose over 2%%, %.2f%% in the mean", 100 * over, 100 * mean);
-    cr_expect_leq(over, 0.14, "%g lose over 2%%", over);
-    cr_expect_leq(mean, 0.018, "%g in the mean", mean);
+    cr_expect_leq(over, 0.08, "%g lose over 2%%", over);
+    cr_expect_leq(mean, 0.014, "%g in the mean", mean);
     play_recorded(true, &over, &mean);
     cr_log_info("compiled late: %.1f%% lose over 2%%, %.2f%% in the mean", 100 * over, 100 * mean);
-    cr_expect_leq(mean, 0.03, "compiled late: %g in the mean", mean);
+    cr_expect_leq(mean, 0.02, "compiled late: %g in the mean", mean);
 }

@@ -4,7 +4,8 @@
 #include "base/arith.h"
 #include "strategies/direct/step.h"
 
-/* Read off some 110 measured candidates of direct_tile and 13 of direct_line on an H200, by bench/results/2026-11-23-estimates.md. Cycles are of a
+/* Read off some 110 measured candidates of direct_tile and 13 of direct_line on an H200, by bench/results/2026-11-23-estimates.md; a line's accesses by
+ * 2026-11-23-regret-4.md. Cycles are of a
  * multiprocessor. Memory and what warps do for it are beside each other: the norm's exponent; a launch also takes what no work hides. */
 static const struct {
     double norm, launch;    /* seconds beside machine->launch_seconds */
@@ -46,7 +47,7 @@ static const struct {
     double any_solid_fixed, any_solid, any_many;
 } other = {.fma = 1,
            .convert = 4.2,
-           .load_cycles = 10,
+           .load_cycles = 8,
            .runs = 1.06,
            .gather = {[STN_F64] = 6.5, [STN_F32] = 4.2, [STN_F16] = 4},
            .gather_solid = 9,
