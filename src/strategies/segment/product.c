@@ -43,10 +43,15 @@ static int tiles(const segment_factors *f) {
 }
 static int last_axis(const segment_factors *f) { return f->n[2] == 1 ? 1 : 2; }
 
-size_t segment_product_shared(const segment_factors *f, stn_dtype dtype) {
+static size_t shared_of(const segment_factors *f, stn_dtype dtype, int rooms) {
     const int pitch = BLOCK * blocks(f, 1) + 4, slice = ROWS * strips(f) * pitch + f->gap;
     const int tops = dtype == STN_F16 ? f->warps : 0;
-    return (size_t)(4 * f->n[2] * slice + tops) * (size_t)stn_max(4, stn_dtype_size(dtype));
+    return (size_t)(rooms * f->n[2] * slice + tops) * (size_t)stn_max(4, stn_dtype_size(dtype));
+}
+size_t segment_product_shared(const segment_factors *f, stn_dtype dtype) { return shared_of(f, dtype, 4); }
+/* Solids stay in one place. */
+size_t segment_torus_shared(const segment_factors *f, stn_dtype dtype) {
+    return shared_of(f, dtype, f->n[2] > 1 ? 2 : 4);
 }
 
 double segment_product_flops(const segment_factors *f, bool even) {

@@ -35,7 +35,7 @@ void segment_torus_points(const segment_torus *tile, int points[3]) {
 }
 
 int64_t segment_torus_count(const stn_task *task, const segment_torus *tile, int64_t counts[3]) {
-    for (int k = 0; k < 3; k++) counts[k] = stn_div_up(task->n[k], tile->useful[k]);
+    for (int k = 0; k < 3; k++) counts[k] = stn_div_up(task->n[k] + (k == 2 ? tile->shift : 0), tile->useful[k]);
     return task->batch * counts[0] * counts[1] * counts[2];
 }
 
@@ -134,7 +134,7 @@ static bool unit_holds(const stn_task *task, const stn_machine *machine, void *o
 }
 static bool shared_holds(const stn_task *task, const stn_machine *machine, void *of) {
     const segment_torus *tile = of;
-    return segment_product_shared(segment_torus_factors(tile->number), task->dtype) <= machine->shared_per_block;
+    return segment_torus_shared(segment_torus_factors(tile->number), task->dtype) <= machine->shared_per_block;
 }
 static bool tiles_hold(const stn_task *task, const stn_machine *machine, void *of) {
     int64_t counts[3];
@@ -143,7 +143,7 @@ static bool tiles_hold(const stn_task *task, const stn_machine *machine, void *o
 }
 static const stn_constraint constraints[] = {
     {"tensor cores", "products of tiles have tensor cores of their type", unit_holds},
-    {"shared memory", "two tiles, and two more on their way, fit a block's shared memory", shared_holds},
+    {"shared memory", "two tiles, and of planes two more on their way, fit a block's shared memory", shared_holds},
     {"tiles", "tiles are counted in 31 bits", tiles_hold},
 };
 
@@ -185,7 +185,7 @@ static void cost_beside(const stn_task *task, const stn_machine *machine, const 
     const double resident =
         (double)machine->multiprocessors *
         fmin(segment_torus_blocks(task, tile), fmax(1, floor((double)machine->shared_per_multiprocessor /
-                                                             (double)segment_product_shared(f, task->dtype))));
+                                                             (double)segment_torus_shared(f, task->dtype))));
     const double turns = ceil(tiles / 2) / resident;
     memset(e, 0, sizeof *e);
     e->unit = segment_product_unit(task->dtype, tile->fragment);
