@@ -50,6 +50,10 @@ struct left {  // of D blocks of 8 indices of the sum: (g, t) (g+8, t) (g, t+4) 
     REAL re[D][4], im[D][4];
 };
 template <int D>
+struct blocks_of {
+    static constexpr int COUNT = D;
+};
+template <int D>
 struct right {  // (t, g) (t+4, g)
     REAL re[D][2], im[D][2];
 };
@@ -295,9 +299,40 @@ __device__ __forceinline__ void add_columns(tile (&y)[BLOCKS_N], const tile (&x)
         add_from_right<D>(y[m], a, b);
     }
 }
+// One of two arrays by themselves: then the other's registers are free meanwhile.
+template <int BLOCKS_N>
+__device__ __forceinline__ void transform_columns_of(REAL (tile::*part)[4], tile (&x)[BLOCKS_N],
+                                                     const right_matrix<HELD, BLOCKS_N> &f) {
+    REAL y[BLOCKS_N][4] = {};
+    const auto add = [&](auto blocks, int j) {
+        constexpr int D = decltype(blocks)::COUNT;
+        REAL a[D][4];
+#pragma unroll
+        for (int d = 0; d < D; d++)
+#pragma unroll
+            for (int e = 0; e < 4; e++) a[d][e] = (x[j + d].*part)[e % 2 * 2 + e / 2];
+#pragma unroll
+        for (int m = 0; m < BLOCKS_N; m++) {
+            right<D> b;
+            f.get(b, j, m);
+            multiply_all<D>(y[m], a, b.re);
+        }
+    };
+#pragma unroll
+    for (int j = 0; j + STEP <= BLOCKS_N; j += STEP) add(blocks_of<STEP>(), j);
+    if (BLOCKS_N % STEP) add(blocks_of<1>(), BLOCKS_N - 1);
+#pragma unroll
+    for (int m = 0; m < BLOCKS_N; m++)
+#pragma unroll
+        for (int e = 0; e < 4; e++) (x[m].*part)[e] = y[m][e];
+}
 // x F
 template <int BLOCKS_N>
 __device__ __forceinline__ void transform_columns(tile (&x)[BLOCKS_N], right_matrix<HELD, BLOCKS_N> &f) {
+    if (HELD && PRODUCT_EVEN) {
+        transform_columns_of(&tile::re, x, f), transform_columns_of(&tile::im, x, f);
+        return;
+    }
     tile y[BLOCKS_N] = {};
     f.again();
 #pragma unroll

@@ -46,81 +46,84 @@ struct area {
     const STORE *in;  // the grid
     STORE *out;
     long long z, y, x;  // of the tile's first input
-    bool there, inside;
 };
+__device__ __forceinline__ area find(const tile_arguments &a, unsigned tile) {
+    const unsigned row = tile / a.by_tiles[2], plane = row / a.by_tiles[1], grid = plane / a.by_tiles[0];
+    const unsigned x = tile - row * a.tiles[2], y = row - plane * a.tiles[1], z = plane - grid * a.tiles[0];
+    return {a.in + grid * a.in_far[2], a.out + grid * a.out_far[2], static_cast<long long>(z) * a.useful[0] - a.before[0],
+            static_cast<long long>(y) * a.useful[1] - a.before[1], static_cast<long long>(x) * a.useful[2] - a.before[2]};
+}
 __device__ __forceinline__ bool inside(long long from, int length, long long n) {
     return from >= 0 && from + length <= n;
 }
-__device__ __forceinline__ area find(const tile_arguments &a, unsigned tile) {
-    const bool there = tile < a.all;
-    if (!there) tile = 0;
-    const unsigned row = tile / a.by_tiles[2], plane = row / a.by_tiles[1], grid = plane / a.by_tiles[0];
-    const unsigned x = tile - row * a.tiles[2], y = row - plane * a.tiles[1], z = plane - grid * a.tiles[0];
-    area s = {a.in + grid * a.in_far[2],
-              a.out + grid * a.out_far[2],
-              static_cast<long long>(z) * a.useful[0] - a.before[0],
-              static_cast<long long>(y) * a.useful[1] - a.before[1],
-              static_cast<long long>(x) * a.useful[2] - a.before[2],
-              there,
-              false};
-    s.inside = there && inside(s.z, N3, a.n[0]) && inside(s.y, N1, a.n[1]) && inside(s.x, N2, a.n[2]);
-    return s;
+__device__ __forceinline__ bool inside(const tile_arguments &a, const area &s) {
+    return inside(s.z, N3, a.n[0]) && inside(s.y, N1, a.n[1]) && inside(s.x, N2, a.n[2]);
 }
 
 // ---- inputs
 
-// A thread's column of a pair of tiles: rows from `row` on.
-struct column {
-    area s;
-    int x, row, room;  // room: of the tile's, in cells; row: past the last one where a thread has none
+// A thread's column of a pair of tiles.
+struct inputs {
+    const STORE *from;  // of slice 0, of this thread's first row, in a tile that sees no side; else none
+    unsigned tile;
+    int row, cell;  // its first row, past the last one where it has none; its column in both rooms
 };
-__device__ __forceinline__ column find_inputs(const tile_arguments &a, unsigned tile, int t) {
-    const int i = t % (2 * N2), row = t / (2 * N2), second = i >= N2;
-    return {find(a, tile + second), i - second * N2, row < ROWS_AT_ONCE ? row : N1, second * ROOM};
+__device__ __forceinline__ inputs find_inputs(const tile_arguments &a, unsigned tile, int t) {
+    const int i = t % (2 * N2), row = t / (2 * N2), second = i >= N2, x = i - second * N2;
+    inputs c = {nullptr, tile + second, row < ROWS_AT_ONCE ? row : N1, second * ROOM + x};
+    if (c.tile >= a.all) return c;
+    const area s = find(a, c.tile);
+    if (inside(a, s)) c.from = s.in + s.z * a.in_far[0] + (s.y + row) * a.in_far[1] + s.x + x;
+    return c;
 }
-// Where the grid's extension has a row's input, of `z` and `x` that were found before; below 0: it is 0.
-__device__ __forceinline__ folded source_of(const tile_arguments &a, const column &c, const folded &z, const folded &x,
-                                            int row) {
-    const folded y = extend_by<Y_SIDE_LOW, Y_SIDE_HIGH>(c.s.y + row, a.n[1]);
-    if (z.index < 0 || y.index < 0 || x.index < 0) return {-1, false};
-    return {z.index * a.in_far[0] + y.index * a.in_far[1] + x.index, (z.minus != y.minus) != x.minus};
+// Where the grid's extension has the inputs of a slice's column; below 0: they are 0.
+struct line {
+    const STORE *in;
+    folded z, x;
+    long long y;  // of row 0
+};
+__device__ __forceinline__ line find_line(const tile_arguments &a, const inputs &c, int slice) {
+    const area s = find(a, c.tile);
+    const int x = c.cell < ROOM ? c.cell : c.cell - ROOM;
+    return {s.in, extend_by<Z_SIDE_LOW, Z_SIDE_HIGH>(s.z + slice, a.n[0]),
+            extend_by<X_SIDE_LOW, X_SIDE_HIGH>(s.x + x, a.n[2]), s.y};
 }
-__device__ __forceinline__ folded source_along_x(const tile_arguments &a, const column &c) {
-    return extend_by<X_SIDE_LOW, X_SIDE_HIGH>(c.s.x + c.x, a.n[2]);
-}
-__device__ __forceinline__ folded source_along_z(const tile_arguments &a, const column &c, int slice) {
-    return extend_by<Z_SIDE_LOW, Z_SIDE_HIGH>(c.s.z + slice, a.n[0]);
+__device__ __forceinline__ folded source_of(const tile_arguments &a, const line &l, int row) {
+    const folded y = extend_by<Y_SIDE_LOW, Y_SIDE_HIGH>(l.y + row, a.n[1]);
+    if (l.z.index < 0 || y.index < 0 || l.x.index < 0) return {-1, false};
+    return {l.z.index * a.in_far[0] + y.index * a.in_far[1] + l.x.index, (l.z.minus != y.minus) != l.x.minus};
 }
 // A slice's inputs start on their way to both rooms; their sign is for later.
-__device__ __forceinline__ void fetch(const tile_arguments &a, const column &c, REAL *rooms, int slice) {
-    REAL *const to = rooms + c.room + slice * SLICE + c.x;
-    if (c.s.inside) {
-        const STORE *from = c.s.in + (c.s.z + slice) * a.in_far[0] + (c.s.y + c.row) * a.in_far[1] + c.s.x + c.x;
+__device__ __forceinline__ void fetch(const tile_arguments &a, const inputs &c, REAL *rooms, int slice) {
+    REAL *const to = rooms + c.cell + slice * SLICE;
+    if (c.from) {
+        const STORE *from = c.from + slice * a.in_far[0];
 #pragma unroll 8
         for (int row = c.row; row < N1; row += ROWS_AT_ONCE, from += ROWS_AT_ONCE * a.in_far[1])
             copy_element(to + row * PITCH, from);
-    } else {
-        const folded z = source_along_z(a, c, slice), x = source_along_x(a, c);
+        return;
+    }
+    const bool there = c.tile < a.all;
+    const line l = find_line(a, c, slice);
 #pragma unroll 1
-        for (int row = c.row; row < N1; row += ROWS_AT_ONCE) {
-            const folded from = c.s.there ? source_of(a, c, z, x, row) : folded{-1, false};
-            if (from.index < 0)
-                to[row * PITCH] = REAL(0);
-            else
-                copy_element(to + row * PITCH, c.s.in + from.index);
-        }
+    for (int row = c.row; row < N1; row += ROWS_AT_ONCE) {
+        const folded from = there ? source_of(a, l, row) : folded{-1, false};
+        if (from.index < 0)
+            to[row * PITCH] = REAL(0);
+        else
+            copy_element(to + row * PITCH, l.in + from.index);
     }
 }
 // Past an odd side the grid is minus its mirror image; less what is past constant sides. A thread changes what it has fetched itself.
 constexpr bool ODD = is_odd(Z_SIDE_LOW) || is_odd(Z_SIDE_HIGH) || is_odd(Y_SIDE_LOW) || is_odd(Y_SIDE_HIGH) ||
                      is_odd(X_SIDE_LOW) || is_odd(X_SIDE_HIGH);
-__device__ __forceinline__ void change(const tile_arguments &a, const column &c, REAL *rooms, int slice) {
-    if (!c.s.there || c.s.inside) return;
-    REAL *const at = rooms + c.room + slice * SLICE + c.x;
-    const folded z = source_along_z(a, c, slice), x = source_along_x(a, c);
+__device__ __forceinline__ void change(const tile_arguments &a, const inputs &c, REAL *rooms, int slice) {
+    if (c.from || c.tile >= a.all) return;
+    REAL *const at = rooms + c.cell + slice * SLICE;
+    const line l = find_line(a, c, slice);
 #pragma unroll 1
     for (int row = c.row; row < N1; row += ROWS_AT_ONCE) {
-        const folded from = source_of(a, c, z, x, row);
+        const folded from = source_of(a, l, row);
         if (from.index < 0) continue;
         const REAL value = TORUS_SHIFTED ? at[row * PITCH] - a.past : at[row * PITCH];
         at[row * PITCH] = from.minus ? -value : value;
@@ -129,23 +132,38 @@ __device__ __forceinline__ void change(const tile_arguments &a, const column &c,
 
 // ---- outputs
 
-// Of two neighbours a row's outputs lie side by side in memory: threads have them so.
-__device__ __forceinline__ column find_outputs(const tile_arguments &a, unsigned tile, int t) {
-    const int i = t % (2 * N2), row = t / (2 * N2), second = i >= a.useful[2];
-    column c = {find(a, tile + second), a.lead[2] + i - second * a.useful[2], a.lead[1] + row, second * ROOM};
-    const long long x = c.s.x + c.x;
-    if (row >= ROWS_AT_ONCE || i >= 2 * a.useful[2] || !c.s.there || x < 0 || x >= a.n[2]) c.row = N1;
-    return c;
+// A thread's column of outputs. Of two neighbours a row's lie side by side in memory: threads have them so.
+struct outputs {
+    STORE *to;               // of slice 0 and row 0
+    int row, rows, last_slice;  // from row to before `rows`
+    int cell;
+    bool sees_side;
+};
+__device__ __forceinline__ int outputs_end(const tile_arguments &a, int axis, long long from) {
+    return static_cast<int>(min(static_cast<long long>(a.lead[axis] + a.useful[axis]), a.n[axis] - from));
 }
-__device__ __forceinline__ void give(const tile_arguments &a, const column &c, const REAL *rooms, int slice,
+__device__ __forceinline__ outputs find_outputs(const tile_arguments &a, unsigned tile, int t) {
+    const int i = t % (2 * N2), row = t / (2 * N2), second = i >= a.useful[2];
+    if (row >= ROWS_AT_ONCE || i >= 2 * a.useful[2] || tile + second >= a.all) return {nullptr, 0, 0, 0, 0, false};
+    const area s = find(a, tile + second);
+    const int column = a.lead[2] + i - second * a.useful[2];
+    const long long x = s.x + column;
+    if (x < 0 || x >= a.n[2]) return {nullptr, 0, 0, 0, 0, false};
+    return {s.out + s.z * a.out_far[0] + s.y * a.out_far[1] + x,
+            a.lead[1] + row,
+            outputs_end(a, 1, s.y),
+            outputs_end(a, 0, s.z),
+            second * ROOM + column,
+            TORUS_SHIFTED && !inside(a, s)};
+}
+__device__ __forceinline__ void give(const tile_arguments &a, const outputs &c, const REAL *rooms, int slice,
                                      REAL scale) {
-    if (slice < a.lead[0] || slice >= a.lead[0] + a.useful[0] || c.s.z + slice >= a.n[0]) return;
-    const REAL past = TORUS_SHIFTED && !c.s.inside ? a.past : REAL(0);
-    const REAL *const from = rooms + c.room + slice * SLICE + c.x;
-    const int last = static_cast<int>(min(static_cast<long long>(a.lead[1] + a.useful[1]), a.n[1] - c.s.y));
-    STORE *to = c.s.out + (c.s.z + slice) * a.out_far[0] + (c.s.y + c.row) * a.out_far[1] + c.s.x + c.x;
+    if (slice < a.lead[0] || slice >= c.last_slice) return;
+    const REAL past = c.sees_side ? a.past : REAL(0);
+    const REAL *const from = rooms + c.cell + slice * SLICE;
+    STORE *to = c.to + slice * a.out_far[0] + c.row * a.out_far[1];
 #pragma unroll 4
-    for (int row = c.row; row < last; row += ROWS_AT_ONCE, to += ROWS_AT_ONCE * a.out_far[1]) {
+    for (int row = c.row; row < c.rows; row += ROWS_AT_ONCE, to += ROWS_AT_ONCE * a.out_far[1]) {
         const REAL value = SCALED ? from[row * PITCH] * scale : from[row * PITCH];
         *to = narrow<STORE>(TORUS_SHIFTED ? value + past : value);
     }
@@ -160,7 +178,7 @@ __device__ __forceinline__ void wait_for_team() {
         __syncwarp();
 }
 __device__ __forceinline__ void fetch_all(const tile_arguments &a, unsigned tile, REAL *rooms, int t, int warp) {
-    const column c = find_inputs(a, tile, t);
+    const inputs c = find_inputs(a, tile, t);
 #pragma unroll 1
     for (int slice = first_slice(warp); slice < N3; slice += WARPS) fetch(a, c, rooms, slice);
     copy_async_commit();
@@ -169,7 +187,7 @@ __device__ __forceinline__ void fetch_all(const tile_arguments &a, unsigned tile
 __device__ __forceinline__ void receive(const tile_arguments &a, unsigned tile, REAL *rooms, int t, int warp) {
     copy_async_wait<0>();
     if (ODD || TORUS_SHIFTED) {
-        const column c = find_inputs(a, tile, t);
+        const inputs c = find_inputs(a, tile, t);
 #pragma unroll 1
         for (int slice = first_slice(warp); slice < N3; slice += WARPS) change(a, c, rooms, slice);
     }
@@ -202,13 +220,14 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) segment_torus(cons
             middle(f, a.symbol, work, lane, warp);
             __syncthreads();
         }
-        const column outputs = find_outputs(a, tile, t), next = find_inputs(a, tile + 2 * gridDim.x, t);
+        const outputs given = find_outputs(a, tile, t);
+        const inputs next = find_inputs(a, tile + 2 * gridDim.x, t);
         before_slices(f, strip_of(warp), lane);
 #pragma unroll 1
         for (int slice = first_slice(warp); slice < N3; slice += WARPS) {
             back_slice(f, work, slice, lane, warp);
             wait_for_team();
-            give(a, outputs, work, slice, scale.out);
+            give(a, given, work, slice, scale.out);
             if (!IN_PLACE) continue;
             __syncwarp();
             fetch(a, next, raw, slice);
