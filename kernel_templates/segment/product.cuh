@@ -2,8 +2,8 @@
 //
 //                 n2 ->              a slice n3: rows of PITCH cells, of which N1 x N2 are points; ROW_STRIPS of 16 rows. Slices lie SLICE_GAP
 //     n1  | 0 .  .  .                further apart, so that the four rows by four columns that half a warp reads for a fragment, or
-//      |  | .  1  .  .               writes, do not meet in a bank.
-//      v  | .  .  2  .
+//      |  | .  1  .  .               writes, do not meet in a bank. Where whole sectors of 4 cells are copied, slices begin at such: then
+//      v  | .  .  2  .               even ones lie before odd ones, for a lane has two neighbours of an accumulator's columns.
 //
 //     a warp, a strip       (F1 X) F2     left factor F1, then right factor F2: an accumulator is the next product's left factor
 //     a warp, 16 (k1, k2)   ((Y F3) K^f) F3      both ways in registers
@@ -30,6 +30,8 @@ constexpr int N1 = PRODUCT_1, N2 = PRODUCT_2, N3 = PRODUCT_3, LENGTH = N1 * N2 *
 constexpr int BLOCKS_1 = (N1 + 7) / 8, BLOCKS_2 = (N2 + 7) / 8, BLOCKS_3 = (N3 + 7) / 8;  // of 8
 constexpr int ROW_STRIPS = (N1 + 15) / 16;
 constexpr int PITCH = 8 * BLOCKS_2 + 4, SLICE = 16 * ROW_STRIPS * PITCH + SLICE_GAP, ROOM = N3 * SLICE;
+constexpr bool EVEN_FIRST = SLICE_GAP % 4 == 0;
+constexpr int slice_at(int n3) { return (EVEN_FIRST ? n3 / 2 + n3 % 2 * ((N3 + 1) / 2) : n3) * SLICE; }
 constexpr int STACKS = BLOCKS_2 == 2 ? N1 : (N1 + 1) / 2;  // of 16 pairs (k1, k2)
 constexpr int RUN = 64;                                    // numbers of a warp's access, two a lane
 constexpr int PARTS = PRODUCT_EVEN ? 1 : 2;                // of a matrix: real, imaginary
@@ -236,7 +238,7 @@ __device__ __forceinline__ matrices find_matrices(const REAL *operands, int warp
     f.from = operands;
     if (KEPT) {
         load_slices(f, N3 == 1 ? warp : 0, lane);
-        f.third.load(f.from + OPERAND_2, lane); // the same: the compiler keeps one
+        f.third.load(f.from + OPERAND_2, lane);  // the same: the compiler keeps one
     }
     return f;
 }
@@ -384,14 +386,14 @@ __device__ __forceinline__ void forward_slice(matrices &f, const REAL *symbol, c
                                               int lane, int warp, REAL scale) {
     const int strip = strip_of(warp);
     tile c[BLOCKS_2];
-    transform_rows(c, raw + slice * SLICE, raw + ROOM + slice * SLICE, f.first, lane, scale);
+    transform_rows(c, raw + slice_at(slice), raw + ROOM + slice_at(slice), f.first, lane, scale);
     transform_columns(c, f.second);
     if (N3 == 1) {
         times_symbol(c, symbol + strip * BLOCKS_2 * SYMBOLS, lane);
         transform_columns(c, f.second);
     }
     if (ROW_STRIPS == 1) __syncwarp();
-    put(c, work + slice * SLICE, work + ROOM + slice * SLICE, strip, lane);
+    put(c, work + slice_at(slice), work + ROOM + slice_at(slice), strip, lane);
 }
 __device__ __forceinline__ void forward(matrices &f, const REAL *symbol, const REAL *raw, REAL *work, int lane,
                                         int warp, REAL scale) {
@@ -405,7 +407,7 @@ __device__ __forceinline__ void middle(matrices &f, const REAL *symbol, REAL *wo
     const auto cell = [&](int i, int j, int e) {
         const int column = 8 * j + lane % 4 * 2 + e % 2, g = lane / 4;
         const int row = BLOCKS_2 == 2 ? i * PITCH + g + e / 2 * 8 : (2 * i + e / 2) * PITCH + g;
-        return column < N3 ? row + column * SLICE : -1;
+        return column < N3 ? row + slice_at(8 * j + e % 2) + lane % 4 * (EVEN_FIRST ? SLICE : 2 * SLICE) : -1;
     };
     before_middle(f, lane);
 #pragma unroll 1
@@ -429,7 +431,7 @@ __device__ __forceinline__ void middle(matrices &f, const REAL *symbol, REAL *wo
 }
 __device__ __forceinline__ void back_slice(matrices &f, REAL *work, int slice, int lane, int warp) {
     tile c[BLOCKS_2];
-    transform_rows(c, work + slice * SLICE, work + ROOM + slice * SLICE, f.first, lane, REAL(1));
+    transform_rows(c, work + slice_at(slice), work + ROOM + slice_at(slice), f.first, lane, REAL(1));
     if (N3 > 1) transform_columns(c, f.second);
     if (ROW_STRIPS > 1)  // all have read it: of other strips too
         __syncthreads();
@@ -440,7 +442,7 @@ __device__ __forceinline__ void back_slice(matrices &f, REAL *work, int slice, i
         for (int e = 0; e < 4; e++)
             if (N2 / 8 * 8 + lane % 4 * 2 + e % 2 >= N2) c[N2 / 8].re[e] = c[N2 / 8].im[e] = REAL(0);
     }
-    put(c, work + (PRODUCT_EVEN ? 0 : ROOM) + slice * SLICE, work + (PRODUCT_EVEN ? ROOM : 0) + slice * SLICE,
+    put(c, work + (PRODUCT_EVEN ? 0 : ROOM) + slice_at(slice), work + (PRODUCT_EVEN ? ROOM : 0) + slice_at(slice),
         strip_of(warp), lane);
 }
 // What follows `forward` once all warps are through: by all of a block, who wait for each other at the end.

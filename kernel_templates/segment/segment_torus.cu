@@ -50,8 +50,9 @@ struct area {
 __device__ __forceinline__ area find(const tile_arguments &a, unsigned tile) {
     const unsigned row = tile / a.by_tiles[2], plane = row / a.by_tiles[1], grid = plane / a.by_tiles[0];
     const unsigned x = tile - row * a.tiles[2], y = row - plane * a.tiles[1], z = plane - grid * a.tiles[0];
-    return {a.in + grid * a.in_far[2], a.out + grid * a.out_far[2], static_cast<long long>(z) * a.useful[0] - a.before[0],
-            static_cast<long long>(y) * a.useful[1] - a.before[1], static_cast<long long>(x) * a.useful[2] - a.before[2]};
+    return {
+        a.in + grid * a.in_far[2], a.out + grid * a.out_far[2], static_cast<long long>(z) * a.useful[0] - a.before[0],
+        static_cast<long long>(y) * a.useful[1] - a.before[1], static_cast<long long>(x) * a.useful[2] - a.before[2]};
 }
 __device__ __forceinline__ bool inside(long long from, int length, long long n) {
     return from >= 0 && from + length <= n;
@@ -95,7 +96,7 @@ __device__ __forceinline__ folded source_of(const tile_arguments &a, const line 
 }
 // A slice's inputs start on their way to both rooms; their sign is for later.
 __device__ __forceinline__ void fetch(const tile_arguments &a, const inputs &c, REAL *rooms, int slice) {
-    REAL *const to = rooms + c.cell + slice * SLICE;
+    REAL *const to = rooms + c.cell + slice_at(slice);
     if (c.from) {
         const STORE *from = c.from + slice * a.in_far[0];
 #pragma unroll 8
@@ -119,7 +120,7 @@ constexpr bool ODD = is_odd(Z_SIDE_LOW) || is_odd(Z_SIDE_HIGH) || is_odd(Y_SIDE_
                      is_odd(X_SIDE_LOW) || is_odd(X_SIDE_HIGH);
 __device__ __forceinline__ void change(const tile_arguments &a, const inputs &c, REAL *rooms, int slice) {
     if (c.from || c.tile >= a.all) return;
-    REAL *const at = rooms + c.cell + slice * SLICE;
+    REAL *const at = rooms + c.cell + slice_at(slice);
     const line l = find_line(a, c, slice);
 #pragma unroll 1
     for (int row = c.row; row < N1; row += ROWS_AT_ONCE) {
@@ -134,7 +135,7 @@ __device__ __forceinline__ void change(const tile_arguments &a, const inputs &c,
 
 // A thread's column of outputs. Of two neighbours a row's lie side by side in memory: threads have them so.
 struct outputs {
-    STORE *to;               // of slice 0 and row 0
+    STORE *to;                  // of slice 0 and row 0
     int row, rows, last_slice;  // from row to before `rows`
     int cell;
     bool sees_side;
@@ -160,7 +161,7 @@ __device__ __forceinline__ void give(const tile_arguments &a, const outputs &c, 
                                      REAL scale) {
     if (slice < a.lead[0] || slice >= c.last_slice) return;
     const REAL past = c.sees_side ? a.past : REAL(0);
-    const REAL *const from = rooms + c.cell + slice * SLICE;
+    const REAL *const from = rooms + c.cell + slice_at(slice);
     STORE *to = c.to + slice * a.out_far[0] + c.row * a.out_far[1];
 #pragma unroll 4
     for (int row = c.row; row < c.rows; row += ROWS_AT_ONCE, to += ROWS_AT_ONCE * a.out_far[1]) {

@@ -23,8 +23,8 @@ static const segment_factors products[SEGMENT_PRODUCTS] = {
 /* Whole fragments along y and x, but for what more columns would take of registers: a warp holds 16 rows of them twice. Solids of 16^3
  * just fill the shared memory of an A100. */
 static const segment_factors tiles_of[SEGMENT_TORI] = {{{16, 16, 1}, 1, 0}, {{32, 32, 1}, 2, 0}, {{48, 40, 1}, 3, 0},
-                                                       {{64, 48, 1}, 4, 0}, {{8, 9, 10}, 4, 6},  {{16, 8, 16}, 8, 6},
-                                                       {{16, 16, 8}, 8, 6}, {{16, 16, 16}, 8, 6}};
+                                                       {{64, 48, 1}, 4, 0}, {{8, 9, 10}, 4, 4},  {{16, 8, 16}, 8, 4},
+                                                       {{16, 16, 8}, 8, 4}, {{16, 16, 16}, 8, 4}};
 
 const segment_factors *segment_factors_of(int first) { return first < 0 ? &products[-1 - first] : NULL; }
 const segment_factors *segment_torus_factors(int number) { return &tiles_of[number]; }

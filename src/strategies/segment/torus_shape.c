@@ -216,8 +216,8 @@ static void cost_beside(const stn_task *task, const stn_machine *machine, const 
     const double size = (double)stn_dtype_size(task->dtype), length = f->n[0] * f->n[1] * f->n[2];
     const double resident =
         (double)machine->multiprocessors *
-        fmin(segment_torus_blocks(task, tile), fmax(1, floor((double)machine->shared_per_multiprocessor /
-                                                             (double)segment_torus_shared(f, task->dtype))));
+        fmin(segment_torus_blocks(task, tile),
+             fmax(1, floor((double)machine->shared_per_multiprocessor / (double)segment_torus_shared(f, task->dtype))));
     const double turns = ceil(tiles / 2) / resident;
     memset(e, 0, sizeof *e);
     e->unit = segment_product_unit(task->dtype, tile->fragment);
@@ -318,7 +318,8 @@ size_t segment_torus_search(const stn_task *task, const stn_machine *machine, se
         int64_t low[3], high[3];
         stn_reach reach[3];
         if (tile.fused == last) continue;
-        last = tile.fused, tile.launches = (int)stn_div_up((int64_t)task->steps, last); /* the fewest of so many steps */
+        last = tile.fused,
+        tile.launches = (int)stn_div_up((int64_t)task->steps, last); /* the fewest of so many steps */
         if (tile.fused * growth > (task->dtype == STN_F64 ? 290 : 36)) continue;
         if (tile.margins && (tile.fused > MOST_MARGIN || !stn_faces_interior(task, tile.fused, low, high))) continue;
         if (SEGMENT_SURELY * spread * sqrt(tile.fused) > LONGEST) continue;
