@@ -40,7 +40,7 @@ constexpr bool IN_PLACE = N3 > 1;
 static_assert(is_given(((IN_PLACE ? 2 : 4) * ROOM + TOPS) * sizeof(REAL)), "segment_torus_shared of segment/product.c");
 constexpr int TEAM = IN_PLACE ? 32 : THREADS;  // threads of a slice
 constexpr int ROWS_AT_ONCE = TEAM / (2 * N2);  // of both tiles side by side
-static_assert(ROWS_AT_ONCE > 0, "a team has a row of two tiles");
+static_assert(ROWS_AT_ONCE > 0 && N1 % ROWS_AT_ONCE == 0, "a team has rows of two tiles");
 
 struct area {
     const STORE *in;  // the grid
@@ -99,9 +99,10 @@ __device__ __forceinline__ void fetch(const tile_arguments &a, const inputs &c, 
     REAL *const to = rooms + c.cell + slice_at(slice);
     if (c.from) {
         const STORE *from = c.from + slice * a.in_far[0];
-#pragma unroll 8
-        for (int row = c.row; row < N1; row += ROWS_AT_ONCE, from += ROWS_AT_ONCE * a.in_far[1])
-            copy_element(to + row * PITCH, from);
+        const long long far = ROWS_AT_ONCE * a.in_far[1];
+        if (c.row >= ROWS_AT_ONCE) return;
+#pragma unroll 16
+        for (int row = 0; row < N1; row += ROWS_AT_ONCE, from += far) copy_element(to + (c.row + row) * PITCH, from);
         return;
     }
     const bool there = c.tile < a.all;
