@@ -21,7 +21,8 @@ enum { STEPS = sizeof steps_of / sizeof *steps_of };
 /* Whose, and words of the candidate's name. */
 static const struct {
     const char *strategy, *words;
-} forms[] = {{"segment", "tiles of 32 x 32"},
+} forms[] = {{"segment", "tiles of 16 x 16 points"},
+             {"segment", "tiles of 32 x 32"},
              {"segment", "tiles of 48 x 40"},
              {"segment", "tiles of 64 x 48"},
              {"segment", "tiles of 16 x 16 x 16"},

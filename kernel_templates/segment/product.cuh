@@ -2,8 +2,8 @@
 //
 //                 n2 ->              a slice n3: rows of PITCH cells, of which N1 x N2 are points; ROW_STRIPS of 16 rows. Slices lie SLICE_GAP
 //     n1  | 0 .  .  .                further apart, so that the four rows by four columns that half a warp reads for a fragment, or
-//      |  | .  1  .  .               writes, do not meet in a bank.
-//      v  | .  .  2  .
+//      |  | .  1  .  .               writes, do not meet in a bank. Where whole sectors of 4 cells are copied, slices begin at such: then
+//      v  | .  .  2  .               even ones lie before odd ones, for a lane has two neighbours of an accumulator's columns.
 //
 //     a warp, a strip       (F1 X) F2     left factor F1, then right factor F2: an accumulator is the next product's left factor
 //     a warp, 16 (k1, k2)   ((Y F3) K^f) F3      both ways in registers
@@ -30,6 +30,8 @@ constexpr int N1 = PRODUCT_1, N2 = PRODUCT_2, N3 = PRODUCT_3, LENGTH = N1 * N2 *
 constexpr int BLOCKS_1 = (N1 + 7) / 8, BLOCKS_2 = (N2 + 7) / 8, BLOCKS_3 = (N3 + 7) / 8;  // of 8
 constexpr int ROW_STRIPS = (N1 + 15) / 16;
 constexpr int PITCH = 8 * BLOCKS_2 + 4, SLICE = 16 * ROW_STRIPS * PITCH + SLICE_GAP, ROOM = N3 * SLICE;
+constexpr bool EVEN_FIRST = SLICE_GAP % 4 == 0;
+constexpr int slice_at(int n3) { return (EVEN_FIRST ? n3 / 2 + n3 % 2 * ((N3 + 1) / 2) : n3) * SLICE; }
 constexpr int STACKS = BLOCKS_2 == 2 ? N1 : (N1 + 1) / 2;  // of 16 pairs (k1, k2)
 constexpr int RUN = 64;                                    // numbers of a warp's access, two a lane
 constexpr int PARTS = PRODUCT_EVEN ? 1 : 2;                // of a matrix: real, imaginary
@@ -48,6 +50,10 @@ struct tile {  // an accumulator: (g, 2t) (g, 2t+1) (g+8, 2t) (g+8, 2t+1)
 template <int D>
 struct left {  // of D blocks of 8 indices of the sum: (g, t) (g+8, t) (g, t+4) (g+8, t+4)
     REAL re[D][4], im[D][4];
+};
+template <int D>
+struct blocks_of {
+    static constexpr int COUNT = D;
 };
 template <int D>
 struct right {  // (t, g) (t+4, g)
@@ -144,16 +150,113 @@ __device__ __forceinline__ void load_four(REAL (&to)[4], const REAL *from) {
 constexpr int STEP = PRODUCT_PARTS ? 2 : 1;  // blocks of a product
 constexpr bool SCALED = sizeof(STORE) == 2;  // numbers are, on their way in
 
-// c += F1 X of a strip, blocks s to s + D - 1 of the sum. f, re, im: this lane's.
+// Small matrices stay in registers: through a phase of several slices, or (KEPT) through the whole run, where axes share one. Others are
+// read where they are used, from the first-level cache, which is the pipe that shared memory has too.
+constexpr bool HELD = BLOCKS_1 <= 2 && BLOCKS_2 <= 2 && BLOCKS_3 <= 2;
+constexpr bool KEPT = HELD && PRODUCT_EVEN && (N3 == 1 || N3 == N2);
+
 template <int D>
-__device__ __forceinline__ void add_rows(tile (&c)[BLOCKS_2], const REAL *f, const REAL *re, const REAL *im, int s,
-                                         REAL scale) {
-    left<D> a;
+__device__ __forceinline__ void read_rows(left<D> &a, const REAL *from) {
 #pragma unroll
     for (int d = 0; d < D; d++) {
-        load_four(a.re[d], f + (s + d) * PARTS * 2 * RUN);
-        if (PARTS == 2) load_four(a.im[d], f + ((s + d) * 2 + 1) * 2 * RUN);
+        load_four(a.re[d], from + d * PARTS * 2 * RUN);
+        if (PARTS == 2) load_four(a.im[d], from + (d * 2 + 1) * 2 * RUN);
     }
+}
+template <int D>
+__device__ __forceinline__ void read_columns(right<D> &b, const REAL *from, int far) {
+#pragma unroll
+    for (int d = 0; d < D; d++) {
+        load_run(b.re[d], from + d * far * PARTS * RUN);
+        if (PARTS == 2) load_run(b.im[d], from + d * far * PARTS * RUN + RUN);
+    }
+}
+// A factor F_i on the left, of a strip, and one on the right: its rows are in the order in which accumulators hold columns. `again`
+// before each use.
+template <bool>
+struct left_matrix {
+    left<BLOCKS_1> all;
+    __device__ __forceinline__ void load(const REAL *from, int lane) { read_rows(all, from + 2 * lane); }
+    __device__ __forceinline__ void again() {}
+    template <int D>
+    __device__ __forceinline__ void get(left<D> &a, int s) const {
+#pragma unroll
+        for (int d = 0; d < D; d++)
+#pragma unroll
+            for (int e = 0; e < 4; e++) a.re[d][e] = all.re[s + d][e], a.im[d][e] = all.im[s + d][e];
+    }
+};
+template <>
+struct left_matrix<false> {
+    const REAL *all;
+    int at;
+    __device__ __forceinline__ void load(const REAL *from, int lane) { all = from, at = 2 * lane; }
+    __device__ __forceinline__ void again() { keep_here(at); }
+    template <int D>
+    __device__ __forceinline__ void get(left<D> &a, int s) const {
+        read_rows(a, all + at + s * PARTS * 2 * RUN);
+    }
+};
+template <bool, int BLOCKS_N>
+struct right_matrix {
+    right<BLOCKS_N> all[BLOCKS_N];  // by columns
+    __device__ __forceinline__ void load(const REAL *from, int lane) {
+#pragma unroll
+        for (int m = 0; m < BLOCKS_N; m++) read_columns(all[m], from + m * PARTS * RUN + 2 * lane, BLOCKS_N);
+    }
+    __device__ __forceinline__ void again() {}
+    template <int D>
+    __device__ __forceinline__ void get(right<D> &b, int j, int m) const {
+#pragma unroll
+        for (int d = 0; d < D; d++)
+#pragma unroll
+            for (int e = 0; e < 2; e++) b.re[d][e] = all[m].re[j + d][e], b.im[d][e] = all[m].im[j + d][e];
+    }
+};
+template <int BLOCKS_N>
+struct right_matrix<false, BLOCKS_N> {
+    const REAL *all;
+    int at;
+    __device__ __forceinline__ void load(const REAL *from, int lane) { all = from, at = 2 * lane; }
+    __device__ __forceinline__ void again() { keep_here(at); }
+    template <int D>
+    __device__ __forceinline__ void get(right<D> &b, int j, int m) const {
+        read_columns(b, all + at + (j * BLOCKS_N + m) * PARTS * RUN, BLOCKS_N);
+    }
+};
+struct matrices {
+    const REAL *from;
+    left_matrix<HELD> first;
+    right_matrix<HELD, BLOCKS_2> second;
+    right_matrix<HELD, BLOCKS_3> third;
+};
+__device__ __forceinline__ void load_slices(matrices &f, int strip, int lane) {
+    f.first.load(f.from + strip * LEFT, lane), f.second.load(f.from + OPERAND_2, lane);
+}
+__device__ __forceinline__ matrices find_matrices(const REAL *operands, int warp, int lane) {
+    matrices f;
+    f.from = operands;
+    if (KEPT) {
+        load_slices(f, N3 == 1 ? warp : 0, lane);
+        f.third.load(f.from + OPERAND_2, lane);  // the same: the compiler keeps one
+    }
+    return f;
+}
+// Before a phase. What stays through a phase alone is read in it.
+__device__ __forceinline__ void before_slices(matrices &f, int strip, int lane) {
+    keep_here(lane);
+    if (!KEPT) load_slices(f, strip, lane);
+}
+__device__ __forceinline__ void before_middle(matrices &f, int lane) {
+    keep_here(lane);
+    if (!KEPT) f.third.load(f.from + OPERAND_3, lane);
+}
+// c += F1 X of a strip, blocks s to s + D - 1 of the sum. re, im: this lane's.
+template <int D>
+__device__ __forceinline__ void add_rows(tile (&c)[BLOCKS_2], const left_matrix<HELD> &f, const REAL *re,
+                                         const REAL *im, int s, REAL scale) {
+    left<D> a;
+    f.get(a, s);
 #pragma unroll
     for (int j = 0; j < BLOCKS_2; j++) {
         right<D> x;
@@ -169,21 +272,20 @@ __device__ __forceinline__ void add_rows(tile (&c)[BLOCKS_2], const REAL *f, con
     }
 }
 // c = F1 X of a strip of a slice, columns 8 j .. of it in c[j].
-__device__ __forceinline__ void transform_rows(tile (&c)[BLOCKS_2], const REAL *re, const REAL *im, int strip,
-                                               const REAL *operands, int lane, REAL scale) {
-    int at = 2 * lane;
-    keep_here(at);
-    const REAL *const from = operands + strip * LEFT + at;
+__device__ __forceinline__ void transform_rows(tile (&c)[BLOCKS_2], const REAL *re, const REAL *im,
+                                               left_matrix<HELD> &f, int lane, REAL scale) {
     const int first = lane % 4 * PITCH + lane / 4;
+    f.again();
 #pragma unroll
     for (int j = 0; j < BLOCKS_2; j++) c[j] = {};
 #pragma unroll
-    for (int s = 0; s + STEP <= BLOCKS_1; s += STEP) add_rows<STEP>(c, from, re + first, im + first, s, scale);
-    if (BLOCKS_1 % STEP) add_rows<1>(c, from, re + first, im + first, BLOCKS_1 - 1, scale);
+    for (int s = 0; s + STEP <= BLOCKS_1; s += STEP) add_rows<STEP>(c, f, re + first, im + first, s, scale);
+    if (BLOCKS_1 % STEP) add_rows<1>(c, f, re + first, im + first, BLOCKS_1 - 1, scale);
 }
-// y += x F, of blocks j to j + D - 1 of x. f: this lane's.
+// y += x F, of blocks j to j + D - 1 of x.
 template <int D, int BLOCKS_N>
-__device__ __forceinline__ void add_columns(tile (&y)[BLOCKS_N], const tile (&x)[BLOCKS_N], const REAL *f, int j) {
+__device__ __forceinline__ void add_columns(tile (&y)[BLOCKS_N], const tile (&x)[BLOCKS_N],
+                                            const right_matrix<HELD, BLOCKS_N> &f, int j) {
     left<D> a;
 #pragma unroll
     for (int d = 0; d < D; d++)
@@ -195,24 +297,49 @@ __device__ __forceinline__ void add_columns(tile (&y)[BLOCKS_N], const tile (&x)
 #pragma unroll
     for (int m = 0; m < BLOCKS_N; m++) {
         right<D> b;
-#pragma unroll
-        for (int d = 0; d < D; d++) {
-            const REAL *const from = f + ((j + d) * BLOCKS_N + m) * PARTS * RUN;
-            load_run(b.re[d], from);
-            if (PARTS == 2) load_run(b.im[d], from + RUN);
-        }
+        f.get(b, j, m);
         add_from_right<D>(y[m], a, b);
     }
 }
-// x F: the operand's rows are in the order in which accumulators hold columns.
+// One of two arrays by themselves: then the other's registers are free meanwhile.
 template <int BLOCKS_N>
-__device__ __forceinline__ void transform_columns(tile (&x)[BLOCKS_N], const REAL *operand, int lane) {
-    tile y[BLOCKS_N] = {};
-    int at = 2 * lane;
-    keep_here(at);
+__device__ __forceinline__ void transform_columns_of(REAL (tile::*part)[4], tile (&x)[BLOCKS_N],
+                                                     const right_matrix<HELD, BLOCKS_N> &f) {
+    REAL y[BLOCKS_N][4] = {};
+    const auto add = [&](auto blocks, int j) {
+        constexpr int D = decltype(blocks)::COUNT;
+        REAL a[D][4];
 #pragma unroll
-    for (int j = 0; j + STEP <= BLOCKS_N; j += STEP) add_columns<STEP>(y, x, operand + at, j);
-    if (BLOCKS_N % STEP) add_columns<1>(y, x, operand + at, BLOCKS_N - 1);
+        for (int d = 0; d < D; d++)
+#pragma unroll
+            for (int e = 0; e < 4; e++) a[d][e] = (x[j + d].*part)[e % 2 * 2 + e / 2];
+#pragma unroll
+        for (int m = 0; m < BLOCKS_N; m++) {
+            right<D> b;
+            f.get(b, j, m);
+            multiply_all<D>(y[m], a, b.re);
+        }
+    };
+#pragma unroll
+    for (int j = 0; j + STEP <= BLOCKS_N; j += STEP) add(blocks_of<STEP>(), j);
+    if (BLOCKS_N % STEP) add(blocks_of<1>(), BLOCKS_N - 1);
+#pragma unroll
+    for (int m = 0; m < BLOCKS_N; m++)
+#pragma unroll
+        for (int e = 0; e < 4; e++) (x[m].*part)[e] = y[m][e];
+}
+// x F
+template <int BLOCKS_N>
+__device__ __forceinline__ void transform_columns(tile (&x)[BLOCKS_N], right_matrix<HELD, BLOCKS_N> &f) {
+    if (HELD && PRODUCT_EVEN) {
+        transform_columns_of(&tile::re, x, f), transform_columns_of(&tile::im, x, f);
+        return;
+    }
+    tile y[BLOCKS_N] = {};
+    f.again();
+#pragma unroll
+    for (int j = 0; j + STEP <= BLOCKS_N; j += STEP) add_columns<STEP>(y, x, f, j);
+    if (BLOCKS_N % STEP) add_columns<1>(y, x, f, BLOCKS_N - 1);
 #pragma unroll
     for (int m = 0; m < BLOCKS_N; m++) x[m] = y[m];
 }
@@ -253,28 +380,36 @@ __device__ __forceinline__ void put(const tile (&c)[BLOCKS_2], REAL *re, REAL *i
 }
 // What a warp does: slice after slice, or one strip of the only one.
 __device__ __forceinline__ int strip_of(int warp) { return N3 == 1 ? warp : 0; }
-__device__ __forceinline__ void forward(const REAL *operands, const REAL *symbol, const REAL *raw, REAL *work, int lane,
-                                        int warp, REAL scale) {
+__device__ __forceinline__ int first_slice(int warp) { return N3 == 1 ? 0 : warp; }
+// From where the inputs are to `work`, which may be the same place where a warp has a whole slice.
+__device__ __forceinline__ void forward_slice(matrices &f, const REAL *symbol, const REAL *raw, REAL *work, int slice,
+                                              int lane, int warp, REAL scale) {
     const int strip = strip_of(warp);
-#pragma unroll 1
-    for (int slice = N3 == 1 ? 0 : warp; slice < N3; slice += WARPS) {
-        tile c[BLOCKS_2];
-        transform_rows(c, raw + slice * SLICE, raw + ROOM + slice * SLICE, strip, operands, lane, scale);
-        transform_columns(c, operands + OPERAND_2, lane);
-        if (N3 == 1) {
-            times_symbol(c, symbol + strip * BLOCKS_2 * SYMBOLS, lane);
-            transform_columns(c, operands + OPERAND_2, lane);
-        }
-        put(c, work + slice * SLICE, work + ROOM + slice * SLICE, strip, lane);
+    tile c[BLOCKS_2];
+    transform_rows(c, raw + slice_at(slice), raw + ROOM + slice_at(slice), f.first, lane, scale);
+    transform_columns(c, f.second);
+    if (N3 == 1) {
+        times_symbol(c, symbol + strip * BLOCKS_2 * SYMBOLS, lane);
+        transform_columns(c, f.second);
     }
+    if (ROW_STRIPS == 1) __syncwarp();
+    put(c, work + slice_at(slice), work + ROOM + slice_at(slice), strip, lane);
+}
+__device__ __forceinline__ void forward(matrices &f, const REAL *symbol, const REAL *raw, REAL *work, int lane,
+                                        int warp, REAL scale) {
+    before_slices(f, strip_of(warp), lane);
+#pragma unroll 1
+    for (int slice = first_slice(warp); slice < N3; slice += WARPS)
+        forward_slice(f, symbol, raw, work, slice, lane, warp, scale);
 }
 // Along the third axis, there and back: a thread writes what it has read.
-__device__ __forceinline__ void middle(const REAL *operands, const REAL *symbol, REAL *work, int lane, int warp) {
+__device__ __forceinline__ void middle(matrices &f, const REAL *symbol, REAL *work, int lane, int warp) {
     const auto cell = [&](int i, int j, int e) {
         const int column = 8 * j + lane % 4 * 2 + e % 2, g = lane / 4;
         const int row = BLOCKS_2 == 2 ? i * PITCH + g + e / 2 * 8 : (2 * i + e / 2) * PITCH + g;
-        return column < N3 ? row + column * SLICE : -1;
+        return column < N3 ? row + slice_at(8 * j + e % 2) + lane % 4 * (EVEN_FIRST ? SLICE : 2 * SLICE) : -1;
     };
+    before_middle(f, lane);
 #pragma unroll 1
     for (int i = warp; i < STACKS; i += WARPS) {
         tile c[BLOCKS_3];
@@ -284,9 +419,9 @@ __device__ __forceinline__ void middle(const REAL *operands, const REAL *symbol,
             c[k / 4].re[k % 4] = from < 0 ? REAL(0) : work[from];
             c[k / 4].im[k % 4] = from < 0 ? REAL(0) : work[ROOM + from];
         }
-        transform_columns(c, operands + OPERAND_3, lane);
+        transform_columns(c, f.third);
         times_symbol(c, symbol + i * BLOCKS_3 * SYMBOLS, lane);
-        transform_columns(c, operands + OPERAND_3, lane);
+        transform_columns(c, f.third);
 #pragma unroll
         for (int k = 0; k < 4 * BLOCKS_3; k++) {
             const int to = cell(i, k / 4, k % 4);
@@ -294,28 +429,31 @@ __device__ __forceinline__ void middle(const REAL *operands, const REAL *symbol,
         }
     }
 }
-__device__ __forceinline__ void back(const REAL *operands, REAL *work, int lane, int warp) {
-    const int strip = strip_of(warp);
-    REAL *const re = work + (PRODUCT_EVEN ? 0 : ROOM), *const im = work + (PRODUCT_EVEN ? ROOM : 0);
-#pragma unroll 1
-    for (int slice = N3 == 1 ? 0 : warp; slice < N3; slice += WARPS) {
-        tile c[BLOCKS_2];
-        transform_rows(c, work + slice * SLICE, work + ROOM + slice * SLICE, strip, operands, lane, REAL(1));
-        if (N3 > 1) transform_columns(c, operands + OPERAND_2, lane);
-        if (ROW_STRIPS > 1)  // all have read it: of other strips too
-            __syncthreads();
-        else
-            __syncwarp();
-        put(c, re + slice * SLICE, im + slice * SLICE, strip, lane);
+__device__ __forceinline__ void back_slice(matrices &f, REAL *work, int slice, int lane, int warp) {
+    tile c[BLOCKS_2];
+    transform_rows(c, work + slice_at(slice), work + ROOM + slice_at(slice), f.first, lane, REAL(1));
+    if (N3 > 1) transform_columns(c, f.second);
+    if (ROW_STRIPS > 1)  // all have read it: of other strips too
+        __syncthreads();
+    else
+        __syncwarp();
+    if (N2 % 8) {  // past the torus all is 0, though what came in may be no number
+#pragma unroll
+        for (int e = 0; e < 4; e++)
+            if (N2 / 8 * 8 + lane % 4 * 2 + e % 2 >= N2) c[N2 / 8].re[e] = c[N2 / 8].im[e] = REAL(0);
     }
+    put(c, work + (PRODUCT_EVEN ? 0 : ROOM) + slice_at(slice), work + (PRODUCT_EVEN ? ROOM : 0) + slice_at(slice),
+        strip_of(warp), lane);
 }
 // What follows `forward` once all warps are through: by all of a block, who wait for each other at the end.
-__device__ __forceinline__ void finish(const REAL *operands, const REAL *symbol, REAL *work, int lane, int warp) {
+__device__ __forceinline__ void finish(matrices &f, const REAL *symbol, REAL *work, int lane, int warp) {
     if (N3 > 1) {
-        middle(operands, symbol, work, lane, warp);
+        middle(f, symbol, work, lane, warp);
         __syncthreads();
     }
-    back(operands, work, lane, warp);
+    before_slices(f, strip_of(warp), lane);
+#pragma unroll 1
+    for (int slice = first_slice(warp); slice < N3; slice += WARPS) back_slice(f, work, slice, lane, warp);
     __syncthreads();
 }
 

@@ -76,6 +76,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) segment_product(co
     REAL *const raw = reinterpret_cast<REAL *>(stn_shared), *const work = raw + 2 * ROOM;
     const int t = threadIdx.x, lane = t % 32, warp = t / 32;
     unsigned segment = 2 * blockIdx.x;
+    matrices f = find_matrices(a.roots, warp, lane);
     for (int i = t; i < 2 * ROOM; i += THREADS) raw[i] = REAL(0);  // what no point lies in stays 0
     __syncthreads();
     fetch(a, segment, raw, t), fetch(a, segment + 1, raw + ROOM, t);
@@ -85,10 +86,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) segment_product(co
         turn_signs(a, segment, raw, t), turn_signs(a, segment + 1, raw + ROOM, t);
         __syncthreads();  // all inputs have landed, and the last outputs are given
         const scales scale = find_scales(a.roots, raw, work + 2 * ROOM, t);
-        forward(a.roots, a.symbol, raw, work, lane, warp, scale.in);
+        forward(f, a.symbol, raw, work, lane, warp, scale.in);
         __syncthreads();
         fetch(a, segment + 2 * gridDim.x, raw, t), fetch(a, segment + 2 * gridDim.x + 1, raw + ROOM, t);
-        finish(a.roots, a.symbol, work, lane, warp);
+        finish(f, a.symbol, work, lane, warp);
         give(a, segment, work, scale.out, t), give(a, segment + 1, work + ROOM, scale.out, t);
     }
 }

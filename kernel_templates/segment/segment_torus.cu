@@ -7,6 +7,12 @@
 // Two tiles that follow each other are transformed together. Past the sides a plane goes on by the rules of fold.cuh, each axis by
 // its own; where sides are no such (nearest), the points that see them are not right, and the faces' launch steps them.
 //
+//     N3 = 1   inputs of the next pair are on their way to a room of their own; all threads have the only slice
+//     N3 > 1   a warp has its slices, from the inputs to the outputs, in one place; the next pair's follow as soon as outputs are given. Only
+//              what lies along z is exchanged between warps. Other blocks of the multiprocessor work while these wait
+//
+// `before`: the first tile's inputs begin so far before the grid, which may be more than `lead` so that inputs begin at whole sectors.
+//
 // TORUS_SHIFTED: what is past all constant sides is one value, and the grid of that value stays as it is: then it is taken away from what comes
 // into tiles that see past a side, and added to what goes out of them. (Not of others: they would round relative to that value too.)
 #include "device/divide.cuh"
@@ -25,12 +31,16 @@ struct tile_arguments {
     long long out_far[3];
     unsigned tiles[3];  // along z, y, x
     unsigned all;
-    int lead[3], useful[3];
+    int lead[3], useful[3], before[3], rest;
     divisor by_tiles[3];
     REAL past, unused;
 };
 static_assert(is_twin(sizeof(tile_arguments), 2 * sizeof(REAL)), "tile_header of segment/tile_launch.c");
-static_assert(is_given((4 * ROOM + TOPS) * sizeof(REAL)), "segment_product_shared of segment/product.c");
+constexpr bool IN_PLACE = N3 > 1;
+static_assert(is_given(((IN_PLACE ? 2 : 4) * ROOM + TOPS) * sizeof(REAL)), "segment_torus_shared of segment/product.c");
+constexpr int TEAM = IN_PLACE ? 32 : THREADS;  // threads of a slice
+constexpr int ROWS_AT_ONCE = TEAM / (2 * N2);  // of both tiles side by side
+static_assert(ROWS_AT_ONCE > 0 && N1 % ROWS_AT_ONCE == 0, "a team has rows of two tiles");
 
 struct area {
     const STORE *in;  // the grid
@@ -40,8 +50,9 @@ struct area {
 __device__ __forceinline__ area find(const tile_arguments &a, unsigned tile) {
     const unsigned row = tile / a.by_tiles[2], plane = row / a.by_tiles[1], grid = plane / a.by_tiles[0];
     const unsigned x = tile - row * a.tiles[2], y = row - plane * a.tiles[1], z = plane - grid * a.tiles[0];
-    return {a.in + grid * a.in_far[2], a.out + grid * a.out_far[2], static_cast<long long>(z) * a.useful[0] - a.lead[0],
-            static_cast<long long>(y) * a.useful[1] - a.lead[1], static_cast<long long>(x) * a.useful[2] - a.lead[2]};
+    return {
+        a.in + grid * a.in_far[2], a.out + grid * a.out_far[2], static_cast<long long>(z) * a.useful[0] - a.before[0],
+        static_cast<long long>(y) * a.useful[1] - a.before[1], static_cast<long long>(x) * a.useful[2] - a.before[2]};
 }
 __device__ __forceinline__ bool inside(long long from, int length, long long n) {
     return from >= 0 && from + length <= n;
@@ -50,103 +61,179 @@ __device__ __forceinline__ bool inside(const tile_arguments &a, const area &s) {
     return inside(s.z, N3, a.n[0]) && inside(s.y, N1, a.n[1]) && inside(s.x, N2, a.n[2]);
 }
 
-struct cell {
-    int z, y, x, at;  // in the tile, and in shared memory
-};
-__device__ __forceinline__ cell cell_of(int i) {
-    const int x = i % N2, y = i / N2 % N1, z = i / (N1 * N2);
-    return {z, y, x, z * SLICE + y * PITCH + x};
-}
-
 // ---- inputs
 
-// Where the grid's extension has an input; below 0: it is 0.
-__device__ __forceinline__ folded source_of(const tile_arguments &a, const area &s, const cell &c) {
-    const folded z = extend_by<Z_SIDE_LOW, Z_SIDE_HIGH>(s.z + c.z, a.n[0]),
-                 y = extend_by<Y_SIDE_LOW, Y_SIDE_HIGH>(s.y + c.y, a.n[1]),
-                 x = extend_by<X_SIDE_LOW, X_SIDE_HIGH>(s.x + c.x, a.n[2]);
-    if (z.index < 0 || y.index < 0 || x.index < 0) return {-1, false};
-    return {z.index * a.in_far[0] + y.index * a.in_far[1] + x.index, (z.minus != y.minus) != x.minus};
+// A thread's column of a pair of tiles.
+struct inputs {
+    const STORE *from;  // of slice 0, of this thread's first row, in a tile that sees no side; else none
+    unsigned tile;
+    int row, cell;  // its first row, past the last one where it has none; its column in both rooms
+};
+__device__ __forceinline__ inputs find_inputs(const tile_arguments &a, unsigned tile, int t) {
+    const int i = t % (2 * N2), row = t / (2 * N2), second = i >= N2, x = i - second * N2;
+    inputs c = {nullptr, tile + second, row < ROWS_AT_ONCE ? row : N1, second * ROOM + x};
+    if (c.tile >= a.all) return c;
+    const area s = find(a, c.tile);
+    if (inside(a, s)) c.from = s.in + s.z * a.in_far[0] + (s.y + row) * a.in_far[1] + s.x + x;
+    return c;
 }
-// A tile's inputs start on their way to its room; their sign is for later.
-__device__ __forceinline__ void fetch(const tile_arguments &a, unsigned tile, REAL *room, int t) {
-    const bool there = tile < a.all;
-    const area s = find(a, there ? tile : 0);
-    if (there && inside(a, s)) {
-        const STORE *const from = s.in + s.z * a.in_far[0] + s.y * a.in_far[1] + s.x;
-#pragma unroll 4
-        for (int i = t; i < LENGTH; i += THREADS) {
-            const cell c = cell_of(i);
-            copy_element(room + c.at, from + c.z * a.in_far[0] + c.y * a.in_far[1] + c.x);
-        }
-    } else {
-#pragma unroll 1
-        for (int i = t; i < LENGTH; i += THREADS) {
-            const cell c = cell_of(i);
-            const folded from = there ? source_of(a, s, c) : folded{-1, false};
-            if (from.index < 0)
-                room[c.at] = REAL(0);
-            else
-                copy_element(room + c.at, s.in + from.index);
-        }
+// Where the grid's extension has the inputs of a slice's column; below 0: they are 0.
+struct line {
+    const STORE *in;
+    folded z, x;
+    long long y;  // of row 0
+};
+__device__ __forceinline__ line find_line(const tile_arguments &a, const inputs &c, int slice) {
+    const area s = find(a, c.tile);
+    const int x = c.cell < ROOM ? c.cell : c.cell - ROOM;
+    return {s.in, extend_by<Z_SIDE_LOW, Z_SIDE_HIGH>(s.z + slice, a.n[0]),
+            extend_by<X_SIDE_LOW, X_SIDE_HIGH>(s.x + x, a.n[2]), s.y};
+}
+__device__ __forceinline__ folded source_of(const tile_arguments &a, const line &l, int row) {
+    const folded y = extend_by<Y_SIDE_LOW, Y_SIDE_HIGH>(l.y + row, a.n[1]);
+    if (l.z.index < 0 || y.index < 0 || l.x.index < 0) return {-1, false};
+    return {l.z.index * a.in_far[0] + y.index * a.in_far[1] + l.x.index, (l.z.minus != y.minus) != l.x.minus};
+}
+// A slice's inputs start on their way to both rooms; their sign is for later.
+__device__ __forceinline__ void fetch(const tile_arguments &a, const inputs &c, REAL *rooms, int slice) {
+    REAL *const to = rooms + c.cell + slice_at(slice);
+    if (c.from) {
+        const STORE *from = c.from + slice * a.in_far[0];
+        const long long far = ROWS_AT_ONCE * a.in_far[1];
+        if (c.row >= ROWS_AT_ONCE) return;
+#pragma unroll 16
+        for (int row = 0; row < N1; row += ROWS_AT_ONCE, from += far) copy_element(to + (c.row + row) * PITCH, from);
+        return;
     }
-    copy_async_commit();
+    const bool there = c.tile < a.all;
+    const line l = find_line(a, c, slice);
+#pragma unroll 1
+    for (int row = c.row; row < N1; row += ROWS_AT_ONCE) {
+        const folded from = there ? source_of(a, l, row) : folded{-1, false};
+        if (from.index < 0)
+            to[row * PITCH] = REAL(0);
+        else
+            copy_element(to + row * PITCH, l.in + from.index);
+    }
 }
 // Past an odd side the grid is minus its mirror image; less what is past constant sides. A thread changes what it has fetched itself.
 constexpr bool ODD = is_odd(Z_SIDE_LOW) || is_odd(Z_SIDE_HIGH) || is_odd(Y_SIDE_LOW) || is_odd(Y_SIDE_HIGH) ||
                      is_odd(X_SIDE_LOW) || is_odd(X_SIDE_HIGH);
-__device__ __forceinline__ void change(const tile_arguments &a, unsigned tile, REAL *room, int t) {
-    if (!(ODD || TORUS_SHIFTED) || tile >= a.all) return;
-    const area s = find(a, tile);
-    if (inside(a, s)) return;
+__device__ __forceinline__ void change(const tile_arguments &a, const inputs &c, REAL *rooms, int slice) {
+    if (c.from || c.tile >= a.all) return;
+    REAL *const at = rooms + c.cell + slice_at(slice);
+    const line l = find_line(a, c, slice);
 #pragma unroll 1
-    for (int i = t; i < LENGTH; i += THREADS) {
-        const cell c = cell_of(i);
-        const folded from = source_of(a, s, c);
+    for (int row = c.row; row < N1; row += ROWS_AT_ONCE) {
+        const folded from = source_of(a, l, row);
         if (from.index < 0) continue;
-        const REAL value = TORUS_SHIFTED ? room[c.at] - a.past : room[c.at];
-        room[c.at] = from.minus ? -value : value;
+        const REAL value = TORUS_SHIFTED ? at[row * PITCH] - a.past : at[row * PITCH];
+        at[row * PITCH] = from.minus ? -value : value;
     }
 }
 
 // ---- outputs
 
-__device__ __forceinline__ bool is_output(const tile_arguments &a, int axis, int i, long long at) {
-    return i >= a.lead[axis] && i < a.lead[axis] + a.useful[axis] && at < a.n[axis];
+// A thread's column of outputs. Of two neighbours a row's lie side by side in memory: threads have them so.
+struct outputs {
+    STORE *to;                  // of slice 0 and row 0
+    int row, rows, last_slice;  // from row to before `rows`
+    int cell;
+    bool sees_side;
+};
+__device__ __forceinline__ int outputs_end(const tile_arguments &a, int axis, long long from) {
+    return static_cast<int>(min(static_cast<long long>(a.lead[axis] + a.useful[axis]), a.n[axis] - from));
 }
-__device__ __forceinline__ void give(const tile_arguments &a, unsigned tile, const REAL *room, REAL scale, int t) {
-    if (tile >= a.all) return;
-    const area s = find(a, tile);
-    const REAL past = TORUS_SHIFTED && !inside(a, s) ? a.past : REAL(0);
-    STORE *const to = s.out + s.z * a.out_far[0] + s.y * a.out_far[1] + s.x;
+__device__ __forceinline__ outputs find_outputs(const tile_arguments &a, unsigned tile, int t) {
+    const int i = t % (2 * N2), row = t / (2 * N2), second = i >= a.useful[2];
+    if (row >= ROWS_AT_ONCE || i >= 2 * a.useful[2] || tile + second >= a.all) return {nullptr, 0, 0, 0, 0, false};
+    const area s = find(a, tile + second);
+    const int column = a.lead[2] + i - second * a.useful[2];
+    const long long x = s.x + column;
+    if (x < 0 || x >= a.n[2]) return {nullptr, 0, 0, 0, 0, false};
+    return {s.out + s.z * a.out_far[0] + s.y * a.out_far[1] + x,
+            a.lead[1] + row,
+            outputs_end(a, 1, s.y),
+            outputs_end(a, 0, s.z),
+            second * ROOM + column,
+            TORUS_SHIFTED && !inside(a, s)};
+}
+__device__ __forceinline__ void give(const tile_arguments &a, const outputs &c, const REAL *rooms, int slice,
+                                     REAL scale) {
+    if (slice < a.lead[0] || slice >= c.last_slice) return;
+    const REAL past = c.sees_side ? a.past : REAL(0);
+    const REAL *const from = rooms + c.cell + slice_at(slice);
+    STORE *to = c.to + slice * a.out_far[0] + c.row * a.out_far[1];
 #pragma unroll 4
-    for (int i = t; i < LENGTH; i += THREADS) {
-        const cell c = cell_of(i);
-        if (!is_output(a, 0, c.z, s.z + c.z) || !is_output(a, 1, c.y, s.y + c.y) || !is_output(a, 2, c.x, s.x + c.x))
-            continue;
-        const REAL value = SCALED ? room[c.at] * scale : room[c.at];
-        to[c.z * a.out_far[0] + c.y * a.out_far[1] + c.x] = narrow<STORE>(TORUS_SHIFTED ? value + past : value);
+    for (int row = c.row; row < c.rows; row += ROWS_AT_ONCE, to += ROWS_AT_ONCE * a.out_far[1]) {
+        const REAL value = SCALED ? from[row * PITCH] * scale : from[row * PITCH];
+        *to = narrow<STORE>(TORUS_SHIFTED ? value + past : value);
     }
+}
+
+// ---- a pair of tiles
+
+__device__ __forceinline__ void wait_for_team() {
+    if (TEAM > 32)
+        __syncthreads();
+    else
+        __syncwarp();
+}
+__device__ __forceinline__ void fetch_all(const tile_arguments &a, unsigned tile, REAL *rooms, int t, int warp) {
+    const inputs c = find_inputs(a, tile, t);
+#pragma unroll 1
+    for (int slice = first_slice(warp); slice < N3; slice += WARPS) fetch(a, c, rooms, slice);
+    copy_async_commit();
+}
+// The inputs have landed.
+__device__ __forceinline__ void receive(const tile_arguments &a, unsigned tile, REAL *rooms, int t, int warp) {
+    copy_async_wait<0>();
+    if (ODD || TORUS_SHIFTED) {
+        const inputs c = find_inputs(a, tile, t);
+#pragma unroll 1
+        for (int slice = first_slice(warp); slice < N3; slice += WARPS) change(a, c, rooms, slice);
+    }
+    if (SCALED)
+        __syncthreads();  // all look for the largest
+    else
+        wait_for_team();
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) segment_torus(const tile_arguments a) {
     extern __shared__ __align__(16) unsigned char stn_shared[];
-    REAL *const raw = reinterpret_cast<REAL *>(stn_shared), *const work = raw + 2 * ROOM;
-    const int t = threadIdx.x, lane = t % 32, warp = t / 32;
-    for (int i = t; i < 2 * ROOM; i += THREADS) raw[i] = REAL(0);  // what no point lies in stays 0
+    REAL *const raw = reinterpret_cast<REAL *>(stn_shared), *const work = IN_PLACE ? raw : raw + 2 * ROOM;
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, t = IN_PLACE ? lane : threadIdx.x;
+    for (int i = threadIdx.x; i < 2 * ROOM; i += THREADS) raw[i] = REAL(0);  // what no point lies in stays 0
     __syncthreads();
     unsigned tile = 2 * blockIdx.x;
-    fetch(a, tile, raw, t), fetch(a, tile + 1, raw + ROOM, t);
+    matrices f = find_matrices(a.operands, warp, lane);
+    fetch_all(a, tile, raw, t, warp);
 #pragma unroll 1
     for (; tile < a.all; tile += 2 * gridDim.x) {
-        copy_async_wait<0>();
-        change(a, tile, raw, t), change(a, tile + 1, raw + ROOM, t);
-        __syncthreads();  // all inputs have landed, and the last outputs are given
-        const scales scale = find_scales(a.operands, raw, work + 2 * ROOM, t);
-        forward(a.operands, a.symbol, raw, work, lane, warp, scale.in);
-        __syncthreads();
-        fetch(a, tile + 2 * gridDim.x, raw, t), fetch(a, tile + 2 * gridDim.x + 1, raw + ROOM, t);
-        finish(a.operands, a.symbol, work, lane, warp);
-        give(a, tile, work, scale.out, t), give(a, tile + 1, work + ROOM, scale.out, t);
+        receive(a, tile, raw, t, warp);  // and the last outputs are given
+        const scales scale = find_scales(a.operands, raw, work + 2 * ROOM, threadIdx.x);
+        forward(f, a.symbol, raw, work, lane, warp, scale.in);
+        if (IN_PLACE)
+            __syncthreads();
+        else
+            wait_for_team();
+        if (!IN_PLACE) fetch_all(a, tile + 2 * gridDim.x, raw, t, warp);
+        if (IN_PLACE) {
+            middle(f, a.symbol, work, lane, warp);
+            __syncthreads();
+        }
+        const outputs given = find_outputs(a, tile, t);
+        const inputs next = find_inputs(a, tile + 2 * gridDim.x, t);
+        before_slices(f, strip_of(warp), lane);
+#pragma unroll 1
+        for (int slice = first_slice(warp); slice < N3; slice += WARPS) {
+            back_slice(f, work, slice, lane, warp);
+            wait_for_team();
+            give(a, given, work, slice, scale.out);
+            if (!IN_PLACE) continue;
+            __syncwarp();
+            fetch(a, next, raw, slice);
+        }
+        if (IN_PLACE) copy_async_commit();
     }
 }

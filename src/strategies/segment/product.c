@@ -23,8 +23,8 @@ static const segment_factors products[SEGMENT_PRODUCTS] = {
 /* Whole fragments along y and x, but for what more columns would take of registers: a warp holds 16 rows of them twice. Solids of 16^3
  * just fill the shared memory of an A100. */
 static const segment_factors tiles_of[SEGMENT_TORI] = {{{16, 16, 1}, 1, 0}, {{32, 32, 1}, 2, 0}, {{48, 40, 1}, 3, 0},
-                                                       {{64, 48, 1}, 4, 0}, {{8, 9, 10}, 4, 6},  {{16, 8, 16}, 8, 6},
-                                                       {{16, 16, 8}, 8, 6}, {{16, 16, 16}, 8, 6}};
+                                                       {{64, 48, 1}, 4, 0}, {{8, 9, 10}, 4, 4},  {{16, 8, 16}, 8, 4},
+                                                       {{16, 16, 8}, 8, 4}, {{16, 16, 16}, 8, 4}};
 
 const segment_factors *segment_factors_of(int first) { return first < 0 ? &products[-1 - first] : NULL; }
 const segment_factors *segment_torus_factors(int number) { return &tiles_of[number]; }
@@ -43,10 +43,15 @@ static int tiles(const segment_factors *f) {
 }
 static int last_axis(const segment_factors *f) { return f->n[2] == 1 ? 1 : 2; }
 
-size_t segment_product_shared(const segment_factors *f, stn_dtype dtype) {
+static size_t shared_of(const segment_factors *f, stn_dtype dtype, int rooms) {
     const int pitch = BLOCK * blocks(f, 1) + 4, slice = ROWS * strips(f) * pitch + f->gap;
     const int tops = dtype == STN_F16 ? f->warps : 0;
-    return (size_t)(4 * f->n[2] * slice + tops) * (size_t)stn_max(4, stn_dtype_size(dtype));
+    return (size_t)(rooms * f->n[2] * slice + tops) * (size_t)stn_max(4, stn_dtype_size(dtype));
+}
+size_t segment_product_shared(const segment_factors *f, stn_dtype dtype) { return shared_of(f, dtype, 4); }
+/* Solids stay in one place. */
+size_t segment_torus_shared(const segment_factors *f, stn_dtype dtype) {
+    return shared_of(f, dtype, f->n[2] > 1 ? 2 : 4);
 }
 
 double segment_product_flops(const segment_factors *f, bool even) {

@@ -21,7 +21,7 @@ typedef struct tile_header {
     const void *operands, *symbol;
     int64_t n[3], in_far[3], out_far[3];
     uint32_t tiles[3], all;
-    int32_t lead[3], useful[3];
+    int32_t lead[3], useful[3], before[3], rest;
     stn_divisor by_tiles[3];
 } tile_header;
 
@@ -94,7 +94,7 @@ static stn_status get_kernel(stn_plan *plan, tile_state *state, stn_error *error
     const stn_task *task = &plan->task;
     const segment_torus *tile = &state->tile;
     const segment_factors *f = segment_torus_factors(tile->number);
-    const size_t shared = segment_product_shared(f, task->dtype);
+    const size_t shared = segment_torus_shared(f, task->dtype);
     stn_text params = STN_TEXT_EMPTY;
     stn_params_begin(&params);
     stn_params_elements(&params, task->dtype);
@@ -252,13 +252,14 @@ static stn_status launch_tiles(const stn_plan *plan, const void *user, const stn
     for (int k = 0; k < 3; k++) {
         h.n[k] = task->n[k], h.tiles[k] = (uint32_t)counts[k], h.by_tiles[k] = stn_divisor_of(counts[k]);
         h.lead[k] = tile->lead[k], h.useful[k] = tile->useful[k];
+        h.before[k] = tile->lead[k] + (k == 2 ? tile->shift : 0);
     }
     memcpy(arguments, &h, sizeof h);
     size_t at = sizeof h;
     for (int i = 0; i < 2; i++) at += stn_put_real(task->dtype, state->sides.past, arguments + at);
     const stn_launch launch = {.grid = {(unsigned)state->blocks, 1, 1},
                                .block = {32 * (unsigned)f->warps, 1, 1},
-                               .shared = segment_product_shared(f, task->dtype),
+                               .shared = segment_torus_shared(f, task->dtype),
                                .stream = l->stream};
     return stn_module_launch(state->kernel->module, &launch, arguments, error);
 }

@@ -16,7 +16,8 @@ typedef struct segment_torus {
     uint8_t even;     /* taps are the same mirrored along each axis: PRODUCT_EVEN */
     uint8_t fragment; /* product.h */
     uint8_t shifted;  /* 1: a value that is no 0 is taken away */
-    uint8_t unused[3];
+    uint8_t shift;    /* the first tile's outputs begin so far before the grid, along x */
+    uint8_t unused[2];
 } segment_torus;
 _Static_assert(sizeof(segment_torus) <= sizeof(stn_candidate), "a tile is a candidate");
 

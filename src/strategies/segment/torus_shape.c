@@ -9,6 +9,7 @@
 #include "strategies/faces/margins.h"
 #include "strategies/segment/torus.h"
 
+#define SECTOR_BYTES 32
 #define UNIT 4          /* points: outputs along x begin and end at whole ones, of tiles */
 #define LONG 16         /* longer than this */
 #define LEAST_USEFUL 64 /* at least one point in so many of a tile is an output */
@@ -35,13 +36,15 @@ void segment_torus_points(const segment_torus *tile, int points[3]) {
 }
 
 int64_t segment_torus_count(const stn_task *task, const segment_torus *tile, int64_t counts[3]) {
-    for (int k = 0; k < 3; k++) counts[k] = stn_div_up(task->n[k], tile->useful[k]);
+    for (int k = 0; k < 3; k++) counts[k] = stn_div_up(task->n[k] + (k == 2 ? tile->shift : 0), tile->useful[k]);
     return task->batch * counts[0] * counts[1] * counts[2];
 }
 
-/* Threads of 16 rows of few columns have 168 registers or less in f64, of more all that there are. */
+/* Threads of 16 rows of few columns have 168 registers or less in f64, of more all that there are; of solids 128, so that a block works while
+ * another one's inputs are on their way. */
 int segment_torus_blocks(const stn_task *task, const segment_torus *tile) {
     const segment_factors *f = segment_torus_factors(tile->number);
+    if (f->n[2] > 1) return 512 / (32 * f->warps);
     const int most = task->dtype != STN_F64 ? (f->n[1] <= 32 ? 512 : 384) : f->n[1] <= 32 && tile->even ? 384 : 256;
     return (int)stn_max(1, most / (32 * f->warps));
 }
@@ -105,6 +108,34 @@ double segment_torus_spread(const stn_task *task) {
     return sqrt(most);
 }
 
+/* Sectors of memory that points `from` to before `to` of a row lie in, if rows begin at whole ones. */
+static int64_t sectors_of(int64_t from, int64_t to, int64_t unit) {
+    const int64_t far = 1024 * unit; /* `from` may be a little before the row */
+    return stn_div_up(to + far, unit) - (from + far) / unit;
+}
+
+/* Of what a row's first tiles read and write, two of them in one access, until they repeat. Outputs begin `shift` before the row. */
+static int64_t sectors_of_tiles(const segment_torus *tile, int64_t n, int length, int64_t unit, int shift) {
+    const int64_t useful = tile->useful[2];
+    int64_t sum = 0;
+    for (int i = 0; i < 2 * unit && i * useful - shift < n; i++) {
+        const int64_t at = i * useful - shift, from = at - tile->lead[2];
+        sum += sectors_of(from, from + length, unit);
+        if (i % 2 == 0) sum += sectors_of(stn_max(at, 0), stn_min(at + 2 * useful, n), unit);
+    }
+    return sum;
+}
+
+static uint8_t best_shift(const stn_task *task, const segment_torus *tile, int length) {
+    const int64_t unit = SECTOR_BYTES / (int64_t)stn_dtype_size(task->dtype);
+    int best = 0;
+    for (int shift = 1; shift < stn_min(unit, tile->useful[2]); shift++)
+        if (sectors_of_tiles(tile, task->n[2], length, unit, shift) <
+            sectors_of_tiles(tile, task->n[2], length, unit, best))
+            best = shift;
+    return (uint8_t)best;
+}
+
 bool segment_torus_fit(const stn_task *task, const segment_sides *sides, const stn_reach reach[3],
                        segment_torus *tile) {
     int points[3];
@@ -125,6 +156,7 @@ bool segment_torus_fit(const stn_task *task, const segment_sides *sides, const s
         if (tile->useful[k] <= 0) return false;
         part *= (double)tile->useful[k] / (double)length;
     }
+    tile->shift = tile->useful[2] == task->n[2] ? 0 : best_shift(task, tile, points[2]);
     return part * LEAST_USEFUL >= 1;
 }
 
@@ -134,7 +166,7 @@ static bool unit_holds(const stn_task *task, const stn_machine *machine, void *o
 }
 static bool shared_holds(const stn_task *task, const stn_machine *machine, void *of) {
     const segment_torus *tile = of;
-    return segment_product_shared(segment_torus_factors(tile->number), task->dtype) <= machine->shared_per_block;
+    return segment_torus_shared(segment_torus_factors(tile->number), task->dtype) <= machine->shared_per_block;
 }
 static bool tiles_hold(const stn_task *task, const stn_machine *machine, void *of) {
     int64_t counts[3];
@@ -143,7 +175,7 @@ static bool tiles_hold(const stn_task *task, const stn_machine *machine, void *o
 }
 static const stn_constraint constraints[] = {
     {"tensor cores", "products of tiles have tensor cores of their type", unit_holds},
-    {"shared memory", "two tiles, and two more on their way, fit a block's shared memory", shared_holds},
+    {"shared memory", "two tiles, and of planes two more on their way, fit a block's shared memory", shared_holds},
     {"tiles", "tiles are counted in 31 bits", tiles_hold},
 };
 
@@ -184,8 +216,8 @@ static void cost_beside(const stn_task *task, const stn_machine *machine, const 
     const double size = (double)stn_dtype_size(task->dtype), length = f->n[0] * f->n[1] * f->n[2];
     const double resident =
         (double)machine->multiprocessors *
-        fmin(segment_torus_blocks(task, tile), fmax(1, floor((double)machine->shared_per_multiprocessor /
-                                                             (double)segment_product_shared(f, task->dtype))));
+        fmin(segment_torus_blocks(task, tile),
+             fmax(1, floor((double)machine->shared_per_multiprocessor / (double)segment_torus_shared(f, task->dtype))));
     const double turns = ceil(tiles / 2) / resident;
     memset(e, 0, sizeof *e);
     e->unit = segment_product_unit(task->dtype, tile->fragment);
@@ -275,16 +307,19 @@ size_t segment_torus_search(const stn_task *task, const stn_machine *machine, se
     search s = {.task = task, .machine = machine, .sides = segment_sides_of(task), .tally = tally};
     s.best = best, s.most = (size_t)stn_min((int64_t)most, STN_CANDIDATES);
     const double growth = log10(stn_taps_max_symbol(task->ntaps, task->taps));
+    int last = 0;
     for (int64_t launches = least, fits = 0; launches <= (int64_t)task->steps && fits < (most == 1 ? 1 : MOST_FITS);
          launches += launches / 3 + 1) {
         segment_torus tile = {.mark = SEGMENT_TORUS_MARK,
-                              .launches = (int)launches,
                               .fused = (int)stn_div_up((int64_t)task->steps, launches),
                               .margins = s.sides.margins,
                               .even = s.sides.even,
                               .shifted = s.sides.past != 0};
         int64_t low[3], high[3];
         stn_reach reach[3];
+        if (tile.fused == last) continue;
+        last = tile.fused,
+        tile.launches = (int)stn_div_up((int64_t)task->steps, last); /* the fewest of so many steps */
         if (tile.fused * growth > (task->dtype == STN_F64 ? 290 : 36)) continue;
         if (tile.margins && (tile.fused > MOST_MARGIN || !stn_faces_interior(task, tile.fused, low, high))) continue;
         if (SEGMENT_SURELY * spread * sqrt(tile.fused) > LONGEST) continue;
