@@ -175,6 +175,35 @@ static void sources(suite *s) {
     }
 }
 
+/* The same of solids: fixed sides and constants that differ across one axis or more, of long and short lines. */
+static void solids(suite *s) {
+    for (int i = 0; i < (s->full ? 60 : 12); i++) {
+        dice d = {(uint64_t)i + 1700};
+        const int axis = i % 3, wide = i % 5 == 3 ? dice_int(&d, 2, 3) : 1,
+                  radius[3] = {axis ? wide : 1, axis == 1 ? 1 : wide, axis == 2 ? 1 : wide};
+        stn_stencil *stencil = even_product(&d, 3, radius);
+        stn_problem p = grid_of(stencil, dice_int(&d, 4, 24), dice_int(&d, 4, 24), dice_int(&d, 4, 24),
+                                (uint64_t)dice_int(&d, 1, 60));
+        if (i % 4 == 0) p.extent[i / 4 % 3] = (size_t)dice_int(&d, 100, 300);
+        if (i % 4 == 2) p.extent[i / 4 % 3] = (size_t)dice_int(&d, 500, 600);
+        for (int k = 0; k < 3; k++)
+            for (int side = 0; side < 2; side++) p.boundary[k][side] = any_side(&d, k == axis || wide == 1);
+        p.boundary[axis][i / 2 % 2] = (stn_boundary){i % 4 ? STN_FIXED : STN_CONSTANT, 0.9};
+        if (i % 5 == 4) p.boundary[(axis + 1) % 3][0].kind = p.boundary[(axis + 1) % 3][1].kind = STN_WRAP;
+        if (i % 6 == 1) p.batch = 3;
+        if (i % 6 == 2) p.in_place = 1;
+        if (i % 6 == 5) p.steps *= 10;
+        char what[240];
+        snprintf(what, sizeof what, "%d x %d x %d, z %s:%s, y %s:%s, x %s:%s, radius %d but along axis %d, %d steps",
+                 (int)p.extent[0], (int)p.extent[1], (int)p.extent[2], side_names[p.boundary[0][0].kind],
+                 side_names[p.boundary[0][1].kind], side_names[p.boundary[1][0].kind],
+                 side_names[p.boundary[1][1].kind], side_names[p.boundary[2][0].kind],
+                 side_names[p.boundary[2][1].kind], wide, axis, (int)p.steps);
+        check(s, what, &p, d.state);
+        stn_stencil_destroy(stencil);
+    }
+}
+
 /* Lines of as many points as a segment has, mirrored at both ends, along each axis in turn; beside others, or a value. */
 static void cosines(suite *s) {
     static const struct {
@@ -387,7 +416,7 @@ static void refusals(suite *s) {
 
 int main(int argc, char **argv) {
     static const suite_part parts[] = {{"sides", sides},     {"cosines", cosines},       {"shifts", shifts},
-                                       {"sources", sources}, {"wrapped", wrapped},       {"fewer", fewer},
+                                       {"sources", sources}, {"solids", solids}, {"wrapped", wrapped},       {"fewer", fewer},
                                        {"layouts", layouts}, {"candidates", candidates}, {"refusals", refusals}};
     return suite_main(argc, argv, parts, sizeof parts / sizeof *parts);
 }
