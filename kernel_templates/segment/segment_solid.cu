@@ -26,9 +26,8 @@ struct solid_arguments {
     long long out_z, out_y, out_batch;
     const REAL *plane[3];                      // across z, y, x: [grid][side][term][rows][pitch]
     solid_side side[3][2];                     // no counts: that side adds nothing
-    long long rows[3], pitch[3];
-    int n[3], width[3], terms[3], unused;
-    unsigned tiles_x, tiles_y, tiles_z, rest;
+    int rows[3], pitch[3], n[3], width[3], terms[3];
+    unsigned tiles_x, tiles_y, tiles_z;
 };
 
 static_assert(is_twin(sizeof(solid_arguments)), "solid_header of segment/solid.c");
@@ -51,7 +50,7 @@ __device__ __forceinline__ span<MANY> span_of(int first, int own, int length, in
 template <int AXIS, int MANY, class ADD>
 __device__ __forceinline__ void each_term(const solid_arguments &a, long long grid, const span<MANY> &s,
                                           const ADD &add) {
-    const long long plane = a.rows[AXIS] * a.pitch[AXIS];
+    const long long plane = static_cast<long long>(a.rows[AXIS]) * a.pitch[AXIS];
 #pragma unroll 1
     for (int side = 0; side < 2; side++) {
         const solid_side own = a.side[AXIS][side];
@@ -60,7 +59,7 @@ __device__ __forceinline__ void each_term(const solid_arguments &a, long long gr
         const int count = own.counts[nearest];
         const REAL *from = a.plane[AXIS] + (2 * grid + side) * a.terms[AXIS] * plane;
         const REAL *depth = own.depth;
-#pragma unroll 2
+#pragma unroll 1
         for (int j = 0; j < count; j++, from += plane, depth += a.width[AXIS]) {
             REAL factor[MANY];
 #pragma unroll

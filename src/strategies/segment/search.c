@@ -27,7 +27,7 @@ typedef struct search {
     stn_tally *tally;
     double largest;     /* of the symbol */
     stn_reach reach[3]; /* of the steps that are being looked at */
-    uint8_t terms[3];   /* of solids likewise */
+    uint8_t terms[3], stepped[3]; /* of solids likewise */
 } search;
 
 static bool holds(const search *s, const segment_shape *shape, const segment_pass *pass) {
@@ -70,7 +70,7 @@ static bool find_terms(search *s, uint64_t fused) {
     segment_terms found[3] = {{0}};
     const bool alike = segment_same_weights(&s->axes[0], &s->axes[1]) && segment_same_weights(&s->axes[0], &s->axes[2]);
     int known = -1;
-    memset(s->terms, 0, sizeof s->terms);
+    memset(s->terms, 0, sizeof s->terms), memset(s->stepped, 0, sizeof s->stepped);
     for (int across = 0; across < 3; across++) {
         if (!segment_solid_across(s->axes, across)) continue;
         if (alike && known >= 0)
@@ -78,6 +78,8 @@ static bool find_terms(search *s, uint64_t fused) {
         else if (!segment_solid_terms(s->task, s->axes, across, fused, &found[across]))
             return false;
         known = across, s->terms[across] = (uint8_t)found[across].count;
+        if (segment_steps_shared(s->task) <= s->machine->shared_per_block)
+            s->stepped[across] = (uint8_t)segment_solid_stepped(s->axes, across, &found[across]);
     }
     return true;
 }
@@ -111,6 +113,7 @@ static bool shape_for(const search *s, int64_t launches, int pairs, int first, s
         if (!best_pass(s, shape, i, first, &shape->pass[i])) return false;
     if (shape->sources && s->count == 3) {
         memcpy(shape->terms, s->terms, sizeof shape->terms);
+        memcpy(shape->stepped, s->stepped, sizeof shape->stepped);
         if (!segment_solid_fits(s->task, s->axes, s->reach, shape)) return false;
     }
     choose_whole(s, shape);

@@ -24,9 +24,8 @@ typedef struct solid_header {
     int64_t out_z, out_y, out_batch;
     const void *plane[3];
     solid_side side[3][2];
-    int64_t rows[3], pitch[3];
-    int32_t n[3], width[3], terms[3], unused;
-    uint32_t tiles_x, tiles_y, tiles_z, rest;
+    int32_t rows[3], pitch[3], n[3], width[3], terms[3];
+    uint32_t tiles_x, tiles_y, tiles_z;
 } solid_header;
 
 static size_t real_size(const stn_task *task) { return task->dtype == STN_F64 ? sizeof(double) : sizeof(float); }
@@ -66,15 +65,21 @@ static segment_axis along_of(const segment_axis *axes, int across, int stage) {
     return a;
 }
 
-/* The planes of all terms, sides and grids: a term a place along z. */
-static stn_task plane_task(const stn_task *task, const segment_axis *axes, int across, int terms, int stage) {
+/* Terms whose planes are convolved. */
+static int convolved_of(const segment_solid_tables *tables, int across) {
+    return tables->terms[across].count - tables->stepped[across];
+}
+
+/* The planes of these, of all sides and grids: a term a place along z. */
+static stn_task plane_task(const stn_task *task, const segment_axis *axes, const segment_solid_tables *tables,
+                           int across, int stage) {
     const segment_planes planes = segment_planes_of(task, axes, 3);
     const int of[3] = {across, segment_rows_of(across), segment_columns_of(across)};
     stn_task t = *task;
     if (t.dtype == STN_F16) t.dtype = STN_F32;
     t.batch = 2 * task->batch, t.in_place = false, t.alignment = 256;
     for (int k = 0; k < 3; k++) {
-        t.n[k] = k ? task->n[of[k]] : terms;
+        t.n[k] = k ? task->n[of[k]] : convolved_of(tables, across);
         for (int side = 0; side < 2; side++) {
             t.reach[k][side] = k ? task->reach[of[k]][side] : 0;
             t.boundary[k][side] = (stn_boundary){k ? task->boundary[of[k]][side].kind : STN_WRAP, 0};
@@ -82,10 +87,11 @@ static stn_task plane_task(const stn_task *task, const segment_axis *axes, int a
     }
     if (stage == ALONG_COLUMNS) t.n[1] = planes.rows[across];
     t.out_stride[2] = 1, t.out_stride[1] = planes.pitch[across];
-    t.out_stride[0] = planes.rows[across] * planes.pitch[across], t.out_batch_stride = terms * t.out_stride[0];
+    t.out_stride[0] = planes.rows[across] * planes.pitch[across];
     memcpy(t.in_stride, t.out_stride, sizeof t.in_stride);
-    t.in_batch_stride = t.out_batch_stride;
+    t.in_batch_stride = t.out_batch_stride = t.n[0] * t.out_stride[0];
     if (stage == ALONG_COLUMNS) t.in_stride[0] = 0, t.in_batch_stride = t.out_stride[0]; /* all from one */
+    if (stage == ALONG_ROWS) t.out_batch_stride = tables->terms[across].count * t.out_stride[0];
     return t;
 }
 
@@ -119,6 +125,11 @@ bool segment_solid_terms(const stn_task *task, const segment_axis *axes, int acr
     return segment_terms_find(&deep, along, fused, task->dtype, terms);
 }
 
+int segment_solid_stepped(const segment_axis *axes, int across, const segment_terms *terms) {
+    const segment_axis rows = along_of(axes, across, ALONG_ROWS), columns = along_of(axes, across, ALONG_COLUMNS);
+    return segment_steps_count(&rows, &columns, terms);
+}
+
 /* ---- tables -------------------------------------------------------------------------------------------------------- */
 
 static size_t placed(size_t *at, size_t bytes) {
@@ -141,6 +152,7 @@ size_t segment_solid_place(const stn_task *task, const segment_axis *axes, const
         if (!segment_solid_terms(task, axes, across, fused, terms)) return 0;
         if (!terms->count) continue;
         const stn_reach *own = &reach[2 - across];
+        tables->stepped[across] = shape->stepped[across] ? segment_solid_stepped(axes, across, terms) : 0;
         tables->width[across] = (int)stn_min(deep->n, stn_max(own->side[0], own->side[1]) + 2);
         for (int stage = 0; stage < 2; stage++) {
             segment_sweep *sweep = &tables->sweep[across][stage];
@@ -148,7 +160,7 @@ size_t segment_solid_place(const stn_task *task, const segment_axis *axes, const
             if (!fit(task, axes, reach, shape, across, stage, &sweep->pass)) return 0;
             sweep->roots = placed(&at, segment_roots_size(sweep->pass.first, task->dtype) * size);
             sweep->symbol =
-                placed(&at, (size_t)terms->count * segment_symbol_size(sweep->pass.first, true) * size);
+                placed(&at, (size_t)convolved_of(tables, across) * segment_symbol_size(sweep->pass.first, true) * size);
         }
         for (int side = 0; side < 2; side++) {
             if (!segment_side_is_odd(deep, side)) continue;
@@ -181,7 +193,7 @@ static stn_status fill_sweep(const stn_task *task, const segment_axis *axes, con
         put(task->dtype, values, roots, to + sweep->roots);
     }
     unsigned char *at = to + sweep->symbol;
-    for (int j = 0; j < tables->terms[across].count && status == STN_OK; j++) {
+    for (int j = 0; j < convolved_of(tables, across) && status == STN_OK; j++) {
         status = segment_symbol_make(&along, sweep->pass.first, tables->terms[across].power[j], values, error);
         if (status == STN_OK) at = put(task->dtype, values, symbols, at);
     }
@@ -252,8 +264,11 @@ stn_status segment_solid_get(stn_plan *plan, const segment_axis *axes, const seg
     planes.passes = 2;
     for (int across = 0; across < 3; across++) {
         const int terms = tables->terms[across].count;
-        for (int stage = 0; stage < 2 && terms; stage++) {
-            const stn_task own = plane_task(task, axes, across, terms, stage);
+        const segment_axis rows = along_of(axes, across, ALONG_ROWS), columns = along_of(axes, across, ALONG_COLUMNS);
+        if (tables->stepped[across])
+            STN_TRY(segment_steps_get(plan, &rows, &columns, &kernels->steps[across], error));
+        for (int stage = 0; stage < 2 && convolved_of(tables, across); stage++) {
+            const stn_task own = plane_task(task, axes, tables, across, stage);
             const segment_axis along = along_of(axes, across, stage);
             planes.pass[stage] = tables->sweep[across][stage].pass;
             STN_TRY(segment_kernel_get(plan, &own, &along, &planes, &planes.pass[stage], true,
@@ -273,15 +288,21 @@ static stn_grid_layout layout_of(const int64_t stride[3], int64_t batch) {
     return (stn_grid_layout){{stride[0], stride[1], stride[2]}, batch};
 }
 
-/* All planes across an axis, along their columns and then along their rows. */
+/* All planes across an axis: by steps, and by passes along their columns and then along their rows. */
 static stn_status convolve(const stn_plan *plan, const segment_axis *axes, const segment_shape *shape,
                            const segment_solid_kernels *kernels, const segment_solid_tables *tables, int across,
                            const unsigned char *table, const unsigned char *source, unsigned char *turned,
                            unsigned char *planes, void *stream, stn_error *error) {
     segment_shape own = *shape;
     own.passes = 2;
-    for (int stage = 0; stage < 2; stage++) {
-        const stn_task task = plane_task(&plan->task, axes, across, tables->terms[across].count, stage);
+    if (tables->stepped[across]) {
+        const segment_planes lie = segment_planes_of(&plan->task, axes, 3);
+        const segment_axis rows = along_of(axes, across, ALONG_ROWS), columns = along_of(axes, across, ALONG_COLUMNS);
+        STN_TRY(segment_steps_launch(&plan->task, kernels->steps[across], &rows, &columns, &lie, across,
+                                     &tables->terms[across], tables->stepped[across], source, planes, stream, error));
+    }
+    for (int stage = 0; stage < 2 && convolved_of(tables, across); stage++) {
+        const stn_task task = plane_task(&plan->task, axes, tables, across, stage);
         const stn_grid_layout from = layout_of(task.in_stride, task.in_batch_stride),
                               to = layout_of(task.out_stride, task.out_batch_stride);
         const stn_fused_launch l = {&from, &to, stage ? turned : source, stage ? planes : turned, stream};
@@ -311,7 +332,7 @@ stn_status segment_solid_add(const stn_plan *plan, const segment_axis *axes, con
     for (int across = 0; across < 3; across++) {
         const int terms = tables->terms[across].count;
         h.n[across] = (int32_t)task->n[across], h.width[across] = tables->width[across], h.terms[across] = terms;
-        h.rows[across] = lie.rows[across], h.pitch[across] = lie.pitch[across];
+        h.rows[across] = (int32_t)lie.rows[across], h.pitch[across] = (int32_t)lie.pitch[across];
         if (!terms) continue;
         STN_TRY(convolve(plan, axes, shape, kernels, tables, across, table,
                          source + lie.first[across] * task->batch * (int64_t)real_size(task), planes, at, l->stream,
