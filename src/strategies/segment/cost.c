@@ -164,29 +164,30 @@ static void add_sources(const stn_task *task, const stn_machine *machine, const 
     e->launches += launches * (odd + 2), e->seconds += launches * (odd + 2) * machine->launch_seconds;
 }
 
-/* A solid's: its planes, of which each takes of a pass along their rows or columns as much as it is of the grid, and one more pass, which adds.
- * By multiply-adds it takes a third as long as by bytes, all in shared or first-level memory, so both show. None of it is timed. */
-#define UNTIMED 1.1
-#define ADDS 0.75   /* of the copy bandwidth */
-#define STEPS 3e-12 /* seconds a point and step: 96 x 96 points for 64 x 64, read and written twice at 16 a cycle of a multiprocessor */
+/* A solid's: planes that are convolved, of which each takes of a pass along their rows or columns as much as it is of the grid; those made by steps;
+ * and one more pass, which adds: by multiply-adds it takes a third as long as by bytes. Reckoned in bench/results/2026-11-23-segment-forms.md, not timed. */
+#define UNTIMED 1.4
+#define ADDS 0.75    /* of the copy bandwidth */
+#define STEP 3e-12   /* seconds a point and power: 96 x 96 points for 64 x 64, read and written twice at 16 a cycle of a multiprocessor */
+#define CHAIN 2.5e-5 /* of a block's 16 steps, each of which waits for the one before */
 static void add_planes(const stn_task *task, const stn_machine *machine, const segment_shape *shape, stn_estimate *e) {
-    const double bytes = 2 * (double)stn_dtype_size(task->dtype) * (double)stn_task_points(task);
-    double seconds = bytes / (ADDS * machine->copy_bandwidth) + 3 * machine->launch_seconds, more = 0;
+    const double points = (double)stn_task_points(task), bytes = 2 * (double)stn_dtype_size(task->dtype) * points;
+    double seconds = bytes / (ADDS * machine->copy_bandwidth), flops = 0;
+    int launches = 3;
     for (int across = 0; across < 3; across++) {
-        if (!shape->terms[across]) continue;
-        const double part = 2.0 * (shape->terms[across] - shape->stepped[across]) / (double)task->n[across];
+        const int stepped = shape->stepped[across], convolved = shape->terms[across] - stepped;
+        const double plane = 2 / (double)task->n[across]; /* two sides' part of the grid */
         for (int i = 0; i < 3; i++) {
-            double flops;
-            if (shape->pass[i].axis == across) continue;
-            seconds += part * segment_seconds(task, machine, shape, &shape->pass[i], &flops);
-            more += part * flops;
+            double each;
+            if (shape->pass[i].axis == across || !convolved) continue;
+            seconds += plane * convolved * segment_seconds(task, machine, shape, &shape->pass[i], &each);
+            flops += plane * convolved * each, launches++;
         }
-        if (shape->stepped[across])
-            seconds += STEPS * 2.0 * (double)stn_task_points(task) / (double)task->n[across] * shape->stepped[across];
-        seconds += 3 * machine->launch_seconds, e->launches += 3 * shape->launches;
+        if (stepped) seconds += fmax(CHAIN, STEP * plane * points * stepped), launches++;
     }
-    e->launches += 3 * shape->launches, e->bytes += shape->launches * bytes, e->flops += shape->launches * more;
-    e->seconds += UNTIMED * shape->launches * seconds;
+    seconds += launches * machine->launch_seconds;
+    e->launches += shape->launches * launches, e->bytes += shape->launches * bytes;
+    e->flops += shape->launches * flops, e->seconds += UNTIMED * shape->launches * seconds;
 }
 
 void segment_cost(const stn_task *task, const stn_machine *machine, const segment_shape *shape, stn_estimate *e) {
