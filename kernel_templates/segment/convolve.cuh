@@ -58,7 +58,7 @@ __device__ __forceinline__ complex<T> raw_pair(const T *from) {
     return *reinterpret_cast<const complex<T> *>(from);
 }
 
-constexpr int CELLS = F * PITCH;  // cells of a convolution
+constexpr int CELLS = F * PITCH;            // cells of a convolution
 constexpr int SYMBOLS = (F / 2 + 1) * 256;  // numbers of a real symbol
 
 // Half `half` of a point, or all of it.

@@ -24,8 +24,8 @@ struct solid_side {
 struct solid_arguments {
     STORE *out;
     long long out_z, out_y, out_batch;
-    const REAL *plane[3];                      // across z, y, x: [grid][side][term][rows][pitch]
-    solid_side side[3][2];                     // no counts: that side adds nothing
+    const REAL *plane[3];   // across z, y, x: [grid][side][term][rows][pitch]
+    solid_side side[3][2];  // no counts: that side adds nothing
     int rows[3], pitch[3], n[3], width[3], terms[3];
     unsigned tiles_x, tiles_y, tiles_z;
 };

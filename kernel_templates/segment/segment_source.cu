@@ -75,21 +75,23 @@ extern "C" __global__ void __launch_bounds__(THREADS_X) segment_source(const sou
     const bool inside = row < a.n[axis == 0] && column < a.n[axis == 2 ? 1 : 2];
     // the side's own point, and the point beside it
     const long long end = side * (a.n[axis] - 1LL), beside = a.at[axis][side];
-    const long long z = axis == 0 ? end : row, y = axis == 0 ? row : axis == 1 ? end : column,
+    const long long z = axis == 0 ? end : row,
+                    y = axis == 0   ? row
+                        : axis == 1 ? end
+                                    : column,
                     x = axis == 2 ? end : column;
     if (SOURCE_BACK) {
         const bool fixed = axis == 0   ? (side ? Z_SIDE_HIGH : Z_SIDE_LOW) == FIXED
                            : axis == 1 ? (side ? Y_SIDE_HIGH : Y_SIDE_LOW) == FIXED
                                        : (side ? X_SIDE_HIGH : X_SIDE_LOW) == FIXED;
-        if (fixed && inside)
-            a.out[grid * a.out_batch + z * a.out_z + y * a.out_y + x] = narrow<STORE>(a.kept[to]);
+        if (fixed && inside) a.out[grid * a.out_batch + z * a.out_z + y * a.out_y + x] = narrow<STORE>(a.kept[to]);
         return;
     }
     const STORE *const in = a.in + grid * a.in_batch;
-    const bool taken = (axis > 0 && (z == a.at[0][0] || z == a.at[0][1])) ||
-                       (axis > 1 && (y == a.at[1][0] || y == a.at[1][1]));
+    const bool taken =
+        (axis > 0 && (z == a.at[0][0] || z == a.at[0][1])) || (axis > 1 && (y == a.at[1][0] || y == a.at[1][1]));
     a.kept[to] = inside ? widen(in[z * a.in_z + y * a.in_y + x]) : REAL(0);
-    a.source[to] = taken || !inside ? REAL(0)
-                                            : source_at(a, in, axis == 0 ? beside : z, axis == 1 ? beside : y,
-                                                        axis == 2 ? beside : x);
+    a.source[to] = taken || !inside
+                       ? REAL(0)
+                       : source_at(a, in, axis == 0 ? beside : z, axis == 1 ? beside : y, axis == 2 ? beside : x);
 }

@@ -19,11 +19,12 @@ static_assert(TILE > 0 && TILE % 32 == 0, "warps write whole rows");
 
 struct steps_arguments {
     const REAL *source;
-    REAL *out;                            // of the first power
-    long long ny, nx, pitch;              // of a plane
-    long long source_next, next, planes;  // from plane to plane; from one power's plane to the next one's; from those of one source on
-    double weight[2][4];                  // along y, along x: of offset 0, 1, ..
-    int power[MOST], count;               // rising
+    REAL *out;                // of the first power
+    long long ny, nx, pitch;  // of a plane
+    long long source_next, next,
+        planes;           // from plane to plane; from one power's plane to the next one's; from those of one source on
+    double weight[2][4];  // along y, along x: of offset 0, 1, ..
+    int power[MOST], count;  // rising
     unsigned tiles_y, tiles_x;
 };
 

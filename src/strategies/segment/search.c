@@ -25,8 +25,8 @@ typedef struct search {
     bool margins,
         products; /* products are tried too: in f64 they lose everywhere, of other types their rate is a guess, so only where candidates are timed */
     stn_tally *tally;
-    double largest;     /* of the symbol */
-    stn_reach reach[3]; /* of the steps that are being looked at */
+    double largest;               /* of the symbol */
+    stn_reach reach[3];           /* of the steps that are being looked at */
     uint8_t terms[3], stepped[3]; /* of solids likewise */
 } search;
 

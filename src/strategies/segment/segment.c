@@ -130,8 +130,9 @@ static stn_status place_sweeps(const stn_task *task, segment_state *state, bool 
     }
     for (int k = 0; k < state->lengths && state->shape.sources; k++) {
         if (!segment_source_place(task, state->axes, &state->shape, state->sweeps[k][0].fused, at, &state->sides[k]))
-            return stn_fail(error, STN_ERROR_UNSUPPORTED,
-                            "what sides add with these weights takes too many terms: make a new plan with strategy auto");
+            return stn_fail(
+                error, STN_ERROR_UNSUPPORTED,
+                "what sides add with these weights takes too many terms: make a new plan with strategy auto");
         at = state->sides[k].end;
     }
     state->table_bytes = at;
@@ -171,9 +172,8 @@ static uint64_t steps_of(const segment_state *state, int length) {
 static stn_status get_kernels(stn_plan *plan, segment_state *state, stn_error *error) {
     if (state->shape.tile) return segment_tile_get(plan, &state->shape, state->tiles[0].real, &state->tile, error);
     for (int i = 0; i < state->shape.passes; i++)
-        STN_TRY(
-            segment_kernel_get(plan, &plan->task, &state->axes[i], &state->shape, &state->shape.pass[i], false,
-                               &state->kernels[i], error));
+        STN_TRY(segment_kernel_get(plan, &plan->task, &state->axes[i], &state->shape, &state->shape.pass[i], false,
+                                   &state->kernels[i], error));
     return segment_source_get(plan, state->axes, &state->shape, state->sides, state->lengths, &state->source, error);
 }
 
@@ -202,8 +202,9 @@ static stn_status set_weights(stn_plan *plan, stn_error *error) {
     STN_TRY(place_sweeps(&plan->task, &next, true, error));
     STN_TRY(get_kernels(plan, &next, error)); /* found where they are the same */
     if (next.source.bytes > state->source.bytes)
-        return stn_fail(error, STN_ERROR_UNSUPPORTED,
-                        "what sides add with these weights takes more terms than the plan has room for: make a new plan");
+        return stn_fail(
+            error, STN_ERROR_UNSUPPORTED,
+            "what sides add with these weights takes more terms than the plan has room for: make a new plan");
     STN_TRY(make_tables(plan, &next, error));
     stn_status status = STN_OK;
     for (int k = 0; k < next.lengths && status == STN_OK && next.shape.margins; k++)
@@ -257,8 +258,8 @@ static stn_status take_turn(const stn_plan *plan, const void *user, uint64_t i, 
     const one_pass p = {state, state->sweeps[length], pass, state->shape.tile ? &state->tiles[length] : NULL};
     const segment_source_tables *sides = &state->sides[length];
     if (pass == 0)
-        STN_TRY(segment_source_begin(plan, state->axes, &state->shape, &state->source, sides, state->tables,
-                                     r->margins, l, error));
+        STN_TRY(segment_source_begin(plan, state->axes, &state->shape, &state->source, sides, state->tables, r->margins,
+                                     l, error));
     STN_TRY(stn_faces_run(plan, state->faces[length], launch_pass, &p, l, r->margins, error));
     if (pass + 1 < state->shape.passes) return STN_OK;
     return segment_source_add(plan, state->axes, &state->shape, &state->source, sides, state->sweeps[length],
@@ -323,8 +324,9 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
                             (long long)reach.side[0], (long long)reach.side[1], reach.tail[0] + reach.tail[1]);
         }
         if (shape->sources && plan->task.rank == 3)
-            stn_text_printf(text, ", z, y and x sides add sums of %d, %d and %d terms", state->sides[0].solid.terms[0].count,
-                            state->sides[0].solid.terms[1].count, state->sides[0].solid.terms[2].count);
+            stn_text_printf(text, ", z, y and x sides add sums of %d, %d and %d terms",
+                            state->sides[0].solid.terms[0].count, state->sides[0].solid.terms[1].count,
+                            state->sides[0].solid.terms[2].count);
         else if (shape->sources)
             stn_text_printf(text, ", y and x sides add to %d and %d points from them", state->sides[0].width[0],
                             state->sides[0].width[1]);

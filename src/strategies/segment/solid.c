@@ -58,8 +58,8 @@ static segment_axis deep_of(const segment_axis *axes, int across) {
 
 /* An axis along, as the plane has it: columns lie along its x, rows along its y. */
 static segment_axis along_of(const segment_axis *axes, int across, int stage) {
-    const segment_axis *own = segment_axis_of(
-        axes, stage == ALONG_COLUMNS ? segment_columns_of(across) : segment_rows_of(across));
+    const segment_axis *own =
+        segment_axis_of(axes, stage == ALONG_COLUMNS ? segment_columns_of(across) : segment_rows_of(across));
     segment_axis a = scaled(own, 1 / sum_of(own));
     a.axis = stage == ALONG_COLUMNS ? 2 : 1;
     return a;
@@ -209,14 +209,14 @@ static stn_status fill_depths(const stn_task *task, const segment_axis *axes, co
     const size_t count = (size_t)terms->count * (size_t)width;
     double *depth = malloc(count * sizeof *depth), off;
     if (!depth) return stn_fail_memory(error, "a side's depths", count * sizeof *depth);
-    stn_status status =
-        segment_terms_fit(&deep, side, tables->sweep[across][0].fused, task->dtype, terms, width, depth,
-                          (int32_t *)(void *)(to + tables->counts[across][side]), &off, error);
+    stn_status status = segment_terms_fit(&deep, side, tables->sweep[across][0].fused, task->dtype, terms, width, depth,
+                                          (int32_t *)(void *)(to + tables->counts[across][side]), &off, error);
     if (status == STN_OK && off > OFF * segment_terms_tail(task->dtype))
-        status = stn_fail(error, STN_ERROR_UNSUPPORTED,
-                          "what the sides of axis %d add is off by %.2g as a sum of %d terms: make a plan with strategy "
-                          "spectral",
-                          across, off, terms->count);
+        status =
+            stn_fail(error, STN_ERROR_UNSUPPORTED,
+                     "what the sides of axis %d add is off by %.2g as a sum of %d terms: make a plan with strategy "
+                     "spectral",
+                     across, off, terms->count);
     if (status == STN_OK) put(task->dtype, depth, count, to + tables->depth[across][side]);
     free(depth);
     return status;
@@ -265,8 +265,7 @@ stn_status segment_solid_get(stn_plan *plan, const segment_axis *axes, const seg
     for (int across = 0; across < 3; across++) {
         const int terms = tables->terms[across].count;
         const segment_axis rows = along_of(axes, across, ALONG_ROWS), columns = along_of(axes, across, ALONG_COLUMNS);
-        if (tables->stepped[across])
-            STN_TRY(segment_steps_get(plan, &rows, &columns, &kernels->steps[across], error));
+        if (tables->stepped[across]) STN_TRY(segment_steps_get(plan, &rows, &columns, &kernels->steps[across], error));
         for (int stage = 0; stage < 2 && convolved_of(tables, across); stage++) {
             const stn_task own = plane_task(task, axes, tables, across, stage);
             const segment_axis along = along_of(axes, across, stage);

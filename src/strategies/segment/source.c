@@ -200,8 +200,7 @@ static source_header lines_header(const stn_task *task, const segment_axis *axes
         for (int side = 0; side < 2; side++) {
             const int axis = axes[i].axis, in = axes[i].side[side] == STN_FIXED;
             h.constant[axis][side] = stn_task_outside(task, axis, side);
-            if (segment_side_is_odd(&axes[i], side))
-                h.at[axis][side] = (int32_t)(side ? axes[i].n - 1 - in : in);
+            if (segment_side_is_odd(&axes[i], side)) h.at[axis][side] = (int32_t)(side ? axes[i].n - 1 - in : in);
         }
     return h;
 }

@@ -254,8 +254,8 @@ static void sum_depths(const long double *rests, const double *basis, int64_t pe
     }
 }
 
-stn_status segment_depths_make(const segment_axis *deep, int side, uint64_t steps, int width,
-                               const long double *symbol, size_t count, double *sums, stn_error *error) {
+stn_status segment_depths_make(const segment_axis *deep, int side, uint64_t steps, int width, const long double *symbol,
+                               size_t count, double *sums, stn_error *error) {
     segment_axis a = *deep;
     if (side) a.side[0] = deep->side[1], a.side[1] = deep->side[0];
     a.n = stn_min(a.n, 2 * (int64_t)width + 4); /* as for profiles */
@@ -283,8 +283,7 @@ stn_status segment_face_make(const segment_axis *deep, int side, const segment_a
     cplx *root = roots_of(length);
     long double *symbol = malloc(places * sizeof *symbol);
     double *sums = malloc(all * sizeof *sums);
-    stn_status status =
-        root && symbol && sums ? STN_OK : stn_fail_memory(error, "a side's table", all * sizeof *sums);
+    stn_status status = root && symbol && sums ? STN_OK : stn_fail_memory(error, "a side's table", all * sizeof *sums);
     for (size_t place = 0; status == STN_OK && place < places; place++)
         symbol[place] = symbol_at(along, root, length, frequency_at(place, first)).re;
     if (status == STN_OK) status = segment_depths_make(deep, side, steps, width, symbol, places, sums, error);

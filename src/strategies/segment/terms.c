@@ -19,6 +19,8 @@ enum { FIRST_POWERS = 24, OTHER_POWERS = 140, POWERS = FIRST_POWERS + OTHER_POWE
 
 double segment_terms_tail(stn_dtype dtype) { return dtype == STN_F64 ? 2e-13 : dtype == STN_F32 ? 3e-7 : 1e-5; }
 
+double segment_terms_error(stn_dtype dtype) { return (dtype == STN_F64 ? 1 : 2.5) * segment_terms_tail(dtype); }
+
 /* ---- what m may be ------------------------------------------------------------------------------------------------- */
 
 static double symbol_of(const segment_axis *a, double angle) {
@@ -146,8 +148,7 @@ bool segment_terms_find(const segment_axis *deep, const segment_axis *const alon
     double *columns = malloc((size_t)(samples * count) * sizeof *columns);
     for (int j = 0; j < count && columns; j++) {
         const double size = size_of(deep, power, count, j);
-        for (int i = 0; i < samples; i++)
-            columns[j * samples + i] = size * (double)power_of(sample[i], power[j]);
+        for (int i = 0; i < samples; i++) columns[j * samples + i] = size * (double)power_of(sample[i], power[j]);
     }
     const bool good = columns && take_largest(columns, samples, power, count, segment_terms_tail(dtype), terms);
     free(columns);

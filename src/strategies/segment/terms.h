@@ -24,6 +24,7 @@ bool segment_terms_find(const segment_axis *deep, const segment_axis *const alon
 stn_status segment_terms_fit(const segment_axis *deep, int side, uint64_t steps, stn_dtype dtype,
                              const segment_terms *terms, int width, double *depth, int32_t *counts, double *off,
                              stn_error *error);
-/* What they may be off by. */
+/* What they may be off by at a depth. And grids then, relative L2, at most: grids of 40^3 are off by up to 0.6 times the tail in f64 and 2.3 times in f32. */
 double segment_terms_tail(stn_dtype dtype);
+double segment_terms_error(stn_dtype dtype);
 #endif

@@ -383,10 +383,11 @@ static void refusals(suite *s) {
         const char *stencil, *what;
         stn_boundary_kind kind;
         double value;
-    } cases[] = {{"heat-3d", "weights that are no product", STN_WRAP, 0},
-                 {"gaussian-3d:sigma=1,truncate=2", "fixed sides of a solid that several taps reach past", STN_FIXED, 0},
-                 {"gaussian-2d:sigma=1,truncate=3", "fixed sides that several taps reach past", STN_FIXED, 0},
-                 {"gaussian-2d:sigma=1,truncate=3", "a constant of 0 that several taps reach past", STN_CONSTANT, 0}};
+    } cases[] = {
+        {"heat-3d", "weights that are no product", STN_WRAP, 0},
+        {"gaussian-3d:sigma=1,truncate=2", "fixed sides of a solid that several taps reach past", STN_FIXED, 0},
+        {"gaussian-2d:sigma=1,truncate=3", "fixed sides that several taps reach past", STN_FIXED, 0},
+        {"gaussian-2d:sigma=1,truncate=3", "a constant of 0 that several taps reach past", STN_CONSTANT, 0}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         stn_stencil *stencil = NULL;
         stn_stencil_parse(cases[i].stencil, &stencil, NULL);
@@ -419,8 +420,9 @@ static void refusals(suite *s) {
 }
 
 int main(int argc, char **argv) {
-    static const suite_part parts[] = {{"sides", sides},     {"cosines", cosines},       {"shifts", shifts},
-                                       {"sources", sources}, {"solids", solids}, {"wrapped", wrapped},       {"fewer", fewer},
-                                       {"layouts", layouts}, {"candidates", candidates}, {"refusals", refusals}};
+    static const suite_part parts[] = {{"sides", sides},      {"cosines", cosines}, {"shifts", shifts},
+                                       {"sources", sources},  {"solids", solids},   {"wrapped", wrapped},
+                                       {"fewer", fewer},      {"layouts", layouts}, {"candidates", candidates},
+                                       {"refusals", refusals}};
     return suite_main(argc, argv, parts, sizeof parts / sizeof *parts);
 }
