@@ -58,7 +58,8 @@ __device__ __forceinline__ complex<T> raw_pair(const T *from) {
     return *reinterpret_cast<const complex<T> *>(from);
 }
 
-constexpr int CELLS = F * PITCH;  // cells of a convolution
+constexpr int CELLS = F * PITCH;            // cells of a convolution
+constexpr int SYMBOLS = (F / 2 + 1) * 256;  // numbers of a real symbol
 
 // Half `half` of a point, or all of it.
 __device__ __forceinline__ void put_half(REAL *to, point z, int half) { *to = half ? z.im : z.re; }

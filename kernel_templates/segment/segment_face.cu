@@ -28,8 +28,6 @@ struct face_arguments {
 static_assert(is_twin(sizeof(face_arguments)), "face_header of segment/source.c");
 static_assert(is_given(CELLS * sizeof(cell)), "make_face of segment/source.c");
 
-constexpr int SYMBOLS = 2 * (F / 2 + 1) * 256;  // numbers of two depths
-
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) segment_face(const face_arguments a) {
     extern __shared__ __align__(16) unsigned char stn_shared[];
     cell *const room = reinterpret_cast<cell *>(stn_shared);
@@ -48,7 +46,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) segment_face(const
             x[i] = {from.minus ? -value : value, REAL(0)};
         }
         __syncthreads();  // the room is free
-        convolve(x, room, t, room, t, a.roots, a.symbol + static_cast<long long>(deep) * SYMBOLS);
+        convolve(x, room, t, room, t, a.roots,
+                 a.symbol + static_cast<long long>(deep) * (2 * SYMBOLS));  // of two depths
         const unsigned count = static_cast<unsigned>(min(a.n - start - a.lead, static_cast<long long>(a.useful)));
         STORE *const out = a.out + grid * a.out_batch + 2LL * deep * a.out_deep + start * a.out_along;
         const bool both = static_cast<int>(2 * deep + 1) < a.width;

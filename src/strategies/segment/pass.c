@@ -43,9 +43,9 @@ static double past_of(const stn_task *task) {
     return !segment_lines(task) && segment_one_value(task, &value, &drift) ? value : 0;
 }
 
-stn_status segment_kernel_get(stn_plan *plan, const segment_axis *axis, const segment_shape *shape,
-                              const segment_pass *pass, segment_kernel *kernel, stn_error *error) {
-    const stn_task *task = &plan->task;
+stn_status segment_kernel_get(stn_plan *plan, const stn_task *task, const segment_axis *axis,
+                              const segment_shape *shape, const segment_pass *pass, bool powers, segment_kernel *kernel,
+                              stn_error *error) {
     const bool along_x = pass->axis == 2;
     stn_text params = STN_TEXT_EMPTY;
     const bool last = pass == &shape->pass[shape->passes - 1];
@@ -69,6 +69,7 @@ stn_status segment_kernel_get(stn_plan *plan, const segment_axis *axis, const se
     stn_params_int(&params, "SEGMENT_COSINES", pass->cosines);
     stn_params_int(&params, "SEGMENT_MIDDLE", pass->middle);
     stn_params_int(&params, "SEGMENT_TURNED", kernel->turned);
+    stn_params_int(&params, "SEGMENT_POWERS", powers);
     stn_params_int(&params, "SEGMENT_WAY", pass->first == 1 ? shape->way : 0);
     stn_params_int(&params, "SEGMENT_WHOLE", shape->whole);
     stn_params_int(&params, "EXPECTED_HEADER", along_x ? sizeof(line_header) : sizeof(columns_header));
@@ -253,13 +254,13 @@ static void columns_arguments(const stn_task *task, const segment_kernel *kernel
     for (int i = 0; i < 2; i++) at += stn_put_real(task->dtype, kernel->past, to + at);
 }
 
-stn_status segment_launch(const stn_plan *plan, const segment_kernel *kernel, const segment_sweep *sweeps, int pass,
+stn_status segment_launch(const stn_task *task, const segment_kernel *kernel, const segment_sweep *sweeps, int pass,
                           const void *tables, const stn_fused_launch *l, stn_error *error) {
     _Alignas(16) unsigned char arguments[sizeof(line_header) + sizeof(columns_header)];
     if (sweeps[pass].pass.axis == 2)
-        line_arguments(&plan->task, &sweeps[pass], tables, l, arguments);
+        line_arguments(task, &sweeps[pass], tables, l, arguments);
     else
-        columns_arguments(&plan->task, kernel, sweeps, pass, tables, l, arguments);
+        columns_arguments(task, kernel, sweeps, pass, tables, l, arguments);
     const stn_launch launch = {.grid = {(unsigned)kernel->blocks, 1, 1},
                                .block = {(unsigned)kernel->threads, 1, 1},
                                .shared = kernel->shared,

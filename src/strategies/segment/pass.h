@@ -22,10 +22,11 @@ typedef struct segment_kernel {
     bool turned;                  /* either kind serves wherever segments begin */
 } segment_kernel;
 
-/* For plan->task. `axis`: that of the pass. A kernel that is there, for other weights, is turned or not as before. Errors: those of
- * stn_kernel_make. */
-stn_status segment_kernel_get(stn_plan *plan, const segment_axis *axis, const segment_shape *shape,
-                              const segment_pass *pass, segment_kernel *kernel, stn_error *error);
+/* For a task of the plan's. `axis`: that of the pass. A kernel that is there, for other weights, is turned or not as before. powers: each place along
+ * the third axis has a symbol of its own. Errors: those of stn_kernel_make. */
+stn_status segment_kernel_get(stn_plan *plan, const stn_task *task, const segment_axis *axis,
+                              const segment_shape *shape, const segment_pass *pass, bool powers, segment_kernel *kernel,
+                              stn_error *error);
 /* Lays the tables of a sweep out from byte `at` on; its end is sweep->end. */
 void segment_sweep_place(const stn_task *task, const segment_axis *axis, const segment_pass *pass, uint64_t fused,
                          size_t at, segment_sweep *sweep);
@@ -33,6 +34,6 @@ void segment_sweep_place(const stn_task *task, const segment_axis *axis, const s
 stn_status segment_sweep_fill(const stn_task *task, const segment_axis *axis, const segment_sweep *sweep,
                               unsigned char *tables, stn_error *error);
 /* One launch, from grid to grid: of pass number `pass` of these sweeps. */
-stn_status segment_launch(const stn_plan *plan, const segment_kernel *kernel, const segment_sweep *sweeps, int pass,
+stn_status segment_launch(const stn_task *task, const segment_kernel *kernel, const segment_sweep *sweeps, int pass,
                           const void *tables, const stn_fused_launch *launch, stn_error *error);
 #endif

@@ -6,6 +6,7 @@
 #include "base/best.h"
 #include "problem/stencil.h"
 #include "strategies/faces/margins.h"
+#include "strategies/segment/solid.h"
 #include "strategies/segment/tile.h"
 
 #define MOST_MARGIN 64 /* steps that margins at faces are stepped in one launch */
@@ -24,8 +25,9 @@ typedef struct search {
     bool margins,
         products; /* products are tried too: in f64 they lose everywhere, of other types their rate is a guess, so only where candidates are timed */
     stn_tally *tally;
-    double largest;     /* of the symbol */
-    stn_reach reach[3]; /* of the steps that are being looked at */
+    double largest;               /* of the symbol */
+    stn_reach reach[3];           /* of the steps that are being looked at */
+    uint8_t terms[3], stepped[3]; /* of solids likewise */
 } search;
 
 static bool holds(const search *s, const segment_shape *shape, const segment_pass *pass) {
@@ -63,6 +65,25 @@ static void find_reaches(search *s, uint64_t fused) {
     }
 }
 
+/* How many terms what a solid's sides add has; axes with the same weights have as many. False: too many. */
+static bool find_terms(search *s, uint64_t fused) {
+    segment_terms found[3] = {{0}};
+    const bool alike = segment_same_weights(&s->axes[0], &s->axes[1]) && segment_same_weights(&s->axes[0], &s->axes[2]);
+    int known = -1;
+    memset(s->terms, 0, sizeof s->terms), memset(s->stepped, 0, sizeof s->stepped);
+    for (int across = 0; across < 3; across++) {
+        if (!segment_solid_across(s->axes, across)) continue;
+        if (alike && known >= 0)
+            found[across] = found[known];
+        else if (!segment_solid_terms(s->task, s->axes, across, fused, &found[across]))
+            return false;
+        known = across, s->terms[across] = (uint8_t)found[across].count;
+        if (segment_steps_shared(s->task) <= s->machine->shared_per_block)
+            s->stepped[across] = (uint8_t)segment_solid_stepped(s->axes, across, &found[across]);
+    }
+    return true;
+}
+
 /* Where not one wave of blocks serves a grid, lines of 512 and 1024 points in f64 are up to 3% faster so (bench/results/2026-11-23-regret-2.md). */
 static void choose_whole(const search *s, segment_shape *shape) {
     const segment_pass *pass = &shape->pass[0];
@@ -90,6 +111,11 @@ static bool shape_for(const search *s, int64_t launches, int pairs, int first, s
     shape->fused = (int)stn_div_up((int64_t)s->task->steps, launches);
     for (int i = 0; i < s->count; i++)
         if (!best_pass(s, shape, i, first, &shape->pass[i])) return false;
+    if (shape->sources && s->count == 3) {
+        memcpy(shape->terms, s->terms, sizeof shape->terms);
+        memcpy(shape->stepped, s->stepped, sizeof shape->stepped);
+        if (!segment_solid_fits(s->task, s->axes, s->reach, shape)) return false;
+    }
     choose_whole(s, shape);
     choose_way(s, shape);
     int64_t low[3], high[3];
@@ -114,7 +140,7 @@ static bool open_search(search *s, const char **why) {
         *why =
             s->task->rank == 2
                 ? "fixed and constant sides take taps symmetric along both axes, one of them past such a side"
-                : "solids take no fixed sides, and one constant: taps symmetric, one past it, weights that add up to 1";
+                : "fixed and constant sides of solids take taps symmetric along all axes, one of them past such a side";
     return !s->margins || s->task->rank == 1;
 }
 
@@ -223,6 +249,7 @@ static bool search_lines(search *s, segment_shape *best, double *costs, size_t *
         const int64_t fused = stn_div_up((int64_t)task->steps, launches);
         if ((s->margins && fused > MOST_MARGIN) || grows_too_far(s, (uint64_t)fused)) continue;
         find_reaches(s, (uint64_t)fused);
+        if (task->rank == 3 && segment_sourced(task) && !find_terms(s, (uint64_t)fused)) continue;
         fits += add_shapes(s, launches, best, costs, found, most);
     }
     return true;

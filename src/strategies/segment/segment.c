@@ -129,7 +129,10 @@ static stn_status place_sweeps(const stn_task *task, segment_state *state, bool 
         }
     }
     for (int k = 0; k < state->lengths && state->shape.sources; k++) {
-        segment_source_place(task, state->axes, &state->shape, state->sweeps[k][0].fused, at, &state->sides[k]);
+        if (!segment_source_place(task, state->axes, &state->shape, state->sweeps[k][0].fused, at, &state->sides[k]))
+            return stn_fail(
+                error, STN_ERROR_UNSUPPORTED,
+                "what sides add with these weights takes too many terms: make a new plan with strategy auto");
         at = state->sides[k].end;
     }
     state->table_bytes = at;
@@ -169,9 +172,9 @@ static uint64_t steps_of(const segment_state *state, int length) {
 static stn_status get_kernels(stn_plan *plan, segment_state *state, stn_error *error) {
     if (state->shape.tile) return segment_tile_get(plan, &state->shape, state->tiles[0].real, &state->tile, error);
     for (int i = 0; i < state->shape.passes; i++)
-        STN_TRY(
-            segment_kernel_get(plan, &state->axes[i], &state->shape, &state->shape.pass[i], &state->kernels[i], error));
-    return segment_source_get(plan, state->axes, &state->shape, &state->source, error);
+        STN_TRY(segment_kernel_get(plan, &plan->task, &state->axes[i], &state->shape, &state->shape.pass[i], false,
+                                   &state->kernels[i], error));
+    return segment_source_get(plan, state->axes, &state->shape, state->sides, state->lengths, &state->source, error);
 }
 
 static stn_status prepare(stn_plan *plan, stn_error *error) {
@@ -184,7 +187,7 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
     STN_TRY(place_sweeps(&plan->task, state, false, error));
     STN_TRY(get_kernels(plan, state, error));
     STN_TRY(make_tables(plan, state, error));
-    size_t margins = state->source.lines;
+    size_t margins = state->source.bytes;
     for (int k = 0; k < state->lengths && state->shape.margins; k++) {
         STN_TRY(stn_faces_create(plan, (int)steps_of(state, k), STN_FACES_CHEAPEST, &state->faces[k], error));
         margins = (size_t)stn_max((int64_t)margins, (int64_t)stn_faces_workspace(state->faces[k]));
@@ -198,6 +201,10 @@ static stn_status set_weights(stn_plan *plan, stn_error *error) {
     segment_state *state = plan->state, next = *state;
     STN_TRY(place_sweeps(&plan->task, &next, true, error));
     STN_TRY(get_kernels(plan, &next, error)); /* found where they are the same */
+    if (next.source.bytes > state->source.bytes)
+        return stn_fail(
+            error, STN_ERROR_UNSUPPORTED,
+            "what sides add with these weights takes more terms than the plan has room for: make a new plan");
     STN_TRY(make_tables(plan, &next, error));
     stn_status status = STN_OK;
     for (int k = 0; k < next.lengths && status == STN_OK && next.shape.margins; k++)
@@ -238,7 +245,7 @@ static stn_status launch_pass(const stn_plan *plan, const void *user, const stn_
     const one_pass *p = user;
     if (p->tiles)
         return segment_tile_launch(plan, &p->state->shape, &p->state->tile, p->tiles, p->state->tables, l, error);
-    return segment_launch(plan, &p->state->kernels[p->pass], p->sweeps, p->pass, p->state->tables, l, error);
+    return segment_launch(&plan->task, &p->state->kernels[p->pass], p->sweeps, p->pass, p->state->tables, l, error);
 }
 
 /* Turn i is pass i % passes of its launch; the longer launches come first. */
@@ -251,11 +258,12 @@ static stn_status take_turn(const stn_plan *plan, const void *user, uint64_t i, 
     const one_pass p = {state, state->sweeps[length], pass, state->shape.tile ? &state->tiles[length] : NULL};
     const segment_source_tables *sides = &state->sides[length];
     if (pass == 0)
-        STN_TRY(segment_source_begin(plan, state->axes, &state->source, sides, state->tables, r->margins, l, error));
+        STN_TRY(segment_source_begin(plan, state->axes, &state->shape, &state->source, sides, state->tables, r->margins,
+                                     l, error));
     STN_TRY(stn_faces_run(plan, state->faces[length], launch_pass, &p, l, r->margins, error));
     if (pass + 1 < state->shape.passes) return STN_OK;
-    return segment_source_add(plan, state->axes, &state->source, sides, state->sweeps[length], state->tables,
-                              r->margins, l, error);
+    return segment_source_add(plan, state->axes, &state->shape, &state->source, sides, state->sweeps[length],
+                              state->tables, r->margins, l, error);
 }
 
 static uint64_t launches(const stn_plan *plan) {
@@ -315,7 +323,11 @@ static void describe(const stn_plan *plan, stn_format format, stn_text *text) {
             stn_text_printf(text, ", they reach %lld and %lld points (%.2g of the weights lies beyond)",
                             (long long)reach.side[0], (long long)reach.side[1], reach.tail[0] + reach.tail[1]);
         }
-        if (shape->sources)
+        if (shape->sources && plan->task.rank == 3)
+            stn_text_printf(text, ", z, y and x sides add sums of %d, %d and %d terms",
+                            state->sides[0].solid.terms[0].count, state->sides[0].solid.terms[1].count,
+                            state->sides[0].solid.terms[2].count);
+        else if (shape->sources)
             stn_text_printf(text, ", y and x sides add to %d and %d points from them", state->sides[0].width[0],
                             state->sides[0].width[1]);
         if (!shape->tile && state->kernels[shape->passes - 1].past != 0)

@@ -11,18 +11,19 @@
 
 enum { THREADS = 128 };
 
-/* As segment_source.cu declares them; of axes y and x. */
+/* As segment_source.cu declares them. */
 typedef struct source_tap {
     double weight;
-    int32_t y, x;
+    int32_t z, y, x, unused;
 } source_tap;
 typedef struct source_header {
     const void *in;
     void *out, *source, *kept;
     const void *taps;
-    int64_t in_y, in_batch, out_y, out_batch;
-    double constant[2][2];
-    int32_t ny, nx, at[2][2], ntaps, tiles;
+    int64_t in_z, in_y, in_batch, out_z, out_y, out_batch, points;
+    double constant[3][2];
+    int32_t n[3], at[3][2], rows[3], pitch[3], ntaps, tiles;
+    uint32_t grids;
 } source_header;
 
 /* As segment_face.cu does. */
@@ -39,13 +40,6 @@ static size_t real_size(const stn_task *task) { return task->dtype == STN_F64 ? 
 
 /* The axes are listed x first: y sides (0) are across axis 1 of that list, along axis 0. */
 static const segment_axis *across(const segment_axis *axes, int which) { return &axes[1 - which]; }
-
-static bool is_odd(const segment_axis *a, int side) {
-    return a->side[side] == STN_CONSTANT || a->side[side] == STN_FIXED;
-}
-
-/* Points of a grid's lines. */
-static int64_t line_points(const stn_task *task) { return 2 * (task->n[1] + task->n[2]); }
 
 /* ---- kernels ------------------------------------------------------------------------------------------------------- */
 
@@ -94,17 +88,27 @@ static stn_status make_face(stn_plan *plan, const segment_axis *along, const seg
     return STN_OK;
 }
 
+/* Bytes of the values beside the sides of all grids; of what is frozen there, as many. */
+static size_t values_of(const stn_task *task, const segment_axis *axes, const segment_shape *shape) {
+    const segment_planes planes = segment_planes_of(task, axes, shape->passes);
+    return (size_t)stn_round_up(task->batch * planes.all * (int64_t)real_size(task), 256);
+}
+
 stn_status segment_source_get(stn_plan *plan, const segment_axis *axes, const segment_shape *shape,
-                              segment_source *source, stn_error *error) {
+                              const segment_source_tables *tables, int lengths, segment_source *source,
+                              stn_error *error) {
+    const bool solid = plan->task.rank == 3;
     source->has = shape->sources;
     if (!source->has) return STN_OK;
+    source->bytes = 2 * values_of(&plan->task, axes, shape);
     STN_TRY(make_lines(plan, 0, &source->begin, error));
     STN_TRY(make_lines(plan, 1, &source->back, error));
-    for (int which = 0; which < 2; which++)
-        if (is_odd(across(axes, which), 0) || is_odd(across(axes, which), 1))
+    for (int k = 0; k < lengths && solid; k++)
+        STN_TRY(segment_solid_get(plan, axes, shape, &tables[k].solid, &source->solid, error));
+    for (int which = 0; which < 2 && !solid; which++)
+        if (segment_side_is_odd(across(axes, which), 0) || segment_side_is_odd(across(axes, which), 1))
             STN_TRY(make_face(plan, &axes[which], shape, &shape->pass[which], &source->along[which], error));
-    source->lines =
-        (size_t)stn_round_up(plan->task.batch * line_points(&plan->task) * 2 * (int64_t)sizeof(double), 256);
+    source->bytes += source->solid.turned + source->solid.planes;
     return STN_OK;
 }
 
@@ -114,19 +118,23 @@ static size_t side_values(const segment_shape *shape, int which, int width) {
     return (size_t)(width + 1) / 2 * 2 * segment_symbol_size(shape->pass[which].first, true);
 }
 
-void segment_source_place(const stn_task *task, const segment_axis *axes, const segment_shape *shape, uint64_t fused,
+bool segment_source_place(const stn_task *task, const segment_axis *axes, const segment_shape *shape, uint64_t fused,
                           size_t at, segment_source_tables *tables) {
     *tables = (segment_source_tables){.fused = fused, .taps = at};
     at += (size_t)stn_round_up((int64_t)(task->ntaps * sizeof(source_tap)), 256);
+    if (task->rank == 3) {
+        tables->end = segment_solid_place(task, axes, shape, fused, at, &tables->solid);
+        return tables->end > 0;
+    }
     for (int which = 0; which < 2; which++) {
         const segment_axis *deep = across(axes, which);
-        if (!is_odd(deep, 0) && !is_odd(deep, 1)) continue;
+        if (!segment_side_is_odd(deep, 0) && !segment_side_is_odd(deep, 1)) continue;
         const stn_reach reach = segment_axis_reach(deep, task->dtype, fused);
         const int width = (int)stn_min(deep->n, stn_max(reach.side[0], reach.side[1]) + 2);
         const size_t bytes = side_values(shape, which, width) * real_size(task);
         tables->width[which] = width;
         for (int side = 0; side < 2; side++) {
-            if (!is_odd(deep, side)) continue;
+            if (!segment_side_is_odd(deep, side)) continue;
             tables->side[which][side] = at;
             if (side && deep->side[0] == deep->side[1])
                 tables->side[which][side] = tables->side[which][0]; /* mirrored, it is the same */
@@ -135,6 +143,7 @@ void segment_source_place(const stn_task *task, const segment_axis *axes, const 
         }
     }
     tables->end = at;
+    return true;
 }
 
 static stn_status fill_side(const stn_task *task, const segment_axis *axes, const segment_shape *shape,
@@ -156,13 +165,15 @@ stn_status segment_source_fill(const stn_task *task, const segment_axis *axes, c
                                const segment_source_tables *tables, unsigned char *to, stn_error *error) {
     for (size_t i = 0; i < task->ntaps; i++) {
         const stn_tap *tap = &task->taps[i];
-        const source_tap own = {tap->weight, (int32_t)tap->offset[1], (int32_t)tap->offset[2]};
+        const source_tap own = {tap->weight, (int32_t)tap->offset[0], (int32_t)tap->offset[1], (int32_t)tap->offset[2],
+                                0};
         memcpy(to + tables->taps + i * sizeof own, &own, sizeof own);
     }
+    if (task->rank == 3) return segment_solid_fill(task, axes, &tables->solid, to, error);
     for (int which = 0; which < 2; which++)
         for (int side = 0; side < 2; side++) {
             const segment_axis *deep = across(axes, which);
-            if (!is_odd(deep, side) || (side && deep->side[0] == deep->side[1])) continue;
+            if (!segment_side_is_odd(deep, side) || (side && deep->side[0] == deep->side[1])) continue;
             STN_TRY(fill_side(task, axes, shape, tables, which, side, to, error));
         }
     return STN_OK;
@@ -170,22 +181,26 @@ stn_status segment_source_fill(const stn_task *task, const segment_axis *axes, c
 
 /* ---- launches ------------------------------------------------------------------------------------------------------ */
 
-static source_header lines_header(const stn_task *task, const segment_axis *axes, const segment_source_tables *tables,
-                                  const void *table, void *lines) {
-    const int64_t points = line_points(task);
-    source_header h = {.source = lines,
-                       .kept = (char *)lines + task->batch * points * (int64_t)real_size(task),
+static source_header lines_header(const stn_task *task, const segment_axis *axes, const segment_shape *shape,
+                                  const segment_source_tables *tables, const void *table, void *values) {
+    const segment_planes planes = segment_planes_of(task, axes, shape->passes);
+    source_header h = {.source = values,
+                       .kept = (char *)values + values_of(task, axes, shape),
                        .taps = (const char *)table + tables->taps,
-                       .ny = (int32_t)task->n[1],
-                       .nx = (int32_t)task->n[2],
+                       .points = planes.all,
                        .ntaps = (int32_t)task->ntaps,
-                       .tiles = (int32_t)stn_div_up(points, THREADS)};
-    for (int which = 0; which < 2; which++)
+                       .tiles = (int32_t)stn_div_up(planes.all, THREADS),
+                       .grids = (uint32_t)task->batch};
+    for (int axis = 0; axis < 3; axis++) {
+        h.n[axis] = (int32_t)task->n[axis];
+        h.rows[axis] = (int32_t)planes.rows[axis], h.pitch[axis] = (int32_t)planes.pitch[axis];
+        h.at[axis][0] = h.at[axis][1] = -1;
+    }
+    for (int i = 0; i < shape->passes; i++)
         for (int side = 0; side < 2; side++) {
-            const segment_axis *deep = across(axes, which);
-            const int64_t in = deep->side[side] == STN_FIXED;
-            h.constant[which][side] = stn_task_outside(task, which + 1, side);
-            h.at[which][side] = !is_odd(deep, side) ? -1 : (int32_t)(side ? deep->n - 1 - in : in);
+            const int axis = axes[i].axis, in = axes[i].side[side] == STN_FIXED;
+            h.constant[axis][side] = stn_task_outside(task, axis, side);
+            if (segment_side_is_odd(&axes[i], side)) h.at[axis][side] = (int32_t)(side ? axes[i].n - 1 - in : in);
         }
     return h;
 }
@@ -197,32 +212,34 @@ static stn_status launch_lines(const stn_task *task, const stn_kernel *kernel, s
     return stn_module_launch(kernel->module, &how, h, error);
 }
 
-stn_status segment_source_begin(const stn_plan *plan, const segment_axis *axes, const segment_source *source,
-                                const segment_source_tables *tables, const void *table, void *lines,
-                                const stn_fused_launch *l, stn_error *error) {
+stn_status segment_source_begin(const stn_plan *plan, const segment_axis *axes, const segment_shape *shape,
+                                const segment_source *source, const segment_source_tables *tables, const void *table,
+                                void *values, const stn_fused_launch *l, stn_error *error) {
     if (!source->has) return STN_OK;
-    source_header h = lines_header(&plan->task, axes, tables, table, lines);
-    h.in = l->in, h.in_y = l->from->stride[1], h.in_batch = l->from->batch;
+    source_header h = lines_header(&plan->task, axes, shape, tables, table, values);
+    h.in = l->in, h.in_z = l->from->stride[0], h.in_y = l->from->stride[1], h.in_batch = l->from->batch;
     return launch_lines(&plan->task, source->begin, &h, l->stream, error);
 }
 
 /* One side, as far as its values get. */
 static stn_status add_side(const stn_task *task, const segment_axis *axes, const segment_kernel *kernel,
                            const segment_source_tables *tables, const segment_sweep *sweep, const unsigned char *table,
-                           const unsigned char *lines, int which, int side, const stn_fused_launch *l,
+                           const unsigned char *values, int which, int side, const stn_fused_launch *l,
                            stn_error *error) {
     const segment_axis *along = &axes[which], *deep = across(axes, which);
-    const int64_t first = (which ? 2 * task->n[2] : 0) + side * along->n; /* of the side's line */
+    const segment_planes planes = segment_planes_of(task, axes, 2);
+    const int64_t pitch = planes.pitch[1 + which],
+                  first = planes.first[1 + which] * task->batch + side * pitch; /* of the side's line */
     const int64_t far[2] = {l->to->stride[along->axis], l->to->stride[deep->axis]};
     const int64_t segments = stn_div_up(along->n, sweep->pass.useful), pairs = (tables->width[which] + 1) / 2;
-    face_header h = {.source = lines + first * (int64_t)real_size(task),
+    face_header h = {.source = values + first * (int64_t)real_size(task),
                      .out = (char *)l->out + (side ? (deep->n - 1) * far[1] : 0) * (int64_t)stn_dtype_size(task->dtype),
                      .roots = table + sweep->roots,
                      .symbol = table + tables->side[which][side],
                      .n = along->n,
                      .out_along = far[0],
                      .out_deep = side ? -far[1] : far[1],
-                     .source_batch = line_points(task),
+                     .source_batch = 2 * pitch,
                      .out_batch = l->to->batch,
                      .segments = (uint32_t)segments,
                      .pairs = (uint32_t)pairs,
@@ -237,17 +254,22 @@ static stn_status add_side(const stn_task *task, const segment_axis *axes, const
     return stn_module_launch(kernel->kernel->module, &how, &h, error);
 }
 
-stn_status segment_source_add(const stn_plan *plan, const segment_axis *axes, const segment_source *source,
-                              const segment_source_tables *tables, const segment_sweep *sweeps, const void *table,
-                              void *lines, const stn_fused_launch *l, stn_error *error) {
+stn_status segment_source_add(const stn_plan *plan, const segment_axis *axes, const segment_shape *shape,
+                              const segment_source *source, const segment_source_tables *tables,
+                              const segment_sweep *sweeps, const void *table, void *values, const stn_fused_launch *l,
+                              stn_error *error) {
     if (!source->has) return STN_OK;
     const stn_task *task = &plan->task;
-    for (int which = 0; which < 2; which++) /* one after the other: where sides' reaches meet, both add */
+    const bool solid = task->rank == 3;
+    if (solid)
+        STN_TRY(segment_solid_add(plan, axes, shape, &source->solid, &tables->solid, table, values,
+                                  (unsigned char *)values + 2 * values_of(task, axes, shape), l, error));
+    for (int which = 0; which < 2 && !solid; which++) /* one after the other: where sides' reaches meet, both add */
         for (int side = 0; side < 2; side++)
-            if (is_odd(across(axes, which), side))
-                STN_TRY(add_side(task, axes, &source->along[which], tables, &sweeps[which], table, lines, which, side,
+            if (segment_side_is_odd(across(axes, which), side))
+                STN_TRY(add_side(task, axes, &source->along[which], tables, &sweeps[which], table, values, which, side,
                                  l, error));
-    source_header h = lines_header(task, axes, tables, table, lines);
-    h.out = l->out, h.out_y = l->to->stride[1], h.out_batch = l->to->batch;
+    source_header h = lines_header(task, axes, shape, tables, table, values);
+    h.out = l->out, h.out_z = l->to->stride[0], h.out_y = l->to->stride[1], h.out_batch = l->to->batch;
     return launch_lines(task, source->back, &h, l->stream, error);
 }

@@ -254,36 +254,43 @@ static void sum_depths(const long double *rests, const double *basis, int64_t pe
     }
 }
 
-static void fill_places(const segment_axis *a, int64_t period, const segment_axis *along, const cplx *root, int first,
-                        uint64_t steps, int width, long double *rests, const double *basis, double *sum,
-                        double *table) {
-    const int64_t length = 256 * (int64_t)first;
-    const size_t places = segment_symbol_size(first, true);
+stn_status segment_depths_make(const segment_axis *deep, int side, uint64_t steps, int width, const long double *symbol,
+                               size_t count, double *sums, stn_error *error) {
+    segment_axis a = *deep;
+    if (side) a.side[0] = deep->side[1], a.side[1] = deep->side[0];
+    a.n = stn_min(a.n, 2 * (int64_t)width + 4); /* as for profiles */
+    const int64_t period = segment_period(&a), modes = period / 2 + 1;
     const long double half_turn = acosl(-1.0L);
-    for (int64_t m = 0; 2 * m <= period; m++) {
+    double *basis = calloc((size_t)modes * (size_t)width, sizeof *basis);
+    long double *rests = malloc((size_t)modes * sizeof *rests);
+    stn_status status = basis && rests
+                            ? fill_basis(&a, period, width, basis, error)
+                            : stn_fail_memory(error, "a side's table", (size_t)modes * (size_t)width * sizeof *basis);
+    for (int64_t m = 0; status == STN_OK && m < modes; m++) {
         const long double s = sinl(half_turn * (long double)m / (long double)period);
-        rests[m] = rest_of(a, s * s);
+        rests[m] = rest_of(&a, s * s);
     }
-    for (size_t place = 0; place < places; place++) {
-        const long double symbol = symbol_at(along, root, length, frequency_at(place, first)).re;
-        sum_depths(rests, basis, period, width, symbol, steps, sum);
-        for (int d = 0; d < width; d++) table[2 * ((size_t)(d / 2) * places + place) + d % 2] = sum[d] / (double)length;
-    }
+    for (size_t i = 0; status == STN_OK && i < count; i++)
+        sum_depths(rests, basis, period, width, symbol[i], steps, sums + i * (size_t)width);
+    free(basis), free(rests);
+    return status;
 }
 
 stn_status segment_face_make(const segment_axis *deep, int side, const segment_axis *along, int first, uint64_t steps,
                              int width, double *table, stn_error *error) {
-    segment_axis a = *deep;
-    if (side) a.side[0] = deep->side[1], a.side[1] = deep->side[0];
-    a.n = stn_min(a.n, 2 * (int64_t)width + 4); /* as for profiles */
-    const int64_t period = segment_period(&a), count = period / 2 + 1;
-    double *basis = calloc((size_t)count * (size_t)width, sizeof *basis), *sum = calloc((size_t)width, sizeof *sum);
-    long double *rests = malloc((size_t)count * sizeof *rests);
-    cplx *root = roots_of(256 * (int64_t)first);
-    stn_status status = basis && sum && rests && root
-                            ? fill_basis(&a, period, width, basis, error)
-                            : stn_fail_memory(error, "a side's table", (size_t)count * (size_t)width * sizeof *basis);
-    if (status == STN_OK) fill_places(&a, period, along, root, first, steps, width, rests, basis, sum, table);
-    free(basis), free(sum), free(rests), free(root);
+    const int64_t length = 256 * (int64_t)first;
+    const size_t places = segment_symbol_size(first, true), all = places * (size_t)width;
+    cplx *root = roots_of(length);
+    long double *symbol = malloc(places * sizeof *symbol);
+    double *sums = malloc(all * sizeof *sums);
+    stn_status status = root && symbol && sums ? STN_OK : stn_fail_memory(error, "a side's table", all * sizeof *sums);
+    for (size_t place = 0; status == STN_OK && place < places; place++)
+        symbol[place] = symbol_at(along, root, length, frequency_at(place, first)).re;
+    if (status == STN_OK) status = segment_depths_make(deep, side, steps, width, symbol, places, sums, error);
+    for (size_t i = 0; status == STN_OK && i < all; i++) {
+        const size_t place = i / (size_t)width, d = i % (size_t)width;
+        table[2 * (d / 2 * places + place) + d % 2] = sums[i] / (double)length;
+    }
+    free(root), free(symbol), free(sums);
     return status;
 }

@@ -24,9 +24,11 @@ stn_status segment_alone_make(const segment_axis *axis, int first, uint64_t step
 /* What `steps` steps make of a value of 1 past (constant) or at (fixed) a side of a line of zeros: profile[side * width + i] at i points
  * from that side, 0 for other sides. Errors: out of memory. */
 stn_status segment_profile_make(const segment_axis *axis, uint64_t steps, int width, double *profile, stn_error *error);
-/* What `steps` steps across a side (of axis `deep`) make of a one beside it in each step, times the symbol of `along` once for each step
- * that follows: for each depth d < width, 0 at the side, and each of the symbol's places, [d / 2][place][d % 2]. Both are of symmetric taps.
- * table holds zeros. Errors: out of memory. */
+/* What `steps` steps across a side (of axis `deep`) make of a one beside it in each step, times a symbol along the side once for each step
+ * that follows: for each of `count` values of that symbol and each depth d < width, 0 at the side. Of symmetric taps. Errors: out of memory. */
+stn_status segment_depths_make(const segment_axis *deep, int side, uint64_t steps, int width, const long double *symbol,
+                               size_t count, double *sums, stn_error *error);
+/* The same of the symbol of `along` at each of its places, [d / 2][place][d % 2]. table holds zeros. Errors: out of memory. */
 stn_status segment_face_make(const segment_axis *deep, int side, const segment_axis *along, int first, uint64_t steps,
                              int width, double *table, stn_error *error);
 #endif

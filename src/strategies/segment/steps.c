@@ -1,0 +1,78 @@
+/* See steps.h. */
+#include "strategies/segment/steps.h"
+
+#include "base/arith.h"
+#include "base/error.h"
+#include "context/context.h"
+#include "render/render.h"
+
+/* Of segment_steps.cu: as far as steps reach, and points of a tile with that on both sides. 14 planes of a solid of 512^3 take about as long so as two
+ * that are convolved: 64 x 64 points of 96 x 96, in shared memory, there and back along both axes. */
+enum { HALO = 16, SPAN = 96, TILE = SPAN - 2 * HALO, MOST_REACH = 3 };
+
+typedef struct steps_header {
+    const void *source;
+    void *out;
+    int64_t ny, nx, pitch, source_next, next, planes;
+    double weight[2][4];
+    int32_t power[HALO + 1], count;
+    uint32_t tiles_y, tiles_x;
+} steps_header;
+
+static size_t real_size(const stn_task *task) { return task->dtype == STN_F64 ? sizeof(double) : sizeof(float); }
+
+size_t segment_steps_shared(const stn_task *task) { return (size_t)SPAN * (SPAN + 1) * real_size(task); }
+
+int segment_steps_count(const segment_axis *rows, const segment_axis *columns, const segment_terms *terms) {
+    const int64_t reach = stn_max(rows->low, columns->low);
+    int count = 0;
+    if (reach > MOST_REACH) return 0;
+    while (count < terms->count && terms->power[terms->count - 1 - count] * reach <= HALO) count++;
+    return count;
+}
+
+stn_status segment_steps_get(stn_plan *plan, const segment_axis *rows, const segment_axis *columns, stn_kernel **kernel,
+                             stn_error *error) {
+    const segment_axis *const along[2] = {rows, columns};
+    stn_text params = STN_TEXT_EMPTY;
+    stn_params_begin(&params);
+    stn_params_elements(&params, plan->task.dtype);
+    stn_params_int(&params, "EXPECTED_HEADER", sizeof(steps_header));
+    stn_params_int(&params, "THREADS_X", SPAN);
+    stn_params_int(&params, "STEPS_HALO", HALO);
+    for (int k = 0; k < 2; k++) {
+        const int reach[2] = {along[k]->low, along[k]->low};
+        const stn_boundary sides[2] = {{along[k]->side[0], 0}, {along[k]->side[1], 0}};
+        stn_params_axis(&params, 1 + k, reach, sides);
+    }
+    STN_TRY(stn_kernel_make(plan->context, "segment_steps", &params, segment_steps_shared(&plan->task), kernel, error));
+    stn_plan_list_kernel(plan, *kernel);
+    return STN_OK;
+}
+
+stn_status segment_steps_launch(const stn_task *task, const stn_kernel *kernel, const segment_axis *rows,
+                                const segment_axis *columns, const segment_planes *planes, int across,
+                                const segment_terms *terms, int count, const unsigned char *source, unsigned char *out,
+                                void *stream, stn_error *error) {
+    const int64_t plane = planes->rows[across] * planes->pitch[across];
+    const segment_axis *const along[2] = {rows, columns};
+    steps_header h = {.source = source,
+                      .out = out + (terms->count - 1) * plane * (int64_t)real_size(task),
+                      .ny = rows->n,
+                      .nx = columns->n,
+                      .pitch = planes->pitch[across],
+                      .source_next = plane,
+                      .next = plane,
+                      .planes = terms->count * plane,
+                      .count = count,
+                      .tiles_y = (uint32_t)stn_div_up(rows->n, TILE),
+                      .tiles_x = (uint32_t)stn_div_up(columns->n, TILE)};
+    for (int k = 0; k < 2; k++)
+        for (int o = 0; o <= along[k]->low; o++) h.weight[k][o] = (double)along[k]->weight[along[k]->low + o];
+    for (int j = 0; j < count; j++) h.power[j] = (int32_t)terms->power[terms->count - 1 - j];
+    const stn_launch how = {.grid = {(unsigned)(2 * task->batch * h.tiles_y * h.tiles_x), 1, 1},
+                            .block = {SPAN, 1, 1},
+                            .shared = segment_steps_shared(task),
+                            .stream = stream};
+    return stn_module_launch(kernel->module, &how, &h, error);
+}
