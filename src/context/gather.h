@@ -20,7 +20,7 @@ struct stn_gather {
     stn_gather *next; /* of the context's list */
     stn_wanted missing[STN_GATHER_MOST];
     size_t count;
-    double most;        /* seconds of compiling that are worth listing more */
+    double most, most_hurried; /* seconds of compiling that are worth listing more; in a hurry */
     bool looks;         /* what is prepared is thrown away in any case */
     bool lists;         /* what is missing; else it is compiled as it comes */
     bool hurried;       /* what is stored nowhere is compiled in a hurry */

@@ -341,7 +341,7 @@ stn_status stn_kernel_get_hurried(stn_context *context, const char *name, const 
     STN_TRY(hurried ? get_hurried(&want, &value, &hit, error) : get(&want, &value, &hit, error));
     if (want.stands_in) {
         const stn_gather *gather = stn_gather_here(context);
-        if (gather && stn_gather_seconds(gather, false) > gather->most)
+        if (gather && stn_gather_exceeds(gather))
             return stn_fail(error, STN_ERROR_UNSUPPORTED, "what is missing takes too long to compile");
         *kernel = want.stands_in;
         return STN_OK;

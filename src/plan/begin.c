@@ -45,7 +45,8 @@ static void try_row(stn_plan *plan, const stn_ranked *row, const stn_ranked *cho
     const double runs = row->estimate.seconds + row->strategy->starts;
     if (until_first(0, runs, chosen, chosen_compile) >= best->seconds) return; /* however soon it is compiled */
     if (row->compiles >= chosen_compile) return; /* no sooner than the chosen one: no use */
-    const double compile = row->compiles > 0 ? row->compiles : stn_plan_compile_seconds(plan, row, chosen_compile);
+    const bool known = row->compiles > 0 && !row->more;
+    const double compile = known ? row->compiles : stn_plan_compile_seconds(plan, row, chosen_compile);
     const double seconds = until_first(compile, runs, chosen, chosen_compile);
     if (seconds < best->seconds) *best = (beginning){*row, seconds};
 }

@@ -21,9 +21,11 @@ typedef struct stn_gather stn_gather;
 
 /* The calling thread's next kernels of this context; NULL where there is no memory: then they are compiled as they come. */
 stn_gather *stn_gather_begin(stn_context *context);
-/* Only to learn what is missing: tables can wait. As soon as compiling it takes longer than that, kernels are refused, so that whoever
- * prepares gives up. */
-void stn_gather_limit(stn_gather *gather, double seconds);
+/* Only to learn what is missing: tables can wait. As soon as compiling it takes longer than that, and in a hurry longer than that, kernels
+ * are refused, so that whoever prepares gives up. */
+void stn_gather_limit(stn_gather *gather, double seconds, double hurried);
+/* Does compiling what is listed take longer than both? */
+bool stn_gather_exceeds(const stn_gather *gather);
 /* Does the calling thread gather, and something is missing already, or it only looks? Then the plan that it prepares is thrown away:
  * tables can wait. */
 bool stn_gather_misses(stn_context *context);

@@ -13,6 +13,7 @@ typedef struct stn_ranked {
     stn_estimate estimate;
     double measured;  /* seconds of the whole run, as `tune` measured it; 0: not known */
     double compiles;  /* seconds that what it lacks is guessed to take; 0: not known */
+    bool more;        /* it compiles for longer than that: it was not looked at to the end */
     char reason[160]; /* why not, when it does not apply */
     bool applies;
 } stn_ranked;
