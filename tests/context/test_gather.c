@@ -122,7 +122,10 @@ Test(gather, is_of_one_thread_alone) {
 }
 
 Test(gather, without_a_compiler_tells_why_at_once) {
+    const stn_context_options options = {.device = STN_DEVICE_CUDA(0), .threads = 3};
+    stn_context_destroy(context); /* it has opened one, as nothing is stored */
     setenv("STENTOR_NVRTC_PATH", "/nowhere/libnvrtc.so", 1);
+    cr_assert_eq(stn_context_create(&options, &context, &error), STN_OK, "%s", error.message);
     stn_gather *gather = stn_gather_begin(context);
     stn_kernel *kernel;
     cr_expect_eq(stn_kernel_get(context, "direct_tile", texts[0], &kernel, &error), STN_ERROR_NO_COMPILER);
