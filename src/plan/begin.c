@@ -11,7 +11,7 @@
 #include "plan/plan.h"
 
 #define GAIN 0.05                   /* seconds until the first result that are worth a change of kernels later */
-enum { BEGINNERS = 2, OTHERS = 8 }; /* of the ranking: one of them may be stored */
+enum { BEGINNERS = 3, OTHERS = 8 }; /* of the ranking: one of them may be stored */
 
 bool stn_plan_beginner(const stn_plan *plan, int number, stn_ranked *row) {
     const stn_strategy *strategy;
