@@ -197,7 +197,7 @@ static stn_status prepare_row(stn_plan *plan, const stn_ranked *row, size_t plac
                      ? STN_OK
                      : stn_plan_prepare_gathered(plan, gather, error);
     }
-    stn_gather_free(gather);
+    if (!plan->ahead) stn_gather_free(gather); /* else it is that one's */
     return status;
 }
 

@@ -55,6 +55,15 @@ void stn_gather_compile(stn_gather *gather);
 /* Only compiles them, until it is done, one fails (the error is its), or another thread cancels: the device sees nothing of it. */
 stn_status stn_gather_compile_apart(stn_gather *gather, stn_error *error);
 void stn_gather_cancel(stn_gather *gather);
+/* Another thread compiles them, and the gather is its own; NULL where there is none, and the gather is still the caller's. What asks for a kernel
+ * meanwhile waits for it. */
+typedef struct stn_ahead stn_ahead;
+stn_ahead *stn_gather_compile_ahead(stn_gather *gather);
+/* Nobody waits for them any more; the same, and all is over. NULL is fine. */
+void stn_ahead_cancel(stn_ahead *ahead);
+void stn_ahead_end(stn_ahead *ahead);
+/* It ends, and the gather is the caller's again. */
+void stn_ahead_stop(stn_ahead *ahead);
 /* Stand-ins go: no plan may have any of them. NULL is fine. */
 void stn_gather_free(stn_gather *gather);
 #endif
