@@ -122,6 +122,11 @@ void stn_cache_close(stn_cache *cache) {
     free(cache);
 }
 
+bool stn_cache_is_empty(stn_cache *cache) {
+    const char *path = stn_cache_dir(cache);
+    return path && !cache->npacks && stn_folder_is_empty(&cache->disk.folder);
+}
+
 const char *stn_cache_dir(const stn_cache *cache) { return cache->disk.folder.path; }
 
 const char *stn_cache_dir_problem(const stn_cache *cache) {

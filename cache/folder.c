@@ -1,6 +1,8 @@
 /* Finding and trusting the cache's folder: kernels that someone else could have written are never run. */
 #include "cache/folder.h"
 
+#include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -145,4 +147,18 @@ int stn_folder_open_sub(stn_folder *folder, int root, const char *name, bool cre
         if (fd < 0 && errno == ENOENT) return -1;
     }
     return fd < 0 ? refuse(folder, name, errno) : trust(folder, fd, name);
+}
+
+bool stn_folder_is_empty(stn_folder *folder) {
+    const int root = stn_folder_open(folder, false);
+    if (root < 0) return errno == ENOENT;
+    DIR *items = fdopendir(root);
+    bool empty = items != NULL;
+    if (!items) close(root);
+    for (const struct dirent *item; empty && (item = readdir(items));) {
+        const char *name = item->d_name; /* subfolders have two hex digits */
+        empty = strlen(name) != 2 || !isxdigit((unsigned char)name[0]) || !isxdigit((unsigned char)name[1]);
+    }
+    if (items) closedir(items);
+    return empty;
 }

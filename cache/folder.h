@@ -32,6 +32,9 @@ int stn_folder_open(stn_folder *folder, bool create);
 /* The same for the subfolder that an entry lives in ("ab"). */
 int stn_folder_open_sub(stn_folder *folder, int root, const char *name, bool create);
 
+/* Does no entry lie in it? */
+bool stn_folder_is_empty(stn_folder *folder);
+
 /* NULL, or why something with this status is not to be trusted: "is not owned by this user". */
 const char *stn_folder_distrust(const stn_folder *folder, const struct stat *status);
 #endif

@@ -97,6 +97,15 @@ stn_status stn_memo_get(stn_memo *memo, const stn_key *key, stn_memo_make make, 
     return status;
 }
 
+bool stn_memo_is_making(stn_memo *memo, const stn_key *key) {
+    slot *found = NULL;
+    pthread_mutex_lock(&memo->lock);
+    HASH_FIND(hh, memo->slots, key, sizeof *key, found);
+    const bool making = found && found->state == SLOT_MAKING;
+    pthread_mutex_unlock(&memo->lock);
+    return making;
+}
+
 void stn_memo_destroy(stn_memo *memo) {
     if (!memo) return;
     slot *each = memo->slots;

@@ -12,5 +12,7 @@ stn_status stn_memo_create(stn_memo_free free_value, void *user, stn_memo **memo
  * NULL) says whether it was there. `make` must not ask for its own key. */
 stn_status stn_memo_get(stn_memo *memo, const stn_key *key, stn_memo_make make, void *make_user, void **value,
                         bool *hit, stn_error *error);
+/* Is some thread making it now? */
+bool stn_memo_is_making(stn_memo *memo, const stn_key *key);
 void stn_memo_destroy(stn_memo *memo); /* frees all values; no thread may be in stn_memo_get; NULL is fine */
 #endif

@@ -164,6 +164,17 @@ done:
     return status;
 }
 
+void stn_compiler_warm(stn_compiler *compiler) {
+    const stn_compile_request nothing = {.name = "nothing.cu",
+                                         .source = "extern \"C\" __global__ void nothing() {}",
+                                         .options = stn_compile_options,
+                                         .option_count = stn_compile_option_count,
+                                         .sm = stn_compiler_newest_sm(compiler)};
+    stn_compile_output output;
+    (void)stn_compile(compiler, &nothing, &output, NULL);
+    stn_compile_output_free(&output);
+}
+
 void stn_compile_output_free(stn_compile_output *output) {
     free(output->ptx);
     free(output->cubin);

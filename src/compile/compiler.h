@@ -59,6 +59,8 @@ typedef struct stn_compile_output {
 /* STN_ERROR_COMPILE carries the first error line; the whole log goes to the logger at STN_LOG_ERROR. */
 stn_status stn_compile(stn_compiler *compiler, const stn_compile_request *request, stn_compile_output *output,
                        stn_error *error);
+/* The first compile of a process sets up what all others use; this is one of nothing. */
+void stn_compiler_warm(stn_compiler *compiler);
 void stn_compile_output_free(stn_compile_output *output);
 
 /* The options that every kernel is compiled with, for the cache key and the compiler alike. */

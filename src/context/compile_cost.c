@@ -25,6 +25,7 @@ typedef struct cost {
 static const cost costs[] = {{"direct_any", "", 0.12, 0, 0.08, 0},
                              {"direct_gather", "", 0.14, 0, 0.08, 0},
                              {"direct_line", "", 0.08, 1.5e-3, 0.08, 0},
+                             {"direct_point", "", 0.08, 6.8e-4, 0.07, 0},
                              {"direct_tile", "Y_LOW = 0;", 0.15, 1.2e-3, 0.14, 0},
                              {"direct_tile", "", 0.12, 1.2e-4, 0.12, 0},
                              {"direct_time_line", "", 0.18, 2.5e-3, 0.09, 0},
@@ -52,6 +53,7 @@ static double value_of(const char *params, const char *name) {
 static double unrolled(const char *name, const char *params) {
     if (!strcmp(name, "direct_time_tile"))
         return value_of(params, " NTAPS = ") * value_of(params, " POINTS = ") * value_of(params, " FUSED = ");
+    if (!strcmp(name, "direct_point")) return value_of(params, " NTAPS = ") * value_of(params, " CHUNK = ");
     return value_of(params, " NTAPS = ") * value_of(params, " VECTOR = ") * value_of(params, " ROWS = ") *
            value_of(params, " UNROLL = ");
 }

@@ -1,4 +1,6 @@
 /* The context's life: options, choice of device, and what all parts are made of. */
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,13 +32,44 @@ static stn_status read_options(const stn_context_options *given, stn_context_opt
 
 /* ---- device ------------------------------------------------------------------------------------------------------ */
 
+/* Where nothing is stored yet, whatever is asked for first will be compiled: NVRTC is opened and set up, which takes it some hundredths of a second, while
+ * the driver sets up the device, which takes longer. */
+typedef struct warming {
+    pthread_t thread;
+    bool runs;
+} warming;
+
+static void *warm(void *user) {
+    stn_context *context = user;
+    stn_compiler *compiler;
+    if (stn_context_compiler(context, &compiler, NULL) == STN_OK) stn_compiler_warm(compiler);
+    return NULL;
+}
+
+static void start_warming(stn_context *context, warming *w) {
+    sigset_t all, before;
+    *w = (warming){.runs = false};
+    if (!stn_cache_is_empty(context->cache)) return;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before); /* an application's handlers stay on its own threads */
+    w->runs = !pthread_create(&w->thread, NULL, warm, context);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+static void end_warming(const warming *w) {
+    if (w->runs) pthread_join(w->thread, NULL);
+}
+
 /* GPU `ordinal`, or with -1 the first that opens. */
 static stn_status open_gpu(stn_context *context, int ordinal, stn_error *error) {
     STN_TRY(stn_driver_open(&context->logger, &context->driver, error));
     int first = ordinal < 0 ? 0 : ordinal, count = stn_driver_device_count(context->driver);
+    warming warms;
+    start_warming(context, &warms);
     stn_status status = stn_device_open(context->driver, first, &context->device, error);
     for (int i = 1; ordinal < 0 && status != STN_OK && i < count; i++)
         status = stn_device_open(context->driver, i, &context->device, NULL); /* the first one's story is told */
+    end_warming(&warms);
     if (status == STN_OK)
         stn_device_describe(context->device, &context->machine);
     else {
@@ -99,12 +132,12 @@ static stn_status open_parts(stn_context *context, const stn_context_options *op
                                      .pack_data = options->pack_data,
                                      .pack_size = options->pack_size,
                                      .logger = &context->logger};
+    STN_TRY(stn_cache_open(&cache, &context->cache, error));
     const double begin = now();
     STN_TRY(choose_device(context, options, error));
     context->start_seconds = now() - begin;
     STN_TRY(stn_templates_load(&context->templates, error));
     STN_TRY(hash_templates(context, error));
-    STN_TRY(stn_cache_open(&cache, &context->cache, error));
     STN_TRY(stn_memo_create(free_kernel, NULL, &context->kernels, error));
     stn_context_recall_measured(context);
     return STN_OK;

@@ -21,13 +21,17 @@ stn_gather *stn_gather_begin(stn_context *context) {
     if (!made) return NULL;
     made->context = context;
     made->lists = true;
-    made->most = INFINITY;
+    made->most = made->most_hurried = INFINITY;
     enlist(made);
     return made;
 }
 
-void stn_gather_limit(stn_gather *gather, double seconds) {
-    if (gather) gather->most = seconds, gather->looks = true;
+void stn_gather_limit(stn_gather *gather, double seconds, double hurried) {
+    if (gather) gather->most = seconds, gather->most_hurried = hurried, gather->looks = true;
+}
+
+bool stn_gather_exceeds(const stn_gather *gather) {
+    return stn_gather_seconds(gather, false) > gather->most && stn_gather_seconds(gather, true) > gather->most_hurried;
 }
 
 bool stn_gather_hurry(stn_gather *gather) {

@@ -295,6 +295,10 @@ static stn_status get(request *want, void **value, bool *hit, stn_error *error) 
     stn_status status;
     stn_error why;
     STN_TRY(make_key(want, want->context->machine.sm, NULL, &want->source, error));
+    stn_gather *gather = want->only_stored ? NULL : stn_gather_here(want->context);
+    if (gather && gather->lists && stn_memo_is_making(want->context->kernels, &want->source) &&
+        list_missing(gather, want))
+        return STN_OK; /* another thread compiles it: whoever lists what is missing does not wait */
     do { /* a thread that waited for one that only gathers, or was cancelled, makes it itself */
         why = (stn_error){0};
         status = stn_memo_get(want->context->kernels, &want->source, make, want, value, hit, &why);
@@ -341,7 +345,7 @@ stn_status stn_kernel_get_hurried(stn_context *context, const char *name, const 
     STN_TRY(hurried ? get_hurried(&want, &value, &hit, error) : get(&want, &value, &hit, error));
     if (want.stands_in) {
         const stn_gather *gather = stn_gather_here(context);
-        if (gather && stn_gather_seconds(gather, false) > gather->most)
+        if (gather && stn_gather_exceeds(gather))
             return stn_fail(error, STN_ERROR_UNSUPPORTED, "what is missing takes too long to compile");
         *kernel = want.stands_in;
         return STN_OK;

@@ -1,7 +1,9 @@
 /* What was gathered, compiled on several threads at once: plan/gather.h. */
 #include <math.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "context/compile_cost.h"
@@ -94,6 +96,52 @@ stn_status stn_gather_compile_apart(stn_gather *gather, stn_error *error) {
 
 void stn_gather_cancel(stn_gather *gather) {
     if (gather) atomic_store(&gather->cancel, true);
+}
+
+/* ---- beside what the caller does ------------------------------------------------------------------------------------ */
+
+struct stn_ahead {
+    stn_gather *gather;
+    pthread_t thread;
+    pid_t owner;
+};
+
+static void *compile_ahead(void *gather) {
+    (void)stn_gather_compile_apart(gather, NULL); /* whoever needs one that failed is told why */
+    return NULL;
+}
+
+stn_ahead *stn_gather_compile_ahead(stn_gather *gather) {
+    stn_ahead *ahead = gather ? calloc(1, sizeof *ahead) : NULL;
+    sigset_t all, before;
+    if (!ahead) return NULL;
+    *ahead = (stn_ahead){.gather = gather, .owner = getpid()};
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before); /* an application's handlers stay on its own threads */
+    const bool runs = !pthread_create(&ahead->thread, NULL, compile_ahead, gather);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (runs) return ahead;
+    free(ahead);
+    return NULL;
+}
+
+void stn_ahead_cancel(stn_ahead *ahead) {
+    if (ahead) stn_gather_cancel(ahead->gather);
+}
+
+void stn_ahead_stop(stn_ahead *ahead) {
+    if (!ahead) return;
+    stn_ahead_cancel(ahead);
+    if (ahead->owner == getpid()) pthread_join(ahead->thread, NULL);
+    atomic_store(&ahead->gather->cancel, false);
+    ahead->gather->apart = false;
+    free(ahead);
+}
+
+void stn_ahead_end(stn_ahead *ahead) {
+    stn_gather *gather = ahead ? ahead->gather : NULL;
+    stn_ahead_stop(ahead);
+    stn_gather_free(gather);
 }
 
 /* ---- of several plans -------------------------------------------------------------------------------------------- */

@@ -1,6 +1,6 @@
 /* Time to first result: compiling the chosen candidate may take longer than running another one that compiles soon, or is stored, or the
  * same one with kernels that are compiled in a hurry. Then the plan begins with that, the chosen one compiles on a thread of its own, and
- * takes over between two executions, or between two legs of one (tune/online.h).
+ * takes over between two executions, or between two legs of one (tune/online.h). For legs, both are compiled at once.
  *
  *     other  |compile|execute ..........|execute ....|
  *     chosen         |compile .................|      execute|execute|execute
@@ -10,8 +10,12 @@
 
 #include "plan/plan.h"
 
-#define GAIN 0.05                   /* seconds until the first result that are worth a change of kernels later */
-enum { BEGINNERS = 2, OTHERS = 8 }; /* of the ranking: one of them may be stored */
+/* Seconds until the first result that are worth a change of kernels later, and one among legs, where nothing is lost but some waits. */
+#define GAIN 0.05
+#define GAIN_AMONG_LEGS 0.02
+/* By which what takes over comes later than if it was compiled alone: 0.04 for NVRTC's lock (bench/results/2026-11-23-regret-3.md), and half a leg. */
+#define LATER_SECONDS 0.05
+enum { BEGINNERS = 3, OTHERS = 8 }; /* of the ranking: one of them may be stored */
 
 bool stn_plan_beginner(const stn_plan *plan, int number, stn_ranked *row) {
     const stn_strategy *strategy;
@@ -27,17 +31,28 @@ bool stn_plan_beginner(const stn_plan *plan, int number, stn_ranked *row) {
     return false;
 }
 
-/* Until the first result, where `other` begins. Legs of steps that the chosen one takes too are as many results: it takes over among
- * them. */
+/* From when `other`, which compiles for so long, runs until the chosen one can, both compiled at once: NVRTC's front end serves one of them after the other.
+ * Its waits for legs to end are in it, too. */
+static double runs_alone(double compile, double chosen_compile) {
+    return fmax(chosen_compile + LATER_SECONDS - compile, 0);
+}
+
+/* Legs of steps that the chosen one takes too are as many results: it takes over among them. */
+static bool takes_over(double compile, double runs, const stn_ranked *chosen, double chosen_compile) {
+    return chosen->estimate.stepping && runs > runs_alone(compile, chosen_compile);
+}
+
+/* Until the first result, where `other` begins. */
 static double until_first(double compile, double runs, const stn_ranked *chosen, double chosen_compile) {
-    const double beside = chosen_compile - compile;
-    if (!chosen->estimate.stepping || runs <= beside) return compile + runs;
-    return chosen_compile + chosen->estimate.seconds * (1 - fmax(beside, 0) / runs);
+    if (!takes_over(compile, runs, chosen, chosen_compile)) return compile + runs;
+    const double alone = runs_alone(compile, chosen_compile);
+    return compile + alone + chosen->estimate.seconds * (1 - alone / runs);
 }
 
 typedef struct beginning {
     stn_ranked row;
-    double seconds; /* until the first result */
+    double seconds; /* until the first result, and what a change shall gain */
+    bool at_once;   /* the chosen one takes over before, so both are compiled at once */
 } beginning;
 
 static void try_row(stn_plan *plan, const stn_ranked *row, const stn_ranked *chosen, double chosen_compile,
@@ -45,9 +60,11 @@ static void try_row(stn_plan *plan, const stn_ranked *row, const stn_ranked *cho
     const double runs = row->estimate.seconds + row->strategy->starts;
     if (until_first(0, runs, chosen, chosen_compile) >= best->seconds) return; /* however soon it is compiled */
     if (row->compiles >= chosen_compile) return; /* no sooner than the chosen one: no use */
-    const double compile = row->compiles > 0 ? row->compiles : stn_plan_compile_seconds(plan, row, chosen_compile);
-    const double seconds = until_first(compile, runs, chosen, chosen_compile);
-    if (seconds < best->seconds) *best = (beginning){*row, seconds};
+    const bool known = row->compiles > 0 && !row->more;
+    const double compile = known ? row->compiles : stn_plan_compile_seconds(plan, row, chosen_compile);
+    const bool at_once = takes_over(compile, runs, chosen, chosen_compile);
+    const double seconds = until_first(compile, runs, chosen, chosen_compile) + (at_once ? GAIN_AMONG_LEGS : GAIN);
+    if (seconds < best->seconds) *best = (beginning){*row, seconds, at_once};
 }
 
 /* Others that compile sooner; best->row.strategy stays NULL where none has its first result before best->seconds. */
@@ -75,23 +92,29 @@ bool stn_plan_begin(stn_plan *plan, size_t chosen, stn_gather *gather) {
     const stn_ranked follower = plan->ranking[chosen];
     stn_ranked hurried = follower;
     hurried.estimate.seconds *= STN_HURRIED_SLOWER;
-    const double own = until_first(hurry, hurried.estimate.seconds, &follower, seconds);
-    beginning best = {.seconds = fmin(own, seconds + follower.estimate.seconds - GAIN)};
+    const double own = GAIN + until_first(hurry, hurried.estimate.seconds, &follower, hurry + seconds); /* after it */
+    beginning best = {.seconds = fmin(own, seconds + follower.estimate.seconds)};
     try_others(plan, chosen, seconds, &best);
     const bool hurries = !best.row.strategy && best.seconds == own;
+    const stn_missing missing = stn_gather_first(gather); /* before it is a thread's */
     stn_status status = STN_ERROR_UNSUPPORTED;
+    stn_ahead *ahead = NULL;
     if (hurries)
         status = begin_hurried(plan, &hurried, gather);
-    else if (best.row.strategy)
+    else if (best.row.strategy) {
+        ahead = best.at_once ? stn_gather_compile_ahead(gather) : NULL;
         status = stn_plan_prepare_row(plan, &best.row, NULL);
+    }
     if (status == STN_OK) {
+        plan->ahead = ahead;
         plan->begins = true;
         plan->follower = chosen;
-        plan->missing = stn_gather_first(gather);
+        plan->missing = missing;
         plan->chosen = STN_CHOSEN_BY_START;
         return true;
     }
     if (hurries || best.row.strategy) stn_plan_unprepare(plan);
+    stn_ahead_stop(ahead);
     stn_plan_take(plan, &follower);
     return false;
 }

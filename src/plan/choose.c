@@ -11,7 +11,6 @@
 #define TUNE_SECONDS 10
 #define LOOK_SECONDS 5e-3 /* that learning what a row would compile takes */
 #define HURRY_GAIN 0.05   /* seconds that a hurry shall win at least: what a kernel takes then is a guess */
-#define HURRY 3           /* times, at most, that a hurry shortens what compiling is guessed to take */
 #define ALIKE 0.75        /* of what one row compiles for, at least, does another of its strategy */
 enum { MANY_KERNELS = 3 };
 enum { STARTS = 12, OF_ONE = 6 }; /* rows, best estimate first, whose compiling is looked at; of each strategy */
@@ -198,7 +197,7 @@ static stn_status prepare_row(stn_plan *plan, const stn_ranked *row, size_t plac
                      ? STN_OK
                      : stn_plan_prepare_gathered(plan, gather, error);
     }
-    stn_gather_free(gather);
+    if (!plan->ahead) stn_gather_free(gather); /* else it is that one's */
     return status;
 }
 
@@ -223,25 +222,26 @@ typedef struct look {
     const stn_strategy *strategy;
     double seconds, hurried; /* hurried: in a hurry */
     size_t kernels;          /* that are missing */
+    bool more;               /* and further ones */
 } look;
 
-static look look_at(stn_plan *plan, const stn_ranked *row, double most) {
+static look look_at(stn_plan *plan, const stn_ranked *row, double most, double most_hurried) {
     stn_gather *gather = stn_gather_begin(plan->context);
-    stn_gather_limit(gather, most);
+    stn_gather_limit(gather, most, most_hurried);
     stn_plan_take(plan, row);
     const stn_status status = plan->strategy->prepare(plan, NULL);
     const size_t missing = stn_gather_end(gather);
     const bool known = status == STN_OK || missing;
     if (row == &plan->ranking[0]) plan->missing = stn_gather_first(gather);
     const look found = {row->strategy, known ? stn_gather_seconds(gather, false) : INFINITY,
-                        known ? stn_gather_seconds(gather, true) : INFINITY, missing};
+                        known ? stn_gather_seconds(gather, true) : INFINITY, missing, stn_gather_exceeds(gather)};
     stn_plan_unprepare(plan);
     stn_gather_free(gather);
     return found;
 }
 
 double stn_plan_compile_seconds(stn_plan *plan, const stn_ranked *row, double most) {
-    return look_at(plan, row, most).seconds;
+    return look_at(plan, row, most, 0).seconds;
 }
 
 /* The strategies' own to begin with, as one more row; the last one falls out. */
@@ -271,35 +271,48 @@ bool stn_plan_crowded(const stn_plan *plan, size_t from, size_t row) {
 }
 
 /* Rows of a strategy that takes many kernels take about as many: once one of them was no use, those that would win only by compiling in much less are not
- * looked at. Preparing them takes the longest, too. */
+ * looked at. Preparing them takes the longest, too. Nor are any where the first few kernels alone took too long. */
 static bool is_hopeless(const look *last, const stn_ranked *row, double runs, double least) {
-    if (last->strategy != row->strategy || last->kernels < MANY_KERNELS) return false;
-    return runs + ALIKE * last->seconds >= least && STN_HURRIED_SLOWER * runs + ALIKE * last->hurried >= least;
+    const double alike = last->more && !row->strategy->begin ? 1 : ALIKE;
+    if (last->strategy != row->strategy || (last->kernels < MANY_KERNELS && alike < 1)) return false;
+    return runs + alike * last->seconds >= least && STN_HURRIED_SLOWER * runs + alike * last->hurried >= least;
 }
 
-/* Puts the row first that gives all results soonest, compiling included. Rows that can hardly be sooner than what is known already are not
- * looked at: that alone takes milliseconds. */
+typedef struct weighing {
+    double least; /* seconds until all results are there */
+    size_t best;  /* row; STN_PLAN_RANKING: none */
+    size_t looked;
+    look last;
+} weighing;
+
+/* Rows that can hardly be sooner than what is known already are not looked at: that alone takes milliseconds. */
+static void weigh_row(stn_plan *plan, size_t number, weighing *w) {
+    stn_ranked *row = &plan->ranking[number];
+    const double runs = plan->executions * row->estimate.seconds + row->strategy->starts;
+    if (runs >= w->least - LOOK_SECONDS) return; /* looking opens the library too */
+    if (is_hopeless(&w->last, row, runs, w->least)) {
+        row->compiles = ALIKE * w->last.seconds, row->more = w->last.more;
+        return;
+    }
+    w->looked++;
+    const double hurry = STN_HURRIED_SLOWER * runs + HURRY_GAIN;
+    w->last = look_at(plan, row, w->least - runs, plan->may_begin ? w->least - hurry : 0);
+    row->compiles = w->last.seconds, row->more = w->last.more;
+    if (w->last.more) return;
+    if (plan->may_begin && hurry + w->last.hurried < w->least) w->least = hurry + w->last.hurried, w->best = number;
+    if (runs + w->last.seconds < w->least) w->least = runs + w->last.seconds, w->best = number;
+}
+
+/* Puts the row first that gives all results soonest, compiling included. Those of strategies that compile soon are looked at before the others, of
+ * whose many kernels a few are enough then to know that they come too late. */
 static void weigh_compiling(stn_plan *plan) {
     stn_ranked beginner = {0};
-    double least = weigh_beginners(plan, &beginner);
-    size_t best = STN_PLAN_RANKING;
-    look last = {0};
-    for (size_t i = 0, looked = 0; i < plan->ranked && plan->ranking[i].applies && looked < STARTS; i++) {
-        if (stn_plan_crowded(plan, 0, i)) continue;
-        const double runs = plan->executions * plan->ranking[i].estimate.seconds + plan->ranking[i].strategy->starts;
-        if (runs >= least - LOOK_SECONDS) continue; /* looking opens the library too */
-        stn_ranked *row = &plan->ranking[i];
-        if (is_hopeless(&last, row, runs, least)) {
-            row->compiles = ALIKE * last.seconds;
-            continue;
-        }
-        looked++;
-        last = look_at(plan, row, (plan->may_begin ? HURRY : 1) * (least - runs));
-        row->compiles = last.seconds;
-        const double hurry = STN_HURRIED_SLOWER * runs + last.hurried + HURRY_GAIN;
-        if (plan->may_begin && hurry < least) least = hurry, best = i;
-        if (runs + last.seconds < least) least = runs + last.seconds, best = i;
-    }
+    weighing w = {.least = weigh_beginners(plan, &beginner), .best = STN_PLAN_RANKING};
+    for (int turn = 0; turn < 2; turn++)
+        for (size_t i = 0; i < plan->ranked && plan->ranking[i].applies && w.looked < STARTS; i++)
+            if ((plan->ranking[i].strategy->begin == NULL) == turn && !stn_plan_crowded(plan, 0, i))
+                weigh_row(plan, i, &w);
+    const size_t best = w.best;
     if (best == STN_PLAN_RANKING && beginner.strategy) {
         insert_first(plan, &beginner);
         plan->chosen = STN_CHOSEN_BY_START;

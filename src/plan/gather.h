@@ -21,9 +21,11 @@ typedef struct stn_gather stn_gather;
 
 /* The calling thread's next kernels of this context; NULL where there is no memory: then they are compiled as they come. */
 stn_gather *stn_gather_begin(stn_context *context);
-/* Only to learn what is missing: tables can wait. As soon as compiling it takes longer than that, kernels are refused, so that whoever
- * prepares gives up. */
-void stn_gather_limit(stn_gather *gather, double seconds);
+/* Only to learn what is missing: tables can wait. As soon as compiling it takes longer than that, and in a hurry longer than that, kernels
+ * are refused, so that whoever prepares gives up. */
+void stn_gather_limit(stn_gather *gather, double seconds, double hurried);
+/* Does compiling what is listed take longer than both? */
+bool stn_gather_exceeds(const stn_gather *gather);
 /* Does the calling thread gather, and something is missing already, or it only looks? Then the plan that it prepares is thrown away:
  * tables can wait. */
 bool stn_gather_misses(stn_context *context);
@@ -53,6 +55,15 @@ void stn_gather_compile(stn_gather *gather);
 /* Only compiles them, until it is done, one fails (the error is its), or another thread cancels: the device sees nothing of it. */
 stn_status stn_gather_compile_apart(stn_gather *gather, stn_error *error);
 void stn_gather_cancel(stn_gather *gather);
+/* Another thread compiles them, and the gather is its own; NULL where there is none, and the gather is still the caller's. What asks for a kernel
+ * meanwhile waits for it. */
+typedef struct stn_ahead stn_ahead;
+stn_ahead *stn_gather_compile_ahead(stn_gather *gather);
+/* Nobody waits for them any more; the same, and all is over. NULL is fine. */
+void stn_ahead_cancel(stn_ahead *ahead);
+void stn_ahead_end(stn_ahead *ahead);
+/* It ends, and the gather is the caller's again. */
+void stn_ahead_stop(stn_ahead *ahead);
 /* Stand-ins go: no plan may have any of them. NULL is fine. */
 void stn_gather_free(stn_gather *gather);
 #endif

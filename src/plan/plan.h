@@ -13,6 +13,7 @@ typedef struct stn_ranked {
     stn_estimate estimate;
     double measured;  /* seconds of the whole run, as `tune` measured it; 0: not known */
     double compiles;  /* seconds that what it lacks is guessed to take; 0: not known */
+    bool more;        /* it compiles for longer than that: it was not looked at to the end */
     char reason[160]; /* why not, when it does not apply */
     bool applies;
 } stn_ranked;
@@ -66,6 +67,7 @@ struct stn_plan {
     bool may_begin;           /* with a candidate that compiles soon, and change to the chosen one: begin.c */
     bool begins;              /* it does: ranking[follower] takes over as soon as it is compiled */
     size_t follower;
+    stn_ahead *ahead;          /* owned: the follower's kernels are compiled with its own; NULL mostly */
     stn_missing missing;       /* of what was estimated to be the best: why another was taken */
     bool recalled;             /* chosen as an earlier plan was: the ranking is not whole */
     bool hurried;              /* its kernels are compiled in a hurry, where they were stored nowhere: gather.h */

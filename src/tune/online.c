@@ -16,8 +16,10 @@
 /* Of a check beside its work: modules are loaded at a kernel's first launch, and sums are waited for. 0.11 ms of each where the search was measured to
  * take 0.75 ms of 7.3 and 1.4% of 45 and of 141 (bench/results/2026-11-23-regret-2.md). */
 #define CHECK_SECONDS 0.15e-3
-#define LIKELY 1.5      /* times the best estimate: not tried, unless it is the best of its strategy */
-#define HOPELESS 3.0    /* then neither */
+#define LIKELY 1.5   /* times the best estimate: not tried, unless it is the best of its strategy */
+#define HOPELESS 3.0 /* then neither */
+#define UNEVEN                                                                                                         \
+    1.03 /* times as long as at once may legs take that a run begins in: shorter ones are changed among sooner */
 #define MEMORY_PART 0.6 /* of the device's, that input, output and what this takes may have together */
 enum { LEGS_LEAST = 8, LEGS_MOST = 512, WIDE = 48, ALIGNMENT = 256 };
 
@@ -199,8 +201,8 @@ static bool try_legs(stn_online *o, const stn_ranked *follower, uint64_t legs) {
     plan->kind->estimate(o->unit, follower->strategy, &follower->candidate, &one);
     o->legs = legs;
     if (legs == 1) return true;
-    if (one.seconds * (double)legs <= 1.01 * follower->estimate.seconds &&
-        seconds_in_legs(plan, o->unit, legs) <= 1.01 * plan->estimate.seconds) {
+    if (one.seconds * (double)legs <= UNEVEN * follower->estimate.seconds &&
+        seconds_in_legs(plan, o->unit, legs) <= UNEVEN * plan->estimate.seconds) {
         o->arms[0].gather = stn_gather_begin(plan->context);
         if (plan->hurried) (void)stn_gather_hurry(o->arms[0].gather);
         tune_online_build(o, &o->arms[0]);

@@ -87,6 +87,7 @@ void tune_online_start(stn_online *o) {
 
 void tune_online_halt(stn_online *o) {
     atomic_store(&o->stop, true);
+    stn_ahead_cancel(o->plan->ahead);
     stn_gather_cancel(o->compare_gather);
     for (size_t i = 1; i < o->search.count; i++) stn_gather_cancel(o->arms[i].gather);
 }

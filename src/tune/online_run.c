@@ -130,6 +130,9 @@ static void follow(stn_online *o) {
     }
     const int built = atomic_load(&arm->built);
     o->over = built == TUNE_BUILT || built == TUNE_FAILED || (built == TUNE_UNBUILT && atomic_load(&o->stop));
+    if (!o->over) return;
+    stn_ahead_end(o->plan->ahead); /* it has done what it was for */
+    o->plan->ahead = NULL;
     if (built != TUNE_BUILT) return;
     o->search.current = 1;
     stn_log(&o->plan->context->logger, STN_LOG_INFO, "strategy %s is compiled and takes over from %s",

@@ -95,6 +95,44 @@ Test(gather, a_compile_that_nobody_waits_for_is_stopped) {
     cr_expect_not_null(get(0)->module, "whoever wants it later compiles it");
 }
 
+Test(gather, compiles_ahead_and_whoever_asks_waits_for_it) {
+    setenv("FAKE_NVRTC_WAIT", "100", 1);
+    stn_gather *gather = stn_gather_begin(context);
+    get(0), get(1);
+    stn_gather_end(gather);
+    stn_ahead *ahead = stn_gather_compile_ahead(gather);
+    cr_assert_not_null(ahead);
+    usleep(20000);
+    stn_gather *other = stn_gather_begin(context);
+    cr_expect_null(get(0)->module, "whoever only lists does not wait");
+    cr_expect_null(get(1)->module);
+    cr_expect_eq(stn_gather_end(other), 2u);
+    cr_expect_eq(stand_ins_compiles(), 0);
+    stn_gather_free(other);
+    cr_expect_not_null(get(1)->module);
+    cr_expect_not_null(get(0)->module);
+    stn_ahead_end(ahead);
+    cr_expect_eq(stand_ins_compiles(), 2, "each once");
+}
+
+Test(gather, what_is_compiled_ahead_is_given_back) {
+    setenv("FAKE_NVRTC_WAIT", "20000", 1);
+    stn_gather *gather = stn_gather_begin(context);
+    get(0), get(1);
+    stn_gather_end(gather);
+    stn_ahead *ahead = stn_gather_compile_ahead(gather);
+    cr_assert_not_null(ahead);
+    usleep(20000);
+    stn_ahead_stop(ahead);
+    cr_expect_eq(stand_ins_compiles(), 0, "it was stopped, not waited for");
+    setenv("FAKE_NVRTC_WAIT", "1", 1);
+    stn_gather_compile(gather);
+    cr_expect_eq(stand_ins_compiles(), 2);
+    stn_gather_free(gather);
+    cr_expect_not_null(get(0)->module);
+    cr_expect_not_null(get(1)->module);
+}
+
 Test(gather, with_nothing_missing_is_nothing) {
     stn_gather *gather = stn_gather_begin(context);
     cr_expect_eq(stn_gather_end(gather), 0u);
@@ -122,7 +160,10 @@ Test(gather, is_of_one_thread_alone) {
 }
 
 Test(gather, without_a_compiler_tells_why_at_once) {
+    const stn_context_options options = {.device = STN_DEVICE_CUDA(0), .threads = 3};
+    stn_context_destroy(context); /* it has opened one, as nothing is stored */
     setenv("STENTOR_NVRTC_PATH", "/nowhere/libnvrtc.so", 1);
+    cr_assert_eq(stn_context_create(&options, &context, &error), STN_OK, "%s", error.message);
     stn_gather *gather = stn_gather_begin(context);
     stn_kernel *kernel;
     cr_expect_eq(stn_kernel_get(context, "direct_tile", texts[0], &kernel, &error), STN_ERROR_NO_COMPILER);

@@ -184,6 +184,25 @@ Test(begin, a_lean_kernel_makes_steps) {
     stn_plan_destroy(plan);
 }
 
+Test(begin, a_point_a_thread_makes_steps) {
+    static const char *const sides[][3] = {{"fixed", "wrap", "reflect:mirror"},
+                                           {"constant=2:nearest", "mirror", "fixed:constant=-1"},
+                                           {"nearest:reflect", "constant=3:fixed", "wrap"}};
+    static const char *const stencils[][2] = {{"star-2d13p", "laplace-3d:order=4"}, {"box-2d49p", "box-3d27p"}};
+    for (int rank = 2; rank <= 3; rank++)
+        for (int i = 0; i < 6; i++) {
+            set_problem(stencils[i % 2][rank - 2], rank, i < 3 ? 2 : 1, sides[i % 3]);
+            expect_beginner(2, "direct_point", 1e-11);
+            problem.dtype = STN_F32;
+            expect_beginner(2, "direct_point", 1e-3);
+        }
+    set_problem("gaussian-2d:sigma=2,truncate=4", 2, 2, fixed);
+    stn_plan *plan = make(NULL);
+    stn_ranked row;
+    cr_expect(!stn_plan_beginner(plan, 2, &row), "289 taps are too many to write out");
+    stn_plan_destroy(plan);
+}
+
 /* ---- changing -------------------------------------------------------------------------------------------------- */
 
 Test(begin, changes_between_executions) {

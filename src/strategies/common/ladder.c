@@ -38,11 +38,12 @@ static rung rung_of(const stn_ladder *line, int stage) {
     return (rung){radix, block, block / radix, line->points / radix / line->shares};
 }
 
-static int foot_of(const stn_ladder *line, int t) {
+/* stride: of all rungs. */
+static int foot_of(const stn_ladder *line, const int *stride, int t) {
     int at = 0;
     for (int s = 0; s + 1 < line->stages; s++) { /* t: a block's own butterfly of the foot */
         int digits = s ? line->radix[s] : line->radix[s] / line->shares;
-        at += t % digits * rung_of(line, s).stride;
+        at += t % digits * stride[s];
         t /= digits;
     }
     return at;
@@ -84,31 +85,39 @@ double stn_ladder_work(int64_t n) {
 
 enum { LANES_LOOKED_AT = 96, PADS = 6 };
 
-/* Where the lanes of one access begin, and which line each has; returns how many take part. */
-static int place_lanes(const stn_ladder *line, const rung *here, bool foot, int first, int units, int base[16],
-                       int column[16]) {
-    const int threads = line->threads * line->lines;
-    int count = 0;
-    for (int lane = first; lane < first + units && lane < threads; lane++) {
-        const int j = lane / line->lines;
-        if (j >= here->count) continue;
-        base[count] = foot ? foot_of(line, j) : j / here->stride * here->block + j % here->stride;
-        column[count++] = lane % line->lines;
+/* Where the lanes of a rung's accesses begin, by sixteen or eight of them, and which line each has: pads change nothing of that. */
+typedef struct lanes {
+    int groups, count[LANES_LOOKED_AT / 8];
+    int base[LANES_LOOKED_AT], column[LANES_LOOKED_AT];
+} lanes;
+
+static void place_lanes(const stn_ladder *line, const int *stride, int stage, bool wide, lanes *to) {
+    const int threads = (int)stn_min(line->threads * line->lines, LANES_LOOKED_AT), units = wide ? 8 : 16;
+    const rung here = rung_of(line, stage);
+    const bool foot = stage == line->stages - 1;
+    to->groups = 0;
+    for (int first = 0; first < threads; first += units) {
+        int count = 0;
+        for (int lane = first; lane < first + units && lane < line->threads * line->lines; lane++) {
+            const int j = lane / line->lines;
+            if (j >= here.count) continue;
+            to->base[first + count] = foot ? foot_of(line, stride, j) : j / here.stride * here.block + j % here.stride;
+            to->column[first + count++] = lane % line->lines;
+        }
+        to->count[to->groups++] = count;
     }
-    return count;
 }
 
 /* How many cells the busiest bank is asked for, over what a conflict-free access would ask, in one rung. */
-static double conflicts(const stn_ladder *line, int stage, bool wide) {
-    int units = wide ? 8 : 16, total = 0, accesses = 0, threads = line->threads * line->lines;
-    const int shift = line->pad ? __builtin_ctz((unsigned)line->pad) : 31; /* pads are powers of two */
-    rung here = rung_of(line, stage);
-    bool foot = stage == line->stages - 1;
-    for (int first = 0; first < threads && first < LANES_LOOKED_AT; first += units) {
-        int base[16], column[16], count = place_lanes(line, &here, foot, first, units, base, column);
+static double conflicts(const stn_ladder *line, const lanes *of, int stage, bool wide) {
+    const int units = wide ? 8 : 16, shift = line->pad ? __builtin_ctz((unsigned)line->pad) : 31; /* powers of two */
+    const rung here = rung_of(line, stage);
+    int total = 0, accesses = 0;
+    for (int group = 0; group < of->groups; group++) {
+        const int *base = of->base + group * units, *column = of->column + group * units;
         for (int r = 0; r<here.radix; r += here.radix> 2 ? here.radix - 1 : 1) {
             int busy[16] = {0}, most = 0;
-            for (int i = 0; i < count; i++) {
+            for (int i = 0; i < of->count[group]; i++) {
                 const int at = base[i] + r * here.stride, cell = (at + (at >> shift)) * line->lines + column[i];
                 most = (int)stn_max(most, ++busy[cell & (units - 1)]);
             }
@@ -132,16 +141,6 @@ static double work_cost(const stn_ladder *line, const stn_ladder_needs *needs) {
     return cost * (1 + 0.3 * (needs->threads / resident - 1));
 }
 
-/* Of all rungs, or, false, of as many as already take `most`. */
-static bool shared_cost(const stn_ladder *line, const stn_ladder_needs *needs, double most, double *cost) {
-    *cost = 0;
-    for (int s = 0; s < line->stages; s++) {
-        if (*cost >= most) return false;
-        *cost += (needs->wide ? 0.25 : 0.125) * conflicts(line, s, needs->wide);
-    }
-    return true;
-}
-
 /* Cost of some radices with one pad, with as many threads as are looked at: all others cost as the first that were asked for. */
 typedef struct known {
     int threads; /* 0: not asked for yet */
@@ -155,20 +154,41 @@ typedef struct search {
     int least; /* blocks */
     double cost;
     known shared[PADS];
+    int placed; /* threads whose lanes are placed, for the radices of now; 0: of none */
+    lanes lanes[STN_LADDER_STAGES];
 } search;
+
+static void place_all(search *s, const stn_ladder *line) {
+    int stride[STN_LADDER_STAGES];
+    if (s->placed == line->threads) return;
+    for (int stage = 0; stage < line->stages; stage++) stride[stage] = rung_of(line, stage).stride;
+    for (int stage = 0; stage < line->stages; stage++)
+        place_lanes(line, stride, stage, s->needs->wide, &s->lanes[stage]);
+    s->placed = line->threads;
+}
+
+/* Of all rungs, or, false, of as many as already take `most`. */
+static bool shared_cost(search *s, const stn_ladder *line, double most, double *cost) {
+    *cost = 0;
+    place_all(s, line);
+    for (int stage = 0; stage < line->stages; stage++) {
+        if (*cost >= most) return false;
+        *cost += (s->needs->wide ? 0.25 : 0.125) * conflicts(line, &s->lanes[stage], stage, s->needs->wide);
+    }
+    return true;
+}
 
 static const int pads[PADS] = {8, 16, 0, 4, 32, 64};
 
 /* INFINITY where it is not less than `most`. */
 static double shared_cost_of(search *s, size_t p, double most) {
     double cost;
-    if (s->now.threads * s->now.lines < LANES_LOOKED_AT)
-        return shared_cost(&s->now, s->needs, most, &cost) ? cost : INFINITY;
+    if (s->now.threads * s->now.lines < LANES_LOOKED_AT) return shared_cost(s, &s->now, most, &cost) ? cost : INFINITY;
     known *k = &s->shared[p];
     stn_ladder first = s->now;
     if (!k->threads) k->threads = s->now.threads;
     first.threads = k->threads;
-    if (!k->whole && k->cost < most) k->whole = shared_cost(&first, s->needs, most, &k->cost);
+    if (!k->whole && k->cost < most) k->whole = shared_cost(s, &first, most, &k->cost);
     return k->whole ? k->cost : INFINITY;
 }
 
@@ -189,6 +209,7 @@ static void offer_pads(search *s) {
 static void offer(search *s) {
     stn_ladder *now = &s->now;
     memset(s->shared, 0, sizeof s->shared);
+    s->placed = 0;
     int lines = now->lines, step = lines >= 32 ? 1 : 32 / lines, most = s->needs->threads / lines;
     for (now->blocks = s->least; now->blocks <= stn_max(4, s->least); now->blocks++)
         for (int stage = 0; stage < now->stages; stage++)

@@ -76,6 +76,7 @@ size_t stn_symbol_angles(const stn_symbol *s, double *to) {
 typedef struct line {
     wide away;                        /* 1 - sum of all */
     wide sum[2 * STN_MAX_RADIUS + 1]; /* at offset -low .. high */
+    long double chebyshev[MOST_PLAIN + 1][MOST_PLAIN + 1];
 } line;
 
 /* Taps that differ in the first of the two other axes alone, along which many lines have one frequency: with 1 - (1 - a)(1 - b) =
@@ -84,7 +85,8 @@ typedef struct cell {
     int64_t across; /* offset along the second of the other axes, */
     int along;      /* and place in a line's sums */
     long double weight;
-    wide away; /* weights times a */
+    wide away;  /* weights times a */
+    bool turns; /* some of its taps have an offset along the first: else that is 0 */
 } cell;
 
 typedef struct cells {
@@ -96,7 +98,7 @@ typedef struct cells {
 
 static void cells_clear(cells *c) { free(c->list), free(c->of_tap); }
 
-static bool cells_make(const stn_symbol *s, const stn_task *task, int across, cells *c) {
+static bool cells_make(const stn_symbol *s, const stn_task *task, int first_axis, int across, cells *c) {
     const int low = task->reach[s->axis][0], wide_along = low + task->reach[s->axis][1] + 1;
     const int first = task->reach[across][0], wide_across = first + task->reach[across][1] + 1;
     int *number = calloc((size_t)wide_along * (size_t)wide_across, sizeof *number); /* of a place's cell, from 1 on */
@@ -112,15 +114,23 @@ static bool cells_make(const stn_symbol *s, const stn_task *task, int across, ce
         }
         c->of_tap[i] = *at - 1;
         c->list[*at - 1].weight += task->taps[i].weight;
+        c->list[*at - 1].turns |= o[first_axis] != 0;
         c->rest -= task->taps[i].weight;
     }
     free(number);
     return good;
 }
 
-/* At one frequency of the first of the other axes. */
-static void cells_turn(cells *c, const stn_symbol *s, const stn_task *task, int axis, const wide *table,
-                       int64_t place) {
+static void add_away(line *l, const cell *each, wide away) {
+    wide *sum = &l->sum[each->along];
+    sum->re += each->weight - away.re, sum->im -= away.im;
+    l->away.re += away.re, l->away.im += away.im;
+}
+
+/* At one frequency of the first of the other axes. *all: what all its lines have in common, of cells without an offset along the second. */
+static void cells_turn(cells *c, const stn_symbol *s, const stn_task *task, int axis, const wide *table, int64_t place,
+                       line *all) {
+    const int count = task->reach[s->axis][0] + task->reach[s->axis][1] + 1;
     for (size_t k = 0; k < c->count; k++) c->list[k].away = (wide){0, 0};
     for (size_t i = 0; i < task->ntaps; i++) {
         const stn_tap *tap = &task->taps[i];
@@ -128,21 +138,28 @@ static void cells_turn(cells *c, const stn_symbol *s, const stn_task *task, int 
         wide *away = &c->list[c->of_tap[i]].away;
         away->re += tap->weight * a.re, away->im += tap->weight * a.im;
     }
+    memset(all->sum, 0, (size_t)count * sizeof *all->sum);
+    all->away = (wide){c->rest, 0};
+    for (size_t k = 0; k < c->count; k++)
+        if (!c->list[k].across) add_away(all, &c->list[k], c->list[k].away);
 }
 
+/* Half a million lines of a large grid have their sums made: what is 0 is left out. */
 static void sum_cells(const cells *c, const stn_symbol *s, const stn_task *task, int axis, const wide *table,
-                      int64_t place, line *l) {
+                      int64_t place, const line *all, line *l) {
     const int count = task->reach[s->axis][0] + task->reach[s->axis][1] + 1;
-    memset(l->sum, 0, (size_t)count * sizeof *l->sum);
-    l->away = (wide){c->rest, 0};
+    memcpy(l->sum, all->sum, (size_t)count * sizeof *l->sum);
+    l->away = all->away;
     for (size_t k = 0; k < c->count; k++) {
         const cell *each = &c->list[k];
-        const wide b = table[turned(place, each->across, s->length[axis])], both = times(each->away, b);
-        const wide away = {each->weight * b.re + each->away.re - both.re,
-                           each->weight * b.im + each->away.im - both.im};
-        wide *sum = &l->sum[each->along];
-        sum->re += each->weight - away.re, sum->im -= away.im;
-        l->away.re += away.re, l->away.im += away.im;
+        if (!each->across) continue;
+        const wide b = table[turned(place, each->across, s->length[axis])];
+        wide away = {each->weight * b.re, each->weight * b.im};
+        if (each->turns) {
+            const wide both = times(each->away, b);
+            away.re += each->away.re - both.re, away.im += each->away.im - both.im;
+        }
+        add_away(l, each, away);
     }
 }
 
@@ -168,11 +185,9 @@ static void put_line(const stn_symbol *s, const stn_task *task, const line *l, d
         return;
     }
     if (s->plain) {
-        long double p[MOST_PLAIN + 1] = {0}, g[MOST_PLAIN + 1];
-        for (int d = 1; d <= high; d++) {
-            chebyshev(d, g);
-            for (int j = 1; j <= d; j++) p[j] += centre[d].re * g[j];
-        }
+        long double p[MOST_PLAIN + 1] = {0};
+        for (int d = 1; d <= high; d++)
+            for (int j = 1; j <= d; j++) p[j] += centre[d].re * l->chebyshev[d][j];
         parts[0] = (double)l->away.re;
         for (int j = 1; j <= high; j++) parts[j] = (double)p[j];
         return;
@@ -194,12 +209,13 @@ bool stn_symbol_parts(const stn_symbol *s, const stn_task *task, int64_t count, 
                       double *parts) {
     int others[2] = {s->axis == 0 ? 1 : 0, s->axis == 2 ? 1 : 2};
     wide *tables[2] = {away_table(s->length[others[0]]), away_table(s->length[others[1]])};
-    line *l = malloc(sizeof *l);
+    line *l = malloc(2 * sizeof *l), *all = l + 1;
     cells c;
-    bool good = cells_make(s, task, others[1], &c) && tables[0] && tables[1] && l;
+    bool good = cells_make(s, task, others[0], others[1], &c) && tables[0] && tables[1] && l;
+    for (int d = 1; good && s->plain && d <= task->reach[s->axis][1]; d++) chebyshev(d, l->chebyshev[d]);
     for (int64_t i = 0; good && i < count; i++) {
-        if (i == 0 || place[0][i] != place[0][i - 1]) cells_turn(&c, s, task, others[0], tables[0], place[0][i]);
-        sum_cells(&c, s, task, others[1], tables[1], place[1][i], l);
+        if (i == 0 || place[0][i] != place[0][i - 1]) cells_turn(&c, s, task, others[0], tables[0], place[0][i], all);
+        sum_cells(&c, s, task, others[1], tables[1], place[1][i], all, l);
         put_line(s, task, l, parts + i * s->parts);
     }
     cells_clear(&c);

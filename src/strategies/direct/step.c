@@ -16,6 +16,7 @@
 #define FEW_WAVES 3        /* of blocks: fewer leave multiprocessors without work at the end */
 #define LEAN_PLACE 25      /* as if it came so late in the list */
 #define LEAN_TILE_FMAS 256 /* of a line of a tile: 392 compile for half as long again as 196 */
+#define POINT_FMAS 108     /* of a thread of direct_point, which compile for half as long again as none */
 #define LEAN_FMAS 64       /* of a thread of a line: what unrolled code takes to compile beside, as much as the rest */
 
 static int real_words(const stn_task *task) { return task->dtype == STN_F64 ? 2 : 1; }
@@ -214,6 +215,16 @@ bool direct_lean_shape(const stn_task *task, const stn_machine *machine, direct_
         if (tile_fits(task, machine, shape, NULL)) return true;
     }
     return false;
+}
+
+bool direct_point_shape(const stn_task *task, const stn_machine *machine, direct_shape *shape) {
+    const bool flat = task->rank == 2;
+    int planes = 4;
+    while (planes > 1 && task->ntaps * (size_t)planes > POINT_FMAS) planes /= 2;
+    *shape = (direct_shape){DIRECT_POINT,        1,         1, planes, {flat ? 8 : 2, flat ? 1 : 4, 32}, 1, 1,
+                            .place = LEAN_PLACE, .fused = 1};
+    return task->rank > 1 && task->ntaps <= POINT_FMAS && extents_hold(task, machine, shape) &&
+           strides_hold(task, machine, shape);
 }
 
 bool direct_refit(const stn_task *task, const stn_machine *machine, direct_shape *shape, stn_tally *tally) {

@@ -8,6 +8,8 @@ size_t direct_shapes(const stn_task *task, const stn_machine *machine, direct_sh
                      stn_tally *tally);
 /* direct_tile, or direct_line, with hardly anything unrolled: it compiles ten times sooner. False where no such kernel takes the task. */
 bool direct_lean_shape(const stn_task *task, const stn_machine *machine, direct_shape *shape);
+/* direct_point, which compiles sooner and reads each tap from the caches. False likewise, and where taps are many. */
+bool direct_point_shape(const stn_task *task, const stn_machine *machine, direct_shape *shape);
 /* After a change of a one-step shape's chunk or blocks; false when no kernel takes it. */
 bool direct_refit(const stn_task *task, const stn_machine *machine, direct_shape *shape, stn_tally *tally);
 void direct_cost(const stn_task *task, const stn_machine *machine, const direct_shape *shape, stn_estimate *estimate);
