@@ -134,8 +134,10 @@ static size_t solid_shapes(const stn_task *task, const stn_machine *machine, int
     size_t count = 0;
     bool wide = task->dtype == STN_F64, star = task->pattern == STN_PATTERN_STAR;
     int depth = task->reach[0][0] + task->reach[0][1];
-    /* 512^3 by walks of 4 and of 8 planes: 0.558 and 0.575 ms, f32 0.277 and 0.301 (bench/results/2026-11-23-regret-4.md); f16 was timed by 8 */
-    const int walk = task->dtype == STN_F16 ? 8 : 4;
+    /* 512^3 by walks of 4 and of 8 planes: 0.558 and 0.575 ms, f32 0.277 and 0.301 (bench/results/2026-11-23-regret-4.md). f16 and larger planes, of
+     * which the second level cache holds fewer, were timed by 8 */
+    const double plane = (double)(task->n[1] * task->n[2]) * (double)stn_dtype_size(task->dtype);
+    const int walk = task->dtype == STN_F16 || 24 * plane > (double)machine->l2_bytes ? 8 : 4;
     if (depth <= 2 && wide && star) shapes[count++] = tile_shape(task, machine, vector, 6, walk, 1, 4, 160);
     if (depth <= 2 && wide && !star) shapes[count++] = tile_shape(task, machine, vector, 2, 24, 1, 4, 96);
     if (depth <= 2 && !wide && star) shapes[count++] = tile_shape(task, machine, vector, 2, walk, 1, 4, 80);
