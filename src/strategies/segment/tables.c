@@ -281,7 +281,7 @@ stn_status segment_face_make(const segment_axis *deep, int side, const segment_a
     const int64_t length = 256 * (int64_t)first;
     const size_t places = segment_symbol_size(first, true), all = places * (size_t)width;
     cplx *root = roots_of(length);
-    long double *symbol = malloc(places * sizeof *symbol);
+    long double *symbol = calloc(places, sizeof *symbol);
     double *sums = malloc(all * sizeof *sums);
     stn_status status = root && symbol && sums ? STN_OK : stn_fail_memory(error, "a side's table", all * sizeof *sums);
     for (size_t place = 0; status == STN_OK && place < places; place++)

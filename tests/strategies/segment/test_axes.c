@@ -5,51 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../suite.h"
+#include "grids.h"
 
 static void check(suite *s, const char *what, const stn_problem *problem, uint64_t seed) {
     suite_compare(s, "segment", true, what, problem, seed);
-}
-
-static stn_problem grid_of(const stn_stencil *stencil, int n0, int n1, int n2, uint64_t steps) {
-    stn_problem p = STN_PROBLEM_INIT;
-    p.stencil = stencil;
-    p.extent[0] = (size_t)n0, p.extent[1] = (size_t)n1;
-    if (stn_stencil_rank(stencil) > 2) p.extent[2] = (size_t)n2;
-    p.steps = steps;
-    for (int axis = 0; axis < 3; axis++) p.boundary[axis][0].kind = p.boundary[axis][1].kind = STN_WRAP;
-    return p;
-}
-
-/* Even factors, of one sign each or not; radius 0: a factor of one tap. */
-static stn_stencil *even_product(dice *d, int rank, const int radius[3]) {
-    int size[3] = {1, 1, 1}, most = 1;
-    double factor[3][17];
-    for (int axis = 0; axis < rank; axis++) {
-        double sum = 0;
-        size[axis] = 2 * radius[axis] + 1;
-        for (int k = 0; k <= radius[axis]; k++) {
-            double weight = (0.1 + fabs(dice_real(d))) * (dice_int(d, 0, 3) ? 1 : -1);
-            factor[axis][radius[axis] - k] = factor[axis][radius[axis] + k] = weight;
-            sum += fabs(weight) * (k ? 2 : 1);
-        }
-        for (int i = 0; i < size[axis]; i++) factor[axis][i] /= sum;
-        most *= size[axis];
-    }
-    stn_tap *taps = calloc((size_t)most, sizeof *taps);
-    for (int i = 0; i < most; i++) {
-        int rest = i;
-        taps[i].weight = 1;
-        for (int axis = rank - 1; axis >= 0; axis--) {
-            taps[i].offset[axis] = rest % size[axis] - radius[axis];
-            taps[i].weight *= factor[axis][rest % size[axis]];
-            rest /= size[axis];
-        }
-    }
-    stn_stencil *stencil = NULL;
-    stn_stencil_create(rank, (size_t)most, taps, &stencil, NULL);
-    free(taps);
-    return stencil;
 }
 
 /* Sides that even weights make right: even ones at any radius; at radius 1 nearest and a constant of 0 too. */
@@ -102,111 +61,6 @@ static void shifts(suite *s) {
             check(s, what, &p, d.state);
             stn_stencil_destroy(stencil);
         }
-}
-
-/* Sides that add something, of planes: any kinds that one tap reaches past, beside any others. */
-static stn_boundary any_side(dice *d, bool one_past) {
-    static const stn_boundary_kind kinds[] = {STN_FIXED, STN_CONSTANT, STN_REFLECT, STN_MIRROR, STN_NEAREST};
-    const stn_boundary_kind kind = one_past ? kinds[dice_int(d, 0, 4)] : kinds[dice_int(d, 2, 3)];
-    return (stn_boundary){kind, kind == STN_CONSTANT ? dice_real(d) : 0};
-}
-
-/* New weights change the tables of sides too; uneven ones suit no such side. */
-static void new_weights(suite *s) {
-    enum { NY = 37, NX = 51 };
-    static const double factors[2][2][3] = {{{0.2, 0.6, 0.2}, {0.1, 0.8, 0.1}}, {{0.2, 0.5, 0.3}, {0.1, 0.8, 0.1}}};
-    static double in[NY * NX];
-    if (s->dtype_given) return;
-    dice d = {77};
-    for (int i = 0; i < NY * NX; i++) in[i] = dice_real(&d);
-    const int radius[3] = {1, 1, 0};
-    stn_stencil *stencil = even_product(&d, 2, radius), *fresh = NULL;
-    stn_problem p = grid_of(stencil, NY, NX, 0, 40);
-    p.boundary[0][0].kind = p.boundary[1][1].kind = STN_FIXED;
-    p.boundary[0][1] = p.boundary[1][0] = (stn_boundary){STN_CONSTANT, 0.4};
-    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
-    options.strategy = "segment";
-    stn_plan *plan = NULL;
-    stn_error error = {0};
-    bool good = stn_plan_create(s->context, &p, &options, &plan, &error) == STN_OK;
-    for (int which = 0; which < 2 && good; which++) {
-        stn_tap taps[9];
-        double weights[9];
-        for (int i = 0; i < 9; i++) {
-            weights[i] = factors[which][0][i / 3] * factors[which][1][i % 3];
-            taps[i] = (stn_tap){{i / 3 - 1, i % 3 - 1, 0}, weights[i]};
-        }
-        const stn_status status = stn_plan_set_weights(plan, 9, weights, &error);
-        if (which == 0) {
-            stn_stencil_create(2, 9, taps, &fresh, NULL);
-            p.stencil = fresh;
-        }
-        good = status == (which ? STN_ERROR_UNSUPPORTED : STN_OK);
-        good = good && compare_plan_with_host(s->context, plan, &p, in, NY * NX) < 1e-13;
-        suite_report(s, good, which ? "uneven weights are refused, and the old ones stay" : "new weights",
-                     error.message);
-    }
-    if (!plan) suite_report(s, false, "a plan for new weights", error.message);
-    stn_plan_destroy(plan);
-    stn_stencil_destroy(stencil), stn_stencil_destroy(fresh);
-}
-
-static void sources(suite *s) {
-    new_weights(s);
-    for (int i = 0; i < (s->full ? 60 : 14); i++) {
-        dice d = {(uint64_t)i + 900};
-        const int axis = i % 2, wide = i % 7 == 3 ? 3 : 1, radius[3] = {axis ? wide : 1, axis ? 1 : wide, 0};
-        stn_stencil *stencil = even_product(&d, 2, radius);
-        stn_problem p = grid_of(stencil, dice_int(&d, 4, 60), dice_int(&d, 4, 90), 0, (uint64_t)dice_int(&d, 1, 60));
-        if (i % 3 == 0) p.extent[axis] = (size_t)dice_int(&d, 500, 900);
-        for (int k = 0; k < 2; k++)
-            for (int side = 0; side < 2; side++) p.boundary[k][side] = any_side(&d, k == axis || wide == 1);
-        p.boundary[axis][i / 2 % 2] = (stn_boundary){i % 4 ? STN_FIXED : STN_CONSTANT, 0.9};
-        if (i % 5 == 4) p.boundary[1 - axis][0].kind = p.boundary[1 - axis][1].kind = STN_WRAP;
-        if (i % 6 == 1) p.batch = 3;
-        if (i % 6 == 2) p.in_place = 1;
-        if (i % 6 == 5) p.steps *= 10;
-        char what[200];
-        snprintf(what, sizeof what, "%d x %d, y %s:%s, x %s:%s, radius %d along axis %d, %d steps", (int)p.extent[0],
-                 (int)p.extent[1], side_names[p.boundary[0][0].kind], side_names[p.boundary[0][1].kind],
-                 side_names[p.boundary[1][0].kind], side_names[p.boundary[1][1].kind], wide, 1 - axis, (int)p.steps);
-        check(s, what, &p, d.state);
-        stn_stencil_destroy(stencil);
-    }
-}
-
-/* The same of solids: fixed sides and constants that differ across one axis or more, of long and short lines. */
-static void solids(suite *s) {
-    for (int i = 0; i < (s->full ? 60 : 12); i++) {
-        dice d = {(uint64_t)i + 1700};
-        const int axis = i % 3, wide = i % 5 == 3 ? dice_int(&d, 2, 3) : 1,
-                  radius[3] = {axis ? wide : 1, axis == 1 ? 1 : wide, axis == 2 ? 1 : wide};
-        stn_stencil *stencil = even_product(&d, 3, radius);
-        stn_problem p = grid_of(stencil, dice_int(&d, 4, 24), dice_int(&d, 4, 24), dice_int(&d, 4, 24),
-                                (uint64_t)dice_int(&d, 1, 60));
-        if (i % 4 == 0) p.extent[i / 4 % 3] = (size_t)dice_int(&d, 100, 300);
-        if (i % 4 == 2) p.extent[i / 4 % 3] = (size_t)dice_int(&d, 500, 600);
-        for (int k = 0; k < 3; k++)
-            for (int side = 0; side < 2; side++) p.boundary[k][side] = any_side(&d, k == axis || wide == 1);
-        p.boundary[axis][i / 2 % 2] = (stn_boundary){i % 4 ? STN_FIXED : STN_CONSTANT, 0.9};
-        if (i % 5 == 4) p.boundary[(axis + 1) % 3][0].kind = p.boundary[(axis + 1) % 3][1].kind = STN_WRAP;
-        if (i % 6 == 1) p.batch = 3;
-        if (i % 6 == 2) p.in_place = 1;
-        if (i % 6 == 5) p.steps *= 10;
-        char what[240];
-        snprintf(what, sizeof what, "%d x %d x %d, z %s:%s, y %s:%s, x %s:%s, radius %d but along axis %d, %d steps",
-                 (int)p.extent[0], (int)p.extent[1], (int)p.extent[2], side_names[p.boundary[0][0].kind],
-                 side_names[p.boundary[0][1].kind], side_names[p.boundary[1][0].kind],
-                 side_names[p.boundary[1][1].kind], side_names[p.boundary[2][0].kind],
-                 side_names[p.boundary[2][1].kind], wide, axis, (int)p.steps);
-        comparison c;
-        char detail[1200];
-        p = suite_problem(s, &p);
-        const bool good = compare_with_host(s->context, s->pool, &p, "segment", true, d.state, &c);
-        suite_detail(&c, detail, sizeof detail);
-        suite_report(s, good && strstr(c.parameters, "segments of"), what, detail); /* not by tiles */
-        stn_stencil_destroy(stencil);
-    }
 }
 
 /* Lines of as many points as a segment has, mirrored at both ends, along each axis in turn; beside others, or a value. */
@@ -420,9 +274,8 @@ static void refusals(suite *s) {
 }
 
 int main(int argc, char **argv) {
-    static const suite_part parts[] = {{"sides", sides},      {"cosines", cosines}, {"shifts", shifts},
-                                       {"sources", sources},  {"solids", solids},   {"wrapped", wrapped},
-                                       {"fewer", fewer},      {"layouts", layouts}, {"candidates", candidates},
-                                       {"refusals", refusals}};
+    static const suite_part parts[] = {{"sides", sides},           {"cosines", cosines},  {"shifts", shifts},
+                                       {"wrapped", wrapped},       {"fewer", fewer},      {"layouts", layouts},
+                                       {"candidates", candidates}, {"refusals", refusals}};
     return suite_main(argc, argv, parts, sizeof parts / sizeof *parts);
 }

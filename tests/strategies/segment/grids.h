@@ -1,0 +1,49 @@
+/* Grids and weights that are products of one even factor an axis, for segment's tests. */
+#ifndef STN_TESTS_SEGMENT_GRIDS_H
+#define STN_TESTS_SEGMENT_GRIDS_H
+#include <math.h>
+#include <stdlib.h>
+
+#include "../suite.h"
+
+static inline stn_problem grid_of(const stn_stencil *stencil, int n0, int n1, int n2, uint64_t steps) {
+    stn_problem p = STN_PROBLEM_INIT;
+    p.stencil = stencil;
+    p.extent[0] = (size_t)n0, p.extent[1] = (size_t)n1;
+    if (stn_stencil_rank(stencil) > 2) p.extent[2] = (size_t)n2;
+    p.steps = steps;
+    for (int axis = 0; axis < 3; axis++) p.boundary[axis][0].kind = p.boundary[axis][1].kind = STN_WRAP;
+    return p;
+}
+
+/* Even factors, of one sign each or not; radius 0: a factor of one tap. */
+static inline stn_stencil *even_product(dice *d, int rank, const int radius[3]) {
+    int size[3] = {1, 1, 1}, most = 1;
+    double factor[3][17];
+    for (int axis = 0; axis < rank; axis++) {
+        double sum = 0;
+        size[axis] = 2 * radius[axis] + 1;
+        for (int k = 0; k <= radius[axis]; k++) {
+            double weight = (0.1 + fabs(dice_real(d))) * (dice_int(d, 0, 3) ? 1 : -1);
+            factor[axis][radius[axis] - k] = factor[axis][radius[axis] + k] = weight;
+            sum += fabs(weight) * (k ? 2 : 1);
+        }
+        for (int i = 0; i < size[axis]; i++) factor[axis][i] /= sum;
+        most *= size[axis];
+    }
+    stn_tap *taps = calloc((size_t)most, sizeof *taps);
+    for (int i = 0; i < most; i++) {
+        int rest = i;
+        taps[i].weight = 1;
+        for (int axis = rank - 1; axis >= 0; axis--) {
+            taps[i].offset[axis] = rest % size[axis] - radius[axis];
+            taps[i].weight *= factor[axis][rest % size[axis]];
+            rest /= size[axis];
+        }
+    }
+    stn_stencil *stencil = NULL;
+    stn_stencil_create(rank, (size_t)most, taps, &stencil, NULL);
+    free(taps);
+    return stencil;
+}
+#endif
