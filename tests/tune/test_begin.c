@@ -258,28 +258,42 @@ Test(begin, what_searches_begins_so_too) {
     cr_expect_eq(warnings, 0);
 }
 
-/* Both by hand, so that it is sure to be legs that change: what runs is another kernel from leg to leg. */
-Test(begin, legs_pass_their_state_on) {
-    const tune_play play = {.leg_seconds = 1e-12};
+/* A row's kernels are compiled by a thread of their own, as the plan begins with another row. */
+static void compile_ahead(stn_plan *plan, const stn_ranked *row) {
+    stn_gather *gather = stn_gather_begin(context);
+    stn_plan_take(plan, row);
+    OK(plan->strategy->prepare(plan, &error));
+    cr_assert_gt(stn_gather_end(gather), 0u);
+    stn_plan_unprepare(plan);
+    plan->ahead = stn_gather_compile_ahead(gather);
+    cr_assert_not_null(plan->ahead);
+}
+
+/* All by hand, so that it is sure to be legs that change: what runs is another kernel from leg to leg. */
+static stn_plan *make_legs(bool ahead) {
+    static const tune_play play = {.leg_seconds = 1e-12};
     set_problem("heat-2d", 2, 96, fixed);
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
-    options.strategy = "direct";
+    options.strategy = "direct", options.estimate_only = 1;
     stn_plan *plan = make(&options);
     stn_ranked any, own = plan->ranking[0];
     for (size_t i = 0; i < plan->ranked; i++) /* legs of any number of steps are as good to it */
         if (plan->ranking[i].applies && plan->ranking[i].estimate.launches >= 96) own = plan->ranking[i];
     cr_assert(stn_plan_beginner(plan, 0, &any));
     context->play = &play;
-    stn_plan_unprepare(plan);
-    stn_memory_free(context, plan->workspace);
-    plan->workspace = NULL;
+    plan->estimate_only = false;
     plan->ranking[0] = own;
-    plan->begins = true, plan->follower = 0;
+    if (ahead) compile_ahead(plan, &own);
     OK(stn_plan_prepare_row(plan, &any, &error));
+    plan->begins = true, plan->follower = 0;
     stn_tuner_default.follow(plan);
     cr_assert_not_null(plan->online);
     cr_assert_geq(plan->online->legs, 8u);
     OK(stn_memory_alloc(context, plan->workspace_size, &plan->workspace, &error));
+    return plan;
+}
+
+static void expect_change_among_legs(stn_plan *plan) {
     const stn_execution run = {.struct_size = sizeof run, .in = in, .out = out, .workspace = plan->workspace};
     const uint64_t legs = stn_plan_launches(plan);
     for (uint64_t leg = 0; leg < legs; leg++) {
@@ -290,6 +304,34 @@ Test(begin, legs_pass_their_state_on) {
     }
     OK(stn_memory_download(context, got, out, points() * sizeof *got, &error));
     for (size_t i = 0; i < points(); i++) cr_assert(fabs(got[i] - want[i]) <= 1e-11 * (1 + fabs(want[i])));
+    expect_right(plan);
+}
+
+Test(begin, legs_pass_their_state_on) {
+    stn_plan *plan = make_legs(false);
+    expect_change_among_legs(plan);
+    stn_plan_destroy(plan);
+}
+
+Test(begin, what_takes_over_among_legs_is_compiled_ahead) {
+    stn_cache_stats stats;
+    setenv("STENTOR_EMULATOR_COMPILE_SECONDS", "2", 1); /* a tenth of it for what it begins with */
+    stn_plan *plan = make_legs(true);
+    cr_expect_eq(state_of(plan), TUNE_UNBUILT, "nobody waited for it");
+    expect_change_among_legs(plan);
+    cr_expect_null(plan->ahead, "it is over");
+    stn_context_cache_stats(context, &stats);
+    cr_expect_eq(stats.misses, 2u, "each was compiled once, not %zu times", (size_t)stats.misses);
+    stn_plan_destroy(plan);
+    cr_expect_eq(warnings, 0);
+}
+
+Test(begin, ends_while_both_compile) {
+    setenv("STENTOR_EMULATOR_COMPILE_SECONDS", "20", 1);
+    stn_plan *plan = make_legs(true);
+    stn_plan_destroy(plan);
+    setenv("STENTOR_EMULATOR_COMPILE_SECONDS", "0", 1);
+    plan = make(NULL);
     expect_right(plan);
     stn_plan_destroy(plan);
 }
