@@ -10,7 +10,7 @@ const char *const stn_compile_options[] = {
     "-std=c++17", "-default-device", /* a function without a qualifier runs on the device */
     "--modify-stack-limit=false",    /* NVRTC would change the limit of the whole process */
 };
-const char stn_compile_hurry[] = "--Ofast-compile=mid";
+const char *const stn_compile_hurry[2] = {"--Ofast-compile=mid", "-DIN_A_HURRY"};
 const size_t stn_compile_option_count = sizeof stn_compile_options / sizeof *stn_compile_options;
 
 static double now(void) {
@@ -87,12 +87,13 @@ static int asks_to_stop(void *payload, void *unused) {
 
 static stn_status run(const stn_compiler *compiler, const stn_compile_request *request, stn_nvrtc_program program,
                       const char *arch, stn_error *error) {
-    const char **options = calloc(request->option_count + 3, sizeof *options);
-    if (!options) return stn_fail_memory(error, "a list of options", (request->option_count + 3) * sizeof *options);
+    const size_t room = request->option_count + 4;
+    const char **options = calloc(room, sizeof *options);
+    if (!options) return stn_fail_memory(error, "a list of options", room * sizeof *options);
     int count = 0;
     options[count++] = arch;
     for (size_t i = 0; i < request->option_count; i++) options[count++] = request->options[i];
-    if (request->hurried) options[count++] = stn_compile_hurry;
+    for (size_t i = 0; request->hurried && i < 2; i++) options[count++] = stn_compile_hurry[i];
     /* Later versions keep a cache of their own; ours is the one that people can look into. */
     if (compiler->major > 12 || compiler->minor >= 9) options[count++] = "--no-cache";
     if (request->cancel && compiler->call.nvrtcSetFlowCallback)

@@ -66,6 +66,6 @@ void stn_compile_output_free(stn_compile_output *output);
 /* The options that every kernel is compiled with, for the cache key and the compiler alike. */
 extern const char *const stn_compile_options[];
 extern const size_t stn_compile_option_count;
-/* One option more, of NVRTC 12.9 and later: half to a seventh of the time, for a kernel that is several times slower. */
-extern const char stn_compile_hurry[];
+/* Two options more, of NVRTC 12.9 and later: half to a seventh of the time, for a kernel that is several times slower. */
+extern const char *const stn_compile_hurry[2];
 #endif

@@ -39,8 +39,8 @@ static const cost costs[] = {{"direct_any", "", 0.12, 0, 0.08, 0},
                              {"sparse", "", 0.5, 0, 0.5, 0},
                              {"segment_tile", "", 0.5, 0, 0.36, 0},
                              {"segment", "", 0.77, 0, 0.5, 0},
-                             {"spectral_columns", "", 0.55, 0, 0.06, 3.5e-3},
-                             {"spectral_rows", "", 0.35, 0, 0.04, 5.5e-3},
+                             {"spectral_columns", "", 0.55, 0, 0.075, 2e-3},
+                             {"spectral_rows", "", 0.35, 0, 0.065, 4.1e-3},
                              {"spectral_source", "", 0.27, 0, 0.15, 0},
                              {"", "", 0.5, 0, 0.25, 0}};
 

@@ -58,7 +58,7 @@ static stn_status make_key(const request *want, int sm, const char *compiler, st
     stn_key_add(builder, "templates", want->context->templates_key.bytes, sizeof want->context->templates_key.bytes);
     stn_key_add_text(builder, "params", want->params);
     for (size_t i = 0; i < stn_compile_option_count; i++) stn_key_add_text(builder, "option", stn_compile_options[i]);
-    if (want->hurried) stn_key_add_text(builder, "option", stn_compile_hurry);
+    for (size_t i = 0; want->hurried && i < 2; i++) stn_key_add_text(builder, "option", stn_compile_hurry[i]);
     snprintf(arch, sizeof arch, "sm_%d", sm);
     stn_key_add_text(builder, "arch", arch);
     stn_key_add_text(builder, "made", "PTX, and cubin where the compiler knows the arch");
@@ -148,7 +148,8 @@ static stn_status describe_entry(const request *want, const stn_compiler *compil
                     want->context->machine.arch, stn_version(), stn_compiler_version(compiler),
                     stn_compiler_identity(compiler));
     for (size_t i = 0; i < stn_compile_option_count; i++) stn_text_printf(&text, " %s", stn_compile_options[i]);
-    stn_text_printf(&text, want->hurried ? " %s\n" : "\n", stn_compile_hurry);
+    for (size_t i = 0; want->hurried && i < 2; i++) stn_text_printf(&text, " %s", stn_compile_hurry[i]);
+    stn_text_printf(&text, "\n");
     STN_TRY(stn_text_take(&text, &entry->metadata, error));
     entry->params = strdup(want->params);
     return entry->params ? STN_OK : stn_fail_memory(error, "a kernel's parameters", strlen(want->params));
@@ -299,7 +300,7 @@ static stn_status get(request *want, void **value, bool *hit, stn_error *error) 
     if (gather && gather->lists && stn_memo_is_making(want->context->kernels, &want->source) &&
         list_missing(gather, want))
         return STN_OK; /* another thread compiles it: whoever lists what is missing does not wait */
-    do { /* a thread that waited for one that only gathers, or was cancelled, makes it itself */
+    do {               /* a thread that waited for one that only gathers, or was cancelled, makes it itself */
         why = (stn_error){0};
         status = stn_memo_get(want->context->kernels, &want->source, make, want, value, hit, &why);
     } while (left_unmade(want, status, &why));

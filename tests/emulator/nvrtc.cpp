@@ -172,13 +172,13 @@ EXPORT nvrtcResult nvrtcSetFlowCallback(nvrtcProgram p, int (*callback)(void *, 
     return NVRTC_SUCCESS;
 }
 
-// STENTOR_EMULATOR_COMPILE_SECONDS: what a compile lasts, of direct_any, sourced_add and in a hurry a tenth. False: it was cancelled meanwhile.
+// STENTOR_EMULATOR_COMPILE_SECONDS: what a compile lasts, of direct_any, direct_point, sourced_add and in a hurry a tenth. False: it was cancelled meanwhile.
 static bool play_time(const _nvrtcProgram &p, const std::string &name, const char *const *options, int count) {
     const bool hurried =
         std::any_of(options, options + count, [](const char *o) { return starts(o, "--Ofast-compile="); });
     double left = atof(environment("STENTOR_EMULATOR_COMPILE_SECONDS", "0").c_str());
     const auto is = [&name](const char *kernel) { return name.find(kernel) != std::string::npos; };
-    if (hurried || is("direct_any") || is("sourced_add")) left /= 10;
+    if (hurried || is("direct_any") || is("direct_point") || is("sourced_add")) left /= 10;
     for (; left > 0; left -= 1e-3) {
         if (p.callback && p.callback(p.payload, nullptr)) return false;
         std::this_thread::sleep_for(std::chrono::milliseconds(1));

@@ -1,0 +1,86 @@
+/* What tests of plans that begin with something else have in common: a problem on the emulator, and what the host makes of it. */
+#ifndef STENTOR_TESTS_BEGIN_H
+#define STENTOR_TESTS_BEGIN_H
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "context/context.h"
+#include "plan/plan.h"
+
+enum { N = 32, MOST = N * N * N };
+
+static stn_error error;
+#define OK(call) cr_assert_eq((call), STN_OK, "%s", error.message)
+
+static stn_context *context;
+static stn_stencil *stencil;
+static stn_problem problem;
+static double grid[MOST], want[MOST];
+static void *in, *out;
+static int warnings;
+
+static void count_warning(void *user, stn_log_level level, const char *message) {
+    (void)user, (void)message;
+    warnings += level >= STN_LOG_WARNING;
+}
+
+static size_t points(void) {
+    size_t count = 1;
+    for (int axis = 0; axis < 3 && problem.extent[axis]; axis++) count *= problem.extent[axis];
+    return count;
+}
+
+/* The definition, by the host. */
+static void define(void) {
+    stn_context *host;
+    stn_plan *plan;
+    const stn_context_options options = {.device = STN_DEVICE_HOST, .cache_dir = ":memory:"};
+    const stn_dtype dtype = problem.dtype;
+    OK(stn_context_create(&options, &host, &error));
+    problem.dtype = STN_F64;
+    OK(stn_plan_create(host, &problem, NULL, &plan, &error));
+    OK(stn_plan_execute(plan, grid, want, NULL, &error));
+    stn_plan_destroy(plan);
+    stn_context_destroy(host);
+    problem.dtype = dtype;
+}
+
+/* With other sides on each axis: fixed, constant and folded ones, low and high. */
+static void set_problem(const char *name, int rank, uint64_t steps, const char *const sides[3]) {
+    stn_stencil_destroy(stencil);
+    OK(stn_stencil_parse(name, &stencil, &error));
+    problem = (stn_problem)STN_PROBLEM_INIT;
+    problem.stencil = stencil;
+    problem.steps = steps;
+    for (int axis = 0; axis < rank; axis++) {
+        problem.extent[axis] = axis == rank - 1 ? N : N - 3;
+        OK(stn_boundary_parse(sides[axis], problem.boundary[axis], &error));
+    }
+    define();
+}
+
+static const char *const fixed[] = {"fixed", "fixed", "fixed"};
+
+static void start(void) {
+    const stn_context_options options = {.device = STN_DEVICE_CUDA(0), .cache_dir = ":memory:", .log = count_warning};
+    OK(stn_context_create(&options, &context, &error));
+    for (int i = 0; i < MOST; i++) grid[i] = sin(0.37 * i) + 1e-5 * i;
+    OK(stn_memory_alloc(context, sizeof grid, &in, &error));
+    OK(stn_memory_alloc(context, sizeof grid, &out, &error));
+    OK(stn_memory_upload(context, in, grid, sizeof grid, &error));
+}
+static void end(void) {
+    stn_memory_free(context, in);
+    stn_memory_free(context, out);
+    stn_stencil_destroy(stencil);
+    stn_context_destroy(context);
+}
+
+static stn_plan *make(const stn_plan_options *options) {
+    stn_plan *plan;
+    OK(stn_plan_create(context, &problem, options, &plan, &error));
+    return plan;
+}
+#endif
