@@ -21,7 +21,7 @@ typedef struct cost {
 
 /* Seconds on one core of an H200's host: 1.65 times the CPU seconds of NVRTC 13.0 for sm_90 on the machine that they were taken on, which is what
  * `direct_any` took there and there. What unrolled code takes beside: bench/results/2026-11-23-planning-2.md; kernels
- * of transforms, in a hurry: 2026-11-23-regret-3.md. Estimates: other CPUs differ by two. */
+ * of transforms, in a hurry, and direct_point: 2026-11-23-first-results.md. Estimates: other CPUs differ by two. */
 static const cost costs[] = {{"direct_any", "", 0.12, 0, 0.08, 0},
                              {"direct_gather", "", 0.14, 0, 0.08, 0},
                              {"direct_line", "", 0.08, 1.5e-3, 0.08, 0},
