@@ -15,11 +15,12 @@
 #include "cache/key.h"
 #include "problem/stencil.h"
 
-#define CUT 0x1p-120L       /* of a power's sum, is left away at either end */
-#define LEAST_TAIL 1e-300   /* that is looked for in a power */
-#define ABOVE (1 + 0x1p-40) /* more than rounding takes from a sum of that many bounds */
-#define FEW_STEPS 32        /* among which reaches jump from one number to the next */
-#define MOST_POINTS 2048    /* of a power: squaring it takes a millisecond */
+#define CUT 0x1p-120L                  /* of a power's sum, is left away at either end */
+#define LEAST_TAIL 1e-300              /* that is looked for in a power */
+#define ABOVE (1 + 0x1p-40)            /* more than rounding takes from a sum of that many bounds */
+#define FEW_STEPS 32                   /* among which reaches jump from one number to the next */
+#define MOST_POINTS 2048               /* of a power: squaring it takes a millisecond */
+#define MOST_STEPS (UINT64_C(1) << 40) /* whose number times a radius stays in 64 bits */
 
 double stn_reach_tail(stn_dtype dtype) { return dtype == STN_F64 ? 0x1p-55 : 0x1p-26; }
 
@@ -275,7 +276,7 @@ stn_reach stn_reach_find(const stn_task *task, int axis, uint64_t steps, double 
 stn_reach stn_reach_of_all(const stn_task *task, int axis, uint64_t each, uint64_t count, double tail) {
     stn_reach most = {{0, 0}, {0, 0}};
     const bool drifts = count > 1 && !stn_task_mirrored(task, axis);
-    const int64_t steps = (int64_t)(each * count),
+    const int64_t steps = (int64_t)(each * count < MOST_STEPS ? each * count : MOST_STEPS),
                   furthest[] = {steps * task->reach[axis][0], steps * task->reach[axis][1]};
     for (; count > 0; count -= count > FEW_STEPS || !drifts ? (count + 1) / 2 : (count + 3) / 4) {
         const stn_reach reach = stn_reach_find(task, axis, each * count, tail);

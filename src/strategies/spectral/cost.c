@@ -52,7 +52,7 @@ static double terms_of_symbol(const stn_task *task, const stn_machine *machine, 
 
 /* Of the stages of lines, those of rows and of columns that are kept: 10240^2 over 10,000 steps keeps one in twenty (2026-11-23-regret-4.md). Rates of
  * solids were fitted to all of them. */
-static double part_of_stages(const stn_task *task, const spectral_shape *s) {
+static double part_of_stages(const spectral_shape *s) {
     const spectral_choice *c = &s->choice;
     const double rows = log2(c->length[2]), columns = log2(c->length[1]), kept = c->kept[2] / (0.5 * c->length[2] + 1);
     return s->last == 0 ? 1 : (rows + kept * columns) / (rows + columns);
@@ -67,7 +67,7 @@ static double hidden_by_nothing(const stn_task *task, const stn_machine *machine
     const double stages = e->flops / (machine->flops[e->unit] * (alone ? rates[!wide].alone : rates[!wide].arithmetic));
     const double usual = 3.0 * (double)task->n[1] * WHOLE_COLUMN;
     if (spectral_in_parts(&s->choice)) return stages * (0.5 + spectral_parts_work(&s->choice) / usual);
-    return s->symbol.taps ? 1.5 * stages : stages * part_of_stages(task, s) + terms_of_symbol(task, machine, s);
+    return s->symbol.taps ? 1.5 * stages : stages * part_of_stages(s) + terms_of_symbol(task, machine, s);
 }
 
 /* Columns are walked in segments, down a leg; each leg begins with what all its segments need. */

@@ -180,8 +180,13 @@ spectral_choice spectral_busier(const stn_task *task, const stn_machine *machine
         return c;
     }
     const size_t block = (size_t)(choice->row_lines * (choice->length[2] / 2) * cell);
-    if (c.row_lines > 1 && 3 * block > machine->shared_per_multiprocessor)
-        c.row_lines /= 2, c.row_blocks = 4, c.column_blocks = 2;
+    if (c.row_lines == 1 || 3 * block <= machine->shared_per_multiprocessor) return c;
+    c.row_lines /= 2;
+    /* Where the kept columns stay in L2, the other way took 0.46 or 0.60 ms by where they lay. */
+    if (task->n[1] * choice->kept[2] * cell <= (int64_t)machine->l2_bytes)
+        c.row_threads = c.column_threads = 384;
+    else
+        c.row_blocks = 4, c.column_blocks = 2;
     return c;
 }
 
