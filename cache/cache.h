@@ -29,7 +29,7 @@ typedef struct stn_cache_options {
  * folder is made when the first entry is stored. */
 stn_status stn_cache_open(const stn_cache_options *options, stn_cache **cache, stn_error *error);
 void stn_cache_close(stn_cache *cache);
-const char *stn_cache_dir(const stn_cache *cache);         /* NULL when in memory only */
+const char *stn_cache_dir(const stn_cache *cache); /* NULL when in memory only */
 /* Has it no packs, and a folder on disk in which nothing lies yet? */
 bool stn_cache_is_empty(stn_cache *cache);
 const char *stn_cache_dir_problem(const stn_cache *cache); /* why there is no disk, or NULL */

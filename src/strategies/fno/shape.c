@@ -1,9 +1,10 @@
 /* How a pass is shaped: see pass.h. */
+#include "strategies/fno/shape.h"
+
 #include <math.h>
 #include <stdio.h>
 
 #include "base/arith.h"
-#include "strategies/fno/shape.h"
 
 /* STEP: channels whose weights come at once, where modes of all are held; SECTOR: bytes that memory moves at least */
 enum { MOST_CELLS = 1024 * 1024, STEP = 16, SECTOR = 32 };
