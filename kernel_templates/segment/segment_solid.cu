@@ -72,7 +72,7 @@ __device__ __forceinline__ void each_term(const solid_arguments &a, long long gr
     }
 }
 
-extern "C" __global__ void __launch_bounds__(32 * SOLID_ROWS * SOLID_SLICES) segment_solid(const solid_arguments a) {
+extern "C" __global__ void __launch_bounds__(32 * SOLID_ROWS * SOLID_SLICES, 2) segment_solid(const solid_arguments a) {
     const unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     unsigned tile = blockIdx.x;
     const int x0 = static_cast<int>(tile % a.tiles_x) * TILE_X;

@@ -202,6 +202,15 @@ static size_t add_variants(const search *s, segment_shape *best, size_t found, s
     return found;
 }
 
+/* Of a solid's planes all are convolved, none made by steps: of the cheapest, to be timed beside it. */
+static size_t add_convolved(segment_shape *best, size_t found, size_t most) {
+    static const uint8_t none[3] = {0};
+    if (!found || found == most || best[0].tile || !memcmp(best[0].stepped, none, sizeof none)) return found;
+    best[found] = best[0];
+    memset(best[found].stepped, 0, sizeof none);
+    return found + 1;
+}
+
 /* Pairs of columns of a tile: 64 bytes of a row of f64 first. */
 static const int pairs_of[] = {4, 2, 8};
 
@@ -290,6 +299,7 @@ size_t segment_search(const stn_task *task, const stn_machine *machine, segment_
     const size_t room = lines ? (size_t)stn_min((int64_t)plain, TILES_BESIDE) : timed ? MOST_TILES : plain;
     if (timed && lines) found = add_products(&s, best, found, most);
     if (timed) found = add_variants(&s, best, found, most);
+    if (timed) found = add_convolved(best, found, most);
     found = add_tiles(&s, best, costs, found, most, room, lines ? &other : why);
     return timed ? add_tile_variants(best, found, most) : found;
 }

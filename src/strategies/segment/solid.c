@@ -10,7 +10,7 @@
 #include "context/context.h"
 #include "strategies/segment/tables.h"
 
-enum { ROWS = 4, SLICES = 4, EACH = 4, TILE_X = 64 }; /* of segment_solid.cu */
+enum { ROWS = 4, SLICES = 2, EACH = 4, TILE_X = 64 }; /* of segment_solid.cu */
 enum { ALONG_COLUMNS, ALONG_ROWS };
 /* So many times what is asked for may sums of terms be off by. */
 #define OFF 30
