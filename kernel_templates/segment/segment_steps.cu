@@ -8,12 +8,12 @@
 //
 // A step goes along every column and then along every row of the tile, in place: a thread has one of them, of which it keeps what the next point needs
 // as it was. What is wrong at the ends of the tile comes as much nearer with each step as a step reaches, so not to what is written. Reads REAL,
-// THREADS_X, STEPS_HALO, and of y (rows follow each other along it) and x Y_LOW, X_LOW, Y_SIDE_*, X_SIDE_*.
+// STEPS_SPAN, STEPS_HALO, and of y (rows follow each other along it) and x Y_LOW, X_LOW, Y_SIDE_*, X_SIDE_*.
 #include "device/element.cuh"
 #include "device/twins.cuh"
 #include "segment/fold.cuh"
 
-constexpr int HALO = STEPS_HALO, SPAN = THREADS_X, TILE = SPAN - 2 * HALO, MOST = STEPS_HALO + 1;
+constexpr int HALO = STEPS_HALO, SPAN = STEPS_SPAN, TILE = SPAN - 2 * HALO, MOST = STEPS_HALO + 1;
 constexpr int REACH = Y_LOW > X_LOW ? Y_LOW : X_LOW, AHEAD = 8;
 static_assert(TILE > 0 && TILE % 32 == 0, "warps write whole rows");
 
@@ -54,7 +54,7 @@ __device__ __forceinline__ void step_along(REAL *line, const REAL (&weight)[LOW 
     }
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS_X) segment_steps(const steps_arguments a) {
+extern "C" __global__ void __launch_bounds__(STEPS_SPAN) segment_steps(const steps_arguments a) {
     extern __shared__ __align__(16) unsigned char stn_shared[];
     REAL *const points = reinterpret_cast<REAL *>(stn_shared);
     const int t = threadIdx.x;

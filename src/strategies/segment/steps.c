@@ -51,7 +51,7 @@ stn_status segment_steps_get(stn_plan *plan, const segment_axis *rows, const seg
     stn_params_begin(&params);
     stn_params_elements(&params, plan->task.dtype);
     stn_params_int(&params, "EXPECTED_HEADER", sizeof(steps_header));
-    stn_params_int(&params, "THREADS_X", SPAN);
+    stn_params_int(&params, "STEPS_SPAN", SPAN);
     stn_params_int(&params, "STEPS_HALO", HALO);
     for (int k = 0; k < 2; k++) {
         const int reach[2] = {along[k]->low, along[k]->low};
