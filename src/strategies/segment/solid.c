@@ -10,7 +10,7 @@
 #include "context/context.h"
 #include "strategies/segment/tables.h"
 
-enum { ROWS = 4, SLICES = 2, EACH = 4, TILE_X = 64 }; /* of segment_solid.cu */
+enum { ROWS = 4, SLICES = 2, EACH = 4, TILE_X = 64, CHUNK = 4 }; /* of segment_solid.cu */
 enum { ALONG_COLUMNS, ALONG_ROWS };
 /* So many times what is asked for may sums of terms be off by. */
 #define OFF 30
@@ -244,6 +244,11 @@ static size_t plane_bytes(const stn_task *task, const segment_axis *axes, int ac
         2 * task->batch * terms * planes.rows[across] * planes.pitch[across] * (int64_t)real_size(task), 256);
 }
 
+/* Two stages of so many terms: at most the part of a plane across z, and a number for each slice. */
+static size_t shared_of(const stn_task *task) {
+    return 2 * CHUNK * (size_t)(EACH * ROWS * TILE_X + EACH * SLICES) * real_size(task);
+}
+
 static stn_status make_add(stn_plan *plan, stn_kernel **kernel, stn_error *error) {
     stn_text params = STN_TEXT_EMPTY;
     stn_params_begin(&params);
@@ -251,7 +256,7 @@ static stn_status make_add(stn_plan *plan, stn_kernel **kernel, stn_error *error
     stn_params_int(&params, "SOLID_ROWS", ROWS);
     stn_params_int(&params, "SOLID_SLICES", SLICES);
     stn_params_int(&params, "EXPECTED_HEADER", sizeof(solid_header));
-    STN_TRY(stn_kernel_make(plan->context, "segment_solid", &params, 0, kernel, error));
+    STN_TRY(stn_kernel_make(plan->context, "segment_solid", &params, shared_of(&plan->task), kernel, error));
     stn_plan_list_kernel(plan, *kernel);
     return STN_OK;
 }
@@ -344,6 +349,7 @@ stn_status segment_solid_add(const stn_plan *plan, const segment_axis *axes, con
     }
     const stn_launch how = {.grid = {(unsigned)(h.tiles_x * h.tiles_y * h.tiles_z * task->batch), 1, 1},
                             .block = {32 * ROWS * SLICES, 1, 1},
+                            .shared = shared_of(task),
                             .stream = l->stream};
     return stn_module_launch(kernels->add->module, &how, &h, error);
 }
