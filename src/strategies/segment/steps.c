@@ -8,7 +8,7 @@
 
 /* Of segment_steps.cu: as far as steps reach, and points of a tile with that on both sides. 14 planes of a solid of 512^3 take about as long so as two
  * that are convolved: 64 x 64 points of 96 x 96, in shared memory, there and back along both axes. */
-enum { HALO = 16, SPAN = 96, TILE = SPAN - 2 * HALO, MOST_REACH = 3 };
+enum { HALO = 16, SPAN = 96, PARTS = 4, TILE = SPAN - 2 * HALO, MOST_REACH = 3 };
 enum { LEAST = 4 }; /* powers that are worth a second launch */
 
 typedef struct steps_header {
@@ -81,7 +81,7 @@ stn_status segment_steps_launch(const stn_task *task, const stn_kernel *kernel, 
     for (int k = 0; k < 2; k++)
         for (int o = 0; o <= along[k]->low; o++) h.weight[k][o] = (double)along[k]->weight[along[k]->low + o];
     const stn_launch how = {.grid = {(unsigned)(2 * task->batch * h.tiles_y * h.tiles_x), 1, 1},
-                            .block = {SPAN, 1, 1},
+                            .block = {PARTS * SPAN, 1, 1},
                             .shared = segment_steps_shared(task),
                             .stream = stream};
     for (int first = 0; first < count; first += h.count) {
