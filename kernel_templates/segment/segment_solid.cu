@@ -134,7 +134,7 @@ __device__ __forceinline__ void add_from(const REAL *stage, int terms, int z, in
     }
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, 2) segment_solid(const solid_arguments a) {
+extern "C" __global__ void __launch_bounds__(THREADS, 512 / THREADS) segment_solid(const solid_arguments a) {
     extern __shared__ __align__(16) unsigned char stn_shared[];
     REAL *const stages = reinterpret_cast<REAL *>(stn_shared);
     unsigned i = blockIdx.x;
