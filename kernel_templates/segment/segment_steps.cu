@@ -6,16 +6,16 @@
 //        -----+-------------+-----      extension (fold.cuh)
 //             | written     |
 //
-// A step goes along every column and then along every row of the tile, in place: a thread has one of them, of which it keeps what the next point needs
-// as it was. What is wrong at the ends of the tile comes as much nearer with each step as a step reaches, so not to what is written. Reads REAL,
-// THREADS_X, STEPS_HALO, and of y (rows follow each other along it) and x Y_LOW, X_LOW, Y_SIDE_*, X_SIDE_*.
+// A step goes along every column and then along every row of the tile, in place: PARTS threads have one of them, of which each reads its part, and writes it
+// when all have. What is wrong at the ends of the tile comes as much nearer with each step as a step reaches, so not to what is written. Reads REAL,
+// STEPS_SPAN, STEPS_HALO, and of y (rows follow each other along it) and x Y_LOW, X_LOW, Y_SIDE_*, X_SIDE_*.
 #include "device/element.cuh"
 #include "device/twins.cuh"
 #include "segment/fold.cuh"
 
-constexpr int HALO = STEPS_HALO, SPAN = THREADS_X, TILE = SPAN - 2 * HALO, MOST = STEPS_HALO + 1;
-constexpr int REACH = Y_LOW > X_LOW ? Y_LOW : X_LOW, AHEAD = 8;
-static_assert(TILE > 0 && TILE % 32 == 0, "warps write whole rows");
+constexpr int HALO = STEPS_HALO, SPAN = STEPS_SPAN, TILE = SPAN - 2 * HALO, MOST = STEPS_HALO + 1;
+constexpr int PARTS = 4, EACH = SPAN / PARTS, THREADS = SPAN * PARTS;  // threads of a line, and their points
+static_assert(TILE > 0 && TILE % 32 == 0 && SPAN % 32 == 0, "warps write whole rows, and take whole parts");
 
 struct steps_arguments {
     const REAL *source;
@@ -32,32 +32,31 @@ static_assert(is_twin(sizeof(steps_arguments)), "steps_header of segment/steps.c
 constexpr int PITCH = SPAN + 1;
 static_assert(is_given(SPAN * PITCH * sizeof(REAL)), "shared_of of segment/steps.c");
 
-// One step along SPAN points of a line, STEP apart in memory.
+// One step along a line of SPAN points, STEP apart in memory, of which this thread has those from `first` on. All threads of the block take part.
 template <int LOW, int STEP>
-__device__ __forceinline__ void step_along(REAL *line, const REAL (&weight)[LOW + 1]) {
-    REAL seen[AHEAD + 2 * LOW];  // points from the one LOW before on, as they were
+__device__ __forceinline__ void step_along(REAL *line, int first, const REAL (&weight)[LOW + 1]) {
+    REAL seen[EACH + 2 * LOW];  // as they were
 #pragma unroll
-    for (int i = 0; i < 2 * LOW; i++) seen[i] = line[i * STEP];
-#pragma unroll 1
-    for (int i = LOW; i + LOW < SPAN; i += AHEAD) {
-#pragma unroll
-        for (int k = 0; k < AHEAD; k++) seen[2 * LOW + k] = i + LOW + k < SPAN ? line[(i + LOW + k) * STEP] : REAL(0);
-#pragma unroll
-        for (int k = 0; k < AHEAD; k++) {
-            REAL sum = weight[0] * seen[LOW + k];
-#pragma unroll
-            for (int o = 1; o <= LOW; o++) sum += weight[o] * (seen[LOW + k - o] + seen[LOW + k + o]);
-            if (i + k + LOW < SPAN) line[(i + k) * STEP] = sum;
-        }
-#pragma unroll
-        for (int k = 0; k < 2 * LOW; k++) seen[k] = seen[AHEAD + k];
+    for (int i = 0; i < EACH + 2 * LOW; i++) {
+        const int at = first + i - LOW;
+        const bool there = (i >= LOW || at >= 0) && (i < EACH + LOW || at < SPAN);
+        seen[i] = there ? line[at * STEP] : REAL(0);
     }
+    __syncthreads();
+#pragma unroll
+    for (int k = 0; k < EACH; k++) {
+        REAL sum = weight[0] * seen[LOW + k];
+#pragma unroll
+        for (int o = 1; o <= LOW; o++) sum += weight[o] * (seen[LOW + k - o] + seen[LOW + k + o]);
+        line[(first + k) * STEP] = sum;
+    }
+    __syncthreads();
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS_X) segment_steps(const steps_arguments a) {
+extern "C" __global__ void __launch_bounds__(THREADS) segment_steps(const steps_arguments a) {
     extern __shared__ __align__(16) unsigned char stn_shared[];
     REAL *const points = reinterpret_cast<REAL *>(stn_shared);
-    const int t = threadIdx.x;
+    const int t = threadIdx.x % SPAN, part = threadIdx.x / SPAN;  // its line, and the part of that
     unsigned tile = blockIdx.x;
     const long long x0 = static_cast<long long>(tile % a.tiles_x) * TILE - HALO;
     tile /= a.tiles_x;
@@ -65,7 +64,7 @@ extern "C" __global__ void __launch_bounds__(THREADS_X) segment_steps(const step
     const REAL *const source = a.source + plane * a.source_next;
     const folded column = extend_by<X_SIDE_LOW, X_SIDE_HIGH>(x0 + t, a.nx);
 #pragma unroll 4
-    for (int i = 0; i < SPAN; i++) {
+    for (int i = part; i < SPAN; i += PARTS) {
         const folded row = extend_by<Y_SIDE_LOW, Y_SIDE_HIGH>(y0 + i, a.ny);
         const bool none = row.index < 0 || column.index < 0;
         const REAL value = none ? REAL(0) : source[row.index * a.pitch + column.index];
@@ -83,13 +82,11 @@ extern "C" __global__ void __launch_bounds__(THREADS_X) segment_steps(const step
     for (int j = 0; j < a.count; j++, out -= a.next) {
 #pragma unroll 1
         for (; taken < a.power[j]; taken++) {
-            step_along<Y_LOW, PITCH>(points + t, along_y);
-            __syncthreads();
-            step_along<X_LOW, 1>(points + t * PITCH, along_x);
-            __syncthreads();
+            step_along<Y_LOW, PITCH>(points + t, EACH * part, along_y);
+            step_along<X_LOW, 1>(points + t * PITCH, EACH * part, along_x);
         }
 #pragma unroll 4
-        for (int k = t; k < TILE * TILE; k += SPAN) {
+        for (int k = threadIdx.x; k < TILE * TILE; k += THREADS) {
             const int y = k / TILE, x = k % TILE;
             if (y0 + HALO + y < a.ny && x0 + HALO + x < a.nx)
                 out[(y0 + HALO + y) * a.pitch + x0 + HALO + x] = points[(HALO + y) * PITCH + HALO + x];

@@ -169,9 +169,9 @@ static void add_sources(const stn_task *task, const stn_machine *machine, const 
 }
 
 /* A solid's: planes that are convolved, of which each takes of a pass along their rows or columns as much as it is of the grid; those made by steps;
- * and one more pass, which adds: by multiply-adds it takes a third as long as by bytes. Reckoned in bench/results/2026-11-23-segment-forms.md, not timed. */
-#define UNTIMED 1.4
-#define ADDS 0.75 /* of the copy bandwidth */
+ * and one more pass, which adds: twice its own bytes go through the second-level cache. Reckoned in bench/results/2026-11-23-segment-forms.md, not timed. */
+#define UNTIMED 2
+#define ADDS 0.53 /* of the copy bandwidth */
 #define STEP                                                                                                           \
     3e-12 /* seconds a point and power: 96 x 96 points for 64 x 64, read and written twice at 16 a cycle of a multiprocessor */
 #define CHAIN 2.5e-5 /* of a block's 16 steps, each of which waits for the one before */

@@ -10,6 +10,7 @@
 #include "strategies/segment/tile.h"
 
 #define MOST_MARGIN 64 /* steps that margins at faces are stepped in one launch */
+#define SLICES 2       /* of blocks that add what a solid's sides add: two blocks of 8 warps a multiprocessor */
 #define MOST_FITS 4    /* numbers of launches that fit and are looked at: more take longer, all but always */
 
 static const int firsts[] = {64, 32, 16, 8, 4, 2, 1, -1, -2, -3, -4, -5};
@@ -114,6 +115,7 @@ static bool shape_for(const search *s, int64_t launches, int pairs, int first, s
     if (shape->sources && s->count == 3) {
         memcpy(shape->terms, s->terms, sizeof shape->terms);
         memcpy(shape->stepped, s->stepped, sizeof shape->stepped);
+        shape->slices = SLICES;
         if (!segment_solid_fits(s->task, s->axes, s->reach, shape)) return false;
     }
     choose_whole(s, shape);
@@ -199,6 +201,16 @@ static size_t add_variants(const search *s, segment_shape *best, size_t found, s
             best[found++] = varied;
             if (!variants[i].fragment) break; /* of the cheapest of this length */
         }
+    return found;
+}
+
+/* Of the cheapest for a solid, to be timed beside it: larger blocks that add, and all planes convolved, none made by steps. */
+static size_t add_solids(segment_shape *best, size_t found, size_t most) {
+    static const uint8_t none[3] = {0};
+    if (!found || best[0].tile || !best[0].slices) return found;
+    if (found < most) best[found] = best[0], best[found++].slices = 2 * SLICES;
+    if (found < most && memcmp(best[0].stepped, none, sizeof none))
+        best[found] = best[0], memset(best[found++].stepped, 0, sizeof none);
     return found;
 }
 
@@ -290,6 +302,7 @@ size_t segment_search(const stn_task *task, const stn_machine *machine, segment_
     const size_t room = lines ? (size_t)stn_min((int64_t)plain, TILES_BESIDE) : timed ? MOST_TILES : plain;
     if (timed && lines) found = add_products(&s, best, found, most);
     if (timed) found = add_variants(&s, best, found, most);
+    if (timed) found = add_solids(best, found, most);
     found = add_tiles(&s, best, costs, found, most, room, lines ? &other : why);
     return timed ? add_tile_variants(best, found, most) : found;
 }

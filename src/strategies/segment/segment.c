@@ -306,7 +306,10 @@ static void print_passes(const stn_task *task, const segment_shape *shape, bool 
     if (shape->way & SEGMENT_STREAMED) stn_text_printf(text, ", outputs streamed");
     if (shape->way & SEGMENT_AT_ONCE) stn_text_printf(text, ", inputs straight to registers");
     if (shape->way & SEGMENT_WIDELY) stn_text_printf(text, ", fetched by 256 bytes");
-    if (shape->sources) stn_text_printf(text, ", what sides add convolved");
+    if (shape->sources)
+        stn_text_printf(text, ", what sides add convolved%s",
+                        shape->stepped[0] + shape->stepped[1] + shape->stepped[2] ? " and stepped" : "");
+    if (shape->slices) stn_text_printf(text, ", by blocks of %d slices", 4 * shape->slices);
     if (shape->margins) stn_text_printf(text, ", margins stepped");
 }
 

@@ -10,7 +10,7 @@
 #include "context/context.h"
 #include "strategies/segment/tables.h"
 
-enum { ROWS = 4, SLICES = 4, EACH = 4, TILE_X = 64 }; /* of segment_solid.cu */
+enum { ROWS = 4, EACH = 4, TILE_X = 64, CHUNK = 4 }; /* of segment_solid.cu */
 enum { ALONG_COLUMNS, ALONG_ROWS };
 /* So many times what is asked for may sums of terms be off by. */
 #define OFF 30
@@ -244,14 +244,21 @@ static size_t plane_bytes(const stn_task *task, const segment_axis *axes, int ac
         2 * task->batch * terms * planes.rows[across] * planes.pitch[across] * (int64_t)real_size(task), 256);
 }
 
-static stn_status make_add(stn_plan *plan, stn_kernel **kernel, stn_error *error) {
+/* Two stages of so many terms: at most the part of a plane across z, and a number for each slice. */
+static size_t shared_of(const stn_task *task, const segment_shape *shape) {
+    const size_t across_z = EACH * ROWS * TILE_X + EACH * (size_t)shape->slices,
+                 across_y = EACH * (size_t)shape->slices * TILE_X + EACH * ROWS;
+    return 2 * CHUNK * (across_z > across_y ? across_z : across_y) * real_size(task);
+}
+
+static stn_status make_add(stn_plan *plan, const segment_shape *shape, stn_kernel **kernel, stn_error *error) {
     stn_text params = STN_TEXT_EMPTY;
     stn_params_begin(&params);
     stn_params_elements(&params, plan->task.dtype);
     stn_params_int(&params, "SOLID_ROWS", ROWS);
-    stn_params_int(&params, "SOLID_SLICES", SLICES);
+    stn_params_int(&params, "SOLID_SLICES", shape->slices);
     stn_params_int(&params, "EXPECTED_HEADER", sizeof(solid_header));
-    STN_TRY(stn_kernel_make(plan->context, "segment_solid", &params, 0, kernel, error));
+    STN_TRY(stn_kernel_make(plan->context, "segment_solid", &params, shared_of(&plan->task, shape), kernel, error));
     stn_plan_list_kernel(plan, *kernel);
     return STN_OK;
 }
@@ -278,7 +285,7 @@ stn_status segment_solid_get(stn_plan *plan, const segment_axis *axes, const seg
     }
     kernels->planes = (size_t)stn_max((int64_t)kernels->planes, (int64_t)all);
     kernels->turned = (size_t)stn_max((int64_t)kernels->turned, (int64_t)turned);
-    return make_add(plan, &kernels->add, error);
+    return make_add(plan, shape, &kernels->add, error);
 }
 
 /* ---- launches ------------------------------------------------------------------------------------------------------ */
@@ -327,7 +334,7 @@ stn_status segment_solid_add(const stn_plan *plan, const segment_axis *axes, con
                       .out_batch = l->to->batch,
                       .tiles_x = (uint32_t)stn_div_up(task->n[2], TILE_X),
                       .tiles_y = (uint32_t)stn_div_up(task->n[1], EACH * ROWS),
-                      .tiles_z = (uint32_t)stn_div_up(task->n[0], EACH * SLICES)};
+                      .tiles_z = (uint32_t)stn_div_up(task->n[0], EACH * shape->slices)};
     for (int across = 0; across < 3; across++) {
         const int terms = tables->terms[across].count;
         h.n[across] = (int32_t)task->n[across], h.width[across] = tables->width[across], h.terms[across] = terms;
@@ -343,7 +350,8 @@ stn_status segment_solid_add(const stn_plan *plan, const segment_axis *axes, con
                     (solid_side){table + tables->depth[across][side], table + tables->counts[across][side]};
     }
     const stn_launch how = {.grid = {(unsigned)(h.tiles_x * h.tiles_y * h.tiles_z * task->batch), 1, 1},
-                            .block = {32 * ROWS * SLICES, 1, 1},
+                            .block = {32 * ROWS * shape->slices, 1, 1},
+                            .shared = shared_of(task, shape),
                             .stream = l->stream};
     return stn_module_launch(kernels->add->module, &how, &h, error);
 }

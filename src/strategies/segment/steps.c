@@ -8,7 +8,8 @@
 
 /* Of segment_steps.cu: as far as steps reach, and points of a tile with that on both sides. 14 planes of a solid of 512^3 take about as long so as two
  * that are convolved: 64 x 64 points of 96 x 96, in shared memory, there and back along both axes. */
-enum { HALO = 16, SPAN = 96, TILE = SPAN - 2 * HALO, MOST_REACH = 3 };
+enum { HALO = 16, SPAN = 96, PARTS = 4, TILE = SPAN - 2 * HALO, MOST_REACH = 3 };
+enum { LEAST = 4 }; /* powers that are worth a second launch */
 
 typedef struct steps_header {
     const void *source;
@@ -23,11 +24,23 @@ static size_t real_size(const stn_task *task) { return task->dtype == STN_F64 ? 
 
 size_t segment_steps_shared(const stn_task *task) { return (size_t)SPAN * (SPAN + 1) * real_size(task); }
 
-int segment_steps_count(const segment_axis *rows, const segment_axis *columns, const segment_terms *terms) {
-    const int64_t reach = stn_max(rows->low, columns->low);
+/* Power number i, rising from the last term. */
+static int64_t power_of(const segment_terms *terms, int i) { return terms->power[terms->count - 1 - i]; }
+
+/* How many powers from number `first` on one launch makes of a plane that has taken the steps of the one before. */
+static int of_one_launch(const segment_axis *rows, const segment_axis *columns, const segment_terms *terms, int first,
+                         int most) {
+    const int64_t reach = stn_max(rows->low, columns->low), before = first ? power_of(terms, first - 1) : 0;
     int count = 0;
-    if (reach > MOST_REACH) return 0;
-    while (count < terms->count && terms->power[terms->count - 1 - count] * reach <= HALO) count++;
+    while (first + count < most && (power_of(terms, first + count) - before) * reach <= HALO) count++;
+    return count;
+}
+
+int segment_steps_count(const segment_axis *rows, const segment_axis *columns, const segment_terms *terms) {
+    int count = 0;
+    if (stn_max(rows->low, columns->low) > MOST_REACH) return 0;
+    for (int more; (more = of_one_launch(rows, columns, terms, count, terms->count)) >= (count ? LEAST : 1);)
+        count += more;
     return count;
 }
 
@@ -38,7 +51,7 @@ stn_status segment_steps_get(stn_plan *plan, const segment_axis *rows, const seg
     stn_params_begin(&params);
     stn_params_elements(&params, plan->task.dtype);
     stn_params_int(&params, "EXPECTED_HEADER", sizeof(steps_header));
-    stn_params_int(&params, "THREADS_X", SPAN);
+    stn_params_int(&params, "STEPS_SPAN", SPAN);
     stn_params_int(&params, "STEPS_HALO", HALO);
     for (int k = 0; k < 2; k++) {
         const int reach[2] = {along[k]->low, along[k]->low};
@@ -54,25 +67,30 @@ stn_status segment_steps_launch(const stn_task *task, const stn_kernel *kernel, 
                                 const segment_axis *columns, const segment_planes *planes, int across,
                                 const segment_terms *terms, int count, const unsigned char *source, unsigned char *out,
                                 void *stream, stn_error *error) {
-    const int64_t plane = planes->rows[across] * planes->pitch[across];
+    const int64_t plane = planes->rows[across] * planes->pitch[across], size = (int64_t)real_size(task);
     const segment_axis *const along[2] = {rows, columns};
     steps_header h = {.source = source,
-                      .out = out + (terms->count - 1) * plane * (int64_t)real_size(task),
                       .ny = rows->n,
                       .nx = columns->n,
                       .pitch = planes->pitch[across],
                       .source_next = plane,
                       .next = plane,
                       .planes = terms->count * plane,
-                      .count = count,
                       .tiles_y = (uint32_t)stn_div_up(rows->n, TILE),
                       .tiles_x = (uint32_t)stn_div_up(columns->n, TILE)};
     for (int k = 0; k < 2; k++)
         for (int o = 0; o <= along[k]->low; o++) h.weight[k][o] = (double)along[k]->weight[along[k]->low + o];
-    for (int j = 0; j < count; j++) h.power[j] = (int32_t)terms->power[terms->count - 1 - j];
     const stn_launch how = {.grid = {(unsigned)(2 * task->batch * h.tiles_y * h.tiles_x), 1, 1},
-                            .block = {SPAN, 1, 1},
+                            .block = {PARTS * SPAN, 1, 1},
                             .shared = segment_steps_shared(task),
                             .stream = stream};
-    return stn_module_launch(kernel->module, &how, &h, error);
+    for (int first = 0; first < count; first += h.count) {
+        const int64_t before = first ? power_of(terms, first - 1) : 0;
+        h.count = of_one_launch(rows, columns, terms, first, count);
+        for (int j = 0; j < h.count; j++) h.power[j] = (int32_t)(power_of(terms, first + j) - before);
+        h.out = out + (terms->count - 1 - first) * plane * size;
+        if (first) h.source = out + (terms->count - first) * plane * size, h.source_next = h.planes;
+        STN_TRY(stn_module_launch(kernel->module, &how, &h, error));
+    }
+    return STN_OK;
 }

@@ -1,6 +1,7 @@
 /* What a spectral run costs, and how far off it is; see shape.h. */
 #include <math.h>
 
+#include "plan/accuracy.h"
 #include "strategies/spectral/shape.h"
 
 /* ---- cost ---------------------------------------------------------------------------------------------------------- */
@@ -118,6 +119,19 @@ static double launches_of_slabs(const stn_task *task, const spectral_shape *s) {
     return launches * (double)task->batch - 3 - settles;
 }
 
+/* What lines leave away that hold no period, relative L2, in parts of the weights: of good lengths, most of which are longer than what is reached. */
+#define BEYOND 1
+static double left_away(const stn_task *task, const spectral_choice *c) {
+    const double steps = (double)task->steps * (double)task->snapshots;
+    double sum = 0;
+    for (int axis = 0; axis < 3; axis++) {
+        const bool all =
+            (double)c->length[axis] >= (double)task->n[axis] + steps * (task->reach[axis][0] + task->reach[axis][1]);
+        if (!(c->exact >> axis & 1) && !all) sum += BEYOND * spectral_tail(task);
+    }
+    return sum * stn_error_cancelling(task);
+}
+
 void spectral_estimate(const stn_task *task, const stn_machine *machine, const spectral_shape *s,
                        stn_estimate *estimate) {
     const bool wide = spectral_wide(task), solid = s->last == 0;
@@ -161,4 +175,5 @@ void spectral_estimate(const stn_task *task, const stn_machine *machine, const s
     estimate->error = (spectral_in_parts(c) && !wide ? SHORT_LINES : 1) *
                       stn_symbol_error(task, (double)s->choice.length[0] * s->choice.length[1] * s->choice.length[2],
                                        s->symbol.plain);
+    if (!spectral_tiled(c)) estimate->error += left_away(task, c);
 }

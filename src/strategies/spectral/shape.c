@@ -54,14 +54,21 @@ typedef struct known_reach { /* of an axis, which others may share: looking take
 } known_reach;
 
 /* What the taps of all steps reach, and, where there are snapshots or sums, those of fewer of them. */
-stn_reach spectral_reach(const stn_task *task, int axis) {
+static stn_reach reach_to(const stn_task *task, int axis, double tail) {
     const uint64_t each = task->sum ? 1 : task->steps;
-    return stn_reach_of_all(task, axis, each, task->steps * task->snapshots / each, stn_reach_tail(task->dtype));
+    return stn_reach_of_all(task, axis, each, task->steps * task->snapshots / each, tail);
+}
+stn_reach spectral_reach(const stn_task *task, int axis) { return reach_to(task, axis, stn_reach_tail(task->dtype)); }
+
+/* Of solids, whose lines' lengths count three times, as much as transforms round away: 512^3 after 1000 steps of 27 taps lie in 896^3 for 960^3 in f64. */
+double spectral_tail(const stn_task *task) {
+    if (task->rank < 3) return stn_reach_tail(task->dtype);
+    return task->dtype == STN_F64 ? 0x1p-51 : 0x1p-24;
 }
 
 static stn_reach reach_of(const stn_task *task, int axis, known_reach *known) {
     if (known->axis < 0 || !stn_reach_alike(task, axis, known->axis))
-        *known = (known_reach){spectral_reach(task, axis), axis};
+        *known = (known_reach){reach_to(task, axis, spectral_tail(task)), axis};
     return known->reach;
 }
 

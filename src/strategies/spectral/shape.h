@@ -62,6 +62,8 @@ double spectral_dead(const stn_task *task, double largest);
 double spectral_dead_of(const stn_task *task, double largest, bool source);
 /* What the taps of all steps reach along an axis, at any of the snapshots. */
 stn_reach spectral_reach(const stn_task *task, int axis);
+/* What lines that hold a whole axis leave away of the weights at either side, at most. */
+double spectral_tail(const stn_task *task);
 /* Sides and lengths of a task; false: it is not for this strategy, and why. */
 bool spectral_choose(const stn_task *task, const stn_machine *machine, spectral_choice *choice, char *reason,
                      size_t reason_size);
