@@ -465,11 +465,11 @@ __device__ __forceinline__ void forward(matrices &f, const REAL *symbol, const R
 }
 // Along the third axis, there and back: a thread writes what it has read.
 __device__ __forceinline__ void middle(matrices &f, const REAL *symbol, REAL *work, int lane, int warp) {
+    constexpr bool WHOLE = N3 % 8 == 0;  // no column is past the torus
     const auto cell = [&](int i, int j, int e) {
         const int column = 8 * j + lane % 4 * 2 + e % 2, g = lane / 4;
         const int row = BLOCKS_2 == 2 ? row_at(i) + g + e / 2 * 8 : (2 * i + e / 2) * PITCH + g;
-        return N3 % 8 == 0 || column < N3 ? row + slice_at(8 * j + e % 2) + lane % 4 * (EVEN_FIRST ? SLICE : 2 * SLICE)
-                                          : -1;
+        return column < N3 || WHOLE ? row + slice_at(8 * j + e % 2) + lane % 4 * (EVEN_FIRST ? SLICE : 2 * SLICE) : -1;
     };
     before_middle(f, lane);
 #pragma unroll 1
@@ -478,8 +478,8 @@ __device__ __forceinline__ void middle(matrices &f, const REAL *symbol, REAL *wo
 #pragma unroll
         for (int k = 0; k < 4 * BLOCKS_3; k++) {
             const int from = cell(i, k / 4, k % 4);
-            c[k / 4].re[k % 4] = from < 0 ? REAL(0) : work[from];
-            c[k / 4].im[k % 4] = from < 0 ? REAL(0) : work[ROOM + from];
+            c[k / 4].re[k % 4] = !WHOLE && from < 0 ? REAL(0) : work[from];
+            c[k / 4].im[k % 4] = !WHOLE && from < 0 ? REAL(0) : work[ROOM + from];
         }
         transform_columns(c, f.third);
         times_symbol(c, symbol + i * BLOCKS_3 * SYMBOLS, lane);
@@ -487,7 +487,7 @@ __device__ __forceinline__ void middle(matrices &f, const REAL *symbol, REAL *wo
 #pragma unroll
         for (int k = 0; k < 4 * BLOCKS_3; k++) {
             const int to = cell(i, k / 4, k % 4);
-            if (to >= 0) work[to] = c[k / 4].re[k % 4], work[ROOM + to] = c[k / 4].im[k % 4];
+            if (WHOLE || to >= 0) work[to] = c[k / 4].re[k % 4], work[ROOM + to] = c[k / 4].im[k % 4];
         }
     }
 }

@@ -140,8 +140,8 @@ __device__ __forceinline__ void change(const tile_arguments &a, const inputs &c,
 
 // A thread's column of outputs. Of two neighbours a row's lie side by side in memory: threads have them so.
 struct outputs {
-    STORE *to;                  // of slice 0 and row 0
-    int row, rows, last_slice;  // from row to before `rows`
+    STORE *to;                    // of slice 0, this thread's first row of all
+    int first, last, last_slice;  // rows from first to before last, counted from that one
     int cell;
     bool sees_side;
 };
@@ -155,11 +155,11 @@ __device__ __forceinline__ outputs find_outputs(const tile_arguments &a, unsigne
     const int column = a.lead[2] + i - second * a.useful[2];
     const long long x = s.x + column;
     if (x < 0 || x >= a.n[2]) return {nullptr, 0, 0, 0, 0, false};
-    return {s.out + s.z * a.out_far[0] + s.y * a.out_far[1] + x,
-            a.lead[1] + row,
-            outputs_end(a, 1, s.y),
+    return {s.out + s.z * a.out_far[0] + (s.y + row) * a.out_far[1] + x,
+            a.lead[1] - row,
+            outputs_end(a, 1, s.y) - row,
             outputs_end(a, 0, s.z),
-            second * ROOM + column,
+            second * ROOM + row_at(row) + column,
             TORUS_SHIFTED && !inside(a, s)};
 }
 __device__ __forceinline__ void give(const tile_arguments &a, const outputs &c, const REAL *rooms, int slice,
@@ -167,9 +167,11 @@ __device__ __forceinline__ void give(const tile_arguments &a, const outputs &c, 
     if (slice < a.lead[0] || slice >= c.last_slice) return;
     const REAL past = c.sees_side ? a.past : REAL(0);
     const REAL *const from = rooms + c.cell + slice_at(slice);
-    STORE *to = c.to + slice * a.out_far[0] + c.row * a.out_far[1];
-#pragma unroll 4
-    for (int row = c.row; row < c.rows; row += ROWS_AT_ONCE, to += ROWS_AT_ONCE * a.out_far[1]) {
+    STORE *to = c.to + slice * a.out_far[0];
+    const long long far = ROWS_AT_ONCE * a.out_far[1];
+#pragma unroll 16
+    for (int row = 0; row < N1; row += ROWS_AT_ONCE, to += far) {
+        if (row < c.first || row >= c.last) continue;
         const REAL value = SCALED ? from[row_at(row)] * scale : from[row_at(row)];
         *to = narrow<STORE>(TORUS_SHIFTED ? value + past : value);
     }
