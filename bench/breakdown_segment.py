@@ -81,11 +81,15 @@ def without_tensor_cores(folder):
 
 def without_diagonals(folder):
     edit(folder, KERNEL, r"^(__device__ __forceinline__ int cell_of\(int n\))", lambda match: IN_ROWS + match.group(1))
-    edit(folder, KERNEL, r"copy_element\(room \+ cell_of\(n\), s\.in \+ s\.start \+ n\);",
-         "copy_element(room + cell_of(in_rows(n)), s.in + s.start + in_rows(n));")
-    edit(folder, KERNEL, r"for \(int j = a\.lead \+ t; j < a\.lead \+ count; j \+= THREADS\) \{",
-         "for (int q = t; q < LENGTH; q += THREADS) {\n        const int j = in_rows(q);\n"
-         "        if (static_cast<unsigned>(j - a.lead) >= static_cast<unsigned>(count)) continue;")
+    edit(folder, KERNEL, r"REAL \*const to = rooms \+ take_cell\(d\);",
+         "const int own = in_rows(n + t);\n            REAL *const to = rooms + cell_of(own);")
+    edit(folder, KERNEL, r"copy_element\(to, from \+ n\), copy_element\(to \+ ROOM, beside \+ n\);",
+         "copy_element(to, from + (own - t)), copy_element(to + ROOM, beside + (own - t));")
+    edit(folder, KERNEL, r"for \(int j = t; j < a\.useful; j \+= THREADS, to \+= THREADS, beside \+= THREADS\) \{\n.*",
+         "for (int q = t; q < LENGTH; q += THREADS) {\n            const int own = in_rows(q), j = own - a.lead;\n"
+         "            if (static_cast<unsigned>(j) >= static_cast<unsigned>(a.useful)) continue;\n"
+         "            const REAL *const from = rooms + cell_of(own);")
+    edit(folder, KERNEL, r"\*to = (narrow.*), \*beside = ", r"to[j - t] = \1, beside[j - t] = ")
 
 
 def without_padding(folder):
@@ -96,11 +100,14 @@ def without_padding(folder):
 
 def without_second_layer(folder):
     edit(folder, KERNEL, r"unsigned segment = 2 \* blockIdx\.x;", "unsigned segment = blockIdx.x;")
-    edit(folder, KERNEL, r", fetch\(a, segment \+ 1, raw \+ ROOM, t\);", ";")
     edit(folder, KERNEL, r"segment \+= 2 \* gridDim\.x", "segment += gridDim.x")
-    edit(folder, KERNEL, r"fetch\(a, segment \+ 2 \* gridDim\.x, raw, t\), fetch\(.*\);", "fetch(a, segment + gridDim.x, raw, t);")
+    edit(folder, KERNEL, r"fetch\(a, segment \+ 2 \* gridDim\.x, raw, t\);", "fetch(a, segment + gridDim.x, raw, t);")
     edit(folder, KERNEL, r", turn_signs\(a, segment \+ 1, raw \+ ROOM, t\);", ";")
-    edit(folder, KERNEL, r", give\(a, segment \+ 1, work \+ ROOM, scale\.out, t\);", ";")
+    edit(folder, KERNEL, r"if \(both && inside\(first, LENGTH\) && .*\{", "if (there && inside(first, LENGTH)) {")
+    edit(folder, KERNEL, r"if \(both && !sees_side\(a, first\) && .*\{", "if (!sees_side(a, first)) {")
+    edit(folder, KERNEL, r", copy_element\(to \+ ROOM, .*\);", ";")
+    edit(folder, KERNEL, r", (\*beside|beside\[j - t\]) = narrow.*;", ";")
+    edit(folder, KERNEL, r"both = segment \+ 1 < a\.all", "both = false")
 
 
 def without_swizzle(folder):

@@ -154,6 +154,9 @@ constexpr bool SCALED = sizeof(STORE) == 2;  // numbers are, on their way in
 // read where they are used, from the first-level cache, which is the pipe that shared memory has too.
 constexpr bool HELD = BLOCKS_1 <= 2 && BLOCKS_2 <= 2 && BLOCKS_3 <= 2;
 constexpr bool KEPT = HELD && PRODUCT_EVEN && (N3 == 1 || N3 == N2);
+// A solid of 16^3 points: its slices are turned by the second product, see transform_columns_turned.
+constexpr bool TURNED = KEPT && N1 == 16 && N2 == 16 && N3 == 16;
+constexpr int row_at(int n1) { return (TURNED ? n1 / 8 * 8 + n1 % 8 / 2 + n1 % 2 * 4 : n1) * PITCH; }
 
 template <int D>
 __device__ __forceinline__ void read_rows(left<D> &a, const REAL *from) {
@@ -206,6 +209,11 @@ struct right_matrix {
     }
     __device__ __forceinline__ void again() {}
     template <int D>
+    __device__ __forceinline__ void turn(left<D> &to) const {
+#pragma unroll
+        for (int k = 0; k < 4 * D; k++) to.re[k / 4][k % 4] = all[k % BLOCKS_N].re[k / 4][k / 2 % 2];
+    }
+    template <int D>
     __device__ __forceinline__ void get(right<D> &b, int j, int m) const {
 #pragma unroll
         for (int d = 0; d < D; d++)
@@ -219,6 +227,8 @@ struct right_matrix<false, BLOCKS_N> {
     int at;
     __device__ __forceinline__ void load(const REAL *from, int lane) { all = from, at = 2 * lane; }
     __device__ __forceinline__ void again() { keep_here(at); }
+    template <class OTHER>
+    __device__ __forceinline__ void turn(OTHER &) const {}
     template <int D>
     __device__ __forceinline__ void get(right<D> &b, int j, int m) const {
         read_columns(b, all + at + (j * BLOCKS_N + m) * PARTS * RUN, BLOCKS_N);
@@ -238,6 +248,7 @@ __device__ __forceinline__ matrices find_matrices(const REAL *operands, int warp
     f.from = operands;
     if (KEPT) {
         load_slices(f, N3 == 1 ? warp : 0, lane);
+        if (TURNED) f.second.turn(f.first.all);  // symmetric: F1's rows 2t and 2t+1, where positions t and t+4 are read
         f.third.load(f.from + OPERAND_2, lane);  // the same: the compiler keeps one
     }
     return f;
@@ -300,6 +311,31 @@ __device__ __forceinline__ void add_columns(tile (&y)[BLOCKS_N], const tile (&x)
         f.get(b, j, m);
         add_from_right<D>(y[m], a, b);
     }
+}
+// An accumulator c is a left factor only once it is copied to other registers, but c^T is a right factor as it stands: c becomes (c F)^T, whose
+// rows are columns of the slice. Rows of slices lie where the first product reads rows 2t and 2t+1 as those of such a factor are: at t and
+// t + 4 of each eight. So both products have one left factor, and what is put does not meet in a bank.
+template <int BLOCKS_N, int D>
+__device__ __forceinline__ void transform_columns_turned(REAL (tile::*part)[4], tile (&x)[BLOCKS_N], const left<D> &f) {
+    REAL y[2][4] = {};
+#pragma unroll
+    for (int j = 0; j + STEP <= BLOCKS_N; j += STEP)
+#pragma unroll
+        for (int n = 0; n < 2; n++) {
+            REAL a[STEP][4], b[STEP][2];
+#pragma unroll
+            for (int d = 0; d < STEP; d++) {
+#pragma unroll
+                for (int e = 0; e < 4; e++) a[d][e] = f.re[j + d][e];
+#pragma unroll
+                for (int e = 0; e < 2; e++) b[d][e] = (x[j + d].*part)[2 * n + e];
+            }
+            multiply_all<STEP>(y[n], a, b);
+        }
+#pragma unroll
+    for (int n = 0; n < BLOCKS_N; n++)
+#pragma unroll
+        for (int e = 0; e < 4; e++) (x[n].*part)[e] = y[n][e];
 }
 // One of two arrays by themselves: then the other's registers are free meanwhile.
 template <int BLOCKS_N>
@@ -378,22 +414,47 @@ __device__ __forceinline__ void put(const tile (&c)[BLOCKS_2], REAL *re, REAL *i
             re[cell + 1 - odd] = second, im[cell + 1 - odd] = second_im;
         }
 }
+// Of a tile that is turned.
+__device__ __forceinline__ void put_turned(const tile (&c)[BLOCKS_2], REAL *re, REAL *im, int lane) {
+    const int first = lane % 4 * PITCH + lane / 4;
+#pragma unroll
+    for (int n = 0; n < BLOCKS_2; n++)
+#pragma unroll
+        for (int k = 0; k < 4; k++) {
+            const int cell = row_at(8 * n + k % 2) + k / 2 * 8 + first;
+            re[cell] = c[n].re[k], im[cell] = c[n].im[k];
+        }
+}
 // What a warp does: slice after slice, or one strip of the only one.
 __device__ __forceinline__ int strip_of(int warp) { return N3 == 1 ? warp : 0; }
 __device__ __forceinline__ int first_slice(int warp) { return N3 == 1 ? 0 : warp; }
+// Along n2, of a slice.
+template <class MATRICES>
+__device__ __forceinline__ void transform_second(tile (&c)[BLOCKS_2], MATRICES &f) {
+    if constexpr (TURNED)
+        transform_columns_turned(&tile::re, c, f.first.all), transform_columns_turned(&tile::im, c, f.first.all);
+    else
+        transform_columns(c, f.second);
+}
+__device__ __forceinline__ void put_second(const tile (&c)[BLOCKS_2], REAL *re, REAL *im, int strip, int lane) {
+    if constexpr (TURNED)
+        put_turned(c, re, im, lane);
+    else
+        put(c, re, im, strip, lane);
+}
 // From where the inputs are to `work`, which may be the same place where a warp has a whole slice.
 __device__ __forceinline__ void forward_slice(matrices &f, const REAL *symbol, const REAL *raw, REAL *work, int slice,
                                               int lane, int warp, REAL scale) {
     const int strip = strip_of(warp);
     tile c[BLOCKS_2];
     transform_rows(c, raw + slice_at(slice), raw + ROOM + slice_at(slice), f.first, lane, scale);
-    transform_columns(c, f.second);
+    transform_second(c, f);
     if (N3 == 1) {
         times_symbol(c, symbol + strip * BLOCKS_2 * SYMBOLS, lane);
         transform_columns(c, f.second);
     }
     if (ROW_STRIPS == 1) __syncwarp();
-    put(c, work + slice_at(slice), work + ROOM + slice_at(slice), strip, lane);
+    put_second(c, work + slice_at(slice), work + ROOM + slice_at(slice), strip, lane);
 }
 __device__ __forceinline__ void forward(matrices &f, const REAL *symbol, const REAL *raw, REAL *work, int lane,
                                         int warp, REAL scale) {
@@ -404,10 +465,11 @@ __device__ __forceinline__ void forward(matrices &f, const REAL *symbol, const R
 }
 // Along the third axis, there and back: a thread writes what it has read.
 __device__ __forceinline__ void middle(matrices &f, const REAL *symbol, REAL *work, int lane, int warp) {
+    constexpr bool WHOLE = N3 % 8 == 0;  // no column is past the torus
     const auto cell = [&](int i, int j, int e) {
         const int column = 8 * j + lane % 4 * 2 + e % 2, g = lane / 4;
-        const int row = BLOCKS_2 == 2 ? i * PITCH + g + e / 2 * 8 : (2 * i + e / 2) * PITCH + g;
-        return column < N3 ? row + slice_at(8 * j + e % 2) + lane % 4 * (EVEN_FIRST ? SLICE : 2 * SLICE) : -1;
+        const int row = BLOCKS_2 == 2 ? row_at(i) + g + e / 2 * 8 : (2 * i + e / 2) * PITCH + g;
+        return column < N3 || WHOLE ? row + slice_at(8 * j + e % 2) + lane % 4 * (EVEN_FIRST ? SLICE : 2 * SLICE) : -1;
     };
     before_middle(f, lane);
 #pragma unroll 1
@@ -416,8 +478,8 @@ __device__ __forceinline__ void middle(matrices &f, const REAL *symbol, REAL *wo
 #pragma unroll
         for (int k = 0; k < 4 * BLOCKS_3; k++) {
             const int from = cell(i, k / 4, k % 4);
-            c[k / 4].re[k % 4] = from < 0 ? REAL(0) : work[from];
-            c[k / 4].im[k % 4] = from < 0 ? REAL(0) : work[ROOM + from];
+            c[k / 4].re[k % 4] = !WHOLE && from < 0 ? REAL(0) : work[from];
+            c[k / 4].im[k % 4] = !WHOLE && from < 0 ? REAL(0) : work[ROOM + from];
         }
         transform_columns(c, f.third);
         times_symbol(c, symbol + i * BLOCKS_3 * SYMBOLS, lane);
@@ -425,14 +487,14 @@ __device__ __forceinline__ void middle(matrices &f, const REAL *symbol, REAL *wo
 #pragma unroll
         for (int k = 0; k < 4 * BLOCKS_3; k++) {
             const int to = cell(i, k / 4, k % 4);
-            if (to >= 0) work[to] = c[k / 4].re[k % 4], work[ROOM + to] = c[k / 4].im[k % 4];
+            if (WHOLE || to >= 0) work[to] = c[k / 4].re[k % 4], work[ROOM + to] = c[k / 4].im[k % 4];
         }
     }
 }
 __device__ __forceinline__ void back_slice(matrices &f, REAL *work, int slice, int lane, int warp) {
     tile c[BLOCKS_2];
     transform_rows(c, work + slice_at(slice), work + ROOM + slice_at(slice), f.first, lane, REAL(1));
-    if (N3 > 1) transform_columns(c, f.second);
+    if (N3 > 1) transform_second(c, f);
     if (ROW_STRIPS > 1)  // all have read it: of other strips too
         __syncthreads();
     else
@@ -442,8 +504,8 @@ __device__ __forceinline__ void back_slice(matrices &f, REAL *work, int slice, i
         for (int e = 0; e < 4; e++)
             if (N2 / 8 * 8 + lane % 4 * 2 + e % 2 >= N2) c[N2 / 8].re[e] = c[N2 / 8].im[e] = REAL(0);
     }
-    put(c, work + (PRODUCT_EVEN ? 0 : ROOM) + slice_at(slice), work + (PRODUCT_EVEN ? ROOM : 0) + slice_at(slice),
-        strip_of(warp), lane);
+    put_second(c, work + (PRODUCT_EVEN ? 0 : ROOM) + slice_at(slice),
+               work + (PRODUCT_EVEN ? ROOM : 0) + slice_at(slice), strip_of(warp), lane);
 }
 // What follows `forward` once all warps are through: by all of a block, who wait for each other at the end.
 __device__ __forceinline__ void finish(matrices &f, const REAL *symbol, REAL *work, int lane, int warp) {

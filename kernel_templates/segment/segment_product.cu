@@ -18,24 +18,50 @@ static_assert(is_given((4 * ROOM + TOPS) * sizeof(REAL)), "segment_shared of seg
 
 __device__ __forceinline__ int cell_of(int n) { return n % N1 * PITCH + n % N2 + n % N3 * SLICE; }
 
+// The cells of points n, n + THREADS, ..: each from the one before, without a division.
+struct diagonal {
+    int n1, n2, n3;
+};
+__device__ __forceinline__ diagonal diagonal_from(int n) { return {n % N1, n % N2, n % N3}; }
+template <int N>
+__device__ __forceinline__ void step(int &n) {
+    n += THREADS % N;
+    if (THREADS % N && n >= N) n -= N;
+}
+__device__ __forceinline__ int take_cell(diagonal &d) {
+    const int cell = d.n1 * PITCH + d.n2 + d.n3 * SLICE;
+    step<N1>(d.n1), step<N2>(d.n2), step<N3>(d.n3);
+    return cell;
+}
+
 // ---- inputs
 
 // A segment's inputs start on their way to its room, from where the line's extension has them; their sign is for later.
-__device__ __forceinline__ void fetch(const line_arguments &a, unsigned segment, REAL *room, int t) {
-    const bool there = segment < a.all;
-    const place s = find(a, there ? segment : 0, LENGTH);
-    if (there && inside(s, LENGTH)) {
-#pragma unroll 4
-        for (int n = t; n < LENGTH; n += THREADS) copy_element(room + cell_of(n), s.in + s.start + n);
-    } else {
+__device__ __forceinline__ void fetch_one(const line_arguments &a, const place &s, bool there, REAL *room, int t) {
 #pragma unroll 1
-        for (int n = t; n < LENGTH; n += THREADS) {
-            const long long from = there ? extend(s.start + n, a.n).index : -1;
-            if (from < 0)
-                room[cell_of(n)] = REAL(0);
-            else
-                copy_element(room + cell_of(n), s.in + from);
+    for (int n = t; n < LENGTH; n += THREADS) {
+        const long long from = there ? extend(s.start + n, a.n).index : -1;
+        if (from < 0)
+            room[cell_of(n)] = REAL(0);
+        else
+            copy_element(room + cell_of(n), s.in + from);
+    }
+}
+// Of a pair.
+__device__ __forceinline__ void fetch(const line_arguments &a, unsigned segment, REAL *rooms, int t) {
+    const bool there = segment < a.all, both = segment + 1 < a.all;
+    const place first = find(a, there ? segment : 0, LENGTH), second = find(a, both ? segment + 1 : 0, LENGTH);
+    if (both && inside(first, LENGTH) && inside(second, LENGTH)) {
+        const STORE *const from = first.in + first.start + t, *const beside = second.in + second.start + t;
+        diagonal d = diagonal_from(t);
+#pragma unroll
+        for (int n = 0; n < LENGTH; n += THREADS) {
+            REAL *const to = rooms + take_cell(d);
+            if (n + THREADS > LENGTH && n + t >= LENGTH) break;
+            copy_element(to, from + n), copy_element(to + ROOM, beside + n);
         }
+    } else {
+        fetch_one(a, first, there, rooms, t), fetch_one(a, second, both, rooms + ROOM, t);
     }
     copy_async_commit();
 }
@@ -51,24 +77,37 @@ __device__ __forceinline__ void turn_signs(const line_arguments &a, unsigned seg
 
 // ---- outputs
 
-template <bool SIDES>
-__device__ __forceinline__ void give_to(const line_arguments &a, STORE *to, int count, const sides &at,
-                                        const REAL *room, REAL scale, int t) {
-#pragma unroll 4
-    for (int j = a.lead + t; j < a.lead + count; j += THREADS) {
-        const REAL value = SCALED ? room[cell_of(j)] * scale : room[cell_of(j)];
-        to[j] = narrow<STORE>(SIDES ? with_sides(a, at, value, j) : value);
-    }
+__device__ __forceinline__ REAL scaled(REAL value, REAL scale) { return SCALED ? value * scale : value; }
+__device__ __forceinline__ int outputs_of(const line_arguments &a, const place &s) {
+    return static_cast<int>(min(a.n - s.start - a.lead, static_cast<long long>(a.useful)));
 }
-__device__ __forceinline__ void give(const line_arguments &a, unsigned segment, const REAL *room, REAL scale, int t) {
-    if (segment >= a.all) return;
-    const place s = find(a, segment, LENGTH);
-    const int count = static_cast<int>(min(a.n - s.start - a.lead, static_cast<long long>(a.useful)));
+__device__ __forceinline__ void give_one(const line_arguments &a, const place &s, const REAL *room, REAL scale, int t) {
+    const int count = outputs_of(a, s);
     const sides at = find_sides(a, s, static_cast<unsigned>(count));
-    if (PROFILES && (at.low || at.high))
-        give_to<true>(a, s.out + s.start, count, at, room, scale, t);
-    else
-        give_to<false>(a, s.out + s.start, count, at, room, scale, t);
+#pragma unroll 1
+    for (int j = a.lead + t; j < a.lead + count; j += THREADS)
+        s.out[s.start + j] = narrow<STORE>(with_sides(a, at, scaled(room[cell_of(j)], scale), j));
+}
+__device__ __forceinline__ bool sees_side(const line_arguments &a, const place &s) {
+    const sides at = find_sides(a, s, static_cast<unsigned>(a.useful));
+    return outputs_of(a, s) < a.useful || (PROFILES && (at.low || at.high));
+}
+// Of a pair.
+__device__ __forceinline__ void give(const line_arguments &a, unsigned segment, const REAL *rooms, REAL scale, int t) {
+    const bool both = segment + 1 < a.all;
+    const place first = find(a, segment, LENGTH), second = find(a, both ? segment + 1 : 0, LENGTH);
+    if (both && !sees_side(a, first) && !sees_side(a, second)) {
+        STORE *to = first.out + first.start + a.lead + t, *beside = second.out + second.start + a.lead + t;
+        diagonal d = diagonal_from(a.lead + t);
+#pragma unroll 4
+        for (int j = t; j < a.useful; j += THREADS, to += THREADS, beside += THREADS) {
+            const REAL *const from = rooms + take_cell(d);
+            *to = narrow<STORE>(scaled(from[0], scale)), *beside = narrow<STORE>(scaled(from[ROOM], scale));
+        }
+    } else {
+        give_one(a, first, rooms, scale, t);
+        if (both) give_one(a, second, rooms + ROOM, scale, t);
+    }
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) segment_product(const line_arguments a) {
@@ -79,7 +118,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) segment_product(co
     matrices f = find_matrices(a.roots, warp, lane);
     for (int i = t; i < 2 * ROOM; i += THREADS) raw[i] = REAL(0);  // what no point lies in stays 0
     __syncthreads();
-    fetch(a, segment, raw, t), fetch(a, segment + 1, raw + ROOM, t);
+    fetch(a, segment, raw, t);
 #pragma unroll 1
     for (; segment < a.all; segment += 2 * gridDim.x) {
         copy_async_wait<0>();
@@ -88,8 +127,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) segment_product(co
         const scales scale = find_scales(a.roots, raw, work + 2 * ROOM, t);
         forward(f, a.symbol, raw, work, lane, warp, scale.in);
         __syncthreads();
-        fetch(a, segment + 2 * gridDim.x, raw, t), fetch(a, segment + 2 * gridDim.x + 1, raw + ROOM, t);
+        fetch(a, segment + 2 * gridDim.x, raw, t);
         finish(f, a.symbol, work, lane, warp);
-        give(a, segment, work, scale.out, t), give(a, segment + 1, work + ROOM, scale.out, t);
+        give(a, segment, work, scale.out, t);
     }
 }

@@ -101,19 +101,23 @@ __device__ __forceinline__ void fetch(const tile_arguments &a, const inputs &c, 
         const STORE *from = c.from + slice * a.in_far[0];
         const long long far = ROWS_AT_ONCE * a.in_far[1];
         if (c.row >= ROWS_AT_ONCE) return;
+        const int first = ROWS_AT_ONCE == 1 ? 0 : c.row;
 #pragma unroll 16
-        for (int row = 0; row < N1; row += ROWS_AT_ONCE, from += far) copy_element(to + (c.row + row) * PITCH, from);
+        for (int row = 0; row < N1; row += ROWS_AT_ONCE, from += far) copy_element(to + row_at(first + row), from);
         return;
     }
-    const bool there = c.tile < a.all;
     const line l = find_line(a, c, slice);
+    const bool there = c.tile < a.all && l.z.index >= 0 && l.x.index >= 0;
+    const STORE *from = l.in + l.z.index * a.in_far[0] + (l.y + c.row) * a.in_far[1] + l.x.index;
 #pragma unroll 1
-    for (int row = c.row; row < N1; row += ROWS_AT_ONCE) {
-        const folded from = there ? source_of(a, l, row) : folded{-1, false};
-        if (from.index < 0)
-            to[row * PITCH] = REAL(0);
+    for (int row = c.row; row < N1; row += ROWS_AT_ONCE, from += ROWS_AT_ONCE * a.in_far[1]) {
+        const long long y = l.y + row;
+        const bool plain = y >= (Y_SIDE_LOW == FIXED) && y < a.n[1] - (Y_SIDE_HIGH == FIXED);  // most are
+        const folded other = plain || !there ? folded{0, false} : source_of(a, l, row);
+        if (!there || other.index < 0)
+            to[row_at(row)] = REAL(0);
         else
-            copy_element(to + row * PITCH, l.in + from.index);
+            copy_element(to + row_at(row), plain ? from : l.in + other.index);
     }
 }
 // Past an odd side the grid is minus its mirror image; less what is past constant sides. A thread changes what it has fetched itself.
@@ -127,8 +131,8 @@ __device__ __forceinline__ void change(const tile_arguments &a, const inputs &c,
     for (int row = c.row; row < N1; row += ROWS_AT_ONCE) {
         const folded from = source_of(a, l, row);
         if (from.index < 0) continue;
-        const REAL value = TORUS_SHIFTED ? at[row * PITCH] - a.past : at[row * PITCH];
-        at[row * PITCH] = from.minus ? -value : value;
+        const REAL value = TORUS_SHIFTED ? at[row_at(row)] - a.past : at[row_at(row)];
+        at[row_at(row)] = from.minus ? -value : value;
     }
 }
 
@@ -136,8 +140,8 @@ __device__ __forceinline__ void change(const tile_arguments &a, const inputs &c,
 
 // A thread's column of outputs. Of two neighbours a row's lie side by side in memory: threads have them so.
 struct outputs {
-    STORE *to;                  // of slice 0 and row 0
-    int row, rows, last_slice;  // from row to before `rows`
+    STORE *to;                    // of slice 0, this thread's first row of all
+    int first, last, last_slice;  // rows from first to before last, counted from that one
     int cell;
     bool sees_side;
 };
@@ -151,11 +155,11 @@ __device__ __forceinline__ outputs find_outputs(const tile_arguments &a, unsigne
     const int column = a.lead[2] + i - second * a.useful[2];
     const long long x = s.x + column;
     if (x < 0 || x >= a.n[2]) return {nullptr, 0, 0, 0, 0, false};
-    return {s.out + s.z * a.out_far[0] + s.y * a.out_far[1] + x,
-            a.lead[1] + row,
-            outputs_end(a, 1, s.y),
+    return {s.out + s.z * a.out_far[0] + (s.y + row) * a.out_far[1] + x,
+            a.lead[1] - row,
+            outputs_end(a, 1, s.y) - row,
             outputs_end(a, 0, s.z),
-            second * ROOM + column,
+            second * ROOM + row_at(row) + column,
             TORUS_SHIFTED && !inside(a, s)};
 }
 __device__ __forceinline__ void give(const tile_arguments &a, const outputs &c, const REAL *rooms, int slice,
@@ -163,10 +167,12 @@ __device__ __forceinline__ void give(const tile_arguments &a, const outputs &c, 
     if (slice < a.lead[0] || slice >= c.last_slice) return;
     const REAL past = c.sees_side ? a.past : REAL(0);
     const REAL *const from = rooms + c.cell + slice_at(slice);
-    STORE *to = c.to + slice * a.out_far[0] + c.row * a.out_far[1];
-#pragma unroll 4
-    for (int row = c.row; row < c.rows; row += ROWS_AT_ONCE, to += ROWS_AT_ONCE * a.out_far[1]) {
-        const REAL value = SCALED ? from[row * PITCH] * scale : from[row * PITCH];
+    STORE *to = c.to + slice * a.out_far[0];
+    const long long far = ROWS_AT_ONCE * a.out_far[1];
+#pragma unroll 16
+    for (int row = 0; row < N1; row += ROWS_AT_ONCE, to += far) {
+        if (row < c.first || row >= c.last) continue;
+        const REAL value = SCALED ? from[row_at(row)] * scale : from[row_at(row)];
         *to = narrow<STORE>(TORUS_SHIFTED ? value + past : value);
     }
 }

@@ -43,8 +43,9 @@ size_t segment_shared(const stn_task *task, const segment_shape *shape, const se
 
 int segment_blocks(const stn_task *task, const segment_shape *shape, const segment_pass *pass) {
     if (shape->blocks && (along_x(pass) || shape->passes == 1)) return shape->blocks;
-    /* threads of 160, 80, 160, 128 registers */
-    const int most = pass->first < 0 ? 384 : task->dtype != STN_F64 ? 768 : shape->whole ? 384 : 512;
+    /* threads of 160 registers, of short products 120, of FFT words 80, 160, 128 */
+    const segment_factors *f = segment_factors_of(pass->first);
+    const int most = f ? (f->n[1] > 8 ? 384 : 512) : task->dtype != STN_F64 ? 768 : shape->whole ? 384 : 512;
     return (int)stn_max(1, most / segment_threads(shape, pass));
 }
 
