@@ -125,25 +125,31 @@ stn_status stn_plan_begin_not(stn_plan *plan, stn_error *error) {
     return stn_plan_prepare_row(plan, &plan->ranking[plan->follower], error);
 }
 
-bool stn_plan_again(stn_plan *plan, const stn_choice *choice) {
-    if (stn_missing_stored(plan->context, &choice->missing)) return false;
+/* Prepares a row that an earlier plan came to; false where a kernel of it is stored no more. */
+static bool prepare_stored(stn_plan *plan, const stn_ranked *row, bool hurried) {
     stn_gather *gather = stn_gather_begin(plan->context);
     if (!gather) return false;
-    if (choice->hurried) stn_gather_stored_hurry(gather);
-    stn_plan_take(plan, &choice->row);
+    if (hurried) stn_gather_stored_hurry(gather);
+    stn_plan_take(plan, row);
     stn_status status = plan->strategy->prepare(plan, NULL);
     if (stn_gather_end(gather)) status = STN_ERROR_UNSUPPORTED;
     if (status != STN_OK) stn_plan_unprepare(plan);
     stn_gather_free(gather);
-    if (status != STN_OK) {
-        plan->strategy = NULL;
-        return false;
-    }
+    if (status != STN_OK) plan->strategy = NULL;
+    return status == STN_OK;
+}
+
+/* What it began to compile may be compiled by now: that needs no choice any more. */
+bool stn_plan_again(stn_plan *plan, const stn_choice *choice) {
+    const bool follows = choice->follower.strategy != NULL;
+    const bool compiled = stn_missing_stored(plan->context, &choice->missing);
+    const bool done = compiled && follows && prepare_stored(plan, &choice->follower, false);
+    if (!done && ((compiled && !follows) || !prepare_stored(plan, &choice->row, choice->hurried))) return false;
     plan->recalled = true;
-    plan->begins = choice->follower.strategy != NULL;
-    plan->ranking[0] = plan->begins ? choice->follower : choice->row;
+    plan->begins = follows && !done;
+    plan->ranking[0] = follows ? choice->follower : choice->row;
     plan->ranked = 1;
-    plan->hurried = choice->hurried;
+    plan->hurried = choice->hurried && !done;
     plan->chosen = choice->chosen;
     plan->missing = choice->missing;
     return true;

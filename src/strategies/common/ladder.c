@@ -205,21 +205,43 @@ static void offer_pads(search *s) {
     }
 }
 
-/* All numbers of threads that take a rung's butterflies in a few even rounds. */
+/* What no number of threads gets below: all are at work all the time, and no bank is asked twice. */
+static double least_cost(const search *s) {
+    double cost = 0;
+    for (int stage = 0; stage < s->now.stages; stage++) {
+        const int radix = s->now.radix[stage];
+        cost += (work_of(radix) + (stage + 1 < s->now.stages ? TURN_WORK : 0)) / (s->needs->wide ? 64 : 128) +
+                (s->needs->wide ? 0.25 : 0.125);
+    }
+    return cost;
+}
+
+enum { ROUNDS = 4 };
+
+/* With so many blocks: all numbers of threads that take a rung's butterflies in a few even rounds, each once. */
+static void offer_threads(search *s, int step, int most) {
+    stn_ladder *now = &s->now;
+    int offered[ROUNDS * STN_LADDER_STAGES], count = 0;
+    for (int i = 0; i < now->stages * ROUNDS; i++) {
+        const int radix = now->radix[i / ROUNDS], rounds = 1 + i % ROUNDS;
+        int64_t even = stn_div_up(stn_div_up(now->points / now->shares, radix), rounds);
+        int64_t threads = stn_round_up(even, step), room = most / now->blocks / step * step;
+        bool again = false;
+        now->threads = (int)stn_max(step, stn_min(threads, room));
+        for (int k = 0; k < count; k++) again = again || offered[k] == now->threads;
+        offered[count++] = now->threads;
+        if (!again && now->threads * now->lines * now->blocks <= s->needs->threads && now->threads * now->lines <= 1024)
+            offer_pads(s);
+    }
+}
+
 static void offer(search *s) {
     stn_ladder *now = &s->now;
     memset(s->shared, 0, sizeof s->shared);
     s->placed = 0;
     int lines = now->lines, step = lines >= 32 ? 1 : 32 / lines, most = s->needs->threads / lines;
-    for (now->blocks = s->least; now->blocks <= stn_max(4, s->least); now->blocks++)
-        for (int stage = 0; stage < now->stages; stage++)
-            for (int rounds = 1; rounds <= 4; rounds++) {
-                int64_t even = stn_div_up(stn_div_up(now->points / now->shares, now->radix[stage]), rounds);
-                int64_t threads = stn_round_up(even, step), room = most / now->blocks / step * step;
-                now->threads = (int)stn_max(step, stn_min(threads, room));
-                if (now->threads * lines * now->blocks <= s->needs->threads && now->threads * lines <= 1024)
-                    offer_pads(s);
-            }
+    if (least_cost(s) >= s->cost) return;
+    for (now->blocks = s->least; now->blocks <= stn_max(4, s->least); now->blocks++) offer_threads(s, step, most);
     if (!(s->cost < INFINITY)) { /* many lines of one thread */
         now->blocks = 1, now->threads = step;
         offer_pads(s);

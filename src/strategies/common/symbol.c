@@ -36,7 +36,11 @@ static wide away_from_one(int64_t j, int64_t n) {
 
 static wide *away_table(int64_t n) {
     wide *table = calloc((size_t)n, sizeof *table);
-    for (int64_t j = 0; table && j < n; j++) table[j] = away_from_one(j, n);
+    for (int64_t j = 0; table && 2 * j <= n; j++) {
+        table[j] = away_from_one(j, n);
+        if (j) table[n - j] = (wide){table[j].re, -table[j].im};
+        if (2 * j == n) table[j] = away_from_one(j, n);
+    }
     return table;
 }
 
