@@ -338,9 +338,18 @@ size_t stn_ladder_roots(const stn_ladder *line, bool wide, void *to) {
     return at * cell_bytes(wide);
 }
 
+/* A half turn of N: those past a quarter are mirrored, to the bit as roots.h has them. */
 size_t stn_ladder_half_roots(const stn_ladder *line, bool wide, void *to) {
-    for (int t = 0; t <= line->points; t++) stn_put_root(to, (size_t)t, wide, t, 2 * (int64_t)line->points);
-    return (size_t)(line->points + 1) * cell_bytes(wide);
+    const int points = line->points;
+    const size_t real = cell_bytes(wide) / 2, bytes = (size_t)(points + 1) * cell_bytes(wide);
+    if (!to) return bytes;
+    for (int t = 0; 2 * t <= points; t++) stn_put_root(to, (size_t)t, wide, t, 2 * (int64_t)points);
+    for (int t = points / 2 + 1; t <= points; t++) {
+        unsigned char *const at = (unsigned char *)to + (size_t)t * 2 * real;
+        memcpy(at, (unsigned char *)to + (size_t)(points - t) * 2 * real, 2 * real);
+        at[real - 1] ^= 0x80; /* the sign of its real part */
+    }
+    return bytes;
 }
 
 void stn_ladder_params(const stn_ladder *line, stn_text *params) {
