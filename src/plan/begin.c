@@ -49,6 +49,12 @@ static double until_first(double compile, double runs, const stn_ranked *chosen,
     return compile + alone + chosen->estimate.seconds * (1 - alone / runs);
 }
 
+double stn_plan_first_of_legs(const stn_ranked *other, double compiles, const stn_ranked *follower) {
+    const double runs = other->estimate.seconds;
+    if (!takes_over(compiles, runs, follower, follower->compiles)) return INFINITY;
+    return until_first(compiles, runs, follower, follower->compiles) + GAIN_AMONG_LEGS;
+}
+
 typedef struct beginning {
     stn_ranked row;
     double seconds; /* until the first result, and what a change shall gain */

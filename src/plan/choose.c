@@ -296,22 +296,37 @@ static void weigh_row(stn_plan *plan, size_t number, weighing *w) {
     }
     w->looked++;
     const double hurry = STN_HURRIED_SLOWER * runs + HURRY_GAIN;
-    w->last = look_at(plan, row, w->least - runs, plan->may_begin ? w->least - hurry : 0);
+    const bool may_follow =
+        plan->may_begin && row->estimate.stepping && row->strategy->begin; /* another among its legs */
+    w->last = look_at(plan, row, w->least - (may_follow ? 0 : runs), plan->may_begin ? w->least - hurry : 0);
     row->compiles = w->last.seconds, row->more = w->last.more;
     if (w->last.more) return;
     if (plan->may_begin && hurry + w->last.hurried < w->least) w->least = hurry + w->last.hurried, w->best = number;
     if (runs + w->last.seconds < w->least) w->least = runs + w->last.seconds, w->best = number;
 }
 
+/* Rows that take over from what compiles soonest, among the legs of the one run. */
+static void weigh_followers(stn_plan *plan, const stn_ranked *beginner, double compiles, weighing *w) {
+    if (!plan->may_begin || !beginner->strategy || plan->executions > 1) return;
+    for (size_t i = 0; i < plan->ranked && plan->ranking[i].applies; i++) {
+        const stn_ranked *row = &plan->ranking[i];
+        if (!row->estimate.stepping || !(row->compiles > 0) || row->more) continue;
+        const double seconds = stn_plan_first_of_legs(beginner, compiles, row);
+        if (seconds < w->least) w->least = seconds, w->best = i;
+    }
+}
+
 /* Puts the row first that gives all results soonest, compiling included. Those of strategies that compile soon are looked at before the others, of
  * whose many kernels a few are enough then to know that they come too late. */
 static void weigh_compiling(stn_plan *plan) {
     stn_ranked beginner = {0};
-    weighing w = {.least = weigh_beginners(plan, &beginner), .best = STN_PLAN_RANKING};
+    const double alone = weigh_beginners(plan, &beginner);
+    weighing w = {.least = alone, .best = STN_PLAN_RANKING};
     for (int turn = 0; turn < 2; turn++)
         for (size_t i = 0; i < plan->ranked && plan->ranking[i].applies && w.looked < STARTS; i++)
             if ((plan->ranking[i].strategy->begin == NULL) == turn && !stn_plan_crowded(plan, 0, i))
                 weigh_row(plan, i, &w);
+    weigh_followers(plan, &beginner, alone - plan->executions * beginner.estimate.seconds, &w);
     const size_t best = w.best;
     if (best == STN_PLAN_RANKING && beginner.strategy) {
         insert_first(plan, &beginner);

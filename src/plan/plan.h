@@ -138,6 +138,9 @@ void stn_plan_count_skip(stn_plan *plan, const char *constraint, const char *bec
  * Some of the chosen row's kernels, those that are gathered, are missing. Prepares another candidate instead, or the same with kernels
  * compiled in a hurry, where that gives the first result sooner: then plan->begins. */
 bool stn_plan_begin(stn_plan *plan, size_t chosen, stn_gather *gather);
+/* Seconds until the first result, and what a change shall gain, where a plan begins with `other`, which takes so long to compile, and the follower
+ * takes over among legs; INFINITY where it comes too late. */
+double stn_plan_first_of_legs(const stn_ranked *other, double compiles, const stn_ranked *follower);
 /* Compiles what is gathered, all at once, and builds what the plan has taken. */
 stn_status stn_plan_prepare_gathered(stn_plan *plan, stn_gather *gather, stn_error *error);
 /* The plan becomes what an earlier one came to; false where any kernel of that is stored no more, or one is that was not: then it is as

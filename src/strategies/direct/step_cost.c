@@ -167,8 +167,15 @@ static double line_seconds(const stn_task *task, const stn_machine *machine, con
     return fmax(copy_seconds(task, machine), cycles / machine->clock) * (shape->rows > 1 ? other.runs : 1);
 }
 
-/* Of direct_point, whose warps read each 128 bytes from the first level cache in a cycle; nobody has measured it. */
-static const struct { double point, untimed; } lone = {.point = 4, .untimed = 1.2};
+/* Of direct_point, whose warps read each 128 bytes from the first level cache in a cycle; and of narrower types than f64, and of solids whose planes
+ * lie far apart, more often from the second: times as much, of planes, of solids, and of those with taps three planes and more away. Read off nine
+ * first results (bench/results/2026-11-23-first-results.md). */
+static const struct {
+    double point, measured[3][3];
+} lone = {.point = 4,
+          .measured = {{[STN_F64] = 0.9, [STN_F32] = 1.2, [STN_F16] = 1.8},
+                       {[STN_F64] = 1.1, [STN_F32] = 1.35, [STN_F16] = 1.8},
+                       {[STN_F64] = 1.3, [STN_F32] = 2.2, [STN_F16] = 2.5}}};
 
 static bool is_read_before(const stn_task *task, const direct_shape *shape, size_t tap, int plane) {
     const int z = direct_axis(task, shape, 0);
@@ -196,7 +203,8 @@ static double point_seconds(const stn_task *task, const stn_machine *machine, co
     const double cycles = warps * reads + fma_cycles(task, machine, warps * (double)task->ntaps);
     const double again = load_of(task, machine, shape).again * wide / (tile.again * machine->copy_bandwidth);
     const double memory = copy_seconds(task, machine), work = cycles / machine->clock + again;
-    return lone.untimed * pow(pow(memory, tile.norm) + pow(work, tile.norm), 1 / tile.norm);
+    const int far = task->rank == 2 ? 0 : direct_reach(task, shape, 0) < 3 ? 1 : 2;
+    return lone.measured[far][task->dtype] * pow(pow(memory, tile.norm) + pow(work, tile.norm), 1 / tile.norm);
 }
 
 /* Cycles of a tap of direct_any. */
