@@ -249,7 +249,8 @@ __device__ __forceinline__ matrices find_matrices(const REAL *operands, int warp
     if (KEPT) {
         load_slices(f, N3 == 1 ? warp : 0, lane);
         if (TURNED) f.second.turn(f.first.all);  // symmetric: F1's rows 2t and 2t+1, where positions t and t+4 are read
-        f.third.load(f.from + OPERAND_2, lane);  // the same: the compiler keeps one
+        if (TURNED) keep_here(lane);  // as pairs beside the fours of `first`: each product takes whole registers
+        f.third.load(f.from + OPERAND_2, lane);  // else the same as `second`: the compiler keeps one
     }
     return f;
 }
