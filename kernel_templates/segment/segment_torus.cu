@@ -94,21 +94,28 @@ __device__ __forceinline__ folded source_of(const tile_arguments &a, const line 
     if (l.z.index < 0 || y.index < 0 || l.x.index < 0) return {-1, false};
     return {l.z.index * a.in_far[0] + y.index * a.in_far[1] + l.x.index, (l.z.minus != y.minus) != l.x.minus};
 }
+// Rows that are all points of the grid.
+__device__ __forceinline__ void fetch_rows(const tile_arguments &a, const inputs &c, const STORE *from, REAL *to) {
+    const long long far = ROWS_AT_ONCE * a.in_far[1];
+    if (c.row >= ROWS_AT_ONCE) return;
+    const int first = ROWS_AT_ONCE == 1 ? 0 : c.row;
+#pragma unroll 16
+    for (int row = 0; row < N1; row += ROWS_AT_ONCE, from += far) copy_element(to + row_at(first + row), from);
+}
 // A slice's inputs start on their way to both rooms; their sign is for later.
 __device__ __forceinline__ void fetch(const tile_arguments &a, const inputs &c, REAL *rooms, int slice) {
     REAL *const to = rooms + c.cell + slice_at(slice);
     if (c.from) {
-        const STORE *from = c.from + slice * a.in_far[0];
-        const long long far = ROWS_AT_ONCE * a.in_far[1];
-        if (c.row >= ROWS_AT_ONCE) return;
-        const int first = ROWS_AT_ONCE == 1 ? 0 : c.row;
-#pragma unroll 16
-        for (int row = 0; row < N1; row += ROWS_AT_ONCE, from += far) copy_element(to + row_at(first + row), from);
+        fetch_rows(a, c, c.from + slice * a.in_far[0], to);
         return;
     }
     const line l = find_line(a, c, slice);
     const bool there = c.tile < a.all && l.z.index >= 0 && l.x.index >= 0;
     const STORE *from = l.in + l.z.index * a.in_far[0] + (l.y + c.row) * a.in_far[1] + l.x.index;
+    if (there && l.y >= 0 && l.y + N1 <= a.n[1] - (Y_SIDE_HIGH == FIXED) && (Y_SIDE_LOW != FIXED || l.y > 0)) {
+        fetch_rows(a, c, from, to);
+        return;
+    }
 #pragma unroll 1
     for (int row = c.row; row < N1; row += ROWS_AT_ONCE, from += ROWS_AT_ONCE * a.in_far[1]) {
         const long long y = l.y + row;
@@ -141,7 +148,7 @@ __device__ __forceinline__ void change(const tile_arguments &a, const inputs &c,
 // A thread's column of outputs. Of two neighbours a row's lie side by side in memory: threads have them so.
 struct outputs {
     STORE *to;                    // of slice 0, this thread's first row of all
-    int first, last, last_slice;  // rows from first to before last, counted from that one
+    int first, last, last_slice;  // its rows from first to before last, counted from that one
     int cell;
     bool sees_side;
 };
@@ -156,7 +163,7 @@ __device__ __forceinline__ outputs find_outputs(const tile_arguments &a, unsigne
     const long long x = s.x + column;
     if (x < 0 || x >= a.n[2]) return {nullptr, 0, 0, 0, 0, false};
     return {s.out + s.z * a.out_far[0] + (s.y + row) * a.out_far[1] + x,
-            a.lead[1] - row,
+            a.lead[1],
             outputs_end(a, 1, s.y) - row,
             outputs_end(a, 0, s.z),
             second * ROOM + row_at(row) + column,
@@ -169,12 +176,19 @@ __device__ __forceinline__ void give(const tile_arguments &a, const outputs &c, 
     const REAL *const from = rooms + c.cell + slice_at(slice);
     STORE *to = c.to + slice * a.out_far[0];
     const long long far = ROWS_AT_ONCE * a.out_far[1];
-#pragma unroll 16
-    for (int row = 0; row < N1; row += ROWS_AT_ONCE, to += far) {
-        if (row < c.first || row >= c.last) continue;
+    const auto give_row = [&](int row) {
         const REAL value = SCALED ? from[row_at(row)] * scale : from[row_at(row)];
         *to = narrow<STORE>(TORUS_SHIFTED ? value + past : value);
+    };
+    if (TURNED) {  // rows lie where the compiler knows
+#pragma unroll 16
+        for (int row = 0; row < N1; row++, to += far)
+            if (static_cast<unsigned>(row - c.first) < static_cast<unsigned>(c.last - c.first)) give_row(row);
+        return;
     }
+    to += c.first * a.out_far[1];
+#pragma unroll 4
+    for (int row = c.first; row < c.last; row += ROWS_AT_ONCE, to += far) give_row(row);
 }
 
 // ---- a pair of tiles
