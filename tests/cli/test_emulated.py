@@ -139,12 +139,12 @@ class Emulated(CommandTest):
             self.assertLessEqual(abs(a - b), 1e-14)
 
     def test_tiles_by_products_read_whole_sectors(self):
-        """They begin before the grid where their inputs then begin at whole sectors; of what they write in a row, 7 sectors are for 6 of
-        a pair, 4 for 3 of one."""
-        for steps in (2, 4):
+        """They begin before the grid where their inputs then begin at whole sectors; of what a pair of them writes in a row, 7 sectors
+        are for 6."""
+        for steps in (2, 8):
             with self.subTest(steps=steps):
                 traffic = self.path / f'traffic-{steps}'
-                self.succeed('run', '--device', 'cuda', '--size', '48x24x96', '--stencil', 'box-3d27p', '--steps', steps, '--dtype',
+                self.succeed('run', '--device', 'cuda', '--size', '36x36x240', '--stencil', 'box-3d27p', '--steps', steps, '--dtype',
                              'f64', '--boundary', 'wrap', '--strategy', 'segment', STENTOR_EMULATOR_TRAFFIC=str(traffic))
                 rows = [line.split(' 8 ') for line in traffic.read_text().split('  global', 1)[1].splitlines() if ' 8 ' in line]
                 self.assertEqual(len(rows), 2)
@@ -154,7 +154,7 @@ class Emulated(CommandTest):
                     if 'reads' in what:
                         self.assertLessEqual(sectors, 8 * requests)  # 32 numbers of 8 bytes, or those of one tile
                     else:
-                        self.assertLess(sectors, 1.34 * fewest)
+                        self.assertLess(sectors, 1.2 * fewest)
 
     def test_doctor_names_the_gpu(self):
         self.assertIn('Emulated', self.succeed('doctor').stdout)
