@@ -150,10 +150,10 @@ __device__ __forceinline__ void load_four(REAL (&to)[4], const REAL *from) {
 constexpr int STEP = PRODUCT_PARTS ? 2 : 1;  // blocks of a product
 constexpr bool SCALED = sizeof(STORE) == 2;  // numbers are, on their way in
 
-// Small matrices stay in registers: through a phase of several slices, or (KEPT) through the whole run, where axes share one. Others are
+// Small matrices stay in registers: through a phase of several slices, or (KEPT) through the whole run, of one slice or where axes share one. Others are
 // read where they are used, from the first-level cache, which is the pipe that shared memory has too.
 constexpr bool HELD = BLOCKS_1 <= 2 && BLOCKS_2 <= 2 && BLOCKS_3 <= 2;
-constexpr bool KEPT = HELD && PRODUCT_EVEN && (N3 == 1 || N3 == N2);
+constexpr bool KEPT = HELD && (N3 == 1 || (PRODUCT_EVEN && N3 == N2));
 // A solid of 16^3 points: its slices are turned by the second product, see transform_columns_turned.
 constexpr bool TURNED = KEPT && N1 == 16 && N2 == 16 && N3 == 16;
 constexpr int row_at(int n1) { return (TURNED ? n1 / 8 * 8 + n1 % 8 / 2 + n1 % 2 * 4 : n1) * PITCH; }

@@ -53,6 +53,7 @@ __device__ __forceinline__ void fetch(const line_arguments &a, unsigned segment,
     const place first = find(a, there ? segment : 0, LENGTH), second = find(a, both ? segment + 1 : 0, LENGTH);
     if (both && inside(first, LENGTH) && inside(second, LENGTH)) {
         const STORE *const from = first.in + first.start + t, *const beside = second.in + second.start + t;
+        keep_here(t);  // cells are found anew: kept through the run they take registers that matrices have
         diagonal d = diagonal_from(t);
 #pragma unroll
         for (int n = 0; n < LENGTH; n += THREADS) {
