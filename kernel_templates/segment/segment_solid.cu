@@ -93,7 +93,11 @@ __device__ __forceinline__ void fetch_from(const solid_arguments &a, const tile 
     for (int k = threadIdx.x; k < terms * T; k += THREADS) {
         const int point = t.first[ACROSS] + k % T, d = c.side ? a.n[ACROSS] - 1 - point : point;
         const bool has = d >= 0 && d < a.width[ACROSS];
-        stage[CHUNK * R * C + k] = has ? depth[(c.j + k / T) * a.width[ACROSS] + d] : REAL(0);
+        REAL *const to = stage + CHUNK * R * C + k;
+        if (has)
+            copy_element(to, depth + (c.j + k / T) * a.width[ACROSS] + d);
+        else
+            *to = REAL(0);
     }
 }
 __device__ __forceinline__ void fetch(const solid_arguments &a, const tile &t, const chunk &c, REAL *stage) {
