@@ -16,7 +16,7 @@
 
 struct source_tap {
     double weight;
-    int z, y, x, unused;
+    int z, y, x, towards;  // towards: a bit for each side, z low, z high, y low, ..
 };
 struct source_arguments {
     const STORE *in;
@@ -49,23 +49,25 @@ __device__ __forceinline__ double boundary_at(const source_arguments &a, const S
     if (x < 0) return a.constant[2][x == PAST_HIGH];
     return frozen(a, z, y, x) ? static_cast<double>(widen(grid[z * a.in_z + y * a.in_y + x])) : 0.0;
 }
-// Whether a tap so far along an axis may meet a frozen point, or leave the grid past a constant side, by itself; others' taps are 0.
+// The odd sides of an axis that a point is so near that a tap towards them may meet a frozen point, or leave the grid past a constant side. Taps towards
+// no such side add nothing.
 template <int LOW, int HIGH, int SIDE_LOW, int SIDE_HIGH>
-__device__ __forceinline__ bool meets(long long i, int n, int offset) {
+__device__ __forceinline__ int near(long long i, int n) {
     constexpr bool ODD_LOW = SIDE_LOW == FIXED || SIDE_LOW == CONSTANT,
                    ODD_HIGH = SIDE_HIGH == FIXED || SIDE_HIGH == CONSTANT;
-    return (ODD_LOW && offset < 0 && i < 2 * LOW) || (ODD_HIGH && offset > 0 && i >= n - 2 * HIGH);
+    return (ODD_LOW && i < 2 * LOW) + 2 * (ODD_HIGH && i >= n - 2 * HIGH);
 }
 __device__ __forceinline__ REAL source_at(const source_arguments &a, const STORE *grid, long long z, long long y,
                                           long long x) {
     if (z < 0 || y < 0 || x < 0 || frozen(a, z, y, x)) return REAL(0);
     double sum = 0.0;
+    const int sides = near<Z_LOW, Z_HIGH, Z_SIDE_LOW, Z_SIDE_HIGH>(z, a.n[0]) +
+                      4 * near<Y_LOW, Y_HIGH, Y_SIDE_LOW, Y_SIDE_HIGH>(y, a.n[1]) +
+                      16 * near<X_LOW, X_HIGH, X_SIDE_LOW, X_SIDE_HIGH>(x, a.n[2]);
     for (int k = 0; k < a.ntaps; k++) {
+        if (!(a.taps[k].towards & sides)) continue;
         const source_tap o = a.taps[k];
-        if (meets<Z_LOW, Z_HIGH, Z_SIDE_LOW, Z_SIDE_HIGH>(z, a.n[0], o.z) ||
-            meets<Y_LOW, Y_HIGH, Y_SIDE_LOW, Y_SIDE_HIGH>(y, a.n[1], o.y) ||
-            meets<X_LOW, X_HIGH, X_SIDE_LOW, X_SIDE_HIGH>(x, a.n[2], o.x))
-            sum += o.weight * boundary_at(a, grid, z + o.z, y + o.y, x + o.x);
+        sum += o.weight * boundary_at(a, grid, z + o.z, y + o.y, x + o.x);
     }
     return static_cast<REAL>(sum);
 }

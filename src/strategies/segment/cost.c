@@ -168,13 +168,13 @@ static void add_sources(const stn_task *task, const stn_machine *machine, const 
     e->launches += launches * (odd + 2), e->seconds += launches * (odd + 2) * machine->launch_seconds;
 }
 
-/* A solid's: planes that are convolved, of which each takes of a pass along their rows or columns as much as it is of the grid; those made by steps;
- * and one more pass, which adds: twice its own bytes go through the second-level cache. Reckoned in bench/results/2026-11-23-segment-forms.md, not timed. */
-#define UNTIMED 2
-#define ADDS 0.53 /* of the copy bandwidth */
-#define STEP                                                                                                           \
-    3e-12 /* seconds a point and power: 96 x 96 points for 64 x 64, read and written twice at 16 a cycle of a multiprocessor */
-#define CHAIN 2.5e-5 /* of a block's 16 steps, each of which waits for the one before */
+/* A solid's: planes that are convolved, of which each takes of a pass along their rows or columns as much as it is of the grid; those made by steps, by the
+ * point and power, and one launch's chain; one more pass, which adds; and what sides' values take. Measured in bench/results/2026-11-23-segment-forms.md,
+ * but that adding has become faster since. */
+#define ADDS 0.284 /* of the copy bandwidth */
+#define STEP 8.5e-12
+#define CHAIN 3.6e-5
+#define VALUES 8e-11 /* seconds a point of all planes */
 static void add_planes(const stn_task *task, const stn_machine *machine, const segment_shape *shape, stn_estimate *e) {
     const double points = (double)stn_task_points(task), bytes = 2 * (double)stn_dtype_size(task->dtype) * points;
     double seconds = bytes / (ADDS * machine->copy_bandwidth), flops = 0;
@@ -189,10 +189,11 @@ static void add_planes(const stn_task *task, const stn_machine *machine, const s
             flops += plane * convolved * each, launches++;
         }
         if (stepped) seconds += fmax(CHAIN, STEP * plane * points * stepped), launches++;
+        if (shape->terms[across]) seconds += VALUES * plane * points;
     }
     seconds += launches * machine->launch_seconds;
     e->launches += shape->launches * launches, e->bytes += shape->launches * bytes;
-    e->flops += shape->launches * flops, e->seconds += UNTIMED * shape->launches * seconds;
+    e->flops += shape->launches * flops, e->seconds += shape->launches * seconds;
 }
 
 void segment_cost(const stn_task *task, const stn_machine *machine, const segment_shape *shape, stn_estimate *e) {

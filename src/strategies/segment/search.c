@@ -71,6 +71,7 @@ static bool find_terms(search *s, uint64_t fused) {
     segment_terms found[3] = {{0}};
     const bool alike = segment_same_weights(&s->axes[0], &s->axes[1]) && segment_same_weights(&s->axes[0], &s->axes[2]);
     int known = -1;
+    if (segment_solid_shared(s->task, 2 * SLICES) > s->machine->shared_per_block) return false;
     memset(s->terms, 0, sizeof s->terms), memset(s->stepped, 0, sizeof s->stepped);
     for (int across = 0; across < 3; across++) {
         if (!segment_solid_across(s->axes, across)) continue;

@@ -10,7 +10,10 @@
 #include "context/context.h"
 #include "strategies/segment/tables.h"
 
-enum { ROWS = 4, EACH = 4, TILE_X = 64, CHUNK = 4 }; /* of segment_solid.cu */
+enum { ROWS = 4, EACH = 4, TILE_X = 64, STAGES = 3, LARGEST = 4 }; /* of segment_solid.cu */
+enum {
+    GROUP = 128
+}; /* points along y and z of tiles that come one after the other: 14 terms of their parts of planes are 16 MB of rows of 512 in f64 */
 enum { ALONG_COLUMNS, ALONG_ROWS };
 /* So many times what is asked for may sums of terms be off by. */
 #define OFF 30
@@ -25,7 +28,7 @@ typedef struct solid_header {
     const void *plane[3];
     solid_side side[3][2];
     int32_t rows[3], pitch[3], n[3], width[3], terms[3];
-    uint32_t tiles_x, tiles_y, tiles_z;
+    uint32_t tiles_x, tiles_y, tiles_z, group_y, group_z, unused;
 } solid_header;
 
 static size_t real_size(const stn_task *task) { return task->dtype == STN_F64 ? sizeof(double) : sizeof(float); }
@@ -244,11 +247,11 @@ static size_t plane_bytes(const stn_task *task, const segment_axis *axes, int ac
         2 * task->batch * terms * planes.rows[across] * planes.pitch[across] * (int64_t)real_size(task), 256);
 }
 
-/* Two stages of so many terms: at most the part of a plane across z, and a number for each slice. */
-static size_t shared_of(const stn_task *task, const segment_shape *shape) {
-    const size_t across_z = EACH * ROWS * TILE_X + EACH * (size_t)shape->slices,
-                 across_y = EACH * (size_t)shape->slices * TILE_X + EACH * ROWS;
-    return 2 * CHUNK * (across_z > across_y ? across_z : across_y) * real_size(task);
+/* Three stages of so many terms: at most the part of a plane across z or y, and a number for each slice or row. */
+size_t segment_solid_shared(const stn_task *task, int slices) {
+    const size_t rows = EACH * ROWS, deep = EACH * (size_t)slices, most = rows > deep ? rows : deep,
+                 least = rows + deep - most;
+    return STAGES * LARGEST * (most * TILE_X + least) * real_size(task);
 }
 
 static stn_status make_add(stn_plan *plan, const segment_shape *shape, stn_kernel **kernel, stn_error *error) {
@@ -258,7 +261,8 @@ static stn_status make_add(stn_plan *plan, const segment_shape *shape, stn_kerne
     stn_params_int(&params, "SOLID_ROWS", ROWS);
     stn_params_int(&params, "SOLID_SLICES", shape->slices);
     stn_params_int(&params, "EXPECTED_HEADER", sizeof(solid_header));
-    STN_TRY(stn_kernel_make(plan->context, "segment_solid", &params, shared_of(&plan->task, shape), kernel, error));
+    STN_TRY(stn_kernel_make(plan->context, "segment_solid", &params, segment_solid_shared(&plan->task, shape->slices),
+                            kernel, error));
     stn_plan_list_kernel(plan, *kernel);
     return STN_OK;
 }
@@ -335,6 +339,8 @@ stn_status segment_solid_add(const stn_plan *plan, const segment_axis *axes, con
                       .tiles_x = (uint32_t)stn_div_up(task->n[2], TILE_X),
                       .tiles_y = (uint32_t)stn_div_up(task->n[1], EACH * ROWS),
                       .tiles_z = (uint32_t)stn_div_up(task->n[0], EACH * shape->slices)};
+    h.group_y = (uint32_t)stn_min(GROUP / (EACH * ROWS), h.tiles_y);
+    h.group_z = (uint32_t)stn_min(GROUP / (EACH * shape->slices), h.tiles_z);
     for (int across = 0; across < 3; across++) {
         const int terms = tables->terms[across].count;
         h.n[across] = (int32_t)task->n[across], h.width[across] = tables->width[across], h.terms[across] = terms;
@@ -349,9 +355,11 @@ stn_status segment_solid_add(const stn_plan *plan, const segment_axis *axes, con
                 h.side[across][side] =
                     (solid_side){table + tables->depth[across][side], table + tables->counts[across][side]};
     }
-    const stn_launch how = {.grid = {(unsigned)(h.tiles_x * h.tiles_y * h.tiles_z * task->batch), 1, 1},
+    const stn_launch how = {.grid = {(unsigned)(h.tiles_x * stn_round_up(h.tiles_y, h.group_y) *
+                                                stn_round_up(h.tiles_z, h.group_z) * task->batch),
+                                     1, 1},
                             .block = {32 * ROWS * shape->slices, 1, 1},
-                            .shared = shared_of(task, shape),
+                            .shared = segment_solid_shared(task, shape->slices),
                             .stream = l->stream};
     return stn_module_launch(kernels->add->module, &how, &h, error);
 }

@@ -14,7 +14,7 @@ enum { THREADS = 128 };
 /* As segment_source.cu declares them. */
 typedef struct source_tap {
     double weight;
-    int32_t z, y, x, unused;
+    int32_t z, y, x, towards;
 } source_tap;
 typedef struct source_header {
     const void *in;
@@ -165,8 +165,9 @@ stn_status segment_source_fill(const stn_task *task, const segment_axis *axes, c
                                const segment_source_tables *tables, unsigned char *to, stn_error *error) {
     for (size_t i = 0; i < task->ntaps; i++) {
         const stn_tap *tap = &task->taps[i];
-        const source_tap own = {tap->weight, (int32_t)tap->offset[0], (int32_t)tap->offset[1], (int32_t)tap->offset[2],
-                                0};
+        source_tap own = {tap->weight, (int32_t)tap->offset[0], (int32_t)tap->offset[1], (int32_t)tap->offset[2], 0};
+        for (int axis = 0; axis < 3; axis++)
+            own.towards |= (tap->offset[axis] < 0) << 2 * axis | (tap->offset[axis] > 0) << (2 * axis + 1);
         memcpy(to + tables->taps + i * sizeof own, &own, sizeof own);
     }
     if (task->rank == 3) return segment_solid_fill(task, axes, &tables->solid, to, error);
