@@ -18,14 +18,14 @@ constexpr int PARTS = 4, EACH = SPAN / PARTS, THREADS = SPAN * PARTS;  // thread
 static_assert(TILE > 0 && TILE % 32 == 0 && SPAN % 32 == 0, "warps write whole rows, and take whole parts");
 
 struct steps_arguments {
-    const REAL *source;
-    REAL *out;                // of the first power
+    const REAL *source[3];    // of sides across one axis, or more that are alike
+    REAL *out[3];             // of the first power
     long long ny, nx, pitch;  // of a plane
     long long source_next, next,
         planes;           // from plane to plane; from one power's plane to the next one's; from those of one source on
     double weight[2][4];  // along y, along x: of offset 0, 1, ..
-    int power[MOST], count;  // rising
-    unsigned tiles_y, tiles_x;
+    int power[MOST], count;                    // rising
+    unsigned tiles_y, tiles_x, sources, rest;  // sources: of one axis
 };
 
 static_assert(is_twin(sizeof(steps_arguments)), "steps_header of segment/steps.c");
@@ -60,8 +60,9 @@ extern "C" __global__ void __launch_bounds__(THREADS) segment_steps(const steps_
     unsigned tile = blockIdx.x;
     const long long x0 = static_cast<long long>(tile % a.tiles_x) * TILE - HALO;
     tile /= a.tiles_x;
-    const long long y0 = static_cast<long long>(tile % a.tiles_y) * TILE - HALO, plane = tile / a.tiles_y;
-    const REAL *const source = a.source + plane * a.source_next;
+    const long long y0 = static_cast<long long>(tile % a.tiles_y) * TILE - HALO, plane = tile / a.tiles_y % a.sources;
+    const unsigned axis = tile / a.tiles_y / a.sources;
+    const REAL *const source = a.source[axis] + plane * a.source_next;
     const folded column = extend_by<X_SIDE_LOW, X_SIDE_HIGH>(x0 + t, a.nx);
 #pragma unroll 4
     for (int i = part; i < SPAN; i += PARTS) {
@@ -77,7 +78,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) segment_steps(const steps_
     for (int o = 0; o <= X_LOW; o++) along_x[o] = static_cast<REAL>(a.weight[1][o]);
     __syncthreads();
     int taken = 0;
-    REAL *out = a.out + plane * a.planes;
+    REAL *out = a.out[axis] + plane * a.planes;
 #pragma unroll 1
     for (int j = 0; j < a.count; j++, out -= a.next) {
 #pragma unroll 1

@@ -298,19 +298,41 @@ static stn_grid_layout layout_of(const int64_t stride[3], int64_t batch) {
     return (stn_grid_layout){{stride[0], stride[1], stride[2]}, batch};
 }
 
-/* All planes across an axis: by steps, and by passes along their columns and then along their rows. */
+/* Where an axis's planes lie: source, those of what its sides add; all, those of its terms. */
+typedef struct own_planes {
+    const unsigned char *source;
+    unsigned char *all;
+} own_planes;
+
+static stn_status take_steps(const stn_task *task, const segment_axis *axes, const segment_solid_kernels *kernels,
+                             const segment_solid_tables *tables, const own_planes planes[3], void *stream,
+                             stn_error *error) {
+    const segment_planes lie = segment_planes_of(task, axes, 3);
+    segment_axis along[3][2];
+    segment_steps_job jobs[3];
+    int count = 0;
+    for (int across = 0; across < 3; across++) {
+        for (int stage = 0; stage < 2; stage++) along[across][stage] = along_of(axes, across, stage);
+        if (tables->stepped[across])
+            jobs[count++] = (segment_steps_job){kernels->steps[across],
+                                                &along[across][ALONG_ROWS],
+                                                &along[across][ALONG_COLUMNS],
+                                                &tables->terms[across],
+                                                across,
+                                                tables->stepped[across],
+                                                planes[across].source,
+                                                planes[across].all};
+    }
+    return segment_steps_launch(task, &lie, jobs, count, stream, error);
+}
+
+/* The other planes across an axis, by passes along their columns and then along their rows. */
 static stn_status convolve(const stn_plan *plan, const segment_axis *axes, const segment_shape *shape,
                            const segment_solid_kernels *kernels, const segment_solid_tables *tables, int across,
                            const unsigned char *table, const unsigned char *source, unsigned char *turned,
                            unsigned char *planes, void *stream, stn_error *error) {
     segment_shape own = *shape;
     own.passes = 2;
-    if (tables->stepped[across]) {
-        const segment_planes lie = segment_planes_of(&plan->task, axes, 3);
-        const segment_axis rows = along_of(axes, across, ALONG_ROWS), columns = along_of(axes, across, ALONG_COLUMNS);
-        STN_TRY(segment_steps_launch(&plan->task, kernels->steps[across], &rows, &columns, &lie, across,
-                                     &tables->terms[across], tables->stepped[across], source, planes, stream, error));
-    }
     for (int stage = 0; stage < 2 && convolved_of(tables, across); stage++) {
         const stn_task task = plane_task(&plan->task, axes, tables, across, stage);
         const stn_grid_layout from = layout_of(task.in_stride, task.in_batch_stride),
@@ -341,15 +363,20 @@ stn_status segment_solid_add(const stn_plan *plan, const segment_axis *axes, con
                       .tiles_z = (uint32_t)stn_div_up(task->n[0], EACH * shape->slices)};
     h.group_y = (uint32_t)stn_min(GROUP / (EACH * ROWS), h.tiles_y);
     h.group_z = (uint32_t)stn_min(GROUP / (EACH * shape->slices), h.tiles_z);
+    own_planes own[3] = {{0}};
+    for (int across = 0; across < 3; across++) {
+        own[across] = (own_planes){source + lie.first[across] * task->batch * (int64_t)real_size(task), at};
+        at += tables->terms[across].count ? plane_bytes(task, axes, across, tables->terms[across].count) : 0;
+    }
+    STN_TRY(take_steps(task, axes, kernels, tables, own, l->stream, error));
     for (int across = 0; across < 3; across++) {
         const int terms = tables->terms[across].count;
         h.n[across] = (int32_t)task->n[across], h.width[across] = tables->width[across], h.terms[across] = terms;
         h.rows[across] = (int32_t)lie.rows[across], h.pitch[across] = (int32_t)lie.pitch[across];
         if (!terms) continue;
-        STN_TRY(convolve(plan, axes, shape, kernels, tables, across, table,
-                         source + lie.first[across] * task->batch * (int64_t)real_size(task), planes, at, l->stream,
-                         error));
-        h.plane[across] = at, at += plane_bytes(task, axes, across, terms);
+        STN_TRY(convolve(plan, axes, shape, kernels, tables, across, table, own[across].source, planes, own[across].all,
+                         l->stream, error));
+        h.plane[across] = own[across].all;
         for (int side = 0; side < 2; side++)
             if (segment_side_is_odd(segment_axis_of(axes, across), side))
                 h.side[across][side] =

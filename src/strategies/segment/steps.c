@@ -1,6 +1,8 @@
 /* See steps.h. */
 #include "strategies/segment/steps.h"
 
+#include <string.h>
+
 #include "base/arith.h"
 #include "base/error.h"
 #include "context/context.h"
@@ -12,12 +14,12 @@ enum { HALO = 16, SPAN = 96, PARTS = 4, TILE = SPAN - 2 * HALO, MOST_REACH = 3 }
 enum { LEAST = 4 }; /* powers that are worth a second launch */
 
 typedef struct steps_header {
-    const void *source;
-    void *out;
+    const void *source[3];
+    void *out[3];
     int64_t ny, nx, pitch, source_next, next, planes;
     double weight[2][4];
     int32_t power[HALO + 1], count;
-    uint32_t tiles_y, tiles_x;
+    uint32_t tiles_y, tiles_x, sources, rest;
 } steps_header;
 
 static size_t real_size(const stn_task *task) { return task->dtype == STN_F64 ? sizeof(double) : sizeof(float); }
@@ -63,34 +65,61 @@ stn_status segment_steps_get(stn_plan *plan, const segment_axis *rows, const seg
     return STN_OK;
 }
 
-stn_status segment_steps_launch(const stn_task *task, const stn_kernel *kernel, const segment_axis *rows,
-                                const segment_axis *columns, const segment_planes *planes, int across,
-                                const segment_terms *terms, int count, const unsigned char *source, unsigned char *out,
-                                void *stream, stn_error *error) {
-    const int64_t plane = planes->rows[across] * planes->pitch[across], size = (int64_t)real_size(task);
-    const segment_axis *const along[2] = {rows, columns};
-    steps_header h = {.source = source,
-                      .ny = rows->n,
-                      .nx = columns->n,
-                      .pitch = planes->pitch[across],
+/* All but its planes and powers. */
+static steps_header header_of(const stn_task *task, const segment_planes *planes, const segment_steps_job *job) {
+    const int64_t plane = planes->rows[job->across] * planes->pitch[job->across];
+    const segment_axis *const along[2] = {job->rows, job->columns};
+    steps_header h = {.ny = job->rows->n,
+                      .nx = job->columns->n,
+                      .pitch = planes->pitch[job->across],
                       .source_next = plane,
                       .next = plane,
-                      .planes = terms->count * plane,
-                      .tiles_y = (uint32_t)stn_div_up(rows->n, TILE),
-                      .tiles_x = (uint32_t)stn_div_up(columns->n, TILE)};
+                      .planes = job->terms->count * plane,
+                      .tiles_y = (uint32_t)stn_div_up(job->rows->n, TILE),
+                      .tiles_x = (uint32_t)stn_div_up(job->columns->n, TILE),
+                      .sources = (uint32_t)(2 * task->batch)};
     for (int k = 0; k < 2; k++)
         for (int o = 0; o <= along[k]->low; o++) h.weight[k][o] = (double)along[k]->weight[along[k]->low + o];
-    const stn_launch how = {.grid = {(unsigned)(2 * task->batch * h.tiles_y * h.tiles_x), 1, 1},
+    return h;
+}
+
+static bool are_alike(const stn_task *task, const segment_planes *planes, const segment_steps_job *a,
+                      const segment_steps_job *b) {
+    const steps_header own = header_of(task, planes, a), other = header_of(task, planes, b);
+    return a->kernel == b->kernel && a->count == b->count && a->terms->count == b->terms->count &&
+           !memcmp(a->terms->power, b->terms->power, (size_t)a->terms->count * sizeof *a->terms->power) &&
+           !memcmp(&own, &other, sizeof own);
+}
+
+/* Jobs that are alike. */
+static stn_status launch_alike(const stn_task *task, const segment_planes *planes, const segment_steps_job *jobs,
+                               int many, void *stream, stn_error *error) {
+    const segment_steps_job *job = &jobs[0];
+    steps_header h = header_of(task, planes, job);
+    const int64_t plane = h.next * (int64_t)real_size(task);
+    const stn_launch how = {.grid = {(unsigned)many * h.sources * h.tiles_y * h.tiles_x, 1, 1},
                             .block = {PARTS * SPAN, 1, 1},
                             .shared = segment_steps_shared(task),
                             .stream = stream};
-    for (int first = 0; first < count; first += h.count) {
-        const int64_t before = first ? power_of(terms, first - 1) : 0;
-        h.count = of_one_launch(rows, columns, terms, first, count);
-        for (int j = 0; j < h.count; j++) h.power[j] = (int32_t)(power_of(terms, first + j) - before);
-        h.out = out + (terms->count - 1 - first) * plane * size;
-        if (first) h.source = out + (terms->count - first) * plane * size, h.source_next = h.planes;
-        STN_TRY(stn_module_launch(kernel->module, &how, &h, error));
+    for (int first = 0; first < job->count; first += h.count) {
+        const int64_t before = first ? power_of(job->terms, first - 1) : 0;
+        h.count = of_one_launch(job->rows, job->columns, job->terms, first, job->count);
+        for (int j = 0; j < h.count; j++) h.power[j] = (int32_t)(power_of(job->terms, first + j) - before);
+        for (int i = 0; i < many; i++) {
+            h.out[i] = jobs[i].out + (job->terms->count - 1 - first) * plane;
+            h.source[i] = first ? jobs[i].out + (job->terms->count - first) * plane : jobs[i].source;
+        }
+        if (first) h.source_next = h.planes;
+        STN_TRY(stn_module_launch(job->kernel->module, &how, &h, error));
+    }
+    return STN_OK;
+}
+
+stn_status segment_steps_launch(const stn_task *task, const segment_planes *planes, const segment_steps_job *jobs,
+                                int count, void *stream, stn_error *error) {
+    for (int first = 0, many; first < count; first += many) {
+        for (many = 1; first + many < count && are_alike(task, planes, &jobs[first], &jobs[first + many]);) many++;
+        STN_TRY(launch_alike(task, planes, &jobs[first], many, stream, error));
     }
     return STN_OK;
 }
