@@ -17,7 +17,7 @@
 #include "device/element.cuh"
 #include "device/twins.cuh"
 
-constexpr int EACH = 4, WIDE = 2, STAGES = 3, LARGEST = 4;  // LARGEST: terms of a chunk of the largest parts of planes
+constexpr int EACH = 4, WIDE = 2, DEEP = 3, LARGEST = 4;  // LARGEST: terms of a chunk of the largest parts of planes
 constexpr int TILE_X = 32 * WIDE, TILE_Y = EACH * SOLID_ROWS, TILE_Z = EACH * SOLID_SLICES;
 constexpr int THREADS = 32 * SOLID_ROWS * SOLID_SLICES;
 constexpr int tile_of(int axis) { return axis == 0 ? TILE_Z : axis == 1 ? TILE_Y : TILE_X; }
@@ -44,7 +44,7 @@ struct solid_arguments {
 };
 
 static_assert(is_twin(sizeof(solid_arguments)), "solid_header of segment/solid.c");
-static_assert(is_given(STAGES * STAGE * sizeof(REAL)), "shared_of of segment/solid.c");
+static_assert(is_given(DEEP * STAGE * sizeof(REAL)), "shared_of of segment/solid.c");
 
 struct tile {
     int first[3];
@@ -191,11 +191,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, 512 / THREADS) segment_sol
     fetch(a, t, next, stages + STAGE);
     each_point(a, t, z, y, x, sum, [](const STORE *from, REAL &value) { value = widen(*from); });
 #pragma unroll 1
-    for (int stage = 0; now.across < 3; stage = (stage + 1) % STAGES) {
+    for (int stage = 0; now.across < 3; stage = (stage + 1) % DEEP) {
         const chunk then = after(a, t, next);
         copy_async_wait<1>();
         __syncthreads();  // the chunk is there, and the one before has been added by all
-        fetch(a, t, then, stages + (stage + 2) % STAGES * STAGE);
+        fetch(a, t, then, stages + (stage + 2) % DEEP * STAGE);
         const REAL *const own = stages + stage * STAGE;
         if (now.across == 0)
             add_from<0>(own, now, z, y, x, sum);
