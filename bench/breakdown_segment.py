@@ -18,6 +18,7 @@ from breakdown import TEMPLATES, edit
 
 KERNEL = "segment/segment_product.cu"
 TORUS = "segment/product.cuh"
+DENSE = "segment/dense.cuh"
 STEPS = "6"
 LENGTH = "840"  # the fastest product at so few steps
 
@@ -93,7 +94,7 @@ def without_diagonals(folder):
 
 
 def without_padding(folder):
-    edit(folder, TORUS, r"PITCH = 8 \* BLOCKS_2 \+ 4, SLICE = 16 \* ROW_STRIPS \* PITCH \+ SLICE_GAP, ROOM = N3 \* SLICE;",
+    edit(folder, DENSE, r"PITCH = 8 \* BLOCKS_2 \+ 4, SLICE = 16 \* ROW_STRIPS \* PITCH \+ SLICE_GAP, ROOM = N3 \* SLICE;",
          "PITCH = 8 * BLOCKS_2, SLICE = 16 * PITCH, ROOM = N3 * (16 * (PITCH + 4) + SLICE_GAP);")
     edit(folder, TORUS, r", odd = lane / 4 % 2;", ", odd = 0;")
 
@@ -111,7 +112,7 @@ def without_second_layer(folder):
 
 
 def without_swizzle(folder):
-    edit(folder, TORUS, r"^(    tile y\[BLOCKS_N\] = \{\};)", lambda match: MOVES + match.group(1))
+    edit(folder, DENSE, r"^(    tile y\[BLOCKS_N\] = \{\};)", lambda match: MOVES + match.group(1))
 
 
 def without_squeezing(folder):
