@@ -171,7 +171,7 @@ static void add_sources(const stn_task *task, const stn_machine *machine, const 
 /* A solid's: planes that are convolved, of which each takes of a pass along their rows or columns as much as it is of the grid; those made by steps, by the
  * point and power, and one launch's chain; one more pass, which adds; and what sides' values take. Measured in bench/results/2026-11-23-segment-forms.md,
  * but that adding has become faster since. */
-#define ADDS 0.284 /* of the copy bandwidth */
+#define ADDS 0.42 /* of the copy bandwidth */
 #define STEP 8.5e-12
 #define CHAIN 3.6e-5
 #define VALUES 8e-11 /* seconds a point of all planes */
