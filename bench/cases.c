@@ -83,6 +83,7 @@ const bench_case bench_cases[] = {
     SEGMENT("box-3d27p-separable", "gaussian-3d:sigma=1,truncate=1", CUBE(512),     1000, 38300, NULL, 0, "wrap"), /* 3.5 */
     SEGMENT("box-3d27p-reflect",   "gaussian-3d:sigma=1,truncate=1", CUBE(512),     1000, 38300, NULL, 0, "reflect"),
     SEGMENT("box-3d27p-constant",  "gaussian-3d:sigma=1,truncate=1", CUBE(512),     1000, 23900, NULL, 0, "constant=0.5"),
+    {"segment", "box-3d27p-fixed", "gaussian-3d:sigma=1,truncate=1", NULL, CUBE(512), 1000, BAR_GSTENCILS, 23900, 1.7 * 23900, NULL, 0, "fixed", 0},
     SPECTRAL("heat-2d-4",          "heat-2d",    SQUARE(10240),      4,    "wrap",           2.3), /* any T: nothing dies away */
     SPECTRAL("heat-2d",            "heat-2d",    SQUARE(10240),      1000, "wrap",           2.3),
     SPECTRAL("heat-2d-large-4",    "heat-2d",    SQUARE(16384),      4,    "wrap",           5.5),
