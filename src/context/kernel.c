@@ -365,7 +365,8 @@ stn_status stn_kernel_make(stn_context *context, const char *name, stn_text *par
     STN_TRY(stn_text_take(params, &text, error));
     stn_status status = stn_kernel_get(context, name, text, &found, error);
     stn_text_free(text);
-    if (status == STN_OK && found->module && shared) status = stn_module_allow_shared(found->module, shared, error);
+    if (status == STN_OK && found && found->module && shared)
+        status = stn_module_allow_shared(found->module, shared, error);
     if (status == STN_OK) *kernel = found;
     return status;
 }

@@ -189,6 +189,7 @@ void stn_plan_unprepare(stn_plan *plan) {
 /* All kernels that are missing are compiled at once. What a plan uses inside comes with it. */
 static stn_status prepare_row(stn_plan *plan, const stn_ranked *row, size_t place, stn_error *error) {
     stn_gather *gather = plan->machine.is_device && !plan->inner ? stn_gather_begin(plan->context) : NULL;
+    const stn_ahead *before = plan->ahead;
     stn_plan_take(plan, row);
     stn_status status = plan->strategy->prepare(plan, error);
     if (stn_gather_end(gather)) {
@@ -197,7 +198,7 @@ static stn_status prepare_row(stn_plan *plan, const stn_ranked *row, size_t plac
                      ? STN_OK
                      : stn_plan_prepare_gathered(plan, gather, error);
     }
-    if (!plan->ahead) stn_gather_free(gather); /* else it is that one's */
+    if (plan->ahead == before) stn_gather_free(gather); /* else it is that one's */
     return status;
 }
 

@@ -83,12 +83,16 @@ static steps_header header_of(const stn_task *task, const segment_planes *planes
     return h;
 }
 
-static bool are_alike(const stn_task *task, const segment_planes *planes, const segment_steps_job *a,
-                      const segment_steps_job *b) {
-    const steps_header own = header_of(task, planes, a), other = header_of(task, planes, b);
+/* Axes of as many points with the same weights: what else a header has follows from them and the planes' pitch. */
+static bool are_same(const segment_axis *a, const segment_axis *b) {
+    return a->n == b->n && segment_same_weights(a, b);
+}
+
+static bool are_alike(const segment_planes *planes, const segment_steps_job *a, const segment_steps_job *b) {
     return a->kernel == b->kernel && a->count == b->count && a->terms->count == b->terms->count &&
            !memcmp(a->terms->power, b->terms->power, (size_t)a->terms->count * sizeof *a->terms->power) &&
-           !memcmp(&own, &other, sizeof own);
+           planes->pitch[a->across] == planes->pitch[b->across] && planes->rows[a->across] == planes->rows[b->across] &&
+           are_same(a->rows, b->rows) && are_same(a->columns, b->columns);
 }
 
 /* Jobs that are alike. */
@@ -118,7 +122,7 @@ static stn_status launch_alike(const stn_task *task, const segment_planes *plane
 stn_status segment_steps_launch(const stn_task *task, const segment_planes *planes, const segment_steps_job *jobs,
                                 int count, void *stream, stn_error *error) {
     for (int first = 0, many; first < count; first += many) {
-        for (many = 1; first + many < count && are_alike(task, planes, &jobs[first], &jobs[first + many]);) many++;
+        for (many = 1; first + many < count && are_alike(planes, &jobs[first], &jobs[first + many]);) many++;
         STN_TRY(launch_alike(task, planes, &jobs[first], many, stream, error));
     }
     return STN_OK;

@@ -262,7 +262,7 @@ stn_status segment_depths_make(const segment_axis *deep, int side, uint64_t step
     const int64_t period = segment_period(&a), modes = period / 2 + 1;
     const long double half_turn = acosl(-1.0L);
     double *basis = calloc((size_t)modes * (size_t)width, sizeof *basis);
-    long double *rests = malloc((size_t)modes * sizeof *rests);
+    long double *rests = calloc((size_t)modes, sizeof *rests);
     stn_status status = basis && rests
                             ? fill_basis(&a, period, width, basis, error)
                             : stn_fail_memory(error, "a side's table", (size_t)modes * (size_t)width * sizeof *basis);

@@ -117,7 +117,7 @@ static bool take_largest(double *columns, int samples, const uint32_t *power, in
         if (most < tail) return true;
         if (terms->count == SEGMENT_TERMS) return false;
         terms->power[terms->count++] = power[best];
-        double own[SAMPLES];
+        double own[SAMPLES] = {0};
         const double norm = sqrt(dot(columns + best * samples, columns + best * samples, samples));
         for (int i = 0; i < samples; i++) own[i] = columns[best * samples + i] / norm;
         for (int j = 0; j < count; j++) {
@@ -145,7 +145,7 @@ bool segment_terms_find(const segment_axis *deep, const segment_axis *const alon
     const double growth = fmax(fabs(range[0]), fabs(range[1])) * fmax(fabs(terms->low), fabs(terms->high));
     if (pow(growth, (double)steps) > MOST_GROWTH) return false;
     const int samples = list_samples(terms, steps, sample), count = list_powers(steps, power);
-    double *columns = malloc((size_t)(samples * count) * sizeof *columns);
+    double *columns = calloc((size_t)SAMPLES * POWERS, sizeof *columns);
     for (int j = 0; j < count && columns; j++) {
         const double size = size_of(deep, power, count, j);
         for (int i = 0; i < samples; i++) columns[j * samples + i] = size * (double)power_of(sample[i], power[j]);
