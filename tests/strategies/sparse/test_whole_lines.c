@@ -59,7 +59,7 @@ static void wider(suite *s) {
     enum { WAYS = sizeof ways / sizeof *ways };
     int seen[WAYS] = {0};
     bool all = true;
-    for (int turn = 0; turn < (s->full ? 240 : 64); turn++) {
+    for (int turn = 0; turn < (s->full ? 240 : 40); turn++) {
         comparison c;
         const int way = (turn + turn / WAYS) % WAYS; /* each of them on all kinds of grids */
         seen[way] += check(s, ways[way], way + 1 < WAYS || turn % 2 ? 2 : 1, turn % 2, (dice){(uint64_t)(5200 + turn)},
@@ -72,7 +72,7 @@ static void wider(suite *s) {
 /* Without shared memory: lines and planes of both types, and f32 in two parts. */
 static void straight(suite *s) {
     int seen[3] = {0};
-    for (int turn = 0; turn < (s->full ? 150 : 60); turn++) {
+    for (int turn = 0; turn < (s->full ? 150 : 36); turn++) {
         comparison c;
         const int rank = turn % 3 ? 2 : 1;
         const char *words = rank == 2 && turn / 2 % 2 ? "straight from memory|walks of 4" : "straight from memory";
