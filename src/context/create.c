@@ -1,6 +1,5 @@
 /* The context's life: options, choice of device, and what all parts are made of. */
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/grown.h"
+#include "base/thread.h"
 #include "context/context.h"
 #include "context/kernel.h"
 
@@ -47,13 +47,8 @@ static void *warm(void *user) {
 }
 
 static void start_warming(stn_context *context, warming *w) {
-    sigset_t all, before;
     *w = (warming){.runs = false};
-    if (!stn_cache_is_empty(context->cache)) return;
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, &before); /* an application's handlers stay on its own threads */
-    w->runs = !pthread_create(&w->thread, NULL, warm, context);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    w->runs = stn_cache_is_empty(context->cache) && !stn_thread_start(&w->thread, warm, context);
 }
 
 static void end_warming(const warming *w) {

@@ -1,11 +1,11 @@
 /* What was gathered, compiled on several threads at once: plan/gather.h. */
 #include <math.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/thread.h"
 #include "context/compile_cost.h"
 #include "context/context.h"
 #include "context/gather.h"
@@ -113,14 +113,9 @@ static void *compile_ahead(void *gather) {
 
 stn_ahead *stn_gather_compile_ahead(stn_gather *gather) {
     stn_ahead *ahead = gather ? calloc(1, sizeof *ahead) : NULL;
-    sigset_t all, before;
     if (!ahead) return NULL;
     *ahead = (stn_ahead){.gather = gather, .owner = getpid()};
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, &before); /* an application's handlers stay on its own threads */
-    const bool runs = !pthread_create(&ahead->thread, NULL, compile_ahead, gather);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (runs) return ahead;
+    if (!stn_thread_start(&ahead->thread, compile_ahead, gather)) return ahead;
     free(ahead);
     return NULL;
 }

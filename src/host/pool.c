@@ -3,13 +3,13 @@
 
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "base/arith.h"
 #include "base/error.h"
+#include "base/thread.h"
 
 #define MOST_THREADS 4096
 #define PIECES_PER_THREAD 8 /* so that a thread that was held up does not hold up the loop */
@@ -81,17 +81,12 @@ int stn_pool_allowed(void) {
     return count > 0 ? (int)stn_min(count, MOST_THREADS) : 1;
 }
 
-/* Starts the workers with all signals blocked: an application's handlers stay on its own threads. */
 static stn_status start_workers(stn_pool *pool, stn_error *error) {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, &before);
     int failed = 0;
     while (pool->started < pool->threads - 1 && !failed) {
-        failed = pthread_create(&pool->workers[pool->started], NULL, work, pool);
+        failed = stn_thread_start(&pool->workers[pool->started], work, pool);
         if (!failed) pool->started++;
     }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (!failed) return STN_OK;
     return stn_fail(error, STN_ERROR_OUT_OF_MEMORY,
                     "the system refused to start host thread %d of %d: ask for fewer threads", pool->started + 2,

@@ -1,9 +1,9 @@
 /* The arms of an online plan come to be. Compiling takes long and concerns no device, so it is a thread's; loading modules, tables and memory
  * would end the capture of any stream, or wait for one, so an execution does that when it finds an arm compiled. */
-#include <signal.h>
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/thread.h"
 #include "context/context.h"
 #include "tune/compare.h"
 #include "tune/online_state.h"
@@ -76,12 +76,8 @@ static void *compile_all(void *user) {
 }
 
 void tune_online_start(stn_online *o) {
-    sigset_t all, before;
     atomic_store(&o->stop, false);
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, &before); /* an application's handlers stay on its own threads */
-    o->has_builder = !pthread_create(&o->builder, NULL, compile_all, o);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    o->has_builder = !stn_thread_start(&o->builder, compile_all, o);
     if (!o->has_builder) atomic_store(&o->stop, true);
 }
 

@@ -10,10 +10,9 @@
 #include "context/context.h"
 #include "strategies/segment/tables.h"
 
-enum { ROWS = 4, EACH = 4, TILE_X = 64, STAGES = 3, LARGEST = 4 }; /* of segment_solid.cu */
-enum {
-    GROUP = 128
-}; /* points along y and z of tiles that come one after the other: 14 terms of their parts of planes are 16 MB of rows of 512 in f64 */
+enum { ROWS = 4, EACH = 4, TILE_X = 64, DEEP = 3, LARGEST = 4 }; /* of segment_solid.cu */
+/* Points along y and z of tiles that come one after the other: 14 terms of their parts of planes are 16 MB of rows of 512 in f64. */
+enum { GROUP = 128 };
 enum { ALONG_COLUMNS, ALONG_ROWS };
 /* So many times what is asked for may sums of terms be off by. */
 #define OFF 30
@@ -251,7 +250,7 @@ static size_t plane_bytes(const stn_task *task, const segment_axis *axes, int ac
 size_t segment_solid_shared(const stn_task *task, int slices) {
     const size_t rows = EACH * ROWS, deep = EACH * (size_t)slices, most = rows > deep ? rows : deep,
                  least = rows + deep - most;
-    return STAGES * LARGEST * (most * TILE_X + least) * real_size(task);
+    return DEEP * LARGEST * (most * TILE_X + least) * real_size(task);
 }
 
 static stn_status make_add(stn_plan *plan, const segment_shape *shape, stn_kernel **kernel, stn_error *error) {
