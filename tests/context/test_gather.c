@@ -95,14 +95,21 @@ Test(gather, a_compile_that_nobody_waits_for_is_stopped) {
     cr_expect_not_null(get(0)->module, "whoever wants it later compiles it");
 }
 
-Test(gather, compiles_ahead_and_whoever_asks_waits_for_it) {
-    setenv("FAKE_NVRTC_WAIT", "100", 1);
-    stn_gather *gather = stn_gather_begin(context);
+/* Of two kernels; its thread has begun. */
+static stn_ahead *compile_two_ahead(stn_gather **gather) {
+    *gather = stn_gather_begin(context);
     get(0), get(1);
-    stn_gather_end(gather);
-    stn_ahead *ahead = stn_gather_compile_ahead(gather);
+    stn_gather_end(*gather);
+    stn_ahead *ahead = stn_gather_compile_ahead(*gather);
     cr_assert_not_null(ahead);
     usleep(20000);
+    return ahead;
+}
+
+Test(gather, compiles_ahead_and_whoever_asks_waits_for_it) {
+    setenv("FAKE_NVRTC_WAIT", "100", 1);
+    stn_gather *gather;
+    stn_ahead *ahead = compile_two_ahead(&gather);
     stn_gather *other = stn_gather_begin(context);
     cr_expect_null(get(0)->module, "whoever only lists does not wait");
     cr_expect_null(get(1)->module);
@@ -117,12 +124,8 @@ Test(gather, compiles_ahead_and_whoever_asks_waits_for_it) {
 
 Test(gather, what_is_compiled_ahead_is_given_back) {
     setenv("FAKE_NVRTC_WAIT", "20000", 1);
-    stn_gather *gather = stn_gather_begin(context);
-    get(0), get(1);
-    stn_gather_end(gather);
-    stn_ahead *ahead = stn_gather_compile_ahead(gather);
-    cr_assert_not_null(ahead);
-    usleep(20000);
+    stn_gather *gather;
+    stn_ahead *ahead = compile_two_ahead(&gather);
     stn_ahead_stop(ahead);
     cr_expect_eq(stand_ins_compiles(), 0, "it was stopped, not waited for");
     setenv("FAKE_NVRTC_WAIT", "1", 1);

@@ -48,17 +48,9 @@ stn_stencil *random_stencil(dice *d, int rank, taps_kind kind, int radius) {
     return stencil;
 }
 
-stn_stencil *product_stencil(dice *d, int rank, int radius) {
-    int low[3], size[3] = {1, 1, 1}, most = 1;
-    double factor[3][32];
-    for (int axis = 0; axis < rank; axis++) {
-        low[axis] = dice_int(d, 0, radius);
-        size[axis] = low[axis] + dice_int(d, low[axis] ? 0 : 1, radius) + 1;
-        double sum = 0;
-        for (int i = 0; i < size[axis]; i++) sum += fabs(factor[axis][i] = 0.1 + dice_real(d));
-        for (int i = 0; i < size[axis]; i++) factor[axis][i] /= sum;
-        most *= size[axis];
-    }
+stn_stencil *stencil_of_factors(int rank, const int low[3], const int size[3], double factor[3][MOST_FACTORS]) {
+    int most = 1;
+    for (int axis = 0; axis < rank; axis++) most *= size[axis];
     stn_tap *taps = calloc((size_t)most, sizeof *taps);
     for (int i = 0; i < most; i++) {
         int rest = i;
@@ -73,6 +65,19 @@ stn_stencil *product_stencil(dice *d, int rank, int radius) {
     stn_stencil_create(rank, (size_t)most, taps, &stencil, NULL);
     free(taps);
     return stencil;
+}
+
+stn_stencil *product_stencil(dice *d, int rank, int radius) {
+    int low[3], size[3];
+    double factor[3][MOST_FACTORS];
+    for (int axis = 0; axis < rank; axis++) {
+        low[axis] = dice_int(d, 0, radius);
+        size[axis] = low[axis] + dice_int(d, low[axis] ? 0 : 1, radius) + 1;
+        double sum = 0;
+        for (int i = 0; i < size[axis]; i++) sum += fabs(factor[axis][i] = 0.1 + dice_real(d));
+        for (int i = 0; i < size[axis]; i++) factor[axis][i] /= sum;
+    }
+    return stencil_of_factors(rank, low, size, factor);
 }
 
 double element(stn_dtype dtype, const void *data, int64_t i) {

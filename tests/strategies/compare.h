@@ -24,6 +24,9 @@ typedef enum taps_kind { TAPS_STAR, TAPS_BOX, TAPS_RANDOM } taps_kind;
 /* Random weights whose magnitudes sum to 1, so that many steps stay small. TAPS_RANDOM: one tap in three of the box, its
  * corners and centre not among them more often than others. */
 stn_stencil *random_stencil(dice *d, int rank, taps_kind kind, int radius);
+/* The product of a factor along each axis, which lies from -low on; the caller destroys it. NULL: there is no memory. */
+enum { MOST_FACTORS = 32 };
+stn_stencil *stencil_of_factors(int rank, const int low[3], const int size[3], double factor[3][MOST_FACTORS]);
 /* The same for a box of up to `radius` points to each side whose weights are products of one random factor an axis. */
 stn_stencil *product_stencil(dice *d, int rank, int radius);
 

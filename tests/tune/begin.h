@@ -1,50 +1,16 @@
-/* What tests of plans that begin with something else have in common: a problem on the emulator, and what the host makes of it. */
+/* What tests of plans that begin with something else have in common. */
 #ifndef STENTOR_TESTS_BEGIN_H
 #define STENTOR_TESTS_BEGIN_H
-#include <criterion/criterion.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "context/context.h"
-#include "plan/plan.h"
+#include "emulated.h"
 
 enum { N = 32, MOST = N * N * N };
 
-static stn_error error;
-#define OK(call) cr_assert_eq((call), STN_OK, "%s", error.message)
-
-static stn_context *context;
-static stn_stencil *stencil;
-static stn_problem problem;
 static double grid[MOST], want[MOST];
-static void *in, *out;
-static int warnings;
-
-static void count_warning(void *user, stn_log_level level, const char *message) {
-    (void)user, (void)message;
-    warnings += level >= STN_LOG_WARNING;
-}
 
 static size_t points(void) {
     size_t count = 1;
     for (int axis = 0; axis < 3 && problem.extent[axis]; axis++) count *= problem.extent[axis];
     return count;
-}
-
-/* The definition, by the host. */
-static void define(void) {
-    stn_context *host;
-    stn_plan *plan;
-    const stn_context_options options = {.device = STN_DEVICE_HOST, .cache_dir = ":memory:"};
-    const stn_dtype dtype = problem.dtype;
-    OK(stn_context_create(&options, &host, &error));
-    problem.dtype = STN_F64;
-    OK(stn_plan_create(host, &problem, NULL, &plan, &error));
-    OK(stn_plan_execute(plan, grid, want, NULL, &error));
-    stn_plan_destroy(plan);
-    stn_context_destroy(host);
-    problem.dtype = dtype;
 }
 
 /* With other sides on each axis: fixed, constant and folded ones, low and high. */
@@ -58,7 +24,7 @@ static void set_problem(const char *name, int rank, uint64_t steps, const char *
         problem.extent[axis] = axis == rank - 1 ? N : N - 3;
         OK(stn_boundary_parse(sides[axis], problem.boundary[axis], &error));
     }
-    define();
+    define(grid, want);
 }
 
 static const char *const fixed[] = {"fixed", "fixed", "fixed"};

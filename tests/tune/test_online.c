@@ -1,43 +1,14 @@
 /* ONLINE plans from end to end on the emulator, with their speed played: what they compute is right whatever runs when, they find the
  * candidate that is fastest, a wrong one never wins, and a captured stream freezes the choice. */
-#include <criterion/criterion.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include "context/context.h"
+#include "emulated.h"
 #include "tune/online.h"
 #include "tune/online_state.h"
 
 enum { N = 768, STEPS = 16 };
 
-static stn_error error;
-#define OK(call) cr_assert_eq((call), STN_OK, "%s", error.message)
-
-static stn_context *context;
-static stn_stencil *stencil;
-static stn_problem problem;
 static double grid[N], want[N];
-static void *in, *out;
-static unsigned warnings;
-
-static void count_warning(void *user, stn_log_level level, const char *message) {
-    (void)user, (void)message;
-    warnings += level >= STN_LOG_WARNING;
-}
-
-/* The definition, by the host. */
-static void define(void) {
-    stn_context *host;
-    stn_plan *plan;
-    const stn_context_options options = {.device = STN_DEVICE_HOST, .cache_dir = ":memory:"};
-    OK(stn_context_create(&options, &host, &error));
-    OK(stn_plan_create(host, &problem, NULL, &plan, &error));
-    OK(stn_plan_execute(plan, grid, want, NULL, &error));
-    stn_plan_destroy(plan);
-    stn_context_destroy(host);
-}
 
 static void start(void) {
     const stn_context_options options = {.device = STN_DEVICE_CUDA(0), .cache_dir = ":memory:", .log = count_warning};
@@ -48,7 +19,7 @@ static void start(void) {
     problem.extent[0] = N, problem.steps = STEPS;
     for (int side = 0; side < 2; side++) problem.boundary[0][side].kind = STN_FIXED;
     for (int i = 0; i < N; i++) grid[i] = sin(0.37 * i) + 0.01 * i;
-    define();
+    define(grid, want);
     OK(stn_memory_alloc(context, sizeof grid, &in, &error));
     OK(stn_memory_alloc(context, sizeof grid, &out, &error));
     OK(stn_memory_upload(context, in, grid, sizeof grid, &error));
@@ -228,7 +199,7 @@ Test(online, new_weights_are_those_of_all_candidates) {
     stn_stencil_destroy(stencil);
     OK(stn_stencil_parse("heat-1d:alpha=0.1", &stencil, &error));
     problem.stencil = stencil;
-    define();
+    define(grid, want);
     for (int i = 1; i < 60; i++) expect_right(plan, i);
     expect_best(plan);
     stn_plan_destroy(plan);

@@ -18,8 +18,8 @@ static inline stn_problem grid_of(const stn_stencil *stencil, int n0, int n1, in
 
 /* Even factors, of one sign each or not; radius 0: a factor of one tap. */
 static inline stn_stencil *even_product(dice *d, int rank, const int radius[3]) {
-    int size[3] = {1, 1, 1}, most = 1;
-    double factor[3][17];
+    int size[3];
+    double factor[3][MOST_FACTORS];
     for (int axis = 0; axis < rank; axis++) {
         double sum = 0;
         size[axis] = 2 * radius[axis] + 1;
@@ -29,21 +29,7 @@ static inline stn_stencil *even_product(dice *d, int rank, const int radius[3]) 
             sum += fabs(weight) * (k ? 2 : 1);
         }
         for (int i = 0; i < size[axis]; i++) factor[axis][i] /= sum;
-        most *= size[axis];
     }
-    stn_tap *taps = calloc((size_t)most, sizeof *taps);
-    for (int i = 0; i < most; i++) {
-        int rest = i;
-        taps[i].weight = 1;
-        for (int axis = rank - 1; axis >= 0; axis--) {
-            taps[i].offset[axis] = rest % size[axis] - radius[axis];
-            taps[i].weight *= factor[axis][rest % size[axis]];
-            rest /= size[axis];
-        }
-    }
-    stn_stencil *stencil = NULL;
-    stn_stencil_create(rank, (size_t)most, taps, &stencil, NULL);
-    free(taps);
-    return stencil;
+    return stencil_of_factors(rank, radius, size, factor);
 }
 #endif

@@ -1,0 +1,40 @@
+/* What tests of plans on the emulator have in common: a context, a problem, and what the host makes of it. */
+#ifndef STENTOR_TESTS_EMULATED_H
+#define STENTOR_TESTS_EMULATED_H
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "context/context.h"
+#include "plan/plan.h"
+
+static stn_error error;
+#define OK(call) cr_assert_eq((call), STN_OK, "%s", error.message)
+
+static stn_context *context;
+static stn_stencil *stencil;
+static stn_problem problem;
+static void *in, *out;
+static unsigned warnings;
+
+static void count_warning(void *user, stn_log_level level, const char *message) {
+    (void)user, (void)message;
+    warnings += level >= STN_LOG_WARNING;
+}
+
+/* The definition, by the host. */
+static void define(const double *from, double *to) {
+    stn_context *host;
+    stn_plan *plan;
+    const stn_context_options options = {.device = STN_DEVICE_HOST, .cache_dir = ":memory:"};
+    const stn_dtype dtype = problem.dtype;
+    OK(stn_context_create(&options, &host, &error));
+    problem.dtype = STN_F64;
+    OK(stn_plan_create(host, &problem, NULL, &plan, &error));
+    OK(stn_plan_execute(plan, from, to, NULL, &error));
+    stn_plan_destroy(plan);
+    stn_context_destroy(host);
+    problem.dtype = dtype;
+}
+#endif
