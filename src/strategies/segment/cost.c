@@ -16,19 +16,18 @@
 /* What the kernels reach, fitted to bench/results/2026-11-22-segment.md: parts of the unit's rate, for segments of 256 (a guess, for none is
  * measured yet), 512, 1024, 2048 and 4096 points, along x and of columns, and of copy bandwidth. Short segments leave more blocks beside each
  * other; 4096 points along x are as 4000 steps of heat-1d took (0.99 ms: at 1000 steps they were faster); columns of 512
- * by bench/results/2026-11-23-estimates.md, and along x in f64 by 2026-11-23-regret-4.md. Longer ones are not measured but
- * reckoned: 8192 as 4096, with a tenth more of what is not arithmetic (64 shuffles a thread, a table as long as the segment); 16384 below
- * columns of 4096 points, which have one block a multiprocessor too. */
+ * by bench/results/2026-11-23-estimates.md, and along x in f64 by 2026-11-23-regret-4.md; all of f64, columns and what moves of the others once more
+ * by 2026-11-23-segment-waves.md. 16384 is not measured but reckoned, below columns of 4096 points, which have one block a multiprocessor too. */
 static const struct {
     stn_unit unit;
     double line[7], columns[5], line_memory, column_memory;
 } rates[] = {
     [STN_F64] =
-        {STN_UNIT_FMA_F64, {0.65, 0.69, 0.65, 0.57, 0.43, 0.39, 0.23}, {0, 0.56, 0.54, 0.465, 0.285}, 0.85, 0.55},
+        {STN_UNIT_FMA_F64, {0.68, 0.73, 0.68, 0.59, 0.43, 0.45, 0.25}, {0, 0.64, 0.57, 0.485, 0.30}, 0.92, 0.62},
     [STN_F32] =
-        {STN_UNIT_FMA_F32, {0.50, 0.58, 0.54, 0.51, 0.485, 0.44, 0.28}, {0, 0.33, 0.33, 0.29, 0.21}, 0.85, 0.45},
+        {STN_UNIT_FMA_F32, {0.50, 0.58, 0.54, 0.51, 0.485, 0.44, 0.28}, {0, 0.35, 0.35, 0.305, 0.22}, 0.90, 0.48},
     [STN_F16] =
-        {STN_UNIT_FMA_F32, {0.50, 0.58, 0.54, 0.51, 0.485, 0.44, 0.28}, {0, 0.33, 0.33, 0.29, 0.21}, 0.80, 0.40},
+        {STN_UNIT_FMA_F32, {0.50, 0.58, 0.54, 0.51, 0.485, 0.48, 0.28}, {0, 0.35, 0.35, 0.305, 0.22}, 0.83, 0.43},
 };
 /* Times longer takes a pair of which a segment reaches past a side, and such columns: each index is folded, by five instructions or so. Reckoned,
  * not measured; nothing where a line lies in a segment's middle (3.77 ms for 4.15, bench/results/2026-11-23-segment.md). Cosines: 64 shuffles and as many multiply-adds beside 1232 of these a thread, and twice the table; reckoned too. */
@@ -45,7 +44,9 @@ static const double chains[][7] = {[STN_F64] = {4.6e-6, 5e-6, 5e-6, 5.5e-6, 8e-6
                                    [STN_F16] = {2.9e-6, 3e-6, 3.5e-6, 3.6e-6, 5.3e-6, 6.6e-6, 11e-6}};
 #define BESIDE                                                                                                         \
     0.02 /* shows of the shorter of computing and moving: of two that move as long, the one that computes less */
-#define NARROW 0.88 /* long columns of rows of less than 64 bytes */
+#define NARROW                                                                                                         \
+    0.88 /* rows of less than 64 bytes, of long columns in f64, of all others: of 16 columns are as fast as f16 and f32 have them */
+#define NARROWEST 0.6 /* of 4 columns */
 
 stn_unit segment_unit(const stn_task *task, const segment_shape *shape, const segment_pass *pass) {
     return pass->first < 0 ? segment_product_unit(task->dtype, shape->fragment) : rates[task->dtype].unit;
@@ -67,19 +68,25 @@ static int size_index(int first) {
     return index;
 }
 
+static double part_of_narrow(const stn_task *task, const segment_shape *shape, const segment_pass *pass) {
+    if (task->dtype == STN_F64) return shape->pairs < 4 && pass->first >= 8 ? NARROW : 1;
+    return shape->pairs < 4 ? NARROWEST : shape->pairs < 8 ? NARROW : 1;
+}
+
 /* Of the unit's rate. Two segments make a pair: those at sides of one line lie in two pairs, or one with the next line's. */
 static double part_of_rate(const stn_task *task, const segment_shape *shape, const segment_pass *pass) {
     const double sides = pass->middle ? 0 : part_at_sides(task->n[pass->axis], pass);
     const int size = size_index(pass->first);
     if (pass->first < 0) return product_rates[task->dtype][shape->fragment] / (1 + SLOW_LINE * sides);
     if (pass->cosines)
-        return (along_x(pass) ? rates[task->dtype].line : rates[task->dtype].columns)[size] / (1 + SLOW_COSINES);
+        return (along_x(pass) ? rates[task->dtype].line[size]
+                              : rates[task->dtype].columns[size] * part_of_narrow(task, shape, pass)) /
+               (1 + SLOW_COSINES);
     if (along_x(pass)) {
         const bool odd = stn_div_up(task->n[2], pass->useful) % 2;
         return rates[task->dtype].line[size] / (1 + SLOW_LINE * fmin(1, (odd ? 1.5 : 2) * sides));
     }
-    const size_t row = 2 * (size_t)shape->pairs * stn_dtype_size(task->dtype);
-    return rates[task->dtype].columns[size] * (row < 64 && pass->first >= 8 ? NARROW : 1) / (1 + SLOW_COLUMN * sides);
+    return rates[task->dtype].columns[size] * part_of_narrow(task, shape, pass) / (1 + SLOW_COLUMN * sides);
 }
 
 static double flops_of_pair(const stn_task *task, const segment_shape *shape, const segment_pass *pass) {

@@ -86,13 +86,12 @@ stn_status segment_kernel_get(stn_plan *plan, const stn_task *task, const segmen
                                       : "segment_columns",
                             &params, kernel->shared, &kernel->kernel, error));
     stn_plan_list_kernel(plan, kernel->kernel);
-    int64_t resident = 1;
+    kernel->resident = 1;
     if (kernel->kernel->module)
-        resident = plan->machine.multiprocessors *
-                   stn_max(stn_module_occupancy(kernel->kernel->module, kernel->threads, kernel->shared), 1);
+        kernel->resident = plan->machine.multiprocessors *
+                           stn_max(stn_module_occupancy(kernel->kernel->module, kernel->threads, kernel->shared), 1);
     kernel->works = segment_works(task, shape, pass);
     kernel->tiles = segment_tiles(task, shape);
-    kernel->blocks = stn_min(kernel->works, resident);
     return STN_OK;
 }
 
@@ -261,7 +260,7 @@ stn_status segment_launch(const stn_task *task, const segment_kernel *kernel, co
         line_arguments(task, &sweeps[pass], tables, l, arguments);
     else
         columns_arguments(task, kernel, sweeps, pass, tables, l, arguments);
-    const stn_launch launch = {.grid = {(unsigned)kernel->blocks, 1, 1},
+    const stn_launch launch = {.grid = {(unsigned)segment_grid(task, kernel->works, kernel->resident), 1, 1},
                                .block = {(unsigned)kernel->threads, 1, 1},
                                .shared = kernel->shared,
                                .stream = l->stream};

@@ -17,9 +17,9 @@ typedef struct segment_kernel {
     stn_kernel *kernel;
     size_t shared;
     int threads;
-    int64_t blocks, works, tiles; /* that run at once; what they take one after the other; segment_tiles */
-    double past;                  /* of the last pass: segment_one_value's value, where there are no sources */
-    bool turned;                  /* either kind serves wherever segments begin */
+    int64_t resident, works, tiles; /* blocks that run at once; what they take; segment_tiles */
+    double past;                    /* of the last pass: segment_one_value's value, where there are no sources */
+    bool turned;                    /* either kind serves wherever segments begin */
 } segment_kernel;
 
 /* For a task of the plan's. `axis`: that of the pass. A kernel that is there, for other weights, is turned or not as before. powers: each place along

@@ -61,6 +61,13 @@ int64_t segment_works(const stn_task *task, const segment_shape *shape, const se
                          : lines / task->n[2] * segments * segment_tiles(task, shape);
 }
 
+/* Not only as many as run at once, each with its share of the works: of those that share a multiprocessor some get ahead, and in the end too few are left to
+ * hide each other's waits. Blocks of few works take each other's places; of one work alone nothing is fetched ahead
+ * (bench/results/2026-11-23-segment-waves.md). */
+int64_t segment_grid(const stn_task *task, int64_t works, int64_t resident) {
+    return stn_max(stn_min(works, resident), stn_div_up(works, task->dtype == STN_F64 ? 2 : 4));
+}
+
 /* Half the period of a line that goes on mirrored about its ends: cosines have it. Sides that add something are convolved along
  * others in segments as these, and for that they must have a whole period. */
 static bool is_line_of_cosines(const stn_task *task, const segment_axis *axis, int first) {

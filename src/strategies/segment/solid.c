@@ -341,7 +341,6 @@ static stn_status convolve(const stn_plan *plan, const segment_axis *axes, const
         segment_kernel kernel = kernels->along[across][stage]; /* of as many planes as there are now */
         own.pass[stage] = tables->sweep[across][stage].pass;
         kernel.works = segment_works(&task, &own, &own.pass[stage]);
-        kernel.blocks = stn_min(kernel.blocks, kernel.works);
         STN_TRY(segment_launch(&task, &kernel, &tables->sweep[across][stage], 0, table, &l, error));
     }
     return STN_OK;

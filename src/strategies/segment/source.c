@@ -81,10 +81,10 @@ static stn_status make_face(stn_plan *plan, const segment_axis *along, const seg
     kernel->shared = segment_shared(task, shape, &line) - 2 * 256 * (size_t)pass->first * stn_dtype_size(task->dtype);
     STN_TRY(stn_kernel_make(plan->context, "segment_face", &params, kernel->shared, &kernel->kernel, error));
     stn_plan_list_kernel(plan, kernel->kernel);
-    kernel->blocks = 1;
+    kernel->resident = 1;
     if (kernel->kernel->module)
-        kernel->blocks = plan->machine.multiprocessors *
-                         stn_max(stn_module_occupancy(kernel->kernel->module, kernel->threads, kernel->shared), 1);
+        kernel->resident = plan->machine.multiprocessors *
+                           stn_max(stn_module_occupancy(kernel->kernel->module, kernel->threads, kernel->shared), 1);
     return STN_OK;
 }
 
@@ -248,7 +248,7 @@ static stn_status add_side(const stn_task *task, const segment_axis *axes, const
                      .lead = sweep->pass.lead,
                      .useful = sweep->pass.useful,
                      .width = tables->width[which]};
-    const stn_launch how = {.grid = {(unsigned)stn_min(h.all, kernel->blocks), 1, 1},
+    const stn_launch how = {.grid = {(unsigned)segment_grid(task, h.all, kernel->resident), 1, 1},
                             .block = {(unsigned)kernel->threads, 1, 1},
                             .shared = kernel->shared,
                             .stream = l->stream};
