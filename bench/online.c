@@ -12,9 +12,11 @@
 #include "tune/online_state.h"
 #include "tune/tuner.h"
 
-enum { UNITS = 1000, QUICK_UNITS = 40, WARM_UP = 50, COMPARED = 60 };
-/* Of work in front of whatever is timed: an H200's clocks fall within the first tenths of a second, by a sixth, so what is timed first would seem the fastest. */
-#define WARM_SECONDS 0.3
+enum { UNITS = 1000, QUICK_UNITS = 40, COMPARED = 60 };
+/* Of work in front of all that is timed, and of a turn: an H200's clocks fall within the first tenths of a second, and rise and fall by a
+ * tenth after it, so ONLINE and the best from the start take turns. */
+#define WARM_SECONDS 0.2
+#define TURN_SECONDS 5e-3
 
 typedef struct online_case {
     const char *stencil, *boundary;
@@ -47,8 +49,8 @@ typedef struct contest {
     stn_kernel *compare;
     stn_plan *search, *fixed; /* fixed: runs the best that the search found, with `workspace` */
     int units;
-    double before, after;       /* seconds of so many executions: the best's, and again after ONLINE's */
-    double online, then;        /* ONLINE's, and of as many more, by what it ended with */
+    /* Seconds of so many executions: ONLINE's and the best's, by turns; and of as many more, by what ONLINE ended with. */
+    double online, best, online_then, best_then;
     double difference;          /* the largest of ONLINE's results from the best's: relative L2 */
     char first[200], last[200]; /* what ONLINE began with, and ended with */
     size_t arms;
@@ -99,7 +101,7 @@ static void name_now(const stn_plan *plan, char *to, size_t size) {
 
 /* ---- running ------------------------------------------------------------------------------------------------------- */
 
-/* By the clock on the wall, as a caller has it who waits at the end. */
+/* By the clock on the wall, as a caller has it who waits at the end; added to *seconds. */
 static stn_status run(contest *c, stn_plan *plan, void *workspace, void *out, int units, double *seconds,
                       stn_error *error) {
     const stn_execution each = {.struct_size = sizeof each, .in = c->in, .out = out, .workspace = workspace};
@@ -107,34 +109,8 @@ static stn_status run(contest *c, stn_plan *plan, void *workspace, void *out, in
     const double begin = bench_now();
     for (int i = 0; i < units; i++) STN_TRY(stn_plan_run(plan, &each, error));
     STN_TRY(stn_synchronize(c->machine->context, NULL, error));
-    if (seconds) *seconds = bench_now() - begin;
+    if (seconds) *seconds += bench_now() - begin;
     return STN_OK;
-}
-
-static stn_status warm_up(contest *c, stn_error *error) {
-    const double units = fmax(WARM_UP, WARM_SECONDS / c->search->ranking[0].measured);
-    return run(c, c->fixed, c->workspace, c->other, c->machine->quick ? 1 : (int)units, NULL, error);
-}
-
-/* To the same place as ONLINE: where a grid lies may matter. */
-static stn_status run_fixed(contest *c, int units, double *seconds, stn_error *error) {
-    STN_TRY(warm_up(c, error));
-    return run(c, c->fixed, c->workspace, c->other, units, seconds, error);
-}
-
-static stn_status run_online(contest *c, stn_error *error) {
-    stn_plan *plan;
-    STN_TRY(make_online(c, &plan, error));
-    name_now(plan, c->first, sizeof c->first);
-    stn_status status = warm_up(c, error);
-    if (status == STN_OK) status = run(c, plan, NULL, c->other, c->units, &c->online, error);
-    name_now(plan, c->last, sizeof c->last);
-    if (status == STN_OK) status = run(c, plan, NULL, c->other, c->units, &c->then, error);
-    c->arms = plan->online ? plan->online->search.count : 1;
-    c->over = !plan->online || plan->online->over;
-    if (plan->online) c->search_done = plan->online->search;
-    stn_plan_destroy(plan);
-    return status;
 }
 
 static stn_status compare(contest *c, stn_error *error) {
@@ -145,6 +121,40 @@ static stn_status compare(contest *c, stn_error *error) {
     STN_TRY(tune_compare_read(c->machine->context, c->sums, count, &difference, error));
     if (!(difference <= c->difference)) c->difference = difference; /* NaN stays */
     return STN_OK;
+}
+
+static int units_of(const contest *c, double seconds, int most) {
+    const double units = seconds / c->search->ranking[0].measured;
+    return c->machine->quick || units < 1 ? 1 : units < most ? (int)units : most;
+}
+
+/* Both write to the same place, and work in the same one if it can be: where a grid lies may matter. */
+static stn_status take_turns(contest *c, stn_plan *plan, double *online, double *best, stn_error *error) {
+    const int turn = units_of(c, TURN_SECONDS, c->units);
+    void *workspace = plan->workspace_size >= c->fixed->workspace_size ? plan->workspace : c->workspace;
+    for (int done = 0, units; done < c->units; done += units) {
+        units = c->units - done < turn ? c->units - done : turn;
+        STN_TRY(run(c, c->fixed, workspace, c->other, units, best, error));
+        STN_TRY(run(c, plan, NULL, c->other, units, online, error));
+    }
+    return STN_OK;
+}
+
+static stn_status run_online(contest *c, stn_error *error) {
+    stn_plan *plan;
+    STN_TRY(make_online(c, &plan, error));
+    name_now(plan, c->first, sizeof c->first);
+    const int warm = units_of(c, WARM_SECONDS, INT32_MAX);
+    stn_status status = run(c, c->fixed, c->workspace, c->other, warm, NULL, error);
+    if (status == STN_OK) status = take_turns(c, plan, &c->online, &c->best, error);
+    if (status == STN_OK) status = compare(c, error); /* the last of the thousand */
+    name_now(plan, c->last, sizeof c->last);
+    if (status == STN_OK) status = take_turns(c, plan, &c->online_then, &c->best_then, error);
+    c->arms = plan->online ? plan->online->search.count : 1;
+    c->over = !plan->online || plan->online->over;
+    if (plan->online) c->search_done = plan->online->search;
+    stn_plan_destroy(plan);
+    return status;
 }
 
 /* Another plan, whose search begins anew: each of its first results. */
@@ -222,9 +232,10 @@ static void print(const contest *c) {
     const struct {
         const char *key;
         double value;
-    } numbers[] = {{"units", c->units},   {"fixed", c->before},     {"fixed_again", c->after},
-                   {"online", c->online}, {"then", c->then},        {"difference", c->difference},
-                   {"allowed", allowed},  {"arms", (double)c->arms}};
+    } numbers[] = {{"units", c->units},         {"online", c->online},
+                   {"best_seconds", c->best},   {"online_then", c->online_then},
+                   {"best_then", c->best_then}, {"difference", c->difference},
+                   {"allowed", allowed},        {"arms", (double)c->arms}};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         stn_json_key(&text, numbers[i].key);
         stn_json_number(&text, numbers[i].value);
@@ -250,10 +261,7 @@ static stn_status measure(contest *c, double seconds, stn_error *error) {
     STN_TRY_GOTO(status, find_best(c, seconds, error), done);
     STN_TRY_GOTO(status, run(c, c->fixed, c->workspace, c->out, 1, NULL, error),
                  done); /* what others are compared with */
-    STN_TRY_GOTO(status, run_fixed(c, c->units, &c->before, error), done);
     STN_TRY_GOTO(status, run_online(c, error), done);
-    STN_TRY_GOTO(status, compare(c, error), done); /* the last of the thousand */
-    STN_TRY_GOTO(status, run_fixed(c, c->units, &c->after, error), done);
     STN_TRY_GOTO(status, compare_results(c, error), done);
     print(c);
 done:

@@ -17,8 +17,8 @@ Usage: planner.py list|compile|first|regret|replay|online [--stentor PATH] [--li
   replay   needs no GPU: the same of this build's estimates for --arch, by the times of another run's candidates in --times (those of regret,
            or entries as cache/tuned has them, which are the fastest only: what else was measured was no faster than the last of them)
   online   on a GPU: ten problems, a thousand executions of an ONLINE plan whose kernels are compiled, and of the best plan that a search
-           found, before and after it: by how much ONLINE's total is longer, search included, and how far its results are off (stentor-bench
-           --online, of --bench PATH)
+           found, by turns: by how much ONLINE's total is longer, search included, and how far its results are off (stentor-bench --online,
+           of --bench PATH)
 
 The list `random` is 40 problems drawn by a seed, over ranks, types, taps, sizes, sides and steps: not those that models were fitted to.
 Problems that the GPU has no memory for are told and counted. --every takes each N-th problem; after --limit seconds no further one begins,
@@ -329,10 +329,10 @@ def online(options, _):
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         for line in process.stdout:
             row = json.loads(line)
-            row['lost'] = row['online'] / ((row['fixed'] + row['fixed_again']) / 2) - 1
+            row['lost'] = row['online'] / row['best_seconds'] - 1
             row['equal'] = row['difference'] is not None and row['difference'] <= row['allowed']
             rows.append(row)
-            print(f"{100 * row['lost']:+6.2f}% of {1e3 * row['fixed'] / row['units']:.4f} and {1e3 * row['fixed_again'] / row['units']:.4f} ms, "
+            print(f"{100 * row['lost']:+6.2f}% of {1e3 * row['best_seconds'] / row['units']:.4f} ms, as many more {100 * (row['online_then'] / row['best_then'] - 1):+.2f}%, "
                   f"{'results equal' if row['equal'] else 'RESULTS DIFFER'} ({row['difference']:.2g}), {row['arms']:.0f} candidates"
                   f"{'' if row['over'] else ', the search goes on'}: {row['problem']}\n"
                   f"          best {row['best']}; first {row['first']}; last {row['last']}", flush=True)
