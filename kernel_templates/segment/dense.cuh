@@ -8,9 +8,15 @@
 constexpr int N1 = PRODUCT_1, N2 = PRODUCT_2, N3 = PRODUCT_3, LENGTH = N1 * N2 * N3, THREADS = 32 * WARPS;
 constexpr int BLOCKS_1 = (N1 + 7) / 8, BLOCKS_2 = (N2 + 7) / 8, BLOCKS_3 = (N3 + 7) / 8;  // of 8
 constexpr int ROW_STRIPS = (N1 + 15) / 16;
-constexpr int PITCH = 8 * BLOCKS_2 + 4, SLICE = 16 * ROW_STRIPS * PITCH + SLICE_GAP, ROOM = N3 * SLICE;
+// A solid of 16^3 points by real products: its slices are turned by the second product, see transform_columns_turned.
+constexpr bool TURNED = PRODUCT_EVEN && N1 == 16 && N2 == 16 && N3 == 16;
+constexpr int PITCH = 8 * BLOCKS_2 + (TURNED ? 0 : 4), SLICE = 16 * ROW_STRIPS * PITCH + SLICE_GAP, ROOM = N3 * SLICE;
 constexpr bool EVEN_FIRST = SLICE_GAP % 4 == 0;
 constexpr int slice_at(int n3) { return (EVEN_FIRST ? n3 / 2 + n3 % 2 * ((N3 + 1) / 2) : n3) * SLICE; }
+// Where a slice has row n1: of one that is turned rows 2t and 2t+1 of eight are its rows t and t + 4, and nothing but an exclusive or keeps four
+// rows by four columns from meeting in a bank, so that three blocks fit a multiprocessor.
+constexpr int row_of(int n1) { return TURNED ? n1 / 8 * 8 + n1 % 8 / 2 + n1 % 2 * 4 : n1; }
+constexpr int cell_in(int row, int column) { return row * PITCH + (TURNED ? column ^ row % 4 * 4 : column); }
 constexpr int STACKS = BLOCKS_2 == 2 ? N1 : (N1 + 1) / 2;  // of 16 pairs (k1, k2)
 constexpr int RUN = 64;                                    // numbers of a warp's access, two a lane
 constexpr int PARTS = PRODUCT_EVEN ? 1 : 2;                // of a matrix: real, imaginary
@@ -129,13 +135,10 @@ __device__ __forceinline__ void load_four(REAL (&to)[4], const REAL *from) {
 constexpr int STEP = PRODUCT_PARTS ? 2 : 1;  // blocks of a product
 constexpr bool SCALED = sizeof(STORE) == 2;  // numbers are, on their way in
 
-// Small matrices stay in registers: through a phase of several slices, or (KEPT) through the whole run, of one slice or where axes share one. Others are
+// Small matrices stay in registers: through a phase, or (KEPT) through the whole run of one slice. Others are
 // read where they are used, from the first-level cache, which is the pipe that shared memory has too.
 constexpr bool SMALL = BLOCKS_1 <= 2 && BLOCKS_2 <= 2 && BLOCKS_3 <= 2;
-constexpr bool KEPT = SMALL && (N3 == 1 || (PRODUCT_EVEN && N3 == N2));
-// A solid of 16^3 points: its slices are turned by the second product, see transform_columns_turned.
-constexpr bool TURNED = KEPT && N1 == 16 && N2 == 16 && N3 == 16;
-constexpr int row_at(int n1) { return (TURNED ? n1 / 8 * 8 + n1 % 8 / 2 + n1 % 2 * 4 : n1) * PITCH; }
+constexpr bool KEPT = SMALL && N3 == 1;
 
 template <int D>
 __device__ __forceinline__ void read_rows(left<D> &a, const REAL *from) {
@@ -159,6 +162,16 @@ template <bool>
 struct left_matrix {
     left<BLOCKS_1> all;
     __device__ __forceinline__ void load(const REAL *from, int lane) { read_rows(all, from + 2 * lane); }
+    // Of 16 points, from the right matrix, which is the same: columns 2t and 2t+1, where positions t and t + 4 are read.
+    __device__ __forceinline__ void load_turned(const REAL *from, int lane) {
+#pragma unroll
+        for (int d = 0; d < BLOCKS_1; d++)
+#pragma unroll
+            for (int e = 0; e < 4; e++) {
+                REAL one[1];
+                load_run(one, from + (d * BLOCKS_1 + e % 2) * RUN + 2 * lane + e / 2), all.re[d][e] = one[0];
+            }
+    }
     __device__ __forceinline__ void again() {}
     template <int D>
     __device__ __forceinline__ void get(left<D> &a, int s) const {
@@ -173,6 +186,7 @@ struct left_matrix<false> {
     const REAL *all;
     int at;
     __device__ __forceinline__ void load(const REAL *from, int lane) { all = from, at = 2 * lane; }
+    __device__ __forceinline__ void load_turned(const REAL *, int) {}
     __device__ __forceinline__ void again() { keep_here(at); }
     template <int D>
     __device__ __forceinline__ void get(left<D> &a, int s) const {
@@ -188,11 +202,6 @@ struct right_matrix {
     }
     __device__ __forceinline__ void again() {}
     template <int D>
-    __device__ __forceinline__ void turn(left<D> &to) const {
-#pragma unroll
-        for (int k = 0; k < 4 * D; k++) to.re[k / 4][k % 4] = all[k % BLOCKS_N].re[k / 4][k / 2 % 2];
-    }
-    template <int D>
     __device__ __forceinline__ void get(right<D> &b, int j, int m) const {
 #pragma unroll
         for (int d = 0; d < D; d++)
@@ -206,8 +215,6 @@ struct right_matrix<false, BLOCKS_N> {
     int at;
     __device__ __forceinline__ void load(const REAL *from, int lane) { all = from, at = 2 * lane; }
     __device__ __forceinline__ void again() { keep_here(at); }
-    template <class OTHER>
-    __device__ __forceinline__ void turn(OTHER &) const {}
     template <int D>
     __device__ __forceinline__ void get(right<D> &b, int j, int m) const {
         read_columns(b, all + at + (j * BLOCKS_N + m) * PARTS * RUN, BLOCKS_N);
@@ -220,16 +227,16 @@ struct matrices {
     right_matrix<SMALL, BLOCKS_3> third;
 };
 __device__ __forceinline__ void load_slices(matrices &f, int strip, int lane) {
-    f.first.load(f.from + strip * LEFT, lane), f.second.load(f.from + OPERAND_2, lane);
+    if (TURNED)
+        f.first.load_turned(f.from + OPERAND_2, lane);
+    else
+        f.first.load(f.from + strip * LEFT, lane), f.second.load(f.from + OPERAND_2, lane);
 }
 __device__ __forceinline__ matrices find_matrices(const REAL *operands, int warp, int lane) {
     matrices f;
     f.from = operands;
     if (KEPT) {
-        load_slices(f, N3 == 1 ? warp : 0, lane);
-        if (TURNED) f.second.turn(f.first.all);  // symmetric: F1's rows 2t and 2t+1, where positions t and t+4 are read
-        if (TURNED) keep_here(lane);  // as pairs beside the fours of `first`: each product takes whole registers
-        f.third.load(f.from + OPERAND_2, lane);  // else the same as `second`: the compiler keeps one
+        load_slices(f, warp, lane);
     }
     return f;
 }
@@ -272,6 +279,29 @@ __device__ __forceinline__ void transform_rows(tile (&c)[BLOCKS_2], const REAL *
 #pragma unroll
     for (int s = 0; s + STEP <= BLOCKS_1; s += STEP) add_rows<STEP>(c, f, re + first, im + first, s, scale);
     if (BLOCKS_1 % STEP) add_rows<1>(c, f, re + first, im + first, BLOCKS_1 - 1, scale);
+}
+// The same of one array by itself, of two blocks.
+__device__ __forceinline__ void transform_rows_of(REAL (tile::*part)[4], tile (&c)[BLOCKS_2], const REAL *from,
+                                                  const left<BLOCKS_1> &f, int lane, REAL scale) {
+#pragma unroll
+    for (int j = 0; j < BLOCKS_2; j++) (c[j].*part)[0] = (c[j].*part)[1] = (c[j].*part)[2] = (c[j].*part)[3] = REAL(0);
+#pragma unroll
+    for (int s = 0; s < BLOCKS_1; s += STEP)
+#pragma unroll
+        for (int j = 0; j < BLOCKS_2; j++) {
+            REAL a[STEP][4], x[STEP][2];
+#pragma unroll
+            for (int d = 0; d < STEP; d++) {
+#pragma unroll
+                for (int e = 0; e < 4; e++) a[d][e] = f.re[s + d][e];
+#pragma unroll
+                for (int e = 0; e < 2; e++) {
+                    const REAL value = from[(8 * (s + d) + 4 * e) * PITCH + cell_in(lane % 4, 8 * j + lane / 4)];
+                    x[d][e] = SCALED ? value * scale : value;
+                }
+            }
+            multiply_all<STEP>(c[j].*part, a, x);
+        }
 }
 // y += x F, of blocks j to j + D - 1 of x.
 template <int D, int BLOCKS_N>
@@ -358,6 +388,18 @@ __device__ __forceinline__ void transform_columns(tile (&x)[BLOCKS_N], right_mat
     if (BLOCKS_N % STEP) add_columns<1>(y, x, f, BLOCKS_N - 1);
 #pragma unroll
     for (int m = 0; m < BLOCKS_N; m++) x[m] = y[m];
+}
+// Times a real symbol, one of two arrays by themselves.
+template <int BLOCKS_N>
+__device__ __forceinline__ void times_symbol_of(REAL (tile::*part)[4], tile (&x)[BLOCKS_N], const REAL *symbol,
+                                                int lane) {
+#pragma unroll
+    for (int m = 0; m < BLOCKS_N; m++) {
+        REAL s[4];
+        load_four(s, symbol + m * SYMBOLS + 2 * lane);
+#pragma unroll
+        for (int e = 0; e < 4; e++) (x[m].*part)[e] *= s[e];
+    }
 }
 // Times the symbol, re and im swapped; but of arrays by themselves.
 template <int BLOCKS_N>
