@@ -10,12 +10,14 @@ constexpr int BLOCKS_1 = (N1 + 7) / 8, BLOCKS_2 = (N2 + 7) / 8, BLOCKS_3 = (N3 +
 constexpr int ROW_STRIPS = (N1 + 15) / 16;
 // A solid of 16^3 points by real products: its slices are turned by the second product, see transform_columns_turned.
 constexpr bool TURNED = PRODUCT_EVEN && N1 == 16 && N2 == 16 && N3 == 16;
+// A torus of two factors that one warp has: turned by each product but the first, it stays in registers, see transform_alone.
+constexpr bool ALONE = N3 == 1 && ROW_STRIPS == 1 && BLOCKS_1 == 2 && BLOCKS_2 == 2;
 constexpr int PITCH = 8 * BLOCKS_2 + (TURNED ? 0 : 4), SLICE = 16 * ROW_STRIPS * PITCH + SLICE_GAP, ROOM = N3 * SLICE;
 constexpr bool EVEN_FIRST = SLICE_GAP % 4 == 0;
 constexpr int slice_at(int n3) { return (EVEN_FIRST ? n3 / 2 + n3 % 2 * ((N3 + 1) / 2) : n3) * SLICE; }
 // Where a slice has row n1: of one that is turned rows 2t and 2t+1 of eight are its rows t and t + 4, and nothing but an exclusive or keeps four
 // rows by four columns from meeting in a bank, so that three blocks fit a multiprocessor.
-constexpr int row_of(int n1) { return TURNED ? n1 / 8 * 8 + n1 % 8 / 2 + n1 % 2 * 4 : n1; }
+constexpr int row_of(int n1) { return TURNED || ALONE ? n1 / 8 * 8 + n1 % 8 / 2 + n1 % 2 * 4 : n1; }
 constexpr int cell_in(int row, int column) { return row * PITCH + (TURNED ? column ^ row % 4 * 4 : column); }
 constexpr int STACKS = BLOCKS_2 == 2 ? N1 : (N1 + 1) / 2;  // of 16 pairs (k1, k2)
 constexpr int RUN = 64;                                    // numbers of a warp's access, two a lane
@@ -162,15 +164,25 @@ template <bool>
 struct left_matrix {
     left<BLOCKS_1> all;
     __device__ __forceinline__ void load(const REAL *from, int lane) { read_rows(all, from + 2 * lane); }
-    // Of 16 points, from the right matrix, which is the same: columns 2t and 2t+1, where positions t and t + 4 are read.
+    // Turned: columns 2t and 2t+1, where positions t and t + 4 are read. From the right matrix, which is the same, of two blocks too ..
     __device__ __forceinline__ void load_turned(const REAL *from, int lane) {
 #pragma unroll
-        for (int d = 0; d < BLOCKS_1; d++)
+        for (int k = 0; k < 4 * BLOCKS_1; k++)
+            load_one(k, from + (k / 4 * BLOCKS_1 + k % 2) * PARTS * RUN + 2 * lane + k / 2 % 2, RUN);
+    }
+    // .. and from the left one.
+    __device__ __forceinline__ void load_turning(const REAL *from, int lane) {
 #pragma unroll
-            for (int e = 0; e < 4; e++) {
-                REAL one[1];
-                load_run(one, from + (d * BLOCKS_1 + e % 2) * RUN + 2 * lane + e / 2), all.re[d][e] = one[0];
-            }
+        for (int k = 0; k < 4 * BLOCKS_1; k++) {
+            const int column = lane % 4 * 2 + k / 2 % 2;
+            load_one(k, from + (k / 4 * PARTS * 2 + column / 4) * RUN + (lane / 4 * 4 + column % 4) * 2 + k % 2,
+                     2 * RUN);
+        }
+    }
+    __device__ __forceinline__ void load_one(int k, const REAL *from, int far) {
+        REAL one[1];
+        load_run(one, from), all.re[k / 4][k % 4] = one[0];
+        if (PARTS == 2) load_run(one, from + far), all.im[k / 4][k % 4] = one[0];
     }
     __device__ __forceinline__ void again() {}
     template <int D>
@@ -187,6 +199,7 @@ struct left_matrix<false> {
     int at;
     __device__ __forceinline__ void load(const REAL *from, int lane) { all = from, at = 2 * lane; }
     __device__ __forceinline__ void load_turned(const REAL *, int) {}
+    __device__ __forceinline__ void load_turning(const REAL *, int) {}
     __device__ __forceinline__ void again() { keep_here(at); }
     template <int D>
     __device__ __forceinline__ void get(left<D> &a, int s) const {
@@ -222,7 +235,7 @@ struct right_matrix<false, BLOCKS_N> {
 };
 struct matrices {
     const REAL *from;
-    left_matrix<SMALL> first;
+    left_matrix<SMALL> first, across;  // `across`: of N2, ALONE's
     right_matrix<SMALL, BLOCKS_2> second;
     right_matrix<SMALL, BLOCKS_3> third;
 };
@@ -236,7 +249,10 @@ __device__ __forceinline__ matrices find_matrices(const REAL *operands, int warp
     matrices f;
     f.from = operands;
     if (KEPT) {
-        load_slices(f, warp, lane);
+        if (ALONE)
+            f.first.load_turning(f.from, lane), f.across.load_turned(f.from + OPERAND_2, lane);
+        else
+            load_slices(f, warp, lane);
     }
     return f;
 }

@@ -9,7 +9,8 @@
 //     a warp, 16 (k1, k2)   ((Y F3) K^f) F3      both ways in registers
 //     a warp, a strip       (F1 Z) F2     back
 //
-// N3 = 1: a warp has a whole strip, ((F1 X) F2 K^f) F2, and after one exchange F1 Z. F_i: the transform of N_i points, a dense matrix; rows and
+// N3 = 1: a warp has a whole strip, ((F1 X) F2 K^f) F2, and after one exchange F1 Z. Of one strip and two blocks of columns it has all of the torus
+// and exchanges nothing: C = F1 X, Y = F2 C^T, Z = F1 (Y K^f)^T, F2 Z^T; for an accumulator as it stands is a right factor, transposed. F_i: the transform of N_i points, a dense matrix; rows and
 // columns past N_i are 0 in it. Two real arrays ride along:
 //
 //   PRODUCT_EVEN 0   as the real and the imaginary part, which real taps do not mix. An inverse transform is a forward one between two
@@ -166,6 +167,56 @@ __device__ __forceinline__ void finish(matrices &f, const REAL *symbol, REAL *wo
 #pragma unroll 1
     for (int slice = first_slice(warp); slice < N3; slice += WARPS) back_slice(f, work, slice, lane, warp);
     __syncthreads();
+}
+
+// ---- of one warp
+
+// F X^T
+template <class MATRIX>
+__device__ __forceinline__ void turn(tile (&x)[BLOCKS_2], const MATRIX &f) {
+    tile y[BLOCKS_2] = {};
+    if constexpr (ALONE) {
+#pragma unroll
+        for (int s = 0; s < BLOCKS_2; s += STEP)
+#pragma unroll
+            for (int n = 0; n < BLOCKS_2; n++) {
+                left<STEP> a;
+                right<STEP> b;
+                f.get(a, s);
+#pragma unroll
+                for (int k = 0; k < 2 * STEP; k++) {
+                    const tile &from = x[s + k / 2];
+                    b.re[k / 2][k % 2] = from.re[2 * n + k % 2], b.im[k / 2][k % 2] = from.im[2 * n + k % 2];
+                }
+                add_from_left(y[n], a, b);
+            }
+    }
+#pragma unroll
+    for (int n = 0; n < BLOCKS_2; n++) x[n] = y[n];
+}
+// As times_symbol does, of rows k2 and columns k1.
+__device__ __forceinline__ void times_symbol_turned(tile (&y)[BLOCKS_2], const REAL *symbol, int lane) {
+#pragma unroll
+    for (int k = 0; k < 4 * BLOCKS_2; k++) {
+        REAL &re = y[k / 4].re[k % 4], &im = y[k / 4].im[k % 4], one[1];
+        const REAL *const from = symbol + k % 4 / 2 * SYMBOLS + k / 4 * RUN + (lane % 4 * 2 + k % 2) * 8 + lane / 4;
+        complex<REAL> s = {REAL(0), REAL(0)};
+        load_run(one, from), s.re = one[0];
+        if (!SYMBOL_REAL) load_run(one, from + 2 * RUN), s.im = one[0];
+        const complex<REAL> z = {re, im}, scaled = SYMBOL_REAL ? s.re * z : z * s;
+        re = PRODUCT_EVEN ? scaled.re : scaled.im, im = PRODUCT_EVEN ? scaled.im : scaled.re;
+    }
+}
+// What follows C = F1 X.
+__device__ __forceinline__ void finish_alone(const matrices &f, tile (&c)[BLOCKS_2], const REAL *symbol, REAL *work,
+                                             int lane) {
+    const auto &across = N1 == N2 ? f.first : f.across;
+    turn(c, across);
+    times_symbol_turned(c, symbol, lane);
+    turn(c, f.first), turn(c, across);
+    put_turned(&tile::re, c, work + (PRODUCT_EVEN ? 0 : ROOM), lane);
+    put_turned(&tile::im, c, work + (PRODUCT_EVEN ? ROOM : 0), lane);
+    __syncwarp();
 }
 
 // ---- the scale of numbers in f16

@@ -176,24 +176,28 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) segment_torus(cons
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, t = IN_PLACE ? lane : threadIdx.x;
     for (int i = threadIdx.x; i < 2 * ROOM; i += THREADS) raw[i] = REAL(0);  // what no point lies in stays 0
     __syncthreads();
-    unsigned tile = 2 * blockIdx.x;
+    unsigned first = 2 * blockIdx.x;
     matrices f = find_matrices(a.operands, warp, lane);
-    fetch_all(a, tile, raw, t, warp);
+    fetch_all(a, first, raw, t, warp);
 #pragma unroll 1
-    for (; tile < a.all; tile += 2 * gridDim.x) {
-        receive(a, tile, raw, t, warp);  // and the last outputs are given
+    for (; first < a.all; first += 2 * gridDim.x) {
+        receive(a, first, raw, t, warp);  // and the last outputs are given
         const scales scale = find_scales(a.operands, raw, work + 2 * ROOM, threadIdx.x);
+        tile c[BLOCKS_2];  // of a torus that a warp has by itself
         before_slices(f, strip_of(warp), lane);
 #pragma unroll 1
         for (int slice = first_slice(warp); slice < N3; slice += WARPS) {
             receive_slice(slice);
-            forward_slice(f, a.symbol, raw, work, slice, lane, warp, scale.in);
+            if (ALONE)
+                transform_rows(c, raw, raw + ROOM, f.first, lane, scale.in);
+            else
+                forward_slice(f, a.symbol, raw, work, slice, lane, warp, scale.in);
         }
         if (IN_PLACE)
             __syncthreads();
         else
             wait_for_team();
-        if (!IN_PLACE) fetch_all(a, tile + 2 * gridDim.x, raw, t, warp);
+        if (!IN_PLACE) fetch_all(a, first + 2 * gridDim.x, raw, t, warp);
         if (IN_PLACE) {
             middle(f, a.symbol, work, lane, warp);
             __syncthreads();
@@ -201,12 +205,15 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) segment_torus(cons
         before_slices(f, strip_of(warp), lane);
 #pragma unroll 1
         for (int slice = first_slice(warp); slice < N3; slice += WARPS) {
-            back_slice(f, work, slice, lane, warp);
+            if (ALONE)
+                finish_alone(f, c, a.symbol, work, lane);
+            else
+                back_slice(f, work, slice, lane, warp);
             wait_for_team();
-            give(a, find_outputs(a, tile, t), work, slice, scale.out);
+            give(a, find_outputs(a, first, t), work, slice, scale.out);
             if (!IN_PLACE) continue;
             __syncwarp();
-            fetch(a, find_inputs(a, tile + 2 * gridDim.x, t), raw, slice);
+            fetch(a, find_inputs(a, first + 2 * gridDim.x, t), raw, slice);
             copy_async_commit();
         }
     }
