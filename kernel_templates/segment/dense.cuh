@@ -1,16 +1,15 @@
-// Transforms of N_i points along an axis of a torus as dense products on tensor cores: what product.cuh makes of them. Its cells, the products by
-// element type, the matrices, and the transforms of a warp's strip along n1, from shared memory, and along n2 or n3, in registers.
+// Transforms of N_i points along an axis of a torus as dense products on tensor cores: what product.cuh makes of them. Its cells, the
+// matrices, and the transforms of a warp's strip along n1, from shared memory, and along n2 or n3, in registers.
 #pragma once
 #include "device/complex.cuh"
-#include "device/fragment.cuh"
-#include "params.cuh"
+#include "segment/multiply.cuh"
 
 constexpr int N1 = PRODUCT_1, N2 = PRODUCT_2, N3 = PRODUCT_3, LENGTH = N1 * N2 * N3, THREADS = 32 * WARPS;
 constexpr int BLOCKS_1 = (N1 + 7) / 8, BLOCKS_2 = (N2 + 7) / 8, BLOCKS_3 = (N3 + 7) / 8;  // of 8
 constexpr int ROW_STRIPS = (N1 + 15) / 16;
 // A solid of 16^3 points by real products: its slices are turned by the second product, see transform_columns_turned.
 constexpr bool TURNED = PRODUCT_EVEN && N1 == 16 && N2 == 16 && N3 == 16;
-// A torus of two factors that one warp has: turned by each product but the first, it stays in registers, see transform_alone.
+// A torus of two factors that one warp has: turned by each product but the first, it stays in registers, see finish_alone.
 constexpr bool ALONE = N3 == 1 && ROW_STRIPS == 1 && BLOCKS_1 == 2 && BLOCKS_2 == 2;
 constexpr int PITCH = 8 * BLOCKS_2 + (TURNED ? 0 : 4), SLICE = 16 * ROW_STRIPS * PITCH + SLICE_GAP, ROOM = N3 * SLICE;
 constexpr bool EVEN_FIRST = SLICE_GAP % 4 == 0;
@@ -29,103 +28,6 @@ constexpr int SYMBOLS = (SYMBOL_REAL ? 2 : 4) * RUN;  // of 16 x 8 frequencies
 static_assert(N3 == 1 || (N1 <= 16 && N2 <= 16 && N3 <= 16), "of three factors each is a row of fragments");
 static_assert(N3 > 1 || WARPS == ROW_STRIPS, "a warp has a strip of a torus of two factors");
 
-// ---- products
-
-struct tile {  // an accumulator: (g, 2t) (g, 2t+1) (g+8, 2t) (g+8, 2t+1)
-    REAL re[4], im[4];
-};
-template <int D>
-struct left {  // of D blocks of 8 indices of the sum: (g, t) (g+8, t) (g, t+4) (g+8, t+4)
-    REAL re[D][4], im[D][4];
-};
-template <int D>
-struct blocks_of {
-    static constexpr int COUNT = D;
-};
-template <int D>
-struct right {  // (t, g) (t+4, g)
-    REAL re[D][2], im[D][2];
-};
-__device__ __forceinline__ void multiply(double (&c)[4], const double (&a)[4], const double (&b)[2]) {
-    const double first[2] = {a[0], a[1]}, second[2] = {a[2], a[3]};
-    if (PRODUCT_DEPTH == 8)
-        product(c, a, b);
-    else if (PRODUCT_ROWS == 16)
-        product(c, first, b[0]), product(c, second, b[1]);
-    else
-        product_of_eights(c, a, b);
-}
-// The lower part is rounded too: cut off, it would all err one way.
-__device__ __forceinline__ void split(float value, unsigned &high, unsigned &low) {
-    high = tf32_part<0, 2>(value), low = float_to_tf32(value - __uint_as_float(high));
-}
-__device__ __forceinline__ void multiply(float (&c)[4], const float (&a)[4], const float (&b)[2]) {
-    unsigned high[4], low[4], high_b[2], low_b[2];
-#pragma unroll
-    for (int e = 0; e < 4; e++) split(a[e], high[e], low[e]);
-#pragma unroll
-    for (int e = 0; e < 2; e++) split(b[e], high_b[e], low_b[e]);
-    float sum[4] = {
-        0, 0, 0, 0};  // tensor cores cut off what a sum does not hold, always towards zero: it is added with rounding
-    mma_tf32_m16n8k8(sum, low, high_b), mma_tf32_m16n8k8(sum, high, low_b), mma_tf32_m16n8k8(sum, high, high_b);
-    add_tile(c, sum);
-}
-// In halves a lane holds two neighbours of a sum where tf32 has indices t and t + 4: both factors are permuted alike.
-__device__ __forceinline__ void multiply_halves(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
-    mma_f16_m16n8k16(c, a, b);
-}
-__device__ __forceinline__ void multiply_halves(float (&c)[4], const unsigned (&a)[2], const unsigned (&b)[1]) {
-    mma_f16_m16n8k8(c, a, b[0]);
-}
-__device__ __forceinline__ void split_halves(float first, float second, unsigned &high, unsigned &low) {
-    high = floats_to_half2(first, second);
-    if (PRODUCT_PARTS == 2) low = floats_to_half2(first - half2_low(high), second - half2_high(high));
-}
-template <int D>
-__device__ __forceinline__ void multiply_all(float (&c)[4], const float (&a)[D][4], const float (&b)[D][2]) {
-    if (!PRODUCT_PARTS) {
-#pragma unroll
-        for (int d = 0; d < D; d++) multiply(c, a[d], b[d]);
-        return;
-    }
-    unsigned high[2 * D], low[2 * D], high_b[D], low_b[D];
-#pragma unroll
-    for (int d = 0; d < D; d++) {
-        split_halves(a[d][0], a[d][2], high[2 * d], low[2 * d]);
-        split_halves(a[d][1], a[d][3], high[2 * d + 1], low[2 * d + 1]);
-        split_halves(b[d][0], b[d][1], high_b[d], low_b[d]);
-    }
-    if (PRODUCT_PARTS == 2) multiply_halves(c, low, high_b), multiply_halves(c, high, low_b);
-    multiply_halves(c, high, high_b);
-}
-template <int D>
-__device__ __forceinline__ void multiply_all(double (&c)[4], const double (&a)[D][4], const double (&b)[D][2]) {
-#pragma unroll
-    for (int d = 0; d < D; d++) multiply(c, a[d], b[d]);
-}
-// A matrix from the left, and one from the right. Of real ones `im` belongs to the second array alone.
-template <int D>
-__device__ __forceinline__ void add_complex(tile &c, const left<D> &a, const right<D> &b) {
-    REAL minus[D][2];
-#pragma unroll
-    for (int d = 0; d < D; d++) minus[d][0] = -b.im[d][0], minus[d][1] = -b.im[d][1];
-    multiply_all<D>(c.re, a.re, b.re), multiply_all<D>(c.im, a.re, b.im);
-    multiply_all<D>(c.re, a.im, minus), multiply_all<D>(c.im, a.im, b.re);
-}
-template <int D>
-__device__ __forceinline__ void add_from_left(tile &c, const left<D> &f, const right<D> &x) {
-    if (PRODUCT_EVEN)
-        multiply_all<D>(c.re, f.re, x.re), multiply_all<D>(c.im, f.re, x.im);
-    else
-        add_complex<D>(c, f, x);
-}
-template <int D>
-__device__ __forceinline__ void add_from_right(tile &c, const left<D> &x, const right<D> &f) {
-    if (PRODUCT_EVEN)
-        multiply_all<D>(c.re, x.re, f.re), multiply_all<D>(c.im, x.im, f.re);
-    else
-        add_complex<D>(c, x, f);
-}
 __device__ __forceinline__ void load_four(REAL (&to)[4], const REAL *from) {
     REAL half[2];
     load_run(half, from), to[0] = half[0], to[1] = half[1];

@@ -31,6 +31,8 @@ __device__ __forceinline__ square load_matrix(const REAL *operands, int lane) {
 
 // ---- products
 
+// A lane's own cell of each 32: four of one row side by side, so that sectors are copied whole, and no two of half a warp in a bank.
+__device__ __forceinline__ int cell_of(int lane) { return lane % 4 * 8 + (lane / 4 ^ lane % 4 / 2 * 4); }
 // F X of a room.
 __device__ __forceinline__ square transform_inputs(const square &f, const REAL *room, int lane) {
     square c = {};
@@ -40,7 +42,7 @@ __device__ __forceinline__ square transform_inputs(const square &f, const REAL *
         for (int s = 0; s < EIGHTS; s++)
 #pragma unroll
             for (int i = j; i < j + 2; i++) {
-                const REAL *const from = room + (s * EIGHTS + i) * 64 + lane;
+                const REAL *const from = room + (s * EIGHTS + i) * 64 + cell_of(lane);
                 const REAL x[2] = {from[0], from[32]};
 #pragma unroll
                 for (int r = 0; r < STRIPS; r++) product(c.at[r][i], f.at[r][s], x);
@@ -111,9 +113,9 @@ __device__ __forceinline__ void fetch(const tile_arguments &a, unsigned tile, RE
     if (tile < a.all) {
         const area s = find(a, tile);
         if (inside(a, s))
-            fetch_inside(a, s.in + (s.y + lane % 4 * 2) * a.in_far[1] + s.x + lane / 4, room + lane);
+            fetch_inside(a, s.in + (s.y + lane % 4 * 2) * a.in_far[1] + s.x + lane / 4, room + cell_of(lane));
         else
-            fetch_beyond(a, s, lane, room + lane);
+            fetch_beyond(a, s, lane, room + cell_of(lane));
     }
     copy_async_commit();
 }
