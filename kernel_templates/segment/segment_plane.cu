@@ -9,18 +9,20 @@
 #include "params.cuh"
 #include "segment/tori.cuh"
 
-constexpr int N = PRODUCT_1, STRIPS = N / 16, EIGHTS = N / 8;
-constexpr int CELLS = N * N, HELD = CELLS / 32;  // a lane's numbers of a tile
-static_assert(PRODUCT_EVEN && PRODUCT_2 == N && PRODUCT_3 == 1 && N % 16 == 0, "squares that real products transform");
+constexpr int N = PRODUCT_1, ROW_STRIPS = N / 16, EIGHTS = N / 8;
+constexpr int CELLS = N * N, OF_LANE = CELLS / 32;  // a lane's numbers of a tile
+static_assert(!EXPECTED_SHARED || (PRODUCT_EVEN && PRODUCT_2 == N && PRODUCT_3 == 1),
+              "squares that real products transform");
+static_assert(N % 16 == 0, "whole fragments");
 static_assert(is_given((WARPS + 1) * CELLS * sizeof(REAL)), "segment_torus_shared of segment/torus_shape.c");
 
 struct square {  // accumulators of 16 x 8: (g, 2t) (g, 2t+1) (g+8, 2t) (g+8, 2t+1)
-    REAL at[STRIPS][EIGHTS][4];
+    REAL at[ROW_STRIPS][EIGHTS][4];
 };
 __device__ __forceinline__ square load_matrix(const REAL *operands, int lane) {
     square f;  // as left factors, from the right ones
 #pragma unroll
-    for (int r = 0; r < STRIPS; r++)
+    for (int r = 0; r < ROW_STRIPS; r++)
 #pragma unroll
         for (int s = 0; s < EIGHTS; s++)
 #pragma unroll
@@ -45,7 +47,7 @@ __device__ __forceinline__ square transform_inputs(const square &f, const REAL *
                 const REAL *const from = room + (s * EIGHTS + i) * 64 + cell_of(lane);
                 const REAL x[2] = {from[0], from[32]};
 #pragma unroll
-                for (int r = 0; r < STRIPS; r++) product(c.at[r][i], f.at[r][s], x);
+                for (int r = 0; r < ROW_STRIPS; r++) product(c.at[r][i], f.at[r][s], x);
             }
     return c;
 }
@@ -53,24 +55,24 @@ __device__ __forceinline__ square transform_inputs(const square &f, const REAL *
 __device__ __forceinline__ square transform_turned(const square &f, const square &x) {
     square y = {};
 #pragma unroll
-    for (int r = 0; r < STRIPS; r++)
+    for (int r = 0; r < ROW_STRIPS; r++)
 #pragma unroll
         for (int s = 0; s < EIGHTS; s++)
 #pragma unroll
             for (int half = 0; half < 2; half++) {
                 const REAL b[2] = {x.at[r][s][2 * half], x.at[r][s][2 * half + 1]};
 #pragma unroll
-                for (int p = 0; p < STRIPS; p++) product(y.at[p][2 * r + half], f.at[p][s], b);
+                for (int p = 0; p < ROW_STRIPS; p++) product(y.at[p][2 * r + half], f.at[p][s], b);
             }
     return y;
 }
 __device__ __forceinline__ void times_symbol(square &y, const REAL *symbol, int lane) {
 #pragma unroll
-    for (int i = 0; i < HELD; i++) y.at[i / 4 / EIGHTS][i / 4 % EIGHTS][i % 4] *= symbol[i * 32 + lane];
+    for (int i = 0; i < OF_LANE; i++) y.at[i / 4 / EIGHTS][i / 4 % EIGHTS][i % 4] *= symbol[i * 32 + lane];
 }
 // In the order of lanes. tables.c lays it out by eights of rows and of columns, row by row: of the torus as it stands, which Y is transposed.
 __device__ __forceinline__ void load_symbol(REAL *to, const REAL *symbol, int warp, int lane) {
-    for (int i = warp; i < HELD; i += WARPS) {
+    for (int i = warp; i < OF_LANE; i += WARPS) {
         const int row = i / 4 / EIGHTS * 16 + i % 4 / 2 * 8, column = i / 4 % EIGHTS * 8;
         const int block = (column / 16 * EIGHTS + row / 8) * 2 + column / 8 % 2;
         to[i * 32 + lane] = symbol[block * 64 + (lane % 4 * 2 + i % 2) * 8 + lane / 4];
