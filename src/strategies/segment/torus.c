@@ -14,7 +14,7 @@
 #include "strategies/common/turns.h"
 #include "strategies/faces/margins.h"
 
-/* Arguments as segment_torus.cu declares them; two values of the arithmetic type follow. */
+/* Arguments as tori.cuh declares them; two values of the arithmetic type follow. */
 typedef struct tile_header {
     const void *in;
     void *out;
@@ -94,7 +94,7 @@ static stn_status get_kernel(stn_plan *plan, tile_state *state, stn_error *error
     const stn_task *task = &plan->task;
     const segment_torus *tile = &state->tile;
     const segment_factors *f = segment_torus_factors(tile->number);
-    const size_t shared = segment_torus_shared(f, task->dtype);
+    const size_t shared = segment_torus_shared(task, tile);
     stn_text params = STN_TEXT_EMPTY;
     stn_params_begin(&params);
     stn_params_elements(&params, task->dtype);
@@ -108,7 +108,8 @@ static stn_status get_kernel(stn_plan *plan, tile_state *state, stn_error *error
     stn_params_int(&params, "SYMBOL_REAL", state->real);
     stn_params_int(&params, "TORUS_SHIFTED", state->sides.past != 0);
     stn_params_int(&params, "EXPECTED_HEADER", sizeof(tile_header));
-    STN_TRY(stn_kernel_make(plan->context, "segment_torus", &params, shared, &state->kernel, error));
+    STN_TRY(stn_kernel_make(plan->context, segment_torus_alone(task, tile) ? "segment_plane" : "segment_torus", &params,
+                            shared, &state->kernel, error));
     stn_plan_list_kernel(plan, state->kernel);
     int64_t resident = 1, counts[3];
     if (state->kernel->module)
@@ -259,7 +260,7 @@ static stn_status launch_tiles(const stn_plan *plan, const void *user, const stn
     for (int i = 0; i < 2; i++) at += stn_put_real(task->dtype, state->sides.past, arguments + at);
     const stn_launch launch = {.grid = {(unsigned)state->blocks, 1, 1},
                                .block = {32 * (unsigned)f->warps, 1, 1},
-                               .shared = segment_torus_shared(f, task->dtype),
+                               .shared = segment_torus_shared(task, tile),
                                .stream = l->stream};
     return stn_module_launch(state->kernel->module, &launch, arguments, error);
 }

@@ -45,6 +45,9 @@ void segment_torus_cost(const stn_task *task, const stn_machine *machine, const 
 /* Points of a tile along z, y, x; tiles of the grid; blocks that are to fit on a multiprocessor. */
 void segment_torus_points(const segment_torus *tile, int points[3]);
 int64_t segment_torus_count(const stn_task *task, const segment_torus *tile, int64_t counts[3]);
+size_t segment_torus_shared(const stn_task *task, const segment_torus *tile); /* of a block */
+/* Does each warp have a whole tile (segment_plane.cu)? */
+bool segment_torus_alone(const stn_task *task, const segment_torus *tile);
 int segment_torus_blocks(const stn_task *task, const segment_torus *tile);
 
 /* Numbers of a launch's tables, and both: matrices, symbol. Errors: out of memory. */
