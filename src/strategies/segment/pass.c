@@ -260,9 +260,10 @@ stn_status segment_launch(const stn_task *task, const segment_kernel *kernel, co
         line_arguments(task, &sweeps[pass], tables, l, arguments);
     else
         columns_arguments(task, kernel, sweeps, pass, tables, l, arguments);
-    const stn_launch launch = {.grid = {(unsigned)segment_grid(task, kernel->works, kernel->resident), 1, 1},
-                               .block = {(unsigned)kernel->threads, 1, 1},
-                               .shared = kernel->shared,
-                               .stream = l->stream};
+    const stn_launch launch = {
+        .grid = {(unsigned)segment_grid(task, sweeps[pass].pass.first, kernel->works, kernel->resident), 1, 1},
+        .block = {(unsigned)kernel->threads, 1, 1},
+        .shared = kernel->shared,
+        .stream = l->stream};
     return stn_module_launch(kernel->kernel->module, &launch, arguments, error);
 }

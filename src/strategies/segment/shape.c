@@ -63,9 +63,11 @@ int64_t segment_works(const stn_task *task, const segment_shape *shape, const se
 
 /* Not only as many as run at once, each with its share of the works: of those that share a multiprocessor some get ahead, and in the end too few are left to
  * hide each other's waits. Blocks of few works take each other's places; of one work alone nothing is fetched ahead
- * (bench/results/2026-11-23-segment-waves.md). */
-int64_t segment_grid(const stn_task *task, int64_t works, int64_t resident) {
-    return stn_max(stn_min(works, resident), stn_div_up(works, task->dtype == STN_F64 ? 2 : 4));
+ * (bench/results/2026-11-23-segment-waves.md). Those of products begin with their matrices. */
+enum { WORKS_F64 = 2, WORKS = 4, WORKS_OF_PRODUCTS = 24 };
+int64_t segment_grid(const stn_task *task, int first, int64_t works, int64_t resident) {
+    const int64_t each = first < 0 ? WORKS_OF_PRODUCTS : task->dtype == STN_F64 ? WORKS_F64 : WORKS;
+    return stn_max(stn_min(works, resident), stn_div_up(works, each));
 }
 
 /* Half the period of a line that goes on mirrored about its ends: cosines have it. Sides that add something are convolved along

@@ -74,8 +74,8 @@ int segment_blocks(const stn_task *task, const segment_shape *shape, const segme
 bool segment_turned(const stn_task *task, const segment_shape *shape, const segment_pass *pass);
 /* What blocks take one after the other: along x segment_groups pairs of segments, else tiles of columns. */
 int64_t segment_works(const stn_task *task, const segment_shape *shape, const segment_pass *pass);
-/* Blocks that a launch has for so many works, where so many blocks run at once. */
-int64_t segment_grid(const stn_task *task, int64_t works, int64_t resident);
+/* Blocks that a launch has for so many works of segments that `first` tells, where so many blocks run at once. */
+int64_t segment_grid(const stn_task *task, int first, int64_t works, int64_t resident);
 /* Along y and z: tiles of columns side by side. */
 int64_t segment_tiles(const stn_task *task, const segment_shape *shape);
 #endif

@@ -248,7 +248,7 @@ static stn_status add_side(const stn_task *task, const segment_axis *axes, const
                      .lead = sweep->pass.lead,
                      .useful = sweep->pass.useful,
                      .width = tables->width[which]};
-    const stn_launch how = {.grid = {(unsigned)segment_grid(task, h.all, kernel->resident), 1, 1},
+    const stn_launch how = {.grid = {(unsigned)segment_grid(task, sweep->pass.first, h.all, kernel->resident), 1, 1},
                             .block = {(unsigned)kernel->threads, 1, 1},
                             .shared = kernel->shared,
                             .stream = l->stream};
