@@ -198,7 +198,6 @@ constexpr int SEGMENT_POWERS = 0;  // 1: each plane, or each place along the thi
 constexpr int STEPS_HALO = 16,
               STEPS_SPAN = 96;  // segment_steps: as far as its steps reach; points along a tile with that
 constexpr int SOLID_ROWS = 4, SOLID_SLICES = 2;    // segment_solid: warps of a block, along y and z
-constexpr int SOLID_WIDE = 2;                      // columns of a lane
 constexpr int SEGMENT_PAIRS = 4;                   // segment_columns: pairs of columns of a tile: 1, 2, 4 or 8
 constexpr int TILE_A = 4, TILE_T = 8, TILE_R = 8;  // segment_tile: 16 TILE_A columns, TILE_T TILE_R rows
 constexpr int TILE_SHARES = 1;                     // blocks of a cluster that hold a tile together

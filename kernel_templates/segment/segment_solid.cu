@@ -4,23 +4,22 @@
 //
 //     across x: plane_j(z, y), across y: plane_j(z, x), across z: plane_j(y, x)
 //
-//                 32 WIDE columns x: lane, lane + 32
-//               +---------------------------------+
-//       4 ROWS  | warp 0 | each has 4 rows y and  |     4 SLICES slices z
-//       rows y  | warp 1 | 4 slices z of all      |
-//               +---------------------------------+
+//                 64 columns x: lane, lane + 32
+//               +--------------------------------+
+//       4 ROWS  | warp 0 | each has 4 rows y and |     4 SLICES slices z
+//       rows y  | warp 1 | 4 slices z of all 64  |
+//               +--------------------------------+
 //
 // A block adds to one tile: some terms of one side after the other come to shared memory, of each its part of the plane and a number for each of the
 // tile's points across, while those before are added up in registers. At some depth and deeper only the first terms are not 0 (counts), so a block
 // takes as many as the nearest of its points has. Points that are frozen are written afterwards (segment_source.cu). Reads STORE, REAL, SOLID_ROWS,
-// SOLID_SLICES, SOLID_WIDE.
+// SOLID_SLICES.
 #include "device/element.cuh"
 #include "device/twins.cuh"
 
-constexpr int EACH = 4, WIDE = SOLID_WIDE, DEEP = 3;
-constexpr int LARGEST = 2 * SOLID_SLICES;  // terms of a chunk of the largest parts of planes
+constexpr int EACH = 4, WIDE = 2, DEEP = 3, LARGEST = 4;  // LARGEST: terms of a chunk of the largest parts of planes
 constexpr int TILE_X = 32 * WIDE, TILE_Y = EACH * SOLID_ROWS, TILE_Z = EACH * SOLID_SLICES;
-constexpr int THREADS = 32 * SOLID_ROWS * SOLID_SLICES, BLOCKS = 1024 / (WIDE * THREADS);  // by a thread's sums
+constexpr int THREADS = 32 * SOLID_ROWS * SOLID_SLICES;
 constexpr int tile_of(int axis) { return axis == 0 ? TILE_Z : axis == 1 ? TILE_Y : TILE_X; }
 // Of one term: its part of a plane, rows and columns, then its numbers.
 constexpr int rows_of(int across) { return across == 0 ? TILE_Y : TILE_Z; }
@@ -117,7 +116,7 @@ struct alignas(16) four {
     REAL of[4];
 };
 
-// A thread's points: EACH slices from z on, EACH rows from y on, columns x, x + 32 .. of the tile. Lanes read what lies along x of a plane or of the numbers side by
+// A thread's points: EACH slices from z on, EACH rows from y on, columns x and x + 32 of the tile. Lanes read what lies along x of a plane or of the numbers side by
 // side, and all of them the same of the rest, whole vectors at once.
 using sums = REAL[EACH][EACH][WIDE];
 template <int ACROSS>
@@ -185,7 +184,7 @@ __device__ __forceinline__ void each_point(const solid_arguments &a, const tile 
             }
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) segment_solid(const solid_arguments a) {
+extern "C" __global__ void __launch_bounds__(THREADS, 512 / THREADS) segment_solid(const solid_arguments a) {
     extern __shared__ __align__(16) unsigned char stn_shared[];
     REAL *const stages = reinterpret_cast<REAL *>(stn_shared);
     tile t;

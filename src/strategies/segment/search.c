@@ -9,9 +9,9 @@
 #include "strategies/segment/solid.h"
 #include "strategies/segment/tile.h"
 
-#define MOST_MARGIN 64         /* steps that margins at faces are stepped in one launch */
-enum { SLICES = 2, WIDE = 2 }; /* of blocks that add what a solid's sides add: two blocks of 8 warps a multiprocessor */
-#define MOST_FITS 4            /* numbers of launches that fit and are looked at: more take longer, all but always */
+#define MOST_MARGIN 64 /* steps that margins at faces are stepped in one launch */
+#define SLICES 2       /* of blocks that add what a solid's sides add: two blocks of 8 warps a multiprocessor */
+#define MOST_FITS 4    /* numbers of launches that fit and are looked at: more take longer, all but always */
 
 static const int firsts[] = {64, 32, 16, 8, 4, 2, 1, -1, -2, -3, -4, -5};
 _Static_assert(sizeof firsts / sizeof *firsts == 7 + SEGMENT_PRODUCTS, "the FFT words' and the products'");
@@ -71,8 +71,7 @@ static bool find_terms(search *s, uint64_t fused) {
     segment_terms found[3] = {{0}};
     const bool alike = segment_same_weights(&s->axes[0], &s->axes[1]) && segment_same_weights(&s->axes[0], &s->axes[2]);
     int known = -1;
-    const segment_shape adds = {.slices = SLICES, .wide = WIDE};
-    if (segment_solid_shared(s->task, &adds) > s->machine->shared_per_block) return false;
+    if (segment_solid_shared(s->task, 2 * SLICES) > s->machine->shared_per_block) return false;
     memset(s->terms, 0, sizeof s->terms), memset(s->stepped, 0, sizeof s->stepped);
     for (int across = 0; across < 3; across++) {
         if (!segment_solid_across(s->axes, across)) continue;
@@ -117,7 +116,7 @@ static bool shape_for(const search *s, int64_t launches, int pairs, int first, s
     if (shape->sources && s->count == 3) {
         memcpy(shape->terms, s->terms, sizeof shape->terms);
         memcpy(shape->stepped, s->stepped, sizeof shape->stepped);
-        shape->slices = SLICES, shape->wide = WIDE;
+        shape->slices = SLICES;
         if (!segment_solid_fits(s->task, s->axes, s->reach, shape)) return false;
     }
     choose_whole(s, shape);
@@ -206,15 +205,11 @@ static size_t add_variants(const search *s, segment_shape *best, size_t found, s
     return found;
 }
 
-/* Of the cheapest for a solid, to be timed beside it: other blocks that add, and all planes convolved, none made by steps. */
-static size_t add_solids(const search *s, segment_shape *best, size_t found, size_t most) {
+/* Of the cheapest for a solid, to be timed beside it: larger blocks that add, and all planes convolved, none made by steps. */
+static size_t add_solids(segment_shape *best, size_t found, size_t most) {
     static const uint8_t none[3] = {0};
     if (!found || best[0].tile || !best[0].slices) return found;
-    for (int i = 1; i < 4 && found < most; i++) {
-        segment_shape varied = best[0];
-        varied.slices = i & 1 ? 2 * SLICES : SLICES, varied.wide = i & 2 ? WIDE / 2 : WIDE;
-        if (segment_solid_shared(s->task, &varied) <= s->machine->shared_per_block) best[found++] = varied;
-    }
+    if (found < most) best[found] = best[0], best[found++].slices = 2 * SLICES;
     if (found < most && memcmp(best[0].stepped, none, sizeof none))
         best[found] = best[0], memset(best[found++].stepped, 0, sizeof none);
     return found;
@@ -308,7 +303,7 @@ size_t segment_search(const stn_task *task, const stn_machine *machine, segment_
     const size_t room = lines ? (size_t)stn_min((int64_t)plain, TILES_BESIDE) : timed ? MOST_TILES : plain;
     if (timed && lines) found = add_products(&s, best, found, most);
     if (timed) found = add_variants(&s, best, found, most);
-    if (timed) found = add_solids(&s, best, found, most);
+    if (timed) found = add_solids(best, found, most);
     found = add_tiles(&s, best, costs, found, most, room, lines ? &other : why);
     return timed ? add_tile_variants(best, found, most) : found;
 }

@@ -309,8 +309,7 @@ static void print_passes(const stn_task *task, const segment_shape *shape, bool 
     if (shape->sources)
         stn_text_printf(text, ", what sides add convolved%s",
                         shape->stepped[0] + shape->stepped[1] + shape->stepped[2] ? " and stepped" : "");
-    if (shape->slices)
-        stn_text_printf(text, ", by blocks of %d slices of %d columns", 4 * shape->slices, 32 * shape->wide);
+    if (shape->slices) stn_text_printf(text, ", by blocks of %d slices", 4 * shape->slices);
     if (shape->margins) stn_text_printf(text, ", margins stepped");
 }
 

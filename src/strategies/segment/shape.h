@@ -25,9 +25,9 @@ typedef struct segment_shape {
     uint8_t terms[3];    /* of a solid's sides across each axis: terms.h */
     uint8_t stepped[3];  /* of these by steps */
     uint8_t slices;      /* warps along z of a block that adds them */
-    uint8_t wide;        /* columns of each of its lanes */
     uint8_t whole;       /* points of f64 go through shared memory whole, not by halves */
     uint8_t fragment;    /* of products: product.h */
+    uint8_t unused;      /* shapes are compared byte by byte */
     union {
         int pairs;  /* of columns of a tile, along y and z */
         int shares; /* blocks of a cluster that hold a tile of tile.h together; 0: it is one block's */

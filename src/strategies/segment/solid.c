@@ -10,7 +10,7 @@
 #include "context/context.h"
 #include "strategies/segment/tables.h"
 
-enum { ROWS = 4, EACH = 4, LANES = 32, DEEP = 3 }; /* of segment_solid.cu */
+enum { ROWS = 4, EACH = 4, TILE_X = 64, DEEP = 3, LARGEST = 4 }; /* of segment_solid.cu */
 /* Points along y and z of tiles that come one after the other: 14 terms of their parts of planes are 16 MB of rows of 512 in f64. */
 enum { GROUP = 128 };
 enum { ALONG_COLUMNS, ALONG_ROWS };
@@ -247,10 +247,10 @@ static size_t plane_bytes(const stn_task *task, const segment_axis *axes, int ac
 }
 
 /* Three stages of so many terms: at most the part of a plane across z or y, and a number for each slice or row. */
-size_t segment_solid_shared(const stn_task *task, const segment_shape *shape) {
-    const size_t rows = EACH * ROWS, deep = EACH * (size_t)shape->slices, most = rows > deep ? rows : deep,
-                 least = rows + deep - most, largest = 2 * (size_t)shape->slices;
-    return DEEP * largest * (most * LANES * shape->wide + least) * real_size(task);
+size_t segment_solid_shared(const stn_task *task, int slices) {
+    const size_t rows = EACH * ROWS, deep = EACH * (size_t)slices, most = rows > deep ? rows : deep,
+                 least = rows + deep - most;
+    return DEEP * LARGEST * (most * TILE_X + least) * real_size(task);
 }
 
 static stn_status make_add(stn_plan *plan, const segment_shape *shape, stn_kernel **kernel, stn_error *error) {
@@ -259,10 +259,9 @@ static stn_status make_add(stn_plan *plan, const segment_shape *shape, stn_kerne
     stn_params_elements(&params, plan->task.dtype);
     stn_params_int(&params, "SOLID_ROWS", ROWS);
     stn_params_int(&params, "SOLID_SLICES", shape->slices);
-    stn_params_int(&params, "SOLID_WIDE", shape->wide);
     stn_params_int(&params, "EXPECTED_HEADER", sizeof(solid_header));
-    STN_TRY(stn_kernel_make(plan->context, "segment_solid", &params, segment_solid_shared(&plan->task, shape), kernel,
-                            error));
+    STN_TRY(stn_kernel_make(plan->context, "segment_solid", &params, segment_solid_shared(&plan->task, shape->slices),
+                            kernel, error));
     stn_plan_list_kernel(plan, *kernel);
     return STN_OK;
 }
@@ -357,7 +356,7 @@ stn_status segment_solid_add(const stn_plan *plan, const segment_axis *axes, con
                       .out_z = l->to->stride[0],
                       .out_y = l->to->stride[1],
                       .out_batch = l->to->batch,
-                      .tiles_x = (uint32_t)stn_div_up(task->n[2], LANES * shape->wide),
+                      .tiles_x = (uint32_t)stn_div_up(task->n[2], TILE_X),
                       .tiles_y = (uint32_t)stn_div_up(task->n[1], EACH * ROWS),
                       .tiles_z = (uint32_t)stn_div_up(task->n[0], EACH * shape->slices)};
     h.group_y = (uint32_t)stn_min(GROUP / (EACH * ROWS), h.tiles_y);
@@ -385,7 +384,7 @@ stn_status segment_solid_add(const stn_plan *plan, const segment_axis *axes, con
                                                 stn_round_up(h.tiles_z, h.group_z) * task->batch),
                                      1, 1},
                             .block = {32 * ROWS * shape->slices, 1, 1},
-                            .shared = segment_solid_shared(task, shape),
+                            .shared = segment_solid_shared(task, shape->slices),
                             .stream = l->stream};
     return stn_module_launch(kernels->add->module, &how, &h, error);
 }

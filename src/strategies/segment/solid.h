@@ -32,7 +32,7 @@ bool segment_solid_terms(const stn_task *task, const segment_axis *axes, int acr
 /* So many of the last of them may be made by steps. */
 int segment_solid_stepped(const segment_axis *axes, int across, const segment_terms *terms);
 /* Bytes of shared memory of a block that adds. */
-size_t segment_solid_shared(const stn_task *task, const segment_shape *shape);
+size_t segment_solid_shared(const stn_task *task, int slices);
 /* The end of tables from byte `at` on; 0: there are none for these weights. */
 size_t segment_solid_place(const stn_task *task, const segment_axis *axes, const segment_shape *shape, uint64_t fused,
                            size_t at, segment_solid_tables *tables);
