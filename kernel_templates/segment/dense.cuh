@@ -9,8 +9,8 @@ constexpr int BLOCKS_1 = (N1 + 7) / 8, BLOCKS_2 = (N2 + 7) / 8, BLOCKS_3 = (N3 +
 constexpr int ROW_STRIPS = (N1 + 15) / 16;
 // A solid of 16^3 points by real products: its slices are turned by the second product, see transform_columns_turned.
 constexpr bool TURNED = PRODUCT_EVEN && N1 == 16 && N2 == 16 && N3 == 16;
-// A torus of two factors that one warp has: turned by each product but the first, it stays in registers, see finish_alone.
-constexpr bool ALONE = N3 == 1 && ROW_STRIPS == 1 && BLOCKS_1 == 2 && BLOCKS_2 == 2;
+// A plane of 16^2 points, which one warp has: turned by each product but the first, it stays in registers, see finish_alone.
+constexpr bool ALONE = N1 == 16 && N2 == 16 && N3 == 1;
 constexpr int PITCH = 8 * BLOCKS_2 + (TURNED ? 0 : 4), SLICE = 16 * ROW_STRIPS * PITCH + SLICE_GAP, ROOM = N3 * SLICE;
 constexpr bool EVEN_FIRST = SLICE_GAP % 4 == 0;
 constexpr int slice_at(int n3) { return (EVEN_FIRST ? n3 / 2 + n3 % 2 * ((N3 + 1) / 2) : n3) * SLICE; }
@@ -66,20 +66,11 @@ template <bool>
 struct left_matrix {
     left<BLOCKS_1> all;
     __device__ __forceinline__ void load(const REAL *from, int lane) { read_rows(all, from + 2 * lane); }
-    // Turned: columns 2t and 2t+1, where positions t and t + 4 are read. From the right matrix, which is the same, of two blocks too ..
+    // Turned: columns 2t and 2t+1, where positions t and t + 4 are read. From the right matrix, which is the same, of two blocks too.
     __device__ __forceinline__ void load_turned(const REAL *from, int lane) {
 #pragma unroll
         for (int k = 0; k < 4 * BLOCKS_1; k++)
             load_one(k, from + (k / 4 * BLOCKS_1 + k % 2) * PARTS * RUN + 2 * lane + k / 2 % 2, RUN);
-    }
-    // .. and from the left one.
-    __device__ __forceinline__ void load_turning(const REAL *from, int lane) {
-#pragma unroll
-        for (int k = 0; k < 4 * BLOCKS_1; k++) {
-            const int column = lane % 4 * 2 + k / 2 % 2;
-            load_one(k, from + (k / 4 * PARTS * 2 + column / 4) * RUN + (lane / 4 * 4 + column % 4) * 2 + k % 2,
-                     2 * RUN);
-        }
     }
     __device__ __forceinline__ void load_one(int k, const REAL *from, int far) {
         REAL one[1];
@@ -101,7 +92,6 @@ struct left_matrix<false> {
     int at;
     __device__ __forceinline__ void load(const REAL *from, int lane) { all = from, at = 2 * lane; }
     __device__ __forceinline__ void load_turned(const REAL *, int) {}
-    __device__ __forceinline__ void load_turning(const REAL *, int) {}
     __device__ __forceinline__ void again() { keep_here(at); }
     template <int D>
     __device__ __forceinline__ void get(left<D> &a, int s) const {
@@ -137,12 +127,12 @@ struct right_matrix<false, BLOCKS_N> {
 };
 struct matrices {
     const REAL *from;
-    left_matrix<SMALL> first, across;  // `across`: of N2, ALONE's
+    left_matrix<SMALL> first;
     right_matrix<SMALL, BLOCKS_2> second;
     right_matrix<SMALL, BLOCKS_3> third;
 };
 __device__ __forceinline__ void load_slices(matrices &f, int strip, int lane) {
-    if (TURNED)
+    if (TURNED || ALONE)
         f.first.load_turned(f.from + OPERAND_2, lane);
     else
         f.first.load(f.from + strip * LEFT, lane), f.second.load(f.from + OPERAND_2, lane);
@@ -150,12 +140,7 @@ __device__ __forceinline__ void load_slices(matrices &f, int strip, int lane) {
 __device__ __forceinline__ matrices find_matrices(const REAL *operands, int warp, int lane) {
     matrices f;
     f.from = operands;
-    if (KEPT) {
-        if (ALONE)
-            f.first.load_turning(f.from, lane), f.across.load_turned(f.from + OPERAND_2, lane);
-        else
-            load_slices(f, warp, lane);
-    }
+    if (KEPT) load_slices(f, warp, lane);
     return f;
 }
 // Before a phase. What stays through a phase alone is read in it.

@@ -9,7 +9,7 @@
 //     a warp, 16 (k1, k2)   ((Y F3) K^f) F3      both ways in registers
 //     a warp, a strip       (F1 Z) F2     back
 //
-// N3 = 1: a warp has a whole strip, ((F1 X) F2 K^f) F2, and after one exchange F1 Z. Of one strip and two blocks of columns it has all of the torus
+// N3 = 1: a warp has a whole strip, ((F1 X) F2 K^f) F2, and after one exchange F1 Z. Of 16^2 points it has all of the torus
 // and exchanges nothing: C = F1 X, Y = F2 C^T, Z = F1 (Y K^f)^T, F2 Z^T; for an accumulator as it stands is a right factor, transposed. F_i: the transform of N_i points, a dense matrix; rows and
 // columns past N_i are 0 in it. Two real arrays ride along:
 //
@@ -210,10 +210,9 @@ __device__ __forceinline__ void times_symbol_turned(tile (&y)[BLOCKS_2], const R
 // What follows C = F1 X.
 __device__ __forceinline__ void finish_alone(const matrices &f, tile (&c)[BLOCKS_2], const REAL *symbol, REAL *work,
                                              int lane) {
-    const auto &across = N1 == N2 ? f.first : f.across;
-    turn(c, across);
+    turn(c, f.first);
     times_symbol_turned(c, symbol, lane);
-    turn(c, f.first), turn(c, across);
+    turn(c, f.first), turn(c, f.first);
     put_turned(&tile::re, c, work + (PRODUCT_EVEN ? 0 : ROOM), lane);
     put_turned(&tile::im, c, work + (PRODUCT_EVEN ? ROOM : 0), lane);
     __syncwarp();

@@ -33,8 +33,6 @@ __device__ __forceinline__ square load_matrix(const REAL *operands, int lane) {
 
 // ---- products
 
-// A lane's own cell of each 32: four of one row side by side, so that sectors are copied whole, and no two of half a warp in a bank.
-__device__ __forceinline__ int cell_of(int lane) { return lane % 4 * 8 + (lane / 4 ^ lane % 4 / 2 * 4); }
 // F X of a room.
 __device__ __forceinline__ square transform_inputs(const square &f, const REAL *room, int lane) {
     square c = {};
@@ -44,7 +42,7 @@ __device__ __forceinline__ square transform_inputs(const square &f, const REAL *
         for (int s = 0; s < EIGHTS; s++)
 #pragma unroll
             for (int i = j; i < j + 2; i++) {
-                const REAL *const from = room + (s * EIGHTS + i) * 64 + cell_of(lane);
+                const REAL *const from = room + (s * EIGHTS + i) * 64 + own_cell(lane);
                 const REAL x[2] = {from[0], from[32]};
 #pragma unroll
                 for (int r = 0; r < ROW_STRIPS; r++) product(c.at[r][i], f.at[r][s], x);
@@ -96,18 +94,8 @@ __device__ __forceinline__ void fetch_beyond(const tile_arguments &a, const area
     for (int j = 0; j < EIGHTS; j++) {
         const line l = find_line(a, s, 0, 8 * j + lane / 4);
 #pragma unroll 1
-        for (int i = 0; i < 2 * EIGHTS; i++) {
-            const folded from = source_of(a, l, i / 2 * 8 + lane % 4 * 2 + i % 2);
-            REAL *const cell = to + (i / 2 * EIGHTS + j) * 64 + i % 2 * 32;
-            if (from.index < 0) {
-                *cell = REAL(0);
-            } else if (from.minus || TORUS_SHIFTED) {
-                const REAL value = TORUS_SHIFTED ? l.in[from.index] - a.past : l.in[from.index];
-                *cell = from.minus ? -value : value;
-            } else {
-                copy_element(cell, l.in + from.index);
-            }
-        }
+        for (int i = 0; i < 2 * EIGHTS; i++)
+            fetch_point(a, l, i / 2 * 8 + lane % 4 * 2 + i % 2, to + (i / 2 * EIGHTS + j) * 64 + i % 2 * 32);
     }
 }
 // A tile's inputs start on their way; of none nothing does.
@@ -115,9 +103,9 @@ __device__ __forceinline__ void fetch(const tile_arguments &a, unsigned tile, RE
     if (tile < a.all) {
         const area s = find(a, tile);
         if (inside(a, s))
-            fetch_inside(a, s.in + (s.y + lane % 4 * 2) * a.in_far[1] + s.x + lane / 4, room + cell_of(lane));
+            fetch_inside(a, s.in + (s.y + lane % 4 * 2) * a.in_far[1] + s.x + lane / 4, room + own_cell(lane));
         else
-            fetch_beyond(a, s, lane, room + cell_of(lane));
+            fetch_beyond(a, s, lane, room + own_cell(lane));
     }
     copy_async_commit();
 }

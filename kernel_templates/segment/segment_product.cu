@@ -16,7 +16,7 @@ static_assert(N1 <= 16 && !PRODUCT_EVEN, "a segment's frequencies k and -k diffe
 static_assert(is_twin(sizeof(line_arguments), 2 * sizeof(REAL)), "line_header of segment/pass.c");
 static_assert(is_given((4 * ROOM + TOPS) * sizeof(REAL)), "segment_shared of segment/shape.c");
 
-__device__ __forceinline__ int cell_of(int n) { return row_of(n % N1) * PITCH + n % N2 + n % N3 * SLICE; }
+__device__ __forceinline__ int cell_of(int n) { return n % N1 * PITCH + n % N2 + n % N3 * SLICE; }
 
 // The cells of points n, n + THREADS, ..: each from the one before, without a division.
 struct diagonal {
@@ -29,7 +29,7 @@ __device__ __forceinline__ void step(int &n) {
     if (THREADS % N && n >= N) n -= N;
 }
 __device__ __forceinline__ int take_cell(diagonal &d) {
-    const int cell = row_of(d.n1) * PITCH + d.n2 + d.n3 * SLICE;
+    const int cell = d.n1 * PITCH + d.n2 + d.n3 * SLICE;
     step<N1>(d.n1), step<N2>(d.n2), step<N3>(d.n3);
     return cell;
 }
@@ -126,17 +126,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) segment_product(co
         turn_signs(a, segment, raw, t), turn_signs(a, segment + 1, raw + ROOM, t);
         __syncthreads();  // all inputs have landed, and the last outputs are given
         const scales scale = find_scales(a.roots, raw, work + 2 * ROOM, t);
-        tile c[BLOCKS_2];
-        if (ALONE)
-            transform_rows(c, raw, raw + ROOM, f.first, lane, scale.in);
-        else
-            forward(f, a.symbol, raw, work, lane, warp, scale.in);
+        forward(f, a.symbol, raw, work, lane, warp, scale.in);
         __syncthreads();
         fetch(a, segment + 2 * gridDim.x, raw, t);
-        if (ALONE)
-            finish_alone(f, c, a.symbol, work, lane);
-        else
-            finish(f, a.symbol, work, lane, warp);
+        finish(f, a.symbol, work, lane, warp);
         give(a, segment, work, scale.out, t);
     }
 }

@@ -93,29 +93,30 @@ static void estimate(const stn_task *task, const stn_machine *machine, const stn
 static stn_status get_kernel(stn_plan *plan, tile_state *state, stn_error *error) {
     const stn_task *task = &plan->task;
     const segment_torus *tile = &state->tile;
-    const segment_factors *f = segment_torus_factors(tile->number);
-    const size_t shared = segment_torus_shared(task, tile);
+    const segment_torus_block block = segment_torus_block_of(task, tile);
+    segment_factors f = *segment_torus_factors(tile->number);
+    f.warps = block.warps;
     stn_text params = STN_TEXT_EMPTY;
     stn_params_begin(&params);
     stn_params_elements(&params, task->dtype);
-    segment_product_params(&params, f, task->dtype, tile->fragment, tile->even);
+    segment_product_params(&params, &f, task->dtype, tile->fragment, tile->even);
     for (int side = 0; side < 6; side++) {
         char name[32];
         snprintf(name, sizeof name, "%c_SIDE_%s", "ZYX"[side / 2], side % 2 ? "HIGH" : "LOW");
         stn_params_int(&params, name, state->sides.kind[side / 2][side % 2]);
     }
-    stn_params_int(&params, "BLOCKS", segment_torus_blocks(task, tile));
+    stn_params_int(&params, "BLOCKS", block.resident);
     stn_params_int(&params, "SYMBOL_REAL", state->real);
     stn_params_int(&params, "TORUS_SHIFTED", state->sides.past != 0);
     stn_params_int(&params, "EXPECTED_HEADER", sizeof(tile_header));
-    STN_TRY(stn_kernel_make(plan->context, segment_torus_alone(task, tile) ? "segment_plane" : "segment_torus", &params,
-                            shared, &state->kernel, error));
+    STN_TRY(stn_kernel_make(plan->context, block.kernel, &params, block.shared, &state->kernel, error));
     stn_plan_list_kernel(plan, state->kernel);
     int64_t resident = 1, counts[3];
     if (state->kernel->module)
         resident = plan->machine.multiprocessors *
-                   stn_max(stn_module_occupancy(state->kernel->module, 32 * f->warps, shared), 1);
-    state->blocks = stn_min(stn_div_up(segment_torus_count(task, tile, counts), 2), resident);
+                   stn_max(stn_module_occupancy(state->kernel->module, 32 * block.warps, block.shared), 1);
+    if (getenv("STN_WAVES")) resident *= atoi(getenv("STN_WAVES")); /* TEMPORARY: what is measured on the device */
+    state->blocks = stn_min(stn_div_up(segment_torus_count(task, tile, counts), block.tiles), resident);
     return STN_OK;
 }
 
@@ -239,7 +240,7 @@ static stn_status launch_tiles(const stn_plan *plan, const void *user, const stn
     const tile_state *state = r->state;
     const segment_torus *tile = &state->tile;
     const stn_task *task = &plan->task;
-    const segment_factors *f = segment_torus_factors(tile->number);
+    const segment_torus_block block = segment_torus_block_of(task, tile);
     const unsigned char *tables = state->tables;
     _Alignas(16) unsigned char arguments[sizeof(tile_header) + 16];
     int64_t counts[3];
@@ -259,8 +260,8 @@ static stn_status launch_tiles(const stn_plan *plan, const void *user, const stn
     size_t at = sizeof h;
     for (int i = 0; i < 2; i++) at += stn_put_real(task->dtype, state->sides.past, arguments + at);
     const stn_launch launch = {.grid = {(unsigned)state->blocks, 1, 1},
-                               .block = {32 * (unsigned)f->warps, 1, 1},
-                               .shared = segment_torus_shared(task, tile),
+                               .block = {32 * (unsigned)block.warps, 1, 1},
+                               .shared = block.shared,
                                .stream = l->stream};
     return stn_module_launch(state->kernel->module, &launch, arguments, error);
 }

@@ -42,13 +42,17 @@ size_t segment_torus_search(const stn_task *task, const stn_machine *machine, se
                             const char **why, stn_tally *tally);
 void segment_torus_cost(const stn_task *task, const stn_machine *machine, const segment_torus *tile,
                         stn_estimate *estimate);
-/* Points of a tile along z, y, x; tiles of the grid; blocks that are to fit on a multiprocessor. */
+/* Points of a tile along z, y, x; tiles of the grid. */
 void segment_torus_points(const segment_torus *tile, int points[3]);
 int64_t segment_torus_count(const stn_task *task, const segment_torus *tile, int64_t counts[3]);
-size_t segment_torus_shared(const stn_task *task, const segment_torus *tile); /* of a block */
-/* Does each warp have a whole tile (segment_plane.cu)? */
-bool segment_torus_alone(const stn_task *task, const segment_torus *tile);
-int segment_torus_blocks(const stn_task *task, const segment_torus *tile);
+/* The blocks that have tiles, so many at once each. */
+typedef struct segment_torus_block {
+    const char *kernel;
+    size_t shared; /* bytes */
+    int warps, tiles;
+    int resident; /* blocks that are to fit on a multiprocessor */
+} segment_torus_block;
+segment_torus_block segment_torus_block_of(const stn_task *task, const segment_torus *tile);
 
 /* Numbers of a launch's tables, and both: matrices, symbol. Errors: out of memory. */
 size_t segment_torus_operands(const segment_torus *tile);

@@ -1,5 +1,6 @@
 /* See tile.h: which tiles there are, what they take and err by. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/arith.h"
@@ -40,31 +41,38 @@ int64_t segment_torus_count(const stn_task *task, const segment_torus *tile, int
     return task->batch * counts[0] * counts[1] * counts[2];
 }
 
-/* 32 x 32 numbers, and the matrix, are what registers hold of f64: of smaller squares a tile's inputs and outputs take longer than its products. */
-#define ALONE 1
-bool segment_torus_alone(const stn_task *task, const segment_torus *tile) {
-    return tile->number == ALONE && tile->even && task->dtype == STN_F64 && tile->fragment == SEGMENT_WIDE;
-}
-
-size_t segment_torus_shared(const stn_task *task, const segment_torus *tile) {
-    const segment_factors *f = segment_torus_factors(tile->number);
-    if (segment_torus_alone(task, tile)) return (size_t)((f->warps + 1) * f->n[0] * f->n[1]) * sizeof(double);
-    return segment_tori_shared(f, task->dtype, tile->even);
-}
-
-/* Solids of 16^3 by real products, which take fewer registers: 80. */
-static bool is_turned(const stn_task *task, const segment_torus *tile) {
-    const segment_factors *f = segment_torus_factors(tile->number);
-    return tile->even && task->dtype == STN_F64 && f->n[0] * f->n[1] * f->n[2] == 16 * 16 * 16;
-}
-
 /* Threads of 16 rows of few columns have 168 registers or less in f64, of more all that there are; of solids 128, so that a block works while
  * another one's inputs are on their way. */
-int segment_torus_blocks(const stn_task *task, const segment_torus *tile) {
+static int most_threads(const stn_task *task, const segment_torus *tile) {
     const segment_factors *f = segment_torus_factors(tile->number);
-    if (f->n[2] > 1) return (is_turned(task, tile) ? 768 : 512) / (32 * f->warps);
-    const int most = task->dtype != STN_F64 ? (f->n[1] <= 32 ? 512 : 384) : f->n[1] <= 32 && tile->even ? 384 : 256;
-    return (int)stn_max(1, most / (32 * f->warps));
+    if (f->n[2] > 1) return 512;
+    return task->dtype != STN_F64 ? (f->n[1] <= 32 ? 512 : 384) : f->n[1] <= 32 && tile->even ? 384 : 256;
+}
+
+/* TEMPORARY: what is measured on the device. */
+static int measured(const char *name, int value) {
+    const char *given = getenv(name);
+    return given ? atoi(given) : value;
+}
+
+/* 32 x 32 numbers, and the matrix, are what registers hold of f64: of smaller squares a tile's inputs and outputs take longer than its products. */
+#define SQUARE 1
+#define CUBE 7 /* of 16^3 */
+segment_torus_block segment_torus_block_of(const stn_task *task, const segment_torus *tile) {
+    const segment_factors *f = segment_torus_factors(tile->number);
+    const bool real_products = tile->even && task->dtype == STN_F64 && tile->fragment == SEGMENT_WIDE;
+    const size_t bytes = (size_t)(f->n[0] * f->n[1] * f->n[2]) * sizeof(double);
+    segment_torus_block b = {.warps = f->warps, .tiles = 2};
+    b.resident = (int)stn_max(1, most_threads(task, tile) / (32 * b.warps));
+    if (real_products && tile->number == SQUARE) {
+        b.kernel = "segment_plane", b.shared = (size_t)(b.warps + 1) * bytes, b.tiles = b.warps;
+    } else if (real_products && tile->number == CUBE) {
+        b.kernel = "segment_cube", b.shared = bytes, b.tiles = 1;
+        b.warps = measured("STN_3D_WARPS", 4), b.resident = measured("STN_3D_BLOCKS", 5);
+    } else {
+        b.kernel = "segment_torus", b.shared = segment_tori_shared(f, task->dtype, tile->even);
+    }
+    return b;
 }
 
 /* ---- sides --------------------------------------------------------------------------------------------------------- */
@@ -184,7 +192,7 @@ static bool unit_holds(const stn_task *task, const stn_machine *machine, void *o
 }
 static bool shared_holds(const stn_task *task, const stn_machine *machine, void *of) {
     const segment_torus *tile = of;
-    return segment_torus_shared(task, tile) <= machine->shared_per_block;
+    return segment_torus_block_of(task, tile).shared <= machine->shared_per_block;
 }
 static bool tiles_hold(const stn_task *task, const stn_machine *machine, void *of) {
     int64_t counts[3];
@@ -232,11 +240,11 @@ static void cost_beside(const stn_task *task, const stn_machine *machine, const 
     int64_t counts[3];
     const double tiles = (double)segment_torus_count(task, tile, counts), points = (double)stn_task_points(task);
     const double size = (double)stn_dtype_size(task->dtype), length = f->n[0] * f->n[1] * f->n[2];
+    const segment_torus_block block = segment_torus_block_of(task, tile);
     const double resident =
         (double)machine->multiprocessors *
-        fmin(segment_torus_blocks(task, tile),
-             fmax(1, floor((double)machine->shared_per_multiprocessor / (double)segment_torus_shared(task, tile))));
-    const double turns = ceil(tiles / 2) / resident;
+        fmin(block.resident, fmax(1, floor((double)machine->shared_per_multiprocessor / (double)block.shared)));
+    const double turns = ceil(tiles / block.tiles) / resident;
     memset(e, 0, sizeof *e);
     e->unit = segment_product_unit(task->dtype, tile->fragment);
     const double parts = segment_product_parts(task->dtype, tile->fragment);
