@@ -94,7 +94,7 @@ def without_diagonals(folder):
 
 
 def without_padding(folder):
-    edit(folder, DENSE, r"PITCH = 8 \* BLOCKS_2 \+ \(TURNED \? 0 : 4\), SLICE = 16 \* ROW_STRIPS \* PITCH \+ SLICE_GAP, ROOM = N3 \* SLICE;",
+    edit(folder, DENSE, r"PITCH = 8 \* BLOCKS_2 \+ 4, SLICE = 16 \* ROW_STRIPS \* PITCH \+ SLICE_GAP, ROOM = N3 \* SLICE;",
          "PITCH = 8 * BLOCKS_2, SLICE = 16 * PITCH, ROOM = N3 * (16 * (PITCH + 4) + SLICE_GAP);")
     edit(folder, TORUS, r", odd = lane / 4 % 2;", ", odd = 0;")
 

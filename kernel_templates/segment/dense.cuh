@@ -1,23 +1,16 @@
-// Transforms of N_i points along an axis of a torus as dense products on tensor cores: what product.cuh makes of them. Its cells, the
-// matrices, and the transforms of a warp's strip along n1, from shared memory, and along n2 or n3, in registers.
+// Transforms of N_i points along an axis of a torus as dense products on tensor cores: what product.cuh makes of them. Its cells, the products by
+// element type, the matrices, and the transforms of a warp's strip along n1, from shared memory, and along n2 or n3, in registers.
 #pragma once
 #include "device/complex.cuh"
-#include "segment/multiply.cuh"
+#include "device/fragment.cuh"
+#include "params.cuh"
 
 constexpr int N1 = PRODUCT_1, N2 = PRODUCT_2, N3 = PRODUCT_3, LENGTH = N1 * N2 * N3, THREADS = 32 * WARPS;
 constexpr int BLOCKS_1 = (N1 + 7) / 8, BLOCKS_2 = (N2 + 7) / 8, BLOCKS_3 = (N3 + 7) / 8;  // of 8
 constexpr int ROW_STRIPS = (N1 + 15) / 16;
-// A solid of 16^3 points by real products: its slices are turned by the second product, see transform_columns_turned.
-constexpr bool TURNED = PRODUCT_EVEN && N1 == 16 && N2 == 16 && N3 == 16;
-// A plane of 16^2 points, which one warp has: turned by each product but the first, it stays in registers, see finish_alone.
-constexpr bool ALONE = N1 == 16 && N2 == 16 && N3 == 1;
-constexpr int PITCH = 8 * BLOCKS_2 + (TURNED ? 0 : 4), SLICE = 16 * ROW_STRIPS * PITCH + SLICE_GAP, ROOM = N3 * SLICE;
+constexpr int PITCH = 8 * BLOCKS_2 + 4, SLICE = 16 * ROW_STRIPS * PITCH + SLICE_GAP, ROOM = N3 * SLICE;
 constexpr bool EVEN_FIRST = SLICE_GAP % 4 == 0;
 constexpr int slice_at(int n3) { return (EVEN_FIRST ? n3 / 2 + n3 % 2 * ((N3 + 1) / 2) : n3) * SLICE; }
-// Where a slice has row n1: of one that is turned rows 2t and 2t+1 of eight are its rows t and t + 4, and nothing but an exclusive or keeps four
-// rows by four columns from meeting in a bank, so that three blocks fit a multiprocessor.
-constexpr int row_of(int n1) { return TURNED || ALONE ? n1 / 8 * 8 + n1 % 8 / 2 + n1 % 2 * 4 : n1; }
-constexpr int cell_in(int row, int column) { return row * PITCH + (TURNED ? column ^ row % 4 * 4 : column); }
 constexpr int STACKS = BLOCKS_2 == 2 ? N1 : (N1 + 1) / 2;  // of 16 pairs (k1, k2)
 constexpr int RUN = 64;                                    // numbers of a warp's access, two a lane
 constexpr int PARTS = PRODUCT_EVEN ? 1 : 2;                // of a matrix: real, imaginary
@@ -28,6 +21,103 @@ constexpr int SYMBOLS = (SYMBOL_REAL ? 2 : 4) * RUN;  // of 16 x 8 frequencies
 static_assert(N3 == 1 || (N1 <= 16 && N2 <= 16 && N3 <= 16), "of three factors each is a row of fragments");
 static_assert(N3 > 1 || WARPS == ROW_STRIPS, "a warp has a strip of a torus of two factors");
 
+// ---- products
+
+struct tile {  // an accumulator: (g, 2t) (g, 2t+1) (g+8, 2t) (g+8, 2t+1)
+    REAL re[4], im[4];
+};
+template <int D>
+struct left {  // of D blocks of 8 indices of the sum: (g, t) (g+8, t) (g, t+4) (g+8, t+4)
+    REAL re[D][4], im[D][4];
+};
+template <int D>
+struct blocks_of {
+    static constexpr int COUNT = D;
+};
+template <int D>
+struct right {  // (t, g) (t+4, g)
+    REAL re[D][2], im[D][2];
+};
+__device__ __forceinline__ void multiply(double (&c)[4], const double (&a)[4], const double (&b)[2]) {
+    const double first[2] = {a[0], a[1]}, second[2] = {a[2], a[3]};
+    if (PRODUCT_DEPTH == 8)
+        product(c, a, b);
+    else if (PRODUCT_ROWS == 16)
+        product(c, first, b[0]), product(c, second, b[1]);
+    else
+        product_of_eights(c, a, b);
+}
+// The lower part is rounded too: cut off, it would all err one way.
+__device__ __forceinline__ void split(float value, unsigned &high, unsigned &low) {
+    high = tf32_part<0, 2>(value), low = float_to_tf32(value - __uint_as_float(high));
+}
+__device__ __forceinline__ void multiply(float (&c)[4], const float (&a)[4], const float (&b)[2]) {
+    unsigned high[4], low[4], high_b[2], low_b[2];
+#pragma unroll
+    for (int e = 0; e < 4; e++) split(a[e], high[e], low[e]);
+#pragma unroll
+    for (int e = 0; e < 2; e++) split(b[e], high_b[e], low_b[e]);
+    float sum[4] = {
+        0, 0, 0, 0};  // tensor cores cut off what a sum does not hold, always towards zero: it is added with rounding
+    mma_tf32_m16n8k8(sum, low, high_b), mma_tf32_m16n8k8(sum, high, low_b), mma_tf32_m16n8k8(sum, high, high_b);
+    add_tile(c, sum);
+}
+// In halves a lane holds two neighbours of a sum where tf32 has indices t and t + 4: both factors are permuted alike.
+__device__ __forceinline__ void multiply_halves(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
+    mma_f16_m16n8k16(c, a, b);
+}
+__device__ __forceinline__ void multiply_halves(float (&c)[4], const unsigned (&a)[2], const unsigned (&b)[1]) {
+    mma_f16_m16n8k8(c, a, b[0]);
+}
+__device__ __forceinline__ void split_halves(float first, float second, unsigned &high, unsigned &low) {
+    high = floats_to_half2(first, second);
+    if (PRODUCT_PARTS == 2) low = floats_to_half2(first - half2_low(high), second - half2_high(high));
+}
+template <int D>
+__device__ __forceinline__ void multiply_all(float (&c)[4], const float (&a)[D][4], const float (&b)[D][2]) {
+    if (!PRODUCT_PARTS) {
+#pragma unroll
+        for (int d = 0; d < D; d++) multiply(c, a[d], b[d]);
+        return;
+    }
+    unsigned high[2 * D], low[2 * D], high_b[D], low_b[D];
+#pragma unroll
+    for (int d = 0; d < D; d++) {
+        split_halves(a[d][0], a[d][2], high[2 * d], low[2 * d]);
+        split_halves(a[d][1], a[d][3], high[2 * d + 1], low[2 * d + 1]);
+        split_halves(b[d][0], b[d][1], high_b[d], low_b[d]);
+    }
+    if (PRODUCT_PARTS == 2) multiply_halves(c, low, high_b), multiply_halves(c, high, low_b);
+    multiply_halves(c, high, high_b);
+}
+template <int D>
+__device__ __forceinline__ void multiply_all(double (&c)[4], const double (&a)[D][4], const double (&b)[D][2]) {
+#pragma unroll
+    for (int d = 0; d < D; d++) multiply(c, a[d], b[d]);
+}
+// A matrix from the left, and one from the right. Of real ones `im` belongs to the second array alone.
+template <int D>
+__device__ __forceinline__ void add_complex(tile &c, const left<D> &a, const right<D> &b) {
+    REAL minus[D][2];
+#pragma unroll
+    for (int d = 0; d < D; d++) minus[d][0] = -b.im[d][0], minus[d][1] = -b.im[d][1];
+    multiply_all<D>(c.re, a.re, b.re), multiply_all<D>(c.im, a.re, b.im);
+    multiply_all<D>(c.re, a.im, minus), multiply_all<D>(c.im, a.im, b.re);
+}
+template <int D>
+__device__ __forceinline__ void add_from_left(tile &c, const left<D> &f, const right<D> &x) {
+    if (PRODUCT_EVEN)
+        multiply_all<D>(c.re, f.re, x.re), multiply_all<D>(c.im, f.re, x.im);
+    else
+        add_complex<D>(c, f, x);
+}
+template <int D>
+__device__ __forceinline__ void add_from_right(tile &c, const left<D> &x, const right<D> &f) {
+    if (PRODUCT_EVEN)
+        multiply_all<D>(c.re, x.re, f.re), multiply_all<D>(c.im, x.im, f.re);
+    else
+        add_complex<D>(c, x, f);
+}
 __device__ __forceinline__ void load_four(REAL (&to)[4], const REAL *from) {
     REAL half[2];
     load_run(half, from), to[0] = half[0], to[1] = half[1];
@@ -39,10 +129,13 @@ __device__ __forceinline__ void load_four(REAL (&to)[4], const REAL *from) {
 constexpr int STEP = PRODUCT_PARTS ? 2 : 1;  // blocks of a product
 constexpr bool SCALED = sizeof(STORE) == 2;  // numbers are, on their way in
 
-// Small matrices stay in registers: through a phase, or (KEPT) through the whole run of one slice. Others are
+// Small matrices stay in registers: through a phase of several slices, or (KEPT) through the whole run, of one slice or where axes share one. Others are
 // read where they are used, from the first-level cache, which is the pipe that shared memory has too.
 constexpr bool SMALL = BLOCKS_1 <= 2 && BLOCKS_2 <= 2 && BLOCKS_3 <= 2;
-constexpr bool KEPT = SMALL && N3 == 1;
+constexpr bool KEPT = SMALL && (N3 == 1 || (PRODUCT_EVEN && N3 == N2));
+// A solid of 16^3 points: its slices are turned by the second product, see transform_columns_turned.
+constexpr bool TURNED = KEPT && N1 == 16 && N2 == 16 && N3 == 16;
+constexpr int row_at(int n1) { return (TURNED ? n1 / 8 * 8 + n1 % 8 / 2 + n1 % 2 * 4 : n1) * PITCH; }
 
 template <int D>
 __device__ __forceinline__ void read_rows(left<D> &a, const REAL *from) {
@@ -66,17 +159,6 @@ template <bool>
 struct left_matrix {
     left<BLOCKS_1> all;
     __device__ __forceinline__ void load(const REAL *from, int lane) { read_rows(all, from + 2 * lane); }
-    // Turned: columns 2t and 2t+1, where positions t and t + 4 are read. From the right matrix, which is the same, of two blocks too.
-    __device__ __forceinline__ void load_turned(const REAL *from, int lane) {
-#pragma unroll
-        for (int k = 0; k < 4 * BLOCKS_1; k++)
-            load_one(k, from + (k / 4 * BLOCKS_1 + k % 2) * PARTS * RUN + 2 * lane + k / 2 % 2, RUN);
-    }
-    __device__ __forceinline__ void load_one(int k, const REAL *from, int far) {
-        REAL one[1];
-        load_run(one, from), all.re[k / 4][k % 4] = one[0];
-        if (PARTS == 2) load_run(one, from + far), all.im[k / 4][k % 4] = one[0];
-    }
     __device__ __forceinline__ void again() {}
     template <int D>
     __device__ __forceinline__ void get(left<D> &a, int s) const {
@@ -91,7 +173,6 @@ struct left_matrix<false> {
     const REAL *all;
     int at;
     __device__ __forceinline__ void load(const REAL *from, int lane) { all = from, at = 2 * lane; }
-    __device__ __forceinline__ void load_turned(const REAL *, int) {}
     __device__ __forceinline__ void again() { keep_here(at); }
     template <int D>
     __device__ __forceinline__ void get(left<D> &a, int s) const {
@@ -107,6 +188,11 @@ struct right_matrix {
     }
     __device__ __forceinline__ void again() {}
     template <int D>
+    __device__ __forceinline__ void turn(left<D> &to) const {
+#pragma unroll
+        for (int k = 0; k < 4 * D; k++) to.re[k / 4][k % 4] = all[k % BLOCKS_N].re[k / 4][k / 2 % 2];
+    }
+    template <int D>
     __device__ __forceinline__ void get(right<D> &b, int j, int m) const {
 #pragma unroll
         for (int d = 0; d < D; d++)
@@ -120,6 +206,8 @@ struct right_matrix<false, BLOCKS_N> {
     int at;
     __device__ __forceinline__ void load(const REAL *from, int lane) { all = from, at = 2 * lane; }
     __device__ __forceinline__ void again() { keep_here(at); }
+    template <class OTHER>
+    __device__ __forceinline__ void turn(OTHER &) const {}
     template <int D>
     __device__ __forceinline__ void get(right<D> &b, int j, int m) const {
         read_columns(b, all + at + (j * BLOCKS_N + m) * PARTS * RUN, BLOCKS_N);
@@ -132,15 +220,17 @@ struct matrices {
     right_matrix<SMALL, BLOCKS_3> third;
 };
 __device__ __forceinline__ void load_slices(matrices &f, int strip, int lane) {
-    if (TURNED || ALONE)
-        f.first.load_turned(f.from + OPERAND_2, lane);
-    else
-        f.first.load(f.from + strip * LEFT, lane), f.second.load(f.from + OPERAND_2, lane);
+    f.first.load(f.from + strip * LEFT, lane), f.second.load(f.from + OPERAND_2, lane);
 }
 __device__ __forceinline__ matrices find_matrices(const REAL *operands, int warp, int lane) {
     matrices f;
     f.from = operands;
-    if (KEPT) load_slices(f, warp, lane);
+    if (KEPT) {
+        load_slices(f, N3 == 1 ? warp : 0, lane);
+        if (TURNED) f.second.turn(f.first.all);  // symmetric: F1's rows 2t and 2t+1, where positions t and t+4 are read
+        if (TURNED) keep_here(lane);  // as pairs beside the fours of `first`: each product takes whole registers
+        f.third.load(f.from + OPERAND_2, lane);  // else the same as `second`: the compiler keeps one
+    }
     return f;
 }
 // Before a phase. What stays through a phase alone is read in it.
@@ -182,29 +272,6 @@ __device__ __forceinline__ void transform_rows(tile (&c)[BLOCKS_2], const REAL *
 #pragma unroll
     for (int s = 0; s + STEP <= BLOCKS_1; s += STEP) add_rows<STEP>(c, f, re + first, im + first, s, scale);
     if (BLOCKS_1 % STEP) add_rows<1>(c, f, re + first, im + first, BLOCKS_1 - 1, scale);
-}
-// The same of one array by itself, of two blocks.
-__device__ __forceinline__ void transform_rows_of(REAL (tile::*part)[4], tile (&c)[BLOCKS_2], const REAL *from,
-                                                  const left<BLOCKS_1> &f, int lane, REAL scale) {
-#pragma unroll
-    for (int j = 0; j < BLOCKS_2; j++) (c[j].*part)[0] = (c[j].*part)[1] = (c[j].*part)[2] = (c[j].*part)[3] = REAL(0);
-#pragma unroll
-    for (int s = 0; s < BLOCKS_1; s += STEP)
-#pragma unroll
-        for (int j = 0; j < BLOCKS_2; j++) {
-            REAL a[STEP][4], x[STEP][2];
-#pragma unroll
-            for (int d = 0; d < STEP; d++) {
-#pragma unroll
-                for (int e = 0; e < 4; e++) a[d][e] = f.re[s + d][e];
-#pragma unroll
-                for (int e = 0; e < 2; e++) {
-                    const REAL value = from[(8 * (s + d) + 4 * e) * PITCH + cell_in(lane % 4, 8 * j + lane / 4)];
-                    x[d][e] = SCALED ? value * scale : value;
-                }
-            }
-            multiply_all<STEP>(c[j].*part, a, x);
-        }
 }
 // y += x F, of blocks j to j + D - 1 of x.
 template <int D, int BLOCKS_N>
@@ -291,18 +358,6 @@ __device__ __forceinline__ void transform_columns(tile (&x)[BLOCKS_N], right_mat
     if (BLOCKS_N % STEP) add_columns<1>(y, x, f, BLOCKS_N - 1);
 #pragma unroll
     for (int m = 0; m < BLOCKS_N; m++) x[m] = y[m];
-}
-// Times a real symbol, one of two arrays by themselves.
-template <int BLOCKS_N>
-__device__ __forceinline__ void times_symbol_of(REAL (tile::*part)[4], tile (&x)[BLOCKS_N], const REAL *symbol,
-                                                int lane) {
-#pragma unroll
-    for (int m = 0; m < BLOCKS_N; m++) {
-        REAL s[4];
-        load_four(s, symbol + m * SYMBOLS + 2 * lane);
-#pragma unroll
-        for (int e = 0; e < 4; e++) (x[m].*part)[e] *= s[e];
-    }
 }
 // Times the symbol, re and im swapped; but of arrays by themselves.
 template <int BLOCKS_N>

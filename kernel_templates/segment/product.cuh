@@ -9,8 +9,7 @@
 //     a warp, 16 (k1, k2)   ((Y F3) K^f) F3      both ways in registers
 //     a warp, a strip       (F1 Z) F2     back
 //
-// N3 = 1: a warp has a whole strip, ((F1 X) F2 K^f) F2, and after one exchange F1 Z. Of 16^2 points it has all of the torus
-// and exchanges nothing: C = F1 X, Y = F2 C^T, Z = F1 (Y K^f)^T, F2 Z^T; for an accumulator as it stands is a right factor, transposed. F_i: the transform of N_i points, a dense matrix; rows and
+// N3 = 1: a warp has a whole strip, ((F1 X) F2 K^f) F2, and after one exchange F1 Z. F_i: the transform of N_i points, a dense matrix; rows and
 // columns past N_i are 0 in it. Two real arrays ride along:
 //
 //   PRODUCT_EVEN 0   as the real and the imaginary part, which real taps do not mix. An inverse transform is a forward one between two
@@ -43,48 +42,47 @@ __device__ __forceinline__ void put(const tile (&c)[BLOCKS_2], REAL *re, REAL *i
             re[cell + 1 - odd] = second, im[cell + 1 - odd] = second_im;
         }
 }
-// One array of a tile that is turned.
-__device__ __forceinline__ void put_turned(REAL (tile::*part)[4], const tile (&c)[BLOCKS_2], REAL *to, int lane) {
+// Of a tile that is turned.
+__device__ __forceinline__ void put_turned(const tile (&c)[BLOCKS_2], REAL *re, REAL *im, int lane) {
+    const int first = lane % 4 * PITCH + lane / 4;
 #pragma unroll
     for (int n = 0; n < BLOCKS_2; n++)
 #pragma unroll
-        for (int k = 0; k < 4; k++)
-            to[row_of(8 * n + k % 2) * PITCH + cell_in(lane % 4, k / 2 * 8 + lane / 4)] = (c[n].*part)[k];
+        for (int k = 0; k < 4; k++) {
+            const int cell = row_at(8 * n + k % 2) + k / 2 * 8 + first;
+            re[cell] = c[n].re[k], im[cell] = c[n].im[k];
+        }
 }
 // What a warp does: slice after slice, or one strip of the only one.
 __device__ __forceinline__ int strip_of(int warp) { return N3 == 1 ? warp : 0; }
 __device__ __forceinline__ int first_slice(int warp) { return N3 == 1 ? 0 : warp; }
-// Two arrays of a slice that is turned; of others nothing.
+// Along n2, of a slice.
 template <class MATRICES>
-__device__ __forceinline__ void transform_turned(const MATRICES &f, const REAL *from, REAL *to, int lane, REAL scale) {
-    if constexpr (TURNED) {
-#pragma unroll
-        for (int room = 0; room < 2 * ROOM; room += ROOM) {
-            tile c[BLOCKS_2];
-            transform_rows_of(&tile::re, c, from + room, f.first.all, lane, scale);
-            transform_columns_turned(&tile::re, c, f.first.all);
-            __syncwarp();
-            put_turned(&tile::re, c, to + room, lane);
-        }
-    }
+__device__ __forceinline__ void transform_second(tile (&c)[BLOCKS_2], MATRICES &f) {
+    if constexpr (TURNED)
+        transform_columns_turned(&tile::re, c, f.first.all), transform_columns_turned(&tile::im, c, f.first.all);
+    else
+        transform_columns(c, f.second);
+}
+__device__ __forceinline__ void put_second(const tile (&c)[BLOCKS_2], REAL *re, REAL *im, int strip, int lane) {
+    if constexpr (TURNED)
+        put_turned(c, re, im, lane);
+    else
+        put(c, re, im, strip, lane);
 }
 // From where the inputs are to `work`, which may be the same place where a warp has a whole slice.
 __device__ __forceinline__ void forward_slice(matrices &f, const REAL *symbol, const REAL *raw, REAL *work, int slice,
                                               int lane, int warp, REAL scale) {
     const int strip = strip_of(warp);
-    if (TURNED) {
-        transform_turned(f, raw + slice_at(slice), work + slice_at(slice), lane, scale);
-        return;
-    }
     tile c[BLOCKS_2];
     transform_rows(c, raw + slice_at(slice), raw + ROOM + slice_at(slice), f.first, lane, scale);
-    transform_columns(c, f.second);
+    transform_second(c, f);
     if (N3 == 1) {
         times_symbol(c, symbol + strip * BLOCKS_2 * SYMBOLS, lane);
         transform_columns(c, f.second);
     }
     if (ROW_STRIPS == 1) __syncwarp();
-    put(c, work + slice_at(slice), work + ROOM + slice_at(slice), strip, lane);
+    put_second(c, work + slice_at(slice), work + ROOM + slice_at(slice), strip, lane);
 }
 __device__ __forceinline__ void forward(matrices &f, const REAL *symbol, const REAL *raw, REAL *work, int lane,
                                         int warp, REAL scale) {
@@ -93,58 +91,38 @@ __device__ __forceinline__ void forward(matrices &f, const REAL *symbol, const R
     for (int slice = first_slice(warp); slice < N3; slice += WARPS)
         forward_slice(f, symbol, raw, work, slice, lane, warp, scale);
 }
-// Along the third axis, there and back: a thread writes what it has read. Of real products array after array.
+// Along the third axis, there and back: a thread writes what it has read.
 __device__ __forceinline__ void middle(matrices &f, const REAL *symbol, REAL *work, int lane, int warp) {
     constexpr bool WHOLE = N3 % 8 == 0;  // no column is past the torus
     const auto cell = [&](int i, int j, int e) {
         const int column = 8 * j + lane % 4 * 2 + e % 2, g = lane / 4;
-        const int row = BLOCKS_2 == 2 ? cell_in(row_of(i), g + e / 2 * 8) : cell_in(2 * i + e / 2, g);
+        const int row = BLOCKS_2 == 2 ? row_at(i) + g + e / 2 * 8 : (2 * i + e / 2) * PITCH + g;
         return column < N3 || WHOLE ? row + slice_at(8 * j + e % 2) + lane % 4 * (EVEN_FIRST ? SLICE : 2 * SLICE) : -1;
-    };
-    tile c[BLOCKS_3];
-    const auto read = [&](REAL(tile::*part)[4], const REAL *from, int i) {
-#pragma unroll
-        for (int k = 0; k < 4 * BLOCKS_3; k++) {
-            const int at = cell(i, k / 4, k % 4);
-            (c[k / 4].*part)[k % 4] = !WHOLE && at < 0 ? REAL(0) : from[at];
-        }
-    };
-    const auto write = [&](REAL(tile::*part)[4], REAL *to, int i) {
-#pragma unroll
-        for (int k = 0; k < 4 * BLOCKS_3; k++) {
-            const int at = cell(i, k / 4, k % 4);
-            if (WHOLE || at >= 0) to[at] = (c[k / 4].*part)[k % 4];
-        }
     };
     before_middle(f, lane);
 #pragma unroll 1
     for (int i = warp; i < STACKS; i += WARPS) {
-        if constexpr (SMALL && PRODUCT_EVEN) {
-#pragma unroll 1
-            for (REAL *room = work; room <= work + ROOM; room += ROOM) {
-                read(&tile::re, room, i);
-                transform_columns_of(&tile::re, c, f.third);
-                times_symbol_of(&tile::re, c, symbol + i * BLOCKS_3 * SYMBOLS, lane);
-                transform_columns_of(&tile::re, c, f.third);
-                write(&tile::re, room, i);
-            }
-            continue;
+        tile c[BLOCKS_3];
+#pragma unroll
+        for (int k = 0; k < 4 * BLOCKS_3; k++) {
+            const int from = cell(i, k / 4, k % 4);
+            c[k / 4].re[k % 4] = !WHOLE && from < 0 ? REAL(0) : work[from];
+            c[k / 4].im[k % 4] = !WHOLE && from < 0 ? REAL(0) : work[ROOM + from];
         }
-        read(&tile::re, work, i), read(&tile::im, work + ROOM, i);
         transform_columns(c, f.third);
         times_symbol(c, symbol + i * BLOCKS_3 * SYMBOLS, lane);
         transform_columns(c, f.third);
-        write(&tile::re, work, i), write(&tile::im, work + ROOM, i);
+#pragma unroll
+        for (int k = 0; k < 4 * BLOCKS_3; k++) {
+            const int to = cell(i, k / 4, k % 4);
+            if (WHOLE || to >= 0) work[to] = c[k / 4].re[k % 4], work[ROOM + to] = c[k / 4].im[k % 4];
+        }
     }
 }
 __device__ __forceinline__ void back_slice(matrices &f, REAL *work, int slice, int lane, int warp) {
-    if (TURNED) {
-        transform_turned(f, work + slice_at(slice), work + slice_at(slice), lane, REAL(1));
-        return;
-    }
     tile c[BLOCKS_2];
     transform_rows(c, work + slice_at(slice), work + ROOM + slice_at(slice), f.first, lane, REAL(1));
-    if (N3 > 1) transform_columns(c, f.second);
+    if (N3 > 1) transform_second(c, f);
     if (ROW_STRIPS > 1)  // all have read it: of other strips too
         __syncthreads();
     else
@@ -154,8 +132,8 @@ __device__ __forceinline__ void back_slice(matrices &f, REAL *work, int slice, i
         for (int e = 0; e < 4; e++)
             if (N2 / 8 * 8 + lane % 4 * 2 + e % 2 >= N2) c[N2 / 8].re[e] = c[N2 / 8].im[e] = REAL(0);
     }
-    put(c, work + (PRODUCT_EVEN ? 0 : ROOM) + slice_at(slice), work + (PRODUCT_EVEN ? ROOM : 0) + slice_at(slice),
-        strip_of(warp), lane);
+    put_second(c, work + (PRODUCT_EVEN ? 0 : ROOM) + slice_at(slice),
+               work + (PRODUCT_EVEN ? ROOM : 0) + slice_at(slice), strip_of(warp), lane);
 }
 // What follows `forward` once all warps are through: by all of a block, who wait for each other at the end.
 __device__ __forceinline__ void finish(matrices &f, const REAL *symbol, REAL *work, int lane, int warp) {
@@ -167,55 +145,6 @@ __device__ __forceinline__ void finish(matrices &f, const REAL *symbol, REAL *wo
 #pragma unroll 1
     for (int slice = first_slice(warp); slice < N3; slice += WARPS) back_slice(f, work, slice, lane, warp);
     __syncthreads();
-}
-
-// ---- of one warp
-
-// F X^T
-template <class MATRIX>
-__device__ __forceinline__ void turn(tile (&x)[BLOCKS_2], const MATRIX &f) {
-    tile y[BLOCKS_2] = {};
-    if constexpr (ALONE) {
-#pragma unroll
-        for (int s = 0; s < BLOCKS_2; s += STEP)
-#pragma unroll
-            for (int n = 0; n < BLOCKS_2; n++) {
-                left<STEP> a;
-                right<STEP> b;
-                f.get(a, s);
-#pragma unroll
-                for (int k = 0; k < 2 * STEP; k++) {
-                    const tile &from = x[s + k / 2];
-                    b.re[k / 2][k % 2] = from.re[2 * n + k % 2], b.im[k / 2][k % 2] = from.im[2 * n + k % 2];
-                }
-                add_from_left(y[n], a, b);
-            }
-    }
-#pragma unroll
-    for (int n = 0; n < BLOCKS_2; n++) x[n] = y[n];
-}
-// As times_symbol does, of rows k2 and columns k1.
-__device__ __forceinline__ void times_symbol_turned(tile (&y)[BLOCKS_2], const REAL *symbol, int lane) {
-#pragma unroll
-    for (int k = 0; k < 4 * BLOCKS_2; k++) {
-        REAL &re = y[k / 4].re[k % 4], &im = y[k / 4].im[k % 4], one[1];
-        const REAL *const from = symbol + k % 4 / 2 * SYMBOLS + k / 4 * RUN + (lane % 4 * 2 + k % 2) * 8 + lane / 4;
-        complex<REAL> s = {REAL(0), REAL(0)};
-        load_run(one, from), s.re = one[0];
-        if (!SYMBOL_REAL) load_run(one, from + 2 * RUN), s.im = one[0];
-        const complex<REAL> z = {re, im}, scaled = SYMBOL_REAL ? s.re * z : z * s;
-        re = PRODUCT_EVEN ? scaled.re : scaled.im, im = PRODUCT_EVEN ? scaled.im : scaled.re;
-    }
-}
-// What follows C = F1 X.
-__device__ __forceinline__ void finish_alone(const matrices &f, tile (&c)[BLOCKS_2], const REAL *symbol, REAL *work,
-                                             int lane) {
-    turn(c, f.first);
-    times_symbol_turned(c, symbol, lane);
-    turn(c, f.first), turn(c, f.first);
-    put_turned(&tile::re, c, work + (PRODUCT_EVEN ? 0 : ROOM), lane);
-    put_turned(&tile::im, c, work + (PRODUCT_EVEN ? ROOM : 0), lane);
-    __syncwarp();
 }
 
 // ---- the scale of numbers in f16

@@ -14,7 +14,7 @@ constexpr int CELLS = N * N, OF_LANE = CELLS / 32;  // a lane's numbers of a til
 static_assert(!EXPECTED_SHARED || (PRODUCT_EVEN && PRODUCT_2 == N && PRODUCT_3 == 1),
               "squares that real products transform");
 static_assert(N % 16 == 0, "whole fragments");
-static_assert(is_given((WARPS + 1) * CELLS * sizeof(REAL)), "segment_torus_shared of segment/torus_shape.c");
+static_assert(is_given((WARPS + 1) * CELLS * sizeof(REAL)), "segment_torus_block_of of segment/torus_shape.c");
 
 struct square {  // accumulators of 16 x 8: (g, 2t) (g, 2t+1) (g+8, 2t) (g+8, 2t+1)
     REAL at[ROW_STRIPS][EIGHTS][4];
@@ -33,6 +33,9 @@ __device__ __forceinline__ square load_matrix(const REAL *operands, int lane) {
 
 // ---- products
 
+// A lane's own cell of each 32, where a lane has a row t and a column g: four of one row side by side, so that sectors are copied whole, and no
+// two of half a warp in a bank.
+__device__ __forceinline__ int own_cell(int lane) { return lane % 4 * 8 + (lane / 4 ^ lane % 4 / 2 * 4); }
 // F X of a room.
 __device__ __forceinline__ square transform_inputs(const square &f, const REAL *room, int lane) {
     square c = {};
@@ -79,6 +82,18 @@ __device__ __forceinline__ void load_symbol(REAL *to, const REAL *symbol, int wa
 
 // ---- inputs and outputs
 
+// A point's input starts on its way, or is 0; past an odd side the grid is minus its mirror image.
+__device__ __forceinline__ void fetch_point(const tile_arguments &a, const line &l, int row, REAL *to) {
+    const folded from = source_of(a, l, row);
+    if (from.index < 0) {
+        *to = REAL(0);
+    } else if (from.minus || TORUS_SHIFTED) {
+        const REAL value = TORUS_SHIFTED ? l.in[from.index] - a.past : l.in[from.index];
+        *to = from.minus ? -value : value;
+    } else {
+        copy_element(to, l.in + from.index);
+    }
+}
 // This lane's rows of eight s: 8 s + 2 t and the next one; its column of eight j: 8 j + g.
 __device__ __forceinline__ void fetch_inside(const tile_arguments &a, const STORE *from, REAL *to) {
 #pragma unroll

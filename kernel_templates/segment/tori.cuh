@@ -1,5 +1,5 @@
 // Tiles of planes and solids that overlap by what a launch's taps reach, where each lies, and where the grid's extension has its inputs:
-// segment_torus.cu, segment_plane.cu, segment_cube.cu.
+// segment_torus.cu, segment_plane.cu.
 //
 //     |<- lead ->|<----- useful ----->|         a tile has N1 x N2 points of a plane, or N1 x N2 x N3 of a solid (y, x, z), and is a torus as it
 //     '----------+--------------------+--'      stands: factors need not be coprime. `useful` of an axis are outputs.
@@ -66,21 +66,6 @@ __device__ __forceinline__ folded source_of(const tile_arguments &a, const line 
     if (l.z.index < 0 || y.index < 0 || l.x.index < 0) return {-1, false};
     return {l.z.index * a.in_far[0] + y.index * a.in_far[1] + l.x.index, (l.z.minus != y.minus) != l.x.minus};
 }
-// A point's input starts on its way, or is 0; past an odd side the grid is minus its mirror image.
-__device__ __forceinline__ void fetch_point(const tile_arguments &a, const line &l, int row, REAL *to) {
-    const folded from = source_of(a, l, row);
-    if (from.index < 0) {
-        *to = REAL(0);
-    } else if (from.minus || TORUS_SHIFTED) {
-        const REAL value = TORUS_SHIFTED ? l.in[from.index] - a.past : l.in[from.index];
-        *to = from.minus ? -value : value;
-    } else {
-        copy_element(to, l.in + from.index);
-    }
-}
-// A lane's own cell of each 32, where a lane has a row t and a column g: four of one row side by side, so that sectors are copied whole, and no
-// two of half a warp in a bank.
-__device__ __forceinline__ int own_cell(int lane) { return lane % 4 * 8 + (lane / 4 ^ lane % 4 / 2 * 4); }
 // Outputs of a tile end before this one along an axis.
 __device__ __forceinline__ int outputs_end(const tile_arguments &a, int axis, long long from) {
     return static_cast<int>(min(static_cast<long long>(a.lead[axis] + a.useful[axis]), a.n[axis] - from));

@@ -14,7 +14,6 @@
 #define ROWS 16 /* of a strip, and of a product's left factor */
 #define BLOCK 8 /* columns of a product */
 #define RUN 64
-#define PADDING 4 /* cells of a row */
 #define PRODUCT_FLOPS (2.0 * ROWS * BLOCK * BLOCK)
 
 /* From two factors of which a warp holds the whole torus to three that fill shared memory; by length. With these gaps a line's neighbours
@@ -44,16 +43,15 @@ static int tiles(const segment_factors *f) {
 }
 static int last_axis(const segment_factors *f) { return f->n[2] == 1 ? 1 : 2; }
 
-static size_t shared_of(const segment_factors *f, stn_dtype dtype, int rooms, int padding) {
-    const int pitch = BLOCK * blocks(f, 1) + padding, slice = ROWS * strips(f) * pitch + f->gap;
+static size_t shared_of(const segment_factors *f, stn_dtype dtype, int rooms) {
+    const int pitch = BLOCK * blocks(f, 1) + 4, slice = ROWS * strips(f) * pitch + f->gap;
     const int tops = dtype == STN_F16 ? f->warps : 0;
     return (size_t)(rooms * f->n[2] * slice + tops) * (size_t)stn_max(4, stn_dtype_size(dtype));
 }
-size_t segment_product_shared(const segment_factors *f, stn_dtype dtype) { return shared_of(f, dtype, 4, PADDING); }
-/* Solids stay in one place; slices that are turned are not padded. */
-size_t segment_tori_shared(const segment_factors *f, stn_dtype dtype, bool even) {
-    const bool turned = even && f->n[0] == 16 && f->n[1] == 16 && f->n[2] == 16;
-    return shared_of(f, dtype, f->n[2] > 1 ? 2 : 4, turned ? 0 : PADDING);
+size_t segment_product_shared(const segment_factors *f, stn_dtype dtype) { return shared_of(f, dtype, 4); }
+/* Solids stay in one place. */
+size_t segment_torus_shared(const segment_factors *f, stn_dtype dtype) {
+    return shared_of(f, dtype, f->n[2] > 1 ? 2 : 4);
 }
 
 double segment_product_flops(const segment_factors *f, bool even) {

@@ -94,12 +94,10 @@ static stn_status get_kernel(stn_plan *plan, tile_state *state, stn_error *error
     const stn_task *task = &plan->task;
     const segment_torus *tile = &state->tile;
     const segment_torus_block block = segment_torus_block_of(task, tile);
-    segment_factors f = *segment_torus_factors(tile->number);
-    f.warps = block.warps;
     stn_text params = STN_TEXT_EMPTY;
     stn_params_begin(&params);
     stn_params_elements(&params, task->dtype);
-    segment_product_params(&params, &f, task->dtype, tile->fragment, tile->even);
+    segment_product_params(&params, segment_torus_factors(tile->number), task->dtype, tile->fragment, tile->even);
     for (int side = 0; side < 6; side++) {
         char name[32];
         snprintf(name, sizeof name, "%c_SIDE_%s", "ZYX"[side / 2], side % 2 ? "HIGH" : "LOW");
@@ -115,7 +113,6 @@ static stn_status get_kernel(stn_plan *plan, tile_state *state, stn_error *error
     if (state->kernel->module)
         resident = plan->machine.multiprocessors *
                    stn_max(stn_module_occupancy(state->kernel->module, 32 * block.warps, block.shared), 1);
-    if (getenv("STN_WAVES")) resident *= atoi(getenv("STN_WAVES")); /* TEMPORARY: what is measured on the device */
     state->blocks = stn_min(stn_div_up(segment_torus_count(task, tile, counts), block.tiles), resident);
     return STN_OK;
 }

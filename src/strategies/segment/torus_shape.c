@@ -1,6 +1,5 @@
 /* See tile.h: which tiles there are, what they take and err by. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/arith.h"
@@ -49,28 +48,15 @@ static int most_threads(const stn_task *task, const segment_torus *tile) {
     return task->dtype != STN_F64 ? (f->n[1] <= 32 ? 512 : 384) : f->n[1] <= 32 && tile->even ? 384 : 256;
 }
 
-/* TEMPORARY: what is measured on the device. */
-static int measured(const char *name, int value) {
-    const char *given = getenv(name);
-    return given ? atoi(given) : value;
-}
-
 /* 32 x 32 numbers, and the matrix, are what registers hold of f64: of smaller squares a tile's inputs and outputs take longer than its products. */
 #define SQUARE 1
-#define CUBE 7 /* of 16^3 */
 segment_torus_block segment_torus_block_of(const stn_task *task, const segment_torus *tile) {
     const segment_factors *f = segment_torus_factors(tile->number);
-    const bool real_products = tile->even && task->dtype == STN_F64 && tile->fragment == SEGMENT_WIDE;
-    const size_t bytes = (size_t)(f->n[0] * f->n[1] * f->n[2]) * sizeof(double);
-    segment_torus_block b = {.warps = f->warps, .tiles = 2};
+    segment_torus_block b = {"segment_torus", segment_torus_shared(f, task->dtype), f->warps, 2, 0};
     b.resident = (int)stn_max(1, most_threads(task, tile) / (32 * b.warps));
-    if (real_products && tile->number == SQUARE) {
-        b.kernel = "segment_plane", b.shared = (size_t)(b.warps + 1) * bytes, b.tiles = b.warps;
-    } else if (real_products && tile->number == CUBE) {
-        b.kernel = "segment_cube", b.shared = bytes, b.tiles = 1;
-        b.warps = measured("STN_3D_WARPS", 4), b.resident = measured("STN_3D_BLOCKS", 5);
-    } else {
-        b.kernel = "segment_torus", b.shared = segment_tori_shared(f, task->dtype, tile->even);
+    if (tile->number == SQUARE && tile->even && task->dtype == STN_F64 && tile->fragment == SEGMENT_WIDE) {
+        b.kernel = "segment_plane", b.tiles = b.warps;
+        b.shared = (size_t)((b.warps + 1) * f->n[0] * f->n[1]) * sizeof(double);
     }
     return b;
 }
