@@ -19,6 +19,8 @@
 
 typedef struct stn_gather stn_gather;
 
+/* Is no kernel stored at all yet, in any process's folder or a pack? */
+bool stn_gather_finds_none(const stn_context *context);
 /* The calling thread's next kernels of this context; NULL where there is no memory: then they are compiled as they come. */
 stn_gather *stn_gather_begin(stn_context *context);
 /* Only to learn what is missing: tables can wait. As soon as compiling it takes longer than that, and in a hurry longer than that, kernels
