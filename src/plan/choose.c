@@ -194,6 +194,7 @@ static stn_status prepare_row(stn_plan *plan, const stn_ranked *row, size_t plac
     stn_status status = plan->strategy->prepare(plan, error);
     if (stn_gather_end(gather)) {
         stn_plan_unprepare(plan);
+        stn_ahead_skip(plan->early);
         status = plan->may_begin && stn_plan_begin(plan, place, gather)
                      ? STN_OK
                      : stn_plan_prepare_gathered(plan, gather, error);
