@@ -10,8 +10,10 @@
 // its arrays in memory anyway.
 #ifdef IN_A_HURRY
 #define BUTTERFLY __noinline__
+constexpr bool HURRIES = true;
 #else
 #define BUTTERFLY __forceinline__
+constexpr bool HURRIES = false;
 #endif
 
 // cos(2 pi k / 64), k = 0 .. 16: by symmetry every 64th root of one

@@ -8,41 +8,41 @@
 #include "context/context.h"
 
 /* Of a kernel, those in which NVRTC's front end has a lock of the whole process: 0.022 to 0.027 CPU seconds of NVRTC 13.0, by the scale below
- * (bench/results/2026-11-23-regret-3.md). What follows runs on all threads at once. */
-#define FRONT_SECONDS 0.04
+ * (bench/results/2026-11-23-regret-3.md), less 0.003 since it is called with --minimal. What follows runs on all threads at once. */
+#define FRONT_SECONDS 0.035
 
 typedef struct cost {
     const char *name;        /* of templates that begin so, */
     const char *lacks;       /* and whose parameters do not hold this: the first that fits */
     double seconds, per_fma; /* per_fma: for each unrolled multiplication beside that */
-    double hurried,
-        per_arm; /* in a hurry, where little is unrolled; for each arm of a ladder's butterflies beside that */
+    double hurried;          /* in a hurry, where nothing is unrolled */
 } cost;
 
 /* Seconds on one core of an H200's host: 1.65 times the CPU seconds of NVRTC 13.0 for sm_90 on the machine that they were taken on, which is what
  * `direct_any` took there and there. What unrolled code takes beside: bench/results/2026-11-23-planning-2.md; kernels
  * of transforms, in a hurry, and direct_point: 2026-11-23-first-results.md. Estimates: other CPUs differ by two. */
-static const cost costs[] = {{"direct_any", "", 0.12, 0, 0.08, 0},
-                             {"direct_gather", "", 0.14, 0, 0.08, 0},
-                             {"direct_line", "", 0.08, 1.5e-3, 0.08, 0},
-                             {"direct_point", "", 0.08, 6.8e-4, 0.07, 0},
-                             {"direct_tile", "Y_LOW = 0;", 0.15, 1.2e-3, 0.14, 0},
-                             {"direct_tile", "", 0.12, 1.2e-4, 0.12, 0},
-                             {"direct_time_line", "", 0.18, 2.5e-3, 0.09, 0},
-                             {"direct_time_tile", "Y_LOW = 0;", 0.15, 5e-3, 0.2, 0},
-                             {"direct_time", "", 0.16, 6.5e-4, 0.18, 0},
-                             {"faces_copy", "", 0.08, 0, 0.07, 0},
-                             {"sourced_add", "", 0.08, 0, 0.07, 0},
-                             {"faces_tile", "", 0.41, 0, 0.38, 0},
-                             {"lowrank_mixed", "", 0.5, 0, 0.5, 0},
-                             {"lowrank", "", 0.6, 0, 0.3, 0},
-                             {"sparse", "", 0.5, 0, 0.5, 0},
-                             {"segment_tile", "", 0.5, 0, 0.36, 0},
-                             {"segment", "", 0.77, 0, 0.5, 0},
-                             {"spectral_columns", "", 0.55, 0, 0.075, 2e-3},
-                             {"spectral_rows", "", 0.35, 0, 0.065, 4.1e-3},
-                             {"spectral_source", "", 0.27, 0, 0.15, 0},
-                             {"", "", 0.5, 0, 0.25, 0}};
+static const cost costs[] = {{"direct_any", "", 0.12, 0, 0.08},
+                             {"direct_gather", "", 0.14, 0, 0.08},
+                             {"direct_line", "", 0.08, 1.5e-3, 0.08},
+                             {"direct_point", "", 0.08, 6.8e-4, 0.07},
+                             {"direct_tile", "Y_LOW = 0;", 0.15, 1.2e-3, 0.14},
+                             {"direct_tile", "", 0.12, 1.2e-4, 0.12},
+                             {"direct_time_line", "", 0.18, 2.5e-3, 0.09},
+                             {"direct_time_tile", "Y_LOW = 0;", 0.15, 5e-3, 0.2},
+                             {"direct_time", "", 0.16, 6.5e-4, 0.18},
+                             {"faces_copy", "", 0.08, 0, 0.07},
+                             {"sourced_add", "", 0.08, 0, 0.07},
+                             {"faces_tile", "", 0.41, 0, 0.38},
+                             {"lowrank_mixed", "", 0.5, 0, 0.5},
+                             {"lowrank", "", 0.6, 0, 0.3},
+                             {"sparse", "", 0.5, 0, 0.5},
+                             {"segment_tile", "", 0.5, 0, 0.36},
+                             {"segment", "", 0.77, 0, 0.5},
+                             {"spectral_columns", "DIRECTION = 2;", 0.55, 0, 0.12},
+                             {"spectral_columns", "", 0.55, 0, 0.145},
+                             {"spectral_rows", "", 0.35, 0, 0.12},
+                             {"spectral_source", "", 0.27, 0, 0.15},
+                             {"", "", 0.5, 0, 0.25}};
 
 static double value_of(const char *params, const char *name) {
     const char *at = strstr(params, name);
@@ -58,19 +58,11 @@ static double unrolled(const char *name, const char *params) {
            value_of(params, " UNROLL = ");
 }
 
-/* Arms of all butterflies of a kernel's ladder: of both ways, where it goes there and back. */
-static double arms_of(const char *params) {
-    const char *at = strstr(params, "LINE_RADIX[");
-    double arms = 0;
-    for (at = at ? strchr(at, '{') : NULL; at && *at != '}'; at = strpbrk(at, ",}")) arms += strtod(++at, NULL);
-    return value_of(params, " DIRECTION = ") == 2 ? 2 * arms : arms;
-}
-
 double stn_compile_guess(const char *template_name, const char *params, bool hurried) {
     const cost *each = costs;
     while (strncmp(template_name, each->name, strlen(each->name)) != 0 || (*each->lacks && strstr(params, each->lacks)))
         each++; /* the last one fits all */
-    return hurried ? each->hurried + (each->per_arm > 0 ? each->per_arm * arms_of(params) : 0)
+    return hurried ? each->hurried
                    : each->seconds + (each->per_fma > 0 ? each->per_fma * unrolled(template_name, params) : 0);
 }
 

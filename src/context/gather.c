@@ -16,6 +16,8 @@ static void enlist(stn_gather *gather) {
     pthread_mutex_unlock(&context->lock);
 }
 
+bool stn_gather_finds_none(const stn_context *context) { return stn_cache_is_empty(context->cache); }
+
 stn_gather *stn_gather_begin(stn_context *context) {
     stn_gather *made = calloc(1, sizeof *made);
     if (!made) return NULL;

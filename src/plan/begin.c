@@ -108,7 +108,7 @@ bool stn_plan_begin(stn_plan *plan, size_t chosen, stn_gather *gather) {
     if (hurries)
         status = begin_hurried(plan, &hurried, gather);
     else if (best.row.strategy) {
-        ahead = best.at_once ? stn_gather_compile_ahead(gather) : NULL;
+        ahead = best.at_once ? stn_gather_compile_ahead(gather, 0) : NULL;
         status = stn_plan_prepare_row(plan, &best.row, NULL);
     }
     if (status == STN_OK) {
@@ -123,6 +123,25 @@ bool stn_plan_begin(stn_plan *plan, size_t chosen, stn_gather *gather) {
     stn_ahead_stop(ahead);
     stn_plan_take(plan, &follower);
     return false;
+}
+
+/* Longer until all results: something else is sooner. */
+#define EARLY_SECONDS 0.45
+/* A choice that is made sooner needs none of this, and NVRTC's front end for itself. */
+#define EARLY_WAIT 8e-3
+
+void stn_plan_begin_early(stn_plan *plan) {
+    stn_ranked row = {0};
+    if (!plan->may_begin || !(plan->executions > 0) || plan->inner || !stn_gather_finds_none(plan->context)) return;
+    stn_gather *gather = NULL;
+    if (stn_plan_weigh_beginners(plan, &row) < EARLY_SECONDS && (gather = stn_gather_begin(plan->context))) {
+        stn_plan_take(plan, &row);
+        (void)plan->strategy->prepare(plan, NULL);
+        if (stn_gather_end(gather)) plan->early = stn_gather_compile_ahead(gather, EARLY_WAIT);
+        stn_plan_unprepare(plan);
+        if (!plan->early) stn_gather_free(gather);
+    }
+    plan->strategy = NULL;
 }
 
 stn_status stn_plan_begin_not(stn_plan *plan, stn_error *error) {

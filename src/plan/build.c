@@ -43,6 +43,7 @@ void stn_plan_destroy(stn_plan *plan) {
     stn_ahead_cancel(plan->ahead); /* the tuner's thread may wait for it */
     stn_tuner_default.close(plan);
     stn_ahead_end(plan->ahead);
+    stn_ahead_end(plan->early);
     stn_plan_destroy(plan->repeat);
     if (plan->strategy) plan->strategy->release(plan);
     stn_memory_free(plan->context, plan->workspace);

@@ -194,6 +194,7 @@ static stn_status prepare_row(stn_plan *plan, const stn_ranked *row, size_t plac
     stn_status status = plan->strategy->prepare(plan, error);
     if (stn_gather_end(gather)) {
         stn_plan_unprepare(plan);
+        stn_ahead_skip(plan->early);
         status = plan->may_begin && stn_plan_begin(plan, place, gather)
                      ? STN_OK
                      : stn_plan_prepare_gathered(plan, gather, error);
@@ -252,8 +253,7 @@ static void insert_first(stn_plan *plan, const stn_ranked *row) {
     plan->ranking[0] = *row;
 }
 
-/* The best of the strategies' own to begin with, by seconds until all results are there; INFINITY: there is none. */
-static double weigh_beginners(stn_plan *plan, stn_ranked *best) {
+double stn_plan_weigh_beginners(stn_plan *plan, stn_ranked *best) {
     double least = INFINITY;
     stn_ranked any;
     for (int number = 0; stn_plan_beginner(plan, number, &any); number++) {
@@ -321,7 +321,7 @@ static void weigh_followers(stn_plan *plan, const stn_ranked *beginner, double c
  * whose many kernels a few are enough then to know that they come too late. */
 static void weigh_compiling(stn_plan *plan) {
     stn_ranked beginner = {0};
-    const double alone = weigh_beginners(plan, &beginner);
+    const double alone = stn_plan_weigh_beginners(plan, &beginner);
     weighing w = {.least = alone, .best = STN_PLAN_RANKING};
     for (int turn = 0; turn < 2; turn++)
         for (size_t i = 0; i < plan->ranked && plan->ranking[i].applies && w.looked < STARTS; i++)

@@ -19,6 +19,8 @@
 
 typedef struct stn_gather stn_gather;
 
+/* Is no kernel stored at all yet, in any process's folder or a pack? */
+bool stn_gather_finds_none(const stn_context *context);
 /* The calling thread's next kernels of this context; NULL where there is no memory: then they are compiled as they come. */
 stn_gather *stn_gather_begin(stn_context *context);
 /* Only to learn what is missing: tables can wait. As soon as compiling it takes longer than that, and in a hurry longer than that, kernels
@@ -56,9 +58,11 @@ void stn_gather_compile(stn_gather *gather);
 stn_status stn_gather_compile_apart(stn_gather *gather, stn_error *error);
 void stn_gather_cancel(stn_gather *gather);
 /* Another thread compiles them, and the gather is its own; NULL where there is none, and the gather is still the caller's. What asks for a kernel
- * meanwhile waits for it. */
+ * meanwhile waits for it. It begins after so many seconds, less than one. */
 typedef struct stn_ahead stn_ahead;
-stn_ahead *stn_gather_compile_ahead(stn_gather *gather);
+stn_ahead *stn_gather_compile_ahead(stn_gather *gather, double wait);
+/* Where it has not begun, it never will. NULL is fine. */
+void stn_ahead_skip(stn_ahead *ahead);
 /* Nobody waits for them any more; the same, and all is over. NULL is fine. */
 void stn_ahead_cancel(stn_ahead *ahead);
 void stn_ahead_end(stn_ahead *ahead);

@@ -63,9 +63,11 @@ static stn_status choose(stn_plan *plan, const stn_plan_options *options, stn_er
     const bool remembers = !plan->estimate_only && plan->machine.is_device && plan->machine.present;
     if (remembers && stn_tuner_default.recall_choice(plan, options, &before) && stn_plan_again(plan, &before))
         return STN_OK;
+    if (remembers) stn_plan_begin_early(plan);
     STN_TRY(stn_plan_choose(plan, options, error));
     if (plan->estimate_only) return STN_OK;
     STN_TRY(stn_plan_prepare(plan, error));
+    stn_ahead_cancel(plan->early); /* what the plan has of it is there */
     if (remembers) stn_tuner_default.remember_choice(plan, options);
     return STN_OK;
 }

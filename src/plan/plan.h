@@ -68,6 +68,7 @@ struct stn_plan {
     bool begins;              /* it does: ranking[follower] takes over as soon as it is compiled */
     size_t follower;
     stn_ahead *ahead;          /* owned: the follower's kernels are compiled with its own; NULL mostly */
+    stn_ahead *early;          /* owned: what it may begin with, compiled while the choice was made; NULL mostly */
     stn_missing missing;       /* of what was estimated to be the best: why another was taken */
     bool recalled;             /* chosen as an earlier plan was: the ranking is not whole */
     bool hurried;              /* its kernels are compiled in a hurry, where they were stored nowhere: gather.h */
@@ -118,6 +119,10 @@ stn_status stn_plan_prepare(stn_plan *plan, stn_error *error);
 
 /* Number so many of the strategies' own to begin with (strategy.h), as a row with its estimate. False: none serves. */
 bool stn_plan_beginner(const stn_plan *plan, int number, stn_ranked *row);
+/* The best of these, by seconds until all results are there; INFINITY: there is none. */
+double stn_plan_weigh_beginners(stn_plan *plan, stn_ranked *best);
+/* begin.c: where nothing is stored, the best of these is compiled from now on, while the plan chooses. */
+void stn_plan_begin_early(stn_plan *plan);
 /* The row becomes the plan's. */
 void stn_plan_take(stn_plan *plan, const stn_ranked *row);
 /* What prepare has built goes. */

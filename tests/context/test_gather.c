@@ -100,7 +100,7 @@ static stn_ahead *compile_two_ahead(stn_gather **gather) {
     *gather = stn_gather_begin(context);
     get(0), get(1);
     stn_gather_end(*gather);
-    stn_ahead *ahead = stn_gather_compile_ahead(*gather);
+    stn_ahead *ahead = stn_gather_compile_ahead(*gather, 0);
     cr_assert_not_null(ahead);
     usleep(20000);
     return ahead;

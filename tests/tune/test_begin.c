@@ -107,7 +107,7 @@ static void compile_ahead(stn_plan *plan, const stn_ranked *row) {
     OK(plan->strategy->prepare(plan, &error));
     cr_assert_gt(stn_gather_end(gather), 0u);
     stn_plan_unprepare(plan);
-    plan->ahead = stn_gather_compile_ahead(gather);
+    plan->ahead = stn_gather_compile_ahead(gather, 0);
     cr_assert_not_null(plan->ahead);
 }
 

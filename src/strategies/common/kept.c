@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arith.h"
 #include "strategies/common/symbol.h"
 
 #define WIDEST (2 * STN_MAX_RADIUS + 1)
@@ -92,14 +93,25 @@ static double most_possible(const scan *s) {
     return sum;
 }
 
+/* By how much that, and a sample, changes at most from one of the axis's frequencies to the next. */
+static double most_change(const stn_task *task, int axis, int64_t length) {
+    double slope = 0;
+    for (size_t i = 0; i < task->ntaps; i++) slope += fabs(task->taps[i].weight * (double)task->taps[i].offset[axis]);
+    return 2 * M_PI / (double)length * slope;
+}
+
+/* Of thousands of frequencies most are far below what counts, and so are some beside them: these need not be looked at. */
 int64_t stn_symbol_kept(const stn_task *task, int axis, int64_t length, double dead) {
     scan s;
     int64_t kept = length / 2 + 1;
+    const double change = 1.001 * most_change(task, axis, length), counts = 1 - dead;
     if (open_scan(&s, task, axis, length))
         while (kept > 1) {
             sum_others(&s, 2 * M_PI * (double)(kept - 1) / (double)length);
-            if (!(most_possible(&s) < 1 - dead) && !(largest_sample(&s) * s.bound < 1 - dead)) break;
-            kept--;
+            double below = counts - most_possible(&s);
+            if (!(below > 0)) below = (counts - largest_sample(&s) * s.bound) / s.bound;
+            if (!(below > 0)) break;
+            kept = stn_max(1, kept - 1 - (int64_t)fmin(below / change, (double)length));
         }
     close_scan(&s);
     return kept;

@@ -7,9 +7,10 @@
 
 #include "problem/stencil.h"
 
-#define MOST_PLAIN 4 /* terms: powers of s lose digits beyond */
-#define MANY 8       /* taps along an axis from which a transform costs less */
-#define FEW 1e5      /* taps times frequencies that are looked at one by one: some ms */
+#define MOST_PLAIN 4   /* terms: powers of s lose digits beyond */
+#define MANY 8         /* taps along an axis from which a transform costs less */
+#define MANY_PAIRS 128 /* taps whose pairs are looked at */
+#define FEW 1e5        /* taps times frequencies that are looked at one by one: some ms */
 
 static const long double pi = 3.14159265358979323846264338327950288L;
 
@@ -45,7 +46,9 @@ static wide *away_table(int64_t n) {
 }
 
 static int64_t turned(int64_t frequency, int64_t offset, int64_t n) {
-    int64_t j = frequency * offset % n; /* |offset| is small */
+    int64_t j =
+        frequency * offset; /* |offset| is small: this hardly ever is long, and short divisions take half the time */
+    j = llabs(j) <= INT32_MAX && n <= INT32_MAX ? (int32_t)j % (int32_t)n : j % n;
     return j < 0 ? j + n : j;
 }
 
@@ -152,12 +155,20 @@ static void cells_turn(cells *c, const stn_symbol *s, const stn_task *task, int 
 static void sum_cells(const cells *c, const stn_symbol *s, const stn_task *task, int axis, const wide *table,
                       int64_t place, const line *all, line *l) {
     const int count = task->reach[s->axis][0] + task->reach[s->axis][1] + 1;
+    long double plain_away = all->away.re;
     memcpy(l->sum, all->sum, (size_t)count * sizeof *l->sum);
     l->away = all->away;
     for (size_t k = 0; k < c->count; k++) {
         const cell *each = &c->list[k];
         if (!each->across) continue;
         const wide b = table[turned(place, each->across, s->length[axis])];
+        if (s->plain) { /* no imaginary part is asked for */
+            long double re = each->weight * b.re;
+            if (each->turns) re += each->away.re - (each->away.re * b.re - each->away.im * b.im);
+            l->sum[each->along].re += each->weight - re;
+            plain_away += re;
+            continue;
+        }
         wide away = {each->weight * b.re, each->weight * b.im};
         if (each->turns) {
             const wide both = times(each->away, b);
@@ -165,6 +176,7 @@ static void sum_cells(const cells *c, const stn_symbol *s, const stn_task *task,
         }
         add_away(l, each, away);
     }
+    if (s->plain) l->away.re = plain_away;
 }
 
 /* 2 - 2 cos(d theta) as a polynomial in s, without its constant term, which is 0: coefficients of s^1 .. s^d. */
@@ -209,22 +221,64 @@ static void put_line(const stn_symbol *s, const stn_task *task, const line *l, d
     }
 }
 
-bool stn_symbol_parts(const stn_symbol *s, const stn_task *task, int64_t count, const int64_t *const place[2],
-                      double *parts) {
-    int others[2] = {s->axis == 0 ? 1 : 0, s->axis == 2 ? 1 : 2};
-    wide *tables[2] = {away_table(s->length[others[0]]), away_table(s->length[others[1]])};
+static int first_of_others(const stn_symbol *s) { return s->axis == 0 ? 1 : 0; }
+static int second_of_others(const stn_symbol *s) { return s->axis == 2 ? 1 : 2; }
+
+struct stn_symbol_turns {
+    wide *first, *second; /* of the other axes */
+};
+
+stn_symbol_turns *stn_symbol_turns_make(const stn_symbol *s) {
+    stn_symbol_turns *turns = calloc(1, sizeof *turns);
+    if (!turns) return NULL;
+    *turns = (stn_symbol_turns){away_table(s->length[first_of_others(s)]), away_table(s->length[second_of_others(s)])};
+    if (turns->first && turns->second) return turns;
+    stn_symbol_turns_free(turns);
+    return NULL;
+}
+
+void stn_symbol_turns_free(stn_symbol_turns *turns) {
+    if (turns) free(turns->first), free(turns->second);
+    free(turns);
+}
+
+bool stn_symbol_parts_by(const stn_symbol *s, const stn_task *task, const stn_symbol_turns *turns, int64_t count,
+                         const int64_t *const place[2], double *parts) {
+    const int first = first_of_others(s), second = second_of_others(s);
     line *l = malloc(2 * sizeof *l), *all = l + 1;
     cells c;
-    bool good = cells_make(s, task, others[0], others[1], &c) && tables[0] && tables[1] && l;
+    bool good = cells_make(s, task, first, second, &c) && l;
     for (int d = 1; good && s->plain && d <= task->reach[s->axis][1]; d++) chebyshev(d, l->chebyshev[d]);
     for (int64_t i = 0; good && i < count; i++) {
-        if (i == 0 || place[0][i] != place[0][i - 1]) cells_turn(&c, s, task, others[0], tables[0], place[0][i], all);
-        sum_cells(&c, s, task, others[1], tables[1], place[1][i], all, l);
+        if (i == 0 || place[0][i] != place[0][i - 1]) cells_turn(&c, s, task, first, turns->first, place[0][i], all);
+        sum_cells(&c, s, task, second, turns->second, place[1][i], all, l);
         put_line(s, task, l, parts + i * s->parts);
     }
     cells_clear(&c);
-    free(tables[0]), free(tables[1]), free(l);
+    free(l);
     return good;
+}
+
+bool stn_symbol_parts(const stn_symbol *s, const stn_task *task, int64_t count, const int64_t *const place[2],
+                      double *parts) {
+    stn_symbol_turns *turns = stn_symbol_turns_make(s);
+    const bool good = turns && stn_symbol_parts_by(s, task, turns, count, place, parts);
+    stn_symbol_turns_free(turns);
+    return good;
+}
+
+/* Of what is plain all real parts are the same there, and imaginary ones the negative; these count where a cell turns along both of the other
+ * axes. They are 0 exactly if its taps are one pair there at most. */
+bool stn_symbol_mirrored(const stn_symbol *s, const stn_task *task) {
+    const int first = first_of_others(s), second = second_of_others(s);
+    if (!s->plain || task->ntaps > MANY_PAIRS) return false;
+    for (size_t i = 0; i < task->ntaps; i++)
+        for (size_t k = 0; k < i; k++) {
+            const int64_t *a = task->taps[i].offset, *b = task->taps[k].offset;
+            if (a[second] && a[second] == b[second] && a[s->axis] == b[s->axis] && a[first] > 0 && b[first] > 0)
+                return false;
+        }
+    return true;
 }
 
 /* |K| at one frequency. */

@@ -23,6 +23,14 @@ stn_symbol stn_symbol_form(const stn_task *task, int axis, const int64_t length[
  * of memory. */
 bool stn_symbol_parts(const stn_symbol *symbol, const stn_task *task, int64_t count, const int64_t *const place[2],
                       double *parts);
+/* The same from a table that all lines share, which is made once; NULL: out of memory. */
+typedef struct stn_symbol_turns stn_symbol_turns;
+stn_symbol_turns *stn_symbol_turns_make(const stn_symbol *symbol);
+void stn_symbol_turns_free(stn_symbol_turns *turns);
+bool stn_symbol_parts_by(const stn_symbol *symbol, const stn_task *task, const stn_symbol_turns *turns, int64_t count,
+                         const int64_t *const place[2], double *parts);
+/* Whether lines at opposite frequencies of the first of the other axes have the same parts, to the bit. */
+bool stn_symbol_mirrored(const stn_symbol *symbol, const stn_task *task);
 /* What a line of the axis takes at k = 0 .. length / 2: s, or (1 - cos theta, sin theta). Returns how many doubles; NULL: only that. */
 size_t stn_symbol_angles(const stn_symbol *symbol, double *to);
 

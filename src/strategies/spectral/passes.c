@@ -105,30 +105,53 @@ static int64_t frequency_at(int64_t place, int64_t kept, int64_t length) {
 typedef struct parts_job {
     const spectral_shape *shape;
     const stn_task *task;
+    const stn_symbol_turns *turns;
     const int64_t *at; /* frequencies of every line, one of the other axes after the other */
     double *parts;
+    int64_t row,
+        rows; /* lines that are made together; so many rows of them, of which number k is the same as rows - k. Else 1 */
     atomic_bool failed;
 } parts_job;
 
 static void make_parts(void *user, int64_t begin, int64_t end) {
     parts_job *j = user;
-    const int64_t *const place[2] = {j->at + begin, j->at + j->shape->columns + begin};
-    if (!stn_symbol_parts(&j->shape->symbol, j->task, end - begin, place, j->parts + begin * j->shape->symbol.parts))
+    const int64_t first = begin * j->row, count = (end - begin) * j->row, doubles = j->row * j->shape->symbol.parts;
+    const int64_t *const place[2] = {j->at + first, j->at + j->shape->columns + first};
+    if (!stn_symbol_parts_by(&j->shape->symbol, j->task, j->turns, count, place, j->parts + begin * doubles))
         atomic_store(&j->failed, true);
+    for (int64_t k = begin > 1 ? begin : 1; k < end && 2 * k < j->rows; k++)
+        memcpy(j->parts + (j->rows - k) * doubles, j->parts + k * doubles, (size_t)doubles * sizeof *j->parts);
+}
+
+/* 3D: rows of lines at opposite frequencies along y may be the same. */
+static void find_mirrored(parts_job *j) {
+    const spectral_shape *shape = j->shape;
+    const int64_t rows = shape->last == 0 ? shape->columns / shape->pitch : 0;
+    j->row = j->rows = 1;
+    if (rows < 3 || rows * shape->pitch != shape->columns || !stn_symbol_mirrored(&shape->symbol, j->task)) return;
+    for (int64_t k = 1; k < rows; k++)
+        if (j->at[k * shape->pitch] + j->at[(rows - k) * shape->pitch] != shape->choice.length[1]) return;
+    j->row = shape->pitch, j->rows = rows;
 }
 
 /* Half a million lines of a large grid, or some ten thousand of a stencil of many taps, take one thread a tenth of a second; a millisecond
  * of it is worth a thread. A pool of its own, as for compiling: the context's may be the one that this is called from. */
 static bool make_all_parts(const stn_context *context, parts_job *job) {
     enum { TERMS = 65536, LINES = 512, THREADS = 16 };
-    const int64_t count = job->shape->columns, grain = stn_max(LINES, TERMS / (int64_t)job->task->ntaps);
+    find_mirrored(job);
+    const int64_t count = job->rows > 1 ? job->rows / 2 + 1 : job->shape->columns;
+    const int64_t grain = stn_max(1, stn_max(LINES, TERMS / (int64_t)job->task->ntaps) / job->row);
     const int64_t threads = stn_min(stn_min(stn_compile_threads(context), THREADS), count / grain);
+    stn_symbol_turns *const turns = stn_symbol_turns_make(&job->shape->symbol);
     stn_pool *pool = NULL;
+    if (!turns) return false;
+    job->turns = turns;
     if (threads > 1 && stn_pool_create((int)threads, &pool, NULL) == STN_OK)
         stn_pool_for(pool, count, grain, make_parts, job);
     else
         make_parts(job, 0, count);
     stn_pool_destroy(pool);
+    stn_symbol_turns_free(turns);
     return !atomic_load(&job->failed);
 }
 
