@@ -1,8 +1,6 @@
 /* Fused taps as separable terms by their singular value decomposition: cross approximation to the rank, then one-sided
  * Jacobi. The fewest terms that there are, each as wide as the taps. */
 #include <math.h>
-#include <stdatomic.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -167,7 +165,7 @@ static void fill_terms(const factors *f, const int *order, const long double *le
     }
 }
 
-static stn_status make_terms(const stn_power *taps, double dropped, lowrank_terms *terms, stn_error *error) {
+stn_status lowrank_split_svd(const stn_power *taps, double dropped, lowrank_terms *terms, stn_error *error) {
     int most = taps->size[1] < taps->size[2] ? taps->size[1] : taps->size[2];
     size_t all = (size_t)taps->size[1] * (size_t)taps->size[2];
     size_t work = 2 * all + (size_t)most * (size_t)(taps->size[1] + taps->size[2] + 2);
@@ -191,82 +189,5 @@ static stn_status make_terms(const stn_power *taps, double dropped, lowrank_term
     if (terms->count < 1) terms->count = 1;
     fill_terms(&f, order, length, terms);
     free(memory);
-    return STN_OK;
-}
-
-/* ---- kept ------------------------------------------------------------------------------------------------------ */
-
-/* A plan that is made of others asks for the terms of the same taps again and again, which take a millisecond each. */
-enum { KEPT = 16, NUMBERS = 1024 };
-
-typedef struct key {
-    int size[2], low[2];
-    double dropped;
-    uint64_t hash[2]; /* of all weights */
-} key;
-
-static struct kept {
-    key key;
-    int count; /* 0: nothing is kept here */
-    double number[NUMBERS];
-} all_kept[KEPT];
-static unsigned next_kept;
-static atomic_flag taken = ATOMIC_FLAG_INIT; /* whoever finds it taken makes its own */
-
-static key key_of(const stn_power *taps, double dropped) {
-    key k;
-    memset(&k, 0, sizeof k);
-    for (int axis = 0; axis < 2; axis++) k.size[axis] = taps->size[axis + 1], k.low[axis] = taps->low[axis + 1];
-    k.dropped = dropped;
-    for (int i = 0; i < k.size[0] * k.size[1]; i++) {
-        const double high = (double)taps->weight[i],
-                     low = (double)(taps->weight[i] - (long double)high); /* all its bits */
-        uint64_t word[2];
-        memcpy(&word[0], &high, sizeof high);
-        memcpy(&word[1], &low, sizeof low);
-        for (int h = 0; h < 2; h++) {
-            k.hash[h] = (k.hash[h] ^ word[h]) * 0x9e3779b97f4a7c15u + word[1 - h];
-            k.hash[h] = (k.hash[h] ^ k.hash[h] >> 29) * (0xbf58476d1ce4e5b9u + (uint64_t)(2 * h));
-            k.hash[h] ^= k.hash[h] >> 32;
-        }
-    }
-    return k;
-}
-
-static bool recall(const key *k, lowrank_terms *terms) {
-    for (int i = 0; i < KEPT; i++) {
-        const struct kept *kept = &all_kept[i];
-        if (!kept->count || memcmp(&kept->key, k, sizeof *k) != 0) continue;
-        const size_t rows = (size_t)(kept->count * terms->rows), columns = (size_t)(kept->count * terms->columns);
-        terms->count = kept->count;
-        memcpy(terms->u, kept->number, rows * sizeof *terms->u);
-        memcpy(terms->v, kept->number + rows, columns * sizeof *terms->v);
-        return true;
-    }
-    return false;
-}
-
-static void keep(const key *k, const lowrank_terms *terms) {
-    const size_t rows = (size_t)(terms->count * terms->rows), columns = (size_t)(terms->count * terms->columns);
-    if (rows + columns > NUMBERS) return;
-    struct kept *to = &all_kept[next_kept++ % KEPT];
-    to->key = *k, to->count = terms->count;
-    memcpy(to->number, terms->u, rows * sizeof *terms->u);
-    memcpy(to->number + rows, terms->v, columns * sizeof *terms->v);
-}
-
-stn_status lowrank_split_svd(const stn_power *taps, double dropped, lowrank_terms *terms, stn_error *error) {
-    const key k = key_of(taps, dropped);
-    bool known = false;
-    if (!atomic_flag_test_and_set(&taken)) {
-        known = recall(&k, terms);
-        atomic_flag_clear(&taken);
-    }
-    if (known) return STN_OK;
-    STN_TRY(make_terms(taps, dropped, terms, error));
-    if (!atomic_flag_test_and_set(&taken)) {
-        keep(&k, terms);
-        atomic_flag_clear(&taken);
-    }
     return STN_OK;
 }
