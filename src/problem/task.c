@@ -41,7 +41,23 @@ static int compare_offsets(const void *a, const void *b) {
     return 0;
 }
 
+/* Of a whole box of taps, which lie in order: each one's mirror image is so many further on. */
+static bool is_box_mirrored(const stn_task *task, int axis) {
+    const int64_t size = task->reach[axis][0] + task->reach[axis][1] + 1;
+    int64_t stride = 1;
+    for (int k = axis + 1; k < 3; k++) stride *= task->reach[k][0] + task->reach[k][1] + 1;
+    if (task->reach[axis][0] != task->reach[axis][1]) return false;
+    for (int64_t k = 0; k < (int64_t)task->ntaps; k++) {
+        const int64_t further = (size - 1 - 2 * (k / stride % size)) * stride;
+        if (further > 0 && task->taps[k].weight != task->taps[k + further].weight) return false;
+    }
+    return true;
+}
+
 bool stn_task_mirrored(const stn_task *task, int axis) {
+    size_t box = 1;
+    for (int k = 0; k < 3; k++) box *= (size_t)(task->reach[k][0] + task->reach[k][1] + 1);
+    if (task->ntaps == box) return is_box_mirrored(task, axis); /* sorted, of different offsets */
     for (size_t k = 0; k < task->ntaps; k++) {
         stn_tap opposite = task->taps[k];
         opposite.offset[axis] = -opposite.offset[axis];

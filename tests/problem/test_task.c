@@ -326,3 +326,46 @@ Test(task, knows_along_which_axes_its_weights_are_mirrored) {
     cr_expect_eq(stn_task_reach(&task, 2), 1);
     stn_task_clear(&task);
 }
+
+/* By its definition: each tap has one at the mirrored offset, of the same weight. */
+static bool mirrors(const stn_task *task, int axis) {
+    for (size_t i = 0; i < task->ntaps; i++) {
+        bool found = false;
+        for (size_t k = 0; k < task->ntaps; k++) {
+            bool opposite = task->taps[i].weight == task->taps[k].weight;
+            for (int j = 0; j < 3; j++)
+                opposite = opposite && task->taps[i].offset[j] == (j == axis ? -1 : 1) * task->taps[k].offset[j];
+            found = found || opposite;
+        }
+        if (!found) return false;
+    }
+    return true;
+}
+
+/* Whole boxes, centred and not, without one of their taps, and with another weight at each place. */
+Test(task, knows_mirrored_boxes) {
+    static const int64_t from[][2] = {{-1, -2}, {-2, -1}, {-1, -1}, {-1, 0}, {-2, -2}},
+                         to[][2] = {{1, 2}, {2, 1}, {2, 1}, {1, 2}, {2, 2}};
+    for (size_t box = 0; box < sizeof from / sizeof *from; box++) {
+        const int64_t rows = to[box][0] - from[box][0] + 1, columns = to[box][1] - from[box][1] + 1;
+        for (int64_t odd = -1; odd < 2 * rows * columns; odd++) {
+            stn_tap taps[25];
+            size_t count = 0;
+            for (int64_t i = 0; i < rows * columns; i++) {
+                if (odd == rows * columns + i) continue; /* left out */
+                const int64_t y = from[box][0] + i / columns, x = from[box][1] + i % columns;
+                taps[count++] = (stn_tap){{y, x, 0}, (double)(1 + llabs(y) + 3 * llabs(x)) + (odd == i ? 0.5 : 0)};
+            }
+            stn_stencil *stencil;
+            stn_problem problem = good();
+            cr_assert_eq(stn_stencil_create(2, count, taps, &stencil, NULL), STN_OK);
+            problem.stencil = stencil;
+            stn_task task = made(&problem);
+            for (int axis = 1; axis < 3; axis++)
+                cr_expect_eq(stn_task_mirrored(&task, axis), mirrors(&task, axis), "box %zu, %d, axis %d", box,
+                             (int)odd, axis);
+            stn_task_clear(&task);
+            stn_stencil_destroy(stencil);
+        }
+    }
+}
