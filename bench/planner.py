@@ -332,7 +332,8 @@ def online(options, _):
             row['lost'] = row['online'] / row['best_seconds'] - 1
             row['equal'] = row['difference'] is not None and row['difference'] <= row['allowed']
             rows.append(row)
-            print(f"{100 * row['lost']:+6.2f}% of {1e3 * row['best_seconds'] / row['units']:.4f} ms, as many more {100 * (row['online_then'] / row['best_then'] - 1):+.2f}%, "
+            then = f"as many more {100 * (row['online_then'] / row['best_then'] - 1):+.2f}%, " if row['best_then'] else ''
+            print(f"{100 * row['lost']:+6.2f}% of {1e3 * row['best_seconds'] / row['units']:.4f} ms, {then}"
                   f"{'results equal' if row['equal'] else 'RESULTS DIFFER'} ({row['difference']:.2g}), {row['arms']:.0f} candidates"
                   f"{'' if row['over'] else ', the search goes on'}: {row['problem']}\n"
                   f"          best {row['best']}; first {row['first']}; last {row['last']}", flush=True)

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/arith.h"
 #include "problem/stencil.h"
@@ -144,13 +145,16 @@ static void scan(search *s) {
     }
 }
 
-/* |K(k)| at any k. The row and the roots' first elements are free for reuse after the scan. */
-static double magnitude(search *s, const double k[3]) {
-    for (int axis = 0; axis < 3; axis++)
-        for (int place = 0; place < s->width[axis]; place++) {
-            double angle = k[axis] * (s->low[axis] + place);
-            s->roots[axis][place] = (cplx){cos(angle), sin(angle)};
-        }
+/* The first elements of an axis's roots, and the row, are free for reuse after the scan: exp(i k o) of the axis's offsets. */
+static void turn_to(search *s, int axis, double k) {
+    for (int place = 0; place < s->width[axis]; place++) {
+        const double angle = k * (s->low[axis] + place);
+        s->roots[axis][place] = (cplx){cos(angle), sin(angle)};
+    }
+}
+
+/* |K| at the k that all axes were turned to. */
+static double magnitude(const search *s) {
     cplx sum = {0, 0};
     for (size_t i = 0; i < s->ntaps;) { /* a line of taps along axis 2 at a time */
         const int64_t *first = s->taps[i].offset;
@@ -167,22 +171,32 @@ static double magnitude(search *s, const double k[3]) {
     return hypot(sum.re, sum.im);
 }
 
+/* One step either way along an axis, if that leads up. */
+static bool step_along(search *s, peak *top, int axis, double length) {
+    const double before = top->k[axis];
+    const size_t bytes = (size_t)s->width[axis] * sizeof *s->row;
+    memcpy(s->row, s->roots[axis], bytes);
+    turn_to(s, axis, top->k[axis] = before + length);
+    const double value = magnitude(s);
+    if (value > top->value) {
+        top->value = value;
+        return true;
+    }
+    top->k[axis] = before;
+    memcpy(s->roots[axis], s->row, bytes);
+    return false;
+}
+
 /* Compass search from where the peak stands: along each axis either way, half the step when no way leads up, until the
  * step is down to `finest` samples. */
 static void climb(search *s, peak *top, double finest) {
+    for (int axis = 0; axis < 3; axis++) turn_to(s, axis, top->k[axis]);
     for (int step = 0; step < CLIMB_STEPS && top->scale > finest; step++) {
         bool moved = false;
         for (int way = 0; way < 6; way++) {
-            int axis = way / 2;
-            double before = top->k[axis], length = top->scale * 2 * M_PI / s->samples[axis];
-            if (s->width[axis] == 1) continue;
-            top->k[axis] += way % 2 ? -length : length;
-            double value = magnitude(s, top->k);
-            moved = moved || value > top->value;
-            if (value > top->value)
-                top->value = value;
-            else
-                top->k[axis] = before;
+            const int axis = way / 2;
+            const double length = top->scale * 2 * M_PI / s->samples[axis];
+            if (s->width[axis] > 1 && step_along(s, top, axis, way % 2 ? -length : length)) moved = true;
         }
         if (!moved) top->scale /= 2;
     }
