@@ -13,7 +13,7 @@ static stn_boundary any_side(dice *d, bool one_past) {
 }
 
 static void planes(suite *s) {
-    for (int i = 0; i < (s->full ? 60 : 14); i++) {
+    for (int i = 0; i < (s->full ? 60 : 10); i++) {
         dice d = {(uint64_t)i + 900};
         const int axis = i % 2, wide = i % 7 == 3 ? 3 : 1, radius[3] = {axis ? wide : 1, axis ? 1 : wide, 0};
         stn_stencil *stencil = even_product(&d, 2, radius);
@@ -37,7 +37,7 @@ static void planes(suite *s) {
 
 /* The same of solids: fixed sides and constants that differ across one axis or more, of long and short lines. */
 static void solids(suite *s) {
-    for (int i = 0; i < (s->full ? 60 : 12); i++) {
+    for (int i = 0; i < (s->full ? 60 : 9); i++) {
         dice d = {(uint64_t)i + 1700};
         const int axis = i % 3, wide = i % 5 == 3 ? dice_int(&d, 2, 3) : 1,
                   radius[3] = {axis ? wide : 1, axis == 1 ? 1 : wide, axis == 2 ? 1 : wide};
