@@ -26,6 +26,8 @@ stn_status stn_kernel_compile(stn_context *context, const char *name, const char
  * ask for. */
 stn_status stn_kernel_make(stn_context *context, const char *name, stn_text *params, size_t shared, stn_kernel **kernel,
                            stn_error *error);
+/* Blocks of so many threads and bytes of shared memory that so many multiprocessors run at once; 1 where no device has it. */
+int64_t stn_kernel_resident(const stn_kernel *kernel, int multiprocessors, int threads, size_t shared);
 /* The keys under which packs and the disk keep it, as it should be; false where they cannot be made. */
 bool stn_kernel_keys(stn_context *context, const char *name, const char *params, unsigned char source[32],
                      unsigned char key[32]);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/arith.h"
 #include "base/error.h"
 #include "compile/cubin.h"
 #include "context/context.h"
@@ -85,6 +86,11 @@ stn_status stn_kernel_load(stn_context *context, const stn_entry *from, stn_kern
     stn_module_unload(kernel->module);
     kernel->module = NULL;
     return status;
+}
+
+int64_t stn_kernel_resident(const stn_kernel *kernel, int multiprocessors, int threads, size_t shared) {
+    if (!kernel->module) return 1;
+    return multiprocessors * stn_max(stn_module_occupancy(kernel->module, threads, shared), 1);
 }
 
 /* Keeps of an entry what load_later needs. */

@@ -101,21 +101,18 @@ void stn_gather_cancel(stn_gather *gather) {
 
 /* ---- beside what the caller does ------------------------------------------------------------------------------------ */
 
-enum { WAITS, BEGUN, SKIPPED };
-
 struct stn_ahead {
     stn_gather *gather;
     pthread_t thread;
     pid_t owner;
     double wait;
-    atomic_int state;
+    atomic_flag decided; /* it compiles, or never will */
 };
 
 static void *compile_ahead(void *user) {
     stn_ahead *ahead = user;
-    int waits = WAITS;
     if (ahead->wait > 0) nanosleep(&(struct timespec){.tv_nsec = (long)(1e9 * ahead->wait)}, NULL);
-    if (atomic_compare_exchange_strong(&ahead->state, &waits, BEGUN))
+    if (!atomic_flag_test_and_set(&ahead->decided))
         (void)stn_gather_compile_apart(ahead->gather, NULL); /* whoever needs one that failed is told why */
     return NULL;
 }
@@ -124,15 +121,14 @@ stn_ahead *stn_gather_compile_ahead(stn_gather *gather, double wait) {
     stn_ahead *ahead = gather ? calloc(1, sizeof *ahead) : NULL;
     if (!ahead) return NULL;
     ahead->gather = gather, ahead->owner = getpid(), ahead->wait = wait;
-    atomic_init(&ahead->state, WAITS);
+    atomic_flag_clear(&ahead->decided);
     if (!stn_thread_start(&ahead->thread, compile_ahead, ahead)) return ahead;
     free(ahead);
     return NULL;
 }
 
 void stn_ahead_skip(stn_ahead *ahead) {
-    int waits = WAITS;
-    if (ahead) (void)atomic_compare_exchange_strong(&ahead->state, &waits, SKIPPED);
+    if (ahead) (void)atomic_flag_test_and_set(&ahead->decided);
 }
 
 void stn_ahead_cancel(stn_ahead *ahead) {

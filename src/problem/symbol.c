@@ -176,7 +176,8 @@ static bool step_along(search *s, peak *top, int axis, double length) {
     const double before = top->k[axis];
     const size_t bytes = (size_t)s->width[axis] * sizeof *s->row;
     memcpy(s->row, s->roots[axis], bytes);
-    turn_to(s, axis, top->k[axis] = before + length);
+    top->k[axis] = before + length;
+    turn_to(s, axis, top->k[axis]);
     const double value = magnitude(s);
     if (value > top->value) {
         top->value = value;

@@ -41,11 +41,18 @@ static int compare_offsets(const void *a, const void *b) {
     return 0;
 }
 
-/* Of a whole box of taps, which lie in order: each one's mirror image is so many further on. */
-static bool is_box_mirrored(const stn_task *task, int axis) {
-    const int64_t size = task->reach[axis][0] + task->reach[axis][1] + 1;
-    int64_t stride = 1;
-    for (int k = axis + 1; k < 3; k++) stride *= task->reach[k][0] + task->reach[k][1] + 1;
+/* Are taps, sorted and of different offsets, the whole box that they reach? stride: of each axis, in taps. */
+static bool is_whole_box(const stn_task *task, size_t size[3], size_t stride[3]) {
+    size_t taps = 1;
+    for (int k = 2; k >= 0; k--) {
+        stride[k] = taps;
+        taps *= size[k] = (size_t)(task->reach[k][0] + task->reach[k][1] + 1);
+    }
+    return task->ntaps == taps;
+}
+
+/* Of a whole box: each tap's mirror image is so many further on. */
+static bool is_box_mirrored(const stn_task *task, int axis, int64_t size, int64_t stride) {
     if (task->reach[axis][0] != task->reach[axis][1]) return false;
     for (int64_t k = 0; k < (int64_t)task->ntaps; k++) {
         const int64_t further = (size - 1 - 2 * (k / stride % size)) * stride;
@@ -55,9 +62,9 @@ static bool is_box_mirrored(const stn_task *task, int axis) {
 }
 
 bool stn_task_mirrored(const stn_task *task, int axis) {
-    size_t box = 1;
-    for (int k = 0; k < 3; k++) box *= (size_t)(task->reach[k][0] + task->reach[k][1] + 1);
-    if (task->ntaps == box) return is_box_mirrored(task, axis); /* sorted, of different offsets */
+    size_t size[3], stride[3];
+    if (is_whole_box(task, size, stride))
+        return is_box_mirrored(task, axis, (int64_t)size[axis], (int64_t)stride[axis]);
     for (size_t k = 0; k < task->ntaps; k++) {
         stn_tap opposite = task->taps[k];
         opposite.offset[axis] = -opposite.offset[axis];
@@ -85,14 +92,11 @@ bool stn_task_extended(const stn_task *task) {
 
 bool stn_task_separable(const stn_task *task, double factors[3][STN_TASK_FACTORS]) {
     const int(*reach)[2] = task->reach;
-    size_t size[3], taps = 1;
-    for (int k = 0; k < 3; k++) {
-        size[k] = (size_t)(reach[k][0] + reach[k][1] + 1);
+    size_t size[3], stride[3];
+    if (!is_whole_box(task, size, stride)) return false;
+    for (int k = 0; k < 3; k++)
         if (size[k] > STN_TASK_FACTORS) return false;
-        taps *= size[k];
-    }
-    if (task->ntaps != taps) return false; /* sorted, of different offsets: then they are the whole box */
-    const size_t stride[3] = {size[1] * size[2], size[2], 1};
+    const size_t taps = task->ntaps;
     const stn_tap *line = task->taps + (size_t)reach[0][0] * stride[0] + (size_t)reach[2][0],
                   *pivot = line; /* along y */
     double most = 0;

@@ -75,10 +75,13 @@ static void group_by_steps(session *s) {
             taken[j] = j > i;
         }
     memcpy(s->trials, sorted, count * sizeof *sorted);
+}
+
+static void find_estimated(session *s) {
     const stn_ranked *first = &s->plan->ranking[0];
-    for (size_t i = 0; i < count; i++)
-        if (sorted[i].strategy == first->strategy &&
-            !memcmp(&sorted[i].candidate, &first->candidate, sizeof first->candidate))
+    for (size_t i = 0; i < s->count; i++)
+        if (s->trials[i].strategy == first->strategy &&
+            !memcmp(&s->trials[i].candidate, &first->candidate, sizeof first->candidate))
             s->estimated = i;
 }
 
@@ -278,6 +281,7 @@ static session *open_session(stn_plan *plan, const tune_order *order, stn_error 
     s->best = INFINITY;
     choose_trials(s, order);
     group_by_steps(s);
+    find_estimated(s);
     return s;
 }
 

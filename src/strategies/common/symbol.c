@@ -46,8 +46,7 @@ static wide *away_table(int64_t n) {
 }
 
 static int64_t turned(int64_t frequency, int64_t offset, int64_t n) {
-    int64_t j =
-        frequency * offset; /* |offset| is small: this hardly ever is long, and short divisions take half the time */
+    int64_t j = frequency * offset; /* |offset| is small, so hardly ever long: short divisions take half the time */
     j = llabs(j) <= INT32_MAX && n <= INT32_MAX ? (int32_t)j % (int32_t)n : j % n;
     return j < 0 ? j + n : j;
 }

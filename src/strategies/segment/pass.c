@@ -86,10 +86,8 @@ stn_status segment_kernel_get(stn_plan *plan, const stn_task *task, const segmen
                                       : "segment_columns",
                             &params, kernel->shared, &kernel->kernel, error));
     stn_plan_list_kernel(plan, kernel->kernel);
-    kernel->resident = 1;
-    if (kernel->kernel->module)
-        kernel->resident = plan->machine.multiprocessors *
-                           stn_max(stn_module_occupancy(kernel->kernel->module, kernel->threads, kernel->shared), 1);
+    kernel->resident =
+        stn_kernel_resident(kernel->kernel, plan->machine.multiprocessors, kernel->threads, kernel->shared);
     kernel->works = segment_works(task, shape, pass);
     kernel->tiles = segment_tiles(task, shape);
     return STN_OK;

@@ -81,10 +81,8 @@ static stn_status make_face(stn_plan *plan, const segment_axis *along, const seg
     kernel->shared = segment_shared(task, shape, &line) - 2 * 256 * (size_t)pass->first * stn_dtype_size(task->dtype);
     STN_TRY(stn_kernel_make(plan->context, "segment_face", &params, kernel->shared, &kernel->kernel, error));
     stn_plan_list_kernel(plan, kernel->kernel);
-    kernel->resident = 1;
-    if (kernel->kernel->module)
-        kernel->resident = plan->machine.multiprocessors *
-                           stn_max(stn_module_occupancy(kernel->kernel->module, kernel->threads, kernel->shared), 1);
+    kernel->resident =
+        stn_kernel_resident(kernel->kernel, plan->machine.multiprocessors, kernel->threads, kernel->shared);
     return STN_OK;
 }
 

@@ -109,10 +109,9 @@ static stn_status get_kernel(stn_plan *plan, tile_state *state, stn_error *error
     stn_params_int(&params, "EXPECTED_HEADER", sizeof(tile_header));
     STN_TRY(stn_kernel_make(plan->context, block.kernel, &params, block.shared, &state->kernel, error));
     stn_plan_list_kernel(plan, state->kernel);
-    int64_t resident = 1, counts[3];
-    if (state->kernel->module)
-        resident = plan->machine.multiprocessors *
-                   stn_max(stn_module_occupancy(state->kernel->module, 32 * block.warps, block.shared), 1);
+    int64_t counts[3];
+    const int64_t resident =
+        stn_kernel_resident(state->kernel, plan->machine.multiprocessors, 32 * block.warps, block.shared);
     state->blocks = stn_min(stn_div_up(segment_torus_count(task, tile, counts), block.tiles), resident);
     return STN_OK;
 }

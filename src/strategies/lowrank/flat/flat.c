@@ -35,7 +35,7 @@ typedef struct lowrank_state {
     lowrank_shape shape;
     lowrank_pattern pattern; /* 2D: the terms that the kernel is for */
     stn_kernel *kernel;
-    int resident; /* 1D: blocks that run at once */
+    int64_t resident; /* 1D: blocks that run at once */
     size_t nsweeps;
     lowrank_sweep sweeps[2];
     stn_faces *faces[2]; /* of each sweep; NULL where all axes wrap */
@@ -102,11 +102,8 @@ static stn_status build(stn_plan *plan, lowrank_state *state, stn_error *error) 
     plan->nkernels = 1; /* the faces add theirs */
     for (size_t i = 0; i < state->nsweeps; i++)
         STN_TRY(stn_faces_create(plan, state->sweeps[i].fused, STN_FACES_CHEAPEST, &state->faces[i], error));
-    if (state->kernel->module) {
-        int blocks = stn_module_occupancy(state->kernel->module, 32 * state->shape.warps,
+    state->resident = stn_kernel_resident(state->kernel, plan->machine.multiprocessors, 32 * state->shape.warps,
                                           lowrank_shared(&plan->task, &state->shape));
-        state->resident = (int)stn_max(blocks, 1) * plan->machine.multiprocessors;
-    }
     return STN_OK;
 }
 
