@@ -52,7 +52,7 @@ typedef struct contest {
     /* Seconds of so many executions: ONLINE's and the best's, by turns; and of as many more, by what ONLINE ended with. */
     double online, best, online_then, best_then;
     double difference;          /* the largest of ONLINE's results from the best's: relative L2 */
-    char first[200], last[200]; /* what ONLINE began with, and ended with */
+    char first[400], last[400]; /* what ONLINE began with, and ended with */
     size_t arms;
     bool over;
     tune_search search_done;
@@ -115,10 +115,10 @@ static stn_status run(contest *c, stn_plan *plan, void *workspace, void *out, in
 
 static stn_status compare(contest *c, stn_error *error) {
     double difference;
-    const int64_t count = (int64_t)c->points;
-    STN_TRY(tune_compare_start(c->compare, c->other, c->out, c->sums, count, NULL, error));
+    const tune_compared all = {(int64_t)c->points, 1};
+    STN_TRY(tune_compare_start(c->compare, c->other, c->out, c->sums, all, NULL, error));
     STN_TRY(stn_synchronize(c->machine->context, NULL, error));
-    STN_TRY(tune_compare_read(c->machine->context, c->sums, count, &difference, error));
+    STN_TRY(tune_compare_read(c->machine->context, c->sums, all, &difference, error));
     if (!(difference <= c->difference)) c->difference = difference; /* NaN stays */
     return STN_OK;
 }
@@ -222,7 +222,7 @@ static void print_search(const tune_search *search, stn_text *text) {
 
 static void print(const contest *c) {
     stn_text text = STN_TEXT_EMPTY, problem = STN_TEXT_EMPTY;
-    char best[200];
+    char best[400];
     name(c->fixed, c->fixed->strategy, &c->fixed->candidate, best, sizeof best);
     c->fixed->kind->print(c->fixed, &problem);
     stn_text_append(&problem, "", 1);

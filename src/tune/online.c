@@ -122,8 +122,8 @@ static size_t aligned(size_t bytes) { return (bytes + ALIGNMENT - 1) / ALIGNMENT
 static void measure_up(stn_online *o) {
     const stn_work_shape shape = o->plan->kind->shape(o->plan);
     o->inner = aligned(o->inner);
-    o->numbers = shape.out_numbers;
-    o->grid = aligned((size_t)o->numbers * stn_dtype_size(shape.dtype));
+    o->compared = (tune_compared){shape.out_numbers, tune_sample(shape.out_numbers)};
+    o->grid = aligned((size_t)shape.out_numbers * stn_dtype_size(shape.dtype));
     o->spare = o->inner + (o->follows ? 0 : o->grid);
 }
 
@@ -155,8 +155,8 @@ static bool furnish(stn_online *o) {
     tune_online_look(o, 1);
     measure_up(o);
     if (!fits(o)) return false;
-    o->search.compare =
-        2.0 * (double)o->grid / plan->machine.copy_bandwidth + plan->machine.launch_seconds + CHECK_SECONDS;
+    o->search.compare = 2.0 * (double)o->grid / (double)o->compared.every / plan->machine.copy_bandwidth +
+                        plan->machine.launch_seconds + CHECK_SECONDS;
     return stn_timer_create(device, &o->took, NULL) == STN_OK && stn_timer_create(device, &o->done, NULL) == STN_OK &&
            stn_memory_alloc(plan->context, TUNE_SUMS, &o->sums, NULL) == STN_OK;
 }

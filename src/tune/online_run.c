@@ -20,11 +20,19 @@ static void say_wrong(const stn_online *o, double difference) {
 
 static bool is_right(const stn_online *o) {
     double difference;
-    if (tune_compare_read(o->plan->context, o->sums, o->numbers, &difference, NULL) != STN_OK) return false;
+    if (tune_compare_read(o->plan->context, o->sums, o->compared, &difference, NULL) != STN_OK) return false;
     const uint64_t steps = o->plan->kind->shape(o->unit).steps;
     const bool right = difference <= o->plan->kind->allowed_difference(o->plan, steps);
-    if (!right) say_wrong(o, difference);
+    if (!right && o->compared.every == 1) say_wrong(o, difference);
     return right;
+}
+
+/* A sample of a grid that is all but empty may have too little in it to compare rounding with: then all is compared, from this arm on. */
+static void doubt(stn_online *o) {
+    if (o->compared.every == 1) return;
+    o->search.compare *= (double)o->compared.every;
+    o->compared.every = 1;
+    o->search.arms[o->flight.arm].state = TUNE_ARM_READY;
 }
 
 /* Tells the search of the move that flies, if it has landed. */
@@ -42,7 +50,9 @@ static void settle(stn_online *o, bool wait) {
     o->flight.whole = o->flight.check && !play ? done : 0;
     if (play) took = play->seconds(play->user, arm->strategy, &arm->candidate);
     const size_t before = o->search.current;
-    tune_search_told(&o->search, &o->flight, took, status == STN_OK && (!o->flight.check || is_right(o)));
+    const bool right = status == STN_OK && (!o->flight.check || is_right(o));
+    tune_search_told(&o->search, &o->flight, took, right);
+    if (status == STN_OK && !right) doubt(o);
     if (o->search.current != before)
         stn_log(&o->plan->context->logger, STN_LOG_INFO, "online: strategy %s takes over from %s",
                 o->arms[o->search.current].strategy->name, o->arms[before].strategy->name);
@@ -98,7 +108,7 @@ static stn_status check(stn_online *o, const stn_execution *each, stn_error *err
     STN_TRY(run_arm(o, o->search.current, each, error));
     if (status == STN_OK) status = get_compare(o, error);
     if (status == STN_OK)
-        status = tune_compare_start(o->compare, beside.out, each->out, o->sums, o->numbers, each->stream, error);
+        status = tune_compare_start(o->compare, beside.out, each->out, o->sums, o->compared, each->stream, error);
     if (status == STN_OK) status = stn_timer_mark(o->done, each->stream, error);
     o->flying = status == STN_OK;
     if (!o->flying) tune_search_told(&o->search, &o->flight, 0, false);

@@ -8,6 +8,7 @@
 #include "context/kernel.h"
 #include "plan/gather.h"
 #include "plan/plan.h"
+#include "tune/compare.h"
 #include "tune/search.h"
 
 enum { TUNE_UNBUILT, TUNE_COMPILED, TUNE_BUILT, TUNE_FAILED };
@@ -44,7 +45,7 @@ typedef struct stn_online {
     unsigned left;             /* units of the move that are still to run before it flies */
     double behind;             /* units that were enqueued since it took off */
     size_t inner, grid, spare; /* bytes: of the arms' workspace, of a grid, before the spare grid */
-    int64_t numbers;
+    tune_compared compared;    /* of two results */
 } stn_online;
 
 /* ---- online_build.c

@@ -216,9 +216,10 @@ static const void *input_of(const tune_stage *stage) { return stage->in ? stage-
 
 static stn_status compare_one(const tune_stage *stage, const void *got, const void *want, int64_t numbers,
                               double *difference, stn_error *error) {
-    STN_TRY(tune_compare_start(stage->compare, got, want, stage->sums, numbers, NULL, error));
+    const tune_compared all = {numbers, 1};
+    STN_TRY(tune_compare_start(stage->compare, got, want, stage->sums, all, NULL, error));
     STN_TRY(stn_synchronize(stage->context, NULL, error));
-    return tune_compare_read(stage->context, stage->sums, numbers, difference, error);
+    return tune_compare_read(stage->context, stage->sums, all, difference, error);
 }
 
 /* The largest of all that is written; NaN stays. */

@@ -170,7 +170,7 @@ static stn_status execute_wrongly(stn_plan *plan, stn_part part, const stn_execu
     double got[N];
     stn_status status = stn_strategy_direct.execute_part(plan, part, run, why);
     if (status == STN_OK) status = stn_memory_download(plan->context, got, run->out, sizeof got, why);
-    got[N / 2] += 1e-6;
+    got[0] += 1e-6; /* all samples have the first */
     return status == STN_OK ? stn_memory_upload(plan->context, run->out, got, sizeof got, why) : status;
 }
 
@@ -186,6 +186,25 @@ Test(online, a_wrong_candidate_never_wins_and_is_reported) {
     cr_expect_eq(o->search.current, 0u);
     cr_expect_geq(warnings, 2u, "each is told");
     cr_expect(tune_search_over(&o->search));
+    stn_plan_destroy(plan);
+}
+
+/* What differs in a sample is compared whole before anybody is told. */
+Test(online, a_wrong_sample_is_followed_by_the_whole) {
+    const tune_play player = {play, NULL, INFINITY};
+    stn_strategy liar = stn_strategy_direct;
+    liar.execute_part = execute_wrongly;
+    stn_plan *plan = plan_with(&player);
+    wait_until_built(plan);
+    stn_online *o = plan->online;
+    cr_assert_eq(o->compared.every, 1, "so small a grid is compared whole");
+    o->compared.every = 2;
+    o->arms[1].strategy = &liar;
+    for (int i = 0; i < 60; i++) expect_right(plan, i);
+    cr_expect_eq(o->compared.every, 1);
+    cr_expect_eq(warnings, 1u, "%u", warnings);
+    cr_expect_eq(o->search.arms[1].state, TUNE_ARM_OUT);
+    expect_best(plan);
     stn_plan_destroy(plan);
 }
 
