@@ -167,14 +167,17 @@ static void place_all(search *s, const stn_ladder *line) {
     s->placed = line->threads;
 }
 
-/* Of all rungs, or, false, of as many as already take `most`. */
+/* Of all rungs, or, false, no less than `most` with what the others take at least. */
 static bool shared_cost(search *s, const stn_ladder *line, double most, double *cost) {
-    *cost = 0;
+    const double least = s->needs->wide ? 0.25 : 0.125;
+    double done = 0;
     place_all(s, line);
     for (int stage = 0; stage < line->stages; stage++) {
+        *cost = done + least * (line->stages - stage);
         if (*cost >= most) return false;
-        *cost += (s->needs->wide ? 0.25 : 0.125) * conflicts(line, &s->lanes[stage], stage, s->needs->wide);
+        done += least * conflicts(line, &s->lanes[stage], stage, s->needs->wide);
     }
+    *cost = done;
     return true;
 }
 

@@ -86,29 +86,54 @@ typedef struct line {
 } line;
 
 /* Taps that differ in the first of the two other axes alone, along which many lines have one frequency: with 1 - (1 - a)(1 - b) =
- * b + a (1 - b), a and b what the two axes are away from 1, a sum over them is made once for all these lines. */
+ * b + a (1 - b), a and b what the two axes are away from 1, a sum over them is made once for all these lines. Where weights are the same
+ * mirrored along an axis, one cell stands for its mirror images too: of b and its conjugate the real part is left. */
 typedef struct cell {
     int64_t across; /* offset along the second of the other axes, */
     int along;      /* and place in a line's sums */
+    bool turns;     /* some of its taps have an offset along the first: else `away` is 0 */
     long double weight;
-    wide away;  /* weights times a */
-    bool turns; /* some of its taps have an offset along the first: else that is 0 */
+    wide away;          /* weights times a */
+    long double copies; /* along the line, it being one of them */
 } cell;
 
 typedef struct cells {
     cell *list;
     size_t count;
-    int *of_tap;
-    long double rest; /* 1 - sum of all weights */
+    int *of_tap;        /* below 0: another cell stands for it */
+    long double rest;   /* 1 - sum of all weights */
+    bool across, along; /* weights are the same mirrored so */
 } cells;
 
 static void cells_clear(cells *c) { free(c->list), free(c->of_tap); }
+
+/* Cells across that it stands for. */
+static int beside_of(const cells *c, const cell *each) { return c->across && each->across ? 2 : 1; }
+
+/* Only one of those that are mirror images stays. */
+static void leave_mirrored(cells *c, size_t ntaps, int low) {
+    int kept = 0, *place = c->of_tap + ntaps; /* of each */
+    for (size_t k = 0; k < c->count; k++) {
+        cell each = c->list[k];
+        each.copies = c->along && each.along != low ? 2 : 1;
+        each.weight *= beside_of(c, &each);
+        const bool stays = (!c->across || each.across >= 0) && (!c->along || each.along >= low);
+        place[k] = stays ? kept : -1;
+        if (stays) c->list[kept++] = each;
+    }
+    for (size_t i = 0; i < ntaps; i++) c->of_tap[i] = place[c->of_tap[i]];
+    c->count = (size_t)kept;
+}
 
 static bool cells_make(const stn_symbol *s, const stn_task *task, int first_axis, int across, cells *c) {
     const int low = task->reach[s->axis][0], wide_along = low + task->reach[s->axis][1] + 1;
     const int first = task->reach[across][0], wide_across = first + task->reach[across][1] + 1;
     int *number = calloc((size_t)wide_along * (size_t)wide_across, sizeof *number); /* of a place's cell, from 1 on */
-    *c = (cells){malloc(task->ntaps * sizeof *c->list), 0, malloc(task->ntaps * sizeof *c->of_tap), 1};
+    *c = (cells){.list = malloc(task->ntaps * sizeof *c->list),
+                 .of_tap = malloc(2 * task->ntaps * sizeof *c->of_tap),
+                 .rest = 1,
+                 .across = stn_task_mirrored(task, across),
+                 .along = stn_task_mirrored(task, s->axis)};
     const bool good = number && c->list && c->of_tap;
     for (size_t i = 0; good && i < task->ntaps; i++) {
         const int64_t *o = task->taps[i].offset;
@@ -123,6 +148,7 @@ static bool cells_make(const stn_symbol *s, const stn_task *task, int first_axis
         c->list[*at - 1].turns |= o[first_axis] != 0;
         c->rest -= task->taps[i].weight;
     }
+    if (good) leave_mirrored(c, task->ntaps, low);
     free(number);
     return good;
 }
@@ -130,7 +156,7 @@ static bool cells_make(const stn_symbol *s, const stn_task *task, int first_axis
 static void add_away(line *l, const cell *each, wide away) {
     wide *sum = &l->sum[each->along];
     sum->re += each->weight - away.re, sum->im -= away.im;
-    l->away.re += away.re, l->away.im += away.im;
+    l->away.re += each->copies * away.re, l->away.im += each->copies * away.im;
 }
 
 /* At one frequency of the first of the other axes. *all: what all its lines have in common, of cells without an offset along the second. */
@@ -140,32 +166,39 @@ static void cells_turn(cells *c, const stn_symbol *s, const stn_task *task, int 
     for (size_t k = 0; k < c->count; k++) c->list[k].away = (wide){0, 0};
     for (size_t i = 0; i < task->ntaps; i++) {
         const stn_tap *tap = &task->taps[i];
+        if (c->of_tap[i] < 0) continue;
         const wide a = table[turned(place, tap->offset[axis], s->length[axis])];
         wide *away = &c->list[c->of_tap[i]].away;
         away->re += tap->weight * a.re, away->im += tap->weight * a.im;
     }
     memset(all->sum, 0, (size_t)count * sizeof *all->sum);
     all->away = (wide){c->rest, 0};
-    for (size_t k = 0; k < c->count; k++)
-        if (!c->list[k].across) add_away(all, &c->list[k], c->list[k].away);
+    for (size_t k = 0; k < c->count; k++) {
+        cell *each = &c->list[k];
+        each->away.re *= beside_of(c, each), each->away.im *= beside_of(c, each);
+        if (!each->across) add_away(all, each, each->away);
+    }
 }
 
 /* Half a million lines of a large grid have their sums made: what is 0 is left out. */
 static void sum_cells(const cells *c, const stn_symbol *s, const stn_task *task, int axis, const wide *table,
                       int64_t place, const line *all, line *l) {
     const int count = task->reach[s->axis][0] + task->reach[s->axis][1] + 1;
-    long double plain_away = all->away.re;
+    long double re_away = 0;
+    int64_t last = 0;
+    wide b = {0, 0};
     memcpy(l->sum, all->sum, (size_t)count * sizeof *l->sum);
     l->away = all->away;
     for (size_t k = 0; k < c->count; k++) {
         const cell *each = &c->list[k];
         if (!each->across) continue;
-        const wide b = table[turned(place, each->across, s->length[axis])];
-        if (s->plain) { /* no imaginary part is asked for */
+        if (each->across != last) b = table[turned(place, last = each->across, s->length[axis])];
+        if (c->across) b.im = 0;
+        if (s->plain || (c->across && !each->turns)) { /* no imaginary part is asked for, or there is none */
             long double re = each->weight * b.re;
             if (each->turns) re += each->away.re - (each->away.re * b.re - each->away.im * b.im);
             l->sum[each->along].re += each->weight - re;
-            plain_away += re;
+            re_away += each->copies * re;
             continue;
         }
         wide away = {each->weight * b.re, each->weight * b.im};
@@ -175,7 +208,8 @@ static void sum_cells(const cells *c, const stn_symbol *s, const stn_task *task,
         }
         add_away(l, each, away);
     }
-    if (s->plain) l->away.re = plain_away;
+    l->away.re += re_away;
+    for (int low = task->reach[s->axis][0], d = 1; c->along && d <= low; d++) l->sum[low - d] = l->sum[low + d];
 }
 
 /* 2 - 2 cos(d theta) as a polynomial in s, without its constant term, which is 0: coefficients of s^1 .. s^d. */
