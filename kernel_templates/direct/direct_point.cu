@@ -6,7 +6,7 @@
 //     a block      32 of them along x; THREADS_Y along y, THREADS_Z along z
 //
 // It compiles in two thirds of the time that direct_tile takes, and a few taps run at the copy's pace: a run begins with it while better kernels
-// compile. Near a side every index is folded (device/index.cuh), one point and one tap after the other.
+// compile. Near a side indices are folded (device/index.cuh), one tap after the other.
 #include "device/element.cuh"
 #include "device/index.cuh"
 #include "device/twins.cuh"
@@ -27,14 +27,10 @@ struct point_arguments {
 static_assert(is_twin(sizeof(point_arguments), sizeof(point_arguments::constant) + sizeof(point_arguments::weight)),
               "the launcher's twin of the arguments");
 
-__device__ __forceinline__ REAL folded_tap(const point_arguments &a, const STORE *grid, int z, int y, int x) {
-    const long long fz = fold<Z_SIDE_LOW, Z_SIDE_HIGH>(z, a.nz);
-    if (fz < 0) return a.constant[0][fz == PAST_HIGH];
-    const long long fy = fold<Y_SIDE_LOW, Y_SIDE_HIGH>(y, a.ny);
-    if (fy < 0) return a.constant[1][fy == PAST_HIGH];
-    const long long fx = fold<X_SIDE_LOW, X_SIDE_HIGH>(x, a.nx);
-    if (fx < 0) return a.constant[2][fx == PAST_HIGH];
-    return widen(grid[fz * a.in_z + fy * a.in_y + fx]);
+// Along an axis that all taps of these points are inside of, which is so in most of a warp, nothing is folded.
+template <int LOW, int HIGH>
+__device__ __forceinline__ int fold_if(bool near, int i, int n) {
+    return near ? static_cast<int>(fold<LOW, HIGH>(i, n)) : i;
 }
 
 __device__ __forceinline__ bool frozen(const point_arguments &a, int z, int y, int x) {
@@ -48,12 +44,25 @@ __device__ __forceinline__ bool inside(const point_arguments &a, int z, int y, i
            x < a.nx - X_HIGH;
 }
 
-__device__ __forceinline__ STORE folded_point(const point_arguments &a, const STORE *grid, int z, int y, int x) {
-    if (frozen(a, z, y, x)) return grid[z * a.in_z + y * a.in_y + x];
-    REAL sum = 0;
+// All planes of a thread, so that a tap's loads are on their way together; past the last plane that one once more.
+__device__ __forceinline__ void sum_folded(const point_arguments &a, const STORE *grid, int z, int y, int x,
+                                           REAL (&sum)[CHUNK]) {
+    const bool near_z = z < Z_LOW || z + CHUNK > a.nz - Z_HIGH, near_y = y < Y_LOW || y >= a.ny - Y_HIGH,
+               near_x = x < X_LOW || x >= a.nx - X_HIGH;
 #pragma unroll 1
-    for (int k = 0; k < NTAPS; k++) sum += a.weight[k] * folded_tap(a, grid, z + TAP_Z[k], y + TAP_Y[k], x + TAP_X[k]);
-    return narrow<STORE>(sum);
+    for (int k = 0; k < NTAPS; k++) {
+        const int fy = fold_if<Y_SIDE_LOW, Y_SIDE_HIGH>(near_y, y + TAP_Y[k], a.ny);
+        const int fx = fold_if<X_SIDE_LOW, X_SIDE_HIGH>(near_x, x + TAP_X[k], a.nx);
+        const REAL past = fy < 0 ? a.constant[1][fy == PAST_HIGH] : fx < 0 ? a.constant[2][fx == PAST_HIGH] : REAL(0);
+#pragma unroll
+        for (int c = 0; c < CHUNK; c++) {
+            const int fz = fold_if<Z_SIDE_LOW, Z_SIDE_HIGH>(near_z, min(z + c, a.nz - 1) + TAP_Z[k], a.nz);
+            const REAL value = fz < 0             ? a.constant[0][fz == PAST_HIGH]
+                               : fy < 0 || fx < 0 ? past
+                                                  : widen(grid[fz * a.in_z + fy * a.in_y + fx]);
+            sum[c] += a.weight[k] * value;
+        }
+    }
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS) direct_point(const __grid_constant__ point_arguments a) {
@@ -64,12 +73,14 @@ extern "C" __global__ void __launch_bounds__(THREADS) direct_point(const __grid_
     const STORE *const grid = a.in + batch * a.in_batch, *const here = grid + z * a.in_z + y * a.in_y + x;
     STORE *const out = a.out + batch * a.out_batch + z * a.out_z + y * a.out_y + x;
     if (x >= a.nx || y >= a.ny) return;
+    REAL sum[CHUNK] = {};
     if (!inside(a, z, y, x, CHUNK)) {
-#pragma unroll 1
-        for (int c = 0; c < CHUNK && z + c < a.nz; c++) out[c * a.out_z] = folded_point(a, grid, z + c, y, x);
+        sum_folded(a, grid, z, y, x, sum);
+#pragma unroll
+        for (int c = 0; c < CHUNK; c++)
+            if (z + c < a.nz) out[c * a.out_z] = frozen(a, z + c, y, x) ? here[c * a.in_z] : narrow<STORE>(sum[c]);
         return;
     }
-    REAL sum[CHUNK] = {};
 #pragma unroll
     for (int k = 0; k < NTAPS; k++)
 #pragma unroll

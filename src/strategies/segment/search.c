@@ -96,14 +96,19 @@ static void choose_whole(const search *s, segment_shape *shape) {
     if (!holds(s, shape, &shape->pass[0])) shape->whole = 0;
 }
 
-/* The shortest segments of long lines in the way that was fastest: inputs straight to registers, by 5 to 18% in all types, and f16 not turned to whole lines of
- * memory besides, by 11% (bench/results/2026-11-23-regret-3.md). */
+/* The shortest segments in the way that was fastest: inputs straight to registers, by 5 to 18% on long lines in all types, and f16 not turned to whole lines of
+ * memory besides, by 11% (bench/results/2026-11-23-regret-3.md); of several passes no type, by 1 to 2% (2026-11-24-regret-6.md). */
 #define LONG_LINE 65536
 static void choose_way(const search *s, segment_shape *shape) {
     const segment_pass *pass = &shape->pass[0];
-    if (s->task->rank > 1 || pass->first != 1 || s->task->n[2] < LONG_LINE) return;
+    const bool several = shape->passes > 1;
+    if (pass->first != 1 || !along_x(pass) || (s->task->rank > 1 && !several)) return;
+    if ((several ? stn_task_points(s->task) : s->task->n[2]) < LONG_LINE) return;
+    const segment_shape plain = *shape;
     shape->way = SEGMENT_AT_ONCE;
-    shape->straight = s->task->dtype == STN_F16 && segment_turned(s->task, shape, pass);
+    shape->straight = (several || s->task->dtype == STN_F16) && segment_turned(s->task, shape, pass);
+    for (int i = 0; i < shape->passes; i++)
+        if (!holds(s, shape, &shape->pass[i])) *shape = plain;
 }
 
 static bool shape_for(const search *s, int64_t launches, int pairs, int first, segment_shape *shape) {
