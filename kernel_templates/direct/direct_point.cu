@@ -75,7 +75,10 @@ extern "C" __global__ void __launch_bounds__(THREADS) direct_point(const __grid_
     if (x >= a.nx || y >= a.ny) return;
     REAL sum[CHUNK] = {};
     if (!inside(a, z, y, x, CHUNK)) {
-        sum_folded(a, grid, z, y, x, sum);
+        bool kept = true;
+#pragma unroll
+        for (int c = 0; c < CHUNK; c++) kept = kept && (z + c >= a.nz || frozen(a, z + c, y, x));
+        if (!kept) sum_folded(a, grid, z, y, x, sum);
 #pragma unroll
         for (int c = 0; c < CHUNK; c++)
             if (z + c < a.nz) out[c * a.out_z] = frozen(a, z + c, y, x) ? here[c * a.in_z] : narrow<STORE>(sum[c]);
