@@ -168,14 +168,15 @@ static bool prepare_stored(stn_plan *plan, const stn_ranked *row, bool hurried) 
 bool stn_plan_again(stn_plan *plan, const stn_choice *choice) {
     const bool follows = choice->follower.strategy != NULL;
     const bool compiled = stn_missing_stored(plan->context, &choice->missing);
-    const bool done = compiled && follows && prepare_stored(plan, &choice->follower, false);
+    const stn_ranked *better = follows ? &choice->follower : choice->best.strategy ? &choice->best : NULL;
+    const bool done = compiled && better && prepare_stored(plan, better, false);
     if (!done && ((compiled && !follows) || !prepare_stored(plan, &choice->row, choice->hurried))) return false;
     plan->recalled = true;
     plan->begins = follows && !done;
-    plan->ranking[0] = follows ? choice->follower : choice->row;
+    plan->ranking[0] = follows || done ? *better : choice->row;
     plan->ranked = 1;
     plan->hurried = choice->hurried && !done;
-    plan->chosen = choice->chosen;
+    plan->chosen = done && !follows ? STN_CHOSEN_BY_ESTIMATE : choice->chosen;
     plan->missing = choice->missing;
     return true;
 }

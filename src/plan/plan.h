@@ -99,6 +99,7 @@ static inline stn_status stn_plan_run_whole(stn_plan *plan, const stn_execution 
 /* What a plan came to: what it runs, with which kernels, and what takes over when it is compiled. */
 typedef struct stn_choice {
     stn_ranked row, follower; /* follower.strategy: NULL: nothing does */
+    stn_ranked best; /* what kernels were missing for, where nothing takes over; .strategy: NULL: for nothing */
     stn_chosen chosen;
     bool hurried;
     stn_missing missing;

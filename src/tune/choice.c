@@ -4,6 +4,7 @@
  *     chosen: 5 0                                          by what (stn_chosen), in a hurry
  *     row: direct 0 1.2e-05 3.3e7 ... 0                    strategy, measured, its estimate, the candidate's 20 numbers
  *     follower: spectral ...                               where something takes over
+ *     best: direct ...                                     where another was taken, for its kernels were missing
  *     missing: KEY KEY                                     of the best, where another was taken: source key and key
  *     reach: KEY 0 12 0 1e-16                              how far taps reach (strategies/common/reach.h): what planning asked for, as it takes
  *                                                          milliseconds to find
@@ -151,6 +152,8 @@ static void print(const stn_plan *plan, stn_text *text) {
     stn_text_printf(text, "\nchosen: %d %d\n", (int)plan->chosen, plan->hurried);
     print_row("row", &row, text);
     if (plan->begins) print_row("follower", &plan->ranking[plan->follower], text);
+    if (!plan->begins && plan->missing.any && plan->chosen == STN_CHOSEN_BY_START && plan->ranked > 1)
+        print_row("best", &plan->ranking[1], text); /* it was the first, until compiling was counted */
     print_missing(&plan->missing, text);
     print_reaches(text);
 }
@@ -261,6 +264,7 @@ static bool parse(const stn_kind *kind, const char *text, stn_choice *choice) {
     if (at) at = end_line(next_int(at, 0, 1, &hurried));
     at = parse_row(kind, skip(at, "row: "), &choice->row);
     if (at && (more = skip(at, "follower: "))) at = parse_row(kind, more, &choice->follower);
+    if (at && (more = skip(at, "best: "))) at = parse_row(kind, more, &choice->best);
     if (at && (more = skip(at, "missing: "))) at = parse_missing(more, &choice->missing);
     at = parse_reaches(at);
     choice->chosen = (stn_chosen)chosen;

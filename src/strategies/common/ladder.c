@@ -87,7 +87,7 @@ enum { LANES_LOOKED_AT = 96, PADS = 6 };
 
 /* Where the lanes of a rung's accesses begin, by sixteen or eight of them, and which line each has: pads change nothing of that. */
 typedef struct lanes {
-    int groups, count[LANES_LOOKED_AT / 8];
+    int groups, busy, count[LANES_LOOKED_AT / 8]; /* busy: groups of lanes that have a butterfly */
     int base[LANES_LOOKED_AT], column[LANES_LOOKED_AT];
 } lanes;
 
@@ -95,7 +95,7 @@ static void place_lanes(const stn_ladder *line, const int *stride, int stage, bo
     const int threads = (int)stn_min(line->threads * line->lines, LANES_LOOKED_AT), units = wide ? 8 : 16;
     const rung here = rung_of(line, stage);
     const bool foot = stage == line->stages - 1;
-    to->groups = 0;
+    to->groups = to->busy = 0;
     for (int first = 0; first < threads; first += units) {
         int count = 0;
         for (int lane = first; lane < first + units && lane < line->threads * line->lines; lane++) {
@@ -105,23 +105,26 @@ static void place_lanes(const stn_ladder *line, const int *stride, int stage, bo
             to->column[first + count++] = lane % line->lines;
         }
         to->count[to->groups++] = count;
+        to->busy += count > 0;
     }
 }
 
-/* How many cells the busiest bank is asked for, over what a conflict-free access would ask, in one rung. */
-static double conflicts(const stn_ladder *line, const lanes *of, int stage, bool wide) {
+/* How many cells the busiest bank is asked for, over what a conflict-free access would ask, in one rung; or, as soon as it is `most` at least, so much of it. */
+static double conflicts(const stn_ladder *line, const lanes *of, int stage, bool wide, double most) {
     const int units = wide ? 8 : 16, shift = line->pad ? __builtin_ctz((unsigned)line->pad) : 31; /* powers of two */
     const rung here = rung_of(line, stage);
-    int total = 0, accesses = 0;
-    for (int group = 0; group < of->groups; group++) {
+    const int accesses = 2 * of->groups; /* the first and the last leg of each */
+    int total = 2 * of->busy;            /* at least */
+    for (int group = 0; group < of->groups && total < most * accesses; group++) {
         const int *base = of->base + group * units, *column = of->column + group * units;
-        for (int r = 0; r<here.radix; r += here.radix> 2 ? here.radix - 1 : 1) {
-            int busy[16] = {0}, most = 0;
+        for (int leg = 0; leg < 2; leg++) {
+            const int r = leg * (here.radix - 1);
+            int busy[16] = {0}, busiest = 0;
             for (int i = 0; i < of->count[group]; i++) {
                 const int at = base[i] + r * here.stride, cell = (at + (at >> shift)) * line->lines + column[i];
-                most = (int)stn_max(most, ++busy[cell & (units - 1)]);
+                busiest = (int)stn_max(busiest, ++busy[cell & (units - 1)]);
             }
-            total += most, accesses++;
+            total += busiest - (busiest > 0);
         }
     }
     return accesses ? (double)total / accesses : 1;
@@ -167,18 +170,25 @@ static void place_all(search *s, const stn_ladder *line) {
     s->placed = line->threads;
 }
 
-/* Of all rungs, or, false, no less than `most` with what the others take at least. */
+/* What no pad gets below in this rung: every group of lanes that has a butterfly is served at once. */
+static double least_of(const search *s, int stage) {
+    return (s->needs->wide ? 0.25 : 0.125) * s->lanes[stage].busy / stn_max(1, s->lanes[stage].groups);
+}
+
+/* Of all rungs; or, false, no less than `most` with what the others take at least. */
 static bool shared_cost(search *s, const stn_ladder *line, double most, double *cost) {
-    const double least = s->needs->wide ? 0.25 : 0.125;
-    double done = 0;
+    const double access = s->needs->wide ? 0.25 : 0.125;
+    double done = 0, after = 0;
     place_all(s, line);
+    for (int stage = 0; stage < line->stages; stage++) after += least_of(s, stage);
     for (int stage = 0; stage < line->stages; stage++) {
-        *cost = done + least * (line->stages - stage);
+        *cost = done + after;
         if (*cost >= most) return false;
-        done += least * conflicts(line, &s->lanes[stage], stage, s->needs->wide);
+        after -= least_of(s, stage);
+        done += access * conflicts(line, &s->lanes[stage], stage, s->needs->wide, (most - done - after) / access);
     }
     *cost = done;
-    return true;
+    return done < most;
 }
 
 static const int pads[PADS] = {8, 16, 0, 4, 32, 64};
