@@ -16,10 +16,11 @@
 #define TOO_SLOW 2.0  /* times the best: no more samples */
 #define FINALIST 1.15 /* times the best */
 #define FIRST_SECONDS 1e-3
+#define SEMI_SECONDS 4e-3
 #define FINAL_SECONDS 20e-3 /* long enough that clocks settle where a long run's do */
 #define LONG_SECONDS 10e-3  /* of one execution: hardly noise, so few samples will do */
-enum { TRIALS = STN_PLAN_RANKING, LIKELY = 32, FINALISTS = 6, BATCH = 8 };
-enum { FIRST_SAMPLES = 3, FINAL_SAMPLES = 5, FIRST_SAMPLES_LONG = 1, FINAL_SAMPLES_LONG = 3 };
+enum { TRIALS = STN_PLAN_RANKING, LIKELY = 32, SEMIFINALISTS = 12, FINALISTS = 6, BATCH = 8 };
+enum { FIRST_SAMPLES = 3, SEMI_SAMPLES = 3, FINAL_SAMPLES = 5, FIRST_SAMPLES_LONG = 1, FINAL_SAMPLES_LONG = 3 };
 
 typedef struct session {
     stn_plan *plan;
@@ -213,43 +214,37 @@ static int by_least(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* The finalists' times are of long runs, whose clocks are lower than those of first samples: all others, which were behind the last finalist, stay
- * so. `before`: the last finalist's least first sample. */
-static void hold_back(session *s, const tune_trial *last, double before, tune_trial *const *finalists, size_t count) {
+/* The times of those that took turns are of longer runs, whose clocks are lower than those of earlier samples: all others, which were behind the last of
+ * them, stay so. `before`: that one's least earlier sample. */
+static void hold_back(session *s, const tune_trial *last, double before, tune_trial *const *turns, size_t count) {
     const double longer = tune_trial_median(last) / before;
     for (size_t i = 0; i < s->count; i++) {
         tune_trial *trial = &s->trials[i];
-        bool final = false;
-        for (size_t k = 0; k < count; k++) final = final || finalists[k] == trial;
-        for (size_t k = 0; k < trial->count && !final; k++) trial->samples[k] *= longer;
+        bool took_turns = false;
+        for (size_t k = 0; k < count; k++) took_turns = took_turns || turns[k] == trial;
+        for (size_t k = 0; k < trial->count && !took_turns; k++) trial->samples[k] *= longer;
     }
 }
 
-/* The FINALISTS with the least samples, the estimate's choice among them. */
-static size_t choose_finalists(session *s, tune_trial **order) {
-    size_t count = 0;
-    for (size_t i = 0; i < s->count; i++)
-        if (is_finalist(s, &s->trials[i])) order[count++] = &s->trials[i];
+/* Those with the least samples first, `most` of them, the estimate's choice among these. */
+static size_t choose_fastest(const session *s, tune_trial **order, size_t count, size_t most) {
     qsort(order, count, sizeof *order, by_least);
-    for (size_t i = FINALISTS; i < count; i++)
-        if (order[i] == &s->trials[s->estimated]) order[FINALISTS - 1] = order[i];
-    return count < FINALISTS ? count : FINALISTS;
+    for (size_t i = most; i < count; i++)
+        if (order[i] == &s->trials[s->estimated]) order[most - 1] = order[i];
+    return count < most ? count : most;
 }
 
 /* By turns, with no wait between, so that what changes with time (clocks, heat) meets all alike; earlier samples do not count. */
-static void measure_finalists(session *s) {
-    tune_trial *order[TRIALS] = {NULL};
-    const size_t count = choose_finalists(s, order);
-    if (count < 2 || now() > s->deadline) return;
-    const tune_trial *last = order[count - 1]; /* of those whose first samples are to be believed */
+static void take_turns(session *s, tune_trial **order, size_t count, double seconds, int samples) {
+    const tune_trial *last = order[count - 1]; /* of those whose earlier samples are to be believed */
     if (last == &s->trials[s->estimated]) last = order[count - 2];
     const double before = tune_trial_least(last);
-    for (size_t i = 0; i < count; i++) tune_trial_lengthen(order[i], FINAL_SECONDS);
-    const int samples = order[0]->once > LONG_SECONDS ? FINAL_SAMPLES_LONG : FINAL_SAMPLES;
-    stn_timer *timers[FINALISTS] = {NULL};
+    stn_timer *timers[SEMIFINALISTS] = {NULL};
     bool timed = true;
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
+        tune_trial_lengthen(order[i], seconds);
         timed = stn_timer_create(s->plan->context->device, &timers[i], NULL) == STN_OK && timed;
+    }
     for (int round = 0; timed && round <= samples && (round <= 1 || now() < s->deadline); round++) {
         for (size_t i = 0; i < count; i++) {
             if (round <= 1) order[i]->count = 0; /* round 0 warms up */
@@ -259,6 +254,22 @@ static void measure_finalists(session *s) {
     }
     for (size_t i = 0; i < count; i++) stn_timer_destroy(timers[i]);
     if (timed && last->state == TUNE_GOOD) hold_back(s, last, before, order, count);
+}
+
+/* First samples, taken one candidate after the other, are off by some percent: where many are close, twice as many as there are finalists take shorter turns
+ * before. */
+static void measure_finalists(session *s) {
+    tune_trial *order[TRIALS] = {NULL};
+    size_t count = 0;
+    for (size_t i = 0; i < s->count; i++)
+        if (is_finalist(s, &s->trials[i])) order[count++] = &s->trials[i];
+    count = choose_fastest(s, order, count, SEMIFINALISTS);
+    if (count < 2 || now() > s->deadline) return;
+    const bool is_long = order[0]->once > LONG_SECONDS;
+    if (count > FINALISTS && !is_long) take_turns(s, order, count, SEMI_SECONDS, SEMI_SAMPLES);
+    if (now() > s->deadline) return;
+    count = choose_fastest(s, order, count, FINALISTS);
+    take_turns(s, order, count, FINAL_SECONDS, is_long ? FINAL_SAMPLES_LONG : FINAL_SAMPLES);
 }
 
 static void record_trials(const session *s, tune_records *records) {
