@@ -109,6 +109,14 @@ static void place_lanes(const stn_ladder *line, const int *stride, int stage, bo
     }
 }
 
+/* Of counts in a byte each, none above 16; 1 where all are less. */
+static int busiest_of(uint64_t counts) {
+    int most = 1;
+    for (uint64_t left = counts & UINT64_C(0xfefefefefefefefe) ? counts : 0; left; left >>= 8)
+        most = (int)stn_max(most, (int)(left & 0xff));
+    return most;
+}
+
 /* How many cells the busiest bank is asked for, over what a conflict-free access would ask, in one rung; or, as soon as it is `most` at least, so much of it. */
 static double conflicts(const stn_ladder *line, const lanes *of, int stage, bool wide, double most) {
     const int units = wide ? 8 : 16, shift = line->pad ? __builtin_ctz((unsigned)line->pad) : 31; /* powers of two */
@@ -119,12 +127,14 @@ static double conflicts(const stn_ladder *line, const lanes *of, int stage, bool
         const int *base = of->base + group * units, *column = of->column + group * units;
         for (int leg = 0; leg < 2; leg++) {
             const int r = leg * (here.radix - 1);
-            int busy[16] = {0}, busiest = 0;
+            uint64_t low = 0, high = 0; /* a byte for each bank */
             for (int i = 0; i < of->count[group]; i++) {
                 const int at = base[i] + r * here.stride, cell = (at + (at >> shift)) * line->lines + column[i];
-                busiest = (int)stn_max(busiest, ++busy[cell & (units - 1)]);
+                const int bank = cell & (units - 1);
+                const uint64_t one = UINT64_C(1) << bank % 8 * 8;
+                low += bank < 8 ? one : 0, high += bank < 8 ? 0 : one;
             }
-            total += busiest - (busiest > 0);
+            total += stn_max(busiest_of(low), busiest_of(high)) - 1;
         }
     }
     return accesses ? (double)total / accesses : 1;

@@ -211,6 +211,27 @@ size_t stn_reach_known(stn_reach_answer list[STN_REACH_KEPT]) {
     return count;
 }
 
+/* The largest |symbol| of taps takes as long, and each axis and number of steps asks for it. */
+static double norm_of(size_t ntaps, const stn_tap *taps) {
+    enum { KEPT = 4 };
+    static _Thread_local struct {
+        stn_key key;
+        double norm;
+    } norms[KEPT];
+    static _Thread_local unsigned asked;
+    stn_key_builder *builder;
+    stn_key key;
+    if (stn_key_begin(&builder, NULL) != STN_OK) return stn_taps_max_symbol(ntaps, taps);
+    stn_key_add(builder, "taps", taps, ntaps * sizeof *taps);
+    stn_key_finish(builder, &key);
+    for (unsigned i = 0; i < KEPT && i < asked; i++)
+        if (!memcmp(&norms[i].key, &key, sizeof key)) return norms[i].norm;
+    const double norm = stn_taps_max_symbol(ntaps, taps);
+    norms[asked % KEPT].key = key;
+    norms[asked++ % KEPT].norm = norm;
+    return norm;
+}
+
 static bool make_key(const line *l, uint64_t steps, double tail, double power_tail, stn_key *key) {
     stn_key_builder *builder;
     if (stn_key_begin(&builder, NULL) != STN_OK) return false;
@@ -236,7 +257,7 @@ static stn_reach find(const line *l, uint64_t steps, double tail, double power_t
 stn_reach stn_reach_of_line(const double *weights, int count, int low, uint64_t steps, double tail) {
     stn_tap taps[2 * STN_MAX_RADIUS + 1];
     for (int i = 0; i < count; i++) taps[i] = (stn_tap){{0, 0, i - low}, weights[i]};
-    line l = {weights, count, low, stn_taps_max_symbol((size_t)count, taps)};
+    line l = {weights, count, low, norm_of((size_t)count, taps)};
     if (!(l.norm > 0)) return (stn_reach){{0, 0}, {0, 0}}; /* no weights at all */
     return find(&l, steps, tail, tail);
 }
@@ -268,7 +289,7 @@ stn_reach stn_reach_find(const stn_task *task, int axis, uint64_t steps, double 
     const int low = task->reach[axis][0], count = low + task->reach[axis][1] + 1;
     const double sum = project(task, axis, weights);
     if (task->rank == 1) return stn_reach_of_line(weights, count, low, steps, tail);
-    line l = {weights, count, low, stn_taps_max_symbol(task->ntaps, task->taps)};
+    line l = {weights, count, low, norm_of(task->ntaps, task->taps)};
     if (!(l.norm > 0)) return (stn_reach){{0, 0}, {0, 0}};
     return find(&l, steps, tail, tail * pow(l.norm / sum, (double)steps));
 }
