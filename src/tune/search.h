@@ -20,8 +20,7 @@ enum { TUNE_ARMS = 8, TUNE_ARM_SAMPLES = 3 };
 #define TUNE_SURPRISE 2.5    /* a candidate may take so many times what it is expected to: the worst seen was 2.46 */
 #define TUNE_ARM_SLOW 2.0    /* times the one that runs: out after one sample */
 #define TUNE_ARM_BEHIND 1.03 /* times the one that runs: out after two samples, if both are */
-#define TUNE_ARM_GAIN                                                                                                  \
-    0.995 /* times the one that runs: below it takes over. Both: bench/results/2026-11-24-regret-6.md */
+#define TUNE_ARM_GAIN 0.995  /* times the one that runs: below it takes over (bench/results/2026-11-24-regret-6.md) */
 
 /* How far off an estimate is in the mean, as a part, and so many timed arms' worth is that believed: of 87 problems' candidates, each tried against 40
  * played GPUs, these lose the least, 0.05 to 0.12 and 1 to 4 hardly more (bench/results/2026-11-23-planning-2.md). */
