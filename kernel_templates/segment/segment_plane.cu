@@ -118,7 +118,8 @@ __device__ __forceinline__ void fetch(const tile_arguments &a, unsigned tile, RE
     if (tile < a.all) {
         const area s = find(a, tile);
         if (inside(a, s))
-            fetch_inside(a, s.in + (s.y + lane % 4 * 2) * a.in_far[1] + s.x + lane / 4, room + own_cell(lane));
+            fetch_inside(a, s.in + s.z * a.in_far[0] + (s.y + lane % 4 * 2) * a.in_far[1] + s.x + lane / 4,
+                         room + own_cell(lane));
         else
             fetch_beyond(a, s, lane, room + own_cell(lane));
     }
@@ -130,7 +131,7 @@ __device__ __forceinline__ void give(const tile_arguments &a, unsigned tile, con
     const int rows = outputs_end(a, 1, s.y) - a.lead[1], columns = outputs_end(a, 2, s.x);
     const int first = max(a.lead[2], s.x < 0 ? static_cast<int>(-s.x) : 0);
     const int row = lane % 4 * 2 - a.lead[1], column = lane / 4;
-    STORE *const to = s.out + (s.y + lane % 4 * 2) * a.out_far[1] + s.x + column;
+    STORE *const to = s.out + s.z * a.out_far[0] + (s.y + lane % 4 * 2) * a.out_far[1] + s.x + column;
 #pragma unroll
     for (int m = 0; m < EIGHTS; m++)
 #pragma unroll

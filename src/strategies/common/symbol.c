@@ -103,6 +103,7 @@ typedef struct cells {
     int *of_tap;        /* below 0: another cell stands for it */
     long double rest;   /* 1 - sum of all weights */
     bool across, along; /* weights are the same mirrored so */
+    bool steady;        /* a star: taps along the line lie on it, so that lines differ in `away` alone */
 } cells;
 
 static void cells_clear(cells *c) { free(c->list), free(c->of_tap); }
@@ -123,6 +124,9 @@ static void leave_mirrored(cells *c, size_t ntaps, int low) {
     }
     for (size_t i = 0; i < ntaps; i++) c->of_tap[i] = place[c->of_tap[i]];
     c->count = (size_t)kept;
+    c->steady = true;
+    for (size_t k = 0; k < c->count; k++)
+        c->steady = c->steady && (c->list[k].along == low || !(c->list[k].across || c->list[k].turns));
 }
 
 static bool cells_make(const stn_symbol *s, const stn_task *task, int first_axis, int across, cells *c) {
@@ -285,7 +289,14 @@ bool stn_symbol_parts_by(const stn_symbol *s, const stn_task *task, const stn_sy
     for (int64_t i = 0; good && i < count; i++) {
         if (i == 0 || place[0][i] != place[0][i - 1]) cells_turn(&c, s, task, first, turns->first, place[0][i], all);
         sum_cells(&c, s, task, second, turns->second, place[1][i], all, l);
-        put_line(s, task, l, parts + i * s->parts);
+        double *const to = parts + i * s->parts;
+        if (i == 0 || !c.steady || s->taps) {
+            put_line(s, task, l, to);
+            continue;
+        }
+        memcpy(to, parts, (size_t)s->parts * sizeof *to);
+        to[0] = (double)l->away.re;
+        if (!s->plain) to[1] = (double)l->away.im;
     }
     cells_clear(&c);
     free(l);

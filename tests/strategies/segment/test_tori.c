@@ -83,6 +83,36 @@ static void tiles(suite *s) {
     }
 }
 
+/* A plane's stencil along the last two axes of a solid. */
+static stn_stencil *slice_stencil(const stn_stencil *flat) {
+    stn_tap taps[49];
+    stn_stencil *stencil = NULL;
+    const size_t count = stn_stencil_tap_count(flat);
+    for (size_t i = 0; i < count; i++) {
+        const stn_tap *tap = &stn_stencil_taps(flat)[i];
+        taps[i] = (stn_tap){{0, tap->offset[0], tap->offset[1]}, tap->weight};
+    }
+    stn_stencil_create(3, count, taps, &stencil, NULL);
+    return stencil;
+}
+
+/* Planes of a solid whose taps reach along y and x alone: each is one by itself. */
+static void slices(suite *s) {
+    for (int i = 0; i < 8; i++) {
+        const int number = i % 4, radius = number > 1 ? 2 : 1, even = i / 4;
+        if (!s->full && !even && number != 1) continue;
+        dice d = {(uint64_t)i + 700};
+        stn_stencil *flat = even ? even_box(&d, 2, radius, true, false) : random_stencil(&d, 2, TAPS_BOX, radius),
+                    *stencil = slice_stencil(flat);
+        stn_problem p = grid_of(stencil, &d, 5, 90, (uint64_t)dice_int(&d, 1, 4));
+        p.extent[0] = (size_t)dice_int(&d, 2, 7);
+        p.batch = 1 + (size_t)(i % 2);
+        check(s, "slices of a solid", p, planes[number], 0, even ? "real products" : "", d.state);
+        stn_stencil_destroy(stencil);
+        stn_stencil_destroy(flat);
+    }
+}
+
 /* Sides that even weights make right, at every pair. */
 static void sides(suite *s) {
     static const stn_boundary_kind kinds[] = {STN_REFLECT, STN_MIRROR, STN_NEAREST, STN_CONSTANT};
@@ -237,7 +267,7 @@ static void plans(suite *s) {
 }
 
 int main(int argc, char **argv) {
-    static const suite_part parts[] = {{"tiles", tiles}, {"sides", sides},   {"margins", margins}, {"steps", steps},
-                                       {"fewer", fewer}, {"halves", halves}, {"plans", plans}};
+    static const suite_part parts[] = {{"tiles", tiles}, {"slices", slices}, {"sides", sides},   {"margins", margins},
+                                       {"steps", steps}, {"fewer", fewer},   {"halves", halves}, {"plans", plans}};
     return suite_main(argc, argv, parts, sizeof parts / sizeof *parts);
 }
