@@ -3,7 +3,7 @@
 //     out(z, y, x) = sum over taps k of  w[k] * in(z + TAP_Z[k], y + TAP_Y[k], x + TAP_X[k])
 //
 //     a thread     CHUNK points below each other along z, so that what serves several of them is read once
-//     a block      32 of them along x; THREADS_Y along y, THREADS_Z along z
+//     a block      THREADS_X of them along x, THREADS_Y along y, THREADS_Z along z
 //
 // It compiles in two thirds of the time that direct_tile takes, and a few taps run at the copy's pace: a run begins with it while better kernels
 // compile. Near a side indices are folded (device/index.cuh), one tap after the other.

@@ -174,14 +174,22 @@ static stn_status execute_wrongly(stn_plan *plan, stn_part part, const stn_execu
     return status == STN_OK ? stn_memory_upload(plan->context, run->out, got, sizeof got, why) : status;
 }
 
+/* Whose other arms, so many of them, are wrong. */
+static stn_plan *plan_with_liars(const tune_play *player, size_t liars) {
+    static stn_strategy liar;
+    liar = stn_strategy_direct;
+    liar.execute_part = execute_wrongly;
+    stn_plan *plan = plan_with(player);
+    wait_until_built(plan);
+    for (size_t i = 1; i < plan->online->search.count && i <= liars; i++)
+        plan->online->arms[i].strategy = &liar; /* executions build it */
+    return plan;
+}
+
 Test(online, a_wrong_candidate_never_wins_and_is_reported) {
     const tune_play player = {play, NULL, INFINITY};
-    stn_strategy liar = stn_strategy_direct;
-    liar.execute_part = execute_wrongly;
-    stn_plan *plan = plan_with(&player);
-    wait_until_built(plan);
+    stn_plan *plan = plan_with_liars(&player, TUNE_ARMS);
     stn_online *o = plan->online;
-    for (size_t i = 1; i < o->search.count; i++) o->arms[i].strategy = &liar; /* executions build it */
     for (int i = 0; i < 40; i++) expect_right(plan, i);
     cr_expect_eq(o->search.current, 0u);
     cr_expect_geq(warnings, 2u, "each is told");
@@ -192,14 +200,10 @@ Test(online, a_wrong_candidate_never_wins_and_is_reported) {
 /* What differs in a sample is compared whole before anybody is told. */
 Test(online, a_wrong_sample_is_followed_by_the_whole) {
     const tune_play player = {play, NULL, INFINITY};
-    stn_strategy liar = stn_strategy_direct;
-    liar.execute_part = execute_wrongly;
-    stn_plan *plan = plan_with(&player);
-    wait_until_built(plan);
+    stn_plan *plan = plan_with_liars(&player, 1);
     stn_online *o = plan->online;
     cr_assert_eq(o->compared.every, 1, "so small a grid is compared whole");
     o->compared.every = 2;
-    o->arms[1].strategy = &liar;
     for (int i = 0; i < 60; i++) expect_right(plan, i);
     cr_expect_eq(o->compared.every, 1);
     cr_expect_eq(warnings, 1u, "%u", warnings);

@@ -180,14 +180,17 @@ static void place_all(search *s, const stn_ladder *line) {
     s->placed = line->threads;
 }
 
+/* Cycles of a multiprocessor for each point of a rung whose accesses meet in no bank. */
+static double access_cost(const stn_ladder_needs *needs) { return needs->wide ? 0.25 : 0.125; }
+
 /* What no pad gets below in this rung: every group of lanes that has a butterfly is served at once. */
 static double least_of(const search *s, int stage) {
-    return (s->needs->wide ? 0.25 : 0.125) * s->lanes[stage].busy / stn_max(1, s->lanes[stage].groups);
+    return access_cost(s->needs) * s->lanes[stage].busy / stn_max(1, s->lanes[stage].groups);
 }
 
 /* Of all rungs; or, false, no less than `most` with what the others take at least. */
 static bool shared_cost(search *s, const stn_ladder *line, double most, double *cost) {
-    const double access = s->needs->wide ? 0.25 : 0.125;
+    const double access = access_cost(s->needs);
     double done = 0, after = 0;
     place_all(s, line);
     for (int stage = 0; stage < line->stages; stage++) after += least_of(s, stage);
@@ -218,7 +221,7 @@ static double shared_cost_of(search *s, size_t p, double most) {
 static void offer_pads(search *s) {
     const stn_ladder_needs *needs = s->needs;
     stn_ladder *now = &s->now;
-    double work = work_cost(now, needs), least = needs->wide ? 0.25 : 0.125;
+    double work = work_cost(now, needs), least = access_cost(needs);
     for (size_t p = 0; p < PADS && work + least * now->stages < s->cost; p++) {
         now->pad = pads[p];
         size_t shared = stn_ladder_shared(now, needs->wide) + needs->beside;
@@ -234,7 +237,7 @@ static double least_cost(const search *s) {
     for (int stage = 0; stage < s->now.stages; stage++) {
         const int radix = s->now.radix[stage];
         cost += (work_of(radix) + (stage + 1 < s->now.stages ? TURN_WORK : 0)) / (s->needs->wide ? 64 : 128) +
-                (s->needs->wide ? 0.25 : 0.125);
+                access_cost(s->needs);
     }
     return cost;
 }

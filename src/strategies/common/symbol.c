@@ -103,7 +103,7 @@ typedef struct cells {
     int *of_tap;        /* below 0: another cell stands for it */
     long double rest;   /* 1 - sum of all weights */
     bool across, along; /* weights are the same mirrored so */
-    bool steady;        /* a star: taps along the line lie on it, so that lines differ in `away` alone */
+    bool star;          /* taps along the line lie on it, so that lines differ in `away` alone */
 } cells;
 
 static void cells_clear(cells *c) { free(c->list), free(c->of_tap); }
@@ -124,9 +124,12 @@ static void leave_mirrored(cells *c, size_t ntaps, int low) {
     }
     for (size_t i = 0; i < ntaps; i++) c->of_tap[i] = place[c->of_tap[i]];
     c->count = (size_t)kept;
-    c->steady = true;
+}
+
+static bool is_star(const cells *c, int low) {
     for (size_t k = 0; k < c->count; k++)
-        c->steady = c->steady && (c->list[k].along == low || !(c->list[k].across || c->list[k].turns));
+        if (c->list[k].along != low && (c->list[k].across || c->list[k].turns)) return false;
+    return true;
 }
 
 static bool cells_make(const stn_symbol *s, const stn_task *task, int first_axis, int across, cells *c) {
@@ -152,7 +155,7 @@ static bool cells_make(const stn_symbol *s, const stn_task *task, int first_axis
         c->list[*at - 1].turns |= o[first_axis] != 0;
         c->rest -= task->taps[i].weight;
     }
-    if (good) leave_mirrored(c, task->ntaps, low);
+    if (good) leave_mirrored(c, task->ntaps, low), c->star = is_star(c, low);
     free(number);
     return good;
 }
@@ -290,7 +293,7 @@ bool stn_symbol_parts_by(const stn_symbol *s, const stn_task *task, const stn_sy
         if (i == 0 || place[0][i] != place[0][i - 1]) cells_turn(&c, s, task, first, turns->first, place[0][i], all);
         sum_cells(&c, s, task, second, turns->second, place[1][i], all, l);
         double *const to = parts + i * s->parts;
-        if (i == 0 || !c.steady || s->taps) {
+        if (i == 0 || !c.star || s->taps) {
             put_line(s, task, l, to);
             continue;
         }
