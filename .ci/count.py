@@ -16,6 +16,7 @@ SKIPPED, TIMED_OUT = 77, 'TIMEOUT'
 # Criterion's own lines; a case that leaks does not fail by itself, so the sanitizers' words count too.
 CASE = re.compile(r'^\[(PASS|FAIL|SKIP)\] ([^\s:]+::[^\s:]+):? ?(.*)$', re.MULTILINE)
 SYNTHESIS = re.compile(r'Synthesis: Tested: (\d+) \| Passing: (\d+) \| Failing: (\d+) \| Crashing: (\d+)')
+ASSERTION = re.compile(r'^\[----\] +(?=.*\S)(?!Criterion v)(.*\S)', re.MULTILINE)
 # The lines of TAP, and of Python's unittest.
 POINT = re.compile(r'^(ok|not ok)\b *\d* *-? *([^#\n]*)(?:# *(?i:SKIP) *(.*))?$', re.MULTILINE)
 PLAN = re.compile(r'^1\.\.\d', re.MULTILINE)
@@ -59,7 +60,8 @@ def finding(output):
 
 def criterion_cases(name, output):
     verdicts = {'PASS': 'pass', 'FAIL': 'fail', 'SKIP': 'skip'}
-    results = [(verdicts[word], f'{name}/{case}', '' if word == 'PASS' else reason.strip())
+    why = ' '.join(ASSERTION.findall(output))[:400]
+    results = [(verdicts[word], f'{name}/{case}', '' if word == 'PASS' else reason.strip() if word == 'SKIP' else why)
                for word, case, reason in CASE.findall(output)]
     whole = SYNTHESIS.search(output)
     if whole and int(whole.group(1)) != sum(1 for result in results if result[0] != 'skip'):
@@ -135,13 +137,18 @@ def print_sources(path):
 
 
 def print_sum(path):
-    totals, told = {'pass': 0, 'fail': 0, 'skip': 0}, set()
+    """What was skipped, then what failed, so that it stands next to the closing line."""
+    totals, told = {'pass': 0, 'fail': 0, 'skip': 0}, {'fail': [], 'skip': []}
     for line in pathlib.Path(path).read_text(encoding='utf-8').splitlines():
         verdict, name, *reason = line.split(' ', 2)
         totals[verdict] += 1
-        if verdict != 'pass' and line not in told:
-            told.add(line)
-            print({'fail': 'FAILED ', 'skip': 'skipped'}[verdict], name + (': ' + reason[0] if reason and reason[0] else ''))
+        words = name + (': ' + reason[0] if reason and reason[0] else '')
+        if verdict != 'pass' and words not in told[verdict]:
+            told[verdict].append(words)
+    for words in told['skip']:
+        print('skipped', words)
+    for words in told['fail']:
+        print('FAILED ', words)
     print('{pass} passed, {fail} failed, {skip} skipped'.format(**totals))
     return 1 if totals['fail'] or not totals['pass'] else 0
 

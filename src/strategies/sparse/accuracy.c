@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/half.h"
 #include "plan/accuracy.h"
@@ -39,11 +40,14 @@ bool sparse_any_weight(const stn_power *power) {
     return false;
 }
 
-/* The distance to a number's neighbours among those of 11 bits. */
-static double unit_of(stn_dtype dtype, double number) {
-    int exponent;
-    frexp(number, &exponent);
-    double unit = ldexp(1, exponent - BITS);
+/* The distance to a number's neighbours among those of 11 bits, by its exponent's bits: frexp and ldexp took most of keep_sum. */
+static double unit_of(stn_dtype dtype, float number) {
+    uint32_t bits;
+    uint64_t wide;
+    double unit;
+    memcpy(&bits, &number, sizeof bits);
+    wide = (uint64_t)((bits >> 23 & 0xff) + 1023 - 126 - BITS) << 52;
+    memcpy(&unit, &wide, sizeof unit);
     return dtype == STN_F16 ? fmax(unit, 0x1p-24) : unit;
 }
 
@@ -54,8 +58,9 @@ static size_t find_move(stn_dtype dtype, const stn_power *power, double scale, c
     size_t count = sparse_weights(power), best = count;
     double most = -0.6; /* units: no weight errs by more than 1.6 */
     for (size_t i = 0; i < (pairs ? (count + 1) / 2 : count); i++) {
+        if (part[i] == 0) continue;
         double times = pairs && i != count - 1 - i ? 2 : 1, step = copysign(unit_of(dtype, part[i]), rest);
-        if (part[i] == 0 || fabs(rest - times * step) >= fabs(rest)) continue;
+        if (fabs(rest - times * step) >= fabs(rest)) continue;
         double gain = ((double)power->weight[i] / scale - part[i]) / step;
         if (gain <= most) continue;
         most = gain;
@@ -129,9 +134,9 @@ int sparse_angles(const stn_power *power, int axis, double angle[SPARSE_MOST_ANG
     return count;
 }
 
-/* Sums over x of each row at one angle along x. */
-static void sum_rows(const stn_power *power, const float *part, double scale, double angle, sparse_symbol *rows) {
-    double complex turn = cexp(I * angle);
+/* A symbol's sums of weights along one axis, of each row of the axes that are left. */
+static void sum_rows(const stn_power *power, const float *part, double scale, double complex turn,
+                     sparse_symbol *rows) {
     size_t columns = (size_t)power->size[2], count = sparse_weights(power) / columns;
     for (size_t r = 0; r < count; r++) {
         rows[r] = (sparse_symbol){0, 0, 0};
@@ -141,68 +146,79 @@ static void sum_rows(const stn_power *power, const float *part, double scale, do
         }
     }
 }
-
-static sparse_symbol sum_planes(const stn_power *power, const sparse_symbol *rows, double angle_z, double angle_y) {
-    double complex turn_z = cexp(I * angle_z), turn_y = cexp(I * angle_y);
+static sparse_symbol sum_of(const sparse_symbol *parts, int count, double complex turn) {
     sparse_symbol sum = {0, 0, 0};
-    for (int z = power->size[0]; z-- > 0;) {
-        sparse_symbol plane = {0, 0, 0};
-        for (int y = power->size[1]; y-- > 0;) {
-            const sparse_symbol *row = &rows[(size_t)z * (size_t)power->size[1] + (size_t)y];
-            plane.exact = plane.exact * turn_y + row->exact;
-            plane.rounded = plane.rounded * turn_y + row->rounded;
-        }
-        sum.exact = sum.exact * turn_z + plane.exact;
-        sum.rounded = sum.rounded * turn_z + plane.rounded;
+    for (int i = count; i-- > 0;) {
+        sum.exact = sum.exact * turn + parts[i].exact;
+        sum.rounded = sum.rounded * turn + parts[i].rounded;
     }
     return sum;
 }
 
-/* Powers of symbols over the largest of them: numbers of any size. */
-static double complex power_of(double complex symbol, double launches, double log_largest) {
-    if (cabs(symbol) == 0) return 0;
-    return cexp(launches * (clog(symbol) - log_largest));
-}
-
 static double square(double complex z) { return creal(z) * creal(z) + cimag(z) * cimag(z); }
+
+/* |a - b|^2 of a = exact^launches, b = rounded^launches over the power of a symbol whose square is `largest`: numbers of any size. By their
+ * lengths and the angle between them, a b 2 (1 - cos angle) = 4 a b sin^2(angle / 2); logarithms of complex numbers take five times as long. */
+static double powers_differ(const sparse_symbol *s, double launches, double largest, double *exact) {
+    const double one = exp(0.5 * launches * log(square(s->exact) / largest));
+    const double other = exp(0.5 * launches * log(square(s->rounded) / largest));
+    const double angle = launches * carg(s->rounded * conj(s->exact)), turned = angle == 0 ? 0 : sin(angle / 2);
+    *exact = one * one;
+    return (one - other) * (one - other) + 4 * one * other * turned * turned;
+}
 
 double sparse_symbols_differ(const sparse_symbol *symbols, size_t count, double launches) {
     double largest = 0, difference = 0, squares = 0, all = 0;
     for (size_t i = 0; i < count; i++) largest = fmax(largest, square(symbols[i].exact));
     if (!(largest > 0) || !isfinite(largest)) return INFINITY;
-    const double log_largest = 0.5 * log(largest);
     const double dead = largest * pow(DEAD, 2 / launches); /* squares of what nothing is left of */
     for (size_t i = 0; i < count; i++) {
         const sparse_symbol *s = &symbols[i];
         if (square(s->exact) < dead && square(s->rounded) < dead) continue;
-        const double complex exact = power_of(s->exact, launches, log_largest);
-        const double differ = square(power_of(s->rounded, launches, log_largest) - exact);
+        double exact, differ = powers_differ(s, launches, largest, &exact);
+        if (isnan(differ)) return INFINITY;
         difference = fmax(difference, differ);
         squares += s->share * differ;
-        all += s->share * square(exact);
+        all += s->share * exact;
     }
     return sqrt(fmax(difference, all > 0 ? squares / all : 0));
 }
 
+/* Frequencies along an axis: exp(i angle), and what part of the axis each stands for. */
+typedef struct frequencies {
+    int count;
+    double share[SPARSE_MOST_ANGLES];
+    double complex turn[SPARSE_MOST_ANGLES];
+} frequencies;
+static void find_frequencies(const stn_power *power, int axis, frequencies *f) {
+    double angle[SPARSE_MOST_ANGLES];
+    f->count = sparse_angles(power, axis, angle, f->share);
+    for (int i = 0; i < f->count; i++) f->turn[i] = cexp(I * angle[i]);
+}
+
 double sparse_difference(const stn_power *power, const float *rounded, double scale, double launches) {
-    double angle[3][SPARSE_MOST_ANGLES], share[3][SPARSE_MOST_ANGLES], error = INFINITY;
-    int angles[3];
-    for (int axis = 0; axis < 3; axis++) angles[axis] = sparse_angles(power, axis, angle[axis], share[axis]);
-    size_t all = (size_t)angles[0] * (size_t)angles[1] * (size_t)angles[2], at = 0;
-    sparse_symbol *pairs = calloc(all, sizeof *pairs), *rows = calloc(sparse_weights(power) + 1, sizeof *rows);
-    if (pairs && rows) {
-        for (int x = 0; x < angles[2]; x++) {
-            sum_rows(power, rounded, scale, angle[2][x], rows);
-            for (int z = 0; z < angles[0]; z++)
-                for (int y = 0; y < angles[1]; y++) {
-                    pairs[at] = sum_planes(power, rows, angle[0][z], angle[1][y]);
-                    pairs[at++].share = share[0][z] * share[1][y] * share[2][x];
+    frequencies along[3];
+    double error = INFINITY;
+    for (int axis = 0; axis < 3; axis++) find_frequencies(power, axis, &along[axis]);
+    const size_t all = (size_t)along[0].count * (size_t)along[1].count * (size_t)along[2].count;
+    const size_t planes = (size_t)power->size[0], rows = planes * (size_t)power->size[1];
+    sparse_symbol *symbols = calloc(all + rows + planes, sizeof *symbols);
+    if (symbols) {
+        sparse_symbol *row = symbols + all, *plane = row + rows, *to = symbols;
+        for (int x = 0; x < along[2].count; x++) {
+            sum_rows(power, rounded, scale, along[2].turn[x], row);
+            for (int y = 0; y < along[1].count; y++) {
+                for (size_t z = 0; z < planes; z++)
+                    plane[z] = sum_of(row + z * (size_t)power->size[1], power->size[1], along[1].turn[y]);
+                for (int z = 0; z < along[0].count; z++, to++) {
+                    *to = sum_of(plane, power->size[0], along[0].turn[z]);
+                    to->share = along[0].share[z] * along[1].share[y] * along[2].share[x];
                 }
+            }
         }
-        error = sparse_symbols_differ(pairs, all, launches);
+        error = sparse_symbols_differ(symbols, all, launches);
     }
-    free(pairs);
-    free(rows);
+    free(symbols);
     return error;
 }
 

@@ -15,7 +15,8 @@
 #include "plan/accuracy.h"
 
 /* Angles of an axis, closer to each other near 0, where all that long runs leave is. */
-static const int angles_of_rank[] = {0, 64, 24, 10};
+#define MOST_ANGLES 64
+static const int angles_of_rank[] = {0, MOST_ANGLES, 24, 10};
 
 /* pi u^2 for u evenly in 0 .. 1, and what each stands for; of another axis than the last both signs. */
 static int make_angles(const stn_task *task, int axis, double *angle, double *share) {
@@ -31,39 +32,82 @@ static int make_angles(const stn_task *task, int axis, double *angle, double *sh
     return count;
 }
 
-#define MOST_ANGLES 64
+/* exp(i angle offset) for all angles and offsets of an axis, and each tap's weight times those of the axes so far. */
+typedef struct turns {
+    int count[3], span[3];
+    double angle[3][MOST_ANGLES], share[3][MOST_ANGLES];
+    double complex *of[3], *along[2]; /* owned, in one piece at of[0] */
+} turns;
 
-static double symbol_square(const stn_task *task, const double angle[3]) {
-    double complex sum = 0;
-    for (size_t k = 0; k < task->ntaps; k++) {
-        const int64_t *o = task->taps[k].offset;
-        double at = angle[0] * (double)o[0] + angle[1] * (double)o[1] + angle[2] * (double)o[2];
-        sum += task->taps[k].weight * (cos(at) + I * sin(at));
+static bool turns_make(const stn_task *task, turns *t) {
+    size_t all = 2 * task->ntaps;
+    for (int axis = 0; axis < 3; axis++) {
+        t->count[axis] = make_angles(task, axis, t->angle[axis], t->share[axis]);
+        t->span[axis] = task->reach[axis][0] + task->reach[axis][1] + 1;
+        all += (size_t)(t->count[axis] * t->span[axis]);
     }
-    return creal(sum) * creal(sum) + cimag(sum) * cimag(sum);
+    double complex *at = t->of[0] = malloc(all * sizeof *at);
+    if (!at) return false;
+    for (int axis = 0; axis < 3; axis++) {
+        t->of[axis] = at;
+        for (int i = 0; i < t->count[axis]; i++)
+            for (int o = 0; o < t->span[axis]; o++)
+                *at++ = cexp(I * t->angle[axis][i] * (double)(o - task->reach[axis][0]));
+    }
+    t->along[0] = at;
+    t->along[1] = at + task->ntaps;
+    return true;
+}
+
+/* of[axis] at angle i for a tap's offset. */
+static double complex turn_of(const stn_task *task, const turns *t, int axis, int i, size_t tap) {
+    return t->of[axis][i * t->span[axis] + task->taps[tap].offset[axis] + task->reach[axis][0]];
+}
+
+static double symbol_square(const stn_task *task, const turns *t, int x) {
+    double real = 0, imaginary = 0;
+    for (size_t k = 0; k < task->ntaps; k++) {
+        const double complex a = t->along[1][k], b = turn_of(task, t, 2, x, k);
+        real += creal(a) * creal(b) - cimag(a) * cimag(b);
+        imaginary += creal(a) * cimag(b) + cimag(a) * creal(b);
+    }
+    return real * real + imaginary * imaginary;
+}
+
+static void fill_squares(const stn_task *task, const turns *t, sparse_spectrum *spectrum) {
+    size_t at = 0;
+    for (int z = 0; z < t->count[0]; z++) {
+        for (size_t k = 0; k < task->ntaps; k++) t->along[0][k] = task->taps[k].weight * turn_of(task, t, 0, z, k);
+        for (int y = 0; y < t->count[1]; y++) {
+            for (size_t k = 0; k < task->ntaps; k++) t->along[1][k] = t->along[0][k] * turn_of(task, t, 1, y, k);
+            for (int x = 0; x < t->count[2]; x++, at++) {
+                spectrum->log_square[at] = symbol_square(task, t, x);
+                spectrum->share[at] = t->share[0][z] * t->share[1][y] * t->share[2][x];
+            }
+        }
+    }
 }
 
 bool sparse_spectrum_make(const stn_task *task, sparse_spectrum *spectrum) {
-    double angle[3][MOST_ANGLES], share[3][MOST_ANGLES], largest = symbol_square(task, (const double[3]){0, 0, 0});
-    int count[3];
-    for (int axis = 0; axis < 3; axis++) count[axis] = make_angles(task, axis, angle[axis], share[axis]);
-    *spectrum = (sparse_spectrum){.count = (size_t)count[0] * (size_t)count[1] * (size_t)count[2]};
-    spectrum->log_square = malloc(2 * spectrum->count * sizeof(double));
-    if (!spectrum->log_square) return spectrum->count = 0, false;
-    spectrum->share = spectrum->log_square + spectrum->count;
-    size_t at = 0;
-    for (int z = 0; z < count[0]; z++)
-        for (int y = 0; y < count[1]; y++)
-            for (int x = 0; x < count[2]; x++, at++) {
-                spectrum->log_square[at] =
-                    symbol_square(task, (const double[3]){angle[0][z], angle[1][y], angle[2][x]});
-                spectrum->share[at] = share[0][z] * share[1][y] * share[2][x];
-                largest = fmax(largest, spectrum->log_square[at]);
-            }
-    for (size_t i = 0; i < at; i++)
-        spectrum->log_square[i] = spectrum->log_square[i] > 0 ? log(spectrum->log_square[i] / largest) : -INFINITY;
-    spectrum->log_largest = 0.5 * log(largest);
-    return true;
+    turns t;
+    *spectrum = (sparse_spectrum){0};
+    if (!turns_make(task, &t)) return false;
+    const size_t count = (size_t)t.count[0] * (size_t)t.count[1] * (size_t)t.count[2];
+    spectrum->log_square = calloc(2 * count, sizeof(double));
+    if (spectrum->log_square) {
+        double sum = 0;
+        spectrum->count = count;
+        spectrum->share = spectrum->log_square + count;
+        fill_squares(task, &t, spectrum);
+        for (size_t k = 0; k < task->ntaps; k++) sum += task->taps[k].weight;
+        double largest = sum * sum;
+        for (size_t i = 0; i < count; i++) largest = fmax(largest, spectrum->log_square[i]);
+        for (size_t i = 0; i < count; i++)
+            spectrum->log_square[i] = spectrum->log_square[i] > 0 ? log(spectrum->log_square[i] / largest) : -INFINITY;
+        spectrum->log_largest = 0.5 * log(largest);
+    }
+    free(t.of[0]);
+    return spectrum->count > 0;
 }
 
 void sparse_spectrum_clear(sparse_spectrum *spectrum) {
@@ -84,22 +128,29 @@ double sparse_spectrum_left(const sparse_spectrum *s, double steps) {
     return sum;
 }
 
-/* The sum over 0 < i < launches of P(i f), the geometric ones added up by their formula. */
-static double sum_left(const sparse_spectrum *s, double fused, double launches) {
-    double sum = 0;
+/* s->left for so many launches, unless it is there already. The geometric sum is added up by its formula. */
+static void find_left(sparse_spectrum *s, double fused, double launches) {
+    const double half = ceil(launches / 2);
+    if (s->left.fused == fused && s->left.launches == launches) return;
+    sparse_left left = {.fused = fused, .launches = launches};
     for (size_t i = 0; i < s->count; i++) {
-        const double one = raised(s->log_square[i], fused), last = raised(s->log_square[i], fused * (launches - 1));
-        sum += s->share[i] * (one < 1 - 1e-9 ? one * (1 - last) / (1 - one) : launches - 1);
+        const double one = raised(s->log_square[i], fused), middle = raised(s->log_square[i], fused * half),
+                     last = raised(s->log_square[i], fused * (launches - 1));
+        left.one += s->share[i] * one;
+        left.half += s->share[i] * middle;
+        left.last += s->share[i] * last;
+        left.all += s->share[i] * one * last;
+        left.to_half += s->share[i] * (one < 1 - 1e-9 ? one * (1 - middle) / (1 - one) : half);
     }
-    return sum;
+    s->left = left;
 }
 
 /* How much larger than one launch's all launches' errors are, squared. */
-static double growth(const sparse_spectrum *s, double points, double fused, double launches) {
+static double growth(const sparse_left *left, double points) {
+    const double launches = left->launches;
     if (launches < 2) return 1;
-    const double half = ceil(launches / 2), left = sparse_spectrum_left(s, fused * launches);
-    const double beside = left > 0 ? fmin(4, sparse_spectrum_left(s, fused * half) / left) : 4;
-    const double ends = 2 * beside * sum_left(s, fused, half + (launches > 2));
+    const double beside = left->all > 0 ? fmin(4, left->half / left->all) : 4;
+    const double ends = launches > 2 ? 2 * beside * left->to_half : 0;
     return 1 + fmin(ends, 4 * launches) + launches / points; /* of few points the mean is one frequency */
 }
 
@@ -149,8 +200,8 @@ static between_errors between_of(const sparse_spectrum *s, const sparse_terms *t
 /* Where launches change data by less than a unit, points stay as they are that should move a little, and waves die late: read off runs of
  * random numbers around 0 by heat-1d, heat-2d, box-2d9p and box-3d27p, of 100 to 2000 launches of 1 to 15 steps
  * (bench/results/2026-11-22-sparse-2.md), of which this is 0.95 to 2 times. */
-static double freezes(const sparse_spectrum *s, double fused, double launches) {
-    return launches < 2 ? 0 : 0.028 * pow(sparse_spectrum_left(s, fused), 1.3) * pow(launches / 334, 1.5);
+static double freezes(const sparse_left *left) {
+    return left->launches < 2 ? 0 : 0.028 * pow(left->one, 1.3) * pow(left->launches / 334, 1.5);
 }
 
 /* What a product's sums lose at most, which tensor cores cut off and do not round: off box-2d49p in 3 steps a launch, 38 products, whose
@@ -181,23 +232,23 @@ static double split_noise(const stn_task *task, const sparse_shape *shape) {
  * points, 1.35 of 256, 1.2 of 576 and 1.07 of 4096 (on the emulator, bench/results/2026-11-23-sparse-5.md). */
 #define FEW 10.0
 
-double sparse_noise(const stn_task *task, const sparse_spectrum *s, const sparse_shape *shape,
-                    const sparse_terms *terms) {
-    const double launches = shape->launches, fused = shape->fused, points = (double)stn_task_points(task);
+double sparse_noise(const stn_task *task, sparse_spectrum *s, const sparse_shape *shape, const sparse_terms *terms) {
+    const double launches = shape->launches, points = (double)stn_task_points(task);
     if (sparse_splits(task)) return split_noise(task, shape);
     if (!s->count) return INFINITY;
-    double grown = growth(s, points, fused, launches), between = 0;
+    find_left(s, shape->fused, launches);
+    const sparse_left *left = &s->left;
+    double grown = growth(left, points), between = 0;
     if (terms) {
-        between_errors b = between_of(s, terms, fused);
+        between_errors b = between_of(s, terms, shape->fused);
         between = b.first;
         if (launches > 1) {
-            double one = sparse_spectrum_left(s, fused), last = sparse_spectrum_left(s, fused * (launches - 1));
-            double left = sparse_spectrum_left(s, fused * launches), beside = left > 0 ? fmin(4, last / left) : 4;
-            between = beside * (b.first * fmin(1, one) + b.later * grown);
+            const double beside = left->all > 0 ? fmin(4, left->last / left->all) : 4;
+            between = beside * (b.first * fmin(1, left->one) + b.later * grown);
         }
     }
     const double few = 1 + FEW / sqrt(points);
     double chance = few * stn_error_rounding(STN_F16) * sqrt(grown + between) * stn_error_cancelling(task);
     const double cut = launches * CUT_OFF * products_of_sum(task, shape);
-    return hypot(chance, fmax(cut, freezes(s, fused, launches) - cut / 3)); /* one makes it larger, the other smaller */
+    return hypot(chance, fmax(cut, freezes(left) - cut / 3)); /* one makes it larger, the other smaller */
 }

@@ -4,11 +4,19 @@
 #include "strategies/sparse/shape.h"
 #include "strategies/sparse/terms.h"
 
+/* What f fused steps in each of L launches leave of white noise, its square: P(n) after n steps. */
+typedef struct sparse_left {
+    double fused, launches;      /* 0: of none yet */
+    double one, half, last, all; /* P(f), P(h f), P((L - 1) f), P(L f); h = ceil(L / 2) */
+    double to_half;              /* the sum over 0 < i <= h of P(i f) */
+} sparse_left;
+
 /* |K|^2 of one step over all frequencies, beside the largest; each stands for a share of them, and the shares add up to 1. */
 typedef struct sparse_spectrum {
     size_t count;
     double *log_square, *share; /* natural, -inf of 0; owned; share follows it */
     double log_largest;         /* of |K|, natural */
+    sparse_left left;           /* what sparse_noise asked for last: shapes of as many launches follow each other */
 } sparse_spectrum;
 /* False where memory is short; then it is empty. */
 bool sparse_spectrum_make(const stn_task *task, sparse_spectrum *spectrum);
@@ -17,6 +25,6 @@ void sparse_spectrum_clear(sparse_spectrum *spectrum);
 double sparse_spectrum_left(const sparse_spectrum *spectrum, double steps);
 
 /* Predicted error of a shape's launches but for what their weights' rounding does, relative L2. `terms`: of a chain or a brick, else NULL. */
-double sparse_noise(const stn_task *task, const sparse_spectrum *spectrum, const sparse_shape *shape,
+double sparse_noise(const stn_task *task, sparse_spectrum *spectrum, const sparse_shape *shape,
                     const sparse_terms *terms);
 #endif

@@ -196,20 +196,24 @@ typedef struct sum_errors {
     double rounding[SPARSE_MOST_TERMS + 1], noise[SPARSE_MOST_TERMS + 1];
 } sum_errors;
 static bool add_errors(search *s, int fused, int launches, sum_errors *errors) {
-    sparse_shape shape;
+    sparse_shape shapes[SPARSE_MOST_TERMS + 1];
     sparse_terms terms;
+    double rounding[SPARSE_MOST_TERMS + 1];
+    int first = fewest(s->task), end = first;
     if (!fuse_taps(s, fused)) return false;
+    while (end <= SPARSE_MOST_TERMS && sparse_fit(s->task, s->machine, fused, end, 1, &shapes[end], s->tally)) end++;
     if (sparse_terms_make(s->task, &s->taps, fused, SPARSE_MOST_TERMS, 1, &terms, NULL) != STN_OK) return false;
-    for (terms.count = fewest(s->task); terms.count <= SPARSE_MOST_TERMS; terms.count++) {
-        double *rounding = &errors->rounding[terms.count], *noise = &errors->noise[terms.count];
-        if (!sparse_fit(s->task, s->machine, fused, terms.count, 1, &shape, s->tally)) break;
-        shape.launches = launches;
-        *rounding = fmax(*rounding, sparse_terms_rounding(s->task, &s->taps, &terms, 1, launches));
-        *noise = fmax(*noise, sparse_noise(s->task, &s->spectrum, &shape, &terms));
+    terms.count = end - 1;
+    bool good = sparse_sums_rounding(s->task, &s->taps, &terms, first, launches, rounding);
+    for (terms.count = first; terms.count < end && good; terms.count++) {
+        const int count = terms.count;
+        shapes[count].launches = launches;
+        errors->rounding[count] = fmax(errors->rounding[count], rounding[count]);
+        errors->noise[count] = fmax(errors->noise[count], sparse_noise(s->task, &s->spectrum, &shapes[count], &terms));
     }
     terms.count = SPARSE_MOST_TERMS;
     sparse_terms_clear(&terms);
-    return true;
+    return good;
 }
 
 /* Of the fewest terms that err little enough in launches of both lengths. */

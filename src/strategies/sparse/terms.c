@@ -59,8 +59,9 @@ static void times_rest(const split *s) {
 static double make_unit(double *v, int count) {
     double sum = 0;
     for (int i = 0; i < count; i++) sum += v[i] * v[i];
-    for (int i = 0; i < count && sum > 0; i++) v[i] /= sqrt(sum);
-    return sqrt(sum);
+    const double length = sqrt(sum);
+    for (int i = 0; i < count && length > 0; i++) v[i] /= length;
+    return length;
 }
 
 static void find_term(const split *s) {
@@ -226,9 +227,16 @@ static double rounding_along(const stn_power *taps, int axis, const float *round
     return error;
 }
 
-/* Of 3D terms: all weights of their sum, divided by the scale. */
-static double rounding_of_sum(const stn_task *task, const stn_power *taps, const sparse_terms *terms, double launches) {
-    double error = INFINITY;
+/* Of 3D terms: of all weights of their sum, divided by the scale. */
+static double rounding_of_weights(const stn_task *task, const stn_power *taps, const float *sum, double scale,
+                                  double launches) {
+    double error = 0;
+    for (int axis = 0; axis < 3; axis++) error = fmax(error, rounding_along(taps, axis, sum, scale, launches));
+    return error < stn_error_bar(task, false) ? sparse_difference(taps, sum, scale, launches) : error;
+}
+
+static bool add_solid_terms(const stn_task *task, const stn_power *taps, const sparse_terms *terms, int fewest,
+                            double launches, double *error) {
     size_t all = sparse_weights(taps), columns = (size_t)taps->size[2], rows = all / columns;
     float *sum = calloc(all + rows + columns, sizeof *sum);
     for (int q = 0; q < terms->count && sum; q++) {
@@ -236,15 +244,10 @@ static double rounding_of_sum(const stn_task *task, const stn_power *taps, const
         sparse_terms_round(task, terms, q, 0, 1, u);
         sparse_terms_round(task, terms, q, 1, 1, v);
         for (size_t i = 0; i < all; i++) sum[i] += u[i / columns] * v[i % columns];
-    }
-    if (sum) {
-        error = 0;
-        for (int axis = 0; axis < 3; axis++)
-            error = fmax(error, rounding_along(taps, axis, sum, terms->scale, launches));
-        if (error < stn_error_bar(task, false)) error = sparse_difference(taps, sum, terms->scale, launches);
+        if (q + 1 >= fewest) error[q + 1] = rounding_of_weights(task, taps, sum, terms->scale, launches);
     }
     free(sum);
-    return error;
+    return sum;
 }
 
 /* Of all terms at all angles of both axes. */
@@ -292,30 +295,49 @@ static double complex exact_symbol(const stn_task *task, int fused, const double
     return power;
 }
 
+/* The symbol of the taps' power at all angles, along x first. */
+static bool find_exact(const stn_task *task, int fused, const term_symbols *s, sparse_symbol *to) {
+    const int rows = task->reach[1][0] + task->reach[1][1] + 1, columns = task->reach[2][0] + task->reach[2][1] + 1;
+    double complex *turns_y = malloc((size_t)(rows + s->count[1] * columns) * sizeof *turns_y);
+    if (!turns_y) return false;
+    double complex *turns_x = turns_y + rows;
+    for (int x = 0; x < s->count[1]; x++) fill_turns(s->angle[1][x], turns_x + x * columns, columns);
+    for (int y = 0; y < s->count[0]; y++) {
+        fill_turns(s->angle[0][y], turns_y, rows);
+        for (int x = 0; x < s->count[1]; x++)
+            *to++ = (sparse_symbol){exact_symbol(task, fused, turns_y, turns_x + x * columns), 0,
+                                    s->share[0][y] * s->share[1][x]};
+    }
+    free(turns_y);
+    return true;
+}
+
+static bool add_plane_terms(const stn_task *task, const stn_power *taps, const sparse_terms *terms, int fewest,
+                            double launches, double *error) {
+    term_symbols s;
+    if (!find_symbols(task, taps, terms, &s)) return false;
+    const size_t all = (size_t)(s.count[0] * s.count[1]), along = (size_t)s.count[1];
+    sparse_symbol *symbols = malloc(all * sizeof *symbols);
+    const bool found = symbols && find_exact(task, taps->fused, &s, symbols);
+    for (int q = 0; q < terms->count && found; q++) {
+        for (size_t i = 0; i < all; i++)
+            symbols[i].rounded += terms->scale * s.part[q][0][i / along] * s.part[q][1][i % along];
+        if (q + 1 >= fewest) error[q + 1] = sparse_symbols_differ(symbols, all, launches);
+    }
+    free(symbols);
+    return found;
+}
+
+bool sparse_sums_rounding(const stn_task *task, const stn_power *taps, const sparse_terms *terms, int fewest,
+                          double launches, double error[SPARSE_MOST_TERMS + 1]) {
+    return (task->rank == 3 ? add_solid_terms : add_plane_terms)(task, taps, terms, fewest, launches, error);
+}
+
 double sparse_terms_rounding(const stn_task *task, const stn_power *taps, const sparse_terms *terms, int parts,
                              double launches) {
-    term_symbols s;
-    if (task->rank == 3) return rounding_of_sum(task, taps, terms, launches);
-    if (terms->count == 1)
+    double error[SPARSE_MOST_TERMS + 1];
+    if (task->rank == 2 && terms->count == 1)
         return sparse_rounding(task, &terms->factor[0][0], false, parts, launches) +
                sparse_rounding(task, &terms->factor[0][1], true, parts, launches);
-    if (!find_symbols(task, taps, terms, &s)) return INFINITY;
-    const int rows = task->reach[1][0] + task->reach[1][1] + 1, columns = task->reach[2][0] + task->reach[2][1] + 1;
-    size_t count = 0, all = (size_t)(s.count[0] * s.count[1]), turns = (size_t)(rows + s.count[1] * columns);
-    sparse_symbol *symbols = malloc(all * sizeof *symbols + turns * sizeof(double complex));
-    if (!symbols) return INFINITY;
-    double complex *turns_y = (double complex *)(symbols + all), *turns_x = turns_y + rows;
-    for (int x = 0; x < s.count[1]; x++) fill_turns(s.angle[1][x], turns_x + x * columns, columns);
-    for (int y = 0; y < s.count[0]; y++) {
-        fill_turns(s.angle[0][y], turns_y, rows);
-        for (int x = 0; x < s.count[1]; x++) {
-            sparse_symbol *to = &symbols[count++];
-            *to = (sparse_symbol){exact_symbol(task, taps->fused, turns_y, turns_x + x * columns), 0,
-                                  s.share[0][y] * s.share[1][x]};
-            for (int q = 0; q < terms->count; q++) to->rounded += terms->scale * s.part[q][0][y] * s.part[q][1][x];
-        }
-    }
-    double error = sparse_symbols_differ(symbols, count, launches);
-    free(symbols);
-    return error;
+    return sparse_sums_rounding(task, taps, terms, terms->count, launches, error) ? error[terms->count] : INFINITY;
 }

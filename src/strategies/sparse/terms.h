@@ -26,9 +26,13 @@ void sparse_terms_clear(sparse_terms *terms);
 /* Axis 0 (y) or 1 (x) of term q as products take it: `parts` times as many numbers as the factor has. */
 void sparse_terms_round(const stn_task *task, const sparse_terms *terms, int q, int axis, int parts, float *to);
 /* What the terms err by after so many launches, as sparse_rounding has it; of several, with what they leave of `taps`, which may be
- * NULL for one. Infinite where memory is short. */
+ * NULL for one of 2D. Infinite where memory is short. */
 double sparse_terms_rounding(const stn_task *task, const stn_power *taps, const sparse_terms *terms, int parts,
                              double launches);
+/* The same of the first n terms alone, in error[n], for n from `fewest` on; in one part, and in 2D of at least two. False where memory is
+ * short. */
+bool sparse_sums_rounding(const stn_task *task, const stn_power *taps, const sparse_terms *terms, int fewest,
+                          double launches, double error[SPARSE_MOST_TERMS + 1]);
 /* What so many terms leave of the taps, relative, Frobenius. */
 double sparse_terms_rest(const stn_power *taps, int count);
 #endif

@@ -15,6 +15,7 @@ static double draw(void) {
 /* A line of taps -1, 0, 1. */
 static void make_task(const double weight[3], int64_t points, stn_tap taps[3], stn_task *task) {
     *task = (stn_task){.rank = 1, .dtype = STN_F16, .n = {1, 1, points}, .ntaps = 3, .taps = taps, .batch = 1};
+    task->reach[2][0] = task->reach[2][1] = 1;
     for (int k = 0; k < 3; k++) taps[k] = (stn_tap){{0, 0, k - 1}, weight[k]};
 }
 

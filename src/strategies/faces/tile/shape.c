@@ -44,17 +44,22 @@ static int lanes_of(const faces_tile *tile, int normal) {
     return box[0] * (box[1] / tile->rows) * (box[2] / tile->points);
 }
 
+/* Do so many lanes, by rows of lanes_x of them that begin `group` cells apart, look at one bank each? */
+static bool lanes_apart(int lanes_x, int group, int banks) {
+    uint32_t taken = 0;
+    for (int lane = 0, x = 0, first = 0; lane < banks; lane++, x++) {
+        if (x == lanes_x) x = 0, first += group;
+        const uint32_t bank = UINT32_C(1) << ((first + x) & (banks - 1)); /* banks: a power of two */
+        if (taken & bank) return false;
+        taken |= bank;
+    }
+    return true;
+}
+
 /* As find_skew of the kernel. */
 static int skew_of(int lanes_x, int rows, int banks) {
-    for (int skew = 0; lanes_x > 0 && lanes_x < banks && skew < banks; skew++) {
-        bool taken[32] = {false}, apart = true;
-        for (int lane = 0; lane < banks; lane++) {
-            int bank = (lane / lanes_x * (rows * lanes_x + skew) + lane % lanes_x) % banks;
-            apart = apart && !taken[bank];
-            taken[bank] = true;
-        }
-        if (apart) return skew;
-    }
+    for (int skew = 0; lanes_x > 0 && lanes_x < banks && skew < banks; skew++)
+        if (lanes_apart(lanes_x, rows * lanes_x + skew, banks)) return skew;
     return 0;
 }
 
