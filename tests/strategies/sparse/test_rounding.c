@@ -71,3 +71,60 @@ Test(sparse_rounding, error_is_predicted) {
     weight[COUNT / 2] = 0.5L, weight[COUNT / 2 - 1] = weight[COUNT / 2 + 1] = 0.25L;
     cr_expect_eq(sparse_rounding(&task, &power, false, 1, 200), 0);
 }
+
+/* ---- what rounded weights make of a run, from the definition ------------------------------------------------------ */
+
+static double complex symbol_at(const stn_power *power, const float *rounded, double z, double y, double x) {
+    double complex sum = 0;
+    for (int i = 0, c = 0; c < power->size[0]; c++)
+        for (int b = 0; b < power->size[1]; b++)
+            for (int a = 0; a < power->size[2]; a++, i++)
+                sum += (rounded ? rounded[i] : (double)power->weight[i]) * cexp(I * (z * c + y * b + x * a));
+    return sum;
+}
+
+static double complex power_of(double complex symbol, int launches) {
+    double complex power = 1;
+    for (int i = 0; i < launches; i++) power *= symbol;
+    return power;
+}
+
+/* The largest difference of powers, or what is left of random numbers, both beside the exact ones'. */
+static double differ(const stn_power *power, const float *rounded, int launches) {
+    double angle[3][SPARSE_MOST_ANGLES], share[3][SPARSE_MOST_ANGLES], most = 0, largest = 0, squares = 0, all = 0;
+    int count[3];
+    for (int k = 0; k < 3; k++) count[k] = sparse_angles(power, k, angle[k], share[k]);
+    for (int z = 0; z < count[0]; z++)
+        for (int y = 0; y < count[1]; y++)
+            for (int x = 0; x < count[2]; x++) {
+                const double part = share[0][z] * share[1][y] * share[2][x];
+                const double complex exact =
+                    power_of(symbol_at(power, NULL, angle[0][z], angle[1][y], angle[2][x]), launches);
+                const double off =
+                    cabs(power_of(symbol_at(power, rounded, angle[0][z], angle[1][y], angle[2][x]), launches) - exact);
+                largest = fmax(largest, cabs(exact)), most = fmax(most, off);
+                squares += part * off * off, all += part * cabs(exact) * cabs(exact);
+            }
+    return fmax(most / largest, sqrt(squares / all));
+}
+
+Test(sparse_rounding, differences_of_lopsided_weights_are_those_of_their_powers) {
+    static const int sizes[][3] = {{1, 1, 9}, {1, 4, 5}, {3, 2, 4}, {3, 1, 1}};
+    for (int turn = 0; turn < 24; turn++) {
+        const int *size = sizes[turn % 4], launches = 1 + turn % 3 * 9;
+        long double weight[24], sum = 0;
+        float rounded[24];
+        stn_power power = {.fused = 1, .size = {size[0], size[1], size[2]}, .weight = weight};
+        const size_t count = sparse_weights(&power);
+        for (size_t i = 0; i < count; i++) sum += weight[i] = (long double)draw() - 0.2L;
+        for (size_t i = 0; i < count; i++) {
+            weight[i] /= sum;
+            rounded[i] = (float)(weight[i] * (1 + 0.02L * ((long double)draw() - 0.5L)) / 4);
+        }
+        const double found = sparse_difference(&power, rounded, 4, launches);
+        for (size_t i = 0; i < count; i++) rounded[i] *= 4;
+        const double wanted = differ(&power, rounded, launches);
+        cr_expect_float_eq(found / wanted, 1, 1e-9, "%d x %d x %d, %d launches: %.12g, not %.12g", size[0], size[1],
+                           size[2], launches, found, wanted);
+    }
+}
