@@ -16,7 +16,7 @@ SKIPPED, TIMED_OUT = 77, 'TIMEOUT'
 # Criterion's own lines; a case that leaks does not fail by itself, so the sanitizers' words count too.
 CASE = re.compile(r'^\[(PASS|FAIL|SKIP)\] ([^\s:]+::[^\s:]+):? ?(.*)$', re.MULTILINE)
 SYNTHESIS = re.compile(r'Synthesis: Tested: (\d+) \| Passing: (\d+) \| Failing: (\d+) \| Crashing: (\d+)')
-ASSERTION = re.compile(r'^\[----\] +(?=.*\S)(?!Criterion v)(.*\S)', re.MULTILINE)
+ASSERTION = re.compile(r'^\[----\] +(?!Criterion v)(\S.*)$', re.MULTILINE)
 # The lines of TAP, and of Python's unittest.
 POINT = re.compile(r'^(ok|not ok)\b *\d* *-? *([^#\n]*)(?:# *(?i:SKIP) *(.*))?$', re.MULTILINE)
 PLAN = re.compile(r'^1\.\.\d', re.MULTILINE)
@@ -60,8 +60,8 @@ def finding(output):
 
 def criterion_cases(name, output):
     verdicts = {'PASS': 'pass', 'FAIL': 'fail', 'SKIP': 'skip'}
-    why = ' '.join(ASSERTION.findall(output))[:400]
-    results = [(verdicts[word], f'{name}/{case}', '' if word == 'PASS' else reason.strip() if word == 'SKIP' else why)
+    asserted = ' '.join(ASSERTION.findall(output))[:400]
+    results = [(verdicts[word], f'{name}/{case}', '' if word == 'PASS' else (word == 'FAIL' and asserted) or reason.strip())
                for word, case, reason in CASE.findall(output)]
     whole = SYNTHESIS.search(output)
     if whole and int(whole.group(1)) != sum(1 for result in results if result[0] != 'skip'):

@@ -1,6 +1,7 @@
 /* See accuracy.h. */
 #include "strategies/sparse/accuracy.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -101,9 +102,10 @@ void sparse_round(const stn_task *task, const stn_power *power, double scale, in
 
 /* ---- symbols ---------------------------------------------------------------------------------------------------- */
 
-#define OCTAVES SPARSE_OCTAVES
-#define EVEN SPARSE_EVEN
-#define DEAD 1e-9 /* a part of the largest that changes no error */
+#define OCTAVES 11 /* pi, pi / 2, .. and 0 */
+#define EVEN 8     /* beside them, evenly over half a circle */
+#define DEAD 1e-9  /* a part of the largest that changes no error */
+static_assert(1 + 2 * (OCTAVES + EVEN) <= SPARSE_MOST_FREQUENCIES, "an axis of all frequencies");
 
 /* Half the way to either neighbour, of angles from `first` to pi. */
 static void fill_shares(const double *angle, int count, double first, double *share) {
@@ -119,19 +121,16 @@ static void fill_shares(const double *angle, int count, double first, double *sh
     }
 }
 
-/* Angles of one axis, both signs but for the last axis, whose other half is conjugate. */
-int sparse_angles(const stn_power *power, int axis, double angle[SPARSE_MOST_ANGLES],
-                  double share[SPARSE_MOST_ANGLES]) {
-    int count = 0;
-    angle[count++] = 0;
-    share[0] = 1;
-    if (power->size[axis] == 1) return count;
-    for (int sign = 1; sign >= (axis == 2 ? 1 : -1); sign -= 2) {
-        for (int i = 0; i < OCTAVES; i++) angle[count++] = sign * ldexp(acos(-1), -i);
-        for (int i = 1; i < EVEN && power->size[0] == 1; i++) angle[count++] = sign * acos(-1) * (i - 0.37) / EVEN;
+/* Both signs but for the last axis, whose other half is conjugate. */
+void sparse_frequencies_of(const stn_power *power, int axis, sparse_frequencies *f) {
+    double angle[SPARSE_MOST_FREQUENCIES] = {0};
+    f->count = 1;
+    for (int sign = 1; power->size[axis] > 1 && sign >= (axis == 2 ? 1 : -1); sign -= 2) {
+        for (int i = 0; i < OCTAVES; i++) angle[f->count++] = sign * ldexp(acos(-1), -i);
+        for (int i = 1; i < EVEN && power->size[0] == 1; i++) angle[f->count++] = sign * acos(-1) * (i - 0.37) / EVEN;
     }
-    fill_shares(angle, count, axis == 2 ? 0 : -acos(-1), share);
-    return count;
+    fill_shares(angle, f->count, axis == 2 ? 0 : -acos(-1), f->share);
+    for (int i = 0; i < f->count; i++) f->turn[i] = cexp(I * angle[i]);
 }
 
 /* A symbol's sums of weights along one axis, of each row of the axes that are left. */
@@ -142,26 +141,45 @@ static void sum_rows(const stn_power *power, const float *part, double scale, do
         rows[r] = (sparse_symbol){0, 0, 0};
         for (size_t x = columns; x-- > 0;) { /* Horner */
             rows[r].exact = rows[r].exact * turn + (double)power->weight[r * columns + x];
-            rows[r].rounded = rows[r].rounded * turn + part[r * columns + x] * scale;
+            if (part) rows[r].rounded = rows[r].rounded * turn + part[r * columns + x] * scale;
         }
     }
 }
-static sparse_symbol sum_of(const sparse_symbol *parts, int count, double complex turn) {
+static sparse_symbol sum_of(const sparse_symbol *parts, int count, bool both, double complex turn) {
     sparse_symbol sum = {0, 0, 0};
     for (int i = count; i-- > 0;) {
         sum.exact = sum.exact * turn + parts[i].exact;
-        sum.rounded = sum.rounded * turn + parts[i].rounded;
+        if (both) sum.rounded = sum.rounded * turn + parts[i].rounded;
     }
     return sum;
 }
 
-static double square(double complex z) { return creal(z) * creal(z) + cimag(z) * cimag(z); }
+sparse_symbol *sparse_symbols_make(const stn_power *power, const float *rounded, double scale,
+                                   const sparse_frequencies along[3]) {
+    const size_t all = sparse_frequencies_count(along), planes = (size_t)power->size[0],
+                 rows = planes * (size_t)power->size[1];
+    sparse_symbol *symbols = calloc(all + rows + planes, sizeof *symbols);
+    if (!symbols) return NULL;
+    sparse_symbol *row = symbols + all, *plane = row + rows, *to = symbols;
+    for (int x = 0; x < along[2].count; x++) {
+        sum_rows(power, rounded, scale, along[2].turn[x], row);
+        for (int y = 0; y < along[1].count; y++) {
+            for (size_t z = 0; z < planes; z++)
+                plane[z] = sum_of(row + z * (size_t)power->size[1], power->size[1], rounded, along[1].turn[y]);
+            for (int z = 0; z < along[0].count; z++, to++) {
+                *to = sum_of(plane, power->size[0], rounded, along[0].turn[z]);
+                to->share = along[0].share[z] * along[1].share[y] * along[2].share[x];
+            }
+        }
+    }
+    return symbols;
+}
 
 /* |a - b|^2 of a = exact^launches, b = rounded^launches over the power of a symbol whose square is `largest`: numbers of any size. By their
  * lengths and the angle between them, a b 2 (1 - cos angle) = 4 a b sin^2(angle / 2); logarithms of complex numbers take five times as long. */
 static double powers_differ(const sparse_symbol *s, double launches, double largest, double *exact) {
-    const double one = exp(0.5 * launches * log(square(s->exact) / largest));
-    const double other = exp(0.5 * launches * log(square(s->rounded) / largest));
+    const double one = exp(0.5 * launches * log(sparse_square(s->exact) / largest));
+    const double other = exp(0.5 * launches * log(sparse_square(s->rounded) / largest));
     const double angle = launches * carg(s->rounded * conj(s->exact)), turned = angle == 0 ? 0 : sin(angle / 2);
     *exact = one * one;
     return (one - other) * (one - other) + 4 * one * other * turned * turned;
@@ -169,12 +187,12 @@ static double powers_differ(const sparse_symbol *s, double launches, double larg
 
 double sparse_symbols_differ(const sparse_symbol *symbols, size_t count, double launches) {
     double largest = 0, difference = 0, squares = 0, all = 0;
-    for (size_t i = 0; i < count; i++) largest = fmax(largest, square(symbols[i].exact));
+    for (size_t i = 0; i < count; i++) largest = fmax(largest, sparse_square(symbols[i].exact));
     if (!(largest > 0) || !isfinite(largest)) return INFINITY;
     const double dead = largest * pow(DEAD, 2 / launches); /* squares of what nothing is left of */
     for (size_t i = 0; i < count; i++) {
         const sparse_symbol *s = &symbols[i];
-        if (square(s->exact) < dead && square(s->rounded) < dead) continue;
+        if (sparse_square(s->exact) < dead && sparse_square(s->rounded) < dead) continue;
         double exact, differ = powers_differ(s, launches, largest, &exact);
         if (isnan(differ)) return INFINITY;
         difference = fmax(difference, differ);
@@ -184,40 +202,11 @@ double sparse_symbols_differ(const sparse_symbol *symbols, size_t count, double 
     return sqrt(fmax(difference, all > 0 ? squares / all : 0));
 }
 
-/* Frequencies along an axis: exp(i angle), and what part of the axis each stands for. */
-typedef struct frequencies {
-    int count;
-    double share[SPARSE_MOST_ANGLES];
-    double complex turn[SPARSE_MOST_ANGLES];
-} frequencies;
-static void find_frequencies(const stn_power *power, int axis, frequencies *f) {
-    double angle[SPARSE_MOST_ANGLES];
-    f->count = sparse_angles(power, axis, angle, f->share);
-    for (int i = 0; i < f->count; i++) f->turn[i] = cexp(I * angle[i]);
-}
-
 double sparse_difference(const stn_power *power, const float *rounded, double scale, double launches) {
-    frequencies along[3];
-    double error = INFINITY;
-    for (int axis = 0; axis < 3; axis++) find_frequencies(power, axis, &along[axis]);
-    const size_t all = (size_t)along[0].count * (size_t)along[1].count * (size_t)along[2].count;
-    const size_t planes = (size_t)power->size[0], rows = planes * (size_t)power->size[1];
-    sparse_symbol *symbols = calloc(all + rows + planes, sizeof *symbols);
-    if (symbols) {
-        sparse_symbol *row = symbols + all, *plane = row + rows, *to = symbols;
-        for (int x = 0; x < along[2].count; x++) {
-            sum_rows(power, rounded, scale, along[2].turn[x], row);
-            for (int y = 0; y < along[1].count; y++) {
-                for (size_t z = 0; z < planes; z++)
-                    plane[z] = sum_of(row + z * (size_t)power->size[1], power->size[1], along[1].turn[y]);
-                for (int z = 0; z < along[0].count; z++, to++) {
-                    *to = sum_of(plane, power->size[0], along[0].turn[z]);
-                    to->share = along[0].share[z] * along[1].share[y] * along[2].share[x];
-                }
-            }
-        }
-        error = sparse_symbols_differ(symbols, all, launches);
-    }
+    sparse_frequencies along[3];
+    for (int axis = 0; axis < 3; axis++) sparse_frequencies_of(power, axis, &along[axis]);
+    sparse_symbol *symbols = sparse_symbols_make(power, rounded, scale, along);
+    const double error = symbols ? sparse_symbols_differ(symbols, sparse_frequencies_count(along), launches) : INFINITY;
     free(symbols);
     return error;
 }

@@ -22,17 +22,28 @@ void sparse_round(const stn_task *task, const stn_power *power, double scale, in
 double sparse_difference(const stn_power *power, const float *rounded, double scale, double launches);
 /* The same of weights as sparse_round has them. */
 double sparse_rounding(const stn_task *task, const stn_power *power, bool bounded, int parts, double launches);
-/* That by hand: frequencies along an axis of a power, and what part of the axis each stands for; a symbol there, of which the index 0 has the
- * phase 0, and its part of all frequencies; what it errs by. */
-#define SPARSE_OCTAVES 11 /* pi, pi / 2, .. and 0 */
-#define SPARSE_EVEN 8     /* beside them, evenly over half a circle */
-#define SPARSE_MOST_ANGLES (1 + 2 * (SPARSE_OCTAVES + SPARSE_EVEN))
+/* That by hand: frequencies along an axis, exp(i angle), and what part of the axis each stands for; the symbol of weights at a frequency, of
+ * which the index 0 has the phase 0, and its part of all frequencies; what it errs by. */
+#define SPARSE_MOST_FREQUENCIES 64
+typedef struct sparse_frequencies {
+    int count;
+    double share[SPARSE_MOST_FREQUENCIES];
+    double complex turn[SPARSE_MOST_FREQUENCIES];
+} sparse_frequencies;
 typedef struct sparse_symbol {
     double complex exact, rounded;
     double share;
 } sparse_symbol;
-int sparse_angles(const stn_power *power, int axis, double angle[SPARSE_MOST_ANGLES], double share[SPARSE_MOST_ANGLES]);
+void sparse_frequencies_of(const stn_power *power, int axis, sparse_frequencies *frequencies);
+/* At all frequencies along z, of these along y, of these along x; rounded: as sparse_difference has it, or NULL. The caller frees them; NULL
+ * where memory is short. */
+sparse_symbol *sparse_symbols_make(const stn_power *power, const float *rounded, double scale,
+                                   const sparse_frequencies along[3]);
 double sparse_symbols_differ(const sparse_symbol *symbols, size_t count, double launches);
+static inline double sparse_square(double complex z) { return creal(z) * creal(z) + cimag(z) * cimag(z); }
+static inline size_t sparse_frequencies_count(const sparse_frequencies along[3]) {
+    return (size_t)along[0].count * (size_t)along[1].count * (size_t)along[2].count;
+}
 /* Predicted error of all steps, relative L2. */
 double sparse_error(const sparse_shape *shape);
 #endif

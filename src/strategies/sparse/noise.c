@@ -13,101 +13,54 @@
 #include <stdlib.h>
 
 #include "plan/accuracy.h"
+#include "strategies/sparse/accuracy.h"
 
 /* Angles of an axis, closer to each other near 0, where all that long runs leave is. */
-#define MOST_ANGLES 64
-static const int angles_of_rank[] = {0, MOST_ANGLES, 24, 10};
+static const int angles_of_rank[] = {0, SPARSE_MOST_FREQUENCIES, 24, 10};
 
 /* pi u^2 for u evenly in 0 .. 1, and what each stands for; of another axis than the last both signs. */
-static int make_angles(const stn_task *task, int axis, double *angle, double *share) {
+static void find_frequencies(const stn_task *task, int axis, sparse_frequencies *f) {
     const int each = angles_of_rank[task->rank];
-    if (axis < 3 - task->rank) return angle[0] = 0, share[0] = 1, 1;
-    int count = 0;
+    *f = (sparse_frequencies){.count = 1, .share = {1}, .turn = {1}};
+    if (axis < 3 - task->rank) return;
+    f->count = 0;
     for (int sign = 1; sign >= (axis == 2 ? 1 : -1); sign -= 2)
-        for (int i = 0; i < each; i++, count++) {
-            double u = (i + 0.5) / each;
-            angle[count] = sign * acos(-1) * u * u;
-            share[count] = 2 * u / each / (axis == 2 ? 1 : 2);
+        for (int i = 0; i < each; i++, f->count++) {
+            const double u = (i + 0.5) / each;
+            f->turn[f->count] = cexp(I * sign * acos(-1) * u * u);
+            f->share[f->count] = 2 * u / each / (axis == 2 ? 1 : 2);
         }
-    return count;
 }
 
-/* exp(i angle offset) for all angles and offsets of an axis, and each tap's weight times those of the axes so far. */
-typedef struct turns {
-    int count[3], span[3];
-    double angle[3][MOST_ANGLES], share[3][MOST_ANGLES];
-    double complex *of[3], *along[2]; /* owned, in one piece at of[0] */
-} turns;
-
-static bool turns_make(const stn_task *task, turns *t) {
-    size_t all = 2 * task->ntaps;
-    for (int axis = 0; axis < 3; axis++) {
-        t->count[axis] = make_angles(task, axis, t->angle[axis], t->share[axis]);
-        t->span[axis] = task->reach[axis][0] + task->reach[axis][1] + 1;
-        all += (size_t)(t->count[axis] * t->span[axis]);
+static bool fill_spectrum(const sparse_symbol *symbols, size_t count, double sum, sparse_spectrum *spectrum) {
+    double largest = sum * sum;
+    spectrum->log_square = malloc((2 * count + 1) * sizeof(double));
+    if (!spectrum->log_square) return false;
+    spectrum->count = count;
+    spectrum->share = spectrum->log_square + count;
+    for (size_t i = 0; i < count; i++) largest = fmax(largest, sparse_square(symbols[i].exact));
+    for (size_t i = 0; i < count; i++) {
+        const double square = sparse_square(symbols[i].exact);
+        spectrum->log_square[i] = square > 0 ? log(square / largest) : -INFINITY;
+        spectrum->share[i] = symbols[i].share;
     }
-    double complex *at = t->of[0] = malloc(all * sizeof *at);
-    if (!at) return false;
-    for (int axis = 0; axis < 3; axis++) {
-        t->of[axis] = at;
-        for (int i = 0; i < t->count[axis]; i++)
-            for (int o = 0; o < t->span[axis]; o++)
-                *at++ = cexp(I * t->angle[axis][i] * (double)(o - task->reach[axis][0]));
-    }
-    t->along[0] = at;
-    t->along[1] = at + task->ntaps;
+    spectrum->log_largest = 0.5 * log(largest);
     return true;
 }
 
-/* of[axis] at angle i for a tap's offset. */
-static double complex turn_of(const stn_task *task, const turns *t, int axis, int i, size_t tap) {
-    return t->of[axis][i * t->span[axis] + task->taps[tap].offset[axis] + task->reach[axis][0]];
-}
-
-static double symbol_square(const stn_task *task, const turns *t, int x) {
-    double real = 0, imaginary = 0;
-    for (size_t k = 0; k < task->ntaps; k++) {
-        const double complex a = t->along[1][k], b = turn_of(task, t, 2, x, k);
-        real += creal(a) * creal(b) - cimag(a) * cimag(b);
-        imaginary += creal(a) * cimag(b) + cimag(a) * creal(b);
-    }
-    return real * real + imaginary * imaginary;
-}
-
-static void fill_squares(const stn_task *task, const turns *t, sparse_spectrum *spectrum) {
-    size_t at = 0;
-    for (int z = 0; z < t->count[0]; z++) {
-        for (size_t k = 0; k < task->ntaps; k++) t->along[0][k] = task->taps[k].weight * turn_of(task, t, 0, z, k);
-        for (int y = 0; y < t->count[1]; y++) {
-            for (size_t k = 0; k < task->ntaps; k++) t->along[1][k] = t->along[0][k] * turn_of(task, t, 1, y, k);
-            for (int x = 0; x < t->count[2]; x++, at++) {
-                spectrum->log_square[at] = symbol_square(task, t, x);
-                spectrum->share[at] = t->share[0][z] * t->share[1][y] * t->share[2][x];
-            }
-        }
-    }
-}
-
 bool sparse_spectrum_make(const stn_task *task, sparse_spectrum *spectrum) {
-    turns t;
+    sparse_frequencies along[3];
+    stn_power taps;
+    double sum = 0;
     *spectrum = (sparse_spectrum){0};
-    if (!turns_make(task, &t)) return false;
-    const size_t count = (size_t)t.count[0] * (size_t)t.count[1] * (size_t)t.count[2];
-    spectrum->log_square = calloc(2 * count, sizeof(double));
-    if (spectrum->log_square) {
-        double sum = 0;
-        spectrum->count = count;
-        spectrum->share = spectrum->log_square + count;
-        fill_squares(task, &t, spectrum);
-        for (size_t k = 0; k < task->ntaps; k++) sum += task->taps[k].weight;
-        double largest = sum * sum;
-        for (size_t i = 0; i < count; i++) largest = fmax(largest, spectrum->log_square[i]);
-        for (size_t i = 0; i < count; i++)
-            spectrum->log_square[i] = spectrum->log_square[i] > 0 ? log(spectrum->log_square[i] / largest) : -INFINITY;
-        spectrum->log_largest = 0.5 * log(largest);
-    }
-    free(t.of[0]);
-    return spectrum->count > 0;
+    if (stn_power_make(task, &taps, NULL) != STN_OK) return false;
+    for (int axis = 0; axis < 3; axis++) find_frequencies(task, axis, &along[axis]);
+    for (size_t k = 0; k < task->ntaps; k++) sum += task->taps[k].weight;
+    sparse_symbol *symbols = sparse_symbols_make(&taps, NULL, 1, along);
+    const bool good = symbols && fill_spectrum(symbols, sparse_frequencies_count(along), sum, spectrum);
+    free(symbols);
+    stn_power_clear(&taps);
+    return good;
 }
 
 void sparse_spectrum_clear(sparse_spectrum *spectrum) {
@@ -122,16 +75,10 @@ static double raised(double log_square, double steps) {
     return at < -80 ? 0 : exp(at);
 }
 
-double sparse_spectrum_left(const sparse_spectrum *s, double steps) {
-    double sum = 0;
-    for (size_t i = 0; i < s->count; i++) sum += s->share[i] * raised(s->log_square[i], steps);
-    return sum;
-}
-
-/* s->left for so many launches, unless it is there already. The geometric sum is added up by its formula. */
-static void find_left(sparse_spectrum *s, double fused, double launches) {
+/* The geometric sum is added up by its formula. */
+const sparse_left *sparse_spectrum_left(sparse_spectrum *s, double fused, double launches) {
     const double half = ceil(launches / 2);
-    if (s->left.fused == fused && s->left.launches == launches) return;
+    if (s->left.fused == fused && s->left.launches == launches) return &s->left;
     sparse_left left = {.fused = fused, .launches = launches};
     for (size_t i = 0; i < s->count; i++) {
         const double one = raised(s->log_square[i], fused), middle = raised(s->log_square[i], fused * half),
@@ -143,6 +90,7 @@ static void find_left(sparse_spectrum *s, double fused, double launches) {
         left.to_half += s->share[i] * (one < 1 - 1e-9 ? one * (1 - middle) / (1 - one) : half);
     }
     s->left = left;
+    return &s->left;
 }
 
 /* How much larger than one launch's all launches' errors are, squared. */
@@ -236,8 +184,7 @@ double sparse_noise(const stn_task *task, sparse_spectrum *s, const sparse_shape
     const double launches = shape->launches, points = (double)stn_task_points(task);
     if (sparse_splits(task)) return split_noise(task, shape);
     if (!s->count) return INFINITY;
-    find_left(s, shape->fused, launches);
-    const sparse_left *left = &s->left;
+    const sparse_left *left = sparse_spectrum_left(s, shape->fused, launches);
     double grown = growth(left, points), between = 0;
     if (terms) {
         between_errors b = between_of(s, terms, shape->fused);

@@ -4,7 +4,8 @@
 #include "strategies/sparse/shape.h"
 #include "strategies/sparse/terms.h"
 
-/* What f fused steps in each of L launches leave of white noise, its square: P(n) after n steps. */
+/* What L launches of f fused steps leave of white noise, its square, beside what they leave of the frequency that they leave most of: P(n)
+ * after n steps. */
 typedef struct sparse_left {
     double fused, launches;      /* 0: of none yet */
     double one, half, last, all; /* P(f), P(h f), P((L - 1) f), P(L f); h = ceil(L / 2) */
@@ -16,13 +17,13 @@ typedef struct sparse_spectrum {
     size_t count;
     double *log_square, *share; /* natural, -inf of 0; owned; share follows it */
     double log_largest;         /* of |K|, natural */
-    sparse_left left;           /* what sparse_noise asked for last: shapes of as many launches follow each other */
+    sparse_left left;           /* what was asked for last */
 } sparse_spectrum;
 /* False where memory is short; then it is empty. */
 bool sparse_spectrum_make(const stn_task *task, sparse_spectrum *spectrum);
 void sparse_spectrum_clear(sparse_spectrum *spectrum);
-/* The part of white noise, its square, that so many steps leave, beside what they leave of the frequency that they leave most of. */
-double sparse_spectrum_left(const sparse_spectrum *spectrum, double steps);
+/* Of the spectrum until it is asked for others: shapes of as many launches follow each other. */
+const sparse_left *sparse_spectrum_left(sparse_spectrum *spectrum, double fused, double launches);
 
 /* Predicted error of a shape's launches but for what their weights' rounding does, relative L2. `terms`: of a chain or a brick, else NULL. */
 double sparse_noise(const stn_task *task, sparse_spectrum *spectrum, const sparse_shape *shape,

@@ -239,7 +239,8 @@ static bool add_solid_terms(const stn_task *task, const stn_power *taps, const s
                             double launches, double *error) {
     size_t all = sparse_weights(taps), columns = (size_t)taps->size[2], rows = all / columns;
     float *sum = calloc(all + rows + columns, sizeof *sum);
-    for (int q = 0; q < terms->count && sum; q++) {
+    const bool good = sum;
+    for (int q = 0; q < terms->count && good; q++) {
         float *u = sum + all, *v = u + rows;
         sparse_terms_round(task, terms, q, 0, 1, u);
         sparse_terms_round(task, terms, q, 1, 1, v);
@@ -247,28 +248,24 @@ static bool add_solid_terms(const stn_task *task, const stn_power *taps, const s
         if (q + 1 >= fewest) error[q + 1] = rounding_of_weights(task, taps, sum, terms->scale, launches);
     }
     free(sum);
-    return sum;
+    return good;
 }
 
-/* Of all terms at all angles of both axes. */
-typedef struct term_symbols {
-    int count[2];
-    double angle[2][SPARSE_MOST_ANGLES], share[2][SPARSE_MOST_ANGLES];
-    double complex part[SPARSE_MOST_TERMS][2][SPARSE_MOST_ANGLES];
-} term_symbols;
+/* Of all terms' factors along y and x. */
+typedef double complex term_symbols[SPARSE_MOST_TERMS][2][SPARSE_MOST_FREQUENCIES];
 
-static bool find_symbols(const stn_task *task, const stn_power *taps, const sparse_terms *terms, term_symbols *s) {
+static bool find_symbols(const stn_task *task, const sparse_terms *terms, const sparse_frequencies along[3],
+                         term_symbols symbols) {
     for (int axis = 0; axis < 2; axis++) {
-        size_t size = (size_t)taps->size[axis + 1];
+        size_t size = (size_t)terms->factor[0][axis].size[2];
         float *rounded = calloc(size, sizeof *rounded);
         if (!rounded) return false;
-        s->count[axis] = sparse_angles(taps, axis + 1, s->angle[axis], s->share[axis]);
         for (int q = 0; q < terms->count; q++) {
             sparse_terms_round(task, terms, q, axis, 1, rounded);
-            for (int i = 0; i < s->count[axis]; i++) {
-                double complex turn = cexp(I * s->angle[axis][i]), sum = 0;
-                for (size_t k = size; k-- > 0;) sum = sum * turn + rounded[k]; /* Horner */
-                s->part[q][axis][i] = sum;
+            for (int i = 0; i < along[axis + 1].count; i++) {
+                double complex sum = 0;
+                for (size_t k = size; k-- > 0;) sum = sum * along[axis + 1].turn[i] + rounded[k]; /* Horner */
+                symbols[q][axis][i] = sum;
             }
         }
         free(rounded);
@@ -276,52 +273,16 @@ static bool find_symbols(const stn_task *task, const stn_power *taps, const spar
     return true;
 }
 
-/* exp(i angle k) for k from 0 on. */
-static void fill_turns(double angle, double complex *turns, int count) {
-    double complex turn = cexp(I * angle);
-    turns[0] = 1;
-    for (int k = 1; k < count; k++) turns[k] = turns[k - 1] * turn;
-}
-
-/* The taps' own symbol to the power of the fused steps: what their power has. */
-static double complex exact_symbol(const stn_task *task, int fused, const double complex *turns_y,
-                                   const double complex *turns_x) {
-    double complex sum = 0, power = 1;
-    for (size_t k = 0; k < task->ntaps; k++) {
-        const int64_t *o = task->taps[k].offset;
-        sum += task->taps[k].weight * turns_y[o[1] + task->reach[1][0]] * turns_x[o[2] + task->reach[2][0]];
-    }
-    for (int f = 0; f < fused; f++) power *= sum;
-    return power;
-}
-
-/* The symbol of the taps' power at all angles, along x first. */
-static bool find_exact(const stn_task *task, int fused, const term_symbols *s, sparse_symbol *to) {
-    const int rows = task->reach[1][0] + task->reach[1][1] + 1, columns = task->reach[2][0] + task->reach[2][1] + 1;
-    double complex *turns_y = malloc((size_t)(rows + s->count[1] * columns) * sizeof *turns_y);
-    if (!turns_y) return false;
-    double complex *turns_x = turns_y + rows;
-    for (int x = 0; x < s->count[1]; x++) fill_turns(s->angle[1][x], turns_x + x * columns, columns);
-    for (int y = 0; y < s->count[0]; y++) {
-        fill_turns(s->angle[0][y], turns_y, rows);
-        for (int x = 0; x < s->count[1]; x++)
-            *to++ = (sparse_symbol){exact_symbol(task, fused, turns_y, turns_x + x * columns), 0,
-                                    s->share[0][y] * s->share[1][x]};
-    }
-    free(turns_y);
-    return true;
-}
-
 static bool add_plane_terms(const stn_task *task, const stn_power *taps, const sparse_terms *terms, int fewest,
                             double launches, double *error) {
-    term_symbols s;
-    if (!find_symbols(task, taps, terms, &s)) return false;
-    const size_t all = (size_t)(s.count[0] * s.count[1]), along = (size_t)s.count[1];
-    sparse_symbol *symbols = malloc(all * sizeof *symbols);
-    const bool found = symbols && find_exact(task, taps->fused, &s, symbols);
+    sparse_frequencies along[3];
+    term_symbols of;
+    for (int axis = 0; axis < 3; axis++) sparse_frequencies_of(taps, axis, &along[axis]);
+    const size_t all = sparse_frequencies_count(along), lines = (size_t)along[1].count;
+    sparse_symbol *symbols = sparse_symbols_make(taps, NULL, 1, along);
+    const bool found = symbols && find_symbols(task, terms, along, of);
     for (int q = 0; q < terms->count && found; q++) {
-        for (size_t i = 0; i < all; i++)
-            symbols[i].rounded += terms->scale * s.part[q][0][i / along] * s.part[q][1][i % along];
+        for (size_t i = 0; i < all; i++) symbols[i].rounded += terms->scale * of[q][0][i % lines] * of[q][1][i / lines];
         if (q + 1 >= fewest) error[q + 1] = sparse_symbols_differ(symbols, all, launches);
     }
     free(symbols);

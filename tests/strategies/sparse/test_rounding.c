@@ -74,12 +74,13 @@ Test(sparse_rounding, error_is_predicted) {
 
 /* ---- what rounded weights make of a run, from the definition ------------------------------------------------------ */
 
-static double complex symbol_at(const stn_power *power, const float *rounded, double z, double y, double x) {
+static double complex symbol_at(const stn_power *power, const float *rounded, const double complex turn[3]) {
     double complex sum = 0;
-    for (int i = 0, c = 0; c < power->size[0]; c++)
-        for (int b = 0; b < power->size[1]; b++)
-            for (int a = 0; a < power->size[2]; a++, i++)
-                sum += (rounded ? rounded[i] : (double)power->weight[i]) * cexp(I * (z * c + y * b + x * a));
+    for (int i = 0, z = 0; z < power->size[0]; z++)
+        for (int y = 0; y < power->size[1]; y++)
+            for (int x = 0; x < power->size[2]; x++, i++)
+                sum += (rounded ? rounded[i] : (double)power->weight[i]) *
+                       cexp(I * (z * carg(turn[0]) + y * carg(turn[1]) + x * carg(turn[2])));
     return sum;
 }
 
@@ -91,17 +92,16 @@ static double complex power_of(double complex symbol, int launches) {
 
 /* The largest difference of powers, or what is left of random numbers, both beside the exact ones'. */
 static double differ(const stn_power *power, const float *rounded, int launches) {
-    double angle[3][SPARSE_MOST_ANGLES], share[3][SPARSE_MOST_ANGLES], most = 0, largest = 0, squares = 0, all = 0;
-    int count[3];
-    for (int k = 0; k < 3; k++) count[k] = sparse_angles(power, k, angle[k], share[k]);
-    for (int z = 0; z < count[0]; z++)
-        for (int y = 0; y < count[1]; y++)
-            for (int x = 0; x < count[2]; x++) {
-                const double part = share[0][z] * share[1][y] * share[2][x];
-                const double complex exact =
-                    power_of(symbol_at(power, NULL, angle[0][z], angle[1][y], angle[2][x]), launches);
-                const double off =
-                    cabs(power_of(symbol_at(power, rounded, angle[0][z], angle[1][y], angle[2][x]), launches) - exact);
+    sparse_frequencies f[3];
+    double most = 0, largest = 0, squares = 0, all = 0;
+    for (int k = 0; k < 3; k++) sparse_frequencies_of(power, k, &f[k]);
+    for (int z = 0; z < f[0].count; z++)
+        for (int y = 0; y < f[1].count; y++)
+            for (int x = 0; x < f[2].count; x++) {
+                const double complex turn[3] = {f[0].turn[z], f[1].turn[y], f[2].turn[x]};
+                const double complex exact = power_of(symbol_at(power, NULL, turn), launches);
+                const double off = cabs(power_of(symbol_at(power, rounded, turn), launches) - exact);
+                const double part = f[0].share[z] * f[1].share[y] * f[2].share[x];
                 largest = fmax(largest, cabs(exact)), most = fmax(most, off);
                 squares += part * off * off, all += part * cabs(exact) * cabs(exact);
             }
