@@ -43,6 +43,18 @@ __device__ __forceinline__ long long fold(long long i, long long n) {
     return fold_high<HIGH>(i, n);
 }
 
+// The same of an index that lies less than n outside: one fold, without a branch.
+template <int LOW, int HIGH>
+__device__ __forceinline__ int fold_once(int i, int n) {
+    const int low = LOW == WRAP ? i + n : LOW == NEAREST ? 0 : LOW == REFLECT ? -1 - i : LOW == MIRROR ? -i : PAST_LOW;
+    const int high = HIGH == WRAP      ? i - n
+                     : HIGH == NEAREST ? n - 1
+                     : HIGH == REFLECT ? 2 * n - 1 - i
+                     : HIGH == MIRROR  ? 2 * (n - 1) - i
+                                       : PAST_HIGH;
+    return i < 0 ? low : i >= n ? high : i;
+}
+
 // Whether what is read past two sides of an axis, however far, belongs to the same grid in every step: where it wraps, and
 // where both mirror it and taps are symmetric. What comes from past other sides is not kept.
 template <int LOW, int HIGH>

@@ -27,12 +27,6 @@ struct point_arguments {
 static_assert(is_twin(sizeof(point_arguments), sizeof(point_arguments::constant) + sizeof(point_arguments::weight)),
               "the launcher's twin of the arguments");
 
-// Along an axis that all taps of these points are inside of, which is so in most of a warp, nothing is folded.
-template <int LOW, int HIGH>
-__device__ __forceinline__ int fold_if(bool near, int i, int n) {
-    return near ? static_cast<int>(fold<LOW, HIGH>(i, n)) : i;
-}
-
 __device__ __forceinline__ bool frozen(const point_arguments &a, int z, int y, int x) {
     return (Z_SIDE_LOW == FIXED && z < Z_LOW) || (Z_SIDE_HIGH == FIXED && z >= a.nz - Z_HIGH) ||
            (Y_SIDE_LOW == FIXED && y < Y_LOW) || (Y_SIDE_HIGH == FIXED && y >= a.ny - Y_HIGH) ||
@@ -47,16 +41,14 @@ __device__ __forceinline__ bool inside(const point_arguments &a, int z, int y, i
 // All planes of a thread, so that a tap's loads are on their way together; past the last plane that one once more.
 __device__ __forceinline__ void sum_folded(const point_arguments &a, const STORE *grid, int z, int y, int x,
                                            REAL (&sum)[CHUNK]) {
-    const bool near_z = z < Z_LOW || z + CHUNK > a.nz - Z_HIGH, near_y = y < Y_LOW || y >= a.ny - Y_HIGH,
-               near_x = x < X_LOW || x >= a.nx - X_HIGH;
 #pragma unroll 1
     for (int k = 0; k < NTAPS; k++) {
-        const int fy = fold_if<Y_SIDE_LOW, Y_SIDE_HIGH>(near_y, y + TAP_Y[k], a.ny);
-        const int fx = fold_if<X_SIDE_LOW, X_SIDE_HIGH>(near_x, x + TAP_X[k], a.nx);
+        const int fy = fold_once<Y_SIDE_LOW, Y_SIDE_HIGH>(y + TAP_Y[k], a.ny);
+        const int fx = fold_once<X_SIDE_LOW, X_SIDE_HIGH>(x + TAP_X[k], a.nx);
         const REAL past = fy < 0 ? a.constant[1][fy == PAST_HIGH] : fx < 0 ? a.constant[2][fx == PAST_HIGH] : REAL(0);
 #pragma unroll
         for (int c = 0; c < CHUNK; c++) {
-            const int fz = fold_if<Z_SIDE_LOW, Z_SIDE_HIGH>(near_z, min(z + c, a.nz - 1) + TAP_Z[k], a.nz);
+            const int fz = fold_once<Z_SIDE_LOW, Z_SIDE_HIGH>(min(z + c, a.nz - 1) + TAP_Z[k], a.nz);
             const REAL value = fz < 0             ? a.constant[0][fz == PAST_HIGH]
                                : fy < 0 || fx < 0 ? past
                                                   : widen(grid[fz * a.in_z + fy * a.in_y + fx]);

@@ -53,12 +53,14 @@ void stn_kernel_free(stn_kernel *kernel) {
 static stn_status make_key(const request *want, int sm, const char *compiler, stn_key *key, stn_error *error) {
     stn_key_builder *builder;
     char arch[16];
+    const char *more[STN_COMPILE_MORE];
+    const size_t count = stn_compile_more(want->name, want->hurried, more);
     STN_TRY(stn_key_begin(&builder, error));
     stn_key_add_text(builder, "kernel", want->name);
     stn_key_add(builder, "templates", want->context->templates_key.bytes, sizeof want->context->templates_key.bytes);
     stn_key_add_text(builder, "params", want->params);
     for (size_t i = 0; i < stn_compile_option_count; i++) stn_key_add_text(builder, "option", stn_compile_options[i]);
-    for (size_t i = 0; want->hurried && i < 2; i++) stn_key_add_text(builder, "option", stn_compile_hurry[i]);
+    for (size_t i = 0; i < count; i++) stn_key_add_text(builder, "option", more[i]);
     snprintf(arch, sizeof arch, "sm_%d", sm);
     stn_key_add_text(builder, "arch", arch);
     stn_key_add_text(builder, "made", "PTX, and cubin where the compiler knows the arch");
@@ -144,11 +146,13 @@ static stn_template *headers_for(const request *want, size_t *count) {
 static stn_status describe_entry(const request *want, const stn_compiler *compiler, stn_entry *entry,
                                  stn_error *error) {
     stn_text text = STN_TEXT_EMPTY;
+    const char *more[STN_COMPILE_MORE];
+    const size_t count = stn_compile_more(want->name, want->hurried, more);
     stn_text_printf(&text, "kernel: %s\narch: %s\nlibrary: stentor %s\ncompiler: NVRTC %s, %s\noptions:", want->name,
                     want->context->machine.arch, stn_version(), stn_compiler_version(compiler),
                     stn_compiler_identity(compiler));
     for (size_t i = 0; i < stn_compile_option_count; i++) stn_text_printf(&text, " %s", stn_compile_options[i]);
-    for (size_t i = 0; want->hurried && i < 2; i++) stn_text_printf(&text, " %s", stn_compile_hurry[i]);
+    for (size_t i = 0; i < count; i++) stn_text_printf(&text, " %s", more[i]);
     stn_text_printf(&text, "\n");
     STN_TRY(stn_text_take(&text, &entry->metadata, error));
     entry->params = strdup(want->params);
@@ -162,11 +166,13 @@ static stn_status compile(request *want, stn_compiler *compiler, const stn_key *
     const stn_template *source = stn_templates_kernel(&context->templates, want->name);
     if (!source)
         return stn_fail(error, STN_ERROR_INTERNAL, "there is no kernel template %s.cu: please report this", want->name);
+    const char *more[STN_COMPILE_MORE];
     stn_compile_request job = {.name = source->name,
                                .source = source->text,
                                .options = stn_compile_options,
                                .option_count = stn_compile_option_count,
-                               .hurried = want->hurried,
+                               .more = more,
+                               .more_count = stn_compile_more(want->name, want->hurried, more),
                                .sm = context->machine.sm,
                                .cancel = want->cancel};
     stn_template *headers = headers_for(want, &job.header_count);

@@ -12,7 +12,7 @@
 
 /* Seconds until the first result that are worth a change of kernels later, and one among legs, where nothing is lost but some waits. */
 #define GAIN 0.05
-#define GAIN_AMONG_LEGS 0.02
+#define GAIN_AMONG_LEGS 0.01
 /* By which what takes over comes later than if it was compiled alone: 0.04 for NVRTC's lock (bench/results/2026-11-23-regret-3.md), and half a leg. */
 #define LATER_SECONDS 0.05
 enum { BEGINNERS = 3, OTHERS = 8 }; /* of the ranking: one of them may be stored */

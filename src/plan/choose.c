@@ -13,7 +13,7 @@
 #define HURRY_GAIN 0.05   /* seconds that a hurry shall win at least: what a kernel takes then is a guess */
 #define ALIKE 0.75        /* of what one row compiles for, at least, does another of its strategy */
 enum { MANY_KERNELS = 3 };
-enum { STARTS = 12, OF_ONE = 6 }; /* rows, best estimate first, whose compiling is looked at; of each strategy */
+enum { STARTS = 14, OF_ONE = 8 }; /* rows, best estimate first, whose compiling is looked at; of each strategy */
 
 static bool wanted(const char *name, const stn_strategy *strategy) {
     return !name || !strcmp(name, "auto") || !strcmp(name, strategy->name);

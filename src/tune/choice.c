@@ -8,6 +8,7 @@
  *     missing: KEY KEY                                     of the best, where another was taken: source key and key
  *     reach: KEY 0 12 0 1e-16                              how far taps reach (strategies/common/reach.h): what planning asked for, as it takes
  *                                                          milliseconds to find
+ *     ladder: 4320 1 16 ... 2                              and which ladders (strategies/common/ladder.h): points, needs, the ladder
  */
 #include "tune/choice.h"
 
@@ -22,6 +23,7 @@
 #include "compile/library.h"
 #include "context/compile_cost.h"
 #include "context/context.h"
+#include "strategies/common/ladder.h"
 #include "strategies/common/reach.h"
 #include "tune/notes.h"
 #include "tune/seeds.h"
@@ -142,6 +144,33 @@ static void print_reaches(stn_text *text) {
     }
 }
 
+/* The numbers of a ladder, in order, each a whole one; returns how many. */
+enum { LADDER_NEEDS = 13, LADDER_NUMBERS = LADDER_NEEDS + 7 + STN_LADDER_STAGES };
+static int take_ladder(const stn_ladder_answer *answer, int64_t numbers[LADDER_NUMBERS]) {
+    const stn_ladder_needs *n = &answer->needs;
+    const stn_ladder *l = &answer->line;
+    const int64_t all[] = {answer->points,     n->wide,    n->last,    n->lines,  n->shares,          n->fixed,
+                           n->copies,          n->common,  n->threads, n->blocks, (int64_t)n->shared, (int64_t)n->total,
+                           (int64_t)n->beside, l->threads, l->lines,   l->pad,    l->copies,          l->common,
+                           l->shares,          l->blocks};
+    const int count = (int)(sizeof all / sizeof *all);
+    memcpy(numbers, all, sizeof all);
+    for (int s = 0; s < l->stages; s++) numbers[count + s] = l->radix[s];
+    return count + l->stages;
+}
+
+static void print_ladders(stn_text *text) {
+    stn_ladder_answer list[STN_LADDERS_KNOWN];
+    const size_t known = stn_ladder_known(list);
+    for (size_t i = 0; i < known; i++) {
+        int64_t numbers[LADDER_NUMBERS];
+        const int count = take_ladder(&list[i], numbers);
+        stn_text_printf(text, "ladder:");
+        for (int k = 0; k < count; k++) stn_text_printf(text, " %" PRId64, numbers[k]);
+        stn_text_printf(text, "\n");
+    }
+}
+
 static void print(const stn_plan *plan, stn_text *text) {
     const stn_ranked row = {.strategy = plan->strategy,
                             .candidate = plan->candidate,
@@ -156,6 +185,7 @@ static void print(const stn_plan *plan, stn_text *text) {
         print_row("best", &plan->ranking[1], text); /* it was the first, until compiling was counted */
     print_missing(&plan->missing, text);
     print_reaches(text);
+    print_ladders(text);
 }
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
@@ -242,7 +272,7 @@ static const char *parse_reach(const char *at, stn_reach_answer *answer) {
     return end_line(at);
 }
 
-/* All or none. */
+/* All or none of them. */
 static const char *parse_reaches(const char *at) {
     stn_reach_answer list[STN_REACH_KEPT];
     size_t count = 0;
@@ -250,7 +280,37 @@ static const char *parse_reaches(const char *at) {
         if (count == STN_REACH_KEPT) return NULL;
         at = parse_reach(more, &list[count++]);
     }
-    for (size_t i = 0; at && !*at && i < count; i++) stn_reach_learn(&list[i]);
+    for (size_t i = 0; at && i < count; i++) stn_reach_learn(&list[i]);
+    return at;
+}
+
+static const char *parse_ladder(const char *at, stn_ladder_answer *answer) {
+    int n[LADDER_NUMBERS], count = 0;
+    while (at && *at != '\n' && count < LADDER_NUMBERS) at = next_int(at, 0, INT_MAX, &n[count++]);
+    const int *l = n + LADDER_NEEDS, stages = count - LADDER_NEEDS - 7;
+    if (!at || stages < 1) return NULL;
+    *answer = (stn_ladder_answer){.points = n[0],
+                                  .needs = {n[1] != 0, n[2], n[3], n[4], n[5], n[6], n[7], n[8], n[9], (size_t)n[10],
+                                            (size_t)n[11], (size_t)n[12]},
+                                  .line = {.points = n[0],
+                                           .stages = stages,
+                                           .threads = l[0],
+                                           .lines = l[1],
+                                           .pad = l[2],
+                                           .copies = l[3],
+                                           .common = l[4],
+                                           .shares = l[5],
+                                           .blocks = l[6]}};
+    for (int s = 0; s < stages; s++) answer->line.radix[s] = l[7 + s];
+    return end_line(at);
+}
+
+static const char *parse_ladders(const char *at) {
+    stn_ladder_answer answer;
+    for (const char *more; at && (more = skip(at, "ladder: "));) {
+        at = parse_ladder(more, &answer);
+        if (at && !stn_ladder_learn(&answer)) return NULL;
+    }
     return at;
 }
 
@@ -266,7 +326,7 @@ static bool parse(const stn_kind *kind, const char *text, stn_choice *choice) {
     if (at && (more = skip(at, "follower: "))) at = parse_row(kind, more, &choice->follower);
     if (at && (more = skip(at, "best: "))) at = parse_row(kind, more, &choice->best);
     if (at && (more = skip(at, "missing: "))) at = parse_missing(more, &choice->missing);
-    at = parse_reaches(at);
+    at = parse_ladders(parse_reaches(at));
     choice->chosen = (stn_chosen)chosen;
     choice->hurried = hurried;
     return at && !*at;

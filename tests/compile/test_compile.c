@@ -33,7 +33,7 @@ static const stn_template headers[] = {
 
 static stn_compile_request request_for(int sm) {
     return (stn_compile_request){"twice.cu", source, headers, 2, stn_compile_options, stn_compile_option_count,
-                                 sm,         NULL,   false};
+                                 sm,         NULL,   NULL,    0};
 }
 
 Test(compile, ptx_and_cubin_of_one_compile) {
@@ -101,7 +101,7 @@ Test(compile, embedded_templates) {
             if (!stn_compiler_knows(compiler, chips[c])) continue;
             stn_compile_request request = {
                 "alone.cu", text, set.list, set.count, stn_compile_options, stn_compile_option_count,
-                chips[c],   NULL, false};
+                chips[c],   NULL, NULL,     0};
             stn_compile_output output;
             cr_expect_eq(stn_compile(compiler, &request, &output, &error), STN_OK, "%s", error.message);
             cr_expect(!kernel || (output.ptx && strstr(output.ptx, ".entry")), "%s holds no kernel", set.list[i].name);

@@ -53,9 +53,9 @@ Test(begin, changes_between_executions) {
     cr_expect_eq(tune_online_legs(plan), 1u);
     stn_kernel_info info;
     OK(stn_plan_kernel(plan, 0, &info, &error));
-    cr_expect_str_eq(info.name, "direct_any");
-    if (state_of(plan) == TUNE_UNBUILT) expect_words(plan, STN_TEXT, "begins:     with direct, any, ");
-    expect_words(plan, STN_JSON, "\"begins\":{\"with\":\"direct, any, a point a thread, 1 block\"");
+    cr_expect_str_eq(info.name, "direct_point");
+    if (state_of(plan) == TUNE_UNBUILT) expect_words(plan, STN_TEXT, "begins:     with direct, point, ");
+    expect_words(plan, STN_JSON, "\"begins\":{\"with\":\"direct, point, ");
     wait_until_compiled(plan);
     cr_expect_null(plan->online->arms[1].plan, "an execution builds it, no thread");
     expect_right(plan);

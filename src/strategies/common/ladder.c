@@ -307,7 +307,7 @@ static int least_blocks(int points, const stn_ladder *line, const stn_ladder_nee
     return (int)stn_max(1, stn_min(needs->blocks, stn_min(room, needs->threads / 64)));
 }
 
-static void make_anew(int points, const stn_ladder_needs *needs, stn_ladder *line) {
+void stn_ladder_search(int points, const stn_ladder_needs *needs, stn_ladder *line) {
     search s = {.needs = needs,
                 .now = {.points = points,
                         .lines = needs->lines,
@@ -325,30 +325,6 @@ static void make_anew(int points, const stn_ladder_needs *needs, stn_ladder *lin
     if (points <= 16 && work_of(points) > 0) divide_short(&s, points);
     for (int stages = 2; stages <= STN_LADDER_STAGES && !(s.cost < INFINITY); stages++) divide(&s, points, stages);
     *line = s.best;
-}
-
-static bool same_needs(const stn_ladder_needs *a, const stn_ladder_needs *b) {
-    return a->wide == b->wide && a->last == b->last && a->lines == b->lines && a->shares == b->shares &&
-           a->fixed == b->fixed && a->copies == b->copies && a->common == b->common && a->threads == b->threads &&
-           a->blocks == b->blocks && a->shared == b->shared && a->total == b->total && a->beside == b->beside;
-}
-
-/* A search takes milliseconds, and a plan's estimates ask for the same few lines again and again. */
-void stn_ladder_make(int points, const stn_ladder_needs *needs, stn_ladder *line) {
-    enum { KEPT = 64 };
-    static _Thread_local struct kept {
-        int points;
-        stn_ladder_needs needs;
-        stn_ladder line;
-    } kept[KEPT];
-    static _Thread_local unsigned next;
-    for (int i = 0; i < KEPT; i++)
-        if (kept[i].points == points && same_needs(&kept[i].needs, needs)) {
-            *line = kept[i].line;
-            return;
-        }
-    make_anew(points, needs, line);
-    kept[next++ % KEPT] = (struct kept){points, *needs, *line};
 }
 
 /* ---- tables -------------------------------------------------------------------------------------------------------- */

@@ -25,22 +25,41 @@ static wide times(wide a, wide b) {
 
 /* ---- exp(2 pi i j / n), and 1 minus that, for all j --------------------------------------------------------------- */
 
-/* turn[j] = 1 - exp(2 pi i j / n), whose real part is 2 sin^2(pi j / n). */
-static wide away_from_one(int64_t j, int64_t n) {
-    j %= n;
-    if (j < 0) j += n;
-    int64_t back = 2 * j > n ? j - n : j; /* the shorter way round */
-    long double half = pi * (long double)back / (long double)n, s, c;
-    sincosl(half, &s, &c);
-    return (wide){2 * s * s, -2 * s * c};
+/* Half angles pi j / n in order, from j = 0 on: each FINE-th by its sine and cosine, those between by that one and one of the first. Near 0
+ * sines keep their relative error. */
+enum { FINE = 64 };
+typedef struct half_angles {
+    int64_t n, next;
+    wide fine[FINE], coarse; /* cosine, sine */
+} half_angles;
+
+static wide half_angle(int64_t j, int64_t n) {
+    wide at;
+    sincosl(pi * (long double)j / (long double)n, &at.im, &at.re);
+    return at;
+}
+
+static half_angles half_angles_of(int64_t n) {
+    half_angles h = {.n = n, .coarse = {1, 0}};
+    for (int64_t j = 0; j < FINE && 2 * j <= n; j++) h.fine[j] = half_angle(j, n);
+    return h;
+}
+
+/* 1 - exp(2 pi i j / n) for the next j, whose real part is 2 sin^2(pi j / n). */
+static wide next_away(half_angles *h) {
+    const int64_t j = h->next++;
+    if (j && j % FINE == 0) h->coarse = half_angle(j, h->n);
+    const wide at = j < FINE ? h->fine[j] : times(h->coarse, h->fine[j % FINE]);
+    return (wide){2 * at.im * at.im, -2 * at.im * at.re};
 }
 
 static wide *away_table(int64_t n) {
     wide *table = calloc((size_t)n, sizeof *table);
+    half_angles h = half_angles_of(n);
     for (int64_t j = 0; table && 2 * j <= n; j++) {
-        table[j] = away_from_one(j, n);
-        if (j) table[n - j] = (wide){table[j].re, -table[j].im};
-        if (2 * j == n) table[j] = away_from_one(j, n);
+        const wide away = next_away(&h);
+        if (j) table[n - j] = (wide){away.re, -away.im};
+        table[j] = away;
     }
     return table;
 }
@@ -65,9 +84,10 @@ stn_symbol stn_symbol_form(const stn_task *task, int axis, const int64_t length[
 }
 
 size_t stn_symbol_angles(const stn_symbol *s, double *to) {
-    int64_t n = s->length[s->axis], count = n / 2 + 1;
+    const int64_t n = s->length[s->axis], count = n / 2 + 1;
+    half_angles h = half_angles_of(n);
     for (int64_t k = 0; to && k < count; k++) {
-        wide away = away_from_one(k, n);
+        const wide away = next_away(&h);
         if (s->plain)
             to[k] = (double)(2 * away.re);
         else
@@ -90,6 +110,7 @@ typedef struct line {
  * mirrored along an axis, one cell stands for its mirror images too: of b and its conjugate the real part is left. */
 typedef struct cell {
     int64_t across; /* offset along the second of the other axes, */
+    int number;     /* of that offset, */
     int along;      /* and place in a line's sums */
     bool turns;     /* some of its taps have an offset along the first: else `away` is 0 */
     long double weight;
@@ -100,6 +121,8 @@ typedef struct cell {
 typedef struct cells {
     cell *list;
     size_t count;
+    int64_t offset[2 * STN_MAX_RADIUS + 1]; /* along the second of the other axes, each once */
+    int offsets;
     int *of_tap;        /* below 0: another cell stands for it */
     long double rest;   /* 1 - sum of all weights */
     bool across, along; /* weights are the same mirrored so */
@@ -124,6 +147,14 @@ static void leave_mirrored(cells *c, size_t ntaps, int low) {
     }
     for (size_t i = 0; i < ntaps; i++) c->of_tap[i] = place[c->of_tap[i]];
     c->count = (size_t)kept;
+}
+
+static void number_offsets(cells *c) {
+    for (size_t k = 0; k < c->count; k++) {
+        cell *each = &c->list[k];
+        while (each->number < c->offsets && c->offset[each->number] != each->across) each->number++;
+        if (each->number == c->offsets) c->offset[c->offsets++] = each->across;
+    }
 }
 
 static bool is_star(const cells *c, int low) {
@@ -155,7 +186,7 @@ static bool cells_make(const stn_symbol *s, const stn_task *task, int first_axis
         c->list[*at - 1].turns |= o[first_axis] != 0;
         c->rest -= task->taps[i].weight;
     }
-    if (good) leave_mirrored(c, task->ntaps, low), c->star = is_star(c, low);
+    if (good) leave_mirrored(c, task->ntaps, low), number_offsets(c), c->star = is_star(c, low);
     free(number);
     return good;
 }
@@ -192,15 +223,17 @@ static void sum_cells(const cells *c, const stn_symbol *s, const stn_task *task,
                       int64_t place, const line *all, line *l) {
     const int count = task->reach[s->axis][0] + task->reach[s->axis][1] + 1;
     long double re_away = 0;
-    int64_t last = 0;
-    wide b = {0, 0};
+    wide turns[2 * STN_MAX_RADIUS + 1]; /* of each offset */
+    for (int i = 0; i < c->offsets; i++) {
+        turns[i] = table[turned(place, c->offset[i], s->length[axis])];
+        if (c->across) turns[i].im = 0;
+    }
     memcpy(l->sum, all->sum, (size_t)count * sizeof *l->sum);
     l->away = all->away;
     for (size_t k = 0; k < c->count; k++) {
         const cell *each = &c->list[k];
         if (!each->across) continue;
-        if (each->across != last) b = table[turned(place, last = each->across, s->length[axis])];
-        if (c->across) b.im = 0;
+        const wide b = turns[each->number];
         if (s->plain || (c->across && !each->turns)) { /* no imaginary part is asked for, or there is none */
             long double re = each->weight * b.re;
             if (each->turns) re += each->away.re - (each->away.re * b.re - each->away.im * b.im);
