@@ -5,12 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "problem/stencil.h"
 
 #define MOST_PLAIN 4   /* terms: powers of s lose digits beyond */
 #define MANY 8         /* taps along an axis from which a transform costs less */
 #define MANY_PAIRS 128 /* taps whose pairs are looked at */
-#define FEW 1e5        /* taps times frequencies that are looked at one by one: some ms */
 
 static const long double pi = 3.14159265358979323846264338327950288L;
 
@@ -218,6 +216,22 @@ static void cells_turn(cells *c, const stn_symbol *s, const stn_task *task, int 
     }
 }
 
+/* Cells from number k on that lie at one place of the line, have an offset along the second of the other axes alone, and of b its real part;
+ * returns how many. */
+static size_t sum_run(const cells *c, size_t k, const wide *turns, line *l, long double *re_away) {
+    const cell *const first = &c->list[k];
+    long double weight = 0, re = 0;
+    size_t count = 0;
+    for (; k + count < c->count; count++) {
+        const cell *each = first + count;
+        if (each->along != first->along || !each->across || each->turns) break;
+        weight += each->weight, re += each->weight * turns[each->number].re;
+    }
+    l->sum[first->along].re += weight - re;
+    *re_away += first->copies * re;
+    return count;
+}
+
 /* Half a million lines of a large grid have their sums made: what is 0 is left out. */
 static void sum_cells(const cells *c, const stn_symbol *s, const stn_task *task, int axis, const wide *table,
                       int64_t place, const line *all, line *l) {
@@ -234,9 +248,12 @@ static void sum_cells(const cells *c, const stn_symbol *s, const stn_task *task,
         const cell *each = &c->list[k];
         if (!each->across) continue;
         const wide b = turns[each->number];
-        if (s->plain || (c->across && !each->turns)) { /* no imaginary part is asked for, or there is none */
-            long double re = each->weight * b.re;
-            if (each->turns) re += each->away.re - (each->away.re * b.re - each->away.im * b.im);
+        if (!each->turns && (s->plain || c->across)) {
+            k += sum_run(c, k, turns, l, &re_away) - 1;
+            continue;
+        }
+        if (s->plain) { /* no imaginary part is asked for */
+            const long double re = each->weight * b.re + each->away.re - (each->away.re * b.re - each->away.im * b.im);
             l->sum[each->along].re += each->weight - re;
             re_away += each->copies * re;
             continue;
@@ -359,35 +376,4 @@ bool stn_symbol_mirrored(const stn_symbol *s, const stn_task *task) {
                 return false;
         }
     return true;
-}
-
-/* |K| at one frequency. */
-static double size_at(const stn_task *task, const int64_t length[3], const int64_t k[3]) {
-    double re = 0, im = 0;
-    for (size_t i = 0; i < task->ntaps; i++) {
-        double turns = 0;
-        for (int axis = 0; axis < 3; axis++)
-            turns += (double)turned(k[axis], task->taps[i].offset[axis], length[axis]) / (double)length[axis];
-        re += task->taps[i].weight * cos(2 * M_PI * turns);
-        im += task->taps[i].weight * sin(2 * M_PI * turns);
-    }
-    return hypot(re, im);
-}
-
-double stn_symbol_largest(const stn_task *task, const int64_t length[3]) {
-    double points = (double)length[0] * (double)length[1] * (double)length[2], most = 0;
-    if (points * (double)task->ntaps > FEW) return stn_taps_max_symbol(task->ntaps, task->taps);
-    for (int64_t z = 0; z < length[0]; z++)
-        for (int64_t y = 0; y < length[1]; y++)
-            for (int64_t x = 0; x <= length[2] / 2; x++) /* K(-k) is the conjugate of K(k) */
-                most = fmax(most, size_at(task, length, (int64_t[3]){z, y, x}));
-    return most;
-}
-
-double stn_symbol_dead(double largest, uint64_t steps, int bits) {
-    return 1 - largest * exp2(-(double)bits / (double)steps);
-}
-
-double stn_symbol_dead_of_sum(double largest, uint64_t steps, int bits) {
-    return stn_symbol_dead(fmin(largest, 1), steps, bits);
 }

@@ -224,7 +224,7 @@ bool direct_point_shape(const stn_task *task, const stn_machine *machine, direct
     int planes = 4;
     while (planes > 1 && task->ntaps * (size_t)planes > POINT_FMAS) planes /= 2;
     *shape =
-        (direct_shape){DIRECT_POINT,        1,         1, planes, {flat ? 4 : 2, flat ? 1 : 4, flat ? 64 : 32}, 1, 1,
+        (direct_shape){DIRECT_POINT,        1,         1, planes, {flat ? 4 : 1, flat ? 1 : 4, flat ? 64 : 32}, 1, 1,
                        .place = LEAN_PLACE, .fused = 1};
     return task->rank > 1 && task->ntaps <= POINT_FMAS && extents_hold(task, machine, shape) &&
            strides_hold(task, machine, shape);

@@ -1,8 +1,42 @@
-/* What transforms and powers of a symbol err by; see symbol.h. */
+/* How large a symbol is, how far down its powers count, and what they and transforms err by; see symbol.h. */
 #include <math.h>
 
 #include "plan/accuracy.h"
+#include "problem/stencil.h"
 #include "strategies/common/symbol.h"
+
+#define FEW 1e5 /* taps times frequencies that are looked at one by one: some ms */
+
+/* |K| at one frequency. */
+static double size_at(const stn_task *task, const int64_t length[3], const int64_t k[3]) {
+    double re = 0, im = 0;
+    for (size_t i = 0; i < task->ntaps; i++) {
+        double turns = 0;
+        for (int axis = 0; axis < 3; axis++)
+            turns += (double)(k[axis] * task->taps[i].offset[axis] % length[axis]) / (double)length[axis];
+        re += task->taps[i].weight * cos(2 * M_PI * turns);
+        im += task->taps[i].weight * sin(2 * M_PI * turns);
+    }
+    return hypot(re, im);
+}
+
+double stn_symbol_largest(const stn_task *task, const int64_t length[3]) {
+    double points = (double)length[0] * (double)length[1] * (double)length[2], most = 0;
+    if (points * (double)task->ntaps > FEW) return stn_taps_max_symbol(task->ntaps, task->taps);
+    for (int64_t z = 0; z < length[0]; z++)
+        for (int64_t y = 0; y < length[1]; y++)
+            for (int64_t x = 0; x <= length[2] / 2; x++) /* K(-k) is the conjugate of K(k) */
+                most = fmax(most, size_at(task, length, (int64_t[3]){z, y, x}));
+    return most;
+}
+
+double stn_symbol_dead(double largest, uint64_t steps, int bits) {
+    return 1 - largest * exp2(-(double)bits / (double)steps);
+}
+
+double stn_symbol_dead_of_sum(double largest, uint64_t steps, int bits) {
+    return stn_symbol_dead(fmin(largest, 1), steps, bits);
+}
 
 /* A factor so far below the largest is 0. */
 enum { KEPT_BITS = 64, KEPT_BITS_F32 = 44 };
