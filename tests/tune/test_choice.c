@@ -173,6 +173,9 @@ Test(choice, what_makes_no_sense_is_refused) {
     snprintf(changed, sizeof changed, "%s", body);
     stn_cache_choice_store(context->cache, &key, changed);
     cr_expect(is_recalled(), "this is how it is written");
+    snprintf(changed, sizeof changed, "%sladder: 64 1 16 1 1 0 1 0 512 0 232448 233472 0 32 1 8 1 0 1 2 8 8\n", body);
+    stn_cache_choice_store(context->cache, &key, changed);
+    cr_expect(is_recalled(), "so are ladders");
     struct {
         const char *cut, *instead;
     } wrong[] = {{body, ""},
@@ -183,7 +186,12 @@ Test(choice, what_makes_no_sense_is_refused) {
                  {row, "row: direct 0 0 0 99 0 0 0 0 0 0 0\n"},
                  {row, "row: direct 0 1e400\n"},
                  {text + strlen(text), "more: of it\n"},
-                 {text + strlen(text), "missing: abc def\n"}};
+                 {text + strlen(text), "missing: abc def\n"},
+                 {text + strlen(text), "ladder: 64 1 16 1 1 0 1 0 512 0 232448 233472 0 32 1 8 1 0 1 2\n"},
+                 {text + strlen(text), "ladder: 64 1 16 1 1 0 1 0 512 0 232448 233472 0 32 1 8 1 0 1 2 8 -8\n"},
+                 {text + strlen(text), "ladder: 64 1 16 1 1 0 1 0 512 0 232448 233472 0 32 1 8 1 0 1 2 8 7\n"},
+                 {text + strlen(text),
+                  "ladder: 64 1 16 1 1 0 1 0 512 0 232448 233472 0 32 1 8 1 0 1 2 8 8 1 1 1 1 1 1 1 1 1\n"}};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         snprintf(changed, sizeof changed, "%.*s%s", (int)(wrong[i].cut - body), body, wrong[i].instead);
         stn_cache_choice_store(context->cache, &key, changed);

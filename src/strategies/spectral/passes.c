@@ -137,7 +137,7 @@ static void find_mirrored(parts_job *j) {
 /* Half a million lines of a large grid, or some ten thousand of a stencil of many taps, take one thread a tenth of a second; a millisecond
  * of it is worth a thread. A pool of its own, as for compiling: the context's may be the one that this is called from. */
 static bool make_all_parts(const stn_context *context, parts_job *job) {
-    enum { TERMS = 65536, LINES = 128, THREADS = 16 };
+    enum { TERMS = 65536, LINES = 512, THREADS = 16 };
     find_mirrored(job);
     const int64_t count = job->rows > 1 ? job->rows / 2 + 1 : job->shape->columns;
     const int64_t grain = stn_max(1, stn_max(LINES, TERMS / (int64_t)job->task->ntaps) / job->row);
