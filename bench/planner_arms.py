@@ -5,7 +5,7 @@ Usage: planner_arms.py [--told TOLD.jsonl] TIMES.jsonl ... > tests/tune/recorded
 
 TIMES.jsonl is what `planner.py regret --times` wrote; of a problem that several have, the first counts. TOLD.jsonl is what `stentor tune --arch sm_90 --json`
 tells of the list: with it, predictions are this build's, not those of the run that was timed. A row is a problem: bytes of a grid, the fastest of all
-candidates, how many may be tried, and of each what it was predicted to take and what it took, in microseconds. They are chosen as src/tune/online.c chooses
+candidates, how many may be tried, and of each what it was predicted to take and what it took, in microseconds, and the number of its strategy. They are chosen as src/tune/online.c chooses
 them: the best estimate, the best of each other strategy that is not hopeless, then whatever is likely.
 """
 import argparse
@@ -65,8 +65,7 @@ def main():
     options = parser.parse_args()
     problems = read_rows(options.times)
     own = predict_anew(problems, options.told) if options.told else {}
-    print('/* Made by bench/planner_arms.py of candidates\' times on an H200, 23 November 2026: commits 52337df and 924a41a'
-          '\n * (bench/results/2026-11-23-regret-4.md). */')
+    print('/* Made by bench/planner_arms.py of candidates\' times on an H200, 24 November 2026, commit 58a45df (bench/results/2026-11-24-first-results-2.md). */')
     for name, rows in problems.items():
         extents, dtype = re.match(r'(\S+) (f\d\d) ', name).groups()
         size = math.prod(map(int, extents.split('x'))) * SIZES[dtype]
@@ -74,7 +73,8 @@ def main():
         if len(arms) < 2:
             continue
         best = min(row['measured'] for row in rows)
-        told = ', '.join(f"{{{1e6 * arm['predicted']:.4g}, {1e6 * arm['measured']:.4g}}}" for arm in arms)
+        strategies = list(dict.fromkeys(arm['strategy'] for arm in arms))
+        told = ', '.join(f"{{{1e6 * arm['predicted']:.4g}, {1e6 * arm['measured']:.4g}, {strategies.index(arm['strategy'])}}}" for arm in arms)
         print(f'{{"{name}", {size:.4g}, {1e6 * best:.4g}, {len(arms)}, {{{told}}}}},')
 
 

@@ -76,6 +76,7 @@ static void add_arm(stn_online *o, const stn_strategy *strategy, const stn_candi
     if (o->search.count == TUNE_ARMS) return;
     o->arms[o->search.count].strategy = strategy;
     o->arms[o->search.count].candidate = *candidate;
+    o->search.arms[o->search.count].strategy = strategy;
     o->search.arms[o->search.count++].predicted = seconds;
 }
 

@@ -22,23 +22,34 @@ static double median(const tune_arm *arm) {
 
 static double measured(const tune_arm *arm) { return arm->count ? median(arm) : arm->known; }
 
-double tune_search_expects(const tune_search *search, size_t index) {
-    const tune_arm *arm = &search->arms[index];
-    return measured(arm) > 0 ? measured(arm) : arm->predicted * (search->fared > 0 ? search->fared : 1);
+/* How a strategy's estimates fare: its arms that were timed took so many times what was predicted of them, in the mean. Another's may be as far
+ * off to the other side: nothing is known of them by that (bench/results/2026-11-24-first-results-2.md). */
+static double fares(const tune_search *search, const void *strategy) {
+    double sum = 0;
+    size_t timed = 0;
+    for (size_t i = 0; i < search->count; i++) {
+        const tune_arm *arm = &search->arms[i];
+        if (arm->strategy == strategy && measured(arm) > 0) sum += log(measured(arm) / arm->predicted), timed++;
+    }
+    return timed ? exp(sum / (double)timed) : 1;
 }
 
-/* How estimates fare: arms that were timed took so many times what was predicted of them, in the mean, and are off that by so much; of the latter
- * TUNE_SPREAD is known before any was. */
+double tune_search_expects(const tune_search *search, size_t index) {
+    const tune_arm *arm = &search->arms[index];
+    return measured(arm) > 0 ? measured(arm) : arm->predicted * fares(search, arm->strategy);
+}
+
+/* How far off estimates are, of which TUNE_SPREAD is known before any arm was timed. */
 static void learn(tune_search *search) {
-    double logs[TUNE_ARMS], sum = 0, off = 0;
+    double off = 0;
     size_t timed = 0;
-    for (size_t i = 0; i < search->count; i++)
-        if (measured(&search->arms[i]) > 0)
-            sum += logs[timed++] = log(measured(&search->arms[i]) / search->arms[i].predicted);
-    if (!timed) return;
-    for (size_t i = 0; i < timed; i++) off += fabs(logs[i] - sum / (double)timed);
-    search->fared = exp(sum / (double)timed);
-    search->spread = (TUNE_SPREAD_TRUST * TUNE_SPREAD + off) / (TUNE_SPREAD_TRUST + (double)timed);
+    for (size_t i = 0; i < search->count; i++) {
+        const tune_arm *arm = &search->arms[i];
+        if (!(measured(arm) > 0)) continue;
+        off += fabs(log(measured(arm) / (arm->predicted * fares(search, arm->strategy))));
+        timed++;
+    }
+    if (timed) search->spread = (TUNE_SPREAD_TRUST * TUNE_SPREAD + off) / (TUNE_SPREAD_TRUST + (double)timed);
 }
 
 static bool is_short(const tune_search *search) { return tune_search_expects(search, search->current) < TUNE_SHORT; }

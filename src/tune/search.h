@@ -40,7 +40,8 @@ enum { TUNE_ARMS = 8, TUNE_ARM_SAMPLES = 3 };
 typedef enum tune_arm_state { TUNE_ARM_WAITING, TUNE_ARM_READY, TUNE_ARM_CHECKED, TUNE_ARM_OUT } tune_arm_state;
 
 typedef struct tune_arm {
-    double predicted; /* seconds of a unit */
+    double predicted;     /* seconds of a unit */
+    const void *strategy; /* whose it is: only compared */
     tune_arm_state state;
     unsigned count;
     double samples[TUNE_ARM_SAMPLES]; /* seconds of a unit */
@@ -57,8 +58,7 @@ typedef struct tune_search {
     double spent;     /* seconds of trials, beside what ran at the time */
     double units;     /* done */
     double known;     /* units that will be run at least; 0: not known */
-    double fared;     /* times its prediction that an arm takes, in the mean of those that were timed; 0: none was */
-    double spread;    /* how far off that they are, as a part; 0: none was */
+    double spread;    /* how far off what is expected of them timed arms were, as a part; 0: none was timed */
     bool turn;        /* the next sample is the current arm's */
     bool frozen;      /* no more trials */
 } tune_search;
