@@ -147,7 +147,7 @@ static stn_status describe_entry(const request *want, const stn_compiler *compil
                                  stn_error *error) {
     stn_text text = STN_TEXT_EMPTY;
     const char *more[STN_COMPILE_MORE];
-    const size_t count = stn_compile_more(want->name, want->hurried, more);
+    const size_t count = stn_compiler_hurries(compiler) ? stn_compile_more(want->name, want->hurried, more) : 0;
     stn_text_printf(&text, "kernel: %s\narch: %s\nlibrary: stentor %s\ncompiler: NVRTC %s, %s\noptions:", want->name,
                     want->context->machine.arch, stn_version(), stn_compiler_version(compiler),
                     stn_compiler_identity(compiler));
