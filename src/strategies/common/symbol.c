@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-
 #define MOST_PLAIN 4   /* terms: powers of s lose digits beyond */
 #define MANY 8         /* taps along an axis from which a transform costs less */
 #define MANY_PAIRS 128 /* taps whose pairs are looked at */
