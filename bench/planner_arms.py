@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""What ONLINE would try of each problem whose candidates were all timed, for tests/tune/recorded_arms.inc.
+"""What ONLINE would try of each problem whose candidates were all timed, for tests/tune/recorded_arms_24.inc.
 
-Usage: planner_arms.py [--told TOLD.jsonl] TIMES.jsonl ... > tests/tune/recorded_arms.inc
+Usage: planner_arms.py [--told TOLD.jsonl] TIMES.jsonl ... > tests/tune/recorded_arms_24.inc
 
 TIMES.jsonl is what `planner.py regret --times` wrote; of a problem that several have, the first counts. TOLD.jsonl is what `stentor tune --arch sm_90 --json`
 tells of the list: with it, predictions are this build's, not those of the run that was timed. A row is a problem: bytes of a grid, the fastest of all

@@ -8,7 +8,8 @@
 #include "context/context.h"
 
 /* Of a kernel, those in which NVRTC's front end has a lock of the whole process: 0.022 to 0.027 CPU seconds of NVRTC 13.0, by the scale below
- * (bench/results/2026-11-23-regret-3.md), less 0.003 since it is called with --minimal. What follows runs on all threads at once. */
+ * (bench/results/2026-11-23-regret-3.md), less 0.003 since it is called with --minimal; five kernels at once take longer than
+ * that tells (2026-11-24-first-results-2.md). What follows runs on all threads at once. */
 #define FRONT_SECONDS 0.045
 
 typedef struct cost {

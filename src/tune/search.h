@@ -28,8 +28,8 @@ enum { TUNE_ARMS = 8, TUNE_ARM_SAMPLES = 3 };
 #define TUNE_SPREAD_TRUST 4
 #define TUNE_TRIFLE 3e-3 /* of what is left: a trial that takes no more is made */
 /* Of a run whose units are known, what all trials together may take beside the one that runs: of 87 problems' candidates 16% of the played runs lost over
- * 2% without this bound, 10% with 0.013 to 0.02 (bench/results/2026-11-23-regret-3.md); today 3.6% with 0.014 to 0.017, with fewer and more 4.4 to 5.1
- * (2026-11-24-first-results-2.md). */
+ * 2% without this bound, 10% with 0.013 to 0.02 (bench/results/2026-11-23-regret-3.md); since results are compared by a sample 3.6% with 0.014 to 0.017, with fewer
+ * and more 4.4 to 5.1 (2026-11-24-first-results-2.md). */
 #define TUNE_TRIALS 0.014
 
 #define TUNE_TICK 0.5e-6 /* seconds: what events tell no difference below */

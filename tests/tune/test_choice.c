@@ -2,6 +2,7 @@
  * or makes no sense is as if it were not there. Stand-in driver and NVRTC. */
 #include <criterion/criterion.h>
 #include <dirent.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include "cache/cache.h"
 #include "context/context.h"
 #include "context/kernel.h"
+#include "strategies/common/ladder.h"
 #include "tune/notes.h"
 
 static stn_error error;
@@ -197,6 +199,46 @@ Test(choice, what_makes_no_sense_is_refused) {
         stn_cache_choice_store(context->cache, &key, changed);
         cr_expect(!is_recalled(), "text %zu", i);
         cr_expect(is_recalled());
+    }
+}
+
+/* A thread of its own knows no ladders but those that it is told of. */
+static stn_ladder_answer told[STN_LADDERS_KNOWN];
+static size_t told_of;
+static void *recall(void *recalled) {
+    *(bool *)recalled = is_recalled();
+    told_of = stn_ladder_known(told);
+    return NULL;
+}
+
+static bool same_ladder(const stn_ladder_answer *a, const stn_ladder_answer *b) {
+    const stn_ladder_needs *m = &a->needs, *n = &b->needs;
+    const stn_ladder *k = &a->line, *l = &b->line;
+    bool same = a->points == b->points && m->wide == n->wide && m->last == n->last && m->lines == n->lines &&
+                m->shares == n->shares && m->fixed == n->fixed && m->copies == n->copies && m->common == n->common &&
+                m->threads == n->threads && m->blocks == n->blocks && m->shared == n->shared && m->total == n->total &&
+                m->beside == n->beside && k->points == l->points && k->stages == l->stages &&
+                k->threads == l->threads && k->lines == l->lines && k->pad == l->pad && k->copies == l->copies &&
+                k->common == l->common && k->shares == l->shares && k->blocks == l->blocks;
+    for (int s = 0; same && s < k->stages; s++) same = k->radix[s] == l->radix[s];
+    return same;
+}
+
+Test(choice, ladders_come_back_as_they_were) {
+    stn_ladder_answer known[STN_LADDERS_KNOWN];
+    pthread_t thread;
+    bool recalled = false;
+    cr_expect(!is_recalled());
+    const size_t count = stn_ladder_known(known);
+    cr_assert_gt(count, 0u);
+    cr_assert_eq(pthread_create(&thread, NULL, recall, &recalled), 0);
+    cr_assert_eq(pthread_join(thread, NULL), 0);
+    cr_expect(recalled);
+    cr_assert_eq(told_of, count);
+    for (size_t i = 0; i < count; i++) {
+        size_t k = 0;
+        while (k < count && !same_ladder(&known[i], &told[k])) k++;
+        cr_expect_lt(k, count, "of %d points", known[i].points);
     }
 }
 
