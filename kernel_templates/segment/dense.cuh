@@ -133,9 +133,13 @@ constexpr bool SCALED = sizeof(STORE) == 2;  // numbers are, on their way in
 // read where they are used, from the first-level cache, which is the pipe that shared memory has too.
 constexpr bool SMALL = BLOCKS_1 <= 2 && BLOCKS_2 <= 2 && BLOCKS_3 <= 2;
 constexpr bool KEPT = SMALL && (N3 == 1 || (PRODUCT_EVEN && N3 == N2));
-// A solid of 16^3 points: its slices are turned by the second product, see transform_columns_turned.
+// A solid of 16^3 points: its slices are turned by the second product, see transform_columns_turned. A warp's torus of two factors takes all four
+// products so, in its registers: product.cuh.
 constexpr bool TURNED = KEPT && N1 == 16 && N2 == 16 && N3 == 16;
-constexpr int row_at(int n1) { return (TURNED ? n1 / 8 * 8 + n1 % 8 / 2 + n1 % 2 * 4 : n1) * PITCH; }
+constexpr bool CHAINED = N3 == 1 && BLOCKS_1 == 2 && BLOCKS_2 == 2;
+// Then rows 2t and 2t+1 of each eight lie where fragments have t and t + 4, and left factors have their columns so.
+constexpr bool PERMUTED = TURNED || CHAINED;
+constexpr int row_at(int n1) { return (PERMUTED ? n1 / 8 * 8 + n1 % 8 / 2 + n1 % 2 * 4 : n1) * PITCH; }
 
 template <int D>
 __device__ __forceinline__ void read_rows(left<D> &a, const REAL *from) {
@@ -188,11 +192,6 @@ struct right_matrix {
     }
     __device__ __forceinline__ void again() {}
     template <int D>
-    __device__ __forceinline__ void turn(left<D> &to) const {
-#pragma unroll
-        for (int k = 0; k < 4 * D; k++) to.re[k / 4][k % 4] = all[k % BLOCKS_N].re[k / 4][k / 2 % 2];
-    }
-    template <int D>
     __device__ __forceinline__ void get(right<D> &b, int j, int m) const {
 #pragma unroll
         for (int d = 0; d < D; d++)
@@ -206,8 +205,6 @@ struct right_matrix<false, BLOCKS_N> {
     int at;
     __device__ __forceinline__ void load(const REAL *from, int lane) { all = from, at = 2 * lane; }
     __device__ __forceinline__ void again() { keep_here(at); }
-    template <class OTHER>
-    __device__ __forceinline__ void turn(OTHER &) const {}
     template <int D>
     __device__ __forceinline__ void get(right<D> &b, int j, int m) const {
         read_columns(b, all + at + (j * BLOCKS_N + m) * PARTS * RUN, BLOCKS_N);
@@ -215,21 +212,23 @@ struct right_matrix<false, BLOCKS_N> {
 };
 struct matrices {
     const REAL *from;
-    left_matrix<SMALL> first;
+    left_matrix<SMALL> first, across;  // across: F2, of a chain
     right_matrix<SMALL, BLOCKS_2> second;
     right_matrix<SMALL, BLOCKS_3> third;
 };
 __device__ __forceinline__ void load_slices(matrices &f, int strip, int lane) {
-    f.first.load(f.from + strip * LEFT, lane), f.second.load(f.from + OPERAND_2, lane);
+    f.first.load(f.from + strip * LEFT, lane);
+    if (CHAINED)
+        f.across.load(f.from + OPERAND_2, lane);
+    else
+        f.second.load(f.from + OPERAND_2, lane);
 }
 __device__ __forceinline__ matrices find_matrices(const REAL *operands, int warp, int lane) {
     matrices f;
     f.from = operands;
     if (KEPT) {
         load_slices(f, N3 == 1 ? warp : 0, lane);
-        if (TURNED) f.second.turn(f.first.all);  // symmetric: F1's rows 2t and 2t+1, where positions t and t+4 are read
-        if (TURNED) keep_here(lane);  // as pairs beside the fours of `first`: each product takes whole registers
-        f.third.load(f.from + OPERAND_2, lane);  // else the same as `second`: the compiler keeps one
+        f.third.load(f.from + OPERAND_2, lane);  // the same as `second`: the compiler keeps one
     }
     return f;
 }
@@ -316,6 +315,26 @@ __device__ __forceinline__ void transform_columns_turned(REAL (tile::*part)[4], 
     for (int n = 0; n < BLOCKS_N; n++)
 #pragma unroll
         for (int e = 0; e < 4; e++) (x[n].*part)[e] = y[n][e];
+}
+// x becomes F x^T, of both arrays.
+__device__ __forceinline__ void transform_turned(tile (&x)[2], const left_matrix<SMALL> &f) {
+    tile y[2] = {};
+#pragma unroll
+    for (int j = 0; j < 2; j += STEP) {
+        left<STEP> a;
+        f.get(a, j);
+#pragma unroll
+        for (int half = 0; half < 2; half++) {
+            right<STEP> b;
+#pragma unroll
+            for (int k = 0; k < 2 * STEP; k++) {
+                b.re[k / 2][k % 2] = x[j + k / 2].re[2 * half + k % 2];
+                b.im[k / 2][k % 2] = x[j + k / 2].im[2 * half + k % 2];
+            }
+            add_from_left<STEP>(y[half], a, b);
+        }
+    }
+    x[0] = y[0], x[1] = y[1];
 }
 // One of two arrays by themselves: then the other's registers are free meanwhile.
 template <int BLOCKS_N>

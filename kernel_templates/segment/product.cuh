@@ -9,8 +9,12 @@
 //     a warp, 16 (k1, k2)   ((Y F3) K^f) F3      both ways in registers
 //     a warp, a strip       (F1 Z) F2     back
 //
-// N3 = 1: a warp has a whole strip, ((F1 X) F2 K^f) F2, and after one exchange F1 Z. F_i: the transform of N_i points, a dense matrix; rows and
-// columns past N_i are 0 in it. Two real arrays ride along:
+// N3 = 1: a warp has a whole strip, ((F1 X) F2 K^f) F2, and after one exchange F1 Z. Where a strip is all (CHAINED), nothing is exchanged: an
+// accumulator as it stands is a right factor transposed, so all four products are from the left, in registers,
+//
+//     C = F1 X      Y = F2 C^T, times K^f      Z = F1 Y^T      W = F2 Z^T      W's rows are n2, its columns n1
+//
+// F_i: the transform of N_i points, a dense matrix; rows and columns past N_i are 0 in it. Two real arrays ride along:
 //
 //   PRODUCT_EVEN 0   as the real and the imaginary part, which real taps do not mix. An inverse transform is a forward one between two
 //                    swaps of re and im.
@@ -70,12 +74,12 @@ __device__ __forceinline__ void put_second(const tile (&c)[BLOCKS_2], REAL *re, 
     else
         put(c, re, im, strip, lane);
 }
-// From where the inputs are to `work`, which may be the same place where a warp has a whole slice.
-__device__ __forceinline__ void forward_slice(matrices &f, const REAL *symbol, const REAL *raw, REAL *work, int slice,
-                                              int lane, int warp, REAL scale) {
+// From where the inputs are to `work`, which may be the same place where a warp has a whole slice; of a chain to registers.
+__device__ __forceinline__ void forward_slice(matrices &f, const REAL *symbol, const REAL *raw, REAL *work,
+                                              tile (&c)[BLOCKS_2], int slice, int lane, int warp, REAL scale) {
     const int strip = strip_of(warp);
-    tile c[BLOCKS_2];
     transform_rows(c, raw + slice_at(slice), raw + ROOM + slice_at(slice), f.first, lane, scale);
+    if (CHAINED) return;
     transform_second(c, f);
     if (N3 == 1) {
         times_symbol(c, symbol + strip * BLOCKS_2 * SYMBOLS, lane);
@@ -84,12 +88,13 @@ __device__ __forceinline__ void forward_slice(matrices &f, const REAL *symbol, c
     if (ROW_STRIPS == 1) __syncwarp();
     put_second(c, work + slice_at(slice), work + ROOM + slice_at(slice), strip, lane);
 }
-__device__ __forceinline__ void forward(matrices &f, const REAL *symbol, const REAL *raw, REAL *work, int lane,
-                                        int warp, REAL scale) {
+// c: what a chain goes on with.
+__device__ __forceinline__ void forward(matrices &f, const REAL *symbol, const REAL *raw, REAL *work,
+                                        tile (&c)[BLOCKS_2], int lane, int warp, REAL scale) {
     before_slices(f, strip_of(warp), lane);
 #pragma unroll 1
     for (int slice = first_slice(warp); slice < N3; slice += WARPS)
-        forward_slice(f, symbol, raw, work, slice, lane, warp, scale);
+        forward_slice(f, symbol, raw, work, c, slice, lane, warp, scale);
 }
 // Along the third axis, there and back: a thread writes what it has read.
 __device__ __forceinline__ void middle(matrices &f, const REAL *symbol, REAL *work, int lane, int warp) {
@@ -119,8 +124,21 @@ __device__ __forceinline__ void middle(matrices &f, const REAL *symbol, REAL *wo
         }
     }
 }
-__device__ __forceinline__ void back_slice(matrices &f, REAL *work, int slice, int lane, int warp) {
-    tile c[BLOCKS_2];
+// What follows F1 X of a chain. An inverse has re and im swapped, as times_symbol left them.
+template <int BLOCKS_N>
+__device__ __forceinline__ void chain(tile (&c)[BLOCKS_N], matrices &f, const REAL *symbol, REAL *work, int lane) {
+    transform_turned(c, f.across);
+    times_symbol(c, symbol, lane);
+    transform_turned(c, f.first);
+    transform_turned(c, f.across);
+    put_turned(c, work + (PRODUCT_EVEN ? 0 : ROOM), work + (PRODUCT_EVEN ? ROOM : 0), lane);
+}
+__device__ __forceinline__ void back_slice(matrices &f, const REAL *symbol, REAL *work, tile (&c)[BLOCKS_2], int slice,
+                                           int lane, int warp) {
+    if constexpr (CHAINED) {
+        chain(c, f, symbol, work, lane);
+        return;
+    }
     transform_rows(c, work + slice_at(slice), work + ROOM + slice_at(slice), f.first, lane, REAL(1));
     if (N3 > 1) transform_second(c, f);
     if (ROW_STRIPS > 1)  // all have read it: of other strips too
@@ -135,16 +153,24 @@ __device__ __forceinline__ void back_slice(matrices &f, REAL *work, int slice, i
     put_second(c, work + (PRODUCT_EVEN ? 0 : ROOM) + slice_at(slice),
                work + (PRODUCT_EVEN ? ROOM : 0) + slice_at(slice), strip_of(warp), lane);
 }
+// All of a block: those of one warp are in step.
+__device__ __forceinline__ void wait_for_all() {
+    if (WARPS > 1)
+        __syncthreads();
+    else
+        __syncwarp();
+}
 // What follows `forward` once all warps are through: by all of a block, who wait for each other at the end.
-__device__ __forceinline__ void finish(matrices &f, const REAL *symbol, REAL *work, int lane, int warp) {
+__device__ __forceinline__ void finish(matrices &f, const REAL *symbol, REAL *work, tile (&c)[BLOCKS_2], int lane,
+                                       int warp) {
     if (N3 > 1) {
         middle(f, symbol, work, lane, warp);
         __syncthreads();
     }
     before_slices(f, strip_of(warp), lane);
 #pragma unroll 1
-    for (int slice = first_slice(warp); slice < N3; slice += WARPS) back_slice(f, work, slice, lane, warp);
-    __syncthreads();
+    for (int slice = first_slice(warp); slice < N3; slice += WARPS) back_slice(f, symbol, work, c, slice, lane, warp);
+    wait_for_all();
 }
 
 // ---- the scale of numbers in f16

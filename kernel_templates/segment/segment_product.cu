@@ -16,22 +16,28 @@ static_assert(N1 <= 16 && !PRODUCT_EVEN, "a segment's frequencies k and -k diffe
 static_assert(is_twin(sizeof(line_arguments), 2 * sizeof(REAL)), "line_header of segment/pass.c");
 static_assert(is_given((4 * ROOM + TOPS) * sizeof(REAL)), "segment_shared of segment/shape.c");
 
-__device__ __forceinline__ int cell_of(int n) { return n % N1 * PITCH + n % N2 + n % N3 * SLICE; }
+__device__ __forceinline__ int cell_of(int n) { return row_at(n % N1) + n % N2 + n % N3 * SLICE; }
 
-// The cells of points n, n + THREADS, ..: each from the one before, without a division.
+// The cells of points n, n + THREADS, ..: by how far such a step goes is known, so each axis has gone round or not by a comparison.
 struct diagonal {
-    int n1, n2, n3;
+    int n1, n2, n3, at;  // at: the first one's cell
+    template <int N>
+    static __device__ __forceinline__ int step(int n, int by, int pitch) {
+        const int far = by % N;
+        return far ? far * pitch - (n >= N - far ? N * pitch : 0) : 0;
+    }
+    __device__ __forceinline__ int cell(int k) const {
+        const int by = k * THREADS;
+        return at + step<N1>(n1, by, PITCH) + step<N2>(n2, by, 1) + step<N3>(n3, by, SLICE);
+    }
 };
-__device__ __forceinline__ diagonal diagonal_from(int n) { return {n % N1, n % N2, n % N3}; }
-template <int N>
-__device__ __forceinline__ void step(int &n) {
-    n += THREADS % N;
-    if (THREADS % N && n >= N) n -= N;
-}
-__device__ __forceinline__ int take_cell(diagonal &d) {
-    const int cell = d.n1 * PITCH + d.n2 + d.n3 * SLICE;
-    step<N1>(d.n1), step<N2>(d.n2), step<N3>(d.n3);
-    return cell;
+static_assert(!PERMUTED || THREADS % N1 == 0, "a thread's points lie in one row");
+__device__ __forceinline__ diagonal diagonal_from(int n) { return {n % N1, n % N2, n % N3, cell_of(n)}; }
+constexpr int OF_THREAD = (LENGTH + THREADS - 1) / THREADS;  // points of a segment, at most
+
+// Are all of a segment's inputs points as they are?
+__device__ __forceinline__ bool is_plain(const line_arguments &a, const place &s) {
+    return s.start >= (X_SIDE_LOW == FIXED) && s.start + LENGTH <= a.n - (X_SIDE_HIGH == FIXED);
 }
 
 // ---- inputs
@@ -51,14 +57,15 @@ __device__ __forceinline__ void fetch_one(const line_arguments &a, const place &
 __device__ __forceinline__ void fetch(const line_arguments &a, unsigned segment, REAL *rooms, int t) {
     const bool there = segment < a.all, both = segment + 1 < a.all;
     const place first = find(a, there ? segment : 0, LENGTH), second = find(a, both ? segment + 1 : 0, LENGTH);
-    if (both && inside(first, LENGTH) && inside(second, LENGTH)) {
+    if (both && is_plain(a, first) && is_plain(a, second)) {
         const STORE *const from = first.in + first.start + t, *const beside = second.in + second.start + t;
         keep_here(t);  // cells are found anew: kept through the run they take registers that matrices have
-        diagonal d = diagonal_from(t);
+        const diagonal d = diagonal_from(t);
 #pragma unroll
-        for (int n = 0; n < LENGTH; n += THREADS) {
-            REAL *const to = rooms + take_cell(d);
+        for (int k = 0; k < OF_THREAD; k++) {
+            const int n = k * THREADS;
             if (n + THREADS > LENGTH && n + t >= LENGTH) break;
+            REAL *const to = rooms + d.cell(k);
             copy_element(to, from + n), copy_element(to + ROOM, beside + n);
         }
     } else {
@@ -70,13 +77,15 @@ __device__ __forceinline__ void fetch(const line_arguments &a, unsigned segment,
 __device__ __forceinline__ void turn_signs(const line_arguments &a, unsigned segment, REAL *room, int t) {
     if (!(ODD_LOW || ODD_HIGH) || segment >= a.all) return;
     const place s = find(a, segment, LENGTH);
-    if (inside(s, LENGTH)) return;
+    if (is_plain(a, s)) return;
 #pragma unroll 1
     for (int n = t; n < LENGTH; n += THREADS)
         if (extend(s.start + n, a.n).minus) room[cell_of(n)] = -room[cell_of(n)];
 }
 
 // ---- outputs
+
+constexpr int AT_ONCE = 8;  // points of either segment that a thread reads before it writes them
 
 __device__ __forceinline__ REAL scaled(REAL value, REAL scale) { return SCALED ? value * scale : value; }
 __device__ __forceinline__ int outputs_of(const line_arguments &a, const place &s) {
@@ -98,12 +107,22 @@ __device__ __forceinline__ void give(const line_arguments &a, unsigned segment, 
     const bool both = segment + 1 < a.all;
     const place first = find(a, segment, LENGTH), second = find(a, both ? segment + 1 : 0, LENGTH);
     if (both && !sees_side(a, first) && !sees_side(a, second)) {
-        STORE *to = first.out + first.start + a.lead + t, *beside = second.out + second.start + a.lead + t;
-        diagonal d = diagonal_from(a.lead + t);
-#pragma unroll 4
-        for (int j = t; j < a.useful; j += THREADS, to += THREADS, beside += THREADS) {
-            const REAL *const from = rooms + take_cell(d);
-            *to = narrow<STORE>(scaled(from[0], scale)), *beside = narrow<STORE>(scaled(from[ROOM], scale));
+        keep_here(t);
+        STORE *const to = first.out + first.start + a.lead + t, *const beside = second.out + second.start + a.lead + t;
+        const diagonal d = diagonal_from(a.lead + t);
+        const volatile REAL *const from = rooms;  // all of them before the first is written: a load waits long
+#pragma unroll
+        for (int all = 0; all < OF_THREAD; all += AT_ONCE) {
+            REAL values[AT_ONCE][2];
+#pragma unroll
+            for (int k = all; k < all + AT_ONCE && k < OF_THREAD; k++)
+                values[k - all][0] = from[d.cell(k)], values[k - all][1] = from[d.cell(k) + ROOM];
+#pragma unroll
+            for (int k = all; k < all + AT_ONCE && k < OF_THREAD; k++) {
+                const int j = k * THREADS;
+                if (j + t < a.useful) to[j] = narrow<STORE>(scaled(values[k - all][0], scale));
+                if (j + t < a.useful) beside[j] = narrow<STORE>(scaled(values[k - all][1], scale));
+            }
         }
     } else {
         give_one(a, first, rooms, scale, t);
@@ -117,19 +136,20 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) segment_product(co
     const int t = threadIdx.x, lane = t % 32, warp = t / 32;
     unsigned segment = 2 * blockIdx.x;
     matrices f = find_matrices(a.roots, warp, lane);
+    tile held[BLOCKS_2];
     for (int i = t; i < 2 * ROOM; i += THREADS) raw[i] = REAL(0);  // what no point lies in stays 0
-    __syncthreads();
+    wait_for_all();
     fetch(a, segment, raw, t);
 #pragma unroll 1
     for (; segment < a.all; segment += 2 * gridDim.x) {
         copy_async_wait<0>();
         turn_signs(a, segment, raw, t), turn_signs(a, segment + 1, raw + ROOM, t);
-        __syncthreads();  // all inputs have landed, and the last outputs are given
+        wait_for_all();  // all inputs have landed, and the last outputs are given
         const scales scale = find_scales(a.roots, raw, work + 2 * ROOM, t);
-        forward(f, a.symbol, raw, work, lane, warp, scale.in);
-        __syncthreads();
+        forward(f, a.symbol, raw, work, held, lane, warp, scale.in);
+        wait_for_all();
         fetch(a, segment + 2 * gridDim.x, raw, t);
-        finish(f, a.symbol, work, lane, warp);
+        finish(f, a.symbol, work, held, lane, warp);
         give(a, segment, work, scale.out, t);
     }
 }

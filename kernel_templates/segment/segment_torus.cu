@@ -162,6 +162,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) segment_torus(cons
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, t = IN_PLACE ? lane : threadIdx.x;
     for (int i = threadIdx.x; i < 2 * ROOM; i += THREADS) raw[i] = REAL(0);  // what no point lies in stays 0
     __syncthreads();
+    tile held[BLOCKS_2];
     unsigned tile = 2 * blockIdx.x;
     matrices f = find_matrices(a.operands, warp, lane);
     fetch_all(a, tile, raw, t, warp);
@@ -169,7 +170,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) segment_torus(cons
     for (; tile < a.all; tile += 2 * gridDim.x) {
         receive(a, tile, raw, t, warp);  // and the last outputs are given
         const scales scale = find_scales(a.operands, raw, work + 2 * ROOM, threadIdx.x);
-        forward(f, a.symbol, raw, work, lane, warp, scale.in);
+        forward(f, a.symbol, raw, work, held, lane, warp, scale.in);
         if (IN_PLACE)
             __syncthreads();
         else
@@ -184,7 +185,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) segment_torus(cons
         before_slices(f, strip_of(warp), lane);
 #pragma unroll 1
         for (int slice = first_slice(warp); slice < N3; slice += WARPS) {
-            back_slice(f, work, slice, lane, warp);
+            back_slice(f, a.symbol, work, held, slice, lane, warp);
             wait_for_team();
             give(a, given, work, slice, scale.out);
             if (!IN_PLACE) continue;

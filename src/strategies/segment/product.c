@@ -132,14 +132,22 @@ static double operand_at(int n, int row, int column, int parts, int part) {
     return (double)(value / (long double)divisor_of(n));
 }
 
-static double *put_left(const segment_factors *f, int parts, double *to) {
-    for (int strip = 0; strip < strips(f); strip++)
-        for (int s = 0; s < blocks(f, 0); s++)
+/* dense.cuh: CHAINED, whose matrices are all left factors; PERMUTED, whose left factors have columns 2t and 2t + 1 of each eight where fragments have t
+ * and t + 4. */
+static bool is_chained(const segment_factors *f) { return f->n[2] == 1 && blocks(f, 0) == 2 && blocks(f, 1) == 2; }
+static bool is_permuted(const segment_factors *f, bool even) {
+    return is_chained(f) || (even && f->n[0] == 16 && f->n[1] == 16 && f->n[2] == 16);
+}
+
+static double *put_left(int n, bool permuted, int parts, double *to) {
+    const int count = (n + BLOCK - 1) / BLOCK, lane = permuted ? 2 : 1, second = permuted ? 1 : 4;
+    for (int strip = 0; strip < (n + ROWS - 1) / ROWS; strip++)
+        for (int s = 0; s < count; s++)
             for (int part = 0; part < parts; part++)
                 for (int half = 0; half < 2; half++)
                     for (int i = 0; i < RUN; i++)
-                        *to++ = operand_at(f->n[0], ROWS * strip + i / 8 + i % 2 * 8, BLOCK * s + i / 2 % 4 + 4 * half,
-                                           parts, part);
+                        *to++ = operand_at(n, ROWS * strip + i / 8 + i % 2 * 8,
+                                           BLOCK * s + i / 2 % 4 * lane + half * second, parts, part);
     return to;
 }
 
@@ -153,8 +161,11 @@ static double *put_right(int n, int count, int parts, double *to) {
 
 void segment_operands_make(const segment_factors *f, bool even, double gain, double *operands) {
     const int parts = even ? 1 : 2;
-    operands = put_left(f, parts, operands);
-    operands = put_right(f->n[1], blocks(f, 1), parts, operands);
+    operands = put_left(f->n[0], is_permuted(f, even), parts, operands);
+    if (is_chained(f))
+        operands = put_left(f->n[1], true, parts, operands);
+    else
+        operands = put_right(f->n[1], blocks(f, 1), parts, operands);
     if (f->n[2] > 1) operands = put_right(f->n[2], blocks(f, 2), parts, operands);
     *operands = gain;
 }
@@ -169,7 +180,9 @@ size_t segment_places_size(const segment_factors *f, bool real) {
 static int place_of(const segment_factors *f, int i, int row, int column) {
     const int *n = f->n;
     int k1 = ROWS * i + row, k2 = column, k3 = 0;
-    if (n[2] > 1) {
+    if (is_chained(f)) {
+        k1 = column, k2 = row;
+    } else if (n[2] > 1) {
         const bool wide = blocks(f, 1) == 2;
         k1 = wide ? i : 2 * i + row / BLOCK, k2 = wide ? row : row % BLOCK, k3 = column;
     }
