@@ -13,7 +13,25 @@ constexpr bool IN_PLACE = N3 > 1;
 static_assert(is_given(((IN_PLACE ? 2 : 4) * ROOM + TOPS) * sizeof(REAL)), "segment_torus_shared of segment/product.c");
 constexpr int TEAM = IN_PLACE ? 32 : THREADS;  // threads of a slice
 constexpr int ROWS_AT_ONCE = TEAM / (2 * N2);  // of both tiles side by side
+constexpr bool PADDED = N1 % 16 || N2 % 8 || (N3 > 1 && N3 % 8);  // there are cells that are read and are no points
 static_assert(ROWS_AT_ONCE > 0 && N1 % ROWS_AT_ONCE == 0, "a team has rows of two tiles");
+
+// ---- where a tile lies
+
+struct spot {
+    long long from, to;  // elements to its first point in the input, below 0 where it sees past a side or is none; and in the output
+    int left, right, rows, slices;  // outputs are columns from left on, and end before the others
+};
+__device__ __forceinline__ spot find_spot(const tile_arguments &a, unsigned tile) {
+    if (tile >= a.all) return {-1, 0, 0, 0, 0, 0};
+    const area s = find(a, tile);
+    return {inside(a, s) ? s.in - a.in + s.z * a.in_far[0] + s.y * a.in_far[1] + s.x : -1,
+            s.out - a.out + s.z * a.out_far[0] + s.y * a.out_far[1] + s.x,
+            max(a.lead[2], s.x < 0 ? static_cast<int>(-s.x) : 0),
+            outputs_end(a, 2, s.x),
+            outputs_end(a, 1, s.y),
+            outputs_end(a, 0, s.z)};
+}
 
 // ---- inputs
 
@@ -23,13 +41,11 @@ struct inputs {
     unsigned tile;
     int row, cell;  // its first row, past the last one where it has none; its column in both rooms
 };
-__device__ __forceinline__ inputs find_inputs(const tile_arguments &a, unsigned tile, int t) {
-    const int i = t % (2 * N2), row = t / (2 * N2), second = i >= N2, x = i - second * N2;
-    inputs c = {nullptr, tile + second, row < ROWS_AT_ONCE ? row : N1, second * ROOM + x};
-    if (c.tile >= a.all) return c;
-    const area s = find(a, c.tile);
-    if (inside(a, s)) c.from = s.in + s.z * a.in_far[0] + (s.y + row) * a.in_far[1] + s.x + x;
-    return c;
+__device__ __forceinline__ bool has_second_inputs(int t) { return t % (2 * N2) >= N2; }
+__device__ __forceinline__ inputs find_inputs(const tile_arguments &a, const spot &s, unsigned tile, int t) {
+    const int row = t / (2 * N2), second = has_second_inputs(t), x = t % (2 * N2) - second * N2;
+    return {s.from < 0 ? nullptr : a.in + s.from + row * a.in_far[1] + x, tile + second, row < ROWS_AT_ONCE ? row : N1,
+            second * ROOM + x};
 }
 __device__ __forceinline__ line find_line(const tile_arguments &a, const inputs &c, int slice) {
     return find_line(a, find(a, c.tile), slice, c.cell < ROOM ? c.cell : c.cell - ROOM);
@@ -87,45 +103,56 @@ __device__ __forceinline__ void change(const tile_arguments &a, const inputs &c,
 
 // A thread's column of outputs. Of two neighbours a row's lie side by side in memory: threads have them so.
 struct outputs {
-    STORE *to;                    // of slice 0, this thread's first row of all
-    int first, last, last_slice;  // its rows from first to before last, counted from that one
-    int cell;
+    long long to;  // elements to slice 0, this thread's first row of all
+    unsigned rows;     // FEW_ROWS: bit k: row k of this thread is one of them
+    int first, last;   // else rows from first to before last, counted from that one
+    int last_slice, cell;
     bool sees_side;
 };
-__device__ __forceinline__ outputs find_outputs(const tile_arguments &a, unsigned tile, int t) {
-    const int i = t % (2 * N2), row = t / (2 * N2), second = i >= a.useful[2];
-    if (row >= ROWS_AT_ONCE || i >= 2 * a.useful[2] || tile + second >= a.all) return {nullptr, 0, 0, 0, 0, false};
-    const area s = find(a, tile + second);
-    const int column = a.lead[2] + i - second * a.useful[2];
-    const long long x = s.x + column;
-    if (x < 0 || x >= a.n[2]) return {nullptr, 0, 0, 0, 0, false};
-    return {s.out + s.z * a.out_far[0] + (s.y + row) * a.out_far[1] + x,
+__device__ __forceinline__ bool has_second_outputs(const tile_arguments &a, int t) {
+    return t % (2 * N2) >= a.useful[2];
+}
+constexpr int ROWS_OF_THREAD = N1 / ROWS_AT_ONCE;
+constexpr bool FEW_ROWS = ROWS_OF_THREAD <= 16;  // all of them are read before the first is written: a load waits long
+// Bits of a thread's rows before this one.
+__device__ __forceinline__ unsigned rows_before(int row) {
+    return (1u << min(max(row + ROWS_AT_ONCE - 1, 0) / ROWS_AT_ONCE, ROWS_OF_THREAD)) - 1;
+}
+__device__ __forceinline__ outputs find_outputs(const tile_arguments &a, const spot &s, int t) {
+    const int row = t / (2 * N2), second = has_second_outputs(a, t),
+              column = a.lead[2] + t % (2 * N2) - second * a.useful[2];
+    if (row >= ROWS_AT_ONCE || column < s.left || column >= s.right) return {0, 0, 0, 0, 0, 0, false};
+    return {s.to + row * a.out_far[1] + column,
+            FEW_ROWS ? rows_before(s.rows - row) & ~rows_before(a.lead[1] - row) : 0,
             a.lead[1],
-            outputs_end(a, 1, s.y) - row,
-            outputs_end(a, 0, s.z),
+            s.rows - row,
+            s.slices,
             second * ROOM + row_at(row) + column,
-            TORUS_SHIFTED && !inside(a, s)};
+            TORUS_SHIFTED && s.from < 0};
 }
 __device__ __forceinline__ void give(const tile_arguments &a, const outputs &c, const REAL *rooms, int slice,
                                      REAL scale) {
     if (slice < a.lead[0] || slice >= c.last_slice) return;
     const REAL past = c.sees_side ? a.past : REAL(0);
-    const REAL *const from = rooms + c.cell + slice_at(slice);
-    STORE *to = c.to + slice * a.out_far[0];
+    const volatile REAL *const from = rooms + c.cell + slice_at(slice);
+    STORE *to = a.out + c.to + slice * a.out_far[0];
     const long long far = ROWS_AT_ONCE * a.out_far[1];
-    const auto give_row = [&](int row) {
-        const REAL value = SCALED ? from[row_at(row)] * scale : from[row_at(row)];
+    const auto give_one = [&](REAL value) {
+        if (SCALED) value *= scale;
         *to = narrow<STORE>(TORUS_SHIFTED ? value + past : value);
     };
-    if (TURNED) {  // rows lie where the compiler knows
-#pragma unroll 16
-        for (int row = 0; row < N1; row++, to += far)
-            if (static_cast<unsigned>(row - c.first) < static_cast<unsigned>(c.last - c.first)) give_row(row);
+    if (FEW_ROWS) {
+        REAL values[ROWS_OF_THREAD];
+#pragma unroll
+        for (int k = 0; k < ROWS_OF_THREAD; k++) values[k] = from[row_at(k * ROWS_AT_ONCE)];
+#pragma unroll
+        for (int k = 0; k < ROWS_OF_THREAD; k++, to += far)
+            if (c.rows >> k & 1) give_one(values[k]);
         return;
     }
     to += c.first * a.out_far[1];
 #pragma unroll 4
-    for (int row = c.first; row < c.last; row += ROWS_AT_ONCE, to += far) give_row(row);
+    for (int row = c.first; row < c.last; row += ROWS_AT_ONCE, to += far) give_one(from[row_at(row)]);
 }
 
 // ---- a pair of tiles
@@ -136,17 +163,19 @@ __device__ __forceinline__ void wait_for_team() {
     else
         __syncwarp();
 }
-__device__ __forceinline__ void fetch_all(const tile_arguments &a, unsigned tile, REAL *rooms, int t, int warp) {
-    const inputs c = find_inputs(a, tile, t);
+__device__ __forceinline__ void fetch_all(const tile_arguments &a, const spot &s, unsigned tile, REAL *rooms, int t,
+                                          int warp) {
+    const inputs c = find_inputs(a, s, tile, t);
 #pragma unroll 1
     for (int slice = first_slice(warp); slice < N3; slice += WARPS) fetch(a, c, rooms, slice);
     copy_async_commit();
 }
 // The inputs have landed.
-__device__ __forceinline__ void receive(const tile_arguments &a, unsigned tile, REAL *rooms, int t, int warp) {
+__device__ __forceinline__ void receive(const tile_arguments &a, const spot &s, unsigned tile, REAL *rooms, int t,
+                                        int warp) {
     copy_async_wait<0>();
     if (ODD || TORUS_SHIFTED) {
-        const inputs c = find_inputs(a, tile, t);
+        const inputs c = find_inputs(a, s, tile, t);
 #pragma unroll 1
         for (int slice = first_slice(warp); slice < N3; slice += WARPS) change(a, c, rooms, slice);
     }
@@ -155,33 +184,49 @@ __device__ __forceinline__ void receive(const tile_arguments &a, unsigned tile, 
     else
         wait_for_team();
 }
+// Where a pair lies: in a solid two lanes find it for all of a block. Planes' threads find what they need.
+struct spots {
+    spot *pair;
+    __device__ __forceinline__ void put(const tile_arguments &a, unsigned tile, int thread) const {
+        if (IN_PLACE && thread < 2) pair[thread] = find_spot(a, tile + thread);
+    }
+    __device__ __forceinline__ spot get(const tile_arguments &a, unsigned tile, bool second) const {
+        return IN_PLACE ? pair[second] : find_spot(a, tile + second);
+    }
+};
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) segment_torus(const tile_arguments a) {
     extern __shared__ __align__(16) unsigned char stn_shared[];
+    __shared__ spot pairs[2][2];  // this turn's, and the next one's
     REAL *const raw = reinterpret_cast<REAL *>(stn_shared), *const work = IN_PLACE ? raw : raw + 2 * ROOM;
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, t = IN_PLACE ? lane : threadIdx.x;
-    for (int i = threadIdx.x; i < 2 * ROOM; i += THREADS) raw[i] = REAL(0);  // what no point lies in stays 0
+    const bool second_in = has_second_inputs(t), second_out = has_second_outputs(a, t);
+    unsigned tile = 2 * blockIdx.x, turn = 0;
+    for (int i = threadIdx.x; PADDED && i < 2 * ROOM; i += THREADS) raw[i] = REAL(0);  // what no point lies in stays 0
+    spots{pairs[0]}.put(a, tile, threadIdx.x);
     __syncthreads();
-    tile held[BLOCKS_2];
-    unsigned tile = 2 * blockIdx.x;
+    struct tile held[BLOCKS_2];
     matrices f = find_matrices(a.operands, warp, lane);
-    fetch_all(a, tile, raw, t, warp);
+    fetch_all(a, spots{pairs[0]}.get(a, tile, second_in), tile, raw, t, warp);
 #pragma unroll 1
-    for (; tile < a.all; tile += 2 * gridDim.x) {
-        receive(a, tile, raw, t, warp);  // and the last outputs are given
+    for (; tile < a.all; tile += 2 * gridDim.x, turn ^= 1) {
+        const unsigned next = tile + 2 * gridDim.x;
+        const spots here = {pairs[turn]}, there = {pairs[turn ^ 1]};
+        receive(a, here.get(a, tile, second_in), tile, raw, t, warp);  // and the last outputs are given
         const scales scale = find_scales(a.operands, raw, work + 2 * ROOM, threadIdx.x);
         forward(f, a.symbol, raw, work, held, lane, warp, scale.in);
         if (IN_PLACE)
             __syncthreads();
         else
             wait_for_team();
-        if (!IN_PLACE) fetch_all(a, tile + 2 * gridDim.x, raw, t, warp);
+        if (!IN_PLACE) fetch_all(a, there.get(a, next, second_in), next, raw, t, warp);
         if (IN_PLACE) {
+            there.put(a, next, threadIdx.x);  // all have done with what it replaces
             middle(f, a.symbol, work, lane, warp);
             __syncthreads();
         }
-        const outputs given = find_outputs(a, tile, t);
-        const inputs next = find_inputs(a, tile + 2 * gridDim.x, t);
+        const outputs given = find_outputs(a, here.get(a, tile, second_out), t);
+        const inputs wanted = find_inputs(a, there.get(a, next, second_in), next, t);
         before_slices(f, strip_of(warp), lane);
 #pragma unroll 1
         for (int slice = first_slice(warp); slice < N3; slice += WARPS) {
@@ -190,7 +235,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) segment_torus(cons
             give(a, given, work, slice, scale.out);
             if (!IN_PLACE) continue;
             __syncwarp();
-            fetch(a, next, raw, slice);
+            fetch(a, wanted, raw, slice);
         }
         if (IN_PLACE) copy_async_commit();
     }
