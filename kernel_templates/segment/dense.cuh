@@ -129,13 +129,13 @@ __device__ __forceinline__ void load_four(REAL (&to)[4], const REAL *from) {
 constexpr int STEP = PRODUCT_PARTS ? 2 : 1;  // blocks of a product
 constexpr bool SCALED = sizeof(STORE) == 2;  // numbers are, on their way in
 
-// Small matrices stay in registers: through a phase of several slices, or (KEPT) through the whole run, of one slice or where axes share one. Others are
-// read where they are used, from the first-level cache, which is the pipe that shared memory has too.
+// Small matrices are in registers: those of slices (KEPT) through the whole run, where there is one slice or both axes share one matrix, else through a phase
+// of several slices. Others are read where they are used, from the first-level cache, which is the pipe that shared memory has too.
 constexpr bool SMALL = BLOCKS_1 <= 2 && BLOCKS_2 <= 2 && BLOCKS_3 <= 2;
-constexpr bool KEPT = SMALL && (N3 == 1 || (PRODUCT_EVEN && N3 == N2));
 // A solid of 16^3 points: its slices are turned by the second product, see transform_columns_turned. A warp's torus of two factors takes all four
 // products so, in its registers: product.cuh.
-constexpr bool TURNED = KEPT && N1 == 16 && N2 == 16 && N3 == 16;
+constexpr bool TURNED = PRODUCT_EVEN && N1 == 16 && N2 == 16 && N3 == 16;
+constexpr bool KEPT = SMALL && (N3 == 1 || TURNED);
 constexpr bool CHAINED = N3 == 1 && BLOCKS_1 == 2 && BLOCKS_2 == 2;
 // Then rows 2t and 2t+1 of each eight lie where fragments have t and t + 4, and left factors have their columns so.
 constexpr bool PERMUTED = TURNED || CHAINED;
@@ -226,10 +226,7 @@ __device__ __forceinline__ void load_slices(matrices &f, int strip, int lane) {
 __device__ __forceinline__ matrices find_matrices(const REAL *operands, int warp, int lane) {
     matrices f;
     f.from = operands;
-    if (KEPT) {
-        load_slices(f, N3 == 1 ? warp : 0, lane);
-        f.third.load(f.from + OPERAND_2, lane);  // the same as `second`: the compiler keeps one
-    }
+    if (KEPT) load_slices(f, N3 == 1 ? warp : 0, lane);
     return f;
 }
 // Before a phase. What stays through a phase alone is read in it.
@@ -239,7 +236,7 @@ __device__ __forceinline__ void before_slices(matrices &f, int strip, int lane) 
 }
 __device__ __forceinline__ void before_middle(matrices &f, int lane) {
     keep_here(lane);
-    if (!KEPT) f.third.load(f.from + OPERAND_3, lane);
+    f.third.load(f.from + OPERAND_3, lane);
 }
 // c += F1 X of a strip, blocks s to s + D - 1 of the sum. re, im: this lane's.
 template <int D>

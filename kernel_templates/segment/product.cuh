@@ -96,7 +96,29 @@ __device__ __forceinline__ void forward(matrices &f, const REAL *symbol, const R
     for (int slice = first_slice(warp); slice < N3; slice += WARPS)
         forward_slice(f, symbol, raw, work, c, slice, lane, warp, scale);
 }
-// Along the third axis, there and back: a thread writes what it has read.
+// A solid of 16^3 points has even taps, and so has its symbol along each axis: frequencies 0 to 8 are in shared memory, [k1][k2][k3]. What streams through the
+// first-level cache pushes the whole symbol out of it.
+constexpr int HALF = 9, EIGHTH = HALF * HALF * HALF;
+__device__ __forceinline__ void load_eighth(REAL *to, const REAL *symbol) {
+    for (int i = threadIdx.x; i < EIGHTH; i += THREADS) {
+        const int k1 = i / (HALF * HALF), k2 = i / HALF % HALF, k3 = i % HALF;
+        const int run = (k1 * BLOCKS_3 + k3 / 8) * SYMBOLS + k2 / 8 * RUN;
+        to[i] = symbol[run + (k2 % 8 * 4 + k3 % 8 / 2) * 2 + k3 % 2];
+    }
+}
+template <int BLOCKS_N>
+__device__ __forceinline__ void times_eighth(tile (&x)[BLOCKS_N], const REAL *symbol, int k1, int lane) {
+    const int k2 = lane / 4, k3 = lane % 4 * 2;
+    const REAL *const of = symbol + min(k1, 16 - k1) * HALF * HALF;
+#pragma unroll
+    for (int m = 0; m < BLOCKS_N; m++)
+#pragma unroll
+        for (int e = 0; e < 4; e++) {
+            const REAL s = of[(e / 2 ? 8 - k2 : k2) * HALF + (m ? 8 - k3 - e % 2 : k3 + e % 2)];
+            x[m].re[e] *= s, x[m].im[e] *= s;
+        }
+}
+// Along the third axis, there and back: a thread writes what it has read. After before_middle.
 __device__ __forceinline__ void middle(matrices &f, const REAL *symbol, REAL *work, int lane, int warp) {
     constexpr bool WHOLE = N3 % 8 == 0;  // no column is past the torus
     const auto cell = [&](int i, int j, int e) {
@@ -104,7 +126,6 @@ __device__ __forceinline__ void middle(matrices &f, const REAL *symbol, REAL *wo
         const int row = BLOCKS_2 == 2 ? row_at(i) + g + e / 2 * 8 : (2 * i + e / 2) * PITCH + g;
         return column < N3 || WHOLE ? row + slice_at(8 * j + e % 2) + lane % 4 * (EVEN_FIRST ? SLICE : 2 * SLICE) : -1;
     };
-    before_middle(f, lane);
 #pragma unroll 1
     for (int i = warp; i < STACKS; i += WARPS) {
         tile c[BLOCKS_3];
@@ -115,7 +136,10 @@ __device__ __forceinline__ void middle(matrices &f, const REAL *symbol, REAL *wo
             c[k / 4].im[k % 4] = !WHOLE && from < 0 ? REAL(0) : work[ROOM + from];
         }
         transform_columns(c, f.third);
-        times_symbol(c, symbol + i * BLOCKS_3 * SYMBOLS, lane);
+        if constexpr (TURNED)
+            times_eighth(c, symbol, i, lane);
+        else
+            times_symbol(c, symbol + i * BLOCKS_3 * SYMBOLS, lane);
         transform_columns(c, f.third);
 #pragma unroll
         for (int k = 0; k < 4 * BLOCKS_3; k++) {
@@ -164,6 +188,7 @@ __device__ __forceinline__ void wait_for_all() {
 __device__ __forceinline__ void finish(matrices &f, const REAL *symbol, REAL *work, tile (&c)[BLOCKS_2], int lane,
                                        int warp) {
     if (N3 > 1) {
+        before_middle(f, lane);
         middle(f, symbol, work, lane, warp);
         __syncthreads();
     }

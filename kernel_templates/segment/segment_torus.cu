@@ -16,86 +16,119 @@ constexpr int ROWS_AT_ONCE = TEAM / (2 * N2);  // of both tiles side by side
 constexpr bool PADDED = N1 % 16 || N2 % 8 || (N3 > 1 && N3 % 8);  // there are cells that are read and are no points
 static_assert(ROWS_AT_ONCE > 0 && N1 % ROWS_AT_ONCE == 0, "a team has rows of two tiles");
 
-// ---- where a tile lies
+// A warp's slices, or a turn without one: then all have as many groups of copies under way.
+constexpr int SLICES_OF_WARP = IN_PLACE ? (N3 + WARPS - 1) / WARPS : 1;
+constexpr int LAST_SLICE = IN_PLACE ? SLICES_OF_WARP * WARPS : 1;
 
+// ---- where a pair of tiles lies: a block's threads find it together
+
+constexpr bool ODD = is_odd(Z_SIDE_LOW) || is_odd(Z_SIDE_HIGH) || is_odd(Y_SIDE_LOW) || is_odd(Y_SIDE_HIGH) ||
+                     is_odd(X_SIDE_LOW) || is_odd(X_SIDE_HIGH);
+constexpr bool ends(int side) { return side == NEAREST || is_odd(side); }  // there are points past it, or on it, that are 0
+constexpr bool ENDS = ends(Z_SIDE_LOW) || ends(Z_SIDE_HIGH) || ends(Y_SIDE_LOW) || ends(Y_SIDE_HIGH) ||
+                      ends(X_SIDE_LOW) || ends(X_SIDE_HIGH);
+constexpr int NONE = -1, PLACES = N3 + N1 + N2;
 struct spot {
-    long long from, to;  // elements to its first point in the input, below 0 where it sees past a side or is none; and in the output
-    int left, right, rows, slices;  // outputs are columns from left on, and end before the others
+    long long from, to;  // elements to its first point in the input, NONE where it sees past a side or is no tile; and in the output
+    long long grid;      // to its grid's first point in the input
+    int left, right, rows, slices;  // outputs are columns from left on, and end before the others; no tile has none
 };
-__device__ __forceinline__ spot find_spot(const tile_arguments &a, unsigned tile) {
-    if (tile >= a.all) return {-1, 0, 0, 0, 0, 0};
-    const area s = find(a, tile);
-    return {inside(a, s) ? s.in - a.in + s.z * a.in_far[0] + s.y * a.in_far[1] + s.x : -1,
+struct pair {
+    spot at[2];
+    // Of a tile that sees past a side: where the grid's extension has its slices, rows and columns, in elements. NONE: it is 0. Below that: minus what lies
+    // at -2 less this.
+    long long sources[2][PLACES];
+};
+__device__ __forceinline__ long long index_of(long long source) { return ODD && source < 0 ? -2 - source : source; }
+__device__ __forceinline__ bool is_point(long long source) { return !ENDS || source != NONE; }
+__device__ __forceinline__ bool is_minus(long long source) { return ODD && source < NONE; }
+__device__ __forceinline__ long long find_source(const tile_arguments &a, const area &s, int i) {
+    folded to;
+    long long far = 1;
+    if (i < N3)
+        to = extend_by<Z_SIDE_LOW, Z_SIDE_HIGH>(s.z + i, a.n[0]), far = a.in_far[0];
+    else if (i < N3 + N1)
+        to = extend_by<Y_SIDE_LOW, Y_SIDE_HIGH>(s.y + i - N3, a.n[1]), far = a.in_far[1];
+    else
+        to = extend_by<X_SIDE_LOW, X_SIDE_HIGH>(s.x + i - N3 - N1, a.n[2]);
+    return to.index < 0 ? NONE : to.minus ? -2 - to.index * far : to.index * far;
+}
+__device__ __forceinline__ spot find_spot(const tile_arguments &a, const area &s) {
+    const long long grid = s.in - a.in;
+    return {inside(a, s) ? grid + s.z * a.in_far[0] + s.y * a.in_far[1] + s.x : NONE,
             s.out - a.out + s.z * a.out_far[0] + s.y * a.out_far[1] + s.x,
+            grid,
             max(a.lead[2], s.x < 0 ? static_cast<int>(-s.x) : 0),
             outputs_end(a, 2, s.x),
             outputs_end(a, 1, s.y),
             outputs_end(a, 0, s.z)};
+}
+__device__ __forceinline__ void find_pair(const tile_arguments &a, unsigned tile, pair &to) {
+#pragma unroll 1
+    for (int i = threadIdx.x; i < 2 * PLACES; i += THREADS) {
+        const int second = i >= PLACES, k = i - second * PLACES;
+        const bool there = tile + second < a.all;
+        const area s = find(a, there ? tile + second : 0);
+        if (there && !inside(a, s)) to.sources[second][k] = find_source(a, s, k);
+        if (k == 0) to.at[second] = there ? find_spot(a, s) : spot{NONE, 0, 0, 0, 0, 0, 0};
+    }
 }
 
 // ---- inputs
 
 // A thread's column of a pair of tiles.
 struct inputs {
-    const STORE *from;  // of slice 0, of this thread's first row, in a tile that sees no side; else none
-    unsigned tile;
-    int row, cell;  // its first row, past the last one where it has none; its column in both rooms
+    const STORE *from;         // of slice 0, of this thread's first row, in a tile that sees no side; else none
+    const STORE *grid;         // of a tile that does; else none
+    const long long *sources;  // its own
+    int row, x, cell;          // its first row, past the last one where it has none; its column, in both rooms
 };
-__device__ __forceinline__ bool has_second_inputs(int t) { return t % (2 * N2) >= N2; }
-__device__ __forceinline__ inputs find_inputs(const tile_arguments &a, const spot &s, unsigned tile, int t) {
-    const int row = t / (2 * N2), second = has_second_inputs(t), x = t % (2 * N2) - second * N2;
-    return {s.from < 0 ? nullptr : a.in + s.from + row * a.in_far[1] + x, tile + second, row < ROWS_AT_ONCE ? row : N1,
+__device__ __forceinline__ inputs find_inputs(const tile_arguments &a, const pair &p, int t) {
+    const int row = t / (2 * N2), second = t % (2 * N2) >= N2, x = t % (2 * N2) - second * N2;
+    const spot &s = p.at[second];
+    return {s.from < 0 ? nullptr : a.in + s.from + row * a.in_far[1] + x,
+            s.slices > 0 ? a.in + s.grid : nullptr,
+            p.sources[second],
+            row < ROWS_AT_ONCE ? row : N1,
+            x,
             second * ROOM + x};
-}
-__device__ __forceinline__ line find_line(const tile_arguments &a, const inputs &c, int slice) {
-    return find_line(a, find(a, c.tile), slice, c.cell < ROOM ? c.cell : c.cell - ROOM);
-}
-// Rows that are all points of the grid.
-__device__ __forceinline__ void fetch_rows(const tile_arguments &a, const inputs &c, const STORE *from, REAL *to) {
-    const long long far = ROWS_AT_ONCE * a.in_far[1];
-    if (c.row >= ROWS_AT_ONCE) return;
-    const int first = ROWS_AT_ONCE == 1 ? 0 : c.row;
-#pragma unroll 16
-    for (int row = 0; row < N1; row += ROWS_AT_ONCE, from += far) copy_element(to + row_at(first + row), from);
 }
 // A slice's inputs start on their way to both rooms; their sign is for later.
 __device__ __forceinline__ void fetch(const tile_arguments &a, const inputs &c, REAL *rooms, int slice) {
+    if (c.row >= ROWS_AT_ONCE) return;
+    const int first = ROWS_AT_ONCE == 1 ? 0 : c.row;
     REAL *const to = rooms + c.cell + slice_at(slice);
     if (c.from) {
-        fetch_rows(a, c, c.from + slice * a.in_far[0], to);
+        const STORE *from = c.from + slice * a.in_far[0];
+        const long long far = ROWS_AT_ONCE * a.in_far[1];
+#pragma unroll 16
+        for (int row = 0; row < N1; row += ROWS_AT_ONCE, from += far) copy_element(to + row_at(first + row), from);
         return;
     }
-    const line l = find_line(a, c, slice);
-    const bool there = c.tile < a.all && l.z.index >= 0 && l.x.index >= 0;
-    const STORE *from = l.in + l.z.index * a.in_far[0] + (l.y + c.row) * a.in_far[1] + l.x.index;
-    if (there && l.y >= 0 && l.y + N1 <= a.n[1] - (Y_SIDE_HIGH == FIXED) && (Y_SIDE_LOW != FIXED || l.y > 0)) {
-        fetch_rows(a, c, from, to);
-        return;
-    }
-#pragma unroll 1
-    for (int row = c.row; row < N1; row += ROWS_AT_ONCE, from += ROWS_AT_ONCE * a.in_far[1]) {
-        const long long y = l.y + row;
-        const bool plain = y >= (Y_SIDE_LOW == FIXED) && y < a.n[1] - (Y_SIDE_HIGH == FIXED);  // most are
-        const folded other = plain || !there ? folded{0, false} : source_of(a, l, row);
-        if (!there || other.index < 0)
-            to[row_at(row)] = REAL(0);
+    const long long z = c.sources[slice], x = c.sources[N3 + N1 + c.x];
+    const bool there = c.grid && is_point(z) && is_point(x);
+    const STORE *const from = c.grid + index_of(z) + index_of(x);
+#pragma unroll 16
+    for (int row = 0; row < N1; row += ROWS_AT_ONCE) {
+        const long long y = c.sources[N3 + first + row];
+        if (there && is_point(y))
+            copy_element(to + row_at(first + row), from + index_of(y));
         else
-            copy_element(to + row_at(row), plain ? from : l.in + other.index);
+            to[row_at(first + row)] = REAL(0);
     }
 }
 // Past an odd side the grid is minus its mirror image; less what is past constant sides. A thread changes what it has fetched itself.
-constexpr bool ODD = is_odd(Z_SIDE_LOW) || is_odd(Z_SIDE_HIGH) || is_odd(Y_SIDE_LOW) || is_odd(Y_SIDE_HIGH) ||
-                     is_odd(X_SIDE_LOW) || is_odd(X_SIDE_HIGH);
 __device__ __forceinline__ void change(const tile_arguments &a, const inputs &c, REAL *rooms, int slice) {
-    if (c.from || c.tile >= a.all) return;
+    if (c.from || !c.grid) return;
     REAL *const at = rooms + c.cell + slice_at(slice);
-    const line l = find_line(a, c, slice);
+    const long long z = c.sources[slice], x = c.sources[N3 + N1 + c.x];
+    if (!is_point(z) || !is_point(x)) return;
 #pragma unroll 1
     for (int row = c.row; row < N1; row += ROWS_AT_ONCE) {
-        const folded from = source_of(a, l, row);
-        if (from.index < 0) continue;
+        const long long y = c.sources[N3 + row];
+        if (!is_point(y)) continue;
         const REAL value = TORUS_SHIFTED ? at[row_at(row)] - a.past : at[row_at(row)];
-        at[row_at(row)] = from.minus ? -value : value;
+        at[row_at(row)] = (is_minus(z) != is_minus(y)) != is_minus(x) ? -value : value;
     }
 }
 
@@ -109,18 +142,16 @@ struct outputs {
     int last_slice, cell;
     bool sees_side;
 };
-__device__ __forceinline__ bool has_second_outputs(const tile_arguments &a, int t) {
-    return t % (2 * N2) >= a.useful[2];
-}
 constexpr int ROWS_OF_THREAD = N1 / ROWS_AT_ONCE;
 constexpr bool FEW_ROWS = ROWS_OF_THREAD <= 16;  // all of them are read before the first is written: a load waits long
 // Bits of a thread's rows before this one.
 __device__ __forceinline__ unsigned rows_before(int row) {
     return (1u << min(max(row + ROWS_AT_ONCE - 1, 0) / ROWS_AT_ONCE, ROWS_OF_THREAD)) - 1;
 }
-__device__ __forceinline__ outputs find_outputs(const tile_arguments &a, const spot &s, int t) {
-    const int row = t / (2 * N2), second = has_second_outputs(a, t),
+__device__ __forceinline__ outputs find_outputs(const tile_arguments &a, const pair &p, int t) {
+    const int row = t / (2 * N2), second = t % (2 * N2) >= a.useful[2],
               column = a.lead[2] + t % (2 * N2) - second * a.useful[2];
+    const spot &s = p.at[second];
     if (row >= ROWS_AT_ONCE || column < s.left || column >= s.right) return {0, 0, 0, 0, 0, 0, false};
     return {s.to + row * a.out_far[1] + column,
             FEW_ROWS ? rows_before(s.rows - row) & ~rows_before(a.lead[1] - row) : 0,
@@ -163,80 +194,81 @@ __device__ __forceinline__ void wait_for_team() {
     else
         __syncwarp();
 }
-__device__ __forceinline__ void fetch_all(const tile_arguments &a, const spot &s, unsigned tile, REAL *rooms, int t,
-                                          int warp) {
-    const inputs c = find_inputs(a, s, tile, t);
+__device__ __forceinline__ void fetch_all(const tile_arguments &a, const inputs &c, REAL *rooms, int warp) {
 #pragma unroll 1
-    for (int slice = first_slice(warp); slice < N3; slice += WARPS) fetch(a, c, rooms, slice);
-    copy_async_commit();
-}
-// The inputs have landed.
-__device__ __forceinline__ void receive(const tile_arguments &a, const spot &s, unsigned tile, REAL *rooms, int t,
-                                        int warp) {
-    copy_async_wait<0>();
-    if (ODD || TORUS_SHIFTED) {
-        const inputs c = find_inputs(a, s, tile, t);
-#pragma unroll 1
-        for (int slice = first_slice(warp); slice < N3; slice += WARPS) change(a, c, rooms, slice);
+    for (int slice = first_slice(warp); slice < LAST_SLICE; slice += WARPS) {
+        if (slice < N3) fetch(a, c, rooms, slice);
+        copy_async_commit();
     }
-    if (SCALED)
-        __syncthreads();  // all look for the largest
+}
+// A slice's inputs have landed; other slices' may still be under way.
+__device__ __forceinline__ void receive(const tile_arguments &a, const pair &p, REAL *rooms, int slice, int t) {
+    if (slice < WARPS)
+        copy_async_wait<SLICES_OF_WARP - 1>();
     else
-        wait_for_team();
+        copy_async_wait<0>();
+    if (ODD || TORUS_SHIFTED) change(a, find_inputs(a, p, t), rooms, slice);
 }
-// Where a pair lies: in a solid two lanes find it for all of a block. Planes' threads find what they need.
-struct spots {
-    spot *pair;
-    __device__ __forceinline__ void put(const tile_arguments &a, unsigned tile, int thread) const {
-        if (IN_PLACE && thread < 2) pair[thread] = find_spot(a, tile + thread);
-    }
-    __device__ __forceinline__ spot get(const tile_arguments &a, unsigned tile, bool second) const {
-        return IN_PLACE ? pair[second] : find_spot(a, tile + second);
-    }
-};
+
+constexpr int TURNS = 3;  // pairs that are described: this turn's and the two after it
+__device__ __forceinline__ unsigned after(unsigned here) { return here == TURNS - 1 ? 0 : here + 1; }
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) segment_torus(const tile_arguments a) {
     extern __shared__ __align__(16) unsigned char stn_shared[];
-    __shared__ spot pairs[2][2];  // this turn's, and the next one's
+    __shared__ pair pairs[TURNS];
+    __shared__ REAL eighth[TURNED ? EIGHTH : 1];
     REAL *const raw = reinterpret_cast<REAL *>(stn_shared), *const work = IN_PLACE ? raw : raw + 2 * ROOM;
-    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, t = IN_PLACE ? lane : threadIdx.x;
-    const bool second_in = has_second_inputs(t), second_out = has_second_outputs(a, t);
-    unsigned tile = 2 * blockIdx.x, turn = 0;
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    int t = IN_PLACE ? lane : threadIdx.x;
     for (int i = threadIdx.x; PADDED && i < 2 * ROOM; i += THREADS) raw[i] = REAL(0);  // what no point lies in stays 0
-    spots{pairs[0]}.put(a, tile, threadIdx.x);
+    if (TURNED) load_eighth(eighth, a.symbol);
+    for (int i = 0; i < TURNS - 1; i++) find_pair(a, 2 * (blockIdx.x + i * gridDim.x), pairs[i]);
     __syncthreads();
-    struct tile held[BLOCKS_2];
+    tile held[BLOCKS_2];
     matrices f = find_matrices(a.operands, warp, lane);
-    fetch_all(a, spots{pairs[0]}.get(a, tile, second_in), tile, raw, t, warp);
+    fetch_all(a, find_inputs(a, pairs[0], t), raw, warp);
+    unsigned here = 0;
 #pragma unroll 1
-    for (; tile < a.all; tile += 2 * gridDim.x, turn ^= 1) {
-        const unsigned next = tile + 2 * gridDim.x;
-        const spots here = {pairs[turn]}, there = {pairs[turn ^ 1]};
-        receive(a, here.get(a, tile, second_in), tile, raw, t, warp);  // and the last outputs are given
-        const scales scale = find_scales(a.operands, raw, work + 2 * ROOM, threadIdx.x);
-        forward(f, a.symbol, raw, work, held, lane, warp, scale.in);
-        if (IN_PLACE)
+    for (unsigned first = 2 * blockIdx.x; first < a.all; first += 2 * gridDim.x, here = after(here)) {
+        scales scale = {REAL(1), REAL(1)};
+        keep_here(t);
+        if (SCALED) {  // all look for the largest
+            for (int slice = first_slice(warp); slice < N3; slice += WARPS)
+                receive(a, pairs[here], raw, slice, t);
             __syncthreads();
-        else
-            wait_for_team();
-        if (!IN_PLACE) fetch_all(a, there.get(a, next, second_in), next, raw, t, warp);
-        if (IN_PLACE) {
-            there.put(a, next, threadIdx.x);  // all have done with what it replaces
-            middle(f, a.symbol, work, lane, warp);
-            __syncthreads();
+            scale = find_scales(a.operands, raw, work + 2 * ROOM, threadIdx.x);
         }
-        const outputs given = find_outputs(a, here.get(a, tile, second_out), t);
-        const inputs wanted = find_inputs(a, there.get(a, next, second_in), next, t);
         before_slices(f, strip_of(warp), lane);
 #pragma unroll 1
         for (int slice = first_slice(warp); slice < N3; slice += WARPS) {
-            back_slice(f, a.symbol, work, held, slice, lane, warp);
-            wait_for_team();
-            give(a, given, work, slice, scale.out);
+            if (!SCALED) {
+                receive(a, pairs[here], raw, slice, t);
+                wait_for_team();  // and the last outputs are given
+            }
+            forward_slice(f, a.symbol, raw, work, held, slice, lane, warp, scale.in);
+        }
+        if (IN_PLACE) before_middle(f, lane);
+        wait_for_all();
+        if (IN_PLACE) {
+            middle(f, TURNED ? eighth : a.symbol, work, lane, warp);
+            __syncthreads();
+        } else {
+            fetch_all(a, find_inputs(a, pairs[after(here)], t), raw, warp);
+        }
+        before_slices(f, strip_of(warp), lane);
+#pragma unroll 1
+        for (int slice = first_slice(warp); slice < LAST_SLICE; slice += WARPS) {
+            if (slice < N3) {
+                back_slice(f, a.symbol, work, held, slice, lane, warp);
+                wait_for_team();
+                keep_here(t);
+                give(a, find_outputs(a, pairs[here], t), work, slice, scale.out);
+            }
             if (!IN_PLACE) continue;
             __syncwarp();
-            fetch(a, wanted, raw, slice);
+            if (slice < N3) fetch(a, find_inputs(a, pairs[after(here)], t), raw, slice);
+            copy_async_commit();
         }
-        if (IN_PLACE) copy_async_commit();
+        find_pair(a, first + 4 * gridDim.x, pairs[after(after(here))]);  // nobody reads what it replaces, of the turn before
     }
 }
