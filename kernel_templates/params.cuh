@@ -188,7 +188,7 @@ constexpr int SYMBOL_EVEN = 0;  // segment_face: 1: the symbol's imaginary part 
 constexpr int SOURCE_BACK = 0;  // segment_source: 1: frozen values back to a grid
 // segment/product.cuh: at most 16; of segment_product coprime; where the last is 1 the others may be more
 constexpr int PRODUCT_1 = 16, PRODUCT_2 = 15, PRODUCT_3 = 7;
-constexpr int PRODUCT_ROWS = 16, PRODUCT_DEPTH = 8;  // of a fragment in f64: 16 and 8, 16 and 4, 8 and 4
+constexpr int PRODUCT_ROWS = 16, PRODUCT_DEPTH = 8;  // of a fragment in f64: 16 and 16, 8 or 4, 8 and 4
 constexpr int PRODUCT_PARTS = 0;  // f16: numbers are so many halves, 1 or 2; 0: of tf32, as f32's are
 constexpr int PRODUCT_EVEN = 0;   // 1: taps are the same mirrored along each axis, matrices are real
 constexpr int TORUS_SHIFTED = 0;  // segment_torus: 1: an argument is taken away from inputs, and added to outputs

@@ -152,6 +152,16 @@ __device__ __forceinline__ void product(double (&c)[4], const double (&a)[4], co
     product_of_eights(c, a, b);
 #endif
 }
+// 16 x 8 x 16: two of them, one after the other.
+__device__ __forceinline__ void product(double (&c)[4], const double (&a)[8], const double (&b)[4]) {
+#if __CUDA_ARCH__ >= 900
+    mma_m16n8k16(c, a, b);
+#else
+    const double first[4] = {a[0], a[1], a[2], a[3]}, then[4] = {a[4], a[5], a[6], a[7]};
+    const double low[2] = {b[0], b[1]}, high[2] = {b[2], b[3]};
+    product_of_eights(c, first, low), product_of_eights(c, then, high);
+#endif
+}
 // 16 x 8 x 4: half as deep, at the same rate.
 __device__ __forceinline__ void product(double (&c)[4], const double (&a)[2], double b) {
 #if __CUDA_ARCH__ >= 900

@@ -40,7 +40,7 @@ struct right {  // (t, g) (t+4, g)
 };
 __device__ __forceinline__ void multiply(double (&c)[4], const double (&a)[4], const double (&b)[2]) {
     const double first[2] = {a[0], a[1]}, second[2] = {a[2], a[3]};
-    if (PRODUCT_DEPTH == 8)
+    if (PRODUCT_DEPTH >= 8)
         product(c, a, b);
     else if (PRODUCT_ROWS == 16)
         product(c, first, b[0]), product(c, second, b[1]);
@@ -92,8 +92,13 @@ __device__ __forceinline__ void multiply_all(float (&c)[4], const float (&a)[D][
 }
 template <int D>
 __device__ __forceinline__ void multiply_all(double (&c)[4], const double (&a)[D][4], const double (&b)[D][2]) {
-#pragma unroll
-    for (int d = 0; d < D; d++) multiply(c, a[d], b[d]);
+    if constexpr (D == 2) {
+        const double left[8] = {a[0][0], a[0][1], a[0][2], a[0][3], a[1][0], a[1][1], a[1][2], a[1][3]};
+        const double right[4] = {b[0][0], b[0][1], b[1][0], b[1][1]};
+        product(c, left, right);
+    } else {
+        multiply(c, a[0], b[0]);
+    }
 }
 // A matrix from the left, and one from the right. Of real ones `im` belongs to the second array alone.
 template <int D>
@@ -126,7 +131,8 @@ __device__ __forceinline__ void load_four(REAL (&to)[4], const REAL *from) {
 
 // ---- transforms
 
-constexpr int STEP = PRODUCT_PARTS ? 2 : 1;  // blocks of a product
+constexpr int STEP = PRODUCT_PARTS || PRODUCT_DEPTH == 16 ? 2 : 1;  // blocks of a product
+constexpr int STEP_TURNED = PRODUCT_PARTS ? 2 : 1;                  // whose right factor is an accumulator as it stands
 constexpr bool SCALED = sizeof(STORE) == 2;  // numbers are, on their way in
 
 // Small matrices are in registers: those of slices (KEPT) through the whole run, where there is one slice or both axes share one matrix, else through a phase
@@ -295,18 +301,18 @@ template <int BLOCKS_N, int D>
 __device__ __forceinline__ void transform_columns_turned(REAL (tile::*part)[4], tile (&x)[BLOCKS_N], const left<D> &f) {
     REAL y[2][4] = {};
 #pragma unroll
-    for (int j = 0; j + STEP <= BLOCKS_N; j += STEP)
+    for (int j = 0; j + STEP_TURNED <= BLOCKS_N; j += STEP_TURNED)
 #pragma unroll
         for (int n = 0; n < 2; n++) {
-            REAL a[STEP][4], b[STEP][2];
+            REAL a[STEP_TURNED][4], b[STEP_TURNED][2];
 #pragma unroll
-            for (int d = 0; d < STEP; d++) {
+            for (int d = 0; d < STEP_TURNED; d++) {
 #pragma unroll
                 for (int e = 0; e < 4; e++) a[d][e] = f.re[j + d][e];
 #pragma unroll
                 for (int e = 0; e < 2; e++) b[d][e] = (x[j + d].*part)[2 * n + e];
             }
-            multiply_all<STEP>(y[n], a, b);
+            multiply_all<STEP_TURNED>(y[n], a, b);
         }
 #pragma unroll
     for (int n = 0; n < BLOCKS_N; n++)
@@ -317,18 +323,18 @@ __device__ __forceinline__ void transform_columns_turned(REAL (tile::*part)[4], 
 __device__ __forceinline__ void transform_turned(tile (&x)[2], const left_matrix<SMALL> &f) {
     tile y[2] = {};
 #pragma unroll
-    for (int j = 0; j < 2; j += STEP) {
-        left<STEP> a;
+    for (int j = 0; j < 2; j += STEP_TURNED) {
+        left<STEP_TURNED> a;
         f.get(a, j);
 #pragma unroll
         for (int half = 0; half < 2; half++) {
-            right<STEP> b;
+            right<STEP_TURNED> b;
 #pragma unroll
-            for (int k = 0; k < 2 * STEP; k++) {
+            for (int k = 0; k < 2 * STEP_TURNED; k++) {
                 b.re[k / 2][k % 2] = x[j + k / 2].re[2 * half + k % 2];
                 b.im[k / 2][k % 2] = x[j + k / 2].im[2 * half + k % 2];
             }
-            add_from_left<STEP>(y[half], a, b);
+            add_from_left<STEP_TURNED>(y[half], a, b);
         }
     }
     x[0] = y[0], x[1] = y[1];

@@ -98,13 +98,20 @@ void segment_product_words(stn_dtype dtype, int fragment, stn_text *text) {
     if (dtype == STN_F16) stn_text_printf(text, "%s", halves[fragment]);
 }
 
+/* dense.cuh: CHAINED, whose matrices are all left factors; PERMUTED, whose left factors have columns 2t and 2t + 1 of each eight where fragments have t
+ * and t + 4. */
+static bool is_chained(const segment_factors *f) { return f->n[2] == 1 && blocks(f, 0) == 2 && blocks(f, 1) == 2; }
+static bool is_permuted(const segment_factors *f, bool even) {
+    return is_chained(f) || (even && f->n[0] == 16 && f->n[1] == 16 && f->n[2] == 16);
+}
+
 void segment_product_params(stn_text *params, const segment_factors *f, stn_dtype dtype, int fragment, bool even) {
     const int shape = dtype == STN_F64 ? fragment : SEGMENT_WIDE;
     stn_params_int(params, "PRODUCT_1", f->n[0]);
     stn_params_int(params, "PRODUCT_2", f->n[1]);
     stn_params_int(params, "PRODUCT_3", f->n[2]);
     stn_params_int(params, "PRODUCT_ROWS", shape == SEGMENT_SMALL ? 8 : 16);
-    stn_params_int(params, "PRODUCT_DEPTH", shape ? 4 : 8);
+    stn_params_int(params, "PRODUCT_DEPTH", shape ? 4 : dtype == STN_F64 && is_permuted(f, even) ? 16 : 8);
     stn_params_int(params, "PRODUCT_PARTS", dtype == STN_F16 ? fragment : 0);
     stn_params_int(params, "PRODUCT_EVEN", even);
     stn_params_int(params, "WARPS", f->warps);
@@ -130,13 +137,6 @@ static double operand_at(int n, int row, int column, int parts, int part) {
     stn_root((int64_t)row * column % n, n, &c, &s);
     const long double value = parts == 1 ? c + s : part ? -s : c;
     return (double)(value / (long double)divisor_of(n));
-}
-
-/* dense.cuh: CHAINED, whose matrices are all left factors; PERMUTED, whose left factors have columns 2t and 2t + 1 of each eight where fragments have t
- * and t + 4. */
-static bool is_chained(const segment_factors *f) { return f->n[2] == 1 && blocks(f, 0) == 2 && blocks(f, 1) == 2; }
-static bool is_permuted(const segment_factors *f, bool even) {
-    return is_chained(f) || (even && f->n[0] == 16 && f->n[1] == 16 && f->n[2] == 16);
 }
 
 static double *put_left(int n, bool permuted, int parts, double *to) {
