@@ -1,7 +1,6 @@
 /* See forms.h. Planes and solids on periodic grids in f64: of each strategy the planner's own candidate, of segment's tiles each too. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -117,7 +116,7 @@ static stn_status measure_steps(tiles *all, const char *stencil, stn_text *text,
 }
 
 static stn_status measure_grid(tiles *all, int grid, uint64_t steps, stn_text *text, stn_error *error) {
-    const size_t n = getenv("T_N") ? (size_t)atoi(getenv("T_N")) : all->machine->quick ? grids[grid].quick : grids[grid].n;
+    const size_t n = all->machine->quick ? grids[grid].quick : grids[grid].n;
     stn_stencil *stencil = NULL;
     size_t points = 1;
     stn_status status;

@@ -13,7 +13,7 @@ constexpr bool IN_PLACE = N3 > 1;
 static_assert(is_given(((IN_PLACE ? 2 : 4) * ROOM + TOPS) * sizeof(REAL)), "segment_torus_shared of segment/product.c");
 constexpr int TEAM = IN_PLACE ? 32 : THREADS;  // threads of a slice
 constexpr int ROWS_AT_ONCE = TEAM / (2 * N2);  // of both tiles side by side
-constexpr bool PADDED = N1 % 16 || N2 % 8 || (N3 > 1 && N3 % 8);  // there are cells that are read and are no points
+constexpr bool PADDED = SCALED || N1 % 16 || N2 % 8 || (N3 > 1 && N3 % 8);  // there are cells that are read and are no points; f16's largest is looked for in all
 static_assert(ROWS_AT_ONCE > 0 && N1 % ROWS_AT_ONCE == 0, "a team has rows of two tiles");
 
 // A warp's slices, or a turn without one: then all have as many groups of copies under way.

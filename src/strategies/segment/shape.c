@@ -1,4 +1,3 @@
-#include <stdlib.h>
 /* See shape.h. */
 #include "strategies/segment/shape.h"
 
@@ -47,8 +46,6 @@ int segment_blocks(const stn_task *task, const segment_shape *shape, const segme
     /* threads of 160 registers, of short products 120, of FFT words 80, 160, 128 */
     const segment_factors *f = segment_factors_of(pass->first);
     const int most = f ? (f->n[1] > 8 ? 384 : 512) : task->dtype != STN_F64 ? 768 : shape->whole ? 384 : 512;
-    const char *hack = getenv("P_BLOCKS");
-    if (hack && f && f->n[2] == 1) return atoi(hack);
     return (int)stn_max(1, most / segment_threads(shape, pass));
 }
 
@@ -66,11 +63,10 @@ int64_t segment_works(const stn_task *task, const segment_shape *shape, const se
 
 /* Not only as many as run at once, each with its share of the works: of those that share a multiprocessor some get ahead, and in the end too few are left to
  * hide each other's waits. Blocks of few works take each other's places; of one work alone nothing is fetched ahead
- * (bench/results/2026-11-23-segment-waves.md). Those of products begin with their matrices. */
-enum { WORKS_F64 = 2, WORKS = 4, WORKS_OF_PRODUCTS = 24 };
+ * (bench/results/2026-11-23-segment-waves.md). Those of products begin with their matrices (2026-11-25-products.md). */
+enum { WORKS_F64 = 2, WORKS = 4, WORKS_OF_PRODUCTS = 8 };
 int64_t segment_grid(const stn_task *task, int first, int64_t works, int64_t resident) {
-    const char *hack = getenv("P_WORKS");
-    const int64_t each = hack && first < 0 ? atoi(hack) : first < 0 ? WORKS_OF_PRODUCTS : task->dtype == STN_F64 ? WORKS_F64 : WORKS;
+    const int64_t each = first < 0 ? WORKS_OF_PRODUCTS : task->dtype == STN_F64 ? WORKS_F64 : WORKS;
     return stn_max(stn_min(works, resident), stn_div_up(works, each));
 }
 

@@ -90,6 +90,7 @@ static void estimate(const stn_task *task, const stn_machine *machine, const stn
 
 /* ---- building ------------------------------------------------------------------------------------------------------ */
 
+enum { WORKS = 12 }; /* bench/results/2026-11-25-products.md */
 static stn_status get_kernel(stn_plan *plan, tile_state *state, stn_error *error) {
     const stn_task *task = &plan->task;
     const segment_torus *tile = &state->tile;
@@ -112,10 +113,10 @@ static stn_status get_kernel(stn_plan *plan, tile_state *state, stn_error *error
     int64_t counts[3];
     const int64_t resident =
         stn_kernel_resident(state->kernel, plan->machine.multiprocessors, 32 * block.warps, block.shared);
-    const char *hack = getenv("T_WORKS");
     const int64_t works = stn_div_up(segment_torus_count(task, tile, counts), block.tiles);
-    state->blocks = stn_min(works, resident);
-    if (hack && atoi(hack)) state->blocks = stn_min(works, resident * stn_div_up(works, resident * atoi(hack)));
+    /* Of solids a block takes few: tiles that are worked on at once then stay neighbours, whose inputs are in L2. */
+    const int64_t rounds = segment_torus_factors(tile->number)->n[2] > 1 ? stn_div_up(works, resident * WORKS) : 1;
+    state->blocks = stn_min(works, resident * rounds);
     return STN_OK;
 }
 
