@@ -5,6 +5,7 @@
 
 #include "plan/accuracy.h"
 #include "render/render.h"
+#include "strategies/common/roundings.h"
 
 /* the bars of tests/NUMERICS.md for data rounded to 11 bits */
 #define TF32_ERROR 5e-4
@@ -94,8 +95,14 @@ void lowrank_pack(stn_dtype dtype, bool scaled, const double *weights, int count
     for (int i = 0; i < count; i++) to += stn_put_real(dtype, i < first ? weights[i] : weights[i] / scale, to);
 }
 
-/* Elements of 11 bits err by chance, and what one launch rounds the next one smooths: that hardly grows, but with taps that do not
- * smooth it grows as the root of the launches. f32's figures were read off long runs. */
+/* What one launch rounds the next one smooths: that hardly grows, but with taps that do not smooth it grows as the root of the launches, and
+ * on few points too. */
+static double grown_by(const stn_task *task, double launches) {
+    const double left = smoothing(task);
+    return sqrt(stn_roundings_left(task, launches, left < 1 ? 1 + log2(launches) : left * left * launches));
+}
+
+/* Elements of 11 bits err by chance. f32's figures were read off long runs. */
 double lowrank_error(const stn_task *task, int products, double launches, double growth, double alike) {
     const double factors = task->rank > 1 ? 2 : 1, cancelling = stn_error_cancelling(task);
     const double own = stn_error_rounding(task->dtype) * cancelling;
@@ -103,13 +110,14 @@ double lowrank_error(const stn_task *task, int products, double launches, double
         return hypot(stn_error_of(0.3 * 0x1p-53 * growth, 8 * own * growth, launches),
                      0.6 * 0x1p-53 * (double)task->steps);
     double weights = products == 1 ? 0.15 * factors * WEIGHT_ERROR : alike;
-    const double left = smoothing(task), grown = left < 1 ? sqrt(1 + log2(launches)) : left * sqrt(launches);
     if (task->dtype == STN_F16) /* what cancels is in `left`, and in what the callers add */
-        return hypot(weights * launches * growth, 1.2 * stn_error_rounding(STN_F16) * grown);
+        return hypot(weights * launches * growth, 1.2 * stn_error_rounding(STN_F16) * grown_by(task, launches));
     double elements = products == 3 ? 20 * own : 1.2 * sqrt(factors) * stn_error_rounding(STN_F16) * cancelling;
-    return hypot(weights * launches * growth, elements * (products == 3 ? sqrt(launches) * growth : 1));
+    const double grown = products == 3 ? sqrt(launches) * growth : sqrt(stn_roundings_left(task, launches, 1));
+    return hypot(weights * launches * growth, elements * grown);
 }
 
-double lowrank_inner_error(const stn_task *task, double inner) {
-    return stn_error_rounding(task->dtype) * inner * (1 + 2 / sqrt((double)stn_task_points(task)));
+double lowrank_inner_error(const stn_task *task, double inner, double launches) {
+    const double few = 1 + 2 / sqrt((double)stn_task_points(task));
+    return stn_error_rounding(task->dtype) * inner * few * sqrt(stn_roundings_left(task, launches, 1));
 }

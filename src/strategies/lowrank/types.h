@@ -36,5 +36,5 @@ void lowrank_pack(stn_dtype dtype, bool scaled, const double *weights, int count
 double lowrank_error(const stn_task *task, int products, double launches, double growth, double alike);
 /* What rounding the first of two products to f16 adds to it, `inner` times as large when it is in the answer (lowrank_terms_inner);
  * by chance, and in few points chance may be large. */
-double lowrank_inner_error(const stn_task *task, double inner);
+double lowrank_inner_error(const stn_task *task, double inner, double launches);
 #endif

@@ -5,7 +5,8 @@
  *
  *     e^2 (1 + sum over 0 < i < L of  P(i f) P((L - i) f) / P(L f)),         of data with a mean  e^2 (1 + sum of P(i f))
  *
- * Both sums have most of their weight at their ends. */
+ * Both sums have most of their weight at their ends. Those are sums over all frequencies; a grid of few points has few of them, which
+ * common/roundings.h looks at. */
 #include "strategies/sparse/noise.h"
 
 #include <complex.h>
@@ -13,6 +14,7 @@
 #include <stdlib.h>
 
 #include "plan/accuracy.h"
+#include "strategies/common/roundings.h"
 #include "strategies/sparse/accuracy.h"
 
 /* Angles of an axis, closer to each other near 0, where all that long runs leave is. */
@@ -93,13 +95,22 @@ const sparse_left *sparse_spectrum_left(sparse_spectrum *s, double fused, double
     return &s->left;
 }
 
-/* How much larger than one launch's all launches' errors are, squared. */
-static double growth(const sparse_left *left, double points) {
+/* How much larger than one launch's all launches' errors are, squared, on a grid of many points. */
+static double growth(const sparse_left *left) {
     const double launches = left->launches;
     if (launches < 2) return 1;
     const double beside = left->all > 0 ? fmin(4, left->half / left->all) : 4;
     const double ends = launches > 2 ? 2 * beside * left->to_half : 0;
-    return 1 + fmin(ends, 4 * launches) + launches / points; /* of few points the mean is one frequency */
+    return 1 + fmin(ends, 4 * launches);
+}
+
+/* The same of the task's points: shapes of as many launches follow each other. */
+static double few_grown(const stn_task *task, sparse_spectrum *s, const sparse_left *left) {
+    if (s->few.fused != left->fused || s->few.launches != left->launches) {
+        s->few = (sparse_few){.fused = left->fused, .launches = left->launches};
+        s->few.grown = stn_roundings_left(task, left->launches, growth(left));
+    }
+    return s->few.grown;
 }
 
 /* ---- words between the products of a chain ------------------------------------------------------------------------ */
@@ -185,7 +196,7 @@ double sparse_noise(const stn_task *task, sparse_spectrum *s, const sparse_shape
     if (sparse_splits(task)) return split_noise(task, shape);
     if (!s->count) return INFINITY;
     const sparse_left *left = sparse_spectrum_left(s, shape->fused, launches);
-    double grown = growth(left, points), between = 0;
+    double grown = few_grown(task, s, left), between = 0;
     if (terms) {
         between_errors b = between_of(s, terms, shape->fused);
         between = b.first;

@@ -12,12 +12,18 @@ typedef struct sparse_left {
     double to_half;              /* the sum over 0 < i <= h of P(i f) */
 } sparse_left;
 
+/* How much larger than one launch's errors, squared, those of so many are on the task's points. */
+typedef struct sparse_few {
+    double fused, launches, grown;
+} sparse_few;
+
 /* |K|^2 of one step over all frequencies, beside the largest; each stands for a share of them, and the shares add up to 1. */
 typedef struct sparse_spectrum {
     size_t count;
     double *log_square, *share; /* natural, -inf of 0; owned; share follows it */
     double log_largest;         /* of |K|, natural */
     sparse_left left;           /* what was asked for last */
+    sparse_few few;             /* likewise, of the task that it was made of */
 } sparse_spectrum;
 /* False where memory is short; then it is empty. */
 bool sparse_spectrum_make(const stn_task *task, sparse_spectrum *spectrum);

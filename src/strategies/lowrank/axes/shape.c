@@ -8,6 +8,7 @@
 #include "plan/accuracy.h"
 #include "render/render.h"
 #include "strategies/common/cost.h"
+#include "strategies/common/roundings.h"
 #include "strategies/lowrank/types.h"
 
 #define MOST_BLOCKS 4      /* of a multiprocessor */
@@ -147,7 +148,7 @@ void lowrank_passes_cost(const stn_task *task, const stn_machine *machine, stn_e
     }
     e->halo_waste = done / needed - 1;
     e->error = hypot(lowrank_error(task, passes[0].products, e->launches, 1, LOWRANK_ALIKE),
-                     cancelled(task) * sqrt(1 + log2(steps)));
+                     cancelled(task) * sqrt(stn_roundings_left(task, steps, 1 + log2(steps))));
     e->seconds = steps * seconds;
 }
 

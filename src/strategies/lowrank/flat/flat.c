@@ -74,7 +74,8 @@ static void estimate(const stn_task *task, const stn_machine *machine, const stn
     lowrank_shape shape = shape_of(candidate);
     lowrank_cost(task, machine, &shape, result);
     result->error = lowrank_error(task, shape.products, shape.launches, shape.growth, LOWRANK_ALIKE);
-    if (task->dtype == STN_F16) result->error = hypot(result->error, lowrank_inner_error(task, shape.inner));
+    if (task->dtype == STN_F16)
+        result->error = hypot(result->error, lowrank_inner_error(task, shape.inner, shape.launches));
 }
 
 /* ---- building -------------------------------------------------------------------------------------------------- */
