@@ -28,7 +28,12 @@ typedef struct history {
     double factor;               /* that a launch multiplies what lasts by */
 } history;
 
-static bool mixes(const stn_task *task, int axis) { return task->reach[axis][0] || task->reach[axis][1]; }
+/* Weights of 0 reach, but mix nothing. */
+static bool mixes(const stn_task *task, int axis) {
+    for (size_t i = 0; i < task->ntaps; i++)
+        if (task->taps[i].weight != 0 && task->taps[i].offset[axis] != 0) return true;
+    return false;
+}
 
 double stn_mixed_points(const stn_task *task) {
     double points = 1;
@@ -40,10 +45,10 @@ double stn_mixed_points(const stn_task *task) {
 /* ---- matrices --------------------------------------------------------------------------------------------------- */
 
 /* The point that a tap sees, among those that are mixed; -1: past a side that holds a value of its own. */
-static int64_t seen_by(const stn_task *task, const int64_t index[3], const stn_tap *tap) {
+static int64_t seen_by(const stn_task *task, const bool mixed[3], const int64_t index[3], const stn_tap *tap) {
     int64_t seen = 0;
     for (int axis = 0; axis < 3; axis++) {
-        if (!mixes(task, axis)) continue;
+        if (!mixed[axis]) continue;
         const int64_t at = stn_fold(index[axis] + tap->offset[axis], task->n[axis], task->boundary[axis]);
         if (at < 0) return -1;
         seen = seen * task->n[axis] + at;
@@ -51,17 +56,18 @@ static int64_t seen_by(const stn_task *task, const int64_t index[3], const stn_t
     return seen;
 }
 
-/* Points that keep their values do not round. */
+/* Of points in the middle of all other axes. Those that keep their values do not round. */
 static void write_step(const stn_task *task, matrix *step) {
+    const bool mixed[3] = {mixes(task, 0), mixes(task, 1), mixes(task, 2)};
     memset(step, 0, sizeof *step);
     step->n = (int)stn_mixed_points(task);
     for (int p = 0; p < step->n; p++) {
-        int64_t index[3] = {0, 0, 0}, rest = p;
+        int64_t index[3] = {task->n[0] / 2, task->n[1] / 2, task->n[2] / 2}, rest = p;
         for (int axis = 2; axis >= 0; axis--)
-            if (mixes(task, axis)) index[axis] = rest % task->n[axis], rest /= task->n[axis];
+            if (mixed[axis]) index[axis] = rest % task->n[axis], rest /= task->n[axis];
         if (stn_task_frozen(task, index)) continue;
         for (size_t i = 0; i < task->ntaps; i++) {
-            const int64_t seen = seen_by(task, index, &task->taps[i]);
+            const int64_t seen = seen_by(task, mixed, index, &task->taps[i]);
             if (seen >= 0) step->at[p][seen] += task->taps[i].weight;
         }
     }

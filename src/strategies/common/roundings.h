@@ -5,7 +5,7 @@
 #define STN_STRATEGIES_COMMON_ROUNDINGS_H
 #include "problem/task.h"
 
-/* Points that steps mix with each other: the extents of the axes along which taps reach; 1 where none does. */
+/* Points that steps mix with each other: the extents of the axes along which weights that are not 0 reach; 1 where none does. */
 double stn_mixed_points(const stn_task *task);
 /* The squared error that so many launches leave of rounding to 11 bits, in squares of one launch's; `many`: what they leave of it on a grid of
  * many points, which it is not below. */

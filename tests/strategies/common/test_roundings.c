@@ -136,13 +136,16 @@ Test(roundings, many_points_are_what_they_were) {
 }
 
 Test(roundings, axes_that_no_tap_reaches_along_mix_nothing) {
-    stn_tap taps[3];
+    stn_tap taps[4];
     const line l = {"", 2, STN_MIRROR, {-1, 0, 1}, {-0.4, -0.2, -0.4}, 1, 100};
     stn_task task = task_of(&l, taps);
     const double alone = stn_roundings_left(&task, 100, 1);
     task.rank = 3, task.n[0] = 300, task.n[1] = 500;
     cr_expect_eq(stn_mixed_points(&task), 2);
     cr_expect_eq(stn_roundings_left(&task, 100, 1), alone);
+    task.ntaps = 4, task.reach[1][1] = 1, taps[3] = (stn_tap){{0, 1, 0}, 0};
+    for (int side = 0; side < 2; side++) task.boundary[1][side].kind = STN_FIXED;
+    cr_expect_eq(stn_roundings_left(&task, 100, 1), alone, "of a weight of 0");
 }
 
 Test(roundings, data_that_leave_the_grid_leave_no_more) {
