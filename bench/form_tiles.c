@@ -41,6 +41,7 @@ typedef struct form {
 
 typedef struct tiles {
     bench *machine;
+    size_t edge; /* points along each axis; 0: each grid's own */
     stn_problem problem;
     bench_buffers buffers;
     form list[FORMS];
@@ -116,7 +117,7 @@ static stn_status measure_steps(tiles *all, const char *stencil, stn_text *text,
 }
 
 static stn_status measure_grid(tiles *all, int grid, uint64_t steps, stn_text *text, stn_error *error) {
-    const size_t n = all->machine->quick ? grids[grid].quick : grids[grid].n;
+    const size_t n = all->edge ? all->edge : all->machine->quick ? grids[grid].quick : grids[grid].n;
     stn_stencil *stencil = NULL;
     size_t points = 1;
     stn_status status;
@@ -144,13 +145,14 @@ done:
     return status;
 }
 
-stn_status bench_form_tiles(bench *machine, uint64_t steps, const char *stencils, stn_text *text, stn_error *error) {
-    tiles all = {.machine = machine};
+stn_status bench_form_tiles(bench *machine, uint64_t steps, const char *stencils, size_t edge, stn_text *text,
+                            stn_error *error) {
+    tiles all = {.machine = machine, .edge = edge};
     bool any = false;
     for (int grid = 0; grid < GRIDS; grid++) any = any || bench_listed(stencils, grids[grid].stencil);
     if (!any) return STN_OK;
     stn_status status = machine->copy_bandwidth > 0 ? STN_OK : bench_measure_copy(machine, error);
-    stn_text_printf(text, "\nPlanes of 4096 x 4096 and a solid of 256^3, f64, wrap; %s, medians of %d\n\n",
+    stn_text_printf(text, "\nPlanes of 4096 x 4096 and a solid of 256^3, but for --size, f64, wrap; %s, medians of %d\n\n",
                     machine->context->machine.name, machine->repeat);
     stn_text_printf(text,
                     "| case | steps | strategy | candidate | predicted, ms | ms | GStencil/s |\n"

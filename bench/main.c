@@ -273,7 +273,7 @@ static stn_status run_forms(const bench_options *options, stn_text *text, stn_er
         status = options->fusion ? bench_fusion(&machine, options->steps, options->cases, text, error)
                                  : bench_forms(&machine, options->steps, options->cases, text, error);
     if (status == STN_OK && !options->fusion)
-        status = bench_form_tiles(&machine, options->steps, options->cases, text, error);
+        status = bench_form_tiles(&machine, options->steps, options->cases, options->extent[0], text, error);
     bench_close(&machine);
     return status;
 }
