@@ -22,8 +22,8 @@ static double median(const tune_arm *arm) {
 
 static double measured(const tune_arm *arm) { return arm->count ? median(arm) : arm->known; }
 
-/* How a strategy's estimates fare: its arms that were timed took so many times what was predicted of them, in the mean. Another's may be as far
- * off to the other side: nothing is known of them by that (bench/results/2026-11-24-first-results-2.md). */
+/* How a strategy's estimates fare: its arms that were timed took so many times what was predicted of them, in the mean, with TUNE_FARES_TRUST more that
+ * are right. Another's may be as far off to the other side: nothing is known of them by that (bench/results/2026-11-24-first-results-2.md). */
 static double fares(const tune_search *search, const void *strategy) {
     double sum = 0;
     size_t timed = 0;
@@ -31,7 +31,7 @@ static double fares(const tune_search *search, const void *strategy) {
         const tune_arm *arm = &search->arms[i];
         if (arm->strategy == strategy && measured(arm) > 0) sum += log(measured(arm) / arm->predicted), timed++;
     }
-    return timed ? exp(sum / (double)timed) : 1;
+    return exp(sum / (TUNE_FARES_TRUST + (double)timed));
 }
 
 double tune_search_expects(const tune_search *search, size_t index) {
@@ -56,7 +56,7 @@ static bool is_short(const tune_search *search) { return tune_search_expects(sea
 
 /* Of a sample. What ESTIMATE would run is not waited for so long: it is what others begin in place of, by far slower. */
 static unsigned units_of(const tune_search *search, size_t challenger) {
-    if (!is_short(search) || challenger == search->estimated) return 1;
+    if (challenger == search->estimated) return 1;
     return (unsigned)ceil(fmin(TUNE_SPAN / tune_search_expects(search, search->current), UNITS_MOST));
 }
 
@@ -68,19 +68,6 @@ static bool sampled(const tune_arm *arm) { return arm->count == TUNE_ARM_SAMPLES
 static bool on_trial(const tune_search *search, size_t index) {
     const tune_arm *arm = &search->arms[index];
     return index != search->current && (arm->state == TUNE_ARM_READY || arm->state == TUNE_ARM_CHECKED);
-}
-
-/* The one that was begun, else the estimate's choice, else the one expected to be fastest. */
-static size_t challenger(const tune_search *search) {
-    size_t best = TUNE_ARMS;
-    for (size_t i = 0; i < search->count; i++) {
-        if (!on_trial(search, i)) continue;
-        if (search->arms[i].state == TUNE_ARM_CHECKED) return i;
-        if (best == TUNE_ARMS || i == search->estimated ||
-            (best != search->estimated && tune_search_expects(search, i) < tune_search_expects(search, best)))
-            best = i;
-    }
-    return best;
 }
 
 /* Seconds that a move may lose at worst. Nobody has seen what was not timed yet. */
@@ -98,18 +85,40 @@ static double units_left(const tune_search *search) {
     return search->known > 0 ? fmax(search->known - search->units, 0) : search->units;
 }
 
+/* Nothing is learned yet of a strategy that no arm was timed of. */
+static double spread_of(const tune_search *search, const void *strategy) {
+    for (size_t i = 0; i < search->count; i++)
+        if (search->arms[i].strategy == strategy && measured(&search->arms[i]) > 0) return search->spread;
+    return TUNE_SPREAD;
+}
+
 /* Seconds that a trial is expected to win in the units that are left. What an arm takes lies on either side of what is expected of it, the less likely by e
  * for each `spread` of that (Laplace): the mean of what lies below the one that runs. */
 static double promise(const tune_search *search, size_t arm) {
     const double now = tune_search_expects(search, search->current), expected = tune_search_expects(search, arm);
-    const double spread = (search->spread > 0 ? search->spread : TUNE_SPREAD) * expected;
+    const double spread = spread_of(search, search->arms[arm].strategy) * expected;
     return units_left(search) * (fmax(now - expected, 0) + spread / 2 * exp(-fabs(now - expected) / spread));
 }
 
 /* Seconds that a trial takes: its check, and the samples by turns of what is slower. */
 static double price(const tune_search *search, size_t arm) {
     const double now = tune_search_expects(search, search->current), expected = tune_search_expects(search, arm);
-    return search->compare + expected + TUNE_ARM_SAMPLES * units_of(search, arm) * fmax(expected - now, 0);
+    return search->compare + expected + TUNE_ARM_LEAST * units_of(search, arm) * fmax(expected - now, 0);
+}
+
+static double gain(const tune_search *search, size_t arm) { return promise(search, arm) / price(search, arm); }
+
+/* The one that was begun, else the estimate's choice, else the one expected to win the most for what its trial takes. */
+static size_t challenger(const tune_search *search) {
+    size_t best = TUNE_ARMS;
+    for (size_t i = 0; i < search->count; i++) {
+        if (!on_trial(search, i)) continue;
+        if (search->arms[i].state == TUNE_ARM_CHECKED) return i;
+        if (best == TUNE_ARMS || i == search->estimated ||
+            (best != search->estimated && gain(search, i) > gain(search, best)))
+            best = i;
+    }
+    return best;
 }
 
 /* What is hardly felt is tried whatever is expected of it. */
@@ -137,12 +146,18 @@ static bool affordable(const tune_search *search, size_t arm) {
     return search->lost + risk(search, arm) <= part * units * tune_search_expects(search, search->estimated);
 }
 
+/* Is the next sample the current arm's? They take turns, it first; before a check it needs one. */
+static bool is_turn(const tune_search *search, size_t challenger) {
+    const tune_arm *arm = &search->arms[challenger], *current = &search->arms[search->current];
+    return arm->state == TUNE_ARM_READY ? !current->count : current->count <= arm->count;
+}
+
 tune_move tune_search_next(tune_search *search) {
     tune_move move = {.arm = search->current, .units = 1};
     if (search->frozen) return move;
     const size_t arm = challenger(search);
     if (arm == TUNE_ARMS || !affordable(search, arm)) return move;
-    move.timed = !sampled(&search->arms[search->current]) && (search->turn || !search->arms[search->current].count);
+    move.timed = is_turn(search, arm);
     if (move.timed) move.units = units_of(search, arm);
     if (move.timed) return move;
     move.arm = arm;
@@ -160,11 +175,16 @@ static double shortest(const tune_arm *arm) {
     return least;
 }
 
-/* By the median, and by the least: what disturbs a sample only lengthens it. */
+/* By the median, and by the least: what disturbs a sample only lengthens it. A little faster may be chance until there are enough of them. */
 static bool is_faster(const tune_arm *arm, const tune_arm *than, double tick) {
     const double known = median(than), least = shortest(than);
-    return median(arm) < fmin(TUNE_ARM_GAIN * known, known - tick) &&
-           shortest(arm) < fmin(TUNE_ARM_GAIN * least, least - tick);
+    const double part = arm->count < TUNE_ARM_SURE ? 1 / TUNE_ARM_BEHIND : TUNE_ARM_GAIN;
+    return median(arm) < fmin(part * known, known - tick) && shortest(arm) < fmin(part * least, least - tick);
+}
+
+/* Where one of the two says that it is faster, more samples tell. */
+static bool is_slower(const tune_arm *arm, const tune_arm *than) {
+    return median(arm) >= median(than) && shortest(arm) >= shortest(than);
 }
 
 static bool is_behind(const tune_arm *arm, double seconds) {
@@ -177,11 +197,11 @@ static void decide(tune_search *search, size_t index) {
     const double known = median(current), tick = TUNE_TICK / units_of(search, index);
     const double behind = fmax(TUNE_ARM_BEHIND * known, known + tick);
     if (median(arm) > TUNE_ARM_SLOW * known || is_behind(arm, behind)) arm->state = TUNE_ARM_OUT;
-    if (!sampled(arm) || !sampled(current) || arm->state != TUNE_ARM_CHECKED) return;
+    if (arm->count != current->count || arm->count < TUNE_ARM_LEAST || arm->state != TUNE_ARM_CHECKED) return;
     if (is_faster(arm, current, tick)) {
         current->state = TUNE_ARM_OUT;
         search->current = index;
-    } else
+    } else if (sampled(arm) || is_slower(arm, current))
         arm->state = TUNE_ARM_OUT;
 }
 
@@ -221,7 +241,6 @@ void tune_search_told(tune_search *search, const tune_move *move, double seconds
     if (move->timed && !move->check && seconds > 0 && !sampled(arm)) arm->samples[arm->count++] = seconds;
     count_loss(search, move, seconds);
     learn_compare(search, move, seconds);
-    search->turn = move->arm != search->current;
     if (move->check) take_check(search, move->arm, seconds, right);
     if (move->timed) learn(search);
     decide(search, move->arm);

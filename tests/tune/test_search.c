@@ -233,6 +233,7 @@ static const recorded problems_24[] = {
 #include "recorded_arms_24.inc"
 };
 enum { SEEDS = 10 };
+#define NOISE 0.004 /* of a sample, as a part: an H200's */
 #define COUNT(list) ((int)(sizeof(list) / sizeof *(list)))
 static const char strategies[TUNE_ARMS]; /* only their addresses count */
 
@@ -292,7 +293,7 @@ static void step_recorded(world *w, gpu *g, const recorded *p) {
 
 /* A thousand units of each problem: how many lose over 2% beside the best from the start, and the mean of all, those over 20% as 20%. Never does
  * one lose over 5% beside the estimate's choice, nor end with what is slower than that. */
-static void play_recorded(const recorded *list, int count, bool late, double *over, double *mean) {
+static void play_recorded(const recorded *list, int count, bool late, double noise, double *over, double *mean) {
     *over = *mean = 0;
     for (int i = 0; i < count; i++)
         for (int seed = 0; seed < SEEDS; seed++) {
@@ -300,6 +301,7 @@ static void play_recorded(const recorded *list, int count, bool late, double *ov
             world w;
             gpu g;
             begin_recorded(&w, &g, p, (uint64_t)seed * 977 + (uint64_t)i * 131071 + 5, late);
+            w.noise = noise;
             while (w.unit < UNITS) step_recorded(&w, &g, p);
             const double lost = g.took / g.best - 1;
             cr_expect_leq(g.took, (1 + TUNE_REGRET) * g.estimate, "%s, seed %d: %g", p->name, seed,
@@ -329,20 +331,31 @@ Test(search, a_strategy_whose_estimates_are_off_does_not_speak_for_others) {
 
 Test(search, of_recorded_candidates) {
     double over, mean;
-    play_recorded(problems, COUNT(problems), false, &over, &mean);
+    play_recorded(problems, COUNT(problems), false, NOISE, &over, &mean);
     cr_log_info("%.1f%% lose over 2%%, %.2f%% in the mean", 100 * over, 100 * mean);
-    cr_expect_leq(over, 0.08, "%g lose over 2%%", over);
-    cr_expect_leq(mean, 0.014, "%g in the mean", mean);
-    play_recorded(problems, COUNT(problems), true, &over, &mean);
+    cr_expect_leq(over, 0.035, "%g lose over 2%%", over);
+    cr_expect_leq(mean, 0.012, "%g in the mean", mean);
+    play_recorded(problems, COUNT(problems), true, NOISE, &over, &mean);
     cr_log_info("compiled late: %.1f%% lose over 2%%, %.2f%% in the mean", 100 * over, 100 * mean);
-    cr_expect_leq(mean, 0.02, "compiled late: %g in the mean", mean);
+    cr_expect_leq(mean, 0.015, "compiled late: %g in the mean", mean);
 }
 
 /* Timed another day, and their strategies are told. */
 Test(search, of_candidates_recorded_with_their_strategies) {
     double over, mean;
-    play_recorded(problems_24, COUNT(problems_24), false, &over, &mean);
+    play_recorded(problems_24, COUNT(problems_24), false, NOISE, &over, &mean);
     cr_log_info("%.1f%% lose over 2%%, %.2f%% in the mean", 100 * over, 100 * mean);
-    cr_expect_leq(over, 0.08, "%g lose over 2%%: 8.3%% where all are taken for one strategy's", over);
-    cr_expect_leq(mean, 0.0145, "%g in the mean", mean);
+    cr_expect_leq(over, 0.065, "%g lose over 2%%", over);
+    cr_expect_leq(mean, 0.014, "%g in the mean", mean);
+}
+
+/* Four times the noise: samples go on where they tell nothing yet. */
+Test(search, of_recorded_candidates_whose_samples_are_off_by_more) {
+    double over, mean;
+    play_recorded(problems, COUNT(problems), false, 4 * NOISE, &over, &mean);
+    cr_log_info("23 November: %.1f%% lose over 2%%, %.2f%% in the mean", 100 * over, 100 * mean);
+    cr_expect_leq(over, 0.05, "%g lose over 2%%", over);
+    play_recorded(problems_24, COUNT(problems_24), false, 4 * NOISE, &over, &mean);
+    cr_log_info("24 November: %.1f%% lose over 2%%, %.2f%% in the mean", 100 * over, 100 * mean);
+    cr_expect_leq(over, 0.075, "%g lose over 2%%", over);
 }
