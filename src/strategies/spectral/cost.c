@@ -8,11 +8,12 @@
 
 /* What passes reach of the copy bandwidth, by bench/results/2026-11-22-spectral.md, and of solids in f64 2026-11-23-spectral.md; rows also take what no access hides, as if their
  * arithmetic ran at so many times the unit's rate, and more where one row fills a multiprocessor. source: so many times the copy
- * bandwidth is what numbers of a source's frequencies come at, four for each frequency or, in 3D, six: of what fixed sides took beside
- * four steps on the same torus, before columns without points had a way of their own. */
+ * bandwidth is what numbers of a source's frequencies come at, six for each frequency in 3D: of what fixed sides took beside
+ * four steps on the same torus, before columns without points had a way of their own. face: of four in 2D, whose 10240^2 take
+ * 2.49 and 1.35 ms between fixed sides (2026-11-23-segment-waves.md), on an H100 2.91 and 1.47 (2026-11-25-h100.md). */
 static const struct {
-    double plane, solid, source, arithmetic, alone, symbol;
-} rates[2] = {{0.505, 0.83, 1.27, 1.4, 0.55, 0.38}, {0.505, 0.64, 0.95, 0.9, 0.9, 0.38}}; /* f64, f32 */
+    double plane, solid, source, face, arithmetic, alone, symbol;
+} rates[2] = {{0.505, 0.83, 1.27, 2.5, 1.4, 0.55, 0.38}, {0.505, 0.64, 0.95, 3, 0.9, 0.9, 0.38}}; /* f64, f32 */
 
 /* Tiles, by bench/results/2026-11-23-spectral.md: what bytes come at, and, of all instructions that multiprocessors could begin, those of
  * rows and of columns; what a segment takes beside its points, in instructions of one line; times as much where a block is one of two or
@@ -167,7 +168,7 @@ void spectral_estimate(const stn_task *task, const stn_machine *machine, const s
         estimate->seconds += seconds_of_tiles(task, machine, s, estimate->bytes);
     else
         estimate->seconds += estimate->bytes / (machine->copy_bandwidth * rate) +
-                             count * source / (machine->copy_bandwidth * rates[!wide].source) +
+                             count * source / (machine->copy_bandwidth * (solid ? rates[!wide].source : rates[!wide].face)) +
                              (c->settles ? count * settled / (machine->copy_bandwidth * SETTLED) : 0) +
                              hidden_by_nothing(task, machine, s, estimate) +
                              slabs * (machine->launch_seconds + SLAB_GAP);
