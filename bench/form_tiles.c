@@ -152,7 +152,8 @@ stn_status bench_form_tiles(bench *machine, uint64_t steps, const char *stencils
     for (int grid = 0; grid < GRIDS; grid++) any = any || bench_listed(stencils, grids[grid].stencil);
     if (!any) return STN_OK;
     stn_status status = machine->copy_bandwidth > 0 ? STN_OK : bench_measure_copy(machine, error);
-    stn_text_printf(text, "\nPlanes of 4096 x 4096 and a solid of 256^3, but for --size, f64, wrap; %s, medians of %d\n\n",
+    stn_text_printf(text,
+                    "\nPlanes of 4096 x 4096 and a solid of 256^3, but for --size, f64, wrap; %s, medians of %d\n\n",
                     machine->context->machine.name, machine->repeat);
     stn_text_printf(text,
                     "| case | steps | strategy | candidate | predicted, ms | ms | GStencil/s |\n"

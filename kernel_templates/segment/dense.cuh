@@ -133,7 +133,7 @@ __device__ __forceinline__ void load_four(REAL (&to)[4], const REAL *from) {
 
 constexpr int STEP = PRODUCT_PARTS || PRODUCT_DEPTH == 16 ? 2 : 1;  // blocks of a product
 constexpr int STEP_TURNED = PRODUCT_PARTS ? 2 : 1;                  // whose right factor is an accumulator as it stands
-constexpr bool SCALED = sizeof(STORE) == 2;  // numbers are, on their way in
+constexpr bool SCALED = sizeof(STORE) == 2;                         // numbers are, on their way in
 
 // Small matrices are in registers: those of slices (KEPT) through the whole run, where there is one slice or both axes share one matrix, else through a phase
 // of several slices. Others are read where they are used, from the first-level cache, which is the pipe that shared memory has too.

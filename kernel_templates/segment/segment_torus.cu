@@ -4,8 +4,11 @@
 // A tile (tori.cuh) is the torus of product.cuh as it stands. Two tiles that follow each other are transformed together.
 //
 //     N3 = 1   inputs of the next pair are on their way to a room of their own; all threads have the only slice
-//     N3 > 1   a warp has its slices, from the inputs to the outputs, in one place; the next pair's follow as soon as outputs are given. Only
-//              what lies along z is exchanged between warps. Other blocks of the multiprocessor work while these wait
+//     N3 > 1   a warp has its slices, from the inputs to the outputs, in one place; the next pair's follow as soon as outputs are given, and are
+//              waited for slice by slice. Only what lies along z is exchanged between warps. Other blocks of the multiprocessor work while these wait
+//
+// Registers are all taken in solids, and what does not fit comes back from far (inputs stream through the first-level cache): so where tiles lie
+// and the symbol are in shared memory, and a thread's place is found anew for each slice. Measured: bench/results/2026-11-25-products.md.
 #include "segment/product.cuh"
 #include "segment/tori.cuh"
 
@@ -13,7 +16,8 @@ constexpr bool IN_PLACE = N3 > 1;
 static_assert(is_given(((IN_PLACE ? 2 : 4) * ROOM + TOPS) * sizeof(REAL)), "segment_torus_shared of segment/product.c");
 constexpr int TEAM = IN_PLACE ? 32 : THREADS;  // threads of a slice
 constexpr int ROWS_AT_ONCE = TEAM / (2 * N2);  // of both tiles side by side
-constexpr bool PADDED = SCALED || N1 % 16 || N2 % 8 || (N3 > 1 && N3 % 8);  // there are cells that are read and are no points; f16's largest is looked for in all
+// There are cells that are read and are no points: of f16 all are, for the largest.
+constexpr bool PADDED = SCALED || N1 % 16 || N2 % 8 || (N3 > 1 && N3 % 8);
 static_assert(ROWS_AT_ONCE > 0 && N1 % ROWS_AT_ONCE == 0, "a team has rows of two tiles");
 
 // A warp's slices, or a turn without one: then all have as many groups of copies under way.
@@ -24,19 +28,20 @@ constexpr int LAST_SLICE = IN_PLACE ? SLICES_OF_WARP * WARPS : 1;
 
 constexpr bool ODD = is_odd(Z_SIDE_LOW) || is_odd(Z_SIDE_HIGH) || is_odd(Y_SIDE_LOW) || is_odd(Y_SIDE_HIGH) ||
                      is_odd(X_SIDE_LOW) || is_odd(X_SIDE_HIGH);
-constexpr bool ends(int side) { return side == NEAREST || is_odd(side); }  // there are points past it, or on it, that are 0
+constexpr bool ends(int side) { return side == NEAREST || is_odd(side); }  // points past it, or on it, are 0
 constexpr bool ENDS = ends(Z_SIDE_LOW) || ends(Z_SIDE_HIGH) || ends(Y_SIDE_LOW) || ends(Y_SIDE_HIGH) ||
                       ends(X_SIDE_LOW) || ends(X_SIDE_HIGH);
 constexpr int NONE = -1, PLACES = N3 + N1 + N2;
 struct spot {
-    long long from, to;  // elements to its first point in the input, NONE where it sees past a side or is no tile; and in the output
-    long long grid;      // to its grid's first point in the input
+    long long from;  // elements to its first point in the input; NONE: it sees past a side, or is no tile
+    long long to;    // in the output
+    long long grid;  // to its grid's first point in the input
     int left, right, rows, slices;  // outputs are columns from left on, and end before the others; no tile has none
 };
 struct pair {
     spot at[2];
-    // Of a tile that sees past a side: where the grid's extension has its slices, rows and columns, in elements. NONE: it is 0. Below that: minus what lies
-    // at -2 less this.
+    // Of a tile that sees past a side: where the grid's extension has its slices, rows and columns, in elements. NONE: it is 0. Below
+    // that: minus what lies at -2 less this.
     long long sources[2][PLACES];
 };
 __device__ __forceinline__ long long index_of(long long source) { return ODD && source < 0 ? -2 - source : source; }
@@ -136,9 +141,9 @@ __device__ __forceinline__ void change(const tile_arguments &a, const inputs &c,
 
 // A thread's column of outputs. Of two neighbours a row's lie side by side in memory: threads have them so.
 struct outputs {
-    long long to;  // elements to slice 0, this thread's first row of all
-    unsigned rows;     // FEW_ROWS: bit k: row k of this thread is one of them
-    int first, last;   // else rows from first to before last, counted from that one
+    long long to;     // elements to slice 0, this thread's first row of all
+    unsigned rows;    // FEW_ROWS: bit k: row k of this thread is one of them
+    int first, last;  // else rows from first to before last, counted from that one
     int last_slice, cell;
     bool sees_side;
 };
@@ -233,8 +238,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) segment_torus(cons
         scales scale = {REAL(1), REAL(1)};
         keep_here(t);
         if (SCALED) {  // all look for the largest
-            for (int slice = first_slice(warp); slice < N3; slice += WARPS)
-                receive(a, pairs[here], raw, slice, t);
+            for (int slice = first_slice(warp); slice < N3; slice += WARPS) receive(a, pairs[here], raw, slice, t);
             __syncthreads();
             scale = find_scales(a.operands, raw, work + 2 * ROOM, threadIdx.x);
         }
@@ -269,6 +273,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) segment_torus(cons
             if (slice < N3) fetch(a, find_inputs(a, pairs[after(here)], t), raw, slice);
             copy_async_commit();
         }
-        find_pair(a, first + 4 * gridDim.x, pairs[after(after(here))]);  // nobody reads what it replaces, of the turn before
+        find_pair(a, first + 4 * gridDim.x,
+                  pairs[after(after(here))]);  // nobody reads what it replaces, of the turn before
     }
 }

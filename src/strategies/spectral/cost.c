@@ -167,11 +167,11 @@ void spectral_estimate(const stn_task *task, const stn_machine *machine, const s
     if (spectral_tiled(c))
         estimate->seconds += seconds_of_tiles(task, machine, s, estimate->bytes);
     else
-        estimate->seconds += estimate->bytes / (machine->copy_bandwidth * rate) +
-                             count * source / (machine->copy_bandwidth * (solid ? rates[!wide].source : rates[!wide].face)) +
-                             (c->settles ? count * settled / (machine->copy_bandwidth * SETTLED) : 0) +
-                             hidden_by_nothing(task, machine, s, estimate) +
-                             slabs * (machine->launch_seconds + SLAB_GAP);
+        estimate->seconds +=
+            estimate->bytes / (machine->copy_bandwidth * rate) +
+            count * source / (machine->copy_bandwidth * (solid ? rates[!wide].source : rates[!wide].face)) +
+            (c->settles ? count * settled / (machine->copy_bandwidth * SETTLED) : 0) +
+            hidden_by_nothing(task, machine, s, estimate) + slabs * (machine->launch_seconds + SLAB_GAP);
     estimate->launches += slabs;
     estimate->error = (spectral_in_parts(c) && !wide ? SHORT_LINES : 1) *
                       stn_symbol_error(task, (double)s->choice.length[0] * s->choice.length[1] * s->choice.length[2],
