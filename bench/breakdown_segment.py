@@ -80,17 +80,26 @@ def without_tensor_cores(folder):
          lambda match: CUDA_CORES + match.group(1))
 
 
+# What gives a pair, in rows.
+GIVE_IN_ROWS = """
+        for (int q = t; q < LENGTH; q += THREADS) {
+            const int own = in_rows(q), j = own - a.lead;
+            if (static_cast<unsigned>(j) >= static_cast<unsigned>(a.useful)) continue;
+            const REAL *const from = rooms + cell_of(own);
+            to[j - t] = narrow<STORE>(scaled(from[0], scale));
+            beside[j - t] = narrow<STORE>(scaled(from[ROOM], scale));
+        }
+    } else {
+        give_one("""
+
+
 def without_diagonals(folder):
-    edit(folder, KERNEL, r"^(__device__ __forceinline__ int cell_of\(int n\))", lambda match: IN_ROWS + match.group(1))
-    edit(folder, KERNEL, r"REAL \*const to = rooms \+ take_cell\(d\);",
-         "const int own = in_rows(n + t);\n            REAL *const to = rooms + cell_of(own);")
+    edit(folder, KERNEL, r"^(__device__ __forceinline__ int cell_of\(int n\).*\n)", lambda match: match.group(1) + IN_ROWS)
+    edit(folder, KERNEL, r"if \(n \+ THREADS > LENGTH && n \+ t >= LENGTH\) break;\n *REAL \*const to = rooms \+ d\.cell\(k\);",
+         "if (n + t >= LENGTH) break;\n            const int own = in_rows(n + t);\n            REAL *const to = rooms + cell_of(own);")
     edit(folder, KERNEL, r"copy_element\(to, from \+ n\), copy_element\(to \+ ROOM, beside \+ n\);",
          "copy_element(to, from + (own - t)), copy_element(to + ROOM, beside + (own - t));")
-    edit(folder, KERNEL, r"for \(int j = t; j < a\.useful; j \+= THREADS, to \+= THREADS, beside \+= THREADS\) \{\n.*",
-         "for (int q = t; q < LENGTH; q += THREADS) {\n            const int own = in_rows(q), j = own - a.lead;\n"
-         "            if (static_cast<unsigned>(j) >= static_cast<unsigned>(a.useful)) continue;\n"
-         "            const REAL *const from = rooms + cell_of(own);")
-    edit(folder, KERNEL, r"\*to = (narrow.*), \*beside = ", r"to[j - t] = \1, beside[j - t] = ")
+    edit(folder, KERNEL, r"^        const diagonal d = diagonal_from\(a\.lead \+ t\);(?:\n.*)*?\n    \} else \{\n        give_one\(", lambda _: GIVE_IN_ROWS)
 
 
 def without_padding(folder):
@@ -104,10 +113,10 @@ def without_second_layer(folder):
     edit(folder, KERNEL, r"segment \+= 2 \* gridDim\.x", "segment += gridDim.x")
     edit(folder, KERNEL, r"fetch\(a, segment \+ 2 \* gridDim\.x, raw, t\);", "fetch(a, segment + gridDim.x, raw, t);")
     edit(folder, KERNEL, r", turn_signs\(a, segment \+ 1, raw \+ ROOM, t\);", ";")
-    edit(folder, KERNEL, r"if \(both && inside\(first, LENGTH\) && .*\{", "if (there && inside(first, LENGTH)) {")
+    edit(folder, KERNEL, r"if \(both && is_plain\(a, first\) && .*\{", "if (there && is_plain(a, first)) {")
     edit(folder, KERNEL, r"if \(both && !sees_side\(a, first\) && .*\{", "if (!sees_side(a, first)) {")
     edit(folder, KERNEL, r", copy_element\(to \+ ROOM, .*\);", ";")
-    edit(folder, KERNEL, r", (\*beside|beside\[j - t\]) = narrow.*;", ";")
+    edit(folder, KERNEL, r"^.* beside\[j(?: - t)?\] = narrow.*;\n", "")
     edit(folder, KERNEL, r"both = segment \+ 1 < a\.all", "both = false")
 
 
