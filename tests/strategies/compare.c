@@ -20,6 +20,7 @@ uint64_t dice_next(dice *d) { /* splitmix64 */
 }
 int dice_int(dice *d, int low, int high) { return low + (int)(dice_next(d) % (uint64_t)(high - low + 1)); }
 double dice_real(dice *d) { return (double)(int64_t)dice_next(d) * 0x1p-63; }
+double dice_positive(dice *d) { return (double)(dice_next(d) >> 11) * 0x1p-53; }
 
 stn_stencil *random_stencil(dice *d, int rank, taps_kind kind, int radius) {
     int side = 2 * radius + 1, most = rank == 1 ? side : rank == 2 ? side * side : side * side * side;

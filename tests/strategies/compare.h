@@ -15,6 +15,7 @@ typedef struct dice {
 uint64_t dice_next(dice *d);
 int dice_int(dice *d, int low, int high); /* inclusive */
 double dice_real(dice *d);                /* in [-1, 1) */
+double dice_positive(dice *d);            /* in [0, 1) */
 
 /* Number i of data of a dtype. */
 double element(stn_dtype dtype, const void *data, int64_t i);

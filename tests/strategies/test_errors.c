@@ -30,8 +30,6 @@ typedef struct tally {
     char which[600];
 } tally;
 
-static double draw_positive(dice *d) { return (double)(dice_next(d) >> 11) * 0x1p-53; }
-
 /* What averages, by rank; the last of each rank are products of one factor an axis. */
 static const char *const smooth[3][4] = {
     {"heat-1d", "1d5p", "1d7p", "gaussian-1d:sigma=2,truncate=2"},
@@ -100,7 +98,7 @@ static void run_problem(const settings *how, stn_context *context, stn_pool *poo
     stn_stencil *stencil = draw_problem(&d, &p, what, sizeof what);
     const bool positive = stn_stencil_rank(stencil) == 1 ? dice_int(&d, 0, 1) : p.steps > 12 || dice_int(&d, 0, 1);
     const bool good = compare_drawn_with_host(context, pool, &p, how->strategy, -1, true,
-                                              positive ? draw_positive : dice_real, index, &c);
+                                              positive ? dice_positive : dice_real, index, &c);
     const size_t at = strlen(what);
     snprintf(what + at, sizeof what - at, ", %s", positive ? "one sign" : "any sign");
     if (c.error.status == STN_OK && c.predicted > 0)

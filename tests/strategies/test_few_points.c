@@ -17,8 +17,6 @@ typedef struct few {
     double tolerance;
 } few;
 
-static double draw_positive(dice *d) { return (double)(dice_next(d) >> 11) * 0x1p-53; }
-
 static stn_stencil *stencil_of(const few *f) {
     stn_stencil *stencil = NULL;
     const stn_tap taps[3] = {{{0, -1, 0}, f->beside}, {{0, 0, 0}, f->middle}, {{0, 1, 0}, f->beside}};
@@ -52,7 +50,7 @@ static void look_at(suite *s, const few *f, bool positive) {
         p.extent[axis] = f->extent[axis];
         for (int side = 0; side < 2; side++) p.boundary[axis][side].kind = f->side;
     }
-    compare_drawn_with_host(s->context, s->pool, &p, f->strategy, -1, true, positive ? draw_positive : dice_real, 3,
+    compare_drawn_with_host(s->context, s->pool, &p, f->strategy, -1, true, positive ? dice_positive : dice_real, 3,
                             &c);
     snprintf(what, sizeof what, "%s, %s, %zu x %zu x %zu, %s, %d steps, %s: %.3g found, %.3g predicted", f->strategy,
              f->stencil ? f->stencil : "along y", f->extent[0], f->extent[1], f->extent[2], side_names[f->side],

@@ -21,8 +21,6 @@ typedef struct grid {
     void *device;
 } grid;
 
-static double draw_positive(dice *d) { return (double)(dice_next(d) >> 11) * 0x1p-53; }
-
 static bool grid_make(const random_bench *bench, const stn_task *task, bool output, int offset, grid *g,
                       stn_error *error) {
     g->element = stn_dtype_size(task->dtype);
@@ -97,6 +95,12 @@ typedef struct grids {
     grid in, out, source;
 } grids;
 
+/* The host's, see compare_answer_source: the caller frees it. */
+static void *answer(const stn_task *run, stn_pool *pool, bool fused, const grids *g, stn_dtype *type) {
+    return compare_answer_source(run, pool, fused, g->in.sent + g->in.before,
+                                 run->source ? g->source.sent + g->source.before : NULL, type);
+}
+
 /* f16: sides and weights may leave an answer that is a hundredth of the states before it; then whatever is kept in f16 between
  * steps is far off, and no bar beside the answer means anything. Four times what the host's own steps in f16 are off by, if
  * these miss the bar of steps. */
@@ -104,8 +108,7 @@ static double lost_by_cancelling(const stn_task *run, stn_pool *pool, const grid
                                  const void *expected) {
     stn_dtype own;
     comparison c = {0};
-    void *stepped = compare_answer_source(run, pool, false, g->in.sent + g->in.before,
-                                          run->source ? g->source.sent + g->source.before : NULL, &own);
+    void *stepped = answer(run, pool, false, g, &own);
     if (!stepped) return 0;
     compare_measure(run, stepped, type, expected, &c);
     free(stepped);
@@ -117,8 +120,7 @@ static double lost_by_cancelling(const stn_task *run, stn_pool *pool, const grid
 static void look_at_exact(const stn_task *run, stn_pool *pool, const grids *g, const void *got, comparison *c) {
     stn_dtype type;
     comparison other = *c;
-    void *exact = compare_answer_source(run, pool, true, g->in.sent + g->in.before,
-                                        run->source ? g->source.sent + g->source.before : NULL, &type);
+    void *exact = answer(run, pool, true, g, &type);
     if (!exact) return;
     compare_measure(run, got, type, exact, &other);
     other.bar = fmax(other.bar, 2 * other.rounding);
@@ -152,8 +154,7 @@ static const char *look_at_state(const stn_plan *plan, stn_pool *pool, bool fuse
     const stn_task *task = &plan->task;
     stn_task run = *task;
     run.steps = steps, run.snapshots = 1;
-    void *expected = compare_answer_source(&run, pool, fused, g->in.sent + g->in.before,
-                                           task->source ? g->source.sent + g->source.before : NULL, &type);
+    void *expected = answer(&run, pool, fused, g, &type);
     if (!expected) return "memory";
     compare_measure(&run, got, type, expected, c);
     c->bar = compare_bar(&run, fused);
@@ -211,7 +212,7 @@ static bool grids_make(const random_bench *bench, const random_problem *r, const
                        stn_error *error) {
     dice d = {r->data};
     if (!grid_make(bench, task, false, r->offset, &g->in, error)) return false;
-    compare_fill(task, r->positive ? draw_positive : dice_real, &d, g->in.host + g->in.before);
+    compare_fill(task, r->positive ? dice_positive : dice_real, &d, g->in.host + g->in.before);
     amplify(r, task, &g->in);
     if (!grid_send(bench, &g->in, error)) return false;
     if (task->source) {
