@@ -185,6 +185,20 @@ __device__ __forceinline__ void copy_async_wait() {
 #endif
 }
 
+// One element where it is wanted: an instruction with a predicate, for which nothing branches.
+__device__ __forceinline__ void store_if(bool wanted, double *to, double value) {
+    asm volatile("{ .reg .pred p; setp.ne.s32 p, %2, 0; @p st.global.f64 [%0], %1; }" ::"l"(to), "d"(value),
+                 "r"(static_cast<int>(wanted)));
+}
+__device__ __forceinline__ void store_if(bool wanted, float *to, float value) {
+    asm volatile("{ .reg .pred p; setp.ne.s32 p, %2, 0; @p st.global.f32 [%0], %1; }" ::"l"(to), "f"(value),
+                 "r"(static_cast<int>(wanted)));
+}
+__device__ __forceinline__ void store_if(bool wanted, half_t *to, half_t value) {
+    asm volatile("{ .reg .pred p; setp.ne.s32 p, %2, 0; @p st.global.u16 [%0], %1; }" ::"l"(to), "h"(value),
+                 "r"(static_cast<int>(wanted)));
+}
+
 // Bytes, a multiple of 16 at a multiple of 16, that will be read soon: into L2, without waiting (sm_90; else nothing happens).
 __device__ __forceinline__ void prefetch_far(const void *from, unsigned bytes) {
 #if __CUDA_ARCH__ >= 900

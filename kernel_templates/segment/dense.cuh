@@ -8,9 +8,27 @@
 constexpr int N1 = PRODUCT_1, N2 = PRODUCT_2, N3 = PRODUCT_3, LENGTH = N1 * N2 * N3, THREADS = 32 * WARPS;
 constexpr int BLOCKS_1 = (N1 + 7) / 8, BLOCKS_2 = (N2 + 7) / 8, BLOCKS_3 = (N3 + 7) / 8;  // of 8
 constexpr int ROW_STRIPS = (N1 + 15) / 16;
-constexpr int PITCH = 8 * BLOCKS_2 + 4, SLICE = 16 * ROW_STRIPS * PITCH + SLICE_GAP, ROOM = N3 * SLICE;
-constexpr bool EVEN_FIRST = SLICE_GAP % 4 == 0;
+// A solid of 16^3 points: its slices are turned by the second product, see transform_columns_turned.
+constexpr bool TURNED = PRODUCT_EVEN && N1 == 16 && N2 == 16 && N3 == 16;
+constexpr bool SCALED = sizeof(STORE) == 2;  // numbers are, on their way in
+constexpr int PITCH = 8 * BLOCKS_2 + (TURNED ? 0 : 4), SLICE = 16 * ROW_STRIPS * PITCH + (TURNED ? 0 : SLICE_GAP);
+constexpr int ROOM = N3 * SLICE;
+constexpr bool EVEN_FIRST = SLICE_GAP % 4 == 0 && !TURNED;
+
+// ---- cells
+
 constexpr int slice_at(int n3) { return (EVEN_FIRST ? n3 / 2 + n3 % 2 * ((N3 + 1) / 2) : n3) * SLICE; }
+// Where rows would meet in a bank, columns of a row are exchanged: four rows by four columns (of f32 by eight) that a part of a warp accesses are in
+// all banks, and so are four columns of every second slice.
+constexpr int twist(int row, int slice) {
+    if (!TURNED) return 0;
+    return sizeof(REAL) == 8 ? 4 * ((row ^ slice / 2) % 4) : 8 * ((row / 2 % 2) ^ (slice / 2 % 4));
+}
+constexpr int cell_at(int row, int column, int slice) {
+    return row / 4 * 4 * PITCH + ((row % 4 * PITCH + column) ^ twist(row, slice));
+}
+// Of a lane (g, t) of fragments: row t, column g of block j.
+constexpr int lane_cell(int lane, int j, int slice) { return cell_at(lane % 4, 8 * j + lane / 4, slice); }
 constexpr int STACKS = BLOCKS_2 == 2 ? N1 : (N1 + 1) / 2;  // of 16 pairs (k1, k2)
 constexpr int RUN = 64;                                    // numbers of a warp's access, two a lane
 constexpr int PARTS = PRODUCT_EVEN ? 1 : 2;                // of a matrix: real, imaginary
@@ -133,19 +151,18 @@ __device__ __forceinline__ void load_four(REAL (&to)[4], const REAL *from) {
 
 constexpr int STEP = PRODUCT_PARTS || PRODUCT_DEPTH == 16 ? 2 : 1;  // blocks of a product
 constexpr int STEP_TURNED = PRODUCT_PARTS ? 2 : 1;                  // whose right factor is an accumulator as it stands
-constexpr bool SCALED = sizeof(STORE) == 2;                         // numbers are, on their way in
 
 // Small matrices are in registers: those of slices (KEPT) through the whole run, where there is one slice or both axes share one matrix, else through a phase
 // of several slices. Others are read where they are used, from the first-level cache, which is the pipe that shared memory has too.
 constexpr bool SMALL = BLOCKS_1 <= 2 && BLOCKS_2 <= 2 && BLOCKS_3 <= 2;
-// A solid of 16^3 points: its slices are turned by the second product, see transform_columns_turned. A warp's torus of two factors takes all four
-// products so, in its registers: product.cuh.
-constexpr bool TURNED = PRODUCT_EVEN && N1 == 16 && N2 == 16 && N3 == 16;
 constexpr bool KEPT = SMALL && (N3 == 1 || TURNED);
+// A warp's torus of two factors takes all four products turned, in its registers: product.cuh.
 constexpr bool CHAINED = N3 == 1 && BLOCKS_1 == 2 && BLOCKS_2 == 2;
 // Then rows 2t and 2t+1 of each eight lie where fragments have t and t + 4, and left factors have their columns so.
 constexpr bool PERMUTED = TURNED || CHAINED;
-constexpr int row_at(int n1) { return (PERMUTED ? n1 / 8 * 8 + n1 % 8 / 2 + n1 % 2 * 4 : n1) * PITCH; }
+constexpr int row_of(int n1) { return PERMUTED ? n1 / 8 * 8 + n1 % 8 / 2 + n1 % 2 * 4 : n1; }
+constexpr int row_at(int n1) { return row_of(n1) * PITCH; }
+constexpr int point_at(int n1, int n2, int slice) { return cell_at(row_of(n1), n2, slice); }
 
 template <int D>
 __device__ __forceinline__ void read_rows(left<D> &a, const REAL *from) {
@@ -244,10 +261,10 @@ __device__ __forceinline__ void before_middle(matrices &f, int lane) {
     keep_here(lane);
     f.third.load(f.from + OPERAND_3, lane);
 }
-// c += F1 X of a strip, blocks s to s + D - 1 of the sum. re, im: this lane's.
+// c += F1 X of a strip, blocks s to s + D - 1 of the sum.
 template <int D>
 __device__ __forceinline__ void add_rows(tile (&c)[BLOCKS_2], const left_matrix<SMALL> &f, const REAL *re,
-                                         const REAL *im, int s, REAL scale) {
+                                         const REAL *im, int s, int slice, int lane, REAL scale) {
     left<D> a;
     f.get(a, s);
 #pragma unroll
@@ -257,7 +274,7 @@ __device__ __forceinline__ void add_rows(tile (&c)[BLOCKS_2], const left_matrix<
         for (int d = 0; d < D; d++)
 #pragma unroll
             for (int e = 0; e < 2; e++) {
-                const int cell = (8 * (s + d) + 4 * e) * PITCH + 8 * j;
+                const int cell = (8 * (s + d) + 4 * e) * PITCH + lane_cell(lane, j, slice);
                 x.re[d][e] = SCALED ? re[cell] * scale : re[cell];
                 x.im[d][e] = SCALED ? im[cell] * scale : im[cell];
             }
@@ -266,14 +283,13 @@ __device__ __forceinline__ void add_rows(tile (&c)[BLOCKS_2], const left_matrix<
 }
 // c = F1 X of a strip of a slice, columns 8 j .. of it in c[j].
 __device__ __forceinline__ void transform_rows(tile (&c)[BLOCKS_2], const REAL *re, const REAL *im,
-                                               left_matrix<SMALL> &f, int lane, REAL scale) {
-    const int first = lane % 4 * PITCH + lane / 4;
+                                               left_matrix<SMALL> &f, int slice, int lane, REAL scale) {
     f.again();
 #pragma unroll
     for (int j = 0; j < BLOCKS_2; j++) c[j] = {};
 #pragma unroll
-    for (int s = 0; s + STEP <= BLOCKS_1; s += STEP) add_rows<STEP>(c, f, re + first, im + first, s, scale);
-    if (BLOCKS_1 % STEP) add_rows<1>(c, f, re + first, im + first, BLOCKS_1 - 1, scale);
+    for (int s = 0; s + STEP <= BLOCKS_1; s += STEP) add_rows<STEP>(c, f, re, im, s, slice, lane, scale);
+    if (BLOCKS_1 % STEP) add_rows<1>(c, f, re, im, BLOCKS_1 - 1, slice, lane, scale);
 }
 // y += x F, of blocks j to j + D - 1 of x.
 template <int D, int BLOCKS_N>

@@ -47,13 +47,12 @@ __device__ __forceinline__ void put(const tile (&c)[BLOCKS_2], REAL *re, REAL *i
         }
 }
 // Of a tile that is turned.
-__device__ __forceinline__ void put_turned(const tile (&c)[BLOCKS_2], REAL *re, REAL *im, int lane) {
-    const int first = lane % 4 * PITCH + lane / 4;
+__device__ __forceinline__ void put_turned(const tile (&c)[BLOCKS_2], REAL *re, REAL *im, int slice, int lane) {
 #pragma unroll
     for (int n = 0; n < BLOCKS_2; n++)
 #pragma unroll
         for (int k = 0; k < 4; k++) {
-            const int cell = row_at(8 * n + k % 2) + k / 2 * 8 + first;
+            const int cell = row_at(8 * n + k % 2) + lane_cell(lane, k / 2, slice);
             re[cell] = c[n].re[k], im[cell] = c[n].im[k];
         }
 }
@@ -68,17 +67,17 @@ __device__ __forceinline__ void transform_second(tile (&c)[BLOCKS_2], MATRICES &
     else
         transform_columns(c, f.second);
 }
-__device__ __forceinline__ void put_second(const tile (&c)[BLOCKS_2], REAL *re, REAL *im, int strip, int lane) {
+__device__ __forceinline__ void put_second(const tile (&c)[BLOCKS_2], REAL *re, REAL *im, int slice, int strip, int lane) {
     if constexpr (TURNED)
-        put_turned(c, re, im, lane);
+        put_turned(c, re, im, slice, lane);
     else
         put(c, re, im, strip, lane);
 }
-// From where the inputs are to `work`, which may be the same place where a warp has a whole slice; of a chain to registers.
+// From where the inputs are to `work`, which may be the same place where a warp has a whole slice; of a chain to registers. Both: the slice's place.
 __device__ __forceinline__ void forward_slice(matrices &f, const REAL *symbol, const REAL *raw, REAL *work,
                                               tile (&c)[BLOCKS_2], int slice, int lane, int warp, REAL scale) {
     const int strip = strip_of(warp);
-    transform_rows(c, raw + slice_at(slice), raw + ROOM + slice_at(slice), f.first, lane, scale);
+    transform_rows(c, raw, raw + ROOM, f.first, slice, lane, scale);
     if (CHAINED) return;
     transform_second(c, f);
     if (N3 == 1) {
@@ -86,7 +85,7 @@ __device__ __forceinline__ void forward_slice(matrices &f, const REAL *symbol, c
         transform_columns(c, f.second);
     }
     if (ROW_STRIPS == 1) __syncwarp();
-    put_second(c, work + slice_at(slice), work + ROOM + slice_at(slice), strip, lane);
+    put_second(c, work, work + ROOM, slice, strip, lane);
 }
 // c: what a chain goes on with.
 __device__ __forceinline__ void forward(matrices &f, const REAL *symbol, const REAL *raw, REAL *work,
@@ -94,7 +93,7 @@ __device__ __forceinline__ void forward(matrices &f, const REAL *symbol, const R
     before_slices(f, strip_of(warp), lane);
 #pragma unroll 1
     for (int slice = first_slice(warp); slice < N3; slice += WARPS)
-        forward_slice(f, symbol, raw, work, c, slice, lane, warp, scale);
+        forward_slice(f, symbol, raw + slice_at(slice), work + slice_at(slice), c, slice, lane, warp, scale);
 }
 // A solid of 16^3 points has even taps, and so has its symbol along each axis: frequencies 0 to 8 are in shared memory, [k1][k2][k3]. What streams through the
 // first-level cache pushes the whole symbol out of it.
@@ -121,10 +120,12 @@ __device__ __forceinline__ void times_eighth(tile (&x)[BLOCKS_N], const REAL *sy
 // Along the third axis, there and back: a thread writes what it has read. After before_middle.
 __device__ __forceinline__ void middle(matrices &f, const REAL *symbol, REAL *work, int lane, int warp) {
     constexpr bool WHOLE = N3 % 8 == 0;  // no column is past the torus
+    keep_here(lane);
     const auto cell = [&](int i, int j, int e) {
-        const int column = 8 * j + lane % 4 * 2 + e % 2, g = lane / 4;
+        const int first = 8 * j + e % 2, t = lane % 4, g = lane / 4;  // slice first + 2 t, column g of these
+        if (TURNED) return slice_at(first) + 2 * t * SLICE + cell_at(row_of(i), g + e / 2 * 8, 2 * t);
         const int row = BLOCKS_2 == 2 ? row_at(i) + g + e / 2 * 8 : (2 * i + e / 2) * PITCH + g;
-        return column < N3 || WHOLE ? row + slice_at(8 * j + e % 2) + lane % 4 * (EVEN_FIRST ? SLICE : 2 * SLICE) : -1;
+        return first + 2 * t < N3 || WHOLE ? row + slice_at(first) + t * (EVEN_FIRST ? SLICE : 2 * SLICE) : -1;
     };
 #pragma unroll 1
     for (int i = warp; i < STACKS; i += WARPS) {
@@ -155,7 +156,7 @@ __device__ __forceinline__ void chain(tile (&c)[BLOCKS_N], matrices &f, const RE
     times_symbol(c, symbol, lane);
     transform_turned(c, f.first);
     transform_turned(c, f.across);
-    put_turned(c, work + (PRODUCT_EVEN ? 0 : ROOM), work + (PRODUCT_EVEN ? ROOM : 0), lane);
+    put_turned(c, work + (PRODUCT_EVEN ? 0 : ROOM), work + (PRODUCT_EVEN ? ROOM : 0), 0, lane);
 }
 __device__ __forceinline__ void back_slice(matrices &f, const REAL *symbol, REAL *work, tile (&c)[BLOCKS_2], int slice,
                                            int lane, int warp) {
@@ -163,7 +164,7 @@ __device__ __forceinline__ void back_slice(matrices &f, const REAL *symbol, REAL
         chain(c, f, symbol, work, lane);
         return;
     }
-    transform_rows(c, work + slice_at(slice), work + ROOM + slice_at(slice), f.first, lane, REAL(1));
+    transform_rows(c, work, work + ROOM, f.first, slice, lane, REAL(1));
     if (N3 > 1) transform_second(c, f);
     if (ROW_STRIPS > 1)  // all have read it: of other strips too
         __syncthreads();
@@ -174,8 +175,7 @@ __device__ __forceinline__ void back_slice(matrices &f, const REAL *symbol, REAL
         for (int e = 0; e < 4; e++)
             if (N2 / 8 * 8 + lane % 4 * 2 + e % 2 >= N2) c[N2 / 8].re[e] = c[N2 / 8].im[e] = REAL(0);
     }
-    put_second(c, work + (PRODUCT_EVEN ? 0 : ROOM) + slice_at(slice),
-               work + (PRODUCT_EVEN ? ROOM : 0) + slice_at(slice), strip_of(warp), lane);
+    put_second(c, work + (PRODUCT_EVEN ? 0 : ROOM), work + (PRODUCT_EVEN ? ROOM : 0), slice, strip_of(warp), lane);
 }
 // All of a block: those of one warp are in step.
 __device__ __forceinline__ void wait_for_all() {
@@ -194,7 +194,8 @@ __device__ __forceinline__ void finish(matrices &f, const REAL *symbol, REAL *wo
     }
     before_slices(f, strip_of(warp), lane);
 #pragma unroll 1
-    for (int slice = first_slice(warp); slice < N3; slice += WARPS) back_slice(f, symbol, work, c, slice, lane, warp);
+    for (int slice = first_slice(warp); slice < N3; slice += WARPS)
+        back_slice(f, symbol, work + slice_at(slice), c, slice, lane, warp);
     wait_for_all();
 }
 

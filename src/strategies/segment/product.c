@@ -43,15 +43,24 @@ static int tiles(const segment_factors *f) {
 }
 static int last_axis(const segment_factors *f) { return f->n[2] == 1 ? 1 : 2; }
 
-static size_t shared_of(const segment_factors *f, stn_dtype dtype, int rooms) {
-    const int pitch = BLOCK * blocks(f, 1) + 4, slice = ROWS * strips(f) * pitch + f->gap;
+/* dense.cuh: CHAINED, whose matrices are all left factors; TURNED, a solid whose slices are; PERMUTED, whose left factors have columns 2t and 2t + 1 of each
+ * eight where fragments have t and t + 4. */
+static bool is_chained(const segment_factors *f) { return f->n[2] == 1 && blocks(f, 0) == 2 && blocks(f, 1) == 2; }
+static bool is_turned(const segment_factors *f, bool even) {
+    return even && f->n[0] == 16 && f->n[1] == 16 && f->n[2] == 16;
+}
+static bool is_permuted(const segment_factors *f, bool even) { return is_chained(f) || is_turned(f, even); }
+
+/* A turned solid's slices have no gaps: their columns are exchanged. */
+static size_t shared_of(const segment_factors *f, stn_dtype dtype, int rooms, bool turned) {
+    const int pitch = BLOCK * blocks(f, 1) + (turned ? 0 : 4), slice = ROWS * strips(f) * pitch + (turned ? 0 : f->gap);
     const int tops = dtype == STN_F16 ? f->warps : 0;
     return (size_t)(rooms * f->n[2] * slice + tops) * (size_t)stn_max(4, stn_dtype_size(dtype));
 }
-size_t segment_product_shared(const segment_factors *f, stn_dtype dtype) { return shared_of(f, dtype, 4); }
+size_t segment_product_shared(const segment_factors *f, stn_dtype dtype) { return shared_of(f, dtype, 4, false); }
 /* Solids stay in one place. */
-size_t segment_torus_shared(const segment_factors *f, stn_dtype dtype) {
-    return shared_of(f, dtype, f->n[2] > 1 ? 2 : 4);
+size_t segment_torus_shared(const segment_factors *f, stn_dtype dtype, bool even) {
+    return shared_of(f, dtype, f->n[2] > 1 ? 2 : 4, is_turned(f, even));
 }
 
 double segment_product_flops(const segment_factors *f, bool even) {
@@ -96,13 +105,6 @@ void segment_product_words(stn_dtype dtype, int fragment, stn_text *text) {
         stn_text_printf(text, " in fragments of %d x 8 x 4", fragment == SEGMENT_SMALL ? 8 : 16);
     static const char *const halves[] = {" of tf32 x 3", " of halves in one part", " of halves in two parts"};
     if (dtype == STN_F16) stn_text_printf(text, "%s", halves[fragment]);
-}
-
-/* dense.cuh: CHAINED, whose matrices are all left factors; PERMUTED, whose left factors have columns 2t and 2t + 1 of each eight where fragments have t
- * and t + 4. */
-static bool is_chained(const segment_factors *f) { return f->n[2] == 1 && blocks(f, 0) == 2 && blocks(f, 1) == 2; }
-static bool is_permuted(const segment_factors *f, bool even) {
-    return is_chained(f) || (even && f->n[0] == 16 && f->n[1] == 16 && f->n[2] == 16);
 }
 
 void segment_product_params(stn_text *params, const segment_factors *f, stn_dtype dtype, int fragment, bool even) {

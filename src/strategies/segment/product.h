@@ -26,7 +26,7 @@ const segment_factors *segment_torus_factors(int number);
 int segment_points(int first);
 /* Of a block. */
 size_t segment_product_shared(const segment_factors *f, stn_dtype dtype);
-size_t segment_torus_shared(const segment_factors *f, stn_dtype dtype);
+size_t segment_torus_shared(const segment_factors *f, stn_dtype dtype, bool even);
 /* Of a pair of segments or tiles: products of fragments, as operations, and how many such products one of numbers takes. `even`: PRODUCT_EVEN. */
 double segment_product_flops(const segment_factors *f, bool even);
 int segment_product_parts(stn_dtype dtype, int fragment);

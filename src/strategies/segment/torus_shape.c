@@ -53,7 +53,7 @@ static int most_threads(const stn_task *task, const segment_torus *tile) {
 #define SQUARE 1
 segment_torus_block segment_torus_block_of(const stn_task *task, const segment_torus *tile) {
     const segment_factors *f = segment_torus_factors(tile->number);
-    segment_torus_block b = {"segment_torus", segment_torus_shared(f, task->dtype), f->warps, 2, 0};
+    segment_torus_block b = {"segment_torus", segment_torus_shared(f, task->dtype, tile->even), f->warps, 2, 0};
     b.resident = (int)stn_max(1, most_threads(task, tile) / (32 * b.warps));
     if (tile->number == SQUARE && tile->even && task->dtype == STN_F64 && tile->fragment == SEGMENT_WIDE) {
         b.kernel = "segment_plane", b.tiles = b.warps;

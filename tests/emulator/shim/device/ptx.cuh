@@ -49,6 +49,11 @@ __device__ __forceinline__ void store_run(T *to, const T (&from)[N], STN_WHERE) 
     __builtin_memcpy(__builtin_assume_aligned(to, sizeof from), from, sizeof from);
 }
 
+template <class T>
+__device__ __forceinline__ void store_if(bool wanted, T *to, T value) {
+    if (wanted) *to = value;
+}
+
 // ---- asynchronous copies, global -> shared. A group is what was issued since the last commit.
 __device__ __forceinline__ unsigned shared_address(const void *p) { return (unsigned)__cvta_generic_to_shared(p); }
 __device__ __forceinline__ void copy_async_16(void *to, const void *from, STN_WHERE) {
