@@ -45,11 +45,11 @@ struct place {
     long long to;  // elements to slice 0, row 0; of a lane that has none no slice is an output
     int rows, slices;
 };
-constexpr int ACCESSES = 4, EIGHT = 8, GIVEN = TURNED ? ACCESSES * EIGHT : 0;
+constexpr int EIGHT = 8, GIVEN = TURNED ? 4 * EIGHT : 1;  // lanes of four accesses
 struct pair {
     spot at[2];
     unsigned tile;  // the first one's number
-    place given[TURNED ? GIVEN : 1];
+    place given[GIVEN];
     // Of a tile that sees past a side: where the grid's extension has its slices, rows and columns, in elements. NONE: it is 0. Below
     // that: minus what lies at -2 less this.
     long long sources[2][PLACES];
@@ -100,31 +100,26 @@ __device__ __forceinline__ column_of find_column(const turns &at, int k, int g) 
     const int right = k == 1 ? last : k == 2 ? 1 : k == 3 && !last;  // columns g + 8
     return {second, ((second ? at.second : at.first) + g + 8 * right) & (N2 - 1)};
 }
-__device__ __forceinline__ place find_place(const tile_arguments &a, unsigned tile, int k, int g) {
-    const column_of c = find_column(find_turns(a), k, g);
-    if (tile + c.second >= a.all) return {0, 0, 0};
-    const spot s = find_spot(a, find(a, tile + c.second));
-    return {s.to + c.column, s.rows, c.column >= s.left && c.column < s.right ? s.slices : 0};
-}
 __device__ __forceinline__ bool is_pair(const pair &p) { return p.at[0].slices > 0; }
+// Of a turned solid its last warp alone does so: a warp whose last slice mostly has no outputs, while others give theirs.
+constexpr int FINDERS = TURNED ? 32 : THREADS, FINDERS_OF_TILE = FINDERS / 2;
 __device__ __forceinline__ void find_pair(const tile_arguments &a, unsigned tile, pair &to) {
-    if (threadIdx.x == 0) to.tile = tile;
+    const int finder = threadIdx.x - (THREADS - FINDERS);
+    if (finder < 0) return;
+    const int second = finder / FINDERS_OF_TILE, first = finder % FINDERS_OF_TILE;
+    const bool there = tile + second < a.all;
+    const area s = find(a, there ? tile + second : 0);
 #pragma unroll 1
-    for (int i = (threadIdx.x + THREADS / 4) % THREADS; i < 2 * PLACES + GIVEN; i += THREADS) {
-        if (i >= 2 * PLACES) {
-            const int k = i - 2 * PLACES;
-            to.given[k] = find_place(a, tile, k / EIGHT, k % EIGHT);
-            continue;
-        }
-        const int second = i >= PLACES, k = i - second * PLACES;
-        const bool there = tile + second < a.all;
-        const area s = find(a, there ? tile + second : 0);
-        if (there && !inside(a, s)) to.sources[second][k] = find_source(a, s, k);
-        if (k == 0) to.at[second] = there ? find_spot(a, s) : spot{NONE, 0, 0, NONE, 0, 0, 0, 0};
-    }
+    for (int k = there && !inside(a, s) ? first : PLACES; k < PLACES; k += FINDERS_OF_TILE)
+        to.sources[second][k] = find_source(a, s, k);
+    if (first == 0) to.at[second] = there ? find_spot(a, s) : spot{NONE, 0, 0, NONE, 0, 0, 0, 0};
+    if (finder == 0) to.tile = tile;
+    if (!TURNED) return;
+    __syncwarp();
+    const column_of c = find_column(find_turns(a), finder / EIGHT, finder % EIGHT);
+    const spot &of = to.at[c.second];
+    to.given[finder] = {of.to + c.column, of.rows, c.column >= of.left && c.column < of.right ? of.slices : 0};
 }
-
-// ---- inputs
 
 // A thread's column of a pair of tiles.
 struct inputs {
