@@ -257,7 +257,13 @@ __device__ __forceinline__ void before_slices(matrices &f, int strip, int lane) 
     keep_here(lane);
     if (!KEPT) load_slices(f, strip, lane);
 }
-__device__ __forceinline__ void before_middle(matrices &f, int lane) {
+template <class MATRICES>
+__device__ __forceinline__ void before_middle(MATRICES &f, int lane) {
+    if constexpr (TURNED) {  // F is F^T, and its columns lie in the order of rows: one matrix in the same registers
+#pragma unroll
+        for (int i = 0; i < 8; i++) f.third.all[i % 2].re[i / 4][i / 2 % 2] = f.first.all.re[i / 4][i % 4];
+        return;
+    }
     keep_here(lane);
     f.third.load(f.from + OPERAND_3, lane);
 }

@@ -101,12 +101,10 @@ __device__ __forceinline__ column_of find_column(const turns &at, int k, int g) 
     return {second, ((second ? at.second : at.first) + g + 8 * right) & (N2 - 1)};
 }
 __device__ __forceinline__ bool is_pair(const pair &p) { return p.at[0].slices > 0; }
-// Of a turned solid its last warp alone does so: a warp whose last slice mostly has no outputs, while others give theirs.
+// Of a turned solid one warp does so: the one that comes first to where all wait for each other.
 constexpr int FINDERS = TURNED ? 32 : THREADS, FINDERS_OF_TILE = FINDERS / 2;
 __device__ __forceinline__ void find_pair(const tile_arguments &a, unsigned tile, pair &to) {
-    const int finder = threadIdx.x - (THREADS - FINDERS);
-    if (finder < 0) return;
-    const int second = finder / FINDERS_OF_TILE, first = finder % FINDERS_OF_TILE;
+    const int finder = threadIdx.x % FINDERS, second = finder / FINDERS_OF_TILE, first = finder % FINDERS_OF_TILE;
     const bool there = tile + second < a.all;
     const area s = find(a, there ? tile + second : 0);
 #pragma unroll 1
@@ -265,14 +263,15 @@ __device__ __forceinline__ quad either(bool first, const quad &x, const quad &y)
 __device__ __forceinline__ void give_quad(const tile_arguments &a, const pair &p, int access, bool of_second,
                                           const quad &values, int slice, int lane, REAL scale) {
     const place s = p.given[access * EIGHT + lane / 4];
-    const REAL past = TORUS_SHIFTED && p.at[of_second].from < 0 ? a.past : REAL(0);
+    const bool sees_side = TORUS_SHIFTED && p.at[of_second].from == NONE;
     const int first = lane % 4 * 2, end = slice < s.slices ? s.rows : 0;
     STORE *const to = a.out + s.to + slice * a.out_far[0] + first * a.out_far[1];
 #pragma unroll
     for (int k = 0; k < 4; k++) {
         const int row = k / 2 * 8 + k % 2;
-        store_if(first + row >= a.lead[1] && first + row < end, to + row * a.out_far[1],
-                 narrow<STORE>((SCALED ? values.row[k] * scale : values.row[k]) + past));
+        REAL value = SCALED ? values.row[k] * scale : values.row[k];
+        if (TORUS_SHIFTED) value += sees_side ? a.past : REAL(0);  // sums of f64 wait for its products
+        store_if(first + row >= a.lead[1] && first + row < end, to + row * a.out_far[1], narrow<STORE>(value));
     }
 }
 __device__ __forceinline__ void give_held(const tile_arguments &a, const pair &p, const tile (&c)[BLOCKS_2], int slice,
@@ -327,8 +326,15 @@ __device__ __forceinline__ void finish_slice(const tile_arguments &a, const pair
     give_held(a, p, held, slice, lane, scale);
 }
 
-constexpr int TURNS = 3;  // pairs that are described: this turn's and the two after it
+constexpr int TURNS = 3;  // pairs that are described: this turn's, the next one, and what others may still give, of the turn before
 __device__ __forceinline__ unsigned after(unsigned here) { return here == TURNS - 1 ? 0 : here + 1; }
+
+// Is this warp the first one of its block that comes here in this turn? `arrived` counts from 0 on.
+__device__ __forceinline__ bool comes_first(unsigned &arrived) {
+    unsigned before = 0;
+    if (threadIdx.x % 32 == 0) before = atomicAdd(&arrived, 1u);
+    return __shfl_sync(~0u, before, 0) % WARPS == 0;
+}
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) segment_torus(const tile_arguments a) {
     extern __shared__ __align__(16) unsigned char stn_shared[];
@@ -339,7 +345,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) segment_torus(cons
     int t = IN_PLACE ? lane : threadIdx.x;
     for (int i = threadIdx.x; PADDED && i < 2 * ROOM; i += THREADS) raw[i] = REAL(0);  // what no point lies in stays 0
     if (TURNED) load_eighth(eighth, a.symbol);
-    for (int i = 0; i < TURNS - 1; i++) find_pair(a, 2 * (blockIdx.x + i * gridDim.x), pairs[i]);
+    __shared__ unsigned arrived;
+    if (threadIdx.x == 0) arrived = 0;
+    if (!TURNED || warp == 0) find_pair(a, 2 * blockIdx.x, pairs[0]);
     __syncthreads();
     tile held[BLOCKS_2];
     matrices f = find_matrices(a.operands, warp, lane);
@@ -366,6 +374,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) segment_torus(cons
             forward_slice(f, a.symbol, raw + place, work + place, held, slice, lane, warp, scale.in);
         }
         if (IN_PLACE) before_middle(f, lane);
+        if (!TURNED || comes_first(arrived)) find_pair(a, pairs[here].tile + 2 * gridDim.x, pairs[after(here)]);
         wait_for_all();
         if (IN_PLACE) {
             middle(f, TURNED ? eighth : a.symbol, work, lane, warp);
@@ -391,7 +400,5 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) segment_torus(cons
             __syncwarp();
             fetch_slice(a, pairs[after(here)], raw, slice, t);
         }
-        // Nobody reads what it replaces, of the turn before.
-        find_pair(a, pairs[here].tile + 2 * (TURNS - 1) * gridDim.x, pairs[after(after(here))]);
     }
 }
