@@ -67,7 +67,8 @@ __device__ __forceinline__ void transform_second(tile (&c)[BLOCKS_2], MATRICES &
     else
         transform_columns(c, f.second);
 }
-__device__ __forceinline__ void put_second(const tile (&c)[BLOCKS_2], REAL *re, REAL *im, int slice, int strip, int lane) {
+__device__ __forceinline__ void put_second(const tile (&c)[BLOCKS_2], REAL *re, REAL *im, int slice, int strip,
+                                           int lane) {
     if constexpr (TURNED)
         put_turned(c, re, im, slice, lane);
     else
