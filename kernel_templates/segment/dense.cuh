@@ -225,7 +225,7 @@ __device__ __forceinline__ void before_middle(MATRICES &f, int lane) {
     keep_here(lane);
     f.third.load(f.from + OPERAND_3, lane);
 }
-// c += F1 X of a strip, blocks s to s + D - 1 of the sum.
+// c += F1 X of a strip, blocks s to s + D - 1 of the sum. re, im: this lane's, but of turned slices.
 template <int D>
 __device__ __forceinline__ void add_rows(tile (&c)[BLOCKS_2], const left_matrix<SMALL> &f, const REAL *re,
                                          const REAL *im, int s, int slice, int lane, REAL scale) {
@@ -238,7 +238,7 @@ __device__ __forceinline__ void add_rows(tile (&c)[BLOCKS_2], const left_matrix<
         for (int d = 0; d < D; d++)
 #pragma unroll
             for (int e = 0; e < 2; e++) {
-                const int cell = (8 * (s + d) + 4 * e) * PITCH + lane_cell(lane, j, slice);
+                const int cell = (8 * (s + d) + 4 * e) * PITCH + (TURNED ? lane_cell(lane, j, slice) : 8 * j);
                 x.re[d][e] = SCALED ? re[cell] * scale : re[cell];
                 x.im[d][e] = SCALED ? im[cell] * scale : im[cell];
             }
@@ -248,12 +248,14 @@ __device__ __forceinline__ void add_rows(tile (&c)[BLOCKS_2], const left_matrix<
 // c = F1 X of a strip of a slice, columns 8 j .. of it in c[j].
 __device__ __forceinline__ void transform_rows(tile (&c)[BLOCKS_2], const REAL *re, const REAL *im,
                                                left_matrix<SMALL> &f, int slice, int lane, REAL scale) {
+    const int first = TURNED ? 0 : lane_cell(lane, 0, slice);
     f.again();
 #pragma unroll
     for (int j = 0; j < BLOCKS_2; j++) c[j] = {};
 #pragma unroll
-    for (int s = 0; s + STEP <= BLOCKS_1; s += STEP) add_rows<STEP>(c, f, re, im, s, slice, lane, scale);
-    if (BLOCKS_1 % STEP) add_rows<1>(c, f, re, im, BLOCKS_1 - 1, slice, lane, scale);
+    for (int s = 0; s + STEP <= BLOCKS_1; s += STEP)
+        add_rows<STEP>(c, f, re + first, im + first, s, slice, lane, scale);
+    if (BLOCKS_1 % STEP) add_rows<1>(c, f, re + first, im + first, BLOCKS_1 - 1, slice, lane, scale);
 }
 // y += x F, of blocks j to j + D - 1 of x.
 template <int D, int BLOCKS_N>

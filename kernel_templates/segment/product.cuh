@@ -48,11 +48,13 @@ __device__ __forceinline__ void put(const tile (&c)[BLOCKS_2], REAL *re, REAL *i
 }
 // Of a tile that is turned.
 __device__ __forceinline__ void put_turned(const tile (&c)[BLOCKS_2], REAL *re, REAL *im, int slice, int lane) {
+    const int first = TURNED ? 0 : lane_cell(lane, 0, slice);
 #pragma unroll
     for (int n = 0; n < BLOCKS_2; n++)
 #pragma unroll
         for (int k = 0; k < 4; k++) {
-            const int cell = row_at(8 * n + k % 2) + lane_cell(lane, k / 2, slice);
+            const int across = TURNED ? lane_cell(lane, k / 2, slice) : k / 2 * 8 + first;
+            const int cell = row_at(8 * n + k % 2) + across;
             re[cell] = c[n].re[k], im[cell] = c[n].im[k];
         }
 }
@@ -196,7 +198,7 @@ __device__ __forceinline__ void finish(matrices &f, const REAL *symbol, REAL *wo
     before_slices(f, strip_of(warp), lane);
 #pragma unroll 1
     for (int slice = first_slice(warp); slice < N3; slice += WARPS)
-        back_slice(f, symbol, work + slice_at(slice), c, slice, lane, warp);
+        back_slice(f, symbol, N3 > 1 ? work + slice_at(slice) : work, c, slice, lane, warp);
     wait_for_all();
 }
 
