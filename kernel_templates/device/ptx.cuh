@@ -49,23 +49,30 @@ __device__ __forceinline__ float cos_approx(float angle) {
 
 // ---- runs of N elements in one access: N * sizeof(element) is 2, 4, 8 or 16 bytes, aligned to that. Loads take
 // the read-only path, of memory that the same launch does not write; the compiler may move them freely.
-__device__ __forceinline__ void load_run(double (&to)[1], const double *from) {
-    asm("ld.global.nc.f64 %0, [%1];" : "=d"(to[0]) : "l"(from));
-}
+// store_if: one element where it is wanted, by an instruction with a predicate: nothing branches.
+#define STN_RUN_OF_ONE(T, TYPE, REGISTER)                                                                              \
+    __device__ __forceinline__ void load_run(T(&to)[1], const T *from) {                                               \
+        asm("ld.global.nc." TYPE " %0, [%1];" : "=" REGISTER(to[0]) : "l"(from));                                      \
+    }                                                                                                                  \
+    __device__ __forceinline__ void store_run(T *to, const T(&from)[1]) {                                              \
+        asm volatile("st.global." TYPE " [%0], %1;" ::"l"(to), REGISTER(from[0]));                                     \
+    }                                                                                                                  \
+    __device__ __forceinline__ void store_if(bool wanted, T *to, T value) {                                            \
+        asm volatile("{ .reg .pred p; setp.ne.s32 p, %2, 0; @p st.global." TYPE " [%0], %1; }" ::"l"(to),              \
+                     REGISTER(value), "r"(static_cast<int>(wanted)));                                                  \
+    }
+STN_RUN_OF_ONE(double, "f64", "d")
+STN_RUN_OF_ONE(float, "f32", "f")
+STN_RUN_OF_ONE(half_t, "u16", "h")
+#undef STN_RUN_OF_ONE
 __device__ __forceinline__ void load_run(double (&to)[2], const double *from) {
     asm("ld.global.nc.v2.f64 {%0,%1}, [%2];" : "=d"(to[0]), "=d"(to[1]) : "l"(from));
-}
-__device__ __forceinline__ void load_run(float (&to)[1], const float *from) {
-    asm("ld.global.nc.f32 %0, [%1];" : "=f"(to[0]) : "l"(from));
 }
 __device__ __forceinline__ void load_run(float (&to)[2], const float *from) {
     asm("ld.global.nc.v2.f32 {%0,%1}, [%2];" : "=f"(to[0]), "=f"(to[1]) : "l"(from));
 }
 __device__ __forceinline__ void load_run(float (&to)[4], const float *from) {
     asm("ld.global.nc.v4.f32 {%0,%1,%2,%3}, [%4];" : "=f"(to[0]), "=f"(to[1]), "=f"(to[2]), "=f"(to[3]) : "l"(from));
-}
-__device__ __forceinline__ void load_run(half_t (&to)[1], const half_t *from) {
-    asm("ld.global.nc.u16 %0, [%1];" : "=h"(to[0]) : "l"(from));
 }
 __device__ __forceinline__ void load_run(half_t (&to)[2], const half_t *from) {
     asm("ld.global.nc.v2.u16 {%0,%1}, [%2];" : "=h"(to[0]), "=h"(to[1]) : "l"(from));
@@ -88,14 +95,8 @@ __device__ __forceinline__ void load_run(unsigned (&to)[2], const unsigned *from
 __device__ __forceinline__ void load_run(unsigned (&to)[4], const unsigned *from) {
     asm("ld.global.nc.v4.u32 {%0,%1,%2,%3}, [%4];" : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3]) : "l"(from));
 }
-__device__ __forceinline__ void store_run(double *to, const double (&from)[1]) {
-    asm volatile("st.global.f64 [%0], %1;" ::"l"(to), "d"(from[0]));
-}
 __device__ __forceinline__ void store_run(double *to, const double (&from)[2]) {
     asm volatile("st.global.v2.f64 [%0], {%1,%2};" ::"l"(to), "d"(from[0]), "d"(from[1]));
-}
-__device__ __forceinline__ void store_run(float *to, const float (&from)[1]) {
-    asm volatile("st.global.f32 [%0], %1;" ::"l"(to), "f"(from[0]));
 }
 __device__ __forceinline__ void store_run(float *to, const float (&from)[2]) {
     asm volatile("st.global.v2.f32 [%0], {%1,%2};" ::"l"(to), "f"(from[0]), "f"(from[1]));
@@ -103,9 +104,6 @@ __device__ __forceinline__ void store_run(float *to, const float (&from)[2]) {
 __device__ __forceinline__ void store_run(float *to, const float (&from)[4]) {
     asm volatile("st.global.v4.f32 [%0], {%1,%2,%3,%4};" ::"l"(to), "f"(from[0]), "f"(from[1]), "f"(from[2]),
                  "f"(from[3]));
-}
-__device__ __forceinline__ void store_run(half_t *to, const half_t (&from)[1]) {
-    asm volatile("st.global.u16 [%0], %1;" ::"l"(to), "h"(from[0]));
 }
 __device__ __forceinline__ void store_run(half_t *to, const half_t (&from)[2]) {
     asm volatile("st.global.v2.u16 [%0], {%1,%2};" ::"l"(to), "h"(from[0]), "h"(from[1]));
@@ -183,20 +181,6 @@ __device__ __forceinline__ void copy_async_wait() {
 #if __CUDA_ARCH__ >= 800
     asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory");
 #endif
-}
-
-// One element where it is wanted: an instruction with a predicate, for which nothing branches.
-__device__ __forceinline__ void store_if(bool wanted, double *to, double value) {
-    asm volatile("{ .reg .pred p; setp.ne.s32 p, %2, 0; @p st.global.f64 [%0], %1; }" ::"l"(to), "d"(value),
-                 "r"(static_cast<int>(wanted)));
-}
-__device__ __forceinline__ void store_if(bool wanted, float *to, float value) {
-    asm volatile("{ .reg .pred p; setp.ne.s32 p, %2, 0; @p st.global.f32 [%0], %1; }" ::"l"(to), "f"(value),
-                 "r"(static_cast<int>(wanted)));
-}
-__device__ __forceinline__ void store_if(bool wanted, half_t *to, half_t value) {
-    asm volatile("{ .reg .pred p; setp.ne.s32 p, %2, 0; @p st.global.u16 [%0], %1; }" ::"l"(to), "h"(value),
-                 "r"(static_cast<int>(wanted)));
 }
 
 // Bytes, a multiple of 16 at a multiple of 16, that will be read soon: into L2, without waiting (sm_90; else nothing happens).

@@ -13,8 +13,8 @@ static_assert(ROWS_AT_ONCE > 0 && N1 % ROWS_AT_ONCE == 0, "a team has rows of tw
 struct inputs {
     const spot *tile;
     const long long *sources;  // the tile's
-    int row, x, room,
-        column;  // its first row, past the last one where it has none; its column; its tile's room, and where in it
+    int row, x;                // its first row, past the last one where it has none; its column
+    int room, column;          // its tile's room, and the column of it
 };
 __device__ __forceinline__ inputs find_inputs(const tile_arguments &a, const pair &p, int t) {
     const int row = t / (2 * N2), second = t % (2 * N2) >= N2, x = t % (2 * N2) - second * N2;
@@ -175,5 +175,6 @@ __device__ __forceinline__ void give_held(const tile_arguments &a, const pair &p
     give_one(0, false, quad_of(c, &tile::re, 0));
     give_one(1, !last, either(last, right, left));
     give_one(2, next, either(next, beyond, right));
+    // Of sectors of 4 elements and 12 outputs or fewer the first three have all.
     if (SECTOR != 4 || a.useful[2] > 12) give_one(3, last || !next, either(last, left, either(next, right, beyond)));
 }

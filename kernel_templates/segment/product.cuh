@@ -4,6 +4,7 @@
 //     n1  | 0 .  .  .                further apart, so that the four rows by four columns that half a warp reads for a fragment, or
 //      |  | .  1  .  .               writes, do not meet in a bank. Where whole sectors of 4 cells are copied, slices begin at such: then
 //      v  | .  .  2  .               even ones lie before odd ones, for a lane has two neighbours of an accumulator's columns.
+//                                    A turned solid (cells.cuh) has neither gaps nor padding: there columns are exchanged.
 //
 //     a warp, a strip       (F1 X) F2     left factor F1, then right factor F2: an accumulator is the next product's left factor
 //     a warp, 16 (k1, k2)   ((Y F3) K^f) F3      both ways in registers

@@ -19,13 +19,12 @@
 #define LONGEST 64      /* points of a tile along an axis */
 #define MOST_TILES ((int64_t)1 << 30)
 
-/* Parts of the unit's rate by tile (segment_torus_factors), and of copy bandwidth: bench/results/2026-11-23-segment-tiles.md, of f64 by 2026-11-23-segment-forms.md
- * (but for those of 8 x 9 x 10 and such, which have become faster since). Of f32 and f16
- * numbers are split and packed beside each product, which takes longer than the products: halves in one part take as long as in two. 8 x 9 x 10
- * is not measured. */
-static const double rates[][SEGMENT_TORI] = {[STN_F64] = {0.48, 0.72, 0.48, 0.62, 0.17, 0.18, 0.18, 0.55},
-                                             [STN_F32] = {0.135, 0.195, 0.22, 0.163, 0.13, 0.14, 0.14, 0.165},
-                                             [STN_F16] = {0.028, 0.028, 0.028, 0.028, 0.028, 0.028, 0.028, 0.028}};
+/* Parts of the unit's rate by tile (segment_torus_factors), and of copy bandwidth: of planes bench/results/2026-11-23-segment-tiles.md, of f64
+ * 2026-11-23-segment-forms.md; of solids 2026-11-26-solids.md. Of f32 and f16 numbers are split and packed beside each product, which takes longer than
+ * the products: halves in one part take as long as in two. */
+static const double rates[][SEGMENT_TORI] = {[STN_F64] = {0.48, 0.72, 0.48, 0.62, 0.64, 0.40, 0.45, 0.71},
+                                             [STN_F32] = {0.135, 0.195, 0.22, 0.163, 0.36, 0.27, 0.28, 0.39},
+                                             [STN_F16] = {0.028, 0.028, 0.028, 0.028, 0.073, 0.052, 0.055, 0.08}};
 #define MEMORY 0.7
 #define START 4e-6        /* seconds of a launch: tiles are loaded, multiplied and stored one after the other */
 #define SHIFTED_SLOWS 1.3 /* times longer takes a tile past a side that is no 0 */
