@@ -61,4 +61,28 @@ void __tsan_read_range(void *p, unsigned long bytes) {
 void __tsan_write_range(void *p, unsigned long bytes) {
     engine->touch(p, static_cast<unsigned>(bytes), 1, __builtin_return_address(0));
 }
+// Atomics do not race with each other, and order nothing here.
+#define FETCH(bits, T, name)                                                                                           \
+    T __tsan_atomic##bits##_fetch_##name(volatile void *p, T v, int) {                                                 \
+        return __atomic_fetch_##name(static_cast<volatile T *>(p), v, __ATOMIC_SEQ_CST);                               \
+    }
+#define ATOMICS(bits, T)                                                                                               \
+    FETCH(bits, T, add)                                                                                                \
+    FETCH(bits, T, sub)                                                                                                \
+    FETCH(bits, T, or)                                                                                                 \
+    FETCH(bits, T, and)                                                                                                \
+    FETCH(bits, T, xor)                                                                                                \
+    T __tsan_atomic##bits##_load(const volatile void *p, int) {                                                        \
+        return __atomic_load_n(static_cast<const volatile T *>(p), __ATOMIC_SEQ_CST);                                  \
+    }                                                                                                                  \
+    T __tsan_atomic##bits##_exchange(volatile void *p, T v, int) {                                                     \
+        return __atomic_exchange_n(static_cast<volatile T *>(p), v, __ATOMIC_SEQ_CST);                                 \
+    }                                                                                                                  \
+    bool __tsan_atomic##bits##_compare_exchange_strong(volatile void *p, void *seen, T v, int, int) {                  \
+        return __atomic_compare_exchange_n(static_cast<volatile T *>(p), static_cast<T *>(seen), v, false,             \
+                                           __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);                                        \
+    }
+ATOMICS(32, unsigned)
+ATOMICS(64, unsigned long long)
+void __tsan_atomic_thread_fence(int) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 }
