@@ -20,8 +20,7 @@
  * meet least in banks: half a warp in 2 cycles, where 3 were taken with 2 cells (counted by the emulator). */
 static const segment_factors products[SEGMENT_PRODUCTS] = {
     {{16, 15, 1}, 1, 6}, {{9, 8, 7}, 4, 10}, {{15, 8, 7}, 4, 6}, {{16, 15, 7}, 4, 6}, {{16, 15, 13}, 8, 6}};
-/* Whole fragments along y and x, but for what more columns would take of registers: a warp holds 16 rows of them twice. Solids of 16^3
- * just fill the shared memory of an A100. */
+/* Whole fragments along y and x, but for what more columns would take of registers: a warp holds 16 rows of them twice. */
 static const segment_factors tiles_of[SEGMENT_TORI] = {{{16, 16, 1}, 1, 0}, {{32, 32, 1}, 2, 0}, {{48, 40, 1}, 3, 0},
                                                        {{64, 48, 1}, 4, 0}, {{8, 9, 10}, 4, 4},  {{16, 8, 16}, 8, 4},
                                                        {{16, 16, 8}, 8, 4}, {{16, 16, 16}, 8, 4}};
@@ -43,7 +42,7 @@ static int tiles(const segment_factors *f) {
 }
 static int last_axis(const segment_factors *f) { return f->n[2] == 1 ? 1 : 2; }
 
-/* dense.cuh: CHAINED, whose matrices are all left factors; TURNED, a solid whose slices are; PERMUTED, whose left factors have columns 2t and 2t + 1 of each
+/* cells.cuh: CHAINED, whose matrices are all left factors; TURNED, a solid whose slices are; PERMUTED, whose left factors have columns 2t and 2t + 1 of each
  * eight where fragments have t and t + 4. */
 static bool is_chained(const segment_factors *f) { return f->n[2] == 1 && blocks(f, 0) == 2 && blocks(f, 1) == 2; }
 static bool is_turned(const segment_factors *f, bool even) {
