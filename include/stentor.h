@@ -18,11 +18,13 @@
  *
  * Conventions
  *   Axes     C order: axis 0 is the slowest, axis rank-1 the fastest. Extents and strides count elements, 64 bits.
- *   Structs  A zero-initialised struct is valid and means "the defaults". Structs that may grow start with
- *            struct_size; use their _INIT macro, or leave it 0 for the layout of this header.
+ *   Structs  A zero-initialised struct is valid and means "the defaults". Structs that may grow start with struct_size:
+ *            use their _INIT macro, which says what this header knows. 0 is the layout of the first release (0.1.0), whatever
+ *            the header: members that came later are not read. A size that no release had is refused.
  *   Errors   Every call that can fail returns a stn_status and takes a stn_error (or NULL) that the caller owns. It
  *            gets one sentence that says what was wrong, where, and what to do. On failure outputs are NULL or
- *            untouched; nothing leaks. The library never prints, aborts or keeps global state.
+ *            untouched; nothing leaks. The library never prints, aborts or keeps global state; each thread that plans keeps the
+ *            answers to its last few searches (40 KB without pointers, which change how long a plan takes and nothing else).
  *   Threads  Different objects may be used from different threads freely. One stn_context may create plans from
  *            many threads at once. A stn_stencil is immutable. One stn_plan may be executed from several threads at
  *            once only with separate workspaces (stn_plan_execute_with); stn_plan_set_weights needs it alone.

@@ -1,23 +1,37 @@
-/* Structs that may grow. */
+/* See grown.h. */
 #include "base/grown.h"
 
 #include <string.h>
 
 #include "base/error.h"
 
-stn_status stn_read_grown(const char *name, const void *given, void *into, size_t size, stn_error *error) {
-    size_t given_size = 0;
-    memset(into, 0, size);
-    if (given) memcpy(&given_size, given, sizeof given_size);
-    if (given_size > size)
+/* No release came before 0.1.0, whose layouts these are. */
+#define LAYOUT(name) const stn_layout stn_layout_##name = {"stn_" #name, {sizeof(stn_##name)}}
+LAYOUT(problem);
+LAYOUT(transform);
+LAYOUT(spectral_conv);
+LAYOUT(context_options);
+LAYOUT(plan_options);
+LAYOUT(execution);
+
+stn_status stn_read_grown(const stn_layout *layout, const void *given, void *into, stn_error *error) {
+    size_t size = layout->sizes[0], newest = size, released = 0;
+    if (given) memcpy(&size, given, sizeof size);
+    if (!size) size = layout->sizes[0];
+    for (size_t i = 0; i < sizeof layout->sizes / sizeof *layout->sizes && layout->sizes[i]; i++) {
+        newest = layout->sizes[i];
+        if (size == newest) released = size;
+    }
+    if (size > newest)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
                         "%s.struct_size is %zu but this library knows only %zu bytes: use a library as new as the "
                         "header, or the struct's _INIT",
-                        name, given_size, size);
-    if (given_size % sizeof(size_t)) /* it would end inside of a pointer */
+                        layout->name, size, newest);
+    if (!released)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
-                        "%s.struct_size is %zu, which is the size of no version of it: use the struct's _INIT, or 0",
-                        name, given_size);
-    if (given) memcpy(into, given, given_size ? given_size : size);
+                        "%s.struct_size is %zu, which is its size in no release: use the struct's _INIT", layout->name,
+                        size);
+    memset(into, 0, newest);
+    if (given) memcpy(into, given, size);
     return STN_OK;
 }

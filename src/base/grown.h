@@ -1,10 +1,20 @@
-/* Structs that may grow: a caller's may be of an older layout than the library's. */
+/* Versioned structs: a caller's may have the layout of an older release than the library. */
 #ifndef STN_BASE_GROWN_H
 #define STN_BASE_GROWN_H
 #include "stentor.h"
 
-/* Copies a caller's struct, whose first member is its struct_size (0: as large as ours), into `into` of `size` bytes;
- * members that the caller did not know become 0, as all do when `given` is NULL. `name` is for the message when the
- * caller's is the larger one. */
-stn_status stn_read_grown(const char *name, const void *given, void *into, size_t size, stn_error *error);
+/* The sizes that a struct had in each release which changed it, oldest first, 0 after the last one. When a member is appended
+ * after a release, the size of that release stays in the list as a number, before sizeof. */
+typedef struct stn_layout {
+    const char *name;
+    size_t sizes[8];
+} stn_layout;
+
+extern const stn_layout stn_layout_problem, stn_layout_transform, stn_layout_spectral_conv, stn_layout_context_options,
+    stn_layout_plan_options, stn_layout_execution;
+
+/* Copies a caller's struct, whose first member is its struct_size (0: the layout of the first release), into `into`, which has
+ * the newest layout; members that the caller's release did not have become 0, as all do when `given` is NULL. A size that no
+ * release had is refused. */
+stn_status stn_read_grown(const stn_layout *layout, const void *given, void *into, stn_error *error);
 #endif

@@ -14,7 +14,7 @@
 /* ---- options ----------------------------------------------------------------------------------------------------- */
 
 static stn_status read_options(const stn_context_options *given, stn_context_options *options, stn_error *error) {
-    STN_TRY(stn_read_grown("stn_context_options", given, options, sizeof *options, error));
+    STN_TRY(stn_read_grown(&stn_layout_context_options, given, options, error));
     if (options->device < STN_DEVICE_HOST)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
                         "the device %d is none: use STN_DEVICE_AUTO, STN_DEVICE_HOST or STN_DEVICE_CUDA(n)",

@@ -78,7 +78,7 @@ stn_status stn_plan_make(stn_context *context, const stn_kind *kind, const void 
     *result = NULL;
     if (!context) return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "a plan needs a context");
     stn_plan_options options;
-    STN_TRY(stn_read_grown("stn_plan_options", given, &options, sizeof options, error));
+    STN_TRY(stn_read_grown(&stn_layout_plan_options, given, &options, error));
     STN_TRY(stn_plan_check_name(kind, options.strategy, error));
     STN_TRY(stn_plan_check_mode(&options, error));
     stn_plan *plan = calloc(1, sizeof *plan);
@@ -137,7 +137,7 @@ stn_status stn_plan_run(stn_plan *plan, const stn_execution *execution, stn_erro
     if (!plan || !execution)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "stn_plan_run needs a plan and a stn_execution");
     stn_execution run;
-    STN_TRY(stn_read_grown("stn_execution", execution, &run, sizeof run, error));
+    STN_TRY(stn_read_grown(&stn_layout_execution, execution, &run, error));
     if (!run.workspace) run.workspace = plan->workspace;
     return run_checked(plan, &run, error);
 }

@@ -106,7 +106,7 @@ stn_status stn_layer_make(const stn_spectral_conv *given, stn_layer *layer, stn_
     stn_spectral_conv g;
     memset(layer, 0, sizeof *layer);
     if (!given) return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "the layer is NULL: pass a stn_spectral_conv");
-    STN_TRY(stn_read_grown("stn_spectral_conv", given, &g, sizeof g, error));
+    STN_TRY(stn_read_grown(&stn_layout_spectral_conv, given, &g, error));
     STN_TRY(lift_words(&g, layer, error));
     STN_TRY(lift_alignment(&g, layer, error));
     return lift_sizes(&g, layer, error);

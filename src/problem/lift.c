@@ -15,7 +15,7 @@
 /* The problem in this library's layout: fields that an older caller did not know are 0. */
 static stn_status read_problem(const stn_problem *given, stn_problem *problem, stn_error *error) {
     if (!given) return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "the problem is NULL: pass a stn_problem");
-    STN_TRY(stn_read_grown("stn_problem", given, problem, sizeof *problem, error));
+    STN_TRY(stn_read_grown(&stn_layout_problem, given, problem, error));
     if (!problem->stencil)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
                         "the problem's stencil is NULL: make one with stn_stencil_create or stn_stencil_parse");

@@ -136,7 +136,7 @@ stn_status stn_fft_make(const stn_transform *given, stn_fft *fft, stn_error *err
     stn_transform t;
     memset(fft, 0, sizeof *fft);
     if (!given) return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "the transform is NULL: pass a stn_transform");
-    STN_TRY(stn_read_grown("stn_transform", given, &t, sizeof t, error));
+    STN_TRY(stn_read_grown(&stn_layout_transform, given, &t, error));
     STN_TRY(lift_scalars(&t, fft, error));
     STN_TRY(lift_alignment(&t, fft, error));
     STN_TRY(lift_extents(&t, fft, error));

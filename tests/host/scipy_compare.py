@@ -18,6 +18,8 @@ except ImportError as missing:
 MODES = {"wrap": 0, "constant": 1, "nearest": 2, "reflect": 3, "mirror": 4}  # stn_boundary_kind
 MAX_RANK = 3
 DEVICE_HOST = -1
+# struct_size 0 is the layout of the first release, whose further members are defaults here; none has so many bytes.
+REST = ("rest", ctypes.c_char * 512)
 
 
 class Error(ctypes.Structure):
@@ -43,19 +45,16 @@ class Problem(ctypes.Structure):
         ("steps", ctypes.c_uint64),
         ("tolerance", ctypes.c_double),
         ("in_place", ctypes.c_int),
+        REST,
     ]
 
 
 class PlanOptions(ctypes.Structure):
-    """The first fields; struct_size says so."""
-
-    _fields_ = [("struct_size", ctypes.c_size_t), ("strategy", ctypes.c_char_p)]
+    _fields_ = [("struct_size", ctypes.c_size_t), ("strategy", ctypes.c_char_p), REST]
 
 
 class ContextOptions(ctypes.Structure):
-    """The first fields; struct_size says so."""
-
-    _fields_ = [("struct_size", ctypes.c_size_t), ("device", ctypes.c_int), ("threads", ctypes.c_int)]
+    _fields_ = [("struct_size", ctypes.c_size_t), ("device", ctypes.c_int), ("threads", ctypes.c_int), REST]
 
 
 class Library:
@@ -66,7 +65,7 @@ class Library:
             getattr(self.lib, name).restype = None
         self.lib.stn_plan_strategy.argtypes = [ctypes.c_void_p]
         self.lib.stn_plan_strategy.restype = ctypes.c_char_p
-        options = ContextOptions(ctypes.sizeof(ContextOptions), DEVICE_HOST, 0)
+        options = ContextOptions(device=DEVICE_HOST)
         self.context = self.make("stn_context_create", ctypes.byref(options))
 
     def call(self, name, *arguments):
@@ -88,12 +87,12 @@ class Library:
 
     def run(self, stencil, u, modes, steps, value=0.0):
         """u after `steps` steps; destroys the stencil."""
-        problem = Problem(struct_size=ctypes.sizeof(Problem), stencil=stencil, steps=steps)
+        problem = Problem(stencil=stencil, steps=steps)
         for axis, mode in enumerate(modes):
             problem.extent[axis] = u.shape[axis]
             for side in range(2):
                 problem.boundary[axis][side] = Boundary(MODES[mode], value if mode == "constant" else 0.0)
-        options = PlanOptions(ctypes.sizeof(PlanOptions), b"host")  # the definition, step by step
+        options = PlanOptions(strategy=b"host")  # the definition, step by step
         plan = self.make("stn_plan_create", self.context, ctypes.byref(problem), ctypes.byref(options))
         assert self.lib.stn_plan_strategy(plan) == b"host"
         out = np.full_like(u, np.nan)

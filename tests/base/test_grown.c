@@ -1,0 +1,65 @@
+/* Versioned structs of an invented library with three releases. */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grown.h"
+
+typedef struct newest {
+    size_t struct_size, one, two, three, four;
+} newest;
+
+static const stn_layout layout = {"newest", {2 * sizeof(size_t), 4 * sizeof(size_t), sizeof(newest)}};
+static const newest full = {sizeof(newest), 11, 12, 13, 14};
+
+/* Reads a struct that has `bytes` bytes of its own and says it has `size`. */
+static stn_status read_of(size_t bytes, size_t size, newest *into, stn_error *error) {
+    char *given = malloc(bytes); /* a sanitizer sees what is read past it */
+    memcpy(given, &full, bytes);
+    memcpy(given, &size, sizeof size);
+    memset(into, 0xff, sizeof *into);
+    const stn_status status = stn_read_grown(&layout, given, into, error);
+    free(given);
+    return status;
+}
+
+Test(grown, every_release_is_read_to_its_end_and_no_further) {
+    const size_t members[] = {2, 4, 5};
+    for (int release = 0; release < 3; release++) {
+        newest got;
+        size_t values[5], size = members[release] * sizeof(size_t);
+        cr_assert_eq(read_of(size, size, &got, NULL), STN_OK);
+        memcpy(values, &got, sizeof values);
+        for (size_t i = 1; i < 5; i++) cr_expect_eq(values[i], i < members[release] ? 10 + i : 0);
+    }
+}
+
+Test(grown, size_0_is_the_first_release) {
+    newest got;
+    cr_assert_eq(read_of(layout.sizes[0], 0, &got, NULL), STN_OK);
+    cr_expect(got.one == 11 && got.two == 0 && got.four == 0);
+    cr_assert_eq(stn_read_grown(&layout, NULL, &got, NULL), STN_OK);
+    cr_expect(got.one == 0 && got.four == 0);
+}
+
+Test(grown, sizes_of_no_release_are_refused) {
+    for (size_t size = 1; size <= sizeof(newest) + 24; size++) {
+        newest got;
+        stn_error error = {0};
+        const stn_status status = read_of(sizeof full, size, &got, &error);
+        if (size == layout.sizes[0] || size == layout.sizes[1] || size == layout.sizes[2])
+            cr_expect_eq(status, STN_OK);
+        else {
+            cr_expect_eq(status, STN_ERROR_INVALID_ARGUMENT);
+            const char *why = size > sizeof(newest) ? "knows only" : "in no release";
+            cr_expect(strstr(error.message, "newest.struct_size is ") && strstr(error.message, why), "%s",
+                      error.message);
+        }
+    }
+}
+
+Test(grown, the_library_has_one_release) {
+    const stn_layout *all[] = {&stn_layout_problem,         &stn_layout_transform,    &stn_layout_spectral_conv,
+                               &stn_layout_context_options, &stn_layout_plan_options, &stn_layout_execution};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) cr_expect(all[i]->sizes[0] && !all[i]->sizes[1]);
+}

@@ -1,0 +1,55 @@
+#!/usr/bin/env python3
+"""What the built libraries show to a linker, and what state they have. Usage: test_symbols.py LIBRARY.so LIBRARY.a HEADER INTERNAL.a"""
+import re
+import subprocess
+import sys
+import unittest
+
+SHARED, STATIC, HEADER, INTERNAL = (sys.argv.pop(1) for _ in range(4))
+
+
+def read(*command):
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def defined(*options):
+    """The global symbols that a file defines."""
+    lines = read('nm', '--defined-only', '--extern-only', '--format=posix', *options).splitlines()
+    return {fields[0] for fields in map(str.split, lines) if len(fields) > 2}
+
+
+with open(HEADER, encoding='utf-8') as header:
+    DECLARED = set(re.findall(r'^STN_API [^;(]*?(stn_\w+)\(', header.read(), re.MULTILINE))
+
+
+class Symbols(unittest.TestCase):
+    def test_the_header_declares_what_this_reads(self):
+        self.assertLessEqual({'stn_version', 'stn_stencil_taps', 'stn_plan_create', 'stn_wisdom_merge'}, DECLARED)
+
+    def test_the_shared_library_exports_what_the_header_declares(self):
+        self.assertEqual(defined('--dynamic', SHARED), DECLARED)
+
+    def test_the_static_library_defines_what_the_header_declares(self):
+        self.assertEqual(defined(STATIC), DECLARED)
+
+
+# Objects with variables of each thread, which stentor.h tells of under "Errors".
+OF_THREADS = {'src_launch_device', 'src_strategies_common_ladder_kept', 'src_strategies_common_reach', 'src_strategies_spectral_sheet'}
+
+
+class State(unittest.TestCase):
+    """Nothing that is written after loading: constants are in .rodata and, with pointers in them, in .data.rel.ro."""
+
+    def test_no_object_has_variables(self):
+        found, where = [], ''
+        for line in read('readelf', '--section-headers', '--wide', INTERNAL).splitlines():
+            if line.startswith('File: '):
+                where = re.sub(r'.*/|\.c\.o\)?\]?$', '', line)
+            fields = re.match(r'\s*\[ *\d+\] (\.(?:data|bss|tdata|tbss)(?:\.(?!rel\.ro)\S*)?)\s+\S+\s+\S+ \S+ (\S+)', line)
+            if fields and int(fields.group(2), 16) and (fields.group(1), where) not in {('.tbss', name) for name in OF_THREADS}:
+                found.append((where, fields.group(1)))
+        self.assertEqual(found, [])
+
+
+if __name__ == '__main__':
+    unittest.main()
