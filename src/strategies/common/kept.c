@@ -78,8 +78,8 @@ static double largest_sample(const scan *s) {
         for (int k = 0; k < s->samples[1]; k++) {
             double complex z = s->roots[1][k], value = line[width - 1];
             for (int i = width - 2; i >= 0; i--)
-                value = line[i] + (double complex)CMPLX(creal(value) * creal(z) - cimag(value) * cimag(z),
-                                                        creal(value) * cimag(z) + cimag(value) * creal(z));
+                value = line[i] + __builtin_complex(creal(value) * creal(z) - cimag(value) * cimag(z),
+                                                    creal(value) * cimag(z) + cimag(value) * creal(z));
             most = fmax(most, creal(value) * creal(value) + cimag(value) * cimag(value));
         }
     }
