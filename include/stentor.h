@@ -9,6 +9,9 @@
  *     stn_plan *plan;      stn_plan_create(ctx, &p, NULL, &plan, &err);
  *     stn_plan_execute(plan, in, out, NULL, &err);
  *
+ * in and out are device pointers where stn_context_is_device says so (as here, where there is a GPU), else host pointers:
+ * stn_memory_alloc gives either. options.device = STN_DEVICE_HOST asks for the host.
+ *
  * What is computed, for every grid point x and step t:
  *
  *     u[t+1](x) = sum over taps o of  weight[o] * u[t](x + offset[o])
@@ -155,8 +158,8 @@ STN_API stn_status stn_dtype_parse(const char *name, stn_dtype *dtype, stn_error
 
 /* What a tap sees past an edge; a b c d are the points of an axis. The names are scipy.ndimage's, plus fixed. A tap
  * past the edges of several axes at once: each axis folds its own index; where one gives a constant, the slowest such
- * axis decides the value. A tap that reaches as far past a mirrored side as the axis is long (n points, reach n) lands past
- * the other side, whose rule then folds it once more: mirror:nearest on a b c d shows d at -4, mirror:constant the value. */
+ * axis decides the value. An index that a mirrored side folds past the other side (n points, reach n or further) is folded
+ * by that side's rule then, and so on: mirror:nearest on a b c d shows d at -4, mirror:constant the value; one that lands past a fixed side so is refused. */
 typedef enum stn_boundary_kind {
     STN_WRAP,     /* the grid repeats:                          ... c d | a b c d | a b ...  both sides or none */
     STN_CONSTANT, /* a value:                                   ... v v | a b c d | v v ...                     */
@@ -205,9 +208,8 @@ typedef struct stn_problem {
 } stn_problem;
 #define STN_PROBLEM_INIT STN_INIT_OF(stn_problem)
 
-/* Checks a problem without planning it: extents, size overflow, strides that overlap, radius against extents,
- * boundary pairs, finite values. A tap that reaches further past a side than the axis is long is refused. Needs no
- * device. */
+/* Checks a problem without planning it: extents, size overflow, strides that overlap, boundary pairs, finite values.
+ * Needs no device. Taps that reach further past a side than the axis is long are served by the host strategy alone. */
 STN_API stn_status stn_problem_validate(const stn_problem *problem, stn_error *error);
 
 /* ---- Transforms -------------------------------------------------------------------------------------------------- */

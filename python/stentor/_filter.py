@@ -195,7 +195,7 @@ def _is_long_box(each: Pass) -> bool:
 
 def _can_extend(each: Pass) -> bool:
     """Boundaries that an index can say."""
-    return all(s[0][0] == s[1][0] != lib.STN_FIXED for s in each.sides)
+    return all(lib.STN_FIXED not in (s[0][0], s[1][0]) for s in each.sides)
 
 
 def _is_beyond(shape: Tuple[int, ...], each: Pass) -> bool:

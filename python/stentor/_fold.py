@@ -1,6 +1,6 @@
 """Where the points past an axis' sides come from: for axes that are shorter than a stencil's reach, and for gradients."""
 
-from typing import Optional
+from typing import Optional, Sequence
 
 import numpy as np
 
@@ -9,23 +9,42 @@ from ._library import lib
 
 
 def fold_index(sides: Sides, extent: int, low: int, high: int) -> Optional[np.ndarray]:
-    """The index of the point seen at -low .. extent+high-1; -1 where a constant is seen. None: no such index, since the
-    sides differ or a side is fixed."""
-    kind = sides[0][0]
-    if kind != sides[1][0] or kind == lib.STN_FIXED:
+    """The index of the point seen at -low .. extent+high-1; -1 where the low side's constant is seen and -2 where the high
+    side's is. None: a side is fixed, and there is no such index."""
+    kinds = [side[0] for side in sides]
+    if lib.STN_FIXED in kinds:
         return None
     at = np.arange(-low, extent + high)
-    if kind == lib.STN_CONSTANT:
-        return np.where((at >= 0) & (at < extent), at, -1)
-    if kind == lib.STN_WRAP:
+    if kinds[0] != kinds[1]:
+        return _fold_by_turns(at, extent, kinds)
+    if kinds[0] == lib.STN_CONSTANT:
+        return np.where(at < 0, -1, np.where(at < extent, at, -2))
+    if kinds[0] == lib.STN_WRAP:
         return at % extent
-    if kind == lib.STN_NEAREST:
+    if kinds[0] == lib.STN_NEAREST:
         return np.clip(at, 0, extent - 1)
-    if kind == lib.STN_REFLECT:
+    if kinds[0] == lib.STN_REFLECT:
         at %= 2 * extent
         return np.minimum(at, 2 * extent - 1 - at)
     at %= max(1, 2 * extent - 2)
     return np.minimum(at, 2 * extent - 2 - at) if extent > 1 else np.zeros_like(at)
+
+
+def _fold_by_turns(at: np.ndarray, extent: int, kinds: Sequence[int]) -> np.ndarray:
+    """Where the sides differ: each index by the rule of the side that it is past, until it lands inside or on a constant."""
+    seen = np.zeros_like(at)
+    while True:
+        past = [(at < 0) & (seen == 0), (at >= extent) & (seen == 0)]
+        if not (past[0].any() or past[1].any()):
+            return np.where(seen < 0, seen, at)
+        for side, mask in enumerate(past):
+            edge = side * (extent - 1)
+            if kinds[side] == lib.STN_CONSTANT:
+                seen[mask] = -1 - side
+            elif kinds[side] == lib.STN_NEAREST or (kinds[side] == lib.STN_MIRROR and extent == 1):
+                at[mask] = edge
+            else:  # mirrored about the last point, or about the edge of its cell
+                at[mask] = 2 * edge - at[mask] + (0 if kinds[side] == lib.STN_MIRROR else 2 * side - 1)
 
 
 def extend(x: np.ndarray, axis: int, sides: Sides, low: int, high: int) -> Optional[np.ndarray]:
@@ -38,7 +57,9 @@ def extend(x: np.ndarray, axis: int, sides: Sides, low: int, high: int) -> Optio
     wide = np.empty(shape, x.dtype)
     rows, points = np.moveaxis(wide, axis, 0), np.moveaxis(x, axis, 0)
     rows[low:len(index) - high] = points
-    for first, last, side in ((0, low, sides[0]), (len(index) - high, len(index), sides[1])):
-        if first < last:
-            rows[first:last] = points[index[first:last]] if index[first] >= 0 else side[1]
+    for first, last in ((0, low), (len(index) - high, len(index))):
+        rows[first:last] = points[np.maximum(index[first:last], 0)]
+        for side, value in enumerate(sides):
+            if value[0] == lib.STN_CONSTANT:
+                rows[first:last][index[first:last] == -1 - side] = value[1]
     return wide

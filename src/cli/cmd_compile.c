@@ -152,5 +152,7 @@ stn_status cmd_compile(int argc, char **argv, stn_error *error) {
                        .group_count = sizeof groups / sizeof *groups};
     bool help;
     STN_TRY(cli_parse(&usage, argc, argv, &help, error));
-    return help ? STN_OK : compile(&settings, error);
+    if (help) return STN_OK;
+    STN_TRY(cli_settle_mode(&settings.problem, NULL, error));
+    return compile(&settings, error);
 }

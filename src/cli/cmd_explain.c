@@ -45,5 +45,7 @@ stn_status cmd_explain(int argc, char **argv, stn_error *error) {
                        .group_count = sizeof groups / sizeof *groups};
     bool help;
     STN_TRY(cli_parse(&usage, argc, argv, &help, error));
-    return help ? STN_OK : explain(&settings, error);
+    if (help) return STN_OK;
+    STN_TRY(cli_settle_mode(&settings.problem, &settings.device, error));
+    return explain(&settings, error);
 }

@@ -9,6 +9,7 @@
 #include "cli/progress.h"
 #include "cli/report.h"
 #include "cli/settings.h"
+#include "cli/spelling.h"
 #include "io/npy.h"
 #include "io/output.h"
 #include "problem/layer.h"
@@ -84,7 +85,7 @@ static stn_status find_modes(const fno_settings *settings, const stn_array *w, c
     layer->shared_weights = w->rank == 2;
     size_t given[STN_ARRAY_RANK] = {0};
     if (settings->modes)
-        STN_TRY(cli_parse_size(settings->modes, given, &layer->rank, error));
+        STN_TRY(cli_parse_size("--modes", settings->modes, given, &layer->rank, error));
     else if (layer->shared_weights)
         layer->rank = x->rank > 2 ? x->rank - 2 : 1;
     else
@@ -193,7 +194,7 @@ static stn_status read_all(const fno_settings *settings, fno_run *run, stn_error
     if (!settings->in || !settings->weights)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "%s is missing: give a file.npy",
                         settings->in ? "--weights" : "--in");
-    if (settings->dtype) STN_TRY(stn_dtype_parse(settings->dtype, &dtype, error));
+    if (settings->dtype) STN_TRY(cli_parse_dtype(settings->dtype, &dtype, error));
     stn_array *x = &run->array[X];
     STN_TRY(stn_npy_read_any(settings->in, settings->dtype ? &dtype : NULL, x, error));
     STN_TRY(read_numbers(settings->weights, &x->dtype, true, &run->array[WEIGHTS], error));

@@ -109,5 +109,6 @@ stn_status cmd_tune(int argc, char **argv, stn_error *error) {
     bool help;
     STN_TRY(cli_parse(&usage, argc, argv, &help, error));
     if (help) return STN_OK;
+    STN_TRY(cli_settle_mode(&settings.problem, &settings.device, error));
     return settings.list.problems ? tune_list(&settings, error) : tune(&settings, error);
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "cli/spelling.h"
 #include "io/npy.h"
 
 /* ---- what is asked ------------------------------------------------------------------------------------------------ */
@@ -26,7 +27,7 @@ static stn_status look(const fft_settings *settings, content *c, stn_error *erro
     if (settings->size) {
         c->dtype = STN_F32;
         c->is_complex = !settings->real || settings->inverse;
-        return cli_parse_size(settings->size, c->extent, &c->rank, error);
+        return cli_parse_size("--size", settings->size, c->extent, &c->rank, error);
     }
     stn_npy_header header;
     STN_TRY(stn_npy_read_header_any(settings->in, &header, error));
@@ -119,7 +120,13 @@ static stn_status halve(const fft_settings *settings, int last, fft_job *job, st
     if (!given)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
                         "axis %d of the array has 0 elements, so there is no spectrum to transform", last);
-    *points = settings->points ? settings->points : given > 1 ? 2 * (given - 1) : 1;
+    if (given == 1 && !settings->points)
+        return stn_fail(
+            error, STN_ERROR_INVALID_ARGUMENT,
+            "axis %d of the half spectrum has one element, frequency 0, which is that of 1 real number: say "
+            "so with --points 1, or name the axis that was halved last in --axes",
+            last);
+    *points = settings->points ? settings->points : 2 * (given - 1);
     if (*points / 2 + 1 != given)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
                         "--points %zu have %zu numbers in their half spectrum but axis %d has %zu: give %zu or %zu",
@@ -136,7 +143,7 @@ stn_status fft_job_make(const fft_settings *settings, fft_job *job, stn_error *e
     *t = (stn_transform)STN_TRANSFORM_INIT;
     STN_TRY(look(settings, &c, error));
     t->dtype = c.dtype;
-    if (settings->dtype) STN_TRY(stn_dtype_parse(settings->dtype, &t->dtype, error));
+    if (settings->dtype) STN_TRY(cli_parse_dtype(settings->dtype, &t->dtype, error));
     STN_TRY(parse_axes(settings->axes, c.rank, chosen, &t->rank, error));
     STN_TRY(set_kind(settings, &c, t, error));
     t->f16_sums = settings->f16_sums;

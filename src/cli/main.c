@@ -27,7 +27,7 @@ static void print_help(void) {
         "Usage: stentor COMMAND [options]\n\nCommands:\n");
     for (size_t i = 0; i < command_count; i++) printf("  %-10s%s\n", commands[i].name, commands[i].summary);
     printf(
-        "\n  stentor COMMAND --help    all options of a command\n"
+        "\n  stentor help COMMAND      all options of a command; stentor COMMAND --help too\n"
         "  stentor --version         the version\n\n"
         "Example, from the repository:\n"
         "  stentor run --in examples/data/jacksboro.npy --out out.npy --steps 500 --stencil heat-2d:alpha=0.2 \\\n"
@@ -37,6 +37,10 @@ static void print_help(void) {
 
 static stn_status dispatch(int argc, char **argv, stn_error *error) {
     if (argc < 2) return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "a command is missing: see 'stentor --help'");
+    if (!strcmp(argv[1], "help") && argc == 3) { /* `stentor help run` is `stentor run --help` */
+        char *swapped[] = {argv[0], argv[2], (char[]){"--help"}, NULL};
+        return dispatch(3, swapped, error);
+    }
     if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
         print_help();
         return STN_OK;

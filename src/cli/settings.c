@@ -7,15 +7,16 @@
 
 #include "base/error.h"
 #include "base/number.h"
+#include "cli/spelling.h"
 #include "io/npy.h"
 #include "io/taps.h"
 #include "problem/task.h"
 
 #define AT(member) offsetof(cli_problem_settings, member)
-const cli_option cli_problem_options[11] = {
+const cli_option cli_problem_options[12] = {
     {"--in", "FILE.npy", CLI_TEXT, AT(in),
      "the grid: one axis for each of the stencil's, or one more in front\nfor a batch of independent grids"},
-    {"--size", "NxN", CLI_TEXT, AT(size), "instead of --in: the extents of a grid of random numbers"},
+    {"--size", "NxN", CLI_TEXT, AT(size), "instead of --in: the extents of a grid of random numbers; N,N too"},
     {"--random", "SEED", CLI_COUNT, AT(random), "with --size: where the random numbers start (default 0)"},
     {"--stencil", "NAME[:k=v]", CLI_TEXT, AT(stencil),
      "heat-1d, heat-2d, heat-3d (alpha=), 1d5p, 1d7p, box-2d9p, box-2d49p,\nbox-3d27p, star-2d13p, laplace-1d, -2d, "
@@ -26,6 +27,8 @@ const cli_option cli_problem_options[11] = {
     {"--boundary", "B[,B...]", CLI_TEXT, AT(boundary),
      "one for all axes or one for each; LOW:HIGH for its two sides; of\nwrap, constant[=v], nearest, reflect, mirror, "
      "fixed (default wrap)"},
+    {"--mode", "B[,B...]", CLI_TEXT, AT(mode),
+     "the same in scipy.ndimage's word; or, by one of its names, how to\nchoose a strategy: see Measuring"},
     {"--steps", "N", CLI_COUNT, AT(steps), "time steps (default 1)"},
     {"--every", "K", CLI_COUNT, AT(every),
      "keep a snapshot after each K steps, which divide --steps: the result\nis a stack of steps / K grids"},
@@ -33,15 +36,15 @@ const cli_option cli_problem_options[11] = {
      "a constant source, as large as the grid: added to it at each step,\nbut where a fixed side keeps a point's "
      "value"},
     {"--dtype", "f64|f32|f16", CLI_TEXT, AT(dtype),
-     "compute in this type (default: the file's; f32 for whole numbers\nof 16 bits and less, f64 for longer ones and "
-     "for --size)"},
+     "compute in this type, float32 and the like too (default: the file's;\nf64 for whole numbers and for --size)"},
     {"--tolerance", "X", CLI_TEXT, AT(tolerance),
      "relative L2 error allowed (default 0: rounding of the type only);\nfrom 5e-4 on, f32 may use TF32"},
 };
 #undef AT
 #define AT(member) offsetof(cli_device_settings, member)
 const cli_option cli_device_options[6] = {
-    {"--device", "auto|host|cuda[:n]", CLI_TEXT, AT(device), "where to compute (default auto: a GPU if there is one)"},
+    {"--device", "auto|host|cuda[:n]", CLI_TEXT, AT(device),
+     "where to compute (default auto: a GPU if there is one); cpu and gpu\nare other names for host and cuda"},
     {"--strategy", "NAME", CLI_TEXT, AT(strategy), "auto (the cheapest by estimate), host, direct, ... (default auto)"},
     {"--threads", "N", CLI_COUNT, AT(threads), "host threads (default: all that this process may use)"},
     {"--cache-dir", "DIR", CLI_TEXT, AT(cache_dir),
@@ -79,27 +82,10 @@ static stn_status load_stencil(const cli_problem_settings *settings, stn_stencil
     if (!settings->taps == !settings->stencil)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "%s: give either --stencil NAME or --taps FILE",
                         settings->taps ? "--stencil and --taps exclude each other" : "no stencil is named");
-    return settings->taps ? stn_taps_read(settings->taps, stencil, error)
-                          : stn_stencil_parse(settings->stencil, stencil, error);
-}
-
-stn_status cli_parse_size(const char *text, size_t extent_of[STN_ARRAY_RANK], int *rank, stn_error *error) {
-    const char *at = text;
-    for (*rank = 0;;) {
-        char part[32];
-        size_t length = strcspn(at, "x");
-        uint64_t extent = 0;
-        snprintf(part, sizeof part, "%.*s", (int)(length < 31 ? length : 31), at);
-        if (length > 31 || !cli_parse_count(part, &extent) || extent == 0)
-            return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "--size %s: '%s' is not a number of points from 1 up",
-                            text, part);
-        if (*rank == STN_ARRAY_RANK)
-            return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
-                            "--size %s: a grid has up to 3 axes, and one in front for a batch", text);
-        extent_of[(*rank)++] = extent;
-        if (!at[length]) return STN_OK;
-        at += length + 1;
-    }
+    if (settings->taps) return stn_taps_read(settings->taps, stencil, error);
+    stn_error why = {0};
+    stn_status status = stn_stencil_parse(settings->stencil, stencil, &why);
+    return status == STN_OK ? status : cli_fail_option("--stencil", settings->stencil, &why, error);
 }
 
 /* Extents and dtype from --size or the file's header; --dtype goes first. */
@@ -109,7 +95,7 @@ static stn_status find_grid(const cli_problem_settings *settings, cli_job *job, 
                         settings->in ? "--in and --size exclude each other" : "no grid is given");
     job->problem.dtype = STN_F64;
     if (settings->size)
-        STN_TRY(cli_parse_size(settings->size, job->extent, &job->rank, error));
+        STN_TRY(cli_parse_size("--size", settings->size, job->extent, &job->rank, error));
     else {
         stn_npy_header header;
         STN_TRY(stn_npy_read_header(settings->in, &header, error));
@@ -122,7 +108,7 @@ static stn_status find_grid(const cli_problem_settings *settings, cli_job *job, 
         if (__builtin_mul_overflow(job->points, job->extent[axis], &job->points))
             return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "--size %s: more points than 64 bits count",
                             settings->size);
-    return settings->dtype ? stn_dtype_parse(settings->dtype, &job->problem.dtype, error) : STN_OK;
+    return settings->dtype ? cli_parse_dtype(settings->dtype, &job->problem.dtype, error) : STN_OK;
 }
 
 /* The grid's axes become the problem's extents and batch. */
@@ -170,30 +156,6 @@ static stn_status fit_source(const cli_problem_settings *settings, cli_job *job,
     return STN_OK;
 }
 
-static stn_status parse_boundaries(const char *text, int rank, stn_problem *problem, stn_error *error) {
-    const char *at = text;
-    int axis = 0;
-    for (;;) {
-        char part[128];
-        size_t length = strcspn(at, ",");
-        if (length >= sizeof part)
-            return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "--boundary %.40s...: a part is too long", text);
-        memcpy(part, at, length);
-        part[length] = '\0';
-        if (axis < rank) STN_TRY(stn_boundary_parse(part, problem->boundary[axis], error));
-        axis++;
-        if (!at[length]) break;
-        at += length + 1;
-    }
-    if (axis == 1)
-        for (; axis < rank; axis++) memcpy(problem->boundary[axis], problem->boundary[0], sizeof problem->boundary[0]);
-    if (axis != rank)
-        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
-                        "--boundary %s names %d axes but the stencil has %d: give one for all, or one for each", text,
-                        axis, rank);
-    return STN_OK;
-}
-
 stn_status cli_job_make(const cli_problem_settings *settings, cli_job *job, stn_error *error) {
     memset(job, 0, sizeof *job);
     job->problem = (stn_problem)STN_PROBLEM_INIT;
@@ -209,7 +171,9 @@ stn_status cli_job_make(const cli_problem_settings *settings, cli_job *job, stn_
     STN_TRY_GOTO(status, fit_snapshots(settings, job, error), fail);
     STN_TRY_GOTO(status, fit_source(settings, job, error), fail);
     if (settings->boundary)
-        STN_TRY_GOTO(status, parse_boundaries(settings->boundary, stn_stencil_rank(job->stencil), &job->problem, error),
+        STN_TRY_GOTO(status,
+                     cli_parse_boundaries(settings->mode ? "--mode" : "--boundary", settings->boundary,
+                                          stn_stencil_rank(job->stencil), job->problem.boundary, error),
                      fail);
     job->problem.stencil = job->stencil;
     job->problem.steps = settings->steps;
@@ -253,12 +217,21 @@ stn_status cli_job_source(const cli_problem_settings *settings, const cli_job *j
     return settings->source ? read_grid(settings->source, job, source, error) : STN_OK;
 }
 
-static stn_status parse_mode(const char *text, int *mode, stn_error *error) {
-    static const char *const names[] = {"auto", "estimate", "measure", "patient", "online", "wisdom-only"};
-    for (*mode = 0; *mode < (int)(sizeof names / sizeof *names); ++*mode)
-        if (!strcmp(text, names[*mode])) return STN_OK;
-    return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
-                    "--mode %s is unknown: give auto, estimate, measure, patient, online or wisdom-only", text);
+stn_status cli_settle_mode(cli_problem_settings *problem, cli_device_settings *device, stn_error *error) {
+    int ignored;
+    const char *word = problem->mode;
+    if (!word) return STN_OK;
+    if (device && cli_parse_tuning_mode(word, &ignored, NULL) == STN_OK) {
+        device->mode = word;
+        problem->mode = NULL;
+        return STN_OK;
+    }
+    if (problem->boundary)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                        "--boundary %.40s and --mode %.40s both name the grid's boundaries: leave one out",
+                        problem->boundary, word);
+    problem->boundary = word;
+    return STN_OK;
 }
 
 stn_status cli_plan_options(const cli_device_settings *settings, stn_plan_options *options, stn_error *error) {
@@ -268,26 +241,10 @@ stn_status cli_plan_options(const cli_device_settings *settings, stn_plan_option
     options->deterministic = settings->deterministic;
     options->executions = settings->executions;
     options->tune_cold = settings->cold;
-    if (settings->mode) STN_TRY(parse_mode(settings->mode, &options->mode, error));
+    if (settings->mode) STN_TRY(cli_parse_tuning_mode(settings->mode, &options->mode, error));
     const char *limit = settings->time_limit;
     if (limit && (!stn_number_parse(limit, strlen(limit), &options->tune_seconds) || !(options->tune_seconds > 0)))
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "--time-limit %s: give seconds, more than 0", limit);
-    return STN_OK;
-}
-
-static stn_status parse_device(const char *text, int *device, stn_error *error) {
-    uint64_t index = 0;
-    *device = STN_DEVICE_AUTO;
-    if (!text || !strcmp(text, "auto")) return STN_OK;
-    if (!strcmp(text, "host"))
-        *device = STN_DEVICE_HOST;
-    else if (!strcmp(text, "cuda"))
-        *device = STN_DEVICE_CUDA(0);
-    else if (!strncmp(text, "cuda:", 5) && cli_parse_count(text + 5, &index) && index < 1024)
-        *device = STN_DEVICE_CUDA((int)index);
-    else
-        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "--device '%s' is unknown: give auto, host, cuda or cuda:n",
-                        text);
     return STN_OK;
 }
 
@@ -303,7 +260,7 @@ stn_logger cli_logger(const cli_report_settings *report) { return (stn_logger){p
 stn_status cli_open_context(const cli_device_settings *settings, const cli_report_settings *report,
                             stn_context **context, stn_error *error) {
     stn_context_options options = STN_CONTEXT_OPTIONS_INIT;
-    STN_TRY(parse_device(settings->device, &options.device, error));
+    STN_TRY(cli_parse_device(settings->device, &options.device, error));
     if (settings->threads > 4096)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "--threads %llu: give up to 4096",
                         (unsigned long long)settings->threads);

@@ -7,6 +7,7 @@
 
 typedef struct cli_problem_settings { /* as given; NULL: not given */
     const char *in, *size, *taps, *stencil, *boundary, *dtype, *tolerance, *source;
+    const char *mode; /* boundaries by scipy's keyword, or a way to choose: cli_settle_mode */
     uint64_t steps, random, every;
 } cli_problem_settings;
 
@@ -24,7 +25,7 @@ typedef struct cli_report_settings {
     bool json, quiet, verbose;
 } cli_report_settings;
 
-extern const cli_option cli_problem_options[11], cli_device_options[6], cli_arch_options[1], cli_tune_options[5],
+extern const cli_option cli_problem_options[12], cli_device_options[6], cli_arch_options[1], cli_tune_options[5],
     cli_report_options[3];
 #define CLI_PROBLEM_GROUP(settings) CLI_GROUP("Problem", cli_problem_options, settings)
 #define CLI_DEVICE_GROUP(settings) CLI_GROUP("Where and how", cli_device_options, settings)
@@ -41,6 +42,10 @@ typedef struct cli_job {
     size_t points;      /* product of the extents */
     uint64_t snapshots; /* states in the result; 1 without --every */
 } cli_job;
+
+/* --mode names either boundaries, as in scipy.ndimage, or a way to choose a strategy: moves it to where it belongs. Boundaries
+ * stay in `mode` too, so that errors name the option that was typed. device NULL: boundaries alone. */
+stn_status cli_settle_mode(cli_problem_settings *problem, cli_device_settings *device, stn_error *error);
 
 /* Stencil, extents (from --size or the header of --in), dtype, boundaries, steps, snapshots; the header of --source. Reads no
  * grid. */
@@ -64,8 +69,6 @@ stn_status cli_plan_options(const cli_device_settings *settings, stn_plan_option
 /* Messages to stderr in the same way. report must outlive the logger. */
 stn_logger cli_logger(const cli_report_settings *report);
 
-/* "512x512" into extents, 1 to STN_ARRAY_RANK of them. */
-stn_status cli_parse_size(const char *text, size_t extent[STN_ARRAY_RANK], int *rank, stn_error *error);
 /* The index'th of seed's numbers, in [0, 1): any one of them without those before. */
 double cli_random_unit(uint64_t seed, uint64_t index);
 

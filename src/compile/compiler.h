@@ -8,6 +8,8 @@
 #include "render/render.h"
 #include "stentor.h"
 
+#define STN_OLDEST_NVRTC 12 /* the major version */
+
 typedef struct stn_compiler stn_compiler; /* thread-safe: NVRTC compiles concurrently */
 
 /* Finds and opens NVRTC: $STENTOR_NVRTC_PATH (file or folder), one already loaded, pip's nvidia folders, the loader's

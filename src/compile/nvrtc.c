@@ -8,8 +8,6 @@
 
 #include "compile/internal.h"
 
-#define OLDEST_MAJOR 12
-
 static bool resolve(stn_nvrtc_functions *call, void *library, const char **missing) {
     static const char *const names[] = {
 #define STN_NVRTC_NAME(name, arguments) #name,
@@ -73,7 +71,7 @@ static bool try_library(stn_compiler *compiler, const char *path, stn_text *reas
     bool works = resolve(&compiler->call, library, &missing);
     if (!works)
         stn_text_printf(reasons, "%s lacks %s and is no NVRTC of 12.0 or later; ", path, missing);
-    else if (compiler->call.nvrtcVersion(&compiler->major, &compiler->minor) || compiler->major < OLDEST_MAJOR) {
+    else if (compiler->call.nvrtcVersion(&compiler->major, &compiler->minor) || compiler->major < STN_OLDEST_NVRTC) {
         stn_text_printf(reasons, "%s is NVRTC %d.%d and 12.0 is needed; ", path, compiler->major, compiler->minor);
         works = false;
     } else if (!read_archs(compiler, no_memory)) {

@@ -76,9 +76,13 @@ static stn_status open_gpu(stn_context *context, int ordinal, stn_error *error) 
 
 static stn_status choose_device(stn_context *context, const stn_context_options *options, stn_error *error) {
     if (options->arch) {
-        if (stn_machine_for_arch(options->arch, &context->machine)) return STN_OK;
+        if (!stn_machine_for_arch(options->arch, &context->machine))
+            return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                            "\"%.40s\" is no GPU architecture: write it as sm_80, sm_90, sm_100", options->arch);
+        if (context->machine.sm >= STN_OLDEST_SM) return STN_OK;
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
-                        "\"%s\" is no GPU architecture: write it as sm_80, sm_90, sm_100", options->arch);
+                        "\"%.40s\" is older than sm_%d, the oldest architecture that kernels are written for",
+                        options->arch, STN_OLDEST_SM);
     }
     if (options->device > STN_DEVICE_AUTO) return open_gpu(context, options->device - STN_DEVICE_CUDA(0), error);
     if (options->device == STN_DEVICE_AUTO) {

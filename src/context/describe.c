@@ -104,6 +104,8 @@ static void write_text(const finding *f, stn_text *text) {
     const char *folder = stn_cache_dir(context->cache), *problem = stn_cache_dir_problem(context->cache);
     stn_text_printf(text, "cache        %s\n", folder ? folder : "in memory only");
     if (problem) stn_text_printf(text, "             %s\n", problem);
+    stn_text_printf(text, "needed       a GPU of sm_%d, a driver of CUDA %d.0 and NVRTC %d.0, each or newer\n",
+                    STN_OLDEST_SM, STN_OLDEST_DRIVER / 1000, STN_OLDEST_NVRTC);
     if (context->templates.from_disk) stn_text_printf(text, "templates    from $STENTOR_TEMPLATE_DIR\n");
 }
 
@@ -174,6 +176,12 @@ static void write_json(const finding *f, stn_text *text) {
     } else
         stn_json_string(text, NULL);
     json_compiler(f, text);
+    stn_json_key(text, "needed");
+    stn_text_printf(text, "{");
+    json_value(text, "sm", STN_OLDEST_SM);
+    json_value(text, "driver", STN_OLDEST_DRIVER);
+    json_value(text, "nvrtc", STN_OLDEST_NVRTC);
+    stn_text_printf(text, "}");
     json_library(&stn_library_cufft, "cufft", &f->cufft, text);
     json_library(&stn_library_cublas, "cublas", &f->cublas, text);
     stn_json_key(text, "cache");

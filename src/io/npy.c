@@ -61,7 +61,7 @@ static double decode(const stn_npy_header *header, const unsigned char *at) {
 
 stn_dtype stn_npy_dtype(const stn_npy_header *header) {
     if (header->kind == 'f') return header->item == 8 ? STN_F64 : header->item == 4 ? STN_F32 : STN_F16;
-    return header->item <= 2 ? STN_F32 : STN_F64; /* float32 holds 16-bit numbers exactly */
+    return STN_F64; /* whole numbers, as NumPy and SciPy compute with them */
 }
 
 /* The place in C order of the value that is `index` in the file. */

@@ -33,11 +33,11 @@ stn_status stn_npy_parse_any(const char *name, const void *bytes, size_t size, s
 stn_status stn_npy_read_header(const char *path, stn_npy_header *header, stn_error *error);
 stn_status stn_npy_read_header_any(const char *path, stn_npy_header *header, stn_error *error);
 
-/* The dtype that stn_npy_read gives the values of such a file when it is not told one. */
+/* The dtype that stn_npy_read gives the values of such a file when it is not told one: f64 for all whole numbers. */
 stn_dtype stn_npy_dtype(const stn_npy_header *header);
 
 /* Reads a whole file. Values are converted to *dtype, or, if dtype is NULL, get the one of stn_npy_dtype: the file's
- * floating type; f32 for whole numbers up to 16 bits, f64 for longer ones. Fortran order becomes C order. A finite
+ * floating type, or f64. Fortran order becomes C order. A finite
  * value that the dtype cannot hold is an error. *array is the caller's: stn_array_clear. */
 stn_status stn_npy_read(const char *path, const stn_dtype *dtype, stn_array *array, stn_error *error);
 /* The same, complex numbers too. */

@@ -72,6 +72,15 @@ stn_status stn_device_open(stn_driver *driver, int ordinal, stn_device **device,
         return status;
     }
     fill_machine(made);
+    if (made->machine.sm < STN_OLDEST_SM) {
+        status =
+            stn_fail(error, STN_ERROR_NO_DEVICE,
+                     "GPU %d is of architecture %s, and kernels are written for sm_%d and newer: use another GPU, or "
+                     "the host",
+                     ordinal, made->machine.arch, STN_OLDEST_SM);
+        stn_device_close(made);
+        return status;
+    }
     fill_uuid(made);
     *device = made;
     return STN_OK;

@@ -9,6 +9,8 @@
 #include "plan/machine.h"
 #include "stentor.h"
 
+#define STN_OLDEST_DRIVER 12000 /* as cuDriverGetVersion counts: CUDA 12.0 */
+
 typedef struct stn_driver stn_driver; /* immutable once open: any thread may use it */
 
 /* The functions of driver_functions.h, by the driver's own names. */

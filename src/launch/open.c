@@ -8,8 +8,6 @@
 #include "compile/library.h"
 #include "launch/internal.h"
 
-#define OLDEST_DRIVER 12000
-
 typedef stn_cu_result (*get_proc_address_fn)(const char *name, void **function, int version, uint64_t flags,
                                              stn_cu_enum *found);
 
@@ -80,10 +78,10 @@ static stn_status resolve(stn_driver *driver, void *library, stn_error *error) {
 static stn_status start(stn_driver *driver, stn_error *error) {
     stn_error detail = {0};
     if (STN_CU(driver, cuDriverGetVersion, (&driver->version), &detail) != STN_OK ||
-        (driver->version >= OLDEST_DRIVER && STN_CU(driver, cuInit, (0), &detail) != STN_OK) ||
-        (driver->version >= OLDEST_DRIVER && STN_CU(driver, cuDeviceGetCount, (&driver->device_count), &detail)))
+        (driver->version >= STN_OLDEST_DRIVER && STN_CU(driver, cuInit, (0), &detail) != STN_OK) ||
+        (driver->version >= STN_OLDEST_DRIVER && STN_CU(driver, cuDeviceGetCount, (&driver->device_count), &detail)))
         return stn_fail(error, STN_ERROR_NO_DEVICE, "no GPU can be used: %s", detail.message);
-    if (driver->version < OLDEST_DRIVER)
+    if (driver->version < STN_OLDEST_DRIVER)
         return stn_fail(error, STN_ERROR_NO_DEVICE,
                         "the NVIDIA driver serves CUDA %d.%d and 12.0 is needed: update the driver, or use the host",
                         driver->version / 1000, driver->version % 1000 / 10);

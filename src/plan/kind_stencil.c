@@ -97,6 +97,10 @@ static stn_status set_weights(stn_plan *plan, size_t count, const double *weight
 
 static bool applies(const stn_plan *plan, const stn_strategy *row, char *reason, size_t size) {
     const stn_task *task = &plan->task;
+    if (row != &stn_strategy_host && stn_task_folds_again(task)) {
+        snprintf(reason, size, "the taps reach further than an axis is long, which the host strategy alone serves");
+        return false;
+    }
     const bool sources = !task->source || row->sources, sums = !task->sum || row->sums;
     if (sources && sums) return row->applies(task, &plan->machine, reason, size);
     snprintf(reason, size, sources ? "it sums no powers of steps" : "it adds no constant source");

@@ -21,6 +21,8 @@ typedef enum stn_unit {
         STN_UNIT_COUNT
 } stn_unit;
 
+#define STN_OLDEST_SM 75 /* kernels are written for this architecture and newer ones */
+
 typedef struct stn_machine {
     bool is_device; /* false: the host */
     bool present;   /* false: planned for (--arch), not here */

@@ -4,9 +4,11 @@
 #include "base/error.h"
 
 static const struct {
-    const char *name;
+    const char *name, *spellings[2]; /* the name that is printed, and what NumPy and C call the type */
     size_t size;
-} dtypes[] = {[STN_F64] = {"f64", 8}, [STN_F32] = {"f32", 4}, [STN_F16] = {"f16", 2}};
+} dtypes[] = {[STN_F64] = {"f64", {"float64", "double"}, 8},
+              [STN_F32] = {"f32", {"float32", "single"}, 4},
+              [STN_F16] = {"f16", {"float16", "half"}, 2}};
 
 #define DTYPES (sizeof dtypes / sizeof dtypes[0])
 
@@ -19,9 +21,12 @@ stn_status stn_dtype_parse(const char *name, stn_dtype *dtype, stn_error *error)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "the dtype's %s is NULL: pass %s", name ? "place" : "name",
                         name ? "a stn_dtype *" : "f64, f32 or f16");
     for (size_t i = 0; i < DTYPES; i++) {
-        if (strcmp(name, dtypes[i].name) != 0) continue;
+        if (strcmp(name, dtypes[i].name) != 0 && strcmp(name, dtypes[i].spellings[0]) != 0 &&
+            strcmp(name, dtypes[i].spellings[1]) != 0)
+            continue;
         *dtype = (stn_dtype)i;
         return STN_OK;
     }
-    return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "the dtype \"%.60s\" is unknown: use f64, f32 or f16", name);
+    return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                    "the dtype \"%.60s\" is unknown: use f64, f32 or f16 (float64, float32, float16)", name);
 }

@@ -89,6 +89,22 @@ static stn_pattern find_pattern(const stn_task *task) {
     return (int64_t)task->ntaps == box ? STN_PATTERN_BOX : STN_PATTERN_GENERAL; /* taps are distinct */
 }
 
+/* Past a mirrored side a tap may see as far as the other side and beyond it. Beyond a fixed side there are no values. */
+static stn_status check_fixed_across(const stn_task *task, int axis, int side, stn_error *error) {
+    const stn_boundary *sides = task->boundary[axis];
+    const int64_t n = task->n[axis];
+    if (sides[!side].kind != STN_FIXED) return STN_OK;
+    for (int64_t past = 1; past <= task->reach[axis][side]; past++)
+        if (stn_fold(side ? n - 1 + past : -past, n, sides) == (side ? -1 : -2))
+            return stn_fail(
+                error, STN_ERROR_INVALID_ARGUMENT,
+                "the taps reach %d points past the %s side of axis %d, whose mirror image of %" PRId64
+                " points ends at the fixed side across, where there are no values: use a larger grid, a smaller "
+                "stencil, or another side",
+                task->reach[axis][side], side ? "high" : "low", axis - (3 - task->rank), n);
+    return STN_OK;
+}
+
 static stn_status lift_taps(const stn_stencil *stencil, stn_task *task, stn_error *error) {
     task->taps = calloc(stencil->ntaps, sizeof *task->taps);
     if (!task->taps) return stn_fail_memory(error, "the taps of a problem", stencil->ntaps * sizeof *task->taps);
@@ -105,12 +121,7 @@ static stn_status lift_taps(const stn_stencil *stencil, stn_task *task, stn_erro
         }
     }
     for (int axis = missing; axis < 3; axis++)
-        for (int side = 0; side < 2; side++)
-            if (task->reach[axis][side] > task->n[axis])
-                return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
-                                "the taps reach %d points past the %s side of axis %d, which has only %" PRId64
-                                ": use a larger grid or a smaller stencil",
-                                task->reach[axis][side], side ? "high" : "low", axis - missing, task->n[axis]);
+        for (int side = 0; side < 2; side++) STN_TRY(check_fixed_across(task, axis, side, error));
     task->pattern = find_pattern(task);
     return STN_OK;
 }

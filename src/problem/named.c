@@ -123,7 +123,7 @@ static stn_status build_gaussian(const named *entry, const double *parameters, s
     if (!(reach <= most))
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
                         "%s with sigma=%g and truncate=%g has the radius %g, but the largest is %g: "
-                        "lower sigma or truncate",
+                        "lower sigma or truncate, or use Python's stentor.gaussian_filter, which has no such limit",
                         entry->name, sigma, truncate, reach, most);
     int radius = (int)reach;
     for (int d = 0; d <= radius; d++) {

@@ -51,7 +51,9 @@ static stn_status check_tap(int rank, size_t index, const stn_tap *tap, stn_erro
                             index, offset, rank);
         if (o > STN_MAX_RADIUS || o < -STN_MAX_RADIUS)
             return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
-                            "tap %zu has the offset %" PRId64 " along axis %d: the furthest possible is %d either way",
+                            "tap %zu has the offset %" PRId64
+                            " along axis %d: the furthest possible is %d either way; in "
+                            "Python stentor.correlate goes further, on the host and past sides that are not fixed",
                             index, o, axis, STN_MAX_RADIUS);
     }
     stn_offset_print(rank, tap->offset, offset);
@@ -128,8 +130,9 @@ static stn_status check_dense(int rank, const size_t *extent, const double *weig
                             extent[axis], axis);
         if (extent[axis] > 2 * STN_MAX_RADIUS + 1)
             return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
-                            "the dense stencil has %zu weights along axis %d: the most possible are %d", extent[axis],
-                            axis, 2 * STN_MAX_RADIUS + 1);
+                            "the dense stencil has %zu weights along axis %d: the most possible are %d; in Python "
+                            "stentor.correlate takes more, on the host and past sides that are not fixed",
+                            extent[axis], axis, 2 * STN_MAX_RADIUS + 1);
     }
     return STN_OK;
 }

@@ -34,6 +34,12 @@ int stn_task_reach(const stn_task *task, int axis) {
     return reach[0] > reach[1] ? reach[0] : reach[1];
 }
 
+bool stn_task_folds_again(const stn_task *task) {
+    for (int axis = 0; axis < 3; axis++)
+        if (stn_task_reach(task, axis) > task->n[axis]) return true;
+    return false;
+}
+
 static int compare_offsets(const void *a, const void *b) {
     const stn_tap *x = a, *y = b;
     for (int axis = 0; axis < 3; axis++)

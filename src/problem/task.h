@@ -56,6 +56,8 @@ int64_t stn_fold(int64_t i, int64_t n, const stn_boundary sides[2]);
 
 /* The larger of the two reaches along an axis. */
 int stn_task_reach(const stn_task *task, int axis);
+/* Do taps reach further past a side than an axis has points, so that an index may be folded more than once? */
+bool stn_task_folds_again(const stn_task *task);
 /* Are the weights the same mirrored along this axis? */
 bool stn_task_mirrored(const stn_task *task, int axis);
 /* Where taps are the same mirrored along an axis and the boundary mirrors too, any number of steps sees the grid's mirror image

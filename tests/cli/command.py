@@ -8,13 +8,13 @@ import tempfile
 import unittest
 
 BINARY = os.environ['STENTOR_COMMAND']
-FORMATS = {'<f8': 'd', '<f4': 'f', '<f2': 'e', '<i2': 'h', '<i8': 'q', '>i8': 'q', '<u8': 'Q', '>f4': 'f', '<c16': 'd', '<c8': 'f'}
+FORMATS = {'|i1': 'b', '|u1': 'B', '|b1': '?', '<u2': 'H', '<i4': 'i', '<u4': 'I', '<f8': 'd', '<f4': 'f', '<f2': 'e', '<i2': 'h', '<i8': 'q', '>i8': 'q', '<u8': 'Q', '>f4': 'f', '<c16': 'd', '<c8': 'f'}
 
 
 def npy_bytes(shape, values, descr='<f8', fortran=False):
     text = f"{{'descr': '{descr}', 'fortran_order': {fortran}, 'shape': ({', '.join(map(str, shape))},), }}"
     text += ' ' * (-(len(text) + 11) % 64) + '\n'
-    body = struct.pack(f'{descr[0]}{len(values)}{FORMATS[descr]}', *values)
+    body = struct.pack(f'{descr[0].replace("|", "<")}{len(values)}{FORMATS[descr]}', *values)
     return b'\x93NUMPY\x01\x00' + struct.pack('<H', len(text)) + text.encode() + body
 
 

@@ -65,7 +65,7 @@ class Problem(CommandTest):
     def test_sizes(self):
         self.refuse(USAGE, 'no grid is given', 'run', *HEAT)
         self.refuse(USAGE, 'exclude each other', 'run', *SMALL, '--in', 'x.npy')
-        for size in ('0x8', '8x', 'x8', '8x-1', 'many', '8,8', '8x8x'):
+        for size in ('0x8', '8x', 'x8', '8x-1', 'many', '8;8', '8x8x', '8,,8', '8 8'):
             self.refuse(USAGE, '--size', 'run', '--size', size, *HEAT)
         self.refuse(USAGE, 'give a grid of 2, or of 3 for a batch', 'run', '--size', '8', *HEAT)
         self.refuse(USAGE, 'up to 3 axes', 'run', '--size', '2x2x2x2x2', *HEAT)
@@ -79,7 +79,42 @@ class Problem(CommandTest):
         self.assertIn('stentor: the grid needs 8000000000000000 bytes', done.stderr)
 
     def test_radius_past_the_grid(self):
-        self.refuse(USAGE, '', 'run', '--size', '2x9', '--stencil', 'box-2d49p')
+        """The command goes to 64 points either way, and says where more can be had."""
+        self.refuse(USAGE, 'stentor.gaussian_filter', 'run', '--size', 999, '--stencil', 'gaussian-1d:sigma=20')
+        self.put('far.json', '[{"offset": [65], "weight": 1}]')
+        self.refuse(USAGE, 'stentor.correlate', 'run', '--size', 999, '--taps', 'far.json')
+        self.put_npy('long.npy', (131,), [1] * 131)
+        self.refuse(USAGE, 'stentor.correlate', 'run', '--size', 999, '--taps', 'long.npy')
+        done = self.succeed('explain', '--size', '2x9', '--stencil', 'box-2d49p', '--device', 'host')
+        self.assertIn('the host strategy alone', done.stdout)
+        self.refuse(8, 'the host strategy alone', 'explain', '--size', '2x9', '--stencil', 'box-2d49p', '--arch', 'sm_90')
+
+    def test_spellings(self):
+        """Values as NumPy, PyTorch and scipy spell them; errors name the option that was typed."""
+        for size in ('8x9', '8,9'):
+            done = self.succeed('run', '--size', size, *HEAT, '--device', 'cpu', '--dtype', 'float32', '--mode', 'reflect')
+            self.assertIn('8 x 9), f32, reflect,reflect', done.stdout)
+        self.succeed('run', *SMALL, '--device', 'host', '--mode', 'estimate', '--boundary', 'mirror')
+        self.refuse(USAGE, '--mode refl: ', 'run', *SMALL, '--mode', 'refl')
+        self.refuse(USAGE, '--boundary refl: ', 'run', *SMALL, '--boundary', 'refl')
+        self.refuse(USAGE, '--mode wrap,wrap,wrap names 3 axes', 'run', *SMALL, '--mode', 'wrap,wrap,wrap')
+        self.refuse(USAGE, 'leave one out', 'run', *SMALL, '--mode', 'wrap', '--boundary', 'wrap')
+        self.refuse(USAGE, '--dtype f128: ', 'run', *SMALL, '--dtype', 'f128')
+        self.refuse(USAGE, '--stencil heta-2d: ', 'run', '--size', '8x8', '--stencil', 'heta-2d')
+        self.refuse(USAGE, '--modes 4xx4: ', 'fno', '--in', self.put_npy('x.npy', (1, 8), [1] * 8), '--weights',
+                    self.put_npy('w.npy', (1, 1), [1]), '--modes', '4xx4')
+        for device in ('gpu', 'cuda', 'gpu:0', 'cuda:0'):
+            self.refuse(4, '/absent', 'run', *SMALL, '--device', device, STENTOR_CUDA_PATH='/absent')
+        for device in ('gpu:', 'cuda:x', 'gpu0', 'tpu'):
+            self.refuse(USAGE, '--device ' + device, 'run', *SMALL, '--device', device)
+
+    def test_architectures(self):
+        self.refuse(USAGE, 'older than sm_75', 'explain', *SMALL, '--arch', 'sm_50')
+        self.succeed('explain', *SMALL, '--arch', 'sm_75')
+
+    def test_help_of_a_command(self):
+        self.assertEqual(self.succeed('help', 'run').stdout, self.succeed('run', '--help').stdout)
+        self.refuse(USAGE, "no command 'rum'", 'help', 'rum')
 
     def test_taps(self):
         nan = float('nan')
@@ -157,7 +192,7 @@ class Files(CommandTest):
 
 class Devices(CommandTest):
     def test_device_names(self):
-        for name in ('gpu', 'cuda:', 'cuda:x', 'cuda:-1', 'cuda:99999999999', ''):
+        for name in ('gpus', 'cuda:', 'cuda:x', 'cuda:-1', 'cuda:99999999999', ''):
             self.refuse(USAGE, '--device', 'run', *SMALL, f'--device={name}')
 
     def test_a_gpu_that_is_not_here(self):

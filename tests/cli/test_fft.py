@@ -150,5 +150,17 @@ class Fft(CommandTest):
         self.refuse(10, '<c16', 'run', '--in', 'complex.npy', '--stencil', 'heat-1d')
 
 
+class HalfSpectra(CommandTest):
+    def test_one_element_says_too_little(self):
+        """Half a spectrum of one element has 1 real number, or the axes were named in another order: ask."""
+        self.put_npy('one.npy', (3, 1), [3, 0, 0, 0, 0, 0], descr='<c16')
+        self.refuse(2, '--points 1', 'fft', '--real', '--inverse', '--in', 'one.npy', '--out', 'out.npy')
+        self.assertFalse((self.path / 'out.npy').exists())
+        self.succeed('fft', '--real', '--inverse', '--in', 'one.npy', '--out', 'out.npy', '--points', 1)
+        self.assertEqual(npy_values(self.path / 'out.npy')[::2], ((3, 1), [1, 1, 1]))
+        self.succeed('fft', '--real', '--inverse', '--in', 'one.npy', '--out', 'out.npy', '--axes', '1,0')
+        self.assertEqual(npy_values(self.path / 'out.npy')[::2], ((4, 1), [0.75] * 4))
+
+
 if __name__ == '__main__':
     unittest.main()

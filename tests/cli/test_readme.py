@@ -4,10 +4,12 @@ links lead somewhere.
 
 Usage: test_readme.py ROOT
 """
+import os
 import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 import unittest
 
 from command import BINARY
@@ -30,6 +32,20 @@ class Readme(unittest.TestCase):
         self.assertIn('run', commands)
         for command in commands:
             self.assertIn(f'| `stentor {command}', TEXT)
+
+    def test_the_program_in_c_runs(self):
+        """As it stands, between the variables that it takes for given."""
+        program = re.search(r'```c\n(.*?)```', PAGES[0].read_text(encoding='utf-8'), re.DOTALL).group(1)
+        source = ('#include <stentor.h>\n#include <math.h>\n#include <stdlib.h>\nint main(void) {\nstn_error err = {0};\n'
+                  'size_t ny = 30, nx = 40, i;\ndouble *grid = calloc(1200, 8), *result = calloc(1200, 8), sum = 0;\n'
+                  f'grid[600] = 1200;\n{program}\nfor (i = 0; i < 1200; i++) sum += result[i];\n'
+                  'return err.status || fabs(sum - 1200) > 1e-9 || !(result[0] > 0.5);\n}\n')
+        library = pathlib.Path(os.environ['STENTOR_SHARED'])
+        with tempfile.TemporaryDirectory() as folder:
+            made = pathlib.Path(folder, 'a.out')
+            subprocess.run([os.environ.get('CC', 'cc'), '-x', 'c', '-Wall', '-Werror', '-I', ROOT / 'include', '-', '-x', 'none', library,
+                            f'-Wl,-rpath,{library.parent}', '-lm', '-o', made], input=source, text=True, check=True)
+            self.assertEqual(subprocess.run([made], check=False).returncode, 0)
 
     def test_links(self):
         links = 0

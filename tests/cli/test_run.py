@@ -106,6 +106,36 @@ class Run(CommandTest):
                             'mirror': values[2 if edge == 0 else 1]}
                 self.assertEqual(found[edge], expected[kind], (sides, found))
 
+    def test_taps_that_reach_further_than_the_axis_is_long(self):
+        """On the host, at any sides: an index is folded until it lands."""
+        values = [1.0, 20.0, 300.0, 4000.0]
+        self.put_npy('in.npy', (4,), values)
+        kinds = ('wrap', 'nearest', 'reflect', 'mirror', 'constant', 'fixed')
+        for offset in (-64, -13, -9, -5, 5, 6, 9, 14, 64):
+            self.put('taps.json', json.dumps([{'offset': [offset], 'weight': 0.5}, {'offset': [1], 'weight': 0.25}]))
+            for sides in [('wrap', 'wrap')] + [(low, high) for low in kinds[1:] for high in kinds[1:]]:
+                boundary = ':'.join(f'{side}=7' if side == 'constant' else side for side in sides)
+                run = ('run', '--in', 'in.npy', '--out', 'out.npy', '--taps', 'taps.json', '--steps', 3, '--device', 'host',
+                       '--boundary', boundary)
+                if sides[offset < 0] == 'fixed' and sides[offset > 0] in ('reflect', 'mirror'):
+                    self.refuse(2, 'ends at the fixed side across', *run)
+                    continue
+                self.succeed(*run)
+                expected = reference_1d(values, {(offset,): 0.5, (1,): 0.25}, 3, *sides, constant=7.0)
+                self.assertEqual(npy_values(self.path / 'out.npy')[2], expected, (offset, sides))
+
+    def test_two_axes_and_taps_that_reach_further_than_both(self):
+        """A separable stencil is its two lines after each other; the first axis gives the constant of a corner."""
+        values = [float((i * 7) % 11) for i in range(6)]
+        self.put_npy('in.npy', (2, 3), values)
+        self.put_npy('taps.npy', (11, 9), [float(a * b) for a in range(1, 12) for b in range(1, 10)])
+        for side in ('wrap', 'nearest', 'reflect', 'mirror', 'constant'):
+            self.succeed('run', '--in', 'in.npy', '--out', 'out.npy', '--taps', 'taps.npy', '--mode', side, '--device', 'cpu')
+            rows = [reference_1d(values[3 * r:3 * r + 3], {(b - 4,): b + 1.0 for b in range(9)}, 1, side, side) for r in (0, 1)]
+            columns = [reference_1d([rows[0][c], rows[1][c]], {(a - 5,): a + 1.0 for a in range(11)}, 1, side, side)
+                       for c in range(3)]
+            self.assertEqual(npy_values(self.path / 'out.npy')[2], [columns[c][r] for r in (0, 1) for c in range(3)], side)
+
     def test_boundary_per_axis(self):
         """The second axis wraps, the first does not."""
         self.put_npy('in.npy', (3, 3), [0, 0, 0, 0, 0, 0, 1, 0, 0])
@@ -131,9 +161,17 @@ class Run(CommandTest):
         self.assertEqual(results[0][14], at(1, 2) + 2 * at(2, 1) + 3 * at(2, 2) + 4 * at(2, 3) + 5 * at(3, 2))
 
     def test_dtypes(self):
-        """--dtype decides; else the file's type does, whole numbers becoming f32."""
+        """--dtype decides; else the file's type does, whole numbers of any kind becoming f64 as NumPy makes them."""
+        for descr in ('|i1', '|u1', '|b1', '<i2', '<u2', '<i4', '<u4', '<i8', '>i8', '<u8'):
+            self.put_npy('whole.npy', (4,), [1, 0, 1, 0], descr=descr)
+            for command in (('run', '--stencil', 'heat-1d:alpha=0.25'), ('fft', '--real')):
+                self.succeed(*command, '--in', 'whole.npy', '--out', 'out.npy', '--device', 'host')
+                shape, found, values = npy_values(self.path / 'out.npy')
+                self.assertEqual((found, values), ('<f8', [0.5] * 4) if command[0] == 'run' else
+                                 ('<c16', [2, 0, 0, 0, 2, 0]))
         self.put_npy('in.npy', (4,), [1, 2, 3, 8], descr='<i2')
-        for arguments, descr in (([], '<f4'), (['--dtype', 'f64'], '<f8'), (['--dtype', 'f16'], '<f2')):
+        for arguments, descr in (([], '<f8'), (['--dtype', 'f64'], '<f8'), (['--dtype', 'f16'], '<f2'), (['--dtype', 'float32'], '<f4'),
+                                 (['--dtype', 'single'], '<f4'), (['--dtype', 'half'], '<f2')):
             self.succeed('run', '--in', 'in.npy', '--out', 'out.npy', '--stencil', 'heat-1d:alpha=0.25', '--device',
                          'host', *arguments)
             shape, found, values = npy_values(self.path / 'out.npy')

@@ -163,7 +163,13 @@ Test(dtype, names_and_sizes) {
         stn_dtype dtype;
         size_t size;
     } cases[] = {{"f64", STN_F64, 8}, {"f32", STN_F32, 4}, {"f16", STN_F16, 2}};
+    const char *const others[3][2] = {{"float64", "double"}, {"float32", "single"}, {"float16", "half"}};
     for (int i = 0; i < 3; i++) {
+        for (int k = 0; k < 2; k++) {
+            stn_dtype spelt = (stn_dtype)9;
+            cr_expect_eq(stn_dtype_parse(others[i][k], &spelt, NULL), STN_OK, "%s", others[i][k]);
+            cr_expect_eq(spelt, cases[i].dtype, "%s", others[i][k]);
+        }
         stn_dtype dtype = (stn_dtype)9;
         cr_expect_eq(stn_dtype_parse(cases[i].name, &dtype, NULL), STN_OK);
         cr_expect_eq(dtype, cases[i].dtype);

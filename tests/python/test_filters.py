@@ -170,6 +170,28 @@ class Meaning(unittest.TestCase):
         np.testing.assert_allclose(ours, [13, 6, 9, 12, 14])
         np.testing.assert_allclose(stentor.correlate(x, np.ones(3), mode=[('constant=10', 'nearest')]), ours)
 
+    def test_sides_that_differ_and_far_taps(self):
+        """Taps longer than the axis, or than the library takes: each index is folded by the side that it is past."""
+        def fold(i, n, kinds):
+            while not 0 <= i < n:
+                kind, edge = kinds[i >= n], (n - 1) * (i >= n)
+                if kind == 'constant':
+                    return None
+                i = {'nearest': edge, 'mirror': 2 * edge - i if n > 1 else 0, 'reflect': 2 * edge - i + (1 if i >= n else -1)}[kind]
+            return i
+
+        rng = np.random.default_rng(12)
+        kinds = ('constant', 'nearest', 'reflect', 'mirror')
+        for size, n in ((9, 1), (11, 2), (25, 4), (141, 3), (141, 200)):
+            for sides in [(low, high) for low in kinds for high in kinds]:
+                x, w = rng.standard_normal((2, n)), rng.standard_normal(size)
+                expected = np.empty_like(x)
+                for j in range(n):
+                    at = [fold(j + k - size // 2, n, sides) for k in range(size)]
+                    expected[:, j] = sum(v * (x[:, i] if i is not None else 2.5) for v, i in zip(w, at))
+                with self.subTest(size=size, n=n, sides=sides):
+                    np.testing.assert_allclose(stentor.correlate(x, w, mode=[sides], cval=2.5), expected, rtol=1e-11, atol=1e-11)
+
     def test_fixed_sides_keep_their_points(self):
         ours = stentor.gaussian_filter(self.x, 1.0, mode='fixed', radius=1)
         np.testing.assert_array_equal(ours[0], self.x[0])

@@ -1,0 +1,91 @@
+/* See spelling.h. */
+#include "cli/spelling.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "cli/options.h"
+
+stn_status cli_fail_option(const char *option, const char *value, const stn_error *why, stn_error *error) {
+    return stn_fail(error, why->status, "%s %.60s: %s", option, value, why->message);
+}
+
+stn_status cli_parse_size(const char *option, const char *text, size_t extent[STN_ARRAY_RANK], int *rank,
+                          stn_error *error) {
+    const char *at = text;
+    for (*rank = 0;;) {
+        char part[32];
+        size_t length = strcspn(at, "x,");
+        uint64_t points = 0;
+        snprintf(part, sizeof part, "%.*s", (int)(length < 31 ? length : 31), at);
+        if (length > 31 || !cli_parse_count(part, &points) || points == 0)
+            return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                            "%s %.60s: '%s' is not a number of points from 1 up: write 64x80 or 64,80", option, text,
+                            part);
+        if (*rank == STN_ARRAY_RANK)
+            return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                            "%s %.60s: a grid has up to 3 axes, and one in front for a batch", option, text);
+        extent[(*rank)++] = points;
+        if (!at[length]) return STN_OK;
+        at += length + 1;
+    }
+}
+
+stn_status cli_parse_dtype(const char *text, stn_dtype *dtype, stn_error *error) {
+    stn_error why = {0};
+    stn_status status = stn_dtype_parse(text, dtype, &why);
+    return status == STN_OK ? status : cli_fail_option("--dtype", text, &why, error);
+}
+
+stn_status cli_parse_device(const char *text, int *device, stn_error *error) {
+    uint64_t index = 0;
+    *device = STN_DEVICE_AUTO;
+    if (!text || !strcmp(text, "auto")) return STN_OK;
+    if (!strcmp(text, "host") || !strcmp(text, "cpu"))
+        *device = STN_DEVICE_HOST;
+    else if (!strcmp(text, "cuda") || !strcmp(text, "gpu"))
+        *device = STN_DEVICE_CUDA(0);
+    else if ((!strncmp(text, "cuda:", 5) || !strncmp(text, "gpu:", 4)) &&
+             cli_parse_count(strchr(text, ':') + 1, &index) && index < 1024)
+        *device = STN_DEVICE_CUDA((int)index);
+    else
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                        "--device %.60s is unknown: give auto, host (or cpu), cuda (or gpu), or cuda:n", text);
+    return STN_OK;
+}
+
+stn_status cli_parse_tuning_mode(const char *text, int *mode, stn_error *error) {
+    static const char *const names[] = {"auto", "estimate", "measure", "patient", "online", "wisdom-only"};
+    for (*mode = 0; *mode < (int)(sizeof names / sizeof *names); ++*mode)
+        if (!strcmp(text, names[*mode])) return STN_OK;
+    return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                    "--mode %.60s is unknown: give auto, estimate, measure, patient, online or wisdom-only", text);
+}
+
+stn_status cli_parse_boundaries(const char *option, const char *text, int rank, stn_boundary boundary[][2],
+                                stn_error *error) {
+    const char *at = text;
+    int axis = 0;
+    for (;;) {
+        char part[128];
+        stn_error why = {0};
+        size_t length = strcspn(at, ",");
+        if (length >= sizeof part)
+            return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "%s %.40s...: a part is too long", option, text);
+        memcpy(part, at, length);
+        part[length] = '\0';
+        if (axis < rank && stn_boundary_parse(part, boundary[axis], &why) != STN_OK)
+            return cli_fail_option(option, text, &why, error);
+        axis++;
+        if (!at[length]) break;
+        at += length + 1;
+    }
+    if (axis == 1)
+        for (; axis < rank; axis++) memcpy(boundary[axis], boundary[0], sizeof boundary[0]);
+    if (axis != rank)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                        "%s %.60s names %d axes but the stencil has %d: give one for all, or one for each", option,
+                        text, axis, rank);
+    return STN_OK;
+}
