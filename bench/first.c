@@ -61,7 +61,7 @@ static stn_status open_context(char **words, stn_context **context, waits *took,
 static stn_status make_plan(stn_context *context, const stn_problem *problem, stn_plan **plan, waits *took,
                             stn_error *error) {
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
-    options.executions = 1;
+    options.first_result = 1;
     options.no_auto_workspace = 1; /* the execution brings it */
     const double begin = bench_now(), before = stn_driver_seconds_here();
     STN_TRY(stn_plan_create(context, problem, &options, plan, error));

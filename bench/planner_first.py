@@ -29,8 +29,8 @@ def row_of(options, problem, label):
         return None
     first, again = cold['first_result'], warm['first_result']
     in_driver = again['context_in_driver_seconds'] + again['plan_in_driver_seconds']
-    begins = cold['plan'].get('begins') or {}
-    return {'problem': label, 'strategy': warm['strategy'], 'begins': begins.get('with'), 'next': begins.get('state'), 'cold': first, 'warm': again,
+    first_runs = (cold['plan'].get('first_result') or {}).get('runs')
+    return {'problem': label, 'strategy': warm['strategy'], 'generic': first_runs is not None, 'cold': first, 'warm': again,
             'seconds': warm['seconds'], 'in_driver': in_driver,
             'first': first['context_seconds'] + first['plan_seconds'] + first['execute_seconds'],
             'own': again['context_seconds'] + again['plan_seconds'] - in_driver}
@@ -51,7 +51,7 @@ def measure(options, problems, name):
         cold = row['cold']
         print(f"{row['first']:7.3f} s (context {cold['context_seconds']:.3f}, plan {cold['plan_seconds']:.3f}, run "
               f"{cold['execute_seconds']:.3f}), warm {1e3 * row['own']:.1f} ms + driver {1e3 * row['in_driver']:.1f} + "
-              f"{1e3 * row['seconds']:.3f}: {row['problem']}, {'begins with ' + row['begins'] + ', the next ' + row['next'] if row['begins'] else row['strategy']}", flush=True)
+              f"{1e3 * row['seconds']:.3f}: {row['problem']}, {'the generic kernel' if row['generic'] else row['strategy']}", flush=True)
     firsts, owns = sorted(row['first'] for row in rows), sorted(row['own'] for row in rows)
     if rows:
         bar = 0.15 if options.pack else 0.4

@@ -333,14 +333,6 @@ void stn_cache_choice_reject(stn_cache *cache, const stn_key *key) {
     (void)stn_notes_remove(&cache->disk.folder, &stn_notes_chosen, key);
 }
 
-bool stn_cache_has(stn_cache *cache, const stn_key *source, const stn_key *key) {
-    size_t index;
-    for (size_t i = 0; i < cache->npacks; i++)
-        if (stn_pack_find(cache->packs[i].pack, source, &index) && !atomic_load(&cache->packs[i].passed[index]))
-            return true;
-    return stn_disk_has(&cache->disk, key);
-}
-
 stn_status stn_cache_notes_clear(stn_cache *cache, stn_error *error) {
     stn_cache_sweep sweep = {0};
     return sweep_notes(cache, STN_NOTES_ALL, 0, 0, &sweep, error);

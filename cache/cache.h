@@ -43,8 +43,6 @@ stn_cache_source stn_cache_find(stn_cache *cache, const stn_key *key, stn_entry 
 stn_cache_source stn_cache_find_source(stn_cache *cache, const stn_key *source, stn_entry *entry);
 /* Packs only, by the source key: to be asked before a compiler is opened. */
 stn_cache_source stn_cache_find_pack(stn_cache *cache, const stn_key *source, stn_entry *entry);
-/* Would it be found, in a pack by the source key or on disk by the other? Nothing is read. */
-bool stn_cache_has(stn_cache *cache, const stn_key *source, const stn_key *key);
 /* Best effort: temp, fsync, rename; trouble is one warning. */
 void stn_cache_store(stn_cache *cache, const stn_key *key, const stn_entry *entry);
 /* The entry was found but would not load: remove it (a pack's is passed over from now on). */

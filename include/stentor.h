@@ -386,15 +386,12 @@ typedef struct stn_plan stn_plan;
 /* How a plan is chosen among all strategies and their candidates. Times that were measured before (wisdom) decide in all of
  * them where there are any, but not with stn_plan_options.deterministic. */
 typedef enum stn_plan_mode {
-    /* ONLINE for runs predicted to be longer than a second, else the cheapest by estimate; but where its kernels would take longer
-     * to compile than another way to the first result takes, that one begins: see stn_plan_create. Of a strategy that is named,
-     * ESTIMATE. */
-    STN_MODE_AUTO,
-    STN_MODE_ESTIMATE, /* the cheapest by estimate, compiled before the call returns */
+    STN_MODE_AUTO,     /* the same as ESTIMATE */
+    STN_MODE_ESTIMATE, /* the cheapest by estimate */
     STN_MODE_MEASURE,  /* the likely candidates are measured first, on grids of the plan's own: seconds */
     STN_MODE_PATIENT,  /* all candidates are, with no limit of time but tune_seconds */
-    /* The plan begins with the candidate that is ready first, compiles others on a thread of its own, lets them run the caller's
-     * own executions or parts of long ones, checks each against the first one's result before it may take over, and stays
+    /* The plan runs the estimate's choice, compiles other candidates on a thread of its own, lets them run the caller's own
+     * executions or parts of long ones, checks each against the first one's result before it may take over, and stays
      * with the fastest. See stn_plan_create. */
     STN_MODE_ONLINE,
     STN_MODE_WISDOM_ONLY /* what was measured before, or STN_ERROR_UNSUPPORTED: nothing is measured or guessed */
@@ -409,18 +406,28 @@ typedef struct stn_plan_options {
     double tune_seconds;   /* with MEASURE and PATIENT: about so long at most; 0: 10 seconds, PATIENT: no limit */
     int mode;              /* a stn_plan_mode; tune is the same as STN_MODE_MEASURE */
     int deterministic; /* non-zero: one choice, by estimate alone: no wisdom, nothing measured, nothing that changes later */
-    /* How often the plan will be executed, if that is known. Then what compiling a candidate's kernels takes, where they are
-     * not stored, is part of its cost: a run of milliseconds does not wait seconds for its plan. 0: not known, and
-     * compiling counts for nothing. */
+    /* With ONLINE: how often the plan will be executed, if that is known; it bounds what trials may cost. 0: not known. */
     uint64_t executions;
     /* Non-zero: measured, and looked up, are times with a cold L2 cache, as where other work runs between two executions. By
      * default executions follow each other, and small grids stay in it. */
     int tune_cold;
+    /* Non-zero, with AUTO and ESTIMATE: the first result as soon as possible; see "Ready" at stn_plan_create. For callers who
+     * make a plan for one execution. */
+    int first_result;
 } stn_plan_options;
 #define STN_PLAN_OPTIONS_INIT STN_INIT_OF(stn_plan_options)
 
-/* Chooses a strategy by its estimated cost (options.mode has other ways), renders and compiles (or finds stored) its kernels, builds its tables and
- * workspace. options may be NULL. The plan holds copies of all it needs but keeps using the context.
+/* Chooses a strategy by its estimated cost (options.mode has other ways), renders its kernels, compiles them or finds them stored, and
+ * builds tables and workspace. options may be NULL. The plan holds copies of all it needs but keeps using the context.
+ *
+ *   Ready     A plan that comes back runs its chosen kernels from the first execution on. Stored kernels are loaded in
+ *             milliseconds; others are compiled first, all at once on the context's threads, and then stored.
+ *             options.first_result asks for one exception: where the generic kernel (one serves all stencils of a
+ *             type) is predicted to finish a whole execution before the chosen kernels would be compiled, it runs the first
+ *             execution while they compile in the background. The second execution waits for them and runs them, and
+ *             so do all after it; results differ by rounding. A stream that is captured before that keeps the generic
+ *             kernel. If a kernel does not compile the generic one stays: the log and stn_plan_describe say why.
+ *             Not for a named strategy, a stack of snapshots, transforms and Fourier layers.
  *
  * With STN_MODE_MEASURE, or options.tune, the likely candidates (strategies, steps a launch, tiles), best estimate first, are compiled, run for a
  * few launches on random grids, compared with single steps of the direct strategy, and timed; the fastest one whose result is
@@ -435,7 +442,7 @@ typedef struct stn_plan_options {
  *             profits.
  *   Nowhere   On the host, and in a context for a GPU that is not here, there is nothing to measure: tune has no effect but a
  *             warning in the log.
- *   Online    STN_MODE_ONLINE, and AUTO where a run is predicted to be longer than a second. A unit is one execution, or where the strategy
+ *   Online    STN_MODE_ONLINE. A unit is one execution, or where the strategy
  *             takes step by step one of up to 512 legs of it. At times a candidate runs a unit into a grid of its own, beside the one whose
  *             result is the caller's, and the two are compared at every point on the GPU; only then it may run units itself. What all this
  *             costs beyond the estimate's choice stays within 5% of the units done, or known to come (executions, legs). Executions may
@@ -444,13 +451,6 @@ typedef struct stn_plan_options {
  *             freezes the choice. Not for transforms, in place, with a source, snapshots or gaps between points: there the estimate's
  *             choice stays. stn_plan_destroy ends what is still compiled, and may wait for one kernel (with NVRTC before 12.9 for seconds).
  *             What was measured is kept like that of the other modes.
- *   Begin     AUTO and ONLINE, any kind of work: where kernels of the choice are stored nowhere, and the first result is there
- *             sooner by others (one generic kernel serves all stencils of a type and compiles in a tenth of a second), or by the
- *             choice's own compiled in a hurry (with NVRTC from 12.9 on), the plan begins with these, and a thread of its own
- *             compiles. The first execution that finds that done loads the kernels and changes to them; where both step, parts of one long execution do, and until then it waits for the GPU after each. Results differ by
- *             rounding. A stream that is captured keeps what it begins with: for graphs use ESTIMATE or deterministic, which
- *             compile first. If the compile fails, the plan goes on as it began and stn_plan_describe says why. Not of a stack of
- *             snapshots, nor (AUTO) of a strategy that is named.
  *   Threads   One thread of a context tunes at a time, others wait; other work on the GPU meanwhile disturbs the times. */
 STN_API stn_status stn_plan_create(stn_context *context, const stn_problem *problem, const stn_plan_options *options,
                                    stn_plan **plan, stn_error *error);

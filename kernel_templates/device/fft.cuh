@@ -6,16 +6,6 @@
 #pragma once
 #include "device/complex.cuh"
 
-// In a hurry one butterfly of each radix serves all rungs: two thirds of the time for a ladder there and back. What is compiled so keeps
-// its arrays in memory anyway.
-#ifdef IN_A_HURRY
-#define BUTTERFLY __noinline__
-constexpr bool HURRIES = true;
-#else
-#define BUTTERFLY __forceinline__
-constexpr bool HURRIES = false;
-#endif
-
 // cos(2 pi k / 64), k = 0 .. 16: by symmetry every 64th root of one
 constexpr double COS64[17] = {1.0,
                               0.99518472667219688624,
@@ -115,7 +105,7 @@ constexpr double SIN7[7] = {0.0,
                             -0.78183148246802980871};
 
 template <int R, class T>
-__device__ BUTTERFLY void dft(complex<T> (&x)[R]);
+__device__ __forceinline__ void dft(complex<T> (&x)[R]);
 
 // Coprime A and B: n = B n1 + A n2 and k = k1 mod A, = k2 mod B leave no roots between (Good and Thomas).
 template <int A, int B, class T>
@@ -172,7 +162,7 @@ __device__ __forceinline__ void dft_split(complex<T> (&x)[A * B]) {
 }
 
 template <int R, class T>
-__device__ BUTTERFLY void dft(complex<T> (&x)[R]) {
+__device__ __forceinline__ void dft(complex<T> (&x)[R]) {
     static_assert((R >= 1 && R <= 10) || R == 12 || (R >= 14 && R <= 16) || R == 32, "a radix that has a butterfly");
     if constexpr (R == 2) {
         const complex<T> a = x[0] + x[1], b = x[0] - x[1];

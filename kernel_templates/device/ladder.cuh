@@ -23,9 +23,6 @@
 // A line too long for one block is shared by SHARES blocks of a cluster: block b holds the b-th part of its positions, and does the
 // b-th part of rung 0's butterflies, whose results go to the blocks that hold them (put_shared); all other rungs are its own.
 //
-// In a hurry one function serves all rungs but the first and the last (device/hurry.cuh). A kernel may leave these no work, but to come from
-// memory and go there: it has LADDER_ENDS more rungs above its own and below, of radix 1, by ladder_radix.
-//
 // roots: for each rung but the last w_BLOCK^(q r), [r - 1][q], or w_BLOCK^q, [q], where that is more than TABLE.
 #pragma once
 #include "device/fft.cuh"
@@ -46,12 +43,6 @@ struct rung {
     // the first point of butterfly j
     static __device__ __forceinline__ int first(int j) { return j / STRIDE * BLOCK + j % STRIDE; }
 };
-template <int SHARES>
-constexpr int LADDER_ENDS = HURRIES ? SHARES == 1 : 0;
-template <int ENDS, int STAGES>
-__device__ __forceinline__ constexpr int ladder_radix(const int (&radix)[STAGES], int s) {
-    return s < ENDS || s >= STAGES + ENDS ? 1 : radix[s - ENDS];
-}
 template <class LINE, int S>
 struct roots_before {  // the root where rung S begins in the table
     static constexpr int value = roots_before<LINE, S - 1>::value + rung<LINE, S - 1>::ROOTS;
@@ -66,7 +57,6 @@ template <class LINE>
 __device__ __forceinline__ constexpr int padded(int p) {
     return LINE::PAD ? p + p / (LINE::PAD ? LINE::PAD : 1) : p;
 }
-#include "device/hurry.cuh"
 template <class LINE>
 constexpr int ladder_cells() {  // of all lines
     return (padded<LINE>(LINE::N / LINE::SHARES - 1) + 1) * LINE::LINES;
@@ -187,10 +177,7 @@ __device__ __forceinline__ void ascend_rung(complex<T> *line, int t, const T *ro
 template <class LINE, int FROM, int TO, class T>
 __device__ __forceinline__ void descend(complex<T> *line, int t, const T *roots) {
     if constexpr (FROM < TO) {
-        if constexpr (HURRIES)
-            do_rung<LINE>(line, t, roots, FROM, false);
-        else
-            descend_rung<LINE, FROM>(line, t, roots);
+        descend_rung<LINE, FROM>(line, t, roots);
         descend<LINE, FROM + 1, TO>(line, t, roots);
     }
 }
@@ -198,10 +185,7 @@ __device__ __forceinline__ void descend(complex<T> *line, int t, const T *roots)
 template <class LINE, int FROM, int TO, class T>
 __device__ __forceinline__ void ascend(complex<T> *line, int t, const T *roots) {
     if constexpr (FROM > TO) {
-        if constexpr (HURRIES)
-            do_rung<LINE>(line, t, roots, FROM - 1, true);
-        else
-            ascend_rung<LINE, FROM - 1>(line, t, roots);
+        ascend_rung<LINE, FROM - 1>(line, t, roots);
         ascend<LINE, FROM - 1, TO>(line, t, roots);
     }
 }
@@ -210,9 +194,7 @@ __device__ __forceinline__ void ascend(complex<T> *line, int t, const T *roots) 
 // Where in its block the butterfly begins that has the frequencies t + r N/R: the digits of t the other way round.
 template <class LINE, int S = 0>
 __device__ __forceinline__ int foot_of(int t) {
-    if constexpr (HURRIES && S == 0 && LINE::SHARES == 1)
-        return foot_in_turn<LINE>(t);
-    else if constexpr (S == LINE::STAGES - 1)
+    if constexpr (S == LINE::STAGES - 1)
         return 0;
     else if constexpr (S == 0 && LINE::SHARES > 1)
         return t % shared_top<LINE>::EACH * rung<LINE, 0>::STRIDE + foot_of<LINE, 1>(t / LINE::radix(0));

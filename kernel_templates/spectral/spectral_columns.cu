@@ -49,13 +49,12 @@
 #include "spectral/faces.cuh"
 #include "spectral/symbol.cuh"
 
-constexpr int ENDS = LADDER_ENDS<LINE_SHARES>;
 struct column_line {
-    static constexpr int N = LINE_POINTS, STAGES = LINE_STAGES + 2 * ENDS, THREADS = THREADS_X, LINES = LINE_COUNT,
-                         PAD = LINE_PAD, TABLE = LINE_TABLE, SHARES = LINE_SHARES;
-    static constexpr __host__ __device__ int radix(int s) { return ladder_radix<ENDS>(LINE_RADIX, s); }
+    static constexpr int N = LINE_POINTS, STAGES = LINE_STAGES, THREADS = THREADS_X, LINES = LINE_COUNT, PAD = LINE_PAD,
+                         TABLE = LINE_TABLE, SHARES = LINE_SHARES;
+    static constexpr __host__ __device__ int radix(int s) { return LINE_RADIX[s]; }
 };
-constexpr int N = LINE_POINTS, LAST = LINE_STAGES - 1 + 2 * ENDS, THREADS = THREADS_X * LINE_COUNT;
+constexpr int N = LINE_POINTS, LAST = LINE_STAGES - 1, THREADS = THREADS_X * LINE_COUNT;
 constexpr bool IN_PARTS = COLUMN_PARTS > 1;
 struct taps_line : column_line {  // beside each column, or one for all parts of it, which all threads make
     static constexpr int THREADS = IN_PARTS ? ::THREADS : THREADS_X, LINES = IN_PARTS ? 1 : LINE_COUNT;

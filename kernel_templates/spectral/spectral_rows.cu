@@ -34,13 +34,12 @@
 #include "params.cuh"
 #include "spectral/extension.cuh"
 
-constexpr int ENDS = LADDER_ENDS<1>;
 struct row_line {
-    static constexpr int N = LINE_POINTS, STAGES = LINE_STAGES + 2 * ENDS, THREADS = THREADS_X, LINES = LINE_COUNT,
-                         PAD = LINE_PAD, TABLE = LINE_TABLE, SHARES = 1;
-    static constexpr __host__ __device__ int radix(int s) { return ladder_radix<ENDS>(LINE_RADIX, s); }
+    static constexpr int N = LINE_POINTS, STAGES = LINE_STAGES, THREADS = THREADS_X, LINES = LINE_COUNT, PAD = LINE_PAD,
+                         TABLE = LINE_TABLE, SHARES = 1;
+    static constexpr __host__ __device__ int radix(int s) { return LINE_RADIX[s]; }
 };
-constexpr int N = LINE_POINTS, LAST = LINE_STAGES - 1 + 2 * ENDS, THREADS = THREADS_X * LINE_COUNT;
+constexpr int N = LINE_POINTS, LAST = LINE_STAGES - 1, THREADS = THREADS_X * LINE_COUNT;
 static_assert(!SPECTRUM_HELD || (SPECTRUM_GROUP == 1 && !STRIPS && !SPECTRUM_ADDS && sizeof(STORE) == sizeof(REAL)),
               "rows of the output that have a part of their spectrum");
 static_assert(LINE_STAGES >= 2, "a row comes from memory in one rung and goes back there in another");

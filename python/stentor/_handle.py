@@ -87,19 +87,20 @@ def _tuning(tune):
     return mode, float(seconds)
 
 
-def plan_options(strategy, tune):
-    """A stn_plan_options and what it points to. tune: see stentor.Plan."""
+def plan_options(strategy, tune, first_result=False):
+    """A stn_plan_options and what it points to. tune: see stentor.Plan; first_result: see stn_plan_options."""
     options = ffi.new('stn_plan_options *', {'struct_size': ffi.sizeof('stn_plan_options')})
     name = ffi.new('char[]', str(strategy).encode()) if strategy else _null
     options.strategy = name
     mode, options.tune_seconds = _tuning(tune)
     options.mode = getattr(lib, MODES[mode])
+    options.first_result = first_result
     return options, name
 
 
-def make_plan(context: Context, create, work, strategy=None, tune=False) -> Handle:
+def make_plan(context: Context, create, work, strategy=None, tune=False, first_result=False) -> Handle:
     """A plan by stn_plan_create or stn_plan_create_fft."""
-    options, name = plan_options(strategy, tune)
+    options, name = plan_options(strategy, tune, first_result)
     options.no_auto_workspace = context.device != HOST
     made, error = ffi.new('stn_plan **'), new_error()
     check(create(context.handle, work, options, made, error), error)

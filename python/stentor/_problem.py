@@ -164,9 +164,10 @@ def fill_problem(request: Request, split: Split):
     return problem, stencil
 
 
-def stencil_plan(context: Context, request: Request, split: Split, strategy: Optional[str] = None, tune='estimate') -> Handle:
-    """A plan whose kernels are compiled when this returns, so that a CUDA graph captures those that it keeps; or as `tune` says."""
+def stencil_plan(context: Context, request: Request, split: Split, strategy: Optional[str] = None, tune='estimate',
+                 first_result=False) -> Handle:
+    """A plan whose chosen kernels are compiled when this returns, or with first_result as the header says of it."""
     problem, stencil = fill_problem(request, split)
-    handle = make_plan(context, lib.stn_plan_create, problem, strategy, tune)
+    handle = make_plan(context, lib.stn_plan_create, problem, strategy, tune, first_result)
     del stencil  # kept until here
     return handle

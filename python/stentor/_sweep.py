@@ -15,7 +15,7 @@ class Sweep:
         size = ITEM_SIZES[request.dtype]
         if split.loop:
             request = request._replace(alignment=size)
-        self.handle = stencil_plan(context(device), request, split, strategy)
+        self.handle = stencil_plan(context(device), request, split, strategy, first_result=True)
         self.run, self.run_arrays, self.workspace = self.handle.run, self.handle.run_arrays, self.handle.workspace
         if split.loop:
             turns = [(a * size, b * size) for a, b in zip(loop_offsets(split.loop, request.source),

@@ -216,7 +216,7 @@ static stn_status run(const run_settings *settings, stn_error *error) {
     summary.context_driver = context->driver_seconds;
     STN_TRY_GOTO(status, read_arrays(settings, &job, &arrays, error), done);
     cli_device_settings device = settings->device;
-    device.executions = settings->repeat;
+    device.first_result = true;
     STN_TRY_GOTO(status, cli_runner_make(context, &job, &device, show_of(settings), &runner, error), done);
     summary.forecast = cli_forecast_of(&job);
     warn(settings, &job, &arrays, &runner, &summary.forecast);

@@ -94,19 +94,8 @@ static void note_failure(build *b, size_t problem, size_t arch, stn_status statu
     pthread_mutex_unlock(&b->lock);
 }
 
-/* What runs begin with where something that they want is in no pack: one kernel for all problems of a type, and a faster one for this
- * stencil, on grids of any extents. */
-static void add_beginners(const stn_plan *plan) {
-    stn_ranked row;
-    for (int number = 0; plan->machine.is_device && stn_plan_beginner(plan, number, &row); number++) {
-        stn_plan *any = NULL;
-        (void)stn_plan_build(plan, 1, row.strategy, &row.candidate, &any, NULL);
-        stn_plan_destroy(any);
-    }
-}
-
-/* The kernels that runs of any stencil may begin with, of every type, with a source and without: whoever has the pack compiles nothing before
- * a first result. */
+/* The generic kernels of every type, with a source and without: whoever has the pack compiles nothing before a first
+ * result. */
 static stn_status add_generic(stn_context *context, stn_error *error) {
     static const stn_dtype types[] = {STN_F64, STN_F32, STN_F16};
     stn_stencil *stencil;
@@ -121,7 +110,7 @@ static stn_status add_generic(stn_context *context, stn_error *error) {
         problem.dtype = types[i / 2], problem.has_source = i % 2;
         options.estimate_only = 1;
         status = stn_plan_create(context, &problem, &options, &plan, error);
-        if (status == STN_OK && stn_plan_beginner(plan, 0, &row))
+        if (status == STN_OK && stn_plan_generic(plan, &row))
             status = stn_plan_build(plan, 1, row.strategy, &row.candidate, &any, error);
         stn_plan_destroy(any);
         stn_plan_destroy(plan);
@@ -152,7 +141,6 @@ static void work(build *b, cli_progress *progress) {
         options.strategy = listed->strategy;
         options.no_auto_workspace = 1; /* nothing is run here */
         stn_status status = listed->kind->plan(b->jobs[problem], b->contexts[arch], &options, &plan, &why);
-        if (status == STN_OK && !listed->strategy) add_beginners(plan);
         if (status != STN_OK) note_failure(b, problem, arch, status, &why);
         stn_plan_destroy(plan);
     }

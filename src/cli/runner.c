@@ -40,9 +40,8 @@ stn_status cli_runner_make(stn_context *context, const cli_job *job, const cli_d
     STN_TRY_GOTO(status, stn_plan_create(context, &job->problem, &options, &runner->plan, error), fail);
     runner->plan_seconds = cli_now() - begin;
     runner->driver_seconds = stn_driver_seconds_here() - before;
-    runner->launches = stn_plan_launches(runner->plan);
     runner->predicted = runner->plan->measured > 0 ? runner->plan->measured : stn_plan_predicted_seconds(runner->plan);
-    runner->part = choose_part(runner, show);
+    runner->show = show;
     size_t workspace = stn_plan_workspace_size(runner->plan);
     STN_TRY_GOTO(status, stn_memory_alloc(context, runner->grid_bytes, &runner->in, error), fail);
     STN_TRY_GOTO(status, stn_memory_alloc(context, runner->result_bytes, &runner->out, error), fail);
@@ -64,6 +63,8 @@ static uint64_t steps_after(const cli_runner *runner, uint64_t launches) {
 stn_status cli_runner_run(cli_runner *runner, const void *grid, const void *source, double *seconds, stn_error *error) {
     STN_TRY(stn_memory_upload(runner->context, runner->in, grid, runner->grid_bytes, error));
     if (source) STN_TRY(stn_memory_upload(runner->context, runner->source, source, runner->grid_bytes, error));
+    runner->launches = stn_plan_launches(runner->plan);
+    runner->part = choose_part(runner, runner->show);
     cli_progress progress;
     cli_progress_start(&progress, runner->part > 0, runner->steps);
     stn_status status = STN_OK;

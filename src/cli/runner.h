@@ -3,19 +3,20 @@
 #define STN_CLI_RUNNER_H
 #include "cli/settings.h"
 
+typedef enum cli_show { CLI_SHOW_AUTO, CLI_SHOW_ALWAYS, CLI_SHOW_NEVER } cli_show;
+
 typedef struct cli_runner {
     stn_context *context; /* borrowed */
     stn_plan *plan;
     double plan_seconds;   /* that making the plan took */
     double driver_seconds; /* of them in the driver: modules, memory, tables */
     uint64_t steps, launches;
+    cli_show show;
     uint64_t part;                       /* launches between two looks at the clock; 0: all at once */
     double predicted;                    /* seconds of one run: as measured, where that is known */
     size_t grid_bytes, result_bytes;     /* the result is as many grids as there are snapshots */
     void *in, *out, *source, *workspace; /* where the context computes */
 } cli_runner;
-
-typedef enum cli_show { CLI_SHOW_AUTO, CLI_SHOW_ALWAYS, CLI_SHOW_NEVER } cli_show;
 
 /* Plans and allocates; the context and the job must outlive the runner. AUTO shows progress of what is predicted to
  * take a second or more. What runs in one launch shows none. */

@@ -58,9 +58,8 @@ const cli_option cli_tune_options[5] = {
      "measure the likely candidates first (seconds), take the fastest, and\nremember the times in the cache folder for "
      "later runs: --mode measure"},
     {"--mode", "MODE", CLI_TEXT, AT(mode),
-     "auto (default), estimate, measure, patient (all candidates), online\n(the run itself tries candidates; auto does "
-     "for "
-     "runs longer than a\nsecond), wisdom-only (what was measured before, or an error)"},
+     "auto (default), estimate, measure, patient (all candidates), online\n(the run itself tries "
+     "candidates), wisdom-only (what was measured before, or an error)"},
     {"--time-limit", "SECONDS", CLI_TEXT, AT(time_limit), "of measuring (default 10; patient: none)"},
     {"--cold", NULL, CLI_FLAG, AT(cold), "measure with a cold L2 cache, as where other work runs between"},
     {"--deterministic", NULL, CLI_FLAG, AT(deterministic),
@@ -239,7 +238,7 @@ stn_status cli_plan_options(const cli_device_settings *settings, stn_plan_option
     options->strategy = settings->strategy;
     options->tune = settings->tune;
     options->deterministic = settings->deterministic;
-    options->executions = settings->executions;
+    options->first_result = settings->first_result;
     options->tune_cold = settings->cold;
     if (settings->mode) STN_TRY(cli_parse_tuning_mode(settings->mode, &options->mode, error));
     const char *limit = settings->time_limit;

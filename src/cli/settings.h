@@ -18,7 +18,7 @@ typedef struct cli_device_settings {
     bool cache_shared;
     bool tune, deterministic, cold; /* only where cli_tune_options are offered, as the next two */
     const char *mode, *time_limit;
-    uint64_t executions; /* no option: how often the plan will be run; 0: not known */
+    bool first_result; /* no option: the first result as soon as possible (stn_plan_options) */
 } cli_device_settings;
 
 typedef struct cli_report_settings {
@@ -63,7 +63,7 @@ stn_status cli_job_source(const cli_problem_settings *settings, const cli_job *j
 stn_status cli_open_context(const cli_device_settings *settings, const cli_report_settings *report,
                             stn_context **context, stn_error *error);
 
-/* Strategy, mode, time limit and executions. The strategy's name is borrowed. */
+/* Strategy, mode and time limit. The strategy's name is borrowed. */
 stn_status cli_plan_options(const cli_device_settings *settings, stn_plan_options *options, stn_error *error);
 
 /* Messages to stderr in the same way. report must outlive the logger. */

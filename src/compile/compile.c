@@ -12,17 +12,6 @@ const char *const stn_compile_options[] = {
 };
 const size_t stn_compile_option_count = sizeof stn_compile_options / sizeof *stn_compile_options;
 
-/* Of direct_point all is written out, and NVVM has nothing left to find: a third less, for nearly the same machine code
- * (bench/results/2026-11-24-first-results-2.md). */
-size_t stn_compile_more(const char *kernel, bool hurried, const char *more[STN_COMPILE_MORE]) {
-    size_t count = 0;
-    if (hurried)
-        more[count++] = "--Ofast-compile=mid", more[count++] = "-DIN_A_HURRY";
-    else if (!strcmp(kernel, "direct_point"))
-        more[count++] = "--Ofast-compile=min";
-    return count;
-}
-
 static double now(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -97,14 +86,12 @@ static int asks_to_stop(void *payload, void *unused) {
 
 static stn_status run(const stn_compiler *compiler, const stn_compile_request *request, stn_nvrtc_program program,
                       const char *arch, stn_error *error) {
-    const size_t room = request->option_count + STN_COMPILE_MORE + 3;
+    const size_t room = request->option_count + 3;
     const char **options = calloc(room, sizeof *options);
     if (!options) return stn_fail_memory(error, "a list of options", room * sizeof *options);
     int count = 0;
     options[count++] = arch;
     for (size_t i = 0; i < request->option_count; i++) options[count++] = request->options[i];
-    for (size_t i = 0; stn_compiler_hurries(compiler) && i < request->more_count; i++)
-        options[count++] = request->more[i];
     /* Later versions keep a cache of their own; ours is the one that people can look into. */
     if (compiler->major > 12 || compiler->minor >= 9) options[count++] = "--no-cache";
     /* Leaves away declarations of the runtime's, which every front end would read; what is made is the same to the bit. */

@@ -35,8 +35,6 @@ const char *stn_compiler_path(const stn_compiler *compiler);
 /* Highest sm number (90 for sm_90) that this NVRTC has machine code for, and whether it knows `sm`. */
 int stn_compiler_newest_sm(const stn_compiler *compiler);
 bool stn_compiler_knows(const stn_compiler *compiler, int sm);
-/* Does it know the options of stn_compile_more? */
-bool stn_compiler_hurries(const stn_compiler *compiler);
 
 typedef struct stn_compile_request {
     const char *name;            /* the template's file name, used in messages */
@@ -47,8 +45,6 @@ typedef struct stn_compile_request {
     size_t option_count;
     int sm;                    /* 90: cubin for sm_90 and PTX for compute_90 */
     const atomic_bool *cancel; /* NULL, or: once it is true the compile fails soon, where NVRTC can be stopped (12.9) */
-    const char *const *more;   /* further options (stn_compile_more), where NVRTC knows them */
-    size_t more_count;
 } stn_compile_request;
 
 typedef struct stn_compile_output {
@@ -69,8 +65,4 @@ void stn_compile_output_free(stn_compile_output *output);
 /* The options that every kernel is compiled with, for the cache key and the compiler alike. */
 extern const char *const stn_compile_options[];
 extern const size_t stn_compile_option_count;
-/* And those of one kernel, of NVRTC 12.9 and later; hurried: half to a seventh of the time, for a kernel that is several times slower.
- * Returns how many. */
-enum { STN_COMPILE_MORE = 2 };
-size_t stn_compile_more(const char *kernel, bool hurried, const char *more[STN_COMPILE_MORE]);
 #endif

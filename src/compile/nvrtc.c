@@ -150,7 +150,6 @@ const char *stn_compiler_identity(const stn_compiler *compiler) { return compile
 const char *stn_compiler_version(const stn_compiler *compiler) { return compiler->version; }
 const char *stn_compiler_path(const stn_compiler *compiler) { return compiler->path; }
 int stn_compiler_newest_sm(const stn_compiler *compiler) { return compiler->archs[compiler->arch_count - 1]; }
-bool stn_compiler_hurries(const stn_compiler *compiler) { return compiler->major > 12 || compiler->minor >= 9; }
 bool stn_compiler_knows(const stn_compiler *compiler, int sm) {
     return bsearch(&sm, compiler->archs, (size_t)compiler->arch_count, sizeof sm, ascending) != NULL;
 }

@@ -16,34 +16,30 @@ typedef struct cost {
     const char *name;        /* of templates that begin so, */
     const char *lacks;       /* and whose parameters do not hold this: the first that fits */
     double seconds, per_fma; /* per_fma: for each unrolled multiplication beside that */
-    double hurried;          /* in a hurry, where nothing is unrolled */
 } cost;
 
-/* Seconds on one core of an H200's host: 1.65 times the CPU seconds of NVRTC 13.0 for sm_90 on the machine that they were taken on, which is what
- * `direct_any` took there and there. What unrolled code takes beside: bench/results/2026-11-23-planning-2.md; kernels
- * of transforms, in a hurry, and direct_time_tile: 2026-11-23-first-results.md; direct_point: 2026-11-24-first-results-2.md. Estimates: other CPUs differ by two. */
-static const cost costs[] = {{"direct_any", "", 0.12, 0, 0.08},
-                             {"direct_gather", "", 0.14, 0, 0.08},
-                             {"direct_line", "", 0.08, 1.5e-3, 0.08},
-                             {"direct_point", "", 0.085, 2.4e-4, 0.07},
-                             {"direct_tile", "Y_LOW = 0;", 0.15, 1.2e-3, 0.14},
-                             {"direct_tile", "", 0.12, 1.2e-4, 0.12},
-                             {"direct_time_line", "", 0.18, 2.5e-3, 0.09},
-                             {"direct_time_tile", "Y_LOW = 0;", 0.15, 1.8e-3, 0.2},
-                             {"direct_time", "", 0.15, 1.2e-3, 0.18},
-                             {"faces_copy", "", 0.08, 0, 0.07},
-                             {"sourced_add", "", 0.08, 0, 0.07},
-                             {"faces_tile", "", 0.41, 0, 0.38},
-                             {"lowrank_mixed", "", 0.5, 0, 0.5},
-                             {"lowrank", "", 0.6, 0, 0.3},
-                             {"sparse", "", 0.5, 0, 0.5},
-                             {"segment_tile", "", 0.5, 0, 0.36},
-                             {"segment", "", 0.77, 0, 0.5},
-                             {"spectral_columns", "DIRECTION = 2;", 0.55, 0, 0.12},
-                             {"spectral_columns", "", 0.55, 0, 0.145},
-                             {"spectral_rows", "", 0.35, 0, 0.12},
-                             {"spectral_source", "", 0.27, 0, 0.15},
-                             {"", "", 0.5, 0, 0.25}};
+/* Seconds of NVRTC 13.0 for sm_90 on one core of an H200's host. Other CPUs differ by a factor of two. */
+static const cost costs[] = {{"direct_any", "", 0.12, 0},
+                             {"direct_gather", "", 0.14, 0},
+                             {"direct_line", "", 0.08, 1.5e-3},
+                             {"direct_tile", "Y_LOW = 0;", 0.15, 1.2e-3},
+                             {"direct_tile", "", 0.12, 1.2e-4},
+                             {"direct_time_line", "", 0.18, 2.5e-3},
+                             {"direct_time_tile", "Y_LOW = 0;", 0.15, 1.8e-3},
+                             {"direct_time", "", 0.15, 1.2e-3},
+                             {"faces_copy", "", 0.08, 0},
+                             {"sourced_add", "", 0.08, 0},
+                             {"faces_tile", "", 0.41, 0},
+                             {"lowrank_mixed", "", 0.5, 0},
+                             {"lowrank", "", 0.6, 0},
+                             {"sparse", "", 0.5, 0},
+                             {"segment_tile", "", 0.5, 0},
+                             {"segment", "", 0.77, 0},
+                             {"spectral_columns", "DIRECTION = 2;", 0.55, 0},
+                             {"spectral_columns", "", 0.55, 0},
+                             {"spectral_rows", "", 0.35, 0},
+                             {"spectral_source", "", 0.27, 0},
+                             {"", "", 0.5, 0}};
 
 static double value_of(const char *params, const char *name) {
     const char *at = strstr(params, name);
@@ -68,17 +64,15 @@ static double unrolled_turn(const char *params) {
 /* Multiplications of a thread's turn that are written out. */
 static double unrolled(const char *name, const char *params) {
     if (!strcmp(name, "direct_time_tile")) return unrolled_turn(params);
-    if (!strcmp(name, "direct_point")) return value_of(params, " NTAPS = ") * value_of(params, " CHUNK = ");
     return value_of(params, " NTAPS = ") * value_of(params, " VECTOR = ") * value_of(params, " ROWS = ") *
            value_of(params, " UNROLL = ");
 }
 
-double stn_compile_guess(const char *template_name, const char *params, bool hurried) {
+double stn_compile_guess(const char *template_name, const char *params) {
     const cost *each = costs;
     while (strncmp(template_name, each->name, strlen(each->name)) != 0 || (*each->lacks && strstr(params, each->lacks)))
         each++; /* the last one fits all */
-    return hurried ? each->hurried
-                   : each->seconds + (each->per_fma > 0 ? each->per_fma * unrolled(template_name, params) : 0);
+    return each->seconds + (each->per_fma > 0 ? each->per_fma * unrolled(template_name, params) : 0);
 }
 
 static int longest_first(const void *a, const void *b) {

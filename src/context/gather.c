@@ -1,54 +1,21 @@
 /* See gather.h. */
 #include "context/gather.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "context/context.h"
 
-static void enlist(stn_gather *gather) {
-    stn_context *context = gather->context;
+stn_gather *stn_gather_begin(stn_context *context) {
+    stn_gather *gather = calloc(1, sizeof *gather);
+    if (!gather) return NULL;
+    gather->context = context;
     gather->thread = pthread_self();
     pthread_mutex_lock(&context->lock);
     gather->next = context->gathering;
     context->gathering = gather;
     pthread_mutex_unlock(&context->lock);
-}
-
-bool stn_gather_finds_none(const stn_context *context) { return stn_cache_is_empty(context->cache); }
-
-stn_gather *stn_gather_begin(stn_context *context) {
-    stn_gather *made = calloc(1, sizeof *made);
-    if (!made) return NULL;
-    made->context = context;
-    made->lists = true;
-    made->most = made->most_hurried = INFINITY;
-    enlist(made);
-    return made;
-}
-
-void stn_gather_limit(stn_gather *gather, double seconds, double hurried) {
-    if (gather) gather->most = seconds, gather->most_hurried = hurried, gather->looks = true;
-}
-
-bool stn_gather_exceeds(const stn_gather *gather) {
-    return stn_gather_seconds(gather, false) > gather->most && stn_gather_seconds(gather, true) > gather->most_hurried;
-}
-
-bool stn_gather_hurry(stn_gather *gather) {
-    stn_compiler *compiler;
-    if (!gather || stn_context_compiler(gather->context, &compiler, NULL) != STN_OK) return false;
-    return gather->hurried = stn_compiler_hurries(compiler);
-}
-
-void stn_gather_stored_hurry(stn_gather *gather) {
-    if (gather) gather->hurried = true;
-}
-
-void stn_gather_again(stn_gather *gather) {
-    gather->lists = false;
-    enlist(gather);
+    return gather;
 }
 
 stn_gather *stn_gather_here(stn_context *context) {
@@ -61,7 +28,7 @@ stn_gather *stn_gather_here(stn_context *context) {
 
 bool stn_gather_misses(stn_context *context) {
     const stn_gather *here = stn_gather_here(context);
-    return here && here->lists && (here->count > 0 || here->looks);
+    return here && here->count > 0;
 }
 
 size_t stn_gather_end(stn_gather *gather) {

@@ -20,13 +20,9 @@ struct stn_gather {
     stn_gather *next; /* of the context's list */
     stn_wanted missing[STN_GATHER_MOST];
     size_t count;
-    double most, most_hurried; /* seconds of compiling that are worth listing more; in a hurry */
-    bool looks;                /* what is prepared is thrown away in any case */
-    bool lists;                /* what is missing; else it is compiled as it comes */
-    bool hurried;              /* what is stored nowhere is compiled in a hurry */
-    bool apart;                /* compiled, not loaded */
-    atomic_bool cancel;        /* or one has failed */
-    atomic_flag told;          /* why holds the first error */
+    bool apart;         /* compiled, not loaded */
+    atomic_bool cancel; /* or one has failed */
+    atomic_flag told;   /* why holds the first error */
     stn_error why;
     void (*free_stand_in)(void *stands_in);
 };

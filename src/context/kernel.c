@@ -27,13 +27,10 @@ typedef struct request {
     double seconds;        /* that compiling it took; 0: it was stored */
     stn_kernel *stands_in; /* gathered: it is missing, and this takes its place */
     bool only_compile;     /* what is compiled is loaded later */
-    bool only_stored;      /* what is stored nowhere is not made */
-    bool hurried;          /* compiled in a hurry: another kernel, with another key */
     const atomic_bool *cancel;
 } request;
 
-static const char gathered[] = "the kernel is only listed", cancelled[] = "nobody waits for the kernel any more",
-                  unstored[] = "the kernel is stored nowhere";
+static const char gathered[] = "the kernel is only listed", cancelled[] = "nobody waits for the kernel any more";
 
 void stn_kernel_free(stn_kernel *kernel) {
     if (!kernel) return;
@@ -53,33 +50,17 @@ void stn_kernel_free(stn_kernel *kernel) {
 static stn_status make_key(const request *want, int sm, const char *compiler, stn_key *key, stn_error *error) {
     stn_key_builder *builder;
     char arch[16];
-    const char *more[STN_COMPILE_MORE];
-    const size_t count = stn_compile_more(want->name, want->hurried, more);
     STN_TRY(stn_key_begin(&builder, error));
     stn_key_add_text(builder, "kernel", want->name);
     stn_key_add(builder, "templates", want->context->templates_key.bytes, sizeof want->context->templates_key.bytes);
     stn_key_add_text(builder, "params", want->params);
     for (size_t i = 0; i < stn_compile_option_count; i++) stn_key_add_text(builder, "option", stn_compile_options[i]);
-    for (size_t i = 0; i < count; i++) stn_key_add_text(builder, "option", more[i]);
     snprintf(arch, sizeof arch, "sm_%d", sm);
     stn_key_add_text(builder, "arch", arch);
     stn_key_add_text(builder, "made", "PTX, and cubin where the compiler knows the arch");
     if (compiler) stn_key_add_text(builder, "compiler", compiler);
     stn_key_finish(builder, key);
     return STN_OK;
-}
-
-bool stn_kernel_keys(stn_context *context, const char *name, const char *params, unsigned char source[32],
-                     unsigned char key[32]) {
-    const request want = {.context = context, .name = name, .params = params};
-    const char *identity = stn_context_compiler_identity(context);
-    stn_key keys[2];
-    if (make_key(&want, context->machine.sm, NULL, &keys[0], NULL) != STN_OK ||
-        make_key(&want, context->machine.sm, identity, &keys[1], NULL) != STN_OK)
-        return false;
-    memcpy(source, keys[0].bytes, sizeof keys[0].bytes);
-    memcpy(key, keys[1].bytes, sizeof keys[1].bytes);
-    return true;
 }
 
 /* ---- from an entry to a kernel ----------------------------------------------------------------------------------- */
@@ -95,7 +76,6 @@ static stn_status use_entry(const request *want, bool load, stn_entry *entry, st
         made->cubin = entry->cubin;
         made->cubin_size = entry->cubin_size;
         made->seconds = want->seconds;
-        made->hurried = want->hurried;
         entry->ptx = NULL;
         entry->cubin = NULL;
         status = !made->ptx && !made->cubin ? stn_fail(error, STN_ERROR_DRIVER, "a stored kernel is empty")
@@ -146,13 +126,10 @@ static stn_template *headers_for(const request *want, size_t *count) {
 static stn_status describe_entry(const request *want, const stn_compiler *compiler, stn_entry *entry,
                                  stn_error *error) {
     stn_text text = STN_TEXT_EMPTY;
-    const char *more[STN_COMPILE_MORE];
-    const size_t count = stn_compiler_hurries(compiler) ? stn_compile_more(want->name, want->hurried, more) : 0;
     stn_text_printf(&text, "kernel: %s\narch: %s\nlibrary: stentor %s\ncompiler: NVRTC %s, %s\noptions:", want->name,
                     want->context->machine.arch, stn_version(), stn_compiler_version(compiler),
                     stn_compiler_identity(compiler));
     for (size_t i = 0; i < stn_compile_option_count; i++) stn_text_printf(&text, " %s", stn_compile_options[i]);
-    for (size_t i = 0; i < count; i++) stn_text_printf(&text, " %s", more[i]);
     stn_text_printf(&text, "\n");
     STN_TRY(stn_text_take(&text, &entry->metadata, error));
     entry->params = strdup(want->params);
@@ -166,13 +143,10 @@ static stn_status compile(request *want, stn_compiler *compiler, const stn_key *
     const stn_template *source = stn_templates_kernel(&context->templates, want->name);
     if (!source)
         return stn_fail(error, STN_ERROR_INTERNAL, "there is no kernel template %s.cu: please report this", want->name);
-    const char *more[STN_COMPILE_MORE];
     stn_compile_request job = {.name = source->name,
                                .source = source->text,
                                .options = stn_compile_options,
                                .option_count = stn_compile_option_count,
-                               .more = more,
-                               .more_count = stn_compile_more(want->name, want->hurried, more),
                                .sm = context->machine.sm,
                                .cancel = want->cancel};
     stn_template *headers = headers_for(want, &job.header_count);
@@ -269,14 +243,13 @@ static stn_status make(void *user, const stn_key *source, void **value, stn_erro
     stn_kernel *kernel = NULL;
     stn_compiler *compiler;
     STN_TRY(find_stored(want, &kernel, error));
-    if (!kernel && want->only_stored) return stn_fail(error, STN_ERROR_INTERNAL, unstored);
     if (!kernel) {
         stn_error missing = {0};
-        const bool lists = gather && gather->lists, located = *stn_context_compiler_identity(want->context);
-        if (lists && located && list_missing(gather, want)) /* opening it is left to whoever compiles */
+        const bool located = *stn_context_compiler_identity(want->context);
+        if (gather && located && list_missing(gather, want)) /* opening it is left to whoever compiles */
             return stn_fail(error, STN_ERROR_INTERNAL, gathered);
         stn_status status = stn_context_compiler(want->context, &compiler, &missing);
-        if (status == STN_OK && lists && list_missing(gather, want))
+        if (status == STN_OK && gather && list_missing(gather, want))
             return stn_fail(error, STN_ERROR_INTERNAL, gathered);
         if (status == STN_OK)
             STN_TRY(compile_once(want, compiler, &kernel, error));
@@ -293,7 +266,6 @@ static stn_status make(void *user, const stn_key *source, void **value, stn_erro
 /* Did another thread, which this one waited for, leave it unmade? */
 static bool left_unmade(const request *want, stn_status status, const stn_error *why) {
     if (status != STN_ERROR_INTERNAL || want->stands_in) return false;
-    if (!want->only_stored && !strcmp(why->message, unstored)) return true;
     return !strcmp(why->message, gathered) ||
            (!strcmp(why->message, cancelled) && !(want->cancel && atomic_load(want->cancel)));
 }
@@ -302,9 +274,8 @@ static stn_status get(request *want, void **value, bool *hit, stn_error *error) 
     stn_status status;
     stn_error why;
     STN_TRY(make_key(want, want->context->machine.sm, NULL, &want->source, error));
-    stn_gather *gather = want->only_stored ? NULL : stn_gather_here(want->context);
-    if (gather && gather->lists && stn_memo_is_making(want->context->kernels, &want->source) &&
-        list_missing(gather, want))
+    stn_gather *gather = stn_gather_here(want->context);
+    if (gather && stn_memo_is_making(want->context->kernels, &want->source) && list_missing(gather, want))
         return STN_OK; /* another thread compiles it: whoever lists what is missing does not wait */
     do {               /* a thread that waited for one that only gathers, or was cancelled, makes it itself */
         why = (stn_error){0};
@@ -313,47 +284,26 @@ static stn_status get(request *want, void **value, bool *hit, stn_error *error) 
     return status == STN_OK || want->stands_in ? STN_OK : stn_fail(error, status, "%s", why.message);
 }
 
-/* The kernel as it should be where it is stored, else one that is compiled in a hurry. */
-static stn_status get_hurried(request *want, void **value, bool *hit, stn_error *error) {
-    stn_error why = {0};
-    want->only_stored = true;
-    const stn_status status = get(want, value, hit, &why);
-    if (status != STN_ERROR_INTERNAL || strcmp(why.message, unstored) != 0)
-        return status == STN_OK ? STN_OK : stn_fail(error, status, "%s", why.message);
-    want->only_stored = false;
-    want->hurried = true;
-    return get(want, value, hit, error);
-}
-
-stn_status stn_kernel_compile(stn_context *context, const char *name, const char *params, bool hurried,
-                              const atomic_bool *cancel, stn_error *error) {
+stn_status stn_kernel_compile(stn_context *context, const char *name, const char *params, const atomic_bool *cancel,
+                              stn_error *error) {
     request want = {.context = context, .name = name, .params = params, .only_compile = true, .cancel = cancel};
     void *value = NULL;
     bool hit = false;
-    STN_TRY(hurried ? get_hurried(&want, &value, &hit, error) : get(&want, &value, &hit, error));
+    STN_TRY(get(&want, &value, &hit, error));
     if (!hit) ((stn_kernel *)value)->fresh = true; /* the plan's asking for it is the one that missed */
     return STN_OK;
 }
 
 stn_status stn_kernel_get(stn_context *context, const char *name, const char *params, stn_kernel **kernel,
                           stn_error *error) {
-    const stn_gather *gather = stn_gather_here(context);
-    return stn_kernel_get_hurried(context, name, params, gather && gather->hurried, kernel, error);
-}
-
-stn_status stn_kernel_get_hurried(stn_context *context, const char *name, const char *params, bool hurried,
-                                  stn_kernel **kernel, stn_error *error) {
     *kernel = NULL;
     if (!context->machine.is_device)
         return stn_fail(error, STN_ERROR_INTERNAL, "the kernel %s was asked for on the host: please report this", name);
     request want = {.context = context, .name = name, .params = params};
     void *value = NULL;
     bool hit = false;
-    STN_TRY(hurried ? get_hurried(&want, &value, &hit, error) : get(&want, &value, &hit, error));
+    STN_TRY(get(&want, &value, &hit, error));
     if (want.stands_in) {
-        const stn_gather *gather = stn_gather_here(context);
-        if (gather && stn_gather_exceeds(gather))
-            return stn_fail(error, STN_ERROR_UNSUPPORTED, "what is missing takes too long to compile");
         *kernel = want.stands_in;
         return STN_OK;
     }

@@ -65,14 +65,6 @@ static stn_status load_ptx(stn_context *context, const stn_entry *from, stn_kern
     return kernel->module ? STN_OK : stn_module_load(device, kernel->ptx, kernel->name, &kernel->module, error);
 }
 
-/* A kernel that was compiled in a hurry may want more registers than its blocks can have: then it is none. */
-static stn_status check_hurried(const stn_kernel *kernel, stn_error *error) {
-    stn_cubin_usage usage;
-    if (!stn_cubin_read(kernel->cubin, kernel->cubin_size, kernel->name, &usage)) return STN_OK;
-    if (stn_module_describe(kernel->module).max_threads >= usage.max_threads) return STN_OK;
-    return stn_fail(error, STN_ERROR_UNSUPPORTED, "compiled in a hurry, %s has too many registers", kernel->name);
-}
-
 /* The cubin, and where the driver refuses that or there is none, the PTX. */
 stn_status stn_kernel_load(stn_context *context, const stn_entry *from, stn_kernel *kernel, stn_error *error) {
     stn_device *device = context->device;
@@ -82,9 +74,6 @@ stn_status stn_kernel_load(stn_context *context, const stn_entry *from, stn_kern
     if (kernel->cubin) status = stn_module_load(device, kernel->cubin, kernel->name, &kernel->module, error);
     if (status == STN_ERROR_DRIVER && kernel->ptx) status = load_ptx(context, from, kernel, error);
     stn_cache_count(context->cache, 0, now() - begin, false);
-    if (status != STN_OK || !kernel->hurried || (status = check_hurried(kernel, error)) == STN_OK) return status;
-    stn_module_unload(kernel->module);
-    kernel->module = NULL;
     return status;
 }
 

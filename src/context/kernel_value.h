@@ -13,7 +13,6 @@ typedef struct stn_kernel {
     void *cubin;
     size_t cubin_size;
     double seconds;             /* that compiling it took; 0: it was stored */
-    bool hurried;               /* compiled in a hurry: compile/compiler.h */
     atomic_bool fresh;          /* compiled for a plan that has not taken it yet */
     struct stn_entry *unloaded; /* owned: what is left to load of a kernel that was only compiled; NULL: it is loaded */
     /* NULL when planned for an absent GPU, of one that is only listed (plan/gather.h), or only compiled. */

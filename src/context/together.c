@@ -1,8 +1,6 @@
 /* What was gathered, compiled on several threads at once: plan/gather.h. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -12,23 +10,18 @@
 #include "context/gather.h"
 #include "context/kernel.h"
 
-double stn_gather_seconds(const stn_gather *gather, bool hurried) {
-    stn_compiler *compiler;
+double stn_gather_seconds(const stn_gather *gather) {
     double seconds[STN_GATHER_MOST];
-    if (!gather) return 0;
-    if (hurried &&
-        (stn_context_compiler(gather->context, &compiler, NULL) != STN_OK || !stn_compiler_hurries(compiler)))
-        return INFINITY;
     for (size_t i = 0; i < gather->count; i++)
-        seconds[i] = stn_compile_guess(gather->missing[i].name, gather->missing[i].params, hurried);
+        seconds[i] = stn_compile_guess(gather->missing[i].name, gather->missing[i].params);
     return stn_compile_together(seconds, gather->count, stn_compile_threads(gather->context));
 }
 
 /* The first failure ends all. */
 static void compile_apart(stn_gather *gather, const stn_wanted *wanted) {
     stn_error why = {0};
-    if (atomic_load(&gather->cancel) || stn_kernel_compile(gather->context, wanted->name, wanted->params,
-                                                           gather->hurried, &gather->cancel, &why) == STN_OK)
+    if (atomic_load(&gather->cancel) ||
+        stn_kernel_compile(gather->context, wanted->name, wanted->params, &gather->cancel, &why) == STN_OK)
         return;
     if (!atomic_flag_test_and_set(&gather->told)) gather->why = why;
     atomic_store(&gather->cancel, true);
@@ -47,10 +40,10 @@ static int longest_first(const void *a, const void *b) {
 }
 
 /* NVRTC's front end serves one thread at a time, and what comes after it all of them: so the longest is begun first. */
-static void sort_longest(const stn_gather *gather, bool hurried, gathered *list) {
+static void sort_longest(const stn_gather *gather, gathered *list) {
     for (size_t i = 0; i < gather->count; i++) {
         const stn_wanted *wanted = &gather->missing[i];
-        list[i] = (gathered){wanted, stn_compile_guess(wanted->name, wanted->params, hurried)};
+        list[i] = (gathered){wanted, stn_compile_guess(wanted->name, wanted->params)};
     }
     qsort(list, gather->count, sizeof *list, longest_first);
 }
@@ -69,7 +62,7 @@ static void compile_some(void *user, int64_t begin, int64_t end) {
         if (gather->apart)
             compile_apart(t->gather, wanted);
         else
-            (void)stn_kernel_compile(gather->context, wanted->name, wanted->params, gather->hurried, NULL, NULL);
+            (void)stn_kernel_compile(gather->context, wanted->name, wanted->params, NULL, NULL);
     }
 }
 
@@ -77,7 +70,7 @@ static void compile_some(void *user, int64_t begin, int64_t end) {
 void stn_gather_compile(stn_gather *gather) {
     stn_pool *pool = NULL;
     turn t = {.gather = gather};
-    sort_longest(gather, gather->hurried, t.list);
+    sort_longest(gather, t.list);
     int threads = stn_compile_threads(gather->context);
     if (threads > (int)gather->count) threads = (int)gather->count;
     if (threads > 1 && stn_pool_create(threads, &pool, NULL) == STN_OK)
@@ -105,49 +98,45 @@ struct stn_ahead {
     stn_gather *gather;
     pthread_t thread;
     pid_t owner;
-    double wait;
-    atomic_flag decided; /* it compiles, or never will */
 };
 
 static void *compile_ahead(void *user) {
-    stn_ahead *ahead = user;
-    if (ahead->wait > 0) nanosleep(&(struct timespec){.tv_nsec = (long)(1e9 * ahead->wait)}, NULL);
-    if (!atomic_flag_test_and_set(&ahead->decided))
-        (void)stn_gather_compile_apart(ahead->gather, NULL); /* whoever needs one that failed is told why */
+    const stn_ahead *ahead = user;
+    (void)stn_gather_compile_apart(ahead->gather, NULL); /* whoever needs one that failed is told why */
     return NULL;
 }
 
-stn_ahead *stn_gather_compile_ahead(stn_gather *gather, double wait) {
-    stn_ahead *ahead = gather ? calloc(1, sizeof *ahead) : NULL;
+stn_ahead *stn_gather_compile_ahead(stn_gather *gather) {
+    stn_ahead *ahead = calloc(1, sizeof *ahead);
     if (!ahead) return NULL;
-    ahead->gather = gather, ahead->owner = getpid(), ahead->wait = wait;
-    atomic_flag_clear(&ahead->decided);
+    ahead->gather = gather, ahead->owner = getpid();
     if (!stn_thread_start(&ahead->thread, compile_ahead, ahead)) return ahead;
     free(ahead);
     return NULL;
 }
 
-void stn_ahead_skip(stn_ahead *ahead) {
-    if (ahead) (void)atomic_flag_test_and_set(&ahead->decided);
+static stn_gather *join(stn_ahead *ahead) {
+    stn_gather *gather = ahead->gather;
+    if (ahead->owner == getpid()) pthread_join(ahead->thread, NULL);
+    atomic_store(&gather->cancel, false);
+    gather->apart = false;
+    free(ahead);
+    return gather;
 }
 
-void stn_ahead_cancel(stn_ahead *ahead) {
-    if (ahead) stn_gather_cancel(ahead->gather);
+void stn_ahead_wait(stn_ahead *ahead) {
+    if (ahead) stn_gather_free(join(ahead));
 }
 
 void stn_ahead_stop(stn_ahead *ahead) {
-    if (!ahead) return;
-    stn_ahead_cancel(ahead);
-    if (ahead->owner == getpid()) pthread_join(ahead->thread, NULL);
-    atomic_store(&ahead->gather->cancel, false);
-    ahead->gather->apart = false;
-    free(ahead);
+    stn_gather_cancel(ahead->gather);
+    (void)join(ahead);
 }
 
 void stn_ahead_end(stn_ahead *ahead) {
-    stn_gather *gather = ahead ? ahead->gather : NULL;
-    stn_ahead_stop(ahead);
-    stn_gather_free(gather);
+    if (!ahead) return;
+    stn_gather_cancel(ahead->gather);
+    stn_gather_free(join(ahead));
 }
 
 /* ---- of several plans -------------------------------------------------------------------------------------------- */

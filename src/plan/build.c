@@ -40,10 +40,8 @@ stn_status stn_plan_build(const stn_plan *like, uint64_t steps, const stn_strate
 
 void stn_plan_destroy(stn_plan *plan) {
     if (!plan) return;
-    stn_ahead_cancel(plan->ahead); /* the tuner's thread may wait for it */
     stn_tuner_default.close(plan);
-    stn_ahead_end(plan->ahead);
-    stn_ahead_end(plan->early);
+    stn_first_result_free(plan);
     stn_plan_destroy(plan->repeat);
     if (plan->strategy) plan->strategy->release(plan);
     stn_memory_free(plan->context, plan->workspace);

@@ -9,11 +9,6 @@
 
 #define MOST_CANDIDATES 64
 #define TUNE_SECONDS 10
-#define LOOK_SECONDS 5e-3 /* that learning what a row would compile takes */
-#define HURRY_GAIN 0.05   /* seconds that a hurry shall win at least: what a kernel takes then is a guess */
-#define ALIKE 0.75        /* of what one row compiles for, at least, does another of its strategy */
-enum { MANY_KERNELS = 3 };
-enum { STARTS = 14, OF_ONE = 8 }; /* rows, best estimate first, whose compiling is looked at; of each strategy */
 
 static bool wanted(const char *name, const stn_strategy *strategy) {
     return !name || !strcmp(name, "auto") || !strcmp(name, strategy->name);
@@ -105,7 +100,6 @@ void stn_plan_take(stn_plan *plan, const stn_ranked *row) {
     plan->candidate = row->candidate;
     plan->estimate = row->estimate;
     plan->measured = row->measured;
-    plan->hurried = false;
 }
 
 stn_plan_mode stn_plan_mode_of(const stn_plan_options *options) {
@@ -187,172 +181,51 @@ void stn_plan_unprepare(stn_plan *plan) {
 }
 
 /* All kernels that are missing are compiled at once. What a plan uses inside comes with it. */
-static stn_status prepare_row(stn_plan *plan, const stn_ranked *row, size_t place, stn_error *error) {
+static stn_status prepare_row(stn_plan *plan, const stn_ranked *row, stn_error *error) {
     stn_gather *gather = plan->machine.is_device && !plan->inner ? stn_gather_begin(plan->context) : NULL;
-    const stn_ahead *before = plan->ahead;
     stn_plan_take(plan, row);
     stn_status status = plan->strategy->prepare(plan, error);
     if (stn_gather_end(gather)) {
+        const size_t workspace = plan->workspace_size;
         stn_plan_unprepare(plan);
-        stn_ahead_skip(plan->early);
-        status = plan->may_begin && stn_plan_begin(plan, place, gather)
-                     ? STN_OK
-                     : stn_plan_prepare_gathered(plan, gather, error);
+        if (status == STN_OK && plan->first_result && stn_first_result_begin(plan, gather, workspace)) return STN_OK;
+        stn_gather_compile(gather);
+        status = plan->strategy->prepare(plan, error);
     }
-    if (plan->ahead == before) stn_gather_free(gather); /* else it is that one's */
-    return status;
-}
-
-stn_status stn_plan_prepare_gathered(stn_plan *plan, stn_gather *gather, stn_error *error) {
-    stn_gather_compile(gather);
-    if (plan->hurried) stn_gather_again(gather);
-    const stn_status status = plan->strategy->prepare(plan, error);
-    if (plan->hurried) stn_gather_end(gather);
-    return status;
-}
-
-stn_status stn_plan_prepare_row(stn_plan *plan, const stn_ranked *row, stn_error *error) {
-    const bool may_begin = plan->may_begin;
-    plan->may_begin = false;
-    const stn_status status = prepare_row(plan, row, 0, error);
-    plan->may_begin = may_begin;
-    return status;
-}
-
-/* What a row's kernels take to compile. */
-typedef struct look {
-    const stn_strategy *strategy;
-    double seconds, hurried; /* hurried: in a hurry */
-    size_t kernels;          /* that are missing */
-    bool more;               /* and further ones */
-} look;
-
-static look look_at(stn_plan *plan, const stn_ranked *row, double most, double most_hurried) {
-    stn_gather *gather = stn_gather_begin(plan->context);
-    stn_gather_limit(gather, most, most_hurried);
-    stn_plan_take(plan, row);
-    const stn_status status = plan->strategy->prepare(plan, NULL);
-    const size_t missing = stn_gather_end(gather);
-    const bool known = status == STN_OK || missing;
-    if (row == &plan->ranking[0]) plan->missing = stn_gather_first(gather);
-    const look found = {row->strategy, known ? stn_gather_seconds(gather, false) : INFINITY,
-                        known ? stn_gather_seconds(gather, true) : INFINITY, missing, stn_gather_exceeds(gather)};
-    stn_plan_unprepare(plan);
     stn_gather_free(gather);
-    return found;
+    return status;
 }
 
-double stn_plan_compile_seconds(stn_plan *plan, const stn_ranked *row, double most) {
-    return look_at(plan, row, most, 0).seconds;
-}
-
-/* The strategies' own to begin with, as one more row; the last one falls out. */
+/* Puts a row before all others; where the ranking is full, the last one falls out. */
 static void insert_first(stn_plan *plan, const stn_ranked *row) {
     if (plan->ranked < STN_PLAN_RANKING) plan->ranked++;
     memmove(plan->ranking + 1, plan->ranking, (plan->ranked - 1) * sizeof *row);
     plan->ranking[0] = *row;
 }
 
-double stn_plan_weigh_beginners(stn_plan *plan, stn_ranked *best) {
-    double least = INFINITY;
-    stn_ranked any;
-    for (int number = 0; stn_plan_beginner(plan, number, &any); number++) {
-        const double runs = plan->executions * any.estimate.seconds;
-        if (runs >= least - LOOK_SECONDS) continue;
-        const double all = runs + stn_plan_compile_seconds(plan, &any, least - runs);
-        if (all < least) least = all, *best = any;
+bool stn_plan_generic(const stn_plan *plan, stn_ranked *row) {
+    const stn_strategy *strategy;
+    for (size_t i = 0; (strategy = plan->kind->strategy(i)); i++) {
+        *row = (stn_ranked){.strategy = strategy};
+        if (plan->only && strategy != plan->only) continue;
+        if (!strategy->generic || !plan->kind->applies(plan, strategy, row->reason, sizeof row->reason)) continue;
+        if (!strategy->generic(&plan->task, &row->candidate)) continue;
+        plan->kind->estimate(plan, strategy, &row->candidate, &row->estimate);
+        row->applies = !plan->kind->bar || row->estimate.error <= plan->kind->bar(plan, &row->estimate);
+        if (row->applies) return true;
     }
-    return least;
+    return false;
 }
 
-bool stn_plan_crowded(const stn_plan *plan, size_t from, size_t row) {
-    int alike = 0;
-    for (size_t i = from; i < row; i++) alike += plan->ranking[i].strategy == plan->ranking[row].strategy;
-    return alike >= OF_ONE;
-}
-
-/* Rows of a strategy that takes many kernels take about as many: once one of them was no use, those that would win only by compiling in much less are not
- * looked at. Preparing them takes the longest, too. Nor are any where the first few kernels alone took too long. */
-static bool is_hopeless(const look *last, const stn_ranked *row, double runs, double least) {
-    const double alike = last->more && !row->strategy->begin ? 1 : ALIKE;
-    if (last->strategy != row->strategy || (last->kernels < MANY_KERNELS && alike < 1)) return false;
-    return runs + alike * last->seconds >= least && STN_HURRIED_SLOWER * runs + alike * last->hurried >= least;
-}
-
-typedef struct weighing {
-    double least; /* seconds until all results are there */
-    size_t best;  /* row; STN_PLAN_RANKING: none */
-    size_t looked;
-    look last;
-} weighing;
-
-/* Rows that can hardly be sooner than what is known already are not looked at: that alone takes milliseconds. */
-static void weigh_row(stn_plan *plan, size_t number, weighing *w) {
-    stn_ranked *row = &plan->ranking[number];
-    const double runs = plan->executions * row->estimate.seconds + row->strategy->starts;
-    if (runs >= w->least - LOOK_SECONDS) return; /* looking opens the library too */
-    if (is_hopeless(&w->last, row, runs, w->least)) {
-        row->compiles = ALIKE * w->last.seconds, row->more = w->last.more;
-        return;
-    }
-    w->looked++;
-    const double hurry = STN_HURRIED_SLOWER * runs + HURRY_GAIN;
-    const bool may_follow =
-        plan->may_begin && row->estimate.stepping && row->strategy->begin; /* another among its legs */
-    w->last = look_at(plan, row, w->least - (may_follow ? 0 : runs), plan->may_begin ? w->least - hurry : 0);
-    row->compiles = w->last.seconds, row->more = w->last.more;
-    if (w->last.more) return;
-    if (plan->may_begin && hurry + w->last.hurried < w->least) w->least = hurry + w->last.hurried, w->best = number;
-    if (runs + w->last.seconds < w->least) w->least = runs + w->last.seconds, w->best = number;
-}
-
-/* Rows that take over from what compiles soonest, among the legs of the one run. */
-static void weigh_followers(stn_plan *plan, const stn_ranked *beginner, double compiles, weighing *w) {
-    if (!plan->may_begin || !beginner->strategy || plan->executions > 1) return;
-    for (size_t i = 0; i < plan->ranked && plan->ranking[i].applies; i++) {
-        const stn_ranked *row = &plan->ranking[i];
-        if (!row->estimate.stepping || !(row->compiles > 0) || row->more) continue;
-        const double seconds = stn_plan_first_of_legs(beginner, compiles, row);
-        if (seconds < w->least) w->least = seconds, w->best = i;
-    }
-}
-
-/* Puts the row first that gives all results soonest, compiling included. Those of strategies that compile soon are looked at before the others, of
- * whose many kernels a few are enough then to know that they come too late. */
-static void weigh_compiling(stn_plan *plan) {
-    stn_ranked beginner = {0};
-    const double alone = stn_plan_weigh_beginners(plan, &beginner);
-    weighing w = {.least = alone, .best = STN_PLAN_RANKING};
-    for (int turn = 0; turn < 2; turn++)
-        for (size_t i = 0; i < plan->ranked && plan->ranking[i].applies && w.looked < STARTS; i++)
-            if ((plan->ranking[i].strategy->begin == NULL) == turn && !stn_plan_crowded(plan, 0, i))
-                weigh_row(plan, i, &w);
-    weigh_followers(plan, &beginner, alone - plan->executions * beginner.estimate.seconds, &w);
-    const size_t best = w.best;
-    if (best == STN_PLAN_RANKING && beginner.strategy) {
-        insert_first(plan, &beginner);
-        plan->chosen = STN_CHOSEN_BY_START;
-        return;
-    }
-    if (best == STN_PLAN_RANKING || !best) {
-        plan->missing = (stn_missing){.any = false}; /* it is compiled now */
-        return;
-    }
-    const stn_ranked first = plan->ranking[best];
-    memmove(plan->ranking + 1, plan->ranking, best * sizeof first);
-    plan->ranking[0] = first;
-    plan->chosen = STN_CHOSEN_BY_START;
-}
-
-/* Where no kernel of the ranking is stored, the one for all problems may be: slower than any of them, so it comes last. */
-static bool prepare_any(stn_plan *plan) {
-    stn_ranked any;
-    if (plan->inner || !stn_plan_beginner(plan, 0, &any)) return false;
-    if (stn_plan_prepare_row(plan, &any, NULL) != STN_OK) {
+/* Where no kernel of the ranking is stored, the generic one may be: slower than any of them, so it comes last. */
+static bool prepare_generic(stn_plan *plan) {
+    stn_ranked generic;
+    if (plan->inner || !stn_plan_generic(plan, &generic)) return false;
+    if (prepare_row(plan, &generic, NULL) != STN_OK) {
         stn_plan_unprepare(plan);
         return false;
     }
-    insert_first(plan, &any);
+    insert_first(plan, &generic);
     plan->chosen = STN_CHOSEN_BY_LACK;
     return true;
 }
@@ -361,10 +234,8 @@ static bool prepare_any(stn_plan *plan) {
  * pack's were chosen for a typical GPU of the architecture, whose ranking may differ from this one's. */
 stn_status stn_plan_prepare(stn_plan *plan, stn_error *error) {
     stn_error first = {0}, why = {0};
-    const bool guessed = plan->chosen == STN_CHOSEN_BY_ESTIMATE || plan->chosen == STN_CHOSEN_BY_SEEDS;
-    if (plan->executions > 0 && plan->machine.is_device && !plan->inner && guessed) weigh_compiling(plan);
     for (size_t i = 0; i < plan->ranked && plan->ranking[i].applies; i++) {
-        stn_status status = prepare_row(plan, &plan->ranking[i], i, &why);
+        stn_status status = prepare_row(plan, &plan->ranking[i], &why);
         if (status == STN_OK) return STN_OK;
         if (stn_skip_is_resource(&why))
             stn_plan_count_skip(plan, stn_skip_name(&why), why.message);
@@ -373,7 +244,25 @@ stn_status stn_plan_prepare(stn_plan *plan, stn_error *error) {
         if (!first.status) first = why;
         stn_plan_unprepare(plan);
     }
-    if (first.status == STN_ERROR_NO_COMPILER && prepare_any(plan)) return STN_OK;
+    if (first.status == STN_ERROR_NO_COMPILER && prepare_generic(plan)) return STN_OK;
     if (first.status == STN_ERROR_NO_COMPILER) return fail_not_stored(plan, &first, error);
     return stn_fail(error, first.status, "%s", first.message);
+}
+
+bool stn_plan_recall(stn_plan *plan, const stn_choice *choice) {
+    stn_gather *gather = stn_gather_begin(plan->context);
+    if (!gather) return false;
+    stn_plan_take(plan, &choice->row);
+    stn_status status = plan->strategy->prepare(plan, NULL);
+    if (stn_gather_end(gather)) status = STN_ERROR_UNSUPPORTED; /* a kernel is stored no more */
+    if (status != STN_OK) {
+        stn_plan_unprepare(plan);
+        plan->strategy = NULL;
+    }
+    stn_gather_free(gather);
+    if (status != STN_OK) return false;
+    plan->ranking[0] = choice->row;
+    plan->ranked = 1;
+    plan->chosen = choice->chosen;
+    return true;
 }

@@ -40,7 +40,6 @@ static const char *const chosen_words[] = {"estimated",
                                            "measured, remembered",
                                            "measured on a problem like it",
                                            "measured on a problem like it, where this library is made",
-                                           "estimated, compiling included",
                                            "slower than need be: no kernel for it is stored, and none can be compiled"};
 
 static void json_estimate(const stn_estimate *estimate, stn_text *text) {
@@ -149,6 +148,8 @@ static void text_left_out(const stn_plan *plan, stn_text *text) {
     }
 }
 
+static bool is_built(const stn_plan *plan) { return !plan->estimate_only && stn_first_result_now(plan) == plan; }
+
 static void describe_json(const stn_plan *plan, stn_text *text) {
     stn_text_append(text, "{", 1);
     stn_json_key(text, "problem");
@@ -160,7 +161,7 @@ static void describe_json(const stn_plan *plan, stn_text *text) {
     json_candidate(plan, plan->strategy, &plan->candidate, true, text);
     stn_json_key(text, "parameters");
     stn_text_append(text, "{", 1);
-    if (!plan->estimate_only) plan->strategy->describe(plan, STN_JSON, text);
+    if (is_built(plan)) plan->strategy->describe(plan, STN_JSON, text);
     stn_text_append(text, "}", 1);
     stn_json_key(text, "predicted_seconds");
     stn_json_number(text, plan->estimate.seconds);
@@ -174,6 +175,7 @@ static void describe_json(const stn_plan *plan, stn_text *text) {
     stn_json_number(text, plan->estimate_only ? NAN : (double)plan->workspace_size);
     if (plan->kind->more) plan->kind->more(plan, STN_JSON, text);
     if (plan->online) stn_tuner_default.describe(plan, STN_JSON, text);
+    stn_first_result_describe(plan, STN_JSON, text);
     json_skips(plan, text);
     if (plan->estimate_only) json_left_out(plan, text);
     stn_json_key(text, "ranking");
@@ -200,9 +202,10 @@ static void describe_text(const stn_plan *plan, stn_text *text) {
     plan->kind->print(plan, text);
     stn_text_printf(text, "\nmachine:    %s%s\nstrategy:   %s, ", plan->machine.name,
                     plan->machine.is_device && !plan->machine.present ? " (not here)" : "", plan->strategy->name);
-    if (plan->estimate_only) {
+    if (!is_built(plan)) {
         name_candidate(plan, plan->strategy, &plan->candidate, text);
-        stn_text_printf(text, plan->strategy->name_candidate ? " (nothing built)" : "nothing built");
+        stn_text_printf(text, "%s%s", plan->strategy->name_candidate ? " " : "",
+                        plan->estimate_only ? "(nothing built)" : "(not compiled yet)");
     } else
         plan->strategy->describe(plan, STN_TEXT, text);
     stn_text_printf(text, "\npredicted:  %.6g s", plan->estimate.seconds);
@@ -216,6 +219,7 @@ static void describe_text(const stn_plan *plan, stn_text *text) {
     if (!plan->estimate_only) stn_text_printf(text, ", workspace %zu bytes", plan->workspace_size);
     if (plan->kind->more) plan->kind->more(plan, STN_TEXT, text);
     if (plan->online) stn_tuner_default.describe(plan, STN_TEXT, text);
+    stn_first_result_describe(plan, STN_TEXT, text);
     text_skips(plan, text);
     stn_text_printf(text, "\nranking:\n");
     for (size_t i = 0; i < plan->ranked; i++) {

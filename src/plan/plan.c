@@ -8,25 +8,21 @@
 #include "base/error.h"
 #include "base/grown.h"
 
-#define ONLINE_SECONDS 1.0 /* of predicted run, from which on AUTO is ONLINE */
-
-static bool is_online(const stn_plan *plan, const stn_plan_options *options) {
-    const stn_plan_mode mode = stn_plan_mode_of(options);
-    if (plan->estimate_only || options->deterministic || !plan->machine.is_device || !plan->machine.present)
-        return false;
-    if (plan->chosen == STN_CHOSEN_BY_MEASURING || plan->chosen == STN_CHOSEN_BY_MEMORY) return false;
-    const stn_ranked *follower = plan->begins ? &plan->ranking[plan->follower] : NULL;
-    if (follower && follower->measured > 0) return false;
-    const double seconds = follower ? follower->estimate.seconds : plan->estimate.seconds;
-    return mode == STN_MODE_ONLINE || (mode == STN_MODE_AUTO && seconds > ONLINE_SECONDS);
+/* Does the plan choose by estimate, for a GPU that is here? */
+static bool is_free(const stn_plan *plan, const stn_plan_options *options) {
+    return !plan->estimate_only && !options->deterministic && plan->machine.is_device && plan->machine.present;
 }
 
-/* Where the caller leaves the choice to the plan, and runs may change kernels between one and the next. */
-static bool may_begin(const stn_plan *plan, const stn_plan_options *options) {
+static bool is_online(const stn_plan *plan, const stn_plan_options *options) {
+    return is_free(plan, options) && stn_plan_mode_of(options) == STN_MODE_ONLINE &&
+           plan->chosen != STN_CHOSEN_BY_MEASURING && plan->chosen != STN_CHOSEN_BY_MEMORY;
+}
+
+/* Not of a stack of snapshots, whose later runs may need a plan of their own. */
+static bool wants_first_result(const stn_plan *plan, const stn_plan_options *options) {
     const stn_plan_mode mode = stn_plan_mode_of(options);
-    if (plan->estimate_only || options->deterministic || !plan->machine.is_device || !plan->machine.present)
-        return false;
-    return !plan->kind->shape(plan).stack && (mode == STN_MODE_ONLINE || (mode == STN_MODE_AUTO && !plan->only));
+    return options->first_result && is_free(plan, options) && !plan->only && !plan->kind->shape(plan).stack &&
+           (mode == STN_MODE_AUTO || mode == STN_MODE_ESTIMATE);
 }
 
 static const stn_strategy *find_strategy(const stn_kind *kind, const char *name) {
@@ -42,18 +38,14 @@ static stn_status allocate(stn_plan *plan, stn_error *error) {
     return stn_memory_alloc(plan->context, plan->workspace_size, &plan->workspace, error);
 }
 
-/* Trying candidates, and changing among legs, takes grids besides; where there is no memory for them, none of it is done. */
+/* Trying candidates takes grids besides; where there is no memory for them, none are tried. */
 static stn_status make_workspace(stn_plan *plan, const stn_plan_options *options, stn_error *error) {
     const size_t alone = plan->workspace_size;
     if (is_online(plan, options)) stn_tuner_default.open(plan, options->strategy, (double)options->executions);
-    if (plan->begins && !plan->online) stn_tuner_default.follow(plan);
-    const stn_status status = plan->online || !plan->begins ? allocate(plan, error) : STN_OK;
-    if (plan->online && status == STN_ERROR_OUT_OF_MEMORY) {
-        stn_tuner_default.close(plan);
-        plan->workspace_size = alone;
-    } else if (plan->online || !plan->begins)
-        return status;
-    if (plan->begins) STN_TRY(stn_plan_begin_not(plan, error));
+    const stn_status status = allocate(plan, error);
+    if (!plan->online || status != STN_ERROR_OUT_OF_MEMORY) return status;
+    stn_tuner_default.close(plan);
+    plan->workspace_size = alone;
     return allocate(plan, error);
 }
 
@@ -61,13 +53,11 @@ static stn_status make_workspace(stn_plan *plan, const stn_plan_options *options
 static stn_status choose(stn_plan *plan, const stn_plan_options *options, stn_error *error) {
     stn_choice before;
     const bool remembers = !plan->estimate_only && plan->machine.is_device && plan->machine.present;
-    if (remembers && stn_tuner_default.recall_choice(plan, options, &before) && stn_plan_again(plan, &before))
+    if (remembers && stn_tuner_default.recall_choice(plan, options, &before) && stn_plan_recall(plan, &before))
         return STN_OK;
-    if (remembers) stn_plan_begin_early(plan);
     STN_TRY(stn_plan_choose(plan, options, error));
     if (plan->estimate_only) return STN_OK;
     STN_TRY(stn_plan_prepare(plan, error));
-    stn_ahead_cancel(plan->early); /* what the plan has of it is there */
     if (remembers) stn_tuner_default.remember_choice(plan, options);
     return STN_OK;
 }
@@ -89,12 +79,11 @@ stn_status stn_plan_make(stn_context *context, const stn_kind *kind, const void 
     plan->caller_workspace = options.no_auto_workspace != 0;
     plan->estimate_only = options.estimate_only != 0;
     plan->cold = options.tune_cold != 0;
-    plan->executions = options.deterministic ? 0 : (double)options.executions;
 
     stn_status status;
     STN_TRY_GOTO(status, kind->make(plan, work, error), failed);
     plan->only = find_strategy(kind, options.strategy);
-    plan->may_begin = may_begin(plan, &options);
+    plan->first_result = wants_first_result(plan, &options);
     STN_TRY_GOTO(status, choose(plan, &options, error), failed);
     if (!plan->estimate_only) STN_TRY_GOTO(status, stn_snapshots_prepare(plan, error), failed);
     STN_TRY_GOTO(status, make_workspace(plan, &options, error), failed);
@@ -124,7 +113,7 @@ static stn_status run_checked(stn_plan *plan, const stn_execution *run, stn_erro
     STN_TRY(check_prepared(plan, error));
     STN_TRY(stn_plan_check_pointers(plan, run, error));
     if (plan->online) return stn_tuner_default.run(plan, (stn_part){0, stn_tuner_default.legs(plan)}, run, error);
-    return stn_snapshots_run(plan, run, error);
+    return stn_snapshots_run(stn_first_result_next(plan, true, run->stream), run, error);
 }
 
 stn_status stn_plan_execute_with(stn_plan *plan, const void *in, void *out, void *workspace, void *stream,
@@ -148,9 +137,10 @@ static bool has_parts(const stn_plan *plan) {
            plan->strategy->execute_part;
 }
 
-uint64_t stn_plan_launches(const stn_plan *plan) {
+uint64_t stn_plan_launches(stn_plan *plan) {
     if (plan->online) return stn_tuner_default.legs(plan);
-    return has_parts(plan) ? plan->strategy->launches(plan) : 1;
+    const stn_plan *runs = stn_first_result_next(plan, false, NULL);
+    return has_parts(runs) ? runs->strategy->launches(runs) : 1;
 }
 
 stn_status stn_plan_execute_part(stn_plan *plan, stn_part part, const stn_execution *run, stn_error *error) {
@@ -162,8 +152,9 @@ stn_status stn_plan_execute_part(stn_plan *plan, stn_part part, const stn_execut
     STN_TRY(check_prepared(plan, error));
     STN_TRY(stn_plan_check_pointers(plan, run, error));
     if (!part.count) return STN_OK;
-    return plan->online ? stn_tuner_default.run(plan, part, run, error)
-                        : plan->strategy->execute_part(plan, part, run, error);
+    if (plan->online) return stn_tuner_default.run(plan, part, run, error);
+    stn_plan *runs = stn_first_result_next(plan, part.first + part.count == launches, run->stream);
+    return runs->strategy->execute_part(runs, part, run, error);
 }
 
 size_t stn_plan_workspace_size(const stn_plan *plan) { return plan ? plan->workspace_size : 0; }
@@ -172,11 +163,7 @@ const char *stn_plan_strategy(const stn_plan *plan) {
     return plan->online ? stn_tuner_default.strategy(plan, NULL)->name : plan->strategy->name;
 }
 
-double stn_plan_predicted_seconds(const stn_plan *plan) {
-    if (!plan) return 0;
-    const bool follows = plan->begins && plan->online && stn_tuner_default.now(plan) != plan;
-    return follows ? plan->ranking[plan->follower].estimate.seconds : plan->estimate.seconds;
-}
+double stn_plan_predicted_seconds(const stn_plan *plan) { return plan ? plan->estimate.seconds : 0; }
 
 stn_status stn_plan_set_weights(stn_plan *plan, size_t count, const double *weights, stn_error *error) {
     if (!plan || !weights)
@@ -186,6 +173,6 @@ stn_status stn_plan_set_weights(stn_plan *plan, size_t count, const double *weig
                         "this plan has no weights to set: stencils have, and Fourier layers get theirs with each "
                         "execution");
     STN_TRY(check_prepared(plan, error));
-    STN_TRY(plan->kind->set_weights(plan, count, weights, error));
+    STN_TRY(plan->kind->set_weights(stn_first_result_end(plan), count, weights, error));
     return plan->online ? stn_tuner_default.set_weights(plan, count, weights, error) : STN_OK;
 }

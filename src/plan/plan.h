@@ -12,8 +12,6 @@ typedef struct stn_ranked {
     stn_candidate candidate;
     stn_estimate estimate;
     double measured;  /* seconds of the whole run, as `tune` measured it; 0: not known */
-    double compiles;  /* seconds that what it lacks is guessed to take; 0: not known */
-    bool more;        /* it compiles for longer than that: it was not looked at to the end */
     char reason[160]; /* why not, when it does not apply */
     bool applies;
 } stn_ranked;
@@ -24,7 +22,6 @@ typedef enum stn_chosen {
     STN_CHOSEN_BY_MEMORY,
     STN_CHOSEN_BY_LIKENESS, /* measured, for a problem of the same class */
     STN_CHOSEN_BY_SEEDS,    /* likewise, where the library is made */
-    STN_CHOSEN_BY_START,    /* by estimate, what compiling takes included */
     STN_CHOSEN_BY_LACK      /* no other is stored, and nothing can be compiled */
 } stn_chosen;
 
@@ -61,17 +58,10 @@ struct stn_plan {
     size_t workspace_size;
     void *workspace; /* owned; NULL when none is needed or the caller brings it */
     bool caller_workspace;
-    double executions;        /* that compiling is weighed against; 0: it is not */
-    bool inner;               /* made by another plan, which sees to its kernels: gather.h */
-    const stn_strategy *only; /* the caller named it; NULL: any */
-    bool may_begin;           /* with a candidate that compiles soon, and change to the chosen one: begin.c */
-    bool begins;              /* it does: ranking[follower] takes over as soon as it is compiled */
-    size_t follower;
-    stn_ahead *ahead;          /* owned: the follower's kernels are compiled with its own; NULL mostly */
-    stn_ahead *early;          /* owned: what it may begin with, compiled while the choice was made; NULL mostly */
-    stn_missing missing;       /* of what was estimated to be the best: why another was taken */
-    bool recalled;             /* chosen as an earlier plan was: the ranking is not whole */
-    bool hurried;              /* its kernels are compiled in a hurry, where they were stored nowhere: gather.h */
+    bool inner;                /* made by another plan, which sees to its kernels: gather.h */
+    const stn_strategy *only;  /* the caller named it; NULL: any */
+    bool first_result;         /* the caller asked for the first result as soon as possible */
+    struct stn_first *first;   /* owned, first_result.c: the generic kernel's plan; NULL: the plan is ready */
     bool cold;                 /* its candidates are measured with a cold L2 cache */
     struct stn_online *online; /* the tuner's, of STN_MODE_ONLINE; NULL: one choice for good */
     bool estimate_only;        /* strategy and candidate are chosen, nothing is prepared: no state */
@@ -86,7 +76,7 @@ stn_status stn_plan_make(stn_context *context, const stn_kind *kind, const void 
 
 /* A run in parts: how many launches it consists of (1 where the strategy runs all at once), and some of them. All parts get
  * the same `run`, with its workspace, and come in order; out is whole after the last. */
-uint64_t stn_plan_launches(const stn_plan *plan);
+uint64_t stn_plan_launches(stn_plan *plan);
 stn_status stn_plan_execute_part(stn_plan *plan, stn_part part, const stn_execution *run, stn_error *error);
 
 /* The whole run, unchecked: for those who have checked `run`. */
@@ -96,13 +86,10 @@ static inline stn_status stn_plan_run_whole(stn_plan *plan, const stn_execution 
     return own->execute_part(plan, (stn_part){0, own->launches(plan)}, run, error);
 }
 
-/* What a plan came to: what it runs, with which kernels, and what takes over when it is compiled. */
+/* The candidate that a plan runs, as the next plan of the same work takes it over. */
 typedef struct stn_choice {
-    stn_ranked row, follower; /* follower.strategy: NULL: nothing does */
-    stn_ranked best; /* what kernels were missing for, where nothing takes over; .strategy: NULL: for nothing */
+    stn_ranked row;
     stn_chosen chosen;
-    bool hurried;
-    stn_missing missing;
 } stn_choice;
 
 /* ---- choose.c
@@ -118,18 +105,15 @@ stn_status stn_plan_choose(stn_plan *plan, const stn_plan_options *options, stn_
  * kernels are stored. */
 stn_status stn_plan_prepare(stn_plan *plan, stn_error *error);
 
-/* Number so many of the strategies' own to begin with (strategy.h), as a row with its estimate. False: none serves. */
-bool stn_plan_beginner(const stn_plan *plan, int number, stn_ranked *row);
-/* The best of these, by seconds until all results are there; INFINITY: there is none. */
-double stn_plan_weigh_beginners(stn_plan *plan, stn_ranked *best);
-/* begin.c: where nothing is stored, the best of these is compiled from now on, while the plan chooses. */
-void stn_plan_begin_early(stn_plan *plan);
+/* The generic kernel's candidate (strategy.h) with its estimate. False: no strategy of this kind of work has one. */
+bool stn_plan_generic(const stn_plan *plan, stn_ranked *row);
+/* Prepares the candidate that an earlier plan of the same work ran. False, and nothing is prepared, where one of its
+ * kernels is not stored any more. */
+bool stn_plan_recall(stn_plan *plan, const stn_choice *choice);
 /* The row becomes the plan's. */
 void stn_plan_take(stn_plan *plan, const stn_ranked *row);
 /* What prepare has built goes. */
 void stn_plan_unprepare(stn_plan *plan);
-/* Builds what the row needs; what is missing is compiled, all at once. */
-stn_status stn_plan_prepare_row(stn_plan *plan, const stn_ranked *row, stn_error *error);
 
 /* ---- skips.c
  * What a failure ran into, in a word or two: "shared memory", "registers", "device memory", "compile"... */
@@ -139,26 +123,21 @@ bool stn_skip_is_resource(const stn_error *why);
 /* One more in plan->skips. constraint: a literal. */
 void stn_plan_count_skip(stn_plan *plan, const char *constraint, const char *because);
 
-#define STN_HURRIED_SLOWER 8 /* times, that a kernel compiled in a hurry takes: an assumption */
-/* ---- begin.c
- * Some of the chosen row's kernels, those that are gathered, are missing. Prepares another candidate instead, or the same with kernels
- * compiled in a hurry, where that gives the first result sooner: then plan->begins. */
-bool stn_plan_begin(stn_plan *plan, size_t chosen, stn_gather *gather);
-/* Seconds until the first result, and what a change shall gain, where a plan begins with `other`, which takes so long to compile, and the follower
- * takes over among legs; INFINITY where it comes too late. */
-double stn_plan_first_of_legs(const stn_ranked *other, double compiles, const stn_ranked *follower);
-/* Compiles what is gathered, all at once, and builds what the plan has taken. */
-stn_status stn_plan_prepare_gathered(stn_plan *plan, stn_gather *gather, stn_error *error);
-/* The plan becomes what an earlier one came to; false where any kernel of that is stored no more, or one is that was not: then it is as
- * it was. */
-bool stn_plan_again(stn_plan *plan, const stn_choice *choice);
-/* Seconds that the compiles of a row's kernels would take; INFINITY where it cannot be built. What takes more than `most` is not looked
- * at to the end. */
-double stn_plan_compile_seconds(stn_plan *plan, const stn_ranked *row, double most);
-/* Among the rows from number `from` on, several of its strategy come before this one. */
-bool stn_plan_crowded(const stn_plan *plan, size_t from, size_t row);
-/* Nothing can take over, for want of memory: the chosen row is compiled and prepared. */
-stn_status stn_plan_begin_not(stn_plan *plan, stn_error *error);
+/* ---- first_result.c: options.first_result
+ * The plan's kernels are missing and listed in `gather`; `workspace` bytes are what it will need. Where the generic kernel
+ * is predicted to finish a whole execution before they would be compiled, they are compiled in the background, the
+ * generic kernel serves the first execution, and the gather is taken over: true. */
+bool stn_first_result_begin(stn_plan *plan, stn_gather *gather, size_t workspace);
+/* The plan that runs what comes next: the generic kernel's, or the plan itself. `ends`: what comes next completes an
+ * execution. Waits for the background compile once the generic kernel has run an execution. */
+stn_plan *stn_first_result_next(stn_plan *plan, bool ends, void *stream);
+/* Waits for the background compile; the plan that runs from then on, which is the generic kernel's where one of the
+ * plan's own kernels did not compile. */
+stn_plan *stn_first_result_end(stn_plan *plan);
+/* The plan that runs now. */
+const stn_plan *stn_first_result_now(const stn_plan *plan);
+void stn_first_result_describe(const stn_plan *plan, stn_format format, stn_text *text);
+void stn_first_result_free(stn_plan *plan);
 
 /* ---- build.c
  * A plan of other work on the same context and machine, in which nothing is chosen yet, and without a workspace of its own. */
@@ -178,9 +157,9 @@ stn_status stn_subplan(const stn_plan *parent, const stn_task *task, const char 
                        stn_error *error);
 stn_status stn_subplan_fft(const stn_plan *parent, const stn_fft *fft, const char *name, stn_plan **plan,
                            stn_error *error);
-/* The same by the candidate whose kernel is that of all problems (strategy.h, begin). */
-stn_status stn_subplan_soon(const stn_plan *parent, const stn_task *task, stn_plan **plan, stn_error *error);
-bool stn_subplan_estimate_soon(const stn_task *task, const stn_machine *machine, stn_estimate *estimate);
+/* The same by the generic kernel (strategy.h). */
+stn_status stn_subplan_generic(const stn_plan *parent, const stn_task *task, stn_plan **plan, stn_error *error);
+bool stn_subplan_estimate_generic(const stn_task *task, const stn_machine *machine, stn_estimate *estimate);
 /* For estimates: what the cheapest candidate would take; false where there is none. */
 bool stn_subplan_estimate(const stn_task *task, const stn_machine *machine, const char *name, stn_estimate *estimate);
 bool stn_subplan_estimate_fft(const stn_fft *fft, const stn_machine *machine, const char *name, stn_estimate *estimate);
@@ -211,8 +190,6 @@ typedef struct stn_tuner {
 
     /* STN_MODE_ONLINE: of a prepared plan. Where there is something to try, plan->online is set and the workspace grows. */
     void (*open)(stn_plan *plan, const char *strategy, double executions);
-    /* Of a plan that begins: plan->online, which does nothing but change to the follower. */
-    void (*follow)(stn_plan *plan);
     const stn_plan *(*now)(const stn_plan *plan); /* the plan, or the one made of it, that runs now */
     uint64_t (*legs)(const stn_plan *plan);       /* parts that a run is made in */
     stn_status (*run)(stn_plan *plan, stn_part legs, const stn_execution *run, stn_error *error);

@@ -76,19 +76,17 @@ typedef struct stn_strategy {
     /* For measuring: the same kernels in at most `launches` launches. Fills *trial and returns its steps, task->steps when
      * the whole run has no more launches. NULL: only whole runs can be measured. */
     uint64_t (*shorten)(const stn_task *task, const stn_candidate *candidate, uint64_t launches, stn_candidate *trial);
-    /* Candidates that compile soon, however slow: runs begin with one where better ones take longer to compile than it takes to run.
-     * Number 0 has the same kernels for all tasks of a type, later ones are faster. Their launches are steps. False: there is no
-     * such number. NULL: none. */
-    bool (*begin)(const stn_task *task, const stn_machine *machine, int number, stn_candidate *candidate);
+    /* The candidate of the generic kernel: the same kernel for all tasks of a type, so that one compile serves all of them,
+     * and each of its launches is a step. False: it does not serve this task. NULL: the strategy has none. */
+    bool (*generic)(const stn_task *task, stn_candidate *candidate);
     /* For runs that someone watches: of how many launches the plan's run consists, and some of them. All parts of a run get
      * the same pointers and come in order on one stream; together they make the whole run, to the bit. The host counts
      * its passes over the grids. NULL, both: a run has one part. */
     uint64_t (*launches)(const stn_plan *plan);
     stn_status (*execute_part)(stn_plan *plan, stn_part part, const stn_execution *run, stn_error *error);
-    double starts; /* seconds that a process's first plan of it takes to open a library, beside compiling; 0: none */
-    bool sources;  /* it adds a constant source itself */
-    bool sums;     /* it serves task->sum */
-    bool stacks;   /* one execute and one estimate make all snapshots; else the plan runs them one after the other */
+    bool sources; /* it adds a constant source itself */
+    bool sums;    /* it serves task->sum */
+    bool stacks;  /* one execute and one estimate make all snapshots; else the plan runs them one after the other */
 } stn_strategy;
 
 /* A strategy of transforms chooses by plan->fft; all else is the same skeleton. */

@@ -26,13 +26,13 @@ stn_status stn_subplan_fft(const stn_plan *parent, const stn_fft *fft, const cha
     return build(parent, &stn_kind_fft, fft, 1, name, plan, error);
 }
 
-stn_status stn_subplan_soon(const stn_plan *parent, const stn_task *task, stn_plan **result, stn_error *error) {
+stn_status stn_subplan_generic(const stn_plan *parent, const stn_task *task, stn_plan **result, stn_error *error) {
     stn_plan *plan;
     stn_ranked row;
     *result = NULL;
     STN_TRY(stn_plan_copy(parent, &stn_kind_stencil, task, task->steps, &plan, error));
     stn_status status = STN_OK;
-    if (stn_plan_beginner(plan, 0, &row)) {
+    if (stn_plan_generic(plan, &row)) {
         stn_plan_take(plan, &row);
         status = plan->strategy->prepare(plan, error);
     } else
@@ -45,10 +45,10 @@ stn_status stn_subplan_soon(const stn_plan *parent, const stn_task *task, stn_pl
     return status;
 }
 
-bool stn_subplan_estimate_soon(const stn_task *task, const stn_machine *machine, stn_estimate *result) {
+bool stn_subplan_estimate_generic(const stn_task *task, const stn_machine *machine, stn_estimate *result) {
     const stn_plan plan = {.kind = &stn_kind_stencil, .task = *task, .machine = *machine};
     stn_ranked row;
-    if (!stn_plan_beginner(&plan, 0, &row)) return false;
+    if (!stn_plan_generic(&plan, &row)) return false;
     *result = row.estimate;
     return true;
 }

@@ -1,11 +1,8 @@
 /* See choice.h. The text, a word for each number, in the order of the structs:
  *
  *     problem: 2D 4096 x 4096, f64, star of 5 taps, boundary fixed, 1000 steps
- *     chosen: 5 0                                          by what (stn_chosen), in a hurry
+ *     chosen: 5                                            by what (stn_chosen)
  *     row: direct 0 1.2e-05 3.3e7 ... 0                    strategy, measured, its estimate, the candidate's 20 numbers
- *     follower: spectral ...                               where something takes over
- *     best: direct ...                                     where another was taken, for its kernels were missing
- *     missing: KEY KEY                                     of the best, where another was taken: source key and key
  *     reach: KEY 0 12 0 1e-16                              how far taps reach (strategies/common/reach.h): what planning asked for, as it takes
  *                                                          milliseconds to find
  *     ladder: 4320 1 16 ... 2                              and which ladders (strategies/common/ladder.h): points, needs, the ladder
@@ -58,7 +55,6 @@ static void add_options(stn_key_builder *builder, const stn_plan *plan, const st
     add_text(builder, "strategy", options->strategy ? options->strategy : "auto");
     add_number(builder, "mode", options->mode);
     add_number(builder, "deterministic", options->deterministic);
-    add_number(builder, "executions", (int64_t)options->executions);
     add_number(builder, "cold", plan->cold);
     add_number(builder, "workspace", plan->caller_workspace);
 }
@@ -122,16 +118,6 @@ static void print_row(const char *label, const stn_ranked *row, stn_text *text) 
     stn_text_printf(text, "\n");
 }
 
-static void print_missing(const stn_missing *missing, stn_text *text) {
-    char source[65], key[65];
-    stn_key keys[2];
-    memcpy(keys[0].bytes, missing->source, sizeof keys[0].bytes);
-    memcpy(keys[1].bytes, missing->key, sizeof keys[1].bytes);
-    stn_key_hex(&keys[0], source);
-    stn_key_hex(&keys[1], key);
-    if (missing->any) stn_text_printf(text, "missing: %s %s\n", source, key);
-}
-
 static void print_reaches(stn_text *text) {
     stn_reach_answer list[STN_REACH_KEPT];
     const size_t count = stn_reach_known(list);
@@ -178,12 +164,8 @@ static void print(const stn_plan *plan, stn_text *text) {
                             .measured = plan->measured};
     stn_text_printf(text, "problem: ");
     plan->kind->print(plan, text);
-    stn_text_printf(text, "\nchosen: %d %d\n", (int)plan->chosen, plan->hurried);
+    stn_text_printf(text, "\nchosen: %d\n", (int)plan->chosen);
     print_row("row", &row, text);
-    if (plan->begins) print_row("follower", &plan->ranking[plan->follower], text);
-    if (!plan->begins && plan->missing.any && plan->chosen == STN_CHOSEN_BY_START && plan->ranked > 1)
-        print_row("best", &plan->ranking[1], text); /* it was the first, until compiling was counted */
-    print_missing(&plan->missing, text);
     print_reaches(text);
     print_ladders(text);
 }
@@ -238,20 +220,6 @@ static const char *parse_row(const stn_kind *kind, const char *at, stn_ranked *r
     if (!at || !(numbers[2] >= 0 && numbers[2] < STN_UNIT_COUNT)) return NULL;
     row->estimate = (stn_estimate){numbers[0], numbers[1], (stn_unit)numbers[2], numbers[3], numbers[4],
                                    numbers[5], numbers[6], numbers[7] != 0,      numbers[8]};
-    return end_line(at);
-}
-
-static const char *parse_missing(const char *at, stn_missing *missing) {
-    char hex[2][80];
-    stn_key keys[2];
-    for (int i = 0; i < 2 && at; i++) {
-        at = next_word(at, hex[i], sizeof hex[i]);
-        if (!at || !stn_key_parse(hex[i], &keys[i])) return NULL;
-    }
-    if (!at) return NULL;
-    memcpy(missing->source, keys[0].bytes, sizeof missing->source);
-    memcpy(missing->key, keys[1].bytes, sizeof missing->key);
-    missing->any = true;
     return end_line(at);
 }
 
@@ -315,20 +283,14 @@ static const char *parse_ladders(const char *at) {
 }
 
 static bool parse(const stn_kind *kind, const char *text, stn_choice *choice) {
-    int chosen = 0, hurried = 0;
-    const char *at = skip(text, "problem: "), *more;
-    *choice = (stn_choice){.hurried = false};
+    int chosen = 0;
+    const char *at = skip(text, "problem: ");
     if (at) at = strchr(at, '\n');
     at = skip(at ? at + 1 : NULL, "chosen: ");
-    if (at) at = next_int(at, STN_CHOSEN_BY_ESTIMATE, STN_CHOSEN_BY_LACK, &chosen);
-    if (at) at = end_line(next_int(at, 0, 1, &hurried));
+    if (at) at = end_line(next_int(at, STN_CHOSEN_BY_ESTIMATE, STN_CHOSEN_BY_LACK, &chosen));
     at = parse_row(kind, skip(at, "row: "), &choice->row);
-    if (at && (more = skip(at, "follower: "))) at = parse_row(kind, more, &choice->follower);
-    if (at && (more = skip(at, "best: "))) at = parse_row(kind, more, &choice->best);
-    if (at && (more = skip(at, "missing: "))) at = parse_missing(more, &choice->missing);
     at = parse_ladders(parse_reaches(at));
     choice->chosen = (stn_chosen)chosen;
-    choice->hurried = hurried;
     return at && !*at;
 }
 

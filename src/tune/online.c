@@ -16,10 +16,8 @@
 /* Of a check beside its work: modules are loaded at a kernel's first launch, and sums are waited for. 0.11 ms of each where the search was measured to
  * take 0.75 ms of 7.3 and 1.4% of 45 and of 141 (bench/results/2026-11-23-regret-2.md). */
 #define CHECK_SECONDS 0.15e-3
-#define LIKELY 1.5   /* times the best estimate: not tried, unless it is the best of its strategy */
-#define HOPELESS 3.0 /* then neither */
-#define UNEVEN                                                                                                         \
-    1.03 /* times as long as at once may legs take that a run begins in: shorter ones are changed among sooner */
+#define LIKELY 1.5      /* times the best estimate: not tried, unless it is the best of its strategy */
+#define HOPELESS 3.0    /* then neither */
 #define MEMORY_PART 0.6 /* of the device's, that input, output and what this takes may have together */
 enum { LEGS_LEAST = 8, LEGS_MOST = 512, WIDE = 48, ALIGNMENT = 256 };
 
@@ -60,7 +58,7 @@ static uint64_t choose_legs(const stn_plan *plan, const char *strategy, stn_plan
 
 static bool is_arm(const stn_online *o, const stn_ranked *row) {
     for (size_t i = 0; i < o->search.count; i++)
-        if (o->arms[i].strategy == row->strategy && !o->arms[i].hurried &&
+        if (o->arms[i].strategy == row->strategy &&
             !memcmp(&o->arms[i].candidate, &row->candidate, sizeof row->candidate))
             return true;
     return false;
@@ -85,9 +83,7 @@ static void choose_arms(stn_online *o) {
     const stn_plan *plan = o->plan, *unit = o->unit;
     stn_estimate own = {0};
     plan->kind->estimate(unit, plan->strategy, &plan->candidate, &own);
-    if (plan->hurried) own.seconds *= STN_HURRIED_SLOWER;
     add_arm(o, plan->strategy, &plan->candidate, own.seconds);
-    o->arms[0].hurried = plan->hurried;
     o->search.arms[0].state = TUNE_ARM_CHECKED;
     for (int others = 0; others < 2; others++)
         for (size_t i = 0; i < unit->ranked && unit->ranking[i].applies; i++) {
@@ -97,8 +93,6 @@ static void choose_arms(stn_online *o) {
             if ((others || first) && row->estimate.seconds <= most && !is_arm(o, row))
                 add_arm(o, row->strategy, &row->candidate, row->estimate.seconds);
         }
-    if (plan->chosen == STN_CHOSEN_BY_START && o->search.count > 1 && o->search.arms[1].predicted < own.seconds)
-        o->search.estimated = 1;
 }
 
 /* ---- opening and closing ----------------------------------------------------------------------------------------- */
@@ -125,7 +119,7 @@ static void measure_up(stn_online *o) {
     o->inner = aligned(o->inner);
     o->compared = (tune_compared){shape.out_numbers, tune_sample(shape.out_numbers)};
     o->grid = aligned((size_t)shape.out_numbers * stn_dtype_size(shape.dtype));
-    o->spare = o->inner + (o->follows ? 0 : o->grid);
+    o->spare = o->inner + o->grid;
 }
 
 static bool fits(const stn_online *o) {
@@ -136,15 +130,7 @@ static bool fits(const stn_online *o) {
 static bool furnish_first(stn_online *o) {
     o->inner = o->plan->workspace_size;
     if (o->legs == 1) return true;
-    stn_gather *own = o->plan->hurried ? stn_gather_begin(o->plan->context) : NULL;
-    if (own) { /* what was compiled in a hurry serves here too */
-        (void)stn_gather_hurry(own);
-        stn_gather_end(own);
-        stn_gather_again(own);
-    }
     tune_online_build(o, &o->arms[0]);
-    stn_gather_end(own);
-    stn_gather_free(own);
     return o->arms[0].plan != NULL;
 }
 
@@ -191,69 +177,6 @@ void tune_online_open(stn_plan *plan, const char *strategy, double executions) {
     begin(o);
 }
 
-/* ---- a plan that begins ------------------------------------------------------------------------------------------ */
-
-/* Both by units of so many legs; *unit and what arm 0 needs are made. */
-static bool try_legs(stn_online *o, const stn_ranked *follower, uint64_t legs) {
-    stn_plan *plan = o->plan;
-    const uint64_t steps = plan->kind->shape(plan).steps;
-    stn_estimate one = {0};
-    if (stn_plan_copy(plan, plan->kind, plan->kind->work(plan), steps / legs, &o->unit, NULL) != STN_OK) return false;
-    plan->kind->estimate(o->unit, follower->strategy, &follower->candidate, &one);
-    o->legs = legs;
-    if (legs == 1) return true;
-    if (one.seconds * (double)legs <= UNEVEN * follower->estimate.seconds &&
-        seconds_in_legs(plan, o->unit, legs) <= UNEVEN * plan->estimate.seconds) {
-        o->arms[0].gather = stn_gather_begin(plan->context);
-        if (plan->hurried) (void)stn_gather_hurry(o->arms[0].gather);
-        tune_online_build(o, &o->arms[0]);
-        if (!stn_gather_end(o->arms[0].gather) && o->arms[0].plan) return true;
-    }
-    stn_plan_destroy(o->arms[0].plan);
-    stn_gather_free(o->arms[0].gather);
-    stn_plan_destroy(o->unit);
-    o->arms[0].plan = o->unit = NULL;
-    o->arms[0].gather = NULL;
-    return false;
-}
-
-/* Where both step, and the first takes long enough that waiting between legs is nothing. */
-static bool choose_follower_legs(stn_online *o, const stn_ranked *follower) {
-    const stn_plan *plan = o->plan;
-    const uint64_t steps = plan->kind->shape(plan).steps;
-    const double most = plan->estimate.seconds / leg_seconds(plan);
-    stn_candidate unused;
-    const stn_strategy *own = follower->strategy;
-    const uint64_t least = own->shorten ? own->shorten(&plan->task, &follower->candidate, 1, &unused) : steps;
-    const bool stepping =
-        plan->kind->shape(plan).repeats && plan->estimate.stepping && follower->estimate.stepping && fits(o);
-    uint64_t legs = most > LEGS_MOST ? LEGS_MOST : (uint64_t)most;
-    for (; stepping && legs >= LEGS_LEAST; legs--)
-        if (steps % legs == 0 && steps / legs >= least && try_legs(o, follower, legs)) return true;
-    return try_legs(o, follower, 1);
-}
-
-void tune_online_follow(stn_plan *plan) {
-    const stn_ranked *follower = &plan->ranking[plan->follower];
-    stn_online *o = make(plan);
-    if (!o) return;
-    o->follows = true;
-    o->inner = plan->workspace_size;
-    measure_up(o); /* of grids */
-    add_arm(o, plan->strategy, &plan->candidate, plan->estimate.seconds);
-    o->arms[0].hurried = plan->hurried;
-    add_arm(o, follower->strategy, &follower->candidate, follower->estimate.seconds);
-    o->search.arms[0].state = TUNE_ARM_CHECKED;
-    if (!choose_follower_legs(o, follower)) {
-        release(o);
-        return;
-    }
-    tune_online_look(o, 1);
-    measure_up(o); /* with what arms want */
-    plan->workspace_size = o->inner + (o->legs > 1 ? o->grid : 0);
-    begin(o);
-}
-
 /* ---- the end, and changes -------------------------------------------------------------------------------------- */
 
 /* Seconds of the whole run. */
@@ -261,7 +184,7 @@ static void remember(const stn_online *o) {
     stn_key key;
     tune_records *records = calloc(1, sizeof *records);
     for (size_t i = 0; records && i < o->search.count; i++)
-        if (o->search.arms[i].count && !o->arms[i].hurried)
+        if (o->search.arms[i].count)
             tune_record_set(records, o->arms[i].strategy->name, &o->arms[i].candidate,
                             tune_search_expects(&o->search, i) * (double)o->legs);
     if (records && records->count > 1 && tune_key(o->plan, &key, NULL) == STN_OK) tune_remember(o->plan, &key, records);

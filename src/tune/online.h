@@ -22,8 +22,6 @@ typedef struct tune_play {
 
 /* Of a prepared plan; afterwards it has plan->online, or where there is nothing to try it does not. Grows plan->workspace_size. */
 void tune_online_open(stn_plan *plan, const char *strategy, double executions);
-/* Of a plan that begins (plan->begins): it changes to its follower as soon as that is compiled, and tries nothing. */
-void tune_online_follow(stn_plan *plan);
 uint64_t tune_online_legs(const stn_plan *plan);
 stn_status tune_online_run(stn_plan *plan, stn_part legs, const stn_execution *run, stn_error *error);
 /* All arms get new weights, those that are not built yet when they are. */

@@ -37,7 +37,7 @@ static void look_at_arm(stn_online *o, online_arm *arm) {
 }
 
 static void look_at_compare(stn_online *o) {
-    if (o->follows || o->compare_gather) return;
+    if (o->compare_gather) return;
     o->compare_gather = stn_gather_begin(o->plan->context);
     (void)tune_kernel(o->plan->context, o->plan->kind->shape(o->plan).dtype, "tune_compare", &o->compare, NULL);
     stn_gather_end(o->compare_gather);
@@ -58,8 +58,8 @@ static void compile_arm(const stn_online *o, online_arm *arm) {
         atomic_store(&arm->built, TUNE_COMPILED);
     else if (!atomic_load(&o->stop)) {
         arm->why = why;
-        stn_log(&o->plan->context->logger, o->follows ? STN_LOG_WARNING : STN_LOG_INFO,
-                "a candidate of strategy %s is passed over: %s", arm->strategy->name, why.message);
+        stn_log(&o->plan->context->logger, STN_LOG_INFO, "a candidate of strategy %s is passed over: %s",
+                arm->strategy->name, why.message);
         atomic_store(&arm->built, TUNE_FAILED);
     }
 }
@@ -83,7 +83,6 @@ void tune_online_start(stn_online *o) {
 
 void tune_online_halt(stn_online *o) {
     atomic_store(&o->stop, true);
-    stn_ahead_cancel(o->plan->ahead);
     stn_gather_cancel(o->compare_gather);
     for (size_t i = 1; i < o->search.count; i++) stn_gather_cancel(o->arms[i].gather);
 }

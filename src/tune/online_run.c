@@ -129,26 +129,6 @@ static stn_status run_timed(stn_online *o, const stn_execution *each, stn_error 
     return run_current(o, each, error);
 }
 
-/* Takes over as soon as it can. */
-static void follow(stn_online *o) {
-    online_arm *arm = &o->arms[1];
-    if (atomic_load(&arm->built) == TUNE_COMPILED) {
-        tune_online_build(o, arm);
-        if (!arm->plan)
-            stn_log(&o->plan->context->logger, STN_LOG_WARNING, "strategy %s does not take over: %s",
-                    arm->strategy->name, arm->why.message);
-    }
-    const int built = atomic_load(&arm->built);
-    o->over = built == TUNE_BUILT || built == TUNE_FAILED || (built == TUNE_UNBUILT && atomic_load(&o->stop));
-    if (!o->over) return;
-    stn_ahead_end(o->plan->ahead); /* it has done what it was for */
-    o->plan->ahead = NULL;
-    if (built != TUNE_BUILT) return;
-    o->search.current = 1;
-    stn_log(&o->plan->context->logger, STN_LOG_INFO, "strategy %s is compiled and takes over from %s",
-            arm->strategy->name, o->arms[0].strategy->name);
-}
-
 /* Is there work enough behind the move that flies? Callers enqueue hundreds of executions in the time of one, all of them by the one that
  * runs: so a move that has so much behind it is waited for, while the GPU has something to do. */
 static bool far_ahead(const stn_online *o) {
@@ -157,10 +137,6 @@ static bool far_ahead(const stn_online *o) {
 
 static stn_status run_unit(stn_online *o, const stn_execution *each, stn_error *error) {
     if (o->search.frozen || o->over) return run_current(o, each, error);
-    if (o->follows) {
-        follow(o);
-        return run_current(o, each, error);
-    }
     if (o->left) return run_timed(o, each, error);
     take_built(o);
     settle(o, far_ahead(o));

@@ -19,7 +19,6 @@ typedef struct online_arm {
     stn_plan *plan;     /* owned; of a unit. NULL: not built, or arm 0 where a unit is the whole run */
     stn_gather *gather; /* kernels that are missing */
     atomic_int built;
-    bool hurried;  /* its kernels were compiled in a hurry */
     stn_error why; /* it failed; written before `built` */
 } online_arm;
 
@@ -27,7 +26,6 @@ typedef struct stn_online {
     stn_plan *plan; /* whose work it is */
     stn_plan *unit; /* owned: the work of one unit and its ranking, nothing prepared; arms are built like it */
     uint64_t legs;
-    bool follows; /* nothing is tried: arm 1 takes over as soon as it is compiled */
     tune_search search;
     online_arm arms[TUNE_ARMS];
     pthread_mutex_t lock; /* held by executions */

@@ -33,7 +33,7 @@ static const stn_template headers[] = {
 
 static stn_compile_request request_for(int sm) {
     return (stn_compile_request){"twice.cu", source, headers, 2, stn_compile_options, stn_compile_option_count,
-                                 sm,         NULL,   NULL,    0};
+                                 sm,         NULL};
 }
 
 Test(compile, ptx_and_cubin_of_one_compile) {
@@ -100,8 +100,7 @@ Test(compile, embedded_templates) {
         for (size_t c = 0; c < 3; c++) {
             if (!stn_compiler_knows(compiler, chips[c])) continue;
             stn_compile_request request = {
-                "alone.cu", text, set.list, set.count, stn_compile_options, stn_compile_option_count,
-                chips[c],   NULL, NULL,     0};
+                "alone.cu", text, set.list, set.count, stn_compile_options, stn_compile_option_count, chips[c], NULL};
             stn_compile_output output;
             cr_expect_eq(stn_compile(compiler, &request, &output, &error), STN_OK, "%s", error.message);
             cr_expect(!kernel || (output.ptx && strstr(output.ptx, ".entry")), "%s holds no kernel", set.list[i].name);

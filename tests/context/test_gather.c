@@ -45,9 +45,8 @@ Test(gather, lists_what_is_missing_and_compiles_it_once) {
     cr_expect_null(get(2)->module);
     cr_expect_eq(stand_ins_compiles(), 1);
     cr_expect_eq(stn_gather_end(gather), 2u);
-    const double one = stn_compile_guess("direct_tile", "", false);
-    cr_expect(stn_gather_seconds(gather, false) >= one && stn_gather_seconds(gather, false) < 2 * one,
-              "on two of three threads");
+    const double one = stn_compile_guess("direct_tile", "");
+    cr_expect(stn_gather_seconds(gather) >= one && stn_gather_seconds(gather) < 2 * one, "on two of three threads");
     stn_gather_compile(gather);
     cr_expect_eq(stand_ins_compiles(), 3);
     stn_gather_free(gather);
@@ -100,7 +99,7 @@ static stn_ahead *compile_two_ahead(stn_gather **gather) {
     *gather = stn_gather_begin(context);
     get(0), get(1);
     stn_gather_end(*gather);
-    stn_ahead *ahead = stn_gather_compile_ahead(*gather, 0);
+    stn_ahead *ahead = stn_gather_compile_ahead(*gather);
     cr_assert_not_null(ahead);
     usleep(20000);
     return ahead;
@@ -139,7 +138,7 @@ Test(gather, what_is_compiled_ahead_is_given_back) {
 Test(gather, with_nothing_missing_is_nothing) {
     stn_gather *gather = stn_gather_begin(context);
     cr_expect_eq(stn_gather_end(gather), 0u);
-    cr_expect_eq(stn_gather_seconds(gather, false), 0.0);
+    cr_expect_eq(stn_gather_seconds(gather), 0.0);
     stn_gather_free(gather);
     cr_expect_not_null(get(0)->module, "the thread compiles again");
 }

@@ -172,13 +172,11 @@ EXPORT nvrtcResult nvrtcSetFlowCallback(nvrtcProgram p, int (*callback)(void *, 
     return NVRTC_SUCCESS;
 }
 
-// STENTOR_EMULATOR_COMPILE_SECONDS: what a compile lasts, of direct_any, direct_point, sourced_add and in a hurry a tenth. False: it was cancelled meanwhile.
-static bool play_time(const _nvrtcProgram &p, const std::string &name, const char *const *options, int count) {
-    const bool hurried =
-        std::any_of(options, options + count, [](const char *o) { return starts(o, "--Ofast-compile="); });
+// STENTOR_EMULATOR_COMPILE_SECONDS: what a compile lasts, of direct_any and sourced_add a tenth. False: it was cancelled meanwhile.
+static bool play_time(const _nvrtcProgram &p, const std::string &name) {
     double left = atof(environment("STENTOR_EMULATOR_COMPILE_SECONDS", "0").c_str());
     const auto is = [&name](const char *kernel) { return name.find(kernel) != std::string::npos; };
-    if (hurried || is("direct_any") || is("direct_point") || is("sourced_add")) left /= 10;
+    if (is("direct_any") || is("sourced_add")) left /= 10;
     for (; left > 0; left -= 1e-3) {
         if (p.callback && p.callback(p.payload, nullptr)) return false;
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -202,7 +200,7 @@ EXPORT nvrtcResult nvrtcCompileProgram(nvrtcProgram p, int count, const char *co
             p->log = std::string("nvrtc: error: invalid value or unknown option: ") + options[i] + "\n";
             return NVRTC_ERROR_INVALID_OPTION;
         }
-    if (!play_time(*p, program.name, options, count)) return NVRTC_ERROR_CANCELLED;
+    if (!play_time(*p, program.name)) return NVRTC_ERROR_CANCELLED;
     const bool virtual_only = program.ptx;
     program.ptx = false;  // one library for PTX and cubin
     if (build(program, &p->log).empty()) return NVRTC_ERROR_COMPILATION;

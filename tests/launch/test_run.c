@@ -41,7 +41,7 @@ static void compile(int sm) {
     stn_compiler *compiler;
     OK(stn_compiler_open(NULL, &compiler, &error));
     const stn_compile_request request = {"scale.cu", source, NULL, 0, stn_compile_options, stn_compile_option_count,
-                                         sm,         NULL,   NULL, 0};
+                                         sm,         NULL};
     OK(stn_compile(compiler, &request, &output, &error));
     stn_compiler_close(compiler);
 }

@@ -314,7 +314,7 @@ Test(plan_on_device, takes_new_weights) {
 
 Test(plan_on_device, takes_the_callers_workspace) {
     stn_plan_options options = STN_PLAN_OPTIONS_INIT;
-    options.no_auto_workspace = 1;
+    options.no_auto_workspace = 1, options.strategy = "direct";
     bench b = bench_of(41, &options); /* so many that one launch does not do */
     size_t size = stn_plan_workspace_size(b.plan);
     cr_assert(size > 0);

@@ -56,9 +56,12 @@ static stn_plan *plan_in_another_process(void) {
     return plan;
 }
 
+/* A plan that takes an earlier one's choice ranks nothing else. */
+static bool recalled_by(const stn_plan *plan) { return plan->ranked == 1; }
+
 static bool is_recalled(void) {
     stn_plan *plan = plan_in_another_process();
-    const bool recalled = plan->recalled;
+    const bool recalled = recalled_by(plan);
     cr_expect_eq(plan->nkernels > 0, true);
     stn_plan_destroy(plan);
     return recalled;
@@ -102,11 +105,11 @@ Test(choice, the_next_process_takes_it_without_looking) {
     const stn_candidate candidate = first->candidate;
     const stn_estimate estimate = first->estimate;
     const size_t kernels = first->nkernels;
-    cr_expect(!first->recalled && first->ranked > 1);
+    cr_expect(!recalled_by(first) && first->ranked > 1);
     stn_plan_destroy(first);
     const int compiles = stand_ins_compiles();
     other = plan_in_another_process();
-    cr_expect(other->recalled && other->ranked == 1);
+    cr_expect(recalled_by(other) && other->ranked == 1);
     cr_expect_eq(other->strategy, strategy);
     cr_expect(!memcmp(&other->candidate, &candidate, sizeof candidate));
     cr_expect_eq(other->estimate.seconds, estimate.seconds);
@@ -129,9 +132,7 @@ Test(choice, other_work_and_other_options_are_not_it) {
     cr_expect(!is_recalled());
     problem.in_place = 0, options.deterministic = 1;
     cr_expect(!is_recalled());
-    options.deterministic = 0, options.executions = 1000000;
-    cr_expect(!is_recalled());
-    options.executions = 0, options.strategy = "direct";
+    options.deterministic = 0, options.strategy = "direct";
     cr_expect(!is_recalled());
     options.strategy = NULL;
     cr_expect(is_recalled(), "the first one is still there");
@@ -253,29 +254,6 @@ Test(choice, without_its_kernels_it_is_looked_for_again) {
     cr_expect(is_recalled());
 }
 
-/* A run of milliseconds takes what compiles soon, until somebody has compiled the best. */
-Test(choice, a_better_kernel_that_is_stored_by_now_is_taken) {
-    options.executions = 1;
-    stn_plan *once = plan_in_another_process();
-    cr_expect_eq(once->chosen, STN_CHOSEN_BY_START);
-    stn_plan_destroy(once);
-    once = plan_in_another_process();
-    cr_expect(once->recalled && once->chosen == STN_CHOSEN_BY_START);
-    stn_plan_destroy(once);
-    options.executions = 1000000;
-    stn_plan *many = plan_in_another_process();
-    cr_expect(!many->recalled);
-    const stn_strategy *best = many->strategy;
-    const stn_candidate candidate = many->candidate;
-    stn_plan_destroy(many);
-    options.executions = 1;
-    once = plan_in_another_process();
-    cr_expect(once->recalled && once->chosen == STN_CHOSEN_BY_ESTIMATE);
-    cr_expect(once->strategy == best && !memcmp(&once->candidate, &candidate, sizeof candidate));
-    stn_plan_destroy(once);
-    cr_expect(is_recalled(), "and again");
-}
-
 Test(choice, what_was_measured_since_decides) {
     cr_expect(!is_recalled());
     cr_expect(is_recalled());
@@ -291,30 +269,13 @@ Test(choice, what_was_measured_since_decides) {
     tune_remember(plan, &key, records);
     stn_plan_destroy(plan);
     plan = plan_in_another_process();
-    cr_expect(!plan->recalled);
+    cr_expect(!recalled_by(plan));
     cr_expect_eq(plan->chosen, STN_CHOSEN_BY_MEMORY);
     cr_expect(!memcmp(&plan->candidate, &faster.candidate, sizeof faster.candidate));
     stn_plan_destroy(plan);
     plan = plan_in_another_process();
-    cr_expect(plan->recalled && plan->chosen == STN_CHOSEN_BY_MEMORY);
+    cr_expect(recalled_by(plan) && plan->chosen == STN_CHOSEN_BY_MEMORY);
     cr_expect_eq(plan->measured, 1e-6);
     stn_plan_destroy(plan);
     free(records);
-}
-
-/* Where runs begin with something else, that is remembered with what takes over. */
-Test(choice, a_plan_that_begins_begins_so_again) {
-    setenv("FAKE_NVRTC_WAIT", "200", 1);
-    options.mode = STN_MODE_AUTO;
-    problem.extent[0] = problem.extent[1] = 256;
-    stn_plan *first = plan_in_another_process();
-    if (!first->begins) cr_skip("it compiles too soon");
-    const stn_candidate with = first->candidate, then = first->ranking[first->follower].candidate;
-    stn_plan_destroy(first); /* the compile is cancelled */
-    stn_plan *again = plan_in_another_process();
-    cr_expect(again->recalled && again->begins);
-    cr_expect(!memcmp(&again->candidate, &with, sizeof with));
-    cr_expect(!memcmp(&again->ranking[again->follower].candidate, &then, sizeof then));
-    stn_plan_destroy(again);
-    unsetenv("FAKE_NVRTC_WAIT");
 }

@@ -226,10 +226,6 @@ static void name_candidate(const stn_task *task, const stn_candidate *candidate,
     stn_text_printf(text, "%s", ways[candidate->values[0]]);
 }
 
-/* Of opening cuFFT and its first plans: first results of 10240^2 over 10,000 steps, 0.59 s of which 0.15 to 0.25 are the usual
- * (bench/results/2026-11-23-regret-2.md). */
-#define STARTS 0.35
-
 const stn_strategy stn_strategy_cufft_spectral = {.name = "cufft-spectral",
                                                   .applies = applies,
                                                   .candidates = candidates,
@@ -239,5 +235,4 @@ const stn_strategy stn_strategy_cufft_spectral = {.name = "cufft-spectral",
                                                   .set_weights = set_weights,
                                                   .describe = describe,
                                                   .release = release,
-                                                  .name_candidate = name_candidate,
-                                                  .starts = STARTS};
+                                                  .name_candidate = name_candidate};

@@ -45,10 +45,10 @@ _Static_assert(sizeof(any_header) <= DIRECT_HEADER_MOST, "the largest of them");
 
 size_t direct_header_size(const direct_shape *shape) {
     if (shape->fused > 1) return sizeof(time_header);
-    return shape->kernel == DIRECT_LINE                                    ? sizeof(line_header)
-           : shape->kernel == DIRECT_TILE || shape->kernel == DIRECT_POINT ? sizeof(tile_header)
-           : shape->kernel == DIRECT_ANY                                   ? sizeof(any_header)
-                                                                           : sizeof(gather_header);
+    return shape->kernel == DIRECT_LINE   ? sizeof(line_header)
+           : shape->kernel == DIRECT_TILE ? sizeof(tile_header)
+           : shape->kernel == DIRECT_ANY  ? sizeof(any_header)
+                                          : sizeof(gather_header);
 }
 
 static size_t line_arguments(const stn_task *task, const direct_shape *shape, const stn_fused_launch *l,
@@ -127,7 +127,6 @@ size_t direct_arguments(const stn_task *task, const direct_shape *shape, const s
         case DIRECT_LINE:
             return line_arguments(task, shape, l, arguments, blocks);
         case DIRECT_TILE:
-        case DIRECT_POINT:
             return tile_arguments(task, shape, l, arguments, blocks);
         case DIRECT_ANY:
             return any_arguments(task, shape, l, table, arguments, blocks);

@@ -1,7 +1,7 @@
 /* direct: steps on the CUDA cores. Any taps, dtype, boundary and stride; the stepping path on the GPU.
  *
  * One step a launch: direct_line (1D), direct_tile (2D and 3D) and direct_gather (stencils too large to unroll, and grids
- * whose fastest axis is strided), direct_any and direct_point (anything, and a few taps, until better kernels are compiled); how these are shaped is in step.c. Several steps a launch: direct_time_*, in time.c;
+ * whose fastest axis is strided), direct_any (anything, by one kernel for all tasks of a type); how these are shaped is in step.c. Several steps a launch: direct_time_*, in time.c;
  * the steps that are left over, in rest.c. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,7 +58,7 @@ static int64_t block_count(const stn_task *task, const direct_shape *shape) {
         tiles[2] = stn_div_up(task->n[2], (int64_t)shape->vector * shape->rows * shape->threads[2]);
     else if (shape->fused > 1)
         direct_time_tiles(task, shape, tiles);
-    else if (shape->kernel == DIRECT_TILE || shape->kernel == DIRECT_POINT)
+    else if (shape->kernel == DIRECT_TILE)
         direct_tiles(task, shape, tiles);
     else
         return 1;
@@ -301,13 +301,8 @@ static uint64_t shorten(const stn_task *task, const stn_candidate *candidate, ui
     return most < task->steps / fused ? most * fused : task->steps;
 }
 
-static bool begin(const stn_task *task, const stn_machine *machine, int number, stn_candidate *candidate) {
-    direct_shape shapes[3] = {direct_any_shape()};
-    int count = 1;
-    count += direct_lean_shape(task, machine, &shapes[count]);
-    count += direct_point_shape(task, machine, &shapes[count]);
-    if (number >= count) return false;
-    const direct_shape shape = shapes[number];
+static bool generic(const stn_task *task, stn_candidate *candidate) {
+    const direct_shape shape = direct_any_shape();
     *candidate = stn_candidate_of(&shape, sizeof shape);
     return block_count(task, &shape) <= INT32_MAX;
 }
@@ -323,7 +318,7 @@ const stn_strategy stn_strategy_direct = {
     .release = release,
     .name_candidate = name_candidate,
     .left_out = left_out,
-    .begin = begin,
+    .generic = generic,
     .shorten = shorten,
     .launches = launches,
     .execute_part = execute_part,

@@ -52,7 +52,7 @@ void direct_params(const stn_task *task, const direct_shape *shape, stn_text *pa
 }
 
 void direct_name(const direct_shape *shape, stn_text *text) {
-    static const char *const names[] = {"line", "tile", "gather", "line", "plane", "any", "point"};
+    static const char *const names[] = {"line", "tile", "gather", "line", "plane", "any"};
     bool brick = shape->kernel == DIRECT_TIME_TILE && shape->threads[1] > 1;
     stn_text_printf(text, "%s, ", brick ? "brick" : names[shape->kernel]);
     if (direct_has_table(shape))

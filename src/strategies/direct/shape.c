@@ -2,7 +2,7 @@
 #include "strategies/direct/shape.h"
 
 int direct_axis(const stn_task *task, const direct_shape *shape, int kernel_axis) {
-    bool walks = shape->kernel == DIRECT_TILE || shape->kernel == DIRECT_TIME_TILE || shape->kernel == DIRECT_POINT;
+    bool walks = shape->kernel == DIRECT_TILE || shape->kernel == DIRECT_TIME_TILE;
     if (!walks || task->rank == 3) return kernel_axis;
     static const int flat[3] = {1, 0, 2};
     return flat[kernel_axis];
@@ -35,7 +35,7 @@ bool direct_has_table(const direct_shape *shape) {
 }
 
 const char *direct_kernel_name(const direct_shape *shape) {
-    static const char *const names[] = {"direct_line",      "direct_tile", "direct_gather", "direct_time_line",
-                                        "direct_time_tile", "direct_any",  "direct_point"};
+    static const char *const names[] = {"direct_line",      "direct_tile",      "direct_gather",
+                                        "direct_time_line", "direct_time_tile", "direct_any"};
     return names[shape->kernel];
 }

@@ -9,8 +9,7 @@ typedef enum direct_kernel {
     DIRECT_GATHER,
     DIRECT_TIME_LINE, /* these make several steps in one launch: time.h */
     DIRECT_TIME_TILE,
-    DIRECT_ANY,  /* one step, all of the problem is data: what a run begins with while others compile */
-    DIRECT_POINT /* of planes and solids, a point a thread, hardly any code: likewise */
+    DIRECT_ANY /* one step, all of the problem is data: the generic kernel */
 } direct_kernel;
 enum { DIRECT_MIRROR_X = 1, DIRECT_MIRROR_Z = 2 };
 

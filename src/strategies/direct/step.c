@@ -13,11 +13,7 @@
     128 /* registers of a thread of solids in f16: 25 taps 4.4 ms with 128, two blocks, 5.6 with more, one */
 #define LEAST_ALONE                                                                                                    \
     80 /* registers where points are read one by one: many taps of a plane 10.7 us with 56, 9.0 with 80; solids in f64 27 with 48, 23 with 80 */
-#define FEW_WAVES 3        /* of blocks: fewer leave multiprocessors without work at the end */
-#define LEAN_PLACE 25      /* as if it came so late in the list */
-#define LEAN_TILE_FMAS 256 /* of a line of a tile: 392 compile for half as long again as 196 */
-#define POINT_FMAS 108     /* of a thread of direct_point, which compile for half as long again as none */
-#define LEAN_FMAS 64       /* of a thread of a line: what unrolled code takes to compile beside, as much as the rest */
+#define FEW_WAVES 3 /* of blocks: fewer leave multiprocessors without work at the end */
 
 static int real_words(const stn_task *task) { return task->dtype == STN_F64 ? 2 : 1; }
 
@@ -195,39 +191,6 @@ static size_t tile_shapes(const stn_task *task, const stn_machine *machine, dire
 static bool line_fits(const stn_task *task) {
     return task->rank == 1 && task->in_stride[2] == 1 && task->out_stride[2] == 1 && task->reach[2][0] <= LINE_REACH &&
            task->reach[2][1] <= LINE_REACH;
-}
-
-static bool lean_line(const stn_task *task, direct_shape *shape) {
-    int vector = direct_widest_vector(task);
-    while (vector > 1 && task->ntaps * (size_t)vector > LEAN_FMAS) vector /= 2;
-    *shape = (direct_shape){DIRECT_LINE, vector, 1, 1, {1, 1, 256}, 1, 1, .fused = 1};
-    return line_fits(task) && task->ntaps * (size_t)vector <= LEAN_FMAS;
-}
-
-/* Of planes and solids it reads every plane again and again, from the caches: 1.5 times the copy's time by its place, which nobody has measured. */
-bool direct_lean_shape(const stn_task *task, const stn_machine *machine, direct_shape *shape) {
-    const bool flat = task->rank == 2;
-    if (task->rank == 1) return lean_line(task, shape);
-    int widest = direct_widest_vector(task);
-    while (widest > 2 && task->ntaps * (size_t)widest > LEAN_TILE_FMAS) widest /= 2;
-    for (int vector = widest; vector >= 1; vector /= 2) {
-        *shape = tile_shape(task, machine, vector, 1, 2, flat ? 8 : 1, flat ? 1 : 8, 0);
-        shape->unroll = 1;
-        shape->place = LEAN_PLACE;
-        if (tile_fits(task, machine, shape, NULL)) return true;
-    }
-    return false;
-}
-
-bool direct_point_shape(const stn_task *task, const stn_machine *machine, direct_shape *shape) {
-    const bool flat = task->rank == 2;
-    int planes = 4;
-    while (planes > 1 && task->ntaps * (size_t)planes > POINT_FMAS) planes /= 2;
-    *shape =
-        (direct_shape){DIRECT_POINT,        1,         1, planes, {flat ? 4 : 1, flat ? 1 : 4, flat ? 64 : 32}, 1, 1,
-                       .place = LEAN_PLACE, .fused = 1};
-    return task->rank > 1 && task->ntaps <= POINT_FMAS && extents_hold(task, machine, shape) &&
-           strides_hold(task, machine, shape);
 }
 
 bool direct_refit(const stn_task *task, const stn_machine *machine, direct_shape *shape, stn_tally *tally) {

@@ -6,10 +6,6 @@
 /* Best guess first; the last one, direct_gather, serves any task. tally: of those left out, may be NULL, here and below. */
 size_t direct_shapes(const stn_task *task, const stn_machine *machine, direct_shape *shapes, size_t most,
                      stn_tally *tally);
-/* direct_tile, or direct_line, with hardly anything unrolled: it compiles ten times sooner. False where no such kernel takes the task. */
-bool direct_lean_shape(const stn_task *task, const stn_machine *machine, direct_shape *shape);
-/* direct_point, which compiles sooner and reads each tap from the caches. False likewise, and where taps are many. */
-bool direct_point_shape(const stn_task *task, const stn_machine *machine, direct_shape *shape);
 /* After a change of a one-step shape's chunk or blocks; false when no kernel takes it. */
 bool direct_refit(const stn_task *task, const stn_machine *machine, direct_shape *shape, stn_tally *tally);
 void direct_cost(const stn_task *task, const stn_machine *machine, const direct_shape *shape, stn_estimate *estimate);

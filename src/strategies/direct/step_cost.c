@@ -1,4 +1,4 @@
-/* What a step of direct_line, _tile, _gather, _any and _point takes. See step.h. */
+/* What a step of direct_line, _tile, _gather and _any takes. See step.h. */
 #include <math.h>
 
 #include "base/arith.h"
@@ -167,46 +167,6 @@ static double line_seconds(const stn_task *task, const stn_machine *machine, con
     return fmax(copy_seconds(task, machine), cycles / machine->clock) * (shape->rows > 1 ? other.runs : 1);
 }
 
-/* Of direct_point, whose warps read each 128 bytes from the first level cache in a cycle; and of narrower types than f64, and of solids whose planes
- * lie far apart, more often from the second: times as much, of planes, of solids, and of those with taps three planes and more away. Read off nine
- * first results (bench/results/2026-11-23-first-results.md). */
-static const struct {
-    double point, measured[3][3];
-} lone = {.point = 4,
-          .measured = {{[STN_F64] = 0.9, [STN_F32] = 1.2, [STN_F16] = 1.8},
-                       {[STN_F64] = 1.1, [STN_F32] = 1.35, [STN_F16] = 1.8},
-                       {[STN_F64] = 1.3, [STN_F32] = 2.2, [STN_F16] = 2.5}}};
-
-static bool is_read_before(const stn_task *task, const direct_shape *shape, size_t tap, int plane) {
-    const int z = direct_axis(task, shape, 0);
-    for (size_t k = 0; k < task->ntaps; k++) {
-        const int64_t *a = task->taps[k].offset, *b = task->taps[tap].offset, apart = a[z] - b[z];
-        bool beside = apart > 0 && apart <= plane;
-        for (int axis = 0; axis < 3; axis++) beside = beside && (axis == z || a[axis] == b[axis]);
-        if (beside) return true;
-    }
-    return false;
-}
-
-/* Of a thread: points that serve several of its planes are read once. */
-static double point_reads(const stn_task *task, const direct_shape *shape) {
-    double reads = 0;
-    for (size_t k = 0; k < task->ntaps; k++)
-        for (int plane = 0; plane < shape->chunk; plane++) reads += !is_read_before(task, shape, k, plane);
-    return reads;
-}
-
-static double point_seconds(const stn_task *task, const stn_machine *machine, const direct_shape *shape) {
-    const double warps = (double)stn_task_points(task) / (32.0 * machine->multiprocessors);
-    const double wide = (double)stn_dtype_size(task->dtype), lines = wide > 4 ? 2 : 1;
-    const double reads = point_reads(task, shape) / shape->chunk * lines + lone.point;
-    const double cycles = warps * reads + fma_cycles(task, machine, warps * (double)task->ntaps);
-    const double again = load_of(task, machine, shape).again * wide / (tile.again * machine->copy_bandwidth);
-    const double memory = copy_seconds(task, machine), work = cycles / machine->clock + again;
-    const int far = task->rank == 2 ? 0 : direct_reach(task, shape, 0) < 3 ? 1 : 2;
-    return lone.measured[far][task->dtype] * pow(pow(memory, tile.norm) + pow(work, tile.norm), 1 / tile.norm);
-}
-
 /* Cycles of a tap of direct_any. */
 static double any_tap(const stn_task *task) {
     bool fixed = true;
@@ -238,9 +198,8 @@ void direct_cost(const stn_task *task, const stn_machine *machine, const direct_
     e->flops = 2 * (double)task->ntaps * points * steps;
     const bool walks = shape->kernel == DIRECT_TILE;
     e->halo_waste = walks ? (double)(task->reach[z][0] + task->reach[z][1]) / shape->chunk : 0;
-    const double one = walks                           ? tile_seconds(task, machine, shape)
-                       : shape->kernel == DIRECT_LINE  ? line_seconds(task, machine, shape)
-                       : shape->kernel == DIRECT_POINT ? point_seconds(task, machine, shape)
-                                                       : table_seconds(task, machine, shape);
+    const double one = walks                          ? tile_seconds(task, machine, shape)
+                       : shape->kernel == DIRECT_LINE ? line_seconds(task, machine, shape)
+                                                      : table_seconds(task, machine, shape);
     e->seconds = steps * (one + tile.launch + machine->launch_seconds);
 }

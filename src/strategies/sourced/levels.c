@@ -55,7 +55,7 @@ static bool has_constants(const stn_task *task) {
 static bool estimate_level(const stn_task *task, const stn_machine *machine, int level, bool soon,
                            stn_estimate *estimate) {
     const stn_task own = packed_task(task, sourced_steps_of(level), false); /* its taps are borrowed */
-    return soon ? stn_subplan_estimate_soon(&own, machine, estimate)
+    return soon ? stn_subplan_estimate_generic(&own, machine, estimate)
                 : stn_subplan_estimate(&own, machine, NULL, estimate);
 }
 

@@ -39,11 +39,10 @@ static size_t candidates(const stn_task *task, const stn_machine *machine, stn_c
     return count;
 }
 
-/* Begins with single steps. */
-static bool begin(const stn_task *task, const stn_machine *machine, int number, stn_candidate *candidate) {
-    stn_estimate unused;
+/* Single steps of the generic kernel, each followed by the addition of the source. */
+static bool generic(const stn_task *task, stn_candidate *candidate) {
     *candidate = (stn_candidate){{1, 1}};
-    return number == 0 && sourced_adds(task) && sourced_estimate_levels(task, machine, 1, true, &unused);
+    return sourced_adds(task);
 }
 
 static void estimate(const stn_task *task, const stn_machine *machine, const stn_candidate *candidate,
@@ -59,7 +58,7 @@ static void estimate(const stn_task *task, const stn_machine *machine, const stn
 
 stn_status sourced_make_run(stn_plan *plan, const stn_task *task, stn_plan **run, stn_error *error) {
     if (plan->candidate.values[SOURCED_SOON])
-        STN_TRY(stn_subplan_soon(plan, task, run, error));
+        STN_TRY(stn_subplan_generic(plan, task, run, error));
     else
         STN_TRY(stn_subplan(plan, task, NULL, run, error));
     if ((*run)->workspace_size > plan->workspace_size) plan->workspace_size = (*run)->workspace_size;
@@ -135,6 +134,6 @@ const stn_strategy stn_strategy_sourced = {
     .describe = describe,
     .release = release,
     .name_candidate = name_candidate,
-    .begin = begin,
+    .generic = generic,
     .sources = true,
 };

@@ -1,6 +1,6 @@
-/* What tests of plans that begin with something else have in common. */
-#ifndef STENTOR_TESTS_BEGIN_H
-#define STENTOR_TESTS_BEGIN_H
+/* Problems of tests of options.first_result, on the emulator. */
+#ifndef STENTOR_TESTS_FIRST_RESULT_H
+#define STENTOR_TESTS_FIRST_RESULT_H
 #include "emulated.h"
 
 enum { N = 32, MOST = N * N * N };

@@ -1,0 +1,149 @@
+/* options.first_result: while the chosen kernels are compiled in the background, the generic kernel runs one execution.
+ *
+ *     generic kernel   |execute ......|
+ *     chosen kernels   |compile .............|execute|execute|execute
+ *
+ * This pays where the generic kernel, which is stored or compiles in a tenth of a second, is predicted to finish the whole
+ * execution before the chosen kernels would be compiled. The second execution waits for them and runs them. A stream that
+ * is captured gets the generic kernel, since loading a module would end the capture.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "context/context.h"
+#include "plan/gather.h"
+#include "plan/plan.h"
+
+struct stn_first {
+    stn_plan *generic; /* owned until the plan ends, since another thread may be inside it */
+    stn_ahead *ahead;  /* compiles the plan's kernels; NULL once it was waited for */
+    size_t workspace;  /* bytes, that either needs */
+    pthread_mutex_t lock;
+    bool served;       /* a whole execution was enqueued */
+    atomic_bool ended; /* the plan itself runs from now on, or, where it failed, the generic one for good */
+    stn_error failed;  /* status STN_OK: it did not */
+};
+
+/* Seconds until the generic kernel's result, its own compile included where it is not stored. */
+static double generic_seconds(const stn_plan *plan, const stn_ranked *row, stn_plan **generic) {
+    stn_gather *gather = stn_gather_begin(plan->context);
+    const uint64_t steps = plan->kind->shape(plan).steps;
+    stn_status status = stn_plan_build(plan, steps, row->strategy, &row->candidate, generic, NULL);
+    double seconds = row->estimate.seconds;
+    if (stn_gather_end(gather)) {
+        seconds += stn_gather_seconds(gather);
+        stn_plan_destroy(*generic); /* it holds stand-ins */
+        *generic = NULL;
+    } else if (status != STN_OK)
+        seconds = INFINITY;
+    stn_gather_free(gather);
+    return seconds;
+}
+
+bool stn_first_result_begin(stn_plan *plan, stn_gather *gather, size_t workspace) {
+    stn_ranked row;
+    stn_plan *generic = NULL;
+    const uint64_t steps = plan->kind->shape(plan).steps;
+    plan->first_result = false; /* once */
+    if (!stn_plan_generic(plan, &row) || row.estimate.seconds >= stn_gather_seconds(gather)) return false;
+    struct stn_first *first = calloc(1, sizeof *first);
+    const bool pays = first && generic_seconds(plan, &row, &generic) < stn_gather_seconds(gather);
+    if (pays) first->ahead = stn_gather_compile_ahead(gather);
+    if (!pays || !first->ahead) {
+        stn_plan_destroy(generic);
+        free(first);
+        return false;
+    }
+    if (!generic) (void)stn_plan_build(plan, steps, row.strategy, &row.candidate, &generic, NULL);
+    if (!generic) {
+        stn_ahead_stop(first->ahead); /* the gather is the caller's again */
+        free(first);
+        return false;
+    }
+    first->generic = generic;
+    first->workspace = generic->workspace_size > workspace ? generic->workspace_size : workspace;
+    plan->workspace_size = first->workspace;
+    pthread_mutex_init(&first->lock, NULL);
+    plan->first = first;
+    return true;
+}
+
+/* Under the lock: the plan's kernels are compiled, or this thread compiles what is not. */
+static void make_ready(stn_plan *plan) {
+    struct stn_first *first = plan->first;
+    stn_ahead_wait(first->ahead);
+    first->ahead = NULL;
+    stn_status status = stn_plan_prepare(plan, &first->failed);
+    if (status == STN_OK && plan->workspace_size > first->workspace)
+        status = stn_fail(&first->failed, STN_ERROR_UNSUPPORTED,
+                          "the candidate that compiles, of strategy %s, needs %zu bytes of workspace, and the plan has "
+                          "%zu",
+                          plan->strategy->name, plan->workspace_size, first->workspace);
+    if (status != STN_OK) {
+        stn_plan_unprepare(plan);
+        stn_log(&plan->context->logger, STN_LOG_WARNING, "the plan keeps the generic kernel: %s",
+                first->failed.message);
+    }
+    plan->workspace_size = first->workspace;
+    atomic_store(&first->ended, true);
+}
+
+static stn_plan *running(stn_plan *plan) {
+    return atomic_load(&plan->first->ended) && !plan->first->failed.status ? plan : plan->first->generic;
+}
+
+stn_plan *stn_first_result_next(stn_plan *plan, bool ends, void *stream) {
+    struct stn_first *first = plan->first;
+    if (!first) return plan;
+    if (!atomic_load(&first->ended)) {
+        pthread_mutex_lock(&first->lock);
+        if (first->served && !atomic_load(&first->ended) && !stn_device_capturing(plan->context->device, stream))
+            make_ready(plan);
+        first->served = first->served || ends;
+        pthread_mutex_unlock(&first->lock);
+    }
+    return running(plan);
+}
+
+stn_plan *stn_first_result_end(stn_plan *plan) {
+    struct stn_first *first = plan->first;
+    if (!first) return plan;
+    pthread_mutex_lock(&first->lock);
+    if (!atomic_load(&first->ended)) make_ready(plan);
+    pthread_mutex_unlock(&first->lock);
+    return running(plan);
+}
+
+const stn_plan *stn_first_result_now(const stn_plan *plan) {
+    const struct stn_first *first = plan->first;
+    return first && (!atomic_load(&first->ended) || first->failed.status) ? first->generic : plan;
+}
+
+void stn_first_result_describe(const stn_plan *plan, stn_format format, stn_text *text) {
+    const struct stn_first *first = plan->first;
+    if (!first) return;
+    const bool ended = atomic_load(&first->ended);
+    const char *why = ended && first->failed.status ? first->failed.message : NULL;
+    if (format == STN_JSON) {
+        stn_json_key(text, "first_result");
+        stn_text_printf(text, "{");
+        stn_json_key(text, "runs"), stn_json_string(text, ended && !why ? "chosen" : "generic");
+        stn_json_key(text, "error"), stn_json_string(text, why);
+        stn_text_printf(text, "}");
+    } else if (why)
+        stn_text_printf(text, "\nfirst:      the generic kernel runs, as the chosen one cannot: %s", why);
+    else
+        stn_text_printf(text, ended ? "\nfirst:      the generic kernel ran one execution; the chosen kernels run now"
+                                    : "\nfirst:      the generic kernel runs one execution, then the chosen kernels");
+}
+
+void stn_first_result_free(stn_plan *plan) {
+    struct stn_first *first = plan->first;
+    if (!first) return;
+    plan->first = NULL;
+    stn_ahead_end(first->ahead);
+    stn_plan_destroy(first->generic);
+    pthread_mutex_destroy(&first->lock);
+    free(first);
+}

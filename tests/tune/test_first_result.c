@@ -1,0 +1,230 @@
+/* options.first_result on the emulator, which plays how long compiles last: the generic kernel runs one execution, the
+ * chosen kernels all later ones, and every result is right. */
+#include <criterion/criterion.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "context/context.h"
+#include "first_result.h"
+
+static double got[MOST];
+TestSuite(first_result, .init = start, .fini = end);
+
+static void expect_output(void) {
+    OK(stn_memory_download(context, got, out, points() * sizeof *got, &error));
+    for (size_t i = 0; i < points(); i++)
+        cr_assert(fabs(got[i] - want[i]) <= 1e-11 * (1 + fabs(want[i])), "point %zu: %g and not %g", i, got[i],
+                  want[i]);
+}
+
+static void poison(void) {
+    memset(got, 255, sizeof got);
+    OK(stn_memory_upload(context, out, got, points() * sizeof *got, &error));
+}
+
+static void expect_right(stn_plan *plan) {
+    poison();
+    OK(stn_plan_execute(plan, in, out, NULL, &error));
+    expect_output();
+}
+
+static const char *kernel_of(const stn_plan *plan) {
+    stn_kernel_info info;
+    OK(stn_plan_kernel(plan, 0, &info, &error));
+    return info.name;
+}
+
+static stn_plan *make_soon(void) {
+    stn_plan_options options = STN_PLAN_OPTIONS_INIT;
+    options.first_result = 1;
+    return make(&options);
+}
+
+/* The generic kernel serves the plan's first execution. */
+static stn_plan *make_generic(void) {
+    stn_plan *plan = make_soon();
+    cr_assert(stn_first_result_now(plan) != plan);
+    cr_expect_str_eq(kernel_of(plan), "direct_any");
+    return plan;
+}
+
+static void expect_words(const stn_plan *plan, stn_format format, const char *words) {
+    char *text;
+    OK(stn_plan_describe(plan, format, &text, &error));
+    cr_expect_not_null(strstr(text, words), "%s\n has no %s", text, words);
+    stn_text_free(text);
+}
+
+Test(first_result, the_second_execution_runs_the_chosen_kernels) {
+    setenv("STENTOR_EMULATOR_COMPILE_SECONDS", "2", 1);
+    set_problem("box-2d49p", 2, 1, fixed);
+    stn_plan *plan = make_generic();
+    expect_words(plan, STN_TEXT, "the generic kernel runs one execution, then the chosen kernels");
+    expect_words(plan, STN_JSON, "\"first_result\":{\"runs\":\"generic\",\"error\":null}");
+    expect_right(plan);
+    cr_expect(stn_first_result_now(plan) != plan, "nobody waited");
+    expect_right(plan);
+    cr_expect(stn_first_result_now(plan) == plan);
+    cr_expect_str_eq(kernel_of(plan), "direct_tile");
+    expect_words(plan, STN_JSON, "\"first_result\":{\"runs\":\"chosen\",\"error\":null}");
+    expect_right(plan);
+    stn_cache_stats stats;
+    stn_context_cache_stats(context, &stats);
+    cr_expect_eq(stats.misses, 2u, "each kernel was compiled once, not %zu times", (size_t)stats.misses);
+    stn_plan *warm = make_soon();
+    cr_expect(stn_first_result_now(warm) == warm, "all kernels are stored");
+    expect_right(warm);
+    stn_plan_destroy(warm);
+    stn_plan_destroy(plan);
+    cr_expect_eq(warnings, 0);
+}
+
+Test(first_result, is_asked_for) {
+    set_problem("box-2d49p", 2, 1, fixed);
+    stn_plan *plan = make(NULL);
+    cr_expect(stn_first_result_now(plan) == plan);
+    expect_right(plan);
+    stn_plan_destroy(plan);
+}
+
+Test(first_result, of_parts_is_one_whole_execution) {
+    set_problem("heat-2d", 2, 12, fixed);
+    stn_plan *plan = make_generic();
+    const stn_execution run = {.struct_size = sizeof run, .in = in, .out = out, .workspace = plan->workspace};
+    for (int execution = 0; execution < 3; execution++) {
+        const uint64_t launches = stn_plan_launches(plan);
+        poison();
+        for (uint64_t i = 0; i < launches; i++) {
+            cr_expect((stn_first_result_now(plan) != plan) == (execution == 0));
+            OK(stn_plan_execute_part(plan, (stn_part){i, 1}, &run, &error));
+        }
+        expect_output();
+    }
+    stn_plan_destroy(plan);
+}
+
+Test(first_result, in_place_and_with_new_weights) {
+    set_problem("heat-2d:alpha=0.2", 2, 3, fixed);
+    for (int executed = 0; executed < 3; executed++) {
+        stn_plan *plan = executed ? make_soon() : make_generic();
+        for (int i = 0; i < executed; i++) expect_right(plan);
+        double weights[5];
+        set_problem(executed % 2 ? "heat-2d:alpha=0.2" : "heat-2d:alpha=0.1", 2, 3, fixed);
+        for (size_t i = 0; i < 5; i++) weights[i] = stn_stencil_taps(stencil)[i].weight;
+        OK(stn_plan_set_weights(plan, 5, weights, &error));
+        for (int i = 0; i < 3; i++) expect_right(plan);
+        stn_plan_destroy(plan);
+    }
+    set_problem("heat-2d", 2, 3, fixed);
+    problem.in_place = 1;
+    stn_plan *plan = make_soon();
+    for (int i = 0; i < 3; i++) {
+        OK(stn_memory_upload(context, out, grid, points() * sizeof *grid, &error));
+        OK(stn_plan_execute(plan, out, out, NULL, &error));
+        expect_output();
+    }
+    stn_plan_destroy(plan);
+}
+
+Test(first_result, a_kernel_that_does_not_compile_leaves_the_generic_one) {
+    setenv("STENTOR_EMULATOR_COMPILE_SECONDS", "2", 1);
+    set_problem("heat-2d", 2, 1, fixed);
+    stn_plan_destroy(make_generic()); /* its kernel is stored, and the others' compile is cancelled */
+    setenv("STENTOR_EMULATOR_FAIL", "nvrtcCompileProgram:*", 1);
+    set_problem("box-2d49p", 2, 1, fixed);
+    stn_plan *plan = make_generic();
+    for (int i = 0; i < 3; i++) expect_right(plan);
+    cr_expect(stn_first_result_now(plan) != plan);
+    cr_expect_geq(warnings, 1);
+    expect_words(plan, STN_TEXT, "the generic kernel runs, as the chosen one cannot: ");
+    double weights[49];
+    for (size_t i = 0; i < 49; i++) weights[i] = 0.02 * (double)(i % 5) / 2;
+    OK(stn_plan_set_weights(plan, 49, weights, &error));
+    unsetenv("STENTOR_EMULATOR_FAIL");
+    stn_plan_destroy(plan);
+}
+
+Test(first_result, ends_while_it_compiles) {
+    setenv("STENTOR_EMULATOR_COMPILE_SECONDS", "20", 1);
+    set_problem("box-3d27p", 3, 1, fixed);
+    stn_plan_destroy(make_generic()); /* the compile is cancelled */
+    setenv("STENTOR_EMULATOR_COMPILE_SECONDS", "0", 1);
+    stn_plan *plan = make(NULL);
+    expect_right(plan);
+    stn_plan_destroy(plan);
+}
+
+Test(first_result, a_captured_stream_keeps_the_generic_kernel) {
+    const stn_driver_functions *call = stn_driver_table(context->driver);
+    stn_cu_stream stream;
+    stn_cu_graph graph;
+    set_problem("box-2d49p", 2, 1, fixed);
+    stn_plan *plan = make_generic();
+    expect_right(plan);
+    OK(stn_device_enter(context->device, &error));
+    cr_assert_eq(call->cuStreamCreate(&stream, 0), 0u);
+    cr_assert_eq(call->cuStreamBeginCapture(stream, 0), 0u);
+    OK(stn_plan_execute(plan, in, out, stream, &error));
+    cr_assert_eq(call->cuStreamEndCapture(stream, &graph), 0u, "nothing was loaded meanwhile");
+    call->cuGraphDestroy(graph);
+    call->cuStreamDestroy(stream);
+    stn_device_leave(context->device);
+    cr_expect(stn_first_result_now(plan) != plan);
+    for (int i = 0; i < 3; i++) expect_right(plan);
+    cr_expect(stn_first_result_now(plan) == plan);
+    stn_plan_destroy(plan);
+}
+
+static void *execute_often(void *plan) {
+    stn_error why = {0};
+    void *workspace = NULL, *mine = NULL;
+    bool right = stn_memory_alloc(context, sizeof grid, &mine, &why) == STN_OK;
+    const size_t bytes = stn_plan_workspace_size(plan);
+    if (bytes) right = right && stn_memory_alloc(context, bytes, &workspace, &why) == STN_OK;
+    double *result = calloc(MOST, sizeof *result);
+    for (int i = 0; right && i < 4; i++) {
+        right = stn_plan_execute_with(plan, in, mine, workspace, NULL, &why) == STN_OK &&
+                stn_memory_download(context, result, mine, points() * sizeof *result, &why) == STN_OK;
+        for (size_t k = 0; right && k < points(); k++) right = fabs(result[k] - want[k]) <= 1e-11 * (1 + fabs(want[k]));
+    }
+    free(result);
+    stn_memory_free(context, workspace);
+    stn_memory_free(context, mine);
+    return right ? plan : NULL;
+}
+
+Test(first_result, threads_may_execute_at_once) {
+    pthread_t threads[4];
+    set_problem("box-2d49p", 2, 2, fixed);
+    stn_plan *plan = make_generic();
+    for (int i = 0; i < 4; i++) cr_assert_eq(pthread_create(&threads[i], NULL, execute_often, plan), 0);
+    for (int i = 0; i < 4; i++) {
+        void *right;
+        pthread_join(threads[i], &right);
+        cr_expect_not_null(right);
+    }
+    cr_expect(stn_first_result_now(plan) == plan);
+    stn_plan_destroy(plan);
+}
+
+Test(first_result, is_left_where_one_choice_was_asked_for) {
+    set_problem("heat-2d", 2, 2, fixed);
+    stn_plan_options several[3] = {STN_PLAN_OPTIONS_INIT, STN_PLAN_OPTIONS_INIT, STN_PLAN_OPTIONS_INIT};
+    several[0].deterministic = 1;
+    several[1].mode = STN_MODE_ONLINE;
+    several[2].strategy = "direct";
+    for (int i = 0; i < 4; i++) {
+        end(), stencil = NULL, start();
+        set_problem("heat-2d", 2, 2, fixed);
+        if (i == 3) problem.every = 1;
+        stn_plan_options options = several[i % 3];
+        if (i == 3) options = (stn_plan_options)STN_PLAN_OPTIONS_INIT;
+        options.first_result = 1;
+        stn_plan *plan = make(&options);
+        cr_expect(stn_first_result_now(plan) == plan, "%d", i);
+        if (i < 3) expect_right(plan);
+        stn_plan_destroy(plan);
+    }
+}
