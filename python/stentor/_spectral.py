@@ -1,5 +1,6 @@
 """The spectral convolution of neural operators as an operator of PyTorch, and as neuraloperator's module."""
 
+import warnings
 from typing import Any, List, Optional, Sequence, Tuple, Union
 
 import torch
@@ -13,6 +14,7 @@ from ._words import whole
 
 _WEIGHTS = {torch.float32: torch.complex64, torch.float64: torch.complex128,
             torch.complex64: torch.complex64, torch.complex128: torch.complex128}
+_warned = False  # of weights from elsewhere
 _REAL = {torch.complex64: 'float32', torch.complex128: 'float64'}
 
 
@@ -215,8 +217,21 @@ class SpectralConv(torch.nn.Module):
         in those before. Files of both are loaded either way.
 
     separable, resolution_scaling_factor, fno_block_precision, rank, implementation, fixed_rank_modes and decomposition_kwargs
-    are taken with what asks for dense weights in full precision; anything else is a ValueError. Data of odd length is treated
-    as that of even length is: frequencies keep their places; so do complex data's on several axes.
+    are taken with what asks for dense weights in full precision; anything else is a ValueError.
+
+    Notes
+    -----
+    The definition is that of neuraloperator's main branch since its pull requests 688 and 702, with the repair of complex data
+    that its issue 731 describes: frequencies -(m // 2) to (m - 1) // 2 along every axis of every rank, but 0 to m - 1 along the
+    last axis of real data. The release 2.0.0 gives other results
+
+    - of an odd number of points along any axis but the last of real data: it moves frequencies by one;
+    - of complex data: of one axis it keeps frequencies 0 to m - 1, of several it takes the last axis' from the wrong end;
+    - on CUDA, of real data on two axes or more: there its inverse transform makes use of the imaginary parts of frequency 0
+      (and n / 2) of the last axis, which stand for nothing, for 10 to 20% of the output. Here, and on the CPU there, the real
+      part alone counts.
+
+    Weights that were trained there fit those results. Loading a state_dict that Stentor did not write warns of that, once.
 
     Examples
     --------
@@ -227,6 +242,8 @@ class SpectralConv(torch.nn.Module):
     >>> {name: tuple(value.shape) for name, value in conv.state_dict().items()}
     {'bias': (5, 1, 1), 'weight.tensor': (3, 5, 8, 5)}
     """
+
+    _version = 2  # in each state_dict, by which Stentor's own are told from others, which have 1
 
     def __init__(self, in_channels: int, out_channels: int, n_modes: Union[int, Sequence[int]], complex_data: bool = False,
                  max_n_modes: Union[None, int, Sequence[int]] = None, bias: bool = True, separable: bool = False,
@@ -256,6 +273,15 @@ class SpectralConv(torch.nn.Module):
         values = std * torch.randn(out_channels, *[1] * self.order, device=device) if bias else None
         self.bias = torch.nn.Parameter(values) if values is not None else None
 
+    def _load_from_state_dict(self, state_dict: Any, prefix: str, local_metadata: dict, *rest: Any) -> None:
+        global _warned
+        if prefix + 'weight.tensor' in state_dict and local_metadata.get('version', 0) != self._version and not _warned:
+            _warned = True
+            warnings.warn('these weights of a SpectralConv were not written by Stentor: its results are those of neuraloperator since its '
+                          'pull requests 688 and 702, and differ from those of its release 2.0.0 for odd sizes, for complex data and, of '
+                          'several axes, on CUDA: help(stentor.torch.SpectralConv) says how', UserWarning, stacklevel=2)
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, *rest)
+
     @property
     def n_modes(self) -> List[int]:
         """Frequencies kept along each axis, as the weights count them."""
@@ -277,7 +303,7 @@ class SpectralConv(torch.nn.Module):
         self.transform(x, output_shape)
         weight = self.weight()[self._kept(x)].to(_WEIGHTS.get(x.dtype, torch.complex64))
         bias = None if self.bias is None else self.bias.flatten().to(x.dtype)
-        return spectral_conv(x, weight, bias, low=self.complex_data and self.order == 1)
+        return spectral_conv(x, weight, bias)
 
     def transform(self, x: torch.Tensor, output_shape: Optional[Sequence[int]] = None) -> torch.Tensor:
         """What neuraloperator's blocks do to a skip connection beside the layer: nothing, as long as the shape stays."""

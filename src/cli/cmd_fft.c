@@ -10,16 +10,20 @@
 #include "cli/forecast.h"
 #include "cli/progress.h"
 #include "cli/report.h"
-#include "io/npy.h"
-#include "io/output.h"
+#include "io/result.h"
 #include "problem/transform.h"
 
 #define AT(member) offsetof(fft_settings, member)
 static const cli_option fft_options[] = {
-    {"--in", "FILE.npy", CLI_TEXT, AT(in), "the array: real or complex (c8, c16), of 1 to 4 axes"},
+    {"--in", "FILE", CLI_TEXT, AT(in),
+     "the array, .npy or a grey .png (- is the standard input): real or\ncomplex (c8, c16), of 1 to 4 axes"},
+    {"--shape", "NxN", CLI_TEXT, AT(shape),
+     "--in is raw numbers without a header, little-endian in C order, of\nthis shape and of --dtype, which may be "
+     "uint8 or complex64 "
+     "too"},
     {"--size", "NxN", CLI_TEXT, AT(size), "instead of --in: the extents of an array of random numbers"},
     {"--random", "SEED", CLI_COUNT, AT(random), "with --size: where the random numbers start (default 0)"},
-    {"--out", "FILE.npy", CLI_TEXT, AT(out), "the result"},
+    {"--out", "FILE", CLI_TEXT, AT(out), "the result: .npy, .raw, or - for the standard output"},
     {"--axes", "A[,A...]", CLI_TEXT, AT(axes),
      "the axes to transform, up to 3; -1 is the last (default all).\nThe last one named is the one that --real halves"},
     {"--inverse", NULL, CLI_FLAG, AT(inverse), "the other way: exp(+2 pi i j k / n)"},
@@ -105,6 +109,8 @@ static void print_text(const fft_settings *settings, const fft_job *job, const f
     if (settings->out)
         printf("wrote      %s%s\n", settings->out,
                writes_pairs(job) ? " (complex f16 as pairs of f2: read them back with --pairs)" : "");
+    else
+        printf("kept       nothing: name a file with --out to keep the result\n");
     stn_text_clear(&words);
 }
 
@@ -165,7 +171,8 @@ static stn_status transform(const fft_settings *settings, stn_error *error) {
                         "--arch names a GPU that is not here, on which nothing can be run: add --explain, or leave it "
                         "out");
     STN_TRY(fft_job_make(settings, &job, error));
-    if (settings->out && !settings->explain) STN_TRY(stn_output_probe(settings->out, error));
+    if (settings->out && !settings->explain)
+        STN_TRY(stn_result_check("--out", settings->out, job.rank, job.out_complex, error));
     STN_TRY_GOTO(status, make_plan(settings, &job, &run, error), done);
     if (settings->explain) {
         status = explain(settings, &run, error);
@@ -177,7 +184,7 @@ static stn_status transform(const fft_settings *settings, stn_error *error) {
     STN_TRY_GOTO(status, fft_job_output(&job, &out, error), done);
     STN_TRY_GOTO(status, execute(&run, settings->repeat, &in, &out, error), done);
     STN_TRY_GOTO(status, fft_job_put_back(&job, &out, error), done);
-    if (settings->out) STN_TRY_GOTO(status, stn_npy_write(settings->out, &out, error), done);
+    if (settings->out) STN_TRY_GOTO(status, cli_result_write(settings->out, &out, &settings->report, error), done);
     status = report(settings, &job, &run, &out, error);
 done:
     run_clear(&run);
@@ -201,5 +208,7 @@ stn_status cmd_fft(int argc, char **argv, stn_error *error) {
                        .group_count = sizeof groups / sizeof *groups};
     bool help;
     STN_TRY(cli_parse(&usage, argc, argv, &help, error));
-    return help ? STN_OK : transform(&settings, error);
+    if (help) return STN_OK;
+    STN_TRY(cli_reserve_stdout(settings.out, error));
+    return transform(&settings, error);
 }

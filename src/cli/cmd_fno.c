@@ -10,8 +10,8 @@
 #include "cli/report.h"
 #include "cli/settings.h"
 #include "cli/spelling.h"
-#include "io/npy.h"
-#include "io/output.h"
+#include "io/input.h"
+#include "io/result.h"
 #include "problem/layer.h"
 
 typedef struct fno_settings { /* as given; NULL or false: not given */
@@ -28,7 +28,7 @@ static const cli_option fno_options[] = {
     {"--weights", "FILE.npy", CLI_TEXT, AT(weights),
      "complex: [in, out] for all modes, [in, out, modes...] one for each,\nor those with their modes in one axis "
      "(--modes then says which)"},
-    {"--out", "FILE.npy", CLI_TEXT, AT(out), "the result"},
+    {"--out", "FILE", CLI_TEXT, AT(out), "the result: .npy, .raw, or - for the standard output"},
     {"--modes", "MxM", CLI_TEXT, AT(modes), "frequencies kept along each axis (default: the weights', or all)"},
     {"--low", NULL, CLI_FLAG, AT(low), "keep frequencies 0 to M - 1 along every axis, not those of both signs"},
     {"--bias", "FILE.npy", CLI_TEXT, AT(bias), "[out], of x's kind"},
@@ -159,7 +159,7 @@ static stn_status widen(stn_array *array, stn_error *error) {
 
 static stn_status read_numbers(const char *path, const stn_dtype *dtype, bool complex, stn_array *array,
                                stn_error *error) {
-    STN_TRY(stn_npy_read_any(path, dtype, array, error));
+    STN_TRY(stn_input_read(path, NULL, true, dtype, array, error));
     if (complex && !array->is_complex) return widen(array, error);
     if (array->is_complex && !complex)
         return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "'%s' holds complex numbers but x is real", path);
@@ -196,7 +196,7 @@ static stn_status read_all(const fno_settings *settings, fno_run *run, stn_error
                         settings->in ? "--weights" : "--in");
     if (settings->dtype) STN_TRY(cli_parse_dtype(settings->dtype, &dtype, error));
     stn_array *x = &run->array[X];
-    STN_TRY(stn_npy_read_any(settings->in, settings->dtype ? &dtype : NULL, x, error));
+    STN_TRY(stn_input_read(settings->in, NULL, true, settings->dtype ? &dtype : NULL, x, error));
     STN_TRY(read_numbers(settings->weights, &x->dtype, true, &run->array[WEIGHTS], error));
     STN_TRY(find_layer(settings, run, error));
     STN_TRY(read_more(settings, run, error));
@@ -260,7 +260,10 @@ static stn_status report(const fno_settings *settings, const fno_run *run, stn_e
     stn_layer_print(&layer, &words);
     printf("strategy   %s, on the %s\nlayer      %s\ntime       %.4g s\n", stn_plan_strategy(run->plan),
            stn_context_is_device(run->context) ? "GPU" : "host", words.data ? words.data : "", run->seconds);
-    if (settings->out) printf("wrote      %s\n", settings->out);
+    if (settings->out)
+        printf("wrote      %s\n", settings->out);
+    else
+        printf("kept       nothing: name a file with --out to keep the result\n");
     stn_text_clear(&words);
     return STN_OK;
 }
@@ -278,7 +281,9 @@ static stn_status apply(const fno_settings *settings, stn_error *error) {
     stn_plan_options options;
     stn_status status;
     STN_TRY_GOTO(status, read_all(settings, &run, error), done);
-    if (settings->out && !settings->explain) STN_TRY_GOTO(status, stn_output_probe(settings->out, error), done);
+    if (settings->out && !settings->explain)
+        STN_TRY_GOTO(status,
+                     stn_result_check("--out", settings->out, run.array[X].rank, run.array[X].is_complex, error), done);
     STN_TRY_GOTO(status, cli_plan_options(&settings->device, &options, error), done);
     options.estimate_only = settings->explain;
     STN_TRY_GOTO(status, cli_open_context(&settings->device, &settings->report, &run.context, error), done);
@@ -289,7 +294,8 @@ static stn_status apply(const fno_settings *settings, stn_error *error) {
     }
     cli_warn_rounded(&run.array[X], settings->in, &settings->report);
     STN_TRY_GOTO(status, execute(&run, error), done);
-    if (settings->out) STN_TRY_GOTO(status, stn_npy_write(settings->out, &run.array[OUT], error), done);
+    if (settings->out)
+        STN_TRY_GOTO(status, cli_result_write(settings->out, &run.array[OUT], &settings->report, error), done);
     status = report(settings, &run, error);
 done:
     clear(&run);
@@ -311,5 +317,7 @@ stn_status cmd_fno(int argc, char **argv, stn_error *error) {
         .group_count = sizeof groups / sizeof *groups};
     bool help;
     STN_TRY(cli_parse(&usage, argc, argv, &help, error));
-    return help ? STN_OK : apply(&settings, error);
+    if (help) return STN_OK;
+    STN_TRY(cli_reserve_stdout(settings.out, error));
+    return apply(&settings, error);
 }

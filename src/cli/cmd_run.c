@@ -43,7 +43,9 @@ typedef struct run_arrays { /* all owned */
 } run_arrays;
 
 static const cli_option run_options[] = {
-    {"--out", "FILE.npy", CLI_TEXT, offsetof(run_settings, files.out), "the result"},
+    {"--out", "FILE", CLI_TEXT, offsetof(run_settings, files.out),
+     "the result: .npy, .raw, a grey .png of whole numbers, or - for the\nstandard output (the summary then goes to "
+     "stderr)"},
     {"--png", "FILE.png", CLI_TEXT, offsetof(run_settings, files.png),
      "hill-shaded relief, before and after (2D, or the middle slice of 3D);\nwith --every one of each snapshot: "
      "FILE-0001.png, FILE-0002.png, ..."},
@@ -101,7 +103,10 @@ static void summarize(const cli_job *job, const cli_runner *runner, const stn_ar
 
 static void print_files(const cli_run_files *files, const cli_job *job) {
     char name[4200];
-    if (!files->out && !files->png) return;
+    if (!files->out && !files->png) {
+        printf("kept       nothing: name a file with --out to keep the result\n");
+        return;
+    }
     printf("wrote      %s", files->out ? files->out : "");
     if (files->png && cli_picture_name(files, job, 0, name, sizeof name)) printf("%s%s", files->out ? ", " : "", name);
     if (files->png && job->snapshots > 1 && cli_picture_name(files, job, job->snapshots - 1, name, sizeof name))
@@ -222,7 +227,9 @@ static stn_status run(const run_settings *settings, stn_error *error) {
     warn(settings, &job, &arrays, &runner, &summary.forecast);
     STN_TRY_GOTO(status, run_repeats(&runner, settings->repeat, &arrays, &summary, error), done);
     summarize(&job, &runner, &arrays.result, &summary);
-    STN_TRY_GOTO(status, cli_run_files_write(&settings->files, &job, &arrays.result, &arrays.before, error), done);
+    STN_TRY_GOTO(status,
+                 cli_run_files_write(&settings->files, &job, &arrays.result, &arrays.before, &settings->report, error),
+                 done);
     status = report(settings, &job, &runner, &summary, error);
 done:
     cli_runner_clear(&runner);
@@ -250,5 +257,6 @@ stn_status cmd_run(int argc, char **argv, stn_error *error) {
     STN_TRY(cli_parse(&usage, argc, argv, &help, error));
     if (help) return STN_OK;
     STN_TRY(cli_settle_mode(&settings.problem, &settings.device, error));
+    STN_TRY(cli_reserve_stdout(settings.files.out, error));
     return run(&settings, error);
 }

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "cli/spelling.h"
-#include "io/npy.h"
+#include "io/input.h"
 
 /* ---- what is asked ------------------------------------------------------------------------------------------------ */
 
@@ -20,17 +20,22 @@ typedef struct content {
     bool is_complex;
 } content;
 
-static stn_status look(const fft_settings *settings, content *c, stn_error *error) {
+static stn_status look(const fft_settings *settings, fft_job *job, content *c, stn_error *error) {
     if (!settings->in == !settings->size)
-        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "%s: give either --in FILE.npy or --size NxN",
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "%s: give either --in FILE or --size NxN",
                         settings->in ? "--in and --size exclude each other" : "no array is given");
+    if (settings->shape && settings->size)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                        "--shape is of a raw file that --in names, and --size of random numbers: leave one out");
     if (settings->size) {
         c->dtype = STN_F32;
         c->is_complex = !settings->real || settings->inverse;
         return cli_parse_size("--size", settings->size, c->extent, &c->rank, error);
     }
     stn_npy_header header;
-    STN_TRY(stn_npy_read_header_any(settings->in, &header, error));
+    job->is_raw = settings->shape != NULL;
+    if (job->is_raw) STN_TRY(cli_parse_raw(settings->shape, settings->dtype, true, &job->raw, error));
+    STN_TRY(stn_input_header(settings->in, job->is_raw ? &job->raw : NULL, true, &header, error));
     c->rank = header.rank;
     memcpy(c->extent, header.extent, sizeof c->extent);
     c->dtype = stn_npy_dtype(&header);
@@ -141,9 +146,9 @@ stn_status fft_job_make(const fft_settings *settings, fft_job *job, stn_error *e
     memset(job, 0, sizeof *job);
     stn_transform *t = &job->transform;
     *t = (stn_transform)STN_TRANSFORM_INIT;
-    STN_TRY(look(settings, &c, error));
+    STN_TRY(look(settings, job, &c, error));
     t->dtype = c.dtype;
-    if (settings->dtype) STN_TRY(cli_parse_dtype(settings->dtype, &t->dtype, error));
+    if (settings->dtype && !job->is_raw) STN_TRY(cli_parse_dtype(settings->dtype, &t->dtype, error));
     STN_TRY(parse_axes(settings->axes, c.rank, chosen, &t->rank, error));
     STN_TRY(set_kind(settings, &c, t, error));
     t->f16_sums = settings->f16_sums;
@@ -231,7 +236,7 @@ static stn_status widen(stn_array *array, stn_error *error) {
 }
 
 static stn_status read_input(const fft_settings *settings, const fft_job *job, stn_array *array, stn_error *error) {
-    STN_TRY(stn_npy_read_any(settings->in, &job->transform.dtype, array, error));
+    STN_TRY(stn_input_read(settings->in, job->is_raw ? &job->raw : NULL, true, &job->transform.dtype, array, error));
     if (settings->pairs && !array->is_complex && array->rank == job->rank + 1 && array->extent[job->rank] == 2) {
         array->rank--;
         array->count /= 2;

@@ -4,7 +4,7 @@
 #include "cli/settings.h"
 
 typedef struct fft_settings { /* as given; NULL or 0: not given */
-    const char *in, *size, *out, *axes, *dtype, *norm;
+    const char *in, *shape, *size, *out, *axes, *dtype, *norm;
     uint64_t random, points, repeat;
     bool inverse, real, pairs, f16_sums, explain;
     cli_device_settings device;
@@ -14,6 +14,8 @@ typedef struct fft_settings { /* as given; NULL or 0: not given */
 typedef struct fft_job {
     stn_transform transform; /* valid, dense; axes that are not transformed are its batch */
     bool in_complex, out_complex;
+    bool is_raw; /* the file has no header: `raw` says what it holds */
+    stn_raw raw;
     int rank;                                                     /* of the array */
     size_t in_extent[STN_ARRAY_RANK], out_extent[STN_ARRAY_RANK]; /* in the array's own order of axes */
     int order[STN_ARRAY_RANK]; /* the array's axes as the plan wants them: those not transformed, then the others */

@@ -2,8 +2,10 @@
 #include "cli/report.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/error.h"
+#include "io/result.h"
 
 static void count(stn_text *text, const char *key, uint64_t value) {
     stn_json_key(text, key);
@@ -61,4 +63,24 @@ void cli_format_bytes(uint64_t bytes, char *text, size_t size) {
         snprintf(text, size, "%.1f kB", (double)bytes / 1e3);
     else
         snprintf(text, size, "%.1f MB", (double)bytes / 1e6);
+}
+
+stn_status cli_reserve_stdout(const char *out, stn_error *error) {
+    return out && !strcmp(out, "-") ? stn_output_take_stdout(error) : STN_OK;
+}
+
+void cli_warn_changed(const char *path, size_t changed, const cli_report_settings *report) {
+    if (!changed || report->quiet) return;
+    fprintf(stderr, "stentor: warning: %zu values were past the range of the PNG '%s' and became its nearest value\n",
+            changed, path);
+}
+
+stn_status cli_result_write(const char *path, const stn_array *array, const cli_report_settings *report,
+                            stn_error *error) {
+    stn_output output = {0};
+    size_t changed = 0;
+    STN_TRY(stn_result_prepare(path, array, 16, &changed, &output, error));
+    STN_TRY(stn_output_commit(&output, error));
+    cli_warn_changed(path, changed, report);
+    return STN_OK;
 }

@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "io/npy.h"
-#include "io/output.h"
+#include "cli/report.h"
 #include "io/place.h"
+#include "io/result.h"
 #include "problem/stencil.h"
 
 #define NAME_SIZE (PATH_MAX + 32)
@@ -44,6 +44,7 @@ static stn_status check_picture(const cli_run_files *files, const cli_problem_se
     STN_TRY(check_apart("--png", name, settings->in, "the grid of --in", error));
     STN_TRY(check_apart("--png", name, settings->source, "the source of --source", error));
     STN_TRY(check_apart("--png", name, settings->taps, "the taps of --taps", error));
+    STN_TRY(stn_ending_picture("--png", name, error));
     return stn_output_probe(name, error);
 }
 
@@ -58,7 +59,8 @@ stn_status cli_run_files_check(const cli_run_files *files, const cli_problem_set
     STN_TRY(check_apart("--out", files->out, settings->taps, "the taps of --taps", error));
     STN_TRY(check_apart("--out", files->out, settings->source, "the source of --source", error));
     for (uint64_t i = 0; files->png && i < job->snapshots; i++) STN_TRY(check_picture(files, settings, job, i, error));
-    return files->out ? stn_output_probe(files->out, error) : STN_OK;
+    if (!files->out) return STN_OK;
+    return stn_result_check("--out", files->out, job->rank + is_stack(job), false, error);
 }
 
 /* ---- after it ------------------------------------------------------------------------------------------------------ */
@@ -87,14 +89,17 @@ static stn_status prepare_picture(const cli_run_files *files, const cli_job *job
 }
 
 stn_status cli_run_files_write(const cli_run_files *files, const cli_job *job, const stn_array *result,
-                               const stn_panel *before, stn_error *error) {
+                               const stn_panel *before, const cli_report_settings *report, stn_error *error) {
     uint64_t pictures = files->png ? job->snapshots : 0;
     stn_output out = {0}, *picture = calloc(pictures + 1, sizeof *picture);
     stn_status status = STN_OK;
     if (!picture) return stn_fail_memory(error, "the outputs", (pictures + 1) * sizeof *picture);
     for (uint64_t i = 0; i < pictures; i++)
         STN_TRY_GOTO(status, prepare_picture(files, job, result, before, i, &picture[i], error), done);
-    if (files->out) STN_TRY_GOTO(status, stn_npy_prepare(files->out, result, &out, error), done);
+    size_t changed = 0;
+    if (files->out)
+        STN_TRY_GOTO(status, stn_result_prepare(files->out, result, job->bits, &changed, &out, error), done);
+    cli_warn_changed(files->out, changed, report);
     STN_TRY_GOTO(status, stn_output_commit(&out, error), done);
     for (uint64_t i = 0; i < pictures; i++) STN_TRY_GOTO(status, stn_output_commit(&picture[i], error), done);
 done:

@@ -21,5 +21,5 @@ stn_status cli_run_files_check(const cli_run_files *files, const cli_problem_set
 
 /* Writes them; all are complete before the first takes its place. before: what each picture shows beside its state. */
 stn_status cli_run_files_write(const cli_run_files *files, const cli_job *job, const stn_array *result,
-                               const stn_panel *before, stn_error *error);
+                               const stn_panel *before, const cli_report_settings *report, stn_error *error);
 #endif

@@ -8,14 +8,20 @@
 #include "base/error.h"
 #include "base/number.h"
 #include "cli/spelling.h"
-#include "io/npy.h"
+#include "io/input.h"
 #include "io/taps.h"
 #include "problem/task.h"
 
 #define AT(member) offsetof(cli_problem_settings, member)
-const cli_option cli_problem_options[12] = {
-    {"--in", "FILE.npy", CLI_TEXT, AT(in),
-     "the grid: one axis for each of the stencil's, or one more in front\nfor a batch of independent grids"},
+const cli_option cli_problem_options[13] = {
+    {"--in", "FILE", CLI_TEXT, AT(in),
+     "the grid, .npy or a grey .png (- is the standard input): one axis for\neach of the stencil's, or one more in "
+     "front for a batch "
+     "of grids"},
+    {"--shape", "NxN", CLI_TEXT, AT(shape),
+     "--in is raw numbers without a header, little-endian in C order, of\nthis shape and of --dtype, which may be "
+     "uint8, int16, ... "
+     "too"},
     {"--size", "NxN", CLI_TEXT, AT(size), "instead of --in: the extents of a grid of random numbers; N,N too"},
     {"--random", "SEED", CLI_COUNT, AT(random), "with --size: where the random numbers start (default 0)"},
     {"--stencil", "NAME[:k=v]", CLI_TEXT, AT(stencil),
@@ -87,27 +93,36 @@ static stn_status load_stencil(const cli_problem_settings *settings, stn_stencil
     return status == STN_OK ? status : cli_fail_option("--stencil", settings->stencil, &why, error);
 }
 
+static const stn_raw *raw_of(const cli_job *job) { return job->is_raw ? &job->raw : NULL; }
+
 /* Extents and dtype from --size or the file's header; --dtype goes first. */
 static stn_status find_grid(const cli_problem_settings *settings, cli_job *job, stn_error *error) {
     if (!settings->in == !settings->size)
-        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "%s: give either --in FILE.npy or --size NxN",
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "%s: give either --in FILE or --size NxN",
                         settings->in ? "--in and --size exclude each other" : "no grid is given");
     job->problem.dtype = STN_F64;
+    job->bits = 16;
+    if (settings->shape && settings->size)
+        return stn_fail(error, STN_ERROR_INVALID_ARGUMENT,
+                        "--shape is of a raw file that --in names, and --size of random numbers: leave one out");
+    if (settings->shape) STN_TRY(cli_parse_raw(settings->shape, settings->dtype, false, &job->raw, error));
+    job->is_raw = settings->shape != NULL;
     if (settings->size)
         STN_TRY(cli_parse_size("--size", settings->size, job->extent, &job->rank, error));
     else {
         stn_npy_header header;
-        STN_TRY(stn_npy_read_header(settings->in, &header, error));
+        STN_TRY(stn_input_header(settings->in, raw_of(job), false, &header, error));
         job->rank = header.rank;
         memcpy(job->extent, header.extent, sizeof job->extent);
         job->problem.dtype = stn_npy_dtype(&header);
+        if (header.item == 1) job->bits = 8;
     }
     job->points = 1;
     for (int axis = 0; axis < job->rank; axis++)
         if (__builtin_mul_overflow(job->points, job->extent[axis], &job->points))
             return stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "--size %s: more points than 64 bits count",
                             settings->size);
-    return settings->dtype ? cli_parse_dtype(settings->dtype, &job->problem.dtype, error) : STN_OK;
+    return settings->dtype && !job->is_raw ? cli_parse_dtype(settings->dtype, &job->problem.dtype, error) : STN_OK;
 }
 
 /* The grid's axes become the problem's extents and batch. */
@@ -140,7 +155,7 @@ static stn_status fit_snapshots(const cli_problem_settings *settings, cli_job *j
 static stn_status fit_source(const cli_problem_settings *settings, cli_job *job, stn_error *error) {
     stn_npy_header header;
     if (!settings->source) return STN_OK;
-    STN_TRY(stn_npy_read_header(settings->source, &header, error));
+    STN_TRY(stn_input_header(settings->source, NULL, false, &header, error));
     if (header.rank != job->rank || memcmp(header.extent, job->extent, sizeof job->extent)) {
         char grid[128], source[128];
         cli_job of_source = {.rank = header.rank};
@@ -197,15 +212,16 @@ double cli_random_unit(uint64_t seed, uint64_t index) {
 }
 
 /* A file whose header was read before; its extents are the job's. */
-static stn_status read_grid(const char *path, const cli_job *job, stn_array *grid, stn_error *error) {
-    STN_TRY(stn_npy_read(path, &job->problem.dtype, grid, error));
+static stn_status read_grid(const char *path, const stn_raw *raw, const cli_job *job, stn_array *grid,
+                            stn_error *error) {
+    STN_TRY(stn_input_read(path, raw, false, &job->problem.dtype, grid, error));
     if (grid->rank == job->rank && !memcmp(grid->extent, job->extent, sizeof job->extent)) return STN_OK;
     stn_array_clear(grid);
     return stn_fail(error, STN_ERROR_IO, "'%s' changed while it was read: is another program writing it?", path);
 }
 
 stn_status cli_job_grid(const cli_problem_settings *settings, const cli_job *job, stn_array *grid, stn_error *error) {
-    if (settings->in) return read_grid(settings->in, job, grid, error);
+    if (settings->in) return read_grid(settings->in, raw_of(job), job, grid, error);
     STN_TRY(stn_array_make(job->rank, job->extent, job->problem.dtype, grid, error));
     for (size_t i = 0; i < grid->count; i++) stn_array_set(grid, i, cli_random_unit(settings->random, i));
     return STN_OK;
@@ -213,7 +229,7 @@ stn_status cli_job_grid(const cli_problem_settings *settings, const cli_job *job
 
 stn_status cli_job_source(const cli_problem_settings *settings, const cli_job *job, stn_array *source,
                           stn_error *error) {
-    return settings->source ? read_grid(settings->source, job, source, error) : STN_OK;
+    return settings->source ? read_grid(settings->source, NULL, job, source, error) : STN_OK;
 }
 
 stn_status cli_settle_mode(cli_problem_settings *problem, cli_device_settings *device, stn_error *error) {

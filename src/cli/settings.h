@@ -3,11 +3,12 @@
 #define STN_CLI_SETTINGS_H
 #include "base/log.h"
 #include "cli/options.h"
-#include "io/array.h"
+#include "io/input.h"
 
 typedef struct cli_problem_settings { /* as given; NULL: not given */
     const char *in, *size, *taps, *stencil, *boundary, *dtype, *tolerance, *source;
-    const char *mode; /* boundaries by scipy's keyword, or a way to choose: cli_settle_mode */
+    const char *shape; /* of a raw file */
+    const char *mode;  /* boundaries by scipy's keyword, or a way to choose: cli_settle_mode */
     uint64_t steps, random, every;
 } cli_problem_settings;
 
@@ -25,7 +26,7 @@ typedef struct cli_report_settings {
     bool json, quiet, verbose;
 } cli_report_settings;
 
-extern const cli_option cli_problem_options[12], cli_device_options[6], cli_arch_options[1], cli_tune_options[5],
+extern const cli_option cli_problem_options[13], cli_device_options[6], cli_arch_options[1], cli_tune_options[5],
     cli_report_options[3];
 #define CLI_PROBLEM_GROUP(settings) CLI_GROUP("Problem", cli_problem_options, settings)
 #define CLI_DEVICE_GROUP(settings) CLI_GROUP("Where and how", cli_device_options, settings)
@@ -41,6 +42,9 @@ typedef struct cli_job {
     size_t extent[STN_ARRAY_RANK];
     size_t points;      /* product of the extents */
     uint64_t snapshots; /* states in the result; 1 without --every */
+    int bits;           /* of a PNG of the result: 8 where the grid's file has 8 bits a value, else 16 */
+    bool is_raw;        /* the grid's file has no header: `raw` says what it holds */
+    stn_raw raw;
 } cli_job;
 
 /* --mode names either boundaries, as in scipy.ndimage, or a way to choose a strategy: moves it to where it belongs. Boundaries

@@ -38,6 +38,35 @@ stn_status cli_parse_dtype(const char *text, stn_dtype *dtype, stn_error *error)
     return status == STN_OK ? status : cli_fail_option("--dtype", text, &why, error);
 }
 
+stn_status cli_parse_raw(const char *shape, const char *dtype, bool complex_too, stn_raw *raw, stn_error *error) {
+    static const struct {
+        const char *names[3];
+        char kind;
+        int item, per;
+    } types[] = {
+        {{"f64", "float64", "double"}, 'f', 8, 1},  {{"f32", "float32", "single"}, 'f', 4, 1},
+        {{"f16", "float16", "half"}, 'f', 2, 1},    {{"u8", "uint8", "bool"}, 'u', 1, 1},
+        {{"i8", "int8", "int8"}, 'i', 1, 1},        {{"u16", "uint16", "uint16"}, 'u', 2, 1},
+        {{"i16", "int16", "int16"}, 'i', 2, 1},     {{"u32", "uint32", "uint32"}, 'u', 4, 1},
+        {{"i32", "int32", "int32"}, 'i', 4, 1},     {{"u64", "uint64", "uint64"}, 'u', 8, 1},
+        {{"i64", "int64", "int64"}, 'i', 8, 1},     {{"c64", "complex64", "c8"}, 'f', 4, 2},
+        {{"c128", "complex128", "c16"}, 'f', 8, 2},
+    };
+    *raw = (stn_raw){0};
+    STN_TRY(cli_parse_size("--shape", shape, raw->extent, &raw->rank, error));
+    for (size_t i = 0; dtype && i < sizeof types / sizeof *types; i++)
+        for (size_t k = 0; k < 3; k++)
+            if (!strcmp(dtype, types[i].names[k]) && (types[i].per == 1 || complex_too)) {
+                raw->kind = types[i].kind, raw->item = types[i].item, raw->per = types[i].per;
+                return STN_OK;
+            }
+    return stn_fail(
+        error, STN_ERROR_INVALID_ARGUMENT,
+        "--shape %.60s says that the file is raw numbers, and --dtype %.40s does not say of which type: give "
+        "float64, float32, float16, or whole numbers as uint8 or int16%s",
+        shape, dtype ? dtype : "is missing and", complex_too ? ", or complex64 or complex128" : "");
+}
+
 stn_status cli_parse_device(const char *text, int *device, stn_error *error) {
     uint64_t index = 0;
     *device = STN_DEVICE_AUTO;

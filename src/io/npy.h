@@ -29,19 +29,11 @@ stn_status stn_npy_parse(const char *name, const void *bytes, size_t size, stn_n
 stn_status stn_npy_parse_any(const char *name, const void *bytes, size_t size, stn_npy_header *header,
                              stn_error *error);
 
-/* Reads a file's header and checks that the file is as long as it promises. */
-stn_status stn_npy_read_header(const char *path, stn_npy_header *header, stn_error *error);
-stn_status stn_npy_read_header_any(const char *path, stn_npy_header *header, stn_error *error);
+/* Do these first bytes of a file say that it is a .npy? */
+bool stn_npy_is(const void *bytes, size_t size);
 
-/* The dtype that stn_npy_read gives the values of such a file when it is not told one: f64 for all whole numbers. */
+/* The dtype that stn_input_read gives the values of such a file when it is not told one: f64 for all whole numbers. */
 stn_dtype stn_npy_dtype(const stn_npy_header *header);
-
-/* Reads a whole file. Values are converted to *dtype, or, if dtype is NULL, get the one of stn_npy_dtype: the file's
- * floating type, or f64. Fortran order becomes C order. A finite
- * value that the dtype cannot hold is an error. *array is the caller's: stn_array_clear. */
-stn_status stn_npy_read(const char *path, const stn_dtype *dtype, stn_array *array, stn_error *error);
-/* The same, complex numbers too. */
-stn_status stn_npy_read_any(const char *path, const stn_dtype *dtype, stn_array *array, stn_error *error);
 
 /* Writes a file that appears whole or not at all (io/output.h), little-endian, format 1.0. Complex f16, for which NumPy has
  * no type, becomes f2 with a last axis of 2: real and imaginary part. */

@@ -186,6 +186,8 @@ static stn_status parse(const char *name, const void *bytes, size_t size, bool c
     return STN_OK;
 }
 
+bool stn_npy_is(const void *bytes, size_t size) { return size >= 6 && memcmp(bytes, STN_NPY_MAGIC, 6) == 0; }
+
 stn_status stn_npy_parse(const char *name, const void *bytes, size_t size, stn_npy_header *header, stn_error *error) {
     return parse(name, bytes, size, false, header, error);
 }

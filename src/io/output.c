@@ -95,9 +95,26 @@ static stn_status open_there(stn_output *output, const struct stat *there, int *
     return *fd >= 0 ? STN_OK : stn_fail(error, STN_ERROR_IO, "cannot write '%s': %s", name, strerror(errno));
 }
 
+static int standard_output = STDOUT_FILENO; /* moved by stn_output_take_stdout */
+
+stn_status stn_output_take_stdout(stn_error *error) {
+    if (isatty(STDOUT_FILENO))
+        return stn_fail(error, STN_ERROR_IO,
+                        "'-' is the standard output, which is a terminal here: pipe it on, or name a file");
+    int kept = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    if (kept < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0) {
+        int why = errno;
+        if (kept >= 0) close(kept);
+        return stn_fail(error, STN_ERROR_IO, "cannot write to the standard output: %s", strerror(why));
+    }
+    standard_output = kept;
+    return STN_OK;
+}
+
 static stn_status open_file(stn_output *output, int *fd, stn_error *error) {
     struct stat there;
     stn_place place;
+    if (!strcmp(output->name, "-")) return open_stream("-", standard_output, fd, error);
     STN_TRY(stn_place_find(output->name, &place, error));
     output->path = place.path;
     if (place.stream >= 0) return open_stream(output->name, place.stream, fd, error);

@@ -20,7 +20,10 @@ typedef struct stn_output {
 /* Finds out, leaving nothing behind, whether stn_output_open would succeed now: for use before a long run. */
 stn_status stn_output_probe(const char *path, stn_error *error);
 
-/* Starts a file. The folder must exist; an existing file keeps its content until stn_output_commit. Symbolic links are
+/* Keeps the standard output for the one output named "-": what is printed from here on goes to stderr. Refuses a terminal. */
+stn_status stn_output_take_stdout(stn_error *error);
+
+/* Starts a file; "-" is the standard output. The folder must exist; an existing file keeps its content until stn_output_commit. Symbolic links are
  * followed, to a file that is not there yet too. /dev/stdout and /dev/fd/N are the stream: it is written from where it
  * stands. What cannot be replaced (a mount point, another's file in a sticky folder) is refused here. */
 stn_status stn_output_open(const char *path, stn_output *output, stn_error *error);

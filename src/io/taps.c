@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 
 #include "base/error.h"
-#include "io/npy.h"
+#include "io/input.h"
 
 #define MOST_BYTES (16u << 20) /* of JSON: 35937 taps at well over 100 characters each */
 static const char *const form = "write [{\"offset\": [0, 1], \"weight\": 0.25}, ...]";
@@ -78,7 +78,7 @@ done:
 static stn_status read_dense(const char *path, stn_stencil **stencil, stn_error *error) {
     stn_array array = {0};
     stn_dtype dtype = STN_F64;
-    STN_TRY(stn_npy_read(path, &dtype, &array, error));
+    STN_TRY(stn_input_read(path, NULL, false, &dtype, &array, error));
     stn_status status;
     if (array.rank < 1 || array.rank > STN_MAX_RANK)
         status = stn_fail(error, STN_ERROR_INVALID_ARGUMENT, "'%s' has %d axes: dense taps have 1, 2 or 3", path,

@@ -7,7 +7,7 @@
 
 #include "base/half.h"
 #include "files.h"
-#include "io/npy.h"
+#include "io/input.h"
 
 TestSuite(npy, .init = files_enter, .fini = files_leave);
 
@@ -35,7 +35,7 @@ Test(npy, round_trips_every_dtype_and_rank) {
             cr_assert_eq(stn_array_make(rank, extent, (stn_dtype)dtype, &a, NULL), STN_OK);
             for (size_t i = 0; i < a.count; i++) stn_array_set(&a, i, (double)i * 0.25 - 3);
             cr_assert_eq(stn_npy_write("a.npy", &a, &error), STN_OK, "%s", error.message);
-            cr_assert_eq(stn_npy_read("a.npy", NULL, &b, &error), STN_OK, "%s", error.message);
+            cr_assert_eq(stn_input_read("a.npy", NULL, false, NULL, &b, &error), STN_OK, "%s", error.message);
             cr_assert_eq(b.dtype, a.dtype);
             cr_assert_eq(b.rank, rank);
             for (int axis = 0; axis < rank; axis++) cr_assert_eq(b.extent[axis], extent[axis]);
@@ -90,7 +90,8 @@ Test(npy, reads_all_number_types_in_both_byte_orders) {
             stn_error error;
             snprintf(header, sizeof header, "{'descr': '%s', 'fortran_order': False, 'shape': (1,), }", cases[i].descr);
             put_npy("t.npy", major, header, cases[i].bytes, cases[i].item);
-            cr_assert_eq(stn_npy_read("t.npy", NULL, &a, &error), STN_OK, "%s: %s", cases[i].descr, error.message);
+            cr_assert_eq(stn_input_read("t.npy", NULL, false, NULL, &a, &error), STN_OK, "%s: %s", cases[i].descr,
+                         error.message);
             cr_assert_eq(a.dtype, cases[i].dtype, "%s", cases[i].descr);
             cr_assert_eq(stn_array_get(&a, 0), cases[i].value, "%s", cases[i].descr);
             stn_array_clear(&a);
@@ -104,7 +105,7 @@ Test(npy, fortran_order_is_transposed) {
             for (int k = 0; k < 4; k++) stored[i + 2 * (j + 3 * k)] = (float)(100 * i + 10 * j + k);
     put_npy("t.npy", 1, "{\"shape\": (2, 3, 4), \"fortran_order\": True, \"descr\": \"<f4\"}", stored, sizeof stored);
     stn_array a = {0};
-    cr_assert_eq(stn_npy_read("t.npy", NULL, &a, NULL), STN_OK);
+    cr_assert_eq(stn_input_read("t.npy", NULL, false, NULL, &a, NULL), STN_OK);
     for (size_t i = 0; i < 2; i++)
         for (size_t j = 0; j < 3; j++)
             for (size_t k = 0; k < 4; k++)
@@ -118,11 +119,11 @@ Test(npy, converts_to_the_wanted_dtype_and_refuses_what_does_not_fit) {
     stn_array a = {0};
     stn_error error;
     put_npy("t.npy", 1, "{'descr': '<f8', 'fortran_order': False, 'shape': (3,), }", values, sizeof values);
-    cr_assert_eq(stn_npy_read("t.npy", &f32, &a, NULL), STN_OK);
+    cr_assert_eq(stn_input_read("t.npy", NULL, false, &f32, &a, NULL), STN_OK);
     cr_assert_eq(stn_array_get(&a, 0), (double)(1.0f / 3));
     cr_assert_eq(stn_array_nonfinite(&a), 1);
     stn_array_clear(&a);
-    cr_assert_eq(stn_npy_read("t.npy", &f16, &a, &error), STN_ERROR_INVALID_ARGUMENT);
+    cr_assert_eq(stn_input_read("t.npy", NULL, false, &f16, &a, &error), STN_ERROR_INVALID_ARGUMENT);
     cr_assert_not_null(strstr(error.message, "70000"), "%s", error.message);
     cr_assert_null(a.data);
 }
@@ -136,13 +137,13 @@ Test(npy, every_truncation_is_refused) {
     for (size_t cut = 0; cut < size; cut++) {
         stn_error error = {0};
         file_put("cut.npy", bytes, cut);
-        cr_assert_eq(stn_npy_read("cut.npy", NULL, &b, &error), STN_ERROR_FORMAT, "cut at %zu", cut);
+        cr_assert_eq(stn_input_read("cut.npy", NULL, false, NULL, &b, &error), STN_ERROR_FORMAT, "cut at %zu", cut);
         cr_assert_not_null(strstr(error.message, "cut.npy"));
         cr_assert_null(b.data);
     }
     bytes[size] = 0;
     file_put("long.npy", bytes, size + 1);
-    cr_assert_eq(stn_npy_read("long.npy", NULL, &b, NULL), STN_ERROR_FORMAT, "trailing bytes");
+    cr_assert_eq(stn_input_read("long.npy", NULL, false, NULL, &b, NULL), STN_ERROR_FORMAT, "trailing bytes");
     free(bytes);
     stn_array_clear(&a);
 }
@@ -184,7 +185,7 @@ Test(npy, hostile_headers_are_refused_with_a_reason) {
         stn_array a = {0};
         stn_error error = {0};
         put_npy("t.npy", 1, cases[i].header, "12345678", 8);
-        cr_expect_eq(stn_npy_read("t.npy", NULL, &a, &error), cases[i].status, "%s", cases[i].header);
+        cr_expect_eq(stn_input_read("t.npy", NULL, false, NULL, &a, &error), cases[i].status, "%s", cases[i].header);
         cr_expect_not_null(strstr(error.message, cases[i].says), "%s: %s", cases[i].header, error.message);
         cr_expect_null(a.data);
     }
@@ -195,14 +196,14 @@ Test(npy, wrong_files_are_refused) {
     stn_error error;
     unsigned char huge[] = "\x93NUMPY\x02\x00\xff\xff\xff\xff{}";
     file_put("huge.npy", huge, sizeof huge - 1);
-    cr_assert_eq(stn_npy_read("huge.npy", NULL, &a, &error), STN_ERROR_FORMAT);
+    cr_assert_eq(stn_input_read("huge.npy", NULL, false, NULL, &a, &error), STN_ERROR_FORMAT);
     cr_assert_not_null(strstr(error.message, "65536"), "%s", error.message);
     put_npy("v9.npy", 9, "{}", "", 0);
-    cr_assert_eq(stn_npy_read("v9.npy", NULL, &a, &error), STN_ERROR_FORMAT);
+    cr_assert_eq(stn_input_read("v9.npy", NULL, false, NULL, &a, &error), STN_ERROR_FORMAT);
     file_put("text.npy", "not numpy at all", 16);
-    cr_assert_eq(stn_npy_read("text.npy", NULL, &a, &error), STN_ERROR_FORMAT);
-    cr_assert_eq(stn_npy_read("absent.npy", NULL, &a, &error), STN_ERROR_IO);
-    cr_assert_eq(stn_npy_read(".", NULL, &a, &error), STN_ERROR_IO);
+    cr_assert_eq(stn_input_read("text.npy", NULL, false, NULL, &a, &error), STN_ERROR_FORMAT);
+    cr_assert_eq(stn_input_read("absent.npy", NULL, false, NULL, &a, &error), STN_ERROR_IO);
+    cr_assert_eq(stn_input_read(".", NULL, false, NULL, &a, &error), STN_ERROR_IO);
     cr_assert_null(a.data);
 }
 

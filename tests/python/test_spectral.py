@@ -3,6 +3,7 @@ import copy
 import io
 import itertools
 import unittest
+import warnings
 
 import numpy as np
 from tensors import DEVICES, tensor, torch
@@ -25,10 +26,11 @@ def definition(x, weight, bias):
 
 
 def neuraloperator(x, state, n_modes, real):
-    """What neuraloperator's documentation says of its SpectralConv, for even lengths along all axes but the last: spectra with
-    frequency 0 in the middle of every axis but the last, of 1D data too; weights around the middle of those that there are."""
+    """The definition of neuraloperator's main branch since its pull request 688, with complex data as its issue 731 wants them:
+    spectra with frequency 0 in the middle of every axis but the last of real data; weights around the middle of those that there
+    are; a shift and its inverse, which differ for odd lengths."""
     axes = list(range(2, x.ndim))
-    whole, shifted = (torch.fft.rfftn, axes[:-1]) if real else (torch.fft.fftn, [])
+    whole, shifted = (torch.fft.rfftn, axes[:-1]) if real else (torch.fft.fftn, axes)
     spectrum = whole(x, dim=axes, norm='forward')
     spectrum = torch.fft.fftshift(spectrum, dim=shifted) if shifted else spectrum
     weight = state['weight.tensor']
@@ -40,7 +42,7 @@ def neuraloperator(x, state, n_modes, real):
     at = [slice(None)] * 2
     for axis in axes:
         middle, m = spectrum.shape[axis] // 2, weight.shape[axis]
-        at.append(slice(0, m) if axis == axes[-1] else slice(middle - m // 2, middle - m // 2 + m))
+        at.append(slice(0, m) if axis == axes[-1] and real else slice(middle - m // 2, middle - m // 2 + m))
     made[tuple(at)] = torch.einsum('bi...,io...->bo...', spectrum[tuple(at)], weight)
     made = torch.fft.ifftshift(made, dim=shifted) if shifted else made
     back = torch.fft.irfftn if real else torch.fft.ifftn
@@ -73,9 +75,36 @@ class Fourier(unittest.TestCase):
             made[..., :4] = torch.fft.fft(wanted, norm='backward') / 4
             wanted = torch.fft.ifft(made, norm='forward')
             torch.testing.assert_close(stentor.torch.spectral_conv(x, weight, low=True), wanted)
-            conv = stentor.torch.SpectralConv(3, 2, 4, complex_data=True, bias=False, device=device)
-            conv.weight.tensor.data = weight.to(torch.complex64)
-            torch.testing.assert_close(conv(x.to(torch.complex64)), wanted.to(torch.complex64), atol=1e-5, rtol=1e-5)
+
+    def test_complex_layers_keep_the_same_frequencies_in_every_rank(self):
+        """-2 to 1 of 4, whether there is one axis or three: a wave of one frequency comes out times the weight of its place, or not."""
+        for device, rank, n in itertools.product(DEVICES, (1, 2, 3), (7, 8)):
+            conv = stentor.torch.SpectralConv(1, 1, [4] * rank, complex_data=True, bias=False, device=device)
+            weight = torch.arange(1, 4**rank + 1, device=device).reshape(1, 1, *[4] * rank).to(torch.complex64)
+            conv.weight.tensor.data = weight
+            for axis, k in itertools.product(range(rank), range(-3, 4)):
+                wave = torch.exp(2j * torch.pi * k * torch.arange(n, device=device) / n).to(torch.complex64)
+                x = wave.reshape([-1 if a == axis else 1 for a in range(rank)]).expand([n] * rank)[None, None]
+                at = (0, 0, *(2 + k if a == axis else 2 for a in range(rank)))
+                wanted = x * weight[at] if -2 <= k <= 1 else torch.zeros_like(x)
+                torch.testing.assert_close(conv(x), wanted, atol=2e-4, rtol=1e-5)
+
+    def test_weights_from_elsewhere_are_warned_of_once(self):
+        stentor._spectral._warned = False
+        state = stentor.torch.SpectralConv(2, 3, (4, 4)).state_dict()
+        other = torch.nn.Sequential(stentor.torch.SpectralConv(2, 3, (4, 4)))
+        with warnings.catch_warnings():
+            warnings.simplefilter('error')
+            other[0].load_state_dict(state)  # Stentor's own
+            buffer = io.BytesIO()
+            torch.save(other.state_dict(), buffer)
+            other.load_state_dict(torch.load(io.BytesIO(buffer.getvalue())))
+        state._metadata['']['version'] = 1  # as all modules that do not say have
+        with self.assertWarnsRegex(UserWarning, '2.0.0'):
+            other[0].load_state_dict(state)
+        with warnings.catch_warnings():
+            warnings.simplefilter('error')
+            other[0].load_state_dict(state)
 
     def test_gradients(self):
         for device in DEVICES:
@@ -154,11 +183,10 @@ class Fourier(unittest.TestCase):
         for device, seed in itertools.product(DEVICES, range(40)):
             rng = np.random.default_rng([7, seed])
             rank = int(rng.integers(1, 4))
-            points = [2 * int(n) for n in rng.integers(2, {1: 30, 2: 9, 3: 5}[rank], rank)]
+            points = [int(n) for n in rng.integers(3, {1: 60, 2: 18, 3: 10}[rank], rank)]
             modes = [int(rng.integers(1, n + 4)) for n in points]
-            points[-1] += int(rng.integers(0, 2))
             most = [m + int(rng.integers(0, 4)) for m in modes] if rng.random() < 0.5 else None
-            real = rank > 1 or rng.random() < 0.6
+            real = bool(rng.random() < 0.6)
             channels, outs, batch = (int(n) for n in rng.integers(1, 6, 3))
             conv = stentor.torch.SpectralConv(channels, outs, modes, complex_data=not real, max_n_modes=most,
                                               bias=bool(rng.random() < 0.7), device=device)
