@@ -10,9 +10,9 @@
 
 #include "base/error.h"
 
-#define CHUNK_BYTES 8000000   /* of one ancillary chunk */
-#define CHUNKS 100            /* ancillary chunks */
-#define DEFLATE_RATIO 1032    /* bytes that one byte of a deflate stream stands for, at most */
+#define CHUNK_BYTES 8000000 /* of one ancillary chunk */
+#define CHUNKS 100          /* ancillary chunks */
+#define DEFLATE_RATIO 1032  /* bytes that one byte of a deflate stream stands for, at most */
 
 typedef struct source {
     const unsigned char *bytes;
@@ -61,7 +61,7 @@ static stn_status read_header(const char *name, png_structp png, png_infop info,
     header->extent[0] = height, header->extent[1] = width;
     header->count = (size_t)height * width;
     header->swap = header->item == 2 && *(const unsigned char *)&one == 1; /* PNG is big-endian */
-    const size_t bytes = header->count / 8 * (size_t)bits; /* as the file holds them */
+    const size_t bytes = header->count / 8 * (size_t)bits;                 /* as the file holds them */
     if (bytes / DEFLATE_RATIO > size)
         return stn_fail(error, STN_ERROR_FORMAT, "'%s' claims %zu x %zu pixels, more than its %zu bytes can hold", name,
                         header->extent[0], header->extent[1], size);
