@@ -503,9 +503,13 @@ typedef struct stn_execution {
  * of the other pointers is missing, or given to a plan that takes none. */
 STN_API stn_status stn_plan_run(stn_plan *plan, const stn_execution *execution, stn_error *error);
 
-/* New weights, one for each tap in the order of stn_stencil_taps; they must be finite. No compile, as a rule. Executions
- * enqueued before keep the old weights, and so does the plan if this fails. Capture graphs anew: one captured before may use the old or the new ones. For stencils
- * only: transforms have no weights, and Fourier layers get theirs with each execution. */
+/* New weights, one for each tap in the order of stn_stencil_taps; they must be finite. As a rule this compiles nothing. Weights that the plan's
+ * strategy cannot take, or would err by more with than is allowed, make the plan choose again inside the call, as if it were made for them, which
+ * may compile, waits for the GPU and ends the trials of STN_MODE_ONLINE: stn_plan_describe says so. A strategy that was named is preferred, and is
+ * taken again as soon as it serves. Where the caller brings the workspace, ask stn_plan_workspace_size after each call: it
+ * grows where no choice fits in what it was. Executions enqueued before keep the old weights, and so does the plan where this fails: for want of
+ * memory, or where what has to be compiled cannot be. Capture graphs anew: one captured before may use the old or the new ones, or
+ * memory that is gone. For stencils only: transforms have no weights, and Fourier layers get theirs with each execution. */
 STN_API stn_status stn_plan_set_weights(stn_plan *plan, size_t count, const double *weights, stn_error *error);
 
 /* The plan in words: problem, strategy and its parameters, the ranking of all candidates with their predicted time,

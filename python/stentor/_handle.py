@@ -63,10 +63,12 @@ class Handle:
             check(lib.stn_plan_run(self.plan, execution, self._error), self._error)
 
     def set_weights(self, weights) -> None:
-        """New weights, float64, one a tap in the library's order."""
+        """New weights, float64, one a tap in the library's order. The plan may choose again for them."""
         with self._lock:
             check(lib.stn_plan_set_weights(self.plan, len(weights), ffi.from_buffer('double[]', weights), self._error),
                   self._error)
+            if self.context.device != HOST:
+                self.workspace = int(lib.stn_plan_workspace_size(self.plan))
 
 
 MODES = {'auto': 'STN_MODE_AUTO', 'estimate': 'STN_MODE_ESTIMATE', 'measure': 'STN_MODE_MEASURE', 'patient': 'STN_MODE_PATIENT',

@@ -239,8 +239,8 @@ class Plan:
 
     @property
     def weights(self) -> np.ndarray:
-        """The weights, as an array whose middle has offset 0. New ones may be set for the taps that there are: as such an
-        array, or as a list of as many numbers as there are taps, sorted by offset."""
+        """The weights, as an array whose middle has offset 0. New ones may be set: as such an array, or as a list of as many
+        numbers as there are taps, sorted by offset. The plan may choose its strategy again for them."""
         dense = np.zeros(self._box)
         dense[self._places()] = self._taps.weights
         return dense
@@ -253,8 +253,9 @@ class Plan:
         given = np.asarray(given, np.float64)
         if given.shape == self._box:
             chosen = given[self._places()]
-            if np.count_nonzero(given) != np.count_nonzero(chosen):
-                raise ValueError('weights has numbers where the plan has no taps, since those were 0: make a new plan')
+            if np.count_nonzero(given) != np.count_nonzero(chosen):  # some where there were no taps, since those were 0
+                self._remake(taps_of(given, [n // 2 for n in given.shape]))
+                return
         elif given.shape == self._taps.weights.shape:
             chosen = given
         else:
@@ -262,7 +263,14 @@ class Plan:
                              f'{len(self._taps.weights)} of them taps')
         chosen = np.ascontiguousarray(chosen)
         self._handle.set_weights(chosen)
+        self._memory.grow(self._handle.workspace)
         self._taps = Taps(self._taps.offsets, chosen)
+
+    def _remake(self, taps: Taps) -> None:
+        """The plan of other taps in the same box."""
+        made = _again(self._shape, taps.offsets, taps.weights, self._box, self._given)
+        self._memory.finish()  # the plan before goes
+        self._handle, self._memory, self._taps = made._handle, made._memory, made._taps
 
     def _places(self) -> Tuple[np.ndarray, ...]:
         return tuple((self._taps.offsets + np.array(self._box) // 2).T)

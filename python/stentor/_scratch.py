@@ -36,6 +36,13 @@ class Prepared:
         made = view.empty((self.bytes,), 'uint8') if view.ordered else self._kept(view.stream)
         return address_of(made), made
 
+    def grow(self, scratch: int) -> None:
+        """More of it, where a plan that got new weights takes more."""
+        if scratch > self.bytes:
+            with _lock:
+                self.bytes = scratch
+                self._own.clear()  # freed, which waits for what uses it
+
     def _kept(self, stream: int) -> DeviceArray:
         with _lock:
             found = self._own.get(stream)

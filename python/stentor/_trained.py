@@ -67,6 +67,7 @@ class Trained(Prepared):
             made = self._plans[at or 0]
             made.set(values)
             self._plans.remove(made)
+        self.grow(made.handle.workspace)
         self._plans.append(made)
         return made
 

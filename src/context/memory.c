@@ -58,6 +58,10 @@ stn_status stn_memory_download(stn_context *context, void *to_host, const void *
     return STN_OK;
 }
 
+stn_status stn_context_wait(stn_context *context, stn_error *error) {
+    return context->device ? stn_device_synchronize_all(context->device, error) : STN_OK;
+}
+
 stn_status stn_synchronize(stn_context *context, void *stream, stn_error *error) {
     STN_TRY(check_place(context, "stn_synchronize", error));
     if (context->device) return stn_device_synchronize(context->device, stream, error);

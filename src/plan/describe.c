@@ -171,6 +171,8 @@ static void describe_json(const stn_plan *plan, stn_text *text) {
     stn_json_number(text, plan->measured > 0 ? plan->measured : NAN);
     stn_json_key(text, "chosen");
     stn_json_string(text, chosen_words[plan->chosen]);
+    stn_json_key(text, "chosen_again");
+    stn_json_string(text, plan->again[0] ? plan->again : NULL);
     stn_json_key(text, "workspace_bytes");
     stn_json_number(text, plan->estimate_only ? NAN : (double)plan->workspace_size);
     if (plan->kind->more) plan->kind->more(plan, STN_JSON, text);
@@ -220,6 +222,7 @@ static void describe_text(const stn_plan *plan, stn_text *text) {
     if (plan->kind->more) plan->kind->more(plan, STN_TEXT, text);
     if (plan->online) stn_tuner_default.describe(plan, STN_TEXT, text);
     stn_first_result_describe(plan, STN_TEXT, text);
+    if (plan->again[0]) stn_text_printf(text, "\nagain:      chosen again for new weights, instead of %s", plan->again);
     text_skips(plan, text);
     stn_text_printf(text, "\nranking:\n");
     for (size_t i = 0; i < plan->ranked; i++) {

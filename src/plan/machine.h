@@ -42,4 +42,6 @@ typedef struct stn_machine {
 
 /* What a context plans for. Owned by the context. */
 const stn_machine *stn_context_machine(const stn_context *context);
+/* Waits for all work on the context's GPU, on any stream. */
+stn_status stn_context_wait(stn_context *context, stn_error *error);
 #endif

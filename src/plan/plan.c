@@ -79,6 +79,7 @@ stn_status stn_plan_make(stn_context *context, const stn_kind *kind, const void 
     plan->caller_workspace = options.no_auto_workspace != 0;
     plan->estimate_only = options.estimate_only != 0;
     plan->cold = options.tune_cold != 0;
+    plan->deterministic = options.deterministic != 0;
 
     stn_status status;
     STN_TRY_GOTO(status, kind->make(plan, work, error), failed);
@@ -173,6 +174,5 @@ stn_status stn_plan_set_weights(stn_plan *plan, size_t count, const double *weig
                         "this plan has no weights to set: stencils have, and Fourier layers get theirs with each "
                         "execution");
     STN_TRY(check_prepared(plan, error));
-    STN_TRY(plan->kind->set_weights(stn_first_result_end(plan), count, weights, error));
-    return plan->online ? stn_tuner_default.set_weights(plan, count, weights, error) : STN_OK;
+    return stn_plan_renew_weights(plan, count, weights, error);
 }

@@ -62,9 +62,11 @@ struct stn_plan {
     const stn_strategy *only;  /* the caller named it; NULL: any */
     bool first_result;         /* the caller asked for the first result as soon as possible */
     struct stn_first *first;   /* owned, first_result.c: the generic kernel's plan; NULL: the plan is ready */
+    bool deterministic;        /* it is chosen by estimate alone */
     bool cold;                 /* its candidates are measured with a cold L2 cache */
     struct stn_online *online; /* the tuner's, of STN_MODE_ONLINE; NULL: one choice for good */
-    bool estimate_only;        /* strategy and candidate are chosen, nothing is prepared: no state */
+    char again[320];    /* the strategy before it chose again for new weights, and why: weights.c; "": it did not */
+    bool estimate_only; /* strategy and candidate are chosen, nothing is prepared: no state */
     /* owned; runs from one snapshot to the next where the stack lies otherwise than the input. NULL: this plan does */
     stn_plan *repeat;
 };
@@ -167,6 +169,9 @@ bool stn_subplan_estimate_fft(const stn_fft *fft, const stn_machine *machine, co
 stn_status stn_subplan_set_weights(stn_plan *plan, const stn_task *from, stn_error *error);
 /* Adds its kernels to the parent's list. */
 void stn_subplan_list_kernels(stn_plan *parent, const stn_plan *plan);
+
+/* weights.c: new weights, of a plan that is prepared, by its choice or by another one. */
+stn_status stn_plan_renew_weights(stn_plan *plan, size_t count, const double *weights, stn_error *error);
 
 /* pointers.c: what an execution brings, against what the plan was made for. */
 stn_status stn_plan_check_pointers(const stn_plan *plan, const stn_execution *run, stn_error *error);

@@ -17,6 +17,8 @@ static struct {
     int last_prepared;
     int weights_refused; /* this many times new weights are taken by half */
     int weights_asked;
+    stn_status refusal; /* with this status */
+    size_t more;        /* bytes of workspace that prepare asks for beyond WORKSPACE */
 } told;
 
 /* What it builds: weights as a kernel's table would hold them. */
@@ -53,7 +55,7 @@ static stn_status prepare(stn_plan *plan, stn_error *error) {
     for (size_t k = 0; k < plan->task.ntaps; k++) made->weights[k] = plan->task.taps[k].weight;
     plan->state = made;
     plan->kernels[plan->nkernels++] = NULL; /* half of it is there before it turns out not to do */
-    plan->workspace_size = WORKSPACE + (size_t)candidate;
+    plan->workspace_size = WORKSPACE + told.more + (size_t)candidate;
     if (!told.answers[candidate]) return STN_OK;
     if (told.why[candidate]) return stn_fail(error, told.answers[candidate], "%s", told.why[candidate]);
     return stn_fail(error, told.answers[candidate], "candidate %d will not do", candidate);
@@ -74,7 +76,7 @@ static stn_status set_weights(stn_plan *plan, stn_error *error) {
     built *made = plan->state;
     bool refuse = told.weights_asked++ < told.weights_refused;
     for (size_t k = 0; k < (refuse ? 1 : plan->task.ntaps); k++) made->weights[k] = plan->task.taps[k].weight;
-    return refuse ? stn_fail(error, STN_ERROR_DRIVER, "the copy of weight 1 failed") : STN_OK;
+    return refuse ? stn_fail(error, told.refusal, "the copy of weight 1 failed") : STN_OK;
 }
 
 static void describe(const stn_plan *plan, stn_format format, stn_text *text) { (void)plan, (void)format, (void)text; }
@@ -181,7 +183,7 @@ Test(refused, weights_taken_by_half_are_taken_back) {
     const built *made = plan->state;
     double before[TAPS], other[TAPS] = {0.5, -2, 0.25};
     memcpy(before, made->weights, sizeof before);
-    told.weights_refused = 1;
+    told.weights_refused = 1, told.refusal = STN_ERROR_DRIVER;
     cr_assert_eq(stn_plan_set_weights(plan, TAPS, other, &error), STN_ERROR_DRIVER);
     cr_expect_str_eq(error.message, "the copy of weight 1 failed");
     for (int k = 0; k < TAPS; k++) {
@@ -193,4 +195,41 @@ Test(refused, weights_taken_by_half_are_taken_back) {
     cr_assert_eq(stn_plan_set_weights(plan, TAPS, other, &error), STN_OK, "%s", error.message);
     for (int k = 0; k < TAPS; k++) cr_expect_eq(made->weights[k], other[k]);
     end();
+}
+
+/* Weights that the strategy does not take: the plan is made anew for them, in one piece or not at all. */
+Test(refused, for_weights_that_are_not_taken_the_plan_chooses_again) {
+    double other[TAPS] = {0.5, -2, 0.25};
+    cr_assert_eq(make_plan(), STN_OK, "%s", error.message);
+    told.weights_refused = 1, told.refusal = STN_ERROR_UNSUPPORTED;
+    told.answers[0] = STN_ERROR_UNSUPPORTED; /* another candidate serves them */
+    cr_assert_eq(stn_plan_set_weights(plan, TAPS, other, &error), STN_OK, "%s", error.message);
+    cr_expect_eq(plan->candidate.values[0], 1);
+    cr_expect_eq(stn_plan_workspace_size(plan), (size_t)WORKSPACE + 1);
+    for (int k = 0; k < TAPS; k++) cr_expect_eq(((built *)plan->state)->weights[k], other[k]);
+    char *text;
+    cr_assert_eq(stn_plan_describe(plan, STN_TEXT, &text, &error), STN_OK);
+    cr_expect(strstr(text, "chosen again for new weights, instead of host: the copy of weight 1 failed"), "%s", text);
+    stn_text_free(text);
+    cr_expect_eq(told.prepared - told.released, 1, "what the old choice had built is freed");
+    cr_expect_eq(told.unclean, 0);
+    end();
+    cr_expect_eq(told.prepared, told.released);
+}
+
+Test(refused, where_choosing_again_fails_the_plan_is_as_it_was) {
+    double other[TAPS] = {0.5, -2, 0.25}, before[TAPS];
+    cr_assert_eq(make_plan(), STN_OK, "%s", error.message);
+    built *made = plan->state;
+    void *workspace = plan->workspace;
+    memcpy(before, made->weights, sizeof before);
+    told.weights_refused = 1, told.refusal = STN_ERROR_UNSUPPORTED;
+    told.more = SIZE_MAX / 4;
+    cr_assert_eq(stn_plan_set_weights(plan, TAPS, other, &error), STN_ERROR_OUT_OF_MEMORY);
+    cr_expect(plan->state == made && plan->workspace == workspace && plan->candidate.values[0] == 0);
+    cr_expect_eq(plan->again[0], '\0');
+    for (int k = 0; k < TAPS; k++)
+        cr_expect(made->weights[k] == before[k] && plan->task.taps[k].weight == before[k], "weight %d", k);
+    end();
+    cr_expect_eq(told.prepared, told.released);
 }

@@ -72,12 +72,24 @@ class Runs(unittest.TestCase):
         np.testing.assert_allclose(mapped(self.x[0]), 2 * expected, atol=1e-13)
         named.weights = [0, 0, 1, 0, 0]
         np.testing.assert_array_equal(named(self.x[0]), self.x[0])
-        with self.assertRaisesRegex(ValueError, 'no taps'):
-            named.weights = np.ones((3, 3))
         with self.assertRaisesRegex(ValueError, r'shape \(2,\)'):
             named.weights = [1, 2]
         with self.assertRaises(ValueError):
             named.weights = [1, 2, 3, 4, np.nan]
+        more = np.arange(1.0, 10).reshape(3, 3)  # where there were no taps
+        named.weights = more
+        np.testing.assert_array_equal(named.weights, more)
+        np.testing.assert_allclose(named(self.x[0]), ndimage.correlate(self.x[0], more, mode='wrap'), atol=1e-12)
+
+    def test_new_weights_that_the_strategy_cannot_take(self):
+        x = np.random.default_rng(3).standard_normal(997)
+        plan = stentor.Plan(x.shape, [.2, .6, .2], steps=100, boundary='reflect', device='host', strategy='host-spectral')
+        plan.weights = [.1, .6, .3]  # no mirror
+        expected = x
+        for _ in range(100):
+            expected = ndimage.correlate(expected, [.1, .6, .3], mode='reflect')
+        np.testing.assert_allclose(plan(x), expected, atol=1e-12)
+        self.assertIn('chosen again for new weights, instead of host-spectral', plan.describe())
 
     def test_what_goes_in_and_out(self):
         plan = stentor.Plan((20, 24), HEAT, dtype='float64', device='host')

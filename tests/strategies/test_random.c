@@ -1,9 +1,11 @@
 /* Problems by chance, every strategy of the table that serves them, against host, at every point.
  *
- *     test_random [--count N] [--seed S] [--first I] [--large] [--wild] [--host] [--candidates N] [--jobs J]
+ *     test_random [--count N] [--seed S] [--first I] [--large] [--wild] [--host] [--new-weights] [--candidates N] [--jobs J]
  *
  * Problem I of seed S is the same everywhere: to run one alone, give --first I --count 1. What fails is made smaller and printed
  * as a `stentor run` command. --large: grids for a GPU, not for the emulator.
+ * --new-weights: every plan is made for other weights, of any symmetry and sum, and then given the problem's: by one of the strategies, by the
+ * planner's choice, and at times online.
  * --wild: also what is rare (random/wild.c). --host: the strategies of the host.
  * --candidates: so many of each strategy instead of one, those that are only worth measuring too. J processes share the problems; another takes the place
  * of one that a problem ends. Prints TAP. */
@@ -44,7 +46,7 @@ typedef struct shared { /* between the processes */
 typedef struct settings {
     uint64_t seed, first, count;
     int jobs, all; /* candidates of each strategy that are run; 0: one */
-    bool large, errors, wild, host;
+    bool large, errors, wild, host, weights;
 } settings;
 
 static void count_trial(shared *s, const char *strategy, const random_outcome *o) {
@@ -78,6 +80,16 @@ static void print_error(const random_problem *r, uint64_t index, const char *str
            o->c.predicted / o->c.relative_l2, index, pick, r->positive, o->c.parameters);
 }
 
+/* One of the strategies, the planner's choice, and at times a plan that changes it. */
+static size_t leave_few(dice *d, bool host, char names[][32], size_t count) {
+    const int one = dice_int(d, 0, (int)count - 1);
+    if (!count) return 0;
+    memmove(names[0], names[one], sizeof names[0]);
+    snprintf(names[1], sizeof names[1], "auto");
+    snprintf(names[2], sizeof names[2], "%s", RANDOM_ONLINE);
+    return dice_int(d, 0, 3) || host ? 2 : 3;
+}
+
 /* All strategies on one problem: one line of TAP. turn: the number of the candidate that each runs, if it has so many; -1: some candidate. False if the context is of no use any more: then nothing was made smaller. */
 static bool run_problem(const random_bench *bench, const settings *how, shared *s, uint64_t index, int turn) {
     char names[RANDOM_STRATEGIES][32];
@@ -87,7 +99,10 @@ static bool run_problem(const random_bench *bench, const settings *how, shared *
     bool dead = false;
     random_problem_draw(how->seed, index, how->large, how->wild, &r);
     dice d = {how->seed ^ index << 20};
+    r.new_weights = r.new_weights || how->weights;
+    r.any_weights = how->weights;
     size_t count = random_strategies(bench, &r, names, RANDOM_STRATEGIES);
+    if (how->weights) count = leave_few(&d, how->host, names, count);
     for (size_t i = 0; i < count; i++) {
         pick[i] = turn < 0 ? random_pick(bench, &r, names[i], &d) : COMPARE_MEASURED + turn;
         memset(&o[i], 0, sizeof o[i]);
@@ -161,11 +176,11 @@ static bool read_settings(int argc, char **argv, settings *how) {
         const char *value = i + 1 < argc ? argv[i + 1] : "";
         char *end = NULL;
         uint64_t number = strtoull(value, &end, 10);
-        static const char *const flags[] = {"--large", "--errors", "--wild", "--host"};
-        bool *const set[] = {&how->large, &how->errors, &how->wild, &how->host};
+        static const char *const flags[] = {"--large", "--errors", "--wild", "--host", "--new-weights"};
+        bool *const set[] = {&how->large, &how->errors, &how->wild, &how->host, &how->weights};
         int flag = 0;
-        while (flag < 4 && strcmp(argv[i], flags[flag]) != 0) flag++;
-        if (flag < 4) {
+        while (flag < 5 && strcmp(argv[i], flags[flag]) != 0) flag++;
+        if (flag < 5) {
             *set[flag] = true;
             continue;
         }
@@ -234,8 +249,8 @@ int main(int argc, char **argv) {
     pid_t pid[MOST_JOBS];
     if (!read_settings(argc, argv, &how)) {
         fprintf(stderr,
-                "usage: test_random [--count N] [--seed S] [--first I] [--large] [--wild] [--host] [--candidates N] "
-                "[--jobs J]\n");
+                "usage: test_random [--count N] [--seed S] [--first I] [--large] [--wild] [--host] [--new-weights] "
+                "[--candidates N] [--jobs J]\n");
         return 2;
     }
     shared *s = mmap(NULL, sizeof *s, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

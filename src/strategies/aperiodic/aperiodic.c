@@ -162,7 +162,7 @@ static stn_status set_weights(stn_plan *plan, stn_error *error) {
     if (!still_fits(&state->shape, &plan->task))
         return stn_fail(error, STN_ERROR_UNSUPPORTED,
                         "aperiodic cannot take these weights: after many steps they reach further from its sides than "
-                        "those that the plan was made for; make a new plan");
+                        "those that the plan was made for");
     return tree_set_weights(&state->tree, &plan->task, error);
 }
 

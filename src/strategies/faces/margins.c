@@ -135,6 +135,9 @@ stn_status stn_faces_set_weights(stn_plan *plan, stn_faces *faces, stn_error *er
         else
             faces_tile_use_weights(&plan->task, &next.choice.tile);
         stn_status status = build(plan, &next, error);
+        if (status == STN_OK && stn_faces_workspace(&next) > stn_faces_workspace(faces))
+            status = stn_fail(error, STN_ERROR_UNSUPPORTED,
+                              "the faces take more workspace with these weights than the plan has");
         clear(plan, status == STN_OK ? faces : &next);
         if (status != STN_OK) return status;
         *faces = next;

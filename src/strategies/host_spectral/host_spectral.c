@@ -127,7 +127,7 @@ static stn_status set_weights(stn_plan *plan, stn_error *error) {
     if (!torus_serves(&plan->task, &state->shape.torus))
         return stn_fail(error, STN_ERROR_UNSUPPORTED,
                         "host-spectral cannot take these weights: after all steps they reach further, in space or in "
-                        "frequency, than those that the plan was made for, or go on in no mirror; make a new plan");
+                        "frequency, than those that the plan was made for, or go on in no mirror");
     return shape_weigh(&plan->task, &state->shape, error);
 }
 

@@ -202,9 +202,8 @@ static stn_status set_weights(stn_plan *plan, stn_error *error) {
     STN_TRY(place_sweeps(&plan->task, &next, true, error));
     STN_TRY(get_kernels(plan, &next, error)); /* found where they are the same */
     if (next.source.bytes > state->source.bytes)
-        return stn_fail(
-            error, STN_ERROR_UNSUPPORTED,
-            "what sides add with these weights takes more terms than the plan has room for: make a new plan");
+        return stn_fail(error, STN_ERROR_UNSUPPORTED,
+                        "what sides add with these weights takes more terms than the plan has room for");
     STN_TRY(make_tables(plan, &next, error));
     stn_status status = STN_OK;
     for (int k = 0; k < next.lengths && status == STN_OK && next.shape.margins; k++)

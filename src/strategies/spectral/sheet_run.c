@@ -111,14 +111,13 @@ stn_status spectral_sheet_set_weights(stn_plan *plan, stn_error *error) {
     char reason[160];
     const stn_task run = spectral_run(&plan->task);
     if (!stn_extension_sides(&run, 2, &e, reason, sizeof reason))
-        return stn_fail(error, STN_ERROR_UNSUPPORTED, "spectral cannot take these weights: %s; make a new plan",
-                        reason);
+        return stn_fail(error, STN_ERROR_UNSUPPORTED, "spectral cannot take these weights: %s", reason);
     const stn_reach reach = spectral_reach(&plan->task, 2);
     const bool exact = s->length == stn_extension_period(&s->axis);
     if (!exact && (reach.side[0] > s->choice.before || reach.side[1] > s->length - s->choice.before - s->choice.useful))
         return stn_fail(error, STN_ERROR_UNSUPPORTED,
                         "spectral cannot take these weights: after all steps they reach further than those that the "
-                        "plan was made for; make a new plan");
+                        "plan was made for");
     const stn_symbol form = stn_symbol_form(&run, 2, s->symbol.length, false);
     if (form.plain != s->symbol.plain) {
         s->symbol = form;

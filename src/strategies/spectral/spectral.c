@@ -227,8 +227,7 @@ static stn_status set_weights(stn_plan *plan, stn_error *error) {
     char reason[160];
     bool further = false;
     if (!spectral_tiled(then) && !spectral_choose(&plan->task, &plan->machine, &now, reason, sizeof reason))
-        return stn_fail(error, STN_ERROR_UNSUPPORTED, "spectral cannot take these weights: %s; make a new plan",
-                        reason);
+        return stn_fail(error, STN_ERROR_UNSUPPORTED, "spectral cannot take these weights: %s", reason);
     if (spectral_in_parts(then)) {
         further = !spectral_parts_serve(&plan->task, then);
         now.length[1] = now.kept[1] = now.live[1] = then->length[1], now.before[1] = then->before[1];
@@ -244,12 +243,12 @@ static stn_status set_weights(stn_plan *plan, stn_error *error) {
             now.kept[axis] > then->kept[axis] || now.live[axis] > then->live[axis])
             return stn_fail(error, STN_ERROR_UNSUPPORTED,
                             "spectral cannot take these weights: after all steps they reach further along axis %d, in "
-                            "space or in frequency, than those that the plan was made for; make a new plan",
+                            "space or in frequency, than those that the plan was made for",
                             axis - (3 - plan->task.rank));
     stn_symbol form = spectral_symbol_form(&plan->task, &plan->machine, state->shape.symbol.length);
     if (form.taps != state->shape.symbol.taps) /* for which there is room beside a column, or none */
         return stn_fail(error, STN_ERROR_UNSUPPORTED,
-                        "spectral cannot take these weights: their symbol is computed in another way; make a new plan");
+                        "spectral cannot take these weights: their symbol is computed in another way");
     if (form.plain != state->shape.symbol.plain) {
         state->shape.symbol = form;
         STN_TRY(spectral_make_passes(plan, state, error));

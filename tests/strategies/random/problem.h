@@ -11,6 +11,7 @@ typedef struct random_problem {
     size_t ntaps;
     stn_tap taps[RANDOM_TAPS];
     bool new_weights; /* the plan is made for others, then given these */
+    bool any_weights; /* the others have another symmetry, other signs, another sum */
     bool positive;    /* data in [0, 1), as `stentor run --size` makes it, instead of [-1, 1) */
     int offset;       /* elements from an aligned address to the grids, in multiples of problem.alignment */
     uint64_t data;    /* seed of the data */

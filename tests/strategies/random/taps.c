@@ -126,7 +126,24 @@ void random_taps_draw(dice *d, random_problem *r, bool large) {
     random_taps_normalise(r);
 }
 
+/* Any other weights: another symmetry, other signs, zeros, a product or none, and now and then waves that grow. */
+static void draw_anew(dice *d, const random_problem *r, double *weights) {
+    const rule rule = draw_rule(d);
+    const uint64_t seed = dice_next(d);
+    const bool zeros = chance(d, 20);
+    random_problem others = *r;
+    for (size_t i = 0; i < r->ntaps; i++)
+        others.taps[i].weight = zeros && chance(d, 50) ? 0 : weight(&rule, r->taps[i].offset, seed);
+    random_taps_normalise(&others);
+    const double growth = chance(d, 15) ? pow(10, 3 * dice_positive(d) / (double)r->problem.steps) : 1;
+    for (size_t i = 0; i < r->ntaps; i++) weights[i] = growth * others.taps[i].weight;
+}
+
 void random_taps_reweigh(dice *d, const random_problem *r, double *weights) {
+    if (r->any_weights) {
+        draw_anew(d, r, weights);
+        return;
+    }
     bool alike = chance(d, 50); /* weights that are the same stay the same: symmetry is kept, and factors are not */
     uint64_t seed = dice_next(d);
     for (size_t i = 0; i < r->ntaps; i++) {

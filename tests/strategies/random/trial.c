@@ -62,9 +62,9 @@ static stn_status make_online(const random_bench *bench, const stn_problem *p, s
     return stn_plan_create(bench->context, p, &options, plan, &c->error);
 }
 
-/* A plan made for this problem's weights, or for others and then given these. `refused`: the plan keeps the others. */
+/* A plan made for this problem's weights, or for others and then given these, which none may refuse. */
 static stn_status make_plan(const random_bench *bench, const random_problem *r, const char *strategy, int pick,
-                            stn_plan **plan, bool *refused, comparison *c) {
+                            stn_plan **plan, const char **wrong, comparison *c) {
     stn_problem p = r->problem;
     random_problem others = *r;
     double weights[RANDOM_TAPS];
@@ -79,12 +79,11 @@ static stn_status make_plan(const random_bench *bench, const random_problem *r, 
         stn_plan_destroy(*plan);
         status = compare_plan(bench->context, &p, strategy, -1, plan, c);
     }
-    *refused = false;
+    *wrong = NULL;
     if (status == STN_OK && r->new_weights) {
         for (size_t i = 0; i < r->ntaps; i++) weights[i] = stn_stencil_taps(last)[i].weight;
-        status = stn_plan_set_weights(*plan, r->ntaps, weights, &c->error);
-        *refused = status == STN_ERROR_UNSUPPORTED;
-        if (*refused) status = STN_OK;
+        if (stn_plan_set_weights(*plan, r->ntaps, weights, &c->error) != STN_OK) *wrong = "new weights are refused";
+        c->predicted = (*plan)->estimate.error;
     }
     stn_stencil_destroy(first);
     stn_stencil_destroy(last);
@@ -270,19 +269,20 @@ static const char *run(const random_bench *bench, const random_problem *r, stn_p
 
 void random_trial(const random_bench *bench, const random_problem *r, const char *strategy, int pick,
                   random_outcome *outcome) {
-    /* These step in the data's type. */
-    const bool fused = strcmp(strategy, "direct") != 0 && strcmp(strategy, "host") != 0;
     random_problem own = *r;
     const int times = !strcmp(strategy, RANDOM_ONLINE) ? ONLINE_RUNS : r->times ? r->times : 1;
     stn_plan *plan = NULL;
-    bool refused;
+    const char *wrong;
     memset(outcome, 0, sizeof *outcome);
-    stn_status status = make_plan(bench, r, strategy, pick, &plan, &refused, &outcome->c);
+    stn_status status = make_plan(bench, r, strategy, pick, &plan, &wrong, &outcome->c);
     const bool none = status == STN_ERROR_INVALID_ARGUMENT && pick >= 0; /* no such candidate of a smaller problem */
     if (status == STN_ERROR_UNSUPPORTED || none)
         outcome->verdict = RANDOM_REFUSED;
     else {
-        outcome->what = status == STN_OK ? NULL : "no plan was made";
+        outcome->what = status == STN_OK ? wrong : "no plan was made";
+        const char *own_name = status == STN_OK ? plan->strategy->name : ""; /* which new weights may have changed */
+        /* These step in the data's type. */
+        const bool fused = strcmp(own_name, "direct") != 0 && strcmp(own_name, "host") != 0;
         for (int i = 0; status == STN_OK && !outcome->what && i < times; i++, own.data++)
             outcome->what = run(bench, &own, plan, fused, &outcome->c);
         outcome->verdict = outcome->what ? RANDOM_WRONG : RANDOM_RIGHT;
@@ -343,6 +343,7 @@ int random_candidates(const random_bench *bench, const random_problem *r, const 
 }
 
 int random_pick(const random_bench *bench, const random_problem *r, const char *strategy, dice *d) {
+    if (!strcmp(strategy, "auto")) return -1;
     const int kind = dice_int(d, 0, 9), count = kind < 4 ? 0 : random_candidates(bench, r, strategy, kind == 9);
     return count ? dice_int(d, 0, count - 1) + (kind == 9 ? COMPARE_MEASURED : 0) : -1;
 }

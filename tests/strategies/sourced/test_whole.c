@@ -123,7 +123,8 @@ static void cases(suite *s, int rank, int count) {
         random_trial(&bench, &r, "sourced", pick, &o);
         if (o.verdict != RANDOM_RIGHT && strstr(o.c.error.message, "there is no candidate")) continue;
         offered++;
-        const bool good = o.verdict == RANDOM_RIGHT || (o.verdict == RANDOM_REFUSED && r.new_weights);
+        const bool good =
+            o.verdict == RANDOM_RIGHT || (o.verdict == RANDOM_REFUSED && r.new_weights); /* no plan for others */
         snprintf(what, sizeof what, "whole: %dD case %d, %s, %llu steps, %zu taps", rank, i,
                  stn_dtype_name(r.problem.dtype), (unsigned long long)r.problem.steps, r.ntaps);
         suite_detail(&o.c, detail, sizeof detail);
