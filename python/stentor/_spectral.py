@@ -15,7 +15,8 @@ from ._words import whole
 _WEIGHTS = {torch.float32: torch.complex64, torch.float64: torch.complex128,
             torch.complex64: torch.complex64, torch.complex128: torch.complex128}
 _warned = False  # of weights from elsewhere
-_REAL = {torch.complex64: 'float32', torch.complex128: 'float64'}
+_PAIRS = {kind: torch.float32 if weight is torch.complex64 else torch.float64 for kind, weight in _WEIGHTS.items()}
+_NAMES = {torch.float32: 'float32', torch.float64: 'float64'}
 
 
 # ---- the operator -----------------------------------------------------------------------------------------------------
@@ -51,42 +52,56 @@ def spectral_conv(x: torch.Tensor, weight: torch.Tensor, bias: Optional[torch.Te
     for name, value in (('x', x), ('weight', weight), ('bias', bias)):
         if name != 'bias' or value is not None:
             check_kind(value, name)
+    if not weight.is_complex():
+        raise ValueError(f'weight has dtype {weight.dtype}: with x of {x.dtype} give {_WEIGHTS.get(x.dtype, torch.complex64)}')
     tensors = (x, weight) if bias is None else (x, weight, bias)
     if type(low) is bool and is_eager(*tensors):
-        return _run(x, weight, bias, low)
+        return _run(x, _pairs(weight), bias, low)
     for name, other in (('weight', weight), ('bias', bias)):
         if other is not None and other.device != x.device:
             raise ValueError(f'{name} is on {other.device} and x on {x.device}: move one of them')
     refuse_tangents(*tensors)
+    return _by_pairs(x, _pairs(weight), bias, low)
+
+
+def _pairs(weight: torch.Tensor) -> torch.Tensor:
+    """Complex numbers as pairs of real ones, in the same memory."""
+    return torch.view_as_real(weight.resolve_conj())
+
+
+def _by_pairs(x: torch.Tensor, weight: torch.Tensor, bias: Optional[torch.Tensor], low: bool) -> torch.Tensor:
+    """The operator. Its weights and their gradient are pairs of real numbers: what compiles graphs of operators (inductor) may copy
+    them, and generates no kernels of complex numbers."""
     run = _spectral_conv_transformed if is_transformed() else torch.ops.stentor.spectral_conv
     return run(x, weight, bias, low)
 
 
-def _check(x: torch.Tensor, weight: torch.Tensor, bias: Optional[torch.Tensor]) -> None:
+def _check(x: torch.Tensor, pairs: torch.Tensor, bias: Optional[torch.Tensor]) -> None:
     if x.dtype not in _WEIGHTS:
         raise ValueError(f'x has dtype {x.dtype}: give float32, float64, complex64 or complex128')
     if not 3 <= x.ndim <= 5:
         raise ValueError(f'x has {x.ndim} axes: give (batch, channels, points...) with 1 to 3 axes of points')
-    if weight.ndim != x.ndim or weight.shape[0] != x.shape[1]:
-        raise ValueError(f'weight has shape {tuple(weight.shape)}: for x of shape {tuple(x.shape)} give '
+    shape = pairs.shape[:-1]
+    if len(shape) != x.ndim or shape[0] != x.shape[1]:
+        raise ValueError(f'weight has shape {tuple(shape)}: for x of shape {tuple(x.shape)} give '
                          f'({x.shape[1]}, channels out, modes...)')
-    if weight.dtype != _WEIGHTS[x.dtype]:
-        raise ValueError(f'weight has dtype {weight.dtype}: with x of {x.dtype} give {_WEIGHTS[x.dtype]}')
-    if bias is not None and (bias.shape != weight.shape[1:2] or bias.dtype != x.dtype):
-        raise ValueError(f'bias has shape {tuple(bias.shape)} and dtype {bias.dtype}: give ({weight.shape[1]},) of {x.dtype}')
-    for name, other in (('weight', weight), ('bias', bias)):
+    if pairs.dtype != _PAIRS[x.dtype] or pairs.shape[-1] != 2:
+        raise ValueError(f'weight has dtype complex of {pairs.dtype}: with x of {x.dtype} give {_WEIGHTS[x.dtype]}')
+    if bias is not None and (bias.shape != shape[1:2] or bias.dtype != x.dtype):
+        raise ValueError(f'bias has shape {tuple(bias.shape)} and dtype {bias.dtype}: give ({shape[1]},) of {x.dtype}')
+    for name, other in (('weight', pairs), ('bias', bias)):
         if other is not None and other.device != x.device:
             raise ValueError(f'{name} is on {other.device} and x on {x.device}: move one of them')
     if x.device.type not in ('cpu', 'cuda'):
         raise ValueError(f'x is on {x.device}: move it to the CPU or to a CUDA device')
-    if min(x.shape) < 1 or min(weight.shape) < 1:
-        raise ValueError(f'x of shape {tuple(x.shape)} or weight of shape {tuple(weight.shape)} is empty')
+    if min(x.shape) < 1 or min(shape) < 1:
+        raise ValueError(f'x of shape {tuple(x.shape)} or weight of shape {tuple(shape)} is empty')
 
 
 def _plan(which: int, x: torch.Tensor, weight: torch.Tensor, bias: bool, low: bool, tensors: Sequence[torch.Tensor]) -> Layer:
     device = HOST if x.device.type == 'cpu' else x.device.index
-    alignment = 16 if all(t.data_ptr() % 16 == 0 for t in tensors) else 2 * (4 if _REAL[weight.dtype] == 'float32' else 8)
-    return layer(device, which, tuple(x.shape), weight.shape[1], tuple(weight.shape[2:]), _REAL[weight.dtype],
+    alignment = 16 if all(t.data_ptr() % 16 == 0 for t in tensors) else 2 * weight.element_size()
+    return layer(device, which, tuple(x.shape), weight.shape[1], tuple(weight.shape[2:-1]), _NAMES[weight.dtype],
                  x.is_complex(), False, bias, low, alignment)
 
 
@@ -179,7 +194,8 @@ class _Dense(torch.nn.Module):
         return self.tensor.shape if self.tensor.is_complex() else self.tensor.shape[:-1]
 
     def forward(self) -> torch.Tensor:
-        return self.tensor if self.tensor.is_complex() else torch.view_as_complex(self.tensor)
+        """As pairs of real numbers."""
+        return torch.view_as_real(self.tensor) if self.tensor.is_complex() else self.tensor
 
     def _load_from_state_dict(self, state_dict: Any, prefix: str, *rest: Any) -> None:
         given = state_dict.get(prefix + 'tensor')
@@ -301,9 +317,15 @@ class SpectralConv(torch.nn.Module):
             kind = 'complex' if self.complex_data else 'real'
             raise ValueError(f'x has shape {tuple(x.shape)} and dtype {x.dtype}: give {kind} numbers on {self.order + 2} axes')
         self.transform(x, output_shape)
-        weight = self.weight()[self._kept(x)].to(_WEIGHTS.get(x.dtype, torch.complex64))
+        # pairs of real numbers from here on, cut too: gradients of what is cut out of complex numbers are no graph for inductor
+        weight = self.weight()[self._kept(x)].to(_PAIRS.get(x.dtype, torch.float32))
         bias = None if self.bias is None else self.bias.flatten().to(x.dtype)
-        return spectral_conv(x, weight, bias)
+        tensors = (x, weight) if bias is None else (x, weight, bias)
+        check_kind(x, 'x')
+        if is_eager(*tensors):
+            return _run(x, weight, bias, False)
+        refuse_tangents(*tensors)
+        return _by_pairs(x, weight, bias, False)
 
     def transform(self, x: torch.Tensor, output_shape: Optional[Sequence[int]] = None) -> torch.Tensor:
         """What neuraloperator's blocks do to a skip connection beside the layer: nothing, as long as the shape stays."""
@@ -314,7 +336,7 @@ class SpectralConv(torch.nn.Module):
     def _kept(self, x: torch.Tensor) -> Tuple[slice, ...]:
         """The part of the weights that n_modes and x have use for: around their middle, where frequency 0 is, of the last axis of
         real data its beginning."""
-        slices = [slice(None), slice(None)]
+        slices = [slice(None), slice(None)]  # and all of the last axis, the pairs
         for axis, (n, modes, most) in enumerate(zip(x.shape[2:], self._n_modes, self.max_n_modes)):
             from_zero = axis == self.order - 1 and not self.complex_data
             spare = most - min(n // 2 + 1 if from_zero else n, modes)

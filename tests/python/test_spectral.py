@@ -128,7 +128,30 @@ class Fourier(unittest.TestCase):
                 torch.testing.assert_close(by_sample[name][i], grad)
 
     def test_what_pytorch_checks_of_operators(self):
-        torch.library.opcheck(torch.ops.stentor.spectral_conv.default, (*self.operands((2, 2, 8), 3, (3,)), False))
+        x, weight, bias = self.operands((2, 2, 8), 3, (3,))
+        pairs = torch.view_as_real(weight.detach()).requires_grad_()
+        torch.library.opcheck(torch.ops.stentor.spectral_conv.default, (x, pairs, bias, False))
+
+    def test_graphs_compute_with_real_numbers(self):
+        """inductor generates no code of complex numbers, and fails where it copies one: only parameters and their gradients are."""
+        seen = []
+
+        def look(graph, inputs):
+            for node in graph.graph.nodes:
+                value = node.meta.get('val')
+                if isinstance(value, torch.Tensor) and value.is_complex() and node.op != 'placeholder':
+                    seen.append(node.target)
+            return make_boxed_func(graph.forward)
+
+        from functorch.compile import make_boxed_func
+        from torch._dynamo.backends.common import aot_autograd
+        for more in ({}, {'max_n_modes': (12, 12)}, {'factorization': 'ComplexDense'}):
+            conv, x = stentor.torch.SpectralConv(2, 3, (4, 4), **more), tensor(2, 2, 8, 8, dtype=torch.float32)
+            torch._dynamo.reset()
+            compiled = torch.compile(conv, fullgraph=True, backend=aot_autograd(fw_compiler=look, bw_compiler=look))
+            compiled(x).sum().backward()
+            self.assertIsNotNone(conv.weight.tensor.grad)
+        self.assertLessEqual({str(target) for target in seen}, {'aten.view_as_complex.default'})
 
     def test_traced_whole(self):
         conv = stentor.torch.SpectralConv(2, 3, (4, 4))
